@@ -1,0 +1,238 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// The types of content that the specification defines
+// (2026-07-28/server/tools#tool-result).
+const (
+	ContentText         = "text"          // Text
+	ContentImage        = "image"         // Data, MIMEType
+	ContentAudio        = "audio"         // Data, MIMEType
+	ContentResourceLink = "resource_link" // URI, Name, Title, Description, MIMEType, Size
+	ContentResource     = "resource"      // Resource
+)
+
+// Content is one block of a result. Type says which of the other fields mean
+// something; the constants above name them.
+//
+// Nothing of a block is lost: where it is of a type that this package does not
+// know, or has members beyond the fields, Raw holds the whole block as the
+// server wrote it, and it is Raw that is written when the block is marshalled.
+// Whoever changes the fields of such a block clears Raw.
+type Content struct {
+	Type string
+	Text string
+
+	Data     string // base64, as the server sent it
+	MIMEType string
+
+	URI         string
+	Name        string
+	Title       string
+	Description string
+	Size        *int64 // bytes, before any encoding
+
+	Resource *Resource
+
+	Annotations json.RawMessage
+	Meta        json.RawMessage
+
+	Raw json.RawMessage
+}
+
+// Resource is the contents of a resource, embedded in a block: text, or bytes
+// in base64.
+type Resource struct {
+	URI      string          `json:"uri"`
+	MIMEType string          `json:"mimeType,omitempty"`
+	Text     string          `json:"text"`
+	Blob     string          `json:"blob"`
+	Meta     json.RawMessage `json:"_meta,omitempty"`
+}
+
+// wireContent is the order and the spelling of the members of a block. The
+// pointers are members that some types must have even when they are empty.
+type wireContent struct {
+	Type        string          `json:"type"`
+	Text        *string         `json:"text,omitempty"`
+	Data        *string         `json:"data,omitempty"`
+	MIMEType    string          `json:"mimeType,omitempty"`
+	URI         string          `json:"uri,omitempty"`
+	Name        string          `json:"name,omitempty"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Size        *int64          `json:"size,omitempty"`
+	Resource    *Resource       `json:"resource,omitempty"`
+	Annotations json.RawMessage `json:"annotations,omitempty"`
+	Meta        json.RawMessage `json:"_meta,omitempty"`
+}
+
+// MarshalJSON writes Raw where it is set, and the fields otherwise.
+func (c Content) MarshalJSON() ([]byte, error) {
+	if c.Raw != nil {
+		return c.Raw, nil
+	}
+	w := wireContent{
+		Type: c.Type, MIMEType: c.MIMEType,
+		URI: c.URI, Name: c.Name, Title: c.Title, Description: c.Description, Size: c.Size,
+		Resource: c.Resource, Annotations: c.Annotations, Meta: c.Meta,
+	}
+	if c.Type == ContentText || c.Text != "" {
+		w.Text = &c.Text
+	}
+	if c.Type == ContentImage || c.Type == ContentAudio || c.Data != "" {
+		w.Data = &c.Data
+	}
+	return marshal(w)
+}
+
+// UnmarshalJSON reads a block. A member of a known type that is not what the
+// specification says it is makes an error; an unknown type never does. Member
+// names count exactly, letter case included.
+func (c *Content) UnmarshalJSON(block []byte) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(block, &members); err != nil || members == nil {
+		return fmt.Errorf("content block: expected an object, got %s", kindOf(block))
+	}
+	*c = Content{}
+	if err := decode(members, "type", &c.Type); err != nil {
+		return err
+	}
+	if !known(c.Type) {
+		c.Raw = bytes.Clone(block)
+		return nil
+	}
+	for name := range members {
+		field := c.field(name)
+		if field == nil {
+			c.Raw = bytes.Clone(block)
+			continue
+		}
+		if err := decode(members, name, field); err != nil {
+			return err
+		}
+	}
+	if !c.Resource.fits(members["resource"]) {
+		c.Raw = bytes.Clone(block)
+	}
+	return nil
+}
+
+func known(contentType string) bool {
+	switch contentType {
+	case ContentText, ContentImage, ContentAudio, ContentResourceLink, ContentResource:
+		return true
+	}
+	return false
+}
+
+// field returns where a member of that name is kept, or nil.
+func (c *Content) field(name string) any {
+	switch name {
+	case "type":
+		return &c.Type
+	case "text":
+		return &c.Text
+	case "data":
+		return &c.Data
+	case "mimeType":
+		return &c.MIMEType
+	case "uri":
+		return &c.URI
+	case "name":
+		return &c.Name
+	case "title":
+		return &c.Title
+	case "description":
+		return &c.Description
+	case "size":
+		return &c.Size
+	case "resource":
+		return &c.Resource
+	case "annotations":
+		return &c.Annotations
+	case "_meta":
+		return &c.Meta
+	}
+	return nil
+}
+
+func decode(members map[string]json.RawMessage, name string, into any) error {
+	member, ok := members[name]
+	if !ok {
+		return nil
+	}
+	if err := json.Unmarshal(member, into); err != nil {
+		return fmt.Errorf("content block: member %q: unexpected %s", name, kindOf(member))
+	}
+	return nil
+}
+
+// fits reports whether r holds all that its JSON form says.
+func (r *Resource) fits(member []byte) bool {
+	if r == nil {
+		return true
+	}
+	d := json.NewDecoder(bytes.NewReader(member))
+	d.DisallowUnknownFields()
+	return d.Decode(new(Resource)) == nil
+}
+
+// MarshalJSON writes the blob where there is one, and the text otherwise: a
+// resource has exactly one of them, and either may be empty.
+func (r Resource) MarshalJSON() ([]byte, error) {
+	type head struct {
+		URI      string          `json:"uri"`
+		MIMEType string          `json:"mimeType,omitempty"`
+		Meta     json.RawMessage `json:"_meta,omitempty"`
+	}
+	h := head{r.URI, r.MIMEType, r.Meta}
+	if r.Blob != "" {
+		return marshal(struct {
+			head
+			Blob string `json:"blob"`
+		}{h, r.Blob})
+	}
+	return marshal(struct {
+		head
+		Text string `json:"text"`
+	}{h, r.Text})
+}
+
+// marshal is json.Marshal without its rewriting of <, > and &, which would
+// make text unreadable for people. A caller that wants it sets it on its own
+// encoder, which is applied on top.
+func marshal(v any) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// kindOf names the kind of a JSON value by its first byte, for errors.
+func kindOf(value []byte) string {
+	value = bytes.TrimLeft(value, " \t\r\n")
+	if len(value) == 0 {
+		return "nothing"
+	}
+	switch value[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}

@@ -1,0 +1,47 @@
+package mcp
+
+import "encoding/json"
+
+// Tool is something that a server can do (2026-07-28/server/tools). The schemas
+// are JSON Schema 2020-12 unless they say otherwise, byte for byte as the
+// server sent them. A reference to the network inside one must not be followed
+// without being asked to.
+type Tool struct {
+	Name         string           `json:"name"`
+	Title        string           `json:"title,omitempty"`
+	Description  string           `json:"description,omitempty"`
+	InputSchema  json.RawMessage  `json:"inputSchema,omitempty"`
+	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"`
+	Annotations  *ToolAnnotations `json:"annotations,omitempty"`
+	Meta         json.RawMessage  `json:"_meta,omitempty"`
+}
+
+// ToolAnnotations are hints of the server about its tool. They are claims, and
+// nothing that matters may rest on them unless the server is trusted. A nil
+// hint was not given; the comments say what the specification assumes then.
+type ToolAnnotations struct {
+	Title           string `json:"title,omitempty"`
+	ReadOnlyHint    *bool  `json:"readOnlyHint,omitempty"`    // false: it may change things
+	DestructiveHint *bool  `json:"destructiveHint,omitempty"` // true: the change may destroy
+	IdempotentHint  *bool  `json:"idempotentHint,omitempty"`  // false: twice is not the same as once
+	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`   // true: it talks to the world outside
+}
+
+// ListToolsResult is one page of the answer to [MethodListTools]. A nil cursor
+// ends the list; an empty one is a cursor like any other
+// (2026-07-28/server/utilities/pagination).
+type ListToolsResult struct {
+	Tools      []Tool  `json:"tools"`
+	NextCursor *string `json:"nextCursor,omitempty"`
+}
+
+// CallToolResult is the answer to [MethodCallTool]. IsError says that the tool
+// ran and did not succeed: the content then tells a model what went wrong,
+// which is different from an error of the protocol.
+type CallToolResult struct {
+	Content           []Content       `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent,omitempty"` // any JSON value
+	IsError           bool            `json:"isError,omitempty"`
+	ResultType        ResultType      `json:"resultType,omitempty"` // "" in the legacy era
+	Meta              json.RawMessage `json:"_meta,omitempty"`
+}
