@@ -43,11 +43,11 @@ func AppendFacts(dst []byte, f *Facts) []byte {
 	return closeBlock(dst, start)
 }
 
-// DecodeFacts reads the block at the start of b.
+// DecodeFacts reads the block at the start of b and nothing behind it.
 func DecodeFacts(b []byte) (Facts, error) {
 	var f Facts
 	d := newDecoder("facts", b)
-	for tag, v, ok := d.next(); ok; tag, v, ok = d.next() {
+	for tag, v, ok := d.field(); ok; tag, v, ok = d.field() {
 		switch tag {
 		case factKind:
 			f.Kind = MessageKind(d.u32(tag, v))
@@ -94,11 +94,11 @@ func AppendSettings(dst []byte, s *Settings) []byte {
 	return closeBlock(dst, start)
 }
 
-// DecodeSettings reads the block at the start of b.
+// DecodeSettings reads the block at the start of b and nothing behind it.
 func DecodeSettings(b []byte) (Settings, error) {
 	var s Settings
 	d := newDecoder("settings", b)
-	for tag, v, ok := d.next(); ok; tag, v, ok = d.next() {
+	for tag, v, ok := d.field(); ok; tag, v, ok = d.field() {
 		switch tag {
 		case settingServer:
 			s.Server = d.text(tag, v)
@@ -190,11 +190,11 @@ func AppendManifest(dst []byte, m *Manifest) []byte {
 	return closeBlock(dst, start)
 }
 
-// DecodeManifest reads the block at the start of b.
+// DecodeManifest reads the block at the start of b and nothing behind it.
 func DecodeManifest(b []byte) (Manifest, error) {
 	var m Manifest
 	d := newDecoder("manifest", b)
-	for tag, v, ok := d.next(); ok; tag, v, ok = d.next() {
+	for tag, v, ok := d.field(); ok; tag, v, ok = d.field() {
 		switch tag {
 		case manifestName:
 			m.Name = d.text(tag, v)
@@ -245,11 +245,11 @@ func AppendOpenRequest(dst []byte, r *OpenRequest) []byte {
 	return closeBlock(dst, start)
 }
 
-// DecodeOpenRequest reads the block at the start of b.
+// DecodeOpenRequest reads the block at the start of b and nothing behind it.
 func DecodeOpenRequest(b []byte) (OpenRequest, error) {
 	var r OpenRequest
 	d := newDecoder("open request", b)
-	for tag, v, ok := d.next(); ok; tag, v, ok = d.next() {
+	for tag, v, ok := d.field(); ok; tag, v, ok = d.field() {
 		switch tag {
 		case openGrant:
 			r.Grant = d.text(tag, v)
@@ -281,11 +281,11 @@ func AppendHead(dst []byte, h *Head) []byte {
 	return closeBlock(dst, start)
 }
 
-// DecodeHead reads the block at the start of b.
+// DecodeHead reads the block at the start of b and nothing behind it.
 func DecodeHead(b []byte) (Head, error) {
 	var h Head
 	d := newDecoder("head", b)
-	for tag, v, ok := d.next(); ok; tag, v, ok = d.next() {
+	for tag, v, ok := d.field(); ok; tag, v, ok = d.field() {
 		if tag == headHeader {
 			h.Headers = append(h.Headers, d.pair(v))
 		}

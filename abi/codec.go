@@ -26,9 +26,8 @@ func (e *DecodeError) Unwrap() error { return ErrMalformed }
 // Pair is a name and its value: a header, a setting.
 type Pair struct{ Key, Value string }
 
-// A block is a u32 with the number of bytes that follow, then fields. A field
-// is a u16 tag, a u32 length and that many bytes. All integers are little
-// endian. Unknown tags are skipped, so that later versions may add some.
+// The sizes of the headers of a block (a u32) and of a field (u16 and u32); the
+// package comment draws both.
 const (
 	blockHeader = 4
 	fieldHeader = 6
@@ -45,20 +44,13 @@ func closeBlock(dst []byte, start int) []byte {
 	return dst
 }
 
-// appendText appends a field with a text or other bytes; an empty one is left
-// out, since absent and empty mean the same.
+// appendText appends a field with a text; an empty one is left out, since
+// absent and empty mean the same.
 func appendText(dst []byte, tag uint16, s string) []byte {
 	if s == "" {
 		return dst
 	}
 	return append(appendField(dst, tag, len(s)), s...)
-}
-
-func appendBytes(dst []byte, tag uint16, b []byte) []byte {
-	if len(b) == 0 {
-		return dst
-	}
-	return append(appendField(dst, tag, len(b)), b...)
 }
 
 // appendU32 appends a field with one integer; zero is left out.
@@ -93,7 +85,7 @@ func appendField(dst []byte, tag uint16, n int) []byte {
 }
 
 // BlockSize returns how many bytes the block at the start of b takes, header
-// included; ok is false where b is shorter than that.
+// included; ok is false, and size means nothing, where b is shorter than that.
 func BlockSize(b []byte) (size int, ok bool) {
 	if len(b) < blockHeader {
 		return 0, false
@@ -102,35 +94,36 @@ func BlockSize(b []byte) (size int, ok bool) {
 	return int(n), n <= uint64(len(b))
 }
 
-// decoder reads the fields of one block. It never reads past the block and
+// decoder reads the fields of one block. It never reads past the block, and it
 // remembers the first thing that was wrong.
 type decoder struct {
-	block string
-	data  []byte // the whole block
-	pos   int    // of the next field
-	end   int
-	start int // of the value of the current field
-	seen  uint64
+	block string // the name of the block, for errors
+	data  []byte // the whole block, and whatever follows it
+	pos   int    // of what is read now: a field header, then its value
+	next  int    // of the field after it
+	end   int    // of the block
+	seen  uint64 // the tags below 64 that stood, one bit each
 	err   error
 }
 
 func newDecoder(block string, b []byte) *decoder {
-	d := &decoder{block: block, data: b, pos: blockHeader}
+	d := &decoder{block: block, data: b, next: blockHeader}
 	size, ok := BlockSize(b)
 	if !ok {
-		d.pos = 0
-		d.fail("is cut short")
+		d.fail("the block is cut short")
 		return d
 	}
 	d.end = size
 	return d
 }
 
-// next moves to the next field; it returns false at the end and after an error.
-func (d *decoder) next() (tag uint16, value []byte, ok bool) {
-	if d.err != nil || d.pos >= d.end {
+// field moves to the next field; ok is false at the end and after an error.
+// The value is a part of the block, not a copy.
+func (d *decoder) field() (tag uint16, value []byte, ok bool) {
+	if d.err != nil || d.next >= d.end {
 		return 0, nil, false
 	}
+	d.pos = d.next
 	rest := d.data[d.pos:d.end]
 	if len(rest) < fieldHeader {
 		d.fail("a field header is cut short")
@@ -142,18 +135,20 @@ func (d *decoder) next() (tag uint16, value []byte, ok bool) {
 		d.fail("a field is longer than its block")
 		return 0, nil, false
 	}
-	d.start = d.pos + fieldHeader
-	d.pos = d.start + int(n)
-	return tag, d.data[d.start:d.pos:d.pos], true
+	d.pos += fieldHeader
+	d.next = d.pos + int(n)
+	return tag, d.data[d.pos:d.next:d.next], true
 }
 
+// fail keeps the first error, at the place that is being read.
 func (d *decoder) fail(reason string) {
 	if d.err == nil {
-		d.err = &DecodeError{Block: d.block, Offset: max(d.start, d.pos), Reason: reason}
+		d.err = &DecodeError{Block: d.block, Offset: d.pos, Reason: reason}
 	}
 }
 
-// once refuses the second field of a tag that may stand only once.
+// once refuses the second field of a tag that may stand only once. Only tags
+// that this package knows come here, and those are below 64.
 func (d *decoder) once(tag uint16) {
 	if d.seen&(1<<tag) != 0 {
 		d.fail("a field stands twice")
@@ -179,6 +174,8 @@ func (d *decoder) u32(tag uint16, v []byte) uint32 {
 	return binary.LittleEndian.Uint32(v)
 }
 
+// pair reads a u32 with the length of the key, the key, and the value. Both
+// are checked by themselves: a character must not straddle their border.
 func (d *decoder) pair(v []byte) Pair {
 	if len(v) < 4 {
 		d.fail("a pair is cut short")
@@ -189,13 +186,15 @@ func (d *decoder) pair(v []byte) Pair {
 		d.fail("the key of a pair is longer than the pair")
 		return Pair{}
 	}
-	if !utf8.Valid(v[4:]) {
+	key, value := v[4:4+n], v[4+n:]
+	if !utf8.Valid(key) || !utf8.Valid(value) {
 		d.fail("a pair is not UTF-8")
 		return Pair{}
 	}
-	return Pair{Key: string(v[4 : 4+n]), Value: string(v[4+n:])}
+	return Pair{Key: string(key), Value: string(value)}
 }
 
+// grant reads a u32 with the kind, and the name.
 func (d *decoder) grant(v []byte) Grant {
 	if len(v) < 4 {
 		d.fail("a grant is cut short")

@@ -12,7 +12,7 @@ const (
 	OK             Status = 0
 	Denied         Status = -1  // no grant of that name and kind, or a target outside it
 	Unavailable    Status = -2  // this host has no such kind of open
-	Malformed      Status = -3  // the request does not decode, or lacks what it must have
+	Malformed      Status = -3  // the request lacks what its kind needs, or has what it does not take
 	LimitReached   Status = -4  // too many handles, timers or opens
 	Closed         Status = -5  // the handle or the connection is closed
 	NotFound       Status = -6  // no such command, file or host

@@ -1,6 +1,9 @@
 package abi
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // The lines of a call trace. The host prints them for WHARF_TRACE=abi, tests
 // compare them, and the golden traces in testdata/traces are written in them:
@@ -164,18 +167,9 @@ func Needles(packed uint32) []byte {
 	var out []byte
 	for i := range 4 {
 		c := byte(packed >> (8 * i))
-		if i == 0 || indexByte(out, c) < 0 {
+		if !slices.Contains(out, c) {
 			out = append(out, c)
 		}
 	}
 	return out
-}
-
-func indexByte(b []byte, c byte) int {
-	for i := range b {
-		if b[i] == c {
-			return i
-		}
-	}
-	return -1
 }

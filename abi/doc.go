@@ -1,0 +1,262 @@
+// Package abi is the contract between Wharf and a transport plugin, a Wasm
+// module that speaks one transport of the Model Context Protocol. This comment
+// is the normative text; the code below it is its Go form, and the vectors in
+// testdata/vectors are its form for every other language.
+//
+// # The picture
+//
+// The guest steers, the host carries. The host calls one function of the guest
+// with one event; the guest makes a few host calls and returns. It never
+// blocks: whatever takes time comes back as a later event. Processes, sockets
+// and HTTP exchanges live in the host, and so do the bytes they carry; a guest
+// copies bytes into its own memory only to look inside them.
+//
+//	host                                    guest
+//	 │  wharf_event(DATA, 257, 0, 212)  ──►  │
+//	 │  ◄──────────────────  scan(0, "\n")   │   where does the line end?
+//	 │  211  ───────────────────────────►    │
+//	 │  ◄──────  deliver(0, 0, 211, END)     │   these bytes are a message
+//	 │  ANSWER  ────────────────────────►    │   a caller waited for it
+//	 │  ◄──────────────────────  return 0    │
+//
+// # What a guest exports
+//
+//	wharf_abi_0   () -> ()               marks the ABI version; never called
+//	wharf_event   (i32 i32 i32 i32) -> i32
+//	memory        the memory that every pointer below means
+//	_initialize   () -> ()               called once before the first event; may be absent
+//
+// A guest imports from the module wharf0 what it needs of the host calls below,
+// and from wasi_snapshot_preview1 what its language's runtime needs; the host
+// answers the second in its own way: no files, no arguments, no network. Any
+// other import, and any other signature, is refused at load. Every parameter
+// and result of the ABI is an i32, read as unsigned unless it is called a
+// status, a verdict or a result.
+//
+// # Events
+//
+// An event is wharf_event(kind, handle, arg, len). Its payload is len bytes
+// that stay in the host; they last until the guest returns. A parameter that
+// the table does not name is 0.
+//
+//	 kind        handle   arg              payload
+//	 1 DESCRIBE                                            answer: report(MANIFEST)
+//	 2 OPEN                                settings        begin to connect; answer: report(UP), then or later
+//	 3 MESSAGE   offset   exchange         facts, message  send this; the message starts at offset
+//	 4 CANCEL             exchange                         its caller has left
+//	 5 OPENED    handle                                    it is connected; for HTTP, nothing says so before HEAD
+//	 6 HEAD      handle   status, flags    head, body      an HTTP response; flags: 1<<16 LAST
+//	 7 DATA      handle   flags            bytes           flags: 1 LAST
+//	 8 END       handle                                    nothing more will be read from it
+//	 9 ERROR     handle   status           text            it failed and is closed; handle 0: the connection
+//	10 EXIT      handle   exit code                        the process is gone; -1 where a signal ended it
+//	11 TIMER     id                                        the timer fired
+//	12 RESUME                              blob            what an earlier instance passed to save
+//	13 CLOSE                                               the connection is wanted no more
+//
+// DESCRIBE comes to an instance of its own, which gets no other event. Every
+// connection begins with OPEN; RESUME follows it at once where there is
+// something saved. CLOSE is not the last event: a guest may still send what
+// ends its session, and says report(ENDED) when it needs nothing more; the
+// host waits two seconds for that.
+//
+// LAST stands in place of an END of its own: whichever comes, it comes once,
+// and nothing but EXIT comes for the handle after it. EXIT is its own event,
+// because a grandchild can hold a pipe open longer than the process lives, and
+// can close it earlier.
+//
+// The result of an event is 0, or below zero a status: the guest cannot go on,
+// and the connection ends with that status. MESSAGE has three results:
+//
+//	 1  HANDED OVER   the message is on its way and nothing will be said of it
+//	 0  LATER         report(DONE) or report(FAILED) will end its exchange
+//	<0  a status      as above
+//
+// A guest returns 0 from kinds that it does not know.
+//
+// # Exchanges
+//
+// Every outgoing message has a number, its exchange, and so does whatever
+// comes back for it: the stream that was opened for it, the reply that was
+// read from that stream, the end of it all. Numbers are never used twice on a
+// connection. 0 is the shared channel: all there is on a transport where one
+// stream carries everything, and on the others what belongs to no message.
+//
+// # Host calls
+//
+// The payload calls mean the payload of the current event: off counts from its
+// start, and off and len must lie within it. Pointers and lengths of the other
+// calls mean guest memory.
+//
+//	take        (off, ptr, len) -> n
+//	            copies payload into memory: len bytes or as many as there are
+//	            from off on; n is how many.
+//	scan        (off, needles) -> index, or -1
+//	            the first of up to four bytes at or after off. The needles are
+//	            packed into one integer, the first in its lowest byte, the last
+//	            one repeated; the index counts from the start of the payload.
+//	deliver     (exchange, off, len, flags) -> verdict
+//	            the next bytes of an inbound message, taken from the payload.
+//	            Without END there is more to come, in this event or a later one;
+//	            every exchange collects for itself. ABORT drops what was collected.
+//	deliver_mem (exchange, ptr, len, flags) -> verdict
+//	            the same, taken from memory.
+//	forward     (handle, off, len, flags) -> status
+//	            queues payload for a handle; END closes its writing side
+//	            afterwards. An HTTP request is sent at END.
+//	write       (handle, ptr, len, flags) -> status
+//	            the same, taken from memory.
+//	open        (kind, exchange, ptr, len) -> handle, or a status below zero
+//	            opens what a grant stands for. The bytes are an open request; its
+//	            kind must be the kind of the grant. It belongs to the exchange, and
+//	            is closed when that one is cancelled and the guest has seen CANCEL;
+//	            with exchange 0 it belongs to the connection. OPENED or ERROR
+//	            follows, HEAD or ERROR for HTTP.
+//	close       (handle) -> status
+//	            closes it; no event comes for it any more.
+//	timer       (id, ms) -> status
+//	            arms, or arms anew, the timer of that id; 0 disarms it. A timer
+//	            fires once, and never for an arming that has been replaced.
+//	report      (what, exchange, code, ptr, len) -> status
+//	            tells the host what has come to pass; the bytes are a text for
+//	            people, or the manifest.
+//	save        (ptr, len) -> status
+//	            keeps a small blob for the instance after this one, in place of
+//	            the one before; a session id, the id of the last event.
+//	log         (level, ptr, len)
+//	            one line for the trace. Not for secrets, and not for every message.
+//
+// What forward and write are given is taken whole; the host holds MESSAGE
+// events back while too much is queued, so a guest need not count. A guest
+// that queues without end is trapped.
+//
+// The flags of deliver, deliver_mem, forward and write are 1 END and 2 ABORT,
+// the second for deliver and deliver_mem alone. The kinds of open are 1
+// process, 2 stream, 3 http. The levels of log are 0 debug, 1 info, 2 warn, 3
+// error. What can be reported:
+//
+//	1 MANIFEST   bytes: the manifest; in answer to DESCRIBE
+//	2 UP         messages may be sent from now on
+//	3 DONE       the exchange is over and nothing went wrong
+//	4 FAILED     the exchange is over; code: a status, bytes: why
+//	5 EXPIRED    the server has forgotten the session; exchange: whose answer said so
+//	6 ENDED      nothing more will come after CLOSE
+//
+// # Verdicts
+//
+// The host parses what is delivered, and the verdict says what it found. So a
+// guest needs no JSON: ANSWER on the stream of an exchange means that it may be
+// left to drain.
+//
+//	  0 PENDING     the message is not complete
+//	  1 ANSWER      a response, and a caller has it now
+//	  2 NOTE        a notification
+//	  3 REQUEST     a request of the server
+//	  4 BLANK       nothing but white space
+//	-32 MALFORMED   not one well-formed JSON-RPC message
+//	-33 WRONG_ID    a response with an id that is not the exchange's
+//	-34 LATE        a response that nobody waits for any more
+//	-35 TOO_BIG     longer than the settings' cap; its bytes were not kept
+//
+// A message with a verdict below zero has been dropped, and the host has seen
+// to whoever waited for it. Only the guest knows whether its stream can go on.
+//
+// # Statuses
+//
+//	 0 OK             -5 CLOSED         -10 PROTOCOL
+//	-1 DENIED         -6 NOT_FOUND      -11 TOO_LARGE
+//	-2 UNAVAILABLE    -7 UNREACHABLE    -12 STALLED
+//	-3 MALFORMED      -8 TIMED_OUT      -13 INTERNAL
+//	-4 LIMIT          -9 RESET
+//
+// A guest treats a status that it does not know like INTERNAL.
+//
+// # Blocks
+//
+// Structured payloads and arguments are blocks. A block is a length and fields;
+// a field is a tag, a length and that many bytes. Integers are little endian.
+//
+//	block   ┌────────────┬───────┬───────┬───
+//	        │ length u32 │ field │ field │ …      the length does not count itself
+//	        └────────────┴───────┴───────┴───
+//	field   ┌─────────┬────────────┬───────┐
+//	        │ tag u16 │ length u32 │ value │      the length counts the value alone
+//	        └─────────┴────────────┴───────┘
+//
+// A value is one of four: a text in UTF-8; an integer, a u32; a pair, a u32 with
+// the length of the key, the key, and the rest is the value of the pair; a
+// grant, a u32 with the kind of open, and the rest is its name.
+//
+//	facts          settings           manifest            open request   head
+//	1 kind     u32 1 server      text 1 name         text 1 grant   text 1 header pair…
+//	2 id      text 2 setting    pair… 2 version      text 2 flags    u32
+//	3 method  text 3 grant     grant… 3 summary      text 3 method  text
+//	4 name    text 4 message cap  u32 4 setting     pair… 4 target  text
+//	5 version text                    5 grant      grant… 5 header pair…
+//	6 epoch    u32                    6 cancel        u32
+//	7 header pair…                    7 probe         u32
+//	                                  8 unsolicited   u32
+//
+// Tags marked with … may stand any number of times, and their order counts; the
+// others stand at most once. An absent field means an empty text or 0, and an
+// encoder leaves those out. Fields may come in any order, encoders write them in
+// the order of their tags. Unknown tags are skipped. Everything else is
+// malformed: a block or field that is cut short, a field that stands twice, an
+// integer that does not have four bytes, a text, key, value or name that is not
+// UTF-8. What follows a block (the message after the facts, the body after the
+// head) is none of its business.
+//
+// The kind in facts is 1 request, 2 notification, 3 reply. The flags of an open
+// request are 1 ESSENTIAL (its end is the end of the connection) and 2 UPGRADE
+// (after a 101 the handle is a byte stream). In a manifest, cancel is 1 message
+// or 2 stream, probe is 0 none, 1 stdio, 2 http, and any unsolicited but 0
+// means that messages come which belong to no exchange.
+//
+// The facts of the third call on a connection, a tools/call with id 3:
+//
+//	facts {"kind":1,"id":"3","method":"tools/call","name":"echo","epoch":1}
+//	35 00 00 00                                             53 bytes follow
+//	01 00  04 00 00 00  01 00 00 00                         kind: request
+//	02 00  01 00 00 00  33                                  id: the token 3
+//	03 00  0a 00 00 00  74 6f 6f 6c 73 2f 63 61 6c 6c       method: tools/call
+//	04 00  04 00 00 00  65 63 68 6f                         name: echo
+//	06 00  04 00 00 00  01 00 00 00                         epoch: 1
+//
+// The settings of a server that is a process:
+//
+//	settings {"server":"files","grants":[{"kind":1,"name":"command"}],"messageCap":16777216}
+//	26 00 00 00                                             38 bytes follow
+//	01 00  05 00 00 00  66 69 6c 65 73                      server: files
+//	03 00  0b 00 00 00  01 00 00 00 63 6f 6d 6d 61 6e 64    grant: process, command
+//	04 00  04 00 00 00  00 00 00 01                         message cap: 16 MiB
+//
+// A request of the HTTP transport, to the very address that was granted:
+//
+//	open {"grant":"url","method":"POST","headers":[{"key":"accept","value":"text/event-stream"}]}
+//	34 00 00 00                                             52 bytes follow
+//	01 00  03 00 00 00  75 72 6c                            grant: url
+//	03 00  04 00 00 00  50 4f 53 54                         method: POST
+//	05 00  1b 00 00 00  06 00 00 00 61 63 63 65 70 74       header: accept,
+//	   74 65 78 74 2f 65 76 65 6e 74 2d 73 74 72 65 61 6d     text/event-stream
+//
+// # Rules
+//
+//   - A pointer outside memory, a window outside the payload and bytes that do
+//     not decode are lies: the instance traps, its connection ends, and nothing
+//     else is harmed. Whatever a truthful guest can run into (a refusal, a
+//     failure, a handle that has closed in the meantime) is a status.
+//   - The host never calls a guest from within a host call, and never two events
+//     at a time.
+//   - A handle is an index from 1, plus a generation in the bits from 8 up. A
+//     handle that is not open, whoever made it up, is CLOSED.
+//   - Grants are names. A guest never sees a command line, a host or a path, and
+//     never a credential: those are added where the host performs the exchange.
+//   - Every event has a budget of instructions, every host call a price. A guest
+//     that overruns it is trapped.
+//
+// # Limits
+//
+//	handles                8      timers               8
+//	chunk             64 KiB      timer, shortest  10 ms
+//	unread chunks          2      per handle; then the host stops reading
+package abi

@@ -1,0 +1,33 @@
+package abi
+
+// Limits that a guest can rely on and a host keeps. A guest that stays within
+// them never sees [LimitReached].
+const (
+	// MaxHandles is how many handles one connection may have open.
+	MaxHandles = 8
+	// MaxTimers is how many timers one connection may have armed.
+	MaxTimers = 8
+	// MinTimer is the shortest timer in milliseconds; a shorter one waits as long.
+	MinTimer = 10
+	// ChunkSize is the most bytes that one DATA event, or the body in one HEAD
+	// event, carries.
+	ChunkSize = 64 << 10
+	// UnreadChunks is how many chunks of a handle wait for a busy guest; the
+	// host stops reading from the other side until one has been taken.
+	UnreadChunks = 2
+)
+
+// handleIndexBits is the width of the index in a handle.
+const handleIndexBits = 8
+
+// MakeHandle returns the handle of the index-th slot, counted from 1, in its
+// generation-th use. A slot that is used again gets another handle, so that a
+// guest which kept the old one finds it closed.
+func MakeHandle(index uint8, generation uint32) uint32 {
+	return uint32(index) | generation<<handleIndexBits
+}
+
+// SplitHandle is the inverse of [MakeHandle].
+func SplitHandle(handle uint32) (index uint8, generation uint32) {
+	return uint8(handle), handle >> handleIndexBits
+}
