@@ -85,7 +85,8 @@ func appendField(dst []byte, tag uint16, n int) []byte {
 }
 
 // BlockSize returns how many bytes the block at the start of b takes, header
-// included; ok is false, and size means nothing, where b is shorter than that.
+// included; ok is false where b is shorter than that. Where b is too short for a
+// length, size is 0.
 func BlockSize(b []byte) (size int, ok bool) {
 	if len(b) < blockHeader {
 		return 0, false

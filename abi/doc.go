@@ -84,9 +84,9 @@
 //
 // # Host calls
 //
-// The payload calls mean the payload of the current event: off counts from its
-// start, and off and len must lie within it. Pointers and lengths of the other
-// calls mean guest memory.
+// An off counts from the start of the current event's payload, a ptr is an
+// address in guest memory. What forward and deliver are given must lie within
+// the payload; take and scan stop at its end.
 //
 //	take        (off, ptr, len) -> n
 //	            copies payload into memory: len bytes or as many as there are
@@ -122,7 +122,8 @@
 //	            people, or the manifest.
 //	save        (ptr, len) -> status
 //	            keeps a small blob for the instance after this one, in place of
-//	            the one before; a session id, the id of the last event.
+//	            the one before: a session id, the id of the last event. TOO_LARGE
+//	            where it is not small.
 //	log         (level, ptr, len)
 //	            one line for the trace. Not for secrets, and not for every message.
 //
@@ -133,12 +134,12 @@
 // The flags of deliver, deliver_mem, forward and write are 1 END and 2 ABORT,
 // the second for deliver and deliver_mem alone. The kinds of open are 1
 // process, 2 stream, 3 http. The levels of log are 0 debug, 1 info, 2 warn, 3
-// error. What can be reported:
+// error. What can be reported, and anything else is UNAVAILABLE:
 //
 //	1 MANIFEST   bytes: the manifest; in answer to DESCRIBE
 //	2 UP         messages may be sent from now on
 //	3 DONE       the exchange is over and nothing went wrong
-//	4 FAILED     the exchange is over; code: a status, bytes: why
+//	4 FAILED     the exchange is over, or with 0 the connection; code: a status, bytes: why
 //	5 EXPIRED    the server has forgotten the session; exchange: whose answer said so
 //	6 ENDED      nothing more will come after CLOSE
 //
@@ -247,7 +248,7 @@
 //     failure, a handle that has closed in the meantime) is a status.
 //   - The host never calls a guest from within a host call, and never two events
 //     at a time.
-//   - A handle is an index from 1, plus a generation in the bits from 8 up. A
+//   - A handle is an index from 1, plus a generation in the bits 8 to 30. A
 //     handle that is not open, whoever made it up, is CLOSED.
 //   - Grants are names. A guest never sees a command line, a host or a path, and
 //     never a credential: those are added where the host performs the exchange.
@@ -258,5 +259,6 @@
 //
 //	handles                8      timers               8
 //	chunk             64 KiB      timer, shortest  10 ms
-//	unread chunks          2      per handle; then the host stops reading
+//	saved state       16 KiB      unread chunks        2 (per handle; then the
+//	                                                      host stops reading)
 package abi

@@ -80,7 +80,7 @@ func TestDocLimits(t *testing.T) {
 	for _, want := range []string{
 		fmt.Sprintf("handles %d", MaxHandles), fmt.Sprintf("timers %d", MaxTimers),
 		fmt.Sprintf("timer, shortest %d ms", MinTimer), fmt.Sprintf("chunk %d KiB", ChunkSize>>10),
-		fmt.Sprintf("unread chunks %d", UnreadChunks),
+		fmt.Sprintf("unread chunks %d", UnreadChunks), fmt.Sprintf("saved state %d KiB", MaxSavedState>>10),
 	} {
 		if !strings.Contains(doc, want) {
 			t.Errorf("the package comment does not say %q", want)

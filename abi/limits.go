@@ -15,7 +15,12 @@ const (
 	// UnreadChunks is how many chunks of a handle wait for a busy guest; the
 	// host stops reading from the other side until one has been taken.
 	UnreadChunks = 2
+	// MaxSavedState is the most bytes that save keeps.
+	MaxSavedState = 16 << 10
 )
+
+// MaxGeneration is the last generation of a handle: below zero are statuses.
+const MaxGeneration = 1<<23 - 1
 
 // handleIndexBits is the width of the index in a handle.
 const handleIndexBits = 8

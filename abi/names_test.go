@@ -114,7 +114,7 @@ func TestHandles(t *testing.T) {
 		index      uint8
 		generation uint32
 		handle     uint32
-	}{{1, 0, 1}, {1, 1, 257}, {8, 0, 8}, {8, 1<<22 - 1, 1<<30 - 256 + 8}} {
+	}{{1, 0, 1}, {1, 1, 257}, {8, 0, 8}, {8, MaxGeneration, 1<<31 - 256 + 8}} {
 		h := MakeHandle(tt.index, tt.generation)
 		i, g := SplitHandle(h)
 		if h != tt.handle || i != tt.index || g != tt.generation {
