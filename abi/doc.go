@@ -48,7 +48,7 @@
 //	 6 HEAD      handle   status, flags    head, body      an HTTP response; flags: 1<<16 LAST
 //	 7 DATA      handle   flags            bytes           flags: 1 LAST
 //	 8 END       handle                                    nothing more will be read from it
-//	 9 ERROR     handle   status           text            it failed and is closed; handle 0: the connection
+//	 9 ERROR     handle   status           text            it failed; handle 0: something of the connection did
 //	10 EXIT      handle   exit code                        the process is gone; -1 where a signal ended it
 //	11 TIMER     id                                        the timer fired
 //	12 RESUME                              blob            what an earlier instance passed to save
@@ -113,7 +113,8 @@
 //	            with exchange 0 it belongs to the connection. OPENED or ERROR
 //	            follows, HEAD or ERROR for HTTP.
 //	close       (handle) -> status
-//	            closes it; no event comes for it any more.
+//	            closes it; no event comes for it any more. A handle keeps its
+//	            place until then, even after END, ERROR and EXIT.
 //	timer       (id, ms) -> status
 //	            arms, or arms anew, the timer of that id; 0 disarms it. A timer
 //	            fires once, and never for an arming that has been replaced.
