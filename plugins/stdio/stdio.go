@@ -1,0 +1,46 @@
+package main
+
+import (
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/sdk"
+	"github.com/wharf-mcp/wharf/sdk/framing"
+)
+
+// transport speaks to one child process. The process is essential: its end is
+// the end of the connection, and the host, which knows its exit code and its
+// last words on stderr, needs no report about it.
+type transport struct {
+	process sdk.Handle
+	framer  framing.Framer
+}
+
+func (t *transport) Open(c *sdk.Conn, s *abi.Settings) (err error) {
+	name := s.Value("framing")
+	if t.framer = framing.Named(name); t.framer == nil {
+		return sdk.Fail(abi.Malformed, `framing = "`+name+`" is unknown: use "ndjson", "content-length" or "auto"`)
+	}
+	t.process, err = c.Open(abi.OpenProcess, 0, &abi.OpenRequest{Grant: "main", Flags: abi.Essential})
+	return err
+}
+
+func (t *transport) Message(m sdk.Message) (sdk.Outcome, error) {
+	if s := t.framer.Send(t.process, m.Payload); s < abi.OK {
+		return m.Fail(s, "the server no longer reads its stdin")
+	}
+	return sdk.HandedOver, nil
+}
+
+func (t *transport) Handle(e sdk.Event) error {
+	switch e.Kind {
+	case abi.EventOpened:
+		e.Conn().Up()
+	case abi.EventData, abi.EventEnd:
+		if t.framer.Data(e.Payload); e.Last() {
+			t.framer.End(e.Conn())
+		}
+	case abi.EventClose:
+		t.process.Close()
+		e.Conn().Ended()
+	}
+	return nil
+}

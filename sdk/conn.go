@@ -1,0 +1,118 @@
+package sdk
+
+import "github.com/wharf-mcp/wharf/abi"
+
+// Conn is a connection as its transport sees it: everything that can be asked
+// of the host and does not concern the bytes of an event. It is valid as long
+// as the transport is.
+type Conn struct {
+	host Host
+	buf  []byte // scratch of one host call; it keeps its capacity
+}
+
+// Open opens what a grant stands for. exchange is the exchange that the handle
+// belongs to, 0 for the connection as a whole. The handle can be written to at
+// once; OPENED or ERROR tells later whether the other side is there. An error
+// carries the status with which the host refused.
+func (c *Conn) Open(kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) (Handle, error) {
+	c.buf = abi.AppendOpenRequest(c.buf[:0], r)
+	h := c.host.Call(abi.CallOpen, [4]uint32{uint32(kind), exchange}, c.buf)
+	if h < 0 {
+		status := abi.Status(h)
+		return Handle{}, Fail(status, "open "+kind.String()+" "+r.Grant+": "+status.String())
+	}
+	return Handle{conn: c, id: uint32(h)}, nil
+}
+
+// Deliver hands data to the host as a message of exchange, or as a part of
+// one: [abi.More] says that it goes on, [abi.End] completes it, [abi.Abort]
+// drops what was assembled. It is for bytes that the guest made, by decoding
+// or unmasking; bytes of an event are delivered by [Payload.Deliver].
+func (c *Conn) Deliver(exchange uint32, data []byte, flags uint32) abi.Verdict {
+	return abi.Verdict(c.host.Call(abi.CallDeliverMem, [4]uint32{exchange, flags}, data))
+}
+
+// Up says that the connection carries messages from now on.
+func (c *Conn) Up() { c.report(abi.ReportUp, 0, abi.OK, nil) }
+
+// Done ends an exchange well.
+func (c *Conn) Done(exchange uint32) { c.report(abi.ReportDone, exchange, abi.OK, nil) }
+
+// Failed ends an exchange with a status and a text for people. Exchange 0 is
+// the connection itself.
+func (c *Conn) Failed(exchange uint32, s abi.Status, text string) {
+	c.report(abi.ReportFailed, exchange, s, c.text(text))
+}
+
+// Expired ends an exchange because the server no longer knows the session that
+// it was sent in. The host makes a new handshake, unless it already has.
+func (c *Conn) Expired(exchange uint32, text string) {
+	c.report(abi.ReportExpired, exchange, abi.Closed, c.text(text))
+}
+
+// Ended says that nothing more is to be done after CLOSE.
+func (c *Conn) Ended() { c.report(abi.ReportEnded, 0, abi.OK, nil) }
+
+// Timer asks for a TIMER event with this id after ms milliseconds, in place of
+// an earlier one of the same id; 0 cancels it.
+func (c *Conn) Timer(id, ms uint32) abi.Status {
+	return abi.Status(c.host.Call(abi.CallTimer, [4]uint32{id, ms}, nil))
+}
+
+// Save keeps a small blob that a later instance gets with RESUME.
+func (c *Conn) Save(blob []byte) abi.Status {
+	return abi.Status(c.host.Call(abi.CallSave, [4]uint32{}, blob))
+}
+
+// Log says something to the person who looks for a fault.
+func (c *Conn) Log(level abi.Level, text string) {
+	c.host.Call(abi.CallLog, [4]uint32{uint32(level)}, c.text(text))
+}
+
+func (c *Conn) report(what abi.What, exchange uint32, s abi.Status, data []byte) abi.Status {
+	args := [4]uint32{uint32(what), exchange, uint32(s)}
+	return abi.Status(c.host.Call(abi.CallReport, args, data))
+}
+
+// text returns the bytes of s, which are good until the next host call.
+func (c *Conn) text(s string) []byte {
+	c.buf = append(c.buf[:0], s...)
+	return c.buf
+}
+
+// Handle is something open: a process, a stream, an HTTP exchange. Handles are
+// compared with ==. The zero Handle is closed.
+type Handle struct {
+	conn *Conn
+	id   uint32
+}
+
+// ID returns the number of h in traces.
+func (h Handle) ID() uint32 { return h.id }
+
+// Write queues data. With [abi.End] nothing more is written: the stdin of a
+// process is closed, an HTTP request is sent. All that one event queues leaves
+// together. data may be reused at once.
+func (h Handle) Write(data []byte, flags uint32) abi.Status {
+	if h.conn == nil {
+		return abi.Closed
+	}
+	return abi.Status(h.conn.host.Call(abi.CallWrite, [4]uint32{h.id, flags}, data))
+}
+
+// Forward queues bytes of the current event without copying them. Flags are
+// those of [Handle.Write].
+func (h Handle) Forward(p Payload, flags uint32) abi.Status {
+	if h.conn == nil {
+		return abi.Closed
+	}
+	return abi.Status(h.conn.host.Call(abi.CallForward, [4]uint32{h.id, p.base, p.size, flags}, nil))
+}
+
+// Close closes h; no event comes for it any more.
+func (h Handle) Close() abi.Status {
+	if h.conn == nil {
+		return abi.Closed
+	}
+	return abi.Status(h.conn.host.Call(abi.CallClose, [4]uint32{h.id}, nil))
+}

@@ -1,0 +1,152 @@
+package sdk
+
+import "github.com/wharf-mcp/wharf/abi"
+
+// Payload is a window on the bytes of the current event, used like a slice.
+// The bytes stay with the host, and the window is valid until the method that
+// was called with it returns.
+type Payload struct {
+	conn *Conn
+	base uint32 // where the window begins in the event's bytes
+	size uint32
+}
+
+// Conn returns the connection of the event.
+func (p Payload) Conn() *Conn { return p.conn }
+
+// Len returns the number of bytes in the window.
+func (p Payload) Len() int { return int(p.size) }
+
+// Slice returns the part from one offset to another. Like the slicing of a
+// slice it panics where they are out of range, which ends the guest.
+func (p Payload) Slice(from, to int) Payload {
+	if from < 0 || to < from || to > int(p.size) {
+		panic("sdk: slice outside of the payload")
+	}
+	return Payload{conn: p.conn, base: p.base + uint32(from), size: uint32(to - from)}
+}
+
+// From returns the part that begins at an offset.
+func (p Payload) From(off int) Payload { return p.Slice(off, int(p.size)) }
+
+// Scan returns the offset of the first of up to four bytes, or -1. needles
+// comes from [abi.PackNeedles], once and not per call. The host does the
+// search, many times faster than a loop in the guest could.
+func (p Payload) Scan(needles uint32) int {
+	i := p.conn.host.Call(abi.CallScan, [4]uint32{p.base, needles}, nil)
+	if i < 0 || uint32(i)-p.base >= p.size {
+		return -1
+	}
+	return int(uint32(i) - p.base)
+}
+
+// Take copies the beginning of the window into buf and returns how many bytes
+// that were. A buffer that is part of the transport's struct is not garbage
+// afterwards.
+func (p Payload) Take(buf []byte) int {
+	buf = buf[:min(len(buf), int(p.size))]
+	if len(buf) == 0 {
+		return 0
+	}
+	return int(p.conn.host.Call(abi.CallTake, [4]uint32{p.base}, buf))
+}
+
+// Deliver hands the window to the host as a message of exchange, or as a part
+// of one. Flags are those of [Conn.Deliver].
+func (p Payload) Deliver(exchange, flags uint32) abi.Verdict {
+	return abi.Verdict(p.conn.host.Call(abi.CallDeliver, [4]uint32{exchange, p.base, p.size, flags}, nil))
+}
+
+// Bytes returns a copy of the whole window. It is meant for the small things
+// that come seldom: settings, heads, the text of an error.
+func (p Payload) Bytes() []byte {
+	b := make([]byte, p.size)
+	return b[:p.Take(b)]
+}
+
+// Event is everything that comes from the host beside messages.
+type Event struct {
+	Payload
+	Kind   abi.Kind
+	Handle Handle // what the event is about; its id is that of the timer in TIMER
+	Arg    uint32 // CANCEL: the exchange; the rest has methods
+}
+
+// Last reports whether nothing more comes for the handle: an END, or the flag
+// on DATA and HEAD that stands for one.
+func (e Event) Last() bool {
+	switch e.Kind {
+	case abi.EventData:
+		return e.Arg&abi.Last != 0
+	case abi.EventHead:
+		return e.Arg&abi.HeadLast != 0
+	}
+	return e.Kind == abi.EventEnd
+}
+
+// Status returns the status of an ERROR.
+func (e Event) Status() abi.Status { return abi.Status(int32(e.Arg)) }
+
+// ExitCode returns the exit code of an EXIT.
+func (e Event) ExitCode() int { return int(int32(e.Arg)) }
+
+// HTTPStatus returns the status code of a HEAD.
+func (e Event) HTTPStatus() int { return int(e.Arg & 0xffff) }
+
+// Head returns the headers of a HEAD, and the first bytes of the body.
+func (e Event) Head() (abi.Head, Payload, error) {
+	block, rest, err := e.block()
+	if err != nil {
+		return abi.Head{}, rest, err
+	}
+	h, err := abi.DecodeHead(block)
+	return h, rest, err
+}
+
+// block copies the block that e begins with, and returns what follows it.
+func (e Event) block() ([]byte, Payload, error) {
+	var size [4]byte
+	n := e.Take(size[:])
+	total, _ := abi.BlockSize(size[:n])
+	if n < len(size) || total > e.Len() {
+		return nil, Payload{}, Fail(abi.Malformed, "a block is longer than its event")
+	}
+	return e.Slice(0, total).Bytes(), e.From(total), nil
+}
+
+// Message is one outgoing JSON-RPC message; its window is the message alone.
+type Message struct {
+	Payload
+	Exchange uint32
+}
+
+// Facts returns what the host tells about the message. It allocates; a
+// transport that does not look at messages does not call it.
+func (m Message) Facts() (abi.Facts, error) {
+	facts := Payload{conn: m.conn, size: m.base}
+	return abi.DecodeFacts(facts.Bytes())
+}
+
+// Fail reports that m was not sent and why; it is the last statement of a
+// Message method that cannot send but keeps the connection.
+func (m Message) Fail(s abi.Status, text string) (Outcome, error) {
+	m.conn.Failed(m.Exchange, s, text)
+	return Later, nil
+}
+
+func (c *Conn) event(kind abi.Kind, handle, arg, size uint32) Event {
+	return Event{
+		Payload: Payload{conn: c, size: size},
+		Kind:    kind,
+		Handle:  Handle{conn: c, id: handle},
+		Arg:     arg,
+	}
+}
+
+// message makes the window of a MESSAGE, whose facts end where it begins.
+func (c *Conn) message(start, exchange, size uint32) Message {
+	return Message{
+		Payload:  Payload{conn: c, size: size}.From(int(start)),
+		Exchange: exchange,
+	}
+}

@@ -1,0 +1,79 @@
+package framing
+
+import (
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/sdk"
+)
+
+// Auto finds out how a server frames what it sends: by a header where the
+// first text begins with C or c, by lines where it begins with a brace or a
+// bracket. A line that begins otherwise is noise, delivered as it stands so
+// that the host counts it, and the next line decides. Until a server has sent
+// a header, it is written to by lines. The zero value is ready.
+type Auto struct {
+	lines   Lines
+	lengths Lengths
+	chosen  Framer   // nil while nothing has decided
+	noise   bool     // the current line does not decide
+	window  [32]byte // what of a payload is looked at
+}
+
+// Send writes as the server does, by lines as long as that is not known.
+func (a *Auto) Send(h sdk.Handle, message sdk.Payload) abi.Status {
+	if a.chosen == nil {
+		return a.lines.Send(h, message)
+	}
+	return a.chosen.Send(h, message)
+}
+
+// Data looks for the byte that decides, and passes on what follows.
+func (a *Auto) Data(p sdk.Payload) {
+	for a.chosen == nil && p.Len() > 0 {
+		p = a.sniff(p)
+	}
+	if p.Len() > 0 {
+		a.chosen.Data(p)
+	}
+}
+
+// End passes on that the stream is over; what did not decide is noise.
+func (a *Auto) End(c *sdk.Conn) {
+	if a.chosen != nil {
+		a.chosen.End(c)
+		return
+	}
+	a.lines.End(c)
+}
+
+// sniff looks at the beginning of p and returns what is still to be framed.
+// White space and a byte order mark decide nothing.
+func (a *Auto) sniff(p sdk.Payload) sdk.Payload {
+	if a.noise {
+		return a.skipLine(p)
+	}
+	n := p.Take(a.window[:])
+	for i, c := range a.window[:n] {
+		switch {
+		case c == 'C' || c == 'c':
+			a.chosen = &a.lengths
+		case c == '{' || c == '[':
+			a.chosen = &a.lines
+		case isSpace(c) || c == mark[0] || c == mark[1] || c == mark[2]:
+			continue
+		default:
+			a.noise = true
+		}
+		return p.From(i)
+	}
+	return p.From(n)
+}
+
+func (a *Auto) skipLine(p sdk.Payload) sdk.Payload {
+	end := p.Scan(newline) + 1
+	a.noise = end == 0
+	if a.noise {
+		end = p.Len()
+	}
+	a.lines.Data(p.Slice(0, end))
+	return p.From(end)
+}
