@@ -1,0 +1,310 @@
+package jsontext
+
+import (
+	"bytes"
+	"iter"
+	"strconv"
+	"unsafe"
+)
+
+// Reader reads a text that [Valid] or [Walk] has accepted, front to back, each
+// byte once. Every method that reads takes the next value, whatever it is; a
+// value of another kind than asked for is stepped over and remembered as the
+// error, so that a decoder is a plain list of what it wants:
+//
+//	r := jsontext.Read(text)
+//	for key := range r.Object() {
+//		switch string(key) {
+//		case "name":
+//			tool.Name = r.String()
+//		case "tags":
+//			for range r.Array() {
+//				tool.Tags = append(tool.Tags, r.String())
+//			}
+//		}
+//	}
+//	return r.Err()
+//
+// A value that the body of such a loop leaves alone is stepped over. A loop
+// that is left early leaves the reader where it is.
+//
+// On text that was not accepted, answers are arbitrary, but every method ends
+// and none panics. That makes a Reader fit to look for the id in what is left
+// of a broken message.
+type Reader struct {
+	src []byte
+	pos int
+	err error
+}
+
+// Read returns a reader at the start of text, which it aliases.
+func Read(text []byte) *Reader {
+	r := &Reader{src: text}
+	r.blank()
+	return r
+}
+
+// MismatchError says that a value was of another kind than its reader wanted.
+type MismatchError struct {
+	Want   string // such as "a string"
+	Offset int
+}
+
+func (e *MismatchError) Error() string {
+	return "want " + e.Want + " at offset " + strconv.Itoa(e.Offset)
+}
+
+// Err returns the first mismatch, or nil.
+func (r *Reader) Err() error { return r.err }
+
+// Kind returns the first byte of the next value: one of { [ " t f n - or a
+// digit, and 0 behind the last value.
+func (r *Reader) Kind() byte {
+	if r.pos < len(r.src) {
+		return r.src[r.pos]
+	}
+	return 0
+}
+
+// Cut reports whether the text is over. Right after a member or an element was
+// read it means that the text was cut off there, and the value perhaps with it.
+func (r *Reader) Cut() bool { return r.pos >= len(r.src) }
+
+func (r *Reader) blank() {
+	for r.pos < len(r.src) && r.src[r.pos] <= ' ' {
+		r.pos++
+	}
+}
+
+// want reports whether the next value begins with c. Otherwise it steps over
+// the value and keeps the mismatch.
+func (r *Reader) want(c byte, what string) bool {
+	if r.Kind() == c {
+		return true
+	}
+	r.refuse(what)
+	return false
+}
+
+func (r *Reader) refuse(what string) {
+	if r.err == nil {
+		r.err = &MismatchError{Want: what, Offset: r.pos}
+	}
+	r.Skip()
+}
+
+// Skip steps over the next value.
+func (r *Reader) Skip() { r.Raw() }
+
+// Raw returns the next value as written, aliasing the text.
+func (r *Reader) Raw() []byte {
+	start := r.pos
+	r.pos = skip(r.src, start)
+	return r.src[start:r.pos:r.pos]
+}
+
+// Object iterates over the names of the next value's members; the value of
+// each is the next to be read in the body of the loop. A name aliases the text
+// where it is written without escapes.
+func (r *Reader) Object() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) { r.members(yield) }
+}
+
+// members is apart from Object so that Object can be inlined, which keeps its
+// closures, and with them the caller's loop body, off the heap.
+func (r *Reader) members(yield func([]byte) bool) {
+	if !r.want('{', "an object") {
+		return
+	}
+	for r.part('}') {
+		key := r.Text()
+		r.over()
+		at := r.pos
+		if !yield(key) {
+			return
+		}
+		if r.pos == at {
+			r.Skip()
+		}
+	}
+}
+
+// Array iterates over the indexes of the next value's elements; each element
+// is the next to be read in the body of the loop.
+func (r *Reader) Array() iter.Seq[int] {
+	return func(yield func(int) bool) { r.elements(yield) }
+}
+
+func (r *Reader) elements(yield func(int) bool) {
+	if !r.want('[', "an array") {
+		return
+	}
+	for n := 0; r.part(']'); n++ {
+		at := r.pos
+		if !yield(n) {
+			return
+		}
+		if r.pos == at {
+			r.Skip()
+		}
+	}
+}
+
+// over steps over one byte of punctuation and the white space around it.
+func (r *Reader) over() {
+	r.blank()
+	if r.pos < len(r.src) {
+		r.pos++
+	}
+	r.blank()
+}
+
+// part moves to the next element of an array or object, over the opening
+// bracket or a comma. It returns false behind the closing bracket and at the
+// end of the text.
+func (r *Reader) part(closing byte) bool {
+	r.blank()
+	if r.Kind() != closing {
+		r.over()
+	}
+	if r.Kind() == closing {
+		r.pos++
+		return false
+	}
+	return r.pos < len(r.src)
+}
+
+// String returns the next value, a string.
+func (r *Reader) String() string {
+	text, aliased := r.text()
+	if aliased {
+		return string(text)
+	}
+	return unsafe.String(unsafe.SliceData(text), len(text))
+}
+
+// Text returns the next value, a string. The bytes alias the text where the
+// string is written without escapes, and must not be changed.
+func (r *Reader) Text() []byte {
+	text, _ := r.text()
+	return text
+}
+
+func (r *Reader) text() (text []byte, aliased bool) {
+	if !r.want('"', "a string") {
+		return nil, true
+	}
+	return unquote(r.Raw())
+}
+
+// Bool returns the next value, true or false.
+func (r *Reader) Bool() bool {
+	switch at := r.pos; string(r.Raw()) {
+	case "true":
+		return true
+	case "false":
+	default:
+		r.pos = at
+		r.refuse("true or false")
+	}
+	return false
+}
+
+// Null steps over the next value if it is null, and reports whether it was.
+func (r *Reader) Null() bool {
+	if r.Kind() != 'n' {
+		return false
+	}
+	r.Skip()
+	return true
+}
+
+// Int returns the next value, a number written as an integer of 64 bits.
+func (r *Reader) Int() int64 {
+	at := r.pos
+	n, ok := Int(r.Raw())
+	if !ok {
+		r.pos = at
+		r.refuse("an integer")
+	}
+	return n
+}
+
+// Float returns the next value, a number. Beyond the range of a float64 it is
+// a mismatch.
+func (r *Reader) Float() float64 {
+	at := r.pos
+	raw := r.Raw()
+	x, err := strconv.ParseFloat(view(raw), 64)
+	if err != nil {
+		r.pos = at
+		r.refuse("a number")
+		return 0
+	}
+	return x
+}
+
+// Int parses raw, a number written as an integer: no fraction, no exponent.
+func Int(raw []byte) (n int64, ok bool) {
+	if len(raw) == 0 || len(raw) > len("-9223372036854775808") || raw[0] == '+' {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(view(raw), 10, 64)
+	return n, err == nil
+}
+
+// view returns b as a string that must not outlive it.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// skip returns the offset after the value that begins at i.
+func skip(b []byte, i int) int {
+	for depth := 0; i < len(b); {
+		switch b[i] {
+		case '"':
+			i = skipText(b, i+1)
+		case '{', '[':
+			depth++
+			i++
+		case '}', ']':
+			depth--
+			i++
+		case ',', ':', ' ', '\t', '\r', '\n':
+			i++
+		default:
+			i = skipScalar(b, i+1)
+		}
+		if depth <= 0 {
+			break
+		}
+	}
+	return i
+}
+
+func skipScalar(b []byte, i int) int {
+	for ; i < len(b) && b[i] > ' '; i++ {
+		switch b[i] {
+		case ',', ':', ']', '}':
+			return i
+		}
+	}
+	return i
+}
+
+// skipText returns the offset after the quote that closes the string whose
+// content begins at i: the first quote after an even number of backslashes.
+func skipText(b []byte, i int) int {
+	for {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return len(b)
+		}
+		slash := i + n
+		for slash > i && b[slash-1] == '\\' {
+			slash--
+		}
+		slashes := i + n - slash
+		if i += n + 1; slashes%2 == 0 {
+			return i
+		}
+	}
+}

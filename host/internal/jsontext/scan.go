@@ -1,0 +1,311 @@
+package jsontext
+
+import "unicode/utf8"
+
+// DefaultDepth is the nesting limit where a caller gives none.
+const DefaultDepth = 128
+
+// Valid returns nil when text is exactly one JSON value, with white space
+// around it at most, nested no deeper than maxDepth ([DefaultDepth] if that is
+// not positive). Otherwise it returns an [*Error].
+func Valid(text []byte, maxDepth int) error {
+	s := newScanner(text, maxDepth)
+	end := s.value(s.blank(0), 0)
+	if end >= 0 {
+		end = s.end(end)
+	}
+	if end < 0 {
+		return s.err()
+	}
+	return nil
+}
+
+// Blank reports whether text is nothing but white space.
+func Blank(text []byte) bool {
+	s := scanner{src: text}
+	return s.blank(0) == len(text)
+}
+
+// scanner checks text by recursive descent. Its methods take the offset at
+// which they start and return the one after what they read, or -1 once it has
+// been refused; fail keeps the place and the reason. Bytes above 0x7f can stand
+// only in strings; where there are any, one look over the whole text at the end
+// is cheaper than many small ones.
+type scanner struct {
+	src   []byte
+	limit int
+	wide  uint64 // has a top bit once a string held a byte above 0x7f
+	at    int
+	why   Reason
+}
+
+func newScanner(text []byte, maxDepth int) scanner {
+	if maxDepth <= 0 {
+		maxDepth = DefaultDepth
+	}
+	return scanner{src: text, limit: maxDepth}
+}
+
+func (s *scanner) fail(at int, why Reason) int {
+	s.at, s.why = at, why
+	return -1
+}
+
+// unexpected refuses the byte at i, or the lack of one.
+func (s *scanner) unexpected(i int) int {
+	if i >= len(s.src) {
+		return s.fail(len(s.src), Truncated)
+	}
+	return s.fail(i, Syntax)
+}
+
+func (s *scanner) err() error { return &Error{Reason: s.why, Offset: s.at} }
+
+// end checks what is left when the value is over: nothing but white space, and
+// UTF-8 throughout.
+func (s *scanner) end(i int) int {
+	if i = s.blank(i); i < len(s.src) {
+		return s.fail(i, Trailing)
+	}
+	if s.wide&tops != 0 && !utf8.Valid(s.src) {
+		return s.fail(invalidUTF8(s.src), UTF8)
+	}
+	return i
+}
+
+func invalidUTF8(b []byte) int {
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return len(b)
+}
+
+// blank returns the offset of the first byte at or after i that is not white space.
+func (s *scanner) blank(i int) int {
+	for ; i < len(s.src); i++ {
+		if c := s.src[i]; c > ' ' || c != ' ' && c != '\n' && c != '\r' && c != '\t' {
+			break
+		}
+	}
+	return i
+}
+
+func (s *scanner) value(i, depth int) int {
+	if i >= len(s.src) {
+		return s.fail(i, Truncated)
+	}
+	switch c := s.src[i]; c {
+	case '"':
+		return s.text(i + 1)
+	case '{':
+		return s.object(i+1, depth+1)
+	case '[':
+		return s.array(i+1, depth+1)
+	case 't':
+		return s.word(i, "true")
+	case 'f':
+		return s.word(i, "false")
+	case 'n':
+		return s.word(i, "null")
+	}
+	return s.number(i)
+}
+
+func (s *scanner) object(i, depth int) int {
+	if depth > s.limit {
+		return s.fail(i-1, Depth)
+	}
+	if i = s.blank(i); i < len(s.src) && s.src[i] == '}' {
+		return i + 1
+	}
+	for {
+		if i = s.key(i); i < 0 {
+			return i
+		}
+		if i = s.value(i, depth); i < 0 {
+			return i
+		}
+		next, more := s.more(i, '}')
+		if !more {
+			return next
+		}
+		i = next
+	}
+}
+
+// key reads a member's name and the colon; the value begins where it ends.
+func (s *scanner) key(i int) int {
+	if i >= len(s.src) || s.src[i] != '"' {
+		return s.unexpected(i)
+	}
+	if i = s.text(i + 1); i < 0 {
+		return i
+	}
+	return s.colon(i)
+}
+
+func (s *scanner) colon(i int) int {
+	if i = s.blank(i); i >= len(s.src) || s.src[i] != ':' {
+		return s.unexpected(i)
+	}
+	return s.blank(i + 1)
+}
+
+func (s *scanner) array(i, depth int) int {
+	if depth > s.limit {
+		return s.fail(i-1, Depth)
+	}
+	if i = s.blank(i); i < len(s.src) && s.src[i] == ']' {
+		return i + 1
+	}
+	for {
+		if i = s.value(i, depth); i < 0 {
+			return i
+		}
+		next, more := s.more(i, ']')
+		if !more {
+			return next
+		}
+		i = next
+	}
+}
+
+// more reads what follows an element: a comma, then next is where the next one
+// begins, or the closing bracket.
+func (s *scanner) more(i int, closing byte) (next int, more bool) {
+	if i = s.blank(i); i >= len(s.src) {
+		return s.unexpected(i), false
+	}
+	switch s.src[i] {
+	case ',':
+		return s.blank(i + 1), true
+	case closing:
+		return i + 1, false
+	}
+	return s.unexpected(i), false
+}
+
+func (s *scanner) word(i int, want string) int {
+	if end := i + len(want); end <= len(s.src) && string(s.src[i:end]) == want {
+		return end
+	}
+	for n := 0; n < len(want); n++ {
+		if i+n >= len(s.src) || s.src[i+n] != want[n] {
+			return s.unexpected(i + n)
+		}
+	}
+	return i + len(want)
+}
+
+// number reads -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
+func (s *scanner) number(i int) int {
+	if s.src[i] == '-' {
+		i++
+	}
+	if i < len(s.src) && s.src[i] == '0' {
+		i++
+	} else if i = s.digits(i); i < 0 {
+		return i
+	}
+	if i < len(s.src) && s.src[i] == '.' {
+		if i = s.digits(i + 1); i < 0 {
+			return i
+		}
+	}
+	if i < len(s.src) && s.src[i]|0x20 == 'e' {
+		if i++; i < len(s.src) && (s.src[i] == '+' || s.src[i] == '-') {
+			i++
+		}
+		return s.digits(i)
+	}
+	return i
+}
+
+// digits reads at least one digit.
+func (s *scanner) digits(i int) int {
+	start := i
+	for i < len(s.src) && s.src[i]-'0' <= 9 {
+		i++
+	}
+	if i == start {
+		return s.unexpected(i)
+	}
+	return i
+}
+
+// text reads the rest of a string whose opening quote is behind it.
+func (s *scanner) text(i int) int {
+	for {
+		i = s.plain(i)
+		if i >= len(s.src) {
+			return s.fail(i, Truncated)
+		}
+		switch s.src[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			if i = s.escape(i); i < 0 {
+				return i
+			}
+		default:
+			return s.fail(i, Control)
+		}
+	}
+}
+
+// escape reads the backslash sequence at i.
+func (s *scanner) escape(i int) int {
+	if i+1 >= len(s.src) {
+		return s.fail(len(s.src), Truncated)
+	}
+	switch s.src[i+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 2
+	case 'u':
+		return s.unicode(i)
+	}
+	return s.fail(i, Escape)
+}
+
+// unicode reads \uXXXX, and its other half where it is a surrogate.
+func (s *scanner) unicode(i int) int {
+	switch unit := hexUnit(s.src[i:]); {
+	case unit < 0 && i+6 > len(s.src):
+		return s.fail(len(s.src), Truncated)
+	case unit < 0:
+		return s.fail(i, Escape)
+	case !isSurrogate(unit):
+		return i + 6
+	case isLow(unit) || !isLow(hexUnit(s.src[i+6:])):
+		return s.fail(i, Surrogate)
+	}
+	return i + 12
+}
+
+func isSurrogate(unit int) bool { return unit>>11 == 0xd800>>11 }
+func isLow(unit int) bool       { return unit>>10 == 0xdc00>>10 }
+
+// hexUnit returns the UTF-16 unit that \uXXXX at the start of b stands for, or
+// -1 where there is no such sequence.
+func hexUnit(b []byte) int {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return -1
+	}
+	unit := 0
+	for _, c := range b[2:6] {
+		switch {
+		case c-'0' <= 9:
+			c -= '0'
+		case c|0x20-'a' < 6:
+			c = c | 0x20 - 'a' + 10
+		default:
+			return -1
+		}
+		unit = unit<<4 | int(c)
+	}
+	return unit
+}

@@ -1,0 +1,130 @@
+package jsontext
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// AppendValue appends v as compact JSON. The values that arguments are made of
+// take a short way: maps by name, slices of any, strings, numbers, booleans and
+// nil; members are written in the order of their names. A [json.RawMessage] or
+// a []byte is JSON already and goes through [AppendRaw]. Everything else is
+// left to [json.Marshal], which replaces bytes that are not UTF-8; on the short
+// way they are an error, as are NaN and infinities. On any error dst is
+// returned as it was.
+func AppendValue(dst []byte, v any) ([]byte, error) {
+	out, err := appendValue(dst, v, 0)
+	if err != nil {
+		return dst, err
+	}
+	return out, nil
+}
+
+// appendValue goes no deeper than a peer would read. That also ends a value
+// that contains itself.
+func appendValue(dst []byte, v any, depth int) ([]byte, error) {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...), nil
+	case string:
+		return AppendStrict(dst, v)
+	case bool:
+		return strconv.AppendBool(dst, v), nil
+	case map[string]any:
+		return appendMap(dst, v, depth+1)
+	case []any:
+		return appendSlice(dst, v, depth+1)
+	case json.RawMessage:
+		return AppendRaw(dst, v)
+	case []byte:
+		return AppendRaw(dst, v)
+	}
+	return appendScalar(dst, v)
+}
+
+func appendScalar(dst []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case int:
+		return strconv.AppendInt(dst, int64(v), 10), nil
+	case int64:
+		return strconv.AppendInt(dst, v, 10), nil
+	case int32:
+		return strconv.AppendInt(dst, int64(v), 10), nil
+	case uint64:
+		return strconv.AppendUint(dst, v, 10), nil
+	case uint32:
+		return strconv.AppendUint(dst, uint64(v), 10), nil
+	case float64:
+		return appendFloat(dst, v)
+	}
+	out, err := json.Marshal(v)
+	return append(dst, out...), err
+}
+
+var errDepth = errors.New("arguments are nested more than " + strconv.Itoa(DefaultDepth) + " deep")
+
+func appendMap(dst []byte, m map[string]any, depth int) ([]byte, error) {
+	if m == nil {
+		return append(dst, "null"...), nil
+	}
+	if depth > DefaultDepth {
+		return dst, errDepth
+	}
+	keys := make([]string, 0, 16)
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	var err error
+	for i, key := range keys {
+		dst = append(dst, "{,"[min(i, 1)])
+		if dst, err = AppendStrict(dst, key); err != nil {
+			return dst, fmt.Errorf("name of a member: %w", err)
+		}
+		if dst, err = appendValue(append(dst, ':'), m[key], depth); err != nil {
+			return dst, fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	return closeList(dst, len(keys), "{}"), nil
+}
+
+func appendSlice(dst []byte, list []any, depth int) ([]byte, error) {
+	if list == nil {
+		return append(dst, "null"...), nil
+	}
+	if depth > DefaultDepth {
+		return dst, errDepth
+	}
+	var err error
+	for i, v := range list {
+		if dst, err = appendValue(append(dst, "[,"[min(i, 1)]), v, depth); err != nil {
+			return dst, fmt.Errorf("%d: %w", i, err)
+		}
+	}
+	return closeList(dst, len(list), "[]"), nil
+}
+
+// closeList appends the closing bracket, and the opening one where no element did.
+func closeList(dst []byte, n int, brackets string) []byte {
+	if n == 0 {
+		return append(dst, brackets...)
+	}
+	return append(dst, brackets[1])
+}
+
+// appendFloat writes x in the shortest form that reads back as x, with an
+// exponent only where the plain form would be long.
+func appendFloat(dst []byte, x float64) ([]byte, error) {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return dst, fmt.Errorf("JSON has no number %v", x)
+	}
+	format := byte('f')
+	if size := math.Abs(x); size != 0 && (size < 1e-6 || size >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(dst, x, format, -1, 64), nil
+}
