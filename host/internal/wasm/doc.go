@@ -1,0 +1,26 @@
+// Package wasm runs modules nobody has to trust. It looks at a module before
+// anything is compiled, rewrites it so that work is paid for while it runs,
+// keeps the result on disk, gives each instance a bounded memory, and answers
+// the little of WASI a guest needs. It is the only door to wazero.
+//
+// The package knows nothing of Wharf's ABI. Its caller passes a Surface: the
+// functions a module may import and the exports it must have.
+//
+// # Fuel
+//
+// One unit of fuel is about a nanosecond of the dearest thing the unit can
+// buy. The meter (meter.go) adds three mutable globals to each module and
+// charges at the entry of each function, at each loop header and at the joins
+// of large bodies, always with the summed weight of all the code that may run
+// before the next charge. Work done between two checks is therefore paid for
+// before it starts. Bulk operations pay by length, host calls by their price.
+// Recursion is paid for in bytes of native stack. The running module can reach
+// none of it: indices of the added globals, functions, types and segments are
+// refused in the original.
+//
+// # Ownership
+//
+// An Engine and its Modules are safe for concurrent use. An Instance belongs to
+// one goroutine at a time, its owner, and only its owner closes it. After a trap
+// the instance is dead: every later call returns the same *Trap.
+package wasm

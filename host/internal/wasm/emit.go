@@ -1,0 +1,139 @@
+package wasm
+
+// emit writes bodies in their metered form.
+//
+// A body that is charged for depth is wrapped in a block of its result type,
+// so that the depth can be given back in one place: branches to the function's
+// own label already name that block, and a return becomes a branch to it.
+type emit struct {
+	fuel, budget, depth uint32 // our globals
+	blockTypes          map[uint32]uint32
+}
+
+// body appends the metered form of b, size first.
+func (e *emit) body(out []byte, b *body, s *scan, typ uint32, sig signature) []byte {
+	code := e.locals(make([]byte, 0, len(b.code)*5/4+64), b, s)
+	code = e.charge(code, s.regions[0].weight)
+	if !s.deepens() {
+		code = e.edited(code, b.code, s)
+	} else {
+		cost := s.shape.bytes()
+		code = e.descend(code, cost)
+		code = append(code, opBlock)
+		code = e.blockType(code, typ, sig)
+		code = e.edited(code, b.code, s)
+		code = append(code, opGlobalGet)
+		code = appendU32(code, e.depth)
+		code = append(code, opI32Const)
+		code = appendS64(code, cost)
+		code = append(code, opI32Add, opGlobalSet)
+		code = appendU32(code, e.depth)
+		code = append(code, opEnd)
+	}
+	return append(appendU32(out, uint32(len(code))), code...)
+}
+
+// largeLeaf is the stack above which a function that calls nothing pays for
+// depth as well. A smaller one adds to a stack only once.
+const largeLeaf = 16 << 10
+
+func (s *scan) deepens() bool { return s.calls || s.shape.bytes() > largeLeaf }
+
+// locals appends the groups of b, and the scratch local of bulk operations.
+func (e *emit) locals(out []byte, b *body, s *scan) []byte {
+	if !s.bulk {
+		return append(appendU32(out, uint32(b.groups)), b.locals...)
+	}
+	out = append(appendU32(out, uint32(b.groups+1)), b.locals...)
+	return append(out, 1, typeI32)
+}
+
+// edited copies code, with the edits of s made.
+func (e *emit) edited(out, code []byte, s *scan) []byte {
+	done := 0
+	for _, d := range s.edits {
+		if d.kind == editCharge && s.regions[d.arg].weight == 0 {
+			continue
+		}
+		out = append(out, code[done:d.at]...)
+		done = d.at
+		switch d.kind {
+		case editCharge:
+			out = e.charge(out, s.regions[d.arg].weight)
+		case editBulk:
+			out = e.price(out, uint32(s.locals), d.arg)
+		case editReturn:
+			if s.deepens() {
+				out = appendU32(append(out, opBr), uint32(d.arg))
+				done++
+			}
+		}
+	}
+	return append(out, code[done:]...)
+}
+
+// charge takes a fixed weight of fuel.
+func (e *emit) charge(out []byte, weight int64) []byte {
+	out = appendU32(append(out, opGlobalGet), e.fuel)
+	out = appendS64(append(out, opI64Const), weight)
+	return e.spend(out)
+}
+
+// price takes fuel by the length on top of the stack, and leaves it there.
+func (e *emit) price(out []byte, scratch uint32, shift int) []byte {
+	out = appendU32(append(out, opLocalSet), scratch)
+	out = appendU32(append(out, opGlobalGet), e.fuel)
+	out = appendU32(append(out, opLocalGet), scratch)
+	out = append(out, opExtendU)
+	if shift > 0 {
+		out = append(out, opI64Const, byte(shift), opI64ShrU)
+	}
+	out = e.spend(out)
+	return appendU32(append(out, opLocalGet), scratch)
+}
+
+// spend subtracts what is on the stack from the fuel below it, and traps when
+// that leaves less than nothing.
+func (e *emit) spend(out []byte) []byte {
+	out = appendU32(append(out, opI64Sub, opGlobalSet), e.fuel)
+	out = appendU32(append(out, opGlobalGet), e.fuel)
+	return append(out, opI64Const, 0, opI64LtS, opIf, blockEmpty, opUnreachable, opEnd)
+}
+
+// descend takes stack for one call.
+func (e *emit) descend(out []byte, cost int64) []byte {
+	out = appendU32(append(out, opGlobalGet), e.depth)
+	out = appendS64(append(out, opI32Const), cost)
+	out = appendU32(append(out, opI32Sub, opGlobalSet), e.depth)
+	out = appendU32(append(out, opGlobalGet), e.depth)
+	return append(out, opI32Const, 0, opI32LtS, opIf, blockEmpty, opUnreachable, opEnd)
+}
+
+// blockType appends the type of a block that leaves what the function returns.
+func (e *emit) blockType(out []byte, typ uint32, sig signature) []byte {
+	switch len(sig.results) {
+	case 0:
+		return append(out, blockEmpty)
+	case 1:
+		return append(out, sig.results[0])
+	default:
+		return appendS64(out, int64(e.blockTypes[typ]))
+	}
+}
+
+// shim appends the body behind an export: fill the tank, give back the stack,
+// call. Under the engine the budget is set before each call; elsewhere it is
+// the one the module was metered with.
+func (e *emit) shim(out []byte, target uint32, params int) []byte {
+	code := []byte{0, opGlobalGet}
+	code = appendU32(code, e.budget)
+	code = appendU32(append(code, opGlobalSet), e.fuel)
+	code = appendS64(append(code, opI32Const), StackBudget)
+	code = appendU32(append(code, opGlobalSet), e.depth)
+	for i := range params {
+		code = appendU32(append(code, opLocalGet), uint32(i))
+	}
+	code = appendU32(append(code, opCall), target)
+	code = append(code, opEnd)
+	return append(appendU32(out, uint32(len(code))), code...)
+}

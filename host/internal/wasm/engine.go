@@ -1,0 +1,141 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// ErrClosed is the error of using an Engine or an Instance after its Close.
+var ErrClosed = errors.New("closed")
+
+// Config is what an Engine is made of.
+type Config struct {
+	// CacheDir keeps metered modules and native code; "" keeps nothing. It is
+	// made if missing. One that others may write to, or that belongs to another
+	// user, is refused: what is read from it runs as native code of the host.
+	CacheDir string
+	Surface  Surface
+	Limits   Limits // zero fields take their defaults
+}
+
+// Engine loads, compiles and runs modules. One serves a whole host; all its
+// methods are safe for concurrent use. It holds no goroutine except while it
+// compiles.
+type Engine struct {
+	surface Surface
+	limits  Limits
+	shelf   *shelf
+
+	ctx    context.Context // ends with Close; compilation stops between two functions
+	cancel context.CancelFunc
+	work   sync.WaitGroup // compilations under way
+
+	mu       sync.Mutex
+	runtime  wazero.Runtime // made when first needed
+	native   wazero.CompilationCache
+	programs map[string]*program // by hash of the original
+	live     int                 // instances not yet closed
+	closed   bool
+}
+
+// NewEngine checks the cache directory and returns. Nothing is compiled.
+// The engine outlives ctx.
+func NewEngine(ctx context.Context, c Config) (*Engine, error) {
+	e := &Engine{surface: c.Surface, limits: c.Limits.filled(), programs: map[string]*program{}}
+	if c.CacheDir != "" {
+		var err error
+		if e.shelf, err = openShelf(c.CacheDir, e.limits); err != nil {
+			return nil, fmt.Errorf("plugin cache: %w", err)
+		}
+	}
+	e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	return e, nil
+}
+
+// Close ends compilations under way and gives back all native code once the
+// last instance is closed. Nothing new can be loaded or instantiated.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	e.cancel()
+	e.work.Wait()
+	return e.release(0)
+}
+
+// release takes n instances off the count, and closes what they ran on when
+// the engine is closed and they were the last.
+func (e *Engine) release(n int) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.live -= n
+	if !e.closed || e.live > 0 || e.runtime == nil {
+		return nil
+	}
+	err := e.runtime.Close(context.Background())
+	if e.native != nil {
+		err = errors.Join(err, e.native.Close(context.Background()))
+	}
+	e.runtime, e.native = nil, nil
+	return err
+}
+
+// retain counts an instance that is about to run.
+func (e *Engine) retain() (wazero.Runtime, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, fmt.Errorf("plugin engine: %w", ErrClosed)
+	}
+	r, err := e.machine()
+	if err == nil {
+		e.live++
+	}
+	return r, err
+}
+
+// machine returns the runtime, made on first use: that costs a millisecond
+// that a command without plugins should not pay. The caller holds e.mu.
+func (e *Engine) machine() (wazero.Runtime, error) {
+	if e.runtime != nil {
+		return e.runtime, nil
+	}
+	config := wazero.NewRuntimeConfig().
+		WithCoreFeatures(api.CoreFeaturesV2).
+		WithDebugInfoEnabled(false)
+	if e.shelf != nil {
+		native, err := wazero.NewCompilationCacheWithDir(e.shelf.native)
+		if err != nil {
+			return nil, fmt.Errorf("plugin cache: %w", err)
+		}
+		e.native = native
+		config = config.WithCompilationCache(native)
+	}
+	r := wazero.NewRuntimeWithConfig(e.ctx, config)
+	err := errors.Join(offer(e.ctx, r, wasi), offer(e.ctx, r, e.surface.hostFuncs()))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("host functions: %w", err), r.Close(context.Background()))
+	}
+	e.runtime = r
+	return r, nil
+}
+
+// compile turns metered code into native code. It cannot be cut short except
+// between functions, by the engine's own Close.
+func (e *Engine) compile(binary []byte) (wazero.CompiledModule, error) {
+	e.mu.Lock()
+	r, err := e.machine()
+	e.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	ctx := experimental.WithCompilationWorkers(e.ctx, runtime.GOMAXPROCS(0))
+	return r.CompileModule(ctx, binary)
+}

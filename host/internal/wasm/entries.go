@@ -1,0 +1,243 @@
+package wasm
+
+import "fmt"
+
+// This file reads one entry of each section. Every index is checked against
+// what the module itself declares: an index past the end would, in the metered
+// form, name something of ours.
+
+func (m *image) index(c *cursor, what string, n int) uint32 {
+	i := c.u32()
+	if c.err == nil && uint64(i) >= uint64(n) {
+		c.fail("%s %d is used, %d are declared", what, i, n)
+	}
+	return i
+}
+
+func (m *image) typeIndex(c *cursor) uint32 { return m.index(c, "type", len(m.types)) }
+func (m *image) function(c *cursor) uint32  { return m.index(c, "function", len(m.functions)) }
+
+func valueType(c *cursor) byte {
+	t := c.u8()
+	switch t {
+	case typeI32, typeI64, typeF32, typeF64, typeV128, typeFunc, typeExtern:
+	default:
+		c.fail("value type %#x is not in core V2", t)
+	}
+	return t
+}
+
+func referenceType(c *cursor) byte {
+	t := c.u8()
+	if t != typeFunc && t != typeExtern {
+		c.fail("reference type %#x is not in core V2", t)
+	}
+	return t
+}
+
+func (m *image) typeEntry(c *cursor) {
+	if form := c.u8(); form != 0x60 {
+		c.fail("type form %#x is not a function", form)
+	}
+	m.types = append(m.types, signature{m.valueTypes(c), m.valueTypes(c)})
+}
+
+func (m *image) valueTypes(c *cursor) string {
+	n := c.count()
+	if n > m.limits.Arity {
+		m.findings.add("values in a function type", fmt.Sprintf("at most %d", m.limits.Arity), fmt.Sprint(n))
+	}
+	start := c.at
+	for i := 0; i < n && c.err == nil; i++ {
+		valueType(c)
+	}
+	if c.err != nil {
+		return ""
+	}
+	return string(c.b[start:c.at])
+}
+
+func (m *image) importEntry(c *cursor) {
+	i := imported{module: c.name(), name: c.name(), kind: c.u8()}
+	switch i.kind {
+	case externFunction:
+		i.typ = m.typeIndex(c)
+		m.functions = append(m.functions, i.typ)
+	case externTable:
+		m.tables = append(m.tables, m.tableType(c))
+	case externMemory:
+		m.memories = append(m.memories, memoryType(c))
+	case externGlobal:
+		globalType(c)
+		m.globals++
+	default:
+		c.fail("import kind %#x is not in core V2", i.kind)
+		return
+	}
+	m.imports = append(m.imports, i)
+	m.inherited[i.kind]++
+}
+
+func (m *image) exportEntry(c *cursor) {
+	e := exported{name: c.name(), kind: c.u8()}
+	switch e.kind {
+	case externFunction:
+		e.index = m.function(c)
+	case externTable:
+		e.index = m.index(c, "table", len(m.tables))
+	case externMemory:
+		e.index = m.index(c, "memory", len(m.memories))
+	case externGlobal:
+		e.index = m.index(c, "global", m.globals)
+	default:
+		c.fail("export kind %#x is not in core V2", e.kind)
+	}
+	m.exports = append(m.exports, e)
+}
+
+func (m *image) tableType(c *cursor) bounds {
+	elem := referenceType(c)
+	b := readBounds(c)
+	b.elem = elem
+	if b.min > m.limits.Table {
+		m.findings.add("table", fmt.Sprintf("at most %d entries", m.limits.Table), fmt.Sprint(b.min))
+	}
+	return b
+}
+
+func memoryType(c *cursor) bounds { return readBounds(c) }
+
+// readBounds refuses shared memories and 64-bit ones with the flag they need.
+func readBounds(c *cursor) bounds {
+	var b bounds
+	switch flag := c.u8(); flag {
+	case 0:
+		b.min = c.u32()
+	case 1:
+		b.min, b.max, b.capped = c.u32(), c.u32(), true
+	default:
+		c.fail("limits of kind %#x are not in core V2", flag)
+	}
+	return b
+}
+
+func globalType(c *cursor) {
+	valueType(c)
+	if mutable := c.u8(); mutable > 1 {
+		c.fail("mutability %#x is not in core V2", mutable)
+	}
+}
+
+// constant steps over a constant expression, one instruction and its end, and
+// returns its value when it is an i32 known now.
+func (m *image) constant(c *cursor) (value uint32, known bool) {
+	switch op := c.u8(); op {
+	case opI32Const:
+		value, known = uint32(c.signed(32)), true
+	case opI64Const:
+		c.signed(64)
+	case 0x43:
+		c.take(4)
+	case 0x44:
+		c.take(8)
+	case opGlobalGet:
+		m.index(c, "global", m.globals)
+	case 0xd0:
+		referenceType(c)
+	case opRefFunc:
+		m.function(c)
+	case opVector:
+		if c.u8() != 0x0c {
+			c.fail("this vector instruction is no constant")
+		}
+		c.take(16)
+	default:
+		c.fail("instruction %#x in a constant expression is not in core V2", op)
+	}
+	if c.u8() != opEnd {
+		c.fail("a constant expression has more than one instruction")
+	}
+	return value, known
+}
+
+// element reads a segment of any of the eight kinds: bit 0 passive or
+// declarative, bit 1 a table (or declarative), bit 2 expressions for indices.
+func (m *image) element(c *cursor) {
+	kind := c.u32()
+	if kind > 7 {
+		c.fail("element segment of kind %d is not in core V2", kind)
+		return
+	}
+	if active := kind&1 == 0; active {
+		if kind&2 != 0 {
+			m.index(c, "table", len(m.tables))
+		}
+		m.constant(c)
+	}
+	expressions := kind&4 != 0
+	if kind&3 != 0 {
+		if expressions {
+			referenceType(c)
+		} else if k := c.u8(); k != 0 {
+			c.fail("element kind %#x is not in core V2", k)
+		}
+	}
+	n := c.count()
+	for i := 0; i < n && c.err == nil; i++ {
+		if expressions {
+			m.constant(c)
+		} else {
+			m.function(c)
+		}
+	}
+}
+
+func (m *image) data(c *cursor) {
+	var s segment
+	start := c.at
+	switch kind := c.u32(); kind {
+	case 0:
+		s.offset, s.constant = m.constant(c)
+	case 1:
+	case 2:
+		m.index(c, "memory", len(m.memories))
+		m.constant(c)
+	default:
+		c.fail("data segment of kind %d is not in core V2", kind)
+	}
+	s.bytes = c.take(c.u32())
+	if c.err == nil {
+		s.raw = c.b[start:c.at]
+		m.datas = append(m.datas, s)
+	}
+}
+
+// body splits one function body. The count of locals is checked here, before
+// anybody makes room for them: four bytes can announce a billion.
+func (m *image) body(c *cursor) {
+	n := len(m.bodies) + m.inherited[externFunction]
+	size := c.u32()
+	start := c.at
+	raw := c.take(size)
+	if int(size) > m.limits.Body {
+		m.findings.add(fmt.Sprintf("body of function %d", n), fmt.Sprintf("at most %d bytes", m.limits.Body), fmt.Sprint(size))
+	}
+	l := &cursor{b: raw}
+	b := body{groups: l.count()}
+	groups := l.at
+	var declared uint64
+	for i := 0; i < b.groups && l.err == nil; i++ {
+		declared += uint64(l.u32())
+		b.wide = valueType(l) == typeV128 || b.wide
+	}
+	if l.err != nil {
+		c.fail("locals of function %d: %v", n, l.err)
+		return
+	}
+	if declared > uint64(m.limits.Locals) {
+		m.findings.add(fmt.Sprintf("locals of function %d", n), fmt.Sprintf("at most %d", m.limits.Locals), fmt.Sprint(declared))
+	}
+	b.count = int(min(declared, 1<<30))
+	b.locals, b.code, b.at = raw[groups:l.at], raw[l.at:], start+l.at
+	m.bodies = append(m.bodies, b)
+}

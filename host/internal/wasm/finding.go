@@ -1,0 +1,73 @@
+package wasm
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Finding is one thing a module is, has or lacks that keeps it from being run.
+// Names inside it come from the module and are quoted.
+type Finding struct{ Item, Want, Found string }
+
+func (f Finding) String() string {
+	switch {
+	case f.Want == "":
+		return f.Item + ": " + f.Found
+	case f.Found == "":
+		return f.Item + ": wanted " + f.Want
+	default:
+		return f.Item + ": wanted " + f.Want + ", found " + f.Found
+	}
+}
+
+// Refusal is the error of Load for a module that could be read and will not be
+// run. It lists every offender, so that one round of repairs is enough.
+type Refusal struct {
+	Name     string
+	Findings []Finding
+	Omitted  int // findings past the first hundred
+}
+
+func (r *Refusal) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: this module is refused:", r.Name)
+	for _, f := range r.Findings {
+		b.WriteString("\n  " + f.String())
+	}
+	if r.Omitted > 0 {
+		fmt.Fprintf(&b, "\n  and %d more", r.Omitted)
+	}
+	return b.String()
+}
+
+// maxFindings bounds the error a hostile module can make us print.
+const maxFindings = 100
+
+type findings struct {
+	list    []Finding
+	omitted int
+}
+
+func (f *findings) add(item, want, found string) {
+	if len(f.list) == maxFindings {
+		f.omitted++
+		return
+	}
+	f.list = append(f.list, Finding{item, want, found})
+}
+
+func (f *findings) refusal(name string) error {
+	if len(f.list) == 0 {
+		return nil
+	}
+	return &Refusal{Name: name, Findings: f.list, Omitted: f.omitted}
+}
+
+// quote makes a name of the module fit for a message: escaped, and short.
+func quote(name string) string {
+	if len(name) > 64 {
+		name = name[:64] + "…"
+	}
+	return strconv.QuoteToASCII(name)
+}

@@ -1,0 +1,88 @@
+package wasm
+
+import (
+	"context"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// HostFunc is a function of the host that modules may import. All its values
+// are i32.
+//
+// Func finds its parameters in stack and leaves its result in stack[0]; it must
+// not keep the stack, block, or call the instance again. Price is charged
+// before Func runs; what depends on a length Func charges itself, before it
+// does the work.
+type HostFunc struct {
+	Name      string
+	Params    int
+	HasResult bool
+	Price     int64
+	Func      func(in *Instance, stack []uint64)
+}
+
+// hostFunc is a host function of any signature.
+type hostFunc struct {
+	module, name string
+	signature    signature
+	price        int64
+	run          func(in *Instance, stack []uint64)
+}
+
+func (s Surface) hostFuncs() []hostFunc {
+	funcs := make([]hostFunc, 0, len(s.Imports))
+	for _, f := range s.Imports {
+		funcs = append(funcs, hostFunc{s.Module, f.Name, i32s(f.Params, f.HasResult), f.Price, f.Func})
+	}
+	return funcs
+}
+
+// offer makes funcs, all of one module name, importable in r.
+func offer(ctx context.Context, r wazero.Runtime, funcs []hostFunc) error {
+	if len(funcs) == 0 {
+		return nil
+	}
+	b := r.NewHostModuleBuilder(funcs[0].module)
+	for _, f := range funcs {
+		b.NewFunctionBuilder().
+			WithGoModuleFunction(f.native(), []api.ValueType(f.signature.params), []api.ValueType(f.signature.results)).
+			Export(f.name)
+	}
+	_, err := b.Instantiate(ctx)
+	return err
+}
+
+// native wraps f for wazero without reflection. The instance travels in the
+// context of the call, which wazero hands through as it is.
+func (f hostFunc) native() api.GoModuleFunc {
+	run, price := f.run, f.price
+	return func(ctx context.Context, _ api.Module, stack []uint64) {
+		in := instanceOf(ctx)
+		in.Charge(price)
+		run(in, stack)
+	}
+}
+
+// callContext is the context of every call into one instance. It has no
+// deadline and is never done: fuel ends calls.
+type callContext struct {
+	context.Context
+	in *Instance
+}
+
+type instanceKey struct{}
+
+func (c *callContext) Value(key any) any {
+	if _, ok := key.(instanceKey); ok {
+		return c.in
+	}
+	return nil
+}
+
+func instanceOf(ctx context.Context) *Instance {
+	if c, ok := ctx.(*callContext); ok {
+		return c.in
+	}
+	return ctx.Value(instanceKey{}).(*Instance)
+}

@@ -1,0 +1,263 @@
+package wasm
+
+import (
+	"fmt"
+	"strings"
+)
+
+// image is a module as its sections say it: views into the binary, nothing
+// copied, nothing compiled. Function bodies are split but not yet read.
+//
+// Everything that is well formed but more than we take is a finding; what is
+// malformed ends the reading with an error, because nothing after it can be
+// trusted to be what it seems.
+type image struct {
+	limits    Limits
+	sections  []section
+	types     []signature
+	imports   []imported
+	functions []uint32 // type of each function, imported ones first
+	tables    []bounds
+	memories  []bounds
+	globals   int
+	exports   []exported
+	starts    bool
+	elements  int
+	datas     []segment
+	counted   uint32 // data segments announced to the code
+	bodies    []body
+	inherited [4]int // imported functions, tables, memories, globals
+	findings  findings
+}
+
+const (
+	sectionCustom = iota
+	sectionType
+	sectionImport
+	sectionFunction
+	sectionTable
+	sectionMemory
+	sectionGlobal
+	sectionExport
+	sectionStart
+	sectionElement
+	sectionCode
+	sectionData
+	sectionDataCount
+)
+
+const (
+	externFunction = iota
+	externTable
+	externMemory
+	externGlobal
+)
+
+type section struct {
+	id      byte
+	content []byte
+}
+
+// signature holds the value types of a function as the binary spells them.
+type signature struct{ params, results string }
+
+func (s signature) String() string {
+	return fmt.Sprintf("(%s) -> (%s)", typeNames(s.params), typeNames(s.results))
+}
+
+func typeNames(types string) string {
+	names := make([]string, len(types))
+	for i := range types {
+		names[i] = typeName(types[i])
+	}
+	return strings.Join(names, ", ")
+}
+
+func typeName(t byte) string {
+	switch t {
+	case typeI32:
+		return "i32"
+	case typeI64:
+		return "i64"
+	case typeF32:
+		return "f32"
+	case typeF64:
+		return "f64"
+	case typeV128:
+		return "v128"
+	case typeFunc:
+		return "funcref"
+	default:
+		return "externref"
+	}
+}
+
+type imported struct {
+	module, name string
+	kind         byte
+	typ          uint32 // of a function
+}
+
+type exported struct {
+	name  string
+	kind  byte
+	index uint32
+}
+
+// bounds are the limits of a table or a memory; max is meaningful when capped.
+type bounds struct {
+	min, max uint32
+	capped   bool
+	elem     byte // of a table
+}
+
+// segment is one data segment. Offset is meaningful when it is active and its
+// offset a constant; merging needs to know.
+type segment struct {
+	raw      []byte // the whole segment
+	bytes    []byte
+	offset   uint32
+	constant bool
+}
+
+// body is one function body: its declared locals, then code up to its last end.
+type body struct {
+	locals []byte // the vector of local groups, as written
+	groups int
+	count  int // locals, without parameters
+	wide   bool
+	code   []byte
+	at     int // offset of code in its section, for messages
+}
+
+// read splits a binary into an image.
+func read(binary []byte, limits Limits) (*image, error) {
+	m := &image{limits: limits}
+	if len(binary) > limits.Size {
+		return nil, fmt.Errorf("the file has %d bytes, at most %d are taken", len(binary), limits.Size)
+	}
+	c := &cursor{b: binary}
+	if string(c.take(8)) != "\x00asm\x01\x00\x00\x00" {
+		return nil, fmt.Errorf("not a WebAssembly module of version 1")
+	}
+	last := 0
+	for c.more() && c.err == nil {
+		id := c.u8()
+		content := c.take(c.u32())
+		if c.err == nil && id != sectionCustom {
+			if sectionOrder(id) <= last {
+				c.fail("section %d is unknown, repeated or out of order", id)
+			}
+			last = sectionOrder(id)
+		}
+		if c.err == nil {
+			m.sections = append(m.sections, section{id, content})
+			if err := m.section(id, content); err != nil {
+				return nil, fmt.Errorf("section %d: %w", id, err)
+			}
+		}
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	return m, m.agree()
+}
+
+// sectionOrder is the place of a section in a module; 0 for one we do not know.
+func sectionOrder(id byte) int {
+	switch {
+	case id == sectionDataCount:
+		return 2*sectionElement + 1
+	case id <= sectionData:
+		return 2 * int(id)
+	default:
+		return 0
+	}
+}
+
+func (m *image) section(id byte, content []byte) error {
+	c := &cursor{b: content}
+	switch id {
+	case sectionCustom:
+		c.name()
+		return c.err
+	case sectionStart:
+		m.function(c)
+		m.starts = true
+	case sectionDataCount:
+		m.counted = c.u32()
+	default:
+		n := c.count()
+		if cut := m.countLimit(id); n > cut {
+			m.findings.add(sectionNames[id], fmt.Sprintf("at most %d", cut), fmt.Sprint(n))
+		}
+		for i := 0; i < n && c.err == nil; i++ {
+			m.entry(id, c)
+		}
+	}
+	if c.err == nil && c.more() {
+		c.fail("%d bytes are left over", len(c.b)-c.at)
+	}
+	return c.err
+}
+
+var sectionNames = [...]string{"custom sections", "types", "imports", "functions", "tables", "memories",
+	"globals", "exports", "start", "element segments", "function bodies", "data segments", "data count"}
+
+func (m *image) countLimit(id byte) int {
+	switch id {
+	case sectionType:
+		return m.limits.Types
+	case sectionImport, sectionExport:
+		return m.limits.Names
+	case sectionTable:
+		return m.limits.Tables
+	case sectionMemory:
+		return 1
+	case sectionGlobal:
+		return m.limits.Globals
+	case sectionElement, sectionData:
+		return m.limits.Segments
+	default:
+		return m.limits.Functions
+	}
+}
+
+func (m *image) entry(id byte, c *cursor) {
+	switch id {
+	case sectionType:
+		m.typeEntry(c)
+	case sectionImport:
+		m.importEntry(c)
+	case sectionFunction:
+		m.functions = append(m.functions, m.typeIndex(c))
+	case sectionTable:
+		m.tables = append(m.tables, m.tableType(c))
+	case sectionMemory:
+		m.memories = append(m.memories, memoryType(c))
+	case sectionGlobal:
+		globalType(c)
+		m.constant(c)
+		m.globals++
+	case sectionExport:
+		m.exportEntry(c)
+	case sectionElement:
+		m.element(c)
+		m.elements++
+	case sectionCode:
+		m.body(c)
+	case sectionData:
+		m.data(c)
+	}
+}
+
+// agree checks what no single section can know.
+func (m *image) agree() error {
+	if want := len(m.functions) - m.inherited[externFunction]; want != len(m.bodies) {
+		return fmt.Errorf("%d functions are declared, %d have bodies", want, len(m.bodies))
+	}
+	if n := len(m.functions); n > m.limits.Functions {
+		m.findings.add("functions", fmt.Sprintf("at most %d", m.limits.Functions), fmt.Sprint(n))
+	}
+	return nil
+}

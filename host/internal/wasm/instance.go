@@ -1,0 +1,173 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// InstanceConfig is what one instance is given.
+type InstanceConfig struct {
+	Env         []string  // "NAME=value", all the environment it sees
+	Stderr      io.Writer // gets what it writes to descriptors 1 and 2; nil drops it
+	MemoryPages uint32    // pages of 64 KiB it may grow to; 0 means 256
+	Owner       any       // returned by Owner, for host functions to find their way back
+}
+
+const defaultMemoryPages = 256
+
+// Instance is a running module: one memory, one set of globals. It belongs to
+// one goroutine at a time, and host functions run on that goroutine.
+type Instance struct {
+	engine *Engine
+	config InstanceConfig
+	module api.Module
+	memory api.Memory
+	ctx    callContext
+	funcs  map[string]*Func
+
+	fuel, budget, depth api.MutableGlobal
+
+	state   atomic.Int32
+	used    int64
+	pending *Trap // left by a host function that is about to stop the call
+	dead    atomic.Pointer[Trap]
+}
+
+// The states of an instance. A Close that comes while a call runs only leaves
+// its wish: unmapping memory under native code would end the whole process.
+const (
+	idle = iota
+	running
+	closing
+	closed
+)
+
+// Instantiate compiles m if nobody has, and starts an instance: memory is set
+// up and _initialize, if exported, is run under InitBudget. ctx bounds the
+// waiting, not the instance.
+func (m *Module) Instantiate(ctx context.Context, c InstanceConfig) (*Instance, error) {
+	if c.MemoryPages == 0 {
+		c.MemoryPages = defaultMemoryPages
+	}
+	if m.info.MinPages > c.MemoryPages {
+		return nil, fmt.Errorf("%s: starts with %d pages of memory, %d are allowed", m.name, m.info.MinPages, c.MemoryPages)
+	}
+	in, err := m.start(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.name, err)
+	}
+	if f := in.Export(initialize); f != nil {
+		if _, err := f.Call(InitBudget); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: start: %w", m.name, err), in.Close())
+		}
+	}
+	return in, nil
+}
+
+func (m *Module) start(ctx context.Context, c InstanceConfig) (*Instance, error) {
+	code, err := m.code(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	r, err := m.engine.retain()
+	if err != nil {
+		return nil, err
+	}
+	in := &Instance{engine: m.engine, config: c, funcs: map[string]*Func{}}
+	in.ctx = callContext{context.Background(), in}
+	room := experimental.WithMemoryAllocator(&in.ctx, allocator(c.MemoryPages))
+	anonymous := wazero.NewModuleConfig().WithName("").WithStartFunctions()
+	if in.module, err = r.InstantiateModule(room, code, anonymous); err != nil {
+		return nil, errors.Join(fmt.Errorf("start: %w", err), m.engine.release(1))
+	}
+	in.memory = in.module.Memory()
+	in.fuel, in.budget, in.depth = in.global(fuelGlobal), in.global(budgetGlobal), in.global(depthGlobal)
+	return in, nil
+}
+
+func (i *Instance) global(name string) api.MutableGlobal {
+	return i.module.ExportedGlobal(name).(api.MutableGlobal)
+}
+
+// Owner is what the instance was configured with.
+func (i *Instance) Owner() any { return i.config.Owner }
+
+// Used is the fuel the last call took, host prices included.
+func (i *Instance) Used() int64 { return i.used }
+
+// Dead is the trap that ended the instance, or nil.
+func (i *Instance) Dead() *Trap { return i.dead.Load() }
+
+// Pages is the size of the instance's memory in pages of 64 KiB.
+func (i *Instance) Pages() uint32 { return i.memory.Size() >> 16 }
+
+// Charge takes units of fuel from the call under way, for work a host function
+// is about to do. When they are not there it does not return.
+func (i *Instance) Charge(units int64) {
+	left := int64(i.fuel.Get()) - max(units, 0)
+	i.fuel.Set(uint64(left))
+	if left < 0 {
+		i.stop(&Trap{Kind: TrapFuel})
+	}
+}
+
+// Trap ends the call under way, for a host function that got what no module
+// in its right mind passes. It does not return.
+func (i *Instance) Trap(err error) { i.stop(&Trap{Kind: TrapHost, Err: err}) }
+
+func (i *Instance) stop(t *Trap) {
+	i.pending = t
+	panic(stop{})
+}
+
+// Memory returns a view of size bytes at ptr, or false when they are not all
+// inside. The view is valid until the host function returns.
+func (i *Instance) Memory(ptr, size uint32) ([]byte, bool) {
+	return i.memory.Read(ptr, size)
+}
+
+// Close gives the instance's memory back. Only the owner calls it; further
+// calls do nothing. During a call it takes effect when the call ends.
+func (i *Instance) Close() error {
+	if i.state.CompareAndSwap(idle, closed) {
+		return i.free()
+	}
+	i.state.CompareAndSwap(running, closing)
+	return nil
+}
+
+func (i *Instance) free() error {
+	err := i.module.Close(context.Background())
+	return errors.Join(err, i.engine.release(1))
+}
+
+// enter claims the instance for one call.
+func (i *Instance) enter() error {
+	if t := i.dead.Load(); t != nil {
+		return t
+	}
+	if i.state.CompareAndSwap(idle, running) {
+		return nil
+	}
+	if i.state.Load() == running {
+		return errBusy
+	}
+	return ErrClosed
+}
+
+var errBusy = errors.New("called while a call is under way")
+
+// leave gives the instance back, and closes it if that was asked for meanwhile.
+func (i *Instance) leave() {
+	if !i.state.CompareAndSwap(running, idle) {
+		i.state.Store(closed)
+		_ = i.free() // nobody is left to tell; freeing memory does not fail
+	}
+}

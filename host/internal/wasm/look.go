@@ -1,0 +1,182 @@
+package wasm
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Surface is what the caller's ABI lets a module import and wants it to export.
+type Surface struct {
+	Module       string     // the module name imports must carry; WASI is offered besides
+	Imports      []HostFunc // what may be imported from Module
+	Exports      []Export   // what must be exported
+	MarkerPrefix string     // names of markers start so, for any version of the ABI
+	Marker       string     // the exported function that names the version spoken here
+}
+
+// Export is a function a module must export. All its values are i32.
+type Export struct {
+	Name      string
+	Params    int
+	HasResult bool
+	Optional  bool // may be missing, but not have another signature
+}
+
+// Info is what a module says of itself, for people to read.
+type Info struct {
+	Size      int      // bytes of the file
+	Functions int      // imported ones included
+	Tables    int      //
+	Segments  int      // of data
+	MinPages  uint32   // memory pages of 64 KiB it starts with
+	MaxPages  uint32   // pages it will grow to by its own account; 0 for no limit
+	Imports   []string // "wharf0.take (i32, i32) -> (i32)"
+	Exports   []string //
+}
+
+// memoryExport is the name under which a module shares its memory.
+const memoryExport = "memory"
+
+// initialize is the export that runs once, before all others, when there is one.
+const initialize = "_initialize"
+
+// Inspect reads a module without running it, and returns what it is together
+// with everything that would make Load refuse it. The error is for a binary
+// that cannot be read at all.
+func Inspect(binary []byte, s Surface, limits Limits) (Info, []Finding, error) {
+	m, err := read(binary, limits.filled())
+	if err != nil {
+		return Info{}, nil, err
+	}
+	m.scanAll()
+	m.look(s)
+	return m.info(len(binary)), m.findings.list, nil
+}
+
+// look compares the sections of m with the surface. Bodies are scanAll's.
+func (m *image) look(s Surface) {
+	if m.starts {
+		m.findings.add("start section", "", "code that runs before the host asks is refused; use "+initialize)
+	}
+	m.lookImports(s)
+	m.lookExports(s)
+	m.unclaimed()
+}
+
+func (m *image) lookImports(s Surface) {
+	offered := map[string]hostFunc{}
+	for _, f := range append(s.hostFuncs(), wasi...) {
+		offered[f.module+"."+f.name] = f
+	}
+	for _, i := range m.imports {
+		item := "import " + quote(i.module+"."+i.name)
+		if i.kind != externFunction {
+			m.findings.add(item, "functions only", "a "+kindNames[i.kind])
+			continue
+		}
+		f, ok := offered[i.module+"."+i.name]
+		switch found := m.types[i.typ]; {
+		case !ok:
+			m.findings.add(item, "", "there is no such function")
+		case found != f.signature:
+			m.findings.add(item, f.signature.String(), found.String())
+		}
+	}
+}
+
+var kindNames = [...]string{"function", "table", "memory", "global"}
+
+func (m *image) lookExports(s Surface) {
+	found := make(map[string]exported, len(m.exports))
+	for _, e := range m.exports {
+		if _, twice := found[e.name]; twice {
+			m.findings.add("export "+quote(e.name), "one of that name", "two")
+		}
+		found[e.name] = e
+	}
+	m.lookMarker(s, found)
+	m.lookMemory(found)
+	m.want(Export{Name: initialize, Optional: true}, found)
+	for _, e := range s.Exports {
+		m.want(e, found)
+	}
+}
+
+// lookMarker tells a stranger from a plugin of another version.
+func (m *image) lookMarker(s Surface, found map[string]exported) {
+	if s.Marker == "" {
+		return
+	}
+	if _, ok := found[s.Marker]; ok {
+		m.want(Export{Name: s.Marker}, found)
+		return
+	}
+	speaks := strings.TrimPrefix(s.Marker, s.MarkerPrefix)
+	for _, e := range m.exports {
+		if version, ok := strings.CutPrefix(e.name, s.MarkerPrefix); ok {
+			m.findings.add("export "+quote(e.name), "", fmt.Sprintf("built for ABI %s, this host speaks %s", printable(version), speaks))
+			return
+		}
+	}
+	m.findings.add("export "+quote(s.Marker), "", "missing: not a Wharf plugin")
+}
+
+func printable(s string) string { q := quote(s); return q[1 : len(q)-1] }
+
+func (m *image) lookMemory(found map[string]exported) {
+	if e, ok := found[memoryExport]; !ok || e.kind != externMemory {
+		m.findings.add("export "+quote(memoryExport), "the memory of the module", "no such export")
+	}
+	for _, b := range m.memories {
+		if b.min > m.limits.MemoryPages {
+			m.findings.add("memory", fmt.Sprintf("at most %d pages of 64 KiB", m.limits.MemoryPages), fmt.Sprint(b.min))
+		}
+	}
+}
+
+func (m *image) want(e Export, found map[string]exported) {
+	item, sig := "export "+quote(e.Name), i32s(e.Params, e.HasResult)
+	switch x, ok := found[e.Name]; {
+	case !ok && !e.Optional:
+		m.findings.add(item, sig.String(), "no such export")
+	case !ok:
+	case x.kind != externFunction:
+		m.findings.add(item, sig.String(), "a "+kindNames[x.kind])
+	case m.types[m.functions[x.index]] != sig:
+		m.findings.add(item, sig.String(), m.types[m.functions[x.index]].String())
+	}
+}
+
+// i32s is the signature of a function of the surface.
+func i32s(params int, result bool) signature {
+	s := signature{params: strings.Repeat(string(rune(typeI32)), params)}
+	if result {
+		s.results = string(rune(typeI32))
+	}
+	return s
+}
+
+func (m *image) info(size int) Info {
+	i := Info{Size: size, Functions: len(m.functions), Tables: len(m.tables), Segments: len(m.datas)}
+	for _, b := range m.memories {
+		i.MinPages, i.MaxPages = b.min, b.max
+	}
+	for _, x := range m.imports {
+		i.Imports = append(i.Imports, m.describe(x.module+"."+x.name, x.kind, x.typ))
+	}
+	for _, e := range m.exports {
+		typ := uint32(0)
+		if e.kind == externFunction {
+			typ = m.functions[e.index]
+		}
+		i.Exports = append(i.Exports, m.describe(e.name, e.kind, typ))
+	}
+	return i
+}
+
+func (m *image) describe(name string, kind byte, typ uint32) string {
+	if kind != externFunction {
+		return printable(name) + " " + kindNames[kind]
+	}
+	return printable(name) + " " + m.types[typ].String()
+}

@@ -1,0 +1,57 @@
+package wasm
+
+import "github.com/tetratelabs/wazero/experimental"
+
+const pageSize = 64 << 10
+
+// allocator gives one instance a memory that grows up to a number of pages.
+// The whole of it is reserved as address space where the system can (reserve),
+// so that growing copies nothing and Go's collector sees nothing of it; pages
+// take up room when they are first written to.
+type allocator uint32
+
+// Allocate implements experimental.MemoryAllocator.
+func (a allocator) Allocate(_, most uint64) experimental.LinearMemory {
+	size := min(most, uint64(a)*pageSize)
+	if buf, ok := reserve(size); ok {
+		return &reserved{buf}
+	}
+	return &heapMemory{most: size}
+}
+
+// reserved is a memory on address space of its own. It must not be freed while
+// native code runs on it: Instance.Close sees to that.
+type reserved struct{ buf []byte }
+
+// Reallocate implements experimental.LinearMemory; nil means that there is no
+// more, and the module's memory.grow says -1.
+func (m *reserved) Reallocate(size uint64) []byte {
+	if size > uint64(len(m.buf)) || !commit(m.buf[:size]) {
+		return nil
+	}
+	return m.buf[:size]
+}
+
+func (m *reserved) Free() {
+	release(m.buf)
+	m.buf = nil
+}
+
+// heapMemory is a memory where nothing can be reserved.
+type heapMemory struct {
+	buf  []byte
+	most uint64
+}
+
+func (m *heapMemory) Reallocate(size uint64) []byte {
+	if size > m.most {
+		return nil
+	}
+	if size > uint64(cap(m.buf)) {
+		m.buf = append(make([]byte, 0, size), m.buf...)
+	}
+	m.buf = m.buf[:size]
+	return m.buf
+}
+
+func (m *heapMemory) Free() { m.buf = nil }

@@ -1,0 +1,141 @@
+package wasm
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sync"
+
+	"github.com/tetratelabs/wazero"
+)
+
+// Module is a binary that was looked at, metered and found fit to run. It
+// holds no native code until it is compiled, which Instantiate does.
+type Module struct {
+	name string
+	*program
+}
+
+// program is what all Modules of one binary share.
+type program struct {
+	engine *Engine
+	hash   string
+	info   Info
+
+	mu       sync.Mutex
+	metered  []byte        // until compiled
+	done     chan struct{} // made by the first who wants native code, closed when it is there
+	compiled wazero.CompiledModule
+	err      error
+}
+
+// Load looks at binary, meters it (or finds the metered form in the cache) and
+// returns it as a module called name in errors. A module that will not be run
+// is a *Refusal, which lists every reason. Nothing is compiled, and binary is
+// not kept.
+func (e *Engine) Load(ctx context.Context, name string, binary []byte) (*Module, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	sum := sha256.Sum256(binary)
+	hash := hex.EncodeToString(sum[:])
+	e.mu.Lock()
+	p, closed := e.programs[hash], e.closed
+	e.mu.Unlock()
+	if closed {
+		return nil, fmt.Errorf("plugin engine: %w", ErrClosed)
+	}
+	if p == nil {
+		var err error
+		if p, err = e.program(name, hash, binary); err != nil {
+			return nil, err
+		}
+	}
+	return &Module{name, p}, nil
+}
+
+// program makes the shared part of a module. Two goroutines may both do the
+// work for one binary; the first to finish is kept.
+func (e *Engine) program(name, hash string, binary []byte) (*program, error) {
+	metered, known := e.shelf.get(hash)
+	m, err := read(binary, e.limits)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var plans []*scan
+	if !known {
+		plans = m.scanAll()
+	}
+	m.look(e.surface)
+	if err := m.findings.refusal(name); err != nil {
+		return nil, err
+	}
+	if !known {
+		metered = m.meter(plans, EventBudget)
+		e.shelf.put(hash, metered)
+	}
+	p := &program{engine: e, hash: hash, info: m.info(len(binary)), metered: metered}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if first := e.programs[hash]; first != nil {
+		return first, nil
+	}
+	e.programs[hash] = p
+	return p, nil
+}
+
+// Name is the name the module was loaded under.
+func (m *Module) Name() string { return m.name }
+
+// Hash is the SHA-256 of the original binary, in hexadecimal.
+func (p *program) Hash() string { return p.hash }
+
+// Info says what the module is.
+func (p *program) Info() Info { return p.info }
+
+// Compile makes native code, or finds it in the cache, if no one has yet. The
+// work is done once, apart from the caller, who may leave when ctx is done.
+func (m *Module) Compile(ctx context.Context) error {
+	_, err := m.code(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: compile: %w", m.name, err)
+	}
+	return nil
+}
+
+func (p *program) code(ctx context.Context) (wazero.CompiledModule, error) {
+	p.mu.Lock()
+	if p.done == nil {
+		if err := p.begin(); err != nil {
+			p.mu.Unlock()
+			return nil, err
+		}
+	}
+	p.mu.Unlock()
+	select {
+	case <-p.done:
+		return p.compiled, p.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// begin starts the compilation. The caller holds p.mu.
+func (p *program) begin() error {
+	e := p.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return ErrClosed
+	}
+	e.work.Add(1)
+	p.done = make(chan struct{})
+	go func() {
+		defer e.work.Done()
+		defer close(p.done)
+		p.compiled, p.err = e.compile(p.metered)
+		p.metered = nil
+	}()
+	return nil
+}

@@ -1,0 +1,244 @@
+package wasm
+
+import "fmt"
+
+// scan reads one function body once and plans how to meter it: where charges
+// go and how large they are, which returns to redirect, which bulk operations
+// to price. The body is not changed here (emit.go does that).
+//
+// A region is code that runs at most once after its charge. The base region of
+// a function is charged at its entry, that of a loop at its header, since
+// between two passes of the header control only moves forward. Two kinds of
+// place may start a region of their own, because control cannot enter the code
+// behind them but through them: an arm of an if, and the code that follows the
+// end of a block inside its parent. A region of the latter kinds that weighs
+// too little to be worth a check is charged with the region around it, which
+// always runs first.
+type scan struct {
+	m         *image
+	c         cursor
+	fn        int
+	frames    []frame
+	regions   []region
+	edits     []edit
+	deep      bool // nests deeper than allowed, already reported
+	locals    int  // with parameters
+	calls     bool
+	bulk      bool
+	reference bool // takes a reference to a function
+	shape     stack
+}
+
+// frame is one open block.
+type frame struct {
+	op      byte
+	region  int // charged for what comes next in this block
+	around  int // region in force where an if began
+	height  int // operands below the block
+	results int
+	params  int
+	sets    int // assignments to locals before the block
+}
+
+type region struct {
+	weight   int64
+	around   int // is charged instead when this one is too light; -1 for none
+	optional bool
+}
+
+// edit is one change at an offset of the body; edits are in order of offset.
+type edit struct {
+	at   int
+	kind editKind
+	arg  int // region, label, or log2 of the bulk price
+}
+
+type editKind uint8
+
+const (
+	editCharge editKind = iota
+	editReturn
+	editBulk
+)
+
+// lightest is the weight under which an optional region is merged into the one
+// around it. Lower charges more exactly and checks more often.
+const lightest = 24
+
+// scanBody returns the plan for the i-th body of m, offences noted in
+// m.findings. An error means that the body is malformed.
+func scanBody(m *image, i int) (*scan, error) {
+	fn := i + m.inherited[externFunction]
+	sig, b := m.types[m.functions[fn]], &m.bodies[i]
+	s := &scan{m: m, c: cursor{b: b.code}, fn: fn, locals: len(sig.params) + b.count}
+	s.shape = stack{locals: s.locals, made: s.locals, wide: b.wide}
+	s.regions = append(s.regions, region{around: -1, weight: called})
+	s.frames = append(s.frames, frame{op: opBlock, results: len(sig.results)})
+	for len(s.frames) > 0 && s.c.err == nil {
+		s.step()
+	}
+	if s.c.err == nil && s.c.more() {
+		s.c.fail("code goes on after its last end")
+	}
+	if s.c.err != nil {
+		return nil, fmt.Errorf("function %d: %w", fn, s.c.err)
+	}
+	s.merge()
+	return s, nil
+}
+
+func (s *scan) top() *frame { return &s.frames[len(s.frames)-1] }
+
+func (s *scan) step() {
+	at := s.c.at
+	code := s.c.u8()
+	o := &plainOps[code]
+	switch code {
+	case opMisc:
+		n := s.c.u32()
+		o = &miscOps[byte(n)]
+		if n > 0xff {
+			o = &plainOps[0xff]
+		}
+	case opVector:
+		o = s.vector()
+	}
+	if s.c.err != nil {
+		return
+	}
+	if o.imm == unknown {
+		s.c.at = at
+		s.c.fail("instruction %#x is not in core V2", s.c.b[at:min(at+2, len(s.c.b))])
+		return
+	}
+	s.regions[s.top().region].weight += int64(o.weight)
+	s.shape.move(o, s.top().height)
+	s.operands(code, o, at)
+}
+
+// vector reads the second half of a vector instruction. wazero takes one byte
+// and reads the 0x01 that completes numbers above 0x7f as a no-op; insisting on
+// exactly that byte keeps both readings the same.
+func (s *scan) vector() *opcode {
+	n := s.c.u8()
+	if n >= 0x80 && s.c.u8() != 0x01 {
+		return &plainOps[0xff]
+	}
+	s.shape.wide = true
+	return &vectorOps[n]
+}
+
+// operands reads what follows the opcode at offset at.
+func (s *scan) operands(code byte, o *opcode, at int) {
+	c, m := &s.c, s.m
+	if o.bulk > 0 {
+		s.edits = append(s.edits, edit{at, editBulk, int(o.bulk - 1)})
+		s.bulk = true
+	}
+	switch o.imm {
+	case enter:
+		s.enter(code)
+	case alternate:
+		s.alternate()
+	case leave:
+		s.leave()
+	case branch:
+		m.index(c, "label", len(s.frames))
+		if code == opBr {
+			s.shape.height = s.top().height
+		}
+	case branches:
+		s.branches()
+	case giveBack:
+		s.edits = append(s.edits, edit{at, editReturn, len(s.frames) - 1})
+		s.shape.height = s.top().height
+	case stuck:
+		s.shape.height = s.top().height
+	case direct:
+		if f := m.function(c); c.err == nil {
+			s.call(m.types[m.functions[f]])
+		}
+	case indirect:
+		t := m.typeIndex(c)
+		m.index(c, "table", len(m.tables))
+		if c.err == nil {
+			s.call(m.types[t])
+		}
+	case local:
+		m.index(c, "local", s.locals)
+		if code != opLocalGet {
+			s.shape.sets++
+		}
+	case function:
+		m.function(c)
+		s.reference = true
+	default:
+		s.literal(o.imm)
+	}
+}
+
+// literal reads operands that change nothing the scan keeps.
+func (s *scan) literal(imm immediate) {
+	c, m := &s.c, s.m
+	switch imm {
+	case typed:
+		if c.u32() != 1 {
+			c.fail("select has other than one type")
+		}
+		valueType(c)
+	case global:
+		m.index(c, "global", m.globals)
+	case table:
+		m.index(c, "table", len(m.tables))
+	case tableTable:
+		m.index(c, "table", len(m.tables))
+		m.index(c, "table", len(m.tables))
+	case data, dataMem:
+		m.index(c, "data segment", int(m.counted))
+	case elem, elemTable:
+		m.index(c, "element segment", m.elements)
+		if imm == elemTable {
+			m.index(c, "table", len(m.tables))
+		}
+	case memarg, memlane:
+		m.memarg(c)
+	case s32:
+		c.signed(32)
+	case s64:
+		c.signed(64)
+	case f32:
+		c.take(4)
+	case f64:
+		c.take(8)
+	case b16:
+		c.take(16)
+	case heap:
+		referenceType(c)
+	case zeroZero:
+		m.memoryZero(c)
+	}
+	switch imm {
+	case zero, zeroZero, dataMem:
+		m.memoryZero(c)
+	case lane, memlane:
+		c.u8()
+	}
+}
+
+// memarg reads an alignment and an offset. An alignment of 32 and more is how
+// later proposals mark further operands.
+func (m *image) memarg(c *cursor) {
+	if c.u32() >= 32 {
+		c.fail("memory operands of this kind are not in core V2")
+	}
+	c.u32()
+	if len(m.memories) == 0 {
+		c.fail("memory is used, none is declared")
+	}
+}
+
+func (m *image) memoryZero(c *cursor) {
+	if c.u8() != 0 || len(m.memories) == 0 {
+		c.fail("memory 0 is the only one, and it must be declared")
+	}
+}

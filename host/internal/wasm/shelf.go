@@ -1,0 +1,99 @@
+package wasm
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// shelf keeps metered modules on disk, and names the folder where wazero keeps
+// native code. Both become code of the host, so the folders must be ours alone.
+// A nil shelf keeps nothing.
+//
+// An entry is the SHA-256 of the metered form, then the metered form. Entries
+// are named by everything they depend on: the original, the version of the
+// meter, and the limits the original was held against.
+type shelf struct {
+	metered, native string
+	suffix          string
+}
+
+func openShelf(dir string, limits Limits) (*shelf, error) {
+	depends := sha256.Sum256(fmt.Appendf(nil, "%s %+v %d %d", meterVersion, limits, EventBudget, StackBudget))
+	s := &shelf{
+		metered: filepath.Join(dir, "metered"),
+		native:  filepath.Join(dir, "native"),
+		suffix:  "-" + hex.EncodeToString(depends[:4]) + ".wasm",
+	}
+	for _, d := range []string{dir, s.metered, s.native} {
+		if err := claim(d); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// claim makes dir if it is missing, and refuses it when anyone else could have
+// put something in it.
+func claim(dir string) error {
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		info, err = os.Lstat(dir)
+	}
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a folder (links are refused); remove it or name another", dir)
+	case !private(info):
+		return fmt.Errorf("%s can be written by others (mode %v) or belongs to someone else; what is in it would run as this program: chmod 700 it, or name another", dir, info.Mode().Perm())
+	}
+	return nil
+}
+
+// get returns the metered form of the module with that hash. A damaged entry
+// counts as missing, and is replaced by the next put.
+func (s *shelf) get(hash string) ([]byte, bool) {
+	if s == nil {
+		return nil, false
+	}
+	entry, err := os.ReadFile(s.path(hash))
+	if err != nil || len(entry) < sha256.Size {
+		return nil, false
+	}
+	sum, metered := entry[:sha256.Size], entry[sha256.Size:]
+	if got := sha256.Sum256(metered); !bytes.Equal(sum, got[:]) {
+		return nil, false
+	}
+	return metered, true
+}
+
+// put keeps a metered form. A shelf that cannot be written costs time later
+// and nothing now, so failures are not reported.
+func (s *shelf) put(hash string, metered []byte) {
+	if s == nil {
+		return
+	}
+	f, err := os.CreateTemp(s.metered, "new-*")
+	if err != nil {
+		return
+	}
+	sum := sha256.Sum256(metered)
+	_, err = f.Write(append(sum[:], metered...))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), s.path(hash))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+}
+
+func (s *shelf) path(hash string) string { return filepath.Join(s.metered, hash+s.suffix) }
