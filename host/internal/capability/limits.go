@@ -1,0 +1,75 @@
+package capability
+
+import (
+	"cmp"
+	"time"
+)
+
+// Grace is how long the steps of an ending wait. Zero means the default.
+type Grace struct {
+	Stdin time.Duration // from closing its stdin until a process is told to end; default 2 s
+	Term  time.Duration // from then until it is killed; default 2 s
+	Exit  time.Duration // from the end of a process until its pipes are given up; default 500 ms
+}
+
+// OneShot is the grace of a command that prints its result and leaves.
+func OneShot() Grace {
+	return Grace{Stdin: 100 * time.Millisecond, Term: 400 * time.Millisecond, Exit: 100 * time.Millisecond}
+}
+
+func (g Grace) withDefaults() Grace {
+	return Grace{
+		Stdin: cmp.Or(g.Stdin, 2*time.Second),
+		Term:  cmp.Or(g.Term, 2*time.Second),
+		Exit:  cmp.Or(g.Exit, 500*time.Millisecond),
+	}
+}
+
+// total is what an orderly end may take.
+func (g Grace) total() time.Duration { return g.Stdin + g.Term + g.Exit }
+
+// Limits bound what one table spends. Zero means the default.
+type Limits struct {
+	Handles  int           // handles at a time, those that are still closing included; default 64
+	Burst    int           // opens that may come at once; default 16
+	Refill   time.Duration // one more open is allowed after each; default 250 ms
+	Dial     time.Duration // from the start of a dial to its outcome; default 10 s
+	Stall    time.Duration // without a byte taken while bytes wait; default 10 s
+	LowWater int           // Queued at which a sink hears Drained; default 256 KiB
+}
+
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		Handles:  cmp.Or(l.Handles, 64),
+		Burst:    cmp.Or(l.Burst, 16),
+		Refill:   cmp.Or(l.Refill, 250*time.Millisecond),
+		Dial:     cmp.Or(l.Dial, 10*time.Second),
+		Stall:    cmp.Or(l.Stall, 10*time.Second),
+		LowWater: cmp.Or(l.LowWater, 256<<10),
+	}
+}
+
+// allowance lets a burst of opens through and after it one per refill, so that
+// a guest that opens in a loop costs its user a few processes and not a
+// thousand. Its table guards it.
+type allowance struct {
+	burst  int
+	refill time.Duration
+	spent  int
+	since  time.Time // when the last spent open was given back
+}
+
+func (a *allowance) take(now time.Time) bool {
+	back := int(now.Sub(a.since) / a.refill)
+	if back >= a.spent {
+		a.spent, a.since = 0, now
+	} else {
+		a.spent -= back
+		a.since = a.since.Add(time.Duration(back) * a.refill)
+	}
+	if a.spent >= a.burst {
+		return false
+	}
+	a.spent++
+	return true
+}

@@ -1,0 +1,263 @@
+package capability
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	smallCap = 16 << 10  // what is coalesced before a flush
+	smallMax = 2 << 10   // what is cheaper to copy than to name in a writev
+	keepMax  = 256 << 10 // what an idle outlet keeps of its buffers
+)
+
+// outlet is the write side of a handle.
+//
+// The owner collects bytes with write and offers them with flush: small pieces
+// are copied together, large ones only named, and one writev takes them all.
+// That is the whole of the common path; no goroutine wakes and nothing is
+// allocated. What the system does not take goes into a backlog, and a goroutine
+// drains it for as long as there is one. While it runs, flush only appends.
+type outlet struct {
+	handle *handle
+	stall  time.Duration
+	low    int
+
+	// The owner's.
+	segs   [][]byte // what flush offers next, in order
+	small  []byte   // the copied pieces that segs point into
+	joined bool     // the last segment is the end of small
+	ending bool     // write was told end
+
+	size atomic.Int64 // what Queued says
+
+	mu       sync.Mutex
+	port     *port // nil until there is something to send to
+	ended    bool  // nothing follows the backlog
+	over     bool  // broken, shut or closed: nothing is sent any more
+	draining bool  // a goroutine owns the port
+	above    bool  // a flush left more than low
+	backlog  []byte
+	spare    []byte        // an emptied backlog
+	shut     chan struct{} // closed with over
+	writer   sync.WaitGroup
+}
+
+func (o *outlet) init(h *handle) {
+	o.handle = h
+	o.stall, o.low = h.table.limits.Stall, h.table.limits.LowWater
+	o.shut = make(chan struct{})
+}
+
+func (o *outlet) queued() int { return int(o.size.Load()) }
+
+func (o *outlet) write(p []byte, end bool) {
+	if o.ending {
+		return
+	}
+	o.ending = end
+	if len(p) == 0 {
+		return
+	}
+	o.size.Add(int64(len(p)))
+	if o.small == nil && len(p) <= smallMax {
+		o.small = make([]byte, 0, smallCap)
+	}
+	if len(p) > smallMax || len(o.small)+len(p) > smallCap {
+		o.segs, o.joined = append(o.segs, p), false
+		return
+	}
+	o.copy(p)
+}
+
+// copy adds p to the copied pieces, and to the last segment where that is one.
+func (o *outlet) copy(p []byte) {
+	from := len(o.small)
+	o.small = append(o.small, p...)
+	if o.joined {
+		last := &o.segs[len(o.segs)-1]
+		*last = (*last)[:len(*last)+len(p)]
+		return
+	}
+	o.segs, o.joined = append(o.segs, o.small[from:]), true
+}
+
+func (o *outlet) flush() {
+	if len(o.segs) == 0 && !o.ending {
+		return
+	}
+	o.mu.Lock()
+	o.ended = o.ended || o.ending
+	rest := o.segs
+	if o.port != nil && !o.draining && !o.over {
+		rest = o.push(rest)
+	}
+	o.keep(rest)
+	o.mu.Unlock()
+	clear(o.segs)
+	o.segs, o.small, o.joined = o.segs[:0], o.small[:0], false
+}
+
+// push offers segs to the system and returns what it did not take. A pipe that
+// is too small for a message is grown and asked once more.
+func (o *outlet) push(segs [][]byte) [][]byte {
+	for len(segs) > 0 {
+		n, err := o.port.try(segs)
+		o.size.Add(int64(-n))
+		segs = advance(segs, n)
+		if err != nil {
+			o.breakOff(err)
+			return nil
+		}
+		if len(segs) > 0 && !o.port.grow() {
+			break
+		}
+	}
+	return segs
+}
+
+// keep copies what is left of a flush and sees to it that it is sent, or that
+// the write side is shut behind the last byte.
+func (o *outlet) keep(segs [][]byte) {
+	if o.over {
+		o.drop()
+		return
+	}
+	n := 0
+	for _, s := range segs {
+		n += len(s)
+	}
+	o.backlog = slices.Grow(o.backlog, n)
+	for _, s := range segs {
+		o.backlog = append(o.backlog, s...)
+	}
+	o.above = o.above || o.queued() > o.low
+	o.proceed()
+}
+
+// proceed starts the writer or shuts the write side, where either is due.
+func (o *outlet) proceed() {
+	switch {
+	case o.port == nil || o.draining || o.over:
+	case len(o.backlog) > 0:
+		o.draining = true
+		o.writer.Go(o.drain)
+	case o.ended:
+		o.port.shut()
+		o.stop()
+	}
+}
+
+// attach gives the outlet its port; what was written before is sent now.
+func (o *outlet) attach(p *port) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.port = p
+	o.proceed()
+}
+
+// finish shuts the write side once the backlog is sent. shut is closed then.
+func (o *outlet) finish() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = true
+	o.proceed()
+}
+
+// close gives up what is unsent and returns when the writer is gone.
+func (o *outlet) close() {
+	o.mu.Lock()
+	if o.port != nil {
+		o.port.close()
+	}
+	o.stop()
+	o.mu.Unlock()
+	o.writer.Wait()
+}
+
+// drain sends the backlog. It owns the port until there is none left.
+func (o *outlet) drain() {
+	watch := time.AfterFunc(o.stall, o.handle.stalled)
+	defer watch.Stop()
+	for batch := o.take(); len(batch) > 0; batch = o.take() {
+		for len(batch) > 0 {
+			n, err := o.port.wait(batch)
+			if err != nil {
+				o.mu.Lock()
+				o.breakOff(err)
+				o.mu.Unlock()
+				return
+			}
+			watch.Reset(o.stall)
+			batch = batch[n:]
+			o.sent(n)
+		}
+	}
+}
+
+// take hands the backlog to the writer and gives its last batch back for the
+// next one. With nothing left the writer ends.
+func (o *outlet) take() []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.backlog) > 0 && !o.over {
+		o.backlog, o.spare = o.spare[:0], o.backlog
+		return o.spare
+	}
+	o.draining = false
+	if cap(o.backlog)+cap(o.spare) > keepMax {
+		o.backlog, o.spare = nil, nil
+	}
+	o.proceed()
+	return nil
+}
+
+func (o *outlet) sent(n int) {
+	o.mu.Lock()
+	if !o.over {
+		o.size.Add(int64(-n))
+	}
+	drained := o.above && o.queued() <= o.low && !o.over
+	o.above = o.above && !drained
+	o.mu.Unlock()
+	if drained {
+		o.handle.sayDrained()
+	}
+}
+
+// breakOff ends the outlet because the peer takes nothing more. The sink is not
+// told that the queue drained: what a caller still holds back was not sent.
+func (o *outlet) breakOff(err error) {
+	if !o.over {
+		o.stop()
+		o.handle.broke(err)
+	}
+}
+
+// stop makes the outlet drop all that is and will be written.
+func (o *outlet) stop() {
+	if !o.over {
+		o.over = true
+		close(o.shut)
+	}
+	o.drop()
+}
+
+func (o *outlet) drop() {
+	o.backlog = nil
+	o.size.Store(0)
+}
+
+// advance returns segs without their first n bytes.
+func advance(segs [][]byte, n int) [][]byte {
+	for len(segs) > 0 && n >= len(segs[0]) {
+		n -= len(segs[0])
+		segs = segs[1:]
+	}
+	if n > 0 {
+		segs[0] = segs[0][n:]
+	}
+	return segs
+}

@@ -1,0 +1,214 @@
+package capability
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// Process is the grant of one child process: its stdin is the write side, its
+// stdout is the data. It is started as it stands here, never through a shell.
+type Process struct {
+	Command string   // a name to look up in PATH, or a path
+	Args    []string // without the command itself
+	Env     []string // NAME=value, on top of the few variables every child gets
+	Dir     string   // the working directory; empty for this process's own
+}
+
+// Kind implements [Target].
+func (Process) Kind() abi.OpenKind { return abi.OpenProcess }
+
+// serve implements [Target]. However the process ends, its group is killed
+// before it is reaped: the pid of a process that is not reaped cannot belong to
+// anybody else, so the kill cannot hit a stranger.
+func (p Process) serve(h *handle) {
+	c, err := p.start(h)
+	if err != nil {
+		h.fail(statusOf(err), fmt.Errorf("start process: %w", err))
+		return
+	}
+	h.sayOpened()
+	c.listen(h)
+	select {
+	case <-c.exited:
+		c.settle(h)
+	case <-h.quit.Done():
+		c.dismiss(h)
+	case <-h.failed:
+	}
+	state := c.bury(h)
+	if !isClosed(h.failed) {
+		h.exit(state.ExitCode(), state.String())
+	}
+}
+
+// child is a process that was started, with the ends of its pipes that are ours.
+type child struct {
+	cmd     *exec.Cmd
+	group   group
+	stdin   *port
+	stdout  *inlet
+	stderr  *inlet
+	outDone chan struct{} // stdout is read to its end, and said
+	errDone chan struct{} // stderr is read to its end
+	exited  chan struct{} // the process is over; its group may not be
+}
+
+// start forks, and attaches stdin. On an error nothing is left.
+func (p Process) start(h *handle) (*child, error) {
+	cmd, err := p.command()
+	if err != nil {
+		return nil, err
+	}
+	c := &child{
+		cmd:     cmd,
+		outDone: make(chan struct{}),
+		errDone: make(chan struct{}),
+		exited:  make(chan struct{}),
+	}
+	var pipes plumbing
+	defer func() { pipes.done(err) }()
+	if err = c.connect(&pipes); err != nil {
+		return nil, fmt.Errorf("make pipes: %w", err)
+	}
+	c.group.prepare(cmd)
+	if err = cmd.Start(); err != nil {
+		return nil, fmt.Errorf("run %s: %w", cmd.Path, explainRun(cause(err)))
+	}
+	if err = c.group.adopt(cmd); err != nil {
+		cmd.Process.Kill()
+		cmd.Wait()
+		return nil, err
+	}
+	h.attach(c.stdin, "its stdin")
+	return c, nil
+}
+
+// connect makes the three pipes. The ends of the child are blocking, which is
+// what programs expect; ours are not, and that is a property of each end.
+func (c *child) connect(pipes *plumbing) error {
+	inR, inW := pipes.pair()
+	outR, outW := pipes.pair()
+	errR, errW := pipes.pair()
+	if pipes.err != nil {
+		return pipes.err
+	}
+	pipes.theirs = []*os.File{inR, outW, errW}
+	pipes.ours = []*os.File{inW, outR, errR}
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = inR, outW, errW
+	var errs [3]error
+	c.stdin, errs[0] = newPort(inW, inW.Close, inW.Close)
+	c.stdout, errs[1] = newInlet(outR)
+	c.stderr, errs[2] = newInlet(errR)
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listen starts what follows a process: its output, its stderr and its end.
+func (c *child) listen(h *handle) {
+	go func() {
+		defer close(c.outDone)
+		h.listen(c.stdout, "stdout")
+	}()
+	go func() {
+		defer close(c.errDone)
+		io.CopyBuffer(h.table.stderr, c.stderr, make([]byte, chunk/2))
+	}()
+	go func() {
+		defer close(c.exited)
+		c.group.await(c.cmd)
+	}()
+}
+
+// settle gives the output of a process that has ended time to be read, and its
+// descendants time to end by themselves.
+func (c *child) settle(h *handle) {
+	grace := time.After(h.table.grace.Exit)
+	for _, done := range []chan struct{}{c.outDone, c.errDone} {
+		select {
+		case <-done:
+		case <-grace:
+			return
+		case <-h.quit.Done():
+			return
+		}
+	}
+}
+
+// dismiss asks a process to end: first by the end of its stdin, then by TERM.
+// The kill that follows is bury's.
+func (c *child) dismiss(h *handle) {
+	h.out.finish()
+	if c.ends(h, h.table.grace.Stdin) {
+		return
+	}
+	if c.group.terminate() {
+		c.ends(h, h.table.grace.Term)
+	}
+}
+
+func (c *child) ends(h *handle, within time.Duration) bool {
+	select {
+	case <-c.exited:
+		return true
+	case <-h.table.force:
+		return false
+	case <-time.After(within):
+		return false
+	}
+}
+
+// bury kills what is left of the group, reaps the process and returns when
+// nobody works for it any more.
+func (c *child) bury(h *handle) *os.ProcessState {
+	c.group.kill()
+	<-c.exited
+	state := c.group.reap(c.cmd)
+	h.out.close()
+	c.stdout.cut()
+	c.stderr.cut()
+	<-c.outDone
+	<-c.errDone
+	c.stdout.from.Close()
+	c.stderr.from.Close()
+	return state
+}
+
+// plumbing keeps the ends of pipes in order while a process is being started.
+type plumbing struct {
+	ours, theirs []*os.File
+	err          error
+}
+
+func (p *plumbing) pair() (r, w *os.File) {
+	if p.err != nil {
+		return nil, nil
+	}
+	r, w, p.err = os.Pipe()
+	if p.err == nil {
+		p.theirs = append(p.theirs, r, w)
+	}
+	return r, w
+}
+
+// done closes the ends that only the child needs, and all of them if there is
+// no child.
+func (p *plumbing) done(err error) {
+	for _, f := range p.theirs {
+		f.Close()
+	}
+	if err == nil {
+		return
+	}
+	for _, f := range p.ours {
+		f.Close()
+	}
+}

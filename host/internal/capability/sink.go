@@ -1,0 +1,61 @@
+package capability
+
+import "github.com/wharf-mcp/wharf/abi"
+
+// Sink hears what happens to one open handle. The calls come from goroutines
+// of the handle, one at a time, in this order: Opened, Data as often as there
+// is data, End, and for a process Exit. Error comes instead of or after any of
+// them. Exit and Error are each the last call. Drained may come anywhere
+// between Opened and the last call.
+//
+// No call begins after the handle was closed. One that had already begun then
+// may still be running, so a receiver that reuses a slot has to tell by itself
+// which handle a call was meant for.
+type Sink interface {
+	// Opened: the process runs, the peer is connected.
+	Opened()
+
+	// Data hands over p until it returns; that is the backpressure. After the
+	// handle or its table was closed, a Data under way must return soon.
+	// last says that no End follows.
+	Data(p []byte, last bool)
+
+	// End: the peer sends no more. The write side may still work.
+	End()
+
+	// Exit: the process is over, and so is everything it started. It comes
+	// after End; output that outlives the process is waited for only for a
+	// grace. detail reads "exit status 3" or "signal: killed"; code is -1
+	// for a signal.
+	Exit(code int, detail string)
+
+	// Error: the handle is of no more use. status is what a guest may know,
+	// err the full story for the user.
+	Error(status abi.Status, err error)
+
+	// Drained: the unsent bytes fell to the low-water mark, after more than
+	// that had been left over by a Flush.
+	Drained()
+}
+
+// Stream is the write side of an open handle. Only the owner of the guest
+// calls it, and no method blocks. Bytes that are written before Opened wait.
+type Stream interface {
+	// Write queues p, which must stay as it is until Flush returns. end
+	// closes the write side once everything before it is sent; what is
+	// written after it is dropped.
+	Write(p []byte, end bool)
+
+	// Flush offers everything that is queued to the system in one call. What
+	// the system does not take is copied and sent from a goroutine.
+	Flush()
+
+	// Queued is the number of bytes that were written and that the system has
+	// not taken. It is zero once the write side is broken or closed.
+	Queued() int
+
+	// Close flushes, starts the end of the handle and returns. The peer is
+	// still offered what was queued, within the grace. The sink hears nothing
+	// more. Close may be called again.
+	Close()
+}

@@ -1,0 +1,224 @@
+package capability
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// Config is what a [Table] is made of. All but the grants may be left out.
+type Config struct {
+	Grants []Grant
+	Grace  Grace
+	Limits Limits
+
+	// Stderr gets what child processes write to their stderr. It may be slow:
+	// it then misses some, and is told how much. It must not block for ever,
+	// for then Close reports it.
+	Stderr io.Writer
+}
+
+// Table holds what one connection has open. It opens under the grants of the
+// connection alone, keeps to its limits and closes everything at the end. Its
+// methods may be called from any goroutine.
+type Table struct {
+	grants []Grant
+	grace  Grace
+	limits Limits
+	stderr *tail
+	teed   sync.WaitGroup // the goroutine that follows stderr, if any
+
+	force chan struct{} // closed when no grace is left
+	empty chan struct{} // closed when the table is closed and nothing is left
+
+	mu      sync.Mutex
+	closed  bool
+	forced  bool
+	opens   allowance
+	handles map[*handle]struct{}
+
+	// processes has the last process of each grant. A live one stands in the
+	// way of another; one that was closed has to be gone before the next one
+	// starts.
+	processes map[string]*handle
+}
+
+// NewTable returns a table without handles. It has to be closed.
+func NewTable(c Config) *Table {
+	limits := c.Limits.withDefaults()
+	t := &Table{
+		grants:  slices.Clone(c.Grants),
+		grace:   c.Grace.withDefaults(),
+		limits:  limits,
+		stderr:  newTail(),
+		force:   make(chan struct{}),
+		empty:   make(chan struct{}),
+		opens:   allowance{burst: limits.Burst, refill: limits.Refill},
+		handles: map[*handle]struct{}{},
+
+		processes: map[string]*handle{},
+	}
+	if c.Stderr != nil {
+		t.teed.Go(func() { t.stderr.follow(c.Stderr) })
+	}
+	return t
+}
+
+// Open opens what the grant of that kind and name leads to. It does not block:
+// forks, dials and lookups happen elsewhere, and their outcome reaches sink as
+// Opened or Error. An open that is refused at once returns no Stream but a
+// status for the guest and an error for the user, a *[Denial] where no grant
+// allows it; sink hears nothing then.
+//
+// Of the flags [abi.Essential] is the caller's business and is ignored here.
+func (t *Table) Open(kind abi.OpenKind, grant string, flags uint32, sink Sink) (Stream, abi.Status, error) {
+	if !slices.Contains(kinds, kind) {
+		return nil, abi.Unavailable, fmt.Errorf("open %s %q: this host cannot open that", kind, grant)
+	}
+	if flags&^abi.Essential != 0 {
+		return nil, abi.Malformed, fmt.Errorf("open %s %q: flags %#x do not apply to it", kind, grant, flags)
+	}
+	g, ok := t.find(kind, grant)
+	if !ok {
+		return nil, abi.Denied, &Denial{Kind: kind, Name: grant, Have: t.grants}
+	}
+	h := newHandle(t, g, sink)
+	if status, err := t.admit(h); err != nil {
+		return nil, status, fmt.Errorf("open %s %q: %w", kind, grant, err)
+	}
+	go h.run()
+	return h, abi.OK, nil
+}
+
+func (t *Table) find(kind abi.OpenKind, name string) (Grant, bool) {
+	for _, g := range t.grants {
+		if g.Name == name && g.To.Kind() == kind {
+			return g, true
+		}
+	}
+	return Grant{}, false
+}
+
+// admit puts h into the table, if the limits allow it.
+func (t *Table) admit(h *handle) (abi.Status, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return abi.Closed, fmt.Errorf("the connection is closed")
+	}
+	last := t.processes[h.grant.Name]
+	isProcess := h.grant.To.Kind() == abi.OpenProcess
+	if isProcess && last != nil && !last.hasEnded() {
+		return abi.LimitReached, fmt.Errorf("its process is still running, and a grant has one at a time")
+	}
+	if len(t.handles) >= t.limits.Handles {
+		return abi.LimitReached, fmt.Errorf("%d handles are open, and there may be no more", len(t.handles))
+	}
+	if !t.opens.take(time.Now()) {
+		return abi.LimitReached, fmt.Errorf("too many opens: one each %s is allowed after the first %d",
+			t.limits.Refill, t.limits.Burst)
+	}
+	t.handles[h] = struct{}{}
+	if isProcess {
+		h.after, t.processes[h.grant.Name] = last, h
+	}
+	return abi.OK, nil
+}
+
+func (t *Table) remove(h *handle) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(h.gone)
+	delete(t.handles, h)
+	if t.processes[h.grant.Name] == h {
+		delete(t.processes, h.grant.Name)
+	}
+	t.settle()
+}
+
+// settle closes empty once nothing is left of a closed table.
+func (t *Table) settle() {
+	if t.closed && len(t.handles) == 0 && !isClosed(t.empty) {
+		t.stderr.close()
+		close(t.empty)
+	}
+}
+
+// Stderr returns the last 64 KiB of what child processes wrote to their stderr.
+// It is complete when a sink hears Exit.
+func (t *Table) Stderr() []byte { return t.stderr.bytes() }
+
+// Close ends everything that is open and returns when no goroutine, descriptor
+// or child of the table is left. Each process gets its grace; when ctx ends
+// first, what still runs is killed at once. A second Close waits like the
+// first. Close does not take longer than the graces together, with the default
+// five seconds; if something is left even then (a Data that does not return, a
+// process that the system cannot kill), the error says what.
+func (t *Table) Close(ctx context.Context) error {
+	t.endAll()
+	orderly, cancel := context.WithTimeout(ctx, t.grace.Stdin+t.grace.Term)
+	defer cancel()
+	done := t.ended()
+	select {
+	case <-done:
+		return nil
+	case <-orderly.Done():
+	}
+	t.hurry()
+	select {
+	case <-done:
+		return nil
+	case <-time.After(t.grace.Exit):
+		return t.leftover()
+	}
+}
+
+func (t *Table) endAll() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	for h := range t.handles {
+		h.end()
+	}
+	t.settle()
+}
+
+// ended returns a channel that is closed when nothing is left.
+func (t *Table) ended() <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		<-t.empty
+		t.teed.Wait()
+		close(done)
+	}()
+	return done
+}
+
+func (t *Table) hurry() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.forced {
+		t.forced = true
+		close(t.force)
+	}
+}
+
+func (t *Table) leftover() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var names []string
+	for h := range t.handles {
+		names = append(names, fmt.Sprintf("%s %q", h.grant.To.Kind(), h.grant.Name))
+	}
+	if names == nil {
+		return fmt.Errorf("close: the writer for stderr does not return")
+	}
+	slices.Sort(names)
+	return fmt.Errorf("close: still not over: %s", strings.Join(names, ", "))
+}

@@ -1,0 +1,101 @@
+package capability
+
+import (
+	"fmt"
+	"io"
+	"sync"
+)
+
+// tailSize is how much of a child's stderr is kept.
+const tailSize = 64 << 10
+
+// tail keeps the last bytes that were written to it. Writing never waits, so a
+// child can flood its stderr without stopping itself or us.
+type tail struct {
+	mu     sync.Mutex
+	more   sync.Cond // a writer wrote, or the tail was closed
+	ring   []byte    // allocated by the first write
+	total  int64     // bytes ever written; the next goes to ring[total%tailSize]
+	closed bool
+}
+
+func newTail() *tail {
+	t := &tail{}
+	t.more.L = &t.mu
+	return t
+}
+
+// Write implements io.Writer and cannot go wrong.
+func (t *tail) Write(p []byte) (int, error) {
+	n := len(p)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ring == nil {
+		t.ring = make([]byte, tailSize)
+	}
+	if over := n - tailSize; over > 0 {
+		p = p[over:]
+		t.total += int64(over)
+	}
+	at := int(t.total % tailSize)
+	copy(t.ring, p[copy(t.ring[at:], p):])
+	t.total += int64(len(p))
+	t.more.Broadcast()
+	return n, nil
+}
+
+// bytes returns a copy of what is kept, oldest first.
+func (t *tail) bytes() []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept, _ := t.since(0)
+	return kept
+}
+
+// since returns a copy of what was written from position pos on, and how much
+// of it is no longer kept.
+func (t *tail) since(pos int64) (kept []byte, lost int64) {
+	lost = max(0, t.total-tailSize-pos)
+	for from := pos + lost; from < t.total; {
+		at := from % tailSize
+		piece := t.ring[at:min(tailSize, at+t.total-from)]
+		kept = append(kept, piece...)
+		from += int64(len(piece))
+	}
+	return kept, lost
+}
+
+// follow copies what is written to w until the tail is closed. When w is slower
+// than the child, it is told how much it missed.
+func (t *tail) follow(w io.Writer) {
+	for pos := int64(0); ; {
+		kept, lost, ok := t.await(pos)
+		if !ok {
+			return
+		}
+		pos += lost + int64(len(kept))
+		if lost > 0 {
+			fmt.Fprintf(w, "\n[%d bytes of stderr left out]\n", lost)
+		}
+		w.Write(kept)
+	}
+}
+
+// await returns what was written since pos, as soon as there is something; ok
+// is false when there is nothing and nothing will come.
+func (t *tail) await(pos int64) (kept []byte, lost int64, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.total == pos && !t.closed {
+		t.more.Wait()
+	}
+	kept, lost = t.since(pos)
+	return kept, lost, t.total > pos
+}
+
+func (t *tail) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	t.more.Broadcast()
+}

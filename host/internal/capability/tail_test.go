@@ -1,0 +1,74 @@
+package capability
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// tailWriter is where a test lets stderr go.
+type tailWriter struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (w *tailWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func TestTailKeepsTheEnd(t *testing.T) {
+	for _, sizes := range [][]int{
+		{0}, {1}, {tailSize}, {tailSize + 1}, {3*tailSize + 5}, {10, tailSize - 10}, {10, tailSize}, {tailSize, 1, 1, 1}, {7, 2 * tailSize, 9},
+	} {
+		t.Run(fmt.Sprint(sizes), func(t *testing.T) {
+			tail := newTail()
+			var all []byte
+			for _, n := range sizes {
+				piece := make([]byte, n)
+				for i := range piece {
+					piece[i] = byte(len(all) + i*7)
+				}
+				all = append(all, piece...)
+				tail.Write(piece)
+			}
+			if want := all[max(0, len(all)-tailSize):]; !bytes.Equal(tail.bytes(), want) {
+				t.Errorf("%d bytes kept, want the last %d", len(tail.bytes()), len(want))
+			}
+		})
+	}
+}
+
+// slowWriter lets the first Write in and holds it until it is let go.
+type slowWriter struct {
+	tailWriter
+	entered, release chan struct{}
+	once             sync.Once
+}
+
+func (w *slowWriter) Write(p []byte) (int, error) {
+	w.once.Do(func() { close(w.entered); <-w.release })
+	return w.tailWriter.Write(p)
+}
+
+func TestTailDoesNotWaitForItsFollower(t *testing.T) {
+	w := &slowWriter{entered: make(chan struct{}), release: make(chan struct{})}
+	tail := newTail()
+	var followed sync.WaitGroup
+	followed.Go(func() { tail.follow(w) })
+	tail.Write([]byte("first"))
+	<-w.entered
+	tail.Write(bytes.Repeat([]byte("x"), 2*tailSize))
+	tail.Write([]byte("last"))
+	close(w.release)
+	tail.close()
+	followed.Wait()
+	got := w.text.String()
+	missed := fmt.Sprintf("first\n[%d bytes of stderr left out]\nxx", tailSize+4)
+	if !strings.HasPrefix(got, missed) || !strings.HasSuffix(got, "xlast") {
+		t.Errorf("the follower got %d bytes: %.60q", len(got), got)
+	}
+}

@@ -1,0 +1,88 @@
+package capability
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// voice speaks to a sink, one call at a time, until it is muted. Everything but
+// Drained comes from goroutines of the handle that follow each other, so the
+// lock is there for Drained alone: the writer must not wait behind a Data that
+// blocks, and leaves its word with whoever has the turn.
+type voice struct {
+	sink    Sink
+	turn    sync.Mutex
+	opened  atomic.Bool // Opened was said
+	muted   atomic.Bool // nothing more is said
+	drained atomic.Bool
+}
+
+func (v *voice) begin() bool {
+	v.turn.Lock()
+	if v.muted.Load() {
+		v.turn.Unlock()
+		return false
+	}
+	return true
+}
+
+func (v *voice) done() {
+	v.turn.Unlock()
+	v.relay()
+}
+
+// relay says Drained for whoever could not get the turn. A word that is left
+// between the check and the end of a turn is found by the check after it.
+func (v *voice) relay() {
+	for v.drained.Load() && v.opened.Load() && v.turn.TryLock() {
+		if v.drained.Swap(false) && !v.muted.Load() {
+			v.sink.Drained()
+		}
+		v.turn.Unlock()
+	}
+}
+
+func (v *voice) sayDrained() {
+	v.drained.Store(true)
+	v.relay()
+}
+
+func (v *voice) sayOpened() {
+	if v.begin() {
+		v.opened.Store(true)
+		v.sink.Opened()
+		v.done()
+	}
+}
+
+func (v *voice) sayData(p []byte) {
+	if v.begin() {
+		v.sink.Data(p, false)
+		v.done()
+	}
+}
+
+func (v *voice) sayEnd() {
+	if v.begin() {
+		v.sink.End()
+		v.done()
+	}
+}
+
+func (v *voice) sayExit(code int, detail string) {
+	if v.begin() {
+		v.sink.Exit(code, detail)
+		v.muted.Store(true)
+		v.done()
+	}
+}
+
+func (v *voice) sayError(status abi.Status, err error) {
+	if v.begin() {
+		v.sink.Error(status, err)
+		v.muted.Store(true)
+		v.done()
+	}
+}
