@@ -6,7 +6,7 @@ import "github.com/wharf-mcp/wharf/abi"
 // of the host and does not concern the bytes of an event. It is valid as long
 // as the transport is.
 type Conn struct {
-	host Host
+	port port
 	buf  []byte // scratch of one host call; it keeps its capacity
 }
 
@@ -16,7 +16,7 @@ type Conn struct {
 // carries the status with which the host refused.
 func (c *Conn) Open(kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) (Handle, error) {
 	c.buf = abi.AppendOpenRequest(c.buf[:0], r)
-	h := c.host.Call(abi.CallOpen, [4]uint32{uint32(kind), exchange}, c.buf)
+	h := c.port.open(uint32(kind), exchange, c.buf)
 	if h < 0 {
 		status := abi.Status(h)
 		return Handle{}, Fail(status, "open "+kind.String()+" "+r.Grant+": "+status.String())
@@ -29,7 +29,7 @@ func (c *Conn) Open(kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) (Han
 // drops what was assembled. It is for bytes that the guest made, by decoding
 // or unmasking; bytes of an event are delivered by [Payload.Deliver].
 func (c *Conn) Deliver(exchange uint32, data []byte, flags uint32) abi.Verdict {
-	return abi.Verdict(c.host.Call(abi.CallDeliverMem, [4]uint32{exchange, flags}, data))
+	return abi.Verdict(c.port.deliverMem(exchange, data, flags))
 }
 
 // Up says that the connection carries messages from now on.
@@ -56,22 +56,21 @@ func (c *Conn) Ended() { c.report(abi.ReportEnded, 0, abi.OK, nil) }
 // Timer asks for a TIMER event with this id after ms milliseconds, in place of
 // an earlier one of the same id; 0 cancels it.
 func (c *Conn) Timer(id, ms uint32) abi.Status {
-	return abi.Status(c.host.Call(abi.CallTimer, [4]uint32{id, ms}, nil))
+	return abi.Status(c.port.timer(id, ms))
 }
 
 // Save keeps a small blob that a later instance gets with RESUME.
 func (c *Conn) Save(blob []byte) abi.Status {
-	return abi.Status(c.host.Call(abi.CallSave, [4]uint32{}, blob))
+	return abi.Status(c.port.save(blob))
 }
 
 // Log says something to the person who looks for a fault.
 func (c *Conn) Log(level abi.Level, text string) {
-	c.host.Call(abi.CallLog, [4]uint32{uint32(level)}, c.text(text))
+	c.port.log(uint32(level), c.text(text))
 }
 
 func (c *Conn) report(what abi.What, exchange uint32, s abi.Status, data []byte) abi.Status {
-	args := [4]uint32{uint32(what), exchange, uint32(s)}
-	return abi.Status(c.host.Call(abi.CallReport, args, data))
+	return abi.Status(c.port.report(uint32(what), exchange, uint32(s), data))
 }
 
 // text returns the bytes of s, which are good until the next host call.
@@ -97,7 +96,7 @@ func (h Handle) Write(data []byte, flags uint32) abi.Status {
 	if h.conn == nil {
 		return abi.Closed
 	}
-	return abi.Status(h.conn.host.Call(abi.CallWrite, [4]uint32{h.id, flags}, data))
+	return abi.Status(h.conn.port.write(h.id, data, flags))
 }
 
 // Forward queues bytes of the current event without copying them. Flags are
@@ -106,7 +105,7 @@ func (h Handle) Forward(p Payload, flags uint32) abi.Status {
 	if h.conn == nil {
 		return abi.Closed
 	}
-	return abi.Status(h.conn.host.Call(abi.CallForward, [4]uint32{h.id, p.base, p.size, flags}, nil))
+	return abi.Status(h.conn.port.forward(h.id, p.base, p.size, flags))
 }
 
 // Close closes h; no event comes for it any more.
@@ -114,5 +113,5 @@ func (h Handle) Close() abi.Status {
 	if h.conn == nil {
 		return abi.Closed
 	}
-	return abi.Status(h.conn.host.Call(abi.CallClose, [4]uint32{h.id}, nil))
+	return abi.Status(h.conn.port.close(h.id))
 }

@@ -33,7 +33,7 @@ func (p Payload) From(off int) Payload { return p.Slice(off, int(p.size)) }
 // comes from [abi.PackNeedles], once and not per call. The host does the
 // search, many times faster than a loop in the guest could.
 func (p Payload) Scan(needles uint32) int {
-	i := p.conn.host.Call(abi.CallScan, [4]uint32{p.base, needles}, nil)
+	i := p.conn.port.scan(p.base, needles)
 	if i < 0 || uint32(i)-p.base >= p.size {
 		return -1
 	}
@@ -48,13 +48,13 @@ func (p Payload) Take(buf []byte) int {
 	if len(buf) == 0 {
 		return 0
 	}
-	return int(p.conn.host.Call(abi.CallTake, [4]uint32{p.base}, buf))
+	return int(p.conn.port.take(p.base, buf))
 }
 
 // Deliver hands the window to the host as a message of exchange, or as a part
 // of one. Flags are those of [Conn.Deliver].
 func (p Payload) Deliver(exchange, flags uint32) abi.Verdict {
-	return abi.Verdict(p.conn.host.Call(abi.CallDeliver, [4]uint32{exchange, p.base, p.size, flags}, nil))
+	return abi.Verdict(p.conn.port.deliver(exchange, p.base, p.size, flags))
 }
 
 // Bytes returns a copy of the whole window. It is meant for the small things

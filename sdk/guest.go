@@ -15,11 +15,6 @@ type Guest struct {
 	conn      Conn
 }
 
-// NewGuest returns a guest that runs t for host.
-func NewGuest(m abi.Manifest, t Transport, host Host) *Guest {
-	return &Guest{manifest: m, transport: t, conn: Conn{host: host}}
-}
-
 // Event is the export wharf_event: it handles one event and returns its
 // result. Kinds that this version does not know return 0, as the ABI demands.
 func (g *Guest) Event(kind abi.Kind, handle, arg, size uint32) int32 {
