@@ -1,6 +1,9 @@
 package wasm
 
-import "fmt"
+import (
+	"fmt"
+	"unicode/utf8"
+)
 
 // cursor reads a binary from front to back. The first thing that does not fit
 // is kept in err, after which every read yields zero and moves nothing: callers
@@ -105,7 +108,13 @@ func (c *cursor) count() int {
 	return int(n)
 }
 
-func (c *cursor) name() string { return string(c.take(c.u32())) }
+func (c *cursor) name() string {
+	s := string(c.take(c.u32()))
+	if !utf8.ValidString(s) {
+		c.fail("a name is not UTF-8")
+	}
+	return s
+}
 
 func appendU32(b []byte, v uint32) []byte {
 	for v >= 0x80 {
