@@ -1,0 +1,93 @@
+package config
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// modern is the first version of the protocol without a handshake.
+const modern = "2026-07-28"
+
+var (
+	framings  = []string{"ndjson", "content-length", "auto"}
+	protocols = []string{"auto", "legacy", modern}
+)
+
+// names are what servers and plugins may be called: something that needs no
+// quotes in a shell and is no option.
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+
+func (e *entry) checkName(name string) {
+	if !names.MatchString(name) {
+		e.fail("", "%q is no name; use up to 64 letters, digits, '_', '.' and '-', a letter or digit first", name)
+	}
+}
+
+// isShipped tells the transports that are known by what they need: stdio a
+// command, the others a url. Of another plugin nothing is known here.
+func isShipped(transport string) bool {
+	return transport == "stdio" || isHTTP(transport)
+}
+
+func isHTTP(transport string) bool { return transport == "http" || transport == "sse" }
+
+// check finds what is missing in an entry and what does not go together.
+func (e *entry) check(s *Server) {
+	e.checkName(s.Name)
+	e.checkTarget(s)
+	e.checkCompanions(s)
+	e.checkKeys(s)
+}
+
+// checkKeys looks at what becomes the name of a variable or header.
+func (e *entry) checkKeys(s *Server) {
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			e.fail("env", "%q is no name of a variable", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		if !token.MatchString(name) {
+			e.fail("headers", "%q is no name of a header", name)
+		}
+	}
+}
+
+// token is what the name of an HTTP header consists of (RFC 9110, 5.6.2).
+var token = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+
+// checkTarget makes sure that an entry grants what its transport needs.
+func (e *entry) checkTarget(s *Server) {
+	switch via := s.Via(); {
+	case s.Command != "" && s.URL != "":
+		e.fail("url", "a server has a command or a url, not both; leave one out")
+	case via == "stdio" && s.Command == "":
+		e.fail("command", `is missing; transport stdio runs a process: write command = "…"`)
+	case isHTTP(via) && s.URL == "":
+		e.fail("url", `is missing; transport %s connects to a url: write url = "https://…"`, via)
+	case via == "" && s.Address != "":
+		e.fail("transport", `is missing; write the name of the plugin that speaks over %s: transport = "…"`, s.Address)
+	case via == "":
+		e.fail("", `expected a command, a url or a transport; write command = "…" or url = "https://…"`)
+	}
+}
+
+// checkCompanions refuses fields whose companion is missing: they would
+// silently do nothing.
+func (e *entry) checkCompanions(s *Server) {
+	for _, c := range []struct {
+		field, companion string
+		given, missing   bool
+	}{
+		{"args", "command", len(s.Args) > 0, s.Command == ""},
+		{"env", "command", len(s.Env) > 0, s.Command == ""},
+		{"dir", "command", s.Dir != "", s.Command == ""},
+		{"headers", "url", len(s.Headers) > 0, s.URL == ""},
+	} {
+		if c.given && c.missing {
+			e.fail(c.field, "does nothing without a %s; add one or leave it out", c.companion)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+// Package config reads the files that say which servers there are: Wharf's own
+// in TOML, and the mcpServers JSON of other clients, unchanged.
+//
+//	[servers.files]
+//	command = "npx"
+//	args    = ["-y", "@modelcontextprotocol/server-filesystem", "${HOME}/notes"]
+//
+//	[plugins.carrier-pigeon]
+//	file   = "plugins/carrier-pigeon.wasm"
+//	sha256 = "9f3c…"
+//
+//	[servers.loft]
+//	transport = "carrier-pigeon"
+//	address   = "unix:/run/loft.sock"
+//
+// An entry is also the grant: its command, url or address is all that the
+// server's transport may reach. So Wharf's own files are read strictly, and one
+// mistake anywhere is an error. A file of another client holds what that client
+// needs; keys that mean nothing here, and entries that cannot be used, are left
+// out with a warning.
+//
+// Nothing is looked up in the environment until [Server.Expand].
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// File is what one configuration file says.
+type File struct {
+	Path     string
+	Servers  []Server // in the order of the file, each name once
+	Plugins  map[string]Plugin
+	Warnings []string // for people; a line each, with file and line number
+}
+
+// Server returns the server of that name.
+func (f *File) Server(name string) (s Server, found bool) {
+	for _, s := range f.Servers {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Server{}, false
+}
+
+// Server is one entry. Which fields go together has been checked for entries
+// that come from a file; Command and URL are never both set.
+type Server struct {
+	Name      string
+	Transport string // the name of a plugin; "" is inferred, see [Server.Via]
+
+	Command string            // looked up in PATH
+	Args    []string          //
+	Env     map[string]string // beside the few variables that every process gets
+	Dir     string            // "" is the folder of the host
+
+	URL     string
+	Headers map[string]string
+
+	Address string // of a byte stream: unix:/path or tcp:host:port
+
+	Timeout    time.Duration     // of a request; 0 is the host's default, below zero is none
+	MessageCap int               // bytes of the longest inbound message; 0 is the host's default
+	Framing    string            // "ndjson", "content-length", "auto"; "" is the plugin's default
+	Protocol   string            // "auto", "legacy", "2026-07-28"; "" is auto
+	Settings   map[string]string // what else the plugin reads
+	Disabled   bool              // listed, and not connected
+
+	file string // where the entry comes from, for errors
+	line int
+}
+
+// Via returns the name of the transport: the one that is given, or else stdio
+// for a command and http for a url.
+func (s Server) Via() string {
+	switch {
+	case s.Transport != "":
+		return s.Transport
+	case s.Command != "":
+		return "stdio"
+	case s.URL != "":
+		return "http"
+	}
+	return ""
+}
+
+// Plugin is a transport that is loaded from a file.
+type Plugin struct {
+	Name string
+	File string // relative ones in a file count from the folder of that file
+
+	// SHA256 pins the file, 64 hex digits in lower case. It may be "" in a
+	// file: only the host, which has the plugin at hand, can say what to write.
+	SHA256 string
+}
+
+// maxFile is the largest file that is read. Some clients keep their history in
+// the same file.
+const maxFile = 64 << 20
+
+// UserPath returns where the user's own file is, whether it exists or not. It
+// is the one file that is used without being named: one that lies in a working
+// folder came with somebody's project, and must not run commands.
+func UserPath() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("find the configuration folder: %w", err)
+	}
+	return filepath.Join(dir, "wharf", "wharf.toml"), nil
+}
+
+// Read reads one file, by [Parse].
+func Read(path string) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > maxFile:
+		return nil, &Error{File: path, Problem: fmt.Sprintf("is larger than %d MiB; is it a configuration?", maxFile>>20)}
+	}
+	return Parse(path, data)
+}
+
+// Parse reads what stands in a file. The path serves for errors, for the format
+// (.toml, .json and .jsonc are clear, otherwise the first character decides) and
+// for the files of plugins, which count from its folder. Every mistake is found
+// at once: the error joins one [Error] for each.
+func Parse(path string, data []byte) (*File, error) {
+	if isJSON(path, data) {
+		return parseForeign(path, data)
+	}
+	return parseNative(path, data)
+}
+
+// Error is one mistake in a configuration.
+type Error struct {
+	File    string // "" where the entry does not come from one
+	Line    int    // 0 where it is not known
+	Subject string // "server files", "plugin loft"; "" is the file itself
+	Field   string // "args[1]", "env.TOKEN"; "" is the whole entry
+	Problem string // what was expected, and what to write
+}
+
+func (e *Error) Error() string {
+	text := e.Problem
+	if e.Field != "" {
+		text = e.Field + ": " + text
+	}
+	if e.Subject != "" {
+		text = e.Subject + ": " + text
+	}
+	if at := place(e.File, e.Line); at != "" {
+		text = at + ": " + text
+	}
+	return text
+}
+
+// place is "file:line", or as much of it as there is.
+func place(file string, line int) string {
+	if line == 0 {
+		return file
+	}
+	return fmt.Sprintf("%s:%d", file, line)
+}
+
+// maxErrors is how many mistakes are told at once.
+const maxErrors = 20
+
+// join makes one error of all mistakes, or nil.
+func join(list []*Error) error {
+	var errs []error
+	for i, e := range list {
+		if i == maxErrors {
+			errs = append(errs, fmt.Errorf("and %d more", len(list)-maxErrors))
+			break
+		}
+		errs = append(errs, e)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,228 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// entry reads the values of one table and collects what is wrong with them. A
+// value that is wrong reads as its zero.
+type entry struct {
+	doc     *document
+	path    []string // of the table
+	subject string   // "server files"
+	values  map[string]any
+	wrong   []*Error
+}
+
+// newEntry returns the entry at a path. What stands there may turn out not to
+// be a table; then it reads as an empty one.
+func newEntry(doc *document, subject string, path ...string) *entry {
+	e := &entry{doc: doc, path: path, subject: subject}
+	values, ok := doc.table(path...)
+	if !ok {
+		e.fail("", "expected a table of keys and values")
+	}
+	e.values = values
+	return e
+}
+
+// fail notes a mistake in a field, which may be inside of a key: env.TOKEN.
+func (e *entry) fail(field, format string, a ...any) {
+	e.wrong = append(e.wrong, &Error{
+		File: e.doc.path, Line: e.lineOf(field), Subject: e.subject, Field: field,
+		Problem: fmt.Sprintf(format, a...),
+	})
+}
+
+// lineOf returns the line of a field, or the nearest that is known.
+func (e *entry) lineOf(field string) int {
+	key, inner, _ := strings.Cut(field, ".")
+	key, _, _ = strings.Cut(key, "[")
+	for path := append(slices.Clone(e.path), key, inner); len(path) > 0; path = path[:len(path)-1] {
+		if line := e.doc.lineOf(path); line > 0 {
+			return line
+		}
+	}
+	return 0
+}
+
+// text reads a text.
+func (e *entry) text(key string) string {
+	v, found := e.values[key]
+	if !found {
+		return ""
+	}
+	s, ok := v.(string)
+	if !ok {
+		e.fail(key, "expected a text, not %s; write it in quotes", sort(v))
+	}
+	return s
+}
+
+// oneOf reads a text that is one of a few words.
+func (e *entry) oneOf(key string, words ...string) string {
+	s := e.text(key)
+	if s == "" || slices.Contains(words, s) {
+		return s
+	}
+	e.fail(key, "%q is not known here; write %s", s, quoted(words))
+	return ""
+}
+
+// flag reads true or false.
+func (e *entry) flag(key string) bool {
+	v, found := e.values[key]
+	b, ok := v.(bool)
+	if found && !ok {
+		e.fail(key, "expected true or false, not %s", sort(v))
+	}
+	return b
+}
+
+// list reads a list of texts.
+func (e *entry) list(key string) []string {
+	v, found := e.values[key]
+	if !found {
+		return nil
+	}
+	items, ok := v.([]any)
+	if !ok {
+		e.fail(key, `expected a list, not %s; write ["…", "…"]`, sort(v))
+		return nil
+	}
+	texts := make([]string, len(items))
+	for i, item := range items {
+		if texts[i], ok = item.(string); !ok {
+			e.fail(fmt.Sprintf("%s[%d]", key, i), "expected a text, not %s; write it in quotes", sort(item))
+		}
+	}
+	return texts
+}
+
+// texts reads a table of texts. Numbers, true and false are as good, since
+// there is only one way to write them as a text.
+func (e *entry) texts(key string) map[string]string {
+	v, found := e.values[key]
+	if !found {
+		return nil
+	}
+	table, ok := v.(map[string]any)
+	if !ok {
+		e.fail(key, `expected a table of texts, not %s; write { NAME = "…" }`, sort(v))
+		return nil
+	}
+	texts := make(map[string]string, len(table))
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		if texts[name], ok = asText(table[name]); !ok {
+			e.fail(key+"."+name, "expected a text, not %s; write it in quotes", sort(table[name]))
+		}
+	}
+	return texts
+}
+
+// asText returns the text of a scalar.
+func asText(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case bool:
+		return strconv.FormatBool(v), true
+	case int64:
+		return strconv.FormatInt(v, 10), true
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64), true
+	case json.Number:
+		return v.String(), true
+	}
+	return "", false
+}
+
+// duration reads a duration as Go writes it. 0 is told from an absent one: it
+// reads as less than nothing.
+func (e *entry) duration(key string) time.Duration {
+	s := e.text(key)
+	if s == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		e.fail(key, `%q is no duration; write "30s", "2m" or "0" for none`, s)
+	case d < 0:
+		e.fail(key, `%q is negative; write "0" for none`, s)
+	case d == 0:
+		d = -1
+	}
+	return d
+}
+
+// size units, the longest spelling first.
+var units = []struct {
+	name  string
+	bytes int64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"B", 1}}
+
+// The bounds of a message cap.
+const (
+	minCap = 1 << 10
+	maxCap = 1 << 30
+)
+
+// size reads a number of bytes: "16MiB".
+func (e *entry) size(key string) int {
+	s := e.text(key)
+	if s == "" {
+		return 0
+	}
+	digits, factor := s, int64(0)
+	for _, u := range units {
+		if rest, ok := strings.CutSuffix(s, u.name); ok {
+			digits, factor = strings.TrimSpace(rest), u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 32)
+	if err != nil || factor == 0 || n*factor < minCap || n*factor > maxCap {
+		e.fail(key, `%q is no size from 1KiB to 1GiB; write "16MiB"`, s)
+		return 0
+	}
+	return int(n * factor)
+}
+
+// sort says what sort of value v is, for people.
+func sort(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "a text"
+	case bool:
+		return "true or false"
+	case int64, float64, json.Number:
+		return "a number"
+	case []any, []map[string]any:
+		return "a list"
+	case map[string]any:
+		return "a table"
+	}
+	return "a date"
+}
+
+// quoted lists words: "a", "b" or "c".
+func quoted(words []string) string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = strconv.Quote(w)
+	}
+	last := len(list) - 1
+	if last == 0 {
+		return list[0]
+	}
+	return strings.Join(list[:last], ", ") + " or " + list[last]
+}

@@ -1,0 +1,142 @@
+package config
+
+import (
+	"maps"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func environment(name string) (string, bool) {
+	v, ok := map[string]string{
+		"HOME": "/home/ada", "TOKEN": "s3cret", "EMPTY": "", "NESTED": "${TOKEN}", "ProgramFiles(x86)": `C:\x`,
+		"HOST": "https://a.example", "LINES": "a\r\nb", "_": "underscore",
+	}[name]
+	return v, ok
+}
+
+func TestExpand(t *testing.T) {
+	for _, tt := range []struct{ value, want, err string }{
+		{"plain", "plain", ""},
+		{"", "", ""},
+		{"${HOME}/notes", "/home/ada/notes", ""},
+		{"${HOME}${TOKEN}", "/home/adas3cret", ""},
+		{"${env:HOME}", "/home/ada", ""},
+		{"${EMPTY}", "", ""},
+		{"${_}", "underscore", ""},
+		{"${ProgramFiles(x86)}", `C:\x`, ""},
+		{"${EMPTY:-default}", "default", ""},
+		{"${UNSET:-}", "", ""},
+		{"${UNSET:-a:-b c/d}", "a:-b c/d", ""},
+		{"${env:UNSET:-default}", "default", ""},
+		{"${HOME:-default}", "/home/ada", ""},
+		{"${NESTED}", "${TOKEN}", ""},
+		{"$$", "$", ""},
+		{"$${HOME}", "${HOME}", ""},
+		{"$$$${HOME}", "$${HOME}", ""},
+		{"$$${HOME}", "$/home/ada", ""},
+		{"pa$word", "pa$word", ""},
+		{"$HOME", "$HOME", ""},
+		{"5$", "5$", ""},
+		{"}{", "}{", ""},
+		{"${UNSET}", "", "the variable UNSET is not set; set it, or write ${UNSET:-default}"},
+		{"${UNSET} ${UNSET2}", " ", "the variable UNSET is not set; set it, or write ${UNSET:-default}\n" +
+			"the variable UNSET2 is not set; set it, or write ${UNSET2:-default}"},
+		{"${HOME", "", `"${" has no "}"; write ${NAME}, or $${ for the characters`},
+		{"${}", "", "${} names no variable; write ${NAME} or ${NAME:-default}"},
+		{"${home folder}", "", "${home folder} names no variable; write ${NAME} or ${NAME:-default}"},
+		{"${HOME-x}", "", "${HOME-x} names no variable; write ${NAME} or ${NAME:-default}"},
+		{"${input:token}", "", "${input:token} asks an editor for input; set a variable and write ${NAME}"},
+		{"${UNSET:-${HOME}}", "}", "the default of ${UNSET} holds a variable itself; write plain text"},
+	} {
+		got, errs := expand(tt.value, environment)
+		var texts []string
+		for _, err := range errs {
+			texts = append(texts, err.Error())
+		}
+		if got != tt.want || strings.Join(texts, "\n") != tt.err {
+			t.Errorf("expand(%q) = %q, %q\nwant %q, %q", tt.value, got, texts, tt.want, tt.err)
+		}
+	}
+}
+
+func TestServerExpand(t *testing.T) {
+	before := Server{
+		Name:     "${HOME}",
+		Command:  "${HOME}/bin/x",
+		Args:     []string{"a", "${TOKEN}"},
+		Env:      map[string]string{"${HOME}": "${HOME}"},
+		Dir:      "${HOME}",
+		URL:      "${HOST}/mcp",
+		Headers:  map[string]string{"authorization": "Bearer ${TOKEN}"},
+		Address:  "unix:${HOME}/x.sock",
+		Settings: map[string]string{"route": "${EMPTY:-north}"},
+		Framing:  "${HOME}",
+	}
+	kept := before
+	kept.Args, kept.Env = append([]string{}, before.Args...), maps.Clone(before.Env)
+	after, err := before.Expand(environment)
+	want := Server{
+		Name:     "${HOME}",
+		Command:  "/home/ada/bin/x",
+		Args:     []string{"a", "s3cret"},
+		Env:      map[string]string{"${HOME}": "/home/ada"},
+		Dir:      "/home/ada",
+		URL:      "https://a.example/mcp",
+		Headers:  map[string]string{"authorization": "Bearer s3cret"},
+		Address:  "unix:/home/ada/x.sock",
+		Settings: map[string]string{"route": "north"},
+		Framing:  "${HOME}",
+	}
+	if err != nil || !reflect.DeepEqual(after, want) {
+		t.Errorf("got %+v, %v\nwant %+v", after, err, want)
+	}
+	if !reflect.DeepEqual(before, kept) {
+		t.Errorf("the server itself became %+v", before)
+	}
+}
+
+// All that is missing is told at once, with the place of the entry.
+func TestServerExpandTellsAll(t *testing.T) {
+	file, err := Parse("wharf.toml", []byte(`
+[servers.files]
+command = "${A}"
+args = ["x", "${B}"]
+env = { TOKEN = "${C}", OTHER = "${D" }
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.Servers[0].Expand(environment)
+	want := strings.TrimSpace(`
+wharf.toml:2: server files: command: the variable A is not set; set it, or write ${A:-default}
+wharf.toml:2: server files: args[1]: the variable B is not set; set it, or write ${B:-default}
+wharf.toml:2: server files: env.OTHER: "${" has no "}"; write ${NAME}, or $${ for the characters
+wharf.toml:2: server files: env.TOKEN: the variable C is not set; set it, or write ${C:-default}
+`)
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
+
+// What only the expanded value shows, without showing the value.
+func TestServerExpandChecks(t *testing.T) {
+	for _, tt := range []struct {
+		server Server
+		want   string
+	}{
+		{Server{URL: "example.com/mcp"}, `url: begins with ""; write "https://host/path"`},
+		{Server{URL: "ftp://example.com"}, `url: begins with "ftp"; write "https://host/path"`},
+		{Server{URL: "http:///mcp"}, `url: has no host; write "https://host/path"`},
+		{Server{URL: "https://a:b c@x/"}, `url: is no url; write "https://host/path"`},
+		{Server{URL: "https://u:${TOKEN}@a.example"}, "url: holds a password or a user; put credentials into headers"},
+		{Server{URL: "https://a.example", Headers: map[string]string{"x": "${LINES}"}},
+			"headers.x: a header is one line; its value has a line break"},
+	} {
+		tt.server.Name = "a"
+		_, err := tt.server.Expand(environment)
+		if err == nil || err.Error() != "server a: "+tt.want {
+			t.Errorf("error %v, want %s", err, tt.want)
+		}
+	}
+}

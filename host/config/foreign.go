@@ -1,0 +1,179 @@
+package config
+
+import (
+	"encoding/json"
+	"math"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// foreignRoots are the keys under which other clients keep their servers.
+var foreignRoots = []string{"mcpServers", "servers"}
+
+// foreignKeys are the keys that mean the same here, under their own name and
+// under those of other clients. The first one that an entry has counts.
+var foreignKeys = struct{ transport, dir, url, cap, protocol, settings []string }{
+	transport: []string{"type", "transport"},
+	dir:       []string{"cwd", "dir"},
+	url:       []string{"url", "serverUrl", "httpUrl"},
+	cap:       []string{"message_cap", "messageCap"},
+	protocol:  []string{"protocol", "protocolVersion"},
+	settings:  []string{"settings", "config"},
+}
+
+// foreignUsed are all keys that are read of a foreign entry.
+var foreignUsed = slices.Concat(
+	foreignKeys.transport, foreignKeys.dir, foreignKeys.url, foreignKeys.cap,
+	foreignKeys.protocol, foreignKeys.settings,
+	[]string{"command", "args", "env", "headers", "address", "framing", "timeout", "disabled", "enabled"})
+
+// foreignTransports are other names of the transports.
+var foreignTransports = map[string]string{
+	"local": "stdio", "streamable-http": "http", "streamableHttp": "http", "streamable_http": "http",
+	"remote": "http",
+}
+
+// parseForeign reads a file of another client. What such a client alone
+// understands is no mistake: it is left out with a warning.
+func parseForeign(path string, data []byte) (*File, error) {
+	doc, err := readJSON(path, data)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{Path: path}
+	found := false
+	for _, root := range foreignRoots {
+		if _, ok := doc.table(root); !ok {
+			continue
+		}
+		found = true
+		for _, name := range doc.under(root) {
+			f.addForeign(newEntry(doc, "server "+name, root, name), name)
+		}
+	}
+	if !found {
+		return nil, &Error{File: path, Problem: `has no "mcpServers" (or "servers"); expected {"mcpServers": {"NAME": {"command": "…"}}}`}
+	}
+	return f, nil
+}
+
+// addForeign adds a server if it can be used.
+func (f *File) addForeign(e *entry, name string) {
+	s := e.foreign(name)
+	if _, twice := f.Server(name); twice {
+		e.fail("", "stands twice in this file")
+	}
+	for _, w := range e.wrong {
+		w.Problem += "; this server is left out"
+		f.Warnings = append(f.Warnings, w.Error())
+	}
+	if len(e.wrong) > 0 {
+		return
+	}
+	f.Servers = append(f.Servers, s)
+	for _, key := range e.doc.under(e.path...) {
+		if !slices.Contains(foreignUsed, key) {
+			w := Error{File: e.doc.path, Line: e.lineOf(key), Subject: e.subject, Field: key, Problem: "is not used by wharf"}
+			f.Warnings = append(f.Warnings, w.Error())
+		}
+	}
+}
+
+// foreign reads an entry of another client. Empty texts and null are the same
+// as absent to most of them.
+func (e *entry) foreign(name string) Server {
+	for key, v := range e.values {
+		if v == nil {
+			delete(e.values, key)
+		}
+	}
+	e.takeFromProcess()
+	s := Server{
+		Name:       name,
+		Transport:  e.foreignTransport(),
+		Command:    e.text("command"),
+		Args:       e.list("args"),
+		Env:        e.texts("env"),
+		Dir:        e.text(e.first(foreignKeys.dir)),
+		URL:        e.text(e.first(foreignKeys.url)),
+		Headers:    e.texts("headers"),
+		Address:    e.text("address"),
+		Timeout:    e.milliseconds("timeout"),
+		MessageCap: e.size(e.first(foreignKeys.cap)),
+		Framing:    e.oneOf("framing", framings...),
+		Protocol:   e.foreignProtocol(),
+		Settings:   e.texts(e.first(foreignKeys.settings)),
+		Disabled:   e.flag("disabled"),
+		file:       e.doc.path,
+		line:       e.lineOf(""),
+	}
+	if _, given := e.values["enabled"]; given && !e.flag("enabled") {
+		s.Disabled = true
+	}
+	if len(e.wrong) == 0 {
+		e.checkName(name)
+		e.checkTarget(&s)
+		e.checkKeys(&s)
+	}
+	return s
+}
+
+// first returns the first of the keys that the entry has.
+func (e *entry) first(keys []string) string {
+	for _, key := range keys {
+		if _, found := e.values[key]; found {
+			return key
+		}
+	}
+	return keys[0]
+}
+
+// takeFromProcess gives a null in env the meaning that it has in some clients:
+// the variable of that name, as the host has it.
+func (e *entry) takeFromProcess() {
+	env, _ := e.values["env"].(map[string]any)
+	for name, v := range env {
+		if v == nil {
+			env[name] = "${" + name + "}"
+		}
+	}
+}
+
+func (e *entry) foreignTransport() string {
+	name := e.text(e.first(foreignKeys.transport))
+	if ours, ok := foreignTransports[name]; ok {
+		return ours
+	}
+	return name
+}
+
+// foreignProtocol reads which era is spoken; every version before the modern
+// one is legacy.
+func (e *entry) foreignProtocol() string {
+	key := e.first(foreignKeys.protocol)
+	if s := e.text(key); version.MatchString(s) && s < modern {
+		return "legacy"
+	}
+	return e.oneOf(key, protocols...)
+}
+
+var version = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
+
+// milliseconds reads a timeout: a number of milliseconds, or a duration as in
+// our own files.
+func (e *entry) milliseconds(key string) time.Duration {
+	n, ok := e.values[key].(json.Number)
+	if !ok {
+		return e.duration(key)
+	}
+	ms, err := n.Float64()
+	if err != nil || ms < 0 || ms > math.MaxInt32 {
+		e.fail(key, "expected milliseconds, not %s", n)
+		return 0
+	}
+	if ms == 0 {
+		return -1
+	}
+	return time.Duration(ms * float64(time.Millisecond))
+}

@@ -1,0 +1,191 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+)
+
+const (
+	maxDepth = 200 // how deep the values of a JSON file may nest
+	keyDepth = 4   // how deep keys are remembered: mcpServers, a server, env, a variable
+)
+
+var errDepth = errors.New("it nests too deeply")
+
+// readJSON parses a file in JSON, with the comments and the commas before a
+// closing bracket that editors allow in it.
+func readJSON(path string, data []byte) (*document, error) {
+	data = strict(bytes.TrimPrefix(data, byteOrderMark))
+	w := &jsonReader{data: data, dec: json.NewDecoder(bytes.NewReader(data)), lines: 1}
+	w.dec.UseNumber()
+	root, err := w.value(nil)
+	if err == nil {
+		err = w.end()
+	}
+	if errors.Is(err, io.EOF) {
+		err = errors.New("it ends too early")
+	}
+	if err != nil {
+		return nil, &Error{File: path, Line: w.line(), Problem: "is not JSON: " + err.Error()}
+	}
+	table, ok := root.(map[string]any)
+	if !ok {
+		return nil, &Error{File: path, Line: 1, Problem: `expected an object: {"mcpServers": {…}}`}
+	}
+	return &document{path: path, root: table, keys: w.keys, line: w.lineOf}, nil
+}
+
+// jsonReader reads values token by token, to know where each key stands.
+type jsonReader struct {
+	data []byte
+	dec  *json.Decoder
+	keys [][]string
+	at   []int // the line of each of keys
+
+	offset int // up to which lines are counted
+	lines  int
+}
+
+func (w *jsonReader) value(path []string) (any, error) {
+	if len(path) > maxDepth {
+		return nil, errDepth
+	}
+	token, err := w.dec.Token()
+	switch token {
+	case json.Delim('{'):
+		return w.object(path)
+	case json.Delim('['):
+		return w.array(path)
+	}
+	return token, err
+}
+
+func (w *jsonReader) object(path []string) (map[string]any, error) {
+	table := make(map[string]any)
+	for w.dec.More() {
+		token, err := w.dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		key := token.(string) // the decoder lets nothing else stand here
+		inner := append(path[:len(path):len(path)], key)
+		if len(inner) <= keyDepth {
+			w.keys, w.at = append(w.keys, inner), append(w.at, w.line())
+		}
+		if table[key], err = w.value(inner); err != nil {
+			return nil, err
+		}
+	}
+	_, err := w.dec.Token()
+	return table, err
+}
+
+func (w *jsonReader) array(path []string) ([]any, error) {
+	list := []any{}
+	inner := append(path[:len(path):len(path)], "")
+	for w.dec.More() {
+		v, err := w.value(inner)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	_, err := w.dec.Token()
+	return list, err
+}
+
+// end makes sure that nothing follows the value.
+func (w *jsonReader) end() error {
+	_, err := w.dec.Token()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err == nil:
+		return errors.New("something follows its end")
+	}
+	return err
+}
+
+// line returns the line of what was read last.
+func (w *jsonReader) line() int {
+	if to := int(w.dec.InputOffset()); to > w.offset {
+		w.lines += bytes.Count(w.data[w.offset:to], []byte("\n"))
+		w.offset = to
+	}
+	return w.lines
+}
+
+func (w *jsonReader) lineOf(keys ...string) int {
+	for n, key := range w.keys {
+		if slices.Equal(key, keys) {
+			return w.at[n]
+		}
+	}
+	return 0
+}
+
+// strict blanks out comments and commas before a closing bracket, and leaves
+// everything else where it is.
+func strict(data []byte) []byte {
+	out := bytes.Clone(data)
+	comma := -1 // of a comma that nothing followed yet
+	for i := 0; i < len(out); {
+		switch c := out[i]; {
+		case c == '"':
+			i, comma = endOfString(out, i), -1
+		case c == '/' && i+1 < len(out) && (out[i+1] == '/' || out[i+1] == '*'):
+			end := endOfComment(out, i)
+			blank(out[i:end])
+			i = end
+		case c == ',':
+			comma = i
+			i++
+		case (c == '}' || c == ']') && comma >= 0:
+			out[comma], comma = ' ', -1
+			i++
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
+			i++
+		default:
+			comma = -1
+			i++
+		}
+	}
+	return out
+}
+
+// endOfString returns the offset behind the string that begins at i.
+func endOfString(data []byte, i int) int {
+	for i++; i < len(data); i++ {
+		switch data[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(data)
+}
+
+// endOfComment returns the offset behind the comment that begins at i.
+func endOfComment(data []byte, i int) int {
+	marker, extra := "\n", 0
+	if data[i+1] == '*' {
+		marker, extra = "*/", 2
+	}
+	n := bytes.Index(data[i+2:], []byte(marker))
+	if n < 0 {
+		return len(data)
+	}
+	return i + 2 + n + extra
+}
+
+func blank(data []byte) {
+	for i, c := range data {
+		if c != '\n' {
+			data[i] = ' '
+		}
+	}
+}

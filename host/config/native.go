@@ -1,0 +1,163 @@
+package config
+
+import (
+	"cmp"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The keys of Wharf's own files.
+var (
+	rootKeys   = []string{"servers", "plugins"}
+	pluginKeys = []string{"file", "sha256"}
+	serverKeys = []string{
+		"transport", "command", "args", "env", "dir", "url", "headers", "address",
+		"timeout", "message_cap", "framing", "protocol", "settings", "disabled",
+	}
+)
+
+// meant are keys of other clients and what they are called here; no count of
+// letters would find those.
+var meant = map[string]string{
+	"mcpServers": "servers", "mcp_servers": "servers", "context_servers": "servers", "server": "servers",
+	"type": "transport", "cwd": "dir", "serverUrl": "url", "httpUrl": "url", "uri": "url", "cmd": "command",
+	"http_headers": "headers", "environment": "env", "envs": "env", "config": "settings",
+	"path": "file", "hash": "sha256",
+}
+
+// parseNative reads a file of our own.
+func parseNative(path string, data []byte) (*File, error) {
+	doc, err := readTOML(path, data)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{Path: path}
+	root := newEntry(doc, "")
+	root.onlyKeys(rootKeys)
+	root.onlyTables()
+	wrong := root.wrong
+	for _, name := range doc.under("servers") {
+		e := newEntry(doc, "server "+name, "servers", name)
+		f.Servers = append(f.Servers, e.server(name))
+		wrong = append(wrong, e.wrong...)
+	}
+	for _, name := range doc.under("plugins") {
+		e := newEntry(doc, "plugin "+name, "plugins", name)
+		if f.Plugins == nil {
+			f.Plugins = make(map[string]Plugin)
+		}
+		f.Plugins[name] = e.plugin(name)
+		wrong = append(wrong, e.wrong...)
+	}
+	slices.SortStableFunc(wrong, func(a, b *Error) int { return cmp.Compare(a.Line, b.Line) })
+	if err := join(wrong); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// onlyTables makes sure that the known keys of the root hold tables of tables.
+func (e *entry) onlyTables() {
+	for _, key := range rootKeys {
+		if v, found := e.values[key]; found {
+			if _, ok := v.(map[string]any); !ok {
+				e.fail(key, "expected tables; write [%s.NAME]", key)
+			}
+		}
+	}
+}
+
+// onlyKeys refuses every key but the known ones.
+func (e *entry) onlyKeys(known []string) {
+	for _, key := range slices.Sorted(maps.Keys(e.values)) {
+		if slices.Contains(known, key) {
+			continue
+		}
+		if better := suggestion(key, known); better != "" {
+			e.fail(key, "there is no such key; did you mean %s?", better)
+		} else {
+			e.fail(key, "there is no such key; there are %s", strings.Join(known, ", "))
+		}
+	}
+}
+
+func suggestion(key string, known []string) string {
+	if m := meant[key]; slices.Contains(known, m) {
+		return m
+	}
+	return closest(key, known)
+}
+
+// server reads a server entry and checks it.
+func (e *entry) server(name string) Server {
+	e.onlyServerKeys()
+	s := Server{
+		Name:       name,
+		Transport:  e.text("transport"),
+		Command:    e.text("command"),
+		Args:       e.list("args"),
+		Env:        e.texts("env"),
+		Dir:        e.text("dir"),
+		URL:        e.text("url"),
+		Headers:    e.texts("headers"),
+		Address:    e.text("address"),
+		Timeout:    e.duration("timeout"),
+		MessageCap: e.size("message_cap"),
+		Framing:    e.oneOf("framing", framings...),
+		Protocol:   e.oneOf("protocol", protocols...),
+		Settings:   e.texts("settings"),
+		Disabled:   e.flag("disabled"),
+		file:       e.doc.path,
+		line:       e.lineOf(""),
+	}
+	if len(e.wrong) == 0 {
+		e.check(&s)
+	}
+	return s
+}
+
+// onlyServerKeys is onlyKeys with another hint for entries whose transport is a
+// plugin: its settings have a table of their own.
+func (e *entry) onlyServerKeys() {
+	transport, _ := e.values["transport"].(string)
+	known := serverKeys
+	if transport == "" || isShipped(transport) {
+		e.onlyKeys(known)
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(e.values)) {
+		if slices.Contains(known, key) {
+			continue
+		}
+		if better := suggestion(key, known); better != "" {
+			e.fail(key, "there is no such key; did you mean %s? What %s itself reads goes into [servers.%s.settings]",
+				better, transport, e.path[1])
+		} else {
+			e.fail(key, "there is no such key; what %s itself reads goes into [servers.%s.settings]", transport, e.path[1])
+		}
+	}
+}
+
+// A hash is 64 hex digits.
+var hash = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// plugin reads a plugin entry and checks it.
+func (e *entry) plugin(name string) Plugin {
+	e.onlyKeys(pluginKeys)
+	p := Plugin{Name: name, File: e.text("file"), SHA256: strings.ToLower(e.text("sha256"))}
+	e.checkName(name)
+	if p.File == "" && len(e.wrong) == 0 {
+		e.fail("file", `is missing; write file = "path/to/%s.wasm"`, name)
+	}
+	if p.File != "" && !filepath.IsAbs(p.File) {
+		p.File = filepath.Join(filepath.Dir(e.doc.path), p.File)
+	}
+	if p.SHA256 != "" && !hash.MatchString(p.SHA256) {
+		e.fail("sha256", "expected 64 hex digits, got %d characters; write what `wharf plugin inspect %s` prints",
+			len(p.SHA256), p.File)
+	}
+	return p
+}

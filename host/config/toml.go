@@ -1,0 +1,71 @@
+package config
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// readTOML parses a file in TOML.
+func readTOML(path string, data []byte) (*document, error) {
+	text := strings.TrimPrefix(string(data), string(byteOrderMark))
+	d := &document{path: path, line: linesOfTOML(text)}
+	meta, err := toml.Decode(text, &d.root)
+	if err != nil {
+		return nil, syntaxOfTOML(path, err)
+	}
+	for _, key := range meta.Keys() {
+		d.keys = append(d.keys, key)
+	}
+	return d, nil
+}
+
+func syntaxOfTOML(path string, err error) error {
+	var syntax toml.ParseError
+	if errors.As(err, &syntax) {
+		return &Error{File: path, Line: syntax.Position.Line, Problem: "is not TOML: " + syntax.Message}
+	}
+	return &Error{File: path, Problem: "is not TOML: " + err.Error()}
+}
+
+// maxLines is how many lines of keys are found. Each costs a pass over the
+// file, and nobody reads as many errors.
+const maxLines = 200
+
+// linesOfTOML returns a function that finds the line of a key. The library
+// tells positions only in its errors, so the value is decoded once more, in a
+// way that must fail.
+func linesOfTOML(text string) func(keys ...string) int {
+	root := make(map[string]toml.Primitive)
+	meta, err := toml.Decode(text, &root)
+	left := maxLines
+	return func(keys ...string) int {
+		if left--; err != nil || left < 0 {
+			return 0
+		}
+		return lineOfTOML(&meta, root, keys)
+	}
+}
+
+func lineOfTOML(meta *toml.MetaData, table map[string]toml.Primitive, keys []string) int {
+	value, found := table[keys[0]]
+	if !found {
+		return 0
+	}
+	if len(keys) == 1 {
+		var at toml.ParseError
+		errors.As(meta.PrimitiveDecode(value, &stop{}), &at)
+		return at.Position.Line
+	}
+	inner := make(map[string]toml.Primitive)
+	if err := meta.PrimitiveDecode(value, &inner); err != nil {
+		return 0
+	}
+	return lineOfTOML(meta, inner, keys[1:])
+}
+
+// stop refuses any value.
+type stop struct{}
+
+func (*stop) UnmarshalTOML(any) error { return errors.ErrUnsupported }
