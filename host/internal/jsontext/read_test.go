@@ -131,7 +131,7 @@ func TestReaderDoesNotAllocate(t *testing.T) {
 func TestUnquote(t *testing.T) {
 	tests := map[string]string{
 		`""`: "", `"plain"`: "plain", `"a\"b"`: `a"b`, `"\\\/\b\f\n\r\t"`: "\\/\b\f\n\r\t",
-		`"\u0041\u00e9\u20ac\ud83d\ude00"`: "Aé€😀",
+		`"\u0041\u00e9\u20ac\ud83d\ude00"`:         "Aé€😀",
 		`"` + strings.Repeat(`1234567\n`, 9) + `"`: strings.Repeat("1234567\n", 9),
 		`"long plain start, then \t and the rest"`: "long plain start, then \t and the rest",
 		// What follows cannot come out of a text that was accepted.

@@ -20,10 +20,11 @@ func Valid(text []byte, maxDepth int) error {
 	return nil
 }
 
-// Blank reports whether text is nothing but white space.
-func Blank(text []byte) bool {
+// Start returns the offset of the first byte of text that is not white space,
+// len(text) where there is none.
+func Start(text []byte) int {
 	s := scanner{src: text}
-	return s.blank(0) == len(text)
+	return s.blank(0)
 }
 
 // scanner checks text by recursive descent. Its methods take the offset at

@@ -134,10 +134,10 @@ func TestControlAnywhere(t *testing.T) {
 	}
 }
 
-func TestBlank(t *testing.T) {
-	for text, want := range map[string]bool{"": true, " \t\r\n": true, " x": false, "\x00": false, "\u00a0": false} {
-		if Blank([]byte(text)) != want {
-			t.Errorf("Blank(%q) = %v", text, !want)
+func TestStart(t *testing.T) {
+	for text, want := range map[string]int{"": 0, " \t\r\n": 4, " x": 1, "\x00": 0, "\n\u00a0": 1} {
+		if got := Start([]byte(text)); got != want {
+			t.Errorf("Start(%q) = %d, want %d", text, got, want)
 		}
 	}
 }

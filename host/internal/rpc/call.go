@@ -1,0 +1,198 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+)
+
+// Call is one request to the server.
+type Call struct {
+	Method  string
+	Params  Appender      // nil = none
+	Name    string        // params.name or params.uri, for transports that mirror it
+	Headers []abi.Pair    // further headers to mirror
+	Version string        // instead of the version of the peer's terms
+	Timeout time.Duration // instead of the peer's; below zero = none
+}
+
+// The notification that cancels a request, either way, and the method whose
+// requests a client must not cancel (2025-11-25/basic/utilities/cancellation).
+const (
+	methodCancelled = "notifications/cancelled"
+	neverCancelled  = "initialize"
+)
+
+// Call sends a request and waits for its answer, until ctx is done or the time
+// for it is over. The result is the raw JSON that the server sent, checked, and
+// the caller's to keep. What the server answers in place of a result is an
+// [*Error]; everything else that can happen is a [*CallError].
+//
+// When the caller leaves first, the server is told so, unless the message had
+// not left yet; Call does not wait for that.
+func (p *Peer) Call(ctx context.Context, r Call) ([]byte, error) {
+	c := p.newCall(ctx, &r)
+	result, err := p.run(ctx, c, &r)
+	p.recycle(c)
+	return result, err
+}
+
+func (p *Peer) run(ctx context.Context, c *call, r *Call) ([]byte, error) {
+	if err := contextError(ctx); err != nil {
+		return nil, p.failed(c.method, NotSent, err)
+	}
+	if err := p.flight.open(c); err != nil {
+		return nil, p.failed(c.method, NotSent, err)
+	}
+	if err := p.send(c, r); err != nil {
+		return nil, p.unsent(c, err)
+	}
+	p.await(ctx, c)
+	return p.outcome(c)
+}
+
+func (p *Peer) newCall(ctx context.Context, r *Call) *call {
+	c := p.calls.Get().(*call)
+	c.flight, c.parent, c.method, c.limit = &p.flight, ctx, r.Method, r.Timeout
+	if c.limit == 0 {
+		c.limit = p.config.Timeout
+	}
+	return c
+}
+
+// recycle keeps the record for another call. Its token has been taken, or was
+// never put in.
+func (p *Peer) recycle(c *call) {
+	if c.stop != nil {
+		c.stop(nil)
+	}
+	*c = call{done: c.done}
+	p.calls.Put(c)
+}
+
+func (p *Peer) send(c *call, r *Call) error {
+	h := p.header()
+	h.name, h.headers = r.Name, r.Headers
+	if r.Version != "" {
+		h.version = r.Version
+	}
+	m, err := newRequest(c.id, r.Method, &h, r.Params)
+	if err != nil {
+		return err
+	}
+	m.Deadline = earliest(c.parent, c.deadline)
+	p.traceSent(m)
+	return p.config.Link.Send((*sendContext)(c), m)
+}
+
+// unsent ends a call whose message the link refused. If the call had ended
+// before, which is why a waiting link gave up, that is the reason to tell.
+func (p *Peer) unsent(c *call, err error) error {
+	if !p.flight.leave(c, err, NotSent) {
+		<-c.done
+		if c.err != nil {
+			err = c.err
+		}
+	}
+	return p.failed(c.method, NotSent, err)
+}
+
+// await returns when c has ended. It is the one place where a caller waits.
+func (p *Peer) await(ctx context.Context, c *call) {
+	if ctx.Done() == nil {
+		<-c.done
+		return
+	}
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		if p.flight.leave(c, contextError(ctx), MaybeSent) {
+			c.left = true
+		} else {
+			<-c.done
+		}
+	}
+}
+
+// outcome turns what became of c into what Call returns.
+func (p *Peer) outcome(c *call) ([]byte, error) {
+	if c.err == nil {
+		return c.result, nil
+	}
+	var answer *Error
+	if errors.As(c.err, &answer) {
+		return nil, answer
+	}
+	if c.left {
+		p.abandon(c)
+	}
+	return nil, p.failed(c.method, c.sent, c.err)
+}
+
+// abandon tells the transport, and where that is the way of it the server, that
+// nobody waits for the answer any more.
+func (p *Peer) abandon(c *call) {
+	if p.config.Link.Cancel(c.exchange()) {
+		c.sent = NotSent
+		return
+	}
+	if c.method == neverCancelled || p.terms.Load().StreamCancel {
+		return
+	}
+	id, reason := c.id, c.err.Error()
+	m, err := p.notification(methodCancelled, func(dst []byte) ([]byte, error) {
+		dst = fmt.Appendf(dst, `{"requestId":%d,"reason":`, id)
+		return append(jsontext.AppendString(dst, reason), '}'), nil
+	})
+	if err == nil { // else the connection is closed, and that says it all
+		m.urgent = true
+		p.courier.post(m)
+	}
+}
+
+func (p *Peer) failed(method string, sent Sent, err error) error {
+	return &CallError{Server: p.config.Name, Method: method, Sent: sent, Err: err}
+}
+
+// contextError returns nil while ctx is not done, and then why it is: the
+// cause, where there is one, beside the plain Canceled or DeadlineExceeded.
+func contextError(ctx context.Context) error {
+	err := ctx.Err()
+	if cause := context.Cause(ctx); err != nil && cause != err {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
+}
+
+// Notify sends a notification. It returns once the link has taken it. If the
+// transport fails to deliver it after that, this is counted and dropped.
+func (p *Peer) Notify(ctx context.Context, method string, params Appender) error {
+	m, err := p.notification(method, params)
+	if err != nil {
+		return p.failed(method, NotSent, err)
+	}
+	if p.config.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, p.config.Timeout, ErrTimeout)
+		defer cancel()
+	}
+	m.Deadline = earliest(ctx, time.Time{})
+	p.traceSent(m)
+	if err := p.config.Link.Send(ctx, m); err != nil {
+		return p.failed(method, NotSent, err)
+	}
+	return nil
+}
+
+func (p *Peer) notification(method string, params Appender) (*Message, error) {
+	exchange, err := p.flight.number()
+	if err != nil {
+		return nil, err
+	}
+	h := p.header()
+	return newNotification(exchange, method, &h, params)
+}

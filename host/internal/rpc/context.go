@@ -1,0 +1,48 @@
+package rpc
+
+import (
+	"context"
+	"time"
+)
+
+// sendContext is the context that a link waits on while it has no room for a
+// call's message: done when the call has ended, by its deadline, its caller's
+// context or the end of the connection. Nearly always there is room and nobody
+// asks, so the real context behind it is made on demand.
+//
+// It is good until Send returns.
+type sendContext call
+
+func (s *sendContext) Deadline() (time.Time, bool) {
+	deadline := earliest(s.parent, s.deadline)
+	return deadline, !deadline.IsZero()
+}
+
+func (s *sendContext) Done() <-chan struct{} { return s.context().Done() }
+func (s *sendContext) Err() error            { return s.context().Err() }
+
+// Value reaches into the real context too, so that context.Cause works.
+func (s *sendContext) Value(key any) any { return s.context().Value(key) }
+
+func (s *sendContext) context() context.Context {
+	c := (*call)(s)
+	c.flight.mu.Lock()
+	defer c.flight.mu.Unlock()
+	if c.inner == nil {
+		var stop context.CancelCauseFunc
+		c.inner, stop = context.WithCancelCause(c.parent)
+		if c.ended {
+			stop(c.err)
+		}
+		c.stop = stop
+	}
+	return c.inner
+}
+
+// earliest returns the sooner of ctx's deadline and another; zero is never.
+func earliest(ctx context.Context, deadline time.Time) time.Time {
+	if d, ok := ctx.Deadline(); ok && (deadline.IsZero() || d.Before(deadline)) {
+		return d
+	}
+	return deadline
+}

@@ -1,0 +1,53 @@
+package rpc
+
+import "sync/atomic"
+
+// Counters say what came in over a connection, and what of it came to nothing.
+type Counters struct {
+	Answers   uint64 // responses that a call got
+	Late      uint64 // responses whose call had ended before
+	Duplicate uint64 // responses to what was answered before
+	Unknown   uint64 // responses with an id that was never given out
+	WrongID   uint64 // responses that spoilt a call by their id
+
+	Blank     uint64 // messages of white space
+	Malformed uint64 // messages that are none
+	Arrays    uint64 // arrays where the protocol has none, within Malformed
+	TooBig    uint64 // messages over the cap
+	Failures  uint64 // messages of ours that the transport lost and nobody waits for
+
+	Requests uint64 // requests of the server
+	Refused  uint64 // those that were not given to the handler
+	Unsaid   uint64 // replies and cancellations dropped, the courier being full
+
+	Notifications uint64 // notifications of the server
+	LogsDropped   uint64 // those dropped under pressure: the oldest log messages,
+	Coalesced     uint64 // what a later one makes superfluous,
+	NotesDropped  uint64 // and what there was no room for at all
+}
+
+// tally counts what happens outside of the locks.
+type tally struct {
+	blank, malformed, arrays, tooBig, failures, requests, refused atomic.Uint64
+}
+
+// Counters returns the counts so far.
+func (p *Peer) Counters() Counters {
+	c := p.flight.counters()
+	c.Blank = p.tally.blank.Load()
+	c.Malformed = p.tally.malformed.Load()
+	c.Arrays = p.tally.arrays.Load()
+	c.TooBig = p.tally.tooBig.Load()
+	c.Failures = p.tally.failures.Load()
+	c.Requests = p.tally.requests.Load()
+	c.Refused = p.tally.refused.Load()
+	c.Unsaid = p.courier.unsaid()
+	p.notes.count(&c)
+	return c
+}
+
+func (f *inflight) counters() Counters {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.counts
+}

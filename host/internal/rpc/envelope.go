@@ -1,0 +1,235 @@
+package rpc
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+)
+
+// envelope is what a message is made of, as written; nil where it has none.
+type envelope struct {
+	id, method, params, result, fault []byte
+	version                           bool
+}
+
+// Bounds of an envelope that honest servers do not come near.
+const (
+	maxToken  = 1 << 10 // bytes of an id or a method
+	maxExtras = 16      // members that JSON-RPC does not have
+)
+
+// parse takes a message apart in the one pass that checks it. Every error is an
+// ErrMalformed.
+func parse(msg []byte, maxDepth int) (envelope, error) {
+	var e envelope
+	w := jsontext.Open(msg, maxDepth)
+	if w.Kind() != '{' {
+		return e, malformed("not a JSON object")
+	}
+	if err := e.collect(&w); err != nil {
+		return e, err
+	}
+	if err := w.Err(); err != nil {
+		return e, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return e, e.check()
+}
+
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrMalformed}, args...)...)
+}
+
+// collect walks the members.
+func (e *envelope) collect(w *jsontext.Walk) error {
+	var extras [maxExtras][]byte
+	known := 0
+	for w.Next() {
+		key := w.Key
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = jsontext.Unquote(quoted(w.Key))
+		}
+		if slot := e.slot(key); slot != nil {
+			if *slot != nil {
+				return malformed("%q twice", key)
+			}
+			*slot = w.Value
+			continue
+		}
+		if string(key) == "jsonrpc" {
+			if err := e.setVersion(w.Value); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, extra := range extras[:known] {
+			if bytes.Equal(extra, key) {
+				return malformed("%q twice", key)
+			}
+		}
+		if known == maxExtras {
+			return malformed("more than %d members that JSON-RPC does not have", maxExtras)
+		}
+		extras[known] = key
+		known++
+	}
+	return nil
+}
+
+// quoted returns an escaped key with the quotes that a walk left out.
+func quoted(key []byte) []byte {
+	return append(append([]byte{'"'}, key...), '"')
+}
+
+func (e *envelope) slot(key []byte) *[]byte {
+	switch string(key) {
+	case "id":
+		return &e.id
+	case "method":
+		return &e.method
+	case "params":
+		return &e.params
+	case "result":
+		return &e.result
+	case "error":
+		return &e.fault
+	}
+	return nil
+}
+
+func (e *envelope) setVersion(value []byte) error {
+	if e.version {
+		return malformed(`"jsonrpc" twice`)
+	}
+	if value[0] != '"' || string(jsontext.Unquote(value)) != "2.0" {
+		return malformed(`"jsonrpc" is %.20s, want "2.0"`, value)
+	}
+	e.version = true
+	return nil
+}
+
+// check holds the members against each other.
+func (e *envelope) check() error {
+	switch {
+	case !e.version:
+		return malformed(`no "jsonrpc"`)
+	case len(e.id) > maxToken:
+		return malformed("id is longer than %d bytes", maxToken)
+	case e.id != nil && e.id[0] != '"' && e.id[0] != 'n' && e.id[0] != '-' && e.id[0]-'0' > 9:
+		return malformed("id is neither a string nor a number")
+	case e.method != nil:
+		return e.checkMethod()
+	case e.result != nil && e.fault != nil:
+		return malformed("result and error together")
+	case e.result == nil && e.fault == nil:
+		return malformed("neither method nor result nor error")
+	case e.result != nil && e.isNullID():
+		return malformed("result without an id")
+	}
+	return nil
+}
+
+func (e *envelope) checkMethod() error {
+	switch {
+	case e.method[0] != '"':
+		return malformed("method is not a string")
+	case len(e.method) > maxToken:
+		return malformed("method is longer than %d bytes", maxToken)
+	case e.result != nil || e.fault != nil:
+		return malformed("method together with a result or an error")
+	case e.id != nil && e.id[0] == 'n':
+		return malformed("request with the id null")
+	}
+	if e.params != nil && e.params[0] == 'n' {
+		e.params = nil // some servers write "params":null for none
+	}
+	if e.params != nil && e.params[0] != '{' && e.params[0] != '[' {
+		return malformed("params is neither an object nor an array")
+	}
+	return nil
+}
+
+func (e *envelope) isNullID() bool { return e.id == nil || e.id[0] == 'n' }
+
+// parseError reads an error object that has been checked as JSON.
+func parseError(raw []byte) (*Error, error) {
+	if raw[0] != '{' {
+		return nil, malformed("error is not an object")
+	}
+	var fault Error
+	var code, message bool
+	r := jsontext.Read(raw)
+	for key := range r.Object() {
+		switch string(key) {
+		case "code":
+			n := r.Int()
+			fault.Code, code = int(n), int64(int(n)) == n
+		case "message":
+			fault.Message, message = r.String(), true
+		case "data":
+			fault.Data = bytes.Clone(r.Raw())
+		}
+	}
+	if err := r.Err(); err != nil {
+		return nil, malformed("error: %v", err)
+	}
+	if !code || !message {
+		return nil, malformed("error without code or message")
+	}
+	return &fault, nil
+}
+
+// exactID returns the id that raw spells the way this package spells its ids.
+func exactID(raw []byte) (id uint64, ok bool) {
+	if len(raw) == 0 || len(raw) > 20 || raw[0] == '0' {
+		return 0, false
+	}
+	for _, c := range raw {
+		digit := uint64(c - '0')
+		if digit > 9 || id > (1<<63)/10 {
+			return 0, false
+		}
+		id = id*10 + digit
+	}
+	return id, true
+}
+
+// looseID returns the id that raw means in another spelling: the string "7", or
+// 7.0. No such answer is accepted, but it says whose call it has spoilt.
+func looseID(raw []byte) (id uint64, ok bool) {
+	if len(raw) > 1 && raw[0] == '"' {
+		return exactID(raw[1 : len(raw)-1])
+	}
+	if len(raw) > 32 {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(view(raw), 64)
+	if err != nil || x < 1 || x >= 1<<53 || x != float64(uint64(x)) {
+		return 0, false
+	}
+	return uint64(x), true
+}
+
+// salvage looks at what is left of a broken or cut message: whether it may have
+// been an answer, and to which id, 0 if that cannot be read.
+func salvage(msg []byte) (id uint64, answer bool) {
+	r := jsontext.Read(msg)
+	if r.Kind() != '{' {
+		return 0, false
+	}
+	method, outcome := false, false
+	for key := range r.Object() {
+		switch string(key) {
+		case "method":
+			method = true
+		case "result", "error":
+			outcome = true
+		case "id":
+			if n, exact := exactID(r.Raw()); exact && id == 0 && !r.Cut() {
+				id = n
+			}
+		}
+	}
+	return id, outcome || !method
+}

@@ -1,0 +1,91 @@
+package rpc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Why a call ended without a result. All of them arrive wrapped in a
+// [*CallError]; what a server answers in place of a result is an [*Error].
+var (
+	// ErrTimeout: the server did not answer in time. A deadline of the caller's
+	// own is context.DeadlineExceeded instead.
+	ErrTimeout = errors.New("timed out")
+
+	// ErrClosed: the connection is closed.
+	ErrClosed = errors.New("connection closed")
+
+	// ErrNoResponse: the transport says that nothing more will come.
+	ErrNoResponse = errors.New("no response received")
+
+	// ErrMalformed: the server sent something that is not a JSON-RPC message.
+	ErrMalformed = errors.New("malformed message")
+
+	// ErrBatch: the server sent an array where the protocol has none.
+	ErrBatch = errors.New("array of messages, which this protocol revision does not have")
+
+	// ErrTooBig: the answer is over the message cap.
+	ErrTooBig = errors.New("answer is larger than the message cap")
+
+	// ErrChangedID: the server answered with the id in another spelling.
+	ErrChangedID = errors.New("server changed the id's type")
+
+	// ErrWrongID: the server answered with an id that was not asked.
+	ErrWrongID = errors.New("answer with another id")
+
+	// ErrParams: the parameters cannot be sent.
+	ErrParams = errors.New("parameters cannot be sent")
+
+	// ErrNotSent is what a [*CallError] with NotSent is, by errors.Is. A link
+	// that knows as much wraps it in what it tells [Peer.Failed].
+	ErrNotSent = errors.New("not sent")
+)
+
+// Sent is what is known about a call's message after the call has failed.
+type Sent uint8
+
+// A call that was certainly not sent can be made again without a second
+// thought; one that may have been sent can not.
+const (
+	NotSent   Sent = iota // it never left
+	MaybeSent             // the server may have it
+	Answered              // the server has answered, but not so that one could use it
+)
+
+// CallError says how a call ended that has no answer.
+type CallError struct {
+	Server string
+	Method string
+	Sent   Sent
+	Err    error
+}
+
+func (e *CallError) Error() string {
+	if e.Sent == NotSent && !errors.Is(e.Err, ErrNotSent) {
+		return e.Method + ": not sent: " + e.Err.Error()
+	}
+	return e.Method + ": " + e.Err.Error()
+}
+
+func (e *CallError) Unwrap() error { return e.Err }
+
+// Is makes a call that was not sent an ErrNotSent, whatever else it is.
+func (e *CallError) Is(target error) bool { return target == ErrNotSent && e.Sent == NotSent }
+
+// Error is what a server answers in place of a result: its words, not ours. A
+// [Handler] returns one to choose what a server is told.
+type Error struct {
+	Code    int
+	Message string
+	Data    json.RawMessage // nil where there is none
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("MCP error %d: %s", e.Code, e.Message) }
+
+// Codes of JSON-RPC 2.0, section 5.1, that a peer answers with on its own.
+const (
+	codeInvalidRequest = -32600
+	codeMethodNotFound = -32601
+	codeInternal       = -32603
+)

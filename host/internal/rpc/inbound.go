@@ -1,0 +1,209 @@
+package rpc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+)
+
+// maxStreak is how many malformed messages in a row prove that the other side
+// speaks something else. Fewer are a banner, or a debug print that went astray.
+const maxStreak = 100
+
+// Deliver takes one complete inbound message; exchange 0 is the shared channel.
+// msg is valid during the call only, unless owned says that the peer may keep
+// it. Deliver does not wait and does not call the link.
+//
+// The verdict of an array is the best of its elements' verdicts. On the shared
+// channel, responses that match no call are all VerdictLate.
+func (p *Peer) Deliver(exchange uint32, msg []byte, owned bool) abi.Verdict {
+	if p.config.Trace != nil {
+		p.config.Trace(false, msg)
+	}
+	switch start := jsontext.Start(msg); {
+	case start == len(msg):
+		p.tally.blank.Add(1)
+		return abi.VerdictBlank
+	case msg[start] == '[':
+		return p.array(exchange, msg)
+	}
+	return p.message(exchange, msg, owned)
+}
+
+func (p *Peer) message(exchange uint32, msg []byte, owned bool) abi.Verdict {
+	e, err := parse(msg, p.depth())
+	if err != nil {
+		return p.malformed(exchange, msg, err)
+	}
+	if p.streak.Load() != 0 {
+		p.streak.Store(0)
+	}
+	switch {
+	case e.method == nil:
+		return p.response(exchange, msg, &e, owned)
+	case e.id == nil:
+		return p.tell(exchange, &e)
+	default:
+		p.request(exchange, &e)
+		return abi.VerdictRequest
+	}
+}
+
+// malformed ends the call whose answer the message would have been, if it shows.
+func (p *Peer) malformed(exchange uint32, msg []byte, why error) abi.Verdict {
+	p.tally.malformed.Add(1)
+	p.dropped(why, msg)
+	p.spoil(exchange, msg, why)
+	if n := p.streak.Add(1); n == maxStreak && p.config.Broken != nil {
+		go p.config.Broken(fmt.Errorf("%d malformed messages in a row, the last one: %w", n, why))
+	}
+	return abi.VerdictMalformed
+}
+
+func (p *Peer) spoil(exchange uint32, msg []byte, why error) {
+	if id, answer := salvage(msg); answer && id != 0 {
+		p.flight.endID(exchange, id, why)
+	}
+}
+
+// response hands an answer to the call that waits for it.
+func (p *Peer) response(exchange uint32, msg []byte, e *envelope, owned bool) abi.Verdict {
+	c, fate := p.flight.resolve(exchange, e)
+	switch fate {
+	case missed:
+		p.dropped(errNobody, msg)
+		return abi.VerdictLate
+	case spoilt:
+		c.err, c.sent = idError(c, e.id), Answered
+		p.dropped(c.err, msg)
+		c.settle()
+		return abi.VerdictWrongID
+	}
+	if e.result != nil {
+		c.result = keep(e.result, msg, owned)
+	} else {
+		c.err, c.sent = parseFault(e.fault), Answered
+	}
+	c.settle()
+	return abi.VerdictAnswer
+}
+
+// errNobody is why a response is dropped; the counters tell how that came.
+var errNobody = errors.New("nobody waits for this response")
+
+func idError(c *call, raw []byte) error {
+	why := ErrWrongID
+	if id, ok := looseID(raw); ok && id == c.id {
+		why = ErrChangedID
+	}
+	return fmt.Errorf("%w: got %.40s for %d", why, raw, c.id)
+}
+
+// keep returns a result that may outlive its message. Of a message that is the
+// peer's to keep, it stays where it is, unless it would pin far more than itself.
+func keep(result, msg []byte, owned bool) []byte {
+	if owned && cap(msg) <= 2*len(result) {
+		return result
+	}
+	out := make([]byte, len(result))
+	copy(out, result)
+	return out
+}
+
+func parseFault(raw []byte) error {
+	fault, err := parseError(raw)
+	if err != nil {
+		return err
+	}
+	return fault
+}
+
+// array takes a message that is an array: element by element where the protocol
+// has that, so that a bad one does not spoil the others. Elsewhere nothing in it
+// counts, but the calls that it would have answered end.
+func (p *Peer) array(exchange uint32, msg []byte) abi.Verdict {
+	if !p.terms.Load().AllowBatch {
+		return p.refuseArray(exchange, msg)
+	}
+	best, any := abi.VerdictMalformed, false
+	w := jsontext.Open(msg, p.depth()+1)
+	for w.Next() {
+		verdict := p.message(exchange, w.Value, false)
+		if !any || better(verdict, best) {
+			best, any = verdict, true
+		}
+	}
+	if err := w.Err(); err != nil {
+		return p.malformedRest(exchange, msg, err, best)
+	}
+	if !any {
+		return p.malformed(exchange, msg, malformed("empty array"))
+	}
+	return best
+}
+
+// malformedRest refuses what follows the last whole element of an array.
+func (p *Peer) malformedRest(exchange uint32, msg []byte, err error, best abi.Verdict) abi.Verdict {
+	why := fmt.Errorf("%w: array: %w", ErrMalformed, err)
+	p.spoilAll(exchange, msg, why)
+	verdict := p.malformed(exchange, msg, why)
+	if better(best, verdict) {
+		return best
+	}
+	return verdict
+}
+
+// better ranks verdicts: an answer is what an exchange waits for, then whatever
+// else was understood, and a fault is worst.
+func better(a, b abi.Verdict) bool {
+	if a == abi.VerdictAnswer || b == abi.VerdictAnswer {
+		return a == abi.VerdictAnswer && b != abi.VerdictAnswer
+	}
+	return a > b
+}
+
+func (p *Peer) refuseArray(exchange uint32, msg []byte) abi.Verdict {
+	p.tally.arrays.Add(1)
+	why := fmt.Errorf("%w: %w", ErrMalformed, ErrBatch)
+	p.spoilAll(exchange, msg, why)
+	return p.malformed(exchange, msg, why)
+}
+
+// spoilAll is spoil for every element of an array.
+func (p *Peer) spoilAll(exchange uint32, msg []byte, why error) {
+	r := jsontext.Read(msg[jsontext.Start(msg):])
+	for range r.Array() {
+		p.spoil(exchange, r.Raw(), why)
+	}
+}
+
+// request takes what a server asks: to the handler, if there is one and if it
+// is not busy, or back with a refusal.
+func (p *Peer) request(exchange uint32, e *envelope) {
+	p.tally.requests.Add(1)
+	in := &Incoming{
+		Exchange: exchange,
+		Method:   string(jsontext.Unquote(e.method)),
+		Params:   bytes.Clone(e.params),
+		id:       bytes.Clone(e.id),
+	}
+	if refusal := p.admit(in); refusal != nil {
+		p.tally.refused.Add(1)
+		if m := p.reply(in, nil, refusal); m != nil {
+			p.courier.post(m)
+		}
+	}
+}
+
+// tell takes what a server tells.
+func (p *Peer) tell(exchange uint32, e *envelope) abi.Verdict {
+	method := known(jsontext.Unquote(e.method))
+	if method == methodCancelled {
+		p.serving.cancelled(e.params)
+	}
+	p.notes.add(exchange, method, e.params)
+	return abi.VerdictNote
+}

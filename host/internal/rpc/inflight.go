@@ -1,0 +1,302 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// call is one pending request. It belongs to its caller, except that whoever
+// takes it out of the table sets how it ended and then puts the one token into
+// done. After that nobody but the caller touches it.
+type call struct {
+	flight   *inflight
+	id       uint64
+	method   string
+	limit    time.Duration // what deadline was made of, for the error
+	deadline time.Time     // guarded by flight.mu; zero = none
+	done     chan struct{}
+
+	result []byte
+	err    error // nil means that result is the answer
+	sent   Sent  // what err says about the message
+	left   bool  // ended without the transport knowing: it must be told
+
+	parent context.Context
+	ended  bool                    // guarded by flight.mu
+	inner  context.Context         // guarded by flight.mu, see sendContext
+	stop   context.CancelCauseFunc // ends inner
+}
+
+func (c *call) exchange() uint32 { return uint32(c.id) }
+
+// inflight is the table of pending calls. All that happens to a call happens
+// here, under mu: it is opened, it is taken by exactly one of those who can end
+// it, and time runs out for it.
+type inflight struct {
+	mu      sync.Mutex
+	pending map[uint32]*call // by exchange, which is the low half of the id
+	last    uint64           // the number given out last
+	closed  error            // why no call can be opened any more; nil while open
+	left    recent           // calls that ended before their answer
+	timer   *time.Timer      // one for all deadlines; nil until there is one
+	armed   time.Time        // when timer fires; zero = it does not
+	counts  Counters         // those of responses
+}
+
+// number gives out a number for a message that nobody waits for, or says why
+// nothing can be sent any more.
+func (f *inflight) number() (exchange uint32, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed != nil {
+		return 0, f.closed
+	}
+	return uint32(f.numberLocked()), nil
+}
+
+// numberLocked gives out the next number: the id of a request, and the exchange
+// of any message. It steps over 0, and after four billion messages over those
+// whose calls are still pending.
+func (f *inflight) numberLocked() uint64 {
+	for {
+		f.last++
+		if exchange := uint32(f.last); exchange != 0 && f.pending[exchange] == nil {
+			return f.last
+		}
+	}
+}
+
+// open makes c pending, with an id and a deadline, or says why it cannot.
+func (f *inflight) open(c *call) error {
+	if c.limit > 0 {
+		c.deadline = time.Now().Add(c.limit)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed != nil {
+		return f.closed
+	}
+	c.id = f.numberLocked()
+	f.pending[c.exchange()] = c
+	f.armLocked(c.deadline)
+	return nil
+}
+
+// takeLocked takes a call out of the table. The caller has found it there.
+func (f *inflight) takeLocked(c *call) {
+	delete(f.pending, c.exchange())
+	c.ended = true
+}
+
+// endLocked takes a call that ends before its answer.
+func (f *inflight) endLocked(c *call, err error, sent Sent) {
+	f.takeLocked(c)
+	f.left.add(c.id)
+	c.err, c.sent = err, sent
+}
+
+// settle tells the caller that its call has ended. It is called once, without
+// mu, by whoever took the call; it is the last thing done to it.
+func (c *call) settle() {
+	if c.stop != nil {
+		c.stop(c.err)
+	}
+	c.done <- struct{}{}
+}
+
+// leave takes c out for its own caller. It returns false when somebody else
+// has taken it: then done gets its token.
+func (f *inflight) leave(c *call, err error, sent Sent) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c.ended {
+		return false
+	}
+	f.endLocked(c, err, sent)
+	return true
+}
+
+// end ends the call of an exchange, if there is one, before its answer.
+func (f *inflight) end(exchange uint32, err error, sent Sent) bool {
+	f.mu.Lock()
+	c := f.pending[exchange]
+	if c != nil {
+		f.endLocked(c, err, sent)
+	}
+	f.mu.Unlock()
+	if c == nil {
+		return false
+	}
+	c.settle()
+	return true
+}
+
+// endID is end for the call with an id that came in over an exchange: over its
+// own, or over the shared one.
+func (f *inflight) endID(exchange uint32, id uint64, err error) {
+	f.mu.Lock()
+	c := f.pending[uint32(id)]
+	if c != nil && (c.id != id || exchange != 0 && exchange != c.exchange()) {
+		c = nil
+	}
+	if c != nil {
+		f.endLocked(c, err, Answered)
+	}
+	f.mu.Unlock()
+	if c != nil {
+		c.settle()
+	}
+}
+
+// close ends all calls and lets none be opened again.
+func (f *inflight) close(err error) bool {
+	f.mu.Lock()
+	if f.closed != nil {
+		f.mu.Unlock()
+		return false
+	}
+	f.closed = err
+	var ended []*call
+	for _, c := range f.pending {
+		f.endLocked(c, err, MaybeSent)
+		ended = append(ended, c)
+	}
+	if f.timer != nil {
+		f.timer.Stop()
+	}
+	f.mu.Unlock()
+	settleAll(ended)
+	return true
+}
+
+func settleAll(calls []*call) {
+	for _, c := range calls {
+		c.settle()
+	}
+}
+
+// armLocked makes sure that expire runs at the deadline or before. A call that
+// ends in time leaves the timer alone: it fires once for nothing, and then for
+// whatever is next.
+func (f *inflight) armLocked(deadline time.Time) {
+	if deadline.IsZero() || !f.armed.IsZero() && !deadline.Before(f.armed) {
+		return
+	}
+	f.armed = deadline
+	if wait := time.Until(deadline); f.timer == nil {
+		f.timer = time.AfterFunc(wait, f.expire)
+	} else {
+		f.timer.Reset(wait)
+	}
+}
+
+// expire ends the calls whose time is over and arms the timer for the next.
+func (f *inflight) expire() {
+	f.mu.Lock()
+	if f.closed != nil {
+		f.mu.Unlock()
+		return
+	}
+	var ended []*call
+	now := time.Now()
+	f.armed = time.Time{}
+	for _, c := range f.pending {
+		switch {
+		case c.deadline.IsZero():
+		case c.deadline.After(now):
+			f.armLocked(c.deadline)
+		default:
+			f.endLocked(c, fmt.Errorf("%w after %v", ErrTimeout, c.limit), MaybeSent)
+			c.left = true
+			ended = append(ended, c)
+		}
+	}
+	f.mu.Unlock()
+	settleAll(ended)
+}
+
+// fate is what becomes of a response.
+type fate uint8
+
+const (
+	matched fate = iota // the call is the taker's, who settles it
+	spoilt              // so it is, and its answer has the wrong id
+	missed              // nobody waits for it
+)
+
+// resolve takes the call that a response is for. On an exchange of its own a
+// response can be for one call only, and there an error may come without an id.
+func (f *inflight) resolve(exchange uint32, e *envelope) (*call, fate) {
+	id, exact := exactID(e.id)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.pending[exchange]; c != nil { // never so for the shared channel, 0
+		f.takeLocked(c)
+		if exact && c.id == id || e.isNullID() {
+			f.counts.Answers++
+			return c, matched
+		}
+		f.counts.WrongID++
+		return c, spoilt
+	}
+	if !exact {
+		return f.looseLocked(e.id)
+	}
+	c := f.pending[uint32(id)]
+	if c == nil || c.id != id || exchange != 0 {
+		f.missLocked(id)
+		return nil, missed
+	}
+	f.takeLocked(c)
+	f.counts.Answers++
+	return c, matched
+}
+
+// looseLocked looks whether an id that is none of ours was one before the
+// server spelled it in its own way.
+func (f *inflight) looseLocked(raw []byte) (*call, fate) {
+	id, ok := looseID(raw)
+	if c := f.pending[uint32(id)]; ok && c != nil && c.id == id {
+		f.takeLocked(c)
+		f.counts.WrongID++
+		return c, spoilt
+	}
+	f.counts.Unknown++
+	return nil, missed
+}
+
+// missLocked counts a response that nobody waits for.
+func (f *inflight) missLocked(id uint64) {
+	switch {
+	case f.left.remove(id):
+		f.counts.Late++
+	case id <= f.last:
+		f.counts.Duplicate++
+	default:
+		f.counts.Unknown++
+	}
+}
+
+// recent remembers the last numbers put into it.
+type recent struct {
+	ids  [64]uint64
+	next int
+}
+
+func (r *recent) add(id uint64) {
+	r.ids[r.next%len(r.ids)] = id
+	r.next++
+}
+
+// remove reports whether id is remembered, and forgets it.
+func (r *recent) remove(id uint64) bool {
+	for i := range r.ids {
+		if r.ids[i] == id {
+			r.ids[i] = 0
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,178 @@
+package rpc
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+)
+
+// Appender appends one JSON value to dst, compact: without a raw line break.
+// Params and results are written by one, straight into the message.
+type Appender func(dst []byte) ([]byte, error)
+
+// Message is one outgoing message, encoded: a block of facts for the transport
+// (see [abi.Facts]) and the JSON-RPC message behind it, in one buffer. A link
+// owns it from Send until it calls Free, which it does exactly once, whether
+// the message was sent, refused or dropped.
+type Message struct {
+	Kind     abi.MessageKind
+	Method   string    // empty for replies
+	Deadline time.Time // when nobody waits for it any more; zero = never
+
+	exchange uint32
+	urgent   bool
+	payload  []byte
+	start    int
+	idBuffer [20]byte // the digits of the largest uint64
+}
+
+// Exchange returns the number of the message, which is never 0 and which no
+// other live message of the connection has. A request's number is its id.
+func (m *Message) Exchange() uint32 { return m.exchange }
+
+// Payload returns the facts block and, from start on, the message itself,
+// which holds no raw CR or LF.
+func (m *Message) Payload() (payload []byte, start int) { return m.payload, m.start }
+
+// Body returns the JSON-RPC message.
+func (m *Message) Body() []byte { return m.payload[m.start:] }
+
+// Urgent messages are replies and cancellations. They must not wait behind
+// requests, because the server may have to see them before it reads on.
+func (m *Message) Urgent() bool { return m.urgent }
+
+var messages = sync.Pool{New: func() any { return new(Message) }}
+
+// keepPayload is the largest buffer that waits in the pool for another use.
+const keepPayload = 2 << 20
+
+// Free gives the message back. The caller must not touch it, or anything that
+// Payload returned, afterwards.
+func (m *Message) Free() {
+	payload := m.payload[:0]
+	if cap(payload) > keepPayload {
+		payload = nil
+	}
+	*m = Message{payload: payload}
+	messages.Put(m)
+}
+
+// header is what a message carries beside its params.
+type header struct {
+	name    string
+	version string
+	epoch   uint32
+	headers []abi.Pair
+}
+
+// newRequest encodes a request. On an error nothing is left to free.
+func newRequest(id uint64, method string, h *header, params Appender) (*Message, error) {
+	m := messages.Get().(*Message)
+	m.Kind, m.Method, m.exchange = abi.Request, method, uint32(id)
+	token := strconv.AppendUint(m.idBuffer[:0], id, 10)
+	m.facts(view(token), h)
+	m.payload = append(m.payload, `{"jsonrpc":"2.0","id":`...)
+	m.payload = append(m.payload, token...)
+	m.payload = append(m.payload, `,"method":`...)
+	return m.finish(params)
+}
+
+// newNotification encodes a notification. On an error nothing is left to free.
+func newNotification(exchange uint32, method string, h *header, params Appender) (*Message, error) {
+	m := messages.Get().(*Message)
+	m.Kind, m.Method, m.exchange = abi.Notification, method, exchange
+	m.facts("", h)
+	m.payload = append(m.payload, `{"jsonrpc":"2.0","method":`...)
+	return m.finish(params)
+}
+
+// newReply encodes the answer to a server's request. A result that cannot be
+// encoded becomes an error of ours.
+func newReply(exchange uint32, id []byte, h *header, result Appender, fault *Error) *Message {
+	m := messages.Get().(*Message)
+	m.Kind, m.exchange, m.urgent = abi.Reply, exchange, true
+	m.facts(view(id), h)
+	m.payload = append(m.payload, `{"jsonrpc":"2.0","id":`...)
+	m.payload = append(m.payload, id...)
+	keep := len(m.payload)
+	if fault == nil {
+		if fault = m.result(result); fault == nil {
+			return m
+		}
+	}
+	m.payload = append(m.payload[:keep], `,"error":`...)
+	m.payload = append(appendError(m.payload, fault), '}')
+	return m
+}
+
+func (m *Message) result(result Appender) *Error {
+	m.payload = append(m.payload, `,"result":`...)
+	if err := m.value(result); err != nil {
+		return internalError
+	}
+	m.payload = append(m.payload, '}')
+	return nil
+}
+
+func appendError(dst []byte, e *Error) []byte {
+	dst = append(dst, `{"code":`...)
+	dst = strconv.AppendInt(dst, int64(e.Code), 10)
+	dst = append(dst, `,"message":`...)
+	dst = jsontext.AppendString(dst, e.Message)
+	if e.Data != nil {
+		if out, err := jsontext.AppendRaw(append(dst, `,"data":`...), e.Data); err == nil {
+			dst = out
+		}
+	}
+	return append(dst, '}')
+}
+
+// facts starts the buffer with what the transport needs beside the bytes.
+func (m *Message) facts(id string, h *header) {
+	m.payload = abi.AppendFacts(m.payload[:0], &abi.Facts{
+		Kind: m.Kind, ID: id, Method: m.Method, Name: h.name,
+		Version: h.version, Epoch: h.epoch, Headers: h.headers,
+	})
+	m.start = len(m.payload)
+}
+
+// finish completes a request or notification behind `"method":`.
+func (m *Message) finish(params Appender) (*Message, error) {
+	m.payload = jsontext.AppendString(m.payload, m.Method)
+	if params != nil {
+		m.payload = append(m.payload, `,"params":`...)
+		if err := m.value(params); err != nil {
+			m.Free()
+			return nil, err
+		}
+	}
+	m.payload = append(m.payload, '}')
+	return m, nil
+}
+
+// value appends what an appender writes. A line break in it would be two
+// messages to a transport that frames by lines, so it goes no further.
+func (m *Message) value(write Appender) error {
+	keep := len(m.payload)
+	payload, err := write(m.payload)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrParams, err)
+	}
+	m.payload = payload
+	switch written := payload[keep:]; {
+	case len(written) == 0:
+		return fmt.Errorf("%w: nothing was written", ErrParams)
+	case bytes.IndexByte(written, '\n') >= 0 || bytes.IndexByte(written, '\r') >= 0:
+		return fmt.Errorf("%w: raw line break in JSON", ErrParams)
+	}
+	return nil
+}
+
+// view returns b as a string that must not outlive it.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

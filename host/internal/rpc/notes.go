@@ -1,0 +1,222 @@
+package rpc
+
+import (
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+)
+
+// notes is the queue of a server's notifications. They are written one after
+// the other into a batch; one goroutine, which is there while there are any,
+// takes a whole batch at a time and tells the handler what is in it, while the
+// next one fills. So a flood costs one copy per notification and hardly a lock.
+//
+// The queue holds maxNotes bytes. What arrives beyond that comes from a server
+// that is faster than its host, and then not all of it can be kept: see shed.
+type notes struct {
+	hear func(*Incoming)
+
+	mu      sync.Mutex
+	filling batch
+	running bool
+	closed  bool
+	crammed bool // shedding did not help; only the next batch will
+
+	heard, logs, coalesced, lost uint64
+}
+
+// maxNotes bounds the bytes of the batch that fills, entries included.
+const maxNotes = 16 << 20
+
+// keepBatch is the largest batch whose memory waits for another use.
+const keepBatch = 1 << 20
+
+// batch is a run of notifications. The params of all lie in one buffer.
+type batch struct {
+	entries []note
+	buffer  []byte
+}
+
+// note is one notification of a batch; its params are buffer[start:end].
+type note struct {
+	method     string
+	start, end int
+	exchange   uint32
+	gone       bool // shed
+}
+
+const noteSize = int(unsafe.Sizeof(note{}))
+
+func (b *batch) size() int { return len(b.buffer) + noteSize*len(b.entries) }
+
+func (b *batch) params(n *note) []byte {
+	if n.start == n.end {
+		return nil
+	}
+	return b.buffer[n.start:n.end:n.end]
+}
+
+// add queues one notification; params is copied.
+func (q *notes) add(exchange uint32, method string, params []byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.heard++
+	if q.closed || !q.makeRoom(len(params)+noteSize) {
+		q.lost++
+		return
+	}
+	b := &q.filling
+	start := len(b.buffer)
+	b.buffer = append(b.buffer, params...)
+	b.entries = append(b.entries, note{method: method, start: start, end: len(b.buffer), exchange: exchange})
+	if !q.running {
+		q.running = true
+		go q.run()
+	}
+}
+
+// makeRoom reports whether there is room for another n bytes, after shedding if
+// need be. One notification fits always.
+func (q *notes) makeRoom(n int) bool {
+	fits := func() bool { return len(q.filling.entries) == 0 || q.filling.size()+n <= maxNotes }
+	if fits() {
+		return true
+	}
+	if !q.crammed {
+		q.shed()
+		q.crammed = q.filling.size() > maxNotes*3/4
+	}
+	return fits()
+}
+
+// run tells the handler everything, batch by batch, and ends when there is
+// nothing more.
+func (q *notes) run() {
+	var b batch
+	var in Incoming
+	for q.take(&b) {
+		for i := range b.entries {
+			n := &b.entries[i]
+			in = Incoming{Exchange: n.exchange, Method: n.method, Params: b.params(n)}
+			q.hear(&in)
+		}
+	}
+}
+
+// take swaps the batch that has been told for the one that has filled.
+func (q *notes) take(b *batch) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if b.size() > keepBatch {
+		*b = batch{}
+	}
+	*b, q.filling = q.filling, batch{entries: b.entries[:0], buffer: b.buffer[:0]}
+	q.crammed = false
+	q.running = len(b.entries) > 0
+	return q.running
+}
+
+// close lets what is queued be told, and nothing more.
+func (q *notes) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+}
+
+func (q *notes) count(c *Counters) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	c.Notifications, c.LogsDropped, c.Coalesced, c.NotesDropped = q.heard, q.logs, q.coalesced, q.lost
+}
+
+// shed drops from a full batch what is missed least: first whatever a later
+// notification says again, then the oldest log messages, until a quarter is
+// free. What remains stays in order.
+func (q *notes) shed() {
+	b := &q.filling
+	excess := b.size() - maxNotes*3/4
+	latest := make(map[string]bool)
+	for i := len(b.entries) - 1; i >= 0; i-- {
+		n := &b.entries[i]
+		key, ok := topic(n.method, b.params(n))
+		if n.gone = ok && latest[key]; n.gone {
+			q.coalesced++
+			excess -= n.end - n.start + noteSize
+		} else if ok {
+			latest[key] = true
+		}
+	}
+	for i := 0; i < len(b.entries) && excess > 0; i++ {
+		if n := &b.entries[i]; n.method == methodLog && !n.gone {
+			n.gone = true
+			q.logs++
+			excess -= n.end - n.start + noteSize
+		}
+	}
+	b.compact()
+}
+
+// compact closes the gaps.
+func (b *batch) compact() {
+	entries, end := b.entries[:0], 0
+	for _, n := range b.entries {
+		if n.gone {
+			continue
+		}
+		size := copy(b.buffer[end:], b.buffer[n.start:n.end])
+		n.start, n.end = end, end+size
+		end += size
+		entries = append(entries, n)
+	}
+	b.entries, b.buffer = entries, b.buffer[:end]
+}
+
+// Notifications that a full queue treats in a way of their own.
+const (
+	methodLog      = "notifications/message"
+	methodProgress = "notifications/progress"
+	methodUpdated  = "notifications/resources/updated"
+	listChanged    = "/list_changed"
+)
+
+// topic names what a notification is about, where only the latest word on it
+// counts: a list, a resource, the progress of one request.
+func topic(method string, params []byte) (key string, ok bool) {
+	switch {
+	case strings.HasSuffix(method, listChanged):
+		return method, true
+	case method == methodUpdated:
+		return method + string(params), true
+	case method == methodProgress && len(params) > 0 && params[0] == '{':
+		r := jsontext.Read(params)
+		for name := range r.Object() {
+			if string(name) == "progressToken" {
+				return method + string(r.Raw()), true
+			}
+		}
+	}
+	return "", false
+}
+
+// knownMethods are those that come often, as they are compared with.
+var knownMethods = func() map[string]string {
+	methods := make(map[string]string)
+	for _, m := range []string{
+		methodLog, methodProgress, methodUpdated, methodCancelled,
+		"notifications/tools/list_changed", "notifications/prompts/list_changed",
+		"notifications/resources/list_changed",
+	} {
+		methods[m] = m
+	}
+	return methods
+}()
+
+// known returns method as a string, without an allocation where it is a known one.
+func known(method []byte) string {
+	if s, ok := knownMethods[string(method)]; ok {
+		return s
+	}
+	return string(method)
+}

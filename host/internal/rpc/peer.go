@@ -1,0 +1,169 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+)
+
+// DefaultTimeout is how long a request may take where nobody says otherwise.
+const DefaultTimeout = 30 * time.Second
+
+// Link is a transport as a peer sees it.
+type Link interface {
+	// Send queues m and takes it over. It may wait while there is no room, until
+	// ctx is done, but not for an urgent message. An error means that m was
+	// certainly not sent. ctx must not be kept.
+	Send(ctx context.Context, m *Message) error
+
+	// Cancel says that nobody waits for the exchange any more. It reports
+	// whether its message had certainly not left yet and is gone now. It does
+	// not wait.
+	Cancel(exchange uint32) (unsent bool)
+}
+
+// Config is what a peer is made of. Link is required.
+type Config struct {
+	Link     Link
+	Name     string        // the server's name, for errors
+	Handler  Handler       // what the server asks and tells; nil = nobody listens
+	Timeout  time.Duration // of a call, and of how long a notification waits for room; 0 = none
+	MaxDepth int           // nesting of inbound messages; 0 = jsontext.DefaultDepth
+
+	// Trace sees every message, whole: those about to be sent, and those that
+	// arrive, before they are looked at. Dropped sees the inbound ones that came
+	// to nothing, and why. Both are called on the goroutine that has the message,
+	// must not wait, and may be nil.
+	Trace   func(sent bool, msg []byte)
+	Dropped func(why error, msg []byte)
+
+	// Broken is called once, on a goroutine of its own, when the other side has
+	// proved that it does not speak the protocol. It should close the connection;
+	// the peer itself cannot.
+	Broken func(err error)
+}
+
+// Terms are what a handshake settles. The zero value stands before it.
+type Terms struct {
+	Version      string // the negotiated protocol version
+	Epoch        uint32 // counts handshakes
+	AllowBatch   bool   // the server may send arrays of messages
+	StreamCancel bool   // cancelling is the transport's business, not a message
+}
+
+// Peer is one end of a JSON-RPC connection. All methods may be called from any
+// goroutine, but Deliver, TooBig, Done and Failed only by the link, and those
+// never call back into it.
+type Peer struct {
+	config  Config
+	terms   atomic.Pointer[Terms]
+	flight  inflight
+	calls   sync.Pool // of *call; per peer, because channels belong to their test bubble
+	notes   notes
+	serving serving
+	courier courier
+
+	streak atomic.Int32 // malformed messages in a row
+	tally  tally
+}
+
+// NewPeer makes a peer. It starts nothing; once Close was called, nothing of it
+// is left but handlers that have not returned.
+func NewPeer(c Config) *Peer {
+	p := &Peer{config: c}
+	p.terms.Store(&Terms{})
+	p.flight.pending = make(map[uint32]*call)
+	p.calls.New = func() any { return &call{done: make(chan struct{}, 1)} }
+	p.courier.link, p.courier.sent = c.Link, p.traceSent
+	p.notes.hear = func(*Incoming) {}
+	if c.Handler != nil {
+		p.notes.hear = c.Handler.Notify
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	p.serving.ctx, p.serving.cancel, p.courier.ctx = ctx, cancel, ctx
+	return p
+}
+
+// Agree sets what a handshake has settled, for messages from now on.
+func (p *Peer) Agree(t Terms) { p.terms.Store(&t) }
+
+func (p *Peer) header() header {
+	t := p.terms.Load()
+	return header{version: t.Version, epoch: t.Epoch}
+}
+
+// Close ends every pending call with err, cancels what handlers are doing and
+// refuses whatever comes later. Notifications that have arrived are still
+// heard. Only the first Close does anything; none waits, so that it may be
+// called from anywhere, handlers included.
+func (p *Peer) Close(err error) {
+	if err == nil {
+		err = ErrClosed
+	} else if !errors.Is(err, ErrClosed) {
+		err = fmt.Errorf("%w: %w", ErrClosed, err)
+	}
+	if p.flight.close(err) {
+		p.serving.cancel(err)
+		p.courier.close()
+		p.notes.close()
+	}
+}
+
+// Done is the transport's word that an exchange is over. If a call still waits
+// for its answer, there will be none.
+func (p *Peer) Done(exchange uint32) {
+	p.flight.end(exchange, fmt.Errorf("%w for request ID %d", ErrNoResponse, exchange), MaybeSent)
+}
+
+// Failed is the transport's word that an exchange has failed. Where err is an
+// ErrNotSent, the message never left.
+func (p *Peer) Failed(exchange uint32, err error) {
+	sent := MaybeSent
+	if errors.Is(err, ErrNotSent) {
+		sent = NotSent
+	}
+	if !p.flight.end(exchange, err, sent) {
+		p.tally.failures.Add(1)
+		p.dropped(err, nil)
+	}
+}
+
+// TooBig says that a message over the cap was dropped. head is how it began: if
+// that shows whose answer it was, that call ends. On an exchange of its own it
+// is enough that it may have been an answer.
+func (p *Peer) TooBig(exchange uint32, head []byte) {
+	p.tally.tooBig.Add(1)
+	p.dropped(ErrTooBig, head)
+	id, answer := salvage(head)
+	switch {
+	case answer && id != 0:
+		p.flight.endID(exchange, id, ErrTooBig)
+	case answer && exchange != 0:
+		p.flight.end(exchange, ErrTooBig, Answered)
+	}
+}
+
+func (p *Peer) dropped(why error, msg []byte) {
+	if p.config.Dropped != nil {
+		p.config.Dropped(why, msg)
+	}
+}
+
+func (p *Peer) traceSent(m *Message) {
+	if p.config.Trace != nil {
+		p.config.Trace(true, m.Body())
+	}
+}
+
+// depth is the nesting limit of inbound messages.
+func (p *Peer) depth() int {
+	if p.config.MaxDepth > 0 {
+		return p.config.MaxDepth
+	}
+	return jsontext.DefaultDepth
+}

@@ -1,0 +1,155 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+)
+
+// Handler answers a server's requests and hears its notifications. Both run off
+// the goroutines that read, and may call the peer, Close included.
+type Handler interface {
+	// Request answers one request; several run at once. The appender writes the
+	// result and is called once, afterwards, on the same goroutine. An [*Error]
+	// goes to the server as it is; of any other it learns only that there was
+	// one. ctx ends when the server takes its request back or the connection ends.
+	Request(ctx context.Context, in *Incoming) (Appender, error)
+
+	// Notify hears one notification; they come one at a time and in order. in is
+	// valid during the call only. While Notify does not return, later ones wait,
+	// up to a bound (see notes.go), and answers are not held up.
+	Notify(in *Incoming)
+}
+
+// Incoming is a request or a notification of the server.
+type Incoming struct {
+	Exchange uint32 // over which it came; 0 = the shared channel
+	Method   string
+	Params   []byte // raw JSON, an object or an array; nil = none
+
+	id []byte // raw token of a request
+}
+
+// maxServing is how many requests of a server are worked on at once.
+const maxServing = 64
+
+// What a server is told by the peer itself.
+var (
+	internalError = &Error{Code: codeInternal, Message: "internal error"}
+	noSuchMethod  = &Error{Code: codeMethodNotFound, Message: "method not found"}
+	busy          = &Error{Code: codeInternal, Message: "busy: " + strconv.Itoa(maxServing) + " requests are being answered"}
+	idInUse       = &Error{Code: codeInvalidRequest, Message: "a request with this id is being answered"}
+)
+
+// serving is the set of requests that a handler works on.
+type serving struct {
+	ctx    context.Context // ends with the connection
+	cancel context.CancelCauseFunc
+
+	mu     sync.Mutex
+	active map[string]*served // by raw id token
+}
+
+// served is one of them.
+type served struct {
+	cancel    context.CancelCauseFunc
+	cancelled bool // by the server, which then wants no reply; guarded by serving.mu
+}
+
+var errTakenBack = errors.New("the server cancelled its request")
+
+// admit starts to serve a request on a goroutine of its own, which ends when
+// the handler has returned and the reply is handed over. A refusal means that
+// it did not.
+func (p *Peer) admit(in *Incoming) (refusal *Error) {
+	if p.config.Handler == nil {
+		return noSuchMethod
+	}
+	s := &p.serving
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch id := string(in.id); {
+	case len(s.active) >= maxServing:
+		return busy
+	case s.active[id] != nil:
+		return idInUse
+	default:
+		if s.active == nil {
+			s.active = make(map[string]*served)
+		}
+		ctx, cancel := context.WithCancelCause(s.ctx)
+		one := &served{cancel: cancel}
+		s.active[id] = one
+		go p.serve(ctx, in, one)
+	}
+	return nil
+}
+
+func (p *Peer) serve(ctx context.Context, in *Incoming, one *served) {
+	result, err := p.config.Handler.Request(ctx, in)
+	var fault *Error
+	if err != nil && !errors.As(err, &fault) {
+		fault = internalError
+	}
+	m := p.reply(in, result, fault)
+	wanted := p.serving.finish(in, one)
+	if m == nil {
+		return
+	}
+	if !wanted {
+		m.Free()
+		return
+	}
+	p.traceSent(m)
+	if p.config.Link.Send(p.serving.ctx, m) != nil {
+		p.tally.failures.Add(1)
+	}
+}
+
+// finish takes a request out of the set and reports whether its reply is wanted.
+func (s *serving) finish(in *Incoming, one *served) bool {
+	s.mu.Lock()
+	delete(s.active, string(in.id))
+	wanted := !one.cancelled
+	s.mu.Unlock()
+	one.cancel(nil)
+	return wanted
+}
+
+// cancelled ends the context of the request that a server takes back.
+func (s *serving) cancelled(params []byte) {
+	if len(params) == 0 || params[0] != '{' {
+		return
+	}
+	r := jsontext.Read(params)
+	for key := range r.Object() {
+		if string(key) == "requestId" {
+			s.takeBack(r.Raw())
+		}
+	}
+}
+
+func (s *serving) takeBack(id []byte) {
+	s.mu.Lock()
+	one := s.active[string(id)]
+	if one != nil {
+		one.cancelled = true
+	}
+	s.mu.Unlock()
+	if one != nil {
+		one.cancel(errTakenBack)
+	}
+}
+
+// reply encodes the answer to a request, or returns nil on a closed connection.
+func (p *Peer) reply(in *Incoming, result Appender, fault *Error) *Message {
+	exchange, err := p.flight.number()
+	if err != nil {
+		return nil
+	}
+	h := p.header()
+	return newReply(exchange, in.id, &h, result, fault)
+}
