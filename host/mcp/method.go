@@ -2,10 +2,12 @@ package mcp
 
 // Requests from client to server.
 const (
-	MethodInitialize = "initialize"      // legacy (2025-11-25/basic/lifecycle)
-	MethodDiscover   = "server/discover" // modern (2026-07-28/server/discover)
-	MethodListTools  = "tools/list"
-	MethodCallTool   = "tools/call"
+	MethodInitialize   = "initialize"      // legacy (2025-11-25/basic/lifecycle)
+	MethodDiscover     = "server/discover" // modern (2026-07-28/server/discover)
+	MethodListTools    = "tools/list"
+	MethodCallTool     = "tools/call"
+	MethodGetPrompt    = "prompts/get"
+	MethodReadResource = "resources/read"
 )
 
 // Requests from server to client, of the legacy era only: a modern server asks

@@ -27,14 +27,6 @@ type ToolAnnotations struct {
 	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`   // true: it talks to the world outside
 }
 
-// ListToolsResult is one page of the answer to [MethodListTools]. A nil cursor
-// ends the list; an empty one is a cursor like any other
-// (2026-07-28/server/utilities/pagination).
-type ListToolsResult struct {
-	Tools      []Tool  `json:"tools"`
-	NextCursor *string `json:"nextCursor,omitempty"`
-}
-
 // CallToolResult is the answer to [MethodCallTool]. IsError says that the tool
 // ran and did not succeed: the content then tells a model what went wrong,
 // which is different from an error of the protocol.

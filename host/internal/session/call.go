@@ -1,0 +1,185 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// Call sends a request of any method and decodes its result into result, with
+// [json.Unmarshal]; a *[json.RawMessage] keeps it as it came, nil drops it.
+// Params is anything that marshals to an object, or nil for none. In the modern
+// era the members of _meta that the protocol asks for are added to it.
+func (s *Session) Call(ctx context.Context, method string, params, result any) error {
+	text, d, err := s.do(ctx, method, subject(method, params), paramsWriter(params))
+	if err == nil {
+		err = d.admit(readType(text))
+	}
+	if err == nil {
+		err = decodeInto(text, result)
+	}
+	if err != nil {
+		return fmt.Errorf("%s on %s: %w", method, s.cfg.Name, err)
+	}
+	return nil
+}
+
+// Notify sends a notification. It returns when the message is with the
+// transport, and says nothing about whether the server cares. Params is as for
+// Call, and goes out as it is in both eras.
+func (s *Session) Notify(ctx context.Context, method string, params any) error {
+	l, err := s.reach(ctx)
+	if err != nil {
+		err = s.unsent(method, err)
+	} else {
+		err = s.explain(l, l.conn.Peer.Notify(ctx, method, bind(paramsWriter(params), nil)))
+	}
+	if err != nil {
+		return fmt.Errorf("%s on %s: %w", method, s.cfg.Name, err)
+	}
+	return nil
+}
+
+// writer appends the params of a request, with meta, a whole member, among them.
+type writer func(dst, meta []byte) ([]byte, error)
+
+// paramsWriter returns the writer of params that a caller gave, or nil.
+func paramsWriter(params any) writer {
+	if params == nil {
+		return nil
+	}
+	return func(dst, meta []byte) ([]byte, error) { return appendParams(dst, params, meta) }
+}
+
+// bind returns what writes the params with the given meta; nil is for a message
+// without params.
+func bind(w writer, meta []byte) rpc.Appender {
+	switch {
+	case w != nil:
+		return func(dst []byte) ([]byte, error) { return w(dst, meta) }
+	case meta != nil:
+		return func(dst []byte) ([]byte, error) { return closeObject(append(dst, '{'), meta), nil }
+	}
+	return nil
+}
+
+// do sends one request on the live connection, or on a new one, and returns the
+// result and the dialect it is in. The result belongs to the caller.
+func (s *Session) do(ctx context.Context, method, name string, w writer) ([]byte, dialect, error) {
+	l, err := s.reach(ctx)
+	if err != nil {
+		return nil, nil, s.unsent(method, err)
+	}
+	d := l.dialect
+	call := rpc.Call{Method: method, Name: name, Timeout: s.cfg.Timeout, Params: bind(w, d.meta())}
+	text, err := l.conn.Peer.Call(ctx, call)
+	if err == nil {
+		return text, d, nil
+	}
+	if again := d.retry(err); again != nil {
+		d = again
+		call.Version, call.Params = d.version(), bind(w, d.meta())
+		text, err = l.conn.Peer.Call(ctx, call)
+	}
+	return text, d, s.explain(l, err)
+}
+
+// unsent is the error of a message for which there was no connection.
+func (s *Session) unsent(method string, err error) error {
+	if !errors.Is(err, ErrClosed) {
+		err = fmt.Errorf("connect: %w", err)
+	}
+	return &rpc.CallError{Server: s.cfg.Name, Method: method, Sent: rpc.NotSent, Err: err}
+}
+
+// answered reports whether err is about what the server answered, and not about
+// the message or the connection.
+func answered(err error) bool {
+	var fault *rpc.Error
+	var failure *rpc.CallError
+	return errors.As(err, &fault) || errors.As(err, &failure) && failure.Sent == rpc.Answered
+}
+
+// explain adds to the error of a call what the session knows and the peer does
+// not: that the session was closed, or why the connection ended.
+func (s *Session) explain(l *link, err error) error {
+	if err == nil || answered(err) {
+		return err
+	}
+	if s.isClosed() {
+		return fmt.Errorf("%w: %w", ErrClosed, err)
+	}
+	if l.conn.ended() {
+		if why := l.conn.Transport.Err(); why != nil && !errors.Is(err, why) {
+			return fmt.Errorf("%w: %w", err, why)
+		}
+	}
+	return err
+}
+
+// subject returns what a request is about, for the methods that some transports
+// show it of beside the message
+// (2026-07-28/basic/transports/streamable-http#standard-request-headers).
+func subject(method string, params any) string {
+	key := "name"
+	switch method {
+	case mcp.MethodCallTool, mcp.MethodGetPrompt:
+	case mcp.MethodReadResource:
+		key = "uri"
+	default:
+		return ""
+	}
+	text, err := appendObject(nil, params)
+	if err != nil {
+		return "" // encoding them for the message says why
+	}
+	return jsontext.Read(member(text, key)).String()
+}
+
+// decodeInto decodes a result for [Session.Call].
+func decodeInto(text []byte, result any) error {
+	switch into := result.(type) {
+	case nil:
+		return nil
+	case *json.RawMessage:
+		*into = text
+		return nil
+	}
+	return invalid(json.Unmarshal(text, result))
+}
+
+// readType returns the type of a result, "" where it has none.
+func readType(result []byte) mcp.ResultType {
+	var t mcp.ResultType
+	r := jsontext.Read(result)
+	for key := range r.Object() {
+		if string(key) == "resultType" {
+			t = resultType(r)
+		}
+	}
+	return t
+}
+
+// resultType reads the type without allocating for the one that all results have.
+func resultType(r *jsontext.Reader) mcp.ResultType {
+	if r.Kind() != '"' {
+		return mcp.ResultType(r.Raw()) // not a type, and so not one that is known
+	}
+	if text := r.Text(); string(text) != string(mcp.ResultComplete) {
+		return mcp.ResultType(text)
+	}
+	return mcp.ResultComplete
+}
+
+// invalid makes err, from a decoder, an [ErrInvalidResult].
+func invalid(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrInvalidResult, err)
+}

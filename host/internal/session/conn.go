@@ -1,0 +1,59 @@
+package session
+
+import (
+	"context"
+
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+)
+
+// Conn is one live connection under a session: correlation, and the transport
+// that carries it. The session that dialled it owns it and closes it.
+type Conn struct {
+	Peer         *rpc.Peer
+	Transport    Transport
+	StreamCancel bool // the transport itself shows the server that a caller left
+}
+
+// Transport is what a session must know about the thing that carries messages.
+type Transport interface {
+	// Done is closed when the connection has ended, whoever ended it, and before
+	// the pending calls of the peer end: the next call must not find it open.
+	Done() <-chan struct{}
+
+	// Err says why it ended, in the words a user needs: an exit code, the last
+	// lines of stderr. It is nil until Done is closed.
+	Err() error
+
+	// Close ends the connection and returns when nothing of it is left, or when
+	// ctx ends. It may be called more than once, and after the connection ended:
+	// that releases what the transport still holds. It does not wait for
+	// handlers of the peer.
+	Close(ctx context.Context) error
+}
+
+// link is a connection that is open in the sense of the protocol: a handshake,
+// where the era has one, is behind it. It does not change.
+type link struct {
+	conn    *Conn
+	dialect dialect
+	info    Info
+}
+
+// alive reports whether calls may be given to l, which may be nil.
+func (l *link) alive() bool { return l != nil && !l.conn.ended() }
+
+// ended reports whether the connection is over; only then does its Err say why.
+func (c *Conn) ended() bool {
+	select {
+	case <-c.Transport.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *Conn) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	return c.Transport.Close(ctx)
+}

@@ -1,0 +1,162 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// handshake opens the session on one fresh connection.
+//
+// Which era a server speaks is found out with one request, server/discover,
+// sent before anything else (2026-07-28/basic/transports/stdio,
+// "Backward Compatibility"):
+//
+//   - a modern server answers it;
+//   - a legacy server refuses it, with whatever error its library has for a
+//     request before initialize; initialize follows on the same connection;
+//   - a legacy server may also say nothing. After a while initialize is sent as
+//     well, and whichever is answered first decides. That while may be short,
+//     because nothing is decided by it: a modern server that is slow to start
+//     finds both requests and answers the first;
+//   - a legacy server may also leave. Then the caller dials again and begins
+//     with initialize.
+//
+// Nothing else reaches a legacy server before initialize. In particular no
+// request is cancelled: neither initialize, which the protocol forbids, nor
+// the one to discover, which such a server never began.
+type handshake struct {
+	cfg      *Config
+	greeting *greeting
+	conn     *Conn
+	inbox    *inbox
+	warn     func(string)
+}
+
+// reply is how a request of the handshake ended.
+type reply struct {
+	result []byte
+	err    error
+}
+
+// leftError says that the connection ended before the server said anything
+// from which its era could be told.
+type leftError struct{ cause error }
+
+func (e *leftError) Error() string { return e.cause.Error() }
+func (e *leftError) Unwrap() error { return e.cause }
+
+// open opens the session in the given era, or in the one that it finds.
+func (h *handshake) open(ctx context.Context, era mcp.Era) (*link, error) {
+	switch era {
+	case mcp.Legacy:
+		return h.greet(ctx)
+	case mcp.Modern:
+		return h.insist(ctx)
+	}
+	return h.detect(ctx)
+}
+
+// detect is the rule above.
+func (h *handshake) detect(ctx context.Context) (*link, error) {
+	probe := h.discover(modernVersions[0])
+	silence := time.NewTimer(h.cfg.ProbeTimeout)
+	defer silence.Stop()
+	select {
+	case got := <-probe:
+		return h.judge(ctx, got)
+	case <-silence.C:
+		return h.race(ctx, probe, h.initialize())
+	case <-h.conn.Transport.Done():
+		return nil, h.left(nil)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// judge decides by an answer to the probe alone.
+func (h *handshake) judge(ctx context.Context, got reply) (*link, error) {
+	l, err := h.modern(ctx, got)
+	if l != nil || err != nil {
+		return l, err
+	}
+	return h.greet(ctx)
+}
+
+// race waits for the probe and initialize at once. An answer to the probe wins
+// while initialize is pending. A refusal of initialize gives the probe as long
+// again as it had alone, because a modern server refuses initialize as well.
+func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link, error) {
+	var refusal reply
+	var patience <-chan time.Time
+	for {
+		select {
+		case got := <-probe:
+			l, err := h.modern(ctx, got)
+			if l != nil || err != nil {
+				return l, err
+			}
+			if patience != nil {
+				return h.legacy(ctx, refusal)
+			}
+			probe = nil
+		case got := <-hello:
+			if got.err == nil || probe == nil {
+				return h.legacy(ctx, got)
+			}
+			refusal, hello = got, nil
+			patience = time.After(h.cfg.ProbeTimeout)
+		case <-patience:
+			return h.legacy(ctx, refusal)
+		case <-h.conn.Transport.Done():
+			return nil, h.left(nil)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// ask sends a request of the handshake. It stays pending until it is answered
+// or the connection ends, even when nobody waits for it any more: to give it
+// up would tell the server.
+func (h *handshake) ask(call rpc.Call) <-chan reply {
+	replies := make(chan reply, 1)
+	go func() {
+		result, err := h.conn.Peer.Call(context.Background(), call)
+		replies <- reply{result, err}
+	}()
+	return replies
+}
+
+// wait waits for one reply. Its error is a reason to give the connection up;
+// a refusal by the server is not.
+func (h *handshake) wait(ctx context.Context, replies <-chan reply) (reply, error) {
+	select {
+	case got := <-replies:
+		if got.err != nil && !answered(got.err) {
+			return got, h.left(got.err)
+		}
+		return got, nil
+	case <-h.conn.Transport.Done():
+		return reply{}, h.left(nil)
+	case <-ctx.Done():
+		return reply{}, context.Cause(ctx)
+	}
+}
+
+// left returns why the connection ended; err, if there is one, is what a
+// request on it ended with.
+func (h *handshake) left(err error) error {
+	if h.conn.ended() {
+		if why := h.conn.Transport.Err(); why != nil {
+			err = why
+		}
+	}
+	if err == nil {
+		err = errors.New("the connection ended")
+	}
+	return &leftError{err}
+}

@@ -1,0 +1,163 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// Errors about results that the protocol allows but this session cannot use.
+var (
+	// ErrInvalidResult says that the server answered, but not with what the
+	// method promises.
+	ErrInvalidResult = errors.New("invalid result")
+
+	// ErrInputRequired says that the server wants answers from the person or
+	// the model before it goes on.
+	ErrInputRequired = errors.New("the server asks for more input (input_required), which needs multi-round-trip requests; they are not supported")
+)
+
+// dialect is how requests and results differ between the eras once a session
+// is open. A dialect does not change.
+type dialect interface {
+	// version returns the revision in use.
+	version() string
+
+	// meta returns the member that every request's params carry, name and all,
+	// or nil.
+	meta() []byte
+
+	// admit returns an error for a result that is none for the caller.
+	admit(t mcp.ResultType) error
+
+	// retry returns the dialect in which a request that was refused with err may
+	// be sent once more, or nil.
+	retry(err error) dialect
+}
+
+// legacy is the dialect of all revisions that begin with initialize. A result
+// has no type there; a member of that name is the server's own.
+type legacy struct{ revision string }
+
+func (l legacy) version() string          { return l.revision }
+func (legacy) meta() []byte               { return nil }
+func (legacy) admit(mcp.ResultType) error { return nil }
+func (legacy) retry(error) dialect        { return nil }
+
+// modern is the dialect of the revisions without a handshake.
+type modern struct {
+	greeting *greeting
+	revision string
+}
+
+func (m modern) version() string { return m.revision }
+func (m modern) meta() []byte    { return m.greeting.meta[m.revision] }
+
+func (m modern) admit(t mcp.ResultType) error {
+	switch t {
+	case "", mcp.ResultComplete:
+		return nil
+	case mcp.ResultInputRequired:
+		return ErrInputRequired
+	}
+	return fmt.Errorf("%w: unknown resultType %q", ErrInvalidResult, clip(string(t)))
+}
+
+func (m modern) retry(err error) dialect {
+	offered, refused := refusedVersion(err)
+	if version := common(offered.Supported); refused && version != "" {
+		return modern{m.greeting, version}
+	}
+	return nil
+}
+
+// modernVersions are the modern revisions that a session speaks, best first.
+var modernVersions = []string{mcp.Version20260728}
+
+// spoken lists all revisions that a session speaks, for errors.
+var spoken = strings.Join([]string{
+	mcp.Version20241105, mcp.Version20250326, mcp.Version20250618, mcp.Version20251125, mcp.Version20260728,
+}, ", ")
+
+// common returns the best modern revision that a server supports too, or "".
+func common(supported []string) string {
+	for _, version := range modernVersions {
+		if slices.Contains(supported, version) {
+			return version
+		}
+	}
+	return ""
+}
+
+// greeting is what a client says of itself, encoded once per session.
+type greeting struct {
+	initialize []byte            // params of initialize
+	meta       map[string][]byte // by modern revision: "_meta":{…}
+}
+
+func newGreeting(c *Config) (greeting, error) {
+	offer := mcp.LatestLegacy
+	if mcp.EraOf(c.Protocol) == mcp.Legacy {
+		offer = c.Protocol
+	}
+	var g greeting
+	var err error
+	g.initialize, err = json.Marshal(map[string]any{
+		"protocolVersion": offer,
+		"capabilities":    capabilities(c),
+		"clientInfo":      c.Client,
+	})
+	if err != nil {
+		return g, fmt.Errorf("client name: %w", err)
+	}
+	g.meta = make(map[string][]byte)
+	for _, version := range modernVersions {
+		meta, err := json.Marshal(modernMeta(c, version))
+		if err != nil {
+			return g, fmt.Errorf("client name: %w", err)
+		}
+		g.meta[version] = append([]byte(`"_meta":`), meta...)
+	}
+	return g, nil
+}
+
+// capabilities returns what a legacy client offers: exactly what it has a
+// callback for (2025-11-25/basic/lifecycle#capability-negotiation).
+func capabilities(c *Config) map[string]any {
+	offered := map[string]any{}
+	if c.Roots != nil {
+		offered["roots"] = struct{}{}
+	}
+	if c.Sample != nil {
+		offered["sampling"] = struct{}{}
+	}
+	if c.Elicit != nil {
+		offered["elicitation"] = map[string]any{mcp.ElicitForm: struct{}{}, mcp.ElicitURL: struct{}{}}
+	}
+	return offered
+}
+
+// modernMeta returns the _meta of every modern request. It offers nothing: what
+// a modern server asks for comes as a result that asks for input, and a
+// capability that is declared but cannot be used would only make calls fail
+// later than they must (2026-07-28/basic/patterns/mrtr).
+func modernMeta(c *Config, version string) map[string]any {
+	return map[string]any{
+		mcp.MetaProtocolVersion:    version,
+		mcp.MetaClientCapabilities: struct{}{},
+		mcp.MetaClientInfo:         c.Client,
+	}
+}
+
+// clip shortens a server's words for an error.
+func clip(text string) string {
+	const most = 200
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

@@ -1,0 +1,230 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// initialize sends the first request of the legacy era.
+func (h *handshake) initialize() <-chan reply {
+	return h.ask(rpc.Call{
+		Method:  mcp.MethodInitialize,
+		Timeout: -1,
+		Params:  written(h.greeting.initialize),
+	})
+}
+
+// discover sends the first request of the modern era.
+func (h *handshake) discover(version string) <-chan reply {
+	return h.ask(rpc.Call{
+		Method:  mcp.MethodDiscover,
+		Version: version,
+		Timeout: -1,
+		Params:  bind(nil, h.greeting.meta[version]),
+	})
+}
+
+// greet opens a legacy session.
+func (h *handshake) greet(ctx context.Context) (*link, error) {
+	got, err := h.wait(ctx, h.initialize())
+	if err != nil {
+		return nil, err
+	}
+	return h.legacy(ctx, got)
+}
+
+// legacy opens the session on an answer to initialize
+// (2025-11-25/basic/lifecycle#initialization).
+func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
+	if got.err != nil {
+		return nil, fmt.Errorf("the server refused initialize: %w", got.err)
+	}
+	r, err := readInitialize(got.result)
+	if err != nil {
+		return nil, fmt.Errorf("initialize: %w", err)
+	}
+	switch {
+	case r.ProtocolVersion == "":
+		r.ProtocolVersion = mcp.Version20241105
+		h.warn("the server named no protocolVersion; taking it for " + r.ProtocolVersion)
+	case mcp.EraOf(r.ProtocolVersion) != mcp.Legacy:
+		return nil, fmt.Errorf("initialize: the server wants protocol %q, for which there is no handshake; known are %s",
+			clip(r.ProtocolVersion), spoken)
+	}
+	h.agree(r.ProtocolVersion)
+	if err := h.conn.Peer.Notify(ctx, mcp.NotificationInitialized, nil); err != nil {
+		return nil, h.left(err)
+	}
+	return &link{conn: h.conn, dialect: legacy{r.ProtocolVersion}, info: Info{
+		Server: r.ServerInfo, Protocol: r.ProtocolVersion, Era: mcp.Legacy,
+		Instructions: r.Instructions, Capabilities: r.Capabilities,
+	}}, nil
+}
+
+// agree tells the peer what the handshake has settled. Arrays of messages were
+// part of the protocol up to 2025-03-26, and servers of the time before were
+// written with JSON-RPC's in mind (2025-03-26/basic/index#batching).
+func (h *handshake) agree(version string) {
+	h.conn.Peer.Agree(rpc.Terms{
+		Version:      version,
+		Epoch:        1,
+		AllowBatch:   version <= mcp.Version20250326,
+		StreamCancel: h.conn.StreamCancel,
+	})
+}
+
+// insist opens a modern session, and none of the legacy era.
+func (h *handshake) insist(ctx context.Context) (*link, error) {
+	got, err := h.wait(ctx, h.discover(modernVersions[0]))
+	if err != nil {
+		return nil, err
+	}
+	l, err := h.modern(ctx, got)
+	if l == nil && err == nil {
+		return nil, fmt.Errorf("the server does not speak %s: %w", strings.Join(modernVersions, ", "), discoverError(got))
+	}
+	return l, err
+}
+
+// modern opens the session if got, an answer to discover, comes from a server
+// that speaks a modern revision of ours. From any other it returns neither a
+// link nor an error, unless the connection broke.
+func (h *handshake) modern(ctx context.Context, got reply) (*link, error) {
+	if got.err != nil && !answered(got.err) {
+		return nil, h.left(got.err)
+	}
+	offered, refused := refusedVersion(got.err)
+	if !refused {
+		return h.discovered(got), nil
+	}
+	version := common(offered.Supported)
+	if version == "" {
+		return nil, nil
+	}
+	got, err := h.wait(ctx, h.discover(version))
+	if err != nil {
+		return nil, err
+	}
+	if l := h.discovered(got); l != nil {
+		return l, nil
+	}
+	return nil, fmt.Errorf("the server lists protocol %s and does not speak it: %w", version, discoverError(got))
+}
+
+// discovered returns the modern link that got allows, or nil.
+func (h *handshake) discovered(got reply) *link {
+	if got.err != nil {
+		return nil
+	}
+	r := readDiscover(got.result)
+	version := common(r.SupportedVersions)
+	if version == "" {
+		return nil
+	}
+	h.inbox.modern.Store(true)
+	h.agree(version)
+	return &link{conn: h.conn, dialect: modern{h.greeting, version}, info: Info{
+		Server: r.Meta.ServerInfo, Protocol: version, Era: mcp.Modern,
+		Instructions: r.Instructions, Capabilities: r.Capabilities,
+	}}
+}
+
+// discoverError says why an answer to discover made no modern session.
+func discoverError(got reply) error {
+	if got.err != nil {
+		return got.err
+	}
+	offered := strings.Join(readDiscover(got.result).SupportedVersions, ", ")
+	return fmt.Errorf("it lists %q", clip(offered))
+}
+
+// readInitialize reads an InitializeResult. A server that is vague about itself
+// is none the worse for it: whatever is missing stays empty.
+func readInitialize(result []byte) (i mcp.InitializeResult, err error) {
+	r := jsontext.Read(result)
+	for key := range r.Object() {
+		if r.Null() {
+			continue
+		}
+		switch string(key) {
+		case "protocolVersion":
+			i.ProtocolVersion = r.String()
+		case "capabilities":
+			i.Capabilities = r.Raw()
+		case "serverInfo":
+			i.ServerInfo = readImplementation(r)
+		case "instructions":
+			i.Instructions = r.String()
+		}
+	}
+	return i, invalid(r.Err())
+}
+
+// readDiscover reads a DiscoverResult. What is not one has no versions: many a
+// legacy server answers requests that it does not know with something.
+func readDiscover(result []byte) (d mcp.DiscoverResult) {
+	r := jsontext.Read(result)
+	for key := range r.Object() {
+		switch string(key) {
+		case "supportedVersions":
+			for range r.Array() {
+				d.SupportedVersions = append(d.SupportedVersions, r.String())
+			}
+		case "capabilities":
+			d.Capabilities = r.Raw()
+		case "instructions":
+			d.Instructions = r.String()
+		case "_meta":
+			for key := range r.Object() {
+				if string(key) == mcp.MetaServerInfo {
+					d.Meta.ServerInfo = readImplementation(r)
+				}
+			}
+		}
+	}
+	return d
+}
+
+func readImplementation(r *jsontext.Reader) (i mcp.Implementation) {
+	for key := range r.Object() {
+		if r.Null() {
+			continue
+		}
+		switch string(key) {
+		case "name":
+			i.Name = r.String()
+		case "title":
+			i.Title = r.String()
+		case "version":
+			i.Version = r.String()
+		}
+	}
+	return i
+}
+
+// refusedVersion reports whether err refuses the revision of a request, and
+// which ones the server has (2026-07-28/basic/versioning).
+func refusedVersion(err error) (data mcp.UnsupportedVersion, refused bool) {
+	var fault *rpc.Error
+	if !errors.As(err, &fault) || fault.Code != mcp.CodeUnsupportedVersion {
+		return data, false
+	}
+	r := jsontext.Read(fault.Data)
+	for key := range r.Object() {
+		switch string(key) {
+		case "supported":
+			for range r.Array() {
+				data.Supported = append(data.Supported, r.String())
+			}
+		case "requested":
+			data.Requested = r.String()
+		}
+	}
+	return data, true
+}

@@ -1,0 +1,119 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+)
+
+// appendObject appends v, anything that marshals to an object. What marshals to
+// null counts as an empty one.
+func appendObject(dst []byte, v any) ([]byte, error) {
+	if raw, ok := v.(json.RawMessage); v == nil || ok && len(raw) == 0 {
+		return append(dst, "{}"...), nil
+	}
+	start := len(dst)
+	dst, err := jsontext.AppendValue(dst, v)
+	if err != nil {
+		return dst, err
+	}
+	switch dst[start] {
+	case '{':
+		return dst, nil
+	case 'n':
+		return append(dst[:start], "{}"...), nil
+	}
+	return dst[:start], fmt.Errorf("want an object, got %s", kinds[dst[start]])
+}
+
+// kinds names the kinds of JSON values by their first bytes; the rest are numbers.
+var kinds = func() (names [256]string) {
+	for i := range names {
+		names[i] = "a number"
+	}
+	names['['], names['"'], names['t'], names['f'] = "an array", "a string", "true", "false"
+	return names
+}()
+
+// appendCall appends the params of tools/call.
+func appendCall(dst []byte, name string, args any, meta []byte) ([]byte, error) {
+	dst, err := jsontext.AppendStrict(append(dst, `{"name":`...), name)
+	if err != nil {
+		return dst, fmt.Errorf("name of the tool: %w", err)
+	}
+	dst, err = appendObject(append(dst, `,"arguments":`...), args)
+	if err != nil {
+		return dst, fmt.Errorf("arguments: %w", err)
+	}
+	return closeObject(dst, meta), nil
+}
+
+// appendPage appends the params of a list request; a nil cursor asks for the
+// first page.
+func appendPage(dst []byte, cursor *string, meta []byte) ([]byte, error) {
+	dst = append(dst, '{')
+	if cursor != nil {
+		dst = jsontext.AppendString(append(dst, `"cursor":`...), *cursor)
+	}
+	return closeObject(dst, meta), nil
+}
+
+// appendParams appends the params of any method.
+func appendParams(dst []byte, params any, meta []byte) ([]byte, error) {
+	start := len(dst)
+	dst, err := appendObject(dst, params)
+	switch {
+	case err != nil:
+		return dst, fmt.Errorf("params: %w", err)
+	case meta == nil:
+		return dst, nil
+	case member(dst[start:], "_meta") != nil:
+		return appendMerged(dst, start, meta)
+	}
+	return closeObject(dst[:len(dst)-1], meta), nil
+}
+
+// closeObject appends meta, a member or nothing, and the closing brace.
+func closeObject(dst, meta []byte) []byte {
+	if len(meta) > 0 && dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return append(append(dst, meta...), '}')
+}
+
+// appendMerged replaces the params at dst[start:], which have a _meta of their
+// own, by the same with meta's members added. Where both have a member, the
+// session's stays: a request must not contradict the others.
+func appendMerged(dst []byte, start int, meta []byte) ([]byte, error) {
+	var params, theirs, ours map[string]json.RawMessage
+	err := errors.Join(
+		json.Unmarshal(dst[start:], &params),
+		json.Unmarshal(params["_meta"], &theirs),
+		json.Unmarshal(meta[len(`"_meta":`):], &ours),
+	)
+	if err != nil {
+		return dst, errors.New("params: _meta: want an object")
+	}
+	if theirs == nil {
+		theirs = ours
+	}
+	maps.Copy(theirs, ours)
+	if params["_meta"], err = json.Marshal(theirs); err != nil {
+		return dst, fmt.Errorf("params: _meta: %w", err)
+	}
+	return jsontext.AppendValue(dst[:start], params)
+}
+
+// member returns the value of an object's member, or nil.
+func member(object []byte, name string) []byte {
+	r := jsontext.Read(object)
+	for key := range r.Object() {
+		if string(key) == name {
+			return r.Raw()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// Bounds of a list. A server that needs more than one of them is broken or
+// means harm.
+const (
+	maxPages     = 1000
+	maxListBytes = 64 << 20
+)
+
+// ListTools returns all tools of the server, page after page
+// (2026-07-28/server/utilities/pagination). Schemas and metadata are as the
+// server wrote them. A server that hands out a cursor twice would never end:
+// the list then ends there, with a warning.
+func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
+	list := toolList{seen: make(map[string]bool), cursors: make(map[string]bool)}
+	for more := true; more; {
+		text, d, err := s.do(ctx, mcp.MethodListTools, "", func(dst, meta []byte) ([]byte, error) {
+			return appendPage(dst, list.cursor, meta)
+		})
+		if err == nil {
+			more, err = list.add(text, d)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list tools on %s: %w", s.cfg.Name, err)
+		}
+	}
+	for _, text := range list.warnings {
+		s.cfg.Warn(text)
+	}
+	return list.tools, nil
+}
+
+// toolList is a list that is being fetched.
+type toolList struct {
+	tools    []mcp.Tool
+	seen     map[string]bool // names of tools
+	cursors  map[string]bool
+	cursor   *string // of the next page; nil is the first
+	bytes    int
+	warnings []string
+}
+
+// add adds a page and reports whether there is another.
+func (l *toolList) add(text []byte, d dialect) (more bool, err error) {
+	page, err := readPage(text)
+	if err == nil {
+		err = d.admit(page.kind)
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, raw := range page.tools {
+		l.keep(raw)
+	}
+	if page.next == nil {
+		return false, nil
+	}
+	return l.turn(*page.next, len(text))
+}
+
+// keep adds a tool. One that is no tool is left out, and so is a second one of
+// the same name, which could not be called: neither takes the others away.
+func (l *toolList) keep(raw []byte) {
+	tool, err := readTool(raw)
+	switch {
+	case err != nil:
+		l.warn("the server lists something that is no tool: %v: %s", err, clip(string(raw)))
+	case l.seen[tool.Name]:
+		l.warn("the server lists tool %q more than once", clip(tool.Name))
+	default:
+		l.seen[tool.Name] = true
+		l.tools = append(l.tools, tool)
+	}
+}
+
+// warn notes what is odd; a list can be odd very often.
+func (l *toolList) warn(format string, args ...any) {
+	const most = 10
+	if len(l.warnings) < most {
+		l.warnings = append(l.warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+// turn goes on to the page at cursor, after one of that many bytes.
+func (l *toolList) turn(cursor string, bytes int) (more bool, err error) {
+	if l.cursors[cursor] {
+		l.warn("the server repeats cursor %q; the list ends there", clip(cursor))
+		return false, nil
+	}
+	l.cursors[cursor] = true
+	l.cursor = &cursor
+	l.bytes += bytes
+	if len(l.cursors) >= maxPages || l.bytes > maxListBytes {
+		return false, fmt.Errorf("%w: the list does not end after %d pages and %d bytes",
+			ErrInvalidResult, len(l.cursors), l.bytes)
+	}
+	return true, nil
+}
+
+// CallTool runs a tool. Args is anything that marshals to an object: a map, a
+// struct, a [json.RawMessage], or nil for none. An error means that there is
+// no result; that the tool did not succeed is in the result, as IsError.
+func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
+	text, d, err := s.do(ctx, mcp.MethodCallTool, name, func(dst, meta []byte) ([]byte, error) {
+		return appendCall(dst, name, args, meta)
+	})
+	var result *mcp.CallToolResult
+	if err == nil {
+		result, err = readCall(text)
+	}
+	if err == nil {
+		err = d.admit(result.ResultType)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("call %s on %s: %w", name, s.cfg.Name, err)
+	}
+	return result, nil
+}
+
+// page is a ListToolsResult, tools as written. A nil next ends the list; an
+// empty one is a cursor like any other.
+type page struct {
+	tools [][]byte
+	next  *string
+	kind  mcp.ResultType
+}
+
+// readPage reads a page in place: it aliases text.
+func readPage(text []byte) (p page, err error) {
+	r := jsontext.Read(text)
+	for key := range r.Object() {
+		if r.Null() {
+			continue
+		}
+		switch string(key) {
+		case "tools":
+			for range r.Array() {
+				p.tools = append(p.tools, r.Raw())
+			}
+		case "nextCursor":
+			cursor := r.String()
+			p.next = &cursor
+		case "resultType":
+			p.kind = resultType(r)
+		}
+	}
+	return p, invalid(r.Err())
+}
+
+// readTool reads a tool in place: what is raw aliases text.
+func readTool(text []byte) (tool mcp.Tool, err error) {
+	r := jsontext.Read(text)
+	for key := range r.Object() {
+		if r.Null() {
+			continue
+		}
+		switch string(key) {
+		case "name":
+			tool.Name = r.String()
+		case "title":
+			tool.Title = r.String()
+		case "description":
+			tool.Description = r.String()
+		case "inputSchema":
+			tool.InputSchema = r.Raw()
+		case "outputSchema":
+			tool.OutputSchema = r.Raw()
+		case "annotations":
+			tool.Annotations = readAnnotations(r)
+		case "_meta":
+			tool.Meta = r.Raw()
+		}
+	}
+	if r.Err() == nil && tool.Name == "" {
+		return tool, errors.New("it has no name")
+	}
+	return tool, r.Err()
+}
+
+func readAnnotations(r *jsontext.Reader) *mcp.ToolAnnotations {
+	var a mcp.ToolAnnotations
+	for key := range r.Object() {
+		if r.Null() {
+			continue
+		}
+		switch string(key) {
+		case "title":
+			a.Title = r.String()
+		case "readOnlyHint":
+			a.ReadOnlyHint = readBool(r)
+		case "destructiveHint":
+			a.DestructiveHint = readBool(r)
+		case "idempotentHint":
+			a.IdempotentHint = readBool(r)
+		case "openWorldHint":
+			a.OpenWorldHint = readBool(r)
+		}
+	}
+	return &a
+}
+
+func readBool(r *jsontext.Reader) *bool {
+	b := r.Bool()
+	return &b
+}
