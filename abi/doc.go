@@ -54,7 +54,7 @@
 //	12 RESUME                              blob            what an earlier instance passed to save
 //	13 CLOSE                                               the connection is wanted no more
 //
-// DESCRIBE comes to an instance of its own, which gets no other event. Every
+// DESCRIBE is the first event of every instance, and often the only one. A
 // connection begins with OPEN; RESUME follows it at once where there is
 // something saved. CLOSE is not the last event: a guest may still send what
 // ends its session, and says report(ENDED) when it needs nothing more; the
@@ -169,9 +169,11 @@
 //	-1 DENIED         -6 NOT_FOUND      -11 TOO_LARGE
 //	-2 UNAVAILABLE    -7 UNREACHABLE    -12 STALLED
 //	-3 MALFORMED      -8 TIMED_OUT      -13 INTERNAL
-//	-4 LIMIT          -9 RESET
+//	-4 LIMIT          -9 RESET         -14 REFUSED
 //
-// A guest treats a status that it does not know like INTERNAL.
+// REFUSED is for report(FAILED): the other side answered, and said no before it
+// did anything with the message, so it may be sent again. A guest treats a
+// status that it does not know like INTERNAL.
 //
 // # Blocks
 //

@@ -23,12 +23,13 @@ const (
 	TooLarge       Status = -11 // larger than the limit for it
 	Stalled        Status = -12 // the other side stopped reading
 	Internal       Status = -13 // the host's own fault
-	statusEnd      Status = -14
+	Refused        Status = -14 // the other side answered and did not take the message
+	statusEnd      Status = -15
 )
 
 var statusNames = [...]string{
 	"OK", "DENIED", "UNAVAILABLE", "MALFORMED", "LIMIT", "CLOSED", "NOT_FOUND", "UNREACHABLE",
-	"TIMED_OUT", "RESET", "PROTOCOL", "TOO_LARGE", "STALLED", "INTERNAL",
+	"TIMED_OUT", "RESET", "PROTOCOL", "TOO_LARGE", "STALLED", "INTERNAL", "REFUSED",
 }
 
 func (s Status) String() string {
