@@ -1,0 +1,378 @@
+// Package wharf_test holds the architecture: which package may import which,
+// what may be imported in one place only, and how large things may get. Its
+// tables are the map of the house; a change there is a change of design.
+package wharf_test
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const modulePath = "github.com/wharf-mcp/wharf"
+
+// Imports from outside that have a short name in the tables below.
+const (
+	wazero  = "github.com/tetratelabs/wazero"
+	toml    = "github.com/BurntSushi/toml"
+	cobra   = "github.com/spf13/cobra"
+	pflag   = "github.com/spf13/pflag"
+	goSDK   = "github.com/modelcontextprotocol/go-sdk/mcp"
+	xsys    = "golang.org/x/sys"
+	xterm   = "golang.org/x/term"
+	below   = "/..." // as the end of a folder: and all folders below it
+	anyRoom = "host/internal" + below
+)
+
+// arrows says what each package may import beside the standard library. The
+// longest folder that fits counts. A package that no folder fits is a mistake:
+// a new room needs a place on the map.
+var arrows = map[string][]string{
+	"abi":               {},
+	"sdk":               {"abi"},
+	"sdk/framing":       {"abi", "sdk"},
+	"sdk/sdktest":       {"abi", "sdk"},
+	"plugins":           {},
+	"plugins" + below:   {"abi", "sdk" + below},
+	"host":              {"abi", "host/mcp", "host/config", anyRoom},
+	"host/mcp":          {},
+	"host/config":       {toml},
+	"host/plugintest":   {"abi", "host/internal/guest", "host/internal/wasm"},
+	"cmd/mkplugin":      {},
+	"cmd/wharf" + below: {"abi", "host", "host/config", "host/mcp", "plugins", cobra, pflag, goSDK, xterm},
+	"examples" + below:  {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK},
+
+	"host/internal/jsontext":   {},
+	"host/internal/rpc":        {"abi", "host/mcp", "host/internal/jsontext"},
+	"host/internal/session":    {"abi", "host/mcp", "host/internal/rpc", "host/internal/jsontext"},
+	"host/internal/manager":    {},
+	"host/internal/wasm":       {wazero + below, xsys + below},
+	"host/internal/guest":      {"abi", "host/internal/wasm"},
+	"host/internal/capability": {"abi", xsys + below},
+	"host/internal/plugin":     {},
+	"host/internal/trace":      {"abi"},
+}
+
+// walls says which imports are for a few packages only. Everything that a guest
+// can cause passes one of these doors, so there is one place to look for each.
+var walls = map[string][]string{
+	wazero + below: {"host/internal/wasm"},
+
+	// The command connects to no server by itself. It runs one: the demo
+	// server, and the examples have peers of their own to talk to.
+	"net":              {"host/internal/capability", "examples" + below},
+	"net/http" + below: {"host/internal/capability", "examples" + below},
+	"os/exec":          {"host/internal/capability", "examples" + below},
+
+	"embed":           {"plugins"},
+	"testing" + below: {"sdk/sdktest", "host/plugintest"},
+	"plugin":          {},
+	"unsafe":          {"abi", "sdk", "host/internal/wasm", "host/internal/capability", "host/internal/jsontext", "host/internal/rpc"},
+}
+
+// small is what the packages that are compiled into guests do without: each of
+// these adds more to a plugin than the plugin itself.
+var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "net/url", "time"}
+
+// guests are the packages that small is about.
+var guests = []string{"abi", "sdk", "sdk/framing", "plugins/stdio"}
+
+// public packages document all that they export.
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sdktest", "plugins", "host", "host/mcp", "host/config", "host/plugintest"}
+
+// nameless are names that say nothing about what is in a package or file.
+var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}
+
+// Budgets, in lines.
+const (
+	fileBudget     = 450
+	testFileBudget = 700
+	functionAim    = 60 // printed, not refused
+	functionBudget = 80
+)
+
+func TestArrows(t *testing.T) {
+	for _, f := range parseModule(t) {
+		allowed, found := lookup(arrows, f.dir)
+		if !found {
+			t.Errorf("%s: the folder %s has no place in the table of arrows", f.path, f.dir)
+			continue
+		}
+		for _, imp := range f.imports {
+			if !isStandard(imp) && !matchAny(allowed, local(imp)) {
+				t.Errorf("%s imports %s; %s may import %s", f.path, imp, f.dir, orNothing(allowed))
+			}
+		}
+	}
+}
+
+func TestWalls(t *testing.T) {
+	for _, f := range parseModule(t) {
+		for _, imp := range f.imports {
+			if doors, walled := lookup(walls, imp); walled && !matchAny(doors, f.dir) {
+				t.Errorf("%s imports %s, which only %s may", f.path, imp, orNothing(doors))
+			}
+			if slices.Contains(guests, f.dir) && slices.Contains(small, imp) {
+				t.Errorf("%s imports %s, which is too large for a guest", f.path, imp)
+			}
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	long := make(map[string]int)
+	for _, f := range parseModuleWithTests(t) {
+		budget := fileBudget
+		if f.test {
+			budget = testFileBudget
+		}
+		if f.lines > budget {
+			t.Errorf("%s has %d lines; %d are the budget", f.path, f.lines, budget)
+		}
+		for name, lines := range f.functions() {
+			if lines > functionAim && !f.test {
+				long[fmt.Sprintf("%s: %s", f.path, name)] = lines
+			}
+		}
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(long), func(a, b string) int { return cmp.Compare(long[b], long[a]) }) {
+		if long[name] > functionBudget {
+			t.Errorf("%s has %d lines; %d are the budget", name, long[name], functionBudget)
+		} else {
+			t.Logf("%s has %d lines; aim at %d", name, long[name], functionAim)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, f := range parseModuleWithTests(t) {
+		file, _, _ := strings.Cut(strings.TrimSuffix(path.Base(f.path), ".go"), "_")
+		for _, name := range []string{f.syntax.Name.Name, path.Base(f.dir), file} {
+			if slices.Contains(nameless, name) {
+				t.Errorf("%s: %q says nothing; name it after what is in it", f.path, name)
+			}
+		}
+	}
+}
+
+func TestPublicNamesAreDocumented(t *testing.T) {
+	documented := make(map[string]bool)
+	for _, f := range parseModule(t) {
+		if !slices.Contains(public, f.dir) {
+			continue
+		}
+		documented[f.dir] = documented[f.dir] || f.syntax.Doc != nil
+		for _, name := range f.undocumented() {
+			t.Errorf("%s: %s has no comment", f.path, name)
+		}
+	}
+	for dir, ok := range documented {
+		if !ok {
+			t.Errorf("%s has no package comment", dir)
+		}
+	}
+}
+
+// A source is one parsed Go file of this module.
+type source struct {
+	path    string // from the root, with slashes
+	dir     string
+	test    bool
+	lines   int
+	imports []string
+	syntax  *ast.File
+	set     *token.FileSet
+}
+
+// parseModule returns all files that are part of a program. Build constraints
+// are ignored: an arrow that only Windows has is an arrow.
+func parseModule(t *testing.T) []source {
+	return slices.DeleteFunc(parseModuleWithTests(t), func(f source) bool { return f.test })
+}
+
+func parseModuleWithTests(t *testing.T) []source {
+	t.Helper()
+	var sources []source
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && notOurs(name):
+			return filepath.SkipDir
+		case d.IsDir() || filepath.Ext(name) != ".go" || filepath.Dir(name) == ".":
+			return nil
+		}
+		f, err := parse(name)
+		sources = append(sources, f)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sources) == 0 {
+		t.Fatal("found no files")
+	}
+	return sources
+}
+
+// notOurs tells the folders that are no packages of this module: hidden ones,
+// test data, and modules of their own.
+func notOurs(dir string) bool {
+	if dir == "." {
+		return false
+	}
+	base := filepath.Base(dir)
+	if strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "testdata" || base == "node_modules" {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
+
+func parse(name string) (source, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return source{}, err
+	}
+	set := token.NewFileSet()
+	syntax, err := parser.ParseFile(set, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return source{}, err
+	}
+	f := source{
+		path: filepath.ToSlash(name), dir: filepath.ToSlash(filepath.Dir(name)),
+		test: strings.HasSuffix(name, "_test.go"), lines: bytes.Count(text, []byte("\n")),
+		syntax: syntax, set: set,
+	}
+	for _, spec := range syntax.Imports {
+		f.imports = append(f.imports, strings.Trim(spec.Path.Value, "\"`"))
+	}
+	return f, nil
+}
+
+// functions returns how many lines each function has.
+func (f source) functions() map[string]int {
+	lines := make(map[string]int)
+	for _, decl := range f.syntax.Decls {
+		if fn, ok := decl.(*ast.FuncDecl); ok {
+			lines[fn.Name.Name] = f.set.Position(fn.End()).Line - f.set.Position(fn.Pos()).Line + 1
+		}
+	}
+	return lines
+}
+
+// undocumented returns the exported names without a comment. In a group, one
+// comment over it or beside a name is enough.
+func (f source) undocumented() []string {
+	var names []string
+	for _, decl := range f.syntax.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			if decl.Name.IsExported() && decl.Doc == nil && exportedReceiver(decl) && !isObvious(decl.Name.Name) {
+				names = append(names, decl.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				names = append(names, bare(spec, decl.Doc != nil)...)
+			}
+		}
+	}
+	return names
+}
+
+// isObvious tells the methods whose contract is that of an interface in the
+// standard library.
+func isObvious(method string) bool {
+	return slices.Contains([]string{"String", "Error", "Unwrap", "Is"}, method)
+}
+
+func exportedReceiver(fn *ast.FuncDecl) bool {
+	if fn.Recv == nil {
+		return true
+	}
+	receiver := fn.Recv.List[0].Type
+	for {
+		switch r := receiver.(type) {
+		case *ast.StarExpr:
+			receiver = r.X
+		case *ast.IndexExpr:
+			receiver = r.X
+		case *ast.Ident:
+			return r.IsExported()
+		default:
+			return true
+		}
+	}
+}
+
+// bare returns the exported names of a spec that has no comment.
+func bare(spec ast.Spec, grouped bool) []string {
+	switch spec := spec.(type) {
+	case *ast.TypeSpec:
+		if spec.Name.IsExported() && !grouped && spec.Doc == nil {
+			return []string{spec.Name.Name}
+		}
+	case *ast.ValueSpec:
+		if grouped || spec.Doc != nil || spec.Comment != nil {
+			return nil
+		}
+		var names []string
+		for _, name := range spec.Names {
+			if name.IsExported() {
+				names = append(names, name.Name)
+			}
+		}
+		return names
+	}
+	return nil
+}
+
+// lookup finds the entry of the longest key that fits name.
+func lookup(table map[string][]string, name string) (value []string, found bool) {
+	best := ""
+	for key := range table {
+		if match(key, name) && len(key) > len(best) {
+			best = key
+		}
+	}
+	value, found = table[best]
+	return value, found
+}
+
+// match reports whether name is what pattern says, or lies below it where the
+// pattern ends in "/...".
+func match(pattern, name string) bool {
+	folder, wide := strings.CutSuffix(pattern, below)
+	return name == folder || wide && strings.HasPrefix(name, folder+"/")
+}
+
+func matchAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, name) })
+}
+
+// local shortens an import of this module to its folder.
+func local(imp string) string { return strings.TrimPrefix(imp, modulePath+"/") }
+
+// isStandard tells the standard library: no dot in the first element.
+func isStandard(imp string) bool {
+	first, _, _ := strings.Cut(imp, "/")
+	return !strings.Contains(first, ".")
+}
+
+func orNothing(names []string) string {
+	if len(names) == 0 {
+		return "nothing"
+	}
+	return strings.Join(names, ", ")
+}
