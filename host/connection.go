@@ -1,0 +1,102 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+)
+
+// connection is one guest with its world and its peer: the transport of a
+// session, as long as it lasts.
+type connection struct {
+	inst  *guest.Instance
+	table *capability.Table
+	peer  *rpc.Peer
+	ended chan struct{}
+	cause error // set before ended is closed
+
+	shut sync.Once
+}
+
+// Done is closed when the connection has ended, whoever ended it.
+func (c *connection) Done() <-chan struct{} { return c.ended }
+
+// Err says why the connection ended; it is nil until then.
+func (c *connection) Err() error {
+	select {
+	case <-c.ended:
+		return c.cause
+	default:
+		return nil
+	}
+}
+
+// Shutdown ends the connection and everything that it opened, within the graces of
+// the guest and its processes.
+func (c *connection) Shutdown(ctx context.Context) error {
+	return errors.Join(c.inst.Close(ctx), c.table.Close(ctx))
+}
+
+// breakOff ends the connection because the other side made it useless.
+func (c *connection) breakOff(cause error) {
+	c.end(&guest.EndedError{Cause: cause})
+	c.Shutdown(context.Background())
+}
+
+// end settles why the connection ended, and ends the calls that wait on it.
+func (c *connection) end(cause error) {
+	c.shut.Do(func() {
+		c.cause = c.lastWords(cause)
+		close(c.ended)
+		c.peer.Close(c.cause)
+	})
+}
+
+// lastWords adds what a server wrote to its stderr before it went.
+func (c *connection) lastWords(cause error) error {
+	var ended *guest.EndedError
+	if !errors.As(cause, &ended) {
+		return cause
+	}
+	const most = 5
+	lines := strings.Split(strings.TrimSpace(string(c.table.Stderr())), "\n")
+	said := strings.TrimSpace(strings.Join(lines[max(0, len(lines)-most):], "\n"))
+	if said == "" {
+		return cause
+	}
+	return fmt.Errorf("%w; the end of its stderr:\n%s", cause, said)
+}
+
+// receiver is a connection as its guest sees it.
+type receiver struct{ *connection }
+
+func (r receiver) Deliver(exchange uint32, msg []byte, owned bool) abi.Verdict {
+	return r.peer.Deliver(exchange, msg, owned)
+}
+func (r receiver) TooBig(exchange uint32, head []byte) { r.peer.TooBig(exchange, head) }
+func (r receiver) Done(exchange uint32)                { r.peer.Done(exchange) }
+func (r receiver) Failed(exchange uint32, err error)   { r.peer.Failed(exchange, err) }
+func (r receiver) Close(err error)                     { r.end(err) }
+
+// link is a guest as its peer sees it.
+type link struct{ inst *guest.Instance }
+
+func (l link) Send(ctx context.Context, m *rpc.Message) error { return l.inst.Send(ctx, m) }
+func (l link) Cancel(exchange uint32) (unsent bool)           { return l.inst.Cancel(exchange) }
+
+// world is what a table grants, as a guest sees it.
+type world struct{ table *capability.Table }
+
+func (w world) Open(kind abi.OpenKind, r *abi.OpenRequest, sink guest.Sink) (guest.Stream, abi.Status, error) {
+	stream, status, err := w.table.Open(kind, r.Grant, r.Flags, sink)
+	return stream, status, err
+}
+
+func (w world) Timers(fire func(id uint32)) guest.Timers { return capability.NewTimers(fire) }

@@ -1,0 +1,181 @@
+package host
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/session"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// mainGrant is the name under which a plugin finds what the server entry leads
+// to: its process or its socket.
+const mainGrant = "main"
+
+// defaultMessageCap is how long an inbound message may be unless the entry
+// says otherwise, in bytes.
+const defaultMessageCap = 16 << 20
+
+// dialer makes the connections of one session.
+type dialer struct {
+	host   *Host
+	server Server
+	module *wasm.Module
+	grants []capability.Grant
+}
+
+// dialer checks what can be known of an entry before anything is started.
+func (h *Host) dialer(ctx context.Context, s Server) (*dialer, error) {
+	via := s.Via()
+	if via == "" {
+		return nil, badEntry(s.Name, "it has no command, url or transport")
+	}
+	if known := h.Transports(); !slices.Contains(known, via) {
+		return nil, unknownTransport(s.Name, via, known)
+	}
+	if s.MessageCap == 0 {
+		s.MessageCap = defaultMessageCap
+	}
+	gs, err := grants(s)
+	if err != nil {
+		return nil, err
+	}
+	m, err := h.module(ctx, via)
+	if err != nil {
+		return nil, err
+	}
+	return &dialer{host: h, server: s, module: m, grants: gs}, nil
+}
+
+// grants turns a server entry into what its plugin may open.
+func grants(s Server) ([]capability.Grant, error) {
+	var gs []capability.Grant
+	if s.Command != "" {
+		gs = append(gs, capability.Grant{Name: mainGrant, To: capability.Process{
+			Command: s.Command, Args: s.Args, Env: environ(s.Env), Dir: s.Dir,
+		}})
+	}
+	if s.Address != "" {
+		a, err := capability.ParseAddress(s.Address)
+		if err != nil {
+			return nil, badEntry(s.Name, "address: %w", err)
+		}
+		gs = append(gs, capability.Grant{Name: mainGrant, To: a})
+	}
+	return gs, nil
+}
+
+// environ returns variables as NAME=value, sorted.
+func environ(vars map[string]string) []string {
+	env := make([]string, 0, len(vars))
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		env = append(env, name+"="+vars[name])
+	}
+	return env
+}
+
+// dial starts a guest with a world and a peer of its own. The connection may be
+// used at once; if it cannot be made, it ends and says why.
+func (d *dialer) dial(ctx context.Context, handler rpc.Handler) (*session.Conn, error) {
+	inst, err := guest.New(ctx, guest.Config{
+		Plugin: d.server.Via(),
+		Module: d.module,
+		Limits: guest.Limits{MessageCap: d.server.MessageCap},
+		Trace:  d.host.config.Trace.ABI(d.server.Name),
+		Log:    d.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	manifest := inst.Manifest()
+	set, err := d.settings(&manifest)
+	if err != nil {
+		inst.Close(ctx)
+		return nil, err
+	}
+	c := &connection{inst: inst, table: capability.NewTable(d.table()), ended: make(chan struct{})}
+	c.peer = rpc.NewPeer(d.peer(c, handler))
+	inst.Open(set, nil, world{c.table}, receiver{c})
+	return &session.Conn{Peer: c.peer, Transport: c, StreamCancel: manifest.Cancel == abi.CancelByStream}, nil
+}
+
+// settings picks what the plugin reads from the entry. A setting that it does
+// not read is an error, because it would silently do nothing.
+func (d *dialer) settings(m *abi.Manifest) (*abi.Settings, error) {
+	given := maps.Clone(d.server.Settings)
+	if given == nil {
+		given = make(map[string]string)
+	}
+	if d.server.Framing != "" {
+		given["framing"] = d.server.Framing
+	}
+	out := &abi.Settings{Server: d.server.Name, MessageCap: uint32(d.server.MessageCap)}
+	var known []string
+	for _, want := range m.Settings {
+		known = append(known, want.Key)
+		if value, ok := given[want.Key]; ok {
+			out.Values = append(out.Values, abi.Pair{Key: want.Key, Value: value})
+			delete(given, want.Key)
+		}
+	}
+	for key := range given {
+		return nil, badEntry(d.server.Name, "transport %s has no setting %q; it has: %s",
+			d.server.Via(), key, strings.Join(known, ", "))
+	}
+	for _, g := range d.grants {
+		out.Grants = append(out.Grants, abi.Grant{Kind: g.To.Kind(), Name: g.Name})
+	}
+	return out, nil
+}
+
+// table says what a connection may open and how it ends.
+func (d *dialer) table() capability.Config {
+	c := capability.Config{Grants: d.grants}
+	if d.host.config.OneShot {
+		c.Grace = capability.OneShot()
+	}
+	if w := d.host.config.Stderr; w != nil {
+		c.Stderr = &prefixer{to: w, prefix: "[" + d.server.Name + "] "}
+	}
+	return c
+}
+
+func (d *dialer) peer(c *connection, handler rpc.Handler) rpc.Config {
+	return rpc.Config{
+		Link:    link{c.inst},
+		Name:    d.server.Name,
+		Handler: handler,
+		Timeout: d.host.timeout(d.server),
+		Trace:   d.host.config.Trace.RPC(d.server.Name),
+		Dropped: d.host.config.Trace.Dropped(d.server.Name),
+		Broken:  c.breakOff,
+	}
+}
+
+// log passes on what a plugin says, from warnings up.
+func (d *dialer) log(level abi.Level, text string) {
+	if level >= abi.LevelWarn {
+		d.host.warn(d.server.Name, "plugin "+d.server.Via()+": "+text)
+	}
+}
+
+// timeout returns what a request to a server may take; 0 is no limit.
+func (h *Host) timeout(s Server) time.Duration {
+	if s.Timeout != 0 {
+		return max(s.Timeout, 0)
+	}
+	return max(h.config.Timeout, 0)
+}
+
+func (h *Host) warn(server, text string) {
+	if h.config.Event != nil {
+		h.config.Event(Event{Server: server, Warning: text})
+	}
+}

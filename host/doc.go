@@ -1,0 +1,41 @@
+// Package host is an MCP client host: it connects to Model Context Protocol
+// servers over transports that are sandboxed Wasm plugins, speaks both eras of
+// the protocol with them, and hands out sessions.
+//
+//	h, err := host.New(ctx, host.Config{Plugins: plugins.Builtin()})
+//	s, err := h.Connect(ctx, host.Server{Name: "files", Command: "mcp-files"})
+//	result, err := s.CallTool(ctx, "read", map[string]any{"path": "notes.md"})
+//
+// One call goes down through these rooms, and its answer comes up again:
+//
+//	caller    session.CallTool(ctx, …)                                result ◄──┐
+//	  ▼                                                                         │
+//	session   dialect (legacy | modern), _meta, paging                          │
+//	  ▼                                                                         │
+//	rpc       encode once · assign id · remember     classify once · resolve id
+//	  ▼                                                                         ▲
+//	guest     one owner at a time; a bounded mailbox of events                  │
+//	  ▼ event(MESSAGE)                     import deliver(exchange, off, len) ──┘
+//	  the plugin: framing, headers, resumption     ▲ event(DATA | END | TIMER)
+//	  ▼                                            │
+//	capability   open, write, close under a grant ──► processes, sockets, timers
+//	  ▼
+//	server
+//
+// Down is calls, up is events. A plugin steers and the host carries: bytes of a
+// message stay in host buffers unless the plugin looks at them, JSON is parsed
+// once, in the host, and a plugin opens only what the server entry grants.
+//
+// # Errors
+//
+// Every call ends exactly once. Its error says what happened in the order in
+// which things are nested ("call echo on files: …"), and can be asked with
+// errors.Is for the sentinels of this package and with errors.As for
+// [*RPCError] (the server said no) and [*PluginError] (the plugin was refused
+// or stopped). [Hint] says what to do next.
+//
+// # Concurrency
+//
+// Everything may be used from any goroutine. A context bounds the call it is
+// given to, not the session that results.
+package host

@@ -1,0 +1,147 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/plugin"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/session"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// What errors.Is can be asked about an error of this package.
+var (
+	// ErrClosed: the host or the session was closed by its user.
+	ErrClosed = errors.New("closed")
+
+	// ErrConfig: a server entry lacks something or contradicts itself.
+	ErrConfig = errors.New("configuration")
+
+	// ErrDenied: a grant that was not given, a hash that does not fit.
+	ErrDenied = errors.New("denied")
+
+	// ErrAuthRequired: the server wants a sign-in that needs a person.
+	ErrAuthRequired = errors.New("sign-in required")
+
+	// ErrUnknownTransport: no plugin has the name that a server entry gives.
+	ErrUnknownTransport = errors.New("unknown transport")
+
+	// ErrPluginRefused: the plugin cannot be loaded by this host.
+	ErrPluginRefused = errors.New("plugin refused")
+
+	// ErrUnreachable: the server could not be started or reached, or the
+	// connection to it was lost.
+	ErrUnreachable = errors.New("unreachable")
+
+	// ErrTimeout: the server did not answer in time.
+	ErrTimeout = errors.New("timed out")
+
+	// ErrNotSent: the request certainly did not reach the server.
+	ErrNotSent = rpc.ErrNotSent
+)
+
+// RPCError is what a server answered in place of a result.
+type RPCError = rpc.Error
+
+// PluginError says that a plugin was refused, trapped or ran out of budget.
+type PluginError = guest.PluginError
+
+// fault gives an error one of the sentinels above, and perhaps a hint.
+type fault struct {
+	kind error
+	err  error
+	hint string
+}
+
+func (f *fault) Error() string   { return f.err.Error() }
+func (f *fault) Unwrap() []error { return []error{f.kind, f.err} }
+
+// Hint says what to do about an error, in a line or a few; it is "" when there
+// is nothing helpful to say.
+func Hint(err error) string {
+	var f *fault
+	if errors.As(err, &f) {
+		return f.hint
+	}
+	return ""
+}
+
+// explain sorts an error of the rooms below for the user of this package.
+func explain(server string, err error) error {
+	var sorted *fault
+	var no *rpc.Error
+	if err == nil || errors.As(err, &sorted) || errors.As(err, &no) {
+		return err
+	}
+	for _, judge := range []func(string, error) (error, string){denied, broken, lost} {
+		if kind, hint := judge(server, err); kind != nil {
+			return &fault{kind: kind, err: err, hint: hint}
+		}
+	}
+	return err
+}
+
+// denied finds what the user did not allow.
+func denied(server string, err error) (kind error, hint string) {
+	var denial *capability.Denial
+	var hash *plugin.HashError
+	switch {
+	case errors.As(err, &denial):
+		return ErrDenied, fmt.Sprintf("to grant it, write in your configuration:\n[servers.%s]\n%s", server, denial.Line())
+	case errors.As(err, &hash):
+		return ErrDenied, fmt.Sprintf("if you trust the new file, write in your configuration:\n[plugins.%s]\nsha256 = %q", hash.Name, hash.Got)
+	}
+	return nil, ""
+}
+
+// broken finds what a plugin did.
+func broken(_ string, err error) (kind error, hint string) {
+	var p *guest.PluginError
+	var trap *wasm.Trap
+	switch {
+	case errors.As(err, &trap):
+		return ErrUnreachable, "the plugin was stopped, and the connection with it; WHARF_TRACE=abi shows what it did"
+	case errors.As(err, &p):
+		return ErrUnreachable, "WHARF_TRACE=abi shows what passed between the plugin and the host"
+	}
+	return nil, ""
+}
+
+// lost finds what became of the server or of the patience for it.
+func lost(_ string, err error) (kind error, hint string) {
+	var ended *guest.EndedError
+	switch {
+	case errors.Is(err, rpc.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+		return ErrTimeout, `a slow server gets longer with --timeout, or with timeout = "2m" in its entry`
+	case errors.As(err, &ended):
+		return ErrUnreachable, ""
+	case errors.Is(err, session.ErrClosed), errors.Is(err, guest.ErrClosed):
+		return ErrClosed, ""
+	case errors.Is(err, rpc.ErrClosed):
+		return ErrUnreachable, ""
+	}
+	return nil, ""
+}
+
+// unknownTransport names what there is in place of what there is not.
+func unknownTransport(server, name string, known []string) error {
+	have := "no plugins are loaded"
+	if len(known) > 0 {
+		have = "there is " + strings.Join(known, ", ")
+	}
+	return &fault{
+		kind: ErrUnknownTransport,
+		err:  fmt.Errorf("connect %s: no transport is called %q (%s)", server, name, have),
+		hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", name, name),
+	}
+}
+
+// badEntry says what is wrong with a server entry.
+func badEntry(server, format string, a ...any) error {
+	return &fault{kind: ErrConfig, err: fmt.Errorf("server "+server+": "+format, a...)}
+}

@@ -1,0 +1,215 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/plugin"
+	"github.com/wharf-mcp/wharf/host/internal/trace"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// Server is one server as a configuration describes it, with all variables
+// expanded. The entry is also the grant: its command, address or url is all
+// that the transport may reach.
+type Server = config.Server
+
+// Trace shows what passes through the layers of a host.
+type Trace = trace.Tracer
+
+// ParseTrace makes a trace of the named layers ("rpc", "abi", "io", separated
+// by commas) that is written to w. An empty list gives nil, which is off.
+func ParseTrace(layers string, w io.Writer) (*Trace, error) { return trace.Parse(layers, w) }
+
+// Config is what a program decides about its host. The zero value is a host
+// without plugins.
+type Config struct {
+	// Plugins are the transports that are compiled into the program, by name;
+	// plugins.Builtin() are those that Wharf ships.
+	Plugins map[string][]byte
+
+	// Files are transports that are loaded from files, by name. A file takes
+	// the place of a compiled-in plugin of the same name.
+	Files map[string]config.Plugin
+
+	// CacheDir keeps compiled plugins between runs; "" is no cache. What lies
+	// there is run as native code, so it must be the user's alone; see
+	// [DefaultCacheDir].
+	CacheDir string
+
+	// Client is how the program names itself to servers.
+	Client mcp.Implementation
+
+	// Timeout bounds each request; 0 is 30 s, below zero there is none.
+	Timeout time.Duration
+
+	// Trace is nil for none.
+	Trace *Trace
+
+	// Stderr gets what servers write to theirs; nil keeps it for errors only.
+	Stderr io.Writer
+
+	// OneShot ends servers quickly: for commands that print a result and leave.
+	OneShot bool
+
+	// The callbacks below may be called from any goroutine. One that is nil
+	// is not advertised to servers.
+
+	// Elicit asks the user something on behalf of a server.
+	Elicit func(ctx context.Context, server string, e mcp.Elicitation) (mcp.ElicitResult, error)
+
+	// Sample lets the program's model answer for a server; both sides are the
+	// JSON of sampling/createMessage.
+	Sample func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
+
+	// Roots lists the folders that a server may know of.
+	Roots func(ctx context.Context, server string) ([]mcp.Root, error)
+
+	// Event hears notifications and warnings, in order for each server.
+	Event func(e Event)
+}
+
+// Event is something that a server or a plugin said without being asked.
+type Event struct {
+	Server  string
+	Method  string          // of a notification; "" for a warning
+	Params  json.RawMessage // of a notification
+	Warning string          // for people
+}
+
+// Host runs plugins and connects sessions. It must be closed.
+type Host struct {
+	config Config
+	engine *wasm.Engine
+
+	mu       sync.Mutex
+	closed   bool
+	modules  map[string]*moduleLoad
+	sessions map[*Session]struct{}
+}
+
+// New makes a host. It loads no plugin yet: that happens when a session first
+// needs one.
+func New(ctx context.Context, c Config) (*Host, error) {
+	engine, err := wasm.NewEngine(ctx, wasm.Config{CacheDir: c.CacheDir, Surface: guest.Surface()})
+	if err != nil {
+		return nil, &fault{kind: ErrConfig, err: err}
+	}
+	if c.Client.Name == "" {
+		c.Client = mcp.Implementation{Name: "wharf", Version: "0.1.0"}
+	}
+	if c.Timeout == 0 {
+		c.Timeout = 30 * time.Second
+	}
+	return &Host{
+		config:   c,
+		engine:   engine,
+		modules:  make(map[string]*moduleLoad),
+		sessions: make(map[*Session]struct{}),
+	}, nil
+}
+
+// DefaultCacheDir returns the folder of the user's caches that belongs to Wharf.
+func DefaultCacheDir() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "wharf"), nil
+}
+
+// Transports returns the names that the transport of a server entry may have,
+// sorted.
+func (h *Host) Transports() []string {
+	names := make(map[string]bool)
+	for name := range h.config.Plugins {
+		names[name] = true
+	}
+	for name := range h.config.Files {
+		names[name] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// Close closes every session and then the host. A second Close does nothing.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil
+	}
+	h.closed = true
+	sessions := slices.Collect(maps.Keys(h.sessions))
+	h.mu.Unlock()
+
+	var wg sync.WaitGroup
+	errs := make([]error, len(sessions)+1)
+	for i, s := range sessions {
+		wg.Go(func() { errs[i] = s.Close() })
+	}
+	wg.Wait()
+	errs[len(sessions)] = h.engine.Close()
+	return errors.Join(errs...)
+}
+
+// moduleLoad is a plugin that is loaded once, by whoever needs it first. A
+// load that went wrong is tried again by the next.
+type moduleLoad struct {
+	mu     sync.Mutex
+	module *wasm.Module
+}
+
+// module returns the plugin of that name, ready to be instantiated.
+func (h *Host) module(ctx context.Context, name string) (*wasm.Module, error) {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil, ErrClosed
+	}
+	load := h.modules[name]
+	if load == nil {
+		load = &moduleLoad{}
+		h.modules[name] = load
+	}
+	h.mu.Unlock()
+	load.mu.Lock()
+	defer load.mu.Unlock()
+	if load.module != nil {
+		return load.module, nil
+	}
+	m, err := h.load(ctx, name)
+	load.module = m
+	return m, err
+}
+
+func (h *Host) load(ctx context.Context, name string) (*wasm.Module, error) {
+	binary, err := h.binary(name)
+	if err != nil {
+		return nil, err
+	}
+	m, err := h.engine.Load(ctx, name, binary)
+	if err != nil {
+		return nil, &fault{kind: ErrPluginRefused, err: &PluginError{Plugin: name, Op: "load", Err: err}}
+	}
+	return m, nil
+}
+
+// binary returns the bytes of a plugin: a file's if there is one, else those
+// that are compiled in.
+func (h *Host) binary(name string) ([]byte, error) {
+	if p, ok := h.config.Files[name]; ok {
+		return plugin.File{Name: name, Path: p.File, SHA256: p.SHA256}.Read()
+	}
+	return h.config.Plugins[name], nil
+}

@@ -1,0 +1,107 @@
+package guest
+
+import "github.com/wharf-mcp/wharf/abi"
+
+// headSize is how much of a message over the cap is kept, to find whose call
+// it would have answered.
+const headSize = 4 << 10
+
+// maxAssemblies is how many exchanges may have a message under way at once.
+const maxAssemblies = 1024
+
+// assembly collects a message that arrives in parts.
+type assembly struct {
+	data    []byte
+	dropped bool // over the cap; data is only its beginning
+}
+
+// assemblies are the messages under way: nearly always none or one, on the
+// shared channel, which therefore has a place of its own.
+type assemblies struct {
+	shared  assembly
+	private map[uint32]*assembly
+	total   int // bytes held, bounded like one message is, four times over
+}
+
+// of returns the assembly of an exchange, made if need be; nil means that
+// there are too many.
+func (a *assemblies) of(exchange uint32) *assembly {
+	if exchange == 0 {
+		return &a.shared
+	}
+	if m := a.private[exchange]; m != nil {
+		return m
+	}
+	if len(a.private) >= maxAssemblies {
+		return nil
+	}
+	if a.private == nil {
+		a.private = make(map[uint32]*assembly)
+	}
+	m := &assembly{}
+	a.private[exchange] = m
+	return m
+}
+
+// started reports whether a message of the exchange is under way.
+func (a *assemblies) started(exchange uint32) bool {
+	if exchange == 0 {
+		return a.shared.dropped || len(a.shared.data) > 0
+	}
+	return a.private[exchange] != nil
+}
+
+// forget drops what was collected for an exchange.
+func (a *assemblies) forget(exchange uint32) {
+	if exchange == 0 {
+		a.total -= len(a.shared.data)
+		a.shared = assembly{}
+	} else if m := a.private[exchange]; m != nil {
+		a.total -= len(m.data)
+		delete(a.private, exchange)
+	}
+}
+
+// add appends p to m, or, past the cap, drops all but the head.
+func (a *assemblies) add(m *assembly, p []byte, limit int) {
+	if m.dropped {
+		return
+	}
+	if len(m.data)+len(p) > limit || a.total+len(p) > 4*limit {
+		keep := min(headSize, len(m.data)+len(p))
+		head := append(make([]byte, 0, keep), m.data[:min(keep, len(m.data))]...)
+		head = append(head, p[:keep-len(head)]...)
+		a.total += len(head) - len(m.data)
+		m.data, m.dropped = head, true
+		return
+	}
+	m.data = append(m.data, p...)
+	a.total += len(p)
+}
+
+// deliver takes bytes of an inbound message from the guest.
+func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict {
+	in := &i.inbound
+	if flags&abi.Abort != 0 {
+		in.forget(exchange)
+		return abi.VerdictPending
+	}
+	if flags&abi.End != 0 && !in.started(exchange) && len(p) <= i.limits.MessageCap {
+		return i.receiver.Deliver(exchange, p, false)
+	}
+	m := in.of(exchange)
+	if m == nil {
+		return abi.VerdictTooBig
+	}
+	in.add(m, p, i.limits.MessageCap)
+	if flags&abi.End == 0 {
+		return abi.VerdictPending
+	}
+	whole := *m
+	in.forget(exchange)
+	if whole.dropped {
+		i.receiver.TooBig(exchange, whole.data)
+		return abi.VerdictTooBig
+	}
+	return i.receiver.Deliver(exchange, whole.data, true)
+}

@@ -1,0 +1,289 @@
+package guest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// Surface is what a transport plugin may import and must export.
+func Surface() wasm.Surface {
+	s := wasm.Surface{
+		Module: abi.Module,
+		Exports: []wasm.Export{
+			{Name: abi.ExportEvent, Params: 4, HasResult: true},
+			{Name: abi.ExportInitialize, Optional: true},
+		},
+		MarkerPrefix: abi.ExportMarkerPrefix,
+		Marker:       abi.ExportMarker,
+	}
+	for _, c := range abi.Calls() {
+		s.Imports = append(s.Imports, wasm.HostFunc{
+			Name: c.String(), Params: c.Params(), HasResult: c.HasResult(),
+			Price: prices[c], Func: answer(c),
+		})
+	}
+	return s
+}
+
+// prices are in fuel: what a call costs the host beside the bytes it moves,
+// which are charged as they are moved.
+var prices = [...]int64{
+	abi.CallTake:       100,
+	abi.CallScan:       100,
+	abi.CallDeliver:    200,
+	abi.CallDeliverMem: 200,
+	abi.CallForward:    100,
+	abi.CallWrite:      100,
+	abi.CallOpen:       20_000,
+	abi.CallClose:      5_000,
+	abi.CallTimer:      1_000,
+	abi.CallReport:     1_000,
+	abi.CallSave:       2_000,
+	abi.CallLog:        10_000,
+}
+
+// args are the arguments of a host call, as the guest passed them.
+type args [5]uint32
+
+// answer returns the host side of a call.
+func answer(c abi.Call) func(*wasm.Instance, []uint64) {
+	n, hasResult, call := c.Params(), c.HasResult(), calls[c]
+	return func(in *wasm.Instance, stack []uint64) {
+		i := in.Owner().(*Instance)
+		var a args
+		for k := range n {
+			a[k] = uint32(stack[k])
+		}
+		result := call(i, &a)
+		if hasResult {
+			stack[0] = uint64(uint32(result))
+		}
+		if i.tracer != nil {
+			i.traceCall(c, a[:n], result)
+		}
+	}
+}
+
+var calls = [...]func(*Instance, *args) int32{
+	abi.CallTake:       (*Instance).callTake,
+	abi.CallScan:       (*Instance).callScan,
+	abi.CallDeliver:    (*Instance).callDeliver,
+	abi.CallDeliverMem: (*Instance).callDeliverMem,
+	abi.CallForward:    (*Instance).callForward,
+	abi.CallWrite:      (*Instance).callWrite,
+	abi.CallOpen:       (*Instance).callOpen,
+	abi.CallClose:      (*Instance).callClose,
+	abi.CallTimer:      (*Instance).callTimer,
+	abi.CallReport:     (*Instance).callReport,
+	abi.CallSave:       (*Instance).callSave,
+	abi.CallLog:        (*Instance).callLog,
+}
+
+// window returns n bytes of the current payload from off on; a range outside
+// it ends the guest.
+func (i *Instance) window(off, n uint32) []byte {
+	p := i.current.payload
+	if uint64(off)+uint64(n) > uint64(len(p)) {
+		i.mod.Trap(fmt.Errorf("bytes %d to %d of a payload of %d", off, uint64(off)+uint64(n), len(p)))
+	}
+	i.mod.Charge(int64(n))
+	return p[off : off+n : off+n]
+}
+
+// memory returns a view of the guest's memory; a range outside it ends the guest.
+func (i *Instance) memory(ptr, n uint32) []byte {
+	b, ok := i.mod.Memory(ptr, n)
+	if !ok {
+		i.mod.Trap(fmt.Errorf("a pointer outside its memory: %d bytes at %d", n, ptr))
+	}
+	i.mod.Charge(int64(n))
+	return b
+}
+
+// open handles only exist after OPEN; a call before it ends the guest.
+func (i *Instance) needOpen() {
+	if i.world == nil {
+		i.mod.Trap(errEarly)
+	}
+}
+
+var errEarly = errors.New("a host call other than report, log and take before OPEN")
+
+func (i *Instance) callTake(a *args) int32 { // off, ptr, len
+	p := i.current.payload
+	off := min(uint64(a[0]), uint64(len(p)))
+	n := min(uint64(a[2]), uint64(len(p))-off)
+	copy(i.memory(a[1], uint32(n)), p[off:off+n])
+	return int32(n)
+}
+
+func (i *Instance) callScan(a *args) int32 { // off, needles
+	p := i.current.payload
+	if uint64(a[0]) >= uint64(len(p)) {
+		return -1
+	}
+	at := scan(p[a[0]:], a[1])
+	if at < 0 {
+		i.mod.Charge(int64(len(p)) - int64(a[0]))
+		return -1
+	}
+	i.mod.Charge(int64(at))
+	return int32(a[0]) + int32(at)
+}
+
+// scan returns where the first of the packed needles is in p, or -1.
+func scan(p []byte, needles uint32) int {
+	c := [4]byte{byte(needles), byte(needles >> 8), byte(needles >> 16), byte(needles >> 24)}
+	at := bytes.IndexByte(p, c[0])
+	for n := 1; n < len(c); n++ {
+		if c[n] == c[n-1] {
+			continue
+		}
+		if at >= 0 {
+			p = p[:at]
+		}
+		if k := bytes.IndexByte(p, c[n]); k >= 0 {
+			at = k
+		}
+	}
+	return at
+}
+
+func (i *Instance) callDeliver(a *args) int32 { // exchange, off, len, flags
+	i.needOpen()
+	return int32(i.deliver(a[0], i.window(a[1], a[2]), a[3]))
+}
+
+func (i *Instance) callDeliverMem(a *args) int32 { // exchange, ptr, len, flags
+	i.needOpen()
+	return int32(i.deliver(a[0], i.memory(a[1], a[2]), a[3]))
+}
+
+func (i *Instance) callForward(a *args) int32 { // handle, off, len, flags
+	p := i.window(a[1], a[2])
+	h := i.lookup(a[0])
+	if h == nil {
+		return int32(abi.Closed)
+	}
+	if i.current.msg == nil {
+		p = i.stash(p)
+	}
+	i.write(h, p, a[3]&abi.End != 0)
+	return int32(abi.OK)
+}
+
+func (i *Instance) callWrite(a *args) int32 { // handle, ptr, len, flags
+	p := i.memory(a[1], a[2])
+	h := i.lookup(a[0])
+	if h == nil {
+		return int32(abi.Closed)
+	}
+	i.write(h, i.stash(p), a[3]&abi.End != 0)
+	return int32(abi.OK)
+}
+
+func (i *Instance) callOpen(a *args) int32 { // kind, exchange, ptr, len
+	i.needOpen()
+	r, err := abi.DecodeOpenRequest(i.memory(a[2], a[3]))
+	if err != nil {
+		i.mod.Trap(err)
+	}
+	return i.open(abi.OpenKind(a[0]), a[1], &r)
+}
+
+func (i *Instance) callClose(a *args) int32 { // handle
+	h := i.lookup(a[0])
+	if h == nil {
+		return int32(abi.Closed)
+	}
+	i.release(h)
+	return int32(abi.OK)
+}
+
+func (i *Instance) callTimer(a *args) int32 { // id, ms
+	i.needOpen()
+	return int32(i.timers.Set(a[0], time.Duration(a[1])*time.Millisecond))
+}
+
+func (i *Instance) callReport(a *args) int32 { // what, exchange, code, ptr, len
+	text := i.memory(a[3], a[4])
+	what := abi.What(a[0])
+	if what != abi.ReportManifest {
+		i.needOpen()
+	}
+	switch what {
+	case abi.ReportManifest:
+		return i.reportManifest(text)
+	case abi.ReportUp:
+		i.mu.Lock()
+		i.up = true
+		i.mu.Unlock()
+	case abi.ReportDone:
+		i.inbound.forget(a[1])
+		i.receiver.Done(a[1])
+	case abi.ReportFailed:
+		return i.reportFailed(a[1], abi.Status(int32(a[2])), string(text))
+	case abi.ReportEnded:
+		i.fail(ErrClosed)
+	default:
+		return int32(abi.Unavailable)
+	}
+	return int32(abi.OK)
+}
+
+func (i *Instance) reportManifest(block []byte) int32 {
+	m, err := abi.DecodeManifest(block)
+	if err != nil {
+		i.mod.Trap(err)
+	}
+	if i.current.kind == abi.EventDescribe {
+		i.manifest = m
+	}
+	return int32(abi.OK)
+}
+
+// reportFailed ends an exchange; the failure of exchange 0 is the failure of
+// the connection.
+func (i *Instance) reportFailed(exchange uint32, status abi.Status, text string) int32 {
+	err := errors.New(status.String())
+	if text != "" {
+		err = errors.New(text)
+	}
+	if i.current.cause != nil {
+		err = &EndedError{Cause: i.current.cause}
+	}
+	if exchange == 0 {
+		i.fail(i.connectError(err))
+		return int32(abi.OK)
+	}
+	i.inbound.forget(exchange)
+	i.receiver.Failed(exchange, err)
+	return int32(abi.OK)
+}
+
+func (i *Instance) callSave(a *args) int32 { // ptr, len
+	p := i.memory(a[0], a[1])
+	if len(p) > abi.MaxSavedState {
+		return int32(abi.TooLarge)
+	}
+	if i.save != nil {
+		i.save(bytes.Clone(p))
+	}
+	return int32(abi.OK)
+}
+
+// logCap is how much of a log line is kept.
+const logCap = 1 << 10
+
+func (i *Instance) callLog(a *args) int32 { // level, ptr, len
+	p := i.memory(a[1], a[2])
+	if i.log != nil {
+		i.log(abi.Level(a[0]), string(p[:min(len(p), logCap)]))
+	}
+	return 0
+}

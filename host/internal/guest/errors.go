@@ -1,0 +1,94 @@
+package guest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// ErrClosed says that the connection was closed on our side.
+var ErrClosed = errors.New("connection closed")
+
+var (
+	errNoManifest   = errors.New("the plugin did not answer DESCRIBE with report(MANIFEST)")
+	errGreedy       = errors.New("the plugin keeps using more computing time than a connection may")
+	errServerClosed = errors.New("the server closed the connection")
+)
+
+// PluginError says that a plugin did what it must not, or could not go on.
+type PluginError struct {
+	Plugin string
+	Op     string // what it was doing: "start", "DATA", "open"
+	Err    error
+	Stderr string // the last lines it wrote to its standard error
+}
+
+func (e *PluginError) Error() string {
+	text := fmt.Sprintf("plugin %s: %s: %v", e.Plugin, e.Op, e.Err)
+	if e.Stderr != "" {
+		text += " (it said: " + e.Stderr + ")"
+	}
+	return text
+}
+
+func (e *PluginError) Unwrap() error { return e.Err }
+
+func (i *Instance) pluginError(op string, err error) error {
+	return &PluginError{Plugin: i.plugin, Op: op, Err: err, Stderr: i.stderr.lines()}
+}
+
+// connectError names the plugin unless the other side is to blame.
+func (i *Instance) connectError(err error) error {
+	if ended := (*EndedError)(nil); errors.As(err, &ended) {
+		return err
+	}
+	return i.pluginError("connect", err)
+}
+
+// EndedError says that the other side ended the connection.
+type EndedError struct{ Cause error }
+
+func (e *EndedError) Error() string { return e.Cause.Error() }
+func (e *EndedError) Unwrap() error { return e.Cause }
+
+// ExitError says that a server process ended.
+type ExitError struct {
+	Code   int
+	Detail string
+}
+
+func (e *ExitError) Error() string {
+	if e.Detail != "" {
+		return "server exited: " + e.Detail
+	}
+	return fmt.Sprintf("server exited with code %d", e.Code)
+}
+
+// tail keeps the last bytes that were written to it. A Go guest that panics
+// says why on its standard error.
+type tail struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+const tailSize = 4 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.data = append(t.data, p...)
+	if over := len(t.data) - tailSize; over > 0 {
+		t.data = append(t.data[:0], t.data[over:]...)
+	}
+	return len(p), nil
+}
+
+// lines returns the first lines of what is kept, on one line: of a stack
+// trace they are the ones that say something.
+func (t *tail) lines() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(t.data)), "\n")
+	return strings.Join(lines[:min(3, len(lines))], "; ")
+}

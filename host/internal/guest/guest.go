@@ -1,0 +1,245 @@
+// Package guest drives one transport plugin by the ABI of package abi: it
+// carries events in, answers host calls, and makes sure that whatever the
+// guest does, only its own connection ends.
+//
+// # Who runs the guest
+//
+// An instance has one owner at a time. Whoever brings an event and finds the
+// guest free becomes its owner, runs the event, runs whatever others left in
+// the mailbox meanwhile, flushes what the guest wrote, and lets go. So in the
+// common case a caller's message goes from its own goroutine through the guest
+// into the kernel without a hand-over, and under load the messages of many
+// callers leave in one system call.
+//
+// # What waits for what
+//
+// The mailbox has two lanes. Outgoing messages wait in one of them, bounded by
+// bytes, until the guest reported that it is up and the server takes what was
+// written before. Everything else (replies, cancellations, timers, what comes
+// from handles) travels in the other and is never held back, so an instance
+// cannot wait on its own mailbox. A handle has one chunk under way: its reader
+// waits until the guest has looked at it, which is all the backpressure there
+// is. Nothing above Deliver waits.
+package guest
+
+import (
+	"context"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// Receiver hears what the guest has to say to the layer above. The instance
+// calls it from its owner's goroutine; no method may block or call back into
+// the instance on that goroutine. Close is the last call and the only one
+// that may come while nobody has called Open.
+type Receiver interface {
+	// Deliver takes one inbound message. msg is valid during the call only,
+	// unless owned says that the receiver may keep it.
+	Deliver(exchange uint32, msg []byte, owned bool) abi.Verdict
+
+	// TooBig says that a message over the cap was dropped; head is how it
+	// began, valid during the call.
+	TooBig(exchange uint32, head []byte)
+
+	// Done says that nothing more comes for the exchange.
+	Done(exchange uint32)
+
+	// Failed says that the exchange ended in a failure.
+	Failed(exchange uint32, err error)
+
+	// Close says that the connection ended, and why.
+	Close(err error)
+}
+
+// Message is one outgoing message. The instance owns it from Send until it
+// calls Free, which it does exactly once.
+type Message interface {
+	Exchange() uint32
+
+	// Payload returns the facts block and, from start on, the message itself.
+	Payload() (payload []byte, start int)
+
+	// Urgent messages (replies) are not held back behind others.
+	Urgent() bool
+
+	Free()
+}
+
+// World is what lies outside: everything that a guest can cause goes through
+// it. Only the owner of the instance calls it, and no method blocks.
+type World interface {
+	// Open begins to open something. A status below zero refuses at once;
+	// otherwise the sink hears Opened or Error later.
+	Open(kind abi.OpenKind, r *abi.OpenRequest, sink Sink) (Stream, abi.Status, error)
+
+	// Timers returns the timers of the instance; fire is called, on any
+	// goroutine, when one runs out.
+	Timers(fire func(id uint32)) Timers
+}
+
+// Timers is a bounded set of timers that never fire stale.
+type Timers interface {
+	// Set arms the timer, again if it is armed; zero cancels it.
+	Set(id uint32, after time.Duration) abi.Status
+
+	// Claim reports whether the timer ran out and was not set again since. The
+	// owner asks when it comes to the event, so a stale one never gets in.
+	Claim(id uint32) bool
+
+	Stop()
+}
+
+// Sink receives what happens to an open handle: one call at a time, in order.
+type Sink interface {
+	Opened()
+	Data(p []byte, last bool) // returns when the guest is done with p
+	End()
+	Exit(code int, detail string)
+	Error(status abi.Status, err error)
+	Drained()
+}
+
+// Stream is the write side of an open handle. No method blocks.
+type Stream interface {
+	Write(p []byte, end bool) // p stays valid until Flush returns
+	Flush()
+	Queued() int
+	Close()
+}
+
+// Limits are the bounds of one connection. Zero fields take the defaults.
+type Limits struct {
+	MessageCap  int           // bytes of one inbound message; 16 MiB
+	Mailbox     int           // bytes of outgoing messages that may wait; 32 MiB
+	HighWater   int           // unsent bytes of a handle that hold messages back; 256 KiB
+	Quota       int           // unsent bytes of a handle that end the guest; 64 MiB
+	MemoryPages uint32        // 64 KiB each; 256
+	CloseGrace  time.Duration // between CLOSE and the end; 2 s
+	FuelRate    int64         // units per second beside what payloads earn
+}
+
+func (l Limits) withDefaults() Limits {
+	orInt := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	orInt(&l.MessageCap, 16<<20)
+	orInt(&l.Mailbox, 32<<20)
+	orInt(&l.HighWater, 256<<10)
+	orInt(&l.Quota, 64<<20)
+	if l.MemoryPages == 0 {
+		l.MemoryPages = 256
+	}
+	if l.CloseGrace <= 0 {
+		l.CloseGrace = 2 * time.Second
+	}
+	if l.FuelRate <= 0 {
+		l.FuelRate = 4 * wasm.EventBudget
+	}
+	return l
+}
+
+// Config says which guest to run and for whom.
+type Config struct {
+	Plugin string // the plugin's name, for errors
+	Module *wasm.Module
+	Limits Limits
+	Trace  Tracer                  // nil = off
+	Log    func(abi.Level, string) // what the guest logs; nil = dropped
+	Save   func(state []byte)      // what the guest saves; nil = dropped
+}
+
+// New instantiates the guest and asks it to describe itself. It returns
+// early when ctx is done. The caller owns the instance and calls Close.
+func New(ctx context.Context, c Config) (*Instance, error) {
+	c.Limits = c.Limits.withDefaults()
+	i := newInstance(c)
+	mod, err := c.Module.Instantiate(ctx, wasm.InstanceConfig{
+		Env:         guestEnv,
+		Stderr:      &i.stderr,
+		MemoryPages: c.Limits.MemoryPages,
+		Owner:       i,
+	})
+	if err != nil {
+		return nil, i.pluginError("start", err)
+	}
+	i.mod = mod
+	i.event = mod.Export(abi.ExportEvent)
+	if err := i.describe(); err != nil {
+		mod.Close()
+		return nil, err
+	}
+	return i, nil
+}
+
+// guestEnv keeps the heap of a Go guest small; others ignore it.
+var guestEnv = []string{"GOGC=25"}
+
+// Manifest returns what the guest said of itself.
+func (i *Instance) Manifest() abi.Manifest { return i.manifest }
+
+// Open starts the connection: the guest is told its settings and may from now
+// on reach the world. It does not wait; what becomes of the connection, the
+// receiver hears. saved is a state that an earlier instance saved, or nil.
+func (i *Instance) Open(s *abi.Settings, saved []byte, w World, r Receiver) {
+	i.world, i.receiver = w, r
+	i.timers = w.Timers(i.fire)
+	i.post(item{kind: abi.EventOpen, payload: abi.AppendSettings(nil, s)})
+	if saved != nil {
+		i.post(item{kind: abi.EventResume, payload: saved})
+	}
+}
+
+// Send hands m to the guest and takes it over. It waits only while the
+// mailbox is full, until ctx is done. An error means that the message was
+// certainly not sent.
+func (i *Instance) Send(ctx context.Context, m Message) error {
+	payload, start := m.Payload()
+	it := item{kind: abi.EventMessage, handle: uint32(start), arg: m.Exchange(), payload: payload, msg: m}
+	if m.Urgent() {
+		return i.post(it)
+	}
+	return i.send(ctx, it)
+}
+
+// Cancel tells the guest that nobody waits for the exchange any more. It
+// reports whether its message was still in the mailbox: then it is gone, the
+// server will never see it, and nothing needs to be said.
+func (i *Instance) Cancel(exchange uint32) (unsent bool) {
+	if m := i.withdraw(exchange); m != nil {
+		m.Free()
+		return true
+	}
+	i.post(item{kind: abi.EventCancel, arg: exchange})
+	return false
+}
+
+// Close ends the connection: the guest hears CLOSE and has a grace to finish,
+// then its handles are closed and it is gone. Close returns when that is so,
+// or when ctx is done, which cuts the grace short. It may be called more than
+// once, from any goroutine but the owner's.
+func (i *Instance) Close(ctx context.Context) error {
+	if i.world == nil {
+		i.post(item{kind: eventStop})
+		<-i.done
+		return nil
+	}
+	i.post(item{kind: abi.EventClose})
+	grace := time.NewTimer(i.limits.CloseGrace)
+	defer grace.Stop()
+	select {
+	case <-i.done:
+		return nil
+	case <-grace.C:
+	case <-ctx.Done():
+	}
+	i.post(item{kind: eventStop})
+	<-i.done
+	return nil
+}
+
+// Done is closed when the guest is gone.
+func (i *Instance) Done() <-chan struct{} { return i.done }

@@ -1,0 +1,189 @@
+package guest
+
+import (
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// maxGeneration keeps a handle's number above zero: below are statuses.
+const maxGeneration = 1<<23 - 1
+
+// eventDrained is no event of the ABI: a handle can take more again.
+const eventDrained abi.Kind = 1 << 30
+
+// handle is one open thing of a guest. A number that a guest holds is the
+// index of its slot, from 1, with the generation of the slot above it, so that
+// a number outlives its handle without meaning another.
+type handle struct {
+	stream     Stream
+	kind       abi.OpenKind
+	generation uint32
+	exchange   uint32
+	queued     int  // bytes written that the system has not taken, as of the last flush and after
+	essential  bool // its end is the end of the connection
+	choked     bool // more is queued than the high-water mark
+	unsent     bool // written to since the last flush
+}
+
+// number returns what the guest calls the handle in slot n.
+func (i *Instance) number(n int) uint32 { return uint32(n+1) | i.handles[n].generation<<8 }
+
+// lookup returns the open handle of that number, or nil.
+func (i *Instance) lookup(number uint32) *handle {
+	n := int(number&0xff) - 1
+	if n < 0 || n >= abi.MaxHandles {
+		return nil
+	}
+	h := &i.handles[n]
+	if h.stream == nil || h.generation != number>>8 {
+		return nil
+	}
+	return h
+}
+
+// open opens something for the guest.
+func (i *Instance) open(kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) int32 {
+	for n := range i.handles {
+		if i.handles[n].stream == nil {
+			return i.openSlot(n, kind, exchange, r)
+		}
+	}
+	return int32(abi.LimitReached)
+}
+
+func (i *Instance) openSlot(n int, kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) int32 {
+	h := &i.handles[n]
+	number := i.number(n)
+	stream, status, err := i.world.Open(kind, r, &sink{inst: i, handle: number, seen: make(chan struct{}, 1)})
+	if status < 0 {
+		i.refused(kind, r, status, err)
+		return int32(status)
+	}
+	*h = handle{
+		stream: stream, kind: kind, exchange: exchange, generation: h.generation,
+		essential: r.Flags&abi.Essential != 0,
+	}
+	return int32(number)
+}
+
+// refused keeps the reason of a refusal for the user. A connection without
+// what is essential to it cannot go on.
+func (i *Instance) refused(kind abi.OpenKind, r *abi.OpenRequest, status abi.Status, err error) {
+	if err == nil {
+		err = fmt.Errorf("open %s %q: %v", kind, r.Grant, status)
+	}
+	if r.Flags&abi.Essential != 0 {
+		i.fail(i.pluginError("open", err))
+	}
+}
+
+// release closes a handle; its number means nothing from now on.
+func (i *Instance) release(h *handle) {
+	i.flushHandle(h)
+	h.stream.Close()
+	i.setChoked(h, false)
+	*h = handle{generation: (h.generation + 1) & maxGeneration}
+}
+
+// write queues bytes to a handle. They must stay as they are until the next
+// flush: those of a message do, others go through stash.
+func (i *Instance) write(h *handle, p []byte, end bool) {
+	h.stream.Write(p, end)
+	h.unsent, i.unsent = true, true
+	if h.queued += len(p); h.queued > i.limits.Quota {
+		i.mod.Trap(fmt.Errorf("%d bytes queued to one handle, which nobody takes", h.queued))
+	}
+}
+
+// stash copies bytes to a place where they stay until the next flush.
+func (i *Instance) stash(p []byte) []byte {
+	from := len(i.stashed)
+	i.stashed = append(i.stashed, p...)
+	return i.stashed[from:]
+}
+
+func (i *Instance) flushHandle(h *handle) {
+	if h.stream == nil || !h.unsent {
+		return
+	}
+	h.unsent = false
+	h.stream.Flush()
+	if h.queued = h.stream.Queued(); h.queued > i.limits.HighWater {
+		i.setChoked(h, true)
+	}
+}
+
+// setChoked holds messages back while a handle cannot take more.
+func (i *Instance) setChoked(h *handle, choked bool) {
+	if h.choked == choked {
+		return
+	}
+	h.choked = choked
+	i.mu.Lock()
+	if choked {
+		i.choked++
+	} else {
+		i.choked--
+	}
+	i.mu.Unlock()
+}
+
+// over looks whether the connection ends with the event that was just run. A
+// process is over when it has exited, anything else when its data are.
+func (i *Instance) over(it item) {
+	h := i.lookup(it.handle)
+	if h == nil || !h.essential {
+		return
+	}
+	if h.kind == abi.OpenProcess && (it.kind == abi.EventEnd || it.kind == abi.EventData) {
+		return
+	}
+	if it.cause == nil {
+		it.cause = errServerClosed
+	}
+	i.fail(&EndedError{Cause: it.cause})
+}
+
+// abandon closes what was opened for an exchange that nobody waits for.
+func (i *Instance) abandon(exchange uint32) {
+	if exchange == 0 {
+		return
+	}
+	for n := range i.handles {
+		if h := &i.handles[n]; h.stream != nil && h.exchange == exchange {
+			i.release(h)
+		}
+	}
+}
+
+// sink posts what happens to one handle.
+type sink struct {
+	inst   *Instance
+	handle uint32
+	seen   chan struct{}
+}
+
+func (s *sink) Opened() { s.inst.post(item{kind: abi.EventOpened, handle: s.handle}) }
+
+// Data returns when the guest is done with p, or is gone.
+func (s *sink) Data(p []byte, last bool) {
+	it := item{kind: abi.EventData, handle: s.handle, payload: p, seen: s.seen}
+	if last {
+		it.arg = abi.Last
+	}
+	s.inst.post(it)
+	<-s.seen
+}
+
+func (s *sink) End() { s.inst.post(item{kind: abi.EventEnd, handle: s.handle}) }
+
+func (s *sink) Exit(code int, detail string) {
+	s.inst.post(item{kind: abi.EventExit, handle: s.handle, arg: uint32(int32(code)), cause: &ExitError{Code: code, Detail: detail}})
+}
+
+func (s *sink) Error(status abi.Status, err error) {
+	s.inst.post(item{kind: abi.EventError, handle: s.handle, arg: uint32(int32(status)), payload: []byte(status.String()), cause: err})
+}
+
+func (s *sink) Drained() { s.inst.post(item{kind: eventDrained, handle: s.handle}) }

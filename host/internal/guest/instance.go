@@ -1,0 +1,254 @@
+package guest
+
+import (
+	"context"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// Instance is one guest with one connection.
+type Instance struct {
+	plugin   string
+	limits   Limits
+	tracer   Tracer
+	log      func(abi.Level, string)
+	save     func([]byte)
+	mod      *wasm.Instance
+	event    *wasm.Func
+	manifest abi.Manifest
+	world    World
+	receiver Receiver
+	timers   Timers
+	done     chan struct{} // closed by the owner that buried the guest
+	stderr   tail
+
+	mu      sync.Mutex // guards what follows, never held while anything else is called
+	owned   bool       // somebody runs the guest
+	buried  bool       // nothing is accepted any more
+	up      bool       // messages may pass
+	choked  int        // handles with more unsent bytes than the high-water mark
+	urgent  queue
+	normal  queue
+	waiting int           // bytes in normal
+	room    chan struct{} // closed when normal shrinks; nil while nobody waits
+
+	// What follows belongs to the owner.
+	current item      // the event that runs
+	batch   []Message // handed over, to be freed after the next flush
+	stashed []byte    // written bytes that must stay until the next flush
+	handles [abi.MaxHandles]handle
+	unsent  bool // some handle was written to since the last flush
+	inbound assemblies
+	fuel    bucket
+	failure error // why the guest must end; set once
+}
+
+// eventStop is no event of the ABI: it makes the owner bury the guest.
+const eventStop abi.Kind = 0
+
+// item is an event on its way to the guest.
+type item struct {
+	kind    abi.Kind
+	handle  uint32
+	arg     uint32
+	payload []byte
+	msg     Message       // of a MESSAGE
+	seen    chan struct{} // gets a token when the guest is done with the payload
+	cause   error         // of an ERROR or EXIT, for the user
+}
+
+func newInstance(c Config) *Instance {
+	i := &Instance{
+		plugin: c.Plugin, limits: c.Limits, tracer: c.Trace, log: c.Log, save: c.Save,
+		done: make(chan struct{}),
+	}
+	i.fuel = newBucket(c.Limits.FuelRate)
+	return i
+}
+
+// post puts an event in the urgent lane and runs the guest if it is free.
+func (i *Instance) post(it item) error {
+	i.mu.Lock()
+	if i.buried {
+		i.mu.Unlock()
+		it.drop()
+		return ErrClosed
+	}
+	i.urgent.push(it)
+	i.runUnlock()
+	return nil
+}
+
+// send puts a message in the normal lane, waiting for room if it must.
+func (i *Instance) send(ctx context.Context, it item) error {
+	i.mu.Lock()
+	for !i.buried && i.waiting > 0 && i.waiting+len(it.payload) > i.limits.Mailbox {
+		room := i.roomLocked()
+		i.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			it.drop()
+			return context.Cause(ctx)
+		}
+		i.mu.Lock()
+	}
+	if i.buried {
+		i.mu.Unlock()
+		it.drop()
+		return ErrClosed
+	}
+	i.normal.push(it)
+	i.waiting += len(it.payload)
+	i.runUnlock()
+	return nil
+}
+
+func (i *Instance) roomLocked() chan struct{} {
+	if i.room == nil {
+		i.room = make(chan struct{})
+	}
+	return i.room
+}
+
+// withdraw takes a waiting message out of the normal lane.
+func (i *Instance) withdraw(exchange uint32) Message {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	it, ok := i.normal.remove(exchange)
+	if !ok {
+		return nil
+	}
+	i.tookLocked(len(it.payload))
+	return it.msg
+}
+
+// tookLocked accounts for n bytes that left the normal lane.
+func (i *Instance) tookLocked(n int) {
+	i.waiting -= n
+	if i.room != nil {
+		close(i.room)
+		i.room = nil
+	}
+}
+
+// nextLocked takes the event that is to run now.
+func (i *Instance) nextLocked() (item, bool) {
+	if it, ok := i.urgent.pop(); ok {
+		return it, true
+	}
+	if !i.up || i.choked > 0 {
+		return item{}, false
+	}
+	it, ok := i.normal.pop()
+	if ok {
+		i.tookLocked(len(it.payload))
+	}
+	return it, ok
+}
+
+// An owner lets others have a turn after this many events: its caller waits
+// for an answer of its own. Writes are flushed at least this often.
+const (
+	turn       = 512
+	flushEvery = 64
+)
+
+// runUnlock makes this goroutine the owner unless there is one, and runs what
+// is in the mailbox. It is called with mu held and returns without it.
+func (i *Instance) runUnlock() {
+	if i.owned {
+		i.mu.Unlock()
+		return
+	}
+	i.owned = true
+	i.runOwned()
+}
+
+// runOwned runs the mailbox until it is empty. The owner calls it with mu held.
+func (i *Instance) runOwned() {
+	for n := 1; ; n++ {
+		it, ok := i.nextLocked()
+		if !ok && !i.dirty() {
+			i.owned = false
+			i.mu.Unlock()
+			return
+		}
+		i.mu.Unlock()
+		if ok {
+			i.run(it)
+		}
+		if !ok || n%flushEvery == 0 {
+			i.flush()
+		}
+		if i.failure != nil {
+			i.bury()
+			return
+		}
+		if n >= turn {
+			go i.resume()
+			return
+		}
+		i.mu.Lock()
+	}
+}
+
+// resume goes on as the owner on a goroutine of its own; it ends when the
+// mailbox is empty or the guest is gone.
+func (i *Instance) resume() {
+	i.mu.Lock()
+	i.runOwned()
+}
+
+// queue is a first-in, first-out list that reuses its memory.
+type queue struct {
+	items []item
+	head  int
+}
+
+func (q *queue) push(it item) {
+	if len(q.items) == cap(q.items) && 2*q.head > len(q.items) {
+		n := copy(q.items, q.items[q.head:])
+		clear(q.items[n:])
+		q.items, q.head = q.items[:n], 0
+	}
+	q.items = append(q.items, it)
+}
+
+func (q *queue) pop() (item, bool) {
+	if q.head == len(q.items) {
+		return item{}, false
+	}
+	it := q.items[q.head]
+	q.items[q.head] = item{}
+	if q.head++; q.head == len(q.items) {
+		q.items, q.head = q.items[:0], 0
+	}
+	return it, true
+}
+
+// remove takes out the MESSAGE of an exchange.
+func (q *queue) remove(exchange uint32) (item, bool) {
+	for n := q.head; n < len(q.items); n++ {
+		if q.items[n].arg == exchange {
+			it := q.items[n]
+			copy(q.items[n:], q.items[n+1:])
+			q.items[len(q.items)-1] = item{}
+			q.items = q.items[:len(q.items)-1]
+			return it, true
+		}
+	}
+	return item{}, false
+}
+
+// drop lets go of an event that will not run.
+func (it *item) drop() {
+	if it.msg != nil {
+		it.msg.Free()
+	}
+	if it.seen != nil {
+		it.seen <- struct{}{}
+	}
+}

@@ -1,0 +1,196 @@
+package guest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// run lets the guest have one event. The owner calls it.
+func (i *Instance) run(it item) {
+	if it.kind == eventStop {
+		i.fail(ErrClosed)
+		return
+	}
+	if !i.admit(&it) {
+		it.drop()
+		return
+	}
+	result, err := i.enter(it)
+	switch {
+	case err != nil:
+		i.fail(i.pluginError(it.kind.String(), err))
+	case result < 0:
+		i.fail(i.pluginError(it.kind.String(), fmt.Errorf("the plugin gave up: %v", abi.Status(result))))
+	}
+	i.settle(it)
+}
+
+// admit drops events of handles that are closed and adjusts the state that an
+// event brings with it, before the guest hears of it.
+func (i *Instance) admit(it *item) bool {
+	switch it.kind {
+	case abi.EventOpened, abi.EventHead, abi.EventData, abi.EventEnd, abi.EventExit, eventDrained:
+		h := i.lookup(it.handle)
+		if h == nil {
+			return false
+		}
+		if it.kind == eventDrained {
+			h.queued = h.stream.Queued()
+			i.setChoked(h, false)
+			return false
+		}
+	case abi.EventTimer:
+		return i.timers.Claim(it.handle)
+	case abi.EventError:
+		return it.handle == 0 || i.lookup(it.handle) != nil
+	}
+	return true
+}
+
+// enter calls the guest with the event and its payload, within a budget that
+// grows with the payload.
+func (i *Instance) enter(it item) (int32, error) {
+	i.current = it
+	size := uint32(len(it.payload))
+	i.traceEvent(it)
+	earned := int64(size) * wasm.FuelPerPayloadByte
+	result, err := i.event.Call(wasm.EventBudget+earned, uint32(it.kind), it.handle, it.arg, size)
+	i.current = item{}
+	i.traceReturn(int32(result), err)
+	if it.kind != abi.EventTimer {
+		earned += eventFuel
+	}
+	if err == nil && !i.fuel.take(i.mod.Used()-earned, time.Now) {
+		err = errGreedy
+	}
+	return int32(result), err
+}
+
+// eventFuel is what an event may use before it counts against the rate of its
+// connection, unless the guest called for it itself, with a timer.
+const eventFuel = 50_000
+
+// settle does what is left to do when the guest is done with an event: the
+// reader of a chunk goes on, a message waits for the flush, and the end of an
+// essential handle is the end of the connection.
+func (i *Instance) settle(it item) {
+	if it.seen != nil {
+		it.seen <- struct{}{}
+	}
+	if it.msg != nil {
+		i.batch = append(i.batch, it.msg)
+	}
+	switch it.kind {
+	case abi.EventEnd, abi.EventExit, abi.EventError:
+		i.over(it)
+	case abi.EventData:
+		if it.arg&abi.Last != 0 {
+			i.over(it)
+		}
+	case abi.EventCancel:
+		i.abandon(it.arg)
+	}
+}
+
+// flush hands what was written to the kernel and frees the messages whose
+// bytes that were. The owner calls it without mu.
+func (i *Instance) flush() {
+	if i.unsent {
+		i.unsent = false
+		for n := range i.handles {
+			i.flushHandle(&i.handles[n])
+		}
+	}
+	for n, m := range i.batch {
+		m.Free()
+		i.batch[n] = nil
+	}
+	i.batch, i.stashed = i.batch[:0], i.stashed[:0]
+}
+
+// dirty reports whether flush has something to do.
+func (i *Instance) dirty() bool { return i.unsent || len(i.batch) > 0 }
+
+// fail marks the guest as lost. The first reason stays.
+func (i *Instance) fail(err error) {
+	if i.failure == nil {
+		i.failure = err
+	}
+}
+
+// bury ends the guest for good. The owner calls it once, without mu, and
+// remains the owner forever, so nobody runs the guest again.
+func (i *Instance) bury() {
+	i.mu.Lock()
+	i.buried = true
+	left := append(i.urgent.items[i.urgent.head:], i.normal.items[i.normal.head:]...)
+	i.urgent, i.normal = queue{}, queue{}
+	i.tookLocked(i.waiting)
+	i.mu.Unlock()
+
+	i.flush()
+	for n := range left {
+		left[n].drop()
+	}
+	if i.timers != nil {
+		i.timers.Stop()
+	}
+	for n := range i.handles {
+		if i.handles[n].stream != nil {
+			i.handles[n].stream.Close()
+		}
+	}
+	i.mod.Close()
+	if i.receiver != nil {
+		i.receiver.Close(i.failure)
+	}
+	close(i.done)
+}
+
+// describe runs DESCRIBE, before anything else has an instance to call.
+func (i *Instance) describe() error {
+	if _, err := i.enter(item{kind: abi.EventDescribe}); err != nil {
+		return i.pluginError("describe", err)
+	}
+	if i.failure != nil {
+		return i.failure
+	}
+	if i.manifest.Name == "" {
+		return i.pluginError("describe", errNoManifest)
+	}
+	return nil
+}
+
+// fire is what a timer does when it runs out.
+func (i *Instance) fire(id uint32) { i.post(item{kind: abi.EventTimer, handle: id}) }
+
+// bucket bounds how much fuel a connection may use over time, beside what its
+// payloads earn: a guest that keeps itself busy with timers is stopped by it.
+type bucket struct {
+	rate, level int64
+	filled      time.Time
+}
+
+func newBucket(rate int64) bucket { return bucket{rate: rate, level: rate} }
+
+// take takes n units; false means that the bucket is empty. It looks at the
+// clock only when it must.
+func (b *bucket) take(n int64, now func() time.Time) bool {
+	if n <= 0 {
+		return true
+	}
+	if b.level -= n; b.level >= 0 {
+		return true
+	}
+	t := now()
+	if b.filled.IsZero() {
+		b.filled = t.Add(-time.Second)
+	}
+	gained := min(t.Sub(b.filled), time.Second).Seconds() * float64(b.rate)
+	b.filled = t
+	b.level = min(b.level+int64(gained), b.rate)
+	return b.level >= 0
+}

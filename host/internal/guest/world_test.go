@@ -1,0 +1,308 @@
+package guest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// binaries are guests that the tests build, each once.
+var binaries sync.Map
+
+// build returns the module of a guest's package, relative to this one.
+func build(t testing.TB, pkg string) []byte {
+	t.Helper()
+	once, _ := binaries.LoadOrStore(pkg, sync.OnceValues(func() ([]byte, error) {
+		dir, err := os.MkdirTemp("", "guest")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(dir)
+		out := filepath.Join(dir, "guest.wasm")
+		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, pkg)
+		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
+		if said, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("%w: %s", err, said)
+		}
+		return os.ReadFile(out)
+	}))
+	binary, err := once.(func() ([]byte, error))()
+	if err != nil {
+		t.Fatalf("build %s: %v", pkg, err)
+	}
+	return binary
+}
+
+// engine is shared by the tests: compiling a guest costs more than a test.
+var engine = sync.OnceValues(func() (*wasm.Engine, error) {
+	return wasm.NewEngine(context.Background(), wasm.Config{Surface: Surface()})
+})
+
+var modules sync.Map
+
+// module returns a loaded guest, loading it once.
+func module(t testing.TB, pkg string) *wasm.Module {
+	t.Helper()
+	if m, ok := modules.Load(pkg); ok {
+		return m.(*wasm.Module)
+	}
+	e, err := engine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := e.Load(t.Context(), filepath.Base(pkg), build(t, pkg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules.Store(pkg, m)
+	return m
+}
+
+// fakeWorld is a world of streams that remember what was written to them.
+type fakeWorld struct {
+	mu      sync.Mutex
+	streams []*fakeStream
+	refuse  abi.Status
+	timers  *fakeTimers
+}
+
+func (w *fakeWorld) Open(kind abi.OpenKind, r *abi.OpenRequest, sink Sink) (Stream, abi.Status, error) {
+	if w.refuse != 0 {
+		return nil, w.refuse, nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := &fakeStream{kind: kind, request: *r, sink: sink, took: make(chan struct{}, 1<<16)}
+	w.streams = append(w.streams, s)
+	return s, abi.OK, nil
+}
+
+func (w *fakeWorld) Timers(fire func(uint32)) Timers {
+	w.timers = &fakeTimers{fire: fire}
+	return w.timers
+}
+
+// stream returns the n-th stream that was opened.
+func (w *fakeWorld) stream(n int) *fakeStream {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.streams[n]
+}
+
+// fakeTimers arm nothing by themselves: a test fires them.
+type fakeTimers struct {
+	fire    func(uint32)
+	mu      sync.Mutex
+	armed   map[uint32]time.Duration
+	stopped bool
+}
+
+func (f *fakeTimers) Set(id uint32, after time.Duration) abi.Status {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.armed == nil {
+		f.armed = map[uint32]time.Duration{}
+	}
+	f.armed[id] = after
+	return abi.OK
+}
+
+func (f *fakeTimers) Claim(id uint32) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, armed := f.armed[id]
+	delete(f.armed, id)
+	return armed
+}
+
+func (f *fakeTimers) Stop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stopped = true
+}
+
+// fakeStream collects what is flushed to it, unless it is stuck.
+type fakeStream struct {
+	kind    abi.OpenKind
+	request abi.OpenRequest
+	sink    Sink
+	took    chan struct{} // a token for each flush that took something
+
+	mu      sync.Mutex
+	pending []byte
+	written []byte
+	flushes int
+	stuck   bool
+	closed  bool
+}
+
+func (s *fakeStream) Write(p []byte, end bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending = append(s.pending, p...)
+}
+
+func (s *fakeStream) Flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stuck || len(s.pending) == 0 {
+		return
+	}
+	s.written, s.pending = append(s.written, s.pending...), nil
+	s.flushes++
+	s.took <- struct{}{}
+}
+
+func (s *fakeStream) Queued() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.pending)
+}
+
+func (s *fakeStream) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
+// setStuck makes the stream take nothing, or take again.
+func (s *fakeStream) setStuck(stuck bool) {
+	s.mu.Lock()
+	s.stuck = stuck
+	s.mu.Unlock()
+	if !stuck {
+		s.Flush()
+		s.sink.Drained()
+	}
+}
+
+func (s *fakeStream) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.written)
+}
+
+// inbox is a receiver that remembers what it heard.
+type inbox struct {
+	mu      sync.Mutex
+	got     []string
+	big     []string
+	done    []uint32
+	failed  map[uint32]error
+	verdict func(msg []byte) abi.Verdict
+	closed  chan struct{}
+	cause   error
+}
+
+func newInbox() *inbox {
+	return &inbox{failed: map[uint32]error{}, closed: make(chan struct{})}
+}
+
+func (b *inbox) Deliver(exchange uint32, msg []byte, owned bool) abi.Verdict {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.got = append(b.got, string(msg))
+	if b.verdict != nil {
+		return b.verdict(msg)
+	}
+	return abi.VerdictAnswer
+}
+
+func (b *inbox) TooBig(exchange uint32, head []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.big = append(b.big, string(head))
+}
+
+func (b *inbox) Done(exchange uint32) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.done = append(b.done, exchange)
+}
+
+func (b *inbox) Failed(exchange uint32, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failed[exchange] = err
+}
+
+func (b *inbox) Close(err error) {
+	b.cause = err
+	close(b.closed)
+}
+
+func (b *inbox) messages() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]string(nil), b.got...)
+}
+
+// letter is an outgoing message of a test.
+type letter struct {
+	exchange uint32
+	payload  []byte
+	start    int
+	urgent   bool
+	freed    chan uint32
+}
+
+func newLetter(exchange uint32, body string, freed chan uint32) *letter {
+	payload := abi.AppendFacts(nil, &abi.Facts{Kind: abi.Request, Method: "ping"})
+	return &letter{exchange: exchange, start: len(payload), payload: append(payload, body...), freed: freed}
+}
+
+func (l *letter) Exchange() uint32       { return l.exchange }
+func (l *letter) Payload() ([]byte, int) { return l.payload, l.start }
+func (l *letter) Urgent() bool           { return l.urgent }
+func (l *letter) Free() {
+	if l.freed != nil {
+		l.freed <- l.exchange
+	}
+}
+
+// rig is an instance with everything around it.
+type rig struct {
+	*Instance
+	world *fakeWorld
+	inbox *inbox
+	freed chan uint32
+}
+
+const (
+	stdioPackage   = "../../../plugins/stdio"
+	hostilePackage = "./testdata/hostile"
+)
+
+// open starts a guest with settings, on a world of its own.
+func open(t testing.TB, pkg string, c Config, values ...abi.Pair) *rig {
+	t.Helper()
+	c.Plugin, c.Module = filepath.Base(pkg), module(t, pkg)
+	inst, err := New(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{Instance: inst, world: &fakeWorld{}, inbox: newInbox(), freed: make(chan uint32, 1<<16)}
+	inst.Open(&abi.Settings{Server: "test", Values: values, Grants: inst.Manifest().Grants}, nil, r.world, r.inbox)
+	t.Cleanup(func() { r.Close(context.Background()) })
+	return r
+}
+
+// send sends a message from this goroutine.
+func (r *rig) send(t testing.TB, exchange uint32, body string) {
+	t.Helper()
+	if err := r.Send(context.Background(), newLetter(exchange, body, r.freed)); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,77 @@
+// Package plugin turns what a user's configuration says of a plugin file into
+// bytes that may be loaded. The bytes that are hashed are the bytes that are
+// returned, so nothing can be swapped between the check and the use.
+package plugin
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// MaxSize is how large a plugin file may be, in bytes.
+const MaxSize = 32 << 20
+
+// File names a plugin file and what its content must hash to.
+type File struct {
+	Name   string // what server entries call it
+	Path   string
+	SHA256 string // lower-case hex; empty = any
+}
+
+// HashError says that a file is not the one that was agreed to.
+type HashError struct {
+	Name, Path string
+	Want, Got  string
+}
+
+func (e *HashError) Error() string {
+	return fmt.Sprintf("plugin %s: %s has sha256 %s, expected %s", e.Name, e.Path, e.Got, e.Want)
+}
+
+var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+
+// ValidName reports whether a plugin may be called name.
+func ValidName(name string) bool { return namePattern.MatchString(name) }
+
+// Read returns the content of the file, after it was found to be the one that
+// was agreed to.
+func (f File) Read() ([]byte, error) {
+	if !ValidName(f.Name) {
+		return nil, fmt.Errorf("plugin %q: a name is lower-case letters, digits and dashes", f.Name)
+	}
+	data, err := readBounded(f.Path)
+	if err != nil {
+		return nil, fmt.Errorf("plugin %s: %w", f.Name, err)
+	}
+	if got := Hash(data); f.SHA256 != "" && !strings.EqualFold(got, f.SHA256) {
+		return nil, &HashError{Name: f.Name, Path: f.Path, Want: f.SHA256, Got: got}
+	}
+	return data, nil
+}
+
+// Hash returns the SHA-256 of data in lower-case hex.
+func Hash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > MaxSize {
+		return nil, fmt.Errorf("%s is larger than %d MiB", path, MaxSize>>20)
+	}
+	return data, nil
+}

@@ -1,0 +1,91 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/plugin"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// PluginInfo is what can be said of a plugin file.
+type PluginInfo struct {
+	Path      string
+	SHA256    string        // lower-case hex
+	Size      int64         // bytes
+	Manifest  *abi.Manifest // what it says of itself; nil where it could not be asked
+	Imports   []string      // with signatures
+	Exports   []string
+	Functions int
+	MemoryMin uint32   // pages of 64 KiB
+	MemoryMax uint32   // 0 for no limit of its own
+	Findings  []string // why it would be refused; empty when it can be used
+}
+
+// Inspect looks at a plugin file, and asks it to describe itself if it can be
+// loaded. A file that would be refused is no error: its findings say why. A
+// file that cannot be read is.
+func (h *Host) Inspect(ctx context.Context, path string) (*PluginInfo, error) {
+	name := nameOf(path)
+	binary, err := plugin.File{Name: name, Path: path}.Read()
+	if err != nil {
+		return nil, err
+	}
+	info := &PluginInfo{Path: path, SHA256: plugin.Hash(binary), Size: int64(len(binary))}
+	found, findings, err := wasm.Inspect(binary, guest.Surface(), wasm.Limits{})
+	if err != nil {
+		info.Findings = []string{err.Error()}
+		return info, nil
+	}
+	info.Imports, info.Exports, info.Functions = found.Imports, found.Exports, found.Functions
+	info.MemoryMin, info.MemoryMax = found.MinPages, found.MaxPages
+	for _, f := range findings {
+		info.Findings = append(info.Findings, f.String())
+	}
+	if len(findings) > 0 {
+		return info, nil
+	}
+	m, err := h.describe(ctx, name, binary)
+	switch {
+	case ctx.Err() != nil:
+		return nil, explain(name, fmt.Errorf("inspect %s: %w", path, ctx.Err()))
+	case err != nil:
+		info.Findings = append(info.Findings, err.Error())
+	default:
+		info.Manifest = &m
+	}
+	return info, nil
+}
+
+// describe runs a plugin for the one event that asks what it is.
+func (h *Host) describe(ctx context.Context, name string, binary []byte) (abi.Manifest, error) {
+	m, err := h.engine.Load(ctx, name, binary)
+	if err != nil {
+		return abi.Manifest{}, err
+	}
+	inst, err := guest.New(ctx, guest.Config{Plugin: name, Module: m})
+	if err != nil {
+		return abi.Manifest{}, err
+	}
+	defer inst.Close(ctx)
+	return inst.Manifest(), nil
+}
+
+// nameOf makes the name of a plugin from that of its file.
+func nameOf(path string) string {
+	base := strings.ToLower(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, base)
+	if name = strings.Trim(name, "-"); plugin.ValidName(name) {
+		return name
+	}
+	return "plugin"
+}
