@@ -1,0 +1,112 @@
+# Wharf needs Go and nothing else. Tools run as `go run tool@version`.
+.DEFAULT_GOAL := help
+SHELL       := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+
+FUZZTIME ?= 10s
+PACKAGES ?= ./...
+BENCH    ?= .
+
+STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK = go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
+WAZERO      = go run github.com/tetratelabs/wazero/cmd/wazero
+
+# What is compiled into guests, and so must stay fit for wasip1.
+GUEST_PACKAGES = ./abi ./sdk ./sdk/framing ./plugins/...
+
+# A module is built from the folder that it lies in, byte for byte the same on
+# every machine: the toolchain is pinned, paths, dates and ids are left out.
+MODULES    = $(foreach d,$(patsubst %/main.go,%,$(wildcard plugins/*/main.go)),$(d)/$(notdir $(d)).wasm) \
+             $(wildcard examples/*/*.wasm)
+GUEST_GO   = GOTOOLCHAIN=go1.26.8 GOOS=wasip1 GOARCH=wasm GOFLAGS= GOWASM= GOEXPERIMENT= go
+GUEST_FLAG = -buildmode=c-shared -trimpath -buildvcs=false -ldflags='-s -w -buildid='
+PLATFORMS  = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+.PHONY: help
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+.PHONY: build
+build: ## build bin/wharf
+	go build -o bin/wharf ./cmd/wharf
+
+.PHONY: wasm
+wasm: ## rebuild the committed plugins
+	@set -e; for module in $(MODULES); do \
+		$(GUEST_GO) build $(GUEST_FLAG) -o $$module ./$$(dirname $$module); \
+		go run ./cmd/mkplugin $$module; \
+	done
+
+.PHONY: wasm-check
+wasm-check: ## rebuild the plugins elsewhere and compare
+	@set -e; for module in $(MODULES); do \
+		mkdir -p bin/$$(dirname $$module); \
+		$(GUEST_GO) build $(GUEST_FLAG) -o bin/$$module ./$$(dirname $$module); \
+		go run ./cmd/mkplugin bin/$$module; \
+		cmp bin/$$module $$module || { echo "$$module is not what its source gives: run make wasm"; exit 1; }; \
+	done
+
+.PHONY: test
+test: ## run the tests
+	go test $(PACKAGES)
+
+.PHONY: test-guest
+test-guest: ## run the tests of the ABI as a guest
+	GOOS=wasip1 GOARCH=wasm go test -exec 'env -u GOOS -u GOARCH $(WAZERO) run -mount=.:/:ro' ./abi
+
+.PHONY: race
+race: ## run the tests under the race detector
+	go test -race $(PACKAGES)
+
+.PHONY: fuzz
+fuzz: ## fuzz every target for FUZZTIME (10s)
+	@set -e; for package in $$(go list $(PACKAGES)); do \
+		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "$$package $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package \
+				| { grep -v '^fuzz: elapsed\|^PASS\|^ok' || true; }; \
+		done; \
+	done
+
+.PHONY: bench
+bench: ## run the benchmarks that match BENCH; keeps bin/bench.txt for benchstat
+	@mkdir -p bin
+	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PACKAGES) | tee bin/bench.txt
+
+.PHONY: compare
+compare: ## compare with other clients (a module of its own)
+	cd cmd/compare && go run . $(COMPARE)
+
+.PHONY: fmt
+fmt: ## format the source
+	gofmt -w .
+
+.PHONY: lint
+lint: ## gofmt, vet for the host and for guests, staticcheck
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "$$unformatted"; echo "run make fmt"; exit 1; }
+	go vet $(PACKAGES)
+	GOOS=wasip1 GOARCH=wasm go vet $(GUEST_PACKAGES)
+	$(STATICCHECK) $(PACKAGES)
+
+.PHONY: tidy-check
+tidy-check: ## go.mod says what is imported
+	go mod tidy -diff
+
+# vet compiles the tests as well, which build leaves out.
+.PHONY: cross
+cross: ## compile for every platform, tests included
+	@set -e; for platform in $(PLATFORMS); do \
+		echo "$$platform"; \
+		GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 go vet $(PACKAGES); \
+	done
+
+.PHONY: vuln
+vuln: ## known vulnerabilities; needs a database that check does without
+	$(GOVULNCHECK) $(PACKAGES)
+
+.PHONY: check
+check: lint tidy-check wasm-check cross test-guest test ## all that must hold before a commit
+
+.PHONY: clean
+clean: ## remove what make has built
+	rm -rf bin
