@@ -228,17 +228,17 @@
 //
 // The settings of a server that is a process:
 //
-//	settings {"server":"files","grants":[{"kind":1,"name":"command"}],"messageCap":16777216}
-//	26 00 00 00                                             38 bytes follow
+//	settings {"server":"files","grants":[{"kind":1,"name":"main"}],"messageCap":16777216}
+//	23 00 00 00                                             35 bytes follow
 //	01 00  05 00 00 00  66 69 6c 65 73                      server: files
-//	03 00  0b 00 00 00  01 00 00 00 63 6f 6d 6d 61 6e 64    grant: process, command
+//	03 00  08 00 00 00  01 00 00 00 6d 61 69 6e             grant: process, main
 //	04 00  04 00 00 00  00 00 00 01                         message cap: 16 MiB
 //
 // A request of the HTTP transport, to the very address that was granted:
 //
-//	open {"grant":"url","method":"POST","headers":[{"key":"accept","value":"text/event-stream"}]}
-//	34 00 00 00                                             52 bytes follow
-//	01 00  03 00 00 00  75 72 6c                            grant: url
+//	open {"grant":"main","method":"POST","headers":[{"key":"accept","value":"text/event-stream"}]}
+//	35 00 00 00                                             53 bytes follow
+//	01 00  04 00 00 00  6d 61 69 6e                         grant: main
 //	03 00  04 00 00 00  50 4f 53 54                         method: POST
 //	05 00  1b 00 00 00  06 00 00 00 61 63 63 65 70 74       header: accept,
 //	   74 65 78 74 2f 65 76 65 6e 74 2d 73 74 72 65 61 6d     text/event-stream
@@ -253,7 +253,8 @@
 //     at a time.
 //   - A handle is an index from 1, plus a generation in the bits 8 to 30. A
 //     handle that is not open, whoever made it up, is CLOSED.
-//   - Grants are names. A guest never sees a command line, a host or a path, and
+//   - Grants are names: what the command, url or address of a server entry leads
+//     to is called main. A guest never sees a command line, a host or a path, and
 //     never a credential: those are added where the host performs the exchange.
 //   - Every event has a budget of instructions, every host call a price. A guest
 //     that overruns it is trapped.

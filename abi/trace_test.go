@@ -67,12 +67,12 @@ func TestTraceOpen(t *testing.T) {
 		result int32
 		want   string
 	}{
-		{OpenProcess, OpenRequest{Grant: "command", Flags: Essential}, 1,
-			`  <-- open(process, 0, "command", ESSENTIAL) = 1`},
-		{OpenStream, OpenRequest{Grant: "address", Flags: Essential | Upgrade}, int32(Denied),
-			`  <-- open(stream, 0, "address", ESSENTIAL, UPGRADE) = DENIED`},
-		{OpenHTTP, OpenRequest{Grant: "url", Method: "POST", Headers: []Pair{{"accept", "a\n"}}}, 257,
-			`  <-- open(http, 0, "url", POST "", "accept: a\n") = 257`},
+		{OpenProcess, OpenRequest{Grant: "main", Flags: Essential}, 1,
+			`  <-- open(process, 0, "main", ESSENTIAL) = 1`},
+		{OpenStream, OpenRequest{Grant: "main", Flags: Essential | Upgrade}, int32(Denied),
+			`  <-- open(stream, 0, "main", ESSENTIAL, UPGRADE) = DENIED`},
+		{OpenHTTP, OpenRequest{Grant: "main", Method: "POST", Headers: []Pair{{"accept", "a\n"}}}, 257,
+			`  <-- open(http, 0, "main", POST "", "accept: a\n") = 257`},
 	} {
 		if got := string(AppendOpen(nil, tt.kind, 0, &tt.req, tt.result)); got != tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
