@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"sync"
 	"time"
 
@@ -151,19 +150,16 @@ func (h *handle) listen(in *inlet, name string) {
 		}
 		switch {
 		case err == nil:
-		case isEnd(err):
+		case errors.Is(err, io.EOF):
 			h.sayEnd()
 			return
+		case errors.Is(err, net.ErrClosed):
+			return // we closed it, and why is said elsewhere
 		default:
 			h.fail(statusOf(err), fmt.Errorf("read %s: %w", name, cause(err)))
 			return
 		}
 	}
-}
-
-// isEnd reports whether err is the end of the data, or our own end of reading.
-func isEnd(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) || errors.Is(err, net.ErrClosed)
 }
 
 func isClosed(c <-chan struct{}) bool {

@@ -3,7 +3,6 @@ package capability
 import (
 	"errors"
 	"io"
-	"os"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -41,7 +40,7 @@ func (in *inlet) Read(p []byte) (int, error) {
 	if !in.cutting.Load() {
 		n, err := in.from.Read(p)
 		in.measure(n == len(p))
-		if !errors.Is(err, os.ErrDeadlineExceeded) {
+		if err == nil || errors.Is(err, io.EOF) || !in.cutting.Load() {
 			return n, err
 		}
 	}

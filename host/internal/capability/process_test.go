@@ -155,15 +155,15 @@ func TestAnEndedContextCutsTheGracesShort(t *testing.T) {
 
 func TestGrandchildrenDieAfterACleanExit(t *testing.T) {
 	leash := newLeash(t)
-	c := quick(helper("parent", leash.env()))
-	table := newTestTable(t, c)
+	table := newTestTable(t, quick(helper("parent", leash.env())))
 	r := newRecorder()
-	open(t, table, abi.OpenProcess, r)
+	s := open(t, table, abi.OpenProcess, r)
 	first, second := leash.catch(), leash.catch()
+	s.Write([]byte("\n"), false)
+	s.Flush()
 	r.untilLast()
-	wantOrder(t, r, "opened data end exit")
-	if r.detail != "exit status 0" {
-		t.Errorf("exit is %q", r.detail)
+	if !r.heard("end") || r.detail != "exit status 0" {
+		t.Errorf("the sink heard %q, exit is %q", r.order(), r.detail)
 	}
 	dies(t, first)
 	dies(t, second)
@@ -187,29 +187,37 @@ func TestAnEscapedProcessDoesNotHoldUpExit(t *testing.T) {
 			leash := newLeash(t)
 			table := newTestTable(t, quick(helper(mode, leash.env())))
 			r := newRecorder()
-			open(t, table, abi.OpenProcess, r)
+			s := open(t, table, abi.OpenProcess, r)
 			leash.catch()
 			leash.catch()
+			s.Write([]byte("\n"), false)
+			s.Flush()
 			r.untilLast()
-			wantOrder(t, r, "opened data end exit")
+			if !strings.HasSuffix(r.order(), "end exit") {
+				t.Errorf("the sink heard %q", r.order())
+			}
 		})
 	}
 }
 
 func TestNothingIsLostWhenTheReceiverIsSlowerThanTheGrace(t *testing.T) {
-	c := quick(helper("burst"))
+	leash := newLeash(t)
+	c := quick(helper("burst", leash.env()))
 	c.Grace.Exit = time.Nanosecond
 	table := newTestTable(t, c)
 	r := newRecorder()
-	leash := newLeash(t)
-	table.grants[0] = helper("burst", leash.env())
-	r.hold = make(chan struct{})
-	open(t, table, abi.OpenProcess, r)
-	dies(t, leash.catch())
+	r.holdAt = "data"
+	s := open(t, table, abi.OpenProcess, r)
+	conn := leash.catch()
+	r.until(func() bool { return r.inCall && r.heard("opened") })
+	s.Write([]byte("\n"), false)
+	s.Flush()
+	dies(t, conn)
+	<-s.(*handle).out.shut // the process is buried, and its stdout cut
 	close(r.hold)
 	r.untilLast()
-	if len(r.data) != 60<<10 {
-		t.Errorf("%d bytes arrived of %d", len(r.data), 60<<10)
+	if want := len("first") + 60<<10; len(r.data) != want {
+		t.Errorf("%d bytes arrived of %d", len(r.data), want)
 	}
 }
 
@@ -221,6 +229,7 @@ func TestAServerThatStopsReadingIsGivenUp(t *testing.T) {
 	r := newRecorder()
 	s := open(t, table, abi.OpenProcess, r)
 	conn := leash.catch()
+	r.untilData(len("ready"))
 	s.Write(make([]byte, 4<<20), false)
 	s.Flush()
 	r.untilLast()

@@ -21,9 +21,9 @@ const (
 type Timers struct {
 	fire func(id uint32)
 
-	mu     sync.Mutex
-	set    map[uint32]*timer
-	closed bool
+	mu      sync.Mutex
+	set     map[uint32]*timer
+	stopped bool
 }
 
 type timer struct {
@@ -46,7 +46,7 @@ func (t *Timers) Set(id uint32, after time.Duration) abi.Status {
 	defer t.mu.Unlock()
 	t.drop(id)
 	switch {
-	case t.closed:
+	case t.stopped:
 		return abi.Closed
 	case after <= 0:
 		return abi.OK
@@ -72,11 +72,11 @@ func (t *Timers) Claim(id uint32) bool {
 	return true
 }
 
-// Close cancels all timers. Later ones are refused.
-func (t *Timers) Close() {
+// Stop cancels all timers, for good: later ones are refused.
+func (t *Timers) Stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.closed = true
+	t.stopped = true
 	for id := range t.set {
 		t.drop(id)
 	}

@@ -1,0 +1,319 @@
+package capability
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"golang.org/x/sys/unix"
+)
+
+// pipedOutlet is an outlet that writes to a pipe, of which the test reads the
+// other end. In a pipe of packets one write is one packet.
+func pipedOutlet(t testing.TB, flags int, sink Sink) (*handle, *os.File) {
+	t.Helper()
+	var fds [2]int
+	if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK|flags); err != nil {
+		t.Fatal(err)
+	}
+	r, w := os.NewFile(uintptr(fds[0]), "r"), os.NewFile(uintptr(fds[1]), "w")
+	table := newTestTable(t, patient())
+	h := newHandle(table, Grant{}, sink)
+	p, err := newPort(w, w.Close, w.Close)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.attach(p, "its stdin")
+	t.Cleanup(func() {
+		h.out.close()
+		h.cancel()
+		r.Close()
+	})
+	return h, r
+}
+
+func TestAMessageIsOneWrite(t *testing.T) {
+	h, r := pipedOutlet(t, syscall.O_DIRECT, newRecorder())
+	for _, size := range []int{1, 100, smallMax, smallMax + 1, 4000} {
+		body := bytes.Repeat([]byte("x"), size)
+		h.Write(body, false)
+		h.Write([]byte("\n"), false)
+		h.Flush()
+		buf := make([]byte, 64<<10)
+		n, err := r.Read(buf)
+		if string(buf[:n]) != string(body)+"\n" || err != nil {
+			t.Errorf("%d bytes and a newline were not one write: %d came, %v", size, n, err)
+		}
+	}
+}
+
+func TestSmallPiecesArePutTogether(t *testing.T) {
+	for pieces, segments := range map[int]int{3000: 1, 9000: 9000} {
+		h, r := pipedOutlet(t, 0, newRecorder())
+		var want []byte
+		for i := range pieces {
+			piece := bytes.Repeat([]byte{byte(i)}, i%9)
+			want = append(want, piece...)
+			h.Write(piece, false)
+		}
+		if n := len(h.out.segs); n > segments {
+			t.Errorf("%d segments for %d pieces", n, pieces)
+		}
+		h.Flush()
+		got := make([]byte, len(want))
+		if _, err := io.ReadFull(r, got); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d pieces came out otherwise, %v", pieces, err)
+		}
+	}
+}
+
+func TestWritingAMessageAllocatesNothing(t *testing.T) {
+	h, r := pipedOutlet(t, 0, newRecorder())
+	newline := []byte("\n")
+	buf := make([]byte, 64<<10)
+	for _, size := range []int{100, 10_000} {
+		body := make([]byte, size)
+		allocs := testing.AllocsPerRun(100, func() {
+			h.Write(body, false)
+			h.Write(newline, false)
+			h.Flush()
+			r.Read(buf)
+		})
+		if allocs != 0 {
+			t.Errorf("%v allocations for a message of %d bytes", allocs, size)
+		}
+	}
+}
+
+func TestTheBytesOfAFlushAreTheCallersAgain(t *testing.T) {
+	h, r := pipedOutlet(t, 0, newRecorder())
+	body := bytes.Repeat([]byte("a"), 3<<20)
+	h.Write(body, false)
+	h.Write([]byte("b"), true)
+	h.Flush()
+	if h.Queued() == 0 {
+		t.Fatal("the pipe took it all, nothing had to be kept")
+	}
+	for i := range body {
+		body[i] = 'z'
+	}
+	got, err := io.ReadAll(r)
+	if err != nil || len(got) != len(body)+1 || bytes.IndexByte(got, 'z') >= 0 {
+		t.Errorf("%d bytes came, %v; changed ones among them: %v", len(got), err, bytes.IndexByte(got, 'z') >= 0)
+	}
+}
+
+func TestALargeMessageGrowsThePipeAndASmallOneDoesNot(t *testing.T) {
+	h, r := pipedOutlet(t, 0, newRecorder())
+	size := func() int {
+		n, err := unix.FcntlInt(r.Fd(), unix.F_GETPIPE_SZ, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	h.Write(make([]byte, 60<<10), false)
+	h.Flush()
+	if size() != 64<<10 || h.Queued() != 0 {
+		t.Errorf("the pipe has %d bytes, %d are queued", size(), h.Queued())
+	}
+	h.Write(make([]byte, 500<<10), false)
+	h.Flush()
+	if size() != pipeMax || h.Queued() != 0 {
+		t.Errorf("the pipe has %d bytes, %d are queued", size(), h.Queued())
+	}
+}
+
+func TestWhatIsWrittenAfterTheEndIsDropped(t *testing.T) {
+	h, r := pipedOutlet(t, 0, newRecorder())
+	h.Write([]byte("all"), true)
+	h.Write([]byte("late"), false)
+	h.Flush()
+	h.Write([]byte("later"), true)
+	h.Flush()
+	if got, err := io.ReadAll(r); string(got) != "all" || err != nil || h.Queued() != 0 {
+		t.Errorf("got %q, %v; Queued is %d", got, err, h.Queued())
+	}
+}
+
+func TestDrainedDoesNotWaitBehindData(t *testing.T) {
+	rec := newRecorder()
+	rec.holdAt = "data"
+	h, r := pipedOutlet(t, 0, rec)
+	h.opened.Store(true)
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		h.sayData([]byte("held"))
+	}()
+	rec.until(func() bool { return rec.inCall })
+	h.Write(make([]byte, 4<<20), true)
+	h.Flush()
+	if n, err := io.Copy(io.Discard, r); n != 4<<20 || err != nil {
+		t.Errorf("%d bytes came while Data was held, %v", n, err)
+	}
+	close(rec.hold)
+	<-said
+	rec.untilWord("drained")
+	wantOrder(t, rec, "data drained")
+}
+
+// A kernel without pidfds makes the watch wait in another way.
+func TestWatchWithoutAPidfd(t *testing.T) {
+	cmd, err := helper("crash").To.(Process).command()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w := watch{fd: -1}
+	w.adopt()
+	w.await(cmd)
+	if err := syscall.Kill(cmd.Process.Pid, 0); err != nil {
+		t.Errorf("the process was reaped: %v", err)
+	}
+	cmd.Wait()
+	w.close()
+	if cmd.ProcessState.ExitCode() != 3 {
+		t.Errorf("%v", cmd.ProcessState)
+	}
+}
+
+func BenchmarkFlush(b *testing.B) {
+	for _, size := range []int{100, 10_000} {
+		b.Run(sizeName(size), func(b *testing.B) {
+			h, r := pipedOutlet(b, 0, newRecorder())
+			body, newline, buf := make([]byte, size), []byte("\n"), make([]byte, 64<<10)
+			b.ReportAllocs()
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				h.Write(body, false)
+				h.Write(newline, false)
+				h.Flush()
+				r.Read(buf)
+			}
+		})
+	}
+}
+
+// BenchmarkRawPipe is the floor of BenchmarkFlush: the two system calls alone.
+func BenchmarkRawPipe(b *testing.B) {
+	for _, size := range []int{100, 10_000} {
+		b.Run(sizeName(size), func(b *testing.B) {
+			_, r := pipedOutlet(b, 0, newRecorder())
+			var fds [2]int
+			if err := syscall.Pipe(fds[:]); err != nil {
+				b.Fatal(err)
+			}
+			defer syscall.Close(fds[0])
+			defer syscall.Close(fds[1])
+			body, buf := make([]byte, size+1), make([]byte, 64<<10)
+			_ = r
+			b.ReportAllocs()
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				syscall.Write(fds[1], body)
+				syscall.Read(fds[0], buf)
+			}
+		})
+	}
+}
+
+// echoSink tells a benchmark when as many bytes came back as it wrote.
+type echoSink struct {
+	quietSink
+	want, got int
+	back      chan struct{}
+}
+
+type quietSink struct{}
+
+func (quietSink) Opened()                 {}
+func (quietSink) End()                    {}
+func (quietSink) Exit(int, string)        {}
+func (quietSink) Error(abi.Status, error) {}
+func (quietSink) Drained()                {}
+func (s *echoSink) Data(p []byte, _ bool) {
+	if s.got += len(p); s.got == s.want {
+		s.got = 0
+		s.back <- struct{}{}
+	}
+}
+
+// BenchmarkRoundTrip sends messages to a real child, which sends them back.
+func BenchmarkRoundTrip(b *testing.B) {
+	for _, size := range []int{100, 10_000, 1_000_000} {
+		b.Run(sizeName(size), func(b *testing.B) {
+			table := NewTable(Config{Grants: []Grant{helper("cat")}})
+			sink := &echoSink{want: size + 1, back: make(chan struct{}, 1)}
+			s, _, err := table.Open(abi.OpenProcess, "main", 0, sink)
+			if err != nil {
+				b.Fatal(err)
+			}
+			body, newline := make([]byte, size), []byte("\n")
+			b.ReportAllocs()
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				s.Write(body, false)
+				s.Write(newline, false)
+				s.Flush()
+				<-sink.back
+			}
+			b.StopTimer()
+			closeTable(b, table)
+		})
+	}
+}
+
+// BenchmarkRawRoundTrip is the floor of BenchmarkRoundTrip: the same child, and
+// system calls that block.
+func BenchmarkRawRoundTrip(b *testing.B) {
+	for _, size := range []int{100, 10_000, 1_000_000} {
+		b.Run(sizeName(size), func(b *testing.B) {
+			cmd, err := helper("cat").To.(Process).command()
+			if err != nil {
+				b.Fatal(err)
+			}
+			var in, out [2]int
+			if err := errors.Join(syscall.Pipe2(in[:], syscall.O_CLOEXEC), syscall.Pipe2(out[:], syscall.O_CLOEXEC)); err != nil {
+				b.Fatal(err)
+			}
+			childIn, childOut := os.NewFile(uintptr(in[0]), "in"), os.NewFile(uintptr(out[1]), "out")
+			cmd.Stdin, cmd.Stdout = childIn, childOut
+			if err := cmd.Start(); err != nil {
+				b.Fatal(err)
+			}
+			childIn.Close()
+			childOut.Close()
+			unix.FcntlInt(uintptr(in[1]), unix.F_SETPIPE_SZ, pipeMax)
+			unix.FcntlInt(uintptr(out[0]), unix.F_SETPIPE_SZ, pipeMax)
+			body, buf := make([]byte, size+1), make([]byte, 64<<10)
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				syscall.Write(in[1], body)
+				for got := 0; got < len(body); {
+					n, _ := syscall.Read(out[0], buf)
+					got += n
+				}
+			}
+			syscall.Close(in[1])
+			syscall.Close(out[0])
+			cmd.Wait()
+		})
+	}
+}
+
+func sizeName(n int) string {
+	switch {
+	case n >= 1_000_000:
+		return "1MB"
+	case n >= 10_000:
+		return "10KB"
+	}
+	return "100B"
+}
