@@ -44,10 +44,12 @@ func (c *Conn) Failed(exchange uint32, s abi.Status, text string) {
 	c.report(abi.ReportFailed, exchange, s, c.text(text))
 }
 
-// Expired ends an exchange because the server no longer knows the session that
-// it was sent in. The host makes a new handshake, unless it already has.
+// Expired says that the answer to an exchange was that the server has forgotten
+// the session it was sent in. The host makes a new handshake, unless it already
+// has. It does not end the exchange: [Conn.Failed] follows, with
+// [abi.Refused] where the message was not processed and may be sent again.
 func (c *Conn) Expired(exchange uint32, text string) {
-	c.report(abi.ReportExpired, exchange, abi.Closed, c.text(text))
+	c.report(abi.ReportExpired, exchange, abi.OK, c.text(text))
 }
 
 // Ended says that nothing more is to be done after CLOSE.

@@ -1,0 +1,156 @@
+//go:build !wasip1
+
+package sdktest
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// blocks are the blocks that a trace writes as their value: how the JSON of one
+// becomes bytes, and bytes become a value and their size.
+var blocks = map[string]struct {
+	encode func(value []byte) ([]byte, error)
+	decode func(block []byte) (any, error)
+}{
+	"facts":    {encodeWith(abi.AppendFacts), decodeWith(abi.DecodeFacts)},
+	"settings": {encodeWith(abi.AppendSettings), decodeWith(abi.DecodeSettings)},
+	"manifest": {encodeWith(abi.AppendManifest), decodeWith(abi.DecodeManifest)},
+	"head":     {encodeWith(abi.AppendHead), decodeWith(abi.DecodeHead)},
+}
+
+func encodeWith[T any](encode func([]byte, *T) []byte) func([]byte) ([]byte, error) {
+	return func(value []byte) ([]byte, error) {
+		var v T
+		d := json.NewDecoder(strings.NewReader(string(value)))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&v); err != nil {
+			return nil, err
+		}
+		return encode(nil, &v), nil
+	}
+}
+
+func decodeWith[T any](decode func([]byte) (T, error)) func([]byte) (any, error) {
+	return func(block []byte) (any, error) { return decode(block) }
+}
+
+// parseBytes reads the pieces on one line.
+func parseBytes(text string) ([]byte, error) {
+	if name, value, ok := strings.Cut(text, " "); ok {
+		if b, ok := blocks[name]; ok {
+			return b.encode([]byte(value))
+		}
+	}
+	data := []byte{}
+	for text != "" {
+		quoted, err := strconv.QuotedPrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("expected a quoted string or a block: %s", text)
+		}
+		s, err := strconv.Unquote(quoted)
+		if err != nil {
+			return nil, err
+		}
+		data = append(data, s...)
+		text = strings.TrimLeft(text[len(quoted):], " ")
+	}
+	return data, nil
+}
+
+// appendBytes appends the lines for data, a block first where one is named and
+// data begins with one.
+func appendBytes(dst []byte, block string, data []byte) []byte {
+	if b, ok := blocks[block]; ok {
+		if size, whole := abi.BlockSize(data); whole {
+			if v, err := b.decode(data[:size]); err == nil {
+				dst = append(append(dst, "    | "...), block...)
+				dst = appendValue(append(dst, ' '), reflect.ValueOf(v))
+				dst = append(dst, '\n')
+				data = data[size:]
+			}
+		}
+	}
+	for len(data) > 0 {
+		n := len(data)
+		if i := strings.IndexByte(string(data), '\n'); i >= 0 {
+			n = i + 1
+		}
+		dst = appendQuoted(append(dst, "    | "...), string(data[:n]))
+		dst = append(dst, '\n')
+		data = data[n:]
+	}
+	return dst
+}
+
+// appendQuoted quotes a line, with the line end apart so that JSON stays
+// readable in back quotes.
+func appendQuoted(dst []byte, s string) []byte {
+	text := strings.TrimRight(s, "\r\n")
+	if !plain(text) {
+		return strconv.AppendQuote(dst, s)
+	}
+	if text == "" {
+		return strconv.AppendQuote(dst, s)
+	}
+	dst = append(append(append(dst, '`'), text...), '`')
+	if len(text) < len(s) {
+		dst = strconv.AppendQuote(append(dst, ' '), s[len(text):])
+	}
+	return dst
+}
+
+// plain reports whether s can stand in back quotes and be read.
+func plain(s string) bool {
+	for _, r := range s {
+		if r == '`' || r == utf8.RuneError || r == '\uFEFF' || !unicode.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// appendValue appends v as the JSON of the vectors: names begin in lower case,
+// and what is empty is absent.
+func appendValue(dst []byte, v reflect.Value) []byte {
+	switch v.Kind() {
+	case reflect.Struct:
+		dst = append(dst, '{')
+		for i := range v.NumField() {
+			if v.Field(i).IsZero() {
+				continue
+			}
+			if dst[len(dst)-1] != '{' {
+				dst = append(dst, ',')
+			}
+			name := v.Type().Field(i).Name
+			if name = strings.ToLower(name[:1]) + name[1:]; name == "iD" {
+				name = "id"
+			}
+			dst = append(strconv.AppendQuote(dst, name), ':')
+			dst = appendValue(dst, v.Field(i))
+		}
+		return append(dst, '}')
+	case reflect.Slice:
+		dst = append(dst, '[')
+		for i := range v.Len() {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendValue(dst, v.Index(i))
+		}
+		return append(dst, ']')
+	}
+	text, err := json.Marshal(v.Interface())
+	if err != nil {
+		panic(err) // the fields of blocks are texts, integers and booleans
+	}
+	return append(dst, text...)
+}
