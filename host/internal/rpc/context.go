@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -24,20 +25,27 @@ func (s *sendContext) Err() error            { return s.context().Err() }
 // Value reaches into the real context too, so that context.Cause works.
 func (s *sendContext) Value(key any) any { return s.context().Value(key) }
 
+// context makes the real context, unless it is there. That of a call which has
+// ended is done from the start, and not kept: whoever ended it may be looking
+// for one to stop at this moment.
 func (s *sendContext) context() context.Context {
 	c := (*call)(s)
 	c.flight.mu.Lock()
 	defer c.flight.mu.Unlock()
-	if c.inner == nil {
-		var stop context.CancelCauseFunc
-		c.inner, stop = context.WithCancelCause(c.parent)
-		if c.ended {
-			stop(c.err)
-		}
-		c.stop = stop
+	if c.inner != nil {
+		return c.inner
 	}
-	return c.inner
+	inner, stop := context.WithCancelCause(c.parent)
+	if c.ended {
+		stop(errEnded)
+		return inner
+	}
+	c.inner, c.stop = inner, stop
+	return inner
 }
+
+// errEnded is for links; callers learn why their call has ended.
+var errEnded = errors.New("the call has ended")
 
 // earliest returns the sooner of ctx's deadline and another; zero is never.
 func earliest(ctx context.Context, deadline time.Time) time.Time {

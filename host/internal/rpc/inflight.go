@@ -26,7 +26,7 @@ type call struct {
 	parent context.Context
 	ended  bool                    // guarded by flight.mu
 	inner  context.Context         // guarded by flight.mu, see sendContext
-	stop   context.CancelCauseFunc // ends inner
+	stop   context.CancelCauseFunc // ends inner; never set once ended is
 }
 
 func (c *call) exchange() uint32 { return uint32(c.id) }

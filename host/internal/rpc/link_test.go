@@ -17,12 +17,12 @@ type echo struct {
 	peer    *Peer
 	private bool // answer over the request's exchange
 	answer  []byte
+	buffer  []byte // to answer from; nil = a new one each time
 }
 
 func (l *echo) Send(_ context.Context, m *Message) error {
 	if m.Kind == abi.Request {
-		var buffer [512]byte
-		msg := append(buffer[:0], `{"jsonrpc":"2.0","id":`...)
+		msg := append(l.buffer, `{"jsonrpc":"2.0","id":`...)
 		msg = strconv.AppendUint(msg, uint64(m.Exchange()), 10)
 		msg = append(msg, `,"result":`...)
 		msg = append(msg, l.answer...)

@@ -1,0 +1,220 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+)
+
+var errBroken = errors.New("pipe is broken")
+
+func TestCalls(t *testing.T) {
+	const (
+		ping1 = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+		ping2 = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
+	)
+	limit := Config{Timeout: time.Second}
+	tests := []struct {
+		name   string
+		config Config
+		steps  []step
+	}{
+		{"an answer", limit, []step{
+			asks("ping"), sends(ping1), waits("ping"),
+			answers(1, `{"a": 1}`), gets("ping", `{"a": 1}`),
+			counts(Counters{Answers: 1}), leaves(),
+		}},
+		{"params and a name", limit, []step{
+			requests("a", Call{Method: "tools/call", Name: "x", Params: func(dst []byte) ([]byte, error) {
+				return jsontext.AppendValue(dst, map[string]any{"name": "x", "arguments": map[string]any{"text": "a\nb"}})
+			}}),
+			sends(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"text":"a\nb"},"name":"x"}}`),
+			answers(1, `null`), gets("a", `null`),
+		}},
+		{"answers in another order", limit, []step{
+			asks("a"), asks("b"), asks("c"),
+			answers(3, `"c"`), answers(1, `"a"`), gets("a", `"a"`), gets("c", `"c"`), waits("b"),
+			answers(2, `"b"`), gets("b", `"b"`),
+		}},
+		{"an error of the server", limit, []step{
+			asks("ping"),
+			delivers(0, `{"id":1,"error":{"code":-32602,"message":"no \"x\"","data":{"a":[1]}},"jsonrpc":"2.0"}`, abi.VerdictAnswer),
+			refused("ping", Error{-32602, `no "x"`, []byte(`{"a":[1]}`)}),
+		}},
+		{"a late and a duplicate answer", limit, []step{
+			asks("ping"), passes(time.Second), fails("ping", MaybeSent, ErrTimeout),
+			delivers(0, `{"jsonrpc":"2.0","id":1,"result":1}`, abi.VerdictLate),
+			delivers(0, `{"jsonrpc":"2.0","id":1,"result":1}`, abi.VerdictLate),
+			delivers(0, `{"jsonrpc":"2.0","id":99,"result":1}`, abi.VerdictLate),
+			delivers(0, `{"jsonrpc":"2.0","id":"x","result":1}`, abi.VerdictLate),
+			counts(Counters{Late: 1, Duplicate: 1, Unknown: 2}),
+			drops("nobody", "nobody", "nobody", "nobody"),
+		}},
+		{"a timeout tells the server", limit, []step{
+			asks("ping"), sends(ping1), passes(time.Second - 1), waits("ping"),
+			passes(1), fails("ping", MaybeSent, ErrTimeout), leaves(1),
+			sends(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"timed out after 1s"}}`),
+		}},
+		{"a timeout of a call's own", limit, []step{
+			requests("short", Call{Method: "ping", Timeout: time.Millisecond}),
+			requests("long", Call{Method: "ping", Timeout: time.Minute}),
+			requests("none", Call{Method: "ping", Timeout: -1}),
+			asks("usual"),
+			passes(time.Millisecond), fails("short", MaybeSent, ErrTimeout),
+			passes(time.Second), fails("usual", MaybeSent, ErrTimeout), waits("long"),
+			passes(time.Minute), fails("long", MaybeSent, ErrTimeout),
+			passes(1000 * time.Hour), waits("none"),
+		}},
+		{"no timeout", Config{}, []step{
+			asks("ping"), passes(1000 * time.Hour), waits("ping"), answers(1, `1`), gets("ping", `1`),
+		}},
+		{"the timer outlives the call it was armed for", limit, []step{
+			asks("a"), passes(time.Second / 2), answers(1, `1`), asks("b"),
+			passes(time.Second / 2), waits("b"), passes(time.Second / 2), fails("b", MaybeSent, ErrTimeout),
+		}},
+		{"a caller that leaves tells the server", limit, []step{
+			asks("ping"), sends(ping1), cancels("ping"), fails("ping", MaybeSent, context.Canceled), leaves(1),
+			sends(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"context canceled"}}`),
+		}},
+		{"a cause goes along", limit, []step{
+			asks("ping"), does(func(s *scene) { s.calls["ping"].cancel(errBroken) }),
+			fails("ping", MaybeSent, context.Canceled), fails("ping", MaybeSent, errBroken),
+		}},
+		{"a message that had not left", limit, []step{
+			does(func(s *scene) { s.link.unsent = true }),
+			asks("ping"), sends(ping1), cancels("ping"), fails("ping", NotSent, context.Canceled), leaves(1), sends(),
+		}},
+		{"initialize is never cancelled", limit, []step{
+			asks("initialize"), sends(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`),
+			passes(time.Second), fails("initialize", MaybeSent, ErrTimeout), leaves(1), sends(),
+		}},
+		{"cancelling by the stream", limit, []step{
+			agrees(Terms{StreamCancel: true}),
+			asks("ping"), sends(ping1), cancels("ping"), leaves(1), sends(),
+		}},
+		{"a caller that had left before", limit, []step{
+			does(func(s *scene) {
+				ctx, cancel := context.WithCancel(s.t.Context())
+				cancel()
+				s.calls["ping"] = &actor{}
+				s.calls["ping"].end(s.peer.Call(ctx, Call{Method: "ping"}))
+			}),
+			fails("ping", NotSent, context.Canceled), sends(), leaves(),
+		}},
+		{"no room until the deadline", limit, []step{
+			does(func(s *scene) { s.link.full = make(chan struct{}) }),
+			asks("ping"), waits("ping"), passes(time.Second), fails("ping", NotSent, ErrTimeout), sends(), leaves(),
+		}},
+		{"no room until the caller leaves", limit, []step{
+			does(func(s *scene) { s.link.full = make(chan struct{}) }),
+			asks("ping"), cancels("ping"), fails("ping", NotSent, context.Canceled), sends(), leaves(),
+		}},
+		{"no room until the end", limit, []step{
+			does(func(s *scene) { s.link.full = make(chan struct{}) }),
+			asks("ping"), does(func(s *scene) { s.peer.Close(errBroken) }), fails("ping", NotSent, errBroken), sends(),
+		}},
+		{"room in time", limit, []step{
+			does(func(s *scene) { s.link.full = make(chan struct{}) }),
+			asks("ping"), passes(time.Second / 2), does(func(s *scene) { close(s.link.full) }), sends(ping1),
+			answers(1, `1`), gets("ping", `1`),
+		}},
+		{"a link that refuses", limit, []step{
+			does(func(s *scene) { s.link.refuse = errBroken }),
+			asks("ping"), fails("ping", NotSent, errBroken),
+			delivers(0, `{"jsonrpc":"2.0","id":1,"result":1}`, abi.VerdictLate),
+		}},
+		{"params that cannot be sent", limit, []step{
+			requests("error", Call{Method: "ping", Params: func(dst []byte) ([]byte, error) { return nil, errBroken }}),
+			fails("error", NotSent, ErrParams), fails("error", NotSent, errBroken),
+			requests("lf", Call{Method: "ping", Params: raw("{\n}")}), fails("lf", NotSent, ErrParams),
+			requests("cr", Call{Method: "ping", Params: raw("{\r}")}), fails("cr", NotSent, ErrParams),
+			requests("none", Call{Method: "ping", Params: raw("")}), fails("none", NotSent, ErrParams),
+			sends(), leaves(),
+		}},
+		{"the connection ends", limit, []step{
+			asks("a"), asks("b"), does(func(s *scene) { s.peer.Close(errBroken); s.peer.Close(nil) }),
+			fails("a", MaybeSent, errBroken), fails("b", MaybeSent, ErrClosed),
+			asks("c"), fails("c", NotSent, errBroken), fails("c", NotSent, ErrClosed),
+			delivers(0, `{"jsonrpc":"2.0","id":1,"result":1}`, abi.VerdictLate),
+			does(func(s *scene) {
+				if err := s.peer.Notify(s.t.Context(), "x", nil); !errors.Is(err, ErrNotSent) {
+					s.t.Error(err)
+				}
+			}),
+			leaves(),
+		}},
+		{"an exchange ends without an answer", limit, []step{
+			asks("ping"), sends(ping1), does(func(s *scene) { s.peer.Done(1); s.peer.Done(1); s.peer.Done(7) }),
+			fails("ping", MaybeSent, ErrNoResponse),
+			does(func(s *scene) {
+				if got := s.calls["ping"].outcome().err.Error(); got != "ping: no response received for request ID 1" {
+					s.t.Error(got)
+				}
+			}), leaves(), sends(),
+		}},
+		{"an exchange fails", limit, []step{
+			asks("a"), asks("b"),
+			does(func(s *scene) { s.peer.Failed(1, errBroken); s.peer.Failed(2, errors.Join(ErrNotSent, errBroken)) }),
+			fails("a", MaybeSent, errBroken), fails("b", NotSent, errBroken),
+			does(func(s *scene) { s.peer.Failed(9, errBroken) }), counts(Counters{Failures: 1}), drops("broken"),
+			leaves(),
+		}},
+		{"numbers are shared with notifications", limit, []step{
+			does(func(s *scene) {
+				if err := s.peer.Notify(s.t.Context(), "notifications/initialized", nil); err != nil {
+					s.t.Error(err)
+				}
+			}),
+			sends(`{"jsonrpc":"2.0","method":"notifications/initialized"}`),
+			asks("ping"), sends(ping2), answers(2, `1`), gets("ping", `1`),
+		}},
+		{"numbers that are taken are stepped over", Config{}, []step{
+			asks("old"), does(func(s *scene) { s.peer.flight.last = 1<<32 - 1 }),
+			asks("new"), answers(1<<32+2, `"new"`), gets("new", `"new"`), waits("old"),
+			delivers(0, `{"jsonrpc":"2.0","id":4294967297,"result":1}`, abi.VerdictLate),
+			answers(1, `"old"`), gets("old", `"old"`),
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { play(t, test.config, test.steps...) })
+	}
+}
+
+func raw(text string) Appender {
+	return func(dst []byte) ([]byte, error) { return append(dst, text...), nil }
+}
+
+func TestNotifyWaitsForRoom(t *testing.T) {
+	play(t, Config{Timeout: time.Second},
+		does(func(s *scene) {
+			s.link.full = make(chan struct{})
+			err := s.peer.Notify(s.t.Context(), "notifications/initialized", nil)
+			if !errors.Is(err, ErrTimeout) || !errors.Is(err, ErrNotSent) {
+				s.t.Error(err)
+			}
+		}), sends())
+}
+
+// TestAllocations holds a call to one allocation: its result.
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector empties pools")
+	}
+	p, l := newEcho(Config{Timeout: DefaultTimeout})
+	defer p.Close(nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	l.buffer = make([]byte, 0, 512)
+	n := testing.AllocsPerRun(1000, func() {
+		if _, err := p.Call(ctx, Call{Method: "tools/call", Name: "echo", Params: hello}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > 1 {
+		t.Errorf("%v allocations per call", n)
+	}
+}

@@ -1,0 +1,246 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// script is a handler made of functions; nil ones do nothing.
+type script struct {
+	request func(ctx context.Context, in *Incoming) (Appender, error)
+	notify  func(in *Incoming)
+}
+
+func (h *script) Request(ctx context.Context, in *Incoming) (Appender, error) {
+	return h.request(ctx, in)
+}
+
+func (h *script) Notify(in *Incoming) {
+	if h.notify != nil {
+		h.notify(in)
+	}
+}
+
+// byMethod does what the name of a request's method says.
+func byMethod(ctx context.Context, in *Incoming) (Appender, error) {
+	switch in.Method {
+	case "ping":
+		return raw(`{}`), nil
+	case "echo":
+		return raw(string(in.Params)), nil
+	case "refuse":
+		return nil, &Error{Code: -32000, Message: "no", Data: []byte(`{ "why": 1 }`)}
+	case "wrapped":
+		return nil, fmt.Errorf("wrapped: %w", &Error{Code: -1, Message: "user\nrejected"})
+	case "fail":
+		return nil, errors.New("a secret")
+	case "unwritable":
+		return func(dst []byte) ([]byte, error) { return append(dst, `{"half":`...), errors.New("a secret") }, nil
+	case "two lines":
+		return raw("{\n}"), nil
+	}
+	<-ctx.Done()
+	return raw(`"` + context.Cause(ctx).Error() + `"`), nil
+}
+
+func serverAsks(id, method string) step {
+	return delivers(0, `{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`","params":{"a": 1}}`, abi.VerdictRequest)
+}
+
+func TestRequestsOfTheServer(t *testing.T) {
+	c := Config{Handler: &script{request: byMethod}}
+	play(t, c,
+		serverAsks(`7`, "ping"), sends(`{"jsonrpc":"2.0","id":7,"result":{}}`),
+		serverAsks(`0`, "ping"), sends(`{"jsonrpc":"2.0","id":0,"result":{}}`),
+		serverAsks(`"a\u0062"`, "refuse"), sends(`{"jsonrpc":"2.0","id":"a\u0062","error":{"code":-32000,"message":"no","data":{"why":1}}}`),
+		serverAsks(`1.0`, "wrapped"), sends(`{"jsonrpc":"2.0","id":1.0,"error":{"code":-1,"message":"user\nrejected"}}`),
+		serverAsks(`1`, "fail"), sends(`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"internal error"}}`),
+		serverAsks(`2`, "unwritable"), sends(`{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"internal error"}}`),
+		serverAsks(`3`, "two lines"), sends(`{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"internal error"}}`),
+		delivers(5, `{"jsonrpc":"2.0","id":3,"method":"echo","params":null}`, abi.VerdictRequest),
+		sends(`{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"internal error"}}`),
+		counts(Counters{Requests: 8}))
+}
+
+func TestRequestsWithoutAHandler(t *testing.T) {
+	play(t, Config{},
+		serverAsks(`7`, "ping"), sends(`{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"method not found"}}`),
+		delivers(0, `{"jsonrpc":"2.0","method":"x"}`, abi.VerdictNote),
+		counts(Counters{Requests: 1, Refused: 1, Notifications: 1}))
+}
+
+// TestServerTakesBack: a request that the server cancels ends its context and
+// gets no reply, and the notification is heard like any other.
+func TestServerTakesBack(t *testing.T) {
+	var heard []string
+	var cause error
+	h := &script{
+		notify: func(in *Incoming) { heard = append(heard, in.Method+string(in.Params)) },
+		request: func(ctx context.Context, in *Incoming) (Appender, error) {
+			<-ctx.Done()
+			cause = context.Cause(ctx)
+			return raw(`{}`), nil
+		},
+	}
+	const taken = `{"requestId":"x","reason":"too slow"}`
+	play(t, Config{Handler: h},
+		serverAsks(`"x"`, "wait"), serverAsks(`"y"`, "wait"),
+		delivers(0, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":`+taken+`}`, abi.VerdictNote),
+		sends(),
+		does(func(s *scene) {
+			if !errors.Is(cause, errTakenBack) || !slices.Equal(heard, []string{"notifications/cancelled" + taken}) {
+				s.t.Errorf("%v, %q", cause, heard)
+			}
+		}))
+}
+
+func TestServerAsksTooMuch(t *testing.T) {
+	steps := []step{}
+	for i := range maxServing {
+		steps = append(steps, serverAsks(fmt.Sprint(i), "wait"))
+	}
+	play(t, Config{Handler: &script{request: byMethod}}, append(steps,
+		serverAsks(`100`, "ping"), sends(`{"jsonrpc":"2.0","id":100,"error":{"code":-32603,"message":"busy: 64 requests are being answered"}}`),
+		delivers(0, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`, abi.VerdictNote),
+		serverAsks(`4`, "ping"), sends(`{"jsonrpc":"2.0","id":4,"error":{"code":-32600,"message":"a request with this id is being answered"}}`),
+		serverAsks(`100`, "ping"), sends(`{"jsonrpc":"2.0","id":100,"result":{}}`),
+		counts(Counters{Requests: 67, Refused: 2, Notifications: 1}))...)
+}
+
+// TestCloseFromHandlers: closing waits for nothing, least of all for itself,
+// and what runs is told.
+func TestCloseFromHandlers(t *testing.T) {
+	var peer *Peer
+	causes := make(chan error, 2)
+	h := &script{
+		request: func(ctx context.Context, in *Incoming) (Appender, error) {
+			if in.Method == "close" {
+				peer.Close(errBroken)
+			}
+			<-ctx.Done()
+			causes <- context.Cause(ctx)
+			return nil, nil
+		},
+		notify: func(*Incoming) { peer.Close(errBroken) },
+	}
+	for _, msg := range []string{`{"jsonrpc":"2.0","id":1,"method":"close"}`, `{"jsonrpc":"2.0","method":"close"}`} {
+		play(t, Config{Handler: h},
+			does(func(s *scene) { peer = s.peer }),
+			asks("ping"), sends(`{"jsonrpc":"2.0","id":1,"method":"ping"}`),
+			serverAsks("9", "wait"), does(func(s *scene) { s.peer.Deliver(0, []byte(msg), false) }),
+			fails("ping", MaybeSent, errBroken), sends(),
+			does(func(s *scene) {
+				if err := <-causes; !errors.Is(err, errBroken) {
+					s.t.Error(err)
+				}
+			}))
+	}
+}
+
+// TestCourierIsBounded: a server that asks and does not read gets no more than
+// a bounded number of refusals, and Deliver does not wait for it.
+func TestCourierIsBounded(t *testing.T) {
+	stuck := make(chan struct{})
+	var once sync.Once
+	l := &stuckLink{stuck: stuck}
+	p := NewPeer(Config{Link: l})
+	for i := range 10 * maxCourier {
+		p.Deliver(0, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i), false)
+	}
+	if n := p.Counters().Unsaid; n < 8*maxCourier {
+		t.Errorf("dropped %d replies", n)
+	}
+	p.Close(nil)
+	once.Do(func() { close(stuck) })
+}
+
+type stuckLink struct{ stuck chan struct{} }
+
+func (l *stuckLink) Send(_ context.Context, m *Message) error {
+	<-l.stuck
+	m.Free()
+	return ErrClosed
+}
+
+func (l *stuckLink) Cancel(uint32) bool { return false }
+
+// TestLeavingDoesNotWait: the cancellation of a call leaves through the
+// courier, so a stuck link does not hold its caller.
+func TestLeavingDoesNotWait(t *testing.T) {
+	l := &stuckLink{stuck: make(chan struct{})}
+	p := NewPeer(Config{Link: l})
+	ctx, cancel := context.WithCancel(t.Context())
+	c := p.newCall(ctx, &Call{Method: "ping"})
+	if err := p.flight.open(c); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	p.await(ctx, c)
+	if _, err := p.outcome(c); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	p.Close(nil)
+	close(l.stuck)
+}
+
+func TestTrace(t *testing.T) {
+	var seen []string
+	c := Config{Trace: func(sent bool, msg []byte) { seen = append(seen, fmt.Sprint(sent, " ", string(msg))) }}
+	play(t, c, asks("ping"), answers(1, `1`), delivers(0, " ", abi.VerdictBlank), serverAsks(`1`, "x"))
+	want := `true {"jsonrpc":"2.0","id":1,"method":"ping"}|false {"jsonrpc":"2.0","id":1,"result":1}|false  |` +
+		`false {"jsonrpc":"2.0","id":1,"method":"x","params":{"a": 1}}|` +
+		`true {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"method not found"}}`
+	if got := strings.Join(seen, "|"); got != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+}
+
+// TestMessageFacts: a transport is told what it needs beside the bytes.
+func TestMessageFacts(t *testing.T) {
+	l := &recorder{}
+	p := NewPeer(Config{Link: l, Timeout: DefaultTimeout})
+	p.Agree(Terms{Version: "2025-11-25", Epoch: 3})
+	headers := []abi.Pair{{Key: "mcp-param-x", Value: "1"}}
+	if _, err := p.Call(t.Context(), Call{Method: "tools/call", Name: "add", Headers: headers}); !errors.Is(err, errBroken) {
+		t.Error(err)
+	}
+	if err := p.Notify(t.Context(), "notifications/initialized", nil); !errors.Is(err, errBroken) {
+		t.Error(err)
+	}
+	if _, err := p.Call(t.Context(), Call{Method: "server/discover", Version: "2026-07-28", Timeout: -1}); !errors.Is(err, errBroken) {
+		t.Error(err)
+	}
+	p.Close(nil)
+	want := []string{
+		`request 1 tools/call add 2025-11-25 3 [{mcp-param-x 1}] exchange 1 deadline true urgent false`,
+		`notification  notifications/initialized  2025-11-25 3 [] exchange 2 deadline true urgent false`,
+		`request 3 server/discover  2026-07-28 3 [] exchange 3 deadline false urgent false`,
+	}
+	if !slices.Equal(l.facts, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(l.facts, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// recorder notes the facts of messages and refuses them.
+type recorder struct{ facts []string }
+
+func (l *recorder) Send(_ context.Context, m *Message) error {
+	payload, start := m.Payload()
+	f, err := abi.DecodeFacts(payload[:start])
+	if err != nil {
+		return err
+	}
+	l.facts = append(l.facts, fmt.Sprint(f.Kind, " ", f.ID, " ", f.Method, " ", f.Name, " ", f.Version, " ", f.Epoch, " ", f.Headers,
+		" exchange ", m.Exchange(), " deadline ", !m.Deadline.IsZero(), " urgent ", m.Urgent()))
+	m.Free()
+	return errBroken
+}
+
+func (l *recorder) Cancel(uint32) bool { return false }
