@@ -33,16 +33,23 @@ func (s *Session) Call(ctx context.Context, method string, params, result any) e
 // transport, and says nothing about whether the server cares. Params is as for
 // Call, and goes out as it is in both eras.
 func (s *Session) Notify(ctx context.Context, method string, params any) error {
-	l, err := s.reach(ctx)
-	if err != nil {
-		err = s.unsent(method, err)
-	} else {
-		err = s.explain(l, l.conn.Peer.Notify(ctx, method, bind(paramsWriter(params), nil)))
-	}
-	if err != nil {
+	if err := s.notify(ctx, method, bind(paramsWriter(params), nil)); err != nil {
 		return fmt.Errorf("%s on %s: %w", method, s.cfg.Name, err)
 	}
 	return nil
+}
+
+func (s *Session) notify(ctx context.Context, method string, params rpc.Appender) error {
+	for again := false; ; again = true {
+		l, err := s.reach(ctx)
+		if err != nil {
+			return s.unsent(method, err)
+		}
+		err = l.conn.Peer.Notify(ctx, method, params)
+		if err == nil || again || !s.missed(ctx, l, err) {
+			return s.explain(l, err)
+		}
+	}
 }
 
 // writer appends the params of a request, with meta, a whole member, among them.
@@ -71,22 +78,50 @@ func bind(w writer, meta []byte) rpc.Appender {
 // do sends one request on the live connection, or on a new one, and returns the
 // result and the dialect it is in. The result belongs to the caller.
 func (s *Session) do(ctx context.Context, method, name string, w writer) ([]byte, dialect, error) {
-	l, err := s.reach(ctx)
-	if err != nil {
-		return nil, nil, s.unsent(method, err)
+	call := rpc.Call{Method: method, Name: name, Timeout: s.cfg.Timeout}
+	for again := false; ; again = true {
+		l, err := s.reach(ctx)
+		if err != nil {
+			return nil, nil, s.unsent(method, err)
+		}
+		text, d, err := l.try(ctx, call, w)
+		if err == nil || again || !s.missed(ctx, l, err) {
+			return text, d, s.explain(l, err)
+		}
 	}
+}
+
+// try sends a request on l, and once more in another dialect where a refusal
+// calls for that.
+func (l *link) try(ctx context.Context, call rpc.Call, w writer) ([]byte, dialect, error) {
 	d := l.dialect
-	call := rpc.Call{Method: method, Name: name, Timeout: s.cfg.Timeout, Params: bind(w, d.meta())}
+	call.Params = bind(w, d.meta())
 	text, err := l.conn.Peer.Call(ctx, call)
 	if err == nil {
 		return text, d, nil
 	}
-	if again := d.retry(err); again != nil {
-		d = again
+	if other := d.retry(err); other != nil {
+		d = other
 		call.Version, call.Params = d.version(), bind(w, d.meta())
 		text, err = l.conn.Peer.Call(ctx, call)
 	}
-	return text, d, s.explain(l, err)
+	return text, d, err
+}
+
+// missed reports whether err, of a message given to l, says that the connection
+// ended before it: then the message can go out on the next one. It waits until
+// the connection has come to its end, which cannot be far.
+func (s *Session) missed(ctx context.Context, l *link, err error) bool {
+	closed := errors.Is(err, rpc.ErrClosed) || l.conn.ended()
+	if !closed || !errors.Is(err, rpc.ErrNotSent) || s.isClosed() {
+		return false
+	}
+	select {
+	case <-l.conn.Transport.Done():
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // unsent is the error of a message for which there was no connection.

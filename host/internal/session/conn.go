@@ -16,19 +16,19 @@ type Conn struct {
 
 // Transport is what a session must know about the thing that carries messages.
 type Transport interface {
-	// Done is closed when the connection has ended, whoever ended it, and before
-	// the pending calls of the peer end: the next call must not find it open.
+	// Done is closed when the connection has ended, whoever ended it. The peer
+	// has been closed then, or is about to be.
 	Done() <-chan struct{}
 
 	// Err says why it ended, in the words a user needs: an exit code, the last
 	// lines of stderr. It is nil until Done is closed.
 	Err() error
 
-	// Close ends the connection and returns when nothing of it is left, or when
-	// ctx ends. It may be called more than once, and after the connection ended:
-	// that releases what the transport still holds. It does not wait for
+	// Shutdown ends the connection and returns when nothing of it is left, or
+	// when ctx ends. It may be called more than once, and after the connection
+	// ended: that releases what the transport still holds. It does not wait for
 	// handlers of the peer.
-	Close(ctx context.Context) error
+	Shutdown(ctx context.Context) error
 }
 
 // link is a connection that is open in the sense of the protocol: a handshake,
@@ -55,5 +55,5 @@ func (c *Conn) ended() bool {
 func (c *Conn) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	return c.Transport.Close(ctx)
+	return c.Transport.Shutdown(ctx)
 }

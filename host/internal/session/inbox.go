@@ -20,11 +20,15 @@ type inbox struct {
 
 var methodNotFound = &rpc.Error{Code: mcp.CodeMethodNotFound, Message: "method not found"}
 
-// Request answers a server's request. What was not advertised is refused, even
-// though the server asks for it anyway.
+// Request answers a server's request. What was not advertised is refused. A
+// modern server must not ask at all, and a client must not write to it anything
+// but requests and notifications, refusals included: what it asks stays
+// unanswered, which takes no more than waiting for the end of the connection
+// (2026-07-28/basic/transports/stdio).
 func (b *inbox) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, error) {
 	switch {
 	case b.modern.Load():
+		<-ctx.Done()
 		return nil, methodNotFound
 	case in.Method == mcp.MethodPing:
 		return written([]byte("{}")), nil
