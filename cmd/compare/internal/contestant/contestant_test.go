@@ -1,0 +1,120 @@
+package contestant
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/cmd/compare/internal/server"
+)
+
+// TestMain lets the test binary be the server, or one that tells lies.
+func TestMain(m *testing.M) {
+	switch os.Args[len(os.Args)-1] {
+	case "serve":
+		server.Serve(os.Stdin, os.Stdout, server.Legacy)
+	case "lie":
+		server.Serve(os.Stdin, liar{}, server.Legacy)
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// liar changes a letter of what the server echoes.
+type liar struct{}
+
+func (liar) Write(b []byte) (int, error) {
+	os.Stdout.WriteString(strings.Replace(string(b), "abc", "abd", 1))
+	return len(b), nil
+}
+
+// dock returns what to connect to, with the test binary as the server.
+func dock(t *testing.T, how string) Dock {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Dock{Command: []string{self, how}, CacheDir: t.TempDir(), Heard: NewTally()}
+}
+
+// connect opens a contestant, and closes it at the end of the test.
+func connect(t *testing.T, name string, d Dock) Client {
+	t.Helper()
+	p, err := Open(context.Background(), name, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := p.Connect(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		p.Close()
+	})
+	return c
+}
+
+func TestWrongEchoIsNoticed(t *testing.T) {
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			c := connect(t, name, dock(t, "lie"))
+			if err := c.Echo(t.Context(), NewText(100)); err == nil || !strings.Contains(err.Error(), "differs") {
+				t.Errorf("got %v, expected that the echo differs", err)
+			}
+		})
+	}
+}
+
+func TestCheckLooksAtTheLengthOfEveryEcho(t *testing.T) {
+	text := NewText(10)
+	if err := check(text, text.text); err != nil {
+		t.Fatal(err)
+	}
+	if err := check(text, []byte("abcdefghi")); err == nil {
+		t.Error("a short echo passed")
+	}
+}
+
+// TestFloorGivesEveryCallerItsOwnAnswer has callers of two sizes, the larger of
+// which fills both pipes, so that reading and writing must not wait for each
+// other.
+func TestFloorGivesEveryCallerItsOwnAnswer(t *testing.T) {
+	c := connect(t, Floor, dock(t, "serve"))
+	sizes := []*Text{NewText(100), NewText(300_000)}
+	var wg sync.WaitGroup
+	for i := range 32 {
+		wg.Go(func() {
+			for range 20 {
+				if err := c.Echo(context.Background(), sizes[i%2]); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestFloorCountsNotifications(t *testing.T) {
+	d := dock(t, "serve")
+	c := connect(t, Floor, d)
+	d.Heard.Expect(5_000)
+	if err := c.Flood(t.Context(), 5_000); err != nil {
+		t.Fatal(err)
+	}
+	<-d.Heard.Done()
+}
+
+func TestFloorNoticesTheEndOfTheServer(t *testing.T) {
+	c := connect(t, Floor, dock(t, "serve"))
+	c.(*floor).in.Close()
+	if err := c.Echo(t.Context(), NewText(1)); err == nil {
+		t.Error("no error after the server was ended")
+	}
+}

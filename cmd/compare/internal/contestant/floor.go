@@ -1,0 +1,263 @@
+package contestant
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/cmd/compare/internal/server"
+	"github.com/wharf-mcp/wharf/cmd/compare/internal/wire"
+)
+
+// floor is the bound: requests that are ready to be sent, written to a pipe;
+// answers found by newline and id, and looked into in place. It multiplexes as
+// a client must, by the cheapest way known: whoever holds the pipe writes for
+// all, and one of those that wait reads for all. It decodes and encodes nothing,
+// checks no message and keeps no deadline.
+type floor struct {
+	command *exec.Cmd
+	in      io.WriteCloser
+	out     io.Reader
+	heard   *Tally
+
+	lines wire.Lines // of whoever reads
+
+	mu      sync.Mutex
+	seats   []*seat // by id
+	free    []*seat
+	writing bool
+	queue   []byte // for whoever writes
+	spare   []byte // the queue before, to be used again
+	reading bool
+}
+
+// seat is the place of one request in flight. The fields below the line are
+// guarded by the floor's mu.
+type seat struct {
+	id      int
+	request []byte // asks for text to be echoed
+	text    *Text
+
+	answered bool
+	waiting  bool
+	result   []byte // where no text is expected
+	err      error
+	wake     chan struct{} // the answer is there, or it is this one's turn to read
+}
+
+func connectFloor(ctx context.Context, d Dock) (Client, error) {
+	f := &floor{command: exec.Command(d.Command[0], d.Command[1:]...), heard: d.Heard}
+	var err error
+	if f.in, err = f.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if f.out, err = f.command.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	if err := f.command.Start(); err != nil {
+		return nil, err
+	}
+	_, err = f.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"floor","version":"1.0.0"}}`)
+	return f, err
+}
+
+func (f *floor) Close() error {
+	f.in.Close()
+	return f.command.Wait()
+}
+
+func (f *floor) Tools(context.Context) (int, error) {
+	list, err := f.ask("tools/list", `{}`)
+	return bytes.Count(list, []byte(`"inputSchema"`)), err
+}
+
+func (f *floor) Flood(_ context.Context, count int) error {
+	_, err := f.ask("tools/call", fmt.Sprintf(`{"name":%q,"arguments":{"count":%d}}`, server.Flood, count))
+	return err
+}
+
+func (f *floor) Echo(_ context.Context, text *Text) error {
+	s, crowded := f.sit()
+	defer f.leave(s)
+	if s.text != text {
+		s.text = text
+		s.request = request(s.id, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":{"message":%q}}`, server.Echo, text.text))
+	}
+	return f.exchange(s, s.request, crowded)
+}
+
+// ask sends any request and returns its result.
+func (f *floor) ask(method, params string) ([]byte, error) {
+	s, crowded := f.sit()
+	defer f.leave(s)
+	s.text = nil
+	err := f.exchange(s, request(s.id, method, params), crowded)
+	return s.result, err
+}
+
+func request(id int, method, params string) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", id, method, params)
+}
+
+// sit takes a seat, and reports whether others are taken.
+func (f *floor) sit() (s *seat, crowded bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := len(f.free) - 1
+	if last < 0 {
+		s = &seat{id: len(f.seats), wake: make(chan struct{}, 1)}
+		f.seats = append(f.seats, s)
+		return s, len(f.seats) > 1
+	}
+	s, f.free = f.free[last], f.free[:last]
+	s.answered, s.err = false, nil
+	return s, last < len(f.seats)-1
+}
+
+func (f *floor) leave(s *seat) {
+	f.mu.Lock()
+	f.free = append(f.free, s)
+	f.mu.Unlock()
+}
+
+func (f *floor) exchange(s *seat, request []byte, crowded bool) error {
+	if err := f.send(request, crowded); err != nil {
+		return err
+	}
+	return f.await(s)
+}
+
+// send writes a request, or leaves it to the one who writes. In a crowd the
+// others get a chance to add theirs first.
+func (f *floor) send(request []byte, crowded bool) error {
+	f.mu.Lock()
+	if f.writing || crowded {
+		f.queue = append(f.queue, request...)
+		request = nil
+	}
+	if f.writing {
+		f.mu.Unlock()
+		return nil
+	}
+	f.writing = true
+	f.mu.Unlock()
+	if crowded {
+		runtime.Gosched()
+		request = f.next()
+	}
+	for len(request) > 0 {
+		if _, err := f.in.Write(request); err != nil {
+			return err // the pipe is gone: nobody else can write either
+		}
+		request = f.next()
+	}
+	return nil
+}
+
+// next takes what is queued. When that is nothing, writing has ended.
+func (f *floor) next() []byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	batch := f.queue
+	f.queue, f.spare = f.spare[:0], batch
+	f.writing = len(batch) > 0
+	return batch
+}
+
+// await returns when the seat's answer is there. Nobody reads while it still
+// writes: with both pipes full, that would be for ever.
+func (f *floor) await(s *seat) error {
+	f.mu.Lock()
+	for !s.answered && f.reading {
+		s.waiting = true
+		f.mu.Unlock()
+		<-s.wake
+		f.mu.Lock()
+	}
+	defer f.mu.Unlock()
+	if s.answered {
+		return s.err
+	}
+	return f.read(s)
+}
+
+// read handles what comes until the seat's own answer was among it, and passes
+// the turn on. The caller holds mu, and holds it again afterwards.
+func (f *floor) read(s *seat) error {
+	f.reading = true
+	for !s.answered {
+		f.mu.Unlock()
+		err := f.lines.Fill(f.out)
+		f.mu.Lock()
+		for line, ok := f.lines.Next(); ok; line, ok = f.lines.Next() {
+			f.deliver(line)
+		}
+		if err != nil && !s.answered {
+			s.err = fmt.Errorf("read from the server: %w", err)
+			break
+		}
+	}
+	f.reading = false
+	for _, other := range f.seats {
+		if other.waiting {
+			other.rouse()
+			break
+		}
+	}
+	return s.err
+}
+
+// deliver finds the envelope of a message, and whom it is for.
+func (f *floor) deliver(line []byte) {
+	var id, result []byte
+	m := wire.Over(line)
+	m.Enter()
+	for name, ok := m.Next(); ok; name, ok = m.Next() {
+		switch string(name) {
+		case "id":
+			id = m.Value()
+		case "result":
+			result = m.Value()
+		default:
+			m.Value()
+		}
+	}
+	if id == nil {
+		f.heard.add()
+		return
+	}
+	n, err := strconv.Atoi(string(id))
+	if err != nil || n < 0 || n >= len(f.seats) {
+		return
+	}
+	f.seats[n].accept(result)
+}
+
+var errNoResult = errors.New("the answer has no result")
+
+// accept takes the answer. A text is checked where it is; nothing is copied.
+func (s *seat) accept(result []byte) {
+	s.answered = true
+	switch {
+	case result == nil:
+		s.err = errNoResult
+	case s.text == nil:
+		s.result = bytes.Clone(result)
+	default:
+		s.err = check(s.text, server.Text(result))
+	}
+	if s.waiting {
+		s.rouse()
+	}
+}
+
+func (s *seat) rouse() {
+	s.waiting = false
+	s.wake <- struct{}{}
+}

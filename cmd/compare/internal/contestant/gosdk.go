@@ -1,0 +1,56 @@
+package contestant
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wharf-mcp/wharf/cmd/compare/internal/server"
+)
+
+type goSDK struct{ session *mcp.ClientSession }
+
+func connectGoSDK(ctx context.Context, d Dock) (Client, error) {
+	heard := d.Heard
+	client := mcp.NewClient(&mcp.Implementation{Name: "compare", Version: "1.0.0"}, &mcp.ClientOptions{
+		LoggingMessageHandler: func(context.Context, *mcp.LoggingMessageRequest) { heard.add() },
+	})
+	command := exec.Command(d.Command[0], d.Command[1:]...)
+	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: command}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return goSDK{session}, nil
+}
+
+func (c goSDK) Tools(ctx context.Context) (int, error) {
+	list, err := c.session.ListTools(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	return len(list.Tools), nil
+}
+
+func (c goSDK) Echo(ctx context.Context, text *Text) error {
+	result, err := c.session.CallTool(ctx, &mcp.CallToolParams{Name: server.Echo, Arguments: text.arguments()})
+	if err != nil {
+		return err
+	}
+	if len(result.Content) != 1 {
+		return fmt.Errorf("the echo has %d blocks, expected 1", len(result.Content))
+	}
+	block, ok := result.Content[0].(*mcp.TextContent)
+	if !ok {
+		return fmt.Errorf("the echo is a %T, expected text", result.Content[0])
+	}
+	return check(text, block.Text)
+}
+
+func (c goSDK) Flood(ctx context.Context, count int) error {
+	_, err := c.session.CallTool(ctx, &mcp.CallToolParams{Name: server.Flood, Arguments: floodArguments(count)})
+	return err
+}
+
+func (c goSDK) Close() error { return c.session.Close() }

@@ -1,0 +1,72 @@
+package contestant
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/plugins"
+
+	"github.com/wharf-mcp/wharf/cmd/compare/internal/server"
+)
+
+// wharf goes the whole way: the public API, the session, and the stdio plugin
+// in its sandbox. As in a program that uses it, one host makes all connections.
+type wharf struct {
+	host   *host.Host
+	server host.Server
+}
+
+func newWharf(ctx context.Context, d Dock) (Program, error) {
+	heard := d.Heard
+	h, err := host.New(ctx, host.Config{
+		Plugins:  plugins.Builtin(),
+		CacheDir: d.CacheDir,
+		Client:   mcp.Implementation{Name: "compare", Version: "1.0.0"},
+		Event: func(e host.Event) {
+			if e.Method == mcp.NotificationMessage {
+				heard.add()
+			}
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return wharf{h, host.Server{Name: "fast", Command: d.Command[0], Args: d.Command[1:]}}, nil
+}
+
+func (w wharf) Connect(ctx context.Context) (Client, error) {
+	session, err := w.host.Connect(ctx, w.server)
+	if err != nil {
+		return nil, err
+	}
+	return wharfClient{session}, nil
+}
+
+func (w wharf) Close() error { return w.host.Close() }
+
+type wharfClient struct{ session *host.Session }
+
+func (c wharfClient) Tools(ctx context.Context) (int, error) {
+	tools, err := c.session.ListTools(ctx)
+	return len(tools), err
+}
+
+func (c wharfClient) Echo(ctx context.Context, text *Text) error {
+	result, err := c.session.CallTool(ctx, server.Echo, text.arguments())
+	if err != nil {
+		return err
+	}
+	if len(result.Content) != 1 || result.Content[0].Type != mcp.ContentText {
+		return fmt.Errorf("the echo has %d blocks, expected 1 of text", len(result.Content))
+	}
+	return check(text, result.Content[0].Text)
+}
+
+func (c wharfClient) Flood(ctx context.Context, count int) error {
+	_, err := c.session.CallTool(ctx, server.Flood, floodArguments(count))
+	return err
+}
+
+func (c wharfClient) Close() error { return c.session.Close() }

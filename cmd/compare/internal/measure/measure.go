@@ -1,0 +1,140 @@
+// Package measure takes one measure of one contestant, in a process in which
+// nothing else happens.
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/wharf-mcp/wharf/cmd/compare/internal/contestant"
+)
+
+// Job is what a process is to do.
+type Job struct {
+	Contestant string
+	Measure    string
+	Server     []string      // the command of the server
+	CacheDir   string        // where a contestant may keep compiled plugins
+	Time       time.Duration // how long to call; a tenth more is spent before, to warm up
+	Flood      int           // how many notifications
+}
+
+// Values are figures by the name of their metric, in the metric's unit.
+type Values map[string]float64
+
+// Metric is one figure of a measure.
+type Metric struct {
+	Name   string
+	Unit   string
+	Digits int  // behind the point
+	More   bool // more is better
+	Small  bool // the floor has next to none of it, so there is no ratio with it
+}
+
+// Measure is something that is done with a connection, and the figures of it.
+type Measure struct {
+	Name    string
+	Title   string
+	Metrics []Metric
+	take    func(context.Context, *run) (Values, error)
+}
+
+// All lists the measures in the order of the report.
+func All() []Measure {
+	return []Measure{
+		{Name: "100B", Title: "echo 100 B, one at a time", Metrics: sequence, take: inSequence(100)},
+		{Name: "10KB", Title: "echo 10 KB, one at a time", Metrics: sequence, take: inSequence(10_000)},
+		{Name: "1MB", Title: "echo 1 MB, one at a time", Metrics: sequence, take: inSequence(1_000_000)},
+		{Name: "64x100B", Title: "echo 100 B, 64 at once", Metrics: crowd, take: atOnce(64, 100)},
+		{Name: "64x10KB", Title: "echo 10 KB, 64 at once", Metrics: crowd, take: atOnce(64, 10_000)},
+		{Name: "flood", Title: "notifications, as fast as they come", Metrics: flood, take: flooded},
+		{Name: "connect", Title: "start, connect, list 50 tools", Metrics: start, take: connected},
+	}
+}
+
+// Names of the metrics.
+const (
+	P50    = "p50"
+	P99    = "p99"
+	Mean   = "mean"
+	Rate   = "rate"
+	CPU    = "cpu/100k"
+	Allocs = "allocs"
+	Bytes  = "bytes"
+	Lost   = "lost"
+	RSS    = "rss"
+	Peak   = "peak rss"
+	First  = "first"
+)
+
+var (
+	cost = []Metric{
+		{Name: CPU, Unit: "s", Digits: 2},
+		{Name: Allocs, Unit: "/call", Digits: 1, Small: true},
+		{Name: Bytes, Unit: "/call", Small: true},
+	}
+	sequence = append([]Metric{
+		{Name: P50, Unit: "µs", Digits: 1},
+		{Name: P99, Unit: "µs", Digits: 1},
+		{Name: Mean, Unit: "µs", Digits: 1},
+	}, cost...)
+	crowd = append([]Metric{
+		{Name: Rate, Unit: "k/s", Digits: 1, More: true},
+	}, cost...)
+	flood = []Metric{
+		{Name: Rate, Unit: "k/s", More: true},
+		{Name: Lost, Small: true},
+		{Name: CPU, Unit: "s", Digits: 3},
+		{Name: Peak, Unit: "MB", Digits: 1},
+	}
+	start = []Metric{
+		{Name: First, Unit: "ms", Digits: 2},
+		{Name: P50, Unit: "ms", Digits: 2},
+		{Name: RSS, Unit: "MB", Digits: 1},
+	}
+)
+
+// run is a job with its first connection.
+type run struct {
+	Job
+	heard   *contestant.Tally
+	program contestant.Program
+	client  contestant.Client
+	first   time.Duration // what it took to connect, with all that comes before
+}
+
+// Take does a job. Any reply that is missing or wrong is an error.
+func Take(ctx context.Context, j Job) (values Values, err error) {
+	m, ok := find(j.Measure)
+	if !ok {
+		return nil, fmt.Errorf("no measure %q", j.Measure)
+	}
+	r := &run{Job: j, heard: contestant.NewTally()}
+	if err := r.open(ctx); err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	values, err = m.take(ctx, r)
+	return values, errors.Join(err, r.client.Close(), r.program.Close())
+}
+
+func (r *run) open(ctx context.Context) (err error) {
+	start := time.Now()
+	dock := contestant.Dock{Command: r.Server, CacheDir: r.CacheDir, Heard: r.heard}
+	if r.program, err = contestant.Open(ctx, r.Contestant, dock); err != nil {
+		return err
+	}
+	r.client, err = r.program.Connect(ctx)
+	r.first = time.Since(start)
+	return err
+}
+
+func find(name string) (Measure, bool) {
+	for _, m := range All() {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Measure{}, false
+}

@@ -1,0 +1,126 @@
+// Package startup compares whole commands: `wharf call demo echo` with a minimal
+// program on the official Go SDK that makes the same call to the same server.
+// Both start the server, connect, call, print and end.
+package startup
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Times are the durations of one command, of which each is one run.
+type Times struct {
+	Wall []time.Duration `json:"wall"`
+	CPU  []time.Duration `json:"cpu"` // of the command and its server
+}
+
+// Result is what was seen.
+type Result struct {
+	Wharf   Times         `json:"wharf"`
+	Minimal Times         `json:"minimal"`
+	Behind  time.Duration `json:"behind"` // the median of how much longer wharf took in a pair
+}
+
+// Pairs builds both programs in dir and runs them in turn, that many times.
+// Wharf's first run, which compiles its plugin, does not count.
+func Pairs(ctx context.Context, dir string, count int) (Result, error) {
+	root, err := folder(ctx, "github.com/wharf-mcp/wharf")
+	if err != nil {
+		return Result{}, err
+	}
+	here, err := folder(ctx, "github.com/wharf-mcp/wharf/cmd/compare")
+	if err != nil {
+		return Result{}, err
+	}
+	wharf, err := build(ctx, dir, root, "./cmd/wharf")
+	if err != nil {
+		return Result{}, err
+	}
+	minimal, err := build(ctx, dir, here, "./minimal")
+	if err != nil {
+		return Result{}, err
+	}
+	calls := []call{
+		{"wharf", []string{wharf, "call", "demo", "echo", "message=hello"}, dir},
+		{"minimal", []string{minimal, wharf, "demo-server"}, dir},
+	}
+	return alternate(ctx, calls, count)
+}
+
+// folder returns where a module of this build lies.
+func folder(ctx context.Context, module string) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		return "", fmt.Errorf("find the source of %s: %w; run this program in its own folder", module, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// build builds a program with the dependencies of the module that it is part
+// of, and returns its path.
+func build(ctx context.Context, dir, root, program string) (string, error) {
+	out := filepath.Join(dir, filepath.Base(program))
+	command := exec.CommandContext(ctx, "go", "build", "-o", out, program)
+	command.Dir = root
+	if message, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w: %s", program, err, bytes.TrimSpace(message))
+	}
+	return out, nil
+}
+
+func alternate(ctx context.Context, calls []call, count int) (Result, error) {
+	var times [2]Times
+	var behind []time.Duration
+	for i := range count + 1 {
+		for _, n := range []int{i % 2, 1 - i%2} {
+			if err := calls[n].run(ctx, &times[n]); err != nil {
+				return Result{}, err
+			}
+		}
+		if i == 0 { // the caches are warm now
+			times = [2]Times{}
+			continue
+		}
+		behind = append(behind, times[0].Wall[i-1]-times[1].Wall[i-1])
+	}
+	return Result{Wharf: times[0], Minimal: times[1], Behind: Median(behind)}, nil
+}
+
+// call is a command that must say hello.
+type call struct {
+	name    string
+	command []string
+	home    string // where its caches and settings are
+}
+
+func (c call) run(ctx context.Context, times *Times) error {
+	command := exec.CommandContext(ctx, c.command[0], c.command[1:]...)
+	command.Env = append(os.Environ(), "HOME="+c.home, "XDG_CACHE_HOME="+c.home, "XDG_CONFIG_HOME="+c.home)
+	start := time.Now()
+	out, err := command.Output()
+	wall := time.Since(start)
+	if err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(c.command, " "), err)
+	}
+	if !bytes.Contains(out, []byte("hello")) {
+		return fmt.Errorf("%s: printed %q, expected hello in it", c.name, out)
+	}
+	times.Wall = append(times.Wall, wall)
+	times.CPU = append(times.CPU, command.ProcessState.UserTime()+command.ProcessState.SystemTime())
+	return nil
+}
+
+// Median returns the middle one, or 0 when there is none.
+func Median(all []time.Duration) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(all))[len(all)/2]
+}

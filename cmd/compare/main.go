@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/cmd/compare/internal/arena"
+	"github.com/wharf-mcp/wharf/cmd/compare/internal/contestant"
+	"github.com/wharf-mcp/wharf/cmd/compare/internal/measure"
+	"github.com/wharf-mcp/wharf/cmd/compare/internal/server"
+	"github.com/wharf-mcp/wharf/cmd/compare/internal/startup"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := run(ctx, os.Args[1:])
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		os.Exit(2)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the program in one of its three parts: the comparison, a job of it, or
+// the server.
+func run(ctx context.Context, args []string) error {
+	if len(args) == 2 {
+		switch args[0] {
+		case serve:
+			return server.Serve(input{}, output{}, server.Era(args[1]))
+		case arena.Work:
+			values, err := arena.DoJob(ctx, args[1])
+			if err != nil {
+				return err
+			}
+			_, err = os.Stdout.Write(values)
+			return err
+		}
+	}
+	s, err := parse(args)
+	if err != nil {
+		return err
+	}
+	return compare(ctx, s)
+}
+
+// settings are what the command line says.
+type settings struct {
+	rounds int
+	quick  bool
+	pins   []bool
+	era    server.Era
+	json   string
+
+	contestants []string
+	measures    []string
+	startup     bool
+}
+
+// start is the measure of whole commands, which is not one of a connection.
+const start = "start"
+
+func parse(args []string) (settings, error) {
+	var s settings
+	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
+	flags.IntVar(&s.rounds, "rounds", 7, "how many `rounds`")
+	flags.BoolVar(&s.quick, "quick", false, "one short round: shows that it works, not how fast")
+	flags.StringVar(&s.json, "json", "", "write all data to a `file`")
+	only := flags.String("only", "", "`names` of contestants and measures, separated by commas; all of the kind that is not named")
+	pin := flags.String("pin", "both", "pin client and server to one processor: `on|off|both`")
+	era := flags.String("era", string(server.Legacy), "what the server speaks: `legacy|modern`")
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	if flags.NArg() > 0 {
+		return s, fmt.Errorf("unexpected argument %q; only flags are known", flags.Arg(0))
+	}
+	if s.quick {
+		s.rounds = 1
+	}
+	s.era = server.Era(*era)
+	if s.era != server.Legacy && s.era != server.Modern {
+		return s, fmt.Errorf("-era=%s: expected legacy or modern", *era)
+	}
+	return s, errors.Join(s.pin(*pin), s.choose(*only))
+}
+
+func (s *settings) pin(how string) error {
+	switch {
+	case how == "on", how == "both" && s.quick:
+		s.pins = []bool{true}
+	case how == "off":
+		s.pins = []bool{false}
+	case how == "both":
+		s.pins = []bool{true, false}
+	default:
+		return fmt.Errorf("-pin=%s: expected on, off or both", how)
+	}
+	if !arena.CanPin && how == "both" {
+		s.pins = []bool{false}
+	}
+	return nil
+}
+
+// choose sorts the names into contestants and measures.
+func (s *settings) choose(only string) error {
+	measures := []string{}
+	for _, m := range measure.All() {
+		measures = append(measures, m.Name)
+	}
+	measures = append(measures, start)
+	for name := range strings.SplitSeq(only, ",") {
+		switch {
+		case name == "":
+		case slices.Contains(contestant.Names(), name):
+			s.contestants = append(s.contestants, name)
+		case slices.Contains(measures, name):
+			s.measures = append(s.measures, name)
+		default:
+			return fmt.Errorf("-only: no %q; there are %s and %s", name,
+				strings.Join(contestant.Names(), ", "), strings.Join(measures, ", "))
+		}
+	}
+	if s.contestants == nil {
+		s.contestants = contestant.Names()
+	}
+	if s.measures == nil {
+		s.measures = measures
+	}
+	s.startup = slices.Contains(s.measures, start)
+	s.measures = slices.DeleteFunc(s.measures, func(name string) bool { return name == start })
+	return nil
+}
+
+// compare measures and reports.
+func compare(ctx context.Context, s settings) error {
+	dir, err := os.MkdirTemp("", "compare")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	plan, err := s.plan(dir)
+	if err != nil {
+		return err
+	}
+	r := report{Versions: versions(), Era: s.era, Rounds: s.rounds, settings: s}
+	if r.Runs, err = plan.Do(ctx); err != nil {
+		return err
+	}
+	if s.startup {
+		pairs := 15
+		if s.quick {
+			pairs = 1
+		}
+		seen, err := startup.Pairs(ctx, dir, pairs)
+		if err != nil {
+			return err
+		}
+		r.Startup = &seen
+	}
+	r.print(os.Stdout)
+	if s.json != "" {
+		return r.save(s.json)
+	}
+	return nil
+}
+
+// serve is the first argument with which the program is the server.
+const serve = "serve"
+
+func (s settings) plan(dir string) (*arena.Plan, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p := &arena.Plan{
+		Rounds: s.rounds, Pins: s.pins, Contestants: s.contestants, Measures: s.measures,
+		Program: self, Repeats: 2, Progress: os.Stderr,
+		Job: measure.Job{
+			Server:   []string{self, serve, string(s.era)},
+			CacheDir: dir,
+			Time:     time.Second,
+			Flood:    200_000,
+		},
+	}
+	if s.quick {
+		p.Repeats, p.Job.Time, p.Job.Flood = 0, 30*time.Millisecond, 2_000
+	}
+	return p, nil
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/cmd/compare/internal/arena"
+	"github.com/wharf-mcp/wharf/cmd/compare/internal/contestant"
+	"github.com/wharf-mcp/wharf/cmd/compare/internal/measure"
+)
+
+// TestMain lets the test binary be the program: the server and the jobs of a
+// comparison are processes of their own.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && (os.Args[1] == serve || os.Args[1] == arena.Work) {
+		if err := run(context.Background(), os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, "error:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// TestEveryContestantCompletes takes every measure of every contestant once, in
+// both eras. It looks at no figure but the lost notifications.
+func TestEveryContestantCompletes(t *testing.T) {
+	for _, era := range []string{"legacy", "modern"} {
+		t.Run(era, func(t *testing.T) {
+			s, err := parse([]string{"-quick", "-era=" + era, "-pin=off"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, err := s.plan(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan.Progress = t.Output()
+			runs, err := plan.Do(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := len(contestant.Names()) * len(measure.All()); len(runs) != want {
+				t.Errorf("%d runs, expected %d", len(runs), want)
+			}
+			for _, r := range runs {
+				complete(t, r)
+			}
+		})
+	}
+}
+
+// complete wants every figure of a run.
+func complete(t *testing.T, r arena.Run) {
+	t.Helper()
+	for _, m := range measure.All() {
+		if m.Name != r.Measure {
+			continue
+		}
+		for _, metric := range m.Metrics {
+			if _, ok := r.Values[metric.Name]; !ok {
+				t.Errorf("%s: %s: no %s", r.Contestant, m.Name, metric.Name)
+			}
+		}
+	}
+	if lost := r.Values[measure.Lost]; lost != 0 {
+		t.Errorf("%s lost %v notifications", r.Contestant, lost)
+	}
+}
+
+func TestOnlySortsNames(t *testing.T) {
+	s, err := parse([]string{"-only=floor,flood,start"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(s.contestants, []string{"floor"}) || !slices.Equal(s.measures, []string{"flood"}) || !s.startup {
+		t.Errorf("got %v, %v, start %v", s.contestants, s.measures, s.startup)
+	}
+}
+
+func TestWrongFlagsAreNamed(t *testing.T) {
+	for _, args := range [][]string{{"-only=nobody"}, {"-pin=maybe"}, {"-era=old"}, {"more"}} {
+		if _, err := parse(args); err == nil {
+			t.Errorf("%v: no error", args)
+		}
+	}
+}
+
+// sampled is a report of one pinned round in which Wharf needs 10 µs.
+func sampled(floor, sdk float64) *report {
+	at := func(name string, p50 float64) arena.Run {
+		return arena.Run{Pinned: true, Measure: "100B", Contestant: name, Values: measure.Values{measure.P50: p50}}
+	}
+	return &report{
+		Runs: arena.Runs{at(contestant.Floor, floor), at(contestant.Wharf, 10), at(contestant.GoSDK, sdk)},
+		settings: settings{pins: []bool{true}, contestants: contestant.Names(),
+			measures: []string{"100B"}},
+	}
+}
+
+func TestTargetsAreJudged(t *testing.T) {
+	tests := []struct {
+		floor, sdk      float64
+		ofFloor, ofPeer string
+	}{
+		{8, 15, "met", "met"},
+		{7, 14, "missed", "missed"},
+	}
+	for _, tt := range tests {
+		verdicts := sampled(tt.floor, tt.sdk).verdicts()
+		if verdicts[0].Word != tt.ofFloor || verdicts[3].Word != tt.ofPeer || verdicts[1].Word != "not measured" {
+			t.Errorf("floor %v, sdk %v: got %+v", tt.floor, tt.sdk, verdicts)
+		}
+	}
+}
+
+func TestReportShowsFiguresAndVerdicts(t *testing.T) {
+	var out bytes.Buffer
+	r := sampled(8, 15)
+	r.print(&out)
+	for _, want := range []string{"one processor", "echo 100 B", "go-sdk", "1.25", "met", "not measured"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, out.String())
+		}
+	}
+	file := filepath.Join(t.TempDir(), "data.json")
+	if err := r.save(file); err != nil {
+		t.Fatal(err)
+	}
+	if saved, err := os.ReadFile(file); err != nil || !bytes.Contains(saved, []byte(`"contestant": "wharf"`)) {
+		t.Errorf("saved %d bytes, error %v", len(saved), err)
+	}
+}
