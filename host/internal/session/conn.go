@@ -17,7 +17,7 @@ type Conn struct {
 // Transport is what a session must know about the thing that carries messages.
 type Transport interface {
 	// Done is closed when the connection has ended, whoever ended it. The peer
-	// has been closed then, or is about to be.
+	// is closed at about the same time, so that no call waits any longer.
 	Done() <-chan struct{}
 
 	// Err says why it ended, in the words a user needs: an exit code, the last

@@ -71,7 +71,7 @@ func (h *handshake) detect(ctx context.Context) (*link, error) {
 	case <-silence.C:
 		return h.race(ctx, probe, h.initialize())
 	case <-h.conn.Transport.Done():
-		return nil, h.left(nil)
+		return nil, h.left(ctx, nil)
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -112,7 +112,7 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link,
 		case <-patience:
 			return h.legacy(ctx, refusal)
 		case <-h.conn.Transport.Done():
-			return nil, h.left(nil)
+			return nil, h.left(ctx, nil)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -137,19 +137,25 @@ func (h *handshake) wait(ctx context.Context, replies <-chan reply) (reply, erro
 	select {
 	case got := <-replies:
 		if got.err != nil && !answered(got.err) {
-			return got, h.left(got.err)
+			return got, h.left(ctx, got.err)
 		}
 		return got, nil
 	case <-h.conn.Transport.Done():
-		return reply{}, h.left(nil)
+		return reply{}, h.left(ctx, nil)
 	case <-ctx.Done():
 		return reply{}, context.Cause(ctx)
 	}
 }
 
 // left returns why the connection ended; err, if there is one, is what a
-// request on it ended with.
-func (h *handshake) left(err error) error {
+// request on it ended with. The transport knows best, once it is at its end.
+func (h *handshake) left(ctx context.Context, err error) error {
+	if errors.Is(err, rpc.ErrClosed) {
+		select {
+		case <-h.conn.Transport.Done():
+		case <-ctx.Done():
+		}
+	}
 	if h.conn.ended() {
 		if why := h.conn.Transport.Err(); why != nil {
 			err = why

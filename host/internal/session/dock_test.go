@@ -62,6 +62,8 @@ type process struct {
 	in     chan message
 	done   chan struct{}
 
+	release sync.Once
+
 	mu   sync.Mutex
 	err  error
 	seen []string // methods in order; replies as "reply"
@@ -92,13 +94,14 @@ func (p *process) Err() error {
 	return p.err
 }
 
+// Shutdown is what releases a process, even one that has exited.
 func (p *process) Shutdown(context.Context) error {
 	p.exit(errors.New("shut down"))
+	p.release.Do(func() { p.dock.count(-1) })
 	return nil
 }
 
-// exit ends the process. The peer hears of it first, as with a real transport
-// it may.
+// exit ends the process. The peer may hear of it before anybody else does.
 func (p *process) exit(err error) {
 	p.mu.Lock()
 	if p.err != nil {
@@ -108,7 +111,6 @@ func (p *process) exit(err error) {
 	p.err = err
 	p.mu.Unlock()
 	p.peer.Close(err)
-	p.dock.count(-1)
 	close(p.done)
 }
 

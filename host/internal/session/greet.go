@@ -42,6 +42,9 @@ func (h *handshake) greet(ctx context.Context) (*link, error) {
 // legacy opens the session on an answer to initialize
 // (2025-11-25/basic/lifecycle#initialization).
 func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
+	if got.err != nil && !answered(got.err) {
+		return nil, h.left(ctx, got.err)
+	}
 	if got.err != nil {
 		return nil, fmt.Errorf("the server refused initialize: %w", got.err)
 	}
@@ -59,7 +62,7 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
 	}
 	h.agree(r.ProtocolVersion)
 	if err := h.conn.Peer.Notify(ctx, mcp.NotificationInitialized, nil); err != nil {
-		return nil, h.left(err)
+		return nil, h.left(ctx, err)
 	}
 	return &link{conn: h.conn, dialect: legacy{r.ProtocolVersion}, info: Info{
 		Server: r.ServerInfo, Protocol: r.ProtocolVersion, Era: mcp.Legacy,
@@ -97,7 +100,7 @@ func (h *handshake) insist(ctx context.Context) (*link, error) {
 // link nor an error, unless the connection broke.
 func (h *handshake) modern(ctx context.Context, got reply) (*link, error) {
 	if got.err != nil && !answered(got.err) {
-		return nil, h.left(got.err)
+		return nil, h.left(ctx, got.err)
 	}
 	offered, refused := refusedVersion(got.err)
 	if !refused {

@@ -40,11 +40,10 @@ func readContent(r *jsontext.Reader) ([]mcp.Content, error) {
 	content := []mcp.Content{}
 	var bad error
 	for i := range r.Array() {
-		var block mcp.Content
-		if err := readBlock(r, &block); err != nil && bad == nil {
+		content = append(content, mcp.Content{})
+		if err := readBlock(r, &content[i]); err != nil && bad == nil {
 			bad = fmt.Errorf("content %d: %w", i, err)
 		}
-		content = append(content, block)
 	}
 	return content, bad
 }

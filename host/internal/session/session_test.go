@@ -334,6 +334,7 @@ func TestElicitation(t *testing.T) {
 		if e := <-asked; e.Mode != mcp.ElicitURL || e.URL != "https://a.example" || e.ElicitationID != "7" {
 			t.Errorf("asked %+v", e)
 		}
+		synctest.Wait()
 		for _, bad := range []string{`{"mode":"telepathy"}`, `{"mode":5}`, `[]`} {
 			p.print(`{"jsonrpc":"2.0","id":3,"method":"elicitation/create","params":%s}`, bad)
 			synctest.Wait()
