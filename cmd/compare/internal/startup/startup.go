@@ -6,6 +6,7 @@ package startup
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -47,9 +48,13 @@ func Pairs(ctx context.Context, dir string, count int) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	home := filepath.Join(dir, "home")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		return Result{}, err
+	}
 	calls := []call{
-		{"wharf", []string{wharf, "call", "demo", "echo", "message=hello"}, dir},
-		{"minimal", []string{minimal, wharf, "demo-server"}, dir},
+		{"wharf", []string{wharf, "call", "demo", "echo", "message=hello"}, home},
+		{"minimal", []string{minimal, wharf, "demo-server"}, home},
 	}
 	return alternate(ctx, calls, count)
 }
@@ -107,7 +112,7 @@ func (c call) run(ctx context.Context, times *Times) error {
 	out, err := command.Output()
 	wall := time.Since(start)
 	if err != nil {
-		return fmt.Errorf("%s: %w", strings.Join(c.command, " "), err)
+		return fmt.Errorf("%s: %w: %s", strings.Join(c.command, " "), err, lastWords(err))
 	}
 	if !bytes.Contains(out, []byte("hello")) {
 		return fmt.Errorf("%s: printed %q, expected hello in it", c.name, out)
@@ -115,6 +120,15 @@ func (c call) run(ctx context.Context, times *Times) error {
 	times.Wall = append(times.Wall, wall)
 	times.CPU = append(times.CPU, command.ProcessState.UserTime()+command.ProcessState.SystemTime())
 	return nil
+}
+
+// lastWords is what a command that went wrong printed on stderr.
+func lastWords(err error) []byte {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return nil
+	}
+	return bytes.TrimSpace(exit.Stderr)
 }
 
 // Median returns the middle one, or 0 when there is none.
