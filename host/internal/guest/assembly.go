@@ -12,8 +12,12 @@ const maxAssemblies = 1024
 // assembly collects a message that arrives in parts.
 type assembly struct {
 	data    []byte
-	dropped bool // over the cap; data is only its beginning
+	dropped int // bytes let go since it went over the cap; data is then its beginning
 }
+
+// endless is how many message caps of one message are let go before the
+// connection is given up: nobody is going to end it.
+const endless = 32
 
 // assemblies are the messages under way: nearly always none or one, on the
 // shared channel, which therefore has a place of its own.
@@ -46,7 +50,7 @@ func (a *assemblies) of(exchange uint32) *assembly {
 // started reports whether a message of the exchange is under way.
 func (a *assemblies) started(exchange uint32) bool {
 	if exchange == 0 {
-		return a.shared.dropped || len(a.shared.data) > 0
+		return a.shared.dropped > 0 || len(a.shared.data) > 0
 	}
 	return a.private[exchange] != nil
 }
@@ -64,7 +68,8 @@ func (a *assemblies) forget(exchange uint32) {
 
 // add appends p to m, or, past the cap, drops all but the head.
 func (a *assemblies) add(m *assembly, p []byte, limit int) {
-	if m.dropped {
+	if m.dropped > 0 {
+		m.dropped += len(p)
 		return
 	}
 	if len(m.data)+len(p) > limit || a.total+len(p) > 4*limit {
@@ -72,11 +77,22 @@ func (a *assemblies) add(m *assembly, p []byte, limit int) {
 		head := append(make([]byte, 0, keep), m.data[:min(keep, len(m.data))]...)
 		head = append(head, p[:keep-len(head)]...)
 		a.total += len(head) - len(m.data)
-		m.data, m.dropped = head, true
+		m.data, m.dropped = head, len(p)
 		return
 	}
-	m.data = append(m.data, p...)
+	m.data = append(grown(m.data, len(p), limit), p...)
 	a.total += len(p)
+}
+
+// grown returns data with room for n more bytes. Doubling, where append would
+// add a quarter, copies a long message twice instead of four times.
+func grown(data []byte, n, limit int) []byte {
+	need := len(data) + n
+	if need <= cap(data) {
+		return data
+	}
+	room := min(max(need, 2*cap(data), 256<<10), max(need, limit))
+	return append(make([]byte, 0, room), data...)
 }
 
 // deliver takes bytes of an inbound message from the guest.
@@ -94,12 +110,15 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 		return abi.VerdictTooBig
 	}
 	in.add(m, p, i.limits.MessageCap)
+	if m.dropped/endless > i.limits.MessageCap {
+		i.fail(&EndedError{Cause: errEndless})
+	}
 	if flags&abi.End == 0 {
 		return abi.VerdictPending
 	}
 	whole := *m
 	in.forget(exchange)
-	if whole.dropped {
+	if whole.dropped > 0 {
 		i.receiver.TooBig(exchange, whole.data)
 		return abi.VerdictTooBig
 	}

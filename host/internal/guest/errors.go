@@ -13,6 +13,7 @@ var ErrClosed = errors.New("connection closed")
 var (
 	errNoManifest   = errors.New("the plugin did not answer DESCRIBE with report(MANIFEST)")
 	errGreedy       = errors.New("the plugin keeps using more computing time than a connection may")
+	errEndless      = errors.New("the server sends a message without end")
 	errServerClosed = errors.New("the server closed the connection")
 )
 

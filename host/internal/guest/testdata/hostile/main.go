@@ -40,6 +40,8 @@ func (h *hostile) Message(m sdk.Message) (sdk.Outcome, error) {
 			h.handle.Forward(m.Payload, abi.More)
 		}
 	}
+	h.handle.Forward(m.Payload, abi.More)
+	h.handle.Write([]byte("\n"), abi.More)
 	return sdk.HandedOver, nil
 }
 
