@@ -122,9 +122,6 @@ func TestConnectFails(t *testing.T) {
 			"connect files: the server refused initialize: MCP error -32603: license expired", []string{probed + " initialize"}},
 		{"initialize refused while the probe is pending", "", []server{oldServer().with(probed, silent).with("initialize", refusal)},
 			"license expired", []string{probed + " initialize"}},
-		{"initialize refused, then the probe", "",
-			[]server{oldServer().with(probed, after(3*time.Second, refuse(-32601, "", ""))).with("initialize", refusal)},
-			"license expired", []string{probed + " initialize"}},
 		{"exits at every start", "", []server{oldServer().with(probed, exited).with("initialize", exited)},
 			"connect files: server exited with code 3: no such module", []string{probed, "initialize"}},
 		{"says nothing at all", "", []server{{on: map[string]act{probed: silent, "initialize": silent}}},
@@ -163,6 +160,21 @@ func TestConnectFails(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRefusedTwice holds that nothing is waited for once both requests are refused.
+func TestRefusedTwice(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		no := refuse(-32603, "license expired", "")
+		d := dock(oldServer().with(probed, after(3*time.Second, no)).with("initialize", no))
+		start := time.Now()
+		if _, err := Open(t.Context(), d.config()); err == nil {
+			t.Error("connected")
+		}
+		if took := time.Since(start); took != 3*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
 }
 
 func TestPinnedProtocol(t *testing.T) {

@@ -96,12 +96,9 @@ func (h *handshake) insist(ctx context.Context) (*link, error) {
 }
 
 // modern opens the session if got, an answer to discover, comes from a server
-// that speaks a modern revision of ours. From any other it returns neither a
-// link nor an error, unless the connection broke.
+// that speaks a modern revision of ours. Otherwise there is no link, and an
+// error only from a server that contradicts itself.
 func (h *handshake) modern(ctx context.Context, got reply) (*link, error) {
-	if got.err != nil && !answered(got.err) {
-		return nil, h.left(ctx, got.err)
-	}
 	offered, refused := refusedVersion(got.err)
 	if !refused {
 		return h.discovered(got), nil

@@ -53,23 +53,25 @@ func TestLostConnection(t *testing.T) {
 // TestMissedConnection has the connection end between the moment a call takes
 // it and the moment its message would leave.
 func TestMissedConnection(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer())
-		s := d.open()
-		first := d.process(0)
-		first.peer.Close(errors.New("server exited")) // and nobody has said so yet
-		time.AfterFunc(time.Second, func() { first.exit(errors.New("server exited")) })
-		if _, err := call(t, s); err != nil {
-			t.Error(err)
-		}
-		if err := s.Notify(t.Context(), "notifications/x", nil); err != nil {
-			t.Error(err)
-		}
-		synctest.Wait()
-		if got := d.process(1).received(); got != greeted+" tools/call notifications/x" {
-			t.Errorf("second process saw %s", got)
-		}
-	})
+	for method, send := range map[string]func(*Session) error{
+		"tools/call":      func(s *Session) error { _, err := call(t, s); return err },
+		"notifications/x": func(s *Session) error { return s.Notify(t.Context(), "notifications/x", nil) },
+	} {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			d := dock(oldServer())
+			s := d.open()
+			first := d.process(0)
+			first.peer.Close(errors.New("server exited")) // and nobody has said so yet
+			time.AfterFunc(time.Second, func() { first.exit(errors.New("server exited")) })
+			if err := send(s); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+			if got := d.process(1).received(); got != greeted+" "+method {
+				t.Errorf("second process saw %s", got)
+			}
+		})
+	}
 }
 
 func TestRedialIsShared(t *testing.T) {
@@ -202,6 +204,9 @@ func TestClose(t *testing.T) {
 		}
 		if err := s.Notify(t.Context(), "notifications/x", nil); !errors.Is(err, ErrClosed) {
 			t.Errorf("notification of a closed session ended with %v", err)
+		}
+		if d.started() != 1 {
+			t.Error("dialled for a closed session")
 		}
 	})
 }
