@@ -1,8 +1,8 @@
 package wasm
 
 const (
-	EventBudget        = 20_000_000
-	InitBudget         = 200_000_000
+	EventBudget        = 10_000_000
+	InitBudget         = 100_000_000
 	FuelPerPayloadByte = 64
 	StackBudget        = 2 << 20
 )

@@ -17,6 +17,11 @@ func (s *scan) enter(code byte) {
 		f.region = s.open(region{around: outer, optional: true})
 	}
 	s.frames = append(s.frames, f)
+	s.blocks++
+	s.m.effort += len(s.frames) + s.locals
+	if code == opLoop {
+		s.m.effort += loopEffort * s.locals
+	}
 	if len(s.frames) > s.m.limits.Nesting && !s.deep {
 		s.deep = true
 		s.m.findings.add(fmt.Sprintf("nesting of function %d", s.fn), fmt.Sprintf("at most %d blocks", s.m.limits.Nesting), "more")
@@ -57,6 +62,7 @@ func (s *scan) branches() {
 	if n > s.m.limits.Targets {
 		s.m.findings.add(fmt.Sprintf("branch table in function %d", s.fn), fmt.Sprintf("at most %d labels", s.m.limits.Targets), fmt.Sprint(n))
 	}
+	s.m.effort += targetEffort * n
 	for i := 0; i <= n && s.c.err == nil; i++ {
 		s.m.index(&s.c, "label", len(s.frames))
 	}
@@ -85,7 +91,7 @@ func (s *scan) blockType() (params, results int) {
 }
 
 func (s *scan) call(sig signature) {
-	s.calls = true
+	s.calls++
 	s.shape.call(len(sig.params), len(sig.results), s.top().height)
 }
 

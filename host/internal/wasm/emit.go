@@ -37,7 +37,7 @@ func (e *emit) body(out []byte, b *body, s *scan, typ uint32, sig signature) []b
 // depth as well. A smaller one adds to a stack only once.
 const largeLeaf = 16 << 10
 
-func (s *scan) deepens() bool { return s.calls || s.shape.bytes() > largeLeaf }
+func (s *scan) deepens() bool { return s.calls > 0 || s.shape.bytes() > largeLeaf }
 
 // locals appends the groups of b, and the scratch local of bulk operations.
 func (e *emit) locals(out []byte, b *body, s *scan) []byte {

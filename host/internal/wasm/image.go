@@ -28,7 +28,21 @@ type image struct {
 	bodies    []body
 	inherited [4]int // imported functions, tables, memories, globals
 	findings  findings
+
+	// effort estimates what compiling the bodies read so far takes: a unit for
+	// each instruction, for each block around a block, for each local a block may
+	// have to merge (more for a loop), some for each label of a branch table, and
+	// a share of the squares of the blocks and calls of one function. wazero
+	// spends tens of nanoseconds on a unit, and cannot be stopped while it does.
+	effort int
 }
+
+const (
+	loopEffort   = 16
+	targetEffort = 64
+	squareBlocks = 2
+	squareCalls  = 16
+)
 
 const (
 	sectionCustom = iota

@@ -10,7 +10,9 @@ type Limits struct {
 	Body        int    // bytes of one function body
 	Locals      int    // locals and parameters of one function
 	Nesting     int    // depth of blocks in one function
+	Blocks      int    // blocks of one function
 	Targets     int    // labels of one br_table
+	Effort      int    // what compiling all of it takes, see image.effort
 	Table       uint32 // entries of one table, now and ever
 	Tables      int    // tables
 	MemoryPages uint32 // pages of 64 KiB an instance may start with
@@ -27,7 +29,9 @@ var defaultLimits = Limits{
 	Body:        512 << 10,
 	Locals:      2_000,
 	Nesting:     1_000,
+	Blocks:      4_000,
 	Targets:     10_000,
+	Effort:      32 << 20,
 	Table:       64 << 10,
 	Tables:      8,
 	MemoryPages: 256,
@@ -46,7 +50,9 @@ func (l Limits) filled() Limits {
 	fill(&l.Body, d.Body)
 	fill(&l.Locals, d.Locals)
 	fill(&l.Nesting, d.Nesting)
+	fill(&l.Blocks, d.Blocks)
 	fill(&l.Targets, d.Targets)
+	fill(&l.Effort, d.Effort)
 	fill(&l.Table, d.Table)
 	fill(&l.Tables, d.Tables)
 	fill(&l.MemoryPages, d.MemoryPages)

@@ -45,6 +45,9 @@ func (m *image) scanAll() []*scan {
 			m.findings.add("code", "", err.Error())
 		}
 	}
+	if m.effort > m.limits.Effort {
+		m.findings.add("effort of compiling", fmt.Sprintf("at most %d units", m.limits.Effort), fmt.Sprint(m.effort))
+	}
 	return plans
 }
 

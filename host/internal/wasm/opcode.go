@@ -103,7 +103,8 @@ const (
 const (
 	cheap  = 1  // registers only
 	jump   = 2  // may be predicted wrongly
-	touch  = 4  // touches memory
+	load   = 16 // reads memory: may miss every cache, and the page tables
+	touch  = 4  // writes memory, or reads what is small
 	divide = 8  // division, square root
 	called = 8  // frame, checks
 	leaves = 60 // leaves native code for Go
@@ -138,7 +139,7 @@ func plainTable() *[256]opcode {
 		0x22: {imm: local, pop: 1, push: 1, weight: cheap},
 		0x23: {imm: global, push: 1, weight: cheap},
 		0x24: {imm: global, pop: 1, weight: cheap},
-		0x25: {imm: table, pop: 1, push: 1, weight: touch},
+		0x25: {imm: table, pop: 1, push: 1, weight: load},
 		0x26: {imm: table, pop: 2, weight: touch},
 		0x3f: {imm: zero, push: 1, weight: cheap},
 		0x40: {imm: zero, pop: 1, push: 1, weight: leaves, bulk: 1},
@@ -148,13 +149,13 @@ func plainTable() *[256]opcode {
 		0x44: {imm: f64, push: 1, weight: cheap},
 		0xd0: {imm: heap, push: 1, weight: cheap},
 		0xd1: {imm: none, pop: 1, push: 1, weight: cheap},
-		0xd2: {imm: function, push: 1, weight: leaves},
+		0xd2: {imm: function, push: 1, weight: 2 * leaves},
 	}
 	unary := opcode{imm: none, pop: 1, push: 1, weight: cheap}
 	binary := opcode{imm: none, pop: 2, push: 1, weight: cheap}
 	slow := func(o opcode, weight uint8) opcode { o.weight = weight; return o }
 
-	span(t, 0x28, 0x35, opcode{imm: memarg, pop: 1, push: 1, weight: touch})
+	span(t, 0x28, 0x35, opcode{imm: memarg, pop: 1, push: 1, weight: load})
 	span(t, 0x36, 0x3e, opcode{imm: memarg, pop: 2, weight: touch})
 	span(t, 0x45, 0x45, unary)  // i32.eqz
 	span(t, 0x46, 0x4f, binary) // i32 comparisons
@@ -197,10 +198,10 @@ func vectorTable() *[256]opcode {
 	t := &[256]opcode{}
 	unary := opcode{imm: none, pop: 1, push: 1, weight: 4}
 	binary := opcode{imm: none, pop: 2, push: 1, weight: 4}
-	load := opcode{imm: memarg, pop: 1, push: 1, weight: touch}
+	read := opcode{imm: memarg, pop: 1, push: 1, weight: load}
 	slow := func(o opcode, weight uint8) opcode { o.weight = weight; return o }
 
-	span(t, 0x00, 0x0a, load)
+	span(t, 0x00, 0x0a, read)
 	t[0x0b] = opcode{imm: memarg, pop: 2, weight: touch}
 	t[0x0c] = opcode{imm: b16, push: 1, weight: 2}
 	t[0x0d] = opcode{imm: b16, pop: 2, push: 1, weight: 4}
@@ -215,9 +216,9 @@ func vectorTable() *[256]opcode {
 	span(t, 0x4e, 0x51, binary)
 	t[0x52] = opcode{imm: none, pop: 3, push: 1, weight: 4} // bitselect
 	t[0x53] = unary
-	span(t, 0x54, 0x57, opcode{imm: memlane, pop: 2, push: 1, weight: touch})
+	span(t, 0x54, 0x57, opcode{imm: memlane, pop: 2, push: 1, weight: load})
 	span(t, 0x58, 0x5b, opcode{imm: memlane, pop: 2, weight: touch})
-	span(t, 0x5c, 0x5d, load)
+	span(t, 0x5c, 0x5d, read)
 
 	// From here on the table is dense with one- and two-operand arithmetic;
 	// first everything that exists, then those with one operand.

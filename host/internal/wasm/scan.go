@@ -23,7 +23,8 @@ type scan struct {
 	edits     []edit
 	deep      bool // nests deeper than allowed, already reported
 	locals    int  // with parameters
-	calls     bool
+	calls     int
+	blocks    int
 	bulk      bool
 	reference bool // takes a reference to a function
 	shape     stack
@@ -63,7 +64,7 @@ const (
 
 // lightest is the weight under which an optional region is merged into the one
 // around it. Lower charges more exactly and checks more often.
-const lightest = 24
+const lightest = 12
 
 // scanBody returns the plan for the i-th body of m, offences noted in
 // m.findings. An error means that the body is malformed.
@@ -82,6 +83,10 @@ func scanBody(m *image, i int) (*scan, error) {
 	}
 	if s.c.err != nil {
 		return nil, fmt.Errorf("function %d: %w", fn, s.c.err)
+	}
+	m.effort += s.blocks*s.blocks/squareBlocks + s.calls*s.calls/squareCalls
+	if s.blocks > m.limits.Blocks {
+		m.findings.add(fmt.Sprintf("blocks of function %d", fn), fmt.Sprintf("at most %d", m.limits.Blocks), fmt.Sprint(s.blocks))
 	}
 	s.merge()
 	return s, nil
@@ -111,6 +116,7 @@ func (s *scan) step() {
 		s.c.fail("instruction %#x is not in core V2", s.c.b[at:min(at+2, len(s.c.b))])
 		return
 	}
+	s.m.effort++
 	s.regions[s.top().region].weight += int64(o.weight)
 	s.shape.move(o, s.top().height)
 	s.operands(code, o, at)
