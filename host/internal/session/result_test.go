@@ -66,8 +66,8 @@ func TestReadCallRefuses(t *testing.T) {
 	}
 }
 
-// FuzzReadCall holds the decoder against encoding/json on whatever the peer
-// would let through.
+// FuzzReadCall holds that every block of a result that can be read can be
+// written, and read again, whatever the peer lets through.
 func FuzzReadCall(f *testing.F) {
 	for _, text := range callResults {
 		f.Add([]byte(text))

@@ -53,9 +53,11 @@ func TestLostConnection(t *testing.T) {
 // TestMissedConnection has the connection end between the moment a call takes
 // it and the moment its message would leave.
 func TestMissedConnection(t *testing.T) {
-	for method, send := range map[string]func(*Session) error{
-		"tools/call":      func(s *Session) error { _, err := call(t, s); return err },
-		"notifications/x": func(s *Session) error { return s.Notify(t.Context(), "notifications/x", nil) },
+	for method, send := range map[string]func(*testing.T, *Session) error{
+		"tools/call": func(t *testing.T, s *Session) error { _, err := call(t, s); return err },
+		"notifications/x": func(t *testing.T, s *Session) error {
+			return s.Notify(t.Context(), "notifications/x", nil)
+		},
 	} {
 		bubble(t, func(t *testing.T, dock func(...server) *dock) {
 			d := dock(oldServer())
@@ -63,7 +65,7 @@ func TestMissedConnection(t *testing.T) {
 			first := d.process(0)
 			first.peer.Close(errors.New("server exited")) // and nobody has said so yet
 			time.AfterFunc(time.Second, func() { first.exit(errors.New("server exited")) })
-			if err := send(s); err != nil {
+			if err := send(t, s); err != nil {
 				t.Error(err)
 			}
 			synctest.Wait()
