@@ -59,7 +59,7 @@ func answer(c abi.Call) func(*wasm.Instance, []uint64) {
 		for k := range n {
 			a[k] = uint32(stack[k])
 		}
-		result := call(i, &a)
+		result := call(i, a)
 		if hasResult {
 			stack[0] = uint64(uint32(result))
 		}
@@ -69,7 +69,7 @@ func answer(c abi.Call) func(*wasm.Instance, []uint64) {
 	}
 }
 
-var calls = [...]func(*Instance, *args) int32{
+var calls = [...]func(*Instance, args) int32{
 	abi.CallTake:       (*Instance).callTake,
 	abi.CallScan:       (*Instance).callScan,
 	abi.CallDeliver:    (*Instance).callDeliver,
@@ -114,7 +114,7 @@ func (i *Instance) needOpen() {
 
 var errEarly = errors.New("a host call other than report, log and take before OPEN")
 
-func (i *Instance) callTake(a *args) int32 { // off, ptr, len
+func (i *Instance) callTake(a args) int32 { // off, ptr, len
 	p := i.current.payload
 	off := min(uint64(a[0]), uint64(len(p)))
 	n := min(uint64(a[2]), uint64(len(p))-off)
@@ -122,7 +122,7 @@ func (i *Instance) callTake(a *args) int32 { // off, ptr, len
 	return int32(n)
 }
 
-func (i *Instance) callScan(a *args) int32 { // off, needles
+func (i *Instance) callScan(a args) int32 { // off, needles
 	p := i.current.payload
 	if uint64(a[0]) >= uint64(len(p)) {
 		return -1
@@ -154,17 +154,17 @@ func scan(p []byte, needles uint32) int {
 	return at
 }
 
-func (i *Instance) callDeliver(a *args) int32 { // exchange, off, len, flags
+func (i *Instance) callDeliver(a args) int32 { // exchange, off, len, flags
 	i.needOpen()
 	return int32(i.deliver(a[0], i.window(a[1], a[2]), a[3]))
 }
 
-func (i *Instance) callDeliverMem(a *args) int32 { // exchange, ptr, len, flags
+func (i *Instance) callDeliverMem(a args) int32 { // exchange, ptr, len, flags
 	i.needOpen()
 	return int32(i.deliver(a[0], i.memory(a[1], a[2]), a[3]))
 }
 
-func (i *Instance) callForward(a *args) int32 { // handle, off, len, flags
+func (i *Instance) callForward(a args) int32 { // handle, off, len, flags
 	p := i.window(a[1], a[2])
 	h := i.lookup(a[0])
 	if h == nil {
@@ -177,7 +177,7 @@ func (i *Instance) callForward(a *args) int32 { // handle, off, len, flags
 	return int32(abi.OK)
 }
 
-func (i *Instance) callWrite(a *args) int32 { // handle, ptr, len, flags
+func (i *Instance) callWrite(a args) int32 { // handle, ptr, len, flags
 	p := i.memory(a[1], a[2])
 	h := i.lookup(a[0])
 	if h == nil {
@@ -187,7 +187,7 @@ func (i *Instance) callWrite(a *args) int32 { // handle, ptr, len, flags
 	return int32(abi.OK)
 }
 
-func (i *Instance) callOpen(a *args) int32 { // kind, exchange, ptr, len
+func (i *Instance) callOpen(a args) int32 { // kind, exchange, ptr, len
 	i.needOpen()
 	r, err := abi.DecodeOpenRequest(i.memory(a[2], a[3]))
 	if err != nil {
@@ -196,7 +196,7 @@ func (i *Instance) callOpen(a *args) int32 { // kind, exchange, ptr, len
 	return i.open(abi.OpenKind(a[0]), a[1], &r)
 }
 
-func (i *Instance) callClose(a *args) int32 { // handle
+func (i *Instance) callClose(a args) int32 { // handle
 	h := i.lookup(a[0])
 	if h == nil {
 		return int32(abi.Closed)
@@ -205,12 +205,12 @@ func (i *Instance) callClose(a *args) int32 { // handle
 	return int32(abi.OK)
 }
 
-func (i *Instance) callTimer(a *args) int32 { // id, ms
+func (i *Instance) callTimer(a args) int32 { // id, ms
 	i.needOpen()
 	return int32(i.timers.Set(a[0], time.Duration(a[1])*time.Millisecond))
 }
 
-func (i *Instance) callReport(a *args) int32 { // what, exchange, code, ptr, len
+func (i *Instance) callReport(a args) int32 { // what, exchange, code, ptr, len
 	text := i.memory(a[3], a[4])
 	what := abi.What(a[0])
 	if what != abi.ReportManifest {
@@ -266,7 +266,7 @@ func (i *Instance) reportFailed(exchange uint32, status abi.Status, text string)
 	return int32(abi.OK)
 }
 
-func (i *Instance) callSave(a *args) int32 { // ptr, len
+func (i *Instance) callSave(a args) int32 { // ptr, len
 	p := i.memory(a[0], a[1])
 	if len(p) > abi.MaxSavedState {
 		return int32(abi.TooLarge)
@@ -280,7 +280,7 @@ func (i *Instance) callSave(a *args) int32 { // ptr, len
 // logCap is how much of a log line is kept.
 const logCap = 1 << 10
 
-func (i *Instance) callLog(a *args) int32 { // level, ptr, len
+func (i *Instance) callLog(a args) int32 { // level, ptr, len
 	p := i.memory(a[1], a[2])
 	if i.log != nil {
 		i.log(abi.Level(a[0]), string(p[:min(len(p), logCap)]))

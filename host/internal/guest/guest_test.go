@@ -237,3 +237,26 @@ func TestScan(t *testing.T) {
 		}
 	}
 }
+
+// A message passes the sandbox without garbage, either way.
+func TestNoGarbageOnTheWay(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	inst, err := New(t.Context(), Config{Plugin: "stdio", Module: module(t, stdioPackage)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &deskWorld{}
+	inst.Open(&abi.Settings{Grants: inst.Manifest().Grants}, nil, w, deaf{newInbox()})
+	defer inst.Close(context.Background())
+	w.sink.Opened()
+	chunk := []byte("{\"a\":1}\n{\"b\":2}\n")
+	m := newLetter(1, "{}", nil)
+	if n := testing.AllocsPerRun(1000, func() {
+		w.sink.Data(chunk, false)
+		inst.Send(context.Background(), m)
+	}); n != 0 {
+		t.Errorf("%v allocations for three messages", n)
+	}
+}
