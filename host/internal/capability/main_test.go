@@ -69,12 +69,16 @@ var helpers = map[string]func(){
 			}
 		}
 	},
-	"parent":  func() { spawn("deaf", false); awaitLine() },
-	"escape":  func() { spawn("deaf", true); awaitLine() },
-	"escapeY": func() { spawn("endless", true); awaitLine() },
-	"burst":   func() { fmt.Print("first"); awaitLine(); os.Stdout.Write(make([]byte, 60<<10)) },
-	"hangup":  func() { os.Stdin.Close(); fmt.Print("ready"); select {} },
-	"mute":    func() { os.Stdout.Close(); io.Copy(io.Discard, os.Stdin) },
+	"parent":    func() { spawn("deaf", false); awaitLine() },
+	"escape":    func() { spawn("deaf", true); awaitLine() },
+	"escapeY":   func() { spawn("endless", true); awaitLine() },
+	"burst":     func() { fmt.Print("first"); awaitLine(); os.Stdout.Write(make([]byte, 60<<10)) },
+	"parentOut": func() { spawn("lastOut", false); awaitLine() },
+	"parentErr": func() { spawn("lastErr", false); awaitLine() },
+	"lastOut":   func() { os.Stderr.Close(); <-called; fmt.Print("last words") },
+	"lastErr":   func() { os.Stdout.Close(); <-called; fmt.Fprint(os.Stderr, "last words") },
+	"hangup":    func() { os.Stdin.Close(); fmt.Print("ready"); select {} },
+	"mute":      func() { os.Stdout.Close(); io.Copy(io.Discard, os.Stdin) },
 }
 
 // cat is echo without a buffer of io.Copy's and without the poller.
@@ -109,15 +113,28 @@ func spawn(mode string, newSession bool) {
 	}
 }
 
+// called is closed when the test calls a helper over its leash.
+var called = make(chan struct{})
+
 func leashTo(path string) {
 	conn, err := net.Dial("unix", path)
 	if err != nil {
 		panic(err)
 	}
-	go func() {
-		io.Copy(io.Discard, conn)
-		os.Exit(0)
-	}()
+	go answer(conn)
+}
+
+// answer sends back what comes over the leash; a ! calls the helper as well.
+func answer(conn net.Conn) {
+	for buf := make([]byte, 1); ; {
+		if _, err := conn.Read(buf); err != nil {
+			os.Exit(0)
+		}
+		if buf[0] == '!' {
+			close(called)
+		}
+		conn.Write(buf)
+	}
 }
 
 // leash is the test's end of the connections that helpers make at their start.

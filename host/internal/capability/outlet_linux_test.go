@@ -3,10 +3,13 @@ package capability
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"golang.org/x/sys/unix"
@@ -92,8 +95,7 @@ func TestWritingAMessageAllocatesNothing(t *testing.T) {
 func TestTheBytesOfAFlushAreTheCallersAgain(t *testing.T) {
 	h, r := pipedOutlet(t, 0, newRecorder())
 	body := bytes.Repeat([]byte("a"), 3<<20)
-	h.Write(body, false)
-	h.Write([]byte("b"), true)
+	h.Write(body, true)
 	h.Flush()
 	if h.Queued() == 0 {
 		t.Fatal("the pipe took it all, nothing had to be kept")
@@ -102,7 +104,7 @@ func TestTheBytesOfAFlushAreTheCallersAgain(t *testing.T) {
 		body[i] = 'z'
 	}
 	got, err := io.ReadAll(r)
-	if err != nil || len(got) != len(body)+1 || bytes.IndexByte(got, 'z') >= 0 {
+	if err != nil || len(got) != len(body) || bytes.IndexByte(got, 'z') >= 0 {
 		t.Errorf("%d bytes came, %v; changed ones among them: %v", len(got), err, bytes.IndexByte(got, 'z') >= 0)
 	}
 }
@@ -160,6 +162,73 @@ func TestDrainedDoesNotWaitBehindData(t *testing.T) {
 	<-said
 	rec.untilWord("drained")
 	wantOrder(t, rec, "data drained")
+}
+
+// What the dead can have left in a pipe is no more than a pipe holds. Whoever
+// still writes to it then is not waited for.
+func TestAnInletThatIsCutComesToAnEnd(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	in, err := newInlet(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.cut()
+	piece, total := make([]byte, chunk), 0
+	for {
+		w.Write(piece)
+		n, err := in.Read(piece)
+		if total += n; err == io.EOF {
+			break
+		}
+		if err != nil || total > pipeMax {
+			t.Fatalf("%d bytes came, %v", total, err)
+		}
+	}
+	if total != pipeMax {
+		t.Errorf("%d bytes came", total)
+	}
+}
+
+// A dial to a listener whose queue is full goes unanswered.
+func TestCloseEndsADial(t *testing.T) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	local := &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}
+	if err := errors.Join(unix.Bind(fd, local), unix.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		queued, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(queued)
+		unix.Connect(queued, bound)
+	}
+	addr := fmt.Sprintf("127.0.0.1:%d", bound.(*unix.SockaddrInet4).Port)
+	c := patient(Grant{Name: "main", To: Address{Network: "tcp", Addr: addr}})
+	c.Limits.Dial = time.Hour
+	table := newTestTable(t, c)
+	r := newRecorder()
+	s := open(t, table, abi.OpenStream, r)
+	for stacks := make([]byte, 1<<20); !bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("DialContext")); {
+		runtime.Gosched()
+	}
+	s.Close()
+	closeTable(t, table)
+	wantOrder(t, r, "")
 }
 
 // A kernel without pidfds makes the watch wait in another way.

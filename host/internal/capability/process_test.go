@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -167,6 +168,34 @@ func TestGrandchildrenDieAfterACleanExit(t *testing.T) {
 	}
 	dies(t, first)
 	dies(t, second)
+}
+
+// A leader that is over does not cut off those who still speak for it.
+func TestGrandchildrenFinishWhatTheySay(t *testing.T) {
+	for _, mode := range []string{"parentOut", "parentErr"} {
+		t.Run(mode, func(t *testing.T) {
+			leash := newLeash(t)
+			table := newTestTable(t, patient(helper(mode, leash.env())))
+			r := newRecorder()
+			s := open(t, table, abi.OpenProcess, r)
+			leader, grandchild := leash.catch(), leash.catch()
+			s.Write([]byte("\n"), false)
+			s.Flush()
+			dies(t, leader)
+			for _, b := range []byte(strings.Repeat(".", 500) + "!") {
+				if _, err := grandchild.Write([]byte{b}); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := grandchild.Read(make([]byte, 1)); err != nil {
+					t.Fatalf("it was killed before it had spoken: %v", err)
+				}
+			}
+			r.untilLast()
+			if said := string(r.data) + string(table.Stderr()); said != "last words" {
+				t.Errorf("it said %q", said)
+			}
+		})
+	}
 }
 
 func TestGrandchildrenDieWithClose(t *testing.T) {
@@ -343,6 +372,14 @@ func TestCloseDuringTheStart(t *testing.T) {
 
 func TestStartErrorsSayWhatToDo(t *testing.T) {
 	dir := t.TempDir()
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	relative, err := filepath.Rel(wd, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	write := func(name, text string, mode fs.FileMode) string {
 		if err := os.WriteFile(dir+"/"+name, []byte(text), mode); err != nil {
 			t.Fatal(err)
@@ -369,7 +406,7 @@ func TestStartErrorsSayWhatToDo(t *testing.T) {
 		{"no dir", Process{Command: "sh", Dir: dir + "/none"}, abi.NotFound, "working directory"},
 		{"file for dir", Process{Command: "sh", Dir: plain}, abi.Unreachable, "it is a file"},
 		{"NUL", Process{Command: "sh", Args: []string{"a\x00b"}}, abi.Unreachable, "NUL"},
-		{"relative PATH", Process{Command: "lost", Dir: dir, Env: []string{"PATH=.:"}}, abi.NotFound, "not found in PATH"},
+		{"relative PATH", Process{Command: "lost", Dir: dir, Env: []string{"PATH=" + relative + "::."}}, abi.NotFound, "not found in PATH"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

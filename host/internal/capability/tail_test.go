@@ -3,6 +3,7 @@ package capability
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -27,10 +28,11 @@ func TestTailKeepsTheEnd(t *testing.T) {
 		t.Run(fmt.Sprint(sizes), func(t *testing.T) {
 			tail := newTail()
 			var all []byte
+			rnd := rand.New(rand.NewPCG(1, 2))
 			for _, n := range sizes {
 				piece := make([]byte, n)
 				for i := range piece {
-					piece[i] = byte(len(all) + i*7)
+					piece[i] = byte(rnd.Uint32())
 				}
 				all = append(all, piece...)
 				tail.Write(piece)
