@@ -87,10 +87,9 @@ func (h *handshake) judge(ctx context.Context, got reply) (*link, error) {
 }
 
 // race waits for the probe and initialize at once. An answer to the probe wins
-// while initialize is pending. A refusal of initialize gives the probe as long
-// again as it had alone, because a modern server refuses initialize as well.
+// over an initialize that is pending, or whose answer is still held back.
 func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link, error) {
-	var refusal reply
+	var held reply // the answer to initialize
 	var patience <-chan time.Time
 	for {
 		select {
@@ -100,23 +99,35 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link,
 				return l, err
 			}
 			if patience != nil {
-				return h.legacy(ctx, refusal)
+				return h.legacy(ctx, held)
 			}
 			probe = nil
-		case got := <-hello:
-			if got.err == nil || probe == nil {
-				return h.legacy(ctx, got)
+		case held = <-hello:
+			if probe == nil {
+				return h.legacy(ctx, held)
 			}
-			refusal, hello = got, nil
-			patience = time.After(h.cfg.ProbeTimeout)
+			hello, patience = nil, h.patience(held)
 		case <-patience:
-			return h.legacy(ctx, refusal)
+			return h.legacy(ctx, held)
 		case <-h.conn.Transport.Done():
 			return nil, h.left(ctx, nil)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// patience is how long an answer to initialize is held back for one to the
+// probe. A refusal gives the probe as long again as it had alone, because a
+// modern server refuses initialize as well. Otherwise it is a moment only: a
+// server of both eras that was slow to start answers both requests at once,
+// and which of two goroutines hears of it first must not decide.
+func (h *handshake) patience(hello reply) <-chan time.Time {
+	const moment = 10 * time.Millisecond
+	if hello.err != nil {
+		return time.After(h.cfg.ProbeTimeout)
+	}
+	return time.After(moment)
 }
 
 // ask sends a request of the handshake. It stays pending until it is answered

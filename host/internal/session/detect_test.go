@@ -40,6 +40,9 @@ func TestDetection(t *testing.T) {
 		{"answers malformed", []server{oldServer().with(probed, func(p *process, m message) {
 			p.print(`{"jsonrpc":"2.0","id":%s,"result":{},"error":{"code":1,"message":""}}`, m.ID)
 		})}, mcp.Legacy, []string{probedFirst}},
+		{"odd names", []server{oldServer().with("initialize",
+			answer(`{"protocolVersion":"2025-11-25","serverInfo":{"name":null,"version":1.0},"instructions":null}`))},
+			mcp.Legacy, []string{probedFirst}},
 		{"silent", []server{oldServer().with(probed, silent)}, mcp.Legacy, []string{probedFirst}},
 		{"refuses late", []server{oldServer().with(probed, after(3*time.Second, refuse(-32601, "no", ""))).
 			with("initialize", after(5*time.Second, answer(initializeResult(mcp.LatestLegacy))))}, mcp.Legacy, []string{probedFirst}},
@@ -66,6 +69,12 @@ func TestDetection(t *testing.T) {
 		}, mcp.Modern, []string{probed + " initialize"}},
 		{"discover late, initialize pending", []server{
 			newServer().with(probed, after(5*time.Second, answer(discoverResult))).with("initialize", silent),
+		}, mcp.Modern, []string{probed + " initialize"}},
+		{"both at once, in the wrong order", []server{
+			oldServer().with(probed, silent).with("initialize", func(p *process, m message) {
+				answer(initializeResult(mcp.LatestLegacy))(p, m)
+				answer(discoverResult)(p, p.find(probed)[0])
+			}),
 		}, mcp.Modern, []string{probed + " initialize"}},
 		{"discover later than initialize", []server{
 			oldServer().with(probed, after(5*time.Second, answer(discoverResult))).

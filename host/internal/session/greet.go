@@ -158,7 +158,7 @@ func readInitialize(result []byte) (i mcp.InitializeResult, err error) {
 		case "capabilities":
 			i.Capabilities = r.Raw()
 		case "serverInfo":
-			i.ServerInfo = readImplementation(r)
+			i.ServerInfo = readImplementation(r.Raw())
 		case "instructions":
 			i.Instructions = r.String()
 		}
@@ -183,7 +183,7 @@ func readDiscover(result []byte) (d mcp.DiscoverResult) {
 		case "_meta":
 			for key := range r.Object() {
 				if string(key) == mcp.MetaServerInfo {
-					d.Meta.ServerInfo = readImplementation(r)
+					d.Meta.ServerInfo = readImplementation(r.Raw())
 				}
 			}
 		}
@@ -191,11 +191,11 @@ func readDiscover(result []byte) (d mcp.DiscoverResult) {
 	return d
 }
 
-func readImplementation(r *jsontext.Reader) (i mcp.Implementation) {
+// readImplementation reads a name. It is for display, so one that is none does
+// no harm: a version may well be a number.
+func readImplementation(text []byte) (i mcp.Implementation) {
+	r := jsontext.Read(text)
 	for key := range r.Object() {
-		if r.Null() {
-			continue
-		}
 		switch string(key) {
 		case "name":
 			i.Name = r.String()

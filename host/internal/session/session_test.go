@@ -236,6 +236,27 @@ func TestCloseWhileConnecting(t *testing.T) {
 	}
 }
 
+// TestCloseWhileDialling closes while Dial has not returned yet.
+func TestCloseWhileDialling(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(oldServer())
+		s := d.open(func(c *Config) {
+			c.Dial = func(ctx context.Context, h rpc.Handler) (*Conn, error) {
+				if d.started() == 0 {
+					return d.dial(ctx, h)
+				}
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+		})
+		d.process(0).exit(errors.New("gone"))
+		time.AfterFunc(time.Second, func() { s.Close() })
+		if _, err := call(t, s); !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
 // TestCloseFromCallbacks closes the session from each of its callbacks.
 func TestCloseFromCallbacks(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
