@@ -78,8 +78,8 @@ func explain(server string, err error) error {
 	if err == nil || errors.As(err, &sorted) || errors.As(err, &no) {
 		return err
 	}
-	for _, judge := range []func(string, error) (error, string){denied, broken, lost} {
-		if kind, hint := judge(server, err); kind != nil {
+	for _, judge := range []func(string, error) (hint string, kind error){denied, broken, lost} {
+		if hint, kind := judge(server, err); kind != nil {
 			return &fault{kind: kind, err: err, hint: hint}
 		}
 	}
@@ -87,45 +87,45 @@ func explain(server string, err error) error {
 }
 
 // denied finds what the user did not allow.
-func denied(server string, err error) (kind error, hint string) {
+func denied(server string, err error) (hint string, kind error) {
 	var denial *capability.Denial
 	var hash *plugin.HashError
 	switch {
 	case errors.As(err, &denial):
-		return ErrDenied, fmt.Sprintf("to grant it, write in your configuration:\n[servers.%s]\n%s", server, denial.Line())
+		return fmt.Sprintf("to grant it, write in your configuration:\n[servers.%s]\n%s", server, denial.Line()), ErrDenied
 	case errors.As(err, &hash):
-		return ErrDenied, fmt.Sprintf("if you trust the new file, write in your configuration:\n[plugins.%s]\nsha256 = %q", hash.Name, hash.Got)
+		return fmt.Sprintf("if you trust the new file, write in your configuration:\n[plugins.%s]\nsha256 = %q", hash.Name, hash.Got), ErrDenied
 	}
-	return nil, ""
+	return "", nil
 }
 
 // broken finds what a plugin did.
-func broken(_ string, err error) (kind error, hint string) {
+func broken(_ string, err error) (hint string, kind error) {
 	var p *guest.PluginError
 	var trap *wasm.Trap
 	switch {
 	case errors.As(err, &trap):
-		return ErrUnreachable, "the plugin was stopped, and the connection with it; WHARF_TRACE=abi shows what it did"
+		return "the plugin was stopped, and the connection with it; WHARF_TRACE=abi shows what it did", ErrUnreachable
 	case errors.As(err, &p):
-		return ErrUnreachable, "WHARF_TRACE=abi shows what passed between the plugin and the host"
+		return "WHARF_TRACE=abi shows what passed between the plugin and the host", ErrUnreachable
 	}
-	return nil, ""
+	return "", nil
 }
 
 // lost finds what became of the server or of the patience for it.
-func lost(_ string, err error) (kind error, hint string) {
+func lost(_ string, err error) (hint string, kind error) {
 	var ended *guest.EndedError
 	switch {
 	case errors.Is(err, rpc.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
-		return ErrTimeout, `a slow server gets longer with --timeout, or with timeout = "2m" in its entry`
+		return `a slow server gets longer with --timeout, or with timeout = "2m" in its entry`, ErrTimeout
 	case errors.As(err, &ended):
-		return ErrUnreachable, ""
+		return "", ErrUnreachable
 	case errors.Is(err, session.ErrClosed), errors.Is(err, guest.ErrClosed):
-		return ErrClosed, ""
+		return "", ErrClosed
 	case errors.Is(err, rpc.ErrClosed):
-		return ErrUnreachable, ""
+		return "", ErrUnreachable
 	}
-	return nil, ""
+	return "", nil
 }
 
 // unknownTransport names what there is in place of what there is not.

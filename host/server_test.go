@@ -209,11 +209,9 @@ func callRaw(out *bufio.Writer, r request) {
 		answer(r.Params.Arguments.Message)
 	case "long":
 		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"`, id)
-		for chunk := bytes.Repeat([]byte("x"), 1<<20); out.Buffered() >= 0; {
-			for range longLine >> 20 {
-				out.Write(chunk)
-			}
-			break
+		chunk := bytes.Repeat([]byte("x"), 1<<20)
+		for range longLine / len(chunk) {
+			out.Write(chunk)
 		}
 		out.WriteString("\"}]}}\n")
 	case "strangers":
@@ -229,11 +227,9 @@ func callRaw(out *bufio.Writer, r request) {
 		}
 		answer("done")
 	case "stderr":
-		for noise := bytes.Repeat([]byte("all is well\n"), 1<<10); ; {
-			for range (20 << 20) / len(noise) {
-				os.Stderr.Write(noise)
-			}
-			break
+		noise := bytes.Repeat([]byte("all is well\n"), 1<<10)
+		for range (20 << 20) / len(noise) {
+			os.Stderr.Write(noise)
 		}
 		answer("done")
 	case "dies":
