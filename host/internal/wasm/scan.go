@@ -27,6 +27,7 @@ type scan struct {
 	blocks    int
 	bulk      bool
 	reference bool // takes a reference to a function
+	segments  bool // names a data segment
 	shape     stack
 }
 
@@ -69,12 +70,7 @@ const lightest = 12
 // scanBody returns the plan for the i-th body of m, offences noted in
 // m.findings. An error means that the body is malformed.
 func scanBody(m *image, i int) (*scan, error) {
-	fn := i + m.inherited[externFunction]
-	sig, b := m.types[m.functions[fn]], &m.bodies[i]
-	s := &scan{m: m, c: cursor{b: b.code}, fn: fn, locals: len(sig.params) + b.count}
-	s.shape = stack{locals: s.locals, made: s.locals, wide: b.wide}
-	s.regions = append(s.regions, region{around: -1, weight: called})
-	s.frames = append(s.frames, frame{op: opBlock, results: len(sig.results)})
+	s := newScan(m, i)
 	for len(s.frames) > 0 && s.c.err == nil {
 		s.step()
 	}
@@ -82,14 +78,24 @@ func scanBody(m *image, i int) (*scan, error) {
 		s.c.fail("code goes on after its last end")
 	}
 	if s.c.err != nil {
-		return nil, fmt.Errorf("function %d: %w", fn, s.c.err)
+		return nil, fmt.Errorf("function %d: %w", s.fn, s.c.err)
 	}
 	m.effort += s.blocks*s.blocks/squareBlocks + s.calls*s.calls/squareCalls
 	if s.blocks > m.limits.Blocks {
-		m.findings.add(fmt.Sprintf("blocks of function %d", fn), fmt.Sprintf("at most %d", m.limits.Blocks), fmt.Sprint(s.blocks))
+		m.findings.add(fmt.Sprintf("blocks of function %d", s.fn), fmt.Sprintf("at most %d", m.limits.Blocks), fmt.Sprint(s.blocks))
 	}
 	s.merge()
 	return s, nil
+}
+
+func newScan(m *image, i int) *scan {
+	fn := i + m.inherited[externFunction]
+	sig, b := m.types[m.functions[fn]], &m.bodies[i]
+	s := &scan{m: m, c: cursor{b: b.code}, fn: fn, locals: len(sig.params) + b.count}
+	s.shape = stack{locals: s.locals, made: s.locals, wide: b.wide}
+	s.regions = append(s.regions, region{around: -1, weight: called})
+	s.frames = append(s.frames, frame{op: opBlock, results: len(sig.results)})
+	return s
 }
 
 func (s *scan) top() *frame { return &s.frames[len(s.frames)-1] }
@@ -201,6 +207,7 @@ func (s *scan) literal(imm immediate) {
 		m.index(c, "table", len(m.tables))
 	case data, dataMem:
 		m.index(c, "data segment", int(m.counted))
+		s.segments = true
 	case elem, elemTable:
 		m.index(c, "element segment", m.elements)
 		if imm == elemTable {
