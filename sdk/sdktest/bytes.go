@@ -90,31 +90,43 @@ func appendBytes(dst []byte, block string, data []byte) []byte {
 	return dst
 }
 
-// appendQuoted quotes a line, with the line end apart so that JSON stays
-// readable in back quotes.
+// readable is how long a text among other bytes is to stand by itself.
+const readable = 24
+
+// appendQuoted quotes a line in pieces: text stands in back quotes, so that
+// JSON stays readable, and its line end and what is no text in double ones.
 func appendQuoted(dst []byte, s string) []byte {
-	text := strings.TrimRight(s, "\r\n")
-	if !plain(text) {
-		return strconv.AppendQuote(dst, s)
-	}
-	if text == "" {
-		return strconv.AppendQuote(dst, s)
-	}
-	dst = append(append(append(dst, '`'), text...), '`')
-	if len(text) < len(s) {
-		dst = strconv.AppendQuote(append(dst, ' '), s[len(text):])
+	line := strings.TrimRight(s, "\r\n")
+	for from, i := 0, 0; i < len(s); {
+		n := textLen(s[i:])
+		if n < readable && (n == 0 || n < len(line)) {
+			_, size := utf8.DecodeRuneInString(s[i+n:])
+			if i += n + size; i >= len(s) {
+				return strconv.AppendQuote(dst, s[from:])
+			}
+			continue
+		}
+		if i > from {
+			dst = append(strconv.AppendQuote(dst, s[from:i]), ' ')
+		}
+		dst = append(append(append(dst, '`'), s[i:i+n]...), '`')
+		if i += n; i < len(s) {
+			dst = append(dst, ' ')
+		}
+		from = i
 	}
 	return dst
 }
 
-// plain reports whether s can stand in back quotes and be read.
-func plain(s string) bool {
-	for _, r := range s {
-		if r == '`' || r == utf8.RuneError || r == '\uFEFF' || !unicode.IsPrint(r) {
-			return false
+// textLen returns how many bytes at the start of s can stand in back quotes
+// and be read.
+func textLen(s string) int {
+	for i, r := range s {
+		if r == '`' || r == utf8.RuneError || !unicode.IsPrint(r) {
+			return i
 		}
 	}
-	return true
+	return len(s)
 }
 
 // appendValue appends v as the JSON of the vectors: names begin in lower case,

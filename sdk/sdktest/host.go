@@ -28,12 +28,12 @@ type Host struct {
 	Trap      string            // why the last event trapped; empty if it returned
 
 	guest   *sdk.Guest
-	payload []byte                 // of the current event
-	entries []Entry                // of the current event
-	script  []Call                 // of the current event, those not yet made
-	partial map[uint32][]byte      // messages that are not complete, by exchange
-	slots   [abi.MaxHandles]uint32 // open handles by index; 0 is free
-	uses    [abi.MaxHandles]uint32 // generation of the next handle
+	payload []byte            // of the current event
+	entries []Entry           // of the current event
+	script  []Call            // of the current event, those not yet made
+	partial map[uint32][]byte // messages that are not complete, by exchange
+	indexes map[uint8]uint32  // open handles by index
+	uses    map[uint8]uint32  // generation of the next handle of an index
 }
 
 // Delivery is one message that a guest delivered, and what came of it.
@@ -64,6 +64,8 @@ func New(m abi.Manifest, t sdk.Transport) *Host {
 		Ended:   map[uint32]bool{},
 		Timers:  map[uint32]uint32{},
 		partial: map[uint32][]byte{},
+		indexes: map[uint8]uint32{},
+		uses:    map[uint8]uint32{},
 	}
 	h.guest = sdk.NewGuest(m, t, h)
 	return h
@@ -90,9 +92,7 @@ func (h *Host) Event(k abi.Kind, handle, arg uint32, payload []byte) (result int
 	return result
 }
 
-// Describe, Open, Message and Data send the events that tests send most.
-
-// Describe asks for the manifest.
+// Describe sends DESCRIBE and returns the manifest that the guest answers with.
 func (h *Host) Describe() (abi.Manifest, error) {
 	h.Event(abi.EventDescribe, 0, 0, nil)
 	for _, e := range h.entries {
@@ -103,18 +103,18 @@ func (h *Host) Describe() (abi.Manifest, error) {
 	return abi.Manifest{}, fmt.Errorf("no answer to DESCRIBE: %s", h.Trap)
 }
 
-// Open starts the connection.
+// Open sends OPEN.
 func (h *Host) Open(s *abi.Settings) int32 {
 	return h.Event(abi.EventOpen, 0, 0, abi.AppendSettings(nil, s))
 }
 
-// Message sends one outgoing message.
+// Message sends MESSAGE, with the facts before the message.
 func (h *Host) Message(exchange uint32, f *abi.Facts, message string) int32 {
 	payload := abi.AppendFacts(nil, f)
 	return h.Event(abi.EventMessage, uint32(len(payload)), exchange, append(payload, message...))
 }
 
-// Data sends what was read from a handle.
+// Data sends DATA of a handle.
 func (h *Host) Data(handle, flags uint32, chunk []byte) int32 {
 	return h.Event(abi.EventData, handle, flags, chunk)
 }
@@ -127,11 +127,13 @@ type trap string
 
 // Call is the guest's side, [sdk.Host].
 func (h *Host) Call(op abi.Call, args [4]uint32, data []byte) int32 {
-	result := calls[op](h, args, data)
-	result = h.scripted(op, result)
+	delivered := len(h.Delivered)
+	result := h.scripted(op, calls[op](h, args, data))
+	if len(h.Delivered) > delivered {
+		h.Delivered[delivered].Verdict = abi.Verdict(result)
+	}
 	if op == abi.CallOpen && result > 0 {
-		index, _ := abi.SplitHandle(uint32(result))
-		h.slots[index-1] = uint32(result)
+		h.hold(uint32(result))
 	}
 	h.recordCall(op, args, data, result)
 	return result
@@ -231,8 +233,7 @@ func (h *Host) deliverMem(a [4]uint32, data []byte) int32 {
 	return h.assemble(a[0], data, a[1])
 }
 
-// assemble collects a message and asks for the verdict when it is complete. A
-// script's verdict takes the place of that.
+// assemble collects a message and asks for the verdict when it is complete.
 func (h *Host) assemble(exchange uint32, data []byte, flags uint32) int32 {
 	if flags&abi.Abort != 0 {
 		delete(h.partial, exchange)
@@ -267,9 +268,14 @@ func (h *Host) queue(handle uint32, data []byte, flags uint32) int32 {
 	return int32(abi.OK)
 }
 
+func (h *Host) hold(handle uint32) {
+	index, _ := abi.SplitHandle(handle)
+	h.indexes[index] = handle
+}
+
 func (h *Host) isOpen(handle uint32) bool {
 	index, _ := abi.SplitHandle(handle)
-	return index >= 1 && index <= abi.MaxHandles && h.slots[index-1] == handle
+	return index > 0 && h.indexes[index] == handle
 }
 
 func (h *Host) open(_ [4]uint32, data []byte) int32 {
@@ -278,9 +284,9 @@ func (h *Host) open(_ [4]uint32, data []byte) int32 {
 		panic(trap(err.Error()))
 	}
 	h.Opened = append(h.Opened, r)
-	for i, taken := range h.slots {
-		if taken == 0 {
-			return int32(abi.MakeHandle(uint8(i+1), h.uses[i]))
+	for i := uint8(1); i <= abi.MaxHandles; i++ {
+		if _, taken := h.indexes[i]; !taken {
+			return int32(abi.MakeHandle(i, h.uses[i]))
 		}
 	}
 	return int32(abi.LimitReached)
@@ -291,7 +297,8 @@ func (h *Host) close(a [4]uint32, _ []byte) int32 {
 		return int32(abi.Closed)
 	}
 	index, generation := abi.SplitHandle(a[0])
-	h.slots[index-1], h.uses[index-1] = 0, generation+1
+	delete(h.indexes, index)
+	h.uses[index] = generation + 1
 	return int32(abi.OK)
 }
 
