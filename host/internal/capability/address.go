@@ -41,6 +41,7 @@ func ParseAddress(s string) (Address, error) {
 // String is the form that [ParseAddress] reads.
 func (a Address) String() string { return a.Network + ":" + a.Addr }
 
+// checkSocketPath finds what the system would only call an invalid argument.
 func checkSocketPath(path string) error {
 	abstract := strings.HasPrefix(path, "@") && len(path) > 1
 	switch {

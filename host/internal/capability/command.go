@@ -45,6 +45,8 @@ func (p Process) checkText() error {
 	return nil
 }
 
+// checkDir looks at the working directory: the system would report a missing one
+// as if the program were missing.
 func checkDir(dir string) error {
 	if dir == "" {
 		return nil
@@ -80,6 +82,7 @@ func (p Process) locate(env []string) (string, error) {
 	return "", &missingError{fmt.Sprintf("command %q not found in PATH; %s", p.Command, remedy(p.Command))}
 }
 
+// locatePath is locate for a command that is a path.
 func (p Process) locatePath() (string, error) {
 	path := p.Command
 	if !filepath.IsAbs(path) && p.Dir != "" {
@@ -117,6 +120,7 @@ var vendors = map[string]string{
 	"docker": "Docker", "podman": "Podman", "go": "Go", "java": "Java", "dotnet": ".NET",
 }
 
+// remedy is what the user can do about a command that is not there.
 func remedy(command string) string {
 	if vendor := vendors[command]; vendor != "" {
 		return "is " + vendor + " installed?"

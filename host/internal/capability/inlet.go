@@ -57,6 +57,7 @@ func (in *inlet) cut() {
 	}
 }
 
+// remains reads what is there without waiting, up to what a pipe can hold.
 func (in *inlet) remains(p []byte) (int, error) {
 	in.from.SetReadDeadline(time.Time{})
 	n, err := readNow(in.raw, p[:min(len(p), in.left)])
@@ -67,6 +68,7 @@ func (in *inlet) remains(p []byte) (int, error) {
 	return n, err
 }
 
+// measure grows the pipe of a peer that keeps writing more than a chunk holds.
 func (in *inlet) measure(filled bool) {
 	if !filled {
 		in.full = 0

@@ -35,7 +35,7 @@ type Limits struct {
 	Refill   time.Duration // one more open is allowed after each; default 250 ms
 	Dial     time.Duration // from the start of a dial to its outcome; default 10 s
 	Stall    time.Duration // without a byte taken while bytes wait; default 10 s
-	LowWater int           // Queued at which a sink hears Drained; default 256 KiB
+	LowWater int           // Queued at which a sink hears Drained; default 64 KiB
 }
 
 func (l Limits) withDefaults() Limits {
@@ -45,7 +45,7 @@ func (l Limits) withDefaults() Limits {
 		Refill:   cmp.Or(l.Refill, 250*time.Millisecond),
 		Dial:     cmp.Or(l.Dial, 10*time.Second),
 		Stall:    cmp.Or(l.Stall, 10*time.Second),
-		LowWater: cmp.Or(l.LowWater, 256<<10),
+		LowWater: cmp.Or(l.LowWater, 64<<10),
 	}
 }
 
@@ -59,6 +59,7 @@ type allowance struct {
 	since  time.Time // when the last spent open was given back
 }
 
+// take reports whether one more open is allowed now, and counts it.
 func (a *allowance) take(now time.Time) bool {
 	back := int(now.Sub(a.since) / a.refill)
 	if back >= a.spent {

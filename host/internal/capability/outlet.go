@@ -33,6 +33,7 @@ type outlet struct {
 
 	size atomic.Int64 // what Queued says
 
+	// Everybody's, under mu.
 	mu       sync.Mutex
 	port     *port // nil until there is something to send to
 	ended    bool  // nothing follows the backlog
@@ -45,6 +46,7 @@ type outlet struct {
 	writer   sync.WaitGroup
 }
 
+// init makes the outlet of h, whose table and sink are set already.
 func (o *outlet) init(h *handle) {
 	o.handle = h
 	o.stall, o.low = h.table.limits.Stall, h.table.limits.LowWater
@@ -53,6 +55,8 @@ func (o *outlet) init(h *handle) {
 
 func (o *outlet) queued() int { return int(o.size.Load()) }
 
+// write is [Stream.Write]. It touches nothing that the writer touches, so it
+// takes no lock.
 func (o *outlet) write(p []byte, end bool) {
 	if o.ending {
 		return
@@ -84,6 +88,8 @@ func (o *outlet) copy(p []byte) {
 	o.segs, o.joined = append(o.segs, o.small[from:]), true
 }
 
+// flush is [Stream.Flush]. The lock is held over the system call, which cannot
+// wait: whoever else wants it has something to say about the same descriptor.
 func (o *outlet) flush() {
 	if len(o.segs) == 0 && !o.ending {
 		return
@@ -214,6 +220,8 @@ func (o *outlet) take() []byte {
 	return nil
 }
 
+// sent counts what the writer got rid of, and tells the sink when that brought
+// the queue down to the low-water mark.
 func (o *outlet) sent(n int) {
 	o.mu.Lock()
 	if !o.over {
@@ -245,6 +253,7 @@ func (o *outlet) stop() {
 	o.drop()
 }
 
+// drop forgets what is queued.
 func (o *outlet) drop() {
 	o.backlog = nil
 	o.size.Store(0)

@@ -253,6 +253,45 @@ func TestWatchWithoutAPidfd(t *testing.T) {
 	}
 }
 
+// openFiles counts the descriptors of this process.
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+func TestNothingIsLeftAfterClose(t *testing.T) {
+	l, stream := listen(t, "unix")
+	missing := Grant{Name: "main", To: Process{Command: "/no/such/program"}}
+	refused := Grant{Name: "main", To: Address{"unix", "/no/such/socket"}}
+	broken := Grant{Name: "main", To: Process{Command: os.Args[0], Dir: "/no/such/dir"}}
+	cycle := func() {
+		for _, g := range []Grant{helper("echo"), helper("crash"), missing, broken, stream, refused} {
+			table, r := NewTable(patient(g)), newRecorder()
+			open(t, table, g.To.Kind(), r)
+			if a, ok := g.To.(Address); ok && a == stream.To {
+				accept(t, l).Close()
+			}
+			r.until(func() bool { return len(r.words) > 0 })
+			closeTable(t, table)
+		}
+	}
+	cycle() // the poller and the like are made once
+	before := openFiles(t)
+	for range 20 {
+		cycle()
+	}
+	if after := openFiles(t); after != before {
+		t.Errorf("%d descriptors are open, before it were %d", after, before)
+	}
+	if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); err != syscall.ECHILD {
+		t.Errorf("a child is left: %d, %v", pid, err)
+	}
+}
+
 func BenchmarkFlush(b *testing.B) {
 	for _, size := range []int{100, 10_000} {
 		b.Run(sizeName(size), func(b *testing.B) {
@@ -274,7 +313,6 @@ func BenchmarkFlush(b *testing.B) {
 func BenchmarkRawPipe(b *testing.B) {
 	for _, size := range []int{100, 10_000} {
 		b.Run(sizeName(size), func(b *testing.B) {
-			_, r := pipedOutlet(b, 0, newRecorder())
 			var fds [2]int
 			if err := syscall.Pipe(fds[:]); err != nil {
 				b.Fatal(err)
@@ -282,7 +320,6 @@ func BenchmarkRawPipe(b *testing.B) {
 			defer syscall.Close(fds[0])
 			defer syscall.Close(fds[1])
 			body, buf := make([]byte, size+1), make([]byte, 64<<10)
-			_ = r
 			b.ReportAllocs()
 			b.SetBytes(int64(size))
 			for b.Loop() {

@@ -120,7 +120,7 @@ func (c *child) listen(h *handle) {
 	}()
 	go func() {
 		defer close(c.errDone)
-		io.CopyBuffer(h.table.stderr, c.stderr, make([]byte, chunk/2))
+		io.CopyBuffer(h.table.stderr, c.stderr, make([]byte, 8<<10))
 	}()
 	go func() {
 		defer close(c.exited)
@@ -155,6 +155,8 @@ func (c *child) dismiss(h *handle) {
 	}
 }
 
+// ends reports whether the process is over within a time, or before the graces
+// of the table end.
 func (c *child) ends(h *handle, within time.Duration) bool {
 	select {
 	case <-c.exited:
@@ -188,6 +190,8 @@ type plumbing struct {
 	err          error
 }
 
+// pair makes a pipe. After a failure it makes none, so that one look at err is
+// enough for several.
 func (p *plumbing) pair() (r, w *os.File) {
 	if p.err != nil {
 		return nil, nil

@@ -54,8 +54,9 @@ type Stream interface {
 	// not taken. It is zero once the write side is broken or closed.
 	Queued() int
 
-	// Close flushes, starts the end of the handle and returns. The peer is
-	// still offered what was queued, within the grace. The sink hears nothing
-	// more. Close may be called again.
+	// Close flushes, starts the end of the handle and returns. A peer that is
+	// connected is still offered what was queued, within the grace; one that
+	// is not is given up. The sink hears nothing more. Close may be called
+	// again.
 	Close()
 }

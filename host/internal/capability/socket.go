@@ -67,7 +67,8 @@ func (a Address) dial(h *handle) (socket, error) {
 	return conn.(socket), nil
 }
 
-// part waits until what was written is sent, within the grace of an ending.
+// part is the orderly end: what was written is still sent, within the grace. A
+// peer that has all of it is not waited for.
 func (a Address) part(h *handle) {
 	h.out.finish()
 	select {

@@ -131,6 +131,7 @@ func (t *Table) admit(h *handle) (abi.Status, error) {
 	return abi.OK, nil
 }
 
+// remove takes out a handle of which nothing is left.
 func (t *Table) remove(h *handle) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -179,6 +180,7 @@ func (t *Table) Close(ctx context.Context) error {
 	}
 }
 
+// endAll asks everything to end, and lets nothing in any more.
 func (t *Table) endAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -200,6 +202,7 @@ func (t *Table) ended() <-chan struct{} {
 	return done
 }
 
+// hurry ends all graces: what still runs is killed now.
 func (t *Table) hurry() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -209,6 +212,7 @@ func (t *Table) hurry() {
 	}
 }
 
+// leftover says what did not end, for the one who waits for it.
 func (t *Table) leftover() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -94,6 +94,8 @@ func (t *Timers) ring(id uint32, entry *timer) {
 	}
 }
 
+// drop cancels a timer, if it is set. A clock that cannot be stopped any more
+// finds its entry gone.
 func (t *Timers) drop(id uint32) {
 	if entry := t.set[id]; entry != nil {
 		entry.clock.Stop()

@@ -19,6 +19,7 @@ type voice struct {
 	drained atomic.Bool
 }
 
+// begin takes the turn, unless there is nothing more to say.
 func (v *voice) begin() bool {
 	v.turn.Lock()
 	if v.muted.Load() {
@@ -28,6 +29,7 @@ func (v *voice) begin() bool {
 	return true
 }
 
+// done gives the turn back, and says what came up meanwhile.
 func (v *voice) done() {
 	v.turn.Unlock()
 	v.relay()
@@ -44,6 +46,7 @@ func (v *voice) relay() {
 	}
 }
 
+// sayDrained never waits: with the turn taken, whoever has it says it.
 func (v *voice) sayDrained() {
 	v.drained.Store(true)
 	v.relay()
@@ -71,6 +74,7 @@ func (v *voice) sayEnd() {
 	}
 }
 
+// sayExit and sayError are the last words: nothing is said after either.
 func (v *voice) sayExit(code int, detail string) {
 	if v.begin() {
 		v.sink.Exit(code, detail)

@@ -36,7 +36,9 @@ func (w *watch) await(cmd *exec.Cmd) {
 	waitid(unix.P_PID, cmd.Process.Pid, 0)
 }
 
-// poll waits for the pidfd, and reports whether the process is over.
+// poll waits for the pidfd, and reports whether the process is over. The os
+// package holds a copy of the pidfd, nonblocking with this one: its own Wait
+// must not be called before the process is over.
 func (w *watch) poll() (over bool) {
 	raw, err := w.file.SyscallConn()
 	if err != nil {
