@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestArguments(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("from a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name  string
+		flag  string
+		words []string
+		want  string
+	}{
+		{"none", "", nil, `{}`},
+		{"text", "", []string{"a=x"}, `{"a":"x"}`},
+		{"empty text", "", []string{"a="}, `{"a":""}`},
+		{"text with equals", "", []string{"a=b=c"}, `{"a":"b=c"}`},
+		{"text that looks like markup", "", []string{"a=<b>&c"}, `{"a":"<b>&c"}`},
+		{"text with a quote", "", []string{`a="`}, `{"a":"\""}`},
+		{"colon in the text", "", []string{"url=http://x:=1"}, `{"url":"http://x:=1"}`},
+		{"colon in the key", "", []string{"a:b=c"}, `{"a:b":"c"}`},
+		{"integer by schema", "", []string{"count=5"}, `{"count":5}`},
+		{"JSON against the schema", "", []string{`count:="5"`}, `{"count":"5"}`},
+		{"JSON keeps its digits", "", []string{"a:=10000000000000000000001"}, `{"a":10000000000000000000001}`},
+		{"JSON object", "", []string{`a:={"b": [1]}`}, `{"a":{"b":[1]}}`},
+		{"file", "", []string{"a=@" + file}, `{"a":"from a file"}`},
+		{"flag", `{"a": 1}`, nil, `{"a":1}`},
+		{"word wins over flag", `{"a": 1, "b": 2}`, []string{"a=x"}, `{"a":"x","b":2}`},
+		{"object word", "", []string{`{"a": 1}`, "b=y"}, `{"a":1,"b":"y"}`},
+		{"stdin", "-", nil, `{"in":true}`},
+		{"stdin word", "", []string{"-"}, `{"in":true}`},
+	}
+	schema := json.RawMessage(`{"properties":{"count":{"type":"integer"}}}`)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := &app{stdio: stdio{in: strings.NewReader(`{"in": true}`)}}
+			a.flags.args = tt.flag
+			args, err := a.readArguments(t.Context(), tt.words)
+			if err != nil {
+				t.Fatal(err)
+			}
+			built, err := args.build("tool", schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			encoder := json.NewEncoder(&got)
+			encoder.SetEscapeHTML(false)
+			if err := encoder.Encode(built); err != nil {
+				t.Fatal(err)
+			}
+			if strings.TrimSpace(got.String()) != tt.want {
+				t.Errorf("got %s, want %s", got.String(), tt.want)
+			}
+		})
+	}
+}
+
+func FuzzParseValue(f *testing.F) {
+	for _, word := range []string{"a=b", "a:=1", ":=", "=", "a=@", "a:={\"b\":[]}", "a=\xff", "\u202e=1", "a"} {
+		f.Add(word)
+	}
+	f.Fuzz(func(t *testing.T, word string) {
+		if strings.Contains(word, "=@") {
+			t.Skip("reads files")
+		}
+		v, err := parseValue(word)
+		if err != nil {
+			return
+		}
+		if v.key == "" || !utf8.ValidString(v.key) {
+			t.Errorf("key %q of %q", v.key, word)
+		}
+		if v.json && !json.Valid([]byte(v.text)) {
+			t.Errorf("%q is not JSON", v.text)
+		}
+		if rest := strings.TrimPrefix(strings.TrimPrefix(word, v.key), ":"); rest != "="+v.text {
+			t.Errorf("%q became %q and %q", word, v.key, v.text)
+		}
+	})
+}
+
+func FuzzParseObject(f *testing.F) {
+	for _, text := range []string{`{}`, `{"a":1,"a":2}`, ` {"a" : {"a":1}} `, `{"a":1}x`, `[]`, `"`, `{"\ud800":1}`, "{\"\xff\":1}"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		object, err := parseObject(text)
+		if err != nil {
+			return
+		}
+		var want map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(text), &want); err != nil {
+			t.Fatalf("%q was taken: %v", text, err)
+		}
+		if len(object) != len(want) {
+			t.Errorf("%q has %d members, got %d", text, len(want), len(object))
+		}
+		for key, member := range object {
+			if string(member) != string(want[key]) {
+				t.Errorf("%q: member %q is %s, want %s", text, key, member, want[key])
+			}
+		}
+	})
+}

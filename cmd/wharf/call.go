@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+const callLong = `Call a tool of a server and print its result: the text on a terminal, else the
+result as JSON, as the server gave it.
+
+Arguments:
+  key=value    what the tool's input schema makes of it: an integer, a number, a
+               boolean, an array or an object must parse as one, and everything
+               else is a string
+  key:=JSON    any JSON value, whatever the schema says
+  key=@FILE    the contents of a file, as text
+  {…}          a whole JSON object, as --args
+  -            a whole JSON object from stdin, as --args -
+A key=value wins over the same key of a whole object.
+
+The exit code is 5 when the tool or the server answers with an error.`
+
+func newCall(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "call SERVER TOOL [ARGUMENT…] | TOOL [ARGUMENT…] -- COMMAND…",
+		Short: "Call a tool of a server",
+		Long:  callLong,
+		Example: `  wharf call demo echo message=hello
+  wharf call demo add --args '{"a": 1}' b=2
+  wharf call echo message=hello -- npx -y @modelcontextprotocol/server-everything`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runCall(cmd, args)
+		},
+		ValidArgsFunction: a.completeServers,
+	}
+	a.flags.registerArgs(cmd)
+	return cmd
+}
+
+// runCall reads everything that the person wrote before it starts a server.
+func (a *app) runCall(cmd *cobra.Command, args []string) error {
+	ctx := cmd.Context()
+	server, words, err := a.target(cmd, args)
+	if err != nil {
+		return err
+	}
+	if len(words) == 0 {
+		return usage(errors.New("TOOL is missing"), "`wharf tools` lists the tools of a server")
+	}
+	tool := words[0]
+	arguments, err := a.readArguments(ctx, words[1:])
+	if err != nil {
+		return err
+	}
+	l, err := a.dial(ctx, server)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	return l.run(ctx, tool, arguments)
+}
+
+// run makes one call and prints its result.
+func (l *link) run(ctx context.Context, tool string, args arguments) error {
+	var known []mcp.Tool
+	if args.untyped() {
+		tools, err := l.tools(ctx)
+		if err != nil && !answered(err) {
+			return err // but a server without a list may have tools all the same
+		}
+		known = tools
+	}
+	object, err := args.build(tool, inputSchema(known, tool))
+	if err != nil {
+		return err
+	}
+	result, err := l.call(ctx, tool, object)
+	if err != nil {
+		return l.explain(ctx, tool, known, err)
+	}
+	failed, err := l.app.printResult(result)
+	if failed && err == nil {
+		err = l.explain(ctx, tool, known, &toolError{server: l.session.Name(), tool: tool})
+	}
+	return err
+}
+
+// inputSchema returns the schema of a tool, or nil.
+func inputSchema(tools []mcp.Tool, name string) json.RawMessage {
+	for _, tool := range tools {
+		if tool.Name == name {
+			return tool.InputSchema
+		}
+	}
+	return nil
+}
+
+// answered is true for an error that is the server's own answer.
+func answered(err error) bool {
+	return errors.As(err, new(*host.RPCError)) || errors.As(err, new(*toolError))
+}
+
+// explain adds a hint to the error of a call when the server lists no such
+// tool. It is the server that decides, and servers have tools that they do not
+// list; so this is a second look after the fact, not a check before it.
+func (l *link) explain(ctx context.Context, tool string, known []mcp.Tool, err error) error {
+	if !answered(err) || host.Hint(err) != "" {
+		return err
+	}
+	if known == nil {
+		known, _ = l.tools(ctx)
+	}
+	names := make([]string, len(known))
+	for i := range known {
+		names[i] = known[i].Name
+	}
+	if len(names) == 0 || slices.Contains(names, tool) {
+		return err
+	}
+	if near := nearest(tool, names); near != "" {
+		return &hinted{err, fmt.Sprintf("did you mean %q?", near)}
+	}
+	return &hinted{err, "`wharf tools` lists the tools of the server"}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+func TestEndings(t *testing.T) {
+	interrupted, cancel := context.WithCancelCause(t.Context())
+	cancel(errInterrupted)
+	tests := []struct {
+		name string
+		ctx  context.Context
+		err  error
+		want ending
+	}{
+		{"anything else", t.Context(), errors.New("odd"), ending{exitInternal, "internal"}},
+		{"usage", t.Context(), usage(errors.New("x"), ""), ending{exitUsage, "usage"}},
+		{"config", t.Context(), host.ErrConfig, ending{exitUsage, "configuration"}},
+		{"transport", t.Context(), host.ErrUnknownTransport, ending{exitUsage, "unknown_transport"}},
+		{"plugin", t.Context(), host.ErrPluginRefused, ending{exitUsage, "plugin_refused"}},
+		{"sign-in", t.Context(), host.ErrAuthRequired, ending{exitSignIn, "sign_in_needed"}},
+		{"unreachable", t.Context(), host.ErrUnreachable, ending{exitUnreachable, "unreachable"}},
+		{"not sent", t.Context(), host.ErrNotSent, ending{exitUnreachable, "unreachable"}},
+		{"timeout", t.Context(), host.ErrTimeout, ending{exitUnreachable, "timeout"}},
+		{"timeout unsent", t.Context(), errors.Join(host.ErrNotSent, host.ErrTimeout), ending{exitUnreachable, "timeout"}},
+		{"file", t.Context(), &fs.PathError{Op: "open", Path: "x.wasm", Err: fs.ErrNotExist}, ending{exitUsage, "file"}},
+		{"tool", t.Context(), &toolError{"s", "t"}, ending{exitServer, "tool_error"}},
+		{"tool with a hint", t.Context(), &hinted{&toolError{"s", "t"}, "h"}, ending{exitServer, "tool_error"}},
+		{"server", t.Context(), &host.RPCError{Code: -32603}, ending{exitServer, "server_error"}},
+		{"denied", t.Context(), host.ErrDenied, ending{exitDenied, "denied"}},
+		{"interrupted", interrupted, host.ErrUnreachable, ending{exitInterrupted, "interrupted"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := endingOf(tt.ctx, fmt.Errorf("call s: %w", tt.err)); got != tt.want {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestReport(t *testing.T) {
+	var stderr strings.Builder
+	a := &app{stdio: stdio{err: &stderr}, server: "files"}
+	a.flags.json = true
+	if code := a.report(t.Context(), &hinted{&host.RPCError{Code: 7, Message: "no\x1b"}, "try <again>"}); code != exitServer {
+		t.Errorf("code %d", code)
+	}
+	lines := strings.Split(stderr.String(), "\n")
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], "error: ") || strings.Contains(lines[0], "\x1b") || lines[1] != "hint: try <again>" {
+		t.Fatalf("stderr %q", stderr.String())
+	}
+	if !strings.HasPrefix(lines[2], `{"error":{"code":"server_error","message":"`) ||
+		!strings.HasSuffix(lines[2], `","server":"files","hint":"try <again>"}}`) {
+		t.Errorf("line for programs: %s", lines[2])
+	}
+}
+
+// A reader that has seen enough, as head has, is no reason for words.
+func TestReportBrokenPipe(t *testing.T) {
+	var stderr strings.Builder
+	a := &app{stdio: stdio{err: &stderr}}
+	if code := a.report(t.Context(), &outputError{syscall.EPIPE}); code != exitInternal || stderr.Len() > 0 {
+		t.Errorf("code %d, stderr %q", code, stderr.String())
+	}
+	a.report(t.Context(), &outputError{syscall.ENOSPC})
+	if !strings.HasPrefix(stderr.String(), "error: write output: ") {
+		t.Errorf("stderr %q", stderr.String())
+	}
+}

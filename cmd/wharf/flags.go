@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// timeoutEnv gives the timeout of a request in milliseconds; 0 means none.
+const timeoutEnv = "WHARF_TIMEOUT_MS"
+
+// flags are the flags that every command has, and the one of call, which its
+// shorthand shares.
+type flags struct {
+	config  string
+	timeout timeout
+	json    bool
+	args    string
+}
+
+// register defines the flags on the root, from which the commands inherit.
+func (f *flags) register(root *cobra.Command) {
+	global := root.PersistentFlags()
+	global.StringVar(&f.config, "config", "", "configuration `FILE`: wharf.toml, or a JSON file with mcpServers (default: your own wharf.toml)")
+	global.Var(&f.timeout, "timeout", "longest wait for the server to start, or for an answer, such as 90s or 2m; 0 waits for ever (default: $"+timeoutEnv+", or 60s and 30s)")
+	global.BoolVar(&f.json, "json", false, "print JSON, on a terminal too, and errors as a JSON line at the end of stderr")
+	f.registerArgs(root)
+}
+
+// registerArgs defines --args, which belongs to call and its shorthand alone.
+func (f *flags) registerArgs(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.args, "args", "", "arguments as a JSON `OBJECT`; - reads it from stdin. key=value wins over it")
+}
+
+// timeout is the value of --timeout.
+type timeout struct {
+	limit time.Duration
+	given bool
+}
+
+func (t *timeout) Type() string   { return "DURATION" }
+func (t *timeout) String() string { return "" }
+
+func (t *timeout) Set(text string) error {
+	limit, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("expected a duration such as 90s, 2m or 500ms")
+	case limit < 0:
+		return fmt.Errorf("expected a duration that is not negative; 0 means no limit")
+	}
+	t.limit, t.given = limit, true
+	return nil
+}
+
+// chosen returns the timeout that the person has chosen, by the flag or else by
+// the environment.
+func (t *timeout) chosen() (limit time.Duration, given bool, err error) {
+	text := os.Getenv(timeoutEnv)
+	if t.given || text == "" {
+		return t.limit, t.given, nil
+	}
+	ms, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		return 0, false, usage(fmt.Errorf("%s=%q: expected a number of milliseconds", timeoutEnv, text), "0 means no limit")
+	}
+	return time.Duration(ms) * time.Millisecond, true, nil
+}
+
+// request returns the timeout of requests as the host takes it: 0 is the
+// host's own, below zero is none.
+func (t *timeout) request() (time.Duration, error) {
+	limit, given, err := t.chosen()
+	if given && limit == 0 {
+		limit = -1
+	}
+	return limit, err
+}

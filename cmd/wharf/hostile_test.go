@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The servers below are commands of the test binary. Each is bad in one way
+// and otherwise the demo server.
+
+// serverExits is gone before it has read anything.
+func serverExits() {
+	fmt.Fprintln(os.Stderr, "no database at this address")
+	os.Exit(3)
+}
+
+// serverSilent reads and never answers.
+func serverSilent() {
+	io.Copy(io.Discard, os.Stdin)
+}
+
+// serverBanner greets on the stream that is for messages.
+func serverBanner() {
+	fmt.Println("Welcome to the best of servers!")
+	fmt.Println()
+	serve()
+}
+
+// serverGarbage never says anything that is JSON.
+func serverGarbage() {
+	for input := bufio.NewScanner(os.Stdin); input.Scan(); {
+		os.Stdout.Write([]byte("\x00\xff<html>{[\n"))
+	}
+}
+
+// serverFlood fills its stderr before and after it serves.
+func serverFlood() {
+	noise := bytes.Repeat([]byte("all is well\n"), 1<<16)
+	os.Stderr.Write(noise)
+	serve()
+	os.Stderr.Write(noise)
+}
+
+// serverStubborn does not leave, neither at the end of its stdin nor when it is
+// told to. The file it is given gets its process id.
+func serverStubborn() {
+	signal.Ignore(syscall.SIGTERM, os.Interrupt)
+	os.WriteFile(os.Args[1], []byte(strconv.Itoa(os.Getpid())), 0o600)
+	serve()
+	select {}
+}
+
+// serverHangs has one tool, which tells stderr that it was called, and then
+// only leaves when it is cancelled.
+func serverHangs() {
+	server := mcp.NewServer(&mcp.Implementation{Name: "hangs", Version: "1"}, nil)
+	type none struct{}
+	mcp.AddTool(server, &mcp.Tool{Name: "hang"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, any, error) {
+		fmt.Fprintln(os.Stderr, "called")
+		<-ctx.Done()
+		fmt.Fprintln(os.Stderr, "cancelled")
+		return said("too late"), nil, nil
+	})
+	server.Run(context.Background(), &mcp.StdioTransport{})
+}
+
+// serverSteers says things that would steer a terminal.
+func serverSteers() {
+	fmt.Fprintln(os.Stderr, "\x1b]0;owned\a")
+	server := mcp.NewServer(&mcp.Implementation{Name: "steers", Version: "1"}, nil)
+	type none struct{}
+	mcp.AddTool(server, &mcp.Tool{Name: "steer", Description: "\x1b[2Jempty\u202e"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
+		return said("\x1b[31mred\u009b\u202e\r\ndone"), nil, nil
+	})
+	server.Run(context.Background(), &mcp.StdioTransport{})
+}
+
+// serverWrongIDs answers requests that nobody has made.
+func serverWrongIDs() {
+	for input := bufio.NewScanner(os.Stdin); input.Scan(); {
+		fmt.Println(`{"jsonrpc":"2.0","id":"nobody-asked","result":{}}`)
+	}
+}
+
+func serve() {
+	if err := serveDemo(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/plugins"
+)
+
+// link is a host with one session, for the length of one command. Its owner
+// closes it.
+type link struct {
+	app     *app
+	host    *host.Host
+	session *host.Session
+}
+
+// dial starts a host and connects it to one server.
+func (a *app) dial(ctx context.Context, server host.Server) (*link, error) {
+	a.server = server.Name
+	limit, err := a.flags.timeout.request()
+	if err != nil {
+		return nil, err
+	}
+	if a.flags.timeout.given {
+		server.Timeout = limit // the flag goes before the entry, the environment behind it
+	}
+	h, err := a.newHost(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer a.busy("connecting to " + server.Name)()
+	session, err := connect(ctx, h, server, limit)
+	if err != nil {
+		h.Close()
+		return nil, err
+	}
+	return &link{a, h, session}, nil
+}
+
+// connect gives up after limit, where there is one: servers have a longer time
+// of their own to start in, and somebody who wants to wait less means that too.
+func connect(ctx context.Context, h *host.Host, server host.Server, limit time.Duration) (*host.Session, error) {
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	return h.Connect(ctx, server)
+}
+
+// newHost makes the host of a one-shot command. What servers print on stderr
+// goes to stderr too, each line under the name of its server.
+func (a *app) newHost(ctx context.Context) (*host.Host, error) {
+	limit, err := a.flags.timeout.request()
+	if err != nil {
+		return nil, err
+	}
+	trace, err := host.ParseTrace(os.Getenv("WHARF_TRACE"), a.err)
+	if err != nil {
+		return nil, usage(err, "layers are rpc, abi and io, separated by commas")
+	}
+	c := host.Config{
+		Plugins: plugins.Builtin(),
+		Timeout: limit,
+		Trace:   trace,
+		Stderr:  a.serverLog(),
+		OneShot: true,
+		Event:   a.hear,
+	}
+	if a.settings != nil {
+		c.Files = a.settings.plugins
+	}
+	// Without a cache the plugin is compiled each time: slower, not wrong.
+	c.CacheDir, _ = host.DefaultCacheDir()
+	return host.New(ctx, c)
+}
+
+// close ends the session and the host. The result is out by then, so what goes
+// wrong here is of no use to anyone.
+func (l *link) close() {
+	l.session.Close()
+	l.host.Close()
+}
+
+func (l *link) tools(ctx context.Context) ([]mcp.Tool, error) {
+	defer l.app.busy("asking " + l.session.Name() + " for its tools")()
+	return l.session.ListTools(ctx)
+}
+
+// call returns the result as the server wrote it, so that nothing of it is
+// lost on the way to stdout.
+func (l *link) call(ctx context.Context, tool string, args object) (json.RawMessage, error) {
+	defer l.app.busy("calling " + tool)()
+	params := callParams{Name: tool, Arguments: args}
+	if l.app.errTTY {
+		params.Meta = map[string]int{"progressToken": 1} // there is one call at a time
+	}
+	var result json.RawMessage
+	err := l.session.Call(ctx, mcp.MethodCallTool, params, &result)
+	return result, err
+}
+
+type callParams struct {
+	Name      string         `json:"name"`
+	Arguments object         `json:"arguments"`
+	Meta      map[string]int `json:"_meta,omitempty"`
+}

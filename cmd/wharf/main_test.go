@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+)
+
+var update = flag.Bool("update", false, "write what scripts compare with cmp anew")
+
+// TestMain makes the test binary play every command that scripts use: wharf
+// itself, and servers that misbehave.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == demoCommand {
+		main() // wharf, started by itself
+	}
+	testscript.Main(leakChecked{m}, map[string]func(){
+		"wharf":            main,
+		"signals":          signals,
+		"server-exits":     serverExits,
+		"server-silent":    serverSilent,
+		"server-banner":    serverBanner,
+		"server-garbage":   serverGarbage,
+		"server-flood":     serverFlood,
+		"server-stubborn":  serverStubborn,
+		"server-hangs":     serverHangs,
+		"server-steers":    serverSteers,
+		"server-wrong-ids": serverWrongIDs,
+	})
+}
+
+// leakChecked fails a run of tests that leaves goroutines behind.
+type leakChecked struct{ tests *testing.M }
+
+func (l leakChecked) Run() int {
+	code := l.tests.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// TestScripts runs the commands of testdata/script. One cache serves all of
+// them, so that each plugin is compiled once.
+func TestScripts(t *testing.T) {
+	runScripts(t, filepath.Join("testdata", "script"), nil)
+}
+
+func runScripts(t *testing.T, dir string, vars []string) {
+	t.Helper()
+	cache := t.TempDir()
+	plugin, err := filepath.Abs(filepath.Join("..", "..", "plugins", "stdio", "stdio.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           dir,
+		UpdateScripts: *update,
+		Setup: func(env *testscript.Env) error {
+			env.Vars = append(env.Vars, vars...)
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
+			env.Setenv("XDG_CACHE_HOME", cache)
+			env.Setenv("STDIO_WASM", plugin)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code":    code,
+			"gone":    gone,
+			"oneline": oneLine,
+		},
+	})
+}
+
+// code runs a command as exec does, and compares its exit code: code 2 wharf x.
+func code(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N COMMAND…")
+	}
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit code %d, want %s", got, args[0])
+	}
+}
+
+// gone checks that the process whose id is in a file is no more.
+func gone(ts *testscript.TestScript, neg bool, args []string) {
+	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
+	ts.Check(err)
+	if alive(pid) != neg {
+		ts.Fatalf("process %d: alive is %v", pid, !neg)
+	}
+}
+
+// oneLine checks that a file is exactly one line.
+func oneLine(ts *testscript.TestScript, _ bool, args []string) {
+	if text := ts.ReadFile(args[0]); strings.Count(text, "\n") != 1 || !strings.HasSuffix(text, "\n") {
+		ts.Fatalf("%s is not one line: %q", args[0], text)
+	}
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// outputError is a write to stdout that did not work.
+type outputError struct{ err error }
+
+func (e *outputError) Error() string { return "write output: " + e.err.Error() }
+func (e *outputError) Unwrap() error { return e.err }
+
+// forPeople says that stdout is a terminal and nobody asked for JSON.
+func (a *app) forPeople() bool { return a.outTTY && !a.flags.json }
+
+// print writes text to stdout.
+func (a *app) print(text string) error {
+	if _, err := io.WriteString(a.out, text); err != nil {
+		return &outputError{err}
+	}
+	return nil
+}
+
+// printJSON writes v to stdout as one line of JSON.
+func (a *app) printJSON(v any) error {
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	return a.printRaw(line.Bytes())
+}
+
+// printRaw writes JSON to stdout as one line, its values as they are. On a
+// terminal the characters that could steer it are written as JSON escapes,
+// which mean the same.
+func (a *app) printRaw(value json.RawMessage) error {
+	var line bytes.Buffer
+	if err := json.Compact(&line, value); err != nil {
+		return fmt.Errorf("the server's answer: %w", err)
+	}
+	line.WriteByte('\n')
+	if !a.outTTY {
+		return a.print(line.String())
+	}
+	return a.print(replaceUnsafe(line.String(), func(r rune) string { return fmt.Sprintf(`\u%04x`, r) }))
+}
+
+// plain makes text of a stranger fit for a terminal: what could move the
+// cursor, change colours, or reorder what is read (C0 and C1 controls, escape,
+// bidirectional controls) is shown as an escape instead. Newlines and tabs
+// stay; a CR before a newline goes.
+func plain(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	return replaceUnsafe(text, func(r rune) string {
+		if r < 0x100 {
+			return fmt.Sprintf(`\x%02x`, r)
+		}
+		return fmt.Sprintf(`\u%04x`, r)
+	})
+}
+
+// line is plain for text that must stay on one line.
+func line(text string) string {
+	return strings.Join(strings.Fields(plain(text)), " ")
+}
+
+// replaceUnsafe replaces every rune that is not safe on a terminal, and every
+// byte that is no UTF-8.
+func replaceUnsafe(text string, escape func(rune) string) string {
+	if strings.IndexFunc(text, unsafe) < 0 && utf8.ValidString(text) {
+		return text
+	}
+	var out strings.Builder
+	for _, r := range text {
+		if unsafe(r) {
+			out.WriteString(escape(r))
+			continue
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
+}
+
+// unsafe is true for the runes that a terminal may act upon.
+func unsafe(r rune) bool {
+	if r == '\n' || r == '\t' {
+		return false
+	}
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+}
+
+// table is rows of cells for people, the first row being the headings. The
+// last column takes what is left of the line, and is cut to it.
+type table [][]string
+
+const (
+	columnLimit = 40 // the widest that a column other than the last may become
+	lastColumn  = 20 // what the last has at least, however narrow the terminal
+)
+
+func (a *app) printTable(rows table) error {
+	widths := rows.widths()
+	var out strings.Builder
+	for i, row := range rows {
+		text := formatRow(row, widths, a.width)
+		if i == 0 {
+			text = a.styled(a.outTTY, styleBold, text)
+		}
+		out.WriteString(text + "\n")
+	}
+	return a.print(out.String())
+}
+
+func (t table) widths() []int {
+	widths := make([]int, len(t[0]))
+	for _, row := range t {
+		for i, cell := range row {
+			widths[i] = max(widths[i], min(utf8.RuneCountInString(cell), columnLimit))
+		}
+	}
+	return widths
+}
+
+func formatRow(row []string, widths []int, width int) string {
+	var out strings.Builder
+	left := width
+	for i, cell := range row[:len(row)-1] {
+		cell = clip(cell, widths[i])
+		out.WriteString(cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
+		left -= widths[i] + 2
+	}
+	last := row[len(row)-1]
+	if width > 0 {
+		last = clip(last, max(left, lastColumn))
+	}
+	return strings.TrimRight(out.String()+last, " ")
+}
+
+// clip cuts text to at most limit runes, and shows that it did.
+func clip(text string, limit int) string {
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return string([]rune(text)[:limit-1]) + "…"
+}

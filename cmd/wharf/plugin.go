@@ -1,0 +1,201 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host"
+)
+
+func newPlugin(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plugin",
+		Short: "Look at plugin files",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0], nil)
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(newInspect(a))
+	return cmd
+}
+
+func newInspect(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "inspect FILE",
+		Short: "Show what a plugin file is, wants and would be refused for",
+		Long: `Show what a plugin file is: what it says of itself, its hash, what it imports
+and wants to open, and everything for which it would be refused. The lines at
+the end, pasted into your wharf.toml, make it a transport.
+
+The exit code is 2 when the plugin would be refused.`,
+		Args: exactly("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runInspect(cmd, args[0])
+		},
+	}
+}
+
+func (a *app) runInspect(cmd *cobra.Command, path string) error {
+	h, err := a.newHost(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	info, err := h.Inspect(cmd.Context(), path)
+	if errors.As(err, new(*fs.PathError)) {
+		return usage(err, "")
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.printPlugin(describe(info)); err != nil {
+		return err
+	}
+	if len(info.Findings) > 0 {
+		return usage(fmt.Errorf("plugin %s would be refused", path), "")
+	}
+	return nil
+}
+
+// description is what the command tells about a plugin file.
+type description struct {
+	File     string    `json:"file"`
+	SHA256   string    `json:"sha256"`
+	Size     int64     `json:"size"`
+	Manifest *manifest `json:"manifest"` // null when the plugin could not be asked
+	Memory   memory    `json:"memory"`
+	Imports  []string  `json:"imports"`
+	Exports  []string  `json:"exports"`
+	Findings []string  `json:"findings"` // why it would be refused
+	Config   string    `json:"config"`   // the lines to paste; "" when it would be refused
+}
+
+type manifest struct {
+	Name     string    `json:"name"`
+	Version  string    `json:"version"`
+	Summary  string    `json:"summary"`
+	Grants   []grant   `json:"grants"`
+	Settings []setting `json:"settings"`
+}
+
+type grant struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+type setting struct {
+	Key     string `json:"key"`
+	Summary string `json:"summary"`
+}
+
+// memory is in bytes.
+type memory struct {
+	Min int64 `json:"min"`
+	Max int64 `json:"max"`
+}
+
+func describe(info *host.PluginInfo) description {
+	d := description{
+		File: info.Path, SHA256: info.SHA256, Size: info.Size,
+		Memory:   memory{pageSize * int64(info.MemoryMin), pageSize * int64(info.MemoryMax)},
+		Imports:  orEmpty(info.Imports),
+		Exports:  orEmpty(info.Exports),
+		Findings: orEmpty(info.Findings),
+	}
+	if info.Manifest != nil {
+		d.Manifest = readManifest(info.Manifest)
+	}
+	if len(d.Findings) == 0 {
+		d.Config = pluginTOML(d)
+	}
+	return d
+}
+
+// pageSize is that of WebAssembly memory.
+const pageSize = 64 << 10
+
+func readManifest(m *abi.Manifest) *manifest {
+	out := &manifest{Name: m.Name, Version: m.Version, Summary: m.Summary, Grants: []grant{}, Settings: []setting{}}
+	for _, g := range m.Grants {
+		out.Grants = append(out.Grants, grant{g.Kind.String(), g.Name})
+	}
+	for _, s := range m.Settings {
+		out.Settings = append(out.Settings, setting{s.Key, s.Value})
+	}
+	return out
+}
+
+// orEmpty makes null in JSON an empty list.
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// pluginTOML is what makes the plugin a transport when it stands in the user's
+// configuration. The path is absolute, as a file may be pasted from anywhere.
+// A JSON string is a TOML string too.
+func pluginTOML(d description) string {
+	name := strings.TrimSuffix(filepath.Base(d.File), ".wasm")
+	if d.Manifest != nil && d.Manifest.Name != "" {
+		name = d.Manifest.Name
+	}
+	path, err := filepath.Abs(d.File)
+	if err != nil {
+		path = d.File
+	}
+	return fmt.Sprintf("[plugins.%s]\nfile   = %s\nsha256 = %s\n", tomlKey(name), quote(path), quote(d.SHA256))
+}
+
+// tomlKey quotes a key where TOML wants it.
+func tomlKey(key string) string {
+	bare := func(r rune) bool {
+		return r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+	}
+	if key != "" && strings.IndexFunc(key, func(r rune) bool { return !bare(r) }) < 0 {
+		return key
+	}
+	return quote(key)
+}
+
+func (a *app) printPlugin(d description) error {
+	if !a.forPeople() {
+		return a.printJSON(d)
+	}
+	rows := [][2]string{{"file", d.File}, {"sha256", d.SHA256}, {"size", fmt.Sprintf("%d bytes", d.Size)}}
+	if m := d.Manifest; m != nil {
+		rows = append(rows, [2]string{"plugin", m.Name + " " + m.Version + ": " + m.Summary})
+		for _, g := range m.Grants {
+			rows = append(rows, [2]string{"wants", g.Kind + " " + g.Name})
+		}
+		for _, s := range m.Settings {
+			rows = append(rows, [2]string{"setting", s.Key + ": " + s.Summary})
+		}
+	}
+	rows = append(rows,
+		[2]string{"memory", fmt.Sprintf("%d to %d KiB", d.Memory.Min>>10, d.Memory.Max>>10)},
+		[2]string{"imports", strings.Join(d.Imports, " ")},
+		[2]string{"exports", strings.Join(d.Exports, " ")})
+	for _, finding := range d.Findings {
+		rows = append(rows, [2]string{"refused", finding})
+	}
+	var out strings.Builder
+	for _, row := range rows {
+		fmt.Fprintf(&out, "%-8s  %s\n", row[0], line(row[1]))
+	}
+	if d.Config != "" {
+		out.WriteString("\n" + plain(d.Config))
+	}
+	return a.print(out.String())
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// root is the repository, seen from this folder.
+const root = "../.."
+
+// runnable are the beginnings of the commands that are run here. They need
+// nothing from the network, no servers of the reader's own, and no second run
+// of these tests.
+var runnable = []string{"go run ./", "go build ", "wharf version", "wharf servers", "wharf tools demo", "wharf call demo"}
+
+// canRun looks at a command behind the variables that are set for it.
+func canRun(command string) bool {
+	words := strings.Fields(command)
+	for len(words) > 1 && strings.Contains(words[0], "=") {
+		words = words[1:]
+	}
+	command = strings.Join(words, " ")
+	return slices.ContainsFunc(runnable, func(prefix string) bool { return strings.HasPrefix(command, prefix) })
+}
+
+// TestReadme runs the commands that the README shows, in a copy of the tree, as
+// somebody does who has just cloned it.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := shellCommands(string(readme))
+	for _, promised := range []string{"go run ./cmd/wharf call demo echo message=hello", "go test ./..."} {
+		if !slices.Contains(commands, promised) {
+			t.Errorf("no sh block has the command %q", promised)
+		}
+	}
+	if testing.Short() {
+		t.Skip("building the tree anew takes its time")
+	}
+	tree := copyTree(t)
+	for _, command := range commands {
+		t.Run(command, func(t *testing.T) {
+			if !canRun(command) {
+				t.Skip("needs more than the tree, or is this test")
+			}
+			runInTree(t, tree, command)
+		})
+	}
+}
+
+func runInTree(t *testing.T, tree, command string) {
+	t.Helper()
+	shell := exec.CommandContext(t.Context(), "sh", "-euc", command)
+	shell.Dir = tree
+	shell.Env = append(os.Environ(),
+		"XDG_CONFIG_HOME="+t.TempDir(), "XDG_CACHE_HOME="+t.TempDir(), "GOCACHE="+goEnv(t, "GOCACHE"))
+	var stderr strings.Builder
+	shell.Stderr = &stderr
+	stdout, err := shell.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	if strings.Contains(command, "message=hello") && !strings.Contains(string(stdout), "hello") {
+		t.Errorf("stdout %q", stdout)
+	}
+}
+
+func goEnv(t *testing.T, name string) string {
+	t.Helper()
+	value, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(value))
+}
+
+// copyTree copies what a clone has: all but what lies in folders that begin
+// with a dot.
+func copyTree(t *testing.T) string {
+	t.Helper()
+	source, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := filepath.Join(t.TempDir(), "wharf")
+	if err := os.CopyFS(tree, clone{os.DirFS(source)}); err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// clone is a file system without the folders that begin with a dot.
+type clone struct{ fs.FS }
+
+func (c clone) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(c.FS, name)
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		return e.IsDir() && strings.HasPrefix(e.Name(), ".")
+	}), err
+}
+
+// shellCommands returns the commands of a document's blocks that are marked as
+// sh, one a line; comments go, and lines that end in a backslash are joined.
+func shellCommands(document string) []string {
+	var commands []string
+	inside := false
+	for _, text := range strings.Split(strings.ReplaceAll(document, "\\\n", ""), "\n") {
+		text = strings.TrimSpace(text)
+		switch {
+		case strings.HasPrefix(text, "```"):
+			inside = !inside && text == "```sh"
+		case inside:
+			text, _, _ = strings.Cut(text, " #")
+			if text = strings.TrimSpace(text); text != "" && !strings.HasPrefix(text, "#") {
+				commands = append(commands, text)
+			}
+		}
+	}
+	return commands
+}
+
+func TestShellCommands(t *testing.T) {
+	document := "# Title\n```sh\n# comment\ngo build ./... # all\n\n  go test \\\n./...\n```\ntext\n```toml\nkey = 1\n```\n```sh\nlast\n```\n"
+	want := []string{"go build ./...", "go test ./...", "last"}
+	if got := shellCommands(document); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+func TestResultForPeople(t *testing.T) {
+	tests := []struct{ name, result, want string }{
+		{"text", `{"content":[{"type":"text","text":"hello"}]}`, "hello\n"},
+		{"text with newline", `{"content":[{"type":"text","text":"hello\n"}]}`, "hello\n"},
+		{"two blocks", `{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, "a\nb\n"},
+		{"image", `{"content":[{"type":"image","data":"aGVsbG8=","mimeType":"image/png"}]}`, "[image/png, 5 bytes]\n"},
+		{"audio", `{"content":[{"type":"audio","data":"aA==","mimeType":"audio/wav"}]}`, "[audio/wav, 1 byte]\n"},
+		{"link", `{"content":[{"type":"resource_link","uri":"file:///a","name":"a"}]}`, "[file:///a, a]\n"},
+		{"resource text", `{"content":[{"type":"resource","resource":{"uri":"file:///a","text":"inside"}}]}`, "inside\n"},
+		{"resource bytes", `{"content":[{"type":"resource","resource":{"uri":"file:///a","mimeType":"a/b","blob":"aGVsbG8="}}]}`, "[file:///a, a/b, 5 bytes]\n"},
+		{"unknown block", `{"content":[{"type":"scent","notes":["oak"]}]}`, "{\n  \"type\": \"scent\",\n  \"notes\": [\n    \"oak\"\n  ]\n}\n"},
+		{"structured only", `{"content":[],"structuredContent":{"sum":3}}`, "{\n  \"sum\": 3\n}\n"},
+		{"structured beside text", `{"content":[{"type":"text","text":"3"}],"structuredContent":{"sum":3}}`, "3\n"},
+		{"nothing", `{"content":[]}`, ""},
+		{"steering", `{"content":[{"type":"text","text":"\u001b[2J\u202e"}]}`, "\\x1b[2J\\u202e\n"},
+		{"steering in a note", `{"content":[{"type":"image","data":"","mimeType":"a\n\u001b]0;x"}]}`, "[a \\x1b]0;x, 0 bytes]\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var out strings.Builder
+			a := &app{stdio: stdio{out: &out, outTTY: true}}
+			if failed, err := a.printResult(json.RawMessage(tt.result)); err != nil || failed {
+				t.Fatal(failed, err)
+			}
+			if out.String() != tt.want {
+				t.Errorf("got %q, want %q", out.String(), tt.want)
+			}
+		})
+	}
+}
+
+func TestResultThatIsNone(t *testing.T) {
+	a := &app{server: "files"}
+	_, err := a.printResult(json.RawMessage(`{"content":"text"}`))
+	if err == nil || !strings.HasPrefix(err.Error(), "call files: the result is not one of a tool: ") {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestToolSignature(t *testing.T) {
+	tool := mcp.Tool{InputSchema: json.RawMessage(`{
+		"properties": {"z": {"type": "string"}, "a": {"type": ["integer", "null"]}, "m": {}},
+		"required": ["z", "ghost"]
+	}`)}
+	if got, want := signature(tool), "z=string [a=integer|null] [m=…]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTargetsShowNoSecrets(t *testing.T) {
+	tests := []struct {
+		argv []string
+		want string
+	}{
+		{[]string{"npx", "-y", "server", "/a b"}, `npx -y server "/a b"`},
+		{[]string{"x", "--token", "s3cret", "rest"}, "x --token *** rest"},
+		{[]string{"x", "--api-key=s3cret"}, "x --api-key=***"},
+		{[]string{"x", "API_KEY=s3cret"}, "x API_KEY=***"},
+		{[]string{"x", "--token", "--verbose"}, "x --token --verbose"},
+		{[]string{"x", "--token", "${TOKEN}"}, "x --token ${TOKEN}"},
+		{[]string{"x", "--token", "${TOKEN:-s3cret}"}, "x --token ***"},
+	}
+	for _, tt := range tests {
+		if got := commandLine(tt.argv[0], tt.argv[1:]); got != tt.want {
+			t.Errorf("%q: got %s, want %s", tt.argv, got, tt.want)
+		}
+	}
+	for url, want := range map[string]string{
+		"https://x.example/mcp":             "https://x.example/mcp",
+		"https://u:s3cret@x.example/mcp":    "https://***@x.example/mcp",
+		"https://x.example/mcp?key=s3cret":  "https://x.example/mcp?key=***",
+		"https://x.example?a=${A}&b=s3cret": "https://x.example?a=${A}&b=***",
+		"https://${HOST}/mcp":               "https://${HOST}/mcp",
+	} {
+		if got := withoutSecrets(url); got != want {
+			t.Errorf("%s: got %s, want %s", url, got, want)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+func newServers(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "servers",
+		Short: "List the servers of your configuration",
+		Long: `List the servers of your configuration, and what each of them is reached by.
+No server is started. Variables are shown by their names, and what looks like a
+secret is not shown. On a terminal it also tells which file they come from.`,
+		Args: exactly(),
+		RunE: func(*cobra.Command, []string) error {
+			return a.runServers()
+		},
+	}
+}
+
+// entry is a server in the list.
+type entry struct {
+	Name      string `json:"name"`
+	Transport string `json:"transport"`
+	Target    string `json:"target"`
+	Enabled   bool   `json:"enabled"`
+}
+
+func (a *app) runServers() error {
+	s, err := a.load()
+	if err != nil {
+		return err
+	}
+	s.warn(a.err)
+	entries := make([]entry, len(s.servers))
+	for i, server := range s.servers {
+		entries[i] = entry{server.Name, server.Via(), targetOf(server), !server.Disabled}
+	}
+	if !a.forPeople() {
+		return a.printJSON(entries)
+	}
+	fmt.Fprintln(a.err, a.styled(a.errTTY, styleBold, "configuration:"), plain(s.place()))
+	rows := table{{"SERVER", "TRANSPORT", "ENABLED", "TARGET"}}
+	for _, e := range entries {
+		enabled := "yes"
+		if !e.Enabled {
+			enabled = "no"
+		}
+		rows = append(rows, []string{line(e.Name), line(e.Transport), enabled, line(e.Target)})
+	}
+	return a.printTable(rows)
+}
+
+// targetOf is what a server is reached by: its command line, url or address.
+// Environment and headers, where secrets belong, are no part of it.
+func targetOf(server host.Server) string {
+	switch {
+	case server.Command != "":
+		return commandLine(server.Command, server.Args)
+	case server.URL != "":
+		return withoutSecrets(server.URL)
+	}
+	return server.Address
+}
+
+// hidden stands for what is not shown.
+const hidden = "***"
+
+// secretName is true for the names of flags whose values are secret.
+func secretName(name string) bool {
+	name = strings.ToLower(name)
+	for _, part := range []string{"token", "secret", "passw", "key", "credential", "auth"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// commandLine joins a command and its arguments, without the values of flags
+// that are called like secrets: people put them there, though they should not.
+func commandLine(command string, args []string) string {
+	words := []string{word(command)}
+	secret := false // the argument is the value of the flag before it
+	for _, arg := range args {
+		name, value, assigned := strings.Cut(arg, "=")
+		switch {
+		case secret && !strings.HasPrefix(arg, "-"):
+			arg = mask(arg)
+		case assigned && secretName(name):
+			arg = name + "=" + mask(value)
+		}
+		secret = !assigned && strings.HasPrefix(arg, "-") && secretName(arg)
+		words = append(words, word(arg))
+	}
+	return strings.Join(words, " ")
+}
+
+// mask hides a value, unless it is only the name of a variable.
+func mask(value string) string {
+	if strings.HasPrefix(value, "${") && strings.HasSuffix(value, "}") && !strings.Contains(value, ":-") {
+		return value
+	}
+	return hidden
+}
+
+// word quotes an argument where it would not read as one.
+func word(text string) string {
+	if text == "" || strings.ContainsAny(text, " \t\n'\"") {
+		return fmt.Sprintf("%q", text)
+	}
+	return text
+}
+
+// withoutSecrets hides the user and the password of a URL and the values of its
+// query: which of them is a key, its name seldom tells. The URL may hold
+// variables, so it is taken apart as text.
+func withoutSecrets(url string) string {
+	address, query, asked := strings.Cut(url, "?")
+	scheme, rest, _ := strings.Cut(address, "://")
+	authority, path, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndex(authority, "@"); at >= 0 {
+		address = scheme + "://" + mask(authority[:at]) + authority[at:] + "/" + path
+	}
+	if !asked {
+		return address
+	}
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		name, value, _ := strings.Cut(part, "=")
+		parts[i] = name + "=" + mask(value)
+	}
+	return address + "?" + strings.Join(parts, "&")
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// signals is a command that is told to leave and takes its time.
+func signals() {
+	ctx, stop := interruptible(context.Background())
+	defer stop()
+	fmt.Println("ready")
+	<-ctx.Done()
+	fmt.Println(context.Cause(ctx))
+	select {}
+}
+
+// process is a command under test, whose output can be waited for.
+type process struct {
+	t *testing.T
+	*exec.Cmd
+	lines *bufio.Scanner
+}
+
+// start starts a command and reads one of its streams, which choose picks.
+func start(t *testing.T, choose func(*exec.Cmd) (io.ReadCloser, error), name string, args ...string) *process {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals to send")
+	}
+	command := exec.CommandContext(t.Context(), name, args...)
+	command.Env = append(os.Environ(), "XDG_CONFIG_HOME="+t.TempDir())
+	stream, err := choose(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return &process{t, command, bufio.NewScanner(stream)}
+}
+
+// await reads lines until one contains text.
+func (p *process) await(text string) {
+	p.t.Helper()
+	for p.lines.Scan() {
+		if strings.Contains(p.lines.Text(), text) {
+			return
+		}
+	}
+	p.t.Fatalf("the output ended without %q", text)
+}
+
+func (p *process) interrupt() {
+	p.t.Helper()
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *process) wantExit(code int) {
+	p.t.Helper()
+	for p.lines.Scan() {
+	}
+	p.Wait() // the exit code tells
+	if got := p.ProcessState.ExitCode(); got != code {
+		p.t.Errorf("exit code %d, want %d", got, code)
+	}
+}
+
+func TestFirstInterruptCancelsTheCall(t *testing.T) {
+	p := start(t, (*exec.Cmd).StderrPipe, "wharf", "call", "hang", "--", "server-hangs")
+	p.await("called")
+	p.interrupt()
+	p.await("cancelled") // the server was told
+	p.wantExit(exitInterrupted)
+}
+
+func TestInterruptEndsWaitForStdin(t *testing.T) {
+	reader, writer := io.Pipe()
+	defer writer.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errInterrupted)
+	_, err := stdio{in: reader}.readAll(ctx)
+	if err != errInterrupted {
+		t.Errorf("readAll = %v, want %v", err, errInterrupted)
+	}
+}
+
+func TestSecondInterruptLeavesAtOnce(t *testing.T) {
+	p := start(t, (*exec.Cmd).StdoutPipe, "signals")
+	p.await("ready")
+	p.interrupt()
+	p.await("interrupted")
+	p.interrupt()
+	p.wantExit(exitInterrupted)
+}

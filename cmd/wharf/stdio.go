@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// stdio is where a command reads and writes, and what it may do there.
+type stdio struct {
+	in       io.Reader
+	out, err io.Writer
+	outTTY   bool // people read stdout
+	errTTY   bool // people read stderr as it is written
+	width    int  // columns of stdout; 0 = unknown
+	colour   bool // NO_COLOR is not set
+}
+
+func standardIO() stdio {
+	std := stdio{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		outTTY: term.IsTerminal(int(os.Stdout.Fd())),
+		errTTY: term.IsTerminal(int(os.Stderr.Fd())),
+		colour: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+	}
+	if std.errTTY {
+		std.err = &console{to: os.Stderr}
+	}
+	if std.outTTY {
+		std.width, _, _ = term.GetSize(int(os.Stdout.Fd()))
+	}
+	return std
+}
+
+// readAll reads stdin to its end, or until ctx is done. A read that is stuck
+// then stays behind; the program is about to leave.
+func (s stdio) readAll(ctx context.Context) ([]byte, error) {
+	var text bytes.Buffer
+	done := make(chan error, 1)
+	go func() {
+		_, err := text.ReadFrom(s.in)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return text.Bytes(), err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Styles of a terminal, each with its own way back to plain text.
+const (
+	styleBold = "\x1b[1m"
+	styleRed  = "\x1b[1;31m"
+	styleOff  = "\x1b[0m"
+)
+
+// styled dresses text for a terminal, and leaves it alone for anything else.
+func (s stdio) styled(tty bool, style, text string) string {
+	if !tty || !s.colour {
+		return text
+	}
+	return style + text + styleOff
+}

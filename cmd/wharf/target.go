@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+// target returns the server that a command line is about, and the words that
+// are left for the command: the server is a command line behind "--", or named
+// by the first word.
+func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, error) {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		server, err := adHoc(args[dash:])
+		a.server = server.Name
+		return server, args[:dash], err
+	}
+	if len(args) == 0 {
+		return host.Server{}, nil, usage(errors.New("SERVER is missing"), "name a server (see `wharf servers`), or give a command behind --")
+	}
+	server, err := a.named(args[0])
+	return server, args[1:], err
+}
+
+// adHoc is the server that a command line starts. Its name is that of the
+// program.
+func adHoc(argv []string) (host.Server, error) {
+	if len(argv) == 0 || argv[0] == "" {
+		return host.Server{}, usage(errors.New("the command behind -- is missing"), "write -- COMMAND ARGUMENTS…")
+	}
+	name := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
+	return host.Server{Name: name, Command: argv[0], Args: argv[1:]}, nil
+}
+
+// named looks a server up by its name.
+func (a *app) named(name string) (host.Server, error) {
+	a.server = name
+	s, err := a.load()
+	if err != nil {
+		return host.Server{}, err
+	}
+	server, found := s.find(name)
+	switch {
+	case !found:
+		s.warn(a.err) // it may be an entry that could not be used
+		return host.Server{}, s.unknownServer(name)
+	case server.Disabled:
+		return host.Server{}, usage(fmt.Errorf("server %q is disabled in %s", name, s.path), "enable it there")
+	}
+	server, err = server.Expand(os.LookupEnv)
+	if err != nil {
+		return host.Server{}, usage(fmt.Errorf("configuration: %w", err), "")
+	}
+	return server, nil
+}
+
+// unknownServer says what the name may have been meant to be.
+func (s *settings) unknownServer(name string) error {
+	err := fmt.Errorf("unknown server %q", name)
+	if near := nearest(name, s.names()); near != "" {
+		return usage(err, "did you mean %q?", near)
+	}
+	if project := projectFile(); project != "" && s.path != project {
+		return usage(err, "%s in this folder is not read by itself: use it with --config %s", project, project)
+	}
+	return usage(err, "`wharf servers` lists the servers; a command goes behind --")
+}
+
+// projectFile returns the configuration in the working folder, or "". It is
+// only ever pointed at: a folder that one happens to be in must not be able to
+// start programs.
+func projectFile() string {
+	for _, name := range []string{"wharf.toml", ".mcp.json"} {
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+func newTools(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "tools SERVER | -- COMMAND…",
+		Short:   "List the tools of a server",
+		Long:    "List the tools of a server: a table on a terminal, else the JSON array of tools.",
+		Example: "  wharf tools demo\n  wharf tools -- npx -y @modelcontextprotocol/server-everything",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runTools(cmd, args)
+		},
+		ValidArgsFunction: a.completeServers,
+	}
+}
+
+func (a *app) runTools(cmd *cobra.Command, args []string) error {
+	server, rest, err := a.target(cmd, args)
+	if err != nil {
+		return err
+	}
+	if err := exactly()(cmd, rest); err != nil {
+		return err
+	}
+	l, err := a.dial(cmd.Context(), server)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	tools, err := l.tools(cmd.Context())
+	if err != nil {
+		return err
+	}
+	return a.printTools(tools)
+}
+
+func (a *app) printTools(tools []mcp.Tool) error {
+	if !a.forPeople() {
+		if tools == nil {
+			tools = []mcp.Tool{} // [] and not null
+		}
+		return a.printJSON(tools)
+	}
+	rows := table{{"TOOL", "ARGUMENTS", "DESCRIPTION"}}
+	for _, tool := range tools {
+		rows = append(rows, []string{line(tool.Name), line(signature(tool)), line(summary(tool))})
+	}
+	return a.printTable(rows)
+}
+
+// summary is what people read about a tool: its description up to the first
+// blank line, or else its title.
+func summary(tool mcp.Tool) string {
+	text, _, _ := strings.Cut(strings.TrimSpace(tool.Description), "\n\n")
+	if text == "" {
+		return tool.Title
+	}
+	return text
+}
+
+// signature is how the arguments of a tool are written on the command line,
+// the required ones first, the others in brackets.
+func signature(tool mcp.Tool) string {
+	schema := readSchema(tool.InputSchema)
+	var words []string
+	for _, name := range schema.names() {
+		types := schema.property(name)
+		word := name + "=" + strings.Join(types, "|")
+		if len(types) == 0 {
+			word = name + "=…"
+		}
+		if !schema.requires(name) {
+			word = "[" + word + "]"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
