@@ -70,7 +70,13 @@ func TestDetection(t *testing.T) {
 		{"discover late, initialize pending", []server{
 			newServer().with(probed, after(5*time.Second, answer(discoverResult))).with("initialize", silent),
 		}, mcp.Modern, []string{probed + " initialize"}},
-		{"both at once, in the wrong order", []server{
+		{"both at once", []server{
+			oldServer().with(probed, silent).with("initialize", func(p *process, m message) {
+				answer(discoverResult)(p, p.find(probed)[0])
+				answer(initializeResult(mcp.LatestLegacy))(p, m)
+			}),
+		}, mcp.Modern, []string{probed + " initialize"}},
+		{"both at once, in the other order", []server{
 			oldServer().with(probed, silent).with("initialize", func(p *process, m message) {
 				answer(initializeResult(mcp.LatestLegacy))(p, m)
 				answer(discoverResult)(p, p.find(probed)[0])

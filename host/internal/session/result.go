@@ -2,16 +2,23 @@ package session
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// readCall reads a CallToolResult in place, each byte once: this is the one
-// result that is often large. What is raw aliases text; strings are copies.
+// callReader reads a CallToolResult in place, each byte once: this is the one
+// result that is often large. The text must be the reader's for good, because
+// what is raw aliases it, and so does a string that is most of it.
+type callReader struct {
+	*jsontext.Reader
+	most int // bytes: half of the text
+}
+
 func readCall(text []byte) (*mcp.CallToolResult, error) {
+	r := callReader{jsontext.Read(text), len(text) / 2}
 	out := &mcp.CallToolResult{Content: []mcp.Content{}}
-	r := jsontext.Read(text)
 	var bad error
 	for key := range r.Object() {
 		if r.Null() {
@@ -19,13 +26,13 @@ func readCall(text []byte) (*mcp.CallToolResult, error) {
 		}
 		switch string(key) {
 		case "content":
-			out.Content, bad = readContent(r)
+			out.Content, bad = r.content()
 		case "structuredContent":
 			out.StructuredContent = r.Raw()
 		case "isError":
 			out.IsError = r.Bool()
 		case "resultType":
-			out.ResultType = resultType(r)
+			out.ResultType = resultType(r.Reader)
 		case "_meta":
 			out.Meta = r.Raw()
 		}
@@ -36,41 +43,41 @@ func readCall(text []byte) (*mcp.CallToolResult, error) {
 	return out, invalid(bad)
 }
 
-func readContent(r *jsontext.Reader) ([]mcp.Content, error) {
+func (r callReader) content() ([]mcp.Content, error) {
 	content := []mcp.Content{}
 	var bad error
 	for i := range r.Array() {
 		content = append(content, mcp.Content{})
-		if err := readBlock(r, &content[i]); err != nil && bad == nil {
+		if err := r.block(&content[i]); err != nil && bad == nil {
 			bad = fmt.Errorf("content %d: %w", i, err)
 		}
 	}
 	return content, bad
 }
 
-// readBlock reads a block of text, image or audio in place. All others, and
-// those with members of their own, are rare and go through the decoder of
-// package mcp, which loses nothing.
-func readBlock(r *jsontext.Reader, c *mcp.Content) error {
-	trial := *r
-	if readPlain(&trial, c) && trial.Err() == nil {
-		*r = trial
+// block reads a block of text, image or audio in place. All others, and those
+// with members of their own, are rare and go through the decoder of package
+// mcp, which loses nothing.
+func (r callReader) block(c *mcp.Content) error {
+	trial := *r.Reader
+	if (callReader{&trial, r.most}).plain(c) && trial.Err() == nil {
+		*r.Reader = trial
 		return nil
 	}
 	return c.UnmarshalJSON(r.Raw())
 }
 
-// readPlain reads a block and reports whether c holds all of it.
-func readPlain(r *jsontext.Reader, c *mcp.Content) bool {
+// plain reads a block and reports whether c holds all of it.
+func (r callReader) plain(c *mcp.Content) bool {
 	whole := true
 	for key := range r.Object() {
 		switch string(key) {
 		case "type":
 			c.Type = plainType(r.Text())
 		case "text":
-			c.Text = r.String()
+			c.Text = r.large()
 		case "data":
-			c.Data = r.String()
+			c.Data = r.large()
 		case "mimeType":
 			c.MIMEType = r.String()
 		case "annotations":
@@ -82,6 +89,17 @@ func readPlain(r *jsontext.Reader, c *mcp.Content) bool {
 		}
 	}
 	return whole && c.Type != ""
+}
+
+// large reads a string that may be most of the result. Then it is not copied:
+// the copy would cost more than all the rest, and to keep the string is to keep
+// little else.
+func (r callReader) large() string {
+	text := r.Text()
+	if len(text) < r.most {
+		return string(text)
+	}
+	return unsafe.String(unsafe.SliceData(text), len(text))
 }
 
 // plainType returns the type if its blocks are plain, and "" otherwise.
