@@ -70,6 +70,7 @@ var refused = []struct {
 	{`"\ud800"`, Surrogate, 1},
 	{`"\udc00"`, Surrogate, 1},
 	{`"\ud800\ud800"`, Surrogate, 1},
+	{`"\udc00\udc00"`, Surrogate, 1},
 	{`"\ud800a"`, Surrogate, 1},
 	{"\"\x80\"", UTF8, 1},
 	{"\"\xc0\xaf\"", UTF8, 1},

@@ -25,6 +25,7 @@ func TestAppendValue(t *testing.T) {
 		{map[string]any{}, `{}`}, {map[string]any(nil), `null`},
 		{[]any{}, `[]`}, {[]any(nil), `null`},
 		{map[string]any{"b": 1, "a": []any{nil, "x", map[string]any{"c": 2.5}}}, `{"a":[null,"x",{"c":2.5}],"b":1}`},
+		{map[string]any{"e": 5, "g": 7, "b": 2, "f": 6, "a": 1, "d": 4, "h": 8, "c": 3}, `{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8}`},
 		{json.RawMessage("{ \"a b\" :\r\n[ 1 , 2 ] }"), `{"a b":[1,2]}`},
 		{[]byte(" \"a \\\" b\" "), `"a \" b"`},
 		{json.Number("12.50"), `12.50`},
@@ -41,7 +42,9 @@ func TestAppendValue(t *testing.T) {
 
 func TestAppendValueRefuses(t *testing.T) {
 	loop := map[string]any{}
-	loop["self"] = []any{loop}
+	loop["self"] = loop
+	list := []any{nil}
+	list[0] = list
 	tests := map[string]struct {
 		value any
 		want  string
@@ -51,6 +54,7 @@ func TestAppendValueRefuses(t *testing.T) {
 		"not UTF-8":    {map[string]any{"a": "x\xff"}, "a: invalid UTF-8 at offset 1"},
 		"key":          {map[string]any{"x\xff": 1}, "name of a member: invalid UTF-8"},
 		"loop":         {loop, "more than 128 deep"},
+		"list loop":    {list, "more than 128 deep"},
 		"raw":          {json.RawMessage(`{"a":}`), "raw JSON: unexpected byte at offset 5"},
 		"raw nothing":  {json.RawMessage(nil), "raw JSON: text ends too early"},
 		"raw not UTF8": {[]byte("\"\xff\""), "raw JSON: invalid UTF-8"},

@@ -3,7 +3,9 @@ package rpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -139,6 +141,11 @@ func TestCalls(t *testing.T) {
 			asks("a"), asks("b"), does(func(s *scene) { s.peer.Close(errBroken); s.peer.Close(nil) }),
 			fails("a", MaybeSent, errBroken), fails("b", MaybeSent, ErrClosed),
 			asks("c"), fails("c", NotSent, errBroken), fails("c", NotSent, ErrClosed),
+			does(func(s *scene) {
+				if s.peer.flight.timer.Stop() {
+					s.t.Error("the timer still runs")
+				}
+			}),
 			delivers(0, `{"jsonrpc":"2.0","id":1,"result":1}`, abi.VerdictLate),
 			does(func(s *scene) {
 				if err := s.peer.Notify(s.t.Context(), "x", nil); !errors.Is(err, ErrNotSent) {
@@ -186,6 +193,50 @@ func TestCalls(t *testing.T) {
 
 func raw(text string) Appender {
 	return func(dst []byte) ([]byte, error) { return append(dst, text...), nil }
+}
+
+// odd is a link that does something odd with the message it is given.
+type odd func(ctx context.Context, m *Message) error
+
+func (l odd) Send(ctx context.Context, m *Message) error { return l(ctx, m) }
+func (l odd) Cancel(uint32) bool                         { return false }
+
+// TestRefusedAfterItsAnswer: a link that says that a message was not sent, when
+// the server has guessed its id and answered, leaves no trace on later calls.
+func TestRefusedAfterItsAnswer(t *testing.T) {
+	var p *Peer
+	p = NewPeer(Config{Link: odd(func(_ context.Context, m *Message) error {
+		p.Deliver(0, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":1}`, m.Exchange()), false)
+		m.Free()
+		return errBroken
+	})})
+	defer p.Close(nil)
+	for range 100 {
+		c := p.newCall(t.Context(), &Call{})
+		if _, err := p.run(t.Context(), c, &Call{}); !errors.Is(err, errBroken) || !errors.Is(err, ErrNotSent) {
+			t.Fatal(err)
+		}
+		if len(c.done) != 0 {
+			t.Fatal("the call ended twice")
+		}
+	}
+}
+
+// TestLateLookAtTheContext: a link that first looks at its context when the
+// call has ended finds it done.
+func TestLateLookAtTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPeer(Config{Timeout: time.Second, Link: odd(func(ctx context.Context, m *Message) error {
+			defer m.Free()
+			time.Sleep(2 * time.Second)
+			<-ctx.Done()
+			return ctx.Err()
+		})})
+		defer p.Close(nil)
+		if _, err := p.Call(t.Context(), Call{}); !errors.Is(err, ErrTimeout) || !errors.Is(err, ErrNotSent) {
+			t.Error(err)
+		}
+	})
 }
 
 func TestNotifyWaitsForRoom(t *testing.T) {

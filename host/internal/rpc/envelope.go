@@ -154,9 +154,6 @@ func (e *envelope) isNullID() bool { return e.id == nil || e.id[0] == 'n' }
 
 // parseError reads an error object that has been checked as JSON.
 func parseError(raw []byte) (*Error, error) {
-	if raw[0] != '{' {
-		return nil, malformed("error is not an object")
-	}
 	var fault Error
 	var code, message bool
 	r := jsontext.Read(raw)

@@ -43,6 +43,7 @@ func TestHostileMessages(t *testing.T) {
 		{"id 0", `{"jsonrpc":"2.0","id":0,"result":1}`, abi.VerdictLate, nil},
 		{"id 2^32+1", `{"jsonrpc":"2.0","id":4294967297,"result":1}`, abi.VerdictLate, nil},
 		{"id 2^64+1", `{"jsonrpc":"2.0","id":18446744073709551617,"result":1}`, abi.VerdictLate, nil},
+		{"id 2^32+1, broken", `{"jsonrpc":"2.0","id":4294967297,"result":{]}`, abi.VerdictMalformed, nil},
 		{"id that looks like a number", `{"jsonrpc":"2.0","id":"0x1","result":1}`, abi.VerdictLate, nil},
 		{"id null", `{"jsonrpc":"2.0","id":null,"result":1}`, abi.VerdictMalformed, nil},
 		{"id null, error", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}`, abi.VerdictLate, nil},
@@ -128,6 +129,10 @@ func TestPrivateExchanges(t *testing.T) {
 		{"the id of another", []step{
 			delivers(2, `{"jsonrpc":"2.0","id":1,"result":"b"}`, abi.VerdictWrongID),
 			fails("b", Answered, ErrWrongID), waits("a"), counts(Counters{WrongID: 1}), drops("got 1 for 2"),
+		}},
+		{"the id of another, after the end", []step{
+			does(func(s *scene) { s.peer.Done(2) }), fails("b", MaybeSent, ErrNoResponse),
+			delivers(2, `{"jsonrpc":"2.0","id":1,"result":"b"}`, abi.VerdictLate), waits("a"),
 		}},
 		{"the id as a string", []step{
 			delivers(2, `{"jsonrpc":"2.0","id":"2","result":"b"}`, abi.VerdictWrongID), fails("b", Answered, ErrChangedID),

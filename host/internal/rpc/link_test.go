@@ -22,7 +22,11 @@ type echo struct {
 
 func (l *echo) Send(_ context.Context, m *Message) error {
 	if m.Kind == abi.Request {
-		msg := append(l.buffer, `{"jsonrpc":"2.0","id":`...)
+		buffer := l.buffer
+		if buffer == nil {
+			buffer = make([]byte, 0, 256)
+		}
+		msg := append(buffer, `{"jsonrpc":"2.0","id":`...)
 		msg = strconv.AppendUint(msg, uint64(m.Exchange()), 10)
 		msg = append(msg, `,"result":`...)
 		msg = append(msg, l.answer...)

@@ -114,7 +114,7 @@ func TestFullQueueSheds(t *testing.T) {
 // TestQueueIsBounded: what can be neither coalesced nor dropped by age is
 // dropped when it comes, and memory stays within the bound.
 func TestQueueIsBounded(t *testing.T) {
-	h, heard, entered, release := hold()
+	h, _, entered, release := hold()
 	p := NewPeer(Config{Link: &echo{}, Handler: h})
 	msg := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"custom","params":["%s"]}`, strings.Repeat("x", 100_000))
 	p.Deliver(0, msg, false)
@@ -132,7 +132,6 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 	p.Close(nil)
 	close(release)
-	_ = heard
 }
 
 func TestOneLargeNotificationFits(t *testing.T) {

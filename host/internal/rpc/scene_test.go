@@ -138,10 +138,15 @@ func asks(name string) step { return requests(name, Call{Method: name}) }
 
 func cancels(name string) step { return func(s *scene) { s.calls[name].cancel(nil) } }
 
+// delivers a message in a buffer that is used for something else afterwards.
 func delivers(exchange uint32, msg string, want abi.Verdict) step {
 	return func(s *scene) {
-		if got := s.peer.Deliver(exchange, []byte(msg), false); got != want {
+		buffer := []byte(msg)
+		if got := s.peer.Deliver(exchange, buffer, false); got != want {
 			s.t.Errorf("delivered %.80q: got %v, want %v", msg, got, want)
+		}
+		for i := range buffer {
+			buffer[i] = '#'
 		}
 	}
 }

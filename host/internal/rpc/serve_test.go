@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -59,6 +58,7 @@ func TestRequestsOfTheServer(t *testing.T) {
 	play(t, c,
 		serverAsks(`7`, "ping"), sends(`{"jsonrpc":"2.0","id":7,"result":{}}`),
 		serverAsks(`0`, "ping"), sends(`{"jsonrpc":"2.0","id":0,"result":{}}`),
+		serverAsks(`8`, "echo"), sends(`{"jsonrpc":"2.0","id":8,"result":{"a": 1}}`),
 		serverAsks(`"a\u0062"`, "refuse"), sends(`{"jsonrpc":"2.0","id":"a\u0062","error":{"code":-32000,"message":"no","data":{"why":1}}}`),
 		serverAsks(`1.0`, "wrapped"), sends(`{"jsonrpc":"2.0","id":1.0,"error":{"code":-1,"message":"user\nrejected"}}`),
 		serverAsks(`1`, "fail"), sends(`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"internal error"}}`),
@@ -66,7 +66,7 @@ func TestRequestsOfTheServer(t *testing.T) {
 		serverAsks(`3`, "two lines"), sends(`{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"internal error"}}`),
 		delivers(5, `{"jsonrpc":"2.0","id":3,"method":"echo","params":null}`, abi.VerdictRequest),
 		sends(`{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"internal error"}}`),
-		counts(Counters{Requests: 8}))
+		counts(Counters{Requests: 9}))
 }
 
 func TestRequestsWithoutAHandler(t *testing.T) {
@@ -147,9 +147,7 @@ func TestCloseFromHandlers(t *testing.T) {
 // TestCourierIsBounded: a server that asks and does not read gets no more than
 // a bounded number of refusals, and Deliver does not wait for it.
 func TestCourierIsBounded(t *testing.T) {
-	stuck := make(chan struct{})
-	var once sync.Once
-	l := &stuckLink{stuck: stuck}
+	l := &stuckLink{stuck: make(chan struct{})}
 	p := NewPeer(Config{Link: l})
 	for i := range 10 * maxCourier {
 		p.Deliver(0, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i), false)
@@ -158,7 +156,7 @@ func TestCourierIsBounded(t *testing.T) {
 		t.Errorf("dropped %d replies", n)
 	}
 	p.Close(nil)
-	once.Do(func() { close(stuck) })
+	close(l.stuck)
 }
 
 type stuckLink struct{ stuck chan struct{} }
