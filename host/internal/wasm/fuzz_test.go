@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -33,15 +34,19 @@ func FuzzLook(f *testing.F) {
 	})
 }
 
+// generated is how many modules FuzzMeter makes when it is run as a test.
+const generated = 150
+
 // FuzzMeter runs generated modules three ways: as they are, metered, and with
 // every instruction counted one by one.
 func FuzzMeter(f *testing.F) {
-	for i := range 30 {
-		seed := make([]byte, 200)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range generated {
+		seed := make([]byte, 50+random.IntN(600))
 		for j := range seed {
-			seed[j] = byte((i + 7) * (j*j + 31*i + 5) >> 2)
+			seed[j] = byte(random.Uint32())
 		}
-		f.Add(seed, uint16(1000*i))
+		f.Add(seed, uint16(random.Uint32()))
 	}
 	ctx := context.Background()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCoreFeatures(api.CoreFeaturesV2))

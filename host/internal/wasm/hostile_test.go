@@ -222,3 +222,45 @@ func TestGrowthIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestBulkOperationsPayByLength compares the fuel for nothing with the fuel for
+// a length, for every instruction that takes one.
+func TestBulkOperationsPayByLength(t *testing.T) {
+	null := seq(0xd0, typeFunc)
+	zero := i32c(0)
+	for name, c := range map[string]struct {
+		code          []byte
+		length, least int64
+	}{
+		"memory.fill": {seq(zero, zero, get(0), opMisc, 0x0b, 0, get(0)), 1 << 20, 1 << 18},
+		"memory.copy": {seq(zero, zero, get(0), opMisc, 0x0a, 0, 0, get(0)), 1 << 20, 1 << 18},
+		"memory.init": {seq(zero, zero, get(0), opMisc, 0x08, 0, 0, get(0)), 4096, 1 << 10},
+		"memory.grow": {seq(get(0), 0x40, 0), 100, 100},
+		"table.fill":  {seq(zero, null, get(0), opMisc, 0x11, 0, get(0)), 1000, 1000},
+		"table.copy":  {seq(zero, zero, get(0), opMisc, 0x0e, 0, 0, get(0)), 1000, 1000},
+		"table.init":  {seq(zero, zero, get(0), opMisc, 0x0c, 1, 0, get(0)), 1000, 1000},
+		"table.grow":  {seq(null, get(0), opMisc, 0x0f, 0), 1000, 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := one(c.code)
+			b.memory = &bounds{min: 20}
+			b.tables = []bounds{{min: 2000}}
+			b.raw = map[byte][]byte{
+				sectionElement:   seq(2, 0, zero, opEnd, 0, 1, 0, appendU32(nil, 1000), make([]byte, 1000)),
+				sectionDataCount: {1},
+				sectionData:      seq(1, 1, appendName(nil, strings.Repeat("x", 4096))),
+			}
+			in := start(t, newEngine(t, plain), b.bytes())
+			f := in.Export("run")
+			used := func(n int64) int64 {
+				if _, err := f.Call(EventBudget, uint32(n)); err != nil {
+					t.Fatal(err)
+				}
+				return in.Used()
+			}
+			if nothing, all := used(0), used(c.length); all-nothing < c.least {
+				t.Errorf("a length of %d costs %d units, want %d", c.length, all-nothing, c.least)
+			}
+		})
+	}
+}
