@@ -52,7 +52,7 @@ func (e *envelope) collect(w *jsontext.Walk) error {
 		}
 		if slot := e.slot(key); slot != nil {
 			if *slot != nil {
-				return malformed("%q twice", key)
+				return malformed("%.40q twice", key)
 			}
 			*slot = w.Value
 			continue
@@ -65,7 +65,7 @@ func (e *envelope) collect(w *jsontext.Walk) error {
 		}
 		for _, extra := range extras[:known] {
 			if bytes.Equal(extra, key) {
-				return malformed("%q twice", key)
+				return malformed("%.40q twice", key)
 			}
 		}
 		if known == maxExtras {

@@ -234,7 +234,11 @@ func TestStreak(t *testing.T) {
 		if len(broken) != 0 {
 			s.t.Error("gave up too early")
 		}
-	}), bad, bad, bad, does(func(s *scene) {
+	}), bad, bad, bad, good)
+	for range 2 * maxStreak {
+		steps = append(steps, bad)
+	}
+	steps = append(steps, does(func(s *scene) {
 		if len(broken) != 1 || !errors.Is(broken[0], ErrMalformed) {
 			s.t.Errorf("got %v", broken)
 		}

@@ -57,7 +57,7 @@ func (p *Peer) malformed(exchange uint32, msg []byte, why error) abi.Verdict {
 	p.tally.malformed.Add(1)
 	p.dropped(why, msg)
 	p.spoil(exchange, msg, why)
-	if n := p.streak.Add(1); n == maxStreak && p.config.Broken != nil {
+	if n := p.streak.Add(1); n == maxStreak && p.config.Broken != nil && p.broken.CompareAndSwap(false, true) {
 		go p.config.Broken(fmt.Errorf("%d malformed messages in a row, the last one: %w", n, why))
 	}
 	return abi.VerdictMalformed

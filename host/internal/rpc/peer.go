@@ -69,6 +69,7 @@ type Peer struct {
 	courier courier
 
 	streak atomic.Int32 // malformed messages in a row
+	broken atomic.Bool  // config.Broken was called
 	tally  tally
 }
 
