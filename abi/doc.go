@@ -129,7 +129,8 @@
 //	            one line for the trace. Not for secrets, and not for every message.
 //
 // What forward and write are given is taken whole; the host holds MESSAGE
-// events back while too much is queued, so a guest need not count. A guest
+// events back while too much is queued or nearly all handles are open, so a
+// guest need not count. A guest
 // that queues without end is trapped.
 //
 // The flags of deliver, deliver_mem, forward and write are 1 END and 2 ABORT,
@@ -261,7 +262,7 @@
 //
 // # Limits
 //
-//	handles                8      timers               8
+//	handles              128      timers              32
 //	chunk             64 KiB      timer, shortest  10 ms
 //	saved state       16 KiB      unread chunks        2 (per handle; then the
 //	                                                      host stops reading)

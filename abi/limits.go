@@ -4,9 +4,9 @@ package abi
 // them never sees [LimitReached].
 const (
 	// MaxHandles is how many handles one connection may have open.
-	MaxHandles = 8
+	MaxHandles = 128
 	// MaxTimers is how many timers one connection may have armed.
-	MaxTimers = 8
+	MaxTimers = 32
 	// MinTimer is the shortest timer in milliseconds; a shorter one waits as long.
 	MinTimer = 10
 	// ChunkSize is the most bytes that one DATA event, or the body in one HEAD

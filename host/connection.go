@@ -83,6 +83,7 @@ func (r receiver) Deliver(exchange uint32, msg []byte, owned bool) abi.Verdict {
 func (r receiver) TooBig(exchange uint32, head []byte) { r.peer.TooBig(exchange, head) }
 func (r receiver) Done(exchange uint32)                { r.peer.Done(exchange) }
 func (r receiver) Failed(exchange uint32, err error)   { r.peer.Failed(exchange, err) }
+func (r receiver) Expired(uint32)                      {} // no transport here has sessions yet
 func (r receiver) Close(err error)                     { r.end(err) }
 
 // link is a guest as its peer sees it.
@@ -95,7 +96,7 @@ func (l link) Cancel(exchange uint32) (unsent bool)           { return l.inst.Ca
 type world struct{ table *capability.Table }
 
 func (w world) Open(kind abi.OpenKind, r *abi.OpenRequest, sink guest.Sink) (guest.Stream, abi.Status, error) {
-	stream, status, err := w.table.Open(kind, r.Grant, r.Flags, sink)
+	stream, status, err := w.table.Open(kind, r, sink)
 	return stream, status, err
 }
 

@@ -222,11 +222,15 @@ func closeTable(t testing.TB, table *Table) {
 // open opens the grant main, and fails the test if it is refused.
 func open(t *testing.T, table *Table, kind abi.OpenKind, sink Sink) Stream {
 	t.Helper()
-	s, status, err := table.Open(kind, "main", abi.Essential, sink)
+	s, status, err := table.Open(kind, request("main", abi.Essential), sink)
 	if err != nil || status != abi.OK {
 		t.Fatalf("open: %v, %v", status, err)
 	}
 	return s
+}
+
+func request(grant string, flags uint32) *abi.OpenRequest {
+	return &abi.OpenRequest{Grant: grant, Flags: flags}
 }
 
 // recorder is a Sink that writes down what it hears. The order is kept as
@@ -280,6 +284,9 @@ func (r *recorder) enter(word string) {
 }
 
 func (r *recorder) Opened() { r.hear("opened", nil) }
+func (r *recorder) Head(status int, headers []abi.Pair, body []byte, last bool) {
+	r.hear("head", func() { r.data = append(r.data, body...) })
+}
 func (r *recorder) Data(p []byte, last bool) {
 	r.hear("data", func() { r.data = append(r.data, p...) })
 }

@@ -357,7 +357,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 		b.Run(sizeName(size), func(b *testing.B) {
 			table := NewTable(Config{Grants: []Grant{helper("cat")}})
 			sink := &echoSink{want: size + 1, back: make(chan struct{}, 1)}
-			s, _, err := table.Open(abi.OpenProcess, "main", 0, sink)
+			s, _, err := table.Open(abi.OpenProcess, request("main", 0), sink)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -15,6 +15,11 @@ type Sink interface {
 	// Opened: the process runs, the peer is connected.
 	Opened()
 
+	// Head: an HTTP response began; headers are those that a guest may see,
+	// their names in lower case, and body is what has come of the body. It
+	// returns and counts like Data, which follows unless last is set.
+	Head(status int, headers []abi.Pair, body []byte, last bool)
+
 	// Data hands over p until it returns; that is the backpressure. After the
 	// handle or its table was closed, a Data under way must return soon.
 	// last says that no End follows.

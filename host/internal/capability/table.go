@@ -70,27 +70,27 @@ func NewTable(c Config) *Table {
 	return t
 }
 
-// Open opens what the grant of that kind and name leads to. It does not block:
+// Open opens what the grant of that kind and of the request's name leads to. It does not block:
 // forks, dials and lookups happen elsewhere, and their outcome reaches sink as
 // Opened or Error. An open that is refused at once returns no Stream but a
 // status for the guest and an error for the user, a *[Denial] where no grant
 // allows it; sink hears nothing then.
 //
 // Of the flags [abi.Essential] is the caller's business and is ignored here.
-func (t *Table) Open(kind abi.OpenKind, grant string, flags uint32, sink Sink) (Stream, abi.Status, error) {
+func (t *Table) Open(kind abi.OpenKind, r *abi.OpenRequest, sink Sink) (Stream, abi.Status, error) {
 	if !slices.Contains(kinds, kind) {
-		return nil, abi.Unavailable, fmt.Errorf("open %s %q: this host cannot open that", kind, grant)
+		return nil, abi.Unavailable, fmt.Errorf("open %s %q: this host cannot open that", kind, r.Grant)
 	}
-	if flags&^abi.Essential != 0 {
-		return nil, abi.Malformed, fmt.Errorf("open %s %q: flags %#x do not apply to it", kind, grant, flags)
+	if r.Flags&^abi.Essential != 0 {
+		return nil, abi.Malformed, fmt.Errorf("open %s %q: flags %#x do not apply to it", kind, r.Grant, r.Flags)
 	}
-	g, ok := t.find(kind, grant)
+	g, ok := t.find(kind, r.Grant)
 	if !ok {
-		return nil, abi.Denied, &Denial{Kind: kind, Name: grant, Have: t.grants}
+		return nil, abi.Denied, &Denial{Kind: kind, Name: r.Grant, Have: t.grants}
 	}
 	h := newHandle(t, g, sink)
 	if status, err := t.admit(h); err != nil {
-		return nil, status, fmt.Errorf("open %s %q: %w", kind, grant, err)
+		return nil, status, fmt.Errorf("open %s %q: %w", kind, r.Grant, err)
 	}
 	go h.run()
 	return h, abi.OK, nil

@@ -48,18 +48,18 @@ func TestOpenNeedsAGrant(t *testing.T) {
 func TestOpenOfWhatThisHostDoesNotHave(t *testing.T) {
 	table := newTestTable(t, patient(helper("echo")))
 	for _, kind := range []abi.OpenKind{0, abi.OpenHTTP, 99} {
-		if s, status, err := table.Open(kind, "main", 0, nil); s != nil || status != abi.Unavailable || err == nil {
+		if s, status, err := table.Open(kind, request("main", 0), nil); s != nil || status != abi.Unavailable || err == nil {
 			t.Errorf("kind %v: %v, %v, %v", kind, s, status, err)
 		}
 	}
-	if s, status, err := table.Open(abi.OpenProcess, "main", abi.Upgrade, nil); s != nil || status != abi.Malformed || err == nil {
+	if s, status, err := table.Open(abi.OpenProcess, request("main", abi.Upgrade), nil); s != nil || status != abi.Malformed || err == nil {
 		t.Errorf("upgrade of a process: %v, %v, %v", s, status, err)
 	}
 }
 
 func wantLimit(t *testing.T, table *Table, kind abi.OpenKind, want string) {
 	t.Helper()
-	s, status, err := table.Open(kind, "main", 0, newRecorder())
+	s, status, err := table.Open(kind, request("main", 0), newRecorder())
 	if s != nil || status != abi.LimitReached || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, %v, %v; want …%s", s, status, err, want)
 	}
@@ -186,7 +186,7 @@ func TestAllowance(t *testing.T) {
 func TestNothingOpensAfterClose(t *testing.T) {
 	table := newTestTable(t, patient(helper("echo")))
 	closeTable(t, table)
-	if s, status, err := table.Open(abi.OpenProcess, "main", 0, nil); s != nil || status != abi.Closed || err == nil {
+	if s, status, err := table.Open(abi.OpenProcess, request("main", 0), nil); s != nil || status != abi.Closed || err == nil {
 		t.Errorf("got %v, %v, %v", s, status, err)
 	}
 }

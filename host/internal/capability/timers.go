@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	maxTimers = 8                     // timers that may be set at a time
-	minTimer  = 10 * time.Millisecond // a shorter wait is made as long as this
+	maxTimers = abi.MaxTimers
+	minTimer  = abi.MinTimer * time.Millisecond // a shorter wait is made as long as this
 )
 
 // Timers are the timers of one guest. A timer is known by a number that the
@@ -39,7 +39,7 @@ func NewTimers(fire func(id uint32)) *Timers {
 }
 
 // Set makes timer id fire once, after the given time and at least 10 ms, in
-// place of what was set for it before. Zero cancels it. At most eight timers
+// place of what was set for it before. Zero cancels it. At most [abi.MaxTimers]
 // can be set; a timer counts until it is claimed or cancelled.
 func (t *Timers) Set(id uint32, after time.Duration) abi.Status {
 	t.mu.Lock()

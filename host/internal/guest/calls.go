@@ -228,6 +228,8 @@ func (i *Instance) callReport(a args) int32 { // what, exchange, code, ptr, len
 		i.receiver.Done(a[1])
 	case abi.ReportFailed:
 		return i.reportFailed(a[1], abi.Status(int32(a[2])), string(text))
+	case abi.ReportExpired:
+		i.receiver.Expired(a[1])
 	case abi.ReportEnded:
 		i.fail(ErrClosed)
 	default:
@@ -250,20 +252,27 @@ func (i *Instance) reportManifest(block []byte) int32 {
 // reportFailed ends an exchange; the failure of exchange 0 is the failure of
 // the connection.
 func (i *Instance) reportFailed(exchange uint32, status abi.Status, text string) int32 {
-	err := errors.New(status.String())
-	if text != "" {
-		err = errors.New(text)
-	}
-	if i.current.cause != nil {
-		err = &EndedError{Cause: i.current.cause}
+	cause := i.current.cause
+	if cause == nil {
+		cause = &StatusError{Status: status, HTTP: i.statusOf(exchange), Text: text}
 	}
 	if exchange == 0 {
-		i.fail(i.connectError(err))
+		i.fail(i.connectError(cause))
 		return int32(abi.OK)
 	}
 	i.inbound.forget(exchange)
-	i.receiver.Failed(exchange, err)
+	i.receiver.Failed(exchange, cause)
 	return int32(abi.OK)
+}
+
+// statusOf returns the status of the HTTP response to an exchange, or 0.
+func (i *Instance) statusOf(exchange uint32) int {
+	for n := range i.handles {
+		if h := &i.handles[n]; h.stream != nil && h.exchange == exchange && h.status != 0 {
+			return h.status
+		}
+	}
+	return 0
 }
 
 func (i *Instance) callSave(a args) int32 { // ptr, len

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"github.com/wharf-mcp/wharf/abi"
 )
 
 // ErrClosed says that the connection was closed on our side.
@@ -39,12 +41,27 @@ func (i *Instance) pluginError(op string, err error) error {
 	return &PluginError{Plugin: i.plugin, Op: op, Err: err, Stderr: i.stderr.lines()}
 }
 
-// connectError names the plugin unless the other side is to blame.
+// connectError says whose fault it is that there is no connection: the other
+// side's, if something came from there, and otherwise the plugin's.
 func (i *Instance) connectError(err error) error {
-	if ended := (*EndedError)(nil); errors.As(err, &ended) {
-		return err
+	if i.current.cause != nil {
+		return &EndedError{Cause: err}
 	}
 	return i.pluginError("connect", err)
+}
+
+// StatusError is a failure that a guest reported.
+type StatusError struct {
+	Status abi.Status
+	HTTP   int    // the status of the HTTP response that it is about, or 0
+	Text   string // the guest's words
+}
+
+func (e *StatusError) Error() string {
+	if e.Text != "" {
+		return e.Text
+	}
+	return e.Status.String()
 }
 
 // EndedError says that the other side ended the connection.

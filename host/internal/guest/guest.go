@@ -49,6 +49,10 @@ type Receiver interface {
 	// Failed says that the exchange ended in a failure.
 	Failed(exchange uint32, err error)
 
+	// Expired says that the server has forgotten the session that the
+	// exchange belonged to. Whether a newer one exists, the receiver knows.
+	Expired(exchange uint32)
+
 	// Close says that the connection ended, and why.
 	Close(err error)
 }
@@ -94,7 +98,8 @@ type Timers interface {
 // Sink receives what happens to an open handle: one call at a time, in order.
 type Sink interface {
 	Opened()
-	Data(p []byte, last bool) // returns when the guest is done with p
+	Head(status int, headers []abi.Pair, body []byte, last bool) // HTTP; like Data
+	Data(p []byte, last bool)                                    // returns when the guest is done with p
 	End()
 	Exit(code int, detail string)
 	Error(status abi.Status, err error)

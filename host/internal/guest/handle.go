@@ -6,37 +6,35 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// maxGeneration keeps a handle's number above zero: below are statuses.
-const maxGeneration = 1<<23 - 1
+// spareHandles are kept free of messages: a guest may need a handle for itself,
+// to listen, to resume, to say goodbye.
+const spareHandles = 8
 
 // eventDrained is no event of the ABI: a handle can take more again.
 const eventDrained abi.Kind = 1 << 30
 
-// handle is one open thing of a guest. A number that a guest holds is the
-// index of its slot, from 1, with the generation of the slot above it, so that
-// a number outlives its handle without meaning another.
+// handle is one open thing of a guest. A guest holds its number, which it
+// outlives without meaning another: see [abi.MakeHandle].
 type handle struct {
 	stream     Stream
 	kind       abi.OpenKind
 	generation uint32
 	exchange   uint32
 	queued     int  // bytes written that the system has not taken, as of the last flush and after
+	status     int  // of the HTTP response, once there is one
 	essential  bool // its end is the end of the connection
 	choked     bool // more is queued than the high-water mark
 	unsent     bool // written to since the last flush
 }
 
-// number returns what the guest calls the handle in slot n.
-func (i *Instance) number(n int) uint32 { return uint32(n+1) | i.handles[n].generation<<8 }
-
 // lookup returns the open handle of that number, or nil.
 func (i *Instance) lookup(number uint32) *handle {
-	n := int(number&0xff) - 1
-	if n < 0 || n >= abi.MaxHandles {
+	index, generation := abi.SplitHandle(number)
+	if index == 0 || int(index) > len(i.handles) {
 		return nil
 	}
-	h := &i.handles[n]
-	if h.stream == nil || h.generation != number>>8 {
+	h := &i.handles[index-1]
+	if h.stream == nil || h.generation != generation {
 		return nil
 	}
 	return h
@@ -49,12 +47,16 @@ func (i *Instance) open(kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) 
 			return i.openSlot(n, kind, exchange, r)
 		}
 	}
-	return int32(abi.LimitReached)
+	if len(i.handles) == abi.MaxHandles {
+		return int32(abi.LimitReached)
+	}
+	i.handles = append(i.handles, handle{})
+	return i.openSlot(len(i.handles)-1, kind, exchange, r)
 }
 
 func (i *Instance) openSlot(n int, kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) int32 {
 	h := &i.handles[n]
-	number := i.number(n)
+	number := abi.MakeHandle(uint8(n+1), h.generation)
 	stream, status, err := i.world.Open(kind, r, &sink{inst: i, handle: number, seen: make(chan struct{}, 1)})
 	if status < 0 {
 		i.refused(kind, r, status, err)
@@ -64,7 +66,16 @@ func (i *Instance) openSlot(n int, kind abi.OpenKind, exchange uint32, r *abi.Op
 		stream: stream, kind: kind, exchange: exchange, generation: h.generation,
 		essential: r.Flags&abi.Essential != 0,
 	}
+	i.count(1)
 	return int32(number)
+}
+
+// count keeps the number of open handles, which holds messages back when it
+// comes near to what a guest may have.
+func (i *Instance) count(change int) {
+	i.mu.Lock()
+	i.opened += change
+	i.mu.Unlock()
 }
 
 // refused keeps the reason of a refusal for the user. A connection without
@@ -83,7 +94,8 @@ func (i *Instance) release(h *handle) {
 	i.flushHandle(h)
 	h.stream.Close()
 	i.setChoked(h, false)
-	*h = handle{generation: (h.generation + 1) & maxGeneration}
+	i.count(-1)
+	*h = handle{generation: (h.generation + 1) & abi.MaxGeneration}
 }
 
 // write queues bytes to a handle. They must stay as they are until the next
@@ -165,6 +177,17 @@ type sink struct {
 }
 
 func (s *sink) Opened() { s.inst.post(item{kind: abi.EventOpened, handle: s.handle}) }
+
+// Head returns when the guest is done with body, or is gone.
+func (s *sink) Head(status int, headers []abi.Pair, body []byte, last bool) {
+	arg := uint32(status) & 0xffff
+	if last {
+		arg |= abi.HeadLast
+	}
+	payload := append(abi.AppendHead(nil, &abi.Head{Headers: headers}), body...)
+	s.inst.post(item{kind: abi.EventHead, handle: s.handle, arg: arg, payload: payload, seen: s.seen})
+	<-s.seen
+}
 
 // Data returns when the guest is done with p, or is gone.
 func (s *sink) Data(p []byte, last bool) {

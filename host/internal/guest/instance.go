@@ -28,6 +28,7 @@ type Instance struct {
 	owned   bool       // somebody runs the guest
 	buried  bool       // nothing is accepted any more
 	up      bool       // messages may pass
+	opened  int        // handles
 	choked  int        // handles with more unsent bytes than the high-water mark
 	urgent  queue
 	normal  queue
@@ -38,7 +39,7 @@ type Instance struct {
 	current item      // the event that runs
 	batch   []Message // handed over, to be freed after the next flush
 	stashed []byte    // written bytes that must stay until the next flush
-	handles [abi.MaxHandles]handle
+	handles []handle
 	unsent  bool // some handle was written to since the last flush
 	inbound assemblies
 	fuel    bucket
@@ -139,7 +140,7 @@ func (i *Instance) nextLocked() (item, bool) {
 	if it, ok := i.urgent.pop(); ok {
 		return it, true
 	}
-	if !i.up || i.choked > 0 {
+	if !i.up || i.choked > 0 || i.opened > abi.MaxHandles-spareHandles {
 		return item{}, false
 	}
 	it, ok := i.normal.pop()

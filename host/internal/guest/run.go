@@ -42,6 +42,9 @@ func (i *Instance) admit(it *item) bool {
 			i.setChoked(h, false)
 			return false
 		}
+		if it.kind == abi.EventHead {
+			h.status = int(it.arg & 0xffff)
+		}
 	case abi.EventTimer:
 		return i.timers.Claim(it.handle)
 	case abi.EventError:
@@ -88,6 +91,10 @@ func (i *Instance) settle(it item) {
 		i.over(it)
 	case abi.EventData:
 		if it.arg&abi.Last != 0 {
+			i.over(it)
+		}
+	case abi.EventHead:
+		if it.arg&abi.HeadLast != 0 {
 			i.over(it)
 		}
 	case abi.EventCancel:

@@ -200,6 +200,7 @@ type inbox struct {
 	got     []string
 	big     []string
 	done    []uint32
+	expired []uint32
 	failed  map[uint32]error
 	verdict func(msg []byte) abi.Verdict
 	closed  chan struct{}
@@ -230,6 +231,12 @@ func (b *inbox) Done(exchange uint32) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.done = append(b.done, exchange)
+}
+
+func (b *inbox) Expired(exchange uint32) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expired = append(b.expired, exchange)
 }
 
 func (b *inbox) Failed(exchange uint32, err error) {
