@@ -182,7 +182,7 @@ func testHazards(t *testing.T, name string, hazards []hazard) {
 			}
 			check("whole", hz.stream)
 			check("byte by byte", bytewise(hz.stream)...)
-			for i := 0; i < len(hz.stream); i += 1 + len(hz.stream)/400 {
+			for i := 0; i < len(hz.stream); i += 1 + len(hz.stream)/100 {
 				check("cut at "+itoa(i), hz.stream[:i], hz.stream[i:])
 			}
 		})
@@ -203,6 +203,7 @@ func TestLengthsSaysWhatIsWrong(t *testing.T) {
 		{header(35) + one + frame(two), "not as long as its Content-Length says"},
 		{"A: b\r\n\r\n" + frame(one), "has no Content-Length"},
 		{"Content-Length: x\r\n\r\n" + frame(one), "no number up to 1 GiB"},
+		{"Content-Length:\r\n\r\n" + frame(one), "no number up to 1 GiB"},
 		{"Content-Length: 1\r\nContent-Length: 2\r\n\r\n", "two different"},
 		{"Content\r\n", "no colon"},
 		{strings.Repeat("X: y\r\n", 2000), "longer than 8 KiB"},

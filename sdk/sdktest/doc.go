@@ -21,7 +21,8 @@
 // of its bytes. A host call may leave out the bytes it carries, and then they
 // are not compared. Lines that begin with # are prose.
 //
-// [Run] plays a trace and [RunFiles] a folder of them; [Parse] is for tests of
-// hosts, which play the same trace to a guest in its sandbox. [Host] is the
-// fake host without a script, for tables and fuzzing.
+// [Run] plays a trace and [RunFiles] a folder of them. [Host] is the fake host
+// without a script, for tables and fuzzing. A module in a sandbox can be played
+// to as well, by [Play] with a host from [NewFor]; a host that is itself under
+// test feeds the steps of a [Trace] in its own way and compares with [Diff].
 package sdktest

@@ -27,7 +27,7 @@ type Host struct {
 	Timers    map[uint32]uint32 // armed ones, in milliseconds
 	Trap      string            // why the last event trapped; empty if it returned
 
-	guest   *sdk.Guest
+	guest   Guest
 	payload []byte            // of the current event
 	entries []Entry           // of the current event
 	script  []Call            // of the current event, those not yet made
@@ -57,8 +57,19 @@ type Entry struct {
 	Bytes []byte
 }
 
-// New returns a host that runs t.
+// Guest is what a host runs: a transport that was built natively, or a module
+// in a sandbox whose imports end in [Host.Call].
+type Guest interface {
+	Event(k abi.Kind, handle, arg, size uint32) (result int32)
+}
+
+// New returns a host that runs t natively.
 func New(m abi.Manifest, t sdk.Transport) *Host {
+	return NewFor(func(h sdk.Host) Guest { return sdk.NewGuest(m, t, h) })
+}
+
+// NewFor returns a host that runs the guest that make makes for it.
+func NewFor(make func(sdk.Host) Guest) *Host {
 	h := &Host{
 		Written: map[uint32][]byte{},
 		Ended:   map[uint32]bool{},
@@ -67,7 +78,7 @@ func New(m abi.Manifest, t sdk.Transport) *Host {
 		indexes: map[uint8]uint32{},
 		uses:    map[uint8]uint32{},
 	}
-	h.guest = sdk.NewGuest(m, t, h)
+	h.guest = make(h)
 	return h
 }
 
