@@ -67,6 +67,7 @@ func (m build) bytes() []byte {
 		}
 		return b
 	})
+	put(sectionDataCount, 0, nil)
 	put(sectionCode, len(m.funcs), func(b []byte, i int) []byte {
 		body := appendU32(nil, uint32(len(m.funcs[i].locals)))
 		for _, n := range m.funcs[i].locals {

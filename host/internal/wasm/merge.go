@@ -1,5 +1,10 @@
 package wasm
 
+import (
+	"cmp"
+	"slices"
+)
+
 // gap is the most zero bytes written between two segments to make them one. A
 // segment costs a module about six bytes, and the host 24 bytes per instance
 // and a step at every start.
@@ -41,18 +46,18 @@ func (m *image) mergedData() ([]byte, bool) {
 	if len(m.datas) < 2 || m.namesSegments() || m.inherited[externMemory] > 0 {
 		return nil, false
 	}
+	sorted := slices.SortedFunc(slices.Values(m.datas), func(a, b segment) int { return cmp.Compare(a.offset, b.offset) })
 	var all []segment
 	end := uint64(0)
-	for _, s := range m.datas {
-		if !s.constant || uint64(s.offset) < end {
+	for _, s := range sorted {
+		hole := uint64(s.offset) - end
+		switch last := len(all) - 1; {
+		case !s.constant || uint64(s.offset) < end:
 			return nil, false
-		}
-		last := len(all) - 1
-		if last >= 0 && uint64(s.offset)-end <= gap {
-			all[last].bytes = append(all[last].bytes, make([]byte, uint64(s.offset)-end)...)
-			all[last].bytes = append(all[last].bytes, s.bytes...)
-		} else {
-			all = append(all, segment{offset: s.offset, bytes: append([]byte(nil), s.bytes...)})
+		case last < 0 || hole > gap:
+			all = append(all, segment{offset: s.offset, bytes: slices.Clone(s.bytes)})
+		default:
+			all[last].bytes = append(append(all[last].bytes, make([]byte, hole)...), s.bytes...)
 		}
 		end = uint64(s.offset) + uint64(len(s.bytes))
 	}
