@@ -46,16 +46,16 @@ func (c *connection) Shutdown(ctx context.Context) error {
 
 // breakOff ends the connection because the other side made it useless.
 func (c *connection) breakOff(cause error) {
-	c.end(&guest.EndedError{Cause: cause})
+	c.over(&guest.EndedError{Cause: cause})
+	c.peer.Close(c.cause)
 	c.Shutdown(context.Background())
 }
 
-// end settles why the connection ended, and ends the calls that wait on it.
-func (c *connection) end(cause error) {
+// over settles why the connection ended; the first reason stays.
+func (c *connection) over(cause error) {
 	c.shut.Do(func() {
 		c.cause = c.lastWords(cause)
 		close(c.ended)
-		c.peer.Close(c.cause)
 	})
 }
 
@@ -82,9 +82,22 @@ func (r receiver) Deliver(exchange uint32, msg []byte, owned bool) abi.Verdict {
 }
 func (r receiver) TooBig(exchange uint32, head []byte) { r.peer.TooBig(exchange, head) }
 func (r receiver) Done(exchange uint32)                { r.peer.Done(exchange) }
-func (r receiver) Failed(exchange uint32, err error)   { r.peer.Failed(exchange, err) }
-func (r receiver) Expired(uint32)                      {} // no transport here has sessions yet
-func (r receiver) Close(err error)                     { r.end(err) }
+
+// Failed ends a call. One that never left is told so, after it is known that
+// the connection has ended, so that it may go out on the next one.
+func (r receiver) Failed(exchange uint32, err error) {
+	if unsent := (*guest.UnsentError)(nil); errors.As(err, &unsent) {
+		r.over(unsent.Cause)
+		err = fmt.Errorf("%w: %w", rpc.ErrNotSent, r.cause)
+	}
+	r.peer.Failed(exchange, err)
+}
+
+func (r receiver) Expired(uint32) {} // no transport here has sessions yet
+func (r receiver) Close(err error) {
+	r.over(err)
+	r.peer.Close(r.cause)
+}
 
 // link is a guest as its peer sees it.
 type link struct{ inst *guest.Instance }

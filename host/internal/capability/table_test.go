@@ -33,7 +33,7 @@ func TestOpenNeedsAGrant(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			table := newTestTable(t, patient(tt.grants...))
-			s, status, err := table.Open(tt.kind, tt.grant, 0, nil)
+			s, status, err := table.Open(tt.kind, request(tt.grant, 0), nil)
 			if s != nil || status != abi.Denied || err.Error() != tt.want {
 				t.Errorf("got %v, %v, %v", s, status, err)
 			}

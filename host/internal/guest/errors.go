@@ -70,6 +70,13 @@ type EndedError struct{ Cause error }
 func (e *EndedError) Error() string { return e.Cause.Error() }
 func (e *EndedError) Unwrap() error { return e.Cause }
 
+// UnsentError says that a message was still in the mailbox when the guest was
+// gone: the server has certainly not seen it.
+type UnsentError struct{ Cause error }
+
+func (e *UnsentError) Error() string { return e.Cause.Error() }
+func (e *UnsentError) Unwrap() error { return e.Cause }
+
 // ExitError says that a server process ended.
 type ExitError struct {
 	Code   int

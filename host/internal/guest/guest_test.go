@@ -124,6 +124,19 @@ func TestExitEndsTheConnection(t *testing.T) {
 	}
 }
 
+// A message that waits when the server dies has certainly not been sent, and
+// its caller is told.
+func TestWhatWaitsAtTheEndWasNotSent(t *testing.T) {
+	r := open(t, stdioPackage, Config{})
+	r.send(t, 1, "{}") // the process is not up yet
+	r.world.stream(0).sink.Exit(1, "exit status 1")
+	<-r.inbox.closed
+	var unsent *UnsentError
+	if !errors.As(r.inbox.failed[1], &unsent) {
+		t.Errorf("the call ended with %v", r.inbox.failed[1])
+	}
+}
+
 func TestRefusedOpenEndsTheConnection(t *testing.T) {
 	inst, err := New(t.Context(), Config{Plugin: "stdio", Module: module(t, stdioPackage)})
 	if err != nil {

@@ -140,6 +140,9 @@ func (i *Instance) bury() {
 
 	i.flush()
 	for n := range left {
+		if left[n].msg != nil && i.receiver != nil {
+			i.receiver.Failed(left[n].arg, &UnsentError{Cause: i.failure})
+		}
 		left[n].drop()
 	}
 	if i.timers != nil {
