@@ -8,15 +8,14 @@ import "fmt"
 func (s *scan) enter(code byte) {
 	params, results := s.blockType()
 	outer := s.top().region
-	f := frame{op: code, region: outer, around: outer, params: params, results: results,
-		height: s.shape.height - params, sets: s.shape.sets}
+	s.frames = append(s.frames, frame{op: code, region: outer, around: outer, params: params, results: results,
+		height: s.shape.height - params, sets: s.shape.sets})
 	switch code {
 	case opLoop:
-		f.region = s.open(region{around: -1, weight: jump})
+		s.top().region = s.open(region{around: -1, weight: jump})
 	case opIf:
-		f.region = s.open(region{around: outer, optional: true})
+		s.top().region = s.open(region{around: outer, optional: true})
 	}
-	s.frames = append(s.frames, f)
 	s.blocks++
 	s.m.effort += len(s.frames) + s.locals
 	if code == opLoop {
@@ -31,7 +30,7 @@ func (s *scan) enter(code byte) {
 // open begins a region where the cursor stands.
 func (s *scan) open(r region) int {
 	s.regions = append(s.regions, r)
-	s.edits = append(s.edits, edit{s.c.at, editCharge, len(s.regions) - 1})
+	s.edits = append(s.edits, edit{s.c.at, editCharge, len(s.regions) - 1, len(s.frames)})
 	return len(s.regions) - 1
 }
 
@@ -105,6 +104,7 @@ func (s *scan) merge() {
 			s.regions[r.around].weight += r.weight
 			r.weight = 0
 		}
+		s.charges = s.charges || r.weight > 0
 	}
 }
 

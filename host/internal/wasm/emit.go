@@ -1,37 +1,53 @@
 package wasm
 
-// emit writes bodies in their metered form.
+// emit writes bodies in their metered form, which is
 //
-// A body that is charged for depth is wrapped in a block of its result type,
-// so that the depth can be given back in one place: branches to the function's
-// own label already name that block, and a return becomes a branch to it.
+//	charge for the entry
+//	block $trap
+//	  block $out (the function's results)
+//	    the body, with its charges, which leave by $trap
+//	  end
+//	  give back the stack
+//	  return
+//	end
+//	unreachable
+//
+// Branches to the function's own label already name $out, and a return becomes
+// a branch to it, so that the stack is given back in one place. One trap for
+// all charges of a function keeps the native code small. A body that is charged
+// only at its entry, and not for depth, stays as it is behind that charge.
 type emit struct {
 	fuel, budget, depth uint32 // our globals
 	blockTypes          map[uint32]uint32
 }
 
+// inline, for a label, means that a charge that cannot be paid traps where it is.
+const inline = -1
+
 // body appends the metered form of b, size first.
 func (e *emit) body(out []byte, b *body, s *scan, typ uint32, sig signature) []byte {
 	code := e.locals(make([]byte, 0, len(b.code)*5/4+64), b, s)
-	code = e.charge(code, s.regions[0].weight)
-	if !s.deepens() {
-		code = e.edited(code, b.code, s)
-	} else {
-		cost := s.shape.bytes()
-		code = e.descend(code, cost)
-		code = append(code, opBlock)
-		code = e.blockType(code, typ, sig)
-		code = e.edited(code, b.code, s)
-		code = append(code, opGlobalGet)
-		code = appendU32(code, e.depth)
-		code = append(code, opI32Const)
-		code = appendS64(code, cost)
-		code = append(code, opI32Add, opGlobalSet)
-		code = appendU32(code, e.depth)
-		code = append(code, opEnd)
+	code = e.charge(code, s.regions[0].weight, inline)
+	if !s.wrapped() {
+		code = append(code, b.code...)
+		return append(appendU32(out, uint32(len(code))), code...)
 	}
+	cost := s.shape.bytes()
+	if s.deepens() {
+		code = e.descend(code, cost)
+	}
+	code = append(code, opBlock, blockEmpty, opBlock)
+	code = e.blockType(code, typ, sig)
+	code = e.edited(code, b.code, s)
+	if s.deepens() {
+		code = e.ascend(code, cost)
+	}
+	code = append(code, opReturn, opEnd, opUnreachable, opEnd)
 	return append(appendU32(out, uint32(len(code))), code...)
 }
+
+// wrapped reports whether the body needs the blocks around it.
+func (s *scan) wrapped() bool { return s.charges || s.bulk || s.deepens() }
 
 // largeLeaf is the stack above which a function that calls nothing pays for
 // depth as well. A smaller one adds to a stack only once.
@@ -59,28 +75,26 @@ func (e *emit) edited(out, code []byte, s *scan) []byte {
 		done = d.at
 		switch d.kind {
 		case editCharge:
-			out = e.charge(out, s.regions[d.arg].weight)
+			out = e.charge(out, s.regions[d.arg].weight, d.trap)
 		case editBulk:
-			out = e.price(out, uint32(s.locals), d.arg)
+			out = e.price(out, uint32(s.locals), d.arg, d.trap)
 		case editReturn:
-			if s.deepens() {
-				out = appendU32(append(out, opBr), uint32(d.arg))
-				done++
-			}
+			out = appendU32(append(out, opBr), uint32(d.arg))
+			done++
 		}
 	}
 	return append(out, code[done:]...)
 }
 
 // charge takes a fixed weight of fuel.
-func (e *emit) charge(out []byte, weight int64) []byte {
+func (e *emit) charge(out []byte, weight int64, trap int) []byte {
 	out = appendU32(append(out, opGlobalGet), e.fuel)
 	out = appendS64(append(out, opI64Const), weight)
-	return e.spend(out)
+	return e.spend(out, trap)
 }
 
 // price takes fuel by the length on top of the stack, and leaves it there.
-func (e *emit) price(out []byte, scratch uint32, shift int) []byte {
+func (e *emit) price(out []byte, scratch uint32, shift, trap int) []byte {
 	out = appendU32(append(out, opLocalSet), scratch)
 	out = appendU32(append(out, opGlobalGet), e.fuel)
 	out = appendU32(append(out, opLocalGet), scratch)
@@ -88,25 +102,35 @@ func (e *emit) price(out []byte, scratch uint32, shift int) []byte {
 	if shift > 0 {
 		out = append(out, opI64Const, byte(shift), opI64ShrU)
 	}
-	out = e.spend(out)
+	out = e.spend(out, trap)
 	return appendU32(append(out, opLocalGet), scratch)
 }
 
 // spend subtracts what is on the stack from the fuel below it, and traps when
 // that leaves less than nothing.
-func (e *emit) spend(out []byte) []byte {
+func (e *emit) spend(out []byte, trap int) []byte {
 	out = appendU32(append(out, opI64Sub, opGlobalSet), e.fuel)
 	out = appendU32(append(out, opGlobalGet), e.fuel)
-	return append(out, opI64Const, 0, opI64LtS, opIf, blockEmpty, opUnreachable, opEnd)
+	out = append(out, opI64Const, 0, opI64LtS)
+	if trap == inline {
+		return append(out, opIf, blockEmpty, opUnreachable, opEnd)
+	}
+	return appendU32(append(out, opBrIf), uint32(trap))
 }
 
-// descend takes stack for one call.
+// descend takes stack for one call, ascend gives it back.
 func (e *emit) descend(out []byte, cost int64) []byte {
 	out = appendU32(append(out, opGlobalGet), e.depth)
 	out = appendS64(append(out, opI32Const), cost)
 	out = appendU32(append(out, opI32Sub, opGlobalSet), e.depth)
 	out = appendU32(append(out, opGlobalGet), e.depth)
 	return append(out, opI32Const, 0, opI32LtS, opIf, blockEmpty, opUnreachable, opEnd)
+}
+
+func (e *emit) ascend(out []byte, cost int64) []byte {
+	out = appendU32(append(out, opGlobalGet), e.depth)
+	out = appendS64(append(out, opI32Const), cost)
+	return appendU32(append(out, opI32Add, opGlobalSet), e.depth)
 }
 
 // blockType appends the type of a block that leaves what the function returns.

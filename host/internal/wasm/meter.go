@@ -4,7 +4,7 @@ import "fmt"
 
 // meterVersion names the metered form; it is part of the key of the cache. Any
 // change to what the meter or the look accepts or writes must change it.
-const meterVersion = "1"
+const meterVersion = "2"
 
 // ours is the prefix of the names the meter exports; a module that uses it is
 // refused.
@@ -111,7 +111,7 @@ func (w *rewriting) plan() {
 	for i, s := range w.plans {
 		w.reference = w.reference || s.reference
 		typ := w.functions[i+w.inherited[externFunction]]
-		if sig := w.image.types[typ]; len(sig.results) > 1 && s.deepens() {
+		if sig := w.image.types[typ]; len(sig.results) > 1 && s.wrapped() {
 			w.resultType(typ, sig)
 		}
 	}

@@ -69,6 +69,7 @@ const (
 	opElse        = 0x05
 	opEnd         = 0x0b
 	opBr          = 0x0c
+	opBrIf        = 0x0d
 	opReturn      = 0x0f
 	opCall        = 0x10
 	opLocalGet    = 0x20

@@ -26,6 +26,7 @@ type scan struct {
 	calls     int
 	blocks    int
 	bulk      bool
+	charges   bool // somewhere past its entry
 	reference bool // takes a reference to a function
 	segments  bool // names a data segment
 	shape     stack
@@ -52,7 +53,8 @@ type region struct {
 type edit struct {
 	at   int
 	kind editKind
-	arg  int // region, label, or log2 of the bulk price
+	arg  int // region, label of the wrapping block, or log2 of the bulk price
+	trap int // label of the way out for a charge that cannot be paid
 }
 
 type editKind uint8
@@ -144,7 +146,7 @@ func (s *scan) vector() *opcode {
 func (s *scan) operands(code byte, o *opcode, at int) {
 	c, m := &s.c, s.m
 	if o.bulk > 0 {
-		s.edits = append(s.edits, edit{at, editBulk, int(o.bulk - 1)})
+		s.edits = append(s.edits, edit{at, editBulk, int(o.bulk - 1), len(s.frames)})
 		s.bulk = true
 	}
 	switch o.imm {
@@ -162,7 +164,7 @@ func (s *scan) operands(code byte, o *opcode, at int) {
 	case branches:
 		s.branches()
 	case giveBack:
-		s.edits = append(s.edits, edit{at, editReturn, len(s.frames) - 1})
+		s.edits = append(s.edits, edit{at, editReturn, len(s.frames) - 1, 0})
 		s.shape.height = s.top().height
 	case stuck:
 		s.shape.height = s.top().height
