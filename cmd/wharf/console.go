@@ -16,6 +16,8 @@ const (
 	busyAfter = 300 * time.Millisecond // what is faster needs no sign of life
 	busyEvery = 100 * time.Millisecond
 	clearLine = "\r\x1b[K"
+
+	spinnerFrames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 )
 
 // console is a terminal's stderr: lines of many writers, and below them a line
@@ -60,7 +62,7 @@ func (c *console) tell(news string) {
 
 // spin shows text as the moving line until stop is closed, and takes it away.
 func (c *console) spin(text string, stop <-chan struct{}) {
-	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+	frames := []rune(spinnerFrames)
 	next := time.NewTimer(busyAfter)
 	defer next.Stop()
 	for turn := 0; ; turn++ {
@@ -94,25 +96,6 @@ func (a *app) busy(what string) (done func()) {
 		close(stop)
 		<-stopped
 	}
-}
-
-// plainWriter makes what strangers say fit for a terminal. Each write should
-// be of whole lines.
-type plainWriter struct{ to io.Writer }
-
-func (w plainWriter) Write(text []byte) (int, error) {
-	if _, err := io.WriteString(w.to, plain(string(text))); err != nil {
-		return 0, err
-	}
-	return len(text), nil
-}
-
-// serverLog is where the lines go that servers print on their stderr.
-func (a *app) serverLog() io.Writer {
-	if a.errTTY {
-		return plainWriter{a.err}
-	}
-	return a.err
 }
 
 // hear takes what servers and plugins say without being asked: warnings are

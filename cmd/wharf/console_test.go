@@ -50,17 +50,6 @@ func TestBusyIsSilentForPrograms(t *testing.T) {
 	}
 }
 
-func TestServerLogCannotSteerATerminal(t *testing.T) {
-	var screen strings.Builder
-	a := &app{stdio: stdio{err: &screen, errTTY: true}}
-	if _, err := a.serverLog().Write([]byte("[s] \x1b]0;owned\a\n")); err != nil {
-		t.Fatal(err)
-	}
-	if want := "[s] \\x1b]0;owned\\x07\n"; screen.String() != want {
-		t.Errorf("screen %q, want %q", screen.String(), want)
-	}
-}
-
 func TestWarnings(t *testing.T) {
 	var stderr strings.Builder
 	a := &app{stdio: stdio{err: &stderr}}

@@ -92,6 +92,8 @@ func endingOf(ctx context.Context, err error) ending {
 		return ending{exitUnreachable, "timeout"}
 	case errors.Is(err, host.ErrUnreachable), errors.Is(err, host.ErrClosed), errors.Is(err, host.ErrNotSent):
 		return ending{exitUnreachable, "unreachable"}
+	case errors.As(err, new(*outputError)):
+		return ending{exitInternal, "output"}
 	case errors.As(err, new(*fs.PathError)):
 		return ending{exitUsage, "file"} // one that the configuration names
 	}
@@ -108,7 +110,10 @@ func hintOf(err error) string {
 	if errors.As(err, &found) {
 		return found.hint
 	}
-	return host.Hint(err)
+	if hint := host.Hint(err); hint != "" || !errors.Is(err, host.ErrPluginRefused) {
+		return hint
+	}
+	return "`wharf plugin inspect FILE` says everything that is wrong with it"
 }
 
 // report tells stderr how the program ended, and returns the exit code. A

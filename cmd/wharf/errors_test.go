@@ -32,6 +32,7 @@ func TestEndings(t *testing.T) {
 		{"timeout", t.Context(), host.ErrTimeout, ending{exitUnreachable, "timeout"}},
 		{"timeout unsent", t.Context(), errors.Join(host.ErrNotSent, host.ErrTimeout), ending{exitUnreachable, "timeout"}},
 		{"file", t.Context(), &fs.PathError{Op: "open", Path: "x.wasm", Err: fs.ErrNotExist}, ending{exitUsage, "file"}},
+		{"output", t.Context(), &outputError{&fs.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}}, ending{exitInternal, "output"}},
 		{"tool", t.Context(), &toolError{"s", "t"}, ending{exitServer, "tool_error"}},
 		{"tool with a hint", t.Context(), &hinted{&toolError{"s", "t"}, "h"}, ending{exitServer, "tool_error"}},
 		{"server", t.Context(), &host.RPCError{Code: -32603}, ending{exitServer, "server_error"}},

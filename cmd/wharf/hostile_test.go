@@ -65,7 +65,7 @@ func serverHangs() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "hangs", Version: "1"}, nil)
 	type none struct{}
 	mcp.AddTool(server, &mcp.Tool{Name: "hang"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, any, error) {
-		fmt.Fprintln(os.Stderr, "called")
+		fmt.Fprintln(os.Stderr, "called in process", os.Getpid())
 		<-ctx.Done()
 		fmt.Fprintln(os.Stderr, "cancelled")
 		return said("too late"), nil, nil

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -29,16 +31,19 @@ func (a *app) dial(ctx context.Context, server host.Server) (*link, error) {
 	if a.flags.timeout.given {
 		server.Timeout = limit // the flag goes before the entry, the environment behind it
 	}
-	h, err := a.newHost(ctx)
+	log := a.newServerLog()
+	h, err := a.newHost(ctx, log)
 	if err != nil {
 		return nil, err
 	}
 	defer a.busy("connecting to " + server.Name)()
+	defer time.AfterFunc(busyAfter, log.release).Stop()
 	session, err := connect(ctx, h, server, limit)
 	if err != nil {
 		h.Close()
 		return nil, err
 	}
+	log.release()
 	return &link{a, h, session}, nil
 }
 
@@ -47,15 +52,23 @@ func (a *app) dial(ctx context.Context, server host.Server) (*link, error) {
 func connect(ctx context.Context, h *host.Host, server host.Server, limit time.Duration) (*host.Session, error) {
 	if limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, &lateError{limit})
 		defer cancel()
 	}
 	return h.Connect(ctx, server)
 }
 
-// newHost makes the host of a one-shot command. What servers print on stderr
-// goes to stderr too, each line under the name of its server.
-func (a *app) newHost(ctx context.Context) (*host.Host, error) {
+// lateError is the deadline of a connect.
+type lateError struct{ limit time.Duration }
+
+func (e *lateError) Error() string { return fmt.Sprintf("the server was not ready within %v", e.limit) }
+
+// Is lets the error count as the deadline that it stands for.
+func (e *lateError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// newHost makes the host of a one-shot command. The lines that servers print on
+// stderr go to log, under their names.
+func (a *app) newHost(ctx context.Context, log io.Writer) (*host.Host, error) {
 	limit, err := a.flags.timeout.request()
 	if err != nil {
 		return nil, err
@@ -68,7 +81,7 @@ func (a *app) newHost(ctx context.Context) (*host.Host, error) {
 		Plugins: plugins.Builtin(),
 		Timeout: limit,
 		Trace:   trace,
-		Stderr:  a.serverLog(),
+		Stderr:  log,
 		OneShot: true,
 		Event:   a.hear,
 	}

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == demoCommand {
 		main() // wharf, started by itself
 	}
-	testscript.Main(leakChecked{m}, map[string]func(){
+	testscript.Main(suite{m}, map[string]func(){
 		"wharf":            main,
 		"signals":          signals,
 		"server-exits":     serverExits,
@@ -38,11 +38,19 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// leakChecked fails a run of tests that leaves goroutines behind.
-type leakChecked struct{ tests *testing.M }
+// suite runs the tests with a cache of their own, so that each plugin is
+// compiled once, and fails when goroutines are left behind.
+type suite struct{ tests *testing.M }
 
-func (l leakChecked) Run() int {
-	code := l.tests.Run()
+func (s suite) Run() int {
+	cache, err := os.MkdirTemp("", "wharf-test-cache")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(cache)
+	os.Setenv("XDG_CACHE_HOME", cache)
+	code := s.tests.Run()
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -50,15 +58,13 @@ func (l leakChecked) Run() int {
 	return code
 }
 
-// TestScripts runs the commands of testdata/script. One cache serves all of
-// them, so that each plugin is compiled once.
+// TestScripts runs the commands of testdata/script.
 func TestScripts(t *testing.T) {
 	runScripts(t, filepath.Join("testdata", "script"), nil)
 }
 
 func runScripts(t *testing.T, dir string, vars []string) {
 	t.Helper()
-	cache := t.TempDir()
 	plugin, err := filepath.Abs(filepath.Join("..", "..", "plugins", "stdio", "stdio.wasm"))
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +76,7 @@ func runScripts(t *testing.T, dir string, vars []string) {
 			env.Vars = append(env.Vars, vars...)
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
-			env.Setenv("XDG_CACHE_HOME", cache)
+			env.Setenv("XDG_CACHE_HOME", os.Getenv("XDG_CACHE_HOME"))
 			env.Setenv("STDIO_WASM", plugin)
 			return nil
 		},

@@ -46,7 +46,7 @@ The exit code is 2 when the plugin would be refused.`,
 }
 
 func (a *app) runInspect(cmd *cobra.Command, path string) error {
-	h, err := a.newHost(cmd.Context())
+	h, err := a.newHost(cmd.Context(), nil)
 	if err != nil {
 		return err
 	}
@@ -98,10 +98,17 @@ type setting struct {
 	Summary string `json:"summary"`
 }
 
-// memory is in bytes.
+// memory is in bytes. Without a max the plugin has no limit of its own.
 type memory struct {
 	Min int64 `json:"min"`
-	Max int64 `json:"max"`
+	Max int64 `json:"max,omitempty"`
+}
+
+func (m memory) String() string {
+	if m.Max == 0 {
+		return fmt.Sprintf("%d KiB at first", m.Min>>10)
+	}
+	return fmt.Sprintf("%d KiB at first, %d KiB at most", m.Min>>10, m.Max>>10)
 }
 
 func describe(info *host.PluginInfo) description {
@@ -173,29 +180,45 @@ func (a *app) printPlugin(d description) error {
 	if !a.forPeople() {
 		return a.printJSON(d)
 	}
-	rows := [][2]string{{"file", d.File}, {"sha256", d.SHA256}, {"size", fmt.Sprintf("%d bytes", d.Size)}}
-	if m := d.Manifest; m != nil {
-		rows = append(rows, [2]string{"plugin", m.Name + " " + m.Version + ": " + m.Summary})
-		for _, g := range m.Grants {
-			rows = append(rows, [2]string{"wants", g.Kind + " " + g.Name})
-		}
-		for _, s := range m.Settings {
-			rows = append(rows, [2]string{"setting", s.Key + ": " + s.Summary})
-		}
-	}
-	rows = append(rows,
-		[2]string{"memory", fmt.Sprintf("%d to %d KiB", d.Memory.Min>>10, d.Memory.Max>>10)},
-		[2]string{"imports", strings.Join(d.Imports, " ")},
-		[2]string{"exports", strings.Join(d.Exports, " ")})
-	for _, finding := range d.Findings {
-		rows = append(rows, [2]string{"refused", finding})
-	}
 	var out strings.Builder
-	for _, row := range rows {
-		fmt.Fprintf(&out, "%-8s  %s\n", row[0], line(row[1]))
+	for _, fact := range d.facts() {
+		fmt.Fprintf(&out, "%-8s  %s\n", fact[0], line(fact[1]))
 	}
 	if d.Config != "" {
 		out.WriteString("\n" + plain(d.Config))
 	}
 	return a.print(out.String())
+}
+
+// facts are what there is to tell, each with its name.
+func (d description) facts() [][2]string {
+	facts := [][2]string{{"file", d.File}, {"sha256", d.SHA256}, {"size", fmt.Sprintf("%d bytes", d.Size)}}
+	add := func(name, fact string) { facts = append(facts, [2]string{name, fact}) }
+	if m := d.Manifest; m != nil {
+		add("plugin", m.Name+" "+m.Version+": "+m.Summary)
+		for _, g := range m.Grants {
+			add("wants", g.Kind+" "+g.Name)
+		}
+		for _, s := range m.Settings {
+			add("setting", s.Key+": "+s.Summary)
+		}
+	}
+	if len(d.Exports) > 0 {
+		add("memory", d.Memory.String())
+		add("imports", names(d.Imports))
+		add("exports", names(d.Exports))
+	}
+	for _, finding := range d.Findings {
+		add("refused", finding)
+	}
+	return facts
+}
+
+// names lists imports or exports without their signatures.
+func names(signatures []string) string {
+	out := make([]string, len(signatures))
+	for i, signature := range signatures {
+		out[i], _, _ = strings.Cut(signature, " ")
+	}
+	return strings.Join(out, " ")
 }

@@ -13,6 +13,9 @@ import (
 // root is the repository, seen from this folder.
 const root = "../.."
 
+// cacheHome is where the reader's caches are, before the tests get their own.
+var cacheHome = os.Getenv("XDG_CACHE_HOME")
+
 // runnable are the beginnings of the commands that are run here. They need
 // nothing from the network, no servers of the reader's own, and no second run
 // of these tests.
@@ -60,7 +63,7 @@ func runInTree(t *testing.T, tree, command string) {
 	shell := exec.CommandContext(t.Context(), "sh", "-euc", command)
 	shell.Dir = tree
 	shell.Env = append(os.Environ(),
-		"XDG_CONFIG_HOME="+t.TempDir(), "XDG_CACHE_HOME="+t.TempDir(), "GOCACHE="+goEnv(t, "GOCACHE"))
+		"XDG_CONFIG_HOME="+t.TempDir(), "XDG_CACHE_HOME="+cacheHome)
 	var stderr strings.Builder
 	shell.Stderr = &stderr
 	stdout, err := shell.Output()
@@ -70,15 +73,6 @@ func runInTree(t *testing.T, tree, command string) {
 	if strings.Contains(command, "message=hello") && !strings.Contains(string(stdout), "hello") {
 		t.Errorf("stdout %q", stdout)
 	}
-}
-
-func goEnv(t *testing.T, name string) string {
-	t.Helper()
-	value, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(string(value))
 }
 
 // copyTree copies what a clone has: all but what lies in folders that begin

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -47,15 +48,16 @@ func start(t *testing.T, choose func(*exec.Cmd) (io.ReadCloser, error), name str
 	return &process{t, command, bufio.NewScanner(stream)}
 }
 
-// await reads lines until one contains text.
-func (p *process) await(text string) {
+// await reads lines until one contains text, and returns that line.
+func (p *process) await(text string) string {
 	p.t.Helper()
 	for p.lines.Scan() {
 		if strings.Contains(p.lines.Text(), text) {
-			return
+			return p.lines.Text()
 		}
 	}
 	p.t.Fatalf("the output ended without %q", text)
+	return ""
 }
 
 func (p *process) interrupt() {
@@ -77,10 +79,32 @@ func (p *process) wantExit(code int) {
 
 func TestFirstInterruptCancelsTheCall(t *testing.T) {
 	p := start(t, (*exec.Cmd).StderrPipe, "wharf", "call", "hang", "--", "server-hangs")
-	p.await("called")
+	called := p.await("called in process ")
 	p.interrupt()
 	p.await("cancelled") // the server was told
 	p.wantExit(exitInterrupted)
+	pid, err := strconv.Atoi(called[strings.LastIndex(called, " ")+1:])
+	if err != nil || alive(pid) {
+		t.Errorf("%q: the server is left behind (%v)", called, err)
+	}
+}
+
+// A reader that goes away, as head does, ends the program as it ends others:
+// without a word, and with nothing left behind.
+func TestBrokenPipe(t *testing.T) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader.Close()
+	defer writer.Close()
+	var stderr strings.Builder
+	command := exec.CommandContext(t.Context(), "wharf", "version")
+	command.Stdout, command.Stderr = writer, &stderr
+	command.Run() // its exit code is looked at below
+	if code := command.ProcessState.ExitCode(); code != exitInternal || stderr.Len() > 0 {
+		t.Errorf("exit code %d, stderr %q", code, stderr.String())
+	}
 }
 
 func TestInterruptEndsWaitForStdin(t *testing.T) {

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestServerLog(t *testing.T) {
+	var stderr strings.Builder
+	log := (&app{stdio: stdio{err: &stderr}}).newServerLog()
+	write := func(text, want string) {
+		t.Helper()
+		if n, err := log.Write([]byte(text)); err != nil || n != len(text) {
+			t.Fatal(n, err)
+		}
+		if stderr.String() != want {
+			t.Errorf("stderr %q, want %q", stderr.String(), want)
+		}
+	}
+	write("[s] starting\n", "")
+	log.release()
+	write("[s] \x1b[31mserving\n", "[s] starting\n[s] \x1b[31mserving\n")
+}
+
+func TestServerLogHoldsNoFlood(t *testing.T) {
+	var stderr strings.Builder
+	log := (&app{stdio: stdio{err: &stderr}}).newServerLog()
+	flood := []byte(strings.Repeat("[s] all is well\n", 1+heldLines/16))
+	if _, err := log.Write(flood); err != nil {
+		t.Fatal(err)
+	}
+	if stderr.Len() != len(flood) {
+		t.Errorf("%d bytes passed on, want %d", stderr.Len(), len(flood))
+	}
+}
+
+func TestServerLogCannotSteerATerminal(t *testing.T) {
+	var screen strings.Builder
+	log := (&app{stdio: stdio{err: &screen, errTTY: true}}).newServerLog()
+	log.release()
+	if _, err := log.Write([]byte("[s] \x1b]0;owned\a\n")); err != nil {
+		t.Fatal(err)
+	}
+	if want := "[s] \\x1b]0;owned\\x07\n"; screen.String() != want {
+		t.Errorf("screen %q, want %q", screen.String(), want)
+	}
+}
