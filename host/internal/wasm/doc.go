@@ -8,15 +8,16 @@
 //
 // # Fuel
 //
-// One unit of fuel is about a nanosecond of the dearest thing the unit can
-// buy. The meter (meter.go) adds three mutable globals to each module and
-// charges at the entry of each function, at each loop header and at the joins
-// of large bodies, always with the summed weight of all the code that may run
-// before the next charge. Work done between two checks is therefore paid for
-// before it starts. Bulk operations pay by length, host calls by their price.
-// Recursion is paid for in bytes of native stack. The running module can reach
-// none of it: indices of the added globals, functions, types and segments are
-// refused in the original.
+// A unit of fuel buys at most about a nanosecond of computing, and ten of waiting
+// for memory (budget.go has the figures). The meter (meter.go) adds three mutable
+// globals to each module and charges at the entry of each function, at each loop
+// header and at the joins of large bodies, always with the summed weight of all
+// the code that may run before the next charge: work is paid for before it
+// starts. Bulk operations pay by length, host calls by their price, a unit for
+// each nanosecond they take. Recursion is paid for in bytes of native stack. The
+// running module can reach none of it: indices past what the original declares,
+// which in the metered form would name the added globals, functions and types,
+// are refused.
 //
 // # Ownership
 //

@@ -62,10 +62,10 @@ func (m *image) unclaimed() {
 
 // rewriting holds what the sections of one metered module agree on.
 type rewriting struct {
-	*image
-	emit
+	m         *image
+	emit      emit
 	plans     []*scan
-	budget    int64
+	budget    int64             // of a call, where nobody sets one
 	types     [][]byte          // appended types, encoded
 	shims     map[uint32]uint32 // exported function to the shim that stands for it
 	order     []uint32          // exported functions in the order of their shims
@@ -74,7 +74,7 @@ type rewriting struct {
 
 // meter writes the metered form of an image without findings.
 func (m *image) meter(plans []*scan, budget int64) []byte {
-	w := &rewriting{image: m, plans: plans, budget: budget, shims: map[uint32]uint32{}}
+	w := &rewriting{m: m, plans: plans, budget: budget, shims: map[uint32]uint32{}}
 	g := uint32(m.globals)
 	w.emit = emit{fuel: g, budget: g + 1, depth: g + 2, blockTypes: map[uint32]uint32{}}
 	w.plan()
@@ -110,24 +110,24 @@ func (m *image) size() (n int) {
 func (w *rewriting) plan() {
 	for i, s := range w.plans {
 		w.reference = w.reference || s.reference
-		typ := w.functions[i+w.inherited[externFunction]]
-		if sig := w.image.types[typ]; len(sig.results) > 1 && s.wrapped() {
+		typ := w.m.functions[i+w.m.inherited[externFunction]]
+		if sig := w.m.types[typ]; len(sig.results) > 1 && s.wrapped() {
 			w.resultType(typ, sig)
 		}
 	}
-	for _, e := range w.exports {
+	for _, e := range w.m.exports {
 		if _, done := w.shims[e.index]; e.kind == externFunction && !done {
-			w.shims[e.index] = uint32(len(w.functions) + len(w.order))
+			w.shims[e.index] = uint32(len(w.m.functions) + len(w.order))
 			w.order = append(w.order, e.index)
 		}
 	}
 }
 
 func (w *rewriting) resultType(typ uint32, sig signature) {
-	if _, done := w.blockTypes[typ]; done {
+	if _, done := w.emit.blockTypes[typ]; done {
 		return
 	}
-	w.blockTypes[typ] = uint32(len(w.image.types) + len(w.types))
+	w.emit.blockTypes[typ] = uint32(len(w.m.types) + len(w.types))
 	t := append([]byte{0x60, 0}, appendU32(nil, uint32(len(sig.results)))...)
 	w.types = append(w.types, append(t, sig.results...))
 }
@@ -177,7 +177,7 @@ func extend(original []byte, entries [][]byte) []byte {
 
 func (w *rewriting) shimTypes() (entries [][]byte) {
 	for _, f := range w.order {
-		entries = append(entries, appendU32(nil, w.functions[f]))
+		entries = append(entries, appendU32(nil, w.m.functions[f]))
 	}
 	return entries
 }
@@ -185,13 +185,13 @@ func (w *rewriting) shimTypes() (entries [][]byte) {
 // tableSection gives every table a maximum. A table may refuse to grow at any
 // time, so no module can tell.
 func (w *rewriting) tableSection(original []byte) []byte {
-	own := w.tables[w.inherited[externTable]:]
+	own := w.m.tables[w.m.inherited[externTable]:]
 	if original == nil {
 		return nil
 	}
 	out := appendU32(nil, uint32(len(own)))
 	for _, t := range own {
-		most := w.limits.Table
+		most := w.m.limits.Table
 		if t.capped {
 			most = min(most, t.max)
 		}
@@ -211,16 +211,16 @@ func (w *rewriting) ownGlobals() [][]byte {
 // exportSection puts a shim in the place of each exported function and adds
 // our globals.
 func (w *rewriting) exportSection() []byte {
-	out := appendU32(nil, uint32(len(w.exports)+3))
-	for _, e := range w.exports {
+	out := appendU32(nil, uint32(len(w.m.exports)+3))
+	for _, e := range w.m.exports {
 		if e.kind == externFunction {
 			e.index = w.shims[e.index]
 		}
 		out = appendU32(append(appendName(out, e.name), e.kind), e.index)
 	}
-	out = appendU32(append(appendName(out, fuelGlobal), externGlobal), w.fuel)
+	out = appendU32(append(appendName(out, fuelGlobal), externGlobal), w.emit.fuel)
 	out = appendU32(append(appendName(out, budgetGlobal), externGlobal), w.emit.budget)
-	return appendU32(append(appendName(out, depthGlobal), externGlobal), w.depth)
+	return appendU32(append(appendName(out, depthGlobal), externGlobal), w.emit.depth)
 }
 
 // declared keeps references legal: a body may take a reference only to a
@@ -238,13 +238,13 @@ func (w *rewriting) declared() [][]byte {
 }
 
 func (w *rewriting) code() []byte {
-	out := appendU32(make([]byte, 0, w.image.size()*5/4), uint32(len(w.plans)+len(w.order)))
+	out := appendU32(make([]byte, 0, w.m.size()*5/4), uint32(len(w.plans)+len(w.order)))
 	for i, s := range w.plans {
-		typ := w.functions[i+w.inherited[externFunction]]
-		out = w.emit.body(out, &w.bodies[i], s, typ, w.image.types[typ])
+		typ := w.m.functions[i+w.m.inherited[externFunction]]
+		out = w.emit.body(out, &w.m.bodies[i], s, typ, w.m.types[typ])
 	}
 	for _, f := range w.order {
-		out = w.emit.shim(out, f, len(w.image.types[w.functions[f]].params))
+		out = w.emit.shim(out, f, len(w.m.types[w.m.functions[f]].params))
 	}
 	return out
 }
