@@ -163,6 +163,24 @@ func TestInstantiateLeavesAtDeadline(t *testing.T) {
 	in.Close()
 }
 
+// TestInvalidModulesAreRefusedByCompiling shows the part of the checking that is
+// wazero's: types. Its verdict is not kept, so that a passing fault may pass.
+func TestInvalidModulesAreRefusedByCompiling(t *testing.T) {
+	e := newEngine(t, plain)
+	for range 2 {
+		m, err := e.Load(t.Context(), "guest", one(i64c(1)).bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Compile(t.Context()); err == nil || !strings.Contains(err.Error(), "guest: compile: ") {
+			t.Errorf("says %v", err)
+		}
+		if e.programs[m.Hash()] != nil {
+			t.Error("the failure is kept")
+		}
+	}
+}
+
 func TestInstancesInParallel(t *testing.T) {
 	e := newEngine(t, plain)
 	binary := one(seq(get(0), i32c(1), 0x6a)).bytes()

@@ -134,8 +134,18 @@ func (p *program) begin() error {
 	go func() {
 		defer e.work.Done()
 		defer close(p.done)
-		p.compiled, p.err = e.compile(p.metered)
+		if p.compiled, p.err = e.compile(p.metered); p.err != nil {
+			e.forget(p)
+		}
 		p.metered = nil
 	}()
 	return nil
+}
+
+// forget lets the next Load of a module that could not be compiled try again:
+// the cause may have been the machine's and not the module's.
+func (e *Engine) forget(p *program) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.programs, p.hash)
 }
