@@ -78,7 +78,7 @@ var walls = map[string][]string{
 	"embed":           {"plugins"},
 	"testing" + below: {"sdk/sdktest", "host/plugintest"},
 	"plugin":          {},
-	"unsafe":          {"abi", "sdk", "host/internal/wasm", "host/internal/capability", "host/internal/jsontext", "host/internal/rpc"},
+	"unsafe":          {"abi", "sdk", "host/internal/wasm", "host/internal/capability", "host/internal/jsontext", "host/internal/rpc", "host/internal/session"},
 }
 
 // small is what the packages that are compiled into guests do without: each of
