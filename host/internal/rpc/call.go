@@ -22,9 +22,10 @@ type Call struct {
 
 // The notification that cancels a request, either way, and the method whose
 // requests a client must not cancel (2025-11-25/basic/utilities/cancellation).
+// The version of the protocol is settled by its answer, so it carries none.
 const (
-	methodCancelled = "notifications/cancelled"
-	neverCancelled  = "initialize"
+	methodCancelled  = "notifications/cancelled"
+	methodInitialize = "initialize"
 )
 
 // Call sends a request and waits for its answer, until ctx is done or the time
@@ -75,10 +76,13 @@ func (p *Peer) recycle(c *call) {
 }
 
 func (p *Peer) send(c *call, r *Call) error {
-	h := p.header()
+	h := c.terms.header()
 	h.name, h.headers = r.Name, r.Headers
-	if r.Version != "" {
+	switch {
+	case r.Version != "":
 		h.version = r.Version
+	case r.Method == methodInitialize:
+		h.version = "" // it opens a session anew, whatever was settled for an old one
 	}
 	m, err := newRequest(c.id, r.Method, &h, r.Params)
 	if err != nil {
@@ -140,7 +144,7 @@ func (p *Peer) abandon(c *call) {
 		c.sent = NotSent
 		return
 	}
-	if c.method == neverCancelled || p.terms.Load().StreamCancel {
+	if c.method == methodInitialize || p.flight.terms.Load().StreamCancel {
 		return
 	}
 	id, reason := c.id, c.err.Error()
@@ -189,10 +193,10 @@ func (p *Peer) Notify(ctx context.Context, method string, params Appender) error
 }
 
 func (p *Peer) notification(method string, params Appender) (*Message, error) {
-	exchange, err := p.flight.number()
+	exchange, terms, err := p.flight.number()
 	if err != nil {
 		return nil, err
 	}
-	h := p.header()
+	h := terms.header()
 	return newNotification(exchange, method, &h, params)
 }

@@ -45,7 +45,7 @@ func TestCalls(t *testing.T) {
 		{"an error of the server", limit, []step{
 			asks("ping"),
 			delivers(0, `{"id":1,"error":{"code":-32602,"message":"no \"x\"","data":{"a":[1]}},"jsonrpc":"2.0"}`, abi.VerdictAnswer),
-			refused("ping", Error{-32602, `no "x"`, []byte(`{"a":[1]}`)}),
+			refused("ping", Error{Code: -32602, Message: `no "x"`, Data: []byte(`{"a":[1]}`)}),
 		}},
 		{"a late and a duplicate answer", limit, []step{
 			asks("ping"), passes(time.Second), fails("ping", MaybeSent, ErrTimeout),

@@ -73,12 +73,24 @@ func (e *CallError) Unwrap() error { return e.Err }
 // Is makes a call that was not sent an ErrNotSent, whatever else it is.
 func (e *CallError) Is(target error) bool { return target == ErrNotSent && e.Sent == NotSent }
 
+// StatusError is what a link wraps a failure in that it tells [Peer.Failed], if
+// it is about an HTTP response. It adds to what Err says nothing that is shown.
+type StatusError struct {
+	HTTP    int  // the status of the response; 0 where it is not known
+	Refused bool // the message was answered and not taken: it may be sent again
+	Err     error
+}
+
+func (e *StatusError) Error() string { return e.Err.Error() }
+func (e *StatusError) Unwrap() error { return e.Err }
+
 // Error is what a server answers in place of a result: its words, not ours. A
 // [Handler] returns one to choose what a server is told.
 type Error struct {
 	Code    int
 	Message string
 	Data    json.RawMessage // nil where there is none
+	HTTP    int             // the status of the response that it came in; 0 where it came otherwise
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("MCP error %d: %s", e.Code, e.Message) }

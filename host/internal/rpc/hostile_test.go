@@ -139,9 +139,9 @@ func TestPrivateExchanges(t *testing.T) {
 		}},
 		{"an error without an id", []step{
 			delivers(2, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"bad"}}`, abi.VerdictAnswer),
-			refused("b", Error{-32600, "bad", nil}),
+			refused("b", Error{Code: -32600, Message: "bad"}),
 			delivers(1, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"bad"}}`, abi.VerdictAnswer),
-			refused("a", Error{-32600, "bad", nil}),
+			refused("a", Error{Code: -32600, Message: "bad"}),
 		}},
 		{"broken, then good", []step{
 			delivers(2, `{"jsonrpc":"2.0",`, abi.VerdictMalformed), waits("b"),

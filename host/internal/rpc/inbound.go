@@ -47,7 +47,7 @@ func (p *Peer) message(exchange uint32, msg []byte, owned bool) abi.Verdict {
 	case e.id == nil:
 		return p.tell(exchange, &e)
 	default:
-		p.request(exchange, &e)
+		p.request(exchange, msg, &e)
 		return abi.VerdictRequest
 	}
 }
@@ -85,7 +85,7 @@ func (p *Peer) response(exchange uint32, msg []byte, e *envelope, owned bool) ab
 	if e.result != nil {
 		c.result = keep(e.result, msg, owned)
 	} else {
-		c.err, c.sent = parseFault(e.fault), Answered
+		c.err, c.sent = p.fault(exchange, e.fault), Answered
 	}
 	c.settle()
 	return abi.VerdictAnswer
@@ -113,10 +113,14 @@ func keep(result, msg []byte, owned bool) []byte {
 	return out
 }
 
-func parseFault(raw []byte) error {
+// fault returns the error that a server answers, and with which HTTP status.
+func (p *Peer) fault(exchange uint32, raw []byte) error {
 	fault, err := parseError(raw)
 	if err != nil {
 		return err
+	}
+	if p.config.Status != nil && exchange != 0 {
+		fault.HTTP = p.config.Status(exchange)
 	}
 	return fault
 }
@@ -125,7 +129,7 @@ func parseFault(raw []byte) error {
 // has that, so that a bad one does not spoil the others. Elsewhere nothing in it
 // counts, but the calls that it would have answered end.
 func (p *Peer) array(exchange uint32, msg []byte) abi.Verdict {
-	if !p.terms.Load().AllowBatch {
+	if !p.flight.terms.Load().AllowBatch {
 		return p.refuseArray(exchange, msg)
 	}
 	best, any := abi.VerdictMalformed, false
@@ -181,9 +185,15 @@ func (p *Peer) spoilAll(exchange uint32, msg []byte, why error) {
 }
 
 // request takes what a server asks: to the handler, if there is one and if it
-// is not busy, or back with a refusal.
-func (p *Peer) request(exchange uint32, e *envelope) {
+// is not busy, or back with a refusal. Where no replies may be sent, not even
+// that one is.
+func (p *Peer) request(exchange uint32, msg []byte, e *envelope) {
 	p.tally.requests.Add(1)
+	if p.flight.terms.Load().NoReplies {
+		p.tally.refused.Add(1)
+		p.dropped(errNotAsked, msg)
+		return
+	}
 	in := &Incoming{
 		Exchange: exchange,
 		Method:   string(jsontext.Unquote(e.method)),
@@ -197,6 +207,9 @@ func (p *Peer) request(exchange uint32, e *envelope) {
 		}
 	}
 }
+
+// errNotAsked is why the request of a server is dropped that must not have any.
+var errNotAsked = errors.New("in this protocol revision a server must not send requests")
 
 // tell takes what a server tells.
 func (p *Peer) tell(exchange uint32, e *envelope) abi.Verdict {

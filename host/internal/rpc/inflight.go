@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,6 +15,7 @@ type call struct {
 	flight   *inflight
 	id       uint64
 	method   string
+	terms    *Terms        // those of the moment in which it got its id
 	limit    time.Duration // what deadline was made of, for the error
 	deadline time.Time     // guarded by flight.mu; zero = none
 	done     chan struct{}
@@ -36,24 +38,25 @@ func (c *call) exchange() uint32 { return uint32(c.id) }
 // it, and time runs out for it.
 type inflight struct {
 	mu      sync.Mutex
-	pending map[uint32]*call // by exchange, which is the low half of the id
-	last    uint64           // the number given out last
-	closed  error            // why no call can be opened any more; nil while open
-	left    recent           // calls that ended before their answer
-	timer   *time.Timer      // one for all deadlines; nil until there is one
-	armed   time.Time        // when timer fires; zero = it does not
-	counts  Counters         // those of responses
+	pending map[uint32]*call      // by exchange, which is the low half of the id
+	last    uint64                // the number given out last
+	terms   atomic.Pointer[Terms] // changed under mu only
+	closed  error                 // why no call can be opened any more; nil while open
+	left    recent                // calls that ended before their answer
+	timer   *time.Timer           // one for all deadlines; nil until there is one
+	armed   time.Time             // when timer fires; zero = it does not
+	counts  Counters              // those of responses
 }
 
-// number gives out a number for a message that nobody waits for, or says why
-// nothing can be sent any more.
-func (f *inflight) number() (exchange uint32, err error) {
+// number gives out a number for a message that nobody waits for, and its terms,
+// or says why nothing can be sent any more.
+func (f *inflight) number() (exchange uint32, t *Terms, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed != nil {
-		return 0, f.closed
+		return 0, nil, f.closed
 	}
-	return uint32(f.numberLocked()), nil
+	return uint32(f.numberLocked()), f.terms.Load(), nil
 }
 
 // numberLocked gives out the next number: the id of a request, and the exchange
@@ -78,7 +81,7 @@ func (f *inflight) open(c *call) error {
 	if f.closed != nil {
 		return f.closed
 	}
-	c.id = f.numberLocked()
+	c.id, c.terms = f.numberLocked(), f.terms.Load()
 	f.pending[c.exchange()] = c
 	f.armLocked(c.deadline)
 	return nil

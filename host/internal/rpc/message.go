@@ -71,6 +71,8 @@ type header struct {
 	headers []abi.Pair
 }
 
+func (t *Terms) header() header { return header{version: t.Version, epoch: t.Epoch} }
+
 // newRequest encodes a request. On an error nothing is left to free.
 func newRequest(id uint64, method string, h *header, params Appender) (*Message, error) {
 	m := messages.Get().(*Message)

@@ -42,6 +42,11 @@ type Config struct {
 	Trace   func(sent bool, msg []byte)
 	Dropped func(why error, msg []byte)
 
+	// Status returns the status of the HTTP response that an exchange has had, 0
+	// for none. It is asked within Deliver, when the exchange is answered with an
+	// error; nil is for links that know nothing of HTTP.
+	Status func(exchange uint32) int
+
 	// Broken is called once, on a goroutine of its own, when the other side has
 	// proved that it does not speak the protocol. It should close the connection;
 	// the peer itself cannot.
@@ -54,14 +59,15 @@ type Terms struct {
 	Epoch        uint32 // counts handshakes
 	AllowBatch   bool   // the server may send arrays of messages
 	StreamCancel bool   // cancelling is the transport's business, not a message
+	NoReplies    bool   // the server must not ask, and a client must not answer
 }
 
 // Peer is one end of a JSON-RPC connection. All methods may be called from any
-// goroutine, but Deliver, TooBig, Done and Failed only by the link, and those
-// never call back into it.
+// goroutine, but Deliver, TooBig, Done, Failed and Expired only by the link, and
+// those never call back into it.
 type Peer struct {
 	config  Config
-	terms   atomic.Pointer[Terms]
+	epochs  epochs
 	flight  inflight
 	calls   sync.Pool // of *call; per peer, because channels belong to their test bubble
 	notes   notes
@@ -77,7 +83,7 @@ type Peer struct {
 // is left but handlers that have not returned.
 func NewPeer(c Config) *Peer {
 	p := &Peer{config: c}
-	p.terms.Store(&Terms{})
+	p.flight.terms.Store(&Terms{})
 	p.flight.pending = make(map[uint32]*call)
 	p.calls.New = func() any { return &call{done: make(chan struct{}, 1)} }
 	p.courier.link, p.courier.sent = c.Link, p.traceSent
@@ -90,12 +96,16 @@ func NewPeer(c Config) *Peer {
 	return p
 }
 
-// Agree sets what a handshake has settled, for messages from now on.
-func (p *Peer) Agree(t Terms) { p.terms.Store(&t) }
-
-func (p *Peer) header() header {
-	t := p.terms.Load()
-	return header{version: t.Version, epoch: t.Epoch}
+// Agree sets what a handshake has settled, for messages from now on. A message
+// has the terms of the moment in which it got its number, so that a number tells
+// the epoch; see [Peer.Expired].
+func (p *Peer) Agree(t Terms) {
+	p.flight.mu.Lock()
+	defer p.flight.mu.Unlock()
+	if t.Epoch != p.flight.terms.Load().Epoch {
+		p.epochs.first = p.flight.last
+	}
+	p.flight.terms.Store(&t)
 }
 
 // Close ends every pending call with err, cancels what handlers are doing and

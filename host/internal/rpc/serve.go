@@ -99,7 +99,7 @@ func (p *Peer) serve(ctx context.Context, in *Incoming, one *served) {
 	if m == nil {
 		return
 	}
-	if !wanted {
+	if !wanted || p.flight.terms.Load().NoReplies {
 		m.Free()
 		return
 	}
@@ -146,10 +146,10 @@ func (s *serving) takeBack(id []byte) {
 
 // reply encodes the answer to a request, or returns nil on a closed connection.
 func (p *Peer) reply(in *Incoming, result Appender, fault *Error) *Message {
-	exchange, err := p.flight.number()
+	exchange, terms, err := p.flight.number()
 	if err != nil {
 		return nil
 	}
-	h := p.header()
+	h := terms.header()
 	return newReply(exchange, in.id, &h, result, fault)
 }

@@ -143,12 +143,11 @@ func (s *Session) expected() mcp.Era {
 func (s *Session) dial(ctx context.Context, era mcp.Era, warn func(string)) (*link, error) {
 	ctx, cancel := s.startContext(ctx)
 	defer cancel()
-	in := &inbox{cfg: &s.cfg}
-	conn, err := s.cfg.Dial(ctx, in)
+	conn, err := s.cfg.Dial(ctx, &inbox{cfg: &s.cfg})
 	if err != nil {
 		return nil, cause(ctx, err)
 	}
-	h := handshake{cfg: &s.cfg, greeting: &s.greeting, conn: conn, inbox: in, warn: warn}
+	h := handshake{cfg: &s.cfg, greeting: &s.greeting, conn: conn, warn: warn}
 	l, err := h.open(ctx, era)
 	if err != nil {
 		conn.close()

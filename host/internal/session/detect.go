@@ -32,7 +32,6 @@ type handshake struct {
 	cfg      *Config
 	greeting *greeting
 	conn     *Conn
-	inbox    *inbox
 	warn     func(string)
 }
 

@@ -72,13 +72,16 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
 
 // agree tells the peer what the handshake has settled. Arrays of messages were
 // part of the protocol up to 2025-03-26, and servers of the time before were
-// written with JSON-RPC's in mind (2025-03-26/basic/index#batching).
+// written with JSON-RPC's in mind (2025-03-26/basic/index#batching). To a modern
+// server a client must write nothing but requests and notifications, refusals
+// included (2026-07-28/basic/transports/stdio).
 func (h *handshake) agree(version string) {
 	h.conn.Peer.Agree(rpc.Terms{
 		Version:      version,
 		Epoch:        1,
 		AllowBatch:   version <= mcp.Version20250326,
 		StreamCancel: h.conn.StreamCancel,
+		NoReplies:    mcp.EraOf(version) == mcp.Modern,
 	})
 }
 
@@ -127,7 +130,6 @@ func (h *handshake) discovered(got reply) *link {
 	if version == "" {
 		return nil
 	}
-	h.inbox.modern.Store(true)
 	h.agree(version)
 	return &link{conn: h.conn, dialect: modern{h.greeting, version}, info: Info{
 		Server: r.Meta.ServerInfo, Protocol: version, Era: mcp.Modern,

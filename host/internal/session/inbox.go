@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
@@ -13,23 +12,15 @@ import (
 )
 
 // inbox is the [rpc.Handler] of one connection: it takes what the server begins.
-type inbox struct {
-	cfg    *Config
-	modern atomic.Bool // the server turned out to be a modern one
-}
+type inbox struct{ cfg *Config }
 
 var methodNotFound = &rpc.Error{Code: mcp.CodeMethodNotFound, Message: "method not found"}
 
 // Request answers a server's request. What was not advertised is refused. A
-// modern server must not ask at all, and a client must not write to it anything
-// but requests and notifications, refusals included: what it asks stays
-// unanswered, which takes no more than waiting for the end of the connection
-// (2026-07-28/basic/transports/stdio).
+// modern server must not ask at all, and the peer keeps its requests to itself
+// once the handshake has found that out.
 func (b *inbox) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, error) {
 	switch {
-	case b.modern.Load():
-		<-ctx.Done()
-		return nil, methodNotFound
 	case in.Method == mcp.MethodPing:
 		return written([]byte("{}")), nil
 	case in.Method == mcp.MethodListRoots && b.cfg.Roots != nil:
