@@ -110,8 +110,12 @@ func (l *link) try(ctx context.Context, call rpc.Call, w writer) ([]byte, dialec
 
 // missed reports whether err, of a message given to l, says that the connection
 // ended before it: then the message can go out on the next one. It waits until
-// the connection has come to its end, which cannot be far.
+// the connection has come to its end, which cannot be far. The same holds for a
+// message that was refused because the server had forgotten the session.
 func (s *Session) missed(ctx context.Context, l *link, err error) bool {
+	if refused(err) && l.lapsed() {
+		return !s.isClosed()
+	}
 	closed := errors.Is(err, rpc.ErrClosed) || l.conn.ended()
 	if !closed || !errors.Is(err, rpc.ErrNotSent) || s.isClosed() {
 		return false
@@ -122,6 +126,13 @@ func (s *Session) missed(ctx context.Context, l *link, err error) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// refused reports whether the server answered with err before it did anything
+// about the message.
+func refused(err error) bool {
+	var failure *rpc.StatusError
+	return errors.As(err, &failure) && failure.Refused
 }
 
 // unsent is the error of a message for which there was no connection.

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 
+	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 )
 
@@ -11,8 +12,13 @@ import (
 type Conn struct {
 	Peer         *rpc.Peer
 	Transport    Transport
-	StreamCancel bool // the transport itself shows the server that a caller left
+	StreamCancel bool      // the transport itself shows the server that a caller left
+	Probe        abi.Probe // how the era of the server is found out
 }
+
+// http reports whether every message is an HTTP request of its own. Then each
+// has an answer or a status that says why not, and headers beside it.
+func (c *Conn) http() bool { return c.Probe == abi.ProbeHTTP }
 
 // Transport is what a session must know about the thing that carries messages.
 type Transport interface {
@@ -32,15 +38,24 @@ type Transport interface {
 }
 
 // link is a connection that is open in the sense of the protocol: a handshake,
-// where the era has one, is behind it. It does not change.
+// where the era has one, is behind it. It does not change: a second handshake on
+// the same connection makes another link.
 type link struct {
 	conn    *Conn
+	epoch   uint32 // counts the handshakes on the connection, from 1
 	dialect dialect
 	info    Info
 }
 
 // alive reports whether calls may be given to l, which may be nil.
-func (l *link) alive() bool { return l != nil && !l.conn.ended() }
+func (l *link) alive() bool { return l != nil && !l.conn.ended() && !l.lapsed() }
+
+// lapsed reports whether the server has forgotten what the handshake made.
+func (l *link) lapsed() bool { return l.conn.Peer.Forgot(l.epoch) }
+
+// renewable reports whether another handshake would make l, which may be nil,
+// good for calls again.
+func (l *link) renewable() bool { return l != nil && l.lapsed() && !l.conn.ended() }
 
 // ended reports whether the connection is over; only then does its Err say why.
 func (c *Conn) ended() bool {

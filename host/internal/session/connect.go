@@ -84,9 +84,6 @@ func (s *Session) leave(a *attempt) {
 func (s *Session) run(ctx context.Context, a *attempt) {
 	defer a.cancel()
 	var warnings []string
-	if old := s.live.Load(); old != nil {
-		old.conn.close()
-	}
 	a.link, a.err = s.connect(ctx, func(text string) { warnings = append(warnings, text) })
 	if a.err != nil && s.isClosed() {
 		a.err = ErrClosed
@@ -107,14 +104,14 @@ func (s *Session) settle(a *attempt) {
 	close(a.done)
 }
 
-// connect dials, finds out the era unless it is known, and opens the session.
-// A server that leaves when it is asked for its era is asked no second time: it
-// gets a fresh connection and the handshake at once.
+// connect makes a connection, finds out the era unless it is known, and opens
+// the session. A server that leaves when it is asked for its era is asked no
+// second time: it gets a fresh connection and the handshake at once.
 func (s *Session) connect(ctx context.Context, warn func(string)) (*link, error) {
 	era := s.expected()
-	l, err := s.dial(ctx, era, warn)
+	l, err := s.open(ctx, era, warn)
 	if left := (*leftError)(nil); errors.As(err, &left) && era == "" {
-		l, err = s.dial(ctx, mcp.Legacy, warn)
+		l, err = s.open(ctx, mcp.Legacy, warn)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,6 +135,34 @@ func (s *Session) expected() mcp.Era {
 	return mcp.EraOf(s.cfg.Protocol)
 }
 
+// open opens the session on the connection there is, if nothing is wrong with it
+// but that the server forgot the session, and else on a new one.
+func (s *Session) open(ctx context.Context, era mcp.Era, warn func(string)) (*link, error) {
+	old := s.live.Load()
+	if old.renewable() {
+		return s.renew(ctx, old, era, warn)
+	}
+	if old != nil {
+		old.conn.close()
+	}
+	return s.dial(ctx, era, warn)
+}
+
+// renew makes a second handshake on the connection of old. The server has sent
+// its client away with 404 and wants it to begin anew, without the id of the old
+// session (2025-11-25/basic/transports#session-management). On an error the
+// connection stays, and the next call tries again.
+func (s *Session) renew(ctx context.Context, old *link, era mcp.Era, warn func(string)) (*link, error) {
+	ctx, cancel := s.startContext(ctx)
+	defer cancel()
+	h := handshake{cfg: &s.cfg, greeting: &s.greeting, conn: old.conn, epoch: old.epoch + 1, warn: warn}
+	l, err := h.open(ctx, era)
+	if err != nil {
+		return nil, cause(ctx, err)
+	}
+	return l, nil
+}
+
 // dial makes one connection and opens the session on it, within the time that
 // a server may take to start. On an error the connection is closed again.
 func (s *Session) dial(ctx context.Context, era mcp.Era, warn func(string)) (*link, error) {
@@ -147,7 +172,7 @@ func (s *Session) dial(ctx context.Context, era mcp.Era, warn func(string)) (*li
 	if err != nil {
 		return nil, cause(ctx, err)
 	}
-	h := handshake{cfg: &s.cfg, greeting: &s.greeting, conn: conn, warn: warn}
+	h := handshake{cfg: &s.cfg, greeting: &s.greeting, conn: conn, epoch: 1, warn: warn}
 	l, err := h.open(ctx, era)
 	if err != nil {
 		conn.close()

@@ -9,11 +9,12 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// handshake opens the session on one fresh connection.
+// handshake opens the session on one connection.
 //
 // Which era a server speaks is found out with one request, server/discover,
-// sent before anything else (2026-07-28/basic/transports/stdio,
-// "Backward Compatibility"):
+// sent before anything else. Over HTTP the answer to it decides, see probe.go.
+// Everywhere else the rule is that of stdio
+// (2026-07-28/basic/transports/stdio, "Backward Compatibility"):
 //
 //   - a modern server answers it;
 //   - a legacy server refuses it, with whatever error its library has for a
@@ -32,6 +33,7 @@ type handshake struct {
 	cfg      *Config
 	greeting *greeting
 	conn     *Conn
+	epoch    uint32 // of the messages after it
 	warn     func(string)
 }
 
@@ -50,25 +52,27 @@ func (e *leftError) Unwrap() error { return e.cause }
 
 // open opens the session in the given era, or in the one that it finds.
 func (h *handshake) open(ctx context.Context, era mcp.Era) (*link, error) {
-	switch era {
-	case mcp.Legacy:
+	switch {
+	case era == mcp.Legacy:
 		return h.greet(ctx)
-	case mcp.Modern:
+	case era == mcp.Modern:
 		return h.insist(ctx)
+	case h.conn.http():
+		return h.probe(ctx)
 	}
 	return h.detect(ctx)
 }
 
 // detect is the rule above.
 func (h *handshake) detect(ctx context.Context) (*link, error) {
-	probe := h.discover(modernVersions[0])
+	probe := h.discover(ctx, modernVersions[0])
 	silence := time.NewTimer(h.cfg.ProbeTimeout)
 	defer silence.Stop()
 	select {
 	case got := <-probe:
 		return h.judge(ctx, got)
 	case <-silence.C:
-		return h.race(ctx, probe, h.initialize())
+		return h.race(ctx, probe, h.initialize(ctx))
 	case <-h.conn.Transport.Done():
 		return nil, h.left(ctx, nil)
 	case <-ctx.Done():
@@ -131,11 +135,15 @@ func (h *handshake) patience(hello reply) <-chan time.Time {
 
 // ask sends a request of the handshake. It stays pending until it is answered
 // or the connection ends, even when nobody waits for it any more: to give it
-// up would tell the server.
-func (h *handshake) ask(call rpc.Call) <-chan reply {
+// up would tell the server. Over HTTP it is given up with its stream, and that
+// tells nothing.
+func (h *handshake) ask(ctx context.Context, call rpc.Call) <-chan reply {
+	if !h.conn.http() {
+		ctx = context.WithoutCancel(ctx)
+	}
 	replies := make(chan reply, 1)
 	go func() {
-		result, err := h.conn.Peer.Call(context.Background(), call)
+		result, err := h.conn.Peer.Call(ctx, call)
 		replies <- reply{result, err}
 	}()
 	return replies
@@ -144,11 +152,17 @@ func (h *handshake) ask(call rpc.Call) <-chan reply {
 // wait waits for one reply. Its error is a reason to give the connection up;
 // a refusal by the server is not.
 func (h *handshake) wait(ctx context.Context, replies <-chan reply) (reply, error) {
+	got, err := h.receive(ctx, replies)
+	if err == nil && got.err != nil && !answered(got.err) {
+		err = h.left(ctx, got.err)
+	}
+	return got, err
+}
+
+// receive waits for one reply, of whatever kind.
+func (h *handshake) receive(ctx context.Context, replies <-chan reply) (reply, error) {
 	select {
 	case got := <-replies:
-		if got.err != nil && !answered(got.err) {
-			return got, h.left(ctx, got.err)
-		}
 		return got, nil
 	case <-h.conn.Transport.Done():
 		return reply{}, h.left(ctx, nil)
@@ -159,12 +173,16 @@ func (h *handshake) wait(ctx context.Context, replies <-chan reply) (reply, erro
 
 // left returns why the connection ended; err, if there is one, is what a
 // request on it ended with. The transport knows best, once it is at its end.
+// Over HTTP a request may fail alone.
 func (h *handshake) left(ctx context.Context, err error) error {
 	if errors.Is(err, rpc.ErrClosed) {
 		select {
 		case <-h.conn.Transport.Done():
 		case <-ctx.Done():
 		}
+	}
+	if h.conn.http() && !h.conn.ended() {
+		return err
 	}
 	if h.conn.ended() {
 		if why := h.conn.Transport.Err(); why != nil {

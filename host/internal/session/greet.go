@@ -12,8 +12,8 @@ import (
 )
 
 // initialize sends the first request of the legacy era.
-func (h *handshake) initialize() <-chan reply {
-	return h.ask(rpc.Call{
+func (h *handshake) initialize(ctx context.Context) <-chan reply {
+	return h.ask(ctx, rpc.Call{
 		Method:  mcp.MethodInitialize,
 		Timeout: -1,
 		Params:  written(h.greeting.initialize),
@@ -21,8 +21,8 @@ func (h *handshake) initialize() <-chan reply {
 }
 
 // discover sends the first request of the modern era.
-func (h *handshake) discover(version string) <-chan reply {
-	return h.ask(rpc.Call{
+func (h *handshake) discover(ctx context.Context, version string) <-chan reply {
+	return h.ask(ctx, rpc.Call{
 		Method:  mcp.MethodDiscover,
 		Version: version,
 		Timeout: -1,
@@ -32,7 +32,7 @@ func (h *handshake) discover(version string) <-chan reply {
 
 // greet opens a legacy session.
 func (h *handshake) greet(ctx context.Context) (*link, error) {
-	got, err := h.wait(ctx, h.initialize())
+	got, err := h.receive(ctx, h.initialize(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -42,11 +42,8 @@ func (h *handshake) greet(ctx context.Context) (*link, error) {
 // legacy opens the session on an answer to initialize
 // (2025-11-25/basic/lifecycle#initialization).
 func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
-	if got.err != nil && !answered(got.err) {
-		return nil, h.left(ctx, got.err)
-	}
 	if got.err != nil {
-		return nil, fmt.Errorf("the server refused initialize: %w", got.err)
+		return nil, h.rejected(ctx, got.err)
 	}
 	r, err := readInitialize(got.result)
 	if err != nil {
@@ -64,30 +61,44 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
 	if err := h.conn.Peer.Notify(ctx, mcp.NotificationInitialized, nil); err != nil {
 		return nil, h.left(ctx, err)
 	}
-	return &link{conn: h.conn, dialect: legacy{r.ProtocolVersion}, info: Info{
+	return &link{conn: h.conn, epoch: h.epoch, dialect: legacy{r.ProtocolVersion}, info: Info{
 		Server: r.ServerInfo, Protocol: r.ProtocolVersion, Era: mcp.Legacy,
 		Instructions: r.Instructions, Capabilities: r.Capabilities,
 	}}, nil
+}
+
+// rejected says why there was no answer to initialize that opens a session.
+func (h *handshake) rejected(ctx context.Context, err error) error {
+	if h.conn.http() && misplaced(err) {
+		return fmt.Errorf("%w: %w", err, ErrOtherTransport)
+	}
+	if !answered(err) {
+		return h.left(ctx, err)
+	}
+	return fmt.Errorf("the server refused initialize: %w", err)
 }
 
 // agree tells the peer what the handshake has settled. Arrays of messages were
 // part of the protocol up to 2025-03-26, and servers of the time before were
 // written with JSON-RPC's in mind (2025-03-26/basic/index#batching). To a modern
 // server a client must write nothing but requests and notifications, refusals
-// included (2026-07-28/basic/transports/stdio).
+// included (2026-07-28/basic/transports/stdio). To a legacy server the end of an
+// HTTP stream means nothing, so a caller that leaves has to be told of in a
+// message (2025-11-25/basic/transports#sending-messages-to-the-server).
 func (h *handshake) agree(version string) {
+	modern := mcp.EraOf(version) == mcp.Modern
 	h.conn.Peer.Agree(rpc.Terms{
 		Version:      version,
-		Epoch:        1,
+		Epoch:        h.epoch,
 		AllowBatch:   version <= mcp.Version20250326,
-		StreamCancel: h.conn.StreamCancel,
-		NoReplies:    mcp.EraOf(version) == mcp.Modern,
+		StreamCancel: h.conn.StreamCancel && (modern || !h.conn.http()),
+		NoReplies:    modern,
 	})
 }
 
 // insist opens a modern session, and none of the legacy era.
 func (h *handshake) insist(ctx context.Context) (*link, error) {
-	got, err := h.wait(ctx, h.discover(modernVersions[0]))
+	got, err := h.wait(ctx, h.discover(ctx, modernVersions[0]))
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +121,7 @@ func (h *handshake) modern(ctx context.Context, got reply) (*link, error) {
 	if version == "" {
 		return nil, nil
 	}
-	got, err := h.wait(ctx, h.discover(version))
+	got, err := h.wait(ctx, h.discover(ctx, version))
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +142,7 @@ func (h *handshake) discovered(got reply) *link {
 		return nil
 	}
 	h.agree(version)
-	return &link{conn: h.conn, dialect: modern{h.greeting, version}, info: Info{
+	return &link{conn: h.conn, epoch: h.epoch, dialect: modern{h.greeting, version}, info: Info{
 		Server: r.Meta.ServerInfo, Protocol: version, Era: mcp.Modern,
 		Instructions: r.Instructions, Capabilities: r.Capabilities,
 	}}

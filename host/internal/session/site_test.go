@@ -1,0 +1,255 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// post is a message that a site received, as an HTTP request of its own.
+type post struct {
+	message
+	peer     *rpc.Peer
+	hangUp   func()
+	exchange uint32
+	facts    abi.Facts
+}
+
+// header returns a header that mirrors the message.
+func (p post) header(name string) (value string, ok bool) {
+	for _, h := range p.facts.Headers {
+		if h.Key == name {
+			return h.Value, true
+		}
+	}
+	return "", false
+}
+
+// reaction is what a site does about a message.
+type reaction func(s *site, p post)
+
+// site is a scripted server behind HTTP. What it has no reaction for it refuses,
+// and notifications it takes silently.
+type site struct {
+	t *testing.T
+
+	mu     sync.Mutex
+	on     map[string]reaction
+	dials  int
+	posts  []post
+	left   []uint32
+	status map[uint32]int // of the exchanges that were answered with an error
+}
+
+// newSite makes a site; a reaction may be for a method, or for a tool as in
+// "tools/call echo".
+func newSite(t *testing.T, on map[string]reaction) *site {
+	return &site{t: t, on: on, status: make(map[uint32]int)}
+}
+
+// wire is a connection to a site: its link and its transport.
+type wire struct {
+	*site
+	peer *rpc.Peer
+	done chan struct{}
+	end  sync.Once
+}
+
+func (s *site) dial(_ context.Context, h rpc.Handler) (*Conn, error) {
+	w := &wire{site: s, done: make(chan struct{})}
+	w.peer = rpc.NewPeer(rpc.Config{Link: w, Name: "far", Handler: h, Status: s.statusOf})
+	s.dials++
+	return &Conn{Peer: w.peer, Transport: w, StreamCancel: true, Probe: abi.ProbeHTTP}, nil
+}
+
+func (s *site) statusOf(exchange uint32) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status[exchange]
+}
+
+func (s *wire) Send(_ context.Context, m *rpc.Message) error {
+	defer m.Free()
+	p := post{exchange: m.Exchange(), peer: s.peer, hangUp: func() { s.Shutdown(context.Background()) }}
+	payload, start := m.Payload()
+	var err error
+	if p.facts, err = abi.DecodeFacts(payload[:start]); err != nil {
+		s.t.Error(err)
+	}
+	if err := json.Unmarshal(m.Body(), &p.message); err != nil {
+		s.t.Errorf("sent %s: %v", m.Body(), err)
+	}
+	s.mu.Lock()
+	s.posts = append(s.posts, p)
+	react := s.on[p.Method+" "+p.facts.Name]
+	if react == nil {
+		react = s.on[p.Method]
+	}
+	s.mu.Unlock()
+	switch {
+	case react != nil:
+		react(s.site, p)
+	case p.facts.Kind == abi.Request:
+		no(404, mcp.CodeMethodNotFound)(s.site, p)
+	default:
+		s.peer.Done(p.exchange)
+	}
+	return nil
+}
+
+func (s *wire) Cancel(exchange uint32) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left = append(s.left, exchange)
+	return false
+}
+
+func (s *wire) Done() <-chan struct{} { return s.done }
+func (s *wire) Err() error            { return nil }
+
+func (s *wire) Shutdown(context.Context) error {
+	s.end.Do(func() { s.peer.Close(nil); close(s.done) })
+	return nil
+}
+
+// received returns the methods seen so far, each with its epoch, in order.
+func (s *site) received() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var seen []string
+	for _, p := range s.posts {
+		seen = append(seen, fmt.Sprint(p.Method, "/", p.facts.Epoch))
+	}
+	return strings.Join(seen, " ")
+}
+
+// find returns the messages of a method.
+func (s *site) find(method string) (found []post) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.posts {
+		if p.Method == method {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+func (s *site) react(method string, r reaction) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.on[method] = r
+}
+
+// ok answers with a result.
+func ok(result string) reaction {
+	return func(s *site, p post) {
+		p.peer.Deliver(p.exchange, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, p.ID, result), false)
+		p.peer.Done(p.exchange)
+	}
+}
+
+// no answers with an error in a body of that status.
+func no(status, code int, data ...string) reaction {
+	more := ""
+	if len(data) > 0 {
+		more = `,"data":` + data[0]
+	}
+	return func(s *site, p post) {
+		s.mu.Lock()
+		s.status[p.exchange] = status
+		s.mu.Unlock()
+		p.peer.Deliver(p.exchange, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":"no"%s}}`, code, more), false)
+		p.peer.Done(p.exchange)
+	}
+}
+
+// status answers with a status and nothing that is JSON-RPC.
+func status(code int) reaction {
+	return func(s *site, p post) {
+		p.peer.Failed(p.exchange, &rpc.StatusError{HTTP: code, Refused: code >= 400, Err: fmt.Errorf("HTTP %d: <html>", code)})
+	}
+}
+
+// gone is the 404 of a server that has forgotten the session.
+func gone(s *site, p post) {
+	p.peer.Expired(p.exchange)
+	status(404)(s, p)
+}
+
+func unreachable(s *site, p post) { p.peer.Failed(p.exchange, errors.New("connection refused")) }
+func mute(*site, post)            {}
+func unanswered(s *site, p post)  { p.peer.Done(p.exchange) }
+
+// inTurn reacts to each message in another way, and to the rest in the last.
+func inTurn(all ...reaction) reaction {
+	var mu sync.Mutex
+	return func(s *site, p post) {
+		mu.Lock()
+		react := all[0]
+		if len(all) > 1 {
+			all = all[1:]
+		}
+		mu.Unlock()
+		react(s, p)
+	}
+}
+
+func oldSite() map[string]reaction {
+	return map[string]reaction{
+		"server/discover": no(400, -32000),
+		"initialize":      ok(initializeResult(mcp.LatestLegacy)),
+		"tools/call":      ok(echoResult),
+	}
+}
+
+func newSiteScript() map[string]reaction {
+	return map[string]reaction{
+		"server/discover": ok(discoverResult),
+		"tools/list":      ok(`{"tools":[]}`),
+		"tools/call":      ok(echoResult),
+	}
+}
+
+func (s *site) config() Config {
+	return Config{
+		Name: "far", Client: mcp.Implementation{Name: "wharf", Version: "1"}, Dial: s.dial,
+		Warn: func(text string) { s.t.Logf("warning: %s", text) },
+	}
+}
+
+// open opens a session that the test closes at its end.
+func (s *site) open(change ...func(*Config)) *Session {
+	s.t.Helper()
+	cfg := s.config()
+	for _, f := range change {
+		f(&cfg)
+	}
+	out, err := Open(s.t.Context(), cfg)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { out.Close() })
+	return out
+}
+
+// visit runs a test on a site in a world of its own.
+func visit(t *testing.T, on map[string]reaction, f func(t *testing.T, s *site)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { f(t, newSite(t, on)) })
+}
+
+// later reacts after a while.
+func later(d time.Duration, r reaction) reaction {
+	return func(s *site, p post) { time.AfterFunc(d, func() { r(s, p) }) }
+}
