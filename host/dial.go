@@ -35,10 +35,10 @@ type dialer struct {
 func (h *Host) dialer(ctx context.Context, s Server) (*dialer, error) {
 	via := s.Via()
 	if via == "" {
-		return nil, badEntry(s.Name, "it has no command, url or transport")
+		return nil, badEntry("it has no command, url or transport")
 	}
 	if known := h.Transports(); !slices.Contains(known, via) {
-		return nil, unknownTransport(s.Name, via, known)
+		return nil, unknownTransport(via, known)
 	}
 	if s.MessageCap == 0 {
 		s.MessageCap = defaultMessageCap
@@ -65,7 +65,7 @@ func grants(s Server) ([]capability.Grant, error) {
 	if s.Address != "" {
 		a, err := capability.ParseAddress(s.Address)
 		if err != nil {
-			return nil, badEntry(s.Name, "address: %w", err)
+			return nil, badEntry("address: %w", err)
 		}
 		gs = append(gs, capability.Grant{Name: mainGrant, To: a})
 	}
@@ -126,7 +126,7 @@ func (d *dialer) settings(m *abi.Manifest) (*abi.Settings, error) {
 		}
 	}
 	for key := range given {
-		return nil, badEntry(d.server.Name, "transport %s has no setting %q; it has: %s",
+		return nil, badEntry("transport %s has no setting %q; it has: %s",
 			d.server.Via(), key, strings.Join(known, ", "))
 	}
 	for _, g := range d.grants {

@@ -75,8 +75,11 @@ func Hint(err error) string {
 func explain(server string, err error) error {
 	var sorted *fault
 	var no *rpc.Error
-	if err == nil || errors.As(err, &sorted) || errors.As(err, &no) {
+	if err == nil || errors.As(err, &no) {
 		return err
+	}
+	if errors.As(err, &sorted) {
+		return &fault{kind: sorted.kind, err: err, hint: sorted.hint}
 	}
 	for _, judge := range []func(string, error) (hint string, kind error){denied, broken, lost} {
 		if hint, kind := judge(server, err); kind != nil {
@@ -129,19 +132,19 @@ func lost(_ string, err error) (hint string, kind error) {
 }
 
 // unknownTransport names what there is in place of what there is not.
-func unknownTransport(server, name string, known []string) error {
+func unknownTransport(name string, known []string) error {
 	have := "no plugins are loaded"
 	if len(known) > 0 {
 		have = "there is " + strings.Join(known, ", ")
 	}
 	return &fault{
 		kind: ErrUnknownTransport,
-		err:  fmt.Errorf("connect %s: no transport is called %q (%s)", server, name, have),
+		err:  fmt.Errorf("no transport is called %q (%s)", name, have),
 		hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", name, name),
 	}
 }
 
 // badEntry says what is wrong with a server entry.
-func badEntry(server, format string, a ...any) error {
-	return &fault{kind: ErrConfig, err: fmt.Errorf("server "+server+": "+format, a...)}
+func badEntry(format string, a ...any) error {
+	return &fault{kind: ErrConfig, err: fmt.Errorf(format, a...)}
 }

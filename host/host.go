@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -209,7 +210,11 @@ func (h *Host) load(ctx context.Context, name string) (*wasm.Module, error) {
 // that are compiled in.
 func (h *Host) binary(name string) ([]byte, error) {
 	if p, ok := h.config.Files[name]; ok {
-		return plugin.File{Name: name, Path: p.File, SHA256: p.SHA256}.Read()
+		binary, err := plugin.File{Name: name, Path: p.File, SHA256: p.SHA256}.Read()
+		if errors.Is(err, fs.ErrNotExist) {
+			err = &fault{kind: ErrConfig, err: err, hint: "look at file in [plugins." + name + "]"}
+		}
+		return binary, err
 	}
 	return h.config.Plugins[name], nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -34,7 +35,7 @@ type Info struct {
 func (h *Host) Connect(ctx context.Context, s Server) (*Session, error) {
 	d, err := h.dialer(ctx, s)
 	if err != nil {
-		return nil, explain(s.Name, err)
+		return nil, explain(s.Name, fmt.Errorf("connect %s: %w", s.Name, err))
 	}
 	out := &Session{host: h, server: s}
 	out.inner, err = session.Open(ctx, h.sessionConfig(out, d))
@@ -56,6 +57,9 @@ func (h *Host) sessionConfig(s *Session, d *dialer) session.Config {
 		Dial:     d.dial,
 		Protocol: s.server.Protocol,
 		Warn:     func(text string) { h.warn(name, text) },
+	}
+	if s.server.Timeout < 0 || s.server.Timeout == 0 && h.config.Timeout < 0 {
+		c.StartTimeout = -1
 	}
 	if f := h.config.Elicit; f != nil {
 		c.Elicit = func(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult, error) { return f(ctx, name, e) }
