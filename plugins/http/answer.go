@@ -1,0 +1,190 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/sdk"
+	"github.com/wharf-mcp/wharf/sdk/sse"
+)
+
+// answer takes one event of the response to a call.
+func (t *transport) answer(c *call, e sdk.Event) error {
+	switch e.Kind {
+	case abi.EventHead:
+		return t.head(c, e)
+	case abi.EventData, abi.EventEnd:
+		t.body(c, e.Payload, e.Last())
+	case abi.EventError:
+		t.broken(c, e)
+	}
+	return nil
+}
+
+// head finds out what the response is.
+func (t *transport) head(c *call, e sdk.Event) error {
+	head, body, err := e.Head()
+	if err != nil {
+		return err
+	}
+	status, media := e.HTTPStatus(), mediaType(&head)
+	c.refusal = sse.Refusal{Status: status}
+	handshaken := taken(status) && c.member && t.session.lives(c.epoch)
+	switch {
+	case c.named && status == 404:
+		t.expired(c)
+	case c.resumed:
+		t.continued(c, status, media)
+	case taken(status):
+		t.accepted(c, media, value(&head, "mcp-session-id"))
+	case media == mediaJSON && c.waits:
+		c.form = isJSON
+	default:
+		c.form = isText
+	}
+	if t.body(c, body, e.Last()); handshaken {
+		t.beginListening()
+	}
+	return nil
+}
+
+// accepted is for a message that the server took.
+func (t *transport) accepted(c *call, media, sessionID string) {
+	switch {
+	case !c.waits || c.refusal.Status == 202 || c.refusal.Status == 204:
+		c.form = isVoid
+	case media == mediaJSON || media == "":
+		c.form = isJSON
+	case media == mediaEvents:
+		c.form = isEvents
+	default:
+		t.fail(c, abi.ProtocolFailed, c.refusal.String()+": expected "+mediaJSON+" or "+mediaEvents+", got "+media)
+	}
+	if c.opens && (c.form == isJSON || c.form == isEvents) {
+		t.stopListening()
+		t.session.begin(c.epoch+1, sessionID)
+		t.session.keep(t.conn, nil)
+	}
+}
+
+// taken reports whether a status says that a message was accepted.
+func taken(status int) bool { return status >= 200 && status < 300 }
+
+// body takes the next bytes of the response.
+func (t *transport) body(c *call, p sdk.Payload, last bool) {
+	switch c.form {
+	case isJSON:
+		t.message(c, p, last)
+	case isEvents:
+		t.stream(c, p, last)
+	case isText:
+		// Nobody waits to read why a notification was refused.
+		if c.refusal.Add(p) || last || !c.waits {
+			t.refused(c)
+		}
+	case isVoid:
+		if c.answered = !c.waits; last {
+			t.done(c)
+		} else {
+			t.drain(c, p.Len())
+		}
+	}
+}
+
+// message takes a body that is one message. A body beyond the cap has lost its
+// answer already, so the rest of it is not waited for.
+func (t *transport) message(c *call, p sdk.Payload, last bool) {
+	if c.size += p.Len(); !last && c.size <= t.cap {
+		if c.refusal.Add(p); p.Len() > 0 {
+			p.Deliver(c.exchange, abi.More)
+		}
+		return
+	}
+	verdict := p.Deliver(c.exchange, abi.End)
+	if verdict == abi.VerdictAnswer || verdict == abi.VerdictWrongID {
+		t.done(c)
+		return
+	}
+	c.refusal.Add(p)
+	switch {
+	case !taken(c.refusal.Status):
+		t.refused(c)
+	case verdict == abi.VerdictTooBig:
+		t.fail(c, abi.TooLarge, "the answer is longer than a message may be")
+	case verdict == abi.VerdictMalformed:
+		t.fail(c, abi.ProtocolFailed, "expected one JSON-RPC message, got "+c.refusal.String())
+	default:
+		t.done(c)
+	}
+}
+
+// refused ends a call whose status was no success. That a message may be sent
+// again is only said where the status means that nothing was done with it.
+func (t *transport) refused(c *call) {
+	status := abi.Refused
+	if c.refusal.Status >= 500 && c.refusal.Status != 503 {
+		status = abi.ProtocolFailed
+	}
+	t.fail(c, status, c.refusal.String())
+}
+
+// expired ends a call that the server refused because it does not know the
+// session. Its body says nothing more, even where it is JSON.
+func (t *transport) expired(c *call) {
+	t.conn.Expired(c.exchange, "")
+	if c.resumed {
+		t.fail(c, abi.Reset, "HTTP 404: the server forgot the session before it answered")
+	} else {
+		t.fail(c, abi.Refused, "HTTP 404: the server no longer knows the session")
+	}
+	if t.session.forget(c.epoch) {
+		t.stopListening()
+		t.conn.Save(nil)
+	}
+}
+
+// broken ends a call that failed below HTTP.
+func (t *transport) broken(c *call, e sdk.Event) {
+	switch {
+	case c.answered:
+		t.done(c)
+	case c.form == isEvents && t.resumable(c), c.resumed && c.tries < maxTries:
+		t.pause(c)
+	case c.form == isText:
+		t.refused(c)
+	default:
+		text := make([]byte, 1024)
+		t.fail(c, e.Status(), "POST: "+string(text[:e.Take(text)]))
+	}
+}
+
+// done ends a call with which nothing went wrong. The host knows whether it was
+// answered.
+func (t *transport) done(c *call) {
+	t.conn.Done(c.exchange)
+	c.handle.Close()
+	t.calls.end(c)
+}
+
+// fail ends a call with a reason.
+func (t *transport) fail(c *call, s abi.Status, text string) {
+	t.conn.Failed(c.exchange, s, text)
+	c.handle.Close()
+	t.calls.end(c)
+}
+
+// mediaType returns the media type of a body without its parameters.
+func mediaType(h *abi.Head) string {
+	media, _, _ := strings.Cut(value(h, "content-type"), ";")
+	return strings.ToLower(strings.TrimSpace(media))
+}
+
+// value returns a header of a response, or "".
+func value(h *abi.Head, key string) string {
+	for _, p := range h.Headers {
+		if p.Key == key {
+			return p.Value
+		}
+	}
+	return ""
+}

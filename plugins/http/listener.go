@@ -1,0 +1,143 @@
+package main
+
+import (
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/sdk"
+	"github.com/wharf-mcp/wharf/sdk/sse"
+)
+
+// listener is the stream for what belongs to no message (2025-11-25,
+// basic/transports, listening for messages). A server need not have one, and
+// whatever becomes of it harms no call.
+type listener struct {
+	state  listening
+	handle sdk.Handle
+	events sse.Reader
+	tries  int // openings since the last event
+}
+
+type listening uint8
+
+const (
+	deaf    listening = iota // the session has not begun to listen
+	waiting                  // for the response, or for the next attempt
+	hearing
+	off // the server has no such stream
+)
+
+// beginListening opens the listener of a session, once: when a message of the
+// session was taken, as the handshake is over then.
+func (t *transport) beginListening() {
+	if t.listener.state == deaf {
+		t.openListener()
+	}
+}
+
+func (t *transport) openListener() {
+	l := &t.listener
+	l.state = off
+	h, err := t.conn.Open(abi.OpenHTTP, 0, t.request.bare("GET", &t.session, l.events.ID()))
+	if err != nil {
+		return
+	}
+	l.state, l.handle = waiting, h
+	h.Write(nil, abi.End)
+}
+
+// stopListening forgets the listener of a session that is over.
+func (t *transport) stopListening() {
+	l := &t.listener
+	if l.handle != (sdk.Handle{}) {
+		l.events.Restart(t.conn)
+		l.handle.Close()
+	} else if l.state == waiting {
+		t.conn.Timer(0, 0)
+	}
+	l.events.Reset(0)
+	*l = listener{events: l.events}
+}
+
+// listen takes one event of the listener's response.
+func (t *transport) listen(e sdk.Event) error {
+	l := &t.listener
+	p, last := e.Payload, e.Last()
+	switch e.Kind {
+	case abi.EventHead:
+		head, body, err := e.Head()
+		if err != nil {
+			return err
+		}
+		if !t.hears(e.HTTPStatus(), mediaType(&head)) {
+			return nil
+		}
+		p = body
+	case abi.EventError:
+		if e.Status() == abi.Denied {
+			l.hangUp(off)
+		} else {
+			t.listenLater()
+		}
+		return nil
+	}
+	if l.state == hearing {
+		t.hear(p, last)
+	}
+	return nil
+}
+
+// hears reports whether the response is a stream. Any refusal but that of a
+// server in trouble means that there is none; one may be for the id of an event
+// which the server does not remember.
+func (t *transport) hears(status int, media string) bool {
+	l := &t.listener
+	switch {
+	case status == 200 && media == mediaEvents:
+		l.state = hearing
+		return true
+	case status >= 500:
+		t.listenLater()
+	case status >= 400 && status != 404 && status != 405 && len(l.events.ID()) > 0:
+		l.events.SetID("")
+		t.listenLater()
+	default:
+		l.hangUp(off)
+	}
+	return false
+}
+
+// hear takes bytes of the stream.
+func (t *transport) hear(p sdk.Payload, last bool) {
+	l := &t.listener
+	for p.Len() > 0 {
+		var ok bool
+		if p, ok = l.events.Next(p); !ok {
+			break
+		}
+		if l.tries = 0; l.events.HasID() {
+			t.session.keep(t.conn, l.events.ID())
+		}
+	}
+	if l.events.Size() > t.cap {
+		t.conn.Log(abi.LevelWarn, "listener: an event is longer than a message may be")
+		last = true
+	}
+	if last {
+		t.listenLater()
+	}
+}
+
+// listenLater opens the listener again after a while.
+func (t *transport) listenLater() {
+	l := &t.listener
+	l.hangUp(waiting)
+	l.events.Restart(t.conn)
+	if t.conn.Timer(0, patience(l.events.Retry(), l.tries)) != abi.OK {
+		l.state = off
+	}
+	l.tries++
+}
+
+func (l *listener) hangUp(next listening) {
+	l.handle.Close()
+	l.handle, l.state = sdk.Handle{}, next
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/sdk"
+)
+
+// session is what the server gave with its answer to initialize (2025-11-25,
+// basic/transports, session management). The modern era has none, and a legacy
+// server need not give an id: the zero value sends no header.
+//
+// A session is of the epoch after that of its initialize. A message says which
+// epoch it is of, and so what the server says to it can be held against the
+// session it was sent in: a late 404 of an old one does not end the new one.
+type session struct {
+	id      string
+	version string // of the protocol, as messages of the session have it
+	epoch   uint32
+	gone    uint32 // epoch, once the server has forgotten the session
+}
+
+// modern is the first revision without sessions, listeners and resumption.
+const modern = "2026-07-28"
+
+// has reports whether a message belongs to the session. One of the modern era
+// never does, nor does an initialize, which is of the epoch before.
+func (s *session) has(f *abi.Facts) bool {
+	return f.Epoch > 0 && f.Epoch == s.epoch && f.Version != "" && f.Version < modern
+}
+
+// lost reports whether a message belongs to a session that is no more. A
+// message of the epoch to come, an initialize, is known by having no version.
+func (s *session) lost(f *abi.Facts) bool {
+	return f.Epoch > 0 && f.Epoch <= s.epoch && !s.lives(f.Epoch) && f.Version != "" && f.Version < modern
+}
+
+// lives reports whether the session is of that epoch, and the server knows it.
+func (s *session) lives(epoch uint32) bool { return epoch == s.epoch && epoch > s.gone }
+
+// meet learns the version of the session from a message that belongs to it.
+func (s *session) meet(f *abi.Facts) {
+	if s.has(f) {
+		s.version = f.Version
+	}
+}
+
+// begin is for the answer to an initialize of the epoch before.
+func (s *session) begin(epoch uint32, id string) { *s = session{id: id, epoch: epoch} }
+
+// forget ends the session of an epoch, and reports whether it was this one.
+func (s *session) forget(epoch uint32) bool {
+	if !s.lives(epoch) {
+		return false
+	}
+	s.gone, s.id = epoch, ""
+	return true
+}
+
+// keep saves the session for an instance to come, and the id of the last event
+// that the listener saw. Where that is too much to be kept, the instance will
+// start without.
+func (s *session) keep(c *sdk.Conn, last []byte) {
+	var b []byte
+	b = strconv.AppendUint(append(b, "epoch "...), uint64(s.epoch), 10)
+	b = append(b, '\n')
+	if s.id != "" {
+		b = append(append(append(b, "session "...), s.id...), '\n')
+	}
+	if len(last) > 0 {
+		b = append(append(append(b, "last "...), last...), '\n')
+	}
+	c.Save(b)
+}
+
+// restore is the inverse of keep.
+func (s *session) restore(state string) (last string) {
+	for line := range strings.Lines(state) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		switch name {
+		case "epoch":
+			n, _ := strconv.ParseUint(value, 10, 32)
+			s.epoch = uint32(n)
+		case "session":
+			s.id = value
+		case "last":
+			last = value
+		}
+	}
+	return last
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/sdk"
+	"github.com/wharf-mcp/wharf/sdk/sse"
+)
+
+// transport speaks to one server. The stream is essential: its end is the end of
+// the connection, and to come again is the host's affair. This transport has no
+// resumption, so what the server says about that (retry, ids) counts for nothing.
+type transport struct {
+	cap      int // bytes of a message
+	stream   sdk.Handle
+	events   sse.Reader
+	endpoint string // where messages are posted; empty until the server said
+	posts    posts
+	open     abi.OpenRequest
+}
+
+// endpointCap bounds an address.
+const endpointCap = 2 << 10
+
+var (
+	accept  = []abi.Pair{{Key: "accept", Value: "text/event-stream"}}
+	content = []abi.Pair{{Key: "content-type", Value: "application/json"}}
+)
+
+func (t *transport) Open(c *sdk.Conn, s *abi.Settings) (err error) {
+	if t.cap = int(s.MessageCap); t.cap == 0 {
+		t.cap = math.MaxInt32
+	}
+	t.events.Keep = endpointCap
+	t.stream, err = c.Open(abi.OpenHTTP, 0, &abi.OpenRequest{
+		Grant: "main", Flags: abi.Essential, Method: "GET", Headers: accept,
+	})
+	if err == nil {
+		t.stream.Write(nil, abi.End)
+	}
+	return err
+}
+
+// Message posts a message to the endpoint. Whether the host lets it go there is
+// for the host to say, and nothing is sent before it has.
+func (t *transport) Message(m sdk.Message) (sdk.Outcome, error) {
+	f, err := m.Facts()
+	if err != nil {
+		return sdk.Later, err
+	}
+	t.open = abi.OpenRequest{Grant: "main", Method: "POST", Target: t.endpoint, Headers: content}
+	h, err := m.Conn().Open(abi.OpenHTTP, m.Exchange, &t.open)
+	if err != nil {
+		status := abi.Internal
+		if fault := (*sdk.Fault)(nil); errors.As(err, &fault) {
+			status = fault.Status
+		}
+		return m.Fail(status, err.Error())
+	}
+	t.posts.begin(h, m.Exchange, f.Kind == abi.Request)
+	h.Forward(m.Payload, abi.End)
+	return sdk.Later, nil
+}
+
+func (t *transport) Handle(e sdk.Event) error {
+	switch e.Kind {
+	case abi.EventHead, abi.EventData, abi.EventEnd, abi.EventError:
+		if e.Handle == t.stream {
+			return t.listen(e)
+		}
+		return t.posts.response(e)
+	case abi.EventCancel:
+		t.posts.cancel(e.Arg)
+	case abi.EventClose:
+		t.stream.Close()
+		e.Conn().Ended()
+	}
+	return nil
+}
+
+// listen takes one event of the stream. Its end and its failure the host sees
+// by itself.
+func (t *transport) listen(e sdk.Event) error {
+	switch e.Kind {
+	case abi.EventHead:
+		head, body, err := e.Head()
+		if err != nil {
+			return err
+		}
+		if err := expectEvents(e.HTTPStatus(), &head, body); err != nil {
+			return err
+		}
+		return t.hear(body)
+	case abi.EventData:
+		return t.hear(e.Payload)
+	}
+	return nil
+}
+
+// expectEvents returns an error for a response that is no event stream.
+func expectEvents(status int, head *abi.Head, body sdk.Payload) error {
+	no := sse.Refusal{Status: status}
+	if status != 200 {
+		no.Add(body)
+		return sdk.Fail(abi.Refused, no.String())
+	}
+	for _, p := range head.Headers {
+		if media, _, _ := strings.Cut(p.Value, ";"); p.Key == "content-type" {
+			if strings.EqualFold(strings.TrimSpace(media), "text/event-stream") {
+				return nil
+			}
+			return sdk.Fail(abi.ProtocolFailed, no.String()+": expected text/event-stream, got "+media)
+		}
+	}
+	return sdk.Fail(abi.ProtocolFailed, no.String()+": expected text/event-stream, got no content-type")
+}
+
+// hear delivers the messages in p and follows the server to its endpoint. An
+// event that never ends is the end of the connection, since no other stream
+// would bring what stands behind it.
+func (t *transport) hear(p sdk.Payload) error {
+	for p.Len() > 0 {
+		var ok bool
+		if p, ok = t.events.Next(p); ok && t.events.Named("endpoint") {
+			if err := t.follow(p.Conn()); err != nil {
+				return err
+			}
+		}
+	}
+	if t.events.Size() > t.cap {
+		return sdk.Fail(abi.TooLarge, "an event of the stream is longer than a message may be")
+	}
+	return nil
+}
+
+// follow takes the server's word for where messages go.
+func (t *transport) follow(c *sdk.Conn) error {
+	address, whole := t.events.Kept()
+	if !whole || len(address) == 0 || !utf8.Valid(address) {
+		return sdk.Fail(abi.ProtocolFailed, "expected an address of up to 2 KiB in the endpoint event")
+	}
+	first := t.endpoint == ""
+	if t.endpoint = string(address); first {
+		c.Up()
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package sse
+
+import (
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/sdk"
+)
+
+// Reader reads one event stream (WHATWG HTML, 9.2.6): UTF-8 with or without a
+// byte order mark, lines that end with CR, LF or both, comments, and fields of
+// which data, event, id and retry mean something. An event named message, or
+// not named at all, is a message; its data are delivered. The zero value is
+// ready for a stream of the shared channel.
+//
+// Data lines are delivered with their line ends, which are white space in JSON,
+// so that several lines need no joining. Where an event is complete within one
+// payload it is delivered in one piece, which spares the host from collecting it.
+type Reader struct {
+	// Exchange is what messages are delivered to.
+	Exchange uint32
+
+	// Keep is how many bytes of data are copied into the guest, of events that
+	// do not have the name message before their data: for [Reader.Kept].
+	Keep int
+
+	state  state
+	marked int  // bytes of a byte order mark seen at the start
+	cr     bool // the last line ended with CR, so LF next is a part of that end
+
+	label [6]byte // the name of the current field, as far as it matters
+	n     int     // bytes of the name, counted on to one more than label holds
+	field field
+	value []byte // of the current field, unless it is data
+
+	event  event
+	id     []byte // what ID returns
+	retry  uint32
+	window [128]byte
+	tail   [4]byte
+}
+
+// event is what the current event said so far.
+type event struct {
+	over    bool   // and Next has returned it
+	seen    bool   // it has a field that is known
+	data    bool   // it has a data line
+	open    bool   // a part of its data is delivered
+	size    int    // bytes of data
+	name    []byte // its buffer is used again for the next
+	id      []byte // likewise; counts when the event is complete
+	hasID   bool
+	kept    []byte // likewise
+	cut     bool   // kept is not all of the data
+	verdict abi.Verdict
+}
+
+// state is where in a line the stream stands.
+type state uint8
+
+const (
+	inMark  state = iota // the start of the stream, perhaps a byte order mark
+	inLabel              // the start of a line, or the name of a field
+	inGap                // behind the colon, where one space counts for nothing
+	inValue              // the value of event, id or retry
+	inData               // the value of data
+	inRest               // what is of no interest, up to the end of the line
+)
+
+// maxValue is the longest id that is remembered. Longer ones are ignored, as is
+// the rest of a longer name.
+const maxValue = 1 << 10
+
+var (
+	lineEnds = abi.PackNeedles("\r\n")
+	mark     = [3]byte{0xEF, 0xBB, 0xBF}
+)
+
+// Next reads p up to the end of an event and returns what follows it; ok is
+// false where p ends first. What the event was can be asked until Next is
+// called again. An event without any field is none, nor is a comment.
+func (r *Reader) Next(p sdk.Payload) (rest sdk.Payload, ok bool) {
+	if r.event.over {
+		r.forget()
+	}
+	for p.Len() > 0 && !ok {
+		switch r.state {
+		case inData:
+			p, ok = r.data(p)
+		case inRest:
+			p = r.skip(p)
+		default:
+			p, ok = r.look(p)
+		}
+	}
+	return p, ok
+}
+
+// Verdict returns what the host said of the event's message, BLANK where the
+// event had no data or was not a message.
+func (r *Reader) Verdict() abi.Verdict { return r.event.verdict }
+
+// Named reports whether the event has that name.
+func (r *Reader) Named(name string) bool { return string(r.event.name) == name }
+
+// Kept returns the copy of the event's data, and whether that is all of them.
+// It lasts until the next call of Next.
+func (r *Reader) Kept() (data []byte, whole bool) { return r.event.kept, !r.event.cut }
+
+// Size returns how many bytes of data the current event has so far. A stream
+// may never end an event, so whoever reads it gives up at some size.
+func (r *Reader) Size() int { return r.event.size }
+
+// ID returns the id to resume from, that of the last complete event which had
+// one. It can stand in a header. The bytes last until the next call of Next.
+func (r *Reader) ID() []byte { return r.id }
+
+// HasID reports whether the event had an id.
+func (r *Reader) HasID() bool { return r.event.hasID }
+
+// SetID makes id the one to resume from.
+func (r *Reader) SetID(id string) { r.id = append(r.id[:0], id...) }
+
+// Retry returns how many milliseconds the server wants a client to wait before
+// it comes again, 0 where it did not say.
+func (r *Reader) Retry() uint32 { return r.retry }
+
+// Restart makes r ready for the stream that goes on where this one ended. An
+// event that was not complete is dropped; ID and Retry stay.
+func (r *Reader) Restart(c *sdk.Conn) {
+	if r.event.open {
+		c.Deliver(r.Exchange, nil, abi.Abort)
+	}
+	r.forget()
+	r.state, r.marked, r.cr, r.n, r.value = inMark, 0, false, 0, r.value[:0]
+}
+
+// Reset makes r ready for another stream of an exchange; only its buffers stay.
+func (r *Reader) Reset(exchange uint32) {
+	r.forget()
+	*r = Reader{Exchange: exchange, Keep: r.Keep, value: r.value[:0], id: r.id[:0], event: r.event}
+}
+
+// forget begins a new event.
+func (r *Reader) forget() {
+	e := &r.event
+	*e = event{name: e.name[:0], id: e.id[:0], kept: e.kept[:0]}
+}
