@@ -14,19 +14,29 @@ type Grant struct {
 	To   Target
 }
 
-// Target is what a grant leads to: a [Process] or an [Address].
+// Target is what a grant leads to: a [Process], an [Address] or an [Origin].
 type Target interface {
 	// Kind is the kind of open that the target answers.
 	Kind() abi.OpenKind
 
-	// serve opens the target and carries it until it is over: until the peer
-	// ended it, it failed, or h was asked to quit. When serve returns, nothing
-	// of the target is left.
-	serve(h *handle)
+	// hold makes the tenant that a request asks for, and starts nothing. It
+	// looks at all of the request but its grant, and does not block.
+	hold(t *Table, g Grant, r *abi.OpenRequest, sink Sink) (tenant, abi.Status, error)
 }
 
 // kinds are the kinds of open that this host has.
-var kinds = []abi.OpenKind{abi.OpenProcess, abi.OpenStream}
+var kinds = []abi.OpenKind{abi.OpenProcess, abi.OpenStream, abi.OpenHTTP}
+
+// holdBytes is what hold is for targets that a request only names.
+func holdBytes(h *handle, r *abi.OpenRequest) (tenant, abi.Status, error) {
+	if r.Flags&^abi.Essential != 0 {
+		return nil, abi.Malformed, fmt.Errorf("flags %#x do not apply to it", r.Flags)
+	}
+	if r.Method != "" || r.Target != "" || len(r.Headers) > 0 {
+		return nil, abi.Malformed, fmt.Errorf("a method, a target and headers do not apply to it")
+	}
+	return h, abi.OK, nil
+}
 
 // entryKeys names the key of a server entry that grants each kind.
 var entryKeys = map[abi.OpenKind]string{

@@ -1,7 +1,6 @@
 package capability
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,20 +21,14 @@ type conduit interface {
 	SyscallConn() (rawConn, error)
 }
 
-// handle is one open thing, of whatever kind: the write side that the owner
-// holds, the voice that its sink hears, and the word that it has to end. It is
-// carried by one goroutine, which runs serve of its target; every other
-// goroutine of the handle ends before serve returns.
+// handle is an open thing that bytes go to and come from. It is carried by one
+// goroutine, which runs serve; every other goroutine of the handle ends before
+// serve returns.
 type handle struct {
-	voice
+	seat
 	out    outlet
-	table  *Table
-	grant  Grant
-	after  *handle         // has to be gone before this one starts; nil for none
-	quit   context.Context // ends when the handle has to, or has ended
-	cancel func()          // ends quit
-	failed chan struct{}   // closed by the first fail
-	gone   chan struct{}   // closed when nothing of it is left
+	serve  func(*handle)
+	failed chan struct{} // closed by the first fail
 
 	failOnce sync.Once
 	status   abi.Status // set before failed is closed
@@ -43,28 +36,27 @@ type handle struct {
 	unread   string // what the peer does not read when it stalls
 }
 
-func newHandle(t *Table, g Grant, sink Sink) *handle {
-	h := &handle{
-		voice:  voice{sink: sink},
-		table:  t,
-		grant:  g,
-		failed: make(chan struct{}),
-		gone:   make(chan struct{}),
-	}
-	h.quit, h.cancel = context.WithCancel(context.Background())
+// newHandle returns a handle that serve will carry: until the peer ended it, it
+// failed, or it was asked to quit. When serve returns, nothing is left.
+func newHandle(t *Table, g Grant, sink Sink, serve func(*handle)) *handle {
+	h := &handle{serve: serve, failed: make(chan struct{})}
+	h.seat.init(t, g, sink)
 	h.out.init(h)
 	return h
 }
+
+// start is described at tenant.
+func (h *handle) start() { go h.run() }
 
 // run carries the handle from its open to its end. An error is said here and
 // nowhere else, so it is the last word in every kind.
 func (h *handle) run() {
 	defer h.table.remove(h)
 	if h.mayStart() {
-		h.grant.To.serve(h)
+		h.serve(h)
 	}
 	h.out.close()
-	h.cancel()
+	h.cancel(nil)
 	if isClosed(h.failed) {
 		h.sayError(h.status, h.cause)
 	}
@@ -73,7 +65,7 @@ func (h *handle) run() {
 // exit says that a process is over. The handle counts as ended before its sink
 // hears so: the sink may want to open the next one at once.
 func (h *handle) exit(code int, detail string) {
-	h.cancel()
+	h.cancel(nil)
 	h.sayExit(code, detail)
 }
 
@@ -103,14 +95,6 @@ func (h *handle) Close() {
 	h.end()
 }
 
-// end mutes the handle and asks it to quit. Unlike Close, anyone may call it.
-func (h *handle) end() {
-	h.muted.Store(true)
-	h.cancel()
-}
-
-func (h *handle) hasEnded() bool { return h.quit.Err() != nil }
-
 // fail ends the handle with an error for its sink. The first failure counts.
 func (h *handle) fail(status abi.Status, err error) {
 	h.failOnce.Do(func() {
@@ -121,7 +105,7 @@ func (h *handle) fail(status abi.Status, err error) {
 
 // attach gives the write side somewhere to send to. unread names what a peer
 // does not read when it stalls: "its stdin".
-func (h *handle) attach(p *port, unread string) {
+func (h *handle) attach(p lane, unread string) {
 	h.unread = unread
 	h.out.attach(p)
 }
@@ -140,13 +124,43 @@ func (h *handle) broke(err error) {
 	})
 }
 
+// carry listens to a peer that was attached, until the handle is closed or has
+// failed. A peer that ends its side may still be written to, so the end of the
+// data is not the end of the handle.
+func (h *handle) carry(in io.Reader, name string) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.listen(in, name)
+	}()
+	select {
+	case <-h.quit.Done():
+		h.part()
+	case <-h.failed:
+	}
+	h.out.close()
+	<-done
+}
+
+// part is the orderly end: what was written is still sent, within the grace. A
+// peer that has all of it is not waited for.
+func (h *handle) part() {
+	h.out.finish()
+	select {
+	case <-h.out.shut:
+	case <-h.failed:
+	case <-h.table.force:
+	case <-time.After(h.table.grace.Stdin):
+	}
+}
+
 // listen says what in has to say. One chunk is in flight.
-func (h *handle) listen(in *inlet, name string) {
+func (h *handle) listen(in io.Reader, name string) {
 	buf := make([]byte, chunk)
 	for {
 		n, err := in.Read(buf)
 		if n > 0 {
-			h.sayData(buf[:n])
+			h.sayData(buf[:n], false)
 		}
 		switch {
 		case err == nil:

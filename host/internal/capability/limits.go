@@ -3,6 +3,8 @@ package capability
 import (
 	"cmp"
 	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
 )
 
 // Grace is how long the steps of an ending wait. Zero means the default.
@@ -36,6 +38,15 @@ type Limits struct {
 	Dial     time.Duration // from the start of a dial to its outcome; default 10 s
 	Stall    time.Duration // without a byte taken while bytes wait; default 10 s
 	LowWater int           // Queued at which a sink hears Drained; default 64 KiB
+
+	// Of HTTP. A connection may have abi.MaxHandles exchanges open, and a closed
+	// one takes a moment to be over.
+	Exchanges int           // at a time, those that are still closing included; default 256
+	Bodies    int           // bytes of request bodies held at a time; default 64 MiB
+	Answer    int64         // bytes of a body that is no event stream; default 64 MiB
+	Head      time.Duration // from the last byte sent to the head of the answer; default 5 min
+	Body      time.Duration // for a body that is no event stream; default 2 min
+	Idle      time.Duration // without a byte of an event stream; default 5 min
 }
 
 func (l Limits) withDefaults() Limits {
@@ -46,6 +57,13 @@ func (l Limits) withDefaults() Limits {
 		Dial:     cmp.Or(l.Dial, 10*time.Second),
 		Stall:    cmp.Or(l.Stall, 10*time.Second),
 		LowWater: cmp.Or(l.LowWater, 64<<10),
+
+		Exchanges: cmp.Or(l.Exchanges, 2*abi.MaxHandles),
+		Bodies:    cmp.Or(l.Bodies, 64<<20),
+		Answer:    cmp.Or(l.Answer, 64<<20),
+		Head:      cmp.Or(l.Head, 5*time.Minute),
+		Body:      cmp.Or(l.Body, 2*time.Minute),
+		Idle:      cmp.Or(l.Idle, 5*time.Minute),
 	}
 }
 

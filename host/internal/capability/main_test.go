@@ -130,10 +130,10 @@ func answer(conn net.Conn) {
 		if _, err := conn.Read(buf); err != nil {
 			os.Exit(0)
 		}
-		if buf[0] == '!' {
-			close(called)
-		}
 		conn.Write(buf)
+		if buf[0] == '!' {
+			close(called) // the helper may be gone with this
+		}
 	}
 }
 
@@ -246,6 +246,9 @@ type recorder struct {
 	status  abi.Status
 	err     error
 	drained int
+	head    int           // the status of the response
+	headers []abi.Pair    // of the response
+	last    bool          // said with a head or data
 	holdAt  string        // the call that waits
 	hold    chan struct{} // until this is closed
 }
@@ -285,10 +288,15 @@ func (r *recorder) enter(word string) {
 
 func (r *recorder) Opened() { r.hear("opened", nil) }
 func (r *recorder) Head(status int, headers []abi.Pair, body []byte, last bool) {
-	r.hear("head", func() { r.data = append(r.data, body...) })
+	r.hear("head", func() {
+		r.head, r.headers, r.last = status, headers, last
+		r.data = append(r.data, body...)
+	})
 }
 func (r *recorder) Data(p []byte, last bool) {
-	r.hear("data", func() { r.data = append(r.data, p...) })
+	r.hear("data", func() {
+		r.data, r.last = append(r.data, p...), last
+	})
 }
 func (r *recorder) End()     { r.hear("end", nil) }
 func (r *recorder) Drained() { r.hear("drained", func() { r.drained++ }) }

@@ -35,11 +35,11 @@ type outlet struct {
 
 	// Everybody's, under mu.
 	mu       sync.Mutex
-	port     *port // nil until there is something to send to
-	ended    bool  // nothing follows the backlog
-	over     bool  // broken, shut or closed: nothing is sent any more
-	draining bool  // a goroutine owns the port
-	above    bool  // a flush left more than low
+	port     lane // nil until there is something to send to
+	ended    bool // nothing follows the backlog
+	over     bool // broken, shut or closed: nothing is sent any more
+	draining bool // a goroutine owns the port
+	above    bool // a flush left more than low
 	backlog  []byte
 	spare    []byte        // an emptied backlog
 	shut     chan struct{} // closed with over
@@ -157,7 +157,7 @@ func (o *outlet) proceed() {
 }
 
 // attach gives the outlet its port; what was written before is sent now.
-func (o *outlet) attach(p *port) {
+func (o *outlet) attach(p lane) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.port = p

@@ -25,7 +25,7 @@ func pipedOutlet(t testing.TB, flags int, sink Sink) (*handle, *os.File) {
 	}
 	r, w := os.NewFile(uintptr(fds[0]), "r"), os.NewFile(uintptr(fds[1]), "w")
 	table := newTestTable(t, patient())
-	h := newHandle(table, Grant{}, sink)
+	h := newHandle(table, Grant{To: Address{}}, sink, nil)
 	p, err := newPort(w, w.Close, w.Close)
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func pipedOutlet(t testing.TB, flags int, sink Sink) (*handle, *os.File) {
 	h.attach(p, "its stdin")
 	t.Cleanup(func() {
 		h.out.close()
-		h.cancel()
+		h.cancel(nil)
 		r.Close()
 	})
 	return h, r
@@ -150,7 +150,7 @@ func TestDrainedDoesNotWaitBehindData(t *testing.T) {
 	said := make(chan struct{})
 	go func() {
 		defer close(said)
-		h.sayData([]byte("held"))
+		h.sayData([]byte("held"), false)
 	}()
 	rec.until(func() bool { return rec.inCall })
 	h.Write(make([]byte, 4<<20), true)

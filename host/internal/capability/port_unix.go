@@ -9,15 +9,14 @@ import (
 // maxSegments is the IOV_MAX of the systems we know.
 const maxSegments = 1024
 
-// port writes to the descriptor of a pipe or socket. One goroutine at a time
-// uses try and wait; shut and close may be called by any.
+// port is the lane to the descriptor of a pipe or socket.
 //
 // The descriptors are nonblocking, and the functions that write are made once:
 // a closure for each write would be an allocation for each message.
 type port struct {
-	raw   rawConn
-	shut  func() error // ends the write side, after the last byte
-	close func() error // ends the write side, whatever is under way
+	raw    rawConn
+	onShut func() error
+	onStop func() error
 
 	segs  [][]byte // parameter of once
 	batch []byte   // parameter of until
@@ -30,7 +29,7 @@ type port struct {
 
 func newPort(c conduit, shut, stop func() error) (*port, error) {
 	raw, err := c.SyscallConn()
-	p := &port{raw: raw, shut: shut, close: stop}
+	p := &port{raw: raw, onShut: shut, onStop: stop}
 	p.once = func(fd uintptr) bool {
 		p.n, p.err = send(int(fd), p.segs)
 		return true
@@ -42,7 +41,6 @@ func newPort(c conduit, shut, stop func() error) (*port, error) {
 	return p, err
 }
 
-// try makes one attempt and does not wait. It may take nothing.
 func (p *port) try(segs [][]byte) (int, error) {
 	p.segs = segs[:min(len(segs), maxSegments)]
 	if err := p.raw.Write(p.once); err != nil {
@@ -52,7 +50,6 @@ func (p *port) try(segs [][]byte) (int, error) {
 	return p.n, p.err
 }
 
-// wait returns when at least one byte of batch is taken.
 func (p *port) wait(batch []byte) (int, error) {
 	p.batch = batch
 	if err := p.raw.Write(p.until); err != nil {
@@ -62,7 +59,9 @@ func (p *port) wait(batch []byte) (int, error) {
 	return p.n, p.err
 }
 
-// grow makes a pipe larger and reports whether another try makes sense.
+func (p *port) shut()  { p.onShut() }
+func (p *port) close() { p.onStop() }
+
 func (p *port) grow() bool {
 	if p.grown {
 		return false

@@ -22,7 +22,12 @@ type Process struct {
 // Kind implements [Target].
 func (Process) Kind() abi.OpenKind { return abi.OpenProcess }
 
-// serve implements [Target]. However the process ends, its group is killed
+// hold implements [Target].
+func (p Process) hold(t *Table, g Grant, r *abi.OpenRequest, sink Sink) (tenant, abi.Status, error) {
+	return holdBytes(newHandle(t, g, sink, p.serve), r)
+}
+
+// serve carries the process from its start to its end. However the process ends, its group is killed
 // before it is reaped: the pid of a process that is not reaped cannot belong to
 // anybody else, so the kill cannot hit a stranger.
 func (p Process) serve(h *handle) {

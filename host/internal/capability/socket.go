@@ -18,8 +18,11 @@ const keepAlive = 15 * time.Second
 // Kind implements [Target].
 func (Address) Kind() abi.OpenKind { return abi.OpenStream }
 
-// serve implements [Target]. A peer that ends its side may still be written to,
-// so the end of the data is not the end of the handle.
+// hold implements [Target].
+func (a Address) hold(t *Table, g Grant, r *abi.OpenRequest, sink Sink) (tenant, abi.Status, error) {
+	return holdBytes(newHandle(t, g, sink, a.serve), r)
+}
+
 func (a Address) serve(h *handle) {
 	conn, err := a.dial(h)
 	if err != nil {
@@ -35,18 +38,7 @@ func (a Address) serve(h *handle) {
 	}
 	h.attach(out, "the connection")
 	h.sayOpened()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		h.listen(in, a.String())
-	}()
-	select {
-	case <-h.quit.Done():
-		a.part(h)
-	case <-h.failed:
-	}
-	h.out.close()
-	<-done
+	h.carry(in, a.String())
 }
 
 // socket is a connection that can be closed by halves.
@@ -65,18 +57,6 @@ func (a Address) dial(h *handle) (socket, error) {
 		return nil, err
 	}
 	return conn.(socket), nil
-}
-
-// part is the orderly end: what was written is still sent, within the grace. A
-// peer that has all of it is not waited for.
-func (a Address) part(h *handle) {
-	h.out.finish()
-	select {
-	case <-h.out.shut:
-	case <-h.failed:
-	case <-h.table.force:
-	case <-time.After(h.table.grace.Stdin):
-	}
 }
 
 // explain adds to an error of dial what to look at.

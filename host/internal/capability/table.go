@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -41,12 +43,17 @@ type Table struct {
 	closed  bool
 	forced  bool
 	opens   allowance
-	handles map[*handle]struct{}
+	tenants map[tenant]struct{}
+	served  int // tenants that are HTTP exchanges
 
 	// processes has the last process of each grant. A live one stands in the
 	// way of another; one that was closed has to be gone before the next one
 	// starts.
-	processes map[string]*handle
+	processes map[string]*seat
+
+	// clients has the connections of each HTTP grant. The map is fixed.
+	clients map[string]*client
+	held    atomic.Int64 // bytes of request bodies
 }
 
 // NewTable returns a table without handles. It has to be closed.
@@ -60,9 +67,15 @@ func NewTable(c Config) *Table {
 		force:   make(chan struct{}),
 		empty:   make(chan struct{}),
 		opens:   allowance{burst: limits.Burst, refill: limits.Refill},
-		handles: map[*handle]struct{}{},
+		tenants: map[tenant]struct{}{},
 
-		processes: map[string]*handle{},
+		processes: map[string]*seat{},
+		clients:   map[string]*client{},
+	}
+	for _, g := range t.grants {
+		if o, ok := g.To.(*Origin); ok {
+			t.clients[g.Name] = newClient(o, &t.limits)
+		}
 	}
 	if c.Stderr != nil {
 		t.teed.Go(func() { t.stderr.follow(c.Stderr) })
@@ -81,19 +94,19 @@ func (t *Table) Open(kind abi.OpenKind, r *abi.OpenRequest, sink Sink) (Stream, 
 	if !slices.Contains(kinds, kind) {
 		return nil, abi.Unavailable, fmt.Errorf("open %s %q: this host cannot open that", kind, r.Grant)
 	}
-	if r.Flags&^abi.Essential != 0 {
-		return nil, abi.Malformed, fmt.Errorf("open %s %q: flags %#x do not apply to it", kind, r.Grant, r.Flags)
-	}
 	g, ok := t.find(kind, r.Grant)
 	if !ok {
 		return nil, abi.Denied, &Denial{Kind: kind, Name: r.Grant, Have: t.grants}
 	}
-	h := newHandle(t, g, sink)
-	if status, err := t.admit(h); err != nil {
+	who, status, err := g.To.hold(t, g, r, sink)
+	if err == nil {
+		status, err = t.admit(who)
+	}
+	if err != nil {
 		return nil, status, fmt.Errorf("open %s %q: %w", kind, r.Grant, err)
 	}
-	go h.run()
-	return h, abi.OK, nil
+	who.start()
+	return who, abi.OK, nil
 }
 
 func (t *Table) find(kind abi.OpenKind, name string) (Grant, bool) {
@@ -105,47 +118,70 @@ func (t *Table) find(kind abi.OpenKind, name string) (Grant, bool) {
 	return Grant{}, false
 }
 
-// admit puts h into the table, if the limits allow it.
-func (t *Table) admit(h *handle) (abi.Status, error) {
+// admit gives a tenant its place, if the limits allow it.
+func (t *Table) admit(who tenant) (abi.Status, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return abi.Closed, fmt.Errorf("the connection is closed")
 	}
-	last := t.processes[h.grant.Name]
-	isProcess := h.grant.To.Kind() == abi.OpenProcess
+	s := who.at()
+	last := t.processes[s.grant.Name]
+	isProcess := s.grant.To.Kind() == abi.OpenProcess
 	if isProcess && last != nil && !last.hasEnded() {
 		return abi.LimitReached, fmt.Errorf("its process is still running, and a grant has one at a time")
 	}
-	if len(t.handles) >= t.limits.Handles {
-		return abi.LimitReached, fmt.Errorf("%d handles are open, and there may be no more", len(t.handles))
+	if err := t.room(s.grant.To.Kind()); err != nil {
+		return abi.LimitReached, err
 	}
-	if !t.opens.take(time.Now()) {
-		return abi.LimitReached, fmt.Errorf("too many opens: one each %s is allowed after the first %d",
-			t.limits.Refill, t.limits.Burst)
-	}
-	t.handles[h] = struct{}{}
+	t.tenants[who] = struct{}{}
 	if isProcess {
-		h.after, t.processes[h.grant.Name] = last, h
+		s.after, t.processes[s.grant.Name] = last, s
 	}
 	return abi.OK, nil
 }
 
-// remove takes out a handle of which nothing is left.
-func (t *Table) remove(h *handle) {
+// room counts one more of a kind, unless that is one too many. Exchanges are not
+// rated: they are what a connection over HTTP does all day.
+func (t *Table) room(kind abi.OpenKind) error {
+	if kind == abi.OpenHTTP {
+		if t.served >= t.limits.Exchanges {
+			return fmt.Errorf("%d exchanges are under way, and there may be no more", t.served)
+		}
+		t.served++
+		return nil
+	}
+	if open := len(t.tenants) - t.served; open >= t.limits.Handles {
+		return fmt.Errorf("%d handles are open, and there may be no more", open)
+	}
+	if !t.opens.take(time.Now()) {
+		return fmt.Errorf("too many opens: one each %s is allowed after the first %d",
+			t.limits.Refill, t.limits.Burst)
+	}
+	return nil
+}
+
+// remove takes out a tenant of which nothing is left.
+func (t *Table) remove(who tenant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	close(h.gone)
-	delete(t.handles, h)
-	if t.processes[h.grant.Name] == h {
-		delete(t.processes, h.grant.Name)
+	delete(t.tenants, who)
+	s := who.at()
+	switch s.grant.To.Kind() {
+	case abi.OpenHTTP:
+		t.served--
+	case abi.OpenProcess:
+		close(s.gone)
+		if t.processes[s.grant.Name] == s {
+			delete(t.processes, s.grant.Name)
+		}
 	}
 	t.settle()
 }
 
 // settle closes empty once nothing is left of a closed table.
 func (t *Table) settle() {
-	if t.closed && len(t.handles) == 0 && !isClosed(t.empty) {
+	if t.closed && len(t.tenants) == 0 && !isClosed(t.empty) {
 		t.stderr.close()
 		close(t.empty)
 	}
@@ -183,12 +219,13 @@ func (t *Table) Close(ctx context.Context) error {
 // endAll asks everything to end, and lets nothing in any more.
 func (t *Table) endAll() {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.closed = true
-	for h := range t.handles {
-		h.end()
-	}
+	all := slices.Collect(maps.Keys(t.tenants))
 	t.settle()
+	t.mu.Unlock()
+	for _, who := range all {
+		who.end()
+	}
 }
 
 // ended returns a channel that is closed when nothing is left.
@@ -197,6 +234,9 @@ func (t *Table) ended() <-chan struct{} {
 	go func() {
 		<-t.empty
 		t.teed.Wait()
+		for _, c := range t.clients {
+			c.close()
+		}
 		close(done)
 	}()
 	return done
@@ -217,8 +257,9 @@ func (t *Table) leftover() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var names []string
-	for h := range t.handles {
-		names = append(names, fmt.Sprintf("%s %q", h.grant.To.Kind(), h.grant.Name))
+	for who := range t.tenants {
+		g := who.at().grant
+		names = append(names, fmt.Sprintf("%s %q", g.To.Kind(), g.Name))
 	}
 	if names == nil {
 		return fmt.Errorf("close: the writer for stderr does not return")

@@ -47,7 +47,7 @@ func TestOpenNeedsAGrant(t *testing.T) {
 
 func TestOpenOfWhatThisHostDoesNotHave(t *testing.T) {
 	table := newTestTable(t, patient(helper("echo")))
-	for _, kind := range []abi.OpenKind{0, abi.OpenHTTP, 99} {
+	for _, kind := range []abi.OpenKind{0, 99} {
 		if s, status, err := table.Open(kind, request("main", 0), nil); s != nil || status != abi.Unavailable || err == nil {
 			t.Errorf("kind %v: %v, %v, %v", kind, s, status, err)
 		}

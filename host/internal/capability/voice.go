@@ -60,9 +60,18 @@ func (v *voice) sayOpened() {
 	}
 }
 
-func (v *voice) sayData(p []byte) {
+// sayHead opens the voice, as sayOpened does elsewhere.
+func (v *voice) sayHead(status int, headers []abi.Pair, body []byte, last bool) {
 	if v.begin() {
-		v.sink.Data(p, false)
+		v.opened.Store(true)
+		v.sink.Head(status, headers, body, last)
+		v.done()
+	}
+}
+
+func (v *voice) sayData(p []byte, last bool) {
+	if v.begin() {
+		v.sink.Data(p, last)
 		v.done()
 	}
 }

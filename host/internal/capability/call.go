@@ -1,0 +1,222 @@
+package capability
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// order is what a guest asked for, checked against its grant.
+type order struct {
+	client  *client
+	method  string
+	url     *url.URL
+	header  http.Header
+	upgrade bool
+}
+
+// call is an order that is being carried out. Its body is whole and stays as it
+// is, so it can be sent again: elsewhere on the same origin, or signed in.
+type call struct {
+	order
+	patience
+	body []byte
+	left func(n int) // told how much of a large body is not sent yet; may be nil
+}
+
+// maxHops is how many redirects one exchange may follow.
+const maxHops = 3
+
+// perform sends the request until an answer is for the guest. The caller closes
+// the body of the response.
+func (c *call) perform(ctx context.Context) (*http.Response, error) {
+	if err := c.client.ready(); err != nil {
+		return nil, err
+	}
+	at, hops, signed := c.url, 0, false
+	for {
+		c.begin(forHead)
+		resp, err := c.send(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case isRedirect(resp):
+			if at, err = c.follow(at, resp); err == nil && hops == maxHops {
+				err = &statusError{abi.ProtocolFailed, fmt.Sprintf("the server redirects more than %d times", maxHops)}
+			}
+			hops++
+		case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
+			err = c.challenge(ctx, resp, signed)
+			signed = true
+		default:
+			return resp, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// send performs one hop. What the guest must not say is added here, where the
+// address is known to be the origin's: nothing above this line holds a secret.
+func (c *call) send(ctx context.Context, at *url.URL) (*http.Response, error) {
+	req := (&http.Request{
+		Method: c.method, URL: at, Host: c.client.host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: c.header, Body: http.NoBody,
+	}).WithContext(ctx)
+	for name, values := range c.client.own {
+		req.Header[name] = values
+	}
+	c.load(req)
+	if c.client.origin.Credentials != nil {
+		req.URL, req.Header = cloneURL(at), req.Header.Clone()
+		if err := c.client.origin.Credentials.Apply(ctx, req); err != nil {
+			return nil, &signInError{err}
+		}
+		if hostPort(req.URL) != hostPort(at) || req.URL.Scheme != at.Scheme {
+			return nil, &statusError{abi.Internal, "the credentials changed where the request goes"}
+		}
+	}
+	return c.client.transport.RoundTrip(req)
+}
+
+func cloneURL(u *url.URL) *url.URL {
+	clone := *u
+	return &clone
+}
+
+// inMemory is the longest body that is given to net/http as bytes: it goes out
+// in one piece with the head. A longer one is watched on its way.
+const inMemory = chunk
+
+func (c *call) load(req *http.Request) {
+	if len(c.body) == 0 {
+		return
+	}
+	req.ContentLength = int64(len(c.body))
+	req.GetBody = c.reader
+	req.Body, _ = c.reader()
+}
+
+func (c *call) reader() (io.ReadCloser, error) {
+	if len(c.body) <= inMemory {
+		return io.NopCloser(bytes.NewReader(c.body)), nil
+	}
+	return &upload{call: c, rest: c.body}, nil
+}
+
+// upload is a large body on its way out.
+type upload struct {
+	call *call
+	rest []byte
+}
+
+func (u *upload) Read(p []byte) (int, error) {
+	n := copy(p, u.rest)
+	u.rest = u.rest[n:]
+	u.call.taken(len(u.rest) == 0)
+	if u.call.left != nil {
+		u.call.left(len(u.rest))
+	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func (u *upload) Close() error { return nil }
+
+func isRedirect(resp *http.Response) bool {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return resp.Header.Get("Location") != ""
+	}
+	return false
+}
+
+// follow returns where a redirect leads, if this grant leads there too. The
+// method stays: a POST that became a GET would look as if it had been done.
+func (c *call) follow(from *url.URL, resp *http.Response) (*url.URL, error) {
+	defer discard(resp)
+	to := resp.Header.Get("Location")
+	keeps := resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect
+	if c.method != http.MethodGet && !keeps {
+		return nil, &statusError{abi.Denied, fmt.Sprintf("HTTP %d redirects a %s and would turn it into a GET; is %s the right url?",
+			resp.StatusCode, c.method, clean(bare(to), 200))}
+	}
+	u, status, err := c.client.origin.resolve(from, to)
+	if err != nil {
+		return nil, &statusError{status, fmt.Sprintf("HTTP %d redirects elsewhere: %v; if you trust it, make it the url of the server", resp.StatusCode, err)}
+	}
+	return u, nil
+}
+
+// discard reads the little that is usually left, so that the connection can be
+// used again, and closes the body.
+func discard(resp *http.Response) {
+	io.CopyN(io.Discard, resp.Body, 4<<10)
+	resp.Body.Close()
+}
+
+// statusError is an error that has a status of its own.
+type statusError struct {
+	status abi.Status
+	text   string
+}
+
+func (e *statusError) Error() string      { return e.text }
+func (e *statusError) Status() abi.Status { return e.status }
+
+// tell makes of an error what the sink hears.
+func (c *call) tell(ctx context.Context, err error) (abi.Status, error) {
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return httpStatus(err), fmt.Errorf("%s %s: %w", c.method, c.client.origin.label(c.url), explainHTTP(err))
+}
+
+// httpStatus is what a guest may know of an error of an exchange.
+func httpStatus(err error) abi.Status {
+	var stated interface{ Status() abi.Status }
+	var alert tls.AlertError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &stated):
+		return stated.Status()
+	case errors.As(err, &alert):
+		return abi.ProtocolFailed
+	case errors.As(err, &op), isTimeout(err):
+		return statusOf(err)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+		return abi.Reset
+	case strings.Contains(err.Error(), "server closed idle connection"):
+		return abi.Reset
+	}
+	return abi.ProtocolFailed
+}
+
+// explainHTTP adds to an error of an exchange what to look at.
+func explainHTTP(err error) error {
+	var unknown *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &unknown):
+		return fmt.Errorf("%w; if the certificate is right, name its authority's file in the entry of the server", unknown.Err)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("the server broke off in the middle of its answer: %w", err)
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("the server closed the connection without an answer: %w", err)
+	}
+	return explain(err)
+}

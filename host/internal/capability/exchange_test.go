@@ -1,0 +1,581 @@
+//go:build unix
+
+package capability
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// origin is the grant main of a URL.
+func origin(t testing.TB, url string) (*Origin, Grant) {
+	t.Helper()
+	o, err := ParseOrigin(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Proxy = "direct"
+	return o, Grant{Name: "main", To: o}
+}
+
+// serve starts a server, and returns the grant of its path /mcp.
+func serve(t testing.TB, handler http.HandlerFunc) (*Origin, Grant) {
+	t.Helper()
+	s := httptest.NewServer(handler)
+	t.Cleanup(s.Close)
+	return origin(t, s.URL+"/mcp")
+}
+
+// serveRaw answers each connection with what script writes to it, and grants it.
+// The connection stays open until the test ends, or script closes it.
+func serveRaw(t *testing.T, script func(net.Conn)) (*Origin, Grant) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conns sync.WaitGroup
+	over := make(chan struct{})
+	conns.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conns.Go(func() {
+				defer conn.Close()
+				readRequest(conn)
+				script(conn)
+				<-over
+			})
+		}
+	})
+	t.Cleanup(func() { close(over); l.Close(); conns.Wait() })
+	return origin(t, "http://"+l.Addr().String()+"/mcp")
+}
+
+// readRequest reads a request whose body begins with {}. A connection that is
+// closed with something unread in it would be reset.
+func readRequest(conn net.Conn) {
+	var head []byte
+	for buf := make([]byte, 1); !bytes.HasSuffix(head, []byte("\r\n\r\n{}")); head = append(head, buf...) {
+		if _, err := conn.Read(buf); err != nil {
+			return
+		}
+	}
+}
+
+// ask opens an exchange, sends the body and returns what hears the answer.
+func ask(t testing.TB, table *Table, method, target, body string, headers ...abi.Pair) (*recorder, Stream) {
+	t.Helper()
+	r := newRecorder()
+	s, status, err := table.Open(abi.OpenHTTP, &abi.OpenRequest{
+		Grant: "main", Method: method, Target: target, Headers: headers,
+	}, r)
+	if err != nil || status != abi.OK {
+		t.Fatalf("open: %v, %v", status, err)
+	}
+	s.Write([]byte(body), true)
+	s.Flush()
+	return r, s
+}
+
+// untilOver waits until nothing more will be heard of an exchange.
+func (r *recorder) untilOver() {
+	r.until(func() bool { return r.last || r.heard("end") || r.heard("error") })
+}
+
+// post sends a body to the grant main of a table and waits for the whole answer.
+func post(t testing.TB, table *Table, body string, headers ...abi.Pair) *recorder {
+	t.Helper()
+	r, _ := ask(t, table, "POST", "", body, headers...)
+	r.untilOver()
+	return r
+}
+
+func wantError(t *testing.T, r *recorder, status abi.Status, part string) {
+	t.Helper()
+	r.untilOver()
+	if r.status != status || r.err == nil || !strings.Contains(r.err.Error(), part) {
+		t.Errorf("error %v, %v; want %v, …%s…", r.status, r.err, status, part)
+	}
+}
+
+func TestASmallAnswerIsOneEvent(t *testing.T) {
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Mcp-Session-Id", "s1")
+		w.Header().Set("Mcp-Another", "x")
+		w.Header().Set("Set-Cookie", "secret=1")
+		w.Header().Set("Location", "/elsewhere")
+		w.Header().Set("DPoP-Nonce", "n")
+		w.Header().Set("Authentication-Info", "n")
+		fmt.Fprintf(w, "%s %s %s %s", r.Method, r.URL, r.Header.Get("Accept"), body)
+	})
+	table := newTestTable(t, patient(grant))
+	r := post(t, table, "hello", abi.Pair{Key: "accept", Value: "application/json"})
+	wantOrder(t, r, "head")
+	want := []abi.Pair{{Key: "content-type", Value: "application/json"}, {Key: "mcp-another", Value: "x"}, {Key: "mcp-session-id", Value: "s1"}}
+	if r.head != 200 || !r.last || !slices.Equal(r.headers, want) {
+		t.Errorf("HEAD %d, last %v, %v", r.head, r.last, r.headers)
+	}
+	if string(r.data) != "POST /mcp application/json hello" {
+		t.Errorf("the server saw %q", r.data)
+	}
+}
+
+func TestNothingIsSentBeforeTheBodyIsWhole(t *testing.T) {
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
+	table := newTestTable(t, patient(grant))
+	r := newRecorder()
+	s, _, err := table.Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: "POST"}, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"one ", "two ", "three"} {
+		p := []byte(part)
+		s.Write(p, part == "three")
+		s.Flush()
+		clear(p) // the owner uses its buffer again
+	}
+	s.Write([]byte("after the end"), true)
+	r.untilOver()
+	if string(r.data) != "one two three" {
+		t.Errorf("the server got %q", r.data)
+	}
+}
+
+func TestAnExchangeThatIsNeverSentGoesWithoutATrace(t *testing.T) {
+	_, grant := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
+	table := newTestTable(t, patient(grant))
+	for range 2 {
+		r := newRecorder()
+		s, _, err := table.Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: "POST"}, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Write([]byte("half a body"), false)
+		s.Flush()
+		s.Close()
+		s.Close()
+	}
+	ask := func() Stream {
+		s, _, _ := table.Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: "POST"}, newRecorder())
+		return s
+	}
+	late := ask()
+	closeTable(t, table)
+	late.Write([]byte("x"), true)
+	late.Flush()
+	if held := table.held.Load(); held != 0 || table.served != 0 {
+		t.Errorf("%d bytes and %d exchanges are left", held, table.served)
+	}
+}
+
+func TestEventStreamIsPassedOnAsItComes(t *testing.T) {
+	next := make(chan string)
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		w.(http.Flusher).Flush()
+		for event := range next {
+			io.WriteString(w, event)
+			w.(http.Flusher).Flush()
+		}
+	})
+	table := newTestTable(t, patient(grant))
+	r, _ := ask(t, table, "GET", "", "")
+	r.untilWord("head")
+	for _, event := range []string{"data: 1\n\n", "data: 2\n\n"} {
+		next <- event
+		r.until(func() bool { return strings.HasSuffix(string(r.data), event) })
+	}
+	close(next)
+	r.untilOver()
+	if r.err != nil {
+		t.Error(r.err)
+	}
+}
+
+func TestOneChunkOfABodyIsInFlight(t *testing.T) {
+	var sent atomic.Int64
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for block := make([]byte, 1<<20); ; sent.Add(1 << 20) {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
+	})
+	table := newTestTable(t, patient(grant))
+	r := newRecorder()
+	r.holdAt = "data"
+	s, _, err := table.Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: "GET"}, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Write(nil, true)
+	s.Flush()
+	r.until(func() bool { return r.inCall && r.heard("head") })
+	s.Close() // while Data is under way
+	close(r.hold)
+	closeTable(t, table)
+	if r.heard("error") || len(r.data) > chunk {
+		t.Errorf("the sink heard %s with %d bytes", r.order(), len(r.data))
+	}
+}
+
+// The rows of the table of bad answers: what a guest sees, what its user is told,
+// and that the next exchange of the same table works.
+func TestBadAnswers(t *testing.T) {
+	tests := []struct {
+		name   string
+		answer string // what the server writes; it stays silent after that
+		shut   bool   // the server closes the connection then
+		status abi.Status
+		want   string
+		heard  string
+	}{
+		{"no head", "", false, abi.TimedOut, "no answer for", "error"},
+		{"closed at once", "", true, abi.Reset, "without an answer", "error"},
+		{"half a head", "HTTP/1.1 200 OK\r\nContent-", false, abi.TimedOut, "no answer for", "error"},
+		{"no HTTP", "220 mail.example ESMTP\r\n", true, abi.ProtocolFailed, "malformed HTTP", "error"},
+		{"half a body", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{\"a\"", true, abi.Reset, "broke off", "head error"},
+		{"a body that stops", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{\"a\"", false, abi.TimedOut, "not complete after", "head error"},
+		{"bad chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", false, abi.ProtocolFailed, "", "head error"},
+		{"a silent stream", "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: hi\n\n", false, abi.TimedOut, "nothing came on the event stream", "head data error"},
+		{"a long head", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 2*maxHeadBytes) + "\r\n\r\n", false, abi.ProtocolFailed, "headers exceeded", "error"},
+		{"an upgrade", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", false, abi.ProtocolFailed, "did not ask", "error"},
+		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", false, abi.ProtocolFailed, "", "error"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var n atomic.Int32
+			_, grant := serveRaw(t, func(conn net.Conn) {
+				if n.Add(1) > 1 {
+					io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+					conn.Close()
+					return
+				}
+				io.WriteString(conn, tt.answer)
+				if tt.shut {
+					conn.Close()
+				}
+			})
+			c := patient(grant)
+			c.Limits.Head, c.Limits.Body, c.Limits.Idle = time.Hour, time.Hour, time.Hour
+			if !tt.shut {
+				c.Limits.Head, c.Limits.Body, c.Limits.Idle = 50*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
+			}
+			table := newTestTable(t, c)
+			r := post(t, table, "{}")
+			wantError(t, r, tt.status, tt.want)
+			r.until(func() bool { return r.err != nil })
+			wantOrder(t, r, tt.heard)
+			table.limits.Head, table.limits.Body = time.Hour, time.Hour
+			if r := post(t, table, "{}"); string(r.data) != "ok" {
+				t.Errorf("the next exchange: %q, %v", r.data, r.err)
+			}
+		})
+	}
+}
+
+func TestStatusesAreTheGuestsToJudge(t *testing.T) {
+	for _, status := range []int{200, 202, 204, 302, 400, 404, 405, 500, 503} {
+		_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(status)
+			if status != 204 {
+				io.WriteString(w, "<h1>hello</h1>")
+			}
+		})
+		r := post(t, newTestTable(t, patient(grant)), "{}")
+		if r.head != status || r.err != nil || status != 204 && string(r.data) != "<h1>hello</h1>" {
+			t.Errorf("%d: HEAD %d, %q, %v", status, r.head, r.data, r.err)
+		}
+	}
+}
+
+// endless writes blocks until nobody reads them.
+func endless(w io.Writer) {
+	for block := bytes.Repeat([]byte(" "), 64<<10); ; {
+		if _, err := w.Write(block); err != nil {
+			return
+		}
+	}
+}
+
+// slim is a recorder that throws the data away.
+type slim struct {
+	*recorder
+	bytes atomic.Int64
+}
+
+func (s *slim) Data(p []byte, last bool) { s.bytes.Add(int64(len(p))) }
+
+func TestABodyWithoutEndIsCutOff(t *testing.T) {
+	tests := map[string]http.HandlerFunc{
+		"plain": func(w http.ResponseWriter, r *http.Request) { endless(w) },
+		"a length of 300 MB": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "314572800")
+			endless(w)
+		},
+		"gzip bomb": func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Accept-Encoding") != "gzip" {
+				t.Error("the transport does not decompress")
+			}
+			w.Header().Set("Content-Encoding", "gzip")
+			endless(gzip.NewWriter(w))
+		},
+	}
+	for name, handler := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, grant := serve(t, handler)
+			c := patient(grant)
+			c.Limits.Answer = 1 << 20
+			table := newTestTable(t, c)
+			sink := &slim{recorder: newRecorder()}
+			s, _, err := table.Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: "POST"}, sink)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Write([]byte("{}"), true)
+			s.Flush()
+			wantError(t, sink.recorder, abi.TooLarge, "longer than 1048576 bytes")
+			if n := sink.bytes.Load(); n > 1<<20+chunk {
+				t.Errorf("%d bytes reached the sink", n)
+			}
+		})
+	}
+}
+
+func TestASlowDripHasALimit(t *testing.T) {
+	drip := make(chan struct{})
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		for range drip {
+			io.WriteString(w, " ")
+			w.(http.Flusher).Flush()
+		}
+	})
+	c := patient(grant)
+	c.Limits.Body = 50 * time.Millisecond
+	table := newTestTable(t, c)
+	r, _ := ask(t, table, "POST", "", "{}")
+	over := make(chan struct{})
+	go func() { r.untilLast(); close(over) }()
+	for dripping := true; dripping; {
+		select {
+		case drip <- struct{}{}:
+		case <-over:
+			dripping = false
+		}
+	}
+	close(drip)
+	wantError(t, r, abi.TimedOut, "not complete after 50ms")
+}
+
+func TestAServerThatDoesNotReadIsGivenUp(t *testing.T) {
+	_, grant := serveRaw(t, func(net.Conn) {})
+	c := patient(grant)
+	c.Limits.Stall = 50 * time.Millisecond
+	r, s := ask(t, newTestTable(t, c), "POST", "", "{}"+strings.Repeat(" ", 32<<20))
+	if s.Queued() == 0 {
+		t.Error("a body that is not sent is not queued")
+	}
+	wantError(t, r, abi.Stalled, "has not read the request for 50ms")
+}
+
+func TestALargeBodyDrains(t *testing.T) {
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		fmt.Fprint(w, n)
+	})
+	table := newTestTable(t, patient(grant))
+	r, s := ask(t, table, "POST", "", strings.Repeat("x", 8<<20))
+	r.untilOver()
+	if string(r.data) != "8388608" || r.drained != 1 || s.Queued() != 0 {
+		t.Errorf("the server got %s bytes, Drained was heard %d times, Queued is %d", r.data, r.drained, s.Queued())
+	}
+}
+
+func TestBodiesAreBounded(t *testing.T) {
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) { t.Error("a request was sent") })
+	c := patient(grant)
+	c.Limits.Bodies = 1000
+	table := newTestTable(t, c)
+	s, _, _ := table.Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: "POST"}, newRecorder())
+	s.Write(make([]byte, 600), false)
+	r, _ := ask(t, table, "POST", "", strings.Repeat("x", 600))
+	wantError(t, r, abi.TooLarge, "hold more than 1000 bytes")
+	s.Close()
+}
+
+func TestAGetHasNoBody(t *testing.T) {
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) { t.Error("a request was sent") })
+	r, _ := ask(t, newTestTable(t, patient(grant)), "GET", "", "x")
+	wantError(t, r, abi.Malformed, "a GET has no body")
+}
+
+func TestCloseEndsWhatIsUnderWay(t *testing.T) {
+	for _, method := range []string{"POST", "DELETE"} {
+		arrived, left := make(chan struct{}), make(chan struct{})
+		_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body) // the server looks for the end of the connection after it
+			close(arrived)
+			<-r.Context().Done()
+			close(left)
+		})
+		table := newTestTable(t, patient(grant))
+		r, s := ask(t, table, method, "", "")
+		<-arrived
+		if method == "POST" {
+			s.Close() // a caller that left
+		} else {
+			closeTable(t, table) // a DELETE that hangs holds nobody up
+		}
+		<-left
+		closeTable(t, table)
+		if order := r.order(); order != "" {
+			t.Errorf("%s: the sink heard %q after Close", method, order)
+		}
+	}
+}
+
+func TestConnectionsAreUsedAgain(t *testing.T) {
+	var conns atomic.Int32
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(w, r.Body)
+	}))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	s.Start()
+	defer s.Close()
+	_, grant := origin(t, s.URL)
+	table := newTestTable(t, patient(grant))
+	for range 50 {
+		r, s := ask(t, table, "POST", "", "{}")
+		r.untilOver()
+		s.Close()
+	}
+	if n := conns.Load(); n != 1 {
+		t.Errorf("50 exchanges took %d connections", n)
+	}
+	if err := table.Close(context.Background()); err != nil || len(table.clients["main"].dialer.wires) != 0 {
+		t.Errorf("close: %v; %d connections are left", err, len(table.clients["main"].dialer.wires))
+	}
+}
+
+func TestManyAtOnceUseNoMoreThan128Connections(t *testing.T) {
+	var conns, most atomic.Int32
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(w, r.Body)
+	}))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			most.Store(max(most.Load(), conns.Add(1)))
+		case http.StateClosed:
+			conns.Add(-1)
+		}
+	}
+	s.Start()
+	defer s.Close()
+	_, grant := origin(t, s.URL)
+	table := newTestTable(t, patient(grant))
+	var all []*recorder
+	for range 200 {
+		r, _ := ask(t, table, "POST", "", "{}")
+		all = append(all, r)
+	}
+	for _, r := range all {
+		if r.untilOver(); string(r.data) != "{}" {
+			t.Fatalf("%q, %v", r.data, r.err)
+		}
+	}
+	if n := most.Load(); n > 128 {
+		t.Errorf("%d connections at once", n)
+	}
+}
+
+func TestExchangesAreBoundedAndNotRated(t *testing.T) {
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {})
+	c := patient(grant)
+	c.Limits.Exchanges, c.Limits.Burst, c.Limits.Refill = 3, 1, time.Hour
+	table := newTestTable(t, c)
+	var streams []Stream
+	for range 3 {
+		s, _, err := table.Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: "POST"}, newRecorder())
+		if err != nil {
+			t.Fatal(err)
+		}
+		streams = append(streams, s)
+	}
+	_, status, err := table.Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: "POST"}, newRecorder())
+	if status != abi.LimitReached || err == nil {
+		t.Errorf("a fourth exchange: %v, %v", status, err)
+	}
+	for _, s := range streams {
+		s.Close()
+	}
+	post(t, table, "{}")
+}
+
+func TestErrorsOfTheNetwork(t *testing.T) {
+	l, _ := net.Listen("tcp", "127.0.0.1:0")
+	l.Close()
+	tests := []struct {
+		url    string
+		status abi.Status
+		want   string
+	}{
+		{"http://" + l.Addr().String() + "/mcp?key=secret", abi.Unreachable, "POST http://" + l.Addr().String() + "/mcp: connection refused; is the server running?"},
+		{"http://nowhere.invalid/mcp", 0, "nowhere.invalid"},
+		{"unix://" + t.TempDir() + "/none#/mcp", abi.NotFound, "is this its socket?"},
+	}
+	for _, tt := range tests {
+		_, grant := origin(t, tt.url)
+		r := post(t, newTestTable(t, patient(grant)), "{}")
+		if tt.status != 0 && r.status != tt.status || !strings.Contains(r.err.Error(), tt.want) || strings.Contains(r.err.Error(), "secret") {
+			t.Errorf("%s: %v, %v", tt.url, r.status, r.err)
+		}
+	}
+}
+
+func TestDialsThatHangAreGivenUp(t *testing.T) {
+	_, grant := origin(t, "http://127.0.0.1:1/mcp")
+	c := patient(grant)
+	c.Limits.Dial = time.Nanosecond
+	r := post(t, newTestTable(t, c), "{}")
+	if r.status != abi.TimedOut {
+		t.Errorf("%v, %v", r.status, r.err)
+	}
+}
+
+func TestAnOriginThatCannotBeUsedSaysWhy(t *testing.T) {
+	o, grant := origin(t, "https://127.0.0.1:1/mcp")
+	o.TLS.CAFile = t.TempDir() + "/none.pem"
+	if err := o.Check(); err == nil {
+		t.Error("Check finds nothing")
+	}
+	r := post(t, newTestTable(t, patient(grant)), "{}")
+	if r.err == nil || !strings.Contains(r.err.Error(), "none.pem") {
+		t.Errorf("%v, %v", r.status, r.err)
+	}
+}

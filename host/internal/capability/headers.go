@@ -1,0 +1,158 @@
+package capability
+
+import (
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// Bounds of what a guest and a server may put into headers.
+const (
+	maxHeaders     = 64       // of one request, as the guest gave it
+	maxHeaderBytes = 32 << 10 // of one request, as the guest gave it
+	maxHeadBytes   = 64 << 10 // of the head of one response
+)
+
+// canonical has the names that nearly every request holds, so that they are
+// not made anew each time.
+var canonical = map[string]string{
+	"accept": "Accept", "content-type": "Content-Type", "last-event-id": "Last-Event-Id",
+	"mcp-method": "Mcp-Method", "mcp-name": "Mcp-Name",
+	"mcp-protocol-version": "Mcp-Protocol-Version", "mcp-session-id": "Mcp-Session-Id",
+}
+
+// guestHeaders makes the header of a request from what a guest gave. What a
+// guest may say is a short list; who sends, where to and how it is framed are
+// the host's to say.
+func guestHeaders(pairs []abi.Pair, upgrade bool) (http.Header, abi.Status, error) {
+	if len(pairs) > maxHeaders {
+		return nil, abi.TooLarge, fmt.Errorf("%d headers, there may be %d", len(pairs), maxHeaders)
+	}
+	header := make(http.Header, len(pairs)+4)
+	values := make([]string, len(pairs))
+	size := 0
+	for i, p := range pairs {
+		name := strings.ToLower(p.Key)
+		if !isToken(name) || !isValue(p.Value) {
+			return nil, abi.Malformed, fmt.Errorf("the header %q: %q is none", clean(p.Key, 64), clean(p.Value, 64))
+		}
+		if !mayAsk(name, upgrade) {
+			return nil, abi.Denied, fmt.Errorf("the header %s is not for plugins to send", clean(name, 64))
+		}
+		key := canonicalKey(name)
+		if _, twice := header[key]; twice {
+			return nil, abi.Malformed, fmt.Errorf("the header %s stands twice", clean(name, 64))
+		}
+		if size += len(name) + len(p.Value); size > maxHeaderBytes {
+			return nil, abi.TooLarge, fmt.Errorf("its headers are longer than %d bytes", maxHeaderBytes)
+		}
+		values[i] = p.Value
+		header[key] = values[i : i+1 : i+1]
+	}
+	return header, abi.OK, nil
+}
+
+func canonicalKey(lower string) string {
+	if key, ok := canonical[lower]; ok {
+		return key
+	}
+	return textproto.CanonicalMIMEHeaderKey(lower)
+}
+
+// mayAsk reports whether a guest may send the header of that name.
+func mayAsk(name string, upgrade bool) bool {
+	switch name {
+	case "accept", "content-type", "last-event-id":
+		return true
+	case "upgrade", "sec-websocket-version", "sec-websocket-protocol":
+		return upgrade
+	}
+	return strings.HasPrefix(name, "mcp-")
+}
+
+// heardFirst are the headers of a response that a guest may see, beside those
+// that begin with Mcp-.
+var heardFirst = []string{"Content-Type", "Retry-After", "Allow", "Sec-Websocket-Protocol"}
+
+// heard returns the headers of a response that a guest may see: none that tells
+// where the server is or what signs us in.
+func heard(header http.Header) []abi.Pair {
+	var pairs []abi.Pair
+	add := func(name string) {
+		for _, value := range header[name] {
+			pairs = append(pairs, abi.Pair{Key: strings.ToLower(name), Value: strings.ToValidUTF8(value, "\uFFFD")})
+		}
+	}
+	for _, name := range heardFirst {
+		add(name)
+	}
+	first := len(pairs)
+	for name := range header {
+		if strings.HasPrefix(name, "Mcp-") {
+			add(name)
+		}
+	}
+	if own := pairs[first:]; len(own) > 1 {
+		slices.SortStableFunc(own, func(a, b abi.Pair) int { return strings.Compare(a.Key, b.Key) })
+	}
+	return pairs
+}
+
+// framing are headers that say how a message is carried. They are nobody's to
+// configure: two opinions about the end of a body are a way to smuggle one.
+var framing = []string{
+	"Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Expect", "Keep-Alive",
+	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+}
+
+// ownHeaders makes the header that is added to every request of an origin.
+func ownHeaders(pairs []abi.Pair) (http.Header, error) {
+	header := http.Header{"User-Agent": {userAgent}}
+	given := map[string]bool{}
+	for _, p := range pairs {
+		key := textproto.CanonicalMIMEHeaderKey(p.Key)
+		switch {
+		case !isToken(p.Key):
+			return nil, fmt.Errorf("the header %q: that is no name", p.Key)
+		case !isValue(p.Value):
+			return nil, fmt.Errorf("the header %s: its value holds a line end or another control character", key)
+		case slices.Contains(framing, key):
+			return nil, fmt.Errorf("the header %s cannot be configured: it is set as each request needs it", key)
+		}
+		if !given[key] {
+			delete(header, key)
+			given[key] = true
+		}
+		header[key] = slices.Clip(append(header[key], p.Value))
+	}
+	return header, nil
+}
+
+// userAgent is what we call ourselves, unless the user has another name.
+const userAgent = "wharf"
+
+// isToken reports whether s is what RFC 9110 calls a token.
+func isToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// isValue reports whether s can be the value of a header. Spaces at its ends
+// would be lost on the way, and are left to those who write it.
+func isValue(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,245 @@
+package capability
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// Origin is the grant of HTTP exchanges with one server: its scheme, host and
+// port, and what lies under its path. [ParseOrigin] makes one; the fields are
+// set before the first use and not changed after it.
+type Origin struct {
+	// AnyPath allows every path of the server. The transport of 2024-11-05
+	// needs it: its server names the path to send to.
+	AnyPath bool
+
+	Methods []string   // what may be asked; default GET, POST and DELETE
+	Headers []abi.Pair // sent with every request to this origin, and nowhere else
+	TLS     TLS
+
+	// Proxy is the URL of a proxy, "direct" for none, or empty for what the
+	// environment says (HTTPS_PROXY, HTTP_PROXY and NO_PROXY).
+	Proxy string
+
+	// Credentials sign requests in, below the configured headers. May be nil.
+	Credentials Credentials
+
+	base   *url.URL
+	socket string // of a server behind a unix socket; empty for tcp
+}
+
+// TLS says how the server is known and what we show it. The zero value is what
+// the system trusts.
+type TLS struct {
+	CAFile   string // PEM; trusted beside what the system trusts
+	CertFile string // PEM; our own certificate, with KeyFile
+	KeyFile  string
+	Name     string // the server's, where it is not the host of the URL
+}
+
+// maxTarget bounds a target, and what a redirect may lead to.
+const maxTarget = 8 << 10
+
+var defaultMethods = []string{"GET", "POST", "DELETE"}
+
+// ParseOrigin reads the url of a server entry: https://host/path, http://host/path
+// or, for a server behind a unix socket, unix:///run/x.sock#/path.
+func ParseOrigin(s string) (*Origin, error) {
+	o := &Origin{}
+	if rest, ok := strings.CutPrefix(s, "unix:"); ok {
+		path, inner, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "#")
+		if err := checkSocketPath(path); err != nil {
+			return nil, fmt.Errorf("url %q: %w", s, err)
+		}
+		o.socket, s = path, "http://localhost/"+strings.TrimPrefix(inner, "/")
+	}
+	u, err := url.Parse(s)
+	if err == nil {
+		err = checkBase(u)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("url %q: %w", bare(s), wrongURL(err))
+	}
+	u.Host, u.Fragment, u.RawFragment = strings.ToLower(u.Host), "", ""
+	o.base = u
+	return o, nil
+}
+
+// wrongURL takes the URL out of an error about it: it may hold a secret.
+func wrongURL(err error) error {
+	if wrapped, ok := err.(*url.Error); ok {
+		return wrapped.Err
+	}
+	return err
+}
+
+// bare is a URL for people: without a query, where some put their secrets.
+func bare(s string) string {
+	s, _, _ = strings.Cut(s, "?")
+	if scheme, rest, ok := strings.Cut(s, "://"); ok {
+		return scheme + "://" + rest[strings.LastIndexByte(rest, '@')+1:]
+	}
+	return s
+}
+
+func checkBase(u *url.URL) error {
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return fmt.Errorf("want https://host/path, http://host/path or unix:///path/to/socket#/path")
+	case u.User != nil:
+		return fmt.Errorf("it holds a user or password; put them into a header instead")
+	case strings.ContainsFunc(u.Host, func(r rune) bool { return r > 0x7e || r <= ' ' }):
+		return fmt.Errorf("write the host in its ASCII form (xn--…)")
+	}
+	return checkPath(u)
+}
+
+// Kind implements [Target].
+func (*Origin) Kind() abi.OpenKind { return abi.OpenHTTP }
+
+// String is the URL for people.
+func (o *Origin) String() string {
+	if o.socket != "" {
+		return "unix://" + o.socket + "#" + o.base.EscapedPath()
+	}
+	return bare(o.base.String())
+}
+
+// label is a URL of this origin for people.
+func (o *Origin) label(u *url.URL) string {
+	if o.socket != "" {
+		return "unix://" + o.socket + "#" + u.EscapedPath()
+	}
+	return bare(u.String())
+}
+
+// Check finds what is wrong with the fields. An origin that fails it can be
+// granted, and every exchange with it fails for that reason.
+func (o *Origin) Check() error {
+	if _, err := o.proxy(); err != nil {
+		return err
+	}
+	if _, err := o.tls(); err != nil {
+		return err
+	}
+	_, err := ownHeaders(o.Headers)
+	return err
+}
+
+// hold implements [Target].
+func (o *Origin) hold(t *Table, g Grant, r *abi.OpenRequest, sink Sink) (tenant, abi.Status, error) {
+	c := order{client: t.clients[g.Name], method: r.Method, upgrade: r.Flags&abi.Upgrade != 0}
+	if r.Flags&^(abi.Essential|abi.Upgrade) != 0 {
+		return nil, abi.Malformed, fmt.Errorf("flags %#x do not apply to it", r.Flags)
+	}
+	if status, err := o.checkMethod(&c); err != nil {
+		return nil, status, err
+	}
+	var status abi.Status
+	var err error
+	if c.url, status, err = o.resolve(o.base, r.Target); err != nil {
+		return nil, status, err
+	}
+	if c.header, status, err = guestHeaders(r.Headers, c.upgrade); err != nil {
+		return nil, status, err
+	}
+	if !c.upgrade {
+		return newExchange(t, g, sink, c), abi.OK, nil
+	}
+	if c.header["Upgrade"] == nil {
+		return nil, abi.Malformed, fmt.Errorf("the header upgrade is missing: it says what to upgrade to")
+	}
+	return newHandle(t, g, sink, c.serve), abi.OK, nil
+}
+
+func (o *Origin) checkMethod(c *order) (abi.Status, error) {
+	methods := o.Methods
+	if methods == nil {
+		methods = defaultMethods
+	}
+	switch {
+	case c.method == "":
+		return abi.Malformed, fmt.Errorf("the method is missing")
+	case !slices.Contains(methods, c.method):
+		return abi.Denied, fmt.Errorf("%q is not granted, only %s", c.method, strings.Join(methods, ", "))
+	case c.upgrade && c.method != "GET":
+		return abi.Malformed, fmt.Errorf("only a GET can be upgraded")
+	}
+	return abi.OK, nil
+}
+
+// resolve returns where a URI reference leads from a URL of this origin, if that
+// is within the grant.
+func (o *Origin) resolve(from *url.URL, target string) (*url.URL, abi.Status, error) {
+	if target == "" {
+		return from, abi.OK, nil
+	}
+	if len(target) > maxTarget {
+		return nil, abi.TooLarge, fmt.Errorf("its target is %d bytes long, it may have %d", len(target), maxTarget)
+	}
+	ref, err := url.Parse(target)
+	if err != nil {
+		return nil, abi.Malformed, fmt.Errorf("its target is no URI reference: %w", wrongURL(err))
+	}
+	u := from.ResolveReference(ref)
+	u.Fragment, u.RawFragment = "", ""
+	if err := checkPath(u); err != nil {
+		return nil, abi.Malformed, fmt.Errorf("its target: %w", err)
+	}
+	if !o.covers(u) {
+		return nil, abi.Denied, fmt.Errorf("%s is not granted, only %s", clean(bare(u.String()), 200), o.scope())
+	}
+	return u, abi.OK, nil
+}
+
+// scope names what is granted, for people.
+func (o *Origin) scope() string {
+	if o.AnyPath {
+		return "what " + o.base.Scheme + "://" + o.base.Host + " has"
+	}
+	return o.label(o.base) + " and what is under it"
+}
+
+// covers reports whether u is within the grant. Hosts are compared as they are
+// written: two names of one machine are two origins.
+func (o *Origin) covers(u *url.URL) bool {
+	if u.Scheme != o.base.Scheme || u.User != nil || u.Opaque != "" || hostPort(u) != hostPort(o.base) {
+		return false
+	}
+	path, prefix := u.EscapedPath(), o.base.EscapedPath()
+	rest, under := strings.CutPrefix(path, prefix)
+	return o.AnyPath || under && (rest == "" || rest[0] == '/' || strings.HasSuffix(prefix, "/")) || prefix == ""
+}
+
+// checkPath refuses what servers do not agree about: a path that leads upwards
+// when it is decoded once more, or when a backslash is taken for a slash.
+func checkPath(u *url.URL) error {
+	path, err := url.PathUnescape(u.Path)
+	if err != nil {
+		path = u.Path
+	}
+	if strings.Contains(path, `\`) || strings.Contains(u.Path, `\`) {
+		return fmt.Errorf("its path holds a backslash")
+	}
+	for _, part := range slices.Concat(strings.Split(path, "/"), strings.Split(u.Path, "/")) {
+		if part == ".." || part == "." {
+			return fmt.Errorf("its path holds an encoded %q", part)
+		}
+	}
+	return nil
+}
+
+// usualPorts are the ports of the schemes that lead to a server or a proxy.
+var usualPorts = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}
+
+// hostPort is the address of a URL's server, with the port even where it is the
+// usual one.
+func hostPort(u *url.URL) string {
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), cmp.Or(u.Port(), usualPorts[u.Scheme]))
+}

@@ -1,0 +1,102 @@
+package capability
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// phase is what an exchange waits for.
+type phase int32
+
+const (
+	forHead   phase = iota // the head of the response
+	forTaking              // that the server takes more of the request
+	forBody                // the end of a body that is no event stream
+	forStream              // the next bytes of an event stream
+)
+
+// patience ends an exchange whose server is too slow. One timer serves all
+// phases, one after the other.
+type patience struct {
+	limits *Limits
+	cancel context.CancelCauseFunc
+	now    atomic.Int32
+	timer  *time.Timer // made by the first begin
+}
+
+// begin starts to wait for p, and for nothing else any more.
+func (w *patience) begin(p phase) {
+	w.now.Store(int32(p))
+	if w.timer == nil {
+		w.timer = time.AfterFunc(w.of(p), w.runOut)
+		return
+	}
+	w.timer.Reset(w.of(p))
+}
+
+// taken is called by the goroutine of net/http that sends a request, each time
+// that it takes some of it. The answer may have begun before all is sent; what
+// is waited for is the answer then.
+func (w *patience) taken(all bool) {
+	next := forTaking
+	if all {
+		next = forHead
+	}
+	if now := w.now.Load(); phase(now) <= forTaking && w.now.CompareAndSwap(now, int32(next)) {
+		w.timer.Reset(w.of(next))
+	}
+}
+
+// rest stops the clock: it is not the server that is waited for.
+func (w *patience) rest() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
+
+func (w *patience) of(p phase) time.Duration {
+	switch p {
+	case forTaking:
+		return w.limits.Stall
+	case forBody:
+		return w.limits.Body
+	case forStream:
+		return w.limits.Idle
+	}
+	return w.limits.Head
+}
+
+func (w *patience) runOut() {
+	p := phase(w.now.Load())
+	w.cancel(&lateError{p, w.of(p)})
+}
+
+// lateError is the end of a patience.
+type lateError struct {
+	phase phase
+	after time.Duration
+}
+
+func (e *lateError) Error() string {
+	switch e.phase {
+	case forTaking:
+		return fmt.Sprintf("server has not read the request for %s", e.after)
+	case forBody:
+		return fmt.Sprintf("the answer was not complete after %s", e.after)
+	case forStream:
+		return fmt.Sprintf("nothing came on the event stream for %s", e.after)
+	}
+	return fmt.Sprintf("no answer for %s", e.after)
+}
+
+// Status is what a guest may know of it.
+func (e *lateError) Status() abi.Status {
+	if e.phase == forTaking {
+		return abi.Stalled
+	}
+	return abi.TimedOut
+}

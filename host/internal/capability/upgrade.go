@@ -1,0 +1,80 @@
+package capability
+
+import (
+	"crypto/rand"
+	"crypto/sha1"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// serve carries an order that asked for an upgrade. It has no body and is sent
+// at once. After a 101 the handle is a byte stream; any other answer is relayed
+// as such.
+func (o order) serve(h *handle) {
+	c := &call{order: o}
+	c.patience.limits, c.patience.cancel = &h.table.limits, h.cancel
+	defer c.rest()
+	key := c.handshake()
+	resp, err := c.perform(h.quit)
+	if err != nil {
+		h.fail(c.tell(h.quit, err))
+		return
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		err = c.relay(&h.voice, resp)
+	} else if err = c.checkUpgrade(resp, key); err == nil {
+		c.rest()
+		o.tunnel(h, resp)
+	}
+	if err != nil {
+		h.fail(c.tell(h.quit, err))
+	}
+}
+
+// handshake adds the headers that the host answers for, and returns the key that
+// a WebSocket server has to know.
+func (c *call) handshake() (key string) {
+	c.header["Connection"] = []string{"Upgrade"}
+	if !c.isWebSocket() {
+		return ""
+	}
+	nonce := make([]byte, 16)
+	rand.Read(nonce)
+	key = base64.StdEncoding.EncodeToString(nonce)
+	c.header["Sec-Websocket-Key"] = []string{key}
+	return key
+}
+
+func (c *call) isWebSocket() bool { return strings.EqualFold(c.header.Get("Upgrade"), "websocket") }
+
+// checkUpgrade refuses a 101 to something else than was asked for (RFC 6455,
+// section 4.1).
+func (c *call) checkUpgrade(resp *http.Response, key string) error {
+	if want := c.header.Get("Upgrade"); !strings.EqualFold(resp.Header.Get("Upgrade"), want) {
+		return &statusError{abi.ProtocolFailed, fmt.Sprintf("HTTP 101, but not to %s", clean(want, 64))}
+	}
+	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	accept := strings.TrimSpace(resp.Header.Get("Sec-Websocket-Accept"))
+	if key != "" && accept != base64.StdEncoding.EncodeToString(sum[:]) {
+		return &statusError{abi.ProtocolFailed, "HTTP 101, but what answered is no WebSocket server"}
+	}
+	return nil
+}
+
+// tunnel makes the handle the byte stream that its exchange became.
+func (o order) tunnel(h *handle, resp *http.Response) {
+	conn, ok := resp.Body.(io.ReadWriteCloser)
+	if !ok {
+		h.fail(abi.Internal, fmt.Errorf("HTTP 101 without a connection"))
+		return
+	}
+	h.attach(&tunnel{to: conn, onShut: conn.Close, onStop: conn.Close}, "the connection")
+	h.sayHead(resp.StatusCode, heard(resp.Header), nil, false)
+	h.carry(conn, o.client.origin.label(o.url))
+}
