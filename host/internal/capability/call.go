@@ -190,12 +190,11 @@ func (c *call) tell(ctx context.Context, err error) (abi.Status, error) {
 // httpStatus is what a guest may know of an error of an exchange.
 func httpStatus(err error) abi.Status {
 	var stated interface{ Status() abi.Status }
-	var alert tls.AlertError
 	var op *net.OpError
 	switch {
 	case errors.As(err, &stated):
 		return stated.Status()
-	case errors.As(err, &alert):
+	case errors.As(err, &op) && strings.HasSuffix(op.Op, " error"): // crypto/tls: an alert
 		return abi.ProtocolFailed
 	case errors.As(err, &op), isTimeout(err):
 		return statusOf(err)
@@ -210,7 +209,10 @@ func httpStatus(err error) abi.Status {
 // explainHTTP adds to an error of an exchange what to look at.
 func explainHTTP(err error) error {
 	var unknown *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
 	switch {
+	case errors.As(err, &record):
+		return fmt.Errorf("the server does not speak TLS; is its url http://…? (%w)", err)
 	case errors.As(err, &unknown):
 		return fmt.Errorf("%w; if the certificate is right, name its authority's file in the entry of the server", unknown.Err)
 	case errors.Is(err, io.ErrUnexpectedEOF):

@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
 )
 
 const (
@@ -41,7 +43,11 @@ func newClient(o *Origin, limits *Limits) *client {
 // ready makes the client fit for use. It reads files, so it is not for the
 // owner of a guest to call.
 func (c *client) ready() error {
-	c.once.Do(func() { c.err = c.build() })
+	c.once.Do(func() {
+		if err := c.build(); err != nil {
+			c.err = &statusError{abi.Internal, err.Error()}
+		}
+	})
 	return c.err
 }
 
@@ -96,7 +102,7 @@ func (c *client) through(proxy proxyFunc) proxyFunc {
 
 // close closes the connections, used or not. No exchange is left.
 func (c *client) close() {
-	c.once.Do(func() { c.err = http.ErrServerClosed })
+	c.once.Do(func() { c.err = &statusError{abi.Closed, "the connection is closed"} })
 	if c.transport != nil {
 		c.transport.CloseIdleConnections()
 	}

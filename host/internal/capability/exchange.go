@@ -105,6 +105,7 @@ func (x *exchange) leave() {
 func (x *exchange) run() {
 	defer x.leave()
 	defer x.rest()
+	x.opened.Store(true) // Drained may be said
 	if err := x.carry(); err != nil {
 		x.sayError(x.tell(x.quit, err))
 	}

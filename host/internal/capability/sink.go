@@ -6,7 +6,7 @@ import "github.com/wharf-mcp/wharf/abi"
 // of the handle, one at a time, in this order: Opened, Data as often as there
 // is data, End, and for a process Exit. Error comes instead of or after any of
 // them. Exit and Error are each the last call. Drained may come anywhere
-// between Opened and the last call.
+// between Opened and the last call; of an HTTP exchange, before its Head too.
 //
 // No call begins after the handle was closed. One that had already begun then
 // may still be running, so a receiver that reuses a slot has to tell by itself

@@ -1,0 +1,132 @@
+//go:build unix
+
+package capability
+
+import (
+	"bufio"
+	"crypto/sha1"
+	"encoding/base64"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// upgraded answers an upgrade with head, in which KEY stands for what belongs to
+// the key of the request, and then hands the connection to talk.
+func upgraded(t *testing.T, head string, talk func(net.Conn, *bufio.Reader)) Grant {
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		conn, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+		answer := strings.ReplaceAll(head, "KEY", base64.StdEncoding.EncodeToString(sum[:]))
+		io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"+answer+"\r\n")
+		talk(conn, rw.Reader)
+	})
+	return grant
+}
+
+// openUpgrade asks for an upgrade to protocol.
+func openUpgrade(t *testing.T, table *Table, protocol string) (*recorder, Stream) {
+	t.Helper()
+	r := newRecorder()
+	s, _, err := table.Open(abi.OpenHTTP, &abi.OpenRequest{
+		Grant: "main", Method: "GET", Flags: abi.Upgrade | abi.Essential,
+		Headers: []abi.Pair{{Key: "upgrade", Value: protocol}, {Key: "sec-websocket-version", Value: "13"}, {Key: "sec-websocket-protocol", Value: "mcp"}},
+	}, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, s
+}
+
+func silent(net.Conn, *bufio.Reader) {}
+
+func TestUpgradeGivesAByteStream(t *testing.T) {
+	grant := upgraded(t, "Upgrade: websocket\r\nSec-WebSocket-Accept: KEY\r\nSec-WebSocket-Protocol: mcp\r\n",
+		func(conn net.Conn, r *bufio.Reader) { io.CopyN(conn, r, 1<<20) })
+	table := newTestTable(t, patient(grant))
+	r, s := openUpgrade(t, table, "websocket")
+	s.Write([]byte("before the head;"), false) // waits
+	s.Flush()
+	r.untilWord("head")
+	if want := []abi.Pair{{Key: "sec-websocket-protocol", Value: "mcp"}}; r.head != 101 || !slices.Equal(r.headers, want) {
+		t.Errorf("HEAD %d, %v", r.head, r.headers)
+	}
+	s.Write(make([]byte, 1<<20-16), false)
+	s.Flush()
+	r.untilOver()
+	if len(r.data) != 1<<20 || !strings.HasPrefix(string(r.data), "before the head;") {
+		t.Errorf("%d bytes came back", len(r.data))
+	}
+	if order := r.order(); !strings.HasPrefix(order, "head ") || !strings.HasSuffix(order, " end") {
+		t.Errorf("the sink heard %q", order)
+	}
+}
+
+func TestTheEndOfAnUpgradedStreamClosesIt(t *testing.T) {
+	closed := make(chan error, 1)
+	grant := upgraded(t, "Upgrade: other\r\n", func(_ net.Conn, r *bufio.Reader) {
+		_, err := io.ReadAll(r)
+		closed <- err
+	})
+	table := newTestTable(t, patient(grant))
+	r, s := openUpgrade(t, table, "other")
+	r.untilWord("head")
+	s.Write([]byte("bye"), true)
+	s.Flush()
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	closeTable(t, table)
+}
+
+func TestCloseOfAnUpgradedStream(t *testing.T) {
+	closed := make(chan string, 1)
+	grant := upgraded(t, "Upgrade: other\r\n", func(_ net.Conn, r *bufio.Reader) {
+		all, _ := io.ReadAll(r)
+		closed <- string(all)
+	})
+	table := newTestTable(t, patient(grant))
+	r, s := openUpgrade(t, table, "other")
+	r.untilWord("head")
+	s.Write([]byte("last words"), false)
+	s.Close()
+	if got := <-closed; got != "last words" {
+		t.Errorf("the server got %q", got)
+	}
+	closeTable(t, table)
+	wantOrder(t, r, "head")
+}
+
+func TestUpgradesThatAreNone(t *testing.T) {
+	tests := map[string]string{
+		"Upgrade: other\r\nSec-WebSocket-Accept: KEY\r\n":     "not to websocket",
+		"Upgrade: websocket\r\nSec-WebSocket-Accept: abc\r\n": "no WebSocket server",
+		"Upgrade: websocket\r\n":                              "no WebSocket server",
+	}
+	for head, want := range tests {
+		r, _ := openUpgrade(t, newTestTable(t, patient(upgraded(t, head, silent))), "websocket")
+		wantError(t, r, abi.ProtocolFailed, want)
+		wantOrder(t, r, "error")
+	}
+}
+
+func TestAnUpgradeThatIsAnsweredOtherwise(t *testing.T) {
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", 426) })
+	r, _ := openUpgrade(t, newTestTable(t, patient(grant)), "websocket")
+	if r.untilOver(); r.head != 426 || string(r.data) != "no\n" {
+		t.Errorf("HEAD %d, %q, %v", r.head, r.data, r.err)
+	}
+	_, grant = serve(t, guarded(401))
+	r, _ = openUpgrade(t, newTestTable(t, patient(grant)), "websocket")
+	wantError(t, r, abi.Denied, "HTTP 401")
+}
