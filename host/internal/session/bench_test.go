@@ -140,8 +140,8 @@ func BenchmarkReadPage(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		list := toolList{seen: make(map[string]bool)}
-		if _, err := list.add(text, legacy{}); err != nil {
+		list := newToolList()
+		if _, err := list.add(text, dialect{era: mcp.Legacy}); err != nil {
 			b.Fatal(err)
 		}
 	}

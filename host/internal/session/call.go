@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
@@ -16,17 +17,31 @@ import (
 // Params is anything that marshals to an object, or nil for none. In the modern
 // era the members of _meta that the protocol asks for are added to it.
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
-	text, d, err := s.do(ctx, method, subject(method, params), paramsWriter(params))
-	if err == nil {
-		err = d.admit(readType(text))
+	q := request{method: method, name: subject(method, params), write: paramsWriter(params)}
+	if method == mcp.MethodCallTool {
+		q.arguments = func() []byte { return argumentsIn(params) }
 	}
-	if err == nil {
-		err = decodeInto(text, result)
-	}
+	err := s.converse(ctx, &q, result)
 	if err != nil {
 		return fmt.Errorf("%s on %s: %w", method, s.cfg.Name, err)
 	}
 	return nil
+}
+
+func (s *Session) converse(ctx context.Context, q *request, result any) error {
+	for {
+		text, d, err := s.do(ctx, q)
+		if err != nil {
+			return err
+		}
+		again, err := s.again(ctx, q, d, readType(text), text)
+		if err != nil {
+			return err
+		}
+		if !again {
+			return decodeInto(text, result)
+		}
+	}
 }
 
 // Notify sends a notification. It returns when the message is with the
@@ -75,37 +90,110 @@ func bind(w writer, meta []byte) rpc.Appender {
 	return nil
 }
 
+// request is what a caller asks for. It belongs to one call and changes with
+// what the server says to it.
+type request struct {
+	method    string
+	name      string        // see subject
+	write     writer        // nil for no params
+	arguments func() []byte // those of a tool, as JSON; for tools/call only
+
+	listing uint64 // the list of tools by which its headers were made
+	rounds  int    // in which the server asked for more
+	extra   []byte // members that the last of them adds to the params
+}
+
+// params returns what writes the params in a dialect.
+func (q *request) params(d dialect) rpc.Appender {
+	w := bind(q.write, d.meta)
+	if q.extra == nil {
+		return w
+	}
+	return func(dst []byte) ([]byte, error) { return appendExtra(dst, w, q.extra) }
+}
+
 // do sends one request on the live connection, or on a new one, and returns the
 // result and the dialect it is in. The result belongs to the caller.
-func (s *Session) do(ctx context.Context, method, name string, w writer) ([]byte, dialect, error) {
-	call := rpc.Call{Method: method, Name: name, Timeout: s.cfg.Timeout}
+func (s *Session) do(ctx context.Context, q *request) ([]byte, dialect, error) {
 	for again := false; ; again = true {
 		l, err := s.reach(ctx)
 		if err != nil {
-			return nil, nil, s.unsent(method, err)
+			return nil, dialect{}, s.unsent(q.method, err)
 		}
-		text, d, err := l.try(ctx, call, w)
+		text, d, err := s.try(ctx, l, q)
 		if err == nil || again || !s.missed(ctx, l, err) {
 			return text, d, s.explain(l, err)
 		}
 	}
 }
 
-// try sends a request on l, and once more in another dialect where a refusal
-// calls for that.
-func (l *link) try(ctx context.Context, call rpc.Call, w writer) ([]byte, dialect, error) {
+// try sends a request on l, and once more where a refusal of the modern era says
+// how it should have been.
+func (s *Session) try(ctx context.Context, l *link, q *request) ([]byte, dialect, error) {
 	d := l.dialect
-	call.Params = bind(w, d.meta())
-	text, err := l.conn.Peer.Call(ctx, call)
-	if err == nil {
-		return text, d, nil
+	text, err := s.send(ctx, l, d, q)
+	if err == nil || d.era == mcp.Legacy {
+		return text, d, err
 	}
-	if other := d.retry(err); other != nil {
-		d = other
-		call.Version, call.Params = d.version(), bind(w, d.meta())
-		text, err = l.conn.Peer.Call(ctx, call)
+	switch codeOf(err) {
+	case mcp.CodeUnsupportedVersion:
+		if other, ok := s.greeting.other(d, err); ok {
+			d = other
+			text, err = s.send(ctx, l, d, q)
+			s.adopt(l, d, err)
+		}
+	case mcp.CodeHeaderMismatch:
+		if q.method == mcp.MethodCallTool && d.mirrors && s.relist(ctx, q.listing) == nil {
+			text, err = s.send(ctx, l, d, q)
+		}
+	case mcp.CodeMissingClientCapability:
+		err = lacking(err)
 	}
 	return text, d, err
+}
+
+func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]byte, error) {
+	call := rpc.Call{Method: q.method, Name: q.name, Timeout: s.cfg.Timeout, Params: q.params(d)}
+	if d.revision != l.dialect.revision {
+		call.Version = d.revision
+	}
+	if d.mirrors {
+		var err error
+		if call.Headers, err = s.headers(ctx, q); err != nil {
+			return nil, &rpc.CallError{Server: s.cfg.Name, Method: q.method, Sent: rpc.NotSent, Err: err}
+		}
+	}
+	return l.conn.Peer.Call(ctx, call)
+}
+
+// adopt keeps the revision that a server has asked for, if a request with it did
+// not come to the same end.
+func (s *Session) adopt(l *link, d dialect, err error) {
+	if d.revision == l.dialect.revision || codeOf(err) == mcp.CodeUnsupportedVersion {
+		return
+	}
+	changed := *l
+	changed.dialect, changed.info.Protocol = d, d.revision
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live.CompareAndSwap(l, &changed) {
+		l.conn.Peer.Agree(terms(l.conn, l.epoch, d.revision))
+	}
+}
+
+// lacking says in words which capability a server misses.
+func lacking(err error) error {
+	var fault *rpc.Error
+	errors.As(err, &fault)
+	var names []string
+	r := jsontext.Read(member(fault.Data, "requiredCapabilities"))
+	for name := range r.Object() {
+		names = append(names, clip(string(name)))
+	}
+	if names == nil {
+		return err
+	}
+	return fmt.Errorf("the server needs a client that offers %s: %w", strings.Join(names, ", "), err)
 }
 
 // missed reports whether err, of a message given to l, says that the connection
@@ -173,18 +261,36 @@ func (s *Session) explain(l *link, err error) error {
 // (2026-07-28/basic/transports/streamable-http#standard-request-headers).
 func subject(method string, params any) string {
 	key := "name"
-	switch method {
-	case mcp.MethodCallTool, mcp.MethodGetPrompt:
-	case mcp.MethodReadResource:
-		key = "uri"
-	default:
+	switch {
+	case !named(method):
 		return ""
+	case method == mcp.MethodReadResource:
+		key = "uri"
 	}
 	text, err := appendObject(nil, params)
 	if err != nil {
 		return "" // encoding them for the message says why
 	}
 	return jsontext.Read(member(text, key)).String()
+}
+
+// named reports whether requests of a method are about something that has a
+// name. They are also the ones whose results may ask for more.
+func named(method string) bool {
+	switch method {
+	case mcp.MethodCallTool, mcp.MethodGetPrompt, mcp.MethodReadResource:
+		return true
+	}
+	return false
+}
+
+// argumentsIn returns the arguments in the params of tools/call, or nil.
+func argumentsIn(params any) []byte {
+	text, err := appendObject(nil, params)
+	if err != nil {
+		return nil
+	}
+	return member(text, "arguments")
 }
 
 // decodeInto decodes a result for [Session.Call].

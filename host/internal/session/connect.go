@@ -168,7 +168,7 @@ func (s *Session) renew(ctx context.Context, old *link, era mcp.Era, warn func(s
 func (s *Session) dial(ctx context.Context, era mcp.Era, warn func(string)) (*link, error) {
 	ctx, cancel := s.startContext(ctx)
 	defer cancel()
-	conn, err := s.cfg.Dial(ctx, &inbox{cfg: &s.cfg})
+	conn, err := s.cfg.Dial(ctx, &inbox{cfg: &s.cfg, catalogue: &s.catalogue})
 	if err != nil {
 		return nil, cause(ctx, err)
 	}

@@ -16,63 +16,40 @@ var (
 	// method promises.
 	ErrInvalidResult = errors.New("invalid result")
 
-	// ErrInputRequired says that the server wants answers from the person or
-	// the model before it goes on.
-	ErrInputRequired = errors.New("the server asks for more input (input_required), which needs multi-round-trip requests; they are not supported")
+	// ErrInputRequired says that the server wants more from the person or the
+	// model than there is to be had.
+	ErrInputRequired = errors.New("the server asks for more input")
 )
 
 // dialect is how requests and results differ between the eras once a session
 // is open. A dialect does not change.
-type dialect interface {
-	// version returns the revision in use.
-	version() string
-
-	// meta returns the member that every request's params carry, name and all,
-	// or nil.
-	meta() []byte
-
-	// admit returns an error for a result that is none for the caller.
-	admit(t mcp.ResultType) error
-
-	// retry returns the dialect in which a request that was refused with err may
-	// be sent once more, or nil.
-	retry(err error) dialect
-}
-
-// legacy is the dialect of all revisions that begin with initialize. A result
-// has no type there; a member of that name is the server's own.
-type legacy struct{ revision string }
-
-func (l legacy) version() string          { return l.revision }
-func (legacy) meta() []byte               { return nil }
-func (legacy) admit(mcp.ResultType) error { return nil }
-func (legacy) retry(error) dialect        { return nil }
-
-// modern is the dialect of the revisions without a handshake.
-type modern struct {
-	greeting *greeting
+type dialect struct {
+	era      mcp.Era
 	revision string
+	meta     []byte // the member that every request's params carry, name and all; nil for none
+	mirrors  bool   // headers beside a message show parts of it, see mirror.go
 }
 
-func (m modern) version() string { return m.revision }
-func (m modern) meta() []byte    { return m.greeting.meta[m.revision] }
-
-func (m modern) admit(t mcp.ResultType) error {
-	switch t {
-	case "", mcp.ResultComplete:
+// admit returns an error for a result that is none for the caller. In the legacy
+// era a result has no type; a member of that name is the server's own.
+func (d dialect) admit(t mcp.ResultType) error {
+	if d.era == mcp.Legacy || t == "" || t == mcp.ResultComplete {
 		return nil
-	case mcp.ResultInputRequired:
-		return ErrInputRequired
 	}
 	return fmt.Errorf("%w: unknown resultType %q", ErrInvalidResult, clip(string(t)))
 }
 
-func (m modern) retry(err error) dialect {
-	offered, refused := refusedVersion(err)
-	if version := common(offered.Supported); refused && version != "" {
-		return modern{m.greeting, version}
-	}
-	return nil
+// modern returns the dialect of a modern revision.
+func (g *greeting) modern(version string, mirrors bool) dialect {
+	return dialect{era: mcp.Modern, revision: version, meta: g.meta[version], mirrors: mirrors}
+}
+
+// other returns the dialect in which a request that was refused with err may be
+// sent once more.
+func (g *greeting) other(d dialect, err error) (dialect, bool) {
+	offered, _ := refusedVersion(err)
+	version := common(offered.Supported)
+	return g.modern(version, d.mirrors), version != ""
 }
 
 // modernVersions are the modern revisions that a session speaks, best first.
@@ -125,8 +102,8 @@ func newGreeting(c *Config) (greeting, error) {
 	return g, nil
 }
 
-// capabilities returns what a legacy client offers: exactly what it has a
-// callback for (2025-11-25/basic/lifecycle#capability-negotiation).
+// capabilities returns what a client offers: exactly what it has a callback for
+// (2025-11-25/basic/lifecycle#capability-negotiation).
 func capabilities(c *Config) map[string]any {
 	offered := map[string]any{}
 	if c.Roots != nil {
@@ -141,14 +118,12 @@ func capabilities(c *Config) map[string]any {
 	return offered
 }
 
-// modernMeta returns the _meta of every modern request. It offers nothing: what
-// a modern server asks for comes as a result that asks for input, and a
-// capability that is declared but cannot be used would only make calls fail
-// later than they must (2026-07-28/basic/patterns/mrtr).
+// modernMeta returns the _meta of every modern request. What it offers is what a
+// result may ask for (2026-07-28/basic/patterns/mrtr).
 func modernMeta(c *Config, version string) map[string]any {
 	return map[string]any{
 		mcp.MetaProtocolVersion:    version,
-		mcp.MetaClientCapabilities: struct{}{},
+		mcp.MetaClientCapabilities: capabilities(c),
 		mcp.MetaClientInfo:         c.Client,
 	}
 }

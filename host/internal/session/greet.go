@@ -22,12 +22,16 @@ func (h *handshake) initialize(ctx context.Context) <-chan reply {
 
 // discover sends the first request of the modern era.
 func (h *handshake) discover(ctx context.Context, version string) <-chan reply {
-	return h.ask(ctx, rpc.Call{
+	call := rpc.Call{
 		Method:  mcp.MethodDiscover,
 		Version: version,
 		Timeout: -1,
 		Params:  bind(nil, h.greeting.meta[version]),
-	})
+	}
+	if h.conn.http() {
+		call.Headers = standardHeaders(call.Method, "")
+	}
+	return h.ask(ctx, call)
 }
 
 // greet opens a legacy session.
@@ -61,7 +65,7 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
 	if err := h.conn.Peer.Notify(ctx, mcp.NotificationInitialized, nil); err != nil {
 		return nil, h.left(ctx, err)
 	}
-	return &link{conn: h.conn, epoch: h.epoch, dialect: legacy{r.ProtocolVersion}, info: Info{
+	return &link{conn: h.conn, epoch: h.epoch, dialect: dialect{era: mcp.Legacy, revision: r.ProtocolVersion}, info: Info{
 		Server: r.ServerInfo, Protocol: r.ProtocolVersion, Era: mcp.Legacy,
 		Instructions: r.Instructions, Capabilities: r.Capabilities,
 	}}, nil
@@ -86,14 +90,18 @@ func (h *handshake) rejected(ctx context.Context, err error) error {
 // HTTP stream means nothing, so a caller that leaves has to be told of in a
 // message (2025-11-25/basic/transports#sending-messages-to-the-server).
 func (h *handshake) agree(version string) {
+	h.conn.Peer.Agree(terms(h.conn, h.epoch, version))
+}
+
+func terms(c *Conn, epoch uint32, version string) rpc.Terms {
 	modern := mcp.EraOf(version) == mcp.Modern
-	h.conn.Peer.Agree(rpc.Terms{
+	return rpc.Terms{
 		Version:      version,
-		Epoch:        h.epoch,
+		Epoch:        epoch,
 		AllowBatch:   version <= mcp.Version20250326,
-		StreamCancel: h.conn.StreamCancel && (modern || !h.conn.http()),
+		StreamCancel: c.StreamCancel && (modern || !c.http()),
 		NoReplies:    modern,
-	})
+	}
 }
 
 // insist opens a modern session, and none of the legacy era.
@@ -142,7 +150,7 @@ func (h *handshake) discovered(got reply) *link {
 		return nil
 	}
 	h.agree(version)
-	return &link{conn: h.conn, epoch: h.epoch, dialect: modern{h.greeting, version}, info: Info{
+	return &link{conn: h.conn, epoch: h.epoch, dialect: h.greeting.modern(version, h.conn.http()), info: Info{
 		Server: r.Meta.ServerInfo, Protocol: version, Era: mcp.Modern,
 		Instructions: r.Instructions, Capabilities: r.Capabilities,
 	}}

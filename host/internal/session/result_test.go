@@ -99,6 +99,8 @@ func FuzzServerWords(f *testing.F) {
 	f.Add([]byte(initializeResult("2025-11-25")))
 	f.Add([]byte(`{"tools":[{"name":"a","annotations":{"readOnlyHint":1}}],"nextCursor":""}`))
 	f.Add([]byte(`{"mode":"url","url":"u"}`))
+	f.Add([]byte(`{"properties":{"a":{"type":"string","x-mcp-header":"A","anyOf":[{"items":[true]}]}}}`))
+	f.Add([]byte(`{"inputRequests":{"a":{"method":"roots/list","params":{}}},"requestState":"s"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if jsontext.Valid(text, 0) != nil {
 			return
@@ -106,10 +108,14 @@ func FuzzServerWords(f *testing.F) {
 		readInitialize(text)
 		readDiscover(text)
 		readElicitation(text)
+		readMirrors(text)
+		readWanted(text)
 		readType(text)
 		if p, err := readPage(text); err == nil {
+			list := newToolList()
+			list.expire(p.ttl, dialect{era: mcp.Modern})
 			for _, tool := range p.tools {
-				readTool(tool)
+				list.keep(tool, dialect{mirrors: true})
 			}
 		}
 	})

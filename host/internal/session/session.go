@@ -94,8 +94,9 @@ type Info struct {
 
 // Session is a logical connection to one server. Close releases it.
 type Session struct {
-	cfg      Config
-	greeting greeting
+	cfg       Config
+	greeting  greeting
+	catalogue catalogue
 
 	ctx    context.Context // ends with Close, and with it every attempt to connect
 	cancel context.CancelFunc
@@ -121,6 +122,7 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 		return nil, fmt.Errorf("connect %s: %w", cfg.Name, err)
 	}
 	s := &Session{cfg: cfg, greeting: greeting, gone: make(chan struct{})}
+	s.catalogue.listing = make(chan struct{}, 1)
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if _, err := s.reach(ctx); err != nil {
 		s.Close()

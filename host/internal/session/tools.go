@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -19,13 +21,21 @@ const (
 // ListTools returns all tools of the server, page after page
 // (2026-07-28/server/utilities/pagination). Schemas and metadata are as the
 // server wrote them. A server that hands out a cursor twice would never end:
-// the list then ends there, with a warning.
+// the list then ends there, with a warning. A list that the server said is still
+// fresh is not asked for again.
 func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
-	list := toolList{seen: make(map[string]bool), cursors: make(map[string]bool)}
+	if tools, ok := s.catalogue.fresh(); ok {
+		return tools, nil
+	}
+	return s.list(ctx)
+}
+
+func (s *Session) list(ctx context.Context) ([]mcp.Tool, error) {
+	list, as := newToolList(), s.catalogue.count()
 	for more := true; more; {
-		text, d, err := s.do(ctx, mcp.MethodListTools, "", func(dst, meta []byte) ([]byte, error) {
+		text, d, err := s.do(ctx, &request{method: mcp.MethodListTools, write: func(dst, meta []byte) ([]byte, error) {
 			return appendPage(dst, list.cursor, meta)
-		})
+		}})
 		if err == nil {
 			more, err = list.add(text, d)
 		}
@@ -33,6 +43,7 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 			return nil, fmt.Errorf("list tools on %s: %w", s.cfg.Name, err)
 		}
 	}
+	s.catalogue.keep(list, as)
 	for _, text := range list.warnings {
 		s.cfg.Warn(text)
 	}
@@ -47,6 +58,17 @@ type toolList struct {
 	cursor   *string // of the next page; nil is the first
 	bytes    int
 	warnings []string
+
+	until   time.Time           // when the first of its pages is stale
+	mirrors map[string][]mirror // by tool, where headers show arguments
+	dropped map[string]error    // tools left out for what they want shown
+}
+
+func newToolList() *toolList {
+	return &toolList{
+		seen: make(map[string]bool), cursors: make(map[string]bool), until: time.Now().Add(maxTTL),
+		mirrors: make(map[string][]mirror), dropped: make(map[string]error),
+	}
 }
 
 // add adds a page and reports whether there is another.
@@ -58,8 +80,9 @@ func (l *toolList) add(text []byte, d dialect) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	l.expire(page.ttl, d)
 	for _, raw := range page.tools {
-		l.keep(raw)
+		l.keep(raw, d)
 	}
 	if page.next == nil {
 		return false, nil
@@ -68,17 +91,42 @@ func (l *toolList) add(text []byte, d dialect) (more bool, err error) {
 }
 
 // keep adds a tool. One that is no tool is left out, and so is a second one of
-// the same name, which could not be called: neither takes the others away.
-func (l *toolList) keep(raw []byte) {
+// the same name, which could not be called: neither takes the others away. Over
+// HTTP that is also what happens to one that wants the impossible shown.
+func (l *toolList) keep(raw []byte, d dialect) {
 	tool, err := readTool(raw)
 	switch {
 	case err != nil:
 		l.warn("the server lists something that is no tool: %v: %s", err, clip(string(raw)))
+		return
 	case l.seen[tool.Name]:
 		l.warn("the server lists tool %q more than once", clip(tool.Name))
-	default:
-		l.seen[tool.Name] = true
-		l.tools = append(l.tools, tool)
+		return
+	}
+	l.seen[tool.Name] = true
+	if d.mirrors {
+		m, err := readMirrors(tool.InputSchema)
+		if err != nil {
+			l.dropped[tool.Name] = err
+			l.warn("tool %q is left out: its definition is invalid: %v", clip(tool.Name), err)
+			return
+		}
+		l.mirrors[tool.Name] = m
+	}
+	l.tools = append(l.tools, tool)
+}
+
+// maxTTL is how long a list counts as fresh at most.
+const maxTTL = 24 * time.Hour
+
+// expire notes for how many milliseconds a page that has just come stays fresh.
+func (l *toolList) expire(ms float64, d dialect) {
+	if d.era == mcp.Legacy {
+		ms = 0
+	}
+	fresh := time.Duration(max(0, min(ms, float64(maxTTL/time.Millisecond))) * float64(time.Millisecond))
+	if until := time.Now().Add(fresh); until.Before(l.until) {
+		l.until = until
 	}
 }
 
@@ -110,20 +158,30 @@ func (l *toolList) turn(cursor string, bytes int) (more bool, err error) {
 // struct, a [json.RawMessage], or nil for none. An error means that there is
 // no result; that the tool did not succeed is in the result, as IsError.
 func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
-	text, d, err := s.do(ctx, mcp.MethodCallTool, name, func(dst, meta []byte) ([]byte, error) {
-		return appendCall(dst, name, args, meta)
-	})
-	var result *mcp.CallToolResult
-	if err == nil {
-		result, err = readCall(text)
-	}
-	if err == nil {
-		err = d.admit(result.ResultType)
-	}
+	q := request{method: mcp.MethodCallTool, name: name}
+	q.write = func(dst, meta []byte) ([]byte, error) { return appendCall(dst, name, args, meta) }
+	q.arguments = func() []byte { text, _ := appendObject(nil, args); return text }
+	result, err := s.callTool(ctx, &q)
 	if err != nil {
 		return nil, fmt.Errorf("call %s on %s: %w", name, s.cfg.Name, err)
 	}
 	return result, nil
+}
+
+func (s *Session) callTool(ctx context.Context, q *request) (*mcp.CallToolResult, error) {
+	for {
+		text, d, err := s.do(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		result, err := readCall(text)
+		if err != nil {
+			return nil, err
+		}
+		if again, err := s.again(ctx, q, d, result.ResultType, text); err != nil || !again {
+			return result, err
+		}
+	}
 }
 
 // page is a ListToolsResult, tools as written. A nil next ends the list; an
@@ -132,6 +190,7 @@ type page struct {
 	tools [][]byte
 	next  *string
 	kind  mcp.ResultType
+	ttl   float64 // milliseconds
 }
 
 // readPage reads a page in place: it aliases text.
@@ -151,9 +210,23 @@ func readPage(text []byte) (p page, err error) {
 			p.next = &cursor
 		case "resultType":
 			p.kind = resultType(r)
+		case "ttlMs":
+			p.ttl = number(r)
 		}
 	}
 	return p, invalid(r.Err())
+}
+
+// number reads a number that is a hint: what is none counts as 0.
+func number(r *jsontext.Reader) float64 {
+	if k := r.Kind(); k != '-' && k-'0' > 9 {
+		return 0
+	}
+	n, err := strconv.ParseFloat(string(r.Raw()), 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // readTool reads a tool in place: what is raw aliases text.

@@ -240,7 +240,7 @@ func TestResultType(t *testing.T) {
 	}{
 		{``, nil},
 		{`"resultType":"complete",`, nil},
-		{`"resultType":"input_required",`, ErrInputRequired},
+		{`"resultType":"input_required",`, ErrInvalidResult},
 		{`"resultType":"task",`, ErrInvalidResult},
 		{`"resultType":5,`, ErrInvalidResult},
 	}

@@ -1,0 +1,237 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+)
+
+const changed = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
+
+// lists returns how often a site was asked for its tools after n lists and what
+// happens between them.
+func lists(t *testing.T, s *site, session *Session, n int, between func()) int {
+	t.Helper()
+	before := len(s.find("tools/list"))
+	for i := range n {
+		if i > 0 {
+			between()
+		}
+		if _, err := session.ListTools(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	return len(s.find("tools/list")) - before
+}
+
+func TestFreshList(t *testing.T) {
+	wait := func(d time.Duration) func() { return func() { time.Sleep(d) } }
+	tests := []struct {
+		ttl     string
+		between func()
+		want    int // lists of three that are asked for
+	}{
+		{`"ttlMs":60000,"cacheScope":"public",`, wait(29 * time.Second), 1},
+		{`"ttlMs":60000,"cacheScope":"private",`, wait(29 * time.Second), 1},
+		{`"ttlMs":60000,`, wait(30 * time.Second), 2},
+		{`"ttlMs":60000,`, wait(60 * time.Second), 3},
+		{`"ttlMs":1500.5,`, wait(750 * time.Millisecond), 1},
+		{`"ttlMs":0,`, func() {}, 3},
+		{``, func() {}, 3},
+		{`"ttlMs":-5,`, func() {}, 3},
+		{`"ttlMs":"60000",`, func() {}, 3},
+		{`"ttlMs":null,`, func() {}, 3},
+		{`"ttlMs":1e999,`, func() {}, 3},
+		{`"ttlMs":1e300,`, wait(11 * time.Hour), 1},
+		{`"ttlMs":1e300,`, wait(24 * time.Hour), 3},
+	}
+	for _, test := range tests {
+		on := newSiteScript()
+		on["tools/list"] = ok(`{` + test.ttl + `"tools":[` + regional + `]}`)
+		visit(t, on, func(t *testing.T, s *site) {
+			if got := lists(t, s, s.open(), 3, test.between); got != test.want {
+				t.Errorf("%s: asked %d times, want %d", test.ttl, got, test.want)
+			}
+		})
+	}
+}
+
+// TestFreshPages holds that a list is as fresh as the first of its pages to go
+// stale, each from when it came.
+func TestFreshPages(t *testing.T) {
+	on := newSiteScript()
+	on["tools/list"] = func(s *site, p post) {
+		if member(p.Params, "cursor") == nil {
+			ok(`{"ttlMs":60000,"tools":[],"nextCursor":"x"}`)(s, p)
+			return
+		}
+		later(20*time.Second, ok(`{"ttlMs":50000,"tools":[]}`))(s, p)
+	}
+	visit(t, on, func(t *testing.T, s *site) {
+		session := s.open()
+		if got := lists(t, s, session, 2, func() { time.Sleep(39 * time.Second) }); got != 2 {
+			t.Errorf("%d pages", got)
+		}
+		time.Sleep(time.Second)
+		if got := lists(t, s, session, 1, nil); got != 2 {
+			t.Errorf("%d pages after the first went stale", got)
+		}
+	})
+}
+
+// TestFreshListIsTheCallers holds that nobody changes what is kept.
+func TestFreshListIsTheCallers(t *testing.T) {
+	on := newSiteScript()
+	on["tools/list"] = ok(`{"ttlMs":60000,"tools":[` + regional + `]}`)
+	visit(t, on, func(t *testing.T, s *site) {
+		session := s.open()
+		for range 3 {
+			tools, _ := session.ListTools(t.Context())
+			if tools[0].Name != "echo" {
+				t.Error(tools[0].Name)
+			}
+			tools[0].Name = "mine"
+		}
+	})
+}
+
+// TestLegacyListIsNeverKept holds that the member means nothing in that era.
+func TestLegacyListIsNeverKept(t *testing.T) {
+	on := oldSite()
+	on["tools/list"] = ok(`{"ttlMs":60000,"tools":[]}`)
+	visit(t, on, func(t *testing.T, s *site) {
+		if got := lists(t, s, s.open(), 3, func() {}); got != 3 {
+			t.Errorf("asked %d times", got)
+		}
+	})
+}
+
+func TestListChanged(t *testing.T) {
+	on := newSiteScript()
+	tell := func(p post) { p.peer.Deliver(0, []byte(changed), false); time.Sleep(time.Millisecond) }
+	on["tools/list"] = inTurn(ok(`{"ttlMs":60000,"tools":[]}`), func(s *site, p post) {
+		tell(p) // while it is on its way
+		ok(`{"ttlMs":60000,"tools":[]}`)(s, p)
+	}, ok(`{"ttlMs":60000,"tools":[]}`))
+	visit(t, on, func(t *testing.T, s *site) {
+		session := s.open()
+		lists(t, s, session, 1, nil)
+		tell(s.posts[0])
+		if got := lists(t, s, session, 3, func() {}); got != 2 {
+			t.Errorf("asked %d times, want twice: the first of these lists changed on its way", got)
+		}
+	})
+}
+
+// TestFreshOverReconnection has the connection end.
+func TestFreshOverReconnection(t *testing.T) {
+	for ttl, want := range map[int]int{60000: 0, 500: 1} {
+		on := newSiteScript()
+		on["tools/list"] = ok(`{"ttlMs":` + strconv.Itoa(ttl) + `,"tools":[]}`)
+		visit(t, on, func(t *testing.T, s *site) {
+			session := s.open()
+			lists(t, s, session, 1, nil)
+			s.posts[0].hangUp()
+			time.Sleep(time.Second)
+			if _, err := call(t, session); err != nil {
+				t.Error(err)
+			}
+			if got := lists(t, s, session, 1, nil); got != want || s.dials != 2 {
+				t.Errorf("ttl %d: asked %d times, want %d", ttl, got, want)
+			}
+		})
+	}
+}
+
+// TestCallListsOnce has many callers of tools that nobody has listed.
+func TestCallListsOnce(t *testing.T) {
+	on := newSiteScript()
+	on["tools/list"] = later(time.Second, ok(`{"tools":[`+regional+`]}`))
+	visit(t, on, func(t *testing.T, s *site) {
+		session := s.open()
+		var wg sync.WaitGroup
+		for i := range 50 {
+			wg.Go(func() {
+				name := []string{"echo", "no such tool"}[i%2]
+				if _, err := session.CallTool(t.Context(), name, nil); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := len(s.find("tools/list")); n != 1 {
+			t.Errorf("asked %d times", n)
+		}
+		s.posts[0].peer.Deliver(0, []byte(changed), false)
+		synctest.Wait()
+		session.CallTool(t.Context(), "echo", nil)
+		if n := len(s.find("tools/list")); n != 1 {
+			t.Errorf("asked again for a tool that is known")
+		}
+		session.CallTool(t.Context(), "another", nil)
+		session.CallTool(t.Context(), "a third", nil)
+		if n := len(s.find("tools/list")); n != 2 {
+			t.Errorf("asked %d times after the list had changed", n)
+		}
+	})
+}
+
+// TestMismatchesListOnce has many calls refused for their headers at once.
+func TestMismatchesListOnce(t *testing.T) {
+	on := newSiteScript()
+	on["tools/list"] = inTurn(ok(`{"tools":[{"name":"echo"}]}`), later(time.Second, ok(`{"tools":[`+regional+`]}`)))
+	on["tools/call"] = func(s *site, p post) {
+		react := ok(echoResult)
+		if _, shown := p.header("mcp-param-region"); !shown {
+			react = no(400, -32020)
+		}
+		later(time.Second, react)(s, p)
+	}
+	visit(t, on, func(t *testing.T, s *site) {
+		session := s.open()
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				if _, err := session.CallTool(t.Context(), "echo", map[string]any{"region": "a"}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := len(s.find("tools/list")); n != 2 {
+			t.Errorf("asked %d times", n)
+		}
+	})
+}
+
+// TestCallWithoutAList has the list fail: a server that has none is called all
+// the same, and where nobody knows, the call was not sent.
+func TestCallWithoutAList(t *testing.T) {
+	on := newSiteScript()
+	on["tools/list"] = no(404, -32601)
+	visit(t, on, func(t *testing.T, s *site) {
+		session := s.open()
+		if _, err := call(t, session); err != nil {
+			t.Error(err)
+		}
+		s.react("tools/list", unreachable)
+		if _, err := call(t, session); !errors.Is(err, rpc.ErrNotSent) {
+			t.Error(err)
+		}
+		s.react("tools/list", mute)
+		ctx, cancel := context.WithCancel(t.Context())
+		go session.CallTool(t.Context(), "echo", nil) // holds the turn
+		synctest.Wait()
+		time.AfterFunc(time.Second, cancel)
+		if _, err := session.CallTool(ctx, "echo", nil); !errors.Is(err, context.Canceled) || !errors.Is(err, rpc.ErrNotSent) {
+			t.Error(err)
+		}
+		session.Close()
+	})
+}

@@ -1,0 +1,102 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// errNoHandler is about a request of a server that there is no callback for.
+var errNoHandler = errors.New("no handler")
+
+// respond has a callback answer what a server asks: in a request of its own in
+// the legacy era, within a result in the modern one. What was not advertised is
+// not answered.
+func (c *Config) respond(ctx context.Context, method string, params []byte) (rpc.Appender, error) {
+	switch {
+	case method == mcp.MethodListRoots && c.Roots != nil:
+		return c.roots(ctx)
+	case method == mcp.MethodCreateMessage && c.Sample != nil:
+		return c.sample(ctx, params)
+	case method == mcp.MethodElicit && c.Elicit != nil:
+		return c.elicit(ctx, params)
+	}
+	return nil, errNoHandler
+}
+
+func (c *Config) roots(ctx context.Context) (rpc.Appender, error) {
+	roots, err := c.Roots(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if roots == nil {
+		roots = []mcp.Root{}
+	}
+	return encoded(mcp.ListRootsResult{Roots: roots})
+}
+
+func (c *Config) sample(ctx context.Context, params []byte) (rpc.Appender, error) {
+	result, err := c.Sample(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	return func(dst []byte) ([]byte, error) { return jsontext.AppendRaw(dst, result) }, nil
+}
+
+func (c *Config) elicit(ctx context.Context, params []byte) (rpc.Appender, error) {
+	e, err := readElicitation(params)
+	if err != nil {
+		return nil, &rpc.Error{Code: mcp.CodeInvalidParams, Message: err.Error()}
+	}
+	result, err := c.Elicit(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return encoded(result)
+}
+
+// readElicitation reads the params of elicitation/create. Without a mode it is
+// a form (2025-11-25/client/elicitation).
+func readElicitation(params []byte) (e mcp.Elicitation, err error) {
+	r := jsontext.Read(params)
+	for key := range r.Object() {
+		switch string(key) {
+		case "mode":
+			e.Mode = r.String()
+		case "message":
+			e.Message = r.String()
+		case "requestedSchema":
+			e.RequestedSchema = r.Raw()
+		case "url":
+			e.URL = r.String()
+		case "elicitationId":
+			e.ElicitationID = r.String()
+		case "_meta":
+			e.Meta = r.Raw()
+		}
+	}
+	switch e.Mode {
+	case "":
+		e.Mode = mcp.ElicitForm
+	case mcp.ElicitForm, mcp.ElicitURL:
+	default:
+		return e, errors.New("unknown mode of elicitation")
+	}
+	return e, r.Err()
+}
+
+func encoded(result any) (rpc.Appender, error) {
+	text, err := json.Marshal(result)
+	if err != nil {
+		return nil, err
+	}
+	return written(text), nil
+}
+
+func written(text []byte) rpc.Appender {
+	return func(dst []byte) ([]byte, error) { return append(dst, text...), nil }
+}

@@ -1,0 +1,206 @@
+package session
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+)
+
+// Over HTTP a modern request shows parts of itself in headers, so that what lies
+// between client and server can route it without reading it
+// (2026-07-28/basic/transports/streamable-http#request-metadata). The transport
+// sends what it is given here and knows nothing of tools.
+const (
+	headerMethod = "mcp-method"
+	headerName   = "mcp-name"
+	headerParam  = "mcp-param-" // and the name that the tool gives it
+)
+
+// standardHeaders returns the headers that every request has.
+func standardHeaders(method, name string) []abi.Pair {
+	h := []abi.Pair{{Key: headerMethod, Value: headerValue(method)}}
+	if named(method) {
+		h = append(h, abi.Pair{Key: headerName, Value: headerValue(name)})
+	}
+	return h
+}
+
+// headers returns all headers of a request. For a call of a tool the list of
+// tools must be known, so it may have to be asked for first.
+func (s *Session) headers(ctx context.Context, q *request) ([]abi.Pair, error) {
+	h := standardHeaders(q.method, q.name)
+	if q.arguments == nil {
+		return h, nil
+	}
+	mirrors, err := s.mirrorsOf(ctx, q)
+	if err != nil || len(mirrors) == 0 {
+		return h, err
+	}
+	arguments := q.arguments()
+	for _, m := range mirrors {
+		if value, ok := m.value(arguments); ok {
+			h = append(h, abi.Pair{Key: m.header, Value: headerValue(value)})
+		}
+	}
+	return h, nil
+}
+
+// mirror is an argument of a tool that a header shows.
+type mirror struct {
+	header string
+	path   []string // of members, from the arguments down
+}
+
+// value returns the argument as text. What is absent, null or neither a string
+// nor a number nor a boolean is not shown.
+func (m mirror) value(arguments []byte) (text string, ok bool) {
+	raw := arguments
+	for _, name := range m.path {
+		raw = member(raw, name)
+	}
+	r := jsontext.Read(raw)
+	switch r.Kind() {
+	case '"':
+		return r.String(), true
+	case 't', 'f':
+		return strconv.FormatBool(r.Bool()), true
+	case 0, 'n', '{', '[':
+		return "", false
+	}
+	return decimal(raw), true
+}
+
+// decimal spells a number as an integer if it is one: 42.0 and 4.2e1 are 42.
+func decimal(raw []byte) string {
+	text := string(raw)
+	if n, ok := jsontext.Int(raw); ok {
+		return strconv.FormatInt(n, 10)
+	}
+	if x, err := strconv.ParseFloat(text, 64); err == nil && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+		return strconv.FormatInt(int64(x), 10)
+	}
+	return text
+}
+
+// The frame of a value that a header cannot hold as it is.
+const (
+	base64Open  = "=?base64?"
+	base64Close = "?="
+)
+
+// headerValue returns text as a header can hold it
+// (2026-07-28/basic/transports/streamable-http#value-encoding).
+func headerValue(text string) string {
+	if plain(text) {
+		return text
+	}
+	return base64Open + base64.StdEncoding.EncodeToString([]byte(text)) + base64Close
+}
+
+// plain reports whether a header can hold text as it is: visible ASCII and
+// spaces, none of them at the ends, and not what an encoded value looks like.
+func plain(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	encoded := strings.HasPrefix(text, base64Open) && strings.HasSuffix(text, base64Close)
+	return !encoded && strings.Trim(text, " ") == text
+}
+
+// readMirrors finds the parameters of a tool that its schema wants shown. An
+// error means that the definition must not be used
+// (2026-07-28/server/tools#x-mcp-header).
+func readMirrors(schema []byte) ([]mirror, error) {
+	a := annotations{taken: make(map[string]bool)}
+	a.schema(jsontext.Read(schema), nil, true)
+	return a.found, a.err
+}
+
+// annotations collects the x-mcp-header members of a schema.
+type annotations struct {
+	found []mirror
+	taken map[string]bool // headers
+	err   error           // the first
+}
+
+// schema reads the next value as a schema. path leads to what it describes, if
+// it is reached through properties alone.
+func (a *annotations) schema(r *jsontext.Reader, path []string, reached bool) {
+	var header, kind []byte
+	for key := range r.Object() {
+		switch string(key) {
+		case "x-mcp-header":
+			header = r.Raw()
+		case "type":
+			kind = r.Raw()
+		case "properties":
+			for name := range r.Object() {
+				a.schema(r, append(path[:len(path):len(path)], string(name)), reached)
+			}
+		case "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
+			for range r.Object() {
+				a.unreached(r)
+			}
+		case "items", "prefixItems", "additionalItems", "contains", "unevaluatedItems",
+			"additionalProperties", "propertyNames", "unevaluatedProperties",
+			"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "contentSchema":
+			a.unreached(r)
+		}
+	}
+	if header != nil && a.err == nil {
+		a.err = a.add(header, kind, path, reached)
+	}
+}
+
+// unreached reads the next value, a schema or an array of them.
+func (a *annotations) unreached(r *jsontext.Reader) {
+	if r.Kind() != '[' {
+		a.schema(r, nil, false)
+		return
+	}
+	for range r.Array() {
+		a.unreached(r)
+	}
+}
+
+// add takes an annotation, raw as its parameter's type is.
+func (a *annotations) add(raw, kind []byte, path []string, reached bool) error {
+	name := jsontext.Read(raw).String()
+	header := headerParam + strings.ToLower(name)
+	switch {
+	case !token(name):
+		return fmt.Errorf("x-mcp-header is %s, want the name of an HTTP header", clip(string(raw)))
+	case !reached || len(path) == 0:
+		return fmt.Errorf("x-mcp-header %q is not at a parameter that properties alone lead to", clip(name))
+	case a.taken[header]:
+		return fmt.Errorf("x-mcp-header %q is there twice", clip(name))
+	}
+	switch jsontext.Read(kind).String() {
+	case "string", "integer", "boolean":
+	default:
+		return fmt.Errorf("x-mcp-header %q is at a parameter that is no string, integer or boolean", clip(name))
+	}
+	a.taken[header] = true
+	a.found = append(a.found, mirror{header, path})
+	return nil
+}
+
+// token reports whether name can be part of a header's name (RFC 9110, 5.6.2).
+func token(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (c < '0' || c > '9') && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
+			return false
+		}
+	}
+	return name != ""
+}

@@ -1,0 +1,162 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// A modern server that needs something of the person or the model before it can
+// go on answers with what it asks for. The client sends the request again, as it
+// was, with the answers beside it; in between the server need not remember
+// anything (2026-07-28/basic/patterns/mrtr).
+
+// Bounds of what a server may ask for before a request is given up.
+const (
+	maxRounds = 10
+	maxAsked  = 64      // requests in one round
+	maxState  = 1 << 20 // bytes that the server has the client keep
+)
+
+// What a further round adds to the params.
+const (
+	memberResponses = "inputResponses"
+	memberState     = "requestState"
+)
+
+// again looks at a result of q, which is of type t, and reports whether q has
+// to be sent again. Then q has what the server wants in it.
+func (s *Session) again(ctx context.Context, q *request, d dialect, t mcp.ResultType, result []byte) (bool, error) {
+	switch {
+	case t != mcp.ResultInputRequired || d.era == mcp.Legacy || !named(q.method):
+		return false, d.admit(t)
+	case q.rounds == maxRounds:
+		return false, fmt.Errorf("%w: after %d rounds it is not content", ErrInputRequired, maxRounds)
+	}
+	q.rounds++
+	wanted, err := readWanted(result)
+	if err != nil {
+		return false, err
+	}
+	q.extra, err = s.give(ctx, wanted)
+	return err == nil, err
+}
+
+// give gathers what the server wants and returns it as members of the params.
+// The callbacks are asked one after the other: a person has one pair of eyes.
+func (s *Session) give(ctx context.Context, w wanted) ([]byte, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.ctx, func() { cancel(ErrClosed) })()
+	var out []byte
+	if w.asked != nil {
+		out = append(out, `"`+memberResponses+`":{`...)
+		for i, a := range w.asked {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = append(jsontext.AppendString(out, a.key), ':')
+			var err error
+			if out, err = s.answer(ctx, out, a); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, '}')
+	}
+	if w.state != nil {
+		if out != nil {
+			out = append(out, ',')
+		}
+		out = append(append(out, `"`+memberState+`":`...), w.state...)
+	}
+	return out, nil
+}
+
+// answer appends the answer to one request of the server.
+func (s *Session) answer(ctx context.Context, dst []byte, a asked) ([]byte, error) {
+	write, err := s.cfg.respond(ctx, a.method, a.params)
+	if err == nil {
+		dst, err = write(dst)
+	}
+	switch {
+	case err == nil:
+		return dst, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, errNoHandler):
+		return nil, fmt.Errorf("%w: %s, and nobody here answers that", ErrInputRequired, clip(a.method))
+	}
+	if fault := (*rpc.Error)(nil); errors.As(err, &fault) {
+		err = errors.New(fault.Message) // ours: it must not look like the server's
+	}
+	return nil, fmt.Errorf("%w: %s: %w", ErrInputRequired, a.method, err)
+}
+
+// wanted is what a server wants in a further round. It aliases the result.
+type wanted struct {
+	asked []asked // nil where there was no such member
+	state []byte  // a string as it was written, to go back as it is; or nil
+}
+
+type asked struct {
+	key, method string
+	params      []byte
+}
+
+// readWanted reads an InputRequiredResult.
+func readWanted(result []byte) (w wanted, err error) {
+	r := jsontext.Read(result)
+	for key := range r.Object() {
+		switch string(key) {
+		case "inputRequests":
+			if !r.Null() {
+				w.asked, err = readAsked(r)
+			}
+		case memberState:
+			if r.Null() {
+				continue
+			}
+			if r.Kind() != '"' {
+				return w, fmt.Errorf("%w: %s is not a string", ErrInvalidResult, memberState)
+			}
+			w.state = r.Raw()
+		}
+		if err != nil {
+			return w, err
+		}
+	}
+	switch {
+	case r.Err() != nil:
+		return w, invalid(r.Err())
+	case len(w.state) > maxState:
+		return w, fmt.Errorf("%w: %s is longer than %d bytes", ErrInvalidResult, memberState, maxState)
+	case w.asked == nil && w.state == nil:
+		return w, fmt.Errorf("%w: input_required, and nothing is asked for", ErrInvalidResult)
+	}
+	return w, nil
+}
+
+func readAsked(r *jsontext.Reader) ([]asked, error) {
+	all, seen := []asked{}, make(map[string]bool)
+	for key := range r.Object() {
+		a := asked{key: string(key)}
+		for name := range r.Object() {
+			switch string(name) {
+			case "method":
+				a.method = r.String()
+			case "params":
+				a.params = r.Raw()
+			}
+		}
+		if len(all) == maxAsked || seen[a.key] {
+			return nil, fmt.Errorf("%w: inputRequests has more than %d members, or one twice", ErrInvalidResult, maxAsked)
+		}
+		seen[a.key] = true
+		all = append(all, a)
+	}
+	return all, nil
+}
