@@ -103,7 +103,7 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 		return abi.VerdictPending
 	}
 	if flags&abi.End != 0 && !in.started(exchange) && len(p) <= i.limits.MessageCap {
-		return i.receiver.Deliver(exchange, p, false)
+		return i.hand(exchange, p, false)
 	}
 	m := in.of(exchange)
 	if m == nil {
@@ -122,5 +122,14 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 		i.receiver.TooBig(exchange, whole.data)
 		return abi.VerdictTooBig
 	}
-	return i.receiver.Deliver(exchange, whole.data, true)
+	return i.hand(exchange, whole.data, true)
+}
+
+// hand passes a whole message on.
+func (i *Instance) hand(exchange uint32, msg []byte, owned bool) abi.Verdict {
+	v := i.receiver.Deliver(exchange, msg, owned)
+	if v == abi.VerdictAnswer {
+		i.answered++
+	}
+	return v
 }

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"context"
+	"runtime"
 	"sync"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -36,14 +37,15 @@ type Instance struct {
 	room    chan struct{} // closed when normal shrinks; nil while nobody waits
 
 	// What follows belongs to the owner.
-	current item      // the event that runs
-	batch   []Message // handed over, to be freed after the next flush
-	stashed []byte    // written bytes that must stay until the next flush
-	handles []handle
-	unsent  bool // some handle was written to since the last flush
-	inbound assemblies
-	fuel    bucket
-	failure error // why the guest must end; set once
+	current  item      // the event that runs
+	batch    []Message // handed over, to be freed after the next flush
+	stashed  []byte    // written bytes that must stay until the next flush
+	handles  []handle
+	answered int  // callers that have had an answer since and may be about to send
+	unsent   bool // some handle was written to since the last flush
+	inbound  assemblies
+	fuel     bucket
+	failure  error // why the guest must end; set once
 }
 
 // eventStop is no event of the ABI: it makes the owner bury the guest.
@@ -178,10 +180,14 @@ func (i *Instance) runOwned() {
 			return
 		}
 		i.mu.Unlock()
-		if ok {
+		switch {
+		case ok:
 			i.run(it)
+		case i.linger():
+		default:
+			i.flush()
 		}
-		if !ok || n%flushEvery == 0 {
+		if n%flushEvery == 0 {
 			i.flush()
 		}
 		if i.failure != nil {
@@ -194,6 +200,19 @@ func (i *Instance) runOwned() {
 		}
 		i.mu.Lock()
 	}
+}
+
+// linger gives other callers a chance to leave their messages before the flush:
+// those whose answers came together send together, and one system call is
+// enough for all. It reports whether it did; that happens once for each batch
+// of answers, and never for a caller that is alone.
+func (i *Instance) linger() bool {
+	if i.answered <= 0 {
+		return false
+	}
+	i.answered = 0
+	runtime.Gosched()
+	return true
 }
 
 // resume goes on as the owner on a goroutine of its own; it ends when the

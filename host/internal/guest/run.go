@@ -57,6 +57,9 @@ func (i *Instance) admit(it *item) bool {
 // grows with the payload.
 func (i *Instance) enter(it item) (int32, error) {
 	i.current = it
+	if it.kind == abi.EventData {
+		i.answered = 0
+	}
 	size := uint32(len(it.payload))
 	i.traceEvent(it)
 	earned := int64(size) * wasm.FuelPerPayloadByte
@@ -85,6 +88,7 @@ func (i *Instance) settle(it item) {
 	}
 	if it.msg != nil {
 		i.batch = append(i.batch, it.msg)
+		i.answered--
 	}
 	switch it.kind {
 	case abi.EventEnd, abi.EventExit, abi.EventError:
