@@ -153,8 +153,7 @@ func (t *transport) broken(c *call, e sdk.Event) {
 	case c.form == isText:
 		t.refused(c)
 	default:
-		text := make([]byte, 1024)
-		t.fail(c, e.Status(), "POST: "+string(text[:e.Take(text)]))
+		t.fail(c, e.Status(), c.method()+": "+string(e.Slice(0, min(e.Len(), 1024)).Bytes()))
 	}
 }
 

@@ -29,6 +29,14 @@ type call struct {
 	refusal  sse.Refusal
 }
 
+// method returns that of the request on its way.
+func (c *call) method() string {
+	if c.resumed {
+		return "GET"
+	}
+	return "POST"
+}
+
 // form is what the response turned out to be.
 type form uint8
 

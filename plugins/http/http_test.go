@@ -11,6 +11,11 @@ import (
 
 func fresh() sdk.Transport { return &transport{} }
 
+func TestTraces(t *testing.T) {
+	sdktest.RunFiles(t, "testdata/*.trace", manifest, fresh)
+}
+
+// The traces of the contract are those that the shipped plugin keeps to.
 func TestGolden(t *testing.T) {
 	for _, name := range []string{"http", "unix"} {
 		t.Run(name, func(t *testing.T) {

@@ -81,8 +81,9 @@ func (s *session) restore(state string) (last string) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		switch name {
 		case "epoch":
-			n, _ := strconv.ParseUint(value, 10, 32)
-			s.epoch = uint32(n)
+			if n, err := strconv.ParseUint(value, 10, 32); err == nil {
+				s.epoch = uint32(n)
+			}
 		case "session":
 			s.id = value
 		case "last":

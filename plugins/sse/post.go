@@ -108,8 +108,7 @@ func (k *posts) broken(p *post, e sdk.Event) {
 	case p.refused:
 		k.fail(p, e.Conn(), p.status(), p.refusal.String())
 	case p.refusal.Status == 0:
-		text := make([]byte, 1024)
-		k.fail(p, e.Conn(), e.Status(), "POST: "+string(text[:e.Take(text)]))
+		k.fail(p, e.Conn(), e.Status(), "POST: "+string(e.Slice(0, min(e.Len(), 1024)).Bytes()))
 	default:
 		k.taken(p, e.Conn())
 	}
