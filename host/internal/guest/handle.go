@@ -143,7 +143,7 @@ func (i *Instance) setChoked(h *handle, choked bool) {
 
 // over looks whether the connection ends with the event that was just run. A
 // process is over when it has exited, anything else when its data are.
-func (i *Instance) over(it item) {
+func (i *Instance) over(it *item) {
 	h := i.lookup(it.handle)
 	if h == nil || !h.essential {
 		return
@@ -185,18 +185,16 @@ func (s *sink) Head(status int, headers []abi.Pair, body []byte, last bool) {
 		arg |= abi.HeadLast
 	}
 	payload := append(abi.AppendHead(nil, &abi.Head{Headers: headers}), body...)
-	s.inst.post(item{kind: abi.EventHead, handle: s.handle, arg: arg, payload: payload, seen: s.seen})
-	<-s.seen
+	s.inst.serve(item{kind: abi.EventHead, handle: s.handle, arg: arg, payload: payload}, s.seen)
 }
 
 // Data returns when the guest is done with p, or is gone.
 func (s *sink) Data(p []byte, last bool) {
-	it := item{kind: abi.EventData, handle: s.handle, payload: p, seen: s.seen}
+	it := item{kind: abi.EventData, handle: s.handle, payload: p}
 	if last {
 		it.arg = abi.Last
 	}
-	s.inst.post(it)
-	<-s.seen
+	s.inst.serve(it, s.seen)
 }
 
 func (s *sink) End() { s.inst.post(item{kind: abi.EventEnd, handle: s.handle}) }

@@ -84,9 +84,27 @@ func (i *Instance) post(it item) error {
 	return nil
 }
 
+// serve runs an event whose payload is the caller's, and returns when the guest
+// is done with it or gone. seen is where an owner says so, if there is one.
+func (i *Instance) serve(it item, seen chan struct{}) {
+	i.mu.Lock()
+	if i.freeLocked() {
+		i.runNow(&it)
+		return
+	}
+	i.mu.Unlock()
+	it.seen = seen
+	i.post(it)
+	<-seen
+}
+
 // send puts a message in the normal lane, waiting for room if it must.
 func (i *Instance) send(ctx context.Context, it item) error {
 	i.mu.Lock()
+	if i.freeLocked() && i.normal.empty() && i.passableLocked() {
+		i.runNow(&it)
+		return nil
+	}
 	for !i.buried && i.waiting > 0 && i.waiting+len(it.payload) > i.limits.Mailbox {
 		room := i.roomLocked()
 		i.mu.Unlock()
@@ -142,7 +160,7 @@ func (i *Instance) nextLocked() (item, bool) {
 	if it, ok := i.urgent.pop(); ok {
 		return it, true
 	}
-	if !i.up || i.choked > 0 || i.opened > abi.MaxHandles-spareHandles {
+	if !i.passableLocked() {
 		return item{}, false
 	}
 	it, ok := i.normal.pop()
@@ -151,6 +169,15 @@ func (i *Instance) nextLocked() (item, bool) {
 	}
 	return it, ok
 }
+
+// passableLocked reports whether the guest may have a message now.
+func (i *Instance) passableLocked() bool {
+	return i.up && i.choked == 0 && i.opened <= abi.MaxHandles-spareHandles
+}
+
+// freeLocked reports whether an event may be run at once: nobody runs the
+// guest, and nothing waits that has to come first.
+func (i *Instance) freeLocked() bool { return !i.owned && !i.buried && i.urgent.empty() }
 
 // An owner lets others have a turn after this many events: its caller waits
 // for an answer of its own. Writes are flushed at least this often.
@@ -170,6 +197,20 @@ func (i *Instance) runUnlock() {
 	i.runOwned()
 }
 
+// runNow makes this goroutine the owner and runs it, past the mailbox, and then
+// the mailbox. It is called with mu held and returns without it.
+func (i *Instance) runNow(it *item) {
+	i.owned = true
+	i.mu.Unlock()
+	i.run(it)
+	if i.failure != nil {
+		i.bury()
+		return
+	}
+	i.mu.Lock()
+	i.runOwned()
+}
+
 // runOwned runs the mailbox until it is empty. The owner calls it with mu held.
 func (i *Instance) runOwned() {
 	for n := 1; ; n++ {
@@ -182,7 +223,7 @@ func (i *Instance) runOwned() {
 		i.mu.Unlock()
 		switch {
 		case ok:
-			i.run(it)
+			i.run(&it)
 		case i.linger():
 		default:
 			i.flush()
@@ -227,6 +268,8 @@ type queue struct {
 	items []item
 	head  int
 }
+
+func (q *queue) empty() bool { return q.head == len(q.items) }
 
 func (q *queue) push(it item) {
 	if len(q.items) == cap(q.items) && 2*q.head > len(q.items) {

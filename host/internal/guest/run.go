@@ -9,12 +9,12 @@ import (
 )
 
 // run lets the guest have one event. The owner calls it.
-func (i *Instance) run(it item) {
+func (i *Instance) run(it *item) {
 	if it.kind == eventStop {
 		i.fail(ErrClosed)
 		return
 	}
-	if !i.admit(&it) {
+	if !i.admit(it) {
 		it.drop()
 		return
 	}
@@ -55,8 +55,8 @@ func (i *Instance) admit(it *item) bool {
 
 // enter calls the guest with the event and its payload, within a budget that
 // grows with the payload.
-func (i *Instance) enter(it item) (int32, error) {
-	i.current = it
+func (i *Instance) enter(it *item) (int32, error) {
+	i.current = *it
 	if it.kind == abi.EventData {
 		i.answered = 0
 	}
@@ -64,7 +64,6 @@ func (i *Instance) enter(it item) (int32, error) {
 	i.traceEvent(it)
 	earned := int64(size) * wasm.FuelPerPayloadByte
 	result, err := i.event.Call(wasm.EventBudget+earned, uint32(it.kind), it.handle, it.arg, size)
-	i.current = item{}
 	i.traceReturn(int32(result), err)
 	if it.kind != abi.EventTimer {
 		earned += eventFuel
@@ -82,7 +81,7 @@ const eventFuel = 50_000
 // settle does what is left to do when the guest is done with an event: the
 // reader of a chunk goes on, a message waits for the flush, and the end of an
 // essential handle is the end of the connection.
-func (i *Instance) settle(it item) {
+func (i *Instance) settle(it *item) {
 	if it.seen != nil {
 		it.seen <- struct{}{}
 	}
@@ -166,7 +165,7 @@ func (i *Instance) bury() {
 
 // describe runs DESCRIBE, before anything else has an instance to call.
 func (i *Instance) describe() error {
-	if _, err := i.enter(item{kind: abi.EventDescribe}); err != nil {
+	if _, err := i.enter(&item{kind: abi.EventDescribe}); err != nil {
 		return i.pluginError("describe", err)
 	}
 	if i.failure != nil {

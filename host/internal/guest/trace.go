@@ -7,7 +7,7 @@ import "github.com/wharf-mcp/wharf/abi"
 // during the call only. The owner calls it.
 type Tracer func(line, payload []byte)
 
-func (i *Instance) traceEvent(it item) {
+func (i *Instance) traceEvent(it *item) {
 	if i.tracer == nil {
 		return
 	}

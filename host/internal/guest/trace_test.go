@@ -102,8 +102,8 @@ func final(calls []sdktest.Call) (out []sdktest.Call) {
 	return out
 }
 
-func itemOf(step *sdktest.Step) item {
-	it := item{kind: step.Kind, handle: step.Handle, arg: step.Arg, payload: step.Payload}
+func itemOf(step *sdktest.Step) *item {
+	it := &item{kind: step.Kind, handle: step.Handle, arg: step.Arg, payload: step.Payload}
 	if step.Kind == abi.EventMessage {
 		it.msg = &letter{exchange: step.Arg, payload: step.Payload, start: int(step.Handle)}
 	}
