@@ -17,10 +17,7 @@ import (
 // Params is anything that marshals to an object, or nil for none. In the modern
 // era the members of _meta that the protocol asks for are added to it.
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
-	q := request{method: method, name: subject(method, params), write: paramsWriter(params)}
-	if method == mcp.MethodCallTool {
-		q.arguments = func() []byte { return argumentsIn(params) }
-	}
+	q := request{method: method, name: subject(method, params), given: params}
 	err := s.converse(ctx, &q, result)
 	if err != nil {
 		return fmt.Errorf("%s on %s: %w", method, s.cfg.Name, err)
@@ -48,7 +45,8 @@ func (s *Session) converse(ctx context.Context, q *request, result any) error {
 // transport, and says nothing about whether the server cares. Params is as for
 // Call, and goes out as it is in both eras.
 func (s *Session) Notify(ctx context.Context, method string, params any) error {
-	if err := s.notify(ctx, method, bind(paramsWriter(params), nil)); err != nil {
+	q := request{method: method, given: params}
+	if err := s.notify(ctx, method, q.params(dialect{})); err != nil {
 		return fmt.Errorf("%s on %s: %w", method, s.cfg.Name, err)
 	}
 	return nil
@@ -67,49 +65,58 @@ func (s *Session) notify(ctx context.Context, method string, params rpc.Appender
 	}
 }
 
-// writer appends the params of a request, with meta, a whole member, among them.
-type writer func(dst, meta []byte) ([]byte, error)
-
-// paramsWriter returns the writer of params that a caller gave, or nil.
-func paramsWriter(params any) writer {
-	if params == nil {
-		return nil
-	}
-	return func(dst, meta []byte) ([]byte, error) { return appendParams(dst, params, meta) }
-}
-
-// bind returns what writes the params with the given meta; nil is for a message
-// without params.
-func bind(w writer, meta []byte) rpc.Appender {
-	switch {
-	case w != nil:
-		return func(dst []byte) ([]byte, error) { return w(dst, meta) }
-	case meta != nil:
-		return func(dst []byte) ([]byte, error) { return closeObject(append(dst, '{'), meta), nil }
-	}
-	return nil
-}
-
 // request is what a caller asks for. It belongs to one call and changes with
 // what the server says to it.
 type request struct {
-	method    string
-	name      string        // see subject
-	write     writer        // nil for no params
-	arguments func() []byte // those of a tool, as JSON; for tools/call only
+	method string
+	name   string // see subject
+	given  any    // what marshals to the params, or nil
+	tool   bool   // given is only the arguments, of the tool of that name
+	page   writer // the params, where nothing is given
 
 	listing uint64 // the list of tools by which its headers were made
 	rounds  int    // in which the server asked for more
 	extra   []byte // members that the last of them adds to the params
 }
 
-// params returns what writes the params in a dialect.
+// writer appends the params of a request, with meta, a whole member, among them.
+type writer func(dst, meta []byte) ([]byte, error)
+
+// params returns what writes the params in a dialect; nil is for a message
+// without any.
 func (q *request) params(d dialect) rpc.Appender {
-	w := bind(q.write, d.meta)
-	if q.extra == nil {
-		return w
+	if q.given == nil && !q.tool && q.page == nil && d.meta == nil {
+		return nil
 	}
-	return func(dst []byte) ([]byte, error) { return appendExtra(dst, w, q.extra) }
+	return func(dst []byte) ([]byte, error) { return q.append(dst, d.meta) }
+}
+
+func (q *request) append(dst, meta []byte) (out []byte, err error) {
+	start := len(dst)
+	switch {
+	case q.page != nil:
+		out, err = q.page(dst, meta)
+	case q.tool:
+		out, err = appendCall(dst, q.name, q.given, meta)
+	default:
+		out, err = appendParams(dst, q.given, meta)
+	}
+	if err != nil || q.extra == nil {
+		return out, err
+	}
+	return appendExtra(out, start, q.extra)
+}
+
+// arguments returns the arguments of a call of a tool as JSON, nil for none.
+func (q *request) arguments() []byte {
+	text, err := appendObject(nil, q.given)
+	if err != nil {
+		return nil // encoding them for the message says why
+	}
+	if !q.tool {
+		return member(text, "arguments")
+	}
+	return text
 }
 
 // do sends one request on the live connection, or on a new one, and returns the
@@ -282,15 +289,6 @@ func named(method string) bool {
 		return true
 	}
 	return false
-}
-
-// argumentsIn returns the arguments in the params of tools/call, or nil.
-func argumentsIn(params any) []byte {
-	text, err := appendObject(nil, params)
-	if err != nil {
-		return nil
-	}
-	return member(text, "arguments")
 }
 
 // decodeInto decodes a result for [Session.Call].

@@ -110,15 +110,19 @@ func (s *Session) mirrorsOf(ctx context.Context, q *request) ([]mirror, error) {
 }
 
 // relist asks for the list of tools, unless somebody else did since that listing.
+// What there is to warn about is said when the turn is over: a callback may call
+// a tool.
 func (s *Session) relist(ctx context.Context, listing uint64) error {
 	c := &s.catalogue
 	if err := c.hold(ctx); err != nil {
 		return err
 	}
-	defer c.release()
 	if _, newest, _, _ := c.find(""); newest > listing {
+		c.release()
 		return nil
 	}
-	_, err := s.list(ctx)
+	list, err := s.list(ctx)
+	c.release()
+	list.tell(s.cfg.Warn)
 	return err
 }

@@ -182,6 +182,29 @@ func TestCallListsOnce(t *testing.T) {
 	})
 }
 
+// TestCallFromAWarning has the callback call a tool that is not known, while a
+// call waits for its list, which has changed already.
+func TestCallFromAWarning(t *testing.T) {
+	on := newSiteScript()
+	on["tools/list"] = inTurn(func(s *site, p post) {
+		p.peer.Deliver(0, []byte(changed), false)
+		later(time.Second, ok(`{"tools":[{"name":""}]}`))(s, p)
+	}, ok(`{"tools":[]}`))
+	visit(t, on, func(t *testing.T, s *site) {
+		var session *Session
+		called := make(chan error, 9)
+		session = s.open(func(c *Config) {
+			c.Warn = func(string) { _, err := session.CallTool(t.Context(), "other", nil); called <- err }
+		})
+		if _, err := call(t, session); err != nil {
+			t.Error(err)
+		}
+		if err := <-called; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestMismatchesListOnce has many calls refused for their headers at once.
 func TestMismatchesListOnce(t *testing.T) {
 	on := newSiteScript()

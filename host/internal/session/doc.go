@@ -6,14 +6,21 @@
 // # Eras
 //
 // A [dialect] is all that tells the eras apart once a connection is open. How
-// it is found is the detection rule in detect.go. A session remembers the
-// verdict, because the era belongs to the server and not to the connection, and
-// forgets it when a connection that was opened on its strength fails.
+// it is found is the detection rule in detect.go, and in probe.go for HTTP. A
+// session remembers the verdict, because the era belongs to the server and not
+// to the connection, and forgets it when a connection that was opened on its
+// strength fails.
+//
+// A server behind HTTP may forget a legacy session while the connection goes
+// on. The next call, or the one that heard of it, then makes another handshake
+// on the same connection: a new epoch, in which nothing that is said late about
+// the old one counts.
 //
 // # Who may call
 //
 // All methods of a [Session] may be called from any goroutine, callbacks of its
-// own [Config] included. A call that has been handed to a connection is never
-// sent twice, with one exception that the protocol asks for: a modern server
-// that refuses a request for its protocol version has not looked at it.
+// own [Config] included. A call that has been handed to a connection is sent a
+// second time only where the server has said that it did nothing about the
+// first: it refused the version of the protocol, or headers that do not fit, or
+// a session that it has forgotten; or it asked for more input.
 package session

@@ -26,10 +26,11 @@ func (h *handshake) discover(ctx context.Context, version string) <-chan reply {
 		Method:  mcp.MethodDiscover,
 		Version: version,
 		Timeout: -1,
-		Params:  bind(nil, h.greeting.meta[version]),
+		Params:  (&request{}).params(h.greeting.modern(version, false)),
 	}
 	if h.conn.http() {
 		call.Headers = standardHeaders(call.Method, "")
+		h.conn.Peer.Agree(rpc.Terms{StreamCancel: true, Epoch: h.epoch - 1}) // no word if it is given up
 	}
 	return h.ask(ctx, call)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // Over HTTP a modern request shows parts of itself in headers, so that what lies
@@ -24,7 +25,8 @@ const (
 
 // standardHeaders returns the headers that every request has.
 func standardHeaders(method, name string) []abi.Pair {
-	h := []abi.Pair{{Key: headerMethod, Value: headerValue(method)}}
+	h := make([]abi.Pair, 1, 4)
+	h[0] = abi.Pair{Key: headerMethod, Value: headerValue(method)}
 	if named(method) {
 		h = append(h, abi.Pair{Key: headerName, Value: headerValue(name)})
 	}
@@ -35,7 +37,7 @@ func standardHeaders(method, name string) []abi.Pair {
 // tools must be known, so it may have to be asked for first.
 func (s *Session) headers(ctx context.Context, q *request) ([]abi.Pair, error) {
 	h := standardHeaders(q.method, q.name)
-	if q.arguments == nil {
+	if q.method != mcp.MethodCallTool {
 		return h, nil
 	}
 	mirrors, err := s.mirrorsOf(ctx, q)

@@ -7,7 +7,6 @@ import (
 	"maps"
 
 	"github.com/wharf-mcp/wharf/host/internal/jsontext"
-	"github.com/wharf-mcp/wharf/host/internal/rpc"
 )
 
 // appendObject appends v, anything that marshals to an object. What marshals to
@@ -85,14 +84,9 @@ func closeObject(dst, meta []byte) []byte {
 	return append(append(dst, meta...), '}')
 }
 
-// appendExtra appends params with members added that the caller did not give:
-// those of a further round.
-func appendExtra(dst []byte, params rpc.Appender, extra []byte) ([]byte, error) {
-	start := len(dst)
-	dst, err := params(dst)
-	if err != nil {
-		return dst, err
-	}
+// appendExtra adds members to the params at dst[start:] that the caller did not
+// give: those of a further round.
+func appendExtra(dst []byte, start int, extra []byte) ([]byte, error) {
 	for _, name := range []string{memberResponses, memberState} {
 		if member(dst[start:], name) != nil {
 			return dst, fmt.Errorf("params: %s: the server asks for it anew, so it must not be given", name)

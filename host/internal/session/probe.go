@@ -28,7 +28,6 @@ var ErrOtherTransport = errors.New("there is no Streamable HTTP endpoint")
 // use the codes of the others for whatever they like. So initialize is tried
 // then too; if it is refused, the first refusal is what there is to say.
 func (h *handshake) probe(ctx context.Context) (*link, error) {
-	h.conn.Peer.Agree(rpc.Terms{StreamCancel: true, Epoch: h.epoch - 1})
 	got, err := h.receive(ctx, h.discover(ctx, modernVersions[0]))
 	if err != nil {
 		return nil, err

@@ -39,8 +39,9 @@ type Config struct {
 	StartTimeout time.Duration // from dialling until a server is ready; 0 is 60 s, below is none
 
 	// What servers may ask for. A nil callback is not advertised, and requests
-	// for it are refused. Callbacks run on goroutines of their own; their context
-	// ends with the connection that asked.
+	// for it are refused. Callbacks may run at the same time. Their context ends
+	// with the connection that asked in the legacy era, and in the modern era,
+	// where the answer to a call asks, with that call or with the session.
 	Elicit func(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult, error)
 	Sample func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 	Roots  func(ctx context.Context) ([]mcp.Root, error)

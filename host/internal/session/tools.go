@@ -27,13 +27,19 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 	if tools, ok := s.catalogue.fresh(); ok {
 		return tools, nil
 	}
-	return s.list(ctx)
+	list, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list.tell(s.cfg.Warn)
+	return list.tools, nil
 }
 
-func (s *Session) list(ctx context.Context) ([]mcp.Tool, error) {
+// list asks for the list and remembers it.
+func (s *Session) list(ctx context.Context) (*toolList, error) {
 	list, as := newToolList(), s.catalogue.count()
 	for more := true; more; {
-		text, d, err := s.do(ctx, &request{method: mcp.MethodListTools, write: func(dst, meta []byte) ([]byte, error) {
+		text, d, err := s.do(ctx, &request{method: mcp.MethodListTools, page: func(dst, meta []byte) ([]byte, error) {
 			return appendPage(dst, list.cursor, meta)
 		}})
 		if err == nil {
@@ -44,10 +50,7 @@ func (s *Session) list(ctx context.Context) ([]mcp.Tool, error) {
 		}
 	}
 	s.catalogue.keep(list, as)
-	for _, text := range list.warnings {
-		s.cfg.Warn(text)
-	}
-	return list.tools, nil
+	return list, nil
 }
 
 // toolList is a list that is being fetched.
@@ -138,6 +141,16 @@ func (l *toolList) warn(format string, args ...any) {
 	}
 }
 
+// tell says what was odd about the list, which may be nil.
+func (l *toolList) tell(warn func(string)) {
+	if l == nil {
+		return
+	}
+	for _, text := range l.warnings {
+		warn(text)
+	}
+}
+
 // turn goes on to the page at cursor, after one of that many bytes.
 func (l *toolList) turn(cursor string, bytes int) (more bool, err error) {
 	if l.cursors[cursor] {
@@ -158,9 +171,7 @@ func (l *toolList) turn(cursor string, bytes int) (more bool, err error) {
 // struct, a [json.RawMessage], or nil for none. An error means that there is
 // no result; that the tool did not succeed is in the result, as IsError.
 func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
-	q := request{method: mcp.MethodCallTool, name: name}
-	q.write = func(dst, meta []byte) ([]byte, error) { return appendCall(dst, name, args, meta) }
-	q.arguments = func() []byte { text, _ := appendObject(nil, args); return text }
+	q := request{method: mcp.MethodCallTool, name: name, given: args, tool: true}
 	result, err := s.callTool(ctx, &q)
 	if err != nil {
 		return nil, fmt.Errorf("call %s on %s: %w", name, s.cfg.Name, err)
