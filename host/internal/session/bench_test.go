@@ -22,8 +22,13 @@ type echo struct {
 func (e *echo) Send(_ context.Context, m *rpc.Message) error {
 	if m.Kind == abi.Request {
 		result := e.result
-		if m.Method == mcp.MethodInitialize {
+		switch m.Method {
+		case mcp.MethodInitialize:
 			result = initializeResult(mcp.LatestLegacy)
+		case mcp.MethodDiscover:
+			result = discoverResult
+		case mcp.MethodListTools:
+			result = `{"tools":[` + regional + `]}`
 		}
 		e.buffer = append(e.buffer[:0], `{"jsonrpc":"2.0","id":`...)
 		e.buffer = strconv.AppendUint(e.buffer, uint64(m.Exchange()), 10)
@@ -68,6 +73,30 @@ var sizes = []struct {
 	{"10KB", strings.Repeat("hello ", 10<<10/6)},
 	{"1MB", strings.Repeat("hello ", 1<<20/6)},
 	{"1MB-escaped", strings.Repeat("hello\n ", 1<<20/8)},
+}
+
+// BenchmarkMirroredCall calls a tool of a modern server behind HTTP, with two
+// arguments that headers show.
+func BenchmarkMirroredCall(b *testing.B) {
+	e := &echo{result: textResult(sizes[0].text), done: make(chan struct{})}
+	s, err := Open(context.Background(), Config{
+		Name: "far", Client: mcp.Implementation{Name: "wharf", Version: "1"},
+		Dial: func(_ context.Context, h rpc.Handler) (*Conn, error) {
+			e.peer = rpc.NewPeer(rpc.Config{Link: e, Name: "far", Handler: h})
+			return &Conn{Peer: e.peer, Transport: e, Probe: abi.ProbeHTTP}, nil
+		},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	args := map[string]any{"region": "us-west", "n": 42}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.CallTool(b.Context(), "echo", args); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 // BenchmarkPeer is the floor of BenchmarkCallTool: the same call without a session.
