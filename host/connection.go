@@ -86,14 +86,23 @@ func (r receiver) Done(exchange uint32)                { r.peer.Done(exchange) }
 // Failed ends a call. One that never left is told so, after it is known that
 // the connection has ended, so that it may go out on the next one.
 func (r receiver) Failed(exchange uint32, err error) {
-	if unsent := (*guest.UnsentError)(nil); errors.As(err, &unsent) {
+	var unsent *guest.UnsentError
+	var status *guest.StatusError
+	var refusal *capability.Refusal
+	switch {
+	case errors.As(err, &unsent):
 		r.over(unsent.Cause)
 		err = fmt.Errorf("%w: %w", rpc.ErrNotSent, r.cause)
+	case errors.As(err, &refusal):
+		err = &rpc.StatusError{HTTP: refusal.HTTP, Err: err}
+	case errors.As(err, &status):
+		err = &rpc.StatusError{HTTP: status.HTTP, Refused: status.Status == abi.Refused, Err: err}
 	}
 	r.peer.Failed(exchange, err)
 }
 
-func (r receiver) Expired(uint32) {} // no transport here has sessions yet
+func (r receiver) Expired(exchange uint32) { r.peer.Expired(exchange) }
+
 func (r receiver) Close(err error) {
 	r.over(err)
 	r.peer.Close(r.cause)

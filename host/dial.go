@@ -27,23 +27,23 @@ const defaultMessageCap = 16 << 20
 type dialer struct {
 	host   *Host
 	server Server
+	via    string // the plugin's name
 	module *wasm.Module
 	grants []capability.Grant
 }
 
 // dialer checks what can be known of an entry before anything is started.
-func (h *Host) dialer(ctx context.Context, s Server) (*dialer, error) {
-	via := s.Via()
+func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error) {
 	if via == "" {
 		return nil, badEntry("it has no command, url or transport")
 	}
 	if known := h.Transports(); !slices.Contains(known, via) {
 		return nil, unknownTransport(via, known)
 	}
-	if s.MessageCap == 0 {
+	if s.MessageCap <= 0 {
 		s.MessageCap = defaultMessageCap
 	}
-	gs, err := grants(s)
+	gs, err := grants(s, via)
 	if err != nil {
 		return nil, err
 	}
@@ -51,11 +51,11 @@ func (h *Host) dialer(ctx context.Context, s Server) (*dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dialer{host: h, server: s, module: m, grants: gs}, nil
+	return &dialer{host: h, server: s, via: via, module: m, grants: gs}, nil
 }
 
 // grants turns a server entry into what its plugin may open.
-func grants(s Server) ([]capability.Grant, error) {
+func grants(s Server, via string) ([]capability.Grant, error) {
 	var gs []capability.Grant
 	if s.Command != "" {
 		gs = append(gs, capability.Grant{Name: mainGrant, To: capability.Process{
@@ -69,7 +69,25 @@ func grants(s Server) ([]capability.Grant, error) {
 		}
 		gs = append(gs, capability.Grant{Name: mainGrant, To: a})
 	}
+	if s.URL != "" {
+		o, err := capability.ParseOrigin(s.URL)
+		if err != nil {
+			return nil, badEntry("%w", err)
+		}
+		o.AnyPath = via == transportSSE
+		o.Headers = headers(s.Headers)
+		gs = append(gs, capability.Grant{Name: mainGrant, To: o})
+	}
 	return gs, nil
+}
+
+// headers returns the configured headers, sorted by name.
+func headers(fields map[string]string) []abi.Pair {
+	pairs := make([]abi.Pair, 0, len(fields))
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		pairs = append(pairs, abi.Pair{Key: name, Value: fields[name]})
+	}
+	return pairs
 }
 
 // environ returns variables as NAME=value, sorted.
@@ -85,7 +103,7 @@ func environ(vars map[string]string) []string {
 // used at once; if it cannot be made, it ends and says why.
 func (d *dialer) dial(ctx context.Context, handler rpc.Handler) (*session.Conn, error) {
 	inst, err := guest.New(ctx, guest.Config{
-		Plugin: d.server.Via(),
+		Plugin: d.via,
 		Module: d.module,
 		Limits: guest.Limits{MessageCap: d.server.MessageCap},
 		Trace:  d.host.config.Trace.ABI(d.server.Name),
@@ -103,7 +121,10 @@ func (d *dialer) dial(ctx context.Context, handler rpc.Handler) (*session.Conn, 
 	c := &connection{inst: inst, table: capability.NewTable(d.table()), ended: make(chan struct{})}
 	c.peer = rpc.NewPeer(d.peer(c, handler))
 	inst.Open(set, nil, world{c.table}, receiver{c})
-	return &session.Conn{Peer: c.peer, Transport: c, StreamCancel: manifest.Cancel == abi.CancelByStream}, nil
+	return &session.Conn{
+		Peer: c.peer, Transport: c,
+		StreamCancel: manifest.Cancel == abi.CancelByStream, Probe: manifest.Probe,
+	}, nil
 }
 
 // settings picks what the plugin reads from the entry. A setting that it does
@@ -127,7 +148,7 @@ func (d *dialer) settings(m *abi.Manifest) (*abi.Settings, error) {
 	}
 	for key := range given {
 		return nil, badEntry("transport %s has no setting %q; it has: %s",
-			d.server.Via(), key, strings.Join(known, ", "))
+			d.via, key, strings.Join(known, ", "))
 	}
 	for _, g := range d.grants {
 		out.Grants = append(out.Grants, abi.Grant{Kind: g.To.Kind(), Name: g.Name})
@@ -156,13 +177,14 @@ func (d *dialer) peer(c *connection, handler rpc.Handler) rpc.Config {
 		Trace:   d.host.config.Trace.RPC(d.server.Name),
 		Dropped: d.host.config.Trace.Dropped(d.server.Name),
 		Broken:  c.breakOff,
+		Status:  c.inst.Status,
 	}
 }
 
 // log passes on what a plugin says, from warnings up.
 func (d *dialer) log(level abi.Level, text string) {
 	if level >= abi.LevelWarn {
-		d.host.warn(d.server.Name, "plugin "+d.server.Via()+": "+text)
+		d.host.warn(d.server.Name, "plugin "+d.via+": "+text)
 	}
 }
 

@@ -41,6 +41,9 @@ var (
 	// ErrTimeout: the server did not answer in time.
 	ErrTimeout = errors.New("timed out")
 
+	// ErrProtocol: the server answered with what is no answer.
+	ErrProtocol = errors.New("protocol broken")
+
 	// ErrNotSent: the request certainly did not reach the server.
 	ErrNotSent = rpc.ErrNotSent
 )
@@ -93,9 +96,12 @@ func explain(server string, err error) error {
 func denied(server string, err error) (hint string, kind error) {
 	var denial *capability.Denial
 	var hash *plugin.HashError
+	var refusal *capability.Refusal
 	switch {
 	case errors.As(err, &denial):
 		return fmt.Sprintf("to grant it, write in your configuration:\n[servers.%s]\n%s", server, denial.Line()), ErrDenied
+	case errors.As(err, &refusal):
+		return "sign-in is not built yet: put what the server wants into headers of its entry", ErrAuthRequired
 	case errors.As(err, &hash):
 		return fmt.Sprintf("if you trust the new file, write in your configuration:\n[plugins.%s]\nsha256 = %q", hash.Name, hash.Got), ErrDenied
 	}
@@ -118,6 +124,7 @@ func broken(_ string, err error) (hint string, kind error) {
 // lost finds what became of the server or of the patience for it.
 func lost(_ string, err error) (hint string, kind error) {
 	var ended *guest.EndedError
+	var call *rpc.CallError
 	switch {
 	case errors.Is(err, rpc.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		return `a slow server gets longer with --timeout, or with timeout = "2m" in its entry`, ErrTimeout
@@ -125,7 +132,13 @@ func lost(_ string, err error) (hint string, kind error) {
 		return "", ErrUnreachable
 	case errors.Is(err, session.ErrClosed), errors.Is(err, guest.ErrClosed):
 		return "", ErrClosed
-	case errors.Is(err, rpc.ErrClosed):
+	case errors.Is(err, context.Canceled), errors.Is(err, rpc.ErrParams):
+		return "", nil
+	case errors.Is(err, session.ErrInvalidResult):
+		return "", ErrProtocol
+	case errors.As(err, &call) && call.Sent == rpc.Answered:
+		return "", ErrProtocol
+	case errors.Is(err, rpc.ErrClosed), errors.As(err, &call):
 		return "", ErrUnreachable
 	}
 	return "", nil

@@ -98,6 +98,7 @@ type Host struct {
 	closed   bool
 	modules  map[string]*moduleLoad
 	sessions map[*Session]struct{}
+	found    map[string]string // by url: the transport that it has
 }
 
 // New makes a host. It loads no plugin yet: that happens when a session first
@@ -118,6 +119,7 @@ func New(ctx context.Context, c Config) (*Host, error) {
 		engine:   engine,
 		modules:  make(map[string]*moduleLoad),
 		sessions: make(map[*Session]struct{}),
+		found:    make(map[string]string),
 	}, nil
 }
 

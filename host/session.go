@@ -16,6 +16,7 @@ import (
 type Session struct {
 	host   *Host
 	server Server
+	via    string
 	inner  *session.Session
 }
 
@@ -32,15 +33,38 @@ type Info struct {
 // Connect starts the server of an entry, or reaches it, finds out which era of
 // the protocol it speaks, and opens a session. ctx bounds only that; the
 // session goes on after it. On an error nothing is left behind.
+//
+// An entry with a url and no transport is tried over Streamable HTTP, and then,
+// where there is none, over the HTTP+SSE of before. What was found is remembered
+// for the next session with that url.
 func (h *Host) Connect(ctx context.Context, s Server) (*Session, error) {
-	d, err := h.dialer(ctx, s)
-	if err != nil {
-		return nil, explain(s.Name, fmt.Errorf("connect %s: %w", s.Name, err))
+	var first error
+	for _, via := range h.routes(s) {
+		out, err := h.connect(ctx, s, via)
+		if err == nil {
+			h.remember(s, via)
+			return out, nil
+		}
+		if first != nil {
+			err = fmt.Errorf("%w; and over %s: %w", first, via, err)
+		}
+		if first = err; !elsewhere(via, err) {
+			break
+		}
 	}
-	out := &Session{host: h, server: s}
+	return nil, explain(s.Name, first)
+}
+
+// connect opens a session over one transport.
+func (h *Host) connect(ctx context.Context, s Server, via string) (*Session, error) {
+	d, err := h.dialer(ctx, s, via)
+	if err != nil {
+		return nil, fmt.Errorf("connect %s: %w", s.Name, err)
+	}
+	out := &Session{host: h, server: s, via: via}
 	out.inner, err = session.Open(ctx, h.sessionConfig(out, d))
 	if err != nil {
-		return nil, explain(s.Name, err)
+		return nil, err
 	}
 	if err := h.adopt(out); err != nil {
 		return nil, errors.Join(err, out.inner.Close())
@@ -55,7 +79,7 @@ func (h *Host) sessionConfig(s *Session, d *dialer) session.Config {
 		Name:     name,
 		Client:   h.config.Client,
 		Dial:     d.dial,
-		Protocol: s.server.Protocol,
+		Protocol: protocol(s),
 		Warn:     func(text string) { h.warn(name, text) },
 	}
 	if s.server.Timeout < 0 || s.server.Timeout == 0 && h.config.Timeout < 0 {
@@ -74,6 +98,14 @@ func (h *Host) sessionConfig(s *Session, d *dialer) session.Config {
 		c.Notify = func(method string, params json.RawMessage) { f(Event{Server: name, Method: method, Params: params}) }
 	}
 	return c
+}
+
+// protocol returns what the session is to speak. HTTP+SSE has only one era.
+func protocol(s *Session) string {
+	if s.via == transportSSE && s.server.Protocol == "" {
+		return session.LegacyOnly
+	}
+	return s.server.Protocol
 }
 
 // adopt makes the session one that Close of the host closes.
@@ -101,7 +133,7 @@ func (s *Session) Info() Info {
 	i := s.inner.Info()
 	return Info{
 		Server: i.Server, Protocol: i.Protocol, Era: i.Era, Instructions: i.Instructions,
-		Capabilities: i.Capabilities, Transport: s.server.Via(),
+		Capabilities: i.Capabilities, Transport: s.via,
 	}
 }
 

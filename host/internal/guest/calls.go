@@ -254,7 +254,7 @@ func (i *Instance) reportManifest(block []byte) int32 {
 func (i *Instance) reportFailed(exchange uint32, status abi.Status, text string) int32 {
 	cause := i.current.cause
 	if cause == nil {
-		cause = &StatusError{Status: status, HTTP: i.statusOf(exchange), Text: text}
+		cause = &StatusError{Status: status, HTTP: i.Status(exchange), Text: text}
 	}
 	if exchange == 0 {
 		i.fail(i.connectError(cause))
@@ -265,8 +265,9 @@ func (i *Instance) reportFailed(exchange uint32, status abi.Status, text string)
 	return int32(abi.OK)
 }
 
-// statusOf returns the status of the HTTP response to an exchange, or 0.
-func (i *Instance) statusOf(exchange uint32) int {
+// Status returns the status of the HTTP response to an exchange, or 0. Only the
+// receiver may call it, while it is called itself.
+func (i *Instance) Status(exchange uint32) int {
 	for n := range i.handles {
 		if h := &i.handles[n]; h.stream != nil && h.exchange == exchange && h.status != 0 {
 			return h.status
