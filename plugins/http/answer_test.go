@@ -180,6 +180,28 @@ func TestWrongID(t *testing.T) {
 	}
 }
 
+// The host has failed the call; that its status was none either adds nothing.
+func TestWrongIDInARefusal(t *testing.T) {
+	s := newScene(t)
+	s.Verdict = func(uint32, []byte) abi.Verdict { return abi.VerdictWrongID }
+	s.reports()
+	s.head(s.request(7, 0), 400, "application/json", answer, true)
+	s.expect("DONE 7")
+}
+
+// A response that answers nothing ends by itself, or with its caller's patience.
+func TestAcceptedRequestWithoutEnd(t *testing.T) {
+	s := newScene(t)
+	s.reports()
+	h := s.request(7, 0)
+	s.head(h, 202, "", "", false)
+	if len(s.Timers) > 0 {
+		t.Errorf("timers %v", s.Timers)
+	}
+	s.end(h)
+	s.expect("DONE 7")
+}
+
 // What follows an answer is bounded by size, by time and by number.
 func TestDrainSize(t *testing.T) {
 	s := newScene(t)

@@ -20,9 +20,8 @@ type listening uint8
 
 const (
 	deaf    listening = iota // the session has not begun to listen
-	waiting                  // for the response, or for the next attempt
-	hearing
-	off // the server has no such stream
+	waiting                  // for events, or for the next attempt
+	off                      // the server has no such stream
 )
 
 // beginListening opens the listener of a session, once: when a message of the
@@ -60,7 +59,7 @@ func (t *transport) stopListening() {
 // listen takes one event of the listener's response.
 func (t *transport) listen(e sdk.Event) error {
 	l := &t.listener
-	p, last := e.Payload, e.Last()
+	p := e.Payload
 	switch e.Kind {
 	case abi.EventHead:
 		head, body, err := e.Head()
@@ -79,9 +78,7 @@ func (t *transport) listen(e sdk.Event) error {
 		}
 		return nil
 	}
-	if l.state == hearing {
-		t.hear(p, last)
-	}
+	t.hear(p, e.Last())
 	return nil
 }
 
@@ -92,11 +89,10 @@ func (t *transport) hears(status int, media string) bool {
 	l := &t.listener
 	switch {
 	case status == 200 && media == mediaEvents:
-		l.state = hearing
 		return true
 	case status >= 500:
 		t.listenLater()
-	case status >= 400 && status != 404 && status != 405 && len(l.events.ID()) > 0:
+	case status >= 400 && len(l.events.ID()) > 0:
 		l.events.SetID("")
 		t.listenLater()
 	default:

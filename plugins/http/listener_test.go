@@ -52,6 +52,9 @@ func TestListenerThatDies(t *testing.T) {
 		h = s.last
 	}
 	s.head(h, 200, stream, progress, true)
+	if d := s.Delivered; len(d) != 2 || d[1].Verdict != abi.VerdictNote {
+		t.Errorf("delivered %+v", d)
+	}
 	if s.Timers[0] != 1000 {
 		t.Errorf("after an event it comes again after %d ms", s.Timers[0])
 	}

@@ -49,8 +49,8 @@ func TestClosedAfterEachEvent(t *testing.T) {
 	}
 	s.expect("")
 	s.cancel(7)
-	if len(s.Timers) > 0 {
-		t.Errorf("timers %v", s.Timers)
+	if len(s.Timers) > 0 || len(s.guest.calls.resting) > 0 {
+		t.Errorf("timers %v, %d calls still wait", s.Timers, len(s.guest.calls.resting))
 	}
 	s.idle()
 }
@@ -107,6 +107,19 @@ func TestResumptionOfAnEndedSession(t *testing.T) {
 	s.reports()
 	s.fire(7)
 	s.expect(`FAILED 7 RESET "the session ended before the server answered"`)
+	s.idle()
+}
+
+// The stream of a session that has ended is not worth to wait for.
+func TestEndOfAnEndedSession(t *testing.T) {
+	s := newScene(t)
+	s.handshake(1, "abc")
+	h := s.request(7, 1)
+	s.head(h, 200, stream, "id: a\n"+progress, false)
+	s.head(s.request(8, 1), 404, "", "", true)
+	s.reports()
+	s.end(h)
+	s.expect("DONE 7")
 	s.idle()
 }
 

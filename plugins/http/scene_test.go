@@ -16,6 +16,7 @@ import (
 type scene struct {
 	testing.TB
 	*sdktest.Host
+	guest *transport
 	open  map[uint32]string // the method of each open request, by handle
 	owner map[uint32]uint32 // the exchange, by handle
 	last  uint32            // the handle opened last
@@ -25,7 +26,8 @@ type scene struct {
 const smallCap = 1 << 20
 
 func newScene(tb testing.TB) *scene {
-	s := &scene{TB: tb, Host: sdktest.New(manifest, fresh()), open: map[uint32]string{}, owner: map[uint32]uint32{}}
+	s := &scene{TB: tb, guest: &transport{}, open: map[uint32]string{}, owner: map[uint32]uint32{}}
+	s.Host = sdktest.New(manifest, s.guest)
 	s.send(abi.EventOpen, 0, 0, abi.AppendSettings(nil, &abi.Settings{Server: "s", MessageCap: smallCap}))
 	return s
 }

@@ -72,6 +72,28 @@ func TestRefusedInitialize(t *testing.T) {
 	}
 }
 
+// A page is no handshake either, whatever its headers say.
+func TestInitializeAnsweredByAPage(t *testing.T) {
+	s := newScene(t)
+	h := s.post(1, &abi.Facts{Kind: abi.Request, Method: "initialize"})
+	s.answer(h, 200, []abi.Pair{{Key: "content-type", Value: "text/html"}, {Key: "mcp-session-id", Value: "x"}}, "<html>", true)
+	if s.Saved != nil {
+		t.Errorf("saved %q", s.Saved)
+	}
+}
+
+// A modern message belongs to no session, even if one has the same epoch.
+func TestModernBesideASession(t *testing.T) {
+	s := newScene(t)
+	s.head(s.handshake(1, "abc"), 405, "", "", true)
+	h := s.post(7, &abi.Facts{Kind: abi.Request, Version: modern, Epoch: 1})
+	if s.header("mcp-session-id") != "" {
+		t.Error("it has the session's id")
+	}
+	s.head(h, 200, stream, "id: 1\n"+progress, true)
+	s.expect("DONE 7")
+}
+
 // The modern era knows no sessions, whatever a server sends.
 func TestModern(t *testing.T) {
 	s := newScene(t)

@@ -195,6 +195,24 @@ func TestBrokenPosts(t *testing.T) {
 	}
 }
 
+// Nobody waits for the body of a refused notification.
+func TestRefusalWithoutEnd(t *testing.T) {
+	s := up(t)
+	s.head(s.post(7, abi.Notification), 400, "text/plain", "no", false)
+	s.expect(`FAILED 7 REFUSED "HTTP 400: no"`)
+}
+
+// An event of a handle that is closed is none of the next post's with its place.
+func TestLateEvent(t *testing.T) {
+	s := up(t)
+	old := s.post(7, abi.Notification)
+	s.head(old, 202, "", "", true)
+	s.expect("DONE 7")
+	s.post(8, abi.Notification)
+	s.head(old, 202, "", "", true)
+	s.expect("")
+}
+
 // A server that never ends the body of a response that says yes does not get all
 // the handles.
 func TestResponsesWithoutEnd(t *testing.T) {

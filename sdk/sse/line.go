@@ -111,21 +111,13 @@ func (r *Reader) name(c byte) {
 		if r.n < len(r.label) {
 			r.label[r.n] = c
 		}
-		r.n = min(r.n+1, len(r.label)+1)
+		r.n = min(r.n+1, len(r.label))
 		return
 	}
 	r.state = inGap
-	if r.field = r.named(); r.field == fieldOther {
+	if r.field = fieldOf(r.label[:r.n]); r.field == fieldOther {
 		r.state = inRest
 	}
-}
-
-// named returns the field of the name that was collected.
-func (r *Reader) named() field {
-	if r.n > len(r.label) {
-		return fieldOther
-	}
-	return fieldOf(r.label[:r.n])
 }
 
 func (r *Reader) keep(c byte) {
@@ -138,7 +130,7 @@ func (r *Reader) keep(c byte) {
 func (r *Reader) endLine() (blank bool) {
 	blank = r.state == inLabel && r.n == 0
 	if r.state == inLabel {
-		r.field = r.named() // a name without a colon has an empty value
+		r.field = fieldOf(r.label[:r.n]) // a name without a colon has an empty value
 	}
 	if !blank && r.state != inRest {
 		r.set()

@@ -26,8 +26,8 @@ type Reader struct {
 	marked int  // bytes of a byte order mark seen at the start
 	cr     bool // the last line ended with CR, so LF next is a part of that end
 
-	label [6]byte // the name of the current field, as far as it matters
-	n     int     // bytes of the name, counted on to one more than label holds
+	label [6]byte // the name of the current field, or more of it than any that is known has
+	n     int     // bytes of it
 	field field
 	value []byte // of the current field, unless it is data
 

@@ -3,7 +3,9 @@
 package sse_test
 
 import (
+	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -123,6 +125,8 @@ var streams = []string{
 	"retry: 99999999999999999999999999\n\n",
 	"dat: 1\ndatas: 2\nDATA: 3\n data: 4\ndata : 5\n\ndata: 6\n\n",
 	"longer-than-any-field: 1\n\ndata: 2\n\n",
+	"id: 1\r\n\ndata: 2\n\n\r\n\nid: 3\r\n\r\n",
+	"data: a\r\ndata: b\r\n\r\ndata: c\rdata: d\r\r",
 	"data: not ended\n",
 	"data: 1\n\ndata: cut",
 	`event: message` + "\n" + `data: {"jsonrpc":"2.0","id":1,"result":{"text":"` + strings.Repeat("long ", 100) + `"}}` + "\n\n",
@@ -251,6 +255,19 @@ func TestEndlessEventIsCounted(t *testing.T) {
 	}
 	if tr.reader.Size() != 100_000 || len(tr.events) != 0 {
 		t.Errorf("size %d, events %v", tr.reader.Size(), tr.events)
+	}
+}
+
+// An id without end costs the guest no more than the longest one.
+func TestEndlessID(t *testing.T) {
+	tr := &ear{}
+	h := sdktest.New(abi.Manifest{}, tr)
+	h.Data(1, 0, []byte("id: "))
+	for range 100 {
+		h.Data(1, 0, bytes.Repeat([]byte("x"), 10_000))
+	}
+	if n := reflect.ValueOf(tr.reader).FieldByName("value").Cap(); n > 4<<10 {
+		t.Errorf("%d bytes are kept", n)
 	}
 }
 
