@@ -1,0 +1,118 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/plugins"
+)
+
+// client is a host with one session, for one scenario.
+type client struct {
+	job     job
+	log     *log
+	host    *host.Host
+	session *host.Session
+}
+
+// connect opens the session. It is the caller's to close.
+func connect(ctx context.Context, j job, out io.Writer) (*client, error) {
+	c := &client{job: j, log: &log{out: out}}
+	h, err := host.New(ctx, c.config())
+	if err != nil {
+		return nil, err
+	}
+	s, err := h.Connect(ctx, host.Server{Name: "suite", URL: j.url, Protocol: j.protocol()})
+	if err != nil {
+		h.Close()
+		return nil, err
+	}
+	c.host, c.session = h, s
+	info := s.Info()
+	c.log.printf("connected to %s by %s, revision %s", info.Server.Name, info.Transport, info.Protocol)
+	return c, nil
+}
+
+// config offers servers all that a client can offer, so that the suite sees
+// each of these capabilities declared.
+func (c *client) config() host.Config {
+	cache, _ := host.DefaultCacheDir() // without one the plugin is compiled each time
+	return host.Config{
+		Plugins:  plugins.Builtin(),
+		CacheDir: cache,
+		Client:   mcp.Implementation{Name: "wharf-conformance", Version: "0.1.0"},
+		Timeout:  10 * time.Second,
+		OneShot:  true,
+		Elicit: func(_ context.Context, _ string, e mcp.Elicitation) (mcp.ElicitResult, error) {
+			return answer(e)
+		},
+		Sample: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(`{"role":"assistant","model":"none","content":{"type":"text","text":"yes"}}`), nil
+		},
+		Roots: func(context.Context, string) ([]mcp.Root, error) { return nil, nil },
+		Event: c.hear,
+	}
+}
+
+// hear writes down what comes without being asked for.
+func (c *client) hear(e host.Event) {
+	c.log.printf("heard %s", cmp.Or(e.Warning, e.Method))
+}
+
+// play takes the steps of the scenario, up to the first that fails.
+func (c *client) play(ctx context.Context) error {
+	for _, s := range steps(c.job.scenario) {
+		if err := s(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// call sends a request, and decodes the result unless result is nil.
+func (c *client) call(ctx context.Context, method string, params, result any) error {
+	if err := c.session.Call(ctx, method, params, result); err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	c.log.printf("%s ok", method)
+	return nil
+}
+
+// callTool calls a tool, which must exist and succeed.
+func (c *client) callTool(ctx context.Context, name string, args any) error {
+	result, err := c.session.CallTool(ctx, name, args)
+	switch {
+	case err != nil:
+		return fmt.Errorf("tool %s: %w", name, err)
+	case result.IsError:
+		text, _ := json.Marshal(result.Content)
+		return fmt.Errorf("tool %s: failed with %s", name, text)
+	}
+	c.log.printf("tool %s ok", name)
+	return nil
+}
+
+// close ends the session, and with it what the server keeps for it.
+func (c *client) close() {
+	c.session.Close()
+	c.host.Close()
+}
+
+// log is a writer of lines for any goroutine.
+type log struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (l *log) printf(format string, a ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintf(l.out, format+"\n", a...)
+}

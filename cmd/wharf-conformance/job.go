@@ -1,0 +1,59 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// job is what the suite wants to see.
+type job struct {
+	url      string
+	scenario string
+	revision string     // of the protocol that the run is about
+	calls    []toolCall // that the scenario dictates; most leave that open
+}
+
+// toolCall is the params of tools/call. The arguments stay as the suite wrote
+// them, so that no number or letter of theirs changes on the way.
+type toolCall struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// newJob reads the command line and the environment that the suite sets.
+func newJob(args []string, getenv func(string) string) (job, error) {
+	if len(args) != 1 {
+		return job{}, errors.New("expected one argument, the URL of the server")
+	}
+	j := job{
+		url:      args[0],
+		scenario: getenv("MCP_CONFORMANCE_SCENARIO"),
+		revision: getenv("MCP_CONFORMANCE_PROTOCOL_VERSION"),
+	}
+	if j.scenario == "" {
+		return job{}, errors.New("MCP_CONFORMANCE_SCENARIO names no scenario")
+	}
+	var told struct {
+		ToolCalls []toolCall `json:"toolCalls"`
+	}
+	if err := json.Unmarshal([]byte(cmp.Or(getenv("MCP_CONFORMANCE_CONTEXT"), "{}")), &told); err != nil {
+		return job{}, fmt.Errorf("MCP_CONFORMANCE_CONTEXT: %w", err)
+	}
+	j.calls = told.ToolCalls
+	return j, nil
+}
+
+// protocol says how the host learns the era. A run about a legacy revision has
+// servers that answer anything at all to a method of the modern era, so what
+// they answer tells nothing, and the era is pinned. In all others it is found
+// out, as it is for users.
+func (j job) protocol() string {
+	if mcp.EraOf(j.revision) == mcp.Legacy {
+		return "legacy"
+	}
+	return "auto"
+}

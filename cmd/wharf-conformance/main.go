@@ -1,0 +1,49 @@
+// Wharf-conformance is the client that the official conformance suite drives:
+// for each of its scenarios the suite serves a URL, runs
+//
+//	MCP_CONFORMANCE_SCENARIO=tools_call wharf-conformance http://localhost:1234/mcp
+//
+// and judges what it sees of the client on the wire. The client connects as any
+// program does that embeds Wharf, with nothing set for the suite's sake, and
+// takes the steps that [scenarios] has for the scenario.
+//
+// Stdout says what was done, for people. Stderr has one line if a step failed,
+// and is empty otherwise: the suite does not judge how its client ends, so
+// whoever runs the suite looks there.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// patience is how long a scenario may take. The suite kills its client after
+// 30 s; an error of its own says more.
+const patience = 25 * time.Second
+
+func main() {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	err := run(ctx, os.Args[1:], os.Getenv, os.Stdout)
+	cancel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "wharf-conformance:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the whole program.
+func run(ctx context.Context, args []string, getenv func(string) string, out io.Writer) error {
+	j, err := newJob(args, getenv)
+	if err != nil {
+		return err
+	}
+	c, err := connect(ctx, j, out)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	return c.play(ctx)
+}
