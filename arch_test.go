@@ -39,19 +39,21 @@ const (
 // longest folder that fits counts. A package that no folder fits is a mistake:
 // a new room needs a place on the map.
 var arrows = map[string][]string{
-	"abi":               {},
-	"sdk":               {"abi"},
-	"sdk/framing":       {"abi", "sdk"},
-	"sdk/sdktest":       {"abi", "sdk"},
-	"plugins":           {},
-	"plugins" + below:   {"abi", "sdk" + below},
-	"host":              {"abi", "host/mcp", "host/config", anyRoom},
-	"host/mcp":          {},
-	"host/config":       {toml},
-	"host/plugintest":   {"abi", "host/internal/guest", "host/internal/wasm"},
-	"cmd/mkplugin":      {},
-	"cmd/wharf" + below: {"abi", "host", "host/config", "host/mcp", "plugins", cobra, pflag, goSDK, xterm},
-	"examples" + below:  {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK},
+	"abi":                   {},
+	"sdk":                   {"abi"},
+	"sdk/framing":           {"abi", "sdk"},
+	"sdk/sse":               {"abi", "sdk"},
+	"sdk/sdktest":           {"abi", "sdk"},
+	"plugins":               {},
+	"plugins" + below:       {"abi", "sdk" + below},
+	"host":                  {"abi", "host/mcp", "host/config", anyRoom},
+	"host/mcp":              {},
+	"host/config":           {toml},
+	"host/plugintest":       {"abi", "host/internal/guest", "host/internal/wasm"},
+	"cmd/mkplugin":          {},
+	"cmd/wharf-conformance": {"host", "host/mcp", "plugins"},
+	"cmd/wharf" + below:     {"abi", "host", "host/config", "host/mcp", "plugins", cobra, pflag, goSDK, xterm},
+	"examples" + below:      {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK},
 
 	"host/internal/jsontext":   {},
 	"host/internal/rpc":        {"abi", "host/mcp", "host/internal/jsontext"},
@@ -86,10 +88,10 @@ var walls = map[string][]string{
 var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "net/url", "time"}
 
 // guests are the packages that small is about.
-var guests = []string{"abi", "sdk", "sdk/framing", "plugins/stdio"}
+var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/http", "plugins/sse", "plugins/stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sdktest", "plugins", "host", "host/mcp", "host/config", "host/plugintest"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "plugins", "host", "host/mcp", "host/config", "host/plugintest"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}

@@ -75,7 +75,8 @@ func grants(s Server, via string) ([]capability.Grant, error) {
 			return nil, badEntry("%w", err)
 		}
 		o.AnyPath = via == transportSSE
-		o.Headers = headers(s.Headers)
+		o.Headers, o.Proxy = headers(s.Headers), s.Proxy
+		o.TLS = capability.TLS{CAFile: s.TLS.CA, CertFile: s.TLS.Cert, KeyFile: s.TLS.Key, Name: s.TLS.Name}
 		gs = append(gs, capability.Grant{Name: mainGrant, To: o})
 	}
 	return gs, nil

@@ -26,6 +26,7 @@ one called demo, which is always there:
   wharf tools demo
   wharf call demo echo message=hello
   wharf tools -- npx -y @modelcontextprotocol/server-everything
+  wharf tools https://mcp.example.com/mcp
 
 A configured server needs no "call":
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,8 +14,8 @@ import (
 )
 
 // target returns the server that a command line is about, and the words that
-// are left for the command: the server is a command line behind "--", or named
-// by the first word.
+// are left for the command: the server is a command line behind "--", or the
+// first word is its name or its url.
 func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, error) {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		server, err := adHoc(args[dash:])
@@ -24,8 +25,29 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	if len(args) == 0 {
 		return host.Server{}, nil, usage(errors.New("SERVER is missing"), "name a server (see `wharf servers`), or give a command behind --")
 	}
+	if isURL(args[0]) {
+		server := remote(args[0])
+		a.server = server.Name
+		return server, args[1:], nil
+	}
 	server, err := a.named(args[0])
 	return server, args[1:], err
+}
+
+// isURL reports whether a word stands for the server at that address.
+func isURL(word string) bool {
+	scheme, _, found := strings.Cut(word, "://")
+	return found && (scheme == "http" || scheme == "https" || scheme == "unix")
+}
+
+// remote is the server at an address. Its name is that of the host, which
+// holds no secret.
+func remote(address string) host.Server {
+	name := "remote"
+	if u, err := url.Parse(address); err == nil && u.Hostname() != "" {
+		name = u.Hostname()
+	}
+	return host.Server{Name: name, URL: address}
 }
 
 // adHoc is the server that a command line starts. Its name is that of the

@@ -85,6 +85,8 @@ func (e *entry) checkCompanions(s *Server) {
 		{"env", "command", len(s.Env) > 0, s.Command == ""},
 		{"dir", "command", s.Dir != "", s.Command == ""},
 		{"headers", "url", len(s.Headers) > 0, s.URL == ""},
+		{"proxy", "url", s.Proxy != "", s.URL == ""},
+		{"tls", "url", s.TLS != TLS{}, s.URL == ""},
 	} {
 		if c.given && c.missing {
 			e.fail(c.field, "does nothing without a %s; add one or leave it out", c.companion)

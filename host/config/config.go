@@ -60,8 +60,10 @@ type Server struct {
 	Env     map[string]string // beside the few variables that every process gets
 	Dir     string            // "" is the folder of the host
 
-	URL     string
+	URL     string // https://…, http://… or unix:///path/to/socket#/path
 	Headers map[string]string
+	Proxy   string // of HTTP; "direct" is none, "" is what the environment says
+	TLS     TLS
 
 	Address string // of a byte stream: unix:/path or tcp:host:port
 
@@ -74,6 +76,13 @@ type Server struct {
 
 	file string // where the entry comes from, for errors
 	line int
+}
+
+// TLS says how an https server is known, and what it is shown. Files hold PEM.
+type TLS struct {
+	CA        string // trusted beside what the system trusts
+	Cert, Key string // the client's own
+	Name      string // the server's, where it is not the host of the url
 }
 
 // Via returns the name of the transport: the one that is given, or else stdio

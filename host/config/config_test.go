@@ -64,8 +64,9 @@ func fields(v any) string {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		switch v := all[name]; v {
 		case nil, "", 0.0, false:
-		default:
-			line, _ := json.Marshal(v)
+			continue
+		}
+		if line, _ := json.Marshal(all[name]); name != "TLS" || strings.Trim(string(line), `{}",:CACertKeyName`) != "" {
 			fmt.Fprintf(&b, "  %s %s\n", name, line)
 		}
 	}

@@ -30,6 +30,10 @@ func (s Server) Expand(lookup func(string) (string, bool)) (Server, error) {
 	s.Dir = x.text("dir", s.Dir)
 	s.URL = x.text("url", s.URL)
 	s.Headers = x.table("headers", s.Headers)
+	s.Proxy = x.text("proxy", s.Proxy)
+	s.TLS.CA = x.text("tls.ca", s.TLS.CA)
+	s.TLS.Cert = x.text("tls.cert", s.TLS.Cert)
+	s.TLS.Key = x.text("tls.key", s.TLS.Key)
 	s.Address = x.text("address", s.Address)
 	s.Settings = x.table("settings", s.Settings)
 	if len(x.wrong) == 0 {
@@ -102,6 +106,8 @@ func checkURL(s string) error {
 	switch {
 	case err != nil:
 		return errors.New(`is no url; write "https://host/path"`)
+	case u.Scheme == "unix":
+		return nil // the host looks at it where it opens it
 	case u.Scheme != "http" && u.Scheme != "https":
 		return fmt.Errorf(`begins with %q; write "https://host/path"`, u.Scheme)
 	case u.Host == "":

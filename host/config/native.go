@@ -13,9 +13,10 @@ import (
 var (
 	rootKeys   = []string{"servers", "plugins"}
 	pluginKeys = []string{"file", "sha256"}
+	tlsKeys    = []string{"ca", "cert", "key", "name"}
 	serverKeys = []string{
 		"transport", "command", "args", "env", "dir", "url", "headers", "address",
-		"timeout", "message_cap", "framing", "protocol", "settings", "disabled",
+		"proxy", "tls", "type", "timeout", "message_cap", "framing", "protocol", "settings", "disabled",
 	}
 )
 
@@ -23,7 +24,7 @@ var (
 // letters would find those.
 var meant = map[string]string{
 	"mcpServers": "servers", "mcp_servers": "servers", "context_servers": "servers", "server": "servers",
-	"type": "transport", "cwd": "dir", "serverUrl": "url", "httpUrl": "url", "uri": "url", "cmd": "command",
+	"cwd": "dir", "serverUrl": "url", "httpUrl": "url", "uri": "url", "cmd": "command",
 	"http_headers": "headers", "environment": "env", "envs": "env", "config": "settings",
 	"path": "file", "hash": "sha256",
 }
@@ -91,18 +92,44 @@ func suggestion(key string, known []string) string {
 	return closest(key, known)
 }
 
+// transport reads the transport, which may be called type as other clients do.
+func (e *entry) transport() string {
+	name, kind := e.text("transport"), e.text("type")
+	if name != "" && kind != "" && name != kind {
+		e.fail("type", "says %q and transport %q; leave one out", kind, name)
+	}
+	return cmp.Or(name, kind)
+}
+
+// tls reads how an https server is known and what it is shown.
+func (e *entry) tls() TLS {
+	fields := e.texts("tls")
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(tlsKeys, key) {
+			e.fail("tls."+key, "there is no such key; there are %s", strings.Join(tlsKeys, ", "))
+		}
+	}
+	t := TLS{CA: fields["ca"], Cert: fields["cert"], Key: fields["key"], Name: fields["name"]}
+	if (t.Cert == "") != (t.Key == "") {
+		e.fail("tls", "cert and key go together; add the other one")
+	}
+	return t
+}
+
 // server reads a server entry and checks it.
 func (e *entry) server(name string) Server {
 	e.onlyServerKeys()
 	s := Server{
 		Name:       name,
-		Transport:  e.text("transport"),
+		Transport:  e.transport(),
 		Command:    e.text("command"),
 		Args:       e.list("args"),
 		Env:        e.texts("env"),
 		Dir:        e.text("dir"),
 		URL:        e.text("url"),
 		Headers:    e.texts("headers"),
+		Proxy:      e.text("proxy"),
+		TLS:        e.tls(),
 		Address:    e.text("address"),
 		Timeout:    e.duration("timeout"),
 		MessageCap: e.size("message_cap"),
