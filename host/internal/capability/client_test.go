@@ -107,7 +107,7 @@ func TestClientCertificate(t *testing.T) {
 }
 
 func TestOldTLSIsRefused(t *testing.T) {
-	_, grant := serveTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11})
+	_, grant := serveTLS(t, &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
 	wantError(t, post(t, newTestTable(t, patient(grant)), ""), abi.ProtocolFailed, "protocol version")
 }
 

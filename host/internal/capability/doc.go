@@ -1,6 +1,6 @@
 // Package capability opens what a server entry grants, and nothing else: child
-// processes, unix and tcp sockets, and timers. It is the only package of Wharf
-// that may import os/exec or net.
+// processes, unix and tcp sockets, HTTP exchanges, and timers. It is the only
+// package of Wharf that may import os/exec, net or net/http.
 //
 // A [Table] belongs to one connection. It is made from the grants of one
 // server entry; a guest names a grant, never a target. What is opened has two
@@ -14,6 +14,14 @@
 //   - A peer that takes no byte for ten seconds while bytes wait is given up.
 //   - Closing is bounded: a process goes with everything that it started.
 //
-// A new kind of open is a type with a Kind and a serve method, in a file of its
-// own (process.go and socket.go are the two there are), and its entry in kinds.
+// Over HTTP a handle is one exchange ([Origin]). Its request is whole before it
+// is sent, so it can be sent again, signed in or to where a redirect within the
+// grant leads. What names the server or signs us in is added on this side of the
+// guest, and what the server says about either stays here. Everything that a
+// server can draw out has a timer, and everything that it can make large a bound;
+// only an event stream may go on for ever, as long as it is not silent.
+//
+// A new kind of open is a target with a Kind and a hold method, in a file of its
+// own (process.go, socket.go and origin.go are those there are), and its entry in
+// kinds.
 package capability

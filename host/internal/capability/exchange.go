@@ -36,7 +36,6 @@ func newExchange(t *Table, g Grant, sink Sink, o order) *exchange {
 	x := &exchange{call: call{order: o}}
 	x.seat.init(t, g, sink)
 	x.patience.limits, x.patience.cancel = &t.limits, x.seat.cancel
-	x.left = x.sent
 	return x
 }
 
@@ -72,10 +71,12 @@ func (x *exchange) Flush() {
 	}
 	if len(x.body) <= inMemory {
 		x.size.Store(0)
+	} else {
+		x.left = x.sent
 	}
 	x.above = int(x.size.Load()) > x.table.limits.LowWater
 	if x.state.CompareAndSwap(waiting, running) {
-		go x.run()
+		x.table.crew.carry(x)
 	}
 }
 

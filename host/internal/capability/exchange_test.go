@@ -485,6 +485,9 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	if n := conns.Load(); n != 1 {
 		t.Errorf("50 exchanges took %d connections", n)
 	}
+	if n := len(table.crew.spare); n > 2 {
+		t.Errorf("50 exchanges in a row took %d goroutines", n)
+	}
 	if err := table.Close(context.Background()); err != nil || len(table.clients["main"].dialer.wires) != 0 {
 		t.Errorf("close: %v; %d connections are left", err, len(table.clients["main"].dialer.wires))
 	}
@@ -498,7 +501,7 @@ func TestManyAtOnceUseNoMoreThan128Connections(t *testing.T) {
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		switch state {
 		case http.StateNew:
-			most.Store(max(most.Load(), conns.Add(1)))
+			most.Store(max(most.Load(), conns.Add(1))) // one goroutine accepts
 		case http.StateClosed:
 			conns.Add(-1)
 		}
@@ -519,6 +522,11 @@ func TestManyAtOnceUseNoMoreThan128Connections(t *testing.T) {
 	}
 	if n := most.Load(); n > 128 {
 		t.Errorf("%d connections at once", n)
+	}
+	closeTable(t, table)
+	table.crew.hands.Wait()
+	if n := len(table.crew.spare); n != 0 {
+		t.Errorf("%d goroutines are left", n)
 	}
 }
 

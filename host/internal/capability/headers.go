@@ -32,7 +32,7 @@ func guestHeaders(pairs []abi.Pair, upgrade bool) (http.Header, abi.Status, erro
 	if len(pairs) > maxHeaders {
 		return nil, abi.TooLarge, fmt.Errorf("%d headers, there may be %d", len(pairs), maxHeaders)
 	}
-	header := make(http.Header, len(pairs)+4)
+	header := make(http.Header, len(pairs)+2) // the User-Agent, and one more
 	values := make([]string, len(pairs))
 	size := 0
 	for i, p := range pairs {
@@ -75,29 +75,37 @@ func mayAsk(name string, upgrade bool) bool {
 }
 
 // heardFirst are the headers of a response that a guest may see, beside those
-// that begin with Mcp-.
-var heardFirst = []string{"Content-Type", "Retry-After", "Allow", "Sec-Websocket-Protocol"}
+// that begin with Mcp-. The key is the name for net/http, the value for guests.
+var heardFirst = []abi.Pair{
+	{Key: "Content-Type", Value: "content-type"},
+	{Key: "Retry-After", Value: "retry-after"},
+	{Key: "Allow", Value: "allow"},
+	{Key: "Sec-Websocket-Protocol", Value: "sec-websocket-protocol"},
+}
 
 // heard returns the headers of a response that a guest may see: none that tells
 // where the server is or what signs us in.
 func heard(header http.Header) []abi.Pair {
 	var pairs []abi.Pair
-	add := func(name string) {
-		for _, value := range header[name] {
-			pairs = append(pairs, abi.Pair{Key: strings.ToLower(name), Value: strings.ToValidUTF8(value, "\uFFFD")})
-		}
-	}
 	for _, name := range heardFirst {
-		add(name)
+		pairs = appendHeard(pairs, name.Value, header[name.Key])
 	}
 	first := len(pairs)
-	for name := range header {
+	for name, values := range header {
 		if strings.HasPrefix(name, "Mcp-") {
-			add(name)
+			pairs = appendHeard(pairs, strings.ToLower(name), values)
 		}
 	}
 	if own := pairs[first:]; len(own) > 1 {
 		slices.SortStableFunc(own, func(a, b abi.Pair) int { return strings.Compare(a.Key, b.Key) })
+	}
+	return pairs
+}
+
+// appendHeard makes values the text that the ABI has: a server may send anything.
+func appendHeard(pairs []abi.Pair, name string, values []string) []abi.Pair {
+	for _, value := range values {
+		pairs = append(pairs, abi.Pair{Key: name, Value: strings.ToValidUTF8(value, "\uFFFD")})
 	}
 	return pairs
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -59,9 +58,7 @@ func TestAChallengeIsHeldAndTheBodySentAgain(t *testing.T) {
 		o, grant := serve(t, guarded(status))
 		creds := &token{}
 		o.Credentials = creds
-		c := patient(grant)
-		c.Limits.Head = time.Hour
-		table := newTestTable(t, c)
+		table := newTestTable(t, patient(grant))
 		for range 3 {
 			if r := post(t, table, "the body"); string(r.data) != "the body" || r.head != 200 {
 				t.Errorf("%d: HEAD %d, %q, %v", status, r.head, r.data, r.err)
@@ -123,20 +120,21 @@ func TestARefusalIsBounded(t *testing.T) {
 // What a person does takes time, and the server's time does not run meanwhile.
 func TestSignInHasNoTimer(t *testing.T) {
 	o, grant := serve(t, guarded(401))
+	asked, stream := make(chan struct{}), make(chan *exchange)
 	creds := &token{}
-	c := patient(grant)
-	c.Limits.Head = 50 * time.Millisecond
-	creds.ask = func(ctx context.Context, _ *http.Response) (bool, error) {
-		select {
-		case <-ctx.Done():
-			return false, context.Cause(ctx)
-		case <-time.After(4 * c.Limits.Head):
-			creds.got.Store(true)
-			return true, nil
+	creds.ask = func(context.Context, *http.Response) (bool, error) {
+		close(asked)
+		if (<-stream).timer.Stop() {
+			t.Error("the clock runs")
 		}
+		creds.got.Store(true)
+		return true, nil
 	}
 	o.Credentials = creds
-	if r := post(t, newTestTable(t, c), "{}"); r.head != 200 {
+	r, s := ask(t, newTestTable(t, patient(grant)), "POST", "", "{}")
+	<-asked
+	stream <- s.(*exchange)
+	if r.untilOver(); r.head != 200 {
 		t.Errorf("%v, %v", r.status, r.err)
 	}
 }

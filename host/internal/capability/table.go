@@ -53,7 +53,8 @@ type Table struct {
 
 	// clients has the connections of each HTTP grant. The map is fixed.
 	clients map[string]*client
-	held    atomic.Int64 // bytes of request bodies
+	crew    *crew        // carries the exchanges
+	held    atomic.Int64 // bytes of their bodies
 }
 
 // NewTable returns a table without handles. It has to be closed.
@@ -71,6 +72,7 @@ func NewTable(c Config) *Table {
 
 		processes: map[string]*seat{},
 		clients:   map[string]*client{},
+		crew:      newCrew(),
 	}
 	for _, g := range t.grants {
 		if o, ok := g.To.(*Origin); ok {
@@ -234,6 +236,7 @@ func (t *Table) ended() <-chan struct{} {
 	go func() {
 		<-t.empty
 		t.teed.Wait()
+		t.crew.close()
 		for _, c := range t.clients {
 			c.close()
 		}
