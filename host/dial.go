@@ -77,6 +77,9 @@ func grants(s Server, via string) ([]capability.Grant, error) {
 		o.AnyPath = via == transportSSE
 		o.Headers, o.Proxy = headers(s.Headers), s.Proxy
 		o.TLS = capability.TLS{CAFile: s.TLS.CA, CertFile: s.TLS.Cert, KeyFile: s.TLS.Key, Name: s.TLS.Name}
+		if err := o.Check(); err != nil {
+			return nil, badEntry("%w", err)
+		}
 		gs = append(gs, capability.Grant{Name: mainGrant, To: o})
 	}
 	return gs, nil
@@ -160,6 +163,7 @@ func (d *dialer) settings(m *abi.Manifest) (*abi.Settings, error) {
 // table says what a connection may open and how it ends.
 func (d *dialer) table() capability.Config {
 	c := capability.Config{Grants: d.grants}
+	c.Limits.Answer = max(2*int64(d.server.MessageCap), 1<<20) // room for what is no message
 	if d.host.config.OneShot {
 		c.Grace = capability.OneShot()
 	}

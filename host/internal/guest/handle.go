@@ -87,6 +87,7 @@ func (i *Instance) refused(kind abi.OpenKind, r *abi.OpenRequest, status abi.Sta
 	if r.Flags&abi.Essential != 0 {
 		i.fail(i.pluginError("open", err))
 	}
+	i.current.cause = err // what the guest is about to report
 }
 
 // release closes a handle; its number means nothing from now on.
