@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -31,13 +32,15 @@ func main() {
 	}
 }
 
-// run is the program in one of its three parts: the comparison, a job of it, or
-// the server.
+// run is the program in one of its parts: the comparison, a job of it, or one of
+// the servers.
 func run(ctx context.Context, args []string) error {
 	if len(args) == 2 {
 		switch args[0] {
 		case serve:
 			return server.Serve(input{}, output{}, server.Era(args[1]))
+		case serveWeb:
+			return server.ServeWeb(os.Stdin, os.Stdout, server.Era(args[1]))
 		case arena.Work:
 			values, err := arena.DoJob(ctx, args[1])
 			if err != nil {
@@ -51,7 +54,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return compare(ctx, s)
+	return compare(ctx, s, os.Stdout)
 }
 
 // settings are what the command line says.
@@ -60,6 +63,7 @@ type settings struct {
 	quick  bool
 	pins   []bool
 	era    server.Era
+	tuned  bool
 	json   string
 
 	contestants []string
@@ -76,9 +80,10 @@ func parse(args []string) (settings, error) {
 	flags.IntVar(&s.rounds, "rounds", 7, "how many `rounds`")
 	flags.BoolVar(&s.quick, "quick", false, "one short round: shows that it works, not how fast")
 	flags.StringVar(&s.json, "json", "", "write all data to a `file`")
-	only := flags.String("only", "", "`names` of contestants and measures, separated by commas; all of the kind that is not named")
+	only := flags.String("only", "", "`names` of contestants, measures and groups of measures, separated by commas; all of the kind that is not named")
 	pin := flags.String("pin", "both", "pin client and server to one processor: `on|off|both`")
 	era := flags.String("era", string(server.Legacy), "what the server speaks: `legacy|modern`")
+	flags.BoolVar(&s.tuned, "tuned", false, "have the peers keep enough connections over HTTP, which is not their default")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
@@ -114,11 +119,8 @@ func (s *settings) pin(how string) error {
 
 // choose sorts the names into contestants and measures.
 func (s *settings) choose(only string) error {
-	measures := []string{}
-	for _, m := range measure.All() {
-		measures = append(measures, m.Name)
-	}
-	measures = append(measures, start)
+	stdio, http := append(inGroup(measure.Stdio), start), inGroup(measure.HTTP)
+	measures := slices.Concat(stdio, http)
 	for name := range strings.SplitSeq(only, ",") {
 		switch {
 		case name == "":
@@ -126,9 +128,13 @@ func (s *settings) choose(only string) error {
 			s.contestants = append(s.contestants, name)
 		case slices.Contains(measures, name):
 			s.measures = append(s.measures, name)
+		case name == measure.Stdio:
+			s.measures = append(s.measures, stdio...)
+		case name == measure.HTTP:
+			s.measures = append(s.measures, http...)
 		default:
-			return fmt.Errorf("-only: no %q; there are %s and %s", name,
-				strings.Join(contestant.Names(), ", "), strings.Join(measures, ", "))
+			return fmt.Errorf("-only: no %q; there are %s, %s and %s, and the groups stdio and http", name,
+				strings.Join(contestant.Names(), ", "), strings.Join(stdio, ", "), strings.Join(http, ", "))
 		}
 	}
 	if s.contestants == nil {
@@ -142,8 +148,19 @@ func (s *settings) choose(only string) error {
 	return nil
 }
 
-// compare measures and reports.
-func compare(ctx context.Context, s settings) error {
+// inGroup names the measures of a group.
+func inGroup(group string) (names []string) {
+	for _, m := range measure.All() {
+		if m.Group() == group {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// compare measures and reports. What was measured before an error is reported
+// too: it may have taken a quarter of an hour.
+func compare(ctx context.Context, s settings, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "compare")
 	if err != nil {
 		return err
@@ -153,30 +170,40 @@ func compare(ctx context.Context, s settings) error {
 	if err != nil {
 		return err
 	}
-	r := report{Versions: versions(), Era: s.era, Rounds: s.rounds, settings: s}
-	if r.Runs, err = plan.Do(ctx); err != nil {
+	r := report{Versions: versions(), Era: s.era, Tuned: s.tuned, Rounds: s.rounds, settings: s}
+	r.Runs, err = plan.Do(ctx)
+	if err == nil && s.startup {
+		r.Startup, err = s.starts(ctx, dir)
+	}
+	if err != nil && len(r.Runs) == 0 {
 		return err
 	}
-	if s.startup {
-		pairs := 15
-		if s.quick {
-			pairs = 1
-		}
-		seen, err := startup.Pairs(ctx, dir, pairs)
-		if err != nil {
-			return err
-		}
-		r.Startup = &seen
-	}
-	r.print(os.Stdout)
+	r.print(out)
 	if s.json != "" {
-		return r.save(s.json)
+		err = errors.Join(err, r.save(s.json))
 	}
-	return nil
+	return err
 }
 
-// serve is the first argument with which the program is the server.
-const serve = "serve"
+// starts measures whole commands.
+func (s settings) starts(ctx context.Context, dir string) (*startup.Result, error) {
+	pairs := 15
+	if s.quick {
+		pairs = 1
+	}
+	seen, err := startup.Pairs(ctx, dir, pairs)
+	if err != nil {
+		return nil, err
+	}
+	return &seen, nil
+}
+
+// The first arguments with which the program is a server, over standard input
+// and output or over HTTP.
+const (
+	serve    = "serve"
+	serveWeb = "serve-http"
+)
 
 func (s settings) plan(dir string) (*arena.Plan, error) {
 	self, err := os.Executable()
@@ -188,6 +215,8 @@ func (s settings) plan(dir string) (*arena.Plan, error) {
 		Program: self, Repeats: 2, Progress: os.Stderr,
 		Job: measure.Job{
 			Server:   []string{self, serve, string(s.era)},
+			Web:      []string{self, serveWeb, string(s.era)},
+			Tuned:    s.tuned,
 			CacheDir: dir,
 			Time:     time.Second,
 			Flood:    200_000,

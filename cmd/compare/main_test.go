@@ -18,7 +18,7 @@ import (
 // TestMain lets the test binary be the program: the server and the jobs of a
 // comparison are processes of their own.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && (os.Args[1] == serve || os.Args[1] == arena.Work) {
+	if len(os.Args) == 3 && slices.Contains([]string{serve, serveWeb, arena.Work}, os.Args[1]) {
 		if err := run(context.Background(), os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, "error:", err)
 			os.Exit(1)
@@ -84,6 +84,39 @@ func TestOnlySortsNames(t *testing.T) {
 	}
 }
 
+func TestGroupsStandForTheirMeasures(t *testing.T) {
+	s, err := parse([]string{"-only=http,floor"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.startup || !slices.Equal(s.measures, inGroup(measure.HTTP)) || !slices.Contains(s.measures, "http64x100B") {
+		t.Errorf("http: got %v, start %v", s.measures, s.startup)
+	}
+	if s, err = parse([]string{"-only=stdio"}); err != nil {
+		t.Fatal(err)
+	}
+	if !s.startup || !slices.Equal(s.measures, inGroup(measure.Stdio)) || len(s.contestants) != len(contestant.Names()) {
+		t.Errorf("stdio: got %v of %v, start %v", s.measures, s.contestants, s.startup)
+	}
+}
+
+// TestFiguresSurviveAnError has the last part go wrong, which looks for the
+// command go.
+func TestFiguresSurviveAnError(t *testing.T) {
+	t.Setenv("PATH", "")
+	s, err := parse([]string{"-quick", "-pin=off", "-only=floor,http100B,start"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := compare(t.Context(), s, &out); err == nil || !strings.Contains(err.Error(), "find the source") {
+		t.Errorf("got %v", err)
+	}
+	if !strings.Contains(out.String(), "HTTP, JSON, echo 100 B") {
+		t.Errorf("no figures in %q", out.String())
+	}
+}
+
 func TestWrongFlagsAreNamed(t *testing.T) {
 	for _, args := range [][]string{{"-only=nobody"}, {"-pin=maybe"}, {"-era=old"}, {"more"}} {
 		if _, err := parse(args); err == nil {
@@ -117,6 +150,36 @@ func TestTargetsAreJudged(t *testing.T) {
 		if verdicts[0].Word != tt.ofFloor || verdicts[3].Word != tt.ofPeer || verdicts[1].Word != "not measured" {
 			t.Errorf("floor %v, sdk %v: got %+v", tt.floor, tt.sdk, verdicts)
 		}
+	}
+}
+
+// TestHTTPTargetsAreJudged has one round in which Wharf is behind a peer in one
+// form only.
+func TestHTTPTargetsAreJudged(t *testing.T) {
+	at := func(name, who string, v measure.Values) arena.Run {
+		return arena.Run{Pinned: v[measure.P50] > 0, Measure: name, Contestant: who, Values: v}
+	}
+	r := &report{settings: settings{pins: []bool{true, false}}, Runs: arena.Runs{
+		at("http100B", contestant.Floor, measure.Values{measure.P50: 10}),
+		at("http100B", contestant.Wharf, measure.Values{measure.P50: 11}),
+		at("http100B", contestant.GoSDK, measure.Values{measure.P50: 22}),
+		at("sse100B", contestant.Wharf, measure.Values{measure.P50: 11}),
+		at("sse100B", contestant.MCPGo, measure.Values{measure.P50: 10}),
+		at("http64x100B", contestant.Floor, measure.Values{measure.Rate: 50}),
+		at("http64x100B", contestant.Wharf, measure.Values{measure.Rate: 39, measure.Opened: 64}),
+		at("http64x100B", contestant.GoSDK, measure.Values{measure.Rate: 10}),
+		at("sse64x100B", contestant.Floor, measure.Values{measure.Rate: 50}),
+		at("sse64x100B", contestant.Wharf, measure.Values{measure.Rate: 41, measure.Opened: 129}),
+	}}
+	want := []string{"met", "missed", "met", "missed", "met", "missed"}
+	var got []string
+	for _, v := range r.verdicts() {
+		if strings.HasPrefix(v.Target, "HTTP") {
+			got = append(got, v.Word)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 type report struct {
 	Versions []string        `json:"versions"`
 	Era      server.Era      `json:"era"`
+	Tuned    bool            `json:"tuned,omitempty"`
 	Rounds   int             `json:"rounds"`
 	Runs     arena.Runs      `json:"runs"`
 	Startup  *startup.Result `json:"startup,omitempty"`
@@ -62,6 +63,9 @@ func (r *report) print(w io.Writer) {
 		r.Era, r.Rounds, typical, worst, repeated)
 	if r.settings.quick {
 		fmt.Fprintln(w, "quick: these figures mean nothing")
+	}
+	if r.Tuned {
+		fmt.Fprintln(w, "tuned: over HTTP, the peers keep more connections than they do by default")
 	}
 	if len(r.opponents()) > 0 {
 		fmt.Fprintln(w, "of floor: Wharf's figure by the floor's; × peer: how many times better than the peer's it is")

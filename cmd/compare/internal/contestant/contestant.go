@@ -24,7 +24,9 @@ func Peers() []string { return []string{GoSDK, MCPGo} }
 
 // Dock is what a contestant connects to, and what it may use for that.
 type Dock struct {
-	Command  []string // starts the server
+	Command  []string // starts the server, where there is no URL
+	URL      string   // of the server that runs, for Streamable HTTP
+	Tuned    bool     // whether peers keep enough HTTP connections
 	CacheDir string   // for compiled plugins
 	Heard    *Tally   // counts the notifications
 }
@@ -41,7 +43,7 @@ type Client interface {
 	// answer has come. Notifications may still be counted after that.
 	Flood(ctx context.Context, count int) error
 
-	// Close ends the connection and the server.
+	// Close ends the connection, and the server if Connect started it.
 	Close() error
 }
 

@@ -1,7 +1,13 @@
 package contestant
 
 import (
+	"bytes"
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -40,6 +46,17 @@ func dock(t *testing.T, how string) Dock {
 	return Dock{Command: []string{self, how}, CacheDir: t.TempDir(), Heard: NewTally()}
 }
 
+// webDock returns a server over HTTP, in this process.
+func webDock(t *testing.T, f server.Form) Dock {
+	t.Helper()
+	w, err := server.NewWeb(server.Legacy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return Dock{URL: w.URL(f), CacheDir: t.TempDir(), Heard: NewTally()}
+}
+
 // connect opens a contestant, and closes it at the end of the test.
 func connect(t *testing.T, name string, d Dock) Client {
 	t.Helper()
@@ -71,6 +88,35 @@ func TestWrongEchoIsNoticed(t *testing.T) {
 	}
 }
 
+func TestWrongEchoOverHTTPIsNoticed(t *testing.T) {
+	for _, form := range []server.Form{server.JSON, server.Events} {
+		honest := webDock(t, form)
+		to, err := url.Parse(honest.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		liar := httptest.NewServer(&httputil.ReverseProxy{
+			Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL = to },
+			ModifyResponse: func(r *http.Response) error {
+				truth, err := io.ReadAll(r.Body)
+				r.Body = io.NopCloser(bytes.NewReader(bytes.Replace(truth, []byte("abc"), []byte("abd"), 1)))
+				return err
+			},
+		})
+		defer liar.Close()
+		d := honest
+		d.URL = liar.URL
+		for _, name := range Names() {
+			t.Run(string(form)+"/"+name, func(t *testing.T) {
+				c := connect(t, name, d)
+				if err := c.Echo(t.Context(), NewText(100)); err == nil || !strings.Contains(err.Error(), "differs") {
+					t.Errorf("got %v, expected that the echo differs", err)
+				}
+			})
+		}
+	}
+}
+
 func TestCheckLooksAtTheLengthOfEveryEcho(t *testing.T) {
 	text := NewText(10)
 	if err := check(text, text.text); err != nil {
@@ -85,7 +131,16 @@ func TestCheckLooksAtTheLengthOfEveryEcho(t *testing.T) {
 // which fills both pipes, so that reading and writing must not wait for each
 // other.
 func TestFloorGivesEveryCallerItsOwnAnswer(t *testing.T) {
-	c := connect(t, Floor, dock(t, "serve"))
+	for name, d := range map[string]Dock{
+		"stdio":  dock(t, "serve"),
+		"json":   webDock(t, server.JSON),
+		"events": webDock(t, server.Events),
+	} {
+		t.Run(name, func(t *testing.T) { crowd(t, connect(t, Floor, d)) })
+	}
+}
+
+func crowd(t *testing.T, c Client) {
 	sizes := []*Text{NewText(100), NewText(300_000)}
 	var wg sync.WaitGroup
 	for i := range 32 {
@@ -99,6 +154,30 @@ func TestFloorGivesEveryCallerItsOwnAnswer(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+func TestFloorNoticesARefusalOverHTTP(t *testing.T) {
+	for _, f := range []server.Form{"nowhere", ""} {
+		p, err := Open(t.Context(), Floor, webDock(t, f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Connect(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
+			t.Errorf("%q: got %v", f, err)
+		}
+	}
+}
+
+// TestTunedPeersKeepTheirConnections looks at what -tuned is for: nobody who
+// comes back finds the connection gone.
+func TestTunedPeersKeepTheirConnections(t *testing.T) {
+	if d := (Dock{}); d.client().Transport != nil {
+		t.Error("the default is not the default")
+	}
+	transport := Dock{Tuned: true}.client().Transport.(*http.Transport)
+	if transport.MaxIdleConnsPerHost < 64 || transport.MaxIdleConns < 64 {
+		t.Errorf("%d connections are kept, %d to one host", transport.MaxIdleConns, transport.MaxIdleConnsPerHost)
+	}
 }
 
 func TestFloorCountsNotifications(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/wire"
 )
 
-// floor is the bound: requests that are ready to be sent, written to a pipe;
+// floor is the bound over stdio: requests that are ready to be sent, written to a pipe;
 // answers found by newline and id, and looked into in place. It multiplexes as
 // a client must, by the cheapest way known: whoever holds the pipe writes for
 // all, and one of those that wait reads for all. It decodes and encodes nothing,
@@ -52,6 +52,9 @@ type seat struct {
 }
 
 func connectFloor(ctx context.Context, d Dock) (Client, error) {
+	if d.URL != "" {
+		return connectWebFloor(ctx, d)
+	}
 	f := &floor{command: exec.Command(d.Command[0], d.Command[1:]...), heard: d.Heard}
 	var err error
 	if f.in, err = f.command.StdinPipe(); err != nil {
@@ -87,7 +90,7 @@ func (f *floor) Echo(_ context.Context, text *Text) error {
 	defer f.leave(s)
 	if s.text != text {
 		s.text = text
-		s.request = request(s.id, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":{"message":%q}}`, server.Echo, text.text))
+		s.request = echoRequest(s.id, text)
 	}
 	return f.exchange(s, s.request, crowded)
 }
@@ -103,6 +106,10 @@ func (f *floor) ask(method, params string) ([]byte, error) {
 
 func request(id int, method, params string) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", id, method, params)
+}
+
+func echoRequest(id int, text *Text) []byte {
+	return request(id, "tools/call", fmt.Sprintf(`{"name":%q,"arguments":{"message":%q}}`, server.Echo, text.text))
 }
 
 // sit takes a seat, and reports whether others are taken.
@@ -213,10 +220,23 @@ func (f *floor) read(s *seat) error {
 	return s.err
 }
 
-// deliver finds the envelope of a message, and whom it is for.
+// deliver finds out whom a message is for.
 func (f *floor) deliver(line []byte) {
-	var id, result []byte
-	m := wire.Over(line)
+	id, result := envelope(line)
+	if id == nil {
+		f.heard.add()
+		return
+	}
+	n, err := strconv.Atoi(string(id))
+	if err != nil || n < 0 || n >= len(f.seats) {
+		return
+	}
+	f.seats[n].accept(result)
+}
+
+// envelope finds what the floor needs of a message, as it is written.
+func envelope(message []byte) (id, result []byte) {
+	m := wire.Over(message)
 	m.Enter()
 	for name, ok := m.Next(); ok; name, ok = m.Next() {
 		switch string(name) {
@@ -228,15 +248,7 @@ func (f *floor) deliver(line []byte) {
 			m.Value()
 		}
 	}
-	if id == nil {
-		f.heard.add()
-		return
-	}
-	n, err := strconv.Atoi(string(id))
-	if err != nil || n < 0 || n >= len(f.seats) {
-		return
-	}
-	f.seats[n].accept(result)
+	return id, result
 }
 
 var errNoResult = errors.New("the answer has no result")

@@ -17,12 +17,18 @@ func connectGoSDK(ctx context.Context, d Dock) (Client, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "compare", Version: "1.0.0"}, &mcp.ClientOptions{
 		LoggingMessageHandler: func(context.Context, *mcp.LoggingMessageRequest) { heard.add() },
 	})
-	command := exec.Command(d.Command[0], d.Command[1:]...)
-	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: command}, nil)
+	session, err := client.Connect(ctx, goSDKTransport(d), nil)
 	if err != nil {
 		return nil, err
 	}
 	return goSDK{session}, nil
+}
+
+func goSDKTransport(d Dock) mcp.Transport {
+	if d.URL != "" {
+		return &mcp.StreamableClientTransport{Endpoint: d.URL, HTTPClient: d.client()}
+	}
+	return &mcp.CommandTransport{Command: exec.Command(d.Command[0], d.Command[1:]...)}
 }
 
 func (c goSDK) Tools(ctx context.Context) (int, error) {

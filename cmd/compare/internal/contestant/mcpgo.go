@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/server"
@@ -14,12 +15,12 @@ type mcpGo struct{ client *client.Client }
 
 func connectMCPGo(ctx context.Context, d Dock) (Client, error) {
 	heard := d.Heard
-	c, err := client.NewStdioMCPClient(d.Command[0], nil, d.Command[1:]...)
+	c, err := newMCPGo(d)
 	if err != nil {
 		return nil, err
 	}
 	c.OnNotification(func(mcp.JSONRPCNotification) { heard.add() })
-	if err := c.Start(ctx); err != nil { // the server runs already; this connects the handler
+	if err := c.Start(ctx); err != nil { // a server process runs already; this connects the handler
 		return nil, err
 	}
 	var hello mcp.InitializeRequest
@@ -30,6 +31,13 @@ func connectMCPGo(ctx context.Context, d Dock) (Client, error) {
 		return nil, err
 	}
 	return mcpGo{c}, nil
+}
+
+func newMCPGo(d Dock) (*client.Client, error) {
+	if d.URL != "" {
+		return client.NewStreamableHttpClient(d.URL, transport.WithHTTPBasicClient(d.client()))
+	}
+	return client.NewStdioMCPClient(d.Command[0], nil, d.Command[1:]...)
 }
 
 func (c mcpGo) Tools(ctx context.Context) (int, error) {

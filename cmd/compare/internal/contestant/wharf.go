@@ -11,8 +11,8 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/server"
 )
 
-// wharf goes the whole way: the public API, the session, and the stdio plugin
-// in its sandbox. As in a program that uses it, one host makes all connections.
+// wharf goes the whole way: the public API, the session, and the stdio or
+// http plugin in its sandbox. As in a program that uses it, one host makes all connections.
 type wharf struct {
 	host   *host.Host
 	server host.Server
@@ -33,7 +33,14 @@ func newWharf(ctx context.Context, d Dock) (Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wharf{h, host.Server{Name: "fast", Command: d.Command[0], Args: d.Command[1:]}}, nil
+	return wharf{h, entry(d)}, nil
+}
+
+func entry(d Dock) host.Server {
+	if d.URL != "" {
+		return host.Server{Name: "fast", URL: d.URL}
+	}
+	return host.Server{Name: "fast", Command: d.Command[0], Args: d.Command[1:]}
 }
 
 func (w wharf) Connect(ctx context.Context) (Client, error) {

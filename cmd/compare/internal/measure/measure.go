@@ -6,16 +6,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/contestant"
+	"github.com/wharf-mcp/wharf/cmd/compare/internal/server"
 )
 
 // Job is what a process is to do.
 type Job struct {
 	Contestant string
 	Measure    string
-	Server     []string      // the command of the server
+	Server     []string      // the command of the server over stdio
+	Web        []string      // the command of the server over HTTP
+	Tuned      bool          // peers keep enough connections over HTTP
 	CacheDir   string        // where a contestant may keep compiled plugins
 	Time       time.Duration // how long to call; a tenth more is spent before, to warm up
 	Flood      int           // how many notifications
@@ -37,8 +41,23 @@ type Metric struct {
 type Measure struct {
 	Name    string
 	Title   string
+	Form    server.Form // of the answers over HTTP; empty for stdio
 	Metrics []Metric
 	take    func(context.Context, *run) (Values, error)
+}
+
+// The groups of measures, by what the connection is made over.
+const (
+	Stdio = "stdio"
+	HTTP  = "http"
+)
+
+// Group returns the group that the measure is in.
+func (m Measure) Group() string {
+	if m.Form == "" {
+		return Stdio
+	}
+	return HTTP
 }
 
 // All lists the measures in the order of the report.
@@ -51,6 +70,15 @@ func All() []Measure {
 		{Name: "64x10KB", Title: "echo 10 KB, 64 at once", Metrics: crowd, take: atOnce(64, 10_000)},
 		{Name: "flood", Title: "notifications, as fast as they come", Metrics: flood, take: flooded},
 		{Name: "connect", Title: "start, connect, list 50 tools", Metrics: start, take: connected},
+
+		{Name: "http100B", Title: "HTTP, JSON, echo 100 B, one at a time", Form: server.JSON, Metrics: webSequence, take: inSequence(100)},
+		{Name: "http10KB", Title: "HTTP, JSON, echo 10 KB, one at a time", Form: server.JSON, Metrics: webSequence, take: inSequence(10_000)},
+		{Name: "http1MB", Title: "HTTP, JSON, echo 1 MB, one at a time", Form: server.JSON, Metrics: webSequence, take: inSequence(1_000_000)},
+		{Name: "http64x100B", Title: "HTTP, JSON, echo 100 B, 64 at once", Form: server.JSON, Metrics: webCrowd, take: atOnce(64, 100)},
+		{Name: "sse100B", Title: "HTTP, SSE, echo 100 B, one at a time", Form: server.Events, Metrics: webSequence, take: inSequence(100)},
+		{Name: "sse10KB", Title: "HTTP, SSE, echo 10 KB, one at a time", Form: server.Events, Metrics: webSequence, take: inSequence(10_000)},
+		{Name: "sse1MB", Title: "HTTP, SSE, echo 1 MB, one at a time", Form: server.Events, Metrics: webSequence, take: inSequence(1_000_000)},
+		{Name: "sse64x100B", Title: "HTTP, SSE, echo 100 B, 64 at once", Form: server.Events, Metrics: webCrowd, take: atOnce(64, 100)},
 	}
 }
 
@@ -67,6 +95,7 @@ const (
 	RSS    = "rss"
 	Peak   = "peak rss"
 	First  = "first"
+	Opened = "tcp opened"
 )
 
 var (
@@ -83,7 +112,10 @@ var (
 	crowd = append([]Metric{
 		{Name: Rate, Unit: "k/s", Digits: 1, More: true},
 	}, cost...)
-	flood = []Metric{
+	webSequence = append(slices.Clip(sequence), opened)
+	webCrowd    = append(slices.Clip(crowd), opened)
+	opened      = Metric{Name: Opened} // connections, from the first request to the last
+	flood       = []Metric{
 		{Name: Rate, Unit: "k/s", More: true},
 		{Name: Lost, Small: true},
 		{Name: CPU, Unit: "s", Digits: 3},
@@ -100,6 +132,7 @@ var (
 type run struct {
 	Job
 	heard   *contestant.Tally
+	site    *server.Site // where the server is, unless a connection starts it
 	program contestant.Program
 	client  contestant.Client
 	first   time.Duration // what it took to connect, with all that comes before
@@ -112,16 +145,34 @@ func Take(ctx context.Context, j Job) (values Values, err error) {
 		return nil, fmt.Errorf("no measure %q", j.Measure)
 	}
 	r := &run{Job: j, heard: contestant.NewTally()}
-	if err := r.open(ctx); err != nil {
+	dock := contestant.Dock{Command: r.Server, Tuned: r.Tuned, CacheDir: r.CacheDir, Heard: r.heard}
+	if m.Group() == HTTP {
+		if r.site, err = server.OpenSite(r.Web); err != nil {
+			return nil, fmt.Errorf("start the server: %w", err)
+		}
+		defer func() { err = errors.Join(err, r.site.Close()) }()
+		dock.URL = r.site.URL(m.Form)
+	}
+	if err := r.open(ctx, dock); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	values, err = m.take(ctx, r)
+	err = errors.Join(err, r.countConnections(values))
 	return values, errors.Join(err, r.client.Close(), r.program.Close())
 }
 
-func (r *run) open(ctx context.Context) (err error) {
+// countConnections adds what the server has seen of them, if it was over HTTP.
+func (r *run) countConnections(values Values) error {
+	if r.site == nil || values == nil {
+		return nil
+	}
+	n, err := r.site.Opened()
+	values[Opened] = float64(n)
+	return err
+}
+
+func (r *run) open(ctx context.Context, dock contestant.Dock) (err error) {
 	start := time.Now()
-	dock := contestant.Dock{Command: r.Server, CacheDir: r.CacheDir, Heard: r.heard}
 	if r.program, err = contestant.Open(ctx, r.Contestant, dock); err != nil {
 		return err
 	}

@@ -1,9 +1,10 @@
 // Package server is the MCP server that every contestant talks to: on standard
-// input and output, and so fast that it is not what is measured.
+// input and output, or over HTTP, and so fast that it is not what is measured.
 //
-// It is one goroutine on blocking system calls. It answers everything that one
-// read brought with one write, finds what it needs of a request without
-// decoding it, and copies the text to be echoed as it was written.
+// On standard input and output it is one goroutine on blocking system calls,
+// which answers everything that one read brought with one write. Over HTTP it
+// is a [Web]. It finds what it needs of a request without decoding it, and
+// copies the text to be echoed as it was written.
 package server
 
 import (
@@ -25,7 +26,6 @@ const (
 	Modern Era = "modern"
 )
 
-// The eras: revision 2025-11-25, and revision 2026-07-28.
 // Tools is the length of the list of tools.
 const Tools = 50
 
@@ -34,7 +34,7 @@ const enough = 64 << 10
 
 // Serve answers requests until the input ends.
 func Serve(in io.Reader, out io.Writer, era Era) error {
-	c := conn{out: out, era: era, tools: toolList(era)}
+	c := conn{out: out, face: face{era: era, tools: toolList(era)}}
 	for {
 		end := c.in.Fill(in)
 		if err := c.answerLines(); err != nil {
@@ -49,12 +49,17 @@ func Serve(in io.Reader, out io.Writer, era Era) error {
 	}
 }
 
-type conn struct {
-	in    wire.Lines
-	out   io.Writer
-	reply []byte // not written yet
+// face is what all clients see alike.
+type face struct {
 	era   Era
-	tools []byte
+	tools []byte // the result of tools/list
+}
+
+type conn struct {
+	face
+	in    wire.Lines
+	out   io.Writer // nil over HTTP, where an answer is one message
+	reply []byte    // not written yet
 }
 
 func (c *conn) answerLines() error {
@@ -243,7 +248,11 @@ const notification = `{"jsonrpc":"2.0","method":"notifications/message","params"
 
 func (c *conn) flood(r request) error {
 	count, err := strconv.Atoi(string(r.count))
-	if err != nil {
+	switch {
+	case c.out == nil:
+		c.refuse(r.id, -32602, "flood: not over HTTP")
+		return nil
+	case err != nil:
 		c.refuse(r.id, -32602, "flood: expected an integer count")
 		return nil
 	}

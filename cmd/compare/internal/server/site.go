@@ -1,0 +1,70 @@
+package server
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+)
+
+// Site is a [Web] in a process of its own. It must be closed.
+type Site struct {
+	command *exec.Cmd
+	control io.WriteCloser
+	said    *bufio.Scanner
+	base    string
+}
+
+// OpenSite starts a command that calls [ServeWeb].
+func OpenSite(command []string) (*Site, error) {
+	if len(command) == 0 {
+		return nil, errors.New("there is no command that serves over HTTP")
+	}
+	s := &Site{command: exec.Command(command[0], command[1:]...)}
+	var err error
+	if s.control, err = s.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := s.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.command.Start(); err != nil {
+		return nil, err
+	}
+	s.said = bufio.NewScanner(out)
+	if s.base, err = s.line(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// URL is where requests are answered in one of the forms.
+func (s *Site) URL(f Form) string { return s.base + "/" + string(f) }
+
+// Opened returns how many connections there were until now. It needs none.
+func (s *Site) Opened() (int, error) {
+	if _, err := io.WriteString(s.control, "\n"); err != nil {
+		return 0, err
+	}
+	line, err := s.line()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(line)
+}
+
+func (s *Site) line() (string, error) {
+	if !s.said.Scan() {
+		return "", fmt.Errorf("the server ended: %w", errors.Join(io.ErrUnexpectedEOF, s.said.Err()))
+	}
+	return s.said.Text(), nil
+}
+
+// Close ends the process. It has ended when Close returns.
+func (s *Site) Close() error {
+	s.control.Close()
+	return s.command.Wait()
+}

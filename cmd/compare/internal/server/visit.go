@@ -1,0 +1,157 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+)
+
+// visit is what comes over one HTTP connection. The embedded conn answers; its
+// reply is the whole response, of which the head is there before the body is
+// and gets the length when that is known.
+type visit struct {
+	conn
+	requests *bufio.Reader
+	body     []byte
+}
+
+// head is what the server needs to know of a request.
+type head struct {
+	post   bool
+	form   Form
+	length int
+}
+
+var errHead = errors.New("expected a request of HTTP/1.1 with a Content-Length")
+
+// next reads a request and returns the response to it, which is valid until the
+// next call.
+func (v *visit) next() ([]byte, error) {
+	h, err := v.head()
+	if err != nil {
+		return nil, err
+	}
+	if cap(v.body) < h.length {
+		v.body = make([]byte, h.length)
+	}
+	v.body = v.body[:h.length]
+	if _, err := io.ReadFull(v.requests, v.body); err != nil {
+		return nil, err
+	}
+	switch {
+	case !h.post:
+		return []byte(onlyPOST), nil
+	case h.form == Events:
+		return v.stream()
+	case h.form == JSON:
+		return v.plain()
+	default:
+		return []byte(notFound), nil
+	}
+}
+
+// head reads up to the empty line.
+func (v *visit) head() (h head, err error) {
+	line, err := v.requests.ReadSlice('\n')
+	if err != nil {
+		return h, err
+	}
+	method, rest, _ := bytes.Cut(line, []byte(" /"))
+	path, _, ok := bytes.Cut(rest, []byte(" HTTP/1.1"))
+	if !ok {
+		return h, errHead
+	}
+	h.post, h.form = string(method) == "POST", Form(path)
+	for {
+		if line, err = v.requests.ReadSlice('\n'); err != nil {
+			return h, err
+		}
+		if line = bytes.TrimRight(line, "\r\n"); len(line) == 0 {
+			return h, nil
+		}
+		if err := h.field(line); err != nil {
+			return h, err
+		}
+	}
+}
+
+// field looks at a header line for what says how long the body is.
+func (h *head) field(line []byte) (err error) {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	switch {
+	case bytes.EqualFold(name, []byte("Content-Length")):
+		h.length, err = strconv.Atoi(string(bytes.TrimSpace(value)))
+		if err == nil && (h.length < 0 || h.length > mostBody) {
+			err = errHead
+		}
+	case bytes.EqualFold(name, []byte("Transfer-Encoding")):
+		err = errHead
+	}
+	return err
+}
+
+// mostBody bounds a request: it is several times the largest echo.
+const mostBody = 16 << 20
+
+// The heads of responses. The blanks are filled with the length of the body:
+// both may have leading ones, blanks before a header and zeros in a chunk.
+const (
+	plainHead = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
+	streamTop = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n" +
+		"Transfer-Encoding: chunked\r\n\r\n"
+	accepted = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
+	onlyPOST = "HTTP/1.1 405 Method Not Allowed\r\nAllow: POST\r\nContent-Length: 0\r\n\r\n"
+	notFound = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+
+	blanks     = "          "
+	zeros      = "00000000"
+	endOfHead  = "\r\n\r\n"
+	beforeData = "event: message\ndata: "
+	afterData  = "\n\r\n0\r\n\r\n" // the end of the event, of the chunk, and of all chunks
+)
+
+// plain answers with a message.
+func (v *visit) plain() ([]byte, error) {
+	v.reply = append(v.reply[:0], plainHead+blanks+endOfHead...)
+	start := len(v.reply)
+	if err := v.answer(v.body); err != nil {
+		return nil, err
+	}
+	if len(v.reply) == start {
+		return []byte(accepted), nil
+	}
+	v.fill(start-len(endOfHead), len(v.reply)-start, 10)
+	return v.reply, nil
+}
+
+// stream answers with an event in a chunk, as a server does that does not know
+// what else there will be to say. The newline that ends the message ends the
+// line of the event.
+func (v *visit) stream() ([]byte, error) {
+	v.reply = append(v.reply[:0], streamTop+zeros+"\r\n"...)
+	start := len(v.reply)
+	v.reply = append(v.reply, beforeData...)
+	event := len(v.reply)
+	if err := v.answer(v.body); err != nil {
+		return nil, err
+	}
+	if len(v.reply) == event {
+		return []byte(accepted), nil
+	}
+	v.reply = append(v.reply, afterData...)
+	v.fill(start-len("\r\n"), len(v.reply)-start-len(afterData)+len("\n"), 16)
+	return v.reply, nil
+}
+
+// Message returns the message in the body of an answer of this server, found by
+// what is around it.
+func Message(body []byte) []byte { return bytes.TrimPrefix(body, []byte(beforeData)) }
+
+// fill writes a number so that it ends before end.
+func (v *visit) fill(end, n, base int) {
+	var digits [20]byte
+	d := strconv.AppendInt(digits[:0], int64(n), base)
+	copy(v.reply[end-len(d):], d)
+}
