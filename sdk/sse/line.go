@@ -7,51 +7,114 @@ import (
 	"github.com/wharf-mcp/wharf/sdk"
 )
 
-// field is what a line is about.
-type field uint8
+// dataField is how a line begins whose value stays with the host.
+const dataField = "data:"
 
-const (
-	fieldOther field = iota // a comment too: its name is empty
-	fieldData
-	fieldEvent
-	fieldID
-	fieldRetry
-)
-
-func fieldOf(name []byte) field {
-	switch string(name) {
-	case "data":
-		return fieldData
-	case "event":
-		return fieldEvent
-	case "id":
-		return fieldID
-	case "retry":
-		return fieldRetry
+// look reads what is not data, line by line, from a copy of the beginning of p,
+// and returns what follows it.
+func (r *Reader) look(p sdk.Payload) (rest sdk.Payload, ok bool) {
+	w := r.window[:p.Take(r.window[:])]
+	i := r.skipMark(w)
+	for i < len(w) && !ok {
+		i = r.skipEnds(w, i)
+		n, value := r.atData(w[i:])
+		if i += n; value {
+			r.beginData()
+			r.state = inData
+			break
+		}
+		n = lineLen(w[i:])
+		if i+n == len(w) {
+			i += n
+			r.collect(w[i-n:])
+			break
+		}
+		ok = r.endLine(p, w[i:i+n])
+		r.cr = w[i+n] == '\r'
+		i += n + 1
 	}
-	return fieldOther
+	return p.From(i), ok
 }
 
-// look reads everything but data and what is skipped, from a copy of the
-// beginning of p. It returns what follows.
-func (r *Reader) look(p sdk.Payload) (rest sdk.Payload, ok bool) {
-	n := p.Take(r.window[:])
-	for i, c := range r.window[:n] {
-		if r.state == inGap && r.field == fieldData {
-			r.beginData()
-			if c == ' ' {
-				i++
-			}
-			return p.From(i), false
-		}
-		if r.step(c) {
-			if p = p.From(i + 1); r.finish(p.Slice(0, 0)) {
-				return p, true
-			}
-			return p, false
+// skipEnds returns where in w, from i on, something stands that counts: not the
+// second half of a line end, and between events no blank line.
+func (r *Reader) skipEnds(w []byte, i int) int {
+	if r.cr && w[i] == '\n' {
+		i++
+	}
+	r.cr = false
+	if len(r.line) > 0 || r.event.seen {
+		return i
+	}
+	for i < len(w) && (w[i] == '\n' || w[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// lineLen returns how many bytes stand before the first line end, all of them
+// where there is none.
+func lineLen(b []byte) int {
+	for i, c := range b {
+		if c == '\n' || c == '\r' {
+			return i
 		}
 	}
-	return p.From(n), false
+	return len(b)
+}
+
+// skipMark returns how much of the stream's first bytes is a byte order mark.
+// Half a mark is the beginning of a name, and not one that is known.
+func (r *Reader) skipMark(w []byte) (n int) {
+	if r.begun {
+		return 0
+	}
+	for n < len(w) && r.marked < len(mark) && w[n] == mark[r.marked] {
+		n++
+		r.marked++
+	}
+	if r.begun = n < len(w) || r.marked == len(mark); r.begun && r.marked < len(mark) {
+		r.line = append(r.line, mark[:r.marked]...)
+	}
+	return n
+}
+
+// atData looks whether b goes on with the value of a data line. It returns where
+// that value begins; or, where there is none, how much of b it has collected to
+// find that out, which is only needed of a line that was cut.
+func (r *Reader) atData(b []byte) (n int, value bool) {
+	if len(r.line) == 0 {
+		if len(b) <= len(dataField) || b[0] != dataField[0] || string(b[:len(dataField)]) != dataField {
+			return 0, false
+		}
+		n = len(dataField)
+		if b[n] == ' ' {
+			n++
+		}
+		return n, true
+	}
+	for len(r.line) <= len(dataField) && n < lineLen(b) {
+		r.line = append(r.line, b[n])
+		n++
+	}
+	if len(r.line) != len(dataField)+1 || string(r.line[:len(dataField)]) != dataField {
+		return n, false
+	}
+	if r.line[len(dataField)] != ' ' {
+		n-- // it is a part of the value
+	}
+	r.line = r.line[:0]
+	return n, true
+}
+
+// collect keeps the beginning of a line that is cut. One that is too long for
+// anything of interest is understood as far as it goes, and its rest skipped.
+func (r *Reader) collect(b []byte) {
+	n := min(len(b), maxLine-len(r.line))
+	if r.line = append(r.line, b[:n]...); len(r.line) == maxLine {
+		r.understand(r.line)
+		r.line, r.state = r.line[:0], inRest
+	}
 }
 
 // skip returns what is left of p from the end of the line on.
@@ -60,115 +123,87 @@ func (r *Reader) skip(p sdk.Payload) sdk.Payload {
 	if i < 0 {
 		return p.From(p.Len())
 	}
-	r.newLine()
-	return p.From(i)
+	var end [1]byte
+	p.From(i).Take(end[:])
+	r.state, r.cr = inLine, end[0] == '\r'
+	return p.From(i + 1)
 }
 
-// step takes one byte and reports whether it ends a blank line.
-func (r *Reader) step(c byte) (blank bool) {
-	if r.cr {
-		if r.cr = false; c == '\n' {
+// endLine takes the end of a line, most often all of it, and reports whether it
+// ended an event.
+func (r *Reader) endLine(p sdk.Payload, line []byte) (ok bool) {
+	if len(r.line) > 0 {
+		r.collect(line)
+		line = r.line
+	}
+	if len(line) == 0 {
+		if r.state == inRest {
+			r.state = inLine
 			return false
 		}
+		r.finish(p.Slice(0, 0))
+		return true
 	}
-	if r.state == inMark && !r.inMark(c) {
-		return false
-	}
-	if c == '\r' || c == '\n' {
-		r.cr = c == '\r'
-		return r.endLine()
-	}
-	switch r.state {
-	case inLabel:
-		r.name(c)
-	case inGap:
-		if r.state = inValue; c != ' ' {
-			r.keep(c)
-		}
-	case inValue:
-		r.keep(c)
-	}
+	r.understand(line)
+	r.line = r.line[:0]
 	return false
 }
 
-// inMark takes a byte of the stream's start; it reports whether that belongs to
-// the first line. Half a mark is a name, and not one that is known.
-func (r *Reader) inMark(c byte) bool {
-	if c == mark[r.marked] {
-		if r.marked++; r.marked == len(mark) {
-			r.state = inLabel
+// understand takes a line that is not blank.
+func (r *Reader) understand(line []byte) {
+	switch line[0] {
+	case 'e':
+		if begins(line, "event") {
+			r.event.name, r.event.seen = append(r.event.name[:0], value(line[5:])...), true
 		}
-		return false
-	}
-	r.n = copy(r.label[:], mark[:r.marked])
-	r.state = inLabel
-	return true
-}
-
-// name takes a byte of a field's name.
-func (r *Reader) name(c byte) {
-	if c != ':' {
-		if r.n < len(r.label) {
-			r.label[r.n] = c
+	case 'i':
+		if begins(line, "id") {
+			r.setID(value(line[2:]))
+			r.event.seen = true
 		}
-		r.n = min(r.n+1, len(r.label))
-		return
-	}
-	r.state = inGap
-	if r.field = fieldOf(r.label[:r.n]); r.field == fieldOther {
-		r.state = inRest
-	}
-}
-
-func (r *Reader) keep(c byte) {
-	if len(r.value) <= maxValue {
-		r.value = append(r.value, c)
+	case 'd':
+		if begins(line, "data") {
+			r.beginData()
+		}
+	case 'r':
+		if begins(line, "retry") {
+			r.setRetry(value(line[5:]))
+			r.event.seen = true
+		}
 	}
 }
 
-// endLine understands a line and reports whether it was blank.
-func (r *Reader) endLine() (blank bool) {
-	blank = r.state == inLabel && r.n == 0
-	if r.state == inLabel {
-		r.field = fieldOf(r.label[:r.n]) // a name without a colon has an empty value
-	}
-	if !blank && r.state != inRest {
-		r.set()
-	}
-	r.newLine()
-	return blank
+// begins reports whether a line is a field of that name.
+func begins(line []byte, name string) bool {
+	n := len(name)
+	return len(line) >= n && string(line[:n]) == name && (len(line) == n || line[n] == ':')
 }
 
-func (r *Reader) newLine() { r.state, r.n, r.value = inLabel, 0, r.value[:0] }
-
-// set gives the current field its value.
-func (r *Reader) set() {
-	switch r.field {
-	case fieldOther:
-		return
-	case fieldData:
-		r.beginData()
-	case fieldEvent:
-		r.event.name = append(r.event.name[:0], r.value...)
-	case fieldID:
-		r.setID()
-	case fieldRetry:
-		r.setRetry()
+// value returns what stands behind the name of a field: after the colon, if there
+// is one, and after one space, if there is that.
+func value(b []byte) []byte {
+	if len(b) > 0 {
+		b = b[1:]
 	}
-	r.event.seen = true
+	if len(b) > 0 && b[0] == ' ' {
+		b = b[1:]
+	}
+	return b
 }
+
+var newline = []byte{'\n'}
 
 // setID takes an id, unless it could not be sent in a header.
-func (r *Reader) setID() {
-	if len(r.value) > maxValue || !utf8.Valid(r.value) {
+func (r *Reader) setID(value []byte) {
+	if len(value) > maxID || !utf8.Valid(value) {
 		return
 	}
-	for _, c := range r.value {
+	for _, c := range value {
 		if c < ' ' || c == 0x7F {
 			return
 		}
 	}
-	r.event.id, r.event.hasID = append(r.event.id[:0], r.value...), true
+	r.event.id, r.event.hasID = append(r.event.id[:0], value...), true
 }
 
 // longestRetry is a day, in milliseconds.
@@ -176,25 +211,25 @@ const longestRetry = 24 * 60 * 60 * 1000
 
 // setRetry takes a time of digits alone. None at all is as good as nothing, so
 // the shortest is 1.
-func (r *Reader) setRetry() {
+func (r *Reader) setRetry(value []byte) {
 	ms := uint32(0)
-	for _, c := range r.value {
+	for _, c := range value {
 		if c < '0' || c > '9' {
 			return
 		}
 		ms = min(ms*10+uint32(c-'0'), longestRetry)
 	}
-	if len(r.value) > 0 {
+	if len(value) > 0 {
 		r.retry = max(ms, 1)
 	}
 }
 
-// beginData enters the value of a data line. Lines are joined by a newline.
+// beginData notes that a data line begins. Lines are joined by a newline.
 func (r *Reader) beginData() {
 	if r.event.data && r.keeps() {
-		r.event.keep([]byte{'\n'}, r.Keep)
+		r.event.keep(newline, r.Keep)
 	}
-	r.state, r.event.data, r.event.seen = inData, true, true
+	r.event.data, r.event.seen = true, true
 }
 
 // data reads the value of a data line, and the end of the event where that
@@ -208,12 +243,13 @@ func (r *Reader) data(p sdk.Payload) (rest sdk.Payload, ok bool) {
 	n := p.From(i).Take(r.tail[:])
 	end, blank := ends(r.tail[:n])
 	r.cr = r.tail[end-1] == '\r'
-	r.newLine()
+	r.state = inLine
 	if !blank {
 		r.put(p.Slice(0, i+end), i)
 		return p.From(i + end), false
 	}
-	return p.From(i + end), r.finish(p.Slice(0, i))
+	r.finish(p.Slice(0, i))
+	return p.From(i + end), true
 }
 
 // ends returns how much of b, which begins with a line end, is line ends, at
@@ -242,9 +278,8 @@ func (r *Reader) put(p sdk.Payload, n int) {
 	}
 }
 
-// finish ends the event with the last of its data, and reports whether it was
-// one.
-func (r *Reader) finish(p sdk.Payload) (ok bool) {
+// finish ends the event with the last of its data.
+func (r *Reader) finish(p sdk.Payload) {
 	e := &r.event
 	r.copy(p)
 	e.size += p.Len()
@@ -260,11 +295,6 @@ func (r *Reader) finish(p sdk.Payload) (ok bool) {
 		r.id = append(r.id[:0], e.id...)
 	}
 	e.over, e.open = true, false
-	if !e.seen {
-		r.forget()
-		return false
-	}
-	return true
 }
 
 // keeps reports whether data are to be copied: those of a message are not, so

@@ -23,13 +23,10 @@ type Reader struct {
 	Keep int
 
 	state  state
-	marked int  // bytes of a byte order mark seen at the start
-	cr     bool // the last line ended with CR, so LF next is a part of that end
-
-	label [6]byte // the name of the current field, or more of it than any that is known has
-	n     int     // bytes of it
-	field field
-	value []byte // of the current field, unless it is data
+	begun  bool   // the start was checked for a byte order mark
+	marked int    // bytes of it that were there
+	cr     bool   // the last line ended with CR, so LF next is a part of that end
+	line   []byte // the beginning of a line that is cut and not known to be data
 
 	event  event
 	id     []byte // what ID returns
@@ -57,17 +54,18 @@ type event struct {
 type state uint8
 
 const (
-	inMark  state = iota // the start of the stream, perhaps a byte order mark
-	inLabel              // the start of a line, or the name of a field
-	inGap                // behind the colon, where one space counts for nothing
-	inValue              // the value of event, id or retry
-	inData               // the value of data
-	inRest               // what is of no interest, up to the end of the line
+	inLine state = iota // the start of a line, or anywhere in one that is no data
+	inData              // the value of data
+	inRest              // what is of no interest, up to the end of the line
 )
 
-// maxValue is the longest id that is remembered. Longer ones are ignored, as is
-// the rest of a longer name.
-const maxValue = 1 << 10
+const (
+	// maxID is the longest id that is remembered; longer ones are ignored.
+	maxID = 1 << 10
+
+	// maxLine is how much of a line is looked at: a longer one has no short value.
+	maxLine = maxID + 16
+)
 
 var (
 	lineEnds = abi.PackNeedles("\r\n")
@@ -130,13 +128,13 @@ func (r *Reader) Restart(c *sdk.Conn) {
 		c.Deliver(r.Exchange, nil, abi.Abort)
 	}
 	r.forget()
-	r.state, r.marked, r.cr, r.n, r.value = inMark, 0, false, 0, r.value[:0]
+	r.state, r.begun, r.marked, r.cr, r.line = inLine, false, 0, false, r.line[:0]
 }
 
 // Reset makes r ready for another stream of an exchange; only its buffers stay.
 func (r *Reader) Reset(exchange uint32) {
 	r.forget()
-	*r = Reader{Exchange: exchange, Keep: r.Keep, value: r.value[:0], id: r.id[:0], event: r.event}
+	*r = Reader{Exchange: exchange, Keep: r.Keep, line: r.line[:0], id: r.id[:0], event: r.event}
 }
 
 // forget begins a new event.

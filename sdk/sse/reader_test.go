@@ -127,6 +127,9 @@ var streams = []string{
 	"longer-than-any-field: 1\n\ndata: 2\n\n",
 	"id: 1\r\n\ndata: 2\n\n\r\n\nid: 3\r\n\r\n",
 	"data: a\r\ndata: b\r\n\r\ndata: c\rdata: d\r\r",
+	"data: a\r\n: " + strings.Repeat("c", 2000) + "\r\ndata: b\r\n\r\n",
+	"data: a\n:" + strings.Repeat("c", 1100) + "\ndata: b\n\n",
+	"event: " + strings.Repeat("e", 2000) + "\ndata: a\n\ndata: b\n\n",
 	"data: not ended\n",
 	"data: 1\n\ndata: cut",
 	`event: message` + "\n" + `data: {"jsonrpc":"2.0","id":1,"result":{"text":"` + strings.Repeat("long ", 100) + `"}}` + "\n\n",
@@ -148,7 +151,7 @@ func TestStreamsInOneAndByteByByte(t *testing.T) {
 // Wherever a stream is cut in two, the same events come out.
 func TestEveryCut(t *testing.T) {
 	for _, s := range streams {
-		for i := range len(s) {
+		for i := 0; i < len(s); i += 1 + len(s)/400 { // every one of a short stream
 			expect(t, s, s[:i], s[i:])
 		}
 	}
@@ -238,6 +241,12 @@ func TestRestart(t *testing.T) {
 	if n := len(h.Delivered); n != 2 || h.Delivered[1].Verdict != abi.VerdictNote {
 		t.Errorf("delivered %+v", h.Delivered)
 	}
+	h.Data(1, 0, []byte("event: half"))
+	h.Event(abi.EventEnd, 1, 0, nil)
+	h.Data(1, 0, []byte("data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n"))
+	if n := len(h.Delivered); n != 3 || h.Delivered[2].Verdict != abi.VerdictNote {
+		t.Errorf("delivered %+v", h.Delivered)
+	}
 	tr.reader.Reset(9)
 	if len(tr.reader.ID()) != 0 || tr.reader.Retry() != 0 || tr.reader.Exchange != 9 {
 		t.Error("Reset left something behind")
@@ -266,7 +275,7 @@ func TestEndlessID(t *testing.T) {
 	for range 100 {
 		h.Data(1, 0, bytes.Repeat([]byte("x"), 10_000))
 	}
-	if n := reflect.ValueOf(tr.reader).FieldByName("value").Cap(); n > 4<<10 {
+	if n := reflect.ValueOf(tr.reader).FieldByName("line").Cap(); n > 4<<10 {
 		t.Errorf("%d bytes are kept", n)
 	}
 }
