@@ -1,22 +1,34 @@
 // Command compare measures Wharf against the official Go SDK, mcp-go and a
-// floor, over stdio, and says which of the project's targets are met. It is a
-// module of its own so that the peers are no dependency of Wharf's.
+// floor, over stdio and over Streamable HTTP, and says which of the project's
+// targets are met. It is a module of its own so that the peers are no
+// dependency of Wharf's.
 //
-//	go run . [-rounds N] [-quick] [-only NAME,...] [-pin on|off|both] [-era legacy|modern] [-json FILE]
+//	go run . [-rounds N] [-quick] [-only NAME,...] [-pin on|off|both] [-era legacy|modern] [-tuned] [-json FILE]
+//
+// A name is that of a contestant, of a measure, or of the groups stdio and http,
+// which are all measures of that kind.
 //
 // # Method
 //
-// All contestants call one server, which is this program too: one goroutine on
-// blocking system calls that is never the slowest part. It refuses
+// All contestants call one server, which is this program too and never the
+// slowest part: over stdio one goroutine on blocking system calls, over HTTP one
+// for each connection, with just enough of HTTP/1.1. It refuses
 // server/discover, so everyone speaks the legacy era as it does by default with
 // such a server; -era=modern has everyone speak revision 2026-07-28. All pass
 // the arguments as a map and read the text out of the typed result; the length
 // of every reply is checked, and the content of the first.
 //
-// The floor is a raw pipe exchange: finished requests are written, answers are
-// found by newline and id, the members of the envelope are found without
-// decoding any. It has the multiplexing that a client needs, by the cheapest way
-// known. It does the same in both eras.
+// The floor over stdio is a raw pipe exchange: finished requests are written,
+// answers are found by newline and id, the members of the envelope are found
+// without decoding any. It has the multiplexing that a client needs, by the
+// cheapest way known. Over HTTP it is net/http alone: finished requests are
+// posted by a transport that keeps every connection, and the answers looked at
+// in the same way. It does the same in both eras.
+//
+// Over HTTP the server answers in JSON or, as a server does that may have more
+// to say, with an event in a chunked stream, in one write each. It gives no
+// session id and has no stream to listen to. The peers have their default HTTP
+// client, which keeps two connections; -tuned has them keep enough.
 //
 // Every measure of every contestant runs in a process of its own, which warms up
 // before it counts. The rounds are interleaved and the order rotates; a figure
@@ -28,7 +40,8 @@
 // processor takes as long as several calls. Throughput is judged unpinned.
 //
 // CPU is the user and system time of the client process alone. Allocations are
-// those of the whole process, per call, the caller's map included. A flood
-// counts as heard when the caller's own function was called for every
-// notification.
+// those of the whole process, per call, the caller's map included. Connections
+// are counted by the server, from the first request to the last answer, the
+// warming up included. A flood counts as heard when the caller's own function
+// was called for every notification.
 package main

@@ -77,13 +77,17 @@ func (r *report) print(w io.Writer) {
 	r.judge(w)
 }
 
-// table prints the figures of all measures under one pinning.
+// table prints the figures of all measures under one pinning; after an error,
+// of those that were begun.
 func (r *report) table(w io.Writer, pinned bool) {
+	if !slices.ContainsFunc(measure.All(), func(m measure.Measure) bool { return r.began(pinned, m) }) {
+		return
+	}
 	fmt.Fprintf(w, "\n%s\n", arena.PinName(pinned))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	defer t.Flush()
 	for _, m := range measure.All() {
-		if !slices.Contains(r.settings.measures, m.Name) {
+		if !r.began(pinned, m) {
 			continue
 		}
 		r.heading(t, m.Title)
@@ -91,6 +95,10 @@ func (r *report) table(w io.Writer, pinned bool) {
 			r.row(t, pinned, m.Name, metric)
 		}
 	}
+}
+
+func (r *report) began(pinned bool, m measure.Measure) bool {
+	return slices.ContainsFunc(r.Runs, func(run arena.Run) bool { return run.Pinned == pinned && run.Measure == m.Name })
 }
 
 // heading starts a block of columns of its own, so that a wide figure widens

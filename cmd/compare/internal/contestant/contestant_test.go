@@ -23,6 +23,8 @@ func TestMain(m *testing.M) {
 		server.Serve(os.Stdin, os.Stdout, server.Legacy)
 	case "lie":
 		server.Serve(os.Stdin, liar{}, server.Legacy)
+	case "serve-http":
+		server.ServeWeb(os.Stdin, os.Stdout, server.Legacy)
 	default:
 		os.Exit(m.Run())
 	}
@@ -37,7 +39,7 @@ func (liar) Write(b []byte) (int, error) {
 }
 
 // dock returns what to connect to, with the test binary as the server.
-func dock(t *testing.T, how string) Dock {
+func dock(t testing.TB, how string) Dock {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -47,7 +49,7 @@ func dock(t *testing.T, how string) Dock {
 }
 
 // webDock returns a server over HTTP, in this process.
-func webDock(t *testing.T, f server.Form) Dock {
+func webDock(t testing.TB, f server.Form) Dock {
 	t.Helper()
 	w, err := server.NewWeb(server.Legacy)
 	if err != nil {
@@ -58,7 +60,7 @@ func webDock(t *testing.T, f server.Form) Dock {
 }
 
 // connect opens a contestant, and closes it at the end of the test.
-func connect(t *testing.T, name string, d Dock) Client {
+func connect(t testing.TB, name string, d Dock) Client {
 	t.Helper()
 	p, err := Open(context.Background(), name, d)
 	if err != nil {
@@ -89,6 +91,7 @@ func TestWrongEchoIsNoticed(t *testing.T) {
 }
 
 func TestWrongEchoOverHTTPIsNoticed(t *testing.T) {
+	cache := t.TempDir()
 	for _, form := range []server.Form{server.JSON, server.Events} {
 		honest := webDock(t, form)
 		to, err := url.Parse(honest.URL)
@@ -105,7 +108,7 @@ func TestWrongEchoOverHTTPIsNoticed(t *testing.T) {
 		})
 		defer liar.Close()
 		d := honest
-		d.URL = liar.URL
+		d.URL, d.CacheDir = liar.URL, cache
 		for _, name := range Names() {
 			t.Run(string(form)+"/"+name, func(t *testing.T) {
 				c := connect(t, name, d)
