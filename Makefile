@@ -12,7 +12,7 @@ GOVULNCHECK = go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 WAZERO      = go run github.com/tetratelabs/wazero/cmd/wazero
 
 # What is compiled into guests, and so must stay fit for wasip1.
-GUEST_PACKAGES = ./abi ./sdk ./sdk/framing ./plugins/... $(wildcard ./examples/transport-*)
+GUEST_PACKAGES = ./abi ./sdk ./sdk/framing ./sdk/sse ./plugins/... $(wildcard ./examples/transport-*)
 
 # A module is built from the folder that it lies in, byte for byte the same on
 # every machine: the toolchain is pinned, paths, dates and ids are left out.

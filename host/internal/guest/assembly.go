@@ -24,8 +24,13 @@ const endless = 32
 type assemblies struct {
 	shared  assembly
 	private map[uint32]*assembly
-	total   int // bytes held, bounded like one message is, four times over
+	total   int    // bytes held, bounded like one message is, four times over
+	spare   []byte // a buffer for the next message that is cut by the end of a chunk
 }
+
+// spareSize is how large a message may be to be collected in the spare buffer
+// and copied by the receiver. The buffer of a larger one is given away.
+const spareSize = 128 << 10
 
 // of returns the assembly of an exchange, made if need be; nil means that
 // there are too many.
@@ -80,19 +85,31 @@ func (a *assemblies) add(m *assembly, p []byte, limit int) {
 		m.data, m.dropped = head, len(p)
 		return
 	}
-	m.data = append(grown(m.data, len(p), limit), p...)
+	m.data = append(a.grown(m.data, len(p), limit), p...)
 	a.total += len(p)
 }
 
-// grown returns data with room for n more bytes. Doubling, where append would
-// add a quarter, copies a long message twice instead of four times.
-func grown(data []byte, n, limit int) []byte {
+// grown returns data with room for n more bytes: in the spare buffer, if there
+// is one and it will do. Doubling, where append would add a quarter, copies a
+// long message twice instead of four times.
+func (a *assemblies) grown(data []byte, n, limit int) []byte {
 	need := len(data) + n
 	if need <= cap(data) {
 		return data
 	}
-	room := min(max(need, 2*cap(data), 256<<10), max(need, limit))
+	if data == nil && need <= cap(a.spare) {
+		data, a.spare = a.spare[:0], nil
+		return data
+	}
+	room := min(max(need, 2*cap(data), 4<<10), max(need, limit))
 	return append(make([]byte, 0, room), data...)
+}
+
+// keep takes back the buffer of a message that the receiver has copied.
+func (a *assemblies) keep(data []byte) {
+	if cap(data) > cap(a.spare) {
+		a.spare = data[:0]
+	}
 }
 
 // deliver takes bytes of an inbound message from the guest.
@@ -122,7 +139,11 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 		i.receiver.TooBig(exchange, whole.data)
 		return abi.VerdictTooBig
 	}
-	return i.hand(exchange, whole.data, true)
+	if cap(whole.data) > spareSize {
+		return i.hand(exchange, whole.data, true)
+	}
+	defer in.keep(whole.data)
+	return i.hand(exchange, whole.data, false)
 }
 
 // hand passes a whole message on.

@@ -189,8 +189,19 @@ func (s *sink) Head(status int, headers []abi.Pair, body []byte, last bool) {
 	s.inst.serve(item{kind: abi.EventHead, handle: s.handle, arg: arg, payload: payload}, s.seen)
 }
 
+// pieceSize is how much of a chunk a guest gets at a time: it bounds how long
+// one event may take, since the budget of an event grows with its payload.
+const pieceSize = 16 << 10
+
 // Data returns when the guest is done with p, or is gone.
 func (s *sink) Data(p []byte, last bool) {
+	for ; len(p) > pieceSize; p = p[pieceSize:] {
+		s.data(p[:pieceSize], false)
+	}
+	s.data(p, last)
+}
+
+func (s *sink) data(p []byte, last bool) {
 	it := item{kind: abi.EventData, handle: s.handle, payload: p}
 	if last {
 		it.arg = abi.Last

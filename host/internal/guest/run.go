@@ -101,6 +101,7 @@ func (i *Instance) settle(it *item) {
 			i.over(it)
 		}
 	case abi.EventCancel:
+		i.inbound.forget(it.arg)
 		i.abandon(it.arg)
 	}
 }

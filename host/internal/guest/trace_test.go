@@ -14,6 +14,9 @@ import (
 func TestTracesInTheSandbox(t *testing.T) {
 	for pattern, pkg := range map[string]string{
 		"../../../abi/testdata/traces/stdio.trace":            stdioPackage,
+		"../../../abi/testdata/traces/http.trace":             httpPackage,
+		"../../../abi/testdata/traces/unix.trace":             httpPackage,
+		"../../../abi/testdata/traces/sse.trace":              ssePackage,
 		"../../../plugins/stdio/testdata/*.trace":             stdioPackage,
 		"../../../examples/transport-socket/testdata/*.trace": socketPackage,
 	} {
@@ -30,7 +33,11 @@ func TestTracesInTheSandbox(t *testing.T) {
 	}
 }
 
-const socketPackage = "../../../examples/transport-socket"
+const (
+	socketPackage = "../../../examples/transport-socket"
+	httpPackage   = "../../../plugins/http"
+	ssePackage    = "../../../plugins/sse"
+)
 
 // stage is what a scripted guest plays on: it answers as the script says, and
 // notes what is done.

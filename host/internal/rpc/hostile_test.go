@@ -3,6 +3,7 @@ package rpc
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -244,6 +245,18 @@ func TestStreak(t *testing.T) {
 		}
 	}))
 	play(t, Config{Broken: func(err error) { broken = append(broken, err) }}, steps...)
+}
+
+// TestStreakOfRequests: where every request has a stream of its own, a malformed
+// answer is the failure of that request, however many there are.
+func TestStreakOfRequests(t *testing.T) {
+	var broken []error
+	bad := does(func(s *scene) { s.peer.Deliver(77, []byte(`{"error":"busy"}`), false) })
+	steps := slices.Repeat([]step{bad}, 3*maxStreak)
+	play(t, Config{Broken: func(err error) { broken = append(broken, err) }}, steps...)
+	if len(broken) != 0 {
+		t.Errorf("gave up: %v", broken)
+	}
 }
 
 func TestOwnedResult(t *testing.T) {

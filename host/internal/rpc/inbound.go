@@ -53,10 +53,15 @@ func (p *Peer) message(exchange uint32, msg []byte, owned bool) abi.Verdict {
 }
 
 // malformed ends the call whose answer the message would have been, if it shows.
+// Many in a row on the shared channel mean that the other side does not speak the
+// protocol; on an exchange of its own, each is the failure of one request.
 func (p *Peer) malformed(exchange uint32, msg []byte, why error) abi.Verdict {
 	p.tally.malformed.Add(1)
 	p.dropped(why, msg)
 	p.spoil(exchange, msg, why)
+	if exchange != 0 {
+		return abi.VerdictMalformed
+	}
 	if n := p.streak.Add(1); n == maxStreak && p.config.Broken != nil && p.broken.CompareAndSwap(false, true) {
 		go p.config.Broken(fmt.Errorf("%d malformed messages in a row, the last one: %w", n, why))
 	}

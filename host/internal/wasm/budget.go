@@ -24,7 +24,9 @@ const (
 
 	// FuelPerPayloadByte is what to add to EventBudget for each byte of an event's
 	// payload, so that guests that look at every byte have as much for each of them.
-	FuelPerPayloadByte = 64
+	// A stream of small events that a Go guest takes apart label by label costs
+	// about 220 a byte.
+	FuelPerPayloadByte = 512
 
 	// StackBudget is the native stack of one call and all it calls, in bytes as
 	// estimated by stack.bytes, which is about ten times what wazero takes. wazero
