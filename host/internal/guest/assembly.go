@@ -1,12 +1,17 @@
 package guest
 
-import "github.com/wharf-mcp/wharf/abi"
+import (
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
 
 // headSize is how much of a message over the cap is kept, to find whose call
 // it would have answered.
 const headSize = 4 << 10
 
-// maxAssemblies is how many exchanges may have a message under way at once.
+// maxAssemblies is how many exchanges may have a message under way at once. A
+// guest that reads each of them from a handle does not come near it.
 const maxAssemblies = 1024
 
 // assembly collects a message that arrives in parts.
@@ -24,7 +29,7 @@ const endless = 32
 type assemblies struct {
 	shared  assembly
 	private map[uint32]*assembly
-	total   int    // bytes held, bounded like one message is, four times over
+	total   int    // bytes of memory held, bounded like one message is, four times over
 	spare   []byte // a buffer for the next message that is cut by the end of a chunk
 }
 
@@ -63,10 +68,10 @@ func (a *assemblies) started(exchange uint32) bool {
 // forget drops what was collected for an exchange.
 func (a *assemblies) forget(exchange uint32) {
 	if exchange == 0 {
-		a.total -= len(a.shared.data)
+		a.total -= cap(a.shared.data)
 		a.shared = assembly{}
 	} else if m := a.private[exchange]; m != nil {
-		a.total -= len(m.data)
+		a.total -= cap(m.data)
 		delete(a.private, exchange)
 	}
 }
@@ -81,12 +86,13 @@ func (a *assemblies) add(m *assembly, p []byte, limit int) {
 		keep := min(headSize, len(m.data)+len(p))
 		head := append(make([]byte, 0, keep), m.data[:min(keep, len(m.data))]...)
 		head = append(head, p[:keep-len(head)]...)
-		a.total += len(head) - len(m.data)
+		a.total += cap(head) - cap(m.data)
 		m.data, m.dropped = head, len(p)
 		return
 	}
+	a.total -= cap(m.data)
 	m.data = append(a.grown(m.data, len(p), limit), p...)
-	a.total += len(p)
+	a.total += cap(m.data)
 }
 
 // grown returns data with room for n more bytes: in the spare buffer, if there
@@ -124,7 +130,7 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 	}
 	m := in.of(exchange)
 	if m == nil {
-		return abi.VerdictTooBig
+		i.mod.Trap(fmt.Errorf("parts of messages for more than %d exchanges at once", maxAssemblies))
 	}
 	in.add(m, p, i.limits.MessageCap)
 	if m.dropped/endless > i.limits.MessageCap {

@@ -47,6 +47,9 @@ var prices = [...]int64{
 	abi.CallLog:        10_000,
 }
 
+// decodePrice is for each byte of a block that becomes fields of its own.
+const decodePrice = 8
+
 // args are the arguments of a host call, as the guest passed them.
 type args [5]uint32
 
@@ -127,28 +130,46 @@ func (i *Instance) callScan(a args) int32 { // off, needles
 	if uint64(a[0]) >= uint64(len(p)) {
 		return -1
 	}
-	at := scan(p[a[0]:], a[1])
+	at, looked := scan(p[a[0]:], a[1])
+	i.mod.Charge(int64(looked))
 	if at < 0 {
-		i.mod.Charge(int64(len(p)) - int64(a[0]))
 		return -1
 	}
-	i.mod.Charge(int64(at))
 	return int32(a[0]) + int32(at)
 }
 
-// scan returns where the first of the packed needles is in p, or -1.
-func scan(p []byte, needles uint32) int {
+// scanStep is how far one needle is looked for before the others are: what is
+// paid for is the way to the first of them that is there.
+const scanStep = 4 << 10
+
+// scan returns where the first of the packed needles is in p, or -1, and how
+// many bytes of p it has looked at.
+func scan(p []byte, needles uint32) (at, looked int) {
 	c := [4]byte{byte(needles), byte(needles >> 8), byte(needles >> 16), byte(needles >> 24)}
-	at := bytes.IndexByte(p, c[0])
-	for n := 1; n < len(c); n++ {
-		if c[n] == c[n-1] {
+	if c[1] == c[0] && c[2] == c[0] && c[3] == c[0] {
+		if at = bytes.IndexByte(p, c[0]); at < 0 {
+			return -1, len(p)
+		}
+		return at, at
+	}
+	for ; looked < len(p); looked += scanStep {
+		step := p[looked:min(looked+scanStep, len(p))]
+		if at = scanShort(step, c); at >= 0 {
+			return looked + at, looked + len(step)
+		}
+	}
+	return -1, len(p)
+}
+
+// scanShort returns where the first of the needles is in p, or -1.
+func scanShort(p []byte, needles [4]byte) int {
+	at := -1
+	for n, c := range needles {
+		if n > 0 && c == needles[n-1] {
 			continue
 		}
-		if at >= 0 {
-			p = p[:at]
-		}
-		if k := bytes.IndexByte(p, c[n]); k >= 0 {
-			at = k
+		if k := bytes.IndexByte(p, c); k >= 0 {
+			p, at = p[:k], k
 		}
 	}
 	return at
@@ -189,7 +210,9 @@ func (i *Instance) callWrite(a args) int32 { // handle, ptr, len, flags
 
 func (i *Instance) callOpen(a args) int32 { // kind, exchange, ptr, len
 	i.needOpen()
-	r, err := abi.DecodeOpenRequest(i.memory(a[2], a[3]))
+	block := i.memory(a[2], a[3])
+	i.mod.Charge(decodePrice * int64(len(block)))
+	r, err := abi.DecodeOpenRequest(block)
 	if err != nil {
 		i.mod.Trap(err)
 	}
@@ -227,11 +250,11 @@ func (i *Instance) callReport(a args) int32 { // what, exchange, code, ptr, len
 		i.inbound.forget(a[1])
 		i.receiver.Done(a[1])
 	case abi.ReportFailed:
-		return i.reportFailed(a[1], abi.Status(int32(a[2])), string(text))
+		return i.reportFailed(a[1], abi.Status(int32(a[2])), words(text))
 	case abi.ReportExpired:
 		i.receiver.Expired(a[1])
 	case abi.ReportEnded:
-		i.fail(ErrClosed)
+		i.reportEnded()
 	default:
 		return int32(abi.Unavailable)
 	}
@@ -239,14 +262,25 @@ func (i *Instance) callReport(a args) int32 { // what, exchange, code, ptr, len
 }
 
 func (i *Instance) reportManifest(block []byte) int32 {
+	if i.current.kind != abi.EventDescribe {
+		return int32(abi.Unavailable)
+	}
+	i.mod.Charge(decodePrice * int64(len(block)))
 	m, err := abi.DecodeManifest(block)
 	if err != nil {
 		i.mod.Trap(err)
 	}
-	if i.current.kind == abi.EventDescribe {
-		i.manifest = m
-	}
+	i.manifest = m
 	return int32(abi.OK)
+}
+
+// reportEnded ends the connection in peace, if CLOSE asked for that.
+func (i *Instance) reportEnded() {
+	if i.unwanted {
+		i.fail(ErrClosed)
+	} else {
+		i.fail(i.pluginError("report", errEnded))
+	}
 }
 
 // reportFailed ends an exchange; the failure of exchange 0 is the failure of
@@ -277,6 +311,7 @@ func (i *Instance) Status(exchange uint32) int {
 }
 
 func (i *Instance) callSave(a args) int32 { // ptr, len
+	i.needOpen()
 	p := i.memory(a[0], a[1])
 	if len(p) > abi.MaxSavedState {
 		return int32(abi.TooLarge)
@@ -287,13 +322,10 @@ func (i *Instance) callSave(a args) int32 { // ptr, len
 	return int32(abi.OK)
 }
 
-// logCap is how much of a log line is kept.
-const logCap = 1 << 10
-
 func (i *Instance) callLog(a args) int32 { // level, ptr, len
 	p := i.memory(a[1], a[2])
 	if i.log != nil {
-		i.log(abi.Level(a[0]), string(p[:min(len(p), logCap)]))
+		i.log(abi.Level(a[0]), words(p))
 	}
 	return 0
 }

@@ -1,12 +1,15 @@
 package guest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
 // ErrClosed says that the connection was closed on our side.
@@ -16,6 +19,7 @@ var (
 	errNoManifest   = errors.New("the plugin did not answer DESCRIBE with report(MANIFEST)")
 	errGreedy       = errors.New("the plugin keeps using more computing time than a connection may")
 	errEndless      = errors.New("the server sends a message without end")
+	errEnded        = errors.New("the plugin said ENDED before CLOSE")
 	errServerClosed = errors.New("the server closed the connection")
 )
 
@@ -39,6 +43,15 @@ func (e *PluginError) Unwrap() error { return e.Err }
 
 func (i *Instance) pluginError(op string, err error) error {
 	return &PluginError{Plugin: i.plugin, Op: op, Err: err, Stderr: i.stderr.lines()}
+}
+
+// startError tells a plugin that cannot start from a caller who did not wait
+// and a host that was closed.
+func (i *Instance) startError(ctx context.Context, err error) error {
+	if ctx.Err() != nil || errors.Is(err, wasm.ErrClosed) || errors.Is(err, context.Canceled) {
+		return fmt.Errorf("start plugin %s: %w", i.plugin, err)
+	}
+	return i.pluginError("start", err)
 }
 
 // connectError says whose fault it is that there is no connection: the other
@@ -102,11 +115,13 @@ const tailSize = 4 << 10
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.data = append(t.data, p...)
-	if over := len(t.data) - tailSize; over > 0 {
+	n := len(p)
+	p = p[max(0, n-tailSize):]
+	if over := len(t.data) + len(p) - tailSize; over > 0 {
 		t.data = append(t.data[:0], t.data[over:]...)
 	}
-	return len(p), nil
+	t.data = append(t.data, p...)
+	return n, nil
 }
 
 // lines returns the first lines of what is kept, on one line: of a stack
@@ -115,5 +130,20 @@ func (t *tail) lines() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(string(t.data)), "\n")
-	return strings.Join(lines[:min(3, len(lines))], "; ")
+	return words([]byte(strings.Join(lines[:min(3, len(lines))], "; ")))
+}
+
+// wordsCap is how much is kept of what a plugin says to people, in bytes.
+const wordsCap = 1 << 10
+
+// words returns what a plugin says as text for an error or a log: not too long,
+// on one line, and without what would move the cursor of a terminal.
+func words(said []byte) string {
+	said = said[:min(len(said), wordsCap)]
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(string(said), "\uFFFD"))
 }

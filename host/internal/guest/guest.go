@@ -119,7 +119,7 @@ type Limits struct {
 	MessageCap  int           // bytes of one inbound message; 16 MiB
 	Mailbox     int           // bytes of outgoing messages that may wait; 32 MiB
 	HighWater   int           // unsent bytes of a handle that hold messages back; 256 KiB
-	Quota       int           // unsent bytes of a handle that end the guest; 64 MiB
+	Quota       int           // unsent bytes of a handle that end the guest, and half of those of all; 64 MiB
 	MemoryPages uint32        // 64 KiB each; 256
 	CloseGrace  time.Duration // between CLOSE and the end; 2 s
 	FuelRate    int64         // units per second beside what payloads earn
@@ -169,7 +169,7 @@ func New(ctx context.Context, c Config) (*Instance, error) {
 		Owner:       i,
 	})
 	if err != nil {
-		return nil, i.pluginError("start", err)
+		return nil, i.startError(ctx, err)
 	}
 	i.mod = mod
 	i.event = mod.Export(abi.ExportEvent)
@@ -228,11 +228,11 @@ func (i *Instance) Cancel(exchange uint32) (unsent bool) {
 // once, from any goroutine but the owner's.
 func (i *Instance) Close(ctx context.Context) error {
 	if i.world == nil {
-		i.post(item{kind: eventStop})
+		i.stop()
 		<-i.done
 		return nil
 	}
-	i.post(item{kind: abi.EventClose})
+	i.sayClose()
 	grace := time.NewTimer(i.limits.CloseGrace)
 	defer grace.Stop()
 	select {
@@ -241,7 +241,7 @@ func (i *Instance) Close(ctx context.Context) error {
 	case <-grace.C:
 	case <-ctx.Done():
 	}
-	i.post(item{kind: eventStop})
+	i.stop()
 	<-i.done
 	return nil
 }

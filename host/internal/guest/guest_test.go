@@ -245,7 +245,7 @@ func TestScan(t *testing.T) {
 		{"hello", "qrst", -1},
 		{"hello", "wxyo", 4},
 	} {
-		if got := scan([]byte(c.in), abi.PackNeedles(c.needles)); got != c.want {
+		if got, _ := scan([]byte(c.in), abi.PackNeedles(c.needles)); got != c.want {
 			t.Errorf("scan(%q, %q) = %d, want %d", c.in, c.needles, got, c.want)
 		}
 	}

@@ -96,6 +96,7 @@ func (i *Instance) release(h *handle) {
 	h.stream.Close()
 	i.setChoked(h, false)
 	i.count(-1)
+	i.queued -= h.queued
 	*h = handle{generation: (h.generation + 1) & abi.MaxGeneration}
 }
 
@@ -104,10 +105,25 @@ func (i *Instance) release(h *handle) {
 func (i *Instance) write(h *handle, p []byte, end bool) {
 	h.stream.Write(p, end)
 	h.unsent, i.unsent = true, true
-	if h.queued += len(p); h.queued > i.limits.Quota {
+	h.queued += len(p)
+	i.queued += len(p)
+	switch {
+	case h.queued > i.limits.Quota:
 		i.mod.Trap(fmt.Errorf("%d bytes queued to one handle, which nobody takes", h.queued))
+	case i.queued > 2*i.limits.Quota:
+		i.mod.Trap(fmt.Errorf("%d bytes queued to all handles, which nobody takes", i.queued))
 	}
 }
+
+// recount asks how much of what was written to h is still here.
+func (i *Instance) recount(h *handle) {
+	i.queued -= h.queued
+	h.queued = h.stream.Queued()
+	i.queued += h.queued
+}
+
+// keepStash is how much of a stash waits for another use, in bytes.
+const keepStash = 256 << 10
 
 // stash copies bytes to a place where they stay until the next flush.
 func (i *Instance) stash(p []byte) []byte {
@@ -122,7 +138,7 @@ func (i *Instance) flushHandle(h *handle) {
 	}
 	h.unsent = false
 	h.stream.Flush()
-	if h.queued = h.stream.Queued(); h.queued > i.limits.HighWater {
+	if i.recount(h); h.queued > i.limits.HighWater {
 		i.setChoked(h, true)
 	}
 }
@@ -142,20 +158,19 @@ func (i *Instance) setChoked(h *handle, choked bool) {
 	i.mu.Unlock()
 }
 
-// over looks whether the connection ends with the event that was just run. A
-// process is over when it has exited, anything else when its data are.
-func (i *Instance) over(it *item) {
-	h := i.lookup(it.handle)
-	if h == nil || !h.essential {
-		return
+// ending looks what the event that is about to run ends. A handle that takes
+// nothing any more holds nothing back; one that is essential takes the
+// connection with it, also if the guest closes it when it hears so. A process is
+// over when it has exited, anything else when its data are.
+func (i *Instance) ending(h *handle, it *item) {
+	over := it.kind == abi.EventExit || it.kind == abi.EventError
+	last := it.kind == abi.EventEnd ||
+		it.kind == abi.EventData && it.arg&abi.Last != 0 ||
+		it.kind == abi.EventHead && it.arg&abi.HeadLast != 0
+	if over || last && h.kind == abi.OpenHTTP {
+		i.setChoked(h, false)
 	}
-	if h.kind == abi.OpenProcess && (it.kind == abi.EventEnd || it.kind == abi.EventData) {
-		return
-	}
-	if it.cause == nil {
-		it.cause = errServerClosed
-	}
-	i.fail(&EndedError{Cause: it.cause})
+	it.essential = h.essential && (over || last && h.kind != abi.OpenProcess)
 }
 
 // abandon closes what was opened for an exchange that nobody waits for.

@@ -24,7 +24,7 @@ func TestHostileGuests(t *testing.T) {
 		"opens":     wasm.TrapFuel,
 		"write":     wasm.TrapFuel,
 		"deliver":   wasm.TrapFuel,
-		"exchanges": wasm.TrapFuel,
+		"exchanges": wasm.TrapHost,
 		"recurse":   wasm.TrapFuel,
 		"memory":    wasm.TrapFuel,
 		"panic":     wasm.TrapUnreachable,

@@ -29,6 +29,8 @@ type Instance struct {
 	owned   bool       // somebody runs the guest
 	buried  bool       // nothing is accepted any more
 	up      bool       // messages may pass
+	closing bool       // CLOSE was said
+	stopped bool       // the end is next, whatever waits
 	opened  int        // handles
 	choked  int        // handles with more unsent bytes than the high-water mark
 	urgent  queue
@@ -41,10 +43,12 @@ type Instance struct {
 	batch    []Message // handed over, to be freed after the next flush
 	stashed  []byte    // written bytes that must stay until the next flush
 	handles  []handle
+	queued   int  // bytes written that the systems have not taken, of all handles
 	answered int  // callers that have had an answer since and may be about to send
 	unsent   bool // some handle was written to since the last flush
 	inbound  assemblies
 	fuel     bucket
+	unwanted bool  // the guest has heard CLOSE
 	failure  error // why the guest must end; set once
 }
 
@@ -60,6 +64,8 @@ type item struct {
 	msg     Message       // of a MESSAGE
 	seen    chan struct{} // gets a token when the guest is done with the payload
 	cause   error         // of an ERROR or EXIT, for the user
+
+	essential bool // it may end the connection, whatever the guest makes of it
 }
 
 func newInstance(c Config) *Instance {
@@ -82,6 +88,29 @@ func (i *Instance) post(it item) error {
 	i.urgent.push(it)
 	i.runUnlock()
 	return nil
+}
+
+// sayClose tells the guest, once, that its connection is not wanted any more.
+func (i *Instance) sayClose() {
+	i.mu.Lock()
+	again := i.closing
+	i.closing = true
+	i.mu.Unlock()
+	if !again {
+		i.post(item{kind: abi.EventClose})
+	}
+}
+
+// stop makes the owner bury the guest, before anything that waits: a guest that
+// is slow with each event may have many of them.
+func (i *Instance) stop() {
+	i.mu.Lock()
+	if i.buried {
+		i.mu.Unlock()
+		return
+	}
+	i.stopped = true
+	i.runUnlock()
 }
 
 // serve runs an event whose payload is the caller's, and returns when the guest
@@ -155,11 +184,26 @@ func (i *Instance) tookLocked(n int) {
 	}
 }
 
-// nextLocked takes the event that is to run now.
-func (i *Instance) nextLocked() (item, bool) {
+// nextLocked takes the event that is to run as the owner's n-th. A message may
+// go first now and then, because a server that always has something to say
+// would hold messages up for ever.
+func (i *Instance) nextLocked(n int) (item, bool) {
+	if i.stopped {
+		return item{kind: eventStop}, true
+	}
+	if n%flushEvery == 0 {
+		if it, ok := i.messageLocked(); ok {
+			return it, true
+		}
+	}
 	if it, ok := i.urgent.pop(); ok {
 		return it, true
 	}
+	return i.messageLocked()
+}
+
+// messageLocked takes the next message, if the guest may have it.
+func (i *Instance) messageLocked() (item, bool) {
 	if !i.passableLocked() {
 		return item{}, false
 	}
@@ -214,7 +258,7 @@ func (i *Instance) runNow(it *item) {
 // runOwned runs the mailbox until it is empty. The owner calls it with mu held.
 func (i *Instance) runOwned() {
 	for n := 1; ; n++ {
-		it, ok := i.nextLocked()
+		it, ok := i.nextLocked(n)
 		if !ok && !i.dirty() {
 			i.owned = false
 			i.mu.Unlock()

@@ -23,32 +23,37 @@ func (i *Instance) run(it *item) {
 	case err != nil:
 		i.fail(i.pluginError(it.kind.String(), err))
 	case result < 0:
-		i.fail(i.pluginError(it.kind.String(), fmt.Errorf("the plugin gave up: %v", abi.Status(result))))
+		i.fail(i.pluginError(it.kind.String(), gaveUp(result)))
 	}
 	i.settle(it)
 }
+
+// gaveUp is the error of a result below zero.
+func gaveUp(result int32) error { return fmt.Errorf("the plugin gave up: %v", abi.Status(result)) }
 
 // admit drops events of handles that are closed and adjusts the state that an
 // event brings with it, before the guest hears of it.
 func (i *Instance) admit(it *item) bool {
 	switch it.kind {
-	case abi.EventOpened, abi.EventHead, abi.EventData, abi.EventEnd, abi.EventExit, eventDrained:
+	case abi.EventOpened, abi.EventHead, abi.EventData, abi.EventEnd, abi.EventError,
+		abi.EventExit, eventDrained:
 		h := i.lookup(it.handle)
 		if h == nil {
-			return false
+			return it.kind == abi.EventError && it.handle == 0
 		}
 		if it.kind == eventDrained {
-			h.queued = h.stream.Queued()
+			i.recount(h)
 			i.setChoked(h, false)
 			return false
 		}
 		if it.kind == abi.EventHead {
 			h.status = int(it.arg & 0xffff)
 		}
+		i.ending(h, it)
 	case abi.EventTimer:
 		return i.timers.Claim(it.handle)
-	case abi.EventError:
-		return it.handle == 0 || i.lookup(it.handle) != nil
+	case abi.EventClose:
+		i.unwanted = true
 	}
 	return true
 }
@@ -89,18 +94,13 @@ func (i *Instance) settle(it *item) {
 		i.batch = append(i.batch, it.msg)
 		i.answered--
 	}
-	switch it.kind {
-	case abi.EventEnd, abi.EventExit, abi.EventError:
-		i.over(it)
-	case abi.EventData:
-		if it.arg&abi.Last != 0 {
-			i.over(it)
+	switch {
+	case it.essential:
+		if it.cause == nil {
+			it.cause = errServerClosed
 		}
-	case abi.EventHead:
-		if it.arg&abi.HeadLast != 0 {
-			i.over(it)
-		}
-	case abi.EventCancel:
+		i.fail(&EndedError{Cause: it.cause})
+	case it.kind == abi.EventCancel:
 		i.inbound.forget(it.arg)
 		i.abandon(it.arg)
 	}
@@ -120,6 +120,9 @@ func (i *Instance) flush() {
 		i.batch[n] = nil
 	}
 	i.batch, i.stashed = i.batch[:0], i.stashed[:0]
+	if cap(i.stashed) > keepStash {
+		i.stashed = nil
+	}
 }
 
 // dirty reports whether flush has something to do.
@@ -166,16 +169,17 @@ func (i *Instance) bury() {
 
 // describe runs DESCRIBE, before anything else has an instance to call.
 func (i *Instance) describe() error {
-	if _, err := i.enter(&item{kind: abi.EventDescribe}); err != nil {
-		return i.pluginError("describe", err)
-	}
-	if i.failure != nil {
+	result, err := i.enter(&item{kind: abi.EventDescribe})
+	switch {
+	case err != nil:
+	case result < 0:
+		err = gaveUp(result)
+	case i.manifest.Name == "":
+		err = errNoManifest
+	default:
 		return i.failure
 	}
-	if i.manifest.Name == "" {
-		return i.pluginError("describe", errNoManifest)
-	}
-	return nil
+	return i.pluginError("describe", err)
 }
 
 // fire is what a timer does when it runs out.

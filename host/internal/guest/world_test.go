@@ -75,6 +75,7 @@ type fakeWorld struct {
 	mu      sync.Mutex
 	streams []*fakeStream
 	refuse  abi.Status
+	stuck   bool // what is opened takes nothing
 	timers  *fakeTimers
 }
 
@@ -84,7 +85,7 @@ func (w *fakeWorld) Open(kind abi.OpenKind, r *abi.OpenRequest, sink Sink) (Stre
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := &fakeStream{kind: kind, request: *r, sink: sink, took: make(chan struct{}, 1<<16)}
+	s := &fakeStream{kind: kind, request: *r, sink: sink, stuck: w.stuck, took: make(chan struct{}, 1<<16)}
 	w.streams = append(w.streams, s)
 	return s, abi.OK, nil
 }

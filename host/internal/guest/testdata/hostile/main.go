@@ -3,6 +3,7 @@
 package main
 
 import (
+	"strings"
 	"unsafe"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -49,6 +50,8 @@ func (h *hostile) Handle(e sdk.Event) error {
 	switch e.Kind {
 	case abi.EventData:
 		h.misbehave(e)
+	case abi.EventEnd:
+		h.handle.Close()
 	case abi.EventTimer:
 		h.timers++
 		spin(1 << 16)
@@ -154,6 +157,20 @@ func (h *hostile) misbehave(e sdk.Event) {
 			if id != h.handle.ID() && forward(id, 0, 1, 0) != int32(abi.Closed) {
 				panic("a handle that is not ours")
 			}
+		}
+	case "words":
+		rude := "\x1b[31m\xff\n" + strings.Repeat("x", 64<<10)
+		h.conn.Failed(7, abi.Internal, rude)
+		h.conn.Log(abi.LevelWarn, rude)
+	case "ended":
+		h.conn.Ended()
+	case "second":
+		other, _ := h.conn.Open(abi.OpenStream, 0, &abi.OpenRequest{Grant: "main"})
+		other.Write(make([]byte, 1<<10), abi.More)
+	case "spread":
+		for range 8 {
+			other, _ := h.conn.Open(abi.OpenStream, 0, &abi.OpenRequest{Grant: "main"})
+			other.Write(make([]byte, 1<<10), abi.More)
 		}
 	case "lies":
 		h.conn.Failed(99, abi.OK, "")

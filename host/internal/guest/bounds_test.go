@@ -1,0 +1,163 @@
+package guest
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// What is held for messages under way is in proportion to what came of them,
+// however many there are.
+func TestPartsHoldLittleMoreThanTheyAre(t *testing.T) {
+	r := open(t, stdioPackage, Config{})
+	for exchange := range uint32(maxAssemblies) {
+		r.deliver(exchange+1, []byte("{"), abi.More)
+	}
+	held := 0
+	for _, m := range r.inbound.private {
+		held += cap(m.data)
+	}
+	if held > (4<<10)*maxAssemblies {
+		t.Errorf("%d bytes are held for %d", held, maxAssemblies)
+	}
+	if r.inbound.total != held {
+		t.Errorf("%d bytes are held and %d counted", held, r.inbound.total)
+	}
+}
+
+// Messages under way are bounded together, and what is let go of them is the
+// end: the beginning still tells whose call fails.
+func TestPartsAreBoundedTogether(t *testing.T) {
+	const limit = 1 << 20
+	r := open(t, stdioPackage, Config{Limits: Limits{MessageCap: limit}})
+	part := bytes.Repeat([]byte("x"), limit/2)
+	for exchange := range uint32(16) {
+		r.deliver(exchange+1, part, abi.More)
+	}
+	if most := 4*limit + 16*headSize; r.inbound.total > most {
+		t.Errorf("%d bytes are held, %d may be", r.inbound.total, most)
+	}
+	if v := r.deliver(16, nil, abi.End); v != abi.VerdictTooBig || len(r.inbox.big) != 1 || len(r.inbox.big[0]) != headSize {
+		t.Errorf("the last of them: %v, and the receiver heard of %d", v, len(r.inbox.big))
+	}
+}
+
+// The end of an exchange is the end of the message that was coming for it.
+func TestPartsEndWithTheirExchange(t *testing.T) {
+	r := open(t, stdioPackage, Config{})
+	for name, end := range map[string]func(){
+		"abort":  func() { r.deliver(7, nil, abi.Abort) },
+		"cancel": func() { r.Cancel(7) },
+		"done":   func() { r.callReport(args{uint32(abi.ReportDone), 7}) },
+		"failed": func() { r.callReport(args{uint32(abi.ReportFailed), 7}) },
+	} {
+		r.deliver(7, []byte(`{"half":`), abi.More)
+		end()
+		if r.inbound.started(7) || r.inbound.total != 0 {
+			t.Errorf("%s: %d bytes of a message that nobody waits for are held", name, r.inbound.total)
+		}
+	}
+}
+
+// A search looks at no more bytes than it is paid for, whichever needle it is
+// that is there.
+func TestScanStopsAtWhatItFinds(t *testing.T) {
+	hay := append([]byte("b"), bytes.Repeat([]byte("x"), 1<<20)...)
+	for _, needles := range []string{"b", "ab", "ba", "acdb", "abcd"} {
+		at, looked := scan(hay, abi.PackNeedles(needles))
+		if at != 0 || looked > scanStep {
+			t.Errorf("%q was found at %d after %d bytes", needles, at, looked)
+		}
+	}
+}
+
+// What a plugin says is short, text, and on one line.
+func TestWordsOfAPlugin(t *testing.T) {
+	var logged string
+	r := open(t, hostilePackage, Config{Log: func(_ abi.Level, text string) { logged = text }},
+		abi.Pair{Key: "mode", Value: "words"})
+	s := r.world.stream(0)
+	s.sink.Opened()
+	s.sink.Data([]byte("go"), false)
+	for what, text := range map[string]string{"failure": r.inbox.failed[7].Error(), "log": logged} {
+		if len(text) == 0 || len(text) > 2*wordsCap || strings.ContainsFunc(text, unicode.IsControl) || !strings.Contains(text, "[31m") {
+			t.Errorf("the %s has %d bytes: %.40q", what, len(text), text)
+		}
+	}
+}
+
+// However much a plugin writes to its standard error, little is held.
+func TestTailHoldsLittle(t *testing.T) {
+	var kept tail
+	kept.Write([]byte("early"))
+	kept.Write(bytes.Repeat([]byte("x"), 1<<20))
+	kept.Write([]byte("late"))
+	if len(kept.data) != tailSize || cap(kept.data) > 4*tailSize {
+		t.Errorf("%d bytes are kept, in %d", len(kept.data), cap(kept.data))
+	}
+	if !bytes.HasSuffix(kept.data, []byte("xlate")) {
+		t.Errorf("it ends with %q", kept.data[tailSize-10:])
+	}
+	var rude tail
+	rude.Write([]byte("\x1b[1mpanic\nhere\nand\nthere"))
+	if said, want := rude.lines(), " [1mpanic; here; and"; said != want {
+		t.Errorf("it says %q, want %q", said, want)
+	}
+}
+
+// Memory that one large event needed is given back.
+func TestStashIsGivenBack(t *testing.T) {
+	r := open(t, stdioPackage, Config{})
+	r.stash(make([]byte, 4<<20))
+	r.flush()
+	if cap(r.stashed) > keepStash {
+		t.Errorf("%d bytes wait for another use", cap(r.stashed))
+	}
+}
+
+// Many handles may not hold together what one may not hold.
+func TestQuotaOfAllHandles(t *testing.T) {
+	r := open(t, hostilePackage, Config{Limits: Limits{Quota: 2 << 10}}, abi.Pair{Key: "mode", Value: "spread"})
+	s := r.world.stream(0)
+	s.sink.Opened()
+	s.sink.Data([]byte("go"), false)
+	var trap *wasm.Trap
+	if !r.isDone() || !errors.As(r.inbox.cause, &trap) || trap.Kind != wasm.TrapHost {
+		t.Errorf("ended with %v", r.inbox.cause)
+	}
+}
+
+func TestHandlesAreBounded(t *testing.T) {
+	r := open(t, stdioPackage, Config{})
+	r.world.stream(0).sink.Opened()
+	request := &abi.OpenRequest{Grant: "main"}
+	for r.opened <= abi.MaxHandles-spareHandles {
+		if !r.passableLocked() {
+			t.Fatalf("messages are held back with %d handles", r.opened)
+		}
+		r.Instance.open(abi.OpenStream, 0, request)
+	}
+	if r.passableLocked() {
+		t.Error("a message may pass that could need the last handles")
+	}
+	for r.opened < abi.MaxHandles {
+		r.Instance.open(abi.OpenStream, 0, request)
+	}
+	if got := r.Instance.open(abi.OpenStream, 0, request); got != int32(abi.LimitReached) {
+		t.Errorf("handle %d was opened", got)
+	}
+}
+
+func (r *rig) isDone() bool {
+	select {
+	case <-r.Done():
+		return true
+	default:
+		return false
+	}
+}
