@@ -77,6 +77,10 @@ bench: ## run the benchmarks that match BENCH; keeps bin/bench.txt for benchstat
 compare: ## compare with other clients (a module of its own)
 	cd cmd/compare && go run . $(COMPARE)
 
+.PHONY: conformance
+conformance: ## run the official conformance suite, which needs npm
+	cmd/wharf-conformance/suite
+
 .PHONY: fmt
 fmt: ## format the source
 	gofmt -w .
