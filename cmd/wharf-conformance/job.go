@@ -47,10 +47,9 @@ func newJob(args []string, getenv func(string) string) (job, error) {
 	return j, nil
 }
 
-// protocol says how the host learns the era. A run about a legacy revision has
-// servers that answer anything at all to a method of the modern era, so what
-// they answer tells nothing, and the era is pinned. In all others it is found
-// out, as it is for users.
+// protocol says how the host learns the era. A run about a legacy revision wants
+// to see that one, whatever else its servers may answer to, so the era is pinned.
+// In all others it is found out, as it is for users.
 func (j job) protocol() string {
 	if mcp.EraOf(j.revision) == mcp.Legacy {
 		return "legacy"
