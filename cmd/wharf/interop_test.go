@@ -1,9 +1,18 @@
 package main
 
 import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // TestInterop runs testdata/interop against servers as people use them. It
@@ -24,5 +33,77 @@ func TestInterop(t *testing.T) {
 	if _, err := os.Stat(servers); err != nil {
 		t.Fatal(err)
 	}
-	runScripts(t, filepath.Join("testdata", "interop"), []string{"SERVERS=" + servers})
+	everything := filepath.Join(servers, "server-everything", "dist", "index.js")
+	stateless := &mcp.StreamableHTTPOptions{Stateless: true}
+	runScripts(t, filepath.Join("testdata", "interop"), []string{
+		"SERVERS=" + servers,
+		"EVERYTHING_HTTP=" + startNode(t, everything, "streamableHttp") + "/mcp",
+		"EVERYTHING_SSE=" + startNode(t, everything, "sse") + "/sse",
+		"GO_STATEFUL=" + listen(t, "tcp", "127.0.0.1:0", nil),
+		"GO_STATELESS=" + listen(t, "tcp", "127.0.0.1:0", stateless),
+		"GO_UNIX=" + listen(t, "unix", filepath.Join(t.TempDir(), "mcp.sock"), nil) + "#/mcp",
+	})
+}
+
+// startNode starts a server on a free port and returns its URL when it listens,
+// which it says on its stderr. The server ends with the test.
+func startNode(t *testing.T, script, mode string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	l.Close()
+	cmd := exec.Command("node", script, mode)
+	cmd.Env = append(os.Environ(), "PORT="+port)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() && !strings.Contains(lines.Text(), "port "+port) {
+	}
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		io.Copy(io.Discard, stderr)
+	}()
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		<-drained
+		cmd.Wait()
+	})
+	return "http://localhost:" + port
+}
+
+// listen serves the demo tools with the official Go SDK over Streamable HTTP and
+// returns the URL.
+func listen(t *testing.T, network, address string, o *mcp.StreamableHTTPOptions) string {
+	t.Helper()
+	l, err := net.Listen(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := mcp.NewServer(&mcp.Implementation{Name: "go", Version: "1"}, nil)
+	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Say a message back."}, echo)
+	mcp.AddTool(s, &mcp.Tool{Name: "add", Description: "Add two numbers."}, add)
+	server := httptest.NewUnstartedServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, o))
+	server.Listener.Close()
+	server.Listener = l
+	server.Start()
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+		for session := range s.Sessions() {
+			session.Close()
+		}
+	})
+	if network == "unix" {
+		return "unix://" + address
+	}
+	return "http://" + l.Addr().String()
 }
