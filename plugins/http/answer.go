@@ -42,6 +42,10 @@ func (t *transport) head(c *call, e sdk.Event) error {
 	default:
 		c.form = isText
 	}
+	if handshaken && t.listener.state == deaf && c.form == isVoid && e.Last() {
+		t.listenFirst(c)
+		return nil
+	}
 	if t.body(c, body, e.Last()); handshaken {
 		t.beginListening()
 	}

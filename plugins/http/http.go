@@ -21,9 +21,13 @@ type transport struct {
 	ticking  bool // drainTimer is armed
 }
 
-// drainTimer is the timer of streams that are answered. The others have the
-// number of the exchange they are for.
-const drainTimer = math.MaxUint32
+// drainTimer is the timer of streams that are answered, and holdTimer that of a
+// message that is held for the listener. The others have the number of the
+// exchange they are for.
+const (
+	drainTimer = math.MaxUint32
+	holdTimer  = math.MaxUint32 - 1
+)
 
 // Open has nothing to connect: the first POST will.
 func (t *transport) Open(c *sdk.Conn, s *abi.Settings) error {
@@ -91,6 +95,10 @@ func (t *transport) response(e sdk.Event) error {
 // cancel forgets a call. The host closes its stream when it sees that this has
 // been heard, and in the modern era that is what tells the server.
 func (t *transport) cancel(exchange uint32) {
+	if exchange == t.listener.held {
+		t.release()
+		return
+	}
 	c := t.calls.of(exchange)
 	if c == nil {
 		return
@@ -105,6 +113,8 @@ func (t *transport) timer(id uint32) {
 	switch id {
 	case 0:
 		t.openListener()
+	case holdTimer:
+		t.release()
 	case drainTimer:
 		t.tick()
 	default:

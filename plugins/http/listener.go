@@ -13,8 +13,12 @@ type listener struct {
 	state  listening
 	handle sdk.Handle
 	events sse.Reader
-	tries  int // openings since the last event
+	tries  int    // openings since the last event
+	held   uint32 // the exchange that is done as soon as the server answers, or 0
 }
+
+// holdTime is how long a message is held for the listener, in milliseconds.
+const holdTime = 250
 
 type listening uint8
 
@@ -43,8 +47,32 @@ func (t *transport) openListener() {
 	h.Write(nil, abi.End)
 }
 
+// listenFirst begins to listen before it says that c, which the server took, is
+// done: what the server sends because of the next message finds a listener then.
+// A server that takes its time with that is not waited for.
+func (t *transport) listenFirst(c *call) {
+	exchange := c.exchange
+	c.handle.Close()
+	t.calls.end(c)
+	if t.openListener(); t.listener.state == waiting && t.conn.Timer(holdTimer, holdTime) == abi.OK {
+		t.listener.held = exchange
+		return
+	}
+	t.conn.Done(exchange)
+}
+
+// release says that the message which was held is done.
+func (t *transport) release() {
+	if exchange := t.listener.held; exchange != 0 {
+		t.listener.held = 0
+		t.conn.Timer(holdTimer, 0)
+		t.conn.Done(exchange)
+	}
+}
+
 // stopListening forgets the listener of a session that is over.
 func (t *transport) stopListening() {
+	t.release()
 	l := &t.listener
 	if l.handle != (sdk.Handle{}) {
 		l.events.Restart(t.conn)
@@ -58,6 +86,7 @@ func (t *transport) stopListening() {
 
 // listen takes one event of the listener's response.
 func (t *transport) listen(e sdk.Event) error {
+	t.release()
 	l := &t.listener
 	p := e.Payload
 	switch e.Kind {
@@ -127,6 +156,9 @@ func (t *transport) listenLater() {
 	l := &t.listener
 	l.hangUp(waiting)
 	l.events.Restart(t.conn)
+	if t.farewell != (sdk.Handle{}) {
+		return // nobody will be there to hear
+	}
 	if t.conn.Timer(0, patience(l.events.Retry(), l.tries)) != abi.OK {
 		l.state = off
 	}

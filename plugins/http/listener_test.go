@@ -29,6 +29,42 @@ func TestNoListener(t *testing.T) {
 	}
 }
 
+// The handshake is done when the server has answered the listener, in whatever
+// way, or when its caller has left; it is said once.
+func TestHandshakeWaitsForTheListener(t *testing.T) {
+	for name, answer := range map[string]func(s *scene, h uint32){
+		"a stream":    func(s *scene, h uint32) { s.head(h, 200, stream, "", false) },
+		"none":        func(s *scene, h uint32) { s.head(h, 405, "", "", true) },
+		"a failure":   func(s *scene, h uint32) { s.failure(h, abi.Unreachable) },
+		"a refusal":   func(s *scene, h uint32) { s.failure(h, abi.Denied) },
+		"nothing":     func(s *scene, h uint32) { s.fire(holdTimer) },
+		"caller left": func(s *scene, h uint32) { s.cancel(101) },
+	} {
+		s := newScene(t)
+		h := s.greet(1, "abc")
+		if got := s.reports(); got != "" || s.Timers[holdTimer] != holdTime {
+			t.Errorf("%s: reported %q before, timers %v", name, got, s.Timers)
+		}
+		answer(s, h)
+		s.expect("DONE 101")
+		if _, armed := s.Timers[holdTimer]; armed {
+			t.Errorf("%s: the timer still runs", name)
+		}
+	}
+}
+
+// A listener that ends while the session is said goodbye to is not opened again.
+func TestListenerEndsAfterClose(t *testing.T) {
+	s := newScene(t)
+	h := s.handshake(1, "abc")
+	s.head(h, 200, stream, "", false)
+	s.send(abi.EventClose, 0, 0, nil)
+	s.end(h)
+	if len(s.Timers) > 0 {
+		t.Errorf("timers %v", s.Timers)
+	}
+}
+
 // A listener that dies is opened again, later each time; an event makes that
 // begin anew.
 func TestListenerThatDies(t *testing.T) {

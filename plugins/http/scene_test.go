@@ -127,19 +127,29 @@ func (s *scene) cancel(exchange uint32) {
 	}
 }
 
-// handshake goes through initialize and returns the handle of the listener. The
-// exchanges are 100 times the epoch, and one more.
+// handshake goes through initialize and returns the handle of the listener, which
+// the server has not answered yet. The exchanges are 100 times the epoch, and one
+// more.
 func (s *scene) handshake(epoch uint32, session string) (listener uint32) {
+	s.Helper()
+	listener = s.greet(epoch, session)
+	s.fire(holdTimer)
+	s.Reports = nil
+	return listener
+}
+
+// greet is a handshake whose last message is still held for the listener.
+func (s *scene) greet(epoch uint32, session string) (listener uint32) {
 	s.Helper()
 	h := s.post(100*epoch, &abi.Facts{Kind: abi.Request, ID: "1", Method: "initialize", Epoch: epoch - 1})
 	s.answer(h, 200, []abi.Pair{{Key: "content-type", Value: "application/json"}, {Key: "mcp-session-id", Value: session}},
 		`{"jsonrpc":"2.0","id":1,"result":{}}`, true)
 	h = s.post(100*epoch+1, &abi.Facts{Kind: abi.Notification, Method: "notifications/initialized", Version: "2025-11-25", Epoch: epoch})
 	s.head(h, 202, "", "", true)
-	s.Reports = nil
 	if s.last == h || s.open[s.last] != "GET" {
 		s.Fatalf("no listener after the handshake: %v", s.open)
 	}
+	s.Reports = nil
 	return s.last
 }
 

@@ -81,7 +81,7 @@ func (i *Instance) enter(it *item) (int32, error) {
 
 // eventFuel is what an event may use before it counts against the rate of its
 // connection, unless the guest called for it itself, with a timer.
-const eventFuel = 50_000
+const eventFuel = 200_000
 
 // settle does what is left to do when the guest is done with an event: the
 // reader of a chunk goes on, a message waits for the flush, and the end of an

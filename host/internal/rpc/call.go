@@ -192,6 +192,38 @@ func (p *Peer) Notify(ctx context.Context, method string, params Appender) error
 	return nil
 }
 
+// Announce sends a notification and waits until its exchange is over: the server
+// has taken it, or refused it. It is for transports whose messages are exchanges
+// of their own, and so may overtake each other. A caller that leaves does not
+// take it back.
+func (p *Peer) Announce(ctx context.Context, method string, params Appender) error {
+	c := p.newCall(ctx, &Call{Method: method})
+	err := p.announce(ctx, c, params)
+	p.recycle(c)
+	return err
+}
+
+func (p *Peer) announce(ctx context.Context, c *call, params Appender) error {
+	if err := p.flight.open(c); err != nil {
+		return p.failed(c.method, NotSent, err)
+	}
+	h := c.terms.header()
+	m, err := newNotification(c.exchange(), c.method, &h, params)
+	if err == nil {
+		m.Deadline = earliest(c.parent, c.deadline)
+		p.traceSent(m)
+		err = p.config.Link.Send((*sendContext)(c), m)
+	}
+	if err != nil {
+		return p.unsent(c, err)
+	}
+	p.await(ctx, c)
+	if c.err == nil || errors.Is(c.err, ErrNoResponse) {
+		return nil
+	}
+	return p.failed(c.method, c.sent, c.err)
+}
+
 func (p *Peer) notification(method string, params Appender) (*Message, error) {
 	exchange, terms, err := p.flight.number()
 	if err != nil {

@@ -63,13 +63,29 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
 			clip(r.ProtocolVersion), spoken)
 	}
 	h.agree(r.ProtocolVersion)
-	if err := h.conn.Peer.Notify(ctx, mcp.NotificationInitialized, nil); err != nil {
+	if err := h.initialized(ctx); err != nil {
 		return nil, h.left(ctx, err)
 	}
 	return &link{conn: h.conn, epoch: h.epoch, dialect: dialect{era: mcp.Legacy, revision: r.ProtocolVersion}, info: Info{
 		Server: r.ServerInfo, Protocol: r.ProtocolVersion, Era: mcp.Legacy,
 		Instructions: r.Instructions, Capabilities: r.Capabilities,
 	}}, nil
+}
+
+// initialized ends the handshake. Over HTTP it waits for the server to take the
+// notification, since every message is a request of its own there: one that came
+// in before it would meet a server that still expects it.
+// A server that refuses it, for whatever reason, has its say with the next one.
+func (h *handshake) initialized(ctx context.Context) error {
+	if !h.conn.http() {
+		return h.conn.Peer.Notify(ctx, mcp.NotificationInitialized, nil)
+	}
+	err := h.conn.Peer.Announce(ctx, mcp.NotificationInitialized, nil)
+	if status := statusOf(err); status != 0 {
+		h.warn(fmt.Sprintf("the server refused %s: %v", mcp.NotificationInitialized, err))
+		return nil
+	}
+	return err
 }
 
 // rejected says why there was no answer to initialize that opens a session.
