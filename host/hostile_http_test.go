@@ -530,7 +530,7 @@ func TestServerIsKilledAndStartedAgain(t *testing.T) {
 			for range 3 {
 				say(t, s)
 				a.kill()
-				missed(t, s)
+				missed(t, s, c.sse)
 				now := start(a)
 				say(t, s)
 				done := make(chan error, 1)
@@ -541,7 +541,7 @@ func TestServerIsKilledAndStartedAgain(t *testing.T) {
 				<-gate.called
 				a.kill()
 				lost(t, <-done)
-				missed(t, s)
+				missed(t, s, c.sse)
 				start(a)
 				say(t, s)
 				if n := now.handshakes(); n > 1 || c.legacy && n == 0 {
@@ -561,12 +561,17 @@ func lost(t *testing.T, err error) {
 }
 
 // missed calls a server that is away, until no connection is left that seems to
-// lead to it.
-func missed(t *testing.T, s *host.Session) {
+// lead to it. The one of HTTP+SSE is its stream.
+func missed(t *testing.T, s *host.Session, sse bool) {
 	t.Helper()
+	want := "POST"
+	if sse {
+		want = "GET"
+	}
 	for {
 		_, err := s.CallTool(t.Context(), "echo", nil)
-		if lost(t, err); strings.Contains(err.Error(), "refused") {
+		lost(t, err)
+		if text := err.Error(); strings.Contains(text, "refused") && strings.Contains(text, want) {
 			return
 		}
 	}
