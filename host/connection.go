@@ -16,13 +16,15 @@ import (
 // connection is one guest with its world and its peer: the transport of a
 // session, as long as it lasts.
 type connection struct {
-	inst  *guest.Instance
-	table *capability.Table
-	peer  *rpc.Peer
-	ended chan struct{}
-	cause error // set before ended is closed
+	inst   *guest.Instance
+	table  *capability.Table
+	stderr *prefixer // what the table writes to; nil where nobody reads
+	peer   *rpc.Peer
+	ended  chan struct{}
+	cause  error // set before ended is closed
 
-	shut sync.Once
+	shut  sync.Once
+	flush sync.Once // of stderr
 }
 
 // Done is closed when the connection has ended, whoever ended it.
@@ -41,7 +43,11 @@ func (c *connection) Err() error {
 // Shutdown ends the connection and everything that it opened, within the graces of
 // the guest and its processes.
 func (c *connection) Shutdown(ctx context.Context) error {
-	return errors.Join(c.inst.Close(ctx), c.table.Close(ctx))
+	err := errors.Join(c.inst.Close(ctx), c.table.Close(ctx))
+	if err == nil {
+		c.flush.Do(c.stderr.flush) // the table writes no more
+	}
+	return err
 }
 
 // breakOff ends the connection because the other side made it useless.

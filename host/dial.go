@@ -122,7 +122,8 @@ func (d *dialer) dial(ctx context.Context, handler rpc.Handler) (*session.Conn, 
 		inst.Close(ctx)
 		return nil, err
 	}
-	c := &connection{inst: inst, table: capability.NewTable(d.table()), ended: make(chan struct{})}
+	c := &connection{inst: inst, stderr: d.stderr(), ended: make(chan struct{})}
+	c.table = capability.NewTable(d.table(c.stderr))
 	c.peer = rpc.NewPeer(d.peer(c, handler))
 	inst.Open(set, nil, world{c.table}, receiver{c})
 	return &session.Conn{
@@ -160,15 +161,23 @@ func (d *dialer) settings(m *abi.Manifest) (*abi.Settings, error) {
 	return out, nil
 }
 
+// stderr returns where a connection's servers write theirs, or nil.
+func (d *dialer) stderr() *prefixer {
+	if d.host.stderr.to == nil {
+		return nil
+	}
+	return newPrefixer(&d.host.stderr, d.server.Name)
+}
+
 // table says what a connection may open and how it ends.
-func (d *dialer) table() capability.Config {
+func (d *dialer) table(stderr *prefixer) capability.Config {
 	c := capability.Config{Grants: d.grants}
 	c.Limits.Answer = max(2*int64(d.server.MessageCap), 1<<20) // room for what is no message
 	if d.host.config.OneShot {
 		c.Grace = capability.OneShot()
 	}
-	if w := d.host.config.Stderr; w != nil {
-		c.Stderr = &prefixer{to: w, prefix: "[" + d.server.Name + "] "}
+	if stderr != nil {
+		c.Stderr = stderr
 	}
 	return c
 }
@@ -186,10 +195,11 @@ func (d *dialer) peer(c *connection, handler rpc.Handler) rpc.Config {
 	}
 }
 
-// log passes on what a plugin says, from warnings up.
+// log passes on what a plugin says, from warnings up. It is called from within
+// the plugin.
 func (d *dialer) log(level abi.Level, text string) {
 	if level >= abi.LevelWarn {
-		d.host.warn(d.server.Name, "plugin "+d.via+": "+text)
+		d.host.warnings.post(Event{Server: d.server.Name, Warning: "plugin " + d.via + ": " + text})
 	}
 }
 
@@ -202,7 +212,11 @@ func (h *Host) timeout(s Server) time.Duration {
 }
 
 func (h *Host) warn(server, text string) {
+	h.hear(Event{Server: server, Warning: text})
+}
+
+func (h *Host) hear(e Event) {
 	if h.config.Event != nil {
-		h.config.Event(Event{Server: server, Warning: text})
+		h.config.Event(e)
 	}
 }

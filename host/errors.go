@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host/internal/capability"
@@ -99,7 +100,7 @@ func denied(server string, err error) (hint string, kind error) {
 	var refusal *capability.Refusal
 	switch {
 	case errors.As(err, &denial):
-		return fmt.Sprintf("to grant it, write in your configuration:\n[servers.%s]\n%s", server, denial.Line()), ErrDenied
+		return fmt.Sprintf("to grant it, write in your configuration:\n[servers.%s]\n%s", tomlKey(server), denial.Line()), ErrDenied
 	case errors.As(err, &refusal):
 		return "sign-in is not built yet: put what the server wants into headers of its entry", ErrAuthRequired
 	case errors.As(err, &hash):
@@ -130,7 +131,7 @@ func lost(_ string, err error) (hint string, kind error) {
 		return `a slow server gets longer with --timeout, or with timeout = "2m" in its entry`, ErrTimeout
 	case errors.As(err, &ended):
 		return "", ErrUnreachable
-	case errors.Is(err, session.ErrClosed), errors.Is(err, guest.ErrClosed):
+	case errors.Is(err, session.ErrClosed), errors.Is(err, guest.ErrClosed), errors.Is(err, wasm.ErrClosed):
 		return "", ErrClosed
 	case errors.Is(err, context.Canceled), errors.Is(err, rpc.ErrParams):
 		return "", nil
@@ -153,8 +154,16 @@ func unknownTransport(name string, known []string) error {
 	return &fault{
 		kind: ErrUnknownTransport,
 		err:  fmt.Errorf("no transport is called %q (%s)", name, have),
-		hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", name, name),
+		hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", tomlKey(name), name),
 	}
+}
+
+// tomlKey returns a name as it is written in a configuration.
+func tomlKey(name string) string {
+	if name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == "" {
+		return name
+	}
+	return strconv.Quote(name)
 }
 
 // badEntry says what is wrong with a server entry.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -91,8 +92,14 @@ type Event struct {
 
 // Host runs plugins and connects sessions. It must be closed.
 type Host struct {
-	config Config
-	engine *wasm.Engine
+	config   Config
+	engine   *wasm.Engine
+	stderr   mouth
+	warnings bulletin
+
+	open    context.Context // ends with Close, and with it every Connect
+	shut    context.CancelCauseFunc
+	pending sync.WaitGroup // calls of Connect
 
 	mu       sync.Mutex
 	closed   bool
@@ -114,13 +121,17 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	if c.Timeout == 0 {
 		c.Timeout = 30 * time.Second
 	}
-	return &Host{
+	h := &Host{
 		config:   c,
 		engine:   engine,
+		stderr:   mouth{to: c.Stderr},
 		modules:  make(map[string]*moduleLoad),
 		sessions: make(map[*Session]struct{}),
 		found:    make(map[string]string),
-	}, nil
+	}
+	h.warnings.hear = h.hear
+	h.open, h.shut = context.WithCancelCause(context.WithoutCancel(ctx))
+	return h, nil
 }
 
 // DefaultCacheDir returns the folder of the user's caches that belongs to Wharf.
@@ -145,7 +156,8 @@ func (h *Host) Transports() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Close closes every session and then the host. A second Close does nothing.
+// Close ends what connects and closes every session and then the host. It
+// returns when nothing is left. A second Close does nothing.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	if h.closed {
@@ -155,6 +167,7 @@ func (h *Host) Close() error {
 	h.closed = true
 	sessions := slices.Collect(maps.Keys(h.sessions))
 	h.mu.Unlock()
+	h.shut(ErrClosed)
 
 	var wg sync.WaitGroup
 	errs := make([]error, len(sessions)+1)
@@ -162,8 +175,23 @@ func (h *Host) Close() error {
 		wg.Go(func() { errs[i] = s.Close() })
 	}
 	wg.Wait()
+	h.pending.Wait()
 	errs[len(sessions)] = h.engine.Close()
 	return errors.Join(errs...)
+}
+
+// begin counts a call of Connect, which Close ends and waits for. The call has
+// to say when it is over.
+func (h *Host) begin(ctx context.Context) (bounded context.Context, over func(), err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, nil, ErrClosed
+	}
+	h.pending.Add(1)
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(h.open, func() { cancel(ErrClosed) })
+	return ctx, func() { stop(); cancel(nil); h.pending.Done() }, nil
 }
 
 // moduleLoad is a plugin that is loaded once, by whoever needs it first. A
@@ -202,10 +230,15 @@ func (h *Host) load(ctx context.Context, name string) (*wasm.Module, error) {
 		return nil, err
 	}
 	m, err := h.engine.Load(ctx, name, binary)
-	if err != nil {
-		return nil, &fault{kind: ErrPluginRefused, err: &PluginError{Plugin: name, Op: "load", Err: err}}
+	switch {
+	case err == nil:
+		return m, nil
+	case ctx.Err() != nil: // nobody has looked at the plugin yet
+		return nil, fmt.Errorf("load plugin %s: %w", name, context.Cause(ctx))
+	case errors.Is(err, wasm.ErrClosed):
+		return nil, fmt.Errorf("load plugin %s: %w", name, ErrClosed)
 	}
-	return m, nil
+	return nil, &fault{kind: ErrPluginRefused, err: &PluginError{Plugin: name, Op: "load", Err: err}}
 }
 
 // binary returns the bytes of a plugin: a file's if there is one, else those

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -53,6 +54,8 @@ func (h *Host) Inspect(ctx context.Context, path string) (*PluginInfo, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, explain(name, fmt.Errorf("inspect %s: %w", path, ctx.Err()))
+	case errors.Is(err, wasm.ErrClosed):
+		return nil, fmt.Errorf("inspect %s: %w", path, ErrClosed)
 	case err != nil:
 		info.Findings = append(info.Findings, err.Error())
 	default:

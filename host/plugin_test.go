@@ -48,6 +48,10 @@ const (
 	hostilePackage = "./internal/guest/testdata/hostile"
 )
 
+func pluginFile(name, file string) map[string]config.Plugin {
+	return map[string]config.Plugin{name: {Name: name, File: file}}
+}
+
 func hashOf(t *testing.T, file string) string {
 	t.Helper()
 	data, err := os.ReadFile(file)

@@ -4,33 +4,63 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"sync"
 )
 
+// mouth is the one writer that the words of all servers go to, a line at a time.
+type mouth struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (m *mouth) say(prefix string, line []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, err := fmt.Fprintf(m.to, "%s%s\n", prefix, bytes.TrimRight(line, "\r"))
+	return err
+}
+
 // prefixer writes whole lines with a prefix, so that one can tell whose words
-// they are. One goroutine writes to it.
+// they are. One goroutine writes to it, and nobody any more when flush comes.
 type prefixer struct {
-	to     io.Writer
+	to     *mouth
 	prefix string
 	line   []byte // what has come of a line so far
 }
 
-// lineCap is where a line without an end is broken, in bytes.
+func newPrefixer(to *mouth, server string) *prefixer {
+	return &prefixer{to: to, prefix: "[" + server + "] "}
+}
+
+// lineCap is where a long line is broken, in bytes.
 const lineCap = 4 << 10
 
 func (p *prefixer) Write(data []byte) (int, error) {
 	p.line = append(p.line, data...)
+	rest := p.line
+	defer func() { p.line = append(p.line[:0], rest...) }()
 	for {
-		n := bytes.IndexByte(p.line, '\n')
-		rest := n + 1
+		n := bytes.IndexByte(rest[:min(len(rest), lineCap+1)], '\n')
+		next := n + 1
 		if n < 0 {
-			if len(p.line) < lineCap {
+			if len(rest) <= lineCap {
 				return len(data), nil
 			}
-			n, rest = lineCap, lineCap
+			n, next = lineCap, lineCap
 		}
-		if _, err := fmt.Fprintf(p.to, "%s%s\n", p.prefix, bytes.TrimRight(p.line[:n], "\r")); err != nil {
+		line := rest[:n]
+		rest = rest[next:]
+		if err := p.to.say(p.prefix, line); err != nil {
 			return 0, err
 		}
-		p.line = append(p.line[:0], p.line[rest:]...)
 	}
+}
+
+// flush writes the last line, where it has no end. p may be nil.
+func (p *prefixer) flush() {
+	if p == nil || len(p.line) == 0 {
+		return
+	}
+	p.to.say(p.prefix, p.line) // whoever reads it has what there is
+	p.line = nil
 }

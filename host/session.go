@@ -38,6 +38,11 @@ type Info struct {
 // where there is none, over the HTTP+SSE of before. What was found is remembered
 // for the next session with that url.
 func (h *Host) Connect(ctx context.Context, s Server) (*Session, error) {
+	ctx, over, err := h.begin(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("connect %s: %w", s.Name, err)
+	}
+	defer over()
 	var first error
 	for _, via := range h.routes(s) {
 		out, err := h.connect(ctx, s, via)
@@ -171,6 +176,6 @@ func (s *Session) Notify(ctx context.Context, method string, params any) error {
 // socket goes away, and none is opened any more. It returns when nothing is
 // left, and may be called more than once and from callbacks.
 func (s *Session) Close() error {
-	s.host.forget(s)
+	defer s.host.forget(s) // not before: Close of the host waits for it too
 	return s.inner.Close()
 }

@@ -61,6 +61,11 @@ func Hash(data []byte) string {
 }
 
 func readBounded(path string) ([]byte, error) {
+	if at, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !at.Mode().IsRegular() { // opening a pipe would wait for its writer
+		return nil, fmt.Errorf("%s is not a file: it is %v", path, at.Mode().Type())
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

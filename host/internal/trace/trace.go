@@ -3,11 +3,14 @@
 package trace
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // Layer is a place where one can look.
@@ -63,7 +66,7 @@ func (t *Tracer) ABI(server string) func(line, payload []byte) {
 		return nil
 	}
 	return func(line, payload []byte) {
-		out := append([]byte("["+server+"] "), line...)
+		out := append([]byte("["+server+"] "), discreet(line)...)
 		out = append(out, '\n')
 		if t.On(IO) && len(payload) > 0 {
 			out = append(out, "    | "...)
@@ -85,8 +88,7 @@ func (t *Tracer) RPC(server string) func(sent bool, message []byte) {
 		if sent {
 			arrow = " -> "
 		}
-		shown := strings.ToValidUTF8(string(message[:min(len(message), payloadCap)]), "\uFFFD")
-		t.write([]byte("[" + server + "]" + arrow + shown + "\n"))
+		t.write([]byte("[" + server + "]" + arrow + shown(message) + "\n"))
 	}
 }
 
@@ -97,9 +99,44 @@ func (t *Tracer) Dropped(server string) func(why error, message []byte) {
 		return nil
 	}
 	return func(why error, message []byte) {
-		shown := strings.ToValidUTF8(string(message[:min(len(message), payloadCap)]), "\uFFFD")
-		t.write([]byte("[" + server + "] dropped: " + why.Error() + ": " + shown + "\n"))
+		t.write([]byte("[" + server + "] dropped: " + shown([]byte(why.Error())) + ": " + shown(message) + "\n"))
 	}
+}
+
+// shown returns a message as part of a line, or its beginning. What a server
+// says must neither begin a line of its own nor steer the terminal, so nothing
+// that is not to be seen is left as it was.
+func shown(message []byte) string {
+	text := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsPrint(r):
+			return r
+		case unicode.IsSpace(r):
+			return ' '
+		}
+		return unicode.ReplacementChar
+	}, string(message[:min(len(message), payloadCap)]))
+	if len(message) > payloadCap {
+		text += fmt.Sprintf("… (%d bytes)", len(message))
+	}
+	return text
+}
+
+// What identifies a session is as good as a password: its header, and the query
+// of a target, where HTTP+SSE has it.
+var (
+	sessionHeader = regexp.MustCompile(`"mcp-session-id: (?:[^"\\]|\\.)*"`)
+	targetQuery   = regexp.MustCompile(`([A-Z] "(?:[^"\\?]|\\.)*\?)(?:[^"\\]|\\.)*"`)
+)
+
+// discreet returns the line of an event or host call without such secrets. The
+// IO layer has no discretion: it shows bytes, and bytes are what was asked for.
+func discreet(line []byte) []byte {
+	if !bytes.HasPrefix(line, []byte("<-- open(")) {
+		return line
+	}
+	line = targetQuery.ReplaceAll(line, []byte(`$1…"`))
+	return sessionHeader.ReplaceAll(line, []byte(`"mcp-session-id: …"`))
 }
 
 func (t *Tracer) write(p []byte) {

@@ -1,0 +1,63 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/plugin"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/session"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// Every error of the rooms below is sorted once, and stays what it was.
+func TestExplain(t *testing.T) {
+	denial := &capability.Denial{Kind: abi.OpenStream, Name: "main"}
+	trap := &wasm.Trap{Kind: wasm.TrapFuel}
+	for _, c := range []struct {
+		err  error
+		kind error // nil: it has none
+		hint string
+	}{
+		{denial, ErrDenied, "[servers.\"my server\"]"},
+		{&guest.PluginError{Plugin: "p", Op: "open", Err: denial}, ErrDenied, "[servers."},
+		{&plugin.HashError{Name: "p", Got: "abc"}, ErrDenied, `sha256 = "abc"`},
+		{&capability.Refusal{HTTP: 401}, ErrAuthRequired, "sign-in"},
+		{&guest.PluginError{Plugin: "p", Op: "DATA", Err: trap}, ErrUnreachable, "stopped"},
+		{&guest.PluginError{Plugin: "p", Op: "connect", Err: errors.New("x")}, ErrUnreachable, "WHARF_TRACE=abi"},
+		{&guest.EndedError{Cause: errors.New("x")}, ErrUnreachable, ""},
+		{rpc.ErrTimeout, ErrTimeout, "--timeout"},
+		{context.DeadlineExceeded, ErrTimeout, "--timeout"},
+		{context.Canceled, nil, ""},
+		{session.ErrClosed, ErrClosed, ""},
+		{guest.ErrClosed, ErrClosed, ""},
+		{wasm.ErrClosed, ErrClosed, ""},
+		{session.ErrInvalidResult, ErrProtocol, ""},
+		{&rpc.CallError{Sent: rpc.Answered, Err: errors.New("x")}, ErrProtocol, ""},
+		{&rpc.CallError{Err: errors.New("x")}, ErrUnreachable, ""},
+		{&rpc.Error{Code: -1, Message: "no"}, nil, ""},
+		{errors.New("whatever"), nil, ""},
+	} {
+		err := explain("my server", fmt.Errorf("call: %w", c.err))
+		if err = explain("another", fmt.Errorf("again: %w", err)); !errors.Is(err, c.err) {
+			t.Errorf("%v is lost", c.err)
+		}
+		for _, kind := range []error{ErrDenied, ErrAuthRequired, ErrUnreachable, ErrTimeout, ErrClosed, ErrProtocol, ErrConfig} {
+			if got, want := errors.Is(err, kind), kind == c.kind; got != want {
+				t.Errorf("%v is %v: %t", c.err, kind, got)
+			}
+		}
+		if hint := Hint(err); !strings.Contains(hint, c.hint) || (hint == "") != (c.hint == "") {
+			t.Errorf("%v: hint %q", c.err, hint)
+		}
+	}
+	if explain("s", nil) != nil || Hint(nil) != "" {
+		t.Error("no error was explained")
+	}
+}

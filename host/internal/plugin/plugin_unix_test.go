@@ -1,0 +1,23 @@
+//go:build unix
+
+package plugin
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A pipe is refused at once, not when somebody writes to it.
+func TestReadRefusesWhatIsNoFile(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{pipe, filepath.Dir(pipe), "/dev/zero"} {
+		if _, err := (File{Name: "pigeon", Path: path}).Read(); err == nil || !strings.Contains(err.Error(), "not a file") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+// A caller who leaves before a plugin is there has met no fault of the plugin.
+func TestConnectIsLeft(t *testing.T) {
+	h := newHost(t, host.Config{})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := h.Connect(gone, server("modern"))
+	if !errors.Is(err, context.Canceled) || errors.Is(err, host.ErrPluginRefused) || errors.As(err, new(*host.PluginError)) {
+		t.Errorf("cancelled: %v", err)
+	}
+	late, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
+	defer cancel()
+	if _, err := h.Connect(late, server("modern")); !errors.Is(err, host.ErrTimeout) || errors.Is(err, host.ErrPluginRefused) {
+		t.Errorf("too late: %v", err)
+	}
+	say(t, connect(t, h, server("modern")))
+}
+
+func TestClosedHost(t *testing.T) {
+	file := buildPlugin(t, socketPackage)
+	h := newHost(t, host.Config{})
+	connect(t, h, server("modern")).Close()
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	_, err := h.Connect(t.Context(), server("modern"))
+	if !errors.Is(err, host.ErrClosed) || !strings.Contains(err.Error(), "modern") {
+		t.Errorf("connect: %v", err)
+	}
+	if info, err := h.Inspect(t.Context(), file); !errors.Is(err, host.ErrClosed) {
+		t.Errorf("inspect: %+v, %v", info, err)
+	}
+}
+
+// firstLine closes itself when something was written.
+type firstLine chan struct{}
+
+func (c firstLine) Write(p []byte) (int, error) {
+	select {
+	case <-c:
+	default:
+		close(c)
+	}
+	return len(p), nil
+}
+
+// Close ends an attempt to connect, and waits for what it had started.
+func TestCloseWhileConnecting(t *testing.T) {
+	asked := make(firstLine)
+	tr, err := host.ParseTrace("rpc", asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHost(t, host.Config{Trace: tr})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := h.Connect(context.Background(), server("silent"))
+		ended <- err
+	}()
+	<-asked
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; !errors.Is(err, host.ErrClosed) {
+		t.Errorf("connecting ended with %v", err)
+	}
+}
+
+// Who hears a plugin's warning may close everything on the spot.
+func TestCloseFromAWarning(t *testing.T) {
+	var h *host.Host
+	closed := make(chan error, 1)
+	h = newHost(t, host.Config{
+		Files: pluginFile("hostile", buildPlugin(t, hostilePackage)),
+		Event: func(e host.Event) {
+			if strings.Contains(e.Warning, "[31m") {
+				closed <- h.Close()
+			}
+		},
+	})
+	_, err := h.Connect(t.Context(), host.Server{
+		Name: "rude", Transport: "hostile", Address: listen(t, "tcp"),
+		Settings: map[string]string{"mode": "words"}, Protocol: "2026-07-28",
+	})
+	if !errors.Is(err, host.ErrClosed) {
+		t.Errorf("connecting ended with %v", err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
+// The last words of a server are passed on, whether or not it ended the line.
+func TestLastWordsOnStderr(t *testing.T) {
+	var said strings.Builder
+	h := newHost(t, host.Config{Stderr: &said})
+	_, err := h.Connect(t.Context(), host.Server{Name: "short", Command: "sh", Args: []string{"-c", "printf goodbye >&2; exit 3"}})
+	if !errors.Is(err, host.ErrUnreachable) {
+		t.Errorf("connecting ended with %v", err)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(said.String(), "[short] goodbye\n") {
+		t.Errorf("its stderr: %q", said.String())
+	}
+}
