@@ -80,6 +80,17 @@ func (c *connection) lastWords(cause error) error {
 	return fmt.Errorf("%w; the end of its stderr:\n%s", cause, said)
 }
 
+// unsent returns err, or, where a message found its guest gone, why that is so;
+// the connection has then ended. It may be called before the guest says so itself.
+func (c *connection) unsent(err error) error {
+	var unsent *guest.UnsentError
+	if !errors.As(err, &unsent) {
+		return err
+	}
+	c.over(unsent.Cause)
+	return fmt.Errorf("%w: %w: %w", rpc.ErrNotSent, rpc.ErrClosed, c.cause)
+}
+
 // receiver is a connection as its guest sees it.
 type receiver struct{ *connection }
 
@@ -92,13 +103,10 @@ func (r receiver) Done(exchange uint32)                { r.peer.Done(exchange) }
 // Failed ends a call. One that never left is told so, after it is known that
 // the connection has ended, so that it may go out on the next one.
 func (r receiver) Failed(exchange uint32, err error) {
-	var unsent *guest.UnsentError
 	var status *guest.StatusError
 	var refusal *capability.Refusal
+	err = r.unsent(err)
 	switch {
-	case errors.As(err, &unsent):
-		r.over(unsent.Cause)
-		err = fmt.Errorf("%w: %w", rpc.ErrNotSent, r.cause)
 	case errors.As(err, &refusal):
 		err = &rpc.StatusError{HTTP: refusal.HTTP, Err: err}
 	case errors.As(err, &status):
@@ -115,9 +123,9 @@ func (r receiver) Close(err error) {
 }
 
 // link is a guest as its peer sees it.
-type link struct{ inst *guest.Instance }
+type link struct{ *connection }
 
-func (l link) Send(ctx context.Context, m *rpc.Message) error { return l.inst.Send(ctx, m) }
+func (l link) Send(ctx context.Context, m *rpc.Message) error { return l.unsent(l.inst.Send(ctx, m)) }
 func (l link) Cancel(exchange uint32) (unsent bool)           { return l.inst.Cancel(exchange) }
 
 // world is what a table grants, as a guest sees it.

@@ -184,7 +184,7 @@ func (d *dialer) table(stderr *prefixer) capability.Config {
 
 func (d *dialer) peer(c *connection, handler rpc.Handler) rpc.Config {
 	return rpc.Config{
-		Link:    link{c.inst},
+		Link:    link{c},
 		Name:    d.server.Name,
 		Handler: handler,
 		Timeout: d.host.timeout(d.server),

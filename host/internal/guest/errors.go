@@ -84,7 +84,8 @@ func (e *EndedError) Error() string { return e.Cause.Error() }
 func (e *EndedError) Unwrap() error { return e.Cause }
 
 // UnsentError says that a message was still in the mailbox when the guest was
-// gone: the server has certainly not seen it.
+// gone, or came later: the server has certainly not seen it. Cause is why the
+// guest is gone.
 type UnsentError struct{ Cause error }
 
 func (e *UnsentError) Error() string { return e.Cause.Error() }

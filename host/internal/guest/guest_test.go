@@ -112,12 +112,6 @@ func TestExitEndsTheConnection(t *testing.T) {
 		t.Errorf("ended with %v", r.inbox.cause)
 	}
 	<-r.Done()
-	if err := r.Send(context.Background(), newLetter(1, "{}", r.freed)); !errors.Is(err, ErrClosed) {
-		t.Errorf("send after the end: %v", err)
-	}
-	if got := <-r.freed; got != 1 {
-		t.Errorf("message %d was freed", got)
-	}
 	s.sink.Data([]byte("{}\n"), false) // returns at once
 	if !s.closed || !r.world.timers.stopped {
 		t.Error("something of the connection was left open")

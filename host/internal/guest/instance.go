@@ -83,7 +83,7 @@ func (i *Instance) post(it item) error {
 	if i.buried {
 		i.mu.Unlock()
 		it.drop()
-		return ErrClosed
+		return &UnsentError{Cause: i.failure} // which stays as it is
 	}
 	i.urgent.push(it)
 	i.runUnlock()
@@ -148,7 +148,7 @@ func (i *Instance) send(ctx context.Context, it item) error {
 	if i.buried {
 		i.mu.Unlock()
 		it.drop()
-		return ErrClosed
+		return &UnsentError{Cause: i.failure} // which stays as it is
 	}
 	i.normal.push(it)
 	i.waiting += len(it.payload)

@@ -80,6 +80,25 @@ func TestCloseIsSaidOnce(t *testing.T) {
 	}
 }
 
+// Whoever comes too late with a message learns why the guest is gone, even before
+// the receiver does.
+func TestSendToABuriedGuest(t *testing.T) {
+	r := open(t, stdioPackage, Config{})
+	r.world.stream(0).sink.Exit(3, "exit status 3")
+	reply := newLetter(2, "{}", r.freed)
+	reply.urgent = true
+	for _, m := range []*letter{newLetter(1, "{}", r.freed), reply} {
+		var unsent *UnsentError
+		var exit *ExitError
+		if err := r.Send(context.Background(), m); !errors.As(err, &unsent) || !errors.As(err, &exit) {
+			t.Errorf("send: %v", err)
+		}
+		if got := <-r.freed; got != m.exchange {
+			t.Errorf("message %d was freed", got)
+		}
+	}
+}
+
 // A plugin that ends a connection which nobody closed is to blame for it.
 func TestEndedWithoutClose(t *testing.T) {
 	r := open(t, hostilePackage, Config{}, abi.Pair{Key: "mode", Value: "ended"})
