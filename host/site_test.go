@@ -235,12 +235,12 @@ func drip(media, begin string) answer {
 	}
 }
 
-// bomb is a megabyte or so that becomes a gigabyte.
+// bomb is some kilobytes that become many megabytes.
 func bomb() answer {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	io.WriteString(z, `{"jsonrpc":"2.0","id":1,"result":"`)
-	for zeros := make([]byte, 1<<20); packed.Len() < 1<<19; {
+	for zeros := make([]byte, 1<<20); packed.Len() < 1<<16; {
 		z.Write(zeros)
 	}
 	z.Close()
