@@ -155,7 +155,9 @@ func TestHandles(t *testing.T) {
 	var first, second sdk.Handle
 	h := host(script{open: func(c *sdk.Conn, _ *abi.Settings) (err error) {
 		r := abi.OpenRequest{Grant: "main"}
-		first, err = c.Open(abi.OpenStream, 0, &r)
+		if first, err = c.Open(abi.OpenStream, 0, &r); err != nil {
+			return err
+		}
 		first.Close()
 		second, err = c.Open(abi.OpenStream, 0, &r)
 		for err == nil {

@@ -55,6 +55,9 @@ func dump(f *File, err error) string {
 	return b.String()
 }
 
+// noTLS is what TLS is in an entry that says nothing of it.
+const noTLS = `{"CA":"","Cert":"","Key":"","Name":""}`
+
 // fields prints the fields of v that are not zero, a line each.
 func fields(v any) string {
 	data, _ := json.Marshal(v)
@@ -66,7 +69,7 @@ func fields(v any) string {
 		case nil, "", 0.0, false:
 			continue
 		}
-		if line, _ := json.Marshal(all[name]); name != "TLS" || strings.Trim(string(line), `{}",:CACertKeyName`) != "" {
+		if line, _ := json.Marshal(all[name]); string(line) != noTLS {
 			fmt.Fprintf(&b, "  %s %s\n", name, line)
 		}
 	}

@@ -121,7 +121,7 @@ func TestUpgradesThatAreNone(t *testing.T) {
 }
 
 func TestAnUpgradeThatIsAnsweredOtherwise(t *testing.T) {
-	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", 426) })
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusUpgradeRequired) })
 	r, _ := openUpgrade(t, newTestTable(t, patient(grant)), "websocket")
 	if r.untilOver(); r.head != 426 || string(r.data) != "no\n" {
 		t.Errorf("HEAD %d, %q, %v", r.head, r.data, r.err)
