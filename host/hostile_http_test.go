@@ -615,7 +615,7 @@ func TestSecretsStayWithTheHost(t *testing.T) {
 		"refusal":  leak(page(401, "text/plain", "no")),
 		"hangs up": leak(raw("", "")),
 		"moves": leak(func(w http.ResponseWriter, r *http.Request, _ string) {
-			http.Redirect(w, r, "/there?"+r.URL.RawQuery, 307)
+			http.Redirect(w, r, "/there?"+r.URL.RawQuery, http.StatusTemporaryRedirect)
 		}),
 		"silent": leak(silent),
 	}
