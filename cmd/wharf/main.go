@@ -19,6 +19,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 )
 
@@ -26,6 +27,7 @@ import (
 var errInterrupted = errors.New("interrupted")
 
 func main() {
+	leaveGarbage()
 	os.Exit(run(os.Args[1:], standardIO()))
 }
 
@@ -70,5 +72,14 @@ func interruptible(parent context.Context) (ctx context.Context, stop func()) {
 		signal.Stop(signals)
 		close(stopped)
 		cancel(nil)
+	}
+}
+
+// leaveGarbage lets the heap grow further before it is swept: most of what a
+// command that prints a result and leaves would sweep is from loading a plugin,
+// and goes with the process.
+func leaveGarbage() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
 	}
 }
