@@ -161,3 +161,13 @@ func (r *rig) isDone() bool {
 		return false
 	}
 }
+
+// A long payload does not buy time in proportion.
+func TestLongPayloadsEarnLess(t *testing.T) {
+	if got, want := earnedBy(pieceSize), int64(pieceSize*wasm.FuelPerPayloadByte); got != want {
+		t.Errorf("a piece earns %d, want %d", got, want)
+	}
+	if got, most := earnedBy(1<<20), 8*int64(wasm.EventBudget); got > most {
+		t.Errorf("a message of 1 MiB earns %d, more than %d", got, most)
+	}
+}

@@ -67,7 +67,7 @@ func (i *Instance) enter(it *item) (int32, error) {
 	}
 	size := uint32(len(it.payload))
 	i.traceEvent(it)
-	earned := int64(size) * wasm.FuelPerPayloadByte
+	earned := earnedBy(len(it.payload))
 	result, err := i.event.Call(wasm.EventBudget+earned, uint32(it.kind), it.handle, it.arg, size)
 	i.traceReturn(int32(result), err)
 	if it.kind != abi.EventTimer {
@@ -78,6 +78,17 @@ func (i *Instance) enter(it *item) (int32, error) {
 	}
 	return int32(result), err
 }
+
+// earnedBy is the fuel that a payload adds to an event. What goes past a piece is
+// a message or the body of an answer, which few guests look at byte by byte; were
+// it worth as much, a long one would buy a hostile guest seconds.
+func earnedBy(size int) int64 {
+	piece := min(size, pieceSize)
+	return int64(piece)*wasm.FuelPerPayloadByte + int64(size-piece)*bulkFuel
+}
+
+// bulkFuel is for each byte of a payload past the first piece.
+const bulkFuel = 64
 
 // eventFuel is what an event may use before it counts against the rate of its
 // connection, unless the guest called for it itself, with a timer.
