@@ -41,7 +41,7 @@ type Limits struct {
 
 	// Of HTTP. A connection may have abi.MaxHandles exchanges open, and a closed
 	// one takes a moment to be over.
-	Exchanges int           // at a time, those that are still closing included; default 256
+	Exchanges int           // at a time, those that are still closing included; default 1024
 	Bodies    int           // bytes of request bodies held at a time; default 64 MiB
 	Answer    int64         // bytes of a body that is no event stream; default 64 MiB
 	Head      time.Duration // from the last byte sent to the head of the answer; default 5 min
@@ -58,7 +58,7 @@ func (l Limits) withDefaults() Limits {
 		Stall:    cmp.Or(l.Stall, 10*time.Second),
 		LowWater: cmp.Or(l.LowWater, 64<<10),
 
-		Exchanges: cmp.Or(l.Exchanges, 2*abi.MaxHandles),
+		Exchanges: cmp.Or(l.Exchanges, 8*abi.MaxHandles),
 		Bodies:    cmp.Or(l.Bodies, 64<<20),
 		Answer:    cmp.Or(l.Answer, 64<<20),
 		Head:      cmp.Or(l.Head, 5*time.Minute),
