@@ -1,0 +1,41 @@
+package step
+
+// Manifest is what a provider says of itself.
+type Manifest struct {
+	ABI      string    `json:"abi"` // Version
+	Name     string    `json:"name"`
+	Version  string    `json:"version"`
+	About    string    `json:"about,omitempty"` // one line
+	Settings []Setting `json:"settings,omitempty"`
+	Wants    Wants     `json:"wants"`
+}
+
+// The kinds of settings.
+const (
+	SettingText  = "text"
+	SettingList  = "list"  // of texts
+	SettingTable = "table" // of texts by name
+	SettingFlag  = "flag"
+)
+
+// Setting is a key of the auth table of a server entry.
+type Setting struct {
+	Key      string `json:"key"`
+	Kind     string `json:"kind,omitempty"` // "" is text
+	About    string `json:"about"`
+	Required bool   `json:"required,omitempty"`
+	Secret   bool   `json:"secret,omitempty"` // may name a place (env, file) in place of the value
+}
+
+// Wants is what a provider needs to be granted. An action that is not wanted
+// here is refused, whatever the user granted.
+type Wants struct {
+	Origins  []string `json:"origins,omitempty"`  // that it calls, known beforehand: "https://sso.example"
+	Discover bool     `json:"discover,omitempty"` // it calls public https origins that it learns of on the way
+	Browser  bool     `json:"browser,omitempty"`  // listen and open_browser
+	Prompt   bool     `json:"prompt,omitempty"`   // prompt and show
+	Run      bool     `json:"run,omitempty"`
+	Keys     bool     `json:"keys,omitempty"`
+	Requests bool     `json:"requests,omitempty"` // it signs each request by itself
+	Material bool     `json:"material,omitempty"`
+}
