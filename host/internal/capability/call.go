@@ -29,6 +29,7 @@ type order struct {
 type call struct {
 	order
 	patience
+	signature
 	body []byte
 	left func(n int) // told how much of a large body is not sent yet; may be nil
 }
@@ -42,23 +43,20 @@ func (c *call) perform(ctx context.Context) (*http.Response, error) {
 	if err := c.client.ready(); err != nil {
 		return nil, err
 	}
-	at, hops, signed := c.url, 0, false
-	for {
-		c.begin(forHead)
+	for at, hops := c.url, 0; ; {
 		resp, err := c.send(ctx, at)
-		if err != nil {
-			return nil, err
-		}
 		switch {
+		case err != nil:
+		case isChallenge(resp):
+			err = c.challenge(ctx, resp)
 		case isRedirect(resp):
+			c.note(resp)
 			if at, err = c.follow(at, resp); err == nil && hops == maxHops {
 				err = &statusError{abi.ProtocolFailed, fmt.Sprintf("the server redirects more than %d times", maxHops)}
 			}
 			hops++
-		case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
-			err = c.challenge(ctx, resp, signed)
-			signed = true
 		default:
+			c.note(resp)
 			return resp, nil
 		}
 		if err != nil {
@@ -78,22 +76,12 @@ func (c *call) send(ctx context.Context, at *url.URL) (*http.Response, error) {
 	for name, values := range c.client.own {
 		req.Header[name] = values
 	}
-	c.load(req)
-	if c.client.origin.Credentials != nil {
-		req.URL, req.Header = cloneURL(at), req.Header.Clone()
-		if err := c.client.origin.Credentials.Apply(ctx, req); err != nil {
-			return nil, &signInError{err}
-		}
-		if hostPort(req.URL) != hostPort(at) || req.URL.Scheme != at.Scheme {
-			return nil, &statusError{abi.Internal, "the credentials changed where the request goes"}
-		}
+	if err := c.sign(ctx, req); err != nil {
+		return nil, err
 	}
+	c.load(req)
+	c.begin(forHead)
 	return c.client.transport.RoundTrip(req)
-}
-
-func cloneURL(u *url.URL) *url.URL {
-	clone := *u
-	return &clone
 }
 
 // inMemory is the longest body that is given to net/http as bytes: it goes out

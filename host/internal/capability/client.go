@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/http"
+	"net/textproto"
 	"net/url"
 	"os"
 	"sync"
@@ -31,6 +32,8 @@ type client struct {
 	transport *http.Transport
 	own       http.Header // of every request
 	host      string      // the Host that the user wants to be sent, or empty
+
+	configured map[string]bool // the headers that are the user's
 }
 
 func newClient(o *Origin, limits *Limits) *client {
@@ -58,7 +61,10 @@ func (c *client) build() error {
 	}
 	c.host = own.Get("Host")
 	own.Del("Host")
-	c.own = own
+	c.own, c.configured = own, map[string]bool{}
+	for _, p := range c.origin.Headers {
+		c.configured[textproto.CanonicalMIMEHeaderKey(p.Key)] = true
+	}
 	config, err := c.origin.tls()
 	if err != nil {
 		return err

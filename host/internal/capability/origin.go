@@ -27,8 +27,12 @@ type Origin struct {
 	// environment says (HTTPS_PROXY, HTTP_PROXY and NO_PROXY).
 	Proxy string
 
-	// Credentials sign requests in, below the configured headers. May be nil.
-	Credentials Credentials
+	// Credentials sign requests in: those whose path is SignedPath or under it,
+	// with one of SignedMethods. What Headers hold is not theirs to set. May be
+	// nil.
+	Credentials   Credentials
+	SignedPath    string   // escaped, as in a URL; default its own path, also with AnyPath
+	SignedMethods []string // default all
 
 	base   *url.URL
 	socket string // of a server behind a unix socket; empty for tcp
@@ -128,6 +132,9 @@ func (o *Origin) Check() error {
 	if _, err := o.tls(); err != nil {
 		return err
 	}
+	if o.SignedPath != "" && o.SignedPath[0] != '/' {
+		return fmt.Errorf("the path %q of the credentials does not begin with a slash", o.SignedPath)
+	}
 	_, err := ownHeaders(o.Headers)
 	return err
 }
@@ -212,9 +219,13 @@ func (o *Origin) covers(u *url.URL) bool {
 	if u.Scheme != o.base.Scheme || u.User != nil || u.Opaque != "" || hostPort(u) != hostPort(o.base) {
 		return false
 	}
-	path, prefix := u.EscapedPath(), o.base.EscapedPath()
+	return o.AnyPath || isUnder(u.EscapedPath(), o.base.EscapedPath())
+}
+
+// isUnder reports whether an escaped path is prefix or lies under it.
+func isUnder(path, prefix string) bool {
 	rest, under := strings.CutPrefix(path, prefix)
-	return o.AnyPath || under && (rest == "" || rest[0] == '/' || strings.HasSuffix(prefix, "/")) || prefix == ""
+	return under && (rest == "" || rest[0] == '/' || strings.HasSuffix(prefix, "/")) || prefix == ""
 }
 
 // checkPath refuses what servers do not agree about: a path that leads upwards

@@ -17,6 +17,7 @@ const (
 	forTaking              // that the server takes more of the request
 	forBody                // the end of a body that is no event stream
 	forStream              // the next bytes of an event stream
+	forUs                  // nothing of the server's
 )
 
 // patience ends an exchange whose server is too slow. One timer serves all
@@ -51,8 +52,10 @@ func (w *patience) taken(all bool) {
 	}
 }
 
-// rest stops the clock: it is not the server that is waited for.
+// rest stops the clock: it is not the server that is waited for. A clock that
+// runs out or is set once more while this is going on finds that out by itself.
 func (w *patience) rest() {
+	w.now.Store(int32(forUs))
 	if w.timer != nil {
 		w.timer.Stop()
 	}
@@ -71,8 +74,9 @@ func (w *patience) of(p phase) time.Duration {
 }
 
 func (w *patience) runOut() {
-	p := phase(w.now.Load())
-	w.cancel(&lateError{p, w.of(p)})
+	if p := phase(w.now.Load()); p != forUs {
+		w.cancel(&lateError{p, w.of(p)})
+	}
 }
 
 // lateError is the end of a patience.

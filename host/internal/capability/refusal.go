@@ -1,10 +1,7 @@
 package capability
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"unicode"
@@ -13,35 +10,21 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// Credentials sign the requests of one origin in. Their methods are called from
-// goroutines of exchanges, several at a time, and may take as long as they need;
-// ctx ends when the exchange is no longer wanted.
-type Credentials interface {
-	// Apply adds to a request what signs it in. It is called for each time that
-	// the request is sent, and may change its headers and nothing else.
-	Apply(ctx context.Context, r *http.Request) error
-
-	// Challenge is asked about a 401 or 403. With retry the request is sent once
-	// more, with what Apply gives it then; without, the exchange fails, and err
-	// says why if it can. The body is held whole, up to 64 KiB, and has not to
-	// be closed.
-	Challenge(ctx context.Context, r *http.Response) (retry bool, err error)
-}
-
-// maxHeld is how much of the body of a 401 or 403 is kept.
-const maxHeld = 64 << 10
-
-// Refusal is the error of an exchange that the server answered with 401 or 403,
-// when nothing could sign it in. The guest only hears that it was denied.
+// Refusal is the error of an exchange that nothing could sign in: the server
+// answered with 401 or 403, or the credentials had nothing to sign it with and it
+// was not sent. The guest only hears that it was denied.
 type Refusal struct {
-	HTTP       int      // 401 or 403
+	HTTP       int      // 401 or 403; zero if nothing was sent
 	Body       string   // what the server said, shortened, without control characters
 	Challenges []string // its WWW-Authenticate fields, treated likewise
 	AuthServer string   // its Mcp-Auth-Server field, treated likewise
-	Err        error    // why the credentials did not help; may be nil
+	Err        error    // what the credentials say; may be nil
 }
 
 func (e *Refusal) Error() string {
+	if e.HTTP == 0 {
+		return fmt.Sprintf("sign in: %v", e.Err)
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "HTTP %d", e.HTTP)
 	if e.Body != "" {
@@ -64,41 +47,16 @@ func (e *Refusal) Unwrap() error { return e.Err }
 // Status is what a guest may know of it.
 func (*Refusal) Status() abi.Status { return abi.Denied }
 
-// signInError is the error of credentials that have nothing to give.
-type signInError struct{ err error }
-
-func (e *signInError) Error() string    { return fmt.Sprintf("sign in: %v", e.err) }
-func (e *signInError) Unwrap() error    { return e.err }
-func (*signInError) Status() abi.Status { return abi.Denied }
-
-// challenge holds a 401 or 403 until the credentials have decided. Without an
-// error the request may be sent again. That is done once: a server that is not
-// content with a new token will not be with the next one.
-func (c *call) challenge(ctx context.Context, resp *http.Response, again bool) error {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxHeld))
-	discard(resp)
-	creds := c.client.origin.Credentials
-	if creds == nil || again {
-		return newRefusal(resp, body, nil)
-	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	c.rest()
-	retry, err := creds.Challenge(ctx, resp)
-	if retry && err == nil {
-		return nil
-	}
-	return newRefusal(resp, body, err)
-}
-
-func newRefusal(resp *http.Response, body []byte, err error) *Refusal {
+// refusal makes the error of a challenge that nothing met. err may be nil.
+func (c *call) refusal(resp *http.Response, body []byte, err error) *Refusal {
 	const most = 4 // challenges
-	r := &Refusal{HTTP: resp.StatusCode, Body: clean(string(body), 1<<10), Err: err}
-	for _, c := range resp.Header.Values("WWW-Authenticate") {
+	r := &Refusal{HTTP: resp.StatusCode, Body: clean(c.conceal(string(body)), 1<<10), Err: err}
+	for _, field := range resp.Header["Www-Authenticate"] {
 		if len(r.Challenges) < most {
-			r.Challenges = append(r.Challenges, clean(c, 1<<10))
+			r.Challenges = append(r.Challenges, clean(c.conceal(field), 1<<10))
 		}
 	}
-	r.AuthServer = clean(resp.Header.Get("Mcp-Auth-Server"), 1<<10)
+	r.AuthServer = clean(c.conceal(resp.Header.Get("Mcp-Auth-Server")), 1<<10)
 	return r
 }
 
