@@ -30,6 +30,12 @@ const (
 	pflag   = "github.com/spf13/pflag"
 	goSDK   = "github.com/modelcontextprotocol/go-sdk/mcp"
 	xsys    = "golang.org/x/sys"
+	xsync   = "golang.org/x/sync"
+	xcrypto = "golang.org/x/crypto"
+	extism  = "github.com/extism/go-sdk"
+	keyring = "github.com/zalando/go-keyring"
+	flock   = "github.com/gofrs/flock"
+	jose    = "github.com/go-jose/go-jose/v4"
 	xterm   = "golang.org/x/term"
 	below   = "/..." // as the end of a folder: and all folders below it
 	anyRoom = "host/internal" + below
@@ -40,19 +46,21 @@ const (
 // a new room needs a place on the map.
 var arrows = map[string][]string{
 	"abi":                   {},
+	"abi/step":              {},
 	"sdk":                   {"abi"},
+	"sdk/auth":              {"abi/step"},
 	"sdk/framing":           {"abi", "sdk"},
 	"sdk/sse":               {"abi", "sdk"},
 	"sdk/sdktest":           {"abi", "sdk"},
 	"plugins":               {},
-	"plugins" + below:       {"abi", "sdk" + below},
+	"plugins" + below:       {"abi" + below, "sdk" + below},
 	"host":                  {"abi", "host/mcp", "host/config", anyRoom},
 	"host/mcp":              {},
 	"host/config":           {toml},
 	"host/plugintest":       {"abi", "host/internal/guest", "host/internal/wasm"},
 	"cmd/mkplugin":          {},
 	"cmd/wharf-conformance": {"host", "host/mcp", "plugins"},
-	"cmd/wharf" + below:     {"abi", "host", "host/config", "host/mcp", "plugins", cobra, pflag, goSDK, xterm},
+	"cmd/wharf" + below:     {"abi" + below, "host", "host/config", "host/mcp", "plugins", cobra, pflag, goSDK, xterm},
 	"examples" + below:      {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK},
 
 	"host/internal/jsontext":   {},
@@ -62,6 +70,9 @@ var arrows = map[string][]string{
 	"host/internal/wasm":       {wazero + below, xsys + below},
 	"host/internal/guest":      {"abi", "host/internal/wasm"},
 	"host/internal/capability": {"abi", xsys + below},
+	"host/internal/auth":       {"abi/step", "host/internal/capability", "host/internal/secret", "host/internal/vault", "host/internal/wasm", extism + below, jose + below, xsync + below},
+	"host/internal/vault":      {"host/internal/secret", keyring, flock, xcrypto + below},
+	"host/internal/secret":     {},
 	"host/internal/plugin":     {},
 	"host/internal/trace":      {"abi"},
 }
@@ -77,6 +88,9 @@ var walls = map[string][]string{
 	"net/http" + below: {"host/internal/capability", "examples" + below},
 	"os/exec":          {"host/internal/capability", "examples" + below},
 
+	extism + below: {"host/internal/auth"},
+	keyring:        {"host/internal/vault"},
+
 	"embed":           {"plugins"},
 	"testing" + below: {"sdk/sdktest", "host/plugintest"},
 	"plugin":          {},
@@ -91,7 +105,7 @@ var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "
 var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/http", "plugins/sse", "plugins/stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "plugins", "host", "host/mcp", "host/config", "host/plugintest"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "abi/step", "plugins", "host", "host/mcp", "host/config", "host/plugintest"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}

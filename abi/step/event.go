@@ -18,7 +18,7 @@ const (
 	MaxReply    = 1 << 20   // bytes of a Reply
 	MaxState    = 768 << 10 // bytes of a state
 	MaxActions  = 16        // of one reply
-	MaxSteps    = 64        // of one flow, waiting for a device code apart
+	MaxSteps    = 512       // of one flow
 	MaxResponse = 256 << 10 // bytes of the body of an http_response
 	MaxRecord   = 64 << 10  // bytes of a record
 )

@@ -1,0 +1,58 @@
+// Package auth is what the author of an auth provider imports. A provider is a
+// type with one method, and an empty main:
+//
+//	type keyring struct{}
+//
+//	func init() {
+//		auth.Register(auth.Manifest{Name: "corp", Version: "1.0.0", Wants: …}, keyring{})
+//	}
+//
+//	func (keyring) SignIn(f *auth.Flow) error {
+//		answer, err := f.HTTP(auth.HTTP{Method: "POST", URL: "https://sso.corp.example/token"})
+//		if err != nil {
+//			return err
+//		}
+//		…
+//		f.Credentials(auth.Credentials{Scheme: "Bearer", Token: token, ExpiresAt: until})
+//		return nil
+//	}
+//
+//	func main() {}
+//
+// It reads like a program that calls and waits. In truth a provider performs no
+// I/O and no call blocks (see package step, the contract): each of the methods
+// of [Flow] that has an answer ends the step, and the next step runs SignIn anew
+// from its first line, with the answers it had so far, until it comes to the
+// line that waits. So SignIn must do the same each time that it gets the same
+// answers. Time and randomness come from the flow, which keeps to that; what a
+// provider keeps in variables of its own does not, and is lost besides when the
+// host takes another instance.
+//
+// Built like a transport, with GOOS=wasip1 GOARCH=wasm go build
+// -buildmode=c-shared; [Step] runs the same provider natively, for tests.
+package auth
+
+import "github.com/wharf-mcp/wharf/abi/step"
+
+// The data of the contract, which package step describes.
+type (
+	Manifest    = step.Manifest
+	Setting     = step.Setting
+	Wants       = step.Wants
+	Start       = step.Start
+	Challenge   = step.Challenge
+	RecordKey   = step.RecordKey
+	HTTP        = step.HTTP
+	Response    = step.Response
+	Listen      = step.Listen
+	Prompt      = step.Prompt
+	RunResult   = step.RunResult
+	Key         = step.Key
+	PublicKey   = step.PublicKey
+	Sign        = step.Sign
+	Show        = step.Show
+	Credentials = step.Credentials
+	Material    = step.Material
+	Request     = step.Request
+	Problem     = step.Problem
+)

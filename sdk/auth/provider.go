@@ -1,0 +1,156 @@
+package auth
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+)
+
+// Provider signs in to servers.
+type Provider interface {
+	// SignIn does what the start of the flow asks for. With nil the flow is
+	// done: with the credentials it has given, or without any. An error ends it;
+	// of a *[Failure] the host learns what kind it is, any other counts as one
+	// that a later try may mend.
+	SignIn(f *Flow) error
+}
+
+// Signer is a provider that signs every request by itself. Its manifest says so
+// in Wants.Requests.
+type Signer interface {
+	Provider
+
+	// Sign returns the headers that r needs. kept is what the flow kept.
+	Sign(r *Request, now int64, kept json.RawMessage) (headers map[string]string, err error)
+}
+
+// Failure is an error that says who can help.
+type Failure struct {
+	Class   string // step.FailRetry, step.FailLogin or step.FailConfig
+	Message string
+	Hint    string // what to do; may be ""
+}
+
+func (f *Failure) Error() string { return f.Message }
+
+// NeedsLogin is the failure of a flow that needs a person and has none, or whose
+// person said no.
+func NeedsLogin(message, hint string) error {
+	return &Failure{Class: step.FailLogin, Message: message, Hint: hint}
+}
+
+// Misconfigured is the failure that only a change of the configuration mends.
+func Misconfigured(message, hint string) error {
+	return &Failure{Class: step.FailConfig, Message: message, Hint: hint}
+}
+
+// Describe is the export wharf_auth_describe.
+func Describe(m Manifest) []byte {
+	m.ABI = step.Version
+	return encode(m)
+}
+
+// history is the state between two steps: what was answered so far, from which
+// the next step repeats itself. Of a flow that is done it is what was kept.
+type history struct {
+	Past []step.Event    `json:"past,omitempty"`
+	Keep json.RawMessage `json:"keep,omitempty"`
+}
+
+// Step is the export wharf_auth_step: it reads a step.Call and returns a
+// step.Reply. Natively it runs a provider for a test.
+func Step(p Provider, call []byte) ([]byte, error) {
+	var in step.Call
+	if err := json.Unmarshal(call, &in); err != nil {
+		return nil, fmt.Errorf("the call is not of this contract: %w", err)
+	}
+	var h history
+	if in.State != nil {
+		if err := json.Unmarshal(in.State, &h); err != nil {
+			return nil, fmt.Errorf("the state is not ours: %w", err)
+		}
+	}
+	if in.Event.Kind == step.EventRequest {
+		return encode(sign(p, &in.Event, h.Keep)), nil
+	}
+	if (in.Event.Start == nil) != (len(h.Past) > 0) {
+		return nil, fmt.Errorf("event %s does not follow on %d others", in.Event.Kind, len(h.Past))
+	}
+	f := &Flow{past: append(h.Past, in.Event)}
+	f.seed()
+	f.run(p)
+	return encode(f.reply()), nil
+}
+
+// run runs SignIn until it is done, or awaits what has not come yet.
+func (f *Flow) run(p Provider) {
+	defer func() {
+		if r := recover(); r != nil && r != (any)(suspended{}) {
+			panic(r)
+		}
+	}()
+	f.end(p.SignIn(f))
+}
+
+// end adds the last action.
+func (f *Flow) end(err error) {
+	if err == nil {
+		f.actions = append(f.actions, step.Action{Kind: step.ActionDone})
+		return
+	}
+	f.actions = []step.Action{failure(err)}
+}
+
+// failure says what an error means to the host.
+func failure(err error) step.Action {
+	fail := step.Fail{Class: step.FailRetry, Message: err.Error()}
+	var known *Failure
+	var problem *Problem
+	switch {
+	case errors.As(err, &known):
+		fail.Class, fail.Hint = known.Class, known.Hint
+	case !errors.As(err, &problem):
+	case problem.Code == step.ProblemCancelled, problem.Code == step.ProblemTimeout:
+		fail.Class = step.FailLogin
+	case problem.Code == step.ProblemUnavailable, problem.Code == step.ProblemRefused:
+		fail.Class = step.FailConfig
+	}
+	return step.Action{Kind: step.ActionFail, Fail: &fail}
+}
+
+// reply says what this step has come to.
+func (f *Flow) reply() step.Reply {
+	h := history{Past: f.past}
+	if last := f.actions[len(f.actions)-1].Kind; step.Awaits(last) == "" {
+		h = history{Keep: f.keep}
+	}
+	return step.Reply{State: encode(h), Actions: f.actions}
+}
+
+// sign answers a request event.
+func sign(p Provider, e *step.Event, kept json.RawMessage) step.Reply {
+	state := encode(history{Keep: kept})
+	s, ok := p.(Signer)
+	if !ok {
+		return step.Reply{State: state, Actions: []step.Action{failure(errors.New("this provider signs no requests"))}}
+	}
+	headers, err := s.Sign(e.Request, e.Now, kept)
+	if err != nil {
+		return step.Reply{State: state, Actions: []step.Action{failure(err)}}
+	}
+	return step.Reply{State: state, Actions: []step.Action{
+		{Kind: step.ActionCredentials, Credentials: &step.Credentials{Headers: headers}},
+		{Kind: step.ActionDone},
+	}}
+}
+
+// encode is json.Marshal for what is always JSON.
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("auth: " + err.Error())
+	}
+	return b
+}
