@@ -19,9 +19,15 @@ func (h *Host) routes(s Server) []string {
 	if s.Transport != "" || via != transportHTTP || !slices.Contains(h.Transports(), transportSSE) {
 		return []string{via}
 	}
+	switch s.Strategy {
+	case "http-only":
+		return []string{transportHTTP}
+	case "sse-only":
+		return []string{transportSSE}
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.found[s.URL] == transportSSE {
+	if found := h.found[s.URL]; found == transportSSE || found == "" && s.Strategy == "sse-first" {
 		return []string{transportSSE, transportHTTP}
 	}
 	return []string{transportHTTP, transportSSE}

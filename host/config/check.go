@@ -1,7 +1,9 @@
 package config
 
 import (
+	"fmt"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +15,9 @@ const modern = "2026-07-28"
 var (
 	framings  = []string{"ndjson", "content-length", "auto"}
 	protocols = []string{"auto", "legacy", modern}
+
+	// strategies are the ones that mcp-remote made known.
+	strategies = []string{"http-first", "sse-first", "http-only", "sse-only"}
 )
 
 // names are what servers and plugins may be called: something that needs no
@@ -39,6 +44,18 @@ func (e *entry) check(s *Server) {
 	e.checkTarget(s)
 	e.checkCompanions(s)
 	e.checkKeys(s)
+	e.checkAuth(s)
+}
+
+// checkOrigins looks at what a plugin is granted to call.
+func (e *entry) checkOrigins(origins []string) {
+	for i, o := range origins {
+		u, err := url.Parse(o)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
+			u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
+			e.fail(fmt.Sprintf("origins[%d]", i), `%q is no origin; write "https://host" or "https://host:port"`, o)
+		}
+	}
 }
 
 // checkKeys looks at what becomes the name of a variable or header.
@@ -67,6 +84,8 @@ func (e *entry) checkTarget(s *Server) {
 		e.fail("command", `is missing; transport stdio runs a process: write command = "…"`)
 	case isHTTP(via) && s.URL == "":
 		e.fail("url", `is missing; transport %s connects to a url: write url = "https://…"`, via)
+	case s.Strategy != "" && s.Transport != "":
+		e.fail("strategy", "is for servers whose transport is to be found out; leave it or transport out")
 	case via == "" && s.Address != "":
 		e.fail("transport", `is missing; write the name of the plugin that speaks over %s: transport = "…"`, s.Address)
 	case via == "":
@@ -87,6 +106,7 @@ func (e *entry) checkCompanions(s *Server) {
 		{"headers", "url", len(s.Headers) > 0, s.URL == ""},
 		{"proxy", "url", s.Proxy != "", s.URL == ""},
 		{"tls", "url", s.TLS != TLS{}, s.URL == ""},
+		{"strategy", "url", s.Strategy != "", s.URL == ""},
 	} {
 		if c.given && c.missing {
 			e.fail(c.field, "does nothing without a %s; add one or leave it out", c.companion)

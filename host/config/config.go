@@ -60,10 +60,12 @@ type Server struct {
 	Env     map[string]string // beside the few variables that every process gets
 	Dir     string            // "" is the folder of the host
 
-	URL     string // https://…, http://… or unix:///path/to/socket#/path
-	Headers map[string]string
-	Proxy   string // of HTTP; "direct" is none, "" is what the environment says
-	TLS     TLS
+	URL      string // https://…, http://… or unix:///path/to/socket#/path
+	Headers  map[string]string
+	Strategy string // which transport of a url is tried: "http-first", "sse-first", "http-only", "sse-only"; "" is http-first
+	Proxy    string // of HTTP; "direct" is none, "" is what the environment says
+	TLS      TLS
+	Auth     Auth // how it is signed in to
 
 	Address string // of a byte stream: unix:/path or tcp:host:port
 
@@ -99,7 +101,7 @@ func (s Server) Via() string {
 	return ""
 }
 
-// Plugin is a transport that is loaded from a file.
+// Plugin is a transport or an auth provider that is loaded from a file.
 type Plugin struct {
 	Name string
 	File string // relative ones in a file count from the folder of that file
@@ -107,6 +109,11 @@ type Plugin struct {
 	// SHA256 pins the file, 64 hex digits in lower case. It may be "" in a
 	// file: only the host, which has the plugin at hand, can say what to write.
 	SHA256 string
+
+	// What an auth provider may call: origins by name ("https://sso.example"),
+	// and with Discover every public https origin that it learns of on the way.
+	Origins  []string
+	Discover bool
 }
 
 // maxFile is the largest file that is read. Some clients keep their history in

@@ -55,8 +55,11 @@ func dump(f *File, err error) string {
 	return b.String()
 }
 
-// noTLS is what TLS is in an entry that says nothing of it.
-const noTLS = `{"CA":"","Cert":"","Key":"","Name":""}`
+// nothing are TLS and Auth of an entry that says nothing of them.
+var nothing = []string{
+	`{"CA":"","Cert":"","Key":"","Name":""}`,
+	`{"Blob":false,"Command":null,"Env":null,"Provider":"","Settings":null,"Variables":null}`,
+}
 
 // fields prints the fields of v that are not zero, a line each.
 func fields(v any) string {
@@ -69,7 +72,7 @@ func fields(v any) string {
 		case nil, "", 0.0, false:
 			continue
 		}
-		if line, _ := json.Marshal(all[name]); string(line) != noTLS {
+		if line, _ := json.Marshal(all[name]); !slices.Contains(nothing, string(line)) {
 			fmt.Fprintf(&b, "  %s %s\n", name, line)
 		}
 	}

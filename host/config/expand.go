@@ -11,7 +11,7 @@ import (
 )
 
 // Expand returns the server with the variables in its values replaced: in
-// command, args, env, dir, url, headers, address and settings, and never in a
+// command, args, env, dir, url, headers, auth, address and settings, and never in a
 // key. It leaves s as it is. lookup is [os.LookupEnv] or one like it.
 //
 //	${NAME}            the variable; an error where it is not set
@@ -34,6 +34,7 @@ func (s Server) Expand(lookup func(string) (string, bool)) (Server, error) {
 	s.TLS.CA = x.text("tls.ca", s.TLS.CA)
 	s.TLS.Cert = x.text("tls.cert", s.TLS.Cert)
 	s.TLS.Key = x.text("tls.key", s.TLS.Key)
+	s.Auth = x.auth(s.Auth)
 	s.Address = x.text("address", s.Address)
 	s.Settings = x.table("settings", s.Settings)
 	if len(x.wrong) == 0 {

@@ -26,7 +26,8 @@ var foreignKeys = struct{ transport, dir, url, cap, protocol, settings []string 
 var foreignUsed = slices.Concat(
 	foreignKeys.transport, foreignKeys.dir, foreignKeys.url, foreignKeys.cap,
 	foreignKeys.protocol, foreignKeys.settings,
-	[]string{"command", "args", "env", "headers", "address", "framing", "timeout", "disabled", "enabled"})
+	[]string{"command", "args", "env", "headers", "address", "framing", "strategy", "timeout", "disabled", "enabled",
+		"oauth", "auth", "headersHelper", "bearer_token_env_var"})
 
 // foreignTransports are other names of the transports.
 var foreignTransports = map[string]string{
@@ -98,6 +99,8 @@ func (e *entry) foreign(name string) Server {
 		Dir:        e.text(e.first(foreignKeys.dir)),
 		URL:        e.text(e.first(foreignKeys.url)),
 		Headers:    e.texts("headers"),
+		Strategy:   e.oneOf("strategy", strategies...),
+		Auth:       e.foreignAuth(),
 		Address:    e.text("address"),
 		Timeout:    e.milliseconds("timeout"),
 		MessageCap: e.size(e.first(foreignKeys.cap)),
@@ -115,6 +118,7 @@ func (e *entry) foreign(name string) Server {
 		e.checkName(name)
 		e.checkTarget(&s)
 		e.checkKeys(&s)
+		e.checkAuth(&s)
 	}
 	return s
 }

@@ -12,11 +12,11 @@ import (
 // The keys of Wharf's own files.
 var (
 	rootKeys   = []string{"servers", "plugins"}
-	pluginKeys = []string{"file", "sha256"}
+	pluginKeys = []string{"file", "sha256", "origins", "discover"}
 	tlsKeys    = []string{"ca", "cert", "key", "name"}
 	serverKeys = []string{
 		"transport", "command", "args", "env", "dir", "url", "headers", "address",
-		"proxy", "tls", "type", "timeout", "message_cap", "framing", "protocol", "settings", "disabled",
+		"proxy", "tls", "auth", "type", "strategy", "timeout", "message_cap", "framing", "protocol", "settings", "disabled",
 	}
 )
 
@@ -129,7 +129,9 @@ func (e *entry) server(name string) Server {
 		URL:        e.text("url"),
 		Headers:    e.texts("headers"),
 		Proxy:      e.text("proxy"),
+		Strategy:   e.oneOf("strategy", strategies...),
 		TLS:        e.tls(),
+		Auth:       e.auth(),
 		Address:    e.text("address"),
 		Timeout:    e.duration("timeout"),
 		MessageCap: e.size("message_cap"),
@@ -174,8 +176,12 @@ var hash = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // plugin reads a plugin entry and checks it.
 func (e *entry) plugin(name string) Plugin {
 	e.onlyKeys(pluginKeys)
-	p := Plugin{Name: name, File: e.text("file"), SHA256: strings.ToLower(e.text("sha256"))}
+	p := Plugin{
+		Name: name, File: e.text("file"), SHA256: strings.ToLower(e.text("sha256")),
+		Origins: e.list("origins"), Discover: e.flag("discover"),
+	}
 	e.checkName(name)
+	e.checkOrigins(p.Origins)
 	if p.File == "" && len(e.wrong) == 0 {
 		e.fail("file", `is missing; write file = "path/to/%s.wasm"`, name)
 	}

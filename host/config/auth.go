@@ -1,0 +1,256 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The words that auth may be where it is no name of a provider.
+const (
+	AuthNone = "none"  // requests go as they are, and a 401 is an error
+	oauth    = "oauth" // what a table without a provider means
+)
+
+// Auth says how a server is signed in to. The zero value leaves it to what the
+// entry leads to.
+//
+//	auth = "oauth"
+//	auth = { client_id = "wharf", scopes = ["read"] }
+//	auth = { provider = "bearer", token = { env = "TRACKER_TOKEN" } }
+//	auth = { provider = "helper", command = ["corp-token", "--json"] }
+type Auth struct {
+	Provider string   // the name of a plugin, or [AuthNone]
+	Command  []string // that the provider may run
+	Env      map[string]string
+
+	// Where a provider's material may go besides HTTP: into variables of the
+	// process, by name, or ahead of a byte stream, unread by its transport.
+	Variables []string
+	Blob      bool
+
+	// Settings are what the provider itself reads: string, bool, []string,
+	// map[string]string, or a Reference.
+	Settings map[string]any
+}
+
+// IsZero reports whether the entry says nothing about signing in.
+func (a Auth) IsZero() bool { return a.Provider == "" }
+
+// Reference is where a secret setting is found, so that it need not stand in
+// the file. One of the three is set; it is looked up when the secret is needed.
+type Reference struct {
+	Env    string // a variable of the host
+	File   string // its first line counts
+	Secret string // a name given to `wharf auth secret`
+}
+
+// authOwn are the keys of an auth table that are not the provider's.
+var authOwn = []string{"provider", "command", "env", "variables", "blob"}
+
+// auth reads how to sign in: a name, or a table.
+func (e *entry) auth() Auth {
+	switch v := e.values["auth"].(type) {
+	case nil:
+		return Auth{}
+	case string:
+		e.checkProvider(v)
+		return Auth{Provider: v}
+	case map[string]any:
+		return e.authTable(v)
+	default:
+		e.fail("auth", `expected a name or a table, not %s; write auth = "oauth"`, sort(v))
+		return Auth{}
+	}
+}
+
+func (e *entry) authTable(values map[string]any) Auth {
+	inner := &entry{doc: e.doc, path: append(slices.Clone(e.path), "auth"), subject: e.subject, values: values}
+	a := Auth{
+		Provider:  inner.text("provider"),
+		Command:   inner.list("command"),
+		Env:       inner.texts("env"),
+		Variables: inner.list("variables"),
+		Blob:      inner.flag("blob"),
+	}
+	if a.Provider == "" {
+		a.Provider = oauth
+	}
+	inner.checkProvider(a.Provider)
+	inner.settings(&a)
+	for _, w := range inner.wrong {
+		w.Field = strings.TrimSuffix("auth."+w.Field, ".")
+		e.wrong = append(e.wrong, w)
+	}
+	return a
+}
+
+func (e *entry) checkProvider(name string) {
+	if !names.MatchString(name) {
+		e.fail("provider", `%q is no name of a provider; write "oauth", "bearer", "helper", "none" or the name of a plugin`, name)
+	}
+}
+
+// settings reads what is left in an auth table. What the provider makes of it is
+// known only when it is loaded.
+func (e *entry) settings(a *Auth) {
+	for _, key := range slices.Sorted(maps.Keys(e.values)) {
+		if slices.Contains(authOwn, key) {
+			continue
+		}
+		if a.Settings == nil {
+			a.Settings = make(map[string]any)
+		}
+		a.Settings[key] = e.setting(key)
+	}
+}
+
+// setting reads one value of any shape that a provider may ask for.
+func (e *entry) setting(key string) any {
+	switch v := e.values[key].(type) {
+	case string, bool:
+		return v
+	case []any:
+		return e.list(key)
+	case map[string]any:
+		fields := e.texts(key)
+		if r, ok := reference(fields); ok {
+			return r
+		}
+		return fields
+	case int64, float64, json.Number:
+		text, _ := asText(v)
+		return text
+	default:
+		e.fail(key, "expected a text, a list, a table, true or false, not %s", sort(v))
+		return nil
+	}
+}
+
+// reference tells a table that leads to a secret from one of texts.
+func reference(fields map[string]string) (r Reference, ok bool) {
+	if len(fields) != 1 {
+		return r, false
+	}
+	for key, value := range fields {
+		switch key {
+		case "env":
+			r.Env = value
+		case "file":
+			r.File = value
+		case "secret":
+			r.Secret = value
+		}
+	}
+	return r, r != Reference{}
+}
+
+// checkAuth refuses what contradicts itself or would silently do nothing.
+func (e *entry) checkAuth(s *Server) {
+	a := s.Auth
+	for name := range s.Headers {
+		if strings.EqualFold(name, "Authorization") && a.Provider != "" && a.Provider != AuthNone {
+			e.fail("auth", "headers has an Authorization of its own; leave one of the two out")
+		}
+	}
+	for _, c := range []struct {
+		field   string
+		useless bool
+		without string
+	}{
+		{"auth", !a.IsZero() && s.URL == "" && len(a.Variables) == 0 && !a.Blob && a.Provider != AuthNone,
+			`a url; a process gets credentials as variables = ["NAME"], a stream as blob = true`},
+		{"auth.variables", len(a.Variables) > 0 && s.Command == "", "a command"},
+		{"auth.blob", a.Blob && s.Address == "", "an address"},
+		{"auth.env", len(a.Env) > 0 && len(a.Command) == 0, "auth.command"},
+	} {
+		if c.useless {
+			e.fail(c.field, "does nothing without %s", c.without)
+		}
+	}
+	for _, name := range slices.Concat(a.Variables, slices.Sorted(maps.Keys(a.Env))) {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			e.fail("auth", "%q is no name of a variable", name)
+		}
+	}
+}
+
+// auth expands the variables in an auth table.
+func (x *expansion) auth(a Auth) Auth {
+	a.Command = x.list("auth.command", a.Command)
+	a.Env = x.table("auth.env", a.Env)
+	a.Settings = maps.Clone(a.Settings)
+	for _, key := range slices.Sorted(maps.Keys(a.Settings)) {
+		field := "auth." + key
+		switch v := a.Settings[key].(type) {
+		case string:
+			a.Settings[key] = x.text(field, v)
+		case []string:
+			a.Settings[key] = x.list(field, v)
+		case map[string]string:
+			a.Settings[key] = x.table(field, v)
+		case Reference:
+			v.File = x.text(field, v.File)
+			a.Settings[key] = v
+		}
+	}
+	return a
+}
+
+// foreignAuth reads how other clients write it: the oauth table of many, the
+// auth of Cursor, the headersHelper of Claude Code, the variable of Codex.
+func (e *entry) foreignAuth() Auth {
+	if variable := e.text("bearer_token_env_var"); variable != "" {
+		return Auth{Provider: "bearer", Settings: map[string]any{"token": Reference{Env: variable}}}
+	}
+	if helper := e.text("headersHelper"); helper != "" {
+		return Auth{Provider: "helper", Command: []string{"/bin/sh", "-c", helper}}
+	}
+	for _, key := range []string{"oauth", "auth"} {
+		switch v := e.values[key].(type) {
+		case map[string]any:
+			return e.foreignOAuth(key, v)
+		case string:
+			return Auth{Provider: v}
+		case bool:
+			if !v {
+				return Auth{Provider: AuthNone}
+			}
+		}
+	}
+	return Auth{}
+}
+
+// foreignSettings are the keys of other clients and what the provider oauth
+// calls them.
+var foreignSettings = map[string]string{
+	"clientId": "client_id", "client_id": "client_id", "CLIENT_ID": "client_id", "oauthClientId": "client_id",
+	"clientSecret": "client_secret", "client_secret": "client_secret", "CLIENT_SECRET": "client_secret",
+	"scopes": "scopes", "scope": "scopes", "callbackPort": "callback_port", "callback_port": "callback_port",
+	"authServerMetadataUrl": "metadata_url", "redirectUri": "redirect_uri",
+}
+
+func (e *entry) foreignOAuth(key string, values map[string]any) Auth {
+	inner := &entry{doc: e.doc, path: append(slices.Clone(e.path), key), subject: e.subject, values: values}
+	a := Auth{Provider: oauth}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		ours, known := foreignSettings[name]
+		if !known {
+			continue
+		}
+		if a.Settings == nil {
+			a.Settings = make(map[string]any)
+		}
+		a.Settings[ours] = inner.setting(name)
+		if text, ok := a.Settings[ours].(string); ok && ours == "scopes" {
+			a.Settings[ours] = strings.Fields(text)
+		}
+	}
+	for _, w := range inner.wrong {
+		w.Field = fmt.Sprintf("%s.%s", key, w.Field)
+		e.wrong = append(e.wrong, w)
+	}
+	return a
+}
