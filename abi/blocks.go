@@ -46,26 +46,25 @@ func AppendFacts(dst []byte, f *Facts) []byte {
 // DecodeFacts reads the block at the start of b and nothing behind it.
 func DecodeFacts(b []byte) (Facts, error) {
 	var f Facts
+	err := f.Decode(b)
+	return f, err
+}
+
+// Decode is [DecodeFacts] into f. Strings that f has and that come again are kept,
+// and Headers is used again, so f decodes one block after another and allocates
+// only for what is new. After an error f is of no use but to be decoded into.
+func (f *Facts) Decode(b []byte) error {
 	d := newDecoder("facts", b)
-	for tag, v, ok := d.field(); ok; tag, v, ok = d.field() {
-		switch tag {
-		case factKind:
-			f.Kind = MessageKind(d.u32(tag, v))
-		case factID:
-			f.ID = d.text(tag, v)
-		case factMethod:
-			f.Method = d.text(tag, v)
-		case factName:
-			f.Name = d.text(tag, v)
-		case factVersion:
-			f.Version = d.text(tag, v)
-		case factEpoch:
-			f.Epoch = d.u32(tag, v)
-		case factHeader:
-			f.Headers = append(f.Headers, d.pair(v))
-		}
+	for d.more() {
+		d.u32(factKind, (*uint32)(&f.Kind))
+		d.text(factID, &f.ID)
+		d.text(factMethod, &f.Method)
+		d.text(factName, &f.Name)
+		d.text(factVersion, &f.Version)
+		d.u32(factEpoch, &f.Epoch)
+		d.pairs(factHeader, &f.Headers)
 	}
-	return f, d.err
+	return d.err
 }
 
 // Settings is the payload of OPEN: what the user's server entry says to this
@@ -98,26 +97,22 @@ func AppendSettings(dst []byte, s *Settings) []byte {
 func DecodeSettings(b []byte) (Settings, error) {
 	var s Settings
 	d := newDecoder("settings", b)
-	for tag, v, ok := d.field(); ok; tag, v, ok = d.field() {
-		switch tag {
-		case settingServer:
-			s.Server = d.text(tag, v)
-		case settingValue:
-			s.Values = append(s.Values, d.pair(v))
-		case settingGrant:
-			s.Grants = append(s.Grants, d.grant(v))
-		case settingMessageCap:
-			s.MessageCap = d.u32(tag, v)
-		}
+	for d.more() {
+		d.text(settingServer, &s.Server)
+		d.pairs(settingValue, &s.Values)
+		d.grants(settingGrant, &s.Grants)
+		d.u32(settingMessageCap, &s.MessageCap)
 	}
 	return s, d.err
 }
 
 // Value returns the setting of that name, or "".
-func (s *Settings) Value(key string) string {
-	for _, p := range s.Values {
-		if p.Key == key {
-			return p.Value
+func (s *Settings) Value(key string) string { return valueOf(s.Values, key) }
+
+func valueOf(pairs []Pair, key string) string {
+	for i := range pairs {
+		if pairs[i].Key == key {
+			return pairs[i].Value
 		}
 	}
 	return ""
@@ -193,27 +188,19 @@ func AppendManifest(dst []byte, m *Manifest) []byte {
 // DecodeManifest reads the block at the start of b and nothing behind it.
 func DecodeManifest(b []byte) (Manifest, error) {
 	var m Manifest
+	var unsolicited uint32
 	d := newDecoder("manifest", b)
-	for tag, v, ok := d.field(); ok; tag, v, ok = d.field() {
-		switch tag {
-		case manifestName:
-			m.Name = d.text(tag, v)
-		case manifestVersion:
-			m.Version = d.text(tag, v)
-		case manifestSummary:
-			m.Summary = d.text(tag, v)
-		case manifestSetting:
-			m.Settings = append(m.Settings, d.pair(v))
-		case manifestGrant:
-			m.Grants = append(m.Grants, d.grant(v))
-		case manifestCancel:
-			m.Cancel = CancelBy(d.u32(tag, v))
-		case manifestProbe:
-			m.Probe = Probe(d.u32(tag, v))
-		case manifestUnsolicited:
-			m.Unsolicited = d.u32(tag, v) != 0
-		}
+	for d.more() {
+		d.text(manifestName, &m.Name)
+		d.text(manifestVersion, &m.Version)
+		d.text(manifestSummary, &m.Summary)
+		d.pairs(manifestSetting, &m.Settings)
+		d.grants(manifestGrant, &m.Grants)
+		d.u32(manifestCancel, (*uint32)(&m.Cancel))
+		d.u32(manifestProbe, (*uint32)(&m.Probe))
+		d.u32(manifestUnsolicited, &unsolicited)
 	}
+	m.Unsolicited = unsolicited != 0
 	return m, d.err
 }
 
@@ -248,22 +235,21 @@ func AppendOpenRequest(dst []byte, r *OpenRequest) []byte {
 // DecodeOpenRequest reads the block at the start of b and nothing behind it.
 func DecodeOpenRequest(b []byte) (OpenRequest, error) {
 	var r OpenRequest
+	err := r.Decode(b)
+	return r, err
+}
+
+// Decode is [DecodeOpenRequest] into r, like [Facts.Decode].
+func (r *OpenRequest) Decode(b []byte) error {
 	d := newDecoder("open request", b)
-	for tag, v, ok := d.field(); ok; tag, v, ok = d.field() {
-		switch tag {
-		case openGrant:
-			r.Grant = d.text(tag, v)
-		case openFlags:
-			r.Flags = d.u32(tag, v)
-		case openMethod:
-			r.Method = d.text(tag, v)
-		case openTarget:
-			r.Target = d.text(tag, v)
-		case openHeader:
-			r.Headers = append(r.Headers, d.pair(v))
-		}
+	for d.more() {
+		d.text(openGrant, &r.Grant)
+		d.u32(openFlags, &r.Flags)
+		d.text(openMethod, &r.Method)
+		d.text(openTarget, &r.Target)
+		d.pairs(openHeader, &r.Headers)
 	}
-	return r, d.err
+	return d.err
 }
 
 // Head is what a HEAD event says of an HTTP response: its block comes first
@@ -284,11 +270,18 @@ func AppendHead(dst []byte, h *Head) []byte {
 // DecodeHead reads the block at the start of b and nothing behind it.
 func DecodeHead(b []byte) (Head, error) {
 	var h Head
-	d := newDecoder("head", b)
-	for tag, v, ok := d.field(); ok; tag, v, ok = d.field() {
-		if tag == headHeader {
-			h.Headers = append(h.Headers, d.pair(v))
-		}
-	}
-	return h, d.err
+	err := h.Decode(b)
+	return h, err
 }
+
+// Decode is [DecodeHead] into h, like [Facts.Decode].
+func (h *Head) Decode(b []byte) error {
+	d := newDecoder("head", b)
+	for d.more() {
+		d.pairs(headHeader, &h.Headers)
+	}
+	return d.err
+}
+
+// Value returns the header of that name, or "". Of several it is the first.
+func (h *Head) Value(key string) string { return valueOf(h.Headers, key) }

@@ -95,115 +95,190 @@ func BlockSize(b []byte) (size int, ok bool) {
 	return int(n), n <= uint64(len(b))
 }
 
-// decoder reads the fields of one block. It never reads past the block, and it
-// remembers the first thing that was wrong.
+// decoder reads the fields of one block in passes: a decoder of a block asks for
+// the fields that it knows, in the order of their tags, for as long as there are
+// more. It never reads past the block, and it stops at the first thing that is
+// wrong.
 type decoder struct {
 	block string // the name of the block, for errors
-	data  []byte // the whole block, and whatever follows it
-	pos   int    // of what is read now: a field header, then its value
-	next  int    // of the field after it
-	end   int    // of the block
-	seen  uint64 // the tags below 64 that stood, one bit each
+	size  int    // of the block
+	rest  []byte // the fields that follow the current one
+	tag   int32  // of the current field; or start, or none
+	value []byte // of the current field: a part of the block, not a copy
+	moved bool   // a field was read in this pass
+	seen  uint64 // the tags below 64 that were read, one bit each
 	err   error
 }
 
-func newDecoder(block string, b []byte) *decoder {
-	d := &decoder{block: block, data: b, next: blockHeader}
-	size, ok := BlockSize(b)
-	if !ok {
+// The tags where there is no field: before the first one, and behind the last.
+const (
+	start = -2
+	none  = -1
+)
+
+func newDecoder(block string, b []byte) decoder {
+	d := decoder{block: block, tag: start}
+	if size, ok := BlockSize(b); ok {
+		d.size, d.rest = size, b[blockHeader:size]
+	} else {
 		d.fail("the block is cut short")
-		return d
 	}
-	d.end = size
 	return d
 }
 
-// field moves to the next field; ok is false at the end and after an error.
-// The value is a part of the block, not a copy.
-func (d *decoder) field() (tag uint16, value []byte, ok bool) {
-	if d.err != nil || d.next >= d.end {
-		return 0, nil, false
+// more begins a pass, the first one in any case: what is absent has to be set to
+// nothing. A field that a whole pass has not asked for is skipped.
+func (d *decoder) more() bool {
+	first := d.tag == start
+	if !d.moved {
+		d.next()
 	}
-	d.pos = d.next
-	rest := d.data[d.pos:d.end]
-	if len(rest) < fieldHeader {
-		d.fail("a field header is cut short")
-		return 0, nil, false
-	}
-	tag = binary.LittleEndian.Uint16(rest)
-	n := uint64(binary.LittleEndian.Uint32(rest[2:]))
-	if n > uint64(len(rest)-fieldHeader) {
-		d.fail("a field is longer than its block")
-		return 0, nil, false
-	}
-	d.pos += fieldHeader
-	d.next = d.pos + int(n)
-	return tag, d.data[d.pos:d.next:d.next], true
+	d.moved = false
+	return first || d.tag != none
 }
 
-// fail keeps the first error, at the place that is being read.
+// next moves to the next field.
+func (d *decoder) next() {
+	b := d.rest
+	if len(b) < fieldHeader {
+		d.stop()
+		return
+	}
+	n := uint64(binary.LittleEndian.Uint32(b[2:])) + fieldHeader
+	if n > uint64(len(b)) {
+		d.value = nil
+		d.fail("a field is longer than its block")
+		return
+	}
+	d.tag, d.value, d.rest = int32(binary.LittleEndian.Uint16(b)), b[fieldHeader:n:n], b[n:]
+}
+
+// stop is next where no whole field follows.
+func (d *decoder) stop() {
+	d.tag, d.value = none, nil
+	if len(d.rest) > 0 {
+		d.fail("a field header is cut short")
+	}
+}
+
+// fail keeps the first error, at the place that is being read, and ends it all.
 func (d *decoder) fail(reason string) {
 	if d.err == nil {
-		d.err = &DecodeError{Block: d.block, Offset: d.pos, Reason: reason}
+		d.err = &DecodeError{Block: d.block, Offset: d.size - len(d.rest) - len(d.value), Reason: reason}
 	}
+	d.tag, d.rest = none, nil
 }
 
-// once refuses the second field of a tag that may stand only once. Only tags
-// that this package knows come here, and those are below 64.
-func (d *decoder) once(tag uint16) {
-	if d.seen&(1<<tag) != 0 {
+// read counts the current field as read. One that may stand only once is refused
+// the second time.
+func (d *decoder) read(once bool) {
+	bit := uint64(1) << d.tag
+	if once && d.seen&bit != 0 {
 		d.fail("a field stands twice")
 	}
-	d.seen |= 1 << tag
+	d.seen |= bit
+	d.moved = true
 }
 
-func (d *decoder) text(tag uint16, v []byte) string {
-	d.once(tag)
+// unmet reports whether no field of that tag was read so far.
+func (d *decoder) unmet(tag uint16) bool { return d.seen&(1<<tag) == 0 }
+
+// text reads a text into s, and leaves s as it is where it is the same.
+func (d *decoder) text(tag uint16, s *string) {
+	if d.tag != int32(tag) {
+		if d.unmet(tag) {
+			*s = ""
+		}
+		return
+	}
+	d.read(true)
+	if string(d.value) != *s {
+		*s = d.copied(d.value, "a text is not UTF-8")
+	}
+	d.next()
+}
+
+// copied returns a string of its own, if v is a text.
+func (d *decoder) copied(v []byte, wrong string) string {
 	if !utf8.Valid(v) {
-		d.fail("a text is not UTF-8")
+		d.fail(wrong)
 		return ""
 	}
 	return string(v)
 }
 
-func (d *decoder) u32(tag uint16, v []byte) uint32 {
-	d.once(tag)
-	if len(v) != 4 {
-		d.fail("an integer does not have 4 bytes")
-		return 0
+func (d *decoder) u32(tag uint16, n *uint32) {
+	if d.tag != int32(tag) {
+		if d.unmet(tag) {
+			*n = 0
+		}
+		return
 	}
-	return binary.LittleEndian.Uint32(v)
+	d.read(true)
+	if len(d.value) != 4 {
+		d.fail("an integer does not have 4 bytes")
+		return
+	}
+	*n = binary.LittleEndian.Uint32(d.value)
+	d.next()
+}
+
+// pairs reads pairs into list, which is used again.
+func (d *decoder) pairs(tag uint16, list *[]Pair) {
+	if d.unmet(tag) {
+		*list = (*list)[:0]
+	}
+	for d.tag == int32(tag) {
+		d.read(false)
+		d.pair(list)
+		d.next()
+	}
 }
 
 // pair reads a u32 with the length of the key, the key, and the value. Both
-// are checked by themselves: a character must not straddle their border.
-func (d *decoder) pair(v []byte) Pair {
+// are checked by themselves: a character must not straddle their border. The
+// pair is appended to list, where an old one may stand in its place.
+func (d *decoder) pair(list *[]Pair) {
+	v := d.value
 	if len(v) < 4 {
 		d.fail("a pair is cut short")
-		return Pair{}
+		return
 	}
-	n := uint64(binary.LittleEndian.Uint32(v))
-	if n > uint64(len(v)-4) {
+	key := uint64(binary.LittleEndian.Uint32(v))
+	if v = v[4:]; key > uint64(len(v)) {
 		d.fail("the key of a pair is longer than the pair")
-		return Pair{}
+		return
 	}
-	key, value := v[4:4+n], v[4+n:]
-	if !utf8.Valid(key) || !utf8.Valid(value) {
-		d.fail("a pair is not UTF-8")
-		return Pair{}
+	p := extended(list)
+	if string(v[:key]) != p.Key {
+		p.Key = d.copied(v[:key], "a pair is not UTF-8")
 	}
-	return Pair{Key: string(key), Value: string(value)}
+	if string(v[key:]) != p.Value {
+		p.Value = d.copied(v[key:], "a pair is not UTF-8")
+	}
 }
 
-// grant reads a u32 with the kind, and the name.
-func (d *decoder) grant(v []byte) Grant {
-	if len(v) < 4 {
-		d.fail("a grant is cut short")
-		return Grant{}
+// extended makes list longer by one, and returns that one as it was.
+func extended(list *[]Pair) *Pair {
+	n := len(*list)
+	if n < cap(*list) {
+		*list = (*list)[:n+1]
+	} else {
+		*list = append(*list, Pair{})
 	}
-	if !utf8.Valid(v[4:]) {
-		d.fail("the name of a grant is not UTF-8")
-		return Grant{}
+	return &(*list)[n]
+}
+
+// grants reads grants, each a u32 with the kind, and the name, into list.
+func (d *decoder) grants(tag uint16, list *[]Grant) {
+	for d.tag == int32(tag) {
+		d.read(false)
+		if v := d.value; len(v) < 4 {
+			d.fail("a grant is cut short")
+		} else {
+			kind := OpenKind(binary.LittleEndian.Uint32(v))
+			*list = append(*list, Grant{Kind: kind, Name: d.copied(v[4:], "the name of a grant is not UTF-8")})
+		}
+		d.next()
 	}
-	return Grant{Kind: OpenKind(binary.LittleEndian.Uint32(v)), Name: string(v[4:])}
 }

@@ -6,8 +6,11 @@ import "github.com/wharf-mcp/wharf/abi"
 // of the host and does not concern the bytes of an event. It is valid as long
 // as the transport is.
 type Conn struct {
-	port port
-	buf  []byte // scratch of one host call; it keeps its capacity
+	port  port
+	buf   []byte // scratch of one host call; it keeps its capacity
+	block []byte // likewise, of the block that an event begins with
+	facts abi.Facts
+	head  abi.Head
 }
 
 // Open opens what a grant stands for. exchange is the exchange that the handle

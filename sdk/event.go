@@ -93,25 +93,45 @@ func (e Event) ExitCode() int { return int(int32(e.Arg)) }
 // HTTPStatus returns the status code of a HEAD.
 func (e Event) HTTPStatus() int { return int(e.Arg & 0xffff) }
 
-// Head returns the headers of a HEAD, and the first bytes of the body.
-func (e Event) Head() (abi.Head, Payload, error) {
-	block, rest, err := e.block()
-	if err != nil {
-		return abi.Head{}, rest, err
+// Head returns the headers of a HEAD, and the first bytes of the body. The head
+// is valid until Handle returns, its strings for as long as they are wanted.
+func (e Event) Head() (*abi.Head, Payload, error) {
+	head := &e.conn.head
+	size, err := e.takeBlock()
+	if err == nil {
+		err = head.Decode(e.conn.block)
 	}
-	h, err := abi.DecodeHead(block)
-	return h, rest, err
+	return head, e.From(size), err
 }
 
-// block copies the block that e begins with, and returns what follows it.
-func (e Event) block() ([]byte, Payload, error) {
-	var size [4]byte
-	n := e.Take(size[:])
-	total, _ := abi.BlockSize(size[:n])
-	if n < len(size) || total > e.Len() {
-		return nil, Payload{}, Fail(abi.Malformed, "a block is longer than its event")
+// firstLook is how many bytes of an event are taken to see how long the block is
+// that it begins with. Most blocks are shorter.
+const firstLook = 256
+
+// takeBlock copies the block that p begins with to where every block of the
+// connection goes, and returns its length. Where there is none that is 0.
+func (p Payload) takeBlock() (size int, err error) {
+	c := p.conn
+	c.block = p.takeInto(c.block, firstLook)
+	size, whole := abi.BlockSize(c.block)
+	if size == 0 || size > p.Len() {
+		return 0, Fail(abi.Malformed, "a block is longer than its event")
 	}
-	return e.Slice(0, total).Bytes(), e.From(total), nil
+	if !whole {
+		c.block = p.takeInto(c.block, size)
+	}
+	c.block = c.block[:size]
+	return size, nil
+}
+
+// takeInto copies up to n bytes from the beginning of p into buf, or into one
+// that is longer, and returns what it has copied.
+func (p Payload) takeInto(buf []byte, n int) []byte {
+	if n = min(n, p.Len()); n > cap(buf) {
+		buf = make([]byte, max(n, firstLook))
+	}
+	buf = buf[:n]
+	return buf[:p.Take(buf)]
 }
 
 // Message is one outgoing JSON-RPC message; its window is the message alone.
@@ -120,11 +140,13 @@ type Message struct {
 	Exchange uint32
 }
 
-// Facts returns what the host tells about the message. It allocates; a
-// transport that does not look at messages does not call it.
-func (m Message) Facts() (abi.Facts, error) {
-	facts := Payload{conn: m.conn, size: m.base}
-	return abi.DecodeFacts(facts.Bytes())
+// Facts returns what the host tells about the message. They are valid until
+// Message returns, their strings for as long as they are wanted. A transport
+// that does not look at messages does not call it.
+func (m Message) Facts() (*abi.Facts, error) {
+	c := m.conn
+	c.block = Payload{conn: c, size: m.base}.takeInto(c.block, int(m.base))
+	return &c.facts, c.facts.Decode(c.block)
 }
 
 // Fail reports that m was not sent and why; it is the last statement of a

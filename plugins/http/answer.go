@@ -5,7 +5,6 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/sdk"
-	"github.com/wharf-mcp/wharf/sdk/sse"
 )
 
 // answer takes one event of the response to a call.
@@ -27,8 +26,8 @@ func (t *transport) head(c *call, e sdk.Event) error {
 	if err != nil {
 		return err
 	}
-	status, media := e.HTTPStatus(), mediaType(&head)
-	c.refusal = sse.Refusal{Status: status}
+	status, media := e.HTTPStatus(), mediaType(head)
+	c.refusal.Reset(status)
 	handshaken := taken(status) && c.member && t.session.lives(c.epoch)
 	switch {
 	case c.named && status == 404:
@@ -36,7 +35,7 @@ func (t *transport) head(c *call, e sdk.Event) error {
 	case c.resumed:
 		t.continued(c, status, media)
 	case taken(status):
-		t.accepted(c, media, value(&head, "mcp-session-id"))
+		t.accepted(c, media, head.Value("mcp-session-id"))
 	case media == mediaJSON && c.waits:
 		c.form = isJSON
 	default:
@@ -178,16 +177,10 @@ func (t *transport) fail(c *call, s abi.Status, text string) {
 
 // mediaType returns the media type of a body without its parameters.
 func mediaType(h *abi.Head) string {
-	media, _, _ := strings.Cut(value(h, "content-type"), ";")
-	return strings.ToLower(strings.TrimSpace(media))
-}
-
-// value returns a header of a response, or "".
-func value(h *abi.Head, key string) string {
-	for _, p := range h.Headers {
-		if p.Key == key {
-			return p.Value
-		}
+	media := h.Value("content-type")
+	if media == mediaJSON || media == mediaEvents {
+		return media
 	}
-	return ""
+	media, _, _ = strings.Cut(media, ";")
+	return strings.ToLower(strings.TrimSpace(media))
 }

@@ -6,8 +6,16 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/sse"
 )
 
-// call is one message on its way, whatever its kind, and the response to it.
+// call is one message on its way, whatever its kind, and the response to it. Its
+// buffers are used again for another; all else is its course.
 type call struct {
+	course
+	events  sse.Reader
+	refusal sse.Refusal
+}
+
+// course is what became of a call so far.
+type course struct {
 	exchange uint32
 	epoch    uint32
 	handle   sdk.Handle
@@ -25,8 +33,6 @@ type call struct {
 	tries    int    // resumptions since the last event
 	wait     uint32 // before the next one
 	armed    bool   // the timer of the next one runs
-	events   sse.Reader
-	refusal  sse.Refusal
 }
 
 // method returns that of the request on its way.
@@ -67,13 +73,14 @@ func (k *calls) begin(exchange uint32, h sdk.Handle, f *abi.Facts, s *session) {
 	} else {
 		c = &call{}
 	}
-	events := c.events
-	events.Reset(exchange)
-	*c = call{
-		exchange: exchange, epoch: f.Epoch, events: events,
+	member := s.has(f)
+	c.course = course{
+		exchange: exchange, epoch: f.Epoch,
 		waits: f.Kind == abi.Request, opens: f.Method == "initialize",
-		member: s.has(f), named: s.has(f) && s.id != "",
+		member: member, named: member && s.id != "",
 	}
+	c.refusal.Reset(0)
+	c.events.Reset(exchange)
 	k.hold(c, h)
 }
 

@@ -46,16 +46,16 @@ func (t *transport) Message(m sdk.Message) (sdk.Outcome, error) {
 	if err != nil {
 		return sdk.Later, err
 	}
-	if t.session.lost(&f) {
+	if t.session.lost(f) {
 		t.conn.Expired(m.Exchange, "")
 		return m.Fail(abi.Refused, "the session that it was for has ended")
 	}
-	t.session.meet(&f)
-	h, err := t.conn.Open(abi.OpenHTTP, m.Exchange, t.request.post(&f, &t.session))
+	t.session.meet(f)
+	h, err := t.conn.Open(abi.OpenHTTP, m.Exchange, t.request.post(f, &t.session))
 	if err != nil {
 		return m.Fail(statusOf(err), err.Error())
 	}
-	t.calls.begin(m.Exchange, h, &f, &t.session)
+	t.calls.begin(m.Exchange, h, f, &t.session)
 	h.Forward(m.Payload, abi.End)
 	return sdk.Later, nil
 }

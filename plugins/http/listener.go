@@ -95,7 +95,7 @@ func (t *transport) listen(e sdk.Event) error {
 		if err != nil {
 			return err
 		}
-		if !t.hears(e.HTTPStatus(), mediaType(&head)) {
+		if !t.hears(e.HTTPStatus(), mediaType(head)) {
 			return nil
 		}
 		p = body

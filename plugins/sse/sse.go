@@ -91,7 +91,7 @@ func (t *transport) listen(e sdk.Event) error {
 		if err != nil {
 			return err
 		}
-		if err := expectEvents(e.HTTPStatus(), &head, body); err != nil {
+		if err := expectEvents(e.HTTPStatus(), head, body); err != nil {
 			return err
 		}
 		return t.hear(body)

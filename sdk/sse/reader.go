@@ -127,14 +127,18 @@ func (r *Reader) Restart(c *sdk.Conn) {
 	if r.event.open {
 		c.Deliver(r.Exchange, nil, abi.Abort)
 	}
-	r.forget()
-	r.state, r.begun, r.marked, r.cr, r.line = inLine, false, 0, false, r.line[:0]
+	r.restart()
 }
 
 // Reset makes r ready for another stream of an exchange; only its buffers stay.
 func (r *Reader) Reset(exchange uint32) {
+	r.restart()
+	r.Exchange, r.id, r.retry = exchange, r.id[:0], 0
+}
+
+func (r *Reader) restart() {
 	r.forget()
-	*r = Reader{Exchange: exchange, Keep: r.Keep, line: r.line[:0], id: r.id[:0], event: r.event}
+	r.state, r.begun, r.marked, r.cr, r.line = inLine, false, 0, false, r.line[:0]
 }
 
 // forget begins a new event.

@@ -16,6 +16,9 @@ type Refusal struct {
 	n      int
 }
 
+// Reset makes r ready for another response.
+func (r *Refusal) Reset(status int) { r.Status, r.n = status, 0 }
+
 // Add keeps what is needed of the next bytes of the body and reports whether
 // more of them would make no difference.
 func (r *Refusal) Add(p sdk.Payload) (full bool) {

@@ -31,6 +31,7 @@ func (w *deskWorld) Open(_ abi.OpenKind, _ *abi.OpenRequest, sink Sink) (Stream,
 type deaf struct{ *inbox }
 
 func (deaf) Deliver(uint32, []byte, bool) abi.Verdict { return abi.VerdictAnswer }
+func (deaf) Done(uint32)                              {}
 
 // desk returns an instance of the stdio plugin with nothing behind it.
 func desk(b *testing.B) (*Instance, Sink) {
@@ -43,6 +44,49 @@ func desk(b *testing.B) (*Instance, Sink) {
 	w.sink.Opened()
 	b.Cleanup(func() { inst.Close(b.Context()) })
 	return inst, w.sink
+}
+
+// httpDesk returns an instance of the http plugin with nothing behind it, and
+// the world that has the sink of the handle opened last.
+func httpDesk(b *testing.B) (*Instance, *deskWorld) {
+	inst, err := New(b.Context(), Config{Plugin: "http", Module: module(b, httpPackage), Limits: Limits{FuelRate: 1 << 50}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := &deskWorld{}
+	inst.Open(&abi.Settings{Server: "bench", Grants: inst.Manifest().Grants}, nil, w, deaf{newInbox()})
+	b.Cleanup(func() { inst.Close(b.Context()) })
+	return inst, w
+}
+
+// BenchmarkAnswer is what a call over HTTP pays for the sandbox: MESSAGE, and the
+// HEAD that has the whole answer with it. The fuel of the two, host prices
+// included, is the same on every machine.
+func BenchmarkAnswer(b *testing.B) {
+	for _, media := range []string{"application/json", "text/event-stream"} {
+		b.Run(media, func(b *testing.B) {
+			inst, w := httpDesk(b)
+			headers := []abi.Pair{{Key: "content-type", Value: media}}
+			body := []byte(`data: {"jsonrpc":"2.0","id":1,"result":{}}` + "\n\n")
+			m := newLetter(1, strings.Repeat("x", 200), nil)
+			m.tell(&abi.Facts{
+				Kind: abi.Request, ID: "1", Method: "tools/call", Name: "echo", Version: "2026-07-28",
+				Headers: []abi.Pair{{Key: "mcp-method", Value: "tools/call"}, {Key: "mcp-name", Value: "echo"}},
+			})
+			var out, in int64
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := inst.Send(b.Context(), m); err != nil {
+					b.Fatal(err)
+				}
+				out += inst.mod.Used()
+				w.sink.Head(200, headers, body, true)
+				in += inst.mod.Used()
+			}
+			b.ReportMetric(float64(out)/float64(b.N), "fuel/message")
+			b.ReportMetric(float64(in)/float64(b.N), "fuel/head")
+		})
+	}
 }
 
 // BenchmarkHop is what a message pays for the sandbox, one way: the event, the

@@ -271,6 +271,12 @@ func newLetter(exchange uint32, body string, freed chan uint32) *letter {
 	return &letter{exchange: exchange, start: len(payload), payload: append(payload, body...), freed: freed}
 }
 
+// tell gives l other facts.
+func (l *letter) tell(f *abi.Facts) {
+	facts := abi.AppendFacts(nil, f)
+	l.payload, l.start = append(facts, l.payload[l.start:]...), len(facts)
+}
+
 func (l *letter) Exchange() uint32       { return l.exchange }
 func (l *letter) Payload() ([]byte, int) { return l.payload, l.start }
 func (l *letter) Urgent() bool           { return l.urgent }
