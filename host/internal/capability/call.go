@@ -43,9 +43,11 @@ func (c *call) perform(ctx context.Context) (*http.Response, error) {
 	if err := c.client.ready(); err != nil {
 		return nil, err
 	}
-	for at, hops := c.url, 0; ; {
+	for at, hops, resent := c.url, 0, false; ; {
 		resp, err := c.send(ctx, at)
 		switch {
+		case isUnsent(err) && !resent:
+			resent, err = true, nil
 		case err != nil:
 		case isChallenge(resp):
 			err = c.challenge(ctx, resp)
@@ -149,6 +151,23 @@ func (c *call) follow(from *url.URL, resp *http.Response) (*url.URL, error) {
 		return nil, &statusError{status, fmt.Sprintf("HTTP %d redirects elsewhere: %v; if you trust it, make it the url of the server", resp.StatusCode, err)}
 	}
 	return u, nil
+}
+
+// isUnsent reports whether a request failed because its connection had been
+// closed by the server, who was in the right: nobody used it. net/http closes its
+// own side when it learns of that, and only then is a request that gets hold of
+// the connection told so; not one byte of it is written. It does not send a POST
+// again all the same, and has no other name for this error than its text.
+//
+// There are two ways to have net/http send more, and neither is for us. A request
+// that is marked as idempotent (an Idempotency-Key, even one that is not sent) is
+// repeated as well when the server read it and hung up without an answer. And
+// what a connection breaks with after a byte was written tells nothing about how
+// far the server came. A tool must not be called twice, so such a request fails.
+// When no byte was written and the error is another one, a reset for instance,
+// net/http sends it again by itself: its body can be had a second time.
+func isUnsent(err error) bool {
+	return err != nil && err.Error() == "http: server closed idle connection"
 }
 
 // discard reads the little that is usually left, so that the connection can be
