@@ -161,8 +161,9 @@ type Input struct {
 
 // RunResult is how a command ended.
 type RunResult struct {
-	Code   int    `json:"code"`   // the exit code
-	Stdout string `json:"stdout"` // at most MaxRecord bytes
+	Code   int    `json:"code"`             // the exit code
+	Stdout string `json:"stdout"`           // at most MaxRecord bytes
+	Stderr string `json:"stderr,omitempty"` // the last line of it that is not blank
 }
 
 // PublicKey is the public half of a key of the host.
