@@ -30,8 +30,10 @@ type call struct {
 	order
 	patience
 	signature
-	body []byte
-	left func(n int) // told how much of a large body is not sent yet; may be nil
+	body  []byte
+	left  func(n int)  // told how much of a large body is not sent yet; may be nil
+	first bytes.Reader // of a small body, the first time that it is sent
+	read  bool         // first is taken
 }
 
 // maxHops is how many redirects one exchange may follow.
@@ -99,11 +101,19 @@ func (c *call) load(req *http.Request) {
 	req.Body, _ = c.reader()
 }
 
+// reader returns the body from its start. net/http knows what it gets for a small
+// one, and writes it together with the head. A reader that it has had before may
+// still be in its hands.
 func (c *call) reader() (io.ReadCloser, error) {
-	if len(c.body) <= inMemory {
+	switch {
+	case len(c.body) > inMemory:
+		return &upload{call: c, rest: c.body}, nil
+	case c.read:
 		return io.NopCloser(bytes.NewReader(c.body)), nil
 	}
-	return &upload{call: c, rest: c.body}, nil
+	c.read = true
+	c.first.Reset(c.body)
+	return io.NopCloser(&c.first), nil
 }
 
 // upload is a large body on its way out.

@@ -375,7 +375,7 @@ func TestSignInHasNoTimer(t *testing.T) {
 	creds := &token{}
 	creds.ask = func(context.Context, *Challenge) (bool, error) {
 		close(asked)
-		if (<-stream).timer.Stop() {
+		if (<-stream).clock.timer.Stop() {
 			t.Error("the clock runs")
 		}
 		creds.got.Store(true)
@@ -401,7 +401,7 @@ func TestApplyHasNoTimer(t *testing.T) {
 			again = true
 			return nil, nil
 		}
-		if (<-stream).timer.Stop() {
+		if (<-stream).clock.timer.Stop() {
 			t.Error("the clock runs")
 		}
 		return nil, errors.New("enough")

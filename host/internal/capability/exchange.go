@@ -105,12 +105,22 @@ func (x *exchange) leave() {
 // run carries the exchange from its request to its end.
 func (x *exchange) run() {
 	defer x.leave()
-	defer x.rest()
+	defer x.settle()
 	x.opened.Store(true) // Drained may be said
 	if err := x.carry(); err != nil {
 		x.sayError(x.tell(x.quit, err))
 	}
 	x.seat.cancel(nil)
+}
+
+// settle is the end of the clock. net/http may still be about to read a large
+// body, which sets it.
+func (x *exchange) settle() {
+	if len(x.body) > inMemory {
+		x.rest()
+	} else {
+		x.over()
+	}
 }
 
 func (x *exchange) carry() error {

@@ -86,7 +86,7 @@ var heardFirst = []abi.Pair{
 // heard returns the headers of a response that a guest may see: none that tells
 // where the server is or what signs us in.
 func heard(header http.Header) []abi.Pair {
-	var pairs []abi.Pair
+	pairs := make([]abi.Pair, 0, 4) // most answers hold one or two
 	for _, name := range heardFirst {
 		pairs = appendHeard(pairs, name.Value, header[name.Key])
 	}

@@ -3,6 +3,7 @@ package capability
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,23 +21,47 @@ const (
 	forUs                  // nothing of the server's
 )
 
-// patience ends an exchange whose server is too slow. One timer serves all
-// phases, one after the other.
+// patience ends an exchange whose server is too slow. One clock serves all
+// phases, one after the other. All but taken is called by the goroutine that
+// carries the exchange.
 type patience struct {
 	limits *Limits
 	cancel context.CancelCauseFunc
 	now    atomic.Int32
-	timer  *time.Timer // made by the first begin
+	clock  *clock // got by the first begin
+	runs   bool   // the clock was set, and nobody has stopped it since
+	rang   bool   // it ran out before anybody could, or may have
 }
+
+// clock is a timer that patiences have in turn. Making one costs as much as
+// using it for a whole exchange.
+type clock struct {
+	timer *time.Timer
+	owner atomic.Pointer[patience]
+}
+
+var clocks = sync.Pool{New: func() any {
+	c := &clock{}
+	c.timer = time.AfterFunc(time.Hour, func() { c.owner.Load().runOut() })
+	c.timer.Stop()
+	return c
+}}
 
 // begin starts to wait for p, and for nothing else any more.
 func (w *patience) begin(p phase) {
 	w.now.Store(int32(p))
-	if w.timer == nil {
-		w.timer = time.AfterFunc(w.of(p), w.runOut)
-		return
+	if w.clock == nil {
+		w.clock = clocks.Get().(*clock)
+		w.clock.owner.Store(w)
 	}
-	w.timer.Reset(w.of(p))
+	w.note(w.clock.timer.Reset(w.of(p)), true)
+}
+
+// note keeps what a change of the clock tells: whether it still ran, and whether
+// it runs now.
+func (w *patience) note(ran, runs bool) {
+	w.rang = w.rang || w.runs && !ran
+	w.runs = runs
 }
 
 // taken is called by the goroutine of net/http that sends a request, each time
@@ -48,7 +73,7 @@ func (w *patience) taken(all bool) {
 		next = forHead
 	}
 	if now := w.now.Load(); phase(now) <= forTaking && w.now.CompareAndSwap(now, int32(next)) {
-		w.timer.Reset(w.of(next))
+		w.clock.timer.Reset(w.of(next))
 	}
 }
 
@@ -56,8 +81,19 @@ func (w *patience) taken(all bool) {
 // runs out or is set once more while this is going on finds that out by itself.
 func (w *patience) rest() {
 	w.now.Store(int32(forUs))
-	if w.timer != nil {
-		w.timer.Stop()
+	if w.clock != nil {
+		w.note(w.clock.timer.Stop(), false)
+	}
+}
+
+// over gives the clock to the next one who needs it, when nobody has called
+// taken: nothing may set it for us any more then. One that rang is kept, because
+// its goroutine may still be on the way here.
+func (w *patience) over() {
+	w.rest()
+	if w.clock != nil && !w.rang {
+		clocks.Put(w.clock)
+		w.clock = nil
 	}
 }
 
