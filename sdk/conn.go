@@ -9,8 +9,8 @@ type Conn struct {
 	port  port
 	buf   []byte // scratch of one host call; it keeps its capacity
 	block []byte // likewise, of the block that an event begins with
-	facts abi.Facts
-	head  abi.Head
+	facts abi.FactsReader
+	head  abi.HeadReader
 }
 
 // Open opens what a grant stands for. exchange is the exchange that the handle
@@ -19,12 +19,22 @@ type Conn struct {
 // carries the status with which the host refused.
 func (c *Conn) Open(kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) (Handle, error) {
 	c.buf = abi.AppendOpenRequest(c.buf[:0], r)
-	h := c.port.open(uint32(kind), exchange, c.buf)
+	return c.OpenBlock(kind, exchange, c.buf)
+}
+
+// OpenBlock is [Conn.Open] with a request that is encoded already: see
+// [abi.OpenWriter].
+func (c *Conn) OpenBlock(kind abi.OpenKind, exchange uint32, block []byte) (Handle, error) {
+	h := c.port.open(uint32(kind), exchange, block)
 	if h < 0 {
-		status := abi.Status(h)
-		return Handle{}, Fail(status, "open "+kind.String()+" "+r.Grant+": "+status.String())
+		return Handle{}, refusal(kind, block, abi.Status(h))
 	}
 	return Handle{conn: c, id: uint32(h)}, nil
+}
+
+func refusal(kind abi.OpenKind, block []byte, s abi.Status) error {
+	r, _ := abi.DecodeOpenRequest(block)
+	return Fail(s, "open "+kind.String()+" "+r.Grant+": "+s.String())
 }
 
 // Deliver hands data to the host as a message of exchange, or as a part of

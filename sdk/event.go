@@ -93,15 +93,15 @@ func (e Event) ExitCode() int { return int(int32(e.Arg)) }
 // HTTPStatus returns the status code of a HEAD.
 func (e Event) HTTPStatus() int { return int(e.Arg & 0xffff) }
 
-// Head returns the headers of a HEAD, and the first bytes of the body. The head
-// is valid until Handle returns, its strings for as long as they are wanted.
-func (e Event) Head() (*abi.Head, Payload, error) {
-	head := &e.conn.head
+// Head returns the headers of a HEAD, and the first bytes of the body. The head,
+// and whatever it returns, is valid until Handle returns.
+func (e Event) Head() (*abi.HeadReader, Payload, error) {
+	c := e.conn
 	size, err := e.takeBlock()
 	if err == nil {
-		err = head.Decode(e.conn.block)
+		err = c.head.Read(c.block)
 	}
-	return head, e.From(size), err
+	return &c.head, e.From(size), err
 }
 
 // firstLook is how many bytes of an event are taken to see how long the block is
@@ -140,13 +140,13 @@ type Message struct {
 	Exchange uint32
 }
 
-// Facts returns what the host tells about the message. They are valid until
-// Message returns, their strings for as long as they are wanted. A transport
-// that does not look at messages does not call it.
-func (m Message) Facts() (*abi.Facts, error) {
+// Facts returns what the host tells about the message. They, and whatever they
+// return, are valid until Message returns. A transport that does not look at
+// messages does not call it.
+func (m Message) Facts() (*abi.FactsReader, error) {
 	c := m.conn
 	c.block = Payload{conn: c, size: m.base}.takeInto(c.block, int(m.base))
-	return &c.facts, c.facts.Decode(c.block)
+	return &c.facts, c.facts.Read(c.block)
 }
 
 // Fail reports that m was not sent and why; it is the last statement of a

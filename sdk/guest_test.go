@@ -153,7 +153,7 @@ func TestMessage(t *testing.T) {
 	const body = `{"jsonrpc":"2.0","id":7}`
 	h := host(script{message: func(m sdk.Message) (sdk.Outcome, error) {
 		got, err := m.Facts()
-		if err != nil || got.Method != facts.Method || got.ID != facts.ID {
+		if err != nil || string(got.Method()) != facts.Method || string(got.ID()) != facts.ID {
 			t.Errorf("facts %+v, %v", got, err)
 		}
 		if string(m.Bytes()) != body || m.Exchange != 3 {
@@ -176,7 +176,7 @@ func TestHead(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if head.Headers[0].Value != "text/event-stream" || string(body.Bytes()) != "data: 1\n" {
+		if string(head.Value("content-type")) != "text/event-stream" || string(body.Bytes()) != "data: 1\n" {
 			t.Errorf("head %+v, body %q", head, body.Bytes())
 		}
 		if i := body.Scan(abi.PackNeedles("\n")); i != 7 {

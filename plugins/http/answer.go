@@ -35,7 +35,7 @@ func (t *transport) head(c *call, e sdk.Event) error {
 	case c.resumed:
 		t.continued(c, status, media)
 	case taken(status):
-		t.accepted(c, media, head.Value("mcp-session-id"))
+		t.accepted(c, media, head)
 	case media == mediaJSON && c.waits:
 		c.form = isJSON
 	default:
@@ -52,7 +52,7 @@ func (t *transport) head(c *call, e sdk.Event) error {
 }
 
 // accepted is for a message that the server took.
-func (t *transport) accepted(c *call, media, sessionID string) {
+func (t *transport) accepted(c *call, media string, head *abi.HeadReader) {
 	switch {
 	case !c.waits || c.refusal.Status == 202 || c.refusal.Status == 204:
 		c.form = isVoid
@@ -65,7 +65,7 @@ func (t *transport) accepted(c *call, media, sessionID string) {
 	}
 	if c.opens && (c.form == isJSON || c.form == isEvents) {
 		t.stopListening()
-		t.session.begin(c.epoch+1, sessionID)
+		t.session.begin(c.epoch+1, string(head.Value("mcp-session-id")))
 		t.session.keep(t.conn, nil)
 	}
 }
@@ -176,11 +176,14 @@ func (t *transport) fail(c *call, s abi.Status, text string) {
 }
 
 // mediaType returns the media type of a body without its parameters.
-func mediaType(h *abi.Head) string {
-	media := h.Value("content-type")
-	if media == mediaJSON || media == mediaEvents {
-		return media
+func mediaType(h *abi.HeadReader) string {
+	value := h.Value("content-type")
+	switch string(value) {
+	case mediaJSON:
+		return mediaJSON
+	case mediaEvents:
+		return mediaEvents
 	}
-	media, _, _ = strings.Cut(media, ";")
+	media, _, _ := strings.Cut(string(value), ";")
 	return strings.ToLower(strings.TrimSpace(media))
 }

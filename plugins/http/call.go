@@ -66,22 +66,21 @@ type calls struct {
 }
 
 // begin makes the call of a message that is being sent.
-func (k *calls) begin(exchange uint32, h sdk.Handle, f *abi.Facts, s *session) {
+func (k *calls) begin(exchange uint32, h sdk.Handle, f *abi.FactsReader) *call {
 	var c *call
 	if n := len(k.free); n > 0 {
 		c, k.free = k.free[n-1], k.free[:n-1]
 	} else {
 		c = &call{}
 	}
-	member := s.has(f)
 	c.course = course{
-		exchange: exchange, epoch: f.Epoch,
-		waits: f.Kind == abi.Request, opens: f.Method == "initialize",
-		member: member, named: member && s.id != "",
+		exchange: exchange, epoch: f.Epoch(),
+		waits: f.Kind() == abi.Request, opens: string(f.Method()) == "initialize",
 	}
 	c.refusal.Reset(0)
 	c.events.Reset(exchange)
 	k.hold(c, h)
+	return c
 }
 
 // hold makes h the handle of c.

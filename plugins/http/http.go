@@ -50,12 +50,13 @@ func (t *transport) Message(m sdk.Message) (sdk.Outcome, error) {
 		t.conn.Expired(m.Exchange, "")
 		return m.Fail(abi.Refused, "the session that it was for has ended")
 	}
-	t.session.meet(f)
-	h, err := t.conn.Open(abi.OpenHTTP, m.Exchange, t.request.post(f, &t.session))
+	member, id := t.session.meet(f)
+	h, err := t.conn.OpenBlock(abi.OpenHTTP, m.Exchange, t.request.post(f, id))
 	if err != nil {
 		return m.Fail(statusOf(err), err.Error())
 	}
-	t.calls.begin(m.Exchange, h, f, &t.session)
+	c := t.calls.begin(m.Exchange, h, f)
+	c.member, c.named = member, id != ""
 	h.Forward(m.Payload, abi.End)
 	return sdk.Later, nil
 }

@@ -7,9 +7,16 @@ import (
 	"github.com/wharf-mcp/wharf/sdk"
 )
 
-// request is the open request of the moment, with the same place for its headers
-// every time. It is valid until the next one is made.
-type request struct{ abi.OpenRequest }
+// request is the open request of the moment. It is valid until the next one is made.
+type request struct {
+	abi.OpenRequest // one without a body; its headers have the same place every time
+
+	// Posts begin alike for as long as the session lasts.
+	posts   abi.OpenWriter
+	common  int    // how long that beginning is
+	version string // in it
+	session string // likewise
+}
 
 // The media types of MCP over HTTP.
 const (
@@ -17,18 +24,27 @@ const (
 	mediaEvents = "text/event-stream"
 )
 
-// post makes the request for a message. Headers that mirror it come with the
-// facts, ready to be sent.
-func (r *request) post(f *abi.Facts, s *session) *abi.OpenRequest {
+// post makes the request for a message, encoded. Headers that mirror it come with
+// the facts, ready to be sent.
+func (r *request) post(f *abi.FactsReader, session string) []byte {
+	if version := f.Version(); r.common == 0 || session != r.session || string(version) != r.version {
+		r.beginPosts(string(version), session)
+	}
+	r.posts.Cut(r.common)
+	for key, value := range f.Headers {
+		r.posts.Header(key, value)
+	}
+	return r.posts.Block()
+}
+
+func (r *request) beginPosts(version, session string) {
 	r.begin("POST")
 	r.add("accept", mediaJSON+", "+mediaEvents)
 	r.add("content-type", mediaJSON)
-	r.add("mcp-protocol-version", f.Version)
-	if s.has(f) {
-		r.add("mcp-session-id", s.id)
-	}
-	r.Headers = append(r.Headers, f.Headers...)
-	return &r.OpenRequest
+	r.add("mcp-protocol-version", version)
+	r.add("mcp-session-id", session)
+	r.posts.Begin(&r.OpenRequest)
+	r.common, r.version, r.session = r.posts.Len(), version, session
 }
 
 // bare makes a request without a body, in a session.

@@ -25,26 +25,30 @@ type session struct {
 // modern is the first revision without sessions, listeners and resumption.
 const modern = "2026-07-28"
 
-// has reports whether a message belongs to the session. One of the modern era
-// never does, nor does an initialize, which is of the epoch before.
-func (s *session) has(f *abi.Facts) bool {
-	return f.Epoch > 0 && f.Epoch == s.epoch && f.Version != "" && f.Version < modern
-}
-
 // lost reports whether a message belongs to a session that is no more. A
 // message of the epoch to come, an initialize, is known by having no version.
-func (s *session) lost(f *abi.Facts) bool {
-	return f.Epoch > 0 && f.Epoch <= s.epoch && !s.lives(f.Epoch) && f.Version != "" && f.Version < modern
+func (s *session) lost(f *abi.FactsReader) bool {
+	epoch := f.Epoch()
+	return epoch > 0 && epoch <= s.epoch && !s.lives(epoch) && legacy(f.Version())
 }
+
+// legacy reports whether a version is one of the era that has sessions.
+func legacy(version []byte) bool { return len(version) > 0 && string(version) < modern }
 
 // lives reports whether the session is of that epoch, and the server knows it.
 func (s *session) lives(epoch uint32) bool { return epoch == s.epoch && epoch > s.gone }
 
-// meet learns the version of the session from a message that belongs to it.
-func (s *session) meet(f *abi.Facts) {
-	if s.has(f) {
-		s.version = f.Version
+// meet reports whether a message belongs to the session, and with which id it is
+// to be sent then. One of the modern era never does, nor does an initialize, which
+// is of the epoch before. The session learns its version from those that do.
+func (s *session) meet(f *abi.FactsReader) (member bool, id string) {
+	if f.Epoch() == 0 || f.Epoch() != s.epoch || !legacy(f.Version()) {
+		return false, ""
 	}
+	if version := f.Version(); string(version) != s.version {
+		s.version = string(version)
+	}
+	return true, s.id
 }
 
 // begin is for the answer to an initialize of the epoch before.

@@ -61,7 +61,7 @@ func (t *transport) Message(m sdk.Message) (sdk.Outcome, error) {
 		}
 		return m.Fail(status, err.Error())
 	}
-	t.posts.begin(h, m.Exchange, f.Kind == abi.Request)
+	t.posts.begin(h, m.Exchange, f.Kind() == abi.Request)
 	h.Forward(m.Payload, abi.End)
 	return sdk.Later, nil
 }
@@ -102,21 +102,20 @@ func (t *transport) listen(e sdk.Event) error {
 }
 
 // expectEvents returns an error for a response that is no event stream.
-func expectEvents(status int, head *abi.Head, body sdk.Payload) error {
+func expectEvents(status int, head *abi.HeadReader, body sdk.Payload) error {
 	no := sse.Refusal{Status: status}
 	if status != 200 {
 		no.Add(body)
 		return sdk.Fail(abi.Refused, no.String())
 	}
-	for _, p := range head.Headers {
-		if media, _, _ := strings.Cut(p.Value, ";"); p.Key == "content-type" {
-			if strings.EqualFold(strings.TrimSpace(media), "text/event-stream") {
-				return nil
-			}
-			return sdk.Fail(abi.ProtocolFailed, no.String()+": expected text/event-stream, got "+media)
-		}
+	media, _, _ := strings.Cut(string(head.Value("content-type")), ";")
+	switch media = strings.TrimSpace(media); {
+	case strings.EqualFold(media, "text/event-stream"):
+		return nil
+	case media == "":
+		media = "no content-type"
 	}
-	return sdk.Fail(abi.ProtocolFailed, no.String()+": expected text/event-stream, got no content-type")
+	return sdk.Fail(abi.ProtocolFailed, no.String()+": expected text/event-stream, got "+media)
 }
 
 // hear delivers the messages in p and follows the server to its endpoint. An

@@ -1,0 +1,143 @@
+package abi
+
+import "encoding/binary"
+
+// reader finds the fields of a block and leaves them where they are. It is made
+// for guests, and for what is dear in a Wasm module of Go: calls, jumps, stores
+// of pointers and the clearing of memory. It is as strict as a decoder about the
+// form of a block; that a text is UTF-8, it believes the host.
+type reader struct {
+	block []byte
+	seen  uint32               // the tags that stand in the block, one bit each
+	spans [factHeader + 1]span // by tag; of one that may stand often, its first
+}
+
+// span is where a value lies in its block.
+type span struct{ at, size uint32 }
+
+// read finds the fields of the block at the start of b. The tag called many may
+// stand any number of times.
+func (r *reader) read(name string, b []byte, many uint16) error {
+	size, ok := BlockSize(b)
+	if !ok {
+		return &DecodeError{Block: name, Reason: "the block is cut short"}
+	}
+	b = b[:size]
+	at, seen := blockHeader, uint32(0)
+	for at+fieldHeader <= len(b) {
+		tag, n := int(binary.LittleEndian.Uint16(b[at:])), uint64(binary.LittleEndian.Uint32(b[at+2:]))
+		if n > uint64(len(b)-at-fieldHeader) {
+			return &DecodeError{Block: name, Offset: at, Reason: "a field is longer than its block"}
+		}
+		at += fieldHeader
+		if tag < len(r.spans) {
+			if bit := uint32(1) << tag; seen&bit == 0 {
+				seen |= bit
+				r.spans[tag] = span{uint32(at), uint32(n)}
+			} else if tag != int(many) {
+				return &DecodeError{Block: name, Offset: at, Reason: "a field stands twice"}
+			}
+		}
+		at += int(n)
+	}
+	if at != len(b) {
+		return &DecodeError{Block: name, Offset: at, Reason: "a field header is cut short"}
+	}
+	r.block, r.seen = b, seen
+	return nil
+}
+
+// bytes returns the value of a tag, or nil.
+func (r *reader) bytes(tag uint16) []byte {
+	if r.seen&(1<<tag) == 0 {
+		return nil
+	}
+	s := r.spans[tag]
+	return r.block[s.at : s.at+s.size]
+}
+
+// u32 returns the integer of a tag, or 0.
+func (r *reader) u32(tag uint16) uint32 {
+	if v := r.bytes(tag); len(v) == 4 {
+		return binary.LittleEndian.Uint32(v)
+	}
+	return 0
+}
+
+// pairs calls yield for each pair of a tag.
+func (r *reader) pairs(tag uint16, yield func(key, value []byte) bool) {
+	if r.seen&(1<<tag) == 0 {
+		return
+	}
+	for at := int(r.spans[tag].at) - fieldHeader; at < len(r.block); {
+		b := r.block[at:]
+		size := fieldHeader + int(binary.LittleEndian.Uint32(b[2:]))
+		if binary.LittleEndian.Uint16(b) == tag {
+			if key, value, ok := split(b[fieldHeader:size]); !ok || !yield(key, value) {
+				return
+			}
+		}
+		at += size
+	}
+}
+
+// split takes a pair apart.
+func split(v []byte) (key, value []byte, ok bool) {
+	if len(v) < 4 {
+		return nil, nil, false
+	}
+	n := uint64(binary.LittleEndian.Uint32(v))
+	if v = v[4:]; n > uint64(len(v)) {
+		return nil, nil, false
+	}
+	return v[:n], v[n:], true
+}
+
+// FactsReader reads [Facts] where they lie. Whatever it returns is a part of the
+// block that was read last, and good for as long as that is.
+type FactsReader struct{ r reader }
+
+// Read finds the facts in the block at the start of b.
+func (f *FactsReader) Read(b []byte) error { return f.r.read("facts", b, factHeader) }
+
+// Kind tells requests, notifications and replies apart.
+func (f *FactsReader) Kind() MessageKind { return MessageKind(f.r.u32(factKind)) }
+
+// ID returns the raw JSON token; it is empty for notifications.
+func (f *FactsReader) ID() []byte { return f.r.bytes(factID) }
+
+// Method returns the method, which replies do not have.
+func (f *FactsReader) Method() []byte { return f.r.bytes(factMethod) }
+
+// Name returns params.name or params.uri, where there is one.
+func (f *FactsReader) Name() []byte { return f.r.bytes(factName) }
+
+// Version returns the protocol version of the message; before the handshake
+// there is none.
+func (f *FactsReader) Version() []byte { return f.r.bytes(factVersion) }
+
+// Epoch returns the number of the handshake that the message comes after.
+func (f *FactsReader) Epoch() uint32 { return f.r.u32(factEpoch) }
+
+// Headers goes through the headers that mirror parts of the message. It can be
+// ranged over.
+func (f *FactsReader) Headers(yield func(key, value []byte) bool) { f.r.pairs(factHeader, yield) }
+
+// HeadReader reads a [Head] like a [FactsReader] reads facts.
+type HeadReader struct{ r reader }
+
+// Read finds the head in the block at the start of b.
+func (h *HeadReader) Read(b []byte) error { return h.r.read("head", b, headHeader) }
+
+// Headers goes through the headers. It can be ranged over.
+func (h *HeadReader) Headers(yield func(key, value []byte) bool) { h.r.pairs(headHeader, yield) }
+
+// Value returns the header of that name, or nil. Of several it is the first.
+func (h *HeadReader) Value(name string) []byte {
+	for key, value := range h.Headers {
+		if string(key) == name {
+			return value
+		}
+	}
+	return nil
+}
