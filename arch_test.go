@@ -175,7 +175,7 @@ func TestNames(t *testing.T) {
 	for _, f := range parseModuleWithTests(t) {
 		file, _, _ := strings.Cut(strings.TrimSuffix(path.Base(f.path), ".go"), "_")
 		for _, name := range []string{f.syntax.Name.Name, path.Base(f.dir), file} {
-			if slices.Contains(nameless, name) {
+			if slices.Contains(nameless, name) && f.dir != "plugins/helper" { // which users write as provider = "helper"
 				t.Errorf("%s: %q says nothing; name it after what is in it", f.path, name)
 			}
 		}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/sdk/auth"
+)
+
+// bearer gives the token of the configuration, and nothing in its place: a user
+// who has written a token down means that one, so a server that refuses it is a
+// mistake to be told of. To go on with another way of signing in would hide it.
+type bearer struct{}
+
+// settings are the keys of the auth table. A scheme that is "" is not one that is
+// left out.
+type settings struct {
+	Token  string  `json:"token"`
+	Header string  `json:"header"`
+	Scheme *string `json:"scheme"`
+}
+
+func (bearer) SignIn(f *auth.Flow) error {
+	server := f.Start().Server.Name
+	switch f.Start().Reason {
+	case step.ReasonChallenged:
+		return auth.Misconfigured("the server "+server+" does not take the token that is configured for it",
+			"put a token that is valid where auth.token of "+server+" leads, or write auth = \"oauth\" to sign in another way")
+	case step.ReasonUpscope:
+		return auth.Misconfigured("the token that is configured for "+server+" does not allow what was asked",
+			"put a token with more rights where auth.token of "+server+" leads")
+	case step.ReasonLogin, step.ReasonLogout:
+		return auth.Misconfigured("the server "+server+" has a token in its configuration: there is nothing to sign in to or out of",
+			"change or remove the auth of "+server+"; write auth = \"oauth\" to sign in another way")
+	}
+	credentials, err := read(f)
+	if err != nil {
+		return auth.Misconfigured(fmt.Sprintf("auth of %s: %v", server, err), "")
+	}
+	f.Credentials(credentials)
+	return nil
+}
+
+// read makes credentials of the settings.
+func read(f *auth.Flow) (c auth.Credentials, err error) {
+	var s settings
+	if err := f.Settings(&s); err != nil {
+		return c, err
+	}
+	if s.Header == "" {
+		s.Header = "Authorization"
+	}
+	if s.Scheme == nil {
+		s.Scheme = new(string)
+		if strings.EqualFold(s.Header, "Authorization") {
+			*s.Scheme = "Bearer"
+		}
+	}
+	return credentials(strings.TrimSpace(s.Token), s.Header, *s.Scheme)
+}
+
+// credentials puts a token into a header. Where it is a bearer token in the sense
+// of RFC 6750 it is given as one, so that the host knows which part of the header
+// is the secret.
+func credentials(token, header, scheme string) (c auth.Credentials, err error) {
+	value := strings.TrimSpace(scheme + " " + token)
+	switch {
+	case token == "":
+		return c, errors.New("the token is empty: see what the place that auth.token names has in it")
+	case scheme != "" && len(token) > len(scheme) && strings.EqualFold(token[:len(scheme)+1], scheme+" "):
+		return c, fmt.Errorf("the token begins with %q, which is put before it: leave it out, or write scheme = \"\"", scheme)
+	case strings.ContainsAny(scheme, " \t"):
+		return c, fmt.Errorf("scheme is one word, %q has a space in it", scheme)
+	}
+	if err := auth.CheckHeader(header, value); err != nil {
+		return c, fmt.Errorf("header = %q: %w", header, err)
+	}
+	if scheme == "Bearer" && strings.EqualFold(header, "Authorization") {
+		return auth.Credentials{Scheme: scheme, Token: token}, nil
+	}
+	return auth.Credentials{Headers: map[string]string{header: value}}, nil
+}

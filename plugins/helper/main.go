@@ -1,0 +1,17 @@
+// Command helper is the auth provider that asks a program of the user's: the
+// command of the server entry prints the headers of a request as JSON, and is
+// run again when they expire or the server refuses them.
+package main
+
+import "github.com/wharf-mcp/wharf/sdk/auth"
+
+func init() { auth.Register(manifest, helper{}) }
+
+func main() {}
+
+var manifest = auth.Manifest{
+	Name:    "helper",
+	Version: "0.1.0",
+	About:   "headers that a program of yours prints",
+	Wants:   auth.Wants{Run: true},
+}
