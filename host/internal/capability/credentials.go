@@ -43,9 +43,10 @@ type Credentials interface {
 	// and ends when ctx does: nobody waits for the exchange any more then.
 	//
 	// With an error nothing is sent, and the exchange fails with a *[Refusal]
-	// that wraps it. So does a header that no credential may set: one that says
-	// where a request goes or how it is framed, or that the user has configured.
-	// A name that comes twice is a header with two values.
+	// that wraps it. So it does for a header that no credential may set: one that
+	// says where a request goes or how it is framed, that is the protocol's, or
+	// that the user has configured. A name that comes twice is a header with two
+	// values.
 	Apply(ctx context.Context, r *Request) ([]abi.Pair, error)
 
 	// Challenge is asked about a 401 or 403. With retry the request is sent once
@@ -167,7 +168,8 @@ func unframed(header http.Header) []abi.Pair {
 }
 
 // checkSigned holds credentials to what they may say. The values are secrets, and
-// no error quotes them.
+// so is a name that stands where a value should, so no error quotes more than the
+// name of a header that is known.
 func (c *client) checkSigned(given []abi.Pair) error {
 	size := 0
 	for _, p := range given {
@@ -175,19 +177,30 @@ func (c *client) checkSigned(given []abi.Pair) error {
 		size += len(p.Key) + len(p.Value)
 		switch {
 		case !isToken(p.Key):
-			return fmt.Errorf("the credentials set the header %q: that is no name", clean(p.Key, 64))
+			return fmt.Errorf("the credentials set a header whose name is none: want letters, digits and hyphens")
 		case !isValue(p.Value):
-			return fmt.Errorf("the credentials set the header %s to a value with a line end or another control character", clean(key, 64))
+			return fmt.Errorf("the credentials set a header to a value with a line end or another control character")
 		case key == "Host" || slices.Contains(framing, key):
 			return fmt.Errorf("the credentials set the header %s, which is not theirs to set", key)
+		case isProtocols(strings.ToLower(key)):
+			return fmt.Errorf("the credentials set a header of the protocol (%s)", theProtocols)
 		case c.configured[key]:
-			return fmt.Errorf("the credentials set the header %s, and so do the headers of the server's entry: remove one of the two", clean(key, 64))
+			return fmt.Errorf("the credentials set the header %s, and so do the headers of the server's entry: remove one of the two", key)
 		}
 	}
 	if len(given) > maxHeaders || size > maxHeaderBytes {
 		return fmt.Errorf("the credentials set %d headers of %d bytes, there may be %d of %d", len(given), size, maxHeaders, maxHeaderBytes)
 	}
 	return nil
+}
+
+// theProtocols names what isProtocols finds, for people.
+const theProtocols = "Accept, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Param-…, Mcp-Protocol-Version, Mcp-Session-Id, Sec-WebSocket-…"
+
+// isProtocols reports whether a header says what a message is or to which session
+// it belongs. A provider has no part in either.
+func isProtocols(name string) bool {
+	return canonical[name] != "" || strings.HasPrefix(name, "mcp-param-") || strings.HasPrefix(name, "sec-websocket-")
 }
 
 func isChallenge(resp *http.Response) bool {

@@ -199,23 +199,23 @@ func TestWhatCredentialsSee(t *testing.T) {
 	var seen []string
 	o.Credentials = apply(func(_ context.Context, r *Request) ([]abi.Pair, error) {
 		seen = append(seen, fmt.Sprintf("%s %s %s %v %t", r.Method, r.URL, r.Host, r.Headers(), r.BodyHash() == sha256.Sum256([]byte("{}"))))
-		return []abi.Pair{{Key: "Authorization", Value: "AWS4 x"}, {Key: "x-amz-date", Value: "now"}, {Key: "MCP-NAME", Value: "mine"}, {Key: "Cookie", Value: "a=1"}, {Key: "cookie", Value: "b=2"}}, nil
+		return []abi.Pair{{Key: "Authorization", Value: "AWS4 x"}, {Key: "x-amz-date", Value: "now"}, {Key: "MCP-Tenant", Value: "mine"}, {Key: "Cookie", Value: "a=1"}, {Key: "cookie", Value: "b=2"}}, nil
 	})
 	r := newRecorder()
 	s, _, err := newTestTable(t, patient(grant)).Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: "POST", Target: "mcp/x%2Fy?z=1",
-		Headers: []abi.Pair{{Key: "mcp-name", Value: "the guest's"}, {Key: "accept", Value: "*/*"}}}, r)
+		Headers: []abi.Pair{{Key: "mcp-tenant", Value: "the guest's"}, {Key: "accept", Value: "*/*"}}}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Write([]byte("{}"), true)
 	s.Flush()
 	r.untilOver()
-	want := "POST " + o.base.String() + "/x%2Fy?z=1 mcp.example [{accept */*} {mcp-name the guest's} {user-agent wharf} {x-tenant a} {x-tenant b}] true"
+	want := "POST " + o.base.String() + "/x%2Fy?z=1 mcp.example [{accept */*} {mcp-tenant the guest's} {user-agent wharf} {x-tenant a} {x-tenant b}] true"
 	if len(seen) != 1 || seen[0] != want {
 		t.Errorf("seen %q\nwant %q", seen, want)
 	}
 	if header.Get("Authorization") != "AWS4 x" || header.Get("X-Amz-Date") != "now" ||
-		!slices.Equal(header["Mcp-Name"], []string{"mine"}) || !slices.Equal(header["Cookie"], []string{"a=1", "b=2"}) {
+		!slices.Equal(header["Mcp-Tenant"], []string{"mine"}) || !slices.Equal(header["Cookie"], []string{"a=1", "b=2"}) {
 		t.Errorf("the server saw %v", header)
 	}
 }
@@ -316,10 +316,13 @@ func TestCredentialsFailClosed(t *testing.T) {
 		want  string
 	}{
 		{"an error", bearer, locked, "sign in: the keyring is locked; unlock it"},
-		{"no name", []abi.Pair{{Key: "a b"}}, nil, `header "a b": that is no name`},
-		{"a line end", []abi.Pair{{Key: "Authorization", Value: "canary\r\nHost: x"}}, nil, "Authorization to a value with a line end"},
+		{"no name", []abi.Pair{{Key: "canary b"}}, nil, "whose name is none"},
+		{"a line end", []abi.Pair{{Key: "Authorization", Value: "canary\r\nHost: x"}}, nil, "to a value with a line end"},
 		{"the host", []abi.Pair{{Key: "host", Value: "canary"}}, nil, "Host, which is not theirs"},
 		{"framing", []abi.Pair{{Key: "transfer-encoding", Value: "canary"}}, nil, "Transfer-Encoding, which is not theirs"},
+		{"the session", []abi.Pair{{Key: "MCP-Session-ID", Value: "canary"}}, nil, "a header of the protocol"},
+		{"a parameter", []abi.Pair{{Key: "mcp-param-canary", Value: "x"}}, nil, "a header of the protocol"},
+		{"a handshake", []abi.Pair{{Key: "Sec-WebSocket-Key", Value: "canary"}}, nil, "a header of the protocol"},
 		{"what the user configured", []abi.Pair{{Key: "x-api-key", Value: "canary"}}, nil, "X-Api-Key, and so do the headers"},
 		{"many", many, nil, "set 65 headers"},
 		{"long", []abi.Pair{{Key: "Authorization", Value: strings.Repeat("canary", 10000)}}, nil, "of 60013 bytes"},

@@ -27,12 +27,12 @@ var canonical = map[string]string{
 
 // guestHeaders makes the header of a request from what a guest gave. What a
 // guest may say is a short list; who sends, where to and how it is framed are
-// the host's to say.
-func guestHeaders(pairs []abi.Pair, upgrade bool) (http.Header, abi.Status, error) {
+// the host's to say: the header has room for that many more.
+func guestHeaders(pairs []abi.Pair, upgrade bool, more int) (http.Header, abi.Status, error) {
 	if len(pairs) > maxHeaders {
 		return nil, abi.TooLarge, fmt.Errorf("%d headers, there may be %d", len(pairs), maxHeaders)
 	}
-	header := make(http.Header, len(pairs)+2) // the User-Agent, and one more
+	header := make(http.Header, len(pairs)+more)
 	values := make([]string, len(pairs))
 	size := 0
 	for i, p := range pairs {

@@ -153,7 +153,8 @@ func (o *Origin) hold(t *Table, g Grant, r *abi.OpenRequest, sink Sink) (tenant,
 	if c.url, status, err = o.resolve(o.base, r.Target); err != nil {
 		return nil, status, err
 	}
-	if c.header, status, err = guestHeaders(r.Headers, c.upgrade); err != nil {
+	more := len(o.Headers) + 1 // the User-Agent
+	if c.header, status, err = guestHeaders(r.Headers, c.upgrade, more); err != nil {
 		return nil, status, err
 	}
 	if !c.upgrade {
