@@ -17,6 +17,8 @@ import (
 type dialer struct {
 	socket  string        // of a server behind a unix socket; the address asked for is then only a name
 	timeout time.Duration // from the start of a dial to its outcome
+	guard   guard         // of the addresses that are not trusted
+	names   *net.Resolver // nil for the system's
 	life    context.Context
 	die     context.CancelFunc
 
@@ -27,14 +29,22 @@ type dialer struct {
 	closed bool
 }
 
+// A guard returns what is asked about each address that addr, a host:port, leads
+// to, before anything is sent there; nil lets all of them pass.
+type guard func(addr string) control
+
+// control is what net.Dialer calls so.
+type control = func(network, address string, conn syscall.RawConn) error
+
 func newDialer(timeout time.Duration) *dialer {
-	d := &dialer{timeout: timeout, home: map[string]bool{}, wires: map[*wire]struct{}{}}
+	d := &dialer{timeout: timeout, guard: func(string) control { return publicOnly }, home: map[string]bool{}, wires: map[*wire]struct{}{}}
 	d.life, d.die = context.WithCancel(context.Background())
 	return d
 }
 
-// trust exempts a host:port from the policy: the user wrote it down, and may
-// mean a machine of their own. Every other address has to be a public one.
+// trust exempts a host:port from the guard: the user wrote it down, and may mean
+// a machine of their own. Every other address has to be a public one, unless the
+// dialer has another guard.
 func (d *dialer) trust(addr string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -53,12 +63,12 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
 	defer context.AfterFunc(d.life, cancel)()
-	nd := net.Dialer{KeepAliveConfig: probes}
+	nd := net.Dialer{KeepAliveConfig: probes, Resolver: d.names}
 	switch {
 	case d.socket != "":
 		network, addr = "unix", d.socket
 	case !home:
-		nd.Control = publicOnly
+		nd.Control = d.guard(addr)
 	}
 	conn, err := nd.DialContext(ctx, network, addr)
 	if err != nil {
