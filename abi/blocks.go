@@ -46,14 +46,6 @@ func AppendFacts(dst []byte, f *Facts) []byte {
 // DecodeFacts reads the block at the start of b and nothing behind it.
 func DecodeFacts(b []byte) (Facts, error) {
 	var f Facts
-	err := f.Decode(b)
-	return f, err
-}
-
-// Decode is [DecodeFacts] into f. Strings that f has and that come again are kept,
-// and Headers is used again, so f decodes one block after another and allocates
-// only for what is new. After an error f is of no use but to be decoded into.
-func (f *Facts) Decode(b []byte) error {
 	d := newDecoder("facts", b)
 	for d.more() {
 		d.u32(factKind, (*uint32)(&f.Kind))
@@ -64,7 +56,7 @@ func (f *Facts) Decode(b []byte) error {
 		d.u32(factEpoch, &f.Epoch)
 		d.pairs(factHeader, &f.Headers)
 	}
-	return d.err
+	return f, d.err
 }
 
 // Settings is the payload of OPEN: what the user's server entry says to this
@@ -107,12 +99,10 @@ func DecodeSettings(b []byte) (Settings, error) {
 }
 
 // Value returns the setting of that name, or "".
-func (s *Settings) Value(key string) string { return valueOf(s.Values, key) }
-
-func valueOf(pairs []Pair, key string) string {
-	for i := range pairs {
-		if pairs[i].Key == key {
-			return pairs[i].Value
+func (s *Settings) Value(key string) string {
+	for _, p := range s.Values {
+		if p.Key == key {
+			return p.Value
 		}
 	}
 	return ""
@@ -239,7 +229,9 @@ func DecodeOpenRequest(b []byte) (OpenRequest, error) {
 	return r, err
 }
 
-// Decode is [DecodeOpenRequest] into r, like [Facts.Decode].
+// Decode is [DecodeOpenRequest] into r. Strings that r has and that come again
+// are kept, and Headers is used again, so r decodes one block after another and
+// allocates only for what is new. After an error r is only fit to be decoded into.
 func (r *OpenRequest) Decode(b []byte) error {
 	d := newDecoder("open request", b)
 	for d.more() {
@@ -270,18 +262,9 @@ func AppendHead(dst []byte, h *Head) []byte {
 // DecodeHead reads the block at the start of b and nothing behind it.
 func DecodeHead(b []byte) (Head, error) {
 	var h Head
-	err := h.Decode(b)
-	return h, err
-}
-
-// Decode is [DecodeHead] into h, like [Facts.Decode].
-func (h *Head) Decode(b []byte) error {
 	d := newDecoder("head", b)
 	for d.more() {
 		d.pairs(headHeader, &h.Headers)
 	}
-	return d.err
+	return h, d.err
 }
-
-// Value returns the header of that name, or "". Of several it is the first.
-func (h *Head) Value(key string) string { return valueOf(h.Headers, key) }

@@ -15,9 +15,9 @@ type reader struct {
 // span is where a value lies in its block.
 type span struct{ at, size uint32 }
 
-// read finds the fields of the block at the start of b. The tag called many may
-// stand any number of times.
-func (r *reader) read(name string, b []byte, many uint16) error {
+// read finds the fields of the block at the start of b. It knows tags up to the
+// last, which may stand any number of times.
+func (r *reader) read(name string, b []byte, last uint16) error {
 	size, ok := BlockSize(b)
 	if !ok {
 		return &DecodeError{Block: name, Reason: "the block is cut short"}
@@ -25,16 +25,16 @@ func (r *reader) read(name string, b []byte, many uint16) error {
 	b = b[:size]
 	at, seen := blockHeader, uint32(0)
 	for at+fieldHeader <= len(b) {
-		tag, n := int(binary.LittleEndian.Uint16(b[at:])), uint64(binary.LittleEndian.Uint32(b[at+2:]))
+		tag, n := binary.LittleEndian.Uint16(b[at:]), uint64(binary.LittleEndian.Uint32(b[at+2:]))
 		if n > uint64(len(b)-at-fieldHeader) {
 			return &DecodeError{Block: name, Offset: at, Reason: "a field is longer than its block"}
 		}
 		at += fieldHeader
-		if tag < len(r.spans) {
+		if tag-1 < last { // which 0 is not
 			if bit := uint32(1) << tag; seen&bit == 0 {
 				seen |= bit
 				r.spans[tag] = span{uint32(at), uint32(n)}
-			} else if tag != int(many) {
+			} else if tag != last {
 				return &DecodeError{Block: name, Offset: at, Reason: "a field stands twice"}
 			}
 		}
@@ -64,21 +64,45 @@ func (r *reader) u32(tag uint16) uint32 {
 	return 0
 }
 
+// first returns where the first field of a tag begins, or the end of the block.
+func (r *reader) first(tag uint16) int {
+	if r.seen&(1<<tag) == 0 {
+		return len(r.block)
+	}
+	return int(r.spans[tag].at) - fieldHeader
+}
+
+// field returns the field that begins at an offset, its header included.
+func (r *reader) field(at int) []byte {
+	b := r.block[at:]
+	return b[:fieldHeader+int(binary.LittleEndian.Uint32(b[2:]))]
+}
+
 // pairs calls yield for each pair of a tag.
 func (r *reader) pairs(tag uint16, yield func(key, value []byte) bool) {
-	if r.seen&(1<<tag) == 0 {
-		return
-	}
-	for at := int(r.spans[tag].at) - fieldHeader; at < len(r.block); {
-		b := r.block[at:]
-		size := fieldHeader + int(binary.LittleEndian.Uint32(b[2:]))
-		if binary.LittleEndian.Uint16(b) == tag {
-			if key, value, ok := split(b[fieldHeader:size]); !ok || !yield(key, value) {
+	for at := r.first(tag); at < len(r.block); {
+		field := r.field(at)
+		if binary.LittleEndian.Uint16(field) == tag {
+			if key, value, ok := split(field[fieldHeader:]); !ok || !yield(key, value) {
 				return
 			}
 		}
-		at += size
+		at += len(field)
 	}
+}
+
+// value returns the value of the first pair of a tag that has that key, or nil.
+func (r *reader) value(tag uint16, name string) []byte {
+	for at := r.first(tag); at < len(r.block); {
+		field := r.field(at)
+		if binary.LittleEndian.Uint16(field) == tag {
+			if key, value, ok := split(field[fieldHeader:]); ok && string(key) == name {
+				return value
+			}
+		}
+		at += len(field)
+	}
+	return nil
 }
 
 // split takes a pair apart.
@@ -133,11 +157,4 @@ func (h *HeadReader) Read(b []byte) error { return h.r.read("head", b, headHeade
 func (h *HeadReader) Headers(yield func(key, value []byte) bool) { h.r.pairs(headHeader, yield) }
 
 // Value returns the header of that name, or nil. Of several it is the first.
-func (h *HeadReader) Value(name string) []byte {
-	for key, value := range h.Headers {
-		if string(key) == name {
-			return value
-		}
-	}
-	return nil
-}
+func (h *HeadReader) Value(name string) []byte { return h.r.value(headHeader, name) }

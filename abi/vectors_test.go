@@ -230,16 +230,16 @@ func BenchmarkDecodeFacts(b *testing.B) {
 	}
 }
 
-// BenchmarkFactsDecode is what a plugin does for each message that it looks at.
-func BenchmarkFactsDecode(b *testing.B) {
+// BenchmarkReadFacts is what a plugin does for each message that it looks at.
+func BenchmarkReadFacts(b *testing.B) {
 	block := AppendFacts(nil, &Facts{
 		Kind: Request, ID: "1", Method: "tools/call", Name: "echo", Version: "2026-07-28",
 		Headers: []Pair{{Key: "mcp-method", Value: "tools/call"}, {Key: "mcp-name", Value: "echo"}},
 	})
-	var f Facts
+	var f FactsReader
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := f.Decode(block); err != nil {
+		if err := f.Read(block); err != nil {
 			b.Fatal(err)
 		}
 	}

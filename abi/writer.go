@@ -2,20 +2,25 @@ package abi
 
 import "encoding/binary"
 
-// OpenWriter writes an open request piece by piece, as [AppendOpenRequest] would,
-// for a guest that has the pieces as bytes and many requests that begin alike.
-// Its buffer is used again. Begin comes first, then headers.
+// OpenWriter writes open requests that begin alike: for a guest that sends one
+// with each message. Its buffer is used again.
 type OpenWriter struct{ buf []byte }
 
-// Begin begins a request that has r's fields, and r's headers.
+// Begin begins a request with all that r has.
 func (w *OpenWriter) Begin(r *OpenRequest) { w.buf = AppendOpenRequest(w.buf[:0], r) }
 
-// Header adds a header.
-func (w *OpenWriter) Header(key, value []byte) {
-	n := 4 + len(key) + len(value)
-	b := appendField(w.buf, openHeader, n)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(key)))
-	w.buf = append(append(b, key...), value...)
+// Mirror adds the headers that f has, as they are.
+func (w *OpenWriter) Mirror(f *FactsReader) {
+	r := &f.r
+	for at := r.first(factHeader); at < len(r.block); {
+		field := r.field(at)
+		if binary.LittleEndian.Uint16(field) == factHeader {
+			n := len(w.buf)
+			w.buf = append(w.buf, field...)
+			binary.LittleEndian.PutUint16(w.buf[n:], openHeader)
+		}
+		at += len(field)
+	}
 }
 
 // Len returns the length of what is written so far, for Cut.

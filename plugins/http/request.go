@@ -31,9 +31,7 @@ func (r *request) post(f *abi.FactsReader, session string) []byte {
 		r.beginPosts(string(version), session)
 	}
 	r.posts.Cut(r.common)
-	for key, value := range f.Headers {
-		r.posts.Header(key, value)
-	}
+	r.posts.Mirror(f)
 	return r.posts.Block()
 }
 

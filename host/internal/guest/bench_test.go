@@ -49,7 +49,7 @@ func desk(b *testing.B) (*Instance, Sink) {
 // httpDesk returns an instance of the http plugin with nothing behind it, and
 // the world that has the sink of the handle opened last.
 func httpDesk(b *testing.B) (*Instance, *deskWorld) {
-	inst, err := New(b.Context(), Config{Plugin: "http", Module: module(b, httpPackage), Limits: Limits{FuelRate: 1 << 50}})
+	inst, err := New(b.Context(), Config{Plugin: "http", Module: module(b, httpPackage)})
 	if err != nil {
 		b.Fatal(err)
 	}

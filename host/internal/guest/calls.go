@@ -212,11 +212,10 @@ func (i *Instance) callOpen(a args) int32 { // kind, exchange, ptr, len
 	i.needOpen()
 	block := i.memory(a[2], a[3])
 	i.mod.Charge(decodePrice * int64(len(block)))
-	r, err := abi.DecodeOpenRequest(block)
-	if err != nil {
+	if err := i.request.Decode(block); err != nil {
 		i.mod.Trap(err)
 	}
-	return i.open(abi.OpenKind(a[0]), a[1], &r)
+	return i.open(abi.OpenKind(a[0]), a[1], &i.request)
 }
 
 func (i *Instance) callClose(a args) int32 { // handle

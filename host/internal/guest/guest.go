@@ -75,7 +75,8 @@ type Message interface {
 // it. Only the owner of the instance calls it, and no method blocks.
 type World interface {
 	// Open begins to open something. A status below zero refuses at once;
-	// otherwise the sink hears Opened or Error later.
+	// otherwise the sink hears Opened or Error later. r is valid during the call,
+	// its strings for as long as they are wanted.
 	Open(kind abi.OpenKind, r *abi.OpenRequest, sink Sink) (Stream, abi.Status, error)
 
 	// Timers returns the timers of the instance; fire is called, on any
@@ -98,7 +99,7 @@ type Timers interface {
 // Sink receives what happens to an open handle: one call at a time, in order.
 type Sink interface {
 	Opened()
-	Head(status int, headers []abi.Pair, body []byte, last bool) // HTTP; like Data
+	Head(status int, headers []abi.Pair, body []byte, last bool) // HTTP; body like Data
 	Data(p []byte, last bool)                                    // returns when the guest is done with p
 	End()
 	Exit(code int, detail string)

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/wharf-mcp/wharf/abi"
 )
@@ -57,7 +58,7 @@ func (i *Instance) open(kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) 
 func (i *Instance) openSlot(n int, kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) int32 {
 	h := &i.handles[n]
 	number := abi.MakeHandle(uint8(n+1), h.generation)
-	stream, status, err := i.world.Open(kind, r, &sink{inst: i, handle: number, seen: make(chan struct{}, 1)})
+	stream, status, err := i.world.Open(kind, r, &sink{inst: i, handle: number})
 	if status < 0 {
 		i.refused(kind, r, status, err)
 		return int32(status)
@@ -189,7 +190,7 @@ func (i *Instance) abandon(exchange uint32) {
 type sink struct {
 	inst   *Instance
 	handle uint32
-	seen   chan struct{}
+	seen   chan struct{} // nil until somebody else runs an event of this handle
 }
 
 func (s *sink) Opened() { s.inst.post(item{kind: abi.EventOpened, handle: s.handle}) }
@@ -200,9 +201,17 @@ func (s *sink) Head(status int, headers []abi.Pair, body []byte, last bool) {
 	if last {
 		arg |= abi.HeadLast
 	}
-	payload := append(abi.AppendHead(nil, &abi.Head{Headers: headers}), body...)
-	s.inst.serve(item{kind: abi.EventHead, handle: s.handle, arg: arg, payload: payload}, s.seen)
+	b := heads.Get().(*[]byte)
+	*b = append(abi.AppendHead((*b)[:0], &abi.Head{Headers: headers}), body...)
+	s.inst.serve(item{kind: abi.EventHead, handle: s.handle, arg: arg, payload: *b}, &s.seen)
+	if cap(*b) > keepStash {
+		*b = nil
+	}
+	heads.Put(b)
 }
+
+// heads are buffers for a head and the body that comes with it.
+var heads = sync.Pool{New: func() any { return new([]byte) }}
 
 // pieceSize is how much of a chunk a guest gets at a time: it bounds how long
 // one event may take, since the budget of an event grows with its payload.
@@ -221,7 +230,7 @@ func (s *sink) data(p []byte, last bool) {
 	if last {
 		it.arg = abi.Last
 	}
-	s.inst.serve(it, s.seen)
+	s.inst.serve(it, &s.seen)
 }
 
 func (s *sink) End() { s.inst.post(item{kind: abi.EventEnd, handle: s.handle}) }

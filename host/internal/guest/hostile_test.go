@@ -92,6 +92,22 @@ func TestGreedyTimers(t *testing.T) {
 	}
 }
 
+// A guest that allocates, and collects its garbage every now and then, is not
+// greedy, however often it is called.
+func TestGarbageIsNotGreed(t *testing.T) {
+	r := open(t, hostilePackage, Config{}, abi.Pair{Key: "mode", Value: "garbage"})
+	s := r.world.stream(0)
+	s.sink.Opened()
+	for range 20_000 {
+		s.sink.Data([]byte("go"), false)
+	}
+	select {
+	case <-r.inbox.closed:
+		t.Errorf("ended with %v", r.inbox.cause)
+	default:
+	}
+}
+
 // A guest that queues a message again and again is stopped by its budget or
 // by the quota of the handle, whichever comes first.
 func TestQueueQuota(t *testing.T) {

@@ -43,9 +43,10 @@ type Instance struct {
 	batch    []Message // handed over, to be freed after the next flush
 	stashed  []byte    // written bytes that must stay until the next flush
 	handles  []handle
-	queued   int  // bytes written that the systems have not taken, of all handles
-	answered int  // callers that have had an answer since and may be about to send
-	unsent   bool // some handle was written to since the last flush
+	request  abi.OpenRequest // the one decoded last: the next is much the same
+	queued   int             // bytes written that the systems have not taken, of all handles
+	answered int             // callers that have had an answer since and may be about to send
+	unsent   bool            // some handle was written to since the last flush
 	inbound  assemblies
 	fuel     bucket
 	unwanted bool  // the guest has heard CLOSE
@@ -114,17 +115,21 @@ func (i *Instance) stop() {
 }
 
 // serve runs an event whose payload is the caller's, and returns when the guest
-// is done with it or gone. seen is where an owner says so, if there is one.
-func (i *Instance) serve(it item, seen chan struct{}) {
+// is done with it or gone. seen is where an owner says so, if there is one; it is
+// made when it is needed.
+func (i *Instance) serve(it item, seen *chan struct{}) {
 	i.mu.Lock()
 	if i.freeLocked() {
 		i.runNow(&it)
 		return
 	}
 	i.mu.Unlock()
-	it.seen = seen
+	if *seen == nil {
+		*seen = make(chan struct{}, 1)
+	}
+	it.seen = *seen
 	i.post(it)
-	<-seen
+	<-it.seen
 }
 
 // send puts a message in the normal lane, waiting for room if it must.

@@ -70,10 +70,11 @@ func (i *Instance) enter(it *item) (int32, error) {
 	earned := earnedBy(len(it.payload))
 	result, err := i.event.Call(wasm.EventBudget+earned, uint32(it.kind), it.handle, it.arg, size)
 	i.traceReturn(int32(result), err)
+	used := max(i.mod.Used()-earned, 0)
 	if it.kind != abi.EventTimer {
-		earned += eventFuel
+		used -= eventFuel
 	}
-	if err == nil && !i.fuel.take(i.mod.Used()-earned, time.Now) {
+	if err == nil && !i.fuel.take(used, time.Now) {
 		err = errGreedy
 	}
 	return int32(result), err
@@ -90,8 +91,10 @@ func earnedBy(size int) int64 {
 // bulkFuel is for each byte of a payload past the first piece.
 const bulkFuel = 64
 
-// eventFuel is what an event may use before it counts against the rate of its
-// connection, unless the guest called for it itself, with a timer.
+// eventFuel is what an event brings with it beside the rate of its connection,
+// unless the guest called for it itself, with a timer. What one event leaves of it
+// another may use: the collector of a Go guest sleeps for thousands of events, and
+// then runs along with as many for several times their own work.
 const eventFuel = 200_000
 
 // settle does what is left to do when the guest is done with an event: the
@@ -205,13 +208,10 @@ type bucket struct {
 
 func newBucket(rate int64) bucket { return bucket{rate: rate, level: rate} }
 
-// take takes n units; false means that the bucket is empty. It looks at the
-// clock only when it must.
+// take takes n units, or, below zero, gives them; false means that the bucket is
+// empty. It looks at the clock only when it must.
 func (b *bucket) take(n int64, now func() time.Time) bool {
-	if n <= 0 {
-		return true
-	}
-	if b.level -= n; b.level >= 0 {
+	if b.level = min(b.level-n, b.rate); b.level >= 0 {
 		return true
 	}
 	t := now()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -85,7 +86,9 @@ func (w *fakeWorld) Open(kind abi.OpenKind, r *abi.OpenRequest, sink Sink) (Stre
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := &fakeStream{kind: kind, request: *r, sink: sink, stuck: w.stuck, took: make(chan struct{}, 1<<16)}
+	request := *r
+	request.Headers = slices.Clone(r.Headers)
+	s := &fakeStream{kind: kind, request: request, sink: sink, stuck: w.stuck, took: make(chan struct{}, 1<<16)}
 	w.streams = append(w.streams, s)
 	return s, abi.OK, nil
 }

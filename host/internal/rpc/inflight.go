@@ -121,6 +121,13 @@ func (f *inflight) leave(c *call, err error, sent Sent) bool {
 	return true
 }
 
+// awaits reports whether there is a call of that exchange.
+func (f *inflight) awaits(exchange uint32) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.pending[exchange] != nil
+}
+
 // end ends the call of an exchange, if there is one, before its answer.
 func (f *inflight) end(exchange uint32, err error, sent Sent) bool {
 	f.mu.Lock()

@@ -128,7 +128,9 @@ func (p *Peer) Close(err error) {
 // Done is the transport's word that an exchange is over. If a call still waits
 // for its answer, there will be none.
 func (p *Peer) Done(exchange uint32) {
-	p.flight.end(exchange, fmt.Errorf("%w for request ID %d", ErrNoResponse, exchange), MaybeSent)
+	if p.flight.awaits(exchange) {
+		p.flight.end(exchange, fmt.Errorf("%w for request ID %d", ErrNoResponse, exchange), MaybeSent)
+	}
 }
 
 // Failed is the transport's word that an exchange has failed. Where err is an

@@ -124,6 +124,8 @@ func (h *hostile) misbehave(e sdk.Event) {
 		}
 	case "timer":
 		h.conn.Timer(1, 1)
+	case "garbage": // which is no crime
+		h.sink = append(h.sink[:0], make([]byte, 1<<10))
 	case "write":
 		big := make([]byte, 1<<20)
 		for {
