@@ -1,3 +1,44 @@
 // Package vault keeps the records of auth providers: encrypted, on disk, shared
-// by all processes of the user.
+// by all processes of a user.
+//
+// # Files
+//
+// A vault is a folder of the user's alone. In it are
+//
+//	vault.json      every record: names in the clear, values sealed
+//	vault.key       the key, where no keyring could be used
+//	*.lock          empty files to lock; they are never removed
+//	*.new           a write that is under way, or that was killed
+//
+// vault.json is only ever replaced as a whole: written beside, synced, renamed,
+// and the folder synced, by one process at a time. So readers take no lock, and
+// what a crash leaves is the old file or the new one. A file that is damaged, of
+// a later version, a link, or open to others is an error that says what to do; it
+// is never read, repaired or written over.
+//
+// # The key
+//
+// 32 random bytes, made with the file and named by its id in the keyring of the
+// operating system. Only where there is no keyring when a vault is first made does
+// the key go into a file, with a warning. From then on vault.json says where its
+// key is, and the vault looks nowhere else: a keyring that is locked or gone is an
+// error, not a reason to begin again.
+//
+// # What is sealed
+//
+// Each value is sealed by XChaCha20-Poly1305 with a random nonce. Its additional
+// data are the version of the format, the id of the vault, and the provider,
+// issuer, resource, client, name and generation of the record. A record that was
+// moved to another key, to another vault or to another generation does not open.
+//
+// # What this cannot do
+//
+// It keeps values from who gets hold of the file: a backup, another user, a disk.
+// A program that runs as the user can ask the keyring as this one does. A record
+// that is put back together with the generation that it had opens, and so does
+// the whole file of last week; a record that is taken out is not missed, and the
+// date of an entry is anybody's word. Files tell nothing of time.
+// On Windows the folder is as private as the profile that it lies in: owners and
+// modes are not looked at, and there is no syncing of folders. Locks hold on local
+// file systems; what a network file system makes of them is its own affair.
 package vault

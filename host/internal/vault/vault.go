@@ -2,21 +2,29 @@ package vault
 
 import (
 	"context"
+	"crypto/cipher"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// Key names a record. Provider and Name are never empty; the others are where
-// the record is bound to nothing of that kind. Every part is authenticated with
-// the value: what was stored under one key opens under no other.
-type Key struct {
-	Provider string // that the record belongs to: it is given no other's
-	Issuer   string // the authorization server
-	Resource string // the MCP server, as in RFC 8707
-	Client   string // the client id
-	Name     string // what the record holds: "token"
-}
+// The files of a vault.
+const (
+	bookFile  = "vault.json"
+	keyFile   = "vault.key"
+	writeLock = "write.lock"
+)
+
+// Where the key of a vault is.
+const (
+	KeeperKeyring = "keyring"
+	KeeperFile    = "file"
+)
 
 // Record is what a key stands for.
 type Record struct {
@@ -32,16 +40,10 @@ type Entry struct {
 
 // Status is how a vault is kept, for people.
 type Status struct {
-	Keeper  string // [KeeperKeyring] or [KeeperFile]: where the key is, or would be
+	Keeper  string // [KeeperKeyring] or [KeeperFile]: where the key is, or would be; "" if the file cannot be read
 	Path    string // of the file of records, whether or not it exists
 	Problem string // why records cannot be opened, and what to do; "" if nothing is wrong
 }
-
-// Where the key of a vault is.
-const (
-	KeeperKeyring = "keyring"
-	KeeperFile    = "file"
-)
 
 // Config says where a vault is.
 type Config struct {
@@ -53,43 +55,174 @@ type Config struct {
 	Keyring Keyring
 
 	// Warn gets a line for the person if the key has to lie in a file. It is
-	// called at most once, from within any method; nil drops the line.
+	// called at most once, from within any method, and must not call the
+	// vault; nil drops the line.
 	Warn func(string)
 }
-
-// Keyring keeps small secrets for the user. Its methods may hang, for as long as
-// a dialog is open or for ever: the vault calls them on a goroutine of their own
-// and waits a bounded time. Get says [ErrNotFound] for what it does not have.
-type Keyring interface {
-	Get(service, user string) (string, error)
-	Set(service, user, text string) error
-}
-
-// Open returns the vault in a folder. It touches nothing: neither disk nor
-// keyring is asked for anything before a method needs it.
-func Open(cfg Config) *Vault { panic("skeleton") }
 
 // Vault is a file of encrypted records that processes share. Its methods may be
 // called at any time from any goroutine, also on several vaults of one folder.
 // It holds nothing open between two calls but the locks that were asked for.
-type Vault struct{}
+type Vault struct {
+	folder *folder
+	locks  *locks
+	ring   *ring
+
+	tell   func(string)
+	warned sync.Once
+
+	mu   sync.Mutex
+	id   string // of the book that aead is for
+	aead cipher.AEAD
+}
+
+// Open returns the vault in a folder. It touches nothing: neither disk nor
+// keyring is asked for anything before a method needs it.
+func Open(cfg Config) *Vault {
+	f := &folder{dir: cfg.Dir, disk: system{}}
+	return &Vault{folder: f, locks: newLocks(f), ring: newRing(cfg.Keyring), tell: cfg.Warn}
+}
 
 // Load returns the record of a key, and whether there is one. It waits for no
 // lock: what it returns is a record that was once stored completely, and the
 // newest at some time during the call.
-func (v *Vault) Load(ctx context.Context, key Key) (Record, bool, error) { panic("skeleton") }
+func (v *Vault) Load(ctx context.Context, key Key) (Record, bool, error) {
+	r, err := v.load(ctx, key)
+	if errors.Is(err, errNone) {
+		return Record{}, false, nil
+	}
+	if err != nil {
+		return Record{}, false, fmt.Errorf("vault: load %s: %w", key, err)
+	}
+	return r, true, nil
+}
+
+// errNone says that there is no record; it does not leave the package.
+var errNone = errors.New("no record")
+
+func (v *Vault) load(ctx context.Context, key Key) (Record, error) {
+	if err := key.check(); err != nil {
+		return Record{}, err
+	}
+	b, err := v.read()
+	if err != nil {
+		return Record{}, err
+	}
+	if b == nil || b.find(key) < 0 {
+		return Record{}, errNone
+	}
+	aead, err := v.cipherOf(ctx, b)
+	if err != nil {
+		return Record{}, err
+	}
+	r := b.Records[b.find(key)]
+	value, err := unseal(aead, r.Sealed, b.aboutRecord(r.Key, r.Generation))
+	if err != nil {
+		return Record{}, fmt.Errorf("%s: %w; sign out and in again", v.folder.path(bookFile), err)
+	}
+	return Record{Value: value, Generation: r.Generation}, nil
+}
 
 // Store writes a record in place of the one of the same key, and returns once it
 // would outlive a loss of power. After an error either record may be there; the
 // file is whole in any case. It needs no lock of the record.
 func (v *Vault) Store(ctx context.Context, key Key, value secret.Secret) (generation uint64, err error) {
-	panic("skeleton")
+	err = v.change(ctx, key, func(b *book) (*book, error) {
+		if len(value.Reveal()) > maxValue {
+			return nil, fmt.Errorf("the value has %d bytes; %d are the most", len(value.Reveal()), maxValue)
+		}
+		b, aead, err := v.writable(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		if generation, err = b.next(); err != nil {
+			return nil, err
+		}
+		sealed := seal(aead, value.Reveal(), b.aboutRecord(key, generation))
+		b.put(record{Key: key, Generation: generation, Stored: time.Now().UTC().Truncate(time.Second), Sealed: sealed})
+		return b, nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("vault: store %s: %w", key, err)
+	}
+	return generation, nil
+}
+
+// writable returns the book with its cipher, or a new one where there is none.
+func (v *Vault) writable(ctx context.Context, b *book) (*book, cipher.AEAD, error) {
+	if b == nil {
+		return v.found(ctx)
+	}
+	aead, err := v.cipherOf(ctx, b)
+	return b, aead, err
 }
 
 // Forget removes the record of a key if it still has that generation; 0 stands
 // for any. A record that is not there, or has been replaced, is no error. It
 // needs no key of the vault, so that a login can be dropped that cannot be read.
-func (v *Vault) Forget(ctx context.Context, key Key, generation uint64) error { panic("skeleton") }
+func (v *Vault) Forget(ctx context.Context, key Key, generation uint64) error {
+	if b, err := v.read(); err == nil && b == nil {
+		return nil // and no folder is made for it
+	}
+	err := v.change(ctx, key, func(b *book) (*book, error) {
+		if b == nil {
+			return nil, nil
+		}
+		i := b.find(key)
+		if i < 0 || generation != 0 && b.Records[i].Generation != generation {
+			return nil, nil
+		}
+		b.Records = slices.Delete(b.Records, i, i+1)
+		return b, nil
+	})
+	if err != nil {
+		return fmt.Errorf("vault: forget %s: %w", key, err)
+	}
+	return nil
+}
+
+// change reads the book, lets edit change it, and writes what edit returned, all
+// under the lock that every writer takes. A nil book is one that is not there;
+// edit returns nil when there is nothing to write.
+func (v *Vault) change(ctx context.Context, key Key, edit func(*book) (*book, error)) error {
+	if err := key.check(); err != nil {
+		return err
+	}
+	unlock, err := v.locks.take(ctx, writeLock, writeLock)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	b, err := v.read()
+	if err != nil {
+		return err
+	}
+	if b, err = edit(b); b == nil || err != nil {
+		return err
+	}
+	text, err := b.text()
+	if err != nil {
+		return err
+	}
+	return v.folder.write(bookFile, text)
+}
+
+// read returns the book, or nil if there is none.
+func (v *Vault) read() (*book, error) {
+	text, err := v.folder.read(bookFile, maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, err := parse(text)
+	if err != nil {
+		path := v.folder.path(bookFile)
+		return nil, fmt.Errorf("%s is not a vault that this program wrote: %w; restore it, "+startOver, path, err, path)
+	}
+	return b, nil
+}
 
 // Lock waits until no one else has the record locked, in this process or in any
 // other, and locks it until unlock is called or the process ends, in whatever
@@ -99,16 +232,61 @@ func (v *Vault) Forget(ctx context.Context, key Key, generation uint64) error { 
 // Hold one lock at a time. Between processes records share a bounded number of
 // locks, so that two flows that hold one each and want another may wait for each
 // other even if they mean four different records; ctx is what ends that.
-func (v *Vault) Lock(ctx context.Context, key Key) (unlock func(), err error) { panic("skeleton") }
+func (v *Vault) Lock(ctx context.Context, key Key) (unlock func(), err error) {
+	if err = key.check(); err == nil {
+		file := fmt.Sprintf("record-%02d.lock", key.bucket())
+		unlock, err = v.locks.take(ctx, "record"+string(key.append(nil)), file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("vault: lock %s: %w", key, err)
+	}
+	return unlock, nil
+}
 
 // List returns what is in the vault, in the order of the keys. It needs no key of
 // the vault and proves nothing: names are authenticated when a record is opened.
-func (v *Vault) List(ctx context.Context) ([]Entry, error) { panic("skeleton") }
+func (v *Vault) List(_ context.Context) ([]Entry, error) {
+	b, err := v.read()
+	if err != nil {
+		return nil, fmt.Errorf("vault: list: %w", err)
+	}
+	if b == nil {
+		return nil, nil
+	}
+	entries := make([]Entry, 0, len(b.Records))
+	for _, r := range b.Records {
+		entries = append(entries, Entry{Key: r.Key, Stored: r.Stored})
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return compareKeys(a.Key, b.Key) })
+	return entries, nil
+}
 
 // Has reports whether a provider has a record for a resource, as far as can be
 // told without the key. A file that cannot be read has none.
-func (v *Vault) Has(provider, resource string) bool { panic("skeleton") }
+func (v *Vault) Has(provider, resource string) bool {
+	entries, _ := v.List(context.Background())
+	return slices.ContainsFunc(entries, func(e Entry) bool {
+		return e.Provider == provider && e.Resource == resource
+	})
+}
 
 // Status says where the key is and whether it can be had. It asks the keyring
 // and may take as long as one call of it may.
-func (v *Vault) Status() Status { panic("skeleton") }
+func (v *Vault) Status() Status {
+	s := Status{Path: v.folder.path(bookFile)}
+	b, err := v.read()
+	switch {
+	case err != nil:
+	case b != nil:
+		s.Keeper = b.Keeper
+		_, err = v.cipherOf(context.Background(), b)
+	case v.ring.works(context.Background()):
+		s.Keeper = KeeperKeyring
+	default:
+		s.Keeper = KeeperFile
+	}
+	if err != nil {
+		s.Problem = err.Error()
+	}
+	return s
+}

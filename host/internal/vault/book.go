@@ -1,0 +1,173 @@
+package vault
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+	"unicode/utf8"
+)
+
+// version of the format. A file of another one is left alone.
+const version = 1
+
+// Bounds of a vault. They are far above what logins need, and keep what a damaged
+// file can cost within reason.
+const (
+	maxFile    = 16 << 20 // bytes of vault.json
+	maxRecords = 1024
+	maxValue   = 64 << 10 // bytes of a value
+	idSize     = 16
+)
+
+// book is what vault.json says.
+type book struct {
+	Version int     `json:"version"`
+	ID      []byte  `json:"id"`     // random; names the key, and binds records to this vault
+	Keeper  string  `json:"keeper"` // where the key is
+	Check   []byte  `json:"check"`  // nothing, sealed: tells the right key from another
+	Last    uint64  `json:"last"`   // the highest generation that was given out, to any record
+	Records records `json:"records"`
+}
+
+// record is one value, sealed.
+type record struct {
+	Key
+	Generation uint64    `json:"generation"`
+	Stored     time.Time `json:"stored"`
+	Sealed     []byte    `json:"sealed"` // nonce, then ciphertext
+}
+
+// records is a list that is bounded while it is read: three bytes of JSON would
+// make a record of 200.
+type records []record
+
+func (rs *records) UnmarshalJSON(text []byte) error {
+	d := strict(text)
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return errors.New("records are not a list")
+	}
+	list := records{}
+	for d.More() {
+		if len(list) == maxRecords {
+			return fmt.Errorf("there are more than %d records", maxRecords)
+		}
+		var r record
+		if err := d.Decode(&r); err != nil {
+			return err
+		}
+		list = append(list, r)
+	}
+	*rs = list
+	return nil
+}
+
+func strict(text []byte) *json.Decoder {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d
+}
+
+// parse reads a book and believes nothing: what it returns could have been
+// written by this program, but for the seals, which only the key can tell.
+func parse(text []byte) (*book, error) {
+	if !utf8.Valid(text) {
+		return nil, errors.New("it is not UTF-8")
+	}
+	var head struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, err
+	}
+	if head.Version > version {
+		return nil, fmt.Errorf("it is of version %d, and this program knows %d: use the newer program that wrote it", head.Version, version)
+	}
+	b := new(book)
+	d := strict(text)
+	if err := d.Decode(b); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("something follows the end")
+	}
+	return b, b.validate()
+}
+
+func (b *book) validate() error {
+	switch {
+	case b.Version != version:
+		return fmt.Errorf("it is of version %d; expected %d", b.Version, version)
+	case len(b.ID) != idSize:
+		return fmt.Errorf("its id has %d bytes; expected %d", len(b.ID), idSize)
+	case b.Keeper != KeeperKeyring && b.Keeper != KeeperFile:
+		return fmt.Errorf("its keeper is %q; expected %q or %q", b.Keeper, KeeperKeyring, KeeperFile)
+	case len(b.Check) != sealSize:
+		return fmt.Errorf("its check has %d bytes; expected %d", len(b.Check), sealSize)
+	case b.Records == nil:
+		return errors.New("it has no list of records")
+	}
+	seen := make(map[Key]bool, len(b.Records))
+	for _, r := range b.Records {
+		if err := b.admit(r); err != nil {
+			return fmt.Errorf("record %s: %w", r.Key, err)
+		}
+		if seen[r.Key] {
+			return fmt.Errorf("record %s is there twice", r.Key)
+		}
+		seen[r.Key] = true
+	}
+	return nil
+}
+
+func (b *book) admit(r record) error {
+	switch size := len(r.Sealed) - sealSize; {
+	case r.Generation == 0 || r.Generation > b.Last:
+		return fmt.Errorf("its generation is %d; expected 1 to %d", r.Generation, b.Last)
+	case size < 0 || size > maxValue:
+		return fmt.Errorf("%d sealed bytes; expected %d to %d", len(r.Sealed), sealSize, maxValue+sealSize)
+	}
+	return r.check()
+}
+
+// text returns what parse reads, or says that the vault is full.
+func (b *book) text() ([]byte, error) {
+	text, err := json.MarshalIndent(b, "", "\t")
+	switch {
+	case err != nil:
+		return nil, err
+	case len(b.Records) > maxRecords || len(text) > maxFile:
+		return nil, fmt.Errorf("the vault is full: %d records in %d bytes, of %d in %d at the most; sign out of a server that you no longer need",
+			len(b.Records), len(text), maxRecords, maxFile)
+	}
+	return append(text, '\n'), nil
+}
+
+// find returns where the record of a key is, or -1.
+func (b *book) find(key Key) int {
+	return slices.IndexFunc(b.Records, func(r record) bool { return r.Key == key })
+}
+
+// next gives out a generation. It counts for the whole file, and on through a
+// Forget: were it to begin again, a flow that means to forget the record which it
+// has seen could hit the one that came after.
+func (b *book) next() (uint64, error) {
+	if b.Last == math.MaxUint64 {
+		return 0, errors.New("the file has no generation left, which no use of it can bring about")
+	}
+	b.Last++
+	return b.Last, nil
+}
+
+// put replaces the record of a key, or adds it.
+func (b *book) put(r record) {
+	if i := b.find(r.Key); i >= 0 {
+		b.Records[i] = r
+		return
+	}
+	b.Records = append(b.Records, r)
+}

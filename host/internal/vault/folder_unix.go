@@ -1,0 +1,44 @@
+//go:build unix
+
+package vault
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+const (
+	noFollow  = syscall.O_NOFOLLOW
+	lockFlags = os.O_CREATE | os.O_RDWR | noFollow
+)
+
+// openFile does not wait for a writer, should the file be a pipe.
+func openFile(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|noFollow|syscall.O_NONBLOCK, 0)
+}
+
+// private refuses what belongs to somebody else, and what others have any right
+// to. It does not mend the mode by itself: the user should know that the file has
+// been open.
+func private(path string, info fs.FileInfo, mode fs.FileMode) error {
+	if owner, ours := info.Sys().(*syscall.Stat_t).Uid, os.Geteuid(); int(owner) != ours {
+		return fmt.Errorf("%s belongs to the user %d, and this program runs as %d: run it as that user, or remove the file", path, owner, ours)
+	}
+	if perm := info.Mode().Perm(); perm&0o077 != 0 {
+		return fmt.Errorf("%s is open to other users (mode %04o): run chmod %o %s", path, perm, mode, path)
+	}
+	return nil
+}
+
+func (system) rename(from, to string) error { return os.Rename(from, to) }
+
+func (system) syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}

@@ -1,0 +1,133 @@
+package vault
+
+import (
+	"context"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/internal/secret"
+)
+
+// maxKeyFile bounds vault.key, which has one line of base64.
+const maxKeyFile = 256
+
+// startOver is the way out when a key is lost for good.
+const startOver = "or move %s away and sign in again"
+
+// cipherOf returns the cipher of a book, from where the book says its key is and
+// from nowhere else. It is kept: the keyring is asked once per process.
+func (v *Vault) cipherOf(ctx context.Context, b *book) (cipher.AEAD, error) {
+	v.mu.Lock()
+	id, aead := v.id, v.aead
+	v.mu.Unlock()
+	if id == string(b.ID) && b.proves(aead) {
+		return aead, nil
+	}
+	line, err := v.fetch(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	if aead, err = openKey(line); err != nil {
+		return nil, fmt.Errorf("the key in %s: %w", v.place(b), err)
+	}
+	if !b.proves(aead) {
+		return nil, fmt.Errorf("the key in %s is not the one that %s was sealed with: put the right one back, "+startOver,
+			v.place(b), v.folder.path(bookFile), v.folder.path(bookFile))
+	}
+	v.remember(b, aead)
+	return aead, nil
+}
+
+func (v *Vault) remember(b *book, aead cipher.AEAD) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.id, v.aead = string(b.ID), aead
+}
+
+func (v *Vault) fetch(ctx context.Context, b *book) (secret.Secret, error) {
+	if b.Keeper == KeeperFile {
+		v.warn("the key of the saved logins lies in %s and not in a keyring: who can read your files can read them", v.folder.path(keyFile))
+		return v.readKey()
+	}
+	line, err := v.ring.get(ctx, ringUser(b))
+	path := v.folder.path(bookFile)
+	switch {
+	case err == nil:
+		return line, nil
+	case ctx.Err() != nil:
+		return line, fmt.Errorf("waiting for the keyring: %w", err)
+	case errors.Is(err, ErrNotFound):
+		return line, fmt.Errorf("the keyring no longer has the key that %s was sealed with: restore it, "+startOver, path, path)
+	}
+	return line, fmt.Errorf("%s was sealed with a key in the keyring, which cannot be had: %w; unlock the keyring and try again, "+startOver, path, err, path)
+}
+
+func (v *Vault) readKey() (secret.Secret, error) {
+	text, err := v.folder.read(keyFile, maxKeyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: restore it, "+startOver, err, v.folder.path(bookFile))
+	}
+	return secret.New(strings.TrimSuffix(string(text), "\n")), err
+}
+
+// found makes an empty book and its key. The caller holds the write lock and has
+// seen that there is no book: a key is never made over records of another.
+func (v *Vault) found(ctx context.Context) (*book, cipher.AEAD, error) {
+	b := &book{Version: version, ID: make([]byte, idSize), Keeper: KeeperKeyring, Records: records{}}
+	_, _ = rand.Read(b.ID)
+	line := newKey()
+	if err := v.ring.keep(ctx, ringUser(b), line); err != nil {
+		if ctx.Err() != nil {
+			return nil, nil, fmt.Errorf("waiting for the keyring: %w", err)
+		}
+		b.Keeper = KeeperFile
+		if line, err = v.keyInFile(err); err != nil {
+			return nil, nil, err
+		}
+	}
+	aead, err := openKey(line)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the key in %s: %w; remove it", v.place(b), err)
+	}
+	b.Check = seal(aead, "", b.aboutCheck())
+	v.remember(b, aead)
+	return b, aead, nil
+}
+
+// keyInFile returns the key in vault.key, and makes it. One that is there already
+// was left by a book that has been removed, or by a process that was killed before
+// it could write one.
+func (v *Vault) keyInFile(why error) (secret.Secret, error) {
+	v.warn("no keyring can be used (%v), so the key of the saved logins lies in %s: who can read your files can read them", why, v.folder.path(keyFile))
+	line, err := v.readKey()
+	if !errors.Is(err, fs.ErrNotExist) {
+		return line, err
+	}
+	line = newKey()
+	return line, v.folder.write(keyFile, []byte(line.Reveal()+"\n"))
+}
+
+// ringUser names the key of a book: each vault has its own, so a folder that is
+// copied, or one more of them, takes nothing from another.
+func ringUser(b *book) string { return "vault " + hex.EncodeToString(b.ID) }
+
+func (v *Vault) place(b *book) string {
+	if b.Keeper == KeeperFile {
+		return v.folder.path(keyFile)
+	}
+	return fmt.Sprintf("the keyring (%s, %q)", service, ringUser(b))
+}
+
+// warn says once per vault that the key is in a file.
+func (v *Vault) warn(format string, args ...any) {
+	v.warned.Do(func() {
+		if v.tell != nil {
+			v.tell(fmt.Sprintf(format, args...))
+		}
+	})
+}

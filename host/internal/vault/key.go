@@ -1,0 +1,87 @@
+package vault
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"unicode/utf8"
+)
+
+// maxName bounds a part of a key: URLs are the longest.
+const maxName = 4 << 10
+
+// Key names a record. Provider and Name are never empty; the others are where
+// the record is bound to nothing of that kind. Every part is authenticated with
+// the value: what was stored under one key opens under no other.
+type Key struct {
+	Provider string `json:"provider"`           // that the record belongs to: it is given no other's
+	Issuer   string `json:"issuer,omitempty"`   // the authorization server
+	Resource string `json:"resource,omitempty"` // the MCP server, as in RFC 8707
+	Client   string `json:"client,omitempty"`   // the client id
+	Name     string `json:"name"`               // what the record holds: "token"
+}
+
+// String says which record is meant, for errors.
+func (k Key) String() string {
+	s := fmt.Sprintf("%q of %q", k.Name, k.Provider)
+	if k.Issuer != "" {
+		s += fmt.Sprintf(", issuer %q", k.Issuer)
+	}
+	if k.Resource != "" {
+		s += fmt.Sprintf(", resource %q", k.Resource)
+	}
+	return s
+}
+
+func (k Key) parts() [5]string {
+	return [5]string{k.Provider, k.Issuer, k.Resource, k.Client, k.Name}
+}
+
+// check refuses a key that would not come out of the file as it went in: JSON
+// replaces bytes that are no UTF-8, and two keys could become one.
+func (k Key) check() error {
+	if k.Provider == "" || k.Name == "" {
+		return errors.New("a key needs a provider and a name")
+	}
+	for _, part := range k.parts() {
+		if len(part) > maxName {
+			return fmt.Errorf("a part of the key has %d bytes; %d are the most", len(part), maxName)
+		}
+		if !utf8.ValidString(part) {
+			return fmt.Errorf("a part of the key is not UTF-8: %q", part)
+		}
+	}
+	return nil
+}
+
+// append adds the parts, each after its length, so that no two keys look alike.
+func (k Key) append(to []byte) []byte {
+	for _, part := range k.parts() {
+		to = appendText(to, part)
+	}
+	return to
+}
+
+func appendText(to []byte, text string) []byte {
+	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
+}
+
+// bucket says which lock of the processes stands for the record. It is part of
+// the format: programs of different versions must agree on it.
+func (k Key) bucket() int {
+	h := fnv.New64a()
+	_, _ = h.Write(k.append(nil))
+	return int(h.Sum64() % buckets)
+}
+
+func compareKeys(a, b Key) int {
+	x, y := a.parts(), b.parts()
+	for i := range x {
+		if c := cmp.Compare(x[i], y[i]); c != 0 {
+			return c
+		}
+	}
+	return 0
+}

@@ -1,0 +1,77 @@
+package vault
+
+import (
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"golang.org/x/crypto/chacha20poly1305"
+
+	"github.com/wharf-mcp/wharf/host/internal/secret"
+)
+
+// sealSize is how many bytes a sealed value is longer than the value.
+const sealSize = chacha20poly1305.NonceSizeX + chacha20poly1305.Overhead
+
+// Of the additional data, the first part tells apart what is sealed.
+const (
+	sealsRecord = "wharf vault record"
+	sealsCheck  = "wharf vault check"
+)
+
+// newKey returns a key as the keeper of it stores it: a line of base64.
+func newKey() secret.Secret {
+	key := make([]byte, chacha20poly1305.KeySize)
+	_, _ = rand.Read(key) // never fails: it ends the program instead
+	return secret.New(base64.StdEncoding.EncodeToString(key))
+}
+
+// openKey returns the cipher of a stored key.
+func openKey(line secret.Secret) (cipher.AEAD, error) {
+	key, err := base64.StdEncoding.Strict().DecodeString(line.Reveal())
+	if err != nil || len(key) != chacha20poly1305.KeySize {
+		return nil, fmt.Errorf("it is no key; expected %d bytes in base64", chacha20poly1305.KeySize)
+	}
+	return chacha20poly1305.NewX(key)
+}
+
+// seal needs no counter: nonces of 24 random bytes do not come twice.
+func seal(aead cipher.AEAD, value string, data []byte) []byte {
+	nonce := make([]byte, chacha20poly1305.NonceSizeX, sealSize+len(value))
+	_, _ = rand.Read(nonce)
+	return aead.Seal(nonce, nonce, []byte(value), data)
+}
+
+func unseal(aead cipher.AEAD, sealed, data []byte) (secret.Secret, error) {
+	nonce, text := sealed[:chacha20poly1305.NonceSizeX], sealed[chacha20poly1305.NonceSizeX:]
+	value, err := aead.Open(nil, nonce, text, data)
+	if err != nil {
+		return secret.Secret{}, errors.New("its seal is broken: the file was altered")
+	}
+	return secret.New(string(value)), nil
+}
+
+func (b *book) about(what string) []byte {
+	data := appendText(nil, what)
+	data = binary.AppendUvarint(data, uint64(b.Version))
+	return appendText(data, string(b.ID))
+}
+
+// aboutRecord returns the additional data of a record: all that is not sealed and
+// that somebody relies on.
+func (b *book) aboutRecord(key Key, generation uint64) []byte {
+	data := key.append(b.about(sealsRecord))
+	return binary.AppendUvarint(data, generation)
+}
+
+func (b *book) aboutCheck() []byte { return appendText(b.about(sealsCheck), b.Keeper) }
+
+// proves reports whether the cipher has the key of this book. Nothing is sealed
+// by one that has not: records of two keys would be in one file.
+func (b *book) proves(aead cipher.AEAD) bool {
+	_, err := unseal(aead, b.Check, b.aboutCheck())
+	return err == nil
+}
