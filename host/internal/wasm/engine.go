@@ -51,7 +51,7 @@ func NewEngine(ctx context.Context, c Config) (*Engine, error) {
 	e := &Engine{surface: c.Surface, limits: c.Limits.filled(), programs: map[string]*program{}}
 	if c.CacheDir != "" {
 		var err error
-		if e.shelf, err = openShelf(c.CacheDir, e.limits); err != nil {
+		if e.shelf, err = openShelf(c.CacheDir, e.limits, EventBudget); err != nil {
 			return nil, fmt.Errorf("plugin cache: %w", err)
 		}
 	}

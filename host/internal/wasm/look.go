@@ -58,14 +58,14 @@ func (m *image) look(s Surface) {
 	if m.starts {
 		m.findings.add("start section", "", "code that runs before the host asks is refused; use "+initialize)
 	}
-	m.lookImports(s)
+	m.lookImports(append(s.hostFuncs(), wasi...))
 	m.lookExports(s)
 	m.unclaimed()
 }
 
-func (m *image) lookImports(s Surface) {
+func (m *image) lookImports(offers []hostFunc) {
 	offered := map[string]hostFunc{}
-	for _, f := range append(s.hostFuncs(), wasi...) {
+	for _, f := range offers {
 		offered[f.module+"."+f.name] = f
 	}
 	for _, i := range m.imports {
@@ -127,6 +127,10 @@ func (m *image) lookMemory(found map[string]exported) {
 	if e, ok := found[memoryExport]; !ok || e.kind != externMemory {
 		m.findings.add("export "+quote(memoryExport), "the memory of the module", "no such export")
 	}
+	m.lookSizes()
+}
+
+func (m *image) lookSizes() {
 	for _, b := range m.memories {
 		if b.min > m.limits.MemoryPages {
 			m.findings.add("memory", fmt.Sprintf("at most %d pages of 64 KiB", m.limits.MemoryPages), fmt.Sprint(b.min))

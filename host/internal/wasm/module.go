@@ -38,8 +38,7 @@ func (e *Engine) Load(ctx context.Context, name string, binary []byte) (*Module,
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	sum := sha256.Sum256(binary)
-	hash := hex.EncodeToString(sum[:])
+	hash := Hash(binary)
 	e.mu.Lock()
 	p, closed := e.programs[hash], e.closed
 	e.mu.Unlock()
@@ -83,6 +82,12 @@ func (e *Engine) program(name, hash string, binary []byte) (*program, error) {
 	}
 	e.programs[hash] = p
 	return p, nil
+}
+
+// Hash is the SHA-256 of a module, in hexadecimal: the name of what it is.
+func Hash(binary []byte) string {
+	sum := sha256.Sum256(binary)
+	return hex.EncodeToString(sum[:])
 }
 
 // Name is the name the module was loaded under.

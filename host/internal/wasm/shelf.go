@@ -17,14 +17,14 @@ import (
 //
 // An entry is the SHA-256 of the metered form, then the metered form. Entries
 // are named by everything they depend on: the original, the version of the
-// meter, and the limits the original was held against.
+// meter, its budget, and the limits the original was held against.
 type shelf struct {
 	metered, native string
 	suffix          string
 }
 
-func openShelf(dir string, limits Limits) (*shelf, error) {
-	depends := sha256.Sum256(fmt.Appendf(nil, "%s %+v %d %d", meterVersion, limits, EventBudget, StackBudget))
+func openShelf(dir string, limits Limits, budget int64) (*shelf, error) {
+	depends := sha256.Sum256(fmt.Appendf(nil, "%s %+v %d %d", meterVersion, limits, budget, StackBudget))
 	s := &shelf{
 		metered: filepath.Join(dir, "metered"),
 		native:  filepath.Join(dir, "native"),

@@ -40,16 +40,20 @@ const wasiCall = 200
 // call describes a WASI function. Params is one letter for each: i for i32, I
 // for i64. Every one returns an errno.
 func call(name, params string, run func(in *Instance, args []uint64) errno) hostFunc {
-	types := strings.NewReplacer("i", string(rune(typeI32)), "I", string(rune(typeI64))).Replace(params)
 	return hostFunc{
 		module:    wasiModule,
 		name:      name,
-		signature: signature{types, string(rune(typeI32))},
+		signature: signature{letters(params), letters("i")},
 		price:     wasiCall,
 		run: func(in *Instance, stack []uint64) {
 			stack[0] = uint64(run(in, stack))
 		},
 	}
+}
+
+// letters are the types that i and I stand for.
+func letters(s string) string {
+	return strings.NewReplacer("i", string(rune(typeI32)), "I", string(rune(typeI64))).Replace(s)
 }
 
 // put32 writes v at ptr.

@@ -1,0 +1,131 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/host/internal/vault"
+)
+
+// Config is one server, the provider that signs in to it, and all that the host
+// can do for the two. What is nil is not there: a provider that asks for it is
+// told so.
+type Config struct {
+	// Name is what the user's configuration calls the provider. Errors name it
+	// so, and its records are kept under it: what a provider calls itself gives
+	// it no right to anything.
+	Name string
+
+	// Provider loads it. It is called when a flow needs the provider, again
+	// after an error, and never twice at a time.
+	Provider func(context.Context) (Provider, error)
+
+	// Lazy providers have nothing to say before the first challenge unless they
+	// have stored something for this server. They are not even loaded for it.
+	Lazy bool
+
+	Server   step.Server
+	Settings json.RawMessage // an object; it may hold secrets
+	Client   step.Client
+	Revision func() string // of the protocol, or "" while it is not settled; may be nil
+	Grant    Grant
+
+	Vault  Vault
+	Fetch  Fetcher
+	Listen Listener
+	Person Person
+	Run    func(context.Context) (*step.RunResult, error) // the command of the server entry
+}
+
+// Grant is what the user lets a provider give to a server that is not spoken to
+// by HTTP. Which origins it may call is the affair of the [Fetcher].
+type Grant struct {
+	Variables []string // names of variables of the process
+	Blob      bool     // a blob for the transport
+}
+
+// Records keeps what providers store; *vault.Vault says what each method does.
+type Records interface {
+	Load(ctx context.Context, key vault.Key) (vault.Record, bool, error)
+	Store(ctx context.Context, key vault.Key, value secret.Secret) (generation uint64, err error)
+	Forget(ctx context.Context, key vault.Key, generation uint64) error
+}
+
+// Vault is Records that processes share.
+type Vault interface {
+	Records
+	Lock(ctx context.Context, key vault.Key) (unlock func(), err error)
+	Has(provider, resource string) bool
+}
+
+// Fetcher makes exchanges within what the user granted; *capability.Fetcher is
+// one, made for this provider and this server.
+type Fetcher interface {
+	Fetch(ctx context.Context, r capability.FetchRequest) (*capability.FetchResponse, error)
+}
+
+// Listener opens callbacks. The error of a port that is taken, and of anything
+// else that the policy of the host says no to, is the provider's to hear.
+type Listener interface {
+	Listen(ctx context.Context, l step.Listen) (Callback, error)
+}
+
+// Callback is where a browser comes back to: one path on the loopback interface.
+type Callback interface {
+	// URI is the redirect URI that leads here.
+	URI() string
+
+	// Wait answers visits until accept says yes to the parameters of one. The
+	// others get an error page and change nothing. accept is called once at a
+	// time. After Wait nothing is answered any more.
+	Wait(ctx context.Context, accept func(url.Values) bool) error
+
+	// Close gives the port back. It may be called more than once.
+	Close() error
+}
+
+// Person is whoever sits before the program. Every method returns when ctx is
+// done. Whatever text they are given was cleaned, and is still somebody else's
+// word.
+type Person interface {
+	// Open shows a page: in a browser, or by its address. It may return at once,
+	// or stay and ask for the address that the browser ended at; an error says
+	// that the page was not shown, ErrDeclined that it will not be.
+	Open(ctx context.Context, p Page) error
+
+	// Ask asks for a text. ErrDeclined says that there will be none.
+	Ask(ctx context.Context, q Question) (secret.Secret, error)
+
+	// Show shows a code and where to type it, until the flow is over: ctx ends
+	// then. It returns at once.
+	Show(ctx context.Context, c Code)
+}
+
+// Page is what a person shall look at.
+type Page struct {
+	Provider, Server string
+	URL              string // https, or http on this machine; nothing in it that a shell could take for its own
+
+	// Paste takes the address that a browser was sent to, for those whose browser
+	// cannot reach the callback. An error says what is wrong with it; another may
+	// be tried.
+	Paste func(address string) error
+}
+
+// Question is what a person is asked for.
+type Question struct {
+	Provider, Server string
+	Label, Hint      string
+	Secret           bool // what is typed is not to be seen
+}
+
+// Code is what a person shall type, and where.
+type Code struct {
+	Provider, Server string
+	URL, Code        string
+	Complete         string // a URL with the code in it; may be ""
+}

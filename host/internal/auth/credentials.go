@@ -1,0 +1,120 @@
+package auth
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/secret"
+)
+
+// credentials are what requests carry.
+type credentials struct {
+	headers []header      // sorted by name; Authorization is the last
+	token   secret.Secret // the bare one
+	key     *key          // a proof goes with each request; nil if none does
+	expires time.Time     // zero if it is not known
+}
+
+type header struct {
+	name  string
+	value secret.Secret
+}
+
+// readCredentials holds credentials to what a provider may say. No error quotes a
+// value.
+func readCredentials(c *step.Credentials, keys map[string]*key) (*credentials, error) {
+	if (c.Token == "") != (c.Scheme == "") || c.Token == "" && c.DPoP != "" {
+		return nil, breachf("its credentials have a scheme without a token, or the other way round")
+	}
+	out := &credentials{token: secret.New(c.Token)}
+	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+		out.headers = append(out.headers, header{name, secret.New(c.Headers[name])})
+	}
+	if c.Token != "" {
+		if !isToken(c.Scheme) {
+			return nil, breachf("the scheme of its credentials is none")
+		}
+		out.headers = append(out.headers, header{"Authorization", secret.New(c.Scheme + " " + c.Token)})
+	}
+	if err := checkHeaders(out.headers); err != nil {
+		return nil, err
+	}
+	if c.DPoP != "" {
+		if out.key = keys[c.DPoP]; out.key == nil {
+			return nil, breachf("it has no key %q", plain(c.DPoP, 64))
+		}
+	}
+	if c.ExpiresAt != 0 {
+		out.expires = instant(time.Now(), c.ExpiresAt)
+	}
+	return out, nil
+}
+
+// instant is a Unix time in milliseconds by the clock that now was read from,
+// which nobody can set.
+func instant(now time.Time, millis int64) time.Time {
+	const year = 366 * 24 * time.Hour // far enough, and no duration overflows
+	in := max(-year, min(10*year, time.UnixMilli(millis).Sub(now.Round(0))))
+	return now.Add(in)
+}
+
+const (
+	maxHeaders     = 64
+	maxHeaderBytes = 64 << 10
+)
+
+func checkHeaders(headers []header) error {
+	size := 0
+	seen := map[string]bool{}
+	for _, h := range headers {
+		name, value := strings.ToLower(h.name), h.value.Reveal()
+		size += len(name) + len(value)
+		switch {
+		case !isToken(h.name):
+			return breachf("its credentials set the header %q, which is no name", plain(h.name, 64))
+		case isReserved(name):
+			return breachf("its credentials set the header %s, which is not theirs to set", plain(h.name, 64))
+		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+			return breachf("its credentials set the header %s to a value with a line end or another control character", plain(h.name, 64))
+		case seen[name]:
+			return breachf("its credentials set the header %s twice", plain(h.name, 64))
+		}
+		seen[name] = true
+	}
+	if len(headers) > maxHeaders || size > maxHeaderBytes {
+		return breachf("its credentials set %d headers of %d bytes, there may be %d of %d", len(headers), size, maxHeaders, maxHeaderBytes)
+	}
+	return nil
+}
+
+// isReserved reports whether a header, in lower case, says where a request goes,
+// how it is carried or what is in it, belongs to the protocol above it, or is
+// made by the host.
+func isReserved(name string) bool {
+	switch name {
+	case "host", "cookie", "cookie2", "accept", "accept-encoding", "connection", "keep-alive", "te", "trailer",
+		"transfer-encoding", "upgrade", "expect", "last-event-id", "http2-settings", "dpop", "user-agent":
+		return true
+	}
+	return strings.HasPrefix(name, "content-") || strings.HasPrefix(name, "mcp-") || strings.HasPrefix(name, "proxy-")
+}
+
+// isToken tells what RFC 9110, section 5.6.2, makes names of.
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !('a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
+	})
+}
+
+// pairs are the headers as an exchange takes them, without a proof.
+func (c *credentials) pairs() []abi.Pair {
+	out := make([]abi.Pair, 0, len(c.headers))
+	for _, h := range c.headers {
+		out = append(out, abi.Pair{Key: h.name, Value: h.value.Reveal()})
+	}
+	return out
+}

@@ -1,0 +1,158 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	extism "github.com/extism/go-sdk"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// Bounds of one call of a provider. Fuel counts what the provider computes; the
+// time is for Extism's kernel, which is not metered and which a provider can
+// keep busy.
+const (
+	stepFuel    = 1_000_000_000
+	stepTime    = 5 * time.Second
+	memoryPages = 512 // of 64 KiB, for the provider, and as many for the kernel
+)
+
+// errClosed is the error of using an Engine after its Close.
+var errClosed = errors.New("closed")
+
+// EngineConfig is what an Engine is made of.
+type EngineConfig struct {
+	CacheDir string // of metered modules and native code; "" keeps nothing
+
+	// Print is told what providers print and log, for their authors. They may
+	// print secrets, so nil, which drops it, is right for everybody else. It is
+	// called from many goroutines.
+	Print func(provider, text string)
+}
+
+// Engine loads providers. It is safe for concurrent use.
+type Engine struct {
+	config EngineConfig
+	annex  *wasm.Annex
+	work   sync.WaitGroup // loads under way
+
+	mu     sync.Mutex
+	loads  map[string]*load // by name and hash
+	closed bool
+}
+
+// load is a provider that is there, or will be.
+type load struct {
+	done   chan struct{}
+	plugin *Plugin
+	err    error
+}
+
+// NewEngine checks the cache directory. Nothing is compiled.
+func NewEngine(c EngineConfig) (*Engine, error) {
+	annex, err := wasm.NewAnnex(wasm.AnnexConfig{
+		CacheDir: c.CacheDir,
+		Budget:   stepFuel,
+		Exports:  []string{step.ExportDescribe, step.ExportStep},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{config: c, annex: annex, loads: map[string]*load{}}, nil
+}
+
+// Close ends all providers. Loads and steps under way are waited for; both are
+// bounded. Nothing new can be loaded or stepped.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	e.work.Wait()
+	var errs []error
+	for _, l := range e.loads {
+		errs = append(errs, l.plugin.close())
+	}
+	e.loads = nil
+	return errors.Join(append(errs, e.annex.Close())...)
+}
+
+// Load looks at a module, compiles it if nobody has, and asks it to describe
+// itself. The work is done once for all who ask for it, and apart from them:
+// compiling cannot be stopped, and a caller may leave when ctx is done. Every
+// error names the provider; a module that will not be run is a *wasm.Refusal.
+// binary must not be changed any more.
+func (e *Engine) Load(ctx context.Context, name string, binary []byte) (*Plugin, error) {
+	l, err := e.begin(name, binary)
+	if err != nil {
+		return nil, fmt.Errorf("auth provider %s: %w", name, err)
+	}
+	select {
+	case <-l.done:
+		return l.plugin, l.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("auth provider %s: load: %w", name, context.Cause(ctx))
+	}
+}
+
+func (e *Engine) begin(name string, binary []byte) (*load, error) {
+	key := name + " " + wasm.Hash(binary)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, errClosed
+	}
+	if l := e.loads[key]; l != nil {
+		return l, nil
+	}
+	l := &load{done: make(chan struct{})}
+	e.loads[key] = l
+	e.work.Go(func() {
+		defer close(l.done)
+		if l.plugin, l.err = e.load(name, binary); l.err != nil {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			delete(e.loads, key) // the cause may be the machine's: the next may try again
+		}
+	})
+	return l, nil
+}
+
+func (e *Engine) load(name string, binary []byte) (*Plugin, error) {
+	metered, hash, err := e.annex.Prepare(name, binary)
+	if err != nil {
+		return nil, fmt.Errorf("auth provider %w", err)
+	}
+	p, err := e.compile(name, metered, hash)
+	if err != nil {
+		return nil, fmt.Errorf("auth provider %s: compile: %w", name, err)
+	}
+	if err := p.describe(); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
+}
+
+// loud makes Extism write what its modules print to our own output, past
+// everything that we set.
+const loud = "EXTISM_ENABLE_WASI_OUTPUT"
+
+func (e *Engine) compile(name string, metered []byte, hash string) (*Plugin, error) {
+	if _, set := os.LookupEnv(loud); set {
+		return nil, errors.New(loud + " is set in the environment: it shows what providers print, and they hold secrets; unset it")
+	}
+	compiled, err := extism.NewCompiledPlugin(context.Background(), extism.Manifest{
+		Wasm:    []extism.Wasm{extism.WasmData{Data: metered, Hash: hash, Name: "main"}},
+		Memory:  &extism.ManifestMemory{MaxPages: memoryPages, MaxHttpResponseBytes: 0, MaxVarBytes: 0},
+		Timeout: uint64(stepTime.Milliseconds()),
+	}, extism.PluginConfig{RuntimeConfig: e.annex.Runtime(), EnableWasi: true}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return newPlugin(name, e, compiled), nil
+}

@@ -1,0 +1,79 @@
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+)
+
+// Broken is the class of an [Error] beside those of step.Fail: the provider did
+// not keep to the contract, asked for what it was not granted, or stopped. Only
+// another version of it, or another grant, can help.
+const Broken = "broken"
+
+// Error is why there are no credentials. errors.As finds it in what an exchange
+// fails with.
+type Error struct {
+	Provider string // its name
+	Class    string // step.FailRetry, step.FailLogin, step.FailConfig or Broken
+	Message  string
+	Hint     string // what to do; may be ""
+	URL      string // the page that a person was to see, if there was one
+	Err      error  // the cause, where it is not the provider's word; may be nil
+}
+
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("auth provider %s: %s", e.Provider, e.Message)
+	}
+	return fmt.Sprintf("auth provider %s: %s: %v", e.Provider, e.Message, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// breach is a broken contract, before it is known whose.
+type breach string
+
+func (b breach) Error() string { return string(b) }
+
+func breachf(format string, args ...any) error { return breach(fmt.Sprintf(format, args...)) }
+
+// blame makes the error of a flow. An *Error is passed on as it is.
+func blame(provider, doing string, err error) error {
+	var known *Error
+	var broken breach
+	var closed *refused
+	switch {
+	case errors.As(err, &known):
+		return err
+	case errors.As(err, &broken):
+		return &Error{Provider: provider, Class: Broken, Message: doing, Err: err}
+	case errors.As(err, &closed):
+		return &Error{Provider: provider, Class: step.FailConfig, Message: doing, Hint: "grant it with " + closed.line, Err: err}
+	}
+	return &Error{Provider: provider, Class: step.FailRetry, Message: doing, Err: err}
+}
+
+// plain makes a text of a provider fit to be shown to a person: on one line,
+// without what steers a terminal or turns the direction of writing, and no
+// longer than limit bytes.
+func plain(s string, limit int) string {
+	const more = "…"
+	s = strings.Join(strings.FieldsFunc(s[:min(len(s), 4*limit)], isUnfit), " ")
+	if len(s) <= limit {
+		return s
+	}
+	cut := limit - len(more)
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + more
+}
+
+func isUnfit(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError
+}

@@ -1,0 +1,203 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/vault"
+)
+
+// How long a flow takes at most.
+const (
+	machineTime = 30 * time.Second // one that asks nobody, and what is left to do after a person has answered
+	personTime  = 10 * time.Minute // until a person has answered everything
+)
+
+// maxFlowBytes is how much may go in and out of a provider in one flow.
+const maxFlowBytes = 64 << 20
+
+// ErrDeclined is what a [Person] says to say no.
+var ErrDeclined = &step.Problem{Code: step.ProblemCancelled, Text: "the person declined"}
+
+// flow is one sign-in: the loop of steps, and what is held for the provider
+// between them. It belongs to the goroutine that runs it.
+type flow struct {
+	config   *Config
+	provider Provider
+	wants    step.Wants
+	start    *step.Start
+	nonces   *nonces
+
+	// person ends when nobody waits for the flow any more, or nobody has
+	// answered for too long. What only a machine has to do goes on then. It is
+	// nil if nobody can be asked.
+	person context.Context
+
+	locks    map[vault.Key]func()
+	seen     map[vault.Key]uint64 // generations of records loaded and stored; 0 if there was none
+	keys     map[string]*key
+	callback Callback
+	page     string // that the person was to see last
+	bytes    int
+	outcome  outcome
+}
+
+// run runs a flow to its end. Every error is an *Error, or wraps the end of ctx.
+func (f *flow) run(ctx context.Context) (*outcome, error) {
+	limit := machineTime
+	if f.start.Interactive {
+		limit += personTime
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no end of it after %v: %w", limit, context.DeadlineExceeded))
+	defer cancel()
+	f.locks, f.seen, f.keys = map[vault.Key]func(){}, map[vault.Key]uint64{}, map[string]*key{}
+	f.wants = f.provider.Manifest().Wants
+	if f.person == nil {
+		f.person = ctx
+	}
+	defer f.release()
+	if err := f.loop(ctx); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, blame(f.config.Name, "sign in to "+f.config.Server.Name, err)
+	}
+	return &f.outcome, nil
+}
+
+// release gives back what the flow has held.
+func (f *flow) release() {
+	for _, unlock := range f.locks {
+		unlock()
+	}
+	if f.callback != nil {
+		_ = f.callback.Close()
+	}
+}
+
+// loop steps until an action ends the flow.
+func (f *flow) loop(ctx context.Context) error {
+	call := step.Call{Event: step.Event{Kind: step.EventStart, Start: f.start}}
+	for range step.MaxSteps {
+		stamp(&call.Event)
+		reply, err := f.provider.Step(ctx, &call)
+		if err != nil {
+			return err
+		}
+		if f.bytes += len(call.State) + len(reply.State); f.bytes > maxFlowBytes {
+			return breachf("its flow took more than %d bytes", maxFlowBytes)
+		}
+		call.State = reply.State
+		event, err := f.take(ctx, reply.Actions)
+		switch {
+		case err != nil:
+			return err
+		case event == nil:
+			f.outcome.state = reply.State
+			return nil
+		}
+		call.Event = *event
+	}
+	return breachf("its flow took more than %d steps", step.MaxSteps)
+}
+
+// stamp gives an event its time and randomness.
+func stamp(e *step.Event) {
+	e.Now, e.Entropy = time.Now().UnixMilli(), make([]byte, 32)
+	_, _ = rand.Read(e.Entropy) // does not fail
+}
+
+// take takes the actions of one reply. It returns the event that the last one
+// awaits, or nil at the end of the flow.
+func (f *flow) take(ctx context.Context, actions []step.Action) (*step.Event, error) {
+	for i := range actions {
+		a := &actions[i]
+		switch a.Kind {
+		case step.ActionDone:
+			return nil, nil
+		case step.ActionFail:
+			return nil, f.fail(a.Fail)
+		}
+		event, err := f.act(ctx, a)
+		if err != nil || event != nil {
+			return event, err
+		}
+	}
+	return nil, breachf("its reply neither awaits anything nor ends the flow")
+}
+
+// act takes one action, if the manifest wants it. What could not be done comes
+// back as the event with a problem; any other error ends the flow.
+func (f *flow) act(ctx context.Context, a *step.Action) (*step.Event, error) {
+	if !wanted(a.Kind, &f.wants) {
+		return nil, breachf("it asks for %s, which its manifest does not want", a.Kind)
+	}
+	event, err := performers[a.Kind](f, ctx, a)
+	var problem *step.Problem
+	awaited := step.Awaits(a.Kind)
+	switch {
+	case errors.As(err, &problem) && awaited != "":
+		event = &step.Event{Problem: &step.Problem{Code: problem.Code, Text: plain(problem.Text, 1<<10)}}
+	case err != nil:
+		return nil, err
+	}
+	if event != nil {
+		event.Kind = awaited
+	}
+	return event, nil
+}
+
+// performers are the actions that do something. One that awaits nothing returns
+// no event.
+var performers = map[string]func(*flow, context.Context, *step.Action) (*step.Event, error){
+	step.ActionLoad:        (*flow).load,
+	step.ActionStore:       (*flow).store,
+	step.ActionForget:      (*flow).forget,
+	step.ActionHTTP:        (*flow).fetch,
+	step.ActionListen:      (*flow).listen,
+	step.ActionOpenBrowser: (*flow).openBrowser,
+	step.ActionPrompt:      (*flow).prompt,
+	step.ActionRun:         (*flow).command,
+	step.ActionKey:         (*flow).openKey,
+	step.ActionSign:        (*flow).sign,
+	step.ActionWait:        (*flow).wait,
+	step.ActionShow:        (*flow).show,
+	step.ActionCredentials: (*flow).setCredentials,
+	step.ActionMaterial:    (*flow).setMaterial,
+}
+
+// wanted reports whether a manifest wants an action at all.
+func wanted(kind string, w *step.Wants) bool {
+	switch kind {
+	case step.ActionHTTP:
+		return w.Discover || len(w.Origins) > 0
+	case step.ActionListen, step.ActionOpenBrowser:
+		return w.Browser
+	case step.ActionPrompt, step.ActionShow:
+		return w.Prompt
+	case step.ActionRun:
+		return w.Run
+	case step.ActionKey, step.ActionSign:
+		return w.Keys
+	case step.ActionMaterial:
+		return w.Material
+	}
+	return true
+}
+
+// ungranted is the error of what the user has not allowed; line is what allows
+// it.
+func ungranted(what, line string) error {
+	return &refused{what + " is not granted", line}
+}
+
+// refused is a broken contract that a line of the configuration would mend.
+type refused struct{ text, line string }
+
+func (r *refused) Error() string { return r.text }
+
+func unavailable(text string) error { return &step.Problem{Code: step.ProblemUnavailable, Text: text} }

@@ -1,0 +1,104 @@
+package auth
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+)
+
+// Bounds of a manifest.
+const (
+	maxManifest = 64 << 10
+	maxSettings = 100
+	maxOrigins  = 50
+)
+
+var (
+	nameShape    = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+	settingShape = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
+	versionShape = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$`)
+)
+
+// readManifest reads what a provider says of itself. It ends in lists that people
+// read, so every text is held to a shape or cleaned.
+func readManifest(b []byte, m *step.Manifest) error {
+	if len(b) > maxManifest {
+		return breachf("its manifest has %d bytes, there may be %d", len(b), maxManifest)
+	}
+	if err := strict(b, m); err != nil {
+		return breachf("its manifest is not of the contract: %v", err)
+	}
+	switch {
+	case m.ABI != step.Version:
+		return breachf("it is built for %q, this host speaks %s", plain(m.ABI, 64), step.Version)
+	case !nameShape.MatchString(m.Name):
+		return breachf("it calls itself %q: a name has small letters, digits and hyphens", plain(m.Name, 64))
+	case !versionShape.MatchString(m.Version):
+		return breachf("its version is %q", plain(m.Version, 64))
+	case len(m.Settings) > maxSettings || len(m.Wants.Origins) > maxOrigins:
+		return breachf("it has %d settings and %d origins, there may be %d and %d", len(m.Settings), len(m.Wants.Origins), maxSettings, maxOrigins)
+	}
+	m.About = plain(m.About, 200)
+	for _, origin := range m.Wants.Origins {
+		if _, err := parseOrigin(origin); err != nil {
+			return breachf("it wants to call %q: %v", plain(origin, 100), err)
+		}
+	}
+	return checkSettings(m.Settings)
+}
+
+func checkSettings(settings []step.Setting) error {
+	seen := map[string]bool{}
+	for i := range settings {
+		s := &settings[i]
+		switch s.Kind {
+		case "":
+			s.Kind = step.SettingText
+		case step.SettingText, step.SettingList, step.SettingTable, step.SettingFlag:
+		default:
+			return breachf("its setting %q is a %q, which is no kind of setting", plain(s.Key, 64), plain(s.Kind, 64))
+		}
+		if !settingShape.MatchString(s.Key) || seen[s.Key] {
+			return breachf("its setting %q has no name of its own", plain(s.Key, 64))
+		}
+		s.About = plain(s.About, 200)
+		seen[s.Key] = true
+	}
+	return nil
+}
+
+// parseOrigin reads a scheme, a host and a port, and nothing else. The result is
+// as origins are compared: in lower case, without the port that the scheme has
+// by itself.
+func parseOrigin(s string) (string, error) {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil:
+		return "", breachf("it is no URL")
+	case strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
+		return "", breachf("an origin ends with its host and port")
+	}
+	return originOf(u)
+}
+
+// originOf returns the origin of a URL.
+func originOf(u *url.URL) (string, error) {
+	host := strings.ToLower(u.Hostname())
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http":
+		return "", breachf("the scheme is neither https nor http")
+	case host == "" || u.Opaque != "":
+		return "", breachf("there is no host")
+	case u.User != nil:
+		return "", breachf("there is a user name or password in it")
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if p := u.Port(); p != "" && p != map[string]string{"https": "443", "http": "80"}[u.Scheme] {
+		host += ":" + p
+	}
+	return u.Scheme + "://" + host, nil
+}

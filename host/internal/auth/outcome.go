@@ -1,0 +1,56 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/secret"
+)
+
+// Material is what signs in to a server that is not spoken to by HTTP.
+type Material struct {
+	Env  map[string]secret.Secret // variables of its process
+	Blob secret.Secret            // of its stream; a transport passes it on unread
+}
+
+// outcome is what a flow has come to.
+type outcome struct {
+	credentials *credentials // nil: requests go as they are
+	material    *Material
+	state       json.RawMessage // for request events
+}
+
+// fail makes the error of a provider that gives up.
+func (f *flow) fail(a *step.Fail) error {
+	e := &Error{Provider: f.config.Name, Class: a.Class, Message: plain(a.Message, 1<<10), Hint: plain(a.Hint, 1<<10), URL: f.page}
+	switch a.Class {
+	case step.FailRetry, step.FailLogin, step.FailConfig:
+		return e
+	}
+	return breachf("it fails with the class %q, which there is none of", plain(a.Class, 64))
+}
+
+func (f *flow) setCredentials(_ context.Context, a *step.Action) (*step.Event, error) {
+	c, err := readCredentials(a.Credentials, f.keys)
+	f.outcome.credentials = c
+	return nil, err
+}
+
+// setMaterial takes what the server entry lets a provider give.
+func (f *flow) setMaterial(_ context.Context, a *step.Action) (*step.Event, error) {
+	m := &Material{Env: map[string]secret.Secret{}, Blob: secret.New(string(a.Material.Blob))}
+	for name, value := range a.Material.Env {
+		if !slices.Contains(f.config.Grant.Variables, name) {
+			return nil, ungranted(fmt.Sprintf("the variable %q", plain(name, 64)), fmt.Sprintf("variables = [%q]", plain(name, 64)))
+		}
+		m.Env[name] = secret.New(value)
+	}
+	if len(a.Material.Blob) > 0 && !f.config.Grant.Blob {
+		return nil, ungranted("a blob for the transport", "blob = true")
+	}
+	f.outcome.material = m
+	return nil, nil
+}

@@ -1,0 +1,118 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+)
+
+// maxWait is the longest that a provider can sleep.
+const maxWait = 10 * time.Minute
+
+// prompt asks the person for a text.
+func (f *flow) prompt(ctx context.Context, a *step.Action) (*step.Event, error) {
+	if err := f.needsPerson(); err != nil {
+		return nil, err
+	}
+	text, err := f.config.Person.Ask(f.person, Question{
+		Provider: f.config.Name, Server: f.config.Server.Name,
+		Label: plain(a.Prompt.Label, 200), Hint: plain(a.Prompt.Hint, 1<<10), Secret: a.Prompt.Secret,
+	})
+	if err != nil {
+		return nil, f.personProblem(ctx, err)
+	}
+	typed := strings.TrimRight(text.Reveal(), "\r\n")
+	if len(typed) > step.MaxRecord {
+		return nil, &step.Problem{Code: step.ProblemRefused, Text: "what was typed is too long"}
+	}
+	return &step.Event{Input: &step.Input{Text: typed}}, nil
+}
+
+// show tells the person where to type a code.
+func (f *flow) show(_ context.Context, a *step.Action) (*step.Event, error) {
+	at, err := pageURL(a.Show.URL)
+	if err != nil {
+		return nil, err
+	}
+	c := Code{Provider: f.config.Name, Server: f.config.Server.Name, URL: at.String(), Code: plain(a.Show.Code, 64)}
+	if a.Show.Complete != "" {
+		complete, err := pageURL(a.Show.Complete)
+		if err != nil {
+			return nil, err
+		}
+		c.Complete = complete.String()
+	}
+	f.page = c.URL
+	if f.needsPerson() == nil {
+		f.config.Person.Show(f.person, c)
+	}
+	return nil, nil
+}
+
+// needsPerson is the problem of a flow that may ask nobody.
+func (f *flow) needsPerson() error {
+	if !f.start.Interactive || f.config.Person == nil {
+		return unavailable("there is nobody to ask")
+	}
+	return nil
+}
+
+// personProblem is what a provider hears when nobody answers. The flow goes on
+// without the person; its own end is no problem.
+func (f *flow) personProblem(ctx context.Context, err error) error {
+	var problem *step.Problem
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(context.Cause(f.person), context.DeadlineExceeded):
+		return &step.Problem{Code: step.ProblemTimeout, Text: "nobody answered in time"}
+	case f.person.Err() != nil:
+		return &step.Problem{Code: step.ProblemCancelled, Text: "the sign-in was cancelled"}
+	case errors.As(err, &problem):
+		return problem
+	}
+	return unavailable(err.Error())
+}
+
+// wait sleeps. Where a person is at work meanwhile, it ends with them.
+func (f *flow) wait(ctx context.Context, a *step.Action) (*step.Event, error) {
+	d := time.Duration(a.Wait.Milliseconds) * time.Millisecond
+	if a.Wait.Milliseconds < 0 || a.Wait.Milliseconds > maxWait.Milliseconds() {
+		return nil, breachf("it wants to sleep for %d ms, it may for %d", a.Wait.Milliseconds, maxWait.Milliseconds())
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return &step.Event{}, nil
+	case <-f.person.Done():
+		return nil, f.personProblem(ctx, f.person.Err())
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// command runs the command of the server entry.
+func (f *flow) command(ctx context.Context, _ *step.Action) (*step.Event, error) {
+	if f.config.Run == nil {
+		return nil, unavailable("the entry of the server names no command for it")
+	}
+	result, err := f.config.Run(ctx)
+	var problem *step.Problem
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.As(err, &problem):
+		return nil, problem
+	case err != nil:
+		return nil, unavailable(err.Error())
+	}
+	if len(result.Stdout) > step.MaxRecord {
+		return nil, &step.Problem{Code: step.ProblemRefused, Text: "the command printed more than may be taken"}
+	}
+	result.Stderr = plain(result.Stderr, 1<<10)
+	return &step.Event{Run: result}, nil
+}

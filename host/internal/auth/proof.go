@@ -1,0 +1,90 @@
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// claims are those of a proof (RFC 9449, section 4.2).
+type claims struct {
+	JTI   string `json:"jti"`
+	HTM   string `json:"htm"`
+	HTU   string `json:"htu"`
+	IAT   int64  `json:"iat"`
+	ATH   string `json:"ath,omitempty"`
+	Nonce string `json:"nonce,omitempty"`
+}
+
+// proof makes a proof that whoever sends a request has the key. It is good for
+// one use. token is the one that goes with the request; it and the nonce may be
+// "".
+func (k *key) proof(method, target, token, nonce string) (string, error) {
+	u, err := url.Parse(target)
+	if err != nil {
+		return "", breachf("a proof is for a URL")
+	}
+	u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment, u.User = "", false, "", "", nil
+	c := claims{JTI: noise(16), HTM: method, HTU: u.String(), IAT: time.Now().Unix(), Nonce: nonce}
+	if token != "" {
+		sum := sha256.Sum256([]byte(token))
+		c.ATH = base64.RawURLEncoding.EncodeToString(sum[:])
+	}
+	payload, err := json.Marshal(c)
+	if err != nil {
+		return "", err
+	}
+	return k.sign((&jose.SignerOptions{EmbedJWK: true}).WithType("dpop+jwt"), payload)
+}
+
+// noise returns n random bytes as text.
+func noise(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // does not fail
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+const (
+	maxNonces = 16      // origins
+	maxNonce  = 1 << 10 // bytes
+)
+
+// nonces are the last ones that servers gave, by origin. The zero value is ready;
+// it is safe for concurrent use.
+type nonces struct {
+	mu   sync.Mutex
+	last map[string]string
+}
+
+func (n *nonces) of(origin string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.last[origin]
+}
+
+// note keeps the nonce of an answer, and reports whether it is a new one. What is
+// none (section 8.1) is not kept: it would be in what we sign.
+func (n *nonces) note(origin, nonce string) (renewed bool) {
+	if nonce == "" || len(nonce) > maxNonce || strings.ContainsFunc(nonce, isNoNonce) {
+		return false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.last[origin] == nonce {
+		return false
+	}
+	if n.last == nil || len(n.last) >= maxNonces {
+		n.last = map[string]string{} // those that are in use come again
+	}
+	n.last[origin] = nonce
+	return true
+}
+
+func isNoNonce(r rune) bool { return r <= ' ' || r == '"' || r == '\\' || r > '~' }

@@ -1,0 +1,109 @@
+package auth
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+)
+
+// readReply reads what a provider replied and holds it to the contract: every
+// kind known, each with what belongs to it and nothing else, at most one that
+// awaits an event, and that one last, or an end. What an action asks for is not
+// looked at here.
+func readReply(b []byte) (*step.Reply, error) {
+	var r step.Reply
+	if err := strict(b, &r); err != nil {
+		return nil, breachf("its reply is not of the contract: %v", err)
+	}
+	if len(r.State) > step.MaxState {
+		return nil, breachf("its state has %d bytes, there may be %d", len(r.State), step.MaxState)
+	}
+	if len(r.Actions) == 0 {
+		return nil, breachf("it replied with no action: neither one that awaits something nor an end")
+	}
+	if len(r.Actions) > step.MaxActions {
+		return nil, breachf("it replied with %d actions, there may be %d", len(r.Actions), step.MaxActions)
+	}
+	for i := range r.Actions {
+		if err := checkAction(&r.Actions[i], i == len(r.Actions)-1); err != nil {
+			return nil, fmt.Errorf("%w (action %d of %d)", err, i+1, len(r.Actions))
+		}
+	}
+	return &r, nil
+}
+
+// strict decodes JSON without names that are not in v, and with nothing behind
+// it. The error quotes no value: it may be a secret.
+func strict(b []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	var wrong *json.UnmarshalTypeError
+	switch err := d.Decode(v); {
+	case errors.As(err, &wrong):
+		return fmt.Errorf("%s is a %s, and not a %s", plain(wrong.Field, 64), kindOf(wrong.Value), wrong.Type)
+	case err != nil:
+		return errors.New(plain(err.Error(), 200))
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("there is something behind it")
+	}
+	return nil
+}
+
+// kindOf is the kind in an UnmarshalTypeError, which may name a number in full.
+func kindOf(value string) string {
+	kind, _, _ := bytes.Cut([]byte(value), []byte(" "))
+	return string(kind)
+}
+
+// ends are the actions that end a flow.
+var ends = []string{step.ActionDone, step.ActionFail}
+
+// says are those that neither end a flow nor await anything.
+var says = []string{step.ActionShow, step.ActionCredentials, step.ActionMaterial}
+
+func checkAction(a *step.Action, last bool) error {
+	awaits, ends := step.Awaits(a.Kind) != "", slices.Contains(ends, a.Kind)
+	switch {
+	case !awaits && !ends && !slices.Contains(says, a.Kind):
+		return breachf("it asks for %q, which is no action of the contract", plain(a.Kind, 64))
+	case (awaits || ends) && !last:
+		return breachf("%s comes before other actions, and must be last", a.Kind)
+	case last && !awaits && !ends:
+		return breachf("%s is last, which neither awaits anything nor ends the flow", a.Kind)
+	}
+	for kind, there := range payloads(a) {
+		switch {
+		case there && kind != a.Kind:
+			return breachf("%s comes with what belongs to %s", a.Kind, kind)
+		case !there && kind == a.Kind:
+			return breachf("%s comes without what belongs to it", a.Kind)
+		}
+	}
+	return nil
+}
+
+// payloads tells for each kind that has fields of its own whether they are there.
+func payloads(a *step.Action) map[string]bool {
+	return map[string]bool{
+		step.ActionLoad:        a.Load != nil,
+		step.ActionStore:       a.Store != nil,
+		step.ActionForget:      a.Forget != nil,
+		step.ActionHTTP:        a.HTTP != nil,
+		step.ActionListen:      a.Listen != nil,
+		step.ActionOpenBrowser: a.OpenBrowser != nil,
+		step.ActionPrompt:      a.Prompt != nil,
+		step.ActionKey:         a.Key != nil,
+		step.ActionSign:        a.Sign != nil,
+		step.ActionWait:        a.Wait != nil,
+		step.ActionShow:        a.Show != nil,
+		step.ActionCredentials: a.Credentials != nil,
+		step.ActionMaterial:    a.Material != nil,
+		step.ActionFail:        a.Fail != nil,
+	}
+}

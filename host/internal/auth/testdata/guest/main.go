@@ -1,0 +1,80 @@
+// Guest is an auth provider for tests, which does what its setting says.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/sdk/auth"
+)
+
+type guest struct{}
+
+func init() {
+	auth.Register(auth.Manifest{
+		Name: "guest", Version: "1.0.0", About: "for tests",
+		Settings: []auth.Setting{{Key: "do", About: "what to do"}},
+		Wants:    auth.Wants{Origins: []string{"https://sso.example"}, Requests: true},
+	}, guest{})
+}
+
+var hoard [][]byte
+
+func (guest) SignIn(f *auth.Flow) error {
+	var settings struct{ Do string }
+	if err := f.Settings(&settings); err != nil {
+		return err
+	}
+	switch settings.Do {
+	case "panic":
+		panic("on purpose")
+	case "loop":
+		for {
+		}
+	case "grow":
+		for {
+			hoard = append(hoard, make([]byte, 1<<20))
+		}
+	case "recurse":
+		recurse(1)
+	case "leave":
+		os.Exit(0)
+	case "exit":
+		os.Exit(3)
+	case "error":
+		return errors.New("this is how it is")
+	case "speak":
+		auth.NeedsLogin(strings.Repeat("x", 2<<20), "")
+		f.Credentials(auth.Credentials{Headers: map[string]string{"X": strings.Repeat("x", 2<<20)}})
+		return nil
+	}
+	return signIn(f)
+}
+
+func recurse(n int) int { return recurse(n+1) + n }
+
+// signIn is a refresh: load, exchange, store.
+func signIn(f *auth.Flow) error {
+	key := auth.RecordKey{Name: "token", Resource: f.Start().Server.Resource}
+	var token string
+	if _, err := f.LoadLocked(key, &token); err != nil {
+		return err
+	}
+	answer, err := f.HTTP(auth.HTTP{Method: "POST", URL: "https://sso.example/token", Body: "refresh=" + token})
+	if err != nil {
+		return err
+	}
+	if err := f.Store(key, answer.Body); err != nil {
+		return err
+	}
+	f.Credentials(auth.Credentials{Scheme: "Bearer", Token: answer.Body, ExpiresAt: f.Now().UnixMilli() + 3600_000})
+	return nil
+}
+
+func (guest) Sign(r *auth.Request, _ int64, _ json.RawMessage) (map[string]string, error) {
+	return map[string]string{"Authorization": "Hash " + r.BodySHA256}, nil
+}
+
+func main() {}

@@ -1,0 +1,122 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+)
+
+// fetch makes one exchange, to where the manifest wants to go and the user lets
+// it. The first is looked at here; the second, and where the name of the host
+// leads to, by the Fetcher.
+func (f *flow) fetch(ctx context.Context, a *step.Action) (*step.Event, error) {
+	origin, err := f.wantedOrigin(a.HTTP.URL)
+	if err != nil {
+		return nil, err
+	}
+	if f.config.Fetch == nil {
+		return nil, unavailable("there is no network for it")
+	}
+	answer, err := f.exchange(ctx, a.HTTP, origin)
+	if err != nil {
+		return nil, fetchProblem(ctx, err)
+	}
+	return &step.Event{Response: &step.Response{
+		Status: answer.Status, URL: answer.URL, Headers: answer.Header, Body: string(answer.Body),
+	}}, nil
+}
+
+// wantedOrigin returns the origin of a URL, if the manifest wants it.
+func (f *flow) wantedOrigin(s string) (string, error) {
+	u, err := url.Parse(s)
+	if err != nil {
+		return "", breachf("it asks for an exchange with something that is no URL")
+	}
+	origin, err := originOf(u)
+	if err != nil {
+		return "", breachf("it asks for an exchange with %q: %v", plain(u.Redacted(), 200), err)
+	}
+	isOrigin := func(s string) bool { o, err := parseOrigin(s); return err == nil && o == origin }
+	if !f.wants.Discover && !slices.ContainsFunc(f.wants.Origins, isOrigin) {
+		return "", breachf("it asks for an exchange with %s, which its manifest does not want", plain(origin, 200))
+	}
+	return origin, nil
+}
+
+// exchange sends a request, and once more if all that it lacks is the nonce that
+// came with the answer (RFC 9449, section 8).
+func (f *flow) exchange(ctx context.Context, r *step.HTTP, origin string) (*capability.FetchResponse, error) {
+	request := capability.FetchRequest{
+		Method: r.Method, URL: r.URL, Header: r.Headers, Body: []byte(r.Body), Redirects: r.Redirects,
+	}
+	key := f.keys[r.DPoP]
+	if r.DPoP != "" && key == nil {
+		return nil, breachf("it has no key %q", plain(r.DPoP, 64))
+	}
+	for first := true; ; first = false {
+		if key != nil {
+			proof, err := key.proof(r.Method, r.URL, "", f.nonces.of(origin))
+			if err != nil {
+				return nil, err
+			}
+			request.Header = withProof(r.Headers, proof)
+		}
+		answer, err := f.config.Fetch.Fetch(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		renewed := f.nonces.note(origin, answer.Header["dpop-nonce"])
+		if !first || key == nil || !renewed || !lacksNonce(answer) {
+			return answer, nil
+		}
+	}
+}
+
+// withProof adds a proof to headers, in place of any that the provider made up.
+func withProof(headers map[string]string, proof string) map[string]string {
+	out := maps.Clone(headers)
+	maps.DeleteFunc(out, func(name, _ string) bool { return strings.EqualFold(name, "DPoP") })
+	if out == nil {
+		out = map[string]string{}
+	}
+	out["DPoP"] = proof
+	return out
+}
+
+// noNonce is the error of a proof without the nonce that a server wants.
+const noNonce = "use_dpop_nonce"
+
+// lacksNonce reads the answer of a token endpoint (section 8), or of any other
+// that is protected (section 9).
+func lacksNonce(answer *capability.FetchResponse) bool {
+	var said struct{ Error string }
+	return answer.Status == 400 && json.Unmarshal(answer.Body, &said) == nil && said.Error == noNonce ||
+		answer.Status == 401 && strings.Contains(answer.Header["www-authenticate"], noNonce)
+}
+
+// fetchProblem is what a provider hears of an exchange that failed. To ask for
+// what is not granted ends the flow.
+func fetchProblem(ctx context.Context, err error) error {
+	var origin *capability.OriginError
+	var rule *capability.RuleError
+	var address *capability.AddressError
+	var broken breach
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &origin):
+		return &refused{"an exchange with " + plain(origin.Origin, 200) + " is not granted", origin.Line()}
+	case errors.As(err, &broken):
+		return err
+	case errors.As(err, &rule), errors.As(err, &address):
+		return &step.Problem{Code: step.ProblemRefused, Text: err.Error()}
+	}
+	return &step.Problem{Code: step.ProblemNetwork, Text: err.Error()}
+}

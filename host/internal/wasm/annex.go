@@ -1,0 +1,179 @@
+package wasm
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/sys"
+)
+
+// AnnexConfig is what an Annex is made of.
+type AnnexConfig struct {
+	CacheDir string   // as in Config
+	Limits   Limits   // zero fields take their defaults
+	Budget   int64    // fuel of one call of an export
+	Exports  []string // the functions a module must have; they take nothing, and return nothing or an i32
+}
+
+// Annex is the part of the house that Extism runs modules in. Extism brings a
+// runtime of its own, which is wazero as well: an Annex looks at its modules and
+// meters them as an Engine does, and makes the settings that it takes from us.
+// It is safe for concurrent use, and outlives what was made with its settings.
+type Annex struct {
+	config AnnexConfig
+	limits Limits
+	shelf  *shelf
+	native wazero.CompilationCache
+}
+
+// NewAnnex checks the cache directory and returns. Nothing is compiled.
+func NewAnnex(c AnnexConfig) (*Annex, error) {
+	a := &Annex{config: c, limits: c.Limits.filled(), native: wazero.NewCompilationCache()}
+	if c.CacheDir == "" {
+		return a, nil
+	}
+	var err error
+	if a.shelf, err = openShelf(c.CacheDir, a.limits, c.Budget); err == nil {
+		a.native, err = wazero.NewCompilationCacheWithDir(a.shelf.native)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("plugin cache: %w", err)
+	}
+	return a, nil
+}
+
+// Close gives native code back. Whatever runs on it is closed before.
+func (a *Annex) Close() error { return a.native.Close(context.Background()) }
+
+// Prepare looks at a module and returns its metered form, with the hash of that
+// in lower case hexadecimal. A module that will not be run is a *Refusal, which
+// lists every reason.
+func (a *Annex) Prepare(name string, binary []byte) (metered []byte, hash string, err error) {
+	m, err := read(binary, a.limits)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", name, err)
+	}
+	key := Hash(binary)
+	metered, known := a.shelf.get(key)
+	var plans []*scan
+	if !known {
+		plans = m.scanAll()
+	}
+	a.look(m)
+	if err := m.findings.refusal(name); err != nil {
+		return nil, "", err
+	}
+	if !known {
+		metered = m.meter(plans, a.config.Budget)
+		a.shelf.put(key, metered)
+	}
+	return metered, Hash(metered), nil
+}
+
+// look is for Extism what image.look is for a Surface.
+func (a *Annex) look(m *image) {
+	if m.starts {
+		m.findings.add("start section", "", "code that runs before the host asks is refused; use "+initialize)
+	}
+	m.lookImports(join(extismKernel, wasi))
+	found := make(map[string]exported, len(m.exports))
+	for _, e := range m.exports {
+		found[e.name] = e
+	}
+	m.want(Export{Name: initialize, Optional: true}, found)
+	for _, name := range a.config.Exports {
+		e, ok := found[name]
+		if ok && e.kind == externFunction && m.types[m.functions[e.index]] == (signature{}) {
+			continue
+		}
+		m.want(Export{Name: name, HasResult: true}, found)
+	}
+	m.lookSizes()
+	m.unclaimed()
+}
+
+// Runtime is how Extism's runtime is to be set up.
+func (a *Annex) Runtime() wazero.RuntimeConfig {
+	return wazero.NewRuntimeConfig().
+		WithCoreFeatures(api.CoreFeaturesV2).
+		WithDebugInfoEnabled(false).
+		WithCompilationCache(a.native)
+}
+
+// Instance is how an instance is to be set up: with a real clock and real
+// randomness, where wazero's own are the same in every process. What the module
+// prints goes to out; nil drops it.
+func (a *Annex) Instance(out io.Writer) wazero.ModuleConfig {
+	c := wazero.NewModuleConfig().
+		WithRandSource(rand.Reader).
+		WithSysWalltime().
+		WithSysNanotime().
+		WithEnv("GOGC", "25")
+	if out != nil {
+		c = c.WithStdout(out).WithStderr(out)
+	}
+	return c
+}
+
+// Stopped says why a call that Extism made did not return, in the terms of this
+// package. An error of another kind is a TrapOther that wraps it.
+func Stopped(err error) *Trap {
+	var exit *sys.ExitError
+	if errors.As(err, &exit) {
+		switch exit.ExitCode() {
+		case sys.ExitCodeDeadlineExceeded:
+			return &Trap{Kind: TrapOther, Err: context.DeadlineExceeded}
+		case sys.ExitCodeContextCanceled:
+			return &Trap{Kind: TrapOther, Err: context.Canceled}
+		}
+		return &Trap{Kind: TrapExit, Code: exit.ExitCode()}
+	}
+	for _, e := range wasmErrors {
+		if !strings.HasPrefix(err.Error(), e.text) {
+			continue
+		}
+		if e.kind == TrapUnreachable { // Extism does not let us see which
+			return &Trap{Kind: TrapOther, Err: errors.New("gave up, or used up its budget for one call")}
+		}
+		return &Trap{Kind: e.kind}
+	}
+	return &Trap{Kind: TrapOther, Err: err}
+}
+
+// extismKernel is what a module may import of Extism, with its types: memory,
+// input, output and the log. HTTP, variables and the configuration are left out:
+// there is no place in them where a policy of ours could stand.
+var extismKernel = []hostFunc{
+	kernel("alloc", "I", "I"),
+	kernel("error_set", "I", ""),
+	kernel("free", "I", ""),
+	kernel("get_log_level", "", "i"),
+	kernel("input_length", "", "I"),
+	kernel("input_load_u64", "I", "I"),
+	kernel("input_load_u8", "I", "i"),
+	kernel("input_offset", "", "I"),
+	kernel("length", "I", "I"),
+	kernel("length_unsafe", "I", "I"),
+	kernel("load_u64", "I", "I"),
+	kernel("load_u8", "I", "i"),
+	kernel("log_debug", "I", ""),
+	kernel("log_error", "I", ""),
+	kernel("log_info", "I", ""),
+	kernel("log_trace", "I", ""),
+	kernel("log_warn", "I", ""),
+	kernel("output_set", "II", ""),
+	kernel("store_u64", "II", ""),
+	kernel("store_u8", "Ii", ""),
+}
+
+// kernel describes a function of Extism, with one letter for each value as in
+// call.
+func kernel(name, params, results string) hostFunc {
+	return hostFunc{module: "extism:host/env", name: name, signature: signature{letters(params), letters(results)}}
+}
