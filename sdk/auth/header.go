@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// reserved are headers that no credential may set: they say how a request is
-// carried and framed, or belong to the protocol that runs over it. The host
-// refuses the former in any case; here a provider can say it in its own words.
+// reserved are headers that no credential may set: they say where a request goes
+// and how it is carried, or belong to the protocol that runs over it, to the
+// program or to its proofs. One that ends in a hyphen stands for all that begin
+// so. The host refuses them in any case; here a provider can do it in words that
+// its user understands.
 var reserved = []string{
-	"Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Expect", "Host", "Keep-Alive",
-	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
-	"Accept", "Content-Type", "Last-Event-Id",
-	"Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id",
+	"Accept", "Accept-Encoding", "Connection", "Content-", "Cookie", "Cookie2", "DPoP", "Expect", "Host", "HTTP2-Settings",
+	"Keep-Alive", "Last-Event-ID", "Mcp-", "Proxy-", "Sec-WebSocket-", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent",
 }
 
 // CheckHeader says what keeps credentials from setting a header. Its error quotes
@@ -23,14 +23,20 @@ func CheckHeader(name, value string) error {
 		return errors.New("the name of a header has letters, digits and hyphens")
 	}
 	for _, r := range reserved {
-		if strings.EqualFold(name, r) {
-			return errors.New("the header " + r + " is not for credentials to set")
+		stem := name[:min(len(name), len(r))]
+		if strings.EqualFold(stem, r) && (stem == name || strings.HasSuffix(r, "-")) {
+			return errors.New("the header " + ellipsis(r) + " is not for credentials to set")
 		}
 	}
-	if len(name) >= 10 && strings.EqualFold(name[:10], "Mcp-Param-") {
-		return errors.New("headers that begin with Mcp-Param- are not for credentials to set")
-	}
 	return checkValue(value)
+}
+
+// ellipsis shows that a name goes on.
+func ellipsis(name string) string {
+	if strings.HasSuffix(name, "-") {
+		return name + "…"
+	}
+	return name
 }
 
 // tokenBytes are what RFC 9110, section 5.6.2, makes names of.
