@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"time"
@@ -88,12 +87,8 @@ func parse(text []byte) (*book, error) {
 		return nil, fmt.Errorf("it is of version %d, and this program knows %d: use the newer program that wrote it", head.Version, version)
 	}
 	b := new(book)
-	d := strict(text)
-	if err := d.Decode(b); err != nil {
+	if err := strict(text).Decode(b); err != nil { // that nothing follows, Unmarshal has seen
 		return nil, err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("something follows the end")
 	}
 	return b, b.validate()
 }
