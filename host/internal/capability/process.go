@@ -65,6 +65,15 @@ type child struct {
 
 // start forks, and attaches stdin. On an error nothing is left.
 func (p Process) start(h *handle) (*child, error) {
+	c, err := p.fork()
+	if err == nil {
+		h.attach(c.stdin, "its stdin")
+	}
+	return c, err
+}
+
+// fork starts the process, with its pipes. On an error nothing is left.
+func (p Process) fork() (*child, error) {
 	cmd, err := p.command()
 	if err != nil {
 		return nil, err
@@ -89,7 +98,6 @@ func (p Process) start(h *handle) (*child, error) {
 		cmd.Wait()
 		return nil, err
 	}
-	h.attach(c.stdin, "its stdin")
 	return c, nil
 }
 
@@ -117,15 +125,19 @@ func (c *child) connect(pipes *plumbing) error {
 	return nil
 }
 
-// listen starts what follows a process: its output, its stderr and its end.
 func (c *child) listen(h *handle) {
+	c.follow(func() { h.listen(c.stdout, "stdout") }, h.table.stderr)
+}
+
+// follow starts what follows a process: its output, its stderr and its end.
+func (c *child) follow(hear func(), stderr io.Writer) {
 	go func() {
 		defer close(c.outDone)
-		h.listen(c.stdout, "stdout")
+		hear()
 	}()
 	go func() {
 		defer close(c.errDone)
-		io.CopyBuffer(h.table.stderr, c.stderr, make([]byte, 8<<10))
+		io.CopyBuffer(stderr, c.stderr, make([]byte, 8<<10))
 	}()
 	go func() {
 		defer close(c.exited)
@@ -176,17 +188,28 @@ func (c *child) ends(h *handle, within time.Duration) bool {
 // bury kills what is left of the group, reaps the process and returns when
 // nobody works for it any more.
 func (c *child) bury(h *handle) *os.ProcessState {
+	state := c.end()
+	h.out.close()
+	c.drain()
+	return state
+}
+
+// end kills what is left of the group and reaps the process.
+func (c *child) end() *os.ProcessState {
 	c.group.kill()
 	<-c.exited
-	state := c.group.reap(c.cmd)
-	h.out.close()
+	return c.group.reap(c.cmd)
+}
+
+// drain reads what the dead have left, and returns when nobody works for the
+// process any more.
+func (c *child) drain() {
 	c.stdout.cut()
 	c.stderr.cut()
 	<-c.outDone
 	<-c.errDone
 	c.stdout.from.Close()
 	c.stderr.from.Close()
-	return state
 }
 
 // plumbing keeps the ends of pipes in order while a process is being started.
