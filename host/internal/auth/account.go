@@ -48,9 +48,6 @@ type held struct {
 // NewAccount returns the account of a server. Nothing is loaded or asked.
 func NewAccount(c Config) *Account {
 	a := &Account{config: c}
-	if len(c.Settings) == 0 {
-		a.config.Settings = []byte("{}")
-	}
 	if u, err := url.Parse(c.Server.URL); err == nil {
 		a.origin, _ = originOf(u)
 	}

@@ -9,12 +9,11 @@ import (
 	"sync"
 
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-const (
-	maxPage   = 8 << 10  // bytes of the URL of a page
-	maxParams = 16 << 10 // bytes of what comes to a callback
-)
+// maxParams is how many bytes of parameters a visit to a callback has.
+const maxParams = 16 << 10
 
 // listen opens the callback, in place of one that is open.
 func (f *flow) listen(ctx context.Context, a *step.Action) (*step.Event, error) {
@@ -24,7 +23,7 @@ func (f *flow) listen(ctx context.Context, a *step.Action) (*step.Event, error) 
 		return nil, breachf("it wants its callback on %q, and not on 127.0.0.1 or localhost", plain(l.Host, 64))
 	case l.Port < 0 || l.Port > 65535:
 		return nil, breachf("it wants its callback on the port %d", l.Port)
-	case l.Path != "" && (l.Path[0] != '/' || strings.ContainsFunc(l.Path, isOutsidePath)):
+	case l.Path != "" && (l.Path[0] != '/' || len(l.Path) > 200):
 		return nil, breachf("it wants its callback at %q, which is no path", plain(l.Path, 64))
 	case f.config.Listen == nil:
 		return nil, unavailable("there is no browser that could come back")
@@ -36,7 +35,7 @@ func (f *flow) listen(ctx context.Context, a *step.Action) (*step.Event, error) 
 		_ = f.callback.Close()
 		f.callback = nil
 	}
-	callback, err := f.config.Listen.Listen(ctx, l)
+	callback, err := f.config.Listen(ctx, l)
 	var problem *step.Problem
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -53,25 +52,18 @@ func (f *flow) listen(ctx context.Context, a *step.Action) (*step.Event, error) 
 // openBrowser shows a page, and waits until its state has come back: to the
 // callback, or pasted. Whatever else comes changes nothing, however much of it.
 func (f *flow) openBrowser(ctx context.Context, a *step.Action) (*step.Event, error) {
-	u, err := pageURL(a.OpenBrowser.URL)
+	v := &visit{state: noise(32), pasted: make(chan struct{})}
+	page, err := pageURL(a.OpenBrowser.URL, url.Values{"state": {v.state}})
 	if err != nil {
 		return nil, err
 	}
+	f.page = page
+	if err := f.needsPerson(); err != nil {
+		return nil, err
+	}
 	if f.callback == nil {
-		if err := f.needsPerson(); err != nil {
-			f.page = u.String()
-			return nil, err
-		}
 		return nil, breachf("it opens a page without a callback")
 	}
-	v := &visit{state: noise(32), done: make(chan struct{})}
-	query := u.Query()
-	if query.Has("state") {
-		return nil, breachf("the page that it opens has a state, which is the host's to make")
-	}
-	query.Set("state", v.state)
-	u.RawQuery = query.Encode()
-	f.page = u.String()
 	if err := f.meet(v); err != nil {
 		return nil, f.personProblem(ctx, err)
 	}
@@ -84,15 +76,11 @@ func (f *flow) meet(v *visit) error {
 	callback := f.callback
 	f.callback = nil // it serves one visit
 	defer callback.Close()
-	failed := make(chan error, 2)
 	var both sync.WaitGroup
 	defer both.Wait()
 	defer cancel()
-	both.Go(func() {
-		if err := callback.Wait(ctx, v.accept); err != nil {
-			failed <- err
-		}
-	})
+	came, failed := make(chan error, 1), make(chan error, 1)
+	both.Go(func() { came <- callback.Wait(ctx, v.accept) })
 	both.Go(func() {
 		p := Page{Provider: f.config.Name, Server: f.config.Server.Name, URL: f.page, Paste: v.paste}
 		if err := f.config.Person.Open(ctx, p); err != nil {
@@ -100,22 +88,19 @@ func (f *flow) meet(v *visit) error {
 		}
 	})
 	select {
-	case <-v.done:
+	case err := <-came: // by now the browser has its page
+		return err
+	case <-v.pasted:
 		return nil
 	case err := <-failed:
-		if v.isDone() {
-			return nil
-		}
 		return err
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 
 // visit is what comes back from a page, once.
 type visit struct {
-	state string
-	done  chan struct{}
+	state  string
+	pasted chan struct{} // closed when it came by another way than the callback
 
 	mu     sync.Mutex
 	params map[string]string
@@ -145,7 +130,6 @@ func (v *visit) accept(query url.Values) bool {
 		return false
 	}
 	v.params = params
-	close(v.done)
 	return true
 }
 
@@ -158,55 +142,37 @@ func (v *visit) paste(address string) error {
 	case !v.accept(u.Query()):
 		return errors.New("this address belongs to another sign-in, or was used before")
 	}
+	close(v.pasted)
 	return nil
 }
 
-func (v *visit) isDone() bool {
-	select {
-	case <-v.done:
-		return true
-	default:
-		return false
+// pageURL returns the URL of a page as a person may be shown it: written anew,
+// with nothing in it that a program on the way could take for its own, and with
+// these parameters added. What is wrong with it is often the server's fault.
+func pageURL(s string, add url.Values) (string, error) {
+	safe, err := capability.CheckBrowserURL(s)
+	if err != nil {
+		return "", badPage(err.Error())
 	}
-}
-
-// pageURL reads the URL of a page that a person is shown. What it returns is
-// written anew, and holds nothing that a shell, or the program that opens it,
-// could take for its own: it was read as an instruction by some, once.
-func pageURL(s string) (*url.URL, error) {
-	u, err := url.Parse(s)
-	switch {
-	case len(s) > maxPage:
-		return nil, breachf("the page that it opens has a URL of %d bytes, it may have %d", len(s), maxPage)
-	case err != nil:
-		return nil, breachf("the page that it opens has no URL")
-	}
-	if _, err := originOf(u); err != nil {
-		return nil, breachf("the page that it opens: %v", err)
+	u, err := url.Parse(safe)
+	if err != nil {
+		return "", badPage("the page has no URL")
 	}
 	query, err := url.ParseQuery(u.RawQuery)
-	switch {
-	case err != nil || u.Fragment != "" || u.RawFragment != "":
-		return nil, breachf("the page that it opens has a fragment, or a query that cannot be read")
-	case u.Scheme == "http" && !isLoopback(u.Hostname()):
-		return nil, breachf("the page that it opens is at http, and not on this machine")
-	case strings.ContainsFunc(u.Host, isOutsideHost):
-		return nil, breachf("the page that it opens is at no host")
-	case strings.ContainsFunc(u.EscapedPath(), isOutsidePath):
-		return nil, breachf("the page that it opens has a path with characters that a shell would take for its own")
+	if err != nil || u.Fragment != "" {
+		return "", badPage("the URL of the page has a fragment, or a query that cannot be read")
+	}
+	for name, values := range add {
+		if query.Has(name) {
+			return "", badPage("the URL of the page has a " + name + ", which is the host's to make")
+		}
+		query[name] = values
 	}
 	u.RawQuery = query.Encode()
-	return u, nil
+	if safe, err = capability.CheckBrowserURL(u.String()); err != nil {
+		return "", badPage(err.Error())
+	}
+	return safe, nil
 }
 
-func isOutsideHost(r rune) bool { return !isPlainLetter(r) && !strings.ContainsRune("-._:[]", r) }
-func isOutsidePath(r rune) bool { return !isPlainLetter(r) && !strings.ContainsRune("-._~/%:@+=,", r) }
-
-func isPlainLetter(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
-}
-
-// isLoopback reports whether a host is this machine (RFC 8252, section 7.3).
-func isLoopback(host string) bool {
-	return strings.EqualFold(host, "localhost") || host == "127.0.0.1" || host == "::1"
-}
+func badPage(text string) error { return &step.Problem{Code: step.ProblemRefused, Text: text} }

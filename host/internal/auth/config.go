@@ -29,14 +29,17 @@ type Config struct {
 	Lazy bool
 
 	Server   step.Server
-	Settings json.RawMessage // an object; it may hold secrets
 	Client   step.Client
 	Revision func() string // of the protocol, or "" while it is not settled; may be nil
 	Grant    Grant
 
+	// Settings returns what the server entry says to the provider: an object,
+	// which may hold secrets. It is asked anew for each flow. nil is none.
+	Settings func(context.Context) (json.RawMessage, error)
+
 	Vault  Vault
 	Fetch  Fetcher
-	Listen Listener
+	Listen func(context.Context, step.Listen) (Callback, error) // until the context ends
 	Person Person
 	Run    func(context.Context) (*step.RunResult, error) // the command of the server entry
 }
@@ -68,23 +71,11 @@ type Fetcher interface {
 	Fetch(ctx context.Context, r capability.FetchRequest) (*capability.FetchResponse, error)
 }
 
-// Listener opens callbacks. The error of a port that is taken, and of anything
-// else that the policy of the host says no to, is the provider's to hear.
-type Listener interface {
-	Listen(ctx context.Context, l step.Listen) (Callback, error)
-}
-
-// Callback is where a browser comes back to: one path on the loopback interface.
+// Callback is where a browser comes back to; *capability.Callback says what each
+// method does.
 type Callback interface {
-	// URI is the redirect URI that leads here.
 	URI() string
-
-	// Wait answers visits until accept says yes to the parameters of one. The
-	// others get an error page and change nothing. accept is called once at a
-	// time. After Wait nothing is answered any more.
 	Wait(ctx context.Context, accept func(url.Values) bool) error
-
-	// Close gives the port back. It may be called more than once.
 	Close() error
 }
 

@@ -181,7 +181,7 @@ func newCallbacks() *callbacks {
 	return &callbacks{visits: make(chan visitor), closed: make(chan struct{})}
 }
 
-func (c *callbacks) Listen(context.Context, step.Listen) (Callback, error) { return c, c.err }
+func (c *callbacks) listen(context.Context, step.Listen) (Callback, error) { return c, c.err }
 func (c *callbacks) URI() string                                           { return "http://127.0.0.1:4711/callback" }
 func (c *callbacks) Close() error                                          { closeOnce(c.closed); return nil }
 

@@ -48,7 +48,7 @@ func (a *Account) launch(reason string, c *step.Challenge, interactive bool) *fl
 	a.flight = f
 	start := &step.Start{
 		Reason: reason, Interactive: interactive, Browser: interactive && a.config.Listen != nil,
-		Server: a.config.Server, Settings: a.config.Settings, Challenge: c, Client: a.config.Client,
+		Server: a.config.Server, Challenge: c, Client: a.config.Client,
 	}
 	if a.config.Revision != nil {
 		start.Server.Revision = a.config.Revision()
@@ -68,6 +68,9 @@ func (a *Account) fly(f *flight, start *step.Start) (*outcome, error) {
 	p, err := a.load(ctx)
 	if err != nil {
 		return nil, &Error{Provider: a.config.Name, Class: step.FailConfig, Message: "load", Err: err}
+	}
+	if start.Settings, err = a.settings(ctx, p); err != nil {
+		return nil, &Error{Provider: a.config.Name, Class: step.FailConfig, Message: "settings", Err: err}
 	}
 	run := &flow{config: &a.config, provider: p, start: start, nonces: &a.nonces, person: f.person}
 	return run.run(ctx)

@@ -15,6 +15,7 @@ import (
 const (
 	machineTime = 30 * time.Second // one that asks nobody, and what is left to do after a person has answered
 	personTime  = 10 * time.Minute // until a person has answered everything
+	endTime     = 20 * time.Second // to bring home what is on its way when the time is over
 )
 
 // maxFlowBytes is how much may go in and out of a provider in one flow.
@@ -37,6 +38,7 @@ type flow struct {
 	// nil if nobody can be asked.
 	person context.Context
 
+	time     context.Context // ends when nothing new is begun any more
 	locks    map[vault.Key]func()
 	seen     map[vault.Key]uint64 // generations of records loaded and stored; 0 if there was none
 	keys     map[string]*key
@@ -46,19 +48,27 @@ type flow struct {
 	outcome  outcome
 }
 
-// run runs a flow to its end. Every error is an *Error, or wraps the end of ctx.
+// run runs a flow to its end. Every error is an *Error.
+//
+// When its time is over, a flow begins nothing new. But an answer that is on its
+// way is waited for and may be stored: a server that has taken a refresh token
+// has nothing else left for us than what is in that answer.
 func (f *flow) run(ctx context.Context) (*outcome, error) {
 	limit := machineTime
 	if f.start.Interactive {
 		limit += personTime
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no end of it after %v: %w", limit, context.DeadlineExceeded))
+	late := fmt.Errorf("no end of it after %v: %w", limit, context.DeadlineExceeded)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit+endTime, late)
 	defer cancel()
+	var over context.CancelFunc
+	f.time, over = context.WithTimeoutCause(ctx, limit, late)
+	defer over()
+	if f.person == nil {
+		f.person = f.time
+	}
 	f.locks, f.seen, f.keys = map[vault.Key]func(){}, map[vault.Key]uint64{}, map[string]*key{}
 	f.wants = f.provider.Manifest().Wants
-	if f.person == nil {
-		f.person = ctx
-	}
 	defer f.release()
 	if err := f.loop(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -136,11 +146,19 @@ func (f *flow) act(ctx context.Context, a *step.Action) (*step.Event, error) {
 	if !wanted(a.Kind, &f.wants) {
 		return nil, breachf("it asks for %s, which its manifest does not want", a.Kind)
 	}
+	if begins := a.Kind == step.ActionHTTP || !endures(a.Kind); begins && f.time.Err() != nil {
+		return nil, context.Cause(f.time)
+	}
+	if !endures(a.Kind) {
+		ctx = f.time
+	}
 	event, err := performers[a.Kind](f, ctx, a)
 	var problem *step.Problem
 	awaited := step.Awaits(a.Kind)
 	switch {
-	case errors.As(err, &problem) && awaited != "":
+	case errors.As(err, &problem) && awaited == "":
+		return nil, breach(problem.Text)
+	case problem != nil:
 		event = &step.Event{Problem: &step.Problem{Code: problem.Code, Text: plain(problem.Text, 1<<10)}}
 	case err != nil:
 		return nil, err
@@ -168,6 +186,15 @@ var performers = map[string]func(*flow, context.Context, *step.Action) (*step.Ev
 	step.ActionShow:        (*flow).show,
 	step.ActionCredentials: (*flow).setCredentials,
 	step.ActionMaterial:    (*flow).setMaterial,
+}
+
+// endures tells the actions that are let finish when the time of a flow is over.
+func endures(kind string) bool {
+	switch kind {
+	case step.ActionListen, step.ActionOpenBrowser, step.ActionPrompt, step.ActionRun, step.ActionWait:
+		return false
+	}
+	return true
 }
 
 // wanted reports whether a manifest wants an action at all.

@@ -33,17 +33,15 @@ func (f *flow) prompt(ctx context.Context, a *step.Action) (*step.Event, error) 
 
 // show tells the person where to type a code.
 func (f *flow) show(_ context.Context, a *step.Action) (*step.Event, error) {
-	at, err := pageURL(a.Show.URL)
-	if err != nil {
+	c := Code{Provider: f.config.Name, Server: f.config.Server.Name, Code: plain(a.Show.Code, 64)}
+	var err error
+	if c.URL, err = pageURL(a.Show.URL, nil); err != nil {
 		return nil, err
 	}
-	c := Code{Provider: f.config.Name, Server: f.config.Server.Name, URL: at.String(), Code: plain(a.Show.Code, 64)}
 	if a.Show.Complete != "" {
-		complete, err := pageURL(a.Show.Complete)
-		if err != nil {
+		if c.Complete, err = pageURL(a.Show.Complete, nil); err != nil {
 			return nil, err
 		}
-		c.Complete = complete.String()
 	}
 	f.page = c.URL
 	if f.needsPerson() == nil {

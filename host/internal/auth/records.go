@@ -50,9 +50,9 @@ func (f *flow) load(ctx context.Context, a *step.Action) (*step.Event, error) {
 		return nil, err
 	}
 	if a.Load.Lock && f.locks[key] == nil {
-		unlock, err := f.config.Vault.Lock(ctx, key)
+		unlock, err := f.config.Vault.Lock(f.time, key)
 		if err != nil {
-			return nil, vaultProblem(ctx, err)
+			return nil, vaultProblem(f.time, err)
 		}
 		f.locks[key] = unlock
 	}

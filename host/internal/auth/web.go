@@ -37,11 +37,11 @@ func (f *flow) fetch(ctx context.Context, a *step.Action) (*step.Event, error) {
 func (f *flow) wantedOrigin(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil {
-		return "", breachf("it asks for an exchange with something that is no URL")
+		return "", &step.Problem{Code: step.ProblemRefused, Text: "this is no URL"}
 	}
 	origin, err := originOf(u)
 	if err != nil {
-		return "", breachf("it asks for an exchange with %q: %v", plain(u.Redacted(), 200), err)
+		return "", &step.Problem{Code: step.ProblemRefused, Text: err.Error()}
 	}
 	isOrigin := func(s string) bool { o, err := parseOrigin(s); return err == nil && o == origin }
 	if !f.wants.Discover && !slices.ContainsFunc(f.wants.Origins, isOrigin) {
