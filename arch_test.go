@@ -49,12 +49,13 @@ var arrows = map[string][]string{
 	"abi/step":              {},
 	"sdk":                   {"abi"},
 	"sdk/auth":              {"abi/step"},
+	"sdk/auth/authtest":     {"abi/step", "sdk/auth"},
 	"sdk/framing":           {"abi", "sdk"},
 	"sdk/sse":               {"abi", "sdk"},
 	"sdk/sdktest":           {"abi", "sdk"},
 	"plugins":               {},
 	"plugins" + below:       {"abi" + below, "sdk" + below},
-	"host":                  {"abi", "host/mcp", "host/config", anyRoom},
+	"host":                  {"abi" + below, "host/mcp", "host/config", anyRoom},
 	"host/mcp":              {},
 	"host/config":           {toml},
 	"host/plugintest":       {"abi", "host/internal/guest", "host/internal/wasm"},
@@ -105,7 +106,7 @@ var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "
 var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/http", "plugins/sse", "plugins/stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "abi/step", "plugins", "host", "host/mcp", "host/config", "host/plugintest"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/mcp", "host/config", "host/plugintest"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}

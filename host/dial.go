@@ -30,6 +30,8 @@ type dialer struct {
 	via    string // the plugin's name
 	module *wasm.Module
 	grants []capability.Grant
+
+	account *account // nil where nothing signs in
 }
 
 // dialer checks what can be known of an entry before anything is started.
@@ -43,7 +45,11 @@ func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error
 	if s.MessageCap <= 0 {
 		s.MessageCap = defaultMessageCap
 	}
-	gs, err := grants(s, via)
+	a, err := h.account(s)
+	if err != nil {
+		return nil, err
+	}
+	gs, err := grants(s, via, a)
 	if err != nil {
 		return nil, err
 	}
@@ -51,11 +57,11 @@ func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error
 	if err != nil {
 		return nil, err
 	}
-	return &dialer{host: h, server: s, via: via, module: m, grants: gs}, nil
+	return &dialer{host: h, server: s, via: via, module: m, grants: gs, account: a}, nil
 }
 
 // grants turns a server entry into what its plugin may open.
-func grants(s Server, via string) ([]capability.Grant, error) {
+func grants(s Server, via string, a *account) ([]capability.Grant, error) {
 	var gs []capability.Grant
 	if s.Command != "" {
 		gs = append(gs, capability.Grant{Name: mainGrant, To: capability.Process{
@@ -70,19 +76,31 @@ func grants(s Server, via string) ([]capability.Grant, error) {
 		gs = append(gs, capability.Grant{Name: mainGrant, To: a})
 	}
 	if s.URL != "" {
-		o, err := capability.ParseOrigin(s.URL)
+		o, err := origin(s)
 		if err != nil {
-			return nil, badEntry("%w", err)
+			return nil, err
 		}
 		o.AnyPath = via == transportSSE
-		o.Headers, o.Proxy = headers(s.Headers), s.Proxy
-		o.TLS = capability.TLS{CAFile: s.TLS.CA, CertFile: s.TLS.Cert, KeyFile: s.TLS.Key, Name: s.TLS.Name}
-		if err := o.Check(); err != nil {
-			return nil, badEntry("%w", err)
+		if a != nil {
+			o.Credentials, o.SignedPath = a, signedPath(o, via)
 		}
 		gs = append(gs, capability.Grant{Name: mainGrant, To: o})
 	}
 	return gs, nil
+}
+
+// origin returns where the url of an entry leads.
+func origin(s Server) (*capability.Origin, error) {
+	o, err := capability.ParseOrigin(s.URL)
+	if err != nil {
+		return nil, badEntry("%w", err)
+	}
+	o.Headers, o.Proxy = headers(s.Headers), s.Proxy
+	o.TLS = capability.TLS{CAFile: s.TLS.CA, CertFile: s.TLS.Cert, KeyFile: s.TLS.Key, Name: s.TLS.Name}
+	if err := o.Check(); err != nil {
+		return nil, badEntry("%w", err)
+	}
+	return o, nil
 }
 
 // headers returns the configured headers, sorted by name.
@@ -123,7 +141,10 @@ func (d *dialer) dial(ctx context.Context, handler rpc.Handler) (*session.Conn, 
 		return nil, err
 	}
 	c := &connection{inst: inst, stderr: d.stderr(), ended: make(chan struct{})}
-	c.table = capability.NewTable(d.table(c.stderr))
+	if c.table, err = d.table(ctx, c.stderr); err != nil {
+		inst.Close(ctx)
+		return nil, err
+	}
 	c.peer = rpc.NewPeer(d.peer(c, handler))
 	inst.Open(set, nil, world{c.table}, receiver{c})
 	return &session.Conn{
@@ -169,9 +190,13 @@ func (d *dialer) stderr() *prefixer {
 	return newPrefixer(&d.host.stderr, d.server.Name)
 }
 
-// table says what a connection may open and how it ends.
-func (d *dialer) table(stderr *prefixer) capability.Config {
-	c := capability.Config{Grants: d.grants}
+// table makes what a connection may open, and says how it ends.
+func (d *dialer) table(ctx context.Context, stderr *prefixer) (*capability.Table, error) {
+	grants, err := d.signedIn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := capability.Config{Grants: grants}
 	c.Limits.Answer = max(2*int64(d.server.MessageCap), 1<<20) // room for what is no message
 	if d.host.config.OneShot {
 		c.Grace = capability.OneShot()
@@ -179,7 +204,30 @@ func (d *dialer) table(stderr *prefixer) capability.Config {
 	if stderr != nil {
 		c.Stderr = stderr
 	}
-	return c
+	return capability.NewTable(c), nil
+}
+
+// signedIn returns the grants, and in the variables of a process what signs it
+// in. That is asked for each time that the process is started.
+func (d *dialer) signedIn(ctx context.Context) ([]capability.Grant, error) {
+	if d.account == nil || len(d.server.Auth.Variables) == 0 {
+		return d.grants, nil
+	}
+	m, err := d.account.Material(ctx)
+	if err != nil {
+		return nil, err
+	}
+	grants := slices.Clone(d.grants)
+	for i, g := range grants {
+		if p, ok := g.To.(capability.Process); ok {
+			p.Env = slices.Clone(p.Env)
+			for _, name := range slices.Sorted(maps.Keys(m.Env)) {
+				p.Env = append(p.Env, name+"="+m.Env[name].Reveal())
+			}
+			grants[i].To = p
+		}
+	}
+	return grants, nil
 }
 
 func (d *dialer) peer(c *connection, handler rpc.Handler) rpc.Config {

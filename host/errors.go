@@ -1,12 +1,15 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
@@ -98,15 +101,31 @@ func denied(server string, err error) (hint string, kind error) {
 	var denial *capability.Denial
 	var hash *plugin.HashError
 	var refusal *capability.Refusal
+	var failed *auth.Error
 	switch {
 	case errors.As(err, &denial):
 		return fmt.Sprintf("to grant it, write in your configuration:\n[servers.%s]\n%s", tomlKey(server), denial.Line()), ErrDenied
+	case errors.As(err, &failed):
+		return unsigned(server, failed)
 	case errors.As(err, &refusal):
-		return "sign-in is not built yet: put what the server wants into headers of its entry", ErrAuthRequired
+		return "nothing signs in to this server: write auth or headers in its entry, if you have credentials for it", ErrAuthRequired
 	case errors.As(err, &hash):
 		return fmt.Sprintf("if you trust the new file, write in your configuration:\n[plugins.%s]\nsha256 = %q", hash.Name, hash.Got), ErrDenied
 	}
 	return "", nil
+}
+
+// unsigned sorts the reasons for which there are no credentials.
+func unsigned(server string, e *auth.Error) (hint string, kind error) {
+	switch e.Class {
+	case step.FailRetry:
+		return e.Hint, ErrUnreachable
+	case auth.Broken:
+		return e.Hint, ErrDenied
+	case step.FailLogin:
+		return cmp.Or(e.Hint, "sign in with: wharf login "+server), ErrAuthRequired
+	}
+	return e.Hint, ErrAuthRequired
 }
 
 // broken finds what a plugin did.

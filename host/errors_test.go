@@ -28,7 +28,7 @@ func TestExplain(t *testing.T) {
 		{denial, ErrDenied, "[servers.\"my server\"]"},
 		{&guest.PluginError{Plugin: "p", Op: "open", Err: denial}, ErrDenied, "[servers."},
 		{&plugin.HashError{Name: "p", Got: "abc"}, ErrDenied, `sha256 = "abc"`},
-		{&capability.Refusal{HTTP: 401}, ErrAuthRequired, "sign-in"},
+		{&capability.Refusal{HTTP: 401}, ErrAuthRequired, "nothing signs in"},
 		{&guest.PluginError{Plugin: "p", Op: "DATA", Err: trap}, ErrUnreachable, "stopped"},
 		{&guest.PluginError{Plugin: "p", Op: "connect", Err: errors.New("x")}, ErrUnreachable, "WHARF_TRACE=abi"},
 		{&guest.EndedError{Cause: errors.New("x")}, ErrUnreachable, ""},

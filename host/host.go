@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 	"github.com/wharf-mcp/wharf/host/internal/trace"
+	"github.com/wharf-mcp/wharf/host/internal/vault"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -37,18 +39,22 @@ func ParseTrace(layers string, w io.Writer) (*Trace, error) { return trace.Parse
 // Config is what a program decides about its host. The zero value is a host
 // without plugins.
 type Config struct {
-	// Plugins are the transports that are compiled into the program, by name;
-	// plugins.Builtin() are those that Wharf ships.
+	// Plugins are the transports and auth providers that are compiled into the
+	// program, by name; plugins.Builtin() are those that Wharf ships.
 	Plugins map[string][]byte
 
-	// Files are transports that are loaded from files, by name. A file takes
-	// the place of a compiled-in plugin of the same name.
+	// Files are plugins that are loaded from files, by name. A file takes the
+	// place of a compiled-in plugin of the same name.
 	Files map[string]config.Plugin
 
 	// CacheDir keeps compiled plugins between runs; "" is no cache. What lies
 	// there is run as native code, so it must be the user's alone; see
 	// [DefaultCacheDir].
 	CacheDir string
+
+	// VaultDir keeps logins between runs, encrypted; see [DefaultVaultDir]. With
+	// "" there is no vault, and a sign-in that has something to keep fails.
+	VaultDir string
 
 	// Client is how the program names itself to servers.
 	Client mcp.Implementation
@@ -78,6 +84,20 @@ type Config struct {
 	// Roots lists the folders that a server may know of.
 	Roots func(ctx context.Context, server string) ([]mcp.Root, error)
 
+	// OpenURL shows the person a page to sign in at; [OpenBrowser] does it on a
+	// desktop. It may return at once, or stay for the address that their browser
+	// ends at, see [Page]. A host that has one of OpenURL, Prompt and ShowCode
+	// lets the person sign in when a call needs it, see [WithoutSignIn].
+	OpenURL func(ctx context.Context, p Page) error
+
+	// Prompt asks the person for a text, often a secret one. [ErrDeclined] says
+	// that there will be none.
+	Prompt func(ctx context.Context, q Question) (string, error)
+
+	// ShowCode shows the person a code and where to type it, until ctx ends. It
+	// returns at once.
+	ShowCode func(ctx context.Context, c Code)
+
 	// Event hears notifications and warnings, in order for each server.
 	Event func(e Event)
 }
@@ -94,6 +114,7 @@ type Event struct {
 type Host struct {
 	config   Config
 	engine   *wasm.Engine
+	vault    *vault.Vault // nil without a folder for it
 	stderr   mouth
 	warnings bulletin
 
@@ -105,7 +126,9 @@ type Host struct {
 	closed   bool
 	modules  map[string]*moduleLoad
 	sessions map[*Session]struct{}
-	found    map[string]string // by url: the transport that it has
+	found    map[string]string   // by url: the transport that it has
+	accounts map[string]*account // by all that they depend on
+	auths    *auth.Engine        // nil until the first provider is loaded
 }
 
 // New makes a host. It loads no plugin yet: that happens when a session first
@@ -128,6 +151,10 @@ func New(ctx context.Context, c Config) (*Host, error) {
 		modules:  make(map[string]*moduleLoad),
 		sessions: make(map[*Session]struct{}),
 		found:    make(map[string]string),
+		accounts: make(map[string]*account),
+	}
+	if c.VaultDir != "" {
+		h.vault = vault.Open(vault.Config{Dir: c.VaultDir, Warn: func(text string) { h.warn("", text) }})
 	}
 	h.warnings.hear = h.hear
 	h.open, h.shut = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -143,12 +170,24 @@ func DefaultCacheDir() (string, error) {
 	return filepath.Join(dir, "wharf"), nil
 }
 
+// DefaultVaultDir returns the folder of the user's configuration that keeps the
+// logins of Wharf.
+func DefaultVaultDir() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "wharf", "vault"), nil
+}
+
 // Transports returns the names that the transport of a server entry may have,
-// sorted.
+// sorted. Whether a file holds a transport is known only when it is read.
 func (h *Host) Transports() []string {
 	names := make(map[string]bool)
-	for name := range h.config.Plugins {
-		names[name] = true
+	for name, binary := range h.config.Plugins {
+		if !isProvider(binary) {
+			names[name] = true
+		}
 	}
 	for name := range h.config.Files {
 		names[name] = true
@@ -176,7 +215,7 @@ func (h *Host) Close() error {
 	}
 	wg.Wait()
 	h.pending.Wait()
-	errs[len(sessions)] = h.engine.Close()
+	errs[len(sessions)] = errors.Join(h.closeAccounts(), h.engine.Close())
 	return errors.Join(errs...)
 }
 

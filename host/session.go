@@ -43,6 +43,16 @@ func (h *Host) Connect(ctx context.Context, s Server) (*Session, error) {
 		return nil, fmt.Errorf("connect %s: %w", s.Name, err)
 	}
 	defer over()
+	var out *Session
+	err = h.signingIn(ctx, s, func() (err error) {
+		out, err = h.reach(ctx, s)
+		return err
+	})
+	return out, err
+}
+
+// reach tries the transports that an entry may have.
+func (h *Host) reach(ctx context.Context, s Server) (*Session, error) {
 	var first error
 	for _, via := range h.routes(s) {
 		out, err := h.connect(ctx, s, via)
@@ -144,17 +154,31 @@ func (s *Session) Info() Info {
 
 // ListTools returns all tools of the server, with their schemas as written.
 func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
-	tools, err := s.inner.ListTools(ctx)
-	return tools, explain(s.server.Name, err)
+	var tools []mcp.Tool
+	err := s.do(ctx, func() (err error) {
+		tools, err = s.inner.ListTools(ctx)
+		return err
+	})
+	return tools, err
+}
+
+// do makes a request, and has the person sign in first if the server turns out to
+// want that.
+func (s *Session) do(ctx context.Context, request func() error) error {
+	return s.host.signingIn(ctx, s.server, func() error { return explain(s.server.Name, request()) })
 }
 
 // CallTool runs a tool. args is anything that marshals to a JSON object: a map,
 // a struct, a [json.RawMessage], or nil for none. An error means that there is
 // no result; that the tool failed is in the result, as IsError.
 func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
-	result, err := s.inner.CallTool(ctx, name, args)
+	var result *mcp.CallToolResult
+	err := s.do(ctx, func() (err error) {
+		result, err = s.inner.CallTool(ctx, name, args)
+		return err
+	})
 	if err != nil {
-		return nil, explain(s.server.Name, err)
+		return nil, err
 	}
 	return result, nil
 }
@@ -164,7 +188,7 @@ func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.Cal
 // params is anything that marshals to an object, or nil. What the protocol
 // wants in _meta is added.
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
-	return explain(s.server.Name, s.inner.Call(ctx, method, params, result))
+	return s.do(ctx, func() error { return s.inner.Call(ctx, method, params, result) })
 }
 
 // Notify sends a notification. It returns when the transport has it.

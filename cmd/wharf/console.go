@@ -27,6 +27,7 @@ type console struct {
 
 	mu    sync.Mutex
 	shown bool   // the moving line is on the screen
+	held  int    // who keeps it away
 	news  string // how far things are, as the server tells; shown in the line
 }
 
@@ -49,8 +50,24 @@ func (c *console) clear() {
 func (c *console) show(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.held > 0 {
+		return
+	}
 	io.WriteString(c.to, clearLine+text+c.news)
 	c.shown = true
+}
+
+// hold keeps the moving line away until release is called.
+func (c *console) hold() (release func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clear()
+	c.held++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.held--
+	}
 }
 
 // tell changes the news in the moving line, from its next turn on.
@@ -102,7 +119,11 @@ func (a *app) busy(what string) (done func()) {
 // printed, and progress is news for the moving line.
 func (a *app) hear(e host.Event) {
 	if e.Warning != "" {
-		fmt.Fprintf(a.err, "%s %s: %s\n", a.styled(a.errTTY, styleBold, "warning:"), plain(e.Server), plain(e.Warning))
+		about := ""
+		if e.Server != "" {
+			about = plain(e.Server) + ": "
+		}
+		fmt.Fprintf(a.err, "%s %s%s\n", a.styled(a.errTTY, styleBold, "warning:"), about, plain(e.Warning))
 	}
 	if c, ok := a.err.(*console); ok && e.Method == mcp.NotificationProgress {
 		c.tell(progressText(e.Params))

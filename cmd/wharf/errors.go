@@ -137,20 +137,21 @@ func (a *app) report(ctx context.Context, err error) int {
 		fmt.Fprintln(a.err, a.styled(a.errTTY, styleBold, "hint:"), plain(hint))
 	}
 	if a.flags.json {
-		a.reportJSON(end, message, hint)
+		a.reportJSON(end, message, hint, host.SignInURL(err))
 	}
 	return end.exit
 }
 
 // reportJSON writes the error for programs: one line, the last on stderr.
-func (a *app) reportJSON(end ending, message, hint string) {
+func (a *app) reportJSON(end ending, message, hint, url string) {
 	type details struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 		Server  string `json:"server,omitempty"`
 		Hint    string `json:"hint,omitempty"`
+		URL     string `json:"url,omitempty"` // the page to sign in at
 	}
 	encoder := json.NewEncoder(a.err)
 	encoder.SetEscapeHTML(false)
-	encoder.Encode(map[string]details{"error": {end.name, message, a.server, hint}})
+	encoder.Encode(map[string]details{"error": {end.name, message, a.server, hint, url}})
 }

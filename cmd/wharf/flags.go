@@ -19,6 +19,8 @@ type flags struct {
 	timeout timeout
 	json    bool
 	args    string
+
+	browser, noBrowser bool
 }
 
 // register defines the flags on the root, from which the commands inherit.
@@ -27,8 +29,22 @@ func (f *flags) register(root *cobra.Command) {
 	global.StringVar(&f.config, "config", "", "configuration `FILE`: wharf.toml, or a JSON file with mcpServers (default: your own wharf.toml)")
 	global.Var(&f.timeout, "timeout", "longest wait for the server to start, or for an answer, such as 90s or 2m; 0 waits for ever (default: $"+timeoutEnv+", or 60s and 30s)")
 	global.BoolVar(&f.json, "json", false, "print JSON, on a terminal too, and errors as a JSON line at the end of stderr")
+	global.BoolVar(&f.browser, "browser", false, "open a page to sign in at even where there is no terminal")
+	global.BoolVar(&f.noBrowser, "no-browser", false, "print the address of such a page and open nothing (default: $NO_BROWSER)")
 	f.registerArgs(root)
 }
+
+// opensBrowser reports whether pages to sign in at are opened: on a terminal,
+// unless the person does not want it.
+func (f *flags) opensBrowser(tty bool) bool {
+	if f.browser || f.noBrowser {
+		return !f.noBrowser
+	}
+	return tty && os.Getenv("NO_BROWSER") == ""
+}
+
+// mayAsk reports whether the person said that they are there, terminal or not.
+func (f *flags) mayAsk() bool { return f.browser || f.noBrowser }
 
 // registerArgs defines --args, which belongs to call and its shorthand alone.
 func (f *flags) registerArgs(cmd *cobra.Command) {

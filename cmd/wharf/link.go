@@ -32,7 +32,11 @@ func (a *app) dial(ctx context.Context, server host.Server) (*link, error) {
 		server.Timeout = limit // the flag goes before the entry, the environment behind it
 	}
 	log := a.newServerLog()
-	h, err := a.newHost(ctx, log)
+	var options []func(*host.Config)
+	if a.canAsk() || a.flags.mayAsk() {
+		options = append(options, a.letSignIn)
+	}
+	h, err := a.newHost(ctx, log, options...)
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +71,8 @@ func (e *lateError) Error() string { return fmt.Sprintf("the server was not read
 func (e *lateError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // newHost makes the host of a one-shot command. The lines that servers print on
-// stderr go to log, under their names.
-func (a *app) newHost(ctx context.Context, log io.Writer) (*host.Host, error) {
+// stderr go to log, under their names. The options change what it is made of.
+func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.Config)) (*host.Host, error) {
 	limit, err := a.flags.timeout.request()
 	if err != nil {
 		return nil, err
@@ -90,6 +94,10 @@ func (a *app) newHost(ctx context.Context, log io.Writer) (*host.Host, error) {
 	}
 	// Without a cache the plugin is compiled each time: slower, not wrong.
 	c.CacheDir, _ = host.DefaultCacheDir()
+	c.VaultDir, _ = host.DefaultVaultDir()
+	for _, option := range options {
+		option(&c)
+	}
 	return host.New(ctx, c)
 }
 

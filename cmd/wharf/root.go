@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,8 +15,9 @@ type app struct {
 	stdio
 	flags flags
 
-	settings *settings // read at the first need
-	server   string    // the server that the command is about, for errors
+	settings *settings     // read at the first need
+	lines    *bufio.Reader // of stdin, for answers; made at the first need
+	server   string        // the server that the command is about, for errors
 }
 
 const rootLong = `Wharf talks to MCP servers through sandboxed transports.
@@ -58,7 +60,8 @@ func newRoot(a *app) *cobra.Command {
 		return usage(err, "see `%s --help`", cmd.CommandPath())
 	})
 	a.flags.register(root)
-	root.AddCommand(newTools(a), newCall(a), newServers(a), newPlugin(a), newVersion(a), newDemoServer(a))
+	root.AddCommand(newTools(a), newCall(a), newServers(a), newLogin(a), newLogout(a), newAuth(a),
+		newPlugin(a), newDoctor(a), newVersion(a), newDemoServer(a))
 	return root
 }
 

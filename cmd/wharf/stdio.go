@@ -13,6 +13,7 @@ import (
 type stdio struct {
 	in       io.Reader
 	out, err io.Writer
+	inTTY    bool // people type
 	outTTY   bool // people read stdout
 	errTTY   bool // people read stderr as it is written
 	width    int  // columns of stdout; 0 = unknown
@@ -22,6 +23,7 @@ type stdio struct {
 func standardIO() stdio {
 	std := stdio{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		inTTY:  term.IsTerminal(int(os.Stdin.Fd())),
 		outTTY: term.IsTerminal(int(os.Stdout.Fd())),
 		errTTY: term.IsTerminal(int(os.Stderr.Fd())),
 		colour: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",

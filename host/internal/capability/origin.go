@@ -115,6 +115,20 @@ func (o *Origin) String() string {
 	return bare(o.base.String())
 }
 
+// Path is the path of the url, escaped.
+func (o *Origin) Path() string { return o.base.EscapedPath() }
+
+// Resource is the url as the resource of a token (RFC 8707, section 2): without a
+// query, which may hold a secret, and without a slash for an empty path.
+func (o *Origin) Resource() string {
+	u := *o.base
+	u.RawQuery = ""
+	if u.Path == "/" {
+		u.Path = ""
+	}
+	return u.String()
+}
+
 // label is a URL of this origin for people.
 func (o *Origin) label(u *url.URL) string {
 	if o.socket != "" {

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+func newDoctor(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Say how Wharf is set up on this machine",
+		Long: `Say how Wharf is set up on this machine: which files it reads and keeps, and
+what keeps your secrets. Nothing is started, and no secret is shown.`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDoctor(cmd) },
+	}
+}
+
+// finding is one thing that the doctor looked at.
+type finding struct {
+	What    string `json:"what"`
+	Value   string `json:"value"`
+	Problem string `json:"problem,omitempty"`
+}
+
+func (a *app) runDoctor(cmd *cobra.Command) error {
+	findings := []finding{{What: "platform", Value: runtime.GOOS + "/" + runtime.GOARCH}}
+	s, err := a.load()
+	if err != nil {
+		findings = append(findings, finding{"configuration", a.flags.config, err.Error()})
+	} else {
+		findings = append(findings, finding{What: "configuration", Value: s.place()},
+			finding{What: "servers", Value: fmt.Sprint(len(s.servers))})
+	}
+	findings = append(findings, cacheFinding(), a.vaultFinding(cmd))
+	if !a.forPeople() {
+		return a.printJSON(findings)
+	}
+	rows := table{{"", ""}}
+	for _, f := range findings {
+		if f.Problem != "" {
+			f.Value += ": " + f.Problem
+		}
+		rows = append(rows, []string{f.What, line(f.Value)})
+	}
+	return a.printTable(rows)
+}
+
+func cacheFinding() finding {
+	dir, err := host.DefaultCacheDir()
+	if err != nil {
+		return finding{"cache", "none", err.Error()}
+	}
+	return finding{What: "cache", Value: dir}
+}
+
+func (a *app) vaultFinding(cmd *cobra.Command) finding {
+	h, err := a.newHost(cmd.Context(), nil)
+	if err != nil {
+		return finding{"vault", "", err.Error()}
+	}
+	defer h.Close()
+	status, err := h.VaultStatus()
+	if err != nil {
+		return finding{"vault", "none", err.Error()}
+	}
+	problem := status.Problem
+	status.Problem = ""
+	return finding{"vault", vaultLine(status), problem}
+}

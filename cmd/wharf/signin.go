@@ -1,0 +1,209 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+func newLogin(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "login SERVER",
+		Short: "Sign in to a server",
+		Long: `Sign in to a server, whatever is saved. SERVER is the name of a configured
+server, or a url. The page to sign in at opens in your browser; with --no-browser
+its address is printed, and the address that your browser ends at can be pasted.
+
+Commands that need a sign-in ask for it by themselves on a terminal.`,
+		Example: `  wharf login tracker
+  wharf login --no-browser https://mcp.example.com/mcp`,
+		Args:              exactly("SERVER"),
+		ValidArgsFunction: a.completeServers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runLogin(cmd, args)
+		},
+	}
+}
+
+func (a *app) runLogin(cmd *cobra.Command, args []string) error {
+	server, _, err := a.target(cmd, args)
+	if err != nil {
+		return err
+	}
+	if !a.canAsk() && !a.flags.mayAsk() {
+		return fmt.Errorf("sign in to %s: %w: there is no terminal", server.Name,
+			&hinted{host.ErrAuthRequired, "run it on a terminal, or with --no-browser, or with --browser"})
+	}
+	h, err := a.newHost(cmd.Context(), nil, a.letSignIn)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	if err := h.Login(cmd.Context(), server); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "Signed in to %s.\n", plain(server.Name))
+	return nil
+}
+
+func newLogout(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "logout SERVER",
+		Short: "Sign out of a server",
+		Long: `Sign out of a server: what is saved for it is revoked, where the server takes
+that, and forgotten.`,
+		Args:              exactly("SERVER"),
+		ValidArgsFunction: a.completeServers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			server, _, err := a.target(cmd, args)
+			if err != nil {
+				return err
+			}
+			h, err := a.newHost(cmd.Context(), nil)
+			if err != nil {
+				return err
+			}
+			defer h.Close()
+			if err := h.Logout(cmd.Context(), server); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.err, "Signed out of %s.\n", plain(server.Name))
+			return nil
+		},
+	}
+}
+
+func newAuth(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "auth",
+		Short: "Look after sign-ins and secrets",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0], nil)
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(newAuthStatus(a), newAuthSecret(a))
+	return cmd
+}
+
+func newAuthStatus(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "List what is saved of sign-ins, and where",
+		Args:  exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			h, err := a.newHost(cmd.Context(), nil)
+			if err != nil {
+				return err
+			}
+			defer h.Close()
+			return a.runAuthStatus(cmd, h)
+		},
+	}
+}
+
+// savedLogin is a line of the list.
+type savedLogin struct {
+	Provider string    `json:"provider"`
+	Resource string    `json:"resource,omitempty"`
+	Issuer   string    `json:"issuer,omitempty"`
+	Client   string    `json:"client,omitempty"`
+	Record   string    `json:"record"`
+	Stored   time.Time `json:"stored"`
+}
+
+// savedVault says where they are.
+type savedVault struct {
+	Path    string `json:"path"`
+	Keeper  string `json:"keeper"`
+	Problem string `json:"problem,omitempty"`
+}
+
+func (a *app) runAuthStatus(cmd *cobra.Command, h *host.Host) error {
+	status, err := h.VaultStatus()
+	if err != nil {
+		return err
+	}
+	logins, err := h.Logins(cmd.Context())
+	if err != nil {
+		return err
+	}
+	list := make([]savedLogin, len(logins))
+	for i, l := range logins {
+		list[i] = savedLogin{l.Provider, l.Resource, l.Issuer, l.Client, l.Name, l.Stored}
+	}
+	if !a.forPeople() {
+		return a.printJSON(struct {
+			Vault  savedVault   `json:"vault"`
+			Logins []savedLogin `json:"logins"`
+		}{savedVault{status.Path, status.Keeper, status.Problem}, list})
+	}
+	fmt.Fprintln(a.err, a.styled(a.errTTY, styleBold, "vault:"), plain(vaultLine(status)))
+	rows := table{{"PROVIDER", "RECORD", "SINCE", "SERVER OR ISSUER"}}
+	for _, l := range list {
+		where := l.Resource
+		if where == "" {
+			where = l.Issuer
+		}
+		rows = append(rows, []string{line(l.Provider), line(l.Record), l.Stored.Local().Format(time.DateTime), line(where)})
+	}
+	return a.printTable(rows)
+}
+
+// vaultLine says for people where secrets are kept, and what protects them.
+func vaultLine(s host.VaultStatus) string {
+	text := s.Path
+	switch s.Keeper {
+	case "keyring":
+		text += ", its key in the keyring of the system"
+	case "file":
+		text += ", its key in a file beside it: there is no keyring here"
+	}
+	if s.Problem != "" {
+		text += "; " + s.Problem
+	}
+	return text
+}
+
+func newAuthSecret(a *app) *cobra.Command {
+	forget := false
+	cmd := &cobra.Command{
+		Use:   "secret NAME",
+		Short: `Keep a secret that entries mean by { secret = "NAME" }`,
+		Long: `Keep a secret in the vault. An entry of your configuration means it by
+{ secret = "NAME" }, so that it need not stand in the file:
+
+  auth = { provider = "bearer", token = { secret = "tracker" } }
+
+The secret is asked for, or read from stdin.`,
+		Args: exactly("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			h, err := a.newHost(cmd.Context(), nil)
+			if err != nil {
+				return err
+			}
+			defer h.Close()
+			if forget {
+				return h.ForgetSecret(cmd.Context(), args[0])
+			}
+			text, err := a.prompt(cmd.Context(), host.Question{Label: "secret " + args[0], Secret: true})
+			if errors.Is(err, host.ErrDeclined) {
+				return usage(errors.New("the secret is empty"), "type it, or give it on stdin")
+			}
+			if err != nil {
+				return err
+			}
+			return h.StoreSecret(cmd.Context(), args[0], strings.TrimSpace(text))
+		},
+	}
+	cmd.Flags().BoolVar(&forget, "forget", false, "remove the secret")
+	return cmd
+}

@@ -1,0 +1,195 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+	"sync/atomic"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/auth"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// providerOAuth is what signs in to a url whose entry says nothing about it.
+const providerOAuth = "oauth"
+
+// account is the sign-in to one server, for all sessions with it.
+type account struct {
+	*auth.Account
+	server   Server
+	fetch    *capability.Fetcher
+	declined atomic.Bool // the person said no, and is not asked again by itself
+}
+
+// providerOf returns the provider that signs in to a server, or "". By itself it
+// is OAuth, if the url has no credentials in its headers: those stop the search,
+// since a token that the user wrote down must not be replaced by another.
+func (h *Host) providerOf(s Server) string {
+	switch {
+	case s.Auth.Provider == config.AuthNone:
+		return ""
+	case s.Auth.Provider != "":
+		return s.Auth.Provider
+	case s.URL == "" || strings.HasPrefix(s.URL, "unix:") || h.config.Plugins[providerOAuth] == nil:
+		return ""
+	}
+	for name := range s.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return ""
+		}
+	}
+	return providerOAuth
+}
+
+// account returns what signs in to a server, or nil.
+func (h *Host) account(s Server) (*account, error) {
+	name := h.providerOf(s)
+	if name == "" {
+		return nil, nil
+	}
+	key, err := json.Marshal([]any{s.Name, s.URL, s.Proxy, s.TLS, s.Auth})
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, ErrClosed
+	}
+	if a := h.accounts[string(key)]; a != nil {
+		return a, nil
+	}
+	a, err := h.newAccount(name, s)
+	if err != nil {
+		return nil, err
+	}
+	h.accounts[string(key)] = a
+	return a, nil
+}
+
+// newAccount joins a server to its provider. Nothing is loaded yet.
+func (h *Host) newAccount(name string, s Server) (*account, error) {
+	file, fromFile := h.config.Files[name]
+	if !fromFile && h.config.Plugins[name] == nil {
+		return nil, h.unknownProvider(name)
+	}
+	// What is compiled in was chosen with the program; what is loaded from a
+	// file calls what its entry grants.
+	reach := capability.Reach{Origins: file.Origins, Discover: file.Discover || !fromFile}
+	c := auth.Config{
+		Name:     name,
+		Lazy:     s.Auth.IsZero(),
+		Provider: func(ctx context.Context) (auth.Provider, error) { return h.provider(ctx, name) },
+		Server:   step.Server{Name: s.Name},
+		Settings: h.authSettings(s.Auth),
+		Client:   step.Client{Name: h.config.Client.Name, Version: h.config.Client.Version},
+		Grant:    auth.Grant{Variables: s.Auth.Variables, Blob: s.Auth.Blob},
+		Person:   h.person(),
+		Listen:   listen,
+	}
+	if h.vault != nil {
+		c.Vault = h.vault
+	}
+	if s.URL != "" {
+		o, err := origin(s)
+		if err != nil {
+			return nil, err
+		}
+		reach.Server = o
+		c.Server.URL, c.Server.Resource = s.URL, o.Resource()
+	}
+	if len(s.Auth.Command) > 0 {
+		c.Run = func(ctx context.Context) (*step.RunResult, error) { return runCommand(ctx, s.Auth) }
+	}
+	fetch, err := capability.NewFetcher(reach)
+	if err != nil {
+		return nil, badEntry("auth: %w", err)
+	}
+	c.Fetch = fetch
+	return &account{Account: auth.NewAccount(c), server: s, fetch: fetch}, nil
+}
+
+// provider loads the provider of that name.
+func (h *Host) provider(ctx context.Context, name string) (auth.Provider, error) {
+	binary, err := h.binary(name)
+	if err != nil {
+		return nil, err
+	}
+	providers, err := h.providers()
+	if err != nil {
+		return nil, err
+	}
+	return providers.Load(ctx, name, binary)
+}
+
+// providers returns what runs providers. It is made when the first one is needed,
+// which is never for most hosts.
+func (h *Host) providers() (*auth.Engine, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed || h.auths != nil {
+		return h.auths, nil
+	}
+	var err error
+	h.auths, err = auth.NewEngine(auth.EngineConfig{CacheDir: h.config.CacheDir})
+	return h.auths, err
+}
+
+// runCommand runs the command of an auth table.
+func runCommand(ctx context.Context, a config.Auth) (*step.RunResult, error) {
+	p := capability.Process{Command: a.Command[0], Args: a.Command[1:], Env: environ(a.Env)}
+	out, err := p.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &step.RunResult{Code: out.Code, Stdout: string(out.Stdout), Stderr: out.Stderr}, nil
+}
+
+func listen(ctx context.Context, l step.Listen) (auth.Callback, error) {
+	c, err := capability.ListenCallback(ctx, l.Host, l.Port, l.Path)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// signedPath returns where on its origin a server is signed in to: its own path,
+// and for HTTP+SSE, whose server names the path to send to, the folder of it.
+func signedPath(o *capability.Origin, via string) string {
+	if via != transportSSE {
+		return ""
+	}
+	return strings.TrimSuffix(path.Dir(o.Path()), "/") + "/"
+}
+
+// closeAccounts ends what waits for a person, lets what was begun be stored, and
+// ends the providers. No account is made any more.
+func (h *Host) closeAccounts() error {
+	h.mu.Lock()
+	accounts, providers := h.accounts, h.auths
+	h.mu.Unlock()
+	for _, a := range accounts {
+		a.Close()
+		a.fetch.Close()
+	}
+	if providers == nil {
+		return nil
+	}
+	return providers.Close()
+}
+
+// isProvider tells an auth provider from a transport.
+func isProvider(binary []byte) bool { return wasm.HasExport(binary, step.ExportStep) }
+
+func (h *Host) unknownProvider(name string) error {
+	return &fault{
+		kind: ErrConfig,
+		err:  fmt.Errorf("no auth provider is called %q", name),
+		hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", tomlKey(name), name),
+	}
+}

@@ -1,0 +1,28 @@
+package wasm
+
+// HasExport reports whether a module exports a function of that name, as far as
+// can be told at a glance: nothing else in binary is looked at.
+func HasExport(binary []byte, name string) bool {
+	const header, exports, function = 8, 7, 0
+	if len(binary) < header {
+		return false
+	}
+	c := &cursor{b: binary, at: header}
+	for c.more() {
+		id := c.u8()
+		content := c.take(c.u32())
+		if id != exports {
+			continue
+		}
+		e := &cursor{b: content}
+		for n := e.count(); n > 0 && e.err == nil; n-- {
+			found, kind := e.name(), e.u8()
+			e.u32()
+			if found == name && kind == function && e.err == nil {
+				return true
+			}
+		}
+		return false
+	}
+	return false
+}

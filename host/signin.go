@@ -1,0 +1,159 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/auth"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/secret"
+)
+
+// What a person is shown when they sign in, and what they are asked for.
+type (
+	Page     = auth.Page
+	Question = auth.Question
+	Code     = auth.Code
+)
+
+// ErrDeclined is the error of a person who does not want to sign in.
+var ErrDeclined = auth.ErrDeclined
+
+// OpenBrowser shows a page in the person's browser, and does not wait for it. It
+// serves as [Config.OpenURL] of a program at a terminal.
+func OpenBrowser(ctx context.Context, url string) error { return capability.OpenBrowser(ctx, url) }
+
+// Login has the person sign in to a server, through the callbacks of the
+// configuration. It ends when they have, when they will not, or when ctx does.
+func (h *Host) Login(ctx context.Context, s Server) error {
+	ctx, over, err := h.begin(ctx)
+	if err != nil {
+		return fmt.Errorf("sign in to %s: %w", s.Name, err)
+	}
+	defer over()
+	a, err := h.account(s)
+	switch {
+	case err != nil:
+	case a == nil:
+		err = badEntry(`nothing signs in to it; write auth = "oauth" in its entry`)
+	default:
+		a.declined.Store(false)
+		err = a.login(ctx)
+	}
+	if err != nil {
+		return explain(s.Name, fmt.Errorf("sign in to %s: %w", s.Name, err))
+	}
+	return nil
+}
+
+// Logout has the provider of a server revoke and forget what it has for it.
+func (h *Host) Logout(ctx context.Context, s Server) error {
+	ctx, over, err := h.begin(ctx)
+	if err != nil {
+		return fmt.Errorf("sign out of %s: %w", s.Name, err)
+	}
+	defer over()
+	a, err := h.account(s)
+	if err == nil && a != nil {
+		err = a.Logout(ctx)
+	}
+	if err != nil {
+		return explain(s.Name, fmt.Errorf("sign out of %s: %w", s.Name, err))
+	}
+	return nil
+}
+
+// login asks the person, and remembers that they said no.
+func (a *account) login(ctx context.Context) error {
+	err := a.Login(ctx)
+	var failed *auth.Error
+	if errors.As(err, &failed) && failed.Class == step.FailLogin || errors.Is(err, ErrDeclined) {
+		a.declined.Store(true)
+	}
+	return err
+}
+
+// maxSignIns is how often one call may have the person sign in: once, and again
+// when what is called wants more than what was asked for.
+const maxSignIns = 3
+
+// signingIn does what needs a sign-in, and has the person sign in if it turns out
+// that they have to, and may be asked. Their time is not the call's: the request
+// has been refused by then, and is sent anew.
+func (h *Host) signingIn(ctx context.Context, s Server, do func() error) error {
+	for attempt := 0; ; attempt++ {
+		err := do()
+		if attempt == maxSignIns || !h.mayAsk(ctx, err) {
+			return err
+		}
+		a, broken := h.account(s)
+		if broken != nil || a == nil || a.declined.Load() {
+			return err
+		}
+		if failed := a.login(ctx); failed != nil {
+			return explain(s.Name, fmt.Errorf("%w; %w", err, failed))
+		}
+	}
+}
+
+// mayAsk reports whether err is one that a person can mend, and there is one.
+func (h *Host) mayAsk(ctx context.Context, err error) bool {
+	if h.person() == nil || !errors.Is(err, ErrAuthRequired) || ctx.Err() != nil || ctx.Value(quiet{}) != nil {
+		return false
+	}
+	var failed *auth.Error
+	return !errors.As(err, &failed) || failed.Class == step.FailLogin
+}
+
+type quiet struct{}
+
+// WithoutSignIn returns a context in which calls never ask the person: one that
+// needs them to sign in fails with [ErrAuthRequired].
+func WithoutSignIn(ctx context.Context) context.Context {
+	return context.WithValue(ctx, quiet{}, true)
+}
+
+// SignInURL returns the page that a person has to visit before what failed with
+// err can be done, or "".
+func SignInURL(err error) string {
+	var failed *auth.Error
+	if errors.As(err, &failed) {
+		return failed.URL
+	}
+	return ""
+}
+
+// person is whoever the callbacks lead to, or nil.
+func (h *Host) person() auth.Person {
+	if h.config.OpenURL == nil && h.config.Prompt == nil && h.config.ShowCode == nil {
+		return nil
+	}
+	return person{&h.config}
+}
+
+type person struct{ config *Config }
+
+var errNoCallback = errors.New("this program cannot do that")
+
+func (p person) Open(ctx context.Context, page Page) error {
+	if p.config.OpenURL == nil {
+		return errNoCallback
+	}
+	return p.config.OpenURL(ctx, page)
+}
+
+func (p person) Ask(ctx context.Context, q Question) (secret.Secret, error) {
+	if p.config.Prompt == nil {
+		return secret.Secret{}, errNoCallback
+	}
+	text, err := p.config.Prompt(ctx, q)
+	return secret.New(text), err
+}
+
+func (p person) Show(ctx context.Context, c Code) {
+	if p.config.ShowCode != nil {
+		p.config.ShowCode(ctx, c)
+	}
+}
