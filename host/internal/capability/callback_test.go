@@ -352,7 +352,8 @@ func TestCallbackEnds(t *testing.T) {
 	}
 	short, stop := context.WithCancelCause(t.Context())
 	stop(why)
-	if err := c.Wait(short, nil); !errors.Is(err, why) {
+	late := func(url.Values) bool { t.Error("accept was called after the wait"); return true }
+	if err := c.Wait(short, late); !errors.Is(err, why) {
 		t.Errorf("its wait ends with %v", err)
 	}
 	addr := c.doors[0].Addr().String()

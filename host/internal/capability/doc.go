@@ -21,6 +21,11 @@
 // server can draw out has a timer, and everything that it can make large a bound;
 // only an event stream may go on for ever, as long as it is not silent.
 //
+// Auth providers perform no I/O either, and what the host does for them is here
+// as well: a [Fetcher] makes their exchanges within their [Reach], a [Callback] is
+// where a browser comes back to, [OpenBrowser] shows a page, and [Process.Run]
+// runs a helper command to its end.
+//
 // A new kind of open is a target with a Kind and a hold method, in a file of its
 // own (process.go, socket.go and origin.go are those there are), and its entry in
 // kinds.
