@@ -97,7 +97,7 @@ func TestMarshallingShowsNothing(t *testing.T) {
 	refuse(t, "xml", string(text))
 
 	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(o.Token); err == nil {
+	if err := gob.NewEncoder(&b).Encode(o.Any); err == nil {
 		t.Error("gob encodes a secret")
 	}
 	refuse(t, "gob", b.String())

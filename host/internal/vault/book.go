@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"time"
@@ -77,20 +78,31 @@ func parse(text []byte) (*book, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("it is not UTF-8")
 	}
+	b := new(book)
+	d := strict(text)
+	err := d.Decode(b)
+	if err == nil {
+		err = b.validate()
+	}
+	if _, end := d.Token(); err == nil && end != io.EOF {
+		err = errors.New("something follows the end")
+	}
+	if err != nil {
+		return nil, explainVersion(text, err)
+	}
+	return b, nil
+}
+
+// explainVersion says of a book that cannot be read that it is of a later
+// version, where that is the reason.
+func explainVersion(text []byte, err error) error {
 	var head struct {
 		Version int `json:"version"`
 	}
-	if err := json.Unmarshal(text, &head); err != nil {
-		return nil, err
+	if json.Unmarshal(text, &head) == nil && head.Version > version {
+		return fmt.Errorf("it is of version %d, and this program knows %d: use the newer program that wrote it", head.Version, version)
 	}
-	if head.Version > version {
-		return nil, fmt.Errorf("it is of version %d, and this program knows %d: use the newer program that wrote it", head.Version, version)
-	}
-	b := new(book)
-	if err := strict(text).Decode(b); err != nil { // that nothing follows, Unmarshal has seen
-		return nil, err
-	}
-	return b, b.validate()
+	return err
 }
 
 func (b *book) validate() error {

@@ -18,6 +18,7 @@ const (
 	bookFile  = "vault.json"
 	keyFile   = "vault.key"
 	writeLock = "write.lock"
+	queueLock = "queue.lock"
 )
 
 // Where the key of a vault is.
@@ -188,7 +189,7 @@ func (v *Vault) change(ctx context.Context, key Key, edit func(*book) (*book, er
 	if err := key.check(); err != nil {
 		return err
 	}
-	unlock, err := v.locks.take(ctx, writeLock, writeLock)
+	unlock, err := v.lockWrites(ctx)
 	if err != nil {
 		return err
 	}
@@ -205,6 +206,17 @@ func (v *Vault) change(ctx context.Context, key Key, edit func(*book) (*book, er
 		return err
 	}
 	return v.folder.write(bookFile, text)
+}
+
+// lockWrites locks the book. Who waits for it holds the queue, so that who had it
+// last does not get it again before a process that has to look every [poll].
+func (v *Vault) lockWrites(ctx context.Context) (unlock func(), err error) {
+	leave, err := v.locks.take(ctx, queueLock, queueLock)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return v.locks.take(ctx, writeLock, writeLock)
 }
 
 // read returns the book, or nil if there is none.
