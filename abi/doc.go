@@ -40,19 +40,20 @@
 // the table does not name is 0.
 //
 //	 kind        handle   arg              payload
-//	 1 DESCRIBE                                            answer: report(MANIFEST)
-//	 2 OPEN                                settings        begin to connect; answer: report(UP), then or later
-//	 3 MESSAGE   offset   exchange         facts, message  send this; the message starts at offset
-//	 4 CANCEL             exchange                         its caller has left
-//	 5 OPENED    handle                                    it is connected; for HTTP, nothing says so before HEAD
-//	 6 HEAD      handle   status, flags    head, body      an HTTP response; flags: 1<<16 LAST
-//	 7 DATA      handle   flags            bytes           flags: 1 LAST
-//	 8 END       handle                                    nothing more will be read from it
-//	 9 ERROR     handle   status           text            it failed; handle 0: something of the connection did
-//	10 EXIT      handle   exit code                        the process is gone; -1 where a signal ended it
-//	11 TIMER     id                                        the timer fired
-//	12 RESUME                              blob            what an earlier instance passed to save
-//	13 CLOSE                                               the connection is wanted no more
+//	 1 DESCRIBE                                             answer: report(MANIFEST)
+//	 2 OPEN                                settings         begin to connect; answer: report(UP), then or later
+//	 3 MESSAGE   offset   exchange         facts, message   send this; the message starts at offset
+//	 4 CANCEL             exchange                          its caller has left
+//	 5 OPENED    handle   flags            sealed, or none  it is connected; for HTTP, nothing says so before HEAD;
+//	                                                        flags: 1 SEALED
+//	 6 HEAD      handle   status, flags    head, body       an HTTP response; flags: 1<<16 LAST
+//	 7 DATA      handle   flags            bytes            flags: 1 LAST
+//	 8 END       handle                                     nothing more will be read from it
+//	 9 ERROR     handle   status           text             it failed; handle 0: something of the connection did
+//	10 EXIT      handle   exit code                         the process is gone; -1 where a signal ended it
+//	11 TIMER     id                                         the timer fired
+//	12 RESUME                              blob             what an earlier instance passed to save
+//	13 CLOSE                                                the connection is wanted no more
 //
 // DESCRIBE is the first event of every instance, and often the only one. A
 // connection begins with OPEN; RESUME follows it at once where there is
@@ -73,6 +74,26 @@
 //	<0  a status      as above
 //
 // A guest returns 0 from kinds that it does not know.
+//
+// # Sealed payloads
+//
+// Where a server entry says so, what an auth provider has given for the server
+// goes into its byte stream. It comes to the guest as the payload of OPENED, with
+// the flag SEALED, and stays sealed: a guest knows its length, decides where in
+// the stream it stands, and never sees a byte of it.
+//
+//	take, deliver   DENIED, whatever the range
+//	scan            -1: nothing is found in it
+//	forward         queues it, whole or in parts, to the handle of the event; to
+//	                any other that is open: DENIED
+//
+// Every other call is as ever: none of them reaches a payload. This event is the
+// one chance; what has not been forwarded when the guest returns is gone, and
+// where that is all of it, the host warns its user. What is queued to a handle
+// leaves in the order of the calls, so a guest that wants it to come first queues
+// nothing and does not report UP before OPENED. A stream that is opened again
+// gets what the provider has to give then. No trace shows more than the length.
+// A guest that does not know the flag ignores it, and the payload with it.
 //
 // # Exchanges
 //

@@ -56,6 +56,13 @@ const (
 	HeadLast uint32 = Last << 16
 )
 
+// Flags of OPENED (in arg).
+const (
+	// Sealed says that the payload signs in to the server, and that a guest can
+	// forward it to the handle of the event and do nothing else with it.
+	Sealed uint32 = 1
+)
+
 // Flags of deliver, deliver_mem, forward and write.
 const (
 	// More says that the message or body goes on in a later call.

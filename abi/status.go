@@ -10,7 +10,7 @@ type Status int32
 // The statuses. Their numbers are part of the ABI.
 const (
 	OK             Status = 0
-	Denied         Status = -1  // no grant of that name and kind, or a target outside it
+	Denied         Status = -1  // no grant of that name and kind, a target outside it, a sealed payload
 	Unavailable    Status = -2  // this host has no such kind of open
 	Malformed      Status = -3  // the request lacks what its kind needs, or has what it does not take
 	LimitReached   Status = -4  // too many handles, timers or opens

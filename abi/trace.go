@@ -78,6 +78,10 @@ func appendEventArg(dst []byte, k Kind, arg uint32) []byte {
 		if arg == Last {
 			return append(dst, "LAST"...)
 		}
+	case EventOpened:
+		if arg == Sealed {
+			return append(dst, "SEALED"...)
+		}
 	case EventHead:
 		dst = strconv.AppendUint(dst, uint64(arg&0xffff), 10)
 		if arg&HeadLast != 0 {

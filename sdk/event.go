@@ -4,7 +4,9 @@ import "github.com/wharf-mcp/wharf/abi"
 
 // Payload is a window on the bytes of the current event, used like a slice.
 // The bytes stay with the host, and the window is valid until the method that
-// was called with it returns.
+// was called with it returns. One that is sealed (see [Event.Sealed]) has a
+// length and can be forwarded, and nothing else: Take and Bytes give nothing of
+// it, Scan finds nothing, Deliver is denied.
 type Payload struct {
 	conn *Conn
 	base uint32 // where the window begins in the event's bytes
@@ -48,7 +50,7 @@ func (p Payload) Take(buf []byte) int {
 	if len(buf) == 0 {
 		return 0
 	}
-	return int(p.conn.port.take(p.base, buf))
+	return max(0, int(p.conn.port.take(p.base, buf)))
 }
 
 // Deliver hands the window to the host as a message of exchange, or as a part
@@ -71,6 +73,11 @@ type Event struct {
 	Handle Handle // what the event is about; its id is that of the timer in TIMER
 	Arg    uint32 // CANCEL: the exchange; the rest has methods
 }
+
+// Sealed reports whether an OPENED has what signs in to the server. A transport
+// puts it into the stream with [Handle.Forward], to the handle of the event and
+// before Handle returns; afterwards it is gone.
+func (e Event) Sealed() bool { return e.Kind == abi.EventOpened && e.Arg&abi.Sealed != 0 }
 
 // Last reports whether nothing more comes for the handle: an END, or the flag
 // on DATA and HEAD that stands for one.

@@ -3,6 +3,7 @@
 package sdk_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -184,5 +185,41 @@ func TestHandles(t *testing.T) {
 	}
 	if s := second.Close(); s != abi.OK {
 		t.Errorf("Close = %v", s)
+	}
+}
+
+// A sealed payload can be passed on, in parts too, and tells nothing.
+func TestSealedPayload(t *testing.T) {
+	h := host(script{
+		open: func(c *sdk.Conn, _ *abi.Settings) error {
+			c.Open(abi.OpenStream, 0, &abi.OpenRequest{Grant: "main"})
+			c.Open(abi.OpenStream, 0, &abi.OpenRequest{Grant: "main"})
+			return nil
+		},
+		handle: func(e sdk.Event) error {
+			if !e.Sealed() || e.Len() != 6 {
+				t.Errorf("Sealed is %v, %d bytes", e.Sealed(), e.Len())
+			}
+			buf := []byte("......")
+			if n := e.Take(buf); n != 0 || string(buf) != "......" || len(e.Bytes()) != 0 {
+				t.Errorf("took %d: %q", n, buf)
+			}
+			if i, v := e.Scan(abi.PackNeedles("s3cr")), e.Deliver(0, abi.End); i != -1 || v != abi.Verdict(abi.Denied) {
+				t.Errorf("found at %d, delivered as %v", i, v)
+			}
+			e.Handle.Forward(e.From(3), abi.More)
+			e.Handle.Forward(e.Slice(0, 3), abi.More)
+			return nil
+		},
+	})
+	h.Open(&abi.Settings{})
+	h.Sealed(1, []byte("s3cret"))
+	if got := string(h.Written[1]); got != "rets3c" || len(h.Delivered) != 0 {
+		t.Errorf("written %q, delivered %v", got, h.Delivered)
+	}
+	for _, e := range h.Entries() {
+		if strings.Contains(e.Line+string(e.Bytes), "s3cret") {
+			t.Errorf("the trace has it: %q", e)
+		}
 	}
 }

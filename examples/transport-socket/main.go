@@ -48,10 +48,15 @@ func (s *socket) Message(m sdk.Message) (sdk.Outcome, error) {
 	return sdk.HandedOver, nil
 }
 
-// Handle reads. Every kind of event that is not named here needs nothing done.
+// Handle reads. Where the server entry has a provider sign in, what it gives is
+// the first thing in the stream, as it is, since messages come only after Up.
+// Every kind of event that is not named here needs nothing done.
 func (s *socket) Handle(e sdk.Event) error {
 	switch e.Kind {
 	case abi.EventOpened:
+		if e.Sealed() {
+			s.stream.Forward(e.Payload, abi.More)
+		}
 		e.Conn().Up()
 	case abi.EventData:
 		if s.lines.Data(e.Payload); e.Last() {

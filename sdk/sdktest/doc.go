@@ -18,8 +18,9 @@
 // A piece of bytes is a quoted Go string, or the name of a block and its value
 // in the JSON of the ABI's vectors (facts, settings, manifest, head). Several
 // pieces, on one line or on more, stand one after the other. An event has all
-// of its bytes. A host call may leave out the bytes it carries, and then they
-// are not compared. Lines that begin with # are prose.
+// of its bytes, but for an OPENED that is SEALED, whose bytes no host shows: there
+// the number is enough. A host call may leave out the bytes it carries, and then
+// they are not compared. Lines that begin with # are prose.
 //
 // [Run] plays a trace and [RunFiles] a folder of them. [Host] is the fake host
 // without a script, for tables and fuzzing. A module in a sandbox can be played

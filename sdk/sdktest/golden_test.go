@@ -17,8 +17,8 @@ import (
 // handles and exchanges.
 func TestGoldenTraces(t *testing.T) {
 	files, err := filepath.Glob("../../abi/testdata/traces/*.trace")
-	if err != nil || len(files) != 6 {
-		t.Fatalf("%d golden traces, want 6 (%v)", len(files), err)
+	if err != nil || len(files) != 7 {
+		t.Fatalf("%d golden traces, want 7 (%v)", len(files), err)
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -47,7 +47,7 @@ type auditor struct {
 }
 
 func (a *auditor) step(s *Step) {
-	a.host.payload = s.Payload
+	a.host.show(s.Kind, s.Handle, s.Arg, s.Payload)
 	switch s.Kind {
 	case abi.EventMessage:
 		a.message(s)

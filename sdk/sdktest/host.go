@@ -29,6 +29,8 @@ type Host struct {
 
 	guest   Guest
 	payload []byte            // of the current event
+	sealed  bool              // the payload can be forwarded to target and no more
+	target  uint32            // the handle of the current event
 	entries []Entry           // of the current event
 	script  []Call            // of the current event, those not yet made
 	partial map[uint32][]byte // messages that are not complete, by exchange
@@ -85,9 +87,7 @@ func NewFor(make func(sdk.Host) Guest) *Host {
 // Event sends one event and returns its result. A guest that does what traps
 // it in a sandbox traps here: Trap says why, and the result means nothing.
 func (h *Host) Event(k abi.Kind, handle, arg uint32, payload []byte) (result int32) {
-	h.payload, h.entries, h.Trap = payload, h.entries[:0], ""
-	line := abi.AppendEvent(nil, k, handle, arg, uint32(len(payload)))
-	h.entries = append(h.entries, Entry{Line: string(line), Bytes: bytes.Clone(payload)})
+	h.show(k, handle, arg, payload)
 	defer func() {
 		h.payload, h.script = nil, nil
 		reason := recover()
@@ -102,6 +102,21 @@ func (h *Host) Event(k abi.Kind, handle, arg uint32, payload []byte) (result int
 	h.record(abi.AppendReturn(nil, result), nil)
 	return result
 }
+
+// show makes payload that of the current event, and begins its trace. What is
+// sealed is not traced.
+func (h *Host) show(k abi.Kind, handle, arg uint32, payload []byte) {
+	h.entries, h.Trap = h.entries[:0], ""
+	h.payload, h.target, h.sealed = payload, handle, isSealed(k, arg)
+	line := abi.AppendEvent(nil, k, handle, arg, uint32(len(payload)))
+	if h.sealed {
+		payload = nil
+	}
+	h.record(line, payload)
+}
+
+// isSealed reports whether an event has a sealed payload.
+func isSealed(k abi.Kind, arg uint32) bool { return k == abi.EventOpened && arg&abi.Sealed != 0 }
 
 // Describe sends DESCRIBE and returns the manifest that the guest answers with.
 func (h *Host) Describe() (abi.Manifest, error) {
@@ -123,6 +138,12 @@ func (h *Host) Open(s *abi.Settings) int32 {
 func (h *Host) Message(exchange uint32, f *abi.Facts, message string) int32 {
 	payload := abi.AppendFacts(nil, f)
 	return h.Event(abi.EventMessage, uint32(len(payload)), exchange, append(payload, message...))
+}
+
+// Sealed sends OPENED of a handle with a sealed payload. What the guest forwards
+// of it is in Written like everything else.
+func (h *Host) Sealed(handle uint32, blob []byte) int32 {
+	return h.Event(abi.EventOpened, handle, abi.Sealed, blob)
 }
 
 // Data sends DATA of a handle.
@@ -222,10 +243,16 @@ func (h *Host) window(off, size uint32) []byte {
 }
 
 func (h *Host) take(a [4]uint32, data []byte) int32 {
+	if h.sealed {
+		return int32(abi.Denied)
+	}
 	return int32(copy(data, h.payload[min(uint64(a[0]), uint64(len(h.payload))):]))
 }
 
 func (h *Host) scan(a [4]uint32, _ []byte) int32 {
+	if h.sealed {
+		return -1
+	}
 	off := min(uint64(a[0]), uint64(len(h.payload)))
 	needles := abi.Needles(a[1])
 	for i, c := range h.payload[off:] {
@@ -237,6 +264,9 @@ func (h *Host) scan(a [4]uint32, _ []byte) int32 {
 }
 
 func (h *Host) deliver(a [4]uint32, _ []byte) int32 {
+	if h.sealed {
+		return int32(abi.Denied)
+	}
 	return h.assemble(a[0], h.window(a[1], a[2]), a[3])
 }
 
@@ -265,7 +295,11 @@ func (h *Host) assemble(exchange uint32, data []byte, flags uint32) int32 {
 }
 
 func (h *Host) forward(a [4]uint32, _ []byte) int32 {
-	return h.queue(a[0], h.window(a[1], a[2]), a[3])
+	p := h.window(a[1], a[2])
+	if h.sealed && a[0] != h.target && h.isOpen(a[0]) {
+		return int32(abi.Denied)
+	}
+	return h.queue(a[0], p, a[3])
 }
 
 func (h *Host) write(a [4]uint32, data []byte) int32 { return h.queue(a[0], data, a[1]) }

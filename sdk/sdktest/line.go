@@ -71,6 +71,10 @@ func parseArg(k abi.Kind, text string) (uint32, error) {
 			return uint32(s), nil
 		}
 		return 0, fmt.Errorf("unknown status %q", text)
+	case abi.EventOpened:
+		if text == "SEALED" {
+			return abi.Sealed, nil
+		}
 	case abi.EventData:
 		if text == "LAST" {
 			return abi.Last, nil

@@ -111,7 +111,10 @@ func Diff(want *Step, got []Entry) string {
 
 // entries returns the step in the form in which it would be recorded.
 func (s *Step) entries() []Entry {
-	list := []Entry{{s.Line(), s.Payload}}
+	list := []Entry{{Line: s.Line(), Bytes: s.Payload}}
+	if isSealed(s.Kind, s.Arg) {
+		list[0].Bytes = nil
+	}
 	for _, c := range s.Calls {
 		list = append(list, Entry{c.Line, c.Data})
 	}

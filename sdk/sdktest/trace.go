@@ -3,6 +3,7 @@
 package sdktest
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -134,6 +135,7 @@ func (p *parser) bytes(text string) error {
 func (p *parser) checkBytes() error {
 	n := len(p.step.Calls)
 	if n == 0 {
+		p.fillSealed()
 		if len(p.step.Payload) != p.size {
 			return fmt.Errorf("the event has %d bytes, its line says %d", len(p.step.Payload), p.size)
 		}
@@ -144,6 +146,16 @@ func (p *parser) checkBytes() error {
 		return fmt.Errorf("the call has %d bytes, its line says %d", len(c.Data), size)
 	}
 	return nil
+}
+
+// maxSealed is the longest sealed payload of a trace, which does not show it.
+const maxSealed = 1 << 20
+
+// fillSealed makes up the bytes that a trace leaves out because they are sealed.
+func (p *parser) fillSealed() {
+	if s := p.step; isSealed(s.Kind, s.Arg) && len(s.Payload) == 0 && p.size > 0 && p.size <= maxSealed {
+		s.Payload = bytes.Repeat([]byte("*"), p.size)
+	}
 }
 
 func (p *parser) call(text string) error {

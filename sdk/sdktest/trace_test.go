@@ -46,6 +46,26 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// A trace does not show what is sealed, and the guest gets as many bytes as it says.
+func TestSealedPayloads(t *testing.T) {
+	for _, text := range []string{
+		"--> event(OPENED, 1, SEALED, 3)\n--> = 0\n",
+		"--> event(OPENED, 1, SEALED, 3)\n | \"abc\"\n--> = 0\n",
+	} {
+		trace, err := Parse("x", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := trace.Steps[0]; s.Arg != abi.Sealed || len(s.Payload) != 3 || s.entries()[0].Bytes != nil {
+			t.Errorf("%q: step %+v", text, s)
+		}
+	}
+	sealed := "--> event(OPENED, 263, SEALED, 3)\n<-- deliver(0, 0, 3, END) = DENIED\n--> = 0\n"
+	if got := run(t, opening+sealed); got != "" {
+		t.Error(got)
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	const event = "--> event(DATA, 1, 0, 1)\n | \"x\"\n"
 	for _, tt := range []struct{ text, want string }{
@@ -58,6 +78,9 @@ func TestParseErrors(t *testing.T) {
 		{"--> event(ERROR, 1, SAD, 0)\n", `unknown status "SAD"`},
 		{"--> event(HEAD, 1, 2000000, 0)\n", "out of range"},
 		{"--> event(DATA, 1, 0, 2)\n | \"x\"\n--> = 0\n", "the event has 1 bytes, its line says 2"},
+		{"--> event(OPENED, 2, 0, 2)\n--> = 0\n", "the event has 0 bytes, its line says 2"},
+		{"--> event(OPENED, 2, SEALED, 2000000000)\n--> = 0\n", "the event has 0 bytes"},
+		{"--> event(OPENED, 2, SEALED, -2)\n--> = 0\n", "the event has 0 bytes"},
 		{event + "--> = 0\n<-- close(1) = OK\n", "a call belongs to an event"},
 		{event + event, "the event before has no result"},
 		{event, "the last event has no result"},
