@@ -20,7 +20,8 @@ type waiter struct {
 	n    int
 }
 
-func (w *waiter) Opened() {}
+func (w *waiter) Opened()       {}
+func (w *waiter) Sealed([]byte) {}
 func (w *waiter) Head(_ int, _ []abi.Pair, body []byte, last bool) {
 	w.Data(body, last)
 }

@@ -14,7 +14,8 @@ type Grant struct {
 	To   Target
 }
 
-// Target is what a grant leads to: a [Process], an [Address] or an [Origin].
+// Target is what a grant leads to: a [Process], an [Address], which may be [Sealed],
+// or an [Origin].
 type Target interface {
 	// Kind is the kind of open that the target answers.
 	Kind() abi.OpenKind

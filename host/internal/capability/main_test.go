@@ -287,6 +287,9 @@ func (r *recorder) enter(word string) {
 }
 
 func (r *recorder) Opened() { r.hear("opened", nil) }
+func (r *recorder) Sealed(blob []byte) {
+	r.hear("sealed", func() { r.data = append(r.data, blob...) })
+}
 func (r *recorder) Head(status int, headers []abi.Pair, body []byte, last bool) {
 	r.hear("head", func() {
 		r.head, r.headers, r.last = status, headers, last

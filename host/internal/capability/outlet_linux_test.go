@@ -340,6 +340,7 @@ type echoSink struct {
 type quietSink struct{}
 
 func (quietSink) Opened()                              {}
+func (quietSink) Sealed([]byte)                        {}
 func (quietSink) End()                                 {}
 func (quietSink) Exit(int, string)                     {}
 func (quietSink) Error(abi.Status, error)              {}

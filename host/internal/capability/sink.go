@@ -3,10 +3,10 @@ package capability
 import "github.com/wharf-mcp/wharf/abi"
 
 // Sink hears what happens to one open handle. The calls come from goroutines
-// of the handle, one at a time, in this order: Opened, Data as often as there
-// is data, End, and for a process Exit. Error comes instead of or after any of
-// them. Exit and Error are each the last call. Drained may come anywhere
-// between Opened and the last call; of an HTTP exchange, before its Head too.
+// of the handle, one at a time, in this order: Opened or Sealed, Data as often as
+// there is data, End, and for a process Exit. Error comes instead of or after any
+// of them. Exit and Error are each the last call. Drained may come anywhere
+// between the first and the last call; of an HTTP exchange, before its Head too.
 //
 // No call begins after the handle was closed. One that had already begun then
 // may still be running, so a receiver that reuses a slot has to tell by itself
@@ -14,6 +14,10 @@ import "github.com/wharf-mcp/wharf/abi"
 type Sink interface {
 	// Opened: the process runs, the peer is connected.
 	Opened()
+
+	// Sealed is Opened with what signs in to the peer, which the guest of the
+	// sink must not see. The sink may keep blob.
+	Sealed(blob []byte)
 
 	// Head: an HTTP response began; headers are those that a guest may see,
 	// their names in lower case, and body is what has come of the body. It

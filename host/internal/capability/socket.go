@@ -23,7 +23,11 @@ func (a Address) hold(t *Table, g Grant, r *abi.OpenRequest, sink Sink) (tenant,
 	return holdBytes(newHandle(t, g, sink, a.serve), r)
 }
 
-func (a Address) serve(h *handle) {
+func (a Address) serve(h *handle) { a.connect(h, nil) }
+
+// connect carries the handle over a new connection. blob is what signs in to it,
+// if there is something.
+func (a Address) connect(h *handle, blob []byte) {
 	conn, err := a.dial(h)
 	if err != nil {
 		h.fail(statusOf(err), fmt.Errorf("dial %s: %w", a, explain(err)))
@@ -37,7 +41,7 @@ func (a Address) serve(h *handle) {
 		return
 	}
 	h.attach(out, "the connection")
-	h.sayOpened()
+	h.saySealed(blob)
 	h.carry(in, a.String())
 }
 

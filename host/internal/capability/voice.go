@@ -60,6 +60,17 @@ func (v *voice) sayOpened() {
 	}
 }
 
+// saySealed is sayOpened with what signs in, if there is something.
+func (v *voice) saySealed(blob []byte) {
+	if len(blob) == 0 {
+		v.sayOpened()
+	} else if v.begin() {
+		v.opened.Store(true)
+		v.sink.Sealed(blob)
+		v.done()
+	}
+}
+
 // sayHead opens the voice, as sayOpened does elsewhere.
 func (v *voice) sayHead(status int, headers []abi.Pair, body []byte, last bool) {
 	if v.begin() {

@@ -118,6 +118,9 @@ func (i *Instance) needOpen() {
 var errEarly = errors.New("a host call other than report, log and take before OPEN")
 
 func (i *Instance) callTake(a args) int32 { // off, ptr, len
+	if i.current.sealed() {
+		return int32(abi.Denied)
+	}
 	p := i.current.payload
 	off := min(uint64(a[0]), uint64(len(p)))
 	n := min(uint64(a[2]), uint64(len(p))-off)
@@ -126,6 +129,9 @@ func (i *Instance) callTake(a args) int32 { // off, ptr, len
 }
 
 func (i *Instance) callScan(a args) int32 { // off, needles
+	if i.current.sealed() {
+		return -1
+	}
 	p := i.current.payload
 	if uint64(a[0]) >= uint64(len(p)) {
 		return -1
@@ -177,6 +183,9 @@ func scanShort(p []byte, needles [4]byte) int {
 
 func (i *Instance) callDeliver(a args) int32 { // exchange, off, len, flags
 	i.needOpen()
+	if i.current.sealed() {
+		return int32(abi.Denied)
+	}
 	return int32(i.deliver(a[0], i.window(a[1], a[2]), a[3]))
 }
 
@@ -190,6 +199,9 @@ func (i *Instance) callForward(a args) int32 { // handle, off, len, flags
 	h := i.lookup(a[0])
 	if h == nil {
 		return int32(abi.Closed)
+	}
+	if i.current.sealed() {
+		return int32(i.forwardSealed(a[0], h, p, a[3]&abi.End != 0))
 	}
 	if i.current.msg == nil {
 		p = i.stash(p)

@@ -99,6 +99,7 @@ type Timers interface {
 // Sink receives what happens to an open handle: one call at a time, in order.
 type Sink interface {
 	Opened()
+	Sealed(blob []byte)                                          // Opened, with what signs in; no guest sees blob, which the sink keeps
 	Head(status int, headers []abi.Pair, body []byte, last bool) // HTTP; body like Data
 	Data(p []byte, last bool)                                    // returns when the guest is done with p
 	End()

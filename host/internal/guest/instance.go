@@ -67,6 +67,7 @@ type item struct {
 	cause   error         // of an ERROR or EXIT, for the user
 
 	essential bool // it may end the connection, whatever the guest makes of it
+	passed    bool // the guest has forwarded of its sealed payload
 }
 
 func newInstance(c Config) *Instance {

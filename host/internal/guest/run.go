@@ -109,6 +109,8 @@ func (i *Instance) settle(it *item) {
 		i.answered--
 	}
 	switch {
+	case it.sealed():
+		i.unseal()
 	case it.essential:
 		if it.cause == nil {
 			it.cause = errServerClosed

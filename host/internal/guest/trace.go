@@ -11,7 +11,11 @@ func (i *Instance) traceEvent(it *item) {
 	if i.tracer == nil {
 		return
 	}
-	i.tracer(abi.AppendEvent(nil, it.kind, it.handle, it.arg, uint32(len(it.payload))), it.payload)
+	payload := it.payload
+	if it.sealed() {
+		payload = nil
+	}
+	i.tracer(abi.AppendEvent(nil, it.kind, it.handle, it.arg, uint32(len(it.payload))), payload)
 }
 
 func (i *Instance) traceReturn(result int32, err error) {

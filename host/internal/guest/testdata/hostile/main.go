@@ -48,6 +48,10 @@ func (h *hostile) Message(m sdk.Message) (sdk.Outcome, error) {
 
 func (h *hostile) Handle(e sdk.Event) error {
 	switch e.Kind {
+	case abi.EventOpened:
+		if e.Sealed() {
+			h.pry(e)
+		}
 	case abi.EventData:
 		h.misbehave(e)
 	case abi.EventEnd:
@@ -160,6 +164,10 @@ func (h *hostile) misbehave(e sdk.Event) {
 				panic("a handle that is not ours")
 			}
 		}
+	case "later":
+		h.handle.Forward(e.Payload, abi.More)
+	case "pieces":
+		h.conn.Open(abi.OpenStream, 0, &abi.OpenRequest{Grant: "main"})
 	case "words":
 		rude := "\x1b[31m\xff\n" + strings.Repeat("x", 64<<10)
 		h.conn.Failed(7, abi.Internal, rude)

@@ -1,0 +1,97 @@
+//go:build unix
+
+package capability
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// seal puts what blob returns before the streams of a grant.
+func seal(g Grant, blob func(context.Context) ([]byte, error)) Grant {
+	g.To = Sealed{Address: g.To.(Address), Blob: blob}
+	return g
+}
+
+// Each stream has a blob of its own, and what is written goes out as ever.
+func TestSealedStreams(t *testing.T) {
+	l, grant := listen(t, "unix")
+	n := 0
+	table := newTestTable(t, patient(seal(grant, func(context.Context) ([]byte, error) {
+		n++
+		return fmt.Appendf(nil, "blob %d", n), nil
+	})))
+	for _, want := range []string{"blob 1", "blob 2"} {
+		r := newRecorder()
+		s := open(t, table, abi.OpenStream, r)
+		peer := accept(t, l)
+		r.untilWord("sealed")
+		s.Write([]byte("hello"), true)
+		s.Flush()
+		if got, err := io.ReadAll(peer); string(got) != "hello" || err != nil {
+			t.Errorf("the peer got %q, %v", got, err)
+		}
+		peer.Close()
+		r.untilWord("end")
+		wantOrder(t, r, "sealed end")
+		if string(r.data) != want {
+			t.Errorf("the blob is %q, want %q", r.data, want)
+		}
+	}
+}
+
+func TestNothingToSeal(t *testing.T) {
+	l, grant := listen(t, "unix")
+	table := newTestTable(t, patient(seal(grant, func(context.Context) ([]byte, error) { return nil, nil })))
+	r := newRecorder()
+	open(t, table, abi.OpenStream, r)
+	accept(t, l)
+	r.untilWord("opened")
+}
+
+// Without what signs in, nobody is called.
+func TestSealThatFails(t *testing.T) {
+	l, grant := listen(t, "unix")
+	missing := errors.New("nobody has signed in")
+	table := newTestTable(t, patient(seal(grant, func(context.Context) ([]byte, error) { return nil, missing })))
+	r := newRecorder()
+	open(t, table, abi.OpenStream, r)
+	r.untilLast()
+	wantOrder(t, r, "error")
+	want := "sign in to " + grant.To.(Address).String() + ": nobody has signed in"
+	if r.status != abi.Denied || !errors.Is(r.err, missing) || r.err.Error() != want {
+		t.Errorf("error %v, %v", r.status, r.err)
+	}
+	first, err := net.Dial("unix", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(first, "me")
+	first.Close()
+	if got, _ := io.ReadAll(accept(t, l)); string(got) != "me" {
+		t.Error("the server was called all the same")
+	}
+}
+
+// A handle that is closed meanwhile waits for nobody.
+func TestCloseWhileSealing(t *testing.T) {
+	_, grant := listen(t, "unix")
+	asked := make(chan struct{})
+	table := NewTable(patient(seal(grant, func(ctx context.Context) ([]byte, error) {
+		close(asked)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})))
+	r := newRecorder()
+	s := open(t, table, abi.OpenStream, r)
+	<-asked
+	s.Close()
+	closeTable(t, table)
+	wantOrder(t, r, "")
+}
