@@ -60,7 +60,7 @@ var arrows = map[string][]string{
 	"host/config":           {toml},
 	"host/plugintest":       {"abi", "host/internal/guest", "host/internal/wasm"},
 	"cmd/mkplugin":          {},
-	"cmd/wharf-conformance": {"host", "host/mcp", "plugins"},
+	"cmd/wharf-conformance": {"host", "host/config", "host/mcp", "plugins"},
 	"cmd/wharf" + below:     {"abi" + below, "host", "host/config", "host/mcp", "plugins", cobra, pflag, goSDK, xterm},
 	"examples" + below:      {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK},
 
@@ -84,9 +84,10 @@ var walls = map[string][]string{
 	wazero + below: {"host/internal/wasm"},
 
 	// The command connects to no server by itself. It runs one: the demo
-	// server, and the examples have peers of their own to talk to.
+	// server, and the examples have peers of their own to talk to. The client
+	// of the conformance suite plays the browser of the person who signs in.
 	"net":              {"host/internal/capability", "examples" + below},
-	"net/http" + below: {"host/internal/capability", "examples" + below},
+	"net/http" + below: {"host/internal/capability", "cmd/wharf-conformance", "examples" + below},
 	"os/exec":          {"host/internal/capability", "examples" + below},
 
 	extism + below: {"host/internal/auth"},

@@ -115,7 +115,7 @@ func (h *Host) lookUp(ctx context.Context, r config.Reference) (string, error) {
 		}
 		return text, nil
 	case r.File != "":
-		return firstLine(r.File)
+		return readSecret(r.File)
 	case h.vault == nil:
 		return "", errNoVault
 	}
@@ -126,8 +126,9 @@ func (h *Host) lookUp(ctx context.Context, r config.Reference) (string, error) {
 	return record.Value.Reveal(), err
 }
 
-// firstLine reads a secret from a file.
-func firstLine(path string) (string, error) {
+// readSecret reads a secret from a file. Keys are several lines; the end of the
+// last one is not part of it.
+func readSecret(path string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -139,9 +140,9 @@ func firstLine(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	if line = strings.TrimSpace(line); line == "" {
-		return "", fmt.Errorf("the first line of %s is empty", path)
+	trimmed := strings.TrimSpace(string(text))
+	if trimmed == "" {
+		return "", fmt.Errorf("%s is empty", path)
 	}
-	return line, nil
+	return trimmed, nil
 }

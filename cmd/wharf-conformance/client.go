@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 // client is a host with one session, for one scenario.
 type client struct {
 	job     job
+	vault   string // a folder of its own: no scenario knows of another's logins
 	log     *log
 	host    *host.Host
 	session *host.Session
@@ -25,14 +28,17 @@ type client struct {
 // connect opens the session. It is the caller's to close.
 func connect(ctx context.Context, j job, out io.Writer) (*client, error) {
 	c := &client{job: j, log: &log{out: out}}
-	h, err := host.New(ctx, c.config())
-	if err != nil {
+	var err error
+	if c.vault, err = os.MkdirTemp("", "wharf-conformance"); err != nil {
 		return nil, err
 	}
-	s, err := h.Connect(ctx, host.Server{Name: "suite", URL: j.url, Protocol: j.protocol()})
+	h, err := host.New(ctx, c.config())
 	if err != nil {
-		h.Close()
-		return nil, err
+		return nil, errors.Join(err, os.RemoveAll(c.vault))
+	}
+	s, err := h.Connect(ctx, host.Server{Name: "suite", URL: j.url, Protocol: j.protocol(), Auth: j.auth()})
+	if err != nil {
+		return nil, errors.Join(err, h.Close(), os.RemoveAll(c.vault))
 	}
 	c.host, c.session = h, s
 	info := s.Info()
@@ -47,6 +53,8 @@ func (c *client) config() host.Config {
 	return host.Config{
 		Plugins:  plugins.Builtin(),
 		CacheDir: cache,
+		VaultDir: c.vault,
+		OpenURL:  visit,
 		Client:   mcp.Implementation{Name: "wharf-conformance", Version: "0.1.0"},
 		Timeout:  10 * time.Second,
 		OneShot:  true,
@@ -103,6 +111,7 @@ func (c *client) callTool(ctx context.Context, name string, args any) error {
 func (c *client) close() {
 	c.session.Close()
 	c.host.Close()
+	os.RemoveAll(c.vault)
 }
 
 // log is a writer of lines for any goroutine.

@@ -15,6 +15,20 @@ type job struct {
 	scenario string
 	revision string     // of the protocol that the run is about
 	calls    []toolCall // that the scenario dictates; most leave that open
+	account  account
+}
+
+// account is what the suite has registered for the client.
+type account struct {
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret"`
+	PrivateKey   string `json:"private_key_pem"`
+	KeyAlg       string `json:"signing_algorithm"`
+	WorkloadJWT  string `json:"valid_jwt"`
+
+	IDPClientID      string `json:"idp_client_id"`
+	IDPIDToken       string `json:"idp_id_token"`
+	IDPTokenEndpoint string `json:"idp_token_endpoint"`
 }
 
 // toolCall is the params of tools/call. The arguments stay as the suite wrote
@@ -39,11 +53,12 @@ func newJob(args []string, getenv func(string) string) (job, error) {
 	}
 	var told struct {
 		ToolCalls []toolCall `json:"toolCalls"`
+		account
 	}
 	if err := json.Unmarshal([]byte(cmp.Or(getenv("MCP_CONFORMANCE_CONTEXT"), "{}")), &told); err != nil {
 		return job{}, fmt.Errorf("MCP_CONFORMANCE_CONTEXT: %w", err)
 	}
-	j.calls = told.ToolCalls
+	j.calls, j.account = told.ToolCalls, told.account
 	return j, nil
 }
 

@@ -21,7 +21,7 @@ func TestJob(t *testing.T) {
 			scenario: "s", context: `{"name":"s","toolCalls":[{"name":"t","arguments":{"a":1.0}}]}`},
 			want: job{url: "u", scenario: "s", calls: []toolCall{{"t", []byte(`{"a":1.0}`)}}}},
 		{name: "other context", args: []string{"u"}, env: map[string]string{scenario: "s", context: `{"client_id":"c"}`},
-			want: job{url: "u", scenario: "s"}},
+			want: job{url: "u", scenario: "s", account: account{ClientID: "c"}}},
 		{name: "no url", env: map[string]string{scenario: "s"}, problem: "the URL of the server"},
 		{name: "no scenario", args: []string{"u"}, problem: scenario},
 		{name: "bad context", args: []string{"u"}, env: map[string]string{scenario: "s", context: "{"}, problem: context},

@@ -43,7 +43,7 @@ func (a Auth) IsZero() bool { return a.Provider == "" }
 // the file. One of the three is set; it is looked up when the secret is needed.
 type Reference struct {
 	Env    string // a variable of the host
-	File   string // its first line counts
+	File   string // without the end of its last line
 	Secret string // a name given to `wharf auth secret`
 }
 
