@@ -101,7 +101,7 @@ func TestMarshallingShowsNothing(t *testing.T) {
 		t.Error("gob encodes a secret")
 	}
 	refuse(t, "gob", b.String())
-	if err := json.Unmarshal([]byte(`"`+Mark+`"`), new(Secret)); err == nil {
+	if err := json.Unmarshal([]byte(`{"Token":"`+Mark+`"}`), new(element)); err == nil {
 		t.Error("a mark is read as a secret")
 	}
 }

@@ -206,6 +206,26 @@ func TestMovedRecords(t *testing.T) {
 	}
 }
 
+// A process that has the key believes the head of the file no more than one that
+// has yet to get it.
+func TestHeadIsProvenEachTime(t *testing.T) {
+	for name, change := range map[string]func(*book){
+		"keeper": func(b *book) { b.Keeper = KeeperKeyring },
+		"check":  func(b *book) { b.Check[0] ^= 1 },
+	} {
+		dir := furnished(t)
+		v := Open(Config{Dir: dir, Keyring: absent})
+		mustLoad(t, v, token, "one")
+		edit(change)(t, dir)
+		if _, _, err := v.Load(t.Context(), token); err == nil {
+			t.Errorf("an edited %s was believed", name)
+		}
+		if _, err := v.Store(t.Context(), token, secret.New("x")); err == nil {
+			t.Errorf("an edited %s was written on", name)
+		}
+	}
+}
+
 func TestWriteFollowsNoLink(t *testing.T) {
 	dir := furnished(t)
 	victim := filepath.Join(t.TempDir(), "victim")

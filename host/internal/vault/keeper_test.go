@@ -62,9 +62,11 @@ func TestNoKeyring(t *testing.T) {
 			}
 			warnings = nil
 			v = open()
-			for range 2 {
-				mustLoad(t, v, token, "one")
+			mustLoad(t, v, token, "one")
+			if err := os.Remove(filepath.Join(dir, bookFile)); err != nil {
+				t.Fatal(err)
 			}
+			mustStore(t, v, token, "two") // by a key that is asked for again
 			if len(warnings) != 1 || !strings.Contains(warnings[0], keyFile) {
 				t.Errorf("warned by a later process: %q", warnings)
 			}
