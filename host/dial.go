@@ -69,11 +69,11 @@ func grants(s Server, via string, a *account) ([]capability.Grant, error) {
 		}})
 	}
 	if s.Address != "" {
-		a, err := capability.ParseAddress(s.Address)
+		to, err := capability.ParseAddress(s.Address)
 		if err != nil {
 			return nil, badEntry("address: %w", err)
 		}
-		gs = append(gs, capability.Grant{Name: mainGrant, To: a})
+		gs = append(gs, capability.Grant{Name: mainGrant, To: sealed(s, to, a)})
 	}
 	if s.URL != "" {
 		o, err := origin(s)
@@ -87,6 +87,21 @@ func grants(s Server, via string, a *account) ([]capability.Grant, error) {
 		gs = append(gs, capability.Grant{Name: mainGrant, To: o})
 	}
 	return gs, nil
+}
+
+// sealed puts what signs in before the streams of an address, where the entry
+// says so. It is asked for each time that one is opened.
+func sealed(s Server, to capability.Address, a *account) capability.Target {
+	if a == nil || !s.Auth.Blob {
+		return to
+	}
+	return capability.Sealed{Address: to, Blob: func(ctx context.Context) ([]byte, error) {
+		m, err := a.Material(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return []byte(m.Blob.Reveal()), nil
+	}}
 }
 
 // origin returns where the url of an entry leads.

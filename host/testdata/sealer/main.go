@@ -1,0 +1,29 @@
+// Command sealer is an auth provider for tests: what signs in to a byte stream is
+// its setting "blob", and without one somebody has to sign in first.
+package main
+
+import "github.com/wharf-mcp/wharf/sdk/auth"
+
+type sealer struct{}
+
+func init() {
+	auth.Register(auth.Manifest{
+		Name: "sealer", Version: "1.0.0", About: "for tests",
+		Settings: []auth.Setting{{Key: "blob", About: "what it gives"}},
+		Wants:    auth.Wants{Material: true},
+	}, sealer{})
+}
+
+func (sealer) SignIn(f *auth.Flow) error {
+	var s struct{ Blob string }
+	if err := f.Settings(&s); err != nil {
+		return err
+	}
+	if s.Blob == "" {
+		return auth.NeedsLogin("there is no blob", "")
+	}
+	f.Material(auth.Material{Blob: []byte(s.Blob)})
+	return nil
+}
+
+func main() {}
