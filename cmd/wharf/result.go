@@ -63,7 +63,7 @@ func blockText(block *mcp.Content) string {
 	return note(block.Type)
 }
 
-func resourceText(resource *mcp.Resource) string {
+func resourceText(resource *mcp.ResourceContents) string {
 	switch {
 	case resource == nil:
 		return note("empty resource")

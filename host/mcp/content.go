@@ -36,7 +36,7 @@ type Content struct {
 	Description string
 	Size        *int64 // bytes, before any encoding
 
-	Resource *Resource
+	Resource *ResourceContents
 
 	Annotations json.RawMessage
 	Meta        json.RawMessage
@@ -44,9 +44,9 @@ type Content struct {
 	Raw json.RawMessage
 }
 
-// Resource is the contents of a resource, embedded in a block: text, or bytes
+// ResourceContents is what a resource holds, or a part of it: text, or bytes
 // in base64.
-type Resource struct {
+type ResourceContents struct {
 	URI      string          `json:"uri"`
 	MIMEType string          `json:"mimeType,omitempty"`
 	Text     string          `json:"text"`
@@ -57,18 +57,18 @@ type Resource struct {
 // wireContent is the order and the spelling of the members of a block. The
 // pointers are members that some types must have even when they are empty.
 type wireContent struct {
-	Type        string          `json:"type"`
-	Text        *string         `json:"text,omitempty"`
-	Data        *string         `json:"data,omitempty"`
-	MIMEType    string          `json:"mimeType,omitempty"`
-	URI         string          `json:"uri,omitempty"`
-	Name        string          `json:"name,omitempty"`
-	Title       string          `json:"title,omitempty"`
-	Description string          `json:"description,omitempty"`
-	Size        *int64          `json:"size,omitempty"`
-	Resource    *Resource       `json:"resource,omitempty"`
-	Annotations json.RawMessage `json:"annotations,omitempty"`
-	Meta        json.RawMessage `json:"_meta,omitempty"`
+	Type        string            `json:"type"`
+	Text        *string           `json:"text,omitempty"`
+	Data        *string           `json:"data,omitempty"`
+	MIMEType    string            `json:"mimeType,omitempty"`
+	URI         string            `json:"uri,omitempty"`
+	Name        string            `json:"name,omitempty"`
+	Title       string            `json:"title,omitempty"`
+	Description string            `json:"description,omitempty"`
+	Size        *int64            `json:"size,omitempty"`
+	Resource    *ResourceContents `json:"resource,omitempty"`
+	Annotations json.RawMessage   `json:"annotations,omitempty"`
+	Meta        json.RawMessage   `json:"_meta,omitempty"`
 }
 
 // MarshalJSON writes Raw where it is set, and the fields otherwise.
@@ -173,18 +173,18 @@ func decode(members map[string]json.RawMessage, name string, into any) error {
 }
 
 // fits reports whether r holds all that its JSON form says.
-func (r *Resource) fits(member []byte) bool {
+func (r *ResourceContents) fits(member []byte) bool {
 	if r == nil {
 		return true
 	}
 	d := json.NewDecoder(bytes.NewReader(member))
 	d.DisallowUnknownFields()
-	return d.Decode(new(Resource)) == nil
+	return d.Decode(new(ResourceContents)) == nil
 }
 
 // MarshalJSON writes the blob where there is one, and the text otherwise: a
 // resource has exactly one of them, and either may be empty.
-func (r Resource) MarshalJSON() ([]byte, error) {
+func (r ResourceContents) MarshalJSON() ([]byte, error) {
 	type head struct {
 		URI      string          `json:"uri"`
 		MIMEType string          `json:"mimeType,omitempty"`

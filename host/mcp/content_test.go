@@ -26,9 +26,9 @@ func TestContentRoundTrip(t *testing.T) {
 		{"link", `{"type":"resource_link","uri":"file:///a","name":"a","title":"A","description":"d","size":0}`,
 			Content{Type: "resource_link", URI: "file:///a", Name: "a", Title: "A", Description: "d", Size: ptr(int64(0))}},
 		{"text resource", `{"type":"resource","resource":{"uri":"file:///a","mimeType":"text/plain","text":""}}`,
-			Content{Type: "resource", Resource: &Resource{URI: "file:///a", MIMEType: "text/plain"}}},
+			Content{Type: "resource", Resource: &ResourceContents{URI: "file:///a", MIMEType: "text/plain"}}},
 		{"blob resource", `{"type":"resource","resource":{"uri":"file:///a","_meta":{"k":1},"blob":"AAAA"}}`,
-			Content{Type: "resource", Resource: &Resource{URI: "file:///a", Blob: "AAAA", Meta: json.RawMessage(`{"k":1}`)}}},
+			Content{Type: "resource", Resource: &ResourceContents{URI: "file:///a", Blob: "AAAA", Meta: json.RawMessage(`{"k":1}`)}}},
 		{"annotated", `{"type":"text","text":"x","annotations":{"priority":1.0},"_meta":{"k":[1]}}`,
 			Content{Type: "text", Text: "x", Annotations: json.RawMessage(`{"priority":1.0}`), Meta: json.RawMessage(`{"k":[1]}`)}},
 		{"unknown type", `{"type":"hologram","text":7,"data":{}}`,
@@ -39,7 +39,7 @@ func TestContentRoundTrip(t *testing.T) {
 		{"other letter case", `{"type":"text","Text":"x"}`,
 			Content{Type: "text", Raw: json.RawMessage(`{"type":"text","Text":"x"}`)}},
 		{"unknown member of a resource", `{"type":"resource","resource":{"uri":"u","text":"","etag":"1"}}`,
-			Content{Type: "resource", Resource: &Resource{URI: "u"},
+			Content{Type: "resource", Resource: &ResourceContents{URI: "u"},
 				Raw: json.RawMessage(`{"type":"resource","resource":{"uri":"u","text":"","etag":"1"}}`)}},
 	}
 	for _, test := range tests {

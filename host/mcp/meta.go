@@ -7,16 +7,27 @@ const (
 	MetaClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
 	MetaClientInfo         = "io.modelcontextprotocol/clientInfo"
 
-	MetaServerInfo = "io.modelcontextprotocol/serverInfo" // on results; for display only
+	MetaLogLevel       = "io.modelcontextprotocol/logLevel"       // on requests; a Level
+	MetaServerInfo     = "io.modelcontextprotocol/serverInfo"     // on results; for display only
+	MetaSubscriptionID = "io.modelcontextprotocol/subscriptionId" // on what a listen stream carries
 )
+
+// MetaProgressToken is the key of _meta, in both eras, with which a request asks
+// to be told how far it is (2026-07-28/basic/patterns/progress).
+const MetaProgressToken = "progressToken"
+
+// ExtensionTasks is the extension by which a modern server may answer a call
+// with a [Task].
+const ExtensionTasks = "io.modelcontextprotocol/tasks"
 
 // ResultType says how a modern result is to be read. A result without one is
 // complete; one with a type that the client did not ask for is invalid
 // (2026-07-28/basic/index#result-type).
 type ResultType string
 
-// The result types of the core protocol.
+// The result types of the core protocol, and that of [ExtensionTasks].
 const (
 	ResultComplete      ResultType = "complete"
 	ResultInputRequired ResultType = "input_required"
+	ResultTask          ResultType = "task"
 )

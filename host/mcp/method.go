@@ -2,12 +2,25 @@ package mcp
 
 // Requests from client to server.
 const (
-	MethodInitialize   = "initialize"      // legacy (2025-11-25/basic/lifecycle)
-	MethodDiscover     = "server/discover" // modern (2026-07-28/server/discover)
-	MethodListTools    = "tools/list"
-	MethodCallTool     = "tools/call"
-	MethodGetPrompt    = "prompts/get"
-	MethodReadResource = "resources/read"
+	MethodInitialize    = "initialize"      // legacy (2025-11-25/basic/lifecycle)
+	MethodDiscover      = "server/discover" // modern (2026-07-28/server/discover)
+	MethodListTools     = "tools/list"
+	MethodCallTool      = "tools/call"
+	MethodListPrompts   = "prompts/list"
+	MethodGetPrompt     = "prompts/get"
+	MethodListResources = "resources/list"
+	MethodListTemplates = "resources/templates/list"
+	MethodReadResource  = "resources/read"
+	MethodComplete      = "completion/complete"
+	MethodSetLevel      = "logging/setLevel"      // legacy; the modern era has MetaLogLevel
+	MethodSubscribe     = "resources/subscribe"   // legacy, as is the next
+	MethodUnsubscribe   = "resources/unsubscribe" //
+	MethodListen        = "subscriptions/listen"  // modern
+	MethodGetTask       = "tasks/get"
+	MethodCancelTask    = "tasks/cancel"
+	MethodListTasks     = "tasks/list"   // 2025-11-25 only
+	MethodTaskResult    = "tasks/result" // 2025-11-25 only
+	MethodUpdateTask    = "tasks/update" // modern, of ExtensionTasks
 )
 
 // Requests from server to client, of the legacy era only: a modern server asks
@@ -22,9 +35,13 @@ const (
 
 // Notifications.
 const (
-	NotificationInitialized      = "notifications/initialized" // legacy, client to server
-	NotificationCancelled        = "notifications/cancelled"
-	NotificationProgress         = "notifications/progress"
-	NotificationMessage          = "notifications/message" // a log line of the server
-	NotificationToolsListChanged = "notifications/tools/list_changed"
+	NotificationInitialized          = "notifications/initialized" // legacy, client to server
+	NotificationCancelled            = "notifications/cancelled"
+	NotificationProgress             = "notifications/progress"
+	NotificationMessage              = "notifications/message" // a log line of the server
+	NotificationToolsListChanged     = "notifications/tools/list_changed"
+	NotificationPromptsListChanged   = "notifications/prompts/list_changed"
+	NotificationResourcesListChanged = "notifications/resources/list_changed"
+	NotificationResourceUpdated      = "notifications/resources/updated"
+	NotificationAcknowledged         = "notifications/subscriptions/acknowledged" // modern
 )

@@ -13,7 +13,24 @@ type Tool struct {
 	InputSchema  json.RawMessage  `json:"inputSchema,omitempty"`
 	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"`
 	Annotations  *ToolAnnotations `json:"annotations,omitempty"`
+	Execution    *ToolExecution   `json:"execution,omitempty"` // 2025-11-25 only
 	Meta         json.RawMessage  `json:"_meta,omitempty"`
+
+	Raw json.RawMessage `json:"-"` // the whole object
+}
+
+// MarshalJSON writes Raw where it is set, and the fields otherwise.
+func (t Tool) MarshalJSON() ([]byte, error) {
+	type fields Tool
+	return writeWhole(t.Raw, fields(t))
+}
+
+// UnmarshalJSON reads a tool and keeps the whole of it in Raw.
+func (t *Tool) UnmarshalJSON(object []byte) (err error) {
+	type fields Tool
+	*t = Tool{}
+	t.Raw, err = readWhole(object, (*fields)(t))
+	return err
 }
 
 // ToolAnnotations are hints of the server about its tool. They are claims, and
@@ -26,6 +43,19 @@ type ToolAnnotations struct {
 	IdempotentHint  *bool  `json:"idempotentHint,omitempty"`  // false: twice is not the same as once
 	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`   // true: it talks to the world outside
 }
+
+// ToolExecution says how a tool wants to be run
+// (2025-11-25/basic/utilities/tasks#tool-level-negotiation).
+type ToolExecution struct {
+	TaskSupport string `json:"taskSupport,omitempty"` // "forbidden" where it is not given
+}
+
+// The values of [ToolExecution.TaskSupport].
+const (
+	TaskForbidden = "forbidden"
+	TaskOptional  = "optional"
+	TaskRequired  = "required"
+)
 
 // CallToolResult is the answer to [MethodCallTool]. IsError says that the tool
 // ran and did not succeed: the content then tells a model what went wrong,

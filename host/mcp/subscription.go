@@ -1,0 +1,13 @@
+package mcp
+
+// Filter says which changes a client wants to hear of
+// (2026-07-28/basic/patterns/subscriptions#notification-filter).
+type Filter struct {
+	Tools     bool     `json:"toolsListChanged,omitempty"`      // the list of tools
+	Prompts   bool     `json:"promptsListChanged,omitempty"`    // the list of prompts
+	Resources bool     `json:"resourcesListChanged,omitempty"`  // the list of resources
+	URIs      []string `json:"resourceSubscriptions,omitempty"` // these resources themselves
+}
+
+// Empty reports whether the filter lets nothing through.
+func (f Filter) Empty() bool { return !f.Tools && !f.Prompts && !f.Resources && len(f.URIs) == 0 }
