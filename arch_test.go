@@ -50,6 +50,7 @@ var arrows = map[string][]string{
 	"sdk":                   {"abi"},
 	"sdk/auth":              {"abi/step"},
 	"sdk/auth/authtest":     {"abi/step", "sdk/auth"},
+	"sdk/auth/authtest":     {"abi/step", "sdk/auth"},
 	"sdk/framing":           {"abi", "sdk"},
 	"sdk/sse":               {"abi", "sdk"},
 	"sdk/sdktest":           {"abi", "sdk"},
@@ -94,7 +95,7 @@ var walls = map[string][]string{
 	keyring:        {"host/internal/vault"},
 
 	"embed":           {"plugins"},
-	"testing" + below: {"sdk/sdktest", "host/plugintest"},
+	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest"},
 	"plugin":          {},
 	"unsafe":          {"abi", "sdk", "host/internal/wasm", "host/internal/capability", "host/internal/jsontext", "host/internal/rpc", "host/internal/session"},
 }

@@ -78,10 +78,39 @@ func Step(p Provider, call []byte) ([]byte, error) {
 	if (in.Event.Start == nil) != (len(h.Past) > 0) {
 		return nil, fmt.Errorf("event %s does not follow on %d others", in.Event.Kind, len(h.Past))
 	}
+	if !isWhole(&in.Event) {
+		return nil, fmt.Errorf("event %s comes without what belongs to it", in.Event.Kind)
+	}
 	f := &Flow{past: append(h.Past, in.Event)}
 	f.seed()
 	f.run(p)
 	return encode(f.reply()), nil
+}
+
+// isWhole reports whether an event has what the methods of Flow take out of it.
+func isWhole(e *step.Event) bool {
+	if e.Problem != nil {
+		return e.Start == nil
+	}
+	switch e.Kind {
+	case step.EventStart:
+		return e.Start != nil
+	case step.EventResponse:
+		return e.Response != nil
+	case step.EventListening:
+		return e.Listening != nil
+	case step.EventRedirect:
+		return e.Redirect != nil
+	case step.EventInput:
+		return e.Input != nil
+	case step.EventRun:
+		return e.Run != nil
+	case step.EventKey:
+		return e.Key != nil
+	case step.EventSigned:
+		return e.Signed != nil
+	}
+	return e.Kind == step.EventLoaded || e.Kind == step.EventStored || e.Kind == step.EventTimer
 }
 
 // run runs SignIn until it is done, or awaits what has not come yet.

@@ -1,0 +1,39 @@
+package main
+
+import "net/url"
+
+// leave ends a login: the tokens are revoked where that is possible (RFC 7009),
+// and forgotten in any case. The refresh token goes first: it is the one that
+// others come from. What the authorization server says to that changes nothing.
+// The registration stays; it signs nobody in.
+func (l *login) leave() error {
+	if t := l.token; t != nil {
+		var now token
+		found, err := l.LoadLocked(t.key(l), &now)
+		if err != nil {
+			return err
+		}
+		if found {
+			l.revoke(&now)
+		}
+		if err := l.Forget(t.key(l)); err != nil {
+			return err
+		}
+	}
+	if l.before.Grant == "" {
+		return nil
+	}
+	return l.Forget(l.bindingKey())
+}
+
+func (l *login) revoke(t *token) {
+	if t.Source.Revoke == "" {
+		return
+	}
+	for _, one := range []struct{ token, hint string }{{t.Refresh, "refresh_token"}, {t.Access, "access_token"}} {
+		if one.token != "" {
+			form := url.Values{"token": {one.token}, "token_type_hint": {one.hint}}
+			_, _ = l.post(&t.Source, t.Source.Revoke, form, false)
+		}
+	}
+}

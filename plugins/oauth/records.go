@@ -1,0 +1,148 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/sdk/auth"
+)
+
+// binding is the record of how a server was signed in to last. It leads to the
+// token, and says what to ask for next time. Its key is the resource alone.
+type binding struct {
+	Issuer string   `json:"issuer"`
+	Client string   `json:"client"`
+	Kind   string   `json:"kind"`  // of the client
+	Grant  string   `json:"grant"` //
+	Scope  []string `json:"scope"` // that was asked for
+	Tries  tries    `json:"tries"`
+}
+
+// token is the record of what an authorization server has given.
+type token struct {
+	Access    string   `json:"access"`
+	Scheme    string   `json:"scheme"` // "Bearer" or "DPoP"
+	Refresh   string   `json:"refresh,omitempty"`
+	Scope     []string `json:"scope,omitempty"`   // that was granted
+	Born      int64    `json:"born"`              // Unix time in milliseconds
+	Expires   int64    `json:"expires,omitempty"` // likewise; 0 if nobody said
+	Refreshed bool     `json:"refreshed,omitempty"`
+	Source    source   `json:"source"`
+}
+
+// source is where a token came from, and all that it takes to get another there.
+type source struct {
+	Issuer   string   `json:"issuer"`
+	Endpoint string   `json:"endpoint"`
+	Revoke   string   `json:"revoke,omitempty"`
+	Resource string   `json:"resource,omitempty"` // that was sent
+	Scope    []string `json:"scope,omitempty"`    // that was asked for
+	DPoP     string   `json:"dpop,omitempty"`     // the algorithm of the key; "" for none
+	Client   client   `json:"client"`
+}
+
+func (l *login) bindingKey() auth.RecordKey {
+	return auth.RecordKey{Name: "binding", Resource: l.Start().Server.Resource}
+}
+
+// tokenKey has everything in it that a token must not be mixed up by: a token of
+// another authorization server, client or resource is another record.
+func (l *login) tokenKey(issuer, client string) auth.RecordKey {
+	return auth.RecordKey{Name: "token", Issuer: issuer, Resource: l.Start().Server.Resource, Client: client}
+}
+
+func (t *token) key(l *login) auth.RecordKey { return l.tokenKey(t.Source.Issuer, t.Source.Client.ID) }
+
+// recall loads the binding, and the token that it leads to. A binding that does
+// not fit the settings any more is as good as none, but for a logout.
+func (l *login) recall() error {
+	var b binding
+	found, err := l.Load(l.bindingKey(), &b)
+	if err != nil || !found || !l.fits(b) && l.Start().Reason != step.ReasonLogout {
+		return err
+	}
+	l.before = b
+	var t token
+	if found, err = l.Load(l.tokenKey(b.Issuer, b.Client), &t); found {
+		l.token = &t
+	}
+	return err
+}
+
+// fits reports whether the settings would still lead to such a binding.
+func (l *login) fits(b binding) bool {
+	s := &l.settings
+	switch {
+	case b.Kind == kindPerson:
+		return s.Grant == grantCode && s.ClientID == ""
+	case b.Grant != s.Grant, s.ClientID != b.Client && (s.ClientID != "" || b.Kind == kindGiven):
+		return false
+	}
+	return s.AuthorizationServer == "" || s.AuthorizationServer == b.Issuer
+}
+
+// save stores a token and how it came about, in this order: a binding never leads
+// to nothing. A token of before that is now out of reach is dropped.
+func (l *login) save(t *token, at *place) error {
+	if err := l.Store(t.key(l), t); err != nil {
+		return err
+	}
+	b := binding{
+		Issuer: t.Source.Issuer, Client: t.Source.Client.ID, Kind: t.Source.Client.Kind,
+		Grant: l.settings.Grant, Scope: t.Source.Scope, Tries: l.nextTries(t.Source.Scope),
+	}
+	if err := l.Store(l.bindingKey(), b); err != nil {
+		return err
+	}
+	if l.token != nil && l.token.key(l) != t.key(l) {
+		return l.Forget(l.token.key(l))
+	}
+	return nil
+}
+
+// tries bound what a server can make of refusing every token. They count sign-ins
+// in one period, each of which ended well and helped against nothing.
+type tries struct {
+	Scope []string `json:"scope"`
+	Same  int      `json:"same"`  // for that scope
+	All   int      `json:"all"`   // for any
+	Since int64    `json:"since"` // Unix time in milliseconds
+}
+
+const (
+	mostSame   = 3
+	mostAll    = 8
+	triesReset = 600_000 // milliseconds
+)
+
+// nextTries counts a sign-in that asked for a scope.
+func (l *login) nextTries(scope []string) tries {
+	now := l.Now().UnixMilli()
+	next := l.before.Tries
+	if next.Since == 0 || now-next.Since > triesReset || l.Start().Reason == step.ReasonLogin {
+		next = tries{Since: now}
+	}
+	if !slices.Equal(next.Scope, scope) {
+		next.Scope, next.Same = scope, 0
+	}
+	next.Same++
+	next.All++
+	return next
+}
+
+// checkTries says when to stop. A person who asks to sign in is not stopped.
+func (l *login) checkTries(at *place) error {
+	if l.Start().Reason == step.ReasonLogin {
+		return nil
+	}
+	server := l.Start().Server.Name
+	if next := l.nextTries(l.scopes(at)); next.Same > mostSame || next.All > mostAll {
+		return auth.Misconfigured("the server "+server+" asks for more rights over and over, although they have been asked for",
+			"see what the account may do there; to try again, run: wharf login "+server)
+	}
+	if t := l.token; t != nil && !l.upscope && !t.Refreshed && l.isNew(t) && t.Source.Issuer == at.Server.Issuer && contains(l.before.Scope, l.scopes(at)) {
+		return auth.Misconfigured("the server "+server+" refuses the token that was just issued for it by "+t.Source.Issuer,
+			"to try again, run: wharf login "+server)
+	}
+	return nil
+}

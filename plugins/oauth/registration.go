@@ -1,0 +1,200 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/sdk/auth"
+)
+
+// errNoClient is an authorization server that lets nobody register by themselves.
+var errNoClient = errors.New("the authorization server lets no client register by itself")
+
+// listener opens the callback for a client, which may have been registered with
+// one before, and returns its address; "" for a grant that needs none.
+type listener func(before client) (redirect string, err error)
+
+// identify returns the client to sign in as, and its callback is open then: the
+// one of the settings, a document where the authorization server reads them, or
+// one that is registered.
+func (l *login) identify(at *place, listen listener) (c client, err error) {
+	switch {
+	case l.settings.ClientID != "":
+		c, err = l.given(at)
+	case l.settings.ClientMetadataURL != "" && at.Server.Documents:
+		c = l.documented(at)
+	case at.Server.Register != "":
+		return l.registered(at, listen)
+	default:
+		return c, errNoClient
+	}
+	if err == nil {
+		c.Redirect, err = listen(client{})
+	}
+	return c, err
+}
+
+// registrationKey has the issuer in it: what one authorization server has given
+// out is not shown to another.
+func registrationKey(issuer string) auth.RecordKey {
+	return auth.RecordKey{Name: "registration", Issuer: issuer}
+}
+
+// registered returns the client that was registered before, as long as its secret
+// and its callback are still good, or registers another.
+func (l *login) registered(at *place, listen listener) (client, error) {
+	var c client
+	found, err := l.Load(registrationKey(at.Server.Issuer), &c)
+	if err != nil {
+		return c, err
+	}
+	if !found || c.Expires != 0 && c.Expires <= l.Now().UnixMilli() {
+		c = client{}
+	}
+	redirect, err := listen(c)
+	if err != nil || c.ID != "" && c.Redirect == redirect {
+		return c, err
+	}
+	if c, err = l.register(at, redirect); err != nil {
+		return c, err
+	}
+	return c, l.Store(registrationKey(at.Server.Issuer), c)
+}
+
+// listen opens the callback where the settings say, else where the client has had
+// it before: not all authorization servers let a native app change its port, as
+// RFC 8252, section 7.3, wants them to.
+func (l *login) listen(before client) (string, error) {
+	s := &l.settings
+	want := auth.Listen{Host: s.CallbackHost, Port: int(s.CallbackPort), Path: s.CallbackPath}
+	if want.Port == 0 {
+		want.Port = portOf(before.Redirect)
+	}
+	redirect, err := l.Listen(want)
+	var problem *auth.Problem
+	if !errors.As(err, &problem) || problem.Code != step.ProblemRefused || want.Port == 0 {
+		return redirect, err
+	}
+	if s.CallbackPort != 0 {
+		return "", auth.Misconfigured("the callback cannot listen on port "+strconv.Itoa(want.Port)+": "+problem.Text,
+			"end what uses the port, or change callback_port")
+	}
+	want.Port = 0
+	return l.Listen(want)
+}
+
+func portOf(redirect string) int {
+	u, err := url.Parse(redirect)
+	if err != nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(u.Port()) // 0 for none
+	return n
+}
+
+// metadata is what a client says of itself when it registers (RFC 7591, section
+// 2). No scope is said, which would be a bound on what it can ask for later.
+type metadata struct {
+	Name      string   `json:"client_name"`
+	Version   string   `json:"software_version,omitempty"`
+	Type      string   `json:"application_type"`
+	Redirects []string `json:"redirect_uris,omitempty"`
+	Grants    []string `json:"grant_types"`
+	Responses []string `json:"response_types,omitempty"`
+	Method    string   `json:"token_endpoint_auth_method"`
+}
+
+// deviceGrant is the grant type of RFC 8628, section 3.4.
+const deviceGrant = "urn:ietf:params:oauth:grant-type:device_code"
+
+// register registers a native app: one without a secret to keep, if the
+// authorization server has those.
+func (l *login) register(at *place, redirect string) (client, error) {
+	start := l.Start()
+	m := metadata{
+		Name: or(start.Client.Name, "Wharf"), Version: start.Client.Version, Type: "native", Method: openMethod(at.Server.Methods),
+		Grants: []string{deviceGrant, "refresh_token"},
+	}
+	if redirect != "" {
+		m.Redirects, m.Grants, m.Responses = []string{redirect}, []string{grantCode, "refresh_token"}, []string{"code"}
+	}
+	body, err := json.Marshal(m)
+	if err != nil {
+		return client{}, err
+	}
+	r, err := l.HTTP(auth.HTTP{Method: "POST", URL: at.Server.Register, Body: string(body),
+		Headers: map[string]string{"Accept": "application/json", "Content-Type": "application/json"}})
+	if err != nil {
+		return client{}, err
+	}
+	c, err := readRegistration(r)
+	c.Redirect, c.Method = redirect, or(c.Method, m.Method)
+	if c.Method != methodNone && c.Secret == "" {
+		c.Method = methodNone
+	}
+	return c, l.explainRegistration(err, at)
+}
+
+// openMethod picks the method to register with. One that says nothing takes basic
+// (RFC 8414, section 2).
+func openMethod(supported []string) string {
+	if supported == nil {
+		return methodBasic
+	}
+	for _, method := range []string{methodNone, methodBasic, methodPost} {
+		if slices.Contains(supported, method) {
+			return method
+		}
+	}
+	return methodNone
+}
+
+// readRegistration reads the answer of RFC 7591, section 3.2.
+func readRegistration(r *auth.Response) (client, error) {
+	if err := checkStatus(r); err != nil {
+		return client{}, err
+	}
+	d, err := readDocument(r)
+	if err != nil {
+		return client{}, err
+	}
+	c := client{
+		Kind: kindRegistered, ID: d.text("client_id"), Secret: d.text("client_secret"), Method: d.text("token_endpoint_auth_method"),
+	}
+	expires, _ := d.seconds("client_secret_expires_at")
+	c.Expires = expires * 1000
+	switch {
+	case d.err != nil:
+		return client{}, d.err
+	case c.ID == "":
+		return client{}, errors.New("there is no client_id in it")
+	case !slices.Contains([]string{"", methodNone, methodBasic, methodPost}, c.Method):
+		return client{}, errors.New("it wants the client to authenticate by " + brief(c.Method))
+	}
+	return c, nil
+}
+
+// explainRegistration says what can be done about a registration that did not
+// come about.
+func (l *login) explainRegistration(err error, at *place) error {
+	var r *refusal
+	switch isRefusal := errors.As(err, &r); {
+	case err == nil:
+		return nil
+	case isRefusal && (at.Server.Guessed || r.status == 401 || r.status == 403 || r.status == 404 || r.status == 405):
+		return errNoClient
+	case isRefusal && r.code == "invalid_redirect_uri":
+		return auth.Misconfigured("register at "+at.Server.Issuer+": "+r.Error(), `set callback_host = "localhost", or a callback_port and callback_path that it takes`)
+	case isRefusal:
+		return auth.Misconfigured("register at "+at.Server.Issuer+": "+r.Error(), "register a client there by hand, and set client_id")
+	}
+	return errors.New("register at " + at.Server.Issuer + ": " + err.Error())
+}
+
+// dropRegistration forgets a client that the authorization server does not know
+// any more.
+func (l *login) dropRegistration(issuer string) error { return l.Forget(registrationKey(issuer)) }

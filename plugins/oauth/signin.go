@@ -1,0 +1,187 @@
+package main
+
+import (
+	"net/url"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/sdk/auth"
+)
+
+// oauth signs in to servers that want OAuth.
+type oauth struct{}
+
+// login is one flow. What it knows grows from the top down.
+type login struct {
+	*auth.Flow
+	settings settings
+	server   *url.URL
+	wants    wants   // what the challenge says; zero without one
+	upscope  bool    // the token was good, and not enough
+	before   binding // how the last sign-in went; zero if there was none
+	token    *token  // that is saved; nil if there is none
+	proving  bool    // the key of proofs is open
+}
+
+// SignIn answers the question that began the flow.
+func (oauth) SignIn(f *auth.Flow) error {
+	l, err := newLogin(f)
+	if err != nil {
+		return err
+	}
+	if err := l.recall(); err != nil {
+		return err
+	}
+	switch f.Start().Reason {
+	case step.ReasonInitial, step.ReasonExpired:
+		return l.resume()
+	case step.ReasonChallenged, step.ReasonUpscope, step.ReasonLogin:
+		return l.answer()
+	case step.ReasonLogout:
+		return l.leave()
+	}
+	return auth.Misconfigured("this plugin does not know what to do when it is asked for "+f.Start().Reason, "use a newer one")
+}
+
+func newLogin(f *auth.Flow) (*login, error) {
+	l := &login{Flow: f}
+	if err := l.settings.read(f); err != nil {
+		return nil, err
+	}
+	start := f.Start()
+	var err error
+	if l.server, err = url.Parse(start.Server.URL); err != nil || l.server.Host == "" {
+		return nil, auth.Misconfigured("OAuth is for servers at URLs, and "+start.Server.Name+" has none", "remove its auth, or use another provider")
+	}
+	if c := start.Challenge; c != nil {
+		l.wants = readWants(parseChallenges(c.Authenticate))
+		l.upscope = c.Status == 403
+	}
+	l.upscope = l.upscope || start.Reason == step.ReasonUpscope
+	return l, nil
+}
+
+// resume goes on with what is saved. Without anything that can be used it is done
+// all the same: the server may not want any, and says so if it does.
+func (l *login) resume() error {
+	t, err := l.usable()
+	if err != nil || t == nil {
+		return err
+	}
+	return l.use(t)
+}
+
+// usable returns the saved token, renewed if it needs to be. It returns nil if
+// there is none that could be used.
+func (l *login) usable() (*token, error) {
+	t := l.token
+	switch {
+	case t == nil:
+		return nil, nil
+	case l.isFresh(t), !l.canRenew(t) && t.Expires > l.Now().UnixMilli():
+		return t, nil
+	case !l.canRenew(t):
+		return nil, nil
+	}
+	return l.renew()
+}
+
+// answer answers a challenge, or a person who wants to sign in. What is saved is
+// used only if it is not what was refused; then the server is asked anew who signs
+// people in to it, because that may have changed; and only then, where that is
+// who it was, a refresh is tried.
+func (l *login) answer() error {
+	if l.isUntried() {
+		if t, err := l.usable(); err != nil || t != nil {
+			return l.finish(t, err)
+		}
+	}
+	at, err := auth.Once(l.Flow, l.discover)
+	if err != nil {
+		return err
+	}
+	if err := l.checkMigration(at.Server.Issuer); err != nil {
+		return err
+	}
+	if l.isWorthRenewing(at) {
+		if t, err := l.renew(); err != nil || t != nil {
+			return l.finish(t, err)
+		}
+	}
+	if err := l.checkTries(&at); err != nil {
+		return err
+	}
+	t, err := l.signIn(&at)
+	return l.finish(t, err)
+}
+
+func (l *login) finish(t *token, err error) error {
+	if err != nil {
+		return err
+	}
+	return l.use(t)
+}
+
+// signIn gets a token by the configured grant, and saves it.
+func (l *login) signIn(at *place) (*token, error) {
+	var t *token
+	var err error
+	switch start := l.Start(); {
+	case l.settings.byMachine():
+		return l.signInByMachine(at)
+	case !start.Interactive:
+		return nil, l.needsPerson("sign in to " + start.Server.Name)
+	case l.settings.Grant == grantDevice, !start.Browser && at.Server.Device != "":
+		t, err = l.signInByCode(at)
+	default:
+		t, err = l.signInByBrowser(at)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, l.save(t, at)
+}
+
+// needsPerson is the failure of a flow that has nobody to ask.
+func (l *login) needsPerson(what string) error {
+	return auth.NeedsLogin("somebody has to "+what, "run: wharf login "+l.Start().Server.Name)
+}
+
+// isUntried reports whether the saved token may do: it is not the one that was
+// refused, and allows what the challenge wants.
+func (l *login) isUntried() bool {
+	start := l.Start()
+	if l.token == nil || start.Challenge == nil || start.Reason == step.ReasonLogin {
+		return false
+	}
+	return l.token.Access != start.Challenge.Token && (!l.upscope || contains(l.token.Scope, parseScopes(l.wants.scope)))
+}
+
+// justNow is how long a token is new: if it is refused in that time, another that
+// comes about the same way would be refused as well.
+const justNow = 60_000 // milliseconds
+
+// isWorthRenewing reports whether a refresh can help against the challenge: the
+// authorization server is still the same, and more scopes are not what it is
+// about. Where a person waits, a token that was refreshed and refused just now
+// says that only they can help.
+func (l *login) isWorthRenewing(at place) bool {
+	t := l.token
+	if t == nil || t.Refresh == "" || l.upscope || l.Start().Reason == step.ReasonLogin {
+		return false
+	}
+	return t.Source.Issuer == at.Server.Issuer && !(l.Start().Interactive && t.Refreshed && l.isNew(t))
+}
+
+func (l *login) isNew(t *token) bool { return l.Now().UnixMilli()-t.Born < justNow }
+
+// checkMigration keeps a client that somebody has registered at one authorization
+// server from being shown to another, which the server names now.
+func (l *login) checkMigration(issuer string) error {
+	b := l.before
+	if l.settings.ClientID == "" || b.Issuer == "" || b.Issuer == issuer {
+		return nil
+	}
+	return auth.Misconfigured(
+		"the server now sends people to "+issuer+" to sign in; client_id is registered with "+b.Issuer,
+		"if that is right, change client_id, or run: wharf logout "+l.Start().Server.Name)
+}
