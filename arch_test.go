@@ -50,7 +50,6 @@ var arrows = map[string][]string{
 	"sdk":                   {"abi"},
 	"sdk/auth":              {"abi/step"},
 	"sdk/auth/authtest":     {"abi/step", "sdk/auth"},
-	"sdk/auth/authtest":     {"abi/step", "sdk/auth"},
 	"sdk/framing":           {"abi", "sdk"},
 	"sdk/sse":               {"abi", "sdk"},
 	"sdk/sdktest":           {"abi", "sdk"},
