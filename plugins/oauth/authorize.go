@@ -12,7 +12,8 @@ import (
 
 // errClientGone is a registered client that the authorization server does not know
 // any more.
-var errClientGone = errors.New("the authorization server does not know the client any more")
+var errClientGone = auth.Misconfigured("the authorization server does not know the client that it has registered itself",
+	"register a client there by hand, and set client_id")
 
 // signInByBrowser sends the person to the authorization server. A registration
 // that turns out to be gone is made anew, once; where there is no way to register,
@@ -112,7 +113,7 @@ func (l *login) page(at *place, src *source, verifier string) (string, error) {
 // abandon is a person who did not come back. It may be that the page said that it
 // does not know the client, so one that was registered is not used again.
 func (l *login) abandon(src *source, err error) error {
-	if src.Client.Kind != kindRegistered {
+	if !src.Client.reused {
 		return err
 	}
 	return errors.Join(err, l.dropRegistration(src.Issuer))

@@ -35,6 +35,8 @@ type client struct {
 	Method   string `json:"method"`
 	Redirect string `json:"redirect,omitempty"` // that was registered
 	Expires  int64  `json:"expires,omitempty"`  // the secret, as Unix time in milliseconds; 0 if it does not
+
+	reused bool // it was registered in an earlier flow
 }
 
 func (l *login) secretOf(c client) string {

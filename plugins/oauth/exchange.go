@@ -64,6 +64,7 @@ func (l *login) repeat(old *token) (*token, error) {
 	if err != nil {
 		return nil, l.explainMachine(&old.Source, err)
 	}
+	t.assume(old.Scope)
 	return t, l.Store(t.key(l), t)
 }
 

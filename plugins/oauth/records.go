@@ -84,6 +84,7 @@ func (l *login) fits(b binding) bool {
 // save stores a token and how it came about, in this order: a binding never leads
 // to nothing. A token of before that is now out of reach is dropped.
 func (l *login) save(t *token, at *place) error {
+	t.assume(t.Source.Scope)
 	if err := l.Store(t.key(l), t); err != nil {
 		return err
 	}

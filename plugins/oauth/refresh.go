@@ -44,9 +44,7 @@ func (l *login) refresh(old *token) (*token, error) {
 	}
 	t.Refreshed = true
 	t.Refresh = or(t.Refresh, old.Refresh)
-	if t.Scope == nil || len(t.Source.Scope) == len(t.Scope) {
-		t.Scope = old.Scope
-	}
+	t.assume(old.Scope)
 	return t, l.Store(t.key(l), t)
 }
 

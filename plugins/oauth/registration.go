@@ -55,8 +55,9 @@ func (l *login) registered(at *place, listen listener) (client, error) {
 	if !found || c.Expires != 0 && c.Expires <= l.Now().UnixMilli() {
 		c = client{}
 	}
+	c.reused = c.ID != ""
 	redirect, err := listen(c)
-	if err != nil || c.ID != "" && c.Redirect == redirect {
+	if err != nil || c.reused && c.Redirect == redirect {
 		return c, err
 	}
 	if c, err = l.register(at, redirect); err != nil {

@@ -80,7 +80,8 @@ func checkStatus(r *auth.Response) error {
 	return nil
 }
 
-// readToken reads an access token response (RFC 6749, section 5.1).
+// readToken reads an access token response (RFC 6749, section 5.1). Its scope is
+// nil if the response does not say what was granted.
 func (l *login) readToken(r *auth.Response, src *source) (*token, error) {
 	if err := checkStatus(r); err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func (l *login) readToken(r *auth.Response, src *source) (*token, error) {
 		return nil, err
 	}
 	t := &token{
-		Access: d.text("access_token"), Refresh: d.text("refresh_token"), Scope: src.Scope, Born: l.Now().UnixMilli(), Source: *src,
+		Access: d.text("access_token"), Refresh: d.text("refresh_token"), Born: l.Now().UnixMilli(), Source: *src,
 	}
 	if scope := d.text("scope"); scope != "" {
 		t.Scope = parseScopes(scope)
@@ -108,6 +109,14 @@ func (l *login) readToken(r *auth.Response, src *source) (*token, error) {
 		return nil, errors.New("there is no access token in its answer, or none that can be sent")
 	}
 	return t, nil
+}
+
+// assume says what was granted where the authorization server has not: all that
+// was asked for.
+func (t *token) assume(scope []string) {
+	if t.Scope == nil {
+		t.Scope = scope
+	}
 }
 
 // isToken tells what can stand in a header as a token: something, and nothing but
