@@ -1,0 +1,253 @@
+package manager
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// ErrBoardClosed is what Next returns after the last notice.
+var ErrBoardClosed = errors.New("the board is closed")
+
+// Facts are what is known of a server beside its status. They come from whoever
+// talks to it, see [Driver.Report].
+type Facts struct {
+	Era       string
+	Revision  string // of the protocol
+	Transport string
+	Latency   time.Duration // of the newest ping
+	Tools     int
+	Stale     bool // the tools are those of an earlier connection
+}
+
+// Snapshot is a server at one moment.
+type Snapshot struct {
+	ID   uint64 // tells servers apart, of the same name too
+	Name string
+	Status
+	Facts
+}
+
+// Notice is news of a server. Of one server they come in order.
+type Notice struct {
+	Seq  uint64 // grows from one change on the board to the next
+	Gone bool   // the server has been taken off; the snapshot is its last
+	Snapshot
+}
+
+// Board shows how it stands with many servers, and tells subscribers what
+// changes. Writing to it never waits for them. All methods may be called from
+// any goroutine.
+type Board struct {
+	mu      sync.Mutex
+	last    uint64 // the newest ID
+	seq     uint64
+	shown   map[uint64]*Notice // the newest of each server
+	readers map[*Subscription]struct{}
+	closed  bool
+}
+
+// NewBoard returns an empty board.
+func NewBoard() *Board {
+	return &Board{shown: make(map[uint64]*Notice), readers: make(map[*Subscription]struct{})}
+}
+
+// Snapshots returns all servers, by name.
+func (b *Board) Snapshots() []Snapshot {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := make([]Snapshot, 0, len(b.shown))
+	for _, n := range b.shown {
+		all = append(all, n.Snapshot)
+	}
+	slices.SortFunc(all, func(x, y Snapshot) int {
+		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.ID, y.ID))
+	})
+	return all
+}
+
+// Subscribe returns a subscription that begins with every server there is. On a
+// board that is closed it ends after them.
+func (b *Board) Subscribe() *Subscription {
+	s := &Subscription{
+		board: b, news: make(map[uint64]Notice), told: make(map[uint64]struct{}),
+		ready: make(chan struct{}, 1), ended: make(chan struct{}),
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, n := range b.shown {
+		s.news[n.ID] = *n
+		s.queue = append(s.queue, n.ID)
+	}
+	slices.SortFunc(s.queue, func(x, y uint64) int { return cmp.Compare(s.news[x].Seq, s.news[y].Seq) })
+	s.wake()
+	if b.closed {
+		close(s.ended)
+	} else {
+		b.readers[s] = struct{}{}
+	}
+	return s
+}
+
+// Close ends all subscriptions, once they have been read to their end. The board
+// stays as it is, and can still be looked at.
+func (b *Board) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for s := range b.readers {
+		close(s.ended)
+	}
+	clear(b.readers)
+	b.closed = true
+}
+
+// add puts a server up.
+func (b *Board) add(name string, s Status) (id uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last++
+	n := &Notice{Snapshot: Snapshot{ID: b.last, Name: name, Status: s}}
+	b.shown[n.ID] = n
+	b.publish(n)
+	return n.ID
+}
+
+// post shows a new status. What is known of the tools becomes stale when there
+// is no connection any more to hear of their changes.
+func (b *Board) post(id uint64, s Status) {
+	b.edit(id, func(n *Notice) bool {
+		n.Status = s
+		switch s.State {
+		case Connected, AuthRequired, Closing:
+		default:
+			n.Stale = n.Stale || n.Tools > 0
+		}
+		return true
+	})
+}
+
+// report shows what change makes of the facts.
+func (b *Board) report(id uint64, change func(*Facts)) {
+	b.edit(id, func(n *Notice) bool {
+		old := n.Facts
+		change(&n.Facts)
+		return n.Facts != old
+	})
+}
+
+// remove takes a server off.
+func (b *Board) remove(id uint64) {
+	b.edit(id, func(n *Notice) bool {
+		n.Gone = true
+		delete(b.shown, id)
+		return true
+	})
+}
+
+// edit changes what is shown of a server, and tells of it if change says so.
+func (b *Board) edit(id uint64, change func(*Notice) (news bool)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n := b.shown[id]; n != nil && !b.closed && change(n) {
+		b.publish(n)
+	}
+}
+
+func (b *Board) publish(n *Notice) {
+	b.seq++
+	n.Seq = b.seq
+	for s := range b.readers {
+		s.put(n)
+	}
+}
+
+// Subscription is one reader's view of a board. A reader that is slow, or that
+// never reads, costs one notice for each server and holds nobody up: of each
+// server it then gets the newest notice alone.
+type Subscription struct {
+	board *Board
+	ready chan struct{} // holds a token while there may be news
+	ended chan struct{} // closed with the subscription or the board
+
+	// Guarded by the mutex of the board.
+	queue []uint64            // of servers with news, the longest waiting first
+	news  map[uint64]Notice   // what Next has not returned yet
+	told  map[uint64]struct{} // servers that Next has returned, and not yet as gone
+}
+
+// Next returns the next notice, and waits for it as long as ctx allows. After
+// Close, and at the end of a closed board, it returns [ErrBoardClosed].
+func (s *Subscription) Next(ctx context.Context) (Notice, error) {
+	for {
+		if n, ok := s.take(); ok {
+			return n, nil
+		}
+		select {
+		case <-s.ready:
+		case <-s.ended:
+			if n, ok := s.take(); ok {
+				return n, nil
+			}
+			return Notice{}, ErrBoardClosed
+		case <-ctx.Done():
+			return Notice{}, context.Cause(ctx)
+		}
+	}
+}
+
+// Close ends the subscription. A Next that waits returns.
+func (s *Subscription) Close() {
+	s.board.mu.Lock()
+	defer s.board.mu.Unlock()
+	if _, open := s.board.readers[s]; open {
+		delete(s.board.readers, s)
+		close(s.ended)
+	}
+	s.queue, s.news, s.told = nil, nil, nil
+}
+
+// put keeps a notice in place of an older one of the same server. That a server
+// is gone which the reader never heard of is no news: otherwise servers that
+// come and go would pile up for one that never reads.
+func (s *Subscription) put(n *Notice) {
+	_, waits := s.news[n.ID]
+	if _, told := s.told[n.ID]; n.Gone && !told {
+		delete(s.news, n.ID)
+		s.queue = slices.DeleteFunc(s.queue, func(id uint64) bool { return id == n.ID })
+		return
+	}
+	s.news[n.ID] = *n
+	if !waits {
+		s.queue = append(s.queue, n.ID)
+	}
+	s.wake()
+}
+
+func (s *Subscription) wake() {
+	select {
+	case s.ready <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the notice that has waited longest. If more are waiting, it passes
+// the token on, for another reader of the same subscription.
+func (s *Subscription) take() (n Notice, ok bool) {
+	s.board.mu.Lock()
+	defer s.board.mu.Unlock()
+	if len(s.queue) == 0 {
+		return n, false
+	}
+	n = s.news[s.queue[0]]
+	delete(s.news, n.ID)
+	if s.queue = s.queue[1:]; len(s.queue) > 0 {
+		s.wake()
+	}
+	if s.told[n.ID] = struct{}{}; n.Gone {
+		delete(s.told, n.ID)
+	}
+	return n, true
+}

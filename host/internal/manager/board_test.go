@@ -1,0 +1,234 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// read returns the notices that wait, in words.
+func read(t *testing.T, s *Subscription) string {
+	t.Helper()
+	var words []string
+	for {
+		n, ok := s.take()
+		if !ok {
+			return strings.Join(words, ", ")
+		}
+		word := n.Name + " " + n.State.String()
+		if n.Gone {
+			word += " gone"
+		}
+		words = append(words, word)
+	}
+}
+
+func TestSlowReader(t *testing.T) {
+	b := NewBoard()
+	early := b.Subscribe()
+	one := b.add("one", Status{})
+	two := b.add("two", Status{})
+	for _, state := range []State{Connecting, Connected, Reconnecting, Failed} {
+		b.post(one, Status{State: state})
+	}
+	b.post(two, Status{State: Connected})
+	if got := read(t, early); got != "one failed, two connected" {
+		t.Error("early:", got)
+	}
+	if got := read(t, b.Subscribe()); got != "one failed, two connected" {
+		t.Error("late:", got)
+	}
+	b.post(one, Status{State: Connected})
+	b.remove(one)
+	if got := read(t, early); got != "one connected gone" {
+		t.Error("early, at the end:", got)
+	}
+	if got := read(t, b.Subscribe()); got != "two connected" {
+		t.Error("after the end:", got)
+	}
+}
+
+// TestUnread has servers come and go on a board that one reader never reads.
+func TestUnread(t *testing.T) {
+	b := NewBoard()
+	s := b.Subscribe()
+	for range 10_000 {
+		id := b.add("brief", Status{})
+		b.post(id, Status{State: Failed})
+		b.remove(id)
+	}
+	if len(s.queue)+len(s.news)+len(s.told) != 0 || cap(s.queue) > 16 {
+		t.Errorf("it keeps %d notices in a queue of %d", len(s.news), cap(s.queue))
+	}
+	for range 10_000 {
+		b.report(b.add("lasting", Status{}), func(f *Facts) { f.Tools++ })
+	}
+	for _, n := range b.Snapshots() {
+		b.post(n.ID, Status{State: Failed})
+	}
+	if len(s.queue) != 10_000 || len(s.news) != 10_000 {
+		t.Errorf("it keeps %d notices for 10000 servers", len(s.news))
+	}
+}
+
+func TestFacts(t *testing.T) {
+	b := NewBoard()
+	s := b.Subscribe()
+	id := b.add("files", Status{})
+	b.post(id, Status{State: Connected})
+	b.report(id, func(f *Facts) { f.Tools, f.Era = 7, "modern" })
+	read(t, s)
+	b.report(id, func(f *Facts) { f.Tools = 7 })
+	if got := read(t, s); got != "" {
+		t.Error("told of what is not new:", got)
+	}
+	for _, step := range []struct {
+		state State
+		stale bool
+	}{{AuthRequired, false}, {Connected, false}, {Reconnecting, true}, {Connected, true}} {
+		b.post(id, Status{State: step.state})
+		if got := b.Snapshots()[0]; got.Stale != step.stale || got.Tools != 7 || got.Era != "modern" {
+			t.Errorf("%v: %+v", step.state, got.Facts)
+		}
+	}
+	b.report(id, func(f *Facts) { f.Tools, f.Stale = 8, false })
+	if got := b.Snapshots()[0]; got.Stale || got.Tools != 8 {
+		t.Errorf("reloaded: %+v", got.Facts)
+	}
+}
+
+func TestNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBoard()
+		s := b.Subscribe()
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.Next(short); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		time.AfterFunc(time.Second, func() { b.add("files", Status{}) })
+		if n, err := s.Next(t.Context()); err != nil || n.Name != "files" || n.Seq != 1 {
+			t.Error(n, err)
+		}
+		time.AfterFunc(time.Second, s.Close)
+		if _, err := s.Next(t.Context()); !errors.Is(err, ErrBoardClosed) {
+			t.Error(err)
+		}
+		s.Close()
+		b.add("other", Status{})
+		if _, err := s.Next(t.Context()); !errors.Is(err, ErrBoardClosed) {
+			t.Error("closed, and yet:", err)
+		}
+	})
+}
+
+func TestClosedBoard(t *testing.T) {
+	b := NewBoard()
+	s := b.Subscribe()
+	id := b.add("files", Status{})
+	b.Close()
+	b.Close()
+	b.post(id, Status{State: Failed})
+	for name, s := range map[string]*Subscription{"before": s, "after": b.Subscribe()} {
+		if n, err := s.Next(t.Context()); err != nil || n.Name != "files" || n.State != Disconnected {
+			t.Error(name, n, err)
+		}
+		if _, err := s.Next(t.Context()); !errors.Is(err, ErrBoardClosed) {
+			t.Error(name, err)
+		}
+		s.Close()
+	}
+}
+
+// TestManyReaders shares a subscription among goroutines: every notice goes to
+// one of them, and none of them sleeps while there are more.
+func TestManyReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBoard()
+		s := b.Subscribe()
+		got := make(chan Notice, 100)
+		for range 4 {
+			go func() {
+				for n, err := s.Next(t.Context()); err == nil; n, err = s.Next(t.Context()) {
+					got <- n
+				}
+			}()
+		}
+		synctest.Wait()
+		for range 100 {
+			b.add("files", Status{})
+		}
+		synctest.Wait()
+		if len(got) != 100 {
+			t.Errorf("%d notices of 100", len(got))
+		}
+		s.Close()
+	})
+}
+
+// FuzzBoard compares what readers of any speed know with what is on the board.
+func FuzzBoard(f *testing.F) {
+	f.Add(uint64(1), 200)
+	f.Fuzz(func(t *testing.T, seed uint64, steps int) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		b := NewBoard()
+		knows := map[*Subscription]map[uint64]Notice{b.Subscribe(): {}, b.Subscribe(): {}}
+		var ids []uint64
+		for range min(max(steps, 0), 500) {
+			switch k := random.IntN(10); {
+			case k == 0 || len(ids) == 0:
+				ids = append(ids, b.add("s", Status{}))
+			case k == 1:
+				b.remove(ids[random.IntN(len(ids))])
+			case k < 7:
+				b.post(ids[random.IntN(len(ids))], Status{State: State(random.IntN(8))})
+			case k == 7:
+				knows[b.Subscribe()] = map[uint64]Notice{}
+			default:
+				for s, known := range knows {
+					hear(t, s, known, random.IntN(4))
+				}
+			}
+		}
+		b.Close()
+		for s, known := range knows {
+			hear(t, s, known, 1000)
+			sameAs(t, b, known)
+		}
+	})
+}
+
+// hear reads up to n notices and checks their order.
+func hear(t *testing.T, s *Subscription, known map[uint64]Notice, n int) {
+	t.Helper()
+	for range n {
+		news, ok := s.take()
+		if !ok {
+			return
+		}
+		old, told := known[news.ID]
+		if told && news.Seq <= old.Seq || news.Gone && !told {
+			t.Fatalf("heard %+v after %+v", news, old)
+		}
+		if known[news.ID] = news; news.Gone {
+			delete(known, news.ID)
+		}
+	}
+}
+
+func sameAs(t *testing.T, b *Board, known map[uint64]Notice) {
+	t.Helper()
+	shown := b.Snapshots()
+	if len(shown) != len(known) {
+		t.Fatalf("%d servers, and a reader knows %d", len(shown), len(known))
+	}
+	for _, want := range shown {
+		if got := known[want.ID].Snapshot; got != want {
+			t.Fatalf("a reader knows %+v, and the board shows %+v", got, want)
+		}
+	}
+}

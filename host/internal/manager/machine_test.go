@@ -1,0 +1,355 @@
+package manager
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	errDown = errors.New("connection refused")
+	errGone = errors.New("exit code 1")
+	errWho  = errors.New("401")
+)
+
+// events are what a test may have happen to a machine, by name.
+var events = map[string]func(*Machine, time.Time) []Effect{
+	"want":      (*Machine).Want,
+	"connected": (*Machine).Connected,
+	"down":      func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, Unreachable, errDown) },
+	"bad":       func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, BadConfig, errDown) },
+	"denied":    func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, Denied, errDown) },
+	"refused":   func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, PluginRefused, errDown) },
+	"401":       func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, SignIn, errWho) },
+	"odd":       func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, Ready, errDown) },
+	"lost":      func(m *Machine, t time.Time) []Effect { return m.Lost(t, errGone) },
+	"auth":      func(m *Machine, t time.Time) []Effect { return m.AuthRequired(t, errWho) },
+	"signed-in": (*Machine).SignedIn,
+	"disable":   (*Machine).Disable,
+	"enable":    (*Machine).Enable,
+	"change":    (*Machine).Change,
+	"close":     (*Machine).Close,
+	"gone":      (*Machine).Gone,
+	"tick":      (*Machine).Tick,
+}
+
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// scene is a machine and its time.
+type scene struct {
+	m       *Machine
+	now     time.Time
+	refusal error // the newest
+}
+
+func newScene(p Policy) *scene { return &scene{m: NewMachine(epoch, p, middle), now: epoch} }
+
+// play has one thing happen, perhaps a while later ("+500ms tick"), and returns
+// the effects in words.
+func (s *scene) play(t *testing.T, line string) string {
+	t.Helper()
+	name := line
+	if wait, rest, late := strings.Cut(line, " "); late {
+		d, err := time.ParseDuration(strings.TrimPrefix(wait, "+"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.now, name = s.now.Add(d), rest
+	}
+	event := events[name]
+	if event == nil {
+		t.Fatalf("no event is called %q", name)
+	}
+	return s.words(event(s.m, s.now))
+}
+
+func (s *scene) words(effects []Effect) string {
+	var words []string
+	for _, e := range effects {
+		switch {
+		case e.Do == Announce:
+			st := s.m.Status()
+			words = append(words, fmt.Sprintf("%v(%v)", st.State, st.Reason))
+		case e.Do == DialAt && e.At.IsZero():
+			words = append(words, "disarm")
+		case e.Do == DialAt:
+			words = append(words, "in "+e.At.Sub(s.now).String())
+		case e.Do == Refuse:
+			s.refusal = e.Err
+			fallthrough
+		default:
+			words = append(words, e.Do.String())
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// TestScenes plays sequences. Each line is what happens, "->" and what that leads to.
+func TestScenes(t *testing.T) {
+	for name, lines := range map[string][]string{
+		"ladder of a new server": {
+			"want -> dial, connecting(wanted)",
+			"down -> refuse, in 500ms, connecting(unreachable)",
+			"+500ms tick -> dial, disarm, connecting(unreachable)",
+			"down -> refuse, in 1s, connecting(unreachable)",
+			"+1s tick -> dial, disarm, connecting(unreachable)",
+			"down -> refuse, in 2s, connecting(unreachable)",
+			"+2s tick -> dial, disarm, connecting(unreachable)",
+			"down -> refuse, in 4s, connecting(unreachable)",
+			"+4s tick -> dial, disarm, connecting(unreachable)",
+			"down -> refuse, in 1m0s, failed(fails-often)",
+			"want -> refuse",
+			"+59s want -> refuse",
+			"+1s tick -> dial, disarm, connecting(fails-often)",
+			"want -> ",
+			"down -> refuse, in 2m0s, failed(fails-often)",
+			"+2m tick -> dial, disarm, connecting(fails-often)",
+			"down -> refuse, in 4m0s, failed(fails-often)",
+			"+4m tick -> dial, disarm, connecting(fails-often)",
+			"down -> refuse, in 5m0s, failed(fails-often)",
+			"+5m tick -> dial, disarm, connecting(fails-often)",
+			"down -> refuse, in 5m0s, failed(fails-often)",
+		},
+		"one that was well makes its callers wait": {
+			"want -> dial, connecting(wanted)",
+			"connected -> connected(ready)",
+			"+60s lost -> drop, reconnecting(lost)",
+			"gone -> in 500ms",
+			"+500ms tick -> dial, disarm, reconnecting(lost)",
+			"down -> in 1s, reconnecting(unreachable)",
+			"want -> ",
+			"+1s tick -> dial, disarm, reconnecting(unreachable)",
+			"connected -> connected(ready)",
+		},
+		"a slow ladder does not trip, and a call tries at once": {
+			"want -> dial, connecting(wanted)",
+			"+40s down -> refuse, in 500ms, connecting(unreachable)",
+			"+500ms tick -> dial, disarm, connecting(unreachable)",
+			"+40s down -> refuse, in 1s, connecting(unreachable)",
+			"+1s tick -> dial, disarm, connecting(unreachable)",
+			"+40s down -> refuse, in 2s, connecting(unreachable)",
+			"+2s tick -> dial, disarm, connecting(unreachable)",
+			"+40s down -> refuse, in 4s, connecting(unreachable)",
+			"+4s tick -> dial, disarm, connecting(unreachable)",
+			"+40s down -> refuse, in 1m0s, failed(unreachable)",
+			"want -> dial, disarm, connecting(wanted)",
+			"+40s down -> refuse, in 2m0s, failed(unreachable)",
+		},
+		"a call does not wait for the first step after a loss, but for the others": {
+			"want -> dial, connecting(wanted)",
+			"connected -> connected(ready)",
+			"+1s lost -> drop, reconnecting(lost)",
+			"want -> reconnecting(wanted)",
+			"gone -> dial, reconnecting(wanted)",
+			"connected -> connected(ready)",
+			"+1s lost -> drop, reconnecting(lost)",
+			"want -> ",
+			"gone -> in 1s",
+			"want -> ",
+			"+1s tick -> dial, disarm, reconnecting(lost)",
+		},
+		"a good start forgives nothing": {
+			"want -> dial, connecting(wanted)",
+			"connected -> connected(ready)",
+			"lost -> drop, reconnecting(lost)",
+			"gone -> in 500ms",
+			"+500ms tick -> dial, disarm, reconnecting(lost)",
+			"connected -> connected(ready)",
+			"lost -> drop, reconnecting(lost)",
+			"gone -> in 1s",
+			"+1s tick -> dial, disarm, reconnecting(lost)",
+			"connected -> connected(ready)",
+			"lost -> drop, reconnecting(lost)",
+			"gone -> in 2s",
+			"+2s tick -> dial, disarm, reconnecting(lost)",
+			"connected -> connected(ready)",
+			"lost -> drop, reconnecting(lost)",
+			"gone -> in 4s",
+			"+4s tick -> dial, disarm, reconnecting(lost)",
+			"connected -> connected(ready)",
+			"lost -> drop, refuse, failed(fails-often)",
+			"want -> refuse",
+			"gone -> in 1m0s",
+			"+1m tick -> dial, disarm, reconnecting(fails-often)",
+			"connected -> connected(ready)",
+			"+59s lost -> drop, refuse, failed(fails-often)",
+			"gone -> in 2m0s",
+			"+2m tick -> dial, disarm, reconnecting(fails-often)",
+			"connected -> connected(ready)",
+			"+60s lost -> drop, reconnecting(lost)",
+			"gone -> in 500ms",
+		},
+		"closing takes longer than the wait": {
+			"want -> dial, connecting(wanted)",
+			"connected -> connected(ready)",
+			"lost -> drop, reconnecting(lost)",
+			"+500ms tick -> ",
+			"+4s gone -> dial, reconnecting(lost)",
+		},
+		"what does not mend": {
+			"want -> dial, connecting(wanted)",
+			"bad -> refuse, failed(config)",
+			"want -> refuse",
+			"+1h tick -> ",
+			"change -> dial, connecting(changed)",
+			"denied -> refuse, failed(denied)",
+			"+1h want -> refuse",
+			"change -> dial, connecting(changed)",
+			"refused -> refuse, failed(plugin-refused)",
+			"signed-in -> ",
+			"change -> dial, connecting(changed)",
+			"odd -> refuse, in 500ms, connecting(unreachable)",
+		},
+		"sign-in": {
+			"want -> dial, connecting(wanted)",
+			"401 -> refuse, auth-required(sign-in)",
+			"+59s want -> refuse",
+			"+1s want -> dial, connecting(wanted)",
+			"401 -> refuse, auth-required(sign-in)",
+			"signed-in -> dial, connecting(wanted)",
+			"connected -> connected(ready)",
+			"auth -> auth-required(sign-in)",
+			"want -> ",
+			"signed-in -> connected(ready)",
+			"auth -> auth-required(sign-in)",
+			"+1h lost -> drop",
+			"gone -> ",
+			"want -> dial, reconnecting(wanted)",
+			"signed-in -> ",
+			"401 -> dial, reconnecting(wanted)",
+			"401 -> refuse, auth-required(sign-in)",
+			"change -> dial, connecting(changed)",
+		},
+		"disabled": {
+			"want -> dial, connecting(wanted)",
+			"disable -> drop, refuse, disabled(disabled)",
+			"want -> refuse",
+			"connected -> ",
+			"change -> ",
+			"enable -> connecting(wanted)",
+			"disable -> refuse, disabled(disabled)",
+			"gone -> ",
+			"+1h tick -> ",
+			"enable -> dial, connecting(wanted)",
+			"down -> refuse, in 500ms, connecting(unreachable)",
+			"disable -> refuse, disarm, disabled(disabled)",
+		},
+		"disabled before it was wanted": {
+			"disable -> refuse, disabled(disabled)",
+			"enable -> disconnected(not-started)",
+			"change -> disconnected(not-started)",
+		},
+		"changed in the middle": {
+			"want -> dial, connecting(wanted)",
+			"change -> drop, connecting(changed)",
+			"change -> connecting(changed)",
+			"down -> ",
+			"gone -> dial, connecting(changed)",
+			"connected -> connected(ready)",
+			"change -> drop, connecting(changed)",
+			"want -> ",
+			"gone -> dial, connecting(changed)",
+		},
+		"closed in the middle of a dial": {
+			"want -> dial, connecting(wanted)",
+			"close -> drop, refuse, closing(closed)",
+			"close -> ",
+			"change -> ",
+			"disable -> ",
+			"want -> refuse",
+			"connected -> ",
+			"down -> ",
+			"gone -> disconnected(closed), end",
+			"want -> refuse",
+			"signed-in -> ",
+		},
+		"closed while it waits": {
+			"want -> dial, connecting(wanted)",
+			"down -> refuse, in 500ms, connecting(unreachable)",
+			"close -> refuse, disarm, disconnected(closed), end",
+			"+1s tick -> ",
+			"close -> ",
+		},
+	} {
+		s := newScene(Policy{})
+		for i, line := range lines {
+			event, want, _ := strings.Cut(line, " ->")
+			if got := s.play(t, event); got != strings.TrimSpace(want) {
+				t.Fatalf("%s, line %d: %s -> %s; want%s", name, i+1, event, got, want)
+			}
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for lines, want := range map[string]string{
+		"want, down":                         "connection refused",
+		"want, bad":                          "connection refused",
+		"want, 401, want":                    "401",
+		"disable, want":                      "the server is disabled",
+		"close, want":                        "the server is closed",
+		"want, connected, lost, close, want": "the server is closed",
+		"want, down, +500ms tick, down, +1s tick, down, +2s tick, down, +4s tick, down, +2600ms want":       "the server failed 5 times in 1m0s; it is tried again in 57s; the last failure: connection refused",
+		"want, +1h down, +500ms tick, +1h down, +1s tick, +1h down, +2s tick, +1h down, +4s tick, +1h down": "connection refused; it is tried again in 1m0s, or by the next call",
+		"want, connected, auth, lost, gone, want":                                                           "401",
+	} {
+		s := newScene(Policy{})
+		for line := range strings.SplitSeq(lines, ", ") {
+			s.play(t, line)
+		}
+		if s.refusal == nil || s.refusal.Error() != want {
+			t.Errorf("%s: %v; want %s", lines, s.refusal, want)
+		}
+	}
+}
+
+func TestPolicyOfItsOwn(t *testing.T) {
+	s := newScene(Policy{Ladder: []time.Duration{time.Second}, Slow: 10 * time.Second, SlowMax: 15 * time.Second, Failures: -1})
+	s.play(t, "want")
+	var waits []time.Duration
+	for range 20 {
+		s.play(t, "down")
+		next := s.m.Status().Next
+		waits = append(waits, next.Sub(s.now))
+		s.now = next
+		s.play(t, "tick")
+	}
+	want := append([]time.Duration{time.Second, 10 * time.Second}, slices.Repeat([]time.Duration{15 * time.Second}, 18)...)
+	if !slices.Equal(waits, want) {
+		t.Errorf("waits %v", waits)
+	}
+	if s.m.held.tripped || s.m.held.times != nil {
+		t.Error("a breaker that is off has tripped")
+	}
+}
+
+// TestJitter keeps the waits within a quarter of what they are meant to be.
+func TestJitter(t *testing.T) {
+	for random, want := range map[float64]time.Duration{0: 375 * time.Millisecond, 0.5: 500 * time.Millisecond, 0.999: 624 * time.Millisecond} {
+		m := NewMachine(epoch, Policy{}, func() float64 { return random })
+		m.Want(epoch)
+		m.ConnectFailed(epoch, Unreachable, errDown)
+		if got := m.Status().Next.Sub(epoch).Truncate(time.Millisecond); got != want {
+			t.Errorf("with %v: %v, want %v", random, got, want)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for s := Disconnected; s <= Closing; s++ {
+		if text, err := s.MarshalText(); err != nil || len(text) == 0 || strings.Contains(string(text), "(") {
+			t.Errorf("state %d is %q, %v", s, text, err)
+		}
+	}
+	for r := NotStarted; r <= ClosedByUser; r++ {
+		if text, err := r.MarshalText(); err != nil || len(text) == 0 || strings.Contains(string(text), "(") {
+			t.Errorf("reason %d is %q, %v", r, text, err)
+		}
+	}
+	if got := fmt.Sprint(State(99), Reason(99)); got != "state(99) reason(99)" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,214 @@
+package manager
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// world is what a machine acts on, and what must be true of it whatever happens.
+// It believes the effects alone, so that the machine cannot excuse itself.
+type world struct {
+	t     *testing.T
+	m     *Machine
+	now   time.Time
+	trail []string
+
+	alive  bool // a dial or a connection that is not gone
+	well   bool // it is a connection
+	leaves bool // it was told to go
+	timer  time.Time
+	waits  bool // a caller
+	ended  bool
+	dials  []time.Time // since all was forgiven
+}
+
+func newWorld(t *testing.T, random func() float64) *world {
+	return &world{t: t, now: epoch, m: NewMachine(epoch, Policy{}, random)}
+}
+
+func (w *world) fail(format string, args ...any) {
+	w.t.Helper()
+	w.t.Fatalf("after "+strings.Join(w.trail, ", ")+": "+format, args...)
+}
+
+// happen has an event happen, fitting or not, and checks what comes of it.
+func (w *world) happen(name string) {
+	w.t.Helper()
+	w.trail = append(w.trail, name)
+	w.before(name)
+	for _, e := range events[name](w.m, w.now) {
+		w.do(name, e)
+	}
+	w.check(name)
+}
+
+// before does to the world what an event says.
+func (w *world) before(name string) {
+	switch name {
+	case "want":
+		w.waits = !w.well || w.leaves
+	case "connected":
+		w.well = w.alive && !w.leaves
+		w.waits = w.waits && !w.well
+	case "down", "bad", "denied", "refused", "401", "odd":
+		w.alive = w.alive && (w.well || w.leaves)
+	case "gone":
+		if w.leaves {
+			w.alive, w.well, w.leaves = false, false, false
+		}
+	case "change", "enable", "signed-in":
+		w.dials = nil
+	}
+}
+
+func (w *world) do(name string, e Effect) {
+	w.t.Helper()
+	if w.ended && e.Do != Refuse {
+		w.fail("%v after the end", e.Do)
+	}
+	switch e.Do {
+	case Dial:
+		if w.alive {
+			w.fail("a second dial")
+		}
+		w.alive = true
+		w.dials = append(w.dials, w.now)
+		w.spawns()
+	case DialAt:
+		if w.timer = e.At; !e.At.IsZero() && e.At.Before(w.now) && name != "tick" {
+			w.fail("a timer in the past")
+		}
+	case Drop:
+		if !w.alive || w.leaves {
+			w.fail("dropped what is not there")
+		}
+		w.leaves = true
+	case Refuse:
+		w.waits = false
+		if r, ok := e.Err.(*Refusal); !ok || r.Error() == "" {
+			w.fail("refused with %v", e.Err)
+		}
+	case End:
+		if w.alive || !w.timer.IsZero() {
+			w.fail("the end, and something is left")
+		}
+		w.ended = true
+	}
+}
+
+// spawns holds the figure: a server is started five times a minute at most.
+func (w *world) spawns() {
+	w.t.Helper()
+	recent := 0
+	for _, at := range w.dials {
+		if w.now.Sub(at) < time.Minute {
+			recent++
+		}
+	}
+	if recent > 5 {
+		w.fail("%d dials in a minute", recent)
+	}
+}
+
+// check compares what the machine says with what there is.
+func (w *world) check(name string) {
+	w.t.Helper()
+	s := w.m.Status()
+	coming := w.alive || !w.timer.IsZero()
+	switch {
+	case w.waits && !coming:
+		w.fail("a caller waits for nothing")
+	case w.waits && w.leaves && s.Next.IsZero():
+		w.fail("a caller waits for what goes away")
+	case s.State == Connected && !(w.well && !w.leaves):
+		w.fail("connected without a connection")
+	case w.well && !w.leaves && s.State != Connected && s.State != AuthRequired:
+		w.fail("a connection, and it is %v", s.State)
+	case (s.State == Connecting || s.State == Reconnecting) && !coming:
+		w.fail("%v, and nothing comes of it", s.State)
+	case (s.State == Failed || s.State == Disabled) && w.alive && !w.leaves:
+		w.fail("%v, and yet there is a dial", s.State)
+	case w.alive && !w.timer.IsZero():
+		w.fail("a timer while something is under way")
+	case s.Reason == FailsOften && s.State == Failed && s.Next.IsZero():
+		w.fail("the breaker says no time")
+	}
+}
+
+// end closes the server in whatever state it is, and has what is left go.
+func (w *world) end() {
+	w.t.Helper()
+	w.happen("close")
+	if w.alive {
+		w.happen("gone")
+	}
+	if !w.ended || w.waits {
+		w.fail("closed, and not at its end")
+	}
+	for _, name := range slices.Sorted(maps.Keys(events)) {
+		w.now = w.now.Add(time.Hour)
+		w.happen(name)
+	}
+}
+
+// pauses are what passes between events.
+var pauses = []time.Duration{0, 0, time.Millisecond, 500 * time.Millisecond, time.Second, 5 * time.Second, 30 * time.Second, time.Minute, 10 * time.Minute}
+
+// run plays a tape: a byte for what happens and one for how long before.
+func (w *world) run(tape []byte) {
+	w.t.Helper()
+	names := slices.Sorted(maps.Keys(events))
+	for ; len(tape) > 1; tape = tape[2:] {
+		w.now = w.now.Add(pauses[int(tape[1])%len(pauses)])
+		if !w.timer.IsZero() && tape[1] >= 128 { // to the moment of the timer
+			w.now = later(w.now, w.timer)
+		}
+		w.happen(names[int(tape[0])%len(names)])
+	}
+	w.end()
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func FuzzMachine(f *testing.F) {
+	names := slices.Sorted(maps.Keys(events))
+	seed := func(lines ...string) {
+		var tape []byte
+		for _, name := range lines {
+			tape = append(tape, byte(slices.Index(names, name)), 128)
+		}
+		f.Add(tape)
+	}
+	seed("want", "down", "tick", "down", "tick", "down", "tick", "down", "tick", "down", "want", "tick", "connected")
+	seed("want", "connected", "lost", "want", "gone", "401", "signed-in", "connected", "auth", "lost", "gone", "want")
+	seed("want", "change", "connected", "gone", "disable", "change", "gone", "enable", "bad", "want", "change", "close")
+	f.Fuzz(func(t *testing.T, tape []byte) {
+		if len(tape) > 400 {
+			tape = tape[:400]
+		}
+		random := rand.New(rand.NewPCG(uint64(len(tape)), 1))
+		newWorld(t, random.Float64).run(tape)
+	})
+}
+
+// TestMachineAtRandom is the fuzz test for every run of the tests: likely tapes
+// rather than new ones, since most events do not fit most states.
+func TestMachineAtRandom(t *testing.T) {
+	for seed := range uint64(3000) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		tape := make([]byte, 200)
+		for i := range tape {
+			tape[i] = byte(random.UintN(256))
+		}
+		newWorld(t, random.Float64).run(tape)
+	}
+}
