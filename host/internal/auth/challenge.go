@@ -89,8 +89,9 @@ func reasonOf(c *step.Challenge) string {
 	return ""
 }
 
-// mayAsk bounds what a server can make of refusing everything. The caller holds
-// a.mu.
+// mayAsk bounds what a server can make of refusing everything. What was only found
+// in the vault does not count as an answer: another process may have saved it long
+// ago, and nobody has tried yet to get something better. The caller holds a.mu.
 func (a *Account) mayAsk(reason string, h *held, round int) bool {
 	if time.Since(a.steppedUp) > stepUpsRest {
 		a.stepUps = 0
@@ -98,7 +99,7 @@ func (a *Account) mayAsk(reason string, h *held, round int) bool {
 	if reason == step.ReasonUpscope {
 		return a.stepUps < maxStepUps
 	}
-	answered := h != nil && (h.from == step.ReasonChallenged || h.from == step.ReasonUpscope)
+	answered := h != nil && !h.saved && (h.from == step.ReasonChallenged || h.from == step.ReasonUpscope)
 	return round == 1 || !answered || time.Since(h.born) > freshTime
 }
 

@@ -13,6 +13,8 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/host/internal/vault"
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
@@ -81,6 +83,40 @@ func TestAServerThatRefusesEverything(t *testing.T) {
 			if sent, err := exchange(t.Context(), a, takes("")); sent != 2 || err != errRefused {
 				t.Errorf("request %d was sent %d times, %v", i, sent, err)
 			}
+		}
+	}
+}
+
+// TestASavedTokenThatIsRefusedToo was stored by another process, and has expired
+// before this one has heard of it. The provider is asked once more for that, and
+// not again for what it has got then.
+func TestASavedTokenThatIsRefusedToo(t *testing.T) {
+	for good, want := range map[string]error{"new": nil, "none": errRefused} {
+		p := signIn(func(f *auth.Flow) error {
+			token, key := "mine", auth.RecordKey{Name: "token"}
+			if c := f.Start().Challenge; c != nil {
+				if _, err := f.Load(key, &token); err != nil {
+					return err
+				}
+				if c.Token == token {
+					r, err := f.Run()
+					if err != nil {
+						return err
+					}
+					token = r.Stdout
+				}
+			}
+			f.Credentials(auth.Credentials{Scheme: "Bearer", Token: token})
+			return nil
+		})
+		c := setup(p)
+		c.Run = func(context.Context) (*step.RunResult, error) { return &step.RunResult{Stdout: "new"}, nil }
+		saved := vault.Key{Provider: c.Name, Name: "token"}
+		if _, err := c.Vault.Store(t.Context(), saved, secret.New(`"saved"`)); err != nil {
+			t.Fatal(err)
+		}
+		if sent, err := exchange(t.Context(), account(t, c), takes(good)); sent != 3 || err != want {
+			t.Errorf("%s: sent %d times, %v", good, sent, err)
 		}
 	}
 }

@@ -45,6 +45,8 @@ type flow struct {
 	callback Callback
 	page     string // that the person was to see last
 	bytes    int
+	found    bool // a record was loaded
+	asked    bool // something was done that can bring what is in no record
 	outcome  outcome
 }
 
@@ -107,7 +109,7 @@ func (f *flow) loop(ctx context.Context) error {
 		case err != nil:
 			return err
 		case event == nil:
-			f.outcome.state = reply.State
+			f.outcome.state, f.outcome.saved = reply.State, f.found && !f.asked
 			return nil
 		}
 		call.Event = *event
@@ -153,6 +155,8 @@ func (f *flow) act(ctx context.Context, a *step.Action) (*step.Event, error) {
 		ctx = f.time
 	}
 	event, err := performers[a.Kind](f, ctx, a)
+	f.asked = f.asked || brings(a.Kind)
+	f.found = f.found || event != nil && event.Record != nil
 	var problem *step.Problem
 	awaited := step.Awaits(a.Kind)
 	switch {
@@ -195,6 +199,15 @@ func endures(kind string) bool {
 		return false
 	}
 	return true
+}
+
+// brings tells the actions by which a flow can get what was in no record before.
+func brings(kind string) bool {
+	switch kind {
+	case step.ActionHTTP, step.ActionOpenBrowser, step.ActionPrompt, step.ActionRun, step.ActionSign:
+		return true
+	}
+	return false
 }
 
 // wanted reports whether a manifest wants an action at all.

@@ -21,6 +21,7 @@ type outcome struct {
 	credentials *credentials // nil: requests go as they are
 	material    *Material
 	state       json.RawMessage // for request events
+	saved       bool            // it was in the vault, and nobody was asked for another
 }
 
 // fail makes the error of a provider that gives up.
