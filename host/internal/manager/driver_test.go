@@ -1,0 +1,326 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const (
+	ms = time.Millisecond
+	s  = time.Second
+)
+
+func TestLazy(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		k := newDock(t)
+		d := f.add(t, k)
+		time.Sleep(time.Hour)
+		k.wantTimes()
+		wantAcquire(t, d, 0, "")
+		wantAcquire(t, d, 0, "")
+		k.wantTimes(time.Hour)
+	})
+}
+
+func TestShared(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		k := newDock(t)
+		k.answer = func(context.Context, int) error { time.Sleep(20 * s); return nil }
+		d := f.add(t, k)
+		d.Start()
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() { wantAcquire(t, d, 20*s, "") })
+		}
+		if got, after := acquire(d, s); got != context.DeadlineExceeded.Error() || after != s {
+			t.Errorf("one that leaves early: %q after %v", got, after)
+		}
+		wg.Wait()
+		k.wantTimes(0)
+	})
+}
+
+func TestFirstFailureIsToldAtOnce(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		k := newDock(t)
+		k.answer = down
+		d := f.add(t, k)
+		wantAcquire(t, d, 0, "connection refused")
+		wantState(t, d, Connecting, Unreachable)
+		wantAcquire(t, d, 500*ms, "connection refused")
+		k.wantTimes(0, 500*ms)
+	})
+}
+
+// TestRestart has callers wait while a server that was well restarts.
+func TestRestart(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		k := newDock(t)
+		k.answer = func(_ context.Context, n int) error {
+			if n == 1 || n == 2 {
+				return errDown
+			}
+			return nil
+		}
+		d := f.add(t, k)
+		wantAcquire(t, d, 0, "")
+		time.Sleep(2 * time.Minute)
+		k.last().exit(errGone)
+		wantAcquire(t, d, 3*s, "") // at once, after 1 s and after 2 s
+		k.wantTimes(0, 120*s, 121*s, 123*s)
+		time.Sleep(time.Minute)
+		k.last().exit(errGone)
+		time.Sleep(s)
+		wantState(t, d, Connected, Ready)
+		k.wantTimes(0, 120*s, 121*s, 123*s, 183*s+500*ms)
+	})
+}
+
+// TestCrashLoop has a server start well and fall over at once, for an hour.
+func TestCrashLoop(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		k := newDock(t)
+		k.answer = func(context.Context, int) error {
+			time.AfterFunc(ms, func() { k.last().exit(errGone) })
+			return nil
+		}
+		d := f.add(t, k)
+		d.Start()
+		time.Sleep(10 * s)
+		wantState(t, d, Failed, FailsOften)
+		wantAcquire(t, d, 0, "the server failed 5 times in 1m0s; it is tried again in 58s; the last failure: exit code 1")
+		time.Sleep(time.Hour)
+		if n := len(k.times()); n != 5+3+10 { // after 1, 3, 7, 12, 17 … minutes
+			t.Errorf("started %d times in an hour: %v", n, k.times())
+		}
+	})
+}
+
+func TestBreakerMends(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		k := newDock(t)
+		k.answer = func(_ context.Context, n int) error {
+			if n < 5 {
+				return errDown
+			}
+			return nil
+		}
+		d := f.add(t, k)
+		d.Start()
+		time.Sleep(8 * s)
+		wantState(t, d, Failed, FailsOften)
+		time.Sleep(time.Minute)
+		wantState(t, d, Connected, Ready)
+		wantAcquire(t, d, 0, "")
+		k.wantTimes(0, 500*ms, 1500*ms, 3500*ms, 7500*ms, 67500*ms)
+	})
+}
+
+func TestSignIn(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		k := newDock(t)
+		signedIn := false
+		k.answer = func(context.Context, int) error {
+			if !signedIn {
+				return errWho
+			}
+			return nil
+		}
+		d := f.add(t, k)
+		wantAcquire(t, d, 0, "401")
+		wantAcquire(t, d, 0, "401")
+		wantState(t, d, AuthRequired, SignIn)
+		time.Sleep(s)
+		k.wantTimes(0)
+		signedIn = true
+		d.SignedIn()
+		wantAcquire(t, d, 0, "")
+		d.AuthRequired(errWho)
+		wantState(t, d, AuthRequired, SignIn)
+		wantAcquire(t, d, 0, "") // what it is for may need no sign-in
+		d.SignedIn()
+		wantState(t, d, Connected, Ready)
+		k.wantTimes(0, s)
+	})
+}
+
+// TestSignedInMeanwhile has the person sign in while a dial is on its way that
+// will be refused for the lack of it.
+func TestSignedInMeanwhile(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		k := newDock(t)
+		k.answer = func(_ context.Context, n int) error {
+			time.Sleep(s)
+			if n == 0 {
+				return errWho
+			}
+			return nil
+		}
+		d := f.add(t, k)
+		time.AfterFunc(500*ms, d.SignedIn)
+		wantAcquire(t, d, 2*s, "")
+	})
+}
+
+func TestReload(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		old, next := newDock(t), newDock(t)
+		old.answer = func(context.Context, int) error { return errBad }
+		d := f.add(t, old)
+		wantAcquire(t, d, 0, "no such setting")
+		time.Sleep(time.Hour)
+		wantAcquire(t, d, 0, "no such setting")
+		old.wantTimes(0)
+		wantState(t, d, Failed, BadConfig)
+		d.Reload(next.dial)
+		wantAcquire(t, d, 0, "")
+		d.Reload(nil)
+		wantAcquire(t, d, 0, "")
+		next.wantTimes(time.Hour, time.Hour)
+	})
+}
+
+// TestReloadMidway replaces a dial that hangs; who waits gets what comes of the
+// new one, which begins when the old one is gone.
+func TestReloadMidway(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		old, next := newDock(t), newDock(t)
+		old.answer = func(ctx context.Context, n int) error {
+			defer time.Sleep(3 * s)
+			return hang(ctx, n)
+		}
+		d := f.add(t, old)
+		time.AfterFunc(s, func() { d.Reload(next.dial) })
+		wantAcquire(t, d, 4*s, "")
+		next.wantTimes(4 * s)
+	})
+}
+
+func TestDisabled(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		k := newDock(t)
+		d, err := f.Add(Config{Name: "files", Dial: k.dial, Disabled: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantAcquire(t, d, 0, "the server is disabled")
+		wantState(t, d, Disabled, TurnedOff)
+		d.Enable()
+		wantState(t, d, Disconnected, NotStarted)
+		wantAcquire(t, d, 0, "")
+		d.Disable()
+		wantAcquire(t, d, 0, "the server is disabled")
+		synctest.Wait()
+		if k.alive != 0 {
+			t.Error("disabled, and it is still connected")
+		}
+		time.Sleep(time.Hour)
+		d.Enable()
+		synctest.Wait()
+		wantState(t, d, Connected, Ready)
+	})
+}
+
+// TestEndedUnseen acquires a connection that has ended an instant before.
+func TestEndedUnseen(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		k := newDock(t)
+		k.slow = 2 * s
+		d := f.add(t, k)
+		for range 3 {
+			wantAcquire(t, d, 0, "")
+			time.Sleep(time.Hour)
+			k.last().exit(errGone)
+			wantAcquire(t, d, 2*s, "") // as soon as the old one is gone
+			if over(k.last()) {
+				t.Error("acquired what has ended")
+			}
+		}
+	})
+}
+
+func TestLost(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		k := newDock(t)
+		d := f.add(t, k)
+		wantAcquire(t, d, 0, "")
+		first := k.last()
+		time.Sleep(time.Minute)
+		d.Lost(first, errors.New("the server forgot the session"))
+		d.Lost(first, errGone)
+		d.Lost(nil, errGone)
+		wantAcquire(t, d, 0, "")
+		d.Lost(first, errGone) // it is not the current one
+		wantState(t, d, Connected, Ready)
+		if got := d.Status().Err; got.Error() != "the server forgot the session" {
+			t.Error(got)
+		}
+		if !first.closed {
+			t.Error("the useless connection is not closed")
+		}
+	})
+}
+
+func TestCloseMidway(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		k := newDock(t)
+		k.answer = hang
+		d := f.add(t, k)
+		time.AfterFunc(s, func() {
+			for range 3 {
+				go d.Close()
+			}
+			if err := d.Close(); err != nil || k.alive != 0 {
+				t.Errorf("closed with %v, and %d alive", err, k.alive)
+			}
+		})
+		wantAcquire(t, d, s, "the server is closed")
+		wantAcquire(t, d, 0, "the server is closed")
+		d.Start()
+		d.Reload(nil)
+		d.Enable()
+		time.Sleep(time.Hour)
+		k.wantTimes(0)
+		wantState(t, d, Disconnected, ClosedByUser)
+	})
+}
+
+// TestCloseAsItConnects has a dial that minds no context come back with a
+// connection when nobody wants it any more.
+func TestCloseAsItConnects(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		k := newDock(t)
+		k.answer = func(context.Context, int) error { time.Sleep(3 * s); return nil }
+		k.close = errors.New("it had to be killed")
+		d := f.add(t, k)
+		d.Start()
+		synctest.Wait()
+		start := time.Now()
+		for range 2 {
+			if err := d.Close(); !errors.Is(err, k.close) || k.alive != 0 {
+				t.Errorf("closed with %v, and %d alive", err, k.alive)
+			}
+		}
+		if got := time.Since(start); got != 3*s {
+			t.Errorf("close took %v", got)
+		}
+	})
+}
+
+func TestEndedContext(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		k := newDock(t)
+		d := f.add(t, k)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errBad)
+		if _, err := d.Acquire(ctx); !errors.Is(err, errBad) {
+			t.Error(err)
+		}
+		synctest.Wait()
+		k.wantTimes()
+	})
+}

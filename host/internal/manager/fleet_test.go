@@ -1,0 +1,282 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestHungServers starts a hundred servers that never answer, and then asks for
+// one that does.
+func TestHungServers(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		var hung []*dock
+		for range 100 {
+			k := newDock(t)
+			k.answer = hang
+			hung = append(hung, k)
+			f.add(t, k).Start()
+		}
+		quick := f.add(t, newDock(t))
+		synctest.Wait()
+		wantAcquire(t, quick, burst, "")
+		time.Sleep(time.Minute)
+		var times []time.Duration
+		for _, k := range hung {
+			times = append(times, k.times()...)
+		}
+		slices.Sort(times)
+		if len(times) != 100 || times[15] != 0 || times[16] != burst || times[99] > 100/parallel*burst {
+			t.Errorf("dialled at %v", times)
+		}
+	})
+}
+
+// TestRequestedFirst has a server that a call waits for overtake those that were
+// started before it, whether it is started by the call or not.
+func TestRequestedFirst(t *testing.T) {
+	for _, started := range []bool{false, true} {
+		afloat(t, func(t *testing.T, f *Fleet) {
+			var order []string
+			var mu sync.Mutex
+			add := func(name string) *Driver {
+				d, err := f.Add(Config{Name: name, Dial: func(ctx context.Context) (Conn, error) {
+					mu.Lock()
+					order = append(order, name)
+					mu.Unlock()
+					time.Sleep(s)
+					return newDock(t).dial(ctx)
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return d
+			}
+			for i := range 50 {
+				add(fmt.Sprint(i)).Start()
+			}
+			wanted := add("wanted")
+			if started {
+				wanted.Start()
+			}
+			synctest.Wait()
+			wantAcquire(t, wanted, 2*s, "")
+			mu.Lock()
+			defer mu.Unlock()
+			if at := slices.Index(order, "wanted"); at < parallel || at >= 2*parallel {
+				t.Errorf("dialled as number %d", at)
+			}
+			if f.gate.inside > parallel {
+				t.Errorf("%d dials at a time", f.gate.inside)
+			}
+		})
+	}
+}
+
+// TestRetriesTogether has a hundred servers fall over all the time, which may
+// start twenty a minute, while one that has never failed and one that is wanted
+// start at once.
+func TestRetriesTogether(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		var docks []*dock
+		var wanted *Driver
+		for range 100 {
+			k := newDock(t)
+			k.answer = down
+			docks = append(docks, k)
+			wanted = f.add(t, k)
+			wanted.Start()
+		}
+		time.Sleep(30 * s)
+		wantAcquire(t, f.add(t, newDock(t)), 0, "")
+		wantAcquire(t, wanted, 0, "connection refused")
+		time.Sleep(time.Hour)
+		var times []time.Duration
+		for _, k := range docks {
+			times = append(times, k.times()[1:]...)
+		}
+		slices.Sort(times)
+		for i := range len(times) - maxRetries - 1 { // the one that was wanted is one more
+			if window := times[i+maxRetries+1] - times[i]; window < retryWindow {
+				t.Fatalf("%d retries in %v, from %v", maxRetries+2, window, times[i])
+			}
+		}
+		if len(times) < 60*maxRetries {
+			t.Errorf("%d retries in an hour", len(times))
+		}
+	})
+}
+
+func TestFleetClose(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		news := f.Board().Subscribe()
+		kinds := map[string]func(context.Context, int) error{"well": nil, "hangs": hang, "down": down}
+		for name, answer := range kinds {
+			k := newDock(t)
+			k.answer, k.slow = answer, s
+			if name == "well" {
+				k.close = errors.New("it had to be killed")
+			}
+			d, err := f.Add(Config{Name: name, Dial: k.dial})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.Start()
+		}
+		synctest.Wait()
+		start := time.Now()
+		if err := f.Close(); err == nil || err.Error() != "it had to be killed" || time.Since(start) != s {
+			t.Errorf("closed in %v with %v", time.Since(start), err)
+		}
+		if err := f.Close(); err == nil {
+			t.Error("the second close says something else")
+		}
+		if _, err := f.Add(Config{}); !errors.Is(err, ErrFleetClosed) {
+			t.Error(err)
+		}
+		for range kinds {
+			if n, err := news.Next(t.Context()); err != nil || n.State != Disconnected || n.Reason != ClosedByUser {
+				t.Error(n, err)
+			}
+		}
+		if _, err := news.Next(t.Context()); !errors.Is(err, ErrBoardClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestRemove(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		k := newDock(t)
+		d := f.add(t, k)
+		wantAcquire(t, d, 0, "")
+		d.Report(func(f *Facts) { f.Tools = 3 })
+		if all := f.Board().Snapshots(); len(all) != 1 || all[0].State != Connected || all[0].Tools != 3 {
+			t.Errorf("%+v", all)
+		}
+		if err := f.Remove(d); err != nil || k.alive != 0 || len(f.Board().Snapshots()) != 0 {
+			t.Errorf("removed with %v; %d alive", err, k.alive)
+		}
+		d.Report(func(f *Facts) { f.Tools = 4 })
+		wantAcquire(t, d, 0, "the server is closed")
+	})
+}
+
+// TestHistory reads every change, in order, from before the start.
+func TestHistory(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		news := f.Board().Subscribe()
+		var states []State
+		go func() {
+			for n, err := news.Next(t.Context()); err == nil; n, err = news.Next(t.Context()) {
+				states = append(states, n.State)
+			}
+		}()
+		k := newDock(t)
+		k.answer = func(context.Context, int) error { time.Sleep(s); return nil }
+		k.slow = s
+		d := f.add(t, k)
+		synctest.Wait()
+		wantAcquire(t, d, s, "")
+		synctest.Wait()
+		k.last().exit(errGone)
+		time.Sleep(10 * s)
+		f.Close()
+		synctest.Wait()
+		want := []State{Disconnected, Connecting, Connected, Reconnecting, Reconnecting, Connected, Closing, Disconnected}
+		if !slices.Equal(states, want) {
+			t.Errorf("%v; want %v", states, want)
+		}
+	})
+}
+
+// TestStorm lets everything happen to ten servers at once, from many goroutines:
+// no server is ever two, every Acquire ends, and at the end nothing is left.
+func TestStorm(t *testing.T) {
+	for seed := range uint64(20) {
+		afloat(t, func(t *testing.T, f *Fleet) {
+			f.random = rand.Float64
+			var acquired atomic.Int32
+			var wg sync.WaitGroup
+			f.Board().Subscribe() // and nobody reads it
+			for i := range uint64(10) {
+				k := newDock(t)
+				k.answer = moody(seed, i)
+				d := f.add(t, k)
+				for j := range uint64(8) {
+					wg.Go(func() { ride(d, k, rand.New(rand.NewPCG(seed<<8|i, j)), &acquired) })
+				}
+			}
+			time.Sleep(20 * time.Minute)
+			f.Close()
+			wg.Wait()
+			if acquired.Load() == 0 {
+				t.Error("no call ever had a connection")
+			}
+			if len(f.gate.queue) != 0 || f.gate.inside != 0 || f.gate.timer != nil {
+				t.Errorf("%d wait, %d are inside, and a timer: %v", len(f.gate.queue), f.gate.inside, f.gate.timer != nil)
+			}
+			for d := range f.drivers {
+				if d.timer != nil || d.round != nil || d.conn != nil {
+					t.Errorf("left: timer %v, round %v, connection %v", d.timer, d.round, d.conn)
+				}
+			}
+		})
+	}
+}
+
+// moody returns what the dials of a server come to that is rarely the same twice.
+func moody(seed, server uint64) func(context.Context, int) error {
+	return func(ctx context.Context, n int) error {
+		random := rand.New(rand.NewPCG(seed, server<<16|uint64(n)))
+		select {
+		case <-time.After(time.Duration(random.Int64N(int64(3 * s)))):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		return []error{nil, nil, nil, nil, nil, nil, errDown, errDown, errWho, errBad}[random.IntN(10)]
+	}
+}
+
+// ride does something to a server again and again, until that is closed.
+func ride(d *Driver, k *dock, random *rand.Rand, acquired *atomic.Int32) {
+	for {
+		time.Sleep(time.Duration(random.Int64N(int64(10 * s))))
+		switch random.IntN(16) {
+		case 0:
+			d.Reload(nil)
+		case 1:
+			d.Disable()
+		case 2, 3:
+			d.Enable()
+		case 4:
+			d.SignedIn()
+		case 5:
+			d.AuthRequired(errWho)
+		case 6:
+			d.Report(func(f *Facts) { f.Tools++ })
+		default:
+			c, err := acquireWithin(d, time.Duration(random.Int64N(int64(30*s))))
+			var r *Refusal
+			switch {
+			case errors.As(err, &r) && r.Reason == ClosedByUser:
+				return
+			case err != nil:
+			case random.IntN(3) == 0:
+				d.Lost(c, errGone)
+			case random.IntN(3) == 0:
+				c.(*conn).exit(errGone)
+			}
+			if err == nil {
+				acquired.Add(1)
+			}
+		}
+	}
+}
