@@ -81,11 +81,12 @@ const maxSignIns = 3
 
 // signingIn does what needs a sign-in, and has the person sign in if it turns out
 // that they have to, and may be asked. Their time is not the call's: the request
-// has been refused by then, and is sent anew.
+// has been refused by then, and is sent anew. A server that does not take what
+// they have just got is not worth asking them again.
 func (h *Host) signingIn(ctx context.Context, s Server, do func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := do()
-		if attempt == maxSignIns || !h.mayAsk(ctx, err) {
+		if attempt == maxSignIns || attempt > 0 && !wantsMore(err) || !h.mayAsk(ctx, err) {
 			return err
 		}
 		a, broken := h.account(s)
@@ -93,9 +94,17 @@ func (h *Host) signingIn(ctx context.Context, s Server, do func() error) error {
 			return err
 		}
 		if failed := a.login(ctx); failed != nil {
-			return explain(s.Name, fmt.Errorf("%w; %w", err, failed))
+			failed = explain(s.Name, failed)
+			return &fault{kind: ErrAuthRequired, err: fmt.Errorf("%w; %w", err, failed), hint: Hint(failed)}
 		}
 	}
+}
+
+// wantsMore tells a refusal of somebody who is known (403) from one of somebody
+// who is not (401).
+func wantsMore(err error) bool {
+	var refusal *capability.Refusal
+	return errors.As(err, &refusal) && refusal.HTTP == 403
 }
 
 // mayAsk reports whether err is one that a person can mend, and there is one.

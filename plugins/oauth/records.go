@@ -141,9 +141,20 @@ func (l *login) checkTries(at *place) error {
 		return auth.Misconfigured("the server "+server+" asks for more rights over and over, although they have been asked for",
 			"see what the account may do there; to try again, run: wharf login "+server)
 	}
-	if t := l.token; t != nil && !l.upscope && !t.Refreshed && l.isNew(t) && t.Source.Issuer == at.Server.Issuer && contains(l.before.Scope, l.scopes(at)) {
-		return auth.Misconfigured("the server "+server+" refuses the token that was just issued for it by "+t.Source.Issuer,
+	if l.isInVain(at) {
+		return auth.Misconfigured("the server "+server+" refuses the token that was just issued for it by "+at.Server.Issuer,
 			"to try again, run: wharf login "+server)
 	}
 	return nil
+}
+
+// isInVain reports whether the server refuses what somebody has just signed in
+// for, be it the token of the sign-in or the one that a refresh has made of it
+// since. Another sign-in would come to the same.
+func (l *login) isInVain(at *place) bool {
+	t := l.token
+	if t == nil || l.upscope || !l.isNew(t) || t.Source.Issuer != at.Server.Issuer || !contains(l.before.Scope, l.scopes(at)) {
+		return false
+	}
+	return !t.Refreshed || l.Now().UnixMilli()-l.before.Tries.Since < justNow
 }
