@@ -1,11 +1,14 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
@@ -26,17 +29,35 @@ func (s *Session) Call(ctx context.Context, method string, params, result any) e
 }
 
 func (s *Session) converse(ctx context.Context, q *request, result any) error {
+	ctx, over := s.track(ctx)
+	defer over()
+	text, d, err := s.do(ctx, q)
+	if err == nil {
+		text, err = s.proceed(ctx, q, d, text)
+	}
+	if err != nil {
+		return err
+	}
+	return decodeInto(text, result)
+}
+
+// proceed goes on from a result of q to the one that ends it: the server may
+// have asked for more, or have given out a task.
+func (s *Session) proceed(ctx context.Context, q *request, d dialect, text []byte) ([]byte, error) {
 	for {
-		text, d, err := s.do(ctx, q)
-		if err != nil {
-			return err
+		if q.task {
+			return s.awaitLegacy(ctx, text)
 		}
-		again, err := s.again(ctx, q, d, readType(text), text)
-		if err != nil {
-			return err
+		t := readType(text)
+		if t == mcp.ResultTask && d.era == mcp.Modern && q.method == mcp.MethodCallTool {
+			return s.await(ctx, text)
 		}
-		if !again {
-			return decodeInto(text, result)
+		again, err := s.again(ctx, q, d, t, text)
+		if err != nil || !again {
+			return text, err
+		}
+		if text, d, err = s.do(ctx, q); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -74,9 +95,13 @@ type request struct {
 	tool   bool   // given is only the arguments, of the tool of that name
 	page   writer // the params, where nothing is given
 
+	needs ability       // without which it is not sent
+	limit time.Duration // instead of the session's timeout; 0 is that
+
 	listing uint64 // the list of tools by which its headers were made
 	rounds  int    // in which the server asked for more
 	extra   []byte // members that the last of them adds to the params
+	task    bool   // the server runs the tool as a task only, see task.go
 }
 
 // writer appends the params of a request, with meta, a whole member, among them.
@@ -101,8 +126,13 @@ func (q *request) append(dst, meta []byte) (out []byte, err error) {
 	default:
 		out, err = appendParams(dst, q.given, meta)
 	}
-	if err != nil || q.extra == nil {
+	switch {
+	case err != nil:
 		return out, err
+	case q.task && member(out[start:], "task") == nil:
+		return closeObject(append(out[:len(out)-1], `,"task":{}`...), nil), nil
+	case q.extra == nil:
+		return out, nil
 	}
 	return appendExtra(out, start, q.extra)
 }
@@ -134,12 +164,19 @@ func (s *Session) do(ctx context.Context, q *request) ([]byte, dialect, error) {
 	}
 }
 
-// try sends a request on l, and once more where a refusal of the modern era says
-// how it should have been.
+// try sends a request on l, and once more where a refusal says how it should have
+// been.
 func (s *Session) try(ctx context.Context, l *link, q *request) ([]byte, dialect, error) {
 	d := l.dialect
 	text, err := s.send(ctx, l, d, q)
-	if err == nil || d.era == mcp.Legacy {
+	if err == nil {
+		return text, d, nil
+	}
+	if d.era == mcp.Legacy {
+		if q.method == mcp.MethodCallTool && codeOf(err) == mcp.CodeMethodNotFound && l.declares(hasTaskCalls.path...) {
+			q.task = true
+			text, err = s.send(ctx, l, d, q)
+		}
 		return text, d, err
 	}
 	switch codeOf(err) {
@@ -160,7 +197,13 @@ func (s *Session) try(ctx context.Context, l *link, q *request) ([]byte, dialect
 }
 
 func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]byte, error) {
-	call := rpc.Call{Method: q.method, Name: q.name, Timeout: s.cfg.Timeout, Params: q.params(d)}
+	if err := l.lacks(&q.needs); err != nil {
+		return nil, err
+	}
+	t := trackerOf(ctx)
+	own := d
+	own.meta = s.meta(d, t)
+	call := rpc.Call{Method: q.method, Name: q.name, Timeout: cmp.Or(q.limit, s.cfg.Timeout), Params: q.params(own)}
 	if d.revision != l.dialect.revision {
 		call.Version = d.revision
 	}
@@ -170,7 +213,23 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 			return nil, &rpc.CallError{Server: s.cfg.Name, Method: q.method, Sent: rpc.NotSent, Err: err}
 		}
 	}
+	if t != nil {
+		return t.run(ctx, l.conn.Peer, call, s.cfg.MaxTimeout)
+	}
 	return l.conn.Peer.Call(ctx, call)
+}
+
+// meta returns the member of the params that a request has in a dialect, and
+// adds what is the session's or the call's own wish.
+func (s *Session) meta(d dialect, t *tracker) []byte {
+	meta := d.meta
+	if level := s.level.Load(); level != nil && d.era == mcp.Modern {
+		meta = withMember(meta, mcp.MetaLogLevel, strconv.AppendQuote(nil, string(*level)))
+	}
+	if t != nil {
+		meta = withMember(meta, mcp.MetaProgressToken, strconv.AppendUint(nil, t.token, 10))
+	}
+	return meta
 }
 
 // adopt keeps the revision that a server has asked for, if a request with it did

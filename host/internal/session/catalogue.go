@@ -3,69 +3,31 @@ package session
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync"
-	"time"
 
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // catalogue is what a session remembers of the server's list of tools.
 //
-// The list itself is used again for as long as the server said it would stay
-// fresh, over reconnections too, and until the server says that it changed
-// (2026-07-28/server/utilities/caching). A session is one context of
-// authorization, so the scope of the cache makes no difference.
-//
-// Which arguments headers show is remembered longer: a server that finds the
-// headers wrong says so, and then the list is asked for again.
+// Which arguments headers show is remembered longer than the list itself: a
+// server that finds the headers wrong says so, and then the list is asked for
+// again.
 type catalogue struct {
 	listing chan struct{} // holds one token while someone lists for the headers' sake
 
-	mu       sync.Mutex
-	tools    []mcp.Tool
-	until    time.Time           // when tools is stale
+	shelf[mcp.Tool]
+
 	mirrors  map[string][]mirror // by tool
 	dropped  map[string]error    // tools that must not be used, and why
 	listings uint64              // counts lists; 0 means that nothing is known
-	changes  uint64              // counts the changes that the server told of
 	as       uint64              // changes, when the last list was asked for
 }
 
-// fresh returns the list if it may be used again. The slice is the caller's.
-func (c *catalogue) fresh() ([]mcp.Tool, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !time.Now().Before(c.until) {
-		return nil, false
-	}
-	return slices.Clone(c.tools), true
-}
-
-// change notes that the list is not what it was.
-func (c *catalogue) change() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.changes++
-	c.until = time.Time{}
-}
-
-// count returns how often the list has changed: what keep wants to know of the
-// moment when the list was asked for.
-func (c *catalogue) count() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.changes
-}
-
-// keep remembers a list.
+// keep remembers a list that was asked for after that many changes.
 func (c *catalogue) keep(l *toolList, as uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tools, c.until = nil, time.Time{}
-	if as == c.changes && l.until.After(time.Now()) {
-		c.tools, c.until = slices.Clone(l.tools), l.until
-	}
+	c.keepLocked(l.items, l.until, as)
 	c.mirrors, c.dropped, c.as = l.mirrors, l.dropped, as
 	c.listings++
 }
@@ -123,6 +85,8 @@ func (s *Session) relist(ctx context.Context, listing uint64) error {
 	}
 	list, err := s.list(ctx)
 	c.release()
-	list.tell(s.cfg.Warn)
+	if err == nil {
+		list.tell(s.cfg.Warn)
+	}
 	return err
 }

@@ -42,6 +42,7 @@ type Transport interface {
 // the same connection makes another link.
 type link struct {
 	conn    *Conn
+	inbox   *inbox
 	epoch   uint32 // counts the handshakes on the connection, from 1
 	dialect dialect
 	info    Info

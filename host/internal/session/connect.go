@@ -99,6 +99,8 @@ func (s *Session) settle(a *attempt) {
 	defer s.mu.Unlock()
 	if a.link != nil {
 		s.live.Store(a.link)
+		close(s.settled)
+		s.settled = make(chan struct{})
 	}
 	s.attempt = nil
 	close(a.done)
@@ -160,6 +162,8 @@ func (s *Session) renew(ctx context.Context, old *link, era mcp.Era, warn func(s
 	if err != nil {
 		return nil, cause(ctx, err)
 	}
+	l.inbox = old.inbox
+	s.restore(ctx, l, warn)
 	return l, nil
 }
 
@@ -168,7 +172,8 @@ func (s *Session) renew(ctx context.Context, old *link, era mcp.Era, warn func(s
 func (s *Session) dial(ctx context.Context, era mcp.Era, warn func(string)) (*link, error) {
 	ctx, cancel := s.startContext(ctx)
 	defer cancel()
-	conn, err := s.cfg.Dial(ctx, &inbox{cfg: &s.cfg, catalogue: &s.catalogue})
+	in := &inbox{session: s}
+	conn, err := s.cfg.Dial(ctx, in)
 	if err != nil {
 		return nil, cause(ctx, err)
 	}
@@ -178,6 +183,8 @@ func (s *Session) dial(ctx context.Context, era mcp.Era, warn func(string)) (*li
 		conn.close()
 		return nil, cause(ctx, err)
 	}
+	l.inbox = in
+	s.restore(ctx, l, warn)
 	return l, nil
 }
 

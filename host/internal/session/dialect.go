@@ -39,6 +39,9 @@ func (d dialect) admit(t mcp.ResultType) error {
 	return fmt.Errorf("%w: unknown resultType %q", ErrInvalidResult, clip(string(t)))
 }
 
+// final reports whether a result of that type is one that nothing follows.
+func (d dialect) final(t mcp.ResultType) bool { return d.era == mcp.Legacy || d.admit(t) == nil }
+
 // modern returns the dialect of a modern revision.
 func (g *greeting) modern(version string, mirrors bool) dialect {
 	return dialect{era: mcp.Modern, revision: version, meta: g.meta[version], mirrors: mirrors}
@@ -121,9 +124,11 @@ func capabilities(c *Config) map[string]any {
 // modernMeta returns the _meta of every modern request. What it offers is what a
 // result may ask for (2026-07-28/basic/patterns/mrtr).
 func modernMeta(c *Config, version string) map[string]any {
+	offered := capabilities(c)
+	offered["extensions"] = map[string]any{mcp.ExtensionTasks: struct{}{}} // see task.go
 	return map[string]any{
 		mcp.MetaProtocolVersion:    version,
-		mcp.MetaClientCapabilities: capabilities(c),
+		mcp.MetaClientCapabilities: offered,
 		mcp.MetaClientInfo:         c.Client,
 	}
 }

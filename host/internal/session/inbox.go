@@ -11,8 +11,7 @@ import (
 
 // inbox is the [rpc.Handler] of one connection: it takes what the server begins.
 type inbox struct {
-	cfg       *Config
-	catalogue *catalogue
+	session *Session
 }
 
 // Request answers a server's request. What was not advertised is refused. A
@@ -22,7 +21,7 @@ func (b *inbox) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, er
 	if in.Method == mcp.MethodPing {
 		return written([]byte("{}")), nil
 	}
-	answer, err := b.cfg.respond(ctx, in.Method, in.Params)
+	answer, err := b.session.cfg.respond(ctx, in.Method, in.Params)
 	if err != nil {
 		return nil, told(err)
 	}
@@ -46,14 +45,33 @@ func told(err error) error {
 // descriptions of the protocol spelled it so.
 var aliases = map[string]string{"notifications/logging/message": mcp.NotificationMessage}
 
-// Notify passes a notification on. The callback may keep its params.
+// Notify passes a notification on, first to whatever of the session it is about.
+// The callback may keep its params.
 func (b *inbox) Notify(in *rpc.Incoming) {
 	method := in.Method
 	if name, ok := aliases[method]; ok {
 		method = name
 	}
-	if method == mcp.NotificationToolsListChanged {
-		b.catalogue.change()
+	s := b.session
+	switch method {
+	case mcp.NotificationProgress:
+		s.trackers.hear(in.Params)
+	case mcp.NotificationAcknowledged, mcp.NotificationCancelled:
+		s.audience.control(b, method, in.Params)
+	case mcp.NotificationToolsListChanged:
+		s.catalogue.change()
+		s.audience.hear(b, in.Params, Change{Kind: ToolsChanged})
+	case mcp.NotificationPromptsListChanged:
+		s.prompts.change()
+		s.audience.hear(b, in.Params, Change{Kind: PromptsChanged})
+	case mcp.NotificationResourcesListChanged:
+		s.resources.change()
+		s.templates.change()
+		s.reads.change()
+		s.audience.hear(b, in.Params, Change{Kind: ResourcesChanged})
+	case mcp.NotificationResourceUpdated:
+		s.reads.change()
+		s.audience.hear(b, in.Params, Change{Kind: ResourceUpdated, URI: readURI(in.Params)})
 	}
-	b.cfg.Notify(method, bytes.Clone(in.Params))
+	s.cfg.Notify(method, bytes.Clone(in.Params))
 }

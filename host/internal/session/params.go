@@ -84,6 +84,19 @@ func closeObject(dst, meta []byte) []byte {
 	return append(append(dst, meta...), '}')
 }
 
+// withMember returns meta, a whole "_meta" member or nothing, with another member
+// in it. meta stays as it is.
+func withMember(meta []byte, name string, value []byte) []byte {
+	out := make([]byte, 0, len(meta)+len(name)+len(value)+len(`"_meta":{"":},`))
+	if meta == nil {
+		out = append(out, `"_meta":{`...)
+	} else {
+		out = append(append(out, meta[:len(meta)-1]...), ',')
+	}
+	out = append(append(append(out, '"'), name...), `":`...)
+	return append(append(out, value...), '}')
+}
+
 // appendExtra adds members to the params at dst[start:] that the caller did not
 // give: those of a further round.
 func appendExtra(dst []byte, start int, extra []byte) ([]byte, error) {

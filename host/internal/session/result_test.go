@@ -111,12 +111,16 @@ func FuzzServerWords(f *testing.F) {
 		readMirrors(text)
 		readWanted(text)
 		readType(text)
-		if p, err := readPage(text); err == nil {
-			list := newToolList()
-			list.expire(p.ttl, dialect{era: mcp.Modern})
-			for _, tool := range p.tools {
-				list.keep(tool, dialect{mirrors: true})
-			}
+		readProgress(text)
+		readAcknowledged(text)
+		readURI(text)
+		readTask(text)
+		readFault(text)
+		newToolList().add(text, dialect{era: mcp.Modern, mirrors: true})
+		for _, l := range []interface {
+			add([]byte, dialect) (bool, error)
+		}{ptr(newList(&resourceKind)), ptr(newList(&templateKind)), ptr(newList(&promptKind))} {
+			l.add(text, dialect{era: mcp.Modern})
 		}
 	})
 }
@@ -146,3 +150,5 @@ func FuzzParams(f *testing.F) {
 		}
 	})
 }
+
+func ptr[T any](v T) *T { return &v }

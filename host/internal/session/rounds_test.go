@@ -255,8 +255,8 @@ func TestModernCapabilities(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
 		var asked []string
 		for want, change := range map[string]func(*Config){
-			`{}`: func(*Config) {},
-			`{"elicitation":{"form":{},"url":{}},"roots":{},"sampling":{}}`: helpful(&asked),
+			`{"extensions":{"io.modelcontextprotocol/tasks":{}}}`:                                                             func(*Config) {},
+			`{"elicitation":{"form":{},"url":{}},"extensions":{"io.modelcontextprotocol/tasks":{}},"roots":{},"sampling":{}}`: helpful(&asked),
 		} {
 			d := dock(newServer())
 			d.open(change)

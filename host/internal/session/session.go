@@ -35,6 +35,7 @@ type Config struct {
 	Protocol string // Auto, LegacyOnly or a revision; "" is Auto
 
 	Timeout      time.Duration // of a request; 0 is the peer's, below is none
+	MaxTimeout   time.Duration // of one that tells its progress; 0 is 1 h, below is none
 	ProbeTimeout time.Duration // silence after which a server may be a legacy one; 0 is 2 s
 	StartTimeout time.Duration // from dialling until a server is ready; 0 is 60 s, below is none
 
@@ -55,6 +56,7 @@ type Config struct {
 const (
 	defaultProbeTimeout = 2 * time.Second
 	defaultStartTimeout = 60 * time.Second
+	defaultMaxTimeout   = time.Hour
 
 	// closeTimeout bounds how long a connection may take to go away. A transport
 	// has shorter graces of its own; this is for one that does not keep them.
@@ -73,6 +75,9 @@ func (c *Config) setDefaults() error {
 	}
 	if c.StartTimeout == 0 {
 		c.StartTimeout = defaultStartTimeout
+	}
+	if c.MaxTimeout == 0 {
+		c.MaxTimeout = defaultMaxTimeout
 	}
 	if c.Warn == nil {
 		c.Warn = func(string) {}
@@ -97,7 +102,14 @@ type Info struct {
 type Session struct {
 	cfg       Config
 	greeting  greeting
-	catalogue catalogue
+	catalogue catalogue // of tools
+	resources shelf[mcp.Resource]
+	templates shelf[mcp.ResourceTemplate]
+	prompts   shelf[mcp.Prompt]
+	reads     reads
+	level     atomic.Pointer[mcp.Level] // what is to be logged; nil where nobody said
+	trackers  trackers
+	audience  audience
 
 	ctx    context.Context // ends with Close, and with it every attempt to connect
 	cancel context.CancelFunc
@@ -107,8 +119,9 @@ type Session struct {
 
 	mu      sync.Mutex
 	closed  bool
-	attempt *attempt // the one under way, or nil
-	verdict mcp.Era  // what detection found, while it holds
+	attempt *attempt      // the one under way, or nil
+	verdict mcp.Era       // what detection found, while it holds
+	settled chan struct{} // closed when live changes, and then another
 }
 
 // Open connects to the server and returns when it is ready for calls. On an
@@ -122,8 +135,8 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect %s: %w", cfg.Name, err)
 	}
-	s := &Session{cfg: cfg, greeting: greeting, gone: make(chan struct{})}
-	s.catalogue.listing = make(chan struct{}, 1)
+	s := &Session{cfg: cfg, greeting: greeting, gone: make(chan struct{}), settled: make(chan struct{})}
+	s.catalogue.listing, s.audience.turn = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if _, err := s.reach(ctx); err != nil {
 		s.Close()
@@ -136,7 +149,8 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 func (s *Session) Info() Info { return s.live.Load().info }
 
 // Close ends the session: calls in flight end with an error that is
-// [ErrClosed], the connection goes away, and no further one is made. It may be
+// [ErrClosed], as do subscriptions, the connection goes away, and no further one
+// is made. It may be
 // called at any time, more than once, and from callbacks; it does not wait for
 // callbacks to return.
 func (s *Session) Close() error {
@@ -153,10 +167,12 @@ func (s *Session) Close() error {
 	if a != nil {
 		<-a.done
 	}
+	var err error
 	if l := s.live.Load(); l != nil {
-		return l.conn.close()
+		err = l.conn.close()
 	}
-	return nil
+	s.audience.wait()
+	return err
 }
 
 func (s *Session) isClosed() bool { return s.ctx.Err() != nil }

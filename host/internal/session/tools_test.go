@@ -107,7 +107,7 @@ func TestEndlessList(t *testing.T) {
 			t.Errorf("after %d pages: %v", n, err)
 		}
 	})
-	large := toolList{cursors: make(map[string]bool)}
+	large := newPaging()
 	if more, err := large.turn("a", maxListBytes); !more || err != nil {
 		t.Errorf("a large page: %v", err)
 	}
@@ -182,7 +182,7 @@ func TestArguments(t *testing.T) {
 }
 
 func TestModernRequests(t *testing.T) {
-	const meta = `"_meta":{"io.modelcontextprotocol/clientCapabilities":{},` +
+	const meta = `"_meta":{"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}},` +
 		`"io.modelcontextprotocol/clientInfo":{"name":"wharf","version":"1"},` +
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {

@@ -1,0 +1,82 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// ErrUnsupported says that the server does not offer what was asked for. Nothing
+// was sent then.
+var ErrUnsupported = errors.New("the server does not offer it")
+
+// ability is something that a server has to declare before a client may use it
+// (2025-11-25/basic/lifecycle#operation). Tools are no ability here: servers
+// have been seen that have tools and do not say so.
+type ability struct {
+	name  string   // for people; "" is none
+	path  []string // of the member of the capabilities that declares it
+	since string   // the revision that has the declaration; "" is the first
+}
+
+// What servers declare.
+var (
+	hasResources   = ability{name: "resources", path: []string{"resources"}}
+	hasPrompts     = ability{name: "prompts", path: []string{"prompts"}}
+	hasLogging     = ability{name: "logging", path: []string{"logging"}}
+	hasCompletions = ability{name: "completion", path: []string{"completions"}, since: mcp.Version20250326}
+	hasUpdates     = ability{name: "subscriptions to resources", path: []string{"resources", "subscribe"}}
+	hasTaskCalls   = ability{name: "calls as tasks", path: []string{"tasks", "requests", "tools", "call"}}
+)
+
+// lacks returns an error if the server of l does not declare what is needed. A
+// server that said nothing at all about its capabilities may have any.
+func (l *link) lacks(a *ability) error {
+	if a.name == "" || l.info.Capabilities == nil || l.dialect.revision < a.since || l.declares(a.path...) {
+		return nil
+	}
+	return &unsupportedError{a.name, l.declared()}
+}
+
+// declares reports whether the capabilities have something at a path, other than
+// null and false.
+func (l *link) declares(path ...string) bool {
+	value := []byte(l.info.Capabilities)
+	for _, name := range path {
+		value = member(value, name)
+	}
+	kind := jsontext.Read(value).Kind()
+	return kind != 0 && kind != 'n' && kind != 'f'
+}
+
+// declared lists what the server does declare.
+func (l *link) declared() (names []string) {
+	r := jsontext.Read(l.info.Capabilities)
+	for name := range r.Object() {
+		names = append(names, clip(string(name)))
+	}
+	return names
+}
+
+// unsupportedError is an [ErrUnsupported] that says what there is instead.
+type unsupportedError struct {
+	want string
+	have []string
+}
+
+func (e *unsupportedError) Error() string {
+	have := "it declares nothing"
+	if len(e.have) > 0 {
+		have = "it declares " + strings.Join(e.have, ", ")
+	}
+	return fmt.Sprintf("the server does not offer %s: %s", e.want, have)
+}
+
+// Is makes the error one of a message that was not sent, too.
+func (e *unsupportedError) Is(target error) bool {
+	return target == ErrUnsupported || target == rpc.ErrNotSent
+}

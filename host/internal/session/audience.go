@@ -1,0 +1,194 @@
+package session
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// audience is the subscriptions of a session.
+type audience struct {
+	turn chan struct{} // holds one token while somebody subscribes or unsubscribes
+
+	mu      sync.Mutex
+	closed  bool
+	members map[*Subscription]struct{}
+	running sync.WaitGroup
+}
+
+// add makes u a member, whose run ends with Done, or reports that it is too late.
+func (a *audience) add(u *Subscription) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return false
+	}
+	if a.members == nil {
+		a.members = make(map[*Subscription]struct{})
+	}
+	a.members[u] = struct{}{}
+	a.running.Add(1)
+	return true
+}
+
+// wait lets nobody in any more and returns when all are gone.
+func (a *audience) wait() {
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
+	a.running.Wait()
+}
+
+// drop removes u and returns which of its resources nobody else wants.
+func (a *audience) drop(u *Subscription) (alone []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.members, u)
+	for _, uri := range u.filter.URIs {
+		shared := false
+		for other := range a.members {
+			shared = shared || slices.Contains(other.filter.URIs, uri)
+		}
+		if !shared {
+			alone = append(alone, uri)
+		}
+	}
+	return alone
+}
+
+func (a *audience) all() []*Subscription {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Collect(maps.Keys(a.members))
+}
+
+// hold waits for its turn to subscribe, or for the end of ctx.
+func (a *audience) hold(ctx context.Context) error {
+	select {
+	case a.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (a *audience) release() { <-a.turn }
+
+// hear passes a change on to those that it is for. A resource that nobody asked
+// for is a part of one that somebody did.
+func (a *audience) hear(in *inbox, params []byte, c Change) {
+	members, id := a.all(), ""
+	if len(members) > 0 {
+		id = subscriptionID(params)
+	}
+	heard := false
+	for _, u := range members {
+		heard = u.hear(in, id, c, false) || heard
+	}
+	if heard || c.Kind != ResourceUpdated {
+		return
+	}
+	for _, u := range members {
+		u.hear(in, id, c, true)
+	}
+}
+
+// control takes what is about a stream itself: its acknowledgement, and its end.
+func (a *audience) control(in *inbox, method string, params []byte) {
+	if method == mcp.NotificationCancelled {
+		for _, u := range a.all() {
+			u.tearDown(in, string(member(params, "requestId")))
+		}
+		return
+	}
+	id, honoured := readAcknowledged(params)
+	if id == "" {
+		return
+	}
+	for _, u := range a.all() {
+		if u.acknowledge(in, id, honoured) {
+			return
+		}
+	}
+}
+
+// holdLegacy subscribes to the resources and stays until the connection, or the
+// session that the server keeps for it, is another. It listens first: a change
+// may be told of before the answer.
+func (u *Subscription) holdLegacy(l *link, opened func()) error {
+	honoured := l.honours(&u.filter)
+	if honoured.Empty() {
+		return &unsupportedError{"any of the changes asked for", l.declared()}
+	}
+	s := u.session
+	u.open(honoured)
+	u.listen(ear{inbox: l.inbox})
+	if err := s.audience.hold(u.ctx); err != nil {
+		return err
+	}
+	err := s.each(u.ctx, l, mcp.MethodSubscribe, honoured.URIs)
+	s.audience.release()
+	if err != nil {
+		return err
+	}
+	opened()
+	select {
+	case <-l.conn.Transport.Done():
+	case <-s.succeeded(l):
+	case <-u.ctx.Done():
+	}
+	return errTornDown
+}
+
+// leave ends what is left of a subscription on its last link, which may be nil.
+// It holds the turn meanwhile: otherwise a newcomer might be taken off with it.
+func (u *Subscription) leave(l *link) {
+	s := u.session
+	if s.audience.hold(s.ctx) != nil {
+		s.audience.drop(u)
+		return
+	}
+	defer s.audience.release()
+	alone := s.audience.drop(u)
+	if l.alive() && l.dialect.era == mcp.Legacy && l.declares(hasUpdates.path...) {
+		s.each(s.ctx, l, mcp.MethodUnsubscribe, alone) // a server that keeps telling is not heard
+	}
+}
+
+// each sends one request for each of the resources.
+func (s *Session) each(ctx context.Context, l *link, method string, uris []string) error {
+	for _, uri := range uris {
+		if _, _, err := s.try(ctx, l, &request{method: method, given: map[string]any{"uri": uri}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// honours returns the part of a filter that a legacy server declares to keep.
+func (l *link) honours(f *mcp.Filter) mcp.Filter {
+	out := mcp.Filter{
+		Tools:     f.Tools && l.declares("tools", "listChanged"),
+		Prompts:   f.Prompts && l.declares("prompts", "listChanged"),
+		Resources: f.Resources && l.declares("resources", "listChanged"),
+	}
+	if l.declares(hasUpdates.path...) {
+		out.URIs = f.URIs
+	}
+	return out
+}
+
+// succeeded returns a channel that is closed when another link than l is live.
+func (s *Session) succeeded(l *link) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live.Load() == l {
+		return s.settled
+	}
+	over := make(chan struct{})
+	close(over)
+	return over
+}

@@ -1,0 +1,70 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// SetLevel has the server log from that level up, as notifications. A legacy
+// server is told now, and again after each new handshake. A modern one is told
+// with every request from now on, and logs only about those
+// (2026-07-28/server/utilities/logging#per-request-log-level).
+func (s *Session) SetLevel(ctx context.Context, level mcp.Level) error {
+	if !slices.Contains(mcp.Levels, level) {
+		return fmt.Errorf("set level on %s: unknown level %q: want one of %v", s.cfg.Name, clip(string(level)), mcp.Levels)
+	}
+	l, err := s.reach(ctx)
+	if err != nil {
+		return fmt.Errorf("set level on %s: %w", s.cfg.Name, err)
+	}
+	if l.dialect.era == mcp.Modern {
+		err = l.lacks(&hasLogging)
+	} else {
+		_, _, err = s.do(ctx, setLevel(level))
+	}
+	if err != nil {
+		return fmt.Errorf("set level on %s: %w", s.cfg.Name, err)
+	}
+	s.level.Store(&level)
+	return nil
+}
+
+func setLevel(level mcp.Level) *request {
+	return &request{method: mcp.MethodSetLevel, given: map[string]any{"level": string(level)}, needs: hasLogging}
+}
+
+// restore tells a legacy server what the one before it knew. One that does not
+// take it is none the worse for it.
+func (s *Session) restore(ctx context.Context, l *link, warn func(string)) {
+	level := s.level.Load()
+	if level == nil || l.dialect.era == mcp.Modern || l.lacks(&hasLogging) != nil {
+		return
+	}
+	q := setLevel(*level)
+	_, err := l.conn.Peer.Call(ctx, rpc.Call{Method: q.method, Timeout: s.cfg.Timeout, Params: q.params(l.dialect)})
+	if err != nil {
+		warn(fmt.Sprintf("the server no longer logs as it was told: %v", err))
+	}
+}
+
+// Ping asks for a sign of life. The modern era has no ping; there it is
+// server/discover, which every server answers and which changes nothing
+// (2026-07-28/server/discover).
+func (s *Session) Ping(ctx context.Context) error {
+	l, err := s.reach(ctx)
+	if err == nil {
+		q := request{method: mcp.MethodPing}
+		if l.dialect.era == mcp.Modern {
+			q.method = mcp.MethodDiscover
+		}
+		_, _, err = s.do(ctx, &q)
+	}
+	if err != nil {
+		return fmt.Errorf("ping %s: %w", s.cfg.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// Bounds of a list. A server that needs more than one of them is broken or
+// means harm.
+const (
+	maxPages     = 1000
+	maxListBytes = 64 << 20
+)
+
+// maxTTL is how long anything counts as fresh at most.
+const maxTTL = 24 * time.Hour
+
+// kind is one of the lists that servers have.
+type kind[T any] struct {
+	method string
+	member string // of a page, that has the elements
+	thing  string // what an element is
+	needs  ability
+
+	// read reads an element in place, and what it is known by.
+	read func(text []byte) (item T, name string, err error)
+}
+
+// listAll returns a whole list, from the shelf if it is fresh there.
+func listAll[T any](ctx context.Context, s *Session, shelf *shelf[T], k *kind[T]) ([]T, error) {
+	if items, ok := shelf.fresh(); ok {
+		return items, nil
+	}
+	l, as := newList(k), shelf.count()
+	if err := fetch(ctx, s, &l); err != nil {
+		return nil, err
+	}
+	shelf.keep(l.items, l.until, as)
+	l.tell(s.cfg.Warn)
+	return l.items, nil
+}
+
+// fetch asks for a list, page after page.
+func fetch[T any](ctx context.Context, s *Session, l *list[T]) error {
+	for more := true; more; {
+		text, d, err := s.do(ctx, &request{method: l.kind.method, needs: l.kind.needs, page: l.page})
+		if err == nil {
+			more, err = l.add(text, d)
+		}
+		if err != nil {
+			return fmt.Errorf("list %ss on %s: %w", l.kind.thing, s.cfg.Name, err)
+		}
+	}
+	return nil
+}
+
+// list is a list that is being fetched.
+type list[T any] struct {
+	paging
+	kind  *kind[T]
+	items []T
+	seen  map[string]bool
+
+	// fits reports whether an element is to be kept; nil keeps all.
+	fits func(item *T, d dialect) bool
+}
+
+func newList[T any](k *kind[T]) list[T] {
+	return list[T]{kind: k, seen: make(map[string]bool), paging: newPaging()}
+}
+
+// add adds a page and reports whether there is another.
+func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
+	page, err := readPage(text, l.kind.member)
+	if err == nil {
+		err = d.admit(page.kind)
+	}
+	if err != nil {
+		return false, err
+	}
+	l.expire(page.ttl, d)
+	for _, raw := range page.elements {
+		l.keep(raw, d)
+	}
+	if page.next == nil {
+		return false, nil
+	}
+	return l.turn(*page.next, len(text))
+}
+
+// keep adds an element. One that is none is left out, and so is a second one of
+// the same name, which could not be asked for: neither takes the others away.
+func (l *list[T]) keep(raw []byte, d dialect) {
+	item, name, err := l.kind.read(raw)
+	switch {
+	case err != nil:
+		l.warn("the server lists something that is no %s: %v: %s", l.kind.thing, err, clip(string(raw)))
+		return
+	case l.seen[name]:
+		l.warn("the server lists %s %q more than once", l.kind.thing, clip(name))
+		return
+	}
+	l.seen[name] = true
+	if l.fits == nil || l.fits(&item, d) {
+		l.items = append(l.items, item)
+	}
+}
+
+// paging is how far the fetching of a list has come
+// (2026-07-28/server/utilities/pagination). A server that hands out a cursor
+// twice would never end: the list then ends there, with a warning.
+type paging struct {
+	cursors  map[string]bool
+	cursor   *string // of the next page; nil is the first
+	bytes    int
+	until    time.Time // when the first of the pages is stale
+	warnings []string
+}
+
+func newPaging() paging {
+	return paging{cursors: make(map[string]bool), until: time.Now().Add(maxTTL)}
+}
+
+// page writes the params that ask for the next page.
+func (p *paging) page(dst, meta []byte) ([]byte, error) { return appendPage(dst, p.cursor, meta) }
+
+// expire notes for how many milliseconds a page that has just come stays fresh.
+func (p *paging) expire(ms float64, d dialect) {
+	if until := freshUntil(ms, d); until.Before(p.until) {
+		p.until = until
+	}
+}
+
+// freshUntil returns when a result that has just come is stale. The legacy era
+// has no such hints; a member of that name is the server's own.
+func freshUntil(ms float64, d dialect) time.Time {
+	if d.era == mcp.Legacy {
+		ms = 0
+	}
+	return time.Now().Add(time.Duration(max(0, min(ms, float64(maxTTL/time.Millisecond))) * float64(time.Millisecond)))
+}
+
+// warn notes what is odd; a list can be odd very often.
+func (p *paging) warn(format string, args ...any) {
+	const most = 10
+	if len(p.warnings) < most {
+		p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+// tell says what was odd about the list.
+func (p *paging) tell(warn func(string)) {
+	for _, text := range p.warnings {
+		warn(text)
+	}
+}
+
+// turn goes on to the page at cursor, after one of that many bytes.
+func (p *paging) turn(cursor string, bytes int) (more bool, err error) {
+	if p.cursors[cursor] {
+		p.warn("the server repeats cursor %q; the list ends there", clip(cursor))
+		return false, nil
+	}
+	p.cursors[cursor] = true
+	p.cursor = &cursor
+	p.bytes += bytes
+	if len(p.cursors) >= maxPages || p.bytes > maxListBytes {
+		return false, fmt.Errorf("%w: the list does not end after %d pages and %d bytes",
+			ErrInvalidResult, len(p.cursors), p.bytes)
+	}
+	return true, nil
+}
+
+// page is the result of a list request, elements as written. A nil next ends the
+// list; an empty one is a cursor like any other.
+type page struct {
+	elements [][]byte
+	next     *string
+	kind     mcp.ResultType
+	ttl      float64 // milliseconds
+}
+
+// readPage reads a page in place: it aliases text.
+func readPage(text []byte, elements string) (p page, err error) {
+	r := jsontext.Read(text)
+	for key := range r.Object() {
+		if r.Null() {
+			continue
+		}
+		switch string(key) {
+		case elements:
+			for range r.Array() {
+				p.elements = append(p.elements, r.Raw())
+			}
+		case "nextCursor":
+			cursor := r.String()
+			p.next = &cursor
+		case "resultType":
+			p.kind = resultType(r)
+		case "ttlMs":
+			p.ttl = number(r)
+		}
+	}
+	return p, invalid(r.Err())
+}
+
+// number reads a number that is a hint: what is none counts as 0.
+func number(r *jsontext.Reader) float64 {
+	if k := r.Kind(); k != '-' && k-'0' > 9 {
+		return 0
+	}
+	n, err := strconv.ParseFloat(string(r.Raw()), 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

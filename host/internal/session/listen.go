@@ -1,0 +1,144 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// ackTimeout bounds how long a server may take to acknowledge a stream, where
+// requests have no timeout of their own.
+const ackTimeout = 30 * time.Second
+
+// errTornDown is why a stream ends that the server took back.
+var errTornDown = errors.New("the server ended the stream")
+
+// holdModern opens a stream and stays with it until it ends. Streams are opened
+// one at a time on each session: what tells their notifications apart is an id
+// that the acknowledgement brings.
+func (u *Subscription) holdModern(l *link, opened func()) error {
+	ctx, cancel := context.WithCancelCause(u.ctx)
+	defer cancel(nil)
+	a := &u.session.audience
+	if err := a.hold(ctx); err != nil {
+		return err
+	}
+	acknowledged, ended := make(chan struct{}), make(chan error, 1)
+	u.listen(ear{inbox: l.inbox, opening: acknowledged, shut: cancel})
+	go func() {
+		given := map[string]any{"notifications": u.filter}
+		_, _, err := u.session.try(ctx, l, &request{method: mcp.MethodListen, given: given, limit: -1})
+		ended <- err
+	}()
+	late := time.AfterFunc(u.session.patience(), func() {
+		cancel(fmt.Errorf("%w: the server did not acknowledge the stream", rpc.ErrTimeout))
+	})
+	select {
+	case <-acknowledged:
+		late.Stop()
+		a.release()
+		opened()
+		return u.ended(ctx, <-ended)
+	case err := <-ended:
+		late.Stop()
+		a.release()
+		return u.ended(ctx, err)
+	}
+}
+
+// ended sorts how a stream ended. The graceful end is an empty result; some
+// servers cancel the request instead, and the specification has both
+// (2026-07-28/basic/patterns/cancellation).
+func (u *Subscription) ended(ctx context.Context, err error) error {
+	if err == nil {
+		return errTornDown
+	}
+	if ctx.Err() != nil && !answered(err) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// patience returns how long a server may take to say that it has understood.
+func (s *Session) patience() time.Duration {
+	if s.cfg.Timeout > 0 {
+		return s.cfg.Timeout
+	}
+	return ackTimeout
+}
+
+// acknowledge takes the first notification of a stream, if u waits for it.
+func (u *Subscription) acknowledge(in *inbox, id string, honoured mcp.Filter) bool {
+	u.mu.Lock()
+	e := u.ear
+	if e.inbox != in || e.opening == nil {
+		u.mu.Unlock()
+		return false
+	}
+	if honoured.Empty() {
+		u.mu.Unlock()
+		e.shut(&unsupportedError{want: "any of the changes asked for"})
+		return true
+	}
+	u.ear.id, u.ear.opening = id, nil
+	u.mu.Unlock()
+	u.open(honoured)
+	close(e.opening)
+	return true
+}
+
+// tearDown ends the stream of that id, if it is u's.
+func (u *Subscription) tearDown(in *inbox, id string) {
+	u.mu.Lock()
+	e := u.ear
+	u.mu.Unlock()
+	if e.inbox == in && e.id != "" && e.id == id {
+		e.shut(errTornDown)
+	}
+}
+
+// readAcknowledged reads the params of the first notification of a stream.
+func readAcknowledged(params []byte) (id string, f mcp.Filter) {
+	r := jsontext.Read(member(params, "notifications"))
+	if r.Kind() != '{' {
+		return subscriptionID(params), f
+	}
+	for key := range r.Object() {
+		switch string(key) {
+		case "toolsListChanged":
+			f.Tools = r.Bool()
+		case "promptsListChanged":
+			f.Prompts = r.Bool()
+		case "resourcesListChanged":
+			f.Resources = r.Bool()
+		case "resourceSubscriptions":
+			if r.Null() {
+				continue
+			}
+			for range r.Array() {
+				f.URIs = append(f.URIs, r.String())
+			}
+		}
+	}
+	return subscriptionID(params), f
+}
+
+// subscriptionID returns the id that a notification of a stream carries, as it is
+// written, or "".
+func subscriptionID(params []byte) string {
+	return string(member(member(params, "_meta"), mcp.MetaSubscriptionID))
+}
+
+// readURI returns the resource that a notification is about.
+func readURI(params []byte) string {
+	uri := member(params, "uri")
+	if jsontext.Read(uri).Kind() != '"' {
+		return ""
+	}
+	return jsontext.Read(uri).String()
+}

@@ -1,0 +1,102 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// ListPrompts returns all prompts of the server; see [Session.ListTools].
+func (s *Session) ListPrompts(ctx context.Context) ([]mcp.Prompt, error) {
+	return listAll(ctx, s, &s.prompts, &promptKind)
+}
+
+var promptKind = kind[mcp.Prompt]{
+	method: mcp.MethodListPrompts, member: "prompts", thing: "prompt", needs: hasPrompts,
+	read: func(text []byte) (mcp.Prompt, string, error) {
+		p, err := readPrompt(text)
+		return p, p.Name, err
+	},
+}
+
+// readPrompt reads a prompt in place: what is raw aliases text.
+func readPrompt(text []byte) (p mcp.Prompt, err error) {
+	r := jsontext.Read(text)
+	p.Raw = text
+	for key := range r.Object() {
+		if r.Null() {
+			continue
+		}
+		switch string(key) {
+		case "name":
+			p.Name = r.String()
+		case "title":
+			p.Title = r.String()
+		case "description":
+			p.Description = r.String()
+		case "arguments":
+			for range r.Array() {
+				p.Arguments = append(p.Arguments, readPromptArgument(r))
+			}
+		case "_meta":
+			p.Meta = r.Raw()
+		}
+	}
+	if r.Err() == nil && p.Name == "" {
+		return p, errors.New("it has no name")
+	}
+	return p, r.Err()
+}
+
+func readPromptArgument(r *jsontext.Reader) (a mcp.PromptArgument) {
+	for key := range r.Object() {
+		if r.Null() {
+			continue
+		}
+		switch string(key) {
+		case "name":
+			a.Name = r.String()
+		case "title":
+			a.Title = r.String()
+		case "description":
+			a.Description = r.String()
+		case "required":
+			a.Required = r.Bool()
+		}
+	}
+	return a
+}
+
+// GetPrompt returns the messages of a prompt, with its blanks filled in.
+func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]string) (*mcp.GetPromptResult, error) {
+	params := struct {
+		Name      string            `json:"name"`
+		Arguments map[string]string `json:"arguments,omitempty"`
+	}{name, args}
+	q := request{method: mcp.MethodGetPrompt, name: name, given: params, needs: hasPrompts}
+	result := &mcp.GetPromptResult{}
+	if err := s.converse(ctx, &q, result); err != nil {
+		return nil, fmt.Errorf("get prompt %s on %s: %w", clip(name), s.cfg.Name, err)
+	}
+	return result, nil
+}
+
+// Complete asks the server how an argument may go on
+// (2026-07-28/server/utilities/completion).
+func (s *Session) Complete(ctx context.Context, p mcp.CompleteParams) (*mcp.Completion, error) {
+	q := request{method: mcp.MethodComplete, given: p, needs: hasCompletions}
+	var text json.RawMessage
+	err := s.converse(ctx, &q, &text)
+	result := &mcp.Completion{}
+	if err == nil {
+		err = invalid(json.Unmarshal(member(text, "completion"), result))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("complete %s on %s: %w", clip(p.Argument.Name), s.cfg.Name, err)
+	}
+	return result, nil
+}

@@ -1,0 +1,168 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// ListResources returns all resources that the server lists; see [Session.ListTools].
+func (s *Session) ListResources(ctx context.Context) ([]mcp.Resource, error) {
+	return listAll(ctx, s, &s.resources, &resourceKind)
+}
+
+// ListResourceTemplates returns the templates of the server's other resources.
+func (s *Session) ListResourceTemplates(ctx context.Context) ([]mcp.ResourceTemplate, error) {
+	return listAll(ctx, s, &s.templates, &templateKind)
+}
+
+var resourceKind = kind[mcp.Resource]{
+	method: mcp.MethodListResources, member: "resources", thing: "resource", needs: hasResources,
+	read: func(text []byte) (mcp.Resource, string, error) {
+		r, err := readResource(text)
+		return r, r.URI, err
+	},
+}
+
+var templateKind = kind[mcp.ResourceTemplate]{
+	method: mcp.MethodListTemplates, member: "resourceTemplates", thing: "resource template", needs: hasResources,
+	read: func(text []byte) (mcp.ResourceTemplate, string, error) {
+		r, err := readResource(text)
+		t := mcp.ResourceTemplate{
+			URITemplate: string(r.URI), Name: r.Name, Title: r.Title, Description: r.Description,
+			MIMEType: r.MIMEType, Annotations: r.Annotations, Meta: r.Meta, Raw: r.Raw,
+		}
+		return t, t.URITemplate, err
+	},
+}
+
+// readResource reads a resource or a template in place: what is raw aliases
+// text. The two differ in the name of what they are known by.
+func readResource(text []byte) (out mcp.Resource, err error) {
+	r := jsontext.Read(text)
+	out.Raw = text
+	for key := range r.Object() {
+		if r.Null() {
+			continue
+		}
+		switch string(key) {
+		case "uri", "uriTemplate":
+			out.URI = r.String()
+		case "name":
+			out.Name = r.String()
+		case "title":
+			out.Title = r.String()
+		case "description":
+			out.Description = r.String()
+		case "mimeType":
+			out.MIMEType = r.String()
+		case "size":
+			size := int64(number(r))
+			out.Size = &size
+		case "annotations":
+			out.Annotations = r.Raw()
+		case "_meta":
+			out.Meta = r.Raw()
+		}
+	}
+	if r.Err() == nil && out.URI == "" {
+		return out, errors.New("it has no URI")
+	}
+	return out, r.Err()
+}
+
+// ReadResource returns what a resource holds. What the server said is still
+// fresh is not asked for again, until it says that any resource changed.
+func (s *Session) ReadResource(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+	text, err := s.read(ctx, uri)
+	result := &mcp.ReadResourceResult{}
+	if err == nil {
+		err = invalid(json.Unmarshal(text, result))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s on %s: %w", clip(uri), s.cfg.Name, err)
+	}
+	return result, nil
+}
+
+func (s *Session) read(ctx context.Context, uri string) ([]byte, error) {
+	if text, ok := s.reads.fresh(uri); ok {
+		return text, nil
+	}
+	ctx, over := s.track(ctx)
+	defer over()
+	q := request{method: mcp.MethodReadResource, name: uri, given: map[string]any{"uri": uri}, needs: hasResources}
+	as := s.reads.count()
+	text, d, err := s.do(ctx, &q)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = s.proceed(ctx, &q, d, text); err == nil && q.rounds == 0 {
+		s.reads.keep(uri, text, freshUntil(readTTL(text), d), as)
+	}
+	return text, err
+}
+
+func readTTL(result []byte) float64 {
+	return number(jsontext.Read(member(result, "ttlMs")))
+}
+
+// reads are the results of reading that are still fresh. What came of answers
+// that the person gave is not among them, because they are not in its key
+// (2026-07-28/server/utilities/caching#cache-key).
+type reads struct {
+	mu      sync.Mutex
+	results map[string]freshText // by URI
+	bytes   int
+	changes uint64
+}
+
+type freshText struct {
+	text  []byte
+	until time.Time
+}
+
+// maxReads bounds the bytes of the results that are kept. Beyond it all go.
+const maxReads = 16 << 20
+
+func (r *reads) fresh(uri string) ([]byte, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f, ok := r.results[uri]
+	return f.text, ok && time.Now().Before(f.until)
+}
+
+// change forgets everything. A server may tell of a part of what was read, so
+// there is no saying which results a change is about.
+func (r *reads) change() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changes++
+	r.results, r.bytes = nil, 0
+}
+
+func (r *reads) count() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changes
+}
+
+func (r *reads) keep(uri string, text []byte, until time.Time, as uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	size := len(uri) + len(text)
+	if as != r.changes || size > maxReads || !until.After(time.Now()) {
+		return
+	}
+	if r.results == nil || r.bytes+size > maxReads {
+		r.results, r.bytes = make(map[string]freshText), 0
+	}
+	r.bytes += size - len(r.results[uri].text)
+	r.results[uri] = freshText{text, until}
+}

@@ -1,0 +1,298 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// ChangeKind says what a [Change] is about.
+type ChangeKind string
+
+// The kinds of changes. The first three are about lists; Missed says that the
+// server was out of hearing for a while, or too fast, so that everything that the
+// subscription is about may have changed.
+const (
+	ToolsChanged     ChangeKind = "tools"
+	PromptsChanged   ChangeKind = "prompts"
+	ResourcesChanged ChangeKind = "resources"
+	ResourceUpdated  ChangeKind = "resource" // with a URI
+	Missed           ChangeKind = "missed"
+)
+
+// Change is something that a server told of. It says that there is something new,
+// not what.
+type Change struct {
+	Kind ChangeKind `json:"kind"`
+	URI  string     `json:"uri,omitempty"` // perhaps of a part of what was subscribed to
+}
+
+// Subscription hears of changes, over reconnections, until it is closed or its
+// session is. The connection that it needs it makes itself, with growing pauses.
+type Subscription struct {
+	session *Session
+	filter  mcp.Filter
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	wake    chan struct{} // holds a token when there may be something for Next
+	over    chan struct{} // closed when err is set, which is the last thing to happen
+
+	mu       sync.Mutex
+	honoured mcp.Filter
+	ear      ear
+	pending  []Change
+	err      error
+}
+
+// ear is where a subscription listens at the moment; the zero value is nowhere.
+type ear struct {
+	inbox   *inbox
+	id      string // modern: what the notifications carry, as written
+	opening chan struct{}
+	shut    context.CancelCauseFunc
+}
+
+// errUnsubscribed is what Close ends a subscription with.
+var errUnsubscribed = fmt.Errorf("the subscription is closed: %w", ErrClosed)
+
+// Subscribe asks to hear of the changes that the filter names, and returns when
+// the server has agreed. It may agree to less, see [Subscription.Honoured].
+//
+// In the modern era that is a stream of its own
+// (2026-07-28/basic/patterns/subscriptions). In the legacy era lists are announced
+// to everybody, and only resources are subscribed to (2025-11-25/server/resources).
+func (s *Session) Subscribe(ctx context.Context, f mcp.Filter) (*Subscription, error) {
+	u := &Subscription{
+		session: s, filter: f, wake: make(chan struct{}, 1), over: make(chan struct{}),
+	}
+	u.filter.URIs = slices.Compact(slices.Sorted(slices.Values(f.URIs)))
+	u.ctx, u.cancel = context.WithCancelCause(s.ctx)
+	err := s.subscribe(ctx, u)
+	if err != nil {
+		u.cancel(errUnsubscribed)
+		return nil, fmt.Errorf("subscribe on %s: %w", s.cfg.Name, err)
+	}
+	return u, nil
+}
+
+func (s *Session) subscribe(ctx context.Context, u *Subscription) error {
+	if u.filter.Empty() {
+		return errors.New("there is nothing to subscribe to")
+	}
+	if !s.audience.add(u) {
+		return ErrClosed
+	}
+	ready := make(chan error, 1)
+	go u.run(ready)
+	select {
+	case err := <-ready:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Honoured returns what the server has agreed to tell of: the filter, or a part.
+func (u *Subscription) Honoured() mcp.Filter {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.honoured
+}
+
+// Close ends the subscription. It does not wait for the server to hear of that.
+func (u *Subscription) Close() error {
+	u.cancel(errUnsubscribed)
+	return nil
+}
+
+// Next waits for a change. Changes come in the order of their first word; one
+// that is told of again before it was taken is not told twice. After the end of
+// the subscription the error says why; it is an [ErrClosed] where nothing is wrong.
+func (u *Subscription) Next(ctx context.Context) (Change, error) {
+	for {
+		if c, ok := u.take(); ok {
+			return c, nil
+		}
+		select {
+		case <-u.wake:
+		case <-u.over:
+			if c, ok := u.take(); ok {
+				return c, nil
+			}
+			return Change{}, u.err
+		case <-ctx.Done():
+			return Change{}, context.Cause(ctx)
+		}
+	}
+}
+
+// take returns the oldest change, and leaves the token for the others.
+func (u *Subscription) take() (c Change, ok bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.pending) == 0 {
+		return c, false
+	}
+	c = u.pending[0]
+	u.pending = slices.Delete(u.pending, 0, 1)
+	if len(u.pending) > 0 {
+		u.signal()
+	}
+	return c, true
+}
+
+func (u *Subscription) signal() {
+	select {
+	case u.wake <- struct{}{}:
+	default:
+	}
+}
+
+// maxPending is how many changes wait for Next. Beyond it there is only the word
+// that some were missed.
+const maxPending = 256
+
+// put adds a change for Next. The caller holds mu.
+func (u *Subscription) put(c Change) {
+	switch {
+	case slices.Contains(u.pending, c):
+		return
+	case len(u.pending) >= maxPending:
+		u.pending = append(u.pending[:0], Change{Kind: Missed})
+	default:
+		u.pending = append(u.pending, c)
+	}
+	u.signal()
+}
+
+// hear takes a change that came in through an inbox, if it is one for u: by the
+// id that it carries in the modern era, and in the legacy era by what it is about.
+// A legacy server may name a part of the resource; loose lets that pass.
+func (u *Subscription) hear(in *inbox, id string, c Change, loose bool) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.ear.inbox != in || u.ear.opening != nil || u.ear.id != "" && u.ear.id != id {
+		return false
+	}
+	loose = loose || u.ear.id != ""
+	if !covers(&u.honoured, c, loose) {
+		return false
+	}
+	u.put(c)
+	return true
+}
+
+// covers reports whether a change is one that a filter asks for.
+func covers(f *mcp.Filter, c Change, loose bool) bool {
+	switch c.Kind {
+	case ToolsChanged:
+		return f.Tools
+	case PromptsChanged:
+		return f.Prompts
+	case ResourcesChanged:
+		return f.Resources
+	}
+	return loose && len(f.URIs) > 0 || slices.Contains(f.URIs, c.URI)
+}
+
+// pauses are how long a subscription waits before it tries again. The last one
+// stays; each is longer or shorter by up to a quarter, so that many hosts do not
+// come back at the same moment.
+var pauses = []time.Duration{
+	500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 30 * time.Second,
+}
+
+// steady is how long a subscription has to last before its pauses begin anew.
+const steady = 60 * time.Second
+
+// run is the life of a subscription. What the first try comes to goes to ready.
+func (u *Subscription) run(ready chan<- error) {
+	var l *link
+	var err error
+	settled := false
+	opened := func() {
+		if !settled {
+			ready <- nil
+			settled = true
+		}
+	}
+	for tries := 0; ; tries++ {
+		began := time.Now()
+		l, err = u.hold(opened)
+		u.listen(ear{})
+		if final := l != nil && (answered(err) || errors.Is(err, ErrUnsupported)); final || !settled || u.ctx.Err() != nil {
+			break
+		}
+		if time.Since(began) > steady {
+			tries = 0
+		}
+		if !u.pause(tries) {
+			break
+		}
+	}
+	if u.ctx.Err() != nil {
+		err = u.why()
+	}
+	ready <- err // nobody reads it after the first
+	u.leave(l)
+	u.mu.Lock()
+	u.err = err
+	u.mu.Unlock()
+	close(u.over)
+	u.session.audience.running.Done()
+}
+
+// why returns what ended the subscription from this side.
+func (u *Subscription) why() error {
+	if u.session.isClosed() {
+		return ErrClosed
+	}
+	return context.Cause(u.ctx)
+}
+
+func (u *Subscription) pause(tries int) bool {
+	d := pauses[min(tries, len(pauses)-1)]
+	select {
+	case <-time.After(d*3/4 + rand.N(d/2)):
+		return true
+	case <-u.ctx.Done():
+		return false
+	}
+}
+
+// hold keeps the subscription on one connection for as long as that lasts, and
+// returns the link, or nil where there was none.
+func (u *Subscription) hold(opened func()) (*link, error) {
+	l, err := u.session.reach(u.ctx)
+	if err != nil {
+		return nil, u.session.unsent(mcp.MethodSubscribe, err)
+	}
+	if l.dialect.era == mcp.Modern {
+		return l, u.session.explain(l, u.holdModern(l, opened))
+	}
+	return l, u.session.explain(l, u.holdLegacy(l, opened))
+}
+
+// open notes what the server has agreed to, and, from the second time on, that
+// something may have happened in between.
+func (u *Subscription) open(honoured mcp.Filter) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	again := !u.honoured.Empty()
+	u.honoured = honoured
+	if again {
+		u.put(Change{Kind: Missed})
+	}
+}
+
+func (u *Subscription) listen(e ear) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.ear = e
+}

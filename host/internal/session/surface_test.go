@@ -1,0 +1,254 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// everything is what the servers of these tests declare.
+const everything = `{"tools":{"listChanged":true},"prompts":{"listChanged":true},"logging":{},"completions":{},` +
+	`"resources":{"listChanged":true,"subscribe":true}}`
+
+// able returns a server of an era that declares some capabilities, "" for none at
+// all.
+func able(era mcp.Era, capabilities string) server {
+	if capabilities != "" {
+		capabilities = `"capabilities":` + capabilities + `,`
+	}
+	if era == mcp.Modern {
+		return newServer().with("server/discover", answer(`{`+capabilities+`"supportedVersions":["2026-07-28"]}`))
+	}
+	return oldServer().with("initialize", answer(`{`+capabilities+`"protocolVersion":"2025-11-25","serverInfo":{"name":"old","version":"1"}}`))
+}
+
+var eras = []mcp.Era{mcp.Legacy, mcp.Modern}
+
+// note has a server tell something.
+func note(p *process, method, params string) {
+	p.print(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params)
+}
+
+func TestSurface(t *testing.T) {
+	ask := map[string]func(ctx context.Context, s *Session) (any, error){
+		"resources/list":           func(ctx context.Context, s *Session) (any, error) { return s.ListResources(ctx) },
+		"resources/templates/list": func(ctx context.Context, s *Session) (any, error) { return s.ListResourceTemplates(ctx) },
+		"resources/read":           func(ctx context.Context, s *Session) (any, error) { return s.ReadResource(ctx, "file:///a") },
+		"prompts/list":             func(ctx context.Context, s *Session) (any, error) { return s.ListPrompts(ctx) },
+		"prompts/get": func(ctx context.Context, s *Session) (any, error) {
+			return s.GetPrompt(ctx, "p", map[string]string{"a": "<1>"})
+		},
+		"completion/complete": func(ctx context.Context, s *Session) (any, error) {
+			return s.Complete(ctx, mcp.CompleteParams{Ref: mcp.PromptRef("p"), Argument: mcp.Argument{Name: "a", Value: "x"}})
+		},
+	}
+	tests := []struct {
+		method, params, result, want string
+	}{
+		{"resources/list", `{}`, `{"resources":[{"uri":"file:///a","name":"a","size":3,"icons":[]}]}`, `[{"uri":"file:///a","name":"a","size":3,"icons":[]}]`},
+		{"resources/templates/list", `{}`, `{"resourceTemplates":[{"uriTemplate":"file:///{a}","name":"a","x":1}]}`, `[{"uriTemplate":"file:///{a}","name":"a","x":1}]`},
+		{"resources/read", `{"uri":"file:///a"}`, `{"contents":[{"uri":"file:///a","text":"x"}],"x":1}`, `{"contents":[{"uri":"file:///a","text":"x"}],"x":1}`},
+		{"prompts/list", `{}`, `{"prompts":[{"name":"p","arguments":[{"name":"a","required":true}],"x":1}]}`, `[{"name":"p","arguments":[{"name":"a","required":true}],"x":1}]`},
+		{"prompts/get", `{"name":"p","arguments":{"a":"<1>"}}`, `{"messages":[{"role":"user","content":{"type":"text","text":"x"}}]}`, `{"messages":[{"role":"user","content":{"type":"text","text":"x"}}]}`},
+		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":"x"}}`,
+			`{"completion":{"values":["xy"],"total":1}}`, `{"values":["xy"],"total":1}`},
+	}
+	for _, test := range tests {
+		for _, era := range eras {
+			bubble(t, func(t *testing.T, dock func(...server) *dock) {
+				d := dock(able(era, everything).with(test.method, answer(test.result)))
+				got, err := ask[test.method](t.Context(), d.open())
+				if text, _ := json.Marshal(got); err != nil || string(text) != test.want {
+					t.Errorf("%s: got %s, %v; want %s", test.method, text, err, test.want)
+				}
+				params := string(d.process(0).find(test.method)[0].Params)
+				if want := strings.TrimSuffix(test.params, "}"); !strings.HasPrefix(strings.ReplaceAll(params, `\u003c1\u003e`, "<1>"), want) {
+					t.Errorf("%s: sent %s, want %s", test.method, params, test.params)
+				}
+			})
+			bubble(t, func(t *testing.T, dock func(...server) *dock) {
+				d := dock(able(era, `{"tools":{},"logging":null}`).with(test.method, answer(test.result)))
+				_, err := ask[test.method](t.Context(), d.open())
+				if !errors.Is(err, ErrUnsupported) || !errors.Is(err, rpc.ErrNotSent) || !strings.Contains(err.Error(), "declares tools, logging") {
+					t.Errorf("%s of a server without it: %v", test.method, err)
+				}
+				if sent := d.process(0).find(test.method); len(sent) > 0 {
+					t.Errorf("%s was sent", test.method)
+				}
+			})
+			bubble(t, func(t *testing.T, dock func(...server) *dock) {
+				if _, err := ask[test.method](t.Context(), dock(able(era, "").with(test.method, answer(test.result))).open()); err != nil {
+					t.Errorf("%s of a server that declares nothing: %v", test.method, err)
+				}
+			})
+		}
+	}
+}
+
+// TestListsOfResources holds that all lists have the rules of that of tools.
+func TestListsOfResources(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		n, warnings := 0, 0
+		s := dock(able(mcp.Legacy, everything).with("resources/list", func(p *process, m message) {
+			n++
+			answer(fmt.Sprintf(`{"resources":[{"uri":"u%d","name":"n"},{"name":"none"}],"nextCursor":"%d"}`, n, n%3))(p, m)
+		}).with("prompts/list", func(p *process, m message) {
+			n++
+			answer(fmt.Sprintf(`{"prompts":[{"name":"p%d"}],"nextCursor":"%d"}`, n, n))(p, m)
+		})).open(func(c *Config) { c.Warn = func(string) { warnings++ } })
+		if list, err := s.ListResources(t.Context()); err != nil || len(list) != 4 || warnings != 5 {
+			t.Errorf("%d resources, %d warnings, %v", len(list), warnings, err)
+		}
+		n = 0
+		if _, err := s.ListPrompts(t.Context()); !errors.Is(err, ErrInvalidResult) || n != maxPages {
+			t.Errorf("after %d pages: %v", n, err)
+		}
+	})
+}
+
+// TestFreshSurface holds that what is fresh is not asked for again, until the
+// server says that it changed.
+func TestFreshSurface(t *testing.T) {
+	const fresh = `"ttlMs":60000`
+	script := able(mcp.Modern, everything).
+		with("resources/list", answer(`{"resources":[],`+fresh+`}`)).
+		with("resources/templates/list", answer(`{"resourceTemplates":[],`+fresh+`}`)).
+		with("resources/read", answer(`{"contents":[],`+fresh+`}`)).
+		with("prompts/list", answer(`{"prompts":[],`+fresh+`}`))
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(script)
+		s := d.open()
+		asked := func() string {
+			before := d.process(0).received()
+			s.ListResources(t.Context())
+			s.ListResourceTemplates(t.Context())
+			s.ReadResource(t.Context(), "a")
+			s.ListPrompts(t.Context())
+			return strings.TrimSpace(strings.TrimPrefix(d.process(0).received(), before))
+		}
+		const all = "resources/list resources/templates/list resources/read prompts/list"
+		step := func(want string) {
+			t.Helper()
+			if got := asked(); got != want {
+				t.Errorf("asked %q, want %q", got, want)
+			}
+		}
+		step(all)
+		step("")
+		note(d.process(0), "notifications/prompts/list_changed", `{}`)
+		synctest.Wait()
+		step("prompts/list")
+		note(d.process(0), "notifications/resources/updated", `{"uri":"a/b"}`)
+		synctest.Wait()
+		step("resources/read")
+		note(d.process(0), "notifications/resources/list_changed", `{}`)
+		synctest.Wait()
+		step("resources/list resources/templates/list resources/read")
+		time.Sleep(time.Minute)
+		step(all)
+	})
+}
+
+// TestReadsAreBounded holds that a reader of much forgets, and does not grow.
+func TestReadsAreBounded(t *testing.T) {
+	var r reads
+	until := time.Now().Add(time.Hour)
+	for i := range 100 {
+		r.keep(fmt.Sprint(i), make([]byte, 1<<20), until, 0)
+		if r.bytes > maxReads || len(r.results) > maxReads>>20 {
+			t.Fatalf("%d bytes in %d results", r.bytes, len(r.results))
+		}
+	}
+	r.keep("large", make([]byte, maxReads+1), until, 0)
+	if _, ok := r.fresh("large"); ok {
+		t.Error("one over the bound was kept")
+	}
+	r.change()
+	r.keep("late", nil, until, 0)
+	if _, ok := r.fresh("late"); ok {
+		t.Error("one that changed on its way was kept")
+	}
+}
+
+// TestReadAfterRounds holds that what came of the person's answers is not used
+// for anybody else's question.
+func TestReadAfterRounds(t *testing.T) {
+	n := 0
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		s := dock(able(mcp.Modern, everything).with("resources/read", func(p *process, m message) {
+			if n++; n == 1 {
+				answer(`{"resultType":"input_required","requestState":"s"}`)(p, m)
+				return
+			}
+			answer(`{"contents":[],"ttlMs":60000}`)(p, m)
+		})).open()
+		for range 2 {
+			if _, err := s.ReadResource(t.Context(), "a"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if n != 3 {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+func TestPing(t *testing.T) {
+	for era, method := range map[mcp.Era]string{mcp.Legacy: "ping", mcp.Modern: "server/discover"} {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			d := dock(able(era, everything).with("ping", answer(`{}`)))
+			s := d.open()
+			before := len(d.process(0).find(method))
+			if err := s.Ping(t.Context()); err != nil || len(d.process(0).find(method)) != before+1 {
+				t.Errorf("%s: %v, saw %s", era, err, d.process(0).received())
+			}
+		})
+	}
+}
+
+func TestSetLevel(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(able(mcp.Legacy, everything).with("logging/setLevel", answer(`{}`)))
+		s := d.open()
+		if err := s.SetLevel(t.Context(), "loud"); err == nil || !strings.Contains(err.Error(), "emergency") {
+			t.Error(err)
+		}
+		if err := s.SetLevel(t.Context(), mcp.LevelWarning); err != nil {
+			t.Error(err)
+		}
+		d.process(0).exit(errors.New("gone"))
+		call(t, s)
+		for n := range 2 {
+			if got := d.process(n).find("logging/setLevel"); len(got) != 1 || string(got[0].Params) != `{"level":"warning"}` {
+				t.Errorf("process %d was told %q", n, got)
+			}
+		}
+	})
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(able(mcp.Modern, everything))
+		s := d.open()
+		if err := s.SetLevel(t.Context(), mcp.LevelDebug); err != nil {
+			t.Error(err)
+		}
+		call(t, s)
+		meta := member(d.process(0).find("tools/call")[0].Params, "_meta")
+		if got := member(meta, mcp.MetaLogLevel); string(got) != `"debug"` {
+			t.Errorf("_meta is %s", meta)
+		}
+	})
+	for _, era := range eras {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			if err := dock(able(era, `{}`)).open().SetLevel(t.Context(), mcp.LevelDebug); !errors.Is(err, ErrUnsupported) {
+				t.Errorf("%s: %v", era, err)
+			}
+		})
+	}
+}

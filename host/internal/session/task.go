@@ -1,0 +1,177 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// A server may go on with a call after it has answered: what it answers is a
+// task, whose end the client asks for. A modern server chooses that, of a client
+// that offers the extension. A legacy one is asked to, and here it is where it
+// says that it does not run the tool otherwise
+// (2025-11-25/basic/utilities/tasks#tool-level-negotiation). Either way the caller
+// of a tool only sees that it takes longer.
+
+// Bounds of how often a task is asked for, where the server has a wish or none.
+const (
+	usualPoll    = time.Second
+	shortestPoll = 100 * time.Millisecond
+	longestPoll  = 30 * time.Second
+)
+
+// goodbye is how long a caller that leaves waits for its task to be cancelled.
+const goodbye = 2 * time.Second
+
+// await sees a modern task through to its end and returns the result of the call.
+func (s *Session) await(ctx context.Context, created []byte) ([]byte, error) {
+	t, err := readTask(created)
+	answered := make(map[string]bool)
+	for err == nil && !t.Status.Final() {
+		if t.Status == mcp.TaskInputRequired {
+			err = s.inform(ctx, &t, answered)
+		}
+		if err == nil {
+			t, err = s.poll(ctx, &t)
+		}
+	}
+	if err != nil {
+		return nil, s.abandon(ctx, &t, err)
+	}
+	switch t.Status {
+	case mcp.TaskFailed:
+		return nil, readFault(t.Error)
+	case mcp.TaskCancelled:
+		return nil, fmt.Errorf("the server cancelled the task: %s", clip(t.StatusMessage))
+	}
+	if t.Result == nil {
+		return nil, fmt.Errorf("%w: a task that is completed, and no result", ErrInvalidResult)
+	}
+	return t.Result, nil
+}
+
+// awaitLegacy sees a task of the legacy era through. Where the server needs
+// something, it asks on its own once somebody waits for the result.
+func (s *Session) awaitLegacy(ctx context.Context, created []byte) ([]byte, error) {
+	t, err := readTask(member(created, "task"))
+	for err == nil && !t.Status.Final() && t.Status != mcp.TaskInputRequired {
+		t, err = s.poll(ctx, &t)
+	}
+	var text []byte
+	if err == nil {
+		text, _, err = s.do(ctx, &request{method: mcp.MethodTaskResult, given: taskParams(t.ID), limit: -1})
+	}
+	if err != nil {
+		return nil, s.abandon(ctx, &t, err)
+	}
+	return text, nil
+}
+
+func taskParams(id string) map[string]any { return map[string]any{"taskId": id} }
+
+// poll asks for a task after the time that the server wants to pass.
+func (s *Session) poll(ctx context.Context, t *mcp.Task) (mcp.Task, error) {
+	wait := usualPoll
+	if t.PollInterval > 0 {
+		wait = time.Duration(min(t.PollInterval, longestPoll.Milliseconds())) * time.Millisecond
+	}
+	select {
+	case <-time.After(max(wait, shortestPoll)):
+	case <-ctx.Done():
+		return *t, context.Cause(ctx)
+	case <-s.ctx.Done():
+		return *t, ErrClosed
+	}
+	text, _, err := s.do(ctx, &request{method: mcp.MethodGetTask, given: taskParams(t.ID)})
+	if err != nil {
+		return *t, err
+	}
+	next, err := readTask(text)
+	if err == nil && next.ID != t.ID {
+		err = fmt.Errorf("%w: asked for task %q, got %q", ErrInvalidResult, clip(t.ID), clip(next.ID))
+	}
+	if err != nil {
+		return *t, err
+	}
+	return next, nil
+}
+
+// inform gives the server what a task needs, each thing once.
+func (s *Session) inform(ctx context.Context, t *mcp.Task, answered map[string]bool) error {
+	w, err := readWanted(t.Raw)
+	if err != nil {
+		return err
+	}
+	w.state = nil // a task has none
+	w.asked = untold(w.asked, answered)
+	if len(w.asked) == 0 {
+		return nil
+	}
+	if len(answered) > maxRounds*maxAsked {
+		return fmt.Errorf("%w: after %d answers it is not content", ErrInputRequired, len(answered))
+	}
+	members, err := s.give(ctx, w)
+	if err != nil {
+		return err
+	}
+	params := jsontext.AppendString([]byte(`{"taskId":`), t.ID)
+	params = append(append(append(params, ','), members...), '}')
+	_, _, err = s.do(ctx, &request{method: mcp.MethodUpdateTask, given: json.RawMessage(params)})
+	return err
+}
+
+// untold returns those that are asked for the first time, and notes them.
+func untold(all []asked, answered map[string]bool) (fresh []asked) {
+	for _, a := range all {
+		if !answered[a.key] {
+			answered[a.key] = true
+			fresh = append(fresh, a)
+		}
+	}
+	return fresh
+}
+
+// abandon returns err, and cancels the task where it was the caller who left.
+func (s *Session) abandon(ctx context.Context, t *mcp.Task, err error) error {
+	if ctx.Err() != nil && t.ID != "" && !t.Status.Final() {
+		s.do(context.WithoutCancel(ctx), &request{method: mcp.MethodCancelTask, given: taskParams(t.ID), limit: goodbye})
+	}
+	return err
+}
+
+// readTask reads a task of either era.
+func readTask(text []byte) (t mcp.Task, err error) {
+	if text == nil {
+		return t, fmt.Errorf("%w: no task in it", ErrInvalidResult)
+	}
+	if err = json.Unmarshal(text, &t); err == nil && (t.ID == "" || t.Status == "") {
+		err = errors.New("a task without taskId or status")
+	}
+	return t, invalid(err)
+}
+
+// readFault reads the error that a task failed with.
+func readFault(text []byte) error {
+	fault := &rpc.Error{Code: mcp.CodeInternalError, Message: "the task failed"}
+	r := jsontext.Read(text)
+	if r.Kind() != '{' {
+		return fault
+	}
+	for key := range r.Object() {
+		switch string(key) {
+		case "code":
+			fault.Code = int(number(r))
+		case "message":
+			fault.Message = r.String()
+		case "data":
+			fault.Data = r.Raw()
+		}
+	}
+	return fault
+}
