@@ -40,15 +40,17 @@ func (u *Subscription) holdModern(l *link, opened func()) error {
 	})
 	select {
 	case <-acknowledged:
-		late.Stop()
-		a.release()
-		opened()
-		return u.ended(ctx, <-ended)
 	case err := <-ended:
-		late.Stop()
-		a.release()
-		return u.ended(ctx, err)
+		ended <- err
 	}
+	late.Stop()
+	a.release()
+	select {
+	case <-acknowledged:
+		opened()
+	default:
+	}
+	return u.ended(ctx, <-ended)
 }
 
 // ended sorts how a stream ended. The graceful end is an empty result; some

@@ -1,0 +1,169 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// inOrder acts differently on each message; the last act stays.
+func inOrder(acts ...act) act {
+	n := 0
+	return func(p *process, m message) {
+		a := acts[min(n, len(acts)-1)]
+		n++
+		a(p, m)
+	}
+}
+
+const taskSeed = `{"resultType":"task","taskId":"7","status":"working","ttlMs":null,"pollIntervalMs":5000}`
+
+// state is an answer to tasks/get.
+func state(status, more string) act {
+	return answer(`{"resultType":"complete","taskId":"7","status":"` + status + `","pollIntervalMs":5000` + more + `}`)
+}
+
+func TestModernTask(t *testing.T) {
+	const input = `,"inputRequests":{"a":{"method":"roots/list"}}`
+	tests := []struct {
+		name string
+		gets []act
+		want string // the text of the result, or of the error
+		took time.Duration
+	}{
+		{"completed", []act{state("working", ""), state("completed", `,"result":`+echoResult)}, "hi", 10 * time.Second},
+		{"asks", []act{state("input_required", input), state("input_required", input), state("completed", `,"result":`+echoResult)}, "hi", 15 * time.Second},
+		{"failed", []act{state("failed", `,"error":{"code":-32000,"message":"no luck"}`)}, "MCP error -32000: no luck", 5 * time.Second},
+		{"failed without a word", []act{state("failed", ``)}, "MCP error -32603: the task failed", 5 * time.Second},
+		{"cancelled", []act{state("cancelled", ``)}, "the server cancelled the task", 5 * time.Second},
+		{"forgotten", []act{refuse(-32602, "no such task", "")}, "-32602: no such task", 5 * time.Second},
+		{"no result", []act{state("completed", ``)}, "completed, and no result", 5 * time.Second},
+		{"another", []act{answer(`{"taskId":"8","status":"working"}`)}, "asked for task", 5 * time.Second},
+		{"no task", []act{answer(`{}`)}, "without taskId", 5 * time.Second},
+		{"asks for what nobody has", []act{state("input_required", `,"inputRequests":{"a":{"method":"x"}}`)}, "nobody here answers", 5 * time.Second},
+	}
+	for _, test := range tests {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			d := dock(newServer().with("tools/call", answer(taskSeed)).with("tasks/get", inOrder(test.gets...)).with("tasks/update", answer(`{}`)))
+			s := d.open(func(c *Config) {
+				c.Roots = func(context.Context) ([]mcp.Root, error) { return nil, nil }
+			})
+			began := time.Now()
+			text, err := call(t, s)
+			if err != nil {
+				text = err.Error()
+			}
+			if took := time.Since(began); !strings.Contains(text, test.want) || took != test.took {
+				t.Errorf("%s: %q after %v", test.name, text, took)
+			}
+			updates := d.process(0).find("tasks/update")
+			if asks := test.name == "asks"; asks && (len(updates) != 1 ||
+				!strings.HasPrefix(string(updates[0].Params), `{"taskId":"7","inputResponses":{"a":{"roots":[]}}`)) {
+				t.Errorf("%s: sent %s", test.name, updates)
+			}
+		})
+	}
+}
+
+// TestTaskOfTheWrongRequest holds that only calls of tools have tasks.
+func TestTaskOfTheWrongRequest(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		s := dock(able(mcp.Modern, everything).with("prompts/get", answer(taskSeed))).open()
+		if _, err := s.GetPrompt(t.Context(), "p", nil); !errors.Is(err, ErrInvalidResult) {
+			t.Error(err)
+		}
+	})
+}
+
+const taskCapabilities = `{"tools":{},"tasks":{"requests":{"tools":{"call":{}}},"cancel":{}}}`
+
+// taskOnly refuses a call that does not ask for a task.
+func taskOnly(p *process, m message) {
+	if member(m.Params, "task") == nil {
+		refuse(mcp.CodeMethodNotFound, "run it as a task", "")(p, m)
+		return
+	}
+	answer(`{"task":{"taskId":"7","status":"working","pollInterval":2000}}`)(p, m)
+}
+
+func TestLegacyTask(t *testing.T) {
+	script := able(mcp.Legacy, taskCapabilities).with("tools/call", taskOnly).
+		with("tasks/get", inOrder(state("working", ""), state("input_required", ""))).
+		with("tasks/result", after(time.Hour, answer(echoResult)))
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(script)
+		s := d.open(func(c *Config) { c.Timeout = time.Minute })
+		if text, err := call(t, s); err != nil || text != "hi" {
+			t.Errorf("%q, %v", text, err)
+		}
+		var raw json.RawMessage
+		if err := s.Call(t.Context(), "tools/call", map[string]any{"name": "echo"}, &raw); err != nil || string(raw) != echoResult {
+			t.Errorf("%s, %v", raw, err)
+		}
+	})
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		var no *rpc.Error
+		d := dock(able(mcp.Legacy, `{"tools":{}}`).with("tools/call", taskOnly))
+		if _, err := call(t, d.open()); !errors.As(err, &no) || len(d.process(0).find("tools/call")) != 1 {
+			t.Errorf("a server without tasks: %v", err)
+		}
+	})
+}
+
+// TestLeftTask holds that a caller who leaves has the task cancelled.
+func TestLeftTask(t *testing.T) {
+	scripts := map[mcp.Era]server{
+		mcp.Legacy: able(mcp.Legacy, taskCapabilities).with("tools/call", taskOnly),
+		mcp.Modern: newServer().with("tools/call", answer(taskSeed)),
+	}
+	for era, script := range scripts {
+		for _, cancelled := range []act{answer(`{}`), silent} {
+			bubble(t, func(t *testing.T, dock func(...server) *dock) {
+				d := dock(script.with("tasks/get", state("working", "")).with("tasks/cancel", cancelled))
+				s := d.open()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				began := time.Now()
+				_, err := s.CallTool(ctx, "echo", nil)
+				if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > time.Minute+goodbye {
+					t.Errorf("%s: %v after %v", era, err, took)
+				}
+				if got := d.process(0).find("tasks/cancel"); len(got) != 1 || !strings.HasPrefix(string(got[0].Params), `{"taskId":"7"`) {
+					t.Errorf("%s: %s", era, got)
+				}
+			})
+		}
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			s := dock(script.with("tasks/get", state("working", ""))).open()
+			time.AfterFunc(time.Minute, func() { s.Close() })
+			if _, err := call(t, s); !errors.Is(err, ErrClosed) {
+				t.Errorf("%s: %v", era, err)
+			}
+			synctest.Wait()
+		})
+	}
+}
+
+func TestAnnoyingTask(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		n := 0
+		s := dock(newServer().with("tools/call", answer(taskSeed)).with("tasks/update", answer(`{}`)).
+			with("tasks/get", func(p *process, m message) {
+				n++
+				state("input_required", fmt.Sprintf(`,"inputRequests":{"%d":{"method":"roots/list"}}`, n))(p, m)
+			})).open(func(c *Config) {
+			c.Roots = func(context.Context) ([]mcp.Root, error) { return nil, nil }
+		})
+		if _, err := call(t, s); !errors.Is(err, ErrInputRequired) {
+			t.Error(err)
+		}
+	})
+}
