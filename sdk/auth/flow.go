@@ -16,6 +16,7 @@ import (
 type Flow struct {
 	past    []step.Event  // the start, and the answers so far
 	at      int           // of past: what was awaited last
+	depth   int           // how many Once are under way
 	random  *rand.ChaCha8 // of past[at]
 	keep    json.RawMessage
 	actions []step.Action // of this step

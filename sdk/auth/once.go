@@ -2,13 +2,15 @@ package auth
 
 import (
 	"encoding/json"
+	"strconv"
 
 	"github.com/wharf-mcp/wharf/abi/step"
 )
 
 // eventSettled stands in the history of a flow in place of the answers that
-// [Once] has made a result of. No host sends it.
-const eventSettled = "settled"
+// [Once] has made a result of, followed by how deep within others that Once was:
+// the first within another begins where that one begins. No host sends it.
+const eventSettled = "settled-"
 
 // Once runs do, and remembers what it returned in place of the answers that led
 // to it: later steps neither run do again nor carry those answers along. It is
@@ -19,13 +21,16 @@ const eventSettled = "settled"
 // not remembered: do runs again, with the same answers, and fails again.
 func Once[T any](f *Flow, do func() (T, error)) (T, error) {
 	var out T
-	if next := f.at + 1; next < len(f.past) && f.past[next].Kind == eventSettled {
+	kind := eventSettled + strconv.Itoa(f.depth)
+	if next := f.at + 1; next < len(f.past) && f.past[next].Kind == kind {
 		f.at = next
 		f.seed()
 		return out, json.Unmarshal(f.past[next].Record.Value, &out)
 	}
 	begin := f.at
+	f.depth++
 	got, err := do()
+	f.depth--
 	if err != nil || f.at == begin {
 		return got, err
 	}
@@ -33,15 +38,15 @@ func Once[T any](f *Flow, do func() (T, error)) (T, error) {
 	if err != nil {
 		return out, err
 	}
-	f.settle(begin, value)
+	f.settle(begin, kind, value)
 	return out, json.Unmarshal(value, &out)
 }
 
 // settle replaces the answers after begin. From here on the randomness is that of
 // the event in their place, now and in each repetition.
-func (f *Flow) settle(begin int, value json.RawMessage) {
+func (f *Flow) settle(begin int, kind string, value json.RawMessage) {
 	e := step.Event{
-		Kind: eventSettled, Now: f.past[f.at].Now, Entropy: f.Random(32),
+		Kind: kind, Now: f.past[f.at].Now, Entropy: f.Random(32),
 		Record: &step.Record{Value: value},
 	}
 	f.past = append(f.past[:begin+1], e)

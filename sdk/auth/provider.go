@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/abi/step"
 )
@@ -72,29 +73,31 @@ func Step(p Provider, call []byte) ([]byte, error) {
 			return nil, fmt.Errorf("the state is not ours: %w", err)
 		}
 	}
-	if in.Event.Kind == step.EventRequest {
+	if in.Event.Kind == step.EventRequest && in.Event.Request != nil {
 		return encode(sign(p, &in.Event, h.Keep)), nil
 	}
-	if (in.Event.Start == nil) != (len(h.Past) > 0) {
-		return nil, fmt.Errorf("event %s does not follow on %d others", in.Event.Kind, len(h.Past))
+	past := append(h.Past, in.Event)
+	for i := range past {
+		if !isWhole(&past[i], i == 0) {
+			return nil, fmt.Errorf("event %s comes without what belongs to it", past[i].Kind)
+		}
 	}
-	if !isWhole(&in.Event) {
-		return nil, fmt.Errorf("event %s comes without what belongs to it", in.Event.Kind)
-	}
-	f := &Flow{past: append(h.Past, in.Event)}
+	f := &Flow{past: past}
 	f.seed()
 	f.run(p)
 	return encode(f.reply()), nil
 }
 
 // isWhole reports whether an event has what the methods of Flow take out of it.
-func isWhole(e *step.Event) bool {
+// The first is the start, and no other is.
+func isWhole(e *step.Event, first bool) bool {
+	if first || e.Kind == step.EventStart {
+		return first && e.Kind == step.EventStart && e.Start != nil && e.Problem == nil
+	}
 	if e.Problem != nil {
-		return e.Start == nil
+		return true
 	}
 	switch e.Kind {
-	case step.EventStart:
-		return e.Start != nil
 	case step.EventResponse:
 		return e.Response != nil
 	case step.EventListening:
@@ -110,7 +113,8 @@ func isWhole(e *step.Event) bool {
 	case step.EventSigned:
 		return e.Signed != nil
 	}
-	return e.Kind == step.EventLoaded || e.Kind == step.EventStored || e.Kind == step.EventTimer
+	isResult := strings.HasPrefix(e.Kind, eventSettled) && e.Record != nil
+	return isResult || e.Kind == step.EventLoaded || e.Kind == step.EventStored || e.Kind == step.EventTimer
 }
 
 // run runs SignIn until it is done, or awaits what has not come yet.
