@@ -74,6 +74,11 @@ bench: ## run the benchmarks that match BENCH; keeps bin/bench.txt for benchstat
 	@mkdir -p bin
 	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PACKAGES) | tee bin/bench.txt
 
+# What it prints is what RATIONALE.md says of the window.
+.PHONY: storm
+storm: ## 16 processes share a login while tokens expire and kill -9 falls; minutes
+	go test -count 1 -timeout 60m -v -run '^TestStorm$$' -bench '^BenchmarkWindow$$' -benchtime 500x ./host -storm
+
 .PHONY: compare
 compare: ## compare with other clients (a module of its own)
 	cd cmd/compare && go run . $(COMPARE)
