@@ -20,8 +20,9 @@ type Conn interface {
 	Close() error
 }
 
-// DialFunc makes a connection. When ctx ends, it gives up. It leaves nothing
-// behind where it returns an error. It is never called again before its last
+// DialFunc makes a connection. ctx lasts as long as that is wanted; when it ends
+// before there is one, the dial gives up. It leaves nothing behind where it
+// returns an error. It is never called again before its last
 // call has returned and the connection that came of it is closed.
 type DialFunc func(ctx context.Context) (Conn, error)
 
@@ -272,6 +273,7 @@ func (d *Driver) begin() {
 	ctx, quit := context.WithCancel(context.Background())
 	d.quit, d.err = quit, nil
 	d.pass = &pass{urgent: d.round != nil, retry: d.machine.Status().Attempt > 1}
+	d.fleet.gate.join(d.pass)
 	go d.live(ctx, d.dial, d.pass)
 }
 
@@ -296,7 +298,7 @@ func (d *Driver) live(ctx context.Context, dial DialFunc, p *pass) {
 // knock dials when it is this server's turn.
 func (d *Driver) knock(ctx context.Context, dial DialFunc, p *pass) (Conn, error) {
 	defer d.fleet.gate.leave(p)
-	if err := d.fleet.gate.enter(ctx, p); err != nil {
+	if err := p.wait(ctx); err != nil {
 		return nil, err
 	}
 	return dial(ctx)

@@ -47,9 +47,13 @@ func TestShared(t *testing.T) {
 func TestFirstFailureIsToldAtOnce(t *testing.T) {
 	afloat(t, func(t *testing.T, f *Fleet) {
 		k := newDock(t)
-		k.answer = down
+		var dial context.Context
+		k.answer = func(ctx context.Context, _ int) error { dial = ctx; return errDown }
 		d := f.add(t, k)
 		wantAcquire(t, d, 0, "connection refused")
+		if dial.Err() == nil {
+			t.Error("the context of a dial that failed goes on")
+		}
 		wantState(t, d, Connecting, Unreachable)
 		wantAcquire(t, d, 500*ms, "connection refused")
 		k.wantTimes(0, 500*ms)
@@ -200,6 +204,22 @@ func TestReloadMidway(t *testing.T) {
 	})
 }
 
+// TestReloadTooLate replaces a dial that minds no context and makes a connection,
+// which nobody may get any more.
+func TestReloadTooLate(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		old, next := newDock(t), newDock(t)
+		old.answer = func(context.Context, int) error { time.Sleep(3 * s); return nil }
+		old.slow = s
+		d := f.add(t, old)
+		time.AfterFunc(s, func() { d.Reload(next.dial) })
+		wantAcquire(t, d, 4*s, "")
+		if c, _ := d.Acquire(t.Context()); c != next.last() || !old.last().closed {
+			t.Error("acquired the connection of before")
+		}
+	})
+}
+
 func TestDisabled(t *testing.T) {
 	afloat(t, func(t *testing.T, f *Fleet) {
 		k := newDock(t)
@@ -285,7 +305,7 @@ func TestCloseMidway(t *testing.T) {
 		d.Enable()
 		time.Sleep(time.Hour)
 		k.wantTimes(0)
-		wantState(t, d, Disconnected, ClosedByUser)
+		wantState(t, d, Disconnected, Closed)
 	})
 }
 
@@ -311,6 +331,21 @@ func TestCloseAsItConnects(t *testing.T) {
 	})
 }
 
+// TestCloseWhileItWaits leaves no timer.
+func TestCloseWhileItWaits(t *testing.T) {
+	afloat(t, func(t *testing.T, f *Fleet) {
+		k := newDock(t)
+		k.answer = down
+		d := f.add(t, k)
+		wantAcquire(t, d, 0, "connection refused")
+		synctest.Wait()
+		timer := d.timer
+		if err := d.Close(); err != nil || d.timer != nil || timer.Stop() {
+			t.Errorf("closed with %v, and a timer", err)
+		}
+	})
+}
+
 func TestEndedContext(t *testing.T) {
 	afloat(t, func(t *testing.T, f *Fleet) {
 		k := newDock(t)
@@ -322,5 +357,40 @@ func TestEndedContext(t *testing.T) {
 		}
 		synctest.Wait()
 		k.wantTimes()
+	})
+}
+
+func TestAcquireAllocatesNothing(t *testing.T) {
+	f := NewFleet()
+	defer f.Close()
+	d := f.add(t, newDock(t))
+	ctx := t.Context()
+	n := testing.AllocsPerRun(100, func() {
+		if _, err := d.Acquire(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	if n != 0 {
+		t.Errorf("%v allocations for a connection that stands", n)
+	}
+}
+
+func BenchmarkAcquire(b *testing.B) {
+	f := NewFleet()
+	defer f.Close()
+	d, err := f.Add(Config{Name: "files", Dial: func(context.Context) (Conn, error) {
+		k := &dock{}
+		k.alive = 1
+		return &conn{dock: k, done: make(chan struct{})}, nil
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx := b.Context()
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			d.Acquire(ctx)
+		}
 	})
 }

@@ -34,7 +34,7 @@ type gate struct {
 }
 
 // pass is a dial on its way through the gate. Its fields are the gate's, once it
-// has entered.
+// has joined the queue.
 type pass struct {
 	urgent bool // a call waits for it
 	retry  bool // its server has failed
@@ -43,17 +43,20 @@ type pass struct {
 	burst *time.Timer   // not nil while it counts as inside
 }
 
-// enter waits until p may begin, or for the end of ctx. Either way leave must
-// follow.
-func (g *gate) enter(ctx context.Context, p *pass) error {
+// join queues p, and leave must follow, whatever happens in between.
+func (g *gate) join(p *pass) {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	p.open = make(chan struct{})
 	g.queue = append(g.queue, p)
 	g.admit()
-	g.mu.Unlock()
+}
+
+// wait waits until p may begin, or for the end of ctx.
+func (p *pass) wait(ctx context.Context) error {
 	select {
 	case <-p.open:
-		return nil
+		return context.Cause(ctx)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -73,6 +73,7 @@ type Machine struct {
 
 	armed   time.Time // the last DialAt
 	changed bool      // the status, since the last Announce
+	refusal error     // for those who wait; nil is none
 	out     []Effect
 }
 
@@ -158,7 +159,7 @@ func (m *Machine) Lost(now time.Time, err error) []Effect {
 	if m.status.State != AuthRequired { // which another connection would not mend
 		first := m.held.rung == 0
 		m.status.Err = err
-		m.retry(now, LostIt)
+		m.retry(now, Lost)
 		m.hasty = first && m.status.State == Reconnecting
 	}
 	return m.effects()
@@ -226,7 +227,7 @@ func (m *Machine) Change(now time.Time) []Effect {
 func (m *Machine) Close(now time.Time) []Effect {
 	if !m.over && m.status.State != Closing {
 		m.drop()
-		m.set(now, Closing, ClosedByUser)
+		m.set(now, Closing, Closed)
 		m.refuse(now)
 		m.finish(now)
 	}
@@ -324,7 +325,7 @@ func (m *Machine) drop() {
 func (m *Machine) finish(now time.Time) {
 	if m.status.State == Closing && m.line == idle {
 		m.over = true
-		m.set(now, Disconnected, ClosedByUser)
+		m.set(now, Disconnected, Closed)
 	}
 }
 
@@ -347,16 +348,16 @@ func (m *Machine) refuse(now time.Time) {
 	if r.Reason == FailsOften {
 		r.often = fmt.Sprintf("the server failed %d times in %v", m.policy.Failures, m.policy.Window)
 	}
-	if m.status.Reason == TurnedOff || m.status.Reason == ClosedByUser {
+	if m.status.Reason == TurnedOff || m.status.Reason == Closed {
 		r.Err = nil
 	}
-	m.do(Effect{Do: Refuse, Err: r})
+	m.refusal = r
 }
 
 func (m *Machine) do(e Effect) { m.out = append(m.out, e) }
 
 // effects returns what an event has led to. A timer is armed only while nothing
-// else is under way.
+// else is under way. Whoever is refused finds that announced already.
 func (m *Machine) effects() []Effect {
 	var at time.Time
 	if m.line == idle {
@@ -367,12 +368,15 @@ func (m *Machine) effects() []Effect {
 		m.do(Effect{Do: DialAt, At: at})
 	}
 	if m.changed {
-		m.changed = false
 		m.do(Effect{Do: Announce})
-		if m.over { // and nothing changes after that
-			m.do(Effect{Do: End})
-		}
 	}
+	if m.refusal != nil {
+		m.do(Effect{Do: Refuse, Err: m.refusal})
+	}
+	if m.over && m.changed { // which is the last change
+		m.do(Effect{Do: End})
+	}
+	m.changed, m.refusal = false, nil
 	out := m.out
 	m.out = m.out[:0]
 	return out

@@ -92,26 +92,26 @@ func TestScenes(t *testing.T) {
 	for name, lines := range map[string][]string{
 		"ladder of a new server": {
 			"want -> dial, connecting(wanted)",
-			"down -> refuse, in 500ms, connecting(unreachable)",
+			"down -> in 500ms, connecting(unreachable), refuse",
 			"+500ms tick -> dial, disarm, connecting(unreachable)",
-			"down -> refuse, in 1s, connecting(unreachable)",
+			"down -> in 1s, connecting(unreachable), refuse",
 			"+1s tick -> dial, disarm, connecting(unreachable)",
-			"down -> refuse, in 2s, connecting(unreachable)",
+			"down -> in 2s, connecting(unreachable), refuse",
 			"+2s tick -> dial, disarm, connecting(unreachable)",
-			"down -> refuse, in 4s, connecting(unreachable)",
+			"down -> in 4s, connecting(unreachable), refuse",
 			"+4s tick -> dial, disarm, connecting(unreachable)",
-			"down -> refuse, in 1m0s, failed(fails-often)",
+			"down -> in 1m0s, failed(fails-often), refuse",
 			"want -> refuse",
 			"+59s want -> refuse",
 			"+1s tick -> dial, disarm, connecting(fails-often)",
 			"want -> ",
-			"down -> refuse, in 2m0s, failed(fails-often)",
+			"down -> in 2m0s, failed(fails-often), refuse",
 			"+2m tick -> dial, disarm, connecting(fails-often)",
-			"down -> refuse, in 4m0s, failed(fails-often)",
+			"down -> in 4m0s, failed(fails-often), refuse",
 			"+4m tick -> dial, disarm, connecting(fails-often)",
-			"down -> refuse, in 5m0s, failed(fails-often)",
+			"down -> in 5m0s, failed(fails-often), refuse",
 			"+5m tick -> dial, disarm, connecting(fails-often)",
-			"down -> refuse, in 5m0s, failed(fails-often)",
+			"down -> in 5m0s, failed(fails-often), refuse",
 		},
 		"one that was well makes its callers wait": {
 			"want -> dial, connecting(wanted)",
@@ -126,17 +126,17 @@ func TestScenes(t *testing.T) {
 		},
 		"a slow ladder does not trip, and a call tries at once": {
 			"want -> dial, connecting(wanted)",
-			"+40s down -> refuse, in 500ms, connecting(unreachable)",
+			"+40s down -> in 500ms, connecting(unreachable), refuse",
 			"+500ms tick -> dial, disarm, connecting(unreachable)",
-			"+40s down -> refuse, in 1s, connecting(unreachable)",
+			"+40s down -> in 1s, connecting(unreachable), refuse",
 			"+1s tick -> dial, disarm, connecting(unreachable)",
-			"+40s down -> refuse, in 2s, connecting(unreachable)",
+			"+40s down -> in 2s, connecting(unreachable), refuse",
 			"+2s tick -> dial, disarm, connecting(unreachable)",
-			"+40s down -> refuse, in 4s, connecting(unreachable)",
+			"+40s down -> in 4s, connecting(unreachable), refuse",
 			"+4s tick -> dial, disarm, connecting(unreachable)",
-			"+40s down -> refuse, in 1m0s, failed(unreachable)",
+			"+40s down -> in 1m0s, failed(unreachable), refuse",
 			"want -> dial, disarm, connecting(wanted)",
-			"+40s down -> refuse, in 2m0s, failed(unreachable)",
+			"+40s down -> in 2m0s, failed(unreachable), refuse",
 		},
 		"a call does not wait for the first step after a loss, but for the others": {
 			"want -> dial, connecting(wanted)",
@@ -170,12 +170,12 @@ func TestScenes(t *testing.T) {
 			"gone -> in 4s",
 			"+4s tick -> dial, disarm, reconnecting(lost)",
 			"connected -> connected(ready)",
-			"lost -> drop, refuse, failed(fails-often)",
+			"lost -> drop, failed(fails-often), refuse",
 			"want -> refuse",
 			"gone -> in 1m0s",
 			"+1m tick -> dial, disarm, reconnecting(fails-often)",
 			"connected -> connected(ready)",
-			"+59s lost -> drop, refuse, failed(fails-often)",
+			"+59s lost -> drop, failed(fails-often), refuse",
 			"gone -> in 2m0s",
 			"+2m tick -> dial, disarm, reconnecting(fails-often)",
 			"connected -> connected(ready)",
@@ -191,24 +191,24 @@ func TestScenes(t *testing.T) {
 		},
 		"what does not mend": {
 			"want -> dial, connecting(wanted)",
-			"bad -> refuse, failed(config)",
+			"bad -> failed(config), refuse",
 			"want -> refuse",
 			"+1h tick -> ",
 			"change -> dial, connecting(changed)",
-			"denied -> refuse, failed(denied)",
+			"denied -> failed(denied), refuse",
 			"+1h want -> refuse",
 			"change -> dial, connecting(changed)",
-			"refused -> refuse, failed(plugin-refused)",
+			"refused -> failed(plugin-refused), refuse",
 			"signed-in -> ",
 			"change -> dial, connecting(changed)",
-			"odd -> refuse, in 500ms, connecting(unreachable)",
+			"odd -> in 500ms, connecting(unreachable), refuse",
 		},
 		"sign-in": {
 			"want -> dial, connecting(wanted)",
-			"401 -> refuse, auth-required(sign-in)",
+			"401 -> auth-required(sign-in), refuse",
 			"+59s want -> refuse",
 			"+1s want -> dial, connecting(wanted)",
-			"401 -> refuse, auth-required(sign-in)",
+			"401 -> auth-required(sign-in), refuse",
 			"signed-in -> dial, connecting(wanted)",
 			"connected -> connected(ready)",
 			"auth -> auth-required(sign-in)",
@@ -220,25 +220,25 @@ func TestScenes(t *testing.T) {
 			"want -> dial, reconnecting(wanted)",
 			"signed-in -> ",
 			"401 -> dial, reconnecting(wanted)",
-			"401 -> refuse, auth-required(sign-in)",
+			"401 -> auth-required(sign-in), refuse",
 			"change -> dial, connecting(changed)",
 		},
 		"disabled": {
 			"want -> dial, connecting(wanted)",
-			"disable -> drop, refuse, disabled(disabled)",
+			"disable -> drop, disabled(disabled), refuse",
 			"want -> refuse",
 			"connected -> ",
 			"change -> ",
 			"enable -> connecting(wanted)",
-			"disable -> refuse, disabled(disabled)",
+			"disable -> disabled(disabled), refuse",
 			"gone -> ",
 			"+1h tick -> ",
 			"enable -> dial, connecting(wanted)",
-			"down -> refuse, in 500ms, connecting(unreachable)",
-			"disable -> refuse, disarm, disabled(disabled)",
+			"down -> in 500ms, connecting(unreachable), refuse",
+			"disable -> disarm, disabled(disabled), refuse",
 		},
 		"disabled before it was wanted": {
-			"disable -> refuse, disabled(disabled)",
+			"disable -> disabled(disabled), refuse",
 			"enable -> disconnected(not-started)",
 			"change -> disconnected(not-started)",
 		},
@@ -255,7 +255,7 @@ func TestScenes(t *testing.T) {
 		},
 		"closed in the middle of a dial": {
 			"want -> dial, connecting(wanted)",
-			"close -> drop, refuse, closing(closed)",
+			"close -> drop, closing(closed), refuse",
 			"close -> ",
 			"change -> ",
 			"disable -> ",
@@ -268,8 +268,8 @@ func TestScenes(t *testing.T) {
 		},
 		"closed while it waits": {
 			"want -> dial, connecting(wanted)",
-			"down -> refuse, in 500ms, connecting(unreachable)",
-			"close -> refuse, disarm, disconnected(closed), end",
+			"down -> in 500ms, connecting(unreachable), refuse",
+			"close -> disarm, disconnected(closed), refuse, end",
 			"+1s tick -> ",
 			"close -> ",
 		},
@@ -321,8 +321,27 @@ func TestPolicyOfItsOwn(t *testing.T) {
 	if !slices.Equal(waits, want) {
 		t.Errorf("waits %v", waits)
 	}
+	if !errors.Is(s.refusal, errDown) {
+		t.Errorf("refused with %v", s.refusal)
+	}
 	if s.m.held.tripped || s.m.held.times != nil {
 		t.Error("a breaker that is off has tripped")
+	}
+}
+
+// TestTripEndsTheLadder has the breaker trip before the ladder is at its end.
+func TestTripEndsTheLadder(t *testing.T) {
+	s := newScene(Policy{Failures: 2})
+	for _, line := range []string{
+		"want -> dial, connecting(wanted)",
+		"down -> in 500ms, connecting(unreachable), refuse",
+		"+500ms tick -> dial, disarm, connecting(unreachable)",
+		"down -> in 1m0s, failed(fails-often), refuse",
+	} {
+		event, want, _ := strings.Cut(line, " -> ")
+		if got := s.play(t, event); got != want {
+			t.Fatalf("%s -> %s; want %s", event, got, want)
+		}
 	}
 }
 
@@ -344,7 +363,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("state %d is %q, %v", s, text, err)
 		}
 	}
-	for r := NotStarted; r <= ClosedByUser; r++ {
+	for r := NotStarted; r <= Closed; r++ {
 		if text, err := r.MarshalText(); err != nil || len(text) == 0 || strings.Contains(string(text), "(") {
 			t.Errorf("reason %d is %q, %v", r, text, err)
 		}

@@ -44,7 +44,7 @@ const (
 	NotStarted    Reason = iota // nobody has wanted it yet
 	Wanted                      // it was asked for
 	Ready                       // the connection stands
-	LostIt                      // the connection ended by itself
+	Lost                        // the connection ended by itself
 	Unreachable                 // the dial failed, and may go better next time
 	BadConfig                   // its entry cannot work
 	Denied                      // a grant or an approval is missing
@@ -53,7 +53,7 @@ const (
 	FailsOften                  // the breaker is open
 	Changed                     // its entry or its plugin changed
 	TurnedOff                   // it was disabled
-	ClosedByUser                // it was closed
+	Closed                      // it was closed
 )
 
 var reasons = [...]string{
@@ -102,7 +102,7 @@ func (r *Refusal) Error() string {
 		return fmt.Sprintf("%s; it is tried again in %v; the last failure: %v", r.often, r.in(), r.Err)
 	case r.Reason == TurnedOff:
 		return "the server is disabled"
-	case r.Reason == ClosedByUser:
+	case r.Reason == Closed:
 		return "the server is closed"
 	case r.Err == nil:
 		return "no connection: " + r.Reason.String()
