@@ -19,7 +19,7 @@ import (
 // keep busy.
 const (
 	stepFuel    = 1_000_000_000
-	stepTime    = 5 * time.Second
+	stepTime    = 30 * time.Second
 	memoryPages = 512 // of 64 KiB, for the provider, and as many for the kernel
 )
 
@@ -146,7 +146,7 @@ func (e *Engine) compile(name string, metered []byte, hash string) (*Plugin, err
 	if _, set := os.LookupEnv(loud); set {
 		return nil, errors.New(loud + " is set in the environment: it shows what providers print, and they hold secrets; unset it")
 	}
-	compiled, err := extism.NewCompiledPlugin(context.Background(), extism.Manifest{
+	compiled, err := extism.NewCompiledPlugin(e.annex.Compiling(), extism.Manifest{
 		Wasm:    []extism.Wasm{extism.WasmData{Data: metered, Hash: hash, Name: "main"}},
 		Memory:  &extism.ManifestMemory{MaxPages: memoryPages, MaxHttpResponseBytes: 0, MaxVarBytes: 0},
 		Timeout: uint64(stepTime.Milliseconds()),

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,7 +28,11 @@ var guest = sync.OnceValues(func() ([]byte, error) {
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, said)
 	}
-	return os.ReadFile(out)
+	binary, err := os.ReadFile(out)
+	if err != nil {
+		return nil, err
+	}
+	return wasm.MergeData(binary) // as plugins are built
 })
 
 func guestBinary(t testing.TB) []byte {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,16 +45,88 @@ func TestHostileGuests(t *testing.T) {
 	}
 }
 
+// BenchmarkStep is a step of a provider in Go, with no state and with one that is
+// as large as half of what may be.
 func BenchmarkStep(b *testing.B) {
 	e := newEngine(b, EngineConfig{})
 	p, err := e.Load(b.Context(), "corp", guestBinary(b))
 	if err != nil {
 		b.Fatal(err)
 	}
+	first := start("")
+	second := &step.Call{Event: step.Event{Kind: step.EventLoaded, Entropy: make([]byte, 32), Record: &step.Record{Value: []byte(`"x"`)}}}
+	reply, err := p.Step(b.Context(), first)
+	if err != nil {
+		b.Fatal(err)
+	}
+	second.State = reply.State
+	calls := map[string]*step.Call{"first": first, "second": second}
+	for _, size := range []int{16, 64, 256} {
+		large := *first
+		large.Event.Start = &step.Start{Settings: []byte(`{"x":"` + strings.Repeat("x", size<<10) + `"}`)}
+		calls[fmt.Sprintf("%dKiB", size)] = &large
+	}
+	for name, call := range calls {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := p.Step(context.Background(), call); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkInstance is what a fresh instance costs.
+func BenchmarkInstance(b *testing.B) {
+	e := newEngine(b, EngineConfig{})
+	p, err := e.Load(b.Context(), "corp", guestBinary(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	in, err := json.Marshal(start(""))
+	if err != nil {
+		b.Fatal(err)
+	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := p.Step(context.Background(), start("")); err != nil {
+		i, err := p.instance(b.Context())
+		if err != nil {
 			b.Fatal(err)
 		}
+		if _, err = i.call(b.Context(), step.ExportStep, in); err != nil {
+			b.Fatal(err)
+		}
+		i.close()
+	}
+}
+
+// BenchmarkLoad is what a command pays that needs a provider: with nothing in the
+// cache, and with all of it.
+func BenchmarkLoad(b *testing.B) {
+	for _, warm := range []bool{false, true} {
+		b.Run(map[bool]string{false: "cold", true: "warm"}[warm], func(b *testing.B) {
+			dir := b.TempDir()
+			load := func() {
+				e, err := NewEngine(EngineConfig{CacheDir: dir})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := e.Load(b.Context(), "corp", guestBinary(b)); err != nil {
+					b.Fatal(err)
+				}
+				if err := e.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			load()
+			for b.Loop() {
+				if !warm {
+					dir = b.TempDir()
+				}
+				load()
+			}
+		})
 	}
 }

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/sys"
 )
 
@@ -96,6 +98,12 @@ func (a *Annex) look(m *image) {
 	}
 	m.lookSizes()
 	m.unclaimed()
+}
+
+// Compiling is a context to compile in, on as many processors as there are. It
+// never ends: what is half compiled is of no use to anybody.
+func (a *Annex) Compiling() context.Context {
+	return experimental.WithCompilationWorkers(context.Background(), runtime.GOMAXPROCS(0))
 }
 
 // Runtime is how Extism's runtime is to be set up.
