@@ -110,7 +110,7 @@ var lies = map[string]lie{
 	}, "it is about", 0},
 
 	// No PKCE.
-	"no word of PKCE": {says("code_challenge_methods_supported", nil), "PKCE with S256", 0},
+	"no word of PKCE": {says("code_challenge_methods_supported", nil), "code_challenge_methods_supported is missing", 0},
 	"plain PKCE":      {says("code_challenge_methods_supported", []string{"plain"}), "PKCE with S256", 0},
 
 	// Pages that are none.
