@@ -112,13 +112,9 @@ func TestTakenPort(t *testing.T) {
 	w := signedIn(t)
 	w.host.Taken = map[int]bool{49152: true}
 	// The registered client has another address than what is free now.
-	w.host.Browse = func(page *url.URL) map[string]string {
-		w.pages = append(w.pages, page.Query())
-		return map[string]string{"code": "the-code", "iss": as}
-	}
 	out := w.run(step.ReasonLogin, nil)
 	w.mustGive(out, "token-1")
-	if !strings.Contains(strings.Join(out.Lines, "\n"), "listen\nlisten\n") {
+	if !strings.Contains(strings.Join(out.Lines, "\n"), "listen\nlisten\nhttp POST "+as+"/register\n") {
 		t.Errorf("the flow went %q", out.Lines)
 	}
 	w = newWorld(t)

@@ -146,6 +146,10 @@ func TestPagesAreNoMetadata(t *testing.T) {
 	if got := w.asked(); !slices.Equal(got, want) {
 		t.Errorf("asked %q, want %q", got, want)
 	}
+
+	w = old(t)
+	w.answers[prmAt], w.answers[prmTop] = page, page
+	w.mustGive(w.run(step.ReasonChallenged, refused("")), "token-1")
 }
 
 func TestPlacesOfServerMetadata(t *testing.T) {

@@ -194,6 +194,18 @@ func TestAlwaysRefused(t *testing.T) {
 	w.mustGive(w.run(step.ReasonChallenged, refused("token")), "token")
 }
 
+// Nothing that could mix tokens up is missing from their key (row 7).
+func TestKeysOfRecords(t *testing.T) {
+	w := signedIn(t)
+	for _, want := range []step.RecordKey{
+		{Name: "token", Issuer: as, Resource: mcp, Client: "registered"}, {Name: "binding", Resource: mcp}, {Name: "registration", Issuer: as},
+	} {
+		if got := w.host.Vault.Keys(want.Name); len(got) != 1 || got[0] != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+}
+
 func TestLogout(t *testing.T) {
 	w := signedIn(t)
 	out := w.alone(step.ReasonLogout, nil)

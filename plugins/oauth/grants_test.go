@@ -360,7 +360,7 @@ func TestDeviceCodeEnds(t *testing.T) {
 	w := withDevice(t, forever...)
 	out := w.run(step.ReasonLogin, nil)
 	w.mustFail(out, step.FailLogin, "in time")
-	if len(w.forms) != 180 || out.Largest > step.MaxState/10 {
+	if len(w.forms) != 180 || out.Largest > step.MaxState/20 {
 		t.Errorf("%d rounds, and a state of %d bytes", len(w.forms), out.Largest)
 	}
 	w = withDevice(t)

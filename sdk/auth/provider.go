@@ -31,7 +31,8 @@ type Signer interface {
 type Failure struct {
 	Class   string // step.FailRetry, step.FailLogin or step.FailConfig
 	Message string
-	Hint    string // what to do; may be ""
+	Hint    string // what to do, where the host cannot know; may be ""
+	URL     string // of class login: where the person would sign in; may be ""
 }
 
 func (f *Failure) Error() string { return f.Message }
@@ -143,7 +144,7 @@ func failure(err error) step.Action {
 	var problem *Problem
 	switch {
 	case errors.As(err, &known):
-		fail.Class, fail.Hint = known.Class, known.Hint
+		fail.Class, fail.Hint, fail.URL = known.Class, known.Hint, known.URL
 	case !errors.As(err, &problem):
 	case problem.Code == step.ProblemCancelled, problem.Code == step.ProblemTimeout:
 		fail.Class = step.FailLogin

@@ -193,7 +193,7 @@ func (h *Host) exchange(r *step.HTTP) *step.Event {
 	return &step.Event{Response: answer}
 }
 
-// freePort is what a Listen without a port gets.
+// freePort is what a Listen without a port gets, or the next that is not taken.
 const freePort = 49152
 
 func (h *Host) listen(l *step.Listen) *step.Event {
@@ -208,7 +208,8 @@ func (h *Host) listen(l *step.Listen) *step.Event {
 		path = "/callback"
 	}
 	if port == 0 {
-		port = freePort
+		for port = freePort; h.Taken[port]; port++ {
+		}
 	}
 	return &step.Event{Listening: &step.Listening{RedirectURI: fmt.Sprintf("http://%s:%d%s", host, port, path)}}
 }
