@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,6 +96,7 @@ func (h *Host) sessionConfig(s *Session, d *dialer) session.Config {
 		Client:   h.config.Client,
 		Dial:     d.dial,
 		Protocol: protocol(s),
+		Timeout:  cmp.Or(h.timeout(s.server), -1),
 		Warn:     func(text string) { h.warn(name, text) },
 	}
 	if s.server.Timeout < 0 || s.server.Timeout == 0 && h.config.Timeout < 0 {

@@ -1,0 +1,60 @@
+package host
+
+import (
+	"context"
+
+	"github.com/wharf-mcp/wharf/host/internal/session"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// Change is something that a server told of. It says that there is something new,
+// and not what: that is for the next request to find out.
+type Change = session.Change
+
+// ChangeKind says what a [Change] is about.
+type ChangeKind = session.ChangeKind
+
+// The kinds of changes. The first three are about lists. Missed says that the
+// server was out of hearing for a while, or too fast, so that everything that the
+// subscription is about may have changed.
+const (
+	ToolsChanged     = session.ToolsChanged
+	PromptsChanged   = session.PromptsChanged
+	ResourcesChanged = session.ResourcesChanged
+	ResourceUpdated  = session.ResourceUpdated // with a URI
+	Missed           = session.Missed
+)
+
+// Subscription hears of changes until it is closed or its session is. When the
+// connection is lost it makes another, with growing pauses, and subscribes again.
+type Subscription struct {
+	server string
+	inner  *session.Subscription
+}
+
+// Subscribe asks to hear of the changes that the filter names, in either era. It
+// returns when the server has agreed, perhaps to less, see [Subscription.Honoured].
+func (s *Session) Subscribe(ctx context.Context, f mcp.Filter) (*Subscription, error) {
+	return answer(ctx, s, func(ctx context.Context) (*Subscription, error) {
+		inner, err := s.inner.Subscribe(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		return &Subscription{s.server.Name, inner}, nil
+	})
+}
+
+// Honoured returns what the server has agreed to tell of: the filter, or a part.
+func (s *Subscription) Honoured() mcp.Filter { return s.inner.Honoured() }
+
+// Next waits for a change. One that is told of again before it was taken is not
+// told twice, and only so many wait: for whoever never asks there is in the end
+// one [Missed]. After the end of the subscription the error says why; it is an
+// [ErrClosed] where nothing is wrong.
+func (s *Subscription) Next(ctx context.Context) (Change, error) {
+	c, err := s.inner.Next(ctx)
+	return c, explain(s.server, err)
+}
+
+// Close ends the subscription. It does not wait for the server to hear of that.
+func (s *Subscription) Close() error { return s.inner.Close() }
