@@ -198,5 +198,6 @@ const (
 type Fail struct {
 	Class   string `json:"class"`
 	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"` // what to do
+	Hint    string `json:"hint,omitempty"` // what to do, where the host cannot know
+	URL     string `json:"url,omitempty"`  // of class login: where the person would sign in
 }
