@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 
 	"github.com/wharf-mcp/wharf/host"
@@ -118,6 +119,15 @@ func hintOf(err error) string {
 	return "`wharf plugin inspect FILE` says everything that is wrong with it"
 }
 
+// reachable says in a hint how a server is really named that has no entry: the
+// host knows it by the name of its machine alone.
+func (a *app) reachable(hint string) string {
+	if a.address == "" {
+		return hint
+	}
+	return strings.ReplaceAll(hint, "wharf login "+a.server, "wharf login "+a.address)
+}
+
 // report tells stderr how the program ended, and returns the exit code. A
 // reader of stdout that went away, as `head` does, needs no words.
 func (a *app) report(ctx context.Context, err error) int {
@@ -128,7 +138,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	if errors.Is(err, syscall.EPIPE) && errors.As(err, new(*outputError)) {
 		return end.exit
 	}
-	message, hint := err.Error(), hintOf(err)
+	message, hint := err.Error(), a.reachable(hintOf(err))
 	if end.exit == exitInterrupted {
 		message, hint = errInterrupted.Error(), ""
 	}

@@ -18,6 +18,7 @@ type app struct {
 	settings *settings     // read at the first need
 	lines    *bufio.Reader // of stdin, for answers; made at the first need
 	server   string        // the server that the command is about, for errors
+	address  string        // its url, if it has no entry
 }
 
 const rootLong = `Wharf talks to MCP servers through sandboxed transports.

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,15 +67,15 @@ func (s *signIn) words(do string) []string {
 	}[do]
 }
 
-// Without a person nothing is asked and nothing opened: the command says which
-// page there is to visit.
+// Without a person nothing is asked and nothing opened: the command says where
+// they would sign in, and how.
 func (s *signIn) nobodyThere(t *testing.T) {
 	s.isRefused(t, "tools")
 	s.isRefused(t, "whoami")
 	if got := s.wharf(t, "login, nobody"); got.code != exitSignIn {
 		t.Errorf("exit %d, stderr: %s", got.code, got.stderr)
 	}
-	s.did(t, "register")
+	s.did(t) // not even a registration
 }
 
 func (s *signIn) saysNo(t *testing.T) {
@@ -86,7 +85,7 @@ func (s *signIn) saysNo(t *testing.T) {
 	}
 	s.sees(t, "login", "consent")
 	s.isRefused(t, "whoami")
-	s.did(t, "login", "consent", "authorization.error")
+	s.did(t, "register", "login", "consent", "authorization.error")
 }
 
 // The profile of the browser remembers the person, so from here on there is one
@@ -127,10 +126,7 @@ func (s *signIn) renews(t *testing.T) {
 
 // What is asked for then is what was granted before and what the tool wants.
 func (s *signIn) stepsUp(t *testing.T) {
-	page := s.isRefused(t, "publish")
-	if scope := page.Query().Get("scope"); !hasAll(scope, "notes:read", "notes:write") {
-		t.Errorf("the page is for the scope %q", scope)
-	}
+	s.isRefused(t, "publish")
 	s.works(t, "whoami", "ada may notes:read")
 	s.did(t)
 	s.works(t, "publish, asking", "published for ada")
@@ -410,25 +406,27 @@ func hasAll(text string, parts ...string) bool {
 	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
 }
 
-// isRefused runs a command that needs a person, and returns the page that the
-// error names for them. The page is one for which the server has all it needs.
-func (s *signIn) isRefused(t *testing.T, do string) *url.URL {
+// isRefused runs a command that needs a person. The error names where they would
+// sign in, and the command that takes them there.
+func (s *signIn) isRefused(t *testing.T, do string) {
 	t.Helper()
 	got := s.wharf(t, do)
 	lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
-	var last struct{ Error struct{ Code, URL string } }
+	var last struct {
+		Error struct{ Code, URL, Hint string }
+	}
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
 		t.Fatalf("%s: exit %d, stderr: %s", do, got.code, got.stderr)
 	}
-	page, err := url.Parse(last.Error.URL)
-	if err != nil || got.code != exitSignIn || last.Error.Code != "sign_in_needed" || got.stdout != "" {
+	if got.code != exitSignIn || last.Error.Code != "sign_in_needed" || got.stdout != "" {
 		t.Fatalf("%s: exit %d, stdout: %s, stderr: %s", do, got.code, got.stdout, got.stderr)
 	}
-	q := page.Query()
-	if page.Scheme+"://"+page.Host != s.Issuer || q.Get("client_id") == "" || q.Get("resource") != s.MCP || q.Get("code_challenge_method") != "S256" {
-		t.Errorf("%s: the page to sign in at is %q", do, page)
+	if last.Error.URL != s.Issuer {
+		t.Errorf("%s: the place to sign in at is %q", do, last.Error.URL)
 	}
-	return page
+	if want := "wharf login " + s.MCP; !strings.Contains(last.Error.Hint, want) {
+		t.Errorf("%s: the hint is %q, want %q", do, last.Error.Hint, want)
+	}
 }
 
 // sees waits until the browser has gone through a sign-in, and checks the pages

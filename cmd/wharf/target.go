@@ -27,7 +27,7 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	}
 	if isURL(args[0]) {
 		server := remote(args[0])
-		a.server = server.Name
+		a.server, a.address = server.Name, args[0]
 		return server, args[1:], nil
 	}
 	server, err := a.named(args[0])

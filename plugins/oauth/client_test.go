@@ -247,13 +247,13 @@ func TestPersonsToken(t *testing.T) {
 	var asked *step.Prompt
 	typed := "ghp_1"
 	w.host.Type = func(p *step.Prompt) (string, bool) { asked = p; return typed, true }
-	w.mustFail(w.alone(step.ReasonChallenged, refused("")), step.FailLogin, "wharf login")
+	w.mustFail(w.alone(step.ReasonChallenged, refused("")), step.FailLogin, "somebody has to")
 	w.mustGive(w.run(step.ReasonChallenged, refused("")), "ghp_1")
 	if asked == nil || !asked.Secret || !strings.Contains(asked.Hint, "github.com/settings") {
 		t.Errorf("asked %+v", asked)
 	}
 	w.mustGive(w.alone(step.ReasonInitial, nil), "ghp_1")
-	w.mustFail(w.alone(step.ReasonChallenged, refused("ghp_1")), step.FailLogin, "wharf login")
+	w.mustFail(w.alone(step.ReasonChallenged, refused("ghp_1")), step.FailLogin, "somebody has to")
 	typed = "ghp_2"
 	w.mustGive(w.run(step.ReasonChallenged, refused("ghp_1")), "ghp_2")
 	w.mustDo(w.alone(step.ReasonLogout, nil), "load binding\nload token\nload token, locked\nforget token\nforget binding\ndone")

@@ -53,7 +53,7 @@ func (l *login) askForToken(at *place) (*token, error) {
 		text = strings.TrimSpace(text[7:])
 	}
 	if !isToken(text) {
-		return nil, auth.NeedsLogin("what was typed is no token: it is empty, or has spaces in it", "run: wharf login "+start.Server.Name)
+		return nil, auth.NeedsLogin("what was typed is no token: it is empty, or has spaces in it", "")
 	}
 	return &token{
 		Access: text, Scheme: "Bearer", Scope: l.scopes(at), Born: l.Now().UnixMilli(),

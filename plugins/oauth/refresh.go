@@ -59,7 +59,7 @@ func (l *login) giveUp(old *token, err error) error {
 		l.token = nil
 		return l.Forget(old.key(l))
 	case errors.As(err, &r):
-		return auth.NeedsLogin("refresh at "+old.Source.Issuer+": "+err.Error(), "run: wharf login "+l.Start().Server.Name)
+		return auth.NeedsLogin("refresh at "+old.Source.Issuer+": "+err.Error(), "")
 	}
 	return explain("refresh at "+old.Source.Issuer, err)
 }

@@ -129,7 +129,9 @@ func (l *login) signIn(at *place) (*token, error) {
 	case l.settings.byMachine():
 		return l.signInByMachine(at)
 	case !start.Interactive:
-		return nil, l.needsPerson("sign in to " + start.Server.Name)
+		return nil, &auth.Failure{
+			Class: step.FailLogin, Message: "somebody has to sign in to " + start.Server.Name, URL: at.Server.Issuer,
+		}
 	case l.settings.Grant == grantDevice, !start.Browser && at.Server.Device != "":
 		t, err = l.signInByCode(at)
 	default:
@@ -139,11 +141,6 @@ func (l *login) signIn(at *place) (*token, error) {
 		return nil, err
 	}
 	return t, l.save(t, at)
-}
-
-// needsPerson is the failure of a flow that has nobody to ask.
-func (l *login) needsPerson(what string) error {
-	return auth.NeedsLogin("somebody has to "+what, "run: wharf login "+l.Start().Server.Name)
 }
 
 // isUntried reports whether the saved token may do: it is not the one that was

@@ -18,7 +18,7 @@ import (
 // time is for Extism's kernel, which is not metered and which a provider can
 // keep busy.
 const (
-	stepFuel    = 1_000_000_000
+	stepFuel    = 4_000_000_000
 	stepTime    = 30 * time.Second
 	memoryPages = 512 // of 64 KiB, for the provider, and as many for the kernel
 )

@@ -27,6 +27,9 @@ type outcome struct {
 // fail makes the error of a provider that gives up.
 func (f *flow) fail(a *step.Fail) error {
 	e := &Error{Provider: f.config.Name, Class: a.Class, Message: plain(a.Message, 1<<10), Hint: plain(a.Hint, 1<<10), URL: f.page}
+	if at, err := pageURL(a.URL, nil); e.URL == "" && err == nil {
+		e.URL = at
+	}
 	switch a.Class {
 	case step.FailRetry, step.FailLogin, step.FailConfig:
 		return e
