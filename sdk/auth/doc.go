@@ -26,10 +26,12 @@
 // line that waits. So SignIn must do the same each time that it gets the same
 // answers. Time and randomness come from the flow, which keeps to that; what a
 // provider keeps in variables of its own does not, and is lost besides when the
-// host takes another instance.
+// host takes another instance. What is long to read and short to remember goes
+// through [Once].
 //
 // Built like a transport, with GOOS=wasip1 GOARCH=wasm go build
-// -buildmode=c-shared; [Step] runs the same provider natively, for tests.
+// -buildmode=c-shared; [Step] runs the same provider natively, and package
+// authtest a whole flow of it, for tests.
 package auth
 
 import "github.com/wharf-mcp/wharf/abi/step"
