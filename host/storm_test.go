@@ -96,7 +96,7 @@ func (f *fleet) call() []string {
 // TestStorm has the tokens of many processes expire at once, again and again, and
 // then kills one of them each time.
 func TestStorm(t *testing.T) {
-	processes, expiries, kills := 4, 10, 6
+	processes, expiries, kills := 4, 10, 4
 	if *full {
 		processes, expiries, kills = 16, 100, 300
 	}

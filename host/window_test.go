@@ -28,7 +28,9 @@ func (s *stopwatch) Store(ctx context.Context, key vault.Key, value secret.Secre
 }
 
 // BenchmarkWindow measures the time in which a login is lost to a kill: from when
-// the issuer has no way back until the refresh token that it gave is on disk.
+// the issuer has no way back until the refresh token that it gave is on disk. What
+// the disk takes is told apart: the rest is the way of the answer, and the step in
+// which the provider makes a record of it.
 func BenchmarkWindow(b *testing.B) {
 	f := newFleet(b, 0)
 	watch := &stopwatch{Vault: f.vault}
