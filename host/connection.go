@@ -83,6 +83,9 @@ func (c *connection) lastWords(cause error) error {
 // unsent returns err, or, where a message found its guest gone, why that is so;
 // the connection has then ended. It may be called before the guest says so itself.
 func (c *connection) unsent(err error) error {
+	if err == nil {
+		return nil // the usual case: errors.As would cost an allocation
+	}
 	var unsent *guest.UnsentError
 	if !errors.As(err, &unsent) {
 		return err
@@ -116,6 +119,8 @@ func (r receiver) Failed(exchange uint32, err error) {
 }
 
 func (r receiver) Expired(exchange uint32) { r.peer.Expired(exchange) }
+
+func (r receiver) Carry(exchange uint32, e guest.Errand) bool { return r.peer.Carry(exchange, e) }
 
 func (r receiver) Close(err error) {
 	r.over(err)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/wharf-mcp/wharf/abi"
 )
@@ -30,10 +31,13 @@ type call struct {
 	order
 	patience
 	signature
+	opening
 	body  []byte
 	left  func(n int)  // told how much of a large body is not sent yet; may be nil
 	first bytes.Reader // of a small body, the first time that it is sent
 	read  bool         // first is taken
+
+	reading gate // of a large body
 }
 
 // maxHops is how many redirects one exchange may follow.
@@ -123,7 +127,10 @@ type upload struct {
 }
 
 func (u *upload) Read(p []byte) (int, error) {
-	n := copy(p, u.rest)
+	n, open := u.call.reading.copy(p, u.rest)
+	if !open {
+		return 0, net.ErrClosed
+	}
 	u.rest = u.rest[n:]
 	u.call.taken(len(u.rest) == 0)
 	if u.call.left != nil {
@@ -136,6 +143,30 @@ func (u *upload) Read(p []byte) (int, error) {
 }
 
 func (u *upload) Close() error { return nil }
+
+// gate keeps net/http from a body that has gone back to its owner. An answer may
+// come, or a caller leave, before all of the request was sent, and nobody hears
+// when the goroutine that sends it stops.
+type gate struct {
+	mu   sync.Mutex
+	shut bool
+}
+
+func (g *gate) copy(to, from []byte) (n int, open bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut {
+		return 0, false
+	}
+	return copy(to, from), true
+}
+
+// cut returns when nothing is read any more.
+func (g *gate) cut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = true
+}
 
 func isRedirect(resp *http.Response) bool {
 	switch resp.StatusCode {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -28,7 +29,8 @@ type client struct {
 	dialer *dialer
 
 	once      sync.Once
-	err       error // the origin cannot be used; set by once, like what follows
+	warm      atomic.Bool // once is over
+	err       error       // the origin cannot be used; set by once, like what follows
 	transport *http.Transport
 	own       http.Header // of every request
 	host      string      // the Host that the user wants to be sent, or empty
@@ -50,6 +52,7 @@ func (c *client) ready() error {
 		if err := c.build(); err != nil {
 			c.err = &statusError{abi.Internal, err.Error()}
 		}
+		c.warm.Store(true)
 	})
 	return c.err
 }

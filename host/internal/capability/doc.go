@@ -16,7 +16,9 @@
 //
 // Over HTTP a handle is one exchange ([Origin]). Its request is whole before it
 // is sent, so it can be sent again, signed in or to where a redirect within the
-// grant leads. What names the server or signs us in is added on this side of the
+// grant leads. A sink may take a short one over ([Carrier]), so that the caller who
+// waits for the answer fetches it: nothing is handed over to a goroutine and back.
+// What is long, or may hold a caller up, runs on a goroutine of the table. What names the server or signs us in is added on this side of the
 // guest, and what the server says about either stays here. Everything that a
 // server can draw out has a timer, and everything that it can make large a bound;
 // only an event stream may go on for ever, as long as it is not silent.

@@ -18,17 +18,21 @@ type exchange struct {
 	seat
 	call
 	state  atomic.Int32
-	ending bool         // the owner's: the body is whole
-	above  bool         // more than the low-water mark was unsent after a flush
-	large  bool         // the owner's, until the exchange runs: more than is held
-	size   atomic.Int64 // what Queued says
-	holds  atomic.Int64 // what the table counts for the body
+	ending bool // the owner's: the body is whole
+	above  bool // more than the low-water mark was unsent after a flush
+	large  bool // the owner's, until the exchange runs: more than is held
+	asked  bool // the carrier's: the request was sent, and err is how it failed
+	err    error
+	alone  atomic.Bool         // Stop was called: nobody waits any more
+	size   atomic.Int64        // what Queued says
+	holds  atomic.Int64        // what the table counts for the body
+	owner  interface{ Free() } // of the body, if that is borrowed
 }
 
 // The states of an exchange. It goes from the first to one of the others, once.
 const (
 	waiting int32 = iota // for the end of its body
-	running              // a goroutine carries it
+	running              // somebody carries it, or is about to
 	dropped              // it ended before that
 )
 
@@ -48,15 +52,37 @@ func (x *exchange) Write(p []byte, end bool) {
 	if x.ending || x.large {
 		return
 	}
-	x.ending = end
-	x.holds.Add(int64(len(p)))
-	x.large = x.table.held.Add(int64(len(p))) > int64(x.table.limits.Bodies)
-	if x.large || x.hasEnded() {
-		x.release()
+	if x.ending = end; x.take(len(p)) {
+		x.body = append(x.body, p...)
+		x.size.Store(int64(len(x.body)))
+	}
+}
+
+// Borrow makes p the whole body, without a copy, and frees what it is of when
+// nobody can read it any more. An exchange that is never carried leaves that to
+// the collector. It makes the exchange a borrower for package guest.
+func (x *exchange) Borrow(p []byte, end bool, of interface{ Free() }) {
+	if !end || len(x.body) > 0 || len(p) <= inMemory {
+		x.Write(p, end)
+		of.Free()
 		return
 	}
-	x.body = append(x.body, p...)
-	x.size.Store(int64(len(x.body)))
+	if !x.ending && !x.large && x.take(len(p)) {
+		x.body, x.owner = p, of
+		x.size.Store(int64(len(p)))
+	}
+	x.ending = true
+}
+
+// take counts n more bytes of the body, and reports whether they are wanted.
+func (x *exchange) take(n int) bool {
+	x.holds.Add(int64(n))
+	x.large = x.table.held.Add(int64(n)) > int64(x.table.limits.Bodies)
+	if x.large || x.hasEnded() {
+		x.release()
+		return false
+	}
+	return true
 }
 
 // release gives back what the table counts for the body. A Write that comes
@@ -75,9 +101,18 @@ func (x *exchange) Flush() {
 		x.left = x.sent
 	}
 	x.above = int(x.size.Load()) > x.table.limits.LowWater
-	if x.state.CompareAndSwap(waiting, running) {
+	if x.state.CompareAndSwap(waiting, running) && !x.lend() {
 		x.table.crew.carry(x)
 	}
+}
+
+// lend offers the exchange to whoever waits for its answer, if it will not hold
+// that one up: not where there are files to read before, or credentials to wait
+// for, or a body that goes out bit by bit.
+func (x *exchange) lend() bool {
+	to, ok := x.sink.(Carrier)
+	return ok && x.client.warm.Load() && len(x.body) <= inMemory &&
+		!x.client.origin.signs(x.method, x.url) && to.Carry(x)
 }
 
 // Queued is described at [Stream].
@@ -102,15 +137,46 @@ func (x *exchange) leave() {
 	x.table.remove(x)
 }
 
-// run carries the exchange from its request to its end.
-func (x *exchange) run() {
-	defer x.leave()
-	defer x.settle()
-	x.opened.Store(true) // Drained may be said
-	if err := x.carry(); err != nil {
-		x.sayError(x.tell(x.quit, err))
+// Run is described at [Errand].
+func (x *exchange) Run() {
+	x.ask()
+	if x.alone.Load() || x.err == nil && !x.whole() {
+		x.table.crew.carry(x)
+		return
 	}
-	x.seat.cancel(nil)
+	x.run()
+}
+
+// Stop is described at [Errand].
+func (x *exchange) Stop() {
+	x.alone.Store(true)
+	x.cancel(errLeft)
+}
+
+var errLeft = &statusError{abi.Closed, "nobody waits for the answer any more"}
+
+// run carries the exchange to its end, from its request or from its answer on.
+func (x *exchange) run() {
+	x.ask()
+	if x.err == nil {
+		x.err = x.relay(&x.voice)
+	}
+	if x.forget(); x.err != nil {
+		x.sayError(x.tell(x.quit, x.err))
+	}
+	x.cancel(nil)
+	x.settle()
+	x.giveBack()
+	x.leave()
+}
+
+// giveBack frees what the body was borrowed from.
+func (x *exchange) giveBack() {
+	if x.owner != nil {
+		x.reading.cut()
+		x.body = nil
+		x.owner.Free()
+	}
 }
 
 // settle is the end of the clock. net/http may still be about to read a large
@@ -123,22 +189,33 @@ func (x *exchange) settle() {
 	}
 }
 
-func (x *exchange) carry() error {
+// ask sends the request, if that has not been done, and hears the answer's
+// beginning.
+func (x *exchange) ask() {
+	if x.asked {
+		return
+	}
+	x.asked = true
+	x.opened.Store(true) // Drained may be said
+	resp, err := x.answer()
+	if x.err = err; err == nil {
+		x.hear(resp)
+	}
+}
+
+func (x *exchange) answer() (*http.Response, error) {
 	switch {
 	case x.large:
-		return &statusError{abi.TooLarge, fmt.Sprintf("the requests under way hold more than %d bytes", x.table.limits.Bodies)}
+		return nil, &statusError{abi.TooLarge, fmt.Sprintf("the requests under way hold more than %d bytes", x.table.limits.Bodies)}
 	case len(x.body) > 0 && x.method == http.MethodGet:
-		return &statusError{abi.Malformed, "a GET has no body"}
+		return nil, &statusError{abi.Malformed, "a GET has no body"}
 	}
 	resp, err := x.perform(x.quit)
-	if err != nil {
-		return err
+	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
+		resp.Body.Close()
+		return nil, &statusError{abi.ProtocolFailed, "the server upgraded a request that did not ask for it"}
 	}
-	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusSwitchingProtocols {
-		return &statusError{abi.ProtocolFailed, "the server upgraded a request that did not ask for it"}
-	}
-	return x.relay(&x.voice, resp)
+	return resp, err
 }
 
 // sent is told by net/http how much of a large body is left.
@@ -156,24 +233,51 @@ func (x *exchange) sent(left int) {
 // chunks are the buffers that bodies are read into.
 var chunks = sync.Pool{New: func() any { return new([chunk]byte) }}
 
+// opening is how a response begins: its head, and what the first read gave of a
+// body that is no event stream.
+type opening struct {
+	resp *http.Response
+	buf  *[chunk]byte
+	n    int
+	more error // of that read; io.EOF when the body is whole
+}
+
+// hear takes a response over, and reads what may be said together with its head.
+func (c *call) hear(resp *http.Response) {
+	c.resp, c.buf = resp, chunks.Get().(*[chunk]byte)
+	if !isEventStream(resp.Header) {
+		c.begin(forBody)
+		c.n, c.more = fill(resp.Body, c.buf[:])
+	}
+}
+
+// whole reports whether that is all of it.
+func (o *opening) whole() bool { return o.more == io.EOF }
+
+// forget closes the response.
+func (o *opening) forget() {
+	if o.resp != nil {
+		o.resp.Body.Close()
+		chunks.Put(o.buf)
+		*o = opening{}
+	}
+}
+
 // relay says what a response holds: the head with what of the body is already
 // there, and the rest in chunks, of which one is in flight.
-func (c *call) relay(v *voice, resp *http.Response) error {
-	buf := chunks.Get().(*[chunk]byte)
-	defer chunks.Put(buf)
+func (c *call) relay(v *voice) error {
+	resp, n, err := c.resp, c.n, c.more
 	if isEventStream(resp.Header) {
-		v.sayHead(resp.StatusCode, heard(resp.Header), nil, false)
-		return c.stream(v, resp.Body, buf[:])
+		v.sayHead(resp.StatusCode, heard(resp.Header), -1, nil, false)
+		return c.stream(v, resp.Body, c.buf[:])
 	}
-	c.begin(forBody)
-	n, err := fill(resp.Body, buf[:])
-	v.sayHead(resp.StatusCode, heard(resp.Header), buf[:n], err == io.EOF)
+	v.sayHead(resp.StatusCode, heard(resp.Header), resp.ContentLength, c.buf[:n], err == io.EOF)
 	for total := int64(n); err == nil; total += int64(n) {
 		if total > c.limits.Answer {
 			return &statusError{abi.TooLarge, fmt.Sprintf("HTTP %d: the answer is longer than %d bytes", resp.StatusCode, c.limits.Answer)}
 		}
-		if n, err = fill(resp.Body, buf[:]); n > 0 {
-			v.sayData(buf[:n], err == io.EOF)
+		if n, err = fill(resp.Body, c.buf[:]); n > 0 {
+			v.sayData(c.buf[:n], err == io.EOF)
 		} else if err == io.EOF {
 			v.sayEnd()
 		}

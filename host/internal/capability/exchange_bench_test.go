@@ -22,7 +22,7 @@ type waiter struct {
 
 func (w *waiter) Opened()       {}
 func (w *waiter) Sealed([]byte) {}
-func (w *waiter) Head(_ int, _ []abi.Pair, body []byte, last bool) {
+func (w *waiter) Head(_ int, _ []abi.Pair, _ int64, body []byte, last bool) {
 	w.Data(body, last)
 }
 

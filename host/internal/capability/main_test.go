@@ -248,6 +248,7 @@ type recorder struct {
 	drained int
 	head    int           // the status of the response
 	headers []abi.Pair    // of the response
+	length  int64         // what its head announces
 	last    bool          // said with a head or data
 	holdAt  string        // the call that waits
 	hold    chan struct{} // until this is closed
@@ -290,9 +291,9 @@ func (r *recorder) Opened() { r.hear("opened", nil) }
 func (r *recorder) Sealed(blob []byte) {
 	r.hear("sealed", func() { r.data = append(r.data, blob...) })
 }
-func (r *recorder) Head(status int, headers []abi.Pair, body []byte, last bool) {
+func (r *recorder) Head(status int, headers []abi.Pair, length int64, body []byte, last bool) {
 	r.hear("head", func() {
-		r.head, r.headers, r.last = status, headers, last
+		r.head, r.headers, r.length, r.last = status, headers, length, last
 		r.data = append(r.data, body...)
 	})
 }

@@ -339,13 +339,13 @@ type echoSink struct {
 
 type quietSink struct{}
 
-func (quietSink) Opened()                              {}
-func (quietSink) Sealed([]byte)                        {}
-func (quietSink) End()                                 {}
-func (quietSink) Exit(int, string)                     {}
-func (quietSink) Error(abi.Status, error)              {}
-func (quietSink) Drained()                             {}
-func (s *echoSink) Head(int, []abi.Pair, []byte, bool) {}
+func (quietSink) Opened()                                     {}
+func (quietSink) Sealed([]byte)                               {}
+func (quietSink) End()                                        {}
+func (quietSink) Exit(int, string)                            {}
+func (quietSink) Error(abi.Status, error)                     {}
+func (quietSink) Drained()                                    {}
+func (s *echoSink) Head(int, []abi.Pair, int64, []byte, bool) {}
 func (s *echoSink) Data(p []byte, _ bool) {
 	if s.got += len(p); s.got == s.want {
 		s.got = 0

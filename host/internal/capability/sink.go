@@ -20,9 +20,10 @@ type Sink interface {
 	Sealed(blob []byte)
 
 	// Head: an HTTP response began; headers are those that a guest may see,
-	// their names in lower case, and body is what has come of the body. It
-	// returns and counts like Data, which follows unless last is set.
-	Head(status int, headers []abi.Pair, body []byte, last bool)
+	// their names in lower case, length is that of the body, as the server
+	// announces it, or below zero, and body what has come of it. It returns and
+	// counts like Data, which follows unless last is set; then it does not wait.
+	Head(status int, headers []abi.Pair, length int64, body []byte, last bool)
 
 	// Data hands over p until it returns; that is the backpressure. After the
 	// handle or its table was closed, a Data under way must return soon.
@@ -45,6 +46,27 @@ type Sink interface {
 	// Drained: the unsent bytes fell to the low-water mark, after more than
 	// that had been left over by a Flush.
 	Drained()
+}
+
+// Carrier is a Sink behind which somebody may wait for the answer to an exchange,
+// and carry the exchange on its own goroutine until then.
+type Carrier interface {
+	// Carry is offered an exchange whose request is whole. It comes within Flush,
+	// and does not wait. If it reports true, Run is called, by whoever it is.
+	Carry(e Errand) bool
+}
+
+// Errand is an exchange for others to carry.
+type Errand = interface {
+	// Run sends the request and says its answer, if that is whole at once;
+	// otherwise it leaves the rest to the table. It is called once. Where the
+	// sink waits for nobody, it takes no longer than the server does.
+	Run()
+
+	// Stop ends the exchange as Close does, but the sink hears of it, in its own
+	// time: Run returns as soon as it has let go of the network. It may be called
+	// by anyone, before and after Run too, and does not wait.
+	Stop()
 }
 
 // Stream is the write side of an open handle. Only the owner of the guest

@@ -27,7 +27,9 @@ func (o order) serve(h *handle) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusSwitchingProtocols {
-		err = c.relay(&h.voice, resp)
+		c.hear(resp)
+		err = c.relay(&h.voice)
+		c.forget()
 	} else if err = c.checkUpgrade(resp, key); err == nil {
 		c.rest()
 		o.tunnel(h, resp)
@@ -75,6 +77,6 @@ func (o order) tunnel(h *handle, resp *http.Response) {
 		return
 	}
 	h.attach(&tunnel{to: conn, onShut: conn.Close, onStop: conn.Close}, "the connection")
-	h.sayHead(resp.StatusCode, heard(resp.Header), nil, false)
+	h.sayHead(resp.StatusCode, heard(resp.Header), -1, nil, false)
 	h.carry(conn, o.client.origin.label(o.url))
 }

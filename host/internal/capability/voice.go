@@ -72,10 +72,10 @@ func (v *voice) saySealed(blob []byte) {
 }
 
 // sayHead opens the voice, as sayOpened does elsewhere.
-func (v *voice) sayHead(status int, headers []abi.Pair, body []byte, last bool) {
+func (v *voice) sayHead(status int, headers []abi.Pair, length int64, body []byte, last bool) {
 	if v.begin() {
 		v.opened.Store(true)
-		v.sink.Head(status, headers, body, last)
+		v.sink.Head(status, headers, length, body, last)
 		v.done()
 	}
 }

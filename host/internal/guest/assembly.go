@@ -76,8 +76,9 @@ func (a *assemblies) forget(exchange uint32) {
 	}
 }
 
-// add appends p to m, or, past the cap, drops all but the head.
-func (a *assemblies) add(m *assembly, p []byte, limit int) {
+// add appends p to m, or, past the cap, drops all but the head. whole is how
+// long the message is said to become, or 0.
+func (a *assemblies) add(m *assembly, p []byte, whole, limit int) {
 	if m.dropped > 0 {
 		m.dropped += len(p)
 		return
@@ -91,23 +92,31 @@ func (a *assemblies) add(m *assembly, p []byte, limit int) {
 		return
 	}
 	a.total -= cap(m.data)
-	m.data = append(a.grown(m.data, len(p), limit), p...)
+	m.data = append(a.grown(m.data, len(p), min(whole, limit), limit), p...)
 	a.total += cap(m.data)
 }
 
+// announced is how many times what has come of a message may be kept free for
+// the rest of it, on the server's word alone.
+const announced = 16
+
 // grown returns data with room for n more bytes: in the spare buffer, if there
 // is one and it will do. Doubling, where append would add a quarter, copies a
-// long message twice instead of four times.
-func (a *assemblies) grown(data []byte, n, limit int) []byte {
+// long message twice instead of four times; where its length is known, it is
+// hardly copied at all.
+func (a *assemblies) grown(data []byte, n, whole, limit int) []byte {
 	need := len(data) + n
 	if need <= cap(data) {
 		return data
 	}
-	if data == nil && need <= cap(a.spare) {
+	if data == nil && max(need, whole) <= cap(a.spare) {
 		data, a.spare = a.spare[:0], nil
 		return data
 	}
 	room := min(max(need, 2*cap(data), 4<<10), max(need, limit))
+	if need <= whole {
+		room = min(whole, announced*need)
+	}
 	return append(make([]byte, 0, room), data...)
 }
 
@@ -132,7 +141,7 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 	if m == nil {
 		i.mod.Trap(fmt.Errorf("parts of messages for more than %d exchanges at once", maxAssemblies))
 	}
-	in.add(m, p, i.limits.MessageCap)
+	in.add(m, p, i.expected(exchange), i.limits.MessageCap)
 	if m.dropped/endless > i.limits.MessageCap {
 		i.fail(&EndedError{Cause: errEndless})
 	}
@@ -150,6 +159,20 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 	}
 	defer in.keep(whole.data)
 	return i.hand(exchange, whole.data, false)
+}
+
+// expected is how long the message of an exchange will be, if the bytes are those
+// of an HTTP body that said so. A server may lie, and a guest deliver something
+// else: it is a hint.
+func (i *Instance) expected(exchange uint32) int {
+	if i.current.kind != abi.EventHead && i.current.kind != abi.EventData {
+		return 0
+	}
+	h := i.lookup(i.current.handle)
+	if h == nil || h.exchange != exchange || h.kind != abi.OpenHTTP {
+		return 0
+	}
+	return int(min(max(h.length, 0), int64(i.limits.MessageCap)))
 }
 
 // hand passes a whole message on.

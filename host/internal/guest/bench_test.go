@@ -80,7 +80,7 @@ func BenchmarkAnswer(b *testing.B) {
 					b.Fatal(err)
 				}
 				out += inst.mod.Used()
-				w.sink.Head(200, headers, body, true)
+				w.sink.Head(200, headers, int64(len(body)), body, true)
 				in += inst.mod.Used()
 			}
 			b.ReportMetric(float64(out)/float64(b.N), "fuel/message")

@@ -200,13 +200,16 @@ func (i *Instance) callForward(a args) int32 { // handle, off, len, flags
 	if h == nil {
 		return int32(abi.Closed)
 	}
+	end := a[3]&abi.End != 0
 	if i.current.sealed() {
-		return int32(i.forwardSealed(a[0], h, p, a[3]&abi.End != 0))
+		return int32(i.forwardSealed(a[0], h, p, end))
 	}
-	if i.current.msg == nil {
-		p = i.stash(p)
+	switch m := i.current.msg; {
+	case m == nil:
+		i.write(h, i.stash(p), end)
+	case len(p) < borrowSize || !i.borrow(h, p, end):
+		i.write(h, p, end)
 	}
-	i.write(h, p, a[3]&abi.End != 0)
 	return int32(abi.OK)
 }
 

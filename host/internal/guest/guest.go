@@ -20,6 +20,11 @@
 // cannot wait on its own mailbox. A handle has one chunk under way: its reader
 // waits until the guest has looked at it, which is all the backpressure there
 // is. Nothing above Deliver waits.
+//
+// Who waits for an answer may carry the exchange that brings it ([Errand]), and
+// then is the one who brings the HEAD. Nobody else holds such a caller up: a
+// guest that is busy finds a last HEAD in the mailbox, and an owner goes on
+// elsewhere after a turn.
 package guest
 
 import (
@@ -53,12 +58,24 @@ type Receiver interface {
 	// exchange belonged to. Whether a newer one exists, the receiver knows.
 	Expired(exchange uint32)
 
+	// Carry offers an errand of the exchange to whoever waits for its answer, and
+	// reports whether there is somebody, who then runs it.
+	Carry(exchange uint32, e Errand) bool
+
 	// Close says that the connection ended, and why.
 	Close(err error)
 }
 
+// Errand is what is left to do for a handle once it was flushed: see package
+// capability, where errands come from.
+type Errand = interface {
+	Run()
+	Stop()
+}
+
 // Message is one outgoing message. The instance owns it from Send until it
-// calls Free, which it does exactly once.
+// calls Free, which it does exactly once, and a stream that borrows from it once
+// for each Hold.
 type Message interface {
 	Exchange() uint32
 
@@ -68,6 +85,7 @@ type Message interface {
 	// Urgent messages (replies) are not held back behind others.
 	Urgent() bool
 
+	Hold()
 	Free()
 }
 
@@ -99,9 +117,9 @@ type Timers interface {
 // Sink receives what happens to an open handle: one call at a time, in order.
 type Sink interface {
 	Opened()
-	Sealed(blob []byte)                                          // Opened, with what signs in; no guest sees blob, which the sink keeps
-	Head(status int, headers []abi.Pair, body []byte, last bool) // HTTP; body like Data
-	Data(p []byte, last bool)                                    // returns when the guest is done with p
+	Sealed(blob []byte)                                                        // Opened, with what signs in; no guest sees blob, which the sink keeps
+	Head(status int, headers []abi.Pair, length int64, body []byte, last bool) // HTTP; returns like Data, or at once if it is the last
+	Data(p []byte, last bool)                                                  // returns when the guest is done with p
 	End()
 	Exit(code int, detail string)
 	Error(status abi.Status, err error)
@@ -114,6 +132,13 @@ type Stream interface {
 	Flush()
 	Queued() int
 	Close()
+}
+
+// Borrower is a Stream that can keep bytes of a message without a copy.
+type Borrower interface {
+	// Borrow is Write for bytes that stay as they are until it calls of.Free,
+	// which it may leave to the collector.
+	Borrow(p []byte, end bool, of interface{ Free() })
 }
 
 // Limits are the bounds of one connection. Zero fields take the defaults.

@@ -21,11 +21,12 @@ type handle struct {
 	kind       abi.OpenKind
 	generation uint32
 	exchange   uint32
-	queued     int  // bytes written that the system has not taken, as of the last flush and after
-	status     int  // of the HTTP response, once there is one
-	essential  bool // its end is the end of the connection
-	choked     bool // more is queued than the high-water mark
-	unsent     bool // written to since the last flush
+	queued     int   // bytes written that the system has not taken, as of the last flush and after
+	status     int   // of the HTTP response, once there is one
+	length     int64 // what its body is said to be long
+	essential  bool  // its end is the end of the connection
+	choked     bool  // more is queued than the high-water mark
+	unsent     bool  // written to since the last flush
 }
 
 // lookup returns the open handle of that number, or nil.
@@ -105,9 +106,29 @@ func (i *Instance) release(h *handle) {
 // flush: those of a message do, others go through stash.
 func (i *Instance) write(h *handle, p []byte, end bool) {
 	h.stream.Write(p, end)
+	i.wrote(h, len(p))
+}
+
+// borrowSize is the length from which a copy costs more than to keep count.
+const borrowSize = 64 << 10
+
+// borrow is write for bytes of the message that runs, without a copy if the
+// stream knows how to do without.
+func (i *Instance) borrow(h *handle, p []byte, end bool) bool {
+	to, ok := h.stream.(Borrower)
+	if ok {
+		i.current.msg.Hold()
+		to.Borrow(p, end, i.current.msg)
+		i.wrote(h, len(p))
+	}
+	return ok
+}
+
+// wrote counts n bytes that were written to h.
+func (i *Instance) wrote(h *handle, n int) {
 	h.unsent, i.unsent = true, true
-	h.queued += len(p)
-	i.queued += len(p)
+	h.queued += n
+	i.queued += n
 	switch {
 	case h.queued > i.limits.Quota:
 		i.mod.Trap(fmt.Errorf("%d bytes queued to one handle, which nobody takes", h.queued))
@@ -195,23 +216,39 @@ type sink struct {
 
 func (s *sink) Opened() { s.inst.post(item{kind: abi.EventOpened, handle: s.handle}) }
 
-// Head returns when the guest is done with body, or is gone.
-func (s *sink) Head(status int, headers []abi.Pair, body []byte, last bool) {
-	arg := uint32(status) & 0xffff
-	if last {
-		arg |= abi.HeadLast
-	}
+// Carry offers what a flush left to do to whoever waits for the exchange. It
+// is called within the flush, so by the owner.
+func (s *sink) Carry(e Errand) bool {
+	h := s.inst.lookup(s.handle)
+	return h != nil && s.inst.receiver.Carry(h.exchange, e)
+}
+
+// Head returns when the guest is done with body, or is gone. The last one does
+// not wait even for that: it may come from a caller who has better to do. length
+// is that of the whole body, or below zero.
+func (s *sink) Head(status int, headers []abi.Pair, length int64, body []byte, last bool) {
 	b := heads.Get().(*[]byte)
 	*b = append(abi.AppendHead((*b)[:0], &abi.Head{Headers: headers}), body...)
-	s.inst.serve(item{kind: abi.EventHead, handle: s.handle, arg: arg, payload: *b}, &s.seen)
+	it := item{kind: abi.EventHead, handle: s.handle, arg: uint32(status) & 0xffff, payload: *b, length: length}
+	if last {
+		it.arg |= abi.HeadLast
+		it.buffer = b
+		s.inst.bring(it)
+		return
+	}
+	s.inst.serve(it, &s.seen)
+	freeHead(b)
+}
+
+// heads are buffers for a head and the body that comes with it.
+var heads = sync.Pool{New: func() any { return new([]byte) }}
+
+func freeHead(b *[]byte) {
 	if cap(*b) > keepStash {
 		*b = nil
 	}
 	heads.Put(b)
 }
-
-// heads are buffers for a head and the body that comes with it.
-var heads = sync.Pool{New: func() any { return new([]byte) }}
 
 // pieceSize is how much of a chunk a guest gets at a time: it bounds how long
 // one event may take, since the budget of an event grows with its payload.

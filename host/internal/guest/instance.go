@@ -65,6 +65,8 @@ type item struct {
 	msg     Message       // of a MESSAGE
 	seen    chan struct{} // gets a token when the guest is done with the payload
 	cause   error         // of an ERROR or EXIT, for the user
+	length  int64         // of a HEAD: of the body
+	buffer  *[]byte       // where the payload of a HEAD is, unless somebody waits for it
 
 	essential bool // it may end the connection, whatever the guest makes of it
 	passed    bool // the guest has forwarded of its sealed payload
@@ -113,6 +115,18 @@ func (i *Instance) stop() {
 	}
 	i.stopped = true
 	i.runUnlock()
+}
+
+// bring runs an urgent event at once if the guest is free, and leaves it to the
+// owner if not.
+func (i *Instance) bring(it item) {
+	i.mu.Lock()
+	if i.freeLocked() {
+		i.runNow(&it)
+		return
+	}
+	i.mu.Unlock()
+	i.post(it)
 }
 
 // serve runs an event whose payload is the caller's, and returns when the guest
@@ -232,7 +246,7 @@ func (i *Instance) freeLocked() bool { return !i.owned && !i.buried && i.urgent.
 // An owner lets others have a turn after this many events: its caller waits
 // for an answer of its own. Writes are flushed at least this often.
 const (
-	turn       = 512
+	turn       = 64
 	flushEvery = 64
 )
 
@@ -361,7 +375,15 @@ func (it *item) drop() {
 	if it.msg != nil {
 		it.msg.Free()
 	}
+	it.release()
+}
+
+// release gives the payload of an event back.
+func (it *item) release() {
 	if it.seen != nil {
 		it.seen <- struct{}{}
+	}
+	if it.buffer != nil {
+		freeHead(it.buffer)
 	}
 }

@@ -155,7 +155,7 @@ func TestLateEventsAreDropped(t *testing.T) {
 	r.Instance.open(abi.OpenProcess, 0, &abi.OpenRequest{Grant: "main"})
 	j.events = nil
 	old.Opened()
-	old.Head(200, nil, nil, false)
+	old.Head(200, nil, -1, nil, false)
 	old.Data([]byte("{}\n"), false)
 	old.End()
 	old.Drained()

@@ -47,7 +47,7 @@ func (i *Instance) admit(it *item) bool {
 			return false
 		}
 		if it.kind == abi.EventHead {
-			h.status = int(it.arg & 0xffff)
+			h.status, h.length = int(it.arg&0xffff), it.length
 		}
 		i.ending(h, it)
 	case abi.EventTimer:
@@ -101,9 +101,7 @@ const eventFuel = 200_000
 // reader of a chunk goes on, a message waits for the flush, and the end of an
 // essential handle is the end of the connection.
 func (i *Instance) settle(it *item) {
-	if it.seen != nil {
-		it.seen <- struct{}{}
-	}
+	it.release()
 	if it.msg != nil {
 		i.batch = append(i.batch, it.msg)
 		i.answered--

@@ -249,6 +249,8 @@ func (b *inbox) Failed(exchange uint32, err error) {
 	b.failed[exchange] = err
 }
 
+func (b *inbox) Carry(uint32, Errand) bool { return false }
+
 func (b *inbox) Close(err error) {
 	b.cause = err
 	close(b.closed)
@@ -266,6 +268,7 @@ type letter struct {
 	payload  []byte
 	start    int
 	urgent   bool
+	held     int
 	freed    chan uint32
 }
 
@@ -283,6 +286,7 @@ func (l *letter) tell(f *abi.Facts) {
 func (l *letter) Exchange() uint32       { return l.exchange }
 func (l *letter) Payload() ([]byte, int) { return l.payload, l.start }
 func (l *letter) Urgent() bool           { return l.urgent }
+func (l *letter) Hold()                  { l.held++ }
 func (l *letter) Free() {
 	if l.freed != nil {
 		l.freed <- l.exchange

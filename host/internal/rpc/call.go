@@ -65,13 +65,13 @@ func (p *Peer) newCall(ctx context.Context, r *Call) *call {
 	return c
 }
 
-// recycle keeps the record for another call. Its token has been taken, or was
-// never put in.
+// recycle keeps the record for another call. What was put into its channels has
+// been taken.
 func (p *Peer) recycle(c *call) {
 	if c.stop != nil {
 		c.stop(nil)
 	}
-	*c = call{done: c.done}
+	*c = call{done: c.done, onLeave: c.onLeave, gaveUp: c.gaveUp}
 	p.calls.Put(c)
 }
 
@@ -96,29 +96,40 @@ func (p *Peer) send(c *call, r *Call) error {
 // unsent ends a call whose message the link refused. If the call had ended
 // before, which is why a waiting link gave up, that is the reason to tell.
 func (p *Peer) unsent(c *call, err error) error {
-	if !p.flight.leave(c, err, NotSent) {
-		<-c.done
-		if c.err != nil {
-			err = c.err
-		}
+	if p.flight.leave(c, err, NotSent) {
+		c.done <- nil
+	}
+	if c.over(); c.err != nil {
+		err = c.err
 	}
 	return p.failed(c.method, NotSent, err)
 }
 
-// await returns when c has ended. It is the one place where a caller waits.
+// await returns when c has ended. It is the one place where a caller waits, and
+// where it does what its message needs meanwhile.
 func (p *Peer) await(ctx context.Context, c *call) {
-	if ctx.Done() == nil {
-		<-c.done
-		return
-	}
-	select {
-	case <-c.done:
-	case <-ctx.Done():
-		if p.flight.leave(c, contextError(ctx), MaybeSent) {
-			c.left = true
-		} else {
-			<-c.done
+	for {
+		select {
+		case e := <-c.done:
+			if e == nil {
+				return
+			}
+			p.carry(ctx, c, e)
+		case <-ctx.Done():
+			if p.flight.leave(c, contextError(ctx), MaybeSent) {
+				c.left = true
+				c.done <- nil // there is room: nobody else puts anything in now
+			}
+			c.over()
+			return
 		}
+	}
+}
+
+// over takes the end of c, for a caller that carries nothing any more.
+func (c *call) over() {
+	for e := <-c.done; e != nil; e = <-c.done {
+		forgo(e)
 	}
 }
 

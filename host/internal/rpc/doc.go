@@ -17,7 +17,9 @@
 // # What runs where
 //
 // There is no goroutine per call and none per notification. Answers are handed
-// to their callers by whoever delivers. What a server asks and tells runs
+// to their callers by whoever delivers, which may be the caller: one who waits
+// anyway runs what its message leaves to do ([Errand]). It does not see then how
+// its call ends, so whoever ends it stops the errand too. What a server asks and tells runs
 // beside that: requests on a bounded number of goroutines, notifications in
 // order on one that is there while there are any. What nobody waits for (a
 // refusal, a cancellation) leaves through a courier of the same kind. All of

@@ -9,8 +9,8 @@ import (
 )
 
 // call is one pending request. It belongs to its caller, except that whoever
-// takes it out of the table sets how it ended and then puts the one token into
-// done. After that nobody but the caller touches it.
+// takes it out of the table sets how it ended and then puts a nil into done.
+// After that nobody but the caller touches it.
 type call struct {
 	flight   *inflight
 	id       uint64
@@ -18,17 +18,28 @@ type call struct {
 	terms    *Terms        // those of the moment in which it got its id
 	limit    time.Duration // what deadline was made of, for the error
 	deadline time.Time     // guarded by flight.mu; zero = none
-	done     chan struct{}
+	done     chan Errand   // nil is the end; before it there may be an errand
 
 	result []byte
 	err    error // nil means that result is the answer
 	sent   Sent  // what err says about the message
 	left   bool  // ended without the transport knowing: it must be told
+	short  bool  // ended before its answer
 
-	parent context.Context
-	ended  bool                    // guarded by flight.mu
-	inner  context.Context         // guarded by flight.mu, see sendContext
-	stop   context.CancelCauseFunc // ends inner; never set once ended is
+	parent  context.Context
+	ended   bool                    // guarded by flight.mu
+	inner   context.Context         // guarded by flight.mu, see sendContext
+	stop    context.CancelCauseFunc // ends inner; never set once ended is
+	errand  Errand                  // what the caller carries; guarded by flight.mu, never changed once ended is
+	onLeave func()                  // giveUp, as a value
+	gaveUp  chan struct{}           // gets a token when giveUp is over
+}
+
+// newCall returns an empty record, which keeps its channels for life.
+func newCall() any {
+	c := &call{done: make(chan Errand, 2), gaveUp: make(chan struct{}, 1)}
+	c.onLeave = c.giveUp
+	return c
 }
 
 func (c *call) exchange() uint32 { return uint32(c.id) }
@@ -98,6 +109,7 @@ func (f *inflight) endLocked(c *call, err error, sent Sent) {
 	f.takeLocked(c)
 	f.left.add(c.id)
 	c.err, c.sent = err, sent
+	c.short = true
 }
 
 // settle tells the caller that its call has ended. It is called once, without
@@ -106,11 +118,14 @@ func (c *call) settle() {
 	if c.stop != nil {
 		c.stop(c.err)
 	}
-	c.done <- struct{}{}
+	if c.short && c.errand != nil {
+		c.errand.Stop()
+	}
+	c.done <- nil
 }
 
 // leave takes c out for its own caller. It returns false when somebody else
-// has taken it: then done gets its token.
+// has taken it: then done gets its nil.
 func (f *inflight) leave(c *call, err error, sent Sent) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

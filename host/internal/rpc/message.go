@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -27,6 +28,7 @@ type Message struct {
 
 	exchange uint32
 	urgent   bool
+	holders  atomic.Int32 // beside the link
 	payload  []byte
 	start    int
 	idBuffer [20]byte // the digits of the largest uint64
@@ -52,9 +54,15 @@ var messages = sync.Pool{New: func() any { return new(Message) }}
 // keepPayload is the largest buffer that waits in the pool for another use.
 const keepPayload = 2 << 20
 
+// Hold lets somebody else have the message too, until they call Free as well.
+func (m *Message) Hold() { m.holders.Add(1) }
+
 // Free gives the message back. The caller must not touch it, or anything that
 // Payload returned, afterwards.
 func (m *Message) Free() {
+	if m.holders.Load() > 0 && m.holders.Add(-1) >= 0 {
+		return
+	}
 	payload := m.payload[:0]
 	if cap(payload) > keepPayload {
 		payload = nil

@@ -63,7 +63,7 @@ type Terms struct {
 }
 
 // Peer is one end of a JSON-RPC connection. All methods may be called from any
-// goroutine, but Deliver, TooBig, Done, Failed and Expired only by the link, and
+// goroutine, but Deliver, TooBig, Done, Failed, Expired and Carry only by the link, and
 // those never call back into it.
 type Peer struct {
 	config  Config
@@ -85,7 +85,7 @@ func NewPeer(c Config) *Peer {
 	p := &Peer{config: c}
 	p.flight.terms.Store(&Terms{})
 	p.flight.pending = make(map[uint32]*call)
-	p.calls.New = func() any { return &call{done: make(chan struct{}, 1)} }
+	p.calls.New = newCall
 	p.courier.link, p.courier.sent = c.Link, p.traceSent
 	p.notes.hear = func(*Incoming) {}
 	if c.Handler != nil {

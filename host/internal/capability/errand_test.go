@@ -1,0 +1,274 @@
+package capability
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// porter is a recorder that takes the errands of its exchange.
+type porter struct {
+	*recorder
+	errand Errand
+}
+
+func (p *porter) Carry(e Errand) bool {
+	p.errand = e
+	return true
+}
+
+// entrust asks as ask does, and returns a porter, who may have an errand now.
+func entrust(t *testing.T, table *Table, method, body string) (*porter, Stream) {
+	t.Helper()
+	p := &porter{recorder: newRecorder()}
+	s, _, err := table.Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: method}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Write([]byte(body), true)
+	s.Flush()
+	return p, s
+}
+
+// warmTable returns a table that has been used.
+func warmTable(t *testing.T, grant Grant) *Table {
+	table := newTestTable(t, patient(grant))
+	post(t, table, "{}").untilOver()
+	return table
+}
+
+func TestAnErrandHasTheAnswerWithIt(t *testing.T) {
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
+	table := warmTable(t, grant)
+	p, s := entrust(t, table, "POST", "hello")
+	if p.errand == nil {
+		t.Fatal("the errand was not offered")
+	}
+	if order := p.order(); order != "" {
+		t.Errorf("the sink heard %q before anybody carried the exchange", order)
+	}
+	p.errand.Run()
+	if order := p.order(); order != "head" || !p.last || string(p.data) != "hello" || p.length != 5 {
+		t.Errorf("after Run: %q, %q, last %v, length %d", order, p.data, p.last, p.length)
+	}
+	p.errand.Stop()
+	s.Close()
+	if table.served != 0 || table.held.Load() != 0 {
+		t.Errorf("%d exchanges and %d bytes are left", table.served, table.held.Load())
+	}
+}
+
+func TestAFailureIsSaidByWhoCarries(t *testing.T) {
+	n := atomic.Int32{}
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if n.Add(1) > 1 {
+			conn, _, _ := w.(http.Hijacker).Hijack()
+			conn.Close()
+		}
+	})
+	p, _ := entrust(t, warmTable(t, grant), "POST", "{}")
+	p.errand.Run()
+	if order := p.order(); order != "error" || p.status != abi.Reset {
+		t.Errorf("%q, %v, %v", order, p.status, p.err)
+	}
+}
+
+// What takes long is left to the table as soon as that shows.
+func TestALongAnswerMovesOff(t *testing.T) {
+	for name, media := range map[string]string{"stream": "text/event-stream", "body": "application/json"} {
+		t.Run(name, func(t *testing.T) {
+			on := make(chan struct{})
+			n := atomic.Int32{}
+			_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if n.Add(1) == 1 {
+					return
+				}
+				w.Header().Set("Content-Type", media)
+				w.Write(make([]byte, chunk+1))
+				w.(http.Flusher).Flush()
+				<-on
+				w.Write([]byte("end"))
+			})
+			p, _ := entrust(t, warmTable(t, grant), "POST", "{}")
+			p.errand.Run() // returns, though the answer has no end
+			p.untilData(chunk)
+			close(on)
+			p.untilOver()
+			if p.err != nil || len(p.data) != chunk+4 {
+				t.Errorf("%d bytes, %v", len(p.data), p.err)
+			}
+		})
+	}
+}
+
+// Whoever leaves does not wait for the server, nor for the sink.
+func TestStopEndsRun(t *testing.T) {
+	for _, early := range []bool{false, true} {
+		arrived := make(chan struct{}, 1)
+		n := atomic.Int32{}
+		_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if io.Copy(io.Discard, r.Body); n.Add(1) == 1 {
+				return
+			}
+			arrived <- struct{}{}
+			<-r.Context().Done()
+		})
+		p, _ := entrust(t, warmTable(t, grant), "POST", "{}")
+		p.holdAt = "error"
+		if early {
+			p.errand.Stop()
+		} else {
+			go func() { <-arrived; p.errand.Stop() }()
+		}
+		p.errand.Run()
+		close(p.hold)
+		wantError(t, p.recorder, abi.Closed, "nobody waits")
+	}
+}
+
+// A close of the table ends what a caller carries; nothing is heard of it.
+func TestCloseEndsAnErrand(t *testing.T) {
+	arrived := make(chan struct{}, 1)
+	n := atomic.Int32{}
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if io.Copy(io.Discard, r.Body); n.Add(1) > 1 {
+			arrived <- struct{}{}
+			<-r.Context().Done()
+		}
+	})
+	table := warmTable(t, grant)
+	p, _ := entrust(t, table, "POST", "{}")
+	go func() { <-arrived; table.Close(context.Background()) }()
+	p.errand.Run()
+	closeTable(t, table)
+	if order := p.order(); order != "" {
+		t.Errorf("the sink heard %q", order)
+	}
+}
+
+// Nobody is held up by files that are read first, by credentials or by a body
+// that goes out bit by bit.
+func TestWhatIsNoErrand(t *testing.T) {
+	o, grant := serve(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
+	table := newTestTable(t, patient(grant))
+	never := func(name, method, body string) {
+		p, _ := entrust(t, table, method, body)
+		if p.errand != nil {
+			t.Fatalf("%s: it was offered", name)
+		}
+		p.untilOver()
+	}
+	never("cold", "POST", "{}")
+	never("large", "POST", string(make([]byte, inMemory+1)))
+	o.Credentials = apply(func(context.Context, *Request) ([]abi.Pair, error) { return nil, nil })
+	never("signed", "POST", "{}")
+	o.SignedMethods = []string{"DELETE"}
+	p, _ := entrust(t, table, "POST", "{}")
+	if p.errand == nil {
+		t.Fatal("what is not signed is not offered")
+	}
+	p.errand.Run()
+}
+
+// loan is what a body is borrowed from.
+type loan struct {
+	body  []byte
+	freed chan struct{}
+}
+
+// Free spoils the body: nobody may look at it any more.
+func (l *loan) Free() {
+	clear(l.body)
+	close(l.freed) // panics when it is closed twice
+}
+
+func newLoan(n int) *loan {
+	return &loan{bytes.Repeat([]byte("x"), n), make(chan struct{})}
+}
+
+// lend sends a body that is borrowed.
+func lend(t *testing.T, table *Table, l *loan) (*recorder, Stream) {
+	t.Helper()
+	r := newRecorder()
+	s, _, err := table.Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: "POST"}, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.(*exchange).Borrow(l.body, true, l)
+	s.Flush()
+	return r, s
+}
+
+func TestALargeBodyIsBorrowed(t *testing.T) {
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/mcp" { // it is sent twice
+			http.Redirect(w, r, "/mcp/there", http.StatusTemporaryRedirect)
+			return
+		}
+		all, _ := io.ReadAll(r.Body)
+		w.Write(all[len(all)-10:])
+		if bytes.Count(all, []byte("x")) != len(all) || int64(len(all)) != r.ContentLength {
+			t.Error("the body is not what was lent")
+		}
+	})
+	table := newTestTable(t, patient(grant))
+	l := newLoan(1 << 20)
+	r, _ := lend(t, table, l)
+	r.untilOver()
+	if <-l.freed; string(r.data) != "xxxxxxxxxx" {
+		t.Errorf("%q, %v", r.data, r.err)
+	}
+	small := newLoan(10)
+	r, _ = lend(t, table, small)
+	if <-small.freed; table.held.Load() < 0 {
+		t.Error("what is held was counted wrong")
+	}
+	r.untilOver()
+}
+
+// net/http may still be sending when the answer is there. What it reads then is
+// not what somebody else writes in the same place.
+func TestABorrowedBodyIsTakenBack(t *testing.T) {
+	l := newLoan(inMemory + 1)
+	limits := Limits{}.withDefaults()
+	x := &exchange{owner: l}
+	x.body, x.patience.limits = l.body, &limits
+	x.patience.begin(forHead)
+	defer x.over()
+	sending, _ := x.reader()
+	p := make([]byte, 10)
+	if n, err := sending.Read(p); n != 10 || err != nil {
+		t.Fatalf("%d bytes, %v", n, err)
+	}
+	x.giveBack()
+	<-l.freed
+	if n, err := sending.Read(p); n != 0 || !errors.Is(err, net.ErrClosed) {
+		t.Errorf("%d bytes of what is gone, %v", n, err)
+	}
+}
+
+// A body that is never sent is left to the collector.
+func TestABorrowedBodyOfNoUse(t *testing.T) {
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) { t.Error("a request was sent") })
+	c := patient(grant)
+	c.Limits.Bodies = 1 << 20
+	table := newTestTable(t, c)
+	r, _ := lend(t, table, newLoan(2<<20))
+	wantError(t, r, abi.TooLarge, "hold more than")
+
+	l := newLoan(1 << 19)
+	s, _, _ := table.Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: "POST"}, newRecorder())
+	s.Close()
+	s.(*exchange).Borrow(l.body, true, l)
+	s.Flush()
+	if held := table.held.Load(); held != 0 {
+		t.Errorf("%d bytes are held", held)
+	}
+}
