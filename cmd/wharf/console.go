@@ -125,6 +125,7 @@ func (a *app) hear(e host.Event) {
 		}
 		fmt.Fprintf(a.err, "%s %s%s\n", a.styled(a.errTTY, styleBold, "warning:"), about, plain(e.Warning))
 	}
+	a.hearLog(e)
 	if c, ok := a.err.(*console); ok && e.Method == mcp.NotificationProgress {
 		c.tell(progressText(e.Params))
 	}

@@ -45,12 +45,13 @@ func newDemoServer(a *app) *cobra.Command {
 // serveDemo is an MCP server built with the official SDK. It ends with its
 // stdin.
 func serveDemo(ctx context.Context) error {
-	server := mcp.NewServer(&mcp.Implementation{Name: demoName, Title: "Wharf demo", Version: version()}, nil)
+	server := mcp.NewServer(&mcp.Implementation{Name: demoName, Title: "Wharf demo", Version: version()}, demoOptions)
 	mcp.AddTool(server, &mcp.Tool{Name: "echo", Description: "Say a message back."}, echo)
 	mcp.AddTool(server, &mcp.Tool{Name: "add", Description: "Add two numbers."}, add)
 	mcp.AddTool(server, &mcp.Tool{Name: "now", Description: "Tell the time, in a zone such as Europe/Lisbon or else in UTC."}, now)
 	mcp.AddTool(server, &mcp.Tool{Name: "slow", Description: "Take some seconds, and report progress on the way."}, slow)
 	mcp.AddTool(server, &mcp.Tool{Name: "fail", Description: "Go wrong, with a message."}, fail)
+	addReading(ctx, server)
 	return server.Run(ctx, &mcp.StdioTransport{})
 }
 

@@ -89,6 +89,8 @@ func endingOf(ctx context.Context, err error) ending {
 		return ending{exitUsage, "plugin_refused"}
 	case errors.As(err, &answer):
 		return ending{exitServer, "server_error"}
+	case errors.Is(err, host.ErrUnsupported):
+		return ending{exitServer, "unsupported"}
 	case errors.Is(err, host.ErrProtocol):
 		return ending{exitServer, "protocol"}
 	case errors.Is(err, host.ErrTimeout), errors.Is(err, context.DeadlineExceeded):

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 )
@@ -18,6 +19,7 @@ type app struct {
 	settings *settings     // read at the first need
 	lines    *bufio.Reader // of stdin, for answers; made at the first need
 	server   string        // the server that the command is about, for errors
+	logged   atomic.Bool   // somebody follows what servers log
 	address  string        // its url, if it has no entry
 }
 
@@ -61,7 +63,8 @@ func newRoot(a *app) *cobra.Command {
 		return usage(err, "see `%s --help`", cmd.CommandPath())
 	})
 	a.flags.register(root)
-	root.AddCommand(newTools(a), newCall(a), newServers(a), newLogin(a), newLogout(a), newAuth(a),
+	root.AddCommand(newTools(a), newCall(a), newResources(a), newRead(a), newPrompts(a), newPrompt(a),
+		newComplete(a), newWatch(a), newPing(a), newRequest(a), newServers(a), newLogin(a), newLogout(a), newAuth(a),
 		newPlugin(a), newDoctor(a), newVersion(a), newDemoServer(a))
 	return root
 }

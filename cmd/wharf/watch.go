@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// watching are the flags of watch.
+type watching struct {
+	count int
+	level string
+}
+
+func newWatch(a *app) *cobra.Command {
+	var w watching
+	cmd := &cobra.Command{
+		Use:   "watch SERVER [URI…] | [URI…] -- COMMAND…",
+		Short: "Follow what changes on a server",
+		Long: `Follow what changes on a server: its lists of tools, prompts and resources, and the
+resources that are named. A line each on a terminal, else a JSON object a line.
+"missed" says that the connection was lost and is back: anything may have changed.
+
+With --log it also follows what the server logs, from a level up; only legacy
+servers log without being asked for anything.`,
+		Example:           "  wharf watch demo demo://clock\n  wharf watch demo --log info",
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: a.completeServers,
+	}
+	cmd.RunE = a.visit(cobra.ArbitraryArgs, func(ctx context.Context, l *link, uris []string) error {
+		return a.watch(ctx, l, w, uris)
+	})
+	cmd.Flags().IntVar(&w.count, "count", 0, "leave after `N` changes; 0 stays until it is interrupted")
+	cmd.Flags().StringVar(&w.level, "log", "", "follow the log from `LEVEL` up: "+levels())
+	return cmd
+}
+
+func levels() string {
+	var names []string
+	for _, level := range mcp.Levels {
+		names = append(names, string(level))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (a *app) watch(ctx context.Context, l *link, w watching, uris []string) error {
+	if w.level != "" {
+		if !slices.Contains(mcp.Levels, mcp.Level(w.level)) {
+			return usage(fmt.Errorf("unknown level %q", w.level), "levels are %s", levels())
+		}
+		a.logged.Store(true)
+		if err := l.session.SetLevel(ctx, mcp.Level(w.level)); err != nil {
+			return err
+		}
+	}
+	wanted := mcp.Filter{Tools: true, Prompts: true, Resources: true, URIs: uris}
+	sub, err := ask(ctx, l, "subscribing on "+l.session.Name(), func(ctx context.Context) (*host.Subscription, error) {
+		return l.session.Subscribe(ctx, wanted)
+	})
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	if err := a.agreed(uris, sub.Honoured()); err != nil {
+		return err
+	}
+	for n := 0; w.count == 0 || n < w.count; n++ {
+		c, err := sub.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if err := a.printChange(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// agreed tells the person what the server will not tell of. A resource that they
+// have named is what they came for.
+func (a *app) agreed(uris []string, honoured mcp.Filter) error {
+	for _, uri := range uris {
+		if !slices.Contains(honoured.URIs, uri) {
+			return &hinted{fmt.Errorf("watch %s: the server does not tell of changes of %s", a.server, uri),
+				"`wharf read` reads it as it is now"}
+		}
+	}
+	var silent []string
+	for name, kept := range map[string]bool{"tools": honoured.Tools, "prompts": honoured.Prompts, "resources": honoured.Resources} {
+		if !kept {
+			silent = append(silent, name)
+		}
+	}
+	if slices.Sort(silent); len(silent) > 0 && a.errTTY {
+		fmt.Fprintf(a.err, "%s the server does not tell when its list of %s changes\n",
+			a.styled(a.errTTY, styleBold, "note:"), strings.Join(silent, " or of "))
+	}
+	return nil
+}
+
+func (a *app) printChange(c host.Change) error {
+	if !a.forPeople() {
+		return a.printJSON(c)
+	}
+	text := map[host.ChangeKind]string{
+		host.ToolsChanged: "the list of tools changed", host.PromptsChanged: "the list of prompts changed",
+		host.ResourcesChanged: "the list of resources changed", host.ResourceUpdated: "changed: " + line(c.URI),
+		host.Missed: "the connection was lost for a while: anything may have changed",
+	}[c.Kind]
+	return a.print(time.Now().Format(time.TimeOnly) + " " + text + "\n")
+}
+
+// hearLog prints what a server logs, for whoever follows it. Where stdout cannot
+// be written to, the changes will say so.
+func (a *app) hearLog(e host.Event) {
+	if e.Method != mcp.NotificationMessage || !a.logged.Load() {
+		return
+	}
+	var m mcp.LogMessage
+	if json.Unmarshal(e.Params, &m) != nil {
+		return
+	}
+	if !a.forPeople() {
+		a.printJSON(struct {
+			Kind string `json:"kind"`
+			mcp.LogMessage
+		}{"log", m})
+		return
+	}
+	text := string(m.Data)
+	json.Unmarshal(m.Data, &text) // a string is shown as one, and the rest as it is
+	a.print(time.Now().Format(time.TimeOnly) + " " + line(string(m.Level)+" "+m.Logger+" "+text) + "\n")
+}
