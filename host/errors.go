@@ -105,12 +105,12 @@ func denied(server string, err error) (hint string, kind error) {
 	switch {
 	case errors.As(err, &denial):
 		return fmt.Sprintf("to grant it, write in your configuration:\n[servers.%s]\n%s", tomlKey(server), denial.Line()), ErrDenied
+	case errors.As(err, &hash):
+		return fmt.Sprintf("if you trust the new file, write in your configuration:\n[plugins.%s]\nsha256 = %q", hash.Name, hash.Got), ErrDenied
 	case errors.As(err, &failed):
 		return unsigned(server, failed)
 	case errors.As(err, &refusal):
 		return "nothing signs in to this server: write auth or headers in its entry, if you have credentials for it", ErrAuthRequired
-	case errors.As(err, &hash):
-		return fmt.Sprintf("if you trust the new file, write in your configuration:\n[plugins.%s]\nsha256 = %q", hash.Name, hash.Got), ErrDenied
 	}
 	return "", nil
 }

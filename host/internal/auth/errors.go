@@ -53,7 +53,7 @@ func blame(provider, doing string, err error) error {
 	case errors.As(err, &broken):
 		return &Error{Provider: provider, Class: Broken, Message: doing, Err: err}
 	case errors.As(err, &closed):
-		return &Error{Provider: provider, Class: step.FailConfig, Message: doing, Hint: "grant it with " + closed.line, Err: err}
+		return &Error{Provider: provider, Class: Broken, Message: doing, Hint: closed.hint(provider), Err: err}
 	}
 	return &Error{Provider: provider, Class: step.FailRetry, Message: doing, Err: err}
 }

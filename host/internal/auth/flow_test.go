@@ -156,7 +156,7 @@ func TestWhatIsNotWanted(t *testing.T) {
 func TestWhatIsNotGranted(t *testing.T) {
 	c := setup(replies([]step.Action{{Kind: step.ActionMaterial, Material: &step.Material{Env: map[string]string{"PATH": "canary"}}}, done}))
 	_, err := runFlow(t, c, step.Start{Reason: step.ReasonInitial})
-	if e := wantError(t, err, step.FailConfig, `"PATH" is not granted`); e.Hint != `grant it with variables = ["PATH"]` {
+	if e := wantError(t, err, Broken, `"PATH" is not granted`); e.Hint != `to grant it, write in auth of the server: variables = ["PATH"]` {
 		t.Errorf("the hint is %q", e.Hint)
 	}
 	c = setup(signIn(refresh))
@@ -164,7 +164,7 @@ func TestWhatIsNotGranted(t *testing.T) {
 		return nil, &capability.OriginError{Origin: "https://sso.example"}
 	})
 	_, err = runFlow(t, c, step.Start{Reason: step.ReasonInitial})
-	if e := wantError(t, err, step.FailConfig, "is not granted"); e.Hint != `grant it with origins = ["https://sso.example"]` {
+	if e := wantError(t, err, Broken, "is not granted"); !strings.HasSuffix(e.Hint, "\n[plugins.corp]\norigins = [\"https://sso.example\"]") {
 		t.Errorf("the hint is %q", e.Hint)
 	}
 }

@@ -112,7 +112,7 @@ func fetchProblem(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &origin):
-		return &refused{"an exchange with " + plain(origin.Origin, 200) + " is not granted", origin.Line()}
+		return &refused{"an exchange with " + plain(origin.Origin, 200) + " is not granted", "", origin.Line()}
 	case errors.As(err, &broken):
 		return err
 	case errors.As(err, &rule), errors.As(err, &address):

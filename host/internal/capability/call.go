@@ -259,6 +259,8 @@ func explainHTTP(err error) error {
 	var unknown *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	switch {
+	case errors.As(err, new(*Refusal)): // which says all that there is to say
+		return err
 	case errors.As(err, &record):
 		return fmt.Errorf("the server does not speak TLS; is its url http://…? (%w)", err)
 	case errors.As(err, &unknown):
