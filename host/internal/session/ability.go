@@ -30,7 +30,6 @@ var (
 	hasLogging     = ability{name: "logging", path: []string{"logging"}}
 	hasCompletions = ability{name: "completion", path: []string{"completions"}, since: mcp.Version20250326}
 	hasUpdates     = ability{name: "subscriptions to resources", path: []string{"resources", "subscribe"}}
-	hasTaskCalls   = ability{name: "calls as tasks", path: []string{"tasks", "requests", "tools", "call"}}
 )
 
 // lacks returns an error if the server of l does not declare what is needed. A
@@ -51,6 +50,12 @@ func (l *link) declares(path ...string) bool {
 	}
 	kind := jsontext.Read(value).Kind()
 	return kind != 0 && kind != 'n' && kind != 'f'
+}
+
+// runsTasks reports whether a legacy server runs tools as tasks. A modern one does
+// that when it likes.
+func (l *link) runsTasks() bool {
+	return l.dialect.era == mcp.Legacy && l.declares("tasks", "requests", "tools", "call")
 }
 
 // declared lists what the server does declare.

@@ -164,19 +164,12 @@ func (s *Session) do(ctx context.Context, q *request) ([]byte, dialect, error) {
 	}
 }
 
-// try sends a request on l, and once more where a refusal says how it should have
-// been.
+// try sends a request on l, and once more where a refusal of the modern era says
+// how it should have been.
 func (s *Session) try(ctx context.Context, l *link, q *request) ([]byte, dialect, error) {
 	d := l.dialect
 	text, err := s.send(ctx, l, d, q)
-	if err == nil {
-		return text, d, nil
-	}
-	if d.era == mcp.Legacy {
-		if q.method == mcp.MethodCallTool && codeOf(err) == mcp.CodeMethodNotFound && l.declares(hasTaskCalls.path...) {
-			q.task = true
-			text, err = s.send(ctx, l, d, q)
-		}
+	if err == nil || d.era == mcp.Legacy {
 		return text, d, err
 	}
 	switch codeOf(err) {
@@ -207,16 +200,25 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 	if d.revision != l.dialect.revision {
 		call.Version = d.revision
 	}
-	if d.mirrors {
-		var err error
-		if call.Headers, err = s.headers(ctx, q); err != nil {
-			return nil, &rpc.CallError{Server: s.cfg.Name, Method: q.method, Sent: rpc.NotSent, Err: err}
-		}
+	if err := s.prepare(ctx, l, q, &call); err != nil {
+		return nil, &rpc.CallError{Server: s.cfg.Name, Method: q.method, Sent: rpc.NotSent, Err: err}
 	}
 	if t != nil {
 		return t.run(ctx, l.conn.Peer, call, s.cfg.MaxTimeout)
 	}
 	return l.conn.Peer.Call(ctx, call)
+}
+
+// prepare finds out what a request needs of the list of tools: in the modern era
+// what headers show, in the legacy one whether the tool is a task.
+func (s *Session) prepare(ctx context.Context, l *link, q *request, call *rpc.Call) (err error) {
+	switch {
+	case l.dialect.mirrors:
+		call.Headers, err = s.headers(ctx, q)
+	case l.tasks && q.method == mcp.MethodCallTool:
+		q.task, err = s.isTask(ctx, q)
+	}
+	return err
 }
 
 // meta returns the member of the params that a request has in a dialect, and

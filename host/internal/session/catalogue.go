@@ -18,6 +18,7 @@ type catalogue struct {
 	shelf[mcp.Tool]
 
 	mirrors  map[string][]mirror // by tool
+	tasks    map[string]bool     // tools that have to be run as tasks
 	dropped  map[string]error    // tools that must not be used, and why
 	listings uint64              // counts lists; 0 means that nothing is known
 	as       uint64              // changes, when the last list was asked for
@@ -28,7 +29,7 @@ func (c *catalogue) keep(l *toolList, as uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.keepLocked(l.items, l.until, as)
-	c.mirrors, c.dropped, c.as = l.mirrors, l.dropped, as
+	c.mirrors, c.dropped, c.tasks, c.as = l.mirrors, l.dropped, l.tasks, as
 	c.listings++
 }
 
@@ -42,6 +43,14 @@ func (c *catalogue) find(tool string) (m []mirror, listing uint64, known bool, e
 		err = fmt.Errorf("the definition of the tool is invalid: %w", err)
 	}
 	return m, c.listings, known || err != nil || c.listings > 0 && c.as == c.changes, err
+}
+
+// findTask reports whether a tool has to be run as a task, by which list, and
+// whether that is known.
+func (c *catalogue) findTask(tool string) (task bool, listing uint64, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tasks[tool], c.listings, c.listings > 0 && c.as == c.changes
 }
 
 // hold waits for its turn to list, or for the end of ctx.
@@ -69,6 +78,21 @@ func (s *Session) mirrorsOf(ctx context.Context, q *request) ([]mirror, error) {
 	}
 	q.listing = listing
 	return m, err
+}
+
+// isTask reports whether the tool of q has to be run as a task
+// (2025-11-25/basic/utilities/tasks#tool-level-negotiation). A server that has no
+// list to give has no such tools.
+func (s *Session) isTask(ctx context.Context, q *request) (bool, error) {
+	task, listing, known := s.catalogue.findTask(q.name)
+	if known {
+		return task, nil
+	}
+	if err := s.relist(ctx, listing); err != nil && codeOf(err) == 0 {
+		return false, fmt.Errorf("to know whether it is a task: %w", err)
+	}
+	task, q.listing, _ = s.catalogue.findTask(q.name)
+	return task, nil
 }
 
 // relist asks for the list of tools, unless somebody else did since that listing.

@@ -46,6 +46,7 @@ type link struct {
 	epoch   uint32 // counts the handshakes on the connection, from 1
 	dialect dialect
 	info    Info
+	tasks   bool // legacy: tools may be run as tasks
 }
 
 // alive reports whether calls may be given to l, which may be nil.

@@ -162,7 +162,7 @@ func (s *Session) renew(ctx context.Context, old *link, era mcp.Era, warn func(s
 	if err != nil {
 		return nil, cause(ctx, err)
 	}
-	l.inbox = old.inbox
+	l.inbox, l.tasks = old.inbox, l.runsTasks()
 	s.restore(ctx, l, warn)
 	return l, nil
 }
@@ -183,7 +183,7 @@ func (s *Session) dial(ctx context.Context, era mcp.Era, warn func(string)) (*li
 		conn.close()
 		return nil, cause(ctx, err)
 	}
-	l.inbox = in
+	l.inbox, l.tasks = in, l.runsTasks()
 	s.restore(ctx, l, warn)
 	return l, nil
 }

@@ -14,8 +14,8 @@ import (
 
 // A server may go on with a call after it has answered: what it answers is a
 // task, whose end the client asks for. A modern server chooses that, of a client
-// that offers the extension. A legacy one is asked to, and here it is where it
-// says that it does not run the tool otherwise
+// that offers the extension. A legacy one is asked to, and here it is for the
+// tools that it runs in no other way
 // (2025-11-25/basic/utilities/tasks#tool-level-negotiation). Either way the caller
 // of a tool only sees that it takes longer.
 

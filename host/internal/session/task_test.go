@@ -83,6 +83,8 @@ func TestTaskOfTheWrongRequest(t *testing.T) {
 	})
 }
 
+const taskTools = `{"tools":[{"name":"echo","execution":{"taskSupport":"required"}},{"name":"plain","execution":{"taskSupport":"optional"}}]}`
+
 const taskCapabilities = `{"tools":{},"tasks":{"requests":{"tools":{"call":{}}},"cancel":{}}}`
 
 // taskOnly refuses a call that does not ask for a task.
@@ -95,7 +97,7 @@ func taskOnly(p *process, m message) {
 }
 
 func TestLegacyTask(t *testing.T) {
-	script := able(mcp.Legacy, taskCapabilities).with("tools/call", taskOnly).
+	script := able(mcp.Legacy, taskCapabilities).with("tools/call", taskOnly).with("tools/list", answer(taskTools)).
 		with("tasks/get", inOrder(state("working", ""), state("input_required", ""))).
 		with("tasks/result", after(time.Hour, answer(echoResult)))
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
@@ -103,6 +105,12 @@ func TestLegacyTask(t *testing.T) {
 		s := d.open(func(c *Config) { c.Timeout = time.Minute })
 		if text, err := call(t, s); err != nil || text != "hi" {
 			t.Errorf("%q, %v", text, err)
+		}
+		if _, err := s.CallTool(t.Context(), "plain", nil); codeOf(err) != mcp.CodeMethodNotFound {
+			t.Error(err) // it was not asked to be a task
+		}
+		if n := len(d.process(0).find("tools/list")); n != 1 {
+			t.Errorf("asked %d times for the tools", n)
 		}
 		var raw json.RawMessage
 		if err := s.Call(t.Context(), "tools/call", map[string]any{"name": "echo"}, &raw); err != nil || string(raw) != echoResult {
@@ -121,7 +129,7 @@ func TestLegacyTask(t *testing.T) {
 // TestLeftTask holds that a caller who leaves has the task cancelled.
 func TestLeftTask(t *testing.T) {
 	scripts := map[mcp.Era]server{
-		mcp.Legacy: able(mcp.Legacy, taskCapabilities).with("tools/call", taskOnly),
+		mcp.Legacy: able(mcp.Legacy, taskCapabilities).with("tools/call", taskOnly).with("tools/list", answer(taskTools)),
 		mcp.Modern: newServer().with("tools/call", answer(taskSeed)),
 	}
 	for era, script := range scripts {

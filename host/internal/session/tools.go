@@ -48,17 +48,25 @@ type toolList struct {
 
 	mirrors map[string][]mirror // by tool, where headers show arguments
 	dropped map[string]error    // tools left out for what they want shown
+	tasks   map[string]bool     // tools that have to be run as tasks
 }
 
 func newToolList() *toolList {
-	l := &toolList{list: newList(&toolKind), mirrors: make(map[string][]mirror), dropped: make(map[string]error)}
-	l.fits = l.mirror
+	l := &toolList{
+		list: newList(&toolKind), mirrors: make(map[string][]mirror),
+		dropped: make(map[string]error), tasks: make(map[string]bool),
+	}
+	l.fits = l.note
 	return l
 }
 
-// mirror finds what headers show of the arguments of a tool. Over HTTP one that
-// wants the impossible shown must not be used.
-func (l *toolList) mirror(tool *mcp.Tool, d dialect) bool {
+// note finds out how a tool is called: as a task, or with what headers show of its
+// arguments. Over HTTP a modern tool that wants the impossible shown must not be
+// used.
+func (l *toolList) note(tool *mcp.Tool, d dialect) bool {
+	if tool.Execution != nil && tool.Execution.TaskSupport == mcp.TaskRequired {
+		l.tasks[tool.Name] = true
+	}
 	if !d.mirrors {
 		return true
 	}
