@@ -124,7 +124,17 @@ func (h *Host) provider(ctx context.Context, name string) (auth.Provider, error)
 	if err != nil {
 		return nil, err
 	}
-	return providers.Load(ctx, name, binary)
+	if !isProvider(binary) {
+		return nil, &fault{
+			kind: ErrPluginRefused, err: fmt.Errorf("%s is no auth provider: it does not export %s", name, step.ExportStep),
+			hint: "look at provider, and at file in [plugins." + tomlKey(name) + "]",
+		}
+	}
+	p, err := providers.Load(ctx, name, binary)
+	if err != nil && ctx.Err() == nil {
+		err = &fault{kind: ErrPluginRefused, err: err}
+	}
+	return p, err
 }
 
 // providers returns what runs providers. It is made when the first one is needed,

@@ -107,6 +107,8 @@ func denied(server string, err error) (hint string, kind error) {
 		return fmt.Sprintf("to grant it, write in your configuration:\n[servers.%s]\n%s", tomlKey(server), denial.Line()), ErrDenied
 	case errors.As(err, &hash):
 		return fmt.Sprintf("if you trust the new file, write in your configuration:\n[plugins.%s]\nsha256 = %q", hash.Name, hash.Got), ErrDenied
+	case errors.As(err, new(*auth.SettingsError)):
+		return "look at auth in the entry of " + server, ErrConfig
 	case errors.As(err, &failed):
 		return unsigned(server, failed)
 	case errors.As(err, &refusal):

@@ -51,10 +51,10 @@ func TestProvidersThatAreNone(t *testing.T) {
 		want   string
 		kind   error
 	}{
-		"letter":    {config.Plugin{File: text}, "letter", host.ErrAuthRequired},
+		"letter":    {config.Plugin{File: text}, "letter is no auth provider", host.ErrPluginRefused},
 		"absent":    {config.Plugin{File: text + ".not"}, "letter.wasm.not", host.ErrConfig},
 		"swapped":   {config.Plugin{File: corp, SHA256: strings.Repeat("0", 64)}, "has sha256 " + hashOf(t, corp), host.ErrDenied},
-		"transport": {config.Plugin{File: "../plugins/stdio/stdio.wasm"}, "transport", host.ErrAuthRequired},
+		"transport": {config.Plugin{File: "../plugins/stdio/stdio.wasm"}, "transport is no auth provider", host.ErrPluginRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.plugin.Name = name

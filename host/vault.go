@@ -91,7 +91,7 @@ func (h *Host) authSettings(a config.Auth) func(context.Context) (json.RawMessag
 			}
 			text, err := h.lookUp(ctx, r)
 			if err != nil {
-				return nil, badEntry("auth.%s: %w", key, err)
+				return nil, &fault{kind: ErrConfig, err: fmt.Errorf("auth.%s: %w", key, err), hint: Hint(err)}
 			}
 			values[key] = text
 		}

@@ -78,11 +78,13 @@ func runScripts(t *testing.T, dir string, vars []string) {
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
 			env.Setenv("XDG_CACHE_HOME", os.Getenv("XDG_CACHE_HOME"))
 			env.Setenv("STDIO_WASM", plugin)
+			env.Setenv("CORP_SSO_WASM", filepath.Join(filepath.Dir(plugin), "..", "..", "examples", "auth-corp-sso", "corp-sso.wasm"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code":    code,
 			"gone":    gone,
+			"guarded": guarded,
 			"oneline": oneLine,
 		},
 	})

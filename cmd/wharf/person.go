@@ -69,7 +69,11 @@ func (a *app) prompt(ctx context.Context, q host.Question) (string, error) {
 	if q.Hint != "" {
 		fmt.Fprintln(a.err, plain(q.Hint))
 	}
-	fmt.Fprintf(a.err, "%s: ", plain(q.Label))
+	end := " "
+	if !a.inTTY { // nobody types there, so nothing else ends the line
+		end = "\n"
+	}
+	fmt.Fprint(a.err, plain(q.Label), ":", end)
 	text, err := a.readAnswer(ctx, q.Secret)
 	if text == "" && (err == nil || errors.Is(err, io.EOF)) {
 		return "", host.ErrDeclined

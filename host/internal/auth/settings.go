@@ -25,8 +25,18 @@ func (a *Account) settings(ctx context.Context, p Provider) (json.RawMessage, er
 	if err := json.Unmarshal(given, &values); err != nil {
 		return nil, err
 	}
-	return given, checkValues(p.Manifest().Settings, values)
+	if err := checkValues(p.Manifest().Settings, values); err != nil {
+		return nil, &SettingsError{err}
+	}
+	return given, nil
 }
+
+// SettingsError says that a server entry does not fit the provider that it names.
+// errors.As finds it in an [Error]. No value is in it.
+type SettingsError struct{ Err error }
+
+func (e *SettingsError) Error() string { return e.Err.Error() }
+func (e *SettingsError) Unwrap() error { return e.Err }
 
 // checkValues holds the values against what a manifest says of them. No value
 // is in its errors.
