@@ -46,7 +46,7 @@ func (s *Session) converse(ctx context.Context, q *request, result any) error {
 func (s *Session) proceed(ctx context.Context, q *request, d dialect, text []byte) ([]byte, error) {
 	for {
 		if q.task {
-			return s.awaitLegacy(ctx, text)
+			return s.awaitLegacy(ctx, member(text, "task"))
 		}
 		t := readType(text)
 		if t == mcp.ResultTask && d.era == mcp.Modern && q.method == mcp.MethodCallTool {
@@ -95,7 +95,7 @@ type request struct {
 	tool   bool   // given is only the arguments, of the tool of that name
 	page   writer // the params, where nothing is given
 
-	needs ability       // without which it is not sent
+	needs *ability      // without which it is not sent; nil is none
 	limit time.Duration // instead of the session's timeout; 0 is that
 
 	listing uint64 // the list of tools by which its headers were made
@@ -190,7 +190,7 @@ func (s *Session) try(ctx context.Context, l *link, q *request) ([]byte, dialect
 }
 
 func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]byte, error) {
-	if err := l.lacks(&q.needs); err != nil {
+	if err := l.lacks(q.needs); err != nil {
 		return nil, err
 	}
 	t := trackerOf(ctx)

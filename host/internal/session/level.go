@@ -22,7 +22,7 @@ func (s *Session) SetLevel(ctx context.Context, level mcp.Level) error {
 		return fmt.Errorf("set level on %s: %w", s.cfg.Name, err)
 	}
 	if l.dialect.era == mcp.Modern {
-		err = l.lacks(&hasLogging)
+		err = l.lacks(hasLogging)
 	} else {
 		_, _, err = s.do(ctx, setLevel(level))
 	}
@@ -41,7 +41,7 @@ func setLevel(level mcp.Level) *request {
 // take it is none the worse for it.
 func (s *Session) restore(ctx context.Context, l *link, warn func(string)) {
 	level := s.level.Load()
-	if level == nil || l.dialect.era == mcp.Modern || l.lacks(&hasLogging) != nil {
+	if level == nil || l.dialect.era == mcp.Modern || l.lacks(hasLogging) != nil {
 		return
 	}
 	q := setLevel(*level)

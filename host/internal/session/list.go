@@ -25,7 +25,7 @@ type kind[T any] struct {
 	method string
 	member string // of a page, that has the elements
 	thing  string // what an element is
-	needs  ability
+	needs  *ability
 
 	// read reads an element in place, and what it is known by.
 	read func(text []byte) (item T, name string, err error)
@@ -106,8 +106,9 @@ func (l *list[T]) keep(raw []byte, d dialect) {
 		return
 	}
 	l.seen[name] = true
-	if l.fits == nil || l.fits(&item, d) {
-		l.items = append(l.items, item)
+	l.items = append(l.items, item)
+	if last := len(l.items) - 1; l.fits != nil && !l.fits(&l.items[last], d) {
+		l.items = l.items[:last]
 	}
 }
 

@@ -29,6 +29,71 @@ const (
 // goodbye is how long a caller that leaves waits for its task to be cancelled.
 const goodbye = 2 * time.Second
 
+// ListTasks returns the tasks that a legacy server keeps for this client.
+func (s *Session) ListTasks(ctx context.Context) ([]mcp.Task, error) {
+	l := newList(&taskKind)
+	if err := fetch(ctx, s, &l); err != nil {
+		return nil, err
+	}
+	l.tell(s.cfg.Warn)
+	return l.items, nil
+}
+
+var taskKind = kind[mcp.Task]{
+	method: mcp.MethodListTasks, member: "tasks", thing: "task", needs: hasTaskList,
+	read: func(text []byte) (mcp.Task, string, error) {
+		t, err := readTask(text)
+		return t, t.ID, err
+	},
+}
+
+// Task returns how far a task is, which perhaps another session has begun.
+func (s *Session) Task(ctx context.Context, id string) (*mcp.Task, error) {
+	text, _, err := s.do(ctx, &request{method: mcp.MethodGetTask, given: taskParams(id)})
+	var t mcp.Task
+	if err == nil {
+		t, err = readTask(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("task %s on %s: %w", clip(id), s.cfg.Name, err)
+	}
+	return &t, nil
+}
+
+// CancelTask asks the server to end a task. A modern server may go on with it.
+func (s *Session) CancelTask(ctx context.Context, id string) error {
+	if _, _, err := s.do(ctx, &request{method: mcp.MethodCancelTask, given: taskParams(id)}); err != nil {
+		return fmt.Errorf("cancel task %s on %s: %w", clip(id), s.cfg.Name, err)
+	}
+	return nil
+}
+
+// FinishTask sees a task through that was begun earlier and returns the result of
+// the call that it was. When ctx ends, the task is cancelled.
+func (s *Session) FinishTask(ctx context.Context, id string) (*mcp.CallToolResult, error) {
+	result, err := s.finish(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("task %s on %s: %w", clip(id), s.cfg.Name, err)
+	}
+	return result, nil
+}
+
+func (s *Session) finish(ctx context.Context, id string) (*mcp.CallToolResult, error) {
+	text, d, err := s.do(ctx, &request{method: mcp.MethodGetTask, given: taskParams(id)})
+	if err != nil {
+		return nil, err
+	}
+	if d.era == mcp.Legacy {
+		text, err = s.awaitLegacy(ctx, text)
+	} else {
+		text, err = s.await(ctx, text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return readCall(text)
+}
+
 // await sees a modern task through to its end and returns the result of the call.
 func (s *Session) await(ctx context.Context, created []byte) ([]byte, error) {
 	t, err := readTask(created)
@@ -58,8 +123,8 @@ func (s *Session) await(ctx context.Context, created []byte) ([]byte, error) {
 
 // awaitLegacy sees a task of the legacy era through. Where the server needs
 // something, it asks on its own once somebody waits for the result.
-func (s *Session) awaitLegacy(ctx context.Context, created []byte) ([]byte, error) {
-	t, err := readTask(member(created, "task"))
+func (s *Session) awaitLegacy(ctx context.Context, task []byte) ([]byte, error) {
+	t, err := readTask(task)
 	for err == nil && !t.Status.Final() && t.Status != mcp.TaskInputRequired {
 		t, err = s.poll(ctx, &t)
 	}

@@ -175,3 +175,37 @@ func TestAnnoyingTask(t *testing.T) {
 		}
 	})
 }
+
+// TestTasksOfBefore looks for tasks that another session has begun.
+func TestTasksOfBefore(t *testing.T) {
+	tasks := answer(`{"tasks":[{"taskId":"7","status":"working","x":1},{"taskId":"8"}]}`)
+	for _, era := range eras {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			d := dock(able(era, `{"tasks":{"list":{},"cancel":{}}}`).with("tasks/list", tasks).with("tasks/cancel", answer(`{}`)).
+				with("tasks/get", inOrder(state("working", ""), state("completed", `,"result":`+echoResult))).
+				with("tasks/result", answer(echoResult)))
+			s := d.open()
+			if list, err := s.ListTasks(t.Context()); err != nil || len(list) != 1 || list[0].ID != "7" {
+				t.Errorf("%+v, %v", list, err)
+			}
+			if task, err := s.Task(t.Context(), "7"); err != nil || task.Status != mcp.TaskWorking {
+				t.Errorf("%+v, %v", task, err)
+			}
+			if result, err := s.FinishTask(t.Context(), "7"); err != nil || result.Content[0].Text != "hi" {
+				t.Errorf("%s: %+v, %v", era, result, err)
+			}
+			if err := s.CancelTask(t.Context(), "7"); err != nil {
+				t.Error(err)
+			}
+		})
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			s := dock(able(era, `{}`)).open()
+			if _, err := s.ListTasks(t.Context()); !errors.Is(err, ErrUnsupported) {
+				t.Errorf("%s: %v", era, err)
+			}
+			if _, err := s.FinishTask(t.Context(), "7"); codeOf(err) != mcp.CodeMethodNotFound {
+				t.Errorf("%s: %v", era, err)
+			}
+		})
+	}
+}
