@@ -142,8 +142,11 @@ func (h *Host) provider(ctx context.Context, name string) (auth.Provider, error)
 func (h *Host) providers() (*auth.Engine, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || h.auths != nil {
+	switch {
+	case h.auths != nil:
 		return h.auths, nil
+	case h.closed:
+		return nil, ErrClosed
 	}
 	var err error
 	h.auths, err = auth.NewEngine(auth.EngineConfig{CacheDir: h.config.CacheDir})

@@ -18,7 +18,7 @@ type PluginInfo struct {
 	Path      string
 	SHA256    string        // lower-case hex
 	Size      int64         // bytes
-	Manifest  *abi.Manifest // what it says of itself; nil where it could not be asked
+	Manifest  *abi.Manifest // what it says of itself; nil for an auth provider, and where it could not be asked
 	Imports   []string      // with signatures
 	Exports   []string
 	Functions int
@@ -37,6 +37,7 @@ func (h *Host) Inspect(ctx context.Context, path string) (*PluginInfo, error) {
 		return nil, err
 	}
 	info := &PluginInfo{Path: path, SHA256: plugin.Hash(binary), Size: int64(len(binary))}
+	provider := isProvider(binary)
 	found, findings, err := wasm.Inspect(binary, guest.Surface(), wasm.Limits{})
 	if err != nil {
 		info.Findings = []string{err.Error()}
@@ -45,12 +46,19 @@ func (h *Host) Inspect(ctx context.Context, path string) (*PluginInfo, error) {
 	info.Imports, info.Exports, info.Functions = found.Imports, found.Exports, found.Functions
 	info.MemoryMin, info.MemoryMax = found.MinPages, found.MaxPages
 	for _, f := range findings {
-		info.Findings = append(info.Findings, f.String())
+		if !provider {
+			info.Findings = append(info.Findings, f.String())
+		}
 	}
-	if len(findings) > 0 {
+	if len(info.Findings) > 0 {
 		return info, nil
 	}
-	m, err := h.describe(ctx, name, binary)
+	var m *abi.Manifest
+	if provider {
+		err = h.tryProvider(ctx, name, binary)
+	} else {
+		m, err = h.describe(ctx, name, binary)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, explain(name, fmt.Errorf("inspect %s: %w", path, ctx.Err()))
@@ -59,23 +67,33 @@ func (h *Host) Inspect(ctx context.Context, path string) (*PluginInfo, error) {
 	case err != nil:
 		info.Findings = append(info.Findings, err.Error())
 	default:
-		info.Manifest = &m
+		info.Manifest = m
 	}
 	return info, nil
 }
 
 // describe runs a plugin for the one event that asks what it is.
-func (h *Host) describe(ctx context.Context, name string, binary []byte) (abi.Manifest, error) {
+func (h *Host) describe(ctx context.Context, name string, binary []byte) (*abi.Manifest, error) {
 	m, err := h.engine.Load(ctx, name, binary)
 	if err != nil {
-		return abi.Manifest{}, err
+		return nil, err
 	}
 	inst, err := guest.New(ctx, guest.Config{Plugin: name, Module: m})
 	if err != nil {
-		return abi.Manifest{}, err
+		return nil, err
 	}
 	defer inst.Close(ctx)
-	return inst.Manifest(), nil
+	manifest := inst.Manifest()
+	return &manifest, nil
+}
+
+// tryProvider has an auth provider describe itself.
+func (h *Host) tryProvider(ctx context.Context, name string, binary []byte) error {
+	providers, err := h.providers()
+	if err == nil {
+		_, err = providers.Load(ctx, name, binary)
+	}
+	return err
 }
 
 // nameOf makes the name of a plugin from that of its file.

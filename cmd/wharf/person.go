@@ -75,7 +75,10 @@ func (a *app) prompt(ctx context.Context, q host.Question) (string, error) {
 	}
 	fmt.Fprint(a.err, plain(q.Label), ":", end)
 	text, err := a.readAnswer(ctx, q.Secret)
-	if text == "" && (err == nil || errors.Is(err, io.EOF)) {
+	if errors.Is(err, io.EOF) {
+		err = nil // the last line need not have an end
+	}
+	if text == "" && err == nil {
 		return "", host.ErrDeclined
 	}
 	return text, err
