@@ -14,14 +14,21 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// Bounds of one call of a provider. Fuel counts what the provider computes; the
-// time is for Extism's kernel, which is not metered and which a provider can
-// keep busy.
-const (
-	stepFuel    = 4_000_000_000
-	stepTime    = 30 * time.Second
-	memoryPages = 512 // of 64 KiB, for the provider, and as many for the kernel
-)
+// bounds are those of one call of a provider.
+type bounds struct {
+	// fuel counts what the provider computes. A unit is about a nanosecond.
+	fuel int64
+
+	// time is for Extism's kernel, which is not metered. A provider can keep it
+	// busy, and can write all over its memory, so that it never comes to an end.
+	time time.Duration
+}
+
+// generous lets a provider in Go work through as large a state as there may be,
+// which takes it a second. Whoever does nothing but loop is stopped after five.
+var generous = bounds{fuel: 4_000_000_000, time: 10 * time.Second}
+
+const memoryPages = 512 // of 64 KiB, for a provider, and as many for the kernel
 
 // errClosed is the error of using an Engine after its Close.
 var errClosed = errors.New("closed")
@@ -39,6 +46,7 @@ type EngineConfig struct {
 // Engine loads providers. It is safe for concurrent use.
 type Engine struct {
 	config EngineConfig
+	bounds bounds
 	annex  *wasm.Annex
 	work   sync.WaitGroup // loads under way
 
@@ -55,16 +63,18 @@ type load struct {
 }
 
 // NewEngine checks the cache directory. Nothing is compiled.
-func NewEngine(c EngineConfig) (*Engine, error) {
+func NewEngine(c EngineConfig) (*Engine, error) { return openEngine(c, generous) }
+
+func openEngine(c EngineConfig, b bounds) (*Engine, error) {
 	annex, err := wasm.NewAnnex(wasm.AnnexConfig{
 		CacheDir: c.CacheDir,
-		Budget:   stepFuel,
+		Budget:   b.fuel,
 		Exports:  []string{step.ExportDescribe, step.ExportStep},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{config: c, annex: annex, loads: map[string]*load{}}, nil
+	return &Engine{config: c, bounds: b, annex: annex, loads: map[string]*load{}}, nil
 }
 
 // Close ends all providers. Loads and steps under way are waited for; both are
@@ -149,7 +159,7 @@ func (e *Engine) compile(name string, metered []byte, hash string) (*Plugin, err
 	compiled, err := extism.NewCompiledPlugin(e.annex.Compiling(), extism.Manifest{
 		Wasm:    []extism.Wasm{extism.WasmData{Data: metered, Hash: hash, Name: "main"}},
 		Memory:  &extism.ManifestMemory{MaxPages: memoryPages, MaxHttpResponseBytes: 0, MaxVarBytes: 0},
-		Timeout: uint64(stepTime.Milliseconds()),
+		Timeout: uint64(e.bounds.time.Milliseconds()),
 	}, extism.PluginConfig{RuntimeConfig: e.annex.Runtime(), EnableWasi: true}, nil)
 	if err != nil {
 		return nil, err

@@ -27,35 +27,25 @@ type instance struct {
 // instance starts an instance. The real clock and randomness are settings of
 // each one of them.
 func (p *Plugin) instance(ctx context.Context) (*instance, error) {
-	print := p.engine.config.Print
-	var out *printer
-	if print != nil {
-		out = &printer{p.name, print}
-	}
-	config := p.engine.annex.Instance(nil)
-	if out != nil {
-		config = p.engine.annex.Instance(out)
-	}
-	plugin, err := p.compiled.Instance(ctx, extism.PluginInstanceConfig{ModuleConfig: config})
+	out := printer{p.name, p.engine.config.Print}
+	plugin, err := p.compiled.Instance(ctx, extism.PluginInstanceConfig{ModuleConfig: p.engine.annex.Instance(out)})
 	if err != nil {
 		return nil, err
 	}
-	plugin.SetLogger(func(_ extism.LogLevel, text string) {
-		if print != nil {
-			print(p.name, text)
-		}
-	})
+	plugin.SetLogger(func(_ extism.LogLevel, text string) { _, _ = out.Write([]byte(text)) })
 	return &instance{plugin: plugin}, nil
 }
 
-// printer passes on what a module prints.
+// printer passes on what a module prints, if anybody wants it.
 type printer struct {
 	name  string
 	print func(provider, text string)
 }
 
-func (p *printer) Write(b []byte) (int, error) {
-	p.print(p.name, string(b))
+func (p printer) Write(b []byte) (int, error) {
+	if p.print != nil {
+		p.print(p.name, string(b))
+	}
 	return len(b), nil
 }
 
@@ -84,7 +74,7 @@ func (i *instance) call(ctx context.Context, export string, in []byte) ([]byte, 
 func stopped(err error) error {
 	trap := wasm.Stopped(err)
 	if errors.Is(trap, context.DeadlineExceeded) {
-		return breachf("it was still at work after %v", stepTime)
+		return breach("it was still at work when its time was over")
 	}
 	return breach("it " + plain(trap.Error(), 1<<10))
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -44,9 +45,12 @@ func guestBinary(t testing.TB) []byte {
 	return binary
 }
 
-func newEngine(t testing.TB, c EngineConfig) *Engine {
+// brief is enough for what a test lets providers do, whose others loop for ever.
+var brief = bounds{fuel: 200_000_000, time: time.Second}
+
+func newEngine(t testing.TB, b bounds) *Engine {
 	t.Helper()
-	e, err := NewEngine(c)
+	e, err := openEngine(EngineConfig{}, b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -140,7 +140,7 @@ var lies = map[string]string{
 
 // TestLies has providers say what is not of the contract, through all of Extism.
 func TestLies(t *testing.T) {
-	e := newEngine(t, EngineConfig{})
+	e := newEngine(t, generous)
 	for reply, want := range lies {
 		p, err := e.Load(t.Context(), "corp", speaker{manifest: honest(), reply: reply, exit: -1}.module())
 		if err != nil {
@@ -155,7 +155,7 @@ func TestLies(t *testing.T) {
 }
 
 func TestManifests(t *testing.T) {
-	e := newEngine(t, EngineConfig{})
+	e := newEngine(t, generous)
 	with := func(change func(m *step.Manifest)) string {
 		m := everything
 		change(&m)
@@ -200,7 +200,7 @@ func TestManifests(t *testing.T) {
 // provider, which this one has no other instance of, fails alike, and an honest
 // one goes on.
 func TestWhatStepsDo(t *testing.T) {
-	e := newEngine(t, EngineConfig{})
+	e := newEngine(t, brief)
 	good, err := e.Load(t.Context(), "good", speaker{manifest: honest(), reply: `{"actions":[{"kind":"done"}]}`, exit: -1}.module())
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +245,7 @@ func TestWhatStepsDo(t *testing.T) {
 
 // TestImports are those that Extism has and providers do not get.
 func TestImports(t *testing.T) {
-	e := newEngine(t, EngineConfig{})
+	e := newEngine(t, generous)
 	for _, name := range []string{"http_request", "http_status_code", "http_headers", "var_get", "var_set", "config_get", "reset", "nothing"} {
 		_, err := e.Load(t.Context(), "corp", speaker{manifest: honest(), exit: -1, imports: []string{name}}.module())
 		var refusal *wasm.Refusal

@@ -12,7 +12,7 @@ func (s *scan) enter(code byte) {
 		height: s.shape.height - params, sets: s.shape.sets})
 	switch code {
 	case opLoop:
-		s.top().region = s.open(region{around: -1, weight: jump})
+		s.top().region = s.open(region{around: -1, weight: jump + s.m.checked})
 	case opIf:
 		s.top().region = s.open(region{around: outer, optional: true})
 	}

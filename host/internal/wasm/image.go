@@ -35,6 +35,10 @@ type image struct {
 	// a share of the squares of the blocks and calls of one function. wazero
 	// spends tens of nanoseconds on a unit, and cannot be stopped while it does.
 	effort int
+
+	// checked is what a loop pays besides for each time around, where it is not
+	// our fuel alone that may end it.
+	checked int64
 }
 
 const (

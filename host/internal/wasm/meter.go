@@ -4,7 +4,7 @@ import "fmt"
 
 // meterVersion names the metered form; it is part of the key of the cache. Any
 // change to what the meter or the look accepts or writes must change it.
-const meterVersion = "2"
+const meterVersion = "3"
 
 // ours is the prefix of the names the meter exports; a module that uses it is
 // refused.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"strings"
 
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
@@ -45,10 +44,6 @@ func (guest) SignIn(f *auth.Flow) error {
 		os.Exit(3)
 	case "error":
 		return errors.New("this is how it is")
-	case "speak":
-		auth.NeedsLogin(strings.Repeat("x", 2<<20), "")
-		f.Credentials(auth.Credentials{Headers: map[string]string{"X": strings.Repeat("x", 2<<20)}})
-		return nil
 	}
 	return signIn(f)
 }
