@@ -169,12 +169,58 @@ func TestWhatIsNoErrand(t *testing.T) {
 	never("large", "POST", string(make([]byte, inMemory+1)))
 	o.Credentials = apply(func(context.Context, *Request) ([]abi.Pair, error) { return nil, nil })
 	never("signed", "POST", "{}")
-	o.SignedMethods = []string{"DELETE"}
-	p, _ := entrust(t, table, "POST", "{}")
-	if p.errand == nil {
-		t.Fatal("what is not signed is not offered")
+	o.Credentials = &prompt{at: false}
+	never("to be signed in to", "POST", "{}")
+
+	always := func(name string) {
+		p, _ := entrust(t, table, "POST", "{}")
+		if p.errand == nil {
+			t.Fatalf("%s: it was not offered", name)
+		}
+		p.errand.Run()
 	}
+	o.Credentials = &prompt{at: true}
+	always("signed in to")
+	o.Credentials, o.SignedMethods = &prompt{at: false}, []string{"DELETE"}
+	always("not signed")
+}
+
+// prompt are credentials that know whether they have to be waited for.
+type prompt struct{ at bool }
+
+func (p *prompt) Prompt() bool                                        { return p.at }
+func (p *prompt) Apply(context.Context, *Request) ([]abi.Pair, error) { return nil, nil }
+func (p *prompt) Challenge(context.Context, *Challenge) (bool, error) { return false, nil }
+func (p *prompt) Nonce(string)                                        {}
+
+// A challenge that takes as long as a person does not keep a caller who leaves.
+func TestStopEndsAChallenge(t *testing.T) {
+	n := atomic.Int32{}
+	o, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if io.Copy(io.Discard, r.Body); n.Add(1) > 1 {
+			w.WriteHeader(401)
+		}
+	})
+	table := warmTable(t, grant)
+	c := &patientCreds{asked: make(chan struct{})}
+	o.Credentials = c
+	p, _ := entrust(t, table, "POST", "{}")
+	go func() { <-c.asked; p.errand.Stop() }()
 	p.errand.Run()
+	wantError(t, p.recorder, abi.Closed, "nobody waits")
+}
+
+// patientCreds are credentials that wait in Challenge.
+type patientCreds struct {
+	prompt
+	asked chan struct{}
+}
+
+func (s *patientCreds) Prompt() bool { return true }
+func (s *patientCreds) Challenge(ctx context.Context, _ *Challenge) (bool, error) {
+	close(s.asked)
+	<-ctx.Done()
+	return false, context.Cause(ctx)
 }
 
 // loan is what a body is borrowed from.

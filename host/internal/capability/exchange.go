@@ -111,8 +111,18 @@ func (x *exchange) Flush() {
 // for, or a body that goes out bit by bit.
 func (x *exchange) lend() bool {
 	to, ok := x.sink.(Carrier)
-	return ok && x.client.warm.Load() && len(x.body) <= inMemory &&
-		!x.client.origin.signs(x.method, x.url) && to.Carry(x)
+	return ok && x.client.warm.Load() && len(x.body) <= inMemory && x.signsAtOnce() && to.Carry(x)
+}
+
+// signsAtOnce reports whether credentials have nothing to wait for. That may
+// change on the way (a challenge, a token that runs out); what they wait with
+// then ends with the exchange, see [Credentials].
+func (x *exchange) signsAtOnce() bool {
+	if !x.client.origin.signs(x.method, x.url) {
+		return true
+	}
+	c, ok := x.client.origin.Credentials.(interface{ Prompt() bool })
+	return ok && c.Prompt()
 }
 
 // Queued is described at [Stream].
