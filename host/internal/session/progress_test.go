@@ -134,3 +134,12 @@ func TestProgressFlood(t *testing.T) {
 		}
 	})
 }
+
+// TestProgressAfterTheCall is about a word that is on its way when the call ends.
+func TestProgressAfterTheCall(t *testing.T) {
+	var all trackers
+	k := &tracker{tell: func(mcp.Progress) { t.Error("heard it") }}
+	all.add(k)
+	all.remove(k)
+	k.hear(mcp.Progress{Done: 1})
+}

@@ -151,7 +151,11 @@ func TestSubscribeRefused(t *testing.T) {
 	}
 	for _, test := range tests {
 		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			began := time.Now()
 			_, err := dock(test.script).open().Subscribe(t.Context(), wanted3)
+			if took := time.Since(began); took > ackTimeout {
+				t.Errorf("%s: took %v", test.name, took)
+			}
 			if err == nil || test.want != nil && !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) ||
 				!strings.HasPrefix(err.Error(), "subscribe on files: ") {
 				t.Errorf("%s: %v", test.name, err)
@@ -290,4 +294,37 @@ func TestSubscriptionOfAClosedSession(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCloseEndsSubscriptions holds that nothing of them is left when Close returns,
+// and that nobody comes in meanwhile.
+func TestCloseEndsSubscriptions(t *testing.T) {
+	for _, era := range eras {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			s := dock(hub(era)).open()
+			u := subscribe(t, s, wanted3)
+			s.Close()
+			select {
+			case <-u.over:
+			default:
+				t.Errorf("%s: it goes on", era)
+			}
+			if s.audience.add(u) {
+				t.Errorf("%s: the audience is open", era)
+			}
+		})
+	}
+}
+
+// TestOtherConnections holds that what was said on one connection is not heard by
+// a subscription on another, where ids may be the same.
+func TestOtherConnections(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		s := dock(hub(mcp.Legacy)).open()
+		u := subscribe(t, s, wanted3)
+		(&inbox{session: s}).Notify(&rpc.Incoming{Method: mcp.NotificationToolsListChanged})
+		if got := next(u); len(got) > 0 {
+			t.Errorf("heard %q", got)
+		}
+	})
 }
