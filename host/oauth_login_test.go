@@ -197,13 +197,13 @@ func TestStepUpsEnd(t *testing.T) {
 func TestFailedRefresh(t *testing.T) {
 	faults := map[string]http.HandlerFunc{
 		"500":     func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down", 500) },
-		"503":     func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down", 503) },
-		"429":     func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "later", 429) },
+		"503":     func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down", http.StatusServiceUnavailable) },
+		"429":     func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "later", http.StatusTooManyRequests) },
 		"no JSON": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "a portal of the hotel", 200) },
 		"502 JSON": func(w http.ResponseWriter, _ *http.Request) {
 			reply(w, 502, map[string]string{"error": "invalid_grant"})
 		},
-		"a portal":  func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/portal", 302) },
+		"a portal":  func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/portal", http.StatusFound) },
 		"hangs up":  func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"half JSON": func(w http.ResponseWriter, _ *http.Request) { page(200, mediaJSON, `{"access_token":`)(w, nil, "") },
 	}

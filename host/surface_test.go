@@ -86,8 +86,10 @@ func count(stop <-chan struct{}) mcp.ToolHandlerFor[struct{}, any] {
 }
 
 func logs(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-	r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "debug", Data: "too low"})
-	r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "warning", Data: "loud enough"})
+	for level, text := range map[mcp.LoggingLevel]string{"debug": "too low", "warning": "loud enough"} {
+		//lint:ignore SA1019 servers log until the feature is gone
+		r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: level, Data: text})
+	}
 	return &mcp.CallToolResult{}, nil, nil
 }
 
