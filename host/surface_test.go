@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 Servers log until the feature is gone.
+
 package host_test
 
 import (
@@ -86,10 +88,8 @@ func count(stop <-chan struct{}) mcp.ToolHandlerFor[struct{}, any] {
 }
 
 func logs(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
-	for level, text := range map[mcp.LoggingLevel]string{"debug": "too low", "warning": "loud enough"} {
-		//lint:ignore SA1019 servers log until the feature is gone
-		r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: level, Data: text})
-	}
+	r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "debug", Data: "too low"})
+	r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "warning", Data: "loud enough"})
 	return &mcp.CallToolResult{}, nil, nil
 }
 
