@@ -141,7 +141,8 @@ func (p *Plugin) give(i *instance) {
 	}
 }
 
-// close waits until no instance is at work, and gives everything back.
+// close waits until no instance is at work, and gives everything back. Steps that
+// come later find that it is closed.
 func (p *Plugin) close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -154,5 +155,9 @@ func (p *Plugin) close() error {
 	for _, i := range idle {
 		i.close()
 	}
-	return p.compiled.Close(context.Background())
+	err := p.compiled.Close(context.Background())
+	for range maxSeats {
+		<-p.seats
+	}
+	return err
 }

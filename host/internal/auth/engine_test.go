@@ -1,0 +1,149 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+)
+
+var modest = speaker{reply: `{"actions":[{"kind":"done"}]}`, exit: -1}
+
+// TestLoadsAreOne loads one provider from many places, of which some leave.
+func TestLoadsAreOne(t *testing.T) {
+	e := newEngine(t, generous)
+	m := modest
+	m.manifest = honest()
+	binary := m.module()
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	plugins := make([]*Plugin, 20)
+	var all sync.WaitGroup
+	for i := range plugins {
+		all.Go(func() {
+			plugins[i], _ = e.Load(t.Context(), "corp", binary)
+			if _, err := e.Load(gone, "left", binary); err != nil && !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, p := range plugins {
+		if p == nil || p != plugins[0] || p.Name() != "corp" {
+			t.Fatalf("loaded %v and %v", p, plugins[0])
+		}
+	}
+	if p, err := e.Load(t.Context(), "left", binary); err != nil || p == plugins[0] {
+		t.Errorf("under another name: %v, %v", p, err)
+	}
+}
+
+func TestAClosedEngine(t *testing.T) {
+	e, err := NewEngine(EngineConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := modest
+	m.manifest = honest()
+	p, err := e.Load(t.Context(), "corp", m.module())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, loaded := e.Load(t.Context(), "corp", m.module())
+	_, stepped := p.Step(t.Context(), start(""))
+	for _, err := range []error{loaded, stepped} {
+		if !errors.Is(err, errClosed) || !strings.Contains(err.Error(), "corp") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestStepsAtATime are more than there are instances. A step that cannot wait for
+// one leaves.
+func TestStepsAtATime(t *testing.T) {
+	e := newEngine(t, generous)
+	m := modest
+	m.manifest = honest()
+	p, err := e.Load(t.Context(), "corp", m.module())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			for range maxCalls / 8 {
+				if _, err := p.Step(t.Context(), start("")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := len(p.idle); n > maxIdle {
+		t.Errorf("%d instances are kept", n)
+	}
+	for range maxSeats {
+		p.seats <- struct{}{}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.Step(ctx, start("")); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	for range maxSeats {
+		<-p.seats
+	}
+}
+
+// TestInstancesAreNotKeptForEver gives a provider that frees nothing new memory.
+func TestInstancesAreNotKeptForEver(t *testing.T) {
+	e := newEngine(t, generous)
+	m := modest
+	m.manifest = honest()
+	p, err := e.Load(t.Context(), "corp", m.module())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := p.idle[0]
+	for range maxCalls {
+		if _, err := p.Step(t.Context(), start("")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, i := range p.idle {
+		if i == first {
+			t.Error("the first instance is still there")
+		}
+	}
+}
+
+// TestLargeCalls are refused before anything is called.
+func TestLargeCalls(t *testing.T) {
+	call := start("")
+	call.Event.Start.Settings = []byte(`"` + strings.Repeat("x", step.MaxCall) + `"`)
+	_, err := (&Plugin{name: "corp"}).Step(t.Context(), call)
+	wantError(t, err, Broken, "there may be 1048576")
+}
+
+// TestPrinting goes to the authors of providers, and to nobody else.
+func TestPrinting(t *testing.T) {
+	t.Setenv(loud, "1")
+	e := newEngine(t, generous)
+	m := modest
+	m.manifest = honest()
+	if _, err := e.Load(t.Context(), "corp", m.module()); err == nil || !strings.Contains(err.Error(), "unset it") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestACacheThatOthersCanWriteTo(t *testing.T) {
+	if _, err := NewEngine(EngineConfig{CacheDir: "engine_test.go"}); err == nil || !strings.Contains(err.Error(), "plugin cache") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,172 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/sys"
+)
+
+func newAnnex(t *testing.T, c AnnexConfig) *Annex {
+	t.Helper()
+	a, err := NewAnnex(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+// forExtism is a module with an export of each allowed type.
+func forExtism(code []byte) build {
+	return build{
+		types:   []signature{{}, {results: i32}, {params: i32}, {letters("I"), letters("I")}},
+		funcs:   []fn{{typ: 0, code: code}, {typ: 1, code: i32c(0)}},
+		memory:  &bounds{min: 1},
+		exports: []exported{{"memory", externMemory, 0}, {"step", externFunction, 0}, {"describe", externFunction, 1}},
+	}
+}
+
+var extismConfig = AnnexConfig{Budget: 1_000_000, Exports: []string{"step", "describe"}}
+
+func TestAnnexRefuses(t *testing.T) {
+	a := newAnnex(t, extismConfig)
+	with := func(change func(m *build)) []byte {
+		m := forExtism(nil)
+		change(&m)
+		return m.bytes()
+	}
+	for want, binary := range map[string][]byte{
+		"start section": with(func(m *build) { m.raw = map[byte][]byte{sectionStart: {0}} }),
+		`import "extism:host/env.http_request": there is no such function`: with(func(m *build) {
+			m.imports = []imported{{"extism:host/env", "http_request", externFunction, 0}}
+		}),
+		`import "extism:host/env.alloc": wanted (i64) -> (i64)`: with(func(m *build) {
+			m.imports = []imported{{"extism:host/env", "alloc", externFunction, 0}}
+		}),
+		`import "wasi_snapshot_preview1.path_open"`: with(func(m *build) {
+			m.imports = []imported{{wasiModule, "path_open", externFunction, 0}}
+		}),
+		`export "step": wanted () -> (i32), found (i32) -> ()`: with(func(m *build) { m.funcs[0].typ = 2 }),
+		`export "describe": wanted () -> (i32), found no such`: with(func(m *build) { m.exports = m.exports[:2] }),
+		`export "step": wanted () -> (i32), found a memory`:    with(func(m *build) { m.exports[1].kind = externMemory }),
+		"memory: wanted at most 256 pages":                     with(func(m *build) { m.memory.min = 257 }),
+		"no name that begins with __wharf_": with(func(m *build) {
+			m.exports = append(m.exports, exported{fuelGlobal, externFunction, 0})
+		}),
+	} {
+		_, _, err := a.Prepare("corp", binary)
+		var refusal *Refusal
+		if !errors.As(err, &refusal) || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "corp: ") {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	if _, _, err := a.Prepare("corp", []byte("no module")); err == nil {
+		t.Error("a text was taken")
+	}
+	m := forExtism(nil)
+	m.imports = []imported{{"extism:host/env", "alloc", externFunction, 3}}
+	m.exports[1].index, m.exports[2].index = 1, 2
+	if _, _, err := a.Prepare("corp", m.bytes()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAnnexKeepsWhatItHasMetered, by all that it depends on.
+func TestAnnexKeepsWhatItHasMetered(t *testing.T) {
+	c := extismConfig
+	c.CacheDir = t.TempDir()
+	if err := os.Chmod(c.CacheDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	binary := forExtism(nil).bytes()
+	first, hash, err := newAnnex(t, c).Prepare("corp", binary)
+	if err != nil || hash != Hash(first) {
+		t.Fatalf("the hash is %s, %v", hash, err)
+	}
+	again, _, err := newAnnex(t, c).Prepare("corp", binary)
+	if err != nil || !slices.Equal(first, again) {
+		t.Errorf("the second time: %v", err)
+	}
+	c.Budget++
+	other, _, err := newAnnex(t, c).Prepare("corp", binary)
+	if err != nil || slices.Equal(first, other) {
+		t.Errorf("another budget: %v", err)
+	}
+}
+
+// run runs step under the settings of an annex, as Extism would.
+func (a *Annex) run(t *testing.T, ctx context.Context, binary []byte, closes bool) error {
+	t.Helper()
+	metered, _, err := a.Prepare("corp", binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := wazero.NewRuntimeWithConfig(a.Compiling(), a.Runtime().WithCloseOnContextDone(closes))
+	defer r.Close(context.Background())
+	m, err := r.InstantiateWithConfig(a.Compiling(), metered, a.Instance(nil).WithName("main"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.ExportedFunction("step").Call(ctx)
+	return err
+}
+
+// TestStopped tells why calls end.
+func TestStopped(t *testing.T) {
+	a := newAnnex(t, extismConfig)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for want, tt := range map[string]struct {
+		ctx  context.Context
+		code []byte
+	}{
+		"gave up, or used up its budget for one call": {t.Context(), forever()},
+		"gave up":                          {t.Context(), seq(0x00)},
+		"accessed memory it does not have": {t.Context(), seq(i32c(-1), 0x2d, 0, 0, 0x1a)},
+		"divided by zero":                  {t.Context(), seq(i32c(1), i32c(0), 0x6d, 0x1a)},
+		"context canceled":                 {gone, forever()},
+	} {
+		err := a.run(t, tt.ctx, forExtism(tt.code).bytes(), tt.ctx == gone)
+		if err == nil || !strings.HasPrefix(Stopped(err).Error(), want) {
+			t.Errorf("got %v of %v, want %q", Stopped(err), err, want)
+		}
+	}
+	for want, err := range map[string]error{
+		"exited with code 3":        sys.NewExitError(3),
+		"context deadline exceeded": fmt.Errorf("call: %w", sys.NewExitError(sys.ExitCodeDeadlineExceeded)),
+		"whatever":                  errors.New("whatever"),
+	} {
+		if got := Stopped(err).Error(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestLoopsPayForTheCheck holds the number of rounds to what they cost where wazero asks in each.
+func TestLoopsPayForTheCheck(t *testing.T) {
+	times := func(n int32) []byte { // a loop that ends
+		return build{
+			types:   []signature{{}, {results: i32}},
+			funcs:   []fn{{typ: 0, locals: []uint32{1}, code: seq(i32c(n), set(0), opLoop, blockEmpty, get(0), i32c(1), 0x6b, 0x22, 0, 0x0d, 0, opEnd)}, {typ: 1, code: i32c(0)}},
+			exports: []exported{{"step", externFunction, 0}, {"describe", externFunction, 1}},
+		}.bytes()
+	}
+	a := newAnnex(t, extismConfig)
+	if err := a.run(t, t.Context(), times(int32(extismConfig.Budget/(closeCheck+20))), false); err != nil {
+		t.Errorf("within its budget: %v", err)
+	}
+	if err := a.run(t, t.Context(), times(int32(extismConfig.Budget/closeCheck)), false); err == nil {
+		t.Error("a loop runs more often than its checks are paid for")
+	}
+}
