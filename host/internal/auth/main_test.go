@@ -46,7 +46,7 @@ func guestBinary(t testing.TB) []byte {
 }
 
 // brief is enough for what a test lets providers do, whose others loop for ever.
-var brief = bounds{fuel: 200_000_000, time: time.Second}
+var brief = bounds{fuel: 200_000_000, time: 20 * time.Second}
 
 func newEngine(t testing.TB, b bounds) *Engine {
 	t.Helper()
