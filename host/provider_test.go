@@ -14,7 +14,7 @@ import (
 
 const providerPackage = "./internal/auth/testdata/guest"
 
-// A provider that traps, loops, leaves, says too much or asks for what is not
+// A provider that traps, loops, leaves or asks for what is not
 // granted signs nobody in: the server is sent nothing, the error names the
 // provider, and the host goes on with other servers, and with this one.
 func TestHostileProviders(t *testing.T) {
@@ -22,7 +22,7 @@ func TestHostileProviders(t *testing.T) {
 	h := newHost(t, host.Config{Plugins: plugins.Builtin(), VaultDir: vaultDir(t), Files: pluginFile("corp", buildPlugin(t, providerPackage))})
 	for do, want := range map[string]string{
 		"panic": "gave up", "loop": "budget", "grow": "gave up", "recurse": "gave up", "exit": "exited with code 3",
-		"leave": "left in the middle", "speak": "there may be", "": "[plugins.corp]\norigins = [\"https://sso.example\"]",
+		"leave": "left in the middle", "": "[plugins.corp]\norigins = [\"https://sso.example\"]",
 	} {
 		t.Run(do, func(t *testing.T) {
 			_, err := h.Connect(t.Context(), signed(address, "corp", map[string]any{"do": do}))
