@@ -80,9 +80,12 @@ func Hint(err error) string {
 
 // explain sorts an error of the rooms below for the user of this package.
 func explain(server string, err error) error {
+	if err == nil { // before what escapes: this is the way of every good call
+		return nil
+	}
 	var sorted *fault
 	var no *rpc.Error
-	if err == nil || errors.As(err, &no) {
+	if errors.As(err, &no) {
 		return err
 	}
 	if errors.As(err, &sorted) {

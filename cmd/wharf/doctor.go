@@ -40,7 +40,7 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 	if !a.forPeople() {
 		return a.printJSON(findings)
 	}
-	rows := table{{"", ""}}
+	rows := table{{"WHAT", "IS"}}
 	for _, f := range findings {
 		if f.Problem != "" {
 			f.Value += ": " + f.Problem
