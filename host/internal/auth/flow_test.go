@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -318,19 +319,43 @@ func wantText(t *testing.T, got, want string) {
 	}
 }
 
+// TestLocksEndWithTheFlow that has them, however it ends.
+func TestLocksEndWithTheFlow(t *testing.T) {
+	for _, end := range []error{nil, errors.New("at the end of its wits")} {
+		c := setup(signIn(func(f *auth.Flow) error {
+			if _, err := f.LoadLocked(tokenKey, new(string)); err != nil {
+				return err
+			}
+			if _, err := f.LoadLocked(tokenKey, new(string)); err != nil { // it has it already
+				return err
+			}
+			return end
+		}))
+		if _, err := runFlow(t, c, step.Start{}); (err != nil) != (end != nil) {
+			t.Fatal(err)
+		}
+		for key, locked := range c.Vault.(*memory).locks {
+			if len(locked) != 0 {
+				t.Errorf("%v is still locked", key)
+			}
+		}
+	}
+}
+
 // TestForget keeps what somebody else has stored in the meantime.
 func TestForget(t *testing.T) {
 	for _, fresher := range []bool{false, true} {
 		m := newMemory()
 		key := vault.Key{Provider: "corp", Issuer: tokenKey.Issuer, Resource: tokenKey.Resource, Name: "token"}
 		m.Store(t.Context(), key, secret.New(`"old"`))
+		renew := sync.OnceFunc(func() { m.Store(t.Context(), key, secret.New(`"new"`)) })
 		c := setup(signIn(func(f *auth.Flow) error {
 			var token string
 			if _, err := f.Load(tokenKey, &token); err != nil {
 				return err
 			}
 			if fresher {
-				m.Store(t.Context(), key, secret.New(`"new"`))
+				renew()
 			}
 			return f.Forget(tokenKey)
 		}))

@@ -19,7 +19,7 @@ import (
 // readProof verifies a proof with the key that is in it.
 func readProof(t *testing.T, proof string) map[string]any {
 	t.Helper()
-	signed, err := jose.ParseSigned(proof, []jose.SignatureAlgorithm{jose.ES256})
+	signed, err := jose.ParseSignedCompact(proof, []jose.SignatureAlgorithm{jose.ES256})
 	if err != nil {
 		t.Fatal(err)
 	}
