@@ -207,7 +207,7 @@ func TestRequests(t *testing.T) {
 	wantText(t, apply(t, a), "Sig x")
 	wantText(t, apply(t, a), "Sig x")
 	for _, bad := range [][]step.Action{
-		{done}, {answer[0], answer[0], done}, {answer[0], {Kind: step.ActionHTTP, HTTP: &step.HTTP{}}},
+		{done}, {answer[0]}, {answer[0], {Kind: step.ActionHTTP, HTTP: &step.HTTP{}}},
 		{{Kind: step.ActionCredentials, Credentials: &step.Credentials{Headers: map[string]string{"Host": "x"}}}, done},
 	} {
 		answer = bad

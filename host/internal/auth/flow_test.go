@@ -243,6 +243,29 @@ func TestAnAnswerOnItsWay(t *testing.T) {
 	})
 }
 
+// TestNothingNewIsBegun when the time of a flow is over.
+func TestNothingNewIsBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		c := setup(signIn(func(f *auth.Flow) error {
+			for {
+				if _, err := f.HTTP(auth.HTTP{Method: "GET", URL: "https://sso.example/"}); err != nil {
+					return err
+				}
+			}
+		}))
+		c.Fetch = fetcher(func(capability.FetchRequest) (*capability.FetchResponse, error) {
+			if time.Since(begun) > machineTime {
+				t.Error("a request goes out too late")
+			}
+			time.Sleep(9 * time.Second)
+			return &capability.FetchResponse{Status: 200}, nil
+		})
+		_, err := runFlow(t, c, step.Start{})
+		wantError(t, err, step.FailRetry, "no end of it after 30s")
+	})
+}
+
 // TestEvents shows that every event has the time and randomness of its own.
 func TestEvents(t *testing.T) {
 	p := signIn(refresh)
