@@ -3,9 +3,6 @@ package auth
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/abi/step"
 )
@@ -56,24 +53,4 @@ func blame(provider, doing string, err error) error {
 		return &Error{Provider: provider, Class: Broken, Message: doing, Hint: closed.hint(provider), Err: err}
 	}
 	return &Error{Provider: provider, Class: step.FailRetry, Message: doing, Err: err}
-}
-
-// plain makes a text of a provider fit to be shown to a person: on one line,
-// without what steers a terminal or turns the direction of writing, and no
-// longer than limit bytes.
-func plain(s string, limit int) string {
-	const more = "…"
-	s = strings.Join(strings.FieldsFunc(s[:min(len(s), 4*limit)], isUnfit), " ")
-	if len(s) <= limit {
-		return s
-	}
-	cut := limit - len(more)
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + more
-}
-
-func isUnfit(r rune) bool {
-	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError
 }

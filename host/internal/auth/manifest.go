@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
 // Bounds of a manifest.
@@ -32,18 +33,18 @@ func readManifest(b []byte, m *step.Manifest) error {
 	}
 	switch {
 	case m.ABI != step.Version:
-		return breachf("it is built for %q, this host speaks %s", plain(m.ABI, 64), step.Version)
+		return breachf("it is built for %q, this host speaks %s", capability.Clean(m.ABI, 64), step.Version)
 	case !nameShape.MatchString(m.Name):
-		return breachf("it calls itself %q: a name has small letters, digits and hyphens", plain(m.Name, 64))
+		return breachf("it calls itself %q: a name has small letters, digits and hyphens", capability.Clean(m.Name, 64))
 	case !versionShape.MatchString(m.Version):
-		return breachf("its version is %q", plain(m.Version, 64))
+		return breachf("its version is %q", capability.Clean(m.Version, 64))
 	case len(m.Settings) > maxSettings || len(m.Wants.Origins) > maxOrigins:
 		return breachf("it has %d settings and %d origins, there may be %d and %d", len(m.Settings), len(m.Wants.Origins), maxSettings, maxOrigins)
 	}
-	m.About = plain(m.About, 200)
+	m.About = capability.Clean(m.About, 200)
 	for _, origin := range m.Wants.Origins {
 		if _, err := parseOrigin(origin); err != nil {
-			return breachf("it wants to call %q: %v", plain(origin, 100), err)
+			return breachf("it wants to call %q: %v", capability.Clean(origin, 100), err)
 		}
 	}
 	return checkSettings(m.Settings)
@@ -58,12 +59,12 @@ func checkSettings(settings []step.Setting) error {
 			s.Kind = step.SettingText
 		case step.SettingText, step.SettingList, step.SettingTable, step.SettingFlag:
 		default:
-			return breachf("its setting %q is a %q, which is no kind of setting", plain(s.Key, 64), plain(s.Kind, 64))
+			return breachf("its setting %q is a %q, which is no kind of setting", capability.Clean(s.Key, 64), capability.Clean(s.Kind, 64))
 		}
 		if !settingShape.MatchString(s.Key) || seen[s.Key] {
-			return breachf("its setting %q has no name of its own", plain(s.Key, 64))
+			return breachf("its setting %q has no name of its own", capability.Clean(s.Key, 64))
 		}
-		s.About = plain(s.About, 200)
+		s.About = capability.Clean(s.About, 200)
 		seen[s.Key] = true
 	}
 	return nil

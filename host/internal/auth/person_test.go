@@ -108,14 +108,3 @@ func TestCommand(t *testing.T) {
 		wantError(t, err, step.FailConfig, want)
 	}
 }
-
-func TestPlain(t *testing.T) {
-	for in, want := range map[string]string{
-		"": "", "plain": "plain", " a\t\r\nb ": "a b", "a\u202eb\u200bc": "a b c", "a\x1b[31mb\u009bc": "a [31mb c",
-		"a\xffb": "a b", strings.Repeat("ä", 100): strings.Repeat("ä", 8) + "…",
-	} {
-		if got := plain(in, 20); got != want {
-			t.Errorf("%q became %q, want %q", in, got, want)
-		}
-	}
-}

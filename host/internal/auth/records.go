@@ -6,6 +6,7 @@ import (
 	"regexp"
 
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/internal/vault"
 )
@@ -22,11 +23,11 @@ func (f *flow) record(k step.RecordKey) (vault.Key, error) {
 	key := vault.Key{Provider: f.config.Name, Issuer: k.Issuer, Resource: k.Resource, Client: k.Client, Name: k.Name}
 	switch {
 	case !recordShape.MatchString(k.Name):
-		return key, breachf("it names a record %q", plain(k.Name, 64))
+		return key, breachf("it names a record %q", capability.Clean(k.Name, 64))
 	case max(len(k.Issuer), len(k.Resource), len(k.Client)) > maxKeyPart:
 		return key, breachf("it names a record with more than %d bytes in one part", maxKeyPart)
 	case k.Resource != "" && !sameOrigin(k.Resource, f.config.Server.URL):
-		return key, breachf("it asks for a record of the resource %q, and the server is not there", plain(k.Resource, 200))
+		return key, breachf("it asks for a record of the resource %q, and the server is not there", capability.Clean(k.Resource, 200))
 	case f.config.Vault == nil:
 		return key, unavailable("there is no vault")
 	}

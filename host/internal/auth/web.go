@@ -45,7 +45,7 @@ func (f *flow) wantedOrigin(s string) (string, error) {
 	}
 	isOrigin := func(s string) bool { o, err := parseOrigin(s); return err == nil && o == origin }
 	if !f.wants.Discover && !slices.ContainsFunc(f.wants.Origins, isOrigin) {
-		return "", breachf("it asks for an exchange with %s, which its manifest does not want", plain(origin, 200))
+		return "", breachf("it asks for an exchange with %s, which its manifest does not want", capability.Clean(origin, 200))
 	}
 	return origin, nil
 }
@@ -58,7 +58,7 @@ func (f *flow) exchange(ctx context.Context, r *step.HTTP, origin string) (*capa
 	}
 	key := f.keys[r.DPoP]
 	if r.DPoP != "" && key == nil {
-		return nil, breachf("it has no key %q", plain(r.DPoP, 64))
+		return nil, breachf("it has no key %q", capability.Clean(r.DPoP, 64))
 	}
 	for first := true; ; first = false {
 		if key != nil {
@@ -112,7 +112,7 @@ func fetchProblem(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &origin):
-		return &refused{"an exchange with " + plain(origin.Origin, 200) + " is not granted", "", origin.Line()}
+		return &refused{"an exchange with " + capability.Clean(origin.Origin, 200) + " is not granted", "", origin.Line()}
 	case errors.As(err, &broken):
 		return err
 	case errors.As(err, &rule), errors.As(err, &address):

@@ -91,7 +91,7 @@ func (o opener) argv(target string) ([]string, error) {
 				}
 			}
 		}
-		return nil, fmt.Errorf("BROWSER is %q, and nothing of it is a program that is there", clean(list, 200))
+		return nil, fmt.Errorf("BROWSER is %q, and nothing of it is a program that is there", Clean(list, 200))
 	}
 	for _, words := range o.system {
 		if argv := o.find(words, target); argv != nil {

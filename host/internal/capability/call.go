@@ -185,7 +185,7 @@ func (c *call) follow(from *url.URL, resp *http.Response) (*url.URL, error) {
 	keeps := resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect
 	if c.method != http.MethodGet && !keeps {
 		return nil, &statusError{abi.Denied, fmt.Sprintf("HTTP %d redirects a %s and would turn it into a GET; is %s the right url?",
-			resp.StatusCode, c.method, clean(bare(to), 200))}
+			resp.StatusCode, c.method, Clean(bare(to), 200))}
 	}
 	u, status, err := c.client.origin.resolve(from, to)
 	if err != nil {

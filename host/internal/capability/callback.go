@@ -86,11 +86,11 @@ func checkCallback(host string, port int, path string) error {
 	u, err := url.Parse(path)
 	switch {
 	case host != "127.0.0.1" && host != "localhost":
-		return breaks("its host is %q, it can be 127.0.0.1 or localhost", clean(host, 64))
+		return breaks("its host is %q, it can be 127.0.0.1 or localhost", Clean(host, 64))
 	case port < 0 || port > 65535:
 		return breaks("its port is %d, it can be a number from 1 to 65535", port)
 	case err != nil || path[0] != '/' || u.Host != "" || u.String() != path || u.EscapedPath() != path || checkPath(u) != nil:
-		return breaks("its path is %q, want one like /callback", clean(path, 64))
+		return breaks("its path is %q, want one like /callback", Clean(path, 64))
 	}
 	return nil
 }

@@ -38,14 +38,14 @@ func guestHeaders(pairs []abi.Pair, upgrade bool, more int) (http.Header, abi.St
 	for i, p := range pairs {
 		name := strings.ToLower(p.Key)
 		if !isToken(name) || !isValue(p.Value) {
-			return nil, abi.Malformed, fmt.Errorf("the header %q: %q is none", clean(p.Key, 64), clean(p.Value, 64))
+			return nil, abi.Malformed, fmt.Errorf("the header %q: %q is none", Clean(p.Key, 64), Clean(p.Value, 64))
 		}
 		if !mayAsk(name, upgrade) {
-			return nil, abi.Denied, fmt.Errorf("the header %s is not for plugins to send", clean(name, 64))
+			return nil, abi.Denied, fmt.Errorf("the header %s is not for plugins to send", Clean(name, 64))
 		}
 		key := canonicalKey(name)
 		if _, twice := header[key]; twice {
-			return nil, abi.Malformed, fmt.Errorf("the header %s stands twice", clean(name, 64))
+			return nil, abi.Malformed, fmt.Errorf("the header %s stands twice", Clean(name, 64))
 		}
 		if size += len(name) + len(p.Value); size > maxHeaderBytes {
 			return nil, abi.TooLarge, fmt.Errorf("its headers are longer than %d bytes", maxHeaderBytes)

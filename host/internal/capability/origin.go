@@ -215,7 +215,7 @@ func (o *Origin) resolve(from *url.URL, target string) (*url.URL, abi.Status, er
 		return nil, abi.Malformed, fmt.Errorf("its target: %w", err)
 	}
 	if !o.covers(u) {
-		return nil, abi.Denied, fmt.Errorf("%s is not granted, only %s", clean(bare(u.String()), 200), o.scope())
+		return nil, abi.Denied, fmt.Errorf("%s is not granted, only %s", Clean(bare(u.String()), 200), o.scope())
 	}
 	return u, abi.OK, nil
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/abi"
 )
@@ -50,34 +48,12 @@ func (*Refusal) Status() abi.Status { return abi.Denied }
 // refusal makes the error of a challenge that nothing met. err may be nil.
 func (c *call) refusal(resp *http.Response, body []byte, err error) *Refusal {
 	const most = 4 // challenges
-	r := &Refusal{HTTP: resp.StatusCode, Body: clean(c.conceal(string(body)), 1<<10), Err: err}
+	r := &Refusal{HTTP: resp.StatusCode, Body: Clean(c.conceal(string(body)), 1<<10), Err: err}
 	for _, field := range resp.Header["Www-Authenticate"] {
 		if len(r.Challenges) < most {
-			r.Challenges = append(r.Challenges, clean(c.conceal(field), 1<<10))
+			r.Challenges = append(r.Challenges, Clean(c.conceal(field), 1<<10))
 		}
 	}
-	r.AuthServer = clean(c.conceal(resp.Header.Get("Mcp-Auth-Server")), 1<<10)
+	r.AuthServer = Clean(c.conceal(resp.Header.Get("Mcp-Auth-Server")), 1<<10)
 	return r
-}
-
-// clean makes a text of somebody else fit to be shown to a person: without what
-// steers a terminal or turns the direction of writing, on one line, and no
-// longer than limit bytes.
-func clean(s string, limit int) string {
-	const more = "…"
-	s = strings.Join(strings.FieldsFunc(s[:min(len(s), 4*limit)], isUnfit), " ")
-	if len(s) <= limit {
-		return s
-	}
-	cut := limit - len(more)
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + more
-}
-
-// isUnfit reports whether r is white space, steers something or is no letter at
-// all. The last are the format characters, of which some cannot be seen.
-func isUnfit(r rune) bool {
-	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError
 }

@@ -63,9 +63,9 @@ func FuzzClean(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string, limit int) {
 		limit = 8 + max(limit, -limit)%1000
-		got := clean(s, limit)
+		got := Clean(s, limit)
 		if len(got) > limit || !utf8.ValidString(got) || strings.ContainsFunc(strings.ReplaceAll(got, " ", ""), isUnfit) {
-			t.Errorf("clean(%q, %d) is %q", s, limit, got)
+			t.Errorf("Clean(%q, %d) is %q", s, limit, got)
 		}
 	})
 }

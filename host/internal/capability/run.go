@@ -137,7 +137,7 @@ func (b *bowl) isFull() bool { return isClosed(b.full) }
 func lastLines(said []byte) string {
 	var lines []string
 	for line := range strings.Lines(string(said)) {
-		if line = clean(strings.TrimSpace(line), oneLine); line != "" {
+		if line = Clean(strings.TrimSpace(line), oneLine); line != "" {
 			lines = append(lines, line)
 		}
 	}

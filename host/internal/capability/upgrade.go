@@ -59,7 +59,7 @@ func (c *call) isWebSocket() bool { return strings.EqualFold(c.header.Get("Upgra
 // section 4.1).
 func (c *call) checkUpgrade(resp *http.Response, key string) error {
 	if want := c.header.Get("Upgrade"); !strings.EqualFold(resp.Header.Get("Upgrade"), want) {
-		return &statusError{abi.ProtocolFailed, fmt.Sprintf("HTTP 101, but not to %s", clean(want, 64))}
+		return &statusError{abi.ProtocolFailed, fmt.Sprintf("HTTP 101, but not to %s", Clean(want, 64))}
 	}
 	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 	accept := strings.TrimSpace(resp.Header.Get("Sec-Websocket-Accept"))
