@@ -30,7 +30,6 @@ const (
 	pflag   = "github.com/spf13/pflag"
 	goSDK   = "github.com/modelcontextprotocol/go-sdk/mcp"
 	xsys    = "golang.org/x/sys"
-	xsync   = "golang.org/x/sync"
 	xcrypto = "golang.org/x/crypto"
 	extism  = "github.com/extism/go-sdk"
 	keyring = "github.com/zalando/go-keyring"
@@ -71,7 +70,7 @@ var arrows = map[string][]string{
 	"host/internal/wasm":       {wazero + below, xsys + below},
 	"host/internal/guest":      {"abi", "host/internal/wasm"},
 	"host/internal/capability": {"abi", xsys + below},
-	"host/internal/auth":       {"abi", "abi/step", "host/internal/capability", "host/internal/secret", "host/internal/vault", "host/internal/wasm", extism + below, jose + below, xsync + below},
+	"host/internal/auth":       {"abi", "abi/step", "host/internal/capability", "host/internal/secret", "host/internal/vault", "host/internal/wasm", extism + below, jose + below},
 	"host/internal/vault":      {"host/internal/secret", keyring, flock, xcrypto + below},
 	"host/internal/secret":     {},
 	"host/internal/plugin":     {},

@@ -124,8 +124,9 @@ func WithoutSignIn(ctx context.Context) context.Context {
 	return context.WithValue(ctx, quiet{}, true)
 }
 
-// SignInURL returns the page that a person has to visit before what failed with
-// err can be done, or "".
+// SignInURL returns where a person would sign in before what failed with err can
+// be done: the page, if it came to that, or else the authorization server. It is
+// "" where that is not known.
 func SignInURL(err error) string {
 	var failed *auth.Error
 	if errors.As(err, &failed) {

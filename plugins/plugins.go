@@ -4,33 +4,31 @@
 //	host.New(ctx, host.Config{Plugins: plugins.Builtin()})
 package plugins
 
-import (
-	"embed"
-	"io/fs"
-	"path"
-	"strings"
-)
+import _ "embed"
 
 // Each plugin is a folder with its source and the module built from it, which
-// is committed because go install builds nothing but Go.
-//
-//go:embed */*.wasm
-var modules embed.FS
+// is committed because go install builds nothing but Go. They are variables and
+// no file system, which would copy each of them when it is read: like this, what
+// is not used is not even read from the disk.
+var (
+	//go:embed bearer/bearer.wasm
+	bearer []byte
+	//go:embed helper/helper.wasm
+	helper []byte
+	//go:embed http/http.wasm
+	http []byte
+	//go:embed oauth/oauth.wasm
+	oauth []byte
+	//go:embed sse/sse.wasm
+	sse []byte
+	//go:embed stdio/stdio.wasm
+	stdio []byte
+)
 
 // Builtin returns the modules of the shipped plugins by name. The map is the
 // caller's; the bytes are shared and must not be changed.
 func Builtin() map[string][]byte {
-	found, err := fs.Glob(modules, "*/*.wasm")
-	if err != nil {
-		panic(err) // the pattern is a constant
+	return map[string][]byte{
+		"bearer": bearer, "helper": helper, "http": http, "oauth": oauth, "sse": sse, "stdio": stdio,
 	}
-	plugins := make(map[string][]byte, len(found))
-	for _, file := range found {
-		wasm, err := modules.ReadFile(file)
-		if err != nil {
-			panic(err) // the file is part of the program
-		}
-		plugins[strings.TrimSuffix(path.Base(file), ".wasm")] = wasm
-	}
-	return plugins
 }

@@ -161,7 +161,7 @@ func (a *app) reportJSON(end ending, message, hint, url string) {
 		Message string `json:"message"`
 		Server  string `json:"server,omitempty"`
 		Hint    string `json:"hint,omitempty"`
-		URL     string `json:"url,omitempty"` // the page to sign in at
+		URL     string `json:"url,omitempty"` // where one would sign in
 	}
 	encoder := json.NewEncoder(a.err)
 	encoder.SetEscapeHTML(false)

@@ -19,7 +19,7 @@ type Error struct {
 	Class    string // step.FailRetry, step.FailLogin, step.FailConfig or Broken
 	Message  string
 	Hint     string // what to do; may be ""
-	URL      string // the page that a person was to see, if there was one
+	URL      string // where a person would sign in, if that is known
 	Err      error  // the cause, where it is not the provider's word; may be nil
 }
 

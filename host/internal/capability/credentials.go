@@ -131,6 +131,9 @@ func (c *call) sign(ctx context.Context, r *http.Request) error {
 	if err != nil {
 		return &Refusal{Err: err}
 	}
+	if len(given) == 0 {
+		return nil
+	}
 	c.sent, r.Header = given, maps.Clone(r.Header)
 	for _, p := range given {
 		delete(r.Header, textproto.CanonicalMIMEHeaderKey(p.Key))
