@@ -10,14 +10,25 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// journal notes the events that reach a guest, by the name of their kind.
-type journal struct{ events []string }
+// journal holds the events that reached a guest, by the name of their kind. The
+// owner of the guest writes it, and that may be any goroutine.
+type journal chan string
 
-func (j *journal) trace(line, _ []byte) {
+func newJournal() journal { return make(journal, 512) }
+
+func (j journal) trace(line, _ []byte) {
 	if rest, ok := strings.CutPrefix(string(line), "--> event("); ok {
 		kind, _, _ := strings.Cut(rest, ",")
-		j.events = append(j.events, strings.TrimSuffix(kind, ")"))
+		j <- strings.TrimSuffix(kind, ")")
 	}
+}
+
+// drain takes out what the journal holds.
+func (j journal) drain() (events []string) {
+	for len(j) > 0 {
+		events = append(events, <-j)
+	}
+	return events
 }
 
 // busy makes the mailbox fill up, as if the guest were at work elsewhere, until
@@ -31,7 +42,7 @@ func (r *rig) busy() (goOn func()) {
 
 // A message is not held up forever by a server that keeps the guest busy.
 func TestMessagesHaveTheirTurn(t *testing.T) {
-	var j journal
+	j := newJournal()
 	r := open(t, hostilePackage, Config{Trace: j.trace})
 	r.world.stream(0).sink.Opened()
 	goOn := r.busy()
@@ -40,42 +51,42 @@ func TestMessagesHaveTheirTurn(t *testing.T) {
 		r.post(item{kind: abi.EventCancel, arg: 1000 + n})
 	}
 	r.send(t, 1, "{}")
-	j.events = nil
+	j.drain()
 	goOn()
-	for n, kind := range j.events {
-		if kind == "MESSAGE" {
+	for n := range flood + 1 {
+		if <-j == "MESSAGE" {
 			if n > 2*flushEvery {
-				t.Errorf("the message was event %d of %d", n, len(j.events))
+				t.Errorf("the message was event %d of %d", n, flood+1)
 			}
 			return
 		}
 	}
-	t.Errorf("no message among %d events", len(j.events))
+	t.Errorf("no message among %d events", flood+1)
 }
 
 // The end does not wait for what waits in the mailbox.
 func TestTheEndComesFirst(t *testing.T) {
-	var j journal
+	j := newJournal()
 	r := open(t, hostilePackage, Config{Trace: j.trace})
 	goOn := r.busy()
 	for n := range uint32(100) {
 		r.post(item{kind: abi.EventCancel, arg: 1000 + n})
 	}
 	r.stop()
-	j.events = nil
+	j.drain()
 	goOn()
-	if len(j.events) != 0 || !r.isDone() {
-		t.Errorf("%d events went before the end", len(j.events))
+	if n := len(j); n != 0 || !r.isDone() {
+		t.Errorf("%d events went before the end", n)
 	}
 }
 
 func TestCloseIsSaidOnce(t *testing.T) {
-	var j journal
+	j := newJournal()
 	r := open(t, hostilePackage, Config{Trace: j.trace})
 	r.world.stream(0).sink.Opened()
 	r.sayClose()
 	r.sayClose()
-	if got := strings.Count(strings.Join(j.events, " "), "CLOSE"); got != 1 {
+	if got := strings.Count(strings.Join(j.drain(), " "), "CLOSE"); got != 1 {
 		t.Errorf("the guest heard CLOSE %d times", got)
 	}
 }
@@ -147,13 +158,13 @@ func TestFailedHandleHoldsNothingBack(t *testing.T) {
 
 // What was meant for a closed handle does not reach the one after it.
 func TestLateEventsAreDropped(t *testing.T) {
-	var j journal
+	j := newJournal()
 	r := open(t, stdioPackage, Config{Trace: j.trace})
 	old := r.world.stream(0).sink
 	old.Opened()
 	r.release(&r.handles[0])
 	r.Instance.open(abi.OpenProcess, 0, &abi.OpenRequest{Grant: "main"})
-	j.events = nil
+	j.drain()
 	old.Opened()
 	old.Head(200, nil, -1, nil, false)
 	old.Data([]byte("{}\n"), false)
@@ -162,8 +173,8 @@ func TestLateEventsAreDropped(t *testing.T) {
 	old.Error(abi.Reset, errors.New("gone"))
 	old.Exit(1, "exit status 1")
 	r.fire(1) // a timer that nobody set
-	if len(j.events) != 0 {
-		t.Errorf("the guest heard %v", j.events)
+	if events := j.drain(); len(events) != 0 {
+		t.Errorf("the guest heard %v", events)
 	}
 }
 
