@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/host/internal/private"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
@@ -29,24 +30,24 @@ func (s stage) do(step string, call func() error) error {
 	return call()
 }
 
-func (s stage) create(path string) (h file, err error) {
+func (s stage) Create(path string) (h private.File, err error) {
 	err = s.do("create "+filepath.Base(path), func() error {
-		h, err = system{}.create(path)
+		h, err = private.System{}.Create(path)
 		return err
 	})
 	return stagedFile{h, s}, err
 }
 
-func (s stage) rename(from, to string) error {
-	return s.do("rename to "+filepath.Base(to), func() error { return system{}.rename(from, to) })
+func (s stage) Rename(from, to string) error {
+	return s.do("rename to "+filepath.Base(to), func() error { return private.System{}.Rename(from, to) })
 }
 
-func (s stage) syncFolder(path string) error {
-	return s.do("sync folder", func() error { return system{}.syncFolder(path) })
+func (s stage) SyncFolder(path string) error {
+	return s.do("sync folder", func() error { return private.System{}.SyncFolder(path) })
 }
 
 type stagedFile struct {
-	file
+	private.File
 	stage
 }
 
@@ -54,19 +55,19 @@ type stagedFile struct {
 func (f stagedFile) Write(text []byte) (int, error) {
 	half := len(text) / 2
 	for _, part := range [][]byte{text[:half], text[half:]} {
-		if err := f.do("write", func() error { _, err := f.file.Write(part); return err }); err != nil {
+		if err := f.do("write", func() error { _, err := f.File.Write(part); return err }); err != nil {
 			return 0, err
 		}
 	}
 	return len(text), nil
 }
 
-func (f stagedFile) Sync() error  { return f.do("sync", f.file.Sync) }
-func (f stagedFile) Close() error { return errors.Join(f.next("close"), f.file.Close()) }
+func (f stagedFile) Sync() error  { return f.do("sync", f.File.Sync) }
+func (f stagedFile) Close() error { return errors.Join(f.next("close"), f.File.Close()) }
 
-func openOn(dir string, d disk) *Vault {
+func openOn(dir string, d private.Disk) *Vault {
 	v := Open(Config{Dir: dir, Keyring: absent})
-	v.folder.disk = d
+	v.folder.Disk = d
 	return v
 }
 

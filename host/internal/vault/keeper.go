@@ -37,7 +37,7 @@ func (v *Vault) cipherOf(ctx context.Context, b *book) (cipher.AEAD, error) {
 	}
 	if !b.proves(aead) {
 		return nil, fmt.Errorf("the key in %s is not the one that %s was sealed with: put the right one back, "+startOver,
-			v.place(b), v.folder.path(bookFile), v.folder.path(bookFile))
+			v.place(b), v.folder.Path(bookFile), v.folder.Path(bookFile))
 	}
 	v.remember(b, aead)
 	return aead, nil
@@ -51,11 +51,11 @@ func (v *Vault) remember(b *book, aead cipher.AEAD) {
 
 func (v *Vault) fetch(ctx context.Context, b *book) (secret.Secret, error) {
 	if b.Keeper == KeeperFile {
-		v.warn("the key of the saved logins lies in %s and not in a keyring: who can read your files can read them", v.folder.path(keyFile))
+		v.warn("the key of the saved logins lies in %s and not in a keyring: who can read your files can read them", v.folder.Path(keyFile))
 		return v.readKey()
 	}
 	line, err := v.ring.get(ctx, ringUser(b))
-	path := v.folder.path(bookFile)
+	path := v.folder.Path(bookFile)
 	switch {
 	case err == nil:
 		return line, nil
@@ -68,9 +68,9 @@ func (v *Vault) fetch(ctx context.Context, b *book) (secret.Secret, error) {
 }
 
 func (v *Vault) readKey() (secret.Secret, error) {
-	text, err := v.folder.read(keyFile, maxKeyFile)
+	text, err := v.folder.Read(keyFile, maxKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: restore it, "+startOver, err, v.folder.path(bookFile))
+		err = fmt.Errorf("%w: restore it, "+startOver, err, v.folder.Path(bookFile))
 	}
 	return secret.New(strings.TrimSuffix(string(text), "\n")), err
 }
@@ -103,13 +103,13 @@ func (v *Vault) found(ctx context.Context) (*book, cipher.AEAD, error) {
 // was left by a book that has been removed, or by a process that was killed before
 // it could write one.
 func (v *Vault) keyInFile(why error) (secret.Secret, error) {
-	v.warn("no keyring can be used (%v), so the key of the saved logins lies in %s: who can read your files can read them", why, v.folder.path(keyFile))
+	v.warn("no keyring can be used (%v), so the key of the saved logins lies in %s: who can read your files can read them", why, v.folder.Path(keyFile))
 	line, err := v.readKey()
 	if !errors.Is(err, fs.ErrNotExist) {
 		return line, err
 	}
 	line = newKey()
-	return line, v.folder.write(keyFile, []byte(line.Reveal()+"\n"))
+	return line, v.folder.Write(keyFile, []byte(line.Reveal()+"\n"))
 }
 
 // ringUser names the key of a book: each vault has its own, so a folder that is
@@ -118,7 +118,7 @@ func ringUser(b *book) string { return "vault " + hex.EncodeToString(b.ID) }
 
 func (v *Vault) place(b *book) string {
 	if b.Keeper == KeeperFile {
-		return v.folder.path(keyFile)
+		return v.folder.Path(keyFile)
 	}
 	return fmt.Sprintf("the keyring (%s, %q)", service, ringUser(b))
 }

@@ -3,11 +3,12 @@ package vault
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/wharf-mcp/wharf/host/internal/private"
 )
 
 // buckets is how many locks all records share between processes. It is part of
@@ -26,20 +27,20 @@ const poll = 2 * time.Millisecond
 // all of them. So only seats can make two flows of one process wait, and a flow
 // that locks two records of one bucket does not wait for itself.
 type locks struct {
-	folder *folder
+	folder *private.Folder
 
 	mu    sync.Mutex
 	seats map[string]*seat
 	doors map[string]*door
 }
 
-func newLocks(f *folder) *locks {
+func newLocks(f *private.Folder) *locks {
 	return &locks{folder: f, seats: make(map[string]*seat), doors: make(map[string]*door)}
 }
 
 // take locks a name, and returns the function that unlocks it.
 func (l *locks) take(ctx context.Context, name, file string) (func(), error) {
-	if err := l.folder.claim(); err != nil {
+	if err := l.folder.Claim(); err != nil {
 		return nil, err
 	}
 	s, err := l.sit(ctx, name)
@@ -102,11 +103,7 @@ func (l *locks) door(file string) *door {
 	defer l.mu.Unlock()
 	d := l.doors[file]
 	if d == nil {
-		path := filepath.Join(l.folder.dir, file)
-		d = &door{
-			turn: make(chan struct{}, 1),
-			file: flock.New(path, flock.SetFlag(lockFlags), flock.SetPermissions(fileMode)),
-		}
+		d = &door{turn: make(chan struct{}, 1), file: l.folder.Flock(file)}
 		l.doors[file] = d
 	}
 	return d

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wharf-mcp/wharf/host/internal/private"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
@@ -65,7 +66,7 @@ type Config struct {
 // called at any time from any goroutine, also on several vaults of one folder.
 // It holds nothing open between two calls but the locks that were asked for.
 type Vault struct {
-	folder *folder
+	folder *private.Folder
 	locks  *locks
 	ring   *ring
 
@@ -80,7 +81,7 @@ type Vault struct {
 // Open returns the vault in a folder. It touches nothing: neither disk nor
 // keyring is asked for anything before a method needs it.
 func Open(cfg Config) *Vault {
-	f := &folder{dir: cfg.Dir, disk: system{}}
+	f := private.In(cfg.Dir)
 	return &Vault{folder: f, locks: newLocks(f), ring: newRing(cfg.Keyring), tell: cfg.Warn}
 }
 
@@ -119,7 +120,7 @@ func (v *Vault) load(ctx context.Context, key Key) (Record, error) {
 	r := b.Records[b.find(key)]
 	value, err := unseal(aead, r.Sealed, b.aboutRecord(r.Key, r.Generation))
 	if err != nil {
-		return Record{}, fmt.Errorf("%s: %w; sign out and in again", v.folder.path(bookFile), err)
+		return Record{}, fmt.Errorf("%s: %w; sign out and in again", v.folder.Path(bookFile), err)
 	}
 	return Record{Value: value, Generation: r.Generation}, nil
 }
@@ -205,7 +206,7 @@ func (v *Vault) change(ctx context.Context, key Key, edit func(*book) (*book, er
 	if err != nil {
 		return err
 	}
-	return v.folder.write(bookFile, text)
+	return v.folder.Write(bookFile, text)
 }
 
 // lockWrites locks the book. Who waits for it holds the queue, so that who had it
@@ -221,7 +222,7 @@ func (v *Vault) lockWrites(ctx context.Context) (unlock func(), err error) {
 
 // read returns the book, or nil if there is none.
 func (v *Vault) read() (*book, error) {
-	text, err := v.folder.read(bookFile, maxFile)
+	text, err := v.folder.Read(bookFile, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -230,7 +231,7 @@ func (v *Vault) read() (*book, error) {
 	}
 	b, err := parse(text)
 	if err != nil {
-		path := v.folder.path(bookFile)
+		path := v.folder.Path(bookFile)
 		return nil, fmt.Errorf("%s is not a vault that this program wrote: %w; restore it, "+startOver, path, err, path)
 	}
 	return b, nil
@@ -285,7 +286,7 @@ func (v *Vault) Has(provider, resource string) bool {
 // Status says where the key is and whether it can be had. It asks the keyring
 // and may take as long as one call of it may.
 func (v *Vault) Status() Status {
-	s := Status{Path: v.folder.path(bookFile)}
+	s := Status{Path: v.folder.Path(bookFile)}
 	b, err := v.read()
 	switch {
 	case err != nil:

@@ -246,7 +246,7 @@ func writeBook(t testing.TB, v *Vault, b *book) {
 	t.Helper()
 	text, err := b.text()
 	if err == nil {
-		err = os.WriteFile(v.folder.path(bookFile), text, 0o600)
+		err = os.WriteFile(v.folder.Path(bookFile), text, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)

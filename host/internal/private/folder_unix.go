@@ -1,6 +1,6 @@
 //go:build unix
 
-package vault
+package private
 
 import (
 	"fmt"
@@ -32,9 +32,11 @@ func private(path string, info fs.FileInfo, mode fs.FileMode) error {
 	return nil
 }
 
-func (system) rename(from, to string) error { return os.Rename(from, to) }
+// Rename implements [Disk].
+func (System) Rename(from, to string) error { return os.Rename(from, to) }
 
-func (system) syncFolder(path string) error {
+// SyncFolder implements [Disk].
+func (System) SyncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
 		return err

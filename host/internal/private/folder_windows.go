@@ -1,4 +1,4 @@
-package vault
+package private
 
 import (
 	"errors"
@@ -33,12 +33,13 @@ func openFile(path string) (h *os.File, err error) {
 // private is content: the folder inherits the access list of the profile.
 func private(string, fs.FileInfo, fs.FileMode) error { return nil }
 
-func (system) rename(from, to string) error {
+// Rename implements [Disk].
+func (System) Rename(from, to string) error {
 	return insist(func() error { return os.Rename(from, to) })
 }
 
-// syncFolder does nothing: Windows keeps names in a journal of its own.
-func (system) syncFolder(string) error { return nil }
+// SyncFolder does nothing: Windows keeps names in a journal of its own.
+func (System) SyncFolder(string) error { return nil }
 
 func insist(call func() error) error {
 	for range attempts {
