@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -22,15 +21,15 @@ func TestBusy(t *testing.T) {
 			t.Errorf("what is fast was shown: %q", screen.String())
 		}
 
-		done := a.busy("being\x1bslow")
+		gauge, done := a.measured("being\x1bslow")
 		time.Sleep(busyAfter + busyEvery/2) // of the bubble's clock
 		synctest.Wait()
-		a.hear(host.Event{Method: mcp.NotificationProgress, Params: json.RawMessage(`{"progress":2,"total":5,"message":"\u001b"}`)})
+		gauge.hear(mcp.Progress{Done: 2, Total: 5, Message: "\x1b"})
 		time.Sleep(busyEvery)
 		synctest.Wait()
 		c.Write([]byte("[server] a line\n"))
 		done()
-		want := clearLine + "⠋ being\\x1bslow …" + clearLine + "⠙ being\\x1bslow … 2/5 \\x1b" + clearLine + "[server] a line\n"
+		want := clearLine + "⠋ being\\x1bslow …" + clearLine + "⠙ ━━━━━━━━──────────── 40% 2/5 \\x1b" + clearLine + "[server] a line\n"
 		if screen.String() != want {
 			t.Errorf("screen %q, want %q", screen.String(), want)
 		}
@@ -39,6 +38,53 @@ func TestBusy(t *testing.T) {
 			t.Errorf("it goes on: %q", screen.String())
 		}
 	})
+}
+
+func TestGauge(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		progress mcp.Progress
+		want     string
+	}{
+		{"an end that is known", mcp.Progress{Done: 1.5, Total: 3, Message: "half\nway"}, "⠋ ━━━━━━━━━━────────── 50% 1.5/3 half way"},
+		{"no end", mcp.Progress{Done: 1e6, Message: "rows"}, "⠋ 1e+06 rows"},
+		{"no words", mcp.Progress{Done: 7}, "⠋ 7 asking …"},
+		{"beyond the end", mcp.Progress{Done: 9, Total: 3}, "⠋ ━━━━━━━━━━━━━━━━━━━━ 100% 9/3 asking …"},
+		{"before the beginning", mcp.Progress{Done: -9, Total: 3}, "⠋ ──────────────────── 0% -9/3 asking …"},
+		{"an end that is none", mcp.Progress{Done: 9, Total: -3}, "⠋ 9 asking …"},
+		{"almost", mcp.Progress{Done: 999, Total: 1000}, "⠋ ━━━━━━━━━━━━━━━━━━━─ 99% 999/1000 asking …"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := &gauge{what: "asking", began: time.Now()}
+				g.hear(tt.progress)
+				if got := g.line(0); got != tt.want {
+					t.Errorf("got %q, want %q", got, tt.want)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		g := &gauge{what: "asking", began: time.Now()}
+		time.Sleep(95500 * time.Millisecond) // of the bubble's clock
+		if got, want := g.line(3), "⠸ 1m35s asking …"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// A line that is wider than the terminal would leave pieces of itself behind.
+func TestMovingLineFits(t *testing.T) {
+	var screen strings.Builder
+	c := &console{to: &screen, width: func() int { return 10 }}
+	for text, want := range map[string]string{
+		"ascii in a line": "ascii in ", "日本語の長い行": "日本語の", "⠋ ━━━━━━━━━━━": "⠋ ━━━━━━━", "🚢🚢🚢🚢🚢🚢": "🚢🚢🚢🚢", "short": "short",
+	} {
+		screen.Reset()
+		if c.show(text); screen.String() != clearLine+want {
+			t.Errorf("%q: shown %q, want %q", text, screen.String(), want)
+		}
+	}
 }
 
 func TestBusyIsSilentForPrograms(t *testing.T) {

@@ -114,20 +114,18 @@ func (l *link) tools(ctx context.Context) ([]mcp.Tool, error) {
 }
 
 // call returns the result as the server wrote it, so that nothing of it is
-// lost on the way to stdout.
+// lost on the way to stdout. The server is asked how far it is, whether a
+// terminal shows it or not: a call that goes on gets the time that it needs.
 func (l *link) call(ctx context.Context, tool string, args object) (json.RawMessage, error) {
-	defer l.app.busy("calling " + tool)()
-	params := callParams{Name: tool, Arguments: args}
-	if l.app.errTTY {
-		params.Meta = map[string]int{"progressToken": 1} // there is one call at a time
-	}
+	gauge, done := l.app.measured("calling " + tool)
+	defer done()
+	ctx = host.WithProgress(ctx, gauge.hear)
 	var result json.RawMessage
-	err := l.session.Call(ctx, mcp.MethodCallTool, params, &result)
+	err := l.session.Call(ctx, mcp.MethodCallTool, callParams{Name: tool, Arguments: args}, &result)
 	return result, err
 }
 
 type callParams struct {
-	Name      string         `json:"name"`
-	Arguments object         `json:"arguments"`
-	Meta      map[string]int `json:"_meta,omitempty"`
+	Name      string `json:"name"`
+	Arguments object `json:"arguments"`
 }

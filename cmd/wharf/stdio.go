@@ -29,12 +29,21 @@ func standardIO() stdio {
 		colour: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 	}
 	if std.errTTY {
-		std.err = &console{to: os.Stderr}
+		std.err = &console{to: os.Stderr, width: func() int { return widthOf(os.Stderr) }}
 	}
 	if std.outTTY {
-		std.width, _, _ = term.GetSize(int(os.Stdout.Fd()))
+		std.width = widthOf(os.Stdout)
 	}
 	return std
+}
+
+// widthOf returns how many columns a terminal has; 0 = unknown.
+func widthOf(terminal *os.File) int {
+	columns, _, err := term.GetSize(int(terminal.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
 }
 
 // readAll reads stdin to its end, or until ctx is done. A read that is stuck
