@@ -64,6 +64,8 @@ func (c *counter) Notify(in *Incoming) {
 	c.heard.Add(1)
 }
 
+func (c *counter) Progress([]byte) {}
+
 var progress = []byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":12,"total":100}}`)
 
 func BenchmarkDeliverNotification(b *testing.B) {

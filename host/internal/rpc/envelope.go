@@ -134,6 +134,8 @@ func (e *envelope) checkMethod() error {
 	switch {
 	case e.method[0] != '"':
 		return malformed("method is not a string")
+	case len(e.method) == len(`""`):
+		return malformed("method is empty")
 	case len(e.method) > maxToken:
 		return malformed("method is longer than %d bytes", maxToken)
 	case e.result != nil || e.fault != nil:

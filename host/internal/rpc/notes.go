@@ -37,6 +37,7 @@ const keepBatch = 1 << 20
 type batch struct {
 	entries []note
 	buffer  []byte
+	gap     bool // there was no room for what came behind the last of the entries
 }
 
 // note is one notification of a batch; its params are buffer[start:end].
@@ -63,11 +64,12 @@ func (q *notes) add(exchange uint32, method string, params []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.heard++
+	b := &q.filling
 	if q.closed || !q.makeRoom(len(params)+noteSize) {
 		q.lost++
+		b.gap = b.gap || !q.closed
 		return
 	}
-	b := &q.filling
 	start := len(b.buffer)
 	b.buffer = append(b.buffer, params...)
 	b.entries = append(b.entries, note{method: method, start: start, end: len(b.buffer), exchange: exchange})
@@ -100,6 +102,10 @@ func (q *notes) run() {
 		for i := range b.entries {
 			n := &b.entries[i]
 			in = Incoming{Exchange: n.exchange, Method: n.method, Params: b.params(n)}
+			q.hear(&in)
+		}
+		if b.gap {
+			in = Incoming{}
 			q.hear(&in)
 		}
 	}

@@ -20,8 +20,16 @@ type Handler interface {
 
 	// Notify hears one notification; they come one at a time and in order. in is
 	// valid during the call only. While Notify does not return, later ones wait,
-	// up to a bound (see notes.go), and answers are not held up.
+	// up to a bound (see notes.go), and answers are not held up. A notification
+	// without a method stands for those before it that there was no room for.
 	Notify(in *Incoming)
+
+	// Progress sees the params of a word of progress when it arrives, before any
+	// answer behind it and long before Notify may hear of it: time for a request
+	// must not run out because others are still being heard. It is called on the
+	// goroutine that delivers, so it must neither wait nor call the peer, and it
+	// must not keep params.
+	Progress(params []byte)
 }
 
 // Incoming is a request or a notification of the server.

@@ -13,8 +13,9 @@ import (
 
 // script is a handler made of functions; nil ones do nothing.
 type script struct {
-	request func(ctx context.Context, in *Incoming) (Appender, error)
-	notify  func(in *Incoming)
+	request  func(ctx context.Context, in *Incoming) (Appender, error)
+	notify   func(in *Incoming)
+	progress func(params []byte)
 }
 
 func (h *script) Request(ctx context.Context, in *Incoming) (Appender, error) {
@@ -24,6 +25,12 @@ func (h *script) Request(ctx context.Context, in *Incoming) (Appender, error) {
 func (h *script) Notify(in *Incoming) {
 	if h.notify != nil {
 		h.notify(in)
+	}
+}
+
+func (h *script) Progress(params []byte) {
+	if h.progress != nil {
+		h.progress(params)
 	}
 }
 

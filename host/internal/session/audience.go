@@ -96,6 +96,43 @@ func (a *audience) hear(in *inbox, params []byte, c Change) {
 	}
 }
 
+// missed takes the word that there was no room for some notifications of the
+// server: whatever it may tell of may have changed.
+func (b *inbox) missed() {
+	s := b.session
+	s.forget(&mcp.Filter{Tools: true, Prompts: true, Resources: true})
+	for _, u := range s.audience.all() {
+		u.miss(b)
+	}
+	s.cfg.Warn("notifications of the server were dropped: it sends them faster than they are heard")
+}
+
+// miss tells a subscription that listens to an inbox that it has missed some.
+func (u *Subscription) miss(in *inbox) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.ear.inbox == in && u.ear.opening == nil {
+		u.put(Change{Kind: Missed})
+	}
+}
+
+// forget has the session ask anew for what a filter is about.
+func (s *Session) forget(f *mcp.Filter) {
+	if f.Tools {
+		s.catalogue.change()
+	}
+	if f.Prompts {
+		s.prompts.change()
+	}
+	if f.Resources {
+		s.resources.change()
+		s.templates.change()
+	}
+	if f.Resources || len(f.URIs) > 0 {
+		s.reads.change()
+	}
+}
+
 // control takes what is about a stream itself: its acknowledgement, and its end.
 func (a *audience) control(in *inbox, method string, params []byte) {
 	if method == mcp.NotificationCancelled {

@@ -54,8 +54,9 @@ func (b *inbox) Notify(in *rpc.Incoming) {
 	}
 	s := b.session
 	switch method {
-	case mcp.NotificationProgress:
-		s.trackers.hear(in.Params)
+	case "":
+		b.missed()
+		return
 	case mcp.NotificationAcknowledged, mcp.NotificationCancelled:
 		s.audience.control(b, method, in.Params)
 	case mcp.NotificationToolsListChanged:

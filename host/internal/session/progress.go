@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,10 +17,12 @@ import (
 // hear it with f (2026-07-28/basic/patterns/progress). Each word of progress
 // begins the request's timeout anew, up to [Config.MaxTimeout] in all.
 //
-// f is called for one notification after the other; the notifications behind it
-// wait meanwhile, answers do not. It may use the session. A call returns only when
-// f has, so f must not wait for the call itself. What a server has told when its
-// answer comes may be told no more.
+// f is called for one word after the other, on a goroutine of its own, and
+// holds up nothing but itself: neither other calls nor other notifications. For
+// an f that is slower than the server the newest word takes the place of the
+// one before. f may use the session. A call returns only when f has heard what
+// came before the answer, so f must not wait for the call itself; a call that is
+// cancelled has f hear nothing more.
 func WithProgress(ctx context.Context, f func(mcp.Progress)) context.Context {
 	return context.WithValue(ctx, progressKey{}, f)
 }
@@ -45,7 +48,10 @@ func (s *Session) track(ctx context.Context) (context.Context, func()) {
 	}
 	t := &tracker{tell: f, done: math.Inf(-1)}
 	s.trackers.add(t)
-	return context.WithValue(ctx, trackerKey{}, t), func() { s.trackers.remove(t) }
+	return context.WithValue(ctx, trackerKey{}, t), func() {
+		s.trackers.remove(t)
+		t.finish(ctx.Err() != nil)
+	}
 }
 
 func trackerOf(ctx context.Context) *tracker {
@@ -66,23 +72,33 @@ func (t *trackers) add(k *tracker) {
 
 func (t *trackers) remove(k *tracker) {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	delete(t.active, k.token)
-	t.mu.Unlock()
-	k.mu.Lock() // the callback has returned then
-	defer k.mu.Unlock()
-	k.tell = nil
 }
 
-// hear takes the params of a notification to the call that they are about.
-func (t *trackers) hear(params []byte) {
+// find returns the call that the params of a notification are about, or nil.
+func (t *trackers) find(params []byte) (*tracker, mcp.Progress) {
+	if t.none() {
+		return nil, mcp.Progress{}
+	}
 	token, p, ok := readProgress(params)
 	if !ok {
-		return
+		return nil, p
 	}
 	t.mu.Lock()
-	k := t.active[token]
-	t.mu.Unlock()
-	if k != nil {
+	defer t.mu.Unlock()
+	return t.active[token], p
+}
+
+func (t *trackers) none() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.active) == 0
+}
+
+// Progress takes a word of progress to the call that it is about.
+func (b *inbox) Progress(params []byte) {
+	if k, p := b.session.trackers.find(params); k != nil {
 		k.hear(p)
 	}
 }
@@ -115,27 +131,77 @@ func readProgress(params []byte) (token uint64, p mcp.Progress, ok bool) {
 // tracker is the progress of one call.
 type tracker struct {
 	token uint64
+	tell  func(mcp.Progress)
 
-	mu   sync.Mutex
-	tell func(mcp.Progress) // nil when the call is over
-	done float64
-	idle *time.Timer // of the request under way, or nil
-	rest time.Duration
+	mu      sync.Mutex
+	done    float64
+	idle    *time.Timer // of the request under way, or nil
+	rest    time.Duration
+	waiting []mcp.Progress // what has yet to be told
+	telling chan struct{}  // closed when nobody tells any more; nil while nobody does
+	over    bool
 }
 
-// hear tells the caller, and gives the request more time. Progress that does not
-// go on is none: a server must not hold a call for ever by saying the same.
+// maxWords is how many words of progress wait to be told. An answer waits behind
+// them, and never behind more.
+const maxWords = 32
+
+// hear takes a word of progress and gives the request more time. Progress that
+// does not go on is none: a server must not hold a call for ever by saying the
+// same.
 func (t *tracker) hear(p mcp.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.tell == nil || !(p.Done > t.done) {
+	if t.over || !(p.Done > t.done) {
 		return
 	}
 	t.done = p.Done
 	if t.idle != nil {
 		t.idle.Reset(t.rest)
 	}
-	t.tell(p)
+	if len(t.waiting) == maxWords {
+		t.waiting = t.waiting[:maxWords-1]
+	}
+	t.waiting = append(t.waiting, p)
+	if t.telling == nil {
+		t.telling = make(chan struct{})
+		go t.speak()
+	}
+}
+
+// speak tells what waits, and ends when there is nothing more.
+func (t *tracker) speak() {
+	for p, ok := t.next(); ok; p, ok = t.next() {
+		t.tell(p)
+	}
+}
+
+func (t *tracker) next() (p mcp.Progress, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.waiting) == 0 {
+		close(t.telling)
+		t.telling = nil
+		return p, false
+	}
+	p = t.waiting[0]
+	t.waiting = slices.Delete(t.waiting, 0, 1)
+	return p, true
+}
+
+// finish returns when everything has been told, or, if the caller has left, when
+// nothing more will be.
+func (t *tracker) finish(left bool) {
+	t.mu.Lock()
+	t.over = true
+	if left {
+		t.waiting = nil
+	}
+	telling := t.telling
+	t.mu.Unlock()
+	if telling != nil {
+		<-telling
+	}
 }
 
 // run makes one request of the call. It has a timeout of its own, which the

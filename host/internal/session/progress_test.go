@@ -140,6 +140,8 @@ func TestProgressAfterTheCall(t *testing.T) {
 	var all trackers
 	k := &tracker{tell: func(mcp.Progress) { t.Error("heard it") }}
 	all.add(k)
+	found, p := all.find([]byte(`{"progressToken":1,"progress":1}`))
 	all.remove(k)
-	k.hear(mcp.Progress{Done: 1})
+	k.finish(false)
+	found.hear(p)
 }

@@ -287,6 +287,7 @@ func (u *Subscription) open(honoured mcp.Filter) {
 	again := !u.honoured.Empty()
 	u.honoured = honoured
 	if again {
+		u.session.forget(&u.filter)
 		u.put(Change{Kind: Missed})
 	}
 }

@@ -1,0 +1,257 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// progressing answers a call at once, behind n words of progress.
+func progressing(n int) act {
+	return func(p *process, m message) {
+		token := member(member(m.Params, "_meta"), "progressToken")
+		for i := range n {
+			note(p, "notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d}`, token, i+1))
+		}
+		answer(echoResult)(p, m)
+	}
+}
+
+// TestLastWordsOfProgress has the answer come right behind the progress, while
+// another callback holds up all other notifications for good.
+func TestLastWordsOfProgress(t *testing.T) {
+	for _, era := range eras {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			d := dock(able(era, everything).with("tools/call", progressing(5)))
+			stuck, release := make(chan struct{}), make(chan struct{})
+			s := d.open(func(c *Config) {
+				c.Notify = func(method string, _ json.RawMessage) {
+					if method == "stuck" {
+						close(stuck)
+						<-release
+					}
+				}
+			})
+			defer close(release)
+			note(d.process(0), "stuck", `{}`)
+			<-stuck
+			var heard []float64
+			if _, err := s.CallTool(WithProgress(t.Context(), func(p mcp.Progress) { heard = append(heard, p.Done) }), "echo", nil); err != nil {
+				t.Error(err)
+			}
+			if want := []float64{1, 2, 3, 4, 5}; !reflect.DeepEqual(heard, want) {
+				t.Errorf("%s: heard %v, want %v", era, heard, want)
+			}
+		})
+	}
+}
+
+// TestProgressWhileOthersAreStuck has a call go on past its timeout because its
+// server works on, although a callback of somebody else does not return.
+func TestProgressWhileOthersAreStuck(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(oldServer().with("tools/call", working(20*time.Second, `"progress":1`, `"progress":2`)))
+		stuck, release := make(chan struct{}), make(chan struct{})
+		s := d.open(func(c *Config) {
+			c.Timeout = 30 * time.Second
+			c.Notify = func(method string, _ json.RawMessage) {
+				if method == "stuck" {
+					close(stuck)
+					<-release
+				}
+			}
+		})
+		defer close(release)
+		note(d.process(0), "stuck", `{}`)
+		<-stuck
+		heard := 0
+		_, err := s.CallTool(WithProgress(t.Context(), func(mcp.Progress) { heard++ }), "echo", nil)
+		if err != nil || heard != 2 {
+			t.Errorf("heard %d, %v", heard, err)
+		}
+	})
+}
+
+// TestSlowListener hears a thousand words slowly: the first, some that waited, and
+// the last. Meanwhile others call and are answered.
+func TestSlowListener(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(oldServer().with("tools/call", progressing(1000)))
+		s := d.open()
+		var heard []float64
+		began, release := make(chan struct{}), make(chan struct{})
+		done := make(chan error)
+		go func() {
+			_, err := s.CallTool(WithProgress(t.Context(), func(p mcp.Progress) {
+				if heard = append(heard, p.Done); len(heard) == 1 {
+					close(began)
+					<-release
+				}
+			}), "echo", nil)
+			done <- err
+		}()
+		<-began
+		synctest.Wait()
+		if _, err := s.CallTool(t.Context(), "echo", nil); err != nil {
+			t.Error(err)
+		}
+		other := 0.0
+		if _, err := s.CallTool(WithProgress(t.Context(), func(p mcp.Progress) { other = p.Done }), "echo", nil); err != nil || other != 1000 {
+			t.Errorf("the other call heard %v last, %v", other, err)
+		}
+		close(release)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if n := len(heard); n < 2 || n > maxWords+1 || heard[n-1] != 1000 {
+			t.Errorf("heard %d words: %v", n, heard)
+		}
+	})
+}
+
+// TestNestedProgress has a callback call a tool whose progress it hears as well.
+func TestNestedProgress(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		s := dock(newServer().with("tools/call", progressing(3))).open()
+		inner, outer := 0, 0
+		ctx := WithProgress(t.Context(), func(mcp.Progress) {
+			outer++
+			if _, err := s.CallTool(WithProgress(t.Context(), func(mcp.Progress) { inner++ }), "echo", nil); err != nil {
+				t.Error(err)
+			}
+		})
+		if _, err := s.CallTool(ctx, "echo", nil); err != nil || outer != 3 || inner != 9 {
+			t.Errorf("heard %d words and %d within, %v", outer, inner, err)
+		}
+	})
+}
+
+// TestLeavingHearsNoMore has the caller leave while words wait.
+func TestLeavingHearsNoMore(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(oldServer().with("tools/call", both(func(p *process, m message) {
+			token := member(member(m.Params, "_meta"), "progressToken")
+			for i := range 9 {
+				note(p, "notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d}`, token, i))
+			}
+		}, silent)))
+		s := d.open()
+		ctx, cancel := context.WithCancel(t.Context())
+		heard := 0
+		_, err := s.CallTool(WithProgress(ctx, func(mcp.Progress) {
+			heard++
+			synctest.Wait() // all nine are there
+			cancel()
+			synctest.Wait() // and the call has ended
+		}), "echo", nil)
+		if !errors.Is(err, context.Canceled) || heard != 1 {
+			t.Errorf("heard %d words, %v", heard, err)
+		}
+	})
+}
+
+// TestDroppedNotifications has a server tell more than there is room for while
+// somebody listens slowly: what it said before may be outdated then.
+func TestDroppedNotifications(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(hub(mcp.Modern).with("tools/list", answer(`{"ttlMs":60000,"tools":[]}`)))
+		stuck, release, warned := make(chan struct{}), make(chan struct{}), ""
+		s := d.open(func(c *Config) {
+			c.Warn = func(text string) { warned = text }
+			c.Notify = func(method string, _ json.RawMessage) {
+				if method == "stuck" {
+					close(stuck)
+					<-release
+				}
+			}
+		})
+		u := subscribe(t, s, mcp.Filter{URIs: []string{"file:///a"}})
+		list := func() int {
+			if _, err := s.ListTools(t.Context()); err != nil {
+				t.Error(err)
+			}
+			return len(d.process(0).find("tools/list"))
+		}
+		if list() != 1 || list() != 1 {
+			t.Error("a fresh list was asked for again")
+		}
+		p := d.process(0)
+		note(p, "stuck", `{}`)
+		<-stuck
+		bulk := strings.Repeat("x", 1<<20)
+		for range 20 {
+			note(p, "bulk", `["`+bulk+`"]`)
+		}
+		note(p, "notifications/tools/list_changed", `["`+bulk+`"]`)
+		if _, err := call(t, s); err != nil {
+			t.Errorf("an answer waits behind the flood: %v", err)
+		}
+		close(release)
+		if got := next(u); !reflect.DeepEqual(got, []string{"missed"}) || !strings.Contains(warned, "were dropped") {
+			t.Errorf("heard %q, warned %q", got, warned)
+		}
+		if list() != 2 {
+			t.Error("what may have changed was not asked for again")
+		}
+	})
+}
+
+// TestResubscribeForgets loses the connection, and with it perhaps the word that
+// a list has changed.
+func TestResubscribeForgets(t *testing.T) {
+	const fresh = `{"ttlMs":600000,`
+	script := hub(mcp.Modern).
+		with("tools/list", answer(fresh+`"tools":[]}`)).
+		with("prompts/list", answer(fresh+`"prompts":[]}`)).
+		with("resources/list", answer(fresh+`"resources":[]}`)).
+		with("resources/templates/list", answer(fresh+`"resourceTemplates":[]}`)).
+		with("resources/read", answer(fresh+`"contents":[]}`))
+	methods := []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"}
+	tests := []struct {
+		filter mcp.Filter
+		again  string // methods that are asked again
+	}{
+		{mcp.Filter{Tools: true}, "tools/list"},
+		{mcp.Filter{Prompts: true}, "prompts/list"},
+		{mcp.Filter{Resources: true}, "resources/list resources/templates/list resources/read"},
+		{mcp.Filter{URIs: []string{"file:///a"}}, "resources/read"},
+	}
+	for _, test := range tests {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			d := dock(script)
+			s := d.open()
+			ask := func() {
+				_, a := s.ListTools(t.Context())
+				_, b := s.ListPrompts(t.Context())
+				_, c := s.ListResources(t.Context())
+				_, e := s.ListResourceTemplates(t.Context())
+				_, f := s.ReadResource(t.Context(), "file:///a")
+				if err := errors.Join(a, b, c, e, f); err != nil {
+					t.Error(err)
+				}
+			}
+			subscribe(t, s, test.filter)
+			ask()
+			d.process(0).exit(errors.New("gone"))
+			time.Sleep(time.Second)
+			ask()
+			var again []string
+			for _, method := range methods {
+				if len(d.process(1).find(method)) > 0 {
+					again = append(again, method)
+				}
+			}
+			if got := strings.Join(again, " "); got != test.again {
+				t.Errorf("%+v: asked again for %q, want %q", test.filter, got, test.again)
+			}
+		})
+	}
+}
