@@ -36,6 +36,7 @@ const (
 // Notifications.
 const (
 	NotificationInitialized          = "notifications/initialized" // legacy, client to server
+	NotificationRootsListChanged     = "notifications/roots/list_changed" // legacy, client to server
 	NotificationCancelled            = "notifications/cancelled"
 	NotificationProgress             = "notifications/progress"
 	NotificationMessage              = "notifications/message" // a log line of the server

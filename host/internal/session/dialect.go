@@ -86,9 +86,13 @@ func newGreeting(c *Config) (greeting, error) {
 	}
 	var g greeting
 	var err error
+	offered := capabilities(c)
+	if c.Roots != nil {
+		offered["roots"] = map[string]bool{"listChanged": true} // see roots.go
+	}
 	g.initialize, err = json.Marshal(map[string]any{
 		"protocolVersion": offer,
-		"capabilities":    capabilities(c),
+		"capabilities":    offered,
 		"clientInfo":      c.Client,
 	})
 	if err != nil {

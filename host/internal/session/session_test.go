@@ -308,7 +308,7 @@ func TestCapabilities(t *testing.T) {
 			[]string{refused, refused, `{"action":"accept","content":{"name":"x"}}`}},
 		{"sampling", func(c *Config) { c.Sample = sample }, `{"sampling":{}}`,
 			[]string{refused, `MCP error -1: user said no`, refused}},
-		{"roots", func(c *Config) { c.Roots = roots }, `{"roots":{}}`,
+		{"roots", func(c *Config) { c.Roots = roots }, `{"roots":{"listChanged":true}}`,
 			[]string{`MCP error -32603: the client could not answer`, refused, refused}},
 	}
 	requests := []string{"roots/list", "sampling/createMessage", "elicitation/create"}

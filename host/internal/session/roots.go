@@ -1,0 +1,24 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// RootsChanged tells the server that what [Config.Roots] returns is not what it
+// was (2025-11-25/client/roots#root-list-changes). Only a legacy server with a
+// connection is told: a modern one asks for the roots whenever it needs them, as
+// does one that is connected to later, and without the callback there are none.
+func (s *Session) RootsChanged(ctx context.Context) error {
+	l := s.live.Load()
+	if s.cfg.Roots == nil || !l.alive() || l.dialect.era == mcp.Modern {
+		return nil
+	}
+	err := l.conn.Peer.Notify(ctx, mcp.NotificationRootsListChanged, nil)
+	if err != nil && l.alive() {
+		return fmt.Errorf("%s on %s: %w", mcp.NotificationRootsListChanged, s.cfg.Name, err)
+	}
+	return nil
+}
