@@ -62,6 +62,10 @@ type Config struct {
 	// Timeout bounds each request; 0 is 30 s, below zero there is none.
 	Timeout time.Duration
 
+	// MaxTimeout bounds a request that tells its progress, each word of which
+	// begins its timeout anew; 0 is an hour, below zero there is none.
+	MaxTimeout time.Duration
+
 	// Trace is nil for none.
 	Trace *Trace
 

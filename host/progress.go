@@ -9,10 +9,12 @@ import (
 
 // WithProgress returns a context whose calls ask the server how far they are, and
 // hear it with f. Each word of progress begins the timeout of the request anew,
-// for up to an hour in all.
+// up to [Config.MaxTimeout] in all.
 //
-// f hears one word after the other, and may use the session. A call returns only
-// when f has, so f must not wait for it.
+// f hears one word after the other, on a goroutine of its own, and may use the
+// session. If it is slower than the server it misses some, but not the last. A
+// call returns only when f has heard what came before the answer, so f must not
+// wait for it; when the caller leaves, f hears nothing more.
 func WithProgress(ctx context.Context, f func(mcp.Progress)) context.Context {
 	return session.WithProgress(ctx, f)
 }

@@ -92,12 +92,13 @@ func (h *Host) connect(ctx context.Context, s Server, via string) (*Session, err
 func (h *Host) sessionConfig(s *Session, d *dialer) session.Config {
 	name := s.server.Name
 	c := session.Config{
-		Name:     name,
-		Client:   h.config.Client,
-		Dial:     d.dial,
-		Protocol: protocol(s),
-		Timeout:  cmp.Or(h.timeout(s.server), -1),
-		Warn:     func(text string) { h.warn(name, text) },
+		Name:       name,
+		Client:     h.config.Client,
+		Dial:       d.dial,
+		Protocol:   protocol(s),
+		Timeout:    cmp.Or(h.timeout(s.server), -1),
+		MaxTimeout: h.config.MaxTimeout,
+		Warn:       func(text string) { h.warn(name, text) },
 	}
 	if s.server.Timeout < 0 || s.server.Timeout == 0 && h.config.Timeout < 0 {
 		c.StartTimeout = -1
