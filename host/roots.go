@@ -1,0 +1,10 @@
+package host
+
+import "context"
+
+// RootsChanged tells the server that what [Config.Roots] returns for it is not
+// what it was. Servers of the modern era ask for that whenever they need it, so
+// for them there is nothing to do.
+func (s *Session) RootsChanged(ctx context.Context) error {
+	return explain(s.server.Name, s.inner.RootsChanged(ctx))
+}
