@@ -3,30 +3,20 @@ package auth
 import (
 	"errors"
 	"strings"
+
+	"github.com/wharf-mcp/wharf/abi/step"
 )
 
-// reserved are headers that no credential may set: they say where a request goes
-// and how it is carried, or belong to the protocol that runs over it, to the
-// program or to its proofs. One that ends in a hyphen stands for all that begin
-// so. The host refuses them in any case; here a provider can do it in words that
-// its user understands.
-var reserved = []string{
-	"Accept", "Accept-Encoding", "Connection", "Content-", "Cookie", "Cookie2", "DPoP", "Expect", "Host", "HTTP2-Settings",
-	"Keep-Alive", "Last-Event-ID", "Mcp-", "Proxy-", "Sec-WebSocket-", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent",
-}
-
-// CheckHeader says what keeps credentials from setting a header. Its error quotes
+// CheckHeader says what keeps credentials from setting a header. The host refuses
+// it in any case; here a provider can do so in words that its user understands. Its error quotes
 // neither the value, which is a secret, nor a name that is not one of its own
 // list: who gets both from elsewhere may have them mixed up.
 func CheckHeader(name, value string) error {
 	if name == "" || strings.Trim(name, tokenBytes) != "" {
 		return errors.New("the name of a header has letters, digits and hyphens")
 	}
-	for _, r := range reserved {
-		stem := name[:min(len(name), len(r))]
-		if strings.EqualFold(stem, r) && (stem == name || strings.HasSuffix(r, "-")) {
-			return errors.New("the header " + ellipsis(r) + " is not for credentials to set")
-		}
+	if r := step.Reserved(name); r != "" {
+		return errors.New("the header " + ellipsis(r) + " is not for credentials to set")
 	}
 	return checkValue(value)
 }

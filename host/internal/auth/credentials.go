@@ -77,7 +77,7 @@ func checkHeaders(headers []header) error {
 		switch {
 		case !isToken(h.name):
 			return breachf("its credentials set the header %q, which is no name", capability.Clean(h.name, 64))
-		case isReserved(name):
+		case step.Reserved(name) != "":
 			return breachf("its credentials set the header %s, which is not theirs to set", capability.Clean(h.name, 64))
 		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
 			return breachf("its credentials set the header %s to a value with a line end or another control character", capability.Clean(h.name, 64))
@@ -90,18 +90,6 @@ func checkHeaders(headers []header) error {
 		return breachf("its credentials set %d headers of %d bytes, there may be %d of %d", len(headers), size, maxHeaders, maxHeaderBytes)
 	}
 	return nil
-}
-
-// isReserved reports whether a header, in lower case, says where a request goes,
-// how it is carried or what is in it, belongs to the protocol above it, or is
-// made by the host.
-func isReserved(name string) bool {
-	switch name {
-	case "host", "cookie", "cookie2", "accept", "accept-encoding", "connection", "keep-alive", "te", "trailer",
-		"transfer-encoding", "upgrade", "expect", "last-event-id", "http2-settings", "dpop", "user-agent":
-		return true
-	}
-	return strings.HasPrefix(name, "content-") || strings.HasPrefix(name, "mcp-") || strings.HasPrefix(name, "proxy-")
 }
 
 // isToken tells what RFC 9110, section 5.6.2, makes names of.
