@@ -1,0 +1,29 @@
+package host_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+	ours "github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// A call that tells its progress may take longer than its timeout, and no longer
+// than the host allows.
+func TestLongestCall(t *testing.T) {
+	h := newHost(t, host.Config{MaxTimeout: short})
+	s := connect(t, h, server("surface"))
+	heard := 0
+	_, err := s.CallTool(host.WithProgress(t.Context(), func(ours.Progress) { heard++ }), "count", nil)
+	if !errors.Is(err, host.ErrTimeout) || !strings.Contains(err.Error(), "progress or not") || heard != 3 {
+		t.Errorf("heard %d words, %v", heard, err)
+	}
+	h = newHost(t, host.Config{Timeout: short, MaxTimeout: time.Hour})
+	s = connect(t, h, server("surface"))
+	_, err = s.CallTool(host.WithProgress(t.Context(), func(ours.Progress) {}), "count", nil)
+	if !errors.Is(err, host.ErrTimeout) || !strings.Contains(err.Error(), "without progress") {
+		t.Error(err)
+	}
+}
