@@ -37,6 +37,7 @@ type Instance struct {
 	normal  queue
 	waiting int           // bytes in normal
 	room    chan struct{} // closed when normal shrinks; nil while nobody waits
+	rest    rest
 
 	// What follows belongs to the owner.
 	current  item      // the event that runs
@@ -281,6 +282,7 @@ func (i *Instance) runOwned() {
 		it, ok := i.nextLocked(n)
 		if !ok && !i.dirty() {
 			i.owned = false
+			i.drowseLocked()
 			i.mu.Unlock()
 			return
 		}

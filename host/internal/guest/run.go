@@ -10,6 +10,7 @@ import (
 
 // run lets the guest have one event. The owner calls it.
 func (i *Instance) run(it *item) {
+	i.rest.events++
 	if it.kind == eventStop {
 		i.fail(ErrClosed)
 		return
@@ -157,6 +158,7 @@ func (i *Instance) bury() {
 	left := append(i.urgent.items[i.urgent.head:], i.normal.items[i.normal.head:]...)
 	i.urgent, i.normal = queue{}, queue{}
 	i.tookLocked(i.waiting)
+	i.rest.stopLocked()
 	i.mu.Unlock()
 
 	i.flush()

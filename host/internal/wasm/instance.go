@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +30,9 @@ type Instance struct {
 	config InstanceConfig
 	module api.Module
 	memory api.Memory
+	space  *reserved // where memory lies; nil where it is on the heap
+	alike  *likeness // with the other instances of the program
+	alone  bool      // there was none when it began
 	ctx    callContext
 	funcs  map[string]*Func
 
@@ -63,12 +67,26 @@ func (m *Module) Instantiate(ctx context.Context, c InstanceConfig) (*Instance, 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.name, err)
 	}
-	if f := in.Export(initialize); f != nil {
-		if _, err := f.Call(InitBudget); err != nil {
-			return nil, errors.Join(fmt.Errorf("%s: start: %w", m.name, err), in.Close())
-		}
+	if err := in.initialize(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: start: %w", m.name, err), in.Close())
 	}
 	return in, nil
+}
+
+// initialize runs _initialize, if there is one, and forgets it: its stack is as
+// large as that of an event, and not needed again. An instance that is not the
+// only one of its module has most of its memory in common with the others then.
+func (i *Instance) initialize() error {
+	if f := i.Export(initialize); f != nil {
+		if _, err := f.Call(InitBudget); err != nil {
+			return err
+		}
+		delete(i.funcs, initialize)
+	}
+	if i.alone {
+		return nil
+	}
+	return i.share(true)
 }
 
 func (m *Module) start(ctx context.Context, c InstanceConfig) (*Instance, error) {
@@ -80,17 +98,23 @@ func (m *Module) start(ctx context.Context, c InstanceConfig) (*Instance, error)
 	if err != nil {
 		return nil, err
 	}
-	in := &Instance{engine: m.engine, config: c, funcs: map[string]*Func{}}
+	in := &Instance{engine: m.engine, alike: &m.alike, config: c, funcs: map[string]*Func{}}
 	in.ctx = callContext{context.Background(), in}
-	room := experimental.WithMemoryAllocator(&in.ctx, allocator(c.MemoryPages))
-	anonymous := wazero.NewModuleConfig().WithName("").WithStartFunctions()
+	memory := allocator{pages: c.MemoryPages}
+	room := experimental.WithMemoryAllocator(&in.ctx, &memory)
 	if in.module, err = r.InstantiateModule(room, code, anonymous); err != nil {
 		return nil, errors.Join(fmt.Errorf("start: %w", err), m.engine.release(1))
 	}
-	in.memory = in.module.Memory()
+	in.alone = in.alike.join() == 0
+	in.memory, in.space = in.module.Memory(), memory.made
 	in.fuel, in.budget, in.depth = in.global(fuelGlobal), in.global(budgetGlobal), in.global(depthGlobal)
 	return in, nil
 }
+
+// anonymous is how wazero sets up an instance. None of its WASI is offered, so
+// the source of randomness is never asked: it is named because wazero would make
+// one of five kilobytes for each instance.
+var anonymous = wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(rand.Reader)
 
 func (i *Instance) global(name string) api.MutableGlobal {
 	return i.module.ExportedGlobal(name).(api.MutableGlobal)
@@ -133,6 +157,31 @@ func (i *Instance) Memory(ptr, size uint32) ([]byte, bool) {
 	return i.memory.Read(ptr, size)
 }
 
+// Rest gives back the memory that the instance has in common with others of its
+// module, where the system allows that. It changes nothing that the module could
+// see, and costs about as much as a few events: it is for an instance that had
+// nothing to do for a while. Only the owner calls it, between two calls. After an
+// error the instance is dead.
+func (i *Instance) Rest() error {
+	if err := i.enter(); err != nil {
+		return err
+	}
+	defer i.leave()
+	return i.share(false)
+}
+
+func (i *Instance) share(fresh bool) error {
+	if i.space == nil {
+		return nil
+	}
+	if err := i.alike.share(i.space.used(), fresh); err != nil {
+		t := &Trap{Kind: TrapOther, Err: err}
+		i.dead.Store(t)
+		return t
+	}
+	return nil
+}
+
 // Close gives the instance's memory back. Only the owner calls it; further
 // calls do nothing. During a call it takes effect when the call ends.
 func (i *Instance) Close() error {
@@ -145,6 +194,7 @@ func (i *Instance) Close() error {
 
 func (i *Instance) free() error {
 	err := i.module.Close(context.Background())
+	i.alike.leave()
 	return errors.Join(err, i.engine.release(1))
 }
 

@@ -8,20 +8,30 @@ const pageSize = 64 << 10
 // The whole of it is reserved as address space where the system can (reserve),
 // so that growing copies nothing and Go's collector sees nothing of it; pages
 // take up room when they are first written to.
-type allocator uint32
+type allocator struct {
+	pages uint32
+	made  *reserved // what was allocated, unless it is on the heap
+}
 
 // Allocate implements experimental.MemoryAllocator.
-func (a allocator) Allocate(_, most uint64) experimental.LinearMemory {
-	size := min(most, uint64(a)*pageSize)
+func (a *allocator) Allocate(_, most uint64) experimental.LinearMemory {
+	size := min(most, uint64(a.pages)*pageSize)
 	if buf, ok := reserve(size); ok {
-		return &reserved{buf}
+		a.made = &reserved{buf: buf}
+		return a.made
 	}
 	return &heapMemory{most: size}
 }
 
 // reserved is a memory on address space of its own. It must not be freed while
 // native code runs on it: Instance.Close sees to that.
-type reserved struct{ buf []byte }
+type reserved struct {
+	buf []byte
+	use int // bytes at the beginning that the module has
+}
+
+// used is the memory of the module as it is now.
+func (m *reserved) used() []byte { return m.buf[:m.use] }
 
 // Reallocate implements experimental.LinearMemory; nil means that there is no
 // more, and the module's memory.grow says -1.
@@ -29,12 +39,13 @@ func (m *reserved) Reallocate(size uint64) []byte {
 	if size > uint64(len(m.buf)) || !commit(m.buf[:size]) {
 		return nil
 	}
+	m.use = int(size)
 	return m.buf[:size]
 }
 
 func (m *reserved) Free() {
 	release(m.buf)
-	m.buf = nil
+	m.buf, m.use = nil, 0
 }
 
 // heapMemory is a memory where nothing can be reserved.

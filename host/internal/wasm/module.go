@@ -22,6 +22,7 @@ type program struct {
 	engine *Engine
 	hash   string
 	info   Info
+	alike  likeness
 
 	mu       sync.Mutex
 	metered  []byte        // until compiled

@@ -1,0 +1,75 @@
+package wasm
+
+import (
+	"fmt"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const canShare = true
+
+// record writes the chosen pages of memory to a file of that size, which nobody
+// can change from then on, not even us.
+func record(memory []byte, chosen []bool) (*os.File, error) {
+	fd, err := unix.MemfdCreate("wharf-guest", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(fd), "memory of guests")
+	if err := write(file, memory, chosen); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+const sealed = unix.F_SEAL_WRITE | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
+
+func write(file *os.File, memory []byte, chosen []bool) error {
+	if err := file.Truncate(int64(len(memory))); err != nil {
+		return err
+	}
+	for i, yes := range chosen {
+		if !yes {
+			continue
+		}
+		if _, err := file.WriteAt(page(memory, i), int64(i*sharePage)); err != nil {
+			return err
+		}
+	}
+	_, err := unix.FcntlInt(file.Fd(), unix.F_ADD_SEALS, sealed)
+	return err
+}
+
+// look maps the beginning of a file to be read.
+func look(file *os.File, size int) ([]byte, error) {
+	return unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+}
+
+func unlook(view []byte) { _ = unix.Munmap(view) }
+
+// overlay maps file over the beginning of memory, privately, and puts back the
+// pages that are not alike. It is one mapping whatever differs: a process may
+// have 65,530 of them.
+func overlay(memory []byte, file *os.File, alike []bool) error {
+	size := len(alike) * sharePage
+	kept := make([]byte, 0, size-count(alike)*sharePage)
+	for i, same := range alike {
+		if !same {
+			kept = append(kept, page(memory, i)...)
+		}
+	}
+	_, err := unix.MmapPtr(int(file.Fd()), 0, unsafe.Pointer(&memory[0]), uintptr(size),
+		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED|unix.MAP_NORESERVE)
+	if err != nil {
+		return fmt.Errorf("share memory with other instances: %w", err)
+	}
+	for i, same := range alike {
+		if !same {
+			kept = kept[copy(page(memory, i), kept):]
+		}
+	}
+	return nil
+}
