@@ -76,7 +76,7 @@ var arrows = map[string][]string{
 	"host/internal/trust":      {"host/internal/private"},
 	"host/internal/secret":     {},
 	"host/internal/plugin":     {},
-	"host/internal/trace":      {"abi"},
+	"host/internal/trace":      {"abi", "host/mcp", "host/internal/jsontext", "host/internal/secret"},
 }
 
 // walls says which imports are for a few packages only. Everything that a guest

@@ -22,6 +22,7 @@ const providerOAuth = "oauth"
 type account struct {
 	*auth.Account
 	server   Server
+	recorder *Recorder
 	fetch    *capability.Fetcher
 	declined atomic.Bool // the person said no, and is not asked again by itself
 }
@@ -111,7 +112,7 @@ func (h *Host) newAccount(name string, s Server) (*account, error) {
 		return nil, badEntry("auth: %w", err)
 	}
 	c.Fetch = fetch
-	return &account{Account: auth.NewAccount(c), server: s, fetch: fetch}, nil
+	return &account{Account: auth.NewAccount(c), server: s, recorder: h.config.Recorder, fetch: fetch}, nil
 }
 
 // provider loads the provider of that name.

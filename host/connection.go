@@ -11,6 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/trace"
 )
 
 // connection is one guest with its world and its peer: the transport of a
@@ -20,6 +21,7 @@ type connection struct {
 	table  *capability.Table
 	stderr *prefixer // what the table writes to; nil where nobody reads
 	peer   *rpc.Peer
+	wire   *trace.Wire // what records it; nil where nothing does
 	ended  chan struct{}
 	cause  error // set before ended is closed
 
@@ -43,6 +45,7 @@ func (c *connection) Err() error {
 // Shutdown ends the connection and everything that it opened, within the graces of
 // the guest and its processes.
 func (c *connection) Shutdown(ctx context.Context) error {
+	c.wire.Closing()
 	err := errors.Join(c.inst.Close(ctx), c.table.Close(ctx))
 	if err == nil {
 		c.flush.Do(c.stderr.flush) // the table writes no more
@@ -61,6 +64,7 @@ func (c *connection) breakOff(cause error) {
 func (c *connection) over(cause error) {
 	c.shut.Do(func() {
 		c.cause = c.lastWords(cause)
+		c.wire.Ended(c.cause)
 		close(c.ended)
 	})
 }

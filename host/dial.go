@@ -57,6 +57,9 @@ func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error
 	if err != nil {
 		return nil, err
 	}
+	if h.config.Recorder != nil {
+		h.config.Recorder.Hide(secrets(s)...)
+	}
 	return &dialer{host: h, server: s, via: via, module: m, grants: gs, account: a}, nil
 }
 
@@ -160,6 +163,7 @@ func (d *dialer) dial(ctx context.Context, handler rpc.Handler) (*session.Conn, 
 		inst.Close(ctx)
 		return nil, err
 	}
+	c.wire = d.host.config.Recorder.Connect(d.server.Name, d.via)
 	c.peer = rpc.NewPeer(d.peer(c, handler))
 	inst.Open(set, nil, world{c.table}, receiver{c})
 	return &session.Conn{
@@ -246,13 +250,14 @@ func (d *dialer) signedIn(ctx context.Context) ([]capability.Grant, error) {
 }
 
 func (d *dialer) peer(c *connection, handler rpc.Handler) rpc.Config {
+	trace, dropped := d.observed(c)
 	return rpc.Config{
 		Link:    link{c},
 		Name:    d.server.Name,
 		Handler: handler,
 		Timeout: d.host.timeout(d.server),
-		Trace:   d.host.config.Trace.RPC(d.server.Name),
-		Dropped: d.host.config.Trace.Dropped(d.server.Name),
+		Trace:   trace,
+		Dropped: dropped,
 		Broken:  c.breakOff,
 		Status:  c.inst.Status,
 	}

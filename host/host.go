@@ -69,6 +69,10 @@ type Config struct {
 	// Trace is nil for none.
 	Trace *Trace
 
+	// Recorder writes all messages to a file; nil is none. The host does not
+	// close it.
+	Recorder *Recorder
+
 	// Stderr gets what servers write to theirs; nil keeps it for errors only.
 	Stderr io.Writer
 

@@ -108,6 +108,10 @@ func (p *Peer) Agree(t Terms) {
 	p.flight.terms.Store(&t)
 }
 
+// Version returns the protocol version that a handshake has settled, "" before
+// one has.
+func (p *Peer) Version() string { return p.flight.terms.Load().Version }
+
 // Close ends every pending call with err, cancels what handlers are doing and
 // refuses whatever comes later. Notifications that have arrived are still
 // heard. Only the first Close does anything; none waits, so that it may be

@@ -1,0 +1,166 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+)
+
+// Recorder writes what passes between a host and its servers to a file, one JSON
+// object per line: a [Record]. Secrets are left out. A nil Recorder records
+// nothing. It may be used from any goroutine, and must be closed.
+//
+// The message path pays for a copy of the message, of which a file has no more
+// than 64 KiB. All else is done by one goroutine, which the path never waits for:
+// where a disk cannot keep up with 16 MiB waiting, messages are left out, and the
+// file says how many, and where.
+type Recorder struct {
+	veil  veil
+	queue queue
+	done  chan struct{} // closed when the writer has left
+	err   error         // of the writer, once done is closed
+
+	mu      sync.Mutex
+	numbers map[string]int // connections there have been, by server
+}
+
+// Create makes a trace file that nobody but the user can read. A trace of before
+// is replaced by it; anything else that is there stays, and is an error.
+func Create(path string) (*Recorder, error) {
+	file, err := create(path)
+	if broken := (*fs.PathError)(nil); errors.As(err, &broken) {
+		err = broken.Err // the path stands before it
+	}
+	if err != nil {
+		return nil, fmt.Errorf("trace %s: %w", path, err)
+	}
+	return NewRecorder(file), nil
+}
+
+// NewRecorder makes a recorder that writes to w, and closes it in the end.
+func NewRecorder(w io.WriteCloser) *Recorder {
+	r := &Recorder{done: make(chan struct{}), numbers: make(map[string]int)}
+	r.queue.init()
+	go r.write(newScribe(w, &r.veil))
+	return r
+}
+
+// write is the life of the writer. What waits is flushed whenever there is
+// nothing more to take, so that a program that is killed loses next to nothing.
+func (r *Recorder) write(s *scribe) {
+	defer close(r.done)
+	s.begin()
+	for b := (batch{}); r.queue.take(&b); {
+		s.batch(&b)
+		s.flush()
+		for _, done := range b.flushed {
+			close(done)
+		}
+	}
+	r.err = s.end()
+}
+
+// Close writes what is left and closes the file. What is recorded after it is
+// gone. An error says that the file is not complete.
+func (r *Recorder) Close() error {
+	if r == nil {
+		return nil
+	}
+	r.queue.stop()
+	<-r.done
+	return r.err
+}
+
+// Flush returns when what was recorded before it is in the file, or when ctx is
+// done: for a program that leaves on the spot.
+func (r *Recorder) Flush(ctx context.Context) {
+	if r == nil {
+		return
+	}
+	if flushed := r.queue.flush(); flushed != nil {
+		select {
+		case <-flushed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Hide names texts that are secret wherever they occur, if they have 8 bytes or
+// more. They are those of the configuration, and stay.
+func (r *Recorder) Hide(texts ...string) {
+	if r != nil && len(texts) > 0 {
+		r.veil.add(texts...)
+	}
+}
+
+// HideRecent is [Recorder.Hide] for what a sign-in has given: others take its
+// place in time, and only the newest hundreds are remembered.
+func (r *Recorder) HideRecent(texts ...string) {
+	if r != nil && len(texts) > 0 {
+		r.veil.addRecent(texts...)
+	}
+}
+
+// Connect records that a connection with a server is being made, by the plugin
+// of that name. A nil Recorder returns a nil Wire.
+func (r *Recorder) Connect(server, transport string) *Wire {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.numbers[server]++
+	w := &Wire{recorder: r, server: server, transport: transport, number: r.numbers[server]}
+	r.queue.add(note{wire: w, kind: Opened}, nil)
+	return w
+}
+
+// Wire records one connection. A nil Wire records nothing. Its methods never
+// wait.
+type Wire struct {
+	recorder  *Recorder
+	server    string
+	transport string
+	number    int
+	closing   atomic.Bool
+	over      atomic.Bool
+
+	asked asked // the writer's alone
+}
+
+// Message records a message, with the revision of the protocol that is settled
+// when it passes, "" before that. msg is copied.
+func (w *Wire) Message(sent bool, version string, msg []byte) {
+	if w != nil {
+		w.recorder.queue.add(note{wire: w, sent: sent, version: version}, msg)
+	}
+}
+
+// Dropped records that a message that was received came to nothing.
+func (w *Wire) Dropped(version string, why error, msg []byte) {
+	if w != nil {
+		w.recorder.queue.add(note{wire: w, kind: Dropped, version: version, why: why}, msg)
+	}
+}
+
+// Closing says that the end that comes now is wanted.
+func (w *Wire) Closing() {
+	if w != nil {
+		w.closing.Store(true)
+	}
+}
+
+// Ended records the end of the connection, and why. Only the first counts.
+func (w *Wire) Ended(why error) {
+	switch {
+	case w == nil || w.over.Swap(true):
+	case w.closing.Load():
+		w.recorder.queue.add(note{wire: w, kind: Closed}, nil)
+	default:
+		w.recorder.queue.add(note{wire: w, kind: Lost, why: why}, nil)
+	}
+}
