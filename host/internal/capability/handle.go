@@ -154,14 +154,15 @@ func (h *handle) part() {
 	}
 }
 
-// listen says what in has to say. One chunk is in flight.
+// listen says what in has to say. One chunk is in flight; where in is an inlet,
+// none is held while nothing comes.
 func (h *handle) listen(in io.Reader, name string) {
-	buf := make([]byte, chunk)
 	for {
-		n, err := in.Read(buf)
+		buf, n, err := readChunk(in)
 		if n > 0 {
 			h.sayData(buf[:n], false)
 		}
+		chunks.Put(buf)
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF):

@@ -28,6 +28,7 @@ type inlet struct {
 	full    int         // reads in a row that filled the buffer
 	cutting atomic.Bool // set by cut
 	left    int         // what may still be read after cut
+	lull
 }
 
 func newInlet(from conduit) (*inlet, error) {
@@ -35,7 +36,33 @@ func newInlet(from conduit) (*inlet, error) {
 	return &inlet{from: from, raw: raw, left: pipeMax}, err
 }
 
-// Read reads what has come, at least one byte.
+// readChunk reads what has come into a chunk of the pool, which the caller gives
+// back.
+func readChunk(from io.Reader) (buf *[chunk]byte, n int, err error) {
+	if in, ok := from.(*inlet); ok {
+		return in.next()
+	}
+	buf = chunks.Get().(*[chunk]byte)
+	n, err = from.Read(buf[:])
+	return buf, n, err
+}
+
+// next reads what has come, at least one byte.
+func (in *inlet) next() (buf *[chunk]byte, n int, err error) {
+	if !in.cutting.Load() {
+		buf, n, err = in.await()
+		in.measure(n == chunk)
+		if err == nil || errors.Is(err, io.EOF) || !in.cutting.Load() {
+			return buf, n, err
+		}
+		chunks.Put(buf)
+	}
+	buf = chunks.Get().(*[chunk]byte)
+	n, err = in.remains(buf[:])
+	return buf, n, err
+}
+
+// Read is next, for those who have a buffer of their own.
 func (in *inlet) Read(p []byte) (int, error) {
 	if !in.cutting.Load() {
 		n, err := in.from.Read(p)
@@ -45,6 +72,19 @@ func (in *inlet) Read(p []byte) (int, error) {
 		}
 	}
 	return in.remains(p)
+}
+
+// pour reads to the end. What w does not take is lost, and read all the same:
+// whoever writes here must not be held up.
+func (in *inlet) pour(w io.Writer) {
+	for {
+		buf, n, err := in.next()
+		w.Write(buf[:n])
+		chunks.Put(buf)
+		if err != nil {
+			return
+		}
+	}
 }
 
 // cut says that those who should write are dead. What they left in the pipe is

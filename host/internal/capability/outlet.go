@@ -26,10 +26,11 @@ type outlet struct {
 	low    int
 
 	// The owner's.
-	segs   [][]byte // what flush offers next, in order
-	small  []byte   // the copied pieces that segs point into
-	joined bool     // the last segment is the end of small
-	ending bool     // write was told end
+	segs   [][]byte        // what flush offers next, in order
+	small  []byte          // the copied pieces that segs point into; nil while there are none
+	desk   *[smallCap]byte // what small is made of, of the pool
+	joined bool            // the last segment is the end of small
+	ending bool            // write was told end
 
 	size atomic.Int64 // what Queued says
 
@@ -67,7 +68,8 @@ func (o *outlet) write(p []byte, end bool) {
 	}
 	o.size.Add(int64(len(p)))
 	if o.small == nil && len(p) <= smallMax {
-		o.small = make([]byte, 0, smallCap)
+		o.desk = desks.Get().(*[smallCap]byte)
+		o.small = o.desk[:0]
 	}
 	if len(p) > smallMax || len(o.small)+len(p) > smallCap {
 		o.segs, o.joined = append(o.segs, p), false
@@ -103,8 +105,16 @@ func (o *outlet) flush() {
 	o.keep(rest)
 	o.mu.Unlock()
 	clear(o.segs)
-	o.segs, o.small, o.joined = o.segs[:0], o.small[:0], false
+	o.segs, o.joined = o.segs[:0], false
+	if o.small != nil {
+		desks.Put(o.desk)
+		o.desk, o.small = nil, nil
+	}
 }
+
+// desks are for whoever has small pieces between a write and the flush: an outlet
+// that is idle has none.
+var desks = sync.Pool{New: func() any { return new([smallCap]byte) }}
 
 // push offers segs to the system and returns what it did not take. A pipe that
 // is too small for a message is grown and asked once more.

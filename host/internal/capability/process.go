@@ -137,7 +137,7 @@ func (c *child) follow(hear func(), stderr io.Writer) {
 	}()
 	go func() {
 		defer close(c.errDone)
-		io.CopyBuffer(stderr, c.stderr, make([]byte, 8<<10))
+		c.stderr.pour(stderr)
 	}()
 	go func() {
 		defer close(c.exited)

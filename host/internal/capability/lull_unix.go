@@ -1,0 +1,55 @@
+//go:build linux || darwin
+
+package capability
+
+import (
+	"io"
+
+	"golang.org/x/sys/unix"
+)
+
+// lull is how an inlet waits: it asks first whether anything has come, and holds
+// a chunk only while that is so. Of a hundred servers most say nothing.
+type lull struct {
+	buf *[chunk]byte // results of once
+	n   int
+	err error
+
+	once func(fd uintptr) bool
+}
+
+// await waits until something has come, and reads it. buf is never nil.
+func (in *inlet) await() (buf *[chunk]byte, n int, err error) {
+	if in.once == nil {
+		in.once = in.attempt
+	}
+	if in.raw.Read(in.once) != nil {
+		// Closed, or past a deadline: Read says so in the words that the callers know.
+		buf = chunks.Get().(*[chunk]byte)
+		n, err = in.from.Read(buf[:])
+		return buf, n, err
+	}
+	buf, in.buf = in.buf, nil
+	return buf, in.n, in.err
+}
+
+// attempt reads if there is something to read, and reports whether there was.
+func (in *inlet) attempt(fd uintptr) bool {
+	in.buf = chunks.Get().(*[chunk]byte)
+	for {
+		in.n, in.err = unix.Read(int(fd), in.buf[:])
+		switch {
+		case in.err == unix.EINTR:
+			continue
+		case in.err == unix.EAGAIN:
+			chunks.Put(in.buf)
+			in.buf = nil
+			return false
+		case in.err != nil:
+			in.n = 0
+		case in.n == 0:
+			in.err = io.EOF
+		}
+		return true
+	}
+}
