@@ -76,6 +76,12 @@ type Server struct {
 	Settings   map[string]string // what else the plugin reads
 	Disabled   bool              // listed, and not connected
 
+	// Project is where an entry comes from that the user did not write; nil is
+	// their own. Such an entry is data until the user has approved of it.
+	Project *Project
+
+	claim *Server // the entry of a project that this one was released from
+
 	file string // where the entry comes from, for errors
 	line int
 }
@@ -121,8 +127,8 @@ type Plugin struct {
 const maxFile = 64 << 20
 
 // UserPath returns where the user's own file is, whether it exists or not. It
-// is the one file that is used without being named: one that lies in a working
-// folder came with somebody's project, and must not run commands.
+// is the one file that is used without being named or approved of: one that lies
+// in a working folder came with somebody's project, see [Discover].
 func UserPath() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {

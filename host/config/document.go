@@ -13,8 +13,46 @@ import (
 type document struct {
 	path string
 	root map[string]any
-	keys [][]string               // the path of every key, in the order of the file
+	keys *branch                  // every key, in the order of the file
 	line func(keys ...string) int // of a key; 0 where it is not known
+}
+
+// branch is the keys below a key. A file may have as many as it has room for, so
+// nothing here looks at all of them to find one.
+type branch struct {
+	names []string // in the order of the file
+	below map[string]*branch
+	line  int // of the key itself; 0 where nobody said
+}
+
+// grow adds a key and those above it.
+func (b *branch) grow(path []string, line int) {
+	for _, name := range path {
+		next := b.below[name]
+		if next == nil {
+			next = &branch{}
+			if b.below == nil {
+				b.below = make(map[string]*branch)
+			}
+			b.below[name] = next
+			b.names = append(b.names, name)
+		}
+		b = next
+	}
+	if b.line == 0 {
+		b.line = line
+	}
+}
+
+// at returns the keys below a path; it may be nil.
+func (b *branch) at(path []string) *branch {
+	for _, name := range path {
+		if b == nil {
+			return nil
+		}
+		b = b.below[name]
+	}
+	return b
 }
 
 // table returns the table at a path; ok is false for anything else.
@@ -34,31 +72,25 @@ func (d *document) under(keys ...string) []string {
 	if _, ok := d.table(keys...); !ok {
 		return nil
 	}
-	var names []string
-	seen := make(map[string]bool)
-	for _, key := range d.keys {
-		n := len(keys)
-		if len(key) <= n || !slices.Equal(key[:n], keys) || seen[key[n]] {
-			continue
-		}
-		seen[key[n]] = true
-		names = append(names, key[n])
+	if b := d.keys.at(keys); b != nil {
+		return b.names
 	}
-	return names
+	return nil
 }
 
 // lineOf returns the line of a key, or of the first key below it where it has
 // none of its own: [servers.x.env] without [servers.x].
 func (d *document) lineOf(keys []string) int {
-	if line := d.line(keys...); line > 0 {
-		return line
-	}
-	for _, key := range d.keys {
-		if len(key) > len(keys) && slices.Equal(key[:len(keys)], keys) {
-			return d.line(key...)
+	path := slices.Clone(keys)
+	for b := d.keys.at(keys); ; b = b.below[b.names[0]] {
+		if line := d.line(path...); line > 0 {
+			return line
 		}
+		if b == nil || len(b.names) == 0 {
+			return 0
+		}
+		path = append(path, b.names[0])
 	}
-	return 0
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")

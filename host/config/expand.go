@@ -22,8 +22,55 @@ import (
 // A dollar sign before anything else stands for itself. What comes in with a
 // variable is not looked at again. All that is wrong is told at once, in an
 // error that joins one [Error] for each.
+//
+// An entry of a project comes back as it is: nothing is looked up for it before
+// the user has approved of it, see [Server.Release].
 func (s Server) Expand(lookup func(string) (string, bool)) (Server, error) {
-	x := &expansion{server: &s, lookup: lookup}
+	if s.Project != nil {
+		return s, nil
+	}
+	return s.expand(lookup)
+}
+
+func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
+	x := &expansion{server: &s, replace: func(value string) (string, []error) { return expand(value, lookup) }}
+	x.all()
+	if len(x.wrong) == 0 {
+		x.check()
+	}
+	return s, join(x.wrong)
+}
+
+// Variables returns the names of the variables that the entry takes from the
+// environment, sorted: those that Expand looks up, and those in which a secret is
+// found later.
+func (s Server) Variables() []string {
+	names := make(map[string]bool)
+	note := func(name string) (string, bool) {
+		names[name] = true
+		return "", true
+	}
+	x := &expansion{server: &s, replace: func(value string) (string, []error) { return expand(value, note) }}
+	x.all()
+	for _, setting := range s.Auth.Settings {
+		if r, ok := setting.(Reference); ok && r.Env != "" {
+			names[r.Env] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// expansion replaces something in the values of one server, which is the
+// caller's own copy: its lists and tables are replaced, not changed.
+type expansion struct {
+	server  *Server
+	replace func(value string) (out string, errs []error)
+	wrong   []*Error
+}
+
+// all goes through every value in which a variable may stand.
+func (x *expansion) all() {
+	s := x.server
 	s.Command = x.text("command", s.Command)
 	s.Args = x.list("args", s.Args)
 	s.Env = x.table("env", s.Env)
@@ -37,32 +84,25 @@ func (s Server) Expand(lookup func(string) (string, bool)) (Server, error) {
 	s.Auth = x.auth(s.Auth)
 	s.Address = x.text("address", s.Address)
 	s.Settings = x.table("settings", s.Settings)
-	if len(x.wrong) == 0 {
-		x.check()
-	}
-	return s, join(x.wrong)
-}
-
-// expansion expands one server.
-type expansion struct {
-	server *Server
-	lookup func(string) (string, bool)
-	wrong  []*Error
 }
 
 func (x *expansion) fail(field, format string, a ...any) {
-	file, line := x.server.file, x.server.line
-	x.wrong = append(x.wrong, &Error{
-		File: file, Line: line, Subject: "server " + x.server.Name, Field: field,
+	x.wrong = append(x.wrong, x.server.mistake(field, format, a...))
+}
+
+// mistake is an [Error] about a field of the entry.
+func (s *Server) mistake(field, format string, a ...any) *Error {
+	return &Error{
+		File: s.file, Line: s.line, Subject: "server " + s.Name, Field: field,
 		Problem: fmt.Sprintf(format, a...),
-	})
+	}
 }
 
 func (x *expansion) text(field, value string) string {
 	if !strings.Contains(value, "$") {
 		return value
 	}
-	out, errs := expand(value, x.lookup)
+	out, errs := x.replace(value)
 	for _, err := range errs {
 		x.fail(field, "%v", err)
 	}

@@ -43,14 +43,18 @@ func parseForeign(path string, data []byte) (*File, error) {
 		return nil, err
 	}
 	f := &File{Path: path}
-	found := false
+	found, taken := false, make(map[string]bool)
 	for _, root := range foreignRoots {
 		if _, ok := doc.table(root); !ok {
 			continue
 		}
 		found = true
 		for _, name := range doc.under(root) {
-			f.addForeign(newEntry(doc, "server "+name, root, name), name)
+			e := newEntry(doc, "server "+name, root, name)
+			if taken[name] {
+				e.fail("", "stands twice in this file")
+			}
+			taken[name] = f.addForeign(e, name) || taken[name]
 		}
 	}
 	if !found {
@@ -60,17 +64,14 @@ func parseForeign(path string, data []byte) (*File, error) {
 }
 
 // addForeign adds a server if it can be used.
-func (f *File) addForeign(e *entry, name string) {
+func (f *File) addForeign(e *entry, name string) (added bool) {
 	s := e.foreign(name)
-	if _, twice := f.Server(name); twice {
-		e.fail("", "stands twice in this file")
-	}
 	for _, w := range e.wrong {
 		w.Problem += "; this server is left out"
 		f.Warnings = append(f.Warnings, w.Error())
 	}
 	if len(e.wrong) > 0 {
-		return
+		return false
 	}
 	f.Servers = append(f.Servers, s)
 	for _, key := range e.doc.under(e.path...) {
@@ -79,6 +80,7 @@ func (f *File) addForeign(e *entry, name string) {
 			f.Warnings = append(f.Warnings, w.Error())
 		}
 	}
+	return true
 }
 
 // foreign reads an entry of another client. Empty texts and null are the same

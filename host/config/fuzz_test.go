@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/BurntSushi/toml"
 )
 
 func FuzzExpand(f *testing.F) {
@@ -58,6 +60,36 @@ func fuzzParse(f *testing.F, seeds, name string) {
 		for _, w := range file.Warnings {
 			if !strings.HasPrefix(w, name) {
 				t.Errorf("warning %q does not name its file", w)
+			}
+		}
+	})
+}
+
+// FuzzShape holds that a file which passes has no key that is longer or deeper
+// than the check allows, however the parser reads it.
+func FuzzShape(f *testing.F) {
+	for _, s := range []string{
+		"[a.b]\nc = {d = 1}", "x = \"\"\"a\"\"\"\"\n", "x = ['''a''''', {a={a=1}}]", "[[\"a.b\"]]\n'c' = \"\\\"\"", "x = [\n[1],\n[\n2]]\n#\"\ny=1",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if checkShape(text) != nil {
+			return
+		}
+		var root map[string]any
+		meta, err := toml.Decode(text, &root)
+		if err != nil {
+			return
+		}
+		for _, key := range meta.Keys() {
+			if len(key) > (maxNesting+1)*(maxDots+1) {
+				t.Errorf("a key of %d parts", len(key))
+			}
+			for _, part := range key {
+				if len(part) > maxKey {
+					t.Errorf("a key of %d bytes", len(part))
+				}
 			}
 		}
 	})

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 )
 
 const (
@@ -19,7 +18,7 @@ var errDepth = errors.New("it nests too deeply")
 // closing bracket that editors allow in it.
 func readJSON(path string, data []byte) (*document, error) {
 	data = strict(bytes.TrimPrefix(data, byteOrderMark))
-	w := &jsonReader{data: data, dec: json.NewDecoder(bytes.NewReader(data)), lines: 1}
+	w := &jsonReader{data: data, dec: json.NewDecoder(bytes.NewReader(data)), keys: &branch{}, lines: 1}
 	w.dec.UseNumber()
 	root, err := w.value(nil)
 	if err == nil {
@@ -42,8 +41,7 @@ func readJSON(path string, data []byte) (*document, error) {
 type jsonReader struct {
 	data []byte
 	dec  *json.Decoder
-	keys [][]string
-	at   []int // the line of each of keys
+	keys *branch
 
 	offset int // up to which lines are counted
 	lines  int
@@ -73,7 +71,7 @@ func (w *jsonReader) object(path []string) (map[string]any, error) {
 		key := token.(string) // the decoder lets nothing else stand here
 		inner := append(path[:len(path):len(path)], key)
 		if len(inner) <= keyDepth {
-			w.keys, w.at = append(w.keys, inner), append(w.at, w.line())
+			w.keys.grow(inner, w.line())
 		}
 		if table[key], err = w.value(inner); err != nil {
 			return nil, err
@@ -119,10 +117,8 @@ func (w *jsonReader) line() int {
 }
 
 func (w *jsonReader) lineOf(keys ...string) int {
-	for n, key := range w.keys {
-		if slices.Equal(key, keys) {
-			return w.at[n]
-		}
+	if b := w.keys.at(keys); b != nil {
+		return b.line
 	}
 	return 0
 }

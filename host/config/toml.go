@@ -10,13 +10,16 @@ import (
 // readTOML parses a file in TOML.
 func readTOML(path string, data []byte) (*document, error) {
 	text := strings.TrimPrefix(string(data), string(byteOrderMark))
-	d := &document{path: path, line: linesOfTOML(text)}
+	if err := checkShape(text); err != nil {
+		return nil, &Error{File: path, Problem: err.Error()}
+	}
+	d := &document{path: path, keys: &branch{}, line: linesOfTOML(text)}
 	meta, err := toml.Decode(text, &d.root)
 	if err != nil {
 		return nil, syntaxOfTOML(path, err)
 	}
 	for _, key := range meta.Keys() {
-		d.keys = append(d.keys, key)
+		d.keys.grow(key, 0)
 	}
 	return d, nil
 }
@@ -29,9 +32,12 @@ func syntaxOfTOML(path string, err error) error {
 	return &Error{File: path, Problem: "is not TOML: " + err.Error()}
 }
 
-// maxLines is how many lines of keys are found. Each costs a pass over the
-// file, and nobody reads as many errors.
-const maxLines = 200
+// How many lines of keys are found. Each costs a pass over the file, and nobody
+// reads as many errors.
+const (
+	maxLines  = 200
+	maxPassed = 4 << 20 // bytes of all passes
+)
 
 // linesOfTOML returns a function that finds the line of a key. The library
 // tells positions only in its errors, so the value is decoded once more, in a
@@ -39,7 +45,7 @@ const maxLines = 200
 func linesOfTOML(text string) func(keys ...string) int {
 	root := make(map[string]toml.Primitive)
 	meta, err := toml.Decode(text, &root)
-	left := maxLines
+	left := min(maxLines, maxPassed/(len(text)+1))
 	return func(keys ...string) int {
 		if left--; err != nil || left < 0 {
 			return 0

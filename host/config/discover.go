@@ -1,0 +1,227 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
+)
+
+// projectFiles are where projects keep their servers: Wharf's own file, and the
+// places that editors and agents have made usual. The first that has a name
+// counts.
+var projectFiles = []string{"wharf.toml", ".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".github/mcp.json"}
+
+// Bounds of what a project can make this program do.
+const (
+	maxProjectFile    = 128 << 10 // bytes of a file
+	maxProjectServers = 200       // of all files together
+	maxProjectDepth   = 64        // folders from the working folder up to its repository
+	maxProjectWarned  = 20        // warnings that a file of another client gives rise to
+)
+
+// Discovery is what the files of a project say. Nobody has approved of it yet: it
+// is to be shown, and asked about.
+type Discovery struct {
+	Files    []string // that were found, the nearest first
+	Servers  []Server // each name once, whatever its case
+	Warnings []string // for people; a line each
+}
+
+// Discover reads the project files that concern a working folder: those in it,
+// and, where it is part of a repository, those in the folders above it up to
+// where the repository begins. The nearest folder goes first.
+//
+// Nothing that stands in such a file can do harm by being read. Each is read
+// once, up to 128 KiB, and only if it is a regular file that lies in its folder:
+// a link that leads out of it is not followed. One that cannot be used is left
+// out with a warning, as is an entry that wants more than it may have: a project
+// names a command, a url or an address, and the user grants it or not.
+//
+// Of a repository only the presence of .git counts, which is never opened: what
+// it says came with the project too.
+func Discover(dir string) *Discovery {
+	d := new(Discovery)
+	dir, err := realFolder(dir)
+	if err != nil {
+		d.warn("project files are not looked for: %v", err)
+		return d
+	}
+	home, _ := os.UserHomeDir()
+	for _, folder := range projectFolders(dir, home) {
+		d.readFolder(folder)
+	}
+	for i, w := range d.Warnings {
+		d.Warnings[i] = singleLine(w)
+	}
+	return d
+}
+
+// realFolder returns a folder as the approvals of its entries know it.
+func realFolder(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case !utf8.ValidString(dir) || strings.Contains(dir, "$"):
+		return "", fmt.Errorf("the path of the working folder, %q, holds what could be taken for something else", dir)
+	}
+	return dir, nil
+}
+
+// projectFolders returns the working folder, and those above it if a repository
+// begins in one of them. It ends below the home folder, whose files are not a
+// project's, and below a folder that everybody may write to.
+func projectFolders(dir, home string) []string {
+	var folders []string
+	for at := dir; len(folders) < maxProjectDepth; at = filepath.Dir(at) {
+		if at != dir && (at == home || isEverybodys(at)) {
+			break
+		}
+		folders = append(folders, at)
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return folders
+		}
+		if filepath.Dir(at) == at {
+			break
+		}
+	}
+	return []string{dir}
+}
+
+func isEverybodys(dir string) bool {
+	info, err := os.Stat(dir)
+	return err != nil || info.Mode().Perm()&0o002 != 0
+}
+
+// readFolder reads the files of one folder, through a door that nothing in them
+// leads out of.
+func (d *Discovery) readFolder(folder string) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		d.warn("%v; its project files are left out", err)
+		return
+	}
+	defer root.Close()
+	for _, name := range projectFiles {
+		p := Project{Folder: folder, File: name}
+		data, err := readWithin(root, name)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			continue
+		}
+		d.Files = append(d.Files, p.Path())
+		var f *File
+		if err == nil {
+			f, err = Parse(p.Path(), data)
+		} else {
+			err = fmt.Errorf("%s: %w", p.Path(), err)
+		}
+		if err != nil {
+			d.warn("%s; this project file is left out", strings.ReplaceAll(err.Error(), "\n", "; "))
+			continue
+		}
+		d.take(p, f)
+	}
+}
+
+// readWithin reads a file that lies below root. The checks are made on the open
+// file, so that they hold for what is read.
+func readWithin(root *os.Root, name string) ([]byte, error) {
+	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not wait for its writer
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no regular file")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxProjectFile+1))
+	if len(data) > maxProjectFile {
+		return nil, fmt.Errorf("it is larger than %d KiB", maxProjectFile>>10)
+	}
+	return data, err
+}
+
+// take adds what a file says, as far as a project may say it.
+func (d *Discovery) take(p Project, f *File) {
+	d.Warnings = append(d.Warnings, f.Warnings[:min(len(f.Warnings), maxProjectWarned)]...)
+	if more := len(f.Warnings) - maxProjectWarned; more > 0 {
+		d.warn("%s: and %d more", p.Path(), more)
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Plugins)) {
+		d.warn("%s: plugin %s: %s", p.Path(), name, grantsNothing)
+	}
+	for _, s := range f.Servers {
+		if len(d.Servers) == maxProjectServers {
+			d.warn("%s: there are more than %d servers; the rest is left out", p.Path(), maxProjectServers)
+			return
+		}
+		d.add(p, s)
+	}
+}
+
+// add adds a server that may be approved of.
+func (d *Discovery) add(p Project, s Server) {
+	if first, twice := sameName(d.Servers, s.Name); twice {
+		d.warn("%s: server %s: %s has a server %s, which goes first", p.Path(), s.Name, first.Project.Path(), first.Name)
+		return
+	}
+	s.bind(p)
+	if wrong := s.refuse(); len(wrong) > 0 {
+		d.Warnings = append(d.Warnings, leaveOut(wrong)...)
+		return
+	}
+	d.Servers = append(d.Servers, s)
+}
+
+// singleLine keeps a name in a project file from looking like a line of ours.
+func singleLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return utf8.RuneError
+		}
+		return r
+	}, text)
+}
+
+func (d *Discovery) warn(format string, a ...any) {
+	d.Warnings = append(d.Warnings, fmt.Sprintf(format, a...))
+}
+
+// Beneath returns the servers of the project that can be used beside the user's
+// own: an entry of theirs goes before one of that name, which is not used, with a
+// warning. Names that differ only in their case count as the same: nobody should
+// have to look twice at which of two is meant.
+func (d *Discovery) Beneath(own []Server) (servers []Server, warnings []string) {
+	for _, s := range d.Servers {
+		if first, taken := sameName(own, s.Name); taken {
+			warnings = append(warnings, fmt.Sprintf("%s: server %s: there is a server %s of your own, which goes first", s.Project.Path(), s.Name, first.Name))
+			continue
+		}
+		servers = append(servers, s)
+	}
+	return servers, warnings
+}
+
+func sameName(servers []Server, name string) (s Server, found bool) {
+	i := slices.IndexFunc(servers, func(s Server) bool { return strings.EqualFold(s.Name, name) })
+	if i < 0 {
+		return Server{}, false
+	}
+	return servers[i], true
+}

@@ -1,0 +1,342 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// project makes a folder with files, and returns it without links.
+func project(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", filepath.Join(dir, "nobody"))
+	for name, text := range files {
+		write(t, filepath.Join(dir, name), text)
+	}
+	return dir
+}
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(path, []byte(text), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func listed(servers []Server) string {
+	list := make([]string, len(servers))
+	for i, s := range servers {
+		list[i] = s.Name
+	}
+	return strings.Join(list, " ")
+}
+
+const oneServer = `{"mcpServers": {"%s": {"command": "x"}}}`
+
+func TestDiscoverFindsTheUsualFiles(t *testing.T) {
+	dir := project(t, map[string]string{
+		"wharf.toml":       "[servers.native]\ncommand = \"x\"\n",
+		".mcp.json":        fmt.Sprintf(oneServer, "shared"),
+		".vscode/mcp.json": `{"servers": {"editor": {"command": "x"}}, "inputs": []}`,
+		".cursor/mcp.json": fmt.Sprintf(oneServer, "cursor"),
+		".github/mcp.json": fmt.Sprintf(oneServer, "hub"),
+		"mcp.json":         fmt.Sprintf(oneServer, "nobody-said-so"),
+	})
+	d := Discover(dir)
+	if got := listed(d.Servers); got != "native shared editor cursor hub" || len(d.Files) != 5 || len(d.Warnings) > 0 {
+		t.Errorf("servers %s, files %q, warnings %q", got, d.Files, d.Warnings)
+	}
+	if s := d.Servers[2]; *s.Project != (Project{dir, ".vscode/mcp.json"}) || s.Dir != dir {
+		t.Errorf("%+v of %+v", s, s.Project)
+	}
+}
+
+func TestDiscoverLooksUpToTheRepository(t *testing.T) {
+	top := project(t, map[string]string{
+		".mcp.json":        fmt.Sprintf(oneServer, "above"),
+		"repo/.git/config": "[core]",
+		"repo/.mcp.json":   `{"mcpServers": {"root": {"command": "x"}, "Both": {"command": "root"}}}`,
+		"repo/a/.mcp.json": `{"mcpServers": {"near": {"command": "x"}, "both": {"command": "near"}}}`,
+		"repo/a/b/file":    "",
+		"tree/.git":        "gitdir: /somewhere/else",
+		"tree/.mcp.json":   fmt.Sprintf(oneServer, "tree"),
+		"tree/sub/file":    "",
+		"loose/.mcp.json":  fmt.Sprintf(oneServer, "loose"),
+		"loose/sub/file":   "",
+		"open/.git/x":      "",
+		"open/.mcp.json":   fmt.Sprintf(oneServer, "open"),
+		"open/sub/file":    "",
+		"home/.git/x":      "",
+		"home/.mcp.json":   fmt.Sprintf(oneServer, "home"),
+		"home/sub/file":    "",
+	})
+	if err := os.Chmod(filepath.Join(top, "open"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", filepath.Join(top, "home"))
+	for dir, want := range map[string]string{
+		"repo/a/b":  "near both root",
+		"repo":      "root Both",
+		"tree/sub":  "tree",
+		"loose/sub": "",
+		"loose":     "loose",
+		"open/sub":  "", // anybody could have put the file there
+		"home/sub":  "", // what lies in the home folder is no project's
+		"home":      "home",
+	} {
+		if d := Discover(filepath.Join(top, dir)); listed(d.Servers) != want {
+			t.Errorf("%s: %s; want %s; warnings %q", dir, listed(d.Servers), want, d.Warnings)
+		}
+	}
+	if d := Discover(filepath.Join(top, "repo/a/b")); len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "goes first") {
+		t.Errorf("two of one name: %q", d.Warnings)
+	}
+}
+
+func TestDiscoverStaysInTheFolder(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs links")
+	}
+	outside := project(t, map[string]string{"mcp.json": fmt.Sprintf(oneServer, "stranger"), "d/mcp.json": fmt.Sprintf(oneServer, "stranger")})
+	for name, make := range map[string]func(dir string) error{
+		"a link out":            func(dir string) error { return os.Symlink(filepath.Join(outside, "mcp.json"), dir+"/.mcp.json") },
+		"a relative link out":   func(dir string) error { return os.Symlink("../../../../../../../../etc/passwd", dir+"/.mcp.json") },
+		"a folder that is away": func(dir string) error { return os.Symlink(filepath.Join(outside, "d"), dir+"/.cursor") },
+		"a link to itself":      func(dir string) error { return os.Symlink(".mcp.json", dir+"/.mcp.json") },
+		"a folder":              func(dir string) error { return os.Mkdir(dir+"/.mcp.json", 0o755) },
+		"a device":              func(dir string) error { return os.Symlink("/dev/zero", dir+"/.mcp.json") },
+	} {
+		dir := project(t, nil)
+		if err := make(dir); err != nil {
+			t.Fatal(err)
+		}
+		if d := Discover(dir); len(d.Servers) > 0 || len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "left out") {
+			t.Errorf("%s: servers %s, warnings %q", name, listed(d.Servers), d.Warnings)
+		}
+	}
+	dir := project(t, map[string]string{"config/mcp.json": fmt.Sprintf(oneServer, "ours")})
+	if err := os.Symlink("config/mcp.json", dir+"/.mcp.json"); err != nil {
+		t.Fatal(err)
+	}
+	if d := Discover(dir); listed(d.Servers) != "ours" {
+		t.Errorf("a link within the folder: %q", d.Warnings)
+	}
+}
+
+func TestDiscoverIsBounded(t *testing.T) {
+	many := func(entry string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, entry, i)
+		}
+		return b.String()
+	}
+	for name, files := range map[string]map[string]string{
+		"a huge file":      {".mcp.json": `{"mcpServers": {"a": {"command": "` + strings.Repeat("x", maxProjectFile) + `"}}}`},
+		"no configuration": {".mcp.json": "[]", "wharf.toml": "servers = 7"},
+		"deep tables":      {"wharf.toml": "x = " + strings.Repeat("{a = ", 20_000)},
+		"deep lists":       {".mcp.json": strings.Repeat("[", 100_000)},
+		"useless servers":  {".mcp.json": `{"mcpServers": {` + many(`"s%d": {},`, 8000) + `}}`},
+	} {
+		if d := Discover(project(t, files)); len(d.Servers) > 0 || len(d.Warnings) == 0 || len(d.Warnings) > maxProjectWarned+2 {
+			t.Errorf("%s: servers %s, warnings %d: %.300q", name, listed(d.Servers), len(d.Warnings), d.Warnings)
+		}
+	}
+	d := Discover(project(t, map[string]string{".mcp.json": `{"mcpServers": {` + many(`"s%d": {"command": "x"},`, 300) + `}}`}))
+	if len(d.Servers) != maxProjectServers || len(d.Warnings) != 1 {
+		t.Errorf("%d servers, warnings %q", len(d.Servers), d.Warnings)
+	}
+}
+
+// What a project file says about names is shown to people before anybody has
+// looked at it.
+func TestDiscoverWarnsOnOneLine(t *testing.T) {
+	d := Discover(project(t, map[string]string{
+		".mcp.json": `{"mcpServers": {"a\nerror: fine": {"command": "x"}, "b\u001b[2J": {"command": "x"}, "c\u202e": {"command": "x"}, "d": {"command": "x", "k\u200b\n": 1}}}`,
+	}))
+	if listed(d.Servers) != "d" || len(d.Warnings) != 4 {
+		t.Errorf("servers %s, warnings %q", listed(d.Servers), d.Warnings)
+	}
+	for _, w := range d.Warnings {
+		if strings.ContainsAny(w, "\n\x1b\u202e\u200b") {
+			t.Errorf("%q", w)
+		}
+	}
+}
+
+func TestProjectGrantsNothing(t *testing.T) {
+	for entry, field := range map[string]string{
+		`{"command": "${SHELL}"}`:                                               "command",
+		`{"command": "x", "cwd": "${HOME}"}`:                                    "dir",
+		`{"type": "pigeon", "address": "unix:${XDG_RUNTIME_DIR}/x"}`:            "address",
+		`{"url": "https://${HOST}/mcp"}`:                                        "url",
+		`{"url": "https://evil.example${X}"}`:                                   "url",
+		`{"url": "https://good.example\\${X}"}`:                                 "url",
+		`{"url": "https://me:${TOKEN}@evil.example/"}`:                          "url",
+		`{"url": "${URL}"}`:                                                     "url",
+		`{"type": "http", "url": "${SCHEME:-https}://x/"}`:                      "url",
+		`{"type": "http", "url": "unix:///run/${X}.sock#/mcp"}`:                 "url",
+		`{"command": "x", "messageCap": "1GiB"}`:                                "message_cap",
+		`{"url": "https://x", "headersHelper": "cat ~/.ssh/id_rsa"}`:            "auth.command",
+		`{"url": "https://x", "oauth": {"authServerMetadataUrl": "https://y"}}`: "auth.metadata_url",
+		`{"url": "https://x", "oauth": {"redirectUri": "https://y"}}`:           "auth.redirect_uri",
+		`{"url": "https://x", "auth": "corp-sso"}`:                              "auth.provider",
+		`{"url": "https://x", "auth": "helper"}`:                                "auth.provider",
+		`{"url": "https://x", "oauth": {"clientSecret": {"file": "/etc/x"}}}`:   "auth.client_secret",
+		`{"url": "https://x", "oauth": {"clientSecret": {"secret": "mine"}}}`:   "auth.client_secret",
+	} {
+		d := Discover(project(t, map[string]string{".mcp.json": `{"mcpServers": {"s": ` + entry + `}}`}))
+		if len(d.Servers) > 0 || len(d.Warnings) == 0 || !strings.Contains(d.Warnings[0], "server s: "+field+": ") {
+			t.Errorf("%s: servers %s, warnings %q", entry, listed(d.Servers), d.Warnings)
+		}
+	}
+	for entry, field := range map[string]string{
+		"url = \"https://x\"\nproxy = \"http://evil\"":                                            "proxy",
+		"url = \"https://x\"\ntls = { ca = \"evil.pem\" }":                                        "tls",
+		"url = \"https://x\"\ntls = { cert = \"a\", key = \"/home/me/key\" }":                     "tls",
+		"url = \"https://x\"\nauth = { provider = \"bearer\", token = { file = \"/etc/x\" } }":    "auth.token",
+		"url = \"https://x\"\nauth = { provider = \"bearer\", token = { secret = \"mine\" } }":    "auth.token",
+		"url = \"https://x\"\nauth = { provider = \"helper\", command = [\"evil\"] }":             "auth.command",
+		"command = \"x\"\nauth = { provider = \"bearer\", token = \"x\", variables = [\"T\"] }":   "auth.variables",
+		"transport = \"p\"\naddress = \"tcp:x:1\"\nauth = { provider = \"bearer\", blob = true }": "auth.blob",
+	} {
+		d := Discover(project(t, map[string]string{"wharf.toml": "[servers.s]\n" + entry + "\n"}))
+		if len(d.Servers) > 0 || len(d.Warnings) == 0 || !strings.Contains(d.Warnings[0], "server s: "+field+": ") || !strings.Contains(d.Warnings[0], grantsNothing) {
+			t.Errorf("%s: servers %s, warnings %q", entry, listed(d.Servers), d.Warnings)
+		}
+	}
+}
+
+func TestProjectBringsNoPlugins(t *testing.T) {
+	d := Discover(project(t, map[string]string{
+		"wharf.toml": "[plugins.evil]\nfile = \"evil.wasm\"\norigins = [\"https://evil\"]\n[servers.s]\ntransport = \"evil\"\n",
+	}))
+	if listed(d.Servers) != "s" || len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "plugin evil: "+grantsNothing) {
+		t.Errorf("servers %s, warnings %q", listed(d.Servers), d.Warnings)
+	}
+}
+
+func TestProjectPathsCountFromTheFolder(t *testing.T) {
+	dir := project(t, map[string]string{".vscode/mcp.json": `{"servers": {
+		"bare":  {"command": "npx", "args": ["${workspaceFolder}/x", "$${workspaceFolder}", "${HOME}"]},
+		"near":  {"command": "./bin/x"},
+		"sub":   {"command": "./bin/x", "cwd": "sub"},
+		"up":    {"command": "../x", "cwd": "/elsewhere"},
+		"words": {"command": "${userHome}/x", "cwd": "${workspaceFolder}/a", "env": {"A": "${workspaceFolderBasename}"}}
+	}}`})
+	home := filepath.Join(dir, "nobody")
+	for i, want := range []struct{ command, dir string }{
+		{"npx", dir},
+		{dir + "/bin/x", dir},
+		{dir + "/sub/bin/x", dir + "/sub"},
+		{"/x", "/elsewhere"},
+		{home + "/x", dir + "/a"},
+	} {
+		s := Discover(dir).Servers[i]
+		if filepath.ToSlash(s.Command) != filepath.ToSlash(want.command) || s.Dir != want.dir {
+			t.Errorf("%s: %s in %s; want %+v", s.Name, s.Command, s.Dir, want)
+		}
+	}
+	servers := Discover(dir).Servers
+	if got := servers[0].Args; !slices.Equal(got, []string{dir + "/x", "$${workspaceFolder}", "${HOME}"}) {
+		t.Errorf("args %q", got)
+	}
+	if got := servers[4].Env["A"]; got != filepath.Base(dir) {
+		t.Errorf("env %q", got)
+	}
+}
+
+func TestNothingIsLookedUpBeforeRelease(t *testing.T) {
+	dir := project(t, map[string]string{".mcp.json": `{"mcpServers": {"s": {"command": "x",
+		"args": ["${A}", "${B:-b}", "${cmd: id}"], "env": {"C": null, "D": "$${E}"}}}}`,
+		"wharf.toml": "[servers.t]\nurl = \"https://x/${PATH}?k=${KEY}\"\nheaders = { H = \"${env:TOKEN}\" }\nauth = { client_secret = { env = \"SECRET\" } }\n"})
+	d := Discover(dir)
+	never := func(name string) (string, bool) { t.Errorf("%s is looked up", name); return "", true }
+	for _, s := range d.Servers {
+		if out, err := s.Expand(never); err != nil || out.Project == nil {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+	}
+	if got := d.Servers[0].Variables(); !slices.Equal(got, []string{"KEY", "PATH", "SECRET", "TOKEN"}) {
+		t.Errorf("variables %q", got)
+	}
+	if got := d.Servers[1].Variables(); !slices.Equal(got, []string{"A", "B", "C"}) {
+		t.Errorf("variables %q", got)
+	}
+	env := map[string]string{"A": "${B}", "B": "x", "C": "c"}
+	look := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	s := d.Servers[1]
+	s.Args = s.Args[:2]
+	out, err := s.Release([]string{"A", "C"}, look)
+	if err != nil || out.Project != nil || !slices.Equal(out.Args, []string{"${B}", "b"}) || !maps.Equal(out.Env, map[string]string{"C": "c", "D": "${E}"}) {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if claim, ok := out.Claim(); !ok || claim.Project == nil || claim.Args[0] != "${A}" {
+		t.Errorf("claim %+v, %v", claim, ok)
+	}
+	if _, err := s.Release([]string{"A"}, look); err == nil || !strings.Contains(err.Error(), "variable C is not set") {
+		t.Errorf("a variable that was not allowed: %v", err)
+	}
+	if _, err := d.Servers[1].Release([]string{"A", "C", "cmd: id"}, look); err == nil || !strings.Contains(err.Error(), "names no variable") {
+		t.Errorf("a command: %v", err)
+	}
+}
+
+func TestOwnEntriesGoFirst(t *testing.T) {
+	d := Discover(project(t, map[string]string{".mcp.json": `{"mcpServers": {"files": {"command": "x"}, "new": {"command": "x"}}}`}))
+	servers, warnings := d.Beneath([]Server{{Name: "Files", Command: "mine"}})
+	if listed(servers) != "new" || len(warnings) != 1 || !strings.Contains(warnings[0], "of your own") {
+		t.Errorf("servers %s, warnings %q", listed(servers), warnings)
+	}
+}
+
+// Whatever stands in a project file, the entries that it leads to have nothing
+// that only a user may give.
+func FuzzProject(f *testing.F) {
+	paths, _ := filepath.Glob("testdata/*/*.*")
+	for _, path := range paths {
+		if data, err := os.ReadFile(path); err == nil && filepath.Ext(path) != ".golden" {
+			f.Add(data, filepath.Ext(path) == ".toml")
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte, native bool) {
+		name := ".mcp.json"
+		if native {
+			name = "wharf.toml"
+		}
+		file, err := Parse(name, data)
+		if err != nil {
+			return
+		}
+		d := new(Discovery)
+		d.take(Project{"/project", name}, file)
+		for _, s := range d.Servers {
+			if s.Project == nil || s.Proxy != "" || s.TLS != (TLS{}) || len(s.Auth.Command) > 0 || s.Auth.Blob || s.MessageCap != 0 ||
+				len(s.Auth.Variables) > 0 || strings.Contains(s.Command+s.Dir+s.Address, "$") || s.Command != "" && !filepath.IsAbs(s.Dir) {
+				t.Errorf("accepted %+v", s)
+			}
+			for _, setting := range s.Auth.Settings {
+				if r, ok := setting.(Reference); ok && (r.File != "" || r.Secret != "") {
+					t.Errorf("accepted %+v", s)
+				}
+			}
+			before, _, _ := strings.Cut(s.URL, "$")
+			if u := strings.TrimPrefix(strings.TrimPrefix(before, "https://"), "http://"); before != s.URL && !strings.ContainsAny(u, "/?#") {
+				t.Errorf("accepted %q", s.URL)
+			}
+		}
+	})
+}

@@ -1,0 +1,20 @@
+//go:build unix
+
+package config
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// A pipe that nobody writes to must not be waited for.
+func TestDiscoverWaitsForNoPipe(t *testing.T) {
+	dir := project(t, nil)
+	if err := syscall.Mkfifo(filepath.Join(dir, "wharf.toml"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if d := Discover(dir); len(d.Servers) > 0 || len(d.Warnings) != 1 {
+		t.Errorf("servers %s, warnings %q", listed(d.Servers), d.Warnings)
+	}
+}

@@ -1,0 +1,160 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Project is where an entry comes from that the user did not write.
+type Project struct {
+	Folder string // absolute, without links
+	File   string // within the folder, with slashes: ".vscode/mcp.json"
+}
+
+// Path returns where the file is.
+func (p Project) Path() string { return filepath.Join(p.Folder, filepath.FromSlash(p.File)) }
+
+// Release returns an entry of a project as one that may be used, once the user
+// has approved of it: its variables are replaced, of which only the named ones
+// are looked up. lookup is [os.LookupEnv] or one like it. What comes back runs
+// the same command from the same folder, whatever it is that one stands in.
+func (s Server) Release(names []string, lookup func(string) (string, bool)) (Server, error) {
+	claim := s
+	out, err := s.expand(func(name string) (string, bool) {
+		if !slices.Contains(names, name) {
+			return "", false
+		}
+		return lookup(name)
+	})
+	out.Project, out.claim = nil, &claim
+	return out, err
+}
+
+// Claim returns the entry of a project that s was released from.
+func (s Server) Claim() (claim Server, released bool) {
+	if s.claim == nil {
+		return Server{}, false
+	}
+	return *s.claim, true
+}
+
+// grantsNothing ends what is said of an entry that wants what only a user can
+// give.
+const grantsNothing = "a project file can grant nothing; write the entry into your own configuration if you want it"
+
+// The settings of providers that a project may choose: they say how to sign in
+// to its own server, and lead to nothing that is kept for another.
+var projectAuth = map[string][]string{
+	"":       nil,
+	AuthNone: nil,
+	oauth:    {"client_id", "client_secret", "scopes", "callback_port"},
+	"bearer": {"token"},
+}
+
+// refuse finds what an entry of a project may not say: what grants something
+// beyond its own command, url or address, what opens files or secrets of the
+// user, and variables where the user could not see what they lead to.
+func (s *Server) refuse() []*Error {
+	var wrong []*Error
+	for _, c := range []struct {
+		field   string
+		refused bool
+		problem string
+	}{
+		{"command", strings.Contains(s.Command, "$"), "is shown as it will run, and so holds no variable in a project file; write it out"},
+		{"dir", strings.Contains(s.Dir, "$"), "is shown as it will be, and so holds no variable in a project file; write it out"},
+		{"address", strings.Contains(s.Address, "$"), "is shown as it will be, and so holds no variable in a project file; write it out"},
+		{"url", strings.Contains(authority(s.URL), "$"), "no variable may decide in a project file which host is reached; write the host out"},
+		{"proxy", s.Proxy != "", grantsNothing},
+		{"tls", s.TLS != TLS{}, grantsNothing},
+		{"message_cap", s.MessageCap != 0, grantsNothing},
+		{"auth.command", len(s.Auth.Command) > 0 || len(s.Auth.Env) > 0, grantsNothing},
+		{"auth.variables", len(s.Auth.Variables) > 0, grantsNothing},
+		{"auth.blob", s.Auth.Blob, grantsNothing},
+	} {
+		if c.refused {
+			wrong = append(wrong, s.mistake(c.field, "%s", c.problem))
+		}
+	}
+	return append(wrong, s.refuseAuth()...)
+}
+
+func (s *Server) refuseAuth() []*Error {
+	known, ok := projectAuth[s.Auth.Provider]
+	if !ok {
+		return []*Error{s.mistake("auth.provider", "%q: %s", s.Auth.Provider, grantsNothing)}
+	}
+	var wrong []*Error
+	for _, key := range slices.Sorted(maps.Keys(s.Auth.Settings)) {
+		r, _ := s.Auth.Settings[key].(Reference)
+		if !slices.Contains(known, key) || r.File != "" || r.Secret != "" {
+			wrong = append(wrong, s.mistake("auth."+key, grantsNothing))
+		}
+	}
+	return wrong
+}
+
+// authority is the part of a url that decides what is reached, and everything
+// before it.
+func authority(url string) string {
+	scheme, rest, found := strings.Cut(url, "://")
+	if !found {
+		return url
+	}
+	if strings.HasPrefix(scheme, "unix") {
+		return url // all of it is where the socket is
+	}
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	return scheme + rest
+}
+
+// bind makes an entry of a project independent of where one stands: what editors
+// mean by the folder is put in its place, and relative paths count from it.
+func (s *Server) bind(p Project) {
+	words := []string{"$$", "$$"} // an escape is no beginning of a word
+	for name, value := range editorWords(p.Folder) {
+		words = append(words, "${"+name+"}", value)
+	}
+	r := strings.NewReplacer(words...)
+	x := &expansion{server: s, replace: func(value string) (string, []error) { return r.Replace(value), nil }}
+	x.all()
+	s.Project = &p
+	if s.Command == "" {
+		return
+	}
+	if !filepath.IsAbs(s.Dir) {
+		s.Dir = filepath.Join(p.Folder, s.Dir)
+	}
+	if filepath.Base(s.Command) != s.Command && !filepath.IsAbs(s.Command) {
+		s.Command = filepath.Join(s.Dir, s.Command)
+	}
+}
+
+// editorWords are what editors replace in their files, which is no variable of
+// the environment.
+func editorWords(folder string) map[string]string {
+	words := map[string]string{
+		"workspaceFolder":         folder,
+		"workspaceFolderBasename": filepath.Base(folder),
+		"pathSeparator":           string(filepath.Separator),
+	}
+	if home, err := os.UserHomeDir(); err == nil && !strings.Contains(home, "$") {
+		words["userHome"] = home
+	}
+	return words
+}
+
+// leaveOut says that an entry is not used, and why.
+func leaveOut(wrong []*Error) []string {
+	lines := make([]string, len(wrong))
+	for i, w := range wrong {
+		lines[i] = fmt.Sprintf("%v; this server is left out", w)
+	}
+	return lines
+}

@@ -1,0 +1,115 @@
+package config
+
+import (
+	"errors"
+	"strings"
+)
+
+// Bounds of the shape of a file in TOML. The parser keeps the whole path of every
+// key, so that what nests costs the square of its size and more: eleven kilobytes
+// of inline tables within inline tables would take five gigabytes.
+const (
+	maxNesting = 8   // brackets within brackets
+	maxDots    = 8   // in one key
+	maxKey     = 256 // bytes of one key, dots and quotes and all
+)
+
+var errShape = errors.New("it nests deeper, or has longer keys, than any configuration")
+
+// checkShape refuses a file that would cost more to parse than it can be worth.
+// It reads no further into the grammar than it has to; what is wrong beyond that,
+// the parser says, and it stops there.
+func checkShape(text string) error {
+	s := shape{text: text}
+	for s.i < len(text) {
+		if !s.step() {
+			return errShape
+		}
+	}
+	return nil
+}
+
+// shape is where a look at a file has come to.
+type shape struct {
+	text  string
+	i     int
+	depth int  // of brackets
+	dots  int  // since start
+	start int  // behind the last character that no key goes across
+	head  bool // the line is the name of a table
+}
+
+// step takes in a character, a string or a comment, and reports whether all is
+// within bounds.
+func (s *shape) step() (ok bool) {
+	c := s.text[s.i]
+	ok = true
+	switch c {
+	case '"', '\'':
+		s.i += stringLength(s.text[s.i:], c)
+		return true
+	case '#':
+		if end := strings.IndexByte(s.text[s.i:], '\n'); end >= 0 {
+			s.i += end
+		} else {
+			s.i = len(s.text)
+		}
+		return true
+	case '[', '{':
+		s.head = s.head || s.depth == 0 && strings.TrimLeft(s.text[s.start:s.i], " \t\r") == "" && s.newLine()
+		s.depth++
+		ok = s.depth <= maxNesting
+	case ']', '}':
+		s.depth--
+		ok = !s.head || s.keyEnds()
+	case '\n':
+		s.head = false
+	case '=':
+		ok = s.keyEnds()
+	case '.':
+		s.dots++
+		ok = s.dots <= maxDots
+	}
+	s.i++
+	if strings.IndexByte("[]{}=,\n", c) >= 0 {
+		s.start, s.dots = s.i, 0
+	}
+	return ok
+}
+
+// newLine reports whether start is the start of a line.
+func (s *shape) newLine() bool { return s.start == 0 || s.text[s.start-1] == '\n' }
+
+// keyEnds reports whether a key that ends here is short enough.
+func (s *shape) keyEnds() bool { return s.i-s.start <= maxKey }
+
+// stringLength returns how many bytes the string takes that text begins with. One
+// in three quotes may hold line breaks, and end with up to five.
+func stringLength(text string, quote byte) int {
+	long := strings.Repeat(string(quote), 3)
+	if !strings.HasPrefix(text, long) {
+		return closing(text, 1, string(quote), quote == '"')
+	}
+	end := closing(text, 3, long, quote == '"')
+	for extra := 0; extra < 2 && end < len(text) && text[end] == quote; extra++ {
+		end++
+	}
+	return end
+}
+
+// closing returns the offset behind the next end of a string, or of the line, for
+// a string that has to end in it.
+func closing(text string, i int, end string, escapes bool) int {
+	for i < len(text) {
+		switch {
+		case strings.HasPrefix(text[i:], end):
+			return i + len(end)
+		case escapes && text[i] == '\\':
+			i++
+		case text[i] == '\n' && len(end) == 1:
+			return i
+		}
+		i++
+	}
+	return len(text)
+}
