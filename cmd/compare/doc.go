@@ -5,8 +5,8 @@
 //
 //	go run . [-rounds N] [-quick] [-only NAME,...] [-pin on|off|both] [-era legacy|modern] [-tuned] [-json FILE]
 //
-// A name is that of a contestant, of a measure, or of the groups stdio and http,
-// which are all measures of that kind.
+// A name is that of a contestant, of a measure, or of the groups stdio, http and
+// memory, which are all measures of that kind.
 //
 // # Method
 //
@@ -38,6 +38,14 @@
 // Pinned runs have client and server on one processor. That is the steady
 // figure for latency: unpinned, 100 B are bimodal, because waking the other
 // processor takes as long as several calls. Throughput is judged unpinned.
+//
+// Memory is that of the client process alone, with 100 connections to as many
+// servers, or with 100 more over HTTP to one process: each has listed its tools,
+// made a call, and been idle for three seconds. It is weighed after a collection,
+// with what is free given back to the system. Resident counts each page once, and
+// the pages of files in memory whether they are mapped or not; rss and pss are as
+// the system counts them. The program is the same for all, with all contestants
+// linked in: before is what it is like when nothing was opened.
 //
 // CPU is the user and system time of the client process alone. Allocations are
 // those of the whole process, per call, the caller's map included. Connections

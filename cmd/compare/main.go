@@ -119,8 +119,12 @@ func (s *settings) pin(how string) error {
 
 // choose sorts the names into contestants and measures.
 func (s *settings) choose(only string) error {
-	stdio, http := append(inGroup(measure.Stdio), start), inGroup(measure.HTTP)
-	measures := slices.Concat(stdio, http)
+	groups := map[string][]string{
+		measure.Stdio:  append(inGroup(measure.Stdio), start),
+		measure.HTTP:   inGroup(measure.HTTP),
+		measure.Memory: inGroup(measure.Memory),
+	}
+	measures := slices.Concat(groups[measure.Stdio], groups[measure.HTTP], groups[measure.Memory])
 	for name := range strings.SplitSeq(only, ",") {
 		switch {
 		case name == "":
@@ -128,13 +132,11 @@ func (s *settings) choose(only string) error {
 			s.contestants = append(s.contestants, name)
 		case slices.Contains(measures, name):
 			s.measures = append(s.measures, name)
-		case name == measure.Stdio:
-			s.measures = append(s.measures, stdio...)
-		case name == measure.HTTP:
-			s.measures = append(s.measures, http...)
+		case groups[name] != nil:
+			s.measures = append(s.measures, groups[name]...)
 		default:
-			return fmt.Errorf("-only: no %q; there are %s, %s and %s, and the groups stdio and http", name,
-				strings.Join(contestant.Names(), ", "), strings.Join(stdio, ", "), strings.Join(http, ", "))
+			return fmt.Errorf("-only: no %q; there are %s, and %s, and the groups stdio, http and memory", name,
+				strings.Join(contestant.Names(), ", "), strings.Join(measures, ", "))
 		}
 	}
 	if s.contestants == nil {

@@ -45,6 +45,9 @@ var targets = []target{
 	{text: "HTTP, JSON, 64 at once, calls a second of the floor's", unit: "×", limit: 0.8, atLeast: true, seen: rateOverFloor("http64x100B")},
 	{text: "HTTP, SSE, 64 at once, calls a second of the floor's", unit: "×", limit: 0.8, atLeast: true, seen: rateOverFloor("sse64x100B")},
 	{text: "HTTP, 64 at once, TCP connections, at most", limit: 128, seen: mostOpened},
+
+	{text: "100 idle over stdio, memory, of the Go SDK's", unit: "×", limit: 1, seen: overGoSDK("idle", measure.Once)},
+	{text: "100 idle over stdio and 100 over HTTP, memory, of the Go SDK's", unit: "×", limit: 1, seen: overGoSDK("idlehttp", measure.Once)},
 }
 
 // crowds are the measures of many callers over HTTP.
@@ -66,6 +69,12 @@ func overFloor(name string) func(*report) (float64, bool) {
 func underGoSDK(name string) func(*report) (float64, bool) {
 	return func(r *report) (float64, bool) {
 		return r.Runs.Ratio(pinned, contestant.GoSDK, contestant.Wharf, arena.Key{Measure: name, Metric: measure.P50})
+	}
+}
+
+func overGoSDK(name, metric string) func(*report) (float64, bool) {
+	return func(r *report) (float64, bool) {
+		return r.Runs.Ratio(unpinned, contestant.Wharf, contestant.GoSDK, arena.Key{Measure: name, Metric: metric})
 	}
 }
 

@@ -22,13 +22,18 @@ func Names() []string { return []string{Floor, Wharf, GoSDK, MCPGo} }
 // Peers lists the products that Wharf is compared with.
 func Peers() []string { return []string{GoSDK, MCPGo} }
 
+// Address is where a server is.
+type Address struct {
+	Command []string // starts the server, where there is no URL
+	URL     string   // of the server that runs, for Streamable HTTP
+}
+
 // Dock is what a contestant connects to, and what it may use for that.
 type Dock struct {
-	Command  []string // starts the server, where there is no URL
-	URL      string   // of the server that runs, for Streamable HTTP
-	Tuned    bool     // whether peers keep enough HTTP connections
-	CacheDir string   // for compiled plugins
-	Heard    *Tally   // counts the notifications
+	Address
+	Tuned    bool   // whether peers keep enough HTTP connections
+	CacheDir string // for compiled plugins
+	Heard    *Tally // counts the notifications
 }
 
 // Client is one connection. Echo may be called by many goroutines at a time.
@@ -49,7 +54,7 @@ type Client interface {
 
 // Program is what a contestant keeps from connection to connection.
 type Program interface {
-	Connect(ctx context.Context) (Client, error)
+	Connect(ctx context.Context, to Address) (Client, error)
 
 	// Close is called after every client was closed.
 	Close() error
@@ -81,8 +86,13 @@ type dialer struct {
 	connect func(context.Context, Dock) (Client, error)
 }
 
-func (d dialer) Connect(ctx context.Context) (Client, error) { return d.connect(ctx, d.dock) }
-func (d dialer) Close() error                                { return nil }
+func (d dialer) Connect(ctx context.Context, to Address) (Client, error) {
+	dock := d.dock
+	dock.Address = to
+	return d.connect(ctx, dock)
+}
+
+func (d dialer) Close() error { return nil }
 
 // arguments are what every contestant passes to the tool: the type that a
 // program has at hand, encoded on every call.

@@ -45,7 +45,7 @@ func dock(t testing.TB, how string) Dock {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Dock{Command: []string{self, how}, CacheDir: t.TempDir(), Heard: NewTally()}
+	return Dock{Address: Address{Command: []string{self, how}}, CacheDir: t.TempDir(), Heard: NewTally()}
 }
 
 // webDock returns a server over HTTP, in this process.
@@ -56,7 +56,7 @@ func webDock(t testing.TB, f server.Form) Dock {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close() })
-	return Dock{URL: w.URL(f), CacheDir: t.TempDir(), Heard: NewTally()}
+	return Dock{Address: Address{URL: w.URL(f)}, CacheDir: t.TempDir(), Heard: NewTally()}
 }
 
 // connect opens a contestant, and closes it at the end of the test.
@@ -66,7 +66,7 @@ func connect(t testing.TB, name string, d Dock) Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := p.Connect(context.Background())
+	c, err := p.Connect(context.Background(), d.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,11 +161,12 @@ func crowd(t *testing.T, c Client) {
 
 func TestFloorNoticesARefusalOverHTTP(t *testing.T) {
 	for _, f := range []server.Form{"nowhere", ""} {
-		p, err := Open(t.Context(), Floor, webDock(t, f))
+		d := webDock(t, f)
+		p, err := Open(t.Context(), Floor, d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Connect(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
+		if _, err := p.Connect(t.Context(), d.Address); err == nil || !strings.Contains(err.Error(), "404") {
 			t.Errorf("%q: got %v", f, err)
 		}
 	}

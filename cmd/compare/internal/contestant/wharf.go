@@ -13,10 +13,7 @@ import (
 
 // wharf goes the whole way: the public API, the session, and the stdio or
 // http plugin in its sandbox. As in a program that uses it, one host makes all connections.
-type wharf struct {
-	host   *host.Host
-	server host.Server
-}
+type wharf struct{ host *host.Host }
 
 func newWharf(ctx context.Context, d Dock) (Program, error) {
 	heard := d.Heard
@@ -33,18 +30,18 @@ func newWharf(ctx context.Context, d Dock) (Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wharf{h, entry(d)}, nil
+	return wharf{h}, nil
 }
 
-func entry(d Dock) host.Server {
-	if d.URL != "" {
-		return host.Server{Name: "fast", URL: d.URL}
+func entry(a Address) host.Server {
+	if a.URL != "" {
+		return host.Server{Name: "fast", URL: a.URL}
 	}
-	return host.Server{Name: "fast", Command: d.Command[0], Args: d.Command[1:]}
+	return host.Server{Name: "fast", Command: a.Command[0], Args: a.Command[1:]}
 }
 
-func (w wharf) Connect(ctx context.Context) (Client, error) {
-	session, err := w.host.Connect(ctx, w.server)
+func (w wharf) Connect(ctx context.Context, to Address) (Client, error) {
+	session, err := w.host.Connect(ctx, entry(to))
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func connected(ctx context.Context, r *run) (Values, error) {
 // count.
 func (r *run) reconnect(ctx context.Context) (time.Duration, error) {
 	start := time.Now()
-	c, err := r.program.Connect(ctx)
+	c, err := r.program.Connect(ctx, r.address)
 	if err != nil {
 		return 0, err
 	}

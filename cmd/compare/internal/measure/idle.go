@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/contestant"
 	"github.com/wharf-mcp/wharf/cmd/compare/internal/server"
@@ -20,6 +21,7 @@ func idle(stdio, http int) func(context.Context, *run) (Values, error) {
 		}
 		var after footprint
 		if err == nil {
+			time.Sleep(settling * r.Time)
 			after = weigh()
 		}
 		for _, c := range clients[1:] {
@@ -28,6 +30,10 @@ func idle(stdio, http int) func(context.Context, *run) (Values, error) {
 		return after.values(r.before, stdio+http), err
 	}
 }
+
+// settling is how many times as long as other measures call this one waits, for
+// whatever a client does when nothing is to be done.
+const settling = 3
 
 // crowd connects until there are as many as that, and returns those that there
 // are with an error.
@@ -56,7 +62,7 @@ func use(ctx context.Context, c contestant.Client) error {
 
 // footprint is the memory of this process, without that of its children, in MB.
 type footprint struct {
-	resident float64 // every page once, also where it is mapped in many places
+	resident float64 // every page once, however often it is mapped
 	rss      float64 // as the system counts: for each place where it is mapped
 	pss      float64 // its part of pages that others have mapped as well
 	dirty    float64 // pages that nobody else has, and that are not a file's

@@ -41,23 +41,30 @@ type Metric struct {
 type Measure struct {
 	Name    string
 	Title   string
-	Form    server.Form // of the answers over HTTP; empty for stdio
+	Form    server.Form // of the answers over HTTP; empty where there is none
 	Metrics []Metric
+	weighs  bool // it is one of memory, and begins before anything is there
 	take    func(context.Context, *run) (Values, error)
 }
 
-// The groups of measures, by what the connection is made over.
+// The groups of measures: those of one connection by what it is made over, and
+// those of many that do nothing.
 const (
-	Stdio = "stdio"
-	HTTP  = "http"
+	Stdio  = "stdio"
+	HTTP   = "http"
+	Memory = "memory"
 )
 
 // Group returns the group that the measure is in.
 func (m Measure) Group() string {
-	if m.Form == "" {
+	switch {
+	case m.weighs:
+		return Memory
+	case m.Form == "":
 		return Stdio
+	default:
+		return HTTP
 	}
-	return HTTP
 }
 
 // All lists the measures in the order of the report.
@@ -79,6 +86,9 @@ func All() []Measure {
 		{Name: "sse10KB", Title: "HTTP, SSE, echo 10 KB, one at a time", Form: server.Events, Metrics: webSequence, take: inSequence(10_000)},
 		{Name: "sse1MB", Title: "HTTP, SSE, echo 1 MB, one at a time", Form: server.Events, Metrics: webSequence, take: inSequence(1_000_000)},
 		{Name: "sse64x100B", Title: "HTTP, SSE, echo 100 B, 64 at once", Form: server.Events, Metrics: webCrowd, take: atOnce(64, 100)},
+
+		{Name: "idle", Title: "100 idle over stdio", weighs: true, Metrics: weight, take: idle(100, 0)},
+		{Name: "idlehttp", Title: "100 idle over stdio, 100 over HTTP", weighs: true, Form: server.JSON, Metrics: weight, take: idle(100, 100)},
 	}
 }
 
@@ -96,6 +106,12 @@ const (
 	Peak   = "peak rss"
 	First  = "first"
 	Opened = "tcp opened"
+	Once   = "resident"
+	PSS    = "pss"
+	Dirty  = "private dirty"
+	Heap   = "heap"
+	Before = "before"
+	Each   = "each"
 )
 
 var (
@@ -126,12 +142,23 @@ var (
 		{Name: P50, Unit: "ms", Digits: 2},
 		{Name: RSS, Unit: "MB", Digits: 1},
 	}
+	weight = []Metric{
+		{Name: Once, Unit: "MB", Digits: 1},
+		{Name: RSS, Unit: "MB", Digits: 1},
+		{Name: PSS, Unit: "MB", Digits: 1},
+		{Name: Dirty, Unit: "MB", Digits: 1},
+		{Name: Heap, Unit: "MB", Digits: 1},
+		{Name: Before, Unit: "MB", Digits: 1},
+		{Name: Each, Unit: "KB"},
+	}
 )
 
 // run is a job with its first connection.
 type run struct {
 	Job
 	heard   *contestant.Tally
+	address contestant.Address
+	before  footprint    // of the process when nothing was opened yet, where that is measured
 	site    *server.Site // where the server is, unless a connection starts it
 	program contestant.Program
 	client  contestant.Client
@@ -145,15 +172,20 @@ func Take(ctx context.Context, j Job) (values Values, err error) {
 		return nil, fmt.Errorf("no measure %q", j.Measure)
 	}
 	r := &run{Job: j, heard: contestant.NewTally()}
-	dock := contestant.Dock{Command: r.Server, Tuned: r.Tuned, CacheDir: r.CacheDir, Heard: r.heard}
-	if m.Group() == HTTP {
+	if m.weighs {
+		r.before = weigh()
+	}
+	if m.Form != "" {
 		if r.site, err = server.OpenSite(r.Web); err != nil {
 			return nil, fmt.Errorf("start the server: %w", err)
 		}
 		defer func() { err = errors.Join(err, r.site.Close()) }()
-		dock.URL = r.site.URL(m.Form)
+		r.address.URL = r.site.URL(m.Form)
 	}
-	if err := r.open(ctx, dock); err != nil {
+	if m.Group() != HTTP {
+		r.address = contestant.Address{Command: r.Server}
+	}
+	if err := r.open(ctx); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	values, err = m.take(ctx, r)
@@ -171,12 +203,13 @@ func (r *run) countConnections(values Values) error {
 	return err
 }
 
-func (r *run) open(ctx context.Context, dock contestant.Dock) (err error) {
+func (r *run) open(ctx context.Context) (err error) {
 	start := time.Now()
+	dock := contestant.Dock{Address: r.address, Tuned: r.Tuned, CacheDir: r.CacheDir, Heard: r.heard}
 	if r.program, err = contestant.Open(ctx, r.Contestant, dock); err != nil {
 		return err
 	}
-	r.client, err = r.program.Connect(ctx)
+	r.client, err = r.program.Connect(ctx, r.address)
 	r.first = time.Since(start)
 	return err
 }

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
+	"syscall"
 )
 
 // resident returns how much memory this process has, in MB.
@@ -21,5 +24,63 @@ func memory(field string) float64 {
 	_, rest, _ := bytes.Cut(status, []byte(field))
 	var kib float64
 	fmt.Sscan(string(rest[:min(len(rest), 40)]), &kib)
+	return kib / 1024
+}
+
+// mapped adds up all mappings. Files in memory are looked at for themselves: the
+// same page of one may be mapped in many places, or in none and be there all the
+// same.
+func mapped() (f footprint) {
+	all, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		return f
+	}
+	inMemory := false
+	for line := range bytes.Lines(all) {
+		name, rest, _ := bytes.Cut(line, []byte(" "))
+		size := megabytes(rest)
+		switch string(name) {
+		case "Rss:":
+			f.rss += size
+			if !inMemory {
+				f.resident += size
+			}
+		case "Pss:":
+			f.pss += size
+		case "Private_Dirty:":
+			f.dirty += size
+		case "Anonymous:":
+			if inMemory { // what was written is a page of this process alone
+				f.resident += size
+			}
+		default:
+			if !bytes.HasSuffix(name, []byte(":")) { // the head of a mapping
+				inMemory = bytes.Contains(rest, []byte("/memfd:"))
+			}
+		}
+	}
+	f.resident += inFiles()
+	return f
+}
+
+// inFiles is the size of all files in memory that this process has open.
+func inFiles() (sum float64) {
+	open, _ := os.ReadDir("/proc/self/fd")
+	for _, fd := range open {
+		name := "/proc/self/fd/" + fd.Name()
+		if to, err := os.Readlink(name); err != nil || !strings.HasPrefix(to, "/memfd:") {
+			continue
+		}
+		if info, err := os.Stat(name); err == nil {
+			sum += float64(info.Sys().(*syscall.Stat_t).Blocks) * 512 / (1 << 20)
+		}
+	}
+	return sum
+}
+
+// megabytes reads a number of KiB.
+func megabytes(text []byte) float64 {
+	number, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte(" "))
+	kib, _ := strconv.ParseFloat(string(number), 64)
 	return kib / 1024
 }
