@@ -16,6 +16,7 @@ const timeoutEnv = "WHARF_TIMEOUT_MS"
 // shorthand shares.
 type flags struct {
 	config  string
+	trace   string
 	timeout timeout
 	json    bool
 	args    string
@@ -28,6 +29,7 @@ func (f *flags) register(root *cobra.Command) {
 	global := root.PersistentFlags()
 	global.StringVar(&f.config, "config", "", "configuration `FILE`: wharf.toml, or a JSON file with mcpServers (default: your own wharf.toml)")
 	global.Var(&f.timeout, "timeout", "longest wait for the server to start, or for an answer, such as 90s or 2m; 0 waits for ever (default: $"+timeoutEnv+", or 60s and 30s)")
+	global.StringVar(&f.trace, "trace", "", "write every message, both ways, to `FILE`, without the secrets; `wharf trace show` reads it")
 	global.BoolVar(&f.json, "json", false, "print JSON, on a terminal too, and errors as a JSON line at the end of stderr")
 	global.BoolVar(&f.browser, "browser", false, "open a page to sign in at even where there is no terminal")
 	global.BoolVar(&f.noBrowser, "no-browser", false, "print the address of such a page and open nothing (default: $NO_BROWSER)")

@@ -79,12 +79,19 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	}
 	trace, err := host.ParseTrace(os.Getenv("WHARF_TRACE"), a.err)
 	if err != nil {
-		return nil, usage(err, "layers are rpc, abi and io, separated by commas")
+		return nil, usage(fmt.Errorf("WHARF_TRACE: %w", err), "layers are rpc, abi and io, separated by commas")
+	}
+	recorder, err := a.tape.record(a.flags.trace)
+	if err != nil {
+		return nil, err
 	}
 	c := host.Config{
 		Plugins: plugins.Builtin(),
 		Timeout: limit,
 		Trace:   trace,
+
+		Recorder: recorder,
+
 		Stderr:  log,
 		OneShot: true,
 		Event:   a.hear,

@@ -39,7 +39,9 @@ func run(args []string, std stdio) int {
 	a := &app{stdio: std}
 	root := newRoot(a)
 	root.SetArgs(args)
-	return a.report(ctx, root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	a.endTrace()
+	return a.report(ctx, err)
 }
 
 // interruptible returns a context that the first SIGINT or SIGTERM cancels, so

@@ -19,6 +19,7 @@ type app struct {
 	settings *settings     // read at the first need
 	lines    *bufio.Reader // of stdin, for answers; made at the first need
 	server   string        // the server that the command is about, for errors
+	tape     tape          // of --trace
 	logged   atomic.Bool   // somebody follows what servers log
 	address  string        // its url, if it has no entry
 }
@@ -65,7 +66,7 @@ func newRoot(a *app) *cobra.Command {
 	a.flags.register(root)
 	root.AddCommand(newTools(a), newCall(a), newResources(a), newRead(a), newPrompts(a), newPrompt(a),
 		newComplete(a), newWatch(a), newPing(a), newRequest(a), newServers(a), newLogin(a), newLogout(a), newAuth(a),
-		newPlugin(a), newDoctor(a), newVersion(a), newDemoServer(a))
+		newPlugin(a), newTrace(a), newDoctor(a), newVersion(a), newDemoServer(a))
 	return root
 }
 

@@ -71,17 +71,6 @@ func targetOf(server host.Server) string {
 // hidden stands for what is not shown.
 const hidden = "***"
 
-// secretName is true for the names of flags whose values are secret.
-func secretName(name string) bool {
-	name = strings.ToLower(name)
-	for _, part := range []string{"token", "secret", "passw", "key", "credential", "auth"} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
-}
-
 // commandLine joins a command and its arguments, without the values of flags
 // that are called like secrets: people put them there, though they should not.
 func commandLine(command string, args []string) string {
@@ -92,10 +81,10 @@ func commandLine(command string, args []string) string {
 		switch {
 		case secret && !strings.HasPrefix(arg, "-"):
 			arg = mask(arg)
-		case assigned && secretName(name):
+		case assigned && host.SecretFlag(name):
 			arg = name + "=" + mask(value)
 		}
-		secret = !assigned && strings.HasPrefix(arg, "-") && secretName(arg)
+		secret = !assigned && strings.HasPrefix(arg, "-") && host.SecretFlag(arg)
 		words = append(words, word(arg))
 	}
 	return strings.Join(words, " ")

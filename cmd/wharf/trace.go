@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+func newTrace(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "trace",
+		Short: "Read what --trace has written",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0], nil)
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(newTraceShow(a))
+	return cmd
+}
+
+func newTraceShow(a *app) *cobra.Command {
+	var show traceShow
+	cmd := &cobra.Command{
+		Use:   "show FILE",
+		Short: "Show a trace as the sequence of its messages",
+		Long: `Show a trace as the sequence of its messages: when, with which connection of
+which server, which way, and for an answer, what it answers and how long it took.
+Messages are cut to the width of the terminal; --full shows all that the file has
+of them. With --json the lines are printed as they are in the file.
+
+A line that is none of a trace is reported, and stepped over.`,
+		Example: `  wharf --trace today.ndjson call demo echo message=hello
+  wharf trace show today.ndjson
+  wharf trace show today.ndjson --method 'tools/*' --full`,
+		Args: exactly("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			show.app = a
+			return show.run(cmd.Context(), args[0])
+		},
+	}
+	cmd.Flags().StringVar(&show.server, "server", "", "only what concerns the server `NAME`")
+	cmd.Flags().StringVar(&show.method, "method", "", "only messages whose method, or that of their request, fits `PATTERN`; * is anything")
+	cmd.Flags().BoolVar(&show.full, "full", false, "messages in full, below their arrows")
+	return cmd
+}
+
+// traceShow reads a trace back.
+type traceShow struct {
+	app            *app
+	server, method string
+	full           bool
+
+	pattern *regexp.Regexp // of method; nil is all
+	lines   int            // that were read
+	damaged int
+	ended   bool // the last line is where a trace ends
+}
+
+// maxComplaints is how many damaged lines are named; the others are counted.
+const maxComplaints = 10
+
+func (s *traceShow) run(ctx context.Context, path string) error {
+	if s.method != "" {
+		s.pattern = glob(s.method)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return usage(err, "name a file that was written with --trace")
+	}
+	defer file.Close()
+	if err := s.read(ctx, file, path); err != nil {
+		return err
+	}
+	if s.lines == 0 {
+		return usage(fmt.Errorf("%s is no trace", path), "name a file that was written with --trace")
+	}
+	if s.damaged > maxComplaints {
+		s.warn("%s: %d more lines were stepped over", path, s.damaged-maxComplaints)
+	}
+	if !s.ended {
+		s.warn("%s has no end: it is still written, or its program was killed", path)
+	}
+	return nil
+}
+
+// read shows one line after the other.
+func (s *traceShow) read(ctx context.Context, file io.Reader, path string) error {
+	d := diagram{app: s.app, full: s.full}
+	for l, err := range host.ReadTrace(file) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if bad := (*host.TraceLineError)(nil); errors.As(err, &bad) {
+			if s.damaged++; s.damaged <= maxComplaints {
+				s.warn("%s:%d: %v; stepped over", path, bad.Line, bad.Err)
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s.lines++
+		s.ended = l.Kind == host.TraceEnd
+		if !s.wants(&l) {
+			continue
+		}
+		if err := s.show(&d, &l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *traceShow) show(d *diagram, l *host.TraceLine) error {
+	if s.app.flags.json {
+		return s.app.printRaw(bytes.Clone(l.Raw))
+	}
+	return s.app.print(d.draw(l))
+}
+
+// wants reports whether a line is selected. Where a trace begins is always told,
+// so that what is selected as JSON is a trace again.
+func (s *traceShow) wants(l *host.TraceLine) bool {
+	switch {
+	case l.Kind == host.TraceStart:
+		return true
+	case s.server != "" && l.Server != s.server:
+		return false
+	}
+	return s.pattern == nil || l.IsMessage() && s.pattern.MatchString(l.Method)
+}
+
+func (s *traceShow) warn(format string, args ...any) {
+	a := s.app
+	fmt.Fprintf(a.err, "%s %s\n", a.styled(a.errTTY, styleBold, "warning:"), line(fmt.Sprintf(format, args...)))
+}
+
+// glob makes a pattern of text in which * stands for anything.
+func glob(text string) *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^` + strings.ReplaceAll(regexp.QuoteMeta(text), `\*`, `.*`) + `$`)
+}

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+// diagram draws the lines of a trace: the time, the server and the number of the
+// connection, an arrow between the client on the left and the server on the
+// right, and the message. It remembers no more than which revision each
+// connection speaks.
+type diagram struct {
+	app  *app
+	full bool
+
+	drawn  bool // the heading
+	speaks map[peer]string
+}
+
+// peer is one connection of a trace.
+type peer struct {
+	server string
+	number int
+}
+
+// Columns. The last has what is left, and where nobody knows the width, a line is
+// as long as it is on a wide terminal.
+const (
+	nameColumn    = 14
+	arrowColumn   = 44
+	unknownWidth  = 140
+	leastMessage  = 20
+	longestMethod = 24
+	longestID     = 10
+	maxPeers      = 10_000
+)
+
+// draw returns a line of the trace as it is shown, with its line breaks.
+func (d *diagram) draw(l *host.TraceLine) string {
+	if l.Kind == host.TraceStart {
+		return d.heading(l)
+	}
+	out := d.revision(l) + d.row(l)
+	if message := body(l); d.full && message != "" {
+		out += inset(plain(message))
+	}
+	return out
+}
+
+// heading says when a trace began, and names the columns.
+func (d *diagram) heading(l *host.TraceLine) string {
+	a := d.app
+	text := fmt.Sprintf("%9s  %-*s  %-*s\n", "SECONDS", nameColumn, "CONNECTION", arrowColumn, "CLIENT"+strings.Repeat(" ", arrowColumn-len("CLIENTSERVER"))+"SERVER")
+	return "began " + l.Time.Format(time.RFC3339) + "\n" + a.styled(a.outTTY, styleBold, strings.TrimRight(text, "\n")) + "\n"
+}
+
+// revision is a row of its own where a connection begins to speak another revision
+// of the protocol.
+func (d *diagram) revision(l *host.TraceLine) string {
+	who := peer{l.Server, l.Connection}
+	switch {
+	case l.Kind == host.TraceLost, l.Kind == host.TraceClosed:
+		delete(d.speaks, who)
+		return ""
+	case l.Protocol == "" || d.speaks[who] == l.Protocol:
+		return ""
+	case d.speaks == nil || len(d.speaks) > maxPeers:
+		d.speaks = make(map[peer]string)
+	}
+	d.speaks[who] = l.Protocol
+	return d.place(l) + rule("speaks "+line(l.Protocol)+" ("+line(l.Era)+")") + "\n"
+}
+
+func (d *diagram) row(l *host.TraceLine) string {
+	out := d.place(l)
+	arrow, message := d.arrow(l), line(gist(l))
+	style := ""
+	switch {
+	case isTrouble(l):
+		style = styleRed
+	case !l.IsMessage():
+		style = styleBold
+	}
+	if message == "" {
+		return out + d.dress(style, strings.TrimRight(arrow, " ")) + "\n"
+	}
+	width := d.app.width
+	if width == 0 {
+		width = unknownWidth
+	}
+	left := max(width-utf8.RuneCountInString(out)-arrowColumn-2, leastMessage)
+	return out + d.dress(style, arrow) + "  " + clip(message, left) + "\n"
+}
+
+func (d *diagram) dress(style, text string) string {
+	if style == "" {
+		return text
+	}
+	return d.app.styled(d.app.outTTY, style, text)
+}
+
+// place is when, and with whom.
+func (d *diagram) place(l *host.TraceLine) string {
+	name := ""
+	if l.Server != "" {
+		name = clip(line(l.Server), nameColumn-len(fmt.Sprint(" ", l.Connection))) + fmt.Sprint(" ", l.Connection)
+	}
+	return fmt.Sprintf("%9.4f  %-*s  ", l.At.Seconds(), nameColumn, name)
+}
+
+// isTrouble tells the lines that somebody who looks for a fault looks for.
+func isTrouble(l *host.TraceLine) bool {
+	switch l.Kind {
+	case host.TraceLost, host.TraceGap, host.TraceMalformed, host.TraceDropped:
+		return true
+	case host.TraceEnd:
+		return l.Missing > 0
+	}
+	return failed(l)
+}
+
+// arrow is the column between client and server.
+func (d *diagram) arrow(l *host.TraceLine) string {
+	switch l.Kind {
+	case host.TraceOpened:
+		return rule("opened " + line(l.Transport))
+	case host.TraceGap, host.TraceEnd:
+		if l.Missing > 0 {
+			return rule(fmt.Sprintf("%d messages are missing", l.Missing))
+		}
+		return rule("the end")
+	case host.TraceLost, host.TraceClosed, host.TraceDropped:
+		return rule(string(l.Kind))
+	}
+	label, took := label(l), ""
+	if l.Timed {
+		took = " " + span(l.Took) + " ─"
+	}
+	shaft := strings.Repeat("─", max(1, arrowColumn-5-utf8.RuneCountInString(label+took)))
+	if l.Direction == "sent" {
+		return "──" + label + shaft + took + "──▶"
+	}
+	return "◀──" + label + shaft + took + "──"
+}
+
+// label names a message: its method and id, or what it is where it has none.
+func label(l *host.TraceLine) string {
+	name := clip(line(l.Method), longestMethod)
+	if name == "" {
+		name = string(l.Kind)
+	}
+	if failed(l) {
+		name += " ✗"
+	}
+	if len(l.ID) > 0 {
+		name += " " + clip(line(string(l.ID)), longestID)
+	}
+	return " " + name + " "
+}
+
+// rule is a line across the column that is no message.
+func rule(text string) string {
+	text = "·· " + clip(text, arrowColumn-6) + " "
+	return text + strings.Repeat("·", arrowColumn-utf8.RuneCountInString(text))
+}
+
+// span is a duration in three digits or so.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return d.Round(time.Microsecond).String()
+	case d < time.Second:
+		return d.Round(10 * time.Microsecond).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
+}
+
+// gist is what there is to read of a line: the params of a request, what an
+// answer says, or why something came to nothing.
+func gist(l *host.TraceLine) string {
+	text := l.Why
+	switch {
+	case text != "":
+	case l.Message == nil:
+		text = l.Text
+	default:
+		text = content(l.Message)
+	}
+	if l.Text != "" && l.Size > len(l.Text) {
+		text = fmt.Sprintf("(%d bytes) %s", l.Size, text)
+	}
+	return text
+}
+
+// envelope is what a diagram reads of a message.
+type envelope struct {
+	Params, Result json.RawMessage
+	Error          *struct {
+		Code    json.Number
+		Message string
+	}
+}
+
+// content is the part of a message that its label does not tell.
+func content(message []byte) string {
+	var m envelope
+	switch json.Unmarshal(message, &m); {
+	case m.Error != nil:
+		return m.Error.Code.String() + " " + m.Error.Message
+	case m.Result != nil:
+		return withoutMeta(m.Result)
+	case m.Params != nil:
+		return withoutMeta(m.Params)
+	case len(message) > 0 && message[0] == '[':
+		return string(message)
+	}
+	return ""
+}
+
+// withoutMeta leaves out what every message says, for the room is short.
+func withoutMeta(value json.RawMessage) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(value, &members) != nil || members["_meta"] == nil {
+		return string(value)
+	}
+	delete(members, "_meta")
+	if len(members) == 0 {
+		return ""
+	}
+	var out strings.Builder
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.Encode(members)
+	return out.String()
+}
+
+// failed reports whether an answer says that something went wrong: the protocol
+// says so, or the tool.
+func failed(l *host.TraceLine) bool {
+	if l.Failed || l.Kind != host.TraceResponse {
+		return l.Failed
+	}
+	var m struct {
+		Result struct{ IsError bool }
+	}
+	return json.Unmarshal(l.Message, &m) == nil && m.Result.IsError
+}
+
+// body is all that a line has of its message.
+func body(l *host.TraceLine) string {
+	if l.Message != nil {
+		return indented(l.Message)
+	}
+	return l.Text
+}
+
+func inset(text string) string {
+	const margin = "             "
+	return margin + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+margin) + "\n"
+}
