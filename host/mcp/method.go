@@ -35,7 +35,7 @@ const (
 
 // Notifications.
 const (
-	NotificationInitialized          = "notifications/initialized" // legacy, client to server
+	NotificationInitialized          = "notifications/initialized"        // legacy, client to server
 	NotificationRootsListChanged     = "notifications/roots/list_changed" // legacy, client to server
 	NotificationCancelled            = "notifications/cancelled"
 	NotificationProgress             = "notifications/progress"
@@ -44,5 +44,6 @@ const (
 	NotificationPromptsListChanged   = "notifications/prompts/list_changed"
 	NotificationResourcesListChanged = "notifications/resources/list_changed"
 	NotificationResourceUpdated      = "notifications/resources/updated"
+	NotificationElicitationComplete  = "notifications/elicitation/complete"       // 2025-11-25
 	NotificationAcknowledged         = "notifications/subscriptions/acknowledged" // modern
 )

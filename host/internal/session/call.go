@@ -169,7 +169,11 @@ func (s *Session) do(ctx context.Context, q *request) ([]byte, dialect, error) {
 func (s *Session) try(ctx context.Context, l *link, q *request) ([]byte, dialect, error) {
 	d := l.dialect
 	text, err := s.send(ctx, l, d, q)
-	if err == nil || d.era == mcp.Legacy {
+	switch {
+	case err == nil:
+		return text, d, nil
+	case d.era == mcp.Legacy:
+		text, err = s.visit(ctx, l, q, err)
 		return text, d, err
 	}
 	switch codeOf(err) {

@@ -57,6 +57,8 @@ func (b *inbox) Notify(in *rpc.Incoming) {
 	case "":
 		b.missed()
 		return
+	case mcp.NotificationElicitationComplete:
+		s.pages.finish(in.Params)
 	case mcp.NotificationAcknowledged, mcp.NotificationCancelled:
 		s.audience.control(b, method, in.Params)
 	case mcp.NotificationToolsListChanged:

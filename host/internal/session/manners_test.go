@@ -17,6 +17,7 @@ func TestFarewellWithoutWords(t *testing.T) {
 		bubble(t, func(t *testing.T, dock func(...server) *dock) {
 			d := dock(able(era, everything))
 			s := d.open()
+			synctest.Wait() // for it to read what it was sent
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}

@@ -110,6 +110,7 @@ type Session struct {
 	level     atomic.Pointer[mcp.Level] // what is to be logged; nil where nobody said
 	trackers  trackers
 	audience  audience
+	pages     webPages
 
 	ctx    context.Context // ends with Close, and with it every attempt to connect
 	cancel context.CancelFunc

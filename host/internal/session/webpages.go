@@ -1,0 +1,202 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// A server of 2025-11-25 may refuse any request until the person has been to some
+// pages, which the error lists. The server has done nothing then, so the request
+// is sent again once the person agrees to go: as soon as the server says that a
+// page is done with, or now and then where it does not
+// (2025-11-25/client/elicitation#url-elicitation-required-error).
+
+// webPages are those that requests wait for at the moment, by their ids. Each is
+// shown once, however many requests are refused for it.
+type webPages struct {
+	mu   sync.Mutex
+	open map[string]*webPage
+}
+
+// webPage is one of them.
+type webPage struct {
+	visits   int           // requests that wait for it; guarded by webPages.mu
+	cancel   func()        // takes the question back
+	answered chan struct{} // closed when the person has answered
+	err      error         // that there will be no visit; set before answered is closed
+	complete chan struct{} // closed when the server says so
+	over     bool          // complete is closed; guarded by webPages.mu
+}
+
+// tour is one request on its way through pages.
+type tour struct {
+	session *Session
+	held    map[string]*webPage
+}
+
+// visit sees a request through that a legacy server has refused with an error, if
+// that is one which asks for pages and there is somebody to show them to.
+func (s *Session) visit(ctx context.Context, l *link, q *request, refusal error) ([]byte, error) {
+	if codeOf(refusal) != mcp.CodeURLElicitationRequired || s.cfg.Elicit == nil {
+		return nil, refusal
+	}
+	if s.cfg.MaxTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, s.cfg.MaxTimeout, fmt.Errorf("%w after %v", rpc.ErrTimeout, s.cfg.MaxTimeout))
+		defer cancel()
+	}
+	v := tour{session: s, held: make(map[string]*webPage)}
+	defer v.end()
+	for pause := usualPoll; ; pause = min(2*pause, longestPoll) {
+		asked, err := v.begin(refusal)
+		if err == nil {
+			err = v.await(ctx, asked, pause)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", err, refusal)
+		}
+		text, err := s.send(ctx, l, l.dialect, q)
+		if codeOf(err) != mcp.CodeURLElicitationRequired {
+			return text, err
+		}
+		refusal = err
+	}
+}
+
+// begin has the pages shown that a refusal lists, and returns all of them.
+func (v *tour) begin(refusal error) (asked []*webPage, err error) {
+	all, err := readPages(refusal)
+	for _, e := range all {
+		p := v.held[e.ElicitationID]
+		if p == nil && len(v.held) == maxAsked {
+			return nil, fmt.Errorf("%w: after %d pages it is not content", ErrInputRequired, maxAsked)
+		}
+		if p == nil {
+			p = v.session.show(e)
+			v.held[e.ElicitationID] = p
+		}
+		asked = append(asked, p)
+	}
+	return asked, err
+}
+
+// errPause ends a wait for a server that does not say when somebody has been to
+// its pages.
+var errPause = errors.New("the pause is over")
+
+// await returns when the person has agreed to go to all pages, and has either been
+// there, by the word of the server, or the pause is over.
+func (v *tour) await(ctx context.Context, asked []*webPage, pause time.Duration) error {
+	for _, p := range asked {
+		if err := v.wait(ctx, p.answered); err != nil {
+			return err
+		}
+		if p.err != nil {
+			return fmt.Errorf("%w: %w", ErrInputRequired, p.err)
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, pause, errPause)
+	defer cancel()
+	for _, p := range asked {
+		if err := v.wait(ctx, p.complete); err == errPause {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *tour) wait(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-v.session.ctx.Done():
+		return ErrClosed
+	}
+}
+
+// end leaves the pages to those who still wait for them.
+func (v *tour) end() {
+	all := &v.session.pages
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for id, p := range v.held {
+		if p.visits--; p.visits == 0 {
+			delete(all.open, id)
+			p.cancel()
+		}
+	}
+}
+
+// show asks the person to go to a page, unless somebody has already.
+func (s *Session) show(e mcp.Elicitation) *webPage {
+	s.pages.mu.Lock()
+	defer s.pages.mu.Unlock()
+	p := s.pages.open[e.ElicitationID]
+	if p == nil {
+		ctx, cancel := context.WithCancel(s.ctx)
+		p = &webPage{cancel: cancel, answered: make(chan struct{}), complete: make(chan struct{})}
+		if s.pages.open == nil {
+			s.pages.open = make(map[string]*webPage)
+		}
+		s.pages.open[e.ElicitationID] = p
+		go func() {
+			defer close(p.answered)
+			p.err = s.cfg.consent(ctx, e)
+		}()
+	}
+	p.visits++
+	return p
+}
+
+// consent asks the person, and returns why there will be no visit.
+func (c *Config) consent(ctx context.Context, e mcp.Elicitation) error {
+	result, err := c.Elicit(ctx, e)
+	if err == nil && result.Action != mcp.ElicitAccept {
+		err = fmt.Errorf("the person did not go to %s", clip(e.URL))
+	}
+	return err
+}
+
+// finish takes the word of the server that a page is done with.
+func (p *webPages) finish(params []byte) {
+	id := member(params, "elicitationId")
+	if jsontext.Read(id).Kind() != '"' {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if done := p.open[jsontext.Read(id).String()]; done != nil && !done.over {
+		done.over = true
+		close(done.complete)
+	}
+}
+
+// readPages reads what the refusal of a request asks for.
+func readPages(refusal error) ([]mcp.Elicitation, error) {
+	var fault *rpc.Error
+	errors.As(refusal, &fault)
+	var all []mcp.Elicitation
+	r := jsontext.Read(member(fault.Data, "elicitations"))
+	for range r.Array() {
+		e, err := readElicitation(r.Raw())
+		if err != nil || e.Mode != mcp.ElicitURL || e.ElicitationID == "" || len(all) == maxAsked {
+			return nil, fmt.Errorf("%w: want up to %d pages with a url and an elicitationId", ErrInvalidResult, maxAsked)
+		}
+		all = append(all, e)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%w: it asks for pages, and names none", ErrInvalidResult)
+	}
+	return all, nil
+}

@@ -1,0 +1,246 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// sends returns what refuses a request until somebody has been to pages.
+func sends(pages ...string) act {
+	return refuse(mcp.CodeURLElicitationRequired, "go there first", `{"elicitations":[`+strings.Join(pages, ",")+`]}`)
+}
+
+// pageOf is a page that a refusal lists.
+func pageOf(id string) string {
+	return fmt.Sprintf(`{"mode":"url","url":"https://a.example/%s","elicitationId":%q,"message":"go"}`, id, id)
+}
+
+// guide is a person who goes, or not, to each page after a while.
+type guide struct {
+	mu    sync.Mutex
+	shown []string
+	after time.Duration
+	does  string
+}
+
+func (g *guide) elicit(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult, error) {
+	g.mu.Lock()
+	g.shown = append(g.shown, e.URL)
+	g.mu.Unlock()
+	select {
+	case <-time.After(g.after):
+		return mcp.ElicitResult{Action: g.does}, nil
+	case <-ctx.Done():
+		return mcp.ElicitResult{}, context.Cause(ctx)
+	}
+}
+
+func (g *guide) saw() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return strings.Join(g.shown, " ")
+}
+
+// guided opens a session with such a person.
+func guided(d *dock, g *guide) *Session {
+	return d.open(func(c *Config) { c.Elicit = g.elicit })
+}
+
+// TestPagesOfARefusal has a request refused a few times before it is answered.
+func TestPagesOfARefusal(t *testing.T) {
+	told := func(id string) func(p *process) {
+		return func(p *process) {
+			note(p, "notifications/elicitation/complete", `{"elicitationId":"`+id+`"}`)
+		}
+	}
+	tests := []struct {
+		name  string
+		turns []act
+		later func(p *process) // two minutes on
+		shown string
+		took  time.Duration
+	}{
+		{"the server says when", []act{sends(pageOf("1")), answer(echoResult)}, told("1"),
+			"https://a.example/1", 2 * time.Minute},
+		{"it says so of another", []act{sends(pageOf("1")), answer(echoResult)}, told("2"),
+			"https://a.example/1", time.Minute + time.Second},
+		{"it does not say", []act{sends(pageOf("1")), sends(pageOf("1")), sends(pageOf("1")), answer(echoResult)}, nil,
+			"https://a.example/1", time.Minute + (1+2+4)*time.Second},
+		{"one after the other", []act{sends(pageOf("1")), sends(pageOf("2")), answer(echoResult)}, nil,
+			"https://a.example/1 https://a.example/2", 2*time.Minute + 3*time.Second},
+		{"twice the same", []act{sends(pageOf("1"), pageOf("1")), answer(echoResult)}, nil,
+			"https://a.example/1", time.Minute + time.Second},
+	}
+	for _, test := range tests {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			n := 0
+			d := dock(oldServer().with("tools/call", func(p *process, m message) {
+				n++
+				test.turns[min(n, len(test.turns))-1](p, m)
+			}))
+			g := &guide{after: time.Minute, does: mcp.ElicitAccept}
+			if test.name == "the server says when" {
+				g.after = 2*time.Minute - time.Millisecond
+			}
+			s := guided(d, g)
+			if test.later != nil {
+				time.AfterFunc(g.after+time.Millisecond, func() { test.later(d.process(0)) })
+			}
+			began := time.Now()
+			if _, err := call(t, s); err != nil {
+				t.Errorf("%s: %v", test.name, err)
+			}
+			if took := time.Since(began); took != test.took || g.saw() != test.shown || n != len(test.turns) {
+				t.Errorf("%s: took %v, showed %s, called %d times", test.name, took, g.saw(), n)
+			}
+			if len(s.pages.open) != 0 {
+				t.Errorf("%s: %d pages are still open", test.name, len(s.pages.open))
+			}
+		})
+	}
+}
+
+// TestPagesAreShownOnce refuses many requests for one page.
+func TestPagesAreShownOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		var been atomic.Bool
+		d := dock(oldServer().with("tools/call", func(p *process, m message) {
+			if been.Load() {
+				answer(echoResult)(p, m)
+				return
+			}
+			sends(pageOf("1"))(p, m)
+		}))
+		g := &guide{after: time.Minute, does: mcp.ElicitAccept}
+		s := guided(d, g)
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				if _, err := call(t, s); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		time.Sleep(time.Minute + time.Millisecond)
+		been.Store(true)
+		wg.Wait()
+		if g.saw() != "https://a.example/1" {
+			t.Errorf("shown %s", g.saw())
+		}
+		been.Store(false)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.CallTool(ctx, "echo", nil); !errors.Is(err, context.DeadlineExceeded) || g.saw() != "https://a.example/1 https://a.example/1" {
+			t.Errorf("%v; shown %s", err, g.saw())
+		}
+	})
+}
+
+// TestPagesNobodyVisits ends requests with the refusal, and why.
+func TestPagesNobodyVisits(t *testing.T) {
+	many := make([]string, maxAsked+1)
+	for i := range many {
+		many[i] = pageOf(fmt.Sprint(i))
+	}
+	tests := []struct {
+		name   string
+		action string
+		refuse act
+		want   error
+		text   string
+	}{
+		{"declined", mcp.ElicitDecline, sends(pageOf("1")), ErrInputRequired, "the person did not go to https://a.example/1"},
+		{"cancelled", mcp.ElicitCancel, sends(pageOf("1")), ErrInputRequired, "did not go"},
+		{"a form", mcp.ElicitAccept, sends(`{"mode":"form","elicitationId":"1","message":"?"}`), ErrInvalidResult, "want up to 64 pages"},
+		{"no id", mcp.ElicitAccept, sends(`{"mode":"url","url":"https://a.example"}`), ErrInvalidResult, "elicitationId"},
+		{"no pages", mcp.ElicitAccept, sends(), ErrInvalidResult, "names none"},
+		{"no data", mcp.ElicitAccept, refuse(mcp.CodeURLElicitationRequired, "go", ""), ErrInvalidResult, "names none"},
+		{"too many", mcp.ElicitAccept, sends(many...), ErrInvalidResult, "64"},
+	}
+	for _, test := range tests {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			d := dock(oldServer().with("tools/call", test.refuse))
+			_, err := call(t, guided(d, &guide{does: test.action}))
+			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) || codeOf(err) != mcp.CodeURLElicitationRequired {
+				t.Errorf("%s: %v", test.name, err)
+			}
+			if n := len(d.process(0).find("tools/call")); n != 1 {
+				t.Errorf("%s: called %d times", test.name, n)
+			}
+		})
+	}
+	for _, s := range []server{able(mcp.Legacy, everything), able(mcp.Modern, everything)} {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			d := dock(s.with("tools/call", sends(pageOf("1"))))
+			s := d.open()
+			if _, err := call(t, s); codeOf(err) != mcp.CodeURLElicitationRequired || errors.Is(err, ErrInputRequired) {
+				t.Errorf("nobody to show it to: %v", err)
+			}
+		})
+	}
+}
+
+// TestPagesWithoutEnd has a server send the person from page to page, or to one
+// for ever.
+func TestPagesWithoutEnd(t *testing.T) {
+	for _, fresh := range []bool{true, false} {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			n := 0
+			d := dock(oldServer().with("tools/call", func(p *process, m message) {
+				n++
+				id := "1"
+				if fresh {
+					id = fmt.Sprint(n)
+				}
+				sends(pageOf(id))(p, m)
+			}))
+			s := d.open(func(c *Config) {
+				c.Elicit, c.MaxTimeout = (&guide{does: mcp.ElicitAccept}).elicit, 2*time.Hour
+			})
+			_, err := call(t, s)
+			if want := map[bool]error{true: ErrInputRequired, false: rpc.ErrTimeout}[fresh]; !errors.Is(err, want) || n > 300 {
+				t.Errorf("%v after %d calls", err, n)
+			}
+		})
+	}
+}
+
+// TestLeavingAPage takes the question back when nobody waits for its answer.
+func TestLeavingAPage(t *testing.T) {
+	for name, leave := range map[string]func(s *Session, cancel func()){
+		"the callers leave": func(_ *Session, cancel func()) { cancel() },
+		"the session ends":  func(s *Session, _ func()) { s.Close() },
+	} {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			d := dock(oldServer().with("tools/call", sends(pageOf("1"))))
+			s := guided(d, &guide{after: 100 * time.Hour})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var wg sync.WaitGroup
+			for range 3 {
+				wg.Go(func() {
+					if _, err := s.CallTool(ctx, "echo", nil); !errors.Is(err, context.Canceled) && !errors.Is(err, ErrClosed) {
+						t.Errorf("%s: %v", name, err)
+					}
+				})
+			}
+			synctest.Wait()
+			leave(s, cancel)
+			wg.Wait()
+			synctest.Wait() // the bubble fails if the person is still asked at its end
+			if len(s.pages.open) != 0 {
+				t.Errorf("%s: %d pages are open", name, len(s.pages.open))
+			}
+		})
+	}
+}
