@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -95,4 +96,57 @@ func serve() {
 	if err := serveDemo(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
+}
+
+// serverAsks asks the client what the arguments of a call say, by the method that
+// the tool is named after, and makes the answer the result. Its other tools are
+// offers, which tells what the client can be asked, and work, which is half done
+// for ever.
+func serverAsks() {
+	fmt.Fprintln(os.Stderr, "serving")
+	var offers, id json.RawMessage
+	for input := bufio.NewScanner(os.Stdin); input.Scan(); {
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Result json.RawMessage `json:"result"`
+			Error  json.RawMessage `json:"error"`
+			Params struct {
+				Capabilities json.RawMessage `json:"capabilities"`
+				Name         string          `json:"name"`
+				Arguments    json.RawMessage `json:"arguments"`
+				Meta         struct {
+					Token json.RawMessage `json:"progressToken"`
+				} `json:"_meta"`
+			} `json:"params"`
+		}
+		json.Unmarshal(input.Bytes(), &m)
+		switch {
+		case m.Method == "initialize":
+			offers = m.Params.Capabilities
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"asks","version":"1"}}}`+"\n", m.ID)
+		case m.Method == "tools/call" && m.Params.Name == "offers":
+			answerText(m.ID, offers)
+		case m.Method == "tools/call" && m.Params.Name == "work":
+			fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1,"total":2,"message":"half\u001bway"}}`+"\n", m.Params.Meta.Token)
+		case m.Method == "tools/call":
+			id = m.ID
+			fmt.Printf(`{"jsonrpc":"2.0","id":"q","method":%q,"params":%s}`+"\n", m.Params.Name, m.Params.Arguments)
+		case m.Method == "" && string(m.ID) == `"q"`:
+			answerText(id, append(m.Result, m.Error...))
+		case m.Method == "notifications/cancelled":
+			fmt.Fprintln(os.Stderr, "told to stop")
+		case m.Method == "ping":
+			fmt.Fprintln(os.Stderr, "pinged")
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID)
+		case m.ID != nil:
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", m.ID)
+		}
+	}
+	fmt.Fprintln(os.Stderr, "left alone")
+}
+
+func answerText(id, text json.RawMessage) {
+	quoted, _ := json.Marshal(string(text))
+	fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%s}]}}`+"\n", id, quoted)
 }

@@ -19,6 +19,8 @@ type link struct {
 	app     *app
 	host    *host.Host
 	session *host.Session
+
+	cancelled bool // a request was under way when the program was interrupted
 }
 
 // dial starts a host and connects it to one server.
@@ -36,6 +38,9 @@ func (a *app) dial(ctx context.Context, server host.Server) (*link, error) {
 	if a.canAsk() || a.flags.mayAsk() {
 		options = append(options, a.letSignIn)
 	}
+	if a.canAsk() {
+		options = append(options, a.letElicit(server))
+	}
 	h, err := a.newHost(ctx, log, options...)
 	if err != nil {
 		return nil, err
@@ -48,7 +53,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*link, error) {
 		return nil, err
 	}
 	log.release()
-	return &link{a, h, session}, nil
+	return &link{app: a, host: h, session: session}, nil
 }
 
 // connect gives up after limit, where there is one: servers have a longer time
@@ -111,13 +116,38 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 // close ends the session and the host. The result is out by then, so what goes
 // wrong here is of no use to anyone.
 func (l *link) close() {
+	if l.cancelled {
+		l.settle()
+	}
 	l.session.Close()
 	l.host.Close()
 }
 
+// settleGrace is how long a server may take to notice that it was told to stop.
+const settleGrace = time.Second
+
+// settle waits until the server has heard of the cancellation that was sent, so
+// that it can clean up before its stdin ends: a ping that comes behind it is
+// answered then. A server that is too busy to notice gets the grace and no more.
+func (l *link) settle() {
+	ctx, cancel := context.WithTimeout(context.Background(), settleGrace)
+	defer cancel()
+	defer l.app.busy("telling " + l.session.Name() + " to stop; interrupt again to leave at once")()
+	l.session.Ping(ctx)
+}
+
+// ended notes a request that an interrupt has ended, and returns its error.
+func (l *link) ended(err error) error {
+	if err != nil && l.app.life != nil && l.app.life.Err() != nil {
+		l.cancelled = true
+	}
+	return err
+}
+
 func (l *link) tools(ctx context.Context) ([]mcp.Tool, error) {
 	defer l.app.busy("asking " + l.session.Name() + " for its tools")()
-	return l.session.ListTools(ctx)
+	tools, err := l.session.ListTools(ctx)
+	return tools, l.ended(err)
 }
 
 // call returns the result as the server wrote it, so that nothing of it is
@@ -129,7 +159,7 @@ func (l *link) call(ctx context.Context, tool string, args object) (json.RawMess
 	ctx = host.WithProgress(ctx, gauge.hear)
 	var result json.RawMessage
 	err := l.session.Call(ctx, mcp.MethodCallTool, callParams{Name: tool, Arguments: args}, &result)
-	return result, err
+	return result, l.ended(err)
 }
 
 type callParams struct {

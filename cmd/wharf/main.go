@@ -16,15 +16,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
-	"os/signal"
 	"runtime/debug"
-	"syscall"
 )
-
-// errInterrupted is the cause of a context that a signal has ended.
-var errInterrupted = errors.New("interrupted")
 
 func main() {
 	leaveGarbage()
@@ -34,47 +28,16 @@ func main() {
 // run is the whole program: it carries out one command line and returns the
 // exit code. It has told std.err about every error by then.
 func run(args []string, std stdio) int {
-	ctx, stop := interruptible(context.Background())
-	defer stop()
+	defer std.mode.leave()
 	a := &app{stdio: std}
+	ctx, interruption := interruptible(context.Background(), func() { std.mode.leave(); a.tape.flush() })
+	defer interruption.stop()
+	a.life, a.interrupt = ctx, interruption.raise
 	root := newRoot(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	a.endTrace()
 	return a.report(ctx, err)
-}
-
-// interruptible returns a context that the first SIGINT or SIGTERM cancels, so
-// that a request in flight is cancelled at the server and processes end in
-// order. Whoever does not want to wait for that sends a second one, and the
-// program leaves on the spot. The caller must call stop.
-//
-// A broken pipe becomes an error of the write in place of a signal: dying from
-// it would leave the server's processes without their goodbye.
-func interruptible(parent context.Context) (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(parent)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	stopped := make(chan struct{})
-	go func() {
-		for leave := false; ; leave = true {
-			select {
-			case <-signals:
-			case <-stopped:
-				return
-			}
-			if leave {
-				os.Exit(exitInterrupted)
-			}
-			cancel(errInterrupted)
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		close(stopped)
-		cancel(nil)
-	}
 }
 
 // leaveGarbage lets the heap grow further before it is swept: most of what a

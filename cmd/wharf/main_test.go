@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(suite{m}, map[string]func(){
 		"wharf":            main,
 		"signals":          signals,
+		"server-asks":      serverAsks,
 		"server-exits":     serverExits,
 		"server-silent":    serverSilent,
 		"server-banner":    serverBanner,

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
-
-	"golang.org/x/term"
+	"sync"
 
 	"github.com/wharf-mcp/wharf/host"
 )
@@ -28,7 +25,11 @@ func (a *app) canAsk() bool { return a.errTTY && a.inTTY }
 // is none, or it is not wanted, the browser may be on another machine: the
 // address that it ends at can be pasted here.
 func (a *app) openPage(ctx context.Context, p host.Page) error {
-	defer a.still()()
+	ctx, leave, err := a.floor(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	fmt.Fprintf(a.err, "To sign in to %s, visit\n  %s\n", plain(p.Server), plain(p.URL))
 	if a.flags.opensBrowser(a.errTTY) {
 		err := host.OpenBrowser(ctx, p.URL)
@@ -46,10 +47,12 @@ func (a *app) openPage(ctx context.Context, p host.Page) error {
 // leaves the page to the browser.
 func (a *app) takeAddress(ctx context.Context, p host.Page) error {
 	for {
-		address, err := a.readLine(ctx)
+		address, err := a.keys().ask(ctx, "", "", false)
 		switch {
-		case errors.Is(err, io.EOF) && address == "":
+		case errors.Is(err, io.EOF) && address == "", errors.Is(err, errRefused):
 			return nil
+		case errors.Is(err, errEscaped):
+			return host.ErrDeclined
 		case err != nil && !errors.Is(err, io.EOF):
 			return err
 		case strings.TrimSpace(address) == "":
@@ -65,69 +68,27 @@ func (a *app) takeAddress(ctx context.Context, p host.Page) error {
 
 // prompt asks for a text.
 func (a *app) prompt(ctx context.Context, q host.Question) (string, error) {
-	defer a.still()()
+	ctx, leave, err := a.floor(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
 	if q.Hint != "" {
 		fmt.Fprintln(a.err, plain(q.Hint))
 	}
-	end := " "
-	if !a.inTTY { // nobody types there, so nothing else ends the line
-		end = "\n"
+	label := line(q.Label) + ": "
+	if !a.inTTY { // nobody types there, so nothing else shows it, or ends its line
+		fmt.Fprintln(a.err, strings.TrimRight(label, " "))
 	}
-	fmt.Fprint(a.err, plain(q.Label), ":", end)
-	text, err := a.readAnswer(ctx, q.Secret)
+	text, err := a.keys().ask(ctx, label, "", q.Secret)
 	if errors.Is(err, io.EOF) {
 		err = nil // the last line need not have an end
 	}
-	if text == "" && err == nil {
+	text = strings.TrimSpace(text)
+	if errors.Is(err, errEscaped) || errors.Is(err, errRefused) || text == "" && err == nil {
 		return "", host.ErrDeclined
 	}
 	return text, err
-}
-
-// readAnswer reads a line, unseen if it is secret and typed.
-func (a *app) readAnswer(ctx context.Context, secret bool) (string, error) {
-	if !secret || !a.inTTY {
-		return a.readLine(ctx)
-	}
-	return within(ctx, func() (string, error) {
-		text, err := term.ReadPassword(int(os.Stdin.Fd()))
-		fmt.Fprintln(a.err)
-		return strings.TrimSpace(string(text)), err
-	})
-}
-
-// readLine reads a line of stdin. What comes with io.EOF is the last one.
-func (a *app) readLine(ctx context.Context) (string, error) {
-	if a.lines == nil {
-		a.lines = bufio.NewReader(io.LimitReader(a.in, maxTyped))
-	}
-	return within(ctx, func() (string, error) {
-		text, err := a.lines.ReadString('\n')
-		return strings.TrimRight(text, "\r\n"), err
-	})
-}
-
-// maxTyped is how much of stdin is read for answers, in bytes.
-const maxTyped = 1 << 20
-
-// within waits for a read, or until ctx is done. A read that is stuck then stays
-// behind; the program is about to leave.
-func within(ctx context.Context, read func() (string, error)) (string, error) {
-	type result struct {
-		text string
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() {
-		text, err := read()
-		done <- result{text, err}
-	}()
-	select {
-	case r := <-done:
-		return r.text, r.err
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
 }
 
 // showCode shows a code and where to type it.
@@ -140,11 +101,57 @@ func (a *app) showCode(_ context.Context, c host.Code) {
 	}
 }
 
-// still keeps the moving line away while a person reads or types. The caller
-// calls the function that it returns when they are done.
+// still keeps the moving line away while a person reads. The caller calls the
+// function that it returns when they are done.
 func (a *app) still() (done func()) {
 	if c, ok := a.err.(*console); ok {
 		return c.hold()
 	}
 	return func() {}
+}
+
+// person is whoever sits at the keyboard, and can be asked one thing at a time.
+type person struct {
+	once sync.Once
+	turn chan struct{} // holds a token while somebody asks
+	keys keyboard
+}
+
+// floor gives the caller the person's attention: nobody else asks them anything,
+// and nothing moves, until leave is called. It waits for that as long as ctx
+// allows. The context it returns also ends when the program is interrupted.
+func (a *app) floor(ctx context.Context) (within context.Context, leave func(), err error) {
+	a.person.once.Do(func() { a.person.turn = make(chan struct{}, 1) })
+	within, cancel := context.WithCancelCause(ctx)
+	unhook := func() bool { return true }
+	if a.life != nil {
+		unhook = context.AfterFunc(a.life, func() { cancel(context.Cause(a.life)) })
+	}
+	select {
+	case a.person.turn <- struct{}{}:
+	case <-within.Done():
+		unhook()
+		defer cancel(nil)
+		return nil, nil, context.Cause(within)
+	}
+	move := a.still()
+	return within, func() {
+		move()
+		unhook()
+		cancel(nil)
+		<-a.person.turn
+	}, nil
+}
+
+// keys returns the keyboard, for whoever has the floor.
+func (a *app) keys() *keyboard {
+	k := &a.person.keys
+	if k.in == nil {
+		screen, ok := a.err.(*console)
+		if !ok {
+			screen = &console{to: io.Discard}
+		}
+		k.in, k.mode, k.screen, k.blind, k.interrupt = a.in, a.mode, screen, !ok, a.interrupt
+	}
+	return k
 }

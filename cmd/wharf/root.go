@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,12 +16,15 @@ type app struct {
 	stdio
 	flags flags
 
-	settings *settings     // read at the first need
-	lines    *bufio.Reader // of stdin, for answers; made at the first need
-	server   string        // the server that the command is about, for errors
-	tape     tape          // of --trace
-	logged   atomic.Bool   // somebody follows what servers log
-	address  string        // its url, if it has no entry
+	life      context.Context // ends with an interrupt; nil = never
+	interrupt func()          // as a signal does
+
+	settings *settings   // read at the first need
+	server   string      // the server that the command is about, for errors
+	address  string      // its url, if it has no entry
+	tape     tape        // of --trace
+	logged   atomic.Bool // somebody follows what servers log
+	person   person      // at the keyboard
 }
 
 const rootLong = `Wharf talks to MCP servers through sandboxed transports.

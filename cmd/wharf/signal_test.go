@@ -15,8 +15,8 @@ import (
 
 // signals is a command that is told to leave and takes its time.
 func signals() {
-	ctx, stop := interruptible(context.Background())
-	defer stop()
+	ctx, i := interruptible(context.Background(), func() {})
+	defer i.stop()
 	fmt.Println("ready")
 	<-ctx.Done()
 	fmt.Println(context.Cause(ctx))

@@ -13,11 +13,12 @@ import (
 type stdio struct {
 	in       io.Reader
 	out, err io.Writer
-	inTTY    bool // people type
-	outTTY   bool // people read stdout
-	errTTY   bool // people read stderr as it is written
-	width    int  // columns of stdout; 0 = unknown
-	colour   bool // NO_COLOR is not set
+	inTTY    bool  // people type
+	mode     *mode // of stdin; nil = it is no terminal
+	outTTY   bool  // people read stdout
+	errTTY   bool  // people read stderr as it is written
+	width    int   // columns of stdout; 0 = unknown
+	colour   bool  // NO_COLOR is not set
 }
 
 func standardIO() stdio {
@@ -30,6 +31,9 @@ func standardIO() stdio {
 	}
 	if std.errTTY {
 		std.err = &console{to: os.Stderr, width: func() int { return widthOf(os.Stderr) }}
+	}
+	if std.inTTY {
+		std.mode = &mode{terminal: os.Stdin}
 	}
 	if std.outTTY {
 		std.width = widthOf(os.Stdout)
@@ -66,6 +70,7 @@ func (s stdio) readAll(ctx context.Context) ([]byte, error) {
 // Styles of a terminal, each with its own way back to plain text.
 const (
 	styleBold = "\x1b[1m"
+	styleDim  = "\x1b[2m"
 	styleRed  = "\x1b[1;31m"
 	styleOff  = "\x1b[0m"
 )

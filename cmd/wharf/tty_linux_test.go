@@ -16,17 +16,109 @@ import (
 // columns, and returns what it has shown.
 func onTerminal(t *testing.T, env []string, name string, args ...string) string {
 	t.Helper()
+	s := newScreen(t, env, name, args...)
+	s.Stdin = nil
+	s.start()
+	shown, _ := s.end()
+	return shown
+}
+
+// screen is a terminal with a command on it, and a person before it.
+type screen struct {
+	t *testing.T
+	*exec.Cmd
+	master, slave *os.File
+	before        *unix.Termios
+	shown         chan string // what the command writes, as it comes
+	seen          string      // and what await has not passed over
+}
+
+func newScreen(t *testing.T, env []string, name string, args ...string) *screen {
+	t.Helper()
 	master, slave := openTerminal(t)
 	command := exec.CommandContext(t.Context(), name, args...)
 	command.Env = append(append(os.Environ(), "XDG_CONFIG_HOME="+t.TempDir(), "TERM=xterm"), env...)
-	command.Stdout, command.Stderr = slave, slave
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
+	command.Stdin, command.Stdout, command.Stderr = slave, slave, slave
+	return &screen{t: t, Cmd: command, master: master, slave: slave, shown: make(chan string)}
+}
+
+func (s *screen) start() {
+	s.t.Helper()
+	s.before = s.modes()
+	if err := s.Start(); err != nil {
+		s.t.Fatal(err)
 	}
-	slave.Close()
-	shown, _ := io.ReadAll(master) // ends with EIO when the terminal is let go
-	command.Wait()                 // the screen tells
-	return strings.ReplaceAll(string(shown), "\r\n", "\n")
+	go func() {
+		defer close(s.shown)
+		for text := make([]byte, 4096); ; {
+			n, err := s.master.Read(text) // ends with EIO when the terminal is let go
+			if err != nil {
+				return
+			}
+			s.shown <- string(text[:n])
+		}
+	}()
+}
+
+// modes are what the terminal makes of keys.
+func (s *screen) modes() *unix.Termios {
+	s.t.Helper()
+	modes, err := unix.IoctlGetTermios(int(s.slave.Fd()), unix.TCGETS)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return modes
+}
+
+// await reads until text is on the screen, and returns what was there before it.
+func (s *screen) await(text string) (before string) {
+	s.t.Helper()
+	for !strings.Contains(s.seen, text) {
+		more, open := <-s.shown
+		if s.see(more); !open {
+			s.t.Fatalf("the screen ended without %q: %q", text, s.seen)
+		}
+	}
+	before, s.seen, _ = strings.Cut(s.seen, text)
+	return before
+}
+
+func (s *screen) see(more string) { s.seen = strings.ReplaceAll(s.seen+more, "\r\n", "\n") }
+
+// answer types text, when there is a question that begins with the prompt.
+func (s *screen) answer(prompt, text string) {
+	s.t.Helper()
+	s.await(prompt)
+	if _, err := io.WriteString(s.master, text); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// end waits for the command, and wants the terminal as it was before. It returns
+// what was still to be seen.
+func (s *screen) end() (shown string, code int) {
+	s.t.Helper()
+	gone := make(chan struct{})
+	go func() { // the kernel holds only so much of what nobody reads
+		s.Wait()
+		close(gone)
+	}()
+	for waiting := true; waiting; {
+		select {
+		case more := <-s.shown:
+			s.see(more)
+		case <-gone:
+			waiting = false
+		}
+	}
+	if after := s.modes(); *after != *s.before {
+		s.t.Errorf("the terminal was left as %+v, and found as %+v", after, s.before)
+	}
+	s.slave.Close()
+	for more := range s.shown {
+		s.see(more)
+	}
+	return s.seen, s.ProcessState.ExitCode()
 }
 
 func openTerminal(t *testing.T) (master, slave *os.File) {

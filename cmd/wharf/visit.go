@@ -46,6 +46,7 @@ func atLeast(names ...string) cobra.PositionalArgs {
 func ask[T any](ctx context.Context, l *link, what string, request func(context.Context) (T, error)) (T, error) {
 	defer l.app.busy(what)()
 	result, err := request(ctx)
+	l.ended(err)
 	if errors.Is(err, host.ErrUnsupported) {
 		err = &hinted{err, "`wharf request` asks a server whatever it declares"}
 	}

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/mail"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// take makes text the answer to the field, or says what is wrong with it. No text
+// is no answer.
+func (f *field) take(text string) (err error) {
+	f.value, f.given = nil, text != "" || f.required
+	if !f.given {
+		return nil
+	}
+	switch f.kind {
+	case textField:
+		f.value, err = text, f.schema.checkText(text)
+	case numberField, integerField:
+		f.value, err = f.number(text)
+	case boolField:
+		f.value, err = truth(text)
+	case choiceField:
+		f.value, err = f.choose(text)
+	case choicesField:
+		f.value, err = f.chooseAny(text)
+	}
+	if err == nil && text == "" && f.kind != choicesField { // none of several is an answer
+		err = errors.New("an answer is required")
+	}
+	if err != nil {
+		f.value, f.given = nil, false
+	}
+	return err
+}
+
+func (s *fieldSchema) checkText(text string) error {
+	n := utf8.RuneCountInString(text)
+	switch {
+	case s.MinLength != nil && n < *s.MinLength:
+		return fmt.Errorf("%d characters are too few; want %d or more", n, *s.MinLength)
+	case s.MaxLength != nil && n > *s.MaxLength:
+		return fmt.Errorf("%d characters are too many; want %d or fewer", n, *s.MaxLength)
+	case !s.matches(text):
+		return fmt.Errorf("want text that matches %s", clip(line(s.Pattern), 200))
+	}
+	return checkFormat(s.Format, text)
+}
+
+// matches looks at the pattern where it is one to Go as well, whose expressions
+// take linear time. The server is the judge of the others.
+func (s *fieldSchema) matches(text string) bool {
+	pattern, err := regexp.Compile(s.Pattern)
+	return err != nil || pattern.MatchString(text)
+}
+
+// checkFormat checks the formats that forms have.
+func checkFormat(format, text string) error {
+	switch format {
+	case "email":
+		if a, err := mail.ParseAddress(text); err != nil || a.Address != text {
+			return errors.New("want an e-mail address, such as ada@example.com")
+		}
+	case "uri":
+		if u, err := url.Parse(text); err != nil || u.Scheme == "" {
+			return errors.New("want a URI, such as https://example.com")
+		}
+	case "date":
+		if _, err := time.Parse(time.DateOnly, text); err != nil {
+			return errors.New("want a date, such as 2026-07-28")
+		}
+	case "date-time":
+		if _, err := time.Parse(time.RFC3339, text); err != nil {
+			return errors.New("want a date and time, such as 2026-07-28T15:04:05Z")
+		}
+	}
+	return nil
+}
+
+// number keeps the digits that were typed: a large integer is no float.
+func (f *field) number(text string) (any, error) {
+	n, err := strconv.ParseFloat(text, 64)
+	valid := err == nil && json.Valid([]byte(text)) && !math.IsInf(n, 0)
+	switch s := &f.schema; {
+	case !valid:
+		return nil, errors.New("want a number, such as 12 or 3.5")
+	case f.kind == integerField && strings.ContainsAny(text, ".eE"):
+		return nil, errors.New("want a whole number, such as 12")
+	case s.Minimum != nil && n < *s.Minimum:
+		return nil, fmt.Errorf("%s is too small; want %s or more", text, digits(*s.Minimum))
+	case s.Maximum != nil && n > *s.Maximum:
+		return nil, fmt.Errorf("%s is too large; want %s or less", text, digits(*s.Maximum))
+	}
+	return json.Number(text), nil
+}
+
+func digits(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+func truth(text string) (any, error) {
+	switch strings.ToLower(text) {
+	case "y", "yes", "true":
+		return true, nil
+	case "n", "no", "false":
+		return false, nil
+	}
+	return nil, errors.New("want yes or no")
+}
+
+// choose takes the number of an option, its value, or its title.
+func (f *field) choose(text string) (any, error) {
+	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(f.options) {
+		return f.options[n-1].Value, nil
+	}
+	at := slices.IndexFunc(f.options, func(o option) bool { return o.Value == text })
+	if at < 0 {
+		at = slices.IndexFunc(f.options, func(o option) bool { return strings.EqualFold(o.Title, text) })
+	}
+	if at < 0 {
+		return nil, fmt.Errorf("%q is none of them; want a number from 1 to %d", clip(text, 60), len(f.options))
+	}
+	return f.options[at].Value, nil
+}
+
+// chooseAny takes several, between commas. Each counts once.
+func (f *field) chooseAny(text string) (any, error) {
+	chosen := []string{}
+	for word := range strings.SplitSeq(text, ",") {
+		word = strings.TrimSpace(word)
+		if word == "" {
+			continue
+		}
+		value, err := f.choose(word)
+		if err != nil {
+			return nil, err
+		}
+		if v := value.(string); !slices.Contains(chosen, v) {
+			chosen = append(chosen, v)
+		}
+	}
+	switch s := &f.schema; {
+	case s.MinItems != nil && len(chosen) < *s.MinItems:
+		return nil, fmt.Errorf("%d are too few; want %d or more", len(chosen), *s.MinItems)
+	case s.MaxItems != nil && len(chosen) > *s.MaxItems:
+		return nil, fmt.Errorf("%d are too many; want %d or fewer", len(chosen), *s.MaxItems)
+	}
+	return chosen, nil
+}
+
+// help is what a person needs to know of a field: what the server says about it,
+// what fits, and what there is to choose from.
+func (f *field) help() string {
+	var out strings.Builder
+	if about := strings.TrimSpace(f.schema.Description); about != "" {
+		out.WriteString(indent(plain(about)) + "\n")
+	}
+	out.WriteString("  " + strings.Join(f.terms(), ", ") + "\n")
+	for i, o := range f.options {
+		fmt.Fprintf(&out, "  %3d) %s\n", i+1, line(o.label()))
+	}
+	return out.String()
+}
+
+func (o option) label() string {
+	if o.Title == "" {
+		return o.Value
+	}
+	return o.Title
+}
+
+// terms are what an answer has to keep.
+func (f *field) terms() []string {
+	s := &f.schema
+	terms := []string{map[fieldKind]string{
+		textField: "text", numberField: "a number", integerField: "a whole number", boolField: "yes or no",
+		choiceField: "one of these", choicesField: "any of these, with commas between",
+	}[f.kind]}
+	if s.Format != "" {
+		terms[0] = line(s.Format)
+	}
+	for _, bound := range []struct {
+		text string
+		at   *int
+	}{{"%d or more characters", s.MinLength}, {"at most %d characters", s.MaxLength}, {"%d or more", s.MinItems}, {"at most %d", s.MaxItems}} {
+		if bound.at != nil {
+			terms = append(terms, fmt.Sprintf(bound.text, *bound.at))
+		}
+	}
+	if s.Minimum != nil {
+		terms = append(terms, digits(*s.Minimum)+" or more")
+	}
+	if s.Maximum != nil {
+		terms = append(terms, "at most "+digits(*s.Maximum))
+	}
+	if f.required {
+		return append(terms, "required")
+	}
+	return append(terms, "optional")
+}
+
+// proposal is the default of the schema, if it fits. One that does not is none.
+func (f *field) proposal() (value any, given bool) {
+	var list []string
+	text := string(f.schema.Default)
+	switch {
+	case f.kind == choicesField && json.Unmarshal(f.schema.Default, &list) == nil:
+	case f.kind == textField || f.kind == choiceField:
+		if json.Unmarshal(f.schema.Default, &text) != nil {
+			return nil, false
+		}
+		list = []string{text}
+	}
+	if f.options != nil {
+		words := make([]string, len(list))
+		for i, value := range list {
+			words[i] = f.typed(value)
+		}
+		text = strings.Join(words, ",")
+	}
+	try := *f
+	if text == "" || !safeToType(text) || try.take(text) != nil {
+		return nil, false
+	}
+	return try.value, true
+}
+
+// typed is the value of an option as one would type it: its number, where the
+// value would be taken for another, or for several, or for keys.
+func (f *field) typed(value string) string {
+	if taken, err := f.choose(value); err == nil && taken == value && safeToType(value) && !strings.Contains(value, ",") {
+		return value
+	}
+	at := slices.IndexFunc(f.options, func(o option) bool { return o.Value == value })
+	return strconv.Itoa(at + 1)
+}
+
+// safeToType reports whether text, given to the line editor, is text and no keys.
+func safeToType(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return unsafe(r) || r == '\n' || r == '\t' }) && utf8.ValidString(text)
+}
+
+// proposed is the answer so far as one would type it, for the line to begin with.
+func (f *field) proposed() string {
+	if !f.given {
+		return ""
+	}
+	switch v := f.value.(type) {
+	case bool:
+		if v {
+			return "yes"
+		}
+		return "no"
+	case []string:
+		words := make([]string, len(v))
+		for i := range v {
+			words[i] = f.typed(v[i])
+		}
+		return strings.Join(words, ", ")
+	case string:
+		if f.options != nil {
+			return f.typed(v)
+		}
+	}
+	return fmt.Sprint(f.value)
+}
+
+// shown is the answer for the person who gave it: of options their titles.
+func (f *field) shown() string {
+	values, several := f.value.([]string)
+	if value, ok := f.value.(string); ok {
+		values = []string{value}
+	} else if !several {
+		return f.proposed()
+	}
+	if f.options == nil {
+		return values[0]
+	}
+	titles := make([]string, len(values))
+	for i, value := range values {
+		at := slices.IndexFunc(f.options, func(o option) bool { return o.Value == value })
+		titles[i] = f.options[at].label()
+	}
+	return strings.Join(titles, ", ")
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// What a person can say at a prompt in place of an answer.
+var (
+	errEscaped  = errors.New("cancelled")   // Esc: not now
+	errRefused  = errors.New("declined")    // Ctrl-D: no
+	errKeyboard = errors.New("interrupted") // Ctrl-C: the whole program
+)
+
+// The bytes that those keys send while a line is edited.
+const (
+	keyInterrupt = 0x03
+	keyRefuse    = 0x04
+	keyEscape    = 0x1b
+)
+
+// escapeDelay is how long the rest of an arrow key may take to come after its
+// first byte. Over a slow connection they part.
+const escapeDelay = 50 * time.Millisecond
+
+// maxTyped is how much is read of a stdin that is no terminal, in bytes.
+const maxTyped = 1 << 20
+
+// keyboard is what a person answers on: a line editor on a terminal, and else the
+// lines of stdin. One goroutine at a time may ask, see [app.floor]. What it reads
+// is taken at the moment of a question and not before.
+type keyboard struct {
+	in        io.Reader
+	mode      *mode // nil: stdin is no terminal
+	screen    *console
+	blind     bool   // nobody sees the screen: the terminal itself shows what is typed
+	interrupt func() // for Ctrl-C, which is a key while a line is edited
+
+	pending chan chunk // a read under way that nobody has taken yet
+	left    []byte     // read, and not taken yet
+	lines   *bufio.Reader
+	asking  context.Context // of the question under way
+}
+
+// chunk is what one read of stdin gave.
+type chunk struct {
+	text []byte
+	err  error
+}
+
+// ask reads a line, with prompt before it on a terminal. There the line can be
+// edited, begins with what is proposed, and is not shown if it is secret. In place
+// of an answer there may be one of the errors above, io.EOF, or the cause of ctx.
+func (k *keyboard) ask(ctx context.Context, prompt, proposed string, secret bool) (string, error) {
+	k.asking = ctx
+	if k.mode == nil || k.blind && !secret {
+		return k.nextLine()
+	}
+	editor := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{k, k.screen.to}, prompt)
+	editor.SetSize(k.screen.columns(), 24)
+	editor.History = noHistory{}
+	k.screen.typing(editor)
+	defer k.screen.typing(nil)
+	if err := k.mode.enter(); err != nil {
+		return "", err
+	}
+	defer k.mode.leave()
+	k.left = append([]byte(proposed), k.left...)
+	read := editor.ReadLine
+	if secret {
+		read = func() (string, error) { return editor.ReadPassword(prompt) }
+	}
+	text, err := read()
+	if err != nil {
+		k.left = nil
+		io.WriteString(k.screen.to, "\r\n") // away from the line that was begun
+	}
+	return text, err
+}
+
+// nextLine reads a line of what is no terminal. The last need not have an end.
+func (k *keyboard) nextLine() (string, error) {
+	if k.lines == nil {
+		k.lines = bufio.NewReader(io.LimitReader(k, maxTyped))
+	}
+	text, err := k.lines.ReadString('\n')
+	return strings.TrimRight(text, "\r\n"), err
+}
+
+// Read gives the editor what is typed for the question under way.
+func (k *keyboard) Read(p []byte) (int, error) {
+	if len(k.left) == 0 {
+		text, err := k.next(k.asking)
+		if err == nil && k.mode != nil {
+			text, err = k.special(text)
+		}
+		if err != nil {
+			return 0, err
+		}
+		k.left = text
+	}
+	n := copy(p, firstLine(k.left))
+	k.left = k.left[n:]
+	return n, nil
+}
+
+// firstLine returns text up to the end of its first line: what comes after that
+// is for the next question.
+func firstLine(text []byte) []byte {
+	end := bytes.IndexAny(text, "\r\n")
+	if end < 0 {
+		return text
+	}
+	if bytes.HasPrefix(text[end:], []byte("\r\n")) {
+		end++
+	}
+	return text[:end+1]
+}
+
+// forget drops what was typed ahead. Consent is given to what one has read.
+func (k *keyboard) forget() {
+	k.left = nil
+	select {
+	case <-k.pending: // never, if it is nil
+		k.pending = nil
+	default:
+	}
+}
+
+// special looks for the keys that are no text. Esc is one, if nothing follows: the
+// first byte of an arrow key looks the same until the others come.
+func (k *keyboard) special(text []byte) ([]byte, error) {
+	if text[len(text)-1] == keyEscape {
+		soon, cancel := context.WithTimeout(k.asking, escapeDelay)
+		defer cancel()
+		more, err := k.next(soon)
+		if err != nil {
+			return nil, errEscaped
+		}
+		text = append(text, more...)
+	}
+	switch {
+	case bytes.IndexByte(text, keyInterrupt) >= 0:
+		k.interrupt()
+		return nil, errKeyboard
+	case bytes.IndexByte(text, keyRefuse) >= 0:
+		return nil, errRefused
+	}
+	return text, nil
+}
+
+// next returns what the next read of stdin gives. A read that is stuck when ctx
+// ends stays, and whoever asks next gets what comes of it.
+func (k *keyboard) next(ctx context.Context) ([]byte, error) {
+	if k.pending == nil {
+		pending := make(chan chunk, 1)
+		go func() {
+			text := make([]byte, 4096)
+			n, err := k.in.Read(text)
+			if n > 0 {
+				err = nil // it comes again with the next read
+			}
+			pending <- chunk{text[:n], err}
+		}()
+		k.pending = pending
+	}
+	select {
+	case c := <-k.pending:
+		k.pending = nil
+		return c.text, c.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// noHistory keeps no line: an answer to one server is none of another's.
+type noHistory struct{}
+
+func (noHistory) Add(string)    {}
+func (noHistory) Len() int      { return 0 }
+func (noHistory) At(int) string { panic("an empty history was asked") }
+
+// mode is what a terminal makes of keys. While a line is edited they come as they
+// are pressed. Safe for concurrent use, so that whoever ends the program can put
+// the terminal back first.
+type mode struct {
+	terminal *os.File
+
+	mu    sync.Mutex
+	saved *term.State // nil: the terminal is as it was found
+}
+
+func (m *mode) enter() (err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.saved == nil {
+		m.saved, err = term.MakeRaw(int(m.terminal.Fd()))
+	}
+	return err
+}
+
+// leave puts the terminal back. It may be called on nil, and at any time.
+func (m *mode) leave() {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.saved != nil {
+		term.Restore(int(m.terminal.Fd()), m.saved) // a terminal that is gone needs none
+		m.saved = nil
+	}
+}
