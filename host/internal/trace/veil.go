@@ -62,14 +62,17 @@ func (v *veil) addRecent(texts ...string) {
 }
 
 // forms are the ways in which a secret is written: as it is, without the scheme
-// of a header, and escaped for a URL.
+// of a header, and escaped for a URL or for JSON.
 func forms(text string) []string {
 	text = strings.TrimSpace(text)
-	out := []string{text, url.QueryEscape(text)}
+	quoted := jsontext.AppendString(nil, text)
+	out := []string{text, url.QueryEscape(text), string(quoted[1 : len(quoted)-1])}
 	if _, bare, found := strings.Cut(text, " "); found && !strings.Contains(bare, " ") {
 		out = append(out, bare)
 	}
-	return slices.DeleteFunc(out, func(form string) bool { return len(form) < leastSecret })
+	out = slices.DeleteFunc(out, func(form string) bool { return len(form) < leastSecret })
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // settle publishes what is known. The caller holds mu.
@@ -285,14 +288,11 @@ func (l *lexer) skip(i int) int {
 // copy writes a string without the secrets in it. Most have no escapes, and are
 // covered already, with the text that they are in.
 func (l *lexer) copy(raw []byte, whole bool) {
-	if !whole {
+	switch {
+	case !whole:
 		raw = mend(raw)
-	}
-	if bytes.IndexByte(raw, '\\') < 0 {
-		l.out = append(l.out, raw[:len(raw)-1]...)
-		if whole {
-			l.out = append(l.out, '"')
-		}
+	case bytes.IndexByte(raw, '\\') < 0:
+		l.out = append(l.out, raw...)
 		return
 	}
 	text := jsontext.Unquote(raw)
