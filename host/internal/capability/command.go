@@ -63,6 +63,16 @@ func checkDir(dir string) error {
 	return nil
 }
 
+// Locate returns the path of the program that would run now, absolute and with
+// links as they are. It starts nothing, and looks in this process's own PATH,
+// whatever the process is declared to have.
+func (p Process) Locate() (string, error) {
+	if err := p.checkText(); err != nil {
+		return "", err
+	}
+	return p.locate(childEnv(nil))
+}
+
 // locate returns the path of the program. A name is looked up in the PATH that
 // the child will have. A path is taken from the working directory of the child.
 // Empty and relative entries of PATH are passed over: what runs must not depend
