@@ -36,6 +36,7 @@ const (
 	flock   = "github.com/gofrs/flock"
 	jose    = "github.com/go-jose/go-jose/v4"
 	xterm   = "golang.org/x/term"
+	schemas = "github.com/santhosh-tekuri/jsonschema/v6"
 	below   = "/..." // as the end of a folder: and all folders below it
 	anyRoom = "host/internal" + below
 )
@@ -65,7 +66,8 @@ var arrows = map[string][]string{
 
 	"host/internal/jsontext":   {},
 	"host/internal/rpc":        {"abi", "host/mcp", "host/internal/jsontext"},
-	"host/internal/session":    {"abi", "host/mcp", "host/internal/rpc", "host/internal/jsontext"},
+	"host/internal/session":    {"abi", "host/mcp", "host/internal/rpc", "host/internal/jsontext", "host/internal/schema"},
+	"host/internal/schema":     {"host/internal/jsontext", schemas + below},
 	"host/internal/manager":    {},
 	"host/internal/wasm":       {wazero + below, xsys + below},
 	"host/internal/guest":      {"abi", "host/internal/wasm"},
@@ -91,8 +93,9 @@ var walls = map[string][]string{
 	"net/http" + below: {"host/internal/capability", "cmd/wharf-conformance", "examples" + below},
 	"os/exec":          {"host/internal/capability", "examples" + below},
 
-	extism + below: {"host/internal/auth"},
-	keyring:        {"host/internal/vault"},
+	extism + below:  {"host/internal/auth"},
+	keyring:         {"host/internal/vault"},
+	schemas + below: {"host/internal/schema"},
 
 	"embed":           {"plugins"},
 	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest"},

@@ -1,0 +1,26 @@
+// Package schema checks the arguments and the results of tools against the JSON
+// Schemas that their server wrote for them.
+//
+// Who writes a schema is a stranger, and so is who writes a result. The rules of
+// this package follow from that (2026-07-28/server/tools#schema-validation):
+//
+//   - Nothing is fetched. A schema that refers to anything outside itself, by
+//     network or by file, is refused by [Compile].
+//   - A schema is bounded before it is compiled: its size, depth, number of
+//     parts, references and patterns.
+//   - A check is bounded by steps, not by time, so that it comes to the same end
+//     on every machine. One that takes too many ends with [ErrTooMuch], and
+//     nothing is known about the value.
+//   - What cannot be checked is not refused. The server is the judge of its
+//     tools, and a check is a service: a caller goes on without it, with a
+//     warning.
+//   - An error says where, what was wanted and what kind of thing was there. It
+//     never repeats a value, which may be long, or a secret.
+//
+// The dialect is 2020-12, or the one that $schema names. Formats and contents are
+// annotations, as that dialect has them, in the older ones too.
+//
+// The validator itself is github.com/santhosh-tekuri/jsonschema, and this is the
+// only package that imports it. It has no bounds of its own, so they are fitted
+// from outside, see meter.go.
+package schema

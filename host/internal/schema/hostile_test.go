@@ -1,0 +1,135 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// doubling is a schema in which each part asks twice for the next: 2^20 ways. It
+// takes about a kilobyte, and another level doubles the time.
+func doubling(head, format, leaf string) string {
+	const levels = 20
+	var defs strings.Builder
+	for i := range levels {
+		next := fmt.Sprintf(`{"$ref":"#/definitions/d%d"}`, i+1)
+		fmt.Fprintf(&defs, `"d%d":%s,`, i, strings.ReplaceAll(format, "NEXT", next))
+	}
+	return fmt.Sprintf(`{%s"definitions":{%s"d%d":%s}}`, head, &defs, levels, leaf)
+}
+
+const (
+	start  = `"$ref":"#/definitions/d0",`
+	denied = `"not":{"$ref":"#/definitions/d0"},`
+	older  = `"$schema":"http://json-schema.org/draft-07/schema#","allOf":[{"$ref":"#/definitions/d0"}],`
+	words2 = `{"type":"string"}`
+)
+
+// TestChecksAreBounded has schemas and values that are more work than the steps
+// allow. Without the meter, most of these do not end in a lifetime.
+func TestChecksAreBounded(t *testing.T) {
+	object := `{` + many(100_000, `"k%d":1`) + `}`
+	array := `[` + many(400_000, `%d`) + `]`
+	deep := strings.Repeat("[", 100) + strings.Repeat("]", 100)
+	text := `"` + strings.Repeat("x", 3<<20) + `"`
+	tests := []struct{ name, schema, value string }{
+		{"anyOf", doubling(start, `{"anyOf":[NEXT,NEXT]}`, words2), `{}`},
+		{"oneOf", doubling(start, `{"oneOf":[NEXT,NEXT]}`, words2), `{}`},
+		{"allOf", doubling(start, `{"allOf":[NEXT,NEXT]}`, words2), `"x"`},
+		{"allOf, in an older dialect", doubling(older, `{"allOf":[NEXT,NEXT]}`, words2), `"x"`},
+		{"if", doubling(start, `{"if":NEXT,"then":NEXT,"else":NEXT}`, words2), `{}`},
+		{"anyOf, of which nobody wants the errors", doubling(denied, `{"anyOf":[NEXT,NEXT]}`, words2), `{}`},
+		{"dependentSchemas, of which nobody wants the errors", doubling(denied, `{"dependentSchemas":{"a":NEXT,"b":NEXT}}`, words2), `{"a":1,"b":2}`},
+		{"dependencies", doubling(older, `{"dependencies":{"a":NEXT,"b":NEXT}}`, `{"type":"object"}`), `{"a":1,"b":2}`},
+		{"one value down two ways", `{"items":{"anyOf":[{"$ref":"#"},{"$ref":"#/$defs/a"}]},"type":"array","minItems":1,"$defs":{"a":{"allOf":[{"$ref":"#"}]}}}`, deep},
+		{"patternProperties", `{"patternProperties":{"a":{"$ref":"#"},"a+":{"$ref":"#"},"aa*":{"$ref":"#"}},"additionalProperties":false}`,
+			strings.Repeat(`{"a":`, 100) + `1` + strings.Repeat(`}`, 100)},
+		{"many parts for a large object", `{"allOf":[` + many(900, `{"unevaluatedProperties":{"minimum":%d}}`) + `]}`, object},
+		{"types of large objects", `{"items":{"type":"string","unevaluatedProperties":false}}`, `[` + many(3, object) + `]`},
+		{"a huge enum", `{"contains":{"enum":[` + many(20_000, `1%05d`) + `]}}`, array},
+		{"a huge constant", `{"contains":{"anyOf":[` + many(50, `{"const":[%d,`+many(400, `%d`)+`]}`) + `]}}`, `[` + many(20_000, `[%d]`) + `]`},
+		{"items that are nearly the same", `{"uniqueItems":true}`, `[` + many(8, `[`+array[1:400_000]+`1,%d]`) + `]`},
+		{"a pattern for a large text", `{"pattern":"^(x|y|z|xx|yy|zz)*(a|b)?$"}`, text},
+		{"patterns for many texts", `{"items":{"pattern":"^(a?){300}a{300}$"}}`, `[` + many(9_000, `"`+strings.Repeat("a", 300)+`%d"`) + `]`},
+		{"more items than steps", `{"items":{"type":"integer"}}`, array},
+		{"names", `{"propertyNames":{"maxLength":9}}`, object},
+	}
+	for _, test := range tests {
+		s := compiled(t, test.schema)
+		err := s.Check([]byte(test.value))
+		if !errors.Is(err, ErrTooMuch) {
+			t.Errorf("%s: %.200v, with %d steps left", test.name, err, s.meter.left)
+		}
+		var found *Mismatch
+		if errors.As(err, &found) {
+			t.Errorf("%s: it is not known that it does not fit", test.name)
+		}
+	}
+}
+
+// TestExplanationsAreBounded has values of which it is soon known that they do not
+// fit, and which it would take long to say all of.
+func TestExplanationsAreBounded(t *testing.T) {
+	for _, schema := range []string{
+		`{"maxItems":3,"items":{"type":"array"}}`,
+	} {
+		s := compiled(t, schema)
+		err := s.Check([]byte(`[` + many(stepsToExplain+10, `%d`) + `]`))
+		var found *Mismatch
+		if !errors.As(err, &found) || len(found.Faults) != 1 {
+			t.Errorf("%.100s: %.200v", schema, err)
+		}
+	}
+}
+
+// TestLargeValuesAreChecked has values as large as honest tools make them.
+func TestLargeValuesAreChecked(t *testing.T) {
+	s := compiled(t, `{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer"},"name":{"type":"string","pattern":"^n[0-9]+$"},"tags":{"type":"array","items":{"enum":["a","b"]}}},"required":["id"],"additionalProperties":false}}`)
+	rows := many(5_000, `{"id":%[1]d,"name":"n%[1]d","tags":["a","b"]}`)
+	if err := s.Check([]byte(`[` + rows + `]`)); err != nil {
+		t.Error(err)
+	}
+	err := s.Check([]byte(`[` + rows + `,{"id":"x"}]`))
+	if said(err) != "/5000/id: want an integer, got a string of 1 character" {
+		t.Error(err)
+	}
+}
+
+func TestValuesAreBounded(t *testing.T) {
+	s := compiled(t, `{"minItems":1}`)
+	for value, want := range map[string]string{
+		strings.Repeat("[", maxValueDepth+1) + strings.Repeat("]", maxValueDepth+1): "too deep",
+		`["` + strings.Repeat("x", maxValueBytes) + `"]`:                            "bytes",
+		`[1e401]`: "too long", `[1e-401]`: "too long", `[1e99999999999999999999]`: "too long", `[` + strings.Repeat("9", 101) + `]`: "too long",
+	} {
+		err := s.Check([]byte(value))
+		if err == nil || errors.As(err, new(*Mismatch)) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40s: %v, want %s", value, err, want)
+		}
+	}
+}
+
+// TestNumbersThatPanic has numbers of which the library makes nothing and then
+// compares it. They must not reach it.
+func TestNumbersThatPanic(t *testing.T) {
+	for _, schema := range []string{`{"minimum":1}`, `{"uniqueItems":true}`, `{"multipleOf":2}`, `{"enum":[1]}`} {
+		for _, value := range []string{`1e1000001`, `[` + many(21, `%d`) + `,1e-1000001]`} {
+			compiled(t, schema).Check([]byte(value))
+		}
+	}
+}
+
+// TestLargeSchemas compiles what is just within the bounds.
+func TestLargeSchemas(t *testing.T) {
+	for _, schema := range []string{
+		`{"properties":{` + many(1_950, `"a%d":{"type":"string"}`) + `}}`,
+		`{"$defs":{` + many(1_950, `"a%[1]d":{"$id":"s%[1]d"}`) + `}}`,
+		`{"$defs":{` + many(1_950, `"a%[1]d":{"$anchor":"s%[1]d"}`) + `}}`,
+		`{"anyOf":[` + many(1_950, `{"$ref":"#/$defs/a"}`) + `],"$defs":{"a":true}}`,
+		`{"x":{` + many(18, `"a%d":{"type":"string"}`) + `},"properties":{` + many(18, `"a%[1]d":{"$ref":"#/x/a%[1]d"}`) + `}}`,
+		`{"required":[` + many(20_000, `"a%d"`) + `]}`,
+	} {
+		compiled(t, schema).Check([]byte(`{}`))
+	}
+}

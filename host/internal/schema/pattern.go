@@ -1,0 +1,83 @@
+package schema
+
+import (
+	"regexp"
+	"regexp/syntax"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// maxPatterns bounds the instructions of all patterns of a schema: their memory,
+// and the price of each byte that is matched.
+const maxPatterns = 20_000
+
+// rangesPerInstruction: a class is one instruction, and searches its ranges.
+const rangesPerInstruction = 64
+
+// patterns compiles the patterns of one schema. They are ECMA-262 as far as the
+// specification is concerned, and RE2 here, which is most of it and takes linear
+// time. What RE2 cannot read matches everything; [Schema.fit] leaves it out.
+type patterns struct {
+	meter *meter
+	known map[string]jsonschema.Regexp // the library compiles each more than once
+	size  int                          // of all so far
+}
+
+// compile is a [jsonschema.RegexpEngine].
+func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
+	if known := p.known[text]; known != nil {
+		return known, nil
+	}
+	var re jsonschema.Regexp = unread(text)
+	if size, err := sizeOf(text); err == nil && p.size+size <= maxPatterns {
+		if compiled, err := regexp.Compile(text); err == nil {
+			p.size += size
+			re = &pattern{Regexp: compiled, size: size, meter: p.meter}
+		}
+	}
+	p.known[text] = re
+	return re, nil
+}
+
+// pattern is a pattern that pays for what it does.
+type pattern struct {
+	*regexp.Regexp
+	size  int
+	meter *meter
+}
+
+// MatchString is true where the meter is empty: what comes of that check does not
+// count.
+func (p *pattern) MatchString(text string) bool {
+	return !p.meter.spend(1+len(text)*p.size/matchedPerStep) || p.Regexp.MatchString(text)
+}
+
+// unread is a pattern that could not be compiled.
+type unread string
+
+func (u unread) String() string        { return string(u) }
+func (unread) MatchString(string) bool { return true }
+
+// sizeOf returns how many instructions a pattern takes, about. It is asked before
+// the pattern is compiled, since ((a{100}){100}) is short.
+func sizeOf(text string) (int, error) {
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return 0, err
+	}
+	return weighPattern(tree), nil
+}
+
+func weighPattern(tree *syntax.Regexp) int {
+	size := 1 + len(tree.Rune)
+	if tree.Op == syntax.OpCharClass {
+		size = 1 + len(tree.Rune)/rangesPerInstruction
+	}
+	for _, sub := range tree.Sub {
+		size += weighPattern(sub)
+	}
+	if tree.Op == syntax.OpRepeat {
+		size *= max(tree.Min, tree.Max, 1)
+	}
+	return size
+}
