@@ -59,6 +59,9 @@ func (s *Session) visit(ctx context.Context, l *link, q *request, refusal error)
 		if err == nil {
 			err = v.await(ctx, asked, pause)
 		}
+		if err != nil && s.isClosed() {
+			err = ErrClosed
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", err, refusal)
 		}

@@ -29,18 +29,26 @@ func pageOf(id string) string {
 type guide struct {
 	mu    sync.Mutex
 	shown []string
+	left  int // questions that were taken back
 	after time.Duration
 	does  string
+	deaf  chan struct{} // to the end of a question, until it is closed; nil is not
 }
 
 func (g *guide) elicit(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult, error) {
 	g.mu.Lock()
 	g.shown = append(g.shown, e.URL)
 	g.mu.Unlock()
+	if g.deaf != nil {
+		<-g.deaf
+	}
 	select {
 	case <-time.After(g.after):
 		return mcp.ElicitResult{Action: g.does}, nil
 	case <-ctx.Done():
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.left++
 		return mcp.ElicitResult{}, context.Cause(ctx)
 	}
 }
@@ -60,7 +68,10 @@ func guided(d *dock, g *guide) *Session {
 func TestPagesOfARefusal(t *testing.T) {
 	told := func(id string) func(p *process) {
 		return func(p *process) {
-			note(p, "notifications/elicitation/complete", `{"elicitationId":"`+id+`"}`)
+			for range 2 {
+				note(p, "notifications/elicitation/complete", `{"elicitationId":"`+id+`"}`)
+			}
+			note(p, "notifications/elicitation/complete", `{"elicitationId":1}`)
 		}
 	}
 	tests := []struct {
@@ -217,29 +228,48 @@ func TestPagesWithoutEnd(t *testing.T) {
 
 // TestLeavingAPage takes the question back when nobody waits for its answer.
 func TestLeavingAPage(t *testing.T) {
-	for name, leave := range map[string]func(s *Session, cancel func()){
-		"the callers leave": func(_ *Session, cancel func()) { cancel() },
-		"the session ends":  func(s *Session, _ func()) { s.Close() },
-	} {
+	tests := []struct {
+		name  string
+		leave func(s *Session, cancel func())
+		deaf  bool
+		want  error
+	}{
+		{"the callers leave", func(_ *Session, cancel func()) { cancel() }, false, context.Canceled},
+		{"the callers leave a deaf person", func(_ *Session, cancel func()) { cancel() }, true, context.Canceled},
+		{"the session ends", func(s *Session, _ func()) { s.Close() }, false, ErrClosed},
+		{"the session of a deaf person ends", func(s *Session, _ func()) { s.Close() }, true, ErrClosed},
+	}
+	for _, test := range tests {
 		bubble(t, func(t *testing.T, dock func(...server) *dock) {
 			d := dock(oldServer().with("tools/call", sends(pageOf("1"))))
-			s := guided(d, &guide{after: 100 * time.Hour})
+			g := &guide{after: 100 * time.Hour}
+			if test.deaf {
+				g.deaf = make(chan struct{})
+			}
+			s := guided(d, g)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var wg sync.WaitGroup
 			for range 3 {
 				wg.Go(func() {
-					if _, err := s.CallTool(ctx, "echo", nil); !errors.Is(err, context.Canceled) && !errors.Is(err, ErrClosed) {
-						t.Errorf("%s: %v", name, err)
+					if _, err := s.CallTool(ctx, "echo", nil); !errors.Is(err, test.want) || errors.Is(err, ErrInputRequired) {
+						t.Errorf("%s: %v", test.name, err)
 					}
 				})
 			}
 			synctest.Wait()
-			leave(s, cancel)
+			began := time.Now()
+			test.leave(s, cancel)
 			wg.Wait()
-			synctest.Wait() // the bubble fails if the person is still asked at its end
-			if len(s.pages.open) != 0 {
-				t.Errorf("%s: %d pages are open", name, len(s.pages.open))
+			if took := time.Since(began); took != 0 {
+				t.Errorf("%s: took %v", test.name, took)
+			}
+			if test.deaf {
+				close(g.deaf)
+			}
+			synctest.Wait()
+			if g.left != 1 || len(s.pages.open) != 0 {
+				t.Errorf("%s: %d questions were taken back, %d pages are open", test.name, g.left, len(s.pages.open))
 			}
 		})
 	}
