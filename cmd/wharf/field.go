@@ -235,7 +235,8 @@ func (f *field) proposal() (value any, given bool) {
 // typed is the value of an option as one would type it: its number, where the
 // value would be taken for another, or for several, or for keys.
 func (f *field) typed(value string) string {
-	if taken, err := f.choose(value); err == nil && taken == value && safeToType(value) && !strings.Contains(value, ",") {
+	if taken, err := f.choose(value); err == nil && taken == value && value != "" && safeToType(value) &&
+		!strings.Contains(value, ",") && strings.TrimSpace(value) == value {
 		return value
 	}
 	at := slices.IndexFunc(f.options, func(o option) bool { return o.Value == value })

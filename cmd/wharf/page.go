@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -46,11 +45,8 @@ func (a *app) visitPage(ctx context.Context, address string) error {
 // siteOf returns the machine that an address leads to, and what is odd about it.
 func siteOf(address string) (site, odd string) {
 	u, err := url.Parse(address)
-	if err == nil && u.Hostname() == "" {
-		err = errors.New("no host")
-	}
 	switch {
-	case err != nil:
+	case err != nil || u.Hostname() == "":
 		return "nowhere", "this is no address of the web."
 	case strings.Contains(strings.ToLower(u.Host), "xn--") || strings.ContainsFunc(u.Host, func(r rune) bool { return r > 0x7f }):
 		odd = "the name has letters that can look like others. Make sure that it is the one you know."

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -29,35 +30,51 @@ type screen struct {
 	*exec.Cmd
 	master, slave *os.File
 	before        *unix.Termios
-	shown         chan string // what the command writes, as it comes
+	shown         chan string // what is written to it, as it comes
 	seen          string      // and what await has not passed over
 }
 
 func newScreen(t *testing.T, env []string, name string, args ...string) *screen {
 	t.Helper()
-	master, slave := openTerminal(t)
-	command := exec.CommandContext(t.Context(), name, args...)
-	command.Env = append(append(os.Environ(), "XDG_CONFIG_HOME="+t.TempDir(), "TERM=xterm"), env...)
-	command.Stdin, command.Stdout, command.Stderr = slave, slave, slave
-	return &screen{t: t, Cmd: command, master: master, slave: slave, shown: make(chan string)}
+	s := blankScreen(t)
+	s.Cmd = exec.CommandContext(t.Context(), name, args...)
+	s.Env = append(append(os.Environ(), "XDG_CONFIG_HOME="+t.TempDir(), "TERM=xterm"), env...)
+	s.Stdin, s.Stdout, s.Stderr = s.slave, s.slave, s.slave
+	return s
 }
 
-func (s *screen) start() {
-	s.t.Helper()
+// blankScreen is a terminal that the test itself is before and behind.
+func blankScreen(t *testing.T) *screen {
+	t.Helper()
+	master, slave := openTerminal(t)
+	s := &screen{t: t, master: master, slave: slave, shown: make(chan string, 64)}
 	s.before = s.modes()
-	if err := s.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	read := make(chan struct{})
 	go func() {
+		defer close(read)
 		defer close(s.shown)
 		for text := make([]byte, 4096); ; {
-			n, err := s.master.Read(text) // ends with EIO when the terminal is let go
+			n, err := master.Read(text) // ends with EIO when the terminal is let go
 			if err != nil {
 				return
 			}
 			s.shown <- string(text[:n])
 		}
 	}()
+	t.Cleanup(func() {
+		master.Close() // and with it every read of the terminal
+		for range s.shown {
+		}
+		<-read
+	})
+	return s
+}
+
+func (s *screen) start() {
+	s.t.Helper()
+	if err := s.Start(); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // modes are what the terminal makes of keys.
@@ -94,6 +111,14 @@ func (s *screen) answer(prompt, text string) {
 	}
 }
 
+// restored wants the terminal as it was before.
+func (s *screen) restored() {
+	s.t.Helper()
+	if after := s.modes(); *after != *s.before {
+		s.t.Errorf("the terminal was left as %+v, and found as %+v", after, s.before)
+	}
+}
+
 // end waits for the command, and wants the terminal as it was before. It returns
 // what was still to be seen.
 func (s *screen) end() (shown string, code int) {
@@ -103,17 +128,17 @@ func (s *screen) end() (shown string, code int) {
 		s.Wait()
 		close(gone)
 	}()
-	for waiting := true; waiting; {
+	for waiting, shown := true, s.shown; waiting; {
 		select {
-		case more := <-s.shown:
-			s.see(more)
+		case more, open := <-shown:
+			if s.see(more); !open {
+				shown = nil
+			}
 		case <-gone:
 			waiting = false
 		}
 	}
-	if after := s.modes(); *after != *s.before {
-		s.t.Errorf("the terminal was left as %+v, and found as %+v", after, s.before)
-	}
+	s.restored()
 	s.slave.Close()
 	for more := range s.shown {
 		s.see(more)
@@ -127,14 +152,14 @@ func openTerminal(t *testing.T) (master, slave *os.File) {
 	if err != nil {
 		t.Skip(err)
 	}
-	t.Cleanup(func() { master.Close() })
-	fd := int(master.Fd())
-	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	number := 0
+	raw, err := master.SyscallConn() // not Fd, so that Close ends a Read
 	if err == nil {
-		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80})
+		err = raw.Control(func(fd uintptr) {
+			number, err = unix.IoctlGetInt(int(fd), unix.TIOCGPTN)
+			err = errors.Join(err, unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0),
+				unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}))
+		})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -143,6 +168,7 @@ func openTerminal(t *testing.T) (master, slave *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { slave.Close() })
 	return master, slave
 }
 

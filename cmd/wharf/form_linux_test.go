@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// asked is a call that has a server ask the person at a terminal something.
+func asked(t *testing.T, method, params string) *screen {
+	t.Helper()
+	s := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "call", method, "--args", params, "--", "server-asks", "--api-key", "hunter2")
+	s.start()
+	return s
+}
+
+// filledIn has a person at a terminal answer a server by the given keys, and
+// returns what the server gets. Prompts and keys take turns.
+func filledIn(t *testing.T, a *app, e mcp.Elicitation, turns ...string) (result mcp.ElicitResult, err error, s *screen) {
+	t.Helper()
+	s = blankScreen(t)
+	a.in, a.err, a.errTTY, a.mode = s.slave, &console{to: s.slave}, true, &mode{terminal: s.slave}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		result, err = a.elicit(t.Context(), host.Server{Name: "files", Command: "mcp-files"}, e)
+	}()
+	for turn := range slices.Chunk(turns, 2) {
+		s.answer(turn[0], turn[1])
+	}
+	<-done
+	s.restored()
+	return result, err, s
+}
+
+const wholeForm = `{"message":"Who are\u001b[2J you?","requestedSchema":{"type":"object","required":["name","kind"],"properties":{
+	"name":{"type":"string","title":"Your\u001b name","description":"As in your\npassport","minLength":3,"maxLength":9},
+	"mail":{"type":"string","format":"email"},
+	"age":{"type":"integer","minimum":0,"maximum":150,"default":36},
+	"weight":{"type":"number"},
+	"kind":{"type":"string","oneOf":[{"const":"p","title":"Person"},{"const":"s","title":"Ship\u202e"}]},
+	"wants":{"type":"array","items":{"type":"string","enum":["tea","milk","sugar"]},"maxItems":2,"default":["tea"]},
+	"sure":{"type":"boolean","default":true},
+	"token":{"type":"string"}}}}`
+
+func TestForm(t *testing.T) {
+	s := asked(t, "elicitation/create", wholeForm)
+	origin := s.await("> ")
+	for _, want := range []string{"server-asks asks: (server-asks --api-key ***)\n", `  Who are\x1b[2J you?`, `1/8 Your\x1b name`, "  As in your\n  passport\n  text, 3 or more characters, at most 9 characters, required\n"} {
+		if !strings.Contains(origin, want) {
+			t.Errorf("%q is missing in %q", want, origin)
+		}
+	}
+	s.seen = "> " + s.seen
+	s.answer("> ", "Al\r")
+	s.await("2 characters are too few; want 3 or more\n")
+	s.answer("> Al", "an\r")
+	s.answer("2/8 mail\n  email, optional\n> ", "alan\r")
+	s.await("want an e-mail address, such as ada@example.com\n")
+	s.answer("> alan", "@example.com\r")
+	s.answer("3/8 age\n  a whole number, 0 or more, at most 150, optional\n> 36", "\x7f\x7f200\r")
+	s.await("200 is too large; want 150 or less\n")
+	s.answer("> 200", "\x1541\r") // Ctrl-U
+	s.answer("4/8 weight\n  a number, optional\n> ", "\r")
+	s.answer("5/8 kind\n  one of these, required\n    1) Person\n    2) Ship\\u202e\n> ", "\r")
+	s.await("want a number from 1 to 2\n")
+	s.answer("> ", "2\r")
+	s.answer("> tea", ", sugar\r")
+	s.answer("> yes", "\r")
+	s.answer("warning: this looks like a secret. Servers must not ask for one in a form; if in doubt, decline.\n  text, optional\n> ", "\r")
+	review := s.await("Send this? [y]es, [n]o, [e]dit: ")
+	if want := "  Your\\x1b name: Alan\n  mail: alan@example.com\n  age: 41\n  kind: Ship\\u202e\n  wants: tea, sugar\n  sure: yes\n"; !strings.HasSuffix(review, want) {
+		t.Errorf("to be sent: %q, want %q", review, want)
+	}
+	s.answer("", "e\r")
+	s.answer("> Alan", "\r")
+	s.answer("> alan@example.com", "\x15\r") // without, after all
+	for _, prompt := range []string{"> 41", "4/8 weight", "> s", "> tea, sugar", "> yes", "8/8 token"} {
+		s.answer(prompt, "\r")
+	}
+	s.answer("Send this?", "yes\r")
+	shown, code := s.end()
+	if want := `{"action":"accept","content":{"age":41,"kind":"s","name":"Alan","sure":true,"wants":["tea","sugar"]}}` + "\n"; code != exitOK || !strings.Contains(shown, want) {
+		t.Errorf("exit code %d, shown %q, want %q", code, shown, want)
+	}
+}
+
+// The ways out of a form, which are there at each question.
+func TestFormIsLeft(t *testing.T) {
+	const one = `{"properties":{"a":{"type":"string"}}}`
+	for _, tt := range []struct {
+		name, schema string
+		turns        []string
+		want         string
+	}{
+		{"esc", one, []string{"> ", "half an answer\x1b"}, `{"action":"cancel"}`},
+		{"ctrl-d", one, []string{"> ", "half an answer\x04"}, `{"action":"decline"}`},
+		{"esc at the end", one, []string{"> ", "\r", "Send this?", "\x1b"}, `{"action":"cancel"}`},
+		{"ctrl-d at the end", one, []string{"> ", "\r", "Send this?", "\x04"}, `{"action":"decline"}`},
+		{"no", one, []string{"> ", "\r", "Send this?", "what\r", "Send this?", "n\r"}, `{"action":"decline"}`},
+		{"nothing to fill in", "", []string{"Do you agree?", "y\r"}, `{"action":"accept"}`},
+		{"nothing, and no", "{}", []string{"Do you agree?", "No\r"}, `{"action":"decline"}`},
+		{"an arrow is no esc", one, []string{"> ", "b\x1b[Da\r", "  a: ab\n", "y\r"}, `{"action":"accept","content":{"a":"ab"}}`},
+		{"typed ahead", one, []string{"> ", "a\ry\r", "Send this?", "n\r"}, `{"action":"decline"}`},
+		{"what is no question", `{"properties":{"a":{"type":"object"}}}`, nil, `the requested schema: a: type "object" cannot be asked for`},
+		{"what is no schema", `{"properties":7}`, nil, `the requested schema: json: cannot unmarshal`},
+		{"an array of anything", `{"properties":{"a":{"type":"array"}}}`, nil, `the requested schema: a: an array`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			result, err, _ := filledIn(t, &app{}, mcp.Elicitation{Message: "?", RequestedSchema: json.RawMessage(tt.schema)}, tt.turns...)
+			got, _ := json.Marshal(result)
+			if err != nil {
+				got = []byte(err.Error())
+			}
+			if !strings.Contains(string(got), tt.want) {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// What others have to say goes above the line at which a person types.
+func TestFormAndOthers(t *testing.T) {
+	s := blankScreen(t)
+	c := &console{to: s.slave}
+	k := &keyboard{in: s.slave, mode: &mode{terminal: s.slave}, screen: c}
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error)
+	go func() {
+		_, err := k.ask(ctx, "> ", "half ", false)
+		failed <- err
+	}()
+	s.answer("> half ", "an answer")
+	s.await("an answer")
+	c.show("a moving line")
+	c.Write([]byte("[files] a line\n"))
+	s.await("[files] a line\n> half an answer")
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	s.restored()
+	c.Write([]byte("[files] another\n"))
+	s.await("\n[files] another\n")
+}
+
+func TestInterruptKeyInForm(t *testing.T) {
+	s := asked(t, "elicitation/create", `{"message":"?","requestedSchema":{"properties":{"a":{"type":"string"}}}}`)
+	s.answer("> ", "half\x03")
+	s.await("told to stop") // the server, of the call
+	shown, code := s.end()
+	if code != exitInterrupted || !strings.Contains(shown, "error: interrupted\n") {
+		t.Errorf("exit code %d, shown %q", code, shown)
+	}
+}
+
+// No page is opened unasked, and none that is not what it seems without a word.
+func TestPageOfAServer(t *testing.T) {
+	dir := t.TempDir()
+	opened, browser := filepath.Join(dir, "opened"), filepath.Join(dir, "browser")
+	if err := os.WriteFile(browser, []byte("#!/bin/sh\nprintf %s \"$1\" >"+opened+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("BROWSER", browser)
+	t.Setenv("NO_BROWSER", "")
+	const page = "https://example.com/x?y=1"
+	const open, visit = "Open it in your browser? [y/N]: ", "Will you visit it? [y/N]: "
+	for _, tt := range []struct {
+		name, url, prompt, keys string
+		want, action, opened    string
+	}{
+		{"yes", page, open, "y\r", "a page of example.com:\n  " + page + "\n", mcp.ElicitAccept, page},
+		{"no is what nothing means", page, open, "\r", "", mcp.ElicitDecline, ""},
+		{"esc", page, open, "\x1b", "", mcp.ElicitCancel, ""},
+		{"another machine", page, visit, "y\r", "", mcp.ElicitAccept, ""},
+		{"no page of the web", "file:///etc/passwd", open, "y\r", "warning: this is no address of the web.", mcp.ElicitDecline, ""},
+		{"not encrypted", "http://example.com/", open, "y\r", "warning: the connection to it is not encrypted.", mcp.ElicitDecline, ""},
+		{"not what it seems", "https://xn--exmple-cua.com/", open, "n\r", "letters that can look like others", mcp.ElicitDecline, ""},
+		{"a name before the name", "https://example.com@evil.example/", open, "y\r", "a page of evil.example:", mcp.ElicitDecline, ""},
+		{"nowhere", "\x1b]0;", open, "y\r", `\x1b]0;`, mcp.ElicitDecline, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			os.Remove(opened)
+			a := &app{flags: flags{noBrowser: tt.prompt == visit}}
+			// The keys come after the look at what was opened: see the turns.
+			s := blankScreen(t)
+			a.in, a.err, a.errTTY, a.mode = s.slave, &console{to: s.slave}, true, &mode{terminal: s.slave}
+			got := make(chan mcp.ElicitResult)
+			go func() {
+				result, _ := a.elicit(t.Context(), host.Server{Name: "files", Command: "mcp-files"}, mcp.Elicitation{Mode: mcp.ElicitURL, Message: "Sign here", URL: tt.url})
+				got <- result
+			}()
+			if before := s.await(tt.prompt); !strings.Contains(before, tt.want) {
+				t.Errorf("shown %q, want %q", before, tt.want)
+			}
+			if _, err := os.Stat(opened); err == nil {
+				t.Error("the page was opened unasked")
+			}
+			s.answer("", tt.keys)
+			if result := <-got; result.Action != tt.action || result.Content != nil {
+				t.Errorf("%+v, want %s", result, tt.action)
+			}
+			if text, _ := os.ReadFile(opened); string(text) != tt.opened {
+				t.Errorf("opened %q, want %q", text, tt.opened)
+			}
+		})
+	}
+}
+
+// A bar is gone before anything else is printed, and the server is told to stop,
+// and has heard it, before its stdin ends.
+func TestProgressAndInterrupt(t *testing.T) {
+	s := asked(t, "work", `{}`)
+	s.await(`━━━━━━━━━━────────── 50% 1/2 half\x1bway`)
+	s.Process.Signal(os.Interrupt)
+	s.await("told to stop")
+	s.await("pinged")
+	shown, code := s.end()
+	if at := strings.LastIndex(shown, clearLine); code != exitInterrupted || !strings.HasSuffix(shown, "error: interrupted\n") || strings.ContainsAny(shown[max(at, 0):], spinnerFrames) {
+		t.Errorf("exit code %d, shown %q", code, shown)
+	}
+}
+
+// A secret is not shown, neither by the editor nor by the terminal.
+func TestSecretIsNotShown(t *testing.T) {
+	s := blankScreen(t)
+	k := &keyboard{in: s.slave, mode: &mode{terminal: s.slave}, screen: &console{to: s.slave}}
+	got := make(chan string)
+	go func() {
+		for _, secret := range []bool{true, false} {
+			text, err := k.ask(t.Context(), "> ", "", secret)
+			got <- fmt.Sprint(text, err)
+		}
+	}()
+	s.answer("> ", "hunter2\r")
+	if secret := <-got; secret != "hunter2<nil>" {
+		t.Error(secret)
+	}
+	s.answer("> ", "next\r")
+	if open := <-got; open != "next<nil>" {
+		t.Error(open)
+	}
+	s.await("next")
+	if strings.Contains(s.seen, "hunter2") {
+		t.Errorf("shown %q", s.seen)
+	}
+}
