@@ -15,10 +15,8 @@ import (
 // right, and the message. It remembers no more than which revision each
 // connection speaks.
 type diagram struct {
-	app  *app
-	full bool
-
-	drawn  bool // the heading
+	app    *app
+	full   bool
 	speaks map[peer]string
 }
 
@@ -31,13 +29,12 @@ type peer struct {
 // Columns. The last has what is left, and where nobody knows the width, a line is
 // as long as it is on a wide terminal.
 const (
-	nameColumn    = 14
-	arrowColumn   = 44
-	unknownWidth  = 140
-	leastMessage  = 20
-	longestMethod = 24
-	longestID     = 10
-	maxPeers      = 10_000
+	nameColumn   = 14
+	arrowColumn  = 44
+	unknownWidth = 140
+	leastMessage = 20
+	longestID    = 10
+	maxPeers     = 10_000
 )
 
 // draw returns a line of the trace as it is shown, with its line breaks.
@@ -55,8 +52,8 @@ func (d *diagram) draw(l *host.TraceLine) string {
 // heading says when a trace began, and names the columns.
 func (d *diagram) heading(l *host.TraceLine) string {
 	a := d.app
-	text := fmt.Sprintf("%9s  %-*s  %-*s\n", "SECONDS", nameColumn, "CONNECTION", arrowColumn, "CLIENT"+strings.Repeat(" ", arrowColumn-len("CLIENTSERVER"))+"SERVER")
-	return "began " + l.Time.Format(time.RFC3339) + "\n" + a.styled(a.outTTY, styleBold, strings.TrimRight(text, "\n")) + "\n"
+	text := fmt.Sprintf("%9s  %-*s  CLIENT%*s", "SECONDS", nameColumn, "CONNECTION", arrowColumn-len("CLIENT"), "SERVER")
+	return "began " + l.Time.Format(time.RFC3339) + "\n" + a.styled(a.outTTY, styleBold, text) + "\n"
 }
 
 // revision is a row of its own where a connection begins to speak another revision
@@ -108,7 +105,8 @@ func (d *diagram) dress(style, text string) string {
 func (d *diagram) place(l *host.TraceLine) string {
 	name := ""
 	if l.Server != "" {
-		name = clip(line(l.Server), nameColumn-len(fmt.Sprint(" ", l.Connection))) + fmt.Sprint(" ", l.Connection)
+		number := fmt.Sprint(" ", l.Connection)
+		name = clip(line(l.Server), max(1, nameColumn-len(number))) + number
 	}
 	return fmt.Sprintf("%9.4f  %-*s  ", l.At.Seconds(), nameColumn, name)
 }
@@ -137,30 +135,33 @@ func (d *diagram) arrow(l *host.TraceLine) string {
 	case host.TraceLost, host.TraceClosed, host.TraceDropped:
 		return rule(string(l.Kind))
 	}
-	label, took := label(l), ""
+	took := ""
 	if l.Timed {
 		took = " " + span(l.Took) + " ─"
 	}
-	shaft := strings.Repeat("─", max(1, arrowColumn-5-utf8.RuneCountInString(label+took)))
+	room := arrowColumn - 6 - utf8.RuneCountInString(took)
+	label := label(l, room)
+	shaft := strings.Repeat("─", 1+room-utf8.RuneCountInString(label))
 	if l.Direction == "sent" {
 		return "──" + label + shaft + took + "──▶"
 	}
 	return "◀──" + label + shaft + took + "──"
 }
 
-// label names a message: its method and id, or what it is where it has none.
-func label(l *host.TraceLine) string {
-	name := clip(line(l.Method), longestMethod)
+// label names a message: its method and id, or what it is where it has none. It
+// has no more runes than there is room.
+func label(l *host.TraceLine, room int) string {
+	name, id := line(l.Method), ""
 	if name == "" {
 		name = string(l.Kind)
 	}
 	if failed(l) {
-		name += " ✗"
+		id = " ✗"
 	}
 	if len(l.ID) > 0 {
-		name += " " + clip(line(string(l.ID)), longestID)
+		id += " " + clip(line(string(l.ID)), longestID)
 	}
-	return " " + name + " "
+	return " " + clip(name, room-2-utf8.RuneCountInString(id)) + id + " "
 }
 
 // rule is a line across the column that is no message.
