@@ -36,6 +36,7 @@ const (
 	flock   = "github.com/gofrs/flock"
 	jose    = "github.com/go-jose/go-jose/v4"
 	xterm   = "golang.org/x/term"
+	notify  = "github.com/fsnotify/fsnotify"
 	schemas = "github.com/santhosh-tekuri/jsonschema/v6"
 	below   = "/..." // as the end of a folder: and all folders below it
 	anyRoom = "host/internal" + below
@@ -78,6 +79,7 @@ var arrows = map[string][]string{
 	"host/internal/trust":      {"host/internal/private"},
 	"host/internal/secret":     {},
 	"host/internal/plugin":     {},
+	"host/internal/watch":      {notify},
 	"host/internal/trace":      {"abi", "host/mcp", "host/internal/jsontext", "host/internal/secret"},
 }
 
@@ -95,6 +97,7 @@ var walls = map[string][]string{
 
 	extism + below:  {"host/internal/auth"},
 	keyring:         {"host/internal/vault"},
+	notify:          {"host/internal/watch"},
 	schemas + below: {"host/internal/schema"},
 
 	"embed":           {"plugins"},
