@@ -23,7 +23,7 @@ const mainGrant = "main"
 // says otherwise, in bytes.
 const defaultMessageCap = 16 << 20
 
-// dialer makes the connections of one session.
+// dialer makes a connection of a session.
 type dialer struct {
 	host   *Host
 	server Server
@@ -267,7 +267,7 @@ func (d *dialer) peer(c *connection, handler rpc.Handler) rpc.Config {
 // the plugin.
 func (d *dialer) log(level abi.Level, text string) {
 	if level >= abi.LevelWarn {
-		d.host.warnings.post(Event{Server: d.server.Name, Warning: "plugin " + d.via + ": " + text})
+		d.host.warn(d.server.Name, "plugin "+d.via+": "+text)
 	}
 }
 
@@ -279,8 +279,9 @@ func (h *Host) timeout(s Server) time.Duration {
 	return max(h.config.Timeout, 0)
 }
 
+// warn tells of something odd. It may be called from anywhere, and returns at once.
 func (h *Host) warn(server, text string) {
-	h.hear(Event{Server: server, Warning: text})
+	h.warnings.post(Event{Server: server, Warning: text})
 }
 
 func (h *Host) hear(e Event) {

@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/session"
@@ -37,6 +38,9 @@ var (
 
 	// ErrPluginRefused: the plugin cannot be loaded by this host.
 	ErrPluginRefused = errors.New("plugin refused")
+
+	// ErrDisabled: the server is turned off, see [Session.Enable].
+	ErrDisabled = errors.New("disabled")
 
 	// ErrUnreachable: the server could not be started or reached, or the
 	// connection to it was lost.
@@ -85,6 +89,9 @@ func explain(server string, err error) error {
 	}
 	var sorted *fault
 	var no *rpc.Error
+	if hint, kind := refused(server, err); kind != nil {
+		return &fault{kind: kind, err: err, hint: hint}
+	}
 	if errors.As(err, &no) {
 		return err
 	}
@@ -97,6 +104,25 @@ func explain(server string, err error) error {
 		}
 	}
 	return err
+}
+
+// refused finds why no connection is made for now. Where that is for what went
+// wrong before, it is for that to be explained.
+func refused(server string, err error) (hint string, kind error) {
+	var r *manager.Refusal
+	if !errors.As(err, &r) {
+		return "", nil
+	}
+	switch r.Reason {
+	case manager.Closed:
+		return "", ErrClosed
+	case manager.TurnedOff:
+		return "it is disabled in its entry, or was turned off by this program", ErrDisabled
+	case manager.FailsOften:
+		return "calls fail at once while it rests; what it wrote to its stderr may say more. " +
+			"It is tried again by itself, and at once when its entry changes", ErrUnreachable
+	}
+	return "", nil
 }
 
 // denied finds what the user did not allow.

@@ -17,6 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 	"github.com/wharf-mcp/wharf/host/internal/trace"
 	"github.com/wharf-mcp/wharf/host/internal/vault"
@@ -62,6 +63,14 @@ type Config struct {
 	// Timeout bounds each request; 0 is 30 s, below zero there is none.
 	Timeout time.Duration
 
+	// StartTimeout bounds the start of a server, from when it is its turn until
+	// it is ready for calls; 0 is 60 s, or none where Timeout is none, and below
+	// zero there is none.
+	StartTimeout time.Duration
+
+	// Reconnect is when a server that failed is tried again.
+	Reconnect Policy
+
 	// MaxTimeout bounds a request that tells its progress, each word of which
 	// begins its timeout anew; 0 is an hour, below zero there is none.
 	MaxTimeout time.Duration
@@ -78,6 +87,10 @@ type Config struct {
 
 	// OneShot ends servers quickly: for commands that print a result and leave.
 	OneShot bool
+
+	// NoValidate calls tools without comparing their arguments and results with
+	// their schemas, see [ArgumentError] and [ResultError].
+	NoValidate bool
 
 	// The callbacks below may be called from any goroutine. One that is nil
 	// is not advertised to servers.
@@ -125,10 +138,11 @@ type Host struct {
 	vault    *vault.Vault // nil without a folder for it
 	stderr   mouth
 	warnings bulletin
+	fleet    *manager.Fleet
 
-	open    context.Context // ends with Close, and with it every Connect
+	open    context.Context // ends with Close, and with it every wait for a connection
 	shut    context.CancelCauseFunc
-	pending sync.WaitGroup // calls of Connect
+	pending sync.WaitGroup // of those that wait
 
 	mu       sync.Mutex
 	closed   bool
@@ -156,6 +170,7 @@ func New(ctx context.Context, c Config) (*Host, error) {
 		config:   c,
 		engine:   engine,
 		stderr:   mouth{to: c.Stderr},
+		fleet:    manager.NewFleet(),
 		modules:  make(map[string]*moduleLoad),
 		sessions: make(map[*Session]struct{}),
 		found:    make(map[string]string),
@@ -203,8 +218,9 @@ func (h *Host) Transports() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Close ends what connects and closes every session and then the host. It
-// returns when nothing is left. A second Close does nothing.
+// Close ends what connects and closes every session and then the host, and with
+// it what was returned by [Host.Watch]. It returns when nothing is left. A second
+// Close does nothing.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	if h.closed {
@@ -217,18 +233,20 @@ func (h *Host) Close() error {
 	h.shut(ErrClosed)
 
 	var wg sync.WaitGroup
-	errs := make([]error, len(sessions)+1)
+	errs := make([]error, len(sessions)+3)
 	for i, s := range sessions {
 		wg.Go(func() { errs[i] = s.Close() })
 	}
 	wg.Wait()
 	h.pending.Wait()
-	errs[len(sessions)] = errors.Join(h.closeAccounts(), h.engine.Close())
+	for i, f := range []func() error{h.fleet.Close, h.closeAccounts, h.engine.Close} {
+		errs[len(sessions)+i] = f()
+	}
 	return errors.Join(errs...)
 }
 
-// begin counts a call of Connect, which Close ends and waits for. The call has
-// to say when it is over.
+// begin counts something that waits for a connection, or for a person. Close ends
+// it and waits for it; it has to say when it is over.
 func (h *Host) begin(ctx context.Context) (bounded context.Context, over func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

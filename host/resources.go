@@ -15,27 +15,18 @@ var ErrUnsupported = session.ErrUnsupported
 // of what the server wrote about it. A list that the server said is still fresh,
 // and has not changed, is not asked for again.
 func (s *Session) ListResources(ctx context.Context) ([]mcp.Resource, error) {
-	return answer(ctx, s, s.inner.ListResources)
+	return answer(ctx, s, mcp.MethodListResources, s.inner.ListResources)
 }
 
 // ListResourceTemplates returns the templates of the server's other resources.
 func (s *Session) ListResourceTemplates(ctx context.Context) ([]mcp.ResourceTemplate, error) {
-	return answer(ctx, s, s.inner.ListResourceTemplates)
+	return answer(ctx, s, mcp.MethodListTemplates, s.inner.ListResourceTemplates)
 }
 
 // ReadResource returns what a resource holds. What the server said is still
 // fresh is not asked for again, unless it says that something changed.
 func (s *Session) ReadResource(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
-	return answer(ctx, s, func(ctx context.Context) (*mcp.ReadResourceResult, error) {
+	return answer(ctx, s, mcp.MethodReadResource, func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 		return s.inner.ReadResource(ctx, uri)
 	})
-}
-
-// answer makes a request that has a result.
-func answer[T any](ctx context.Context, s *Session, request func(context.Context) (T, error)) (result T, err error) {
-	err = s.do(ctx, func() (err error) {
-		result, err = request(ctx)
-		return err
-	})
-	return result, err
 }

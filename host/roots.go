@@ -6,5 +6,5 @@ import "context"
 // what it was. Servers of the modern era ask for that whenever they need it, so
 // for them there is nothing to do.
 func (s *Session) RootsChanged(ctx context.Context) error {
-	return explain(s.server.Name, s.inner.RootsChanged(ctx))
+	return explain(s.Name(), s.inner.RootsChanged(ctx))
 }

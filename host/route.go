@@ -1,8 +1,12 @@
 package host
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/session"
 )
@@ -12,6 +16,63 @@ const (
 	transportHTTP = "http"
 	transportSSE  = "sse"
 )
+
+// reach connects a session over one of the transports that its entry may have.
+func (h *Host) reach(ctx context.Context, s *Session, entry Server) (*session.Link, error) {
+	var first error
+	for _, via := range h.routes(entry) {
+		l, err := h.connect(ctx, s, entry, via)
+		if err == nil {
+			h.remember(entry, via)
+			return l, nil
+		}
+		if first != nil {
+			err = fmt.Errorf("%w; and over %s: %w", first, via, err)
+		}
+		if first = err; !elsewhere(via, err) {
+			break
+		}
+	}
+	return nil, explain(entry.Name, first)
+}
+
+// connect connects a session over one transport. What the entry leads to is found
+// out anew each time: its plugin, its grants and its sign-in.
+func (h *Host) connect(ctx context.Context, s *Session, entry Server, via string) (*session.Link, error) {
+	d, err := h.dialer(ctx, entry, via)
+	if err != nil {
+		return nil, err
+	}
+	w, err := d.way()
+	if err != nil {
+		return nil, err
+	}
+	return s.inner.Connect(ctx, w)
+}
+
+// way returns how a session connects over the transport. HTTP+SSE has only one
+// era.
+func (d *dialer) way() (*session.Way, error) {
+	w := &session.Way{
+		Dial: d.dial, Transport: d.via, Protocol: d.server.Protocol,
+		Timeout: cmp.Or(d.host.timeout(d.server), -1), StartTimeout: d.host.startTimeout(d.server),
+	}
+	if d.via == transportSSE && w.Protocol == "" {
+		w.Protocol = session.LegacyOnly
+	}
+	if err := w.Check(); err != nil {
+		return nil, badEntry("%w", err)
+	}
+	return w, nil
+}
+
+// startTimeout returns what the start of a server may take; below zero is no limit.
+func (h *Host) startTimeout(s Server) time.Duration {
+	if h.config.StartTimeout == 0 && h.timeout(s) == 0 {
+		return -1
+	}
+	return h.config.StartTimeout
+}
 
 // routes returns the transports to try for an entry, in order.
 func (h *Host) routes(s Server) []string {

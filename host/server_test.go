@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
@@ -53,12 +54,20 @@ func server(name string) host.Server {
 	return host.Server{Name: name, Command: self, Env: map[string]string{serverVariable: name}}
 }
 
+// onDemand has a server started anew by each call that finds it gone, however often
+// that is: for tests of calls.
+var onDemand = host.Policy{Ladder: []time.Duration{}, Failures: -1}
+
 // newHost returns a host that ends with the test. All of them share a cache, so
-// that a plugin is compiled once.
+// that a plugin is compiled once. Where the test says no more, servers come back
+// only on demand.
 func newHost(t testing.TB, c host.Config) *host.Host {
 	t.Helper()
 	if c.Plugins == nil {
 		c.Plugins = plugins.Builtin()
+	}
+	if c.Reconnect.Ladder == nil {
+		c.Reconnect = onDemand
 	}
 	c.CacheDir = cacheDir(t)
 	c.OneShot = true

@@ -1,24 +1,30 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
 
+	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Session is a logical connection to one server. The process or socket under
-// it may end and be replaced: the next call then starts a new one. Sessions are
-// made by [Host.Connect]; Close releases them.
+// Session is a logical connection to one server, made by [Host.Connect] or
+// [Host.Add]. The process, socket and plugin under it may end and be replaced: it
+// is connected when somebody first needs it, and from then on kept so, see
+// [Policy]. Close releases it.
 type Session struct {
 	host   *Host
-	server Server
-	via    string
+	entry  atomic.Pointer[Server]
 	inner  *session.Session
+	driver *manager.Driver
+
+	refused atomic.Pointer[string] // the method that needs a sign-in; nil for none
 }
 
 // Info is what is known of a server since the newest handshake with it.
@@ -31,77 +37,81 @@ type Info struct {
 	Transport    string // the plugin that carries the session
 }
 
-// Connect starts the server of an entry, or reaches it, finds out which era of
-// the protocol it speaks, and opens a session. ctx bounds only that; the
-// session goes on after it. On an error nothing is left behind.
+// Connect adds a server, starts or reaches it, finds out which era of the
+// protocol it speaks, and opens a session. ctx bounds only that; the session goes
+// on after it. On an error nothing is left behind.
 //
 // An entry with a url and no transport is tried over Streamable HTTP, and then,
 // where there is none, over the HTTP+SSE of before. What was found is remembered
 // for the next session with that url.
 func (h *Host) Connect(ctx context.Context, s Server) (*Session, error) {
-	ctx, over, err := h.begin(ctx)
+	out, err := h.add(s)
 	if err != nil {
 		return nil, fmt.Errorf("connect %s: %w", s.Name, err)
 	}
-	defer over()
-	var out *Session
-	err = h.signingIn(ctx, s, func() (err error) {
-		out, err = h.reach(ctx, s)
-		return err
-	})
-	return out, err
-}
-
-// reach tries the transports that an entry may have.
-func (h *Host) reach(ctx context.Context, s Server) (*Session, error) {
-	var first error
-	for _, via := range h.routes(s) {
-		out, err := h.connect(ctx, s, via)
-		if err == nil {
-			h.remember(s, via)
-			return out, nil
-		}
-		if first != nil {
-			err = fmt.Errorf("%w; and over %s: %w", first, via, err)
-		}
-		if first = err; !elsewhere(via, err) {
-			break
-		}
-	}
-	return nil, explain(s.Name, first)
-}
-
-// connect opens a session over one transport.
-func (h *Host) connect(ctx context.Context, s Server, via string) (*Session, error) {
-	d, err := h.dialer(ctx, s, via)
-	if err != nil {
-		return nil, fmt.Errorf("connect %s: %w", s.Name, err)
-	}
-	out := &Session{host: h, server: s, via: via}
-	out.inner, err = session.Open(ctx, h.sessionConfig(out, d))
-	if err != nil {
+	if err := out.Ready(ctx); err != nil {
+		out.Close()
 		return nil, err
-	}
-	if err := h.adopt(out); err != nil {
-		return nil, errors.Join(err, out.inner.Close())
 	}
 	return out, nil
 }
 
+// Add returns a session with a server that is not connected yet: that is done by
+// [Session.Start], or by the first call. An entry that cannot work is found out
+// then. Several sessions may have the same entry, and the same name.
+func (h *Host) Add(s Server) (*Session, error) {
+	out, err := h.add(s)
+	if err != nil {
+		return nil, fmt.Errorf("add %s: %w", s.Name, err)
+	}
+	return out, nil
+}
+
+func (h *Host) add(entry Server) (*Session, error) {
+	s := &Session{host: h}
+	s.entry.Store(&entry)
+	var err error
+	if s.inner, err = session.New(h.sessionConfig(s)); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, ErrClosed
+	}
+	s.driver, err = h.fleet.Add(manager.Config{
+		Name: entry.Name, Dial: s.dial, Classify: classify, Disabled: entry.Disabled, Policy: h.config.Reconnect,
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.sessions[s] = struct{}{}
+	return s, nil
+}
+
+// all returns the sessions that are not closed.
+func (h *Host) all() []*Session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Keys(h.sessions))
+}
+
+func (h *Host) forget(s *Session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.sessions, s)
+}
+
 // sessionConfig joins a session to its connections and to the callbacks.
-func (h *Host) sessionConfig(s *Session, d *dialer) session.Config {
-	name := s.server.Name
+func (h *Host) sessionConfig(s *Session) session.Config {
+	name := s.Name()
 	c := session.Config{
 		Name:       name,
 		Client:     h.config.Client,
-		Dial:       d.dial,
-		Protocol:   protocol(s),
-		Timeout:    cmp.Or(h.timeout(s.server), -1),
+		Acquire:    s.acquire,
 		MaxTimeout: h.config.MaxTimeout,
+		NoValidate: h.config.NoValidate,
 		Warn:       func(text string) { h.warn(name, text) },
-	}
-	if s.server.Timeout < 0 || s.server.Timeout == 0 && h.config.Timeout < 0 {
-		c.StartTimeout = -1
 	}
 	if f := h.config.Elicit; f != nil {
 		c.Elicit = func(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult, error) { return f(ctx, name, e) }
@@ -118,57 +128,34 @@ func (h *Host) sessionConfig(s *Session, d *dialer) session.Config {
 	return c
 }
 
-// protocol returns what the session is to speak. HTTP+SSE has only one era.
-func protocol(s *Session) string {
-	if s.via == transportSSE && s.server.Protocol == "" {
-		return session.LegacyOnly
-	}
-	return s.server.Protocol
-}
-
-// adopt makes the session one that Close of the host closes.
-func (h *Host) adopt(s *Session) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return ErrClosed
-	}
-	h.sessions[s] = struct{}{}
-	return nil
-}
-
-func (h *Host) forget(s *Session) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.sessions, s)
-}
-
 // Name returns the name of the server entry.
-func (s *Session) Name() string { return s.server.Name }
+func (s *Session) Name() string { return s.entry.Load().Name }
 
-// Info returns what is known of the server.
-func (s *Session) Info() Info {
-	i := s.inner.Info()
-	return Info{
-		Server: i.Server, Protocol: i.Protocol, Era: i.Era, Instructions: i.Instructions,
-		Capabilities: i.Capabilities, Transport: s.via,
-	}
-}
+// Info returns what is known of the server: nothing before it was first connected.
+func (s *Session) Info() Info { return Info(s.inner.Info()) }
 
 // ListTools returns all tools of the server, with their schemas as written.
 func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
-	var tools []mcp.Tool
-	err := s.do(ctx, func() (err error) {
-		tools, err = s.inner.ListTools(ctx)
-		return err
-	})
+	tools, err := answer(ctx, s, mcp.MethodListTools, s.inner.ListTools)
+	if err == nil {
+		s.driver.Report(func(f *manager.Facts) { f.Tools, f.Stale = len(tools), false })
+	}
 	return tools, err
 }
 
 // do makes a request, and has the person sign in first if the server turns out to
 // want that.
-func (s *Session) do(ctx context.Context, request func() error) error {
-	return s.host.signingIn(ctx, s.server, func() error { return explain(s.server.Name, request()) })
+func (s *Session) do(ctx context.Context, method string, request func() error) error {
+	return s.signingIn(ctx, method, func() error { return explain(s.Name(), request()) })
+}
+
+// answer makes a request that has a result.
+func answer[T any](ctx context.Context, s *Session, method string, request func(context.Context) (T, error)) (result T, err error) {
+	err = s.do(ctx, method, func() (err error) {
+		result, err = request(ctx)
+		return err
+	})
+	return result, err
 }
 
 // CallTool runs a tool. args is anything that marshals to a JSON object: a map,
@@ -176,7 +163,7 @@ func (s *Session) do(ctx context.Context, request func() error) error {
 // no result; that the tool failed is in the result, as IsError.
 func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
 	var result *mcp.CallToolResult
-	err := s.do(ctx, func() (err error) {
+	err := s.do(ctx, mcp.MethodCallTool, func() (err error) {
 		result, err = s.inner.CallTool(ctx, name, args)
 		return err
 	})
@@ -191,12 +178,12 @@ func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.Cal
 // params is anything that marshals to an object, or nil. What the protocol
 // wants in _meta is added.
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
-	return s.do(ctx, func() error { return s.inner.Call(ctx, method, params, result) })
+	return s.do(ctx, method, func() error { return s.inner.Call(ctx, method, params, result) })
 }
 
 // Notify sends a notification. It returns when the transport has it.
 func (s *Session) Notify(ctx context.Context, method string, params any) error {
-	return explain(s.server.Name, s.inner.Notify(ctx, method, params))
+	return explain(s.Name(), s.inner.Notify(ctx, method, params))
 }
 
 // Close ends the session: calls in flight end with [ErrClosed], the process or
@@ -204,5 +191,7 @@ func (s *Session) Notify(ctx context.Context, method string, params any) error {
 // left, and may be called more than once and from callbacks.
 func (s *Session) Close() error {
 	defer s.host.forget(s) // not before: Close of the host waits for it too
-	return s.inner.Close()
+	s.inner.Quit()         // so that calls end with what it says, and not with a lost connection
+	err := s.host.fleet.Remove(s.driver)
+	return errors.Join(err, s.inner.Close())
 }

@@ -40,7 +40,7 @@ func (h *Host) Login(ctx context.Context, s Server) error {
 		err = badEntry(`nothing signs in to it; write auth = "oauth" in its entry`)
 	default:
 		a.declined.Store(false)
-		err = a.login(ctx)
+		err = h.login(ctx, a)
 	}
 	if err != nil {
 		return explain(s.Name, fmt.Errorf("sign in to %s: %w", s.Name, err))
@@ -65,14 +65,23 @@ func (h *Host) Logout(ctx context.Context, s Server) error {
 	return nil
 }
 
-// login asks the person, and remembers that they said no.
-func (a *account) login(ctx context.Context) error {
+// login asks the person, and remembers that they said no. If they did sign in, the
+// sessions that wait for that go on.
+func (h *Host) login(ctx context.Context, a *account) error {
 	err := a.Login(ctx)
 	var failed *auth.Error
 	if errors.As(err, &failed) && failed.Class == step.FailLogin || errors.Is(err, ErrDeclined) {
 		a.declined.Store(true)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	for _, s := range h.all() {
+		if own, _ := h.account(*s.entry.Load()); own == a {
+			s.driver.SignedIn()
+		}
+	}
+	return nil
 }
 
 // maxSignIns is how often one call may have the person sign in: once, and again
@@ -83,22 +92,42 @@ const maxSignIns = 3
 // that they have to, and may be asked. Their time is not the call's: the request
 // has been refused by then, and is sent anew. A server that does not take what
 // they have just got is not worth asking them again.
-func (h *Host) signingIn(ctx context.Context, s Server, do func() error) error {
+func (s *Session) signingIn(ctx context.Context, method string, do func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := do()
-		if attempt == maxSignIns || attempt > 0 && !wantsMore(err) || !h.mayAsk(ctx, err) {
+		s.note(method, err)
+		if attempt == maxSignIns || attempt > 0 && !wantsMore(err) || !s.host.mayAsk(ctx, err) {
 			return err
 		}
-		a, broken := h.account(s)
+		entry := *s.entry.Load()
+		a, broken := s.host.account(entry)
 		if broken != nil || a == nil || a.declined.Load() {
 			return err
 		}
-		if failed := a.login(ctx); failed != nil {
-			failed = explain(s.Name, failed)
+		if failed := s.host.login(ctx, a); failed != nil {
+			failed = explain(entry.Name, failed)
 			return &fault{kind: ErrAuthRequired, err: fmt.Errorf("%w; %w", err, failed), hint: Hint(failed)}
 		}
 	}
 }
+
+// note keeps track of whether the server wants a sign-in. One that was wanted for
+// a method is there when a request of that method is let through: others may need
+// none. That a person who is known may not do something (403) is no state of the
+// server.
+func (s *Session) note(method string, err error) {
+	switch refused := s.refused.Load(); {
+	case err == nil && (refused == nil || *refused != method):
+	case err == nil:
+		s.refused.Store(nil)
+		s.driver.SignedIn()
+	case errors.Is(err, ErrAuthRequired) && !wantsMore(err):
+		s.refuse(method)
+		s.driver.AuthRequired(err)
+	}
+}
+
+func (s *Session) refuse(method string) { s.refused.Store(&method) }
 
 // wantsMore tells a refusal of somebody who is known (403) from one of somebody
 // who is not (401).

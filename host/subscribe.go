@@ -35,12 +35,12 @@ type Subscription struct {
 // Subscribe asks to hear of the changes that the filter names, in either era. It
 // returns when the server has agreed, perhaps to less, see [Subscription.Honoured].
 func (s *Session) Subscribe(ctx context.Context, f mcp.Filter) (*Subscription, error) {
-	return answer(ctx, s, func(ctx context.Context) (*Subscription, error) {
+	return answer(ctx, s, mcp.MethodSubscribe, func(ctx context.Context) (*Subscription, error) {
 		inner, err := s.inner.Subscribe(ctx, f)
 		if err != nil {
 			return nil, err
 		}
-		return &Subscription{s.server.Name, inner}, nil
+		return &Subscription{s.Name(), inner}, nil
 	})
 }
 

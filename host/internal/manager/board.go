@@ -69,6 +69,16 @@ func (b *Board) Snapshots() []Snapshot {
 	return all
 }
 
+// snapshot returns what is shown of a server, if it is shown.
+func (b *Board) snapshot(id uint64) (s Snapshot, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n := b.shown[id]; n != nil {
+		return n.Snapshot, true
+	}
+	return s, false
+}
+
 // Subscribe returns a subscription that begins with every server there is. On a
 // board that is closed it ends after them.
 func (b *Board) Subscribe() *Subscription {

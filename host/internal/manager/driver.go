@@ -92,6 +92,15 @@ func (d *Driver) Status() Status {
 	return d.machine.Status()
 }
 
+// Snapshot returns what the board shows of the server, and after it was taken off
+// only how it stands with it.
+func (d *Driver) Snapshot() Snapshot {
+	if s, ok := d.fleet.board.snapshot(d.id); ok {
+		return s
+	}
+	return Snapshot{ID: d.id, Name: d.name, Status: d.Status()}
+}
+
 // Start has the server connected and kept, and waits for nothing.
 func (d *Driver) Start() {
 	d.mu.Lock()
@@ -153,14 +162,24 @@ func over(c Conn) bool {
 	}
 }
 
-// Lost says that c is of no use any more, although it may not have ended: the
-// server forgot the session, say, or does not answer. It is closed, and another
-// one made. A connection that is not the current one is none of its business.
+// Lost says that c is of no use any more, although it may not have ended. It is
+// closed, and another one made. A connection that is not the current one is none
+// of its business.
 func (d *Driver) Lost(c Conn, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if c != nil && d.conn == c {
 		d.run(d.machine.Lost(time.Now(), err))
+	}
+}
+
+// Forgotten says that the server no longer knows the session of c. It is closed,
+// and another one made at once, as often as that happens: each time a call is made.
+func (d *Driver) Forgotten(c Conn, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c != nil && d.conn == c {
+		d.run(d.machine.Forgotten(time.Now(), err))
 	}
 }
 

@@ -165,6 +165,17 @@ func (m *Machine) Lost(now time.Time, err error) []Effect {
 	return m.effects()
 }
 
+// Forgotten says that the server no longer knows the session of the connection.
+// Servers let sessions expire, so that is no failure: another is made at once.
+func (m *Machine) Forgotten(now time.Time, err error) []Effect {
+	if m.line == up {
+		m.drop()
+		m.status.Err = err
+		m.dial(now, Lost)
+	}
+	return m.effects()
+}
+
 // AuthRequired says that the server refuses requests on its connection until a
 // person signs in. The connection stays: some requests may need no sign-in.
 func (m *Machine) AuthRequired(now time.Time, err error) []Effect {

@@ -62,6 +62,10 @@ func (w *world) before(name string) {
 		}
 	case "change", "enable", "signed-in":
 		w.dials = nil
+	case "forgotten": // no server is started for that
+		if w.well && !w.leaves {
+			w.dials = nil
+		}
 	}
 }
 

@@ -52,11 +52,11 @@ func newEcho(tb testing.TB, result string) (*Session, *rpc.Peer) {
 	tb.Helper()
 	e := &echo{result: result, done: make(chan struct{})}
 	s, err := Open(context.Background(), Config{
-		Name: "files", Client: mcp.Implementation{Name: "wharf", Version: "1"}, Protocol: LegacyOnly,
-		Dial: func(_ context.Context, h rpc.Handler) (*Conn, error) {
+		Name: "files", Client: mcp.Implementation{Name: "wharf", Version: "1"},
+		Way: Way{Protocol: LegacyOnly, Dial: func(_ context.Context, h rpc.Handler) (*Conn, error) {
 			e.peer = rpc.NewPeer(rpc.Config{Link: e, Name: "files", Handler: h})
 			return &Conn{Peer: e.peer, Transport: e}, nil
-		},
+		}},
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -81,10 +81,10 @@ func BenchmarkMirroredCall(b *testing.B) {
 	e := &echo{result: textResult(sizes[0].text), done: make(chan struct{})}
 	s, err := Open(context.Background(), Config{
 		Name: "far", Client: mcp.Implementation{Name: "wharf", Version: "1"},
-		Dial: func(_ context.Context, h rpc.Handler) (*Conn, error) {
+		Way: Way{Dial: func(_ context.Context, h rpc.Handler) (*Conn, error) {
 			e.peer = rpc.NewPeer(rpc.Config{Link: e, Name: "far", Handler: h})
 			return &Conn{Peer: e.peer, Transport: e, Probe: abi.ProbeHTTP}, nil
-		},
+		}},
 	})
 	if err != nil {
 		b.Fatal(err)

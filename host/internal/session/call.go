@@ -200,7 +200,7 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 	t := trackerOf(ctx)
 	own := d
 	own.meta = s.meta(d, t)
-	call := rpc.Call{Method: q.method, Name: q.name, Timeout: cmp.Or(q.limit, s.cfg.Timeout), Params: q.params(own)}
+	call := rpc.Call{Method: q.method, Name: q.name, Timeout: cmp.Or(q.limit, time.Duration(s.timeout.Load())), Params: q.params(own)}
 	if d.revision != l.dialect.revision {
 		call.Version = d.revision
 	}

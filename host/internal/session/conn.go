@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
@@ -37,27 +39,89 @@ type Transport interface {
 	Shutdown(ctx context.Context) error
 }
 
-// link is a connection that is open in the sense of the protocol: a handshake,
-// where the era has one, is behind it. It does not change: a second handshake on
-// the same connection makes another link.
-type link struct {
+// Link is a connection as whoever keeps it knows it: from a handshake until the
+// connection ends, or until the server forgets what the handshake made.
+type Link struct {
+	session *Session
 	conn    *Conn
 	inbox   *inbox
 	epoch   uint32 // counts the handshakes on the connection, from 1
+
+	mu      sync.Mutex
+	closed  bool // by Close, though perhaps left to the next handshake
+	retired bool // no calls any more, and no handshake either
+	spent   atomic.Bool
+}
+
+// Done is closed when the connection has ended, whoever ended it.
+func (k *Link) Done() <-chan struct{} { return k.conn.Transport.Done() }
+
+// Err says why the connection ended; it is nil until then.
+func (k *Link) Err() error { return k.conn.Transport.Err() }
+
+// Close ends the connection and returns when nothing of it is left. Of a session
+// that the server forgot, the connection is left for the next Connect, which
+// makes another handshake on it.
+func (k *Link) Close() error {
+	k.mu.Lock()
+	keep := k.forgotten() && !k.retired
+	k.closed = true
+	k.mu.Unlock()
+	k.spent.Store(true)
+	if keep {
+		return nil
+	}
+	return k.conn.close()
+}
+
+// Retire has no more calls go out on k. Those in flight go on until Close, which
+// then leaves nothing behind; what it had left before is closed now. k may be nil.
+func (k *Link) Retire() error {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	left := k.closed && !k.retired
+	k.retired = true
+	k.mu.Unlock()
+	k.spent.Store(true)
+	if left {
+		return k.conn.close()
+	}
+	return nil
+}
+
+// lapsed reports whether the server has forgotten what the handshake made.
+func (k *Link) lapsed() bool { return k.conn.Peer.Forgot(k.epoch) }
+
+// forgotten reports whether nothing else is wrong with the connection than that.
+func (k *Link) forgotten() bool { return k.lapsed() && !k.conn.ended() }
+
+// link is a connection that is open in the sense of the protocol: a handshake,
+// where the era has one, is behind it. It does not change; another revision of
+// the protocol on the same connection makes another link.
+type link struct {
+	*Link
 	dialect dialect
 	info    Info
 	tasks   bool // legacy: tools may be run as tasks
 }
 
 // alive reports whether calls may be given to l, which may be nil.
-func (l *link) alive() bool { return l != nil && !l.conn.ended() && !l.lapsed() }
+func (l *link) alive() bool {
+	return l != nil && !l.spent.Load() && !l.conn.ended() && !l.lapsed()
+}
 
-// lapsed reports whether the server has forgotten what the handshake made.
-func (l *link) lapsed() bool { return l.conn.Peer.Forgot(l.epoch) }
-
-// renewable reports whether another handshake would make l, which may be nil,
-// good for calls again.
-func (l *link) renewable() bool { return l != nil && l.lapsed() && !l.conn.ended() }
+// renewable reports whether another handshake would make the connection of l,
+// which may be nil, good for calls again.
+func (l *link) renewable() bool {
+	if l == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.forgotten() && !l.retired
+}
 
 // ended reports whether the connection is over; only then does its Err say why.
 func (c *Conn) ended() bool {

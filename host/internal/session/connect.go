@@ -4,116 +4,120 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// attempt is one try at a connection, shared by all calls that need one. It
-// runs on a goroutine of its own, so that a caller can leave it to the others;
-// when the last one leaves, it is given up.
-type attempt struct {
-	cancel context.CancelFunc
-	done   chan struct{} // closed when link or err is set; with err, nothing is left
-	link   *link
-	err    error
+// Way is how a server is reached. Another connection may take another way.
+type Way struct {
+	// Dial makes a connection whose inbound requests and notifications go to h.
+	// It is never called again before the connection it made last is closed.
+	// When ctx ends, it gives up and leaves nothing behind.
+	Dial func(ctx context.Context, h rpc.Handler) (*Conn, error)
 
-	// Guarded by the session's mutex.
-	waiters int
-	dropped bool // the last one left: nobody may join any more
+	Transport    string        // tells ways apart, and is shown in [Info]
+	Protocol     string        // Auto, LegacyOnly or a revision; "" is Auto
+	Timeout      time.Duration // of a request; 0 is the peer's, below is none
+	StartTimeout time.Duration // from dialling until a server is ready; 0 is 60 s, below is none
 }
 
-// reach returns the live connection, or makes one. The error of a caller that
+// Check returns an error for a way that no server can be reached on.
+func (w *Way) Check() error {
+	switch {
+	case w.Protocol == "", w.Protocol == Auto, w.Protocol == LegacyOnly, mcp.EraOf(w.Protocol) != "":
+		return nil
+	}
+	return fmt.Errorf("unknown protocol %q: want %s, %s or one of %s", w.Protocol, Auto, LegacyOnly, spoken)
+}
+
+// reach returns the live connection, or has one made. The error of a caller that
 // left early is the cause of its context.
 func (s *Session) reach(ctx context.Context) (*link, error) {
 	for {
-		if l := s.live.Load(); l.alive() && !s.isClosed() {
+		l := s.live.Load()
+		if s.isClosed() {
+			return nil, ErrClosed
+		}
+		if l.alive() {
 			return l, nil
 		}
-		a, joined, err := s.join()
-		if err != nil {
+		var forgotten *Link
+		if l.renewable() {
+			forgotten = l.Link
+		}
+		if err := s.cfg.Acquire(ctx, forgotten); err != nil {
+			if s.isClosed() {
+				return nil, ErrClosed
+			}
 			return nil, err
 		}
-		select {
-		case <-a.done:
-			if joined {
-				return a.link, a.err
-			}
-		case <-ctx.Done():
-			if joined {
-				s.leave(a)
-			}
-			return nil, context.Cause(ctx)
-		}
 	}
 }
 
-// join returns the attempt under way, or begins one. joined is false for an
-// attempt that was given up: it must be gone before another begins, because a
-// server's processes must never be two.
-func (s *Session) join() (a *attempt, joined bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, false, ErrClosed
+// Connect makes a connection and opens the session on it: on the connection there
+// is, where nothing is wrong with that but that the server forgot the session. It
+// is called one at a time, and only after the link that it returned before has
+// been closed. On an error there is no more than there was. A way that is nil is
+// the one of the configuration.
+func (s *Session) Connect(ctx context.Context, w *Way) (*Link, error) {
+	if w == nil {
+		w = &s.cfg.Way
 	}
-	if s.attempt == nil {
-		ctx, cancel := context.WithCancel(s.ctx)
-		s.attempt = &attempt{cancel: cancel, done: make(chan struct{})}
-		go s.run(ctx, s.attempt)
-	}
-	a = s.attempt
-	if a.dropped {
-		return a, false, nil
-	}
-	a.waiters++
-	return a, true, nil
-}
-
-func (s *Session) leave(a *attempt) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if a.waiters--; a.waiters == 0 {
-		a.dropped = true
-		a.cancel()
-	}
-}
-
-// run is the life of an attempt. What there is to warn about is said last: a
-// callback may close the session, which waits for the attempt.
-func (s *Session) run(ctx context.Context, a *attempt) {
-	defer a.cancel()
 	var warnings []string
-	a.link, a.err = s.connect(ctx, func(text string) { warnings = append(warnings, text) })
-	if a.err != nil && s.isClosed() {
-		a.err = ErrClosed
-	}
-	s.settle(a)
-	for _, text := range warnings {
+	l, err := s.connect(ctx, w, func(text string) { warnings = append(warnings, text) })
+	for _, text := range warnings { // last: a callback may close the session, which waits for the rest
 		s.cfg.Warn(text)
 	}
-}
-
-func (s *Session) settle(a *attempt) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if a.link != nil {
-		s.live.Store(a.link)
-		close(s.settled)
-		s.settled = make(chan struct{})
+	switch {
+	case err == nil:
+		return l.Link, nil
+	case s.isClosed():
+		return nil, ErrClosed
 	}
-	s.attempt = nil
-	close(a.done)
+	return nil, err
 }
 
-// connect makes a connection, finds out the era unless it is known, and opens
-// the session. A server that leaves when it is asked for its era is asked no
-// second time: it gets a fresh connection and the handshake at once.
-func (s *Session) connect(ctx context.Context, warn func(string)) (*link, error) {
-	era := s.expected()
-	l, err := s.open(ctx, era, warn)
+func (s *Session) connect(ctx context.Context, w *Way, warn func(string)) (*link, error) {
+	s.connecting.Lock() // against Close
+	defer s.connecting.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	if s.isClosed() {
+		return nil, ErrClosed
+	}
+	if err := w.Check(); err != nil {
+		return nil, err
+	}
+	g, err := newGreeting(&s.cfg, w.Protocol)
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.begin(ctx, &attempt{Way: w, greeting: &g, warn: warn})
+	if err != nil {
+		return nil, err
+	}
+	s.publish(l, w)
+	return l, nil
+}
+
+// attempt is one try at a connection.
+type attempt struct {
+	*Way
+	greeting *greeting
+	warn     func(string)
+}
+
+// begin opens the session, and finds out the era unless it is known. A server
+// that leaves when it is asked for its era is asked no second time: it gets a
+// fresh connection and the handshake at once.
+func (s *Session) begin(ctx context.Context, a *attempt) (*link, error) {
+	era := s.expected(a.Protocol)
+	l, err := s.open(ctx, a, era)
 	if left := (*leftError)(nil); errors.As(err, &left) && era == "" {
-		l, err = s.open(ctx, mcp.Legacy, warn)
+		l, err = s.open(ctx, a, mcp.Legacy)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,74 +128,89 @@ func (s *Session) connect(ctx context.Context, warn func(string)) (*link, error)
 	return l, err
 }
 
+// publish makes l the link that calls are given to.
+func (s *Session) publish(l *link, w *Way) {
+	s.timeout.Store(int64(w.Timeout))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.live.Store(l)
+	close(s.settled)
+	s.settled = make(chan struct{})
+}
+
 // expected returns the era that is configured or was found before, or "".
-func (s *Session) expected() mcp.Era {
-	switch s.cfg.Protocol {
-	case Auto:
+func (s *Session) expected(protocol string) mcp.Era {
+	switch protocol {
+	case "", Auto:
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.verdict
 	case LegacyOnly:
 		return mcp.Legacy
 	}
-	return mcp.EraOf(s.cfg.Protocol)
+	return mcp.EraOf(protocol)
 }
 
-// open opens the session on the connection there is, if nothing is wrong with it
-// but that the server forgot the session, and else on a new one.
-func (s *Session) open(ctx context.Context, era mcp.Era, warn func(string)) (*link, error) {
+// open opens the session on the connection there is, or else on a new one.
+func (s *Session) open(ctx context.Context, a *attempt, era mcp.Era) (*link, error) {
 	old := s.live.Load()
-	if old.renewable() {
-		return s.renew(ctx, old, era, warn)
+	if old.renewable() && old.info.Transport == a.Transport {
+		return s.renew(ctx, a, old, era)
 	}
 	if old != nil {
 		old.conn.close()
 	}
-	return s.dial(ctx, era, warn)
+	return s.dial(ctx, a, era)
 }
 
 // renew makes a second handshake on the connection of old. The server has sent
 // its client away with 404 and wants it to begin anew, without the id of the old
 // session (2025-11-25/basic/transports#session-management). On an error the
-// connection stays, and the next call tries again.
-func (s *Session) renew(ctx context.Context, old *link, era mcp.Era, warn func(string)) (*link, error) {
-	ctx, cancel := s.startContext(ctx)
+// connection stays, and the next attempt tries again.
+func (s *Session) renew(ctx context.Context, a *attempt, old *link, era mcp.Era) (*link, error) {
+	ctx, cancel := a.start(ctx)
 	defer cancel()
-	h := handshake{cfg: &s.cfg, greeting: &s.greeting, conn: old.conn, epoch: old.epoch + 1, warn: warn}
-	l, err := h.open(ctx, era)
-	if err != nil {
-		return nil, cause(ctx, err)
-	}
-	l.inbox, l.tasks = old.inbox, l.runsTasks()
-	s.restore(ctx, l, warn)
-	return l, nil
+	return s.shake(ctx, a, &Link{session: s, conn: old.conn, epoch: old.epoch + 1, inbox: old.inbox}, era)
 }
 
 // dial makes one connection and opens the session on it, within the time that
 // a server may take to start. On an error the connection is closed again.
-func (s *Session) dial(ctx context.Context, era mcp.Era, warn func(string)) (*link, error) {
-	ctx, cancel := s.startContext(ctx)
+func (s *Session) dial(ctx context.Context, a *attempt, era mcp.Era) (*link, error) {
+	ctx, cancel := a.start(ctx)
 	defer cancel()
 	in := &inbox{session: s}
-	conn, err := s.cfg.Dial(ctx, in)
+	conn, err := a.Dial(ctx, in)
 	if err != nil {
 		return nil, cause(ctx, err)
 	}
-	h := handshake{cfg: &s.cfg, greeting: &s.greeting, conn: conn, epoch: 1, warn: warn}
-	l, err := h.open(ctx, era)
+	l, err := s.shake(ctx, a, &Link{session: s, conn: conn, epoch: 1, inbox: in}, era)
 	if err != nil {
 		conn.close()
+	}
+	return l, err
+}
+
+// shake makes the handshake that k is about.
+func (s *Session) shake(ctx context.Context, a *attempt, k *Link, era mcp.Era) (*link, error) {
+	h := handshake{cfg: &s.cfg, greeting: a.greeting, conn: k.conn, epoch: k.epoch, warn: a.warn}
+	l, err := h.open(ctx, era)
+	if err != nil {
 		return nil, cause(ctx, err)
 	}
-	l.inbox, l.tasks = in, l.runsTasks()
-	s.restore(ctx, l, warn)
+	l.Link, l.info.Transport = k, a.Transport
+	l.tasks = l.runsTasks()
+	s.restore(ctx, l, a)
 	return l, nil
 }
 
-func (s *Session) startContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := s.cfg.StartTimeout
+// start bounds ctx by the time that a server may take.
+func (w *Way) start(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := w.StartTimeout
 	if limit < 0 {
 		return context.WithCancel(ctx)
+	}
+	if limit == 0 {
+		limit = defaultStartTimeout
 	}
 	late := fmt.Errorf("the server was not ready %v after it was started: %w", limit, rpc.ErrTimeout)
 	return context.WithTimeoutCause(ctx, limit, late)

@@ -244,8 +244,8 @@ func TestVersionOmitted(t *testing.T) {
 
 func TestInfo(t *testing.T) {
 	want := map[mcp.Era]Info{
-		mcp.Legacy: {mcp.Implementation{Name: "old", Title: "Old", Version: "1"}, "2025-11-25", mcp.Legacy, "be kind", []byte(`{"tools":{}}`)},
-		mcp.Modern: {mcp.Implementation{Name: "new", Version: "2"}, "2026-07-28", mcp.Modern, "be kind", []byte(`{"tools":{}}`)},
+		mcp.Legacy: {mcp.Implementation{Name: "old", Title: "Old", Version: "1"}, "2025-11-25", mcp.Legacy, "be kind", []byte(`{"tools":{}}`), ""},
+		mcp.Modern: {mcp.Implementation{Name: "new", Version: "2"}, "2026-07-28", mcp.Modern, "be kind", []byte(`{"tools":{}}`), ""},
 	}
 	for era, script := range map[mcp.Era]server{mcp.Legacy: oldServer(), mcp.Modern: newServer()} {
 		bubble(t, func(t *testing.T, dock func(...server) *dock) {

@@ -73,16 +73,16 @@ func common(supported []string) string {
 	return ""
 }
 
-// greeting is what a client says of itself, encoded once per session.
+// greeting is what a client says of itself, encoded once for each connection.
 type greeting struct {
 	initialize []byte            // params of initialize
 	meta       map[string][]byte // by modern revision: "_meta":{…}
 }
 
-func newGreeting(c *Config) (greeting, error) {
+func newGreeting(c *Config, protocol string) (greeting, error) {
 	offer := mcp.LatestLegacy
-	if mcp.EraOf(c.Protocol) == mcp.Legacy {
-		offer = c.Protocol
+	if mcp.EraOf(protocol) == mcp.Legacy {
+		offer = protocol
 	}
 	var g greeting
 	var err error

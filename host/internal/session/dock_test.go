@@ -286,7 +286,7 @@ func (d *dock) config() Config {
 	return Config{
 		Name:   "files",
 		Client: mcp.Implementation{Name: "wharf", Version: "1"},
-		Dial:   d.dial,
+		Way:    Way{Dial: d.dial},
 		Warn:   func(text string) { d.t.Logf("warning: %s", text) },
 	}
 }

@@ -66,7 +66,7 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
 	if err := h.initialized(ctx); err != nil {
 		return nil, h.left(ctx, err)
 	}
-	return &link{conn: h.conn, epoch: h.epoch, dialect: dialect{era: mcp.Legacy, revision: r.ProtocolVersion}, info: Info{
+	return &link{dialect: dialect{era: mcp.Legacy, revision: r.ProtocolVersion}, info: Info{
 		Server: r.ServerInfo, Protocol: r.ProtocolVersion, Era: mcp.Legacy,
 		Instructions: r.Instructions, Capabilities: r.Capabilities,
 	}}, nil
@@ -167,7 +167,7 @@ func (h *handshake) discovered(got reply) *link {
 		return nil
 	}
 	h.agree(version)
-	return &link{conn: h.conn, epoch: h.epoch, dialect: h.greeting.modern(version, h.conn.http()), info: Info{
+	return &link{dialect: h.greeting.modern(version, h.conn.http()), info: Info{
 		Server: r.Meta.ServerInfo, Protocol: version, Era: mcp.Modern,
 		Instructions: r.Instructions, Capabilities: r.Capabilities,
 	}}

@@ -39,15 +39,15 @@ func setLevel(level mcp.Level) *request {
 
 // restore tells a legacy server what the one before it knew. One that does not
 // take it is none the worse for it.
-func (s *Session) restore(ctx context.Context, l *link, warn func(string)) {
+func (s *Session) restore(ctx context.Context, l *link, a *attempt) {
 	level := s.level.Load()
 	if level == nil || l.dialect.era == mcp.Modern || l.lacks(hasLogging) != nil {
 		return
 	}
 	q := setLevel(*level)
-	_, err := l.conn.Peer.Call(ctx, rpc.Call{Method: q.method, Timeout: s.cfg.Timeout, Params: q.params(l.dialect)})
+	_, err := l.conn.Peer.Call(ctx, rpc.Call{Method: q.method, Timeout: a.Timeout, Params: q.params(l.dialect)})
 	if err != nil {
-		warn(fmt.Sprintf("the server no longer logs as it was told: %v", err))
+		a.warn(fmt.Sprintf("the server no longer logs as it was told: %v", err))
 	}
 }
 

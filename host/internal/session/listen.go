@@ -68,8 +68,8 @@ func (u *Subscription) ended(ctx context.Context, err error) error {
 
 // patience returns how long a server may take to say that it has understood.
 func (s *Session) patience() time.Duration {
-	if s.cfg.Timeout > 0 {
-		return s.cfg.Timeout
+	if limit := time.Duration(s.timeout.Load()); limit > 0 {
+		return limit
 	}
 	return ackTimeout
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -22,22 +20,19 @@ const (
 	LegacyOnly = "legacy" // the newest revision of the legacy era, without asking
 )
 
-// Config says what a session is about. Name, Dial and Client are required.
+// Config says what a session is about. Name, Client and Acquire are required.
 type Config struct {
 	Name   string             // the server's name, for errors
 	Client mcp.Implementation // what the host calls itself
+	Way                       // how the server is reached, unless Connect is told otherwise
 
-	// Dial makes a connection whose inbound requests and notifications go to h.
-	// It is never called again before the connection it made last is closed.
-	// When ctx ends, it gives up and leaves nothing behind.
-	Dial func(ctx context.Context, h rpc.Handler) (*Conn, error)
+	// Acquire has a connection made with [Session.Connect], and returns when
+	// there is one or when there will be none. forgotten is nil or the link whose
+	// session the server no longer knows: it is of no use any more.
+	Acquire func(ctx context.Context, forgotten *Link) error
 
-	Protocol string // Auto, LegacyOnly or a revision; "" is Auto
-
-	Timeout      time.Duration // of a request; 0 is the peer's, below is none
 	MaxTimeout   time.Duration // of one that tells its progress; 0 is 1 h, below is none
 	ProbeTimeout time.Duration // silence after which a server may be a legacy one; 0 is 2 s
-	StartTimeout time.Duration // from dialling until a server is ready; 0 is 60 s, below is none
 
 	// What servers may ask for. A nil callback is not advertised, and requests
 	// for it are refused. Callbacks may run at the same time. Their context ends
@@ -46,6 +41,9 @@ type Config struct {
 	Elicit func(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult, error)
 	Sample func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 	Roots  func(ctx context.Context) ([]mcp.Root, error)
+
+	// NoValidate calls tools without a look at their schemas.
+	NoValidate bool
 
 	// Notify hears the server's notifications, in order. Warn hears what is odd
 	// about the server but did no harm. Both may be nil.
@@ -63,18 +61,9 @@ const (
 	closeTimeout = 5 * time.Second
 )
 
-func (c *Config) setDefaults() error {
-	switch {
-	case c.Protocol == "":
-		c.Protocol = Auto
-	case c.Protocol != Auto && c.Protocol != LegacyOnly && mcp.EraOf(c.Protocol) == "":
-		return fmt.Errorf("unknown protocol %q: want %s, %s or one of %s", c.Protocol, Auto, LegacyOnly, spoken)
-	}
+func (c *Config) setDefaults() {
 	if c.ProbeTimeout <= 0 {
 		c.ProbeTimeout = defaultProbeTimeout
-	}
-	if c.StartTimeout == 0 {
-		c.StartTimeout = defaultStartTimeout
 	}
 	if c.MaxTimeout == 0 {
 		c.MaxTimeout = defaultMaxTimeout
@@ -85,7 +74,6 @@ func (c *Config) setDefaults() error {
 	if c.Notify == nil {
 		c.Notify = func(string, json.RawMessage) {}
 	}
-	return nil
 }
 
 // Info is what a server says of itself, and how it is spoken to. Strings and
@@ -96,6 +84,7 @@ type Info struct {
 	Era          mcp.Era
 	Instructions string
 	Capabilities json.RawMessage
+	Transport    string // of the way that it was reached
 }
 
 // Session is a logical connection to one server. Close releases it.
@@ -112,68 +101,83 @@ type Session struct {
 	audience  audience
 	pages     webPages
 
-	ctx    context.Context // ends with Close, and with it every attempt to connect
+	ctx    context.Context // ends with Quit, and with it a Connect under way
 	cancel context.CancelFunc
 	gone   chan struct{} // closed when Close is through
 
-	live atomic.Pointer[link] // the newest connection, ended or not; nil before the first
+	live       atomic.Pointer[link] // the newest connection, ended or not; nil before the first
+	timeout    atomic.Int64         // of a request on it
+	connecting sync.Mutex           // held by Connect
 
 	mu      sync.Mutex
-	closed  bool
-	attempt *attempt      // the one under way, or nil
+	closing bool
 	verdict mcp.Era       // what detection found, while it holds
 	settled chan struct{} // closed when live changes, and then another
 }
 
-// Open connects to the server and returns when it is ready for calls. On an
-// error nothing is left behind: Open then returns only after what it had
-// started is gone, which a stubborn server can delay by a few seconds.
-func Open(ctx context.Context, cfg Config) (*Session, error) {
-	if err := cfg.setDefaults(); err != nil {
-		return nil, fmt.Errorf("connect %s: %w", cfg.Name, err)
-	}
-	greeting, err := newGreeting(&cfg)
+// New returns a session without a connection: the first call has one made.
+func New(cfg Config) (*Session, error) {
+	cfg.setDefaults()
+	greeting, err := newGreeting(&cfg, Auto)
 	if err != nil {
-		return nil, fmt.Errorf("connect %s: %w", cfg.Name, err)
+		return nil, err
 	}
 	s := &Session{cfg: cfg, greeting: greeting, gone: make(chan struct{}), settled: make(chan struct{})}
 	s.catalogue.listing, s.audience.turn = make(chan struct{}, 1), make(chan struct{}, 1)
-	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	if _, err := s.reach(ctx); err != nil {
-		s.Close()
-		return nil, fmt.Errorf("connect %s: %w", cfg.Name, err)
-	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
 }
 
-// Info returns what is known about the server since the newest handshake.
-func (s *Session) Info() Info { return s.live.Load().info }
+// Info returns what is known about the server since the newest handshake. Before
+// the first that is nothing.
+func (s *Session) Info() Info {
+	if l := s.live.Load(); l != nil {
+		return l.info
+	}
+	return Info{}
+}
+
+// Link returns the newest connection, which may have ended, or nil before the
+// first.
+func (s *Session) Link() *Link {
+	if l := s.live.Load(); l != nil {
+		return l.Link
+	}
+	return nil
+}
+
+// Quit has all calls end with [ErrClosed], as soon as their connection is closed,
+// and a Connect under way give up. It waits for nothing.
+func (s *Session) Quit() { s.cancel() }
 
 // Close ends the session: calls in flight end with an error that is
 // [ErrClosed], as do subscriptions, the connection goes away, and no further one
-// is made. It may be
-// called at any time, more than once, and from callbacks; it does not wait for
-// callbacks to return.
+// is made. It may be called at any time, more than once, and from callbacks; it
+// does not wait for callbacks to return.
 func (s *Session) Close() error {
 	s.mu.Lock()
-	again, a := s.closed, s.attempt
-	s.closed = true
+	again := s.closing
+	s.closing = true
 	s.mu.Unlock()
 	if again {
 		<-s.gone
 		return nil
 	}
 	defer close(s.gone)
-	s.cancel()
-	if a != nil {
-		<-a.done
-	}
-	var err error
-	if l := s.live.Load(); l != nil {
-		err = l.conn.close()
-	}
+	s.Quit()
+	err := s.hangUp()
 	s.audience.wait()
 	return err
+}
+
+// hangUp closes the connection, and after a Connect under way what came of it.
+func (s *Session) hangUp() error {
+	s.connecting.Lock()
+	defer s.connecting.Unlock()
+	if l := s.live.Load(); l != nil {
+		return l.conn.close()
+	}
+	return nil
 }
 
 func (s *Session) isClosed() bool { return s.ctx.Err() != nil }

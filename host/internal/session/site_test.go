@@ -223,7 +223,7 @@ func newSiteScript() map[string]reaction {
 
 func (s *site) config() Config {
 	return Config{
-		Name: "far", Client: mcp.Implementation{Name: "wharf", Version: "1"}, Dial: s.dial,
+		Name: "far", Client: mcp.Implementation{Name: "wharf", Version: "1"}, Way: Way{Dial: s.dial},
 		Warn: func(text string) { s.t.Logf("warning: %s", text) },
 	}
 }

@@ -1,0 +1,118 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/host/internal/manager"
+	"github.com/wharf-mcp/wharf/host/internal/session"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// Policy is when a server is tried again that could not be reached, or whose
+// connection was lost. Its zero value is the default: after 0.5, 1, 2 and 4 s, then
+// after a minute and more and more slowly up to 5 min. A server that fails 5 times
+// in a minute is left alone for a while, in which calls fail at once. All that is
+// forgiven once a connection has lasted a minute.
+type Policy = manager.Policy
+
+// line is a connection of a session as its driver has it.
+type line struct {
+	*session.Link
+	session *Session
+}
+
+// Err says why the connection ended, in the words of this package.
+func (l line) Err() error { return explain(l.session.Name(), l.Link.Err()) }
+
+// errForgotten is why a connection is of no use that has not ended.
+var errForgotten = errors.New("the server has forgotten the session")
+
+// acquire waits for a connection.
+func (s *Session) acquire(ctx context.Context, forgotten *session.Link) error {
+	if forgotten != nil {
+		s.driver.Forgotten(line{forgotten, s}, errForgotten)
+	}
+	_, err := s.driver.Acquire(ctx)
+	return err
+}
+
+// dial makes a connection, for the driver.
+func (s *Session) dial(ctx context.Context) (manager.Conn, error) {
+	l, err := s.host.reach(ctx, s, *s.entry.Load())
+	if err != nil {
+		return nil, err
+	}
+	i := s.inner.Info()
+	s.driver.Report(func(f *manager.Facts) { f.Era, f.Revision, f.Transport = string(i.Era), i.Protocol, i.Transport })
+	return line{l, s}, nil
+}
+
+// classify says whether trying again may mend what a dial failed for.
+func classify(err error) manager.Reason {
+	switch {
+	case errors.Is(err, ErrConfig), errors.Is(err, ErrUnknownTransport):
+		return manager.BadConfig
+	case errors.Is(err, ErrDenied):
+		return manager.Denied
+	case errors.Is(err, ErrPluginRefused):
+		return manager.PluginRefused
+	case errors.Is(err, ErrAuthRequired):
+		return manager.SignIn
+	}
+	return manager.Unreachable
+}
+
+// Start has the server connected and kept so. It waits for nothing.
+func (s *Session) Start() { s.driver.Start() }
+
+// Ready waits until the server is ready for calls, and has it connected if need
+// be. If there will be no connection soon, the error says why, at once. ctx bounds
+// the wait only: the server goes on connecting.
+func (s *Session) Ready(ctx context.Context) error {
+	ctx, over, err := s.host.begin(ctx)
+	if err != nil {
+		return fmt.Errorf("connect %s: %w", s.Name(), err)
+	}
+	defer over()
+	return s.signingIn(ctx, mcp.MethodInitialize, func() error {
+		err := s.acquire(ctx, nil)
+		if err != nil {
+			err = explain(s.Name(), fmt.Errorf("connect %s: %w", s.Name(), err))
+		}
+		return err
+	})
+}
+
+// Reload gives the session another entry, of the same name. What there is of a
+// connection goes away, calls in flight with it, and what failed before is
+// forgiven. The server is connected anew if it was wanted before; calls wait for
+// that. It is disabled or enabled as the entry says.
+func (s *Session) Reload(entry Server) error {
+	if entry.Name != s.Name() {
+		return badEntry("reload %s: the entry is that of %s", s.Name(), entry.Name)
+	}
+	s.entry.Store(&entry)
+	s.refused.Store(nil)
+	l := s.inner.Link()
+	if entry.Disabled {
+		s.driver.Disable()
+	}
+	s.driver.Reload(nil)
+	if !entry.Disabled {
+		s.driver.Enable()
+	}
+	return l.Retire()
+}
+
+// Disable drops the connection and makes no other: calls fail with [ErrDisabled],
+// until Enable.
+func (s *Session) Disable() {
+	l := s.inner.Link()
+	s.driver.Disable()
+	l.Retire()
+}
+
+// Enable undoes Disable. The server is connected if it was wanted before.
+func (s *Session) Enable() { s.driver.Enable() }
