@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
@@ -43,6 +45,8 @@ type visitor struct {
 	session *host.Session
 	asked   chan string
 	logged  chan mcp.LogMessage
+	answer  atomic.Pointer[mcp.ElicitResult] // to all that it is asked
+	roots   atomic.Pointer[[]mcp.Root]
 }
 
 // TestInteropSurface drives the whole of server-everything with the library, over
@@ -65,6 +69,9 @@ func TestInteropSurface(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := newVisitor(t, entry)
 			v.callTools(t)
+			v.fillForms(t)
+			v.goToPages(t)
+			v.changeRoots(t)
 			v.read(t)
 			v.fillPrompts(t)
 			v.followProgress(t)
@@ -75,18 +82,20 @@ func TestInteropSurface(t *testing.T) {
 
 func newVisitor(t *testing.T, entry host.Server) *visitor {
 	v := &visitor{asked: make(chan string, 100), logged: make(chan mcp.LogMessage, 100)}
+	v.answer.Store(&mcp.ElicitResult{Action: mcp.ElicitDecline})
+	v.roots.Store(&[]mcp.Root{{URI: "file:///"}})
 	h, err := host.New(t.Context(), host.Config{
 		Plugins: plugins.Builtin(),
 		OneShot: true,
 		Elicit: func(_ context.Context, _ string, e mcp.Elicitation) (mcp.ElicitResult, error) {
 			v.asked <- "elicit " + e.Mode
-			return mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+			return *v.answer.Load(), nil
 		},
 		Sample: func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 			v.asked <- "sample"
 			return json.RawMessage(`{"model":"m","role":"assistant","content":{"type":"text","text":"hm"}}`), nil
 		},
-		Roots: func(context.Context, string) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///"}}, nil },
+		Roots: func(context.Context, string) ([]mcp.Root, error) { return *v.roots.Load(), nil },
 		Event: func(e host.Event) {
 			if e.Method == mcp.NotificationMessage {
 				var m mcp.LogMessage
@@ -153,6 +162,67 @@ func (v *visitor) callTools(t *testing.T) {
 	}
 }
 
+// text calls a tool and returns all that it says.
+func (v *visitor) text(t *testing.T, tool string, args map[string]any) string {
+	t.Helper()
+	result, err := v.session.CallTool(t.Context(), tool, args)
+	if err != nil || result.IsError {
+		t.Errorf("%s: %+v, %v", tool, result, err)
+		return ""
+	}
+	var said []string
+	for _, c := range result.Content {
+		said = append(said, c.Text)
+	}
+	return strings.Join(said, "\n")
+}
+
+// fillForms has what the person and the model answer come back from the server.
+func (v *visitor) fillForms(t *testing.T) {
+	v.answer.Store(&mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": "Ada", "check": true, "integer": 42}})
+	if got := v.text(t, "trigger-elicitation-request", nil); !strings.Contains(got, "Name: Ada") {
+		t.Errorf("the form came back as %s", got)
+	}
+	if got := v.text(t, "trigger-sampling-request", map[string]any{"prompt": "hello"}); !strings.Contains(got, `"text": "hm"`) {
+		t.Errorf("the model's answer came back as %s", got)
+	}
+	if got := v.text(t, "simulate-research-query", map[string]any{"topic": "tea", "ambiguous": true}); !strings.Contains(got, "tea") {
+		t.Errorf("the task ended with %s", got)
+	}
+	if tasks, err := v.session.ListTasks(t.Context()); err != nil || len(tasks) == 0 {
+		t.Errorf("%d tasks, %v", len(tasks), err)
+	}
+}
+
+// goToPages has the server send the person to a page before it does anything, in
+// an error, and then to another one, in a request.
+func (v *visitor) goToPages(t *testing.T) {
+	for len(v.asked) > 0 {
+		<-v.asked
+	}
+	v.answer.Store(&mcp.ElicitResult{Action: mcp.ElicitAccept})
+	args := map[string]any{"url": "https://example.com/", "elicitationId": "7", "errorPath": true}
+	if got := v.text(t, "trigger-url-elicitation", args); !strings.Contains(got, "completed the URL elicitation") || len(v.asked) != 2 {
+		t.Errorf("asked %d times, and then: %s", len(v.asked), got)
+	}
+}
+
+// changeRoots tells the server that the roots are others.
+func (v *visitor) changeRoots(t *testing.T) {
+	v.roots.Store(&[]mcp.Root{{URI: "file:///"}, {URI: "file:///new"}})
+	if err := v.session.RootsChanged(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for m := range v.logged {
+		if strings.Contains(string(m.Data), "2 root(s)") {
+			break
+		}
+	}
+	if got := v.text(t, "get-roots-list", nil); !strings.Contains(got, "file:///new") {
+		t.Errorf("the server knows %s", got)
+	}
+}
+
 // read reads every resource, and one of each template.
 func (v *visitor) read(t *testing.T) {
 	resources, err := v.session.ListResources(t.Context())
@@ -168,8 +238,17 @@ func (v *visitor) read(t *testing.T) {
 			t.Errorf("%s: %+v, %v", uri, got, err)
 		}
 	}
-	if templates, err := v.session.ListResourceTemplates(t.Context()); err != nil || len(templates) != 2 {
+	templates, err := v.session.ListResourceTemplates(t.Context())
+	if err != nil || len(templates) != 2 {
 		t.Errorf("%d templates, %v", len(templates), err)
+	}
+	for _, template := range templates {
+		found, err := v.session.Complete(t.Context(), mcp.CompleteParams{
+			Ref: mcp.ResourceRef(template.URITemplate), Argument: mcp.Argument{Name: "resourceId", Value: "7"},
+		})
+		if err != nil || !slices.Equal(found.Values, []string{"7"}) {
+			t.Errorf("%s: %+v, %v", template.URITemplate, found, err)
+		}
 	}
 	if err := v.session.Ping(t.Context()); err != nil {
 		t.Error(err)
