@@ -49,6 +49,10 @@ func (h *Host) providerOf(s Server) string {
 
 // account returns what signs in to a server, or nil.
 func (h *Host) account(s Server) (*account, error) {
+	s, err := h.admit(s)
+	if err != nil {
+		return nil, err
+	}
 	name := h.providerOf(s)
 	if name == "" {
 		return nil, nil

@@ -57,6 +57,10 @@ type Config struct {
 	// "" there is no vault, and a sign-in that has something to keep fails.
 	VaultDir string
 
+	// TrustDir keeps what the user decided about servers that came with a
+	// project; see [DefaultTrustDir]. With "" such servers are never used.
+	TrustDir string
+
 	// Client is how the program names itself to servers.
 	Client mcp.Implementation
 
@@ -119,6 +123,11 @@ type Config struct {
 	// returns at once.
 	ShowCode func(ctx context.Context, c Code)
 
+	// Approve shows the person a server that came with a project, and asks
+	// whether it may be used. Without it the answer is no, unless they have said
+	// yes before. One question is asked at a time.
+	Approve func(ctx context.Context, a Approval) (Decision, error)
+
 	// Event hears notifications and warnings, in order for each server.
 	Event func(e Event)
 }
@@ -139,6 +148,8 @@ type Host struct {
 	stderr   mouth
 	warnings bulletin
 	fleet    *manager.Fleet
+
+	approvals approvals
 
 	open    context.Context // ends with Close, and with it every wait for a connection
 	shut    context.CancelCauseFunc

@@ -40,7 +40,11 @@ func (s *Session) acquire(ctx context.Context, forgotten *session.Link) error {
 
 // dial makes a connection, for the driver.
 func (s *Session) dial(ctx context.Context) (manager.Conn, error) {
-	l, err := s.host.reach(ctx, s, *s.entry.Load())
+	entry, err := s.host.admit(*s.entry.Load())
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.host.reach(ctx, s, entry)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (h *Host) Login(ctx context.Context, s Server) error {
 		return fmt.Errorf("sign in to %s: %w", s.Name, err)
 	}
 	defer over()
-	a, err := h.account(s)
+	a, err := h.approvedAccount(ctx, s)
 	switch {
 	case err != nil:
 	case a == nil:
@@ -55,7 +55,7 @@ func (h *Host) Logout(ctx context.Context, s Server) error {
 		return fmt.Errorf("sign out of %s: %w", s.Name, err)
 	}
 	defer over()
-	a, err := h.account(s)
+	a, err := h.approvedAccount(ctx, s)
 	if err == nil && a != nil {
 		err = a.Logout(ctx)
 	}
@@ -95,6 +95,9 @@ const maxSignIns = 3
 func (s *Session) signingIn(ctx context.Context, method string, do func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := do()
+		if attempt == 0 && s.approves(ctx, err) {
+			err = do()
+		}
 		s.note(method, err)
 		if attempt == maxSignIns || attempt > 0 && !wantsMore(err) || !s.host.mayAsk(ctx, err) {
 			return err

@@ -44,6 +44,7 @@ const (
 type Fact struct {
 	Name   string   `json:"name"` // for people: "command", "arguments"
 	Values []string `json:"values"`
+	List   bool     `json:"list,omitempty"`   // it may have other than one value, each a word of its own
 	Hidden bool     `json:"hidden,omitempty"` // only that it has changed is shown: the values are digests
 }
 
@@ -126,9 +127,15 @@ func (e Entry) Check() error {
 
 // Difference is a fact that was otherwise.
 type Difference struct {
-	Name     string
-	Was, Is  []string // nil where there was, or is, none
-	Unspoken bool     // the values are digests, and say nothing to a person
+	Was, Is *Fact // nil where there was, or is, none; never both
+}
+
+// Name returns which fact it is.
+func (d Difference) Name() string {
+	if d.Is != nil {
+		return d.Is.Name
+	}
+	return d.Was.Name
 }
 
 // Differences returns in which facts two entries differ, in the order of the newer,
@@ -136,23 +143,24 @@ type Difference struct {
 func Differences(was, is Entry) []Difference {
 	var changes []Difference
 	for _, f := range is.Facts {
-		if old, found := was.fact(f.Name); !found || !slices.Equal(old.Values, f.Values) {
-			changes = append(changes, Difference{f.Name, old.Values, f.Values, f.Hidden || old.Hidden})
+		if old := was.fact(f.Name); old == nil || !slices.Equal(old.Values, f.Values) {
+			changes = append(changes, Difference{old, &f})
 		}
 	}
 	for _, f := range was.Facts {
-		if _, found := is.fact(f.Name); !found {
-			changes = append(changes, Difference{f.Name, f.Values, nil, f.Hidden})
+		if is.fact(f.Name) == nil {
+			changes = append(changes, Difference{&f, nil})
 		}
 	}
 	return changes
 }
 
-func (e Entry) fact(name string) (f Fact, found bool) {
+// fact returns the fact of that name, or nil.
+func (e Entry) fact(name string) *Fact {
 	for _, f := range e.Facts {
 		if f.Name == name {
-			return f, true
+			return &f
 		}
 	}
-	return Fact{}, false
+	return nil
 }

@@ -12,8 +12,8 @@ func sample() Entry {
 		Project: "/home/me/repo", File: ".mcp.json", Server: "files",
 		Facts: []Fact{
 			{Name: "command", Values: []string{"/usr/bin/npx"}},
-			{Name: "arguments", Values: []string{"-y", "server@1.2.3", "${HOME}/notes"}},
-			{Name: "environment", Values: []string{"TOKEN"}},
+			{Name: "arguments", Values: []string{"-y", "server@1.2.3", "${HOME}/notes"}, List: true},
+			{Name: "environment", Values: []string{"TOKEN"}, List: true},
 			{Name: "environment TOKEN", Values: []string{Digest("${TOKEN}")}, Hidden: true},
 		},
 	}
@@ -67,7 +67,7 @@ func TestDifferences(t *testing.T) {
 	was, is := sample(), sample()
 	is.Facts = []Fact{
 		{Name: "command", Values: []string{"/usr/bin/npx"}},
-		{Name: "arguments", Values: []string{"-y", "server@1.2.4", "\x1b[2J"}},
+		{Name: "arguments", Values: []string{"-y", "server@1.2.4", "\x1b[2J"}, List: true},
 		{Name: "folder", Values: []string{"/tmp"}},
 		{Name: "environment TOKEN", Values: []string{Digest("x")}, Hidden: true},
 		{Name: "contents of x.js", Values: []string{Digest("y")}, Hidden: true},
