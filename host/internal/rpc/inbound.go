@@ -219,11 +219,11 @@ var errNotAsked = errors.New("in this protocol revision a server must not send r
 // tell takes what a server tells.
 func (p *Peer) tell(exchange uint32, e *envelope) abi.Verdict {
 	method := known(jsontext.Unquote(e.method))
-	switch {
-	case method == methodCancelled:
+	if method == methodCancelled {
 		p.serving.cancelled(e.params)
-	case method == methodProgress && p.config.Handler != nil:
-		p.config.Handler.Progress(e.params)
+	}
+	if p.config.Handler != nil {
+		p.config.Handler.Heed(method, e.params)
 	}
 	p.notes.add(exchange, method, e.params)
 	return abi.VerdictNote

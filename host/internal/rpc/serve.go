@@ -24,12 +24,12 @@ type Handler interface {
 	// without a method stands for those before it that there was no room for.
 	Notify(in *Incoming)
 
-	// Progress sees the params of a word of progress when it arrives, before any
-	// answer behind it and long before Notify may hear of it: time for a request
-	// must not run out because others are still being heard. It is called on the
+	// Heed sees each notification when it arrives, before any answer behind it,
+	// even if there is no room for it and however late Notify hears of it. It is
+	// for what must not depend on others being heard. Heed is called on the
 	// goroutine that delivers, so it must neither wait nor call the peer, and it
 	// must not keep params.
-	Progress(params []byte)
+	Heed(method string, params []byte)
 }
 
 // Incoming is a request or a notification of the server.

@@ -13,9 +13,9 @@ import (
 
 // script is a handler made of functions; nil ones do nothing.
 type script struct {
-	request  func(ctx context.Context, in *Incoming) (Appender, error)
-	notify   func(in *Incoming)
-	progress func(params []byte)
+	request func(ctx context.Context, in *Incoming) (Appender, error)
+	notify  func(in *Incoming)
+	heed    func(method string, params []byte)
 }
 
 func (h *script) Request(ctx context.Context, in *Incoming) (Appender, error) {
@@ -28,9 +28,9 @@ func (h *script) Notify(in *Incoming) {
 	}
 }
 
-func (h *script) Progress(params []byte) {
-	if h.progress != nil {
-		h.progress(params)
+func (h *script) Heed(method string, params []byte) {
+	if h.heed != nil {
+		h.heed(method, params)
 	}
 }
 

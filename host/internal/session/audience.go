@@ -96,26 +96,6 @@ func (a *audience) hear(in *inbox, params []byte, c Change) {
 	}
 }
 
-// missed takes the word that there was no room for some notifications of the
-// server: whatever it may tell of may have changed.
-func (b *inbox) missed() {
-	s := b.session
-	s.forget(&mcp.Filter{Tools: true, Prompts: true, Resources: true})
-	for _, u := range s.audience.all() {
-		u.miss(b)
-	}
-	s.cfg.Warn("notifications of the server were dropped: it sends them faster than they are heard")
-}
-
-// miss tells a subscription that listens to an inbox that it has missed some.
-func (u *Subscription) miss(in *inbox) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.ear.inbox == in && u.ear.opening == nil {
-		u.put(Change{Kind: Missed})
-	}
-}
-
 // forget has the session ask anew for what a filter is about.
 func (s *Session) forget(f *mcp.Filter) {
 	if f.Tools {

@@ -159,7 +159,7 @@ func TestLeavingHearsNoMore(t *testing.T) {
 }
 
 // TestDroppedNotifications has a server tell more than there is room for while
-// somebody listens slowly: what it said before may be outdated then.
+// somebody listens slowly. What the session itself must know is not lost by that.
 func TestDroppedNotifications(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
 		d := dock(hub(mcp.Modern).with("tools/list", answer(`{"ttlMs":60000,"tools":[]}`)))
@@ -190,18 +190,83 @@ func TestDroppedNotifications(t *testing.T) {
 		for range 20 {
 			note(p, "bulk", `["`+bulk+`"]`)
 		}
-		note(p, "notifications/tools/list_changed", `["`+bulk+`"]`)
-		if _, err := call(t, s); err != nil {
-			t.Errorf("an answer waits behind the flood: %v", err)
-		}
-		close(release)
-		if got := next(u); !reflect.DeepEqual(got, []string{"missed"}) || !strings.Contains(warned, "were dropped") {
-			t.Errorf("heard %q, warned %q", got, warned)
+		note(p, "notifications/tools/list_changed", `{"x":"`+bulk+`"}`)
+		tell(p, 0, "notifications/resources/updated", "file:///a")
+		if got := next(u); !reflect.DeepEqual(got, []string{"resource file:///a"}) {
+			t.Errorf("heard %q", got)
 		}
 		if list() != 2 {
-			t.Error("what may have changed was not asked for again")
+			t.Error("a list that changed was not asked for again")
+		}
+		if dropped := p.peer.Counters().NotesDropped; dropped == 0 {
+			t.Error("nothing was dropped")
+		}
+		close(release)
+		synctest.Wait()
+		if !strings.Contains(warned, "were dropped") {
+			t.Errorf("warned %q", warned)
 		}
 	})
+}
+
+// TestCallbacksMayCall has every callback of a session use it, in each way that
+// waits for the server.
+func TestCallbacksMayCall(t *testing.T) {
+	for _, era := range eras {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			d := dock(hub(era).with("tools/call", progressing(2)).with("prompts/get", both(func(p *process, m message) {
+				if era == mcp.Legacy {
+					p.print(`{"jsonrpc":"2.0","id":"e","method":"elicitation/create","params":{"message":"?"}}`)
+					p.print(`{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{}}`)
+					p.print(`{"jsonrpc":"2.0","id":"r","method":"roots/list"}`)
+				} else if member(m.Params, "inputResponses") == nil {
+					wants(`"inputRequests":{`+askName+`,`+askRoots+`,`+askModel+`}`)(p, m)
+					return
+				}
+				answer(`{"messages":[]}`)(p, m)
+			})))
+			var s *Session
+			called := make(chan string, 9)
+			use := func(who string) {
+				heard := 0
+				if _, err := s.CallTool(WithProgress(t.Context(), func(mcp.Progress) { heard++ }), "echo", nil); err != nil || heard != 2 {
+					t.Errorf("%s, %s: heard %d, %v", era, who, heard, err)
+				}
+				u, err := s.Subscribe(t.Context(), mcp.Filter{Tools: true})
+				if err != nil {
+					t.Errorf("%s, %s: %v", era, who, err)
+					return
+				}
+				u.Close()
+				called <- who
+			}
+			s = d.open(func(c *Config) {
+				c.Elicit = func(context.Context, mcp.Elicitation) (mcp.ElicitResult, error) {
+					use("elicit")
+					return mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+				}
+				c.Sample = func(context.Context, json.RawMessage) (json.RawMessage, error) {
+					use("sample")
+					return json.RawMessage(`{}`), nil
+				}
+				c.Roots = func(context.Context) ([]mcp.Root, error) { use("roots"); return nil, nil }
+				c.Notify = func(method string, _ json.RawMessage) {
+					if method == "notifications/tools/list_changed" {
+						use("notify")
+					}
+				}
+			})
+			began := time.Now()
+			if _, err := s.GetPrompt(WithProgress(t.Context(), func(mcp.Progress) {}), "p", nil); err != nil {
+				t.Error(era, err)
+			}
+			note(d.process(0), "notifications/tools/list_changed", `{}`)
+			synctest.Wait()
+			if took := time.Since(began); took != 0 || len(called) != 4 {
+				t.Errorf("%s: %d callbacks came to their end in %v", era, len(called), took)
+			}
+		})
+	}
 }
 
 // TestResubscribeForgets loses the connection, and with it perhaps the word that

@@ -45,36 +45,42 @@ func told(err error) error {
 // descriptions of the protocol spelled it so.
 var aliases = map[string]string{"notifications/logging/message": mcp.NotificationMessage}
 
-// Notify passes a notification on, first to whatever of the session it is about.
-// The callback may keep its params.
+// Heed does what a notification is about, as far as that is the session's own
+// business. It is done as soon as the notification is there: callbacks that wait
+// for it may be what holds up Notify.
+func (b *inbox) Heed(method string, params []byte) {
+	s := b.session
+	switch method {
+	case mcp.NotificationProgress:
+		s.trackers.hear(params)
+	case mcp.NotificationElicitationComplete:
+		s.pages.finish(params)
+	case mcp.NotificationAcknowledged, mcp.NotificationCancelled:
+		s.audience.control(b, method, params)
+	case mcp.NotificationToolsListChanged:
+		s.forget(&mcp.Filter{Tools: true})
+		s.audience.hear(b, params, Change{Kind: ToolsChanged})
+	case mcp.NotificationPromptsListChanged:
+		s.forget(&mcp.Filter{Prompts: true})
+		s.audience.hear(b, params, Change{Kind: PromptsChanged})
+	case mcp.NotificationResourcesListChanged:
+		s.forget(&mcp.Filter{Resources: true})
+		s.audience.hear(b, params, Change{Kind: ResourcesChanged})
+	case mcp.NotificationResourceUpdated:
+		s.reads.change()
+		s.audience.hear(b, params, Change{Kind: ResourceUpdated, URI: readURI(params)})
+	}
+}
+
+// Notify passes a notification on. The callback may keep its params.
 func (b *inbox) Notify(in *rpc.Incoming) {
 	method := in.Method
+	if method == "" {
+		b.session.cfg.Warn("notifications of the server were dropped: it sends them faster than they are heard")
+		return
+	}
 	if name, ok := aliases[method]; ok {
 		method = name
 	}
-	s := b.session
-	switch method {
-	case "":
-		b.missed()
-		return
-	case mcp.NotificationElicitationComplete:
-		s.pages.finish(in.Params)
-	case mcp.NotificationAcknowledged, mcp.NotificationCancelled:
-		s.audience.control(b, method, in.Params)
-	case mcp.NotificationToolsListChanged:
-		s.catalogue.change()
-		s.audience.hear(b, in.Params, Change{Kind: ToolsChanged})
-	case mcp.NotificationPromptsListChanged:
-		s.prompts.change()
-		s.audience.hear(b, in.Params, Change{Kind: PromptsChanged})
-	case mcp.NotificationResourcesListChanged:
-		s.resources.change()
-		s.templates.change()
-		s.reads.change()
-		s.audience.hear(b, in.Params, Change{Kind: ResourcesChanged})
-	case mcp.NotificationResourceUpdated:
-		s.reads.change()
-		s.audience.hear(b, in.Params, Change{Kind: ResourceUpdated, URI: readURI(in.Params)})
-	}
-	s.cfg.Notify(method, bytes.Clone(in.Params))
+	b.session.cfg.Notify(method, bytes.Clone(in.Params))
 }

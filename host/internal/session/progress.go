@@ -96,9 +96,9 @@ func (t *trackers) none() bool {
 	return len(t.active) == 0
 }
 
-// Progress takes a word of progress to the call that it is about.
-func (b *inbox) Progress(params []byte) {
-	if k, p := b.session.trackers.find(params); k != nil {
+// hear takes a word of progress to the call that it is about.
+func (t *trackers) hear(params []byte) {
+	if k, p := t.find(params); k != nil {
 		k.hear(p)
 	}
 }
