@@ -235,6 +235,8 @@ func TestADiskThatStandsStill(t *testing.T) {
 	for range total {
 		w.Message(true, "", msg)
 	}
+	// There would be room for a small one, but then it would stand before the gap.
+	w.Message(true, "", []byte(`{"jsonrpc":"2.0","method":"small"}`))
 	close(p.held)
 	r.Flush(t.Context())
 	w.Message(true, "", []byte(`{"jsonrpc":"2.0","method":"later"}`))
@@ -252,9 +254,11 @@ func TestADiskThatStandsStill(t *testing.T) {
 			seen++
 		case rec.Method == "later":
 			later = true
+		case rec.Method == "small":
+			t.Error("the gap is in the wrong place")
 		}
 	}
-	if seen == 0 || missing == 0 || seen+missing != total || !later {
+	if seen == 0 || missing == 0 || seen+missing != total+1 || !later {
 		t.Errorf("%d are there, %d are missing, of %d; later: %v", seen, missing, total, later)
 	}
 }
@@ -335,6 +339,24 @@ func TestRecordingWhileItCloses(t *testing.T) {
 	}
 	if list := p.records(t); list[len(list)-1].Kind != End {
 		t.Error("there is no end")
+	}
+}
+
+// What the writer makes of a message, from the path to the file.
+func BenchmarkWriter(b *testing.B) {
+	r := NewRecorder(struct {
+		io.Writer
+		io.Closer
+	}{io.Discard, new(paper)})
+	defer r.Close()
+	r.Hide("a secret of the configuration", "another one of it")
+	w := r.Connect("s", "stdio")
+	msg := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello \"you\""}}}`)
+	b.SetBytes(int64(len(msg)))
+	for n := 0; b.Loop(); n++ {
+		if w.Message(true, "2025-11-25", msg); n%1000 == 0 {
+			r.Flush(b.Context())
+		}
 	}
 }
 
