@@ -82,7 +82,7 @@ func nearest(word string, names []string) string {
 		if len(word) > maxName || len(name) > maxName {
 			continue
 		}
-		if d := distance(strings.ToLower(word), strings.ToLower(name)); d < least && d < len(name) {
+		if d := distance(strings.ToLower(word), strings.ToLower(name)); d < least && d < max(len(word), len(name)) {
 			best, least = name, d
 		}
 	}

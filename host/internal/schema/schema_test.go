@@ -233,7 +233,7 @@ func TestCheckAtOnce(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	for word, want := range map[string]string{
-		"mesage": "message", "MESSAGE": "message", "pth": "path", "paths": "path", "x": "", "entirely": "", "": "", "id": "",
+		"mesage": "message", "MESSAGE": "message", "pth": "path", "bb": "b", "a": "", "paths": "path", "x": "", "entirely": "", "": "", "id": "",
 		strings.Repeat("a", 100): "",
 	} {
 		if got := nearest(word, []string{"path", "message", "b", strings.Repeat("a", 99)}); got != want {
