@@ -1,10 +1,26 @@
 package host
 
-import "context"
+import (
+	"context"
+	"errors"
+	"sync"
+)
 
 // RootsChanged tells the server that what [Config.Roots] returns for it is not
 // what it was. Servers of the modern era ask for that whenever they need it, so
-// for them there is nothing to do.
+// for them there is nothing to do, nor for those without a connection.
 func (s *Session) RootsChanged(ctx context.Context) error {
 	return explain(s.Name(), s.inner.RootsChanged(ctx))
+}
+
+// RootsChanged tells all servers, and the slow ones hold up nobody.
+func (h *Host) RootsChanged(ctx context.Context) error {
+	all := h.all()
+	errs := make([]error, len(all))
+	var wg sync.WaitGroup
+	for i, s := range all {
+		wg.Go(func() { errs[i] = s.RootsChanged(ctx) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }

@@ -59,13 +59,28 @@ func TestRootsChanged(t *testing.T) {
 	if err := s.SetLevel(t.Context(), ours.LevelDebug); err != nil {
 		t.Fatal(err)
 	}
-	mu.Lock()
-	roots = append(roots, ours.Root{URI: "file:///b"})
-	mu.Unlock()
-	if err := s.RootsChanged(t.Context()); err != nil {
+	connect(t, h, server("modern"))
+	idle, err := h.Add(server("rooted"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := <-logged; got != `["file:///a","file:///b"]` {
-		t.Errorf("the server knows %s", got)
+	for uri, tell := range map[string]func(context.Context) error{
+		"file:///b": s.RootsChanged, "file:///c": h.RootsChanged, "file:///d": idle.RootsChanged,
+	} {
+		mu.Lock()
+		roots = []ours.Root{{URI: uri}}
+		mu.Unlock()
+		if err := tell(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if uri == "file:///d" { // nobody is there to tell
+			continue
+		}
+		if got, want := <-logged, `["`+uri+`"]`; got != want {
+			t.Errorf("the server knows %s, want %s", got, want)
+		}
+	}
+	if st := idle.Status(); st.State != host.StateDisconnected || len(logged) != 0 {
+		t.Errorf("%+v, and %d words", st, len(logged))
 	}
 }
