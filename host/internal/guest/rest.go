@@ -40,19 +40,17 @@ func (i *Instance) drowseLocked() {
 func (i *Instance) doze() {
 	i.mu.Lock()
 	r := &i.rest
-	switch {
-	case i.buried:
-		i.mu.Unlock()
-		return
-	case i.owned || r.events != r.seen:
-		r.armed = false
-		if !i.owned { // the owner sees to it otherwise
-			i.drowseLocked()
-		}
+	r.armed = false
+	if i.owned || i.buried { // an owner sees to it when it lets go
 		i.mu.Unlock()
 		return
 	}
-	r.armed, r.slept = false, r.events
+	if r.events != r.seen {
+		i.drowseLocked()
+		i.mu.Unlock()
+		return
+	}
+	r.slept = r.events
 	i.owned = true
 	i.mu.Unlock()
 	i.settleDown()

@@ -28,7 +28,14 @@ func TestTracesInTheSandbox(t *testing.T) {
 			if filepath.Base(file) == "closed.trace" {
 				continue // a handle that closes by itself under the guest's feet is a fake host's doing
 			}
-			t.Run(filepath.Base(file), func(t *testing.T) { play(t, pkg, sdktest.Read(t, file)) })
+			script := sdktest.Read(t, file)
+			t.Run(filepath.Base(file), func(t *testing.T) { play(t, pkg, script, nil) })
+			t.Run(filepath.Base(file)+", at rest", func(t *testing.T) {
+				for range 3 {
+					play(t, pkg, script, (*Instance).settleDown)
+				}
+				wantShared(t, 1)
+			})
 		}
 	}
 }
@@ -70,8 +77,9 @@ func (s *stage) trace(line, payload []byte) {
 	s.entries = append(s.entries, sdktest.Entry{Line: string(line), Bytes: bytes.Clone(payload)})
 }
 
-// play runs a script as the owner of an instance, event by event.
-func play(t *testing.T, pkg string, script *sdktest.Trace) {
+// play runs a script as the owner of an instance, event by event. What is done
+// between two events, if anything, must not be seen in any of them.
+func play(t *testing.T, pkg string, script *sdktest.Trace, between func(*Instance)) {
 	s := &stage{}
 	box := newInbox()
 	box.verdict = func(msg []byte) abi.Verdict {
@@ -86,7 +94,7 @@ func play(t *testing.T, pkg string, script *sdktest.Trace) {
 		t.Fatal(err)
 	}
 	inst.world, inst.receiver, inst.timers = s, box, &fakeTimers{}
-	defer inst.mod.Close()
+	t.Cleanup(func() { inst.mod.Close() })
 	for n := range script.Steps {
 		step := &script.Steps[n]
 		if step.Kind != abi.EventDescribe {
@@ -95,6 +103,9 @@ func play(t *testing.T, pkg string, script *sdktest.Trace) {
 		}
 		if diff := sdktest.Diff(step, s.entries); diff != "" {
 			t.Fatalf("%s: - is the trace, + is what the guest did\n%s", step.Pos, diff)
+		}
+		if between != nil {
+			between(inst)
 		}
 	}
 }
