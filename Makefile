@@ -79,6 +79,10 @@ bench: ## run the benchmarks that match BENCH; keeps bin/bench.txt for benchstat
 storm: ## 16 processes share a login while tokens expire and kill -9 falls; minutes
 	go test -count 1 -timeout 60m -v -run '^TestStorm$$' -bench '^BenchmarkWindow$$' -benchtime 500x ./host -storm
 
+.PHONY: wreck
+wreck: ## kill 1000 servers, 200 guests and 100 sockets under 100,000 calls; minutes
+	go test -count 1 -timeout 60m -v -run '^TestWreck$$' ./host -wreck
+
 .PHONY: compare
 compare: ## compare with other clients (a module of its own)
 	cd cmd/compare && go run . $(COMPARE)

@@ -216,6 +216,8 @@ func callRaw(out *bufio.Writer, r request) {
 	case "mute":
 	case "echo":
 		answer(r.Params.Arguments.Message)
+	case "enter":
+		answer(enter(r.Params.Arguments.Message))
 	case "long":
 		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"`, id)
 		chunk := bytes.Repeat([]byte("x"), 1<<20)
