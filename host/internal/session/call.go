@@ -18,7 +18,9 @@ import (
 // Call sends a request of any method and decodes its result into result, with
 // [json.Unmarshal]; a *[json.RawMessage] keeps it as it came, nil drops it.
 // Params is anything that marshals to an object, or nil for none. In the modern
-// era the members of _meta that the protocol asks for are added to it.
+// era the members of _meta that the protocol asks for are added to it. A call of a
+// tool is checked as by CallTool, and a result that does not fit is decoded all the
+// same.
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
 	q := request{method: method, name: subject(method, params), given: params}
 	err := s.converse(ctx, &q, result)
@@ -38,7 +40,10 @@ func (s *Session) converse(ctx context.Context, q *request, result any) error {
 	if err != nil {
 		return err
 	}
-	return decodeInto(text, result)
+	if err := decodeInto(text, result); err != nil {
+		return err
+	}
+	return s.checkText(q, d, text)
 }
 
 // proceed goes on from a result of q to the one that ends it: the server may
@@ -98,10 +103,11 @@ type request struct {
 	needs *ability      // without which it is not sent; nil is none
 	limit time.Duration // instead of the session's timeout; 0 is that
 
-	listing uint64 // the list of tools by which its headers were made
-	rounds  int    // in which the server asked for more
-	extra   []byte // members that the last of them adds to the params
-	task    bool   // the server runs the tool as a task only, see task.go
+	listing  uint64    // the list of tools by which its headers were made
+	contract *contract // that its arguments were checked by; nil is none
+	rounds   int       // in which the server asked for more
+	extra    []byte    // members that the last of them adds to the params
+	task     bool      // the server runs the tool as a task only, see task.go
 }
 
 // writer appends the params of a request, with meta, a whole member, among them.
@@ -214,13 +220,17 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 }
 
 // prepare finds out what a request needs of the list of tools: in the modern era
-// what headers show, in the legacy one whether the tool is a task.
+// what headers show, in the legacy one whether the tool is a task, and in both
+// whether the arguments fit.
 func (s *Session) prepare(ctx context.Context, l *link, q *request, call *rpc.Call) (err error) {
 	switch {
 	case l.dialect.mirrors:
 		call.Headers, err = s.headers(ctx, q)
 	case l.tasks && q.method == mcp.MethodCallTool:
 		q.task, err = s.isTask(ctx, q)
+	}
+	if err == nil && q.method == mcp.MethodCallTool {
+		err = s.checkArguments(q, l)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"weak"
 
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -17,20 +18,41 @@ type catalogue struct {
 
 	shelf[mcp.Tool]
 
-	mirrors  map[string][]mirror // by tool
-	tasks    map[string]bool     // tools that have to be run as tasks
-	dropped  map[string]error    // tools that must not be used, and why
-	listings uint64              // counts lists; 0 means that nothing is known
-	as       uint64              // changes, when the last list was asked for
+	mirrors   map[string][]mirror  // by tool
+	tasks     map[string]bool      // tools that have to be run as tasks
+	dropped   map[string]error     // tools that must not be used, and why
+	contracts map[string]*contract // by tool
+	from      weak.Pointer[Link]   // the connection that the last list came over
+	listings  uint64               // counts lists; 0 means that nothing is known
+	as        uint64               // changes, when the last list was asked for
 }
 
-// keep remembers a list that was asked for after that many changes.
-func (c *catalogue) keep(l *toolList, as uint64) {
+// keep remembers a list that was asked for after that many changes, and came
+// over l.
+func (c *catalogue) keep(list *toolList, as uint64, l *link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.keepLocked(l.items, l.until, as)
-	c.mirrors, c.dropped, c.tasks, c.as = l.mirrors, l.dropped, l.tasks, as
+	c.keepLocked(list.items, list.until, as)
+	for name, made := range list.contracts {
+		if old := c.contracts[name]; old.same(made) {
+			list.contracts[name] = old
+		}
+	}
+	c.mirrors, c.dropped, c.tasks, c.as = list.mirrors, list.dropped, list.tasks, as
+	c.contracts, c.from = list.contracts, weak.Make(l.Link)
 	c.listings++
+}
+
+// contract returns what a tool promises to who calls it over l; nil is nothing, or
+// nothing that is known to hold. Another connection may lead to another version of
+// the server.
+func (c *catalogue) contract(tool string, l *link) *contract {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.as != c.changes || c.from.Value() != l.Link {
+		return nil
+	}
+	return c.contracts[tool]
 }
 
 // find returns which arguments of a tool headers show, and by which list. A tool

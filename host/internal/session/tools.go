@@ -27,10 +27,13 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 // list asks for the list and remembers it.
 func (s *Session) list(ctx context.Context) (*toolList, error) {
 	list, as := newToolList(), s.catalogue.count()
+	if !s.cfg.NoValidate {
+		list.contracts = make(map[string]*contract)
+	}
 	if err := fetch(ctx, s, &list.list); err != nil {
 		return nil, err
 	}
-	s.catalogue.keep(list, as)
+	s.catalogue.keep(list, as, s.live.Load())
 	return list, nil
 }
 
@@ -46,9 +49,10 @@ var toolKind = kind[mcp.Tool]{
 type toolList struct {
 	list[mcp.Tool]
 
-	mirrors map[string][]mirror // by tool, where headers show arguments
-	dropped map[string]error    // tools left out for what they want shown
-	tasks   map[string]bool     // tools that have to be run as tasks
+	mirrors   map[string][]mirror  // by tool, where headers show arguments
+	dropped   map[string]error     // tools left out for what they want shown
+	tasks     map[string]bool      // tools that have to be run as tasks
+	contracts map[string]*contract // by tool; nil where nothing is checked
 }
 
 func newToolList() *toolList {
@@ -60,12 +64,15 @@ func newToolList() *toolList {
 	return l
 }
 
-// note finds out how a tool is called: as a task, or with what headers show of its
-// arguments. Over HTTP a modern tool that wants the impossible shown must not be
+// note finds out how a tool is called: by which schemas, as a task, or with what
+// headers show of its arguments. Over HTTP a modern tool that wants the impossible shown must not be
 // used.
 func (l *toolList) note(tool *mcp.Tool, d dialect) bool {
 	if tool.Execution != nil && tool.Execution.TaskSupport == mcp.TaskRequired {
 		l.tasks[tool.Name] = true
+	}
+	if l.contracts != nil {
+		l.contracts[tool.Name] = newContract(tool)
 	}
 	if !d.mirrors {
 		return true
@@ -83,6 +90,9 @@ func (l *toolList) note(tool *mcp.Tool, d dialect) bool {
 // CallTool runs a tool. Args is anything that marshals to an object: a map, a
 // struct, a [json.RawMessage], or nil for none. An error means that there is
 // no result; that the tool did not succeed is in the result, as IsError.
+//
+// Where the newest list of tools has this one, both sides are checked: an
+// [ArgumentError] says that nothing was sent, a [ResultError] has the result.
 func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
 	q := request{method: mcp.MethodCallTool, name: name, given: args, tool: true}
 	result, err := s.callTool(ctx, &q)
@@ -100,13 +110,16 @@ func (s *Session) callTool(ctx context.Context, q *request) (*mcp.CallToolResult
 		return nil, err
 	}
 	result, err := readCall(text)
-	if err != nil || !q.task && d.final(result.ResultType) {
-		return result, err
+	if err == nil && (q.task || !d.final(result.ResultType)) {
+		if text, err = s.proceed(ctx, q, d, text); err != nil {
+			return nil, err
+		}
+		result, err = readCall(text)
 	}
-	if text, err = s.proceed(ctx, q, d, text); err != nil {
-		return nil, err
+	if err == nil {
+		err = s.checkResult(q, d, result)
 	}
-	return readCall(text)
+	return result, err
 }
 
 // readTool reads a tool in place: what is raw aliases text.

@@ -1,0 +1,174 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/schema"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// Fault is one thing that is wrong with arguments or with a result.
+type Fault = schema.Fault
+
+// ArgumentError says that the arguments of a call do not fit the input schema of
+// the tool. The call was not sent.
+type ArgumentError struct {
+	Tool   string
+	Faults []Fault // at least one; pointers begin at the arguments
+	More   int     // that there are beside them
+}
+
+func (e *ArgumentError) Error() string {
+	return "arguments: " + (&schema.Mismatch{Faults: e.Faults, More: e.More}).Error()
+}
+
+// Is makes the error one of parameters that cannot be sent.
+func (e *ArgumentError) Is(target error) bool { return target == rpc.ErrParams }
+
+// ResultError says that the structured content of a result does not fit the output
+// schema of the tool, or that there is none. The tool has done its work, and the
+// result is here for who can do with less than what was promised.
+type ResultError struct {
+	Tool   string
+	Result *mcp.CallToolResult
+	Faults []Fault // at least one; pointers begin at the structured content
+	More   int     // that there are beside them
+}
+
+func (e *ResultError) Error() string {
+	return "structured content: " + (&schema.Mismatch{Faults: e.Faults, More: e.More}).Error()
+}
+
+// Is makes the error one of a server that answers with what is no answer.
+func (e *ResultError) Is(target error) bool { return target == ErrInvalidResult }
+
+// contract is what the definition of a tool promises. It lives as long as the list
+// that the tool was in, or longer, if the next list says the same.
+type contract struct {
+	input, output clause
+}
+
+func newContract(tool *mcp.Tool) *contract {
+	return &contract{input: newClause(tool.InputSchema), output: newClause(tool.OutputSchema)}
+}
+
+// same reports whether two definitions promise the same.
+func (c *contract) same(other *contract) bool {
+	return c != nil && bytes.Equal(c.input.text, other.input.text) && bytes.Equal(c.output.text, other.output.text)
+}
+
+// clause is one of the two schemas of a tool. It is compiled when it is first
+// needed: most tools of a list never are.
+type clause struct {
+	text []byte // as the server wrote it; nil is none
+	once sync.Once
+	made *schema.Schema // nil where there is nothing to check
+	flaw error          // why not
+
+	told atomic.Bool
+}
+
+// newClause copies text, which is part of a page.
+func newClause(text []byte) clause { return clause{text: bytes.Clone(text)} }
+
+// schema returns what to check against; nil is nothing. What of it cannot be
+// checked is said once.
+func (c *clause) schema(warn func(string), what, tool string) *schema.Schema {
+	c.once.Do(func() {
+		if c.text != nil {
+			c.made, c.flaw = schema.Compile(c.text)
+		}
+	})
+	if c.flaw != nil {
+		c.tell(warn, what, tool, c.flaw)
+	} else if c.made != nil && c.made.LeftOut() != nil {
+		c.tell(warn, "all "+what, tool, fmt.Errorf("left out is %s", clip(fmt.Sprint(c.made.LeftOut()))))
+	}
+	return c.made
+}
+
+// tell warns, and not again: a tool may be called very often. It is called with no
+// lock held, for a callback may call the same tool.
+func (c *clause) tell(warn func(string), what, tool string, why error) {
+	if c.told.CompareAndSwap(false, true) {
+		warn(fmt.Sprintf("%s of tool %q are not checked: %v", what, clip(tool), why))
+	}
+}
+
+// check compares value with the schema. What cannot be checked passes.
+func (c *clause) check(warn func(string), what, tool string, value []byte) *schema.Mismatch {
+	var found *schema.Mismatch
+	err := c.made.Check(value)
+	if err != nil && !errors.As(err, &found) {
+		c.tell(warn, "some "+what, tool, err)
+	}
+	return found
+}
+
+// checkArguments finds an error in the arguments of a call before it is sent on l.
+// It asks for no list: a tool that is not in the newest one, or whose list is not
+// from this connection, may be another by now, and is called unchecked.
+func (s *Session) checkArguments(q *request, l *link) error {
+	c := s.catalogue.contract(q.name, l)
+	if c == nil || c == q.contract {
+		return nil
+	}
+	q.contract = c
+	made := c.input.schema(s.cfg.Warn, "arguments", q.name)
+	if made == nil || made.TakesObjects() {
+		return nil
+	}
+	arguments := q.arguments()
+	if arguments == nil {
+		return nil
+	}
+	if found := c.input.check(s.cfg.Warn, "arguments", q.name, arguments); found != nil {
+		return &ArgumentError{Tool: q.name, Faults: found.Faults, More: found.More}
+	}
+	return nil
+}
+
+// checkResult finds an error in what a tool returned: clients should validate
+// structured results (2026-07-28/server/tools#output-schema). A caller that reads
+// them by the schema must not be handed others, so this is an error and not a
+// warning; the result is in it.
+func (s *Session) checkResult(q *request, d dialect, result *mcp.CallToolResult) error {
+	c := q.contract
+	if c == nil || c.output.text == nil || result.IsError || d.revision < mcp.Version20250618 {
+		return nil
+	}
+	if c.output.schema(s.cfg.Warn, "results", q.name) == nil {
+		return nil
+	}
+	value := result.StructuredContent
+	if value == nil {
+		value = []byte("null")
+	}
+	found := c.output.check(s.cfg.Warn, "results", q.name, value)
+	if found == nil {
+		return nil
+	}
+	e := &ResultError{Tool: q.name, Result: result, Faults: found.Faults, More: found.More}
+	if result.StructuredContent == nil {
+		e.Faults, e.More = []Fault{{Want: "some, as the tool's outputSchema says", Got: "none"}}, 0
+	}
+	return &rpc.CallError{Server: s.cfg.Name, Method: q.method, Sent: rpc.Answered, Err: e}
+}
+
+// checkText is checkResult for a result that nobody has read yet.
+func (s *Session) checkText(q *request, d dialect, text []byte) error {
+	if q.contract == nil || q.contract.output.text == nil || jsontext.Read(text).Kind() != '{' {
+		return nil
+	}
+	result, err := readCall(text)
+	if err != nil {
+		return nil // who asked reads it as they like
+	}
+	return s.checkResult(q, d, result)
+}

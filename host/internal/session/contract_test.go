@@ -1,0 +1,223 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+const (
+	strict = `{"name":"echo","inputSchema":{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]},` +
+		`"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}`
+	lax     = `{"name":"echo","inputSchema":{"type":"object"}}`
+	flawed  = `{"name":"echo","inputSchema":{"type":"objekt"},"outputSchema":{"$ref":"https://example.com/x"}}`
+	pattern = `{"name":"echo","inputSchema":{"properties":{"message":{"pattern":"(?<=a)b"}},"required":["message"]}}`
+)
+
+// listing is a server with one tool.
+func listing(s server, tool, result string) server {
+	return s.with("tools/list", answer(`{"tools":[`+tool+`]}`)).with("tools/call", answer(result))
+}
+
+func structured(content string) string { return `{"content":[],"structuredContent":` + content + `}` }
+
+// TestContract calls a tool by CallTool and by Call, with the list known.
+func TestContract(t *testing.T) {
+	tests := []struct {
+		name, tool, args, result string
+		want                     string // part of the error; "" is none
+		sent                     bool
+	}{
+		{"both fit", strict, `{"message":"x"}`, structured(`{"n":1}`), "", true},
+		{"missing", strict, `{}`, structured(`{"n":1}`), "not sent: arguments: /message: is missing", false},
+		{"another type", strict, `{"message":5}`, structured(`{"n":1}`), "not sent: arguments: /message: want a string, got a number", false},
+		{"result does not fit", strict, `{"message":"x"}`, structured(`{"n":"1"}`), "structured content: /n: want an integer, got a string of 1 character", true},
+		{"no result", strict, `{"message":"x"}`, `{"content":[]}`, "structured content: want some, as the tool's outputSchema says, got none", true},
+		{"null for none", strict, `{"message":"x"}`, structured(`null`), "got none", true},
+		{"a result that failed", strict, `{"message":"x"}`, `{"content":[],"isError":true}`, "", true},
+		{"nothing wanted", lax, `{"message":5}`, structured(`5`), "", true},
+		{"no schema", `{"name":"echo"}`, `{"message":5}`, structured(`5`), "", true},
+		{"schemas that are none", flawed, `{"message":5}`, structured(`5`), "", true},
+		{"an unknown pattern", pattern, `{"message":"x"}`, structured(`5`), "", true},
+		{"an unknown pattern, and more", pattern, `{}`, structured(`5`), "is missing", false},
+		{"an unknown tool", strings.Replace(strict, "echo", "other", 1), `{}`, structured(`5`), "", true},
+	}
+	for _, test := range tests {
+		for _, how := range []string{"CallTool", "Call"} {
+			bubble(t, func(t *testing.T, dock func(...server) *dock) {
+				d := dock(listing(oldServer(), test.tool, test.result))
+				s := d.open()
+				s.ListTools(t.Context())
+				err := callBy(t, s, how, json.RawMessage(test.args))
+				checkContract(t, test.name+", "+how, err, test.want, test.sent)
+				if sent := len(d.process(0).find("tools/call")) == 1; sent != test.sent {
+					t.Errorf("%s, %s: sent: %v", test.name, how, sent)
+				}
+			})
+		}
+	}
+}
+
+func callBy(t *testing.T, s *Session, how string, args json.RawMessage) error {
+	if how == "CallTool" {
+		result, err := s.CallTool(t.Context(), "echo", args)
+		if (err == nil) != (result != nil) {
+			t.Errorf("result %v with error %v", result, err)
+		}
+		return err
+	}
+	var result json.RawMessage
+	err := s.Call(t.Context(), mcp.MethodCallTool, map[string]any{"name": "echo", "arguments": args}, &result)
+	if errors.Is(err, rpc.ErrNotSent) != (result == nil) {
+		t.Errorf("result %s with error %v", result, err)
+	}
+	return err
+}
+
+func checkContract(t *testing.T, name string, err error, want string, sent bool) {
+	t.Helper()
+	if want == "" {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		return
+	}
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: %v, want %s", name, err, want)
+		return
+	}
+	var input *ArgumentError
+	var output *ResultError
+	var call *rpc.CallError
+	switch {
+	case !sent && (!errors.As(err, &input) || !errors.Is(err, rpc.ErrNotSent) || !errors.Is(err, rpc.ErrParams) || input.Tool != "echo"):
+		t.Errorf("%s: %#v", name, err)
+	case sent && (!errors.As(err, &output) || !errors.Is(err, ErrInvalidResult) || output.Result == nil || output.Tool != "echo"):
+		t.Errorf("%s: %#v", name, err)
+	case sent && (!errors.As(err, &call) || call.Sent != rpc.Answered):
+		t.Errorf("%s: not answered: %#v", name, err)
+	}
+}
+
+// TestContractIsKnown has calls that are checked only while it is known that the
+// list holds.
+func TestContractIsKnown(t *testing.T) {
+	bad := map[string]any{}
+	refused := func(t *testing.T, s *Session) bool {
+		_, err := s.CallTool(t.Context(), "echo", bad)
+		return errors.As(err, new(*ArgumentError))
+	}
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(listing(oldServer(), strict, structured(`{"n":1}`)), listing(oldServer(), strict, structured(`{"n":1}`)))
+		s := d.open()
+		if refused(t, s) || len(d.process(0).find("tools/list")) != 0 {
+			t.Error("a call without a list asks for one, or is refused by none")
+		}
+		s.ListTools(t.Context())
+		if !refused(t, s) {
+			t.Error("a call after a list is not checked")
+		}
+		s.catalogue.change()
+		if refused(t, s) {
+			t.Error("a call after a change is checked by what was")
+		}
+		s.ListTools(t.Context())
+		if !refused(t, s) {
+			t.Error("a call after another list is not checked")
+		}
+		d.process(0).exit(errors.New("crash"))
+		if refused(t, s) {
+			t.Error("a call of another process is checked by what the first one said")
+		}
+		s.ListTools(t.Context())
+		if !refused(t, s) {
+			t.Error("a call after the list of another process is not checked")
+		}
+	})
+}
+
+// TestNoValidate sends what does not fit, and takes it.
+func TestNoValidate(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		s := dock(listing(oldServer(), strict, structured(`5`))).open(func(c *Config) { c.NoValidate = true })
+		s.ListTools(t.Context())
+		if _, err := s.CallTool(t.Context(), "echo", nil); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestContractOfOldRevision has a server whose revision has no structured results.
+func TestContractOfOldRevision(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		old := listing(oldServer(), strict, `{"content":[]}`).with("initialize", answer(initializeResult(mcp.Version20250326)))
+		s := dock(old).open()
+		s.ListTools(t.Context())
+		if _, err := s.CallTool(t.Context(), "echo", map[string]any{"message": "x"}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestContractWarnsOnce has schemas that cannot be used, in lists that say the
+// same.
+func TestContractWarnsOnce(t *testing.T) {
+	for tool, want := range map[string]int{strict: 0, lax: 0, flawed: 2, pattern: 1} {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			var s *Session
+			var warnings []string
+			s = dock(listing(oldServer(), tool, structured(`{"n":1}`))).open(func(c *Config) {
+				c.Warn = func(text string) {
+					warnings = append(warnings, text)
+					s.CallTool(t.Context(), "echo", map[string]any{"message": "x"}) // from the callback
+				}
+			})
+			for range 3 {
+				if tools, err := s.ListTools(t.Context()); err != nil || len(tools) != 1 {
+					t.Errorf("%v, %v", tools, err)
+				}
+				if _, err := s.CallTool(t.Context(), "echo", map[string]any{"message": "x"}); err != nil {
+					t.Error(err)
+				}
+			}
+			if len(warnings) != want {
+				t.Errorf("%d warnings, want %d: %q", len(warnings), want, warnings)
+			}
+		})
+	}
+}
+
+// TestContractFreshInModernEra has a call over HTTP that asks for the list itself,
+// for the sake of headers, and is then checked.
+func TestContractFreshInModernEra(t *testing.T) {
+	on := newSiteScript()
+	on["tools/list"] = ok(`{"tools":[` + strict + `]}`)
+	visit(t, on, func(t *testing.T, s *site) {
+		_, err := s.open().CallTool(t.Context(), "echo", nil)
+		if !errors.As(err, new(*ArgumentError)) || len(s.find("tools/call")) != 0 {
+			t.Errorf("%v; sent: %v", err, s.find("tools/call"))
+		}
+	})
+}
+
+// TestTrivialContractIsFree counts what a check adds to a call.
+func TestTrivialContractIsFree(t *testing.T) {
+	free := &contract{input: newClause([]byte(`{"type":"object","properties":{}}`))}
+	s := &Session{cfg: Config{Warn: func(string) {}}}
+	l := &link{Link: &Link{}}
+	s.catalogue.keep(&toolList{contracts: map[string]*contract{"echo": free}}, 0, l)
+	args := map[string]any{"message": "hello"}
+	allocs := testing.AllocsPerRun(100, func() {
+		q := request{method: mcp.MethodCallTool, name: "echo", given: args, tool: true}
+		if err := s.checkArguments(&q, l); err != nil || q.contract != free {
+			t.Fatal(err)
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+}

@@ -1,0 +1,30 @@
+package host
+
+import (
+	"github.com/wharf-mcp/wharf/host/internal/schema"
+	"github.com/wharf-mcp/wharf/host/internal/session"
+)
+
+// ArgumentError says that the arguments of a call do not fit the input schema of
+// the tool: nothing was sent. It is an [ErrNotSent].
+//
+// A call of a tool is checked where the session has a list of tools that still
+// holds, see [Session.ListTools]: it asks for none on its own. Checks never fetch
+// anything, and are bounded; what they cannot tell they let pass, with a warning.
+type ArgumentError = session.ArgumentError
+
+// ResultError says that a tool returned something else than its output schema
+// promises. The tool has done its work, and Result is what it said. It is an
+// [ErrProtocol].
+type ResultError = session.ResultError
+
+// Fault is one thing that is wrong with arguments or with a result. It names
+// places and properties, and never a value.
+type Fault = schema.Fault
+
+// Kinds of faults; see [Fault.Kind].
+const (
+	FaultWrong   = schema.Wrong   // a value that does not fit
+	FaultMissing = schema.Missing // a property that has to be there
+	FaultUnknown = schema.Unknown // a property that must not be there
+)
