@@ -12,7 +12,7 @@ import (
 // timeoutEnv gives the timeout of a request in milliseconds; 0 means none.
 const timeoutEnv = "WHARF_TIMEOUT_MS"
 
-// flags are the flags that every command has, and the one of call, which its
+// flags are the flags that every command has, and those of call, which its
 // shorthand shares.
 type flags struct {
 	config  string
@@ -21,7 +21,9 @@ type flags struct {
 	json    bool
 	args    string
 
+	trustHash          string
 	browser, noBrowser bool
+	noValidate         bool
 }
 
 // register defines the flags on the root, from which the commands inherit.
@@ -30,10 +32,12 @@ func (f *flags) register(root *cobra.Command) {
 	global.StringVar(&f.config, "config", "", "configuration `FILE`: wharf.toml, or a JSON file with mcpServers (default: your own wharf.toml)")
 	global.Var(&f.timeout, "timeout", "longest wait for the server to start, or for an answer, such as 90s or 2m; 0 waits for ever (default: $"+timeoutEnv+", or 60s and 30s)")
 	global.StringVar(&f.trace, "trace", "", "write every message, both ways, to `FILE`, without the secrets; `wharf trace show` reads it")
+	global.StringVar(&f.trustHash, "trust-hash", "", "use a server that came with a project if its `HASH` is this, and ask nobody (see `wharf trust`)")
 	global.BoolVar(&f.json, "json", false, "print JSON, on a terminal too, and errors as a JSON line at the end of stderr")
 	global.BoolVar(&f.browser, "browser", false, "open a page to sign in at even where there is no terminal")
 	global.BoolVar(&f.noBrowser, "no-browser", false, "print the address of such a page and open nothing (default: $NO_BROWSER)")
 	f.registerArgs(root)
+	f.registerChecks(root)
 }
 
 // opensBrowser reports whether pages to sign in at are opened: on a terminal,
@@ -51,6 +55,11 @@ func (f *flags) mayAsk() bool { return f.browser || f.noBrowser }
 // registerArgs defines --args, which belongs to call and its shorthand alone.
 func (f *flags) registerArgs(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.args, "args", "", "arguments as a JSON `OBJECT`; - reads it from stdin. key=value wins over it")
+}
+
+// registerChecks defines --no-validate, which belongs to call and its shorthand.
+func (f *flags) registerChecks(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "send the arguments and take the result whatever the tool's schemas say")
 }
 
 // timeout is the value of --timeout.

@@ -47,7 +47,11 @@ func (a *app) dial(ctx context.Context, server host.Server) (*link, error) {
 	}
 	defer a.busy("connecting to " + server.Name)()
 	defer time.AfterFunc(busyAfter, log.release).Stop()
-	session, err := connect(ctx, h, server, limit)
+	err = h.Approve(ctx, server) // which takes a person's time, and none of the server's
+	var session *host.Session
+	if err == nil {
+		session, err = connect(ctx, h, server, limit)
+	}
 	if err != nil {
 		h.Close()
 		return nil, err
@@ -100,6 +104,8 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 		Stderr:  log,
 		OneShot: true,
 		Event:   a.hear,
+
+		NoValidate: a.flags.noValidate,
 	}
 	if a.settings != nil {
 		c.Files = a.settings.plugins
@@ -107,6 +113,7 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	// Without a cache the plugin is compiled each time: slower, not wrong.
 	c.CacheDir, _ = host.DefaultCacheDir()
 	c.VaultDir, _ = host.DefaultVaultDir()
+	a.letApprove(&c)
 	for _, option := range options {
 		option(&c)
 	}

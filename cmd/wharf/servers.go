@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,10 @@ type entry struct {
 	Transport string `json:"transport"`
 	Target    string `json:"target"`
 	Enabled   bool   `json:"enabled"`
+
+	// Of a server that came with a project: the file, and whether it is approved.
+	Project string          `json:"project,omitempty"`
+	Trust   host.TrustState `json:"trust,omitempty"`
 }
 
 func (a *app) runServers() error {
@@ -36,10 +41,14 @@ func (a *app) runServers() error {
 	if err != nil {
 		return err
 	}
+	entries, err := a.projectEntries()
+	if err != nil {
+		return err
+	}
 	s.warn(a.err)
-	entries := make([]entry, len(s.servers))
 	for i, server := range s.servers {
-		entries[i] = entry{server.Name, server.Via(), targetOf(server), !server.Disabled}
+		e := entry{Name: server.Name, Transport: server.Via(), Target: targetOf(server), Enabled: !server.Disabled}
+		entries = slices.Insert(entries, i, e)
 	}
 	if !a.forPeople() {
 		return a.printJSON(entries)
@@ -50,6 +59,9 @@ func (a *app) runServers() error {
 		enabled := "yes"
 		if !e.Enabled {
 			enabled = "no"
+		}
+		if e.Project != "" {
+			enabled = "project, " + string(e.Trust)
 		}
 		rows = append(rows, []string{line(e.Name), line(e.Transport), enabled, line(e.Target)})
 	}

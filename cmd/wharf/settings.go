@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
@@ -12,15 +13,20 @@ import (
 
 // settings are the servers and plugins that a command line can use.
 type settings struct {
-	path     string // the file they come from; "" = there is none
-	servers  []host.Server
+	path     string        // the file they come from; "" = there is none
+	chosen   bool          // the file was named: nothing else is looked at
+	servers  []host.Server // the user's own
 	plugins  map[string]config.Plugin
 	warnings []string
+
+	searched bool          // the files of the project were read
+	projects []host.Server // what stands in them, and nobody has written here
 }
 
 // load reads the configuration at the first call: the file of --config, or the
-// user's own where there is one. A file of the working folder is never read by
-// itself. The server demo is added, unless the file has one of that name.
+// user's own where there is one. The server demo is added, unless the file has one
+// of that name. What came with a project is read only when it is asked for, see
+// [settings.project].
 func (a *app) load() (*settings, error) {
 	if a.settings != nil {
 		return a.settings, nil
@@ -29,7 +35,7 @@ func (a *app) load() (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !s.has(demoName) {
+	if _, taken := among(s.servers, demoName); !taken {
 		demo, err := demoServer()
 		if err != nil {
 			return nil, err
@@ -56,11 +62,35 @@ func readSettings(path string) (*settings, error) {
 	case err != nil:
 		return nil, usage(fmt.Errorf("configuration: %w", err), "")
 	}
-	return &settings{path: path, servers: file.Servers, plugins: file.Plugins, warnings: file.Warnings}, nil
+	return &settings{path: path, chosen: chosen, servers: file.Servers, plugins: file.Plugins, warnings: file.Warnings}, nil
 }
 
+// project returns the servers of the project that one stands in, beneath the
+// user's own. They are names to show and to ask about: what may be used of them
+// the host decides, by what the user has approved of.
+func (s *settings) project() []host.Server {
+	if s.searched || s.chosen {
+		return s.projects
+	}
+	s.searched = true
+	found := config.Discover(".")
+	servers, warnings := found.Beneath(s.servers)
+	s.projects = servers
+	s.warnings = append(append(s.warnings, found.Warnings...), warnings...)
+	return s.projects
+}
+
+// find looks among the user's own servers first: a project is not even read for
+// one of those.
 func (s *settings) find(name string) (host.Server, bool) {
-	for _, server := range s.servers {
+	if server, found := among(s.servers, name); found {
+		return server, true
+	}
+	return among(s.project(), name)
+}
+
+func among(servers []host.Server, name string) (host.Server, bool) {
+	for _, server := range servers {
 		if server.Name == name {
 			return server, true
 		}
@@ -74,9 +104,9 @@ func (s *settings) has(name string) bool {
 }
 
 func (s *settings) names() []string {
-	names := make([]string, len(s.servers))
-	for i, server := range s.servers {
-		names[i] = server.Name
+	var names []string
+	for _, server := range slices.Concat(s.servers, s.project()) {
+		names = append(names, server.Name)
 	}
 	return names
 }
@@ -97,6 +127,6 @@ func (s *settings) place() string {
 // warn tells what of the configuration is not used.
 func (s *settings) warn(to io.Writer) {
 	for _, warning := range s.warnings {
-		fmt.Fprintln(to, "warning:", plain(warning))
+		fmt.Fprintln(to, "warning:", line(warning))
 	}
 }

@@ -73,7 +73,7 @@ func (a *app) named(name string) (host.Server, error) {
 		s.warn(a.err) // it may be an entry that could not be used
 		return host.Server{}, s.unknownServer(name)
 	case server.Disabled:
-		return host.Server{}, usage(fmt.Errorf("server %q is disabled in %s", name, s.path), "enable it there")
+		return host.Server{}, usage(fmt.Errorf("server %q is disabled in %s", name, s.from(server)), "enable it there")
 	}
 	server, err = server.Expand(os.LookupEnv)
 	if err != nil {
@@ -88,20 +88,13 @@ func (s *settings) unknownServer(name string) error {
 	if near := nearest(name, s.names()); near != "" {
 		return usage(err, "did you mean %q?", near)
 	}
-	if project := projectFile(); project != "" && s.path != project {
-		return usage(err, "%s in this folder is not read by itself: use it with --config %s", project, project)
-	}
 	return usage(err, "`wharf servers` lists the servers; a command goes behind --")
 }
 
-// projectFile returns the configuration in the working folder, or "". It is
-// only ever pointed at: a folder that one happens to be in must not be able to
-// start programs.
-func projectFile() string {
-	for _, name := range []string{"wharf.toml", ".mcp.json"} {
-		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-			return name
-		}
+// from returns which file an entry comes from.
+func (s *settings) from(server host.Server) string {
+	if server.Project != nil {
+		return server.Project.Path()
 	}
-	return ""
+	return s.path
 }
