@@ -26,7 +26,11 @@ Arguments:
   -            a whole JSON object from stdin, as --args -
 A key=value wins over the same key of a whole object.
 
-The exit code is 5 when the tool or the server answers with an error.`
+The arguments are compared with the tool's input schema before they are sent, and
+the result with its output schema; --no-validate leaves both to the server.
+
+The exit code is 2 when the arguments do not fit, and 5 when the tool or the
+server answers with an error, or with a result that does not fit.`
 
 func newCall(a *app) *cobra.Command {
 	cmd := &cobra.Command{
@@ -43,6 +47,7 @@ func newCall(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeServers,
 	}
 	a.flags.registerArgs(cmd)
+	a.flags.registerChecks(cmd)
 	return cmd
 }
 
@@ -69,10 +74,12 @@ func (a *app) runCall(cmd *cobra.Command, args []string) error {
 	return l.run(ctx, tool, arguments)
 }
 
-// run makes one call and prints its result.
+// run makes one call and prints its result, also one that is not what the tool
+// promises. The list of tools says what the arguments are, and has the session
+// check them.
 func (l *link) run(ctx context.Context, tool string, args arguments) error {
 	var known []mcp.Tool
-	if args.untyped() {
+	if args.untyped() || !l.app.flags.noValidate {
 		tools, err := l.tools(ctx)
 		if err != nil && !answered(err) {
 			return err // but a server without a list may have tools all the same
@@ -83,11 +90,14 @@ func (l *link) run(ctx context.Context, tool string, args arguments) error {
 	if err != nil {
 		return err
 	}
-	result, err := l.call(ctx, tool, object)
-	if err != nil {
-		return l.explain(ctx, tool, known, err)
+	result, wrong := l.call(ctx, tool, object)
+	if wrong != nil && !errors.As(wrong, new(*host.ResultError)) {
+		return l.explain(ctx, tool, known, args.blame(object, wrong))
 	}
 	failed, err := l.app.printResult(result)
+	if err == nil && wrong != nil {
+		return &hinted{wrong, "--no-validate takes results that do not fit"}
+	}
 	if failed && err == nil {
 		err = l.explain(ctx, tool, known, &toolError{server: l.session.Name(), tool: tool})
 	}

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 		"wharf":            main,
 		"signals":          signals,
 		"server-asks":      serverAsks,
+		"server-breaks":    serverBreaks,
 		"server-exits":     serverExits,
 		"server-silent":    serverSilent,
 		"server-banner":    serverBanner,

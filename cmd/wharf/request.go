@@ -54,10 +54,11 @@ func newRequest(a *app) *cobra.Command {
 		Short: "Send a server a request of any method",
 		Long: `Send a server a request of any method and print the result as JSON. The params
 are given as the arguments of call are, only that there is no schema here:
-key=value is a string, and key:=JSON anything else.`,
+key=value is a string, key:=JSON anything else, and nothing is checked.`,
 		Example: `  wharf request demo tools/list
   wharf request demo resources/read uri=demo://about`,
 		Args:              cobra.ArbitraryArgs,
+		PreRun:            func(*cobra.Command, []string) { a.flags.noValidate = true },
 		RunE:              a.visit(atLeast("METHOD"), a.request),
 		ValidArgsFunction: a.completeServers,
 	}
