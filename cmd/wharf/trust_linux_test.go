@@ -1,0 +1,142 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// checkout is a working folder that came from somebody else, and its user.
+type checkout struct {
+	t        *testing.T
+	dir, own string
+}
+
+const checkedOut = `{"mcpServers": {"files": {"command": "wharf", "args": ["demo-server"], "env": {"A": "a\u001b[2J"}}}}`
+
+func newCheckout(t *testing.T) *checkout {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &checkout{t, dir, t.TempDir()}
+	c.file(checkedOut)
+	return c
+}
+
+func (c *checkout) file(text string) {
+	c.t.Helper()
+	if err := os.WriteFile(filepath.Join(c.dir, ".mcp.json"), []byte(text), 0o644); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// run runs wharf in the working folder, on a terminal.
+func (c *checkout) run(args ...string) *screen {
+	c.t.Helper()
+	s := newScreen(c.t, []string{"NO_COLOR=1", "XDG_CONFIG_HOME=" + c.own, "HOME=" + c.own}, "wharf", args...)
+	s.Dir = c.dir
+	s.start()
+	return s
+}
+
+const mayIt = "May it be used? yes, [n]o, never: "
+
+// ends wants a command to end in a way.
+func (s *screen) ends(code int, says string) {
+	s.t.Helper()
+	if shown, got := s.end(); got != code || !strings.Contains(shown, says) {
+		s.t.Errorf("exit code %d, shown %q; want %d, and %q", got, shown, code, says)
+	}
+}
+
+func TestTerminalAsksAboutAProject(t *testing.T) {
+	c := newCheckout(t)
+	s := c.run("files", "echo", "message=hello")
+	shown := s.await(mayIt)
+	for _, want := range []string{
+		"files is a server of the project " + c.dir + ", from .mcp.json:\n", "  arguments    demo-server\n", "  environment  A\n", "  hash         sha256:",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is missing in %q", want, shown)
+		}
+	}
+	s.answer("", "yes\r")
+	s.ends(exitOK, "hello\n")
+
+	s = c.run("files", "echo", "message=again")
+	s.ends(exitOK, "again\n")
+	if strings.Contains(s.seen, mayIt) {
+		t.Errorf("asked again: %q", s.seen)
+	}
+
+	c.file(strings.Replace(checkedOut, `a\u001b`, `b\u001b`, 1))
+	s = c.run("files", "echo", "message=changed")
+	if shown := s.await(mayIt); !strings.Contains(shown, "It has changed since you decided on ") || !strings.Contains(shown, "\n  environment A is another\n") {
+		t.Errorf("shown: %q", shown)
+	}
+	s.answer("", "\r")
+	s.ends(exitDenied, "error: files of "+c.dir+"/.mcp.json has changed since you decided about it (environment A), and is not approved\n")
+}
+
+// Everything but a yes is a no.
+func TestTerminalTakesNoForAnAnswer(t *testing.T) {
+	for _, keys := range []string{"\r", "n\r", "no\r", "yep\r", "yes please\r", "\x04", "\x1b", "yes\x1b"} {
+		s := newCheckout(t).run("tools", "files")
+		s.answer(mayIt, keys)
+		s.ends(exitDenied, "came with the project, and is not approved")
+	}
+	s := newCheckout(t).run("tools", "files")
+	s.answer(mayIt, "\x03")
+	s.ends(exitInterrupted, "interrupted")
+}
+
+// What was typed before the question is no answer to it.
+func TestTerminalForgetsWhatWasTypedAhead(t *testing.T) {
+	c := newCheckout(t)
+	c.file(`{"mcpServers": {"a": {"command": "wharf"}, "b": {"command": "wharf"}}}`)
+	s := c.run("trust", "approve", ".mcp.json")
+	s.answer(mayIt, "n\ryes\r")
+	s.answer(mayIt, "n\r")
+	s.ends(exitDenied, "b of "+c.dir+"/.mcp.json came with the project, and is not approved")
+}
+
+func TestTerminalRemembersNever(t *testing.T) {
+	c := newCheckout(t)
+	s := c.run("tools", "files")
+	s.answer(mayIt, "never\r")
+	s.ends(exitDenied, "files of "+c.dir+"/.mcp.json was denied by you\n")
+	s = c.run("tools", "files")
+	s.ends(exitDenied, "was denied by you")
+	s = c.run("trust", "approve", "files")
+	s.answer(mayIt, "yes\r")
+	s.ends(exitOK, "files may be used from now on, as it is.\n")
+	s = c.run("tools", "files")
+	s.ends(exitOK, "echo")
+}
+
+// Nothing in a project steers the terminal, or hides on it.
+func TestTerminalShowsAllOfAProject(t *testing.T) {
+	c := newCheckout(t)
+	c.file(`{"mcpServers": {"files": {"command": "wharf", "args": ["\u001b[2J\u001b[H", "\u202egnp", "a\u200bb", "x\ny", "` + strings.Repeat("word ", 200) + `", "end"],
+		"env": {"E\u001b]0;x\u0007": "1"}}}}`)
+	s := c.run("trust", "approve", "files")
+	shown := s.await(mayIt)
+	if strings.IndexFunc(withoutSpinner(shown), unsafe) >= 0 || strings.ContainsRune(shown, '\u200b') {
+		t.Errorf("shown: %q", shown)
+	}
+	for _, want := range []string{`"\x1b[2J\x1b[H" "\u202egnp" "a\u200bb" "x\ny" "` + strings.Repeat("word ", 200) + `" end` + "\n", `"E\x1b]0;x\a"`} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is missing in %q", want, shown)
+		}
+	}
+	s.answer("", "\r")
+	s.ends(exitDenied, "not approved")
+
+	s = c.run("servers")
+	s.ends(exitOK, "project, not approved")
+	s = c.run("trust", "list")
+	s.ends(exitOK, "not approved")
+}
