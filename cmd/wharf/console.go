@@ -3,28 +3,32 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/wharf-mcp/wharf/host"
 )
 
-const clearLine = "\r\x1b[K"
+const (
+	clearLine = "\r\x1b[K"
+	clearUp   = "\x1b[A\x1b[K" // from the beginning of a line, the one above it
+)
 
-// console is a terminal's stderr: lines of many writers, and below them one line
-// that changes. That is a line that moves while something takes its time, or one
-// at which a person types. Nobody else writes to the terminal, so neither is ever
-// torn apart. Safe for concurrent use.
+// console is a terminal's stderr: lines of many writers, and below them some that
+// change. Those move while something takes its time, or are one at which a person
+// types. Nobody else writes to the terminal, so none is ever torn apart. Safe for
+// concurrent use.
 type console struct {
-	to    io.Writer
-	width func() int // columns, 0 = unknown; nil is unknown
+	to   io.Writer
+	size func() (columns, rows int) // 0 = unknown; nil: both are
 
 	mu    sync.Mutex
-	shown bool      // the moving line is on the screen
-	held  int       // who keeps it away
+	shown int       // how many moving lines are on the screen
+	held  int       // who keeps them away
 	typed io.Writer // the line at which a person types; it makes room for text
 }
 
-// Write puts text above the line that changes. A moving one comes back with its
+// Write puts text above the lines that change. Moving ones come back with their
 // next turn.
 func (c *console) Write(text []byte) (int, error) {
 	c.mu.Lock()
@@ -36,44 +40,53 @@ func (c *console) Write(text []byte) (int, error) {
 	return c.to.Write(text)
 }
 
-// clear takes the moving line away. The caller holds mu.
+// clear takes the moving lines away. The caller holds mu.
 func (c *console) clear() {
-	if c.shown {
-		io.WriteString(c.to, clearLine)
-		c.shown = false
+	if c.shown > 0 {
+		io.WriteString(c.to, clearLine+strings.Repeat(clearUp, c.shown-1))
+		c.shown = 0
 	}
 }
 
-// show makes text the moving line. It is cut to the width of the terminal: a line
-// that goes over the edge could not be taken away.
+// show makes text the moving lines. They are cut to the terminal: what goes over
+// its edge, or out at its top, could not be taken away.
 func (c *console) show(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.held > 0 {
 		return
 	}
-	io.WriteString(c.to, clearLine+fit(text, c.columns()-1))
-	c.shown = true
-}
-
-// columns is how many columns text may have.
-func (c *console) columns() int {
-	if c.width != nil {
-		if n := c.width(); n > 0 {
-			return n
-		}
+	columns, rows := c.room()
+	lines := strings.Split(text, "\n")
+	if more := len(lines) - (rows - 1); more > 0 {
+		lines = append(lines[:rows-2], fmt.Sprintf("… and %d more", more+1))
 	}
-	return 80
+	for i := range lines {
+		lines[i] = fit(lines[i], columns-1)
+	}
+	io.WriteString(c.to, clearLine+strings.Repeat(clearUp, max(c.shown-1, 0))+strings.Join(lines, "\n"))
+	c.shown = len(lines)
 }
 
-// take takes the moving line away.
+// room is how many columns and rows text may have.
+func (c *console) room() (columns, rows int) {
+	if c.size != nil {
+		columns, rows = c.size()
+	}
+	if columns <= 0 || rows < 3 {
+		return 80, 24
+	}
+	return columns, rows
+}
+
+// take takes the moving lines away.
 func (c *console) take() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.clear()
 }
 
-// hold keeps the moving line away until release is called.
+// hold keeps the moving lines away until release is called.
 func (c *console) hold() (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -76,14 +76,29 @@ func TestGauge(t *testing.T) {
 // A line that is wider than the terminal would leave pieces of itself behind.
 func TestMovingLineFits(t *testing.T) {
 	var screen strings.Builder
-	c := &console{to: &screen, width: func() int { return 10 }}
+	c := &console{to: &screen, size: func() (int, int) { return 10, 5 }}
 	for text, want := range map[string]string{
 		"ascii in a line": "ascii in ", "日本語の長い行": "日本語の", "⠋ ━━━━━━━━━━━": "⠋ ━━━━━━━", "🚢🚢🚢🚢🚢🚢": "🚢🚢🚢🚢", "short": "short",
 	} {
+		c.take()
 		screen.Reset()
 		if c.show(text); screen.String() != clearLine+want {
 			t.Errorf("%q: shown %q, want %q", text, screen.String(), want)
 		}
+	}
+}
+
+// As many lines as fit are taken away as they were put there.
+func TestMovingLines(t *testing.T) {
+	var screen strings.Builder
+	c := &console{to: &screen, size: func() (int, int) { return 80, 5 }}
+	c.show("a\nb\nc")
+	c.show("1\n2\n3\n4\n5\n6")
+	c.Write([]byte("[files] a line\n"))
+	c.take()
+	want := clearLine + "a\nb\nc" + clearLine + clearUp + clearUp + "1\n2\n3\n… and 3 more" + clearLine + clearUp + clearUp + clearUp + "[files] a line\n"
+	if screen.String() != want {
+		t.Errorf("got %q, want %q", screen.String(), want)
 	}
 }
 

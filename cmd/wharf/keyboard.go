@@ -69,7 +69,7 @@ func (k *keyboard) ask(ctx context.Context, prompt, proposed string, secret bool
 		io.Reader
 		io.Writer
 	}{k, k.screen.to}, prompt)
-	editor.SetSize(k.screen.columns(), 24)
+	editor.SetSize(k.screen.room())
 	editor.History = noHistory{}
 	k.screen.typing(editor)
 	defer k.screen.typing(nil)

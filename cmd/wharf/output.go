@@ -107,16 +107,18 @@ const (
 )
 
 func (a *app) printTable(rows table) error {
-	widths := rows.widths()
+	headings, rest, _ := strings.Cut(rows.format(a.width), "\n")
+	return a.print(a.styled(a.outTTY, styleBold, headings) + "\n" + rest)
+}
+
+// format lays a table out for a number of columns; 0 is for as many as it takes.
+func (t table) format(columns int) string {
+	widths := t.widths()
 	var out strings.Builder
-	for i, row := range rows {
-		text := formatRow(row, widths, a.width)
-		if i == 0 {
-			text = a.styled(a.outTTY, styleBold, text)
-		}
-		out.WriteString(text + "\n")
+	for _, row := range t {
+		out.WriteString(formatRow(row, widths, columns) + "\n")
 	}
-	return a.print(out.String())
+	return out.String()
 }
 
 func (t table) widths() []int {

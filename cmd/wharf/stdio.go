@@ -30,24 +30,24 @@ func standardIO() stdio {
 		colour: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 	}
 	if std.errTTY {
-		std.err = &console{to: os.Stderr, width: func() int { return widthOf(os.Stderr) }}
+		std.err = &console{to: os.Stderr, size: func() (int, int) { return sizeOf(os.Stderr) }}
 	}
 	if std.inTTY {
 		std.mode = &mode{terminal: os.Stdin}
 	}
 	if std.outTTY {
-		std.width = widthOf(os.Stdout)
+		std.width, _ = sizeOf(os.Stdout)
 	}
 	return std
 }
 
-// widthOf returns how many columns a terminal has; 0 = unknown.
-func widthOf(terminal *os.File) int {
-	columns, _, err := term.GetSize(int(terminal.Fd()))
+// sizeOf returns how many columns and rows a terminal has; 0 = unknown.
+func sizeOf(terminal *os.File) (columns, rows int) {
+	columns, rows, err := term.GetSize(int(terminal.Fd()))
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	return columns
+	return columns, rows
 }
 
 // readAll reads stdin to its end, or until ctx is done. A read that is stuck
