@@ -23,6 +23,7 @@ type flags struct {
 
 	trustHash          string
 	browser, noBrowser bool
+	roots              folders
 	noValidate         bool
 }
 
@@ -36,6 +37,8 @@ func (f *flags) register(root *cobra.Command) {
 	global.BoolVar(&f.json, "json", false, "print JSON, on a terminal too, and errors as a JSON line at the end of stderr")
 	global.BoolVar(&f.browser, "browser", false, "open a page to sign in at even where there is no terminal")
 	global.BoolVar(&f.noBrowser, "no-browser", false, "print the address of such a page and open nothing (default: $NO_BROWSER)")
+	global.Var(&f.roots, "root", "a folder that servers may know of; may be given more than once (default: none)")
+	root.MarkPersistentFlagDirname("root")
 	f.registerArgs(root)
 	f.registerChecks(root)
 }

@@ -19,6 +19,7 @@ type link struct {
 	app     *app
 	host    *host.Host
 	session *host.Session
+	entry   host.Server // that the session was made from
 
 	cancelled bool // a request was under way when the program was interrupted
 }
@@ -30,11 +31,9 @@ func (a *app) dial(ctx context.Context, server host.Server) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.flags.timeout.given {
-		server.Timeout = limit // the flag goes before the entry, the environment behind it
-	}
+	server = a.flags.hurry(server)
 	log := a.newServerLog()
-	var options []func(*host.Config)
+	options := []func(*host.Config){a.flags.roots.letRoots}
 	if a.canAsk() || a.flags.mayAsk() {
 		options = append(options, a.letSignIn)
 	}
@@ -57,7 +56,16 @@ func (a *app) dial(ctx context.Context, server host.Server) (*link, error) {
 		return nil, err
 	}
 	log.release()
-	return &link{app: a, host: h, session: session}, nil
+	return &link{app: a, host: h, session: session, entry: server}, nil
+}
+
+// hurry gives an entry the timeout of the flag, which goes before its own. That of
+// the environment goes behind it.
+func (f *flags) hurry(server host.Server) host.Server {
+	if limit, err := f.timeout.request(); f.timeout.given && err == nil {
+		server.Timeout = limit
+	}
+	return server
 }
 
 // connect gives up after limit, where there is one: servers have a longer time

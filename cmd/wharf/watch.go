@@ -40,6 +40,7 @@ servers log without being asked for anything.`,
 	})
 	cmd.Flags().IntVar(&w.count, "count", 0, "leave after `N` changes; 0 stays until it is interrupted")
 	cmd.Flags().StringVar(&w.level, "log", "", "follow the log from `LEVEL` up: "+levels())
+	cmd.RegisterFlagCompletionFunc("log", cobra.FixedCompletions(strings.Split(levels(), ", "), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -72,6 +73,7 @@ func (a *app) watch(ctx context.Context, l *link, w watching, uris []string) err
 	if err := a.agreed(uris, sub.Honoured()); err != nil {
 		return err
 	}
+	defer l.keepFresh(ctx)()
 	for n := 0; w.count == 0 || n < w.count; n++ {
 		c, err := sub.Next(ctx)
 		if err != nil {

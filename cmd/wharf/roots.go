@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// folders is the value of --root: what the person lets servers know of. Servers
+// learn of no folder that was not named, the working folder included: which one
+// that is, is nobody's business who is not told.
+type folders []mcp.Root
+
+func (f *folders) Type() string   { return "DIR" }
+func (f *folders) String() string { return "" }
+
+func (f *folders) Set(dir string) error {
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(whole)
+	switch {
+	case err != nil:
+		return fmt.Errorf("expected a folder: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("expected a folder, %s is none", dir)
+	}
+	*f = append(*f, mcp.Root{URI: fileURI(whole), Name: filepath.Base(whole)})
+	return nil
+}
+
+// fileURI is the URI of an absolute path (RFC 8089).
+func fileURI(path string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") { // C:/…
+		path = "/" + path
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
+}
+
+// letRoots gives a host the folders that were named, if any.
+func (f folders) letRoots(c *host.Config) {
+	if len(f) > 0 {
+		c.Roots = func(context.Context, string) ([]mcp.Root, error) { return f, nil }
+	}
+}
