@@ -2,7 +2,7 @@
 // Schemas that their server wrote for them.
 //
 // Who writes a schema is a stranger, and so is who writes a result. The rules of
-// this package follow from that (2026-07-28/server/tools#schema-validation):
+// this package follow from that (2026-07-28/server/tools):
 //
 //   - Nothing is fetched. A schema that refers to anything outside itself, by
 //     network or by file, is refused by [Compile].

@@ -3,6 +3,8 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -129,7 +131,34 @@ func (s *Schema) LeftOut() []string { return s.leftOut }
 // Check compares a value, valid JSON text, with the schema. The error is a
 // [*Mismatch] where the value does not fit, and otherwise says why that is not
 // known.
-func (s *Schema) Check(value []byte) error {
+func (s *Schema) Check(value []byte) error { return s.judge(value, s.check) }
+
+// CheckArguments is Check for the arguments of a call. One that is null counts as
+// absent, as it does for the headers that show arguments: many languages have no
+// other way to leave something out
+// (2026-07-28/server/tools#x-mcp-header).
+func (s *Schema) CheckArguments(value []byte) error {
+	return s.judge(value, func(value any) error {
+		err := s.check(value)
+		if given, ok := value.(map[string]any); ok && err != nil && s.absent(given) {
+			return s.check(value)
+		}
+		return err
+	})
+}
+
+// absent takes what is null and not required out of given, and reports whether
+// there was any.
+func (s *Schema) absent(given map[string]any) bool {
+	before := len(given)
+	maps.DeleteFunc(given, func(name string, value any) bool {
+		return value == nil && !slices.Contains(s.root.Required, name)
+	})
+	return len(given) < before
+}
+
+// judge decodes a value and has it checked.
+func (s *Schema) judge(value []byte, check func(any) error) error {
 	if s.open {
 		return s.checkKind(value)
 	}
@@ -142,7 +171,7 @@ func (s *Schema) Check(value []byte) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.check(decoded)
+	return check(decoded)
 }
 
 func (s *Schema) checkKind(value []byte) error {

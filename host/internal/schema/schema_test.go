@@ -107,6 +107,28 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestNullArguments has arguments that are left out by being null.
+func TestNullArguments(t *testing.T) {
+	s := compiled(t, exact)
+	for value, want := range map[string]string{
+		`{"message":"x","times":null}`:   ``,
+		`{"message":null,"times":1}`:     `/message: want a string, got null`,
+		`{"times":null}`:                 `/message: is missing`,
+		`{"message":"x","times":[null]}`: `/times: want an integer, got an array of 1 item`,
+	} {
+		if got := said(s.CheckArguments([]byte(value))); got != want {
+			t.Errorf("%s: %s, want %s", value, got, want)
+		}
+	}
+	if got := said(s.Check([]byte(`{"message":"x","times":null}`))); got != `/times: want an integer, got null` {
+		t.Errorf("a result: %s", got)
+	}
+	null := compiled(t, `{"required":["a"],"properties":{"a":{"type":"null"},"b":{"type":"null"}},"minProperties":2}`)
+	if err := null.CheckArguments([]byte(`{"a":null,"b":null}`)); err != nil {
+		t.Errorf("null that is wanted: %v", err)
+	}
+}
+
 func TestCompileRefuses(t *testing.T) {
 	for schema, want := range map[string]string{
 		``:                                `text ends too early`,

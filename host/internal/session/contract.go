@@ -101,10 +101,9 @@ func (c *clause) tell(warn func(string), what, tool string, why error) {
 	}
 }
 
-// check compares value with the schema. What cannot be checked passes.
-func (c *clause) check(warn func(string), what, tool string, value []byte) *schema.Mismatch {
+// mismatch returns what a check found. What could not be checked passes.
+func (c *clause) mismatch(warn func(string), what, tool string, err error) *schema.Mismatch {
 	var found *schema.Mismatch
-	err := c.made.Check(value)
 	if err != nil && !errors.As(err, &found) {
 		c.tell(warn, "some "+what, tool, err)
 	}
@@ -128,7 +127,7 @@ func (s *Session) checkArguments(q *request, l *link) error {
 	if arguments == nil {
 		return nil
 	}
-	if found := c.input.check(s.cfg.Warn, "arguments", q.name, arguments); found != nil {
+	if found := c.input.mismatch(s.cfg.Warn, "arguments", q.name, made.CheckArguments(arguments)); found != nil {
 		return &ArgumentError{Tool: q.name, Faults: found.Faults, More: found.More}
 	}
 	return nil
@@ -143,14 +142,15 @@ func (s *Session) checkResult(q *request, d dialect, result *mcp.CallToolResult)
 	if c == nil || c.output.text == nil || result.IsError || d.revision < mcp.Version20250618 {
 		return nil
 	}
-	if c.output.schema(s.cfg.Warn, "results", q.name) == nil {
+	made := c.output.schema(s.cfg.Warn, "results", q.name)
+	if made == nil {
 		return nil
 	}
 	value := result.StructuredContent
 	if value == nil {
 		value = []byte("null")
 	}
-	found := c.output.check(s.cfg.Warn, "results", q.name, value)
+	found := c.output.mismatch(s.cfg.Warn, "results", q.name, made.Check(value))
 	if found == nil {
 		return nil
 	}

@@ -152,7 +152,7 @@ func TestHeaders(t *testing.T) {
 	on["tools/list"] = ok(`{"tools":[` + regional + `]}`)
 	on["resources/read"], on["prompts/get"], on["x"] = ok(`{}`), ok(`{}`), ok(`{}`)
 	visit(t, on, func(t *testing.T, s *site) {
-		session := s.open(func(c *Config) { c.NoValidate = true }) // which would not have null
+		session := s.open()
 		session.CallTool(t.Context(), "echo", map[string]any{"region": "us west", "n": 42.0, "other": "x"})
 		session.CallTool(t.Context(), "echo", map[string]any{"region": nil})
 		session.Call(t.Context(), "tools/call", map[string]any{"name": "echo", "arguments": map[string]any{"region": "ä"}}, nil)
