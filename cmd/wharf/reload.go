@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"reflect"
+	"slices"
+	"syscall"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
+)
+
+// followSettings calls changed when the configuration may be another: when its
+// file, or that of a plugin, changed, and on SIGHUP. It returns when ctx ends.
+func (a *app) followSettings(ctx context.Context, changed func()) {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	moved := make(chan struct{})
+	if files, err := host.FollowFiles(a.settings.files()...); err != nil {
+		fmt.Fprintf(a.err, "warning: changes of the configuration are seen on SIGHUP only: %s\n", plain(err.Error()))
+	} else {
+		told := make(chan struct{})
+		defer func() { files.Close(); <-told }()
+		go func() {
+			defer close(told)
+			for {
+				if _, err := files.Next(ctx); err != nil {
+					return
+				}
+				select {
+				case moved <- struct{}{}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+	}
+	for {
+		select {
+		case <-hangup:
+		case <-moved:
+		case <-ctx.Done():
+			return
+		}
+		changed()
+	}
+}
+
+// files are what the settings were read from and refer to.
+func (s *settings) files() []string {
+	var paths []string
+	if path, err := config.UserPath(); s.path != "" {
+		paths = append(paths, s.path)
+	} else if err == nil {
+		paths = append(paths, path) // it may appear
+	}
+	for _, p := range s.plugins {
+		paths = append(paths, p.File)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// reload reads the configuration again. One that cannot be read changes nothing:
+// the person is told why, and what there was goes on.
+func (a *app) reload() (*settings, bool) {
+	before := a.settings
+	a.settings = nil
+	s, err := a.load()
+	if err != nil {
+		a.settings = before
+		fmt.Fprintf(a.err, "%s not reloaded: %s\n", a.styled(a.errTTY, styleBold, "warning:"), plain(err.Error()))
+		return nil, false
+	}
+	s.warn(a.err)
+	return s, true
+}
+
+// keepFresh gives the session of a configured server another entry when the
+// configuration has one. The caller calls stop at the end.
+func (l *link) keepFresh(ctx context.Context) (stop func()) {
+	s := l.app.settings
+	if s == nil || !reflect.DeepEqual(l.configured(s), &l.entry) {
+		return func() {} // the server was given on the spot
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		l.app.followSettings(ctx, l.refresh)
+	}()
+	return func() {
+		cancel()
+		<-stopped
+	}
+}
+
+// configured returns the entry that the settings have for the session, or nil.
+func (l *link) configured(s *settings) *host.Server {
+	entry, found := s.find(l.entry.Name)
+	if !found || entry.Disabled {
+		return nil
+	}
+	entry, err := entry.Expand(os.LookupEnv)
+	if err != nil {
+		return nil
+	}
+	entry = l.app.flags.hurry(entry)
+	return &entry
+}
+
+// refresh reloads the session if the configuration has another entry for it now.
+// One that it has no more, or that cannot be used, is not taken from whoever uses
+// it.
+func (l *link) refresh() {
+	s, ok := l.app.reload()
+	if !ok {
+		return
+	}
+	entry := l.configured(s)
+	switch {
+	case entry == nil:
+		fmt.Fprintf(l.app.err, "%s %s goes on as before: the configuration has no such server now\n",
+			l.app.styled(l.app.errTTY, styleBold, "warning:"), line(l.entry.Name))
+	case !reflect.DeepEqual(*entry, l.entry):
+		if err := l.session.Reload(*entry); err == nil { // else it was closed
+			l.entry = *entry
+		}
+	}
+}
