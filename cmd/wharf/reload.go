@@ -13,40 +13,60 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 )
 
-// followSettings calls changed when the configuration may be another: when its
-// file, or that of a plugin, changed, and on SIGHUP. It returns when ctx ends.
-func (a *app) followSettings(ctx context.Context, changed func()) {
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
+// lookout notices that the configuration may be another: its file changed, or that
+// of a plugin, or there was a SIGHUP.
+type lookout struct {
+	hangup chan os.Signal
+	files  *host.Files // nil: they cannot be followed
+}
+
+// lookOut begins to notice. The caller has it run, which also ends it.
+func (a *app) lookOut() *lookout {
+	l := &lookout{hangup: make(chan os.Signal, 1)}
+	signal.Notify(l.hangup, syscall.SIGHUP)
+	var err error
+	if l.files, err = host.FollowFiles(a.settings.files()...); err != nil {
+		l.files = nil
+		fmt.Fprintf(a.err, "%s changes of the configuration are seen on SIGHUP only: %s\n",
+			a.styled(a.errTTY, styleBold, "warning:"), plain(err.Error()))
+	}
+	return l
+}
+
+// run calls changed for each time, until ctx ends.
+func (l *lookout) run(ctx context.Context, changed func()) {
+	defer signal.Stop(l.hangup)
 	moved := make(chan struct{})
-	if files, err := host.FollowFiles(a.settings.files()...); err != nil {
-		fmt.Fprintf(a.err, "warning: changes of the configuration are seen on SIGHUP only: %s\n", plain(err.Error()))
-	} else {
+	if l.files != nil {
 		told := make(chan struct{})
-		defer func() { files.Close(); <-told }()
+		defer func() { l.files.Close(); <-told }()
 		go func() {
 			defer close(told)
-			for {
-				if _, err := files.Next(ctx); err != nil {
-					return
-				}
-				select {
-				case moved <- struct{}{}:
-				case <-ctx.Done():
-					return
-				}
-			}
+			l.pass(ctx, moved)
 		}()
 	}
 	for {
 		select {
-		case <-hangup:
+		case <-l.hangup:
 		case <-moved:
 		case <-ctx.Done():
 			return
 		}
 		changed()
+	}
+}
+
+// pass says that files have changed to whoever reads moved.
+func (l *lookout) pass(ctx context.Context, moved chan<- struct{}) {
+	for {
+		if _, err := l.files.Next(ctx); err != nil {
+			return
+		}
+		select {
+		case moved <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
@@ -89,9 +109,10 @@ func (l *link) keepFresh(ctx context.Context) (stop func()) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	stopped := make(chan struct{})
+	out := l.app.lookOut()
 	go func() {
 		defer close(stopped)
-		l.app.followSettings(ctx, l.refresh)
+		out.run(ctx, l.refresh)
 	}()
 	return func() {
 		cancel()
