@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -77,9 +79,10 @@ func (h *Host) account(s Server) (*account, error) {
 	return a, nil
 }
 
-// newAccount joins a server to its provider. Nothing is loaded yet.
+// newAccount joins a server to its provider. Nothing is loaded yet. The caller
+// holds mu.
 func (h *Host) newAccount(name string, s Server) (*account, error) {
-	file, fromFile := h.config.Files[name]
+	file, fromFile := h.plugins[name]
 	if !fromFile && h.config.Plugins[name] == nil {
 		return nil, h.unknownProvider(name)
 	}
@@ -189,7 +192,7 @@ func signedPath(o *capability.Origin, via string) string {
 // ends the providers. No account is made any more.
 func (h *Host) closeAccounts() error {
 	h.mu.Lock()
-	accounts, providers := h.accounts, h.auths
+	accounts, providers := append(slices.Collect(maps.Values(h.accounts)), h.former...), h.auths
 	h.mu.Unlock()
 	for _, a := range accounts {
 		a.Close()

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,7 +16,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
-	"github.com/wharf-mcp/wharf/host/internal/plugin"
 	"github.com/wharf-mcp/wharf/host/internal/trace"
 	"github.com/wharf-mcp/wharf/host/internal/vault"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
@@ -74,6 +71,13 @@ type Config struct {
 
 	// Reconnect is when a server that failed is tried again.
 	Reconnect Policy
+
+	// Resend has the call of a tool that says of itself that it only reads, or
+	// that it does nothing more when it is called again, sent once more where the
+	// connection was lost before the answer. The words are the server's, which is
+	// why they count only where the user wants them to. What reads by its nature,
+	// such as a list, is always sent once more.
+	Resend bool
 
 	// MaxTimeout bounds a request that tells its progress, each word of which
 	// begins its timeout anew; 0 is an hour, below zero there is none.
@@ -155,12 +159,17 @@ type Host struct {
 	shut    context.CancelCauseFunc
 	pending sync.WaitGroup // of those that wait
 
+	applying sync.Mutex // held by Apply
+
 	mu       sync.Mutex
 	closed   bool
+	plugins  map[string]config.Plugin // files, see files; never written to
+	servers  map[string]*Session      // by name: those of Apply
 	modules  map[string]*moduleLoad
 	sessions map[*Session]struct{}
 	found    map[string]string   // by url: the transport that it has
 	accounts map[string]*account // by all that they depend on
+	former   []*account          // whose provider is another now
 	auths    *auth.Engine        // nil until the first provider is loaded
 }
 
@@ -182,6 +191,8 @@ func New(ctx context.Context, c Config) (*Host, error) {
 		engine:   engine,
 		stderr:   mouth{to: c.Stderr},
 		fleet:    manager.NewFleet(),
+		plugins:  c.Files,
+		servers:  make(map[string]*Session),
 		modules:  make(map[string]*moduleLoad),
 		sessions: make(map[*Session]struct{}),
 		found:    make(map[string]string),
@@ -223,7 +234,7 @@ func (h *Host) Transports() []string {
 			names[name] = true
 		}
 	}
-	for name := range h.config.Files {
+	for name := range h.files() {
 		names[name] = true
 	}
 	return slices.Sorted(maps.Keys(names))
@@ -268,64 +279,4 @@ func (h *Host) begin(ctx context.Context) (bounded context.Context, over func(),
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(h.open, func() { cancel(ErrClosed) })
 	return ctx, func() { stop(); cancel(nil); h.pending.Done() }, nil
-}
-
-// moduleLoad is a plugin that is loaded once, by whoever needs it first. A
-// load that went wrong is tried again by the next.
-type moduleLoad struct {
-	mu     sync.Mutex
-	module *wasm.Module
-}
-
-// module returns the plugin of that name, ready to be instantiated.
-func (h *Host) module(ctx context.Context, name string) (*wasm.Module, error) {
-	h.mu.Lock()
-	if h.closed {
-		h.mu.Unlock()
-		return nil, ErrClosed
-	}
-	load := h.modules[name]
-	if load == nil {
-		load = &moduleLoad{}
-		h.modules[name] = load
-	}
-	h.mu.Unlock()
-	load.mu.Lock()
-	defer load.mu.Unlock()
-	if load.module != nil {
-		return load.module, nil
-	}
-	m, err := h.load(ctx, name)
-	load.module = m
-	return m, err
-}
-
-func (h *Host) load(ctx context.Context, name string) (*wasm.Module, error) {
-	binary, err := h.binary(name)
-	if err != nil {
-		return nil, err
-	}
-	m, err := h.engine.Load(ctx, name, binary)
-	switch {
-	case err == nil:
-		return m, nil
-	case ctx.Err() != nil: // nobody has looked at the plugin yet
-		return nil, fmt.Errorf("load plugin %s: %w", name, context.Cause(ctx))
-	case errors.Is(err, wasm.ErrClosed):
-		return nil, fmt.Errorf("load plugin %s: %w", name, ErrClosed)
-	}
-	return nil, &fault{kind: ErrPluginRefused, err: &PluginError{Plugin: name, Op: "load", Err: err}}
-}
-
-// binary returns the bytes of a plugin: a file's if there is one, else those
-// that are compiled in.
-func (h *Host) binary(name string) ([]byte, error) {
-	if p, ok := h.config.Files[name]; ok {
-		binary, err := plugin.File{Name: name, Path: p.File, SHA256: p.SHA256}.Read()
-		if errors.Is(err, fs.ErrNotExist) {
-			err = &fault{kind: ErrConfig, err: err, hint: "look at file in [plugins." + name + "]"}
-		}
-		return binary, err
-	}
-	return h.config.Plugins[name], nil
 }

@@ -103,6 +103,8 @@ func (s *Session) Reload(entry Server) error {
 	if entry.Disabled {
 		s.driver.Disable()
 	}
+	s.inner.Forget()
+	s.harmless.Store(nil)
 	s.driver.Reload(nil)
 	if !entry.Disabled {
 		s.driver.Enable()

@@ -24,7 +24,8 @@ type Session struct {
 	inner  *session.Session
 	driver *manager.Driver
 
-	refused atomic.Pointer[string] // the method that needs a sign-in; nil for none
+	harmless atomic.Pointer[map[string]bool] // tools that may be called again, see learn
+	refused  atomic.Pointer[string]          // the method that needs a sign-in; nil for none
 }
 
 // Info is what is known of a server since the newest handshake with it.
@@ -138,7 +139,7 @@ func (s *Session) Info() Info { return Info(s.inner.Info()) }
 func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 	tools, err := answer(ctx, s, mcp.MethodListTools, s.inner.ListTools)
 	if err == nil {
-		s.driver.Report(func(f *manager.Facts) { f.Tools, f.Stale = len(tools), false })
+		s.learn(tools)
 	}
 	return tools, err
 }
@@ -146,7 +147,7 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 // do makes a request, and has the person sign in first if the server turns out to
 // want that.
 func (s *Session) do(ctx context.Context, method string, request func() error) error {
-	return s.signingIn(ctx, method, func() error { return explain(s.Name(), request()) })
+	return s.repeat(ctx, method, reads[method], request)
 }
 
 // answer makes a request that has a result.
@@ -160,10 +161,11 @@ func answer[T any](ctx context.Context, s *Session, method string, request func(
 
 // CallTool runs a tool. args is anything that marshals to a JSON object: a map,
 // a struct, a [json.RawMessage], or nil for none. An error means that there is
-// no result; that the tool failed is in the result, as IsError.
+// no result; that the tool failed is in the result, as IsError. With a list of
+// tools that holds, both are checked; see [ArgumentError] and [ResultError].
 func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
 	var result *mcp.CallToolResult
-	err := s.do(ctx, mcp.MethodCallTool, func() (err error) {
+	err := s.repeat(ctx, mcp.MethodCallTool, s.mayRepeat(name), func() (err error) {
 		result, err = s.inner.CallTool(ctx, name, args)
 		return err
 	})

@@ -34,6 +34,7 @@ type site struct {
 	legacy   bool
 	sse      bool // HTTP+SSE, and so legacy
 	tools    map[string]answer
+	list     answer // in place of the answer to tools/list
 	discover answer // in place of the answer to server/discover and initialize
 	get      http.HandlerFunc
 	delete   http.HandlerFunc
@@ -88,6 +89,8 @@ func (s *site) post(w http.ResponseWriter, r *http.Request) {
 		tool(w, r, id)
 	case m.Method == "tools/call":
 		result(w, id, good(m.Params.Arguments.Message))
+	case m.Method == "tools/list" && s.list != nil:
+		s.list(w, r, id)
 	case m.Method == "tools/list":
 		var list []string
 		for _, name := range slices.Sorted(maps.Keys(s.tools)) {

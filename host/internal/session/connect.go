@@ -138,6 +138,15 @@ func (s *Session) publish(l *link, w *Way) {
 	s.settled = make(chan struct{})
 }
 
+// Forget has the session know nothing of the server any more: it may become
+// another. What is fresh by the word of a server stays so over a reconnection.
+func (s *Session) Forget() {
+	s.forget(&mcp.Filter{Tools: true, Prompts: true, Resources: true})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.verdict = ""
+}
+
 // expected returns the era that is configured or was found before, or "".
 func (s *Session) expected(protocol string) mcp.Era {
 	switch protocol {
@@ -186,8 +195,9 @@ func (s *Session) dial(ctx context.Context, a *attempt, era mcp.Era) (*link, err
 	l, err := s.shake(ctx, a, &Link{session: s, conn: conn, epoch: 1, inbox: in}, era)
 	if err != nil {
 		conn.close()
+		return nil, err
 	}
-	return l, err
+	return l, nil
 }
 
 // shake makes the handshake that k is about.

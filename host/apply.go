@@ -1,0 +1,134 @@
+package host
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/host/config"
+)
+
+// Apply makes servers and plugin files those of a configuration, as it is now: a
+// server that is new is added, without connecting it; one that is no longer there
+// is closed; one whose entry changed, or whose plugin, is reloaded, see
+// [Session.Reload]. All others are left alone, and so are their calls in flight, as
+// is every session that was made by [Host.Add] or [Host.Connect].
+//
+// A configuration that names a server twice changes nothing. Apply returns when
+// what was dropped is gone. It may be called from callbacks.
+func (h *Host) Apply(servers []Server, files map[string]config.Plugin) error {
+	h.applying.Lock()
+	defer h.applying.Unlock()
+	wanted := make(map[string]Server)
+	for _, entry := range servers {
+		if _, twice := wanted[entry.Name]; twice {
+			return badEntry("apply: two servers are called %q", entry.Name)
+		}
+		wanted[entry.Name] = entry
+	}
+	changed, err := h.replaceFiles(files)
+	if err != nil {
+		return fmt.Errorf("apply: %w", err)
+	}
+	errs := []error{h.drop(wanted)}
+	for _, entry := range servers {
+		errs = append(errs, h.update(entry, changed))
+	}
+	return errors.Join(errs...)
+}
+
+// Session returns the session with the server of that name that was given to
+// [Host.Apply], or nil.
+func (h *Host) Session(name string) *Session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.servers[name]
+}
+
+// replaceFiles has plugins loaded from other files, and returns the names of those
+// for which that is a change.
+func (h *Host) replaceFiles(files map[string]config.Plugin) (changed map[string]bool, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, ErrClosed
+	}
+	changed = make(map[string]bool)
+	for _, set := range []map[string]config.Plugin{h.plugins, files} {
+		for name := range set {
+			if !reflect.DeepEqual(h.plugins[name], files[name]) {
+				changed[name] = true
+				delete(h.modules, name)
+			}
+		}
+	}
+	h.plugins = files
+	for key, a := range h.accounts {
+		if changed[h.providerOf(a.server)] {
+			h.former = append(h.former, a)
+			delete(h.accounts, key)
+		}
+	}
+	return changed, nil
+}
+
+// drop closes the servers that are not wanted, all at once.
+func (h *Host) drop(wanted map[string]Server) error {
+	var unwanted []*Session
+	h.mu.Lock()
+	for name, s := range h.servers {
+		if _, ok := wanted[name]; !ok {
+			unwanted = append(unwanted, s)
+			delete(h.servers, name)
+		}
+	}
+	h.mu.Unlock()
+	var wg sync.WaitGroup
+	errs := make([]error, len(unwanted))
+	for i, s := range unwanted {
+		wg.Go(func() { errs[i] = s.Close() })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// update adds a server, or reloads it if anything about it changed.
+func (h *Host) update(entry Server, plugins map[string]bool) error {
+	s := h.Session(entry.Name)
+	if s == nil {
+		s, err := h.Add(entry)
+		if err != nil {
+			return err
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.servers[entry.Name] = s
+		return nil
+	}
+	if sameEntry(*s.entry.Load(), entry) && !h.uses(entry, plugins) {
+		return nil
+	}
+	return s.Reload(entry)
+}
+
+// uses reports whether one of the plugins is for that entry.
+func (h *Host) uses(entry Server, plugins map[string]bool) bool {
+	if plugins[h.providerOf(entry)] {
+		return true
+	}
+	for _, via := range h.routes(entry) {
+		if plugins[via] {
+			return true
+		}
+	}
+	return false
+}
+
+// sameEntry compares what entries say, and not where they are written.
+func sameEntry(a, b Server) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}

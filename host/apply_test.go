@@ -1,0 +1,82 @@
+package host_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
+)
+
+// A configuration that changes adds, drops and reloads what it is about, and
+// nothing else: not a call in flight on another server.
+func TestApply(t *testing.T) {
+	gate := newGate()
+	h := newHost(t, host.Config{Reconnect: brisk})
+	own := connect(t, h, server("modern"))
+	kept := host.Server{Name: "kept", URL: serve(t, &site{tools: map[string]answer{"gate": gate.answer}})}
+	changed, dropped := server("legacy"), server("modern")
+	changed.Name, dropped.Name = "changed", "dropped"
+	apply := func(files map[string]config.Plugin, servers ...host.Server) {
+		t.Helper()
+		if err := h.Apply(servers, files); err != nil {
+			t.Error(err)
+		}
+	}
+	apply(nil, kept, changed, dropped)
+	if now := h.Session("kept").Status(); now.State != host.StateDisconnected {
+		t.Errorf("started: %+v", now)
+	}
+	before := make(map[string]*host.Session)
+	for _, name := range []string{"kept", "changed", "dropped"} {
+		before[name] = h.Session(name)
+		say(t, before[name])
+	}
+	gate.during(t, before["kept"], func() {
+		changed.Env["NEW"] = "1"
+		again := server("modern")
+		again.Name = "changed"
+		apply(nil, kept, again, server("sdk"))
+		say(t, h.Session("changed"))
+		say(t, h.Session("sdk"))
+		say(t, own)
+	})
+	if h.Session("kept") != before["kept"] || h.Session("changed") != before["changed"] || h.Session("dropped") != nil {
+		t.Error("sessions are others than before")
+	}
+	if got := before["changed"].Info().Era; got != "modern" {
+		t.Errorf("the entry that changed is still %s", got)
+	}
+	if _, err := before["dropped"].ListTools(t.Context()); !errors.Is(err, host.ErrClosed) {
+		t.Errorf("a server that was dropped: %v", err)
+	}
+	if err := h.Apply([]host.Server{kept, kept}, nil); !errors.Is(err, host.ErrConfig) || h.Session("sdk") == nil {
+		t.Errorf("twice the same: %v", err)
+	}
+}
+
+// A plugin that gets another file is taken from there by the servers that it
+// carries.
+func TestApplyPlugins(t *testing.T) {
+	file := buildPlugin(t, socketPackage)
+	entry := host.Server{Name: "loft", Transport: "pigeon", Address: listen(t, "tcp")}
+	h := newHost(t, host.Config{Reconnect: brisk})
+	if err := h.Apply([]host.Server{entry}, nil); err != nil {
+		t.Error(err)
+	}
+	s := h.Session("loft")
+	if err := s.Ready(t.Context()); !errors.Is(err, host.ErrUnknownTransport) {
+		t.Error(err)
+	}
+	if err := h.Apply([]host.Server{entry}, pluginFile("pigeon", file)); err != nil {
+		t.Error(err)
+	}
+	say(t, s)
+	pinned := map[string]config.Plugin{"pigeon": {Name: "pigeon", File: file, SHA256: hashOf(t, buildPlugin(t, hostilePackage))}}
+	if err := h.Apply([]host.Server{entry}, pinned); err != nil {
+		t.Error(err)
+	}
+	if err := s.Ready(t.Context()); !errors.Is(err, host.ErrDenied) {
+		t.Error(err)
+	}
+}

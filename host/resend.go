@@ -1,0 +1,93 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/host/internal/manager"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/session"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// MaybeSent reports whether err is about a request that the server may have, and
+// may have acted on, although no answer came. A request whose error is neither that
+// nor [ErrNotSent] was answered, or was never made.
+func MaybeSent(err error) bool {
+	var call *rpc.CallError
+	return errors.As(err, &call) && call.Sent == rpc.MaybeSent
+}
+
+// reads are the methods that change nothing, however often they are called.
+var reads = map[string]bool{
+	mcp.MethodDiscover:      true,
+	mcp.MethodPing:          true,
+	mcp.MethodListTools:     true,
+	mcp.MethodListPrompts:   true,
+	mcp.MethodGetPrompt:     true,
+	mcp.MethodListResources: true,
+	mcp.MethodListTemplates: true,
+	mcp.MethodReadResource:  true,
+	mcp.MethodComplete:      true,
+	mcp.MethodListTasks:     true,
+	mcp.MethodGetTask:       true,
+}
+
+// repeat makes a request, and if it is harmless once more where the connection
+// was lost before the answer. What the first try has come to stays true: a request
+// that may have reached the server is not made one that was not sent.
+func (s *Session) repeat(ctx context.Context, method string, harmless bool, request func() error) error {
+	return s.signingIn(ctx, method, func() error {
+		err := request()
+		if err == nil || !harmless || !lostInFlight(ctx, err) {
+			return explain(s.Name(), err)
+		}
+		switch again := request(); {
+		case again == nil:
+			return nil
+		case errors.Is(again, ErrNotSent):
+			err = fmt.Errorf("%w; and when it was sent again: %v", err, again)
+		default:
+			err = again
+		}
+		return explain(s.Name(), err)
+	})
+}
+
+// lostInFlight reports whether err is that the connection was lost between a
+// request and its answer, and not that somebody lost patience.
+func lostInFlight(ctx context.Context, err error) bool {
+	var status *rpc.StatusError
+	if errors.As(err, &status) && status.HTTP != 0 || errors.Is(err, rpc.ErrTimeout) {
+		return false
+	}
+	return MaybeSent(err) && ctx.Err() == nil && !errors.Is(err, session.ErrClosed)
+}
+
+// mayRepeat reports whether a tool may be called again, by what the newest list
+// said of it and what the user decided.
+func (s *Session) mayRepeat(tool string) bool {
+	if !s.host.config.Resend {
+		return false
+	}
+	known := s.harmless.Load()
+	return known != nil && (*known)[tool]
+}
+
+// learn takes a list of the server's tools.
+func (s *Session) learn(tools []mcp.Tool) {
+	s.driver.Report(func(f *manager.Facts) { f.Tools, f.Stale = len(tools), false })
+	if !s.host.config.Resend {
+		return
+	}
+	harmless := make(map[string]bool)
+	for _, tool := range tools {
+		if a := tool.Annotations; a != nil && (isSet(a.ReadOnlyHint) || isSet(a.IdempotentHint)) {
+			harmless[tool.Name] = true
+		}
+	}
+	s.harmless.Store(&harmless)
+}
+
+func isSet(hint *bool) bool { return hint != nil && *hint }

@@ -1,0 +1,68 @@
+package host_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+// A connection that is lost before the answer has what is harmless sent again,
+// once: what reads always, and a tool where it says so of itself and the user
+// listens to that.
+func TestResend(t *testing.T) {
+	const list = `{"tools":[{"name":"reads","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},` +
+		`{"name":"repeats","inputSchema":{"type":"object"},"annotations":{"idempotentHint":true}},{"name":"writes","inputSchema":{"type":"object"}}],"resultType":"complete"}`
+	for _, c := range []struct {
+		tool   string // "" is a list
+		resend bool
+		breaks int // how often the connection is lost
+		sent   int
+		fails  bool
+	}{
+		{"", false, 1, 2, false},
+		{"", true, 2, 2, true},
+		{"reads", true, 1, 2, false},
+		{"repeats", true, 1, 2, false},
+		{"reads", true, 9, 2, true},
+		{"reads", false, 1, 1, true},
+		{"writes", true, 1, 1, true},
+		{"unknown", true, 1, 1, true},
+	} {
+		var sent, breaks atomic.Int32
+		hangUp := func(w http.ResponseWriter) {
+			sent.Add(1)
+			if breaks.Add(-1) >= 0 {
+				panic(http.ErrAbortHandler)
+			}
+		}
+		site := &site{tools: make(map[string]answer)}
+		for _, name := range []string{"reads", "repeats", "writes", "unknown"} {
+			site.tools[name] = func(w http.ResponseWriter, _ *http.Request, id string) { hangUp(w); result(w, id, good("done")) }
+		}
+		site.list = func(w http.ResponseWriter, _ *http.Request, id string) { hangUp(w); result(w, id, list) }
+		s := connect(t, newHost(t, host.Config{Resend: c.resend}), host.Server{Name: "remote", URL: serve(t, site), Protocol: "2026-07-28"})
+		if _, err := s.ListTools(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		sent.Store(0)
+		breaks.Store(int32(c.breaks))
+		var err error
+		if c.tool == "" {
+			_, err = s.ListTools(t.Context())
+		} else {
+			_, err = s.CallTool(t.Context(), c.tool, nil)
+		}
+		name := fmt.Sprintf("%q, resend %v, lost %d times", c.tool, c.resend, c.breaks)
+		if c.fails != (err != nil) || int(sent.Load()) != c.sent {
+			t.Errorf("%s: sent %d times, %v", name, sent.Load(), err)
+		}
+		if err != nil && (!host.MaybeSent(err) || errors.Is(err, host.ErrNotSent) || !strings.Contains(err.Error(), "remote")) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
