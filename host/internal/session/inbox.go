@@ -21,6 +21,7 @@ func (b *inbox) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, er
 	if in.Method == mcp.MethodPing {
 		return written([]byte("{}")), nil
 	}
+	defer b.session.trackers.hold()()
 	answer, err := b.session.cfg.respond(ctx, in.Method, in.Params)
 	if err != nil {
 		return nil, told(err)

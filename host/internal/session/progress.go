@@ -137,6 +137,7 @@ type tracker struct {
 	done    float64
 	idle    *time.Timer // of the request under way, or nil
 	rest    time.Duration
+	held    int            // why the clock stands still: questions to the person
 	waiting []mcp.Progress // what has yet to be told
 	telling chan struct{}  // closed when nobody tells any more; nil while nobody does
 	over    bool
@@ -156,9 +157,7 @@ func (t *tracker) hear(p mcp.Progress) {
 		return
 	}
 	t.done = p.Done
-	if t.idle != nil {
-		t.idle.Reset(t.rest)
-	}
+	t.rewind()
 	if len(t.waiting) == maxWords {
 		t.waiting = t.waiting[:maxWords-1]
 	}
@@ -233,6 +232,9 @@ func (t *tracker) begin(rest time.Duration, late func()) (stop func()) {
 	defer t.mu.Unlock()
 	t.done, t.rest = math.Inf(-1), rest
 	t.idle = time.AfterFunc(rest, late)
+	if t.held > 0 {
+		t.idle.Stop()
+	}
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
