@@ -11,17 +11,34 @@ import (
 )
 
 func newServers(a *app) *cobra.Command {
-	return &cobra.Command{
+	var status, follow bool
+	cmd := &cobra.Command{
 		Use:   "servers",
-		Short: "List the servers of your configuration",
+		Short: "List the servers of your configuration, and how it stands with them",
 		Long: `List the servers of your configuration, and what each of them is reached by.
 No server is started. Variables are shown by their names, and what looks like a
-secret is not shown. On a terminal it also tells which file they come from.`,
-		Args: exactly(),
-		RunE: func(*cobra.Command, []string) error {
+secret is not shown. On a terminal it also tells which file they come from.
+
+With --status all enabled servers are started at once, looked at, and stopped
+again: their state, era and revision of the protocol, transport, latency, how many
+tools they have, and what is wrong. Nobody is asked anything: a server that needs
+a sign-in or an approval says so. The exit code is 4 if one is not connected.
+
+With --watch they are kept, and their states followed until it is interrupted: in
+place on a terminal, else a JSON object for each change. When the configuration
+changes, or on SIGHUP, servers are added, dropped and restarted one by one.`,
+		Example: "  wharf servers --status\n  wharf servers --watch",
+		Args:    exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if status || follow {
+				return a.runStatus(cmd.Context(), follow)
+			}
 			return a.runServers()
 		},
 	}
+	cmd.Flags().BoolVar(&status, "status", false, "start the servers and tell how it stands with them")
+	cmd.Flags().BoolVar(&follow, "watch", false, "start the servers, keep them, and follow how it stands with them")
+	return cmd
 }
 
 // entry is a server in the list.

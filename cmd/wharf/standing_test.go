@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+// What programs read of a server is stable: a golden file holds it.
+func TestStandingJSON(t *testing.T) {
+	at := time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)
+	tools := 7
+	all := []standing{
+		{Name: "files", Enabled: true, State: host.StateConnected, Reason: host.ReasonReady, Since: at, Transport: "stdio", Target: "mcp-files",
+			Era: "modern", Protocol: "2026-07-28", Server: "files", Version: "1.2", Millis: 1.25, Tools: &tools, Attempt: 1},
+		{Name: "tracker", Enabled: true, State: host.StateReconnecting, Reason: host.ReasonLost, Since: at, Transport: "http", Target: "https://tracker.example/mcp",
+			Era: "legacy", Protocol: "2025-11-25", Tools: &tools, Stale: true, Attempt: 2, Next: at.Add(time.Second), Error: "the connection was lost"},
+		{Name: "off", State: host.StateDisabled, Reason: host.ReasonTurnedOff, Since: at, Transport: "stdio", Target: "x", Gone: true},
+	}
+	got, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, '\n')
+	golden := filepath.Join("testdata", "standing.json")
+	if *update {
+		if err := os.WriteFile(golden, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(golden); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("got %s, want %s, %v", got, want, err)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	rows := []*berth{
+		{standing: standing{Enabled: true, State: host.StateConnected}},
+		{standing: standing{State: host.StateDisabled}},
+	}
+	if err := (&board{rows: rows}).verdict(); err != nil {
+		t.Error(err)
+	}
+	rows = append(rows, &berth{standing: standing{Enabled: true, State: host.StateConnected, Error: "no ping"}}, &berth{standing: standing{Enabled: true, State: host.StateAuthRequired}})
+	err := (&board{rows: rows}).verdict()
+	if err == nil || err.Error() != "2 of 3 enabled servers are not connected" || endingOf(t.Context(), err).exit != exitUnreachable {
+		t.Error(err)
+	}
+}
+
+// An error in the row of a server does not name it again.
+func TestBerthCells(t *testing.T) {
+	b := &berth{standing: standing{Name: "files\x1b", Transport: "stdio", Millis: 12.3456}}
+	b.fail(host.ReasonDenied, fmt.Errorf("connect files\x1b: %w", errors.New("no\x1b")))
+	if got, want := fmt.Sprintf("%q", b.cells()), `["files\\x1b" "failed" "stdio" "" "" "12.3 ms" "" "no\\x1b"]`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
