@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -257,14 +258,18 @@ func TestCommandOfTheSameNameAsksAgain(t *testing.T) {
 		os.Mkdir(filepath.Join(bin, name), 0o755)
 	}
 	tool := filepath.Join(bin, "second", "tool")
-	if err := errors.Join(os.WriteFile(bin+"/a", []byte("#!/bin/sh\n"), 0o755), os.WriteFile(bin+"/b", []byte("#!/bin/sh\n"), 0o755),
+	if err := errors.Join(os.WriteFile(bin+"/a", []byte("#!/bin/sh\necho ours >\"$MARK\"\nexec "+r.dir+"/server.sh\n"), 0o755), os.WriteFile(bin+"/b", []byte("#!/bin/sh\n"), 0o755),
 		os.Symlink(bin+"/a", tool)); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+"/first:"+bin+"/second:"+os.Getenv("PATH"))
 	r.entry(`{"command": "tool", "env": {"PATH": "` + r.dir + `"}}`)
-	r.write("tool", "#!/bin/sh\n") // a PATH of the project's counts for nothing
+	r.write("tool", "#!/bin/sh\necho theirs >\"$MARK\"\n") // a PATH of the project's counts for nothing
 	r.approve()
+	say(t, connect(t, r.host(nil), r.server()))
+	if !strings.HasPrefix(r.mark(), "ours\n") {
+		t.Errorf("what runs is %q", r.mark())
+	}
 	changes := func() (names string) {
 		for _, d := range r.look().Changes {
 			names += d.Name() + " "
@@ -315,11 +320,21 @@ func TestOnlyVariablesThatWereShown(t *testing.T) {
 func TestOneQuestionForMany(t *testing.T) {
 	r := newRepo(t)
 	var asked atomic.Int32
-	h := r.host(func(host.Approval) host.Decision { asked.Add(1); return host.Always })
+	var here sync.WaitGroup
+	here.Add(8)
+	h := r.host(func(host.Approval) host.Decision {
+		asked.Add(1)
+		here.Wait()
+		for range 1000 { // in which the others would have got as far as asking
+			runtime.Gosched()
+		}
+		return host.Always
+	})
 	s := r.server()
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
+			here.Done()
 			if err := h.Approve(t.Context(), s); err != nil {
 				t.Error(err)
 			}
@@ -360,6 +375,17 @@ func TestQuietCallsAskNobody(t *testing.T) {
 		if err := f(t.Context(), r.server()); !errors.Is(err, host.ErrDenied) {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+// Signing in uses what the user has approved of as well, and not the text of the
+// project.
+func TestSignInWaitsForApproval(t *testing.T) {
+	r := newRepo(t)
+	r.entry(`{"url": "https://server.invalid/${UNSET_VARIABLE}"}`)
+	r.approve()
+	if err := r.host(nil).Login(t.Context(), r.server()); !errors.Is(err, host.ErrConfig) || !strings.Contains(err.Error(), "UNSET_VARIABLE is not set") {
+		t.Error(err)
 	}
 }
 

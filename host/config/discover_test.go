@@ -155,7 +155,11 @@ func TestDiscoverIsBounded(t *testing.T) {
 			t.Errorf("%s: servers %s, warnings %d: %.300q", name, listed(d.Servers), len(d.Warnings), d.Warnings)
 		}
 	}
-	d := Discover(project(t, map[string]string{".mcp.json": `{"mcpServers": {` + many(`"s%d": {"command": "x"},`, 300) + `}}`}))
+	d := Discover(project(t, map[string]string{"wharf.toml": strings.Repeat("#", maxProjectFile+1)}))
+	if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "it is larger than 128 KiB") {
+		t.Errorf("warnings %q", d.Warnings)
+	}
+	d = Discover(project(t, map[string]string{".mcp.json": `{"mcpServers": {` + many(`"s%d": {"command": "x"},`, 300) + `}}`}))
 	if len(d.Servers) != maxProjectServers || len(d.Warnings) != 1 {
 		t.Errorf("%d servers, warnings %q", len(d.Servers), d.Warnings)
 	}
