@@ -26,13 +26,24 @@
 // message stay in host buffers unless the plugin looks at them, JSON is parsed
 // once, in the host, and a plugin opens only what the server entry grants.
 //
+// # Sessions
+//
+// A session is a logical connection. Under it the host's manager keeps a real one:
+// it dials when the server is first wanted, and again when the connection is lost
+// to whatever it may be, by a [Policy]; it does not try again what only a person
+// can mend. Each dial looks at the entry, its grants, its sign-in and its plugin
+// anew. [Host.Add] adds a server without starting it, [Host.Servers] and
+// [Host.Watch] tell how it stands with all of them, and [Host.Apply] makes them
+// those of another configuration, one by one.
+//
 // # Errors
 //
 // Every call ends exactly once. Its error says what happened in the order in
 // which things are nested ("call echo on files: …"), and can be asked with
 // errors.Is for the sentinels of this package and with errors.As for
 // [*RPCError] (the server said no) and [*PluginError] (the plugin was refused
-// or stopped). [Hint] says what to do next.
+// or stopped). [ErrNotSent] and [MaybeSent] tell whether the server has the request
+// of a call that was lost. [Hint] says what to do next.
 //
 // # Concurrency
 //

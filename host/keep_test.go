@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
 )
 
 // brisk is a policy that has all that the usual one has, and little patience.
@@ -379,4 +381,65 @@ func TestReplacedPlugin(t *testing.T) {
 	}
 	<-ctx.Done()
 	say(t, s)
+}
+
+// A server that refuses a call until somebody signs in keeps its connection, and
+// says so until such a call is let through.
+func TestSignInIsAState(t *testing.T) {
+	var open atomic.Bool
+	site := &site{tools: map[string]answer{"guarded": func(w http.ResponseWriter, _ *http.Request, id string) {
+		if !open.Load() {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		result(w, id, good("come in"))
+	}}}
+	h := newHost(t, host.Config{Reconnect: brisk})
+	s := connect(t, h, host.Server{Name: "remote", URL: serve(t, site), Auth: config.Auth{Provider: config.AuthNone}})
+	if _, err := s.CallTool(t.Context(), "guarded", nil); !errors.Is(err, host.ErrAuthRequired) {
+		t.Fatal(err)
+	}
+	if _, err := s.ListTools(t.Context()); err != nil {
+		t.Errorf("what needs no sign-in: %v", err)
+	}
+	if now := s.Status(); now.State != host.StateAuthRequired || now.Reason != host.ReasonSignIn || now.Err == nil || now.Attempt != 1 {
+		t.Errorf("%+v", now)
+	}
+	open.Store(true)
+	if _, err := s.CallTool(t.Context(), "guarded", nil); err != nil {
+		t.Error(err)
+	}
+	if now := s.Status(); now.State != host.StateConnected || now.Attempt != 1 {
+		t.Errorf("%+v", now)
+	}
+}
+
+// Whoever hears of something may use the session on the spot, or end everything.
+func TestCallbacksCallBack(t *testing.T) {
+	for name, act := range map[string]func(*host.Host, *host.Session) error{
+		"call":    func(_ *host.Host, s *host.Session) error { _, err := s.ListTools(context.Background()); return err },
+		"disable": func(_ *host.Host, s *host.Session) error { s.Disable(); return nil },
+		"reload":  func(_ *host.Host, s *host.Session) error { return s.Reload(server("modern")) },
+		"close":   func(_ *host.Host, s *host.Session) error { return s.Close() },
+		"apply":   func(h *host.Host, _ *host.Session) error { return h.Apply(nil, nil) },
+		"end":     func(h *host.Host, _ *host.Session) error { return h.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var h *host.Host
+			var once sync.Once
+			acted := make(chan error, 1)
+			h = newHost(t, host.Config{Reconnect: brisk, Event: func(e host.Event) {
+				if e.Method != "" {
+					once.Do(func() { acted <- act(h, h.Session("modern")) })
+				}
+			}})
+			if err := h.Apply([]host.Server{server("modern")}, nil); err != nil {
+				t.Fatal(err)
+			}
+			h.Session("modern").CallTool(t.Context(), "notes", nil) // what becomes of it is the callback's doing
+			if err := <-acted; err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

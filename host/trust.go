@@ -118,24 +118,6 @@ func (t *Trust) Look(s Server) (Approval, error) {
 	return a, err
 }
 
-// State says how things stand with a server of a project, for a list: about one
-// that nobody has decided about, nothing of the project is read. One that cannot
-// be looked at is not approved.
-func (t *Trust) State(s Server) TrustState {
-	if s.Project == nil {
-		return TrustApproved
-	}
-	_, found, err := t.ledger.Find(trust.Key{Project: s.Project.Folder, File: s.Project.File, Server: s.Name})
-	if err != nil || !found {
-		return TrustNew
-	}
-	a, err := t.Look(s)
-	if err != nil {
-		return TrustNew
-	}
-	return a.State
-}
-
 // look also returns the path of the command.
 func (t *Trust) look(s Server) (a Approval, command string, err error) {
 	if s.Project == nil {

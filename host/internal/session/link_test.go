@@ -1,0 +1,95 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// TestRetire has a link go out of use while a call is in flight on it: that call
+// goes on, the next one has another connection.
+func TestRetire(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(oldServer().with("tools/call", after(time.Second, answer(echoResult))), oldServer())
+		s := d.open()
+		old := s.Link()
+		done := make(chan error, 1)
+		go func() { _, err := call(t, s); done <- err }()
+		synctest.Wait()
+		if err := old.Retire(); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; err != nil {
+			t.Errorf("the call in flight: %v", err)
+		}
+		if _, err := call(t, s); err != nil || d.started() != 2 || s.Link() == old {
+			t.Errorf("%d processes, %v", d.started(), err)
+		}
+	})
+}
+
+// TestLeftLink holds that a link of a forgotten session is closed without its
+// connection, and that nobody makes use of that once it is retired.
+func TestLeftLink(t *testing.T) {
+	on := oldSite()
+	on["tools/call"] = ofEpoch(1, gone, ok(echoResult))
+	visit(t, on, func(t *testing.T, s *site) {
+		session := s.open()
+		session.cfg.Acquire = func(context.Context, *Link) error { return errors.New("not now") }
+		if _, err := call(t, session); err == nil {
+			t.Fatal("no error")
+		}
+		k := session.Link()
+		if err := k.Close(); err != nil || k.conn.ended() {
+			t.Errorf("closed with its connection, %v", err)
+		}
+		if err := k.Retire(); err != nil || !k.conn.ended() {
+			t.Errorf("left behind, %v", err)
+		}
+		if _, err := session.Connect(t.Context(), nil); err != nil || s.dials != 2 {
+			t.Errorf("%d dials, %v", s.dials, err)
+		}
+	})
+}
+
+// TestForget has a session speak to what may be another server.
+func TestForget(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(oldServer(), newServer())
+		s := d.open()
+		s.Forget()
+		s.Link().Retire()
+		if _, err := call(t, s); err != nil || s.Info().Era != mcp.Modern {
+			t.Errorf("%s, %v", s.Info().Era, err)
+		}
+	})
+}
+
+// TestConnectAfterClose leaves nothing behind, and neither does a Close before any
+// connection.
+func TestConnectAfterClose(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(oldServer())
+		s, err := New(d.config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil || s.Link() != nil || s.Info().Protocol != "" {
+			t.Error(err)
+		}
+		if _, err := s.Connect(t.Context(), nil); !errors.Is(err, ErrClosed) || d.started() != 0 {
+			t.Errorf("%d processes, %v", d.started(), err)
+		}
+	})
+}
+
+func TestReachAllocatesNothing(t *testing.T) {
+	s, _ := newEcho(t, echoResult)
+	if n := testing.AllocsPerRun(100, func() { s.reach(t.Context()) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
