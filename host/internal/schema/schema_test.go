@@ -151,6 +151,7 @@ func TestCompileRefuses(t *testing.T) {
 		strings.Repeat(`{"not":`, 64) + `true` + strings.Repeat(`}`, 64):                                                                 `too deep`,
 		`{"title":"` + strings.Repeat("x", maxSchemaBytes) + `"}`:                                                                        `bytes; 262144 are the most`,
 		`{"$defs":{` + many(2000, `"a%d":{}`) + `}}`:                                                                                     `more than 2000 parts`,
+		draft + `"properties":{` + many(20, `"a%[1]d":{"$ref":"#/$defs/a%[1]d"}`) + `},"$defs":{}}`:                                      `more than 2000 parts`,
 		`{"properties":{` + many(20, `"a%[1]d":{"$ref":"#/x/a%[1]d"}`) + `},"x":{}}`:                                                     `more than 2000 parts`,
 		`{"properties":` + strings.Repeat(`{"`+strings.Repeat("~", 8000)+`":{"properties":`, 20) + `{}` + strings.Repeat(`}}`, 20) + `}`: `more than 2000 parts`,
 	} {

@@ -19,8 +19,13 @@ const (
 // constants and examples too: a document that is over the bounds only with those
 // is none that anybody would miss.
 func survey(doc any) error {
-	s := surveyor{parts: maxParts, paths: maxPaths, odd: make(map[string]bool)}
+	s := surveyor{parts: maxParts, paths: maxPaths, refs: make(map[string]bool)}
 	s.visit(doc, 0)
+	for ref := range s.refs {
+		if !s.usual(ref) {
+			s.parts -= oddPrice
+		}
+	}
 	if s.parts < 0 || s.paths < 0 {
 		return fmt.Errorf("it has more than %d parts or references", maxParts)
 	}
@@ -28,8 +33,9 @@ func survey(doc any) error {
 }
 
 type surveyor struct {
-	parts, paths int             // that are left
-	odd          map[string]bool // references to places where no schema is expected
+	parts, paths int // that are left
+	refs         map[string]bool
+	old          bool // there is a part in a dialect that does not know $defs
 }
 
 // visit counts a value that lies behind a pointer of that length.
@@ -56,16 +62,16 @@ func (s *surveyor) count(path int) {
 }
 
 func (s *surveyor) refer(object map[string]any) {
-	ref, ok := object["$ref"].(string)
-	if ok && !usual(ref) && !s.odd[ref] {
-		s.odd[ref] = true
-		s.parts -= oddPrice
+	if ref, ok := object["$ref"].(string); ok {
+		s.refs[ref] = true
 	}
+	dialect, _ := object["$schema"].(string)
+	s.old = s.old || strings.Contains(dialect, "/draft-0")
 }
 
 // usual reports whether a reference leads to the whole, to an anchor, or along a
-// pointer on which each dialect expects schemas.
-func usual(ref string) bool {
+// pointer on which the dialects expect schemas.
+func (s *surveyor) usual(ref string) bool {
 	_, path, _ := strings.Cut(ref, "#")
 	if !strings.HasPrefix(path, "/") {
 		return true
@@ -73,7 +79,7 @@ func usual(ref string) bool {
 	tokens := strings.Split(path[1:], "/")
 	for len(tokens) > 0 {
 		n := step[tokens[0]]
-		if n == 0 || n > len(tokens) {
+		if n == 0 || n > len(tokens) || s.old && tokens[0] == "$defs" {
 			return false
 		}
 		tokens = tokens[n:]
@@ -81,8 +87,8 @@ func usual(ref string) bool {
 	return true
 }
 
-// step has the keywords that lead to schemas in each dialect, or in each in which
-// people write them, and how many parts of a pointer that takes.
+// step has the keywords that lead to schemas, in the dialects that people write
+// them in, and how many parts of a pointer that takes.
 var step = map[string]int{
 	"definitions": 2, "properties": 2, "patternProperties": 2, "allOf": 2, "anyOf": 2, "oneOf": 2,
 	"additionalProperties": 1, "not": 1, "items": 1, "contains": 1, "propertyNames": 1,
