@@ -30,7 +30,7 @@ func (s *scan) enter(code byte) {
 // open begins a region where the cursor stands.
 func (s *scan) open(r region) int {
 	s.regions = append(s.regions, r)
-	s.edits = append(s.edits, edit{s.c.at, editCharge, len(s.regions) - 1, len(s.frames)})
+	s.edits = append(s.edits, edit{at: s.c.at, kind: editCharge, arg: len(s.regions) - 1, trap: len(s.frames)})
 	return len(s.regions) - 1
 }
 
@@ -119,6 +119,7 @@ type stack struct {
 	slots   int
 	sets    int // assignments to locals so far
 	passing int // most values passed to or from one callee
+	relayed int // most values passed through a switchboard, plus 1; 0 without
 	wide    bool
 }
 
@@ -164,5 +165,12 @@ func (t *stack) bytes() int64 {
 	if t.wide {
 		slot = 16
 	}
-	return 80 + slot*int64(t.slots+t.passing)
+	all := 80 + slot*int64(t.slots+t.passing)
+	if t.relayed > 0 {
+		all += 80 + slot*2*int64(t.relayed)
+	}
+	return all
 }
+
+// relay counts the frame of a switchboard, which pays for nothing itself.
+func (t *stack) relay(values int) { t.relayed = max(t.relayed, values+1) }

@@ -19,6 +19,7 @@ package wasm
 type emit struct {
 	fuel, budget, depth uint32 // our globals
 	blockTypes          map[uint32]uint32
+	boards              map[uint32]uint32 // type of an indirect call to the switchboard that takes it
 }
 
 // inline, for a label, means that a charge that cannot be paid traps where it is.
@@ -71,8 +72,12 @@ func (e *emit) edited(out, code []byte, s *scan) []byte {
 		if d.kind == editCharge && s.regions[d.arg].weight == 0 {
 			continue
 		}
+		board, relayed := e.boards[uint32(d.arg)]
+		if d.kind == editIndirect && !relayed {
+			continue
+		}
 		out = append(out, code[done:d.at]...)
-		done = d.at
+		done = d.at + d.size
 		switch d.kind {
 		case editCharge:
 			out = e.charge(out, s.regions[d.arg].weight, d.trap)
@@ -80,7 +85,8 @@ func (e *emit) edited(out, code []byte, s *scan) []byte {
 			out = e.price(out, uint32(s.locals), d.arg, d.trap)
 		case editReturn:
 			out = appendU32(append(out, opBr), uint32(d.arg))
-			done++
+		case editIndirect:
+			out = appendU32(append(out, opCall), board)
 		}
 	}
 	return append(out, code[done:]...)

@@ -85,6 +85,7 @@ func (m *image) exportEntry(c *cursor) {
 		e.index = m.function(c)
 	case externTable:
 		e.index = m.index(c, "table", len(m.tables))
+		m.intricate = true
 	case externMemory:
 		e.index = m.index(c, "memory", len(m.memories))
 	case externGlobal:
@@ -146,6 +147,7 @@ func (m *image) constant(c *cursor) (value uint32, known bool) {
 		referenceType(c)
 	case opRefFunc:
 		m.function(c)
+		m.intricate = true
 	case opVector:
 		if c.u8() != 0x0c {
 			c.fail("this vector instruction is no constant")
@@ -168,12 +170,14 @@ func (m *image) element(c *cursor) {
 		c.fail("element segment of kind %d is not in core V2", kind)
 		return
 	}
+	var to uint32
 	if active := kind&1 == 0; active {
 		if kind&2 != 0 {
 			m.index(c, "table", len(m.tables))
 		}
-		m.constant(c)
+		to, _ = m.constant(c)
 	}
+	m.intricate = m.intricate || kind != 0
 	expressions := kind&4 != 0
 	if kind&3 != 0 {
 		if expressions {
@@ -187,9 +191,22 @@ func (m *image) element(c *cursor) {
 		if expressions {
 			m.constant(c)
 		} else {
-			m.function(c)
+			m.enlist(to, m.function(c))
+			to++
 		}
 	}
+}
+
+// enlist notes which function an entry of the table is.
+func (m *image) enlist(entry, f uint32) {
+	if len(m.tables) == 0 || entry >= m.tables[0].min || entry >= m.limits.Table {
+		m.intricate = true
+		return
+	}
+	if m.entries == nil {
+		m.entries = make([]uint32, m.tables[0].min)
+	}
+	m.entries[entry] = f + 1
 }
 
 func (m *image) data(c *cursor) {

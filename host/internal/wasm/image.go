@@ -23,6 +23,8 @@ type image struct {
 	exports   []exported
 	starts    bool
 	elements  int
+	entries   []uint32 // functions of table 0 by entry, plus 1, as the element segments say
+	intricate bool     // or more than that: entries is not all there is to know
 	datas     []segment
 	counted   uint32 // data segments announced to the code
 	bodies    []body

@@ -4,7 +4,7 @@ import "fmt"
 
 // meterVersion names the metered form; it is part of the key of the cache. Any
 // change to what the meter or the look accepts or writes must change it.
-const meterVersion = "3"
+const meterVersion = "4"
 
 // ours is the prefix of the names the meter exports; a module that uses it is
 // refused.
@@ -70,6 +70,7 @@ type rewriting struct {
 	shims     map[uint32]uint32 // exported function to the shim that stands for it
 	order     []uint32          // exported functions in the order of their shims
 	reference bool              // some body takes references to functions
+	boards    []switchboard     // in the order of their functions, behind the shims
 }
 
 // meter writes the metered form of an image without findings.
@@ -78,6 +79,7 @@ func (m *image) meter(plans []*scan, budget int64) []byte {
 	g := uint32(m.globals)
 	w.emit = emit{fuel: g, budget: g + 1, depth: g + 2, blockTypes: map[uint32]uint32{}}
 	w.plan()
+	w.switchboards()
 	out := make([]byte, 0, m.size()*5/4)
 	out = append(out, "\x00asm\x01\x00\x00\x00"...)
 	content := make(map[byte][]byte, len(m.sections))
@@ -154,6 +156,9 @@ func (w *rewriting) rewrite(id byte, original []byte) []byte {
 	case sectionExport:
 		return w.exportSection()
 	case sectionElement:
+		if w.boards != nil {
+			return nil
+		}
 		return extend(original, w.declared())
 	default:
 		return original
@@ -179,6 +184,9 @@ func (w *rewriting) shimTypes() (entries [][]byte) {
 	for _, f := range w.order {
 		entries = append(entries, appendU32(nil, w.m.functions[f]))
 	}
+	for _, b := range w.boards {
+		entries = append(entries, appendU32(nil, b.typ))
+	}
 	return entries
 }
 
@@ -194,6 +202,9 @@ func (w *rewriting) tableSection(original []byte) []byte {
 		most := w.m.limits.Table
 		if t.capped {
 			most = min(most, t.max)
+		}
+		if w.boards != nil {
+			t.min, most = 0, 0
 		}
 		out = append(out, t.elem, 1)
 		out = appendU32(appendU32(out, t.min), most)
@@ -238,13 +249,16 @@ func (w *rewriting) declared() [][]byte {
 }
 
 func (w *rewriting) code() []byte {
-	out := appendU32(make([]byte, 0, w.m.size()*5/4), uint32(len(w.plans)+len(w.order)))
+	out := appendU32(make([]byte, 0, w.m.size()*5/4), uint32(len(w.plans)+len(w.order)+len(w.boards)))
 	for i, s := range w.plans {
 		typ := w.m.functions[i+w.m.inherited[externFunction]]
 		out = w.emit.body(out, &w.m.bodies[i], s, typ, w.m.types[typ])
 	}
 	for _, f := range w.order {
 		out = w.emit.shim(out, f, len(w.m.types[w.m.functions[f]].params))
+	}
+	for _, b := range w.boards {
+		out = b.body(out)
 	}
 	return out
 }

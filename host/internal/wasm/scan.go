@@ -29,6 +29,7 @@ type scan struct {
 	charges   bool // somewhere past its entry
 	reference bool // takes a reference to a function
 	segments  bool // names a data segment
+	tables    bool // reads or writes a table
 	shape     stack
 }
 
@@ -53,8 +54,9 @@ type region struct {
 type edit struct {
 	at   int
 	kind editKind
-	arg  int // region, label of the wrapping block, or log2 of the bulk price
+	arg  int // region, label of the wrapping block, log2 of the bulk price, or type
 	trap int // label of the way out for a charge that cannot be paid
+	size int // bytes of the instruction that is replaced
 }
 
 type editKind uint8
@@ -63,6 +65,7 @@ const (
 	editCharge editKind = iota
 	editReturn
 	editBulk
+	editIndirect
 )
 
 // lightest is the weight under which an optional region is merged into the one
@@ -146,7 +149,7 @@ func (s *scan) vector() *opcode {
 func (s *scan) operands(code byte, o *opcode, at int) {
 	c, m := &s.c, s.m
 	if o.bulk > 0 {
-		s.edits = append(s.edits, edit{at, editBulk, int(o.bulk - 1), len(s.frames)})
+		s.edits = append(s.edits, edit{at: at, kind: editBulk, arg: int(o.bulk - 1), trap: len(s.frames)})
 		s.bulk = true
 	}
 	switch o.imm {
@@ -164,7 +167,7 @@ func (s *scan) operands(code byte, o *opcode, at int) {
 	case branches:
 		s.branches()
 	case giveBack:
-		s.edits = append(s.edits, edit{at, editReturn, len(s.frames) - 1, 0})
+		s.edits = append(s.edits, edit{at: at, kind: editReturn, arg: len(s.frames) - 1, size: 1})
 		s.shape.height = s.top().height
 	case stuck:
 		s.shape.height = s.top().height
@@ -177,6 +180,8 @@ func (s *scan) operands(code byte, o *opcode, at int) {
 		m.index(c, "table", len(m.tables))
 		if c.err == nil {
 			s.call(m.types[t])
+			s.shape.relay(len(m.types[t].params) + len(m.types[t].results))
+			s.edits = append(s.edits, edit{at: at, kind: editIndirect, arg: int(t), size: c.at - at})
 		}
 	case local:
 		m.index(c, "local", s.locals)
@@ -203,14 +208,17 @@ func (s *scan) literal(imm immediate) {
 	case global:
 		m.index(c, "global", m.globals)
 	case table:
+		s.tables = true
 		m.index(c, "table", len(m.tables))
 	case tableTable:
+		s.tables = true
 		m.index(c, "table", len(m.tables))
 		m.index(c, "table", len(m.tables))
 	case data, dataMem:
 		m.index(c, "data segment", int(m.counted))
 		s.segments = true
 	case elem, elemTable:
+		s.tables = true
 		m.index(c, "element segment", m.elements)
 		if imm == elemTable {
 			m.index(c, "table", len(m.tables))

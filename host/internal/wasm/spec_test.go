@@ -147,6 +147,9 @@ func (w *world) do(a specAction) string {
 // the meter does differently: earlier, and by its own instruction.
 func verdict(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
+	if strings.HasSuffix(line, "indirect call type mismatch") {
+		line = "wasm error: invalid table access" // a TrapTable as well, and all that a switchboard knows
+	}
 	return "trap: " + line
 }
 
