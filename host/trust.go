@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/trust"
 )
 
@@ -116,6 +117,24 @@ func OpenTrust(dir string, files map[string]config.Plugin) *Trust {
 func (t *Trust) Look(s Server) (Approval, error) {
 	a, _, err := t.look(s)
 	return a, err
+}
+
+// State says how things stand with a server of a project, for a list: about one
+// that nobody has decided about, nothing of the project is read. One that cannot
+// be looked at is not approved.
+func (t *Trust) State(s Server) TrustState {
+	if s.Project == nil {
+		return TrustApproved
+	}
+	_, found, err := t.ledger.Find(trust.Key{Project: s.Project.Folder, File: s.Project.File, Server: s.Name})
+	if err != nil || !found {
+		return TrustNew
+	}
+	a, err := t.Look(s)
+	if err != nil {
+		return TrustNew
+	}
+	return a.State
 }
 
 // look also returns the path of the command.
@@ -259,8 +278,14 @@ func (h *Host) Approve(ctx context.Context, s Server) error {
 	if s.Project == nil {
 		return nil
 	}
-	h.approvals.asking.Lock() // before the look: the question may have been answered meanwhile
+	h.approvals.asking.Lock()
 	defer h.approvals.asking.Unlock()
+	return h.approve(ctx, s)
+}
+
+// approve looks, and asks if need be. The caller holds approvals.asking: while it
+// waited for that, the question may have been answered.
+func (h *Host) approve(ctx context.Context, s Server) error {
 	a, _, err := h.look(s)
 	switch {
 	case err != nil || a.State == TrustApproved:
@@ -304,6 +329,13 @@ func (s *Session) approves(ctx context.Context, err error) (again bool) {
 	if !errors.As(err, &refused) || ctx.Value(quiet{}) != nil {
 		return false
 	}
-	entry := *s.entry.Load()
-	return s.host.Approve(ctx, entry) == nil && s.Reload(entry) == nil
+	s.host.approvals.asking.Lock()
+	defer s.host.approvals.asking.Unlock()
+	if s.host.approve(ctx, *s.entry.Load()) != nil {
+		return false
+	}
+	if s.driver.Status().State == manager.Failed { // or another call has got there first
+		s.driver.Reload(nil)
+	}
+	return true
 }

@@ -346,6 +346,31 @@ func TestOneQuestionForMany(t *testing.T) {
 	}
 }
 
+// Calls that find a server not approved wait for the answer, and none of them
+// takes away the connection of another.
+func TestCallsWaitForTheAnswer(t *testing.T) {
+	r := newRepo(t)
+	var asked atomic.Int32
+	s, err := r.host(func(host.Approval) host.Decision { asked.Add(1); return host.JustOnce }).Add(r.server())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for range 5 {
+				if _, err := s.CallTool(t.Context(), "echo", map[string]any{"message": "hello"}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if starts := strings.Count(r.mark(), "started"); asked.Load() != 1 || starts != 1 {
+		t.Errorf("asked %d times, started %d times", asked.Load(), starts)
+	}
+}
+
 // Whatever is wrong with what was decided, the answer is no.
 func TestDamagedDecisions(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{
@@ -396,7 +421,32 @@ func TestOwnServersNeedNoApproval(t *testing.T) {
 	if err := h.Approve(t.Context(), server("modern")); err != nil {
 		t.Error(err)
 	}
-	if _, err := host.OpenTrust(t.TempDir(), nil).Look(server("modern")); err == nil {
-		t.Error("no error")
+	trust := host.OpenTrust(t.TempDir(), nil)
+	if _, err := trust.Look(server("modern")); err == nil || trust.State(server("modern")) != host.TrustApproved {
+		t.Errorf("error %v, state %s", err, trust.State(server("modern")))
+	}
+}
+
+// A list of servers must not have the project read for those that nobody wants.
+func TestStateOfTheUndecided(t *testing.T) {
+	r := newRepo(t)
+	r.entry(`{"command": "./server.sh", "args": ["huge"]}`)
+	trust := host.OpenTrust(r.trust, nil)
+	if state := trust.State(r.server()); state != host.TrustNew {
+		t.Errorf("nobody decided, and it is %s", state)
+	}
+	r.approve()
+	if state := trust.State(r.server()); state != host.TrustApproved {
+		t.Errorf("it was approved, and is %s", state)
+	}
+	r.write("huge", "")
+	if state := trust.State(r.server()); state != host.TrustChanged {
+		t.Errorf("a file came, and it is %s", state)
+	}
+	if err := os.Truncate(filepath.Join(r.dir, "huge"), 1<<40); err != nil {
+		t.Skip(err)
+	}
+	if state := trust.State(r.server()); state != host.TrustNew {
+		t.Errorf("a file is too large, and it is %s", state)
 	}
 }

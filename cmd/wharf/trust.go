@@ -183,7 +183,7 @@ func (a *app) projectEntries() ([]entry, error) {
 	for _, s := range a.settings.project() {
 		entries = append(entries, entry{
 			Name: s.Name, Transport: s.Via(), Target: targetOf(s), Enabled: !s.Disabled,
-			Project: s.Project.Path(), Trust: stateOf(t, s).State,
+			Project: s.Project.Path(), Trust: t.State(s),
 		})
 	}
 	return entries, nil

@@ -7,7 +7,7 @@ import (
 
 // Bounds of the shape of a file in TOML. The parser keeps the whole path of every
 // key, so that what nests costs the square of its size and more: eleven kilobytes
-// of inline tables within inline tables would take five gigabytes.
+// of inline tables within inline tables take more than four gigabytes.
 const (
 	maxNesting = 8   // brackets within brackets
 	maxDots    = 8   // in one key

@@ -20,6 +20,8 @@ const (
 	maxPins = 64        // files
 )
 
+var errTooLarge = fmt.Errorf("it is too large to be looked at each time; at most %d MiB of the project's files are", maxPin>>20)
+
 // Pin is a file of the project that a command names, and what was in it.
 type Pin struct {
 	Path string // from the folder of the project, with slashes
@@ -109,10 +111,13 @@ func contents(root *os.Root, name string, left *int64) (string, error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return "", err
 	}
+	if info.Size() > *left {
+		return "", errTooLarge
+	}
 	h := sha256.New()
 	n, err := io.Copy(h, io.LimitReader(f, *left+1))
-	if *left -= n; *left < 0 {
-		return "", fmt.Errorf("it is too large to be looked at each time; at most %d MiB of the project's files are", maxPin>>20)
+	if *left -= n; *left < 0 { // it has grown
+		return "", errTooLarge
 	}
 	return prefix + hex.EncodeToString(h.Sum(nil)), err
 }
