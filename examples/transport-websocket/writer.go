@@ -1,0 +1,88 @@
+package main
+
+import (
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/sdk"
+)
+
+const (
+	// fragment is the longest payload of a frame that we send. A longer message
+	// goes out in several, so that none of them is ever whole in this memory.
+	fragment = 16 << 10
+
+	// longestHead is that of a masked frame whose length takes two bytes, which
+	// is enough for a fragment.
+	longestHead = 2 + 2 + 4
+)
+
+// writer makes frames. Each is masked with a key of its own, so that what a
+// server or a proxy on the way sees is not the client's to choose (section 10.3);
+// that is why these bytes pass through the guest at all.
+type writer struct {
+	transport *transport
+	key       [4]byte
+	buf       [longestHead + fragment]byte
+}
+
+// text sends a message as one text message.
+func (w *writer) text(p sdk.Payload) abi.Status {
+	opcode := byte(opText)
+	for {
+		n := min(p.Len(), fragment)
+		p.Slice(0, n).Take(w.body(n))
+		p = p.From(n)
+		if p.Len() == 0 {
+			return w.send(opcode|final, n)
+		}
+		if s := w.send(opcode, n); s < abi.OK {
+			return s
+		}
+		opcode = opContinuation
+	}
+}
+
+// control sends a control frame; payload has up to 125 bytes.
+func (w *writer) control(opcode byte, payload []byte) abi.Status {
+	copy(w.body(len(payload)), payload)
+	return w.send(opcode|final, len(payload))
+}
+
+// close sends a close frame.
+func (w *writer) close(code uint16) abi.Status {
+	return w.control(opClose, []byte{byte(code >> 8), byte(code)})
+}
+
+// body is where a payload of n bytes goes: behind the longest head, so that the
+// shorter one fits in front of it as well.
+func (w *writer) body(n int) []byte { return w.buf[longestHead : longestHead+n] }
+
+// send masks the body, puts the head in front of it and queues both.
+func (w *writer) send(first byte, n int) abi.Status {
+	w.transport.fill(&w.key)
+	start := longestHead - 4
+	copy(w.buf[start:], w.key[:])
+	if n < extended16 {
+		start -= 2
+		w.buf[start+1] = masked | byte(n)
+	} else {
+		start -= 4
+		w.buf[start+1], w.buf[start+2], w.buf[start+3] = masked|extended16, byte(n>>8), byte(n)
+	}
+	w.buf[start] = first
+	mask(w.body(n), w.key)
+	return w.transport.socket.Write(w.buf[start:longestHead+n], abi.More)
+}
+
+// mask does what undoes itself (section 5.3).
+func mask(b []byte, key [4]byte) {
+	for len(b) >= 4 {
+		b[0] ^= key[0]
+		b[1] ^= key[1]
+		b[2] ^= key[2]
+		b[3] ^= key[3]
+		b = b[4:]
+	}
+	for i := range b {
+		b[i] ^= key[i]
+	}
+}
