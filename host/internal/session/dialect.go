@@ -138,8 +138,10 @@ func modernMeta(c *Config, version string) map[string]any {
 }
 
 // clip shortens a server's words for an error.
-func clip(text string) string {
-	const most = 200
+func clip(text string) string { return shorten(text, 200) }
+
+// shorten returns text, or if it has more than that many bytes how it begins.
+func shorten(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -316,6 +317,31 @@ func TestResubscribeForgets(t *testing.T) {
 			}
 			if got := strings.Join(again, " "); got != test.again {
 				t.Errorf("%+v: asked again for %q, want %q", test.filter, got, test.again)
+			}
+		})
+	}
+}
+
+// TestLongWords has a server say much at a time: what waits to be heard stays small.
+func TestLongWords(t *testing.T) {
+	long := strings.Repeat("é", 1<<20)
+	for _, era := range eras {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			d := dock(hub(era).with("tools/call", working(time.Second, `"progress":1,"message":"`+long+`"`)))
+			s := d.open()
+			var heard []string
+			ctx := WithProgress(t.Context(), func(p mcp.Progress) { heard = append(heard, p.Message) })
+			if _, err := s.CallTool(ctx, "echo", nil); err != nil || len(heard) != 1 {
+				t.Errorf("%s: heard %d words, %v", era, len(heard), err)
+			} else if m := heard[0]; len(m) > maxMessage+len("…") || !strings.HasPrefix(m, "ééé") || !utf8.ValidString(m) {
+				t.Errorf("%s: heard %d bytes", era, len(m))
+			}
+			u := subscribe(t, s, mcp.Filter{URIs: []string{"file:///a", "file:///" + long}})
+			for _, uri := range []string{"file:///a", "other:///" + long, "another:///" + long, "file:///" + long} {
+				tell(d.process(0), 0, "notifications/resources/updated", uri)
+			}
+			if got := next(u); !reflect.DeepEqual(got, []string{"resource file:///a", "missed", "resource file:///" + long}) {
+				t.Errorf("%s: heard of %d changes, %.20q", era, len(got), got)
 			}
 		})
 	}

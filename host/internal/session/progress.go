@@ -121,7 +121,7 @@ func readProgress(params []byte) (token uint64, p mcp.Progress, ok bool) {
 			p.Total = number(r)
 		case "message":
 			if !r.Null() {
-				p.Message = r.String()
+				p.Message = shorten(r.String(), maxMessage)
 			}
 		}
 	}
@@ -143,9 +143,12 @@ type tracker struct {
 	over    bool
 }
 
-// maxWords is how many words of progress wait to be told. An answer waits behind
+// Bounds of the words of progress that wait to be told. An answer waits behind
 // them, and never behind more.
-const maxWords = 32
+const (
+	maxWords   = 32
+	maxMessage = 4 << 10 // bytes: what a person may want to read at most
+)
 
 // hear takes a word of progress and gives the request more time. Progress that
 // does not go on is none: a server must not hold a call for ever by saying the

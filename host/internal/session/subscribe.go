@@ -154,12 +154,18 @@ func (u *Subscription) signal() {
 	}
 }
 
-// maxPending is how many changes wait for Next. Beyond it there is only the word
-// that some were missed.
-const maxPending = 256
+// Bounds of the changes that wait for Next. Beyond them there is only the word that
+// some were missed.
+const (
+	maxPending = 256
+	maxURI     = 16 << 10 // bytes, where nobody has subscribed to that very one
+)
 
 // put adds a change for Next. The caller holds mu.
 func (u *Subscription) put(c Change) {
+	if len(c.URI) > maxURI && !slices.Contains(u.filter.URIs, c.URI) {
+		c = Change{Kind: Missed}
+	}
 	switch {
 	case slices.Contains(u.pending, c):
 		return
