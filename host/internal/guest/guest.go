@@ -29,6 +29,7 @@ package guest
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -182,6 +183,14 @@ type Config struct {
 	Trace  Tracer                  // nil = off
 	Log    func(abi.Level, string) // what the guest logs; nil = dropped
 	Save   func(state []byte)      // what the guest saves; nil = dropped
+
+	// Alone says that one goroutine does everything with the instance: each call
+	// returns when the guest has done all it can, and it is never put to rest. With
+	// Now and Random, which are as in [wasm.InstanceConfig], what a guest does is
+	// then the same each time.
+	Alone  bool
+	Now    func() time.Time
+	Random io.Reader
 }
 
 // New instantiates the guest and asks it to describe itself. It returns
@@ -194,6 +203,8 @@ func New(ctx context.Context, c Config) (*Instance, error) {
 		Stderr:      &i.stderr,
 		MemoryPages: c.Limits.MemoryPages,
 		Owner:       i,
+		Now:         c.Now,
+		Random:      c.Random,
 	})
 	if err != nil {
 		return nil, i.startError(ctx, err)
@@ -259,7 +270,7 @@ func (i *Instance) Close(ctx context.Context) error {
 		<-i.done
 		return nil
 	}
-	i.sayClose()
+	i.SayClose()
 	grace := time.NewTimer(i.limits.CloseGrace)
 	defer grace.Stop()
 	select {

@@ -16,6 +16,7 @@ type Instance struct {
 	tracer   Tracer
 	log      func(abi.Level, string)
 	save     func([]byte)
+	alone    bool
 	mod      *wasm.Instance
 	event    *wasm.Func
 	manifest abi.Manifest
@@ -76,7 +77,7 @@ type item struct {
 func newInstance(c Config) *Instance {
 	i := &Instance{
 		plugin: c.Plugin, limits: c.Limits, tracer: c.Trace, log: c.Log, save: c.Save,
-		done: make(chan struct{}),
+		alone: c.Alone, done: make(chan struct{}),
 	}
 	i.fuel = newBucket(c.Limits.FuelRate)
 	return i
@@ -95,8 +96,9 @@ func (i *Instance) post(it item) error {
 	return nil
 }
 
-// sayClose tells the guest, once, that its connection is not wanted any more.
-func (i *Instance) sayClose() {
+// SayClose tells the guest, once, that its connection is not wanted any more. It
+// is the first half of Close, for who sees to the second half himself.
+func (i *Instance) SayClose() {
 	i.mu.Lock()
 	again := i.closing
 	i.closing = true
@@ -301,7 +303,7 @@ func (i *Instance) runOwned() {
 			i.bury()
 			return
 		}
-		if n >= turn {
+		if n >= turn && !i.alone {
 			go i.resume()
 			return
 		}

@@ -84,8 +84,8 @@ func TestCloseIsSaidOnce(t *testing.T) {
 	j := newJournal()
 	r := open(t, hostilePackage, Config{Trace: j.trace})
 	r.world.stream(0).sink.Opened()
-	r.sayClose()
-	r.sayClose()
+	r.SayClose()
+	r.SayClose()
 	if got := strings.Count(strings.Join(j.drain(), " "), "CLOSE"); got != 1 {
 		t.Errorf("the guest heard CLOSE %d times", got)
 	}

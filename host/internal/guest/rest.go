@@ -23,7 +23,7 @@ type rest struct {
 // owner calls it when it lets go; on the way of a message it is one comparison.
 func (i *Instance) drowseLocked() {
 	r := &i.rest
-	if r.armed || r.events == r.slept {
+	if r.armed || i.alone || r.events == r.slept {
 		return
 	}
 	r.armed, r.seen = true, r.events

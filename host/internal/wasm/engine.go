@@ -23,6 +23,12 @@ type Config struct {
 	CacheDir string
 	Surface  Surface
 	Limits   Limits // zero fields take their defaults
+
+	// Interpreted runs modules without native code, Unmetered as they are, so that
+	// they may never return. Both are there to be compared with: an engine with
+	// either keeps nothing, and takes no CacheDir.
+	Interpreted bool
+	Unmetered   bool
 }
 
 // Engine loads, compiles and runs modules. One serves a whole host; all its
@@ -31,7 +37,9 @@ type Config struct {
 type Engine struct {
 	surface Surface
 	limits  Limits
-	shelf   *shelf
+	shelf   *shelf // nil keeps nothing
+
+	interpreted, unmetered bool
 
 	ctx    context.Context // ends with Close; compilation stops between two functions
 	cancel context.CancelFunc
@@ -48,8 +56,15 @@ type Engine struct {
 // NewEngine checks the cache directory and returns. Nothing is compiled.
 // The engine outlives ctx.
 func NewEngine(ctx context.Context, c Config) (*Engine, error) {
-	e := &Engine{surface: c.Surface, limits: c.Limits.filled(), programs: map[string]*program{}}
-	if c.CacheDir != "" {
+	e := &Engine{
+		surface: c.Surface, limits: c.Limits.filled(), programs: map[string]*program{},
+		interpreted: c.Interpreted, unmetered: c.Unmetered,
+	}
+	switch {
+	case c.CacheDir == "":
+	case c.Interpreted || c.Unmetered:
+		return nil, errors.New("plugin cache: what an engine makes that is there to be compared with is not kept; name no folder")
+	default:
 		var err error
 		if e.shelf, err = openShelf(c.CacheDir, e.limits, EventBudget); err != nil {
 			return nil, fmt.Errorf("plugin cache: %w", err)
@@ -107,7 +122,11 @@ func (e *Engine) machine() (wazero.Runtime, error) {
 	if e.runtime != nil {
 		return e.runtime, nil
 	}
-	config := wazero.NewRuntimeConfig().
+	config := wazero.NewRuntimeConfig()
+	if e.interpreted {
+		config = wazero.NewRuntimeConfigInterpreter()
+	}
+	config = config.
 		WithCoreFeatures(api.CoreFeaturesV2).
 		WithDebugInfoEnabled(false)
 	if e.shelf != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -19,6 +20,9 @@ type InstanceConfig struct {
 	Stderr      io.Writer // gets what it writes to descriptors 1 and 2; nil drops it
 	MemoryPages uint32    // pages of 64 KiB it may grow to; 0 means 256
 	Owner       any       // returned by Owner, for host functions to find their way back
+
+	Now    func() time.Time // its clocks; nil means the real ones
+	Random io.Reader        // its randomness; nil means that of crypto/rand
 }
 
 const defaultMemoryPages = 256
@@ -36,7 +40,8 @@ type Instance struct {
 	ctx    callContext
 	funcs  map[string]*Func
 
-	fuel, budget, depth api.MutableGlobal
+	fuel, budget, depth gauge
+	born                time.Time // a second before the instance began, where Now is given
 
 	state   atomic.Int32
 	used    int64
@@ -99,6 +104,9 @@ func (m *Module) start(ctx context.Context, c InstanceConfig) (*Instance, error)
 		return nil, err
 	}
 	in := &Instance{engine: m.engine, alike: &m.alike, config: c, funcs: map[string]*Func{}}
+	if c.Now != nil {
+		in.born = c.Now().Add(-time.Second)
+	}
 	in.ctx = callContext{context.Background(), in}
 	memory := allocator{pages: c.MemoryPages}
 	room := experimental.WithMemoryAllocator(&in.ctx, &memory)
@@ -107,9 +115,31 @@ func (m *Module) start(ctx context.Context, c InstanceConfig) (*Instance, error)
 	}
 	in.alone = in.alike.join() == 0
 	in.memory, in.space = in.module.Memory(), memory.made
-	in.fuel, in.budget, in.depth = in.global(fuelGlobal), in.global(budgetGlobal), in.global(depthGlobal)
+	in.fuel, in.budget, in.depth = in.gauges()
 	return in, nil
 }
+
+// gauge is one of the globals that the meter adds.
+type gauge interface {
+	Get() uint64
+	Set(uint64)
+}
+
+// gauges returns those of a metered module. One that is not metered has none, and
+// pays for host calls alone.
+func (i *Instance) gauges() (fuel, budget, depth gauge) {
+	if i.engine.unmetered {
+		tank := new(loose)
+		return tank, tank, new(loose)
+	}
+	return i.global(fuelGlobal), i.global(budgetGlobal), i.global(depthGlobal)
+}
+
+// loose is a gauge that belongs to nothing.
+type loose uint64
+
+func (l *loose) Get() uint64  { return uint64(*l) }
+func (l *loose) Set(v uint64) { *l = loose(v) }
 
 // anonymous is how wazero sets up an instance. None of its WASI is offered, so
 // the source of randomness is never asked: it is named because wazero would make

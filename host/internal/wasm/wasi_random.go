@@ -1,6 +1,9 @@
 package wasm
 
-import "crypto/rand"
+import (
+	"crypto/rand"
+	"io"
+)
 
 var wasiRandom = []hostFunc{
 	call("random_get", "ii", func(in *Instance, args []uint64) errno {
@@ -9,7 +12,13 @@ var wasiRandom = []hostFunc{
 			return eFault
 		}
 		in.Charge(4 * int64(len(b)))
-		_, _ = rand.Read(b) // it does not fail: the process would have ended
+		from := in.config.Random
+		if from == nil {
+			from = rand.Reader // which does not fail: the process would have ended
+		}
+		if _, err := io.ReadFull(from, b); err != nil {
+			in.Trap(err)
+		}
 		return success
 	}),
 }
