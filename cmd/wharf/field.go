@@ -232,14 +232,19 @@ func (f *field) proposal() (value any, given bool) {
 	return try.value, true
 }
 
-// typed is the value of an option as one would type it: its number, where the
-// value would be taken for another, or for several, or for keys.
+// typed is the value of an option as one would type it: its title or itself, or its
+// number, where those would be taken for another, for several, or for keys.
 func (f *field) typed(value string) string {
-	if taken, err := f.choose(value); err == nil && taken == value && value != "" && safeToType(value) &&
-		!strings.Contains(value, ",") && strings.TrimSpace(value) == value {
-		return value
-	}
 	at := slices.IndexFunc(f.options, func(o option) bool { return o.Value == value })
+	if at < 0 {
+		return ""
+	}
+	for _, word := range []string{f.options[at].Title, value} {
+		if taken, err := f.choose(word); err == nil && taken == value && word != "" && safeToType(word) &&
+			!strings.Contains(word, ",") && strings.TrimSpace(word) == word {
+			return word
+		}
+	}
 	return strconv.Itoa(at + 1)
 }
 

@@ -38,7 +38,7 @@ func filledIn(t *testing.T, a *app, e mcp.Elicitation, turns ...string) (result 
 		s.answer(turn[0], turn[1])
 	}
 	<-done
-	s.restored()
+	s.restored(s.modes())
 	return result, err, s
 }
 
@@ -148,7 +148,7 @@ func TestFormAndOthers(t *testing.T) {
 	if err := <-failed; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	s.restored()
+	s.restored(s.modes())
 	c.Write([]byte("[files] another\n"))
 	s.await("\n[files] another\n")
 }
@@ -227,6 +227,19 @@ func TestProgressAndInterrupt(t *testing.T) {
 	shown, code := s.end()
 	if at := strings.LastIndex(shown, clearLine); code != exitInterrupted || !strings.HasSuffix(shown, "error: interrupted\n") || strings.ContainsAny(shown[max(at, 0):], spinnerFrames) {
 		t.Errorf("exit code %d, shown %q", code, shown)
+	}
+}
+
+// Whoever leaves on the spot leaves the terminal as it was, prompt or not.
+func TestSecondInterruptRestoresTheTerminal(t *testing.T) {
+	s := newScreen(t, nil, "signals")
+	s.start()
+	s.await("ready")
+	s.Process.Signal(os.Interrupt)
+	s.await("interrupted")
+	s.Process.Signal(os.Interrupt)
+	if _, code := s.end(); code != exitInterrupted {
+		t.Errorf("exit code %d", code)
 	}
 }
 

@@ -154,6 +154,7 @@ func (k *keyboard) special(text []byte) ([]byte, error) {
 	switch {
 	case bytes.IndexByte(text, keyInterrupt) >= 0:
 		k.interrupt()
+		<-k.asking.Done() // or the answer to the question would be on its way first
 		return nil, errKeyboard
 	case bytes.IndexByte(text, keyRefuse) >= 0:
 		return nil, errRefused

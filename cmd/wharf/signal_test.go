@@ -15,8 +15,12 @@ import (
 
 // signals is a command that is told to leave and takes its time.
 func signals() {
-	ctx, i := interruptible(context.Background(), func() {})
+	mode := standardIO().mode // nil where stdin is no terminal
+	ctx, i := interruptible(context.Background(), mode.leave)
 	defer i.stop()
+	if mode != nil {
+		mode.enter()
+	}
 	fmt.Println("ready")
 	<-ctx.Done()
 	fmt.Println(context.Cause(ctx))

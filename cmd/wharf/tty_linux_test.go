@@ -29,7 +29,8 @@ type screen struct {
 	t *testing.T
 	*exec.Cmd
 	master, slave *os.File
-	before        *unix.Termios
+	before, after *unix.Termios // the command; after is set when gone is closed
+	gone          chan struct{}
 	shown         chan string // what is written to it, as it comes
 	seen          string      // and what await has not passed over
 }
@@ -75,6 +76,13 @@ func (s *screen) start() {
 	if err := s.Start(); err != nil {
 		s.t.Fatal(err)
 	}
+	s.gone = make(chan struct{})
+	go func() {
+		defer close(s.gone)
+		s.Wait() // the exit code tells
+		s.after, _ = unix.IoctlGetTermios(int(s.slave.Fd()), unix.TCGETS)
+		s.slave.Close() // which ends what is to be seen
+	}()
 }
 
 // modes are what the terminal makes of keys.
@@ -112,9 +120,9 @@ func (s *screen) answer(prompt, text string) {
 }
 
 // restored wants the terminal as it was before.
-func (s *screen) restored() {
+func (s *screen) restored(after *unix.Termios) {
 	s.t.Helper()
-	if after := s.modes(); *after != *s.before {
+	if after == nil || *after != *s.before {
 		s.t.Errorf("the terminal was left as %+v, and found as %+v", after, s.before)
 	}
 }
@@ -123,26 +131,11 @@ func (s *screen) restored() {
 // what was still to be seen.
 func (s *screen) end() (shown string, code int) {
 	s.t.Helper()
-	gone := make(chan struct{})
-	go func() { // the kernel holds only so much of what nobody reads
-		s.Wait()
-		close(gone)
-	}()
-	for waiting, shown := true, s.shown; waiting; {
-		select {
-		case more, open := <-shown:
-			if s.see(more); !open {
-				shown = nil
-			}
-		case <-gone:
-			waiting = false
-		}
-	}
-	s.restored()
-	s.slave.Close()
 	for more := range s.shown {
 		s.see(more)
 	}
+	<-s.gone
+	s.restored(s.after)
 	return s.seen, s.ProcessState.ExitCode()
 }
 
@@ -211,6 +204,16 @@ func TestTerminalIsNotSteered(t *testing.T) {
 func TestColourOnATerminalOnly(t *testing.T) {
 	if shown := onTerminal(t, []string{"NO_COLOR="}, "wharf", "bogus"); !strings.HasPrefix(shown, styleRed+"error:"+styleOff) {
 		t.Errorf("shown: %q", shown)
+	}
+}
+
+// The table of servers is drawn in place while it fills up, and printed once.
+func TestTerminalGetsStatus(t *testing.T) {
+	shown := onTerminal(t, []string{"NO_COLOR=1"}, "wharf", "servers", "--status")
+	const headings = "SERVER  STATE      TRANSPORT  ERA     PROTOCOL    LATENCY"
+	last := shown[strings.LastIndex(shown, clearLine)+len(clearLine):]
+	if last = strings.ReplaceAll(last, clearUp, ""); !strings.HasPrefix(last, headings) || !strings.Contains(last, "\ndemo    connected  stdio      modern  2026-07-28  ") || strings.Count(last, "\n") != 2 {
+		t.Errorf("left on the screen: %q of %q", last, shown)
 	}
 }
 
