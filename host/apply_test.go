@@ -44,8 +44,8 @@ func TestApply(t *testing.T) {
 	if h.Session("kept") != before["kept"] || h.Session("changed") != before["changed"] || h.Session("dropped") != nil {
 		t.Error("sessions are others than before")
 	}
-	if got := before["changed"].Info().Era; got != "modern" {
-		t.Errorf("the entry that changed is still %s", got)
+	if now := before["changed"].Status(); now.Era != "modern" || now.Attempt != 1 {
+		t.Errorf("the entry that changed is spoken to as before: %+v", now)
 	}
 	if _, err := before["dropped"].ListTools(t.Context()); !errors.Is(err, host.ErrClosed) {
 		t.Errorf("a server that was dropped: %v", err)

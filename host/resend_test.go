@@ -66,3 +66,17 @@ func TestResend(t *testing.T) {
 		}
 	}
 }
+
+// A request that may have reached the server does not become one that was not sent
+// because the second try found no server.
+func TestResendStaysTrue(t *testing.T) {
+	var s *host.Session
+	site := &site{list: func(http.ResponseWriter, *http.Request, string) {
+		s.Disable()
+		panic(http.ErrAbortHandler)
+	}}
+	s = connect(t, newHost(t, host.Config{}), host.Server{Name: "remote", URL: serve(t, site)})
+	if _, err := s.ListTools(t.Context()); !host.MaybeSent(err) || errors.Is(err, host.ErrNotSent) {
+		t.Error(err)
+	}
+}
