@@ -109,7 +109,7 @@ func (h *Host) newAccount(name string, s Server) (*account, error) {
 			return nil, err
 		}
 		reach.Server = o
-		c.Server.URL, c.Server.Resource = s.URL, o.Resource()
+		c.Server.URL, c.Server.Resource = capability.Web(s.URL), o.Resource()
 	}
 	if len(s.Auth.Command) > 0 {
 		c.Run = func(ctx context.Context) (*step.RunResult, error) { return runCommand(ctx, s.Auth) }

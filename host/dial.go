@@ -76,6 +76,7 @@ func grants(s Server, via string, a *account) ([]capability.Grant, error) {
 		if err != nil {
 			return nil, badEntry("address: %w", err)
 		}
+		to.TLS = secure(s)
 		gs = append(gs, capability.Grant{Name: mainGrant, To: sealed(s, to, a)})
 	}
 	if s.URL != "" {
@@ -114,11 +115,16 @@ func origin(s Server) (*capability.Origin, error) {
 		return nil, badEntry("%w", err)
 	}
 	o.Headers, o.Proxy = headers(s.Headers), s.Proxy
-	o.TLS = capability.TLS{CAFile: s.TLS.CA, CertFile: s.TLS.Cert, KeyFile: s.TLS.Key, Name: s.TLS.Name}
+	o.TLS = secure(s)
 	if err := o.Check(); err != nil {
 		return nil, badEntry("%w", err)
 	}
 	return o, nil
+}
+
+// secure returns how a server over TLS is known, and what it is shown.
+func secure(s Server) capability.TLS {
+	return capability.TLS{CAFile: s.TLS.CA, CertFile: s.TLS.Cert, KeyFile: s.TLS.Key, Name: s.TLS.Name}
 }
 
 // headers returns the configured headers, sorted by name.

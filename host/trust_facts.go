@@ -121,8 +121,8 @@ func (d *description) remote(s Server) {
 	d.add("strategy", s.Strategy)
 	d.list("headers", slices.Sorted(maps.Keys(s.Headers))...)
 	d.hidden("header", s.Headers)
-	if strings.HasPrefix(s.URL, "http:") {
-		d.warn("http is not encrypted: who is on the way reads and changes what is sent")
+	if scheme, _, _ := strings.Cut(s.URL, ":"); scheme == "http" || scheme == "ws" {
+		d.warn("%s is not encrypted: who is on the way reads and changes what is sent", scheme)
 	}
 	if names := s.Variables(); len(names) > 0 {
 		d.warn("the values of %s are sent there", strings.Join(names, ", "))

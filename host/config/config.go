@@ -60,7 +60,7 @@ type Server struct {
 	Env     map[string]string // beside the few variables that every process gets
 	Dir     string            // "" is the folder of the host
 
-	URL      string // https://…, http://… or unix:///path/to/socket#/path
+	URL      string // https://…, http://…, wss://…, ws://… or unix:///path/to/socket#/path
 	Headers  map[string]string
 	Strategy string // which transport of a url is tried: "http-first", "sse-first", "http-only", "sse-only"; "" is http-first
 	Proxy    string // of HTTP; "direct" is none, "" is what the environment says
@@ -86,7 +86,8 @@ type Server struct {
 	line int
 }
 
-// TLS says how an https server is known, and what it is shown. Files hold PEM.
+// TLS says how a server over TLS is known, and what it is shown: that of an https
+// or wss url, or of an address that begins with tls:. Files hold PEM.
 type TLS struct {
 	CA        string // trusted beside what the system trusts
 	Cert, Key string // the client's own

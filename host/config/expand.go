@@ -132,6 +132,9 @@ func (x *expansion) check() {
 		if err := checkURL(s.URL); err != nil {
 			x.fail("url", "%v", err)
 		}
+		if via := s.Via(); isHTTP(via) && isWebSocket(s.URL) {
+			x.fail("transport", `is %s, and the url is for one that speaks WebSocket; write transport = "…"`, via)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		if strings.ContainsAny(s.Headers[name], "\r\n\x00") {
@@ -149,7 +152,7 @@ func checkURL(s string) error {
 		return errors.New(`is no url; write "https://host/path"`)
 	case u.Scheme == "unix":
 		return nil // the host looks at it where it opens it
-	case u.Scheme != "http" && u.Scheme != "https":
+	case u.Scheme != "http" && u.Scheme != "https" && !isWebSocket(s):
 		return fmt.Errorf(`begins with %q; write "https://host/path"`, u.Scheme)
 	case u.Host == "":
 		return errors.New(`has no host; write "https://host/path"`)
@@ -158,6 +161,10 @@ func checkURL(s string) error {
 	}
 	return nil
 }
+
+// isWebSocket reports whether a url is one of a server that is to be asked to
+// upgrade from HTTP.
+func isWebSocket(s string) bool { return strings.HasPrefix(s, "ws:") || strings.HasPrefix(s, "wss:") }
 
 // expand replaces the variables of one value; errs are all that is wrong.
 func expand(value string, lookup func(string) (string, bool)) (out string, errs []error) {

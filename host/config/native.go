@@ -101,7 +101,7 @@ func (e *entry) transport() string {
 	return cmp.Or(name, kind)
 }
 
-// tls reads how an https server is known and what it is shown.
+// tls reads how a server over TLS is known and what it is shown.
 func (e *entry) tls() TLS {
 	fields := e.texts("tls")
 	for _, key := range slices.Sorted(maps.Keys(fields)) {

@@ -10,15 +10,16 @@ import (
 
 // Address is the grant of one byte stream.
 type Address struct {
-	Network string // "unix" or "tcp"
+	Network string // "unix", "tcp", or "tls" for TLS over TCP
 	Addr    string // an absolute path, "@name" (Linux), or host:port
+	TLS     TLS    // of the network "tls"
 }
 
 // maxSocketPath is what fits into a sockaddr_un everywhere.
 const maxSocketPath = 103
 
-// ParseAddress reads the address of a server entry: "unix:/run/x.sock" or
-// "tcp:127.0.0.1:9000".
+// ParseAddress reads the address of a server entry: "unix:/run/x.sock",
+// "tcp:127.0.0.1:9000" or "tls:example.com:9000".
 func ParseAddress(s string) (Address, error) {
 	network, addr, _ := strings.Cut(s, ":")
 	var err error
@@ -27,10 +28,10 @@ func ParseAddress(s string) (Address, error) {
 		err = fmt.Errorf("write it without slashes: %s:%s", network, strings.TrimPrefix(addr, "//"))
 	case network == "unix":
 		err = checkSocketPath(addr)
-	case network == "tcp":
-		err = checkHostPort(addr)
+	case network == "tcp" || network == "tls":
+		err = checkHostPort(network, addr)
 	default:
-		err = fmt.Errorf("want unix:/path/to/socket or tcp:host:port")
+		err = fmt.Errorf("want unix:/path/to/socket, tcp:host:port or tls:host:port")
 	}
 	if err != nil {
 		return Address{}, fmt.Errorf("address %q: %w", s, err)
@@ -57,10 +58,10 @@ func checkSocketPath(path string) error {
 	return nil
 }
 
-func checkHostPort(addr string) error {
+func checkHostPort(network, addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || host == "" {
-		return fmt.Errorf("want tcp:host:port, an IPv6 host in brackets")
+		return fmt.Errorf("want %s:host:port, an IPv6 host in brackets", network)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return fmt.Errorf("the port is %q, it must be a number from 1 to 65535", port)

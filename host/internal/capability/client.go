@@ -119,24 +119,28 @@ func (c *client) close() {
 }
 
 // tls makes the configuration for https.
-func (o *Origin) tls() (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: o.TLS.Name}
-	if o.TLS.CAFile != "" {
-		pem, err := os.ReadFile(o.TLS.CAFile)
+func (o *Origin) tls() (*tls.Config, error) { return o.TLS.config() }
+
+// config reads the files. The name of the server is only set where it is not
+// that of the address.
+func (t TLS) config() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.Name}
+	if t.CAFile != "" {
+		pem, err := os.ReadFile(t.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("read the CA file %s: %w", o.TLS.CAFile, cause(err))
+			return nil, fmt.Errorf("read the CA file %s: %w", t.CAFile, cause(err))
 		}
 		if config.RootCAs, err = x509.SystemCertPool(); err != nil {
 			config.RootCAs = x509.NewCertPool()
 		}
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("the CA file %s holds no certificate in PEM form", o.TLS.CAFile)
+			return nil, fmt.Errorf("the CA file %s holds no certificate in PEM form", t.CAFile)
 		}
 	}
-	if o.TLS.CertFile != "" || o.TLS.KeyFile != "" {
-		pair, err := tls.LoadX509KeyPair(o.TLS.CertFile, o.TLS.KeyFile)
+	if t.CertFile != "" || t.KeyFile != "" {
+		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("read the client certificate %q and its key %q: %w", o.TLS.CertFile, o.TLS.KeyFile, err)
+			return nil, fmt.Errorf("read the client certificate %q and its key %q: %w", t.CertFile, t.KeyFile, err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}

@@ -38,13 +38,13 @@ type Origin struct {
 	socket string // of a server behind a unix socket; empty for tcp
 }
 
-// TLS says how the server is known and what we show it. The zero value is what
-// the system trusts.
+// TLS says how the server is known and what we show it, be it that of an [Origin]
+// or of an [Address]. The zero value is what the system trusts.
 type TLS struct {
 	CAFile   string // PEM; trusted beside what the system trusts
 	CertFile string // PEM; our own certificate, with KeyFile
 	KeyFile  string
-	Name     string // the server's, where it is not the host of the URL
+	Name     string // the server's, where it is not the host that is dialled
 }
 
 // maxTarget bounds a target, and what a redirect may lead to.
@@ -52,10 +52,25 @@ const maxTarget = 8 << 10
 
 var defaultMethods = []string{"GET", "POST", "DELETE"}
 
-// ParseOrigin reads the url of a server entry: https://host/path, http://host/path
-// or, for a server behind a unix socket, unix:///run/x.sock#/path.
+// Web is a URL as HTTP has it: a server of ws or wss is one of http or https that
+// is asked to upgrade (RFC 6455, section 3).
+func Web(url string) string {
+	scheme, rest, _ := strings.Cut(url, ":")
+	switch strings.ToLower(scheme) {
+	case "ws":
+		return "http:" + rest
+	case "wss":
+		return "https:" + rest
+	}
+	return url
+}
+
+// ParseOrigin reads the url of a server entry: https://host/path, http://host/path,
+// the same with wss or ws, or, for a server behind a unix socket,
+// unix:///run/x.sock#/path.
 func ParseOrigin(s string) (*Origin, error) {
 	o := &Origin{}
+	s = Web(s)
 	if rest, ok := strings.CutPrefix(s, "unix:"); ok {
 		path, inner, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "#")
 		if err := checkSocketPath(path); err != nil {

@@ -266,7 +266,7 @@ func openFiles(t *testing.T) int {
 func TestNothingIsLeftAfterClose(t *testing.T) {
 	l, stream := listen(t, "unix")
 	missing := Grant{Name: "main", To: Process{Command: "/no/such/program"}}
-	refused := Grant{Name: "main", To: Address{"unix", "/no/such/socket"}}
+	refused := Grant{Name: "main", To: Address{Network: "unix", Addr: "/no/such/socket"}}
 	broken := Grant{Name: "main", To: Process{Command: os.Args[0], Dir: "/no/such/dir"}}
 	cycle := func() {
 		for _, g := range []Grant{helper("echo"), helper("crash"), missing, broken, stream, refused} {

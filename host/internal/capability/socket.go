@@ -2,8 +2,10 @@ package capability
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"syscall"
@@ -34,6 +36,10 @@ func (a Address) connect(h *handle, blob []byte) {
 		return
 	}
 	defer conn.Close()
+	if a.Network == "tls" {
+		a.secure(h, conn.(net.Conn), blob)
+		return
+	}
 	in, errIn := newInlet(conn)
 	out, errOut := newPort(conn, conn.CloseWrite, conn.Close)
 	if err := errors.Join(errIn, errOut); err != nil {
@@ -43,6 +49,50 @@ func (a Address) connect(h *handle, blob []byte) {
 	h.attach(out, "the connection")
 	h.saySealed(blob)
 	h.carry(in, a.String())
+}
+
+// secure carries the handle over TLS. A server that hangs up without the close of
+// that protocol has ended its side all the same, as many do; one that is cut off in
+// the middle of a record has not.
+func (a Address) secure(h *handle, raw net.Conn, blob []byte) {
+	conn, err := a.shake(h, raw)
+	if err != nil {
+		h.fail(httpStatus(err), fmt.Errorf("dial %s: %w", a, explainTLS(err)))
+		return
+	}
+	h.attach(&tunnel{to: conn, onShut: conn.CloseWrite, onStop: raw.Close}, "the connection")
+	h.saySealed(blob)
+	h.carry(conn, a.String())
+}
+
+// shake makes the handshake of TLS, until the handle is closed or the time for it
+// is up.
+func (a Address) shake(h *handle, raw net.Conn) (*tls.Conn, error) {
+	config, err := a.TLS.config()
+	if err != nil {
+		return nil, &statusError{abi.Internal, err.Error()}
+	}
+	if config.ServerName == "" {
+		config.ServerName, _, _ = net.SplitHostPort(a.Addr)
+	}
+	ctx, cancel := context.WithTimeout(h.quit, h.table.limits.Dial)
+	defer cancel()
+	conn := tls.Client(raw, config)
+	return conn, conn.HandshakeContext(ctx)
+}
+
+// explainTLS adds to an error of a handshake what to look at.
+func explainTLS(err error) error {
+	var unknown *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, new(tls.RecordHeaderError)):
+		return fmt.Errorf("the server does not speak TLS; is its address tcp:…? (%w)", err)
+	case errors.As(err, &unknown):
+		return fmt.Errorf("%w; if the certificate is right, name its authority's file in the entry of the server", unknown.Err)
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("the server closed the connection in the handshake: %w", err)
+	}
+	return explain(err)
 }
 
 // socket is a connection that can be closed by halves.
@@ -56,7 +106,11 @@ func (a Address) dial(h *handle) (socket, error) {
 	ctx, cancel := context.WithTimeout(h.quit, h.table.limits.Dial)
 	defer cancel()
 	dialer := net.Dialer{KeepAlive: keepAlive}
-	conn, err := dialer.DialContext(ctx, a.Network, a.Addr)
+	network := a.Network
+	if network == "tls" {
+		network = "tcp"
+	}
+	conn, err := dialer.DialContext(ctx, network, a.Addr)
 	if err != nil {
 		return nil, err
 	}

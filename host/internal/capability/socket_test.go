@@ -4,6 +4,7 @@ package capability
 
 import (
 	"bytes"
+	"crypto/tls"
 	"io"
 	"net"
 	"strings"
@@ -17,8 +18,11 @@ import (
 func listen(t *testing.T, network string) (net.Listener, Grant) {
 	t.Helper()
 	addr := "127.0.0.1:0"
-	if network == "unix" {
+	switch network {
+	case "unix":
 		addr = t.TempDir() + "/s"
+	case "tls":
+		return listenTLS(t, &tls.Config{})
 	}
 	l, err := net.Listen(network, addr)
 	if err != nil {
@@ -36,12 +40,15 @@ func accept(t *testing.T, l net.Listener) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
+	if secured, ok := conn.(*tls.Conn); ok {
+		secured.Handshake()
+	}
 	return conn
 }
 
 // eachNetwork runs a test with a connected pair on each kind of socket.
 func eachNetwork(t *testing.T, c Config, test func(t *testing.T, table *Table, s Stream, r *recorder, peer net.Conn)) {
-	for _, network := range []string{"unix", "tcp"} {
+	for _, network := range []string{"unix", "tcp", "tls"} {
 		t.Run(network, func(t *testing.T) {
 			l, grant := listen(t, network)
 			c.Grants = []Grant{grant}
@@ -158,8 +165,8 @@ func TestDialErrors(t *testing.T) {
 		want   string
 	}{
 		{"refused", refused.To, abi.Unreachable, "connection refused; is the server running?"},
-		{"dead socket", Address{"unix", dead.Addr().String()}, abi.Unreachable, "connection refused; is the server running?"},
-		{"no socket", Address{"unix", t.TempDir() + "/none"}, abi.NotFound, "is this its socket?"},
+		{"dead socket", Address{Network: "unix", Addr: dead.Addr().String()}, abi.Unreachable, "connection refused; is the server running?"},
+		{"no socket", Address{Network: "unix", Addr: t.TempDir() + "/none"}, abi.NotFound, "is this its socket?"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 
 func TestOpenNeedsAGrant(t *testing.T) {
 	process := helper("echo")
-	address := Grant{Name: "other", To: Address{"unix", "/run/x"}}
+	address := Grant{Name: "other", To: Address{Network: "unix", Addr: "/run/x"}}
 	tests := []struct {
 		name   string
 		grants []Grant

@@ -56,10 +56,14 @@ func (c *call) handshake() (key string) {
 func (c *call) isWebSocket() bool { return strings.EqualFold(c.header.Get("Upgrade"), "websocket") }
 
 // checkUpgrade refuses a 101 to something else than was asked for (RFC 6455,
-// section 4.1).
+// section 4.1). A guest can ask for no extension, and does not hear of one that a
+// server takes all the same.
 func (c *call) checkUpgrade(resp *http.Response, key string) error {
 	if want := c.header.Get("Upgrade"); !strings.EqualFold(resp.Header.Get("Upgrade"), want) {
 		return &statusError{abi.ProtocolFailed, fmt.Sprintf("HTTP 101, but not to %s", Clean(want, 64))}
+	}
+	if extra := resp.Header.Get("Sec-Websocket-Extensions"); extra != "" && key != "" {
+		return &statusError{abi.ProtocolFailed, fmt.Sprintf("the server uses the WebSocket extension %s, which nobody asked for", Clean(extra, 64))}
 	}
 	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 	accept := strings.TrimSpace(resp.Header.Get("Sec-Websocket-Accept"))
