@@ -35,23 +35,33 @@ var reads = map[string]bool{
 }
 
 // repeat makes a request, and if it is harmless once more where the connection
-// was lost before the answer. What the first try has come to stays true: a request
-// that may have reached the server is not made one that was not sent.
+// was lost before the answer. The way of a good call allocates nothing.
 func (s *Session) repeat(ctx context.Context, method string, harmless bool, request func() error) error {
+	err := request()
+	if err == nil {
+		s.note(method, nil)
+		return nil
+	}
+	return s.mend(ctx, method, harmless, request, err)
+}
+
+// mend does what can be done about a request that failed with err. What the first
+// try has come to stays true: a request that may have reached the server is not
+// made one that was not sent.
+func (s *Session) mend(ctx context.Context, method string, harmless bool, request func() error, err error) error {
 	return s.signingIn(ctx, method, func() error {
-		err := request()
-		if err == nil || !harmless || !lostInFlight(ctx, err) {
-			return explain(s.Name(), err)
+		failed := err
+		if err = nil; failed == nil {
+			failed = request()
 		}
-		switch again := request(); {
-		case again == nil:
-			return nil
-		case errors.Is(again, ErrNotSent):
-			err = fmt.Errorf("%w; and when it was sent again: %v", err, again)
-		default:
-			err = again
+		if failed == nil || !harmless || !lostInFlight(ctx, failed) {
+			return explain(s.Name(), failed)
 		}
-		return explain(s.Name(), err)
+		again := request()
+		if errors.Is(again, ErrNotSent) {
+			again = fmt.Errorf("%w; and when it was sent again: %v", failed, again)
+		}
+		return explain(s.Name(), again)
 	})
 }
 
