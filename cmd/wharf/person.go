@@ -84,7 +84,9 @@ func (a *app) prompt(ctx context.Context, q host.Question) (string, error) {
 	if errors.Is(err, io.EOF) {
 		err = nil // the last line need not have an end
 	}
-	text = strings.TrimSpace(text)
+	if a.inTTY {
+		text = strings.TrimSpace(text)
+	}
 	if errors.Is(err, errEscaped) || errors.Is(err, errRefused) || text == "" && err == nil {
 		return "", host.ErrDeclined
 	}
