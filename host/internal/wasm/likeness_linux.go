@@ -13,7 +13,11 @@ const canShare = true
 // record writes the chosen pages of memory to a file of that size, which nobody
 // can change from then on, not even us.
 func record(memory []byte, chosen []bool) (*os.File, error) {
-	fd, err := unix.MemfdCreate("wharf-guest", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	fd, err := unix.MemfdCreate("wharf-guest", flags|unix.MFD_NOEXEC_SEAL)
+	if err == unix.EINVAL { // before 6.3 nobody asks whether it may be run
+		fd, err = unix.MemfdCreate("wharf-guest", flags)
+	}
 	if err != nil {
 		return nil, err
 	}
