@@ -92,6 +92,12 @@ func TestGroupsStandForTheirMeasures(t *testing.T) {
 	if s.startup || !slices.Equal(s.measures, inGroup(measure.HTTP)) || !slices.Contains(s.measures, "http64x100B") {
 		t.Errorf("http: got %v, start %v", s.measures, s.startup)
 	}
+	if s, err = parse([]string{"-only=memory"}); err != nil {
+		t.Fatal(err)
+	}
+	if s.startup || !slices.Equal(s.measures, []string{"idle", "idlehttp"}) {
+		t.Errorf("memory: got %v, start %v", s.measures, s.startup)
+	}
 	if s, err = parse([]string{"-only=stdio"}); err != nil {
 		t.Fatal(err)
 	}
