@@ -50,7 +50,7 @@
 //	 7 DATA      handle   flags            bytes            flags: 1 LAST
 //	 8 END       handle                                     nothing more will be read from it
 //	 9 ERROR     handle   status           text             it failed; handle 0: something of the connection did
-//	10 EXIT      handle   exit code                         the process is gone; -1 where a signal ended it
+//	10 EXIT      handle   exit code        last words       the process is gone; -1 where a signal ended it
 //	11 TIMER     id                                         the timer fired
 //	12 RESUME                              blob             what an earlier instance passed to save
 //	13 CLOSE                                                the connection is wanted no more
@@ -64,7 +64,9 @@
 // LAST stands in place of an END of its own: whichever comes, it comes once,
 // and nothing but EXIT comes for the handle after it. EXIT is its own event,
 // because a grandchild can hold a pipe open longer than the process lives, and
-// can close it earlier.
+// can close it earlier. Its payload is the end of what the process wrote to its
+// stderr, which may be nothing, and is the one thing that a guest sees of that:
+// a program that carries the connection says there why it could not.
 //
 // The result of an event is 0, or below zero a status: the guest cannot go on,
 // and the connection ends with that status. MESSAGE has three results:
@@ -286,5 +288,5 @@
 //	handles              128      timers              32
 //	chunk             64 KiB      timer, shortest  10 ms
 //	saved state       16 KiB      unread chunks        2 (per handle; then the
-//	                                                      host stops reading)
+//	last words         4 KiB                              host stops reading)
 package abi

@@ -17,6 +17,9 @@ const (
 	UnreadChunks = 2
 	// MaxSavedState is the most bytes that save keeps.
 	MaxSavedState = 16 << 10
+	// LastWords is the most bytes that an EXIT carries of what its process wrote
+	// to its stderr.
+	LastWords = 4 << 10
 )
 
 // MaxGeneration is the last generation of a handle: below zero are statuses.

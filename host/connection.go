@@ -145,4 +145,6 @@ func (w world) Open(kind abi.OpenKind, r *abi.OpenRequest, sink guest.Sink) (gue
 	return stream, status, err
 }
 
+func (w world) Stderr() []byte { return w.table.Stderr() }
+
 func (w world) Timers(fire func(id uint32)) guest.Timers { return capability.NewTimers(fire) }

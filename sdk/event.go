@@ -94,7 +94,8 @@ func (e Event) Last() bool {
 // Status returns the status of an ERROR.
 func (e Event) Status() abi.Status { return abi.Status(int32(e.Arg)) }
 
-// ExitCode returns the exit code of an EXIT.
+// ExitCode returns the exit code of an EXIT, or -1 where a signal ended the
+// process. The payload is the end of what it wrote to its stderr.
 func (e Event) ExitCode() int { return int(int32(e.Arg)) }
 
 // HTTPStatus returns the status code of a HEAD.

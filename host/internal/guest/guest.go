@@ -103,6 +103,10 @@ type World interface {
 	Timers(fire func(id uint32)) Timers
 }
 
+// Witness is a World that knows what its processes wrote to their stderr. It is
+// asked when one of them exits, by any goroutine, and the caller keeps the bytes.
+type Witness interface{ Stderr() []byte }
+
 // Timers is a bounded set of timers that never fire stale.
 type Timers interface {
 	// Set arms the timer, again if it is armed; zero cancels it.

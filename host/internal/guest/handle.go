@@ -273,7 +273,12 @@ func (s *sink) data(p []byte, last bool) {
 func (s *sink) End() { s.inst.post(item{kind: abi.EventEnd, handle: s.handle}) }
 
 func (s *sink) Exit(code int, detail string) {
-	s.inst.post(item{kind: abi.EventExit, handle: s.handle, arg: uint32(int32(code)), cause: &ExitError{Code: code, Detail: detail}})
+	it := item{kind: abi.EventExit, handle: s.handle, arg: uint32(int32(code)), cause: &ExitError{Code: code, Detail: detail}}
+	if w, ok := s.inst.world.(Witness); ok {
+		said := w.Stderr()
+		it.payload = said[max(0, len(said)-abi.LastWords):]
+	}
+	s.inst.post(it)
 }
 
 func (s *sink) Error(status abi.Status, err error) {

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -88,6 +89,22 @@ func TestCloseIsSaidOnce(t *testing.T) {
 	r.SayClose()
 	if got := strings.Count(strings.Join(j.drain(), " "), "CLOSE"); got != 1 {
 		t.Errorf("the guest heard CLOSE %d times", got)
+	}
+}
+
+// A guest sees the end of what its process said, and no more than it was promised.
+func TestLastWords(t *testing.T) {
+	var heard []byte
+	r := open(t, stdioPackage, Config{Trace: func(line, payload []byte) {
+		if bytes.HasPrefix(line, []byte("--> event(EXIT, ")) {
+			heard = bytes.Clone(payload)
+		}
+	}})
+	r.world.said = append(bytes.Repeat([]byte("x"), abi.LastWords), "out of cheese\n"...)
+	r.world.stream(0).sink.Exit(3, "exit status 3")
+	<-r.inbox.closed
+	if want := r.world.said[len("out of cheese\n"):]; !bytes.Equal(heard, want) {
+		t.Errorf("EXIT carried %d bytes, want %d: %.20q", len(heard), len(want), heard)
 	}
 }
 

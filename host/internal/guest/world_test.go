@@ -78,7 +78,10 @@ type fakeWorld struct {
 	refuse  abi.Status
 	stuck   bool // what is opened takes nothing
 	timers  *fakeTimers
+	said    []byte // by processes
 }
+
+func (w *fakeWorld) Stderr() []byte { return w.said }
 
 func (w *fakeWorld) Open(kind abi.OpenKind, r *abi.OpenRequest, sink Sink) (Stream, abi.Status, error) {
 	if w.refuse != 0 {
