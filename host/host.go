@@ -66,7 +66,7 @@ type Config struct {
 
 	// StartTimeout bounds the start of a server, from when it is its turn until
 	// it is ready for calls; 0 is 60 s, or none where Timeout is none, and below
-	// zero there is none.
+	// zero there is none. The entry of a server may say otherwise, as for Timeout.
 	StartTimeout time.Duration
 
 	// Reconnect is when a server that failed is tried again.
@@ -75,8 +75,9 @@ type Config struct {
 	// Resend has the call of a tool that says of itself that it only reads, or
 	// that it does nothing more when it is called again, sent once more where the
 	// connection was lost before the answer. The words are the server's, which is
-	// why they count only where the user wants them to. What reads by its nature,
-	// such as a list, is always sent once more.
+	// why they count only where the user wants them to: here for all servers, or
+	// in the entry of one. What reads by its nature, such as a list, is always sent
+	// once more.
 	Resend bool
 
 	// MaxTimeout bounds a request that tells its progress, each word of which

@@ -329,9 +329,13 @@ func TestStartTogether(t *testing.T) {
 // A server has its own time to start, apart from that of a request.
 func TestStartTimeout(t *testing.T) {
 	h := newHost(t, host.Config{StartTimeout: short, Timeout: time.Hour, Reconnect: brisk})
-	_, err := h.Connect(t.Context(), server("silent"))
-	if !errors.Is(err, host.ErrTimeout) || !strings.Contains(err.Error(), "not ready") {
-		t.Error(err)
+	own := server("silent")
+	own.StartTimeout = 2 * short
+	for limit, entry := range map[time.Duration]host.Server{short: server("silent"), 2 * short: own} {
+		_, err := h.Connect(t.Context(), entry)
+		if !errors.Is(err, host.ErrTimeout) || !strings.Contains(err.Error(), "not ready "+limit.String()) {
+			t.Error(err)
+		}
 	}
 }
 

@@ -78,17 +78,20 @@ func lostInFlight(ctx context.Context, err error) bool {
 // mayRepeat reports whether a tool may be called again, by what the newest list
 // said of it and what the user decided.
 func (s *Session) mayRepeat(tool string) bool {
-	if !s.host.config.Resend {
+	if !s.resends() {
 		return false
 	}
 	known := s.harmless.Load()
 	return known != nil && (*known)[tool]
 }
 
+// resends reports whether the user takes the word of the server.
+func (s *Session) resends() bool { return s.host.config.Resend || s.entry.Load().Resend }
+
 // learn takes a list of the server's tools.
 func (s *Session) learn(tools []mcp.Tool) {
 	s.driver.Report(func(f *manager.Facts) { f.Tools, f.Stale = len(tools), false })
-	if !s.host.config.Resend {
+	if !s.resends() {
 		return
 	}
 	harmless := make(map[string]bool)

@@ -68,10 +68,11 @@ func (d *dialer) way() (*session.Way, error) {
 
 // startTimeout returns what the start of a server may take; below zero is no limit.
 func (h *Host) startTimeout(s Server) time.Duration {
-	if h.config.StartTimeout == 0 && h.timeout(s) == 0 {
+	limit := cmp.Or(s.StartTimeout, h.config.StartTimeout)
+	if limit == 0 && h.timeout(s) == 0 {
 		return -1
 	}
-	return h.config.StartTimeout
+	return limit
 }
 
 // routes returns the transports to try for an entry, in order.

@@ -240,7 +240,7 @@ func (h *Host) look(s Server) (a Approval, command string, err error) {
 	if h.config.TrustDir == "" {
 		return a, "", fmt.Errorf("server %s of %s: %w", s.Name, s.Project.Path(), errNoTrust)
 	}
-	a, command, err = OpenTrust(h.config.TrustDir, h.config.Files).look(s)
+	a, command, err = OpenTrust(h.config.TrustDir, h.files()).look(s)
 	if err == nil && h.approvals.has(a.Hash) {
 		a.State = TrustApproved
 	}

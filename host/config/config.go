@@ -69,12 +69,14 @@ type Server struct {
 
 	Address string // of a byte stream: unix:/path or tcp:host:port
 
-	Timeout    time.Duration     // of a request; 0 is the host's default, below zero is none
-	MessageCap int               // bytes of the longest inbound message; 0 is the host's default
-	Framing    string            // "ndjson", "content-length", "auto"; "" is the plugin's default
-	Protocol   string            // "auto", "legacy", "2026-07-28"; "" is auto
-	Settings   map[string]string // what else the plugin reads
-	Disabled   bool              // listed, and not connected
+	Timeout      time.Duration     // of a request; 0 is the host's default, below zero is none
+	StartTimeout time.Duration     // until it is ready for requests; as Timeout
+	Resend       bool              // the calls of tools that say they are harmless; see the host's Config
+	MessageCap   int               // bytes of the longest inbound message; 0 is the host's default
+	Framing      string            // "ndjson", "content-length", "auto"; "" is the plugin's default
+	Protocol     string            // "auto", "legacy", "2026-07-28"; "" is auto
+	Settings     map[string]string // what else the plugin reads
+	Disabled     bool              // listed, and not connected
 
 	// Project is where an entry comes from that the user did not write; nil is
 	// their own. Such an entry is data until the user has approved of it.
@@ -121,6 +123,11 @@ type Plugin struct {
 	// and with Discover every public https origin that it learns of on the way.
 	Origins  []string
 	Discover bool
+
+	// Kinds bounds what a server entry may give to a transport: "process" (a
+	// command), "stream" (an address), "http" (a url). Nil is no bound: an entry
+	// of the user's own file is theirs to write. Only what was installed has one.
+	Kinds []string
 }
 
 // maxFile is the largest file that is read. Some clients keep their history in

@@ -194,6 +194,7 @@ func TestProjectGrantsNothing(t *testing.T) {
 		`{"type": "http", "url": "${SCHEME:-https}://x/"}`:                      "url",
 		`{"type": "http", "url": "unix:///run/${X}.sock#/mcp"}`:                 "url",
 		`{"command": "x", "messageCap": "1GiB"}`:                                "message_cap",
+		`{"command": "x", "resend": true}`:                                      "resend",
 		`{"url": "https://x", "headersHelper": "cat ~/.ssh/id_rsa"}`:            "auth.command",
 		`{"url": "https://x", "oauth": {"authServerMetadataUrl": "https://y"}}`: "auth.metadata_url",
 		`{"url": "https://x", "oauth": {"redirectUri": "https://y"}}`:           "auth.redirect_uri",

@@ -13,11 +13,12 @@ var foreignRoots = []string{"mcpServers", "servers"}
 
 // foreignKeys are the keys that mean the same here, under their own name and
 // under those of other clients. The first one that an entry has counts.
-var foreignKeys = struct{ transport, dir, url, cap, protocol, settings []string }{
+var foreignKeys = struct{ transport, dir, url, cap, start, protocol, settings []string }{
 	transport: []string{"type", "transport"},
 	dir:       []string{"cwd", "dir"},
 	url:       []string{"url", "serverUrl", "httpUrl"},
 	cap:       []string{"message_cap", "messageCap"},
+	start:     []string{"start_timeout", "startTimeout"},
 	protocol:  []string{"protocol", "protocolVersion"},
 	settings:  []string{"settings", "config"},
 }
@@ -25,8 +26,8 @@ var foreignKeys = struct{ transport, dir, url, cap, protocol, settings []string 
 // foreignUsed are all keys that are read of a foreign entry.
 var foreignUsed = slices.Concat(
 	foreignKeys.transport, foreignKeys.dir, foreignKeys.url, foreignKeys.cap,
-	foreignKeys.protocol, foreignKeys.settings,
-	[]string{"command", "args", "env", "headers", "address", "framing", "strategy", "timeout", "disabled", "enabled",
+	foreignKeys.start, foreignKeys.protocol, foreignKeys.settings,
+	[]string{"command", "args", "env", "headers", "address", "framing", "strategy", "timeout", "resend", "disabled", "enabled",
 		"oauth", "auth", "headersHelper", "bearer_token_env_var"})
 
 // foreignTransports are other names of the transports.
@@ -93,25 +94,27 @@ func (e *entry) foreign(name string) Server {
 	}
 	e.takeFromProcess()
 	s := Server{
-		Name:       name,
-		Transport:  e.foreignTransport(),
-		Command:    e.text("command"),
-		Args:       e.list("args"),
-		Env:        e.texts("env"),
-		Dir:        e.text(e.first(foreignKeys.dir)),
-		URL:        e.text(e.first(foreignKeys.url)),
-		Headers:    e.texts("headers"),
-		Strategy:   e.oneOf("strategy", strategies...),
-		Auth:       e.foreignAuth(),
-		Address:    e.text("address"),
-		Timeout:    e.milliseconds("timeout"),
-		MessageCap: e.size(e.first(foreignKeys.cap)),
-		Framing:    e.oneOf("framing", framings...),
-		Protocol:   e.foreignProtocol(),
-		Settings:   e.texts(e.first(foreignKeys.settings)),
-		Disabled:   e.flag("disabled"),
-		file:       e.doc.path,
-		line:       e.lineOf(""),
+		Name:         name,
+		Transport:    e.foreignTransport(),
+		Command:      e.text("command"),
+		Args:         e.list("args"),
+		Env:          e.texts("env"),
+		Dir:          e.text(e.first(foreignKeys.dir)),
+		URL:          e.text(e.first(foreignKeys.url)),
+		Headers:      e.texts("headers"),
+		Strategy:     e.oneOf("strategy", strategies...),
+		Auth:         e.foreignAuth(),
+		Address:      e.text("address"),
+		Timeout:      e.milliseconds("timeout"),
+		StartTimeout: e.milliseconds(e.first(foreignKeys.start)),
+		Resend:       e.flag("resend"),
+		MessageCap:   e.size(e.first(foreignKeys.cap)),
+		Framing:      e.oneOf("framing", framings...),
+		Protocol:     e.foreignProtocol(),
+		Settings:     e.texts(e.first(foreignKeys.settings)),
+		Disabled:     e.flag("disabled"),
+		file:         e.doc.path,
+		line:         e.lineOf(""),
 	}
 	if _, given := e.values["enabled"]; given && !e.flag("enabled") {
 		s.Disabled = true

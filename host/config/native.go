@@ -16,7 +16,7 @@ var (
 	tlsKeys    = []string{"ca", "cert", "key", "name"}
 	serverKeys = []string{
 		"transport", "command", "args", "env", "dir", "url", "headers", "address",
-		"proxy", "tls", "auth", "type", "strategy", "timeout", "message_cap", "framing", "protocol", "settings", "disabled",
+		"proxy", "tls", "auth", "type", "strategy", "timeout", "start_timeout", "resend", "message_cap", "framing", "protocol", "settings", "disabled",
 	}
 )
 
@@ -120,27 +120,29 @@ func (e *entry) tls() TLS {
 func (e *entry) server(name string) Server {
 	e.onlyServerKeys()
 	s := Server{
-		Name:       name,
-		Transport:  e.transport(),
-		Command:    e.text("command"),
-		Args:       e.list("args"),
-		Env:        e.texts("env"),
-		Dir:        e.text("dir"),
-		URL:        e.text("url"),
-		Headers:    e.texts("headers"),
-		Proxy:      e.text("proxy"),
-		Strategy:   e.oneOf("strategy", strategies...),
-		TLS:        e.tls(),
-		Auth:       e.auth(),
-		Address:    e.text("address"),
-		Timeout:    e.duration("timeout"),
-		MessageCap: e.size("message_cap"),
-		Framing:    e.oneOf("framing", framings...),
-		Protocol:   e.oneOf("protocol", protocols...),
-		Settings:   e.texts("settings"),
-		Disabled:   e.flag("disabled"),
-		file:       e.doc.path,
-		line:       e.lineOf(""),
+		Name:         name,
+		Transport:    e.transport(),
+		Command:      e.text("command"),
+		Args:         e.list("args"),
+		Env:          e.texts("env"),
+		Dir:          e.text("dir"),
+		URL:          e.text("url"),
+		Headers:      e.texts("headers"),
+		Proxy:        e.text("proxy"),
+		Strategy:     e.oneOf("strategy", strategies...),
+		TLS:          e.tls(),
+		Auth:         e.auth(),
+		Address:      e.text("address"),
+		Timeout:      e.duration("timeout"),
+		StartTimeout: e.duration("start_timeout"),
+		Resend:       e.flag("resend"),
+		MessageCap:   e.size("message_cap"),
+		Framing:      e.oneOf("framing", framings...),
+		Protocol:     e.oneOf("protocol", protocols...),
+		Settings:     e.texts("settings"),
+		Disabled:     e.flag("disabled"),
+		file:         e.doc.path,
+		line:         e.lineOf(""),
 	}
 	if len(e.wrong) == 0 {
 		e.check(&s)
