@@ -59,10 +59,10 @@ var arrows = map[string][]string{
 	"host":                  {"abi" + below, "host/mcp", "host/config", anyRoom},
 	"host/mcp":              {},
 	"host/config":           {toml},
-	"host/plugintest":       {"abi", "host/internal/guest", "host/internal/wasm"},
+	"host/plugintest":       {"abi", "host/internal/guest", "host/internal/wasm", "sdk/sdktest"},
 	"cmd/mkplugin":          {},
 	"cmd/wharf-conformance": {"host", "host/config", "host/mcp", "plugins"},
-	"cmd/wharf" + below:     {"abi" + below, "host", "host/config", "host/mcp", "plugins", cobra, pflag, goSDK, xterm},
+	"cmd/wharf" + below:     {"abi" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", cobra, pflag, goSDK, xterm},
 	"examples" + below:      {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK},
 
 	"host/internal/jsontext":   {},
@@ -100,7 +100,7 @@ var walls = map[string][]string{
 	notify:          {"host/internal/watch"},
 	schemas + below: {"host/internal/schema"},
 
-	"embed":           {"plugins"},
+	"embed":           {"plugins", "host/plugintest"},
 	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest"},
 	"plugin":          {},
 	"unsafe":          {"abi", "sdk", "host/internal/wasm", "host/internal/capability", "host/internal/jsontext", "host/internal/rpc", "host/internal/session"},

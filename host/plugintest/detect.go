@@ -1,0 +1,138 @@
+package plugintest
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// detect finds out which wire the guest speaks: by what it opens, and by how a
+// message looks that it sends.
+func (k *kit) detect() {
+	quiet := &silent{}
+	c := k.cast
+	c.wire = quiet
+	g, err := raise(k.ctx, &c)
+	if err == nil {
+		err = g.open()
+	}
+	switch {
+	case err != nil:
+		k.unknown = fmt.Sprintf("the guest does not get as far as to be tested: %v", err)
+	case len(g.streams) == 0 && !g.inst.Up():
+		k.unknown = "the guest opens nothing" + because(g)
+	default:
+		k.wires, k.unknown = k.speaks(g, quiet.made)
+	}
+	if len(k.wires) > 0 {
+		k.report.Plugin.Class, k.report.Plugin.Wire = k.wires[0].class(), k.wires[0].name()
+	} else if k.report.Plugin.Class == "" {
+		k.report.Plugin.Class = classes[k.cast.manifest.Grants[0].Kind]
+	}
+	if !k.teaches(g) {
+		g.strike()
+	}
+}
+
+// because is why a guest did not go on.
+func because(g *stage) string {
+	if g.inbox.closed != nil {
+		return ": " + g.inbox.closed.Error()
+	}
+	return ""
+}
+
+func (k *kit) teaches(g *stage) bool { return len(k.teachers) > 0 && k.teachers[0].stage == g }
+
+// needsProfile is the reason where the kit cannot know more.
+const needsProfile = "the kit does not know how messages look on its wire: describe it in a profile (%s)"
+
+// speaks tells the wire of a guest that has opened its connection.
+func (k *kit) speaks(g *stage, taken *pupil) ([]wire, string) {
+	first := g.streams
+	if len(first) == 0 || first[0].kind == abi.OpenHTTP && !first[0].is(abi.Upgrade) {
+		if len(first) > 0 && !g.inst.Up() && first[0].request.Method == "GET" {
+			return []wire{&web{legacy: true}}, ""
+		}
+		if g.inst.Up() && (len(first) > 0 || k.asks(abi.OpenHTTP)) {
+			return []wire{&web{}, &web{events: true}}, ""
+		}
+		return nil, fmt.Sprintf(needsProfile, "it is not up after what it opened; only MCP's own use of HTTP is known")
+	}
+	p := &pipe{kind: classes[first[0].kind], profile: k.options.Profile}
+	if p.kind == "http" {
+		p.kind = "stream"
+	}
+	if f := k.given(); f != nil {
+		p.framing = f
+		return []wire{p}, ""
+	}
+	f, why := k.framed(g, taken)
+	if p.framing = f; f == nil {
+		return nil, why
+	}
+	return []wire{p}, ""
+}
+
+func (k *kit) asks(kind abi.OpenKind) bool {
+	for _, g := range k.cast.manifest.Grants {
+		if g.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// given is the framing that a profile names.
+func (k *kit) given() framing {
+	p := k.options.Profile
+	switch {
+	case p == nil:
+		return nil
+	case p.Framing == "pattern":
+		return &pattern{profile: p}
+	}
+	return framingNamed(p.Framing)
+}
+
+// framed looks at a message that the guest sends.
+func (k *kit) framed(g *stage, taken *pupil) (framing, string) {
+	if !g.inst.Up() {
+		return nil, fmt.Sprintf(needsProfile, "the guest waits for something before it is up"+because(g))
+	}
+	probe := request(1, 100)
+	taken.taken = nil
+	if err := g.send(1, probe); err != nil {
+		return nil, fmt.Sprintf("the guest cannot send: %v", err)
+	}
+	frame := taken.taken
+	for _, name := range []string{"ndjson", "content-length", "websocket"} {
+		f := framingNamed(name)
+		if m, n, err := f.hear(g, frame); err == nil && n == len(frame) && string(m) == probe {
+			return f, ""
+		}
+	}
+	if len(frame) == 0 {
+		return nil, "the guest wrote nothing when it was to send a message"
+	}
+	t := &teacher{stage: g, server: taken, known: map[string][]byte{probe: bytes.Clone(frame)}}
+	f := &learned{teacher: t}
+	if err := k.tryLearned(f); err != nil {
+		return nil, fmt.Sprintf(needsProfile, "the guest does not understand what it says itself: "+err.Error())
+	}
+	k.teachers = append(k.teachers, t)
+	return f, ""
+}
+
+// tryLearned plays the smallest of all scenarios.
+func (k *kit) tryLearned(f framing) error {
+	s := &Scenario{Steps: []Step{
+		{1, "open", ""}, {2, "send", "1 " + request(1, 100)}, {3, "hears", "1"},
+		{4, "says", "1 " + reply(1, 100)}, {5, "gets", reply(1, 100)},
+	}}
+	c := k.cast
+	c.wire = &pipe{kind: "stream", framing: f, profile: k.options.Profile}
+	_, _, err := k.once(&c, s, cutter{})
+	return err
+}

@@ -1,0 +1,263 @@
+package plugintest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// framing is how messages stand in a byte stream.
+type framing interface {
+	name() string
+	fresh() framing
+
+	// hear takes one message off the beginning of p: n is its length with all that
+	// frames it, and 0 means that it is not whole. A frame that is no message is nil.
+	hear(g *stage, p []byte) (message []byte, n int, err error)
+
+	// heard says whose message came last.
+	heard(exchange uint32)
+
+	// say frames a message of the server.
+	say(exchange uint32, message []byte, vars map[string]string) ([]byte, error)
+}
+
+// framingNamed returns one that the kit knows.
+func framingNamed(name string) framing {
+	switch name {
+	case "ndjson":
+		return lines{}
+	case "content-length":
+		return lengths{}
+	case "websocket":
+		return &sockets{}
+	}
+	return nil
+}
+
+// lines is a message a line.
+type lines struct{}
+
+func (lines) name() string   { return "ndjson" }
+func (lines) fresh() framing { return lines{} }
+func (lines) heard(uint32)   {}
+
+func (lines) hear(_ *stage, p []byte) ([]byte, int, error) {
+	i := bytes.IndexByte(p, '\n')
+	if i < 0 {
+		return nil, 0, nil
+	}
+	return bytes.TrimSuffix(p[:i], []byte("\r")), i + 1, nil
+}
+
+func (lines) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
+	return append(bytes.Clone(m), '\n'), nil
+}
+
+// lengths is a header with the length before each message.
+type lengths struct{}
+
+func (lengths) name() string   { return "content-length" }
+func (lengths) fresh() framing { return lengths{} }
+func (lengths) heard(uint32)   {}
+
+func (lengths) hear(_ *stage, p []byte) ([]byte, int, error) {
+	head, _, found := bytes.Cut(p, []byte("\r\n\r\n"))
+	if !found {
+		return nil, 0, nil
+	}
+	size := -1
+	for field := range strings.SplitSeq(string(head), "\r\n") {
+		if name, value, _ := strings.Cut(field, ":"); strings.EqualFold(name, "content-length") {
+			n, err := strconv.Atoi(strings.TrimSpace(value))
+			if err != nil || n < 0 {
+				return nil, 0, fmt.Errorf("the guest wrote a Content-Length of %q", value)
+			}
+			size = n
+		}
+	}
+	if size < 0 {
+		return nil, 0, fmt.Errorf("the guest wrote a header without Content-Length: %s", short(head))
+	}
+	from := len(head) + 4
+	if len(p) < from+size {
+		return nil, 0, nil
+	}
+	return p[from : from+size], from + size, nil
+}
+
+func (lengths) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
+	return append([]byte("Content-Length: "+strconv.Itoa(len(m))+"\r\n\r\n"), m...), nil
+}
+
+// learned is a framing that the kit got from the guest: it lets another instance
+// send the message that the server is to say, and takes the same bytes. So it is
+// for framings that are the same both ways and remember nothing.
+type learned struct{ teacher *teacher }
+
+func (l *learned) name() string   { return "learned from the guest" }
+func (l *learned) fresh() framing { return l }
+func (l *learned) heard(uint32)   {}
+
+func (l *learned) hear(g *stage, p []byte) ([]byte, int, error) {
+	for exchange := uint32(1); exchange <= g.exchange; exchange++ {
+		if !g.unheard[exchange] {
+			continue
+		}
+		frame, err := l.teacher.frame(g.sent[exchange])
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case bytes.HasPrefix(p, frame):
+			return []byte(g.sent[exchange]), len(frame), nil
+		case bytes.HasPrefix(frame, p):
+			return nil, 0, nil
+		}
+	}
+	return nil, 0, fmt.Errorf("the guest wrote what it does not write for any message: %s", short(p))
+}
+
+func (l *learned) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
+	return l.teacher.frame(string(m))
+}
+
+// sockets is WebSocket (RFC 6455), of which a client masks what it sends.
+type sockets struct{ parts []byte }
+
+func (s *sockets) name() string   { return "websocket" }
+func (s *sockets) fresh() framing { return &sockets{} }
+func (s *sockets) heard(uint32)   {}
+
+func (s *sockets) hear(_ *stage, p []byte) ([]byte, int, error) {
+	h, err := readSocketHead(p)
+	if err != nil || h.from == 0 || len(p)-h.from < h.size {
+		return nil, 0, err
+	}
+	payload, end := bytes.Clone(p[h.from:h.from+h.size]), h.from+h.size
+	for i := range payload {
+		payload[i] ^= h.mask[i%4]
+	}
+	if h.opcode >= 8 { // ping, pong or close
+		return nil, end, nil
+	}
+	if s.parts = append(s.parts, payload...); !h.fin {
+		return nil, end, nil
+	}
+	whole := s.parts
+	s.parts = nil
+	return whole, end, nil
+}
+
+type socketHead struct {
+	opcode     byte
+	fin        bool
+	mask       [4]byte
+	from, size int
+}
+
+var errUnmasked = errors.New("the guest sent a WebSocket frame that is not masked")
+
+func readSocketHead(p []byte) (h socketHead, err error) {
+	if len(p) < 2 {
+		return h, nil
+	}
+	h.opcode, h.fin, h.size = p[0]&15, p[0]&0x80 != 0, int(p[1]&0x7f)
+	if p[1]&0x80 == 0 {
+		return h, errUnmasked
+	}
+	from := 2
+	switch {
+	case h.size == 126 && len(p) >= 4:
+		h.size, from = int(binary.BigEndian.Uint16(p[2:])), 4
+	case h.size == 127 && len(p) >= 10:
+		h.size, from = int(binary.BigEndian.Uint64(p[2:])&(1<<40-1)), 10
+	case h.size >= 126:
+		return h, nil
+	}
+	if len(p) < from+4 {
+		return h, nil
+	}
+	copy(h.mask[:], p[from:])
+	h.from = from + 4
+	return h, nil
+}
+
+func (s *sockets) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
+	head := []byte{0x81}
+	switch n := len(m); {
+	case n < 126:
+		head = append(head, byte(n))
+	case n < 1<<16:
+		head = binary.BigEndian.AppendUint16(append(head, 126), uint16(n))
+	default:
+		head = binary.BigEndian.AppendUint64(append(head, 127), uint64(n))
+	}
+	return append(head, m...), nil
+}
+
+// teacher is an instance that is asked what a message looks like when it is sent.
+type teacher struct {
+	mu     sync.Mutex
+	stage  *stage
+	server *pupil
+	known  map[string][]byte
+}
+
+// pupil is a server that takes down what is written, and says nothing.
+type pupil struct {
+	pipeServer
+	taken []byte
+}
+
+func (p *pupil) opened(s *stream) error {
+	if s.kind == abi.OpenHTTP && !s.is(abi.Upgrade) {
+		return nil
+	}
+	return p.pipeServer.opened(s)
+}
+
+func (p *pupil) wrote(s *stream) error {
+	p.taken = append(p.taken, s.heard...)
+	s.heard = nil
+	return nil
+}
+
+// silent is the wire of a pupil.
+type silent struct{ made *pupil }
+
+func (s *silent) name() string  { return "unknown" }
+func (s *silent) class() string { return "stream" }
+
+func (s *silent) serve(g *stage) server {
+	s.made = &pupil{pipeServer: pipeServer{stage: g}}
+	return s.made
+}
+
+// frame returns what the guest writes when it sends a message. It asks once.
+func (t *teacher) frame(message string) ([]byte, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if frame, ok := t.known[message]; ok {
+		return frame, nil
+	}
+	t.server.taken = nil
+	if err := t.stage.send(t.stage.exchange+1, message); err != nil {
+		return nil, fmt.Errorf("to learn how a message is framed: %w", err)
+	}
+	frame := bytes.Clone(t.server.taken)
+	if len(frame) == 0 {
+		return nil, errors.New("to learn how a message is framed: the guest wrote nothing")
+	}
+	if len(t.known) < 1<<10 {
+		t.known[message] = frame
+	}
+	return frame, nil
+}
+
+var classes = map[abi.OpenKind]string{abi.OpenProcess: "process", abi.OpenStream: "stream", abi.OpenHTTP: "http"}

@@ -1,0 +1,312 @@
+package plugintest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// Options say how a plugin is to be tested. The zero value tests all that can be
+// tested without knowing more.
+type Options struct {
+	Name     string            // what errors call the plugin; empty = plugin
+	Settings map[string]string // of the server entry, over those of the profile
+	Profile  *Profile          // how its wire looks, where the kit cannot find out
+	Only     []string          // ids of checks; empty = all
+}
+
+// Run tests a module. It returns when everything was tried or ctx is done; a
+// module that misbehaves is a report that says so. An error is one of the kit
+// itself, or of ctx.
+func Run(ctx context.Context, module []byte, o Options) (*Report, error) {
+	k := &kit{ctx: ctx, options: o, binary: module, report: newReport(module), others: map[bool]*wasm.Module{}}
+	if k.options.Name == "" {
+		k.options.Name = "plugin"
+	}
+	engine, err := wasm.NewEngine(ctx, wasm.Config{Surface: guest.Surface()})
+	if err != nil {
+		return nil, err
+	}
+	defer engine.Close()
+	k.engine = engine
+	if k.load() {
+		k.detect()
+		k.scenarios()
+		k.measure()
+		k.compare()
+	}
+	k.dismiss()
+	k.report.conclude()
+	return k.report, ctx.Err()
+}
+
+// kit is one run of all checks.
+type kit struct {
+	ctx      context.Context
+	options  Options
+	binary   []byte
+	engine   *wasm.Engine
+	cast     cast
+	wires    []wire // all the variants of the one that it speaks; none if unknown
+	unknown  string // why there are none
+	teachers []*teacher
+	stops    int                   // how often the guest used up its budget
+	others   map[bool]*wasm.Module // on the interpreter, and without a meter
+	engines  []*wasm.Engine        // of others
+	report   *Report
+}
+
+// names are what a manifest may call a plugin.
+var names = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+
+// load is the door: what comes through it is a plugin that says who it is.
+func (k *kit) load() bool {
+	door := Check{ID: "module", Title: "The module is one that a host loads", Level: Required, Points: []string{"R1"}}
+	began := time.Now()
+	m, err := k.engine.Load(k.ctx, k.options.Name, k.binary)
+	if k.judge(&door, err, nil); err != nil {
+		k.skipAll("the module cannot be loaded")
+		return false
+	}
+	k.report.figure("load", "to look at the module and to meter it", time.Since(began).Microseconds(), "µs")
+	began = time.Now()
+	if err = m.Compile(k.ctx); err != nil {
+		k.judge(&door, err, nil)
+		return false
+	}
+	k.report.figure("compile", "to make native code of it, without a cache", time.Since(began).Microseconds(), "µs")
+	k.report.figure("size", "the module", int64(len(k.binary)), "bytes")
+	k.cast = cast{module: m}
+	return k.introduce()
+}
+
+// introduce asks the guest who it is.
+func (k *kit) introduce() bool {
+	c := Check{ID: "describe", Title: "The guest starts, and describes itself", Level: Required, Points: []string{"R1"}}
+	began := time.Now()
+	g, err := raise(k.ctx, &k.cast)
+	took := time.Since(began)
+	defer g.strike()
+	if err == nil {
+		k.cast.manifest = g.inst.Manifest()
+		err = checkManifest(&k.cast.manifest)
+		k.report.figure("start", "to make an instance and have it described", took.Microseconds(), "µs")
+		k.report.figure("memory", "of an instance that has described itself", int64(g.inst.Pages())*pageSize, "bytes")
+	}
+	k.judge(&c, err, g.record)
+	if err != nil {
+		k.skipAll("the guest cannot be started")
+		return false
+	}
+	k.report.Plugin.Name, k.report.Plugin.Version = k.cast.manifest.Name, k.cast.manifest.Version
+	k.settings()
+	return true
+}
+
+const pageSize = 64 << 10
+
+func checkManifest(m *abi.Manifest) error {
+	switch {
+	case !names.MatchString(m.Name):
+		return fmt.Errorf("the manifest's name is %q, expected %s", m.Name, names)
+	case len(m.Grants) == 0:
+		return errors.New("the manifest names no grants: a transport that opens nothing reaches nobody")
+	}
+	for _, g := range m.Grants {
+		if classes[g.Kind] == "" || g.Name == "" {
+			return fmt.Errorf("the manifest asks for a grant %s %q, which no host has", g.Kind, g.Name)
+		}
+	}
+	return nil
+}
+
+// settings are those of the profile and of the options.
+func (k *kit) settings() {
+	values := map[string]string{}
+	if k.options.Profile != nil {
+		for key, v := range k.options.Profile.Settings {
+			values[key] = v
+		}
+	}
+	for key, v := range k.options.Settings {
+		values[key] = v
+	}
+	for key, v := range values {
+		k.cast.settings = append(k.cast.settings, abi.Pair{Key: key, Value: v})
+	}
+	slices.SortFunc(k.cast.settings, func(a, b abi.Pair) int { return strings.Compare(a.Key, b.Key) })
+}
+
+// scenarios runs those that are for this transport.
+func (k *kit) scenarios() {
+	for _, s := range Scenarios() {
+		if !k.wanted(s.ID) {
+			continue
+		}
+		c := Check{ID: s.ID, Title: s.Title, Level: s.Level, Points: s.Points, Expected: s.Title}
+		if why := k.unfit(s); why != "" {
+			k.report.add(&c, NotApplicable, why)
+			continue
+		}
+		if why := k.unable(s); why != "" {
+			k.report.add(&c, Skipped, why)
+			continue
+		}
+		record, err := k.play(s)
+		k.judge(&c, err, record)
+	}
+}
+
+func (k *kit) wanted(id string) bool {
+	return len(k.options.Only) == 0 || slices.Contains(k.options.Only, id)
+}
+
+// unfit says why a scenario says nothing about this transport.
+func (k *kit) unfit(s *Scenario) string {
+	if len(s.For) > 0 && len(k.wires) > 0 && !slices.Contains(s.For, k.wires[0].class()) {
+		return "it is for transports of the class " + strings.Join(s.For, " or ")
+	}
+	if slices.Contains(s.Needs, "unsolicited") && !k.cast.manifest.Unsolicited {
+		return "the manifest says that no messages come which belong to no exchange"
+	}
+	return ""
+}
+
+// budget is how often a guest may be stopped for using up its budget before the
+// rest is not tried any more.
+const patience = 3
+
+// unable says why a scenario cannot be played.
+func (k *kit) unable(s *Scenario) string {
+	p := k.options.Profile
+	switch {
+	case k.ctx.Err() != nil:
+		return "there was no time left"
+	case len(k.wires) == 0:
+		return k.unknown
+	case k.stops >= patience:
+		return "the guest has used up its budget in several scenarios before"
+	case p != nil && p.Largest > 0 && s.largest > p.Largest:
+		return fmt.Sprintf("the profile says that the wire carries no more than %d bytes", p.Largest)
+	}
+	return ""
+}
+
+// mostCuts is in how many places the server's side of a scenario is cut.
+const mostCuts = 400
+
+// play runs a scenario on each variant of the wire, cut in all ways that it asks
+// for, until a run fails.
+func (k *kit) play(s *Scenario) (*recording, error) {
+	var last *recording
+	for _, w := range k.wires {
+		c := k.cast
+		c.wire, c.limits.MessageCap = w, s.Cap
+		total, record, err := k.once(&c, s, cutter{})
+		last = record
+		if err != nil || s.Cuts == "" {
+			if err != nil {
+				return record, named(w, "", err)
+			}
+			continue
+		}
+		if _, record, err = k.once(&c, s, cutter{all: true}); err != nil {
+			return record, named(w, ", cut after every byte", err)
+		}
+		for at := 1; at < min(total, mostCuts); at++ {
+			if _, record, err = k.once(&c, s, cutter{at: at}); err != nil {
+				return record, named(w, fmt.Sprintf(", cut after byte %d", at), err)
+			}
+		}
+	}
+	return last, nil
+}
+
+// named says on which wire something happened.
+func named(w wire, how string, err error) error {
+	return fmt.Errorf("%s%s: %w", w.name(), how, err)
+}
+
+// once is one run. It returns how many bytes the server said.
+func (k *kit) once(c *cast, s *Scenario, cut cutter) (int, *recording, error) {
+	g, err := raise(k.ctx, c)
+	defer g.strike()
+	if err != nil {
+		return 0, g.record, err
+	}
+	g.cut = cut
+	err = g.perform(s)
+	return g.cut.said, g.record, err
+}
+
+// perform goes through the steps of a scenario.
+func (g *stage) perform(s *Scenario) error {
+	for _, step := range s.Steps {
+		err := verbs[step.Verb](g, step.Text)
+		if errors.Is(err, errEnough) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("line %d, %s: %w", step.Line, beginning(step), err)
+		}
+	}
+	return g.finish()
+}
+
+// beginning is how a step looks in an error.
+func beginning(s Step) string {
+	const most = 60
+	text := strings.TrimSpace(s.Verb + " " + s.Text)
+	if len(text) > most {
+		return text[:most] + "…"
+	}
+	return text
+}
+
+// judge files what came of a check.
+func (k *kit) judge(c *Check, err error, r *recording) {
+	if !k.wanted(c.ID) && err == nil {
+		return
+	}
+	if err == nil {
+		k.report.add(c, Passed, "")
+		return
+	}
+	if r != nil {
+		c.Trace = r.text()
+	}
+	var trap *wasm.Trap
+	if errors.As(err, &trap) && trap.Kind == wasm.TrapFuel || strings.Contains(err.Error(), "more computing time") {
+		k.stops++
+	}
+	result := Failed
+	if k.ctx.Err() != nil {
+		result = Skipped
+	}
+	k.report.add(c, result, err.Error())
+}
+
+// skipAll files the scenarios that cannot even be begun.
+func (k *kit) skipAll(why string) {
+	for _, s := range Scenarios() {
+		k.report.add(&Check{ID: s.ID, Title: s.Title, Level: s.Level, Points: s.Points, Expected: s.Title}, Skipped, why)
+	}
+}
+
+// dismiss ends what was kept.
+func (k *kit) dismiss() {
+	for _, e := range k.engines {
+		_ = e.Close() // nothing runs on it any more
+	}
+	for _, t := range k.teachers {
+		t.stage.strike()
+	}
+}

@@ -1,0 +1,57 @@
+package plugintest
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Every transport that Wharf ships passes, and so does the example.
+func TestShipped(t *testing.T) {
+	for name, class := range map[string]string{"stdio": "process", "http": "http", "sse": "sse"} {
+		t.Run(name, func(t *testing.T) {
+			r := report(t, read(t, "../../plugins/"+name+"/"+name+".wasm"), Options{Name: name})
+			if r.Plugin.Class != class {
+				t.Errorf("class %q, want %q", r.Plugin.Class, class)
+			}
+			wantOK(t, r)
+		})
+	}
+}
+
+func read(t testing.TB, file string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func report(t testing.TB, module []byte, o Options) *Report {
+	t.Helper()
+	r, err := Run(t.Context(), module, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// wantOK wants all checks to pass, those that bind nobody as well.
+func wantOK(t *testing.T, r *Report) {
+	t.Helper()
+	if !r.OK {
+		t.Error("it does not pass")
+	}
+	for _, c := range r.Checks {
+		if c.Result == Failed || c.Result == Skipped {
+			t.Errorf("%s: %s: %s\n%s", c.Result, c.ID, c.Got, c.Trace)
+		}
+	}
+	if testing.Verbose() {
+		t.Log("\n" + r.Text())
+	}
+}

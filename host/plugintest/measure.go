@@ -1,0 +1,192 @@
+package plugintest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// What the kit calls too much. A plugin that stays below half of these has room
+// for a slower machine and a longer message.
+const (
+	mostFuel   = wasm.EventBudget / 2 // for one event, beside what its payload brings
+	mostOut    = 60                   // fuel for each byte of a long message to the server: a host gives 64
+	mostCalls  = 64                   // host calls for one small message, one way
+	mostMemory = 1 << 20              // bytes that a message of 1 MiB each way may add
+	mostGrowth = 4 * pageSize         // that a thousand more calls may add
+)
+
+// gauges are the checks of what a guest uses.
+var gauges = []struct {
+	check Check
+	run   func(k *kit, g *stage) error
+}{
+	{Check{ID: "fuel", Level: Advice, Title: "No event takes more than half of its budget"}, (*kit).fuel},
+	{Check{ID: "fuel-size", Level: Advice, Title: "Long messages are paid for by their length"}, (*kit).fuelBySize},
+	{Check{ID: "host-calls", Level: Advice, Title: "A small message takes few host calls"}, (*kit).hostCalls},
+	{Check{ID: "memory-size", Level: Advice, Title: "Long messages stay with the host"}, (*kit).memoryBySize},
+	{Check{ID: "memory-growth", Level: Fault, Title: "The memory of a guest does not grow with use"}, (*kit).memoryByUse},
+}
+
+// measure finds out what the guest uses, each time with an instance of its own.
+func (k *kit) measure() {
+	for _, gauge := range gauges {
+		c := gauge.check
+		c.Expected = c.Title
+		if !k.wanted(c.ID) {
+			continue
+		}
+		if why := k.unable(&Scenario{largest: 1 << 20}); why != "" {
+			k.report.add(&c, Skipped, why)
+			continue
+		}
+		cast := k.cast
+		cast.wire = k.wires[0]
+		g, err := raise(k.ctx, &cast)
+		if err == nil {
+			err = openUp(g, "")
+		}
+		if err == nil {
+			err = gauge.run(k, g)
+		}
+		g.strike()
+		k.judge(&c, err, g.record)
+	}
+}
+
+// call is one request and its answer.
+func (g *stage) call(n uint32, out, in int) error {
+	if err := g.send(n, request(n, out)); err != nil {
+		return err
+	}
+	if err := hears(g, fmt.Sprint(n)); err != nil {
+		return err
+	}
+	if err := g.server.say(n, reply(n, in), false); err != nil {
+		return err
+	}
+	return gets(g, reply(n, in))
+}
+
+// spent sums up what the events of a kind took since a mark. Those that bring
+// what a server said count as one kind.
+func (r *recording) spent(from int, out bool) (sum cost) {
+	for _, c := range r.costs[min(from, len(r.costs)):] {
+		if (c.kind == abi.EventMessage.String()) == out {
+			sum.fuel += c.fuel
+			sum.calls += c.calls
+		}
+	}
+	return sum
+}
+
+// warm makes the first calls, which may cost more than others.
+func (g *stage) warm() (mark int, err error) {
+	for n := uint32(1); n <= 3; n++ {
+		if err := g.call(n, 200, 200); err != nil {
+			return 0, err
+		}
+	}
+	return len(g.record.costs), nil
+}
+
+func (k *kit) fuel(g *stage) error {
+	mark, err := g.warm()
+	if err != nil {
+		return err
+	}
+	if err := g.call(4, 1<<10, 1<<10); err != nil {
+		return err
+	}
+	k.report.figure("fuel-out", "for a request of 1 KiB", g.record.spent(mark, true).fuel, "units")
+	k.report.figure("fuel-in", "for an answer of 1 KiB", g.record.spent(mark, false).fuel, "units")
+	if err := g.call(5, 1<<10, 1<<20); err != nil {
+		return err
+	}
+	var worst cost
+	for _, c := range g.record.costs {
+		if c.kind == abi.EventMessage.String() || c.kind == abi.EventData.String() || c.kind == abi.EventHead.String() {
+			c.fuel -= int64(min(c.payload, 16<<10)) * wasm.FuelPerPayloadByte
+		}
+		if c.fuel > worst.fuel {
+			worst = c
+		}
+	}
+	if worst.fuel > mostFuel {
+		return fmt.Errorf("a %s of %d bytes took %d units beside what its bytes bring; the budget is %d", worst.kind, worst.payload, worst.fuel, int64(wasm.EventBudget))
+	}
+	return nil
+}
+
+func (k *kit) fuelBySize(g *stage) error {
+	mark, err := g.warm()
+	if err != nil {
+		return err
+	}
+	const size = 256 << 10
+	if err := g.call(4, size, size); err != nil {
+		return err
+	}
+	out, in := g.record.spent(mark, true).fuel/size, g.record.spent(mark, false).fuel/size
+	k.report.figure("fuel-byte-out", "for each byte of a long request", out, "units")
+	k.report.figure("fuel-byte-in", "for each byte of a long answer", in, "units")
+	if out > mostOut {
+		return fmt.Errorf("a long message takes %d units a byte on its way out; a host gives 64, so the longest will not pass", out)
+	}
+	return nil
+}
+
+func (k *kit) hostCalls(g *stage) error {
+	mark, err := g.warm()
+	if err != nil {
+		return err
+	}
+	if err := g.call(4, 200, 200); err != nil {
+		return err
+	}
+	out, in := g.record.spent(mark, true).calls, g.record.spent(mark, false).calls
+	k.report.figure("calls-out", "for a request of 200 bytes", int64(out), "host calls")
+	k.report.figure("calls-in", "for an answer of 200 bytes", int64(in), "host calls")
+	if max(out, in) > mostCalls {
+		return fmt.Errorf("%d host calls on the way out, %d on the way in; %d are a lot", out, in, mostCalls)
+	}
+	return nil
+}
+
+func (k *kit) memoryBySize(g *stage) error {
+	if _, err := g.warm(); err != nil {
+		return err
+	}
+	before := int64(g.inst.Pages()) * pageSize
+	if err := g.call(4, 1<<20, 1<<20); err != nil {
+		return err
+	}
+	grown := int64(g.inst.Pages())*pageSize - before
+	k.report.figure("memory-large", "added by a message of 1 MiB each way", grown, "bytes")
+	if grown > mostMemory {
+		return fmt.Errorf("a message of 1 MiB each way added %d bytes of memory: deliver and forward leave its bytes with the host", grown)
+	}
+	return nil
+}
+
+func (k *kit) memoryByUse(g *stage) error {
+	const rounds = 1000
+	var before int64
+	for n := uint32(1); n <= 3*rounds; n++ {
+		if err := g.call(n, 1<<10, 1<<10); err != nil {
+			return err
+		}
+		delete(g.sent, n)
+		if n == 2*rounds {
+			before = int64(g.inst.Pages()) * pageSize
+		}
+	}
+	after := int64(g.inst.Pages()) * pageSize
+	k.report.figure("memory-used", fmt.Sprintf("of an instance after %d calls", 3*rounds), after, "bytes")
+	if after-before > mostGrowth {
+		return errors.New(fmt.Sprint("a thousand calls added ", after-before, " bytes of memory, and more will add more"))
+	}
+	return nil
+}

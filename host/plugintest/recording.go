@@ -1,0 +1,109 @@
+package plugintest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/sdk/sdktest"
+)
+
+// recording is the call trace of one run: all of it as a hash, the end of it as
+// text, and what each event cost.
+type recording struct {
+	entries []sdktest.Entry
+	dropped int
+	sum     hash.Hash
+	now     cost
+	costs   []cost
+	used    func() int64
+	results map[uint32]string // of MESSAGE, by exchange
+}
+
+// cost is what one event took.
+type cost struct {
+	kind    string
+	arg     string
+	payload int
+	calls   int
+	fuel    int64
+}
+
+const (
+	keptEntries = 600     // of the end of a trace
+	keptBytes   = 2 << 10 // of a payload; a longer one is left out
+	keptCosts   = 50_000
+)
+
+func newRecording() *recording {
+	return &recording{sum: sha256.New(), results: map[uint32]string{}, used: func() int64 { return 0 }}
+}
+
+// line is the tracer of the instance.
+func (r *recording) line(line, payload []byte) {
+	r.note(line, payload)
+	if len(r.entries) >= 2*keptEntries {
+		n := copy(r.entries, r.entries[keptEntries:])
+		clear(r.entries[n:])
+		r.entries = r.entries[:n]
+		r.dropped += keptEntries
+	}
+	if len(payload) > keptBytes {
+		payload = nil
+	}
+	r.entries = append(r.entries, sdktest.Entry{Line: string(line), Bytes: bytes.Clone(payload)})
+}
+
+// note counts a line and what it speaks of.
+func (r *recording) note(line, payload []byte) {
+	var size [8]byte
+	binary.LittleEndian.PutUint64(size[:], uint64(len(payload)))
+	r.sum.Write(line)
+	r.sum.Write(size[:])
+	r.sum.Write(payload)
+	text := string(line[:min(len(line), 200)])
+	switch {
+	case strings.HasPrefix(text, "--> event("):
+		args := strings.Split(strings.TrimSuffix(text[len("--> event("):], ")"), ", ")
+		r.now = cost{kind: args[0], payload: len(payload)}
+		if len(args) > 2 {
+			r.now.arg = args[2]
+		}
+	case strings.HasPrefix(text, "  <-- "):
+		r.now.calls++
+	default:
+		r.end(text)
+	}
+}
+
+func (r *recording) end(text string) {
+	if r.now.fuel = r.used(); len(r.costs) < keptCosts {
+		r.costs = append(r.costs, r.now)
+	}
+	if result, ok := strings.CutPrefix(text, "--> = "); ok && r.now.kind == abi.EventMessage.String() {
+		var exchange uint32
+		for _, c := range r.now.arg {
+			exchange = exchange*10 + uint32(c-'0')
+		}
+		r.results[exchange] = result
+	}
+}
+
+// text is the end of the trace, in the form of golden traces.
+func (r *recording) text() string {
+	list := r.entries[max(0, len(r.entries)-keptEntries):]
+	for len(list) > 0 && len(list) < r.dropped+len(r.entries) && !strings.HasPrefix(list[0].Line, "--> event(") {
+		list = list[1:]
+	}
+	text := sdktest.Text(list)
+	if n := r.dropped + len(r.entries) - len(list); n > 0 {
+		text = "# … after other lines\n" + text
+	}
+	return text
+}
+
+// digest tells whether two runs were the same.
+func (r *recording) digest() string { return string(r.sum.Sum(nil)) }

@@ -1,0 +1,135 @@
+package plugintest
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// A Result is what came of a check.
+type Result string
+
+// The results. A check is not applicable where it says nothing about the plugin,
+// and skipped where it would but could not be made.
+const (
+	Passed        Result = "pass"
+	Failed        Result = "fail"
+	NotApplicable Result = "n/a"
+	Skipped       Result = "skip"
+)
+
+// A Report is what the kit found out. Its JSON is stable: fields are added and not
+// renamed.
+type Report struct {
+	Kit     int      `json:"kit"` // the version of the kit's checks
+	Plugin  Plugin   `json:"plugin"`
+	OK      bool     `json:"ok"` // no binding check failed or was skipped
+	Checks  []Check  `json:"checks"`
+	Points  []Point  `json:"points"`
+	Figures []Figure `json:"figures"`
+}
+
+// Plugin is what was tested.
+type Plugin struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	SHA256  string `json:"sha256"`
+	Size    int    `json:"size"`
+	Class   string `json:"class"` // process, stream, http or sse
+	Wire    string `json:"wire"`  // how its messages are framed; empty if unknown
+}
+
+// A Check is one thing that was tried.
+type Check struct {
+	ID       string   `json:"id"`
+	Title    string   `json:"title"`
+	Level    Level    `json:"level"`
+	Points   []string `json:"points,omitempty"`
+	Result   Result   `json:"result"`
+	Expected string   `json:"expected,omitempty"`
+	Got      string   `json:"got,omitempty"`   // what happened, or why it was not tried
+	Trace    string   `json:"trace,omitempty"` // of the run that failed
+}
+
+// A Point is one point of the proposal for pluggable transports, and what its
+// checks came to.
+type Point struct {
+	ID     string   `json:"id"`
+	Text   string   `json:"text"`
+	Result Result   `json:"result"`
+	Checks []string `json:"checks"`
+	Host   string   `json:"host,omitempty"` // what of it is the host's business
+}
+
+// A Figure is something that was measured. Times differ from machine to machine;
+// the rest does not.
+type Figure struct {
+	ID    string `json:"id"`
+	Of    string `json:"of"`
+	Value int64  `json:"value"`
+	Unit  string `json:"unit"`
+}
+
+// version of the checks: it grows when a module that passed might not any more.
+const version = 1
+
+func newReport(module []byte) *Report {
+	return &Report{Kit: version, Plugin: Plugin{SHA256: wasm.Hash(module), Size: len(module)}, Figures: []Figure{}}
+}
+
+func (r *Report) add(c *Check, result Result, got string) {
+	c.Result, c.Got = result, got
+	if result == Passed || result == NotApplicable {
+		c.Trace = ""
+	}
+	r.Checks = append(r.Checks, *c)
+}
+
+func (r *Report) figure(id, of string, value int64, unit string) {
+	r.Figures = append(r.Figures, Figure{id, of, value, unit})
+}
+
+// Check returns the check of that id, or nil.
+func (r *Report) Check(id string) *Check {
+	for i := range r.Checks {
+		if r.Checks[i].ID == id {
+			return &r.Checks[i]
+		}
+	}
+	return nil
+}
+
+// worse orders results: the first says most.
+var worse = []Result{Failed, Skipped, Passed, NotApplicable}
+
+// conclude says what all the checks come to.
+func (r *Report) conclude() {
+	r.OK = true
+	for i := range r.Checks {
+		c := &r.Checks[i]
+		if c.Level.binding() && (c.Result == Failed || c.Result == Skipped) {
+			r.OK = false
+		}
+	}
+	for _, p := range points {
+		r.Points = append(r.Points, r.point(p))
+	}
+}
+
+func (r *Report) point(p point) Point {
+	out := Point{ID: p.id, Text: p.text, Host: p.host, Result: NotApplicable, Checks: []string{}}
+	var results []Result
+	for _, c := range r.Checks {
+		if slices.Contains(c.Points, p.id) {
+			out.Checks = append(out.Checks, c.ID)
+			results = append(results, c.Result)
+		}
+	}
+	if len(results) > 0 {
+		out.Result = slices.MinFunc(results, func(a, b Result) int {
+			return cmp.Compare(slices.Index(worse, a), slices.Index(worse, b))
+		})
+	}
+	return out
+}

@@ -1,0 +1,187 @@
+package plugintest
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+//go:embed scenarios/*.txt
+var files embed.FS
+
+// A Scenario is one story of a host, a guest and a server, as it stands in a
+// file. README.md describes the form.
+type Scenario struct {
+	ID     string   // the name of its file
+	Title  string   // what holds when it passes
+	Level  Level    // what it means when it does not
+	Points []string // of the proposal, R1 to P6
+	For    []string // classes of transport; empty means all of them
+	Needs  []string // what a transport must say it has, and otherwise it is not applicable
+	Cuts   string   // how what the server says is cut: "", "every"
+	Cap    int      // bytes of the longest message that the host takes; 0 = 16 MiB
+	Steps  []Step
+
+	largest int // bytes of the longest message
+}
+
+// A Step is one line of a scenario: a verb and what stands behind it.
+type Step struct {
+	Line int
+	Verb string
+	Text string
+}
+
+// Scenarios returns those of the kit, by their ids.
+func Scenarios() []*Scenario {
+	names, err := fs.Glob(files, "scenarios/*.txt")
+	if err != nil {
+		panic(err) // the pattern is ours
+	}
+	var list []*Scenario
+	for _, name := range names {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		s, err := ParseScenario(strings.TrimSuffix(strings.TrimPrefix(name, "scenarios/"), ".txt"), string(text))
+		if err != nil {
+			panic(err) // a test reads them all
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// ParseScenario reads a scenario. Every verb and every header is known, or the
+// error says which is not.
+func ParseScenario(id, text string) (*Scenario, error) {
+	s := &Scenario{ID: id, Level: Required}
+	number, heading := 0, true
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimSpace(line)
+		word, rest, _ := strings.Cut(line, " ")
+		switch rest = strings.TrimSpace(rest); {
+		case line == "" || line[0] == '#':
+		case heading && strings.HasSuffix(word, ":"):
+			if err := s.header(strings.TrimSuffix(word, ":"), rest); err != nil {
+				return nil, fmt.Errorf("scenario %s:%d: %w", id, number, err)
+			}
+		default:
+			heading = false
+			if err := s.step(Step{number, word, rest}); err != nil {
+				return nil, fmt.Errorf("scenario %s:%d: %w", id, number, err)
+			}
+		}
+	}
+	if s.Title == "" || len(s.Steps) == 0 {
+		return nil, fmt.Errorf("scenario %s: expected a title and steps", id)
+	}
+	return s.unrolled()
+}
+
+func (s *Scenario) header(name, value string) error {
+	switch name {
+	case "title":
+		s.Title = value
+	case "level":
+		s.Level = Level(value)
+		if !slices.Contains(levels, s.Level) {
+			return fmt.Errorf("unknown level %q", value)
+		}
+	case "points":
+		s.Points = strings.Fields(value)
+		for _, p := range s.Points {
+			if pointNamed(p) == nil {
+				return fmt.Errorf("unknown point %q", p)
+			}
+		}
+	case "for":
+		s.For = strings.Fields(value)
+	case "needs":
+		s.Needs = strings.Fields(value)
+	case "cap":
+		n, err := strconv.Atoi(value)
+		if s.Cap = n; err != nil || n < 1 {
+			return fmt.Errorf("cap: expected a number of bytes: %q", value)
+		}
+	case "cuts":
+		if s.Cuts = value; value != "every" {
+			return fmt.Errorf("unknown cuts %q", value)
+		}
+	default:
+		return fmt.Errorf("unknown header %q", name)
+	}
+	return nil
+}
+
+func (s *Scenario) step(step Step) error {
+	if verbs[step.Verb] == nil && step.Verb != "repeat" && step.Verb != "again" {
+		return fmt.Errorf("unknown verb %q", step.Verb)
+	}
+	s.Steps = append(s.Steps, step)
+	return nil
+}
+
+// maxRepeat bounds what repeat unrolls to, in steps.
+const maxRepeat = 20_000
+
+// unrolled replaces what stands between "repeat N" and "again" by N copies, in
+// which $n is 1 to N, and fills what is to be long.
+func (s *Scenario) unrolled() (*Scenario, error) {
+	var out []Step
+	for i := 0; i < len(s.Steps); i++ {
+		if s.Steps[i].Verb != "repeat" {
+			out = append(out, s.Steps[i])
+			continue
+		}
+		times, err := strconv.Atoi(s.Steps[i].Text)
+		end := slices.IndexFunc(s.Steps[i:], func(p Step) bool { return p.Verb == "again" })
+		if err != nil || end < 0 || times*end > maxRepeat {
+			return nil, fmt.Errorf("scenario %s:%d: expected a number, steps and again", s.ID, s.Steps[i].Line)
+		}
+		for n := range times {
+			for _, p := range s.Steps[i+1 : i+end] {
+				p.Text = strings.ReplaceAll(p.Text, "$n", strconv.Itoa(n+1))
+				out = append(out, p)
+			}
+		}
+		i += end
+	}
+	for i := range out {
+		if err := s.fill(&out[i]); err != nil {
+			return nil, fmt.Errorf("scenario %s:%d: %w", s.ID, out[i].Line, err)
+		}
+	}
+	s.Steps = out
+	return s, nil
+}
+
+// maxFill is the longest filling, in bytes.
+const maxFill = 64 << 20
+
+// fill replaces $fill(N) by as many bytes of text as it takes to make the message
+// that stands on the line N bytes long.
+func (s *Scenario) fill(p *Step) error {
+	before, rest, found := strings.Cut(p.Text, "$fill(")
+	message := p.Text
+	if _, m, ok := strings.Cut(p.Text, " {"); ok {
+		message = "{" + m
+	}
+	if found {
+		number, after, _ := strings.Cut(rest, ")")
+		n, err := strconv.Atoi(number)
+		n -= len(message) - len("$fill()") - len(number)
+		if err != nil || n < 0 || n > maxFill {
+			return fmt.Errorf("cannot fill to %q bytes", number)
+		}
+		p.Text = before + strings.Repeat("0123456789abcdef", n/16+1)[:n] + after
+		message = message + strings.Repeat(" ", n)
+	}
+	s.largest = max(s.largest, len(message))
+	return nil
+}

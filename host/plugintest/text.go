@@ -1,0 +1,131 @@
+package plugintest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Text is the report for people. Whatever a plugin or its trace says is shown so
+// that it cannot move the cursor of a terminal.
+func (r *Report) Text() string {
+	var out strings.Builder
+	p := r.Plugin
+	fmt.Fprintf(&out, "%s %s, %d bytes, sha256 %s\n", orDash(p.Name), p.Version, p.Size, p.SHA256)
+	fmt.Fprintf(&out, "class %s, wire %s\n\n", orDash(p.Class), orDash(p.Wire))
+	for _, level := range levels {
+		r.section(&out, level)
+	}
+	out.WriteString("points of the proposal for pluggable transports\n")
+	for _, p := range r.Points {
+		p.text(&out)
+	}
+	out.WriteString("\nmeasured\n")
+	for _, f := range r.Figures {
+		fmt.Fprintf(&out, "  %-14s %10d %s %s\n", f.ID, f.Value, f.Unit, f.Of)
+	}
+	out.WriteString("\n" + r.verdict() + "\n")
+	return safe(out.String())
+}
+
+// section lists the checks of a level, the traces of those that failed behind them.
+func (r *Report) section(out *strings.Builder, level Level) {
+	fmt.Fprintf(out, "%s\n", level)
+	for _, c := range r.Checks {
+		if c.Level != level {
+			continue
+		}
+		fmt.Fprintf(out, "  %-5s %-16s %s\n", c.Result, c.ID, c.Title)
+		if c.Got == "" {
+			continue
+		}
+		fmt.Fprintf(out, "        %s\n", strings.ReplaceAll(c.Got, "\n", "\n        "))
+		if c.Result == Failed {
+			c.how(out)
+		}
+	}
+	out.WriteString("\n")
+}
+
+// shownTrace is how many lines of a trace stand in a report for people.
+const shownTrace = 30
+
+// how shows the end of the trace, and says how to see all of it.
+func (c *Check) how(out *strings.Builder) {
+	list := strings.Split(strings.TrimRight(c.Trace, "\n"), "\n")
+	if c.Trace == "" {
+		return
+	}
+	if n := len(list) - shownTrace; n > 0 {
+		fmt.Fprintf(out, "        … %d lines before\n", n)
+		list = list[n:]
+	}
+	for _, line := range list {
+		fmt.Fprintf(out, "        %s\n", clip(line))
+	}
+	fmt.Fprintf(out, "        to watch it alone: wharf plugin test --only %s --trace FILE\n", c.ID)
+}
+
+// clip keeps a line to a length that can be read.
+func clip(line string) string {
+	const most = 160
+	if r := []rune(line); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return line
+}
+
+func (p *Point) text(out *strings.Builder) {
+	fmt.Fprintf(out, "  %-5s %-3s %s", p.Result, p.ID, p.Text)
+	if len(p.Checks) > 0 {
+		fmt.Fprintf(out, " (%s)", strings.Join(p.Checks, ", "))
+	}
+	if p.Host != "" {
+		fmt.Fprintf(out, "; the host's: %s", p.Host)
+	}
+	out.WriteString("\n")
+}
+
+// verdict is the last line.
+func (r *Report) verdict() string {
+	count := map[Result]int{}
+	var bad, open []string
+	for _, c := range r.Checks {
+		count[c.Result]++
+		switch {
+		case c.Level.binding() && c.Result == Failed:
+			bad = append(bad, c.ID)
+		case c.Level.binding() && c.Result == Skipped:
+			open = append(open, c.ID)
+		}
+	}
+	text := fmt.Sprintf("%d passed, %d failed, %d skipped, %d not applicable: ", count[Passed], count[Failed], count[Skipped], count[NotApplicable])
+	switch {
+	case len(bad) > 0:
+		return text + "it does not pass (" + strings.Join(bad, ", ") + ")"
+	case len(open) > 0:
+		return text + "it cannot be said to pass, as something could not be tried"
+	}
+	return text + "it passes"
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// safe replaces what a terminal might act upon.
+func safe(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && (unicode.IsControl(r) || slices.Contains(bidi, r)) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// bidi are the characters that change in which order a line is read.
+var bidi = []rune("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029")

@@ -1,0 +1,407 @@
+package plugintest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+)
+
+// errEnough ends a run in which all is well.
+var errEnough = errors.New("enough")
+
+// verbs are what a step can do or expect. An error is an expectation that was not
+// met; README.md says what each of them means.
+var verbs map[string]func(g *stage, text string) error
+
+func init() {
+	verbs = map[string]func(*stage, string) error{
+		// The host.
+		"open": openUp, "begin": func(g *stage, _ string) error { return g.open() },
+		"greet": greet, "send": onExchange((*stage).send), "cancel": cancel, "withdraw": withdraw,
+		"strange": strange, "wait": wait, "shut": shut,
+
+		// The server.
+		"says":    onExchange(func(g *stage, n uint32, m string) error { return g.server.say(n, m, false) }),
+		"begins":  onExchange(func(g *stage, n uint32, m string) error { return g.server.say(n, m, true) }),
+		"ends":    onExchange(func(g *stage, n uint32, _ string) error { return g.server.say(n, "{}", false) }),
+		"raw":     raw,
+		"leaves":  func(g *stage, _ string) error { g.calm = true; return g.server.leave() },
+		"crashes": crashes, "refuses": refuses, "status": status,
+		"hold": func(g *stage, _ string) error { g.holding = true; return nil }, "release": release,
+		"stuck": func(g *stage, _ string) error { g.stuck = true; return nil }, "drains": drains,
+
+		// What is expected.
+		"hears": hears, "gets": gets, "rejects": rejects, "fails": fails, "surfaces": surfaces,
+		"lost": lost, "down": down, "answered": answered, "unsent": unsent, "large": large,
+		"may-end": func(g *stage, _ string) error { g.calm = true; return nil },
+		"enough": func(g *stage, _ string) error {
+			if g.inbox.closed != nil {
+				return errEnough
+			}
+			return nil
+		},
+	}
+}
+
+// onExchange is a verb with an exchange before its text.
+func onExchange(do func(*stage, uint32, string) error) func(*stage, string) error {
+	return func(g *stage, text string) error {
+		word, rest, _ := strings.Cut(text, " ")
+		n, err := strconv.ParseUint(word, 10, 32)
+		if err != nil {
+			return fmt.Errorf("expected the number of an exchange: %q", word)
+		}
+		return do(g, uint32(n), rest)
+	}
+}
+
+func openUp(g *stage, _ string) error {
+	if err := g.open(); err != nil {
+		return err
+	}
+	switch {
+	case g.inbox.closed != nil:
+		return fmt.Errorf("expected the connection to come up, but it ended: %w", g.inbox.closed)
+	case !g.inst.Up():
+		return errors.New("expected report(UP) once what the guest opened is there; nothing came")
+	}
+	return nil
+}
+
+// greet is the handshake of the legacy era, which some transports begin to listen
+// after.
+func greet(g *stage, _ string) error {
+	const hello, done = 901, 902
+	for _, step := range []func() error{
+		func() error {
+			return g.send(hello, `{"jsonrpc":"2.0","id":901,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"kit","version":"1"}}}`)
+		},
+		func() error { return hears(g, "901") },
+		func() error {
+			return g.server.say(hello, `{"jsonrpc":"2.0","id":901,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"kit","version":"1"}}}`, false)
+		},
+		func() error { return answered(g, "901") },
+		func() error {
+			g.version, g.epoch, g.inbox.got = "2025-11-25", 1, nil
+			return g.send(done, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		},
+		func() error { return hears(g, "902") },
+	} {
+		if err := step(); err != nil {
+			return fmt.Errorf("the handshake of 2025-11-25: %w", err)
+		}
+	}
+	return nil
+}
+
+func cancel(g *stage, text string) error {
+	return onExchange(func(g *stage, n uint32, _ string) error {
+		g.inbox.waiting[n], g.asked[n] = false, true
+		g.inst.Cancel(n)
+		return g.pump()
+	})(g, text)
+}
+
+// withdraw is cancel of a message that must not have been sent yet.
+func withdraw(g *stage, text string) error {
+	return onExchange(func(g *stage, n uint32, _ string) error {
+		g.inbox.waiting[n], g.asked[n] = false, true
+		if !g.inst.Cancel(n) {
+			return fmt.Errorf("expected message %d to wait still, but the guest has had it", n)
+		}
+		delete(g.unheard, n)
+		return g.pump()
+	})(g, text)
+}
+
+// strangers are kinds of events that later versions may have.
+var strangers = []abi.Kind{abi.EventClose + 1, 77, 1 << 16, 1 << 29}
+
+func strange(g *stage, _ string) error {
+	for _, k := range strangers {
+		before := g.record.dropped + len(g.record.entries)
+		g.inst.Strange(k, 1, 1, []byte("strange\n"))
+		if err := g.pump(); err != nil {
+			return err
+		}
+		lines := g.record.dropped + len(g.record.entries) - before
+		if last := g.record.entries[len(g.record.entries)-1].Line; lines != 2 || last != "--> = 0" {
+			return fmt.Errorf("expected 0 and nothing else from an event of the unknown kind %d, got %d host calls and %q", k, lines-2, last)
+		}
+	}
+	return nil
+}
+
+func wait(g *stage, text string) error {
+	ms, err := strconv.Atoi(text)
+	if err != nil {
+		return err
+	}
+	return g.pass(time.Duration(ms) * time.Millisecond)
+}
+
+// grace is how long a host waits for ENDED.
+const grace = 2 * time.Second
+
+func shut(g *stage, _ string) error {
+	before := len(g.inbox.got)
+	g.inst.SayClose()
+	if err := g.pump(); err != nil {
+		return err
+	}
+	if g.inbox.closed == nil {
+		if err := g.pass(grace); err != nil {
+			return err
+		}
+	}
+	switch {
+	case g.inbox.closed == nil:
+		return errors.New("expected report(ENDED) within two seconds of CLOSE; nothing came, and a host would have waited all the time")
+	case len(g.inbox.got) > before:
+		return fmt.Errorf("expected nothing to be received after CLOSE, got %s", short([]byte(g.inbox.got[before].text)))
+	}
+	return nil
+}
+
+func raw(g *stage, text string) error {
+	p, err := strconv.Unquote(text)
+	if err != nil {
+		return fmt.Errorf("raw: expected a quoted string: %w", err)
+	}
+	g.calm = true
+	return g.server.raw([]byte(p))
+}
+
+func crashes(g *stage, text string) error {
+	status, err := statusNamed(text)
+	if err != nil {
+		return err
+	}
+	g.calm = true
+	return g.server.crash(status)
+}
+
+func refuses(g *stage, text string) (err error) {
+	g.calm = true
+	g.refuse, err = statusNamed(text)
+	return err
+}
+
+func statusNamed(text string) (abi.Status, error) {
+	for s := abi.OK; s >= abi.Refused; s-- {
+		if s.String() == text {
+			return s, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown status %q", text)
+}
+
+// status is the HTTP status of the next answer.
+func status(g *stage, text string) error {
+	n, err := strconv.Atoi(text)
+	if web, ok := g.server.(*webServer); ok {
+		web.status = n
+	}
+	return err
+}
+
+func release(g *stage, _ string) error {
+	g.holding = false
+	g.server.release()
+	return g.pump()
+}
+
+// drains lets the server take what waits, and the guest go on.
+func drains(g *stage, _ string) error {
+	g.stuck = false
+	for _, s := range g.streams {
+		if s.closed {
+			continue
+		}
+		s.Flush()
+		g.soon(func() error { s.sink.Drained(); return nil })
+	}
+	return g.pump()
+}
+
+// hears expects that the server has the messages of these exchanges, whole and
+// unchanged: those of one stream in the order in which they were sent.
+func hears(g *stage, text string) error {
+	if text == "nothing" {
+		if len(g.heard) > 0 {
+			return fmt.Errorf("expected the server to hear nothing, but it has message %d", g.heard[0])
+		}
+		return nil
+	}
+	for word := range strings.FieldsSeq(text) {
+		n, err := strconv.ParseUint(word, 10, 32)
+		if err != nil {
+			return err
+		}
+		at := slices.Index(g.heard, uint32(n))
+		switch _, ordered := g.cast.wire.(*pipe); {
+		case at < 0:
+			return fmt.Errorf("expected the server to have message %d; %s", n, g.news())
+		case at > 0 && ordered:
+			return fmt.Errorf("expected message %d next, the server has message %d", n, g.heard[0])
+		}
+		g.heard = slices.Delete(g.heard, at, at+1)
+	}
+	return nil
+}
+
+// news is what else there is to say when something did not come.
+func (g *stage) news() string {
+	if g.inbox.closed != nil {
+		return "the connection has ended: " + g.inbox.closed.Error()
+	}
+	var list []string
+	for _, s := range g.streams {
+		if len(s.heard) > 0 && !s.begun {
+			list = append(list, short(s.heard))
+		}
+	}
+	for n, err := range g.inbox.failed {
+		list = append(list, fmt.Sprintf("message %d failed: %v", n, err))
+	}
+	if len(list) == 0 {
+		return "it has nothing"
+	}
+	slices.Sort(list)
+	return "there is " + strings.Join(list, ", ")
+}
+
+// gets expects the next message that the host has, byte for byte.
+func gets(g *stage, text string) error {
+	if text == "nothing" {
+		if len(g.inbox.got) > 0 {
+			return fmt.Errorf("expected the host to get nothing, got %s", short([]byte(g.inbox.got[0].text)))
+		}
+		return nil
+	}
+	if len(g.inbox.got) == 0 {
+		reason := g.news()
+		if n := len(g.inbox.refused); n > 0 {
+			reason = "what was delivered last is " + g.inbox.refused[n-1].String()
+		}
+		return fmt.Errorf("expected the host to get %s; %s", short([]byte(text)), reason)
+	}
+	got := g.inbox.got[0]
+	g.inbox.got = g.inbox.got[1:]
+	if strings.Trim(got.text, " \t\r\n") != text { // white space around a message is none of its bytes
+		return fmt.Errorf("expected the host to get %s, got %s", short([]byte(text)), short([]byte(got.text)))
+	}
+	return nil
+}
+
+// rejects expects that something was delivered for which the verdict was this.
+func rejects(g *stage, text string) error {
+	for _, v := range g.inbox.refused {
+		if v.String() == text {
+			return nil
+		}
+	}
+	return fmt.Errorf("expected a delivery with the verdict %s, got %v", text, g.inbox.refused)
+}
+
+// large expects that a message over the cap was let go.
+func large(g *stage, _ string) error {
+	if g.inbox.large == 0 && len(g.inbox.failed) == 0 {
+		return errors.New("expected the verdict TOO_BIG, or a call that fails for it; " + g.news())
+	}
+	g.inbox.large = 0
+	return nil
+}
+
+// answered expects that a request has its answer.
+func answered(g *stage, text string) error {
+	return onExchange(func(g *stage, n uint32, _ string) error {
+		if err := g.inbox.failed[n]; err != nil {
+			return fmt.Errorf("expected an answer to request %d, but it failed: %w", n, err)
+		}
+		if g.inbox.waiting[n] {
+			return fmt.Errorf("expected an answer to request %d; %s", n, g.news())
+		}
+		return nil
+	})(g, text)
+}
+
+// fails expects that the guest has failed a message, and kept the connection.
+func fails(g *stage, text string) error {
+	return onExchange(func(g *stage, n uint32, _ string) error {
+		if g.inbox.failed[n] == nil {
+			return fmt.Errorf("expected report(FAILED) for message %d; %s", n, g.news())
+		}
+		return nil
+	})(g, text)
+}
+
+// surfaces expects that the caller of a request learns that there will be no
+// answer: it failed, or the connection is lost.
+func surfaces(g *stage, text string) error {
+	return onExchange(func(g *stage, n uint32, _ string) error {
+		if g.inbox.closed == nil && g.inbox.failed[n] == nil && !g.inbox.done[n] {
+			return fmt.Errorf("expected request %d to fail or the connection to end; its caller would wait until the timeout", n)
+		}
+		return nil
+	})(g, text)
+}
+
+// lost expects that the connection has ended, because the other side has.
+func lost(g *stage, _ string) error {
+	var ended *guest.EndedError
+	switch {
+	case g.inbox.closed == nil:
+		return errors.New("expected the connection to end with its stream; it was to be opened as ESSENTIAL, or the end reported as FAILED with exchange 0")
+	case !errors.As(g.inbox.closed, &ended) && !g.calm:
+		return fmt.Errorf("expected the connection to end because the server did, got: %w", g.inbox.closed)
+	}
+	return nil
+}
+
+// down expects that there is no connection: it never came up, or it has ended.
+func down(g *stage, _ string) error {
+	if g.inst.Up() && g.inbox.closed == nil {
+		return errors.New("expected no connection, but the guest says that it is up")
+	}
+	return nil
+}
+
+// unsent expects that a message has not reached the guest.
+func unsent(g *stage, text string) error {
+	return onExchange(func(g *stage, n uint32, _ string) error {
+		if result, ok := g.record.results[n]; ok {
+			return fmt.Errorf("expected message %d to wait; the guest has had it and returned %s", n, result)
+		}
+		return nil
+	})(g, text)
+}
+
+// finish checks what holds at the end of every run.
+func (g *stage) finish() error {
+	if len(g.inbox.got) > 0 && !g.calm {
+		return fmt.Errorf("the guest delivered what was not expected: %s", short([]byte(g.inbox.got[0].text)))
+	}
+	for n := uint32(1); n <= g.exchange; n++ {
+		result, ran := g.record.results[n]
+		switch {
+		case !ran || g.inbox.done[n] || g.inbox.failed[n] != nil || g.asked[n] || g.calm:
+		case result != "0" && result != "1":
+			return fmt.Errorf("MESSAGE returned %s for exchange %d; it returns 1, 0, or a status below zero", result, n)
+		case result == "0" && !g.unheard[n] && !g.isRequest(n):
+			return fmt.Errorf("MESSAGE returned LATER for exchange %d, and neither DONE nor FAILED followed", n)
+		}
+	}
+	return nil
+}
+
+func (g *stage) isRequest(n uint32) bool {
+	e, err := readEnvelope(g.sent[n])
+	return err == nil && e.kind() == abi.Request
+}
