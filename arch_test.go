@@ -38,6 +38,7 @@ const (
 	xterm   = "golang.org/x/term"
 	notify  = "github.com/fsnotify/fsnotify"
 	schemas = "github.com/santhosh-tekuri/jsonschema/v6"
+	minisig = "aead.dev/minisign"
 	below   = "/..." // as the end of a folder: and all folders below it
 	anyRoom = "host/internal" + below
 )
@@ -77,6 +78,7 @@ var arrows = map[string][]string{
 	"host/internal/vault":      {"host/internal/private", "host/internal/secret", keyring, flock, xcrypto + below},
 	"host/internal/private":    {flock},
 	"host/internal/trust":      {"host/internal/private"},
+	"host/internal/store":      {"host/internal/capability", "host/internal/plugin", "host/internal/private", minisig},
 	"host/internal/secret":     {},
 	"host/internal/plugin":     {},
 	"host/internal/watch":      {notify},
@@ -98,6 +100,7 @@ var walls = map[string][]string{
 	extism + below:  {"host/internal/auth"},
 	keyring:         {"host/internal/vault"},
 	notify:          {"host/internal/watch"},
+	minisig:         {"host/internal/store"},
 	schemas + below: {"host/internal/schema"},
 
 	"embed":           {"plugins", "host/plugintest"},

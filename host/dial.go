@@ -50,6 +50,9 @@ func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error
 		return nil, err
 	}
 	gs, err := grants(s, via, a)
+	if err == nil {
+		err = h.bounded(s, via, gs)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
@@ -19,6 +20,7 @@ type PluginInfo struct {
 	SHA256    string        // lower-case hex
 	Size      int64         // bytes
 	Manifest  *abi.Manifest // what it says of itself; nil for an auth provider, and where it could not be asked
+	Provider  *ProviderInfo // the same of an auth provider; nil for a transport
 	Imports   []string      // with signatures
 	Exports   []string
 	Functions int
@@ -27,12 +29,19 @@ type PluginInfo struct {
 	Findings  []string // why it would be refused; empty when it can be used
 }
 
+// ProviderInfo is what an auth provider says of itself.
+type ProviderInfo = step.Manifest
+
 // Inspect looks at a plugin file, and asks it to describe itself if it can be
 // loaded. A file that would be refused is no error: its findings say why. A
 // file that cannot be read is.
 func (h *Host) Inspect(ctx context.Context, path string) (*PluginInfo, error) {
-	name := nameOf(path)
-	binary, err := plugin.File{Name: name, Path: path}.Read()
+	return h.inspect(ctx, plugin.File{Name: nameOf(path), Path: path})
+}
+
+func (h *Host) inspect(ctx context.Context, file plugin.File) (*PluginInfo, error) {
+	name, path := file.Name, file.Path
+	binary, err := file.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +62,10 @@ func (h *Host) Inspect(ctx context.Context, path string) (*PluginInfo, error) {
 	if len(info.Findings) > 0 {
 		return info, nil
 	}
-	var m *abi.Manifest
 	if provider {
-		err = h.tryProvider(ctx, name, binary)
+		info.Provider, err = h.tryProvider(ctx, name, binary)
 	} else {
-		m, err = h.describe(ctx, name, binary)
+		info.Manifest, err = h.describe(ctx, name, binary)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -66,8 +74,6 @@ func (h *Host) Inspect(ctx context.Context, path string) (*PluginInfo, error) {
 		return nil, fmt.Errorf("inspect %s: %w", path, ErrClosed)
 	case err != nil:
 		info.Findings = append(info.Findings, err.Error())
-	default:
-		info.Manifest = m
 	}
 	return info, nil
 }
@@ -88,12 +94,16 @@ func (h *Host) describe(ctx context.Context, name string, binary []byte) (*abi.M
 }
 
 // tryProvider has an auth provider describe itself.
-func (h *Host) tryProvider(ctx context.Context, name string, binary []byte) error {
+func (h *Host) tryProvider(ctx context.Context, name string, binary []byte) (*ProviderInfo, error) {
 	providers, err := h.providers()
-	if err == nil {
-		_, err = providers.Load(ctx, name, binary)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	p, err := providers.Load(ctx, name, binary)
+	if err != nil {
+		return nil, err
+	}
+	return p.Manifest(), nil
 }
 
 // nameOf makes the name of a plugin from that of its file.

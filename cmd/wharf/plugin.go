@@ -16,7 +16,8 @@ import (
 func newPlugin(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",
-		Short: "Look at plugin files",
+		Short: "Install plugins, and look at their files",
+		Long:  pluginLong,
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -25,27 +26,51 @@ func newPlugin(a *app) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(newInspect(a))
+	cmd.AddCommand(newAdd(a), newUpdate(a), newList(a), newInspect(a), newVerify(a),
+		newGrant(a, true), newGrant(a, false), newRemove(a))
 	return cmd
 }
 
+const pluginLong = `Install plugins, and look at their files.
+
+A transport or an auth provider that is no part of wharf is a .wasm file. It runs
+in a sandbox: what it may open is what your server entries give it, and of what
+kinds that may be is what you grant it here. Once it is installed, entries use it
+by its name:
+
+  wharf plugin add https://example.com/pigeon.wasm
+  [servers.loft]
+  transport = "pigeon"
+  address   = "unix:/run/loft.sock"
+
+What is installed stands in a lock in your own configuration folder, and its file
+is compared with the lock each time that it is loaded. A [plugins] entry of your
+configuration goes before an installed plugin of that name.`
+
 func newInspect(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "inspect FILE",
+		Use:   "inspect FILE|NAME",
 		Short: "Show what a plugin file is, wants and would be refused for",
 		Long: `Show what a plugin file is: what it says of itself, its hash, what it imports
 and wants to open, and everything for which it would be refused. The lines at
-the end, pasted into your wharf.toml, make it a transport.
+the end, pasted into your wharf.toml, make it a transport. An installed plugin
+goes by its name.
 
 The exit code is 2 when the plugin would be refused.`,
 		Args: exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runInspect(cmd, args[0])
 		},
+		ValidArgsFunction: a.completePlugins(cobra.ShellCompDirectiveDefault),
 	}
 }
 
 func (a *app) runInspect(cmd *cobra.Command, path string) error {
+	if s, err := openStore(); err == nil {
+		if p, err := s.Find(path); err == nil {
+			path = s.Path(p)
+		}
+	}
 	h, err := a.newHost(cmd.Context(), nil)
 	if err != nil {
 		return err
@@ -122,6 +147,9 @@ func describe(info *host.PluginInfo) description {
 	if info.Manifest != nil {
 		d.Manifest = readManifest(info.Manifest)
 	}
+	if p := info.Provider; p != nil {
+		d.Manifest = providerManifest(p)
+	}
 	if len(d.Findings) == 0 {
 		d.Config = pluginTOML(d)
 	}
@@ -138,6 +166,22 @@ func readManifest(m *abi.Manifest) *manifest {
 	}
 	for _, s := range m.Settings {
 		out.Settings = append(out.Settings, setting{s.Key, s.Value})
+	}
+	return out
+}
+
+// providerManifest tells of an auth provider what is told of a transport; what it
+// wants are origins.
+func providerManifest(p *host.ProviderInfo) *manifest {
+	out := &manifest{Name: p.Name, Version: p.Version, Summary: p.About, Grants: []grant{}, Settings: []setting{}}
+	for _, origin := range p.Wants.Origins {
+		out.Grants = append(out.Grants, grant{"origin", origin})
+	}
+	if p.Wants.Discover {
+		out.Grants = append(out.Grants, grant{"origin", host.DiscoverAccess})
+	}
+	for _, s := range p.Settings {
+		out.Settings = append(out.Settings, setting{s.Key, s.About})
 	}
 	return out
 }

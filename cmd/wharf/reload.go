@@ -78,6 +78,9 @@ func (s *settings) files() []string {
 	} else if err == nil {
 		paths = append(paths, path) // it may appear
 	}
+	if s.lock != "" {
+		paths = append(paths, s.lock)
+	}
 	for _, p := range s.plugins {
 		paths = append(paths, p.File)
 	}

@@ -13,10 +13,11 @@ import (
 
 // settings are the servers and plugins that a command line can use.
 type settings struct {
-	path     string        // the file they come from; "" = there is none
-	chosen   bool          // the file was named: nothing else is looked at
-	servers  []host.Server // the user's own
-	plugins  map[string]config.Plugin
+	path     string                   // the file they come from; "" = there is none
+	chosen   bool                     // the file was named: nothing else is looked at
+	servers  []host.Server            // the user's own
+	plugins  map[string]config.Plugin // of the file, and those that are installed
+	lock     string                   // of those that are installed; "" = there are none
 	warnings []string
 
 	searched bool          // the files of the project were read
@@ -32,6 +33,9 @@ func (a *app) load() (*settings, error) {
 		return a.settings, nil
 	}
 	s, err := readSettings(a.flags.config)
+	if err == nil {
+		err = s.addInstalled()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (f File) Read() ([]byte, error) {
 	if !ValidName(f.Name) {
 		return nil, fmt.Errorf("plugin %q: a name is lower-case letters, digits and dashes", f.Name)
 	}
-	data, err := readBounded(f.Path)
+	data, err := ReadFile(f.Path, MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", f.Name, err)
 	}
@@ -60,7 +60,8 @@ func Hash(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func readBounded(path string) ([]byte, error) {
+// ReadFile returns the content of a regular file of at most limit bytes.
+func ReadFile(path string, limit int64) ([]byte, error) {
 	if at, err := os.Stat(path); err != nil {
 		return nil, err
 	} else if !at.Mode().IsRegular() { // opening a pipe would wait for its writer
@@ -71,12 +72,12 @@ func readBounded(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > MaxSize {
-		return nil, fmt.Errorf("%s is larger than %d MiB", path, MaxSize>>20)
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, limit)
 	}
 	return data, nil
 }

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+const addLong = `Fetch a plugin, look at it, show what it asks for, and install it if you say yes.
+
+It comes from a file, from https://… or from oci://host/name:tag, where it is the
+only layer of an artifact that can be read without signing in. It is read once: what
+was hashed, verified and shown is what is installed. It is compiled in a process of
+its own that has limits.
+
+Where a minisign signature lies beside it (FILE.minisig), or --signature names one,
+the file has to be signed: by the --key of its publisher, or by the minisign.pub
+beside it, which is trusted from then on. Updates must be signed by the same key.
+
+Without a terminal nobody can be asked. There, --yes with --sha256 installs exactly
+the file that has this hash.`
+
+// wish is what a person wants of a plugin to be installed.
+type wish struct {
+	host.PluginRequest
+	yes bool
+}
+
+// register defines the flags that add and update share.
+func (w *wish) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&w.SHA256, "sha256", "", "refuse a file whose `HASH` is another")
+	f.StringVar(&w.Key, "key", "", "the publisher's minisign `KEY`, or the file that holds it")
+	f.StringVar(&w.Signature, "signature", "", "the minisign signature's `FILE`, where it does not lie beside the plugin")
+	f.BoolVar(&w.yes, "yes", false, "do not ask; without a terminal --sha256 is needed too")
+}
+
+// read replaces the names of files by what they hold.
+func (w *wish) read() error {
+	for _, text := range []*string{&w.Key, &w.Signature} {
+		if *text == "" {
+			continue
+		}
+		held, err := os.ReadFile(*text)
+		if errors.Is(err, fs.ErrNotExist) && text == &w.Key && filepath.Base(*text) == *text {
+			continue // it is the key itself
+		}
+		if err != nil {
+			return usage(err, "")
+		}
+		*text = string(held)
+	}
+	return nil
+}
+
+func newAdd(a *app) *cobra.Command {
+	var w wish
+	cmd := &cobra.Command{
+		Use: "add FILE|URL|oci://…", Short: "Install a plugin, after showing what it asks for", Long: addLong,
+		Args: exactly("FILE|URL|oci://…"),
+		RunE: a.onStore(func(ctx context.Context, store *host.Store, args []string) error {
+			w.Source = args[0]
+			if err := w.read(); err != nil {
+				return err
+			}
+			o, err := a.offer("looking at "+line(args[0]), func() (*host.Offer, error) { return store.Offer(ctx, w.PluginRequest) })
+			if err != nil {
+				return err
+			}
+			return a.install(ctx, store, o, &w)
+		}),
+	}
+	w.register(cmd)
+	cmd.Flags().StringVar(&w.Name, "name", "", "what server entries call it (default: the `NAME` that it gives itself)")
+	return cmd
+}
+
+func newUpdate(a *app) *cobra.Command {
+	var w wish
+	cmd := &cobra.Command{
+		Use: "update NAME", Short: "Fetch an installed plugin again, and show what has changed",
+		Long: `Fetch an installed plugin again from where it came from, and show what has changed.
+
+You are asked before it is replaced, unless it is signed by the key that its last
+version was signed by and asks for nothing more than that did. What runs goes on
+with the old version.`,
+		Args: exactly("NAME"),
+		RunE: a.onStore(func(ctx context.Context, store *host.Store, args []string) error {
+			if err := w.read(); err != nil {
+				return err
+			}
+			o, err := a.offer("looking for a new "+line(args[0]), func() (*host.Offer, error) { return store.Update(ctx, args[0], w.PluginRequest) })
+			switch {
+			case err != nil:
+				return err
+			case o.Same():
+				return a.sayInstalled(store, *o.Was, "is what it was")
+			}
+			return a.install(ctx, store, o, &w)
+		}),
+		ValidArgsFunction: a.completePlugins(cobra.ShellCompDirectiveNoFileComp),
+	}
+	w.register(cmd)
+	return cmd
+}
+
+// offer fetches a plugin while something moves.
+func (a *app) offer(doing string, fetch func() (*host.Offer, error)) (*host.Offer, error) {
+	defer a.busy(doing)()
+	o, err := fetch()
+	if errors.As(err, new(*fs.PathError)) {
+		err = usage(err, "")
+	}
+	return o, err
+}
+
+// install shows what is offered, and installs it if the person wants it.
+func (a *app) install(ctx context.Context, store *host.Store, o *host.Offer, w *wish) error {
+	a.showOffer(o)
+	if err := a.agree(ctx, o, w); err != nil {
+		return err
+	}
+	if err := store.Install(ctx, o); err != nil {
+		return err
+	}
+	p, err := store.Find(o.Plugin.Name)
+	if err != nil {
+		return err
+	}
+	if o.Was == nil {
+		a.warnShadowed(p.Name)
+	}
+	key := "transport"
+	if p.Kind == host.KindProvider {
+		key = "auth"
+	}
+	return a.sayInstalled(store, p, fmt.Sprintf("%s is installed; server entries use it with %s = %q", line(p.Version), key, p.Name))
+}
+
+// agree finds out whether the person wants what they were shown. It is no, unless
+// they say yes.
+func (a *app) agree(ctx context.Context, o *host.Offer, w *wish) error {
+	no := fmt.Errorf("plugin %s: you have not agreed to it: %w", o.Plugin.Name, host.ErrDenied)
+	switch {
+	case o.Vouched(), w.yes && (w.SHA256 != "" || a.canAsk()):
+		return nil
+	case !a.canAsk():
+		return &hinted{no, "there is nobody to ask: to install exactly this file, add --yes --sha256 " + o.Plugin.SHA256}
+	}
+	ctx, leave, err := a.floor(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	a.keys().forget() // consent is given to what one has read
+	text, err := a.keys().ask(ctx, "Install it? yes, [n]o: ", "", false)
+	switch {
+	case errors.Is(err, errRefused), errors.Is(err, errEscaped):
+		return no
+	case err != nil:
+		return err
+	}
+	if answer := strings.ToLower(strings.TrimSpace(text)); answer != "y" && answer != "yes" {
+		return no
+	}
+	return nil
+}
+
+// showOffer tells on stderr what a plugin is, what it asks for, and in what it
+// differs from what is installed.
+func (a *app) showOffer(o *host.Offer) {
+	p := o.Plugin
+	heading := fmt.Sprintf("%s is %s plugin from %s:", p.Name, map[bool]string{true: "an auth", false: "a transport"}[p.Kind == host.KindProvider], p.Source)
+	if o.Was != nil {
+		heading = fmt.Sprintf("%s has another version at %s:", p.Name, p.Source)
+	}
+	fmt.Fprintln(a.err, a.styled(a.errTTY, styleBold, line(heading)))
+	for _, fact := range offerFacts(o) {
+		fmt.Fprintf(a.err, "  %-9s  %s\n", fact[0], line(fact[1]))
+	}
+	if o.Was != nil {
+		for _, more := range o.More() {
+			fmt.Fprintf(a.err, "  ! it asks for %s now, and did not before\n", line(more))
+		}
+	}
+	for _, w := range o.Warnings {
+		fmt.Fprintln(a.err, "  !", line(w))
+	}
+}
+
+// offerFacts are what there is to tell, each with its name. Of an update, what has
+// changed is told with what it was.
+func offerFacts(o *host.Offer) [][2]string {
+	p, was := o.Plugin, o.Was
+	if was == nil {
+		was = &p
+	}
+	var facts [][2]string
+	add := func(name, now, before string) {
+		if now != before {
+			now += "  (was " + before + ")"
+		}
+		facts = append(facts, [2]string{name, now})
+	}
+	add("summary", p.Summary, was.Summary)
+	add("version", p.Version, was.Version)
+	add("sha256", p.SHA256, was.SHA256)
+	add("size", fmt.Sprintf("%d bytes", p.Size), fmt.Sprintf("%d bytes", was.Size))
+	add("signed by", signer(p.Key), signer(was.Key))
+	if o.Comment != "" {
+		add("signed as", o.Comment, o.Comment)
+	}
+	for _, access := range p.Asked {
+		facts = append(facts, [2]string{"asks for", access + ": " + meaning(access)})
+	}
+	if m := o.Info.Manifest; m != nil {
+		for _, s := range m.Settings {
+			facts = append(facts, [2]string{"setting", s.Key + ": " + s.Value})
+		}
+	}
+	if m := o.Info.Provider; m != nil {
+		for _, s := range m.Settings {
+			facts = append(facts, [2]string{"setting", s.Key + ": " + s.About})
+		}
+	}
+	return facts
+}
+
+// meaning says what an access lets a plugin do.
+func meaning(access string) string {
+	switch access {
+	case "process":
+		return "to run the command of a server entry that uses it"
+	case "stream":
+		return "to connect to the address of a server entry that uses it"
+	case "http":
+		return "to send requests to the url of a server entry that uses it"
+	case host.DiscoverAccess:
+		return "to call every public https origin that it learns of"
+	}
+	return "to call this origin"
+}
+
+// warnShadowed tells of a plugin of the configuration that has the name, or one
+// that is easily taken for it.
+func (a *app) warnShadowed(name string) {
+	s, err := readSettings(a.flags.config)
+	if err != nil {
+		return // whoever needs the configuration is told
+	}
+	for other := range s.plugins {
+		if strings.EqualFold(other, name) {
+			fmt.Fprintf(a.err, "warning: [plugins.%s] in %s goes before it\n", tomlKey(other), plain(s.path))
+		}
+	}
+}

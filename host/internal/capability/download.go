@@ -1,0 +1,108 @@
+package capability
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// downloadTime is what a download may take, from the first look-up to the last
+// byte, redirects included.
+const downloadTime = 2 * time.Minute
+
+// errSlow is what ends a download that takes too long.
+var errSlow = fmt.Errorf("no whole answer within %v: %w", downloadTime, context.DeadlineExceeded)
+
+// Download makes one GET whose answer is a file of at most limit bytes. A longer
+// one is a [*RuleError]; so is one that is shorter than it was said to be. The
+// errors are those of Fetch otherwise. An answer other than 200 has no body here.
+//
+// In contrast to Fetch it follows redirects to other origins that the [Reach] lets
+// it call: the places that releases are published at send everybody on to where
+// the files lie. The request's header stays behind then, with what may be in it.
+func (f *Fetcher) Download(ctx context.Context, r FetchRequest, limit int64) (*FetchResponse, error) {
+	r.Method, r.Body = http.MethodGet, nil
+	u, header, err := r.read()
+	if err != nil {
+		return nil, fmt.Errorf("GET %s: %w", Clean(bare(r.URL), 200), err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, downloadTime, errSlow)
+	defer cancel()
+	e := &errand{method: http.MethodGet, url: u, header: header}
+	answer, err := f.follow(ctx, e, r.Redirects, limit)
+	switch {
+	case err == nil:
+		return answer, nil
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	default:
+		err = explainHTTP(err)
+	}
+	return nil, fmt.Errorf("GET %s: %w", Clean(bare(e.url.String()), 200), err)
+}
+
+// follow is travel for a download.
+func (f *Fetcher) follow(ctx context.Context, e *errand, redirects int, limit int64) (*FetchResponse, error) {
+	for hops := 0; ; hops++ {
+		resp, err := f.send(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		if !isRedirect(resp) {
+			return readFile(e, resp, limit)
+		}
+		discard(resp)
+		if hops == redirects {
+			return nil, breaks("HTTP %d redirects more than %d times", resp.StatusCode, redirects)
+		}
+		if err := e.wander(resp); err != nil {
+			return nil, fmt.Errorf("HTTP %d redirects: %w", resp.StatusCode, err)
+		}
+	}
+}
+
+// wander turns an errand to where an answer leads. Whether it may go there is for
+// the road to say.
+func (e *errand) wander(resp *http.Response) error {
+	to, err := e.url.Parse(resp.Header.Get("Location"))
+	if err != nil {
+		return breaks("to no URL: %v", wrongURL(err))
+	}
+	to.Fragment, to.RawFragment = "", ""
+	if to, err = parseTarget(to.String()); err != nil {
+		return err
+	}
+	if !sameOrigin(to, e.url) {
+		e.header = http.Header{"User-Agent": {userAgent}}
+	}
+	e.url = to
+	return nil
+}
+
+// readFile reads the answer to a download and closes it. Of one that is no success
+// only the status counts: what comes with it is a page for people.
+func readFile(e *errand, resp *http.Response, limit int64) (*FetchResponse, error) {
+	if resp.StatusCode != http.StatusOK {
+		discard(resp)
+		return &FetchResponse{Status: resp.StatusCode, URL: e.url.String()}, nil
+	}
+	defer resp.Body.Close()
+	if resp.ContentLength > limit {
+		return nil, tooLong(limit)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, breaks("the file breaks off after %d bytes", len(body))
+	case err != nil:
+		return nil, err
+	case int64(len(body)) > limit:
+		return nil, tooLong(limit)
+	}
+	return &FetchResponse{Status: resp.StatusCode, URL: e.url.String(), Body: body}, nil
+}
+
+func tooLong(limit int64) error { return breaks("the file is longer than %d bytes", limit) }

@@ -1,0 +1,186 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/plugin"
+)
+
+// manifestType is the one kind of manifest that is read. An index, which lists
+// manifests for several machines, has no place here: a module runs on all of them.
+const manifestType = "application/vnd.oci.image.manifest.v1+json"
+
+// artifact is a file in a registry (OCI distribution specification 1.1): the only
+// layer of a manifest. It is read without signing in.
+type artifact struct {
+	registry  string // host, with a port if need be
+	name      string // "owner/pigeon"
+	reference string // a tag, or a digest
+}
+
+// The grammars are those of the specification.
+var (
+	artifactPattern = regexp.MustCompile(`^([a-zA-Z0-9.-]+(?::[0-9]{1,5})?)/([a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*)(?::([a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}))?(?:@(sha256:[0-9a-f]{64}))?$`)
+	digestPattern   = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	parameter       = regexp.MustCompile(`([a-z]+)="([^"]*)"`)
+)
+
+// parseArtifact reads what follows "oci://".
+func parseArtifact(text string) (*artifact, error) {
+	m := artifactPattern.FindStringSubmatch(text)
+	if m == nil {
+		return nil, fmt.Errorf("%s is no artifact; expected oci://host/name:tag or oci://host/name@sha256:…", quote("oci://"+text))
+	}
+	a := &artifact{m[1], m[2], m[3]}
+	if m[4] != "" {
+		a.reference = m[4]
+	}
+	if a.reference == "" {
+		a.reference = "latest"
+	}
+	return a, nil
+}
+
+// descriptor says what lies under a digest.
+type descriptor struct {
+	Digest string `json:"digest"`
+	Size   int64  `json:"size"`
+}
+
+// pull fetches the manifest, and the layer that it names. Both must hash to what
+// they are called.
+func (a *artifact) pull(ctx context.Context) (*Parcel, error) {
+	web, err := newWeb(&url.URL{Scheme: "https", Host: a.registry})
+	if err != nil {
+		return nil, err
+	}
+	defer web.Close()
+	r := &registry{web: web, artifact: a}
+	layer, err := r.manifest(ctx)
+	if err == nil {
+		var binary []byte
+		if binary, err = r.blob(ctx, layer); err == nil {
+			return &Parcel{Binary: binary}, nil
+		}
+	}
+	return nil, &UnreachableError{fmt.Errorf("oci://%s/%s: %w", a.registry, a.name, err)}
+}
+
+// registry is where an artifact lies, and what it let us in with.
+type registry struct {
+	*artifact
+	web   *capability.Fetcher
+	token string // "" for none; for this registry alone
+}
+
+func (r *registry) request(path string) capability.FetchRequest {
+	header := map[string]string{"Accept": manifestType}
+	if r.token != "" {
+		header["Authorization"] = "Bearer " + r.token
+	}
+	return capability.FetchRequest{
+		Method: "GET", URL: "https://" + r.registry + "/v2/" + r.name + path, Header: header, Redirects: maxHops,
+	}
+}
+
+// manifest returns the only layer of the artifact. A registry that wants a token,
+// as most do for what is public too, is asked again with one.
+func (r *registry) manifest(ctx context.Context) (descriptor, error) {
+	path := "/manifests/" + r.reference
+	answer, err := r.web.Fetch(ctx, r.request(path))
+	if err == nil && answer.Status == 401 {
+		if err = r.admit(ctx, answer.Header["www-authenticate"]); err == nil {
+			answer, err = r.web.Fetch(ctx, r.request(path))
+		}
+	}
+	switch {
+	case err != nil:
+		return descriptor{}, err
+	case answer.Status == 404:
+		return descriptor{}, fmt.Errorf("there is no %s", r.reference)
+	case answer.Status != 200:
+		return descriptor{}, fmt.Errorf("HTTP %d; only what can be read without signing in is fetched", answer.Status)
+	case digestPattern.MatchString(r.reference) && r.reference != digest(answer.Body):
+		return descriptor{}, fmt.Errorf("the manifest has the digest %s, expected %s", digest(answer.Body), r.reference)
+	}
+	return onlyLayer(answer.Body)
+}
+
+func digest(data []byte) string { return "sha256:" + plugin.Hash(data) }
+
+func onlyLayer(text []byte) (descriptor, error) {
+	var m struct {
+		Layers    []descriptor    `json:"layers"`
+		Manifests json.RawMessage `json:"manifests"`
+	}
+	err := json.Unmarshal(text, &m)
+	switch {
+	case err != nil:
+		return descriptor{}, fmt.Errorf("the manifest is none: %w", err)
+	case m.Manifests != nil:
+		return descriptor{}, fmt.Errorf("it is an index of several artifacts; name one of them by its digest")
+	case len(m.Layers) != 1:
+		return descriptor{}, fmt.Errorf("it has %d layers; a plugin has one, which is the file", len(m.Layers))
+	case !digestPattern.MatchString(m.Layers[0].Digest):
+		return descriptor{}, fmt.Errorf("its layer has the digest %s; expected sha256:…", quote(m.Layers[0].Digest))
+	case m.Layers[0].Size < 0 || m.Layers[0].Size > plugin.MaxSize:
+		return descriptor{}, fmt.Errorf("its layer has %d bytes; at most %d are read", m.Layers[0].Size, plugin.MaxSize)
+	}
+	return m.Layers[0], nil
+}
+
+// blob fetches a layer. Registries send everybody on to where the bytes lie.
+func (r *registry) blob(ctx context.Context, layer descriptor) ([]byte, error) {
+	answer, err := r.web.Download(ctx, r.request("/blobs/"+layer.Digest), layer.Size)
+	switch {
+	case err != nil:
+		return nil, err
+	case answer.Status != 200:
+		return nil, fmt.Errorf("its layer: HTTP %d", answer.Status)
+	case digest(answer.Body) != layer.Digest:
+		return nil, fmt.Errorf("its layer has the digest %s, expected %s", digest(answer.Body), layer.Digest)
+	}
+	return answer.Body, nil
+}
+
+// admit gets a token for somebody without a name, from where the registry says.
+// What is asked for is to read this artifact, whatever the registry wants us to
+// ask for.
+func (r *registry) admit(ctx context.Context, challenge string) error {
+	scheme, rest, _ := strings.Cut(challenge, " ")
+	values := map[string]string{}
+	for _, m := range parameter.FindAllStringSubmatch(rest, -1) {
+		values[m[1]] = m[2]
+	}
+	realm, err := url.Parse(values["realm"])
+	if !strings.EqualFold(scheme, "bearer") || err != nil || realm.Host == "" {
+		return fmt.Errorf("HTTP 401; only what can be read without signing in is fetched")
+	}
+	query := realm.Query()
+	query.Set("scope", "repository:"+r.name+":pull")
+	if values["service"] != "" {
+		query.Set("service", values["service"])
+	}
+	realm.RawQuery = query.Encode()
+	answer, err := r.web.Fetch(ctx, capability.FetchRequest{Method: "GET", URL: realm.String()})
+	var pass struct {
+		Token  string `json:"token"`
+		Access string `json:"access_token"`
+	}
+	if err == nil && answer.Status != 200 {
+		err = fmt.Errorf("HTTP %d for a token; only what can be read without signing in is fetched", answer.Status)
+	}
+	if err == nil {
+		err = json.Unmarshal(answer.Body, &pass)
+	}
+	if r.token = pass.Token; r.token == "" {
+		r.token = pass.Access
+	}
+	return err
+}

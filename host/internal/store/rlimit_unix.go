@@ -1,0 +1,28 @@
+//go:build unix
+
+package store
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// limit lowers a limit for good. The process is killed where it meets it: a
+// warning before is lost on Go, whose runtime takes the signal and goes on.
+func limit(resource int, to uint64) error {
+	var l syscall.Rlimit
+	err := syscall.Getrlimit(resource, &l)
+	if err == nil {
+		to = min(to, uint64(l.Max))
+		set(&l.Cur, to)
+		set(&l.Max, to)
+		err = syscall.Setrlimit(resource, &l)
+	}
+	if err != nil {
+		return fmt.Errorf("limit %d: %w", resource, err)
+	}
+	return nil
+}
+
+// set is for fields whose type is not the same everywhere.
+func set[T int64 | uint64](field *T, to uint64) { *field = T(to) }

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/plugin"
+)
+
+// What lies beside a file.
+const (
+	signatureSuffix = ".minisig"
+	keyFile         = "minisign.pub"
+)
+
+// maxHops is how many redirects a download follows.
+const maxHops = 3
+
+// Source is where a plugin comes from: a file, an https URL, or an artifact in a
+// registry.
+type Source struct {
+	Text string // as an entry has it
+	file string // the path, of a file
+	url  *url.URL
+	oci  *artifact
+}
+
+// Parcel is what a source gave: the plugin, and what lies beside it. The caller
+// owns the bytes. Nothing of it has been looked at.
+type Parcel struct {
+	Binary    []byte
+	Signature string // "" for none
+	Key       string // "" for none; whoever changed the plugin could have changed it too
+}
+
+// UnreachableError says that a source did not give what it was asked for.
+type UnreachableError struct{ Err error }
+
+func (e *UnreachableError) Error() string { return e.Err.Error() }
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// ParseSource reads what a user calls a source. A path becomes absolute.
+func ParseSource(text string) (Source, error) {
+	scheme, rest, isURL := strings.Cut(text, "://")
+	switch {
+	case text == "" || len(text) > maxText:
+		return Source{}, fmt.Errorf("a source has %d bytes; expected a file, https://… or oci://…", len(text))
+	case !isURL:
+		file, err := filepath.Abs(text)
+		return Source{Text: file, file: file}, err
+	case scheme == "oci":
+		a, err := parseArtifact(rest)
+		return Source{Text: text, oci: a}, err
+	case scheme != "https":
+		return Source{}, fmt.Errorf("%s: a plugin comes from a file, from https://… or from oci://…", quote(scheme+"://"))
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" {
+		return Source{}, fmt.Errorf("%s is no address of a file; expected https://host/path", quote(text))
+	}
+	return Source{Text: text, url: u}, nil
+}
+
+// Read fetches a plugin, once, and what lies beside it.
+func (s Source) Read(ctx context.Context) (*Parcel, error) {
+	switch {
+	case s.url != nil:
+		return s.download(ctx)
+	case s.oci != nil:
+		return s.oci.pull(ctx)
+	}
+	binary, err := plugin.ReadFile(s.file, plugin.MaxSize)
+	if err != nil {
+		return nil, err
+	}
+	p := &Parcel{Binary: binary}
+	for name, text := range map[string]*string{s.file + signatureSuffix: &p.Signature, filepath.Join(filepath.Dir(s.file), keyFile): &p.Key} {
+		beside, err := plugin.ReadFile(name, maxText)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		*text = string(beside)
+	}
+	return p, nil
+}
+
+// download gets the plugin, its signature, and a key only where there is a
+// signature to check with it.
+func (s Source) download(ctx context.Context) (*Parcel, error) {
+	web, err := newWeb(s.url)
+	if err != nil {
+		return nil, err
+	}
+	defer web.Close()
+	binary, err := get(ctx, web, s.url, plugin.MaxSize)
+	if err == nil && binary == nil {
+		err = &UnreachableError{fmt.Errorf("GET %s: it is not there, or not for everybody", bare(s.url))}
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &Parcel{Binary: binary}
+	beside := *s.url
+	beside.Path += signatureSuffix
+	beside.RawPath = ""
+	if p.Signature, err = getText(ctx, web, &beside); err != nil || p.Signature == "" {
+		return p, err
+	}
+	beside.Path = path.Join(path.Dir(s.url.Path), keyFile)
+	p.Key, err = getText(ctx, web, &beside)
+	return p, err
+}
+
+// newWeb returns what fetches from an origin that the user named. It is led on to
+// public https origins only.
+func newWeb(to *url.URL) (*capability.Fetcher, error) {
+	return capability.NewFetcher(capability.Reach{Origins: []string{to.Scheme + "://" + to.Host}, Discover: true})
+}
+
+// get returns a file, or nil for one that is not there.
+func get(ctx context.Context, web *capability.Fetcher, u *url.URL, limit int64) ([]byte, error) {
+	answer, err := web.Download(ctx, capability.FetchRequest{URL: u.String(), Redirects: maxHops}, limit)
+	switch {
+	case err != nil:
+		return nil, &UnreachableError{err}
+	case answer.Status == 200:
+		return append([]byte{}, answer.Body...), nil
+	case answer.Status == 403 || answer.Status == 404 || answer.Status == 410: // file stores forbid what they do not have
+		return nil, nil
+	}
+	return nil, &UnreachableError{fmt.Errorf("GET %s: HTTP %d", bare(u), answer.Status)}
+}
+
+func getText(ctx context.Context, web *capability.Fetcher, u *url.URL) (string, error) {
+	text, err := get(ctx, web, u, maxText)
+	return string(text), err
+}
+
+// bare is a URL without what may be a secret in it.
+func bare(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }

@@ -1,0 +1,262 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/plugin"
+	"github.com/wharf-mcp/wharf/host/internal/store"
+)
+
+// PluginRequest is what somebody wants to install.
+type PluginRequest struct {
+	Source    string // a file, https://… or oci://…
+	Name      string // "" is the one that the plugin gives itself
+	Key       string // the publisher's, as in minisign.pub; "" is what lies beside the source
+	Signature string // "" likewise
+	SHA256    string // what the file must hash to; "" for any
+}
+
+// Offer is a plugin that was fetched, found fit to be used, and not installed yet:
+// what a person is asked about. It is for one Install at most.
+type Offer struct {
+	Plugin   Installed   // as it would be installed, with all that it asks for
+	Was      *Installed  // what it would replace; nil for a new one
+	Info     *PluginInfo // what was found in it
+	Comment  string      // what its publisher signed with it, "" for nothing
+	Warnings []string
+
+	binary []byte
+}
+
+// More returns what the plugin asks for and did not ask for before.
+func (o *Offer) More() []string {
+	if o.Was == nil {
+		return o.Plugin.Asked
+	}
+	return slices.DeleteFunc(slices.Clone(o.Plugin.Asked), func(a string) bool { return slices.Contains(o.Was.Asked, a) })
+}
+
+// Same reports whether what is installed is this very file.
+func (o *Offer) Same() bool {
+	return o.Was != nil && o.Was.SHA256 == o.Plugin.SHA256 && o.Was.Key == o.Plugin.Key
+}
+
+// Vouched reports whether nobody has to be asked: the publisher that the user has
+// accepted before signed it, and it asks for nothing new.
+func (o *Offer) Vouched() bool {
+	return o.Was != nil && o.Was.Key != "" && o.Was.Key == o.Plugin.Key && len(o.More()) == 0
+}
+
+// Offer fetches a plugin and looks at it. A plugin that cannot be used is an
+// [ErrPluginRefused]; one that is not what it should be an [ErrDenied].
+func (s *Store) Offer(ctx context.Context, r PluginRequest) (*Offer, error) {
+	if r.Name != "" { // before anything is fetched
+		if err := s.free(r.Name); err != nil {
+			return nil, err
+		}
+	}
+	o, err := s.fetch(ctx, r, nil)
+	if err != nil {
+		return nil, err
+	}
+	if o.Plugin.Name = cmp.Or(r.Name, o.Plugin.Name); r.Name == "" {
+		if err := s.free(o.Plugin.Name); err != nil {
+			return nil, err
+		}
+	}
+	return o, s.compare(o)
+}
+
+// free says why a new plugin cannot have a name.
+func (s *Store) free(name string) error {
+	if err := s.checkName(name); err != nil {
+		return err
+	}
+	_, found, err := s.store.Find(name)
+	if err == nil && found {
+		err = explainStore(&store.TakenError{Name: name})
+	}
+	return err
+}
+
+// Update fetches an installed plugin again from where it came from. A plugin that
+// was signed stays with its key: without a signature, or with that of another
+// key, it is refused. One that was not may come with a key now.
+func (s *Store) Update(ctx context.Context, name string, r PluginRequest) (*Offer, error) {
+	was, err := s.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	r.Source = cmp.Or(r.Source, was.Source)
+	o, err := s.fetch(ctx, r, &was)
+	if err != nil {
+		return nil, fmt.Errorf("update %s: %w", name, err)
+	}
+	if o.Plugin.Kind != was.Kind {
+		return nil, &fault{ErrDenied, fmt.Errorf("update %s: it is of kind %s now, and was of kind %s", name, o.Plugin.Kind, was.Kind),
+			"if that is right, remove it and add it again"}
+	}
+	o.Plugin.Name = name
+	o.Plugin.Granted = store.Sorted(was.Granted, o.More())
+	return o, s.compare(o)
+}
+
+// Install installs what was offered. The caller has the user's consent.
+func (s *Store) Install(ctx context.Context, o *Offer) error {
+	if o.Was != nil {
+		return explainStore(s.store.Replace(ctx, *o.Was, o.Plugin, o.binary))
+	}
+	return explainStore(s.store.Add(ctx, o.Plugin, o.binary))
+}
+
+// fetch reads a plugin and finds out who signed it and what it is, in this order:
+// a stranger's bytes are only looked at once they are known to be the right ones.
+func (s *Store) fetch(ctx context.Context, r PluginRequest, was *Installed) (*Offer, error) {
+	source, err := store.ParseSource(r.Source)
+	if err != nil {
+		return nil, badEntry("%w", err)
+	}
+	parcel, err := source.Read(ctx)
+	if err != nil {
+		return nil, explainStore(err)
+	}
+	hash := plugin.Hash(parcel.Binary)
+	if r.SHA256 != "" && !samePin(hash, r.SHA256) {
+		return nil, unexpected(source.Text, hash, r.SHA256)
+	}
+	o := &Offer{Was: was, binary: parcel.Binary}
+	o.Plugin = Installed{Source: source.Text, SHA256: hash, Size: int64(len(parcel.Binary))}
+	if err := o.vouch(r, parcel); err != nil {
+		return nil, explainStore(fmt.Errorf("%s: %w", source.Text, err))
+	}
+	if o.Info, err = s.try(ctx, o.binary, hash); err != nil {
+		return nil, err
+	}
+	o.describe()
+	return o, nil
+}
+
+// vouch checks the signature, if there is one or there has to be one. The key is
+// the one that was accepted before, else the one that the user names, else the
+// one that lies beside the plugin: that is trust on first use, and the user is
+// told.
+func (o *Offer) vouch(r PluginRequest, parcel *store.Parcel) error {
+	signature := cmp.Or(r.Signature, parcel.Signature)
+	known := ""
+	if o.Was != nil {
+		known = o.Was.Key
+	}
+	switch {
+	case signature == "" && known != "":
+		return &store.SignatureError{Problem: "it has no signature, and was signed before", Hint: "do not use it, and tell the publisher; or remove the plugin and add it anew"}
+	case signature == "" && r.Key != "":
+		return &store.SignatureError{Problem: "it has no signature", Hint: "where the signature does not lie beside it, name it with --signature"}
+	case signature == "":
+		o.Warnings = append(o.Warnings, "nobody signed it: what vouches for it is where it came from")
+		return nil
+	}
+	given := cmp.Or(r.Key, known, parcel.Key)
+	if given == "" {
+		return &store.SignatureError{Problem: "it is signed, and nobody has named the key", Hint: "have the publisher's key from where you trust it, and name it with --key"}
+	}
+	key, err := store.ParseKey(given)
+	if err != nil {
+		return &store.SignatureError{Problem: err.Error(), Hint: "name the publisher's key with --key"}
+	}
+	if known != "" && key != known {
+		return &store.SignatureError{
+			Problem: fmt.Sprintf("its key is %s, and was %s", store.KeyID(key), store.KeyID(known)),
+			Hint:    "a changed key is refused; if the publisher told you of it, remove the plugin and add it with --key",
+		}
+	}
+	if o.Comment, err = store.CheckSignature(key, signature, o.binary); err != nil {
+		return err
+	}
+	o.Comment = capability.Clean(o.Comment, maxTold)
+	o.Plugin.Key, o.Plugin.Signature = key, signature
+	if r.Key == "" && known == "" {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("the key %s lay beside it: from now on it has to be signed by that, which proves nothing about this time", store.KeyID(key)))
+	}
+	return nil
+}
+
+// KeyID is the short name of a publisher's key, as minisign shows it.
+func KeyID(key string) string { return store.KeyID(key) }
+
+// maxTold is how much is kept of a text that a plugin says of itself, in bytes.
+const maxTold = 200
+
+// describe fills in what the plugin says of itself.
+func (o *Offer) describe() {
+	p := &o.Plugin
+	if m := o.Info.Provider; m != nil {
+		p.Kind, p.Name, p.Version, p.Summary = KindProvider, m.Name, m.Version, m.About
+		p.Asked = store.Sorted(m.Wants.Origins)
+		if m.Wants.Discover {
+			p.Asked = store.Sorted(p.Asked, []string{DiscoverAccess})
+		}
+		o.warnWants(m.Wants)
+	} else if m := o.Info.Manifest; m != nil {
+		p.Kind, p.Name, p.Version, p.Summary = KindTransport, m.Name, m.Version, m.Summary
+		for _, g := range m.Grants {
+			p.Asked = append(p.Asked, g.Kind.String())
+		}
+		p.Asked = store.Sorted(p.Asked)
+	}
+	p.Version, p.Summary = capability.Clean(p.Version, maxTold), capability.Clean(p.Summary, maxTold)
+	p.Granted = slices.Clone(p.Asked)
+}
+
+// warnWants tells what a provider can do that no access bounds.
+func (o *Offer) warnWants(w step.Wants) {
+	for text, wanted := range map[string]bool{
+		"it opens pages to sign in at":                              w.Browser,
+		"it asks you for secrets":                                   w.Prompt,
+		"it has the command of the server's auth entry run":         w.Run,
+		"it keeps keys, and signs with them":                        w.Keys,
+		"it sees each request that it signs":                        w.Requests,
+		"it hands credentials to the server as variables or a blob": w.Material,
+	} {
+		if wanted {
+			o.Warnings = append(o.Warnings, text)
+		}
+	}
+	slices.Sort(o.Warnings)
+}
+
+// compare checks what cannot be kept, and warns where others know the publisher by
+// another key.
+func (s *Store) compare(o *Offer) error {
+	for _, access := range o.Plugin.Asked {
+		if err := store.CheckAccess(o.Plugin.Kind, access); err != nil {
+			return &fault{ErrPluginRefused, err, ""}
+		}
+	}
+	installed, err := s.List()
+	if err != nil {
+		return err
+	}
+	place := hostOf(o.Plugin.Source)
+	for _, p := range installed {
+		if p.Name != o.Plugin.Name && place != "" && hostOf(p.Source) == place && p.Key != "" && p.Key != o.Plugin.Key {
+			o.Warnings = append(o.Warnings, fmt.Sprintf("%s, which is from %s too, is signed by another key, %s", p.Name, place, store.KeyID(p.Key)))
+		}
+	}
+	return nil
+}
+
+// hostOf is the host of a source, or "".
+func hostOf(source string) string {
+	_, rest, found := strings.Cut(source, "://")
+	if !found {
+		return ""
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	return host
+}
