@@ -141,9 +141,9 @@ func (l *link) close() {
 // settleGrace is how long a server may take to notice that it was told to stop.
 const settleGrace = time.Second
 
-// settle waits until the server has heard of the cancellation that was sent, so
-// that it can clean up before its stdin ends: a ping that comes behind it is
-// answered then. A server that is too busy to notice gets the grace and no more.
+// settle gives the server a moment to hear of the cancellation that was sent, so
+// that it can clean up before its stdin ends: until it answers a ping that is sent
+// after it. A server that is too busy to notice gets the grace and no more.
 func (l *link) settle() {
 	ctx, cancel := context.WithTimeout(context.Background(), settleGrace)
 	defer cancel()
