@@ -55,9 +55,14 @@ func (i *Instance) startError(ctx context.Context, err error) error {
 }
 
 // connectError says whose fault it is that there is no connection: the other
-// side's, if something came from there, and otherwise the plugin's.
-func (i *Instance) connectError(err error) error {
-	if i.current.cause != nil {
+// side's, if something came from there, and otherwise the plugin's. Of a process
+// that is gone the plugin may know more than that: what its exit code means, and
+// its last words.
+func (i *Instance) connectError(err error, text string) error {
+	switch {
+	case i.current.kind == abi.EventExit && text != "":
+		return &EndedError{Cause: fmt.Errorf("%s: %w", text, err)}
+	case i.current.cause != nil:
 		return &EndedError{Cause: err}
 	}
 	return i.pluginError("connect", err)
