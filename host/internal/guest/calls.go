@@ -69,6 +69,9 @@ func answer(c abi.Call) func(*wasm.Instance, []uint64) {
 		if i.tracer != nil {
 			i.traceCall(c, a[:n], result)
 		}
+		if i.observer != nil {
+			i.observeCall(c, a[:n], result)
+		}
 	}
 }
 

@@ -181,12 +181,13 @@ func (l Limits) withDefaults() Limits {
 
 // Config says which guest to run and for whom.
 type Config struct {
-	Plugin string // the plugin's name, for errors
-	Module *wasm.Module
-	Limits Limits
-	Trace  Tracer                  // nil = off
-	Log    func(abi.Level, string) // what the guest logs; nil = dropped
-	Save   func(state []byte)      // what the guest saves; nil = dropped
+	Plugin   string // the plugin's name, for errors
+	Module   *wasm.Module
+	Limits   Limits
+	Trace    Tracer                  // nil = off
+	Observer Observer                // nil = nobody
+	Log      func(abi.Level, string) // what the guest logs; nil = dropped
+	Save     func(state []byte)      // what the guest saves; nil = dropped
 
 	// Alone says that one goroutine does everything with the instance: each call
 	// returns when the guest has done all it can, and it is never put to rest. With

@@ -14,6 +14,7 @@ type Instance struct {
 	plugin   string
 	limits   Limits
 	tracer   Tracer
+	observer Observer
 	log      func(abi.Level, string)
 	save     func([]byte)
 	alone    bool
@@ -76,7 +77,7 @@ type item struct {
 
 func newInstance(c Config) *Instance {
 	i := &Instance{
-		plugin: c.Plugin, limits: c.Limits, tracer: c.Trace, log: c.Log, save: c.Save,
+		plugin: c.Plugin, limits: c.Limits, tracer: c.Trace, observer: c.Observer, log: c.Log, save: c.Save,
 		alone: c.Alone, done: make(chan struct{}),
 	}
 	i.fuel = newBucket(c.Limits.FuelRate)

@@ -67,10 +67,10 @@ func (i *Instance) enter(it *item) (int32, error) {
 		i.answered = 0
 	}
 	size := uint32(len(it.payload))
-	i.traceEvent(it)
+	i.observeEvent(it)
 	earned := earnedBy(len(it.payload))
 	result, err := i.event.Call(wasm.EventBudget+earned, uint32(it.kind), it.handle, it.arg, size)
-	i.traceReturn(int32(result), err)
+	i.observeReturn(int32(result), err)
 	used := max(i.mod.Used()-earned, 0)
 	if it.kind != abi.EventTimer {
 		used -= eventFuel

@@ -2,10 +2,7 @@ package trace
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"sync"
 	"sync/atomic"
 )
@@ -31,12 +28,9 @@ type Recorder struct {
 // Create makes a trace file that nobody but the user can read. A trace of before
 // is replaced by it; anything else that is there stays, and is an error.
 func Create(path string) (*Recorder, error) {
-	file, err := create(path)
-	if broken := (*fs.PathError)(nil); errors.As(err, &broken) {
-		err = broken.Err // the path stands before it
-	}
+	file, err := traces.Create(path)
 	if err != nil {
-		return nil, fmt.Errorf("trace %s: %w", path, err)
+		return nil, err
 	}
 	return NewRecorder(file), nil
 }
