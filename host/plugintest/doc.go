@@ -4,7 +4,7 @@
 // against scenarios.
 //
 //	report, err := plugintest.Run(ctx, module, plugintest.Options{})
-//	fmt.Print(report.Text())
+//	fmt.Print(report.Text(30))
 //
 // A plugin's own test is one line, which fails with the trace of what went wrong:
 //

@@ -23,27 +23,41 @@ type Options struct {
 	Only     []string          // ids of checks; empty = all
 }
 
+// ErrNoTransport says that a module is an auth provider, which the kit does not
+// test: package sdk/auth/authtest runs those natively, against their contract.
+var ErrNoTransport = errors.New("this is an auth provider: the kit tests transports alone; test it with package sdk/auth/authtest")
+
+// stepExport is what tells an auth provider.
+const stepExport = "wharf_auth_step"
+
 // Run tests a module. It returns when everything was tried or ctx is done; a
 // module that misbehaves is a report that says so. An error is one of the kit
-// itself, or of ctx.
+// itself, of ctx, or ErrNoTransport.
 func Run(ctx context.Context, module []byte, o Options) (*Report, error) {
-	k := &kit{ctx: ctx, options: o, binary: module, report: newReport(module), others: map[bool]*wasm.Module{}}
-	if k.options.Name == "" {
-		k.options.Name = "plugin"
+	if wasm.HasExport(module, stepExport) && !wasm.HasExport(module, abi.ExportEvent) {
+		return nil, ErrNoTransport
 	}
 	engine, err := wasm.NewEngine(ctx, wasm.Config{Surface: guest.Surface()})
 	if err != nil {
 		return nil, err
 	}
 	defer engine.Close()
-	k.engine = engine
+	return run(ctx, engine, module, o)
+}
+
+// run is Run on an engine that may have compiled the module before.
+func run(ctx context.Context, engine *wasm.Engine, module []byte, o Options) (*Report, error) {
+	if o.Name == "" {
+		o.Name = "plugin"
+	}
+	k := &kit{ctx: ctx, options: o, engine: engine, binary: module, report: newReport(module), others: map[bool]*wasm.Module{}}
+	defer k.dismiss()
 	if k.load() {
 		k.detect()
 		k.scenarios()
 		k.measure()
 		k.compare()
 	}
-	k.dismiss()
 	k.report.conclude()
 	return k.report, ctx.Err()
 }
@@ -151,7 +165,7 @@ func (k *kit) scenarios() {
 		if !k.wanted(s.ID) {
 			continue
 		}
-		c := Check{ID: s.ID, Title: s.Title, Level: s.Level, Points: s.Points, Expected: s.Title}
+		c := Check{ID: s.ID, Title: s.Title, Level: s.Level, Points: s.Points}
 		if why := k.unfit(s); why != "" {
 			k.report.add(&c, NotApplicable, why)
 			continue
@@ -167,6 +181,21 @@ func (k *kit) scenarios() {
 
 func (k *kit) wanted(id string) bool {
 	return len(k.options.Only) == 0 || slices.Contains(k.options.Only, id)
+}
+
+// Known reports whether the kit has a check of that id.
+func Known(id string) bool {
+	ids := []string{"module", "describe"}
+	for _, s := range Scenarios() {
+		ids = append(ids, s.ID)
+	}
+	for _, g := range gauges {
+		ids = append(ids, g.check.ID)
+	}
+	for _, c := range comparisons {
+		ids = append(ids, c.check.ID)
+	}
+	return slices.Contains(ids, id)
 }
 
 // unfit says why a scenario says nothing about this transport.
@@ -297,7 +326,7 @@ func (k *kit) judge(c *Check, err error, r *recording) {
 // skipAll files the scenarios that cannot even be begun.
 func (k *kit) skipAll(why string) {
 	for _, s := range Scenarios() {
-		k.report.add(&Check{ID: s.ID, Title: s.Title, Level: s.Level, Points: s.Points, Expected: s.Title}, Skipped, why)
+		k.report.add(&Check{ID: s.ID, Title: s.Title, Level: s.Level, Points: s.Points}, Skipped, why)
 	}
 }
 

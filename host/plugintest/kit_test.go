@@ -52,6 +52,6 @@ func wantOK(t *testing.T, r *Report) {
 		}
 	}
 	if testing.Verbose() {
-		t.Log("\n" + r.Text())
+		t.Log("\n" + r.Text(30))
 	}
 }

@@ -47,9 +47,9 @@ type Check struct {
 	Level    Level    `json:"level"`
 	Points   []string `json:"points,omitempty"`
 	Result   Result   `json:"result"`
-	Expected string   `json:"expected,omitempty"`
-	Got      string   `json:"got,omitempty"`   // what happened, or why it was not tried
-	Trace    string   `json:"trace,omitempty"` // of the run that failed
+	Expected string   `json:"expected,omitempty"` // where it failed
+	Got      string   `json:"got,omitempty"`      // what happened, or why it was not tried
+	Trace    string   `json:"trace,omitempty"`    // of the run that failed
 }
 
 // A Point is one point of the proposal for pluggable transports, and what its
@@ -82,6 +82,9 @@ func (r *Report) add(c *Check, result Result, got string) {
 	c.Result, c.Got = result, got
 	if result == Passed || result == NotApplicable {
 		c.Trace = ""
+	}
+	if c.Expected = ""; result == Failed {
+		c.Expected = c.Title
 	}
 	r.Checks = append(r.Checks, *c)
 }

@@ -7,15 +7,16 @@ import (
 	"unicode"
 )
 
-// Text is the report for people. Whatever a plugin or its trace says is shown so
-// that it cannot move the cursor of a terminal.
-func (r *Report) Text() string {
+// Text is the report for people, with so many lines of the trace of each check
+// that failed, or all of them where lines is 0. Whatever a plugin or its trace
+// says is shown so that it cannot move the cursor of a terminal.
+func (r *Report) Text(lines int) string {
 	var out strings.Builder
 	p := r.Plugin
 	fmt.Fprintf(&out, "%s %s, %d bytes, sha256 %s\n", orDash(p.Name), p.Version, p.Size, p.SHA256)
 	fmt.Fprintf(&out, "class %s, wire %s\n\n", orDash(p.Class), orDash(p.Wire))
 	for _, level := range levels {
-		r.section(&out, level)
+		r.section(&out, level, lines)
 	}
 	out.WriteString("points of the proposal for pluggable transports\n")
 	for _, p := range r.Points {
@@ -30,7 +31,7 @@ func (r *Report) Text() string {
 }
 
 // section lists the checks of a level, the traces of those that failed behind them.
-func (r *Report) section(out *strings.Builder, level Level) {
+func (r *Report) section(out *strings.Builder, level Level, lines int) {
 	fmt.Fprintf(out, "%s\n", level)
 	for _, c := range r.Checks {
 		if c.Level != level {
@@ -42,29 +43,28 @@ func (r *Report) section(out *strings.Builder, level Level) {
 		}
 		fmt.Fprintf(out, "        %s\n", strings.ReplaceAll(c.Got, "\n", "\n        "))
 		if c.Result == Failed {
-			c.how(out)
+			c.how(out, lines)
 		}
 	}
 	out.WriteString("\n")
 }
 
-// shownTrace is how many lines of a trace stand in a report for people.
-const shownTrace = 30
-
 // how shows the end of the trace, and says how to see all of it.
-func (c *Check) how(out *strings.Builder) {
-	list := strings.Split(strings.TrimRight(c.Trace, "\n"), "\n")
+func (c *Check) how(out *strings.Builder, lines int) {
 	if c.Trace == "" {
 		return
 	}
-	if n := len(list) - shownTrace; n > 0 {
-		fmt.Fprintf(out, "        … %d lines before\n", n)
+	list := strings.Split(strings.TrimRight(c.Trace, "\n"), "\n")
+	if n := len(list) - lines; lines > 0 && n > 0 {
+		fmt.Fprintf(out, "        … %d lines before: wharf plugin test FILE --only %s --full\n", n, c.ID)
 		list = list[n:]
 	}
 	for _, line := range list {
-		fmt.Fprintf(out, "        %s\n", clip(line))
+		if lines > 0 {
+			line = clip(line)
+		}
+		fmt.Fprintf(out, "        %s\n", line)
 	}
-	fmt.Fprintf(out, "        to watch it alone: wharf plugin test --only %s --trace FILE\n", c.ID)
 }
 
 // clip keeps a line to a length that can be read.

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/host/plugintest"
+)
+
+// exam is what `wharf plugin test` was asked for.
+type exam struct {
+	profile  string
+	settings []string
+	only     []string
+	full     bool
+}
+
+const examLong = `Test a transport plugin against the conformance kit: the points of the
+community's proposal for pluggable transports, what goes wrong between a host
+and a server, what the plugin uses, and whether it always does the same. No
+server is needed, and nothing outside the sandbox is touched.
+
+The kit finds out by itself how messages look on the wire, for MCP's own ways
+and for any framing that is the same in both directions. Where it cannot, it
+says so; a profile then describes the wire (host/plugintest/README.md).
+
+Auth providers are not tested by it, only transports. The exit code is 2 when the
+plugin does not pass.`
+
+func newExam(a *app) *cobra.Command {
+	var t exam
+	cmd := &cobra.Command{
+		Use:   "test FILE",
+		Short: "Test a transport plugin against the conformance kit",
+		Long:  examLong,
+		Args:  exactly("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runExam(cmd, args[0], &t)
+		},
+	}
+	cmd.Flags().StringVar(&t.profile, "profile", "", "what the wire looks like, in a `FILE`")
+	cmd.Flags().StringArrayVar(&t.settings, "setting", nil, "a setting of the server entry, as `KEY=VALUE`; may be given more than once")
+	cmd.Flags().StringSliceVar(&t.only, "only", nil, "make these checks alone, by their `IDS`")
+	cmd.Flags().BoolVar(&t.full, "full", false, "show whole traces of what failed")
+	return cmd
+}
+
+func (a *app) runExam(cmd *cobra.Command, path string, t *exam) error {
+	options, err := t.options(path)
+	if err != nil {
+		return err
+	}
+	module, err := os.ReadFile(path)
+	if err != nil {
+		return usage(err, "")
+	}
+	report, err := plugintest.Run(cmd.Context(), module, options)
+	switch {
+	case errors.Is(err, plugintest.ErrNoTransport):
+		return usage(fmt.Errorf("plugin %s: %w", path, err), "")
+	case err != nil:
+		return err
+	}
+	if err := a.printExam(report, t.full); err != nil {
+		return err
+	}
+	if !report.OK {
+		return usage(fmt.Errorf("plugin %s does not pass", path), "")
+	}
+	return nil
+}
+
+// options are those of the kit.
+func (t *exam) options(path string) (plugintest.Options, error) {
+	o := plugintest.Options{Name: path, Settings: map[string]string{}, Only: t.only}
+	for _, s := range t.settings {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok {
+			return o, usage(fmt.Errorf("--setting %s: expected KEY=VALUE", s), "")
+		}
+		o.Settings[key] = value
+	}
+	for _, id := range t.only {
+		if !plugintest.Known(id) {
+			return o, usage(fmt.Errorf("--only: there is no check called %q", id), "the report of all checks has their ids")
+		}
+	}
+	if t.profile == "" {
+		return o, nil
+	}
+	profile, err := plugintest.ReadProfile(t.profile)
+	if err != nil {
+		return o, usage(fmt.Errorf("profile: %w", err), "host/plugintest/README.md describes profiles")
+	}
+	o.Profile = profile
+	return o, nil
+}
+
+// examLines is how much of a trace stands in a report for people.
+const examLines = 24
+
+func (a *app) printExam(r *plugintest.Report, full bool) error {
+	if !a.forPeople() {
+		return a.printJSON(r)
+	}
+	if full {
+		return a.print(r.Text(0))
+	}
+	return a.print(r.Text(examLines))
+}
