@@ -1,0 +1,84 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/sdk"
+	"github.com/wharf-mcp/wharf/sdk/framing"
+)
+
+// transport speaks to one ssh client. As with any server that is a process its end
+// is the end of the connection; what this transport adds is whose end it was.
+type transport struct {
+	client sdk.Handle
+	framer framing.Framer
+	spoken bool // the server behind ssh has said something
+	left   bool // CLOSE has come, and how ssh ends is no longer of interest
+}
+
+func (t *transport) Open(c *sdk.Conn, s *abi.Settings) (err error) {
+	name := s.Value("framing")
+	if t.framer = framing.Named(name); t.framer == nil {
+		return sdk.Fail(abi.Malformed, `framing = "`+name+`" is unknown: use "ndjson", "content-length" or "auto"`)
+	}
+	t.client, err = c.Open(abi.OpenProcess, 0, &abi.OpenRequest{Grant: "main", Flags: abi.Essential})
+	return err
+}
+
+// Message writes to ssh, which keeps what it reads until it has signed in.
+func (t *transport) Message(m sdk.Message) (sdk.Outcome, error) {
+	if s := t.framer.Send(t.client, m.Payload); s < abi.OK {
+		return m.Fail(s, "ssh takes no more messages")
+	}
+	return sdk.HandedOver, nil
+}
+
+func (t *transport) Handle(e sdk.Event) error {
+	switch e.Kind {
+	case abi.EventOpened:
+		e.Conn().Up()
+	case abi.EventData, abi.EventEnd:
+		t.spoken = t.spoken || e.Len() > 0
+		if t.framer.Data(e.Payload); e.Last() {
+			t.framer.End(e.Conn())
+		}
+	case abi.EventExit:
+		return t.exited(e)
+	case abi.EventClose:
+		t.left = true
+		t.client.Close()
+		e.Conn().Ended()
+	}
+	return nil
+}
+
+// sshFailed is the exit code of ssh for all that went wrong with ssh itself. Every
+// other one is that of the program behind it.
+const sshFailed = 255
+
+// exited says whose end the end of ssh was. Of an ssh that was killed, or of a
+// server that left in good order, the host knows as much as there is to know.
+func (t *transport) exited(e sdk.Event) error {
+	code := e.ExitCode()
+	switch {
+	case t.left || code <= 0:
+		return nil
+	case code != sshFailed:
+		return sdk.Fail(abi.Reset, "the server behind ssh ended with exit code "+strconv.Itoa(code)+hintOf(code))
+	case t.spoken:
+		return sdk.Fail(abi.Reset, "the connection of ssh was lost (or the server ended with exit code 255)")
+	}
+	return explain(string(e.Bytes()))
+}
+
+// hintOf explains the codes with which a shell says that it started nothing.
+func hintOf(code int) string {
+	switch code {
+	case 126:
+		return ": its program may not be run there"
+	case 127:
+		return ": its program was not found there"
+	}
+	return ""
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/sdk"
+)
+
+// complaint is something that ssh says when it gives up, in the words of OpenSSH,
+// which has not changed them in many years and translates none of them.
+type complaint struct {
+	says   string // what a line has in it
+	status abi.Status
+	text   string // for people; NAME is what the line names
+	name   func(line string) string
+}
+
+// complaints are looked for in this order: what comes first says more than what
+// comes after it, and may stand together with it.
+var complaints = []complaint{
+	{"Host key for ", abi.Denied,
+		"the host key of NAME has changed, so somebody may be listening in; if you know of a new key, remove the old one: ssh-keygen -R NAME",
+		between("Host key for ", " has changed")},
+	{"REMOTE HOST IDENTIFICATION HAS CHANGED", abi.Denied,
+		"the host key has changed, so somebody may be listening in; if you know of a new key, remove the old one with ssh-keygen -R", nil},
+	{"Host key verification failed", abi.Denied,
+		"the host key is not known; connect once by hand with ssh, and compare its fingerprint", nil},
+	{"Permission denied", abi.Denied,
+		"the host refused the sign-in (permission denied: NAME); ssh asks for nothing here, so it needs a key without a passphrase or one in ssh-agent",
+		between("(", ")")},
+	{"Too many authentication failures", abi.Denied,
+		"the host refused the sign-in after too many keys; name one with -i and add -o IdentitiesOnly=yes", nil},
+	{"subsystem request failed", abi.NotFound,
+		`the host has no such subsystem; its sshd_config needs a line "Subsystem NAME program"`, always("mcp")},
+	{"Could not resolve hostname ", abi.NotFound,
+		"the host NAME was not found; look at the args of the entry", between("hostname ", ":")},
+	{"Bad configuration option", abi.Malformed, "ssh does not know an option; look at the args of the entry", nil},
+	{"unknown option", abi.Malformed, "ssh does not know an option; look at the args of the entry", nil},
+	{"usage: ssh", abi.Malformed, `ssh does not understand its arguments; expected args = ["-o", "BatchMode=yes", "-s", "host", "mcp"]`, nil},
+	{"Connection refused", abi.Unreachable, "nothing listens there: is sshd running, and is this its port?", nil},
+	{"timed out", abi.TimedOut, "the host does not answer", nil},
+	{"No route to host", abi.Unreachable, "there is no way to the host", nil},
+	{"Network is unreachable", abi.Unreachable, "there is no way to the host", nil},
+	{"Unable to negotiate", abi.ProtocolFailed, "the host and this ssh have no algorithm in common", nil},
+	{"Connection closed by ", abi.Reset, "the host closed the connection before the sign-in was over", nil},
+	{"Connection reset", abi.Reset, "the host closed the connection before the sign-in was over", nil},
+}
+
+// explain makes the error of an ssh that gave up before the server was reached,
+// from what it said last. The words themselves stand behind it: the host adds
+// them to every error of a process that is gone.
+func explain(said string) error {
+	for _, c := range complaints {
+		if line := lineWith(said, c.says); line != "" {
+			return sdk.Fail(c.status, "ssh: "+c.about(line))
+		}
+	}
+	return sdk.Fail(abi.Unreachable, "ssh could not reach the server (exit code 255)")
+}
+
+// about returns the text, with the name that the line holds.
+func (c complaint) about(line string) string {
+	name := "HOST"
+	if c.name != nil {
+		name = c.name(line)
+	}
+	return strings.ReplaceAll(c.text, "NAME", name)
+}
+
+// lineWith returns the last line that has a text in it, or "".
+func lineWith(said, text string) string {
+	at := strings.LastIndex(said, text)
+	if at < 0 {
+		return ""
+	}
+	line := said[strings.LastIndexByte(said[:at], '\n')+1:]
+	if end := strings.IndexByte(line, '\n'); end >= 0 {
+		line = line[:end]
+	}
+	return strings.TrimRight(line, "\r")
+}
+
+// between finds the name that stands between two texts. Where it does not, or is
+// no name that could stand in a command that somebody is shown, there is a word
+// in its place.
+func between(before, after string) func(string) string {
+	return func(line string) string {
+		_, rest, _ := strings.Cut(line, before)
+		name, _, found := strings.Cut(rest, after)
+		if !found || name == "" || name[0] == '-' || strings.Trim(name, nameChars) != "" {
+			return "HOST"
+		}
+		if strings.HasPrefix(name, "[") {
+			return `"` + name + `"` // a shell would take it for a pattern
+		}
+		return name
+	}
+}
+
+const nameChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]%,"
+
+func always(name string) func(string) string { return func(string) string { return name } }
