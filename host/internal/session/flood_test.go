@@ -346,3 +346,32 @@ func TestLongWords(t *testing.T) {
 		})
 	}
 }
+
+// TestClosedEars has a callback that is slower than its server. What waits for it
+// when the session is closed is nobody's any more.
+func TestClosedEars(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(oldServer())
+		began, release := make(chan struct{}), make(chan struct{})
+		heard := 0
+		s := d.open(func(c *Config) {
+			c.Notify = func(string, json.RawMessage) {
+				if heard++; heard == 1 {
+					close(began)
+					<-release
+				}
+			}
+		})
+		note(d.process(0), "first", `{}`)
+		<-began
+		for range 100 {
+			note(d.process(0), "more", `{}`)
+		}
+		s.Close()
+		close(release)
+		synctest.Wait()
+		if heard != 1 {
+			t.Errorf("a closed session was told %d times more", heard-1)
+		}
+	})
+}

@@ -73,8 +73,12 @@ func (b *inbox) Heed(method string, params []byte) {
 	}
 }
 
-// Notify passes a notification on. The callback may keep its params.
+// Notify passes a notification on, while the session is open: what a slow callback
+// left waiting is then let go. The callback may keep its params.
 func (b *inbox) Notify(in *rpc.Incoming) {
+	if b.session.isClosed() {
+		return
+	}
 	method := in.Method
 	if method == "" {
 		b.session.cfg.Warn("notifications of the server were dropped: it sends them faster than they are heard")

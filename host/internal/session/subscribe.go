@@ -88,7 +88,7 @@ func (s *Session) subscribe(ctx context.Context, u *Subscription) error {
 	if !s.audience.add(u) {
 		return ErrClosed
 	}
-	ready := make(chan error, 1)
+	ready := make(chan error, 2) // the word that it is open, and that of its end
 	go u.run(ready)
 	select {
 	case err := <-ready:
@@ -217,7 +217,8 @@ var pauses = []time.Duration{
 // steady is how long a subscription has to last before its pauses begin anew.
 const steady = 60 * time.Second
 
-// run is the life of a subscription. What the first try comes to goes to ready.
+// run is the life of a subscription. What the first try comes to goes to ready,
+// which has room for two: whoever left early reads none.
 func (u *Subscription) run(ready chan<- error) {
 	var l *link
 	var err error
@@ -245,7 +246,7 @@ func (u *Subscription) run(ready chan<- error) {
 	if u.ctx.Err() != nil {
 		err = u.why()
 	}
-	ready <- err // nobody reads it after the first
+	ready <- err
 	u.leave(l)
 	u.mu.Lock()
 	u.err = err

@@ -328,3 +328,22 @@ func TestOtherConnections(t *testing.T) {
 		}
 	})
 }
+
+// TestSubscribeTooLate has the caller leave in the moment in which the server
+// agrees: whichever of the two is seen first, Close has nothing to wait for.
+func TestSubscribeTooLate(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		s := dock(hub(mcp.Legacy)).open()
+		late, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 64 { // a select picks either
+			if u, err := s.Subscribe(late, mcp.Filter{Tools: true}); err == nil {
+				u.Close()
+			} else if !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			synctest.Wait()
+		}
+		s.Close()
+	})
+}
