@@ -105,7 +105,7 @@ func (e *entry) checkCompanions(s *Server) {
 		{"dir", "command", s.Dir != "", s.Command == ""},
 		{"headers", "url", len(s.Headers) > 0, s.URL == ""},
 		{"proxy", "url", s.Proxy != "", s.URL == ""},
-		{"tls", `url or an address = "tls:…"`, s.TLS != TLS{}, s.URL == "" && !strings.HasPrefix(s.Address, "tls:")},
+		{"tls", `url or an address = "tls:…"`, s.TLS != TLS{}, s.URL == "" && !strings.HasPrefix(s.Address, "tls:") && !strings.HasPrefix(s.Address, "$")},
 		{"strategy", "url", s.Strategy != "", s.URL == ""},
 	} {
 		if c.given && c.missing {

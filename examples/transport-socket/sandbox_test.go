@@ -1,0 +1,377 @@
+//go:build !wasip1
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"io"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/plugins"
+)
+
+// The same transport in three languages: what one of them passes, all must.
+var modules = map[string]func() (file string, err error){
+	"go": sync.OnceValues(build),
+	"c":  func() (string, error) { return "../transport-socket-c/socket.wasm", nil },
+	"as": func() (string, error) { return "../transport-socket-as/socket.wasm", nil },
+}
+
+// build builds the module of this folder, as README.md says.
+func build() (string, error) {
+	dir, err := os.MkdirTemp("", "socket")
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "socket.wasm")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", file, ".")
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return "", errors.New(string(said))
+	}
+	return file, nil
+}
+
+// each runs a test for the module of each language, with a host that has it and
+// reaches a server that it has lost again when somebody calls it.
+func each(t *testing.T, test func(t *testing.T, h *host.Host)) {
+	if testing.Short() {
+		t.Skip("builds a module, which takes a while")
+	}
+	cache, err := host.DefaultCacheDir()
+	if err != nil {
+		t.Skip(err)
+	}
+	for language, module := range modules {
+		t.Run(language, func(t *testing.T) {
+			file, err := module()
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, err := host.New(t.Context(), host.Config{
+				Plugins:   plugins.Builtin(),
+				Files:     map[string]config.Plugin{"socket": {Name: "socket", File: file}},
+				Reconnect: host.Policy{Ladder: []time.Duration{}, Failures: -1},
+				CacheDir:  cache + "-test",
+				OneShot:   true,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { h.Close() })
+			test(t, h)
+		})
+	}
+}
+
+// server speaks MCP over each connection to a listener, through the official SDK.
+type server struct {
+	net.Listener
+	mu    sync.Mutex
+	conns []net.Conn
+	wg    sync.WaitGroup
+}
+
+// serve starts a server. What it writes passes distort, if that is not nil.
+func serve(t *testing.T, l net.Listener, distort distortion) *server {
+	s := &server{Listener: l}
+	t.Cleanup(s.kill)
+	s.wg.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s.mu.Lock()
+			s.conns = append(s.conns, conn)
+			s.mu.Unlock()
+			s.wg.Go(func() { speak(conn, distort) })
+		}
+	})
+	return s
+}
+
+// kill ends the server and all its connections, without a word.
+func (s *server) kill() {
+	s.Close()
+	s.mu.Lock()
+	for _, c := range s.conns {
+		c.Close()
+	}
+	s.mu.Unlock()
+	s.wg.Wait()
+}
+
+func speak(conn net.Conn, distort distortion) {
+	defer conn.Close()
+	m := mcp.NewServer(&mcp.Implementation{Name: "loft", Version: "1"}, nil)
+	mcp.AddTool(m, &mcp.Tool{Name: "echo"}, echo)
+	r, w := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if distort == nil {
+			io.Copy(conn, r)
+			return
+		}
+		lines := bufio.NewReader(r)
+		for first := true; ; first = false {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				return
+			}
+			distort(conn, strings.TrimSuffix(line, "\n"), first)
+		}
+	}()
+	m.Run(context.Background(), &mcp.IOTransport{Reader: conn, Writer: w, MaxLineLength: -1})
+	w.Close()
+	<-done
+}
+
+type saying struct {
+	Message string `json:"message"`
+}
+
+func echo(_ context.Context, _ *mcp.CallToolRequest, in saying) (*mcp.CallToolResult, any, error) {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Message}}}, nil, nil
+}
+
+func listen(t *testing.T, network, at string) net.Listener {
+	t.Helper()
+	l, err := net.Listen(network, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func say(t *testing.T, s *host.Session, message string) {
+	t.Helper()
+	result, err := s.CallTool(t.Context(), "echo", map[string]any{"message": message})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := result.Content[0].Text; got != message {
+		t.Errorf("%d bytes came back of %d", len(got), len(message))
+	}
+}
+
+func connect(t *testing.T, h *host.Host, entry host.Server) *host.Session {
+	t.Helper()
+	entry.Name, entry.Transport = "loft", "socket"
+	s, err := h.Connect(t.Context(), entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// talk is what a session over a good socket does.
+func talk(t *testing.T, s *host.Session) {
+	t.Helper()
+	if tools, err := s.ListTools(t.Context()); err != nil || len(tools) != 1 {
+		t.Fatalf("%d tools, %v", len(tools), err)
+	}
+	say(t, s, "Grüße, 世界 🚢")
+	say(t, s, strings.Repeat("世界\n", 500_000))
+}
+
+func TestSandbox(t *testing.T) {
+	each(t, func(t *testing.T, h *host.Host) {
+		for _, network := range []string{"unix", "tcp"} {
+			at := "127.0.0.1:0"
+			if network == "unix" {
+				at = filepath.Join(t.TempDir(), "loft.sock")
+			}
+			l := serve(t, listen(t, network, at), nil)
+			talk(t, connect(t, h, host.Server{Address: network + ":" + l.Addr().String()}))
+		}
+	})
+}
+
+// authority signs for one name, and is the file that says so.
+func authority(t *testing.T, name string) (pair tls.Certificate, ca string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair = tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	return pair, write(t, name+".pem", "CERTIFICATE", der)
+}
+
+// write writes a file of PEM.
+func write(t *testing.T, name, kind string, der []byte) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Over TLS each side knows the other, and the plugin of nothing.
+func TestTLS(t *testing.T) {
+	pair, ca := authority(t, "loft.example")
+	us, cert := authority(t, "wharf.example")
+	der, err := x509.MarshalPKCS8PrivateKey(us.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients := x509.NewCertPool()
+	leaf, err := x509.ParseCertificate(us.Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients.AddCert(leaf)
+	known := config.TLS{CA: ca, Cert: cert, Key: write(t, "key.pem", "PRIVATE KEY", der), Name: "loft.example"}
+	each(t, func(t *testing.T, h *host.Host) {
+		l := serve(t, tls.NewListener(listen(t, "tcp", "127.0.0.1:0"), &tls.Config{
+			Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients,
+		}), nil)
+		at := "tls:" + l.Addr().String()
+		talk(t, connect(t, h, host.Server{Address: at, TLS: known}))
+		for want, wrong := range map[string]config.TLS{
+			"certificate required": {CA: known.CA, Name: known.Name},
+			"127.0.0.1":            {CA: known.CA, Cert: known.Cert, Key: known.Key},
+			"authority's file":     {Cert: known.Cert, Key: known.Key, Name: known.Name},
+		} {
+			_, err := h.Connect(t.Context(), host.Server{Name: want[:3], Transport: "socket", Address: at, TLS: wrong})
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("connecting with %+v ended with %v, want %s", wrong, err, want)
+			}
+		}
+	})
+}
+
+// A server that is killed and comes back is found by the next call.
+func TestReconnect(t *testing.T) {
+	each(t, func(t *testing.T, h *host.Host) {
+		w := h.Watch()
+		defer w.Close()
+		until := func(what func(host.News) bool) {
+			t.Helper()
+			for {
+				if n, err := w.Next(t.Context()); err != nil || what(n) {
+					return
+				}
+			}
+		}
+		at := filepath.Join(t.TempDir(), "loft.sock")
+		l := serve(t, listen(t, "unix", at), nil)
+		s := connect(t, h, host.Server{Address: "unix:" + at})
+		for range 3 {
+			say(t, s, "hello")
+			until(func(n host.News) bool { return n.State == host.StateConnected })
+			l.kill()
+			until(func(n host.News) bool { return n.State != host.StateConnected && n.Attempt > 0 })
+			l = serve(t, listen(t, "unix", at), nil)
+		}
+		say(t, s, "hello")
+	})
+}
+
+// What the entry does not name cannot be opened.
+func TestGrant(t *testing.T) {
+	each(t, func(t *testing.T, h *host.Host) {
+		_, err := h.Connect(t.Context(), host.Server{Name: "loft", Transport: "socket", Command: "true"})
+		if !errors.Is(err, host.ErrDenied) || !strings.Contains(host.Hint(err), "address = ") {
+			t.Errorf("connecting ended with %v (hint %q)", err, host.Hint(err))
+		}
+	})
+}
+
+// distortion is how a server writes one line; first is true for the first of all.
+type distortion func(w io.Writer, line string, first bool)
+
+var distortions = map[string]distortion{
+	"carriage returns": func(w io.Writer, line string, _ bool) { io.WriteString(w, line+"\r\n") },
+	"blank lines":      func(w io.Writer, line string, _ bool) { io.WriteString(w, "\n \n\r\n"+line+"\n\n") },
+	"noise":            func(w io.Writer, line string, _ bool) { io.WriteString(w, "npm WARN deprecated\n"+line+"\n") },
+	"byte order mark": func(w io.Writer, line string, first bool) {
+		if first {
+			line = "\uFEFF" + line
+		}
+		io.WriteString(w, line+"\n")
+	},
+	"a mark in pieces": func(w io.Writer, line string, first bool) {
+		if first {
+			pieces(w, "\uFEFF", 1)
+		}
+		io.WriteString(w, line+"\n")
+	},
+	"half a mark": func(w io.Writer, line string, first bool) {
+		if first {
+			pieces(w, "\xEF\xBB\n", 1)
+		}
+		io.WriteString(w, line+"\n")
+	},
+	"pieces": func(w io.Writer, line string, _ bool) { pieces(w, line+"\n", 1+len(line)/50) },
+}
+
+func pieces(w io.Writer, s string, n int) {
+	for ; len(s) > n; s = s[n:] {
+		io.WriteString(w, s[:n])
+	}
+	io.WriteString(w, s)
+}
+
+func TestDistortions(t *testing.T) {
+	each(t, func(t *testing.T, h *host.Host) {
+		for name, distort := range distortions {
+			t.Run(name, func(t *testing.T) {
+				l := serve(t, listen(t, "tcp", "127.0.0.1:0"), distort)
+				s := connect(t, h, host.Server{Address: "tcp:" + l.Addr().String()})
+				say(t, s, "Grüße, 世界 🚢")
+				say(t, s, strings.Repeat("世界\n", 10_000))
+			})
+		}
+	})
+}
+
+// A last line without a newline is one all the same: the call that it answers ends
+// well, though the server is gone.
+func TestLastWords(t *testing.T) {
+	each(t, func(t *testing.T, h *host.Host) {
+		last := func(w io.Writer, line string, _ bool) {
+			if strings.Contains(line, "goodbye") {
+				io.WriteString(w, line)
+				w.(io.Closer).Close()
+				return
+			}
+			io.WriteString(w, line+"\n")
+		}
+		l := serve(t, listen(t, "tcp", "127.0.0.1:0"), last)
+		say(t, connect(t, h, host.Server{Address: "tcp:" + l.Addr().String()}), "goodbye")
+	})
+}
