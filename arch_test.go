@@ -82,6 +82,7 @@ var arrows = map[string][]string{
 	"host/internal/secret":     {},
 	"host/internal/plugin":     {},
 	"host/internal/watch":      {notify},
+	"host/internal/record":     {"abi", "host/internal/guest", "host/internal/jsontext", "host/internal/secret", "host/internal/trace", "host/internal/wasm"},
 	"host/internal/trace":      {"abi", "host/mcp", "host/internal/jsontext", "host/internal/secret"},
 }
 

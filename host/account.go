@@ -24,7 +24,7 @@ const providerOAuth = "oauth"
 type account struct {
 	*auth.Account
 	server   Server
-	recorder *Recorder
+	hide     func(texts ...string) // from what is recorded; nil where nothing is
 	fetch    *capability.Fetcher
 	declined atomic.Bool // the person said no, and is not asked again by itself
 }
@@ -119,7 +119,11 @@ func (h *Host) newAccount(name string, s Server) (*account, error) {
 		return nil, badEntry("auth: %w", err)
 	}
 	c.Fetch = fetch
-	return &account{Account: auth.NewAccount(c), server: s, recorder: h.config.Recorder, fetch: fetch}, nil
+	hide := h.hideRecent
+	if h.config.Recorder == nil && h.config.Record == nil {
+		hide = nil
+	}
+	return &account{Account: auth.NewAccount(c), server: s, hide: hide, fetch: fetch}, nil
 }
 
 // provider loads the provider of that name.

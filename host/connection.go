@@ -10,6 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/record"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/trace"
 )
@@ -21,7 +22,8 @@ type connection struct {
 	table  *capability.Table
 	stderr *prefixer // what the table writes to; nil where nobody reads
 	peer   *rpc.Peer
-	wire   *trace.Wire // what records it; nil where nothing does
+	wire   *trace.Wire  // what records it; nil where nothing does
+	take   *record.Take // the same for its guest
 	ended  chan struct{}
 	cause  error // set before ended is closed
 
@@ -127,6 +129,7 @@ func (r receiver) Expired(exchange uint32) { r.peer.Expired(exchange) }
 func (r receiver) Carry(exchange uint32, e guest.Errand) bool { return r.peer.Carry(exchange, e) }
 
 func (r receiver) Close(err error) {
+	r.take.Ended(err)
 	r.over(err)
 	r.peer.Close(r.cause)
 }

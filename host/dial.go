@@ -60,8 +60,8 @@ func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error
 	if err != nil {
 		return nil, err
 	}
-	if h.config.Recorder != nil {
-		h.config.Recorder.Hide(secrets(s)...)
+	if h.config.Recorder != nil || h.config.Record != nil {
+		h.hide(secrets(s)...)
 	}
 	return &dialer{host: h, server: s, via: via, module: m, grants: gs, account: a}, nil
 }
@@ -151,13 +151,15 @@ func environ(vars map[string]string) []string {
 // dial starts a guest with a world and a peer of its own. The connection may be
 // used at once; if it cannot be made, it ends and says why.
 func (d *dialer) dial(ctx context.Context, handler rpc.Handler) (*session.Conn, error) {
-	inst, err := guest.New(ctx, guest.Config{
+	config := guest.Config{
 		Plugin: d.via,
 		Module: d.module,
 		Limits: guest.Limits{MessageCap: d.server.MessageCap},
 		Trace:  d.host.config.Trace.ABI(d.server.Name),
 		Log:    d.log,
-	})
+	}
+	take := d.recorded(&config)
+	inst, err := guest.New(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +169,7 @@ func (d *dialer) dial(ctx context.Context, handler rpc.Handler) (*session.Conn, 
 		inst.Close(ctx)
 		return nil, err
 	}
-	c := &connection{inst: inst, stderr: d.stderr(), ended: make(chan struct{})}
+	c := &connection{inst: inst, take: take, stderr: d.stderr(), ended: make(chan struct{})}
 	if c.table, err = d.table(ctx, c.stderr); err != nil {
 		inst.Close(ctx)
 		return nil, err

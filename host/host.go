@@ -91,6 +91,10 @@ type Config struct {
 	// close it.
 	Recorder *Recorder
 
+	// Record keeps what plugins do, to run it again; nil is none. The host does not
+	// close it.
+	Record *GuestRecorder
+
 	// Stderr gets what servers write to theirs; nil keeps it for errors only.
 	Stderr io.Writer
 

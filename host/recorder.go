@@ -149,10 +149,10 @@ func inURL(text string) (values []string) {
 // proof of a request is good for that one alone.
 func (a *account) Apply(ctx context.Context, r *capability.Request) ([]abi.Pair, error) {
 	pairs, err := a.Account.Apply(ctx, r)
-	if a.recorder != nil {
+	if a.hide != nil {
 		for _, pair := range pairs {
 			if pair.Key != "DPoP" {
-				a.recorder.HideRecent(pair.Value)
+				a.hide(pair.Value)
 			}
 		}
 	}
@@ -162,10 +162,10 @@ func (a *account) Apply(ctx context.Context, r *capability.Request) ([]abi.Pair,
 // Material is that of [auth.Account], and keeps what it gives out of the trace.
 func (a *account) Material(ctx context.Context) (*auth.Material, error) {
 	m, err := a.Account.Material(ctx)
-	if a.recorder != nil && m != nil {
-		a.recorder.HideRecent(m.Blob.Reveal())
+	if a.hide != nil && m != nil {
+		a.hide(m.Blob.Reveal())
 		for _, value := range m.Env {
-			a.recorder.HideRecent(value.Reveal())
+			a.hide(value.Reveal())
 		}
 	}
 	return m, err

@@ -93,7 +93,7 @@ func (h *Host) authSettings(a config.Auth) func(context.Context) (json.RawMessag
 			if err != nil {
 				return nil, &fault{kind: ErrConfig, err: fmt.Errorf("auth.%s: %w", key, err), hint: Hint(err)}
 			}
-			h.config.Recorder.HideRecent(text)
+			h.hideRecent(text)
 			values[key] = text
 		}
 		if values == nil {
