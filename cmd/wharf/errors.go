@@ -19,7 +19,7 @@ const (
 	exitUsage       = 2 // the command line or the configuration
 	exitSignIn      = 3
 	exitUnreachable = 4 // or timed out
-	exitServer      = 5 // the tool or the server answered with an error
+	exitServer      = 5 // the tool or the server answered with an error, or a plugin differs
 	exitDenied      = 6
 	exitInterrupted = 130
 )
@@ -77,6 +77,8 @@ func endingOf(ctx context.Context, err error) ending {
 		return ending{exitUsage, "usage"}
 	case errors.As(err, &failed):
 		return ending{exitServer, "tool_error"}
+	case errors.As(err, new(*differentError)):
+		return ending{exitServer, "different"}
 	case errors.Is(err, host.ErrUnknownTransport):
 		return ending{exitUsage, "unknown_transport"}
 	case errors.Is(err, host.ErrDenied):

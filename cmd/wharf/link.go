@@ -102,12 +102,17 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	if err != nil {
 		return nil, err
 	}
+	record, err := a.reel.record(a.flags.record)
+	if err != nil {
+		return nil, err
+	}
 	c := host.Config{
 		Plugins: plugins.Builtin(),
 		Timeout: limit,
 		Trace:   trace,
 
 		Recorder: recorder,
+		Record:   record,
 
 		Stderr:  log,
 		OneShot: true,

@@ -30,13 +30,14 @@ func main() {
 func run(args []string, std stdio) int {
 	defer std.mode.leave()
 	a := &app{stdio: std}
-	ctx, interruption := interruptible(context.Background(), func() { std.mode.leave(); a.tape.flush() })
+	ctx, interruption := interruptible(context.Background(), func() { std.mode.leave(); a.tape.flush(); a.reel.flush() })
 	defer interruption.stop()
 	a.life, a.interrupt = ctx, interruption.raise
 	root := newRoot(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	a.endTrace()
+	a.endRecording()
 	return a.report(ctx, err)
 }
 

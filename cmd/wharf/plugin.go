@@ -27,7 +27,7 @@ func newPlugin(a *app) *cobra.Command {
 		},
 	}
 	cmd.AddCommand(newAdd(a), newUpdate(a), newList(a), newInspect(a), newVerify(a),
-		newGrant(a, true), newGrant(a, false), newRemove(a), newExam(a))
+		newGrant(a, true), newGrant(a, false), newRemove(a), newExam(a), newReplay(a))
 	return cmd
 }
 

@@ -23,6 +23,7 @@ type app struct {
 	server   string      // the server that the command is about, for errors
 	address  string      // its url, if it has no entry
 	tape     tape        // of --trace
+	reel     reel        // of --record
 	logged   atomic.Bool // somebody follows what servers log
 	person   person      // at the keyboard
 }

@@ -24,9 +24,9 @@ type FileError struct {
 
 func (e *FileError) Error() string {
 	if e.Line == 0 {
-		return fmt.Sprintf("the recording: %v", e.Err)
+		return e.Err.Error()
 	}
-	return fmt.Sprintf("the recording: line %d: %v", e.Line, e.Err)
+	return fmt.Sprintf("line %d: %v", e.Line, e.Err)
 }
 
 func (e *FileError) Unwrap() error { return e.Err }

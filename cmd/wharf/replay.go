@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+func newReplay(a *app) *cobra.Command {
+	var o host.ReplayOptions
+	cmd := &cobra.Command{
+		Use:   "replay FILE PLUGIN.wasm",
+		Short: "Run a recording with a plugin, and show where it does something else",
+		Long: `Run the connections of a recording once more, with the plugin of a file as their
+transport and without any server. Events, the results of host calls, the clock and
+the randomness come from the recording; the host calls that the plugin makes are
+compared with it. The first difference is shown with what led to it, and the others
+are counted.
+
+How the plugin looks at what comes is its own affair, and so is what it logs:
+--reads and --logs compare that too. The exit code is 0 when it does the same, 5
+when it does not, 2 for a recording that cannot be run and 6 for a plugin that
+cannot.`,
+		Example: `  wharf --record session.ndjson call demo echo message=hello
+  wharf plugin replay session.ndjson my-stdio.wasm`,
+		Args: exactly("FILE", "PLUGIN.wasm"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runReplay(cmd, args[0], args[1], o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.Logs, "logs", false, "compare what the plugin logs, too")
+	cmd.Flags().BoolVar(&o.Reads, "reads", false, "compare how the plugin reads what comes (take and scan), too")
+	return cmd
+}
+
+func (a *app) runReplay(cmd *cobra.Command, path, plugin string, o host.ReplayOptions) error {
+	recording, err := os.Open(path)
+	if err != nil {
+		return usage(err, "name a file that was written with --record")
+	}
+	defer recording.Close()
+	binary, err := os.ReadFile(plugin)
+	if err != nil {
+		return usage(err, "")
+	}
+	// Without a cache the plugin is compiled each time: slower, not wrong.
+	o.CacheDir, _ = host.DefaultCacheDir()
+	report, err := host.Replay(cmd.Context(), recording, binary, o)
+	switch {
+	case errors.As(err, new(*host.RecordingError)), errors.As(err, new(*fs.PathError)):
+		return usage(fmt.Errorf("%s: %w", path, err), "expected what --record has written for a plugin of that name")
+	case errors.Is(err, host.ErrPluginRefused):
+		return &refusedError{err}
+	case err != nil:
+		return err
+	}
+	if err := a.printReplay(report); err != nil {
+		return err
+	}
+	if !report.Same {
+		return &differentError{path, plugin}
+	}
+	return nil
+}
+
+// refusedError is a plugin of the person's own that is refused: nothing that the
+// configuration would have to mend.
+type refusedError struct{ err error }
+
+func (e *refusedError) Error() string        { return e.err.Error() }
+func (e *refusedError) Unwrap() error        { return e.err }
+func (e *refusedError) Is(target error) bool { return target == host.ErrDenied }
+
+// differentError is a plugin that does something else than what was recorded.
+type differentError struct{ recording, plugin string }
+
+func (e *differentError) Error() string {
+	return fmt.Sprintf("%s does something else than what is recorded in %s", e.plugin, e.recording)
+}
+
+func (a *app) printReplay(r *host.ReplayReport) error {
+	if !a.forPeople() {
+		return a.printJSON(r)
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "plugin       %s (%s)\n", line(r.Plugin), buildOf(r))
+	fmt.Fprintf(&out, "connections  %d%s\n", r.Connections, others(r))
+	fmt.Fprintf(&out, "compared     %d events, %d host calls\n", r.Events, r.Calls)
+	if r.Skipped > 0 {
+		fmt.Fprintf(&out, "not run      %d events, for which the plugin was gone\n", r.Skipped)
+	}
+	if r.Incomplete {
+		out.WriteString("             the recording lacks its end, or a part of it\n")
+	}
+	if r.Same {
+		out.WriteString("\nIt does the same.\n")
+		return a.print(out.String())
+	}
+	writeFirst(&out, r.First)
+	out.WriteString("\nIn all:\n")
+	for _, d := range r.Differences {
+		fmt.Fprintf(&out, "%7d  %-8s %s\n", d.Count, d.Kind, line(d.What))
+	}
+	return a.print(out.String())
+}
+
+func buildOf(r *host.ReplayReport) string {
+	if r.SameFile {
+		return "the file that was recorded"
+	}
+	return "another build"
+}
+
+func others(r *host.ReplayReport) string {
+	if r.Others == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and %d of other plugins", r.Others)
+}
+
+// writeFirst writes a difference in the lines of a call trace.
+func writeFirst(out *strings.Builder, d *host.ReplayDifference) {
+	fmt.Fprintf(out, "\nThe first difference (%s), in event %d of connection %d with %s:\n\n", d.Kind, d.Event, d.Connection, line(d.Server))
+	write := func(mark, text string) {
+		for part := range strings.Lines(text) {
+			out.WriteString(mark + plain(strings.TrimRight(part, "\n")) + "\n")
+		}
+	}
+	for _, before := range d.Before {
+		write("  ", before)
+	}
+	write("- ", d.Want)
+	write("+ ", d.Got)
+}
