@@ -215,7 +215,7 @@ func unapproved(a Approval) error {
 
 // approvals are what a host knows of the consent to servers of projects.
 type approvals struct {
-	asking sync.Mutex // one question at a time
+	asking turn // one question at a time
 
 	mu   sync.Mutex
 	once []string // hashes that are approved as long as the host is open
@@ -278,8 +278,10 @@ func (h *Host) Approve(ctx context.Context, s Server) error {
 	if s.Project == nil {
 		return nil
 	}
-	h.approvals.asking.Lock()
-	defer h.approvals.asking.Unlock()
+	if err := h.approvals.asking.take(ctx); err != nil {
+		return fmt.Errorf("approve %s: %w", s.Name, err)
+	}
+	defer h.approvals.asking.give()
 	return h.approve(ctx, s)
 }
 
@@ -329,8 +331,13 @@ func (s *Session) approves(ctx context.Context, err error) (again bool) {
 	if !errors.As(err, &refused) || ctx.Value(quiet{}) != nil {
 		return false
 	}
-	s.host.approvals.asking.Lock()
-	defer s.host.approvals.asking.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.host.open, cancel)() // which does not wait for the person
+	if s.host.approvals.asking.take(ctx) != nil {
+		return false
+	}
+	defer s.host.approvals.asking.give()
 	if s.host.approve(ctx, *s.entry.Load()) != nil {
 		return false
 	}

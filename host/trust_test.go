@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
@@ -368,6 +369,42 @@ func TestCallsWaitForTheAnswer(t *testing.T) {
 	all.Wait()
 	if starts := strings.Count(r.mark(), "started"); asked.Load() != 1 || starts != 1 {
 		t.Errorf("asked %d times, started %d times", asked.Load(), starts)
+	}
+}
+
+// A call that waits for the answer to the question of another leaves when it has
+// waited long enough, and all leave when the host is closed.
+func TestNobodyHasToWaitForTheAnswer(t *testing.T) {
+	r := newRepo(t)
+	asked := make(chan struct{})
+	h := newHost(t, host.Config{TrustDir: r.trust, Approve: func(ctx context.Context, _ host.Approval) (host.Decision, error) {
+		close(asked)
+		<-ctx.Done() // a person who is not there
+		return host.NotNow, ctx.Err()
+	}})
+	s, err := h.Add(r.server())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := make(chan error)
+	go func() {
+		_, err := s.CallTool(context.Background(), "echo", nil)
+		first <- err
+	}()
+	<-asked
+	for what, f := range map[string]func(context.Context) error{
+		"call":    func(ctx context.Context) error { _, err := s.CallTool(ctx, "echo", nil); return err },
+		"approve": func(ctx context.Context) error { return h.Approve(ctx, r.server()) },
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		if err := f(ctx); err == nil {
+			t.Errorf("%s: nobody has approved, and it went on", what)
+		}
+		cancel()
+	}
+	h.Close()
+	if err := <-first; !errors.Is(err, host.ErrDenied) {
+		t.Error(err)
 	}
 }
 
