@@ -61,13 +61,28 @@ func TestMessagesAfterTheEnd(t *testing.T) {
 	}
 }
 
+// A server that breaks the rules while it is left is told nothing more.
+func TestOneCloseFrame(t *testing.T) {
+	h := upgraded(t)
+	h.Event(abi.EventClose, 0, 0, nil)
+	if result := h.Data(1, 0, []byte(frame(0x82, "x"))); result != int32(abi.ProtocolFailed) {
+		t.Errorf("DATA returned %d", result)
+	}
+	if got := sent(t, h.Written[1]); !same(got, []string{"88 \x03\xe8"}) {
+		t.Errorf("wrote %q", got)
+	}
+}
+
 // However the close handshake goes, it ends, and once.
 func TestEnds(t *testing.T) {
 	for name, finish := range map[string]func(h *sdktest.Host){
-		"close frame":             func(h *sdktest.Host) { h.Data(1, 0, []byte(frame(0x88, "\x03\xe8"))) },
-		"close frame and end":     func(h *sdktest.Host) { h.Data(1, abi.Last, []byte(frame(0x88, "\x03\xe8"))) },
-		"close frame and noise":   func(h *sdktest.Host) { h.Data(1, 0, []byte(frame(0x88, "\x03\xe8")+"\xff\xff\xff")) },
-		"close frame, noise":      func(h *sdktest.Host) { h.Data(1, 0, []byte(frame(0x88, ""))); h.Data(1, 0, []byte("\xff\xff")) },
+		"close frame":           func(h *sdktest.Host) { h.Data(1, 0, []byte(frame(0x88, "\x03\xe8"))) },
+		"close frame and end":   func(h *sdktest.Host) { h.Data(1, abi.Last, []byte(frame(0x88, "\x03\xe8"))) },
+		"close frame and noise": func(h *sdktest.Host) { h.Data(1, 0, []byte(frame(0x88, "\x03\xe8")+strings.Repeat("\xff", 20))) },
+		"close frame, noise": func(h *sdktest.Host) {
+			h.Data(1, 0, []byte(frame(0x88, "")))
+			h.Data(1, 0, []byte(strings.Repeat("\xff", 20)))
+		},
 		"end":                     func(h *sdktest.Host) { h.Event(abi.EventEnd, 1, 0, nil) },
 		"end in a frame":          func(h *sdktest.Host) { h.Data(1, abi.Last, []byte("\x81\x05abc")) },
 		"nothing":                 func(h *sdktest.Host) { h.Event(abi.EventTimer, farewell, 0, nil) },
