@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/config"
@@ -52,12 +53,13 @@ type StoreConfig struct {
 // Store is the plugins that a user installed. Its methods may be called at any
 // time from any goroutine, also in several processes.
 type Store struct {
-	config StoreConfig
-	store  *store.Store
+	config   StoreConfig
+	store    *store.Store
+	patience time.Duration // with a trial
 }
 
 // OpenStore returns the store of a configuration. It touches nothing.
-func OpenStore(c StoreConfig) *Store { return &Store{c, store.Open(c.Dir, c.Files)} }
+func OpenStore(c StoreConfig) *Store { return &Store{c, store.Open(c.Dir, c.Files), trialTime} }
 
 // DefaultStoreDirs returns the folder of the user's configuration that has the
 // lock, and the one of their data that has the files.

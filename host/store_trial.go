@@ -21,8 +21,12 @@ import (
 // on a slow machine too.
 const trialTime = 25 * time.Second
 
-// errTrial is the end of a trial that took longer.
-var errTrial = fmt.Errorf("it was not compiled within %v: %w", trialTime, context.DeadlineExceeded)
+// lateTrial is the end of a trial that took longer.
+type lateTrial struct{ limit time.Duration }
+
+func (e lateTrial) Error() string {
+	return fmt.Sprintf("it was not compiled within %v, and was ended", e.limit)
+}
 
 // try looks at a plugin, compiles it and asks it what it is, in another process.
 // What is compiled stays in the cache.
@@ -56,7 +60,7 @@ func (s *Store) trial(ctx context.Context, args []string) (*PluginInfo, error) {
 	if len(s.config.Trial) == 0 {
 		return inspect(ctx, args)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, trialTime, errTrial)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.patience, lateTrial{s.patience})
 	defer cancel()
 	p := capability.Process{Command: s.config.Trial[0], Args: append(slices.Clone(s.config.Trial[1:]), args...)}
 	out, err := p.Run(ctx)

@@ -1,0 +1,6 @@
+package host
+
+import "time"
+
+// SetPatience changes how long a trial may take.
+func (s *Store) SetPatience(limit time.Duration) { s.patience = limit }

@@ -1,0 +1,378 @@
+//go:build unix
+
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"aead.dev/minisign"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+// signalVariable names a pipe that a trial which does not end holds open.
+const signalVariable = "WHARF_TEST_SIGNAL"
+
+func init() {
+	servers["trial"] = func() {
+		if err := host.RunTrial(context.Background(), os.Stdout, os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	servers["trial-forever"] = func() {
+		held, err := os.OpenFile(os.Getenv(signalVariable), os.O_WRONLY, 0)
+		if err != nil {
+			os.Exit(1)
+		}
+		fmt.Fprintln(held, "begun")
+		select {}
+	}
+	servers["trial-dies"] = func() {
+		fmt.Fprintln(os.Stderr, "fatal error: out of memory")
+		os.Exit(2)
+	}
+	servers["trial-lies"] = func() { fmt.Print(`{"SHA256":"00","Manifest":{"Name":"evil"}}`) }
+}
+
+// trial is the command that has this binary look at plugins in a way.
+func trial(t *testing.T, how string, vars ...string) []string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(append([]string{"/usr/bin/env", serverVariable + "=" + how}, vars...), self)
+}
+
+// newStore returns a store without plugins, and a plugin to install.
+func newStore(t *testing.T, how string, vars ...string) (s *host.Store, file string) {
+	t.Helper()
+	dir := t.TempDir()
+	s = host.OpenStore(host.StoreConfig{
+		Dir: filepath.Join(dir, "config"), Files: filepath.Join(dir, "data"), CacheDir: filepath.Join(dir, "cache"),
+		Reserved: []string{"stdio"}, Trial: trial(t, how, vars...),
+	})
+	file = filepath.Join(dir, "download.wasm")
+	copyFile(t, file, cSocket) // which is small
+	return s, file
+}
+
+const (
+	cSocket = "../examples/transport-socket-c/socket.wasm"
+	corpSSO = "../examples/auth-corp-sso/corp-sso.wasm"
+)
+
+func copyFile(t *testing.T, to, from string) {
+	t.Helper()
+	data, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, to, data)
+}
+
+func putFile(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// another is a plugin that does the same and is another file: a custom section
+// follows it.
+func another(t *testing.T, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, file, append(data, 0, 2, 1, 'x'))
+}
+
+func offer(t *testing.T, s *host.Store, r host.PluginRequest) *host.Offer {
+	t.Helper()
+	o, err := s.Offer(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func install(t *testing.T, s *host.Store, o *host.Offer) host.Installed {
+	t.Helper()
+	if err := s.Install(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Find(o.Plugin.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A plugin is installed with what it asks for, and carries calls by its name. What
+// is taken from it is not given by any entry.
+func TestInstalledPlugin(t *testing.T) {
+	s, file := newStore(t, "trial")
+	o := offer(t, s, host.PluginRequest{Source: file, Name: "pigeon"})
+	if list, err := s.List(); len(list) > 0 || err != nil {
+		t.Errorf("an offer installs: %v, %v", list, err)
+	}
+	p := install(t, s, o)
+	if p.Kind != host.KindTransport || p.Source != file || p.SHA256 != hashOf(t, file) || !slices.Equal(p.Granted, []string{"stream"}) {
+		t.Errorf("%+v", p)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Error(err)
+	}
+	loft := host.Server{Name: "loft", Transport: "pigeon", Address: listen(t, "unix")}
+	with := func() *host.Host {
+		files, err := s.Files()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return newHost(t, host.Config{Files: files})
+	}
+	say(t, connect(t, with(), loft))
+
+	_, err := with().Connect(t.Context(), host.Server{Name: "other", Transport: "pigeon", Command: "true"})
+	if !errors.Is(err, host.ErrDenied) || host.Hint(err) != "to grant it: wharf plugin grant pigeon process" {
+		t.Errorf("a process: %v (hint %q)", err, host.Hint(err))
+	}
+	if _, err := s.Grant(t.Context(), "pigeon", false, "stream"); err != nil {
+		t.Error(err)
+	}
+	if _, err := with().Connect(t.Context(), loft); !errors.Is(err, host.ErrDenied) {
+		t.Errorf("what was revoked: %v", err)
+	}
+	if p, err := s.Grant(t.Context(), "pigeon", true, "stream", "http"); err != nil || !slices.Equal(p.Granted, []string{"http", "stream"}) {
+		t.Errorf("%v, %v", p.Granted, err)
+	}
+	say(t, connect(t, with(), loft))
+
+	another(t, s.Path(p))
+	if _, err := with().Connect(t.Context(), loft); !errors.Is(err, host.ErrDenied) {
+		t.Errorf("an altered file: %v", err)
+	}
+	if err := s.Verify(p); !errors.Is(err, host.ErrDenied) {
+		t.Errorf("an altered file: %v", err)
+	}
+}
+
+// An auth provider calls the origins that it was granted.
+func TestInstalledProvider(t *testing.T) {
+	s, file := newStore(t, "trial")
+	copyFile(t, file, corpSSO)
+	p := install(t, s, offer(t, s, host.PluginRequest{Source: file}))
+	if p.Name != "corp-sso" || p.Kind != host.KindProvider || !slices.Equal(p.Asked, []string{host.DiscoverAccess}) {
+		t.Errorf("%+v", p)
+	}
+	for _, access := range []string{"http", "https://a.example/path"} {
+		if _, err := s.Grant(t.Context(), p.Name, true, access); !errors.Is(err, host.ErrConfig) {
+			t.Errorf("%s: %v", access, err)
+		}
+	}
+	if _, err := s.Grant(t.Context(), p.Name, true, "https://sso.example"); err != nil {
+		t.Error(err)
+	}
+	files, err := s.Files()
+	if f := files[p.Name]; err != nil || !f.Discover || !slices.Equal(f.Origins, []string{"https://sso.example"}) || f.SHA256 != p.SHA256 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if _, err := s.Grant(t.Context(), p.Name, false, host.DiscoverAccess); err != nil {
+		t.Error(err)
+	}
+	if files, err := s.Files(); err != nil || files[p.Name].Discover {
+		t.Errorf("%+v, %v", files, err)
+	}
+}
+
+func TestOfferRefuses(t *testing.T) {
+	s, file := newStore(t, "trial")
+	install(t, s, offer(t, s, host.PluginRequest{Source: file, Name: "taken"}))
+	text := filepath.Join(t.TempDir(), "text.wasm")
+	putFile(t, text, []byte("this is no module"))
+	for name, tc := range map[string]struct {
+		r    host.PluginRequest
+		kind error
+	}{
+		"a path":       {host.PluginRequest{Source: file, Name: "../evil"}, host.ErrConfig},
+		"a built-in":   {host.PluginRequest{Source: file, Name: "stdio"}, host.ErrConfig},
+		"its case":     {host.PluginRequest{Source: file, Name: "Taken"}, host.ErrConfig},
+		"twice":        {host.PluginRequest{Source: file, Name: "taken"}, host.ErrConfig},
+		"http":         {host.PluginRequest{Source: "http://a.example/p.wasm"}, host.ErrConfig},
+		"another hash": {host.PluginRequest{Source: file, Name: "new", SHA256: strings.Repeat("0", 64)}, host.ErrDenied},
+		"no module":    {host.PluginRequest{Source: text, Name: "new"}, host.ErrPluginRefused},
+		"no file":      {host.PluginRequest{Source: text + "2", Name: "new"}, os.ErrNotExist},
+		"no signature": {host.PluginRequest{Source: file, Name: "new", Key: "RWQ"}, host.ErrDenied},
+		"no key":       {host.PluginRequest{Source: file, Name: "new", Signature: "x"}, host.ErrDenied},
+	} {
+		if _, err := s.Offer(t.Context(), tc.r); !errors.Is(err, tc.kind) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// publisher signs files, and lays the signature beside them.
+func publisher(t *testing.T) (key string, sign func(file string)) {
+	t.Helper()
+	public, private, err := minisign.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return public.String(), func(file string) {
+		data, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer data.Close()
+		r := minisign.NewReader(data)
+		if _, err := io.Copy(io.Discard, r); err != nil {
+			t.Fatal(err)
+		}
+		putFile(t, file+".minisig", r.SignWithComments(private, "pigeon\x1b[2J", ""))
+	}
+}
+
+// The key that a plugin was first signed with is the one that it stays with.
+func TestUpdate(t *testing.T) {
+	s, file := newStore(t, "trial")
+	key, sign := publisher(t)
+	other, byOther := publisher(t)
+	sign(file)
+	if _, err := s.Offer(t.Context(), host.PluginRequest{Source: file, Name: "pigeon", Key: other}); !errors.Is(err, host.ErrDenied) {
+		t.Errorf("signed by somebody else: %v", err)
+	}
+	putFile(t, filepath.Join(filepath.Dir(file), "minisign.pub"), []byte("untrusted comment: x\n"+key+"\n"))
+	o := offer(t, s, host.PluginRequest{Source: file, Name: "pigeon"})
+	if o.Plugin.Key != key || !strings.Contains(strings.Join(o.Warnings, "\n"), "lay beside it") || strings.Contains(o.Comment, "\x1b") {
+		t.Errorf("%+v", o)
+	}
+	was := install(t, s, o)
+	update := func() (*host.Offer, error) { return s.Update(t.Context(), "pigeon", host.PluginRequest{}) }
+	if o, err := update(); err != nil || !o.Same() {
+		t.Errorf("%+v, %v", o, err)
+	}
+
+	another(t, file)
+	if _, err := update(); !errors.Is(err, host.ErrDenied) {
+		t.Errorf("the old signature on a new file: %v", err)
+	}
+	os.Remove(file + ".minisig")
+	if _, err := update(); !errors.Is(err, host.ErrDenied) {
+		t.Errorf("no signature: %v", err)
+	}
+	byOther(file)
+	putFile(t, filepath.Join(filepath.Dir(file), "minisign.pub"), []byte(other))
+	if _, err := update(); !errors.Is(err, host.ErrDenied) {
+		t.Errorf("another key, beside it: %v", err)
+	}
+	if _, err := s.Update(t.Context(), "pigeon", host.PluginRequest{Key: other}); !errors.Is(err, host.ErrDenied) {
+		t.Errorf("another key, named: %v", err)
+	}
+	if now, err := s.Find("pigeon"); err != nil || now.SHA256 != was.SHA256 {
+		t.Errorf("%+v, %v", now, err)
+	}
+
+	sign(file)
+	o, err := update()
+	if err != nil || o.Same() || !o.Vouched() || len(o.More()) > 0 {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	if _, err := s.Grant(t.Context(), "pigeon", true, "http"); err != nil {
+		t.Error(err)
+	}
+	if err := s.Install(t.Context(), o); err == nil {
+		t.Error("an update undoes what was granted meanwhile")
+	}
+	o, _ = update()
+	now := install(t, s, o)
+	if now.SHA256 != hashOf(t, file) || !slices.Equal(now.Granted, []string{"http", "stream"}) || s.Verify(now) != nil {
+		t.Errorf("%+v", now)
+	}
+}
+
+// Without a signature nobody vouches for an update.
+func TestUnsignedUpdateIsAskedAbout(t *testing.T) {
+	s, file := newStore(t, "trial")
+	install(t, s, offer(t, s, host.PluginRequest{Source: file, Name: "pigeon"}))
+	another(t, file)
+	if o, err := s.Update(t.Context(), "pigeon", host.PluginRequest{}); err != nil || o.Vouched() {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// An update that asks for more is asked about, whoever signed it, and what the
+// user took from it before stays taken.
+func TestMoreIsAskedAbout(t *testing.T) {
+	was := host.Installed{Key: "k", Asked: []string{"stream"}}
+	o := host.Offer{Was: &was, Plugin: host.Installed{Key: "k", Asked: []string{"process", "stream"}}}
+	if more := o.More(); !slices.Equal(more, []string{"process"}) || o.Vouched() {
+		t.Errorf("more is %v", more)
+	}
+	o.Plugin.Asked = nil
+	if !o.Vouched() {
+		t.Error("less is asked about")
+	}
+}
+
+// A plugin whose compilation does not end is ended, and the process with it.
+func TestTrialIsEnded(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, file := newStore(t, "trial-forever", signalVariable+"="+pipe)
+	s.SetPatience(3 * time.Second)
+	over := make(chan error, 1)
+	go func() {
+		_, err := s.Offer(t.Context(), host.PluginRequest{Source: file, Name: "pigeon"})
+		over <- err
+	}()
+	held, err := os.Open(pipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if said, err := io.ReadAll(held); string(said) != "begun\n" || err != nil { // until nobody holds it
+		t.Errorf("%q, %v", said, err)
+	}
+	if err := <-over; !errors.Is(err, host.ErrPluginRefused) || !strings.Contains(err.Error(), "was not compiled within 3s") {
+		t.Errorf("says %v", err)
+	}
+}
+
+func TestTrialsThatFail(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for how, says := range map[string]string{"trial-dies": "out of memory", "trial-lies": "another"} {
+		s, file := newStore(t, how)
+		if _, err := s.Offer(t.Context(), host.PluginRequest{Source: file, Name: "pigeon"}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: says %v", how, err)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), "wharf-plugin-*.wasm"))
+	if len(left) > 0 || err != nil {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// The trial fills the cache that hosts read.
+func TestTrialFillsTheCache(t *testing.T) {
+	s, file := newStore(t, "trial")
+	offer(t, s, host.PluginRequest{Source: file, Name: "pigeon"})
+	native, err := filepath.Glob(filepath.Join(filepath.Dir(file), "cache", "native", "*", "*"))
+	if len(native) == 0 || err != nil {
+		t.Errorf("%v, %v", native, err)
+	}
+}
