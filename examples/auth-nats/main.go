@@ -1,0 +1,55 @@
+// Command auth-nats is an auth provider that Wharf does not ship: it signs in to a
+// NATS server, for a transport that puts what it gives into the CONNECT of that
+// protocol. The README of transport-nats says how to use it.
+package main
+
+import (
+	"encoding/json"
+
+	"github.com/wharf-mcp/wharf/sdk/auth"
+)
+
+func init() { auth.Register(manifest, provider{}) }
+
+func main() {}
+
+var manifest = auth.Manifest{
+	Name:    "nats-login",
+	Version: "0.1.0",
+	About:   "signs in to a NATS server with a token, or with a user and a password",
+	Settings: []auth.Setting{
+		{Key: "token", About: "the token of the server", Secret: true},
+		{Key: "user", About: "the name of a user"},
+		{Key: "password", About: "the password of the user", Secret: true},
+	},
+	Wants: auth.Wants{Material: true},
+}
+
+// provider has no state: what is configured is what there is.
+type provider struct{}
+
+// connect is what NATS calls these fields.
+type connect struct {
+	Token    string `json:"auth_token,omitempty"`
+	User     string `json:"user,omitempty"`
+	Password string `json:"pass,omitempty"`
+}
+
+// SignIn gives the fields of a JSON object without its braces: the transport has
+// fields of its own to put beside them, and cannot look at these.
+func (provider) SignIn(f *auth.Flow) error {
+	var s struct{ Token, User, Password string }
+	if err := f.Settings(&s); err != nil {
+		return err
+	}
+	if (s.Token == "") == (s.User == "") || (s.User == "") != (s.Password == "") {
+		return auth.Misconfigured("auth of "+f.Start().Server.Name+" wants either a token, or a user and a password",
+			`write auth = { provider = "nats-login", blob = true, token = "${NATS_TOKEN}" }`)
+	}
+	fields, err := json.Marshal(connect{s.Token, s.User, s.Password})
+	if err != nil {
+		return err
+	}
+	f.Material(auth.Material{Blob: fields[1 : len(fields)-1]})
+	return nil
+}
