@@ -98,6 +98,9 @@ func TestSandbox(t *testing.T) {
 		if size > 7 {
 			say(t, s, strings.Repeat("世界", 700_000))
 		}
+		if size > 4096 { // nearly all that an entry allows by itself
+			say(t, s, strings.Repeat("0123456789abcde\n", 950_000))
+		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

@@ -1,0 +1,21 @@
+//go:build !wasip1
+
+package main
+
+import (
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host/plugintest"
+)
+
+// The module passes the conformance kit, as any plugin can be asked to.
+func TestKit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the module, which takes a while")
+	}
+	file, err := module()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugintest.Test(t, file)
+}
