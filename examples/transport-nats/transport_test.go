@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -228,4 +229,44 @@ func FuzzServer(f *testing.F) {
 			t.Fatalf("at once %d %s %q %s\ncut %d %s %q %s", result, whole.Trap, delivered(whole), reported(whole), cut, h.Trap, delivered(h), reported(h))
 		}
 	})
+}
+
+// quiet is a host that keeps nothing.
+type quiet struct{ payload []byte }
+
+func (q *quiet) Call(op abi.Call, a [4]uint32, data []byte) int32 {
+	switch op {
+	case abi.CallTake:
+		return int32(copy(data, q.payload[a[0]:]))
+	case abi.CallScan:
+		if i := bytes.IndexByte(q.payload[a[0]:], '\n'); i >= 0 {
+			return int32(a[0]) + int32(i)
+		}
+		return -1
+	case abi.CallOpen, abi.CallDeliver: // and the verdict is ANSWER
+		return 1
+	}
+	return 0
+}
+
+// A guest that makes no garbage stays as small as it began.
+func TestNothingIsAllocatedPerMessage(t *testing.T) {
+	q := &quiet{}
+	g := sdk.NewGuest(manifest, fresh(), q)
+	event := func(kind abi.Kind, handle, arg uint32, payload string) {
+		q.payload = append(q.payload[:0], payload...)
+		g.Event(kind, handle, arg, uint32(len(payload)))
+	}
+	event(abi.EventOpen, 0, 0, string(abi.AppendSettings(nil, &settings)))
+	event(abi.EventOpened, 1, 0, "")
+	facts := string(abi.AppendFacts(nil, &abi.Facts{Kind: abi.Request, ID: "1"}))
+	out, in := facts+request, msg(7, note)+"PING\r\n"+fmt.Sprintf("HMSG %s7 1 12 14\r\nNATS/1.0\r\n\r\n{}\r\n", inbox)+msg(7, answer(7))
+	allocs := testing.AllocsPerRun(100, func() {
+		event(abi.EventMessage, uint32(len(facts)), 7, out)
+		event(abi.EventData, 1, 0, in)
+		event(abi.EventCancel, 0, 7, "")
+	})
+	if allocs > 0 {
+		t.Errorf("%v allocations per message", allocs)
+	}
 }

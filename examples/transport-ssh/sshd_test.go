@@ -229,7 +229,12 @@ func newHost(t *testing.T) *host.Host {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cache, err := host.DefaultCacheDir()
+	if err != nil {
+		t.Skip(err)
+	}
 	h, err := host.New(t.Context(), host.Config{
+		CacheDir: cache + "-test", // a plugin is compiled once for all runs
 		Plugins: plugins.Builtin(), Files: map[string]config.Plugin{"ssh": {Name: "ssh", File: file}},
 		Reconnect: host.Policy{Ladder: []time.Duration{}, Failures: -1}, OneShot: true, Timeout: time.Minute,
 	})
