@@ -79,7 +79,7 @@ type OpenKind uint32
 // The kinds of open. Each needs a grant of the same kind.
 const (
 	OpenProcess OpenKind = iota + 1 // a child process: writes are its stdin, DATA its stdout
-	OpenStream                      // a byte stream: a unix or tcp socket
+	OpenStream                      // a byte stream: a unix or tcp socket, or TLS over tcp
 	OpenHTTP                        // one HTTP exchange
 	openEnd
 )

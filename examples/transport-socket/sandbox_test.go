@@ -33,19 +33,22 @@ import (
 
 // The same transport in three languages: what one of them passes, all must.
 var modules = map[string]func() (file string, err error){
-	"go": sync.OnceValues(build),
+	"go": sync.OnceValues(func() (string, error) { return build(".") }),
 	"c":  func() (string, error) { return "../transport-socket-c/socket.wasm", nil },
 	"as": func() (string, error) { return "../transport-socket-as/socket.wasm", nil },
 }
 
-// build builds the module of this folder, as README.md says.
-func build() (string, error) {
+// sealer is a provider that gives what its setting "blob" says.
+var sealer = sync.OnceValues(func() (string, error) { return build("../../host/testdata/sealer") })
+
+// build builds a plugin in Go, as README.md says.
+func build(pkg string) (string, error) {
 	dir, err := os.MkdirTemp("", "socket")
 	if err != nil {
 		return "", err
 	}
 	file := filepath.Join(dir, "socket.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", file, ".")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", file, pkg)
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return "", errors.New(string(said))
@@ -69,11 +72,19 @@ func each(t *testing.T, test func(t *testing.T, h *host.Host)) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			seals, err := sealer()
+			if err != nil {
+				t.Fatal(err)
+			}
 			h, err := host.New(t.Context(), host.Config{
-				Plugins:   plugins.Builtin(),
-				Files:     map[string]config.Plugin{"socket": {Name: "socket", File: file}},
+				Plugins: plugins.Builtin(),
+				Files: map[string]config.Plugin{
+					"socket": {Name: "socket", File: file},
+					"sealer": {Name: "sealer", File: seals},
+				},
 				Reconnect: host.Policy{Ladder: []time.Duration{}, Failures: -1},
 				CacheDir:  cache + "-test",
+				VaultDir:  t.TempDir(),
 				OneShot:   true,
 			})
 			if err != nil {

@@ -21,7 +21,13 @@ func seal(g Grant, blob func(context.Context) ([]byte, error)) Grant {
 
 // Each stream has a blob of its own, and what is written goes out as ever.
 func TestSealedStreams(t *testing.T) {
-	l, grant := listen(t, "unix")
+	for _, network := range []string{"unix", "tls"} {
+		t.Run(network, func(t *testing.T) { sealedStreams(t, network) })
+	}
+}
+
+func sealedStreams(t *testing.T, network string) {
+	l, grant := listen(t, network)
 	n := 0
 	table := newTestTable(t, patient(seal(grant, func(context.Context) ([]byte, error) {
 		n++
