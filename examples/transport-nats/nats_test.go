@@ -241,7 +241,7 @@ func newHost(t *testing.T) *host.Host {
 	}
 	h, err := host.New(t.Context(), host.Config{
 		CacheDir: cache + "-test", // a plugin is compiled once for all runs
-		Plugins: plugins.Builtin(),
+		Plugins:  plugins.Builtin(),
 		Files: map[string]config.Plugin{
 			"nats": {Name: "nats", File: module(t, ".")},
 			login:  {Name: login, File: module(t, "../auth-nats")},

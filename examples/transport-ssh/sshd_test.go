@@ -235,7 +235,7 @@ func newHost(t *testing.T) *host.Host {
 	}
 	h, err := host.New(t.Context(), host.Config{
 		CacheDir: cache + "-test", // a plugin is compiled once for all runs
-		Plugins: plugins.Builtin(), Files: map[string]config.Plugin{"ssh": {Name: "ssh", File: file}},
+		Plugins:  plugins.Builtin(), Files: map[string]config.Plugin{"ssh": {Name: "ssh", File: file}},
 		Reconnect: host.Policy{Ladder: []time.Duration{}, Failures: -1}, OneShot: true, Timeout: time.Minute,
 	})
 	if err != nil {
