@@ -94,15 +94,18 @@ func (s *Store) Lock() string { return s.store.Lock() }
 func (s *Store) Path(p Installed) string { return s.store.Path(p) }
 
 // List returns what is installed, sorted by name.
-func (s *Store) List() ([]Installed, error) { return s.store.List() }
+func (s *Store) List() ([]Installed, error) {
+	all, err := s.store.List()
+	return all, explainStore(err)
+}
 
 // Find returns the plugin of a name. One that is not there is an [ErrConfig].
 func (s *Store) Find(name string) (Installed, error) {
 	p, found, err := s.store.Find(name)
 	if err == nil && !found {
-		err = explainStore(&store.MissingError{Name: name})
+		err = &store.MissingError{Name: name}
 	}
-	return p, err
+	return p, explainStore(err)
 }
 
 // Files returns what is installed as [Config] takes it: pinned by hash, and bounded
@@ -168,6 +171,8 @@ func explainStore(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, new(*store.LockError)):
+		return &fault{ErrConfig, err, ""}
 	case errors.As(err, &missing):
 		return &fault{ErrConfig, err, "`wharf plugin list` shows what is"}
 	case errors.As(err, &taken):

@@ -80,9 +80,9 @@ func (s *Store) free(name string) error {
 	}
 	_, found, err := s.store.Find(name)
 	if err == nil && found {
-		err = explainStore(&store.TakenError{Name: name})
+		err = &store.TakenError{Name: name}
 	}
-	return err
+	return explainStore(err)
 }
 
 // Update fetches an installed plugin again from where it came from. A plugin that

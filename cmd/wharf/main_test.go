@@ -80,14 +80,20 @@ func runScripts(t *testing.T, dir string, vars []string) {
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
 			env.Setenv("XDG_CACHE_HOME", os.Getenv("XDG_CACHE_HOME"))
 			env.Setenv("STDIO_WASM", plugin)
+			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
+			env.Setenv("SOCKET_WASM", filepath.Join(filepath.Dir(plugin), "..", "..", "examples", "transport-socket-c", "socket.wasm"))
 			env.Setenv("CORP_SSO_WASM", filepath.Join(filepath.Dir(plugin), "..", "..", "examples", "auth-corp-sso", "corp-sso.wasm"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"another": another,
 			"code":    code,
+			"digest":  digest,
 			"gone":    gone,
 			"guarded": guarded,
 			"oneline": oneLine,
+			"sign":    signFile,
+			"site":    site,
 		},
 	})
 }

@@ -206,7 +206,7 @@ func offerFacts(o *host.Offer) [][2]string {
 	var facts [][2]string
 	add := func(name, now, before string) {
 		if now != before {
-			now += "  (was " + before + ")"
+			now += " (was " + before + ")"
 		}
 		facts = append(facts, [2]string{name, now})
 	}

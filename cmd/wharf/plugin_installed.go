@@ -56,7 +56,7 @@ func (s *settings) addInstalled() error {
 	}
 	files, err := store.Files()
 	if err != nil {
-		return usage(err, "")
+		return err
 	}
 	maps.Copy(files, s.plugins)
 	s.plugins = files

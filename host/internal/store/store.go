@@ -66,8 +66,15 @@ func (s *Store) List() ([]Entry, error) {
 		}
 		err = fmt.Errorf("%s is not what this program wrote: %w; restore it, or remove it and add the plugins again", s.Lock(), err)
 	}
-	return nil, fmt.Errorf("installed plugins: %w", err)
+	return nil, &LockError{err}
 }
+
+// LockError says that the lock cannot be read, or is not what this program left.
+// It says what to do.
+type LockError struct{ Err error }
+
+func (e *LockError) Error() string { return "installed plugins: " + e.Err.Error() }
+func (e *LockError) Unwrap() error { return e.Err }
 
 // Find returns the plugin of a name.
 func (s *Store) Find(name string) (e Entry, found bool, err error) {
@@ -191,7 +198,7 @@ func (s *Store) keep(e Entry, binary []byte) error {
 // edit that fails leaves the lock as it was.
 func (s *Store) change(ctx context.Context, edit func([]Entry) ([]Entry, error)) error {
 	if err := s.book.Claim(); err != nil {
-		return fmt.Errorf("installed plugins: %w", err)
+		return &LockError{err}
 	}
 	lock := s.book.Flock(lockFile)
 	if _, err := lock.TryLockContext(ctx, poll); err != nil {

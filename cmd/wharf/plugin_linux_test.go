@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const installIt = "Install it? yes, [n]o: "
+
+// atHome runs wharf on a terminal, for somebody without any files.
+func atHome(t *testing.T, home string, args ...string) *screen {
+	t.Helper()
+	s := newScreen(t, []string{"NO_COLOR=1", "HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home}, "wharf", args...)
+	s.start()
+	return s
+}
+
+// What a person is asked about is shown before, whole, and it is no unless they
+// say yes.
+func TestTerminalAsksAboutAPlugin(t *testing.T) {
+	home := t.TempDir()
+	plugin, err := filepath.Abs("../../examples/transport-socket-c/socket.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := []string{"plugin", "add", plugin, "--name", "pigeon"}
+	for _, answer := range []string{"\r", "n\r", "yesterday\r", "\x04"} {
+		s := atHome(t, home, add...)
+		shown := s.await(installIt)
+		for _, want := range []string{"pigeon is a transport plugin from " + plugin, "sha256     ", "signed by  nobody", "asks for   stream: to connect to"} {
+			if !strings.Contains(shown, want) {
+				t.Errorf("%q lacks %q", shown, want)
+			}
+		}
+		s.answer("", answer)
+		s.ends(exitDenied, "you have not agreed to it")
+	}
+	if _, err := os.Stat(filepath.Join(home, "wharf", "plugins")); err == nil {
+		t.Error("something was installed")
+	}
+	s := atHome(t, home, add...)
+	s.await(installIt)
+	s.answer("", "yes\r")
+	s.ends(exitOK, `server entries use it with transport = "pigeon"`)
+	s = atHome(t, home, "plugin", "list")
+	s.ends(exitOK, "pigeon  transport")
+	s = atHome(t, home, "plugin", "remove", "pigeon")
+	s.ends(exitOK, "pigeon is removed.")
+	s = atHome(t, home, append(add, "--yes")...)
+	s.ends(exitOK, "is installed")
+}
