@@ -106,7 +106,7 @@ func (k *kit) framed(g *stage, taken *pupil) (framing, string) {
 	if err := g.send(1, probe); err != nil {
 		return nil, fmt.Sprintf("the guest cannot send: %v", err)
 	}
-	frame := taken.taken
+	frame := bytes.Clone(taken.taken)
 	for _, name := range []string{"ndjson", "content-length", "websocket"} {
 		f := framingNamed(name)
 		if m, n, err := f.hear(g, frame); err == nil && n == len(frame) && string(m) == probe {
@@ -116,7 +116,10 @@ func (k *kit) framed(g *stage, taken *pupil) (framing, string) {
 	if len(frame) == 0 {
 		return nil, "the guest wrote nothing when it was to send a message"
 	}
-	t := &teacher{stage: g, server: taken, known: map[string][]byte{probe: bytes.Clone(frame)}}
+	if taken.taken = nil; g.send(2, probe) != nil || !bytes.Equal(taken.taken, frame) {
+		return nil, fmt.Sprintf(needsProfile, "the guest does not write the same message in the same way twice")
+	}
+	t := &teacher{stage: g, server: taken, known: map[string][]byte{probe: frame}}
 	f := &learned{teacher: t}
 	if err := k.tryLearned(f); err != nil {
 		return nil, fmt.Sprintf(needsProfile, "the guest does not understand what it says itself: "+err.Error())

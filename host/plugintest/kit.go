@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,6 +22,8 @@ type Options struct {
 	Settings map[string]string // of the server entry, over those of the profile
 	Profile  *Profile          // how its wire looks, where the kit cannot find out
 	Only     []string          // ids of checks; empty = all
+
+	random func() io.Reader // of an instance; nil = always the same
 }
 
 // ErrNoTransport says that a module is an auth provider, which the kit does not
@@ -98,7 +101,7 @@ func (k *kit) load() bool {
 	}
 	k.report.figure("compile", "to make native code of it, without a cache", time.Since(began).Microseconds(), "µs")
 	k.report.figure("size", "the module", int64(len(k.binary)), "bytes")
-	k.cast = cast{module: m}
+	k.cast = cast{module: m, random: k.options.random}
 	return k.introduce()
 }
 

@@ -13,13 +13,24 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestShipped(t *testing.T) {
 	for name, class := range map[string]string{"stdio": "process", "http": "http", "sse": "sse"} {
 		t.Run(name, func(t *testing.T) {
-			r := report(t, read(t, "../../plugins/"+name+"/"+name+".wasm"), Options{Name: name})
+			o := Options{Name: name}
+			if raceEnabled {
+				o.Only = []string{"response", "same-twice", "same-together", "joined-split", "backpressure", "interleaved"}
+			}
+			r := report(t, read(t, "../../plugins/"+name+"/"+name+".wasm"), o)
 			if r.Plugin.Class != class {
 				t.Errorf("class %q, want %q", r.Plugin.Class, class)
 			}
 			wantOK(t, r)
 		})
 	}
+}
+
+func TestExample(t *testing.T) {
+	if raceEnabled {
+		t.Skip("it is done without the race detector")
+	}
+	wantOK(t, report(t, compiled(t, "../../examples/transport-socket"), Options{Name: "socket"}))
 }
 
 func read(t testing.TB, file string) []byte {

@@ -12,7 +12,6 @@ import (
 // for a slower machine and a longer message.
 const (
 	mostFuel   = wasm.EventBudget / 2 // for one event, beside what its payload brings
-	mostOut    = 60                   // fuel for each byte of a long message to the server: a host gives 64
 	mostCalls  = 64                   // host calls for one small message, one way
 	mostMemory = 1 << 20              // bytes that a message of 1 MiB each way may add
 	mostGrowth = 4 * pageSize         // that a thousand more calls may add
@@ -124,17 +123,38 @@ func (k *kit) fuelBySize(g *stage) error {
 	if err != nil {
 		return err
 	}
-	const size = 256 << 10
-	if err := g.call(4, size, size); err != nil {
+	const small, large = 4 << 10, 260 << 10
+	if err := g.call(4, small, small); err != nil {
 		return err
 	}
-	out, in := g.record.spent(mark, true).fuel/size, g.record.spent(mark, false).fuel/size
-	k.report.figure("fuel-byte-out", "for each byte of a long request", out, "units")
-	k.report.figure("fuel-byte-in", "for each byte of a long answer", in, "units")
-	if out > mostOut {
-		return fmt.Errorf("a long message takes %d units a byte on its way out; a host gives 64, so the longest will not pass", out)
+	middle := len(g.record.costs)
+	if err := g.call(5, large, large); err != nil {
+		return err
+	}
+	per := func(out bool) float64 {
+		less := g.record.spent(mark, out).fuel - g.record.spent(middle, out).fuel
+		return float64(g.record.spent(middle, out).fuel-less) / (large - small)
+	}
+	k.report.figure("fuel-kib-out", "for each KiB of a long request", int64(1024*per(true)), "units")
+	k.report.figure("fuel-kib-in", "for each KiB of a long answer", int64(1024*per(false)), "units")
+	if longest := longestOut(per(true)); longest < usualCap {
+		return fmt.Errorf("a long message takes %.1f units a byte on its way out, and a host gives 64: one of more than %d bytes will not pass", per(true), longest)
 	}
 	return nil
+}
+
+// usualCap is how long a message may be, unless a server entry says otherwise.
+const usualCap = 16 << 20
+
+// longestOut is the longest message that is paid for at so many units a byte. A
+// host gives an event its budget, 512 for each of the first 16 KiB of its payload
+// and 64 for each byte after them.
+func longestOut(perByte float64) int {
+	const gift = wasm.EventBudget + (wasm.FuelPerPayloadByte-64)*16<<10
+	if perByte*usualCap <= gift+64*usualCap {
+		return usualCap
+	}
+	return int(gift / (perByte - 64))
 }
 
 func (k *kit) hostCalls(g *stage) error {

@@ -174,13 +174,14 @@ func (s *Scenario) fill(p *Step) error {
 	}
 	if found {
 		number, after, _ := strings.Cut(rest, ")")
-		n, err := strconv.Atoi(number)
-		n -= len(message) - len("$fill()") - len(number)
+		size, err := strconv.Atoi(number)
+		n := size - (len(message) - len("$fill()") - len(number))
 		if err != nil || n < 0 || n > maxFill {
 			return fmt.Errorf("cannot fill to %q bytes", number)
 		}
 		p.Text = before + strings.Repeat("0123456789abcdef", n/16+1)[:n] + after
-		message = message + strings.Repeat(" ", n)
+		s.largest = max(s.largest, size)
+		return nil
 	}
 	s.largest = max(s.largest, len(message))
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -50,7 +51,7 @@ type cast struct {
 	settings []abi.Pair
 	wire     wire
 	limits   guest.Limits
-	variant  string
+	random   func() io.Reader
 }
 
 // mostActs is how many things may happen within one run. A guest and a server
@@ -66,13 +67,21 @@ func raise(ctx context.Context, c *cast) (*stage, error) {
 	g.inbox = inbox{stage: g, waiting: map[uint32]bool{}, done: map[uint32]bool{}, failed: map[uint32]error{}}
 	inst, err := guest.New(ctx, guest.Config{
 		Plugin: c.module.Name(), Module: c.module, Limits: c.limits, Trace: g.record.line,
-		Alone: true, Now: g.now, Random: randomness(),
+		Alone: true, Now: g.now, Random: c.source(),
 	})
 	if err != nil {
 		return g, err
 	}
 	g.inst, g.record.used = inst, inst.Used
 	return g, nil
+}
+
+// source is the randomness of one instance.
+func (c *cast) source() io.Reader {
+	if c.random != nil {
+		return c.random()
+	}
+	return randomness()
 }
 
 // now is the clock of the guest: it goes on a little whenever it is looked at,

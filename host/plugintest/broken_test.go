@@ -1,0 +1,269 @@
+package plugintest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// built is the guest with a mistake for each check.
+var built = sync.OnceValues(func() ([]byte, error) { return compile("./testdata/broken") })
+
+func compile(pkg string) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "plugintest")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "guest.wasm")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, pkg)
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, said)
+	}
+	return os.ReadFile(out)
+}
+
+func compiled(t *testing.T, pkg string) []byte {
+	t.Helper()
+	module, err := compile(pkg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return module
+}
+
+// engine is shared by the tests: compiling a guest costs more than a test.
+var engine = sync.OnceValues(func() (*wasm.Engine, error) {
+	return wasm.NewEngine(context.Background(), wasm.Config{Surface: guest.Surface()})
+})
+
+// try tests the broken guest, with the framing given: it must not be learned.
+func try(t *testing.T, fault string, o Options) *Report {
+	t.Helper()
+	module, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Settings = map[string]string{"fault": fault}
+	if o.Profile == nil && !strings.HasPrefix(fault, "web") {
+		o.Profile = &Profile{Framing: "ndjson"}
+	}
+	r, err := run(t.Context(), e, module, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestTheGuestWithoutAFaultPasses(t *testing.T) {
+	if raceEnabled {
+		t.Skip("it is done without the race detector")
+	}
+	wantOK(t, try(t, "", Options{}))
+}
+
+// mistakes are what makes each check fail, and a part of what it says then. The
+// checks of a module before it runs, and of comparisons, are below.
+var mistakes = map[string]struct{ fault, says string }{
+	"at-cap":           {"small-buffer-in", "expected the host to get"},
+	"backpressure":     {"overwrites", "expected the server to have message 2"},
+	"cancel-many":      {"leak-cancel", "the guest was stopped"},
+	"cancel-middle":    {"cancel-ends", "cancelled"},
+	"cancel-sent":      {"cancel-ends", "cancelled"},
+	"cancel-unsent":    {"overwrites", "expected the server to have message 3"},
+	"close":            {"never-ended", "expected report(ENDED) within two seconds"},
+	"close-pending":    {"never-ended", "expected report(ENDED)"},
+	"close-session":    {"never-ended", "expected report(ENDED)"},
+	"close-middle":     {"forges", "expected the host to get nothing"},
+	"crash-middle":     {"forges", "expected the host to get nothing"},
+	"error-response":   {"error-fails", "the server said no"},
+	"flood":            {"at-most-100", "expected the server to have message 101"},
+	"fuel":             {"spins", "the budget is 10000000"},
+	"fuel-size":        {"slow-bytes", "units a byte on its way out"},
+	"garbage-answer":   {"web-malformed-fatal", "no message"},
+	"garbage-bytes":    {"panics", "the guest was stopped"},
+	"garbage-message":  {"malformed-fatal", "MALFORMED"},
+	"host-calls":       {"chatty", "103 host calls"},
+	"idle":             {"impatient", "nothing came for a minute"},
+	"idle-leaves":      {"not-essential", "expected the connection to end with its stream"},
+	"interleaved":      {"web-shared", "expected the host to get"},
+	"joined":           {"first-only", "expected the host to get"},
+	"joined-split":     {"whole-chunks", "expected the host to get"},
+	"large-in":         {"small-buffer-in", "expected the host to get"},
+	"large-out":        {"small-buffer", "the server got what nobody sent"},
+	"late-answer":      {"late-fatal", "LATE"},
+	"many":             {"leaks-much", "the guest was stopped"},
+	"memory-growth":    {"leaks", "and more will add more"},
+	"memory-size":      {"copies", "leave its bytes with the host"},
+	"notification-in":  {"drops-notes", "expected the host to get"},
+	"notification-out": {"note-later", "neither DONE nor FAILED"},
+	"opaque":           {"recodes", "expected the host to get"},
+	"out-of-order":     {"in-order", "expected the host to get"},
+	"over-cap":         {"big-fatal", "TOO_BIG"},
+	"plain":            {"opens-http", "beside its byte stream"},
+	"progress":         {"drops-notes", "expected the host to get"},
+	"refused-call":     {"web-refusal-lost", "expected report(FAILED)"},
+	"refused-open":     {"up-anyway", "expected no connection"},
+	"request":          {"mangle-out", "the server got what nobody sent"},
+	"response":         {"mangle-in", "expected the host to get"},
+	"revisions":        {"knows-methods", "expected the server to have message 4"},
+	"second-answer":    {"late-fatal", "LATE"},
+	"server-crashes":   {"not-essential", "its caller would wait"},
+	"server-fault":     {"web-fault-fatal", "the server is broken"},
+	"server-leaves":    {"not-essential", "its caller would wait"},
+	"server-request":   {"drops-requests", "expected the host to get"},
+	"split":            {"whole-chunks", "cut after every byte"},
+	"split-answer":     {"whole-chunks", "cut after every byte"},
+	"subscription":     {"impatient", "nothing came for a minute"},
+	"unknown-fields":   {"ascii-only", "the server got what nobody sent"},
+	"version":          {"error-fails", "the server said no"},
+	"wrong-id":         {"web-silent", "its caller would wait"},
+}
+
+func TestEveryCheckCanFail(t *testing.T) {
+	elsewhere := []string{"module", "describe", "strange-events", "over-cap-shared"}
+	for _, c := range comparisons {
+		elsewhere = append(elsewhere, c.check.ID)
+	}
+	ids := map[string]bool{}
+	for _, s := range Scenarios() {
+		ids[s.ID] = true
+	}
+	for _, g := range gauges {
+		ids[g.check.ID] = true
+	}
+	for _, id := range elsewhere {
+		delete(ids, id)
+	}
+	for id := range ids {
+		if mistakes[id].fault == "" {
+			t.Errorf("no guest makes %s fail", id)
+		}
+	}
+	for id, m := range mistakes {
+		t.Run(id, func(t *testing.T) {
+			r := try(t, m.fault, Options{Only: []string{id}})
+			wantFailure(t, r, id, m.says)
+			if strings.HasPrefix(m.fault, "web") && !strings.HasPrefix(r.Check(id).Got, "streamable http, json") {
+				t.Error("it failed for another reason: that guest knows no event streams")
+			}
+		})
+	}
+}
+
+// wantFailure wants a check to have failed, with a trace and these words.
+func wantFailure(t *testing.T, r *Report, id, says string) {
+	t.Helper()
+	c := r.Check(id)
+	switch {
+	case c == nil || c.Result != Failed:
+		t.Fatalf("%s did not fail: %+v", id, c)
+	case !strings.Contains(c.Got, says):
+		t.Errorf("it says\n%s\nwant %q", c.Got, says)
+	case c.Expected == "" || c.Level.binding() == r.OK:
+		t.Errorf("expected %q, level %s, ok %v", c.Expected, c.Level, r.OK)
+	case id != "module" && !strings.Contains(c.Trace, "--> event("):
+		t.Errorf("the trace is %q", c.Trace)
+	}
+}
+
+// What is random is another thing in every instance: then no two runs are alike.
+func TestComparisonsCanFail(t *testing.T) {
+	for _, c := range comparisons {
+		t.Run(c.check.ID, func(t *testing.T) {
+			r := try(t, "random", Options{Only: []string{c.check.ID}, random: func() io.Reader { return rand.Reader }})
+			wantFailure(t, r, c.check.ID, "the traces part at line")
+		})
+	}
+}
+
+func TestModulesThatAreNone(t *testing.T) {
+	for name, module := range map[string][]byte{
+		"empty": nil, "text": []byte("hello"), "header": []byte("\x00asm\x01\x00\x00\x00"),
+	} {
+		r := report(t, module, Options{})
+		if wantFailure(t, r, "module", ""); r.OK || r.Check("request").Result != Skipped {
+			t.Errorf("%s: the rest is %+v", name, r.Check("request"))
+		}
+	}
+}
+
+func TestDescribeCanFail(t *testing.T) {
+	module, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	renamed := bytes.ReplaceAll(module, []byte("broken-guest"), []byte("Broken Guest"))
+	r := report(t, renamed, Options{})
+	wantFailure(t, r, "describe", `the manifest's name is "Broken Guest"`)
+}
+
+// Whatever a guest does, the kit comes to an end and says what it was.
+func TestHostile(t *testing.T) {
+	for fault, says := range map[string]string{
+		"spin": "used up its budget", "web-spin": "used up its budget", "recurse": "the guest was stopped",
+		"memory": "the guest was stopped", "log-flood": "used up its budget", "opens": "used up its budget",
+		"timer-storm": "", "nearly-spins": "more computing time",
+	} {
+		t.Run(fault, func(t *testing.T) {
+			r := try(t, fault, Options{})
+			if r.OK {
+				t.Error("it passes")
+			}
+			found := ""
+			for _, c := range r.Checks {
+				if c.Result == Failed {
+					found += c.Got + "\n"
+				}
+			}
+			if !strings.Contains(found, says) {
+				t.Errorf("the report says\n%s", found)
+			}
+		})
+	}
+}
+
+// The one scenario for a class that the broken guest is not of: played to it all
+// the same, it shows that a message which is lost in silence is seen.
+func TestOverCapSharedCanFail(t *testing.T) {
+	text := must(files.ReadFile("scenarios/over-cap-shared.txt"))
+	s, err := ParseScenario("over-cap-shared", string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &kit{
+		ctx: t.Context(), engine: e, binary: module, report: newReport(module),
+		options: Options{Name: "broken", Settings: map[string]string{"fault": "small-buffer-in"}, Only: []string{"module"}},
+	}
+	if !k.load() {
+		t.Fatal(k.report.Checks)
+	}
+	k.wires = []wire{&pipe{kind: "stream", framing: lines{}}}
+	if _, err := k.play(s); err == nil || !strings.Contains(err.Error(), "expected the verdict TOO_BIG") {
+		t.Error(err)
+	}
+}

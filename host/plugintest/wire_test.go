@@ -1,0 +1,207 @@
+package plugintest
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// A framing that nobody told the kit is learned from the guest.
+func TestLearnedFraming(t *testing.T) {
+	r := try(t, "length32", Options{Profile: &Profile{}, Only: []string{
+		"request", "response", "revisions", "out-of-order", "joined", "server-request", "notification-in", "split-answer", "backpressure",
+	}})
+	if wantOK(t, r); !strings.Contains(r.Plugin.Wire, "learned") {
+		t.Errorf("the wire is %q", r.Plugin.Wire)
+	}
+}
+
+// One that cannot be learned is not called a failure, and no success either.
+func TestUnknownFraming(t *testing.T) {
+	r := try(t, "numbered", Options{Profile: &Profile{}, Only: []string{"request"}})
+	if c := r.Check("request"); r.OK || c.Result != Skipped || !strings.Contains(c.Got, "describe it in a profile") {
+		t.Errorf("%+v", c)
+	}
+	r = try(t, "copies", Options{Profile: &Profile{}, Only: []string{"request"}})
+	if wantOK(t, r); r.Plugin.Wire != "ndjson" {
+		t.Errorf("the wire is %q", r.Plugin.Wire)
+	}
+}
+
+func TestProfile(t *testing.T) {
+	p, err := ReadProfile("testdata/numbered.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := try(t, "numbered", Options{Profile: p, Only: []string{"request", "response", "out-of-order", "joined", "split-answer", "notification-in", "large-in"}})
+	for _, c := range r.Checks {
+		want := Passed
+		if c.ID == "large-in" {
+			want = Skipped // the profile says that it is too long
+		}
+		if c.Result != want {
+			t.Errorf("%s: %s: %s\n%s", c.Result, c.ID, c.Got, c.Trace)
+		}
+	}
+}
+
+func TestProfileErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		`{`:                                "unexpected EOF",
+		`{"colour":1}`:                     "unknown field",
+		`{"framing":"morse"}`:              "expected ndjson",
+		`{"framing":"pattern"}`:            "a group called length",
+		`{"framing":"pattern","sent":"("}`: "sent:",
+		`{"replies":[{"to":"("}]}`:         "replies:",
+	} {
+		if _, err := parseProfile([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// What a framing of the kit's own says, a peer of it hears, in whatever pieces.
+func TestFramings(t *testing.T) {
+	for _, name := range []string{"ndjson", "content-length"} {
+		f := framingNamed(name)
+		for _, m := range []string{"{}", request(1, 100), request(1, 70_000)} {
+			p, err := f.say(1, []byte(m), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for cut := 0; cut < len(p); cut += 1 + len(p)/50 {
+				if _, n, err := f.hear(nil, p[:cut]); n != 0 || err != nil {
+					t.Errorf("%s: %d of %d bytes are a message of %d (%v)", name, cut, len(p), n, err)
+				}
+			}
+			if got, n, err := f.hear(nil, append(bytes.Clone(p), "more"...)); string(got) != m || n != len(p) || err != nil {
+				t.Errorf("%s: got %s, %d, %v", name, short(got), n, err)
+			}
+		}
+	}
+}
+
+func TestWebSocket(t *testing.T) {
+	f := framingNamed("websocket")
+	for _, size := range []int{2, 125, 126, 65535, 65536} {
+		m := bytes.Repeat([]byte("x"), size)
+		p, err := f.say(1, m, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := f.hear(nil, p); err != errUnmasked {
+			t.Errorf("%d bytes without a mask: %v", size, err)
+		}
+		masked := mask(p, size)
+		for _, cut := range []int{0, 1, 3, len(masked) - 1} {
+			if _, n, err := f.hear(nil, masked[:cut]); n != 0 || err != nil {
+				t.Errorf("%d of %d bytes: %d, %v", cut, len(masked), n, err)
+			}
+		}
+		if got, n, err := f.hear(nil, masked); !bytes.Equal(got, m) || n != len(masked) || err != nil {
+			t.Errorf("%d bytes: got %s, %d, %v", size, short(got), n, err)
+		}
+	}
+}
+
+// mask makes the frame of a client of that of a server.
+func mask(p []byte, size int) []byte {
+	key := []byte{1, 2, 3, 4}
+	head := bytes.Clone(p[:len(p)-size])
+	head[1] |= 0x80
+	out := append(head, key...)
+	for i, c := range p[len(p)-size:] {
+		out = append(out, c^key[i%4])
+	}
+	return out
+}
+
+func FuzzHear(f *testing.F) {
+	for _, s := range []string{"{}\n", "Content-Length: 2\r\n\r\n{}", "Content-Length: -1\r\n\r\n", "\x81\x82\x01\x02\x03\x04\x7a\x7f", "\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, p []byte) {
+		for _, name := range []string{"ndjson", "content-length", "websocket"} {
+			if _, n, err := framingNamed(name).hear(nil, p); n < 0 || n > len(p) || n > 0 && err != nil {
+				t.Fatalf("%s: %d of %d bytes, %v", name, n, len(p), err)
+			}
+		}
+	})
+}
+
+func FuzzScenario(f *testing.F) {
+	for _, s := range Scenarios() {
+		f.Add(string(must(files.ReadFile("scenarios/" + s.ID + ".txt"))))
+	}
+	f.Add("title: x\nrepeat 3\nsend $n {\"x\":\"$fill(100)\"}\nagain\n")
+	f.Fuzz(func(_ *testing.T, text string) {
+		if len(text) < 4<<10 && !strings.Contains(text, "00000") {
+			_, _ = ParseScenario("x", text)
+		}
+	})
+}
+
+func must(b []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+func TestParseScenario(t *testing.T) {
+	s, err := ParseScenario("x", "# prose\ntitle: A title: with a colon\nlevel: fault\npoints: R1 P6\ncap: 7\n\nopen\nrepeat 2\nsend $n {\"id\":$n,\"x\":\"$fill(40)\"}\nagain\nshut\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Title != "A title: with a colon" || s.Level != Fault || s.Cap != 7 || len(s.Steps) != 4 || s.largest != 40 {
+		t.Errorf("%+v", s)
+	}
+	if got := strings.TrimPrefix(s.Steps[2].Text, "2 "); len(got) != 40 || !strings.HasPrefix(got, `{"id":2,"x":"0123`) {
+		t.Errorf("filled to %d bytes: %s", len(got), got)
+	}
+	for text, want := range map[string]string{
+		"open\n":                                      "expected a title",
+		"title: x\n":                                  "expected a title and steps",
+		"colour: x\n":                                 "unknown header",
+		"title: x\nlevel: low\n":                      "unknown level",
+		"title: x\npoints: R99\n":                     "unknown point",
+		"title: x\ncuts: some\n":                      "unknown cuts",
+		"title: x\ncap: x\n":                          "expected a number",
+		"title: x\nfly\n":                             "unknown verb",
+		"title: x\nrepeat x\nagain\n":                 "expected a number, steps and again",
+		"title: x\nrepeat 2\nopen\n":                  "expected a number, steps and again",
+		"title: x\nrepeat 99999\nopen\nopen\nagain\n": "expected a number, steps and again",
+		"title: x\nsend 1 {$fill(x)}\n":               "cannot fill",
+		"title: x\nsend 1 {$fill(1)}\n":               "cannot fill",
+	} {
+		if _, err := ParseScenario("x", text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// A reader of a report gets nothing that moves the cursor.
+func TestTextIsSafe(t *testing.T) {
+	r := newReport(nil)
+	r.Plugin.Name = "\x1b[31mred\u202e"
+	r.add(&Check{ID: "x", Level: Required, Trace: "--> event(\x07)\n" + strings.Repeat("line\n", 50)}, Failed, "a\nb\x00")
+	r.conclude()
+	text := r.Text(5)
+	if strings.ContainsAny(text, "\x1b\x07\x00\u202e") || !strings.Contains(text, "46 lines before") || !strings.Contains(text, "it does not pass (x)") {
+		t.Errorf("%q", text)
+	}
+	if n := strings.Count(r.Text(0), "line\n"); n != 50 {
+		t.Errorf("%d lines of the whole trace", n)
+	}
+}
+
+func TestStatusNames(t *testing.T) {
+	if s, err := statusNamed("RESET"); err != nil || s != abi.Reset {
+		t.Error(s, err)
+	}
+	if _, err := statusNamed("SAD"); err == nil {
+		t.Error("SAD is a status")
+	}
+}
