@@ -117,10 +117,15 @@ func hintOf(err error) string {
 	if errors.As(err, &found) {
 		return found.hint
 	}
-	if hint := host.Hint(err); hint != "" || !errors.Is(err, host.ErrPluginRefused) {
-		return hint
+	hint := host.Hint(err)
+	switch {
+	case hint != "":
+	case errors.Is(err, host.ErrPluginRefused):
+		hint = "`wharf plugin inspect FILE` says everything that is wrong with it"
+	case host.MaybeSent(err):
+		hint = "the server may have had it, and acted on it"
 	}
-	return "`wharf plugin inspect FILE` says everything that is wrong with it"
+	return hint
 }
 
 // reachable says in a hint how a server is really named that has no entry: the
@@ -151,21 +156,29 @@ func (a *app) report(ctx context.Context, err error) int {
 		fmt.Fprintln(a.err, a.styled(a.errTTY, styleBold, "hint:"), plain(hint))
 	}
 	if a.flags.json {
-		a.reportJSON(end, message, hint, host.SignInURL(err))
+		a.reportJSON(end, message, hint, err)
 	}
 	return end.exit
 }
 
 // reportJSON writes the error for programs: one line, the last on stderr.
-func (a *app) reportJSON(end ending, message, hint, url string) {
+func (a *app) reportJSON(end ending, message, hint string, err error) {
 	type details struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 		Server  string `json:"server,omitempty"`
 		Hint    string `json:"hint,omitempty"`
-		URL     string `json:"url,omitempty"` // where one would sign in
+		URL     string `json:"url,omitempty"`  // where one would sign in
+		Sent    string `json:"sent,omitempty"` // of a call without an answer: no, or maybe
+	}
+	sent := ""
+	switch {
+	case errors.Is(err, host.ErrNotSent):
+		sent = "no"
+	case host.MaybeSent(err):
+		sent = "maybe"
 	}
 	encoder := json.NewEncoder(a.err)
 	encoder.SetEscapeHTML(false)
-	encoder.Encode(map[string]details{"error": {end.name, message, a.server, hint, url}})
+	encoder.Encode(map[string]details{"error": {end.name, message, a.server, hint, host.SignInURL(err), sent}})
 }

@@ -65,6 +65,20 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// Programs are told whether a call that came to nothing may have arrived; that it
+// may have, a script has the command say.
+func TestReportSent(t *testing.T) {
+	for err, sent := range map[error]bool{host.ErrNotSent: true, host.ErrUnreachable: false, &host.RPCError{Code: 7}: false} {
+		var stderr strings.Builder
+		a := &app{stdio: stdio{err: &stderr}}
+		a.flags.json = true
+		a.report(t.Context(), err)
+		if got := stderr.String(); strings.Contains(got, "hint:") || strings.Contains(got, `"sent"`) != sent || sent && !strings.Contains(got, `"sent":"no"`) {
+			t.Errorf("%v: %s", err, got)
+		}
+	}
+}
+
 // A reader that has seen enough, as head has, is no reason for words.
 func TestReportBrokenPipe(t *testing.T) {
 	var stderr strings.Builder

@@ -91,10 +91,10 @@ func (f *field) number(text string) (any, error) {
 	n, err := strconv.ParseFloat(text, 64)
 	valid := err == nil && json.Valid([]byte(text)) && !math.IsInf(n, 0)
 	switch s := &f.schema; {
+	case f.kind == integerField && (!valid || strings.ContainsAny(text, ".eE")):
+		return nil, errors.New("want a whole number, such as 12")
 	case !valid:
 		return nil, errors.New("want a number, such as 12 or 3.5")
-	case f.kind == integerField && strings.ContainsAny(text, ".eE"):
-		return nil, errors.New("want a whole number, such as 12")
 	case s.Minimum != nil && n < *s.Minimum:
 		return nil, fmt.Errorf("%s is too small; want %s or more", text, digits(*s.Minimum))
 	case s.Maximum != nil && n > *s.Maximum:

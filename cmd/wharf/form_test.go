@@ -40,6 +40,7 @@ func TestTakeAnswer(t *testing.T) {
 		{`{"type":"number","minimum":0.5}`, "0.25", wrong("0.25 is too small; want 0.5 or more")},
 		{`{"type":"number","maximum":1000000}`, "1e7", wrong("1e7 is too large; want 1000000 or less")},
 		{`{"type":"number"}`, "NaN", wrong("want a number")},
+		{`{"type":"integer"}`, "twelve", wrong("want a whole number, such as 12")},
 		{`{"type":"number"}`, "1e999", wrong("want a number")},
 		{`{"type":"number"}`, "0x10", wrong("want a number")},
 		{`{"type":"number"}`, "-1.5", json.Number("-1.5")},

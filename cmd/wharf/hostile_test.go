@@ -60,8 +60,8 @@ func serverStubborn() {
 	select {}
 }
 
-// serverHangs has one tool, which tells stderr that it was called, and then
-// only leaves when it is cancelled.
+// serverHangs has a tool that tells stderr that it was called, and then only leaves
+// when it is cancelled, and one in which the whole server leaves.
 func serverHangs() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "hangs", Version: "1"}, nil)
 	type none struct{}
@@ -70,6 +70,10 @@ func serverHangs() {
 		<-ctx.Done()
 		fmt.Fprintln(os.Stderr, "cancelled")
 		return said("too late"), nil, nil
+	})
+	mcp.AddTool(server, &mcp.Tool{Name: "leave"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
+		os.Exit(9)
+		return nil, nil, nil
 	})
 	server.Run(context.Background(), &mcp.StdioTransport{})
 }

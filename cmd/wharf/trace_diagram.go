@@ -64,6 +64,8 @@ func (d *diagram) revision(l *host.TraceLine) string {
 	case l.Kind == host.TraceLost, l.Kind == host.TraceClosed:
 		delete(d.speaks, who)
 		return ""
+	case l.Kind == host.TraceDropped: // it may come after the end
+		return ""
 	case l.Protocol == "" || d.speaks[who] == l.Protocol:
 		return ""
 	case d.speaks == nil || len(d.speaks) > maxPeers:

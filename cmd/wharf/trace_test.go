@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/host"
 )
 
 // showTrace runs `wharf trace show` on the story, on a terminal if it has a width.
@@ -53,6 +55,25 @@ func TestTraceShow(t *testing.T) {
 				t.Errorf("%v; got\n%s\nwant\n%s", err, got, want)
 			}
 		})
+	}
+}
+
+// What comes after the end of a connection does not begin it anew.
+func TestTraceShowAfterTheEnd(t *testing.T) {
+	d := &diagram{app: &app{}}
+	var rows string
+	for line, err := range host.ReadTrace(strings.NewReader(strings.ReplaceAll(`
+{"kind":"notification","time":"2026-01-01T00:00:00Z","at_us":1,OF,"direction":"received","method":"x","message":{}}
+{"kind":"closed","time":"2026-01-01T00:00:00Z","at_us":2,OF}
+{"kind":"dropped","time":"2026-01-01T00:00:00Z","at_us":3,OF,"direction":"received","why":"late"}
+`[1:], "OF", `"server":"files","connection":1,"era":"legacy","protocol":"2025-11-25"`))) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows += d.draw(&line)
+	}
+	if strings.Count(rows, "speaks") != 1 {
+		t.Error(rows)
 	}
 }
 

@@ -23,12 +23,32 @@ import (
 // same.
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
 	q := request{method: method, name: subject(method, params), given: params}
-	err := s.converse(ctx, &q, result)
-	if err != nil {
-		return fmt.Errorf("%s on %s: %w", method, s.cfg.Name, err)
+	if err := s.converse(ctx, &q, result); err != nil {
+		return s.about(method, q.name, err)
 	}
 	return nil
 }
+
+// aboutError says what a message of [Session.Call] and [Session.Notify] was about.
+type aboutError struct {
+	method, name, server string
+	err                  error
+}
+
+func (s *Session) about(method, name string, err error) error {
+	return &aboutError{method, name, s.cfg.Name, err}
+}
+
+// Error names the method once: most errors of the peer begin with it.
+func (e *aboutError) Error() string {
+	what := e.method
+	if e.name != "" {
+		what += " " + clip(e.name)
+	}
+	return what + " on " + e.server + ": " + strings.TrimPrefix(e.err.Error(), e.method+": ")
+}
+
+func (e *aboutError) Unwrap() error { return e.err }
 
 func (s *Session) converse(ctx context.Context, q *request, result any) error {
 	ctx, over := s.track(ctx)
@@ -73,7 +93,7 @@ func (s *Session) proceed(ctx context.Context, q *request, d dialect, text []byt
 func (s *Session) Notify(ctx context.Context, method string, params any) error {
 	q := request{method: method, given: params}
 	if err := s.notify(ctx, method, q.params(dialect{})); err != nil {
-		return fmt.Errorf("%s on %s: %w", method, s.cfg.Name, err)
+		return s.about(method, "", err)
 	}
 	return nil
 }
