@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/wharf-mcp/wharf/abi"
 )
@@ -87,7 +88,7 @@ func (p *Profile) compile() (err error) {
 	return nil
 }
 
-// text makes bytes of a text of the profile.
+// latin makes bytes of a text of the profile.
 func latin(text string) []byte {
 	out := make([]byte, 0, len(text))
 	for _, r := range text {
@@ -143,13 +144,13 @@ func capture(vars map[string]string, re *regexp.Regexp, p []byte, m []int) {
 	}
 }
 
-var variable = regexp.MustCompile(`\$\{(\w+)\}`)
+var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{(\w+)\}`) })
 
 // expand puts variables into a text. What they hold are bytes already.
 func expand(text string, vars map[string]string) []byte {
 	var out []byte
 	for from := 0; ; {
-		m := variable.FindStringSubmatchIndex(text[from:])
+		m := variable().FindStringSubmatchIndex(text[from:])
 		if m == nil {
 			return append(out, latin(text[from:])...)
 		}
