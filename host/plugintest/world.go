@@ -112,6 +112,35 @@ func (t *timers) next(until time.Time) (id uint32, at time.Time, ok bool) {
 	return id, at, ok
 }
 
+// cutter says where what the server says is cut: in one place, in all, or where a
+// host would cut it.
+type cutter struct {
+	at   int // the offset of the one place; 0 for none
+	all  bool
+	said int // bytes so far
+}
+
+func (c *cutter) pieces(p []byte) (list [][]byte) {
+	from := c.said
+	c.said += len(p)
+	switch {
+	case c.all:
+		for i := range p {
+			list = append(list, p[i:i+1])
+		}
+		return list
+	case c.at > from && c.at < c.said:
+		list, p = append(list, p[:c.at-from]), p[c.at-from:]
+	}
+	for ; len(p) > abi.ChunkSize; p = p[abi.ChunkSize:] {
+		list = append(list, p[:abi.ChunkSize])
+	}
+	if len(p) > 0 {
+		list = append(list, p)
+	}
+	return list
+}
+
 // epoch is what the clocks of guests begin with.
 var epoch = time.Unix(1_750_000_000, 0)
 

@@ -1,0 +1,113 @@
+package plugintest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/sdk/sdktest"
+)
+
+// inbox is the layer above the guest: it knows who waits for what, and keeps what
+// comes.
+type inbox struct {
+	stage   *stage
+	waiting map[uint32]bool
+	got     []delivery
+	refused []abi.Verdict
+	large   int
+	done    map[uint32]bool
+	failed  map[uint32]error
+	expired []uint32
+	closed  error
+	fault   error // the first rule of the ABI that the guest broke
+}
+
+// delivery is one message that came.
+type delivery struct {
+	exchange uint32
+	text     string
+	verdict  abi.Verdict
+}
+
+// blame keeps the first fault.
+func (b *inbox) blame(format string, args ...any) {
+	if b.fault == nil {
+		b.fault = fmt.Errorf(format, args...)
+	}
+}
+
+func (b *inbox) Deliver(exchange uint32, msg []byte, _ bool) abi.Verdict {
+	v := b.judge(exchange, msg)
+	if v > abi.VerdictPending && v != abi.VerdictBlank {
+		b.got = append(b.got, delivery{exchange, string(msg), v})
+	} else if v != abi.VerdictBlank {
+		b.refused = append(b.refused, v)
+	}
+	return v
+}
+
+// judge gives the verdict that a host gives.
+func (b *inbox) judge(exchange uint32, msg []byte) abi.Verdict {
+	v := sdktest.Classify(msg)
+	if exchange != 0 && b.stage.sent[exchange] == "" {
+		b.blame("a message was delivered to exchange %d, which no message has", exchange)
+	}
+	if v != abi.VerdictAnswer {
+		return v
+	}
+	e, err := readEnvelope(string(msg))
+	if err != nil {
+		return abi.VerdictMalformed
+	}
+	id, ok := e.exchange()
+	switch {
+	case string(e.ID) == "null" && exchange != 0 && len(e.Error) > 0:
+		id = exchange
+	case !ok:
+		return abi.VerdictMalformed
+	}
+	switch {
+	case exchange != 0 && id != exchange:
+		return abi.VerdictWrongID
+	case !b.waiting[id]:
+		return abi.VerdictLate
+	}
+	b.waiting[id] = false
+	return abi.VerdictAnswer
+}
+
+func (b *inbox) TooBig(exchange uint32, head []byte) { b.large++ }
+
+func (b *inbox) Done(exchange uint32) {
+	b.ends(exchange, "DONE")
+	b.done[exchange] = true
+}
+
+func (b *inbox) Failed(exchange uint32, err error) {
+	var unsent *guest.UnsentError
+	if !errors.As(err, &unsent) {
+		b.ends(exchange, "FAILED")
+	}
+	b.failed[exchange] = err
+	b.waiting[exchange] = false
+}
+
+// ends checks that an exchange ends once.
+func (b *inbox) ends(exchange uint32, how string) {
+	switch {
+	case b.stage.sent[exchange] == "":
+		b.blame("report(%s) for exchange %d, which no message has", how, exchange)
+	case b.done[exchange] || b.failed[exchange] != nil:
+		b.blame("report(%s) for exchange %d, which has ended before", how, exchange)
+	case b.stage.record.results[exchange] == "1":
+		b.blame("report(%s) for exchange %d, of which MESSAGE returned HANDED OVER", how, exchange)
+	}
+}
+
+func (b *inbox) Expired(exchange uint32) { b.expired = append(b.expired, exchange) }
+
+func (b *inbox) Carry(uint32, guest.Errand) bool { return false }
+
+func (b *inbox) Close(err error) { b.closed = err }
