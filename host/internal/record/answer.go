@@ -61,11 +61,13 @@ func (p *player) check(op abi.Call, a [5]uint32, carried []byte) {
 		}
 		p.mod.Charge(int64(a[2]))
 	case abi.CallOpen:
+		p.mod.Charge(guest.DecodePrice * int64(len(carried)))
 		if _, err := abi.DecodeOpenRequest(carried); err != nil {
 			p.mod.Trap(err)
 		}
 	case abi.CallReport:
 		if abi.What(a[0]) == abi.ReportManifest {
+			p.mod.Charge(guest.DecodePrice * int64(len(carried)))
 			p.manifest = bytes.Clone(carried)
 		}
 	}
@@ -103,14 +105,12 @@ func (p *player) scan(a [5]uint32) int32 {
 	if p.step != nil && p.step.sealed() || uint64(a[0]) >= uint64(len(payload)) {
 		return -1
 	}
-	rest, at := payload[a[0]:], int32(-1)
-	p.mod.Charge(int64(len(rest)))
-	for _, c := range abi.Needles(a[1]) {
-		if n := bytes.IndexByte(rest, c); n >= 0 {
-			rest, at = rest[:n], int32(a[0])+int32(n)
-		}
+	at, looked := guest.Scan(payload[a[0]:], a[1])
+	p.mod.Charge(int64(looked))
+	if at < 0 {
+		return -1
 	}
-	return at
+	return int32(a[0]) + int32(at)
 }
 
 // errThen stops a guest where that of the recording was stopped.
@@ -136,7 +136,7 @@ func (p *player) match(got *call) {
 		}
 		p.next += at + 1
 		got.adopt(&left[at])
-	case len(left) == 0 && p.step.trap != "":
+	case len(left) == 0 && p.step.lied:
 		p.halted = true
 		p.mod.Trap(errThen)
 	case len(left) > 0 && left[0].op == got.op:

@@ -88,16 +88,10 @@ func (c *call) same(got *call) bool {
 	if c.op == abi.CallOpen {
 		return c.args[0] == got.args[0] && c.args[1] == got.args[1] && sameRequest(c.bytes, got.bytes, c.masked)
 	}
-	if c.args != got.args {
-		return false
-	}
-	switch {
-	case c.hidden || !carries(c.op):
-		return true
-	case c.op == abi.CallReport && abi.What(c.args[0]) == abi.ReportManifest:
+	if c.describes() && got.describes() {
 		return sameManifest(c.bytes, got.bytes)
 	}
-	return sameBytes(c.bytes, got.bytes, c.masked)
+	return c.args == got.args && (c.hidden || !carries(c.op) || sameBytes(c.bytes, got.bytes, c.masked))
 }
 
 // sameBytes compares bytes. In what is masked, either may be a mark.

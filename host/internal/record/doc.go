@@ -15,7 +15,8 @@
 //	            time; clock and random: what the guest took while it was started
 //	event       connection, n (from 1, for each connection), at_us (since the
 //	            connection began), event, handle, arg, the payload, clock, random,
-//	            calls, result, or trap: why it did not return
+//	            calls, result, or trap: why it did not return, and lied: it was
+//	            stopped in a host call, which is not among the calls
 //	cut         connection, why: nothing more of it is in the file; without a
 //	            connection, of none
 //	ended       connection, why: the guest is gone

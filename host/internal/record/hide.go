@@ -99,7 +99,7 @@ func (c *cloak) call(k *call, raw, shown []byte) {
 		}
 		c.tainted = c.tainted || k.masked
 	case abi.CallReport:
-		if abi.What(k.args[0]) != abi.ReportManifest {
+		if !k.describes() {
 			k.bytes, k.masked = once(c.known, k.bytes)
 		}
 		delete(c.spoken, k.args[1])

@@ -172,6 +172,7 @@ func (o *object) step(s *step) []byte {
 	}
 	if s.trap != "" {
 		o.text("trap", s.trap)
+		o.flag("lied", s.lied)
 	} else {
 		o.number("result", int64(s.result))
 	}

@@ -160,6 +160,8 @@ func (p *parser) member(name string, en *entry) {
 		en.step.result = p.i32()
 	case "trap":
 		en.step.trap = in.String()
+	case "lied":
+		en.step.lied = in.Bool()
 	default:
 		p.source(name, &en.step.source)
 		p.content(name, &en.step.content)
@@ -282,6 +284,7 @@ func (c *call) check() error {
 		c.bytes, c.size = nil, size
 		return nil
 	case c.op == abi.CallOpen:
+		c.size = len(c.bytes)
 		_, err := abi.DecodeOpenRequest(c.bytes)
 		return err
 	}

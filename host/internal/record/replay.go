@@ -186,7 +186,7 @@ func (r *replay) begin(s *step) (*player, error) {
 	delete(r.openings, s.connection)
 	name := ""
 	for _, c := range s.calls {
-		if c.op == abi.CallReport && abi.What(c.args[0]) == abi.ReportManifest {
+		if c.describes() {
 			name, _ = manifestName(c.bytes)
 		}
 	}

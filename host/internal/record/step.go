@@ -37,6 +37,7 @@ type step struct {
 	calls  []call
 	result int32
 	trap   string // why the guest did not return; "" if it did
+	lied   bool   // it did not because the host stopped it in a host call
 }
 
 // content is bytes, and what became of them on their way to the file.
@@ -57,6 +58,11 @@ type call struct {
 
 // params are the arguments of c, of which there are as many as it takes.
 func (c *call) params() []uint32 { return c.args[:c.op.Params()] }
+
+// describes reports whether c is the answer to DESCRIBE.
+func (c *call) describes() bool {
+	return c.op == abi.CallReport && abi.What(c.args[0]) == abi.ReportManifest
+}
 
 // newCall copies a call that a guest made.
 func newCall(op abi.Call, args []uint32, carried []byte, result int32) call {

@@ -2,10 +2,12 @@ package record
 
 import (
 	"crypto/rand"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
 // Take records one connection: it is the clock, the randomness and the observer of
@@ -73,7 +75,8 @@ func (t *Take) Return(result int32, err error) {
 	s := t.step
 	s.source, s.result = t.source, result
 	if err != nil {
-		s.trap = err.Error()
+		trap := (*wasm.Trap)(nil)
+		s.trap, s.lied = err.Error(), errors.As(err, &trap) && trap.Kind == wasm.TrapHost
 	}
 	t.step, t.source = nil, source{}
 	weight := s.weight()
