@@ -104,7 +104,9 @@ func check(t *testing.T, era, tool, want string, err error) {
 	}
 }
 
-// An answer over the cap fails its call without being kept.
+// An answer over the cap fails its call without being kept. What is allocated
+// beside the cap are chunks that a pool drops, as it does often under the race
+// detector.
 func TestLongLine(t *testing.T) {
 	h := newHost(t, host.Config{Timeout: time.Minute})
 	s := connect(t, h, server("modern"))
@@ -116,7 +118,7 @@ func TestLongLine(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "larger than the message cap") {
 		t.Errorf("the call ended with %v", err)
 	}
-	const most = 3 * 16 << 20
+	const most = 5 * 16 << 20
 	if spent := after.TotalAlloc - before.TotalAlloc; spent > most {
 		t.Errorf("%d MiB were allocated for a message that was dropped", spent>>20)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,12 +22,12 @@ func TestHostileProviders(t *testing.T) {
 	g, address := newGuarded(t, "good")
 	h := newHost(t, host.Config{Plugins: plugins.Builtin(), VaultDir: vaultDir(t), Files: pluginFile("corp", buildPlugin(t, providerPackage))})
 	for do, want := range map[string]string{
-		"panic": "gave up", "loop": "budget", "grow": "gave up", "recurse": "gave up", "exit": "exited with code 3",
+		"panic": "gave up", "loop": "budget|its time was over", "grow": "gave up", "recurse": "gave up", "exit": "exited with code 3",
 		"leave": "left in the middle", "": "[plugins.corp]\norigins = [\"https://sso.example\"]",
 	} {
 		t.Run(do, func(t *testing.T) {
 			_, err := h.Connect(t.Context(), signed(address, "corp", map[string]any{"do": do}))
-			if !errors.Is(err, host.ErrDenied) || !strings.Contains(err.Error(), "auth provider corp") || !strings.Contains(err.Error()+host.Hint(err), want) {
+			if !errors.Is(err, host.ErrDenied) || !strings.Contains(err.Error(), "auth provider corp") || !saysOneOf(err.Error()+host.Hint(err), want) {
 				t.Errorf("error %v (hint %q), want %q", err, host.Hint(err), want)
 			}
 		})
@@ -35,6 +36,12 @@ func TestHostileProviders(t *testing.T) {
 		t.Errorf("%d requests went out without what signs them in", n)
 	}
 	say(t, connect(t, h, signed(address, "bearer", map[string]any{"token": "good"})))
+}
+
+// saysOneOf reports whether a text has one of several in it: a machine that is busy
+// elsewhere may take the time of a loop before it takes its budget.
+func saysOneOf(text, several string) bool {
+	return slices.ContainsFunc(strings.Split(several, "|"), func(one string) bool { return strings.Contains(text, one) })
 }
 
 // A file that is no provider, is another one than was approved, or is a transport,
