@@ -25,7 +25,7 @@ func asked(t *testing.T, method, params string) *screen {
 
 // filledIn has a person at a terminal answer a server by the given keys, and
 // returns what the server gets. Prompts and keys take turns.
-func filledIn(t *testing.T, a *app, e mcp.Elicitation, turns ...string) (result mcp.ElicitResult, err error, s *screen) {
+func filledIn(t *testing.T, a *app, e mcp.Elicitation, turns ...string) (result mcp.ElicitResult, s *screen, err error) {
 	t.Helper()
 	s = blankScreen(t)
 	a.in, a.err, a.errTTY, a.mode = s.slave, &console{to: s.slave}, true, &mode{terminal: s.slave}
@@ -39,7 +39,7 @@ func filledIn(t *testing.T, a *app, e mcp.Elicitation, turns ...string) (result 
 	}
 	<-done
 	s.restored(s.modes())
-	return result, err, s
+	return result, s, err
 }
 
 const wholeForm = `{"message":"Who are\u001b[2J you?","requestedSchema":{"type":"object","required":["name","kind"],"properties":{
@@ -116,7 +116,7 @@ func TestFormIsLeft(t *testing.T) {
 		{"an array of anything", `{"properties":{"a":{"type":"array"}}}`, nil, `the requested schema: a: an array`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			result, err, _ := filledIn(t, &app{}, mcp.Elicitation{Message: "?", RequestedSchema: json.RawMessage(tt.schema)}, tt.turns...)
+			result, _, err := filledIn(t, &app{}, mcp.Elicitation{Message: "?", RequestedSchema: json.RawMessage(tt.schema)}, tt.turns...)
 			got, _ := json.Marshal(result)
 			if err != nil {
 				got = []byte(err.Error())

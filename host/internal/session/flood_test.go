@@ -181,7 +181,7 @@ func TestDroppedNotifications(t *testing.T) {
 			}
 			return len(d.process(0).find("tools/list"))
 		}
-		if list() != 1 || list() != 1 {
+		if first, second := list(), list(); first != 1 || second != 1 {
 			t.Error("a fresh list was asked for again")
 		}
 		p := d.process(0)
