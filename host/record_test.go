@@ -1,7 +1,9 @@
 package host_test
 
 import (
-	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,4 +102,50 @@ func TestReplayOfALostConnection(t *testing.T) {
 	}
 }
 
-var _ = bytes.Clone
+// Sessions over HTTP and HTTP+SSE run again, without what signs in and what
+// identifies the session, though the server repeats both.
+func TestReplayOverHTTP(t *testing.T) {
+	const token, key = "canary-of-the-token", "canary-of-the-header"
+	repeat := func(w http.ResponseWriter, r *http.Request, id string) {
+		said := fmt.Sprintf("%s; %s; %s; %s", r.Header.Get("Authorization"), r.Header.Get("X-Key"), r.URL.RawQuery, r.Header.Get("Mcp-Session-Id"))
+		result(w, id, fmt.Sprintf(`{"content":[{"type":"text","text":%q}],"resultType":"complete"}`, said))
+	}
+	for protocol, url := range eras(t, map[string]answer{"repeat": repeat}) {
+		t.Run(protocol, func(t *testing.T) {
+			session := ""
+			text := taken(t, func(h *host.Host) {
+				s := signed(url+"?k=canary-of-the-query", "bearer", map[string]any{"token": token})
+				s.Headers, s.Protocol, s.Transport = map[string]string{"X-Key": key}, protocol, "http"
+				r, err := connect(t, h, s).CallTool(t.Context(), "repeat", map[string]any{"password": "canary-of-the-caller"})
+				if err != nil || strings.Count(r.Content[0].Text, "canary") != 3 {
+					t.Fatalf("got %v, %v", r, err)
+				}
+				session = r.Content[0].Text[strings.LastIndex(r.Content[0].Text, " ")+1:]
+			})
+			if strings.Contains(text, "canary") || len(session) >= 8 && strings.Contains(text, session) {
+				t.Errorf("secrets are shown (the session is %q):\n%s", session, text)
+			}
+			wantSame(t, text, "http")
+		})
+	}
+}
+
+func TestReplayOfSSE(t *testing.T) {
+	text := taken(t, func(h *host.Host) {
+		session := connect(t, h, host.Server{Name: "old", URL: serve(t, &site{legacy: true, sse: true}), Transport: "sse"})
+		say(t, session)
+	})
+	wantSame(t, text, "sse")
+}
+
+// A recording that has nothing of a plugin is told from a file that is no plugin.
+func TestReplayErrors(t *testing.T) {
+	text := taken(t, func(h *host.Host) { say(t, connect(t, h, server("modern"))) })
+	builtin := plugins.Builtin()
+	if _, err := host.Replay(t.Context(), strings.NewReader(text), builtin["http"], host.ReplayOptions{}); !errors.As(err, new(*host.RecordingError)) {
+		t.Errorf("with the plugin of another transport: %v", err)
+	}
+	if _, err := host.Replay(t.Context(), strings.NewReader(text), builtin["bearer"], host.ReplayOptions{}); !errors.Is(err, host.ErrPluginRefused) {
+		t.Errorf("with an auth provider: %v", err)
+	}
+}
