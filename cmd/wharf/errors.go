@@ -117,15 +117,10 @@ func hintOf(err error) string {
 	if errors.As(err, &found) {
 		return found.hint
 	}
-	hint := host.Hint(err)
-	switch {
-	case hint != "":
-	case errors.Is(err, host.ErrPluginRefused):
-		hint = "`wharf plugin inspect FILE` says everything that is wrong with it"
-	case host.MaybeSent(err):
-		hint = "the server may have had it, and acted on it"
+	if hint := host.Hint(err); hint != "" || !errors.Is(err, host.ErrPluginRefused) {
+		return hint
 	}
-	return hint
+	return "`wharf plugin inspect FILE` says everything that is wrong with it"
 }
 
 // reachable says in a hint how a server is really named that has no entry: the

@@ -179,6 +179,9 @@ func (l *link) call(ctx context.Context, tool string, args object) (json.RawMess
 	ctx = host.WithProgress(ctx, gauge.hear)
 	var result json.RawMessage
 	err := l.session.Call(ctx, mcp.MethodCallTool, callParams{Name: tool, Arguments: args}, &result)
+	if host.MaybeSent(err) && host.Hint(err) == "" {
+		err = &hinted{err, "the server may have had it, and acted on it"}
+	}
 	return result, l.ended(err)
 }
 

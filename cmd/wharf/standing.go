@@ -53,7 +53,7 @@ func (b *berth) set(s host.Status) {
 	if s.Transport != "" {
 		b.Transport = s.Transport
 	}
-	if s.Tools > 0 {
+	if s.Tools > 0 || b.Tools != nil { // 0 may also be that nobody has asked
 		b.Tools = &s.Tools
 	}
 	b.Attempt, b.Next, b.Error = s.Attempt, s.Next, ""
@@ -80,7 +80,7 @@ func (b *berth) seen(err error) {
 
 // fail says that there is no such server to be had.
 func (b *berth) fail(reason host.Reason, err error) {
-	b.State, b.Reason, b.Error, b.settled = host.StateFailed, reason, b.reason(err), true
+	b.State, b.Reason, b.Error, b.settled, b.Tools = host.StateFailed, reason, b.reason(err), true, nil
 }
 
 // reason is an error in the row of its server, which need not be named again.

@@ -55,6 +55,20 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// A server that has taken back all its tools is not shown with those of before.
+func TestBerthTools(t *testing.T) {
+	b := &berth{}
+	for i, want := range []string{"", "7", "0"} {
+		b.set(host.Status{Tools: []int{0, 7, 0}[i]})
+		if got := b.cells()[6]; got != want {
+			t.Errorf("status %d: %q tools, want %q", i, got, want)
+		}
+	}
+	if b.fail(host.ReasonConfig, errors.New("x")); b.Tools != nil {
+		t.Error("one that cannot be had has tools")
+	}
+}
+
 // An error in the row of a server does not name it again.
 func TestBerthCells(t *testing.T) {
 	b := &berth{standing: standing{Name: "files\x1b", Transport: "stdio", Millis: 12.3456}}
