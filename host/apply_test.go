@@ -80,3 +80,25 @@ func TestApplyPlugins(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A server that its user has closed is one that is not there: the configuration
+// brings it back.
+func TestApplyAfterClose(t *testing.T) {
+	h := newHost(t, host.Config{})
+	entries := []host.Server{server("modern")}
+	if err := h.Apply(entries, nil); err != nil {
+		t.Fatal(err)
+	}
+	h.Session("modern").Close()
+	if h.Session("modern") != nil {
+		t.Error("a closed session is still there")
+	}
+	if err := h.Apply(entries, nil); err != nil {
+		t.Fatal(err)
+	}
+	s := h.Session("modern")
+	if s == nil {
+		t.Fatal("it did not come back")
+	}
+	say(t, s)
+}

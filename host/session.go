@@ -101,6 +101,9 @@ func (h *Host) forget(s *Session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.sessions, s)
+	if name := s.Name(); h.servers[name] == s {
+		delete(h.servers, name) // Apply brings it back
+	}
 }
 
 // sessionConfig joins a session to its connections and to the callbacks.
