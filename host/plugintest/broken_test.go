@@ -1,7 +1,6 @@
 package plugintest
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -205,12 +204,7 @@ func TestModulesThatAreNone(t *testing.T) {
 }
 
 func TestDescribeCanFail(t *testing.T) {
-	module, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
-	renamed := bytes.ReplaceAll(module, []byte("broken-guest"), []byte("Broken Guest"))
-	r := report(t, renamed, Options{})
+	r := report(t, rigid("Broken Guest"), Options{})
 	wantFailure(t, r, "describe", `the manifest's name is "Broken Guest"`)
 }
 

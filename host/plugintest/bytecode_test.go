@@ -10,8 +10,8 @@ import (
 
 // rigid is a guest in bytecode that knows nothing of later versions: of events
 // other than DESCRIBE, OPEN and OPENED it says 1.
-func rigid() []byte {
-	manifest := abi.AppendManifest(nil, &abi.Manifest{Name: "rigid", Grants: []abi.Grant{{Kind: abi.OpenStream, Name: "main"}}})
+func rigid(name string) []byte {
+	manifest := abi.AppendManifest(nil, &abi.Manifest{Name: name, Grants: []abi.Grant{{Kind: abi.OpenStream, Name: "main"}}})
 	request := abi.AppendOpenRequest(nil, &abi.OpenRequest{Grant: "main", Flags: abi.Essential})
 	body := []byte{0} // no locals
 	on := func(kind byte, code ...byte) {
@@ -60,7 +60,7 @@ func section(id byte, content []byte) []byte {
 }
 
 func TestStrangeEventsCanFail(t *testing.T) {
-	r := report(t, rigid(), Options{Profile: &Profile{Framing: "ndjson"}})
+	r := report(t, rigid("rigid"), Options{Profile: &Profile{Framing: "ndjson"}})
 	wantFailure(t, r, "strange-events", "expected 0 and nothing else from an event of the unknown kind 14")
 	if r.Check("module").Result != Passed || r.Check("describe").Result != Passed {
 		t.Errorf("it is no guest at all: %+v", r.Checks[:2])
@@ -71,7 +71,7 @@ func TestStrangeEventsCanFail(t *testing.T) {
 func TestCallersMayLeave(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if r, err := Run(ctx, rigid(), Options{}); err == nil || r != nil && r.OK {
+	if r, err := Run(ctx, rigid("rigid"), Options{}); err == nil || r != nil && r.OK {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -14,6 +14,9 @@ func TestShipped(t *testing.T) {
 	for name, class := range map[string]string{"stdio": "process", "http": "http", "sse": "sse"} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Name: name}
+			if raceEnabled && name != "stdio" {
+				t.Skip("it is done without the race detector")
+			}
 			if raceEnabled {
 				o.Only = []string{"response", "same-twice", "same-together", "joined-split", "backpressure", "interleaved"}
 			}
