@@ -58,6 +58,9 @@ func answer(c abi.Call) func(*wasm.Instance, []uint64) {
 	n, hasResult, call := c.Params(), c.HasResult(), calls[c]
 	return func(in *wasm.Instance, stack []uint64) {
 		i := in.Owner().(*Instance)
+		if i.mod == nil { // it is called in _initialize, before New has it
+			i.mod = in
+		}
 		var a args
 		for k := range n {
 			a[k] = uint32(stack[k])

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/sdk/sdktest"
 )
 
@@ -80,6 +81,12 @@ func (s *stage) trace(line, payload []byte) {
 // play runs a script as the owner of an instance, event by event. What is done
 // between two events, if anything, must not be seen in any of them.
 func play(t *testing.T, pkg string, script *sdktest.Trace, between func(*Instance)) {
+	t.Helper()
+	playModule(t, module(t, pkg), script, between)
+}
+
+func playModule(t *testing.T, m *wasm.Module, script *sdktest.Trace, between func(*Instance)) {
+	t.Helper()
 	s := &stage{}
 	box := newInbox()
 	box.verdict = func(msg []byte) abi.Verdict {
@@ -89,7 +96,7 @@ func play(t *testing.T, pkg string, script *sdktest.Trace, between func(*Instanc
 		}
 		return abi.Verdict(c.Result)
 	}
-	inst, err := New(t.Context(), Config{Plugin: "script", Module: module(t, pkg), Trace: s.trace})
+	inst, err := New(t.Context(), Config{Plugin: "script", Module: m, Trace: s.trace})
 	if err != nil {
 		t.Fatal(err)
 	}
