@@ -49,7 +49,7 @@ func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error
 	if err != nil {
 		return nil, err
 	}
-	gs, err := grants(s, via, a)
+	gs, err := h.grants(s, via, a)
 	if err == nil {
 		err = h.bounded(s, via, gs)
 	}
@@ -67,7 +67,7 @@ func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error
 }
 
 // grants turns a server entry into what its plugin may open.
-func grants(s Server, via string, a *account) ([]capability.Grant, error) {
+func (h *Host) grants(s Server, via string, a *account) ([]capability.Grant, error) {
 	var gs []capability.Grant
 	if s.Command != "" {
 		gs = append(gs, capability.Grant{Name: mainGrant, To: capability.Process{
@@ -75,12 +75,11 @@ func grants(s Server, via string, a *account) ([]capability.Grant, error) {
 		}})
 	}
 	if s.Address != "" {
-		to, err := capability.ParseAddress(s.Address)
+		to, err := h.stream(s, a)
 		if err != nil {
-			return nil, badEntry("address: %w", err)
+			return nil, err
 		}
-		to.TLS = secure(s)
-		gs = append(gs, capability.Grant{Name: mainGrant, To: sealed(s, to, a)})
+		gs = append(gs, capability.Grant{Name: mainGrant, To: to})
 	}
 	if s.URL != "" {
 		o, err := origin(s)

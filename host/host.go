@@ -45,6 +45,11 @@ type Config struct {
 	// place of a compiled-in plugin of the same name.
 	Files map[string]config.Plugin
 
+	// Streams lead to servers that are part of the program, by name: an entry with
+	// address = "memory:NAME" is connected by its transport over what the function
+	// of that name returns.
+	Streams map[string]Stream
+
 	// CacheDir keeps compiled plugins between runs; "" is no cache. What lies
 	// there is run as native code, so it must be the user's alone; see
 	// [DefaultCacheDir].

@@ -67,7 +67,7 @@ type Server struct {
 	TLS      TLS
 	Auth     Auth // how it is signed in to
 
-	Address string // of a byte stream: unix:/path or tcp:host:port
+	Address string // of a byte stream: unix:/path, tcp:host:port, tls:host:port or, for programs that embed servers, memory:name
 
 	Timeout      time.Duration     // of a request; 0 is the host's default, below zero is none
 	StartTimeout time.Duration     // until it is ready for requests; as Timeout

@@ -15,7 +15,7 @@ type Grant struct {
 }
 
 // Target is what a grant leads to: a [Process], an [Address], which may be [Sealed],
-// or an [Origin].
+// a [Memory] or an [Origin].
 type Target interface {
 	// Kind is the kind of open that the target answers.
 	Kind() abi.OpenKind

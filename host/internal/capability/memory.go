@@ -1,0 +1,72 @@
+package capability
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// Memory is the grant of byte streams to somebody in this process.
+type Memory struct {
+	Name string // for errors
+
+	// Dial returns a new stream, which the handle closes. It is called for each
+	// handle, and returns when ctx ends, with the handle at the latest. Reading
+	// and writing go on at the same time, and end when the stream is closed. A
+	// stream with a CloseWrite can be closed by halves; of any other the peer
+	// learns only at its end that nothing more comes.
+	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
+}
+
+// Kind implements [Target].
+func (Memory) Kind() abi.OpenKind { return abi.OpenStream }
+
+// String is the address of a server entry that leads here.
+func (m Memory) String() string { return "memory:" + m.Name }
+
+// hold implements [Target].
+func (m Memory) hold(t *Table, g Grant, r *abi.OpenRequest, sink Sink) (tenant, abi.Status, error) {
+	return holdBytes(newHandle(t, g, sink, m.serve), r)
+}
+
+func (m Memory) serve(h *handle) {
+	stream, err := m.dial(h)
+	if err != nil {
+		h.fail(statusOf(err), fmt.Errorf("open %s: %w", m, err))
+		return
+	}
+	defer stream.Close()
+	shut := func() error { return nil }
+	if half, ok := stream.(interface{ CloseWrite() error }); ok {
+		shut = half.CloseWrite
+	}
+	h.attach(&tunnel{to: stream, onShut: shut, onStop: stream.Close}, "the stream")
+	h.sayOpened()
+	h.carry(insider{stream}, m.String())
+}
+
+func (m Memory) dial(h *handle) (io.ReadWriteCloser, error) {
+	ctx, cancel := context.WithTimeout(h.quit, h.table.limits.Dial)
+	defer cancel()
+	stream, err := m.Dial(ctx)
+	if err == nil && stream == nil {
+		err = errors.New("the program returned no stream")
+	}
+	return stream, err
+}
+
+// insider reads a stream, and calls one that was closed on our side what others
+// call it. To pipes of the standard library that is an error of their own.
+type insider struct{ io.Reader }
+
+func (i insider) Read(p []byte) (int, error) {
+	n, err := i.Reader.Read(p)
+	if errors.Is(err, io.ErrClosedPipe) {
+		err = net.ErrClosed
+	}
+	return n, err
+}

@@ -1,0 +1,134 @@
+package host_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
+)
+
+// socketFile is a transport in lines of JSON over any byte stream.
+const socketFile = "../examples/transport-socket-c/socket.wasm"
+
+// A program connects to a server that is part of it: no process and no socket, and
+// the same transport that would carry it over one.
+func ExampleConfig_streams() {
+	type input struct {
+		Name string `json:"name"`
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "greeter", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "greet"}, func(_ context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "Ahoy, " + in.Name}}}, nil, nil
+	})
+
+	ctx := context.Background()
+	h, err := host.New(ctx, host.Config{
+		Files: map[string]config.Plugin{"socket": {Name: "socket", File: socketFile}},
+		Streams: map[string]host.Stream{
+			"greeter": func(context.Context) (io.ReadWriteCloser, error) {
+				ours, theirs := net.Pipe()
+				_, err := server.Connect(ctx, &mcp.IOTransport{Reader: theirs, Writer: theirs}, nil)
+				return ours, err
+			},
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer h.Close()
+
+	s, err := h.Connect(ctx, host.Server{Name: "greeter", Transport: "socket", Address: "memory:greeter"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	result, err := s.CallTool(ctx, "greet", map[string]any{"name": "Ada"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Content[0].Text)
+	// Output: Ahoy, Ada
+}
+
+// aboard is a host with a server in the same process, and the server's ends of its
+// connections.
+func aboard(t testing.TB) (h *host.Host, ends <-chan net.Conn) {
+	t.Helper()
+	peers := make(chan net.Conn, 8)
+	h = newHost(t, host.Config{Files: pluginFile("socket", socketFile), Streams: map[string]host.Stream{
+		"loft": func(context.Context) (io.ReadWriteCloser, error) {
+			ours, theirs := net.Pipe()
+			go serveConn(bufio.NewReader(theirs), bufio.NewWriter(theirs), true) // until either end is closed
+			peers <- theirs
+			return ours, nil
+		},
+		"asleep": func(context.Context) (io.ReadWriteCloser, error) { return nil, errors.New("it is asleep") },
+	}})
+	return h, peers
+}
+
+func within(name string) host.Server {
+	return host.Server{Name: "loft", Transport: "socket", Address: "memory:" + name, Protocol: "2026-07-28"}
+}
+
+// A server that hangs up is connected anew by the next call.
+func TestServerWithinTheProgram(t *testing.T) {
+	h, ends := aboard(t)
+	s := connect(t, h, within("loft"))
+	w := h.Watch()
+	defer w.Close()
+	for range 3 {
+		say(t, s)
+		(<-ends).Close()
+		for n, err := w.Next(t.Context()); n.State == host.StateConnected; n, err = w.Next(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	say(t, s)
+}
+
+func TestStreamsThatLeadNowhere(t *testing.T) {
+	h, _ := aboard(t)
+	sealed := within("loft")
+	sealed.Auth = config.Auth{Provider: "bearer", Blob: true, Settings: map[string]any{"token": "t"}}
+	for _, tt := range []struct {
+		entry host.Server
+		kind  error
+		want  string
+	}{
+		{within("attic"), host.ErrConfig, `address "memory:attic": this program has no such stream (it has asleep, loft)`},
+		{within(""), host.ErrConfig, "this program has no such stream"},
+		{within("asleep"), host.ErrUnreachable, "open memory:asleep: it is asleep"},
+		{sealed, host.ErrConfig, "nobody signs in on memory:loft"},
+	} {
+		_, err := h.Connect(t.Context(), tt.entry)
+		if !errors.Is(err, tt.kind) || !strings.Contains(fmt.Sprint(err), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.entry.Address, err, tt.want)
+		}
+	}
+}
+
+// BenchmarkMemory is a tool call and its answer within the process, for comparison
+// with [BenchmarkCall].
+func BenchmarkMemory(b *testing.B) {
+	h, _ := aboard(b)
+	s := connect(b, h, within("loft"))
+	args := map[string]any{"message": strings.Repeat("x", 100)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.CallTool(b.Context(), "echo", args); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
