@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 
 	"github.com/wharf-mcp/wharf/abi"
 )
@@ -46,7 +45,7 @@ func (m Memory) serve(h *handle) {
 	}
 	h.attach(&tunnel{to: stream, onShut: shut, onStop: stream.Close}, "the stream")
 	h.sayOpened()
-	h.carry(insider{stream}, m.String())
+	h.carry(stream, m.String())
 }
 
 func (m Memory) dial(h *handle) (io.ReadWriteCloser, error) {
@@ -57,16 +56,4 @@ func (m Memory) dial(h *handle) (io.ReadWriteCloser, error) {
 		err = errors.New("the program returned no stream")
 	}
 	return stream, err
-}
-
-// insider reads a stream, and calls one that was closed on our side what others
-// call it. To pipes of the standard library that is an error of their own.
-type insider struct{ io.Reader }
-
-func (i insider) Read(p []byte) (int, error) {
-	n, err := i.Reader.Read(p)
-	if errors.Is(err, io.ErrClosedPipe) {
-		err = net.ErrClosed
-	}
-	return n, err
 }
