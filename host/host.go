@@ -111,7 +111,9 @@ type Config struct {
 	NoValidate bool
 
 	// The callbacks below may be called from any goroutine. One that is nil
-	// is not advertised to servers.
+	// is not advertised to servers. One that asks a person is part of the call
+	// that needs the answer, and must not wait for Close of the host, which ends
+	// and awaits that call.
 
 	// Elicit asks the user something on behalf of a server.
 	Elicit func(ctx context.Context, server string, e mcp.Elicitation) (mcp.ElicitResult, error)
@@ -142,7 +144,9 @@ type Config struct {
 	// yes before. One question is asked at a time.
 	Approve func(ctx context.Context, a Approval) (Decision, error)
 
-	// Event hears notifications and warnings, in order for each server.
+	// Event hears notifications and warnings. Those of a session come one at a
+	// time, and of each of its connections in order. One that does not return
+	// hears of the newest connections when it does.
 	Event func(e Event)
 }
 

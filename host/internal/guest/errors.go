@@ -13,7 +13,7 @@ import (
 )
 
 // ErrClosed says that the connection was closed on our side.
-var ErrClosed = errors.New("connection closed")
+var ErrClosed = errors.New("closed by the host")
 
 var (
 	errNoManifest   = errors.New("the plugin did not answer DESCRIBE with report(MANIFEST)")

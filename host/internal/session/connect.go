@@ -187,7 +187,7 @@ func (s *Session) renew(ctx context.Context, a *attempt, old *link, era mcp.Era)
 func (s *Session) dial(ctx context.Context, a *attempt, era mcp.Era) (*link, error) {
 	ctx, cancel := a.start(ctx)
 	defer cancel()
-	in := &inbox{session: s}
+	in := s.newInbox()
 	conn, err := a.Dial(ctx, in)
 	if err != nil {
 		return nil, cause(ctx, err)

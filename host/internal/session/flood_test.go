@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -372,6 +373,43 @@ func TestClosedEars(t *testing.T) {
 		synctest.Wait()
 		if heard != 1 {
 			t.Errorf("a closed session was told %d times more", heard-1)
+		}
+	})
+}
+
+// TestEarsOfManyConnections has a callback that does not return while connections
+// come and go: it is never called twice at a time, and of what waits the newest two
+// connections are heard.
+func TestEarsOfManyConnections(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		const lives = 5
+		d := dock(oldServer())
+		release := make(chan struct{})
+		var heard []string
+		s := d.open(func(c *Config) {
+			c.Protocol = LegacyOnly
+			c.Notify = func(method string, _ json.RawMessage) {
+				heard = append(heard, method) // a race, if two were here
+				<-release
+			}
+		})
+		for n := range lives {
+			if _, err := call(t, s); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				note(d.process(n), fmt.Sprintf("life %d", n), `{}`)
+			}
+			synctest.Wait()
+			if n < lives-1 {
+				d.process(n).exit(errors.New("gone"))
+			}
+		}
+		close(release)
+		synctest.Wait()
+		slices.Sort(heard)
+		if got := strings.Join(heard, ", "); got != "life 0, life 3, life 3, life 4, life 4" {
+			t.Errorf("heard %s", got)
 		}
 	})
 }

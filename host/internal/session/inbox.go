@@ -11,7 +11,21 @@ import (
 
 // inbox is the [rpc.Handler] of one connection: it takes what the server begins.
 type inbox struct {
-	session *Session
+	session  *Session
+	outdated chan struct{} // closed when two connections have come after it
+}
+
+// newInbox returns the inbox of the next connection. What the last one still has to
+// tell is told; what the one before that has is let go, or else connections that
+// come and go would pile up behind a callback that does not return. The caller
+// holds s.connecting.
+func (s *Session) newInbox() *inbox {
+	b := &inbox{session: s, outdated: make(chan struct{})}
+	if old := s.inboxes[0]; old != nil {
+		close(old.outdated)
+	}
+	s.inboxes = [2]*inbox{s.inboxes[1], b}
+	return b
 }
 
 // Request answers a server's request. What was not advertised is refused. A
@@ -73,10 +87,19 @@ func (b *inbox) Heed(method string, params []byte) {
 	}
 }
 
-// Notify passes a notification on, while the session is open: what a slow callback
-// left waiting is then let go. The callback may keep its params.
+// Notify passes a notification on, one at a time over all connections, while the
+// session is open: what a slow callback left waiting is then let go. The callback
+// may keep its params.
 func (b *inbox) Notify(in *rpc.Incoming) {
-	if b.session.isClosed() {
+	select {
+	case b.session.telling <- struct{}{}:
+	case <-b.outdated:
+		return
+	case <-b.session.ctx.Done():
+		return
+	}
+	defer func() { <-b.session.telling }()
+	if b.session.isClosed() || b.isOutdated() {
 		return
 	}
 	method := in.Method
@@ -88,4 +111,13 @@ func (b *inbox) Notify(in *rpc.Incoming) {
 		method = name
 	}
 	b.session.cfg.Notify(method, bytes.Clone(in.Params))
+}
+
+func (b *inbox) isOutdated() bool {
+	select {
+	case <-b.outdated:
+		return true
+	default:
+		return false
+	}
 }

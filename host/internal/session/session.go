@@ -108,6 +108,8 @@ type Session struct {
 	live       atomic.Pointer[link] // the newest connection, ended or not; nil before the first
 	timeout    atomic.Int64         // of a request on it
 	connecting sync.Mutex           // held by Connect
+	inboxes    [2]*inbox            // of the newest connections, the last one last; guarded by connecting
+	telling    chan struct{}        // full while a notification is passed on
 
 	mu      sync.Mutex
 	closing bool
@@ -122,7 +124,7 @@ func New(cfg Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{cfg: cfg, greeting: greeting, gone: make(chan struct{}), settled: make(chan struct{})}
+	s := &Session{cfg: cfg, greeting: greeting, gone: make(chan struct{}), settled: make(chan struct{}), telling: make(chan struct{}, 1)}
 	s.catalogue.listing, s.audience.turn = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
