@@ -1,14 +1,11 @@
 package store
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/host/internal/private"
 )
 
 // Bounds of a lock.
@@ -31,34 +28,20 @@ func format(entries []Entry) ([]byte, error) {
 	if err := b.check(); err != nil {
 		return nil, err
 	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetIndent("", "\t")
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(b); err != nil {
-		return nil, err
+	text, err := private.Format(b)
+	if err == nil && len(text) > maxBook {
+		err = fmt.Errorf("it would have %d bytes; at most %d are kept", len(text), maxBook)
 	}
-	if text.Len() > maxBook {
-		return nil, fmt.Errorf("it would have %d bytes; at most %d are kept", text.Len(), maxBook)
-	}
-	return text.Bytes(), nil
+	return text, err
 }
 
 // parse reads the text of a lock and believes nothing: what it returns could have
 // been written by this program.
 func parse(text []byte) ([]Entry, error) {
-	if !utf8.Valid(text) {
-		return nil, errors.New("it is not UTF-8")
-	}
 	var b book
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	err := d.Decode(&b)
+	err := private.Parse(text, &b)
 	if err == nil {
 		err = b.check()
-	}
-	if _, end := d.Token(); err == nil && end != io.EOF {
-		err = errors.New("something follows the end")
 	}
 	if err != nil {
 		return nil, err

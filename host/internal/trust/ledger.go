@@ -1,17 +1,13 @@
 package trust
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/host/internal/private"
 )
@@ -154,17 +150,14 @@ type book struct {
 // format returns what parse reads, or says that the ledger is full.
 func format(records []Record) ([]byte, error) {
 	slices.SortFunc(records, func(a, b Record) int { return compare(a.Key(), b.Key()) })
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetIndent("", "\t")
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(book{version, append([]Record{}, records...)}); err != nil {
+	text, err := private.Format(book{version, append([]Record{}, records...)})
+	if err != nil {
 		return nil, err
 	}
-	if len(records) > maxRecords || text.Len() > maxFile {
-		return nil, fmt.Errorf("%d decisions in %d bytes are more than are kept; revoke those about projects that are gone", len(records), text.Len())
+	if len(records) > maxRecords || len(text) > maxFile {
+		return nil, fmt.Errorf("%d decisions in %d bytes are more than are kept; revoke those about projects that are gone", len(records), len(text))
 	}
-	return text.Bytes(), nil
+	return text, nil
 }
 
 func compare(a, b Key) int {
@@ -174,18 +167,10 @@ func compare(a, b Key) int {
 // parse reads the text of a ledger and believes nothing: what it returns could
 // have been written by this program.
 func parse(text []byte) ([]Record, error) {
-	if !utf8.Valid(text) {
-		return nil, errors.New("it is not UTF-8")
-	}
 	var b book
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	err := d.Decode(&b)
+	err := private.Parse(text, &b)
 	if err == nil {
 		err = b.check()
-	}
-	if _, end := d.Token(); err == nil && end != io.EOF {
-		err = errors.New("something follows the end")
 	}
 	if err != nil {
 		return nil, err

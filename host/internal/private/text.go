@@ -1,0 +1,39 @@
+package private
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"unicode/utf8"
+)
+
+// Format returns v as the text of a file that a person may want to read.
+func Format(v any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetIndent("", "\t")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	return text.Bytes(), nil
+}
+
+// Parse reads such a text into v, and believes nothing: it is UTF-8, has no member
+// that v does not know, and ends where v does. Whether what it says can be is for
+// the caller to check.
+func Parse(text []byte, v any) error {
+	if !utf8.Valid(text) {
+		return errors.New("it is not UTF-8")
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("something follows the end")
+	}
+	return nil
+}
