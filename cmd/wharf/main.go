@@ -36,6 +36,7 @@ func run(args []string, std stdio) int {
 	root := newRoot(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	a.endTalk()
 	a.endTrace()
 	a.endRecording()
 	return a.report(ctx, err)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host"
 )
@@ -115,22 +116,28 @@ func (a *app) still() (done func()) {
 // person is whoever sits at the keyboard, and can be asked one thing at a time.
 type person struct {
 	once sync.Once
-	turn chan struct{} // holds a token while somebody asks
+	turn chan struct{} // see taken
 	keys keyboard
+}
+
+// taken returns what holds a token while somebody asks.
+func (p *person) taken() chan struct{} {
+	p.once.Do(func() { p.turn = make(chan struct{}, 1) })
+	return p.turn
 }
 
 // floor gives the caller the person's attention: nobody else asks them anything,
 // and nothing moves, until leave is called. It waits for that as long as ctx
 // allows. The context it returns also ends when the program is interrupted.
 func (a *app) floor(ctx context.Context) (within context.Context, leave func(), err error) {
-	a.person.once.Do(func() { a.person.turn = make(chan struct{}, 1) })
+	turn := a.person.taken()
 	within, cancel := context.WithCancelCause(ctx)
 	unhook := func() bool { return true }
 	if a.life != nil {
 		unhook = context.AfterFunc(a.life, func() { cancel(context.Cause(a.life)) })
 	}
 	select {
-	case a.person.turn <- struct{}{}:
+	case turn <- struct{}{}:
 	case <-within.Done():
 		unhook()
 		defer cancel(nil)
@@ -141,8 +148,21 @@ func (a *app) floor(ctx context.Context) (within context.Context, leave func(), 
 		move()
 		unhook()
 		cancel(nil)
-		<-a.person.turn
+		<-turn
 	}, nil
+}
+
+// endTalk waits until nobody asks the person anything, so that the last words of
+// the program stand below the question and not beside it. Questions end with the
+// command: their server is gone then, or the program was interrupted. One that
+// does not is not waited for longer than a server that is told to stop.
+func (a *app) endTalk() {
+	turn := a.person.taken()
+	select {
+	case turn <- struct{}{}:
+		<-turn
+	case <-time.After(settleGrace):
+	}
 }
 
 // keys returns the keyboard, for whoever has the floor.

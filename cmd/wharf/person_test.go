@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/wharf-mcp/wharf/host"
 )
@@ -18,5 +19,30 @@ func TestPrompt(t *testing.T) {
 		if got != want || (err != nil) != (want == "") || err != nil && !errors.Is(err, host.ErrDeclined) {
 			t.Errorf("%q: %q, %v", in, got, err)
 		}
+	}
+}
+
+// The last words of the program wait for a question to end, and not for ever.
+func TestLastWordsAfterAQuestion(t *testing.T) {
+	for _, stuck := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var a app
+			_, leave, err := a.floor(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan struct{})
+			go func() { a.endTalk(); close(ended) }()
+			synctest.Wait()
+			select {
+			case <-ended:
+				t.Error("the program spoke into the question")
+			default:
+			}
+			if !stuck {
+				leave()
+			}
+			<-ended
+		})
 	}
 }
