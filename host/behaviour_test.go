@@ -21,7 +21,7 @@ var (
 	// script by its file.
 	namedTest   = regexp.MustCompile("`([^`]+_test\\.go): ((?:Test|Fuzz)\\w+)`")
 	namedScript = regexp.MustCompile("`([^`]+\\.txtar)`")
-	namedBadly  = regexp.MustCompile("_test\\.go|\\.txtar")
+	namedBadly  = regexp.MustCompile(`_test\.go|\.txtar`)
 
 	// What is still to come. Nothing of the manager or the protocol is.
 	later = regexp.MustCompile(`^not yet: (registry|importers|doctor|gateway)\b`)

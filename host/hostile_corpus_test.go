@@ -91,7 +91,7 @@ func TestHostileCorpus(t *testing.T) {
 				measured[n] = time.Since(begun)
 				over <- err
 			}()
-			err, answered := meanwhile(t, honest, over)
+			answered, err := meanwhile(t, honest, over)
 			if !a.ends.known(err) {
 				t.Errorf("ended with %v, want %s", err, a.ends.kind)
 			}
@@ -145,7 +145,7 @@ func strike(ctx context.Context, h *host.Host, entry host.Server) error {
 
 // meanwhile has the honest session answer until the attack is over, and no less
 // than a number of times.
-func meanwhile(t *testing.T, honest *host.Session, over <-chan error) (err error, answered int) {
+func meanwhile(t *testing.T, honest *host.Session, over <-chan error) (answered int, err error) {
 	t.Helper()
 	for ended := false; !ended || answered < calls; answered++ {
 		say(t, honest)
@@ -155,7 +155,7 @@ func meanwhile(t *testing.T, honest *host.Session, over <-chan error) (err error
 		default:
 		}
 	}
-	return err, answered
+	return answered, err
 }
 
 // TestHostileCorpusKeepsToItsFuel strikes with each module that ends by its fuel,

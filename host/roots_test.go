@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 Servers ask for roots until the feature is gone.
+
 package host_test
 
 import (
@@ -19,7 +21,7 @@ func init() { servers["rooted"] = serveRooted }
 // time that it is told of others.
 func serveRooted() {
 	s := mcp.NewServer(&mcp.Implementation{Name: "rooted", Version: "1"}, &mcp.ServerOptions{
-		HasTools: true,
+		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{}},
 		RootsListChangedHandler: func(ctx context.Context, r *mcp.RootsListChangedRequest) {
 			var uris []string
 			if list, err := r.Session.ListRoots(ctx, nil); err == nil {

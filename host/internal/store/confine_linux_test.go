@@ -5,9 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
+
+var spin atomic.Int64
 
 // burst goes beyond a limit.
 func burst(args []string) error {
@@ -26,6 +29,7 @@ func burst(args []string) error {
 			return err
 		}
 		for {
+			spin.Add(1)
 		}
 	case "little":
 		if err := Confine(); err != nil {
