@@ -82,8 +82,9 @@ var arrows = map[string][]string{
 	"host/internal/secret":     {},
 	"host/internal/plugin":     {},
 	"host/internal/watch":      {notify},
-	"host/internal/record":     {"abi", "host/internal/guest", "host/internal/jsontext", "host/internal/secret", "host/internal/trace", "host/internal/wasm"},
-	"host/internal/trace":      {"abi", "host/mcp", "host/internal/jsontext", "host/internal/secret"},
+	"host/internal/backlog":    {},
+	"host/internal/record":     {"abi", "host/internal/backlog", "host/internal/guest", "host/internal/jsontext", "host/internal/secret", "host/internal/trace", "host/internal/wasm"},
+	"host/internal/trace":      {"abi", "host/mcp", "host/internal/backlog", "host/internal/jsontext", "host/internal/secret"},
 }
 
 // walls says which imports are for a few packages only. Everything that a guest

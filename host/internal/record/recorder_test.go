@@ -68,13 +68,14 @@ func TestLargeEvent(t *testing.T) {
 // A writer that stands still holds nobody up.
 func TestFullQueue(t *testing.T) {
 	q := &queue{}
-	q.more.L = &q.mu
 	take := &Take{queue: q, connection: 1}
 	for n := range 100 {
 		take.Event(abi.EventData, 0, 0, 1<<20, make([]byte, 1<<20))
 		take.Return(0, nil)
 		if take.cut {
-			if last := q.batch.notes[len(q.batch.notes)-1]; n < 32 || last.cut == "" || q.batch.weight > queueCap+1<<21 {
+			b := q.Hold()
+			defer q.Release()
+			if last := b.notes[len(b.notes)-1]; n < 32 || last.cut == "" || b.weight > queueCap+1<<21 {
 				t.Errorf("cut after %d events of 1 MiB: %+v", n, last)
 			}
 			return

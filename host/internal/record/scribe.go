@@ -33,12 +33,12 @@ func newScribe(w io.WriteCloser, known *trace.Known, most int64) *scribe {
 	}
 }
 
-func (s *scribe) begin() {
+func (s *scribe) Begin() {
 	s.write(s.line.start(time.Now()))
-	s.flush()
+	s.Flush()
 }
 
-func (s *scribe) batch(b *batch) {
+func (s *scribe) Write(b *batch) {
 	for i := range b.notes {
 		if s.full {
 			return
@@ -87,7 +87,7 @@ func (s *scribe) write(line []byte) {
 	}
 }
 
-func (s *scribe) flush() {
+func (s *scribe) Flush() {
 	if s.err == nil {
 		s.err = s.out.Flush()
 	}
@@ -95,10 +95,10 @@ func (s *scribe) flush() {
 
 var errCut = errors.New("more came than it takes; replaying it goes as far as it does")
 
-// end writes the last line. Its error says what the file lacks.
-func (s *scribe) end() error {
+// End writes the last line. Its error says what the file lacks.
+func (s *scribe) End() error {
 	s.write(s.line.note(kindEnd, 0, ""))
-	s.flush()
+	s.Flush()
 	if err := s.file.Close(); s.err == nil {
 		s.err = err
 	}

@@ -1,8 +1,9 @@
 package trace
 
 import (
-	"sync"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/backlog"
 )
 
 // note is what the message path leaves for the writer: the least that it takes to
@@ -28,7 +29,6 @@ type batch struct {
 	notes   []note
 	text    []byte
 	missing int
-	flushed []chan struct{} // to be closed when all of it is in the file
 }
 
 func (b *batch) of(s span) []byte { return b.text[s.from:s.to] }
@@ -50,8 +50,10 @@ func (b *batch) keep(text []byte) span {
 	return span{from, len(b.text)}
 }
 
-// reset empties the batch for another use. What one burst took is given back.
-func (b *batch) reset() {
+func (b *batch) Empty() bool { return len(b.notes) == 0 && b.missing == 0 }
+
+// Reset empties the batch for another use. What one burst took is given back.
+func (b *batch) Reset() {
 	clear(b.notes)
 	*b = batch{notes: b.notes[:0], text: b.text[:0]}
 	if cap(b.text) > 1<<20 {
@@ -70,66 +72,21 @@ const (
 // falls behind by more than a queue full, notes are counted and dropped, until it
 // has taken what there is.
 type queue struct {
-	mu      sync.Mutex
-	more    sync.Cond // on mu: there is something to take
-	batch   batch
-	stopped bool
+	backlog.Backlog[batch, *batch]
 }
-
-func (q *queue) init() { q.more.L = &q.mu }
 
 // add takes a note, and copies msg.
 func (q *queue) add(n note, msg []byte) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	b := &q.batch
-	full := len(b.text)+min(len(msg), messageCap)+noteCost*len(b.notes) > queueCap
-	switch {
-	case q.stopped:
+	b := q.Hold()
+	if b == nil {
 		return
-	case full || b.missing > 0:
+	}
+	defer q.Release()
+	full := len(b.text)+min(len(msg), messageCap)+noteCost*len(b.notes) > queueCap
+	if full || b.missing > 0 {
 		b.missing++
 		return
 	}
 	n.at = time.Now() // under the lock, so that times are in the order of the lines
 	b.add(n, msg)
-	q.more.Signal()
-}
-
-// take swaps what there is for the batch that was written, and waits for it. It
-// reports false when the queue is stopped and there will be nothing more.
-func (q *queue) take(written *batch) bool {
-	written.reset()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for len(q.batch.notes) == 0 && q.batch.missing == 0 && len(q.batch.flushed) == 0 {
-		if q.stopped {
-			return false
-		}
-		q.more.Wait()
-	}
-	q.batch, *written = *written, q.batch
-	return true
-}
-
-// flush returns what is closed when all that was added so far has been written, or
-// nil where there is nothing to wait for.
-func (q *queue) flush() <-chan struct{} {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.stopped {
-		return nil
-	}
-	done := make(chan struct{})
-	q.batch.flushed = append(q.batch.flushed, done)
-	q.more.Signal()
-	return done
-}
-
-// stop lets the writer take what there is, and no more be added.
-func (q *queue) stop() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.stopped = true
-	q.more.Signal()
 }

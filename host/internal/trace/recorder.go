@@ -18,8 +18,6 @@ import (
 type Recorder struct {
 	veil  veil
 	queue queue
-	done  chan struct{} // closed when the writer has left
-	err   error         // of the writer, once done is closed
 
 	mu      sync.Mutex
 	numbers map[string]int // connections there have been, by server
@@ -37,25 +35,9 @@ func Create(path string) (*Recorder, error) {
 
 // NewRecorder makes a recorder that writes to w, and closes it in the end.
 func NewRecorder(w io.WriteCloser) *Recorder {
-	r := &Recorder{done: make(chan struct{}), numbers: make(map[string]int)}
-	r.queue.init()
-	go r.write(newScribe(w, &r.veil))
+	r := &Recorder{numbers: make(map[string]int)}
+	r.queue.Start(newScribe(w, &r.veil))
 	return r
-}
-
-// write is the life of the writer. What waits is flushed whenever there is
-// nothing more to take, so that a program that is killed loses next to nothing.
-func (r *Recorder) write(s *scribe) {
-	defer close(r.done)
-	s.begin()
-	for b := (batch{}); r.queue.take(&b); {
-		s.batch(&b)
-		s.flush()
-		for _, done := range b.flushed {
-			close(done)
-		}
-	}
-	r.err = s.end()
 }
 
 // Close writes what is left and closes the file. What is recorded after it is
@@ -64,22 +46,14 @@ func (r *Recorder) Close() error {
 	if r == nil {
 		return nil
 	}
-	r.queue.stop()
-	<-r.done
-	return r.err
+	return r.queue.Close()
 }
 
 // Flush returns when what was recorded before it is in the file, or when ctx is
 // done: for a program that leaves on the spot.
 func (r *Recorder) Flush(ctx context.Context) {
-	if r == nil {
-		return
-	}
-	if flushed := r.queue.flush(); flushed != nil {
-		select {
-		case <-flushed:
-		case <-ctx.Done():
-		}
+	if r != nil {
+		r.queue.Flush(ctx)
 	}
 }
 

@@ -26,12 +26,12 @@ func newScribe(w io.WriteCloser, v *veil) *scribe {
 	return &scribe{file: w, out: bufio.NewWriterSize(w, 64<<10), veil: v, began: time.Now()}
 }
 
-func (s *scribe) begin() {
+func (s *scribe) Begin() {
 	s.write(&Record{Kind: Start, Format: Format, Time: s.began})
-	s.flush()
+	s.Flush()
 }
 
-func (s *scribe) batch(b *batch) {
+func (s *scribe) Write(b *batch) {
 	for i := range b.notes {
 		s.note(b, &b.notes[i])
 	}
@@ -41,10 +41,10 @@ func (s *scribe) batch(b *batch) {
 	}
 }
 
-// end writes the last line. Its error says what the file lacks.
-func (s *scribe) end() error {
+// End writes the last line. Its error says what the file lacks.
+func (s *scribe) End() error {
 	s.write(&Record{Kind: End, Time: time.Now(), Missing: s.missing})
-	s.flush()
+	s.Flush()
 	if err := s.file.Close(); s.err == nil {
 		s.err = err
 	}
@@ -66,7 +66,7 @@ func (s *scribe) write(r *Record) {
 	_, s.err = s.out.Write(s.line)
 }
 
-func (s *scribe) flush() {
+func (s *scribe) Flush() {
 	if s.err == nil {
 		s.err = s.out.Flush()
 	}
