@@ -67,12 +67,8 @@ func (f *Fetcher) follow(ctx context.Context, e *errand, redirects int, limit in
 // wander turns an errand to where an answer leads. Whether it may go there is for
 // the road to say.
 func (e *errand) wander(resp *http.Response) error {
-	to, err := e.url.Parse(resp.Header.Get("Location"))
+	to, err := e.leads(resp)
 	if err != nil {
-		return breaks("to no URL: %v", wrongURL(err))
-	}
-	to.Fragment, to.RawFragment = "", ""
-	if to, err = parseTarget(to.String()); err != nil {
 		return err
 	}
 	if !sameOrigin(to, e.url) {

@@ -201,14 +201,20 @@ func (f *Fetcher) travel(ctx context.Context, e *errand, redirects int) (*FetchR
 	}
 }
 
-// redirect turns an errand to where an answer leads, if that is the same origin.
-func (e *errand) redirect(resp *http.Response) error {
+// leads returns where an answer leads.
+func (e *errand) leads(resp *http.Response) (*url.URL, error) {
 	to, err := e.url.Parse(resp.Header.Get("Location"))
 	if err != nil {
-		return breaks("to no URL: %v", wrongURL(err))
+		return nil, breaks("to no URL: %v", wrongURL(err))
 	}
 	to.Fragment, to.RawFragment = "", ""
-	if to, err = parseTarget(to.String()); err != nil {
+	return parseTarget(to.String())
+}
+
+// redirect turns an errand to where an answer leads, if that is the same origin.
+func (e *errand) redirect(resp *http.Response) error {
+	to, err := e.leads(resp)
+	if err != nil {
 		return err
 	}
 	if !sameOrigin(to, e.url) {

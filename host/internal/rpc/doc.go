@@ -19,14 +19,14 @@
 // There is no goroutine per call and none per notification. Answers are handed
 // to their callers by whoever delivers, which may be the caller: one who waits
 // anyway runs what its message leaves to do ([Errand]). It does not see then how
-// its call ends, so whoever ends it stops the errand too. What a server asks and tells runs
-// beside that: requests on a bounded number of goroutines, notifications in
-// order on one that is there while there are any. What they mean to the handler
-// itself is done before that, as they arrive ([Handler.Heed]), because what it
-// calls may be waiting for one that is behind others. What nobody waits for (a
-// refusal, a cancellation) leaves through a courier of the same kind. All of
-// them end by themselves once the connection is closed and what they call has
-// returned; nothing waits for them.
+// its call ends, so whoever ends it stops the errand too. What a server asks and
+// tells runs beside that: requests on a bounded number of goroutines,
+// notifications in order on one that is there while there are any. What they mean
+// to the handler itself is done before that, as they arrive ([Handler.Heed]),
+// because what it calls may be waiting for one that is behind others. What nobody
+// waits for (a refusal, a cancellation) leaves through a courier of the same kind.
+// All of them end by themselves once the connection is closed and what they call
+// has returned; nothing waits for them.
 //
 // # What is refused
 //
