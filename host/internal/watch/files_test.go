@@ -159,8 +159,12 @@ func TestQuiet(t *testing.T) {
 			for {
 				select {
 				case <-tick.C:
-					s.events <- fsnotify.Event{Name: path}
 				case <-stop:
+					return
+				}
+				select {
+				case s.events <- fsnotify.Event{Name: path}:
+				case <-stop: // nobody hears the kernel once the files are closed
 					return
 				}
 			}
