@@ -21,12 +21,12 @@
 //
 // # What a guest exports
 //
-//	wharf_abi_0   () -> ()               marks the ABI version; never called
+//	wharf_abi_1   () -> ()               marks the ABI version; never called
 //	wharf_event   (i32 i32 i32 i32) -> i32
 //	memory        the memory that every pointer below means
 //	_initialize   () -> ()               called once before the first event; may be absent
 //
-// A guest imports from the module wharf0 what it needs of the host calls below,
+// A guest imports from the module wharf1 what it needs of the host calls below,
 // and from wasi_snapshot_preview1 what its language's runtime needs; the host
 // answers the second in its own way: no files, no arguments, no network. Any
 // other import, and any other signature, is refused at load. Every parameter
@@ -194,10 +194,14 @@
 //	-2 UNAVAILABLE    -7 UNREACHABLE    -12 STALLED
 //	-3 MALFORMED      -8 TIMED_OUT      -13 INTERNAL
 //	-4 LIMIT          -9 RESET         -14 REFUSED
+//	                                   -15 UNAUTHORIZED
 //
 // REFUSED is for report(FAILED): the other side answered, and said no before it
-// did anything with the message, so it may be sent again. A guest treats a
-// status that it does not know like INTERNAL.
+// did anything with the message, so it may be sent again. UNAUTHORIZED is for
+// the failure of a connection: one side does not accept who the other is (a
+// sign-in refused, a host key that is not the known one), and no new attempt
+// mends that before a person has. A guest treats a status that it does not know
+// like INTERNAL.
 //
 // # Blocks
 //
@@ -289,4 +293,13 @@
 //	chunk             64 KiB      timer, shortest  10 ms
 //	saved state       16 KiB      unread chunks        2 (per handle; then the
 //	last words         4 KiB                              host stops reading)
+//
+// # Versions
+//
+// This is version 1, and it stays as it is. A later host may know more events,
+// flags, tags, statuses, reports and host calls, and never others in place of
+// these: what a guest has to do with what it does not know is said above, so a
+// guest of today runs on it as it is. A guest that imports a host call which its
+// host does not have is refused, by the name of that call. What a guest could not
+// live with would be a version 2, beside this one.
 package abi

@@ -3,16 +3,16 @@ package abi
 // Version is the major version of the transport ABI. It is part of [Module]
 // and of [ExportMarker], so a host can tell a guest of another major version
 // from a guest that is no plugin at all.
-const Version = 0
+const Version = 1
 
 // Module is the import module that every host call lives in.
-const Module = "wharf0"
+const Module = "wharf1"
 
 // Names of the exports that a host looks for in a guest.
 const (
 	// ExportMarker names the ABI version that a guest was built for. It is a
 	// function without parameters and results, and it is never called.
-	ExportMarker = "wharf_abi_0"
+	ExportMarker = "wharf_abi_1"
 
 	// ExportMarkerPrefix is what the markers of all versions begin with.
 	ExportMarkerPrefix = "wharf_abi_"

@@ -51,7 +51,7 @@ func TestNumbers(t *testing.T) {
 		{"probes", list(ProbeNone, ProbeHTTP+1, Probe.String), "none stdio http"},
 		{"statuses", list(0, -statusEnd, func(s Status) string { return (-s).String() }),
 			"OK DENIED UNAVAILABLE MALFORMED LIMIT CLOSED NOT_FOUND UNREACHABLE TIMED_OUT " +
-				"RESET PROTOCOL TOO_LARGE STALLED INTERNAL REFUSED"},
+				"RESET PROTOCOL TOO_LARGE STALLED INTERNAL REFUSED UNAUTHORIZED"},
 		{"good verdicts", list(0, 5, Verdict.String), "PENDING ANSWER NOTE REQUEST BLANK"},
 		{"bad verdicts", list(32, 36, func(v Verdict) string { return (-v).String() }),
 			"MALFORMED WRONG_ID LATE TOO_BIG"},
@@ -85,7 +85,7 @@ func TestUnknownNumbersHaveNames(t *testing.T) {
 		{CancelBy(0), "cancel(0)"},
 		{Probe(3), "probe(3)"},
 		{Status(1), "status(1)"},
-		{statusEnd, "status(-15)"},
+		{statusEnd, "status(-16)"},
 		{Verdict(5), "status(5)"},
 		{Verdict(Denied), "DENIED"},
 		{Call(200), "call(200)"},

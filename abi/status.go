@@ -24,12 +24,14 @@ const (
 	Stalled        Status = -12 // the other side stopped reading
 	Internal       Status = -13 // the host's own fault
 	Refused        Status = -14 // the other side answered and did not take the message
-	statusEnd      Status = -15
+	Unauthorized   Status = -15 // one side does not accept who the other is; a person has to act
+	statusEnd      Status = -16
 )
 
 var statusNames = [...]string{
 	"OK", "DENIED", "UNAVAILABLE", "MALFORMED", "LIMIT", "CLOSED", "NOT_FOUND", "UNREACHABLE",
 	"TIMED_OUT", "RESET", "PROTOCOL", "TOO_LARGE", "STALLED", "INTERNAL", "REFUSED",
+	"UNAUTHORIZED",
 }
 
 func (s Status) String() string {

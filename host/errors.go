@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
@@ -131,6 +132,7 @@ func denied(server string, err error) (hint string, kind error) {
 	var hash *plugin.HashError
 	var refusal *capability.Refusal
 	var failed *auth.Error
+	var said *guest.StatusError
 	switch {
 	case errors.As(err, &denial):
 		return fmt.Sprintf("to grant it, write in your configuration:\n[servers.%s]\n%s", tomlKey(server), denial.Line()), ErrDenied
@@ -142,6 +144,8 @@ func denied(server string, err error) (hint string, kind error) {
 		return unsigned(server, failed)
 	case errors.As(err, &refusal):
 		return "nothing signs in to this server: write auth or headers in its entry, if you have credentials for it", ErrAuthRequired
+	case errors.As(err, &said) && said.Status == abi.Unauthorized:
+		return "", ErrAuthRequired // the plugin knows what to do, and has said so
 	}
 	return "", nil
 }

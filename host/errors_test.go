@@ -32,6 +32,8 @@ func TestExplain(t *testing.T) {
 		{&guest.PluginError{Plugin: "p", Op: "DATA", Err: trap}, ErrUnreachable, "stopped"},
 		{&guest.PluginError{Plugin: "p", Op: "connect", Err: errors.New("x")}, ErrUnreachable, "WHARF_TRACE=abi"},
 		{&guest.EndedError{Cause: errors.New("x")}, ErrUnreachable, ""},
+		{&guest.EndedError{Cause: &guest.StatusError{Status: abi.Unauthorized, Text: "x", Err: errors.New("y")}}, ErrAuthRequired, ""},
+		{&guest.PluginError{Plugin: "p", Op: "connect", Err: &guest.StatusError{Status: abi.Unauthorized}}, ErrAuthRequired, ""},
 		{rpc.ErrTimeout, ErrTimeout, "--timeout"},
 		{context.DeadlineExceeded, ErrTimeout, "--timeout"},
 		{context.Canceled, nil, ""},

@@ -99,8 +99,8 @@ func unknowns() (all []attack) {
 		add(words, name, pirate{imports: []string{foreign(module, field, externFunction, typeOne)}})
 	}
 	importing("an import of another module", "env", "system", `import "env.system": there is no such function`)
-	importing("a host call that there is not", abi.Module, "exec", `import "wharf0.exec": there is no such function`)
-	importing("a host call with another type", abi.Module, "take", `import "wharf0.take": wanted`)
+	importing("a host call that there is not", abi.Module, "exec", `import "wharf1.exec": there is no such function`)
+	importing("a host call with another type", abi.Module, "take", `import "wharf1.take": wanted`)
 	importing("files, by way of WASI", "wasi_snapshot_preview1", "path_open", `path_open": there is no such function`)
 	importing("sockets, by way of WASI", "wasi_snapshot_preview1", "sock_send", `sock_send": there is no such function`)
 	importing("an import of the meter's", "__wharf", "fuel", `import "__wharf.fuel": there is no such function`)

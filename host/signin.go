@@ -8,6 +8,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
@@ -139,13 +140,17 @@ func wantsMore(err error) bool {
 	return errors.As(err, &refusal) && refusal.HTTP == 403
 }
 
-// mayAsk reports whether err is one that a person can mend, and there is one.
+// mayAsk reports whether err is one that a person can mend by signing in, and there
+// is one. On the word of a transport plugin alone nobody is bothered.
 func (h *Host) mayAsk(ctx context.Context, err error) bool {
 	if h.person() == nil || !errors.Is(err, ErrAuthRequired) || ctx.Err() != nil || ctx.Value(quiet{}) != nil {
 		return false
 	}
 	var failed *auth.Error
-	return !errors.As(err, &failed) || failed.Class == step.FailLogin
+	if errors.As(err, &failed) {
+		return failed.Class == step.FailLogin
+	}
+	return !errors.As(err, new(*guest.StatusError))
 }
 
 type quiet struct{}

@@ -14,7 +14,7 @@ var guest Guest
 // init function of package main.
 func Register(m abi.Manifest, t Transport) { guest = Guest{manifest: m, transport: t} }
 
-//go:wasmexport wharf_abi_0
+//go:wasmexport wharf_abi_1
 func marker() {}
 
 //go:wasmexport wharf_event
@@ -69,45 +69,45 @@ func start(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b))
 
 func size(b []byte) uint32 { return uint32(len(b)) }
 
-//go:wasmimport wharf0 take
+//go:wasmimport wharf1 take
 //go:noescape
 func hostTake(off uint32, ptr unsafe.Pointer, size uint32) int32
 
-//go:wasmimport wharf0 scan
+//go:wasmimport wharf1 scan
 func hostScan(off, needles uint32) int32
 
-//go:wasmimport wharf0 deliver
+//go:wasmimport wharf1 deliver
 func hostDeliver(exchange, off, size, flags uint32) int32
 
-//go:wasmimport wharf0 deliver_mem
+//go:wasmimport wharf1 deliver_mem
 //go:noescape
 func hostDeliverMem(exchange uint32, ptr unsafe.Pointer, size, flags uint32) int32
 
-//go:wasmimport wharf0 forward
+//go:wasmimport wharf1 forward
 func hostForward(handle, off, size, flags uint32) int32
 
-//go:wasmimport wharf0 write
+//go:wasmimport wharf1 write
 //go:noescape
 func hostWrite(handle uint32, ptr unsafe.Pointer, size, flags uint32) int32
 
-//go:wasmimport wharf0 open
+//go:wasmimport wharf1 open
 //go:noescape
 func hostOpen(kind, exchange uint32, ptr unsafe.Pointer, size uint32) int32
 
-//go:wasmimport wharf0 close
+//go:wasmimport wharf1 close
 func hostClose(handle uint32) int32
 
-//go:wasmimport wharf0 timer
+//go:wasmimport wharf1 timer
 func hostTimer(id, ms uint32) int32
 
-//go:wasmimport wharf0 report
+//go:wasmimport wharf1 report
 //go:noescape
 func hostReport(what, exchange, code uint32, ptr unsafe.Pointer, size uint32) int32
 
-//go:wasmimport wharf0 save
+//go:wasmimport wharf1 save
 //go:noescape
 func hostSave(ptr unsafe.Pointer, size uint32) int32
 
-//go:wasmimport wharf0 log
+//go:wasmimport wharf1 log
 //go:noescape
 func hostLog(level uint32, ptr unsafe.Pointer, size uint32)

@@ -194,7 +194,7 @@ func refuses(g *stage, text string) (err error) {
 }
 
 func statusNamed(text string) (abi.Status, error) {
-	for s := abi.OK; s >= abi.Refused; s-- {
+	for s := abi.OK; s >= abi.Unauthorized; s-- {
 		if s.String() == text {
 			return s, nil
 		}

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 // The version of the contract stands here and nowhere else.
-#define WHARF_MODULE "wharf0"
-#define WHARF_MARKER "wharf_abi_0"
+#define WHARF_MODULE "wharf1"
+#define WHARF_MARKER "wharf_abi_1"
 
 #define WHARF_EXPORT(name) __attribute__((export_name(name)))
 #define WHARF_CALL(name) __attribute__((import_module(WHARF_MODULE), import_name(name))) extern
@@ -63,6 +63,7 @@ enum {
 	WHARF_OK = 0, WHARF_DENIED = -1, WHARF_UNAVAILABLE = -2, WHARF_MALFORMED = -3, WHARF_LIMIT = -4,
 	WHARF_CLOSED = -5, WHARF_NOT_FOUND = -6, WHARF_UNREACHABLE = -7, WHARF_TIMED_OUT = -8, WHARF_RESET = -9,
 	WHARF_PROTOCOL = -10, WHARF_TOO_LARGE = -11, WHARF_STALLED = -12, WHARF_INTERNAL = -13, WHARF_REFUSED = -14,
+	WHARF_UNAUTHORIZED = -15,
 };
 
 // The host calls. An off counts from the start of the event's payload.

@@ -26,7 +26,7 @@ func namesOf[T interface {
 
 var (
 	kinds    = namesOf(abi.EventDescribe, abi.EventClose)
-	statuses = namesOf(abi.Refused, abi.OK)
+	statuses = namesOf(abi.Unauthorized, abi.OK)
 	good     = namesOf(abi.VerdictPending, abi.VerdictBlank)
 	bad      = namesOf(abi.VerdictTooBig, abi.VerdictMalformed)
 )

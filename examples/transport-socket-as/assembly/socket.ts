@@ -4,7 +4,7 @@
 import * as wharf from "./wharf";
 import { Event, Report } from "./wharf";
 
-export { wharf_abi_0 } from "./wharf";
+export { wharf_abi_1 } from "./wharf";
 
 // Messages that came by the one stream belong to the shared exchange.
 const SHARED: u32 = 0;

@@ -45,44 +45,44 @@ export namespace Report {
 
 // The host calls. An off counts from the start of the event's payload.
 // @ts-ignore: decorator
-@external("wharf0", "take")
+@external("wharf1", "take")
 export declare function take(off: u32, to: usize, len: u32): i32;
 // @ts-ignore: decorator
-@external("wharf0", "scan")
+@external("wharf1", "scan")
 export declare function scan(off: u32, needles: u32): i32;
 // @ts-ignore: decorator
-@external("wharf0", "deliver")
+@external("wharf1", "deliver")
 export declare function deliver(exchange: u32, off: u32, len: u32, flags: u32): i32;
 // @ts-ignore: decorator
-@external("wharf0", "deliver_mem")
+@external("wharf1", "deliver_mem")
 export declare function deliverMem(exchange: u32, from: usize, len: u32, flags: u32): i32;
 // @ts-ignore: decorator
-@external("wharf0", "forward")
+@external("wharf1", "forward")
 export declare function forward(handle: u32, off: u32, len: u32, flags: u32): i32;
 // @ts-ignore: decorator
-@external("wharf0", "write")
+@external("wharf1", "write")
 export declare function write(handle: u32, from: usize, len: u32, flags: u32): i32;
 // @ts-ignore: decorator
-@external("wharf0", "open")
+@external("wharf1", "open")
 export declare function open(kind: u32, exchange: u32, block: usize, len: u32): i32;
 // @ts-ignore: decorator
-@external("wharf0", "close")
+@external("wharf1", "close")
 export declare function close(handle: u32): i32;
 // @ts-ignore: decorator
-@external("wharf0", "timer")
+@external("wharf1", "timer")
 export declare function timer(id: u32, ms: u32): i32;
 // @ts-ignore: decorator
-@external("wharf0", "report")
+@external("wharf1", "report")
 export declare function report(what: u32, exchange: u32, code: i32, text: usize, len: u32): i32;
 // @ts-ignore: decorator
-@external("wharf0", "save")
+@external("wharf1", "save")
 export declare function save(blob: usize, len: u32): i32;
 // @ts-ignore: decorator
-@external("wharf0", "log")
+@external("wharf1", "log")
 export declare function log(level: u32, text: usize, len: u32): void;
 
 // The mark of the version, never called.
-export function wharf_abi_0(): void {}
+export function wharf_abi_1(): void {}
 
 // The one block that is written at a time, and any other text for the host. The
 // strings that go in are ASCII, which in UTF-16 is every other byte.

@@ -311,7 +311,7 @@ func (i *Instance) reportFailed(exchange uint32, status abi.Status, text string)
 		cause = &StatusError{Status: status, HTTP: i.Status(exchange), Text: text}
 	}
 	if exchange == 0 {
-		i.fail(i.connectError(cause, text))
+		i.fail(i.connectError(cause, status, text))
 		return int32(abi.OK)
 	}
 	i.inbound.forget(exchange)

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,10 +59,10 @@ func (i *Instance) startError(ctx context.Context, err error) error {
 // side's, if something came from there, and otherwise the plugin's. Of a process
 // that is gone the plugin may know more than that: what its exit code means, and
 // its last words.
-func (i *Instance) connectError(err error, text string) error {
+func (i *Instance) connectError(err error, status abi.Status, text string) error {
 	switch {
 	case i.current.kind == abi.EventExit && text != "":
-		return &EndedError{Cause: fmt.Errorf("%s: %w", text, err)}
+		return &EndedError{Cause: &StatusError{Status: status, Text: text, Err: err}}
 	case i.current.cause != nil:
 		return &EndedError{Cause: err}
 	}
@@ -73,14 +74,18 @@ type StatusError struct {
 	Status abi.Status
 	HTTP   int    // the status of the HTTP response that it is about, or 0
 	Text   string // the guest's words
+	Err    error  // the end of the process that it is about, or nil
 }
 
 func (e *StatusError) Error() string {
-	if e.Text != "" {
-		return e.Text
+	text := cmp.Or(e.Text, e.Status.String())
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
 	}
-	return e.Status.String()
+	return text
 }
+
+func (e *StatusError) Unwrap() error { return e.Err }
 
 // EndedError says that the other side ended the connection.
 type EndedError struct{ Cause error }

@@ -14,7 +14,7 @@ var errPointer = errors.New("a pointer outside of memory")
 // guestSurface is what testdata/guest imports and exports.
 func guestSurface() Surface {
 	return Surface{
-		Module: "wharf0", MarkerPrefix: "wharf_abi_", Marker: "wharf_abi_0",
+		Module: "wharf1", MarkerPrefix: "wharf_abi_", Marker: "wharf_abi_1",
 		Imports: []HostFunc{
 			{Name: "take", Params: 3, HasResult: true, Price: 60, Func: func(in *Instance, s []uint64) {
 				b, ok := in.Memory(uint32(s[1]), uint32(s[2]))

@@ -177,10 +177,10 @@ func TestLookListsEverything(t *testing.T) {
 
 func TestLookKnowsMarkers(t *testing.T) {
 	s := plain
-	s.MarkerPrefix, s.Marker = "wharf_abi_", "wharf_abi_0"
+	s.MarkerPrefix, s.Marker = "wharf_abi_", "wharf_abi_1"
 	for marker, want := range map[string]string{
-		"wharf_abi_0": "",
-		"wharf_abi_1": "built for ABI 1, this host speaks 0",
+		"wharf_abi_1": "",
+		"wharf_abi_2": "built for ABI 2, this host speaks 1",
 		"other":       "not a Wharf plugin",
 	} {
 		b := one(get(0), fn{typ: nullary})

@@ -30,7 +30,7 @@ type Info struct {
 	Segments  int      // of data
 	MinPages  uint32   // memory pages of 64 KiB it starts with
 	MaxPages  uint32   // pages it will grow to by its own account; 0 for no limit
-	Imports   []string // "wharf0.take (i32, i32) -> (i32)"
+	Imports   []string // "wharf1.take (i32, i32) -> (i32)"
 	Exports   []string //
 }
 

@@ -189,17 +189,17 @@ func (h *hostile) misbehave(e sdk.Event) {
 	}
 }
 
-//go:wasmimport wharf0 write
+//go:wasmimport wharf1 write
 func write(handle uint32, ptr unsafe.Pointer, size, flags uint32) int32
 
-//go:wasmimport wharf0 deliver
+//go:wasmimport wharf1 deliver
 func deliver(exchange, off, size, flags uint32) int32
 
-//go:wasmimport wharf0 forward
+//go:wasmimport wharf1 forward
 func forward(handle, off, size, flags uint32) int32
 
-//go:wasmimport wharf0 open
+//go:wasmimport wharf1 open
 func open(kind, exchange uint32, ptr unsafe.Pointer, size uint32) int32
 
-//go:wasmimport wharf0 report
+//go:wasmimport wharf1 report
 func report(what, exchange, code uint32, ptr unsafe.Pointer, size uint32) int32

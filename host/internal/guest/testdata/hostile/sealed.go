@@ -51,8 +51,8 @@ func (h *hostile) pry(e sdk.Event) {
 	}
 }
 
-//go:wasmimport wharf0 take
+//go:wasmimport wharf1 take
 func take(off uint32, ptr unsafe.Pointer, size uint32) int32
 
-//go:wasmimport wharf0 scan
+//go:wasmimport wharf1 scan
 func scan(off, needles uint32) int32

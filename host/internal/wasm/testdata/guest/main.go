@@ -5,13 +5,13 @@ import (
 	"unsafe"
 )
 
-//go:wasmimport wharf0 take
+//go:wasmimport wharf1 take
 func take(off uint32, ptr unsafe.Pointer, n uint32) uint32
 
-//go:wasmimport wharf0 deliver
+//go:wasmimport wharf1 deliver
 func deliver(off, n, flags uint32) int32
 
-//go:wasmexport wharf_abi_0
+//go:wasmexport wharf_abi_1
 func marker() {}
 
 var buf [64 << 10]byte
