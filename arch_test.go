@@ -47,24 +47,25 @@ const (
 // longest folder that fits counts. A package that no folder fits is a mistake:
 // a new room needs a place on the map.
 var arrows = map[string][]string{
-	"abi":                   {},
-	"abi/step":              {},
-	"sdk":                   {"abi"},
-	"sdk/auth":              {"abi/step"},
-	"sdk/auth/authtest":     {"abi/step", "sdk/auth"},
-	"sdk/framing":           {"abi", "sdk"},
-	"sdk/sse":               {"abi", "sdk"},
-	"sdk/sdktest":           {"abi", "sdk"},
-	"plugins":               {},
-	"plugins" + below:       {"abi" + below, "sdk" + below},
-	"host":                  {"abi" + below, "host/mcp", "host/config", anyRoom},
-	"host/mcp":              {},
-	"host/config":           {toml},
-	"host/plugintest":       {"abi", "host/internal/guest", "host/internal/wasm", "sdk/sdktest"},
-	"cmd/mkplugin":          {},
-	"cmd/wharf-conformance": {"host", "host/config", "host/mcp", "plugins"},
-	"cmd/wharf" + below:     {"abi" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", cobra, pflag, goSDK, xterm},
-	"examples" + below:      {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK},
+	"abi":                      {},
+	"abi/step":                 {},
+	"sdk":                      {"abi"},
+	"sdk/auth":                 {"abi/step"},
+	"sdk/auth/authtest":        {"abi/step", "sdk/auth"},
+	"sdk/framing":              {"abi", "sdk"},
+	"sdk/sse":                  {"abi", "sdk"},
+	"sdk/sdktest":              {"abi", "sdk"},
+	"plugins":                  {},
+	"plugins" + below:          {"abi" + below, "sdk" + below},
+	"host":                     {"abi" + below, "host/mcp", "host/config", anyRoom},
+	"host/mcp":                 {},
+	"host/config":              {toml},
+	"host/plugintest":          {"abi", "host/internal/guest", "host/internal/wasm", "sdk/sdktest"},
+	"host/plugintest/seatrial": {"host", "host/mcp", goSDK},
+	"cmd/mkplugin":             {},
+	"cmd/wharf-conformance":    {"host", "host/config", "host/mcp", "plugins"},
+	"cmd/wharf" + below:        {"abi" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", cobra, pflag, goSDK, xterm},
+	"examples" + below:         {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK},
 
 	"host/internal/jsontext":   {},
 	"host/internal/rpc":        {"abi", "host/mcp", "host/internal/jsontext"},
@@ -106,7 +107,7 @@ var walls = map[string][]string{
 	schemas + below: {"host/internal/schema"},
 
 	"embed":           {"plugins", "host/plugintest"},
-	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest"},
+	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest", "host/plugintest/seatrial", "examples/internal/dockyard"},
 	"plugin":          {},
 	"unsafe":          {"abi", "sdk", "host/internal/wasm", "host/internal/capability", "host/internal/jsontext", "host/internal/rpc", "host/internal/session"},
 }
@@ -119,7 +120,7 @@ var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "
 var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/http", "plugins/sse", "plugins/stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/mcp", "host/config", "host/plugintest"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/mcp", "host/config", "host/plugintest", "host/plugintest/seatrial"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}
