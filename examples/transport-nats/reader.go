@@ -250,10 +250,12 @@ func (t *transport) refused(said string) error {
 	case has("permissions violation for subscription"):
 		text += `; write inbox = "…" in the entry, with what this user's inboxes begin with`
 		return sdk.Fail(abi.Denied, text)
-	case has("permissions violation"), has("authorization"), has("authentication"):
+	case has("permissions violation"):
 		return sdk.Fail(abi.Denied, text)
-	case has("stale connection"):
+	case has("stale connection"), has("authentication timeout"):
 		return sdk.Fail(abi.TimedOut, text)
+	case has("authorization"), has("authentication"):
+		return sdk.Fail(abi.Unauthorized, text+"; look at auth in the entry")
 	case has("tls"):
 		return sdk.Fail(abi.ProtocolFailed, text+`; write address = "tls:…"`)
 	}

@@ -77,7 +77,9 @@ var streams = map[string]struct {
 	"lines":             {"+OK\r\n\r\nPONG\r\nPING\r\nINFO {\"ldm\":true}\r\n", nil, ""},
 	"publish forbidden": {"-ERR 'Permissions Violation for Publish to \"mcp.fleet.cancel\"'\r\n" + msg(4, note), []string{"4 " + note}, ""},
 
-	"authorization":     {"-ERR 'Authorization Violation'\r\n", nil, "FAILED 0 DENIED the NATS server says: Authorization Violation "},
+	"authorization":     {"-ERR 'Authorization Violation'\r\n", nil, "FAILED 0 UNAUTHORIZED the NATS server says: Authorization Violation; look at auth in the entry "},
+	"expired":           {"-ERR 'User Authentication Expired'\r\n", nil, "FAILED 0 UNAUTHORIZED the NATS server says: User Authentication Expired; look at auth in the entry "},
+	"slow sign-in":      {"-ERR 'Authentication Timeout'\r\n", nil, "FAILED 0 TIMED_OUT the NATS server says: Authentication Timeout "},
 	"requests refused":  {"-ERR 'Permissions Violation for Publish to \"mcp.fleet.request\"'\r\n", nil, "FAILED 0 DENIED the NATS server says: Permissions Violation for Publish to \"mcp.fleet.request\" "},
 	"inbox forbidden":   {"-ERR 'Permissions Violation for Subscription to \"_INBOX.x.*\"'\r\n", nil, "FAILED 0 DENIED the NATS server says: Permissions Violation for Subscription to \"_INBOX.x.*\"; write inbox = \"…\" in the entry, with what this user's inboxes begin with "},
 	"stale":             {"-ERR 'Stale Connection'\r\n", nil, "FAILED 0 TIMED_OUT the NATS server says: Stale Connection "},

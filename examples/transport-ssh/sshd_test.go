@@ -5,24 +5,23 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/wharf-mcp/wharf/examples/internal/dockyard"
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/config"
-	"github.com/wharf-mcp/wharf/plugins"
+	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
 )
 
 // The tests below are held against a real sshd, which starts this test binary as
@@ -31,7 +30,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "serve-mcp":
-			serve()
+			serve(os.Args[2])
 			return
 		case "serve-crash":
 			os.Exit(7)
@@ -40,39 +39,32 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serve is a server that was built with the official SDK.
-func serve() {
-	type input struct {
-		Message string `json:"message"`
+// serve is a server that was built with the official SDK. It writes down which
+// process it is, and which one has started it.
+func serve(file string) {
+	ids := fmt.Sprint(os.Getpid(), " ", os.Getppid())
+	if err := os.WriteFile(file, []byte(ids), 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	s := mcp.NewServer(&mcp.Implementation{Name: "far", Version: "1"}, nil)
-	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "says it again"}, func(_ context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Message}}}, nil, nil
-	})
-	s.Run(context.Background(), &mcp.StdioTransport{})
+	seatrial.NewServer().Run(context.Background(), &mcp.StdioTransport{})
 }
 
 // port is a real sshd with keys of its own, on a port of this machine.
 type port struct {
-	dir   string
-	addr  string // host:port
-	cmd   *exec.Cmd
-	ended <-chan struct{} // cmd is gone
+	dir  string
+	addr string // host:port
+	sshd *dockyard.Ship
 }
 
-// newPort starts an sshd as whoever runs the test.
+// newPort makes an sshd that runs as whoever runs the test, when it is started.
 func newPort(t *testing.T) *port {
 	t.Helper()
-	p := &port{dir: t.TempDir()}
+	sshd(t)
+	p := &port{dir: t.TempDir(), addr: dockyard.Address(t)}
 	for _, key := range []string{"host", "user", "stranger"} {
 		p.run(t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", p.file(key))
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.addr = l.Addr().String()
-	l.Close()
 	_, number, _ := net.SplitHostPort(p.addr)
 	self, err := os.Executable()
 	if err != nil {
@@ -87,15 +79,27 @@ UsePAM no
 PidFile none
 PasswordAuthentication no
 KbdInteractiveAuthentication no
-Subsystem mcp %s serve-mcp
+Subsystem mcp %s serve-mcp %s
 Subsystem crash %s serve-crash
 Subsystem nothing %s
-`, number, p.file("host"), p.file("user.pub"), self, self, p.file("nothing")))
+`, number, p.file("host"), p.file("user.pub"), self, p.file("ids"), self, p.file("nothing")))
 	p.know(t, "known", "host.pub")
 	p.know(t, "changed", "stranger.pub")
 	p.write(t, "empty", "")
+	return p
+}
+
+// open is one that runs.
+func open(t *testing.T) *port {
+	t.Helper()
+	p := newPort(t)
 	p.start(t)
 	return p
+}
+
+func (p *port) start(t *testing.T) {
+	t.Helper()
+	p.sshd = dockyard.Launch(t, "Server listening on", exec.Command(sshd(t), "-D", "-e", "-f", p.file("sshd_config")))
 }
 
 func (p *port) file(name string) string { return filepath.Join(p.dir, name) }
@@ -123,56 +127,6 @@ func (p *port) run(t *testing.T, name string, args ...string) {
 	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v: %s", name, err, out)
 	}
-}
-
-// start returns when sshd listens, which it says.
-func (p *port) start(t *testing.T) {
-	t.Helper()
-	p.cmd = exec.Command(sshd(t), "-D", "-e", "-f", p.file("sshd_config"))
-	heard := &listener{ready: make(chan struct{})}
-	p.cmd.Stderr = heard
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(p.stop)
-	ended := make(chan struct{})
-	p.ended = ended
-	go func() { p.cmd.Process.Wait(); close(ended) }()
-	select {
-	case <-heard.ready:
-	case <-ended:
-		t.Fatalf("sshd ended: %s", heard.text())
-	}
-}
-
-// stop returns when the port is free again.
-func (p *port) stop() {
-	p.cmd.Process.Kill()
-	<-p.ended
-}
-
-// listener hears when an sshd listens.
-type listener struct {
-	ready chan struct{}
-	once  sync.Once
-	mu    sync.Mutex
-	said  bytes.Buffer
-}
-
-func (l *listener) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.said.Write(b)
-	if bytes.Contains(l.said.Bytes(), []byte("Server listening on")) {
-		l.once.Do(func() { close(l.ready) })
-	}
-	return len(b), nil
-}
-
-func (l *listener) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.said.String()
 }
 
 // sshd returns where the program is; without one the test says what to install.
@@ -208,160 +162,125 @@ func (p *port) entry(known, key, subsystem string) host.Server {
 	}
 }
 
-// wasm builds the plugin as a user does, once.
-var wasm = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "transport-ssh")
-	if err != nil {
-		return "", err
-	}
-	out := filepath.Join(dir, "ssh.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", out, ".")
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, said)
-	}
-	return out, nil
-})
-
+// newHost is a host that has the plugin.
 func newHost(t *testing.T) *host.Host {
 	t.Helper()
-	file, err := wasm()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cache, err := host.DefaultCacheDir()
-	if err != nil {
-		t.Skip(err)
-	}
-	h, err := host.New(t.Context(), host.Config{
-		CacheDir: cache + "-test", // a plugin is compiled once for all runs
-		Plugins:  plugins.Builtin(), Files: map[string]config.Plugin{"ssh": {Name: "ssh", File: file}},
-		Reconnect: host.Policy{Ladder: []time.Duration{}, Failures: -1}, OneShot: true, Timeout: time.Minute,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return h
+	return dockyard.Host(t, dockyard.Config(t, files(t)))
 }
 
-func say(ctx context.Context, s *host.Session) error {
-	r, err := s.CallTool(ctx, "echo", map[string]any{"message": "ahoy"})
-	if err == nil && r.Content[0].Text != "ahoy" {
-		err = fmt.Errorf("the echo is %q", r.Content[0].Text)
-	}
-	return err
-}
-
-// lose ends a client in the middle of nothing, and returns when the host knows.
-func lose(t *testing.T, h *host.Host, client *os.Process) {
+func files(t *testing.T) map[string]string {
 	t.Helper()
-	w := h.Watch()
-	defer w.Close()
-	if err := client.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	for {
-		n, err := w.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n.State != host.StateConnected {
-			return
-		}
-	}
+	return map[string]string{"ssh": dockyard.Module(t, ".")}
 }
 
-// client is an ssh that tells who it is.
-func (p *port) client(t *testing.T, entry host.Server) (tells host.Server, process func() *os.Process) {
+// kill kills one of the processes of which the id stands in a file.
+func (p *port) kill(t *testing.T, name string, which int) {
 	t.Helper()
-	p.write(t, "client", fmt.Sprintf("#!/bin/sh\necho $$ >%s && exec %s \"$@\"\n", p.file("pid"), entry.Command))
-	if err := os.Chmod(p.file("client"), 0o700); err != nil {
+	text, err := os.ReadFile(p.file(name))
+	if err != nil {
 		t.Fatal(err)
 	}
-	entry.Command = p.file("client")
-	return entry, func() *os.Process {
-		text, err := os.ReadFile(p.file("pid"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		process, _ := os.FindProcess(pid) // on Unix there is always one
-		return process
+	id, err := strconv.Atoi(strings.Fields(string(text))[which])
+	if err != nil {
+		t.Fatal(err)
 	}
+	process, _ := os.FindProcess(id) // on Unix there is always one
+	process.Kill()
 }
 
-// A server behind a subsystem is called, and called again when what carried the
-// connection was killed, first the client and then sshd with it.
-func TestServerBehindSSHD(t *testing.T) {
+// Whatever carries the connection is killed: sshd with the child of it that carries
+// this one, the server behind it, and the client on this side.
+func TestSeaTrial(t *testing.T) {
+	const server, child = 0, 1
 	p := newPort(t)
-	h := newHost(t)
-	entry, client := p.client(t, p.entry("known", "user", "mcp"))
-	s, err := h.Connect(t.Context(), entry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := s.ListTools(t.Context())
-	if err != nil || len(list) != 1 || list[0].Name != "echo" {
-		t.Errorf("tools are %v (%v)", list, err)
-	}
-	if err := say(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
-	lose(t, h, client())
-	if err := say(t.Context(), s); err != nil {
-		t.Errorf("after ssh was killed: %v", err)
-	}
-	p.stop()
-	lose(t, h, client())
-	if err := say(t.Context(), s); !errors.Is(err, host.ErrUnreachable) || !strings.Contains(fmt.Sprint(err), "nothing listens there") {
-		t.Errorf("without an sshd: %v", err)
-	}
+	trial := seatrial.Trial{Config: dockyard.Config(t, files(t)), Entry: p.entry("known", "user", "mcp"), Start: p.start}
+	t.Run("sshd", func(t *testing.T) {
+		trial := trial
+		trial.Kill = func(t *testing.T) { p.sshd.Kill(); p.kill(t, "ids", child) }
+		seatrial.Run(t, trial)
+	})
 	p.start(t)
-	if err := say(t.Context(), s); err != nil {
-		t.Errorf("after sshd came back: %v", err)
-	}
+	trial.Start, trial.Rises = func(*testing.T) {}, true
+	t.Run("server", func(t *testing.T) {
+		trial := trial
+		trial.Kill = func(t *testing.T) { p.kill(t, "ids", server) }
+		seatrial.Run(t, trial)
+	})
+	t.Run("client", func(t *testing.T) {
+		trial := trial
+		p.write(t, "client", fmt.Sprintf("#!/bin/sh\necho $$ >%s && exec ssh \"$@\"\n", p.file("client.id")))
+		if err := os.Chmod(p.file("client"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		trial.Entry.Command = p.file("client")
+		trial.Kill = func(t *testing.T) { p.kill(t, "client.id", 0) }
+		seatrial.Run(t, trial)
+	})
 }
 
 // The last words of a process reach the guest and its explanation the user, with
-// any program that ends like ssh.
+// any program that ends like ssh. A sign-in that was refused is not tried again, by
+// the host or by those who call, until a person had the time to do something.
 func TestLastWords(t *testing.T) {
-	client := filepath.Join(t.TempDir(), "client")
-	if err := os.WriteFile(client, []byte("#!/bin/sh\nread line; echo 'ada@far: Permission denied (publickey).' >&2; exit 255\n"), 0o700); err != nil {
+	dir := t.TempDir()
+	client, starts := filepath.Join(dir, "client"), filepath.Join(dir, "starts")
+	script := "#!/bin/sh\necho started >>" + starts + "; read line; echo 'ada@far: Permission denied (publickey).' >&2; exit 255\n"
+	if err := os.WriteFile(client, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	_, err := newHost(t).Connect(t.Context(), host.Server{Name: "far", Transport: "ssh", Command: client})
-	for _, want := range []string{"ssh: the host refused the sign-in (permission denied: publickey)", "ada@far: Permission denied"} {
-		if !strings.Contains(fmt.Sprint(err), want) {
-			t.Errorf("%v\nlacks %q", err, want)
+	c := dockyard.Config(t, files(t))
+	c.Reconnect = host.Policy{Ladder: slices.Repeat([]time.Duration{1}, 100), Failures: -1}
+	h, err := host.New(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	s, err := h.Add(host.Server{Name: "far", Transport: "ssh", Command: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first []byte // what was started at first: an ssh for each era of the protocol
+	for n := range 5 {
+		_, err := s.ListTools(t.Context())
+		for _, want := range []string{"ssh: the host refused the sign-in (permission denied: publickey)", "ada@far: Permission denied"} {
+			if !errors.Is(err, host.ErrAuthRequired) || !strings.Contains(fmt.Sprint(err), want) {
+				t.Errorf("%v\nlacks %q", err, want)
+			}
 		}
+		text, err := os.ReadFile(starts)
+		if err != nil {
+			t.Error(err)
+		}
+		if n == 0 {
+			first = text
+		}
+		if len(text) > len(first) {
+			t.Errorf("ssh was started %d times", bytes.Count(text, []byte("\n")))
+		}
+	}
+	if s := s.Status(); s.State != host.StateAuthRequired || !s.Next.IsZero() {
+		t.Errorf("%v, and next tried at %v", s.State, s.Next)
 	}
 }
 
 // Each failure is told by its name, and together with what ssh said itself.
 func TestFailures(t *testing.T) {
-	p := newPort(t)
+	p := open(t)
 	h := newHost(t)
 	for name, tt := range map[string]struct {
 		entry host.Server
+		kind  error
 		want  []string
 	}{
-		"changed host key": {p.entry("changed", "user", "mcp"), []string{`ssh: the host key of "[127.0.0.1]:`, `has changed`, "ssh-keygen -R", "Host key verification failed."}},
-		"unknown host key": {p.entry("empty", "user", "mcp"), []string{"ssh: the host key is not known", "Host key verification failed."}},
-		"wrong key":        {p.entry("known", "stranger", "mcp"), []string{"ssh: the host refused the sign-in (permission denied: publickey)"}},
-		"no subsystem":     {p.entry("known", "user", "bogus"), []string{"ssh: the host has no such subsystem", "sshd_config"}},
-		"no program":       {p.entry("known", "user", "nothing"), []string{"the server behind ssh ended with exit code 127"}},
-		"crash":            {p.entry("known", "user", "crash"), []string{"the server behind ssh ended with exit code 7"}},
+		"changed host key": {p.entry("changed", "user", "mcp"), host.ErrAuthRequired, []string{`ssh: the host key of "[127.0.0.1]:`, `has changed`, "ssh-keygen -R", "Host key verification failed."}},
+		"unknown host key": {p.entry("empty", "user", "mcp"), host.ErrAuthRequired, []string{"ssh: the host key is not known", "Host key verification failed."}},
+		"wrong key":        {p.entry("known", "stranger", "mcp"), host.ErrAuthRequired, []string{"ssh: the host refused the sign-in (permission denied: publickey)"}},
+		"no subsystem":     {p.entry("known", "user", "bogus"), host.ErrUnreachable, []string{"ssh: the host has no such subsystem", "sshd_config"}},
+		"no program":       {p.entry("known", "user", "nothing"), host.ErrUnreachable, []string{"the server behind ssh ended with exit code 127"}},
+		"crash":            {p.entry("known", "user", "crash"), host.ErrUnreachable, []string{"the server behind ssh ended with exit code 7"}},
 	} {
 		_, err := h.Connect(t.Context(), tt.entry)
-		if !errors.Is(err, host.ErrUnreachable) {
+		if !errors.Is(err, tt.kind) {
 			t.Errorf("%s: %v", name, err)
 		}
 		for _, want := range tt.want {
@@ -372,32 +291,18 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// The command of a user carries it as well.
+// The command of a user carries it, and says where it is a matter of who may come
+// in: what would mend that is in the words of ssh itself, and nobody tries again.
 func TestCommand(t *testing.T) {
-	p := newPort(t)
-	file, err := wasm()
-	if err != nil {
-		t.Fatal(err)
-	}
-	wharf := p.file("wharf")
-	p.run(t, "go", "build", "-o", wharf, "../../cmd/wharf")
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.write(t, "wharf.toml", fmt.Sprintf("[plugins.ssh]\nfile = %q\nsha256 = \"%x\"\n[servers.far]\ntransport = \"ssh\"\ncommand = \"ssh\"\nargs = [\"%s\"]\n",
-		file, sha256.Sum256(data), strings.Join(p.entry("known", "user", "mcp").Args, `", "`)))
-	for _, tt := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"tools", "far"}, "echo"},
-		{[]string{"call", "far", "echo", "message=ahoy"}, "ahoy"},
+	p := open(t)
+	configuration := ""
+	for name, e := range map[string]host.Server{
+		"far": p.entry("known", "user", "mcp"), "stranger": p.entry("known", "stranger", "mcp"), "unknown": p.entry("empty", "user", "mcp"),
 	} {
-		cmd := exec.Command(wharf, append(tt.args, "--config", p.file("wharf.toml"))...)
-		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+p.file("home"))
-		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), tt.want) {
-			t.Errorf("wharf %v: %v: %s", tt.args, err, out)
-		}
+		configuration += fmt.Sprintf("[servers.%s]\ntransport = \"ssh\"\ncommand = \"ssh\"\nargs = [\"%s\"]\n", name, strings.Join(e.Args, `", "`))
 	}
+	c := dockyard.NewCommand(t, configuration, files(t))
+	c.Carries(t, "far")
+	c.Unauthorized(t, "stranger", "so it needs a key without a passphrase or one in ssh-agent")
+	c.Unauthorized(t, "unknown", "connect once by hand with ssh, and compare its fingerprint")
 }

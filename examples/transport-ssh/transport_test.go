@@ -41,14 +41,14 @@ var ends = []struct {
 	status abi.Status
 	text   string
 }{
-	{changed, abi.Denied, `ssh: the host key of "[127.0.0.1]:22222" has changed, `},
-	{"Host key for far.example has changed and you", abi.Denied, "ssh: the host key of far.example has changed, so somebody may be listening in; if you know of a new key, remove the old one: ssh-keygen -R far.example"},
-	{"Host key for -oProxyCommand has changed", abi.Denied, "ssh: the host key of HOST has changed"},
-	{"Host key for x;reboot has changed", abi.Denied, "ssh: the host key of HOST has changed"},
-	{"@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\r\nHost key verification failed.\r\n", abi.Denied, "ssh: the host key has changed"},
-	{"Host key verification failed.\r\n", abi.Denied, "ssh: the host key is not known"},
-	{"banner\r\nada@far: Permission denied (publickey,password).\r\n", abi.Denied, "ssh: the host refused the sign-in (permission denied: publickey,password)"},
-	{"Received disconnect from 127.0.0.1 port 22:2: Too many authentication failures\r\n", abi.Denied, "ssh: the host refused the sign-in after too many keys"},
+	{changed, abi.Unauthorized, `ssh: the host key of "[127.0.0.1]:22222" has changed, `},
+	{"Host key for far.example has changed and you", abi.Unauthorized, "ssh: the host key of far.example has changed, so somebody may be listening in; if you know of a new key, remove the old one: ssh-keygen -R far.example"},
+	{"Host key for -oProxyCommand has changed", abi.Unauthorized, "ssh: the host key of HOST has changed"},
+	{"Host key for x;reboot has changed", abi.Unauthorized, "ssh: the host key of HOST has changed"},
+	{"@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\r\nHost key verification failed.\r\n", abi.Unauthorized, "ssh: the host key has changed"},
+	{"Host key verification failed.\r\n", abi.Unauthorized, "ssh: the host key is not known"},
+	{"banner\r\nada@far: Permission denied (publickey,password).\r\n", abi.Unauthorized, "ssh: the host refused the sign-in (permission denied: publickey,password)"},
+	{"Received disconnect from 127.0.0.1 port 22:2: Too many authentication failures\r\n", abi.Unauthorized, "ssh: the host refused the sign-in after too many keys"},
 	{"subsystem request failed on channel 0\r\n", abi.NotFound, `ssh: the host has no such subsystem; its sshd_config needs a line "Subsystem mcp program"`},
 	{"ssh: Could not resolve hostname far.invalid: Name or service not known\r\n", abi.NotFound, "ssh: the host far.invalid was not found"},
 	{"command-line: line 0: Bad configuration option: batchmod\r\n", abi.Malformed, "ssh: ssh does not know an option"},

@@ -19,17 +19,17 @@ type complaint struct {
 // complaints are looked for in this order: what comes first says more than what
 // comes after it, and may stand together with it.
 var complaints = []complaint{
-	{"Host key for ", abi.Denied,
+	{"Host key for ", abi.Unauthorized,
 		"the host key of NAME has changed, so somebody may be listening in; if you know of a new key, remove the old one: ssh-keygen -R NAME",
 		between("Host key for ", " has changed")},
-	{"REMOTE HOST IDENTIFICATION HAS CHANGED", abi.Denied,
+	{"REMOTE HOST IDENTIFICATION HAS CHANGED", abi.Unauthorized,
 		"the host key has changed, so somebody may be listening in; if you know of a new key, remove the old one with ssh-keygen -R", nil},
-	{"Host key verification failed", abi.Denied,
+	{"Host key verification failed", abi.Unauthorized,
 		"the host key is not known; connect once by hand with ssh, and compare its fingerprint", nil},
-	{"Permission denied", abi.Denied,
+	{"Permission denied", abi.Unauthorized,
 		"the host refused the sign-in (permission denied: NAME); ssh asks for nothing here, so it needs a key without a passphrase or one in ssh-agent",
 		between("(", ")")},
-	{"Too many authentication failures", abi.Denied,
+	{"Too many authentication failures", abi.Unauthorized,
 		"the host refused the sign-in after too many keys; name one with -i and add -o IdentitiesOnly=yes", nil},
 	{"subsystem request failed", abi.NotFound,
 		`the host has no such subsystem; its sshd_config needs a line "Subsystem NAME program"`, always("mcp")},

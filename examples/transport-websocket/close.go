@@ -57,8 +57,10 @@ func statusOf(code uint16) abi.Status {
 	switch code {
 	case 1002, 1003, 1007, 1010:
 		return abi.ProtocolFailed
-	case 1008, 3000, 3003:
+	case 1008, 3003:
 		return abi.Denied
+	case 3000:
+		return abi.Unauthorized
 	case 1009:
 		return abi.TooLarge
 	case 1011, 1012, 1013, 1014:

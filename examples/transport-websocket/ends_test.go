@@ -123,6 +123,7 @@ func TestRefusals(t *testing.T) {
 		{200, abi.Head{}, page, "PROTOCOL: no WebSocket here: expected HTTP 101, got HTTP 200: " + page[:199] + "…"},
 		{426, abi.Head{}, "", "PROTOCOL: no WebSocket here: expected HTTP 101, got HTTP 426"},
 		{503, abi.Head{}, "later", "UNAVAILABLE: no WebSocket here: expected HTTP 101, got HTTP 503: later"},
+		{401, abi.Head{}, "", "UNAUTHORIZED: no WebSocket here: expected HTTP 101, got HTTP 401"},
 		{403, abi.Head{}, "", "DENIED: no WebSocket here: expected HTTP 101, got HTTP 403"},
 		{101, abi.Head{Headers: []abi.Pair{{Key: "sec-websocket-protocol", Value: "chat"}}}, "",
 			`PROTOCOL: the server chose the subprotocol "chat", which was not offered; expected "mcp"`},

@@ -126,7 +126,9 @@ func (t *transport) refused() error {
 	switch t.refusal.Status {
 	case 404, 410:
 		status = abi.NotFound
-	case 401, 403:
+	case 401: // who calls may come in when they have signed in; with 403 not even then
+		status = abi.Unauthorized
+	case 403:
 		status = abi.Denied
 	case 429, 502, 503, 504:
 		status = abi.Unavailable

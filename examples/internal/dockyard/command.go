@@ -1,0 +1,74 @@
+package dockyard
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A Command is the program wharf, as a user has it who has written one file.
+type Command struct {
+	dir     string
+	program string
+}
+
+// NewCommand returns the program with a configuration, to which plugins are added
+// that lie in files, by name.
+func NewCommand(t testing.TB, configuration string, files map[string]string) *Command {
+	t.Helper()
+	c := &Command{dir: t.TempDir(), program: build(t, "github.com/wharf-mcp/wharf/cmd/wharf", "wharf", nil)}
+	for name, file := range files {
+		configuration += "\n[plugins." + name + "]\nfile = '" + file + "'\n"
+	}
+	if err := os.WriteFile(c.file(), []byte(configuration), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (c *Command) file() string { return filepath.Join(c.dir, "wharf.toml") }
+
+// Run runs the program and returns what it printed and its exit code.
+func (c *Command) Run(t testing.TB, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	cmd := exec.Command(c.program, append(args, "--config", c.file())...)
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+c.dir)
+	var out, err bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &err
+	var exit *exec.ExitError
+	if failed := cmd.Run(); failed != nil && !errors.As(failed, &exit) {
+		t.Fatal(failed)
+	}
+	return out.String(), err.String(), cmd.ProcessState.ExitCode()
+}
+
+// Carries wants `wharf tools` and `wharf call` of a server to succeed, one that has
+// the tool echo of the reference servers.
+func (c *Command) Carries(t testing.TB, server string) {
+	t.Helper()
+	for want, args := range map[string][]string{
+		`"name":"echo"`:       {"tools", server, "--json"},
+		`"text":"Echo: ahoy"`: {"call", server, "echo", "message=ahoy", "--json"},
+	} {
+		stdout, stderr, code := c.Run(t, args...)
+		if code != 0 || !strings.Contains(stdout, want) {
+			t.Errorf("wharf %v: exit code %d, want %s: %s%s", args, code, want, stdout, stderr)
+		}
+	}
+}
+
+// Unauthorized wants the server not to accept who calls, or the other way round: the
+// command says so in these words, says what a person can do, and ends with the exit
+// code of a sign-in.
+func (c *Command) Unauthorized(t testing.TB, server, want string) {
+	t.Helper()
+	const needed = 3
+	_, stderr, code := c.Run(t, "tools", server)
+	if code != needed || !strings.Contains(stderr, want) {
+		t.Errorf("wharf tools %s: exit code %d, want %d and %q: %s", server, code, needed, want, stderr)
+	}
+}

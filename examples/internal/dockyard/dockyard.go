@@ -1,0 +1,97 @@
+// Package dockyard makes what the tests of the examples need beside themselves:
+// plugins as their READMEs build them, the command of a user, and the programs that
+// a plugin is held against, which are launched and killed.
+package dockyard
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/plugins"
+)
+
+// built are the files that there are, by package: each is built once.
+var built sync.Map
+
+// Module builds a plugin in Go, and returns its file.
+func Module(t testing.TB, pkg string) string {
+	t.Helper()
+	return build(t, pkg, "plugin.wasm", []string{"GOOS=wasip1", "GOARCH=wasm", "GOFLAGS="},
+		"-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=")
+}
+
+func build(t testing.TB, pkg, name string, environ []string, flags ...string) string {
+	t.Helper()
+	once, _ := built.LoadOrStore(pkg, sync.OnceValues(func() (string, error) {
+		dir, err := os.MkdirTemp("", "dockyard")
+		if err != nil {
+			return "", err
+		}
+		file := filepath.Join(dir, name)
+		cmd := exec.Command("go", append(append([]string{"build"}, flags...), "-o", file, pkg)...)
+		cmd.Env = append(os.Environ(), environ...)
+		if said, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("build %s: %w: %s", pkg, err, said)
+		}
+		return file, nil
+	}))
+	file, err := once.(func() (string, error))()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Config is that of a host with the plugins in these files, by name. What it has
+// compiled it keeps for the next run.
+func Config(t testing.TB, files map[string]string) host.Config {
+	t.Helper()
+	cache, err := host.DefaultCacheDir()
+	if err != nil {
+		t.Skip(err)
+	}
+	c := host.Config{
+		Plugins: plugins.Builtin(), Files: map[string]config.Plugin{},
+		CacheDir: cache + "-test", VaultDir: t.TempDir(), OneShot: true, Timeout: time.Minute,
+	}
+	for name, file := range files {
+		c.Files[name] = config.Plugin{Name: name, File: file}
+	}
+	return c
+}
+
+// Host returns a host of a configuration, in which a server that is lost is
+// connected again by whoever calls it. It is closed when the test ends.
+func Host(t testing.TB, c host.Config) *host.Host {
+	t.Helper()
+	c.Reconnect = host.Policy{Ladder: []time.Duration{}, Failures: -1}
+	h, err := host.New(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+// Address returns an address on this machine at which nothing listens.
+func Address(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

@@ -1,0 +1,18 @@
+// Package seatrial tests a transport where the kit of plugintest ends: with its real
+// counterpart, which is killed and comes back. The counterpart is whatever the
+// transport depends on, such as a daemon in between, or the server itself.
+//
+//	func TestSeaTrial(t *testing.T) {
+//		seatrial.Run(t, seatrial.Trial{
+//			Config: host.Config{Files: map[string]config.Plugin{"pigeon": {Name: "pigeon", File: "pigeon.wasm"}}},
+//			Entry:  host.Server{Name: "loft", Transport: "pigeon", Address: "unix:" + socket},
+//			Start:  func(t *testing.T) { … },
+//			Kill:   func(t *testing.T) { … },
+//		})
+//	}
+//
+// The server at the end has the tools echo and trigger-long-running-operation of
+// the reference server "everything": that one will do, and so will [NewServer].
+// Nothing here waits for a time to pass: what a trial waits for is said by the
+// counterpart, by the server, or by the host.
+package seatrial

@@ -1,0 +1,250 @@
+package seatrial
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// A Trial is a transport with the counterpart that it speaks to.
+type Trial struct {
+	Config host.Config // with the plugin; Reconnect is the trial's own
+	Entry  host.Server
+
+	// Start makes the counterpart reachable, the server with it, and returns when it
+	// is. It comes back at the address where it was.
+	Start func(t *testing.T)
+
+	// Kill ends the counterpart without a word, and returns when it is gone. It may
+	// be gone already, and is when a trial ends.
+	Kill func(t *testing.T)
+
+	// Rises says that the counterpart is back by itself, such as a server that is
+	// started for each connection. Start is then called once, Kill only while there
+	// is a connection, and nothing is tried without it.
+	Rises bool
+
+	Longest int // bytes of the longest text that is echoed; 0 = 1 MiB
+}
+
+// Run runs the trial, each part of it as a subtest with a host of its own.
+func Run(t *testing.T, trial Trial) {
+	t.Run("calls", trial.calls)
+	t.Run("killed between calls", trial.between)
+	t.Run("killed in a call", trial.within)
+	if !trial.Rises {
+		t.Run("absent at first", trial.absent)
+	}
+}
+
+// session is one that is about to be connected, in a host that tries a server that
+// failed again soon, and at once when somebody calls.
+func (trial *Trial) session(t *testing.T) *voyage {
+	t.Helper()
+	const soon = 10 * time.Millisecond
+	c := trial.Config
+	c.Reconnect = host.Policy{Ladder: []time.Duration{}, Slow: soon, SlowMax: soon, Failures: -1}
+	h, err := host.New(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &voyage{t: t, watch: h.Watch()}
+	t.Cleanup(func() {
+		v.watch.Close()
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if v.session, err = h.Add(trial.Entry); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// underway is a session that has been connected.
+func (trial *Trial) underway(t *testing.T) *voyage {
+	t.Helper()
+	trial.Start(t)
+	if !trial.Rises {
+		t.Cleanup(func() { trial.Kill(t) })
+	}
+	v := trial.session(t)
+	v.echo("ahoy")
+	return v
+}
+
+// back has the counterpart come back.
+func (trial *Trial) back(t *testing.T) {
+	t.Helper()
+	if !trial.Rises {
+		trial.Start(t)
+	}
+}
+
+// calls has tools listed and called, many at a time and with long texts.
+func (trial *Trial) calls(t *testing.T) {
+	v := trial.underway(t)
+	tools, err := v.session.ListTools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := make(map[string]bool)
+	for _, tool := range tools {
+		has[tool.Name] = true
+	}
+	if !has[echoTool] || !has[longTool] {
+		t.Errorf("there are %v", has)
+	}
+	v.echo(strings.Repeat("Grüße, 世界 ", cmp.Or(trial.Longest, 1<<20)/len("Grüße, 世界 ")))
+	var callers sync.WaitGroup
+	for n := range 20 {
+		callers.Go(func() { v.echo(fmt.Sprint("caller ", n)) })
+	}
+	callers.Wait()
+	v.leave()
+}
+
+// between has the counterpart killed while nothing is called. The host notices by
+// itself, says so, and is connected again when there is something to connect to.
+func (trial *Trial) between(t *testing.T) {
+	v := trial.underway(t)
+	for range 3 {
+		lost := v.connected()
+		trial.Kill(t)
+		v.until(func(n host.News) bool { return n.State != host.StateConnected || n.Since.After(lost) })
+		if !trial.Rises {
+			v.nobody()
+		}
+		trial.back(t)
+		v.until(func(n host.News) bool { return n.State == host.StateConnected && n.Since.After(lost) })
+		v.echo("between")
+	}
+}
+
+// within has the counterpart killed while calls are under way. Each of them ends,
+// once, and its error says that the server may have had it.
+func (trial *Trial) within(t *testing.T) {
+	v := trial.underway(t)
+	for range 2 {
+		lost := v.connected()
+		ended := v.hold(t.Context(), 5)
+		trial.Kill(t)
+		for range 5 {
+			err := <-ended
+			if !errors.Is(err, host.ErrUnreachable) || !host.MaybeSent(err) || errors.Is(err, host.ErrNotSent) {
+				t.Errorf("a call under way ended with %v (%T); expected that it was lost, and may have been sent", err, err)
+			}
+		}
+		trial.back(t)
+		v.until(func(n host.News) bool { return n.State == host.StateConnected && n.Since.After(lost) })
+		v.echo("after")
+	}
+}
+
+// absent has a server called that is not there yet.
+func (trial *Trial) absent(t *testing.T) {
+	v := trial.session(t)
+	v.nobody()
+	v.nobody()
+	trial.Start(t)
+	t.Cleanup(func() { trial.Kill(t) })
+	v.until(func(n host.News) bool { return n.State == host.StateConnected })
+	v.echo("at last")
+}
+
+// voyage is a session under trial.
+type voyage struct {
+	t       *testing.T
+	session *host.Session
+	watch   *host.Watch
+}
+
+// echo makes a call that succeeds.
+func (v *voyage) echo(text string) {
+	v.t.Helper()
+	r, err := v.session.CallTool(v.t.Context(), echoTool, map[string]any{"message": text})
+	switch {
+	case err != nil:
+		v.t.Errorf("the call ended with %v", err)
+	case len(r.Content) == 0 || r.Content[0].Text != "Echo: "+text:
+		v.t.Errorf("%d bytes were not echoed", len(text))
+	}
+}
+
+// nobody makes a call that reaches nobody, and says so.
+func (v *voyage) nobody() {
+	v.t.Helper()
+	_, err := v.session.CallTool(v.t.Context(), echoTool, map[string]any{"message": "anybody?"})
+	if !errors.Is(err, host.ErrUnreachable) || host.MaybeSent(err) {
+		v.t.Errorf("a call to nobody ended with %v; expected that it reached nobody, and was not sent", err)
+	}
+}
+
+// hold makes calls that do not end by themselves, and returns when the server is at
+// work on all of them. How they end comes on the channel.
+func (v *voyage) hold(ctx context.Context, calls int) <-chan error {
+	v.t.Helper()
+	ended, begun := make(chan error, calls), make(chan struct{}, calls)
+	for range calls {
+		once := sync.OnceFunc(func() { begun <- struct{}{} })
+		ctx := host.WithProgress(ctx, func(mcp.Progress) { once() })
+		go func() {
+			_, err := v.session.CallTool(ctx, longTool, map[string]any{"duration": 3600, "steps": 36_000})
+			ended <- err
+		}()
+	}
+	for range calls {
+		select {
+		case <-begun:
+		case err := <-ended:
+			v.t.Fatalf("a call ended before the server said that it had begun: %v", err)
+		}
+	}
+	return ended
+}
+
+// leave has callers leave in the middle of a call, and the connection outlive them.
+func (v *voyage) leave() {
+	v.t.Helper()
+	ctx, cancel := context.WithCancel(v.t.Context())
+	ended := v.hold(ctx, 2)
+	cancel()
+	for range 2 {
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			v.t.Errorf("a call whose caller left ended with %v", err)
+		}
+	}
+	v.echo("and the others?")
+}
+
+// connected returns since when the session is.
+func (v *voyage) connected() time.Time {
+	v.t.Helper()
+	return v.until(func(n host.News) bool { return n.State == host.StateConnected }).Since
+}
+
+// until waits for news of a kind. The newest are enough: what was true for a moment
+// may be missed.
+func (v *voyage) until(is func(host.News) bool) host.News {
+	v.t.Helper()
+	if s := (host.News{Status: v.session.Status()}); is(s) {
+		return s
+	}
+	for {
+		n, err := v.watch.Next(v.t.Context())
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		if n.ID == v.session.Status().ID && is(n) {
+			return n
+		}
+	}
+}
