@@ -78,6 +78,8 @@ var arrows = map[string][]string{
 	"host/internal/auth":       {"abi", "abi/step", "host/internal/capability", "host/internal/secret", "host/internal/vault", "host/internal/wasm", extism + below, jose + below},
 	"host/internal/vault":      {"host/internal/private", "host/internal/secret", keyring, flock, xcrypto + below},
 	"host/internal/private":    {flock},
+	"host/internal/brig":       {xsys + below},
+	"host/internal/worker":     {"abi", "host/internal/brig", "host/internal/capability", "host/internal/guest", "host/internal/wasm"},
 	"host/internal/trust":      {"host/internal/private"},
 	"host/internal/store":      {"host/internal/capability", "host/internal/plugin", "host/internal/private", minisig},
 	"host/internal/secret":     {},
@@ -109,7 +111,7 @@ var walls = map[string][]string{
 	"embed":           {"plugins", "host/plugintest"},
 	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest", "host/plugintest/seatrial", "examples/internal/dockyard"},
 	"plugin":          {},
-	"unsafe":          {"abi", "sdk", "host/internal/wasm", "host/internal/capability", "host/internal/jsontext", "host/internal/rpc", "host/internal/session"},
+	"unsafe":          {"abi", "sdk", "host/internal/brig", "host/internal/wasm", "host/internal/capability", "host/internal/jsontext", "host/internal/rpc", "host/internal/session"},
 }
 
 // small is what the packages that are compiled into guests do without: each of

@@ -12,14 +12,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wharf-mcp/wharf/host/internal/brig"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
-	"github.com/wharf-mcp/wharf/host/internal/store"
 )
 
 // trialTime is what a trial may take. What can be used compiles within seconds,
 // on a slow machine too.
 const trialTime = 25 * time.Second
+
+// trialLimits are what a trial may take. Compiling cannot be called off from
+// within, so whoever waits for it ends the process; the processor time is for one
+// that nobody waits for any more.
+var trialLimits = brig.Limits{CPU: 60, Memory: 1 << 30, File: 64 << 20}
 
 // lateTrial is the end of a trial that took longer.
 type lateTrial struct{ limit time.Duration }
@@ -82,7 +87,7 @@ func (s *Store) trial(ctx context.Context, args []string) (*PluginInfo, error) {
 // limits, for good, looks at the plugin that args name, and writes what it found
 // to w. The process is to end when it returns.
 func RunTrial(ctx context.Context, w io.Writer, args []string) error {
-	if err := store.Confine(); err != nil {
+	if err := brig.Confine(trialLimits); err != nil {
 		return err
 	}
 	info, err := inspect(ctx, args)

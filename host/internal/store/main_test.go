@@ -17,11 +17,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 )
 
-// modeEnv makes the test binary another process: one that adds plugins, or one
-// that does not keep to its limits.
+// modeEnv makes the test binary another process: one that adds plugins.
 const modeEnv = "WHARF_STORE_TEST_MODE"
 
-var modes = map[string]func(args []string) error{"add": addMany, "confine": burst}
+var modes = map[string]func(args []string) error{"add": addMany}
 
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(modeEnv); mode != "" {

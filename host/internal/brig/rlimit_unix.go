@@ -1,11 +1,24 @@
 //go:build unix
 
-package store
+package brig
 
 import (
+	"errors"
 	"fmt"
 	"syscall"
 )
+
+// confineAlways sets the limits that every system of this family has.
+func confineAlways(l Limits) error {
+	errs := []error{limit(syscall.RLIMIT_CORE, 0), limit(syscall.RLIMIT_FSIZE, l.File)}
+	if l.CPU > 0 {
+		errs = append(errs, limit(syscall.RLIMIT_CPU, l.CPU))
+	}
+	if l.Open > 0 {
+		errs = append(errs, limit(syscall.RLIMIT_NOFILE, l.Open))
+	}
+	return errors.Join(errs...)
+}
 
 // limit lowers a limit for good. The process is killed where it meets it: a
 // warning before is lost on Go, whose runtime takes the signal and goes on.

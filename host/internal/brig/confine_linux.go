@@ -1,23 +1,29 @@
-package store
+package brig
 
 import (
 	"errors"
 	"fmt"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // confine limits what the process may write to: other than the address space,
 // which Go reserves generously, that is what it really takes.
-func confine() error {
-	has, err := writable()
-	if err != nil {
-		return err
+func confine(l Limits) error {
+	errs := []error{confineAlways(l)}
+	if l.Memory > 0 {
+		has, err := writable()
+		if err == nil {
+			err = limit(syscall.RLIMIT_DATA, has+l.Memory)
+		}
+		errs = append(errs, err)
 	}
-	return errors.Join(
-		limit(syscall.RLIMIT_DATA, has+confinedMemory), limit(syscall.RLIMIT_CPU, confinedCPU),
-		limit(syscall.RLIMIT_CORE, 0), limit(syscall.RLIMIT_FSIZE, confinedFile),
-	)
+	// It is a property of each thread, and inherited by those that it starts: this
+	// is for kernels that cannot seal, where it is better than nothing.
+	_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	return errors.Join(errs...)
 }
 
 // writable returns how much of its memory the process may write to, in bytes.

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package store
-
-func burst([]string) error { return nil }
