@@ -31,6 +31,9 @@ func (p Process) command() (*exec.Cmd, error) {
 	if err := checkBatch(path, p.Args); err != nil {
 		return nil, err
 	}
+	if p.Bare {
+		env = append([]string{}, p.Env...) // nil would be all that this process has
+	}
 	args := append([]string{p.Command}, p.Args...)
 	return &exec.Cmd{Path: path, Args: args, Env: env, Dir: p.Dir}, nil
 }

@@ -17,6 +17,7 @@ type Process struct {
 	Args    []string // without the command itself
 	Env     []string // NAME=value, on top of the few variables every child gets
 	Dir     string   // the working directory; empty for this process's own
+	Bare    bool     // without the variables that every child gets
 }
 
 // Kind implements [Target].

@@ -59,7 +59,7 @@ func answer(c abi.Call) func(*wasm.Instance, []uint64) {
 	return func(in *wasm.Instance, stack []uint64) {
 		i := in.Owner().(*Instance)
 		if i.mod == nil { // it is called in _initialize, before New has it
-			i.mod = in
+			i.mod = &local{Instance: in}
 		}
 		var a args
 		for k := range n {
@@ -69,10 +69,7 @@ func answer(c abi.Call) func(*wasm.Instance, []uint64) {
 		if hasResult {
 			stack[0] = uint64(uint32(result))
 		}
-		if i.tracer != nil {
-			i.traceCall(c, a[:n], result)
-		}
-		if i.observer != nil {
+		if i.tracer != nil || i.observer != nil {
 			i.observeCall(c, a[:n], result)
 		}
 	}
@@ -105,14 +102,7 @@ func (i *Instance) window(off, n uint32) []byte {
 }
 
 // memory returns a view of the guest's memory; a range outside it ends the guest.
-func (i *Instance) memory(ptr, n uint32) []byte {
-	b, ok := i.mod.Memory(ptr, n)
-	if !ok {
-		i.mod.Trap(fmt.Errorf("a pointer outside its memory: %d bytes at %d", n, ptr))
-	}
-	i.mod.Charge(int64(n))
-	return b
-}
+func (i *Instance) memory(ptr, n uint32) []byte { return Bytes(i.mod, ptr, n) }
 
 // open handles only exist after OPEN; a call before it ends the guest.
 func (i *Instance) needOpen() {
@@ -127,27 +117,14 @@ func (i *Instance) callTake(a args) int32 { // off, ptr, len
 	if i.current.sealed() {
 		return int32(abi.Denied)
 	}
-	p := i.current.payload
-	off := min(uint64(a[0]), uint64(len(p)))
-	n := min(uint64(a[2]), uint64(len(p))-off)
-	copy(i.memory(a[1], uint32(n)), p[off:off+n])
-	return int32(n)
+	return Payload(i.current.payload).Take(i.mod, a[0], a[1], a[2])
 }
 
 func (i *Instance) callScan(a args) int32 { // off, needles
 	if i.current.sealed() {
 		return -1
 	}
-	p := i.current.payload
-	if uint64(a[0]) >= uint64(len(p)) {
-		return -1
-	}
-	at, looked := scan(p[a[0]:], a[1])
-	i.mod.Charge(int64(looked))
-	if at < 0 {
-		return -1
-	}
-	return int32(a[0]) + int32(at)
+	return Payload(i.current.payload).Scan(i.mod, a[0], a[1])
 }
 
 // scanStep is how far one needle is looked for before the others are: what is

@@ -183,6 +183,7 @@ func (l Limits) withDefaults() Limits {
 type Config struct {
 	Plugin   string // the plugin's name, for errors
 	Module   *wasm.Module
+	Apart    Program // runs elsewhere, in place of Module; nil = here
 	Limits   Limits
 	Trace    Tracer                  // nil = off
 	Observer Observer                // nil = nobody
@@ -203,19 +204,11 @@ type Config struct {
 func New(ctx context.Context, c Config) (*Instance, error) {
 	c.Limits = c.Limits.withDefaults()
 	i := newInstance(c)
-	mod, err := c.Module.Instantiate(ctx, wasm.InstanceConfig{
-		Env:         guestEnv,
-		Stderr:      &i.stderr,
-		MemoryPages: c.Limits.MemoryPages,
-		Owner:       i,
-		Now:         c.Now,
-		Random:      c.Random,
-	})
+	mod, err := c.machine(ctx, i)
 	if err != nil {
 		return nil, i.startError(ctx, err)
 	}
 	i.mod = mod
-	i.event = mod.Export(abi.ExportEvent)
 	if err := i.describe(); err != nil {
 		mod.Close()
 		return nil, err

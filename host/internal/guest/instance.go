@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
 // Instance is one guest with one connection.
@@ -18,8 +17,7 @@ type Instance struct {
 	log      func(abi.Level, string)
 	save     func([]byte)
 	alone    bool
-	mod      *wasm.Instance
-	event    *wasm.Func
+	mod      Machine
 	manifest abi.Manifest
 	world    World
 	receiver Receiver
@@ -33,6 +31,7 @@ type Instance struct {
 	up      bool       // messages may pass
 	closing bool       // CLOSE was said
 	stopped bool       // the end is next, whatever waits
+	lost    error      // why, where it is not for Close
 	opened  int        // handles
 	choked  int        // handles with more unsent bytes than the high-water mark
 	urgent  queue
@@ -67,7 +66,7 @@ type item struct {
 	payload []byte
 	msg     Message       // of a MESSAGE
 	seen    chan struct{} // gets a token when the guest is done with the payload
-	cause   error         // of an ERROR or EXIT, for the user
+	cause   error         // of an ERROR or EXIT, for the user; of the end, where it is not for Close
 	length  int64         // of a HEAD: of the body
 	buffer  *[]byte       // where the payload of a HEAD is, unless somebody waits for it
 
@@ -213,7 +212,7 @@ func (i *Instance) tookLocked(n int) {
 // would hold messages up for ever.
 func (i *Instance) nextLocked(n int) (item, bool) {
 	if i.stopped {
-		return item{kind: eventStop}, true
+		return item{kind: eventStop, cause: i.lost}, true
 	}
 	if n%flushEvery == 0 {
 		if it, ok := i.messageLocked(); ok {

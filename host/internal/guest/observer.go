@@ -59,6 +59,12 @@ func (i *Instance) observeReturn(result int32, err error) {
 // observeCall shows a host call after it was answered. Bytes that a guest passed
 // are still where they were.
 func (i *Instance) observeCall(c abi.Call, a []uint32, result int32) {
+	if i.tracer != nil {
+		i.traceCall(c, a, result)
+	}
+	if i.observer == nil {
+		return
+	}
 	var carried []byte
 	if at := Pointer(c); at >= 0 && c != abi.CallTake {
 		carried, _ = i.mod.Memory(a[at], a[at+1])

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 func (i *Instance) run(it *item) {
 	i.rest.events++
 	if it.kind == eventStop {
-		i.fail(ErrClosed)
+		i.fail(cmp.Or(it.cause, ErrClosed))
 		return
 	}
 	if !i.admit(it) {
@@ -66,11 +67,14 @@ func (i *Instance) enter(it *item) (int32, error) {
 	if it.kind == abi.EventData {
 		i.answered = 0
 	}
-	size := uint32(len(it.payload))
 	i.observeEvent(it)
 	earned := earnedBy(len(it.payload))
-	result, err := i.event.Call(wasm.EventBudget+earned, uint32(it.kind), it.handle, it.arg, size)
-	i.observeReturn(int32(result), err)
+	e := Event{Kind: it.kind, Handle: it.handle, Arg: it.arg, Size: uint32(len(it.payload))}
+	if !it.sealed() {
+		e.Payload = it.payload
+	}
+	result, err := i.mod.Run(wasm.EventBudget+earned, e)
+	i.observeReturn(result, err)
 	used := max(i.mod.Used()-earned, 0)
 	if it.kind != abi.EventTimer {
 		used -= eventFuel
@@ -78,7 +82,7 @@ func (i *Instance) enter(it *item) (int32, error) {
 	if err == nil && !i.fuel.take(used, time.Now) {
 		err = errGreedy
 	}
-	return int32(result), err
+	return result, err
 }
 
 // earnedBy is the fuel that a payload adds to an event. What goes past a piece is

@@ -156,6 +156,9 @@ func (i *Instance) Owner() any { return i.config.Owner }
 // Used is the fuel the last call took, host prices included.
 func (i *Instance) Used() int64 { return i.used }
 
+// Left is the fuel that the call under way has left.
+func (i *Instance) Left() int64 { return int64(i.fuel.Get()) }
+
 // Dead is the trap that ended the instance, or nil.
 func (i *Instance) Dead() *Trap { return i.dead.Load() }
 

@@ -1,0 +1,106 @@
+package capability
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// Companion is a process that only talks with this one: what is written goes to
+// its stdin, and what it says on its stdout is read. It has no environment but its
+// own, and what it writes to its stderr is kept for when it ends.
+//
+// One goroutine at a time reads, writes and closes; Kill and Ended are for any.
+type Companion struct {
+	child *child
+	said  *bowl
+	cut   chan struct{} // closed when nobody waits for a process that is over
+
+	mu   sync.Mutex
+	gone bool // reaped: the number may be somebody else's
+}
+
+// Accompany starts the process. The caller closes what it returns.
+func (p Process) Accompany() (*Companion, error) {
+	p.Bare = true
+	c, err := p.fork()
+	if err != nil {
+		return nil, err
+	}
+	k := &Companion{child: c, said: &bowl{full: make(chan struct{})}, cut: make(chan struct{})}
+	c.follow(func() {}, k.said)
+	go func() {
+		defer close(k.cut)
+		<-c.exited
+		c.stdin.close() // others may hold the ends of a process that is over
+		c.stdout.cut()
+	}()
+	return k, nil
+}
+
+// Read returns what the process has said, io.EOF when it is over.
+func (k *Companion) Read(p []byte) (int, error) { return k.child.stdout.Read(p) }
+
+// Write returns when the process has taken all of p, or is over.
+func (k *Companion) Write(p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var took int
+		took, err = k.child.stdin.wait(p[n:])
+		n += took
+	}
+	return n, err
+}
+
+// Ended is closed when the process is over.
+func (k *Companion) Ended() <-chan struct{} { return k.child.exited }
+
+// Kill ends the process and all that it started. It does not wait for that.
+func (k *Companion) Kill() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.gone {
+		k.child.group.kill()
+	}
+}
+
+// Close kills the process, if it is not over, and says how it ended, for people:
+// "was killed by signal 9". When it returns, nothing is left. It is called once.
+func (k *Companion) Close() string {
+	k.child.group.kill()
+	<-k.child.exited
+	k.mu.Lock()
+	k.gone = true
+	state := k.child.group.reap(k.child.cmd)
+	k.mu.Unlock()
+	<-k.cut
+	k.child.drain()
+	return ending(state) + k.words()
+}
+
+// ending says how a process ended.
+func ending(state *os.ProcessState) string {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return fmt.Sprintf("was killed by signal %d", status.Signal())
+	}
+	return fmt.Sprintf("ended with exit code %d", state.ExitCode())
+}
+
+// words are the first lines of what the process wrote to its stderr: where a
+// runtime dies, it says so before all else.
+func (k *Companion) words() string {
+	var lines []string
+	for line := range strings.Lines(k.said.kept.String()) {
+		if line = Clean(strings.TrimSpace(line), oneLine); line != "" && len(lines) < 2 {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return " (it said: " + strings.Join(lines, "; ") + ")"
+}
+
+var _ io.ReadWriter = (*Companion)(nil)

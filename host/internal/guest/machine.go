@@ -1,0 +1,173 @@
+package guest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// Caller is a guest in the middle of a host call. Only what answers the call uses
+// it, until the answer.
+type Caller interface {
+	// Memory returns a view of size bytes at ptr, or false when they are not all
+	// inside. It is valid until the call is answered.
+	Memory(ptr, size uint32) ([]byte, bool)
+
+	// Charge takes fuel for work that is about to be done. When it is not there,
+	// Charge does not return.
+	Charge(units int64)
+
+	// Trap ends the guest. It does not return.
+	Trap(err error)
+}
+
+// Machine is what a guest runs on: native code in this process, or a process of
+// its own. It belongs to the owner of the instance, but for what its program was
+// given to be called by.
+type Machine interface {
+	Caller
+
+	// Run lets the guest have an event, and returns when it is done with it. A
+	// guest that did not return is an error, a [*wasm.Trap] where it was its own
+	// doing, and runs no more.
+	Run(budget int64, e Event) (result int32, err error)
+
+	Used() int64   // fuel that the last event took, host prices included
+	Pages() uint32 // of memory, 64 KiB each
+	Rest() error   // gives back what the next event makes anew
+	Close() error
+}
+
+// Event is an event as it comes to a machine.
+type Event struct {
+	Kind        abi.Kind
+	Handle, Arg uint32
+	Size        uint32
+	Payload     []byte // Size bytes, valid while the event runs; nil where it is sealed
+}
+
+// Program is a plugin that runs elsewhere than in this process.
+type Program interface {
+	// Start runs the plugin up to its first event. It returns early when ctx is
+	// done, which ends nothing that was started.
+	Start(ctx context.Context, b Berth) (Machine, error)
+}
+
+// Berth is what a guest that runs elsewhere finds on this side. Its functions are
+// called by whoever starts it or runs it, but for Lost.
+type Berth struct {
+	MemoryPages uint32
+	Stderr      io.Writer        // gets what it writes to its standard error
+	Now         func() time.Time // its clock; nil = the real one
+	Random      io.Reader        // its randomness; nil = the real one
+
+	// Answer answers a host call of m. It charges and traps by m.
+	Answer func(m Machine, c abi.Call, args []uint32) (result int32)
+
+	// Looked hears of a take or a scan, which are answered where the guest is; nil
+	// = nobody wants to know.
+	Looked func(c abi.Call, args []uint32, result int32)
+
+	// Lost says that the guest is gone, and not by Close. It is called once, on a
+	// goroutine of its own.
+	Lost func(err error)
+}
+
+// local is a guest in this process.
+type local struct {
+	*wasm.Instance
+	event *wasm.Func
+}
+
+// Run implements [Machine].
+func (l *local) Run(budget int64, e Event) (int32, error) {
+	result, err := l.event.Call(budget, uint32(e.Kind), e.Handle, e.Arg, e.Size)
+	return int32(result), err
+}
+
+// machine starts what the guest runs on.
+func (c *Config) machine(ctx context.Context, i *Instance) (Machine, error) {
+	if c.Apart != nil {
+		return c.Apart.Start(ctx, c.berth(i))
+	}
+	mod, err := c.Module.Instantiate(ctx, wasm.InstanceConfig{
+		Env:         guestEnv,
+		Stderr:      &i.stderr,
+		MemoryPages: c.Limits.MemoryPages,
+		Owner:       i,
+		Now:         c.Now,
+		Random:      c.Random,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &local{mod, mod.Export(abi.ExportEvent)}, nil
+}
+
+func (c *Config) berth(i *Instance) Berth {
+	b := Berth{
+		MemoryPages: c.Limits.MemoryPages, Stderr: &i.stderr, Now: c.Now, Random: c.Random,
+		Answer: i.answer, Lost: i.lose,
+	}
+	if i.tracer != nil || i.observer != nil {
+		b.Looked = i.observeCall
+	}
+	return b
+}
+
+// answer is the host side of the call of a guest that runs elsewhere.
+func (i *Instance) answer(m Machine, c abi.Call, passed []uint32) int32 {
+	i.mod = m // which is needed before New has it
+	var a args
+	copy(a[:], passed)
+	result := calls[c](i, a)
+	i.observeCall(c, passed, result)
+	return result
+}
+
+// lose ends the guest because what it runs on is gone.
+func (i *Instance) lose(err error) {
+	i.mu.Lock()
+	i.lost = i.pluginError("run", err)
+	i.mu.Unlock()
+	i.stop()
+}
+
+// Bytes are those that a guest names in its memory, paid for; a range outside it
+// ends the guest.
+func Bytes(m Caller, ptr, n uint32) []byte {
+	b, ok := m.Memory(ptr, n)
+	if !ok {
+		m.Trap(fmt.Errorf("a pointer outside its memory: %d bytes at %d", n, ptr))
+	}
+	m.Charge(int64(n))
+	return b
+}
+
+// Payload is what a guest may look into while its event runs.
+type Payload []byte
+
+// Take answers the host call take.
+func (p Payload) Take(m Caller, from, ptr, most uint32) int32 {
+	off := min(uint64(from), uint64(len(p)))
+	n := min(uint64(most), uint64(len(p))-off)
+	copy(Bytes(m, ptr, uint32(n)), p[off:off+n])
+	return int32(n)
+}
+
+// Scan answers the host call scan.
+func (p Payload) Scan(m Caller, from, needles uint32) int32 {
+	if uint64(from) >= uint64(len(p)) {
+		return -1
+	}
+	at, looked := scan(p[from:], needles)
+	m.Charge(int64(looked))
+	if at < 0 {
+		return -1
+	}
+	return int32(from) + int32(at)
+}
