@@ -55,6 +55,11 @@ var arrows = map[string][]string{
 	"sdk/framing":              {"abi", "sdk"},
 	"sdk/sse":                  {"abi", "sdk"},
 	"sdk/sdktest":              {"abi", "sdk"},
+	"sdk/c":                    {},
+	"sdk/rust":                 {},
+	"sdk/assemblyscript":       {},
+	"sdk/template":             {"sdk/c", "sdk/rust", "sdk/assemblyscript"},
+	"sdk/template" + below:     {"abi", "sdk" + below},
 	"plugins":                  {},
 	"plugins" + below:          {"abi" + below, "sdk" + below},
 	"host":                     {"abi" + below, "host/mcp", "host/config", anyRoom},
@@ -62,9 +67,10 @@ var arrows = map[string][]string{
 	"host/config":              {toml},
 	"host/plugintest":          {"abi", "host/internal/guest", "host/internal/wasm", "sdk/sdktest"},
 	"host/plugintest/seatrial": {"host", "host/mcp", goSDK},
-	"cmd/mkplugin":             {},
+	"host/pluginbuild":         {"host/internal/capability"},
+	"cmd/mkplugin":             {"host/pluginbuild"},
 	"cmd/wharf-conformance":    {"host", "host/config", "host/mcp", "plugins"},
-	"cmd/wharf" + below:        {"abi" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", cobra, pflag, goSDK, xterm},
+	"cmd/wharf" + below:        {"abi" + below, "host", "host/config", "host/mcp", "host/pluginbuild", "host/plugintest", "plugins", "sdk/template", cobra, pflag, goSDK, xterm},
 	"examples" + below:         {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK},
 
 	"host/internal/jsontext":   {},
@@ -108,7 +114,7 @@ var walls = map[string][]string{
 	minisig:         {"host/internal/store"},
 	schemas + below: {"host/internal/schema"},
 
-	"embed":           {"plugins", "host/plugintest"},
+	"embed":           {"plugins", "host/plugintest", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"},
 	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest", "host/plugintest/seatrial", "examples/internal/dockyard"},
 	"plugin":          {},
 	"unsafe":          {"abi", "sdk", "host/internal/brig", "host/internal/wasm", "host/internal/capability", "host/internal/jsontext", "host/internal/rpc", "host/internal/session"},
@@ -122,7 +128,7 @@ var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "
 var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/http", "plugins/sse", "plugins/stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/mcp", "host/config", "host/plugintest", "host/plugintest/seatrial"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/mcp", "host/config", "host/plugintest", "host/plugintest/seatrial", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}

@@ -4,15 +4,15 @@
 //	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o loft.wasm ./loft
 //	go run github.com/wharf-mcp/wharf/cmd/mkplugin loft.wasm
 //
-// Go leaves out every run of zeros in the data of a program, which makes tens
-// of thousands of data segments. A host keeps each of them as an object of its
-// own; joined, a plugin starts in half the time and takes half the memory. The
-// module does the same as before, and a second pass changes nothing.
+// A module does the same as before, and starts in half the time: see
+// pluginbuild.Join. `wharf plugin build` does both steps at once.
 package main
 
 import (
 	"fmt"
 	"os"
+
+	"github.com/wharf-mcp/wharf/host/pluginbuild"
 )
 
 func main() {
@@ -33,7 +33,7 @@ func prepare(path string) error {
 	if err != nil {
 		return err
 	}
-	joined, before, after, err := join(module)
+	joined, before, after, err := pluginbuild.Join(module)
 	if err != nil {
 		return err
 	}

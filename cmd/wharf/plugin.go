@@ -26,7 +26,7 @@ func newPlugin(a *app) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(newAdd(a), newUpdate(a), newList(a), newInspect(a), newVerify(a),
+	cmd.AddCommand(newBegin(a), newBuild(a), newAdd(a), newUpdate(a), newList(a), newInspect(a), newVerify(a),
 		newGrant(a, true), newGrant(a, false), newRemove(a), newExam(a), newReplay(a))
 	return cmd
 }

@@ -37,6 +37,11 @@ type Output struct {
 // lines on stderr are.
 func (p Process) Run(ctx context.Context) (*Output, error) { return p.run(ctx, runTime, OneShot()) }
 
+// RunWithin is [Process.Run] for what the user runs and may take longer: a compiler.
+func (p Process) RunWithin(ctx context.Context, limit time.Duration) (*Output, error) {
+	return p.run(ctx, limit, OneShot())
+}
+
 func (p Process) run(ctx context.Context, limit time.Duration, grace Grace) (*Output, error) {
 	late := fmt.Errorf("it was not over within %v: %w", limit, context.DeadlineExceeded)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)

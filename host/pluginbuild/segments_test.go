@@ -1,4 +1,4 @@
-package main
+package pluginbuild
 
 import (
 	"bytes"
@@ -47,14 +47,14 @@ func TestJoin(t *testing.T) {
 		{"the far end", []segment{{1<<32 - 2, []byte("a")}, {1<<32 - 1, []byte("b")}}, []segment{{1<<32 - 2, []byte("ab")}}},
 	} {
 		custom := section(0, 4, 'n', 'a', 'm', 'e')
-		got, before, after, err := join(module(memory, data(tt.in...), custom))
+		got, before, after, err := Join(module(memory, data(tt.in...), custom))
 		if want := module(memory, data(tt.want...), custom); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: % x, %v\nwant % x", tt.name, got, err, want)
 		}
 		if before != len(tt.in) || after != len(tt.want) {
 			t.Errorf("%s: counted %d and %d", tt.name, before, after)
 		}
-		again, _, _, err := join(got)
+		again, _, _, err := Join(got)
 		if err != nil || !bytes.Equal(again, got) {
 			t.Errorf("%s: a second pass gave % x, %v", tt.name, again, err)
 		}
@@ -69,7 +69,7 @@ func TestJoinLeavesAlone(t *testing.T) {
 		"no memory of its own": module(pair),
 		"no data":              module(memory),
 	} {
-		if got, _, _, err := join(m); err != nil || !bytes.Equal(got, m) {
+		if got, _, _, err := Join(m); err != nil || !bytes.Equal(got, m) {
 			t.Errorf("%s: % x, %v", name, got, err)
 		}
 	}
@@ -89,7 +89,7 @@ func TestJoinErrors(t *testing.T) {
 		"data cut":            module(memory, section(sectionData, 1, 0, opI32Const, 0, opEnd, 2, 'a')),
 		"bytes after the end": module(memory, section(sectionData, 0, 0)),
 	} {
-		if got, _, _, err := join(m); err == nil {
+		if got, _, _, err := Join(m); err == nil {
 			t.Errorf("%s: % x and no error", name, got)
 		}
 	}
@@ -100,7 +100,7 @@ func FuzzJoin(f *testing.F) {
 	f.Add(module(memory, data(segment{8, []byte("a")}, segment{12, []byte("b")})))
 	f.Add(module(memory, data(segment{1 << 31, []byte("a")}, segment{3, []byte("b")})))
 	f.Fuzz(func(t *testing.T, m []byte) {
-		got, before, after, err := join(m)
+		got, before, after, err := Join(m)
 		if err != nil {
 			return
 		}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/plugins"
+	"github.com/wharf-mcp/wharf/sdk/template"
+)
+
+const beginLong = `Begin a plugin of your own: write a folder that builds, passes the tests of
+` + "`wharf plugin test`" + ` as it is, and says in its README.md what to change first.
+
+A transport begins as MCP in lines of JSON over a byte stream, with its framing in
+one place. An auth provider begins as an API key that is asked for once, kept in the
+vault and put into a header.
+
+A plugin in Go requires this version of Wharf. Where wharf is a development build, the
+plugin is built with the source that wharf was built from, or the one that --replace
+names. In the other languages the contract is a file in the folder, and nothing is
+required but the compiler.`
+
+func newBegin(a *app) *cobra.Command {
+	p := template.Plugin{}
+	replace := ""
+	cmd := &cobra.Command{
+		Use: "new NAME", Short: "Begin a plugin of your own: a folder that builds and passes the tests", Long: beginLong,
+		Args: exactly("NAME"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			p.Name = args[0]
+			return a.runBegin(p, replace)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	kinds, langs := template.Kinds(), template.Languages()
+	f := cmd.Flags()
+	f.StringVar(&p.Kind, "kind", kinds[0], "what it is: "+strings.Join(kinds, " or "))
+	f.StringVar(&p.Lang, "lang", langs[0], "the `LANGUAGE` that it is written in: "+strings.Join(langs, ", "))
+	f.StringVar(&replace, "replace", "", "build a plugin in Go with the source of Wharf in this `FOLDER`")
+	cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions(langs, cobra.ShellCompDirectiveNoFileComp))
+	cmd.MarkFlagDirname("replace")
+	return cmd
+}
+
+func (a *app) runBegin(p template.Plugin, replace string) error {
+	if _, ours := plugins.Builtin()[p.Name]; ours {
+		return usage(fmt.Errorf("plugin %q: that is the name of a plugin that is part of wharf", p.Name), "give it another one")
+	}
+	if p.Lang == template.Go {
+		m, err := wharfModule(replace)
+		if err != nil {
+			return err
+		}
+		p.Module = m
+	} else if replace != "" {
+		return usage(errors.New("--replace is for plugins in Go"), "what a plugin in %s needs of Wharf lies in its folder", p.Lang)
+	}
+	files, err := p.Files()
+	if err != nil {
+		return usage(err, "")
+	}
+	if err := writeFolder(p.Name, files); err != nil {
+		return err
+	}
+	return a.printBegun(p, files)
+}
+
+// writeFolder makes a folder and writes files into it. What is there already is
+// never touched, and nothing is left behind where not all of it could be written.
+func writeFolder(dir string, files []template.File) (err error) {
+	err = os.Mkdir(dir, 0o777)
+	if errors.Is(err, fs.ErrExist) {
+		return usage(fmt.Errorf("%s is there already, and is left as it is", dir), "give the plugin another name, or run this elsewhere")
+	}
+	if err != nil {
+		return usage(err, "")
+	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(dir)
+		}
+	}()
+	for _, f := range files {
+		mode := fs.FileMode(0o666)
+		if f.Program {
+			mode = 0o777
+		}
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Text, mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printBegun says what was written, and the commands to type next.
+func (a *app) printBegun(p template.Plugin, files []template.File) error {
+	next := []string{"cd " + p.Name, p.Build(), "wharf plugin test " + p.Name + ".wasm"}
+	if p.Lang == template.AssemblyScript {
+		next[1] = "npm install && " + next[1]
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name)
+	}
+	if !a.forPeople() {
+		return a.printJSON(map[string]any{"name": p.Name, "kind": p.Kind, "lang": p.Lang, "files": names, "next": next})
+	}
+	return a.print(fmt.Sprintf("%s/ has %s\n\nNext:\n\n  %s\n\nREADME.md says what to change first.\n",
+		p.Name, strings.Join(names, ", "), strings.Join(next, "\n  ")))
+}
+
+// wharfPath is the module that plugins in Go require.
+const wharfPath = "github.com/wharf-mcp/wharf"
+
+// wharfModule says where a plugin in Go gets the module from: a release has the
+// version of this program; a build from a working tree has its source alone, or the
+// one in the folder replace, and there the version says nothing.
+func wharfModule(replace string) (template.Module, error) {
+	built := builtFrom()
+	if replace == "" && built.Sum != "" {
+		return template.Module{Version: built.Version}, nil
+	}
+	where, hint := "--replace "+replace, "expected a checkout of "+wharfPath
+	if replace == "" {
+		_, file, _, _ := runtime.Caller(0)
+		replace = filepath.Join(filepath.Dir(file), "..", "..")
+		where = "this wharf is a development build, and its source"
+		hint = "name a checkout with --replace FOLDER, or run `go install " + wharfPath + "/cmd/wharf@latest`"
+	}
+	dir, err := filepath.Abs(replace)
+	if err != nil {
+		return template.Module{}, err
+	}
+	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil || !strings.HasPrefix(string(mod), "module "+wharfPath+"\n") {
+		return template.Module{}, usage(fmt.Errorf("%s: %s is not there", where, filepath.Join(dir, "go.mod")), "%s", hint)
+	}
+	return template.Module{Version: "v0.0.0", Dir: filepath.ToSlash(dir)}, nil
+}
+
+// builtFrom is Wharf's module as this program was built from it. It has a sum where
+// it is a release, whether wharf is the program or a tool of another module.
+func builtFrom() debug.Module {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return debug.Module{}
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == wharfPath && m.Replace == nil {
+			return *m
+		}
+	}
+	return debug.Module{}
+}

@@ -1,0 +1,65 @@
+package pluginbuild
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+)
+
+// CompileError is source that does not compile.
+type CompileError struct {
+	Output string // of the compiler, lines that end in newlines
+}
+
+func (e *CompileError) Error() string { return "it does not compile" }
+
+// ToolchainError is a toolchain that cannot be had.
+type ToolchainError struct {
+	Want   string // as $GOTOOLCHAIN has it
+	Reason string
+}
+
+func (e *ToolchainError) Error() string {
+	return fmt.Sprintf("the toolchain %s cannot be had: %s", e.Want, e.Reason)
+}
+
+// version asks the go command which toolchain it is. One that is pinned it fetches
+// if it has to, and an old go command knows nothing of that and stays what it is.
+func (g gocmd) version(ctx context.Context) (string, error) {
+	out, err := g.run(ctx, "version")
+	if err != nil {
+		return "", err
+	}
+	if out.Code != 0 {
+		return "", &ToolchainError{g.toolchain, strings.ReplaceAll(out.Stderr, "\n", "; ")}
+	}
+	words := strings.Fields(string(out.Stdout)) // go version go1.26.8 linux/amd64
+	if len(words) < 3 {
+		return "", &ToolchainError{g.toolchain, fmt.Sprintf("`go version` says %q", bytes.TrimSpace(out.Stdout))}
+	}
+	if version := words[2]; !strings.HasPrefix(g.toolchain, "go") || version == g.toolchain {
+		return version, nil
+	}
+	return "", &ToolchainError{g.toolchain, "the go command is " + words[2] + ", and gets no other"}
+}
+
+// compilerOutput collects what `go build -json` said: on stdout, so that all of
+// it is there, the output of the compiler a piece a line; on stderr, of which the
+// last lines are, what hinders the go command itself.
+func compilerOutput(out *capability.Output) string {
+	var said strings.Builder
+	for line := range bytes.Lines(out.Stdout) {
+		var event struct{ Output string }
+		if json.Unmarshal(line, &event) == nil {
+			said.WriteString(event.Output)
+		}
+	}
+	if out.Stderr != "" {
+		said.WriteString(out.Stderr + "\n")
+	}
+	return said.String()
+}

@@ -1,0 +1,15 @@
+// Package assemblyscript holds what a plugin in AssemblyScript includes, as text: a
+// file to copy beside the plugin's own. `wharf plugin new NAME --lang assemblyscript`
+// copies it.
+//
+// wharf.ts is the contract of package abi for transports, and as much code as
+// encoding a block takes. auth.ts is the door to the host for auth providers, and as
+// much JSON as the contract of package step takes.
+package assemblyscript
+
+import _ "embed"
+
+// Wharf is wharf.ts.
+//
+//go:embed wharf.ts
+var Wharf string

@@ -1,0 +1,171 @@
+package template
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	text "text/template"
+
+	"github.com/wharf-mcp/wharf/sdk/assemblyscript"
+	"github.com/wharf-mcp/wharf/sdk/c"
+	"github.com/wharf-mcp/wharf/sdk/rust"
+)
+
+// The kinds of plugins.
+const (
+	Transport = "transport"
+	Auth      = "auth"
+)
+
+// The languages of templates.
+const (
+	Go             = "go"
+	C              = "c"
+	Rust           = "rust"
+	AssemblyScript = "assemblyscript"
+)
+
+// Kinds are the kinds of plugins, the usual one first.
+func Kinds() []string { return []string{Transport, Auth} }
+
+// Languages are the languages that there are templates in, the usual one first.
+func Languages() []string { return []string{Go, C, Rust, AssemblyScript} }
+
+//go:embed transport
+var plugins embed.FS
+
+// contracts are the files beside a template that say the contract in its language,
+// by kind and language. A plugin in Go imports them.
+var contracts = map[string]map[string]string{
+	"transport/c":              {"wharf.h": c.Header},
+	"transport/rust":           {"wharf.rs": rust.Wharf},
+	"transport/assemblyscript": {"wharf.ts": assemblyscript.Wharf},
+}
+
+// example is what the templates are called.
+const example = "pigeon"
+
+// namePattern is what a plugin may be called, as everywhere in Wharf: no such name
+// is a path.
+var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+
+// ValidName reports whether a plugin may be called name.
+func ValidName(name string) bool { return namePattern.MatchString(name) }
+
+// Plugin is a plugin to begin.
+type Plugin struct {
+	Name   string // see [ValidName]
+	Kind   string // of [Kinds]
+	Lang   string // of [Languages]
+	Module Module // for Go
+}
+
+// Module is where a plugin in Go gets Wharf's module from.
+type Module struct {
+	Version string // that it requires
+	Dir     string // of the source that it is built with in place of the version; "" = none
+}
+
+// File is a file to write.
+type File struct {
+	Name    string // without a folder
+	Text    []byte
+	Program bool // it is run
+}
+
+// Files returns the files of a plugin, in the order of their names.
+func (p Plugin) Files() ([]File, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	files := maps.Clone(contracts[p.Kind+"/"+p.Lang])
+	if p.Lang == Go {
+		files = map[string]string{"go.mod": p.Module.file(p.Name)}
+	}
+	readme, err := p.readme()
+	if err != nil {
+		return nil, err
+	}
+	files["README.md"] = readme
+	dir := path.Join(p.Kind, p.Lang)
+	entries, err := plugins.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		source, err := fs.ReadFile(plugins, path.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		files[e.Name()] = strings.ReplaceAll(string(source), example, p.Name)
+	}
+	var all []File
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		all = append(all, File{name, []byte(files[name]), strings.HasPrefix(files[name], "#!")})
+	}
+	return all, nil
+}
+
+func (p Plugin) check() error {
+	switch {
+	case !ValidName(p.Name):
+		return fmt.Errorf("plugin %q: a name is lower-case letters, digits and dashes", p.Name)
+	case !slices.Contains(Kinds(), p.Kind):
+		return fmt.Errorf("kind %q: expected %s", p.Kind, strings.Join(Kinds(), " or "))
+	case !slices.Contains(Languages(), p.Lang):
+		return fmt.Errorf("language %q: expected one of %s", p.Lang, strings.Join(Languages(), ", "))
+	}
+	return nil
+}
+
+// readme is that of the kind, with what is said of the language.
+func (p Plugin) readme() (string, error) {
+	t, err := text.ParseFS(plugins, p.Kind+"/README.md")
+	if err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	err = t.Execute(&out, p)
+	return strings.ReplaceAll(out.String(), example, p.Name), err
+}
+
+// Build is the command that builds the plugin, in its folder.
+func (p Plugin) Build() string {
+	if p.Lang == Go {
+		return "wharf plugin build"
+	}
+	return "./build"
+}
+
+// goVersion is the version of the language in Wharf's own go.mod, which no module
+// that requires it can be below.
+const goVersion = "1.26.0"
+
+// modulePath is that of Wharf.
+const modulePath = "github.com/wharf-mcp/wharf"
+
+// file is the go.mod of a plugin. The module has a name that nobody else's can be
+// mistaken for, and stands by itself.
+func (m Module) file(name string) string {
+	mod := fmt.Sprintf("module example.com/%s\n\ngo %s\n\nrequire %s %s\n", name, goVersion, modulePath, m.Version)
+	if m.Dir == "" {
+		return mod
+	}
+	return mod + fmt.Sprintf("\n// Built with the source of this folder, and not with a release. Delete the line to\n"+
+		"// change that, and run `go get %s@latest`.\nreplace %s => %s\n", modulePath, modulePath, quoted(m.Dir))
+}
+
+// quoted is a path as it stands in a go.mod.
+func quoted(dir string) string {
+	if strings.ContainsAny(dir, " \t()[]{},\"'`;") || strings.Contains(dir, "//") {
+		return strconv.Quote(dir)
+	}
+	return dir
+}
