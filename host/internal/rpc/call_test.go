@@ -167,6 +167,11 @@ func TestCalls(t *testing.T) {
 			asks("a"), asks("b"),
 			does(func(s *scene) { s.peer.Failed(1, errBroken); s.peer.Failed(2, errors.Join(ErrNotSent, errBroken)) }),
 			fails("a", MaybeSent, errBroken), fails("b", NotSent, errBroken),
+			asks("c"), asks("d"), does(func(s *scene) {
+				s.peer.Failed(3, &StatusError{Refused: true, Err: errBroken})
+				s.peer.Failed(4, &StatusError{Refused: true, HTTP: 404, Err: errBroken})
+			}),
+			fails("c", NotSent, errBroken), fails("d", MaybeSent, errBroken),
 			does(func(s *scene) { s.peer.Failed(9, errBroken) }), counts(Counters{Failures: 1}), drops("broken"),
 			leaves(),
 		}},

@@ -81,6 +81,13 @@ type StatusError struct {
 	Err     error
 }
 
+// turnedAway reports whether err is that a message was refused before a server
+// had it, by a broker that knows of none. A response of HTTP came from somebody.
+func turnedAway(err error) bool {
+	var e *StatusError
+	return errors.As(err, &e) && e.Refused && e.HTTP == 0
+}
+
 func (e *StatusError) Error() string { return e.Err.Error() }
 func (e *StatusError) Unwrap() error { return e.Err }
 

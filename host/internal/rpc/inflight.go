@@ -53,6 +53,7 @@ type inflight struct {
 	last    uint64                // the number given out last
 	terms   atomic.Pointer[Terms] // changed under mu only
 	closed  error                 // why no call can be opened any more; nil while open
+	idle    chan struct{}         // closed when none is pending; nil while nobody waits
 	left    recent                // calls that ended before their answer
 	timer   *time.Timer           // one for all deadlines; nil until there is one
 	armed   time.Time             // when timer fires; zero = it does not
@@ -102,6 +103,24 @@ func (f *inflight) open(c *call) error {
 func (f *inflight) takeLocked(c *call) {
 	delete(f.pending, c.exchange())
 	c.ended = true
+	if f.idle != nil && len(f.pending) == 0 {
+		close(f.idle)
+		f.idle = nil
+	}
+}
+
+// wait returns a channel that is closed when no call is pending, or nil where
+// none is now.
+func (f *inflight) wait() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.pending) == 0 {
+		return nil
+	}
+	if f.idle == nil {
+		f.idle = make(chan struct{})
+	}
+	return f.idle
 }
 
 // endLocked takes a call that ends before its answer.

@@ -129,6 +129,21 @@ func (p *Peer) Close(err error) {
 	}
 }
 
+// Idle waits until no call is pending, or until ctx ends. Calls may begin again at
+// once: whoever wants to be the last sees to it that none does.
+func (p *Peer) Idle(ctx context.Context) error {
+	idle := p.flight.wait()
+	if idle == nil {
+		return nil
+	}
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // Done is the transport's word that an exchange is over. If a call still waits
 // for its answer, there will be none.
 func (p *Peer) Done(exchange uint32) {
@@ -138,10 +153,11 @@ func (p *Peer) Done(exchange uint32) {
 }
 
 // Failed is the transport's word that an exchange has failed. Where err is an
-// ErrNotSent, the message never left.
+// ErrNotSent, or the transport was told that nobody takes it, the message never
+// left.
 func (p *Peer) Failed(exchange uint32, err error) {
 	sent := MaybeSent
-	if errors.Is(err, ErrNotSent) {
+	if errors.Is(err, ErrNotSent) || turnedAway(err) {
 		sent = NotSent
 	}
 	if !p.flight.end(exchange, err, sent) {

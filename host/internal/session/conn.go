@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
@@ -51,6 +52,14 @@ type Link struct {
 	closed  bool // by Close, though perhaps left to the next handshake
 	retired bool // no calls any more, and no handshake either
 	spent   atomic.Bool
+	drained context.Context // ended by Drain
+	drain   context.CancelFunc
+}
+
+func (s *Session) newLink(c *Conn, in *inbox, epoch uint32) *Link {
+	k := &Link{session: s, conn: c, inbox: in, epoch: epoch}
+	k.drained, k.drain = context.WithCancel(context.Background())
+	return k
 }
 
 // Done is closed when the connection has ended, whoever ended it.
@@ -61,7 +70,7 @@ func (k *Link) Err() error { return k.conn.Transport.Err() }
 
 // Close ends the connection and returns when nothing of it is left. Of a session
 // that the server forgot, the connection is left for the next Connect, which
-// makes another handshake on it.
+// makes another handshake on it. After Drain, calls in flight have some time yet.
 func (k *Link) Close() error {
 	k.mu.Lock()
 	keep := k.forgotten() && !k.retired
@@ -71,7 +80,24 @@ func (k *Link) Close() error {
 	if keep {
 		return nil
 	}
+	if k.drained.Err() != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+		defer cancel()
+		k.conn.Peer.Idle(ctx) // or not: they have had their time
+	}
 	return k.conn.close()
+}
+
+// drainTime is how long calls may go on over a connection that makes room for
+// another: callers of the other wait for that.
+const drainTime = 10 * time.Second
+
+// Drain prepares k for a Close that lets calls in flight end by themselves. Streams
+// of changes, which have no end, move on to the next connection. k may be nil.
+func (k *Link) Drain() {
+	if k != nil {
+		k.drain()
+	}
 }
 
 // Retire has no more calls go out on k. Those in flight go on until Close, which

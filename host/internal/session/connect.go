@@ -179,7 +179,7 @@ func (s *Session) open(ctx context.Context, a *attempt, era mcp.Era) (*link, err
 func (s *Session) renew(ctx context.Context, a *attempt, old *link, era mcp.Era) (*link, error) {
 	ctx, cancel := a.start(ctx)
 	defer cancel()
-	return s.shake(ctx, a, &Link{session: s, conn: old.conn, epoch: old.epoch + 1, inbox: old.inbox}, era)
+	return s.shake(ctx, a, s.newLink(old.conn, old.inbox, old.epoch+1), era)
 }
 
 // dial makes one connection and opens the session on it, within the time that
@@ -192,7 +192,7 @@ func (s *Session) dial(ctx context.Context, a *attempt, era mcp.Era) (*link, err
 	if err != nil {
 		return nil, cause(ctx, err)
 	}
-	l, err := s.shake(ctx, a, &Link{session: s, conn: conn, epoch: 1, inbox: in}, era)
+	l, err := s.shake(ctx, a, s.newLink(conn, in, 1), era)
 	if err != nil {
 		conn.close()
 		return nil, err

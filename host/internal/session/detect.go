@@ -82,11 +82,21 @@ func (h *handshake) detect(ctx context.Context) (*link, error) {
 
 // judge decides by an answer to the probe alone.
 func (h *handshake) judge(ctx context.Context, got reply) (*link, error) {
-	l, err := h.modern(ctx, got)
+	l, err := h.heard(ctx, got)
 	if l != nil || err != nil {
 		return l, err
 	}
 	return h.greet(ctx)
+}
+
+// heard returns the modern link that got allows, or nil. Where the transport says
+// that there is no server, nothing is known of its era: whoever comes a moment
+// later would be taken for a legacy one.
+func (h *handshake) heard(ctx context.Context, got reply) (*link, error) {
+	if refused(got.err) {
+		return nil, got.err
+	}
+	return h.modern(ctx, got)
 }
 
 // race waits for the probe and initialize at once. An answer to the probe wins
@@ -97,7 +107,7 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link,
 	for {
 		select {
 		case got := <-probe:
-			l, err := h.modern(ctx, got)
+			l, err := h.heard(ctx, got)
 			if l != nil || err != nil {
 				return l, err
 			}

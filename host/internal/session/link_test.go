@@ -32,6 +32,50 @@ func TestRetire(t *testing.T) {
 	})
 }
 
+// TestDrain has a link make room for another one while a call is in flight on it:
+// its Close waits for that call, though not for ever, and not for streams.
+func TestDrain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		call   act
+		lasts  time.Duration
+		answer bool
+	}{
+		"answered": {after(time.Second, answer(echoResult)), time.Second, true},
+		"silent":   {silent, drainTime, false},
+	} {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			d := dock(hub(mcp.Modern).with("tools/call", tt.call), hub(mcp.Modern))
+			s := d.open()
+			closed, acquire := make(chan struct{}), s.cfg.Acquire
+			s.cfg.Acquire = func(ctx context.Context, forgotten *Link) error {
+				<-closed // as a keeper has it: there are never two connections
+				return acquire(ctx, forgotten)
+			}
+			u := subscribe(t, s, wanted3)
+			old := s.Link()
+			done := make(chan error, 1)
+			go func() { _, err := call(t, s); done <- err }()
+			synctest.Wait()
+			began := time.Now()
+			old.Drain()
+			if err := errors.Join(old.Retire(), old.Close()); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); took != tt.lasts {
+				t.Errorf("%s: closed after %v, want %v", name, took, tt.lasts)
+			}
+			close(closed)
+			if err := <-done; (err == nil) != tt.answer {
+				t.Errorf("%s: the call in flight: %v", name, err)
+			}
+			time.Sleep(time.Minute) // of the bubble's clock
+			if got := next(u); len(got) == 0 || d.started() != 2 {
+				t.Errorf("%s: the subscription is told %v, %d processes", name, got, d.started())
+			}
+		})
+	}
+}
+
 // TestLeftLink holds that a link of a forgotten session is closed without its
 // connection, and that nobody makes use of that once it is retired.
 func TestLeftLink(t *testing.T) {

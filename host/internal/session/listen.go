@@ -18,12 +18,16 @@ const ackTimeout = 30 * time.Second
 // errTornDown is why a stream ends that the server took back.
 var errTornDown = errors.New("the server ended the stream")
 
+// errMoving is why one ends whose connection makes room for another.
+var errMoving = errors.New("the server is being connected anew")
+
 // holdModern opens a stream and stays with it until it ends. Streams are opened
 // one at a time on each session: what tells their notifications apart is an id
 // that the acknowledgement brings.
 func (u *Subscription) holdModern(l *link, opened func()) error {
 	ctx, cancel := context.WithCancelCause(u.ctx)
 	defer cancel(nil)
+	defer context.AfterFunc(l.drained, func() { cancel(errMoving) })()
 	a := &u.session.audience
 	if err := a.hold(ctx); err != nil {
 		return err
