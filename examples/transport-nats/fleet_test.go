@@ -20,6 +20,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
 )
 
 // The test binary is also the servers of a fleet: it is one of them when this
@@ -143,7 +145,7 @@ func serve(text string) error {
 	if err != nil {
 		return err
 	}
-	f := &fleet{client: c, name: b.Name, server: mcp.NewServer(&mcp.Implementation{Name: "fleet", Version: "1"}, nil), under: map[string]context.CancelFunc{}}
+	f := &fleet{client: c, name: b.Name, server: seatrial.NewServer(), under: map[string]context.CancelFunc{}}
 	f.tools()
 	fmt.Println("listens")
 	for {
@@ -203,17 +205,12 @@ func (f *fleet) answer(ctx context.Context, m message) {
 	}
 }
 
+// tools are beside those of a sea trial.
 func (f *fleet) tools() {
 	type nothing struct{}
-	type input struct {
-		Message string `json:"message"`
-	}
 	text := func(s string) *mcp.CallToolResult {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
 	}
-	mcp.AddTool(f.server, &mcp.Tool{Name: "echo"}, func(_ context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
-		return text(in.Message), nil, nil
-	})
 	mcp.AddTool(f.server, &mcp.Tool{Name: "who"}, func(context.Context, *mcp.CallToolRequest, nothing) (*mcp.CallToolResult, any, error) {
 		return text(f.name), nil, nil
 	})

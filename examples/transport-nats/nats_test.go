@@ -3,13 +3,10 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
@@ -25,10 +22,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wharf-mcp/wharf/examples/internal/dockyard"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/mcp"
-	"github.com/wharf-mcp/wharf/plugins"
+	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
 )
 
 // prefix is where the fleet listens.
@@ -42,8 +40,7 @@ const password = `p4"s}\s`
 type harbour struct {
 	dir  string
 	addr string
-	cmd  *exec.Cmd
-	gone chan struct{} // cmd is
+	nats *dockyard.Ship
 }
 
 const configuration = `
@@ -61,20 +58,23 @@ accounts {
 }
 `
 
+// newHarbour makes one, which is not started.
 func newHarbour(t *testing.T) *harbour {
 	t.Helper()
-	h := &harbour{dir: t.TempDir()}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.addr = l.Addr().String()
-	l.Close()
+	natsServer(t)
+	h := &harbour{dir: t.TempDir(), addr: dockyard.Address(t)}
 	h.certify(t)
 	text := fmt.Sprintf(configuration, h.addr, h.file("cert.pem"), h.file("key.pem"), password, password, password, password)
 	if err := os.WriteFile(h.file("nats.conf"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return h
+}
+
+// open is one that runs.
+func open(t *testing.T) *harbour {
+	t.Helper()
+	h := newHarbour(t)
 	h.start(t)
 	return h
 }
@@ -121,78 +121,22 @@ func natsServer(t *testing.T) string {
 	return file
 }
 
-// start returns when the NATS server is ready, which it says.
 func (h *harbour) start(t *testing.T) {
 	t.Helper()
-	h.cmd, h.gone = exec.Command(natsServer(t), "-c", h.file("nats.conf")), make(chan struct{})
-	said := &log{ready: make(chan struct{})}
-	h.cmd.Stderr = said
-	if err := h.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.stop)
-	cmd, gone := h.cmd, h.gone
-	go func() { cmd.Wait(); close(gone) }()
-	select {
-	case <-said.ready:
-	case <-gone:
-		t.Fatalf("nats-server ended: %s", said.text())
-	}
-}
-
-// stop returns when the port is free again.
-func (h *harbour) stop() {
-	h.cmd.Process.Kill()
-	<-h.gone
-}
-
-// log hears when a nats-server is ready.
-type log struct {
-	ready chan struct{}
-	once  sync.Once
-	mu    sync.Mutex
-	said  bytes.Buffer
-}
-
-func (l *log) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.said.Write(b)
-	if bytes.Contains(l.said.Bytes(), []byte("Server is ready")) {
-		l.once.Do(func() { close(l.ready) })
-	}
-	return len(b), nil
-}
-
-func (l *log) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.said.String()
+	h.nats = dockyard.Launch(t, "Server is ready", exec.Command(natsServer(t), "-c", h.file("nats.conf")))
 }
 
 func (h *harbour) berth(user, name string) berth {
 	return berth{Addr: h.addr, CA: h.file("cert.pem"), User: user, Password: password, Name: name}
 }
 
-// ship starts a server of the fleet and returns when it listens.
-func (h *harbour) ship(t *testing.T, name string) *exec.Cmd {
+// ship starts a server of the fleet, which listens when it returns.
+func (h *harbour) ship(t *testing.T, name string) *dockyard.Ship {
 	t.Helper()
 	text, _ := json.Marshal(h.berth("server", name))
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), berthVariable+"="+string(text))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "listens\n" {
-		t.Fatalf("%s said %q (%v)", name, line, err)
-	}
-	return cmd
+	return dockyard.Launch(t, "listens", cmd)
 }
 
 // hear returns a client that has subscribed.
@@ -206,57 +150,16 @@ func (h *harbour) hear(t *testing.T, user, subject string) *client {
 	return c
 }
 
-// built are the modules as a user builds them, each once.
-var built sync.Map
-
-func module(t *testing.T, pkg string) string {
-	t.Helper()
-	once, _ := built.LoadOrStore(pkg, sync.OnceValues(func() (string, error) {
-		dir, err := os.MkdirTemp("", "transport-nats")
-		if err != nil {
-			return "", err
-		}
-		out := filepath.Join(dir, "plugin.wasm")
-		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", out, pkg)
-		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-		if said, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%w: %s", err, said)
-		}
-		return out, nil
-	}))
-	file, err := once.(func() (string, error))()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
 const login = "nats-login"
+
+func files(t *testing.T) map[string]string {
+	t.Helper()
+	return map[string]string{"nats": dockyard.Module(t, "."), login: dockyard.Module(t, "../auth-nats")}
+}
 
 func newHost(t *testing.T) *host.Host {
 	t.Helper()
-	cache, err := host.DefaultCacheDir()
-	if err != nil {
-		t.Skip(err)
-	}
-	h, err := host.New(t.Context(), host.Config{
-		CacheDir: cache + "-test", // a plugin is compiled once for all runs
-		Plugins:  plugins.Builtin(),
-		Files: map[string]config.Plugin{
-			"nats": {Name: "nats", File: module(t, ".")},
-			login:  {Name: login, File: module(t, "../auth-nats")},
-		},
-		Reconnect: host.Policy{Ladder: []time.Duration{}, Failures: -1}, OneShot: true, Timeout: time.Minute,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return h
+	return dockyard.Host(t, dockyard.Config(t, files(t)))
 }
 
 // entry is what a user writes.
@@ -301,10 +204,9 @@ func share(t *testing.T, s *host.Session, n int) map[string]int {
 	return answered
 }
 
-// Two servers share the calls. When one of them is killed the other has them all,
-// and when the NATS server itself was killed and is back, so are the calls.
+// Two servers share the calls. When one of them is killed the other has them all.
 func TestFleet(t *testing.T) {
-	at := newHarbour(t)
+	at := open(t)
 	h := newHost(t)
 	first := at.ship(t, "first")
 	at.ship(t, "second")
@@ -317,47 +219,68 @@ func TestFleet(t *testing.T) {
 	}
 
 	leaves := at.hear(t, "watch", "$SYS.ACCOUNT.FLEET.DISCONNECT")
-	first.Process.Kill()
+	first.Kill()
 	if _, err := leaves.next(); err != nil {
 		t.Fatal(err)
 	}
 	if got := share(t, s, 200); got["second"] != 200 {
 		t.Errorf("with one server left, answered: %v", got)
 	}
+}
 
-	w := h.Watch()
-	defer w.Close()
-	at.stop()
-	for lost := false; !lost; {
-		n, err := w.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		lost = n.State != host.StateConnected
+// The NATS server is killed, and the fleet with it, which lives on its connections.
+func TestSeaTrial(t *testing.T) {
+	at := newHarbour(t)
+	seatrial.Run(t, seatrial.Trial{
+		Config: dockyard.Config(t, files(t)), Entry: at.entry("ada", password), Longest: 50_000,
+		Start: func(t *testing.T) { at.start(t); at.ship(t, "only") },
+		Kill:  func(*testing.T) { at.nats.Kill() },
+	})
+}
+
+// A server of the fleet dies with a request, of which nobody tells whoever waits. The
+// rest of the fleet has the next one, and without a rest it is not sent.
+func TestServerLost(t *testing.T) {
+	at := open(t)
+	first := at.ship(t, "first")
+	leaves, begun := at.hear(t, "watch", "$SYS.ACCOUNT.FLEET.DISCONNECT"), at.hear(t, "server", "test.begun")
+	s, err := newHost(t).Connect(t.Context(), at.entry("ada", password))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := call(t.Context(), s, "who", nil); !errors.Is(err, host.ErrUnreachable) {
-		t.Errorf("without a NATS server: %v", err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { _, err := call(ctx, s, "wait", nil); ended <- err }()
+	if _, err := begun.next(); err != nil {
+		t.Fatal(err)
 	}
-	at.start(t)
-	if _, err := call(t.Context(), s, "who", nil); !errors.Is(err, host.ErrUnreachable) || !strings.Contains(fmt.Sprint(err), "no server listens on mcp.fleet.request") {
+	first.Kill()
+	if _, err := leaves.next(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := call(t.Context(), s, "who", nil); !errors.Is(err, host.ErrNotSent) || !strings.Contains(fmt.Sprint(err), "no server listens on mcp.fleet.request") {
 		t.Errorf("without servers: %v", err)
 	}
-	at.ship(t, "third")
-	if got, err := call(t.Context(), s, "who", nil); got != "third" {
-		t.Errorf("after all of it: %q, %v", got, err)
+	at.ship(t, "second")
+	if got, err := call(t.Context(), s, "who", nil); got != "second" {
+		t.Errorf("with another server: %q, %v", got, err)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) || !host.MaybeSent(err) {
+		t.Errorf("the call that nobody answers ended with %v", err)
 	}
 }
 
 // Tools are listed, words of progress come before their answer, long answers come
 // whole, what is too long is not sent, and a caller who leaves is missed.
 func TestCalls(t *testing.T) {
-	at := newHarbour(t)
+	at := open(t)
 	at.ship(t, "only")
 	s, err := newHost(t).Connect(t.Context(), at.entry("ada", password))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list, err := s.ListTools(t.Context()); err != nil || len(list) != 4 {
+	if list, err := s.ListTools(t.Context()); err != nil || len(list) != 5 {
 		t.Errorf("tools: %v (%v)", list, err)
 	}
 	var heard []float64
@@ -366,7 +289,7 @@ func TestCalls(t *testing.T) {
 		t.Errorf("counted %q, heard %v (%v)", got, heard, err)
 	}
 	long := strings.Repeat("la ", 20_000)
-	if got, err := call(t.Context(), s, "echo", map[string]any{"message": long}); got != long {
+	if got, err := call(t.Context(), s, "echo", map[string]any{"message": long}); got != "Echo: "+long {
 		t.Errorf("an echo of %d bytes (%v)", len(got), err)
 	}
 	if _, err := call(t.Context(), s, "echo", map[string]any{"message": long + long}); !strings.Contains(fmt.Sprint(err), "up to 65536 bytes") {
@@ -391,14 +314,18 @@ func TestCalls(t *testing.T) {
 
 // Whoever may not come in is told, and so is whoever may not have these inboxes.
 func TestSignInAtNATS(t *testing.T) {
-	at := newHarbour(t)
+	at := open(t)
 	at.ship(t, "only")
 	h := newHost(t)
-	for _, tt := range []struct{ user, password, want string }{
-		{"ada", "guess", "the NATS server says: Authorization Violation"},
-		{"eve", password, `Permissions Violation for Subscription to "_INBOX.`},
+	for _, tt := range []struct {
+		user, password string
+		kind           error
+		want           string
+	}{
+		{"ada", "guess", host.ErrAuthRequired, "the NATS server says: Authorization Violation"},
+		{"eve", password, host.ErrUnreachable, `Permissions Violation for Subscription to "_INBOX.`},
 	} {
-		if _, err := h.Connect(t.Context(), at.entry(tt.user, tt.password)); !strings.Contains(fmt.Sprint(err), tt.want) {
+		if _, err := h.Connect(t.Context(), at.entry(tt.user, tt.password)); !errors.Is(err, tt.kind) || !strings.Contains(fmt.Sprint(err), tt.want) {
 			t.Errorf("%s: %v", tt.user, err)
 		}
 	}
@@ -413,38 +340,17 @@ func TestSignInAtNATS(t *testing.T) {
 	}
 }
 
-// The command of a user carries it as well.
+// The command of a user carries it as well, and says who was not let in.
 func TestCommand(t *testing.T) {
-	at := newHarbour(t)
+	at := open(t)
 	at.ship(t, "only")
-	wharf := at.file("wharf")
-	if out, err := exec.Command("go", "build", "-o", wharf, "../../cmd/wharf").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	configuration := ""
+	for name, password := range map[string]string{"fleet": "${NATS_PASSWORD}", "stranger": "a guess"} {
+		configuration += fmt.Sprintf("[servers.%s]\ntransport = \"nats\"\naddress = %q\ntls = { ca = %q }\nsettings = { prefix = %q }\n"+
+			"auth = { provider = %q, blob = true, user = \"ada\", password = %q }\n", name, "tls:"+at.addr, at.file("cert.pem"), prefix, login, password)
 	}
-	text := ""
-	for name, pkg := range map[string]string{"nats": ".", login: "../auth-nats"} {
-		data, err := os.ReadFile(module(t, pkg))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text += fmt.Sprintf("[plugins.%s]\nfile = %q\nsha256 = \"%x\"\n", name, module(t, pkg), sha256.Sum256(data))
-	}
-	text += fmt.Sprintf("[servers.fleet]\ntransport = \"nats\"\naddress = %q\ntls = { ca = %q }\nsettings = { prefix = %q }\n"+
-		"auth = { provider = %q, blob = true, user = \"ada\", password = \"${NATS_PASSWORD}\" }\n", "tls:"+at.addr, at.file("cert.pem"), prefix, login)
-	if err := os.WriteFile(at.file("wharf.toml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"tools", "fleet"}, "echo"},
-		{[]string{"call", "fleet", "echo", "message=ahoy"}, "ahoy"},
-	} {
-		cmd := exec.Command(wharf, append(tt.args, "--config", at.file("wharf.toml"))...)
-		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+at.file("home"), "NATS_PASSWORD="+password)
-		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), tt.want) {
-			t.Errorf("wharf %v: %v: %s", tt.args, err, out)
-		}
-	}
+	t.Setenv("NATS_PASSWORD", password)
+	c := dockyard.NewCommand(t, configuration, files(t))
+	c.Carries(t, "fleet")
+	c.Unauthorized(t, "stranger", "the NATS server says: Authorization Violation; look at auth in the entry")
 }

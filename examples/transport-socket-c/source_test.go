@@ -73,7 +73,7 @@ var numbers = map[string]int{
 	"TIMED_OUT": int(abi.TimedOut), "RESET": int(abi.Reset), "PROTOCOL": int(abi.ProtocolFailed), "TOO_LARGE": int(abi.TooLarge),
 	"STALLED": int(abi.Stalled), "INTERNAL": int(abi.Internal), "REFUSED": int(abi.Refused),
 	"UNAUTHORIZED": int(abi.Unauthorized),
-	"BY_MESSAGE": int(abi.CancelByMessage), "BY_STREAM": int(abi.CancelByStream),
+	"BY_MESSAGE":   int(abi.CancelByMessage), "BY_STREAM": int(abi.CancelByStream),
 }
 
 var (
