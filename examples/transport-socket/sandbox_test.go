@@ -13,6 +13,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -26,74 +27,66 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/wharf-mcp/wharf/examples/internal/dockyard"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
-	"github.com/wharf-mcp/wharf/plugins"
+	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
 )
 
+// The test binary is also a server in a process of its own: it is one when this
+// variable says where it is to listen.
+const berthVariable = "WHARF_TEST_BERTH"
+
+func TestMain(m *testing.M) {
+	if network, at, ok := strings.Cut(os.Getenv(berthVariable), ":"); ok {
+		l, err := net.Listen(network, at)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		fmt.Println("listens")
+		serveAll(l)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// serveAll serves whoever comes, until the process is killed.
+func serveAll(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go speak(conn, nil)
+	}
+}
+
 // The same transport in three languages: what one of them passes, all must.
-var modules = map[string]func() (file string, err error){
-	"go": sync.OnceValues(func() (string, error) { return build(".") }),
-	"c":  func() (string, error) { return "../transport-socket-c/socket.wasm", nil },
-	"as": func() (string, error) { return "../transport-socket-as/socket.wasm", nil },
+var modules = map[string]func(t *testing.T) string{
+	"go": func(t *testing.T) string { return dockyard.Module(t, ".") },
+	"c":  func(*testing.T) string { return "../transport-socket-c/socket.wasm" },
+	"as": func(*testing.T) string { return "../transport-socket-as/socket.wasm" },
 }
 
-// sealer is a provider that gives what its setting "blob" says.
-var sealer = sync.OnceValues(func() (string, error) { return build("../../host/testdata/sealer") })
-
-// build builds a plugin in Go, as README.md says.
-func build(pkg string) (string, error) {
-	dir, err := os.MkdirTemp("", "socket")
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(dir, "socket.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", file, pkg)
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return "", errors.New(string(said))
-	}
-	return file, nil
-}
-
-// each runs a test for the module of each language, with a host that has it and
-// reaches a server that it has lost again when somebody calls it.
-func each(t *testing.T, test func(t *testing.T, h *host.Host)) {
+// each runs a test for the module of each language, beside which sealer is a provider that gives
+// what its setting "blob" says.
+func each(t *testing.T, test func(t *testing.T, files map[string]string)) {
 	if testing.Short() {
 		t.Skip("builds a module, which takes a while")
 	}
-	cache, err := host.DefaultCacheDir()
-	if err != nil {
-		t.Skip(err)
-	}
 	for language, module := range modules {
 		t.Run(language, func(t *testing.T) {
-			file, err := module()
-			if err != nil {
-				t.Fatal(err)
-			}
-			seals, err := sealer()
-			if err != nil {
-				t.Fatal(err)
-			}
-			h, err := host.New(t.Context(), host.Config{
-				Plugins: plugins.Builtin(),
-				Files: map[string]config.Plugin{
-					"socket": {Name: "socket", File: file},
-					"sealer": {Name: "sealer", File: seals},
-				},
-				Reconnect: host.Policy{Ladder: []time.Duration{}, Failures: -1},
-				CacheDir:  cache + "-test",
-				VaultDir:  t.TempDir(),
-				OneShot:   true,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { h.Close() })
-			test(t, h)
+			test(t, map[string]string{"socket": module(t), "sealer": dockyard.Module(t, "../../host/testdata/sealer")})
 		})
 	}
+}
+
+// eachHost is each with a host that has the module.
+func eachHost(t *testing.T, test func(t *testing.T, h *host.Host)) {
+	each(t, func(t *testing.T, files map[string]string) {
+		test(t, dockyard.Host(t, dockyard.Config(t, files)))
+	})
 }
 
 // server speaks MCP over each connection to a listener, through the official SDK.
@@ -136,8 +129,7 @@ func (s *server) kill() {
 
 func speak(conn net.Conn, distort distortion) {
 	defer conn.Close()
-	m := mcp.NewServer(&mcp.Implementation{Name: "loft", Version: "1"}, nil)
-	mcp.AddTool(m, &mcp.Tool{Name: "echo"}, echo)
+	m := seatrial.NewServer()
 	r, w := io.Pipe()
 	done := make(chan struct{})
 	go func() {
@@ -160,14 +152,6 @@ func speak(conn net.Conn, distort distortion) {
 	<-done
 }
 
-type saying struct {
-	Message string `json:"message"`
-}
-
-func echo(_ context.Context, _ *mcp.CallToolRequest, in saying) (*mcp.CallToolResult, any, error) {
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Message}}}, nil, nil
-}
-
 func listen(t *testing.T, network, at string) net.Listener {
 	t.Helper()
 	l, err := net.Listen(network, at)
@@ -183,7 +167,7 @@ func say(t *testing.T, s *host.Session, message string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := result.Content[0].Text; got != message {
+	if got := result.Content[0].Text; got != "Echo: "+message {
 		t.Errorf("%d bytes came back of %d", len(got), len(message))
 	}
 }
@@ -202,7 +186,7 @@ func connect(t *testing.T, h *host.Host, entry host.Server) *host.Session {
 // talk is what a session over a good socket does.
 func talk(t *testing.T, s *host.Session) {
 	t.Helper()
-	if tools, err := s.ListTools(t.Context()); err != nil || len(tools) != 1 {
+	if tools, err := s.ListTools(t.Context()); err != nil || len(tools) != 2 {
 		t.Fatalf("%d tools, %v", len(tools), err)
 	}
 	say(t, s, "Grüße, 世界 🚢")
@@ -210,7 +194,7 @@ func talk(t *testing.T, s *host.Session) {
 }
 
 func TestSandbox(t *testing.T) {
-	each(t, func(t *testing.T, h *host.Host) {
+	eachHost(t, func(t *testing.T, h *host.Host) {
 		for _, network := range []string{"unix", "tcp"} {
 			at := "127.0.0.1:0"
 			if network == "unix" {
@@ -266,7 +250,7 @@ func TestTLS(t *testing.T) {
 	}
 	clients.AddCert(leaf)
 	known := config.TLS{CA: ca, Cert: cert, Key: write(t, "key.pem", "PRIVATE KEY", der), Name: "loft.example"}
-	each(t, func(t *testing.T, h *host.Host) {
+	eachHost(t, func(t *testing.T, h *host.Host) {
 		l := serve(t, tls.NewListener(listen(t, "tcp", "127.0.0.1:0"), &tls.Config{
 			Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients,
 		}), nil)
@@ -285,36 +269,46 @@ func TestTLS(t *testing.T) {
 	})
 }
 
-// A server that is killed and comes back is found by the next call.
-func TestReconnect(t *testing.T) {
-	each(t, func(t *testing.T, h *host.Host) {
-		w := h.Watch()
-		defer w.Close()
-		until := func(what func(host.News) bool) {
-			t.Helper()
-			for {
-				if n, err := w.Next(t.Context()); err != nil || what(n) {
-					return
-				}
-			}
+// The process of a server is killed, and comes back, at a unix socket and with TCP.
+func TestSeaTrial(t *testing.T) {
+	each(t, func(t *testing.T, files map[string]string) {
+		for network, at := range map[string]string{"unix": filepath.Join(t.TempDir(), "loft.sock"), "tcp": dockyard.Address(t)} {
+			t.Run(network, func(t *testing.T) {
+				var server *dockyard.Ship
+				seatrial.Run(t, seatrial.Trial{
+					Config: dockyard.Config(t, files),
+					Entry:  host.Server{Name: "loft", Transport: "socket", Address: network + ":" + at},
+					Start: func(t *testing.T) {
+						if network == "unix" {
+							os.Remove(at) // which a process that was killed leaves behind
+						}
+						cmd := exec.Command(os.Args[0])
+						cmd.Env = append(os.Environ(), berthVariable+"="+network+":"+at)
+						server = dockyard.Launch(t, "listens", cmd)
+					},
+					Kill: func(*testing.T) { server.Kill() },
+				})
+			})
 		}
-		at := filepath.Join(t.TempDir(), "loft.sock")
-		l := serve(t, listen(t, "unix", at), nil)
-		s := connect(t, h, host.Server{Address: "unix:" + at})
-		for range 3 {
-			say(t, s, "hello")
-			until(func(n host.News) bool { return n.State == host.StateConnected })
-			l.kill()
-			until(func(n host.News) bool { return n.State != host.StateConnected && n.Attempt > 0 })
-			l = serve(t, listen(t, "unix", at), nil)
+	})
+}
+
+// The command of a user carries it.
+func TestCommand(t *testing.T) {
+	each(t, func(t *testing.T, files map[string]string) {
+		l := serve(t, listen(t, "tcp", "127.0.0.1:0"), nil)
+		configuration := fmt.Sprintf("[servers.loft]\ntransport = \"socket\"\naddress = %q\n", "tcp:"+l.Addr().String())
+		absolute, err := filepath.Abs(files["socket"])
+		if err != nil {
+			t.Fatal(err)
 		}
-		say(t, s, "hello")
+		dockyard.NewCommand(t, configuration, map[string]string{"socket": absolute}).Carries(t, "loft")
 	})
 }
 
 // What the entry does not name cannot be opened.
 func TestGrant(t *testing.T) {
-	each(t, func(t *testing.T, h *host.Host) {
+	eachHost(t, func(t *testing.T, h *host.Host) {
 		_, err := h.Connect(t.Context(), host.Server{Name: "loft", Transport: "socket", Command: "true"})
 		if !errors.Is(err, host.ErrDenied) || !strings.Contains(host.Hint(err), "address = ") {
 			t.Errorf("connecting ended with %v (hint %q)", err, host.Hint(err))
@@ -358,7 +352,7 @@ func pieces(w io.Writer, s string, n int) {
 }
 
 func TestDistortions(t *testing.T) {
-	each(t, func(t *testing.T, h *host.Host) {
+	eachHost(t, func(t *testing.T, h *host.Host) {
 		for name, distort := range distortions {
 			t.Run(name, func(t *testing.T) {
 				l := serve(t, listen(t, "tcp", "127.0.0.1:0"), distort)
@@ -373,7 +367,7 @@ func TestDistortions(t *testing.T) {
 // A last line without a newline is one all the same: the call that it answers ends
 // well, though the server is gone.
 func TestLastWords(t *testing.T) {
-	each(t, func(t *testing.T, h *host.Host) {
+	eachHost(t, func(t *testing.T, h *host.Host) {
 		last := func(w io.Writer, line string, _ bool) {
 			if strings.Contains(line, "goodbye") {
 				io.WriteString(w, line)

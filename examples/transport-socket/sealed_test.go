@@ -39,7 +39,7 @@ func (g guarded) Accept() (net.Conn, error) {
 // What a provider gives for the stream is the first thing in it, once, and the
 // plugin has seen nothing of it.
 func TestSealed(t *testing.T) {
-	each(t, func(t *testing.T, h *host.Host) {
+	eachHost(t, func(t *testing.T, h *host.Host) {
 		at := filepath.Join(t.TempDir(), "loft.sock")
 		l := guarded{listen(t, "unix", at), make(chan string, 8)}
 		serve(t, l, nil)

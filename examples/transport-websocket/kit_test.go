@@ -10,12 +10,5 @@ import (
 
 // The module passes the conformance kit, as any plugin can be asked to.
 func TestKit(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the module, which takes a while")
-	}
-	file, err := module()
-	if err != nil {
-		t.Fatal(err)
-	}
-	plugintest.Test(t, file)
+	plugintest.Test(t, files(t)["websocket"])
 }

@@ -20,6 +20,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
 )
 
 // peer is the server's side of a WebSocket, which can also do what no server may.
@@ -45,8 +47,8 @@ func serve(t *testing.T, secure bool, talk func(p *peer)) *server {
 	return start(t, nil, secure, talk)
 }
 
-// again starts a server at the address of one that is gone.
-func again(t *testing.T, address string) *server {
+// at starts a server at an address.
+func at(t *testing.T, address string) *server {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -185,8 +187,7 @@ func speak(size int) func(p *peer) {
 		outR, outW := io.Pipe()
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			s := mcp.NewServer(&mcp.Implementation{Name: "peer", Version: "1"}, nil)
-			mcp.AddTool(s, &mcp.Tool{Name: "echo"}, echo)
+			s := seatrial.NewServer()
 			s.Run(context.Background(), &mcp.IOTransport{Reader: inR, Writer: outW, MaxLineLength: -1})
 			outW.Close()
 		})
@@ -211,14 +212,6 @@ func speak(size int) func(p *peer) {
 		outR.Close()
 		wg.Wait()
 	}
-}
-
-type saying struct {
-	Message string `json:"message"`
-}
-
-func echo(_ context.Context, _ *mcp.CallToolRequest, in saying) (*mcp.CallToolResult, any, error) {
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Message}}}, nil, nil
 }
 
 // fragments frames a message.

@@ -5,62 +5,29 @@ package main
 import (
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
+	"github.com/wharf-mcp/wharf/examples/internal/dockyard"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
-	"github.com/wharf-mcp/wharf/plugins"
+	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
 )
 
-// module is what the folder gives when it is built, once for all tests.
-var module = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "websocket")
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(dir, "websocket.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", file, ".")
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return "", errors.New(string(said))
-	}
-	return file, nil
-})
-
-// newHost returns a host that has the plugin, and reaches a server that it has
-// lost again when somebody calls it.
-func newHost(t *testing.T) *host.Host {
+func files(t *testing.T) map[string]string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("builds the module, which takes a while")
 	}
-	file, err := module()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cache, err := host.DefaultCacheDir()
-	if err != nil {
-		t.Skip(err)
-	}
-	h, err := host.New(t.Context(), host.Config{
-		Plugins:   plugins.Builtin(),
-		Files:     map[string]config.Plugin{"websocket": {Name: "websocket", File: file}},
-		Reconnect: host.Policy{Ladder: []time.Duration{}, Failures: -1},
-		CacheDir:  cache + "-test",
-		VaultDir:  t.TempDir(),
-		OneShot:   true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { h.Close() })
-	return h
+	return map[string]string{"websocket": dockyard.Module(t, ".")}
+}
+
+func newHost(t *testing.T) *host.Host {
+	t.Helper()
+	return dockyard.Host(t, dockyard.Config(t, files(t)))
 }
 
 // entry leads to the server as an entry of a configuration would.
@@ -74,7 +41,7 @@ func say(t *testing.T, s *host.Session, message string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := result.Content[0].Text; got != message {
+	if got := result.Content[0].Text; got != "Echo: "+message {
 		t.Errorf("%d bytes came back of %d", len(got), len(message))
 	}
 }
@@ -135,29 +102,38 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
-// A server that is killed and comes back is found by the next call.
-func TestReconnect(t *testing.T) {
-	h := newHost(t)
-	w := h.Watch()
-	defer w.Close()
-	untilLost := func() {
-		for lost := false; !lost; {
-			n, err := w.Next(t.Context())
-			lost = err != nil || n.State != host.StateConnected && n.Attempt > 0
-		}
-	}
-	peer := serve(t, false, speak(1000))
-	s := connect(t, h, entry(peer))
-	say(t, s, "one")
-	for range 2 {
-		for n, err := w.Next(t.Context()); err == nil && n.State != host.StateConnected; n, err = w.Next(t.Context()) {
-		}
-		address := peer.Listener.Addr().String()
-		peer.kill()
-		untilLost()
-		peer = again(t, address)
-		say(t, s, "two")
-	}
+// A server is killed with all its connections, and comes back.
+func TestSeaTrial(t *testing.T) {
+	address := dockyard.Address(t)
+	var peer *server
+	seatrial.Run(t, seatrial.Trial{
+		Config: dockyard.Config(t, files(t)),
+		Entry:  host.Server{Name: "board", Transport: "websocket", URL: "ws://" + address + "/mcp"},
+		Start:  func(t *testing.T) { peer = at(t, address) },
+		Kill:   func(*testing.T) { peer.kill() },
+	})
+}
+
+// The command of a user carries it, and says who was not let in.
+func TestCommand(t *testing.T) {
+	open, guarded := serve(t, false, speak(1000)), serve(t, false, speak(1000))
+	guarded.token = "s3cr3t"
+	c := dockyard.NewCommand(t, fmt.Sprintf(`
+[servers.board]
+transport = "websocket"
+url = %q
+[servers.guarded]
+transport = "websocket"
+url = %q
+auth = "none"
+[servers.wrong]
+transport = "websocket"
+url = %[2]q
+auth = { provider = "bearer", token = "a guess" }
+`, entry(open).URL, entry(guarded).URL), files(t))
+	c.Carries(t, "board")
+	c.Unauthorized(t, "guarded", "HTTP 401: who are you?")
+	c.Unauthorized(t, "wrong", "does not take the token")
 }
 
 // Whatever a server does that it must not, the connection ends with a reason, the
@@ -205,7 +181,7 @@ func TestNoWebSocket(t *testing.T) {
 	peer.token = "nobody has it"
 	e.Name, e.Auth.Provider = "other", config.AuthNone
 	_, err := h.Connect(t.Context(), e)
-	if err == nil || !strings.Contains(err.Error(), "HTTP 401") {
+	if !errors.Is(err, host.ErrAuthRequired) || !strings.Contains(err.Error(), "HTTP 401") {
 		t.Errorf("connecting ended with %v", err)
 	}
 }
