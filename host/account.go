@@ -82,9 +82,13 @@ func (h *Host) account(s Server) (*account, error) {
 // newAccount joins a server to its provider. Nothing is loaded yet. The caller
 // holds mu.
 func (h *Host) newAccount(name string, s Server) (*account, error) {
-	file, fromFile := h.plugins[name]
-	if !fromFile && h.config.Plugins[name] == nil {
+	file := h.plugins[name]
+	fromFile := file.File != ""
+	switch {
+	case !fromFile && h.config.Plugins[name] == nil:
 		return nil, h.unknownProvider(name)
+	case file.Isolation == config.IsolationProcess:
+		return nil, badEntry("plugin %s is an auth provider, which reaches nothing by itself; isolation is for transports", name)
 	}
 	// What is compiled in was chosen with the program; what is loaded from a
 	// file calls what its entry grants.

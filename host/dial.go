@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -12,7 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/session"
-	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
 // mainGrant is the name under which a plugin finds what the server entry leads
@@ -28,7 +29,7 @@ type dialer struct {
 	host   *Host
 	server Server
 	via    string // the plugin's name
-	module *wasm.Module
+	module *program
 	grants []capability.Grant
 
 	account *account // nil where nothing signs in
@@ -152,13 +153,17 @@ func environ(vars map[string]string) []string {
 func (d *dialer) dial(ctx context.Context, handler rpc.Handler) (*session.Conn, error) {
 	config := guest.Config{
 		Plugin: d.via,
-		Module: d.module,
+		Module: d.module.module,
+		Apart:  d.module.apart,
 		Limits: guest.Limits{MessageCap: d.server.MessageCap},
 		Trace:  d.host.config.Trace.ABI(d.server.Name),
 		Log:    d.log,
 	}
 	take := d.recorded(&config)
 	inst, err := guest.New(ctx, config)
+	if errors.As(err, new(*worker.Refusal)) { // which a load in this process would have found
+		err = &fault{kind: ErrPluginRefused, err: err}
+	}
 	if err != nil {
 		return nil, err
 	}

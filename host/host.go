@@ -42,8 +42,14 @@ type Config struct {
 	Plugins map[string][]byte
 
 	// Files are plugins that are loaded from files, by name. A file takes the
-	// place of a compiled-in plugin of the same name.
+	// place of a compiled-in plugin of the same name; an entry without one only says
+	// how that is run.
 	Files map[string]config.Plugin
+
+	// Worker is the beginning of a command that passes its stdin and stdout to
+	// [RunWorker]: what runs a plugin with isolation = "process". Without it, such a
+	// plugin is an error.
+	Worker []string
 
 	// Streams lead to servers that are part of the program, by name: an entry with
 	// address = "memory:NAME" is connected by its transport over what the function
@@ -248,8 +254,10 @@ func (h *Host) Transports() []string {
 			names[name] = true
 		}
 	}
-	for name := range h.files() {
-		names[name] = true
+	for name, p := range h.files() {
+		if p.File != "" {
+			names[name] = true
+		}
 	}
 	return slices.Sorted(maps.Keys(names))
 }

@@ -4,22 +4,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
 // moduleLoad is a plugin that is loaded once, by whoever needs it first, and again
 // when its file is another. A load that went wrong is tried again by the next.
 type moduleLoad struct {
 	mu     sync.Mutex
-	module *wasm.Module
+	module *program
 	from   stamp // of the newest file that was looked at
+}
+
+// program is a transport plugin, ready to be started: in this process, or, where
+// the user wants that, in one of its own for each connection.
+type program struct {
+	hash   string // of its file
+	module *wasm.Module
+	apart  guest.Program // nil where it runs in this process
+}
+
+// loaded returns what was loaded last, or nil.
+func (l *moduleLoad) loaded() *program {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.module
 }
 
 // stamp tells the versions of a file apart without reading it.
@@ -57,7 +76,7 @@ func (h *Host) files() map[string]config.Plugin {
 // module returns the plugin of that name, ready to be instantiated. A file that
 // was replaced since is loaded anew; what runs goes on with the old one. Where the
 // new file is no good, that is said once, and new connections have the old one too.
-func (h *Host) module(ctx context.Context, name string) (*wasm.Module, error) {
+func (h *Host) module(ctx context.Context, name string) (*program, error) {
 	load, err := h.loadOf(name)
 	if err != nil {
 		return nil, err
@@ -98,15 +117,18 @@ func (h *Host) loadOf(name string) (*moduleLoad, error) {
 	return load, nil
 }
 
-func (h *Host) load(ctx context.Context, name string) (*wasm.Module, error) {
+func (h *Host) load(ctx context.Context, name string) (*program, error) {
 	binary, err := h.binary(name)
 	if err != nil {
 		return nil, err
 	}
+	if h.files()[name].Isolation == config.IsolationProcess {
+		return h.isolate(name, binary)
+	}
 	m, err := h.engine.Load(ctx, name, binary)
 	switch {
 	case err == nil:
-		return m, nil
+		return &program{hash: m.Hash(), module: m}, nil
 	case ctx.Err() != nil: // nobody has looked at the plugin yet
 		return nil, fmt.Errorf("load plugin %s: %w", name, context.Cause(ctx))
 	case errors.Is(err, wasm.ErrClosed):
@@ -118,7 +140,7 @@ func (h *Host) load(ctx context.Context, name string) (*wasm.Module, error) {
 // binary returns the bytes of a plugin: a file's if there is one, else those
 // that are compiled in.
 func (h *Host) binary(name string) ([]byte, error) {
-	if p, ok := h.files()[name]; ok {
+	if p := h.files()[name]; p.File != "" {
 		binary, err := plugin.File{Name: name, Path: p.File, SHA256: p.SHA256}.Read()
 		if errors.Is(err, fs.ErrNotExist) {
 			err = &fault{kind: ErrConfig, err: err, hint: "look at file in [plugins." + name + "]"}
@@ -127,3 +149,25 @@ func (h *Host) binary(name string) ([]byte, error) {
 	}
 	return h.config.Plugins[name], nil
 }
+
+// isolate has a plugin run in processes of its own. Nothing looks at it here: what
+// is wrong with it, its first process says.
+func (h *Host) isolate(name string, binary []byte) (*program, error) {
+	if len(h.config.Worker) == 0 {
+		return nil, &fault{
+			ErrConfig, fmt.Errorf("plugin %s is to run in a process of its own, and this program starts none", name),
+			"leave isolation out of [plugins." + tomlKey(name) + "], if you trust the plugin; a program that embeds the host sets Worker in its configuration",
+		}
+	}
+	w := &worker.Program{Binary: binary, Command: h.config.Worker}
+	hash := plugin.Hash(binary)
+	if h.config.CacheDir != "" {
+		w.CacheDir = filepath.Join(h.config.CacheDir, "apart", hash)
+	}
+	return &program{hash: hash, apart: w}, nil
+}
+
+// RunWorker is the other side of [Config.Worker]: it takes from its process, for
+// good, what it does not need, and runs the plugin that comes from in until that
+// ends. The process is to end when RunWorker returns.
+func RunWorker(in io.Reader, out io.Writer) error { return worker.Serve(in, out) }

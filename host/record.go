@@ -66,7 +66,7 @@ func (d *dialer) recorded(c *guest.Config) *record.Take {
 	if d.host.config.Record == nil {
 		return nil
 	}
-	take := d.host.config.Record.Connect(d.server.Name, d.via, d.module.Hash())
+	take := d.host.config.Record.Connect(d.server.Name, d.via, d.module.hash)
 	c.Observer, c.Now, c.Random = take, take.Now, take
 	return take
 }

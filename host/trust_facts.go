@@ -28,7 +28,7 @@ func describe(s Server, files map[string]config.Plugin) (*description, error) {
 	d.add("grants", grantOf(s))
 	d.add("transport", s.Via())
 	for _, name := range []string{s.Via(), s.Auth.Provider} {
-		if p, ok := files[name]; ok {
+		if p := files[name]; p.File != "" {
 			d.list("plugin "+name, p.File, "sha256:"+p.SHA256)
 		}
 	}

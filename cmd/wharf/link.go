@@ -126,6 +126,7 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	// Without a cache the plugin is compiled each time: slower, not wrong.
 	c.CacheDir, _ = host.DefaultCacheDir()
 	c.VaultDir, _ = host.DefaultVaultDir()
+	letIsolate(&c)
 	a.letApprove(&c)
 	for _, option := range options {
 		option(&c)

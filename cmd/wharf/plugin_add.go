@@ -256,8 +256,8 @@ func (a *app) warnShadowed(name string) {
 	if err != nil {
 		return // whoever needs the configuration is told
 	}
-	for other := range s.plugins {
-		if strings.EqualFold(other, name) {
+	for other, p := range s.plugins {
+		if strings.EqualFold(other, name) && p.File != "" {
 			fmt.Fprintf(a.err, "warning: [plugins.%s] in %s goes before it\n", tomlKey(other), plain(s.path))
 		}
 	}

@@ -27,6 +27,23 @@ func newTrial(a *app) *cobra.Command {
 	}
 }
 
+// workerCommand is the program as it runs a plugin apart from the others.
+const workerCommand = "plugin-worker"
+
+func newWorker(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: workerCommand, Short: "Run a plugin that the host sends, within limits", Hidden: true, Args: exactly(),
+		RunE: func(*cobra.Command, []string) error { return host.RunWorker(a.in, a.out) },
+	}
+}
+
+// letIsolate has the host run plugins in processes of this program.
+func letIsolate(c *host.Config) {
+	if self, err := os.Executable(); err == nil {
+		c.Worker = []string{self, workerCommand}
+	}
+}
+
 // openStore returns the plugins that the user installed.
 func openStore() (*host.Store, error) {
 	dir, files, err := host.DefaultStoreDirs()
@@ -58,7 +75,13 @@ func (s *settings) addInstalled() error {
 	if err != nil {
 		return err
 	}
-	maps.Copy(files, s.plugins)
+	for name, p := range s.plugins {
+		if installed := files[name]; p.File == "" { // it only says where the plugin runs
+			installed.Name, installed.Isolation = name, p.Isolation
+			p = installed
+		}
+		files[name] = p
+	}
 	s.plugins = files
 	if _, err := os.Stat(store.Lock()); err == nil {
 		s.lock = store.Lock()

@@ -82,7 +82,9 @@ func (s *settings) files() []string {
 		paths = append(paths, s.lock)
 	}
 	for _, p := range s.plugins {
-		paths = append(paths, p.File)
+		if p.File != "" {
+			paths = append(paths, p.File)
+		}
 	}
 	slices.Sort(paths)
 	return paths

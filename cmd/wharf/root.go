@@ -70,7 +70,7 @@ func newRoot(a *app) *cobra.Command {
 	a.flags.register(root)
 	root.AddCommand(newTools(a), newCall(a), newResources(a), newRead(a), newPrompts(a), newPrompt(a),
 		newComplete(a), newWatch(a), newPing(a), newRequest(a), newServers(a), newLogin(a), newLogout(a), newAuth(a),
-		newTrust(a), newPlugin(a), newTrial(a), newTrace(a), newDoctor(a), newVersion(a), newDemoServer(a))
+		newTrust(a), newPlugin(a), newTrial(a), newWorker(a), newTrace(a), newDoctor(a), newVersion(a), newDemoServer(a))
 	return root
 }
 

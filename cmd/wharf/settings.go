@@ -80,8 +80,21 @@ func (s *settings) project() []host.Server {
 	found := config.Discover(".")
 	servers, warnings := found.Beneath(s.servers)
 	s.projects = servers
+	for _, name := range found.Isolated {
+		s.isolate(name)
+	}
 	s.warnings = append(append(s.warnings, found.Warnings...), warnings...)
 	return s.projects
+}
+
+// isolate has a plugin run in a process of its own.
+func (s *settings) isolate(name string) {
+	p := s.plugins[name]
+	p.Name, p.Isolation = name, config.IsolationProcess
+	if s.plugins == nil {
+		s.plugins = make(map[string]config.Plugin)
+	}
+	s.plugins[name] = p
 }
 
 // find looks among the user's own servers first: a project is not even read for

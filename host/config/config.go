@@ -124,11 +124,22 @@ type Plugin struct {
 	Origins  []string
 	Discover bool
 
+	// Isolation is where a transport runs: [IsolationNone] or "" is in the process
+	// of the host, [IsolationProcess] in one of its own for each connection. An entry
+	// that says so needs no File, where the plugin is compiled in or installed.
+	Isolation string
+
 	// Kinds bounds what a server entry may give to a transport: "process" (a
 	// command), "stream" (an address), "http" (a url). Nil is no bound: an entry
 	// of the user's own file is theirs to write. Only what was installed has one.
 	Kinds []string
 }
+
+// Where a transport runs, see [Plugin].
+const (
+	IsolationNone    = "none"
+	IsolationProcess = "process"
+)
 
 // maxFile is the largest file that is read. Some clients keep their history in
 // the same file.

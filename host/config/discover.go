@@ -33,6 +33,7 @@ const (
 type Discovery struct {
 	Files    []string // that were found, the nearest first
 	Servers  []Server // each name once, whatever its case
+	Isolated []string // plugins that are to run in processes of their own: this makes them stricter, and so needs no approval
 	Warnings []string // for people; a line each
 }
 
@@ -164,6 +165,10 @@ func (d *Discovery) take(p Project, f *File) {
 		d.warn("%s: and %d more", p.Path(), more)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Plugins)) {
+		if plugin := f.Plugins[name]; plugin.isStricter() && plugin.Isolation == IsolationProcess {
+			d.Isolated = append(d.Isolated, name)
+			continue
+		}
 		d.warn("%s: plugin %s: %s", p.Path(), name, grantsNothing)
 	}
 	for _, s := range f.Servers {

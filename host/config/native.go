@@ -12,7 +12,7 @@ import (
 // The keys of Wharf's own files.
 var (
 	rootKeys   = []string{"servers", "plugins"}
-	pluginKeys = []string{"file", "sha256", "origins", "discover"}
+	pluginKeys = []string{"file", "sha256", "origins", "discover", "isolation"}
 	tlsKeys    = []string{"ca", "cert", "key", "name"}
 	serverKeys = []string{
 		"transport", "command", "args", "env", "dir", "url", "headers", "address",
@@ -181,10 +181,11 @@ func (e *entry) plugin(name string) Plugin {
 	p := Plugin{
 		Name: name, File: e.text("file"), SHA256: strings.ToLower(e.text("sha256")),
 		Origins: e.list("origins"), Discover: e.flag("discover"),
+		Isolation: e.oneOf("isolation", IsolationNone, IsolationProcess),
 	}
 	e.checkName(name)
 	e.checkOrigins(p.Origins)
-	if p.File == "" && len(e.wrong) == 0 {
+	if p.File == "" && !p.isStricter() && len(e.wrong) == 0 {
 		e.fail("file", `is missing; write file = "path/to/%s.wasm"`, name)
 	}
 	if p.File != "" && !filepath.IsAbs(p.File) {
@@ -195,4 +196,10 @@ func (e *entry) plugin(name string) Plugin {
 			len(p.SHA256), p.File)
 	}
 	return p
+}
+
+// isStricter tells an entry that only says where a plugin runs, which makes nothing
+// of it that it was not.
+func (p Plugin) isStricter() bool {
+	return p.Isolation != "" && p.File == "" && p.SHA256 == "" && len(p.Origins) == 0 && !p.Discover
 }

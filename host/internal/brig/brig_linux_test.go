@@ -95,15 +95,21 @@ var bursts = map[string]func() error{
 // attempts tries what a seal takes, and some of what it leaves.
 func attempts() error {
 	for what, try := range map[string]func() error{
-		"a file":      func() error { _, err := os.Open("/etc/hostname"); return err },
-		"a new file":  func() error { return os.WriteFile("/tmp/brig-seal", nil, 0o600) },
-		"a folder":    func() error { return os.Mkdir("/tmp/brig-seal", 0o700) },
-		"a socket":    func() error { _, err := net.Dial("tcp", "127.0.0.1:1"); return err },
-		"a program":   func() error { return exec.Command("/bin/true").Run() },
-		"a new self":  func() error { return syscall.Exec("/bin/true", []string{"true"}, nil) },
-		"a signal":    func() error { return syscall.Kill(os.Getppid(), 0) },
-		"a process":   func() error { _, _, e := syscall.RawSyscall(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0); return e },
-		"another one": func() error { _, _, e := syscall.RawSyscall(syscall.SYS_PTRACE, 16, uintptr(os.Getppid()), 0); return e },
+		"a file":     func() error { _, err := os.Open("/etc/hostname"); return err },
+		"a new file": func() error { return os.WriteFile("/tmp/brig-seal", nil, 0o600) },
+		"a folder":   func() error { return os.Mkdir("/tmp/brig-seal", 0o700) },
+		"a socket":   func() error { _, err := net.Dial("tcp", "127.0.0.1:1"); return err },
+		"a program":  func() error { return exec.Command("/bin/true").Run() },
+		"a new self": func() error { return syscall.Exec("/bin/true", []string{"true"}, nil) },
+		"a signal":   func() error { return syscall.Kill(os.Getppid(), 0) },
+		"a process": func() error {
+			_, _, e := syscall.RawSyscall(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0)
+			return e
+		},
+		"another one": func() error {
+			_, _, e := syscall.RawSyscall(syscall.SYS_PTRACE, 16, uintptr(os.Getppid()), 0)
+			return e
+		},
 	} {
 		if err := try(); !errors.Is(err, syscall.EPERM) {
 			return fmt.Errorf("%s: %v", what, err)

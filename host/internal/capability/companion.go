@@ -13,7 +13,8 @@ import (
 // its stdin, and what it says on its stdout is read. It has no environment but its
 // own, and what it writes to its stderr is kept for when it ends.
 //
-// One goroutine at a time reads, writes and closes; Kill and Ended are for any.
+// One goroutine at a time reads, writes and closes; all else is for any. Whoever
+// starts it sees to it that it is reaped, and then closed.
 type Companion struct {
 	child *child
 	said  *bowl
@@ -23,7 +24,7 @@ type Companion struct {
 	gone bool // reaped: the number may be somebody else's
 }
 
-// Accompany starts the process. The caller closes what it returns.
+// Accompany starts the process.
 func (p Process) Accompany() (*Companion, error) {
 	p.Bare = true
 	c, err := p.fork()
@@ -37,6 +38,7 @@ func (p Process) Accompany() (*Companion, error) {
 		<-c.exited
 		c.stdin.close() // others may hold the ends of a process that is over
 		c.stdout.cut()
+		c.stderr.cut()
 	}()
 	return k, nil
 }
@@ -66,18 +68,24 @@ func (k *Companion) Kill() {
 	}
 }
 
-// Close kills the process, if it is not over, and says how it ended, for people:
-// "was killed by signal 9". When it returns, nothing is left. It is called once.
-func (k *Companion) Close() string {
-	k.child.group.kill()
+// Reap kills what is left of the process, waits for its end and says how that came,
+// for people: "was killed by signal 9". What it said before can still be read. It
+// is called once, by any goroutine.
+func (k *Companion) Reap() string {
+	k.Kill()
 	<-k.child.exited
 	k.mu.Lock()
 	k.gone = true
 	state := k.child.group.reap(k.child.cmd)
 	k.mu.Unlock()
+	<-k.child.errDone
+	return ending(state) + k.words()
+}
+
+// Close gives back what is left of a process that was reaped.
+func (k *Companion) Close() {
 	<-k.cut
 	k.child.drain()
-	return ending(state) + k.words()
 }
 
 // ending says how a process ended.

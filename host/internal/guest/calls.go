@@ -47,6 +47,9 @@ var prices = [...]int64{
 	abi.CallLog:        10_000,
 }
 
+// Price is what a host call costs beside the bytes it moves.
+func Price(c abi.Call) int64 { return prices[c] }
+
 // decodePrice is for each byte of a block that becomes fields of its own.
 const decodePrice = 8
 

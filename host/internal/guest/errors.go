@@ -147,6 +147,9 @@ func (t *tail) lines() string {
 // wordsCap is how much is kept of what a plugin says to people, in bytes.
 const wordsCap = 1 << 10
 
+// Words is what a plugin says as text for an error: one line, and not too long.
+func Words(said []byte) string { return words(said) }
+
 // words returns what a plugin says as text for an error or a log: not too long,
 // on one line, and without what would move the cursor of a terminal.
 func words(said []byte) string {

@@ -228,6 +228,9 @@ func (i *Instance) Manifest() abi.Manifest { return i.manifest }
 func (i *Instance) Open(s *abi.Settings, saved []byte, w World, r Receiver) {
 	i.world, i.receiver = w, r
 	i.timers = w.Timers(i.fire)
+	i.mu.Lock()
+	i.begun = true
+	i.mu.Unlock()
 	i.post(item{kind: abi.EventOpen, payload: abi.AppendSettings(nil, s)})
 	if saved != nil {
 		i.post(item{kind: abi.EventResume, payload: saved})

@@ -28,6 +28,7 @@ type Instance struct {
 	mu      sync.Mutex // guards what follows, never held while anything else is called
 	owned   bool       // somebody runs the guest
 	buried  bool       // nothing is accepted any more
+	begun   bool       // there is a receiver
 	up      bool       // messages may pass
 	closing bool       // CLOSE was said
 	stopped bool       // the end is next, whatever waits

@@ -129,12 +129,16 @@ func (i *Instance) answer(m Machine, c abi.Call, passed []uint32) int32 {
 	return result
 }
 
-// lose ends the guest because what it runs on is gone.
+// lose ends the guest because what it runs on is gone. One that has no connection
+// yet finds out at its next event, which has somebody to tell.
 func (i *Instance) lose(err error) {
 	i.mu.Lock()
 	i.lost = i.pluginError("run", err)
+	begun := i.begun
 	i.mu.Unlock()
-	i.stop()
+	if begun {
+		i.stop()
+	}
 }
 
 // Bytes are those that a guest names in its memory, paid for; a range outside it

@@ -87,6 +87,11 @@ func play(t *testing.T, pkg string, script *sdktest.Trace, between func(*Instanc
 
 func playModule(t *testing.T, m *wasm.Module, script *sdktest.Trace, between func(*Instance)) {
 	t.Helper()
+	playConfig(t, Config{Module: m}, script, between)
+}
+
+func playConfig(t *testing.T, c Config, script *sdktest.Trace, between func(*Instance)) {
+	t.Helper()
 	s := &stage{}
 	box := newInbox()
 	box.verdict = func(msg []byte) abi.Verdict {
@@ -96,7 +101,8 @@ func playModule(t *testing.T, m *wasm.Module, script *sdktest.Trace, between fun
 		}
 		return abi.Verdict(c.Result)
 	}
-	inst, err := New(t.Context(), Config{Plugin: "script", Module: m, Trace: s.trace})
+	c.Plugin, c.Trace = "script", s.trace
+	inst, err := New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,12 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == workerArgument {
+		serveWorker()
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // binaries are guests that the tests build, each once.
 var binaries sync.Map

@@ -1,0 +1,44 @@
+package guest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/sdk/sdktest"
+)
+
+// What runs guests apart imports this package, so the tests outside of it bring it
+// along: see worker_test.go.
+var (
+	serveWorker func() // makes this process a worker, and does not return
+	apart       func(binary []byte) Program
+)
+
+// workerArgument makes the test binary a worker.
+const workerArgument = "plugin-worker"
+
+// SetApart is for the tests outside of this package.
+func SetApart(serve func(), program func(binary []byte) Program) (argument string) {
+	serveWorker, apart = serve, program
+	return workerArgument
+}
+
+// TestWorkersAgree plays the golden traces to the shipped guests in workers: what
+// differs from a guest in this process shows here, line by line and byte by byte.
+func TestWorkersAgree(t *testing.T) {
+	for file, patterns := range goldens {
+		binary, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, trace := range traces(t, patterns) {
+			t.Run(filepath.Base(file)+" "+filepath.Base(trace), func(t *testing.T) {
+				playConfig(t, Config{Apart: apart(binary)}, sdktest.Read(t, trace), nil)
+			})
+		}
+	}
+}
+
+var _ = wasm.EventBudget

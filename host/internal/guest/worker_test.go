@@ -1,0 +1,36 @@
+package guest_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/internal/worker"
+)
+
+func init() {
+	self, argument := "", ""
+	argument = guest.SetApart(
+		func() {
+			if err := worker.Serve(os.Stdin, os.Stdout); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
+		},
+		func(binary []byte) guest.Program {
+			return &worker.Program{
+				Binary: binary, Command: []string{self, argument},
+				CacheDir: filepath.Join(cache, wasm.Hash(binary)),
+			}
+		})
+	var err error
+	if self, err = os.Executable(); err != nil {
+		panic(err)
+	}
+}
+
+// cache is shared by the tests, and outlives them.
+var cache = filepath.Join(os.TempDir(), fmt.Sprintf("wharf-worker-test-%d", os.Getuid()))

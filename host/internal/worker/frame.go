@@ -1,0 +1,349 @@
+package worker
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// A frame is the length of its body, a tag, and the body. Integers are little
+// endian. The bodies:
+//
+//	BEGIN     pages u32, flags u32, size u32, name of a folder, module
+//	EVENT     budget i64, kind u32, handle u32, arg u32, size u32, payload, or none
+//	ANSWER    result i32, charge i64
+//	SOURCE    a time i64, or randomness
+//
+//	CALL      op u32, arguments 5 × u32, fuel left i64, named u32, what they name
+//	LOOKED    op u32, arguments 5 × u32, result i32
+//	SAID      bytes
+//	ASK       how much u32; 0 is for the time
+//	RETURN    result i32, used i64, pages u32
+//	TRAP      kind u32, code u32, used i64, pages u32, text
+//	REFUSED   text
+type tag byte
+
+// The first half comes from the host, the second from the worker.
+const (
+	tagBegin tag = 1 + iota
+	tagEvent
+	tagAnswer
+	tagSource
+
+	tagCall
+	tagLooked
+	tagSaid
+	tagAsk
+	tagReturn
+	tagTrap
+	tagRefused
+)
+
+// Bounds of what a worker may say at once, beside what a call carries, which is at
+// most the guest's memory.
+const (
+	headSize = 5
+	callSize = 4 + 5*4 + 8 + 4
+	saidMost = 64 << 10
+	askMost  = 64 << 10
+	textMost = 2 << 10
+)
+
+// bounds are the bodies that the host takes, by tag; those of CALL come on top.
+var bounds = map[tag]uint32{
+	tagCall: callSize, tagLooked: 4 + 5*4 + 4, tagSaid: saidMost, tagAsk: 4,
+	tagReturn: 4 + 8 + 4, tagTrap: 4 + 4 + 8 + 4 + textMost, tagRefused: textMost,
+}
+
+// A violation is what no worker of ours does.
+type violation struct{ what string }
+
+func (v *violation) Error() string { return v.what }
+
+func violates(format string, a ...any) error { return &violation{fmt.Sprintf(format, a...)} }
+
+// A Refusal is why a plugin is not run at all.
+type Refusal struct{ why string }
+
+func (r *Refusal) Error() string { return r.why }
+
+// frames reads frames. A body is valid until the next one.
+type frames struct {
+	in   *bufio.Reader
+	body []byte
+	most func(tag) (size uint32, known bool)
+}
+
+// keepBody is how much of a body's memory is kept for the next one.
+const keepBody = 256 << 10
+
+// next returns a frame; io.EOF means that the other side is gone. What is longer
+// than it may be is not read.
+func (f *frames) next() (tag, []byte, error) {
+	var head [headSize]byte
+	if _, err := io.ReadFull(f.in, head[:]); err != nil {
+		return 0, nil, err
+	}
+	size, t := binary.LittleEndian.Uint32(head[:]), tag(head[4])
+	most, known := f.most(t)
+	switch {
+	case !known:
+		return 0, nil, violates("it sent a frame of an unknown kind, %d", t)
+	case size > most:
+		return 0, nil, violates("it sent a frame of kind %d with %d bytes, where %d are the most", t, size, most)
+	}
+	if int(size) > cap(f.body) || cap(f.body) > keepBody && size <= keepBody {
+		f.body = make([]byte, size)
+	}
+	f.body = f.body[:size]
+	if _, err := io.ReadFull(f.in, f.body); err != nil {
+		return 0, nil, errors.Join(io.ErrUnexpectedEOF, err)
+	}
+	return t, f.body, nil
+}
+
+// open begins a frame in b, whose body is appended next; shut ends it.
+func open(b []byte, t tag) []byte { return append(b[:0], 0, 0, 0, 0, byte(t)) }
+
+// shut writes the length of the frame in b, of whose body more bytes follow that
+// are not in b.
+func shut(b []byte, more int) []byte {
+	binary.LittleEndian.PutUint32(b, uint32(len(b)-headSize+more))
+	return b
+}
+
+var le = binary.LittleEndian
+
+// fields reads the body of a frame. What is not there reads as 0, and is wrong.
+type fields struct {
+	rest  []byte
+	short bool
+}
+
+func (f *fields) take(n int) []byte {
+	if n > len(f.rest) {
+		f.short, f.rest = true, nil
+		return make([]byte, n)
+	}
+	b := f.rest[:n]
+	f.rest = f.rest[n:]
+	return b
+}
+
+func (f *fields) u32() uint32 { return le.Uint32(f.take(4)) }
+func (f *fields) i64() int64  { return int64(le.Uint64(f.take(8))) }
+
+// end says what is wrong with a body that should be over, or with one that goes
+// on where more may come.
+func (f *fields) end(more bool) error {
+	if f.short || !more && len(f.rest) > 0 {
+		return violates("it sent a frame whose body is not as long as it should be")
+	}
+	return nil
+}
+
+// begin is what a worker is made of.
+type begin struct {
+	pages   uint32
+	sourced bool // time and randomness come from the host
+	watched bool // it wants to know of what is looked at
+	cache   string
+	module  []byte
+}
+
+func (m *begin) append(b []byte) []byte {
+	flags := uint32(0)
+	if m.sourced {
+		flags |= 1
+	}
+	if m.watched {
+		flags |= 2
+	}
+	b = le.AppendUint32(le.AppendUint32(open(b, tagBegin), m.pages), flags)
+	b = append(le.AppendUint32(b, uint32(len(m.cache))), m.cache...)
+	return shut(b, len(m.module))
+}
+
+func (m *begin) decode(body []byte) error {
+	f := fields{rest: body}
+	m.pages = f.u32()
+	flags := f.u32()
+	m.sourced, m.watched = flags&1 != 0, flags&2 != 0
+	m.cache = string(f.take(int(min(f.u32(), uint32(len(f.rest))))))
+	m.module = f.rest
+	return f.end(true)
+}
+
+// event is an event with its budget. A sealed one has a size and no payload.
+type event struct {
+	budget int64
+	guest.Event
+}
+
+func (m *event) append(b []byte) []byte {
+	b = le.AppendUint64(open(b, tagEvent), uint64(m.budget))
+	for _, v := range [...]uint32{uint32(m.Kind), m.Handle, m.Arg, m.Size} {
+		b = le.AppendUint32(b, v)
+	}
+	return shut(b, len(m.Payload))
+}
+
+func (m *event) decode(body []byte) error {
+	f := fields{rest: body}
+	m.budget = f.i64()
+	m.Kind, m.Handle, m.Arg, m.Size = abi.Kind(f.u32()), f.u32(), f.u32(), f.u32()
+	m.Payload = f.rest
+	return f.end(true)
+}
+
+// sealed reports whether the guest may not see the payload.
+func (m *event) sealed() bool { return uint64(m.Size) != uint64(len(m.Payload)) }
+
+// answer is what a host call was told, and what that costs the guest.
+type answer struct {
+	result int32
+	charge int64
+}
+
+func (m *answer) append(b []byte) []byte {
+	b = le.AppendUint32(open(b, tagAnswer), uint32(m.result))
+	return shut(le.AppendUint64(b, uint64(m.charge)), 0)
+}
+
+func (m *answer) decode(body []byte) error {
+	f := fields{rest: body}
+	m.result, m.charge = int32(f.u32()), f.i64()
+	return f.end(false)
+}
+
+// call is a host call of the guest.
+type call struct {
+	op      abi.Call
+	args    [5]uint32
+	left    int64
+	named   bool   // what the arguments point to is in the guest's memory
+	carried []byte // and this is it
+}
+
+func (m *call) append(b []byte) []byte {
+	b = le.AppendUint32(open(b, tagCall), uint32(m.op))
+	for _, a := range m.args {
+		b = le.AppendUint32(b, a)
+	}
+	b = le.AppendUint64(b, uint64(m.left))
+	named := uint32(0)
+	if m.named {
+		named = 1
+	}
+	return shut(le.AppendUint32(b, named), len(m.carried))
+}
+
+// decode takes only calls that are answered by the host, and that carry what they
+// point to, all of it and nothing else.
+func (m *call) decode(body []byte) error {
+	f := fields{rest: body}
+	m.op = abi.Call(f.u32())
+	for n := range m.args {
+		m.args[n] = f.u32()
+	}
+	m.left = f.i64()
+	m.named = f.u32() == 1
+	m.carried = f.rest
+	if err := f.end(true); err != nil {
+		return err
+	}
+	if !known(m.op) || looks(m.op) {
+		return violates("it passed on a host call that it must not, %d", m.op)
+	}
+	want := uint32(0)
+	if at := guest.Pointer(m.op); at >= 0 && m.named {
+		want = m.args[at+1]
+	}
+	if uint64(want) != uint64(len(m.carried)) {
+		return violates("it passed %d bytes with a %v of %d", len(m.carried), m.op, want)
+	}
+	return nil
+}
+
+func known(op abi.Call) bool { return uint64(op) < uint64(len(abi.Calls())) }
+
+// looks tells the calls that look into the payload, which the worker has.
+func looks(op abi.Call) bool { return op == abi.CallTake || op == abi.CallScan }
+
+// looked is a host call that the worker has answered itself.
+type looked struct {
+	op     abi.Call
+	args   [5]uint32
+	result int32
+}
+
+func (m *looked) append(b []byte) []byte {
+	b = le.AppendUint32(open(b, tagLooked), uint32(m.op))
+	for _, a := range m.args {
+		b = le.AppendUint32(b, a)
+	}
+	return shut(le.AppendUint32(b, uint32(m.result)), 0)
+}
+
+func (m *looked) decode(body []byte) error {
+	f := fields{rest: body}
+	m.op = abi.Call(f.u32())
+	for n := range m.args {
+		m.args[n] = f.u32()
+	}
+	m.result = int32(f.u32())
+	if !looks(m.op) {
+		return violates("it answered a host call that it must not, %d", m.op)
+	}
+	return f.end(false)
+}
+
+// ended is how an event ended, or the start: with a result, or with a trap.
+type ended struct {
+	result int32
+	trap   *wasm.Trap // nil for none
+	used   int64
+	pages  uint32
+}
+
+func (m *ended) append(b []byte) []byte {
+	if m.trap == nil {
+		b = le.AppendUint32(open(b, tagReturn), uint32(m.result))
+	} else {
+		b = le.AppendUint32(le.AppendUint32(open(b, tagTrap), uint32(m.trap.Kind)), m.trap.Code)
+	}
+	b = le.AppendUint32(le.AppendUint64(b, uint64(m.used)), m.pages)
+	if m.trap != nil && m.trap.Err != nil {
+		b = append(b, clip(m.trap.Err.Error())...)
+	}
+	return shut(b, 0)
+}
+
+func (m *ended) decode(t tag, body []byte) error {
+	f := fields{rest: body}
+	if t == tagReturn {
+		m.result = int32(f.u32())
+	} else {
+		m.trap = &wasm.Trap{Kind: wasm.TrapKind(min(f.u32(), 1<<8-1)), Code: f.u32()}
+	}
+	m.used, m.pages = f.i64(), f.u32()
+	if m.trap == nil {
+		return f.end(false)
+	}
+	switch kind := m.trap.Kind; {
+	case kind > wasm.TrapHost:
+		return violates("it named a kind of trap that there is not, %d", kind)
+	case kind == wasm.TrapHost || kind == wasm.TrapOther:
+		m.trap.Err = errors.New(guest.Words(f.rest))
+	}
+	return f.end(true)
+}
+
+// clip keeps a text as short as it may be.
+func clip(text string) string { return text[:min(len(text), textMost)] }

@@ -1,0 +1,327 @@
+package worker
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// machine is a guest in a worker, as its host drives it.
+type machine struct {
+	berth    guest.Berth
+	pipe     pipe
+	patience time.Duration
+	in       frames
+	out      []byte      // for what is sent
+	watch    *time.Timer // ends an event that takes too long
+	late     atomic.Bool // it did
+	closing  atomic.Bool // the end is wanted
+	closed   sync.Once
+	over     chan struct{} // closed when the process is reaped
+	fate     string        // how it ended, from then on
+
+	dead     error // why nothing runs any more
+	used     int64
+	pages    uint32
+	starting bool
+
+	// Of what runs now.
+	budget int64
+	spent  int64 // of the budget, by the host's own account
+	asked  call
+	left   int64 // fuel of the guest, by the worker's account, and what the host takes of it
+	charge int64 // for the answer
+	trap   *wasm.Trap
+}
+
+var _ guest.Machine = (*machine)(nil)
+
+// Run implements [guest.Machine].
+func (m *machine) Run(budget int64, e guest.Event) (int32, error) {
+	if m.dead != nil {
+		return 0, m.dead
+	}
+	m.budget, m.spent = budget, 0
+	frame := event{budget: budget, Event: e}
+	m.out = frame.append(m.out)
+	return m.exchange(e.Payload, 0)
+}
+
+// Used implements [guest.Machine].
+func (m *machine) Used() int64 { return m.used }
+
+// Pages implements [guest.Machine].
+func (m *machine) Pages() uint32 { return m.pages }
+
+// Rest implements [guest.Machine].
+func (m *machine) Rest() error {
+	m.in.body, m.out = nil, nil
+	return nil
+}
+
+// Close implements [guest.Machine]. The worker has nothing to tidy up, so it is
+// killed.
+func (m *machine) Close() error {
+	m.closed.Do(func() {
+		m.closing.Store(true)
+		m.pipe.Kill()
+		<-m.over
+		m.watch.Stop()
+		m.pipe.Close()
+	})
+	return nil
+}
+
+// exchange sends what out begins with and more ends, and answers the worker until
+// it is done with it.
+func (m *machine) exchange(more []byte, extra time.Duration) (int32, error) {
+	m.watch.Reset(m.patience + extra + time.Duration(float64(m.budget)/fuelsPerNano))
+	err := m.send(more)
+	end := ended{}
+	if err == nil {
+		err = m.attend(&end)
+	}
+	m.watch.Stop()
+	if err == nil && end.trap == nil {
+		return end.result, nil
+	}
+	m.dead = m.explain(err, end.trap)
+	return 0, m.dead
+}
+
+func (m *machine) send(more []byte) error {
+	if len(more) <= cap(m.out)-len(m.out) || len(more) < 4<<10 {
+		m.out, more = append(m.out, more...), nil
+	}
+	_, err := m.pipe.Write(m.out)
+	if err == nil && len(more) > 0 {
+		_, err = m.pipe.Write(more)
+	}
+	return err
+}
+
+// attend answers the worker until its event ends.
+func (m *machine) attend(end *ended) error {
+	for {
+		t, body, err := m.in.next()
+		if err != nil {
+			return err
+		}
+		switch t {
+		case tagReturn, tagTrap:
+			return m.hear(end, t, body)
+		case tagCall:
+			err = m.called(body)
+		case tagLooked:
+			err = m.showed(body)
+		case tagAsk:
+			err = m.sourced(body)
+		case tagSaid:
+			if err = m.spend(int64(len(body))); err == nil {
+				m.berth.Stderr.Write(body)
+			}
+		case tagRefused:
+			if err = violates("it refuses a plugin that it has run"); m.starting {
+				err = &Refusal{guest.Words(body)}
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// bound is how long the body of a frame may be.
+func (m *machine) bound(t tag) (size uint32, known bool) {
+	size, known = bounds[t]
+	if t == tagCall {
+		size += m.berth.MemoryPages << 16
+	}
+	return size, known
+}
+
+// hear takes the end of an event, as far as it can be true.
+func (m *machine) hear(end *ended, t tag, body []byte) error {
+	if err := end.decode(t, body); err != nil {
+		return err
+	}
+	switch {
+	case end.pages > m.berth.MemoryPages:
+		return violates("it says that the plugin has %d pages of memory, where it may have %d", end.pages, m.berth.MemoryPages)
+	case end.used < 0 || end.trap == nil && end.used > m.budget:
+		return violates("it says that an event took %d units of fuel, of %d", end.used, m.budget)
+	}
+	m.used, m.pages = max(end.used, m.spent), end.pages
+	return nil
+}
+
+// spend takes units from the host's own account of the event.
+func (m *machine) spend(units int64) error {
+	if m.spent += units; m.spent > m.budget {
+		return &wasm.Trap{Kind: wasm.TrapFuel}
+	}
+	return nil
+}
+
+// called answers a host call.
+func (m *machine) called(body []byte) error {
+	if err := m.asked.decode(body); err != nil {
+		return err
+	}
+	op := m.asked.op
+	if m.asked.left < 0 || m.asked.left > m.budget {
+		return violates("it says that the plugin has %d units of fuel left, of %d", m.asked.left, m.budget)
+	}
+	if err := m.spend(guest.Price(op)); err != nil {
+		return err
+	}
+	m.left, m.charge = m.asked.left, 0
+	result, err := m.answer(op)
+	if err != nil || !op.HasResult() {
+		return err
+	}
+	told := answer{result: result, charge: m.charge}
+	m.out = told.append(m.out)
+	return m.send(nil)
+}
+
+// stop is what a trap panics with, to get out of what answers a host call.
+type stop struct{}
+
+func (m *machine) answer(op abi.Call) (result int32, err error) {
+	defer func() {
+		switch r := recover(); r.(type) {
+		case nil:
+		case stop:
+			err = m.trap
+		default:
+			panic(r)
+		}
+	}()
+	return m.berth.Answer(m, op, m.asked.args[:op.Params()]), nil
+}
+
+// Memory implements [guest.Caller]: of the guest's memory only that is here which
+// the call names.
+func (m *machine) Memory(ptr, size uint32) ([]byte, bool) {
+	at := guest.Pointer(m.asked.op)
+	if at < 0 || !m.asked.named || m.asked.args[at] != ptr || m.asked.args[at+1] != size {
+		return nil, false
+	}
+	return m.asked.carried, true
+}
+
+// Charge implements [guest.Caller].
+func (m *machine) Charge(units int64) {
+	units = max(units, 0)
+	m.left -= units
+	m.charge += units
+	if err := m.spend(units); err != nil || m.left < 0 {
+		m.stop(&wasm.Trap{Kind: wasm.TrapFuel})
+	}
+}
+
+// Trap implements [guest.Caller].
+func (m *machine) Trap(err error) { m.stop(&wasm.Trap{Kind: wasm.TrapHost, Err: err}) }
+
+func (m *machine) stop(t *wasm.Trap) {
+	m.trap = t
+	panic(stop{})
+}
+
+// showed takes note of a call that the worker has answered.
+func (m *machine) showed(body []byte) error {
+	var l looked
+	if err := l.decode(body); err != nil {
+		return err
+	}
+	if m.berth.Looked == nil {
+		return violates("it tells of what nobody wants to know")
+	}
+	m.asked.op, m.asked.named = l.op, false // there is nothing to see of its memory
+	m.berth.Looked(l.op, l.args[:l.op.Params()], l.result)
+	return m.spend(guest.Price(l.op))
+}
+
+// askPrice is what the time costs, or the first byte of randomness: half of what
+// the guest is charged for it.
+const askPrice = 100
+
+// sourced answers a guest whose time and randomness are kept.
+func (m *machine) sourced(body []byte) error {
+	f := fields{rest: body}
+	n := f.u32()
+	switch err := f.end(false); {
+	case err != nil:
+		return err
+	case m.berth.Now == nil:
+		return violates("it asks for the time, which it has")
+	case n > askMost:
+		return violates("it asks for %d bytes of randomness at once", n)
+	}
+	if err := m.spend(askPrice + int64(n)); err != nil {
+		return err
+	}
+	m.out = open(m.out, tagSource)
+	if n == 0 {
+		m.out = binary.LittleEndian.AppendUint64(m.out, uint64(m.berth.Now().UnixNano()))
+	} else {
+		m.out = append(m.out, make([]byte, n)...)
+		if _, err := io.ReadFull(m.berth.Random, m.out[headSize:]); err != nil {
+			return &wasm.Trap{Kind: wasm.TrapHost, Err: err}
+		}
+	}
+	m.out = shut(m.out, 0)
+	return m.send(nil)
+}
+
+// expire ends a worker that does not come to an end.
+func (m *machine) expire() {
+	m.late.Store(true)
+	m.pipe.Kill()
+}
+
+// parting is how long a worker that says nothing more may take to be over.
+const parting = time.Second
+
+// explain sees to it that the guest runs no more, and says why: because of what it
+// did, of what its worker did, or of what became of that.
+func (m *machine) explain(err error, trap *wasm.Trap) error {
+	broken, refused := (*violation)(nil), (*Refusal)(nil)
+	switch {
+	case trap != nil, errors.As(err, &trap):
+		err = trap
+	case errors.As(err, &refused):
+	case errors.As(err, &broken):
+		err = fmt.Errorf("its worker process broke the rules, and was killed: %w", err)
+	default:
+		m.await()
+		m.Close()
+		if err = errors.New("its worker process " + m.fate); m.late.Load() {
+			err = fmt.Errorf("its worker process did not come to an end within %v, and was killed", m.patience)
+		}
+	}
+	m.Close()
+	if m.starting {
+		return fmt.Errorf("start: %w", err)
+	}
+	return err
+}
+
+// await gives a worker that is about to be over the time to be so by itself.
+func (m *machine) await() {
+	limit := time.NewTimer(parting)
+	defer limit.Stop()
+	select {
+	case <-m.over:
+	case <-limit.C:
+	}
+}

@@ -1,0 +1,319 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime/debug"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/brig"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// What a worker may take until it runs the plugin, and what from then on. It keeps
+// the descriptors that it has, and a few for what the runtime opens.
+var (
+	compiling = brig.Limits{Memory: 1 << 30, File: 64 << 20, Open: 48}
+	running   = brig.Limits{}
+)
+
+// Serve is the worker: it takes from its process what it does not need, for good,
+// and runs the plugin that the host sends it until in ends. The process is to end
+// when Serve returns.
+func Serve(in io.Reader, out io.Writer) error {
+	if err := brig.Confine(compiling); err != nil {
+		return err
+	}
+	return serve(in, out, func() error {
+		debug.FreeOSMemory() // compiling took more than running will
+		err := brig.Confine(running)
+		brig.Seal()
+		return err
+	})
+}
+
+// serve is Serve in limits. confine is called when all is ready to run the plugin.
+func serve(in io.Reader, out io.Writer, confine func() error) error {
+	w := &worker{out: bufio.NewWriterSize(out, 64<<10), confine: confine}
+	w.in = frames{in: bufio.NewReaderSize(in, 64<<10), most: func(tag) (uint32, bool) { return math.MaxInt32, true }}
+	err := w.run()
+	if errors.Is(err, io.EOF) {
+		return nil // the host is gone, or has had enough
+	}
+	return err
+}
+
+// worker is a guest with the host at the other end of a pipe. It belongs to one
+// goroutine.
+type worker struct {
+	in      frames
+	out     *bufio.Writer
+	frame   []byte
+	answers []byte // the memory for frames that come while an event runs
+	confine func() error
+	watched bool
+	event   event
+	mod     *wasm.Instance
+	err     error // of the pipe
+}
+
+func (w *worker) run() error {
+	t, body, err := w.in.next()
+	if err != nil {
+		return err
+	}
+	if t != tagBegin {
+		return fmt.Errorf("the first frame is of kind %d, and not %d", t, tagBegin)
+	}
+	var b begin
+	if err := b.decode(body); err != nil {
+		return err
+	}
+	more, err := w.begin(&b)
+	if err != nil || !more {
+		return err
+	}
+	defer w.mod.Close()
+	for more && err == nil {
+		more, err = w.serve()
+	}
+	return err
+}
+
+// begin starts the guest, and reports whether there is one now.
+func (w *worker) begin(b *begin) (started bool, err error) {
+	w.watched = b.watched
+	m, err := w.load(b)
+	if err == nil {
+		w.in.body = nil // the module
+		c := wasm.InstanceConfig{Env: guest.Environ(), Stderr: voice{w}, MemoryPages: b.pages, Owner: w}
+		if b.sourced {
+			c.Now, c.Random = w.now, chance{w}
+		}
+		w.mod, err = m.Instantiate(context.Background(), c)
+	}
+	trap := (*wasm.Trap)(nil)
+	switch {
+	case w.err != nil:
+		return false, w.err
+	case err == nil:
+		return true, w.end(&ended{used: w.mod.Used(), pages: w.mod.Pages()})
+	case errors.As(err, &trap):
+		return false, w.end(&ended{trap: trap})
+	}
+	w.frame = append(open(w.frame, tagRefused), clip(err.Error())...)
+	return false, errors.Join(w.send(shut(w.frame, 0), nil), w.out.Flush())
+}
+
+// load compiles the plugin, and then gives up what only that needs. A cache that
+// cannot be used costs time and nothing else.
+func (w *worker) load(b *begin) (*wasm.Module, error) {
+	ctx := context.Background()
+	c := wasm.Config{CacheDir: b.cache, Surface: w.surface()}
+	e, err := wasm.NewEngine(ctx, c)
+	if err != nil && c.CacheDir != "" {
+		c.CacheDir = ""
+		e, err = wasm.NewEngine(ctx, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := e.Load(ctx, "plugin", b.module)
+	if err == nil {
+		err = m.Compile(ctx)
+	}
+	b.module = nil
+	return m, errors.Join(err, w.confine())
+}
+
+// serve runs one event, and reports whether there may be another.
+func (w *worker) serve() (more bool, err error) {
+	t, body, err := w.in.next()
+	if err != nil {
+		return false, err
+	}
+	if t != tagEvent {
+		return false, fmt.Errorf("a frame of kind %d, and not %d", t, tagEvent)
+	}
+	e := &w.event
+	if err := e.decode(body); err != nil {
+		return false, err
+	}
+	w.in.body, w.answers = w.answers, w.in.body // which has the payload now
+	result, err := w.mod.Export(abi.ExportEvent).Call(e.budget, uint32(e.Kind), e.Handle, e.Arg, e.Size)
+	w.in.body, w.answers = w.answers, w.in.body
+	end := &ended{result: int32(result), used: w.mod.Used(), pages: w.mod.Pages()}
+	if w.err != nil {
+		return false, w.err
+	}
+	if err != nil && !errors.As(err, &end.trap) {
+		return false, err
+	}
+	return end.trap == nil, w.end(end)
+}
+
+func (w *worker) end(end *ended) error {
+	w.frame = end.append(w.frame)
+	return errors.Join(w.send(w.frame, nil), w.out.Flush())
+}
+
+// send leaves a frame to be sent, with what it ends with.
+func (w *worker) send(frame, more []byte) error {
+	_, err := w.out.Write(frame)
+	if err == nil {
+		_, err = w.out.Write(more)
+	}
+	return err
+}
+
+// await sends what is left, and returns the host's answer.
+func (w *worker) await(want tag) ([]byte, error) {
+	if err := w.out.Flush(); err != nil {
+		return nil, err
+	}
+	t, body, err := w.in.next()
+	if err == nil && t != want {
+		err = fmt.Errorf("a frame of kind %d, and not %d", t, want)
+	}
+	return body, err
+}
+
+// lost ends the guest because there is no host any more. It does not return.
+func (w *worker) lost(in *wasm.Instance, err error) {
+	w.err = err
+	in.Trap(err)
+}
+
+// surface is that of a host, with its prices, and the answers of the one at the
+// other end.
+func (w *worker) surface() wasm.Surface {
+	s := guest.Surface()
+	for n, op := range abi.Calls() {
+		s.Imports[n].Func = w.answer(op)
+	}
+	return s
+}
+
+func (w *worker) answer(op abi.Call) func(*wasm.Instance, []uint64) {
+	return func(in *wasm.Instance, stack []uint64) {
+		var args [5]uint32
+		for n := range op.Params() {
+			args[n] = uint32(stack[n])
+		}
+		var result int32
+		if looks(op) {
+			result = w.look(in, op, args)
+		} else {
+			result = w.pass(in, op, args)
+		}
+		if op.HasResult() {
+			stack[0] = uint64(uint32(result))
+		}
+	}
+}
+
+// look answers a call that is about the payload.
+func (w *worker) look(in *wasm.Instance, op abi.Call, args [5]uint32) (result int32) {
+	payload := guest.Payload(w.event.Payload)
+	switch {
+	case w.event.sealed() && op == abi.CallTake:
+		result = int32(abi.Denied)
+	case w.event.sealed():
+		result = -1
+	case op == abi.CallTake:
+		result = payload.Take(in, args[0], args[1], args[2])
+	default:
+		result = payload.Scan(in, args[0], args[1])
+	}
+	if w.watched {
+		note := looked{op, args, result}
+		w.frame = note.append(w.frame)
+		if err := w.send(w.frame, nil); err != nil {
+			w.lost(in, err)
+		}
+	}
+	return result
+}
+
+// pass has the host answer a call. What the guest could not pay for is not even
+// sent, and where it points past its memory the host has the last word.
+func (w *worker) pass(in *wasm.Instance, op abi.Call, args [5]uint32) int32 {
+	c := call{op: op, args: args, left: in.Left()}
+	if at := guest.Pointer(op); at >= 0 {
+		c.carried, c.named = in.Memory(args[at], args[at+1])
+	}
+	if int64(len(c.carried)) > c.left {
+		in.Charge(int64(len(c.carried)))
+	}
+	w.frame = c.append(w.frame)
+	if err := w.send(w.frame, c.carried); err != nil {
+		w.lost(in, err)
+	}
+	if !op.HasResult() && c.named {
+		in.Charge(int64(len(c.carried))) // as guest.Bytes does over there
+		return 0
+	}
+	body, err := w.await(tagAnswer)
+	var a answer
+	if err == nil {
+		err = a.decode(body)
+	}
+	if err != nil {
+		w.lost(in, err)
+	}
+	in.Charge(a.charge)
+	return a.result
+}
+
+// source asks the host for the time, or for some randomness.
+func (w *worker) source(n uint32) ([]byte, error) {
+	w.frame = le.AppendUint32(open(w.frame, tagAsk), n)
+	if err := w.send(shut(w.frame, 0), nil); err != nil {
+		return nil, err
+	}
+	return w.await(tagSource)
+}
+
+// now is the host's clock. Without a host there is no time.
+func (w *worker) now() time.Time {
+	body, err := w.source(0)
+	f := fields{rest: body}
+	at := f.i64()
+	if w.err = errors.Join(w.err, err, f.end(false)); w.err != nil {
+		return time.Time{}
+	}
+	return time.Unix(0, at)
+}
+
+// chance is the host's randomness.
+type chance struct{ *worker }
+
+func (c chance) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	body, err := c.source(uint32(min(len(p), askMost)))
+	return copy(p, body), err
+}
+
+// voice is the guest's standard error. A write that fails is found out by the next
+// frame that matters.
+type voice struct{ *worker }
+
+func (v voice) Write(p []byte) (int, error) {
+	for said := p; len(said) > 0; {
+		piece := said[:min(len(said), saidMost)]
+		v.frame = open(v.frame, tagSaid)
+		if err := v.send(shut(v.frame, len(piece)), piece); err != nil {
+			return 0, err
+		}
+		said = said[len(piece):]
+	}
+	return len(p), nil
+}

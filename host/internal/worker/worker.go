@@ -1,0 +1,164 @@
+// Package worker runs a guest in a process of its own, for plugins that one does
+// not trust: what breaks out of its sandbox there, by a bug of the compiler say,
+// finds a process that holds nothing, may open nothing and ends with its
+// connection.
+//
+//	host                                          worker
+//	 │  BEGIN(module)  ──────────────────────────►  │   limits, compiles, seals itself
+//	 │  ◄───────────────────────────  RETURN        │
+//	 │  EVENT(DATA, 257, 0, payload)  ───────────►  │
+//	 │                                              │   take, scan: it has the payload
+//	 │  ◄──────────────────  CALL(deliver, 0, 211)  │
+//	 │  ANSWER(verdict, charge)  ────────────────►  │
+//	 │  ◄───────────────────────────  RETURN(0)     │
+//
+// [Program] is the side of the host: a guest that package guest drives as it does
+// any other, with the same errors and the same trace. [Serve] is the other side.
+// They speak over the worker's stdin and stdout, in frames, one at a time: while an
+// event runs the host answers, and between two events nobody says anything. What
+// the guest says where no answer is wanted does not wait for one.
+//
+// # What crosses
+//
+// The module does, not its path; the payloads of events, but for sealed ones, of
+// which only the length does; and what a host call points to in the guest's memory.
+// Bytes that a guest forwards or delivers from its payload stay where they are: in
+// the host.
+//
+// # Who trusts whom
+//
+// The worker trusts the host. The host takes the worker for an enemy: each frame is
+// bounded before it is read, each field is checked, and handles, windows and
+// states are held against what the host knows itself. Fuel is counted where the
+// code runs, which may lie about it, so the host has an account of its own: for
+// each call that it answers it takes the price and the bytes from the same budget,
+// and an event that is not over in time ends the worker. Whatever is wrong, the
+// process is killed and its connection ends with it, and nothing else does.
+package worker
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// Program is a plugin that runs in workers, one for each connection. It implements
+// [guest.Program], and may be used from any goroutine.
+type Program struct {
+	Binary []byte // of the plugin, which nobody changes
+
+	// Command is a program with its arguments that passes its stdin and stdout to
+	// Serve.
+	Command []string
+
+	// CacheDir keeps what a worker has compiled for the next one; "" keeps nothing.
+	// It is for this plugin alone: a worker can write to it until it runs the
+	// plugin, and what it writes runs as native code.
+	CacheDir string
+
+	// Patience is how long an event may take, beside what its budget is worth; 0 is
+	// ten seconds.
+	Patience time.Duration
+}
+
+// Times that end a worker. They are for one that does not keep to its budget by
+// itself: an honest one takes a hundredth of them.
+const (
+	patience     = 10 * time.Second
+	startTime    = time.Minute // more, in which it compiles
+	fuelsPerNano = 1.0 / 50
+)
+
+// pipe is a process as its machine sees it.
+type pipe interface {
+	io.ReadWriter
+	Kill()
+	Ended() <-chan struct{}
+	Reap() string
+	Close()
+}
+
+// Start implements [guest.Program].
+func (p *Program) Start(ctx context.Context, b guest.Berth) (guest.Machine, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if b.Now != nil || b.Random != nil {
+		b.Now, b.Random = orReal(b.Now, b.Random)
+	}
+	process := capability.Process{Command: p.Command[0], Args: slices.Clone(p.Command[1:])}
+	companion, err := process.Accompany()
+	if err != nil {
+		return nil, fmt.Errorf("start its worker process: %w", err)
+	}
+	m := newMachine(b, companion, p.patience())
+	stop := context.AfterFunc(ctx, companion.Kill)
+	defer stop()
+	err = m.start(&begin{
+		pages: b.MemoryPages, sourced: b.Now != nil, watched: b.Looked != nil, cache: p.CacheDir, module: p.Binary,
+	})
+	switch {
+	case err == nil:
+		return m, nil
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	}
+	m.Close()
+	return nil, err
+}
+
+func (p *Program) patience() time.Duration {
+	if p.Patience > 0 {
+		return p.Patience
+	}
+	return patience
+}
+
+// newMachine returns the machine of a process that has just been started.
+func newMachine(b guest.Berth, p pipe, patience time.Duration) *machine {
+	m := &machine{berth: b, pipe: p, patience: patience, over: make(chan struct{})}
+	m.in = frames{in: bufio.NewReaderSize(p, 32<<10), most: m.bound}
+	m.watch = time.AfterFunc(time.Hour, m.expire)
+	m.watch.Stop()
+	go m.bury()
+	return m
+}
+
+// bury reaps the process when it is over, and says so where nobody wanted that.
+func (m *machine) bury() {
+	<-m.pipe.Ended()
+	m.fate = m.pipe.Reap()
+	close(m.over)
+	if !m.closing.Load() {
+		m.berth.Lost(errors.New("its worker process " + m.fate))
+	}
+}
+
+// start has the worker begin. The caller closes the machine after an error.
+func (m *machine) start(b *begin) error {
+	m.budget, m.spent, m.starting = wasm.InitBudget, 0, true
+	m.out = b.append(m.out)
+	_, err := m.exchange(b.module, startTime)
+	m.starting, m.out = false, nil
+	return err
+}
+
+// orReal puts the real sources in the place of those that are missing.
+func orReal(now func() time.Time, random io.Reader) (func() time.Time, io.Reader) {
+	if now == nil {
+		now = time.Now
+	}
+	if random == nil {
+		random = rand.Reader
+	}
+	return now, random
+}
