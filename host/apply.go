@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"sync"
 
@@ -14,7 +15,9 @@ import (
 // server that is new is added, without connecting it; one that is no longer there
 // is closed; one whose entry changed, or whose plugin, is reloaded, see
 // [Session.Reload]. All others are left alone, and so are their calls in flight, as
-// is every session that was made by [Host.Add] or [Host.Connect].
+// is every session that was made by [Host.Add] or [Host.Connect]. A plugin has also
+// changed where another file lies in its place that can be loaded; one that cannot
+// is warned of, and what runs goes on.
 //
 // A configuration that names a server twice changes nothing. Apply returns when
 // what was dropped is gone. It may be called from callbacks.
@@ -32,6 +35,7 @@ func (h *Host) Apply(servers []Server, files map[string]config.Plugin) error {
 	if err != nil {
 		return fmt.Errorf("apply: %w", err)
 	}
+	h.reread(changed)
 	errs := []error{h.drop(wanted)}
 	for _, entry := range servers {
 		errs = append(errs, h.update(entry, changed))
@@ -72,6 +76,20 @@ func (h *Host) replaceFiles(files map[string]config.Plugin) (changed map[string]
 		}
 	}
 	return changed, nil
+}
+
+// reread loads the transport plugins anew whose files were replaced, and adds their
+// names to those that changed.
+func (h *Host) reread(changed map[string]bool) {
+	h.mu.Lock()
+	loads := maps.Clone(h.modules)
+	h.mu.Unlock()
+	for name, load := range loads {
+		before := load.loaded()
+		if now, err := h.module(h.open, name); err == nil && before != nil && now != before {
+			changed[name] = true
+		}
+	}
 }
 
 // drop closes the servers that are not wanted, all at once.

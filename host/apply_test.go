@@ -2,7 +2,11 @@ package host_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
@@ -78,6 +82,48 @@ func TestApplyPlugins(t *testing.T) {
 	}
 	if err := s.Ready(t.Context()); !errors.Is(err, host.ErrDenied) {
 		t.Error(err)
+	}
+}
+
+// A plugin whose file is replaced carries the next connection, and those that it
+// carries are made anew; a file that is no good changes nothing.
+func TestApplyReplacedPlugin(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pigeon.wasm")
+	put := func(data []byte) {
+		t.Helper()
+		if err := errors.Join(os.WriteFile(file+".new", data, 0o600), os.Rename(file+".new", file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good, err := os.ReadFile(buildPlugin(t, socketPackage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, warned := listen(t, "tcp"), make(chan string, 64)
+	h := newHost(t, host.Config{Reconnect: brisk, Event: func(e host.Event) { warned <- e.Warning }})
+	entries := []host.Server{{Name: "loft", Transport: "pigeon", Address: address}}
+	var since time.Time
+	for what, step := range []struct {
+		file  []byte
+		again bool // it is connected anew
+	}{
+		{good, true},
+		{[]byte("no plugin at all"), false},
+		{append(good, 0, 2, 1, 'x'), true}, // another custom section
+	} {
+		put(step.file)
+		if err := h.Apply(entries, pluginFile("pigeon", file)); err != nil {
+			t.Error(err)
+		}
+		s := h.Session("loft")
+		say(t, s)
+		if now := s.Status(); !now.Since.Equal(since) != step.again {
+			t.Errorf("%d: connected since %v, before since %v", what, now.Since, since)
+		}
+		since = s.Status().Since
+	}
+	if got := <-warned; !strings.Contains(got, "the new one is not used") {
+		t.Errorf("warned: %s", got)
 	}
 }
 

@@ -90,9 +90,10 @@ func (s *Session) Ready(ctx context.Context) error {
 }
 
 // Reload gives the session another entry, of the same name. What there is of a
-// connection goes away, calls in flight with it, and what failed before is
-// forgiven. The server is connected anew if it was wanted before; calls wait for
-// that. It is disabled or enabled as the entry says.
+// connection goes away: calls in flight have ten seconds yet, new ones wait for the
+// next connection. What failed before is forgiven. The server is connected anew if
+// it was wanted before. It is disabled or enabled as the entry says; being disabled
+// ends calls at once.
 func (s *Session) Reload(entry Server) error {
 	if entry.Name != s.Name() {
 		return badEntry("reload %s: the entry is that of %s", s.Name(), entry.Name)
@@ -102,6 +103,8 @@ func (s *Session) Reload(entry Server) error {
 	l := s.inner.Link()
 	if entry.Disabled {
 		s.driver.Disable()
+	} else {
+		l.Drain()
 	}
 	s.inner.Forget()
 	s.harmless.Store(nil)

@@ -227,24 +227,17 @@ func TestReloadMends(t *testing.T) {
 	}
 }
 
-// A reload in the middle of a call ends it with the truth, and the next call meets
+// A reload in the middle of a call lets it have its answer, and the next call meets
 // the server of the new entry.
 func TestReloadInTheMiddle(t *testing.T) {
 	h := newHost(t, host.Config{Reconnect: brisk})
 	gate := newGate()
 	s := connect(t, h, host.Server{Name: "modern", URL: serve(t, &site{tools: map[string]answer{"gate": gate.answer}})})
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.CallTool(t.Context(), "gate", nil)
-		done <- err
-	}()
-	<-gate.called
-	if err := s.Reload(server("modern")); err != nil {
-		t.Error(err)
-	}
-	if err := <-done; !host.MaybeSent(err) {
-		t.Error(err)
-	}
+	gate.during(t, s, func() {
+		if err := s.Reload(server("modern")); err != nil {
+			t.Error(err)
+		}
+	})
 	say(t, s)
 	if got := s.Info().Transport; got != "stdio" {
 		t.Errorf("carried by %s", got)
