@@ -13,9 +13,9 @@ type Limits struct {
 	Open   uint64 // descriptors; 0 is no limit
 }
 
-// Confine limits the process. It leaves no core behind, and what it starts, if
-// anything, has no rights that it has not. Limits can be lowered again, and never
-// be raised.
+// Confine limits the process. It leaves no core behind, has nothing open that it
+// inherited but its three streams, and what it starts, if anything, has no rights
+// that it has not. Limits can be lowered again, and never be raised.
 func Confine(l Limits) error {
 	if l.Memory > 0 {
 		debug.SetMemoryLimit(int64(l.Memory / 2)) // so that garbage goes before the limit is met

@@ -83,6 +83,13 @@ var bursts = map[string]func() error{
 		}
 		return nil
 	},
+	"inherited": func() error {
+		if err := Confine(usual); err != nil {
+			return err
+		}
+		_, err := os.NewFile(3, "inherited").Stat()
+		return err
+	},
 	"sealed": func() error {
 		if !Seal() {
 			fmt.Print("no seal here")
@@ -132,11 +139,12 @@ func TestLimits(t *testing.T) {
 	// The runtime and the race detector name the end of memory differently.
 	for how, says := range map[string]string{
 		"memory": "allocat", "time": "killed", "little": "took 64",
-		"file": "file too large", "descriptors": "too many open files", "sealed": "all is taken",
+		"file": "file too large", "descriptors": "too many open files", "inherited": "bad file descriptor", "sealed": "all is taken",
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(os.Args[0])
+			cmd.ExtraFiles = []*os.File{os.Stdin}
 			cmd.Env = append(os.Environ(), modeEnv+"="+how)
 			out, err := cmd.CombinedOutput()
 			if strings.Contains(string(out), "no seal here") {

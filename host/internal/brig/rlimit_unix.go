@@ -5,12 +5,18 @@ package brig
 import (
 	"errors"
 	"fmt"
+	"os"
+	"runtime"
+	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // confineAlways sets the limits that every system of this family has.
 func confineAlways(l Limits) error {
 	errs := []error{limit(syscall.RLIMIT_CORE, 0), limit(syscall.RLIMIT_FSIZE, l.File)}
+	errs = append(errs, disinherit())
 	if l.CPU > 0 {
 		errs = append(errs, limit(syscall.RLIMIT_CPU, l.CPU))
 	}
@@ -18,6 +24,27 @@ func confineAlways(l Limits) error {
 		errs = append(errs, limit(syscall.RLIMIT_NOFILE, l.Open))
 	}
 	return errors.Join(errs...)
+}
+
+// disinherit closes what whoever started the process had open, and may not know
+// of, but for the three streams. Go marks all that it opens to be closed by the
+// start of a program, so what lacks the mark has lived through one.
+func disinherit() error {
+	folder := "/dev/fd"
+	if runtime.GOOS == "linux" {
+		folder = "/proc/self/fd"
+	}
+	open, err := os.ReadDir(folder)
+	for _, entry := range open {
+		fd, err := strconv.Atoi(entry.Name())
+		if err != nil || fd <= 2 {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			_ = unix.Close(fd)
+		}
+	}
+	return err
 }
 
 // limit lowers a limit for good. The process is killed where it meets it: a

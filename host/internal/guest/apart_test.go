@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/sdk/sdktest"
 )
 
@@ -25,6 +24,14 @@ func SetApart(serve func(), program func(binary []byte) Program) (argument strin
 	return workerArgument
 }
 
+// elsewhere stands for a guest's own module in a worker.
+var elsewhere Program = &nowhereElse{}
+
+type nowhereElse struct{ Program }
+
+// places are where a test runs its guests.
+var places = map[string]Program{"here": nil, "apart": elsewhere}
+
 // TestWorkersAgree plays the golden traces to the shipped guests in workers: what
 // differs from a guest in this process shows here, line by line and byte by byte.
 func TestWorkersAgree(t *testing.T) {
@@ -40,5 +47,3 @@ func TestWorkersAgree(t *testing.T) {
 		}
 	}
 }
-
-var _ = wasm.EventBudget

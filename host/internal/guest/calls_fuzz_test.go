@@ -26,7 +26,7 @@ func FuzzCalls(f *testing.F) {
 	m := load(f, "puppet", puppet(never, nil))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		payload = payload[:min(len(payload), mostOrders*orderSize)]
-		r := puppeteer(t, m, Config{Limits: hasty, Trace: func([]byte, []byte) {}, Observer: &hearing{}, Save: func([]byte) {}, Log: func(abi.Level, string) {}})
+		r := puppeteer(t, Config{Module: m, Limits: hasty, Trace: func([]byte, []byte) {}, Observer: &hearing{}, Save: func([]byte) {}, Log: func(abi.Level, string) {}})
 		for range 2 {
 			r.world.stream(0).sink.Data(payload, false)
 		}

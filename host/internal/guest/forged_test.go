@@ -157,10 +157,12 @@ func TestForgedCalls(t *testing.T) {
 		tried := map[int]bool{}
 		for _, f := range append(pointers(c), forgeries[c]...) {
 			tried[f.bad] = true
-			t.Run(c.String()+" "+f.about, func(t *testing.T) {
-				r, h := pull(t, m, append(f.first, order{c, f.args})...)
-				f.judge(t, r.inbox, h, len(f.first)+1)
-			})
+			for place, config := range map[string]Config{"here": {Module: m}, "apart": {Apart: apart(puppet(never, nil))}} {
+				t.Run(c.String()+" "+f.about+", "+place, func(t *testing.T) {
+					r, h := pull(t, config, append(f.first, order{c, f.args})...)
+					f.judge(t, r.inbox, h, len(f.first)+1)
+				})
+			}
 		}
 		for n := range c.Params() {
 			if !tried[n] {
@@ -197,25 +199,32 @@ func pointers(c abi.Call) []forgery {
 func TestForgedStates(t *testing.T) {
 	for when, op := range map[moment]string{atStart: "start", atDescribe: "describe"} {
 		for _, c := range abi.Calls() {
-			t.Run(op+" "+c.String(), func(t *testing.T) {
-				right := order{call: c}
-				if c == abi.CallReport {
-					right.args[0] = uint32(abi.ReportUp)
-				}
-				h := &hearing{}
-				inst, err := New(t.Context(), Config{Plugin: "puppet", Module: load(t, "puppet", puppet(when, script(right))), Observer: h})
-				if err == nil {
-					inst.Close(context.Background())
-				}
-				want, may := early[c]
-				switch f := (forgery{bad: state, want: want, trap: errEarly.Error()}); {
-				case !may:
-					f.trapped(t, err)
-				case err != nil || h.calls == 0:
-					t.Errorf("it is gone: %v", err)
-				}
-			})
+			right := order{call: c}
+			if c == abi.CallReport {
+				right.args[0] = uint32(abi.ReportUp)
+			}
+			binary := puppet(when, script(right))
+			for place, config := range map[string]Config{"here": {Module: load(t, "puppet", binary)}, "apart": {Apart: apart(binary)}} {
+				t.Run(op+" "+c.String()+", "+place, func(t *testing.T) { callEarly(t, c, config) })
+			}
 		}
+	}
+}
+
+// callEarly starts a guest that makes a host call before OPEN.
+func callEarly(t *testing.T, c abi.Call, config Config) {
+	h := &hearing{}
+	config.Plugin, config.Observer = "puppet", h
+	inst, err := New(t.Context(), config)
+	if err == nil {
+		inst.Close(context.Background())
+	}
+	want, may := early[c]
+	switch f := (forgery{bad: state, want: want, trap: errEarly.Error()}); {
+	case !may:
+		f.trapped(t, err)
+	case err != nil || h.calls == 0:
+		t.Errorf("it is gone: %v", err)
 	}
 }
 
@@ -234,19 +243,20 @@ func load(t testing.TB, name string, binary []byte) *wasm.Module {
 }
 
 // pull starts a puppet and has it follow its orders.
-func pull(t *testing.T, m *wasm.Module, orders ...order) (*rig, *hearing) {
+func pull(t *testing.T, c Config, orders ...order) (*rig, *hearing) {
 	t.Helper()
 	h := &hearing{}
-	r := puppeteer(t, m, Config{Observer: h, Limits: hasty})
+	c.Observer, c.Limits = h, hasty
+	r := puppeteer(t, c)
 	h.calls = 0
 	r.world.stream(0).sink.Data(script(orders...), false)
 	return r, h
 }
 
 // puppeteer starts a puppet and opens its stream.
-func puppeteer(t testing.TB, m *wasm.Module, c Config) *rig {
+func puppeteer(t testing.TB, c Config) *rig {
 	t.Helper()
-	c.Plugin, c.Module = "puppet", m
+	c.Plugin = "puppet"
 	inst, err := New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -9,62 +9,68 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// A guest that misbehaves is stopped, says why, and takes nobody with it.
+// hostileModes are how a guest misbehaves, and what stops it.
+var hostileModes = map[string]wasm.TrapKind{
+	"spin":      wasm.TrapFuel,
+	"fib":       wasm.TrapFuel,
+	"flood":     wasm.TrapFuel,
+	"scan":      wasm.TrapFuel,
+	"log":       wasm.TrapFuel,
+	"report":    wasm.TrapFuel,
+	"opens":     wasm.TrapFuel,
+	"write":     wasm.TrapFuel,
+	"deliver":   wasm.TrapFuel,
+	"exchanges": wasm.TrapHost,
+	"recurse":   wasm.TrapFuel,
+	"memory":    wasm.TrapFuel,
+	"panic":     wasm.TrapUnreachable,
+	"nil":       wasm.TrapUnreachable,
+	"deadlock":  wasm.TrapUnreachable,
+	"pointer":   wasm.TrapHost,
+	"length":    wasm.TrapHost,
+	"window":    wasm.TrapHost,
+	"forward":   wasm.TrapHost,
+	"block":     wasm.TrapHost,
+}
+
+// A guest that misbehaves is stopped, says why, and takes nobody with it. Where it
+// runs makes no difference.
 func TestHostileGuests(t *testing.T) {
 	good := open(t, stdioPackage, Config{})
 	good.world.stream(0).sink.Opened()
 
-	for mode, want := range map[string]wasm.TrapKind{
-		"spin":      wasm.TrapFuel,
-		"fib":       wasm.TrapFuel,
-		"flood":     wasm.TrapFuel,
-		"scan":      wasm.TrapFuel,
-		"log":       wasm.TrapFuel,
-		"report":    wasm.TrapFuel,
-		"opens":     wasm.TrapFuel,
-		"write":     wasm.TrapFuel,
-		"deliver":   wasm.TrapFuel,
-		"exchanges": wasm.TrapHost,
-		"recurse":   wasm.TrapFuel,
-		"memory":    wasm.TrapFuel,
-		"panic":     wasm.TrapUnreachable,
-		"nil":       wasm.TrapUnreachable,
-		"deadlock":  wasm.TrapUnreachable,
-		"pointer":   wasm.TrapHost,
-		"length":    wasm.TrapHost,
-		"window":    wasm.TrapHost,
-		"forward":   wasm.TrapHost,
-		"block":     wasm.TrapHost,
-	} {
-		t.Run(mode, func(t *testing.T) {
-			r := open(t, hostilePackage, Config{}, abi.Pair{Key: "mode", Value: mode})
-			s := r.world.stream(0)
-			s.sink.Opened()
-			s.sink.Data([]byte("go"), false)
-			<-r.inbox.closed
+	for place, program := range places {
+		for mode, want := range hostileModes {
+			t.Run(place+" "+mode, func(t *testing.T) {
+				r := open(t, hostilePackage, Config{Apart: program}, abi.Pair{Key: "mode", Value: mode})
+				s := r.world.stream(0)
+				s.sink.Opened()
+				s.sink.Data([]byte("go"), false)
+				<-r.inbox.closed
 
-			var trap *wasm.Trap
-			if !errors.As(r.inbox.cause, &trap) {
-				t.Fatalf("ended with %v", r.inbox.cause)
-			}
-			if trap.Kind != want {
-				t.Errorf("trap %v: %v, want %v", trap.Kind, trap, want)
-			}
-			var broken *PluginError
-			if !errors.As(r.inbox.cause, &broken) || broken.Plugin != "hostile" {
-				t.Errorf("the error does not name the plugin: %v", r.inbox.cause)
-			}
-			good.send(t, 1, "{}")
-			<-good.world.stream(0).took
-		})
+				var trap *wasm.Trap
+				if !errors.As(r.inbox.cause, &trap) {
+					t.Fatalf("ended with %v", r.inbox.cause)
+				}
+				if trap.Kind != want {
+					t.Errorf("trap %v: %v, want %v", trap.Kind, trap, want)
+				}
+				var broken *PluginError
+				if !errors.As(r.inbox.cause, &broken) || broken.Plugin != "hostile" {
+					t.Errorf("the error does not name the plugin: %v", r.inbox.cause)
+				}
+				good.send(t, 1, "{}")
+				<-good.world.stream(0).took
+			})
+		}
 	}
 }
 
 // What only looks like an attack has no effect.
 func TestHarmlessGuests(t *testing.T) {
-	for _, mode := range []string{"save", "strangers", "lies"} {
+	for mode, program := range map[string]Program{"save": nil, "strangers": nil, "lies": elsewhere} {
 		t.Run(mode, func(t *testing.T) {
-			r := open(t, hostilePackage, Config{}, abi.Pair{Key: "mode", Value: mode})
+			r := open(t, hostilePackage, Config{Apart: program}, abi.Pair{Key: "mode", Value: mode})
 			s := r.world.stream(0)
 			s.sink.Opened()
 			s.sink.Data([]byte("go"), false)

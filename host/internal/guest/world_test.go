@@ -317,7 +317,12 @@ const (
 // open starts a guest with settings, on a world of its own.
 func open(t testing.TB, pkg string, c Config, values ...abi.Pair) *rig {
 	t.Helper()
-	c.Plugin, c.Module = filepath.Base(pkg), module(t, pkg)
+	c.Plugin = filepath.Base(pkg)
+	if c.Apart == elsewhere {
+		c.Apart = apart(build(t, pkg))
+	} else {
+		c.Module = module(t, pkg)
+	}
 	inst, err := New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -93,7 +93,10 @@ func (m *machine) exchange(more []byte, extra time.Duration) (int32, error) {
 	if err == nil && end.trap == nil {
 		return end.result, nil
 	}
-	m.dead = m.explain(err, end.trap)
+	if err == nil {
+		err = end.trap
+	}
+	m.dead = m.explain(err)
 	return 0, m.dead
 }
 
@@ -294,13 +297,10 @@ const parting = time.Second
 
 // explain sees to it that the guest runs no more, and says why: because of what it
 // did, of what its worker did, or of what became of that.
-func (m *machine) explain(err error, trap *wasm.Trap) error {
-	broken, refused := (*violation)(nil), (*Refusal)(nil)
+func (m *machine) explain(err error) error {
 	switch {
-	case trap != nil, errors.As(err, &trap):
-		err = trap
-	case errors.As(err, &refused):
-	case errors.As(err, &broken):
+	case errors.As(err, new(*wasm.Trap)), errors.As(err, new(*Refusal)):
+	case errors.As(err, new(*violation)):
 		err = fmt.Errorf("its worker process broke the rules, and was killed: %w", err)
 	default:
 		m.await()
