@@ -83,7 +83,11 @@ func (b *board) apply(s *settings) error {
 		expanded, err := entry.Expand(os.LookupEnv)
 		switch {
 		case err == nil:
+			row.entry = &expanded
 			usable = append(usable, expanded)
+		case row.Enabled && row.entry != nil && !row.entry.Disabled:
+			b.app.warn("%s goes on as before: %v", line(entry.Name), err)
+			usable = append(usable, *row.entry)
 		case row.Enabled:
 			row.fail(host.ReasonConfig, err)
 		default:
@@ -103,6 +107,7 @@ func (b *board) replace(rows []*berth) error {
 	b.rows = rows
 	for _, old := range before {
 		if old.Gone = b.named(old.Name) == nil; old.Gone {
+			old.State, old.Reason = host.StateDisconnected, host.ReasonClosed
 			if err := b.tell(old); err != nil {
 				return err
 			}

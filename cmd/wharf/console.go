@@ -113,9 +113,14 @@ func (a *app) hear(e host.Event) {
 	if e.Warning != "" {
 		about := ""
 		if e.Server != "" {
-			about = plain(e.Server) + ": "
+			about = e.Server + ": "
 		}
-		fmt.Fprintf(a.err, "%s %s%s\n", a.styled(a.errTTY, styleBold, "warning:"), about, plain(e.Warning))
+		a.warn("%s%s", about, e.Warning)
 	}
 	a.hearLog(e)
+}
+
+// warn tells the person of something after which the command goes on.
+func (a *app) warn(format string, args ...any) {
+	fmt.Fprintf(a.err, "%s %s\n", a.styled(a.errTTY, styleBold, "warning:"), plain(fmt.Sprintf(format, args...)))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"reflect"
@@ -27,8 +26,7 @@ func (a *app) lookOut() *lookout {
 	var err error
 	if l.files, err = host.FollowFiles(a.settings.files()...); err != nil {
 		l.files = nil
-		fmt.Fprintf(a.err, "%s changes of the configuration are seen on SIGHUP only: %s\n",
-			a.styled(a.errTTY, styleBold, "warning:"), plain(err.Error()))
+		a.warn("changes of the configuration are seen on SIGHUP only: %v", err)
 	}
 	return l
 }
@@ -98,7 +96,7 @@ func (a *app) reload() (*settings, bool) {
 	s, err := a.load()
 	if err != nil {
 		a.settings = before
-		fmt.Fprintf(a.err, "%s not reloaded: %s\n", a.styled(a.errTTY, styleBold, "warning:"), plain(err.Error()))
+		a.warn("not reloaded: %v", err)
 		return nil, false
 	}
 	s.warn(a.err)
@@ -150,8 +148,7 @@ func (l *link) refresh() {
 	entry := l.configured(s)
 	switch {
 	case entry == nil:
-		fmt.Fprintf(l.app.err, "%s %s goes on as before: the configuration has no such server now\n",
-			l.app.styled(l.app.errTTY, styleBold, "warning:"), line(l.entry.Name))
+		l.app.warn("%s goes on as before: the configuration has no such server now", line(l.entry.Name))
 	case !reflect.DeepEqual(*entry, l.entry):
 		if err := l.session.Reload(*entry); err == nil { // else it was closed
 			l.entry = *entry

@@ -69,7 +69,7 @@ func TestFollowServers(t *testing.T) {
 	f.write(t, "[servers.other]\ncommand = \"wharf\"\nargs = [\"demo-server\"]\n")
 	gone := make(map[string]bool)
 	f.until(t, func(c change) bool {
-		gone[c.Name] = c.Gone
+		gone[c.Name] = c.Gone && c.State == "disconnected"
 		return c.Name == "other" && c.State == "connected"
 	})
 	if !gone["good"] || !gone["silent"] || gone["demo"] {
@@ -89,6 +89,8 @@ func TestFollowBadConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.await("warning: not reloaded: configuration: ")
+	f.write(t, goodServer+"env = { A = \"${NO_SUCH_VARIABLE}\" }\n")
+	f.await("warning: good goes on as before: ")
 	f.write(t, goodServer+strings.Replace(goodServer, "good", "better", 1))
 	for line := ""; !strings.HasPrefix(line, `{"name":"better"`) || !strings.Contains(line, `"state":"connected"`); {
 		if line = f.await(""); strings.Contains(line, "reconnecting") {

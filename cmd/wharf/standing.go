@@ -39,6 +39,7 @@ type berth struct {
 	standing
 	told    standing      // what was said of it last
 	session *host.Session // nil: it cannot be had
+	entry   *host.Server  // of it; nil with it
 
 	checked time.Time // the beginning of the connection that was looked at last
 	looking bool      // that goes on

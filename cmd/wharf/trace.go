@@ -88,10 +88,10 @@ func (s *traceShow) run(ctx context.Context, path string) error {
 		return usage(fmt.Errorf("%s is no trace", path), "name a file that was written with --trace")
 	}
 	if s.damaged > maxComplaints {
-		s.warn("%s: %d more lines were stepped over", path, s.damaged-maxComplaints)
+		s.app.warn("%s: %d more lines were stepped over", path, s.damaged-maxComplaints)
 	}
 	if !s.ended {
-		s.warn("%s has no end: it is still written, or its program was killed", path)
+		s.app.warn("%s has no end: it is still written, or its program was killed", path)
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (s *traceShow) read(ctx context.Context, file io.Reader, path string) error
 		}
 		if bad := (*host.TraceLineError)(nil); errors.As(err, &bad) {
 			if s.damaged++; s.damaged <= maxComplaints {
-				s.warn("%s:%d: %v; stepped over", path, bad.Line, bad.Err)
+				s.app.warn("%s:%d: %v; stepped over", path, bad.Line, bad.Err)
 			}
 			continue
 		}
@@ -141,11 +141,6 @@ func (s *traceShow) wants(l *host.TraceLine) bool {
 		return false
 	}
 	return s.pattern == nil || l.IsMessage() && s.pattern.MatchString(l.Method)
-}
-
-func (s *traceShow) warn(format string, args ...any) {
-	a := s.app
-	fmt.Fprintf(a.err, "%s %s\n", a.styled(a.errTTY, styleBold, "warning:"), line(fmt.Sprintf(format, args...)))
 }
 
 // glob makes a pattern of text in which * stands for anything.
