@@ -13,10 +13,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -40,36 +40,25 @@ func TestInteropTransports(t *testing.T) {
 	})
 }
 
-// A gateway that is killed and comes back is found by the next call.
-func TestInteropReconnect(t *testing.T) {
+// A gateway to server-everything is killed, and comes back.
+func TestInteropSeaTrial(t *testing.T) {
 	everything, gateway := gatewayScripts(t)
-	h, err := host.New(t.Context(), host.Config{
-		Plugins:   plugins.Builtin(),
-		Files:     map[string]config.Plugin{"websocket": {Name: "websocket", File: buildTransport(t, "websocket")}},
-		Reconnect: host.Policy{Ladder: []time.Duration{}, Failures: -1},
+	l, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	l.Close()
+	var kill func()
+	seatrial.Run(t, seatrial.Trial{
+		Config: host.Config{
+			Plugins: plugins.Builtin(),
+			Files:   map[string]config.Plugin{"websocket": {Name: "websocket", File: buildTransport(t, "websocket")}},
+		},
+		Entry: host.Server{Name: "board", Transport: "websocket", URL: "ws://localhost:" + port + "/message"},
+		Start: func(t *testing.T) { _, kill = startGateway(t, gateway, everything, port) },
+		Kill:  func(*testing.T) { kill() },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
-	w := h.Watch()
-	defer w.Close()
-	at, kill := startGateway(t, gateway, everything, "0")
-	s, err := h.Connect(t.Context(), host.Server{Name: "board", Transport: "websocket", URL: "ws://" + at + "/message"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n, err := w.Next(t.Context()); err == nil && n.State != host.StateConnected; n, err = w.Next(t.Context()) {
-	}
-	kill()
-	for n, err := w.Next(t.Context()); err == nil && n.State == host.StateConnected; n, err = w.Next(t.Context()) {
-	}
-	_, port, _ := net.SplitHostPort(at)
-	startGateway(t, gateway, everything, port)
-	result, err := s.CallTool(t.Context(), "echo", map[string]any{"message": strings.Repeat("x", 1<<20)})
-	if err != nil || len(result.Content[0].Text) < 1<<20 {
-		t.Errorf("the call ended with %v", err)
-	}
 }
 
 func gatewayScripts(t *testing.T) (everything, gateway string) {

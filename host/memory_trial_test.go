@@ -1,0 +1,64 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
+)
+
+// aboveDeck is a server of the official SDK within the program, which can go away
+// and come back as one behind a socket can.
+type aboveDeck struct {
+	mu    sync.Mutex
+	here  bool
+	conns []net.Conn
+	runs  sync.WaitGroup
+}
+
+func (a *aboveDeck) dial(context.Context) (io.ReadWriteCloser, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.here {
+		return nil, errors.New("nobody is there")
+	}
+	ours, theirs := net.Pipe()
+	a.conns = append(a.conns, theirs)
+	a.runs.Go(func() {
+		seatrial.NewServer().Run(context.Background(), &mcp.IOTransport{Reader: theirs, Writer: theirs, MaxLineLength: -1})
+	})
+	return ours, nil
+}
+
+func (a *aboveDeck) start(*testing.T) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.here = true
+}
+
+func (a *aboveDeck) kill(*testing.T) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.here = false
+	for _, c := range a.conns {
+		c.Close()
+	}
+	a.conns = nil
+	a.runs.Wait()
+}
+
+func TestSeaTrialWithinTheProgram(t *testing.T) {
+	a := &aboveDeck{}
+	seatrial.Run(t, seatrial.Trial{
+		Config: host.Config{Files: pluginFile("socket", socketFile), Streams: map[string]host.Stream{"loft": a.dial}},
+		Entry:  host.Server{Name: "loft", Transport: "socket", Address: "memory:loft"},
+		Start:  a.start, Kill: a.kill,
+	})
+}
