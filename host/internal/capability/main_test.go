@@ -70,6 +70,7 @@ var helpers = map[string]func(){
 		}
 	},
 	"parent":    func() { spawn("deaf", false); awaitLine() },
+	"called":    func() { spawn("deaf", false); <-called },
 	"escape":    func() { spawn("deaf", true); awaitLine() },
 	"escapeY":   func() { spawn("endless", true); awaitLine() },
 	"burst":     func() { fmt.Print("first"); awaitLine(); os.Stdout.Write(make([]byte, 60<<10)) },
@@ -164,6 +165,26 @@ func (l leash) catch() net.Conn {
 	}
 	l.t.Cleanup(func() { conn.Close() })
 	return conn
+}
+
+// caught returns the connections of the helpers that have started so far. One that
+// was killed before that never comes, so that nobody can wait for it.
+func (l leash) caught() (conns []net.Conn) {
+	l.t.Helper()
+	at := l.listener.Addr().(*net.UnixAddr)
+	last := &net.UnixAddr{Net: at.Net, Name: at.Name + "-last"}
+	own, err := net.DialUnix(at.Net, last, at)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer own.Close()
+	for {
+		conn := l.catch()
+		if conn.RemoteAddr().String() == last.Name {
+			return conns
+		}
+		conns = append(conns, conn)
+	}
 }
 
 // dies returns when the helper behind conn is dead.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -121,7 +122,9 @@ func TestRunOfACommandThatStays(t *testing.T) {
 		if strings.Contains(err.Error(), "ready") {
 			t.Errorf("%s: the error holds what it said: %v", mode, err)
 		}
-		dies(t, leash.catch())
+		for _, conn := range leash.caught() { // none, where 300 ms are not enough to start
+			dies(t, conn)
+		}
 	}
 }
 
@@ -164,11 +167,20 @@ func TestRunTellsACommandToEnd(t *testing.T) {
 // has left the group holds nobody up.
 func TestRunLeavesNothing(t *testing.T) {
 	leash := newLeash(t)
-	if got, err := command("parent", leash.env()).run(t.Context(), time.Hour, quick().Grace); err != nil || got.Code != 0 {
-		t.Errorf("%+v, %v", got, err)
+	over := make(chan bool)
+	go func() {
+		got, err := command("called", leash.env()).run(t.Context(), time.Hour, quick().Grace)
+		if err != nil || got.Code != 0 {
+			t.Errorf("%+v, %v", got, err)
+		}
+		over <- true
+	}()
+	parent, child := leash.catch(), leash.catch()
+	if _, err := io.WriteString(parent, "!"); err != nil {
+		t.Error(err)
 	}
-	dies(t, leash.catch())
-	dies(t, leash.catch())
+	<-over
+	dies(t, child)
 	if got, err := command("escape", leash.env()).run(t.Context(), time.Hour, quick().Grace); err != nil || got.Code != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
