@@ -159,6 +159,27 @@ func TestDeclinedIsNotAskedAgain(t *testing.T) {
 	}
 }
 
+// A session that is closed takes the question with it that one of its calls asks.
+func TestCloseTakesTheQuestionBack(t *testing.T) {
+	o := newOffice(t)
+	w := newWard(t, o)
+	asked := make(chan struct{})
+	h := newHost(t, host.Config{VaultDir: vaultDir(t), OpenURL: func(context.Context, host.Page) error {
+		close(asked)
+		return nil // and the person never comes back from there
+	}})
+	s := add(t, h, w.entry("ward"))
+	done := make(chan error, 1)
+	go func() { done <- s.Ready(t.Context()) }()
+	<-asked
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; !errors.Is(err, host.ErrClosed) || errors.Is(err, host.ErrAuthRequired) {
+		t.Error(err)
+	}
+}
+
 // Each tool wants another scope, and none is ever enough.
 func TestStepUpsEnd(t *testing.T) {
 	o := newOffice(t)

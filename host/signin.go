@@ -108,11 +108,32 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 		if broken != nil || a == nil || a.declined.Load() {
 			return err
 		}
-		if failed := s.host.login(ctx, a); failed != nil {
+		if failed := s.login(ctx, a); failed != nil {
+			if errors.Is(failed, ErrClosed) {
+				return fmt.Errorf("%s: %w", entry.Name, failed)
+			}
 			failed = explain(entry.Name, failed)
 			return &fault{kind: ErrAuthRequired, err: fmt.Errorf("%w; %w", err, failed), hint: Hint(failed)}
 		}
 	}
+}
+
+// login has the person sign in, unless the session ends meanwhile.
+func (s *Session) login(ctx context.Context, a *account) error {
+	ctx, over := s.lasting(ctx)
+	defer over()
+	err := s.host.login(ctx, a)
+	if err != nil && errors.Is(context.Cause(ctx), ErrClosed) {
+		return ErrClosed
+	}
+	return err
+}
+
+// lasting returns a context that ends with ctx, and when the session is closed.
+func (s *Session) lasting(ctx context.Context) (bounded context.Context, over func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.inner.Lifetime(), func() { cancel(ErrClosed) })
+	return ctx, func() { stop(); cancel(nil) }
 }
 
 // note keeps track of whether the server wants a sign-in. One that was wanted for

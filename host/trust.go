@@ -331,9 +331,8 @@ func (s *Session) approves(ctx context.Context, err error) (again bool) {
 	if !errors.As(err, &refused) || ctx.Value(quiet{}) != nil {
 		return false
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(s.host.open, cancel)() // which does not wait for the person
+	ctx, over := s.lasting(ctx)
+	defer over()
 	if s.host.approvals.asking.take(ctx) != nil {
 		return false
 	}

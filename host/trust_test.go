@@ -373,7 +373,7 @@ func TestCallsWaitForTheAnswer(t *testing.T) {
 }
 
 // A call that waits for the answer to the question of another leaves when it has
-// waited long enough, and all leave when the host is closed.
+// waited long enough, and all leave when their session is closed.
 func TestNobodyHasToWaitForTheAnswer(t *testing.T) {
 	r := newRepo(t)
 	asked := make(chan struct{})
@@ -402,7 +402,7 @@ func TestNobodyHasToWaitForTheAnswer(t *testing.T) {
 		}
 		cancel()
 	}
-	h.Close()
+	s.Close()
 	if err := <-first; !errors.Is(err, host.ErrDenied) {
 		t.Error(err)
 	}

@@ -70,7 +70,8 @@ func (k *Link) Err() error { return k.conn.Transport.Err() }
 
 // Close ends the connection and returns when nothing of it is left. Of a session
 // that the server forgot, the connection is left for the next Connect, which
-// makes another handshake on it. After Drain, calls in flight have some time yet.
+// makes another handshake on it. After Drain, calls in flight have some time yet,
+// unless the session ends.
 func (k *Link) Close() error {
 	k.mu.Lock()
 	keep := k.forgotten() && !k.retired
@@ -81,7 +82,7 @@ func (k *Link) Close() error {
 		return nil
 	}
 	if k.drained.Err() != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+		ctx, cancel := context.WithTimeout(k.session.ctx, drainTime)
 		defer cancel()
 		k.conn.Peer.Idle(ctx) // or not: they have had their time
 	}

@@ -76,6 +76,25 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// TestQuitEndsDrain has a session end while its link drains.
+func TestQuitEndsDrain(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		s := dock(oldServer().with("tools/call", silent)).open()
+		done := make(chan error, 1)
+		go func() { _, err := call(t, s); done <- err }()
+		synctest.Wait()
+		began, old := time.Now(), s.Link()
+		old.Drain()
+		time.AfterFunc(time.Second, s.Quit)
+		if err := old.Close(); err != nil || time.Since(began) != time.Second {
+			t.Errorf("closed after %v, %v", time.Since(began), err)
+		}
+		if err := <-done; !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
 // TestLeftLink holds that a link of a forgotten session is closed without its
 // connection, and that nobody makes use of that once it is retired.
 func TestLeftLink(t *testing.T) {

@@ -152,6 +152,9 @@ func (s *Session) Link() *Link {
 // and a Connect under way give up. It waits for nothing.
 func (s *Session) Quit() { s.cancel() }
 
+// Lifetime returns a context that ends with Quit and with Close.
+func (s *Session) Lifetime() context.Context { return s.ctx }
+
 // Close ends the session: calls in flight end with an error that is
 // [ErrClosed], as do subscriptions, the connection goes away, and no further one
 // is made. It may be called at any time, more than once, and from callbacks; it
