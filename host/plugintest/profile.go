@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -24,11 +23,17 @@ type Profile struct {
 	Replies  []Rule            `json:"replies"`  // what it answers before anything is taken for a message
 
 	// Of the framing called pattern: what stands before a message of the guest, with
-	// a group called length; what stands behind it; and how the server says one.
+	// a group called length, or before a part of one, if a group called more has found
+	// something; what stands behind it; and how the server says one.
 	Sent    string `json:"sent"`
 	SentEnd string `json:"sentEnd"`
 	Said    string `json:"said"`
 	Noted   string `json:"noted"` // what belongs to no exchange; empty = as in Said
+
+	// Part is how the server says a part of a message that goes on in the next frame,
+	// and PartSize how many bytes of a message a frame has room for.
+	Part     string `json:"part"`
+	PartSize int    `json:"partSize"`
 
 	Largest int `json:"largest"` // bytes of the longest message that the wire carries; 0 = any
 
@@ -76,6 +81,9 @@ func (p *Profile) compile() (err error) {
 		}
 		if p.sent.SubexpIndex("length") < 0 || !strings.Contains(p.Said, "${message}") {
 			return fmt.Errorf("framing = pattern: expected a group called length in sent, and ${message} in said")
+		}
+		if (p.PartSize > 0) != strings.Contains(p.Part, "${message}") || p.PartSize < 0 {
+			return fmt.Errorf("framing = pattern: expected partSize, in bytes, and ${message} in part, or neither")
 		}
 	default:
 		return fmt.Errorf("framing %q: expected ndjson, content-length, websocket, learned or pattern", p.Framing)
@@ -158,61 +166,4 @@ func expand(text string, vars map[string]string) []byte {
 		out = append(out, vars[text[from+m[2]:from+m[3]]]...)
 		from += m[1]
 	}
-}
-
-// pattern is a framing that a profile describes.
-type pattern struct {
-	profile *Profile
-	last    map[string]string
-	of      map[uint32]map[string]string
-}
-
-func (p *pattern) name() string { return "of the profile" }
-
-func (p *pattern) fresh() framing {
-	return &pattern{profile: p.profile, of: map[uint32]map[string]string{}}
-}
-
-func (p *pattern) hear(_ *stage, heard []byte) ([]byte, int, error) {
-	re := p.profile.sent
-	m := re.FindSubmatchIndex(heard)
-	if m == nil {
-		if len(heard) > 4<<10 {
-			return nil, 0, fmt.Errorf("the guest wrote what the profile does not know: %s", short(heard))
-		}
-		return nil, 0, nil
-	}
-	vars := map[string]string{}
-	capture(vars, re, heard, m)
-	n, err := strconv.Atoi(vars["length"])
-	if err != nil || n < 0 {
-		return nil, 0, fmt.Errorf("the guest wrote a length of %q", vars["length"])
-	}
-	tail := latin(p.profile.SentEnd)
-	end := m[1] + n + len(tail)
-	if len(heard) < end {
-		return nil, 0, nil
-	}
-	if !bytes.Equal(heard[m[1]+n:end], tail) {
-		return nil, 0, fmt.Errorf("behind a message stands %s, expected %q", short(heard[m[1]+n:end]), p.profile.SentEnd)
-	}
-	p.last = vars
-	return heard[m[1] : m[1]+n], end, nil
-}
-
-func (p *pattern) heard(exchange uint32) { p.of[exchange] = p.last }
-
-func (p *pattern) say(exchange uint32, message []byte, vars map[string]string) ([]byte, error) {
-	all := map[string]string{}
-	for _, from := range []map[string]string{vars, p.of[exchange]} {
-		for k, v := range from {
-			all[k] = v
-		}
-	}
-	all["message"], all["length"] = string(message), strconv.Itoa(len(message))
-	text := p.profile.Said
-	if p.of[exchange] == nil && p.profile.Noted != "" {
-		text = p.profile.Noted
-	}
-	return expand(text, all), nil
 }

@@ -47,6 +47,21 @@ func TestProfile(t *testing.T) {
 	}
 }
 
+// Messages may be in pieces, both ways, of sizes that have nothing to do with each
+// other. A guest that takes each for a message does not pass.
+func TestProfileOfPieces(t *testing.T) {
+	p, err := ReadProfile("testdata/pieces.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checks := []string{"request", "response", "out-of-order", "joined", "split-answer", "notification-in", "large-in", "large-out", "over-cap", "backpressure"}
+	wantOK(t, try(t, "pieces", Options{Profile: p, Only: checks}))
+	r := try(t, "pieces-apart", Options{Profile: p, Only: checks})
+	if c := r.Check("response"); r.OK || c.Result != Failed || !strings.Contains(c.Got, "MALFORMED") {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestProfileErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`{`:                                "unexpected EOF",
@@ -54,7 +69,9 @@ func TestProfileErrors(t *testing.T) {
 		`{"framing":"morse"}`:              "expected ndjson",
 		`{"framing":"pattern"}`:            "a group called length",
 		`{"framing":"pattern","sent":"("}`: "sent:",
-		`{"replies":[{"to":"("}]}`:         "replies:",
+		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}","partSize":1}`:        "${message} in part",
+		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}","part":"${message}"}`: "expected partSize",
+		`{"replies":[{"to":"("}]}`: "replies:",
 	} {
 		if _, err := parseProfile([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

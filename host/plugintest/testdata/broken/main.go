@@ -168,7 +168,7 @@ func (b *broken) Handle(e sdk.Event) error {
 	}
 	switch e.Kind {
 	case abi.EventOpened:
-		if !b.is("numbered") {
+		if !b.greeted() {
 			e.Conn().Up()
 		}
 	case abi.EventData, abi.EventEnd:

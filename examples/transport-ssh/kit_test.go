@@ -1,0 +1,18 @@
+//go:build !wasip1
+
+package main
+
+import (
+	"testing"
+
+	"github.com/wharf-mcp/wharf/examples/internal/dockyard"
+	"github.com/wharf-mcp/wharf/host/plugintest"
+)
+
+// The module passes the conformance kit, as any plugin can be asked to.
+func TestKit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the module, which takes a while")
+	}
+	plugintest.Test(t, dockyard.Module(t, "."))
+}
