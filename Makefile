@@ -83,6 +83,11 @@ storm: ## 16 processes share a login while tokens expire and kill -9 falls; minu
 wreck: ## kill 1000 servers, 200 guests and 100 sockets under 100,000 calls; minutes
 	go test -count 1 -timeout 60m -v -run '^TestWreck$$' ./host -wreck
 
+# What it measures goes into host/HOSTILE.md.
+.PHONY: hostile
+hostile: ## set every hostile module on the sandbox, and measure what stops it
+	go test -count 1 -v -run '^TestHostileCorpus$$' ./host -hostile
+
 .PHONY: compare
 compare: ## compare with other clients (a module of its own)
 	cd cmd/compare && go run . $(COMPARE)

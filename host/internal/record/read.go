@@ -301,6 +301,9 @@ func (en *entry) check() error {
 	case kindStart, kindCut, kindEnded, kindEnd:
 		return nil
 	case kindConnection:
+		if of := en.opening.abi; of != "" && of != abi.Module {
+			return fmt.Errorf("it is of a guest that spoke %.40q; expected %s", of, abi.Module)
+		}
 		en.opening.connection, en.opening.source = en.connection, s.source
 	case kindEvent:
 		s.connection = en.connection
