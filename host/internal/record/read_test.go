@@ -52,7 +52,7 @@ func TestBadRecordings(t *testing.T) {
 		header + "\n":        "line 2: it is no line of a recording",
 		header + `{"kind":1`: "line 2: it is no line of a recording",
 		`{"kind":"start","format":"wharf-record/2"}`:                                                     "line 1: its format is \"wharf-record/2\"; expected wharf-record/1",
-		header + `{"kind":"connection","connection":1,"abi":"wharf2"}`: "line 2: it is of a guest that spoke \"wharf2\"; expected wharf1",
+		header + `{"kind":"connection","connection":1,"abi":"wharf2"}`:                                   "line 2: it is of a guest that spoke \"wharf2\"; expected wharf1",
 		header + `{"kind":"sand"}`:                                                                       "line 2: it is no line of a recording: its kind is \"sand\"",
 		header + `{"kind":"event","connection":1,"event":"DESCRIBE"}`:                                    "line 2: an event of connection 1, which has not begun",
 		opened + `{"kind":"connection","connection":1}`:                                                  "line 3: connection 1 begins where it cannot",
