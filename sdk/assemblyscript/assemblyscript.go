@@ -13,3 +13,8 @@ import _ "embed"
 //
 //go:embed wharf.ts
 var Wharf string
+
+// Auth is auth.ts.
+//
+//go:embed auth.ts
+var Auth string

@@ -30,7 +30,7 @@ static uint32_t output_size;
 
 // receive copies the input, and returns its size; 0 if it is larger than the
 // contract allows.
-static uint32_t receive(void) {
+static inline uint32_t receive(void) {
 	uint64_t size = kernel_input_length(), at = 0;
 	if (size > MAX_CALL) return 0;
 	for (; at + 8 <= size; at += 8) input.words[at / 8] = kernel_input_load_u64(at);
@@ -39,7 +39,7 @@ static uint32_t receive(void) {
 }
 
 // stored copies size bytes of words to the kernel.
-static uint64_t stored(const uint64_t *words, uint32_t size) {
+static inline uint64_t stored(const uint64_t *words, uint32_t size) {
 	uint64_t to = kernel_alloc(size);
 	uint32_t at = 0;
 	for (; at + 8 <= size; at += 8) kernel_store_u64(to + at, words[at / 8]);
@@ -48,13 +48,13 @@ static uint64_t stored(const uint64_t *words, uint32_t size) {
 }
 
 // reply makes what was written the output.
-static int32_t reply(void) {
+static inline int32_t reply(void) {
 	kernel_output_set(stored(output.words, output_size), output_size);
 	return 0;
 }
 
 // broken ends a call without a reply: the host shows what was written as the error.
-static int32_t broken(void) {
+static inline int32_t broken(void) {
 	kernel_error_set(stored(output.words, output_size));
 	return 1;
 }

@@ -18,27 +18,27 @@ static uint32_t texts_size;
 
 #define IS(p, literal) same(p, literal, sizeof(literal) - 1)
 
-static bool same(piece p, const char *text, uint32_t size) {
+static inline bool same(piece p, const char *text, uint32_t size) {
 	if (p.size != size) return false;
 	for (uint32_t i = 0; i < size; i++)
 		if (p.at[i] != text[i]) return false;
 	return true;
 }
 
-static bool equal(piece a, piece b) { return same(a, b.at, b.size); }
+static inline bool equal(piece a, piece b) { return same(a, b.at, b.size); }
 
 // A cursor stands at a byte of a piece; at its end it reads 0.
 typedef struct { const char *at, *end; } cursor;
 
-static char peek(const cursor *c) { return c->at < c->end ? *c->at : 0; }
+static inline char peek(const cursor *c) { return c->at < c->end ? *c->at : 0; }
 
-static char peek_past_space(cursor *c) {
+static inline char peek_past_space(cursor *c) {
 	while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\r' || *c->at == '\n')) c->at++;
 	return peek(c);
 }
 
 // skip_text moves past a text in quotes.
-static bool skip_text(cursor *c) {
+static inline bool skip_text(cursor *c) {
 	for (c->at++; c->at < c->end; c->at++) {
 		if (*c->at == '"') return c->at++, true;
 		if ((unsigned char)*c->at < ' ') return false;
@@ -47,11 +47,11 @@ static bool skip_text(cursor *c) {
 	return false;
 }
 
-static bool is_scalar(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == 'E' || c == '+' || c == '-' || c == '.'; }
+static inline bool is_scalar(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == 'E' || c == '+' || c == '-' || c == '.'; }
 
 // skip moves past a value. A number or a word is taken as it is: whoever wants
 // one looks at it.
-static bool skip(cursor *c, int depth) {
+static inline bool skip(cursor *c, int depth) {
 	char open = peek_past_space(c);
 	if (open == '"') return skip_text(c);
 	if (open != '{' && open != '[') {
@@ -77,7 +77,7 @@ static bool skip(cursor *c, int depth) {
 }
 
 // whole returns the value that text holds and nothing beside it.
-static piece whole(piece text) {
+static inline piece whole(piece text) {
 	cursor c = {text.at, text.at + text.size};
 	peek_past_space(&c);
 	const char *from = c.at;
@@ -90,7 +90,7 @@ static piece whole(piece text) {
 // member returns the value of a key of an object that is well formed.
 #define member(object, key) member_of(object, "\"" key "\"", sizeof(key) + 1)
 
-static piece member_of(piece object, const char *key, uint32_t size) {
+static inline piece member_of(piece object, const char *key, uint32_t size) {
 	cursor c = {object.at, object.at + object.size};
 	if (peek(&c) != '{') return nothing;
 	for (c.at++; peek_past_space(&c) == '"'; c.at++) {
@@ -110,7 +110,7 @@ static piece member_of(piece object, const char *key, uint32_t size) {
 }
 
 // number returns a whole number from 0 to 15 digits, or -1 for anything else.
-static int64_t number(piece p) {
+static inline int64_t number(piece p) {
 	int64_t n = 0;
 	if (p.size == 0 || p.size > 15) return -1;
 	for (uint32_t i = 0; i < p.size; i++) {
@@ -120,12 +120,12 @@ static int64_t number(piece p) {
 	return n;
 }
 
-static void text_byte(uint32_t c) {
+static inline void text_byte(uint32_t c) {
 	if (texts_size < MAX_TEXTS) texts[texts_size] = (char)c;
 	texts_size++;
 }
 
-static void text_rune(uint32_t r) {
+static inline void text_rune(uint32_t r) {
 	if (r < 0x80) { text_byte(r); return; }
 	if (r < 0x800) { text_byte(0xC0 | r >> 6); }
 	else if (r < 0x10000) { text_byte(0xE0 | r >> 12); text_byte(0x80 | (r >> 6 & 0x3F)); }
@@ -135,7 +135,7 @@ static void text_rune(uint32_t r) {
 
 // hex4 reads four hexadecimal digits; 0xFFFD, the sign for what cannot be read,
 // stands for what is none.
-static uint32_t hex4(cursor *c) {
+static inline uint32_t hex4(cursor *c) {
 	uint32_t r = 0;
 	for (int i = 0; i < 4; i++) {
 		char d = peek(c);
@@ -147,7 +147,7 @@ static uint32_t hex4(cursor *c) {
 	return r;
 }
 
-static uint32_t escaped_rune(cursor *c) {
+static inline uint32_t escaped_rune(cursor *c) {
 	uint32_t r = hex4(c);
 	if (r < 0xD800 || r > 0xDFFF) return r;
 	if (r > 0xDBFF || c->end - c->at < 6 || c->at[0] != '\\' || c->at[1] != 'u') return 0xFFFD;
@@ -157,7 +157,7 @@ static uint32_t escaped_rune(cursor *c) {
 	return 0x10000 + ((r - 0xD800) << 10) + (low - 0xDC00);
 }
 
-static void text_escape(cursor *c) {
+static inline void text_escape(cursor *c) {
 	char e = peek(c);
 	c->at++;
 	switch (e) {
@@ -172,7 +172,7 @@ static void text_escape(cursor *c) {
 }
 
 // text returns the bytes of a text in quotes. They are kept until the call ends.
-static piece text(piece p) {
+static inline piece text(piece p) {
 	if (p.size < 2 || p.at[0] != '"') return nothing;
 	uint32_t from = texts_size;
 	cursor c = {p.at + 1, p.at + p.size - 1};
@@ -188,18 +188,18 @@ static piece text(piece p) {
 // Writing appends to the output. What does not fit is counted and not written,
 // and the call is broken in the end.
 
-static void put(char c) {
+static inline void put(char c) {
 	if (output_size < MAX_REPLY) output.bytes[output_size] = c;
 	output_size++;
 }
 
-static void put_piece(piece p) {
+static inline void put_piece(piece p) {
 	for (uint32_t i = 0; i < p.size; i++) put(p.at[i]);
 }
 
 #define PUT(literal) put_piece((piece){literal, sizeof(literal) - 1})
 
-static void put_number(int64_t n) {
+static inline void put_number(int64_t n) {
 	if (n >= 10) put_number(n / 10);
 	put((char)('0' + n % 10));
 }
@@ -207,7 +207,7 @@ static void put_number(int64_t n) {
 static const char hex[] = "0123456789ABCDEF";
 
 // put_text_part writes what stands between the quotes of a text.
-static void put_text_part(piece p) {
+static inline void put_text_part(piece p) {
 	for (uint32_t i = 0; i < p.size; i++) {
 		unsigned char c = (unsigned char)p.at[i];
 		if (c == '"' || c == '\\') put('\\');
@@ -216,11 +216,11 @@ static void put_text_part(piece p) {
 	}
 }
 
-static void put_text(piece p) { put('"'); put_text_part(p); put('"'); }
+static inline void put_text(piece p) { put('"'); put_text_part(p); put('"'); }
 
 // put_form writes a value of a form (application/x-www-form-urlencoded). It is
 // safe within a text.
-static void put_form(piece p) {
+static inline void put_form(piece p) {
 	for (uint32_t i = 0; i < p.size; i++) {
 		unsigned char c = (unsigned char)p.at[i];
 		char lower = (char)(c | 32);

@@ -161,4 +161,31 @@ static inline uint32_t wharf_finish(wharf_block *b) {
 	return b->len;
 }
 
+static inline uint32_t wharf_u32(const uint8_t *at) {
+	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+// wharf_is_at reports whether a text stands in the payload at off.
+static inline bool wharf_is_at(uint32_t off, const char *text) {
+	for (uint8_t c; *text; off++, text++)
+		if (wharf_take(off, &c, 1) != 1 || c != (uint8_t)*text) return false;
+	return true;
+}
+
+// wharf_setting finds a setting of the server entry in the payload of OPEN, and copies
+// its value. It returns the length of the value, or -1 where there is no such setting,
+// or one that is longer than room.
+static inline int32_t wharf_setting(const char *key, void *to, uint32_t room) {
+	uint8_t head[10]; // of a field, and how long the key is if it is a pair
+	for (uint32_t off = 4; wharf_take(off, head, sizeof head) == sizeof head;) {
+		uint32_t size = wharf_u32(head + 2), key_size = wharf_u32(head + 6), at = off + sizeof head;
+		bool is_setting = head[0] == 2 && head[1] == 0;
+		off += 6 + size;
+		if (!is_setting || key_size != wharf_length(key) || !wharf_is_at(at, key)) continue;
+		uint32_t len = size - 4 - key_size;
+		return len > room ? -1 : wharf_take(at + key_size, to, len);
+	}
+	return -1;
+}
+
 #endif

@@ -38,15 +38,20 @@ func Kinds() []string { return []string{Transport, Auth} }
 // Languages are the languages that there are templates in, the usual one first.
 func Languages() []string { return []string{Go, C, Rust, AssemblyScript} }
 
-//go:embed transport
+//go:embed transport auth
 var plugins embed.FS
 
 // contracts are the files beside a template that say the contract in its language,
-// by kind and language. A plugin in Go imports them.
+// by kind and language. A plugin in Go imports it.
 var contracts = map[string]map[string]string{
+	"transport/go":             {},
+	"auth/go":                  {},
 	"transport/c":              {"wharf.h": c.Header},
+	"auth/c":                   {"extism.h": c.Extism, "json.h": c.JSON},
 	"transport/rust":           {"wharf.rs": rust.Wharf},
+	"auth/rust":                {"auth.rs": rust.Auth},
 	"transport/assemblyscript": {"wharf.ts": assemblyscript.Wharf},
+	"auth/assemblyscript":      {"auth.ts": assemblyscript.Auth},
 }
 
 // example is what the templates are called.
@@ -87,7 +92,7 @@ func (p Plugin) Files() ([]File, error) {
 	}
 	files := maps.Clone(contracts[p.Kind+"/"+p.Lang])
 	if p.Lang == Go {
-		files = map[string]string{"go.mod": p.Module.file(p.Name)}
+		files["go.mod"] = p.Module.file(p.Name)
 	}
 	readme, err := p.readme()
 	if err != nil {
