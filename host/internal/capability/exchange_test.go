@@ -239,6 +239,14 @@ func TestOneChunkOfABodyIsInFlight(t *testing.T) {
 	}
 }
 
+// limit is one of those that an exchange has.
+type limit func(*Limits) *time.Duration
+
+func head(l *Limits) *time.Duration { return &l.Head }
+func body(l *Limits) *time.Duration { return &l.Body }
+func idle(l *Limits) *time.Duration { return &l.Idle }
+func none(*Limits) *time.Duration   { return new(time.Duration) }
+
 // The rows of the table of bad answers: what a guest sees, what its user is told,
 // and that the next exchange of the same table works.
 func TestBadAnswers(t *testing.T) {
@@ -246,21 +254,22 @@ func TestBadAnswers(t *testing.T) {
 		name   string
 		answer string // what the server writes; it stays silent after that
 		shut   bool   // the server closes the connection then
+		limit  limit  // which is short, if that is what ends it
 		status abi.Status
 		want   string
 		heard  string
 	}{
-		{"no head", "", false, abi.TimedOut, "no answer for", "error"},
-		{"closed at once", "", true, abi.Reset, "without an answer", "error"},
-		{"half a head", "HTTP/1.1 200 OK\r\nContent-", false, abi.TimedOut, "no answer for", "error"},
-		{"no HTTP", "220 mail.example ESMTP\r\n", true, abi.ProtocolFailed, "malformed HTTP", "error"},
-		{"half a body", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{\"a\"", true, abi.Reset, "broke off", "head error"},
-		{"a body that stops", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{\"a\"", false, abi.TimedOut, "not complete after", "head error"},
-		{"bad chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", false, abi.ProtocolFailed, "", "head error"},
-		{"a silent stream", "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: hi\n\n", false, abi.TimedOut, "nothing came on the event stream", "head data error"},
-		{"a long head", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 2*maxHeadBytes) + "\r\n\r\n", false, abi.ProtocolFailed, "headers exceeded", "error"},
-		{"an upgrade", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", false, abi.ProtocolFailed, "did not ask", "error"},
-		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", false, abi.ProtocolFailed, "", "error"},
+		{"no head", "", false, head, abi.TimedOut, "no answer for", "error"},
+		{"closed at once", "", true, none, abi.Reset, "without an answer", "error"},
+		{"half a head", "HTTP/1.1 200 OK\r\nContent-", false, head, abi.TimedOut, "no answer for", "error"},
+		{"no HTTP", "220 mail.example ESMTP\r\n", true, none, abi.ProtocolFailed, "malformed HTTP", "error"},
+		{"half a body", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{\"a\"", true, none, abi.Reset, "broke off", "head error"},
+		{"a body that stops", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{\"a\"", false, body, abi.TimedOut, "not complete after", "head error"},
+		{"bad chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", false, none, abi.ProtocolFailed, "", "head error"},
+		{"a silent stream", "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: hi\n\n", false, idle, abi.TimedOut, "nothing came on the event stream", "head data error"},
+		{"a long head", "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 2*maxHeadBytes) + "\r\n\r\n", false, none, abi.ProtocolFailed, "headers exceeded", "error"},
+		{"an upgrade", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n", false, none, abi.ProtocolFailed, "did not ask", "error"},
+		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", false, none, abi.ProtocolFailed, "", "error"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -278,9 +287,7 @@ func TestBadAnswers(t *testing.T) {
 			})
 			c := patient(grant)
 			c.Limits.Head, c.Limits.Body, c.Limits.Idle = time.Hour, time.Hour, time.Hour
-			if !tt.shut {
-				c.Limits.Head, c.Limits.Body, c.Limits.Idle = 50*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
-			}
+			*tt.limit(&c.Limits) = 50 * time.Millisecond
 			table := newTestTable(t, c)
 			r := post(t, table, "{}")
 			wantError(t, r, tt.status, tt.want)
@@ -390,12 +397,12 @@ func TestASlowDripHasALimit(t *testing.T) {
 
 func TestAServerThatDoesNotReadIsGivenUp(t *testing.T) {
 	_, grant := serveRaw(t, func(net.Conn) {})
-	c := patient(grant)
-	c.Limits.Stall = 50 * time.Millisecond
-	r, s := ask(t, newTestTable(t, c), "POST", "", "{}"+strings.Repeat(" ", 32<<20))
-	if s.Queued() == 0 {
+	c, large := patient(grant), "{}"+strings.Repeat(" ", 32<<20)
+	if _, s := ask(t, newTestTable(t, c), "POST", "", large); s.Queued() == 0 {
 		t.Error("a body that is not sent is not queued")
 	}
+	c.Limits.Stall = 50 * time.Millisecond
+	r, _ := ask(t, newTestTable(t, c), "POST", "", large)
 	wantError(t, r, abi.Stalled, "has not read the request for 50ms")
 }
 
