@@ -26,7 +26,7 @@ type bounds struct {
 
 // generous lets a provider in Go work through as large a state as there may be,
 // which takes it a second. Whoever does nothing but loop is stopped after five.
-var generous = bounds{fuel: 4_000_000_000, time: 10 * time.Second}
+var generous = bounds{fuel: Fuel, time: 10 * time.Second}
 
 const memoryPages = 512 // of 64 KiB, for a provider, and as many for the kernel
 
@@ -41,7 +41,13 @@ type EngineConfig struct {
 	// print secrets, so nil, which drops it, is right for everybody else. It is
 	// called from many goroutines.
 	Print func(provider, text string)
+
+	// Fuel is what a provider may compute in one call; 0 is what it may for a server.
+	Fuel int64
 }
+
+// Fuel is what a provider may compute in one call, in units of about a nanosecond.
+const Fuel = 4_000_000_000
 
 // Engine loads providers. It is safe for concurrent use.
 type Engine struct {
@@ -63,7 +69,13 @@ type load struct {
 }
 
 // NewEngine checks the cache directory. Nothing is compiled.
-func NewEngine(c EngineConfig) (*Engine, error) { return openEngine(c, generous) }
+func NewEngine(c EngineConfig) (*Engine, error) {
+	b := generous
+	if c.Fuel > 0 {
+		b.fuel = c.Fuel
+	}
+	return openEngine(c, b)
+}
 
 func openEngine(c EngineConfig, b bounds) (*Engine, error) {
 	annex, err := wasm.NewAnnex(wasm.AnnexConfig{

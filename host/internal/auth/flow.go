@@ -146,7 +146,7 @@ func (f *flow) take(ctx context.Context, actions []step.Action) (*step.Event, er
 // act takes one action, if the manifest wants it. What could not be done comes
 // back as the event with a problem; any other error ends the flow.
 func (f *flow) act(ctx context.Context, a *step.Action) (*step.Event, error) {
-	if !wanted(a.Kind, &f.wants) {
+	if !Wanted(a.Kind, &f.wants) {
 		return nil, breachf("it asks for %s, which its manifest does not want", a.Kind)
 	}
 	if begins := a.Kind == step.ActionHTTP || !endures(a.Kind); begins && f.time.Err() != nil {
@@ -211,8 +211,8 @@ func brings(kind string) bool {
 	return false
 }
 
-// wanted reports whether a manifest wants an action at all.
-func wanted(kind string, w *step.Wants) bool {
+// Wanted reports whether a manifest wants an action at all.
+func Wanted(kind string, w *step.Wants) bool {
 	switch kind {
 	case step.ActionHTTP:
 		return w.Discover || len(w.Origins) > 0
