@@ -221,7 +221,7 @@ func (d *ward) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
 	d.seen = append(d.seen, given)
 	d.mu.Unlock()
-	if status, why := d.judge(strings.TrimPrefix(given, "Bearer "), r); status != 0 {
+	if status, why := d.judge(office, strings.TrimPrefix(given, "Bearer "), r); status != 0 {
 		w.Header().Set("WWW-Authenticate", why)
 		http.Error(w, "not with "+given, status)
 		return
@@ -229,11 +229,11 @@ func (d *ward) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.site.ServeHTTP(w, r)
 }
 
-func (d *ward) judge(token string, r *http.Request) (status int, why string) {
+func (d *ward) judge(o *office, token string, r *http.Request) (status int, why string) {
 	if d.refuse != nil {
 		return d.refuse(token, r)
 	}
-	if d.office.admits(token) {
+	if o.admits(token) {
 		return 0, ""
 	}
 	return http.StatusUnauthorized, d.challenge("")

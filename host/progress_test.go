@@ -15,10 +15,9 @@ import (
 func TestLongestCall(t *testing.T) {
 	h := newHost(t, host.Config{MaxTimeout: short})
 	s := connect(t, h, server("surface"))
-	heard := 0
-	_, err := s.CallTool(host.WithProgress(t.Context(), func(ours.Progress) { heard++ }), "count", nil)
-	if !errors.Is(err, host.ErrTimeout) || !strings.Contains(err.Error(), "progress or not") || heard != 3 {
-		t.Errorf("heard %d words, %v", heard, err)
+	_, err := s.CallTool(host.WithProgress(t.Context(), func(ours.Progress) {}), "count", nil)
+	if !errors.Is(err, host.ErrTimeout) || !strings.Contains(err.Error(), "progress or not") {
+		t.Error(err)
 	}
 	h = newHost(t, host.Config{Timeout: short, MaxTimeout: time.Hour})
 	s = connect(t, h, server("surface"))
