@@ -1,10 +1,9 @@
 // A transport plugin in AssemblyScript: MCP in lines of JSON over a unix socket, TCP
 // or TLS. It does what examples/transport-socket does in Go, and passes the same
 // tests. There is no runtime in it, no allocation, and no byte of a message.
-import * as wharf from "./wharf";
-import { Event, Report } from "./wharf";
+import * as wharf from "../../../sdk/assemblyscript/wharf";
 
-export { wharf_abi_1 } from "./wharf";
+export { wharf_abi_1 } from "../../../sdk/assemblyscript/wharf";
 
 // Messages that came by the one stream belong to the shared exchange.
 const SHARED: u32 = 0;
@@ -24,21 +23,21 @@ let marked: u32 = 0; // bytes of the mark that are withheld
 // describe says what Wharf has to know before it connects anything.
 function describe(): i32 {
   wharf.begin();
-  wharf.text(1, "socket-as");
-  wharf.text(2, "1.0.0");
-  wharf.text(3, "MCP in lines of JSON over a unix socket, TCP or TLS");
-  wharf.grant(5, wharf.STREAM, "main");
-  wharf.number(6, 1); // a cancel is a message
-  wharf.number(8, 1); // messages come that nobody asked for
-  return wharf.report(Report.MANIFEST, 0, 0, wharf.at(), wharf.finish());
+  wharf.text(wharf.NAME, "socket-as");
+  wharf.text(wharf.VERSION, "1.0.0");
+  wharf.text(wharf.SUMMARY, "MCP in lines of JSON over a unix socket, TCP or TLS");
+  wharf.grant(wharf.GRANT, wharf.STREAM, "main");
+  wharf.number(wharf.CANCELS, wharf.BY_MESSAGE); // a cancel is a message
+  wharf.number(wharf.UNSOLICITED, 1); // messages come that nobody asked for
+  return wharf.report(wharf.MANIFEST, 0, 0, wharf.at(), wharf.finish());
 }
 
 // dial opens what the server entry grants. The stream is essential: its end is the
 // end of the connection, and the host, which knows why, tells the user.
 function dial(): i32 {
   wharf.begin();
-  wharf.text(1, "main");
-  wharf.number(2, wharf.ESSENTIAL);
+  wharf.text(wharf.GRANT_NAME, "main");
+  wharf.number(wharf.FLAGS, wharf.ESSENTIAL);
   const handle = wharf.open(wharf.STREAM, SHARED, wharf.at(), wharf.finish());
   if (handle < 0) {
     wharf.fail(0, handle, "the socket was not opened; give the server an address");
@@ -92,7 +91,7 @@ function read(len: u32): void {
       partial = true;
       return;
     }
-    if (<u32>end > off || partial) wharf.deliver(SHARED, off, <u32>end - off, wharf.END);
+    if (<u32>end > off || partial) wharf.deliver(SHARED, off, <u32>end - off, wharf.FIN);
     partial = false;
     off = end + 1;
   }
@@ -101,7 +100,7 @@ function read(len: u32): void {
 // finish delivers a last line that has no newline.
 function finish(): void {
   if (!begun) release(marked);
-  if (partial) wharf.deliverMem(SHARED, mark, 0, wharf.END);
+  if (partial) wharf.deliverMem(SHARED, mark, 0, wharf.FIN);
   partial = false;
 }
 
@@ -110,26 +109,26 @@ function finish(): void {
 // that are not named here need nothing done.
 export function wharf_event(kind: u32, handle: u32, arg: u32, len: u32): i32 {
   switch (kind) {
-    case Event.DESCRIBE:
+    case wharf.DESCRIBE:
       return describe();
-    case Event.OPEN:
+    case wharf.OPEN:
       return dial();
-    case Event.MESSAGE:
+    case wharf.MESSAGE:
       return send(arg, handle, len);
-    case Event.OPENED:
+    case wharf.OPENED:
       if (arg & wharf.SEALED) wharf.forward(handle, 0, len, wharf.MORE);
-      wharf.report(Report.UP, 0, 0, 0, 0);
+      wharf.report(wharf.UP, 0, 0, 0, 0);
       break;
-    case Event.DATA:
+    case wharf.DATA:
       read(len);
       if (arg & wharf.LAST) finish();
       break;
-    case Event.END:
+    case wharf.END:
       finish();
       break;
-    case Event.CLOSE:
+    case wharf.CLOSE:
       wharf.close(stream);
-      wharf.report(Report.ENDED, 0, 0, 0, 0);
+      wharf.report(wharf.ENDED, 0, 0, 0, 0);
       break;
   }
   return 0;
