@@ -43,8 +43,8 @@ type reply struct {
 	err    error
 }
 
-// leftError says that the connection ended before the server said anything
-// from which its era could be told.
+// leftError says that the connection ended after the server was asked, and before
+// it said anything from which its era could be told.
 type leftError struct{ cause error }
 
 func (e *leftError) Error() string { return e.cause.Error() }
@@ -74,7 +74,7 @@ func (h *handshake) detect(ctx context.Context) (*link, error) {
 	case <-silence.C:
 		return h.race(ctx, probe, h.initialize(ctx))
 	case <-h.conn.Transport.Done():
-		return nil, h.left(ctx, nil)
+		return nil, h.leftWith(ctx, probe)
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -123,7 +123,7 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link,
 		case <-patience:
 			return h.legacy(ctx, held)
 		case <-h.conn.Transport.Done():
-			return nil, h.left(ctx, nil)
+			return nil, h.leftWith(ctx, probe)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -183,8 +183,10 @@ func (h *handshake) receive(ctx context.Context, replies <-chan reply) (reply, e
 
 // left returns why the connection ended; err, if there is one, is what a
 // request on it ended with. The transport knows best, once it is at its end.
-// Over HTTP a request may fail alone.
+// Over HTTP a request may fail alone. A server that the request did not reach has
+// not left because of it, so that is no [leftError].
 func (h *handshake) left(ctx context.Context, err error) error {
+	unasked := errors.Is(err, rpc.ErrNotSent)
 	if errors.Is(err, rpc.ErrClosed) {
 		select {
 		case <-h.conn.Transport.Done():
@@ -202,5 +204,22 @@ func (h *handshake) left(ctx context.Context, err error) error {
 	if err == nil {
 		err = errors.New("the connection ended")
 	}
+	if unasked {
+		return err
+	}
 	return &leftError{err}
+}
+
+// leftWith is left for a connection that ended under a request, which is nil where
+// that is over.
+func (h *handshake) leftWith(ctx context.Context, pending <-chan reply) error {
+	if pending == nil {
+		return h.left(ctx, nil)
+	}
+	select {
+	case got := <-pending:
+		return h.left(ctx, got.err)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

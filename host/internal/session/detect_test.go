@@ -20,6 +20,21 @@ const (
 	probedFirst = probed + " " + greeted
 )
 
+// What is turned away before it could ask anything is no legacy server that left:
+// it is not knocked at twice.
+func TestTurnedAway(t *testing.T) {
+	for _, away := range []time.Duration{time.Second, 20 * time.Second} {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			d := dock(server{away: away})
+			_, err := Open(t.Context(), d.config())
+			if err == nil || !strings.Contains(err.Error(), "not welcome") || d.started() != 1 {
+				t.Errorf("after %v: knocked %d times, %v", away, d.started(), err)
+			}
+			d.empty()
+		})
+	}
+}
+
 func TestDetection(t *testing.T) {
 	unsupported := func(versions string) act {
 		return refuse(mcp.CodeUnsupportedVersion, "no", `{"requested":"2026-07-28","supported":[`+versions+`]}`)

@@ -37,6 +37,7 @@ type act func(p *process, m message)
 type server struct {
 	boot   time.Duration // before it reads anything
 	banner string        // printed then
+	away   time.Duration // what is sent to it waits so long, and then there is no server
 	on     map[string]act
 }
 
@@ -79,6 +80,13 @@ func (p *process) Send(_ context.Context, m *rpc.Message) error {
 	}
 	if p.exited() {
 		return errors.New("broken pipe")
+	}
+	if exchange := m.Exchange(); p.server.away > 0 {
+		time.AfterFunc(p.server.away, func() {
+			p.peer.Failed(exchange, rpc.ErrNotSent)
+			p.exit(errors.New("you are not welcome"))
+		})
+		return nil
 	}
 	p.in <- got
 	return nil
