@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host/plugintest"
@@ -27,13 +28,19 @@ var toolchains = map[string]toolchain{
 // the test where there is no toolchain.
 func build(t *testing.T, p template.Plugin) string {
 	t.Helper()
+	return buildChanged(t, p, func(source string) string { return source })
+}
+
+// buildChanged is build, with another source than what is written.
+func buildChanged(t *testing.T, p template.Plugin, change func(source string) string) string {
+	t.Helper()
 	tools := toolchains[p.Lang]
 	for _, program := range append(tools.programs, "sh") {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("%s is not here, so the template is not built: %s", program, tools.remedy)
 		}
 	}
-	dir := write(t, p)
+	dir := write(t, p, change)
 	cmd := exec.Command("sh", "build")
 	cmd.Dir, cmd.Env = dir, os.Environ()
 	switch p.Lang {
@@ -75,7 +82,7 @@ func rustc(t *testing.T) string {
 }
 
 // write writes a plugin into a folder of its own.
-func write(t *testing.T, p template.Plugin) string {
+func write(t *testing.T, p template.Plugin, change func(source string) string) string {
 	t.Helper()
 	files, err := p.Files()
 	if err != nil {
@@ -83,7 +90,11 @@ func write(t *testing.T, p template.Plugin) string {
 	}
 	dir := t.TempDir()
 	for _, f := range files {
-		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Text, 0o666); err != nil {
+		text := string(f.Text)
+		if strings.HasPrefix(f.Name, "plugin.") {
+			text = change(text)
+		}
+		if err := os.WriteFile(filepath.Join(dir, f.Name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
