@@ -62,7 +62,7 @@ func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error
 		return nil, err
 	}
 	if h.config.Recorder != nil || h.config.Record != nil {
-		h.hide(secrets(s)...)
+		h.hide(s)
 	}
 	return &dialer{host: h, server: s, via: via, module: m, grants: gs, account: a}, nil
 }

@@ -49,10 +49,13 @@ func Replay(ctx context.Context, recording io.Reader, plugin []byte, o ReplayOpt
 	return d, err
 }
 
-// hide keeps texts of the configuration out of what is recorded.
-func (h *Host) hide(texts ...string) {
+// hide keeps the secrets of an entry out of what is recorded.
+func (h *Host) hide(s Server) {
+	texts, named := secrets(s), namedSecrets(s)
 	h.config.Recorder.Hide(texts...)
+	h.config.Recorder.HideNamed(named...)
 	h.config.Record.Hide(texts...)
+	h.config.Record.HideNamed(named...)
 }
 
 // hideRecent keeps what a sign-in has given out of what is recorded.

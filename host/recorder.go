@@ -83,8 +83,8 @@ func (d *dialer) observed(c *connection) (trace func(sent bool, msg []byte), dro
 	return trace, dropped
 }
 
-// secrets are the values of an entry that a trace does not show: all variables and
-// headers, credentials in the url, and whatever else is called like a secret.
+// secrets are the values of an entry that a trace does not show, whatever they are
+// called: all variables and headers, credentials in the url and in arguments.
 func secrets(s Server) []string {
 	out := slices.Collect(maps.Values(s.Env))
 	out = slices.AppendSeq(out, maps.Values(s.Auth.Env))
@@ -93,9 +93,17 @@ func secrets(s Server) []string {
 			out = append(out, value)
 		}
 	}
-	for name, value := range s.Settings {
-		if secret.Key(name) {
-			out = append(out, value)
+	out = append(out, inArguments(s.Args)...)
+	return append(out, inURL(s.URL)...)
+}
+
+// namedSecrets are the values of settings and variables that are called secrets.
+func namedSecrets(s Server) (out []string) {
+	for _, set := range []map[string]string{s.Settings, s.Env, s.Auth.Env} {
+		for name, value := range set {
+			if secret.Key(name) {
+				out = append(out, value)
+			}
 		}
 	}
 	for name, value := range s.Auth.Settings {
@@ -103,8 +111,7 @@ func secrets(s Server) []string {
 			out = append(out, text)
 		}
 	}
-	out = append(out, inArguments(s.Args)...)
-	return append(out, inURL(s.URL)...)
+	return out
 }
 
 // negotiates tells the headers that every client sends, whose values occur in

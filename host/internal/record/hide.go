@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -132,8 +133,13 @@ func (c *cloak) written(k *call, raw, shown []byte) {
 // session.
 var inAddress = regexp.MustCompile(`[?&]([A-Za-z0-9_.-]{1,64})=([^&#\s"\\]+)`)
 
-// learn looks for what identifies a session, before it is hidden anywhere.
+// learn looks for settings that are called secrets, and for what identifies a
+// session, before they are hidden anywhere.
 func (c *cloak) learn(s *step) {
+	if s.kind == abi.EventOpen {
+		c.learnSettings(s.bytes)
+		return
+	}
 	for _, found := range inAddress.FindAllSubmatch(s.bytes, -1) {
 		if private(string(found[1])) {
 			c.known.HideRecent(string(found[2]))
@@ -149,6 +155,18 @@ func (c *cloak) learn(s *step) {
 	for _, h := range head.Headers {
 		if private(h.Key) {
 			c.known.HideRecent(h.Value)
+		}
+	}
+}
+
+func (c *cloak) learnSettings(p []byte) {
+	s, err := abi.DecodeSettings(p)
+	if err != nil {
+		return
+	}
+	for _, v := range s.Values {
+		if private(v.Key) {
+			c.known.HideNamed(v.Value)
 		}
 	}
 }
@@ -182,7 +200,12 @@ func maskSettings(p []byte) []byte {
 	if err != nil {
 		return nil
 	}
-	maskPairs(s.Values)
+	s.Values = slices.Clone(s.Values)
+	for i, v := range s.Values {
+		if private(v.Key) && len(v.Value) >= trace.LeastNamed {
+			s.Values[i].Value = starred(v.Value)
+		}
+	}
 	return abi.AppendSettings(nil, &s)
 }
 

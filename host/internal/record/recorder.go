@@ -68,6 +68,13 @@ func (r *Recorder) Hide(texts ...string) {
 	}
 }
 
+// HideNamed is [Recorder.Hide] for texts that are called secrets: 4 bytes are enough.
+func (r *Recorder) HideNamed(texts ...string) {
+	if r != nil && len(texts) > 0 {
+		r.known.HideNamed(texts...)
+	}
+}
+
 // HideRecent is [Recorder.Hide] for what a sign-in has given: others take its place
 // in time, and only the newest hundreds are remembered.
 func (r *Recorder) HideRecent(texts ...string) {

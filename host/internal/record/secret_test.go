@@ -10,8 +10,8 @@ import (
 
 // guarded is a session full of secrets: known ones, and ones that are called so.
 var guarded = script{
-	settings: []abi.Pair{{Key: "token", Value: "canary1"}},
-	sent:     `{"jsonrpc":"2.0","id":1,"params":{"password":"canary2","text":"say canary-three"}}`,
+	settings: []abi.Pair{{Key: "token", Value: "canary1"}, {Key: "password", Value: "pw4x"}},
+	sent:     `{"jsonrpc":"2.0","id":1,"params":{"password":"canary2","text":"say canary-three and pw4x"}}`,
 	came: []string{
 		`{"jsonrpc":"2.0","id":1,"result":{"a":"canary-th`, `ree","apiKey":"can`, "ary4\",\"n\":1}}\n",
 		`{"content":[{"text":"{\"secret\":\"canary5\"}"}]}` + "\n",
@@ -24,7 +24,7 @@ var guarded = script{
 func TestSecretsStayOut(t *testing.T) {
 	for _, build := range []string{"plain", "copy", "xor"} {
 		text := record(t, build, guarded, "canary-three")
-		for _, word := range []string{"canary", "ary4", "ree\\\"", "short", string(veil55("canary"))} {
+		for _, word := range []string{"canary", "pw4x", "ary4", "ree\\\"", "short", string(veil55("canary"))} {
 			if strings.Contains(text, word) {
 				t.Errorf("%s: %q is in the recording:\n%s", build, word, text)
 			}

@@ -5,7 +5,10 @@ package trace
 type Known struct{ veil veil }
 
 // Hide is that of a [Recorder].
-func (k *Known) Hide(texts ...string) { k.veil.add(texts...) }
+func (k *Known) Hide(texts ...string) { k.veil.add(leastSecret, texts...) }
+
+// HideNamed is that of a [Recorder].
+func (k *Known) HideNamed(texts ...string) { k.veil.add(LeastNamed, texts...) }
 
 // HideRecent is that of a [Recorder].
 func (k *Known) HideRecent(texts ...string) { k.veil.addRecent(texts...) }

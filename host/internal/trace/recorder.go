@@ -61,7 +61,14 @@ func (r *Recorder) Flush(ctx context.Context) {
 // more. They are those of the configuration, and stay.
 func (r *Recorder) Hide(texts ...string) {
 	if r != nil && len(texts) > 0 {
-		r.veil.add(texts...)
+		r.veil.add(leastSecret, texts...)
+	}
+}
+
+// HideNamed is [Recorder.Hide] for texts that are called secrets: 4 bytes are enough.
+func (r *Recorder) HideNamed(texts ...string) {
+	if r != nil && len(texts) > 0 {
+		r.veil.add(LeastNamed, texts...)
 	}
 }
 

@@ -28,15 +28,19 @@ const (
 	mostRecent  = 256 // signatures of single requests are not to fill the memory
 )
 
-// add takes texts that stay as long as the veil.
-func (v *veil) add(texts ...string) {
+// LeastNamed is how many bytes a text has that is called a secret: what is shorter
+// would be hidden wherever it occurs by chance.
+const LeastNamed = 4
+
+// add takes texts of that many bytes or more, which stay as long as the veil.
+func (v *veil) add(least int, texts ...string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.fixed == nil {
 		v.fixed = make(map[string]struct{})
 	}
 	for _, text := range texts {
-		for _, form := range forms(text) {
+		for _, form := range forms(least, text) {
 			v.fixed[form] = struct{}{}
 		}
 	}
@@ -49,7 +53,7 @@ func (v *veil) addRecent(texts ...string) {
 	defer v.mu.Unlock()
 	changed := false
 	for _, text := range texts {
-		for _, form := range forms(text) {
+		for _, form := range forms(LeastNamed, text) {
 			if !slices.Contains(v.recent, form) {
 				v.recent, changed = append(v.recent, form), true
 			}
@@ -63,14 +67,14 @@ func (v *veil) addRecent(texts ...string) {
 
 // forms are the ways in which a secret is written: as it is, without the scheme
 // of a header, and escaped for a URL or for JSON.
-func forms(text string) []string {
+func forms(least int, text string) []string {
 	text = strings.TrimSpace(text)
 	quoted := jsontext.AppendString(nil, text)
 	out := []string{text, url.QueryEscape(text), string(quoted[1 : len(quoted)-1])}
 	if _, bare, found := strings.Cut(text, " "); found && !strings.Contains(bare, " ") {
 		out = append(out, bare)
 	}
-	out = slices.DeleteFunc(out, func(form string) bool { return len(form) < leastSecret })
+	out = slices.DeleteFunc(out, func(form string) bool { return len(form) < least })
 	slices.Sort(out)
 	return slices.Compact(out)
 }

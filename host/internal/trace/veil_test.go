@@ -18,7 +18,7 @@ const (
 
 func veiled() *veil {
 	v := new(veil)
-	v.add(canary, rude, "Bearer tk-0123456789", "short")
+	v.add(leastSecret, canary, rude, "Bearer tk-0123456789", "short")
 	return v
 }
 
@@ -90,7 +90,7 @@ func TestSecretsThatAreCut(t *testing.T) {
 // Where secrets overlap, nothing of either is left.
 func TestSecretsThatOverlap(t *testing.T) {
 	v := new(veil)
-	v.add("abcdefgh", "efghijkl", "aaaaaaaa")
+	v.add(leastSecret, "abcdefgh", "efghijkl", "aaaaaaaa")
 	for in, want := range map[string]string{
 		"-abcdefghijkl-": "-[secret]-", "abcdefghefghijkl": "[secret][secret]", "aaaaaaaaaaa": "[secret]", "abcdefg": "abcdefg", "": "",
 	} {
@@ -102,7 +102,7 @@ func TestSecretsThatOverlap(t *testing.T) {
 
 func TestFormsOfSecrets(t *testing.T) {
 	v := new(veil)
-	v.add("  pass word/with?signs \n", "Basic dXNlcjpwYXNz")
+	v.add(leastSecret, "  pass word/with?signs \n", "Basic dXNlcjpwYXNz")
 	for _, in := range []string{"pass word/with?signs", "pass+word%2Fwith%3Fsigns", "dXNlcjpwYXNz", "Basic dXNlcjpwYXNz"} {
 		if got := string(v.cover([]byte(in))); got != secret.Mark {
 			t.Errorf("%s: got %s", in, got)
@@ -114,7 +114,7 @@ func TestFormsOfSecrets(t *testing.T) {
 // configuration are never pushed out.
 func TestRecentSecrets(t *testing.T) {
 	v := new(veil)
-	v.add("configured")
+	v.add(leastSecret, "configured")
 	for i := range 3 * mostRecent {
 		v.addRecent(fmt.Sprintf("signature-%d", i))
 	}
