@@ -67,7 +67,7 @@ func TestBuild(t *testing.T) {
 // Source that does not compile is told as the compiler tells it, from its first line,
 // and leaves no module behind. The user's flags change nothing.
 func TestSourceThatDoesNotCompile(t *testing.T) {
-	t.Setenv("GOFLAGS", "-mod=nonsense")
+	t.Setenv("GOFLAGS", "-nonsense")
 	dir := folder(t, map[string]string{"go.mod": mod, "main.go": "package main\n\nfunc main() { coo() }\n" + strings.Repeat("var _ = caw\n", 9)})
 	_, err := Build(t.Context(), Options{Dir: dir})
 	var compile *CompileError

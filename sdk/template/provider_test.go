@@ -23,7 +23,8 @@ func TestProviders(t *testing.T) {
 	}
 	for _, lang := range []string{template.C, template.Rust, template.AssemblyScript} {
 		t.Run(lang, func(t *testing.T) {
-			p := load(t, build(t, template.Plugin{Name: "carrier-pigeon", Kind: template.Auth, Lang: lang}))
+			file := build(t, template.Plugin{Name: "carrier-pigeon", Kind: template.Auth, Lang: lang})
+			p := load(t, file)
 			describes(t, p)
 			for _, f := range flows {
 				t.Run(f.name, func(t *testing.T) { f.play(t, p) })
@@ -183,8 +184,8 @@ func load(t *testing.T, file string) plugin {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := extism.NewPlugin(context.Background(),
-		extism.Manifest{Wasm: []extism.Wasm{extism.WasmData{Data: module}}}, extism.PluginConfig{}, nil)
+	manifest := extism.Manifest{Wasm: []extism.Wasm{extism.WasmData{Data: module}}}
+	p, err := extism.NewPlugin(context.Background(), manifest, extism.PluginConfig{EnableWasi: true}, nil) // as Wharf does: it calls _initialize
 	if err != nil {
 		t.Fatal(err)
 	}
