@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -46,4 +47,40 @@ func TestWorkersAgree(t *testing.T) {
 			})
 		}
 	}
+}
+
+// BenchmarkApart is BenchmarkHop with the guest in a worker, and what it takes until
+// there is one.
+func BenchmarkApart(b *testing.B) {
+	binary, err := os.ReadFile("../../../plugins/stdio/stdio.wasm")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, size := range []int{200, 64_000} {
+		line := append(bytes.Repeat([]byte("x"), size-1), '\n')
+		b.Run("in/"+unit(size), func(b *testing.B) {
+			_, sink := deskOf(b, Config{Apart: apart(binary)})
+			for b.Loop() {
+				sink.Data(line, false)
+			}
+		})
+		b.Run("out/"+unit(size), func(b *testing.B) {
+			inst, _ := deskOf(b, Config{Apart: apart(binary)})
+			m := newLetter(1, string(line), nil)
+			for b.Loop() {
+				if err := inst.Send(b.Context(), m); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("start", func(b *testing.B) {
+		for b.Loop() {
+			inst, err := New(b.Context(), Config{Plugin: "stdio", Apart: apart(binary)})
+			if err != nil {
+				b.Fatal(err)
+			}
+			inst.Close(b.Context())
+		}
+	})
 }

@@ -139,7 +139,7 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 	}
 	m := in.of(exchange)
 	if m == nil {
-		i.mod.Trap(fmt.Errorf("parts of messages for more than %d exchanges at once", maxAssemblies))
+		i.asks.Trap(fmt.Errorf("parts of messages for more than %d exchanges at once", maxAssemblies))
 	}
 	in.add(m, p, i.expected(exchange), i.limits.MessageCap)
 	if m.dropped/endless > i.limits.MessageCap {

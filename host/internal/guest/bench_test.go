@@ -35,7 +35,12 @@ func (deaf) Done(uint32)                              {}
 
 // desk returns an instance of the stdio plugin with nothing behind it.
 func desk(b *testing.B) (*Instance, Sink) {
-	inst, err := New(b.Context(), Config{Plugin: "stdio", Module: module(b, stdioPackage)})
+	return deskOf(b, Config{Module: module(b, stdioPackage)})
+}
+
+func deskOf(b *testing.B, c Config) (*Instance, Sink) {
+	c.Plugin = "stdio"
+	inst, err := New(b.Context(), c)
 	if err != nil {
 		b.Fatal(err)
 	}

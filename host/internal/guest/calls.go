@@ -61,8 +61,8 @@ func answer(c abi.Call) func(*wasm.Instance, []uint64) {
 	n, hasResult, call := c.Params(), c.HasResult(), calls[c]
 	return func(in *wasm.Instance, stack []uint64) {
 		i := in.Owner().(*Instance)
-		if i.mod == nil { // it is called in _initialize, before New has it
-			i.mod = &local{Instance: in}
+		if i.asks == nil { // it is called in _initialize, before New has it
+			i.asks = in
 		}
 		var a args
 		for k := range n {
@@ -98,19 +98,19 @@ var calls = [...]func(*Instance, args) int32{
 func (i *Instance) window(off, n uint32) []byte {
 	p := i.current.payload
 	if uint64(off)+uint64(n) > uint64(len(p)) {
-		i.mod.Trap(fmt.Errorf("bytes %d to %d of a payload of %d", off, uint64(off)+uint64(n), len(p)))
+		i.asks.Trap(fmt.Errorf("bytes %d to %d of a payload of %d", off, uint64(off)+uint64(n), len(p)))
 	}
-	i.mod.Charge(int64(n))
+	i.asks.Charge(int64(n))
 	return p[off : off+n : off+n]
 }
 
 // memory returns a view of the guest's memory; a range outside it ends the guest.
-func (i *Instance) memory(ptr, n uint32) []byte { return Bytes(i.mod, ptr, n) }
+func (i *Instance) memory(ptr, n uint32) []byte { return Bytes(i.asks, ptr, n) }
 
 // open handles only exist after OPEN; a call before it ends the guest.
 func (i *Instance) needOpen() {
 	if i.world == nil {
-		i.mod.Trap(errEarly)
+		i.asks.Trap(errEarly)
 	}
 }
 
@@ -120,14 +120,14 @@ func (i *Instance) callTake(a args) int32 { // off, ptr, len
 	if i.current.sealed() {
 		return int32(abi.Denied)
 	}
-	return Payload(i.current.payload).Take(i.mod, a[0], a[1], a[2])
+	return Payload(i.current.payload).Take(i.asks, a[0], a[1], a[2])
 }
 
 func (i *Instance) callScan(a args) int32 { // off, needles
 	if i.current.sealed() {
 		return -1
 	}
-	return Payload(i.current.payload).Scan(i.mod, a[0], a[1])
+	return Payload(i.current.payload).Scan(i.asks, a[0], a[1])
 }
 
 // scanStep is how far one needle is looked for before the others are: what is
@@ -212,9 +212,9 @@ func (i *Instance) callWrite(a args) int32 { // handle, ptr, len, flags
 func (i *Instance) callOpen(a args) int32 { // kind, exchange, ptr, len
 	i.needOpen()
 	block := i.memory(a[2], a[3])
-	i.mod.Charge(decodePrice * int64(len(block)))
+	i.asks.Charge(decodePrice * int64(len(block)))
 	if err := i.request.Decode(block); err != nil {
-		i.mod.Trap(err)
+		i.asks.Trap(err)
 	}
 	return i.open(abi.OpenKind(a[0]), a[1], &i.request)
 }
@@ -265,10 +265,10 @@ func (i *Instance) reportManifest(block []byte) int32 {
 	if i.current.kind != abi.EventDescribe {
 		return int32(abi.Unavailable)
 	}
-	i.mod.Charge(decodePrice * int64(len(block)))
+	i.asks.Charge(decodePrice * int64(len(block)))
 	m, err := abi.DecodeManifest(block)
 	if err != nil {
-		i.mod.Trap(err)
+		i.asks.Trap(err)
 	}
 	i.manifest = m
 	return int32(abi.OK)

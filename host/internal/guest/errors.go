@@ -27,13 +27,17 @@ var (
 // PluginError says that a plugin did what it must not, or could not go on.
 type PluginError struct {
 	Plugin string
-	Op     string // what it was doing: "start", "DATA", "open"
+	Op     string // what it was doing: "start", "DATA", "open"; "" where that does not matter
 	Err    error
 	Stderr string // the last lines it wrote to its standard error
 }
 
 func (e *PluginError) Error() string {
-	text := fmt.Sprintf("plugin %s: %s: %v", e.Plugin, e.Op, e.Err)
+	op := e.Op
+	if op != "" {
+		op += ": "
+	}
+	text := fmt.Sprintf("plugin %s: %s%v", e.Plugin, op, e.Err)
 	if e.Stderr != "" {
 		text += " (it said: " + e.Stderr + ")"
 	}
@@ -66,7 +70,11 @@ func (i *Instance) connectError(err error, status abi.Status, text string) error
 	case i.current.cause != nil:
 		return &EndedError{Cause: err}
 	}
-	return i.pluginError("connect", err)
+	op := "connect"
+	if i.up {
+		op = ""
+	}
+	return i.pluginError(op, err)
 }
 
 // StatusError is a failure that a guest reported.

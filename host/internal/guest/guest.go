@@ -204,13 +204,11 @@ type Config struct {
 func New(ctx context.Context, c Config) (*Instance, error) {
 	c.Limits = c.Limits.withDefaults()
 	i := newInstance(c)
-	mod, err := c.machine(ctx, i)
-	if err != nil {
+	if err := c.machine(ctx, i); err != nil {
 		return nil, i.startError(ctx, err)
 	}
-	i.mod = mod
 	if err := i.describe(); err != nil {
-		mod.Close()
+		i.mod.Close()
 		return nil, err
 	}
 	return i, nil

@@ -131,9 +131,9 @@ func (i *Instance) wrote(h *handle, n int) {
 	i.queued += n
 	switch {
 	case h.queued > i.limits.Quota:
-		i.mod.Trap(fmt.Errorf("%d bytes queued to one handle, which nobody takes", h.queued))
+		i.asks.Trap(fmt.Errorf("%d bytes queued to one handle, which nobody takes", h.queued))
 	case i.queued > 2*i.limits.Quota:
-		i.mod.Trap(fmt.Errorf("%d bytes queued to all handles, which nobody takes", i.queued))
+		i.asks.Trap(fmt.Errorf("%d bytes queued to all handles, which nobody takes", i.queued))
 	}
 }
 

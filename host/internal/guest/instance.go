@@ -18,6 +18,7 @@ type Instance struct {
 	save     func([]byte)
 	alone    bool
 	mod      Machine
+	asks     Caller // the same in the middle of a host call
 	manifest abi.Manifest
 	world    World
 	receiver Receiver

@@ -90,9 +90,11 @@ func (l *local) Run(budget int64, e Event) (int32, error) {
 }
 
 // machine starts what the guest runs on.
-func (c *Config) machine(ctx context.Context, i *Instance) (Machine, error) {
+func (c *Config) machine(ctx context.Context, i *Instance) error {
 	if c.Apart != nil {
-		return c.Apart.Start(ctx, c.berth(i))
+		m, err := c.Apart.Start(ctx, c.berth(i))
+		i.mod, i.asks = m, m
+		return err
 	}
 	mod, err := c.Module.Instantiate(ctx, wasm.InstanceConfig{
 		Env:         guestEnv,
@@ -103,9 +105,10 @@ func (c *Config) machine(ctx context.Context, i *Instance) (Machine, error) {
 		Random:      c.Random,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &local{mod, mod.Export(abi.ExportEvent)}, nil
+	i.mod, i.asks = &local{mod, mod.Export(abi.ExportEvent)}, mod
+	return nil
 }
 
 func (c *Config) berth(i *Instance) Berth {
@@ -121,7 +124,7 @@ func (c *Config) berth(i *Instance) Berth {
 
 // answer is the host side of the call of a guest that runs elsewhere.
 func (i *Instance) answer(m Machine, c abi.Call, passed []uint32) int32 {
-	i.mod = m // which is needed before New has it
+	i.asks = m // which is needed before New has it
 	var a args
 	copy(a[:], passed)
 	result := calls[c](i, a)

@@ -67,7 +67,7 @@ func (i *Instance) observeCall(c abi.Call, a []uint32, result int32) {
 	}
 	var carried []byte
 	if at := Pointer(c); at >= 0 && c != abi.CallTake {
-		carried, _ = i.mod.Memory(a[at], a[at+1])
+		carried, _ = i.asks.Memory(a[at], a[at+1])
 	}
 	i.observer.Call(c, slices.Clone(a), carried, result) // a itself stays on the stack of every call
 }

@@ -69,11 +69,11 @@ func (i *Instance) enter(it *item) (int32, error) {
 	}
 	i.observeEvent(it)
 	earned := earnedBy(len(it.payload))
-	e := Event{Kind: it.kind, Handle: it.handle, Arg: it.arg, Size: uint32(len(it.payload))}
-	if !it.sealed() {
-		e.Payload = it.payload
+	seen := it.payload
+	if it.sealed() {
+		seen = nil
 	}
-	result, err := i.mod.Run(wasm.EventBudget+earned, e)
+	result, err := i.mod.Run(wasm.EventBudget+earned, Event{it.kind, it.handle, it.arg, uint32(len(it.payload)), seen})
 	i.observeReturn(result, err)
 	used := max(i.mod.Used()-earned, 0)
 	if it.kind != abi.EventTimer {
