@@ -61,7 +61,7 @@ func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error
 	if err != nil {
 		return nil, err
 	}
-	if h.config.Recorder != nil || h.config.Record != nil {
+	if h.config.Trace != nil || h.config.Recorder != nil || h.config.Record != nil {
 		h.hide(s)
 	}
 	return &dialer{host: h, server: s, via: via, module: m, grants: gs, account: a}, nil

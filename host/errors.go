@@ -146,6 +146,8 @@ func denied(server string, err error) (hint string, kind error) {
 		return "nothing signs in to this server: write auth or headers in its entry, if you have credentials for it", ErrAuthRequired
 	case errors.As(err, &said) && said.Status == abi.Unauthorized:
 		return "", ErrAuthRequired // the plugin knows what to do, and has said so
+	case errors.As(err, &said) && said.Status == abi.Malformed && said.HTTP == 0:
+		return "look at the entry of " + server + ", and at its settings", ErrConfig
 	}
 	return "", nil
 }
@@ -166,10 +168,13 @@ func unsigned(server string, e *auth.Error) (hint string, kind error) {
 // broken finds what a plugin did.
 func broken(_ string, err error) (hint string, kind error) {
 	var p *guest.PluginError
+	var said *guest.StatusError
 	var trap *wasm.Trap
 	switch {
 	case errors.As(err, &trap):
 		return "the plugin was stopped, and the connection with it; WHARF_TRACE=abi shows what it did", ErrUnreachable
+	case errors.As(err, &p) && errors.As(p.Err, &said) && said.Text != "":
+		return "", ErrUnreachable // the plugin says more than a trace would
 	case errors.As(err, &p):
 		return "WHARF_TRACE=abi shows what passed between the plugin and the host", ErrUnreachable
 	}

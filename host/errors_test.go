@@ -34,6 +34,8 @@ func TestExplain(t *testing.T) {
 		{&guest.EndedError{Cause: errors.New("x")}, ErrUnreachable, ""},
 		{&guest.EndedError{Cause: &guest.StatusError{Status: abi.Unauthorized, Text: "x", Err: errors.New("y")}}, ErrAuthRequired, ""},
 		{&guest.PluginError{Plugin: "p", Op: "connect", Err: &guest.StatusError{Status: abi.Unauthorized}}, ErrAuthRequired, ""},
+		{&guest.PluginError{Plugin: "p", Op: "connect", Err: &guest.StatusError{Status: abi.Malformed, Text: "db is no number"}}, ErrConfig, "my server"},
+		{&guest.PluginError{Plugin: "p", Op: "connect", Err: &guest.StatusError{Status: abi.ProtocolFailed, Text: "x"}}, ErrUnreachable, ""},
 		{rpc.ErrTimeout, ErrTimeout, "--timeout"},
 		{context.DeadlineExceeded, ErrTimeout, "--timeout"},
 		{context.Canceled, nil, ""},

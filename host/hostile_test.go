@@ -201,7 +201,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 		{host.Server{Name: "empty"}, host.ErrConfig, []string{"empty", "command"}},
 		{host.Server{Name: "odd", Command: "x", Transport: "pigeon"}, host.ErrUnknownTransport, []string{"odd", "pigeon", "stdio"}},
 		{host.Server{Name: "set", Command: "x", Settings: map[string]string{"wings": "2"}}, host.ErrConfig, []string{"set", "wings", "framing"}},
-		{host.Server{Name: "framed", Command: "cat", Framing: "morse"}, host.ErrUnreachable, []string{"framed", "morse", "ndjson"}},
+		{host.Server{Name: "framed", Command: "cat", Framing: "morse"}, host.ErrConfig, []string{"framed", "morse", "ndjson"}},
 	} {
 		s, err := h.Connect(t.Context(), c.entry)
 		if err == nil {

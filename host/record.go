@@ -52,6 +52,8 @@ func Replay(ctx context.Context, recording io.Reader, plugin []byte, o ReplayOpt
 // hide keeps the secrets of an entry out of what is recorded.
 func (h *Host) hide(s Server) {
 	texts, named := secrets(s), namedSecrets(s)
+	h.config.Trace.Hide(texts...)
+	h.config.Trace.HideNamed(named...)
 	h.config.Recorder.Hide(texts...)
 	h.config.Recorder.HideNamed(named...)
 	h.config.Record.Hide(texts...)

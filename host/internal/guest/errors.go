@@ -71,7 +71,7 @@ func (i *Instance) connectError(err error, status abi.Status, text string) error
 		return &EndedError{Cause: err}
 	}
 	op := "connect"
-	if i.up {
+	if i.Up() {
 		op = ""
 	}
 	return i.pluginError(op, err)

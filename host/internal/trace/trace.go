@@ -28,9 +28,10 @@ var layers = map[string]Layer{"rpc": RPC, "abi": ABI, "io": IO}
 // Tracer writes lines for the layers that are on. A nil Tracer is off. It may
 // be used from any goroutine.
 type Tracer struct {
-	on Layer
-	mu sync.Mutex
-	w  io.Writer
+	on   Layer
+	veil veil
+	mu   sync.Mutex
+	w    io.Writer
 }
 
 // Parse makes a tracer from a comma-separated list of layers: "rpc,abi". An
@@ -56,6 +57,20 @@ func Parse(list string, w io.Writer) (*Tracer, error) {
 
 // On reports whether the layer is traced.
 func (t *Tracer) On(l Layer) bool { return t != nil && t.on&l != 0 }
+
+// Hide is [Recorder.Hide]. A secret that is cut by the end of a payload is not seen.
+func (t *Tracer) Hide(texts ...string) {
+	if t != nil && len(texts) > 0 {
+		t.veil.add(leastSecret, texts...)
+	}
+}
+
+// HideNamed is [Recorder.HideNamed].
+func (t *Tracer) HideNamed(texts ...string) {
+	if t != nil && len(texts) > 0 {
+		t.veil.add(LeastNamed, texts...)
+	}
+}
 
 // payloadCap is how much of a payload is printed.
 const payloadCap = 2 << 10
@@ -130,7 +145,8 @@ var (
 )
 
 // discreet returns the line of an event or host call without such secrets. The
-// IO layer has no discretion: it shows bytes, and bytes are what was asked for.
+// IO layer shows bytes, and bytes are what was asked for: of them only the secrets
+// of the configuration are hidden.
 func discreet(line []byte) []byte {
 	if !bytes.HasPrefix(line, []byte("<-- open(")) {
 		return line
@@ -140,6 +156,7 @@ func discreet(line []byte) []byte {
 }
 
 func (t *Tracer) write(p []byte) {
+	p = t.veil.cover(p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.w.Write(p) // a trace that cannot be written is no reason to stop

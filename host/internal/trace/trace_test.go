@@ -42,6 +42,23 @@ func TestOffIsNil(t *testing.T) {
 	}
 }
 
+// The secrets of the configuration are hidden on every layer.
+func TestTracedSecrets(t *testing.T) {
+	var out strings.Builder
+	tr, err := Parse("rpc,abi,io", &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.Hide("open-sesame", "short")
+	tr.HideNamed("pw4x")
+	tr.RPC("files")(true, []byte(`{"a":"open-sesame","b":"short"}`))
+	tr.ABI("files")([]byte("--> event"), []byte("\"pw4x\""))
+	want := "[files] -> {\"a\":\"[secret]\",\"b\":\"short\"}\n[files] --> event\n    | \"\\\"[secret]\\\"\"\n"
+	if out.String() != want {
+		t.Errorf("%s\nwant\n%s", out.String(), want)
+	}
+}
+
 func TestLines(t *testing.T) {
 	long := strings.Repeat("x", payloadCap) + "yyy"
 	cut := strings.Repeat("x", payloadCap) + "… (2051 bytes)"
