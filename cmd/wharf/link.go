@@ -120,9 +120,13 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 
 		NoValidate: a.flags.noValidate,
 	}
-	if a.settings != nil {
-		c.Files = a.settings.plugins
+	// A server given on the spot has no entry, but the plugins have: where one runs
+	// is not to be forgotten.
+	configured, err := a.load()
+	if err != nil {
+		return nil, err
 	}
+	c.Files = configured.plugins
 	// Without a cache the plugin is compiled each time: slower, not wrong.
 	c.CacheDir, _ = host.DefaultCacheDir()
 	c.VaultDir, _ = host.DefaultVaultDir()

@@ -192,3 +192,25 @@ func TestClosest(t *testing.T) {
 		}
 	}
 }
+
+// An entry that only says where a plugin runs needs no file.
+func TestIsolation(t *testing.T) {
+	for entry, want := range map[string]string{
+		`isolation = "process"`:                      "",
+		`isolation = "none"`:                         "",
+		"isolation = \"process\"\nfile = \"p.wasm\"": "",
+		`isolation = ""`:                             "file: is missing",
+		`isolation = "thread"`:                       `isolation: "thread" is not known here; write "none" or "process"`,
+		`isolation = true`:                           "isolation: ",
+		`isolate = "process"`:                        "did you mean isolation?",
+		"isolation = \"process\"\ndiscover = true":   "file: is missing",
+	} {
+		file, err := Parse("wharf.toml", []byte("[plugins.a]\n"+entry+"\n"))
+		switch {
+		case want == "" && (err != nil || !strings.Contains(entry, file.Plugins["a"].Isolation)):
+			t.Errorf("%s: %+v, %v", entry, file, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v, want %q", entry, err, want)
+		}
+	}
+}

@@ -234,6 +234,25 @@ func TestProjectBringsNoPlugins(t *testing.T) {
 	}
 }
 
+// A project may make a plugin stricter, which needs no approval, and never looser.
+func TestProjectIsolates(t *testing.T) {
+	for entry, want := range map[string]string{
+		`isolation = "process"`:                      "",
+		`isolation = "none"`:                         grantsNothing,
+		"isolation = \"process\"\nfile = \"p.wasm\"": grantsNothing,
+		"isolation = \"process\"\ndiscover = true":   "is left out",
+		"isolation = \"process\"\norigins = [\"x\"]": "is left out",
+		`isolation = "thread"`:                       "is left out",
+		"isolation = \"process\"\nsha256 = \"0\"":    "is left out",
+	} {
+		d := Discover(project(t, map[string]string{"wharf.toml": "[plugins.stdio]\n" + entry + "\n"}))
+		isolated := len(d.Isolated) == 1 && d.Isolated[0] == "stdio" && len(d.Warnings) == 0
+		if isolated != (want == "") || !isolated && !strings.Contains(strings.Join(d.Warnings, " "), want) {
+			t.Errorf("%s: isolated are %v, warnings %q", entry, d.Isolated, d.Warnings)
+		}
+	}
+}
+
 func TestProjectPathsCountFromTheFolder(t *testing.T) {
 	dir := project(t, map[string]string{".vscode/mcp.json": `{"servers": {
 		"bare":  {"command": "npx", "args": ["${workspaceFolder}/x", "$${workspaceFolder}", "${HOME}"]},
