@@ -97,7 +97,7 @@ func (h *Host) newAccount(name string, s Server) (*account, error) {
 		Name:     name,
 		Lazy:     s.Auth.IsZero(),
 		Provider: func(ctx context.Context) (auth.Provider, error) { return h.provider(ctx, name) },
-		Server:   step.Server{Name: s.Name},
+		Server:   step.Server{Name: s.Name, Variables: s.Auth.Variables, Blob: s.Auth.Blob},
 		Settings: h.authSettings(s.Auth),
 		Client:   step.Client{Name: h.config.Client.Name, Version: h.config.Client.Version},
 		Grant:    auth.Grant{Variables: s.Auth.Variables, Blob: s.Auth.Blob},

@@ -101,7 +101,7 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 		}
 		s.note(method, err)
 		if attempt == maxSignIns || attempt > 0 && !wantsMore(err) || !s.host.mayAsk(ctx, err) {
-			return err
+			return s.unwelcome(err)
 		}
 		entry := *s.entry.Load()
 		a, broken := s.host.account(entry)
@@ -116,6 +116,19 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 			return &fault{kind: ErrAuthRequired, err: fmt.Errorf("%w; %w", err, failed), hint: Hint(failed)}
 		}
 	}
+}
+
+// unwelcome adds to the word of a transport, that a server does not take what signs
+// in, where other credentials come from.
+func (s *Session) unwelcome(err error) error {
+	if !errors.Is(err, ErrAuthRequired) || !errors.As(err, new(*guest.StatusError)) || Hint(err) != "" {
+		return err
+	}
+	entry := *s.entry.Load()
+	if a, _ := s.host.account(entry); a == nil {
+		return err
+	}
+	return &fault{kind: ErrAuthRequired, err: err, hint: "sign in with: wharf login " + entry.Name + ", or look at auth in its entry"}
 }
 
 // login has the person sign in, unless the session ends meanwhile.

@@ -113,6 +113,10 @@ type Server struct {
 	URL      string `json:"url,omitempty"`      // as configured; absent for a process
 	Resource string `json:"resource,omitempty"` // the URL as RFC 8707 wants it: no fragment, no slash for an empty path
 	Revision string `json:"revision,omitempty"` // of the protocol, where it is settled
+
+	// What a provider may give as material, where the server is not spoken to by HTTP.
+	Variables []string `json:"variables,omitempty"` // of its environment
+	Blob      bool     `json:"blob,omitempty"`      // for its stream
 }
 
 // Client names the program.

@@ -35,20 +35,57 @@ func (bearer) SignIn(f *auth.Flow) error {
 		return auth.Misconfigured("the server "+server+" has a token in its configuration: there is nothing to sign in to or out of",
 			"change or remove the auth of "+server+"; write auth = \"oauth\" to sign in another way")
 	}
-	credentials, err := read(f)
-	if err != nil {
+	if err := give(f); err != nil {
 		return auth.Misconfigured(fmt.Sprintf("auth of %s: %v", server, err), "")
 	}
-	f.Credentials(credentials)
 	return nil
 }
 
-// read makes credentials of the settings.
-func read(f *auth.Flow) (c auth.Credentials, err error) {
+// give gives the token in the way that the server takes: in a header, or as it is.
+func give(f *auth.Flow) error {
 	var s settings
 	if err := f.Settings(&s); err != nil {
-		return c, err
+		return err
 	}
+	s.Token = strings.TrimSpace(s.Token)
+	if to := f.Start().Server; to.Blob || len(to.Variables) > 0 {
+		m, err := s.material(to)
+		if err == nil {
+			f.Material(m)
+		}
+		return err
+	}
+	c, err := s.credentials()
+	if err == nil {
+		f.Credentials(c)
+	}
+	return err
+}
+
+var errEmpty = errors.New("the token is empty: see what the place that auth.token names has in it")
+
+// material is the token for each variable of a process, or for a stream.
+func (s *settings) material(to step.Server) (m auth.Material, err error) {
+	switch {
+	case s.Token == "":
+		return m, errEmpty
+	case s.Header != "" || s.Scheme != nil:
+		return m, errors.New("header and scheme are for servers with a url: leave them out")
+	}
+	if to.Blob {
+		m.Blob = []byte(s.Token)
+	}
+	for _, name := range to.Variables {
+		if m.Env == nil {
+			m.Env = make(map[string]string)
+		}
+		m.Env[name] = s.Token
+	}
+	return m, nil
+}
+
+// credentials are the token in a header.
+func (s *settings) credentials() (auth.Credentials, error) {
 	if s.Header == "" {
 		s.Header = "Authorization"
 	}
@@ -58,7 +95,7 @@ func read(f *auth.Flow) (c auth.Credentials, err error) {
 			*s.Scheme = "Bearer"
 		}
 	}
-	return credentials(strings.TrimSpace(s.Token), s.Header, *s.Scheme)
+	return credentials(s.Token, s.Header, *s.Scheme)
 }
 
 // credentials puts a token into a header. Where it is a bearer token in the sense
@@ -68,7 +105,7 @@ func credentials(token, header, scheme string) (c auth.Credentials, err error) {
 	value := strings.TrimSpace(scheme + " " + token)
 	switch {
 	case token == "":
-		return c, errors.New("the token is empty: see what the place that auth.token names has in it")
+		return c, errEmpty
 	case scheme != "" && len(token) > len(scheme) && strings.EqualFold(token[:len(scheme)+1], scheme+" "):
 		return c, fmt.Errorf("the token begins with %q, which is put before it: leave it out, or write scheme = \"\"", scheme)
 	case strings.ContainsAny(scheme, " \t"):

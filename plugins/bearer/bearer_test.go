@@ -18,9 +18,14 @@ const canary = "t0ken-c4nary"
 
 func start(t testing.TB, reason, settings string) []step.Action {
 	t.Helper()
+	return startOn(t, step.Server{Name: "tracker"}, reason, settings)
+}
+
+func startOn(t testing.TB, server step.Server, reason, settings string) []step.Action {
+	t.Helper()
 	call, err := json.Marshal(step.Call{Event: step.Event{
 		Kind: step.EventStart, Entropy: make([]byte, 32),
-		Start: &step.Start{Reason: reason, Server: step.Server{Name: "tracker"}, Settings: json.RawMessage(settings)},
+		Start: &step.Start{Reason: reason, Server: server, Settings: json.RawMessage(settings)},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +63,25 @@ func TestCredentials(t *testing.T) {
 				t.Errorf("%s: %+v", tt.settings, actions)
 			}
 		}
+	}
+}
+
+// Where there are no headers, the token goes as it is wherever the entry lets it.
+func TestMaterial(t *testing.T) {
+	for _, tt := range []struct {
+		server step.Server
+		want   step.Material
+	}{
+		{step.Server{Name: "vault", Blob: true}, step.Material{Blob: []byte(canary)}},
+		{step.Server{Name: "vault", Variables: []string{"A", "B"}}, step.Material{Env: map[string]string{"A": canary, "B": canary}}},
+	} {
+		actions := startOn(t, tt.server, step.ReasonInitial, withToken(`{}`, canary+"\n"))
+		want := []step.Action{{Kind: step.ActionMaterial, Material: &tt.want}, {Kind: step.ActionDone}}
+		if !reflect.DeepEqual(actions, want) {
+			t.Errorf("%+v: %+v", tt.server, actions[0].Material)
+		}
+		wantFailure(t, startOn(t, tt.server, step.ReasonInitial, withToken(`{"scheme":""}`, canary)), "leave them out")
+		wantFailure(t, startOn(t, tt.server, step.ReasonInitial, withToken(`{}`, " ")), "the token is empty")
 	}
 }
 

@@ -18,4 +18,5 @@ var manifest = auth.Manifest{
 		{Key: "header", About: "the header that it goes in; Authorization if it is not said"},
 		{Key: "scheme", About: `the word before it; Bearer in Authorization and none in another header, "" for none`},
 	},
+	Wants: auth.Wants{Material: true},
 }

@@ -90,16 +90,28 @@ func (a *Account) Apply(ctx context.Context, r *capability.Request) ([]abi.Pair,
 func (a *Account) Nonce(nonce string) { a.nonces.note(a.origin, nonce) }
 
 // Material returns what signs in to a server that is not spoken to by HTTP, after
-// the flow that it takes. It is asked for each time that the server is started.
+// the flow that it takes. It is asked for each time that the server is started. A
+// flow that gives none is an *Error: somebody has to sign in first.
 func (a *Account) Material(ctx context.Context) (*Material, error) {
 	h, err := a.current(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if h.material == nil {
-		return &Material{}, nil
+		return nil, a.immaterial()
 	}
 	return h.material, nil
+}
+
+// immaterial is why there is nothing for a server whose entry says that there is:
+// a server that is not spoken to by HTTP has no way to ask for it.
+func (a *Account) immaterial() error {
+	e := &Error{Provider: a.config.Name, Class: step.FailLogin, Message: "nobody has signed in"}
+	if !a.provider.Manifest().Wants.Material {
+		e.Class, e.Message = step.FailConfig, "it signs in over HTTP alone"
+		e.Hint = "name another provider in the auth of " + a.config.Server.Name
+	}
+	return e
 }
 
 // current returns what is held, after the flow that it needs, if it needs one. A

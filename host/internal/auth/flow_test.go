@@ -181,6 +181,21 @@ func TestMaterial(t *testing.T) {
 	}
 }
 
+// TestNoMaterial tells a provider that has nobody's login from one that never will.
+func TestNoMaterial(t *testing.T) {
+	for material, class := range map[bool]string{true: step.FailLogin, false: step.FailConfig} {
+		p := replies([]step.Action{done})
+		p.manifest.Wants.Material = material
+		a := NewAccount(setup(p))
+		_, err := a.Material(t.Context())
+		var e *Error
+		if !errors.As(err, &e) || e.Class != class {
+			t.Errorf("wants material: %v; %v", material, err)
+		}
+		a.Close()
+	}
+}
+
 // TestCaps lets providers go on for ever.
 func TestCaps(t *testing.T) {
 	again := step.Action{Kind: step.ActionLoad, Load: &step.Load{Key: tokenKey}}
