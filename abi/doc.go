@@ -75,6 +75,11 @@
 //	 0  LATER         report(DONE) or report(FAILED) will end its exchange
 //	<0  a status      as above
 //
+// An answer ends the exchange of its request as well, wherever it is delivered. So
+// a guest that hears by another way whether a message arrived says LATER, and
+// FAILED if it did not; where it did, the answer says so, or DONE for a message
+// that has none.
+//
 // A guest returns 0 from kinds that it does not know.
 //
 // # Sealed payloads
@@ -134,9 +139,11 @@
 //	            kind must be the kind of the grant. It belongs to the exchange, and
 //	            is closed when that one is cancelled and the guest has seen CANCEL;
 //	            with exchange 0 it belongs to the connection. OPENED or ERROR
-//	            follows, HEAD or ERROR for HTTP.
+//	            follows, HEAD or ERROR for HTTP. A grant may be opened more than
+//	            once, but for a process, of which one lives at a time.
 //	close       (handle) -> status
-//	            closes it; no event comes for it any more. A handle keeps its
+//	            closes it; of what is queued, as much leaves first as the other side
+//	            takes at once. No event comes for it any more. A handle keeps its
 //	            place until then, even after END, ERROR and EXIT.
 //	timer       (id, ms) -> status
 //	            arms, or arms anew, the timer of that id; 0 disarms it. A timer
@@ -186,6 +193,8 @@
 //
 // A message with a verdict below zero has been dropped, and the host has seen
 // to whoever waited for it. Only the guest knows whether its stream can go on.
+// Until END the verdict is PENDING, however long the message has become: what is
+// over the cap is let go as it comes, and TOO_BIG is said at its end.
 //
 // # Statuses
 //
@@ -196,12 +205,23 @@
 //	-4 LIMIT          -9 RESET         -14 REFUSED
 //	                                   -15 UNAUTHORIZED
 //
-// REFUSED is for report(FAILED): the other side answered, and said no before it
-// did anything with the message, so it may be sent again. UNAUTHORIZED is for
-// the failure of a connection: one side does not accept who the other is (a
-// sign-in refused, a host key that is not the known one), and no new attempt
-// mends that before a person has. A guest treats a status that it does not know
-// like INTERNAL.
+// A guest that fails chooses the status by what its user can do about it; the text
+// that it reports says the rest. For a connection that does not come up:
+//
+//	MALFORMED      the entry is wrong: a setting, an argument. It is not tried again
+//	               until the entry is another.
+//	UNAUTHORIZED   one side does not accept who the other is: a sign-in refused, a
+//	               host key that is not the known one. It is not tried again before
+//	               a person has done something.
+//	any other      the server cannot be reached now. It is tried again, later and later.
+//
+// For one exchange only REFUSED matters: the other side said no before it did
+// anything with the message, so the message may be sent again. With any other the
+// server may have acted on it.
+//
+// Where the host itself knows why a handle failed, because the event was ERROR or
+// EXIT, its own words are shown before the guest's. A guest treats a status that it
+// does not know like INTERNAL.
 //
 // # Blocks
 //
