@@ -120,7 +120,7 @@ func (e *entry) texts(key string) map[string]string {
 	texts := make(map[string]string, len(table))
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		if texts[name], ok = asText(table[name]); !ok {
-			e.fail(key+"."+name, "expected a text, not %s; write it in quotes", sort(table[name]))
+			e.fail(key+"."+name, `expected a text, not %s; write it in quotes, and a variable in it as "${NAME}"`, sort(table[name]))
 		}
 	}
 	return texts

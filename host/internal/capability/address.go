@@ -24,14 +24,14 @@ func ParseAddress(s string) (Address, error) {
 	network, addr, _ := strings.Cut(s, ":")
 	var err error
 	switch {
+	case network != "unix" && network != "tcp" && network != "tls":
+		err = fmt.Errorf("want unix:/path/to/socket, tcp:host:port or tls:host:port")
 	case strings.HasPrefix(addr, "//"):
 		err = fmt.Errorf("write it without slashes: %s:%s", network, strings.TrimPrefix(addr, "//"))
 	case network == "unix":
 		err = checkSocketPath(addr)
-	case network == "tcp" || network == "tls":
-		err = checkHostPort(network, addr)
 	default:
-		err = fmt.Errorf("want unix:/path/to/socket, tcp:host:port or tls:host:port")
+		err = checkHostPort(network, addr)
 	}
 	if err != nil {
 		return Address{}, fmt.Errorf("address %q: %w", s, err)

@@ -27,6 +27,7 @@ func TestParseAddress(t *testing.T) {
 		{"unix:/a\x00b", Address{}, "NUL"},
 		{"unix:/" + strings.Repeat("x", 103), Address{}, "use a shorter one"},
 		{"unix:///run/x.sock", Address{}, "write it without slashes: unix:/run/x.sock"},
+		{"redis://host:1/0", Address{}, "want unix:/path/to/socket"},
 		{"tcp://host:1", Address{}, "write it without slashes: tcp:host:1"},
 		{"tcp:host", Address{}, "want tcp:host:port"},
 		{"tls:host", Address{}, "want tls:host:port"},
