@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -19,7 +18,7 @@ type exam struct {
 	full     bool
 }
 
-const examLong = `Test a transport plugin against the conformance kit: the points of the
+const examLong = `Test a plugin against the conformance kit. Of a transport: the points of the
 community's proposal for pluggable transports, what goes wrong between a host
 and a server, what the plugin uses, and whether it always does the same. No
 server is needed, and nothing outside the sandbox is touched.
@@ -28,14 +27,15 @@ The kit finds out by itself how messages look on the wire, for MCP's own ways
 and for any framing that is the same in both directions. Where it cannot, it
 says so; a profile then describes the wire (host/plugintest/README.md).
 
-Auth providers are not tested by it, only transports. The exit code is 2 when the
-plugin does not pass.`
+An auth provider is signed in with, in a world that is made up: what its settings
+are, what is answered, and what a person does can stand in a profile too. The exit
+code is 2 when the plugin does not pass.`
 
 func newExam(a *app) *cobra.Command {
 	var t exam
 	cmd := &cobra.Command{
 		Use:   "test FILE",
-		Short: "Test a transport plugin against the conformance kit",
+		Short: "Test a plugin against the conformance kit",
 		Long:  examLong,
 		Args:  exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,10 +59,7 @@ func (a *app) runExam(cmd *cobra.Command, path string, t *exam) error {
 		return usage(err, "")
 	}
 	report, err := plugintest.Run(cmd.Context(), module, options)
-	switch {
-	case errors.Is(err, plugintest.ErrNoTransport):
-		return usage(fmt.Errorf("plugin %s: %w", path, err), "")
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	if err := a.printExam(report, t.full); err != nil {

@@ -1,7 +1,7 @@
-// Package plugintest tests a transport plugin, in whatever language it was
-// written, without a server: it runs the module in the sandbox of the host, with
-// a clock, randomness and a server that are the kit's own, and holds what it does
-// against scenarios.
+// Package plugintest tests a plugin, a transport or an auth provider, in whatever
+// language it was written, without a server: it runs the module in the sandbox of
+// the host, with a clock, randomness and a world that are the kit's own, and holds
+// what it does against scenarios.
 //
 //	report, err := plugintest.Run(ctx, module, plugintest.Options{})
 //	fmt.Print(report.Text(30))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
@@ -25,19 +26,12 @@ type Options struct {
 	random func() io.Reader // of an instance; nil = always the same
 }
 
-// ErrNoTransport says that a module is an auth provider, which the kit does not
-// test: package sdk/auth/authtest runs those natively, against their contract.
-var ErrNoTransport = errors.New("this is an auth provider: the kit tests transports alone; test it with package sdk/auth/authtest")
-
-// stepExport is what tells an auth provider.
-const stepExport = "wharf_auth_step"
-
-// Run tests a module. It returns when everything was tried or ctx is done; a
-// module that misbehaves is a report that says so. An error is one of the kit
-// itself, of ctx, or ErrNoTransport.
+// Run tests a module, a transport or an auth provider. It returns when everything
+// was tried or ctx is done; a module that misbehaves is a report that says so. An
+// error is one of the kit itself, or of ctx.
 func Run(ctx context.Context, module []byte, o Options) (*Report, error) {
-	if wasm.HasExport(module, stepExport) && !wasm.HasExport(module, abi.ExportEvent) {
-		return nil, ErrNoTransport
+	if wasm.HasExport(module, step.ExportStep) && !wasm.HasExport(module, abi.ExportEvent) {
+		return runProvider(ctx, module, o)
 	}
 	engine, err := wasm.NewEngine(ctx, wasm.Config{Surface: guest.Surface()})
 	if err != nil {
@@ -191,8 +185,11 @@ func (k *kit) wanted(id string) bool {
 // Known reports whether the kit has a check of that id.
 func Known(id string) bool {
 	ids := []string{"module", "describe"}
-	for _, s := range Scenarios() {
+	for _, s := range slices.Concat(Scenarios(), ProviderScenarios()) {
 		ids = append(ids, s.ID)
+	}
+	for _, c := range routine {
+		ids = append(ids, c.ID)
 	}
 	for _, g := range gauges {
 		ids = append(ids, g.check.ID)

@@ -37,6 +37,8 @@ type Profile struct {
 
 	Largest int `json:"largest"` // bytes of the longest message that the wire carries; 0 = any
 
+	SignIn *SignIn `json:"signIn"` // what is around an auth provider
+
 	sent *regexp.Regexp
 }
 
@@ -73,6 +75,9 @@ func parseProfile(text []byte) (*Profile, error) {
 
 // compile checks the profile, and makes what is used often.
 func (p *Profile) compile() (err error) {
+	if err := p.SignIn.compile(); err != nil {
+		return err
+	}
 	switch p.Framing {
 	case "", "ndjson", "content-length", "websocket", "learned":
 	case "pattern":

@@ -14,13 +14,23 @@ func TestReadme(t *testing.T) {
 			t.Errorf("it does not name the verb %s", verb)
 		}
 	}
-	for _, id := range []string{"module", "describe", "fuel", "fuel-size", "host-calls", "memory-size", "memory-growth", "same-twice", "same-together", "same-interpreted", "same-unmetered"} {
+	for order := range orders {
+		if !strings.Contains(text, "`"+order+"`") && !strings.Contains(text, "`"+order+" ") {
+			t.Errorf("it does not name the order %s", order)
+		}
+	}
+	for _, id := range []string{"module", "describe", "fuel", "fuel-size", "host-calls", "memory-size", "memory-growth", "same-twice", "same-together", "same-interpreted", "same-unmetered", "handover"} {
 		if !Known(id) || !strings.Contains(text, "`"+id+"`") {
 			t.Errorf("it does not name the check %s", id)
 		}
 	}
 	_, rest, _ := strings.Cut(text, "```json\n")
 	profile, _, _ := strings.Cut(rest, "```")
+	_, rest, _ = strings.Cut(rest, "```json\n")
+	provider, _, _ := strings.Cut(rest, "```")
+	if p, err := parseProfile([]byte(provider)); err != nil || len(p.SignIn.Answers) != 1 {
+		t.Errorf("the profile of a provider: %v", err)
+	}
 	p, err := parseProfile([]byte(profile))
 	if err != nil {
 		t.Fatal(err)

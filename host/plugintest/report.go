@@ -36,7 +36,7 @@ type Plugin struct {
 	Version string `json:"version"`
 	SHA256  string `json:"sha256"`
 	Size    int    `json:"size"`
-	Class   string `json:"class"` // process, stream, http or sse
+	Class   string `json:"class"` // process, stream, http or sse; auth for a provider
 	Wire    string `json:"wire"`  // how its messages are framed; empty if unknown
 }
 
@@ -114,6 +114,10 @@ func (r *Report) conclude() {
 		if c.Level.binding() && (c.Result == Failed || c.Result == Skipped) {
 			r.OK = false
 		}
+	}
+	if r.Plugin.Class == classAuth {
+		r.Points = []Point{} // the proposal is about transports
+		return
 	}
 	for _, p := range points {
 		r.Points = append(r.Points, r.point(p))

@@ -35,19 +35,28 @@ type Step struct {
 	Text string
 }
 
-// Scenarios returns those of the kit, by their ids.
-func Scenarios() []*Scenario {
-	names, err := fs.Glob(files, "scenarios/*.txt")
+// Scenarios returns those of the kit for transports, by their ids.
+func Scenarios() []*Scenario { return scenariosIn(files, "scenarios", ParseScenario) }
+
+// ProviderScenarios returns those for auth providers.
+func ProviderScenarios() []*Scenario { return scenariosIn(flows, "signin", ParseProviderScenario) }
+
+func providerScenario(id string) *Scenario {
+	list := ProviderScenarios()
+	return list[slices.IndexFunc(list, func(s *Scenario) bool { return s.ID == id })]
+}
+
+func scenariosIn(files embed.FS, dir string, parse func(id, text string) (*Scenario, error)) (list []*Scenario) {
+	names, err := fs.Glob(files, dir+"/*.txt")
 	if err != nil {
 		panic(err) // the pattern is ours
 	}
-	var list []*Scenario
 	for _, name := range names {
 		text, err := files.ReadFile(name)
 		if err != nil {
 			panic(err)
 		}
-		s, err := ParseScenario(strings.TrimSuffix(strings.TrimPrefix(name, "scenarios/"), ".txt"), string(text))
+		s, err := parse(strings.TrimSuffix(strings.TrimPrefix(name, dir+"/"), ".txt"), string(text))
 		if err != nil {
 			panic(err) // a test reads them all
 		}
@@ -56,9 +65,18 @@ func Scenarios() []*Scenario {
 	return list
 }
 
-// ParseScenario reads a scenario. Every verb and every header is known, or the
-// error says which is not.
+// ParseScenario reads a scenario for transports. Every verb and every header is
+// known, or the error says which is not.
 func ParseScenario(id, text string) (*Scenario, error) {
+	return parseScenario(id, text, func(verb string) bool { return verbs[verb] != nil })
+}
+
+// ParseProviderScenario reads a scenario for auth providers.
+func ParseProviderScenario(id, text string) (*Scenario, error) {
+	return parseScenario(id, text, func(verb string) bool { return orders[verb] != nil })
+}
+
+func parseScenario(id, text string, known func(verb string) bool) (*Scenario, error) {
 	s := &Scenario{ID: id, Level: Required}
 	number, heading := 0, true
 	for line := range strings.Lines(text) {
@@ -73,7 +91,7 @@ func ParseScenario(id, text string) (*Scenario, error) {
 			}
 		default:
 			heading = false
-			if err := s.step(Step{number, word, rest}); err != nil {
+			if err := s.step(Step{number, word, rest}, known); err != nil {
 				return nil, fmt.Errorf("scenario %s:%d: %w", id, number, err)
 			}
 		}
@@ -119,8 +137,8 @@ func (s *Scenario) header(name, value string) error {
 	return nil
 }
 
-func (s *Scenario) step(step Step) error {
-	if verbs[step.Verb] == nil && step.Verb != "repeat" && step.Verb != "again" {
+func (s *Scenario) step(step Step, known func(verb string) bool) error {
+	if !known(step.Verb) && step.Verb != "repeat" && step.Verb != "again" {
 		return fmt.Errorf("unknown verb %q", step.Verb)
 	}
 	s.Steps = append(s.Steps, step)

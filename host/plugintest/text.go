@@ -18,7 +18,9 @@ func (r *Report) Text(lines int) string {
 	for _, level := range levels {
 		r.section(&out, level, lines)
 	}
-	out.WriteString("points of the proposal for pluggable transports\n")
+	if len(r.Points) > 0 {
+		out.WriteString("points of the proposal for pluggable transports\n")
+	}
 	for _, p := range r.Points {
 		p.text(&out)
 	}

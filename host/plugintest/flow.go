@@ -1,0 +1,207 @@
+package plugintest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/auth"
+)
+
+// office is one run of a scenario with an auth provider: its host, its vault, the
+// world around it, and a clock, all of which do what the scenario says.
+type office struct {
+	ctx      context.Context
+	profile  *SignIn
+	windows  []*auth.Plugin // which take the steps in turn
+	manifest *step.Manifest
+	secrets  []string
+
+	now     int64  // in milliseconds
+	entropy uint64 // of events so far
+	network string
+	refuses bool // the person says no
+	strange bool // the next event has a kind that there is none of
+	records map[step.RecordKey]json.RawMessage
+	counts  map[*Answer]int
+	runs    int // of the command
+
+	flow  result // of the newest flow
+	steps int
+	state int           // bytes of the largest
+	slow  time.Duration // of the slowest step
+
+	trace   []string
+	replies []string // as they came
+}
+
+// result is what one flow has come to.
+type result struct {
+	credentials *step.Credentials
+	material    *step.Material
+	fail        *step.Fail
+	state       json.RawMessage
+	asked       int            // of the person
+	kinds       map[string]int // actions
+	listening   bool
+}
+
+// beginning of time for providers, in milliseconds.
+const firstMoment = 1_800_000_000_000
+
+// start runs one flow to its end. An error is a broken contract.
+func (o *office) start(s *step.Start) error {
+	o.flow = result{kinds: map[string]int{}}
+	s.Server = step.Server{Name: "kit", URL: o.profile.Server, Resource: o.profile.Server}
+	s.Settings, s.Client = o.profile.Settings, step.Client{Name: "kit", Version: "1"}
+	o.note("--> start %s%s", s.Reason, map[bool]string{true: ", interactive"}[s.Interactive])
+	return o.run(step.Call{Event: step.Event{Kind: step.EventStart, Start: s}})
+}
+
+// patienceOfAll is how long a host lets a flow take in which a person has a part.
+const patienceOfAll = 10*time.Minute + 30*time.Second
+
+// run steps until an action ends the flow.
+func (o *office) run(call step.Call) error {
+	began := o.now
+	for range step.MaxSteps {
+		if took := time.Duration(o.now-began) * time.Millisecond; took > patienceOfAll {
+			return fmt.Errorf("the flow has not ended after %v, and a host has given it up", took.Round(time.Second))
+		}
+		reply, err := o.step(&call)
+		if err != nil {
+			return err
+		}
+		event, err := o.take(reply.Actions)
+		if err != nil {
+			return err
+		}
+		o.flow.state = reply.State
+		if event == nil {
+			return nil
+		}
+		if o.strange {
+			event, o.strange = &step.Event{Kind: "tide"}, false
+		}
+		o.note("--> %s%s", event.Kind, told(event))
+		call = step.Call{State: reply.State, Event: *event}
+	}
+	return fmt.Errorf("the flow has not ended after %d steps", step.MaxSteps)
+}
+
+// step is one call of the provider, in the window whose turn it is. Time goes on,
+// and randomness is the same in every run.
+func (o *office) step(call *step.Call) (*step.Reply, error) {
+	if err := o.ctx.Err(); err != nil {
+		return nil, err
+	}
+	o.now++
+	o.entropy++
+	entropy := sha256.Sum256(binary.LittleEndian.AppendUint64(nil, o.entropy))
+	call.Event.Now, call.Event.Entropy = o.now, entropy[:]
+	began := time.Now()
+	reply, err := o.windows[o.steps%len(o.windows)].Step(o.ctx, call)
+	o.slow = max(o.slow, time.Since(began))
+	o.steps++
+	if err != nil {
+		return nil, err
+	}
+	o.state = max(o.state, len(reply.State))
+	text, err := json.Marshal(reply)
+	o.replies = append(o.replies, string(text))
+	return reply, err
+}
+
+// take takes the actions of a reply, and returns what comes of the last one; nil
+// at the end of a flow.
+func (o *office) take(actions []step.Action) (*step.Event, error) {
+	for i := range actions {
+		a := &actions[i]
+		o.note("  <-- %s", deed(a))
+		o.flow.kinds[a.Kind]++
+		if err := o.checks(a); err != nil {
+			return nil, fmt.Errorf("%s: %w", a.Kind, err)
+		}
+		switch a.Kind {
+		case step.ActionCredentials:
+			o.flow.credentials = a.Credentials
+		case step.ActionMaterial:
+			o.flow.material = a.Material
+		case step.ActionFail:
+			o.flow.fail = a.Fail
+			return nil, nil
+		case step.ActionDone:
+			return nil, nil
+		}
+		if kind := step.Awaits(a.Kind); kind != "" {
+			event := o.perform(a)
+			event.Kind = kind
+			return event, nil
+		}
+	}
+	return nil, errors.New("a reply neither awaits anything nor ends the flow")
+}
+
+// shown is what a request would carry.
+func shown(c *step.Credentials) string {
+	text, _ := json.Marshal(map[string]any{"token": c.Token, "headers": c.Headers}) // of texts
+	return string(text)
+}
+
+func (o *office) note(format string, args ...any) {
+	o.trace = append(o.trace, fmt.Sprintf(format, args...))
+}
+
+// signedIn reports whether the newest flow has ended with what signs in.
+func (o *office) signedIn() bool {
+	r := &o.flow
+	return r.fail == nil && (r.credentials != nil || r.material != nil || o.manifest.Wants.Requests && r.kinds[step.ActionDone] > 0)
+}
+
+// deed describes an action, without what may be a secret.
+func deed(a *step.Action) string {
+	switch a.Kind {
+	case step.ActionLoad:
+		return fmt.Sprintf("load %q%s", a.Load.Key.Name, map[bool]string{true: ", locked"}[a.Load.Lock])
+	case step.ActionStore:
+		return fmt.Sprintf("store %q", a.Store.Key.Name)
+	case step.ActionForget:
+		return fmt.Sprintf("forget %q", a.Forget.Key.Name)
+	case step.ActionHTTP:
+		return fmt.Sprintf("http %s %s, %d bytes", a.HTTP.Method, plainURL(a.HTTP.URL), len(a.HTTP.Body))
+	case step.ActionOpenBrowser:
+		return "open_browser " + plainURL(a.OpenBrowser.URL)
+	case step.ActionPrompt:
+		return fmt.Sprintf("prompt %q", a.Prompt.Label)
+	case step.ActionWait:
+		return fmt.Sprintf("wait %d ms", a.Wait.Milliseconds)
+	case step.ActionFail:
+		return fmt.Sprintf("fail %s: %s", a.Fail.Class, a.Fail.Message)
+	}
+	return a.Kind
+}
+
+// told describes an event.
+func told(e *step.Event) string {
+	switch {
+	case e.Problem != nil:
+		return ", problem " + e.Problem.Code
+	case e.Response != nil:
+		return fmt.Sprintf(" %d, %d bytes", e.Response.Status, len(e.Response.Body))
+	case e.Kind == step.EventLoaded && e.Record == nil:
+		return ", nothing"
+	}
+	return ""
+}
+
+// plainURL is a URL without its query, which may have anything in it.
+func plainURL(url string) string {
+	url, _, _ = strings.Cut(url, "?")
+	return url
+}

@@ -1,0 +1,190 @@
+package plugintest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/auth"
+)
+
+// checks holds an action against what a host would refuse.
+func (o *office) checks(a *step.Action) error {
+	if !auth.Wanted(a.Kind, &o.manifest.Wants) {
+		return errors.New("the manifest does not want it, so a host refuses it")
+	}
+	for _, text := range texts(a) {
+		for _, secret := range o.secrets {
+			if strings.Contains(text, secret) {
+				return errors.New("a secret of the settings stands in what a person is shown")
+			}
+		}
+	}
+	switch a.Kind {
+	case step.ActionHTTP:
+		return o.checkURL(a.HTTP.URL)
+	case step.ActionListen:
+		o.flow.listening = true
+	case step.ActionOpenBrowser:
+		page, err := url.Parse(a.OpenBrowser.URL)
+		if err != nil || !o.flow.listening || page.Query().Has("state") {
+			return errors.New("expected listen before it, and a page without a state, which the host adds")
+		}
+	case step.ActionStore:
+		if len(a.Store.Value) > step.MaxRecord {
+			return fmt.Errorf("a record has %d bytes, there may be %d", len(a.Store.Value), step.MaxRecord)
+		}
+	case step.ActionCredentials:
+		return checkCredentials(a.Credentials)
+	}
+	return nil
+}
+
+// texts are those of an action that a person reads.
+func texts(a *step.Action) []string {
+	switch {
+	case a.Fail != nil:
+		return []string{a.Fail.Message, a.Fail.Hint, a.Fail.URL}
+	case a.Show != nil:
+		return []string{a.Show.URL, a.Show.Code, a.Show.Complete}
+	case a.Prompt != nil:
+		return []string{a.Prompt.Label, a.Prompt.Hint}
+	case a.OpenBrowser != nil:
+		return []string{a.OpenBrowser.URL}
+	}
+	return nil
+}
+
+// checkURL wants an exchange to go where the manifest says that it goes.
+func (o *office) checkURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return errors.New("expected a URL with https")
+	}
+	origin := u.Scheme + "://" + u.Host
+	same := func(wanted string) bool { return strings.EqualFold(strings.TrimSuffix(wanted, "/"), origin) }
+	if !o.manifest.Wants.Discover && !slices.ContainsFunc(o.manifest.Wants.Origins, same) {
+		return fmt.Errorf("%s is no origin that the manifest wants", origin)
+	}
+	return nil
+}
+
+// checkCredentials wants what a request can carry.
+func checkCredentials(c *step.Credentials) error {
+	for name := range c.Headers {
+		if step.Reserved(name) != "" {
+			return fmt.Errorf("the header %s is not for credentials to set", name)
+		}
+	}
+	if c.Token == "" && len(c.Headers) == 0 || c.Token != "" && len(c.Headers) > 0 {
+		return errors.New("expected either a token or headers")
+	}
+	return nil
+}
+
+// perform does what an action asks for, or says why it cannot.
+func (o *office) perform(a *step.Action) *step.Event {
+	if o.network == "unavailable" && a.Kind != step.ActionWait {
+		return problem(step.ProblemUnavailable)
+	}
+	switch a.Kind {
+	case step.ActionLoad:
+		if value, ok := o.records[a.Load.Key]; ok {
+			return &step.Event{Record: &step.Record{Value: value}}
+		}
+	case step.ActionStore:
+		o.records[a.Store.Key] = a.Store.Value
+	case step.ActionForget:
+		delete(o.records, a.Forget.Key)
+	case step.ActionHTTP:
+		return o.exchange(a.HTTP)
+	case step.ActionWait:
+		o.now += a.Wait.Milliseconds
+	case step.ActionRun:
+		return o.command()
+	case step.ActionKey:
+		return &step.Event{Key: &step.PublicKey{JWK: json.RawMessage(`{"kty":"EC","crv":"P-256"}`), Thumbprint: "kit"}}
+	case step.ActionSign:
+		return &step.Event{Signed: &step.Signed{JWT: "e30.e30.a2l0"}}
+	case step.ActionListen:
+		return &step.Event{Listening: &step.Listening{RedirectURI: "http://127.0.0.1:49152/callback"}}
+	case step.ActionOpenBrowser, step.ActionPrompt:
+		return o.person(a)
+	}
+	return &step.Event{}
+}
+
+func problem(code string) *step.Event {
+	return &step.Event{Problem: &step.Problem{Code: code, Text: "the kit says so"}}
+}
+
+// person is somebody who does what the profile says, or says no.
+func (o *office) person(a *step.Action) *step.Event {
+	o.flow.asked++
+	switch {
+	case o.refuses:
+		return problem(step.ProblemCancelled)
+	case a.Kind == step.ActionPrompt:
+		return &step.Event{Input: &step.Input{Text: o.profile.Typed}}
+	}
+	return &step.Event{Redirect: &step.Redirect{Params: o.profile.Redirect}}
+}
+
+// command runs the command of the server entry.
+func (o *office) command() *step.Event {
+	o.runs++
+	run := *o.profile.Run
+	run.Stdout = string(expand(run.Stdout, map[string]string{"count": strconv.Itoa(o.runs)}))
+	return &step.Event{Run: &run}
+}
+
+// exchange is what the network does, and the servers behind it.
+func (o *office) exchange(r *step.HTTP) *step.Event {
+	answer := &step.Response{Status: 404, URL: r.URL, Headers: map[string]string{"content-type": "text/html"}, Body: "<p>not found"}
+	switch o.network {
+	case "down":
+		return problem(step.ProblemNetwork)
+	case "errors":
+		answer.Status, answer.Body = 503, "<p>later, perhaps"
+	case "garbage":
+		answer.Status, answer.Headers, answer.Body = 200, map[string]string{"content-type": "application/json"}, nonsense[int(o.entropy)%len(nonsense)]
+	case "large":
+		answer.Status, answer.Headers = 200, map[string]string{"content-type": "application/json"}
+		answer.Body = `{"note":"` + strings.Repeat("a", step.MaxResponse-100) + `"}`
+	default:
+		o.answer(r, answer)
+	}
+	return &step.Event{Response: answer}
+}
+
+// nonsense are bodies that are none of what anybody expects.
+var nonsense = []string{"", "{", "null", "[1,2]", `{"access_token":7,"expires_in":"soon"}`, "\x00\xff\xfe", `"a text"`}
+
+// answer lets the profile answer, if it has an answer.
+func (o *office) answer(r *step.HTTP, answer *step.Response) {
+	for i := range o.profile.Answers {
+		a := &o.profile.Answers[i]
+		asked := []byte(r.Method + " " + r.URL + "\n" + r.Body)
+		m := a.to.FindSubmatchIndex(asked)
+		if m == nil {
+			continue
+		}
+		o.counts[a]++
+		vars := map[string]string{"count": strconv.Itoa(o.counts[a])}
+		capture(vars, a.to, asked, m)
+		answer.Headers = map[string]string{"content-type": "application/json"}
+		for name, value := range a.Headers {
+			answer.Headers[strings.ToLower(name)] = value
+		}
+		if answer.Status = a.Status; answer.Status == 0 {
+			answer.Status = 200
+		}
+		answer.Body = string(expand(a.Body, vars))
+		return
+	}
+}

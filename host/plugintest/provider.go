@@ -1,0 +1,282 @@
+package plugintest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/auth"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// classAuth is what a report calls an auth provider.
+const classAuth = "auth"
+
+// frugal is what part of what a provider may compute should be enough for a step, so
+// that there is room for a longer answer.
+const frugal = 2
+
+// providerKit is one run of all checks of an auth provider.
+type providerKit struct {
+	ctx     context.Context
+	options Options
+	binary  []byte
+	report  *Report
+	engine  *auth.Engine
+	thrifty *auth.Engine // with less fuel
+	plugin  *auth.Plugin
+	profile *SignIn
+	slow    time.Duration
+	state   int
+	steps   int
+}
+
+// runProvider is Run for an auth provider.
+func runProvider(ctx context.Context, module []byte, o Options) (*Report, error) {
+	engine, err := auth.NewEngine(auth.EngineConfig{})
+	if err != nil {
+		return nil, err
+	}
+	defer engine.Close()
+	thrifty, err := auth.NewEngine(auth.EngineConfig{Fuel: auth.Fuel / frugal})
+	if err != nil {
+		return nil, err
+	}
+	defer thrifty.Close()
+	k := &providerKit{ctx: ctx, options: o, binary: module, engine: engine, thrifty: thrifty}
+	return k.run(), ctx.Err()
+}
+
+// run makes all checks, on engines that may have loaded the module before.
+func (k *providerKit) run() *Report {
+	k.report = newReport(k.binary)
+	if k.report.Plugin.Class = classAuth; k.load() {
+		k.scenarios()
+		k.compare()
+		k.report.figure("steps", "of the longest scenario", int64(k.steps), "steps")
+		k.report.figure("state", "the largest that it kept between two steps", int64(k.state), "bytes")
+		k.report.figure("step", "the slowest", k.slow.Microseconds(), "µs")
+	}
+	k.report.conclude()
+	return k.report
+}
+
+// load is the door, and has the provider describe itself.
+func (k *providerKit) load() bool {
+	door := Check{ID: "module", Title: "The module is one that a host loads", Level: Required}
+	describe := Check{ID: "describe", Title: "The provider starts, and describes itself", Level: Required}
+	began := time.Now()
+	p, err := k.engine.Load(k.ctx, k.name(), k.binary)
+	took := time.Since(began)
+	if refusal := (*wasm.Refusal)(nil); errors.As(err, &refusal) {
+		k.judge(&door, err, nil)
+		k.skipAll("the module cannot be loaded")
+		return false
+	}
+	k.judge(&door, nil, nil)
+	if k.judge(&describe, err, nil); err != nil {
+		k.skipAll("the provider cannot be started")
+		return false
+	}
+	m := p.Manifest()
+	k.plugin, k.report.Plugin.Name, k.report.Plugin.Version = p, m.Name, m.Version
+	var given *SignIn
+	if k.options.Profile != nil {
+		given = k.options.Profile.SignIn
+	}
+	k.profile = given.madeUp(m.Settings)
+	if err := k.overlay(); err != nil {
+		k.skipAll(err.Error())
+		return false
+	}
+	k.report.figure("start", "to look at the module, compile it and have it described", took.Microseconds(), "µs")
+	k.report.figure("size", "the module", int64(len(k.binary)), "bytes")
+	return true
+}
+
+func (k *providerKit) name() string {
+	if k.options.Name == "" {
+		return "plugin"
+	}
+	return k.options.Name
+}
+
+// overlay puts the settings of the options over those of the profile.
+func (k *providerKit) overlay() error {
+	if len(k.options.Settings) == 0 {
+		return nil
+	}
+	values := map[string]any{}
+	if err := json.Unmarshal(k.profile.Settings, &values); err != nil {
+		return err
+	}
+	for key, value := range k.options.Settings {
+		values[key] = value
+	}
+	text, err := json.Marshal(values)
+	k.profile.Settings = text
+	return err
+}
+
+// open is a run with nothing saved.
+func (k *providerKit) open(windows ...*auth.Plugin) *office {
+	profile, m := *k.profile, k.plugin.Manifest()
+	return &office{
+		ctx: k.ctx, profile: &profile, windows: windows, manifest: m, secrets: profile.secrets(m.Settings),
+		now: firstMoment, records: map[step.RecordKey]json.RawMessage{}, counts: map[*Answer]int{}, flow: result{kinds: map[string]int{}},
+	}
+}
+
+// play goes through a scenario.
+func (k *providerKit) play(s *Scenario, windows ...*auth.Plugin) (*office, error) {
+	o := k.open(windows...)
+	defer func() { k.slow, k.state, k.steps = max(k.slow, o.slow), max(k.state, o.state), max(k.steps, o.steps) }()
+	for _, p := range s.Steps {
+		if err := orders[p.Verb](o, p.Text); err != nil {
+			return o, fmt.Errorf("line %d, %s: %w", p.Line, beginning(p), err)
+		}
+	}
+	return o, nil
+}
+
+func (k *providerKit) scenarios() {
+	for _, s := range ProviderScenarios() {
+		c := s.check()
+		if why := k.unfit(s); why != "" && k.wanted(s.ID) {
+			k.report.add(&c, NotApplicable, why)
+			continue
+		}
+		if k.wanted(s.ID) {
+			o, err := k.play(s, k.plugin)
+			k.judge(&c, err, o)
+		}
+	}
+}
+
+func (s *Scenario) check() Check {
+	return Check{ID: s.ID, Title: s.Title, Level: s.Level, Points: s.Points}
+}
+
+// unfit says why a scenario says nothing about this provider.
+func (k *providerKit) unfit(s *Scenario) string {
+	m := k.plugin.Manifest()
+	required := slices.ContainsFunc(m.Settings, func(s step.Setting) bool { return s.Required })
+	switch {
+	case slices.Contains(s.Needs, "requests") && !m.Wants.Requests:
+		return "it signs no requests"
+	case slices.Contains(s.Needs, "settings") && !required:
+		return "it has no settings that there must be"
+	}
+	return ""
+}
+
+func (k *providerKit) wanted(id string) bool {
+	return len(k.options.Only) == 0 || slices.Contains(k.options.Only, id)
+}
+
+// judge files what came of a check. What only an author can tell is skipped.
+func (k *providerKit) judge(c *Check, err error, o *office) {
+	if !k.wanted(c.ID) && err == nil {
+		return
+	}
+	result, got := Passed, ""
+	if err != nil {
+		result, got = Failed, err.Error()
+		if o != nil {
+			c.Trace = strings.Join(o.trace, "\n")
+		}
+	}
+	if errors.Is(err, errUntold) && k.options.untold() || k.ctx.Err() != nil {
+		result = Skipped
+	}
+	k.report.add(c, result, got)
+}
+
+// untold reports whether no profile says how one signs in.
+func (o *Options) untold() bool { return o.Profile == nil || o.Profile.SignIn == nil }
+
+func (k *providerKit) skipAll(why string) {
+	for _, s := range ProviderScenarios() {
+		c := s.check()
+		k.report.add(&c, Skipped, why)
+	}
+}
+
+// routine are the checks of a provider that are made by going through a scenario in
+// more than one way.
+var routine = []Check{
+	{ID: "same-twice", Level: Fault, Title: "The same events twice give the same replies"},
+	{ID: "handover", Level: Fault, Title: "A flow goes on in another instance: what it knows is in its state"},
+	{ID: "fuel", Level: Advice, Title: "No step of a sign-in takes more than half of its budget"},
+}
+
+// compare makes them.
+func (k *providerKit) compare() {
+	s := providerScenario("sign-in")
+	first, broken := k.play(s, k.plugin)
+	ways := map[string]func() (*office, error){
+		"same-twice": func() (*office, error) { return k.differs(first, s, k.plugin) },
+		"handover":   func() (*office, error) { return k.handover(first, s) },
+		"fuel":       k.thrift,
+	}
+	for _, c := range routine {
+		switch {
+		case !k.wanted(c.ID):
+		case broken != nil && !errors.Is(broken, errUntold):
+			k.report.add(&c, Skipped, "nobody can be signed in")
+		default:
+			o, err := ways[c.ID]()
+			k.judge(&c, err, o)
+		}
+	}
+}
+
+// differs plays a scenario again and compares what was replied.
+func (k *providerKit) differs(first *office, s *Scenario, windows ...*auth.Plugin) (*office, error) {
+	o, err := k.play(s, windows...)
+	if err != nil && !errors.Is(err, errUntold) {
+		return o, err
+	}
+	if i := parting(first.replies, o.replies); i >= 0 {
+		return o, fmt.Errorf("the replies to step %d differ: a provider has neither clock nor randomness of its own, and keeps what it knows in its state", i+1)
+	}
+	return o, nil
+}
+
+// parting is where two lists differ, or -1.
+func parting(a, b []string) int {
+	for i := range max(len(a), len(b)) {
+		if i >= len(a) || i >= len(b) || a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// handover lets two modules take turns, neither of which has seen all.
+func (k *providerKit) handover(first *office, s *Scenario) (*office, error) {
+	other, err := k.engine.Load(k.ctx, k.name()+"-2", k.binary)
+	if err != nil {
+		return nil, err
+	}
+	return k.differs(first, s, k.plugin, other)
+}
+
+// thrift signs in with little fuel.
+func (k *providerKit) thrift() (*office, error) {
+	p, err := k.thrifty.Load(k.ctx, k.name(), k.binary)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range []string{"sign-in", "expired"} {
+		if o, err := k.play(providerScenario(id), p); err != nil && !errors.Is(err, errUntold) {
+			return o, err
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,169 @@
+package plugintest
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host/internal/auth"
+)
+
+// desks are the engines of these tests: to compile a provider costs more than a test.
+var desks = sync.OnceValues(func() (all [2]*auth.Engine, err error) {
+	for i, fuel := range []int64{auth.Fuel, auth.Fuel / frugal} {
+		if all[i], err = auth.NewEngine(auth.EngineConfig{Fuel: fuel}); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+})
+
+// examine is Run on them.
+func examine(t *testing.T, module []byte, o Options) *Report {
+	t.Helper()
+	engines, err := desks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &providerKit{ctx: t.Context(), options: o, binary: module, engine: engines[0], thrifty: engines[1]}
+	return k.run()
+}
+
+// wantMistake wants a check to have failed for a reason.
+func wantMistake(t *testing.T, r *Report, id, says string) {
+	t.Helper()
+	if c := r.Check(id); r.OK && c.Level.binding() || c.Result != Failed || !strings.Contains(c.Got, says) {
+		t.Errorf("%+v, want %q", c, says)
+	}
+}
+
+var clerk = sync.OnceValues(func() ([]byte, error) { return compile("./testdata/clerk") })
+
+// employ tests the clerk with a mistake.
+func employ(t *testing.T, fault string, only ...string) *Report {
+	t.Helper()
+	module, err := clerk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile, err := ReadProfile("testdata/clerk.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Profile: profile, Only: only}
+	if fault != "" {
+		o.Settings = map[string]string{"fault": fault}
+	}
+	return examine(t, module, o)
+}
+
+func TestTheClerkWithoutAFaultPasses(t *testing.T) { wantOK(t, employ(t, "")) }
+
+// misdeeds are what makes each check of a provider fail, and a part of what it says.
+// Those of a module that has no such mistakes are below.
+var misdeeds = map[string]struct{ fault, says string }{
+	"sign-in":        {"elsewhere", "is no origin that the manifest wants"},
+	"initial":        {"asks-early", "where there is none"},
+	"expired":        {"stale", "have expired"},
+	"challenged":     {"same-again", "the very credentials again"},
+	"upscope":        {"wants-more", "the manifest does not want it"},
+	"logout":         {"logout-gives", "expected no credentials"},
+	"nobody":         {"hopes", "expected config or login"},
+	"declines":       {"nags", "asked 5 times"},
+	"network-down":   {"forgets", "threw a login away"},
+	"server-errors":  {"no-login", "expected retry"},
+	"garbage":        {"believes", "an answer that holds none"},
+	"large":          {"explodes", "step: it"},
+	"unavailable":    {"waits", "has not ended after 11m"},
+	"unknown-reason": {"panics", "step: it"},
+	"same-twice":     {"random", "the replies to step"},
+	"handover":       {"remembers", "the replies to step"},
+	"fuel":           {"spins", "used up its budget"},
+}
+
+// deaf makes the others fail.
+var deaf = []string{"unknown-event", "request", "no-settings"}
+
+func TestEveryCheckOfProvidersCanFail(t *testing.T) {
+	if raceEnabled {
+		t.Skip("it is done without the race detector")
+	}
+	for _, s := range ProviderScenarios() {
+		if _, ok := misdeeds[s.ID]; !ok && !slices.Contains(deaf, s.ID) {
+			t.Errorf("nothing makes %s fail", s.ID)
+		}
+	}
+	for id, m := range misdeeds {
+		t.Run(id, func(t *testing.T) {
+			wantMistake(t, employ(t, m.fault, id), id, m.says)
+		})
+	}
+}
+
+// A secret in what a person reads fails whatever check comes across it.
+func TestSecretsAreNotShown(t *testing.T) {
+	wantMistake(t, employ(t, "tells", "sign-in"), "sign-in", "a secret of the settings")
+}
+
+// A provider that is always done has learned of nothing; one whose manifest is
+// wrong is not asked.
+func TestDeafProvider(t *testing.T) {
+	module := compiled(t, "./testdata/deaf")
+	r := examine(t, module, Options{Only: deaf})
+	wantMistake(t, r, "unknown-event", "expected it to fail")
+	wantMistake(t, r, "no-settings", "expected it to fail with config")
+	wantMistake(t, r, "request", "expected credentials for the request")
+	shouts := bytes.ReplaceAll(module, []byte(`"deaf"`), []byte(`"DEAF"`))
+	wantMistake(t, examine(t, shouts, Options{}), "describe", "small letters")
+	longs := bytes.ReplaceAll(module, []byte("output_set"), []byte("output_sit"))
+	wantMistake(t, examine(t, longs, Options{}), "module", "output_sit")
+}
+
+// The providers that there are pass: those that need no more than settings without
+// a profile, and the others with one.
+func TestProviders(t *testing.T) {
+	if raceEnabled {
+		t.Skip("it is done without the race detector")
+	}
+	const shipped, example = "../../plugins/", "../../examples/auth-"
+	for _, tt := range []struct{ name, file, profile string }{
+		{"bearer", shipped + "bearer/bearer.wasm", ""},
+		{"helper", shipped + "helper/helper.wasm", ""},
+		{"oauth", shipped + "oauth/oauth.wasm", "testdata/oauth.json"},
+		{"corp-sso", example + "corp-sso/corp-sso.wasm", "testdata/corp-sso.json"},
+		{"sigv4", example + "sigv4", ""},
+		{"nats-login", example + "nats", "testdata/nats-login.json"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := Options{Name: tt.name}
+			if tt.profile != "" {
+				var err error
+				if o.Profile, err = ReadProfile(tt.profile); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if strings.HasSuffix(tt.file, ".wasm") {
+				wantOK(t, examine(t, read(t, tt.file), o))
+				return
+			}
+			wantOK(t, examine(t, compiled(t, tt.file), o))
+		})
+	}
+}
+
+// What cannot be known is skipped, and with a profile that does not tell it either,
+// failed.
+func TestUntoldSignIn(t *testing.T) {
+	module := read(t, "../../examples/auth-corp-sso/corp-sso.wasm")
+	r := examine(t, module, Options{Only: []string{"sign-in"}})
+	if c := r.Check("sign-in"); r.OK || c.Result != Skipped || !strings.Contains(c.Got, "describe what is around it in a profile") {
+		t.Errorf("%+v", c)
+	}
+	r = examine(t, module, Options{Only: []string{"sign-in"}, Profile: &Profile{SignIn: &SignIn{}}})
+	wantMistake(t, r, "sign-in", "describe what is around it")
+	if text := r.Text(5); !strings.Contains(text, "class auth") || strings.Contains(text, "pluggable transports") {
+		t.Error(text)
+	}
+}

@@ -1,0 +1,122 @@
+package plugintest
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"regexp"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+)
+
+//go:embed signin/*.txt
+var flows embed.FS
+
+// SignIn is what the world around an auth provider says: what stands in the server
+// entry, what the origins answer that it calls, and what a person does. README.md
+// describes it. What is empty is as the kit makes it up.
+type SignIn struct {
+	Settings  json.RawMessage   `json:"settings"`  // an object
+	Server    string            `json:"server"`    // the url of the server
+	Challenge []string          `json:"challenge"` // the WWW-Authenticate fields of a 401
+	Answers   []Answer          `json:"answers"`   // what fits first; 404 where nothing does
+	Redirect  map[string]string `json:"redirect"`  // what the browser brings back
+	Typed     string            `json:"typed"`     // at a prompt
+	Run       *step.RunResult   `json:"run"`       // how the command ends; ${count} is how often it was run
+}
+
+// An Answer is what a server says to an exchange.
+type Answer struct {
+	To      string            `json:"to"`     // a regular expression for METHOD URL, and a line feed and the body
+	Status  int               `json:"status"` // 0 = 200
+	Headers map[string]string `json:"headers"`
+	Body    string            `json:"body"` // with ${name} for what a group has found, and ${count} of this answer
+
+	to *regexp.Regexp
+}
+
+// serverURL is where the server of the kit is, unless a profile says otherwise.
+const serverURL = "https://server.example/mcp"
+
+// compile checks what a profile says of a sign-in.
+func (s *SignIn) compile() (err error) {
+	if s == nil {
+		return nil
+	}
+	var object map[string]json.RawMessage
+	if len(s.Settings) > 0 && json.Unmarshal(s.Settings, &object) != nil {
+		return fmt.Errorf("signIn.settings: expected an object")
+	}
+	for i := range s.Answers {
+		a := &s.Answers[i]
+		if a.to, err = regexp.Compile(`(?s)\A(?:` + a.To + `)\z`); err != nil {
+			return fmt.Errorf("signIn.answers: %w", err)
+		}
+	}
+	return nil
+}
+
+// madeUp completes what a profile says, or says it all, for a provider with these
+// settings.
+func (s *SignIn) madeUp(settings []step.Setting) *SignIn {
+	out := SignIn{}
+	if s != nil {
+		out = *s
+	}
+	if len(out.Settings) == 0 {
+		out.Settings = inventedSettings(settings)
+	}
+	if out.Server == "" {
+		out.Server = serverURL
+	}
+	if out.Challenge == nil {
+		out.Challenge = []string{`Bearer realm="kit"`}
+	}
+	if out.Redirect == nil {
+		out.Redirect = map[string]string{"code": "kit-code"}
+	}
+	if out.Typed == "" {
+		out.Typed = "kit-typed"
+	}
+	if out.Run == nil {
+		out.Run = &step.RunResult{Stdout: `{"Authorization":"Bearer kit-${count}"}`}
+	}
+	return &out
+}
+
+// inventedSettings has a value for each setting that there has to be.
+func inventedSettings(settings []step.Setting) json.RawMessage {
+	values := map[string]any{}
+	for _, s := range settings {
+		value := "kit-" + s.Key
+		switch {
+		case !s.Required:
+		case s.Kind == step.SettingList:
+			values[s.Key] = []string{value}
+		case s.Kind == step.SettingTable:
+			values[s.Key] = map[string]string{"kit": value}
+		case s.Kind == step.SettingFlag:
+			values[s.Key] = true
+		default:
+			values[s.Key] = value
+		}
+	}
+	text, err := json.Marshal(values)
+	if err != nil {
+		panic(err) // texts, lists and tables of them
+	}
+	return text
+}
+
+// secrets are the texts of the settings that nobody may be shown.
+func (s *SignIn) secrets(settings []step.Setting) (list []string) {
+	var values map[string]any
+	_ = json.Unmarshal(s.Settings, &values) // compile has looked at it
+	const least = 4
+	for _, setting := range settings {
+		if text, ok := values[setting.Key].(string); ok && setting.Secret && len(text) >= least {
+			list = append(list, text)
+		}
+	}
+	return list
+}
