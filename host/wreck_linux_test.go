@@ -354,8 +354,8 @@ func carries(process int, variable string) bool {
 func fragile(t *testing.T) map[string][]byte {
 	t.Helper()
 	all := plugins.Builtin()
-	for _, name := range []string{"stdio", "http"} {
-		all[name] = buildFragile(t, filepath.Join("..", "plugins", name))
+	for name, pkg := range map[string]string{"stdio": "../examples/transport-stdio", "http": "../plugins/http"} {
+		all[name] = buildFragile(t, filepath.FromSlash(pkg))
 	}
 	return all
 }

@@ -310,7 +310,7 @@ type rig struct {
 }
 
 const (
-	stdioPackage   = "../../../plugins/stdio"
+	stdioPackage   = "../../../examples/transport-stdio"
 	hostilePackage = "./testdata/hostile"
 )
 

@@ -13,10 +13,10 @@ import (
 func fresh() sdk.Transport { return &transport{} }
 
 func TestTraces(t *testing.T) {
-	sdktest.RunFiles(t, "testdata/*.trace", manifest, fresh)
+	sdktest.RunFiles(t, "../../plugins/stdio/testdata/*.trace", manifest, fresh)
 }
 
-// The trace of the contract is one that the shipped plugin keeps to.
+// The trace of the contract is one that the plugin keeps to.
 func TestGolden(t *testing.T) {
 	sdktest.Run(t, manifest, fresh(), sdktest.Read(t, "../../abi/testdata/traces/stdio.trace"))
 }
