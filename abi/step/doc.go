@@ -65,7 +65,9 @@
 // and says whether a person can be asked (interactive). A flow that needs one and
 // has none fails with class login. A flow that ends with done and without
 // credentials lets requests go as they are: that is right for initial, where a
-// server may not want any.
+// server may not want any. A server that is a process or a stream has no way to ask
+// (there is no challenge), so there the same flow says that nobody has signed in:
+// a person, if there is one, is asked by a flow with the reason login.
 //
 // A provider whose manifest says requests is also called once for each HTTP
 // request, with a request event and the state that its flow ended with. It must
