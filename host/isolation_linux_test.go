@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -156,6 +157,11 @@ func TestWorkerHasNothing(t *testing.T) {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		if err != nil || !bytes.Contains(status, []byte("NoNewPrivs:\t1")) {
 			t.Errorf("it may gain privileges: %v", err)
+		}
+		if runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" {
+			if !bytes.Contains(status, []byte("Seccomp:\t2")) {
+				t.Error("it is not sealed")
+			}
 		}
 		limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))
 		if err != nil || strings.Join(strings.Fields(lineOf(limits, "Max file size")), " ") != "Max file size 0 0 bytes" {

@@ -30,8 +30,14 @@ type witness struct {
 
 func pry(t *testing.T, mode string) *witness {
 	t.Helper()
+	return pryAt(t, nil, mode)
+}
+
+func pryAt(t *testing.T, place Program, mode string) *witness {
+	t.Helper()
 	w := &witness{}
 	w.rig = open(t, hostilePackage, Config{
+		Apart: place,
 		Trace: func(line, payload []byte) {
 			w.lines = append(w.lines, strings.TrimSpace(string(line)))
 			w.seen.Write(line)
@@ -108,6 +114,20 @@ func TestSealedPayloadIsNotSeen(t *testing.T) {
 		t.Errorf("warned: %q", w.warned)
 	}
 	w.keeps(t)
+}
+
+// A guest that runs elsewhere is told the same of a sealed payload, which does not
+// leave this process.
+func TestSealedPayloadApart(t *testing.T) {
+	for _, mode := range []string{"pry", "pieces", "divert", "beyond", "shut", "gone", "ignorant"} {
+		here, there := pry(t, mode), pryAt(t, elsewhere, mode)
+		if !slices.Equal(here.lines, there.lines) {
+			t.Errorf("%s: here %q, apart %q", mode, here.lines, there.lines)
+		}
+		if got, want := there.world.stream(0).text(), here.world.stream(0).text(); got != want {
+			t.Errorf("%s: the stream got %q, want %q", mode, got, want)
+		}
+	}
 }
 
 // The search for the canary finds what a guest was let see.

@@ -222,10 +222,8 @@ func (w *worker) answer(op abi.Call) func(*wasm.Instance, []uint64) {
 func (w *worker) look(in *wasm.Instance, op abi.Call, args [5]uint32) (result int32) {
 	payload := guest.Payload(w.event.Payload)
 	switch {
-	case w.event.sealed() && op == abi.CallTake:
-		result = int32(abi.Denied)
 	case w.event.sealed():
-		result = -1
+		result = int32(abi.Denied) // which for a scan says that nothing was found
 	case op == abi.CallTake:
 		result = payload.Take(in, args[0], args[1], args[2])
 	default:
