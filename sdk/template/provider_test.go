@@ -12,6 +12,7 @@ import (
 	extism "github.com/extism/go-sdk"
 
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/plugintest"
 	"github.com/wharf-mcp/wharf/sdk/template"
 )
 
@@ -24,6 +25,7 @@ func TestProviders(t *testing.T) {
 	for _, lang := range []string{template.C, template.Rust, template.AssemblyScript} {
 		t.Run(lang, func(t *testing.T) {
 			file := build(t, template.Plugin{Name: "carrier-pigeon", Kind: template.Auth, Lang: lang})
+			plugintest.Test(t, file)
 			p := load(t, file)
 			describes(t, p)
 			for _, f := range flows {
