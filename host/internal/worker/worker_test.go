@@ -59,7 +59,7 @@ func read(t testing.TB, file string) []byte {
 }
 
 const (
-	stdioFile = "../../../plugins/stdio/stdio.wasm"
+	httpFile  = "../../../plugins/http/http.wasm"
 	smallFile = "../../../examples/transport-socket-c/socket.wasm"
 )
 
@@ -182,7 +182,7 @@ func TestSealedPayloadStays(t *testing.T) {
 func TestSources(t *testing.T) {
 	var asked []string
 	now := func() time.Time { asked = append(asked, "time"); return time.Unix(1_700_000_000, 0) }
-	inst, err := guest.New(t.Context(), guest.Config{Plugin: "pigeon", Apart: program(t, read(t, stdioFile), honest), Now: now, Random: zeros{&asked}})
+	inst, err := guest.New(t.Context(), guest.Config{Plugin: "pigeon", Apart: program(t, read(t, httpFile), honest), Now: now, Random: zeros{&asked}})
 	if err != nil {
 		t.Fatal(err)
 	}
