@@ -12,7 +12,7 @@ GOVULNCHECK = go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 WAZERO      = go run github.com/tetratelabs/wazero/cmd/wazero
 
 # What is compiled into guests, and so must stay fit for wasip1.
-GUEST_PACKAGES = ./abi ./sdk ./sdk/auth ./sdk/framing ./sdk/sse ./plugins/... $(patsubst %/main.go,%,$(wildcard ./examples/transport-*/main.go ./examples/auth-*/main.go))
+GUEST_PACKAGES = ./abi ./sdk ./sdk/auth ./sdk/framing ./sdk/sse ./sdk/template/transport/go ./sdk/template/auth/go ./plugins/... $(patsubst %/main.go,%,$(wildcard ./examples/transport-*/main.go ./examples/auth-*/main.go))
 
 # A module is built from the folder that it lies in, byte for byte the same on
 # every machine: the toolchain is pinned, paths, dates and ids are left out.
@@ -37,6 +37,7 @@ wasm: ## rebuild the committed plugins
 		$(GUEST_GO) build $(GUEST_FLAG) -o $$module ./$$(dirname $$module); \
 		go run ./cmd/mkplugin $$module; \
 	done
+	go test -count 1 -run '^TestCosts$$' ./host -costs sizes
 
 .PHONY: wasm-check
 wasm-check: ## rebuild the plugins elsewhere and compare
