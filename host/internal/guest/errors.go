@@ -95,6 +95,11 @@ func (e *StatusError) Error() string {
 
 func (e *StatusError) Unwrap() error { return e.Err }
 
+// Final reports whether it takes a person to mend it.
+func (e *StatusError) Final() bool {
+	return e.Status == abi.Unauthorized || e.Status == abi.Malformed
+}
+
 // EndedError says that the other side ended the connection.
 type EndedError struct{ Cause error }
 

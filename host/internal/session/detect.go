@@ -183,8 +183,8 @@ func (h *handshake) receive(ctx context.Context, replies <-chan reply) (reply, e
 
 // left returns why the connection ended; err, if there is one, is what a
 // request on it ended with. The transport knows best, once it is at its end.
-// Over HTTP a request may fail alone. A server that the request did not reach has
-// not left because of it, so that is no [leftError].
+// Over HTTP a request may fail alone. A server that the request did not reach, or
+// whose transport knows better, has not left because of it: that is no [leftError].
 func (h *handshake) left(ctx context.Context, err error) error {
 	unasked := errors.Is(err, rpc.ErrNotSent)
 	if errors.Is(err, rpc.ErrClosed) {
@@ -204,10 +204,17 @@ func (h *handshake) left(ctx context.Context, err error) error {
 	if err == nil {
 		err = errors.New("the connection ended")
 	}
-	if unasked {
+	if unasked || final(err) {
 		return err
 	}
 	return &leftError{err}
+}
+
+// final reports whether a transport says that nothing is mended by another
+// connection.
+func final(err error) bool {
+	var said interface{ Final() bool }
+	return errors.As(err, &said) && said.Final()
 }
 
 // leftWith is left for a connection that ended under a request, which is nil where

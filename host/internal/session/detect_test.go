@@ -35,6 +35,24 @@ func TestTurnedAway(t *testing.T) {
 	}
 }
 
+// ban is an error of a transport that knows who is not welcome.
+type ban struct{}
+
+func (ban) Error() string { return "the host refused the sign-in" }
+func (ban) Final() bool   { return true }
+
+// What a transport calls final is not tried in another era.
+func TestBanned(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(oldServer().with(probed, func(p *process, _ message) { p.exit(ban{}) }))
+		_, err := Open(t.Context(), d.config())
+		if !errors.Is(err, ban{}) || d.started() != 1 {
+			t.Errorf("knocked %d times, %v", d.started(), err)
+		}
+		d.empty()
+	})
+}
+
 func TestDetection(t *testing.T) {
 	unsupported := func(versions string) act {
 		return refuse(mcp.CodeUnsupportedVersion, "no", `{"requested":"2026-07-28","supported":[`+versions+`]}`)
