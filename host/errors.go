@@ -120,7 +120,7 @@ func refused(server string, err error) (hint string, kind error) {
 	case manager.TurnedOff:
 		return "it is disabled in its entry, or was turned off by this program", ErrDisabled
 	case manager.FailsOften:
-		return "calls fail at once while it rests; what it wrote to its stderr may say more. " +
+		return "calls fail at once while it rests. " +
 			"It is tried again by itself, and at once when its entry changes", ErrUnreachable
 	}
 	return "", nil
