@@ -42,6 +42,7 @@ type (
 	Setting     = step.Setting
 	Wants       = step.Wants
 	Start       = step.Start
+	Server      = step.Server
 	Challenge   = step.Challenge
 	RecordKey   = step.RecordKey
 	HTTP        = step.HTTP
@@ -57,4 +58,14 @@ type (
 	Material    = step.Material
 	Request     = step.Request
 	Problem     = step.Problem
+)
+
+// The reasons of a start, and when each of them is given: see package step.
+const (
+	ReasonInitial    = step.ReasonInitial
+	ReasonExpired    = step.ReasonExpired
+	ReasonChallenged = step.ReasonChallenged
+	ReasonUpscope    = step.ReasonUpscope
+	ReasonLogin      = step.ReasonLogin
+	ReasonLogout     = step.ReasonLogout
 )

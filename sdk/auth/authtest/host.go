@@ -51,6 +51,7 @@ type Outcome struct {
 // Run runs one flow to its end. An error is a provider that breaks the contract.
 func (h *Host) Run(p auth.Provider, start step.Start) (*Outcome, error) {
 	out := &Outcome{}
+	h.Vault.begin()
 	if start.Settings == nil {
 		start.Settings = json.RawMessage("{}")
 	}

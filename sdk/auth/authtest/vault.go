@@ -13,14 +13,17 @@ type Vault struct {
 	Locking func(step.RecordKey)
 
 	records map[step.RecordKey]record
-	seen    map[step.RecordKey]int // the generation that was loaded last
+	seen    map[step.RecordKey]int // what this flow has loaded or stored last; 0 = nothing was there
 	count   int
 }
 
 type record struct {
 	value      json.RawMessage
-	generation int
+	generation int // from 1
 }
+
+// begin begins a flow, which has seen nothing.
+func (v *Vault) begin() { v.seen = map[step.RecordKey]int{} }
 
 // Put writes a record, as another process does.
 func (v *Vault) Put(key step.RecordKey, value any) {
@@ -50,7 +53,7 @@ func (v *Vault) Keys(name string) []step.RecordKey {
 
 func (v *Vault) write(key step.RecordKey, value json.RawMessage) {
 	if v.records == nil {
-		v.records, v.seen = map[step.RecordKey]record{}, map[step.RecordKey]int{}
+		v.records = map[step.RecordKey]record{}
 	}
 	v.count++
 	v.records[key] = record{value, v.count}
@@ -61,10 +64,10 @@ func (v *Vault) load(l *step.Load) *step.Event {
 		v.Locking(l.Key)
 	}
 	r, ok := v.records[l.Key]
+	v.seen[l.Key] = r.generation
 	if !ok {
 		return &step.Event{}
 	}
-	v.seen[l.Key] = r.generation
 	return &step.Event{Record: &step.Record{Value: r.value}}
 }
 
@@ -73,9 +76,10 @@ func (v *Vault) store(key step.RecordKey, value json.RawMessage) {
 	v.seen[key] = v.count
 }
 
-// forget removes what was loaded, and not what was written since.
+// forget removes what was loaded, and not what was written since. Of a flow that has
+// not loaded the record, it removes whatever is there, as Wharf does.
 func (v *Vault) forget(key step.RecordKey) {
-	if r, ok := v.records[key]; ok && r.generation == v.seen[key] {
+	if seen, known := v.seen[key]; !known || seen == v.records[key].generation {
 		delete(v.records, key)
 	}
 }
