@@ -60,7 +60,8 @@ var onDemand = host.Policy{Ladder: []time.Duration{}, Failures: -1}
 
 // newHost returns a host that ends with the test. All of them share a cache, so
 // that a plugin is compiled once. Where the test says no more, servers come back
-// only on demand.
+// only on demand, and have all the time to start: under the race detector the
+// plugins of a site that wants a sign-in take most of a minute to compile.
 func newHost(t testing.TB, c host.Config) *host.Host {
 	t.Helper()
 	if c.Plugins == nil {
@@ -68,6 +69,9 @@ func newHost(t testing.TB, c host.Config) *host.Host {
 	}
 	if c.Reconnect.Ladder == nil {
 		c.Reconnect = onDemand
+	}
+	if c.StartTimeout == 0 {
+		c.StartTimeout = -1
 	}
 	c.CacheDir = cacheDir(t)
 	c.OneShot = true

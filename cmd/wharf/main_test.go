@@ -52,12 +52,32 @@ func (s suite) Run() int {
 	}
 	defer os.RemoveAll(cache)
 	os.Setenv("XDG_CACHE_HOME", cache)
+	if err := compile(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	code := s.tests.Run()
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return code
+}
+
+// compile fills the cache with the plugins that wharf comes with. What a server may
+// take to start does not leave the time for it where the race detector is on and
+// several tests run.
+func compile() error {
+	files, err := filepath.Glob(filepath.Join("..", "..", "plugins", "*", "*.wasm"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if out, err := exec.Command("wharf", "plugin", "inspect", file).CombinedOutput(); err != nil {
+			return fmt.Errorf("compile %s: %w: %s", file, err, out)
+		}
+	}
+	return nil
 }
 
 // TestScripts runs the commands of testdata/script.
