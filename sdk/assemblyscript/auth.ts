@@ -143,6 +143,24 @@ export function quote(text: string): string {
   return String.UTF16.decodeUnsafe(changetype<usize>(units), <usize>n << 1);
 }
 
+// base64 writes a text as the contract has bytes: in base64, with padding.
+export function base64(text: string): string {
+  const bytes = Uint8Array.wrap(String.UTF8.encode(text));
+  const size = bytes.length;
+  const units = new StaticArray<u16>((size + 2) / 3 * 4 + 2);
+  let n = 0;
+  units[n++] = <u16>QUOTE;
+  for (let i = 0; i < size; i += 3) {
+    let bits = 0;
+    for (let j = 0; j < 3; j++) bits = bits << 8 | (i + j < size ? bytes[i + j] : 0);
+    for (let j = 0; j < 4; j++) units[n++] = <u16>(i + j <= size ? DIGITS.charCodeAt(bits >> (18 - 6 * j) & 63) : EQUALS);
+  }
+  units[n++] = <u16>QUOTE;
+  return String.UTF16.decodeUnsafe(changetype<usize>(units), <usize>n << 1);
+}
+
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const EQUALS = 0x3d;
 const HEX = "0123456789abcdef";
 const QUOTE = 0x22;
 const COMMA = 0x2c;

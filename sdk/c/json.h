@@ -197,6 +197,18 @@ static inline void put_piece(piece p) {
 	for (uint32_t i = 0; i < p.size; i++) put(p.at[i]);
 }
 
+// put_base64 writes bytes as the contract has them: a text in base64, with padding.
+static inline void put_base64(piece p) {
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	put('"');
+	for (uint32_t i = 0; i < p.size; i += 3) {
+		uint32_t bits = 0, left = p.size - i;
+		for (uint32_t j = 0; j < 3; j++) bits = bits << 8 | (j < left ? (uint8_t)p.at[i + j] : 0);
+		for (uint32_t j = 0; j < 4; j++) put(j <= left ? digits[bits >> (18 - 6 * j) & 63] : '=');
+	}
+	put('"');
+}
+
 #define PUT(literal) put_piece((piece){literal, sizeof(literal) - 1})
 
 static inline void put_number(int64_t n) {

@@ -221,6 +221,19 @@ pub fn quote(text: &str) -> String {
     out + "\""
 }
 
+// base64 writes bytes as the contract has them: a text in base64, with padding.
+pub fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::from("\"");
+    for three in bytes.chunks(3) {
+        let bits = (0..3).fold(0, |bits, i| bits << 8 | *three.get(i).unwrap_or(&0) as usize);
+        for i in 0..4 {
+            out.push(if i <= three.len() { DIGITS[bits >> (18 - 6 * i) & 63] as char } else { '=' });
+        }
+    }
+    out + "\""
+}
+
 // object writes an object, of values that are JSON.
 pub fn object(members: &[(&str, &str)]) -> String {
     let members: Vec<_> = members.iter().map(|(key, value)| quote(key) + ":" + value).collect();

@@ -3,6 +3,7 @@ package template_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"os"
 	"reflect"
@@ -47,6 +48,8 @@ type flow struct {
 const (
 	load1   = `[{"kind":"load","load":{"key":{"name":"key","resource":"https://loft.example/mcp"}}}]`
 	prompt1 = `[{"kind":"prompt","prompt":{"label":"API key of \"loft\"\té","secret":true}}]`
+	lock1   = `[{"kind":"load","load":{"key":{"name":"key","resource":"https://loft.example/mcp"},"lock":true}}]`
+	forget1 = `[{"kind":"forget","forget":{"key":{"name":"key","resource":"https://loft.example/mcp"}}}]`
 	done1   = `[{"kind":"done"}]`
 )
 
@@ -60,6 +63,22 @@ func storesAndGives(header, key string) string {
 
 func fails(class, message string) string {
 	return `[{"kind":"fail","fail":{"class":"` + class + `","message":"` + message + `\"loft\"\té"}}]`
+}
+
+// hands is what a stream gets.
+func hands(key, then string) string {
+	return `[{"kind":"material","material":{"blob":"` + base64.StdEncoding.EncodeToString([]byte(key)) + `"}},` + then + `]`
+}
+
+// to is a start for a server without a url.
+func to(reason string, server step.Server) step.Start {
+	server.Name = "\"loft\"\té"
+	return step.Start{Reason: reason, Interactive: true, Settings: json.RawMessage(`{}`), Server: server}
+}
+
+// of is what reads, writes or forgets the key of a server without a url.
+func of(kind, members string) string {
+	return `{"kind":"` + kind + `","` + kind + `":{"key":{"name":"key","client":"\"loft\"\té"}` + members + `}}`
 }
 
 // at is a start for one reason, with settings as JSON.
@@ -108,8 +127,22 @@ var flows = []flow{
 	{"an accent", at(step.ReasonLogin, `{}`), []step.Event{typed("clé")},
 		[]string{prompt1, fails("config", "the key holds what cannot stand in a header, that of ")}},
 	{"nobody there", alone(at(step.ReasonChallenged, `{}`)), nil, []string{fails("login", "an API key is wanted by the server ")}},
-	{"logout", at(step.ReasonLogout, `{"key":"k"}`), []step.Event{{Kind: step.EventStored}},
-		[]string{strings.ReplaceAll(load1, "load", "forget"), done1}},
+	{"logout", at(step.ReasonLogout, `{"key":"k"}`), []step.Event{loaded(`"k1"`), {Kind: step.EventStored}}, []string{lock1, forget1, done1}},
+	{"logout of nothing", at(step.ReasonLogout, `{}`), []step.Event{loaded(""), {Kind: step.EventStored}}, []string{lock1, forget1, done1}},
+	{"logout of what cannot be read", at(step.ReasonLogout, `{}`), []step.Event{problem(step.EventLoaded, step.ProblemUnavailable), {Kind: step.EventStored}},
+		[]string{lock1, forget1, done1}},
+	{"logout without a vault", at(step.ReasonLogout, `{}`), []step.Event{loaded(`"k1"`), problem(step.EventStored, step.ProblemUnavailable)},
+		[]string{lock1, forget1, fails("config", "the vault did not forget the key of ")}},
+	{"a stream that nobody signed in to", to(step.ReasonInitial, step.Server{Blob: true}), []step.Event{loaded("")}, []string{"[" + of("load", "") + "]", done1}},
+	{"a stream", to(step.ReasonInitial, step.Server{Blob: true}), []step.Event{loaded(`"key"`)}, []string{"[" + of("load", "") + "]", hands("key", `{"kind":"done"}`)}},
+	{"a stream, and a long key", to(step.ReasonExpired, step.Server{Blob: true}), []step.Event{loaded(`"` + long + `"`)},
+		[]string{"[" + of("load", "") + "]", hands(long, `{"kind":"done"}`)}},
+	{"login to a stream", to(step.ReasonLogin, step.Server{Blob: true}), []step.Event{typed("clé!"), {Kind: step.EventStored}},
+		[]string{prompt1, hands("clé!", of("store", `,"value":"clé!"`)), done1}},
+	{"logout of a stream", to(step.ReasonLogout, step.Server{Blob: true}), []step.Event{loaded(`"k1"`), {Kind: step.EventStored}},
+		[]string{"[" + of("load", `,"lock":true`) + "]", "[" + of("forget", "") + "]", done1}},
+	{"a process", to(step.ReasonInitial, step.Server{Variables: []string{"KEY"}}), []step.Event{loaded(`"k1"`)},
+		[]string{"[" + of("load", "") + "]", fails("config", "this provider fills no variables: leave them out of the auth of ")}},
 	{"configured", at(step.ReasonLogin, `{"key":"k2","header":""}`), nil, []string{"[" + gives("X-Api-Key", "k2") + `,{"kind":"done"}]`}},
 	{"configured and refused", at(step.ReasonChallenged, `{"key":"k2"}`), nil, []string{fails("config", "the key that is configured is not taken by ")}},
 	{"more rights", at(step.ReasonUpscope, `{}`), nil, []string{fails("config", "more than the key allows was asked of ")}},
@@ -158,7 +191,7 @@ func describes(t *testing.T, p plugin) {
 	if err := strict(out, &m); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}
-	if m.ABI != step.Version || m.Name != "carrier-pigeon" || len(m.Settings) != 2 || !m.Settings[0].Secret || !m.Wants.Prompt {
+	if m.ABI != step.Version || m.Name != "carrier-pigeon" || len(m.Settings) != 2 || !m.Settings[0].Secret || !m.Wants.Prompt || !m.Wants.Material {
 		t.Errorf("%+v", m)
 	}
 }

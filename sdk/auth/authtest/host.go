@@ -52,7 +52,7 @@ type Outcome struct {
 func (h *Host) Run(p auth.Provider, start step.Start) (*Outcome, error) {
 	out := &Outcome{}
 	h.Vault.begin()
-	if start.Settings == nil {
+	if len(start.Settings) == 0 {
 		start.Settings = json.RawMessage("{}")
 	}
 	call := step.Call{Event: step.Event{Kind: step.EventStart, Start: &start}}

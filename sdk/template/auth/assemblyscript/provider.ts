@@ -1,6 +1,6 @@
 // An auth provider for Wharf: an API key that a person is asked for once, that is kept
-// in the vault, and that goes with each request in a header. README.md says how to
-// build, test and use it, and what to change first.
+// in the vault, and that goes with each request in a header, or to a server that is a
+// stream. README.md says how to build, test and use it, and what to change first.
 //
 // A provider performs no I/O. Each call of wharf_auth_step brings an event, and the
 // answer lists actions; the last of them may await another event, which is the next
@@ -9,18 +9,22 @@
 //
 //	start initial             → load
 //	loaded (nothing)          → done: the server may not want a key, and says so if it does
-//	loaded                    → credentials, done
+//	loaded                    → credentials or material, done
 //	start challenged or login → prompt
-//	input                     → credentials, store
-//	start logout              → forget
+//	input                     → credentials or material, store
+//	start logout              → load, locked
+//	loaded                    → forget
 //	stored                    → done
-import { broken, input, member, quote, reply, text, value } from "./auth";
+//
+// A server that is a stream cannot say that it wants a key: there, a flow that ends
+// without one has Wharf say that nobody has signed in, and `wharf login` asks.
+import { base64, broken, input, member, quote, reply, text, value } from "./auth";
 
 const manifest = `{"abi":"wharf-auth-0","name":"pigeon","version":"0.1.0","about":"an API key, asked for once",
 "settings":[
   {"key":"key","about":"the key; without it a person is asked, and it is kept in the vault","secret":true},
   {"key":"header","about":"the header that it goes in; X-Api-Key if it is not said"}],
-"wants":{"prompt":true}}`;
+"wants":{"prompt":true,"material":true}}`;
 
 // What a step works on: JSON, as it came.
 let event = "";
@@ -34,10 +38,11 @@ function server(): string {
   return text(member(member(start, "server"), "name"));
 }
 
-// record names a record of the vault. Other providers have their own.
+// record names a record of the vault. Other providers have their own. A server that has
+// no url has no resource: there, the name of its entry tells it from others.
 function record(): string {
   const resource = member(member(start, "server"), "resource");
-  return '"key":{"name":"key"' + (resource == "" ? "" : ',"resource":' + resource) + "}";
+  return '"key":{"name":"key",' + (resource == "" ? '"client":' + quote(server()) : '"resource":' + resource) + "}";
 }
 
 // action is an action of a kind, with what it needs. done has none of that.
@@ -52,9 +57,14 @@ function fail(kind: string, message: string): string {
   return action("fail", '"class":"' + kind + '","message":' + quote(message + server()));
 }
 
-// give says what requests to the server carry from now on, and what is done then. Wharf
-// puts it there: the transport does not see it, and the provider sees no request.
+// give says what the server gets from now on, and what is done then: its requests carry
+// the key in a header, or, where its entry says that it is a stream, the key goes there
+// as it is. Wharf puts it there: the transport does not see it, and the provider sees no
+// request.
 function give(key: string, then: string): string {
+  const to = member(start, "server");
+  if (member(to, "blob") == "true") return action("material", '"blob":' + base64(key)) + "," + then;
+  if (member(to, "variables") != "") return fail("config", "this provider fills no variables: leave them out of the auth of ");
   if (!isWord(key)) return fail("config", "the key holds what cannot stand in a header, that of ");
   let header = setting("header");
   if (header == "") header = "X-Api-Key";
@@ -78,7 +88,7 @@ function ask(): string {
 function started(): string {
   const key = setting("key");
   const reason = text(member(start, "reason"));
-  if (reason == "logout") return action("forget", record());
+  if (reason == "logout") return action("load", '"lock":true,' + record());
   if (reason == "upscope") return fail("config", "more than the key allows was asked of ");
   if (key != "" && reason == "challenged") return fail("config", "the key that is configured is not taken by ");
   if (key != "") return give(key, done);
@@ -86,10 +96,24 @@ function started(): string {
   return action("load", record());
 }
 
+function signsOut(): bool {
+  return text(member(start, "reason")) == "logout";
+}
+
 // loaded uses the key that was saved. A vault that does not work is one without a key.
+// When the person signs out, what was loaded is forgotten; the lock keeps other
+// processes from saving another one in between.
 function loaded(): string {
+  if (signsOut()) return action("forget", record());
   const key = text(member(member(event, "record"), "value"));
   return key == "" ? done : give(key, done);
+}
+
+// stored ends the flow. A key that is not saved costs the person another question the
+// next time; one that is not forgotten they have to know of.
+function stored(): string {
+  if (signsOut() && member(event, "problem") != "") return fail("config", "the vault did not forget the key of ");
+  return done;
 }
 
 // answered takes what the person typed, and saves it.
@@ -103,7 +127,7 @@ function actions(kind: string): string {
   if (kind == "start") return started();
   if (kind == "loaded") return loaded();
   if (kind == "input") return answered();
-  if (kind == "stored") return done;
+  if (kind == "stored") return stored();
   return fail("config", "this provider is built for another version of Wharf than the one that signs in to ");
 }
 

@@ -1,12 +1,10 @@
 // Command pigeon is an auth provider for Wharf: an API key that a person is asked for
-// once, that is kept in the vault, and that goes with each request in a header.
-// README.md says how to build, test and use it, and what to change first.
+// once, that is kept in the vault, and that goes with each request in a header, or to a
+// server that is a stream or a process. README.md says how to build, test and use it,
+// and what to change first.
 package main
 
-import (
-	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/sdk/auth"
-)
+import "github.com/wharf-mcp/wharf/sdk/auth"
 
 func init() { auth.Register(manifest, provider{}) }
 
@@ -22,7 +20,7 @@ var manifest = auth.Manifest{
 		{Key: "key", About: "the key; without it a person is asked, and it is kept in the vault", Secret: true},
 		{Key: "header", About: "the header that it goes in; X-Api-Key if it is not said"},
 	},
-	Wants: auth.Wants{Prompt: true},
+	Wants: auth.Wants{Prompt: true, Material: true},
 }
 
 // settings are what the auth table of a server entry says.
@@ -42,27 +40,30 @@ type provider struct{}
 // gets the same answers, and keeps nothing in variables outside.
 //
 //	start initial             → load → done: the server may not want a key
-//	start initial, one saved  → load → credentials, done
-//	start challenged or login → prompt → store → credentials, done
-//	start logout              → forget → done
+//	start initial, one saved  → load → credentials or material, done
+//	start challenged or login → prompt → credentials or material, store → done
+//	start logout              → load, locked → forget → done
+//
+// A server that is a stream or a process cannot say that it wants a key: there, a flow
+// that ends without one has Wharf say that nobody has signed in, and `wharf login` asks.
 func (provider) SignIn(f *auth.Flow) error {
 	start := f.Start()
 	s := settings{Header: "X-Api-Key"}
 	if err := f.Settings(&s); err != nil {
 		return err
 	}
-	saved := auth.RecordKey{Name: "key", Resource: start.Server.Resource}
+	saved := record(start.Server)
 	switch {
-	case start.Reason == step.ReasonLogout:
-		return f.Forget(saved)
-	case start.Reason == step.ReasonUpscope:
+	case start.Reason == auth.ReasonLogout:
+		return forget(f, saved)
+	case start.Reason == auth.ReasonUpscope:
 		return auth.Misconfigured("the key of "+start.Server.Name+" does not allow what was asked", "ask those who gave it for more rights")
-	case s.Key != "" && start.Reason == step.ReasonChallenged:
+	case s.Key != "" && start.Reason == auth.ReasonChallenged:
 		return auth.Misconfigured("the server "+start.Server.Name+" does not take the key that is configured for it", "")
 	case s.Key != "":
 		return give(f, s.Header, s.Key)
 	}
-	if start.Reason != step.ReasonChallenged && start.Reason != step.ReasonLogin {
+	if start.Reason != auth.ReasonChallenged && start.Reason != auth.ReasonLogin {
 		var key string
 		if found, _ := f.Load(saved, &key); !found {
 			return nil // a server that wants a key says so, and the flow after that asks
@@ -70,6 +71,24 @@ func (provider) SignIn(f *auth.Flow) error {
 		return give(f, s.Header, key)
 	}
 	return ask(f, s.Header, saved)
+}
+
+// record names the record of a server. Other providers have their own. A server that
+// has no url has no resource: there, the name of its entry tells it from others.
+func record(server auth.Server) auth.RecordKey {
+	if server.Resource == "" {
+		return auth.RecordKey{Name: "key", Client: server.Name}
+	}
+	return auth.RecordKey{Name: "key", Resource: server.Resource}
+}
+
+// forget removes the key that is saved. What is forgotten is what was loaded; the lock
+// keeps other processes from saving another one in between. A key that cannot be read
+// is forgotten all the same.
+func forget(f *auth.Flow, saved auth.RecordKey) error {
+	var key string
+	_, _ = f.LoadLocked(saved, &key)
+	return f.Forget(saved)
 }
 
 // ask asks the person. A vault that does not work costs them another question the
@@ -83,16 +102,42 @@ func ask(f *auth.Flow, header string, saved auth.RecordKey) error {
 	if err != nil {
 		return err
 	}
+	if key == "" {
+		return auth.NeedsLogin("no API key was given for "+server, "")
+	}
+	if err := give(f, header, key); err != nil {
+		return err
+	}
 	_ = f.Store(saved, key)
-	return give(f, header, key)
+	return nil
 }
 
-// give says what requests to the server carry from now on. Wharf puts it there: the
-// transport does not see it, and the provider sees no request.
+// give says what the server gets from now on: its requests carry the key in a header,
+// or, where its entry says that it is a stream or a process, the key goes to that as it
+// is. Wharf puts it there: the transport does not see it, and the provider sees no
+// request.
 func give(f *auth.Flow, header, key string) error {
+	if to := f.Start().Server; to.Blob || len(to.Variables) > 0 {
+		f.Material(material(to, key))
+		return nil
+	}
 	if err := auth.CheckHeader(header, key); err != nil {
 		return auth.Misconfigured("auth of "+f.Start().Server.Name+": "+err.Error(), "")
 	}
 	f.Credentials(auth.Credentials{Headers: map[string]string{header: key}})
 	return nil
+}
+
+// material is the key, for a stream and for each variable of a process.
+func material(to auth.Server, key string) (m auth.Material) {
+	if to.Blob {
+		m.Blob = []byte(key)
+	}
+	if len(to.Variables) > 0 {
+		m.Env = make(map[string]string)
+	}
+	for _, name := range to.Variables {
+		m.Env[name] = key
+	}
+	return m
 }
