@@ -159,7 +159,7 @@ func TestEveryCheckCanFail(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			r := try(t, m.fault, Options{Only: []string{id}})
 			wantFailure(t, r, id, m.says)
-			if strings.HasPrefix(m.fault, "web") && !strings.HasPrefix(r.Check(id).Got, "streamable http, json") {
+			if strings.HasPrefix(m.fault, "web") && !strings.HasPrefix(r.Check(id).Got, "scenario "+id+" (streamable http, json)") {
 				t.Error("it failed for another reason: that guest knows no event streams")
 			}
 		})

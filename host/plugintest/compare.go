@@ -43,7 +43,7 @@ func (k *kit) compare() {
 		var record *recording
 		for _, s := range list {
 			if record, err = k.differs(s, cmp.run); err != nil {
-				err = fmt.Errorf("scenario %s: %w", s.ID, err)
+				err = fmt.Errorf("scenario %s, %w", s.ID, err)
 				break
 			}
 		}

@@ -10,7 +10,7 @@ import (
 // detect finds out which wire the guest speaks: by what it opens, and by how a
 // message looks that it sends.
 func (k *kit) detect() {
-	quiet := &silent{}
+	quiet := &silent{profile: k.options.Profile}
 	c := k.cast
 	c.wire = quiet
 	g, err := raise(k.ctx, &c)
@@ -99,24 +99,20 @@ func (k *kit) given() framing {
 // framed looks at a message that the guest sends.
 func (k *kit) framed(g *stage, taken *pupil) (framing, string) {
 	if !g.inst.Up() {
-		return nil, fmt.Sprintf(needsProfile, "the guest waits for something before it is up"+because(g))
+		return nil, k.waits(g, taken)
 	}
 	probe := request(1, 100)
-	taken.taken = nil
-	if err := g.send(1, probe); err != nil {
-		return nil, fmt.Sprintf("the guest cannot send: %v", err)
+	frame, err := taken.takes(1, probe)
+	if err != nil {
+		return nil, err.Error()
 	}
-	frame := bytes.Clone(taken.taken)
 	for _, name := range []string{"ndjson", "content-length", "websocket"} {
 		f := framingNamed(name)
 		if m, n, err := f.hear(g, frame); err == nil && n == len(frame) && string(m) == probe {
 			return f, ""
 		}
 	}
-	if len(frame) == 0 {
-		return nil, "the guest wrote nothing when it was to send a message"
-	}
-	if taken.taken = nil; g.send(2, probe) != nil || !bytes.Equal(taken.taken, frame) {
+	if again, err := taken.takes(2, probe); err != nil || !bytes.Equal(again, frame) {
 		return nil, fmt.Sprintf(needsProfile, "the guest does not write the same message in the same way twice")
 	}
 	t := &teacher{stage: g, server: taken, known: map[string][]byte{probe: frame}}
@@ -126,6 +122,24 @@ func (k *kit) framed(g *stage, taken *pupil) (framing, string) {
 	}
 	k.teachers = append(k.teachers, t)
 	return f, ""
+}
+
+// waits says what a guest waits for that is not up.
+func (k *kit) waits(g *stage, taken *pupil) string {
+	const reason = "the guest waits for something before it is up"
+	p := k.options.Profile.orNone()
+	switch {
+	case p.Greeting == "" && len(p.Replies) == 0:
+		return fmt.Sprintf(needsProfile, reason+because(g))
+	case len(taken.written) > 0:
+		return reason + because(g) + unanswered(taken.written)
+	}
+	return reason + because(g) + "; nothing that the server was sent is without an answer (profile: greeting, replies)"
+}
+
+// unanswered says what nothing in a profile is about.
+func unanswered(p []byte) string {
+	return "; the server was sent " + short(p) + ", which no rule of the profile answers"
 }
 
 // tryLearned plays the smallest of all scenarios.

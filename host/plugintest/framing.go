@@ -21,8 +21,8 @@ type framing interface {
 	// frames it, and 0 means that it is not whole. A frame that is no message is nil.
 	hear(g *stage, p []byte) (message []byte, n int, err error)
 
-	// heard says whose message came last.
-	heard(exchange uint32)
+	// heard says whose message came last, and returns what is known of its frame.
+	heard(exchange uint32) map[string]string
 
 	// say frames a message of the server.
 	say(exchange uint32, message []byte, vars map[string]string) ([]byte, error)
@@ -44,9 +44,9 @@ func framingNamed(name string) framing {
 // lines is a message a line.
 type lines struct{}
 
-func (lines) name() string   { return "ndjson" }
-func (lines) fresh() framing { return lines{} }
-func (lines) heard(uint32)   {}
+func (lines) name() string                   { return "ndjson" }
+func (lines) fresh() framing                 { return lines{} }
+func (lines) heard(uint32) map[string]string { return nil }
 
 func (lines) hear(_ *stage, p []byte) ([]byte, int, error) {
 	i := bytes.IndexByte(p, '\n')
@@ -63,9 +63,9 @@ func (lines) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
 // lengths is a header with the length before each message.
 type lengths struct{}
 
-func (lengths) name() string   { return "content-length" }
-func (lengths) fresh() framing { return lengths{} }
-func (lengths) heard(uint32)   {}
+func (lengths) name() string                   { return "content-length" }
+func (lengths) fresh() framing                 { return lengths{} }
+func (lengths) heard(uint32) map[string]string { return nil }
 
 func (lengths) hear(_ *stage, p []byte) ([]byte, int, error) {
 	head, _, found := bytes.Cut(p, []byte("\r\n\r\n"))
@@ -101,9 +101,9 @@ func (lengths) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
 // for framings that are the same both ways and remember nothing.
 type learned struct{ teacher *teacher }
 
-func (l *learned) name() string   { return "learned from the guest" }
-func (l *learned) fresh() framing { return l }
-func (l *learned) heard(uint32)   {}
+func (l *learned) name() string                   { return "learned from the guest" }
+func (l *learned) fresh() framing                 { return l }
+func (l *learned) heard(uint32) map[string]string { return nil }
 
 func (l *learned) hear(g *stage, p []byte) ([]byte, int, error) {
 	for exchange := uint32(1); exchange <= g.exchange; exchange++ {
@@ -130,9 +130,9 @@ func (l *learned) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
 // sockets is WebSocket (RFC 6455), of which a client masks what it sends.
 type sockets struct{ parts []byte }
 
-func (s *sockets) name() string   { return "websocket" }
-func (s *sockets) fresh() framing { return &sockets{} }
-func (s *sockets) heard(uint32)   {}
+func (s *sockets) name() string                   { return "websocket" }
+func (s *sockets) fresh() framing                 { return &sockets{} }
+func (s *sockets) heard(uint32) map[string]string { return nil }
 
 func (s *sockets) hear(_ *stage, p []byte) ([]byte, int, error) {
 	h, err := readSocketHead(p)
@@ -209,10 +209,12 @@ type teacher struct {
 	known  map[string][]byte
 }
 
-// pupil is a server that takes down what is written, and says nothing.
+// pupil is a server that takes down what is written, and says no messages. It
+// answers what the profile has an answer for.
 type pupil struct {
-	pipeServer
-	taken []byte
+	*pipeServer
+	written []byte
+	last    *stream
 }
 
 func (p *pupil) opened(s *stream) error {
@@ -223,19 +225,40 @@ func (p *pupil) opened(s *stream) error {
 }
 
 func (p *pupil) wrote(s *stream) error {
-	p.taken = append(p.taken, s.heard...)
+	for len(s.heard) > 0 && p.answered(s) {
+	}
+	if len(s.heard) > 0 {
+		p.written, p.last = append(p.written, s.heard...), s
+	}
 	s.heard = nil
 	return nil
 }
 
+// takes returns what the guest wrote to send a message, and says that the server has it.
+func (p *pupil) takes(exchange uint32, message string) ([]byte, error) {
+	p.written = nil
+	if err := p.stage.send(exchange, message); err != nil {
+		return nil, err
+	}
+	frame := bytes.Clone(p.written)
+	if len(frame) == 0 {
+		return nil, errors.New("the guest wrote nothing when it was to send a message")
+	}
+	p.taken(p.last, nil)
+	return frame, p.stage.pump()
+}
+
 // silent is the wire of a pupil.
-type silent struct{ made *pupil }
+type silent struct {
+	profile *Profile
+	made    *pupil
+}
 
 func (s *silent) name() string  { return "unknown" }
 func (s *silent) class() string { return "stream" }
 
 func (s *silent) serve(g *stage) server {
-	s.made = &pupil{pipeServer: pipeServer{stage: g}}
+	s.made = &pupil{pipeServer: newPipeServer(g, nil, s.profile)}
 	return s.made
 }
 
@@ -246,13 +269,9 @@ func (t *teacher) frame(message string) ([]byte, error) {
 	if frame, ok := t.known[message]; ok {
 		return frame, nil
 	}
-	t.server.taken = nil
-	if err := t.stage.send(t.stage.exchange+1, message); err != nil {
+	frame, err := t.server.takes(t.stage.exchange+1, message)
+	if err != nil {
 		return nil, fmt.Errorf("to learn how a message is framed: %w", err)
-	}
-	frame := bytes.Clone(t.server.taken)
-	if len(frame) == 0 {
-		return nil, errors.New("to learn how a message is framed: the guest wrote nothing")
 	}
 	if len(t.known) < 1<<10 {
 		t.known[message] = frame

@@ -208,6 +208,9 @@ func (k *kit) unfit(s *Scenario) string {
 	if slices.Contains(s.Needs, "unsolicited") && !k.cast.manifest.Unsolicited {
 		return "the manifest says that no messages come which belong to no exchange"
 	}
+	if slices.Contains(s.Needs, "frames") && len(k.teachers) > 0 {
+		return "how messages look is learned from the guest, which frames nothing else; say it in a profile (framing: pattern)"
+	}
 	return ""
 }
 
@@ -245,25 +248,28 @@ func (k *kit) play(s *Scenario) (*recording, error) {
 		last = record
 		if err != nil || s.Cuts == "" {
 			if err != nil {
-				return record, named(w, "", err)
+				return record, k.named(s, w, "", err)
 			}
 			continue
 		}
 		if _, record, err = k.once(&c, s, cutter{all: true}); err != nil {
-			return record, named(w, ", cut after every byte", err)
+			return record, k.named(s, w, ", cut after every byte", err)
 		}
 		for at := 1; at < min(total, mostCuts); at++ {
 			if _, record, err = k.once(&c, s, cutter{at: at}); err != nil {
-				return record, named(w, fmt.Sprintf(", cut after byte %d", at), err)
+				return record, k.named(s, w, fmt.Sprintf(", cut after byte %d", at), err)
 			}
 		}
 	}
 	return last, nil
 }
 
-// named says on which wire something happened.
-func named(w wire, how string, err error) error {
-	return fmt.Errorf("%s%s: %w", w.name(), how, err)
+// named says where something happened: in which file, and how it was played.
+func (k *kit) named(s *Scenario, w wire, how string, err error) error {
+	if len(k.wires) > 1 {
+		how = " (" + w.name() + ")" + how
+	}
+	return fmt.Errorf("scenario %s%s, %w", s.ID, how, err)
 }
 
 // once is one run. It returns how many bytes the server said.
@@ -289,7 +295,10 @@ func (g *stage) perform(s *Scenario) error {
 			return fmt.Errorf("line %d, %s: %w", step.Line, beginning(step), err)
 		}
 	}
-	return g.finish()
+	if err := g.finish(); err != nil {
+		return fmt.Errorf("at its end: %w", err)
+	}
+	return nil
 }
 
 // beginning is how a step looks in an error.

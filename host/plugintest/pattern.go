@@ -23,29 +23,41 @@ func (p *pattern) fresh() framing {
 }
 
 func (p *pattern) hear(_ *stage, heard []byte) ([]byte, int, error) {
-	m := p.profile.sent.FindSubmatchIndex(heard)
+	m := match(p.profile.sent, heard)
 	if m == nil {
 		if len(heard) > 4<<10 {
-			return nil, 0, fmt.Errorf("the guest wrote what the profile does not know: %s", short(heard))
+			return nil, 0, fmt.Errorf("the guest wrote %s, expected what the profile describes (profile: sent)", short(heard))
 		}
 		return nil, 0, nil
 	}
 	vars := map[string]string{}
 	capture(vars, p.profile.sent, heard, m)
-	n, err := strconv.Atoi(vars["length"])
-	if err != nil || n < 0 {
-		return nil, 0, fmt.Errorf("the guest wrote a length of %q", vars["length"])
+	n, err := p.length(vars)
+	if err != nil {
+		return nil, 0, err
 	}
 	tail := latin(p.profile.SentEnd)
 	end := m[1] + n + len(tail)
 	if len(heard) < end {
 		return nil, 0, nil
 	}
-	if !bytes.Equal(heard[m[1]+n:end], tail) {
-		return nil, 0, fmt.Errorf("behind a message stands %s, expected %q", short(heard[m[1]+n:end]), p.profile.SentEnd)
+	if got := heard[m[1]+n : end]; !bytes.Equal(got, tail) {
+		return nil, 0, fmt.Errorf("behind a message stands %s, expected %q (profile: sentEnd)", short(got), tail)
 	}
 	p.last = vars
 	return p.joined(heard[m[1]:m[1]+n], vars["more"] != ""), end, nil
+}
+
+// length is that of the message, or of the part of one, which begins behind a match.
+func (p *pattern) length(vars map[string]string) (int, error) {
+	n, err := number(p.profile.Length).read([]byte(vars["length"]))
+	if err != nil {
+		return 0, fmt.Errorf("the guest wrote %w (profile: sent, length)", err)
+	}
+	if more := len(vars["counted"]); n < more {
+		return 0, fmt.Errorf("the guest wrote a length of %d, expected that it counts the %d bytes of %q (profile: sent, counted)", n, more, vars["counted"])
+	}
+	return n - len(vars["counted"]), nil
 }
 
 // joined returns the message that ends with a part, or nil if it goes on.
@@ -61,7 +73,10 @@ func (p *pattern) joined(part []byte, more bool) []byte {
 	return part
 }
 
-func (p *pattern) heard(exchange uint32) { p.of[exchange] = p.last }
+func (p *pattern) heard(exchange uint32) map[string]string {
+	p.of[exchange] = p.last
+	return p.last
+}
 
 func (p *pattern) say(exchange uint32, message []byte, vars map[string]string) ([]byte, error) {
 	all := maps.Clone(vars)
@@ -70,16 +85,26 @@ func (p *pattern) say(exchange uint32, message []byte, vars map[string]string) (
 	if p.of[exchange] == nil && p.profile.Noted != "" {
 		text = p.profile.Noted
 	}
-	var out []byte
+	var out, frame []byte
+	var err error
 	for most := p.profile.PartSize; most > 0 && len(message) > most; message = message[most:] {
-		out = append(out, p.frame(p.profile.Part, message[:most], all)...)
+		if frame, err = p.frame(p.profile.Part, message[:most], all); err != nil {
+			return nil, err
+		}
+		out = append(out, frame...)
 	}
-	return append(out, p.frame(text, message, all)...), nil
+	if frame, err = p.frame(text, message, all); err != nil {
+		return nil, err
+	}
+	return append(out, frame...), nil
 }
 
 // frame makes one of the server's.
-func (p *pattern) frame(text string, part []byte, vars map[string]string) []byte {
+func (p *pattern) frame(text string, part []byte, vars map[string]string) ([]byte, error) {
 	p.said++
-	vars["message"], vars["length"], vars["number"] = string(part), strconv.Itoa(len(part)), strconv.Itoa(p.said)
-	return expand(text, vars)
+	vars["message"], vars["number"] = string(part), strconv.Itoa(p.said)
+	if err := number(p.profile.Length).measure(text, len(part), vars); err != nil {
+		return nil, fmt.Errorf("to say a message: %w", err)
+	}
+	return expand(text, vars), nil
 }

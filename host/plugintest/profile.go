@@ -3,11 +3,12 @@ package plugintest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
-	"sync"
 
 	"github.com/wharf-mcp/wharf/abi"
 )
@@ -24,7 +25,9 @@ type Profile struct {
 
 	// Of the framing called pattern: what stands before a message of the guest, with
 	// a group called length, or before a part of one, if a group called more has found
-	// something; what stands behind it; and how the server says one.
+	// something; what stands behind it; and how the server says one. Where a length
+	// counts more than the message, a group called counted has found that.
+	Length  string `json:"length"` // how lengths are written; empty = decimal
 	Sent    string `json:"sent"`
 	SentEnd string `json:"sentEnd"`
 	Said    string `json:"said"`
@@ -34,6 +37,10 @@ type Profile struct {
 	// and PartSize how many bytes of a message a frame has room for.
 	Part     string `json:"part"`
 	PartSize int    `json:"partSize"`
+
+	Sealed string `json:"sealed"` // what an auth provider has given; empty = nothing
+	Taken  string `json:"taken"`  // what the server says when it has a message
+	SaidOn int    `json:"saidOn"` // the stream that it says messages on, from 1; 0 = the one that was opened last
 
 	Largest int `json:"largest"` // bytes of the longest message that the wire carries; 0 = any
 
@@ -78,53 +85,63 @@ func (p *Profile) compile() (err error) {
 	if err := p.SignIn.compile(); err != nil {
 		return err
 	}
-	switch p.Framing {
-	case "", "ndjson", "content-length", "websocket", "learned":
-	case "pattern":
-		if p.sent, err = regexp.Compile(`\A(?:` + p.Sent + `)`); err != nil {
-			return fmt.Errorf("sent: %w", err)
-		}
-		if p.sent.SubexpIndex("length") < 0 || !strings.Contains(p.Said, "${message}") {
-			return fmt.Errorf("framing = pattern: expected a group called length in sent, and ${message} in said")
-		}
-		if (p.PartSize > 0) != strings.Contains(p.Part, "${message}") || p.PartSize < 0 {
-			return fmt.Errorf("framing = pattern: expected partSize, in bytes, and ${message} in part, or neither")
-		}
-	default:
-		return fmt.Errorf("framing %q: expected ndjson, content-length, websocket, learned or pattern", p.Framing)
-	}
+	var said []string // what rules can speak of
 	for i := range p.Replies {
 		if p.Replies[i].to, err = regexp.Compile(`\A(?:` + p.Replies[i].To + `)`); err != nil {
 			return fmt.Errorf("replies: %w", err)
 		}
+		said = append(said, groups(p.Replies[i].to)...)
 	}
-	return nil
-}
-
-// latin makes bytes of a text of the profile.
-func latin(text string) []byte {
-	out := make([]byte, 0, len(text))
-	for _, r := range text {
-		if r > 0xff {
-			out = append(out, string(r)...)
-			continue
+	for i := range p.Replies {
+		if err := expects("replies", p.Replies[i].Say, said); err != nil {
+			return err
 		}
-		out = append(out, byte(r))
 	}
-	return out
+	if p.SaidOn < 0 {
+		return fmt.Errorf("saidOn %d: expected the number of a stream, the first is 1", p.SaidOn)
+	}
+	switch p.Framing {
+	case "", "ndjson", "content-length", "websocket", "learned":
+		return expects("taken", p.Taken, said)
+	case "pattern":
+		return p.compilePattern(said)
+	}
+	return fmt.Errorf("framing %q: expected ndjson, content-length, websocket, learned or pattern", p.Framing)
 }
 
-func (p *Profile) greeting() []byte {
-	if p == nil {
-		return nil
+// compilePattern is compile for what is of that framing alone.
+func (p *Profile) compilePattern(names []string) (err error) {
+	if !number(p.Length).known() {
+		return fmt.Errorf("length %q: expected decimal, hex, u8, u16be, u16le, u32be, u32le, u64be or u64le", p.Length)
 	}
-	return latin(p.Greeting)
+	flags := ""
+	if number(p.Length).binary() {
+		flags = "s" // a byte of a length can be a line feed
+	}
+	if p.sent, err = regexp.Compile(`(?` + flags + `:\A(?:` + p.Sent + `))`); err != nil {
+		return fmt.Errorf("sent: %w", err)
+	}
+	if p.sent.SubexpIndex("length") < 0 || !strings.Contains(p.Said, "${message}") {
+		return fmt.Errorf("framing = pattern: expected a group called length in sent, and ${message} in said")
+	}
+	if (p.PartSize > 0) != strings.Contains(p.Part, "${message}") || p.PartSize < 0 {
+		return fmt.Errorf("framing = pattern: expected partSize, in bytes, and ${message} in part, or neither")
+	}
+	taken := slices.Concat(groups(p.sent), names)
+	names = append([]string{"message", "length", "number"}, taken...)
+	return errors.Join(expects("taken", p.Taken, taken), expects("said", p.Said, names), expects("noted", p.Noted, names), expects("part", p.Part, names))
 }
 
-func (p *Profile) upgrade() (list []abi.Pair) {
+// orNone is the profile, or one that says nothing.
+func (p *Profile) orNone() *Profile {
 	if p == nil {
-		return nil
+		return &Profile{}
 	}
+	return p
+}
+
+// headers are those of the 101.
+func (p *Profile) headers() (list []abi.Pair) {
 	for k, v := range p.Upgrade {
 		list = append(list, abi.Pair{Key: k, Value: v})
 	}
@@ -133,12 +150,9 @@ func (p *Profile) upgrade() (list []abi.Pair) {
 
 // answer returns what the first rule that fits says, and how much it is about.
 func (p *Profile) answer(heard []byte, vars map[string]string) (n int, answer []byte, ok bool) {
-	if p == nil {
-		return 0, nil, false
-	}
 	for i := range p.Replies {
 		r := &p.Replies[i]
-		m := r.to.FindSubmatchIndex(heard)
+		m := match(r.to, heard)
 		if m == nil || m[1] == 0 {
 			continue
 		}
@@ -146,29 +160,4 @@ func (p *Profile) answer(heard []byte, vars map[string]string) (n int, answer []
 		return m[1], expand(r.Say, vars), true
 	}
 	return 0, nil, false
-}
-
-// capture keeps what the named groups of a match have found.
-func capture(vars map[string]string, re *regexp.Regexp, p []byte, m []int) {
-	for g, name := range re.SubexpNames() {
-		if name != "" && m[2*g] >= 0 {
-			vars[name] = string(p[m[2*g]:m[2*g+1]])
-		}
-	}
-}
-
-var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{(\w+)\}`) })
-
-// expand puts variables into a text. What they hold are bytes already.
-func expand(text string, vars map[string]string) []byte {
-	var out []byte
-	for from := 0; ; {
-		m := variable().FindStringSubmatchIndex(text[from:])
-		if m == nil {
-			return append(out, latin(text[from:])...)
-		}
-		out = append(out, latin(text[from:from+m[0]])...)
-		out = append(out, vars[text[from+m[2]:from+m[3]]]...)
-		from += m[1]
-	}
 }

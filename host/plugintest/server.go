@@ -3,6 +3,7 @@ package plugintest
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/wharf-mcp/wharf/abi"
 )
@@ -45,14 +46,18 @@ func (p *pipe) name() string  { return p.framing.name() }
 func (p *pipe) class() string { return p.kind }
 
 func (p *pipe) serve(g *stage) server {
-	return &pipeServer{stage: g, framing: p.framing.fresh(), profile: p.profile, vars: map[string]string{}}
+	return newPipeServer(g, p.framing.fresh(), p.profile)
+}
+
+func newPipeServer(g *stage, f framing, p *Profile) *pipeServer {
+	return &pipeServer{stage: g, framing: f, profile: p.orNone(), vars: map[string]string{}}
 }
 
 type pipeServer struct {
 	stage   *stage
 	framing framing
 	profile *Profile
-	main    *stream
+	streams []*stream         // in the order in which they were opened
 	vars    map[string]string // what replies of the profile have found
 	rest    []byte            // the second half of a message
 	gone    bool
@@ -65,26 +70,30 @@ func (v *pipeServer) opened(s *stream) error {
 	if s.closed {
 		return nil
 	}
-	v.main = s
-	if s.kind == abi.OpenHTTP {
-		s.sink.Head(101, v.profile.upgrade(), -1, nil, false)
-	} else {
+	v.streams = append(v.streams, s)
+	switch {
+	case s.kind == abi.OpenHTTP:
+		s.sink.Head(101, v.profile.headers(), -1, nil, false)
+	case v.profile.Sealed != "":
+		s.sink.Sealed(latin(v.profile.Sealed))
+	default:
 		s.sink.Opened()
 	}
-	if hello := v.profile.greeting(); len(hello) > 0 {
-		v.stage.say(s, hello)
-	}
+	v.tell(s, latin(v.profile.Greeting))
 	return nil
+}
+
+// tell says something that is no message, if it is anything.
+func (v *pipeServer) tell(s *stream, p []byte) {
+	if len(p) > 0 && !v.gone {
+		v.stage.say(s, p)
+	}
 }
 
 // wrote answers what the profile has an answer for, and takes messages off.
 func (v *pipeServer) wrote(s *stream) error {
 	for len(s.heard) > 0 {
-		if n, answer, ok := v.profile.answer(s.heard, v.vars); ok {
-			s.heard = s.heard[n:]
-			if len(answer) > 0 && !v.gone {
-				v.stage.say(s, answer)
-			}
+		if v.answered(s) {
 			continue
 		}
 		message, n, err := v.framing.hear(v.stage, s.heard)
@@ -102,7 +111,7 @@ func (v *pipeServer) wrote(s *stream) error {
 		if err != nil {
 			return err
 		}
-		v.framing.heard(exchange)
+		v.taken(s, v.framing.heard(exchange))
 	}
 	if s.ended && len(s.heard) > 0 {
 		return fmt.Errorf("the guest closed its side in the middle of a message: %s", short(s.heard))
@@ -110,15 +119,46 @@ func (v *pipeServer) wrote(s *stream) error {
 	return nil
 }
 
+// answered answers what has come first, if the profile has a rule for it.
+func (v *pipeServer) answered(s *stream) bool {
+	n, answer, ok := v.profile.answer(s.heard, v.vars)
+	if ok {
+		s.heard = s.heard[n:]
+		v.tell(s, answer)
+	}
+	return ok
+}
+
+// taken says that the server has a message, of which found is known.
+func (v *pipeServer) taken(s *stream, found map[string]string) {
+	vars := maps.Clone(v.vars)
+	maps.Copy(vars, found)
+	v.tell(s, expand(v.profile.Taken, vars))
+}
+
 var errNoStream = errors.New("the guest has opened nothing that the server could speak through")
 
+// main is the stream that messages are said on.
+func (v *pipeServer) main() (*stream, error) {
+	n, opened := v.profile.SaidOn, len(v.streams)
+	switch {
+	case opened == 0:
+		return nil, errNoStream
+	case n > opened:
+		return nil, fmt.Errorf("the server speaks on stream %d (profile: saidOn), and the guest has opened %d", n, opened)
+	case n == 0:
+		n = opened
+	}
+	return v.streams[n-1], nil
+}
+
 func (v *pipeServer) say(exchange uint32, message string, half bool) error {
-	if v.main == nil {
-		return errNoStream
+	main, err := v.main()
+	if err != nil {
+		return err
 	}
 	p := v.rest
 	if v.rest = nil; p == nil {
-		var err error
 		if p, err = v.framing.say(exchange, []byte(message), v.vars); err != nil {
 			return err
 		}
@@ -126,50 +166,56 @@ func (v *pipeServer) say(exchange uint32, message string, half bool) error {
 			p, v.rest = p[:len(p)/2], p[len(p)/2:]
 		}
 	}
-	v.stage.say(v.main, p)
+	v.stage.say(main, p)
 	return v.stage.pump()
 }
 
 func (v *pipeServer) raw(p []byte) error {
-	if v.main == nil {
-		return errNoStream
+	main, err := v.main()
+	if err != nil {
+		return err
 	}
-	v.stage.say(v.main, p)
+	v.stage.say(main, p)
 	return v.stage.pump()
 }
 
+// leave ends every stream, as a server does that ends.
 func (v *pipeServer) leave() error {
-	if v.main == nil {
-		return errNoStream
+	if _, err := v.main(); err != nil {
+		return err
 	}
 	v.gone = true
-	v.stage.utter(v.main, true)
-	if v.main.kind == abi.OpenProcess {
-		v.stage.soon(func() error { v.main.sink.Exit(0, ""); return nil })
+	for _, s := range v.streams {
+		v.stage.utter(s, true)
+		if s.kind == abi.OpenProcess {
+			v.stage.soon(func() error { s.sink.Exit(0, ""); return nil })
+		}
 	}
 	return v.stage.pump()
 }
 
 func (v *pipeServer) crash(status abi.Status) error {
-	if v.main == nil {
-		return errNoStream
+	if _, err := v.main(); err != nil {
+		return err
 	}
 	v.gone = true
-	v.stage.soon(func() error {
-		if v.main.kind == abi.OpenProcess {
-			v.main.sink.End()
-			v.main.sink.Exit(-1, "killed")
-		} else {
-			v.main.sink.Error(status, errBroken)
-		}
-		return nil
-	})
+	for _, s := range v.streams {
+		v.stage.soon(func() error {
+			if s.kind == abi.OpenProcess {
+				s.sink.End()
+				s.sink.Exit(-1, "killed")
+			} else {
+				s.sink.Error(status, errBroken)
+			}
+			return nil
+		})
+	}
 	return v.stage.pump()
 }
 
 func (v *pipeServer) release() {
-	if v.main != nil {
-		v.stage.utter(v.main, false)
+	for _, s := range v.streams {
+		v.stage.utter(s, false)
 	}
 }
 

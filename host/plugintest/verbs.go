@@ -69,9 +69,22 @@ func openUp(g *stage, _ string) error {
 	case g.inbox.closed != nil:
 		return fmt.Errorf("expected the connection to come up, but it ended: %w", g.inbox.closed)
 	case !g.inst.Up():
-		return errors.New("expected report(UP) once what the guest opened is there; nothing came")
+		return fmt.Errorf("expected report(UP) once what the guest opened is there; nothing came%s", g.silence())
 	}
 	return nil
+}
+
+// silence says what the guest has written that got no answer.
+func (g *stage) silence() string {
+	if _, ok := g.server.(*pipeServer); !ok {
+		return ""
+	}
+	for _, s := range g.streams {
+		if len(s.heard) > 0 {
+			return unanswered(s.heard)
+		}
+	}
+	return ""
 }
 
 // greet is the handshake of the legacy era, which some transports begin to listen
