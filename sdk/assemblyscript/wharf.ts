@@ -226,8 +226,9 @@ function putByte(c: u32): void {
 }
 
 // setting finds a setting of the server entry in the payload of OPEN, and copies its
-// value to memory. It returns the length of the value, or -1 where there is no such
-// setting, or one that is longer than space.
+// value to memory. It returns the length of the value, NOT_FOUND where there is no such
+// setting, or TOO_LARGE, and copies nothing, where it is longer than space. The two are
+// not the same: a token that is there and too long is not a server without one.
 export function setting(key: string, to: usize, space: u32): i32 {
   let off: u32 = 4; // behind the length of the block
   while (take(off, room, 10) == 10) {
@@ -238,9 +239,17 @@ export function setting(key: string, to: usize, space: u32): i32 {
     off += 6 + size;
     if (tag != 2 || keySize != key.length || !isAt(where, key)) continue;
     const len = size - 4 - keySize;
-    return len > space ? -1 : take(where + keySize, to, len);
+    return len > space ? TOO_LARGE : take(where + keySize, to, len);
   }
-  return -1;
+  return NOT_FOUND;
+}
+
+// messageCap finds in the payload of OPEN how many bytes a message may have.
+export function messageCap(): u32 {
+  for (let off: u32 = 4; take(off, room, 10) == 10; off += 6 + load<u32>(room + 2)) {
+    if (load<u16>(room) == 4) return load<u32>(room + 6);
+  }
+  return 0;
 }
 
 // isAt reports whether a text stands in the payload at off.

@@ -173,8 +173,9 @@ static inline bool wharf_is_at(uint32_t off, const char *text) {
 }
 
 // wharf_setting finds a setting of the server entry in the payload of OPEN, and copies
-// its value. It returns the length of the value, or -1 where there is no such setting,
-// or one that is longer than room.
+// its value. It returns the length of the value, WHARF_NOT_FOUND where there is no such
+// setting, or WHARF_TOO_LARGE, and copies nothing, where it is longer than room. The
+// two are not the same: a token that is there and too long is not a server without one.
 static inline int32_t wharf_setting(const char *key, void *to, uint32_t room) {
 	uint8_t head[10]; // of a field, and how long the key is if it is a pair
 	for (uint32_t off = 4; wharf_take(off, head, sizeof head) == sizeof head;) {
@@ -183,9 +184,17 @@ static inline int32_t wharf_setting(const char *key, void *to, uint32_t room) {
 		off += 6 + size;
 		if (!is_setting || key_size != wharf_length(key) || !wharf_is_at(at, key)) continue;
 		uint32_t len = size - 4 - key_size;
-		return len > room ? -1 : wharf_take(at + key_size, to, len);
+		return len > room ? WHARF_TOO_LARGE : wharf_take(at + key_size, to, len);
 	}
-	return -1;
+	return WHARF_NOT_FOUND;
+}
+
+// wharf_message_cap finds in the payload of OPEN how many bytes a message may have.
+static inline uint32_t wharf_message_cap(void) {
+	uint8_t field[10];
+	for (uint32_t off = 4; wharf_take(off, field, sizeof field) == sizeof field; off += 6 + wharf_u32(field + 2))
+		if (field[0] == 4 && field[1] == 0) return wharf_u32(field + 6);
+	return 0;
 }
 
 #endif

@@ -239,9 +239,10 @@ impl<const N: usize> Block<N> {
 }
 
 // setting finds a setting of the server entry in the payload of OPEN, and copies its
-// value into to. It returns None where there is no such setting, or one that is longer
-// than to.
-pub fn setting<'a>(key: &str, to: &'a mut [u8]) -> Option<&'a [u8]> {
+// value into to. It returns None where there is no such setting, and the status
+// TOO_LARGE where it is longer than to. The two are not the same: a token that is there
+// and too long is not a server without one.
+pub fn setting<'a>(key: &str, to: &'a mut [u8]) -> Result<Option<&'a [u8]>, i32> {
     let mut head = [0; 10];
     let mut off = 4; // behind the length of the block
     while let [tag0, tag1, s0, s1, s2, s3, k0, k1, k2, k3] = *take(off, &mut head) {
@@ -252,10 +253,23 @@ pub fn setting<'a>(key: &str, to: &'a mut [u8]) -> Option<&'a [u8]> {
         if u16::from_le_bytes([tag0, tag1]) != 2 || key_size as usize != key.len() || !is_at(at, key) {
             continue;
         }
-        let value = to.get_mut(..(size - 4 - key_size) as usize)?;
-        return Some(take(at + key_size, value));
+        let value = to.get_mut(..(size - 4 - key_size) as usize).ok_or(TOO_LARGE)?;
+        return Ok(Some(take(at + key_size, value)));
     }
-    None
+    Ok(None)
+}
+
+// message_cap finds in the payload of OPEN how many bytes a message may have.
+pub fn message_cap() -> u32 {
+    let mut field = [0; 10];
+    let mut off = 4;
+    while let [tag0, tag1, s0, s1, s2, s3, n0, n1, n2, n3] = *take(off, &mut field) {
+        if u16::from_le_bytes([tag0, tag1]) == 4 {
+            return u32::from_le_bytes([n0, n1, n2, n3]);
+        }
+        off += 6 + u32::from_le_bytes([s0, s1, s2, s3]);
+    }
+    0
 }
 
 // is_at reports whether a text stands in the payload at off.

@@ -1,6 +1,7 @@
 package template_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,10 @@ var readers = map[string]reader{
 		"static int32_t dial(void) {\n", `
 	uint8_t said[8];
 	int32_t n = wharf_setting("loft", said, sizeof said);
-	wharf_report(WHARF_FAILED, 0, WHARF_PROTOCOL, n < 0 ? (const void *)"nothing" : said, n < 0 ? 7 : (uint32_t)n);
+	if (wharf_message_cap() != CAP) fail(0, WHARF_PROTOCOL, "another cap");
+	else if (n == WHARF_NOT_FOUND) fail(0, WHARF_PROTOCOL, "nothing");
+	else if (n == WHARF_TOO_LARGE) fail(0, WHARF_PROTOCOL, "too much");
+	else wharf_report(WHARF_FAILED, 0, WHARF_PROTOCOL, said, (uint32_t)n);
 	if (n < 100) return WHARF_PROTOCOL;
 `,
 	},
@@ -36,7 +40,12 @@ var readers = map[string]reader{
 `,
 		"    fn dial(&self) -> i32 {\n", `
         let mut said = [0; 8];
-        let text = wharf::setting("loft", &mut said).unwrap_or(b"nothing");
+        let text: &[u8] = match wharf::setting("loft", &mut said) {
+            _ if wharf::message_cap() != CAP => b"another cap",
+            Ok(text) => text.unwrap_or(b"nothing"),
+            Err(wharf::TOO_LARGE) => b"too much",
+            Err(_) => b"what?",
+        };
         wharf::report(wharf::FAILED, 0, wharf::PROTOCOL, text);
         if text.len() < 100 { return wharf::PROTOCOL; }
 `,
@@ -50,14 +59,18 @@ var readers = map[string]reader{
 		"function dial(): i32 {\n", `
   const said: usize = memory.data(8);
   const n = wharf.setting("loft", said, 8);
-  if (n < 0) wharf.fail(0, wharf.PROTOCOL, "nothing");
+  if (wharf.messageCap() != CAP) wharf.fail(0, wharf.PROTOCOL, "another cap");
+  else if (n == wharf.NOT_FOUND) wharf.fail(0, wharf.PROTOCOL, "nothing");
+  else if (n == wharf.TOO_LARGE) wharf.fail(0, wharf.PROTOCOL, "too much");
   else wharf.report(wharf.FAILED, 0, wharf.PROTOCOL, said, n);
   if (n < 100) return wharf.PROTOCOL;
 `,
 	},
 }
 
-// A setting of the server entry is found among others, or not at all.
+// A setting of the server entry is found among others, or not at all; what is longer
+// than the room for it is told apart from what is not there. So is the message cap found,
+// which stands behind them.
 func TestSettings(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds plugins, which takes a while")
@@ -67,11 +80,12 @@ func TestSettings(t *testing.T) {
 			p := template.Plugin{Name: "pigeon", Kind: template.Transport, Lang: lang}
 			file := buildChanged(t, p, func(source string) string {
 				source = strings.Replace(source, r.summary, r.summary+r.declare, 1)
-				return strings.Replace(source, r.dial, r.dial+r.say, 1)
+				return strings.Replace(source, r.dial, r.dial+strings.ReplaceAll(r.say, "CAP", strconv.Itoa(messageCap)), 1)
 			})
 			for want, settings := range map[string]map[string]string{
 				"grey":     {"lof": "x", "loft": "grey", "loftier": "z"},
-				"nothing":  {"loft": "longer than eight bytes", "loftier": "x"},
+				"nothing":  {"lof": "longer than eight bytes", "loftier": "x"},
+				"too much": {"lof": "x", "loft": "longer than eight bytes"},
 				"8 bytes!": {"lof": strings.Repeat("x", 300), "loft": "8 bytes!"},
 			} {
 				if got := failure(t, file, settings); !strings.Contains(got, want) {
@@ -81,6 +95,9 @@ func TestSettings(t *testing.T) {
 		})
 	}
 }
+
+// messageCap is what a message of the server may have, in bytes.
+const messageCap = 3 << 20
 
 // failure is why a server with these settings cannot be connected.
 func failure(t *testing.T, file string, settings map[string]string) string {
@@ -93,7 +110,9 @@ func failure(t *testing.T, file string, settings map[string]string) string {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	_, err = h.Connect(t.Context(), host.Server{Name: "loft", Transport: "pigeon", Address: "tcp:127.0.0.1:1", Settings: settings})
+	_, err = h.Connect(t.Context(), host.Server{
+		Name: "loft", Transport: "pigeon", Address: "tcp:127.0.0.1:1", Settings: settings, MessageCap: messageCap,
+	})
 	if err == nil {
 		t.Fatal("it connected")
 	}
