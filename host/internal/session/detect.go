@@ -91,10 +91,19 @@ func (h *handshake) judge(ctx context.Context, got reply) (*link, error) {
 
 // heard returns the modern link that got allows, or nil. Where the transport says
 // that there is no server, nothing is known of its era: whoever comes a moment
-// later would be taken for a legacy one.
+// later would be taken for a legacy one. Nor is it where a stream ends under a
+// probe that had not left yet: another request on it would only seem to be sent.
 func (h *handshake) heard(ctx context.Context, got reply) (*link, error) {
 	if refused(got.err) {
 		return nil, got.err
+	}
+	if errors.Is(got.err, rpc.ErrNotSent) && !errors.Is(got.err, rpc.ErrTimeout) && !h.conn.http() {
+		select {
+		case <-h.conn.Transport.Done(): // why is known then
+			return nil, h.left(ctx, got.err)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
 	return h.modern(ctx, got)
 }
