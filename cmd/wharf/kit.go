@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +17,9 @@ type exam struct {
 	profile  string
 	settings []string
 	only     []string
+	own      []string
 	full     bool
+	text     bool
 }
 
 const examLong = `Test a plugin against the conformance kit. Of a transport: the points of the
@@ -45,6 +49,8 @@ func newExam(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&t.profile, "profile", "", "what the wire looks like, in a `FILE`")
 	cmd.Flags().StringArrayVar(&t.settings, "setting", nil, "a setting of the server entry, as `KEY=VALUE`; may be given more than once")
 	cmd.Flags().StringSliceVar(&t.only, "only", nil, "make these checks alone, by their `IDS`")
+	cmd.Flags().StringArrayVar(&t.own, "scenario", nil, "play a scenario of one's own as well, from a `FILE`; may be given more than once")
+	cmd.Flags().BoolVar(&t.text, "text", false, "print the report for people, wherever it goes to")
 	cmd.Flags().BoolVar(&t.full, "full", false, "show whole traces of what failed")
 	return cmd
 }
@@ -59,14 +65,17 @@ func (a *app) runExam(cmd *cobra.Command, path string, t *exam) error {
 		return usage(err, "")
 	}
 	report, err := plugintest.Run(cmd.Context(), module, options)
+	if errors.As(err, new(*plugintest.OptionError)) {
+		return usage(err, "")
+	}
 	if err != nil {
 		return err
 	}
-	if err := a.printExam(report, t.full); err != nil {
+	if err := a.printExam(report, t); err != nil {
 		return err
 	}
 	if !report.OK {
-		return usage(fmt.Errorf("plugin %s does not pass", path), "")
+		return usage(fmt.Errorf("plugin %s %s", path, report.Shortfall()), "")
 	}
 	return nil
 }
@@ -81,8 +90,16 @@ func (t *exam) options(path string) (plugintest.Options, error) {
 		}
 		o.Settings[key] = value
 	}
+	for _, file := range t.own {
+		s, err := plugintest.ReadScenario(file)
+		if err != nil {
+			return o, usage(err, "host/plugintest/README.md describes scenarios")
+		}
+		o.Scenarios = append(o.Scenarios, s)
+	}
 	for _, id := range t.only {
-		if !plugintest.Known(id) {
+		own := func(s *plugintest.Scenario) bool { return s.ID == id }
+		if !plugintest.Known(id) && !slices.ContainsFunc(o.Scenarios, own) {
 			return o, usage(fmt.Errorf("--only: there is no check called %q", id), "the report of all checks has their ids")
 		}
 	}
@@ -100,11 +117,11 @@ func (t *exam) options(path string) (plugintest.Options, error) {
 // examLines is how much of a trace stands in a report for people.
 const examLines = 24
 
-func (a *app) printExam(r *plugintest.Report, full bool) error {
-	if !a.forPeople() {
+func (a *app) printExam(r *plugintest.Report, t *exam) error {
+	if !t.text && !a.forPeople() {
 		return a.printJSON(r)
 	}
-	if full {
+	if t.full {
 		return a.print(r.Text(0))
 	}
 	return a.print(r.Text(examLines))

@@ -126,15 +126,18 @@ func (k *kit) framed(g *stage, taken *pupil) (framing, string) {
 
 // waits says what a guest waits for that is not up.
 func (k *kit) waits(g *stage, taken *pupil) string {
-	const reason = "the guest waits for something before it is up"
+	reason := "the guest waits for something before it is up"
 	p := k.options.Profile.orNone()
 	switch {
-	case p.Greeting == "" && len(p.Replies) == 0:
-		return fmt.Sprintf(needsProfile, reason+because(g))
+	case p.Greeting != "" || len(p.Replies) > 0:
+		if len(taken.written) > 0 {
+			return reason + because(g) + unanswered(taken.written)
+		}
+		return reason + because(g) + "; all that the server was sent has an answer (profile: greeting, replies)"
 	case len(taken.written) > 0:
-		return reason + because(g) + unanswered(taken.written)
+		reason += "; the server was sent " + short(taken.written)
 	}
-	return reason + because(g) + "; nothing that the server was sent is without an answer (profile: greeting, replies)"
+	return fmt.Sprintf(needsProfile, reason+because(g))
 }
 
 // unanswered says what nothing in a profile is about.

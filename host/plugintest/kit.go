@@ -1,10 +1,12 @@
 package plugintest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,12 +25,15 @@ type Options struct {
 	Profile  *Profile          // how its wire looks, where the kit cannot find out
 	Only     []string          // ids of checks; empty = all
 
+	// Scenarios are played beside those of the kit, for what is of one protocol alone.
+	Scenarios []*Scenario
+
 	random func() io.Reader // of an instance; nil = always the same
 }
 
 // Run tests a module, a transport or an auth provider. It returns when everything
 // was tried or ctx is done; a module that misbehaves is a report that says so. An
-// error is one of the kit itself, or of ctx.
+// error is one of the kit itself, of ctx, or an [OptionError].
 func Run(ctx context.Context, module []byte, o Options) (*Report, error) {
 	if wasm.HasExport(module, step.ExportStep) && !wasm.HasExport(module, abi.ExportEvent) {
 		return runProvider(ctx, module, o)
@@ -55,7 +60,7 @@ func run(ctx context.Context, engine *wasm.Engine, module []byte, o Options) (*R
 		k.compare()
 	}
 	k.report.conclude()
-	return k.report, ctx.Err()
+	return k.report, cmp.Or(k.mistake, ctx.Err())
 }
 
 // kit is one run of all checks.
@@ -71,6 +76,7 @@ type kit struct {
 	stops    int                   // how often the guest used up its budget
 	others   map[bool]*wasm.Module // on the interpreter, and without a meter
 	engines  []*wasm.Engine        // of others
+	mistake  error                 // of who asked
 	report   *Report
 }
 
@@ -120,8 +126,8 @@ func (k *kit) introduce() bool {
 		return false
 	}
 	k.report.Plugin.Name, k.report.Plugin.Version = k.cast.manifest.Name, k.cast.manifest.Version
-	k.settings()
-	return true
+	k.mistake = k.settings()
+	return k.mistake == nil
 }
 
 const pageSize = 64 << 10
@@ -142,29 +148,30 @@ func checkManifest(m *abi.Manifest) error {
 }
 
 // settings are those of the profile and of the options.
-func (k *kit) settings() {
+func (k *kit) settings() error {
 	values := map[string]string{}
-	if k.options.Profile != nil {
-		for key, v := range k.options.Profile.Settings {
-			values[key] = v
-		}
+	maps.Copy(values, k.options.Profile.orNone().Settings)
+	maps.Copy(values, k.options.Settings)
+	var known []string
+	for _, s := range k.cast.manifest.Settings {
+		known = append(known, s.Key)
 	}
-	for key, v := range k.options.Settings {
-		values[key] = v
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		k.cast.settings = append(k.cast.settings, abi.Pair{Key: key, Value: values[key]})
 	}
-	for key, v := range values {
-		k.cast.settings = append(k.cast.settings, abi.Pair{Key: key, Value: v})
-	}
-	slices.SortFunc(k.cast.settings, func(a, b abi.Pair) int { return strings.Compare(a.Key, b.Key) })
+	return checkSettings(k.cast.manifest.Name, values, known)
 }
+
+// stories are the scenarios of the kit, and those of the options.
+func (k *kit) stories() []*Scenario { return slices.Concat(Scenarios(), k.options.Scenarios) }
 
 // scenarios runs those that are for this transport.
 func (k *kit) scenarios() {
-	for _, s := range Scenarios() {
+	for _, s := range k.stories() {
 		if !k.wanted(s.ID) {
 			continue
 		}
-		c := Check{ID: s.ID, Title: s.Title, Level: s.Level, Points: s.Points}
+		c := s.check()
 		if why := k.unfit(s); why != "" {
 			k.report.add(&c, NotApplicable, why)
 			continue
@@ -336,8 +343,9 @@ func (k *kit) judge(c *Check, err error, r *recording) {
 
 // skipAll files the scenarios that cannot even be begun.
 func (k *kit) skipAll(why string) {
-	for _, s := range Scenarios() {
-		k.report.add(&Check{ID: s.ID, Title: s.Title, Level: s.Level, Points: s.Points}, Skipped, why)
+	for _, s := range k.stories() {
+		c := s.check()
+		k.report.add(&c, Skipped, why)
 	}
 }
 

@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,10 +35,14 @@ type providerKit struct {
 	slow    time.Duration
 	state   int
 	steps   int
+	mistake error // of who asked
 }
 
 // runProvider is Run for an auth provider.
 func runProvider(ctx context.Context, module []byte, o Options) (*Report, error) {
+	if len(o.Scenarios) > 0 {
+		return nil, &OptionError{"the plugin is an auth provider, and scenarios of one's own are for transports"}
+	}
 	engine, err := auth.NewEngine(auth.EngineConfig{})
 	if err != nil {
 		return nil, err
@@ -49,7 +54,8 @@ func runProvider(ctx context.Context, module []byte, o Options) (*Report, error)
 	}
 	defer thrifty.Close()
 	k := &providerKit{ctx: ctx, options: o, binary: module, engine: engine, thrifty: thrifty}
-	return k.run(), ctx.Err()
+	report := k.run()
+	return report, cmp.Or(k.mistake, ctx.Err())
 }
 
 // run makes all checks, on engines that may have loaded the module before.
@@ -90,8 +96,7 @@ func (k *providerKit) load() bool {
 		given = k.options.Profile.SignIn
 	}
 	k.profile = given.madeUp(m.Settings)
-	if err := k.overlay(); err != nil {
-		k.skipAll(err.Error())
+	if k.mistake = k.overlay(m); k.mistake != nil {
 		return false
 	}
 	k.report.figure("start", "to look at the module, compile it and have it described", took.Microseconds(), "µs")
@@ -107,9 +112,16 @@ func (k *providerKit) name() string {
 }
 
 // overlay puts the settings of the options over those of the profile.
-func (k *providerKit) overlay() error {
+func (k *providerKit) overlay(m *step.Manifest) error {
 	if len(k.options.Settings) == 0 {
 		return nil
+	}
+	var known []string
+	for _, s := range m.Settings {
+		known = append(known, s.Key)
+	}
+	if err := checkSettings(m.Name, k.options.Settings, known); err != nil {
+		return err
 	}
 	values := map[string]any{}
 	if err := json.Unmarshal(k.profile.Settings, &values); err != nil {
@@ -138,7 +150,7 @@ func (k *providerKit) play(s *Scenario, windows ...*auth.Plugin) (*office, error
 	defer func() { k.slow, k.state, k.steps = max(k.slow, o.slow), max(k.state, o.state), max(k.steps, o.steps) }()
 	for _, p := range s.Steps {
 		if err := orders[p.Verb](o, p.Text); err != nil {
-			return o, fmt.Errorf("line %d, %s: %w", p.Line, beginning(p), err)
+			return o, fmt.Errorf("scenario %s, line %d, %s: %w", s.ID, p.Line, beginning(p), err)
 		}
 	}
 	return o, nil

@@ -24,20 +24,65 @@ func TestReadme(t *testing.T) {
 			t.Errorf("it does not name the check %s", id)
 		}
 	}
-	_, rest, _ := strings.Cut(text, "```json\n")
-	profile, _, _ := strings.Cut(rest, "```")
-	_, rest, _ = strings.Cut(rest, "```json\n")
-	provider, _, _ := strings.Cut(rest, "```")
-	if p, err := parseProfile([]byte(provider)); err != nil || len(p.SignIn.Answers) != 1 {
+	blocks := blocks(text, "json")
+	if p, err := parseProfile([]byte(blocks[2])); err != nil || len(p.SignIn.Answers) != 1 {
 		t.Errorf("the profile of a provider: %v", err)
 	}
-	p, err := parseProfile([]byte(profile))
+	p, err := parseProfile([]byte(blocks[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
 	n, _, ok := p.answer([]byte("SUB _INBOX.x.* 1\r\nPING\r\n"), map[string]string{})
 	if !ok || n != len("SUB _INBOX.x.* 1\r\n") {
 		t.Errorf("the profile takes %d bytes, %v", n, ok)
+	}
+}
+
+// blocks are those of README.md that are written in this language.
+func blocks(text, language string) (list []string) {
+	for {
+		_, rest, found := strings.Cut(text, "\n```"+language+"\n")
+		if !found {
+			return list
+		}
+		var block string
+		block, text, _ = strings.Cut(rest, "```")
+		list = append(list, block)
+	}
+}
+
+// The protocol of frames that README.md describes is one that a guest speaks. It
+// does not pass with a profile, or a scenario, that says another one.
+func TestReadmeFrames(t *testing.T) {
+	text := string(read(t, "README.md"))
+	_, text, _ = strings.Cut(text, "### A protocol of frames")
+	profile, story := blocks(text, "json")[0], blocks(text, "text")[0]
+	ping, err := ParseScenario("ping", story)
+	if err != nil {
+		t.Fatal(err)
+	}
+	only := []string{"ping", "request", "response", "split", "joined", "server-request", "large-in", "large-out", "garbage-message"}
+	play := func(fault, was, is string) *Report {
+		p, err := parseProfile([]byte(strings.Replace(profile, was, is, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return try(t, fault, Options{Profile: p, Scenarios: []*Scenario{ping}, Only: only})
+	}
+	wantOK(t, play("framed-typed", "", ""))
+	for _, c := range []struct{ fault, was, is, id, says string }{
+		{"framed-typed", "u32be", "u32le", "request", "expected the server to have message 1"},
+		{"framed-typed", "u32be", "u16be", "request", `a length of "\x00\x00\x00d", expected 2 bytes`},
+		{"framed-typed", "u32be", "decimal", "request", "expected decimal digits (profile: sent, length)"},
+		{"framed-typed", "length+1", "length", "response", "expected the host to get"},
+		{"framed", "", "", "request", "the server got what nobody sent"},
+		{"framed-mute", "", "", "ping", "scenario ping, line 5, sees"},
+		{"framed-typed", "0006s3cret", "0006secret", "request", `open: expected report(UP) once what the guest opened is there; nothing came; the server was sent "FRMD\x01\x00\x06s3cret", which no rule of the profile answers`},
+	} {
+		r := play(c.fault, c.was, c.is)
+		if got := r.Check(c.id); r.OK || got.Result != Failed || !strings.Contains(got.Got, c.says) {
+			t.Errorf("%s: %s: %s, want %q", c.is, got.Result, got.Got, c.says)
+		}
 	}
 }
 

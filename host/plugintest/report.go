@@ -108,13 +108,7 @@ var worse = []Result{Failed, Skipped, Passed, NotApplicable}
 
 // conclude says what all the checks come to.
 func (r *Report) conclude() {
-	r.OK = true
-	for i := range r.Checks {
-		c := &r.Checks[i]
-		if c.Level.binding() && (c.Result == Failed || c.Result == Skipped) {
-			r.OK = false
-		}
-	}
+	r.OK = len(r.binding(Failed))+len(r.binding(Skipped)) == 0
 	if r.Plugin.Class == classAuth {
 		r.Points = []Point{} // the proposal is about transports
 		return

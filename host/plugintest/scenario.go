@@ -4,6 +4,8 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,6 +65,19 @@ func scenariosIn(files embed.FS, dir string, parse func(id, text string) (*Scena
 		list = append(list, s)
 	}
 	return list
+}
+
+// ReadScenario reads a scenario for transports from a file, which gives it its id.
+func ReadScenario(file string) (*Scenario, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	id := strings.TrimSuffix(filepath.Base(file), ".txt")
+	if Known(id) {
+		return nil, fmt.Errorf("%s: the kit has a check called %s, give the file another name", file, id)
+	}
+	return ParseScenario(id, string(text))
 }
 
 // ParseScenario reads a scenario for transports. Every verb and every header is

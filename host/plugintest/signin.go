@@ -52,6 +52,12 @@ func (s *SignIn) compile() (err error) {
 		if a.to, err = regexp.Compile(`(?s)\A(?:` + a.To + `)\z`); err != nil {
 			return fmt.Errorf("signIn.answers: %w", err)
 		}
+		if err := expects("signIn.answers", a.Body, append(groups(a.to), "count")); err != nil {
+			return err
+		}
+	}
+	if s.Run != nil {
+		return expects("signIn.run", s.Run.Stdout, []string{"count"})
 	}
 	return nil
 }

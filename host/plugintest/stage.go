@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -244,5 +243,5 @@ func short(p []byte) string {
 	if len(p) > most {
 		return fmt.Sprintf("%q… (%d bytes)", p[:most], len(p))
 	}
-	return fmt.Sprintf("%q", strings.ToValidUTF8(string(p), "\uFFFD"))
+	return fmt.Sprintf("%q", p)
 }

@@ -15,8 +15,9 @@ func (r *Report) Text(lines int) string {
 	p := r.Plugin
 	fmt.Fprintf(&out, "%s %s, %d bytes, sha256 %s\n", orDash(p.Name), p.Version, p.Size, p.SHA256)
 	fmt.Fprintf(&out, "class %s, wire %s\n\n", orDash(p.Class), orDash(p.Wire))
+	told := map[string]string{}
 	for _, level := range levels {
-		r.section(&out, level, lines)
+		r.section(&out, level, lines, told)
 	}
 	if len(r.Points) > 0 {
 		out.WriteString("points of the proposal for pluggable transports\n")
@@ -33,20 +34,28 @@ func (r *Report) Text(lines int) string {
 }
 
 // section lists the checks of a level, the traces of those that failed behind them.
-func (r *Report) section(out *strings.Builder, level Level, lines int) {
+// Why a check was not made is told once: told has the first check of each reason.
+func (r *Report) section(out *strings.Builder, level Level, lines int, told map[string]string) {
 	fmt.Fprintf(out, "%s\n", level)
 	for _, c := range r.Checks {
 		if c.Level != level {
 			continue
 		}
-		fmt.Fprintf(out, "  %-5s %-16s %s\n", c.Result, c.ID, c.Title)
+		fmt.Fprintf(out, "  %-5s %-16s %s", c.Result, c.ID, c.Title)
+		if first := told[c.Got]; first != "" && c.Result != Failed {
+			fmt.Fprintf(out, " (as %s)\n", first)
+			continue
+		}
+		out.WriteString("\n")
 		if c.Got == "" {
 			continue
 		}
 		fmt.Fprintf(out, "        %s\n", strings.ReplaceAll(c.Got, "\n", "\n        "))
 		if c.Result == Failed {
 			c.how(out, lines)
+			continue
 		}
+		told[c.Got] = c.ID
 	}
 	out.WriteString("\n")
 }
@@ -92,27 +101,54 @@ func (p *Point) text(out *strings.Builder) {
 // verdict is the last line.
 func (r *Report) verdict() string {
 	count := map[Result]int{}
-	var bad, open []string
 	for _, c := range r.Checks {
 		count[c.Result]++
-		switch {
-		case c.Level.binding() && c.Result == Failed:
-			bad = append(bad, c.ID)
-		case c.Level.binding() && c.Result == Skipped:
-			open = append(open, c.ID)
+	}
+	text := fmt.Sprintf("%d passed, %d failed, %d skipped, %d not applicable: it ", count[Passed], count[Failed], count[Skipped], count[NotApplicable])
+	switch {
+	case !r.OK:
+		return text + r.Shortfall()
+	case count[Failed] > 0:
+		return text + "passes, as what failed binds nobody"
+	}
+	return text + "passes"
+}
+
+// mostNamed is how many checks a line names.
+const mostNamed = 8
+
+// Shortfall says in a line for people why the plugin does not pass, or cannot be
+// said to, with the ids of the checks. It is empty where the plugin passes.
+func (r *Report) Shortfall() string {
+	failed, untried := r.binding(Failed), r.binding(Skipped)
+	list, text := failed, "does not pass: "
+	switch {
+	case len(failed) > 0:
+	case len(untried) > 0:
+		list, text = untried, "cannot be said to pass, as these could not be tried: "
+	default:
+		return ""
+	}
+	all := len(list)
+	if all > mostNamed {
+		list = append(list[:mostNamed:mostNamed], "…")
+	}
+	text += fmt.Sprintf("%s (%d of %d)", strings.Join(list, ", "), all, len(r.Checks))
+	if len(failed) == 0 {
+		why, _, _ := strings.Cut(r.Check(untried[0]).Got, "\n")
+		text += ": " + why
+	}
+	return safe(text)
+}
+
+// binding lists the checks of this result that count.
+func (r *Report) binding(result Result) (ids []string) {
+	for _, c := range r.Checks {
+		if c.Level.binding() && c.Result == result {
+			ids = append(ids, c.ID)
 		}
 	}
-	text := fmt.Sprintf("%d passed, %d failed, %d skipped, %d not applicable: ", count[Passed], count[Failed], count[Skipped], count[NotApplicable])
-	switch {
-	case len(bad) > 0:
-		return text + "it does not pass (" + strings.Join(bad, ", ") + ")"
-	case len(open) > 0:
-		return text + "it cannot be said to pass, as something could not be tried"
-	}
-	if count[Failed] > 0 {
-		return text + "it passes, as what failed binds nobody"
-	}
-	return text + "it passes"
+	return ids
 }
 
 func orDash(s string) string {

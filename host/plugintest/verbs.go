@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,17 +28,17 @@ func init() {
 		"strange": strange, "wait": wait, "shut": shut,
 
 		// The server.
-		"says":    onExchange(func(g *stage, n uint32, m string) error { return g.server.say(n, m, false) }),
-		"begins":  onExchange(func(g *stage, n uint32, m string) error { return g.server.say(n, m, true) }),
-		"ends":    onExchange(func(g *stage, n uint32, _ string) error { return g.server.say(n, "{}", false) }),
-		"raw":     raw,
+		"says":   onExchange(func(g *stage, n uint32, m string) error { return g.server.say(n, m, false) }),
+		"begins": onExchange(func(g *stage, n uint32, m string) error { return g.server.say(n, m, true) }),
+		"ends":   onExchange(func(g *stage, n uint32, _ string) error { return g.server.say(n, "{}", false) }),
+		"raw":    func(g *stage, text string) error { g.calm = true; return speaks(g, text) }, "bytes": speaks,
 		"leaves":  func(g *stage, _ string) error { g.calm = true; return g.server.leave() },
 		"crashes": crashes, "refuses": refuses, "status": status,
 		"hold": func(g *stage, _ string) error { g.holding = true; return nil }, "release": release,
 		"stuck": func(g *stage, _ string) error { g.stuck = true; return nil }, "drains": drains,
 
 		// What is expected.
-		"hears": hears, "gets": gets, "rejects": rejects, "fails": fails, "surfaces": surfaces,
+		"hears": hears, "sees": sees, "gets": gets, "rejects": rejects, "fails": fails, "surfaces": surfaces,
 		"lost": lost, "down": down, "answered": answered, "unsent": unsent, "large": large,
 		"may-end": func(g *stage, _ string) error { g.calm = true; return nil },
 		"enough": func(g *stage, _ string) error {
@@ -182,13 +183,38 @@ func shut(g *stage, _ string) error {
 	return nil
 }
 
-func raw(g *stage, text string) error {
+// speaks says bytes that are no message.
+func speaks(g *stage, text string) error {
+	p, err := quoted(text)
+	if err != nil {
+		return err
+	}
+	return g.server.raw(p)
+}
+
+func quoted(text string) ([]byte, error) {
 	p, err := strconv.Unquote(text)
 	if err != nil {
-		return fmt.Errorf("raw: expected a quoted string: %w", err)
+		return nil, fmt.Errorf("expected a quoted string: %w", err)
 	}
-	g.calm = true
-	return g.server.raw([]byte(p))
+	return []byte(p), nil
+}
+
+// sees expects that the next bytes that a stream has brought are these, and lets
+// the server go on behind them.
+func sees(g *stage, text string) error {
+	p, err := quoted(text)
+	if err != nil {
+		return err
+	}
+	for _, s := range g.streams {
+		if bytes.HasPrefix(s.heard, p) {
+			s.heard = s.heard[len(p):]
+			g.soon(func() error { return g.server.wrote(s) })
+			return g.pump()
+		}
+	}
+	return fmt.Errorf("expected the server to be sent %s; %s", short(p), g.news())
 }
 
 func crashes(g *stage, text string) error {

@@ -71,7 +71,19 @@ func TestProfileErrors(t *testing.T) {
 		`{"framing":"pattern","sent":"("}`: "sent:",
 		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}","partSize":1}`:        "${message} in part",
 		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}","part":"${message}"}`: "expected partSize",
-		`{"replies":[{"to":"("}]}`: "replies:",
+		`{"replies":[{"to":"("}]}`:                         "replies:",
+		`{"replies":[{"to":"(?P<key>.)","say":"${kye}"}]}`: "replies: there is no ${kye}; expected one of key",
+		`{"replies":[{"to":"x","say":"${length}"}]}`:       "there is no ${length}",
+		`{"taken":"${id}"}`:                                "taken: there is no ${id}",
+		`{"saidOn":-1}`:                                    "saidOn -1",
+		`{"framing":"pattern","length":"u24be","sent":"(?P<length>.)","said":"${message}"}`:                         `length "u24be": expected decimal`,
+		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}${len}"}`:                                    "said: there is no ${len}; expected one of message, length, number",
+		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}${length+x}"}`:                               "said: there is no ${length+x}",
+		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message+1}"}`:                                        "${message} in said",
+		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}","noted":"${1}"}`:                           "noted: there is no ${1}",
+		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}","partSize":1,"part":"${message}${my-id}"}`: "part: there is no ${my-id}",
+		`{"signIn":{"answers":[{"to":".","body":"${kye}"}]}}`:                                                       "signIn.answers: there is no ${kye}",
+		`{"signIn":{"run":{"stdout":"${kye}"}}}`:                                                                    "signIn.run: there is no ${kye}",
 	} {
 		if _, err := parseProfile([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
@@ -206,7 +218,7 @@ func TestTextIsSafe(t *testing.T) {
 	r.add(&Check{ID: "x", Level: Required, Trace: "--> event(\x07)\n" + strings.Repeat("line\n", 50)}, Failed, "a\nb\x00")
 	r.conclude()
 	text := r.Text(5)
-	if strings.ContainsAny(text, "\x1b\x07\x00\u202e") || !strings.Contains(text, "46 lines before") || !strings.Contains(text, "it does not pass (x)") {
+	if strings.ContainsAny(text, "\x1b\x07\x00\u202e") || !strings.Contains(text, "46 lines before") || !strings.Contains(text, "it does not pass: x (1 of 1)") {
 		t.Errorf("%q", text)
 	}
 	if n := strings.Count(r.Text(0), "line\n"); n != 50 {

@@ -13,10 +13,10 @@ import (
 // "numbered" one that it cannot, with a greeting and numbers that go on. "pieces" is
 // like that, with messages in pieces; "pieces-apart" takes each for a message.
 
-func (b *broken) ownFraming() bool { return b.is("length32") || b.greeted() }
+func (b *broken) ownFraming() bool { return b.is("length32") || b.greeted() || b.queue() }
 
 // greeted reports whether the connection is up only when the server has welcomed us.
-func (b *broken) greeted() bool { return b.is("numbered") || b.inPieces() }
+func (b *broken) greeted() bool { return b.is("numbered") || b.inPieces() || b.framed() }
 
 func (b *broken) inPieces() bool { return b.is("pieces") || b.is("pieces-apart") }
 
@@ -28,6 +28,11 @@ func (b *broken) frame(m sdk.Message) {
 	}
 	if b.inPieces() {
 		b.pieces(m.Payload)
+		return
+	}
+	if b.framed() {
+		b.frameHead(typeMessage, m.Payload.Len())
+		b.stream.Forward(m.Payload, abi.More)
 		return
 	}
 	b.number++
@@ -80,6 +85,12 @@ func (b *broken) head(p []byte) (head, size, tail int, ok bool) {
 			return 0, 0, 0, false
 		}
 		return 4, int(binary.BigEndian.Uint32(p)), 0, true
+	}
+	if b.framed() {
+		return b.framedHead(p)
+	}
+	if b.queue() {
+		return queueHead(p)
 	}
 	line, _, found := bytes.Cut(p, []byte("\n"))
 	if !found {

@@ -37,6 +37,10 @@ type broken struct {
 	number  int
 	next    byte // of answers in order
 	jammed  bool
+	untaken bool       // a message is on its way
+	welcome bool       // the server has answered our hello
+	push    sdk.Handle // of a queue
+	pushed  []uint32   // and not taken yet
 }
 
 type post struct {
@@ -56,12 +60,15 @@ func (b *broken) Open(c *sdk.Conn, s *abi.Settings) (err error) {
 		return nil
 	}
 	flags := abi.Essential
-	if b.is("not-essential") || b.is("up-anyway") {
+	if b.is("not-essential") || b.is("up-anyway") || b.queue() {
 		flags = 0
 	}
 	if b.stream, err = c.Open(abi.OpenStream, 0, &abi.OpenRequest{Grant: "main", Flags: flags}); b.is("up-anyway") {
 		c.Up()
 		return nil
+	}
+	if b.queue() {
+		b.push, err = c.Open(abi.OpenStream, 0, &abi.OpenRequest{Grant: "main", Flags: abi.Essential})
 	}
 	if b.is("opens-http") {
 		c.Open(abi.OpenHTTP, 0, &abi.OpenRequest{Grant: "main", Method: "GET"})
@@ -94,6 +101,15 @@ func (b *broken) Message(m sdk.Message) (sdk.Outcome, error) {
 	}
 	if b.jammed = b.jammed || b.is("overwrites") && m.Payload.Len() > 64<<10; b.jammed && m.Payload.Len() < 64<<10 {
 		return sdk.HandedOver, nil
+	}
+	if b.queue() {
+		return b.pushes(m), nil
+	}
+	if b.is("framed-window") {
+		if b.untaken {
+			return m.Fail(abi.LimitReached, "one at a time")
+		}
+		b.untaken = true
 	}
 	b.write(m)
 	return sdk.HandedOver, nil
@@ -168,10 +184,17 @@ func (b *broken) Handle(e sdk.Event) error {
 	}
 	switch e.Kind {
 	case abi.EventOpened:
-		if !b.greeted() {
+		switch {
+		case b.framed():
+			b.says(e)
+		case !b.greeted() && (!b.queue() || e.Handle == b.push):
 			e.Conn().Up()
 		}
 	case abi.EventData, abi.EventEnd:
+		if b.queue() && e.Handle == b.push {
+			b.pushesTaken(e.Payload.Bytes())
+			return nil
+		}
 		err := b.data(e.Payload)
 		if (e.Last() || e.Kind == abi.EventEnd) && b.is("forges") {
 			b.deliver([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
