@@ -19,12 +19,13 @@ type toolchain struct {
 }
 
 var toolchains = map[string]toolchain{
+	template.Go:             {[]string{"go"}, "https://go.dev/dl"},
 	template.C:              {[]string{"clang", "wasm-ld"}, "apt-get install clang lld"},
 	template.Rust:           {[]string{"rustc"}, "rustup target add wasm32-unknown-unknown"},
 	template.AssemblyScript: {[]string{"node"}, "npm install assemblyscript, and WHARF_INTEROP names the folder"},
 }
 
-// build writes a plugin, builds it with its script, and returns the module. It skips
+// build writes a plugin, builds it with its script, or with Go where it has none, and returns the module. It skips
 // the test where there is no toolchain.
 func build(t *testing.T, p template.Plugin) string {
 	t.Helper()
@@ -44,6 +45,9 @@ func buildChanged(t *testing.T, p template.Plugin, change func(source string) st
 	cmd := exec.Command("sh", "build")
 	cmd.Dir, cmd.Env = dir, os.Environ()
 	switch p.Lang {
+	case template.Go:
+		cmd.Path, cmd.Args = tool(t, "go"), []string{"go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", p.Name + ".wasm", "."}
+		cmd.Env = append(cmd.Env, "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOPROXY=off")
 	case template.Rust:
 		cmd.Env = append(cmd.Env, "RUSTC="+rustc(t))
 	case template.AssemblyScript:
@@ -59,6 +63,26 @@ func buildChanged(t *testing.T, p template.Plugin, change func(source string) st
 		t.Logf("%s", said)
 	}
 	return filepath.Join(dir, p.Name+".wasm")
+}
+
+// tool returns where a program is that has been found already.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// root is where the source of Wharf is.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.ToSlash(dir)
 }
 
 // rustc returns a compiler that has the target: RUSTC, the one in PATH, or the one of
@@ -91,7 +115,7 @@ func write(t *testing.T, p template.Plugin, change func(source string) string) s
 	dir := t.TempDir()
 	for _, f := range files {
 		text := string(f.Text)
-		if strings.HasPrefix(f.Name, "plugin.") {
+		if strings.HasPrefix(f.Name, "plugin.") || f.Name == "main.go" {
 			text = change(text)
 		}
 		if err := os.WriteFile(filepath.Join(dir, f.Name), []byte(text), 0o666); err != nil {

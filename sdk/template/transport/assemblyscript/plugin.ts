@@ -29,11 +29,11 @@ function send(start: u32, end: u32): i32 {
   return wharf.write(stream, newline, 1, wharf.MORE);
 }
 
-// receive finds the messages in a chunk of len bytes. A chunk may hold many of them,
-// and a part of one: that part is delivered as it is, and the host puts it together.
-// What is no JSON-RPC is the host's to deal with as well.
-function receive(len: u32): void {
-  for (let off: u32 = 0; off < len; ) {
+// receive finds the messages in a chunk of len bytes, from off on. A chunk may hold many
+// of them, and a part of one: that part is delivered as it is, and the host puts it
+// together. What is no JSON-RPC is the host's to deal with as well.
+function receive(off: u32, len: u32): void {
+  while (off < len) {
     const end = wharf.scan(off, newlines);
     if (end < 0) {
       wharf.deliver(SHARED, off, len - off, wharf.MORE);
@@ -109,7 +109,7 @@ export function wharf_event(kind: u32, handle: u32, arg: u32, len: u32): i32 {
       wharf.report(wharf.UP, 0, wharf.OK, 0, 0);
       break;
     case wharf.DATA:
-      receive(len);
+      receive(0, len);
       if (arg & wharf.LAST) finish();
       break;
     case wharf.END:

@@ -24,11 +24,11 @@ static int32_t send(uint32_t start, uint32_t end) {
 	return wharf_write(stream, "\n", 1, WHARF_MORE);
 }
 
-// receive finds the messages in a chunk of len bytes. A chunk may hold many of them,
-// and a part of one: that part is delivered as it is, and the host puts it together.
-// What is no JSON-RPC is the host's to deal with as well.
-static void receive(uint32_t len) {
-	for (uint32_t off = 0; off < len;) {
+// receive finds the messages in a chunk of len bytes, from off on. A chunk may hold many
+// of them, and a part of one: that part is delivered as it is, and the host puts it
+// together. What is no JSON-RPC is the host's to deal with as well.
+static void receive(uint32_t off, uint32_t len) {
+	while (off < len) {
 		int32_t end = wharf_scan(off, wharf_needles('\n', '\n', '\n', '\n'));
 		if (end < 0) {
 			wharf_deliver(SHARED, off, len - off, WHARF_MORE);
@@ -110,7 +110,7 @@ int32_t wharf_event(uint32_t kind, uint32_t handle, uint32_t arg, uint32_t len) 
 		wharf_report(WHARF_UP, 0, WHARF_OK, 0, 0);
 		break;
 	case WHARF_DATA:
-		receive(len);
+		receive(0, len);
 		if (arg & WHARF_LAST) finish();
 		break;
 	case WHARF_END:

@@ -40,11 +40,10 @@ impl Connection {
         wharf::write(self.stream.get(), b"\n", wharf::MORE)
     }
 
-    // receive finds the messages in a chunk of len bytes. A chunk may hold many of
-    // them, and a part of one: that part is delivered as it is, and the host puts it
-    // together. What is no JSON-RPC is the host's to deal with as well.
-    fn receive(&self, len: u32) {
-        let mut off = 0;
+    // receive finds the messages in a chunk of len bytes, from off on. A chunk may hold
+    // many of them, and a part of one: that part is delivered as it is, and the host
+    // puts it together. What is no JSON-RPC is the host's to deal with as well.
+    fn receive(&self, mut off: u32, len: u32) {
         while off < len {
             let end = match wharf::scan(off, NEWLINES) {
                 Some(end) => end,
@@ -132,7 +131,7 @@ pub extern "C" fn wharf_event(kind: u32, handle: u32, arg: u32, len: u32) -> i32
             wharf::report(wharf::UP, 0, wharf::OK, b"");
         }
         wharf::DATA => {
-            c.receive(len);
+            c.receive(0, len);
             if arg & wharf::LAST != 0 {
                 c.finish();
             }
