@@ -138,11 +138,21 @@ func (a *app) install(ctx context.Context, store *host.Store, o *host.Offer, w *
 	if o.Was == nil {
 		a.warnShadowed(p.Name)
 	}
-	key := "transport"
-	if p.Kind == host.KindProvider {
-		key = "auth"
+	return a.sayInstalled(store, p, line(p.Version)+" is installed; server entries use it with "+mention(o))
+}
+
+// mention is how a server entry names a plugin. A provider that can sign in to more
+// than what is spoken to by HTTP may do so where the entry says it.
+func mention(o *host.Offer) string {
+	name, m := o.Plugin.Name, o.Info.Provider
+	switch {
+	case o.Plugin.Kind == host.KindTransport:
+		return fmt.Sprintf("transport = %q", name)
+	case m == nil || !m.Wants.Material:
+		return fmt.Sprintf("auth = %q", name)
 	}
-	return a.sayInstalled(store, p, fmt.Sprintf("%s is installed; server entries use it with %s = %q", line(p.Version), key, p.Name))
+	return fmt.Sprintf("auth = %q, those of a stream with auth = { provider = %[1]q, blob = true },"+
+		` those of a process with auth = { provider = %[1]q, variables = ["…"] }`, name)
 }
 
 // agree finds out whether the person wants what they were shown. It is no, unless

@@ -21,7 +21,7 @@ const beginLong = `Begin a plugin of your own: write a folder that builds, passe
 
 A transport begins as MCP in lines of JSON over a byte stream, with its framing in
 one place. An auth provider begins as an API key that is asked for once, kept in the
-vault and put into a header.
+vault, and put into a header or ahead of a stream.
 
 A plugin in Go requires this version of Wharf. Where wharf is a development build, the
 plugin is built with the source that wharf was built from, or the one that --replace

@@ -25,8 +25,8 @@ var toolchains = map[string]toolchain{
 	template.AssemblyScript: {[]string{"node"}, "npm install assemblyscript, and WHARF_INTEROP names the folder"},
 }
 
-// build writes a plugin, builds it with its script, or with Go where it has none, and returns the module. It skips
-// the test where there is no toolchain.
+// build writes a plugin, builds it with its script, or with Go where it has none, and
+// returns the module. It skips the test where there is no toolchain.
 func build(t *testing.T, p template.Plugin) string {
 	t.Helper()
 	return buildChanged(t, p, func(source string) string { return source })
