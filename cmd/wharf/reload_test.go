@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -32,9 +33,11 @@ func follow(t *testing.T, text string, args ...string) *followed {
 	return f
 }
 
+// write puts a configuration in the place of the one that is there, all at once.
 func (f *followed) write(t *testing.T, text string) {
 	t.Helper()
-	if err := os.WriteFile(f.path, []byte(text), 0o600); err != nil {
+	err := os.WriteFile(f.path+".new", []byte(text), 0o600)
+	if err = errors.Join(err, os.Rename(f.path+".new", f.path)); err != nil {
 		t.Fatal(err)
 	}
 }
