@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/plugintest"
 	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
 	"github.com/wharf-mcp/wharf/plugins"
 	"github.com/wharf-mcp/wharf/sdk/template"
@@ -24,7 +27,7 @@ import (
 var patience = regexp.MustCompile(`\b10_?000\b`)
 
 // What the README says of a handshake is what it takes: put where it says, it makes of
-// the template a transport that greets its peer.
+// the template a transport that greets its peer, and passes the kit with the profile.
 func TestHandshake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds plugins, which takes a while")
@@ -35,6 +38,7 @@ func TestHandshake(t *testing.T) {
 			p := template.Plugin{Name: "pigeon", Kind: template.Transport, Lang: lang, Module: template.Module{Version: "v0.0.0", Dir: root(t)}}
 			blocks := handshake(t, p)
 			file := buildChanged(t, p, func(source string) string { return greeting(t, lang, source, blocks) })
+			plugintest.TestWith(t, file, plugintest.Options{Profile: profile(t, blocks[2])})
 			for answer, want := range map[string]error{
 				"\x06": nil,
 				"\x15": host.ErrAuthRequired,
@@ -134,10 +138,24 @@ func handshake(t *testing.T, p template.Plugin) (blocks []string) {
 			blocks = append(blocks, m[1])
 		}
 	}
-	if len(blocks) != 2 {
+	if len(blocks) != 3 {
 		t.Fatalf("the README shows %d blocks of code", len(blocks))
 	}
 	return blocks
+}
+
+// profile reads one for the kit.
+func profile(t *testing.T, text string) *plugintest.Profile {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "profile.json")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := plugintest.ReadProfile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // places are where the blocks go, by language: before a line, or at the end where there
