@@ -38,7 +38,7 @@ type connect struct {
 // SignIn gives the fields of a JSON object without its braces: the transport has
 // fields of its own to put beside them, and cannot look at these.
 func (provider) SignIn(f *auth.Flow) error {
-	if f.Start().Reason == "logout" {
+	if f.Start().Reason == auth.ReasonLogout {
 		return nil // nothing is saved that could be forgotten
 	}
 	var s struct{ Token, User, Password string }
