@@ -18,6 +18,7 @@ type inbox struct {
 	refused []abi.Verdict
 	large   int
 	done    map[uint32]bool
+	barren  map[uint32]bool // requests that were done without an answer
 	failed  map[uint32]error
 	expired []uint32
 	closed  error
@@ -80,9 +81,11 @@ func (b *inbox) judge(exchange uint32, msg []byte) abi.Verdict {
 
 func (b *inbox) TooBig(exchange uint32, head []byte) { b.large++ }
 
+// Done ends an exchange: whoever waits for an answer then learns that there is none.
 func (b *inbox) Done(exchange uint32) {
 	b.ends(exchange, "DONE")
-	b.done[exchange] = true
+	b.done[exchange], b.barren[exchange] = true, b.waiting[exchange]
+	b.waiting[exchange] = false
 }
 
 func (b *inbox) Failed(exchange uint32, err error) {

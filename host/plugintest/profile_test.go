@@ -73,6 +73,7 @@ func TestQueue(t *testing.T) {
 	wantOK(t, play("queue", "", ""))
 	for _, c := range []struct{ fault, was, is, id, says string }{
 		{"queue-forgets", "", "", "notification-out", "at its end: MESSAGE returned LATER for exchange 1, and neither DONE nor FAILED followed"},
+		{"queue-hasty", "", "", "joined-split", "LATE; there is report(DONE) for request 1, which ends it without an answer"},
 		{"queue", "+${who}\\r\\n", "", "notification-out", "neither DONE nor FAILED followed"},
 		{"queue", `"saidOn": 1`, `"saidOn": 2`, "joined-split", "expected the host to get"},
 		{"queue", `"saidOn": 1`, `"saidOn": 3`, "joined-split", "the server speaks on stream 3 (profile: saidOn), and the guest has opened 2"},

@@ -62,7 +62,7 @@ func raise(ctx context.Context, c *cast) (*stage, error) {
 		ctx: ctx, cast: c, record: newRecording(), clock: epoch, grants: c.manifest.Grants,
 		sent: map[uint32]string{}, unheard: map[uint32]bool{}, asked: map[uint32]bool{},
 	}
-	g.inbox = inbox{stage: g, waiting: map[uint32]bool{}, done: map[uint32]bool{}, failed: map[uint32]error{}}
+	g.inbox = inbox{stage: g, waiting: map[uint32]bool{}, done: map[uint32]bool{}, barren: map[uint32]bool{}, failed: map[uint32]error{}}
 	inst, err := guest.New(ctx, guest.Config{
 		Plugin: c.module.Name(), Module: c.module, Limits: c.limits, Trace: g.record.line,
 		Alone: true, Now: g.now, Random: c.source(),

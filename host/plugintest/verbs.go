@@ -1,7 +1,6 @@
 package plugintest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -73,19 +72,6 @@ func openUp(g *stage, _ string) error {
 		return fmt.Errorf("expected report(UP) once what the guest opened is there; nothing came%s", g.silence())
 	}
 	return nil
-}
-
-// silence says what the guest has written that got no answer.
-func (g *stage) silence() string {
-	if _, ok := g.server.(*pipeServer); !ok {
-		return ""
-	}
-	for _, s := range g.streams {
-		if len(s.heard) > 0 {
-			return unanswered(s.heard)
-		}
-	}
-	return ""
 }
 
 // greet is the handshake of the legacy era, which some transports begin to listen
@@ -183,40 +169,6 @@ func shut(g *stage, _ string) error {
 	return nil
 }
 
-// speaks says bytes that are no message.
-func speaks(g *stage, text string) error {
-	p, err := quoted(text)
-	if err != nil {
-		return err
-	}
-	return g.server.raw(p)
-}
-
-func quoted(text string) ([]byte, error) {
-	p, err := strconv.Unquote(text)
-	if err != nil {
-		return nil, fmt.Errorf("expected a quoted string: %w", err)
-	}
-	return []byte(p), nil
-}
-
-// sees expects that the next bytes that a stream has brought are these, and lets
-// the server go on behind them.
-func sees(g *stage, text string) error {
-	p, err := quoted(text)
-	if err != nil {
-		return err
-	}
-	for _, s := range g.streams {
-		if bytes.HasPrefix(s.heard, p) {
-			s.heard = s.heard[len(p):]
-			g.soon(func() error { return g.server.wrote(s) })
-			return g.pump()
-		}
-	}
-	return fmt.Errorf("expected the server to be sent %s; %s", short(p), g.news())
-}
-
 func crashes(g *stage, text string) error {
 	status, err := statusNamed(text)
 	if err != nil {
@@ -306,11 +258,16 @@ func (g *stage) news() string {
 			list = append(list, short(s.heard))
 		}
 	}
+	for n, was := range g.inbox.barren {
+		if was {
+			list = append(list, fmt.Sprintf("report(DONE) for request %d, which ends it without an answer", n))
+		}
+	}
 	for n, err := range g.inbox.failed {
 		list = append(list, fmt.Sprintf("message %d failed: %v", n, err))
 	}
 	if len(list) == 0 {
-		return "it has nothing"
+		return "there is nothing"
 	}
 	slices.Sort(list)
 	return "there is " + strings.Join(list, ", ")
@@ -327,7 +284,7 @@ func gets(g *stage, text string) error {
 	if len(g.inbox.got) == 0 {
 		reason := g.news()
 		if n := len(g.inbox.refused); n > 0 {
-			reason = "what was delivered last is " + g.inbox.refused[n-1].String()
+			reason = "what was delivered last is " + g.inbox.refused[n-1].String() + "; " + reason
 		}
 		return fmt.Errorf("expected the host to get %s; %s", short([]byte(text)), reason)
 	}
@@ -364,7 +321,7 @@ func answered(g *stage, text string) error {
 		if err := g.inbox.failed[n]; err != nil {
 			return fmt.Errorf("expected an answer to request %d, but it failed: %w", n, err)
 		}
-		if g.inbox.waiting[n] {
+		if g.inbox.waiting[n] || g.inbox.barren[n] {
 			return fmt.Errorf("expected an answer to request %d; %s", n, g.news())
 		}
 		return nil

@@ -79,7 +79,7 @@ func TestProfileErrors(t *testing.T) {
 		`{"framing":"pattern","length":"u24be","sent":"(?P<length>.)","said":"${message}"}`:                         `length "u24be": expected decimal`,
 		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}${len}"}`:                                    "said: there is no ${len}; expected one of message, length, number",
 		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}${length+x}"}`:                               "said: there is no ${length+x}",
-		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message+1}"}`:                                        "${message} in said",
+		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}${number+1}"}`:                               "there is no ${number+1}",
 		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}","noted":"${1}"}`:                           "noted: there is no ${1}",
 		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}","partSize":1,"part":"${message}${my-id}"}`: "part: there is no ${my-id}",
 		`{"signIn":{"answers":[{"to":".","body":"${kye}"}]}}`:                                                       "signIn.answers: there is no ${kye}",

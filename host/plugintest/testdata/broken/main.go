@@ -40,7 +40,7 @@ type broken struct {
 	untaken bool       // a message is on its way
 	welcome bool       // the server has answered our hello
 	push    sdk.Handle // of a queue
-	pushed  []uint32   // and not taken yet
+	pushed  []uint32   // and not taken yet; 0 is a request
 }
 
 type post struct {
@@ -103,7 +103,7 @@ func (b *broken) Message(m sdk.Message) (sdk.Outcome, error) {
 		return sdk.HandedOver, nil
 	}
 	if b.queue() {
-		return b.pushes(m), nil
+		return b.pushes(m, request), nil
 	}
 	if b.is("framed-window") {
 		if b.untaken {
