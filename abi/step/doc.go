@@ -28,7 +28,8 @@
 //	action        awaits                 what the host does
 //	load          loaded                 reads a record of the vault; with lock, first takes the record's lock
 //	store         stored                 writes a record, to the disk and not only towards it, and unlocks it
-//	forget        stored                 removes a record, if it is still the one that was loaded, and unlocks it
+//	forget        stored                 removes a record, if it is still the one that was loaded, and unlocks it;
+//	                                     whatever it is, where the flow has loaded none
 //	http          http_response          one exchange, under the provider's grant
 //	listen        listening              opens the callback on the loopback interface
 //	open_browser  redirect               shows a page to the person and waits until it comes back to the callback

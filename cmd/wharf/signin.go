@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -149,10 +150,7 @@ func (a *app) runAuthStatus(cmd *cobra.Command, h *host.Host) error {
 	fmt.Fprintln(a.err, a.styled(a.errTTY, styleBold, "vault:"), plain(vaultLine(status)))
 	rows := table{{"PROVIDER", "RECORD", "SINCE", "SERVER OR ISSUER"}}
 	for _, l := range list {
-		where := l.Resource
-		if where == "" {
-			where = l.Issuer
-		}
+		where := cmp.Or(l.Resource, l.Issuer, l.Client)
 		rows = append(rows, []string{line(l.Provider), line(l.Record), l.Stored.Local().Format(time.DateTime), line(where)})
 	}
 	return a.printTable(rows)

@@ -21,6 +21,12 @@ const (
 //	auth = { client_id = "wharf", scopes = ["read"] }
 //	auth = { provider = "bearer", token = { env = "TRACKER_TOKEN" } }
 //	auth = { provider = "helper", command = ["corp-token", "--json"] }
+//
+// A server that is a process or a stream has no headers: what signs in goes where the
+// entry says.
+//
+//	auth = { provider = "bearer", token = { env = "VAULT_TOKEN" }, variables = ["TOKEN"] }   # with command
+//	auth = { provider = "bearer", token = { env = "VAULT_TOKEN" }, blob = true }             # with address
 type Auth struct {
 	Provider string   // the name of a plugin, or [AuthNone]
 	Command  []string // that the provider may run
