@@ -158,7 +158,8 @@ func TestWorkerHasNothing(t *testing.T) {
 		if err != nil || !bytes.Contains(status, []byte("NoNewPrivs:\t1")) {
 			t.Errorf("it may gain privileges: %v", err)
 		}
-		if runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" {
+		_, err = os.Stat("/proc/sys/kernel/seccomp/actions_avail")
+		if err == nil && (runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64") { // or there are no seals
 			if !bytes.Contains(status, []byte("Seccomp:\t2")) {
 				t.Error("it is not sealed")
 			}
