@@ -211,8 +211,9 @@
 //	MALFORMED      the entry is wrong: a setting, an argument. It is not tried again
 //	               until the entry is another.
 //	UNAUTHORIZED   one side does not accept who the other is: a sign-in refused, a
-//	               host key that is not the known one. It is not tried again before
-//	               a person has done something.
+//	               host key that is not the known one. It waits for a person, and is
+//	               not tried again by itself; a call that comes a good while later
+//	               may find out whether they have been there.
 //	any other      the server cannot be reached now. It is tried again, later and later.
 //
 // For one exchange only REFUSED matters: the other side said no before it did

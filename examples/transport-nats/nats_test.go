@@ -325,8 +325,12 @@ func TestSignInAtNATS(t *testing.T) {
 		{"ada", "guess", host.ErrAuthRequired, "the NATS server says: Authorization Violation"},
 		{"eve", password, host.ErrUnreachable, `Permissions Violation for Subscription to "_INBOX.`},
 	} {
-		if _, err := h.Connect(t.Context(), at.entry(tt.user, tt.password)); !errors.Is(err, tt.kind) || !strings.Contains(fmt.Sprint(err), tt.want) {
+		_, err := h.Connect(t.Context(), at.entry(tt.user, tt.password))
+		if !errors.Is(err, tt.kind) || !strings.Contains(fmt.Sprint(err), tt.want) {
 			t.Errorf("%s: %v", tt.user, err)
+		}
+		if told := strings.Contains(host.Hint(err), "wharf login "); told != (tt.kind == host.ErrAuthRequired) {
+			t.Errorf("%s: the hint is %q", tt.user, host.Hint(err))
 		}
 	}
 	entry := at.entry("eve", password)

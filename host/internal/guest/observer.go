@@ -29,10 +29,6 @@ func Budget(payload int) int64 { return wasm.EventBudget + earnedBy(payload) }
 // DecodePrice is the fuel for each byte of a block that becomes fields of its own.
 const DecodePrice = decodePrice
 
-// Scan is the search of the host call: where the first of the needles is in p, or
-// -1, and how many bytes are to be paid for.
-func Scan(p []byte, needles uint32) (at, looked int) { return scan(p, needles) }
-
 // Environ is the environment of every guest.
 func Environ() []string { return slices.Clone(guestEnv) }
 

@@ -80,37 +80,20 @@ func (p *player) payload() []byte {
 	return p.step.bytes
 }
 
-func (p *player) memory(ptr, n uint32) []byte {
-	b, ok := p.mod.Memory(ptr, n)
-	if !ok {
-		p.mod.Trap(fmt.Errorf("a pointer outside its memory: %d bytes at %d", n, ptr))
-	}
-	p.mod.Charge(int64(n))
-	return b
-}
+func (p *player) memory(ptr, n uint32) []byte { return guest.Bytes(p.mod, ptr, n) }
 
 func (p *player) take(a [5]uint32) int32 {
 	if p.step != nil && p.step.sealed() {
 		return int32(abi.Denied)
 	}
-	payload := p.payload()
-	off := min(uint64(a[0]), uint64(len(payload)))
-	n := min(uint64(a[2]), uint64(len(payload))-off)
-	copy(p.memory(a[1], uint32(n)), payload[off:off+n])
-	return int32(n)
+	return guest.Payload(p.payload()).Take(p.mod, a[0], a[1], a[2])
 }
 
 func (p *player) scan(a [5]uint32) int32 {
-	payload := p.payload()
-	if p.step != nil && p.step.sealed() || uint64(a[0]) >= uint64(len(payload)) {
+	if p.step != nil && p.step.sealed() {
 		return -1
 	}
-	at, looked := guest.Scan(payload[a[0]:], a[1])
-	p.mod.Charge(int64(looked))
-	if at < 0 {
-		return -1
-	}
-	return int32(a[0]) + int32(at)
+	return guest.Payload(p.payload()).Scan(p.mod, a[0], a[1])
 }
 
 // errThen stops a guest where that of the recording was stopped.
