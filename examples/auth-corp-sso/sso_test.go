@@ -1,5 +1,6 @@
 // Package sso_test drives the module of the folder as Wharf does: one call after
-// the other, through Extism.
+// the other, through Extism. That it is what its source gives is tested in
+// host/pluginbuild.
 package sso_test
 
 import (
@@ -7,8 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -17,35 +16,6 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi/step"
 )
-
-// compiler is the one that the committed module is of.
-const compiler = "Debian clang version 14.0.6"
-
-// A module is what its source gives. Whoever has another compiler, or none, takes
-// the word of somebody who has it; what the source gives here is then held to the
-// flows, and not to the byte.
-func TestSource(t *testing.T) {
-	version, err := exec.Command("clang", "--version").Output()
-	if err != nil {
-		t.Skip("clang is not here, so the module is not compared with its source: apt-get install clang lld")
-	}
-	for _, tool := range []string{"wasm-ld", "sh"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(tool + " is not here, so the module is not compared with its source: apt-get install lld")
-		}
-	}
-	file := filepath.Join(t.TempDir(), "corp-sso.wasm")
-	if out, err := exec.Command("sh", "build", file).CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	built := read(t, file)
-	if line, _, _ := strings.Cut(string(version), "\n"); !strings.HasPrefix(line, compiler) {
-		t.Logf("the committed module is of %s; this is %s, so only what it does is compared", compiler, line)
-	} else if !bytes.Equal(built, read(t, "corp-sso.wasm")) {
-		t.Error("corp-sso.wasm is not what its source gives: run ./build")
-	}
-	flows(t, load(t, built))
-}
 
 func TestModule(t *testing.T) { flows(t, load(t, read(t, "corp-sso.wasm"))) }
 
