@@ -11,11 +11,12 @@ import (
 
 // audience is the subscriptions of a session.
 type audience struct {
-	turn chan struct{} // holds one token while somebody subscribes or unsubscribes
+	turn chan struct{} // holds one token while somebody opens a stream
 
 	mu      sync.Mutex
 	closed  bool
 	members map[*Subscription]struct{}
+	topics  topics
 	running sync.WaitGroup
 }
 
@@ -30,6 +31,7 @@ func (a *audience) add(u *Subscription) bool {
 		a.members = make(map[*Subscription]struct{})
 	}
 	a.members[u] = struct{}{}
+	a.topics.want(u.filter.URIs)
 	a.running.Add(1)
 	return true
 }
@@ -42,21 +44,11 @@ func (a *audience) wait() {
 	a.running.Wait()
 }
 
-// drop removes u and returns which of its resources nobody else wants.
-func (a *audience) drop(u *Subscription) (alone []string) {
+// drop removes u, which hears nothing more.
+func (a *audience) drop(u *Subscription) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.members, u)
-	for _, uri := range u.filter.URIs {
-		shared := false
-		for other := range a.members {
-			shared = shared || slices.Contains(other.filter.URIs, uri)
-		}
-		if !shared {
-			alone = append(alone, uri)
-		}
-	}
-	return alone
 }
 
 func (a *audience) all() []*Subscription {
@@ -65,7 +57,7 @@ func (a *audience) all() []*Subscription {
 	return slices.Collect(maps.Keys(a.members))
 }
 
-// hold waits for its turn to subscribe, or for the end of ctx.
+// hold waits for its turn to open a stream, or for the end of ctx.
 func (a *audience) hold(ctx context.Context) error {
 	select {
 	case a.turn <- struct{}{}:
@@ -143,13 +135,11 @@ func (u *Subscription) holdLegacy(l *link, opened func()) error {
 	s := u.session
 	u.open(honoured)
 	u.listen(ear{inbox: l.inbox})
-	if err := s.audience.hold(u.ctx); err != nil {
-		return err
-	}
-	err := s.each(u.ctx, l, mcp.MethodSubscribe, honoured.URIs)
-	s.audience.release()
-	if err != nil {
-		return err
+	for _, uri := range honoured.URIs {
+		subscribe := func() error { return s.ask(u.ctx, l, mcp.MethodSubscribe, uri) }
+		if err := s.audience.inTurn(u.ctx, uri, subscribe); err != nil {
+			return err
+		}
 	}
 	opened()
 	select {
@@ -160,29 +150,29 @@ func (u *Subscription) holdLegacy(l *link, opened func()) error {
 	return errTornDown
 }
 
-// leave ends what is left of a subscription on its last link, which may be nil.
-// It holds the turn meanwhile: otherwise a newcomer might be taken off with it.
+// leave ends what is left of a subscription on its last link, which may be nil: of
+// the resources that nobody else wants, the server is told so, until it does not
+// answer that.
 func (u *Subscription) leave(l *link) {
 	s := u.session
-	if s.audience.hold(s.ctx) != nil {
-		s.audience.drop(u)
-		return
-	}
-	defer s.audience.release()
-	alone := s.audience.drop(u)
-	if l.alive() && l.dialect.era == mcp.Legacy && l.declares(hasUpdates.path...) {
-		s.each(s.ctx, l, mcp.MethodUnsubscribe, alone) // a server that keeps telling is not heard
+	s.audience.drop(u)
+	tell := l.alive() && l.dialect.era == mcp.Legacy && l.declares(hasUpdates.path...)
+	for _, uri := range u.filter.URIs {
+		err := s.audience.inTurn(s.ctx, uri, func() error {
+			if last := s.audience.renounce(uri); !last || !tell {
+				return nil
+			}
+			return s.ask(s.ctx, l, mcp.MethodUnsubscribe, uri) // a server that keeps telling is not heard
+		})
+		tell = tell && (err == nil || answered(err))
 	}
 }
 
-// each sends one request for each of the resources.
-func (s *Session) each(ctx context.Context, l *link, method string, uris []string) error {
-	for _, uri := range uris {
-		if _, _, err := s.try(ctx, l, &request{method: method, given: map[string]any{"uri": uri}}); err != nil {
-			return err
-		}
-	}
-	return nil
+// ask sends a request that is about a resource. It is given up in time even where
+// requests have no timeout: others wait for their turn.
+func (s *Session) ask(ctx context.Context, l *link, method, uri string) error {
+	_, _, err := s.try(ctx, l, &request{method: method, given: map[string]any{"uri": uri}, limit: s.patience()})
+	return err
 }
 
 // honours returns the part of a filter that a legacy server declares to keep.

@@ -11,8 +11,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// ackTimeout bounds how long a server may take to acknowledge a stream, where
-// requests have no timeout of their own.
+// ackTimeout bounds how long a server may take to acknowledge a stream, or a legacy
+// one to agree to a subscription, where requests have no timeout of their own.
 const ackTimeout = 30 * time.Second
 
 // errTornDown is why a stream ends that the server took back.

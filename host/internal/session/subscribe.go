@@ -41,7 +41,7 @@ type Subscription struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	wake    chan struct{} // holds a token when there may be something for Next
-	over    chan struct{} // closed when err is set, which is the last thing to happen
+	over    chan struct{} // closed when err is set: nothing more is heard
 
 	mu       sync.Mutex
 	honoured mcp.Filter
@@ -247,11 +247,11 @@ func (u *Subscription) run(ready chan<- error) {
 		err = u.why()
 	}
 	ready <- err
-	u.leave(l)
 	u.mu.Lock()
 	u.err = err
 	u.mu.Unlock()
-	close(u.over)
+	close(u.over) // before the server hears of it, for which Next does not wait
+	u.leave(l)
 	u.session.audience.running.Done()
 }
 
