@@ -23,10 +23,12 @@ import (
 type Recorder = trace.Recorder
 
 // CreateTrace makes a recorder that writes to a new file, for the user's eyes
-// only. It takes the place of a trace of before, and of no other file.
+// only. It takes the place of a trace of before, and of no other file. One that has
+// 128 MiB is put aside as path.1, in the place of the one before, and another goes
+// on: so it is the newest that is kept, and never more than two files.
 func CreateTrace(path string) (*Recorder, error) { return trace.Create(path) }
 
-// NewRecorder makes a recorder that writes to w, and closes it in the end.
+// NewRecorder makes a recorder that writes to w, without end, and closes it.
 func NewRecorder(w io.WriteCloser) *Recorder { return trace.NewRecorder(w) }
 
 // TraceLine is a line of what a [Recorder] has written: what it says, and how it

@@ -33,7 +33,7 @@ func (f *flags) register(root *cobra.Command) {
 	global := root.PersistentFlags()
 	global.StringVar(&f.config, "config", "", "configuration `FILE`: wharf.toml, or a JSON file with mcpServers (default: your own wharf.toml)")
 	global.Var(&f.timeout, "timeout", "longest wait for the server to start, or for an answer or a word of how far it is, such as 90s or 2m; 0 waits for ever (default: $"+timeoutEnv+", or 60s and 30s)")
-	global.StringVar(&f.trace, "trace", "", "write every message, both ways, to `FILE`, without the secrets; `wharf trace show` reads it")
+	global.StringVar(&f.trace, "trace", "", "write every message, both ways, to `FILE`, without the secrets, which at 128 MiB is put aside as FILE.1; `wharf trace show` reads it")
 	global.StringVar(&f.record, "record", "", "write what plugins do to `FILE`, without the secrets; `wharf plugin replay` runs it again")
 	global.StringVar(&f.trustHash, "trust-hash", "", "use a server that came with a project if its `HASH` is this, and ask nobody (see `wharf trust`)")
 	global.BoolVar(&f.json, "json", false, "print JSON, on a terminal too, and errors as a JSON line at the end of stderr")

@@ -41,6 +41,10 @@ which server, which way, and for an answer, what it answers and how long it took
 Messages are cut to the width of the terminal; --full shows all that the file has
 of them. With --json the lines are printed as they are in the file.
 
+A trace that gets long is in two files: at 128 MiB FILE is put aside as FILE.1, in
+the place of what was put aside before, and another FILE goes on. Each is shown by
+itself, and says at its end or its beginning where the other is.
+
 A line that is none of a trace is reported, and stepped over.`,
 		Example: `  wharf --trace today.ndjson call demo echo message=hello
   wharf trace show today.ndjson

@@ -49,11 +49,15 @@ func (d *diagram) draw(l *host.TraceLine) string {
 	return out
 }
 
-// heading says when a trace began, and names the columns.
+// heading says when a trace began, or goes on from another file, and names the
+// columns.
 func (d *diagram) heading(l *host.TraceLine) string {
-	a := d.app
+	a, began := d.app, "began "+l.Time.Format(time.RFC3339)
+	if l.Why != "" {
+		began = "goes on " + l.Time.Format(time.RFC3339) + "; " + line(l.Why)
+	}
 	text := fmt.Sprintf("%9s  %-*s  CLIENT%*s", "SECONDS", nameColumn, "CONNECTION", arrowColumn-len("CLIENT"), "SERVER")
-	return "began " + l.Time.Format(time.RFC3339) + "\n" + a.styled(a.outTTY, styleBold, text) + "\n"
+	return began + "\n" + a.styled(a.outTTY, styleBold, text) + "\n"
 }
 
 // revision is a row of its own where a connection begins to speak another revision

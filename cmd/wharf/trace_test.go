@@ -58,6 +58,24 @@ func TestTraceShow(t *testing.T) {
 	}
 }
 
+// Of a trace in two files, each says where the other is.
+func TestTraceShowOfTwoFiles(t *testing.T) {
+	d := &diagram{app: &app{}}
+	var rows string
+	for line, err := range host.ReadTrace(strings.NewReader(`
+{"kind":"start","format":"wharf-trace/1","time":"2026-01-01T00:00:00Z","at_us":9,"why":"what was before is in t.1"}
+{"kind":"end","time":"2026-01-01T00:00:00Z","at_us":10,"why":"the file is full; t goes on"}
+`[1:])) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows += d.draw(&line)
+	}
+	if !strings.HasPrefix(rows, "goes on 2026-01-01T00:00:00Z; what was before is in t.1\n") || !strings.HasSuffix(rows, "  the file is full; t goes on\n") {
+		t.Error(rows)
+	}
+}
+
 // What comes after the end of a connection does not begin it anew.
 func TestTraceShowAfterTheEnd(t *testing.T) {
 	d := &diagram{app: &app{}}

@@ -63,7 +63,7 @@ type Record struct {
 	Timed     bool          // Took is known
 	Failed    bool          // a response that is an error
 
-	Why     string // of Lost and Dropped
+	Why     string // of Lost and Dropped, and of Start and End between two files
 	Missing int    // of Gap and End
 	Size    int    // of the message as it was on the wire, in bytes
 

@@ -24,19 +24,27 @@ type Recorder struct {
 }
 
 // Create makes a trace file that nobody but the user can read. A trace of before
-// is replaced by it; anything else that is there stays, and is an error.
-func Create(path string) (*Recorder, error) {
-	file, err := traces.Create(path)
+// is replaced by it; anything else that is there stays, and is an error. At 128 MiB
+// it is put aside as path.1, in the place of what was put aside before, and another
+// goes on at path.
+func Create(path string) (*Recorder, error) { return create(path, fileCap) }
+
+func create(path string, most int64) (*Recorder, error) {
+	file, err := newRoll(path, most)
 	if err != nil {
 		return nil, err
 	}
-	return NewRecorder(file), nil
+	return newRecorder(func(v *veil) *scribe { return rolling(file, v) }), nil
 }
 
-// NewRecorder makes a recorder that writes to w, and closes it in the end.
+// NewRecorder makes a recorder that writes to w, without end, and closes it.
 func NewRecorder(w io.WriteCloser) *Recorder {
+	return newRecorder(func(v *veil) *scribe { return newScribe(w, v) })
+}
+
+func newRecorder(scribe func(*veil) *scribe) *Recorder {
 	r := &Recorder{numbers: make(map[string]int)}
-	r.queue.Start(newScribe(w, &r.veil))
+	r.queue.Start(scribe(&r.veil))
 	return r
 }
 

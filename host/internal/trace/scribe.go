@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -15,6 +16,9 @@ import (
 type scribe struct {
 	file    io.WriteCloser
 	out     *bufio.Writer
+	roll    *roll // the same file, if it has an end; else nil
+	room    int64 // bytes until it is full
+	turns   int   // of the roll
 	veil    *veil
 	began   time.Time
 	line    []byte
@@ -24,6 +28,13 @@ type scribe struct {
 
 func newScribe(w io.WriteCloser, v *veil) *scribe {
 	return &scribe{file: w, out: bufio.NewWriterSize(w, 64<<10), veil: v, began: time.Now()}
+}
+
+// rolling is a scribe whose file has an end.
+func rolling(r *roll, v *veil) *scribe {
+	s := newScribe(r, v)
+	s.roll, s.room = r, r.most
+	return s
 }
 
 func (s *scribe) Begin() {
@@ -43,8 +54,7 @@ func (s *scribe) Write(b *batch) {
 
 // End writes the last line. Its error says what the file lacks.
 func (s *scribe) End() error {
-	s.write(&Record{Kind: End, Time: time.Now(), Missing: s.missing})
-	s.Flush()
+	s.leave("")
 	if err := s.file.Close(); s.err == nil {
 		s.err = err
 	}
@@ -53,17 +63,52 @@ func (s *scribe) End() error {
 		return fmt.Errorf("the trace is not complete: %w", s.err)
 	case s.missing > 0:
 		return fmt.Errorf("the trace is not complete: %d messages are missing, because they came faster than they could be written", s.missing)
+	case s.turns > 1:
+		return fmt.Errorf("the trace is not complete: its beginning is gone, as more than %s and %s hold", s.roll.name(), s.roll.aside())
 	}
 	return nil
 }
 
+// write writes a line, in another file if this one is full.
 func (s *scribe) write(r *Record) {
+	if s.roll != nil && s.room <= 0 && s.err == nil {
+		s.turn()
+	}
+	s.put(r)
+}
+
+func (s *scribe) put(r *Record) {
 	if s.err != nil {
 		return
 	}
 	r.At = r.Time.Sub(s.began)
 	s.line = r.Append(s.line[:0])
+	s.room -= int64(len(s.line))
 	_, s.err = s.out.Write(s.line)
+}
+
+// turn has the next line written in another file. Each of the two says where the
+// other is; one that cannot be put aside says why it is the last.
+func (s *scribe) turn() {
+	if why := s.roll.blocked(); why != nil {
+		why = fmt.Errorf("the file is full: %w", why)
+		s.leave(why.Error())
+		s.err = cmp.Or(s.err, why)
+		return
+	}
+	s.leave("the file is full; " + s.roll.name() + " goes on")
+	if s.err == nil {
+		s.err = s.roll.turn()
+	}
+	s.turns++
+	s.room = s.roll.most
+	s.put(&Record{Kind: Start, Format: Format, Time: time.Now(), Why: "what was before is in " + s.roll.aside()})
+}
+
+// leave writes the last line of a file.
+func (s *scribe) leave(why string) {
+	s.put(&Record{Kind: End, Time: time.Now(), Missing: s.missing, Why: why})
+	s.Flush()
 }
 
 func (s *scribe) Flush() {
