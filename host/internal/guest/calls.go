@@ -317,7 +317,7 @@ func (i *Instance) callSave(a args) int32 { // ptr, len
 		return int32(abi.TooLarge)
 	}
 	if i.save != nil {
-		i.save(bytes.Clone(p))
+		i.save(p)
 	}
 	return int32(abi.OK)
 }

@@ -30,6 +30,8 @@ type PluginError struct {
 	Op     string // what it was doing: "start", "DATA", "open"; "" where that does not matter
 	Err    error
 	Stderr string // the last lines it wrote to its standard error
+
+	accident bool
 }
 
 func (e *PluginError) Error() string {
@@ -46,8 +48,23 @@ func (e *PluginError) Error() string {
 
 func (e *PluginError) Unwrap() error { return e.Err }
 
-func (i *Instance) pluginError(op string, err error) error {
+func (i *Instance) pluginError(op string, err error) *PluginError {
 	return &PluginError{Plugin: i.plugin, Op: op, Err: err, Stderr: i.stderr.lines()}
+}
+
+func (i *Instance) accident(op string, err error) error {
+	e := i.pluginError(op, err)
+	e.accident = true
+	return e
+}
+
+// Accident reports whether err, of a connection that has ended, is that its guest was
+// stopped in the middle of its work: it trapped, used up its budget, or lost the
+// process that it ran in. A guest that said itself that it could not go on has had
+// none, and neither has one whose server left.
+func Accident(err error) bool {
+	var fault *PluginError
+	return errors.As(err, &fault) && fault.accident
 }
 
 // startError tells a plugin that cannot start from a caller who did not wait

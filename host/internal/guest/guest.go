@@ -188,7 +188,7 @@ type Config struct {
 	Trace    Tracer                  // nil = off
 	Observer Observer                // nil = nobody
 	Log      func(abi.Level, string) // what the guest logs; nil = dropped
-	Save     func(state []byte)      // what the guest saves; nil = dropped
+	Save     func(state []byte)      // what the guest saves, valid during the call; nil = dropped
 
 	// Alone says that one goroutine does everything with the instance: each call
 	// returns when the guest has done all it can, and it is never put to rest. With
@@ -281,6 +281,14 @@ func (i *Instance) Close(ctx context.Context) error {
 	i.stop()
 	<-i.done
 	return nil
+}
+
+// Leave ends the connection without a word to the guest, so that it says none to
+// its server: what it has saved is for another. Leave returns when the guest is
+// gone. It may be called as Close may.
+func (i *Instance) Leave() {
+	i.stop()
+	<-i.done
 }
 
 // Done is closed when the guest is gone.

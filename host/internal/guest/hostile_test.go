@@ -55,6 +55,9 @@ func TestHostileGuests(t *testing.T) {
 				if trap.Kind != want {
 					t.Errorf("trap %v: %v, want %v", trap.Kind, trap, want)
 				}
+				if !Accident(r.inbox.cause) {
+					t.Errorf("%v is taken for the plugin's wish", r.inbox.cause)
+				}
 				var broken *PluginError
 				if !errors.As(r.inbox.cause, &broken) || broken.Plugin != "hostile" {
 					t.Errorf("the error does not name the plugin: %v", r.inbox.cause)

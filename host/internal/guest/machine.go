@@ -136,7 +136,7 @@ func (i *Instance) answer(m Machine, c abi.Call, passed []uint32) int32 {
 // yet finds out at its next event, which has somebody to tell.
 func (i *Instance) lose(err error) {
 	i.mu.Lock()
-	i.lost = i.pluginError("run", err)
+	i.lost = i.accident("run", err)
 	begun := i.begun
 	i.mu.Unlock()
 	if begun {

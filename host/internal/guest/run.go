@@ -23,7 +23,7 @@ func (i *Instance) run(it *item) {
 	result, err := i.enter(it)
 	switch {
 	case err != nil:
-		i.fail(i.pluginError(it.kind.String(), err))
+		i.fail(i.accident(it.kind.String(), err))
 	case result < 0:
 		i.fail(i.pluginError(it.kind.String(), gaveUp(result)))
 	}

@@ -47,6 +47,21 @@ func TestExpiredFarBack(t *testing.T) {
 		expires(1<<32-1), forgot(0), expires(1), forgot(2))
 }
 
+// TestSessionGoesOn holds that the ids of a session are used once, whichever peer
+// gives them out, and that its epoch begins with the first message of the next one.
+func TestSessionGoesOn(t *testing.T) {
+	before := NewPeer(Config{Link: &recorder{}})
+	if before.Last() != 0 {
+		t.Errorf("%d messages before the first", before.Last())
+	}
+	for range 3 {
+		before.Notify(t.Context(), "a", nil)
+	}
+	play(t, Config{After: before.Last()},
+		agrees(Terms{Version: "v", Epoch: 2}), asks("b"), sends(`{"jsonrpc":"2.0","id":4,"method":"b"}`),
+		expires(3), forgot(0), expires(4), forgot(2))
+}
+
 // TestTermsOfANumber holds that a message has the terms under which it got its
 // number, even if the handshake is over before it is written.
 func TestTermsOfANumber(t *testing.T) {

@@ -33,6 +33,7 @@ type Config struct {
 	Name     string        // the server's name, for errors
 	Handler  Handler       // what the server asks and tells; nil = nobody listens
 	Timeout  time.Duration // of a call, and of how long a notification waits for room; 0 = none
+	After    uint64        // the number of the last message before: of a session that goes on, where no id may come twice
 	MaxDepth int           // nesting of inbound messages; 0 = jsontext.DefaultDepth
 
 	// Trace sees every message, whole: those about to be sent, and those that
@@ -84,7 +85,7 @@ type Peer struct {
 func NewPeer(c Config) *Peer {
 	p := &Peer{config: c}
 	p.flight.terms.Store(&Terms{})
-	p.flight.pending = make(map[uint32]*call)
+	p.flight.pending, p.flight.last = make(map[uint32]*call), c.After
 	p.calls.New = newCall
 	p.courier.link, p.courier.sent = c.Link, p.traceSent
 	p.notes.hear = func(*Incoming) {}
@@ -111,6 +112,14 @@ func (p *Peer) Agree(t Terms) {
 // Version returns the protocol version that a handshake has settled, "" before
 // one has.
 func (p *Peer) Version() string { return p.flight.terms.Load().Version }
+
+// Last returns the number of the last message so far, 0 for none: what the peer that
+// goes on with the session is to begin after.
+func (p *Peer) Last() uint64 {
+	p.flight.mu.Lock()
+	defer p.flight.mu.Unlock()
+	return p.flight.last
+}
 
 // Close ends every pending call with err, cancels what handlers are doing and
 // refuses whatever comes later. Notifications that have arrived are still
