@@ -18,7 +18,7 @@ func (k *kit) detect() {
 		err = g.open()
 	}
 	switch {
-	case err != nil:
+	case err != nil && (k.given() == nil || len(g.streams) == 0): // otherwise each check says so
 		k.unknown = fmt.Sprintf("the guest does not get as far as to be tested: %v", err)
 	case len(g.streams) == 0 && !g.inst.Up():
 		k.unknown = "the guest opens nothing" + because(g)
@@ -131,18 +131,13 @@ func (k *kit) waits(g *stage, taken *pupil) string {
 	switch {
 	case p.Greeting != "" || len(p.Replies) > 0:
 		if len(taken.written) > 0 {
-			return reason + because(g) + unanswered(taken.written)
+			return reason + because(g) + taken.unanswered(taken.last, taken.written)
 		}
 		return reason + because(g) + "; all that the server was sent has an answer (profile: greeting, replies)"
 	case len(taken.written) > 0:
 		reason += "; the server was sent " + short(taken.written)
 	}
 	return fmt.Sprintf(needsProfile, reason+because(g))
-}
-
-// unanswered says what nothing in a profile is about.
-func unanswered(p []byte) string {
-	return "; the server was sent " + short(p) + ", which no rule of the profile answers"
 }
 
 // tryLearned plays the smallest of all scenarios.

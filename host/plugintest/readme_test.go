@@ -24,8 +24,13 @@ func TestReadme(t *testing.T) {
 			t.Errorf("it does not name the check %s", id)
 		}
 	}
+	for name := range functions {
+		if !strings.Contains(text, "`"+name+"`") && !strings.HasPrefix(name, "length-") {
+			t.Errorf("it does not name the function %s", name)
+		}
+	}
 	blocks := blocks(text, "json")
-	if p, err := parseProfile([]byte(blocks[2])); err != nil || len(p.SignIn.Answers) != 1 {
+	if p, err := parseProfile([]byte(blocks[len(blocks)-1])); err != nil || len(p.SignIn.Answers) != 1 {
 		t.Errorf("the profile of a provider: %v", err)
 	}
 	p, err := parseProfile([]byte(blocks[0]))

@@ -50,7 +50,11 @@ func (p *pipe) serve(g *stage) server {
 }
 
 func newPipeServer(g *stage, f framing, p *Profile) *pipeServer {
-	return &pipeServer{stage: g, framing: f, profile: p.orNone(), vars: map[string]string{}}
+	v := &pipeServer{stage: g, framing: f, profile: p.orNone(), found: map[string]string{}}
+	for _, setting := range g.cast.settings {
+		v.found[setting.Key] = setting.Value
+	}
+	return v
 }
 
 type pipeServer struct {
@@ -58,7 +62,7 @@ type pipeServer struct {
 	framing framing
 	profile *Profile
 	streams []*stream         // in the order in which they were opened
-	vars    map[string]string // what replies of the profile have found
+	found   map[string]string // settings, and what replies of the profile have found
 	rest    []byte            // the second half of a message
 	gone    bool
 }
@@ -71,16 +75,24 @@ func (v *pipeServer) opened(s *stream) error {
 		return nil
 	}
 	v.streams = append(v.streams, s)
+	s.nonces = v.profile.nonces(v.stage.story, len(v.streams))
 	switch {
 	case s.kind == abi.OpenHTTP:
-		s.sink.Head(101, v.profile.headers(), -1, nil, false)
+		s.sink.Head(101, v.profile.headers(s.request.Headers, v.known(s)), -1, nil, false)
 	case v.profile.Sealed != "":
 		s.sink.Sealed(latin(v.profile.Sealed))
 	default:
 		s.sink.Opened()
 	}
-	v.tell(s, latin(v.profile.Greeting))
+	v.tell(s, expand(v.profile.Greeting, v.known(s)))
 	return nil
+}
+
+// known is what the server can speak of on a stream.
+func (v *pipeServer) known(s *stream) map[string]string {
+	all := maps.Clone(v.found)
+	maps.Copy(all, s.nonces) // which are of this stream alone
+	return all
 }
 
 // tell says something that is no message, if it is anything.
@@ -98,7 +110,7 @@ func (v *pipeServer) wrote(s *stream) error {
 		}
 		message, n, err := v.framing.hear(v.stage, s.heard)
 		if err != nil {
-			return err
+			return v.explained(s, err)
 		}
 		if n == 0 {
 			break
@@ -109,7 +121,7 @@ func (v *pipeServer) wrote(s *stream) error {
 		}
 		exchange, err := v.stage.hears(message)
 		if err != nil {
-			return err
+			return v.explained(s, err)
 		}
 		v.taken(s, v.framing.heard(exchange))
 	}
@@ -119,11 +131,20 @@ func (v *pipeServer) wrote(s *stream) error {
 	return nil
 }
 
+// explained adds to an error about what has come what the profile awaited.
+func (v *pipeServer) explained(s *stream, err error) error {
+	if awaited := v.profile.awaited(v.known(s)); awaited != "" {
+		return fmt.Errorf("%w%s", err, awaited)
+	}
+	return err
+}
+
 // answered answers what has come first, if the profile has a rule for it.
 func (v *pipeServer) answered(s *stream) bool {
-	n, answer, ok := v.profile.answer(s.heard, v.vars)
+	known := v.known(s)
+	n, answer, ok := v.profile.answer(s.heard, known)
 	if ok {
-		s.heard = s.heard[n:]
+		v.found, s.heard = known, s.heard[n:]
 		v.tell(s, answer)
 	}
 	return ok
@@ -131,9 +152,9 @@ func (v *pipeServer) answered(s *stream) bool {
 
 // taken says that the server has a message, of which found is known.
 func (v *pipeServer) taken(s *stream, found map[string]string) {
-	vars := maps.Clone(v.vars)
-	maps.Copy(vars, found)
-	v.tell(s, expand(v.profile.Taken, vars))
+	known := v.known(s)
+	maps.Copy(known, found)
+	v.tell(s, expand(v.profile.Taken, known))
 }
 
 var errNoStream = errors.New("the guest has opened nothing that the server could speak through")
@@ -159,7 +180,7 @@ func (v *pipeServer) say(exchange uint32, message string, half bool) error {
 	}
 	p := v.rest
 	if v.rest = nil; p == nil {
-		if p, err = v.framing.say(exchange, []byte(message), v.vars); err != nil {
+		if p, err = v.framing.say(exchange, []byte(message), v.known(main)); err != nil {
 			return err
 		}
 		if half {

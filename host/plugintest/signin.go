@@ -45,19 +45,19 @@ func (s *SignIn) compile() (err error) {
 	}
 	var object map[string]json.RawMessage
 	if len(s.Settings) > 0 && json.Unmarshal(s.Settings, &object) != nil {
-		return fmt.Errorf("signIn.settings: expected an object")
+		return wrong("signIn.settings", "expected an object")
 	}
 	for i := range s.Answers {
 		a := &s.Answers[i]
 		if a.to, err = regexp.Compile(`(?s)\A(?:` + a.To + `)\z`); err != nil {
-			return fmt.Errorf("signIn.answers: %w", err)
+			return wrong(fmt.Sprintf("signIn.answers[%d].to", i), "%w", err)
 		}
-		if err := expects("signIn.answers", a.Body, append(groups(a.to), "count")); err != nil {
+		if err := expects(fmt.Sprintf("signIn.answers[%d].body", i), a.Body, append(groups(a.to), "count")); err != nil {
 			return err
 		}
 	}
 	if s.Run != nil {
-		return expects("signIn.run", s.Run.Stdout, []string{"count"})
+		return expects("signIn.run.stdout", s.Run.Stdout, []string{"count"})
 	}
 	return nil
 }

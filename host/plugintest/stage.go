@@ -17,6 +17,7 @@ import (
 // happened when a step is over.
 type stage struct {
 	ctx      context.Context
+	story    string // the id of the scenario
 	inst     *guest.Instance
 	record   *recording
 	server   server

@@ -1,7 +1,6 @@
 package plugintest
 
 import (
-	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -24,6 +23,15 @@ func latin(text string) []byte {
 		out = append(out, byte(r))
 	}
 	return out
+}
+
+// spelled is the text of a profile that stands for bytes, as latin reads it.
+func spelled(p string) string {
+	out := make([]rune, len(p))
+	for i := range len(p) {
+		out[i] = rune(p[i])
+	}
+	return string(out)
 }
 
 // characters reads bytes as the characters that stand for them. Offsets in what an
@@ -65,8 +73,9 @@ func placeholders(text string) (list []string) {
 	return list
 }
 
-// expand puts variables into a text. What they hold are bytes already.
-func expand(text string, vars map[string]string) []byte {
+// expand puts what is known into a text, where it is bytes already. What is not known
+// is nothing.
+func expand(text string, known map[string]string) []byte {
 	var out []byte
 	for from := 0; ; {
 		m := placeholder().FindStringSubmatchIndex(text[from:])
@@ -74,23 +83,58 @@ func expand(text string, vars map[string]string) []byte {
 			return append(out, latin(text[from:])...)
 		}
 		out = append(out, latin(text[from:from+m[0]])...)
-		out = append(out, vars[text[from+m[2]:from+m[3]]]...)
+		value, _ := valueOf(text[from+m[2]:from+m[3]], known)
+		out = append(out, value...)
 		from += m[1]
 	}
 }
 
-// expects checks that a field of the profile has no other placeholders than these,
-// and sums where there is a length.
+// valueOf is what stands for a ${…}, of which this is the inside.
+func valueOf(inside string, known map[string]string) (string, bool) {
+	if value, ok := known[inside]; ok { // a name, or a sum that is measured
+		return value, true
+	}
+	f, err := parseFormula(inside)
+	if err != nil {
+		return "", false
+	}
+	return f.value(known)
+}
+
+// expects checks that the ${…} in a field of the profile have no other names in them
+// than these, and are sums where there is a length.
 func expects(field, text string, names []string) error {
-	for _, p := range placeholders(text) {
-		for i, term := range strings.Split(p, "+") {
-			_, err := strconv.ParseUint(term, 10, 16)
-			if !slices.Contains(names, term) && (i == 0 || err != nil) || i > 0 && !strings.HasPrefix(p, "length+") {
-				return fmt.Errorf("%s: there is no ${%s}; expected one of %s", field, p, strings.Join(names, ", "))
+	inside := placeholders(text)
+	if strings.Count(text, "${") > len(inside) {
+		return wrong(field, "expected a } behind each ${, and no other brace between them")
+	}
+	for _, p := range inside {
+		if sum, ok := strings.CutPrefix(p, "length+"); ok && slices.Contains(names, "length") {
+			for term := range strings.SplitSeq(sum, "+") {
+				if _, err := strconv.ParseUint(term, 10, 16); err != nil && !slices.Contains(names, term) {
+					return wrong(field, "there is no ${%s}; expected numbers behind the length, or %s", p, oneOf(names))
+				}
+			}
+			continue
+		}
+		f, err := parseFormula(p)
+		if err != nil {
+			return wrong(field, "${%s}: %w", p, err)
+		}
+		for _, name := range f.names() {
+			if !slices.Contains(names, name) || name == "length" && f.args != nil {
+				return wrong(field, "there is no ${%s}; expected %s", name, oneOf(names))
 			}
 		}
 	}
 	return nil
+}
+
+func oneOf(names []string) string {
+	if len(names) == 0 {
+		return "none, as nothing is known here"
+	}
+	return "one of " + strings.Join(names, ", ")
 }
 
 // groups are the names of those of an expression.

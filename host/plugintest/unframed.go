@@ -44,13 +44,19 @@ func sees(g *stage, text string) error {
 
 // silence says what the guest has written that got no answer.
 func (g *stage) silence() string {
-	if _, ok := g.server.(*pipeServer); !ok {
+	v, ok := g.server.(*pipeServer)
+	if !ok {
 		return ""
 	}
 	for _, s := range g.streams {
 		if len(s.heard) > 0 {
-			return unanswered(s.heard)
+			return v.unanswered(s, s.heard)
 		}
 	}
 	return ""
+}
+
+// unanswered says what nothing in a profile is about.
+func (v *pipeServer) unanswered(s *stream, p []byte) string {
+	return "; the server was sent " + short(p) + ", which no rule of the profile answers" + v.profile.awaited(v.known(s))
 }

@@ -62,35 +62,6 @@ func TestProfileOfPieces(t *testing.T) {
 	}
 }
 
-func TestProfileErrors(t *testing.T) {
-	for text, want := range map[string]string{
-		`{`:                                "unexpected EOF",
-		`{"colour":1}`:                     "unknown field",
-		`{"framing":"morse"}`:              "expected ndjson",
-		`{"framing":"pattern"}`:            "a group called length",
-		`{"framing":"pattern","sent":"("}`: "sent:",
-		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}","partSize":1}`:        "${message} in part",
-		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}","part":"${message}"}`: "expected partSize",
-		`{"replies":[{"to":"("}]}`:                         "replies:",
-		`{"replies":[{"to":"(?P<key>.)","say":"${kye}"}]}`: "replies: there is no ${kye}; expected one of key",
-		`{"replies":[{"to":"x","say":"${length}"}]}`:       "there is no ${length}",
-		`{"taken":"${id}"}`:                                "taken: there is no ${id}",
-		`{"saidOn":-1}`:                                    "saidOn -1",
-		`{"framing":"pattern","length":"u24be","sent":"(?P<length>.)","said":"${message}"}`:                         `length "u24be": expected decimal`,
-		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}${len}"}`:                                    "said: there is no ${len}; expected one of message, length, number",
-		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}${length+x}"}`:                               "said: there is no ${length+x}",
-		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}${number+1}"}`:                               "there is no ${number+1}",
-		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}","noted":"${1}"}`:                           "noted: there is no ${1}",
-		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}","partSize":1,"part":"${message}${my-id}"}`: "part: there is no ${my-id}",
-		`{"signIn":{"answers":[{"to":".","body":"${kye}"}]}}`:                                                       "signIn.answers: there is no ${kye}",
-		`{"signIn":{"run":{"stdout":"${kye}"}}}`:                                                                    "signIn.run: there is no ${kye}",
-	} {
-		if _, err := parseProfile([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
-	}
-}
-
 // What a framing of the kit's own says, a peer of it hears, in whatever pieces.
 func TestFramings(t *testing.T) {
 	for _, name := range []string{"ndjson", "content-length"} {

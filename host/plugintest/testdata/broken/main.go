@@ -20,7 +20,7 @@ func main() {}
 
 var manifest = abi.Manifest{
 	Name: "broken-guest", Version: "0",
-	Settings:    []abi.Pair{{Key: "fault", Value: "the mistake"}},
+	Settings:    []abi.Pair{{Key: "fault", Value: "the mistake"}, {Key: "secret", Value: "of a sign-in"}},
 	Grants:      []abi.Grant{{Kind: abi.OpenStream, Name: "main"}, {Kind: abi.OpenHTTP, Name: "main"}},
 	Unsolicited: true,
 }
@@ -28,6 +28,8 @@ var manifest = abi.Manifest{
 type broken struct {
 	conn    *sdk.Conn
 	fault   string
+	secret  string
+	session []byte
 	stream  sdk.Handle
 	line    []byte
 	lines   framing.Lines
@@ -55,6 +57,7 @@ func (b *broken) web() bool { return strings.HasPrefix(b.fault, "web") }
 
 func (b *broken) Open(c *sdk.Conn, s *abi.Settings) (err error) {
 	b.conn, b.fault, b.posts, b.next = c, s.Value("fault"), map[uint32]post{}, '1'
+	b.secret = s.Value("secret")
 	if b.web() {
 		c.Up()
 		return nil
@@ -187,6 +190,8 @@ func (b *broken) Handle(e sdk.Event) error {
 		switch {
 		case b.framed():
 			b.says(e)
+		case b.challenged():
+			b.opensSession()
 		case !b.greeted() && (!b.queue() || e.Handle == b.push):
 			e.Conn().Up()
 		}
@@ -194,6 +199,9 @@ func (b *broken) Handle(e sdk.Event) error {
 		if b.queue() && e.Handle == b.push {
 			b.pushesTaken(e.Payload.Bytes())
 			return nil
+		}
+		if b.challenged() && !b.welcome {
+			return b.signIn(e)
 		}
 		err := b.data(e.Payload)
 		if (e.Last() || e.Kind == abi.EventEnd) && b.is("forges") {
