@@ -176,11 +176,17 @@ func (k *kit) scenarios() {
 			k.report.add(&c, NotApplicable, why)
 			continue
 		}
-		if why := k.unable(s); why != "" {
+		if why := k.unable(); why != "" {
 			k.report.add(&c, Skipped, why)
 			continue
 		}
-		record, err := k.play(s)
+		fit, note := k.sized(s)
+		if fit == nil {
+			k.report.add(&c, Skipped, note)
+			continue
+		}
+		record, err := k.play(fit)
+		c.Got = note
 		k.judge(&c, err, record)
 	}
 }
@@ -225,9 +231,8 @@ func (k *kit) unfit(s *Scenario) string {
 // rest is not tried any more.
 const patience = 3
 
-// unable says why a scenario cannot be played.
-func (k *kit) unable(s *Scenario) string {
-	p := k.options.Profile
+// unable says why nothing can be played.
+func (k *kit) unable() string {
 	switch {
 	case k.ctx.Err() != nil:
 		return "there was no time left"
@@ -235,8 +240,6 @@ func (k *kit) unable(s *Scenario) string {
 		return k.unknown
 	case k.stops >= patience:
 		return "the guest has used up its budget in several scenarios before"
-	case p != nil && p.Largest > 0 && s.largest > p.Largest:
-		return fmt.Sprintf("the profile says that the wire carries no more than %d bytes", p.Largest)
 	}
 	return ""
 }
@@ -251,6 +254,9 @@ func (k *kit) play(s *Scenario) (*recording, error) {
 	for _, w := range k.wires {
 		c := k.cast
 		c.wire, c.limits.MessageCap = w, s.Cap
+		if s.ratio != nil {
+			c.limits.HighWater = s.ratio(usualHighWater)
+		}
 		total, record, err := k.once(&c, s, cutter{})
 		last = record
 		if err != nil || s.Cuts == "" {
@@ -319,13 +325,13 @@ func beginning(s Step) string {
 	return text
 }
 
-// judge files what came of a check.
+// judge files what came of a check. What it says already is a note on how it was made.
 func (k *kit) judge(c *Check, err error, r *recording) {
 	if !k.wanted(c.ID) && err == nil {
 		return
 	}
 	if err == nil {
-		k.report.add(c, Passed, "")
+		k.report.add(c, Passed, c.Got)
 		return
 	}
 	if r != nil {
@@ -338,6 +344,9 @@ func (k *kit) judge(c *Check, err error, r *recording) {
 	result := Failed
 	if k.ctx.Err() != nil {
 		result = Skipped
+	}
+	if c.Got != "" {
+		err = fmt.Errorf("%w (%s)", err, c.Got)
 	}
 	k.report.add(c, result, err.Error())
 }

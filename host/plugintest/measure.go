@@ -1,7 +1,6 @@
 package plugintest
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -14,8 +13,11 @@ const (
 	mostFuel   = wasm.EventBudget / 2 // for one event, beside what its payload brings
 	mostCalls  = 64                   // host calls for one small message, one way
 	mostMemory = 1 << 20              // bytes that a message of 1 MiB each way may add
-	mostGrowth = 4 * pageSize         // that a thousand more calls may add
+	mostGrowth = 4 * pageSize         // that a thousand more calls of 1 KiB may add
 )
+
+// leastMeasured is what a wire has to carry for anything to be measured, in bytes.
+const leastMeasured = 200
 
 // gauges are the checks of what a guest uses.
 var gauges = []struct {
@@ -36,7 +38,11 @@ func (k *kit) measure() {
 		if !k.wanted(c.ID) {
 			continue
 		}
-		if why := k.unable(&Scenario{largest: 1 << 20}); why != "" {
+		why := k.unable()
+		if most, limit := k.options.Profile.carries(); why == "" && most < leastMeasured {
+			why = fmt.Sprintf("messages of more than %d bytes are needed, and %s", most, limit)
+		}
+		if why != "" {
 			k.report.add(&c, Skipped, why)
 			continue
 		}
@@ -81,9 +87,9 @@ func (r *recording) spent(from int, out bool) (sum cost) {
 }
 
 // warm makes the first calls, which may cost more than others.
-func (g *stage) warm() (mark int, err error) {
+func (k *kit) warm(g *stage) (mark int, err error) {
 	for n := uint32(1); n <= 3; n++ {
-		if err := g.call(n, 200, 200); err != nil {
+		if err := g.call(n, k.room(200), k.room(200)); err != nil {
 			return 0, err
 		}
 	}
@@ -91,16 +97,17 @@ func (g *stage) warm() (mark int, err error) {
 }
 
 func (k *kit) fuel(g *stage) error {
-	mark, err := g.warm()
+	mark, err := k.warm(g)
 	if err != nil {
 		return err
 	}
-	if err := g.call(4, 1<<10, 1<<10); err != nil {
+	small := k.room(1 << 10)
+	if err := g.call(4, small, small); err != nil {
 		return err
 	}
-	k.report.figure("fuel-out", "for a request of 1 KiB", g.record.spent(mark, true).fuel, "units")
-	k.report.figure("fuel-in", "for an answer of 1 KiB", g.record.spent(mark, false).fuel, "units")
-	if err := g.call(5, 1<<10, 1<<20); err != nil {
+	k.report.figure("fuel-out", "for a request of "+inWords(small), g.record.spent(mark, true).fuel, "units")
+	k.report.figure("fuel-in", "for an answer of "+inWords(small), g.record.spent(mark, false).fuel, "units")
+	if err := g.call(5, small, k.room(1<<20)); err != nil {
 		return err
 	}
 	var worst cost
@@ -119,11 +126,12 @@ func (k *kit) fuel(g *stage) error {
 }
 
 func (k *kit) fuelBySize(g *stage) error {
-	mark, err := g.warm()
+	mark, err := k.warm(g)
 	if err != nil {
 		return err
 	}
-	const small, large = 4 << 10, 260 << 10
+	large := k.room(260 << 10)
+	small := min(max(large/65, 128), large/2) // 4 KiB, if there is room
 	if err := g.call(4, small, small); err != nil {
 		return err
 	}
@@ -133,11 +141,11 @@ func (k *kit) fuelBySize(g *stage) error {
 	}
 	per := func(out bool) float64 {
 		less := g.record.spent(mark, out).fuel - g.record.spent(middle, out).fuel
-		return float64(g.record.spent(middle, out).fuel-less) / (large - small)
+		return float64(g.record.spent(middle, out).fuel-less) / float64(large-small)
 	}
 	k.report.figure("fuel-kib-out", "for each KiB of a long request", int64(1024*per(true)), "units")
 	k.report.figure("fuel-kib-in", "for each KiB of a long answer", int64(1024*per(false)), "units")
-	if longest := longestOut(per(true)); longest < usualCap {
+	if longest := longestOut(per(true)); longest < k.room(usualCap) {
 		return fmt.Errorf("a long message takes %.1f units a byte on its way out, and a host gives 64: one of more than %d bytes will not pass", per(true), longest)
 	}
 	return nil
@@ -158,7 +166,7 @@ func longestOut(perByte float64) int {
 }
 
 func (k *kit) hostCalls(g *stage) error {
-	mark, err := g.warm()
+	mark, err := k.warm(g)
 	if err != nil {
 		return err
 	}
@@ -175,26 +183,30 @@ func (k *kit) hostCalls(g *stage) error {
 }
 
 func (k *kit) memoryBySize(g *stage) error {
-	if _, err := g.warm(); err != nil {
+	if _, err := k.warm(g); err != nil {
 		return err
 	}
 	before := int64(g.inst.Pages()) * pageSize
-	if err := g.call(4, 1<<20, 1<<20); err != nil {
+	size := k.room(1 << 20)
+	if err := g.call(4, size, size); err != nil {
 		return err
 	}
 	grown := int64(g.inst.Pages())*pageSize - before
-	k.report.figure("memory-large", "added by a message of 1 MiB each way", grown, "bytes")
+	k.report.figure("memory-large", "added by a message of "+inWords(size)+" each way", grown, "bytes")
 	if grown > mostMemory {
-		return fmt.Errorf("a message of 1 MiB each way added %d bytes of memory: deliver and forward leave its bytes with the host", grown)
+		return fmt.Errorf("a message of %s each way added %d bytes of memory: deliver and forward leave its bytes with the host", inWords(size), grown)
 	}
 	return nil
 }
 
+// memoryByUse makes so many calls that as much has passed as in three thousand of 1 KiB:
+// a runtime that collects its garbage has done so by then.
 func (k *kit) memoryByUse(g *stage) error {
-	const rounds = 1000
+	size := k.room(1 << 10)
+	rounds := uint32(1000 * (1 << 10) / size)
 	var before int64
 	for n := uint32(1); n <= 3*rounds; n++ {
-		if err := g.call(n, 1<<10, 1<<10); err != nil {
+		if err := g.call(n, size, size); err != nil {
 			return err
 		}
 		delete(g.sent, n)
@@ -205,7 +217,7 @@ func (k *kit) memoryByUse(g *stage) error {
 	after := int64(g.inst.Pages()) * pageSize
 	k.report.figure("memory-used", fmt.Sprintf("of an instance after %d calls", 3*rounds), after, "bytes")
 	if after-before > mostGrowth {
-		return errors.New(fmt.Sprint("a thousand calls added ", after-before, " bytes of memory, and more will add more"))
+		return fmt.Errorf("%d calls added %d bytes of memory, and more will add more", rounds, after-before)
 	}
 	return nil
 }

@@ -40,6 +40,7 @@ func TestProfileErrors(t *testing.T) {
 		`{"greeting":"${id}"}`:                                                                                      "greeting: there is no ${id}",
 		`{"upgrade":{"a":"${key}"}}`:                                                                                "upgrade.a: there is no ${key}; expected one of header.NAME",
 		`{"taken":"${id}"}`:                                                                                         "taken: there is no ${id}",
+		`{"largest":-1}`:                                                                                            "line 1, largest: -1, expected a number of bytes",
 		`{"saidOn":-1}`:                                                                                             "saidOn: -1",
 		`{"framing":"pattern","length":"u24be","sent":"(?P<length>.)","said":"${message}"}`:                         `length: "u24be", expected decimal`,
 		`{"framing":"pattern","sent":"(?P<length>.)","said":"${message}${len}"}`:                                    "said: there is no ${len}; expected one of message, length, number",

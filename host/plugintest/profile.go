@@ -99,6 +99,9 @@ func (p *Profile) compile() error {
 	if err := p.compileOpening(given); err != nil {
 		return err
 	}
+	if p.Largest < 0 {
+		return wrong("largest", "%d, expected a number of bytes", p.Largest)
+	}
 	if p.SaidOn < 0 {
 		return wrong("saidOn", "%d, expected the number of a stream, the first is 1", p.SaidOn)
 	}

@@ -48,7 +48,7 @@ type Check struct {
 	Points   []string `json:"points,omitempty"`
 	Result   Result   `json:"result"`
 	Expected string   `json:"expected,omitempty"` // where it failed
-	Got      string   `json:"got,omitempty"`      // what happened, or why it was not tried
+	Got      string   `json:"got,omitempty"`      // what happened, why it was not tried, or how it was
 	Trace    string   `json:"trace,omitempty"`    // of the run that failed
 }
 

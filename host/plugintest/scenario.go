@@ -27,7 +27,9 @@ type Scenario struct {
 	Cap    int      // bytes of the longest message that the host takes; 0 = 16 MiB
 	Steps  []Step
 
-	largest int // bytes of the longest message
+	largest int           // bytes of the longest message
+	drafts  []Step        // before they are filled
+	ratio   func(int) int // of sizes that were brought down; nil = as they stand
 }
 
 // A Step is one line of a scenario: a verb and what stands behind it.
@@ -185,6 +187,7 @@ func (s *Scenario) unrolled() (*Scenario, error) {
 		}
 		i += end
 	}
+	s.drafts = slices.Clone(out)
 	for i := range out {
 		if err := s.fill(&out[i]); err != nil {
 			return nil, fmt.Errorf("scenario %s:%d: %w", s.ID, out[i].Line, err)
@@ -208,6 +211,9 @@ func (s *Scenario) fill(p *Step) error {
 	if found {
 		number, after, _ := strings.Cut(rest, ")")
 		size, err := strconv.Atoi(number)
+		if s.ratio != nil {
+			size = s.ratio(size)
+		}
 		n := size - (len(message) - len("$fill()") - len(number))
 		if err != nil || n < 0 || n > maxFill {
 			return fmt.Errorf("cannot fill to %q bytes", number)

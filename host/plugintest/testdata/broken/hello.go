@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/binary"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/sdk"
@@ -11,7 +12,9 @@ import (
 // server has said "OK" 1. Then frames go both ways: a length of four bytes, a type of
 // one (0 message, 1 ping, 2 pong), and so many bytes. In "framed-typed" the length
 // counts the type; "framed-mute" answers no pings; "framed-window" sends a message
-// when the one before was taken, which a type of 3 says.
+// when the one before was taken, which a type of 3 says. "framed-16" and "framed-8" have
+// lengths of so many bits that count the type, and fail what is too long for them;
+// "framed-16-short" fails what is not.
 
 const (
 	typeMessage = iota
@@ -20,9 +23,30 @@ const (
 	typeTaken
 )
 
-func (b *broken) framed() bool {
-	return b.is("framed") || b.is("framed-typed") || b.is("framed-mute") || b.is("framed-window")
+func (b *broken) framed() bool { return strings.HasPrefix(b.fault, "framed") }
+
+// width is how many bytes a length has.
+func (b *broken) width() int {
+	switch {
+	case b.is("framed-8"):
+		return 1
+	case strings.HasPrefix(b.fault, "framed-16"):
+		return 2
+	}
+	return 4
 }
+
+// fits reports whether a frame has room for a message.
+func (b *broken) fits(m sdk.Message) bool {
+	most := uint64(1)<<(8*b.width()) - 2
+	if b.is("framed-16-short") {
+		most--
+	}
+	return !b.framed() || uint64(m.Payload.Len()) <= most
+}
+
+// typed reports whether the length counts the type.
+func (b *broken) typed() bool { return b.is("framed-typed") || b.width() < 4 }
 
 // says greets the server, with what an auth provider has given.
 func (b *broken) says(e sdk.Event) {
@@ -38,10 +62,11 @@ func (b *broken) says(e sdk.Event) {
 
 // frameHead writes what stands before n bytes.
 func (b *broken) frameHead(kind byte, n int) {
-	if b.is("framed-typed") {
+	if b.typed() {
 		n++
 	}
-	b.stream.Write(append(binary.BigEndian.AppendUint32(nil, uint32(n)), kind), abi.More)
+	length := binary.BigEndian.AppendUint32(nil, uint32(n))
+	b.stream.Write(append(length[4-b.width():], kind), abi.More)
 }
 
 // framedHead is head for frames behind a hello.
@@ -54,22 +79,23 @@ func (b *broken) framedHead(p []byte) (head, size, tail int, ok bool) {
 		b.conn.Up()
 		return 3, -1, 0, true
 	}
-	if len(p) < 5 {
+	length := b.width()
+	if head = length + 1; len(p) < head {
 		return 0, 0, 0, false
 	}
-	n := int(binary.BigEndian.Uint32(p))
-	if b.is("framed-typed") {
+	n := int(binary.BigEndian.Uint32(append(make([]byte, 4-length, 4), p[:length]...)))
+	if b.typed() {
 		n--
 	}
-	switch {
-	case p[4] == typeMessage:
-		return 5, n, 0, true
-	case len(p) < 5+n:
+	switch kind := p[length]; {
+	case kind == typeMessage:
+		return head, n, 0, true
+	case len(p) < head+n:
 		return 0, 0, 0, false
-	case p[4] == typePing && !b.is("framed-mute"):
+	case kind == typePing && !b.is("framed-mute"):
 		b.frameHead(typePong, n)
-		b.stream.Write(p[5:5+n], abi.More)
+		b.stream.Write(p[head:head+n], abi.More)
 	}
-	b.untaken = b.untaken && p[4] != typeTaken
-	return 5 + n, -1, 0, true
+	b.untaken = b.untaken && p[length] != typeTaken
+	return head + n, -1, 0, true
 }

@@ -108,6 +108,9 @@ func (b *broken) Message(m sdk.Message) (sdk.Outcome, error) {
 	if b.queue() {
 		return b.pushes(m, request), nil
 	}
+	if !b.fits(m) {
+		return m.Fail(abi.TooLarge, "a frame has no room for it")
+	}
 	if b.is("framed-window") {
 		if b.untaken {
 			return m.Fail(abi.LimitReached, "one at a time")
