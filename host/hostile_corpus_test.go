@@ -107,7 +107,8 @@ func TestHostileCorpus(t *testing.T) {
 func shipName(n int) string { return fmt.Sprintf("ship-%d", n) }
 
 // newFleetHost returns a host that has the corpus for its plugins, and a cache that
-// no other test sees.
+// no other test sees. They have all the time to be compiled in: none of them ends by
+// the clock.
 func newFleetHost(t *testing.T, all []attack) *host.Host {
 	t.Helper()
 	dir, files := t.TempDir(), map[string]config.Plugin{}
@@ -119,7 +120,7 @@ func newFleetHost(t *testing.T, all []attack) *host.Host {
 		files[shipName(n)] = config.Plugin{Name: shipName(n), File: file}
 	}
 	h, err := host.New(t.Context(), host.Config{
-		Plugins: plugins.Builtin(), Files: files, CacheDir: filepath.Join(dir, "cache"), OneShot: true, Reconnect: onDemand,
+		Plugins: plugins.Builtin(), Files: files, CacheDir: filepath.Join(dir, "cache"), OneShot: true, Reconnect: onDemand, StartTimeout: -1,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -31,6 +32,23 @@ func servePatient() {
 	s.Run(context.Background(), &mcp.StdioTransport{})
 }
 
+// overdue is a context whose time is over when the channel is closed.
+type overdue struct {
+	context.Context
+	over chan struct{}
+}
+
+func (o overdue) Done() <-chan struct{} { return o.over }
+
+func (o overdue) Err() error {
+	select {
+	case <-o.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 // A caller who leaves, or whose time is over, is missed by the server over stdio.
 func TestLeavingAProcess(t *testing.T) {
 	for _, protocol := range []string{"legacy", "2026-07-28"} {
@@ -42,15 +60,12 @@ func TestLeavingAProcess(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				want := context.Canceled
 				if timeout {
-					ctx, cancel = context.WithTimeout(t.Context(), short)
-					want = context.DeadlineExceeded
+					late := overdue{context.Background(), make(chan struct{})}
+					ctx, cancel, want = late, sync.OnceFunc(func() { close(late.over) }), context.DeadlineExceeded
 				}
 				defer cancel()
-				_, err := s.CallTool(host.WithProgress(ctx, func(ours.Progress) {
-					if !timeout {
-						cancel()
-					}
-				}), "wait", nil)
+				// The time is over when the server is at work, and not before.
+				_, err := s.CallTool(host.WithProgress(ctx, func(ours.Progress) { cancel() }), "wait", nil)
 				if !errors.Is(err, want) {
 					t.Errorf("the call ended with %v", err)
 				}
