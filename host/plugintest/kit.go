@@ -300,6 +300,7 @@ func (k *kit) once(c *cast, s *Scenario, cut cutter) (int, *recording, error) {
 // perform goes through the steps of a scenario.
 func (g *stage) perform(s *Scenario) error {
 	g.story = s.ID
+	g.foresees(s.Steps)
 	for _, step := range s.Steps {
 		err := verbs[step.Verb](g, step.Text)
 		if errors.Is(err, errEnough) {

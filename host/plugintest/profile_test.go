@@ -39,6 +39,44 @@ func TestLearnedBehindAHandshake(t *testing.T) {
 	}
 }
 
+// What a step expects to see is no message on any wire: also where lines are, and where
+// the framing is learned. Only there: elsewhere it is what nobody sent.
+func TestSees(t *testing.T) {
+	scenario := func(steps string) *Scenario {
+		s, err := ParseScenario("ping", "title: A ping is answered\nopen\n"+steps+"shut\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	framed, err := parseProfile([]byte(hello))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const framedPing = `bytes "\x00\x00\x00\x02\x01ab"` + "\n"
+	lines := &Profile{Framing: "ndjson"}
+	for _, c := range []struct {
+		fault, steps, says string
+		profile            *Profile
+	}{
+		{"pongs", "bytes \"PING\\n\"\nsees \"PONG\\n\"\n", "", lines},
+		{"pongs", "bytes \"PING\\nPING\\n\"\nsees PONG\nsees \"\\n\"\nsees \"PONG\\n\"\n", "", lines},
+		{"pongs", "bytes \"PING\\n\"\n", `the server got what nobody sent: "PONG"`, lines},
+		{"pongs", "bytes \"PING\\n\"\nsees PING\n", `the server got what nobody sent: "PONG"`, lines},
+		{"pongs", "sees PONG\n", `expected the server to be sent "PONG"; there is nothing`, lines},
+		{"pongs", "sees \"PONG\n", "expected a quote that ends with the line", lines},
+		{"pongs", "bytes\n", "expected a text, in quotes or as it stands", lines},
+		{"framed", framedPing + `sees "\x00\x00\x00\x02\x02ab"` + "\n", "", framed},
+		{"framed", framedPing, "the guest wrote what it does not write for any message", framed},
+		{"framed-mute", framedPing + `sees "\x00\x00\x00\x02\x02ab"` + "\n", "there is nothing", framed},
+	} {
+		r := try(t, c.fault, Options{Profile: c.profile, Scenarios: []*Scenario{scenario(c.steps)}, Only: []string{"ping"}})
+		if got := r.Check("ping"); r.OK != (c.says == "") || !strings.Contains(got.Got, c.says) {
+			t.Errorf("%s, %q: %s, want %q", c.fault, c.steps, got.Got, c.says)
+		}
+	}
+}
+
 // A guest that waits until the server has what it sent is told so, also while the kit
 // learns.
 func TestLearnedWithAWindow(t *testing.T) {

@@ -108,6 +108,9 @@ func (v *pipeServer) wrote(s *stream) error {
 		if v.answered(s) {
 			continue
 		}
+		if v.stage.awaits(s.heard) {
+			return nil
+		}
 		message, n, err := v.framing.hear(v.stage, s.heard)
 		if err != nil {
 			return v.explained(s, err)

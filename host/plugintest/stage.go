@@ -37,6 +37,7 @@ type stage struct {
 	exchange uint32            // the highest so far
 	sent     map[uint32]string // messages, by exchange
 	unheard  map[uint32]bool   // those that the server has not seen
+	foreseen [][]byte          // what steps to come expect to see
 	heard    []uint32          // what the server has seen, in order, and no step has asked for
 	inbox    inbox
 	calm     bool // the guest may give the connection up

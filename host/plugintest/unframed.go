@@ -2,8 +2,11 @@ package plugintest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // What stands on a wire beside messages: the verbs bytes, raw and sees.
@@ -17,12 +20,36 @@ func speaks(g *stage, text string) error {
 	return g.server.raw(p)
 }
 
+// quoted is what a step says in quotes, or as it stands where there are none.
 func quoted(text string) ([]byte, error) {
+	if !strings.HasPrefix(text, `"`) {
+		if text == "" {
+			return nil, errors.New("expected a text, in quotes or as it stands")
+		}
+		return []byte(text), nil
+	}
 	p, err := strconv.Unquote(text)
 	if err != nil {
-		return nil, fmt.Errorf("expected a quoted string: %w", err)
+		return nil, fmt.Errorf("expected a quote that ends with the line, as in Go: %w", err)
 	}
 	return []byte(p), nil
+}
+
+// foresees notes what steps to come expect to see. Whatever the wire, that is taken for
+// no message.
+func (g *stage) foresees(steps []Step) {
+	for _, step := range steps {
+		if p, err := quoted(step.Text); step.Verb == "sees" && err == nil {
+			g.foreseen = append(g.foreseen, p)
+		}
+	}
+}
+
+// awaits reports whether a step to come expects what begins like this.
+func (g *stage) awaits(heard []byte) bool {
+	return slices.ContainsFunc(g.foreseen, func(p []byte) bool {
+		return bytes.HasPrefix(heard, p) || bytes.HasPrefix(p, heard)
+	})
 }
 
 // sees expects that the next bytes that a stream has brought are these, and lets
@@ -34,7 +61,7 @@ func sees(g *stage, text string) error {
 	}
 	for _, s := range g.streams {
 		if bytes.HasPrefix(s.heard, p) {
-			s.heard = s.heard[len(p):]
+			s.heard, g.foreseen = s.heard[len(p):], g.foreseen[1:]
 			g.soon(func() error { return g.server.wrote(s) })
 			return g.pump()
 		}

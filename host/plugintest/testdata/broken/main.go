@@ -292,6 +292,9 @@ func (b *broken) deliver(line []byte) error {
 			return nil
 		}
 		b.next++
+	case b.is("pongs") && string(line) == "PING":
+		b.stream.Write([]byte("PONG\n"), abi.More)
+		return nil
 	case b.is("error-fails") && has(`"error"`):
 		return sdk.Fail(abi.ProtocolFailed, "the server said no")
 	}
