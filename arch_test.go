@@ -85,7 +85,7 @@ var arrows = map[string][]string{
 	"host/internal/vault":      {"host/internal/private", "host/internal/secret", keyring, flock, xcrypto + below},
 	"host/internal/private":    {flock},
 	"host/internal/brig":       {xsys + below},
-	"host/internal/worker":     {"abi", "host/internal/brig", "host/internal/capability", "host/internal/guest", "host/internal/wasm"},
+	"host/internal/worker":     {"abi", "host/internal/brig", "host/internal/capability", "host/internal/guest", "host/internal/private", "host/internal/wasm"},
 	"host/internal/trust":      {"host/internal/private"},
 	"host/internal/store":      {"host/internal/capability", "host/internal/plugin", "host/internal/private", minisig},
 	"host/internal/secret":     {},

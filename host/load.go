@@ -159,10 +159,10 @@ func (h *Host) isolate(name string, binary []byte) (*program, error) {
 			"leave isolation out of [plugins." + tomlKey(name) + "], if you trust the plugin; a program that embeds the host sets Worker in its configuration",
 		}
 	}
-	w := &worker.Program{Binary: binary, Command: h.config.Worker}
 	hash := plugin.Hash(binary)
+	w := &worker.Program{Binary: binary, Hash: hash, Command: h.config.Worker}
 	if h.config.CacheDir != "" {
-		w.CacheDir = filepath.Join(h.config.CacheDir, "apart", hash)
+		w.Chest = worker.NewChest(filepath.Join(h.config.CacheDir, "apart"))
 	}
 	return &program{hash: hash, apart: w}, nil
 }

@@ -22,8 +22,7 @@ func init() {
 		},
 		func(binary []byte) guest.Program {
 			return &worker.Program{
-				Binary: binary, Command: []string{self, argument},
-				CacheDir: filepath.Join(cache, wasm.Hash(binary)),
+				Binary: binary, Command: []string{self, argument}, Chest: chest, Hash: wasm.Hash(binary),
 			}
 		})
 	var err error
@@ -32,5 +31,5 @@ func init() {
 	}
 }
 
-// cache is shared by the tests, and outlives them.
-var cache = filepath.Join(os.TempDir(), fmt.Sprintf("wharf-worker-test-%d", os.Getuid()))
+// chest is shared by the tests, and outlives them.
+var chest = worker.NewChest(filepath.Join(os.TempDir(), fmt.Sprintf("wharf-guest-chest-%d", os.Getuid())))

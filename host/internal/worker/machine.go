@@ -27,6 +27,7 @@ type machine struct {
 	closed   sync.Once
 	over     chan struct{} // closed when the process is reaped
 	fate     string        // how it ended, from then on
+	leave    func()        // what the process has of the chest
 
 	dead     error // why nothing runs any more
 	used     int64
@@ -76,6 +77,7 @@ func (m *machine) Close() error {
 		<-m.over
 		m.watch.Stop()
 		m.pipe.Close()
+		m.leave()
 	})
 	return nil
 }

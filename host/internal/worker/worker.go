@@ -44,6 +44,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/capability"
@@ -60,14 +61,16 @@ type Program struct {
 	// Serve.
 	Command []string
 
-	// CacheDir keeps what a worker has compiled for the next one; "" keeps nothing.
-	// It is for this plugin alone: a worker can write to it until it runs the
-	// plugin, and what it writes runs as native code.
-	CacheDir string
+	// Chest keeps what a worker has compiled for the next one, by the Hash of the
+	// binary.
+	Chest *Chest
+	Hash  string
 
 	// Patience is how long an event may take, beside what its budget is worth; 0 is
 	// ten seconds.
 	Patience time.Duration
+
+	tidied sync.Once // the chest, by the first connection
 }
 
 // Times that end a worker. They are for one that does not keep to its budget by
@@ -101,10 +104,13 @@ func (p *Program) Start(ctx context.Context, b guest.Berth) (guest.Machine, erro
 		return nil, fmt.Errorf("start its worker process: %w", err)
 	}
 	m := newMachine(b, companion, p.patience())
+	drawer, leave := p.Chest.open(ctx, p.Hash)
+	m.leave = leave
+	p.tidied.Do(p.Chest.tidy)
 	stop := context.AfterFunc(ctx, companion.Kill)
 	defer stop()
 	err = m.start(&begin{
-		pages: b.MemoryPages, sourced: b.Now != nil, watched: b.Looked != nil, cache: p.CacheDir, module: p.Binary,
+		pages: b.MemoryPages, sourced: b.Now != nil, watched: b.Looked != nil, cache: drawer, module: p.Binary,
 	})
 	switch {
 	case err == nil:
@@ -125,7 +131,7 @@ func (p *Program) patience() time.Duration {
 
 // newMachine returns the machine of a process that has just been started.
 func newMachine(b guest.Berth, p pipe, patience time.Duration) *machine {
-	m := &machine{berth: b, pipe: p, patience: patience, over: make(chan struct{})}
+	m := &machine{berth: b, pipe: p, patience: patience, over: make(chan struct{}), leave: func() {}}
 	m.in = frames{in: bufio.NewReaderSize(p, 32<<10), most: m.bound}
 	m.watch = time.AfterFunc(time.Hour, m.expire)
 	m.watch.Stop()

@@ -43,11 +43,11 @@ func program(t testing.TB, binary []byte, kind string) *Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Program{Binary: binary, Command: []string{self, "worker", kind}, CacheDir: filepath.Join(cache, wasm.Hash(binary))}
+	return &Program{Binary: binary, Command: []string{self, "worker", kind}, Chest: chest, Hash: wasm.Hash(binary)}
 }
 
-// cache is shared by the tests, and outlives them.
-var cache = filepath.Join(os.TempDir(), fmt.Sprintf("wharf-worker-test-%d", os.Getuid()))
+// chest is shared by the tests, and outlives them.
+var chest = NewChest(filepath.Join(os.TempDir(), fmt.Sprintf("wharf-worker-chest-%d", os.Getuid())))
 
 func read(t testing.TB, file string) []byte {
 	t.Helper()

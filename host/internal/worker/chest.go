@@ -1,0 +1,133 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/private"
+)
+
+// Chest keeps what workers have compiled for those that come after them: a drawer
+// for each plugin, by its hash. A worker can write to its own drawer until it runs
+// the plugin, and what it writes runs as native code, so no two plugins share one.
+//
+// Each version of a plugin has another hash, so drawers that nobody uses any more
+// are thrown away: those that were not used for a month, and the oldest of those
+// that take too much room. One in use stays: who uses it, in whatever process, has
+// a lock for as long as the worker lives. The lock files are few, and never removed.
+//
+// All methods may be called from any goroutine. A nil Chest keeps nothing.
+type Chest struct {
+	folder *private.Folder
+	size   int64         // bytes of all drawers
+	age    time.Duration // since the last use
+}
+
+// How much a chest keeps, and for how long.
+const (
+	chestSize = 256 << 20
+	chestAge  = 30 * 24 * time.Hour
+)
+
+// NewChest returns the chest in that folder. It touches nothing.
+func NewChest(dir string) *Chest { return &Chest{private.In(dir), chestSize, chestAge} }
+
+// poll is how long it takes to notice that a lock is free.
+const poll = 10 * time.Millisecond
+
+// open returns the drawer of a plugin, which stays until leave is called. Where
+// there is none, it is "": that costs time and nothing else.
+func (c *Chest) open(ctx context.Context, hash string) (drawer string, leave func()) {
+	if c == nil || !hashPattern.MatchString(hash) || c.folder.Claim() != nil {
+		return "", func() {}
+	}
+	lock := c.folder.Flock(lockFile(hash))
+	leave = func() { _ = lock.Close() }    // unlocks it first, which fails for no file that is open
+	_, _ = lock.TryRLockContext(ctx, poll) // where nothing can be locked, nothing is thrown away
+	drawer = c.folder.Path(hash)
+	if err := os.Mkdir(drawer, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", leave
+	}
+	now := time.Now()
+	_ = os.Chtimes(drawer, now, now) // or it is thrown away earlier
+	return drawer, leave
+}
+
+var hashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// lockFile is what the lock of a drawer is called, which some others have too.
+func lockFile(hash string) string { return hash[:2] + ".flock" }
+
+// drawer is one as it was found.
+type drawer struct {
+	hash string
+	used time.Time
+	size int64
+}
+
+// tidy throws away what is too old, or too much. What cannot be removed is tried
+// again next time; it is in nobody's way.
+func (c *Chest) tidy() {
+	if c == nil {
+		return
+	}
+	drawers := c.drawers()
+	var size int64
+	for _, d := range drawers {
+		size += d.size
+	}
+	for _, d := range drawers {
+		if size <= c.size && time.Since(d.used) < c.age {
+			return // as are all that come after it
+		}
+		if c.discard(d) {
+			size -= d.size
+		}
+	}
+}
+
+// drawers returns all drawers, the one that was not used for longest first.
+func (c *Chest) drawers() (all []drawer) {
+	found, _ := os.ReadDir(c.folder.Dir) // or there are none
+	for _, f := range found {
+		if info, err := f.Info(); err == nil && info.IsDir() && hashPattern.MatchString(f.Name()) {
+			all = append(all, drawer{f.Name(), info.ModTime(), weigh(c.folder.Path(f.Name()))})
+		}
+	}
+	slices.SortFunc(all, func(a, b drawer) int { return a.used.Compare(b.used) })
+	return all
+}
+
+// weigh returns how many bytes there are in a folder. Links are not followed.
+func weigh(dir string) (size int64) {
+	_ = filepath.WalkDir(dir, func(_ string, f fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // somebody else has removed it
+		}
+		if info, err := f.Info(); err == nil && info.Mode().IsRegular() {
+			size += info.Size()
+		}
+		return nil
+	})
+	return size
+}
+
+// discard removes a drawer, unless it is in use or was used meanwhile.
+func (c *Chest) discard(d drawer) bool {
+	lock := c.folder.Flock(lockFile(d.hash))
+	if free, err := lock.TryLock(); err != nil || !free {
+		return false
+	}
+	defer lock.Close()
+	path := c.folder.Path(d.hash)
+	if now, err := os.Lstat(path); err != nil || !now.ModTime().Equal(d.used) {
+		return false
+	}
+	return os.RemoveAll(path) == nil
+}
