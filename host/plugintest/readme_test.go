@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -40,6 +41,20 @@ func TestReadme(t *testing.T) {
 	n, _, ok := p.answer([]byte("SUB _INBOX.x.* 1\r\nPING\r\n"), map[string]string{})
 	if !ok || n != len("SUB _INBOX.x.* 1\r\n") {
 		t.Errorf("the profile takes %d bytes, %v", n, ok)
+	}
+}
+
+// The number of the kit is the last one that README.md tells of, and is in the report.
+func TestVersion(t *testing.T) {
+	_, table, _ := strings.Cut(string(read(t, "README.md")), "\n| kit | what it brought |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := strings.Split(table, "\n")
+	if want := fmt.Sprintf("| %d | ", Version); len(rows) != Version || !strings.HasPrefix(rows[len(rows)-1], want) {
+		t.Errorf("the table ends with %q, want %s", rows[len(rows)-1], want)
+	}
+	r := newReport(nil)
+	if text := r.Text(0); r.Kit != Version || !strings.Contains(text, fmt.Sprintf(", kit %d\n", Version)) {
+		t.Errorf("kit %d in\n%s", r.Kit, text)
 	}
 }
 

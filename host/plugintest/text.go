@@ -14,7 +14,7 @@ func (r *Report) Text(lines int) string {
 	var out strings.Builder
 	p := r.Plugin
 	fmt.Fprintf(&out, "%s %s, %d bytes, sha256 %s\n", orDash(p.Name), p.Version, p.Size, p.SHA256)
-	fmt.Fprintf(&out, "class %s, wire %s\n\n", orDash(p.Class), orDash(p.Wire))
+	fmt.Fprintf(&out, "class %s, wire %s, kit %d\n\n", orDash(p.Class), orDash(p.Wire), r.Kit)
 	told := map[string]string{}
 	for _, level := range levels {
 		r.section(&out, level, lines, told)
