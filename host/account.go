@@ -26,7 +26,8 @@ type account struct {
 	server   Server
 	hide     func(texts ...string) // from what is recorded; nil where nothing is
 	fetch    *capability.Fetcher
-	declined atomic.Bool // the person said no, and is not asked again by itself
+	declined atomic.Bool   // the person said no, and is not asked again by itself
+	turns    atomic.Uint64 // how often somebody signed in or out
 }
 
 // providerOf returns the provider that signs in to a server, or "". By itself it

@@ -14,10 +14,11 @@ import (
 // Apply makes servers and plugin files those of a configuration, as it is now: a
 // server that is new is added, without connecting it; one that is no longer there
 // is closed; one whose entry changed, or whose plugin, is reloaded, see
-// [Session.Reload]. All others are left alone, and so are their calls in flight, as
-// is every session that was made by [Host.Add] or [Host.Connect]. A plugin has also
-// changed where another file lies in its place that can be loaded; one that cannot
-// is warned of, and what runs goes on.
+// [Session.Reload]. Where it is the transport alone that changed, the new one goes on
+// with the session that the server keeps, if it can. All others are left alone, and so
+// are their calls in flight, as is every session that was made by [Host.Add] or
+// [Host.Connect]. A plugin has also changed where another file lies in its place that
+// can be loaded; one that cannot is warned of, and what runs goes on.
 //
 // A configuration that names a server twice changes nothing. Apply returns when
 // what was dropped is gone. It may be called from callbacks.
@@ -125,8 +126,11 @@ func (h *Host) update(entry Server, plugins map[string]bool) error {
 		h.servers[entry.Name] = s
 		return nil
 	}
-	if sameEntry(*s.entry.Load(), entry) && !h.uses(entry, plugins) {
+	switch same := sameEntry(*s.entry.Load(), entry); {
+	case same && !h.uses(entry, plugins):
 		return nil
+	case same && !plugins[h.providerOf(entry)]:
+		return s.replace(entry)
 	}
 	return s.Reload(entry)
 }

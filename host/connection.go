@@ -19,6 +19,8 @@ import (
 // session, as long as it lasts.
 type connection struct {
 	inst   *guest.Instance
+	book   *logbook
+	mark   mark // of what is in it
 	table  *capability.Table
 	stderr *prefixer // what the table writes to; nil where nobody reads
 	peer   *rpc.Peer
@@ -47,6 +49,7 @@ func (c *connection) Err() error {
 // Shutdown ends the connection and everything that it opened, within the graces of
 // the guest and its processes.
 func (c *connection) Shutdown(ctx context.Context) error {
+	c.book.burn()
 	c.wire.Closing()
 	err := errors.Join(c.inst.Close(ctx), c.table.Close(ctx))
 	if err == nil {
@@ -65,6 +68,7 @@ func (c *connection) breakOff(cause error) {
 // over settles why the connection ended; the first reason stays.
 func (c *connection) over(cause error) {
 	c.shut.Do(func() {
+		c.book.end(cause)
 		c.cause = c.lastWords(cause)
 		c.wire.Ended(c.cause)
 		close(c.ended)

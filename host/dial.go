@@ -151,6 +151,44 @@ func environ(vars map[string]string) []string {
 // dial starts a guest with a world and a peer of its own. The connection may be
 // used at once; if it cannot be made, it ends and says why.
 func (d *dialer) dial(ctx context.Context, handler rpc.Handler) (*session.Conn, error) {
+	return d.launch(ctx, handler, nil)
+}
+
+// launch is dial. Where old is not nil, the guest goes on where that of old stopped;
+// there is no connection if it turns out to be another plugin.
+func (d *dialer) launch(ctx context.Context, handler rpc.Handler, old *connection) (*session.Conn, error) {
+	var given []byte
+	var last uint64
+	if old != nil {
+		given, last = old.book.read(), old.peer.Last()
+	}
+	c := &connection{book: newLogbook(given), stderr: d.stderr(), ended: make(chan struct{})}
+	if err := d.board(ctx, c); err != nil {
+		return nil, err
+	}
+	manifest := c.inst.Manifest()
+	if old != nil && manifest.Name != old.inst.Manifest().Name {
+		return nil, c.inst.Close(ctx)
+	}
+	set, err := d.settings(&manifest)
+	if err == nil {
+		c.table, err = d.table(ctx, c.stderr)
+	}
+	if err != nil {
+		c.inst.Close(ctx)
+		return nil, err
+	}
+	c.wire = d.host.config.Recorder.Connect(d.server.Name, d.via)
+	c.peer = rpc.NewPeer(d.peer(c, handler, last))
+	c.inst.Open(set, given, world{c.table}, receiver{c})
+	return &session.Conn{
+		Peer: c.peer, Transport: c,
+		StreamCancel: manifest.Cancel == abi.CancelByStream, Probe: manifest.Probe,
+	}, nil
+}
+
+// board starts the guest of a connection.
+func (d *dialer) board(ctx context.Context, c *connection) (err error) {
 	config := guest.Config{
 		Plugin: d.via,
 		Module: d.module.module,
@@ -158,33 +196,14 @@ func (d *dialer) dial(ctx context.Context, handler rpc.Handler) (*session.Conn, 
 		Limits: guest.Limits{MessageCap: d.server.MessageCap},
 		Trace:  d.host.config.Trace.ABI(d.server.Name),
 		Log:    d.log,
+		Save:   c.book.write,
 	}
-	take := d.recorded(&config)
-	inst, err := guest.New(ctx, config)
+	c.mark, c.take = d.mark(), d.recorded(&config)
+	c.inst, err = guest.New(ctx, config)
 	if errors.As(err, new(*worker.Refusal)) { // which a load in this process would have found
 		err = &fault{kind: ErrPluginRefused, err: err}
 	}
-	if err != nil {
-		return nil, err
-	}
-	manifest := inst.Manifest()
-	set, err := d.settings(&manifest)
-	if err != nil {
-		inst.Close(ctx)
-		return nil, err
-	}
-	c := &connection{inst: inst, take: take, stderr: d.stderr(), ended: make(chan struct{})}
-	if c.table, err = d.table(ctx, c.stderr); err != nil {
-		inst.Close(ctx)
-		return nil, err
-	}
-	c.wire = d.host.config.Recorder.Connect(d.server.Name, d.via)
-	c.peer = rpc.NewPeer(d.peer(c, handler))
-	inst.Open(set, nil, world{c.table}, receiver{c})
-	return &session.Conn{
-		Peer: c.peer, Transport: c,
-		StreamCancel: manifest.Cancel == abi.CancelByStream, Probe: manifest.Probe,
-	}, nil
+	return err
 }
 
 // settings picks what the plugin reads from the entry. A setting that it does
@@ -264,12 +283,15 @@ func (d *dialer) signedIn(ctx context.Context) ([]capability.Grant, error) {
 	return grants, nil
 }
 
-func (d *dialer) peer(c *connection, handler rpc.Handler) rpc.Config {
+// peer returns what the peer of c is made of; last is the number of the last message
+// of the session so far.
+func (d *dialer) peer(c *connection, handler rpc.Handler, last uint64) rpc.Config {
 	trace, dropped := d.observed(c)
 	return rpc.Config{
 		Link:    link{c},
 		Name:    d.server.Name,
 		Handler: handler,
+		After:   last,
 		Timeout: d.host.timeout(d.server),
 		Trace:   trace,
 		Dropped: dropped,

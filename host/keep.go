@@ -115,6 +115,23 @@ func (s *Session) Reload(entry Server) error {
 	return l.Retire()
 }
 
+// replace is Reload for an entry that says what the one before did, and another plugin
+// in place of the one that carries the session. What that has begun at the server the
+// other goes on with, if it can.
+func (s *Session) replace(entry Server) error {
+	l := s.inner.Link()
+	if !l.HandOver() {
+		return s.Reload(entry)
+	}
+	s.entry.Store(&entry)
+	s.refused.Store(nil)
+	l.Drain()
+	s.inner.Forget()
+	s.harmless.Store(nil)
+	s.driver.Reload(nil)
+	return nil
+}
+
 // Disable drops the connection and makes no other: calls fail with [ErrDisabled],
 // until Enable.
 func (s *Session) Disable() {

@@ -54,7 +54,7 @@ func (h *Host) connect(ctx context.Context, s *Session, entry Server, via string
 // era.
 func (d *dialer) way() (*session.Way, error) {
 	w := &session.Way{
-		Dial: d.dial, Transport: d.via, Protocol: d.server.Protocol,
+		Dial: d.dial, Resume: d.resume, Transport: d.via, Protocol: d.server.Protocol,
 		Timeout: cmp.Or(d.host.timeout(d.server), -1), StartTimeout: d.host.startTimeout(d.server),
 	}
 	if d.via == transportSSE && w.Protocol == "" {

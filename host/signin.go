@@ -58,6 +58,7 @@ func (h *Host) Logout(ctx context.Context, s Server) error {
 	defer over()
 	a, err := h.approvedAccount(ctx, s)
 	if err == nil && a != nil {
+		a.turns.Add(1) // before: what follows is nobody's, or another's
 		err = a.Logout(ctx)
 	}
 	if err != nil {
@@ -69,6 +70,7 @@ func (h *Host) Logout(ctx context.Context, s Server) error {
 // login asks the person, and remembers that they said no. If they did sign in, the
 // sessions that wait for that go on.
 func (h *Host) login(ctx context.Context, a *account) error {
+	a.turns.Add(1) // before: who comes may be another
 	err := a.Login(ctx)
 	var failed *auth.Error
 	if errors.As(err, &failed) && failed.Class == step.FailLogin || errors.Is(err, ErrDeclined) {

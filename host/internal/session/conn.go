@@ -40,6 +40,13 @@ type Transport interface {
 	Shutdown(ctx context.Context) error
 }
 
+// Leaver is a Transport whose session at the server can go on without it.
+type Leaver interface {
+	// Leave is Shutdown without a word to the server: what the connection was about is
+	// left to [Way.Resume].
+	Leave(ctx context.Context) error
+}
+
 // Link is a connection as whoever keeps it knows it: from a handshake until the
 // connection ends, or until the server forgets what the handshake made.
 type Link struct {
@@ -51,6 +58,8 @@ type Link struct {
 	mu      sync.Mutex
 	closed  bool // by Close, though perhaps left to the next handshake
 	retired bool // no calls any more, and no handshake either
+	handed  bool // by HandOver
+	resumed bool // what it left was asked for
 	spent   atomic.Bool
 	drained context.Context // ended by Drain
 	drain   context.CancelFunc
@@ -74,7 +83,7 @@ func (k *Link) Err() error { return k.conn.Transport.Err() }
 // unless the session ends.
 func (k *Link) Close() error {
 	k.mu.Lock()
-	keep := k.forgotten() && !k.retired
+	keep := k.forgotten() && !k.retired && !k.handed
 	k.closed = true
 	k.mu.Unlock()
 	k.spent.Store(true)
@@ -85,6 +94,9 @@ func (k *Link) Close() error {
 		ctx, cancel := context.WithTimeout(k.session.ctx, drainTime)
 		defer cancel()
 		k.conn.Peer.Idle(ctx) // or not: they have had their time
+	}
+	if k.leaves() {
+		return k.conn.leave()
 	}
 	return k.conn.close()
 }
@@ -164,4 +176,15 @@ func (c *Conn) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	return c.Transport.Shutdown(ctx)
+}
+
+// leave is close for a connection that another one goes on with.
+func (c *Conn) leave() error {
+	t, ok := c.Transport.(Leaver)
+	if !ok {
+		return c.close()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	return t.Leave(ctx)
 }

@@ -17,6 +17,12 @@ type Way struct {
 	// When ctx ends, it gives up and leaves nothing behind.
 	Dial func(ctx context.Context, h rpc.Handler) (*Conn, error)
 
+	// Resume is Dial for a connection whose transport goes on where that of an ended
+	// one stopped: the server is to notice nothing. Without an error there may be none,
+	// where nothing was left or where it is not for this way. Nil is a way on which
+	// nothing ever goes on.
+	Resume func(ctx context.Context, h rpc.Handler, after *Conn) (*Conn, error)
+
 	Transport    string        // tells ways apart, and is shown in [Info]
 	Protocol     string        // Auto, LegacyOnly or a revision; "" is Auto
 	Timeout      time.Duration // of a request; 0 is the peer's, below is none
@@ -160,7 +166,8 @@ func (s *Session) expected(protocol string) mcp.Era {
 	return mcp.EraOf(protocol)
 }
 
-// open opens the session on the connection there is, or else on a new one.
+// open opens the session on the connection there is, or else on a new one, which goes
+// on with what the last one left if that can be.
 func (s *Session) open(ctx context.Context, a *attempt, era mcp.Era) (*link, error) {
 	old := s.live.Load()
 	if old.renewable() && old.info.Transport == a.Transport {
@@ -169,7 +176,11 @@ func (s *Session) open(ctx context.Context, a *attempt, era mcp.Era) (*link, err
 	if old != nil {
 		old.conn.close()
 	}
-	return s.dial(ctx, a, era)
+	in := s.newInbox()
+	if l := s.resume(ctx, a, in, old, era); l != nil {
+		return l, nil
+	}
+	return s.dial(ctx, a, in, era)
 }
 
 // renew makes a second handshake on the connection of old. The server has sent
@@ -184,10 +195,9 @@ func (s *Session) renew(ctx context.Context, a *attempt, old *link, era mcp.Era)
 
 // dial makes one connection and opens the session on it, within the time that
 // a server may take to start. On an error the connection is closed again.
-func (s *Session) dial(ctx context.Context, a *attempt, era mcp.Era) (*link, error) {
+func (s *Session) dial(ctx context.Context, a *attempt, in *inbox, era mcp.Era) (*link, error) {
 	ctx, cancel := a.start(ctx)
 	defer cancel()
-	in := s.newInbox()
 	conn, err := a.Dial(ctx, in)
 	if err != nil {
 		return nil, cause(ctx, err)

@@ -49,6 +49,10 @@ type site struct {
 	posts  []post
 	left   []uint32
 	status map[uint32]int // of the exchanges that were answered with an error
+
+	after   uint64 // the number after which the next connection counts
+	resumed int    // connections that went on with another
+	leaves  int    // connections that were left
 }
 
 // newSite makes a site; a reaction may be for a method, or for a tool as in
@@ -67,7 +71,7 @@ type wire struct {
 
 func (s *site) dial(_ context.Context, h rpc.Handler) (*Conn, error) {
 	w := &wire{site: s, done: make(chan struct{})}
-	w.peer = rpc.NewPeer(rpc.Config{Link: w, Name: "far", Handler: h, Status: s.statusOf})
+	w.peer = rpc.NewPeer(rpc.Config{Link: w, Name: "far", Handler: h, Status: s.statusOf, After: s.after})
 	s.dials++
 	return &Conn{Peer: w.peer, Transport: w, StreamCancel: true, Probe: abi.ProbeHTTP}, nil
 }
@@ -120,6 +124,11 @@ func (s *wire) Err() error            { return nil }
 func (s *wire) Shutdown(context.Context) error {
 	s.end.Do(func() { s.peer.Close(nil); close(s.done) })
 	return nil
+}
+
+func (s *wire) Leave(ctx context.Context) error {
+	s.leaves++
+	return s.Shutdown(ctx)
 }
 
 // received returns the methods seen so far, each with its epoch, in order.

@@ -1,0 +1,186 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// resume is dial for a connection on which the server notices nothing. The ids go on.
+func (s *site) resume(ctx context.Context, h rpc.Handler, after *Conn) (*Conn, error) {
+	s.after = after.Peer.Last()
+	defer func() { s.after = 0 }()
+	s.resumed++
+	return s.dial(ctx, h)
+}
+
+func resumes(s *site) func(*Config) { return func(c *Config) { c.Resume = s.resume } }
+
+// drop ends the newest connection, as a plugin that traps does.
+func (s *site) drop() { s.find("initialize")[0].hangUp() }
+
+// After the connection has ended there is another one, without a handshake, on which a
+// ping goes ahead of what is called: all in the epoch of before, and with new ids.
+func TestResume(t *testing.T) {
+	on := oldSite()
+	on["ping"] = ok(`{}`)
+	visit(t, on, func(t *testing.T, s *site) {
+		session := s.open(resumes(s))
+		before := session.Info()
+		s.drop()
+		if _, err := call(t, session); err != nil {
+			t.Error(err)
+		}
+		if got := s.received(); got != oldOpening+" ping/1 tools/call/1" || s.dials != 2 || s.resumed != 1 {
+			t.Errorf("%d dials, saw %s", s.dials, got)
+		}
+		if ping := s.find("ping")[0]; string(ping.ID) != "4" || ping.facts.Version != mcp.LatestLegacy {
+			t.Errorf("the ping is %+v", ping.facts)
+		}
+		if after := session.Info(); fmt.Sprint(after) != fmt.Sprint(before) {
+			t.Errorf("it knows %+v, and before %+v", after, before)
+		}
+	})
+}
+
+// Any answer shows that the server knows the session, and nothing else does. A
+// handshake follows then, and it is the server's word alone that makes it one on the
+// same connection.
+func TestResumeIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		ping reaction
+		want string
+	}{
+		"no such method": {no(200, mcp.CodeMethodNotFound), " ping/1 tools/call/1"},
+		"forgotten":      {gone, " ping/1 initialize/1 notifications/initialized/2 tools/call/2"},
+		"bad request":    {no(400, -32000), " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
+		"a page":         {status(404), " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
+		"away":           {unreachable, " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
+		"lost":           {func(s *site, p post) { p.hangUp() }, " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
+		"mute":           {mute, " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
+		"no answer":      {unanswered, " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			on := oldSite()
+			on["ping"] = c.ping
+			visit(t, on, func(t *testing.T, s *site) {
+				session := s.open(resumes(s))
+				s.drop()
+				for range 2 {
+					if _, err := call(t, session); err != nil {
+						t.Error(err)
+					}
+				}
+				want := oldOpening + c.want + c.want[strings.LastIndex(c.want, " "):]
+				// That nobody waits for a ping any more may be said, if there is time for it.
+				if got := strings.Replace(s.received(), " notifications/cancelled/1", "", 1); got != want || s.resumed != 1 {
+					t.Errorf("%d attempts, saw %s", s.resumed, got)
+				}
+			})
+		})
+	}
+}
+
+// A server that does not answer the ping is not waited for longer than a session
+// takes to be begun.
+func TestResumeIsBounded(t *testing.T) {
+	on := oldSite()
+	on["ping"] = mute
+	visit(t, on, func(t *testing.T, s *site) {
+		session := s.open(resumes(s), func(c *Config) { c.Timeout, c.StartTimeout = -1, -1 })
+		s.drop()
+		began := time.Now()
+		if _, err := call(t, session); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took != pingTimeout {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// There is nothing to go on with where the server has none of it: on another way, in
+// the modern era, after its word that the session is over, and after Retire.
+func TestNothingToResume(t *testing.T) {
+	without := func(*site) func(*Config) { return func(*Config) {} }
+	for name, c := range map[string]struct {
+		on     map[string]reaction
+		config func(*site) func(*Config)
+		end    func(*site, *Session)
+	}{
+		"a way without":     {oldSite(), without, func(s *site, _ *Session) { s.drop() }},
+		"modern":            {newSiteScript(), resumes, func(s *site, _ *Session) { s.find("server/discover")[0].hangUp() }},
+		"retired":           {oldSite(), resumes, func(s *site, session *Session) { session.Link().Retire(); s.drop() }},
+		"retired, and left": {oldSite(), resumes, func(s *site, session *Session) { session.Link().HandOver(); session.Link().Retire(); s.drop() }},
+		"forgotten": {oldSite(), resumes, func(s *site, _ *Session) {
+			p := s.find("initialize")[0]
+			p.peer.Expired(0)
+			p.hangUp()
+		}},
+	} {
+		visit(t, c.on, func(t *testing.T, s *site) {
+			session := s.open(c.config(s))
+			c.end(s, session)
+			if _, err := call(t, session); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if s.resumed != 0 || s.dials != 2 {
+				t.Errorf("%s: %d of %d connections went on", name, s.resumed, s.dials)
+			}
+		})
+	}
+}
+
+// A way may have nothing to go on with, or not be able to: then it dials.
+func TestResumeWithoutConnection(t *testing.T) {
+	for _, err := range []error{nil, errors.New("no engine")} {
+		visit(t, oldSite(), func(t *testing.T, s *site) {
+			session := s.open(func(c *Config) {
+				c.Resume = func(context.Context, rpc.Handler, *Conn) (*Conn, error) { return nil, err }
+			})
+			s.drop()
+			if _, err := call(t, session); err != nil {
+				t.Error(err)
+			}
+			if n := len(s.find("initialize")); n != 2 {
+				t.Errorf("%d handshakes", n)
+			}
+		})
+	}
+}
+
+// A link that is handed over is closed by leaving, where there is something to leave,
+// and otherwise as ever.
+func TestHandOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		on   map[string]reaction
+		turn func(*Link)
+		left int
+	}{
+		"left":                {oldSite(), func(*Link) {}, 1},
+		"retired after all":   {oldSite(), func(l *Link) { l.Retire() }, 0},
+		"forgotten after all": {oldSite(), func(l *Link) { l.conn.Peer.Expired(0) }, 0},
+		"modern":              {newSiteScript(), func(*Link) {}, 0},
+	} {
+		visit(t, c.on, func(t *testing.T, s *site) {
+			l := s.open(resumes(s)).Link()
+			if handed := l.HandOver(); handed != (name != "modern") {
+				t.Errorf("%s: handed over: %v", name, handed)
+			}
+			c.turn(l)
+			if l.Close(); s.leaves != c.left || !l.conn.ended() {
+				t.Errorf("%s: %d connections were left", name, s.leaves)
+			}
+		})
+	}
+	var none *Link
+	if none.HandOver() {
+		t.Error("no connection was handed over")
+	}
+}

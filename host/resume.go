@@ -1,0 +1,144 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/session"
+)
+
+// logbook is what the guest of one connection has saved for the guest of the next:
+// see save and RESUME in package abi. It is kept in memory alone, with the connection
+// that it is of, and is read once. Who gets it is decided by how that ended:
+//
+//	how the connection ended                    the next guest, in a legacy session over HTTP
+//	─────────────────────────────────────────── ─────────────────────────────────────────────
+//	the guest trapped, or ran out of fuel,      gets what this one saved itself, and no
+//	or its process was killed                   second initialize is sent
+//	its plugin is another now (Host.Apply),     gets what this one saved, or else what it
+//	and nothing else is                         was given itself; nobody sends a DELETE
+//	the server forgot the session               there is none: the same guest shakes hands
+//	the plugin gave up, or said FAILED          nothing: the word is that it is over
+//	the server hung up, or broke the protocol   nothing
+//	closed, disabled, removed, reloaded         nothing: the guest heard CLOSE, and DELETE
+//	                                            was sent
+//
+// In all other sessions nothing is given to anybody. A modern server keeps none, and
+// where a connection is one stream, to a process or a socket, the session ends with
+// it: a guest with a memory could not spare its server the handshake.
+//
+// What is given is given to the same plugin, for the same entry and sign-in: see
+// [mark]. It is given once. A guest that trips over it is followed by one that gets
+// nothing, and a guest that has saved nothing of its own before an accident leaves
+// nothing: what it was given may be what it stumbled over.
+type logbook struct {
+	mu     sync.Mutex
+	text   []byte // as of now; empty for nothing
+	own    bool   // text was saved by this guest, and not given to it
+	handed bool   // text is for the next guest, in any case
+	closed bool   // nothing is written any more
+}
+
+// newLogbook returns the logbook of a guest that is given a state, or nil.
+func newLogbook(given []byte) *logbook { return &logbook{text: given} }
+
+// write is where a guest saves to. It does not keep state.
+func (b *logbook) write(state []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	if !b.own {
+		b.text, b.own = nil, true // the guest may still read what it was given
+	}
+	b.text = append(b.text[:0], state...)
+}
+
+// hand keeps what there is for the next guest, and reports whether that is anything.
+func (b *logbook) hand() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.handed = b.handed || !b.closed && len(b.text) > 0
+	return b.handed
+}
+
+// burn leaves nothing to anybody, unless the connection had ended before.
+func (b *logbook) burn() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closed {
+		b.text, b.closed = nil, true
+	}
+}
+
+// end is for the end of the connection, and why it came.
+func (b *logbook) end(cause error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closed && !b.handed && !(b.own && guest.Accident(cause)) {
+		b.text = nil
+	}
+	b.closed = true
+}
+
+// read returns what is left to the next guest, nil for nothing.
+func (b *logbook) read() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closed || len(b.text) == 0 {
+		return nil
+	}
+	return b.text
+}
+
+// mark is what a state must have in common with who it is given to: the server entry
+// to the letter, which says where it leads and with which headers; the plugin, by the
+// name that the entry knows it by; and the account, with how often somebody signed in
+// to it or out of it. What a plugin calls itself is compared as well, once it runs.
+type mark struct {
+	entry   [sha256.Size]byte
+	via     string
+	account *account
+	turns   uint64
+}
+
+// mark returns that of the connections that are dialled now. An entry that cannot be
+// written down is not known again.
+func (d *dialer) mark() mark {
+	m := mark{via: d.via, account: d.account}
+	if entry, err := json.Marshal(d.server); err == nil {
+		m.entry = sha256.Sum256(entry)
+	}
+	if d.account != nil {
+		m.turns = d.account.turns.Load()
+	}
+	return m
+}
+
+// fits reports whether what was saved under m may be given to one of other.
+func (m mark) fits(other mark) bool { return m == other && m.entry != [sha256.Size]byte{} }
+
+// resume is dial for a connection whose guest goes on where that of an ended one
+// stopped. It returns nil where nothing was left, or not for this guest.
+func (d *dialer) resume(ctx context.Context, handler rpc.Handler, after *session.Conn) (*session.Conn, error) {
+	old, ok := after.Transport.(*connection)
+	if !ok || old.book.read() == nil || !old.mark.fits(d.mark()) {
+		return nil, nil
+	}
+	return d.launch(ctx, handler, old)
+}
+
+// Leave ends the connection as Shutdown does, but without a word to the server, whose
+// session is left to the next one. Where that could not go on with it, it is Shutdown.
+func (c *connection) Leave(ctx context.Context) error {
+	if !c.book.hand() {
+		return c.Shutdown(ctx)
+	}
+	c.inst.Leave()
+	return c.Shutdown(ctx)
+}

@@ -1,0 +1,384 @@
+package host_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/plugins"
+)
+
+// passage is a session with a haven, whose plugin lies in a file and traps when a
+// call is cancelled.
+type passage struct {
+	*testing.T
+	haven   *haven
+	host    *host.Host
+	session *host.Session
+	entry   host.Server
+	file    string
+	heard   chan string // gets what the server tells
+	trace   *scroll
+}
+
+// scroll is the trace of a host, as text.
+type scroll struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *scroll) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *scroll) count(what string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), what)
+}
+
+// resumes counts the guests that were given what another had saved.
+func (v *passage) resumes() int { return v.trace.count("event(RESUME") }
+
+// embark connects by a plugin that lies in a file. The session is one in which the
+// server has told something, so that there is an event to go on from.
+func embark(t *testing.T, plugin []byte, change ...func(*host.Config, *host.Server)) *passage {
+	t.Helper()
+	v := &passage{
+		T: t, haven: newHaven(), heard: make(chan string, 16), trace: &scroll{},
+		file: filepath.Join(t.TempDir(), "http.wasm"),
+	}
+	v.put(plugin)
+	trace, err := host.ParseTrace("abi", v.trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := host.Config{Files: pluginFile("http", v.file), Trace: trace, Event: func(e host.Event) {
+		if e.Method != "" {
+			v.heard <- e.Method
+		}
+	}}
+	v.entry = host.Server{Name: "haven", URL: serve(t, v.haven), Strategy: "http-only", Protocol: "legacy"}
+	for _, f := range change {
+		f(&c, &v.entry)
+	}
+	v.host = newHost(t, c)
+	if err := v.host.Apply([]host.Server{v.entry}, c.Files); err != nil {
+		t.Fatal(err)
+	}
+	v.session = v.host.Session("haven")
+	if err := v.session.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	v.listens("")
+	v.tells("one")
+	return v
+}
+
+// put makes a plugin the one in the file.
+func (v *passage) put(plugin []byte) {
+	v.Helper()
+	if err := errors.Join(os.WriteFile(v.file+".new", plugin, 0o600), os.Rename(v.file+".new", v.file)); err != nil {
+		v.Fatal(err)
+	}
+}
+
+// listens waits for a listener, who wants to go on after that event.
+func (v *passage) listens(last string) {
+	v.Helper()
+	if got := <-v.haven.listening; got != last {
+		v.Errorf("it listens after event %q, want %q", got, last)
+	}
+}
+
+// tells has the server tell something, and waits until it is heard.
+func (v *passage) tells(text string) {
+	v.Helper()
+	v.haven.tell(text)
+	v.hears(text)
+}
+
+func (v *passage) hears(text string) {
+	v.Helper()
+	if got := <-v.heard; got != text {
+		v.Errorf("heard %q, want %q", got, text)
+	}
+}
+
+// wreck has the guest trap, and waits until nobody listens any more. The call that it
+// takes is one that its caller has left.
+func (v *passage) wreck() {
+	v.Helper()
+	ctx, cancel := context.WithCancel(v.Context())
+	over := make(chan error)
+	go func() {
+		_, err := v.session.CallTool(ctx, "mute", nil)
+		over <- err
+	}()
+	<-v.haven.called
+	cancel()
+	if err := <-over; !host.MaybeSent(err) {
+		v.Errorf("a call in flight ended with %v", err)
+	}
+	<-v.haven.parted
+}
+
+// handshakes wants so many, and a DELETE for some of the sessions.
+func (v *passage) handshakes(greetings, farewells int) {
+	v.Helper()
+	if n := v.haven.count("initialize"); n != greetings {
+		v.Errorf("%d handshakes, want %d", n, greetings)
+	}
+	if n := v.haven.count("DELETE"); n != farewells {
+		v.Errorf("%d sessions were ended, want %d", n, farewells)
+	}
+}
+
+// oneSession wants all messages but the first to be of one session, and each id to
+// come once.
+func (v *passage) oneSession() {
+	v.Helper()
+	all, _ := v.haven.since(0)
+	ids := make(map[string]bool)
+	for _, a := range all {
+		if a.method != "initialize" && (a.session != "s1" || a.version != "2025-11-25") {
+			v.Errorf("%s %s is of session %q and version %q", a.verb, a.method, a.session, a.version)
+		}
+		if a.id != "" && ids[a.id] {
+			v.Errorf("%s has the id %s, which was used before", a.method, a.id)
+		}
+		ids[a.id] = true
+	}
+}
+
+// trapping returns the shipped plugin, but for a trap when a call is cancelled and for
+// what it does about RESUME.
+func trapping(resume ...byte) []byte {
+	on := map[abi.Kind][]byte{abi.EventCancel: traps}
+	if resume != nil {
+		on[abi.EventResume] = resume
+	}
+	return rigged(plugins.Builtin()["http"], on)
+}
+
+// newer is a plugin in another version: with a section that nobody reads.
+func newer(plugin []byte) []byte { return append(bytes.Clone(plugin), 0, 2, 1, 'x') }
+
+// A guest that traps between two calls is replaced by one that goes on with its
+// session: there is no second handshake, and what the server told meanwhile is heard,
+// also by a host that makes no call. What it was told before it knows.
+func TestResume(t *testing.T) {
+	v := embark(t, trapping(), func(c *host.Config, _ *host.Server) { c.Reconnect = brisk })
+	if err := v.session.SetLevel(t.Context(), mcp.LevelWarning); err != nil {
+		t.Fatal(err)
+	}
+	v.wreck()
+	v.haven.tell("two")
+	v.listens("1")
+	v.hears("two")
+	say(t, v.session)
+	v.tells("three")
+	v.handshakes(1, 0)
+	if n := v.haven.count("logging/setLevel"); n != 1 {
+		t.Errorf("the level was set %d times", n)
+	}
+	v.oneSession()
+	if n := v.resumes(); n != 1 {
+		t.Errorf("%d guests were given a state", n)
+	}
+	if i := v.session.Info(); i.Server.Name != "haven" || i.Protocol != "2025-11-25" || i.Transport != "http" {
+		t.Errorf("after it the session knows %+v", i)
+	}
+	if err := v.session.Close(); err != nil {
+		t.Error(err)
+	}
+	v.handshakes(1, 1)
+}
+
+// A server that has forgotten the session, in whatever words it says so, gets a fresh
+// handshake, and the call that comes then its answer, once.
+func TestResumeOfAForgottenSession(t *testing.T) {
+	for _, unknown := range []int{404, 400} {
+		v := embark(t, trapping())
+		v.wreck()
+		v.haven.unknown = unknown
+		v.haven.forget()
+		say(t, v.session)
+		v.handshakes(2, map[int]int{404: 0, 400: 1}[unknown])
+		v.listens("")
+		if n := v.resumes(); n != 1 {
+			t.Errorf("%d guests were given a state", n)
+		}
+		if n := v.haven.count("tools/call"); n != 2 {
+			t.Errorf("%d calls arrived", n)
+		}
+	}
+}
+
+// A plugin that is replaced, by a reload, leaves its session to the new one, as often
+// as that happens, and whether or not anything was saved in between; and a call in
+// flight is answered before.
+func TestResumeByANewPlugin(t *testing.T) {
+	v := embark(t, plugins.Builtin()["http"])
+	next := newer(plugins.Builtin()["http"])
+	for range 2 {
+		v.put(next)
+		next = newer(next)
+		done := make(chan error, 1)
+		go func() {
+			_, err := v.session.CallTool(t.Context(), "gate", nil)
+			done <- err
+		}()
+		<-v.haven.called
+		if err := v.host.Apply([]host.Server{v.entry}, pluginFile("http", v.file)); err != nil {
+			t.Error(err)
+		}
+		v.haven.let <- struct{}{}
+		if err := <-done; err != nil {
+			t.Errorf("the call in flight ended with %v", err)
+		}
+		<-v.haven.parted
+		v.listens("1")
+	}
+	say(t, v.session)
+	v.tells("two")
+	v.handshakes(1, 0)
+	v.oneSession()
+	if n := v.resumes(); n != 2 {
+		t.Errorf("%d guests were given a state", n)
+	}
+}
+
+// What was saved is not given to anybody where something about it is another, or
+// where its user wished for an end. Then the first word to the server is a handshake.
+func TestNotResumed(t *testing.T) {
+	reload := func(change func(*host.Server)) func(*passage) {
+		return func(v *passage) {
+			change(&v.entry)
+			if err := v.session.Reload(v.entry); err != nil {
+				v.Error(err)
+			}
+		}
+	}
+	for name, turn := range map[string]func(*passage){
+		"the same entry by hand": reload(func(*host.Server) {}),
+		"other headers":          reload(func(s *host.Server) { s.Headers = map[string]string{"X-Key": "1"} }),
+		"another timeout":        reload(func(s *host.Server) { s.Timeout = 1 << 40 }),
+		"another account":        reload(func(s *host.Server) { s.Auth = config.Auth{Provider: config.AuthNone} }),
+		"signed out":             func(v *passage) { v.host.Logout(v.Context(), v.entry) },
+		"signed in":              func(v *passage) { v.host.Login(v.Context(), v.entry) },
+		"disabled":               func(v *passage) { v.session.Disable(); v.session.Enable() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := embark(t, trapping())
+			v.wreck()
+			_, before := v.haven.since(0)
+			turn(v)
+			say(t, v.session)
+			after, _ := v.haven.since(before)
+			if len(after) == 0 || after[0].method != "initialize" || v.resumes() != 0 {
+				t.Errorf("%d guests were given a state; the server saw %+v", v.resumes(), after)
+			}
+			for _, a := range after {
+				if a.session == "s1" {
+					t.Errorf("%s %s is of the session before", a.verb, a.method)
+				}
+			}
+		})
+	}
+}
+
+// A plugin that says it cannot go on leaves nothing, although it has saved.
+func TestGivingUpIsNotResumed(t *testing.T) {
+	v := embark(t, rigged(plugins.Builtin()["http"], map[abi.Kind][]byte{abi.EventCancel: refuses}))
+	v.wreck()
+	say(t, v.session)
+	v.handshakes(2, 0)
+	if n := v.resumes(); n != 0 {
+		t.Errorf("%d guests were given a state", n)
+	}
+}
+
+// A guest that traps on what it is given, or that says it does not understand it, is
+// followed by one that is given nothing. One that makes nothing of it and says nothing
+// either is found out by the server.
+func TestResumeThatFails(t *testing.T) {
+	for name, resume := range map[string][]byte{"traps": traps, "refuses": refuses, "ignores": ignores} {
+		t.Run(name, func(t *testing.T) {
+			v := embark(t, trapping(resume...))
+			v.wreck()
+			say(t, v.session)
+			say(t, v.session)
+			v.listens("")
+			v.handshakes(2, 0)
+			if n := v.resumes(); n != 1 {
+				t.Errorf("%d guests were given a state", n)
+			}
+		})
+	}
+}
+
+// A guest that saved nothing before an accident leaves nothing: it may have tripped
+// over what it was given.
+func TestResumeOnce(t *testing.T) {
+	v := embark(t, trapping())
+	for range 2 {
+		v.wreck()
+		say(t, v.session)
+		<-v.haven.listening
+	}
+	v.handshakes(2, 0)
+	if n := v.resumes(); n != 1 {
+		t.Errorf("%d guests were given a state", n)
+	}
+}
+
+// What one plugin has saved is given to no other, whatever name the entry knows it by.
+func TestResumeByAnotherPlugin(t *testing.T) {
+	v := embark(t, trapping())
+	v.put(plugins.Builtin()["sse"])
+	v.wreck()
+	_, before := v.haven.since(0)
+	if err := v.session.Ready(t.Context()); !errors.Is(err, host.ErrUnreachable) {
+		t.Errorf("connected over a transport that the server has not: %v", err)
+	}
+	after, _ := v.haven.since(before)
+	for _, a := range after {
+		if a.session != "" {
+			t.Errorf("%s is of session %s", a.verb, a.session)
+		}
+	}
+	if n := v.resumes(); n != 0 || len(after) == 0 {
+		t.Errorf("%d guests were given a state; the server saw %+v", n, after)
+	}
+}
+
+// The shipped plugin makes nothing of a state in which there is only garbage in place of
+// the session.
+func TestResumeFromGarbage(t *testing.T) {
+	garbler := bytes.ReplaceAll(trapping(), []byte("session "), []byte("\xff\x00%s\r\n: "))
+	if bytes.Equal(garbler, trapping()) {
+		t.Fatal("the plugin saves its session in other words")
+	}
+	v := embark(t, garbler)
+	v.put(newer(plugins.Builtin()["http"]))
+	v.wreck()
+	say(t, v.session)
+	v.listens("")
+	v.tells("two")
+	v.handshakes(2, 0)
+	if n := v.resumes(); n != 1 {
+		t.Errorf("%d guests were given a state", n)
+	}
+}
