@@ -9,10 +9,11 @@ import (
 // Func is an exported function of one instance.
 type Func struct {
 	in     *Instance
-	native api.Function
+	name   string
+	native api.Function // with a stack of 10 KiB; nil after a rest, until it is called
 	params int
 	result bool
-	stack  []uint64
+	stack  []uint64 // what is passed and returned
 }
 
 // Export returns the exported function of that name, or nil. It is looked up
@@ -27,13 +28,17 @@ func (i *Instance) Export(name string) *Func {
 	}
 	d := native.Definition()
 	params, results := len(d.ParamTypes()), len(d.ResultTypes())
-	f := &Func{in: i, native: native, params: params, result: results > 0, stack: make([]uint64, max(params, results))}
+	f := &Func{
+		in: i, name: name, native: native,
+		params: params, result: results > 0, stack: make([]uint64, max(params, results)),
+	}
 	i.funcs[name] = f
 	return f
 }
 
 // Call runs the function with budget units of fuel. A call that traps ends the
-// instance; its error is a *Trap. Call allocates nothing unless it fails.
+// instance; its error is a *Trap. Call allocates nothing unless it fails, or is
+// the first after a rest.
 func (f *Func) Call(budget int64, args ...uint32) (result uint32, err error) {
 	in := f.in
 	if len(args) != f.params {
@@ -41,6 +46,9 @@ func (f *Func) Call(budget int64, args ...uint32) (result uint32, err error) {
 	}
 	if err := in.enter(); err != nil {
 		return 0, err
+	}
+	if f.native == nil {
+		f.native = in.module.ExportedFunction(f.name)
 	}
 	in.budget.Set(uint64(budget))
 	for i, a := range args {

@@ -347,6 +347,23 @@ func TestCallAllocatesNothing(t *testing.T) {
 	}
 }
 
+// An instance that rests has no stack, and does not miss it.
+func TestRestGivesTheStackBack(t *testing.T) {
+	in := start(t, newEngine(t, plain), one(get(0)).bytes())
+	f := in.Export("run")
+	for n := range uint32(3) {
+		if err := in.Rest(); err != nil || f.native != nil {
+			t.Fatalf("it rests with a stack, %v", err)
+		}
+		if got, err := f.Call(EventBudget, n); got != n || err != nil {
+			t.Errorf("%d, %v; want %d", got, err, n)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { _, _ = f.Call(EventBudget, 1) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 func BenchmarkCall(b *testing.B) {
 	bench := func(name string, s Surface, m build) {
 		b.Run(name, func(b *testing.B) {

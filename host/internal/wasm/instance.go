@@ -190,16 +190,20 @@ func (i *Instance) Memory(ptr, size uint32) ([]byte, bool) {
 	return i.memory.Read(ptr, size)
 }
 
-// Rest gives back the memory that the instance has in common with others of its
-// module, where the system allows that. It changes nothing that the module could
-// see, and costs about as much as a few events: it is for an instance that had
-// nothing to do for a while. Only the owner calls it, between two calls. After an
-// error the instance is dead.
+// Rest gives back the stacks of the instance, which have nothing on them between
+// two calls, and the memory that it has in common with others of its module, where
+// the system allows that. It changes nothing that the module could see, and costs
+// about as much as a few events: it is for an instance that had nothing to do for
+// a while. Only the owner calls it, between two calls. After an error the instance
+// is dead.
 func (i *Instance) Rest() error {
 	if err := i.enter(); err != nil {
 		return err
 	}
 	defer i.leave()
+	for _, f := range i.funcs {
+		f.native = nil
+	}
 	return i.share(false)
 }
 
