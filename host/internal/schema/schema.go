@@ -89,7 +89,7 @@ func trivial(doc any) *Schema {
 		switch v := value.(type) {
 		case string:
 			s.object = s.object || name == "type"
-			if name == "type" && v != "object" || name != "type" && !note[name] {
+			if name == "type" && v != "object" || name != "type" && name != "$schema" && !forPeople[name] {
 				return nil
 			}
 		case map[string]any:
@@ -110,9 +110,6 @@ func trivial(doc any) *Schema {
 	}
 	return s
 }
-
-// note has the members that say nothing about a value.
-var note = map[string]bool{"$schema": true, "title": true, "description": true, "$comment": true}
 
 // nothing is what the library may load.
 type nothing struct{}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"sync"
@@ -60,13 +59,18 @@ func newContract(tool *mcp.Tool) *contract {
 
 // same reports whether two definitions promise the same.
 func (c *contract) same(other *contract) bool {
-	return c != nil && bytes.Equal(c.input.text, other.input.text) && bytes.Equal(c.output.text, other.output.text)
+	return c != nil && c.input.text == other.input.text && c.output.text == other.output.text
 }
 
 // clause is one of the two schemas of a tool. It is compiled when it is first
-// needed: most tools of a list never are.
+// needed: most tools of a list never are, and have no more than the text.
 type clause struct {
-	text []byte // as the server wrote it; nil is none
+	text string // what a check needs of what the server wrote; "" is none
+	read atomic.Pointer[reading]
+}
+
+// reading is what came of compiling a clause.
+type reading struct {
 	once sync.Once
 	made *schema.Schema // nil where there is nothing to check
 	flaw error          // why not
@@ -74,29 +78,38 @@ type clause struct {
 	told atomic.Bool
 }
 
-// newClause copies text, which is part of a page.
-func newClause(text []byte) clause { return clause{text: bytes.Clone(text)} }
+func newClause(text []byte) clause { return clause{text: schema.Bare(text)} }
+
+func (c *clause) reading() *reading {
+	r := c.read.Load()
+	if r == nil {
+		c.read.CompareAndSwap(nil, new(reading))
+		r = c.read.Load()
+	}
+	r.once.Do(func() {
+		if c.text != "" {
+			r.made, r.flaw = schema.Compile([]byte(c.text))
+		}
+	})
+	return r
+}
 
 // schema returns what to check against; nil is nothing. What of it cannot be
 // checked is said once.
 func (c *clause) schema(warn func(string), what, tool string) *schema.Schema {
-	c.once.Do(func() {
-		if c.text != nil {
-			c.made, c.flaw = schema.Compile(c.text)
-		}
-	})
-	if c.flaw != nil {
-		c.tell(warn, what, tool, c.flaw)
-	} else if c.made != nil && c.made.LeftOut() != nil {
-		c.tell(warn, "all "+what, tool, fmt.Errorf("left out is %s", clip(fmt.Sprint(c.made.LeftOut()))))
+	r := c.reading()
+	if r.flaw != nil {
+		c.tell(warn, what, tool, r.flaw)
+	} else if r.made != nil && r.made.LeftOut() != nil {
+		c.tell(warn, "all "+what, tool, fmt.Errorf("left out is %s", clip(fmt.Sprint(r.made.LeftOut()))))
 	}
-	return c.made
+	return r.made
 }
 
 // tell warns, and not again: a tool may be called very often. It is called with no
 // lock held, for a callback may call the same tool.
 func (c *clause) tell(warn func(string), what, tool string, why error) {
-	if c.told.CompareAndSwap(false, true) {
+	if c.reading().told.CompareAndSwap(false, true) {
 		warn(fmt.Sprintf("%s of tool %q are not checked: %v", what, clip(tool), why))
 	}
 }
@@ -139,7 +152,7 @@ func (s *Session) checkArguments(q *request, l *link) error {
 // warning; the result is in it.
 func (s *Session) checkResult(q *request, d dialect, result *mcp.CallToolResult) error {
 	c := q.contract
-	if c == nil || c.output.text == nil || result.IsError || d.revision < mcp.Version20250618 {
+	if c == nil || c.output.text == "" || result.IsError || d.revision < mcp.Version20250618 {
 		return nil
 	}
 	made := c.output.schema(s.cfg.Warn, "results", q.name)
@@ -163,7 +176,7 @@ func (s *Session) checkResult(q *request, d dialect, result *mcp.CallToolResult)
 
 // checkText is checkResult for a result that nobody has read yet.
 func (s *Session) checkText(q *request, d dialect, text []byte) error {
-	if q.contract == nil || q.contract.output.text == nil || jsontext.Read(text).Kind() != '{' {
+	if q.contract == nil || q.contract.output.text == "" || jsontext.Read(text).Kind() != '{' {
 		return nil
 	}
 	result, err := readCall(text)

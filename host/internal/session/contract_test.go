@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -202,6 +203,18 @@ func TestContractFreshInModernEra(t *testing.T) {
 			t.Errorf("%v; sent: %v", err, s.find("tools/call"))
 		}
 	})
+}
+
+// TestContractsAreSmall: most tools are listed and never called, and a hundred
+// servers have thousands of them.
+func TestContractsAreSmall(t *testing.T) {
+	if size := unsafe.Sizeof(contract{}); size > 48 {
+		t.Errorf("a contract has %d bytes beside its texts", size)
+	}
+	tool := mcp.Tool{InputSchema: []byte(`{"type":"object","description":"what it is for"}`)}
+	if c := newContract(&tool); c.input.text != `{"type":"object"}` || c.output.text != "" {
+		t.Errorf("it keeps %q and %q", c.input.text, c.output.text)
+	}
 }
 
 // TestTrivialContractIsFree counts what a check adds to a call.
