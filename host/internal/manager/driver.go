@@ -297,13 +297,20 @@ func (d *Driver) begin() {
 }
 
 // live is the life of a connection, from the dial until nothing is left of it.
-// Drop ends ctx; everything else follows from that.
+// Drop ends ctx; everything else follows from that. A dial takes several times the
+// stack that waiting does, and Go keeps what a stack has grown to, so another
+// goroutine does the waiting.
 func (d *Driver) live(ctx context.Context, dial DialFunc, p *pass) {
 	c, err := d.knock(ctx, dial, p)
 	if err != nil {
 		d.failed(ctx, err)
 		return
 	}
+	go d.keep(ctx, c)
+}
+
+// keep is live from when there is a connection.
+func (d *Driver) keep(ctx context.Context, c Conn) {
 	if d.connected(ctx, c) {
 		select {
 		case <-c.Done():
