@@ -114,6 +114,8 @@ func (f *formula) cutArgs(text string) (rest string, err error) {
 	}
 	rest, found := strings.CutPrefix(rest, ")")
 	switch {
+	case !found && rest == "":
+		return "", fmt.Errorf("expected , or ) behind %q", text)
 	case !found:
 		return "", fmt.Errorf("expected , or ) at %q", rest)
 	case strings.HasPrefix(f.name, "hmac-") && len(f.args) < 2:

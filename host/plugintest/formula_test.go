@@ -47,6 +47,7 @@ func TestFormulasThatAreNone(t *testing.T) {
 		"hex(":               "expected a name",
 		"hex()":              `expected a name, a 'text' or a function at ")"`,
 		"hex(a b)":           `expected , or ) at "b)"`,
+		"hex(sha1(a)":        `expected , or ) behind "(sha1(a)"`,
 		"hex(a,)":            "expected a name",
 		"hex(a) b":           `expected nothing more at "b"`,
 		"a b":                "expected nothing more",

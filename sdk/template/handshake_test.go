@@ -127,6 +127,15 @@ func peer(ctx context.Context, l net.Listener, answer string, greeted chan<- str
 // handshake returns the blocks of code that the README shows for a handshake.
 func handshake(t *testing.T, p template.Plugin) (blocks []string) {
 	t.Helper()
+	if blocks = blocksOf(t, p, "A handshake before messages"); len(blocks) != 3 {
+		t.Fatalf("the README shows %d blocks of code", len(blocks))
+	}
+	return blocks
+}
+
+// blocksOf returns the blocks of code in a section of the README.
+func blocksOf(t *testing.T, p template.Plugin, title string) (blocks []string) {
+	t.Helper()
 	files, err := p.Files()
 	if err != nil {
 		t.Fatal(err)
@@ -135,14 +144,11 @@ func handshake(t *testing.T, p template.Plugin) (blocks []string) {
 		if f.Name != "README.md" {
 			continue
 		}
-		_, section, _ := strings.Cut(string(f.Text), "\n## A handshake before messages\n")
+		_, section, _ := strings.Cut(string(f.Text), "\n## "+title+"\n")
 		section, _, _ = strings.Cut(section, "\n## ")
 		for _, m := range regexp.MustCompile("(?s)```[a-z]+\n(.*?)```\n").FindAllStringSubmatch(section, -1) {
 			blocks = append(blocks, m[1])
 		}
-	}
-	if len(blocks) != 3 {
-		t.Fatalf("the README shows %d blocks of code", len(blocks))
 	}
 	return blocks
 }
