@@ -260,6 +260,21 @@ func TestResumeByANewPlugin(t *testing.T) {
 	}
 }
 
+// Where what signs in is another as well, the session is not left to anybody: the server
+// is told that it is over.
+func TestNewProviderEndsTheSession(t *testing.T) {
+	v := embark(t, plugins.Builtin()["http"])
+	v.put(newer(plugins.Builtin()["http"]))
+	files := pluginFile("http", v.file)
+	files["oauth"] = config.Plugin{Name: "oauth", Discover: true}
+	if err := v.host.Apply([]host.Server{v.entry}, files); err != nil {
+		t.Error(err)
+	}
+	<-v.haven.parted
+	v.listens("")
+	v.handshakes(2, 1)
+}
+
 // What was saved is not given to anybody where something about it is another, or
 // where its user wished for an end. Then the first word to the server is a handshake.
 func TestNotResumed(t *testing.T) {

@@ -16,6 +16,10 @@
 // on the same connection: a new epoch, in which nothing that is said late about
 // the old one counts.
 //
+// What carried such a session may also be gone while the server keeps it. Where the
+// transport left something to go on from, the next connection goes on with the session,
+// in its epoch and without a handshake, see resume.go.
+//
 // # Who may call
 //
 // All methods of a [Session] may be called from any goroutine, callbacks of its

@@ -137,6 +137,23 @@ func TestNothingToResume(t *testing.T) {
 	}
 }
 
+// What one transport left is nothing for another.
+func TestResumeByAnotherTransport(t *testing.T) {
+	visit(t, oldSite(), func(t *testing.T, s *site) {
+		session := s.open(resumes(s))
+		s.drop()
+		session.Link().Close()
+		l, err := session.Connect(t.Context(), &Way{Dial: s.dial, Resume: s.resume, Transport: "other"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if s.resumed != 0 || s.dials != 2 {
+			t.Errorf("%d of %d connections went on", s.resumed, s.dials)
+		}
+	})
+}
+
 // A way may have nothing to go on with, or not be able to: then it dials.
 func TestResumeWithoutConnection(t *testing.T) {
 	for _, err := range []error{nil, errors.New("no engine")} {
