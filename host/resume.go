@@ -136,9 +136,9 @@ func (d *dialer) resume(ctx context.Context, handler rpc.Handler, after *session
 // Leave ends the connection as Shutdown does, but without a word to the server, whose
 // session is left to the next one. Where that could not go on with it, it is Shutdown.
 func (c *connection) Leave(ctx context.Context) error {
-	if !c.book.hand() {
-		return c.Shutdown(ctx)
+	if c.book.hand() {
+		c.wire.Closing()
+		c.inst.Leave()
 	}
-	c.inst.Leave()
 	return c.Shutdown(ctx)
 }

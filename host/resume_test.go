@@ -42,6 +42,8 @@ func (l *scroll) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
+func (l *scroll) Close() error { return nil }
+
 func (l *scroll) count(what string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -228,9 +230,11 @@ func TestResumeOfAForgottenSession(t *testing.T) {
 
 // A plugin that is replaced, by a reload, leaves its session to the new one, as often
 // as that happens, and whether or not anything was saved in between; and a call in
-// flight is answered before.
+// flight is answered before. Whoever records that sees no connection lost.
 func TestResumeByANewPlugin(t *testing.T) {
-	v := embark(t, plugins.Builtin()["http"])
+	kept := &scroll{}
+	recorder := host.NewRecorder(kept)
+	v := embark(t, plugins.Builtin()["http"], func(c *host.Config, _ *host.Server) { c.Recorder = recorder })
 	next := newer(plugins.Builtin()["http"])
 	for range 2 {
 		v.put(next)
@@ -257,6 +261,12 @@ func TestResumeByANewPlugin(t *testing.T) {
 	v.oneSession()
 	if n := v.resumes(); n != 2 {
 		t.Errorf("%d guests were given a state", n)
+	}
+	if err := errors.Join(v.host.Close(), recorder.Close()); err != nil {
+		t.Error(err)
+	}
+	if lost, closed := kept.count(`"kind":"lost"`), kept.count(`"kind":"closed"`); lost != 0 || closed != 3 {
+		t.Errorf("%d connections were lost, and %d closed", lost, closed)
 	}
 }
 
