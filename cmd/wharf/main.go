@@ -32,7 +32,7 @@ func run(args []string, std stdio) int {
 	a := &app{stdio: std}
 	ctx, interruption := interruptible(context.Background(), func() { std.mode.leave(); a.tape.flush(); a.reel.flush() })
 	defer interruption.stop()
-	a.life, a.interrupt = ctx, interruption.raise
+	a.life, a.interrupt = ctx, interruption
 	root := newRoot(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

@@ -173,7 +173,7 @@ func (a *app) keys() *keyboard {
 		if !ok {
 			screen = &console{to: io.Discard}
 		}
-		k.in, k.mode, k.screen, k.blind, k.interrupt = a.in, a.mode, screen, !ok, a.interrupt
+		k.in, k.mode, k.screen, k.blind, k.interrupt = a.in, a.mode, screen, !ok, a.interrupt.raise
 	}
 	return k
 }

@@ -3,37 +3,49 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
 	"reflect"
 	"slices"
-	"syscall"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 )
 
 // lookout notices that the configuration may be another: its file changed, or that
-// of a plugin, or there was a SIGHUP.
+// of a plugin, or there was a SIGHUP. That is the signal for programs that have no
+// terminal: to one that has it says that the terminal is gone, and ends it as it
+// ends every other command.
 type lookout struct {
-	hangup chan os.Signal
+	hangup chan struct{}
+	ignore func()      // leaves a SIGHUP to the program again
 	files  *host.Files // nil: they cannot be followed
 }
 
 // lookOut begins to notice. The caller has it run, which also ends it.
 func (a *app) lookOut() *lookout {
-	l := &lookout{hangup: make(chan os.Signal, 1)}
-	signal.Notify(l.hangup, syscall.SIGHUP)
+	l := &lookout{hangup: make(chan struct{}, 1), ignore: func() {}}
+	seen := "are not seen"
+	if a.interrupt != nil && !a.attended() {
+		l.ignore = a.interrupt.onHangup(l.hungUp)
+		seen = "are seen on SIGHUP only"
+	}
 	var err error
 	if l.files, err = host.FollowFiles(a.settings.files()...); err != nil {
 		l.files = nil
-		a.warn("changes of the configuration are seen on SIGHUP only: %v", err)
+		a.warn("changes of the configuration %s: %v", seen, err)
 	}
 	return l
 }
 
+func (l *lookout) hungUp() {
+	select {
+	case l.hangup <- struct{}{}:
+	default: // there is one already
+	}
+}
+
 // run calls changed for each time, until ctx ends.
 func (l *lookout) run(ctx context.Context, changed func()) {
-	defer signal.Stop(l.hangup)
+	defer l.ignore()
 	moved := make(chan struct{})
 	if l.files != nil {
 		told := make(chan struct{})

@@ -88,9 +88,7 @@ func TestFollowBadConfiguration(t *testing.T) {
 	f.await(`"state":"connected"`)
 	f.write(t, goodServer+"[servers.bad\n")
 	f.await("warning: not reloaded: configuration: ")
-	if err := f.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	f.signal(syscall.SIGHUP)
 	f.await("warning: not reloaded: configuration: ")
 	f.write(t, goodServer+"env = { A = \"${NO_SUCH_VARIABLE}\" }\n")
 	f.await("warning: good goes on as before: ")

@@ -17,7 +17,7 @@ type app struct {
 	flags flags
 
 	life      context.Context // ends with an interrupt; nil = never
-	interrupt func()          // as a signal does
+	interrupt *interruption   // nil with it
 
 	settings *settings   // read at the first need
 	server   string      // the server that the command is about, for errors

@@ -7,9 +7,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -21,7 +23,7 @@ func signals() {
 	if mode != nil {
 		mode.enter()
 	}
-	fmt.Println("ready")
+	fmt.Println("ready, ignoring SIGHUP:", signal.Ignored(syscall.SIGHUP))
 	<-ctx.Done()
 	fmt.Println(context.Cause(ctx))
 	select {}
@@ -64,9 +66,11 @@ func (p *process) await(text string) string {
 	return ""
 }
 
-func (p *process) interrupt() {
+func (p *process) interrupt() { p.signal(os.Interrupt) }
+
+func (p *process) signal(s os.Signal) {
 	p.t.Helper()
-	if err := p.Process.Signal(os.Interrupt); err != nil {
+	if err := p.Process.Signal(s); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -81,15 +85,58 @@ func (p *process) wantExit(code int) {
 	}
 }
 
-func TestFirstInterruptCancelsTheCall(t *testing.T) {
-	p := start(t, (*exec.Cmd).StderrPipe, "wharf", "call", "hang", "--", "server-hangs")
-	called := p.await("called in process ")
+// Whether the person or the terminal is gone, the server is told and ended.
+func TestFirstSignalCancelsTheCall(t *testing.T) {
+	hearHangups(t)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		p := start(t, (*exec.Cmd).StderrPipe, "wharf", "call", "hang", "--", "server-hangs")
+		called := p.await("called in process ")
+		p.signal(s)
+		p.await("cancelled") // the server was told
+		p.wantExit(exitInterrupted)
+		pid, err := strconv.Atoi(called[strings.LastIndex(called, " ")+1:])
+		if err != nil || alive(pid) {
+			t.Errorf("%v: %q: the server is left behind (%v)", s, called, err)
+		}
+	}
+}
+
+// hearHangups makes sure that the commands of a test do not ignore SIGHUP, as they
+// would if the test was started by nohup.
+func hearHangups(t *testing.T) {
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(heard) })
+}
+
+// What nohup has started goes on when its terminal closes.
+func TestIgnoredHangup(t *testing.T) {
+	p := start(t, (*exec.Cmd).StdoutPipe, "sh", "-c", "trap '' HUP; exec signals")
+	p.await("ready, ignoring SIGHUP: true")
 	p.interrupt()
-	p.await("cancelled") // the server was told
+	p.await("interrupted")
+	p.interrupt()
 	p.wantExit(exitInterrupted)
-	pid, err := strconv.Atoi(called[strings.LastIndex(called, " ")+1:])
-	if err != nil || alive(pid) {
-		t.Errorf("%q: the server is left behind (%v)", called, err)
+}
+
+// Of the signals of a closed terminal, which may be several, none leaves servers
+// behind. After them, a person may still want it to be over at once.
+func TestSecondHangupLeavesNothing(t *testing.T) {
+	signals := make(chan os.Signal) // unbuffered: what was sent was heard
+	ctx, cancel := context.WithCancelCause(t.Context())
+	i := &interruption{signals: signals, stopped: make(chan struct{}), restore: func() { t.Error("it leaves") }, cancel: cancel}
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		i.watch()
+	}()
+	for range 3 {
+		signals <- syscall.SIGHUP
+	}
+	close(i.stopped)
+	<-watched
+	if cause := context.Cause(ctx); cause != errInterrupted {
+		t.Errorf("ended by %v, want %v", cause, errInterrupted)
 	}
 }
 

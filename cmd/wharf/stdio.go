@@ -41,6 +41,9 @@ func standardIO() stdio {
 	return std
 }
 
+// attended reports whether the program hangs on a terminal, which may be closed.
+func (s stdio) attended() bool { return s.inTTY || s.outTTY || s.errTTY }
+
 // sizeOf returns how many columns and rows a terminal has; 0 = unknown.
 func sizeOf(terminal *os.File) (columns, rows int) {
 	columns, rows, err := term.GetSize(int(terminal.Fd()))

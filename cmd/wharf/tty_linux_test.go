@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -223,4 +224,19 @@ func withoutSpinner(shown string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool {
 		return part != "" && strings.ContainsRune(spinnerFrames, []rune(part)[0])
 	}), "")
+}
+
+// What follows something is not left behind by its terminal: there, a SIGHUP is no
+// wish to reload.
+func TestClosedTerminalEndsWatching(t *testing.T) {
+	hearHangups(t)
+	s := newScreen(t, nil, "wharf", "servers", "--watch", "--json")
+	s.start()
+	s.await(`"state":"connected"`)
+	if err := s.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if shown, code := s.end(); code != exitInterrupted {
+		t.Errorf("exit code %d, shown %q", code, shown)
+	}
 }
