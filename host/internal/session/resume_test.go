@@ -137,6 +137,47 @@ func TestNothingToResume(t *testing.T) {
 	}
 }
 
+// What was tried once is not tried again, also where the handshake that took its place
+// went wrong as well.
+func TestResumeIsTriedOnce(t *testing.T) {
+	on := oldSite()
+	on["ping"] = unreachable
+	on["initialize"] = inTurn(ok(initializeResult(mcp.LatestLegacy)), unreachable, ok(initializeResult(mcp.LatestLegacy)))
+	visit(t, on, func(t *testing.T, s *site) {
+		session := s.open(resumes(s))
+		s.drop()
+		if _, err := call(t, session); err == nil {
+			t.Error("no error")
+		}
+		if _, err := call(t, session); err != nil || s.resumed != 1 {
+			t.Errorf("%d attempts: %v", s.resumed, err)
+		}
+	})
+}
+
+// A process that is started again knows nothing of the session, whatever its plugin has
+// saved.
+func TestNothingToResumeInAProcess(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(oldServer().with("tools/call", exit("out of cheese")), oldServer())
+		session := d.open(func(c *Config) {
+			c.Resume = func(context.Context, rpc.Handler, *Conn) (*Conn, error) {
+				t.Error("it was to go on")
+				return nil, nil
+			}
+		})
+		if _, err := call(t, session); err == nil {
+			t.Error("no error")
+		}
+		if _, err := call(t, session); err != nil || d.started() != 2 {
+			t.Errorf("%d processes: %v", d.started(), err)
+		}
+		if session.Link().HandOver() {
+			t.Error("its session was handed over")
+		}
+	})
+}
+
 // What one transport left is nothing for another.
 func TestResumeByAnotherTransport(t *testing.T) {
 	visit(t, oldSite(), func(t *testing.T, s *site) {
