@@ -14,6 +14,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
+// MaxPluginSize is how large a plugin file may be, in bytes.
+const MaxPluginSize = plugin.MaxSize
+
 // PluginInfo is what can be said of a plugin file.
 type PluginInfo struct {
 	Path      string

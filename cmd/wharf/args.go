@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"unicode/utf8"
 )
@@ -52,7 +51,7 @@ func (a *app) addWord(ctx context.Context, args *arguments, word string) error {
 	if word == "-" || strings.HasPrefix(word, "{") {
 		return a.addBase(ctx, args, fmt.Sprintf("argument %q", clip(word, 40)), word)
 	}
-	v, err := parseValue(word)
+	v, err := parseValue(ctx, word)
 	if err != nil {
 		return err
 	}
@@ -73,7 +72,7 @@ func (a *app) addBase(ctx context.Context, args *arguments, from, text string) e
 	if text == "-" {
 		input, err := a.readAll(ctx)
 		if err != nil {
-			return fmt.Errorf("read stdin: %w", err)
+			return usage(fmt.Errorf("read stdin: %w", err), "")
 		}
 		from, text = "stdin", string(input)
 	}
@@ -86,7 +85,7 @@ func (a *app) addBase(ctx context.Context, args *arguments, from, text string) e
 }
 
 // parseValue takes a word apart at its first "=". A file is read here.
-func parseValue(word string) (value, error) {
+func parseValue(ctx context.Context, word string) (value, error) {
 	key, text, found := strings.Cut(word, "=")
 	v := value{word: word, key: key, text: text}
 	switch {
@@ -96,7 +95,7 @@ func parseValue(word string) (value, error) {
 			return v, usage(fmt.Errorf("argument %q: %w", word, err), "for plain text write %s=…", v.key)
 		}
 	case found && strings.HasPrefix(text, "@"):
-		contents, err := os.ReadFile(text[1:])
+		contents, err := readFile(ctx, text[1:], maxRead)
 		if err != nil {
 			return v, usage(fmt.Errorf("argument %q: %w", word, err), "for text that begins with @ write %s:='%s'", key, quote(text))
 		}

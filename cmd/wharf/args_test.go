@@ -73,7 +73,7 @@ func FuzzParseValue(f *testing.F) {
 		if strings.Contains(word, "=@") {
 			t.Skip("reads files")
 		}
-		v, err := parseValue(word)
+		v, err := parseValue(t.Context(), word)
 		if err != nil {
 			return
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -56,11 +55,11 @@ func newExam(a *app) *cobra.Command {
 }
 
 func (a *app) runExam(cmd *cobra.Command, path string, t *exam) error {
-	options, err := t.options(path)
+	options, err := until(cmd.Context(), func() (plugintest.Options, error) { return t.options(path) })
 	if err != nil {
 		return err
 	}
-	module, err := os.ReadFile(path)
+	module, err := readPlugin(cmd.Context(), path)
 	if err != nil {
 		return usage(err, "")
 	}

@@ -98,6 +98,9 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	if err != nil {
 		return nil, usage(fmt.Errorf("WHARF_TRACE: %w", err), "layers are rpc, abi and io, separated by commas")
 	}
+	if err := a.flags.apart(); err != nil {
+		return nil, err
+	}
 	recorder, err := a.tape.record(a.flags.trace)
 	if err != nil {
 		return nil, err

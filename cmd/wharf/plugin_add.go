@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -44,12 +43,12 @@ func (w *wish) register(cmd *cobra.Command) {
 }
 
 // read replaces the names of files by what they hold.
-func (w *wish) read() error {
+func (w *wish) read(ctx context.Context) error {
 	for _, text := range []*string{&w.Key, &w.Signature} {
 		if *text == "" {
 			continue
 		}
-		held, err := os.ReadFile(*text)
+		held, err := readFile(ctx, *text, maxRead)
 		if errors.Is(err, fs.ErrNotExist) && text == &w.Key && filepath.Base(*text) == *text {
 			continue // it is the key itself
 		}
@@ -68,7 +67,7 @@ func newAdd(a *app) *cobra.Command {
 		Args: exactly("FILE|URL|oci://…"),
 		RunE: a.onStore(func(ctx context.Context, store *host.Store, args []string) error {
 			w.Source = args[0]
-			if err := w.read(); err != nil {
+			if err := w.read(ctx); err != nil {
 				return err
 			}
 			o, err := a.offer("looking at "+line(args[0]), func() (*host.Offer, error) { return store.Offer(ctx, w.PluginRequest) })
@@ -94,7 +93,7 @@ version was signed by and asks for nothing more than that did. What runs goes on
 with the old version.`,
 		Args: exactly("NAME"),
 		RunE: a.onStore(func(ctx context.Context, store *host.Store, args []string) error {
-			if err := w.read(); err != nil {
+			if err := w.read(ctx); err != nil {
 				return err
 			}
 			o, err := a.offer("looking for a new "+line(args[0]), func() (*host.Offer, error) { return store.Update(ctx, args[0], w.PluginRequest) })
@@ -262,7 +261,7 @@ func meaning(access string) string {
 // warnShadowed tells of a plugin of the configuration that has the name, or one
 // that is easily taken for it.
 func (a *app) warnShadowed(name string) {
-	s, err := readSettings(a.flags.config)
+	s, err := a.readSettings()
 	if err != nil {
 		return // whoever needs the configuration is told
 	}

@@ -102,7 +102,7 @@ A word with "://" or "{" in it is a template, and every other one a prompt.`,
 }
 
 func (a *app) complete(ctx context.Context, l *link, words []string) error {
-	wanted, err := parseValue(words[1])
+	wanted, err := parseValue(ctx, words[1])
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"sync"
 
 	"github.com/wharf-mcp/wharf/host"
@@ -26,6 +28,28 @@ func (r *reel) record(path string) (*host.GuestRecorder, error) {
 	}
 	r.recorder = recorder
 	return recorder, nil
+}
+
+// apart is an error where one of the two files that are written would take the place
+// of the other, or of what a trace puts aside.
+func (f *flags) apart() error {
+	trace, record := placeOf(f.trace), placeOf(f.record)
+	if f.trace == "" || f.record == "" || record != trace && record != trace+".1" {
+		return nil
+	}
+	return usage(fmt.Errorf("--record %s: --trace writes that file", f.record), "name another file for one of them")
+}
+
+// placeOf is where a file is that need not be there, however its folder is written.
+func placeOf(path string) string {
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return path // nothing can be written there
+	}
+	return filepath.Join(dir, filepath.Base(path))
 }
 
 // current returns what was made, if anything.

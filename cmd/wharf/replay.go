@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,12 +39,12 @@ cannot.`,
 }
 
 func (a *app) runReplay(cmd *cobra.Command, path, plugin string, o host.ReplayOptions) error {
-	recording, err := os.Open(path)
+	recording, err := openFile(cmd.Context(), path)
 	if err != nil {
 		return usage(err, "name a file that was written with --record")
 	}
 	defer recording.Close()
-	binary, err := os.ReadFile(plugin)
+	binary, err := readPlugin(cmd.Context(), plugin)
 	if err != nil {
 		return usage(err, "")
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +34,7 @@ func (a *app) load() (*settings, error) {
 	if a.settings != nil {
 		return a.settings, nil
 	}
-	s, err := readSettings(a.flags.config)
+	s, err := a.readSettings()
 	if err == nil {
 		err = s.addInstalled()
 	}
@@ -50,7 +52,13 @@ func (a *app) load() (*settings, error) {
 	return s, nil
 }
 
-func readSettings(path string) (*settings, error) {
+// readSettings reads the file, until the program is interrupted.
+func (a *app) readSettings() (*settings, error) {
+	ctx := cmp.Or(a.life, context.Background())
+	return until(ctx, func() (*settings, error) { return settingsOf(a.flags.config) })
+}
+
+func settingsOf(path string) (*settings, error) {
 	chosen := path != ""
 	if !chosen {
 		own, err := config.UserPath()

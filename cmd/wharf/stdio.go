@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"os"
@@ -53,21 +52,9 @@ func sizeOf(terminal *os.File) (columns, rows int) {
 	return columns, rows
 }
 
-// readAll reads stdin to its end, or until ctx is done. A read that is stuck
-// then stays behind; the program is about to leave.
+// readAll reads stdin to its end, or until ctx is done.
 func (s stdio) readAll(ctx context.Context) ([]byte, error) {
-	var text bytes.Buffer
-	done := make(chan error, 1)
-	go func() {
-		_, err := text.ReadFrom(s.in)
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		return text.Bytes(), err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	return until(ctx, func() ([]byte, error) { return readUpTo(s.in, maxRead) })
 }
 
 // Styles of a terminal, each with its own way back to plain text.

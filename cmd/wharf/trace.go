@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strings"
 
@@ -80,7 +79,7 @@ func (s *traceShow) run(ctx context.Context, path string) error {
 	if s.method != "" {
 		s.pattern = glob(s.method)
 	}
-	file, err := os.Open(path)
+	file, err := openFile(ctx, path)
 	if err != nil {
 		return usage(err, "name a file that was written with --trace")
 	}

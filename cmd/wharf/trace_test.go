@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -145,7 +146,7 @@ func TestTraceShowStops(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errInterrupted)
 	a := &app{stdio: stdio{out: new(bytes.Buffer), err: new(bytes.Buffer)}}
-	if err := (&traceShow{app: a}).run(ctx, filepath.Join("testdata", "trace", "story.ndjson")); err != errInterrupted {
+	if err := (&traceShow{app: a}).run(ctx, filepath.Join("testdata", "trace", "story.ndjson")); !errors.Is(err, errInterrupted) {
 		t.Errorf("got %v", err)
 	}
 }

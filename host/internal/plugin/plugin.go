@@ -6,15 +6,18 @@ package plugin
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"regexp"
 	"strings"
 )
 
-// MaxSize is how large a plugin file may be, in bytes.
-const MaxSize = 32 << 20
+// MaxSize is how large a plugin file may be, in bytes: what a module may have that
+// is loaded.
+const MaxSize = 8 << 20
 
 // File names a plugin file and what its content must hash to.
 type File struct {
@@ -60,12 +63,13 @@ func Hash(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ReadFile returns the content of a regular file of at most limit bytes.
+// ReadFile returns the content of a regular file of at most limit bytes. Every other
+// file is an [fs.PathError].
 func ReadFile(path string, limit int64) ([]byte, error) {
 	if at, err := os.Stat(path); err != nil {
 		return nil, err
 	} else if !at.Mode().IsRegular() { // opening a pipe would wait for its writer
-		return nil, fmt.Errorf("%s is not a file: it is %v", path, at.Mode().Type())
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("expected a regular file")}
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -77,7 +81,7 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, limit)
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it is larger than %d bytes", limit)}
 	}
 	return data, nil
 }

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,13 +42,16 @@ func TestReadRefuses(t *testing.T) {
 	if err := os.Truncate(big, MaxSize+1); err != nil {
 		t.Fatal(err)
 	}
-	for name, f := range map[string]File{
-		"a path as a name": {Name: "../evil", Path: big},
-		"no such file":     {Name: "pigeon", Path: filepath.Join(t.TempDir(), "none")},
-		"a huge file":      {Name: "pigeon", Path: big},
+	if _, err := (File{Name: "../evil", Path: big}).Read(); err == nil {
+		t.Error("a path as a name was accepted")
+	}
+	for name, path := range map[string]string{
+		"no such file": filepath.Join(t.TempDir(), "none"),
+		"a huge file":  big,
+		"a folder":     t.TempDir(),
 	} {
-		if _, err := f.Read(); err == nil {
-			t.Errorf("%s was accepted", name)
+		if _, err := (File{Name: "pigeon", Path: path}).Read(); !errors.As(err, new(*fs.PathError)) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -16,7 +16,7 @@ func TestReadRefusesWhatIsNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{pipe, filepath.Dir(pipe), "/dev/zero"} {
-		if _, err := (File{Name: "pigeon", Path: path}).Read(); err == nil || !strings.Contains(err.Error(), "not a file") {
+		if _, err := (File{Name: "pigeon", Path: path}).Read(); err == nil || !strings.Contains(err.Error(), "expected a regular file") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
