@@ -182,7 +182,9 @@ func TestSealedPayloadStays(t *testing.T) {
 func TestSources(t *testing.T) {
 	var asked []string
 	now := func() time.Time { asked = append(asked, "time"); return time.Unix(1_700_000_000, 0) }
-	inst, err := guest.New(t.Context(), guest.Config{Plugin: "pigeon", Apart: program(t, read(t, httpFile), honest), Now: now, Random: zeros{&asked}})
+	p := program(t, read(t, httpFile), honest)
+	p.Patience = time.Hour // it is compiled first, which the race detector makes long
+	inst, err := guest.New(t.Context(), guest.Config{Plugin: "pigeon", Apart: p, Now: now, Random: zeros{&asked}})
 	if err != nil {
 		t.Fatal(err)
 	}
