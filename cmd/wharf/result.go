@@ -5,20 +5,62 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // printResult prints the result of a call, and says whether it is one that
-// tells of a failure.
+// tells of a failure. What is no such result is printed too: the tool has done its
+// work, and will not say again what came of it.
 func (a *app) printResult(raw json.RawMessage) (failed bool, err error) {
 	var result mcp.CallToolResult
-	if err := json.Unmarshal(raw, &result); err != nil {
-		return false, fmt.Errorf("call %s: the result is not one of a tool: %w", a.server, err)
+	wrong := json.Unmarshal(raw, &result)
+	var text string
+	switch {
+	case !a.forPeople():
+		err = a.printRaw(raw)
+	case wrong != nil:
+		err = a.print(plain(endLine(indented(raw))))
+	default:
+		text = resultText(&result)
+		err = a.print(plain(text))
 	}
-	if !a.forPeople() {
-		return result.IsError, a.printRaw(raw)
+	switch {
+	case err != nil:
+	case wrong != nil:
+		err = &shapeError{a.server, misfit(raw, wrong)}
+	case text == "" && a.forPeople():
+		fmt.Fprintln(a.err, a.styled(a.errTTY, styleBold, "note:"), "the result is empty")
 	}
-	return result.IsError, a.print(plain(resultText(&result)))
+	return result.IsError, err
+}
+
+// shapeError is an answer to a call that is no result of a tool.
+type shapeError struct{ server, misfit string }
+
+func (e *shapeError) Error() string {
+	return fmt.Sprintf("call %s: the result is not one of a tool: %s", e.server, e.misfit)
+}
+
+// Is makes it one of those errors in which the server does not keep the protocol.
+func (e *shapeError) Is(target error) bool { return target == host.ErrProtocol }
+
+// misfit says in what a result is not one of a tool. About its blocks err does.
+func misfit(raw json.RawMessage, err error) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return "expected an object, got " + kindOf(string(raw))
+	}
+	for _, m := range [][2]string{{"content", "an array"}, {"isError", "a boolean"}, {"resultType", "a string"}} {
+		value, given := members[m[0]]
+		if !given {
+			continue
+		}
+		if kind := kindOf(string(value)); kind != "null" && !strings.HasSuffix(m[1], kind) {
+			return fmt.Sprintf("%s: expected %s, got %s", m[0], m[1], kind)
+		}
+	}
+	return err.Error()
 }
 
 // resultText is a result for people: its blocks one below the other. The

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -27,23 +28,48 @@ func TestResultForPeople(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var out strings.Builder
-			a := &app{stdio: stdio{out: &out, outTTY: true}}
+			var out, stderr strings.Builder
+			a := &app{stdio: stdio{out: &out, err: &stderr, outTTY: true}}
 			if failed, err := a.printResult(json.RawMessage(tt.result)); err != nil || failed {
 				t.Fatal(failed, err)
 			}
 			if out.String() != tt.want {
 				t.Errorf("got %q, want %q", out.String(), tt.want)
 			}
+			if note := stderr.String(); (tt.want == "") != (note == "note: the result is empty\n") {
+				t.Errorf("on stderr: %q", note)
+			}
 		})
 	}
 }
 
+// What the tool said is not lost where it is no result: it stands on stdout, and
+// what is wrong with it is said in words of ours.
 func TestResultThatIsNone(t *testing.T) {
-	a := &app{server: "files"}
-	_, err := a.printResult(json.RawMessage(`{"content":"text"}`))
-	if err == nil || !strings.HasPrefix(err.Error(), "call files: the result is not one of a tool: ") {
-		t.Errorf("err = %v", err)
+	for result, want := range map[string]string{
+		`{"content":"text"}`:              "content: expected an array, got string",
+		`{"content":{"a":1}}`:             "content: expected an array, got object",
+		`{"content":[1]}`:                 "content block: expected an object, got number",
+		`{"content":[],"isError":"true"}`: "isError: expected a boolean, got string",
+		`{"content":[],"resultType":1}`:   "resultType: expected a string, got number",
+		`"ok"`:                            "expected an object, got string",
+		`[]`:                              "expected an object, got array",
+	} {
+		for _, people := range []bool{true, false} {
+			var out strings.Builder
+			a := &app{server: "files", stdio: stdio{out: &out, outTTY: people}}
+			_, err := a.printResult(json.RawMessage(result))
+			if err == nil || err.Error() != "call files: the result is not one of a tool: "+want {
+				t.Errorf("%s: %v, want %s", result, err, want)
+			}
+			if end := endingOf(t.Context(), err); end != (ending{exitServer, "protocol"}) {
+				t.Errorf("%s: %v", result, end)
+			}
+			var printed bytes.Buffer
+			if err := json.Compact(&printed, []byte(out.String())); err != nil || printed.String() != result {
+				t.Errorf("%s: printed %q", result, out.String())
+			}
+		}
 	}
 }
 
