@@ -166,7 +166,7 @@ func (h *Host) providers() (*auth.Engine, error) {
 		return nil, ErrClosed
 	}
 	var err error
-	h.auths, err = auth.NewEngine(auth.EngineConfig{CacheDir: h.config.CacheDir})
+	h.auths, err = auth.NewEngine(auth.EngineConfig{CacheDir: h.config.CacheDir, Unkept: h.unkept})
 	return h.auths, err
 }
 

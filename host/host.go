@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -58,7 +59,7 @@ type Config struct {
 
 	// CacheDir keeps compiled plugins between runs; "" is no cache. What lies
 	// there is run as native code, so it must be the user's alone; see
-	// [DefaultCacheDir].
+	// [DefaultCacheDir]. One that cannot be written to is no cache, with a warning.
 	CacheDir string
 
 	// VaultDir keeps logins between runs, encrypted; see [DefaultVaultDir]. With
@@ -171,6 +172,7 @@ type Host struct {
 	vault    *vault.Vault // nil without a folder for it
 	stderr   mouth
 	warnings bulletin
+	spared   sync.Once // the warning about the cache
 	fleet    *manager.Fleet
 
 	approvals approvals
@@ -196,10 +198,6 @@ type Host struct {
 // New makes a host. It loads no plugin yet: that happens when a session first
 // needs one.
 func New(ctx context.Context, c Config) (*Host, error) {
-	engine, err := wasm.NewEngine(ctx, wasm.Config{CacheDir: c.CacheDir, Surface: guest.Surface()})
-	if err != nil {
-		return nil, &fault{kind: ErrConfig, err: err}
-	}
 	if c.Client.Name == "" {
 		c.Client = mcp.Implementation{Name: "wharf", Version: "0.1.0"}
 	}
@@ -208,7 +206,6 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	}
 	h := &Host{
 		config:   c,
-		engine:   engine,
 		stderr:   mouth{to: c.Stderr},
 		fleet:    manager.NewFleet(),
 		plugins:  c.Files,
@@ -221,10 +218,24 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	if c.VaultDir != "" {
 		h.vault = vault.Open(vault.Config{Dir: c.VaultDir, Warn: func(text string) { h.warn("", text) }})
 	}
+	engine, err := wasm.NewEngine(ctx, wasm.Config{CacheDir: c.CacheDir, Unkept: h.unkept, Surface: guest.Surface()})
+	if err != nil {
+		return nil, &fault{kind: ErrConfig, err: err}
+	}
+	h.engine = engine
 	h.warnings.hear = h.hear
 	h.open, h.shut = context.WithCancelCause(context.WithoutCancel(ctx))
 	return h, nil
 }
+
+// unkept warns that plugins are compiled anew each time, once for both engines.
+func (h *Host) unkept(err error) {
+	h.spared.Do(func() { h.warn("", fmt.Sprintf("plugins are compiled anew each time: %v", err)) })
+}
+
+// CheckCache says why the plugins of a host with that CacheDir would be compiled
+// anew each time, or be refused. It makes the folder if it is missing.
+func CheckCache(dir string) error { return wasm.CheckCache(dir) }
 
 // DefaultCacheDir returns the folder of the user's caches that belongs to Wharf.
 func DefaultCacheDir() (string, error) {

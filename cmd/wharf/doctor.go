@@ -55,7 +55,11 @@ func cacheFinding() finding {
 	if err != nil {
 		return finding{"cache", "none", err.Error()}
 	}
-	return finding{What: "cache", Value: dir}
+	f := finding{What: "cache", Value: dir}
+	if err := host.CheckCache(dir); err != nil {
+		f.Problem = err.Error()
+	}
+	return f
 }
 
 func (a *app) vaultFinding(cmd *cobra.Command) finding {

@@ -35,7 +35,8 @@ var errClosed = errors.New("closed")
 
 // EngineConfig is what an Engine is made of.
 type EngineConfig struct {
-	CacheDir string // of metered modules and native code; "" keeps nothing
+	CacheDir string      // of metered modules and native code; "" keeps nothing
+	Unkept   func(error) // is told, once, why nothing is kept there; nil is not
 
 	// Print is told what providers print and log, for their authors. They may
 	// print secrets, so nil, which drops it, is right for everybody else. It is
@@ -80,6 +81,7 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 func openEngine(c EngineConfig, b bounds) (*Engine, error) {
 	annex, err := wasm.NewAnnex(wasm.AnnexConfig{
 		CacheDir: c.CacheDir,
+		Unkept:   c.Unkept,
 		Budget:   b.fuel,
 		Exports:  []string{step.ExportDescribe, step.ExportStep},
 	})
@@ -168,11 +170,19 @@ func (e *Engine) compile(name string, metered []byte, hash string) (*Plugin, err
 	if _, set := os.LookupEnv(loud); set {
 		return nil, errors.New(loud + " is set in the environment: it shows what providers print, and they hold secrets; unset it")
 	}
-	compiled, err := extism.NewCompiledPlugin(e.annex.Compiling(), extism.Manifest{
+	manifest := extism.Manifest{
 		Wasm:    []extism.Wasm{extism.WasmData{Data: metered, Hash: hash, Name: "main"}},
 		Memory:  &extism.ManifestMemory{MaxPages: memoryPages, MaxHttpResponseBytes: 0, MaxVarBytes: 0},
 		Timeout: uint64(e.bounds.time.Milliseconds()),
-	}, extism.PluginConfig{RuntimeConfig: e.annex.Runtime(), EnableWasi: true}, nil)
+	}
+	compile := func() (*extism.CompiledPlugin, error) {
+		c := extism.PluginConfig{RuntimeConfig: e.annex.Runtime(), EnableWasi: true}
+		return extism.NewCompiledPlugin(e.annex.Compiling(), manifest, c, nil)
+	}
+	compiled, err := compile()
+	if err != nil && e.annex.Spares(err) {
+		compiled, err = compile()
+	}
 	if err != nil {
 		return nil, err
 	}

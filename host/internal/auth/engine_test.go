@@ -3,6 +3,8 @@ package auth
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -145,5 +147,28 @@ func TestPrinting(t *testing.T) {
 func TestACacheThatOthersCanWriteTo(t *testing.T) {
 	if _, err := NewEngine(EngineConfig{CacheDir: "engine_test.go"}); err == nil || !strings.Contains(err.Error(), "plugin cache") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestACacheThatIsFull costs time, and a word for it.
+func TestACacheThatIsFull(t *testing.T) {
+	dir, heard := filepath.Join(t.TempDir(), "cache"), 0
+	e, err := NewEngine(EngineConfig{CacheDir: dir, Unkept: func(error) { heard++ }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	if err := os.RemoveAll(dir); err != nil { // not even root can write to it now
+		t.Fatal(err)
+	}
+	m := modest
+	m.manifest = honest()
+	for _, name := range []string{"corp", "other"} {
+		if _, err := e.Load(t.Context(), name, m.module()); err != nil {
+			t.Error(err)
+		}
+	}
+	if heard != 1 {
+		t.Errorf("heard of it %d times", heard)
 	}
 }

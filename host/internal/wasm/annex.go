@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -17,10 +18,11 @@ import (
 
 // AnnexConfig is what an Annex is made of.
 type AnnexConfig struct {
-	CacheDir string   // as in Config
-	Limits   Limits   // zero fields take their defaults
-	Budget   int64    // fuel of one call of an export
-	Exports  []string // the functions a module must have; they take nothing, and return nothing or an i32
+	CacheDir string      // as in Config
+	Unkept   func(error) // as in Config
+	Limits   Limits      // zero fields take their defaults
+	Budget   int64       // fuel of one call of an export
+	Exports  []string    // the functions a module must have; they take nothing, and return nothing or an i32
 }
 
 // Annex is the part of the house that Extism runs modules in. Extism brings a
@@ -31,22 +33,35 @@ type Annex struct {
 	config AnnexConfig
 	limits Limits
 	shelf  *shelf
+	unkept unkept
+
+	mu     sync.Mutex
 	native wazero.CompilationCache
+	former wazero.CompilationCache // which cannot be kept; nil for none
 }
 
 // NewAnnex checks the cache directory and returns. Nothing is compiled.
 func NewAnnex(c AnnexConfig) (*Annex, error) {
-	a := &Annex{config: c, limits: c.Limits.filled(), native: wazero.NewCompilationCache()}
+	a := &Annex{
+		config: c, limits: c.Limits.filled(), unkept: unkept{hear: c.Unkept},
+		native: wazero.NewCompilationCache(),
+	}
 	if c.CacheDir == "" {
 		return a, nil
 	}
-	var err error
-	if a.shelf, err = openShelf(c.CacheDir, a.limits, c.Budget); err == nil {
-		a.native, err = wazero.NewCompilationCacheWithDir(a.shelf.native)
-	}
-	if err != nil {
+	s, err := openShelf(c.CacheDir, a.limits, c.Budget)
+	if err != nil && !ofDisk(err) {
 		return nil, fmt.Errorf("plugin cache: %w", err)
 	}
+	var native wazero.CompilationCache
+	if err == nil {
+		native, err = wazero.NewCompilationCacheWithDir(s.native)
+	}
+	if err != nil {
+		a.unkept.tell(err)
+		return a, nil
+	}
+	a.shelf, a.native = s, native
 	return a, nil
 }
 
@@ -56,7 +71,29 @@ func NewAnnex(c AnnexConfig) (*Annex, error) {
 const closeCheck = 24
 
 // Close gives native code back. Whatever runs on it is closed before.
-func (a *Annex) Close() error { return a.native.Close(context.Background()) }
+func (a *Annex) Close() error {
+	ctx := context.Background()
+	if a.former == nil {
+		return a.native.Close(ctx)
+	}
+	return errors.Join(a.native.Close(ctx), a.former.Close(ctx))
+}
+
+// Spares reports whether err, of compiling under [Annex.Runtime], says no more
+// than that the code cannot be kept. From then on nothing is: it is to be compiled
+// once more.
+func (a *Annex) Spares(err error) bool {
+	if a.shelf == nil || !ofDisk(err) {
+		return false
+	}
+	a.unkept.tell(err)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.former == nil {
+		a.native, a.former = wazero.NewCompilationCache(), a.native
+	}
+	return true
+}
 
 // Prepare looks at a module and returns its metered form, with the hash of that
 // in lower case hexadecimal. A module that will not be run is a *Refusal, which
@@ -114,6 +151,8 @@ func (a *Annex) Compiling() context.Context {
 
 // Runtime is how Extism's runtime is to be set up.
 func (a *Annex) Runtime() wazero.RuntimeConfig {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	return wazero.NewRuntimeConfig().
 		WithCoreFeatures(api.CoreFeaturesV2).
 		WithDebugInfoEnabled(false).

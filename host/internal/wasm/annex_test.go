@@ -122,6 +122,19 @@ func (a *Annex) run(t *testing.T, ctx context.Context, binary []byte, closes boo
 	return err
 }
 
+// compiles compiles a module under the settings of an annex.
+func (a *Annex) compiles(t *testing.T, binary []byte) error {
+	t.Helper()
+	metered, _, err := a.Prepare("corp", binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := wazero.NewRuntimeWithConfig(a.Compiling(), a.Runtime())
+	defer r.Close(context.Background())
+	_, err = r.CompileModule(a.Compiling(), metered)
+	return err
+}
+
 // TestStopped tells why calls end.
 func TestStopped(t *testing.T) {
 	a := newAnnex(t, extismConfig)

@@ -19,10 +19,16 @@ var ErrClosed = errors.New("closed")
 type Config struct {
 	// CacheDir keeps metered modules and native code; "" keeps nothing. It is
 	// made if missing. One that others may write to, or that belongs to another
-	// user, is refused: what is read from it runs as native code of the host.
+	// user, is refused: what is read from it runs as native code of the host. One
+	// that cannot be written to keeps nothing.
 	CacheDir string
-	Surface  Surface
-	Limits   Limits // zero fields take their defaults
+
+	// Unkept is told, once, why what is compiled is not kept where CacheDir says;
+	// nil is not. It is called while the engine is at a stand, and returns at once.
+	Unkept func(error)
+
+	Surface Surface
+	Limits  Limits // zero fields take their defaults
 
 	// Interpreted runs modules without native code, Unmetered as they are, so that
 	// they may never return. Both are there to be compared with: an engine with
@@ -38,6 +44,8 @@ type Engine struct {
 	surface Surface
 	limits  Limits
 	shelf   *shelf // nil keeps nothing
+	bare    error  // why there is no shelf, where there was to be one
+	unkept  unkept
 
 	interpreted, unmetered bool
 
@@ -58,7 +66,7 @@ type Engine struct {
 func NewEngine(ctx context.Context, c Config) (*Engine, error) {
 	e := &Engine{
 		surface: c.Surface, limits: c.Limits.filled(), programs: map[string]*program{},
-		interpreted: c.Interpreted, unmetered: c.Unmetered,
+		unkept: unkept{hear: c.Unkept}, interpreted: c.Interpreted, unmetered: c.Unmetered,
 	}
 	switch {
 	case c.CacheDir == "":
@@ -66,7 +74,11 @@ func NewEngine(ctx context.Context, c Config) (*Engine, error) {
 		return nil, errors.New("plugin cache: what an engine makes that is there to be compared with is not kept; name no folder")
 	default:
 		var err error
-		if e.shelf, err = openShelf(c.CacheDir, e.limits, EventBudget); err != nil {
+		switch e.shelf, err = openShelf(c.CacheDir, e.limits, EventBudget); {
+		case err == nil:
+		case ofDisk(err):
+			e.bare = err
+		default:
 			return nil, fmt.Errorf("plugin cache: %w", err)
 		}
 	}
@@ -131,11 +143,15 @@ func (e *Engine) machine() (wazero.Runtime, error) {
 		WithDebugInfoEnabled(false)
 	if e.shelf != nil {
 		native, err := wazero.NewCompilationCacheWithDir(e.shelf.native)
-		if err != nil {
-			return nil, fmt.Errorf("plugin cache: %w", err)
+		if err == nil {
+			e.native = native
+			config = config.WithCompilationCache(native)
+		} else {
+			e.bare = err
 		}
-		e.native = native
-		config = config.WithCompilationCache(native)
+	}
+	if e.bare != nil {
+		e.unkept.tell(e.bare)
 	}
 	r := wazero.NewRuntimeWithConfig(e.ctx, config)
 	err := errors.Join(offer(e.ctx, r, wasi), offer(e.ctx, r, e.surface.hostFuncs()))
@@ -147,7 +163,8 @@ func (e *Engine) machine() (wazero.Runtime, error) {
 }
 
 // compile turns metered code into native code. It cannot be cut short except
-// between functions, by the engine's own Close.
+// between functions, by the engine's own Close. Code that cannot be kept is an
+// error to wazero, which has it by then: the second time it is there.
 func (e *Engine) compile(binary []byte) (wazero.CompiledModule, error) {
 	e.mu.Lock()
 	r, err := e.machine()
@@ -156,5 +173,10 @@ func (e *Engine) compile(binary []byte) (wazero.CompiledModule, error) {
 		return nil, err
 	}
 	ctx := experimental.WithCompilationWorkers(e.ctx, runtime.GOMAXPROCS(0))
-	return r.CompileModule(ctx, binary)
+	m, err := r.CompileModule(ctx, binary)
+	if err != nil && ofDisk(err) {
+		e.unkept.tell(err)
+		m, err = r.CompileModule(ctx, binary)
+	}
+	return m, err
 }

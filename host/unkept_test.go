@@ -1,0 +1,40 @@
+package host_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/plugins"
+)
+
+// TestAHostWithoutAPlaceForItsCache connects all the same, and says once what that
+// costs.
+func TestAHostWithoutAPlaceForItsCache(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	if err := os.WriteFile(home, nil, 0o600); err != nil { // nobody can make a folder in it, not even root
+		t.Fatal(err)
+	}
+	warned := make(chan string, 8)
+	h, err := host.New(t.Context(), host.Config{
+		Plugins: plugins.Builtin(), CacheDir: filepath.Join(home, "cache"), OneShot: true, Reconnect: onDemand, StartTimeout: -1,
+		Event: func(e host.Event) { warned <- e.Warning },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		connect(t, h, server("sdk"))
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	if text := <-warned; !strings.HasPrefix(text, "plugins are compiled anew each time: plugin cache: ") || len(warned) > 0 {
+		t.Errorf("warned of %q, and %d times more", text, len(warned))
+	}
+	if err := host.CheckCache(filepath.Join(home, "cache")); err == nil {
+		t.Error("the place was found good")
+	}
+}
