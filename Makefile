@@ -16,8 +16,8 @@ GUEST_PACKAGES = ./abi ./sdk ./sdk/auth ./sdk/framing ./sdk/sse ./sdk/template/t
 
 # A module is built from the folder that it lies in, byte for byte the same on
 # every machine: the toolchain is pinned, paths, dates and ids are left out.
-# The modules under examples/ and plugins/stdio are in other languages: their tests
-# compare them with their source.
+# Those in other languages are compared with their source by tests: the ones in C by
+# host/pluginbuild, examples/transport-socket-as by its own.
 MODULES    = $(foreach d,$(patsubst %/main.go,%,$(wildcard plugins/*/main.go)),$(d)/$(notdir $(d)).wasm)
 GUEST_GO   = GOTOOLCHAIN=go1.26.8 GOOS=wasip1 GOARCH=wasm GOFLAGS= GOWASM= GOEXPERIMENT= go
 GUEST_FLAG = -buildmode=c-shared -trimpath -buildvcs=false -ldflags='-s -w -buildid='

@@ -28,10 +28,12 @@
 //
 // A guest imports from the module wharf1 what it needs of the host calls below,
 // and from wasi_snapshot_preview1 what its language's runtime needs; the host
-// answers the second in its own way: no files, no arguments, no network. Any
-// other import, and any other signature, is refused at load. Every parameter
-// and result of the ABI is an i32, read as unsigned unless it is called a
-// status, a verdict or a result.
+// answers the second in its own way: no files, no arguments, no network. For a
+// guest of any language, random_get is where randomness is to be had, and
+// clock_time_get the time; a recording and the kit give their own. Any other
+// import, and any other signature, is refused at load. Every parameter and
+// result of the ABI is an i32, read as unsigned unless it is called a status, a
+// verdict or a result.
 //
 // # Events
 //
