@@ -131,8 +131,13 @@ func (h *Host) newAccount(name string, s Server) (*account, error) {
 	return &account{Account: auth.NewAccount(c), server: s, hide: hide, fetch: fetch}, nil
 }
 
-// provider loads the provider of that name.
-func (h *Host) provider(ctx context.Context, name string) (auth.Provider, error) {
+// provider returns the provider of that name, ready for flows. An account goes on
+// with the one that it has had first.
+func (h *Host) provider(ctx context.Context, name string) (*auth.Plugin, error) {
+	return newest(ctx, h, h.signers, name, h.loadProvider)
+}
+
+func (h *Host) loadProvider(ctx context.Context, name string) (*auth.Plugin, error) {
 	binary, err := h.binary(name)
 	if err != nil {
 		return nil, err

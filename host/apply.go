@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,7 +19,8 @@ import (
 // with the session that the server keeps, if it can. All others are left alone, and so
 // are their calls in flight, as is every session that was made by [Host.Add] or
 // [Host.Connect]. A plugin has also changed where another file lies in its place that
-// can be loaded; one that cannot is warned of, and what runs goes on.
+// can be loaded; one that cannot is warned of, and what runs goes on. What a person has
+// signed in to by a provider that changed is loaded from where it is saved.
 //
 // A configuration that names a server twice changes nothing. Apply returns when
 // what was dropped is gone. It may be called from callbacks.
@@ -37,6 +39,7 @@ func (h *Host) Apply(servers []Server, files map[string]config.Plugin) error {
 		return fmt.Errorf("apply: %w", err)
 	}
 	h.reread(changed)
+	h.dismiss(changed)
 	errs := []error{h.drop(wanted)}
 	for _, entry := range servers {
 		errs = append(errs, h.update(entry, changed))
@@ -66,29 +69,42 @@ func (h *Host) replaceFiles(files map[string]config.Plugin) (changed map[string]
 			if !reflect.DeepEqual(h.plugins[name], files[name]) {
 				changed[name] = true
 				delete(h.modules, name)
+				delete(h.signers, name)
 			}
 		}
 	}
 	h.plugins = files
+	return changed, nil
+}
+
+// reread loads the plugins anew whose files were replaced, and adds the names to
+// those that changed. One that could not be loaded before, and can be now, is changed.
+func (h *Host) reread(changed map[string]bool) {
+	compare(h, h.modules, h.module, changed)
+	compare(h, h.signers, h.provider, changed)
+}
+
+func compare[P any](h *Host, among map[string]*edition[P], newest func(context.Context, string) (*P, error), changed map[string]bool) {
+	h.mu.Lock()
+	editions := maps.Clone(among)
+	h.mu.Unlock()
+	for name, e := range editions {
+		before := e.loaded()
+		if now, err := newest(h.open, name); err == nil && now != before {
+			changed[name] = true
+		}
+	}
+}
+
+// dismiss has nobody signed in any more by accounts whose provider changed. What they
+// have begun goes on; what they have saved is there for those that come after them.
+func (h *Host) dismiss(changed map[string]bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for key, a := range h.accounts {
 		if changed[h.providerOf(a.server)] {
 			h.former = append(h.former, a)
 			delete(h.accounts, key)
-		}
-	}
-	return changed, nil
-}
-
-// reread loads the transport plugins anew whose files were replaced, and adds their
-// names to those that changed.
-func (h *Host) reread(changed map[string]bool) {
-	h.mu.Lock()
-	loads := maps.Clone(h.modules)
-	h.mu.Unlock()
-	for name, load := range loads {
-		before := load.loaded()
-		if now, err := h.module(h.open, name); err == nil && before != nil && now != before {
-			changed[name] = true
 		}
 	}
 }

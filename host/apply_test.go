@@ -10,6 +10,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/plugins"
 )
 
 // A configuration that changes adds, drops and reloads what it is about, and
@@ -85,16 +86,23 @@ func TestApplyPlugins(t *testing.T) {
 	}
 }
 
+// replaceFile puts a file in the place of the one that is there.
+func replaceFile(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := errors.Join(os.WriteFile(path+".new", data, 0o600), os.Rename(path+".new", path)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// edited is a module that does what another does, and has other bytes: there is
+// another custom section at its end.
+func edited(module []byte) []byte { return append(module[:len(module):len(module)], 0, 2, 1, 'x') }
+
 // A plugin whose file is replaced carries the next connection, and those that it
 // carries are made anew; a file that is no good changes nothing.
 func TestApplyReplacedPlugin(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pigeon.wasm")
-	put := func(data []byte) {
-		t.Helper()
-		if err := errors.Join(os.WriteFile(file+".new", data, 0o600), os.Rename(file+".new", file)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	put := func(data []byte) { replaceFile(t, file, data) }
 	good, err := os.ReadFile(buildPlugin(t, socketPackage))
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +117,7 @@ func TestApplyReplacedPlugin(t *testing.T) {
 	}{
 		{good, true},
 		{[]byte("no plugin at all"), false},
-		{append(good, 0, 2, 1, 'x'), true}, // another custom section
+		{edited(good), true},
 	} {
 		put(step.file)
 		if err := h.Apply(entries, pluginFile("pigeon", file)); err != nil {
@@ -125,6 +133,93 @@ func TestApplyReplacedPlugin(t *testing.T) {
 	if got := <-warned; !strings.Contains(got, "the new one is not used") {
 		t.Errorf("warned: %s", got)
 	}
+}
+
+// A provider whose file is replaced signs in anew, with the login that is saved; a
+// file that is no good changes nothing, not even for servers that come later.
+func TestApplyReplacedProvider(t *testing.T) {
+	file, good := filepath.Join(t.TempDir(), "oauth.wasm"), plugins.Builtin()["oauth"]
+	files := map[string]config.Plugin{"oauth": {Name: "oauth", File: file, Discover: true}}
+	v, warned := &visitor{}, make(chan string, 64)
+	h := newHost(t, host.Config{VaultDir: vaultDir(t), OpenURL: v.open, Event: func(e host.Event) {
+		if strings.HasPrefix(e.Warning, "plugin oauth: its file was replaced, and the new one is not used") {
+			warned <- e.Warning
+		}
+	}})
+	o := newOffice(t)
+	entries := []host.Server{newWard(t, o).entry("ward")}
+	other := newWard(t, o).entry("other")
+	since := make(map[string]time.Time)
+	for what, step := range []struct {
+		file  []byte
+		add   []host.Server
+		again bool // what was connected is connected anew
+	}{
+		{good, nil, true},
+		{[]byte("no plugin at all"), []host.Server{other}, false},
+		{plugins.Builtin()["stdio"], nil, false},
+		{edited(good), nil, true},
+	} {
+		replaceFile(t, file, step.file)
+		entries = append(entries, step.add...)
+		if err := h.Apply(entries, files); err != nil {
+			t.Error(err)
+		}
+		for _, entry := range entries {
+			s := h.Session(entry.Name)
+			say(t, s)
+			before, known := since[entry.Name]
+			if since[entry.Name] = s.Status().Since; known && since[entry.Name].Equal(before) == step.again {
+				t.Errorf("%d: %s is connected since %v, before since %v", what, entry.Name, since[entry.Name], before)
+			}
+		}
+		if len(warned) > 0 == step.again {
+			t.Errorf("%d: there are %d warnings", what, len(warned))
+		}
+		for len(warned) > 0 {
+			<-warned
+		}
+	}
+	stranger, err := os.ReadFile(buildPlugin(t, providerPackage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	replaceFile(t, file, stranger) // which may not call whom it wants to
+	if err := h.Apply(entries, files); err != nil {
+		t.Error(err)
+	}
+	if err := h.Session("ward").Ready(t.Context()); err == nil || !strings.Contains(err.Error()+host.Hint(err), "sso.example") {
+		t.Errorf("signed in by what was replaced: %v", err)
+	}
+	for _, entry := range entries {
+		if pages := v.saw(entry.Name); len(pages) != 1 {
+			t.Errorf("to sign in to %s, the person was shown %d pages", entry.Name, len(pages))
+		}
+	}
+}
+
+// A plugin that could not be loaded at first is taken when its file is good.
+func TestApplyRepairedPlugin(t *testing.T) {
+	good, err := os.ReadFile(buildPlugin(t, socketPackage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "pigeon.wasm")
+	entries := []host.Server{{Name: "loft", Transport: "pigeon", Address: listen(t, "tcp")}}
+	h := newHost(t, host.Config{})
+	replaceFile(t, file, []byte("no plugin at all"))
+	if err := h.Apply(entries, pluginFile("pigeon", file)); err != nil {
+		t.Fatal(err)
+	}
+	s := h.Session("loft")
+	if err := s.Ready(t.Context()); !errors.Is(err, host.ErrPluginRefused) {
+		t.Error(err)
+	}
+	replaceFile(t, file, good)
+	if err := h.Apply(entries, pluginFile("pigeon", file)); err != nil {
+		t.Error(err)
+	}
+	say(t, s)
 }
 
 // A server that its user has closed is one that is not there: the configuration

@@ -187,12 +187,13 @@ type Host struct {
 	closed   bool
 	plugins  map[string]config.Plugin // files, see files; never written to
 	servers  map[string]*Session      // by name: those of Apply
-	modules  map[string]*moduleLoad
+	modules  map[string]*edition[program]
 	sessions map[*Session]struct{}
 	found    map[string]string   // by url: the transport that it has
 	accounts map[string]*account // by all that they depend on
 	former   []*account          // whose provider is another now
 	auths    *auth.Engine        // nil until the first provider is loaded
+	signers  map[string]*edition[auth.Plugin]
 }
 
 // New makes a host. It loads no plugin yet: that happens when a session first
@@ -210,7 +211,8 @@ func New(ctx context.Context, c Config) (*Host, error) {
 		fleet:    manager.NewFleet(),
 		plugins:  c.Files,
 		servers:  make(map[string]*Session),
-		modules:  make(map[string]*moduleLoad),
+		modules:  make(map[string]*edition[program]),
+		signers:  make(map[string]*edition[auth.Plugin]),
 		sessions: make(map[*Session]struct{}),
 		found:    make(map[string]string),
 		accounts: make(map[string]*account),
