@@ -66,12 +66,16 @@ func crowd(t *testing.T, table *Table, calls int64) {
 }
 
 // A crowd of 64 has its connections and keeps them. net/http dials for whoever
-// finds none free, so there may be a few more than callers: 64 to 81 were seen.
+// finds none free, so there may be a few more than callers: 64 to 81 were seen. Nor does
+// it keep one whose writer has not noted within 50 ms of the answer that the request is
+// out, as happens where the machine is busy. Those that nobody keeps are closed by the
+// hundred.
 func TestACrowdKeepsItsConnections(t *testing.T) {
+	const few = 20
 	table, conns, closed := counted(t, false)
 	crowd(t, table, 1000)
 	crowd(t, table, 1000)
-	if n, gone := conns.Load(), closed.Load(); n > maxConns || gone > 0 {
+	if n, gone := conns.Load(), closed.Load(); n-gone > maxConns || gone > few {
 		t.Errorf("2000 calls, 64 at once, took %d connections, of which %d were closed", n, gone)
 	}
 }
