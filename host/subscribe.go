@@ -34,6 +34,8 @@ type Subscription struct {
 
 // Subscribe asks to hear of the changes that the filter names, in either era. It
 // returns when the server has agreed, perhaps to less, see [Subscription.Honoured].
+// A server that does not say so in the time for a request, or in 30 s where there is
+// none, is given up.
 func (s *Session) Subscribe(ctx context.Context, f mcp.Filter) (*Subscription, error) {
 	return answer(ctx, s, mcp.MethodSubscribe, func(ctx context.Context) (*Subscription, error) {
 		inner, err := s.inner.Subscribe(ctx, f)
