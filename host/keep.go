@@ -101,6 +101,7 @@ func (s *Session) Reload(entry Server) error {
 	s.entry.Store(&entry)
 	s.refused.Store(nil)
 	l := s.inner.Link()
+	l.Forsake()
 	if entry.Disabled {
 		s.driver.Disable()
 	} else {
@@ -136,6 +137,7 @@ func (s *Session) replace(entry Server) error {
 // until Enable.
 func (s *Session) Disable() {
 	l := s.inner.Link()
+	l.Forsake()
 	s.driver.Disable()
 	l.Retire()
 }

@@ -59,7 +59,7 @@ type Link struct {
 	closed  bool // by Close, though perhaps left to the next handshake
 	retired bool // no calls any more, and no handshake either
 	handed  bool // by HandOver
-	resumed bool // what it left was asked for
+	resumed bool // nobody goes on with its session, or somebody has tried to
 	spent   atomic.Bool
 	drained context.Context // ended by Drain
 	drain   context.CancelFunc

@@ -83,19 +83,30 @@ func (k *Link) resumable() bool {
 	defer k.mu.Unlock()
 	again := k.resumed
 	k.resumed = true
-	return !again && !k.retired
+	return !again
+}
+
+// Forsake has no other connection go on with the session of k, which may be nil. What
+// is to make the next connection is called after it.
+func (k *Link) Forsake() {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.resumed, k.handed = true, false
 }
 
 // HandOver has Close leave the session at the server to the next connection, if there
-// is one that can be left; it reports whether that is so. After Retire it is not. k may
-// be nil.
+// is one that can be left; it reports whether that is so. After Forsake it is not. k
+// may be nil.
 func (k *Link) HandOver() bool {
 	if k == nil || !k.outlives() {
 		return false
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.handed = !k.retired
+	k.handed = !k.resumed
 	return k.handed
 }
 
@@ -103,5 +114,5 @@ func (k *Link) HandOver() bool {
 func (k *Link) leaves() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.handed && !k.retired && k.outlives()
+	return k.handed && k.outlives()
 }

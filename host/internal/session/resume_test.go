@@ -82,6 +82,11 @@ func TestResumeIsRefused(t *testing.T) {
 				if got := strings.Replace(s.received(), " notifications/cancelled/1", "", 1); got != want || s.resumed != 1 {
 					t.Errorf("%d attempts, saw %s", s.resumed, got)
 				}
+				for _, c := range s.conns[:s.dials-1] {
+					if !c.ended() {
+						t.Error("a connection was left open")
+					}
+				}
 			})
 		})
 	}
@@ -106,7 +111,7 @@ func TestResumeIsBounded(t *testing.T) {
 }
 
 // There is nothing to go on with where the server has none of it: on another way, in
-// the modern era, after its word that the session is over, and after Retire.
+// the modern era, after its word that the session is over, and after Forsake.
 func TestNothingToResume(t *testing.T) {
 	without := func(*site) func(*Config) { return func(*Config) {} }
 	for name, c := range map[string]struct {
@@ -116,8 +121,7 @@ func TestNothingToResume(t *testing.T) {
 	}{
 		"a way without":     {oldSite(), without, func(s *site, _ *Session) { s.drop() }},
 		"modern":            {newSiteScript(), resumes, func(s *site, _ *Session) { s.find("server/discover")[0].hangUp() }},
-		"retired":           {oldSite(), resumes, func(s *site, session *Session) { session.Link().Retire(); s.drop() }},
-		"retired, and left": {oldSite(), resumes, func(s *site, session *Session) { session.Link().HandOver(); session.Link().Retire(); s.drop() }},
+		"forsaken":          {oldSite(), resumes, func(s *site, session *Session) { session.Link().Forsake(); s.drop() }},
 		"forgotten": {oldSite(), resumes, func(s *site, _ *Session) {
 			p := s.find("initialize")[0]
 			p.peer.Expired(0)
@@ -222,7 +226,7 @@ func TestHandOver(t *testing.T) {
 		left int
 	}{
 		"left":                {oldSite(), func(*Link) {}, 1},
-		"retired after all":   {oldSite(), func(l *Link) { l.Retire() }, 0},
+		"forsaken after all":  {oldSite(), func(l *Link) { l.Forsake() }, 0},
 		"forgotten after all": {oldSite(), func(l *Link) { l.conn.Peer.Expired(0) }, 0},
 		"modern":              {newSiteScript(), func(*Link) {}, 0},
 	} {
@@ -238,7 +242,7 @@ func TestHandOver(t *testing.T) {
 		})
 	}
 	var none *Link
-	if none.HandOver() {
+	if none.Forsake(); none.HandOver() {
 		t.Error("no connection was handed over")
 	}
 }

@@ -50,9 +50,10 @@ type site struct {
 	left   []uint32
 	status map[uint32]int // of the exchanges that were answered with an error
 
-	after   uint64 // the number after which the next connection counts
-	resumed int    // connections that went on with another
-	leaves  int    // connections that were left
+	conns   []*Conn // all of them, in order
+	after   uint64  // the number after which the next connection counts
+	resumed int     // connections that went on with another
+	leaves  int     // connections that were left
 }
 
 // newSite makes a site; a reaction may be for a method, or for a tool as in
@@ -73,7 +74,9 @@ func (s *site) dial(_ context.Context, h rpc.Handler) (*Conn, error) {
 	w := &wire{site: s, done: make(chan struct{})}
 	w.peer = rpc.NewPeer(rpc.Config{Link: w, Name: "far", Handler: h, Status: s.statusOf, After: s.after})
 	s.dials++
-	return &Conn{Peer: w.peer, Transport: w, StreamCancel: true, Probe: abi.ProbeHTTP}, nil
+	c := &Conn{Peer: w.peer, Transport: w, StreamCancel: true, Probe: abi.ProbeHTTP}
+	s.conns = append(s.conns, c)
+	return c, nil
 }
 
 func (s *site) statusOf(exchange uint32) int {
