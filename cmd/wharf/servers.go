@@ -26,8 +26,10 @@ a sign-in or an approval says so. The exit code is 4 if one is not connected.
 
 With --watch they are kept, and their states followed until it is interrupted: in
 place on a terminal, else a JSON object for each change. When the configuration
-changes, or on SIGHUP, servers are added, dropped and restarted one by one. On a
-terminal a SIGHUP ends it: that is how one learns that its terminal is closed.`,
+changes, or on SIGHUP, servers are added, dropped and restarted one by one, and so
+they are when the file of a plugin is replaced; what a server was asked before has
+ten seconds to end. On a terminal a SIGHUP ends it: that is how one learns that its
+terminal is closed.`,
 		Example: "  wharf servers --status\n  wharf servers --watch",
 		Args:    exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
