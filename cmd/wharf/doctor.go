@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,8 @@ func newDoctor(a *app) *cobra.Command {
 		Use:   "doctor",
 		Short: "Say how Wharf is set up on this machine",
 		Long: `Say how Wharf is set up on this machine: which files it reads and keeps, and
-what keeps your secrets. Nothing is started, and no secret is shown.`,
+what keeps your secrets. Nothing is started, and no secret is shown. The exit code
+is 2 when it finds a problem.`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDoctor(cmd) },
 	}
@@ -37,6 +39,13 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 			finding{What: "servers", Value: fmt.Sprint(len(s.servers))})
 	}
 	findings = append(findings, cacheFinding(), a.vaultFinding(cmd))
+	if err := a.printFindings(findings); err != nil {
+		return err
+	}
+	return diagnosis(findings)
+}
+
+func (a *app) printFindings(findings []finding) error {
 	if !a.forPeople() {
 		return a.printJSON(findings)
 	}
@@ -49,6 +58,28 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 	}
 	return a.printTable(rows)
 }
+
+// diagnosis is an error if there is a problem.
+func diagnosis(findings []finding) error {
+	var ill illError
+	for _, f := range findings {
+		if f.Problem != "" {
+			ill = append(ill, f.What)
+		}
+	}
+	if len(ill) == 0 {
+		return nil
+	}
+	return ill
+}
+
+// illError names what has a problem.
+type illError []string
+
+func (e illError) Error() string { return "there is a problem with: " + strings.Join(e, ", ") }
+
+// Is makes it one of those errors that the person mends at home.
+func (e illError) Is(target error) bool { return target == host.ErrConfig }
 
 func cacheFinding() finding {
 	dir, err := host.DefaultCacheDir()

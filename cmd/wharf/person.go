@@ -78,7 +78,7 @@ func (a *app) prompt(ctx context.Context, q host.Question) (string, error) {
 		fmt.Fprintln(a.err, plain(q.Hint))
 	}
 	label := line(q.Label) + ": "
-	if !a.inTTY { // nobody types there, so nothing else shows it, or ends its line
+	if !a.inTTY && q.Label != "" { // nobody types there, so nothing else shows it, or ends its line
 		fmt.Fprintln(a.err, strings.TrimRight(label, " "))
 	}
 	text, err := a.keys().ask(ctx, label, "", q.Secret)

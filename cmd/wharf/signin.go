@@ -2,8 +2,10 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,13 +72,24 @@ that, and forgotten.`,
 				return err
 			}
 			defer h.Close()
-			if err := h.Logout(cmd.Context(), server); err != nil {
-				return err
-			}
-			fmt.Fprintf(a.err, "Signed out of %s.\n", plain(server.Name))
-			return nil
+			return a.logout(cmd.Context(), h, server)
 		},
 	}
+}
+
+// logout tells the person whether there was anything to sign out of.
+func (a *app) logout(ctx context.Context, h *host.Host, server host.Server) error {
+	before, unknown := h.Logins(ctx)
+	if err := h.Logout(ctx, server); err != nil {
+		return err
+	}
+	after, err := h.Logins(ctx)
+	if unknown == nil && err == nil && slices.Equal(before, after) {
+		fmt.Fprintf(a.err, "Nothing was saved of a sign-in to %s.\n", plain(server.Name))
+		return nil
+	}
+	fmt.Fprintf(a.err, "Signed out of %s.\n", plain(server.Name))
+	return nil
 }
 
 func newAuth(a *app) *cobra.Command {
@@ -192,7 +205,7 @@ The secret is asked for, or read from stdin.`,
 			if forget {
 				return h.ForgetSecret(cmd.Context(), args[0])
 			}
-			text, err := a.prompt(cmd.Context(), host.Question{Label: "secret " + args[0], Secret: true})
+			text, err := a.secret(cmd.Context(), args[0])
 			if errors.Is(err, host.ErrDeclined) {
 				return usage(errors.New("the secret is empty"), "type it, or give it on stdin")
 			}
@@ -204,4 +217,14 @@ The secret is asked for, or read from stdin.`,
 	}
 	cmd.Flags().BoolVar(&forget, "forget", false, "remove the secret")
 	return cmd
+}
+
+// secret asks for a secret. Where it is given on stdin there is nobody to ask, and
+// nothing is said.
+func (a *app) secret(ctx context.Context, name string) (string, error) {
+	q := host.Question{Secret: true}
+	if a.inTTY {
+		q.Label = "secret " + name
+	}
+	return a.prompt(ctx, q)
 }
