@@ -74,7 +74,7 @@ func (a *app) addBase(ctx context.Context, args *arguments, from, text string) e
 		if err != nil {
 			return usage(fmt.Errorf("read stdin: %w", err), "")
 		}
-		from, text = "stdin", string(input)
+		from, text = "stdin", strings.TrimPrefix(string(input), "\ufeff") // some editors and shells begin with it
 	}
 	base, err := parseObject(text)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -62,6 +63,9 @@ func (a *app) runCall(cmd *cobra.Command, args []string) error {
 		return usage(errors.New("TOOL is missing"), "`wharf tools` lists the tools of a server")
 	}
 	tool := words[0]
+	if !utf8.ValidString(tool) {
+		return usage(fmt.Errorf("tool %q: not UTF-8 text", tool), "")
+	}
 	arguments, err := a.readArguments(ctx, words[1:])
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ const (
 	exitServer      = 5 // the tool or the server answered with an error, or a plugin differs
 	exitDenied      = 6
 	exitInterrupted = 130
+	exitUnread      = 141 // as shells see the end of a program by SIGPIPE
 )
 
 // usageError is an error of the person at the keyboard, or in the files that
@@ -132,15 +133,16 @@ func (a *app) reachable(hint string) string {
 	return strings.ReplaceAll(hint, "wharf login "+a.server, "wharf login "+a.address)
 }
 
-// report tells stderr how the program ended, and returns the exit code. A
-// reader of stdout that went away, as `head` does, needs no words.
+// report tells stderr how the program ended, and returns the exit code. Where the
+// reader of stdout went away, as `head` does, it ends as others do, by SIGPIPE:
+// without words.
 func (a *app) report(ctx context.Context, err error) int {
 	if err == nil {
 		return exitOK
 	}
 	end := endingOf(ctx, err)
 	if errors.Is(err, syscall.EPIPE) && errors.As(err, new(*outputError)) {
-		return end.exit
+		return exitUnread
 	}
 	message, hint := err.Error(), a.reachable(hintOf(err))
 	if end.exit == exitInterrupted {

@@ -83,7 +83,7 @@ func TestReportSent(t *testing.T) {
 func TestReportBrokenPipe(t *testing.T) {
 	var stderr strings.Builder
 	a := &app{stdio: stdio{err: &stderr}}
-	if code := a.report(t.Context(), &outputError{syscall.EPIPE}); code != exitInternal || stderr.Len() > 0 {
+	if code := a.report(t.Context(), &outputError{syscall.EPIPE}); code != exitUnread || stderr.Len() > 0 {
 		t.Errorf("code %d, stderr %q", code, stderr.String())
 	}
 	a.report(t.Context(), &outputError{syscall.ENOSPC})

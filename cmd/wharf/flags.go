@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -31,10 +32,10 @@ type flags struct {
 // register defines the flags on the root, from which the commands inherit.
 func (f *flags) register(root *cobra.Command) {
 	global := root.PersistentFlags()
-	global.StringVar(&f.config, "config", "", "configuration `FILE`: wharf.toml, or a JSON file with mcpServers (default: your own wharf.toml)")
+	global.Var(fileName{&f.config}, "config", "configuration `FILE`: wharf.toml, or a JSON file with mcpServers (default: your own wharf.toml)")
 	global.Var(&f.timeout, "timeout", "longest wait for the server to start, or for an answer or a word of how far it is, such as 90s or 2m; 0 waits for ever (default: $"+timeoutEnv+", or 60s and 30s)")
-	global.StringVar(&f.trace, "trace", "", "write every message, both ways, to `FILE`, without the secrets, which at 128 MiB is put aside as FILE.1; `wharf trace show` reads it")
-	global.StringVar(&f.record, "record", "", "write what plugins do to `FILE`, without the secrets; `wharf plugin replay` runs it again")
+	global.Var(fileName{&f.trace}, "trace", "write every message, both ways, to `FILE`, without the secrets, which at 128 MiB is put aside as FILE.1; `wharf trace show` reads it")
+	global.Var(fileName{&f.record}, "record", "write what plugins do to `FILE`, without the secrets; `wharf plugin replay` runs it again")
 	global.StringVar(&f.trustHash, "trust-hash", "", "use a server that came with a project if its `HASH` is this, and ask nobody (see `wharf trust`)")
 	global.BoolVar(&f.json, "json", false, "print JSON, on a terminal too, and errors as a JSON line at the end of stderr")
 	global.BoolVar(&f.browser, "browser", false, "open a page to sign in at even where there is no terminal")
@@ -65,6 +66,21 @@ func (f *flags) registerArgs(cmd *cobra.Command) {
 // registerChecks defines --no-validate, which belongs to call and its shorthand.
 func (f *flags) registerChecks(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "send the arguments and take the result whatever the tool's schemas say")
+}
+
+// fileName is the value of a flag that names a file. An empty one is a mistake, such
+// as a variable of a script that was never set.
+type fileName struct{ text *string }
+
+func (n fileName) Type() string   { return "FILE" }
+func (n fileName) String() string { return "" }
+
+func (n fileName) Set(text string) error {
+	if text == "" {
+		return errors.New("expected the name of a file")
+	}
+	*n.text = text
+	return nil
 }
 
 // timeout is the value of --timeout.

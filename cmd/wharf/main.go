@@ -11,7 +11,7 @@
 // else and with --json. Everything for people goes to stderr. The exit code
 // says what kind of end it was: 0 ok, 1 internal, 2 usage or configuration,
 // 3 sign-in needed, 4 unreachable or timed out, 5 the tool or the server
-// answered with an error, 6 denied, 130 interrupted.
+// answered with an error, 6 denied, 130 interrupted, 141 nobody reads stdout.
 package main
 
 import (

@@ -46,7 +46,7 @@ A configured server needs no "call":
 On a terminal the output is for people; piped, or with --json, it is JSON.
 Exit codes: 0 ok, 1 internal, 2 usage or configuration, 3 sign-in needed,
 4 unreachable or timed out, 5 the tool or the server answered with an error,
-6 denied, 130 interrupted.`
+6 denied, 130 interrupted, 141 nobody reads stdout any more.`
 
 // newRoot builds the tree of commands. It does no work beyond that: the demo
 // server starts through it as well, and each start counts.
@@ -71,6 +71,7 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(newTools(a), newCall(a), newResources(a), newRead(a), newPrompts(a), newPrompt(a),
 		newComplete(a), newWatch(a), newPing(a), newRequest(a), newServers(a), newLogin(a), newLogout(a), newAuth(a),
 		newTrust(a), newPlugin(a), newTrial(a), newWorker(a), newTrace(a), newDoctor(a), newVersion(a), newDemoServer(a))
+	refuseUnknownShells(root)
 	return root
 }
 

@@ -153,7 +153,7 @@ func TestBrokenPipe(t *testing.T) {
 	command := exec.CommandContext(t.Context(), "wharf", "version")
 	command.Stdout, command.Stderr = writer, &stderr
 	command.Run() // its exit code is looked at below
-	if code := command.ProcessState.ExitCode(); code != exitInternal || stderr.Len() > 0 {
+	if code := command.ProcessState.ExitCode(); code != exitUnread || stderr.Len() > 0 {
 		t.Errorf("exit code %d, stderr %q", code, stderr.String())
 	}
 }

@@ -25,19 +25,22 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	if len(args) == 0 {
 		return host.Server{}, nil, usage(errors.New("SERVER is missing"), "name a server (see `wharf servers`), or give a command behind --")
 	}
-	if isURL(args[0]) {
-		server := remote(args[0])
-		a.server, a.address = server.Name, args[0]
+	if address, ok := atAddress(args[0]); ok {
+		server := remote(address)
+		a.server, a.address = server.Name, address
 		return server, args[1:], nil
 	}
 	server, err := a.named(args[0])
 	return server, args[1:], err
 }
 
-// isURL reports whether a word stands for the server at that address.
-func isURL(word string) bool {
-	scheme, _, found := strings.Cut(word, "://")
-	return found && (scheme == "http" || scheme == "https" || scheme == "unix")
+// atAddress reports whether a word stands for the server at that address, and returns
+// the address with its scheme in small letters: who types one need not care
+// (RFC 3986, 3.1).
+func atAddress(word string) (address string, ok bool) {
+	scheme, rest, found := strings.Cut(word, "://")
+	scheme = strings.ToLower(scheme)
+	return scheme + "://" + rest, found && (scheme == "http" || scheme == "https" || scheme == "unix")
 }
 
 // remote is the server at an address. Its name is that of the host, which
@@ -87,6 +90,9 @@ func (s *settings) unknownServer(name string) error {
 	err := fmt.Errorf("unknown server %q", name)
 	if near := nearest(name, s.names()); near != "" {
 		return usage(err, "did you mean %q?", near)
+	}
+	if strings.ContainsAny(name, ":/") {
+		return usage(err, "an address begins with http:// or https://; `wharf servers` lists the names")
 	}
 	return usage(err, "`wharf servers` lists the servers; a command goes behind --")
 }

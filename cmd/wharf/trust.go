@@ -75,7 +75,7 @@ func (a *app) trust() (*host.Trust, error) {
 	}
 	dir, err := host.DefaultTrustDir()
 	if err != nil {
-		return nil, fmt.Errorf("find the folder for approvals: %w", err)
+		return nil, usage(fmt.Errorf("find the folder for approvals: %w", err), "approvals are kept in your own configuration folder")
 	}
 	return host.OpenTrust(dir, s.plugins), nil
 }
@@ -173,17 +173,22 @@ func (a *app) runTrustList(_ context.Context, t *host.Trust, _ []string) error {
 	return a.printTable(rows)
 }
 
-// projectEntries are the servers of this project for the list of servers.
+// projectEntries are the servers of this project for the list of servers. Where
+// approvals cannot be kept, there are none.
 func (a *app) projectEntries() ([]entry, error) {
-	t, err := a.trust()
-	if err != nil {
-		return nil, err
+	state := func(host.Server) host.TrustState { return host.TrustNew }
+	if _, err := host.DefaultTrustDir(); err == nil {
+		t, err := a.trust()
+		if err != nil {
+			return nil, err
+		}
+		state = t.State
 	}
 	var entries []entry
 	for _, s := range a.settings.project() {
 		entries = append(entries, entry{
 			Name: s.Name, Transport: s.Via(), Target: targetOf(s), Enabled: !s.Disabled,
-			Project: s.Project.Path(), Trust: t.State(s),
+			Project: s.Project.Path(), Trust: state(s),
 		})
 	}
 	return entries, nil
