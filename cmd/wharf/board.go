@@ -229,7 +229,7 @@ func (b *board) find(id uint64) *berth {
 // live reports whether the board is drawn in place.
 func (b *board) live() (*console, bool) {
 	c, ok := b.app.err.(*console)
-	return c, ok && b.app.forPeople()
+	return c, ok && !c.dumb && b.app.forPeople()
 }
 
 // draw shows the board in place of what was drawn before.

@@ -21,6 +21,7 @@ const (
 type console struct {
 	to   io.Writer
 	size func() (columns, rows int) // 0 = unknown; nil: both are
+	dumb bool                       // the terminal cannot take a line back: none moves
 
 	mu    sync.Mutex
 	shown int       // how many moving lines are on the screen
@@ -30,14 +31,18 @@ type console struct {
 
 // Write puts text above the lines that change. Moving ones come back with their
 // next turn.
-func (c *console) Write(text []byte) (int, error) {
+func (c *console) Write(text []byte) (int, error) { return c.writeTo(c.to, text) }
+
+// writeTo is Write for another way to the same terminal, which is stdout. While a
+// person types there is one alone that can make room.
+func (c *console) writeTo(to io.Writer, text []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.clear()
 	if c.typed != nil {
 		return c.typed.Write(text)
 	}
-	return c.to.Write(text)
+	return to.Write(text)
 }
 
 // clear takes the moving lines away. The caller holds mu.
@@ -53,7 +58,7 @@ func (c *console) clear() {
 func (c *console) show(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.held > 0 {
+	if c.held > 0 || c.dumb {
 		return
 	}
 	columns, rows := c.room()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -99,6 +100,52 @@ func TestMovingLines(t *testing.T) {
 	want := clearLine + "a\nb\nc" + clearLine + clearUp + clearUp + "1\n2\n3\n… and 3 more" + clearLine + clearUp + clearUp + clearUp + "[files] a line\n"
 	if screen.String() != want {
 		t.Errorf("got %q, want %q", screen.String(), want)
+	}
+}
+
+// What is printed while a person is asked something stands above the question, on
+// whichever stream it goes to the terminal.
+func TestPrintMakesRoom(t *testing.T) {
+	var screen, question, stdout strings.Builder
+	c := &console{to: &screen}
+	a := &app{stdio: stdio{err: c, out: &stdout, errTTY: true, outTTY: true}}
+	c.show("moving")
+	c.typing(&question)
+	if err := a.print("a result\n"); err != nil || question.String() != "a result\n" || stdout.Len() > 0 {
+		t.Errorf("%v: beside the question: %q, on it: %q", err, stdout.String(), question.String())
+	}
+	if want := clearLine + "moving" + clearLine; screen.String() != want {
+		t.Errorf("screen %q, want %q", screen.String(), want)
+	}
+	c.typing(nil)
+	if err := a.print("another\n"); err != nil || stdout.String() != "another\n" {
+		t.Errorf("%v: stdout %q", err, stdout.String())
+	}
+	c.typing(&question)
+	a.outTTY = false
+	if err := a.print("data\n"); err != nil || stdout.String() != "another\ndata\n" {
+		t.Errorf("%v: no terminal got %q", err, stdout.String())
+	}
+}
+
+// A terminal that can take nothing back gets nothing that moves.
+func TestDumbTerminal(t *testing.T) {
+	var screen strings.Builder
+	c := &console{to: &screen, dumb: true}
+	c.show("moving")
+	c.Write([]byte("a line\n"))
+	c.take()
+	if screen.String() != "a line\n" {
+		t.Errorf("screen %q", screen.String())
+	}
+	if _, live := (&board{app: &app{stdio: stdio{err: c, outTTY: true}}}).live(); live {
+		t.Error("a table is drawn in place")
+	}
+	for name, want := range map[string]bool{"dumb": true, "": runtime.GOOS != "windows", "xterm": false} {
+		t.Setenv("TERM", name)
+		if dumb() != want {
+			t.Errorf("TERM=%q: dumb is %v", name, !want)
+		}
 	}
 }
 

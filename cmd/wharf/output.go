@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,9 +18,13 @@ func (e *outputError) Unwrap() error { return e.err }
 // forPeople says that stdout is a terminal and nobody asked for JSON.
 func (a *app) forPeople() bool { return a.outTTY && !a.flags.json }
 
-// print writes text to stdout.
+// print writes text to stdout. On a terminal it goes above the lines that change.
 func (a *app) print(text string) error {
-	if _, err := io.WriteString(a.out, text); err != nil {
+	write := a.out.Write
+	if c, ok := a.err.(*console); ok && a.outTTY {
+		write = func(text []byte) (int, error) { return c.writeTo(a.out, text) }
+	}
+	if _, err := write([]byte(text)); err != nil {
 		return &outputError{err}
 	}
 	return nil

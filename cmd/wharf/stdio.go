@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"runtime"
 
 	"golang.org/x/term"
 )
@@ -26,10 +27,10 @@ func standardIO() stdio {
 		inTTY:  term.IsTerminal(int(os.Stdin.Fd())),
 		outTTY: term.IsTerminal(int(os.Stdout.Fd())),
 		errTTY: term.IsTerminal(int(os.Stderr.Fd())),
-		colour: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		colour: os.Getenv("NO_COLOR") == "" && !dumb(),
 	}
 	if std.errTTY {
-		std.err = &console{to: os.Stderr, size: func() (int, int) { return sizeOf(os.Stderr) }}
+		std.err = &console{to: os.Stderr, size: func() (int, int) { return sizeOf(os.Stderr) }, dumb: dumb()}
 	}
 	if std.inTTY {
 		std.mode = &mode{terminal: os.Stdin}
@@ -42,6 +43,13 @@ func standardIO() stdio {
 
 // attended reports whether the program hangs on a terminal, which may be closed.
 func (s stdio) attended() bool { return s.inTTY || s.outTTY || s.errTTY }
+
+// dumb reports whether terminals take text and nothing else. Those of Windows have no
+// name, and are none of these.
+func dumb() bool {
+	name := os.Getenv("TERM")
+	return name == "dumb" || name == "" && runtime.GOOS != "windows"
+}
 
 // sizeOf returns how many columns and rows a terminal has; 0 = unknown.
 func sizeOf(terminal *os.File) (columns, rows int) {
