@@ -42,12 +42,25 @@ func (h *Host) Inspect(ctx context.Context, path string) (*PluginInfo, error) {
 	return h.inspect(ctx, plugin.File{Name: nameOf(path), Path: path})
 }
 
+// InspectBuiltin is Inspect for a plugin of [Config.Plugins], which is in no file and
+// has no path.
+func (h *Host) InspectBuiltin(ctx context.Context, name string) (*PluginInfo, error) {
+	binary, ok := h.config.Plugins[name]
+	if !ok {
+		return nil, fmt.Errorf("inspect %s: %w", name, ErrUnknownTransport)
+	}
+	return h.examine(ctx, name, "", binary)
+}
+
 func (h *Host) inspect(ctx context.Context, file plugin.File) (*PluginInfo, error) {
-	name, path := file.Name, file.Path
 	binary, err := file.Read()
 	if err != nil {
 		return nil, err
 	}
+	return h.examine(ctx, file.Name, file.Path, binary)
+}
+
+func (h *Host) examine(ctx context.Context, name, path string, binary []byte) (*PluginInfo, error) {
 	info := &PluginInfo{Path: path, SHA256: plugin.Hash(binary), Size: int64(len(binary))}
 	provider := isProvider(binary)
 	found, findings, err := wasm.Inspect(binary, guest.Surface(), wasm.Limits{})

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/plugins"
 )
 
 func newPlugin(a *app) *cobra.Command {
@@ -54,7 +57,8 @@ func newInspect(a *app) *cobra.Command {
 		Long: `Show what a plugin file is: what it says of itself, its hash, what it imports
 and wants to open, and everything for which it would be refused. The lines at
 the end, pasted into your wharf.toml, make it a transport. An installed plugin
-goes by its name.
+goes by its name, and so does one that is part of wharf; a file that is called
+like one goes by ./NAME.
 
 The exit code is 2 when the plugin would be refused.`,
 		Args: exactly("FILE"),
@@ -65,21 +69,13 @@ The exit code is 2 when the plugin would be refused.`,
 	}
 }
 
-func (a *app) runInspect(cmd *cobra.Command, path string) error {
-	if s, err := openStore(); err == nil {
-		if p, err := s.Find(path); err == nil {
-			path = s.Path(p)
-		}
-	}
+func (a *app) runInspect(cmd *cobra.Command, word string) error {
 	h, err := a.newHost(cmd.Context(), nil)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
-	info, err := h.Inspect(cmd.Context(), path)
-	if errors.As(err, new(*fs.PathError)) {
-		return usage(err, "")
-	}
+	info, err := inspect(cmd.Context(), h, word)
 	if err != nil {
 		return err
 	}
@@ -87,14 +83,36 @@ func (a *app) runInspect(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if len(info.Findings) > 0 {
-		return usage(fmt.Errorf("plugin %s would be refused", path), "")
+		return usage(fmt.Errorf("plugin %s would be refused", word), "")
 	}
 	return nil
 }
 
+// inspect looks at the plugin that a word stands for: one that is installed, one that
+// is part of wharf, or a file.
+func inspect(ctx context.Context, h *host.Host, word string) (*host.PluginInfo, error) {
+	path := word
+	if s, err := openStore(); err == nil {
+		if p, err := s.Find(word); err == nil {
+			path = s.Path(p)
+		}
+	}
+	if _, shipped := plugins.Builtin()[word]; shipped && path == word {
+		return h.InspectBuiltin(ctx, word)
+	}
+	info, err := h.Inspect(ctx, path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && path == filepath.Base(word):
+		return nil, usage(fmt.Errorf("there is no file %q, and no plugin of that name is installed", word), "`wharf plugin list` lists those that are")
+	case errors.As(err, new(*fs.PathError)):
+		return nil, usage(err, "")
+	}
+	return info, err
+}
+
 // description is what the command tells about a plugin file.
 type description struct {
-	File     string    `json:"file"`
+	File     string    `json:"file"` // "" for a plugin that is part of wharf
 	SHA256   string    `json:"sha256"`
 	Size     int64     `json:"size"`
 	Manifest *manifest `json:"manifest"` // null when the plugin could not be asked
@@ -102,7 +120,7 @@ type description struct {
 	Imports  []string  `json:"imports"`
 	Exports  []string  `json:"exports"`
 	Findings []string  `json:"findings"` // why it would be refused
-	Config   string    `json:"config"`   // the lines to paste; "" when it would be refused
+	Config   string    `json:"config"`   // the lines to paste; "" when it would be refused, or needs none
 }
 
 type manifest struct {
@@ -150,7 +168,7 @@ func describe(info *host.PluginInfo) description {
 	if p := info.Provider; p != nil {
 		d.Manifest = providerManifest(p)
 	}
-	if len(d.Findings) == 0 {
+	if len(d.Findings) == 0 && d.File != "" {
 		d.Config = pluginTOML(d)
 	}
 	return d
@@ -236,7 +254,7 @@ func (a *app) printPlugin(d description) error {
 
 // facts are what there is to tell, each with its name.
 func (d description) facts() [][2]string {
-	facts := [][2]string{{"file", d.File}, {"sha256", d.SHA256}, {"size", fmt.Sprintf("%d bytes", d.Size)}}
+	facts := [][2]string{{"file", cmp.Or(d.File, "part of wharf")}, {"sha256", d.SHA256}, {"size", fmt.Sprintf("%d bytes", d.Size)}}
 	add := func(name, fact string) { facts = append(facts, [2]string{name, fact}) }
 	if m := d.Manifest; m != nil {
 		add("plugin", m.Name+" "+m.Version+": "+m.Summary)
