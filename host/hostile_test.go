@@ -128,7 +128,7 @@ func TestLongLine(t *testing.T) {
 func TestManyNotifications(t *testing.T) {
 	var heard atomic.Int64
 	last := make(chan struct{})
-	h := newHost(t, host.Config{Event: func(e host.Event) {
+	h := newHost(t, host.Config{Timeout: time.Hour, Event: func(e host.Event) {
 		if e.Method == "notifications/note" && heard.Add(1) == manyNotes {
 			close(last)
 		}
