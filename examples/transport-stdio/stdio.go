@@ -6,6 +6,11 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/framing"
 )
 
+const (
+	over  = 1    // the timer that runs when the server has closed its stdout
+	grace = 2000 // ms that its process has to end after that
+)
+
 // transport speaks to one child process. The process is essential: its end is
 // the end of the connection, and the host, which knows its exit code and its
 // last words on stderr, needs no report about it.
@@ -36,11 +41,20 @@ func (t *transport) Handle(e sdk.Event) error {
 		e.Conn().Up()
 	case abi.EventData, abi.EventEnd:
 		if t.framer.Data(e.Payload); e.Last() {
-			t.framer.End(e.Conn())
+			t.end(e.Conn())
 		}
+	case abi.EventTimer:
+		e.Conn().Failed(0, abi.Closed, "the server closed its stdout")
 	case abi.EventClose:
 		t.process.Close()
 		e.Conn().Ended()
 	}
 	return nil
+}
+
+// end is the end of stdout. As a rule that of the process follows at once, and says
+// more; a server that lives on has nothing to answer with.
+func (t *transport) end(c *sdk.Conn) {
+	t.framer.End(c)
+	c.Timer(over, grace)
 }

@@ -36,7 +36,7 @@ func (a *Auto) Data(p sdk.Payload) {
 	}
 }
 
-// End passes on that the stream is over; what did not decide is noise.
+// End passes on that the stream is over.
 func (a *Auto) End(c *sdk.Conn) {
 	if a.chosen != nil {
 		a.chosen.End(c)

@@ -22,8 +22,9 @@ type Framer interface {
 	// Data delivers what is complete with p, and streams what is not.
 	Data(p sdk.Payload)
 
-	// End says that the stream ended by itself: what came last is complete.
-	// After an error it is not called, half a message being of no use.
+	// End says that the stream ended by itself: what came last is complete, if it
+	// ends as a message does. Else the server was lost in the middle of it, and it
+	// is of no use, as after an error, when End is not called.
 	End(c *sdk.Conn)
 }
 
@@ -45,3 +46,26 @@ func Named(name string) Framer {
 const shared = 0
 
 var newline = abi.PackNeedles("\n")
+
+// final is the last byte of a message so far that is no white space; 0 for none.
+type final struct {
+	last   byte
+	window [64]byte // what of a payload is looked at
+}
+
+// note looks for it in p, which goes on where the last payload ended.
+func (f *final) note(p sdk.Payload) {
+	for end := p.Len(); end > 0; {
+		from := max(0, end-len(f.window))
+		for n := p.Slice(from, end).Take(f.window[:end-from]); n > 0; n-- {
+			if c := f.window[n-1]; !isSpace(c) {
+				f.last = c
+				return
+			}
+		}
+		end = from
+	}
+}
+
+// closes reports whether a message may end so: each is an object or an array.
+func (f *final) closes() bool { return f.last == '}' || f.last == ']' }

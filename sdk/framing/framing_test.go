@@ -87,11 +87,16 @@ var lines = []hazard{
 	{"byte order mark later", one + "\n" + bom + two + "\n", []string{one, bom + two}},
 	{"two byte order marks", bom + bom + one + "\n", []string{bom + one}},
 	{"half a byte order mark", bom[:2] + one + "\n", []string{bom[:2] + one}},
-	{"half a byte order mark and the end", bom[:2], []string{bom[:2]}},
+	{"half a byte order mark and the end", bom[:2], nil},
 	{"empty lines", "\n\n" + one + "\n\n\n" + two + "\n\n", []string{one, two}},
 	{"blank lines", " \n\r\n" + one + "\n", []string{" ", "\r", one}},
 	{"noise between", one + "\nnpm WARN deprecated\n" + two + "\n", []string{one, "npm WARN deprecated", two}},
 	{"no newline at the end", one + "\n" + two, []string{one, two}},
+	{"white space at the end", one + " \r\t" + strings.Repeat(" ", 300), []string{one + " \r\t" + strings.Repeat(" ", 300)}},
+	{"an array at the end", "[" + one + "]", []string{"[" + one + "]"}},
+	{"lost in the middle", one + "\n" + two[:len(two)-1], []string{one}},
+	{"lost in white space", one + "\n \t", []string{one}},
+	{"lost after a byte order mark", bom + "{", nil},
 	{"carriage return inside", "{\r\"a\":1}\n" + one + "\n", []string{"{\r\"a\":1}", one}},
 	{"nul", "\x00\n" + one + "\n", []string{"\x00", one}},
 	{"larger than a chunk", `"` + strings.Repeat("x", 3000) + "\"\n" + one + "\n",
@@ -132,6 +137,8 @@ var lengths = []hazard{
 	{"larger than a chunk", frame(`"`+strings.Repeat("x", 3000)+`"`) + frame(one),
 		[]string{`"` + strings.Repeat("x", 3000) + `"`, one}},
 	{"body cut by the end", header(100) + one, []string{one}},
+	{"body cut in the middle", header(100) + one + header(36) + one[:20], nil},
+	{"body cut in the second", frame(one) + header(36) + one[:20], []string{one}},
 	{"header cut by the end", frame(one) + "Content-Len", []string{one}},
 
 	{"famous example", famousExample, nil},
@@ -164,7 +171,7 @@ var either = []hazard{
 	{"byte order mark", bom + frame(one), []string{one}},
 	{"noise before lines", "Ready.\n> go\n" + one + "\n" + two + "\n", []string{"Ready.", "> go", one, two}},
 	{"noise before lengths", "Ready.\n" + frame(one), []string{"Ready.", one}},
-	{"noise alone", "Ready.", []string{"Ready."}},
+	{"noise alone", "Ready.", nil},
 }
 
 func TestLines(t *testing.T)   { testHazards(t, "ndjson", lines) }

@@ -31,6 +31,7 @@ var lengthStart = abi.PackNeedles("Cc")
 // has no line end of its own.
 type Lengths struct {
 	left   int       // bytes of the current body that are still to come
+	final  final     // of what came of it
 	block  block     // the header block before it
 	line   [64]byte  // the current line; what does not fit is of no interest
 	n      int       // bytes of line
@@ -71,12 +72,13 @@ func (l *Lengths) Data(p sdk.Payload) {
 }
 
 // End delivers a body that is shorter than its Content-Length said; if the
-// length was wrong, it may be whole all the same.
+// length was wrong, it may be whole all the same, which it is not unless it ends as
+// a message does.
 func (l *Lengths) End(c *sdk.Conn) {
-	if l.left > 0 {
+	if l.left > 0 && l.final.closes() {
 		c.Deliver(shared, nil, abi.End)
 	}
-	l.left = 0
+	l.left, l.final.last = 0, 0
 }
 
 // body delivers what p has of the current body and returns the rest.
@@ -84,8 +86,10 @@ func (l *Lengths) body(p sdk.Payload) sdk.Payload {
 	n := min(p.Len(), l.left)
 	if l.left -= n; l.left > 0 {
 		p.Deliver(shared, abi.More)
+		l.final.note(p)
 		return p.From(n)
 	}
+	l.final.last = 0
 	if p.Slice(0, n).Deliver(shared, abi.End) == abi.VerdictMalformed {
 		l.lose(p.Conn(), "a message is malformed, or not as long as its Content-Length says")
 	} else {

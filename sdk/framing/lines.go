@@ -19,6 +19,7 @@ type Lines struct {
 	begun  bool    // the start was checked for a byte order mark
 	marked int     // bytes of the mark that are withheld
 	head   [3]byte // what the check looks at
+	final  final   // of the delivered part
 }
 
 var lineEnd = []byte{'\n'}
@@ -40,26 +41,25 @@ func (l *Lines) Data(p sdk.Payload) {
 		i := p.Scan(newline)
 		if i < 0 {
 			p.Deliver(shared, abi.More)
+			l.final.note(p)
 			l.open = true
 			return
 		}
 		if i > 0 || l.open {
 			p.Slice(0, i).Deliver(shared, abi.End)
 		}
-		l.open = false
+		l.open, l.final.last = false, 0
 		p = p.From(i + 1)
 	}
 }
 
-// End delivers a last line that has no newline.
+// End delivers a last line that has no newline. What does not end as a message does
+// is no message, but the end of a server that was about to send one.
 func (l *Lines) End(c *sdk.Conn) {
-	if !l.begun {
-		l.release(c, l.marked)
-	}
-	if l.open {
+	if l.open && l.final.closes() {
 		c.Deliver(shared, nil, abi.End)
 	}
-	l.open = false
+	l.open, l.final.last = false, 0
 }
 
 // skipMark returns what follows a byte order mark, or p where there is none.

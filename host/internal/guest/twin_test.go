@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -28,6 +29,10 @@ func FuzzTwins(f *testing.F) {
 			"Content-Length: 5\r\nContent-Length: 6\r\n\r\n{}content-length: 2\n\nx}",
 			"Content-Type: a\r\n\r\nContent-Length: 9999999999\r\n\r\n\x80\xffé: \r\nContent-Length 7\n",
 			" \t\r\n[]\n{\n",
+			"{\"id\":1}\n{\"id\":2" + strings.Repeat(" ", 200) + "} \t",
+			"{\"id\":1}\n{\"id\":2} half",
+			"Content-Length: 40\r\n\r\n{\"id\":1} ",
+			"Content-Length: 40\r\n\r\n{\"id\":",
 		} {
 			f.Add(framing, []byte(stream), uint8(len(stream)%7))
 		}

@@ -47,7 +47,7 @@ static void data(window p) {
 	if (p.from < p.to) chosen->data(p);
 }
 
-// end passes on that the stream is over; what did not decide is noise.
+// end passes on that the stream is over.
 static void end(void) { (chosen ? chosen : &lines)->end(); }
 
 const framing either = {send, data, end};

@@ -25,7 +25,8 @@ typedef struct {
 	// data delivers what is complete with p, and streams what is not.
 	void (*data)(window p);
 
-	// end says that the stream ended by itself: what came last is complete.
+	// end says that the stream ended by itself: what came last is complete, if it
+	// ends as a message does. Else the server was lost in the middle of it.
 	void (*end)(void);
 } framing;
 
@@ -50,5 +51,22 @@ static inline int32_t deliver(window p, uint32_t flags) {
 }
 
 static inline bool is_space(uint8_t c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+// final returns the last byte up to the end of p that is no white space; before is
+// what it was up to the beginning of p.
+static inline uint8_t final(window p, uint8_t before) {
+	uint8_t bytes[64];
+	while (p.from < p.to) {
+		uint32_t n = p.to - p.from < sizeof bytes ? p.to - p.from : sizeof bytes;
+		p.to -= n;
+		for (n = look((window){p.to, p.to + n}, bytes, n); n-- > 0;) {
+			if (!is_space(bytes[n])) return bytes[n];
+		}
+	}
+	return before;
+}
+
+// closes reports whether a message may end with c: each is an object or an array.
+static inline bool closes(uint8_t c) { return c == '}' || c == ']'; }
 
 #endif

@@ -19,6 +19,7 @@ static const char name[] = "content-length:";
 enum { NAME = sizeof name - 1 };
 
 static uint32_t left;    // bytes of the current body that are still to come
+static uint8_t last;     // of what came of it, without white space; 0 for none
 static uint8_t line[64]; // the current line; what does not fit is of no interest
 static uint32_t filled;  // bytes of line
 static bool named;       // the line has its colon
@@ -205,7 +206,11 @@ static uint32_t body(window p) {
 	left -= n;
 	if (left > 0) {
 		deliver(p, WHARF_MORE);
-	} else if (deliver(p, WHARF_FIN) == WHARF_NO_MESSAGE) {
+		last = final(p, last);
+		return p.to;
+	}
+	last = 0;
+	if (deliver(p, WHARF_FIN) == WHARF_NO_MESSAGE) {
 		lose("a message is malformed, or not as long as its Content-Length says");
 	} else {
 		warned = false;
@@ -234,10 +239,10 @@ static void data(window p) {
 }
 
 // end delivers a body that is shorter than its Content-Length said; if the length was
-// wrong, it may be whole all the same.
+// wrong, it may be whole all the same, which it is not unless it ends as a message does.
 static void end(void) {
-	if (left > 0) wharf_deliver_mem(SHARED, 0, 0, WHARF_FIN);
-	left = 0;
+	if (left > 0 && closes(last)) wharf_deliver_mem(SHARED, 0, 0, WHARF_FIN);
+	left = 0, last = 0;
 }
 
 const framing lengths = {send, data, end};

@@ -8,6 +8,7 @@
 static bool partial;    // a part of the current line is delivered
 static bool begun;      // the start was checked for a byte order mark
 static uint32_t marked; // bytes of the mark that are withheld
+static uint8_t last;    // of the delivered part, without white space; 0 for none
 
 static const uint8_t mark[3] = {0xEF, 0xBB, 0xBF};
 
@@ -48,20 +49,21 @@ static void data(window p) {
 		uint32_t end = scan(p, '\n', '\n');
 		if (end == p.to) {
 			deliver(p, WHARF_MORE);
+			last = final(p, last);
 			partial = true;
 			return;
 		}
 		if (end > p.from || partial) deliver((window){p.from, end}, WHARF_FIN);
-		partial = false;
+		partial = false, last = 0;
 		p.from = end + 1;
 	}
 }
 
-// end delivers a last line that has no newline.
+// end delivers a last line that has no newline. What does not end as a message does
+// is no message, but the end of a server that was about to send one.
 static void end(void) {
-	if (!begun) release(marked);
-	if (partial) wharf_deliver_mem(SHARED, 0, 0, WHARF_FIN);
-	partial = false;
+	if (partial && closes(last)) wharf_deliver_mem(SHARED, 0, 0, WHARF_FIN);
+	partial = false, last = 0;
 }
 
 const framing lines = {send, data, end};

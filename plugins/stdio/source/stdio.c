@@ -10,6 +10,11 @@ static uint32_t process;
 
 static const framing *framer;
 
+enum {
+	OVER = 1,     // the timer that runs when the server has closed its stdout
+	GRACE = 2000, // ms that its process has to end after that
+};
+
 // How the era of a server behind this transport is found out.
 enum { PROBE_STDIO = 1 };
 
@@ -139,6 +144,13 @@ static int32_t send(uint32_t exchange, window message) {
 	return WHARF_LATER;
 }
 
+// end is the end of stdout. As a rule that of the process follows at once, and says
+// more; a server that lives on has nothing to answer with.
+static void end(void) {
+	framer->end();
+	wharf_timer(OVER, GRACE);
+}
+
 // wharf_event takes everything that happens. What is not named here needs nothing done.
 int32_t wharf_event(uint32_t kind, uint32_t handle, uint32_t arg, uint32_t len) {
 	switch (kind) {
@@ -153,10 +165,13 @@ int32_t wharf_event(uint32_t kind, uint32_t handle, uint32_t arg, uint32_t len) 
 		break;
 	case WHARF_DATA:
 		framer->data((window){0, len});
-		if (arg & WHARF_LAST) framer->end();
+		if (arg & WHARF_LAST) end();
 		break;
 	case WHARF_END:
-		framer->end();
+		end();
+		break;
+	case WHARF_TIMER:
+		fail(0, WHARF_CLOSED, "the server closed its stdout");
 		break;
 	case WHARF_CLOSE:
 		wharf_close(process);
