@@ -3,6 +3,7 @@ package host_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host"
 )
@@ -11,7 +12,7 @@ import (
 // what it does not hear; in the end it learns that it missed some.
 func TestFloodThatNobodyHears(t *testing.T) {
 	release, missed := make(chan struct{}), make(chan string, 1)
-	h := newHost(t, host.Config{Event: func(e host.Event) {
+	h := newHost(t, host.Config{Timeout: time.Hour, Event: func(e host.Event) {
 		<-release
 		if strings.Contains(e.Warning, "were dropped") {
 			missed <- e.Server

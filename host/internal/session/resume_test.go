@@ -119,9 +119,9 @@ func TestNothingToResume(t *testing.T) {
 		config func(*site) func(*Config)
 		end    func(*site, *Session)
 	}{
-		"a way without":     {oldSite(), without, func(s *site, _ *Session) { s.drop() }},
-		"modern":            {newSiteScript(), resumes, func(s *site, _ *Session) { s.find("server/discover")[0].hangUp() }},
-		"forsaken":          {oldSite(), resumes, func(s *site, session *Session) { session.Link().Forsake(); s.drop() }},
+		"a way without": {oldSite(), without, func(s *site, _ *Session) { s.drop() }},
+		"modern":        {newSiteScript(), resumes, func(s *site, _ *Session) { s.find("server/discover")[0].hangUp() }},
+		"forsaken":      {oldSite(), resumes, func(s *site, session *Session) { session.Link().Forsake(); s.drop() }},
 		"forgotten": {oldSite(), resumes, func(s *site, _ *Session) {
 			p := s.find("initialize")[0]
 			p.peer.Expired(0)
