@@ -58,6 +58,9 @@ func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error
 		return nil, err
 	}
 	m, err := h.module(ctx, via)
+	if err == nil {
+		err = m.compile(ctx, via)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
@@ -21,6 +22,24 @@ type program struct {
 	hash   string // of its file
 	module *wasm.Module
 	apart  guest.Program // nil where it runs in this process
+}
+
+// compile makes the native code of a plugin that runs in this process. It is done
+// before a server's time to start begins, which is for the server.
+func (p *program) compile(ctx context.Context, name string) error {
+	if p.module == nil {
+		return nil
+	}
+	err := p.module.Compile(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("compile plugin %s: %w", name, context.Cause(ctx))
+	case errors.Is(err, wasm.ErrClosed):
+		return fmt.Errorf("compile plugin %s: %w", name, ErrClosed)
+	}
+	return &PluginError{Plugin: name, Op: "start", Err: err}
 }
 
 // files returns the plugins that are loaded from files, by name. It is not to be
@@ -55,6 +74,19 @@ func (h *Host) load(ctx context.Context, name string) (*program, error) {
 		return nil, fmt.Errorf("load plugin %s: %w", name, ErrClosed)
 	}
 	return nil, &fault{kind: ErrPluginRefused, err: &PluginError{Plugin: name, Op: "load", Err: err}}
+}
+
+// Prepare loads and compiles the plugin that an entry needs first, where nobody has:
+// for a program that gives a server little time to connect, and wants to spend none
+// of it on that. What goes wrong, the connect says.
+func (h *Host) Prepare(ctx context.Context, s Server) {
+	via := h.routes(s)[0]
+	if !slices.Contains(h.Transports(), via) {
+		return
+	}
+	if m, err := h.module(ctx, via); err == nil {
+		_ = m.compile(ctx, via)
+	}
 }
 
 // binary returns the bytes of a plugin: a file's if there is one, else those

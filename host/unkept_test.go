@@ -1,10 +1,12 @@
 package host_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/plugins"
@@ -36,5 +38,33 @@ func TestAHostWithoutAPlaceForItsCache(t *testing.T) {
 	}
 	if err := host.CheckCache(filepath.Join(home, "cache")); err == nil {
 		t.Error("the place was found good")
+	}
+}
+
+// TestCompilingIsNotTheServersTime: a server that was never ready in time leaves a
+// plugin behind that is compiled.
+func TestCompilingIsNotTheServersTime(t *testing.T) {
+	for name, try := range map[string]func(h *host.Host){
+		"connect": func(h *host.Host) {
+			if _, err := h.Connect(t.Context(), server("sdk")); !errors.Is(err, host.ErrTimeout) {
+				t.Errorf("got %v, want a server that is late", err)
+			}
+		},
+		"prepare": func(h *host.Host) { h.Prepare(t.Context(), server("sdk")) },
+	} {
+		dir := filepath.Join(t.TempDir(), "cache")
+		h, err := host.New(t.Context(), host.Config{
+			Plugins: plugins.Builtin(), CacheDir: dir, OneShot: true, Reconnect: onDemand, StartTimeout: time.Nanosecond,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		try(h)
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		if kept, _ := filepath.Glob(filepath.Join(dir, "native", "*", "*")); len(kept) != 1 {
+			t.Errorf("%s: kept %v", name, kept)
+		}
 	}
 }

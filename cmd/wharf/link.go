@@ -69,9 +69,11 @@ func (f *flags) hurry(server host.Server) host.Server {
 }
 
 // connect gives up after limit, where there is one: servers have a longer time
-// of their own to start in, and somebody who wants to wait less means that too.
+// of their own to start in, and somebody who wants to wait less means that too. A
+// plugin that has to be compiled first is not what they wait for.
 func connect(ctx context.Context, h *host.Host, server host.Server, limit time.Duration) (*host.Session, error) {
 	if limit > 0 {
+		h.Prepare(ctx, server)
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, &lateError{limit})
 		defer cancel()
