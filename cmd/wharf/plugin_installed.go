@@ -48,7 +48,7 @@ func letIsolate(c *host.Config) {
 func openStore() (*host.Store, error) {
 	dir, files, err := host.DefaultStoreDirs()
 	if err != nil {
-		return nil, fmt.Errorf("find the folder for plugins: %w", err)
+		return nil, usage(fmt.Errorf("find the folder for plugins: %w", err), "they are kept in folders of your own")
 	}
 	self, err := os.Executable()
 	if err != nil {
