@@ -125,7 +125,7 @@ var walls = map[string][]string{
 var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "net/url", "time"}
 
 // guests are the packages that small is about.
-var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/http", "plugins/sse", "examples/transport-stdio"}
+var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/sse", "examples/transport-http", "examples/transport-stdio"}
 
 // public packages document all that they export.
 var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/mcp", "host/config", "host/plugintest", "host/plugintest/seatrial", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}

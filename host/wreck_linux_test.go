@@ -354,7 +354,7 @@ func carries(process int, variable string) bool {
 func fragile(t *testing.T) map[string][]byte {
 	t.Helper()
 	all := plugins.Builtin()
-	for name, pkg := range map[string]string{"stdio": "../examples/transport-stdio", "http": "../plugins/http"} {
+	for name, pkg := range map[string]string{"stdio": "../examples/transport-stdio", "http": "../examples/transport-http"} {
 		all[name] = buildFragile(t, filepath.FromSlash(pkg))
 	}
 	return all

@@ -43,7 +43,7 @@ func TestTracesInTheSandbox(t *testing.T) {
 
 const (
 	socketPackage = "../../../examples/transport-socket"
-	httpPackage   = "../../../plugins/http"
+	httpPackage   = "../../../examples/transport-http"
 	ssePackage    = "../../../plugins/sse"
 )
 

@@ -12,7 +12,7 @@ import (
 func fresh() sdk.Transport { return &transport{} }
 
 func TestTraces(t *testing.T) {
-	sdktest.RunFiles(t, "testdata/*.trace", manifest, fresh)
+	sdktest.RunFiles(t, "../../plugins/http/testdata/*.trace", manifest, fresh)
 }
 
 // The traces of the contract are those that the shipped plugin keeps to.
