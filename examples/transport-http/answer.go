@@ -1,7 +1,7 @@
 package main
 
 import (
-	"strings"
+	"bytes"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/sdk"
@@ -61,7 +61,7 @@ func (t *transport) accepted(c *call, media string, head *abi.HeadReader) {
 	case media == mediaEvents:
 		c.form = isEvents
 	default:
-		t.fail(c, abi.ProtocolFailed, c.refusal.String()+": expected "+mediaJSON+" or "+mediaEvents+", got "+media)
+		t.fail(c, abi.ProtocolFailed, c.refusal.String()+": expected "+mediaJSON+" or "+mediaEvents+", got "+media[:min(len(media), maxWords)])
 	}
 	if c.opens && (c.form == isJSON || c.form == isEvents) {
 		t.stopListening()
@@ -156,7 +156,7 @@ func (t *transport) broken(c *call, e sdk.Event) {
 	case c.form == isText:
 		t.refused(c)
 	default:
-		t.fail(c, e.Status(), c.method()+": "+string(e.Slice(0, min(e.Len(), 1024)).Bytes()))
+		t.fail(c, e.Status(), c.method()+": "+string(e.Slice(0, min(e.Len(), maxWords)).Bytes()))
 	}
 }
 
@@ -175,7 +175,11 @@ func (t *transport) fail(c *call, s abi.Status, text string) {
 	t.calls.end(c)
 }
 
-// mediaType returns the media type of a body without its parameters.
+// maxWords is how many bytes of what somebody else has said go into a reason.
+const maxWords = 1 << 10
+
+// mediaType returns the media type of a body without its parameters, in small
+// letters.
 func mediaType(h *abi.HeadReader) string {
 	value := h.Value("content-type")
 	switch string(value) {
@@ -184,6 +188,12 @@ func mediaType(h *abi.HeadReader) string {
 	case mediaEvents:
 		return mediaEvents
 	}
-	media, _, _ := strings.Cut(string(value), ";")
-	return strings.ToLower(strings.TrimSpace(media))
+	media, _, _ := bytes.Cut(value, []byte(";"))
+	media = bytes.Clone(bytes.Trim(media, " \t"))
+	for i, c := range media {
+		if c >= 'A' && c <= 'Z' {
+			media[i] = c + 'a' - 'A'
+		}
+	}
+	return string(media)
 }

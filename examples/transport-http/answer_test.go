@@ -37,6 +37,8 @@ var answers = []struct {
 	{"an unknown method", 404, "application/json", `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no"}}`, "DONE 7"},
 
 	{"a page", 200, "text/html; charset=utf-8", "<html>", `FAILED 7 PROTOCOL "HTTP 200: expected application/json or text/event-stream, got text/html"`},
+	{"a page in capitals", 200, "\tTEXT/HTML ; x", "", `FAILED 7 PROTOCOL "HTTP 200: expected application/json or text/event-stream, got text/html"`},
+	{"a page of a long name", 200, strings.Repeat("x", 2*maxWords), "", `FAILED 7 PROTOCOL "HTTP 200: expected application/json or text/event-stream, got ` + strings.Repeat("x", maxWords) + `"`},
 	{"no message", 200, "application/json", `{"ok":true}`, `FAILED 7 PROTOCOL "expected one JSON-RPC message, got HTTP 200: {\"ok\":true}"`},
 	{"other json", 400, "application/json", `{"error":"bad"}`, `FAILED 7 REFUSED "HTTP 400: {\"error\":\"bad\"}"`},
 	{"empty json", 400, "application/json", ``, `FAILED 7 REFUSED "HTTP 400"`},

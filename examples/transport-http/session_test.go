@@ -117,6 +117,9 @@ func TestResume(t *testing.T) {
 		{"epoch 3\nsession abc\nlast e-9\n", "abc", "e-9"},
 		{"epoch 3\nsession a b\nlast e 9\n", "a b", "e 9"},
 		{"epoch 3\n", "", ""},
+		{"epoch 3\nlast " + strings.Repeat("x", 1<<10), "", strings.Repeat("x", 1<<10)},
+		{"epoch 3\nlast x" + strings.Repeat("x", 1<<10), "", ""},
+		{"epoch 3\nlast a\rb", "", ""},
 		{"epoch 3\nlater-version x\nsession abc", "abc", ""},
 	} {
 		s := newScene(t)

@@ -14,7 +14,7 @@ func TestShipped(t *testing.T) {
 	for name, class := range map[string]string{"stdio": "process", "http": "http", "sse": "sse"} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Name: name}
-			if raceEnabled && name != "stdio" {
+			if raceEnabled && name == "sse" {
 				t.Skip("it is done without the race detector")
 			}
 			if raceEnabled {

@@ -193,17 +193,24 @@ func value(b []byte) []byte {
 
 var newline = []byte{'\n'}
 
-// setID takes an id, unless it could not be sent in a header.
+// setID takes an id, unless it could not be sent.
 func (r *Reader) setID(value []byte) {
-	if len(value) > maxID || !utf8.Valid(value) {
-		return
+	if sendable(value) {
+		r.event.id, r.event.hasID = append(r.event.id[:0], value...), true
 	}
-	for _, c := range value {
+}
+
+// sendable reports whether an id can stand in a header.
+func sendable(id []byte) bool {
+	if len(id) > maxID || !utf8.Valid(id) {
+		return false
+	}
+	for _, c := range id {
 		if c < ' ' || c == 0x7F {
-			return
+			return false
 		}
 	}
-	r.event.id, r.event.hasID = append(r.event.id[:0], value...), true
+	return true
 }
 
 // longestRetry is a day, in milliseconds.

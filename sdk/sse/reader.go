@@ -114,8 +114,12 @@ func (r *Reader) ID() []byte { return r.id }
 // HasID reports whether the event had an id.
 func (r *Reader) HasID() bool { return r.event.hasID }
 
-// SetID makes id the one to resume from.
-func (r *Reader) SetID(id string) { r.id = append(r.id[:0], id...) }
+// SetID makes id the one to resume from, or none where it could not be sent.
+func (r *Reader) SetID(id string) {
+	if r.id = append(r.id[:0], id...); !sendable(r.id) {
+		r.id = r.id[:0]
+	}
+}
 
 // Retry returns how many milliseconds the server wants a client to wait before
 // it comes again, 0 where it did not say.

@@ -39,7 +39,7 @@ func (r *Refusal) String() string {
 			if gap == "" {
 				gap = " "
 			}
-		case c != utf8.RuneError && strconv.IsPrint(c):
+		case !hidden(c):
 			b.WriteString(gap)
 			b.WriteRune(c)
 			gap = ""
@@ -49,4 +49,26 @@ func (r *Refusal) String() string {
 		b.WriteString("…")
 	}
 	return b.String()
+}
+
+// obscure are the characters that show nothing, or move what stands beside them:
+// controls, spaces of all kinds, formats, and those of private use, from one to
+// another. What lies between two that no standard has given a meaning is counted
+// with them. The table of package strconv is of 4 KB, and of one version of Unicode.
+var obscure = [...][2]rune{
+	{0x00, 0x20}, {0x7F, 0xA0}, {0xAD, 0xAD}, {0x600, 0x605}, {0x61C, 0x61C}, {0x6DD, 0x6DD}, {0x70F, 0x70F},
+	{0x890, 0x891}, {0x8E2, 0x8E2}, {0x1680, 0x1680}, {0x180E, 0x180E}, {0x2000, 0x200F}, {0x2028, 0x202F},
+	{0x205F, 0x206F}, {0x3000, 0x3000}, {0xE000, 0xF8FF}, {0xFEFF, 0xFEFF}, {0xFFF0, 0xFFFB}, {0xFFFD, 0xFFFD},
+	{0x110BD, 0x110BD}, {0x110CD, 0x110CD}, {0x13430, 0x1343F}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A},
+	{0xE0000, 0xE007F}, {0xF0000, 0x10FFFF},
+}
+
+// hidden reports whether a character is left out. One that is none is, as well.
+func hidden(c rune) bool {
+	for _, r := range obscure {
+		if c <= r[1] {
+			return c >= r[0]
+		}
+	}
+	return false
 }

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/sdk"
@@ -76,3 +78,33 @@ func TestRefusal(t *testing.T) {
 		}
 	}
 }
+
+// What shows nothing, and what turns the text beside it around, is left out of a
+// refusal; every other character that Unicode knows is not.
+func TestRefusalShowsWhatCanBeSeen(t *testing.T) {
+	unseen := []*unicode.RangeTable{unicode.Z, unicode.Cc, unicode.Cf, unicode.Co}
+	seen := []*unicode.RangeTable{unicode.L, unicode.M, unicode.N, unicode.P, unicode.S}
+	r := &refuser{}
+	h := sdktest.New(abi.Manifest{}, r)
+	var body, want []rune
+	for c := rune(0x21); c <= unicode.MaxRune; c++ {
+		switch {
+		case c == utf8.RuneError || unicode.In(c, unseen...):
+			body = append(body, c)
+		case unicode.In(c, seen...):
+			body, want = append(body, c), append(want, c)
+		}
+		if len(body) < batch && c < unicode.MaxRune {
+			continue
+		}
+		r.refusal.Reset(500)
+		h.Data(1, 0, []byte(string(body)))
+		if got := strings.TrimPrefix(strings.TrimPrefix(r.refusal.String(), "HTTP 500"), ": "); got != string(want) {
+			t.Errorf("of %U it shows %q, want %q", body, got, string(want))
+		}
+		body, want = body[:0], want[:0]
+	}
+}
+
+// batch characters fit into what is kept of a body.
+const batch = 40

@@ -21,7 +21,7 @@ var machines = map[string]wasm.Config{
 // goldens are the guests as they are shipped, and the traces that each keeps to.
 var goldens = map[string][]string{
 	"../../../plugins/stdio/stdio.wasm": {"../../../abi/testdata/traces/stdio.trace", "../../../plugins/stdio/testdata/*.trace"},
-	"../../../plugins/http/http.wasm":   {"../../../abi/testdata/traces/http.trace", "../../../abi/testdata/traces/unix.trace"},
+	"../../../plugins/http/http.wasm":   {"../../../abi/testdata/traces/http.trace", "../../../abi/testdata/traces/unix.trace", "../../../plugins/http/testdata/*.trace"},
 	"../../../plugins/sse/sse.wasm":     {"../../../abi/testdata/traces/sse.trace"},
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
@@ -19,6 +20,7 @@ func TestTracesInTheSandbox(t *testing.T) {
 		"../../../abi/testdata/traces/unix.trace":             httpPackage,
 		"../../../abi/testdata/traces/sse.trace":              ssePackage,
 		"../../../plugins/stdio/testdata/*.trace":             stdioPackage,
+		"../../../plugins/http/testdata/*.trace":              httpPackage,
 		"../../../examples/transport-socket/testdata/*.trace": socketPackage,
 	} {
 		files, err := filepath.Glob(pattern)
@@ -73,6 +75,19 @@ func (s *stage) Open(kind abi.OpenKind, r *abi.OpenRequest, sink Sink) (Stream, 
 	return s.fakeWorld.Open(kind, r, sink)
 }
 
+// stageTimers answer as the script says.
+type stageTimers struct {
+	fakeTimers
+	stage *stage
+}
+
+func (f *stageTimers) Set(id uint32, after time.Duration) abi.Status {
+	if c, ok := f.stage.next(abi.CallTimer); ok && c.Result < 0 {
+		return abi.Status(c.Result)
+	}
+	return f.fakeTimers.Set(id, after)
+}
+
 // trace notes a line. Bytes beside a take are no part of a trace's text.
 func (s *stage) trace(line, payload []byte) {
 	s.entries = append(s.entries, sdktest.Entry{Line: string(line), Bytes: bytes.Clone(payload)})
@@ -106,7 +121,7 @@ func playConfig(t *testing.T, c Config, script *sdktest.Trace, between func(*Ins
 	if err != nil {
 		t.Fatal(err)
 	}
-	inst.world, inst.receiver, inst.timers = s, box, &fakeTimers{}
+	inst.world, inst.receiver, inst.timers = s, box, &stageTimers{stage: s}
 	t.Cleanup(func() { inst.mod.Close() })
 	for n := range script.Steps {
 		step := &script.Steps[n]
@@ -126,7 +141,7 @@ func playConfig(t *testing.T, c Config, script *sdktest.Trace, between func(*Ins
 // final leaves out the calls whose verdict a receiver does not give.
 func final(calls []sdktest.Call) (out []sdktest.Call) {
 	for _, c := range calls {
-		if abi.Verdict(c.Result) != abi.VerdictPending || c.Op == abi.CallOpen {
+		if abi.Verdict(c.Result) != abi.VerdictPending || c.Op == abi.CallOpen || c.Op == abi.CallTimer {
 			out = append(out, c)
 		}
 	}

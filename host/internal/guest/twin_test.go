@@ -3,6 +3,7 @@ package guest
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +14,11 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/sdktest"
 )
 
-// shippedStdio is the stdio plugin in C; stdioPackage is its twin in Go.
-const shippedStdio = "../../../plugins/stdio/stdio.wasm"
+// These are the plugins in C; stdioPackage and httpPackage are their twins in Go.
+const (
+	shippedStdio = "../../../plugins/stdio/stdio.wasm"
+	shippedHTTP  = "../../../plugins/http/http.wasm"
+)
 
 // FuzzTwins has both twins read what a server writes, cut into chunks, and send a
 // message after each. They do the same, host call by host call: so the framings of
@@ -83,10 +87,10 @@ func twinTrace(t *testing.T, which, framing string, stream []byte, cut uint8) []
 	return s.entries
 }
 
-// twin returns one of the two, loaded once.
+// twin returns one of two, loaded once.
 func twin(t *testing.T, which string) *wasm.Module {
 	t.Helper()
-	if which != shippedStdio {
+	if which != shippedStdio && which != shippedHTTP {
 		return module(t, which)
 	}
 	if m, ok := modules.Load(which); ok {
@@ -100,7 +104,7 @@ func twin(t *testing.T, which string) *wasm.Module {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := e.Load(t.Context(), "stdio", binary)
+	m, err := e.Load(t.Context(), filepath.Base(which), binary)
 	if err != nil {
 		t.Fatal(err)
 	}
