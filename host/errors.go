@@ -140,16 +140,42 @@ func denied(server string, err error) (hint string, kind error) {
 		return fmt.Sprintf("if you trust the new file, write in your configuration:\n[plugins.%s]\nsha256 = %q", hash.Name, hash.Got), ErrDenied
 	case errors.As(err, new(*auth.SettingsError)):
 		return "look at auth in the entry of " + server, ErrConfig
+	case errors.As(err, &refusal) && basic(refusal):
+		return "it wants Basic, a name and a password: write auth, or headers with Authorization, in the entry of " + server, ErrAuthRequired
 	case errors.As(err, &failed):
 		return unsigned(server, failed)
 	case errors.As(err, &refusal):
-		return "nothing signs in to this server: write auth or headers in its entry, if you have credentials for it", ErrAuthRequired
+		return unmet(refusal)
 	case errors.As(err, &said) && said.Status == abi.Unauthorized:
 		return "", ErrAuthRequired // the plugin knows what to do, and has said so
 	case errors.As(err, &said) && said.Status == abi.Malformed && said.HTTP == 0:
 		return "look at the entry of " + server + ", and at its settings", ErrConfig
 	}
 	return "", nil
+}
+
+// basic reports whether a server that was not signed in to knows but one way, which
+// no sign-in of a person leads to (RFC 7617).
+func basic(r *capability.Refusal) bool {
+	var failed *auth.Error
+	if errors.As(r.Err, &failed) && failed.Class != step.FailLogin {
+		return false // those credentials have more to say
+	}
+	for _, c := range r.Challenges {
+		if scheme, _, _ := strings.Cut(c, " "); !strings.EqualFold(scheme, "Basic") {
+			return false
+		}
+	}
+	return len(r.Challenges) > 0
+}
+
+// unmet sorts the refusals that no credentials had a word for. A 403 that asks for
+// none is a no.
+func unmet(r *capability.Refusal) (hint string, kind error) {
+	if r.HTTP == 403 && len(r.Challenges) == 0 && r.AuthServer == "" && r.Err == nil {
+		return "it names no way to sign in; if you have credentials for it, write auth or headers in its entry", ErrDenied
+	}
+	return "nothing signs in to this server: write auth or headers in its entry, if you have credentials for it", ErrAuthRequired
 }
 
 // unsigned sorts the reasons for which there are no credentials.

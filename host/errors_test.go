@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
@@ -29,6 +31,13 @@ func TestExplain(t *testing.T) {
 		{&guest.PluginError{Plugin: "p", Op: "open", Err: denial}, ErrDenied, "[servers."},
 		{&plugin.HashError{Name: "p", Got: "abc"}, ErrDenied, `sha256 = "abc"`},
 		{&capability.Refusal{HTTP: 401}, ErrAuthRequired, "nothing signs in"},
+		{&capability.Refusal{HTTP: 403, Body: "<html>"}, ErrDenied, "no way to sign in"},
+		{&capability.Refusal{HTTP: 403, Challenges: []string{"Bearer"}}, ErrAuthRequired, "nothing signs in"},
+		{&capability.Refusal{HTTP: 403, Err: errors.New("x")}, ErrAuthRequired, "nothing signs in"},
+		{&capability.Refusal{HTTP: 401, Challenges: []string{`basic realm="x"`}}, ErrAuthRequired, "write auth, or headers"},
+		{&capability.Refusal{HTTP: 401, Challenges: []string{"Basic"}, Err: &auth.Error{Class: step.FailLogin}}, ErrAuthRequired, "Basic"},
+		{&capability.Refusal{HTTP: 401, Challenges: []string{"Basic", "Bearer"}, Err: &auth.Error{Class: step.FailLogin}}, ErrAuthRequired, "wharf login"},
+		{&capability.Refusal{HTTP: 401, Challenges: []string{"Basic"}, Err: &auth.Error{Class: step.FailRetry, Hint: "later"}}, ErrUnreachable, "later"},
 		{&guest.PluginError{Plugin: "p", Op: "DATA", Err: trap}, ErrUnreachable, "stopped"},
 		{&guest.PluginError{Plugin: "p", Op: "connect", Err: errors.New("x")}, ErrUnreachable, "WHARF_TRACE=abi"},
 		{&guest.EndedError{Cause: errors.New("x")}, ErrUnreachable, ""},

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -106,6 +107,8 @@ func (f *flow) command(ctx context.Context, _ *step.Action) (*step.Event, error)
 		return nil, context.Cause(ctx)
 	case errors.As(err, &problem):
 		return nil, problem
+	case errors.Is(err, fs.ErrNotExist): // there is no such program: it is the entry that is wrong
+		return nil, &SettingsError{err}
 	case err != nil:
 		return nil, unavailable(err.Error())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -106,5 +107,13 @@ func TestCommand(t *testing.T) {
 		c.Run = run
 		_, err := runFlow(t, c, step.Start{})
 		wantError(t, err, step.FailConfig, want)
+	}
+	c.Run = func(context.Context) (*step.RunResult, error) {
+		return nil, fmt.Errorf("run the helper: %w", fs.ErrNotExist)
+	}
+	_, err := runFlow(t, c, step.Start{})
+	var wrong *SettingsError
+	if !errors.As(err, &wrong) {
+		t.Errorf("a program that is not there: %v, want what is wrong with the entry", err)
 	}
 }

@@ -178,7 +178,7 @@ func TestConnectFails(t *testing.T) {
 			p.peer.Failed(1, &rpc.StatusError{Refused: true, Err: errors.New("no server listens")})
 		})}, "no server listens", []string{probed}},
 		{"unknown version", "", []server{oldServer().with("initialize", answer(initializeResult("2099-01-01")))},
-			`the server wants protocol "2099-01-01"`, []string{probed + " initialize"}},
+			`initialize: invalid result: the server wants protocol "2099-01-01"`, []string{probed + " initialize"}},
 		{"modern version in a handshake", "", []server{oldServer().with("initialize", answer(initializeResult("2026-07-28")))},
 			`the server wants protocol "2026-07-28"`, []string{probed + " initialize"}},
 		{"initialize answered with an array", "", []server{oldServer().with("initialize", answer(`[]`))},

@@ -59,8 +59,8 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
 		r.ProtocolVersion = mcp.Version20241105
 		h.warn("the server named no protocolVersion; taking it for " + r.ProtocolVersion)
 	case mcp.EraOf(r.ProtocolVersion) != mcp.Legacy:
-		return nil, fmt.Errorf("initialize: the server wants protocol %q, for which there is no handshake; known are %s",
-			clip(r.ProtocolVersion), spoken)
+		return nil, fmt.Errorf("initialize: %w: the server wants protocol %q, for which there is no handshake; known are %s",
+			ErrInvalidResult, clip(r.ProtocolVersion), spoken)
 	}
 	h.agree(r.ProtocolVersion)
 	if err := h.initialized(ctx); err != nil {
