@@ -81,16 +81,24 @@ func (e *entry) checkTarget(s *Server) {
 	case s.Command != "" && s.URL != "":
 		e.fail("url", "a server has a command or a url, not both; leave one out")
 	case via == "stdio" && s.Command == "":
-		e.fail("command", `is missing; transport stdio runs a process: write command = "…"`)
+		e.fail("command", `is missing; transport stdio runs a process: write %s`, e.written("command", "…"))
 	case isHTTP(via) && s.URL == "":
-		e.fail("url", `is missing; transport %s connects to a url: write url = "https://…"`, via)
+		e.fail("url", `is missing; transport %s connects to a url: write %s`, via, e.written("url", "https://…"))
 	case s.Strategy != "" && s.Transport != "":
 		e.fail("strategy", "is for servers whose transport is to be found out; leave it or transport out")
 	case via == "" && s.Address != "":
-		e.fail("transport", `is missing; write the name of the plugin that speaks over %s: transport = "…"`, s.Address)
+		e.fail("transport", `is missing; write the name of the plugin that speaks over %s: %s`, s.Address, e.written("transport", "…"))
 	case via == "":
-		e.fail("", `expected a command, a url or a transport; write command = "…" or url = "https://…"`)
+		e.fail("", `expected a command, a url or a transport; write %s or %s`, e.written("command", "…"), e.written("url", "https://…"))
 	}
+}
+
+// written is how a key and its text are written in the file.
+func (e *entry) written(key, text string) string {
+	if e.doc.json {
+		return `"` + key + `": "` + text + `"`
+	}
+	return key + ` = "` + text + `"`
 }
 
 // checkCompanions refuses fields whose companion is missing: they would

@@ -5,6 +5,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -44,6 +45,10 @@ func parseForeign(path string, data []byte) (*File, error) {
 		return nil, err
 	}
 	f := &File{Path: path}
+	for _, p := range doc.twice {
+		w := Error{File: path, Line: p.line, Field: strings.Join(p.path, "."), Problem: "stands twice; the last one counts"}
+		f.Warnings = append(f.Warnings, w.Error())
+	}
 	found, taken := false, make(map[string]bool)
 	for _, root := range foreignRoots {
 		if _, ok := doc.table(root); !ok {
@@ -72,6 +77,7 @@ func (f *File) addForeign(e *entry, name string) (added bool) {
 		f.Warnings = append(f.Warnings, w.Error())
 	}
 	if len(e.wrong) > 0 {
+		f.Warnings = append(f.Warnings, e.misspelt()...)
 		return false
 	}
 	f.Servers = append(f.Servers, s)
@@ -82,6 +88,21 @@ func (f *File) addForeign(e *entry, name string) (added bool) {
 		}
 	}
 	return true
+}
+
+// misspelt tells of the keys of an entry that was left out which may have been meant
+// for those that it lacks.
+func (e *entry) misspelt() (warnings []string) {
+	for _, key := range e.doc.under(e.path...) {
+		better := suggestion(key, foreignUsed)
+		if _, given := e.values[better]; given || better == "" || slices.Contains(foreignUsed, key) {
+			continue
+		}
+		w := Error{File: e.doc.path, Line: e.lineOf(key), Subject: e.subject, Field: key,
+			Problem: "is not used by wharf; did you mean " + better + "?"}
+		warnings = append(warnings, w.Error())
+	}
+	return warnings
 }
 
 // foreign reads an entry of another client. Empty texts and null are the same

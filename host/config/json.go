@@ -10,6 +10,7 @@ import (
 const (
 	maxDepth = 200 // how deep the values of a JSON file may nest
 	keyDepth = 4   // how deep keys are remembered: mcpServers, a server, env, a variable
+	maxTwice = 16  // of the keys that stand twice, how many are told of
 )
 
 var errDepth = errors.New("it nests too deeply")
@@ -34,7 +35,7 @@ func readJSON(path string, data []byte) (*document, error) {
 	if !ok {
 		return nil, &Error{File: path, Line: 1, Problem: `expected an object: {"mcpServers": {…}}`}
 	}
-	return &document{path: path, root: table, keys: w.keys, line: w.lineOf}, nil
+	return &document{path: path, root: table, keys: w.keys, line: w.lineOf, json: true, twice: w.twice}, nil
 }
 
 // jsonReader reads values token by token, to know where each key stands.
@@ -42,6 +43,8 @@ type jsonReader struct {
 	data []byte
 	dec  *json.Decoder
 	keys *branch
+
+	twice []spot
 
 	offset int // up to which lines are counted
 	lines  int
@@ -71,6 +74,9 @@ func (w *jsonReader) object(path []string) (map[string]any, error) {
 		key := token.(string) // the decoder lets nothing else stand here
 		inner := append(path[:len(path):len(path)], key)
 		if len(inner) <= keyDepth {
+			if _, again := table[key]; again && len(w.twice) < maxTwice {
+				w.twice = append(w.twice, spot{inner, w.line()})
+			}
 			w.keys.grow(inner, w.line())
 		}
 		if table[key], err = w.value(inner); err != nil {

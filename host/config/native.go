@@ -77,7 +77,9 @@ func (e *entry) onlyKeys(known []string) {
 		if slices.Contains(known, key) {
 			continue
 		}
-		if better := suggestion(key, known); better != "" {
+		if key == "enabled" && slices.Contains(known, "disabled") { // which says the opposite
+			e.fail(key, "there is no such key; write disabled = true for a server that is not to be used, and nothing for one that is")
+		} else if better := suggestion(key, known); better != "" {
 			e.fail(key, "there is no such key; did you mean %s?", better)
 		} else {
 			e.fail(key, "there is no such key; there are %s", strings.Join(known, ", "))
