@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
@@ -189,8 +190,8 @@ func (l *link) call(ctx context.Context, tool string, args object) (json.RawMess
 	ctx = host.WithProgress(ctx, gauge.hear)
 	var result json.RawMessage
 	err := l.session.Call(ctx, mcp.MethodCallTool, callParams{Name: tool, Arguments: args}, &result)
-	if host.MaybeSent(err) && host.Hint(err) == "" {
-		err = &hinted{err, "the server may have had it, and acted on it"}
+	if host.MaybeSent(err) {
+		err = &hinted{err, strings.TrimSuffix("the server may have had it, and acted on it\n"+host.Hint(err), "\n")}
 	}
 	return result, l.ended(err)
 }
