@@ -208,10 +208,13 @@ func broken(_ string, err error) (hint string, kind error) {
 }
 
 // lost finds what became of the server or of the patience for it.
-func lost(_ string, err error) (hint string, kind error) {
+func lost(server string, err error) (hint string, kind error) {
 	var ended *guest.EndedError
 	var call *rpc.CallError
 	switch {
+	case errors.Is(err, rpc.ErrTooBig):
+		return fmt.Sprintf("a message may have %d MiB where its entry says nothing; to allow more, write in your configuration:\n"+
+			"[servers.%s]\nmessage_cap = \"64MiB\"", defaultMessageCap>>20, tomlKey(server)), ErrProtocol
 	case errors.Is(err, rpc.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		return `a slow server gets longer with --timeout, or with timeout = "2m" in its entry`, ErrTimeout
 	case errors.As(err, &ended):

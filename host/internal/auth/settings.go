@@ -40,22 +40,25 @@ func (e *SettingsError) Error() string { return e.Err.Error() }
 func (e *SettingsError) Unwrap() error { return e.Err }
 
 // checkValues holds the values against what a manifest says of them. No value
-// is in its errors.
+// is in its errors. A key that there is not comes first: it may be the one that is
+// missing, misspelt.
 func checkValues(known []step.Setting, values map[string]any) error {
-	var keys []string
+	keys := make([]string, len(known))
+	for i, s := range known {
+		keys[i] = s.Key
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if !slices.Contains(keys, key) {
+			return fmt.Errorf("auth.%s: there is no such key; there are %s", capability.Clean(key, 64), strings.Join(keys, ", "))
+		}
+	}
 	for _, s := range known {
-		keys = append(keys, s.Key)
 		v, given := values[s.Key]
 		switch {
 		case !given && s.Required:
 			return fmt.Errorf("auth.%s is missing: %s", s.Key, capability.Clean(s.About, 200))
 		case given && !hasKind(s.Kind, v):
 			return fmt.Errorf("auth.%s: expected %s", s.Key, kindName(s.Kind))
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		if !slices.Contains(keys, key) {
-			return fmt.Errorf("auth.%s: there is no such key; there are %s", capability.Clean(key, 64), strings.Join(keys, ", "))
 		}
 	}
 	return nil

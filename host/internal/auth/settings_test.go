@@ -21,6 +21,7 @@ func TestSettings(t *testing.T) {
 		{`{"url":"u","scopes":"a"}`, "auth.scopes: expected a list"},
 		{`{"url":"u","extra":[]}`, "auth.extra: expected a table"},
 		{`{"url":"u","dpop":"true"}`, "auth.dpop: expected true or false"},
+		{`{"ulr":"a-canary"}`, "auth.ulr: there is no such key; there are url, name, scopes, extra, dpop"},
 		{`{"url":"u","scope":"a-canary"}`, "auth.scope: there is no such key; there are url, name, scopes, extra, dpop"},
 	}
 	for _, test := range tests {

@@ -264,7 +264,7 @@ func explainHTTP(err error) error {
 	case errors.As(err, &record):
 		return fmt.Errorf("the server does not speak TLS; is its url http://…? (%w)", err)
 	case errors.As(err, &unknown):
-		return fmt.Errorf("%w; if the certificate is right, name its authority's file in the entry of the server", unknown.Err)
+		return explainCertificate(unknown)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the server broke off in the middle of its answer: %w", err)
 	case errors.Is(err, io.EOF):

@@ -54,7 +54,7 @@ func TestASocketOverTLSKnowsItsServer(t *testing.T) {
 		want   string
 	}{
 		"unknown authority": {func(a *Address) { a.TLS = TLS{} }, abi.ProtocolFailed, "unknown authority; if the certificate is right"},
-		"another name":      {func(a *Address) { a.TLS.Name = "other.name" }, abi.ProtocolFailed, "other.name"},
+		"another name":      {func(a *Address) { a.TLS.Name = "other.name" }, abi.ProtocolFailed, "other.name; if that is the server, write the name of its certificate"},
 		"no such file":      {func(a *Address) { a.TLS.CAFile = "/nowhere/ca.pem" }, abi.Internal, "read the CA file /nowhere/ca.pem"},
 	} {
 		t.Run(name, func(t *testing.T) {

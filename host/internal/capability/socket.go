@@ -3,6 +3,7 @@ package capability
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -88,11 +89,19 @@ func explainTLS(err error) error {
 	case errors.As(err, new(tls.RecordHeaderError)):
 		return fmt.Errorf("the server does not speak TLS; is its address tcp:…? (%w)", err)
 	case errors.As(err, &unknown):
-		return fmt.Errorf("%w; if the certificate is right, name its authority's file in the entry of the server", unknown.Err)
+		return explainCertificate(unknown)
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("the server closed the connection in the handshake: %w", err)
 	}
 	return explain(err)
+}
+
+// explainCertificate adds to a certificate that does not hold what to look at.
+func explainCertificate(e *tls.CertificateVerificationError) error {
+	if errors.As(e, new(x509.HostnameError)) {
+		return fmt.Errorf("%w; if that is the server, write the name of its certificate in its entry: tls = { name = \"…\" }", e.Err)
+	}
+	return fmt.Errorf("%w; if the certificate is right, name its authority's file in the entry of the server: tls = { ca = \"…\" }", e.Err)
 }
 
 // socket is a connection that can be closed by halves.
