@@ -4,8 +4,12 @@ package capability
 
 import (
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http/httptest"
+	"os"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -103,4 +107,22 @@ func TestWhatIsNoTLS(t *testing.T) {
 	peer.NetConn().Write([]byte("\x17\x03\x03\x01\x00half"))
 	peer.NetConn().Close()
 	wantError(t, r, abi.Reset, "unexpected EOF")
+}
+
+// TestAProxyIsNamed when it is not there, and not the server behind it.
+func TestAProxyIsNamed(t *testing.T) {
+	at := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 3128}
+	for want, inner := range map[string]error{
+		"the proxy 192.0.2.1:3128: connection refused; it is that of the entry": &net.OpError{
+			Op: "dial", Net: "tcp", Addr: at, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
+		},
+		"the proxy: lookup corp-proxy: no such host; it is": &net.OpError{
+			Op: "dial", Net: "tcp", Err: &net.DNSError{Name: "corp-proxy", Err: "no such host"},
+		},
+	} {
+		err := explainHTTP(fmt.Errorf("POST: %w", &net.OpError{Op: "proxyconnect", Net: "tcp", Err: inner}))
+		if !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("says %v, want %s…", err, want)
+		}
+	}
 }

@@ -126,10 +126,23 @@ func (a Address) dial(h *handle) (socket, error) {
 	return conn.(socket), nil
 }
 
+// explainProxy says which proxy was not reached, and where it is named.
+func explainProxy(e *net.OpError) error {
+	at := ""
+	var dial *net.OpError
+	if errors.As(e.Err, &dial) && dial.Addr != nil {
+		at = " " + dial.Addr.String()
+	}
+	return fmt.Errorf("the proxy%s: %w; it is that of the entry, or else of HTTPS_PROXY or HTTP_PROXY", at, cause(e.Err))
+}
+
 // explain adds to an error of dial what to look at.
 func explain(err error) error {
 	why := cause(err)
+	var op *net.OpError
 	switch {
+	case errors.As(err, &op) && op.Op == "proxyconnect": // so net/http calls it, for all urls
+		return explainProxy(op)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("%w; is the server running?", why)
 	case errors.Is(err, fs.ErrNotExist):
