@@ -26,7 +26,7 @@ func sizes() []attack {
 		return attack{name: name, limit: limit, ends: turnedAway(words), ship: p}
 	}
 	return []attack{
-		{name: "a file of 8 MiB and more", limit: "8 MiB a file", ends: unreadable("at most 8388608 are taken"), whole: huge},
+		{name: "a file of 8 MiB and more", limit: "8 MiB a file", ends: notRead("it is larger than 8388608 bytes"), whole: huge},
 		item("functions: wanted at most 20000", "20,000 functions", "200,000 functions", crew(200_000, nothing)),
 		item("nesting of function", "1,000 blocks in blocks", "50,000 blocks in blocks", atOpen(nest(50_000))),
 		item("blocks of function", "4,000 blocks in a function", "5,000 blocks side by side", atOpen(many(5000, opBlock, voidBlock, opEnd))),

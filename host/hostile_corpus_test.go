@@ -64,6 +64,13 @@ func unreadable(words string) ending {
 	return e
 }
 
+// notRead is the end of a file that is not even read.
+func notRead(words string) ending {
+	return ending{"unreadable", func(err error) bool {
+		return errors.Is(err, host.ErrConfig) && strings.Contains(err.Error(), words)
+	}}
+}
+
 func isPlugins(err error) bool {
 	var broken *host.PluginError
 	return errors.As(err, &broken) && errors.Is(err, host.ErrUnreachable)

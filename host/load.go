@@ -94,7 +94,7 @@ func (h *Host) Prepare(ctx context.Context, s Server) {
 func (h *Host) binary(name string) ([]byte, error) {
 	if p := h.files()[name]; p.File != "" {
 		binary, err := plugin.File{Name: name, Path: p.File, SHA256: p.SHA256}.Read()
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
 			err = &fault{kind: ErrConfig, err: err, hint: "look at file in [plugins." + name + "]"}
 		}
 		return binary, err

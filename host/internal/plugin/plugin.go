@@ -6,7 +6,6 @@ package plugin
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -63,13 +62,19 @@ func Hash(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// unfit says why a file can be no plugin, whoever reads it. It is an [fs.ErrInvalid].
+type unfit string
+
+func (u unfit) Error() string        { return string(u) }
+func (u unfit) Is(target error) bool { return target == fs.ErrInvalid }
+
 // ReadFile returns the content of a regular file of at most limit bytes. Every other
-// file is an [fs.PathError].
+// file is an [fs.PathError], and an [fs.ErrInvalid] where it is there.
 func ReadFile(path string, limit int64) ([]byte, error) {
 	if at, err := os.Stat(path); err != nil {
 		return nil, err
 	} else if !at.Mode().IsRegular() { // opening a pipe would wait for its writer
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("expected a regular file")}
+		return nil, &fs.PathError{Op: "read", Path: path, Err: unfit("expected a regular file")}
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -81,7 +86,7 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(data)) > limit {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it is larger than %d bytes", limit)}
+		return nil, &fs.PathError{Op: "read", Path: path, Err: unfit(fmt.Sprintf("it is larger than %d bytes", limit))}
 	}
 	return data, nil
 }

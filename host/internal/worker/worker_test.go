@@ -59,7 +59,7 @@ func read(t testing.TB, file string) []byte {
 }
 
 const (
-	httpFile  = "../../../plugins/http/http.wasm"
+	goFile    = "../../../plugins/sse/sse.wasm" // whose runtime wants time and randomness
 	smallFile = "../../../examples/transport-socket-c/socket.wasm"
 )
 
@@ -182,7 +182,7 @@ func TestSealedPayloadStays(t *testing.T) {
 func TestSources(t *testing.T) {
 	var asked []string
 	now := func() time.Time { asked = append(asked, "time"); return time.Unix(1_700_000_000, 0) }
-	p := program(t, read(t, httpFile), honest)
+	p := program(t, read(t, goFile), honest)
 	p.Patience = time.Hour // it is compiled first, which the race detector makes long
 	inst, err := guest.New(t.Context(), guest.Config{Plugin: "pigeon", Apart: p, Now: now, Random: zeros{&asked}})
 	if err != nil {
