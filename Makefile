@@ -61,7 +61,7 @@ race: ## run the tests under the race detector
 	go test -race $(PACKAGES)
 
 .PHONY: fuzz
-fuzz: ## fuzz every target for FUZZTIME (10s, or runs: 20000x)
+fuzz: ## fuzz every target for FUZZTIME (10s, or runs: 5000x)
 	@set -e; for package in $$(go list $(PACKAGES)); do \
 		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 			echo "$$package $$target"; \
