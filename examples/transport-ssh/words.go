@@ -88,7 +88,7 @@ func between(before, after string) func(string) string {
 	return func(line string) string {
 		_, rest, _ := strings.Cut(line, before)
 		name, _, found := strings.Cut(rest, after)
-		if !found || name == "" || name[0] == '-' || strings.Trim(name, nameChars) != "" {
+		if !found || name == "" || len(name) > nameCap || name[0] == '-' || strings.Trim(name, nameChars) != "" {
 			return "HOST"
 		}
 		if strings.HasPrefix(name, "[") {
@@ -97,6 +97,8 @@ func between(before, after string) func(string) string {
 		return name
 	}
 }
+
+const nameCap = 255 // a host's has no more
 
 const nameChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]%,"
 
