@@ -22,9 +22,20 @@ func (a *app) letElicit(server host.Server) func(*host.Config) {
 	}
 }
 
-// elicit has the person answer a server. Who asks, and what that is, comes first
-// and is ours; everything else is the server's, and made harmless.
+// elicit has the person answer a server. Once the program is interrupted there is
+// no answer while the server may still want one: it would finish the very request
+// that is being cancelled, and the interrupt would come to nothing.
 func (a *app) elicit(ctx context.Context, server host.Server, e mcp.Elicitation) (mcp.ElicitResult, error) {
+	result, err := a.consult(ctx, server, e)
+	if a.life != nil && a.life.Err() != nil {
+		<-ctx.Done()
+	}
+	return result, err
+}
+
+// consult shows the person what a server asks. Who asks, and what that is, comes
+// first and is ours; everything else is the server's, and made harmless.
+func (a *app) consult(ctx context.Context, server host.Server, e mcp.Elicitation) (mcp.ElicitResult, error) {
 	ctx, leave, err := a.floor(ctx)
 	if err != nil {
 		return mcp.ElicitResult{Action: mcp.ElicitCancel}, nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // What is piped in is an answer with or without the end of its line, and nothing
@@ -20,6 +22,36 @@ func TestPrompt(t *testing.T) {
 			t.Errorf("%q: %q, %v", in, got, err)
 		}
 	}
+}
+
+// What a server asks is not answered once the program is interrupted, until nobody
+// waits for an answer.
+func TestInterruptedQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, typed := io.Pipe()
+		defer typed.Close()
+		life, interrupt := context.WithCancelCause(t.Context())
+		a := &app{stdio: stdio{in: in, err: io.Discard}, life: life}
+		ctx, over := context.WithCancel(t.Context())
+		defer over()
+		answers := make(chan mcp.ElicitResult, 1)
+		go func() {
+			answer, _ := a.elicit(ctx, host.Server{Name: "files"}, mcp.Elicitation{Message: "Shall I?"})
+			answers <- answer
+		}()
+		synctest.Wait()
+		interrupt(errInterrupted)
+		synctest.Wait()
+		select {
+		case answer := <-answers:
+			t.Fatalf("answered with %q", answer.Action)
+		default:
+		}
+		over()
+		if answer := <-answers; answer.Action != mcp.ElicitCancel {
+			t.Errorf("ended with %q", answer.Action)
+		}
+	})
 }
 
 // The last words of the program wait for a question to end, and not for ever.

@@ -56,7 +56,7 @@ type Link struct {
 	epoch   uint32 // counts the handshakes on the connection, from 1
 
 	mu      sync.Mutex
-	closed  bool // by Close, though perhaps left to the next handshake
+	left    bool // by Close, to the next handshake on the connection
 	retired bool // no calls any more, and no handshake either
 	handed  bool // by HandOver
 	resumed bool // nobody goes on with its session, or somebody has tried to
@@ -83,11 +83,11 @@ func (k *Link) Err() error { return k.conn.Transport.Err() }
 // unless the session ends.
 func (k *Link) Close() error {
 	k.mu.Lock()
-	keep := k.forgotten() && !k.retired && !k.handed
-	k.closed = true
+	k.left = k.forgotten() && !k.retired && !k.handed
+	left := k.left
 	k.mu.Unlock()
 	k.spent.Store(true)
-	if keep {
+	if left {
 		return nil
 	}
 	if k.drained.Err() != nil {
@@ -120,7 +120,7 @@ func (k *Link) Retire() error {
 		return nil
 	}
 	k.mu.Lock()
-	left := k.closed && !k.retired
+	left := k.left && !k.retired
 	k.retired = true
 	k.mu.Unlock()
 	k.spent.Store(true)

@@ -76,6 +76,30 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// TestRetireDuringDrain has a link retired while its Close waits for a call: whoever
+// reloads a server cannot know how far its keeper has come.
+func TestRetireDuringDrain(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		s := dock(oldServer().with("tools/call", after(time.Second, answer(echoResult)))).open()
+		done, closed := make(chan error, 1), make(chan error, 1)
+		go func() { _, err := call(t, s); done <- err }()
+		synctest.Wait()
+		old := s.Link()
+		old.Drain()
+		go func() { closed <- old.Close() }()
+		synctest.Wait()
+		if err := old.Retire(); err != nil {
+			t.Error(err)
+		}
+		if err := <-done; err != nil {
+			t.Errorf("the call in flight: %v", err)
+		}
+		if err := <-closed; err != nil || !old.conn.ended() {
+			t.Errorf("left behind, %v", err)
+		}
+	})
+}
+
 // TestQuitEndsDrain has a session end while its link drains.
 func TestQuitEndsDrain(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
