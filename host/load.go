@@ -76,7 +76,7 @@ func (h *Host) load(ctx context.Context, name string) (*program, error) {
 	return nil, &fault{kind: ErrPluginRefused, err: &PluginError{Plugin: name, Op: "load", Err: err}}
 }
 
-// Prepare loads and compiles the plugin that an entry needs first, where nobody has:
+// Prepare loads and compiles the plugins that an entry needs first, where nobody has:
 // for a program that gives a server little time to connect, and wants to spend none
 // of it on that. What goes wrong, the connect says.
 func (h *Host) Prepare(ctx context.Context, s Server) {
@@ -86,6 +86,9 @@ func (h *Host) Prepare(ctx context.Context, s Server) {
 	}
 	if m, err := h.module(ctx, via); err == nil {
 		_ = m.compile(ctx, via)
+	}
+	if a, err := h.account(s); err == nil {
+		h.ready(ctx, a)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -41,30 +42,34 @@ func TestAHostWithoutAPlaceForItsCache(t *testing.T) {
 	}
 }
 
-// TestCompilingIsNotTheServersTime: a server that was never ready in time leaves a
-// plugin behind that is compiled.
+// TestCompilingIsNotTheServersTime: a server that was never ready in time leaves the
+// plugins behind that its entry names, compiled.
 func TestCompilingIsNotTheServersTime(t *testing.T) {
-	for name, try := range map[string]func(h *host.Host){
-		"connect": func(h *host.Host) {
-			if _, err := h.Connect(t.Context(), server("sdk")); !errors.Is(err, host.ErrTimeout) {
+	signed := server("sdk")
+	signed.Auth = config.Auth{Provider: "bearer", Variables: []string{"TOKEN"}, Settings: map[string]any{"token": "coo"}}
+	for name, try := range map[string]func(h *host.Host, entry host.Server){
+		"connect": func(h *host.Host, entry host.Server) {
+			if _, err := h.Connect(t.Context(), entry); !errors.Is(err, host.ErrTimeout) {
 				t.Errorf("got %v, want a server that is late", err)
 			}
 		},
-		"prepare": func(h *host.Host) { h.Prepare(t.Context(), server("sdk")) },
+		"prepare": func(h *host.Host, entry host.Server) { h.Prepare(t.Context(), entry) },
 	} {
-		dir := filepath.Join(t.TempDir(), "cache")
-		h, err := host.New(t.Context(), host.Config{
-			Plugins: plugins.Builtin(), CacheDir: dir, OneShot: true, Reconnect: onDemand, StartTimeout: time.Nanosecond,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		try(h)
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-		if kept, _ := filepath.Glob(filepath.Join(dir, "native", "*", "*")); len(kept) != 1 {
-			t.Errorf("%s: kept %v", name, kept)
+		for compiled, entry := range map[int]host.Server{1: server("sdk"), 3: signed} { // Extism has a module of its own
+			dir := filepath.Join(t.TempDir(), "cache")
+			h, err := host.New(t.Context(), host.Config{
+				Plugins: plugins.Builtin(), CacheDir: dir, OneShot: true, Reconnect: onDemand, StartTimeout: time.Nanosecond,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			try(h, entry)
+			if err := h.Close(); err != nil {
+				t.Error(err)
+			}
+			if kept, _ := filepath.Glob(filepath.Join(dir, "native", "*", "*")); len(kept) != compiled {
+				t.Errorf("%s: kept %v, want %d", name, kept, compiled)
+			}
 		}
 	}
 }
