@@ -35,6 +35,7 @@ type handshake struct {
 	conn     *Conn
 	epoch    uint32 // of the messages after it
 	warn     func(string)
+	asked    bool // the server has had the probe, or may have
 }
 
 // reply is how a request of the handshake ended.
@@ -74,7 +75,7 @@ func (h *handshake) detect(ctx context.Context) (*link, error) {
 	case <-silence.C:
 		return h.race(ctx, probe, h.initialize(ctx))
 	case <-h.conn.Transport.Done():
-		return nil, h.leftWith(ctx, probe)
+		return h.leftWith(ctx, probe)
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -105,6 +106,7 @@ func (h *handshake) heard(ctx context.Context, got reply) (*link, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
+	h.asked = !errors.Is(got.err, rpc.ErrNotSent)
 	return h.modern(ctx, got)
 }
 
@@ -132,7 +134,7 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link,
 		case <-patience:
 			return h.legacy(ctx, held)
 		case <-h.conn.Transport.Done():
-			return nil, h.leftWith(ctx, probe)
+			return h.leftWith(ctx, probe)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -192,10 +194,10 @@ func (h *handshake) receive(ctx context.Context, replies <-chan reply) (reply, e
 
 // left returns why the connection ended; err, if there is one, is what a
 // request on it ended with. The transport knows best, once it is at its end.
-// Over HTTP a request may fail alone. A server that the request did not reach, or
-// whose transport knows better, has not left because of it: that is no [leftError].
+// Over HTTP a request may fail alone. A server that no request has reached, or
+// whose transport knows better, has not left because of one: that is no [leftError].
 func (h *handshake) left(ctx context.Context, err error) error {
-	unasked := errors.Is(err, rpc.ErrNotSent)
+	unasked := errors.Is(err, rpc.ErrNotSent) && !h.asked
 	if errors.Is(err, rpc.ErrClosed) {
 		select {
 		case <-h.conn.Transport.Done():
@@ -227,15 +229,19 @@ func final(err error) bool {
 }
 
 // leftWith is left for a connection that ended under a request, which is nil where
-// that is over.
-func (h *handshake) leftWith(ctx context.Context, pending <-chan reply) error {
-	if pending == nil {
-		return h.left(ctx, nil)
+// that is over. A server may have answered it and then left, and which of the two is
+// seen first must not decide: one that has shown its era is of that era.
+func (h *handshake) leftWith(ctx context.Context, probe <-chan reply) (*link, error) {
+	if probe == nil {
+		return nil, h.left(ctx, nil)
 	}
 	select {
-	case got := <-pending:
-		return h.left(ctx, got.err)
+	case got := <-probe:
+		if l := h.discovered(got); l != nil {
+			return l, nil
+		}
+		return nil, h.left(ctx, got.err)
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 }

@@ -53,6 +53,13 @@ func TestBanned(t *testing.T) {
 	})
 }
 
+// fading closes the peer of a process that reads nothing more and has yet to be seen
+// to end.
+func fading(p *process, _ message) {
+	p.peer.Close(errors.New("broken pipe"))
+	time.Sleep(time.Second)
+}
+
 func TestDetection(t *testing.T) {
 	unsupported := func(versions string) act {
 		return refuse(mcp.CodeUnsupportedVersion, "no", `{"requested":"2026-07-28","supported":[`+versions+`]}`)
@@ -84,6 +91,9 @@ func TestDetection(t *testing.T) {
 			mcp.Legacy, []string{probed, greeted}},
 		{"refuses and exits a little later", []server{oldServer().with("initialize", exited), oldServer()},
 			mcp.Legacy, []string{probed + " initialize", greeted}},
+		{"refuses and exits, which is known a moment later", []server{
+			oldServer().with(probed, both(refuse(-32600, "no", ""), fading, exited)), oldServer(),
+		}, mcp.Legacy, []string{probed, greeted}},
 		{"exits late", []server{oldServer().with(probed, after(3*time.Second, exited)).with("initialize", silent), oldServer()},
 			mcp.Legacy, []string{probed + " initialize", greeted}},
 		{"banner", []server{{banner: "Welcome to my server!", on: oldServer().on}}, mcp.Legacy, []string{probedFirst}},
@@ -154,6 +164,22 @@ func TestDetection(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAnswersAndExits has a modern server leave behind its answer: it is not taken for
+// a legacy one, whichever of the two is seen first.
+func TestAnswersAndExits(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(newServer().with(probed, both(answer(discoverResult), exit("done"))), newServer())
+		s := d.open()
+		synctest.Wait()
+		if _, err := call(t, s); err != nil {
+			t.Error(err)
+		}
+		if got := d.received(); !slices.Equal(got, []string{probed, probed + " tools/call"}) {
+			t.Errorf("processes saw %q", got)
+		}
+	})
 }
 
 func TestConnectFails(t *testing.T) {
