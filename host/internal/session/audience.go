@@ -133,13 +133,16 @@ func (u *Subscription) holdLegacy(l *link, opened func()) error {
 		return &unsupportedError{"any of the changes asked for", l.declared()}
 	}
 	s := u.session
-	u.open(honoured)
+	again := u.agree(honoured)
 	u.listen(ear{inbox: l.inbox})
 	for _, uri := range honoured.URIs {
 		subscribe := func() error { return s.ask(u.ctx, l, mcp.MethodSubscribe, uri) }
 		if err := s.audience.inTurn(u.ctx, uri, subscribe); err != nil {
 			return err
 		}
+	}
+	if again {
+		u.miss()
 	}
 	opened()
 	select {

@@ -45,6 +45,7 @@ func (u *Subscription) holdModern(l *link, opened func()) error {
 	select {
 	case <-acknowledged:
 	case err := <-ended:
+		u.listen(ear{}) // or it took the word for whoever has the turn next
 		ended <- err
 	}
 	late.Stop()
@@ -93,7 +94,9 @@ func (u *Subscription) acknowledge(in *inbox, id string, honoured mcp.Filter) bo
 	}
 	u.ear.id, u.ear.opening = id, nil
 	u.mu.Unlock()
-	u.open(honoured)
+	if again := u.agree(honoured); again {
+		u.miss()
+	}
 	close(e.opening)
 	return true
 }

@@ -286,17 +286,24 @@ func (u *Subscription) hold(opened func()) (*link, error) {
 	return l, u.session.explain(l, u.holdLegacy(l, opened))
 }
 
-// open notes what the server has agreed to, and, from the second time on, that
-// something may have happened in between.
-func (u *Subscription) open(honoured mcp.Filter) {
+// agree notes what the server has agreed to, and reports whether it had done so
+// before, on what is over now.
+func (u *Subscription) agree(honoured mcp.Filter) (again bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	again := !u.honoured.Empty()
+	again = !u.honoured.Empty()
 	u.honoured = honoured
-	if again {
-		u.session.forget(&u.filter)
-		u.put(Change{Kind: Missed})
-	}
+	return again
+}
+
+// miss tells that something may have happened since the server was last heard. It
+// is said when the server tells of everything again, and not before: whoever asks
+// anew because of it must not be told nothing of what happens after the answer.
+func (u *Subscription) miss() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.session.forget(&u.filter)
+	u.put(Change{Kind: Missed})
 }
 
 func (u *Subscription) listen(e ear) {

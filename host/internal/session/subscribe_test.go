@@ -215,6 +215,42 @@ func TestResubscribe(t *testing.T) {
 	}
 }
 
+// TestMissedAfterTheAnswer has a server take its time to agree anew: what was missed
+// until then is told when nothing is missed any more.
+func TestMissedAfterTheAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		slowly := after(time.Minute/4, answer(`{}`))
+		d := dock(hub(mcp.Legacy), hub(mcp.Legacy).with("resources/subscribe", slowly))
+		u := subscribe(t, d.open(), wanted3)
+		d.process(0).exit(errors.New("gone"))
+		time.Sleep(time.Minute / 4)
+		if got := next(u); len(got) > 0 {
+			t.Errorf("heard %q before the server agreed", got)
+		}
+		time.Sleep(time.Minute)
+		if got := next(u); !reflect.DeepEqual(got, []string{"missed"}) {
+			t.Errorf("heard %q", got)
+		}
+	})
+}
+
+// TestEndedStreamIsDeaf holds that a stream which has ended without an acknowledgement
+// does not take that of the next one.
+func TestEndedStreamIsDeaf(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		s := dock(hub(mcp.Modern).with("subscriptions/listen", answer(`{}`))).open()
+		u := &Subscription{session: s, filter: wanted3, wake: make(chan struct{}, 1)}
+		u.ctx, u.cancel = context.WithCancelCause(s.ctx)
+		l := s.live.Load()
+		if err := u.holdModern(l, func() { t.Error("it was opened") }); !errors.Is(err, errTornDown) {
+			t.Error(err)
+		}
+		if u.acknowledge(l.inbox, "2", wanted3) {
+			t.Error("it took the word for another")
+		}
+	})
+}
+
 // TestResubscribeSlowly has a server that ends every stream: it is asked again
 // with growing pauses, and never in a hurry.
 func TestResubscribeSlowly(t *testing.T) {
