@@ -274,3 +274,49 @@ func TestAllocations(t *testing.T) {
 		t.Errorf("%v allocations per call", n)
 	}
 }
+
+// TestDrain has calls come while others are still pending, and when none is.
+func TestDrain(t *testing.T) {
+	var drained error
+	waiting := true
+	drains := func(s *scene) {
+		go func() {
+			drained = s.peer.Drain(s.t.Context())
+			waiting = false
+		}()
+	}
+	play(t, Config{},
+		asks("first"), drains, asks("second"), answers(1, `1`), gets("first", "1"),
+		func(s *scene) {
+			if !waiting {
+				s.t.Error("drained while a call is pending")
+			}
+		},
+		answers(2, `2`), gets("second", "2"),
+		func(s *scene) {
+			if waiting || drained != nil {
+				s.t.Errorf("still waiting: %v, %v", waiting, drained)
+			}
+		},
+		asks("late"), fails("late", NotSent, ErrClosed),
+		func(s *scene) {
+			if err := s.peer.Notify(s.t.Context(), "notifications/x", nil); err != nil {
+				s.t.Error(err)
+			}
+		},
+		func(s *scene) {
+			if err := s.peer.Drain(s.t.Context()); err != nil {
+				s.t.Error(err)
+			}
+		})
+	play(t, Config{},
+		asks("first"),
+		func(s *scene) {
+			ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
+			defer cancel()
+			if err := s.peer.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				s.t.Error(err)
+			}
+		},
+		waits("first"))
+}

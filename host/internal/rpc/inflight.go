@@ -54,6 +54,7 @@ type inflight struct {
 	terms   atomic.Pointer[Terms] // changed under mu only
 	closed  error                 // why no call can be opened any more; nil while open
 	idle    chan struct{}         // closed when none is pending; nil while nobody waits
+	drained bool                  // no call can be opened any more, though the rest goes on
 	left    recent                // calls that ended before their answer
 	timer   *time.Timer           // one for all deadlines; nil until there is one
 	armed   time.Time             // when timer fires; zero = it does not
@@ -90,8 +91,11 @@ func (f *inflight) open(c *call) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed != nil {
+	switch {
+	case f.closed != nil:
 		return f.closed
+	case f.drained:
+		return ErrClosed
 	}
 	c.id, c.terms = f.numberLocked(), f.terms.Load()
 	f.pending[c.exchange()] = c
@@ -104,17 +108,19 @@ func (f *inflight) takeLocked(c *call) {
 	delete(f.pending, c.exchange())
 	c.ended = true
 	if f.idle != nil && len(f.pending) == 0 {
+		f.drained = true
 		close(f.idle)
 		f.idle = nil
 	}
 }
 
-// wait returns a channel that is closed when no call is pending, or nil where
-// none is now.
-func (f *inflight) wait() <-chan struct{} {
+// drain lets no call be opened once none is pending. It returns a channel that is
+// closed then, or nil where that is so now.
+func (f *inflight) drain() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.pending) == 0 {
+		f.drained = true
 		return nil
 	}
 	if f.idle == nil {

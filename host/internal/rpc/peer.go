@@ -138,15 +138,16 @@ func (p *Peer) Close(err error) {
 	}
 }
 
-// Idle waits until no call is pending, or until ctx ends. Calls may begin again at
-// once: whoever wants to be the last sees to it that none does.
-func (p *Peer) Idle(ctx context.Context) error {
-	idle := p.flight.wait()
-	if idle == nil {
+// Drain waits until no call is pending, or until ctx ends. From the moment in which
+// none is, no other begins: whoever comes too late is told that the connection is
+// closed, and has certainly not been sent. Other messages still are, until Close.
+func (p *Peer) Drain(ctx context.Context) error {
+	drained := p.flight.drain()
+	if drained == nil {
 		return nil
 	}
 	select {
-	case <-idle:
+	case <-drained:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

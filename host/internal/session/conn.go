@@ -93,7 +93,7 @@ func (k *Link) Close() error {
 	if k.drained.Err() != nil {
 		ctx, cancel := context.WithTimeout(k.session.ctx, drainTime)
 		defer cancel()
-		k.conn.Peer.Idle(ctx) // or not: they have had their time
+		k.conn.Peer.Drain(ctx) // or not: they have had their time
 	}
 	if k.leaves() {
 		return k.conn.leave()

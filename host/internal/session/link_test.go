@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -96,6 +97,60 @@ func TestRetireDuringDrain(t *testing.T) {
 		}
 		if err := <-closed; err != nil || !old.conn.ended() {
 			t.Errorf("left behind, %v", err)
+		}
+	})
+}
+
+// lingering is a transport that takes its time to shut down, and reads on meanwhile.
+type lingering struct {
+	Transport
+	begun, release chan struct{}
+}
+
+func (l *lingering) Shutdown(ctx context.Context) error {
+	select {
+	case l.begun <- struct{}{}:
+		<-l.release
+	default:
+	}
+	return l.Transport.Shutdown(ctx)
+}
+
+// TestCallDuringDrain has a call come upon a link and be held up, until that has no
+// calls any more and is being shut down: it goes out on the next one.
+func TestCallDuringDrain(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		const odd = `{"name":"echo","inputSchema":{"type":"object","properties":{"x":{"pattern":"("}}}}`
+		d := dock(oldServer().with("tools/call", silent).with("tools/list", answer(`{"tools":[`+odd+`]}`)), oldServer())
+		first := &lingering{begun: make(chan struct{}, 1), release: make(chan struct{})}
+		held, on := make(chan struct{}), make(chan struct{})
+		s := d.open(func(c *Config) {
+			c.Warn = func(string) { close(held); <-on } // said between the choice of a link and the message
+			c.Dial = func(ctx context.Context, h rpc.Handler) (*Conn, error) {
+				conn, err := d.dial(ctx, h)
+				if d.started() == 1 {
+					first.Transport, conn.Transport = conn.Transport, first
+				}
+				return conn, err
+			}
+		})
+		if _, err := s.ListTools(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		old, done, closed := s.Link(), make(chan error, 1), make(chan error, 1)
+		go func() {
+			_, err := s.CallTool(t.Context(), "echo", map[string]any{"x": "y"})
+			done <- err
+		}()
+		<-held
+		old.Drain()
+		go func() { closed <- old.Close() }()
+		<-first.begun
+		close(on)
+		synctest.Wait()
+		close(first.release)
+		if err := errors.Join(<-closed, <-done); err != nil || d.started() != 2 {
+			t.Errorf("%d processes, %v", d.started(), err)
 		}
 	})
 }
