@@ -40,13 +40,17 @@ func (s *Session) acquire(ctx context.Context, forgotten *session.Link) error {
 
 // dial makes a connection, for the driver.
 func (s *Session) dial(ctx context.Context) (manager.Conn, error) {
-	entry, err := s.host.admit(*s.entry.Load())
+	written := s.entry.Load()
+	entry, err := s.host.admit(*written)
 	if err != nil {
 		return nil, err
 	}
 	l, err := s.host.reach(ctx, s, entry)
 	if err != nil {
 		return nil, err
+	}
+	if now := s.entry.Load(); now != written && !now.Disabled {
+		l.Drain() // for a Reload that has seen only the link before
 	}
 	i := s.inner.Info()
 	s.driver.Report(func(f *manager.Facts) { f.Era, f.Revision, f.Transport = string(i.Era), i.Protocol, i.Transport })

@@ -53,7 +53,8 @@ type Link struct {
 	session *Session
 	conn    *Conn
 	inbox   *inbox
-	epoch   uint32 // counts the handshakes on the connection, from 1
+	epoch   uint32          // counts the handshakes on the connection, from 1
+	wanted  context.Context // that of Connect
 
 	mu      sync.Mutex
 	left    bool // by Close, to the next handshake on the connection
@@ -148,7 +149,7 @@ type link struct {
 
 // alive reports whether calls may be given to l, which may be nil.
 func (l *link) alive() bool {
-	return l != nil && !l.spent.Load() && !l.conn.ended() && !l.lapsed()
+	return l != nil && !l.spent.Load() && l.wanted.Err() == nil && !l.conn.ended() && !l.lapsed()
 }
 
 // renewable reports whether another handshake would make the connection of l,

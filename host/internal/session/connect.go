@@ -66,7 +66,8 @@ func (s *Session) reach(ctx context.Context) (*link, error) {
 // is, where nothing is wrong with that but that the server forgot the session. It
 // is called one at a time, and only after the link that it returned before has
 // been closed. On an error there is no more than there was. A way that is nil is
-// the one of the configuration.
+// the one of the configuration. ctx lasts for as long as the link is wanted: once it
+// has ended, no call is given to that any more, and those in flight go on until Close.
 func (s *Session) Connect(ctx context.Context, w *Way) (*Link, error) {
 	if w == nil {
 		w = &s.cfg.Way
@@ -88,6 +89,7 @@ func (s *Session) Connect(ctx context.Context, w *Way) (*Link, error) {
 func (s *Session) connect(ctx context.Context, w *Way, warn func(string)) (*link, error) {
 	s.connecting.Lock() // against Close
 	defer s.connecting.Unlock()
+	wanted := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
@@ -105,6 +107,7 @@ func (s *Session) connect(ctx context.Context, w *Way, warn func(string)) (*link
 	if err != nil {
 		return nil, err
 	}
+	l.wanted = wanted
 	s.publish(l, w)
 	return l, nil
 }

@@ -198,6 +198,32 @@ func TestLeftLink(t *testing.T) {
 	})
 }
 
+// TestUnwantedLink holds that no call is given to a link that its keeper wants no more,
+// before it has got to say so: it may have come just now.
+func TestUnwantedLink(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		cfg := dock(oldServer()).config()
+		later := errors.New("another is being made")
+		cfg.Acquire = func(context.Context, *Link) error { return later }
+		s, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		ctx, drop := context.WithCancel(t.Context())
+		if _, err := s.Connect(ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := call(t, s); err != nil {
+			t.Error(err)
+		}
+		drop()
+		if _, err := call(t, s); !errors.Is(err, later) {
+			t.Errorf("called over it: %v", err)
+		}
+	})
+}
+
 // TestForget has a session speak to what may be another server.
 func TestForget(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
