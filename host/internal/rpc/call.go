@@ -18,6 +18,9 @@ type Call struct {
 	Headers []abi.Pair    // further headers to mirror
 	Version string        // instead of the version of the peer's terms
 	Timeout time.Duration // instead of the peer's; below zero = none
+
+	// Begun is told the id before the message is sent; it may be nil.
+	Begun func(id uint64)
 }
 
 // The notification that cancels a request, either way, and the method whose
@@ -48,6 +51,9 @@ func (p *Peer) run(ctx context.Context, c *call, r *Call) ([]byte, error) {
 	}
 	if err := p.flight.open(c); err != nil {
 		return nil, p.failed(c.method, NotSent, err)
+	}
+	if r.Begun != nil {
+		r.Begun(c.id)
 	}
 	if err := p.send(c, r); err != nil {
 		return nil, p.unsent(c, err)

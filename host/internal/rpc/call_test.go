@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -273,6 +274,25 @@ func TestAllocations(t *testing.T) {
 	if n > 1 {
 		t.Errorf("%v allocations per call", n)
 	}
+}
+
+// TestBegun holds that a caller knows the id before the server does.
+func TestBegun(t *testing.T) {
+	var begun []uint64
+	call := Call{Method: "a", Begun: func(id uint64) { begun = append(begun, id) }}
+	play(t, Config{},
+		does(func(s *scene) { s.peer.flight.last = 1 << 32 }),
+		requests("a", call), does(func(s *scene) {
+			if !slices.Equal(begun, []uint64{1<<32 + 1}) {
+				s.t.Errorf("it was told %v", begun)
+			}
+		}),
+		does(func(s *scene) { s.peer.Close(nil) }), requests("late", call), fails("late", NotSent, ErrClosed),
+		does(func(s *scene) {
+			if len(begun) != 1 {
+				s.t.Errorf("it was told %v, also of what has no id", begun)
+			}
+		}))
 }
 
 // TestDrain has calls come while others are still pending, and when none is.

@@ -53,7 +53,8 @@ type Subscription struct {
 // ear is where a subscription listens at the moment; the zero value is nowhere.
 type ear struct {
 	inbox   *inbox
-	id      string // modern: what the notifications carry, as written
+	asked   uint64 // modern: the id of the request that opens the stream
+	id      string // and what the notifications carry, as written
 	opening chan struct{}
 	shut    context.CancelCauseFunc
 }

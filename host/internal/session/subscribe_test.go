@@ -251,6 +251,26 @@ func TestEndedStreamIsDeaf(t *testing.T) {
 	})
 }
 
+// TestLateAcknowledgement has a server acknowledge a stream that was given up, while
+// the next one waits for its own: that hears what it was opened for.
+func TestLateAcknowledgement(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(hub(mcp.Modern).with("subscriptions/listen", after(2*time.Second, listens)))
+		s := d.open()
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.Subscribe(soon, wanted3); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		u := subscribe(t, s, wanted3)
+		time.Sleep(time.Minute)
+		tell(d.process(0), 1, "notifications/tools/list_changed", "")
+		if got := next(u); !reflect.DeepEqual(got, []string{"tools"}) {
+			t.Errorf("heard %q", got)
+		}
+	})
+}
+
 // TestResubscribeSlowly has a server that ends every stream: it is asked again
 // with growing pauses, and never in a hurry.
 func TestResubscribeSlowly(t *testing.T) {
