@@ -7,7 +7,7 @@ import (
 
 // patience is how long no notification may be heard before the missing ones
 // count as lost.
-const patience = 2 * time.Second
+const patience = 10 * time.Second
 
 // flooded asks for notifications and waits until the last was counted, which
 // may be after the answer.
