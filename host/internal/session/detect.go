@@ -145,9 +145,10 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link,
 // probe. A refusal gives the probe as long again as it had alone, because a
 // modern server refuses initialize as well. Otherwise it is a moment only: a
 // server of both eras that was slow to start answers both requests at once,
-// and which of two goroutines hears of it first must not decide.
+// and which of two goroutines hears of it first must not decide. On a busy machine
+// one of them may well stand still for longer than the other takes.
 func (h *handshake) patience(hello reply) <-chan time.Time {
-	const moment = 10 * time.Millisecond
+	const moment = 200 * time.Millisecond
 	if hello.err != nil {
 		return time.After(h.cfg.ProbeTimeout)
 	}

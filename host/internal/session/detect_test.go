@@ -125,6 +125,9 @@ func TestDetection(t *testing.T) {
 				answer(discoverResult)(p, p.find(probed)[0])
 			}),
 		}, mcp.Modern, []string{probed + " initialize"}},
+		{"both at once, on a busy machine", []server{
+			oldServer().with(probed, after(2*time.Second+100*time.Millisecond, answer(discoverResult))),
+		}, mcp.Modern, []string{probed + " initialize"}},
 		{"discover later than initialize", []server{
 			oldServer().with(probed, after(5*time.Second, answer(discoverResult))).
 				with("initialize", after(2*time.Second, answer(initializeResult(mcp.LatestLegacy)))),
