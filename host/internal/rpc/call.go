@@ -18,6 +18,7 @@ type Call struct {
 	Headers []abi.Pair    // further headers to mirror
 	Version string        // instead of the version of the peer's terms
 	Timeout time.Duration // instead of the peer's; below zero = none
+	Stray   bool          // Drain does not wait for it
 
 	// Begun is told the id before the message is sent; it may be nil.
 	Begun func(id uint64)
@@ -64,7 +65,7 @@ func (p *Peer) run(ctx context.Context, c *call, r *Call) ([]byte, error) {
 
 func (p *Peer) newCall(ctx context.Context, r *Call) *call {
 	c := p.calls.Get().(*call)
-	c.flight, c.parent, c.method, c.limit = &p.flight, ctx, r.Method, r.Timeout
+	c.flight, c.parent, c.method, c.limit, c.stray = &p.flight, ctx, r.Method, r.Timeout, r.Stray
 	if c.limit == 0 {
 		c.limit = p.config.Timeout
 	}

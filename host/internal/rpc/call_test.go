@@ -330,6 +330,14 @@ func TestDrain(t *testing.T) {
 			}
 		})
 	play(t, Config{},
+		requests("stray", Call{Method: "stray", Stray: true}), asks("first"), answers(2, `2`),
+		func(s *scene) {
+			if err := s.peer.Drain(s.t.Context()); err != nil {
+				s.t.Error(err)
+			}
+		},
+		answers(1, `1`), gets("stray", "1"), asks("late"), fails("late", NotSent, ErrClosed))
+	play(t, Config{},
 		asks("first"),
 		func(s *scene) {
 			ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)

@@ -18,6 +18,7 @@ type call struct {
 	terms    *Terms        // those of the moment in which it got its id
 	limit    time.Duration // what deadline was made of, for the error
 	deadline time.Time     // guarded by flight.mu; zero = none
+	stray    bool          // not waited for by drain
 	done     chan Errand   // nil is the end; before it there may be an errand
 
 	result []byte
@@ -53,7 +54,8 @@ type inflight struct {
 	last    uint64                // the number given out last
 	terms   atomic.Pointer[Terms] // changed under mu only
 	closed  error                 // why no call can be opened any more; nil while open
-	idle    chan struct{}         // closed when none is pending; nil while nobody waits
+	strays  int                   // of those that are pending
+	idle    chan struct{}         // closed when none but strays is pending; nil while nobody waits
 	drained bool                  // no call can be opened any more, though the rest goes on
 	left    recent                // calls that ended before their answer
 	timer   *time.Timer           // one for all deadlines; nil until there is one
@@ -99,6 +101,9 @@ func (f *inflight) open(c *call) error {
 	}
 	c.id, c.terms = f.numberLocked(), f.terms.Load()
 	f.pending[c.exchange()] = c
+	if c.stray {
+		f.strays++
+	}
 	f.armLocked(c.deadline)
 	return nil
 }
@@ -107,19 +112,22 @@ func (f *inflight) open(c *call) error {
 func (f *inflight) takeLocked(c *call) {
 	delete(f.pending, c.exchange())
 	c.ended = true
-	if f.idle != nil && len(f.pending) == 0 {
+	if c.stray {
+		f.strays--
+	}
+	if f.idle != nil && len(f.pending) == f.strays {
 		f.drained = true
 		close(f.idle)
 		f.idle = nil
 	}
 }
 
-// drain lets no call be opened once none is pending. It returns a channel that is
+// drain lets no call be opened once none but strays is pending. It returns a channel that is
 // closed then, or nil where that is so now.
 func (f *inflight) drain() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.pending) == 0 {
+	if len(f.pending) == f.strays {
 		f.drained = true
 		return nil
 	}

@@ -138,8 +138,8 @@ func (p *Peer) Close(err error) {
 	}
 }
 
-// Drain waits until no call is pending, or until ctx ends. From the moment in which
-// none is, no other begins: whoever comes too late is told that the connection is
+// Drain waits until no call is pending but strays, or until ctx ends. From the moment
+// in which none is, no other begins: whoever comes too late is told that the connection is
 // closed, and has certainly not been sent. Other messages still are, until Close.
 func (p *Peer) Drain(ctx context.Context) error {
 	drained := p.flight.drain()

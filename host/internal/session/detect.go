@@ -163,6 +163,7 @@ func (h *handshake) ask(ctx context.Context, call rpc.Call) <-chan reply {
 	if !h.conn.http() {
 		ctx = context.WithoutCancel(ctx)
 	}
+	call.Stray = true
 	replies := make(chan reply, 1)
 	go func() {
 		result, err := h.conn.Peer.Call(ctx, call)

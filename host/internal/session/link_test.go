@@ -101,6 +101,19 @@ func TestRetireDuringDrain(t *testing.T) {
 	})
 }
 
+// TestDrainOfASilentServer has a server that never answers the probe: nobody waits for
+// that any more.
+func TestDrainOfASilentServer(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		s := dock(oldServer().with(probed, silent)).open()
+		began := time.Now()
+		s.Link().Drain()
+		if err := s.Link().Close(); err != nil || time.Since(began) > 0 {
+			t.Errorf("closed after %v, %v", time.Since(began), err)
+		}
+	})
+}
+
 // lingering is a transport that takes its time to shut down, and reads on meanwhile.
 type lingering struct {
 	Transport
