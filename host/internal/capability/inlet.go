@@ -3,6 +3,7 @@ package capability
 import (
 	"errors"
 	"io"
+	"os"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -97,10 +98,14 @@ func (in *inlet) cut() {
 	}
 }
 
-// remains reads what is there without waiting, up to what a pipe can hold.
-func (in *inlet) remains(p []byte) (int, error) {
-	in.from.SetReadDeadline(time.Time{})
-	n, err := readNow(in.raw, p[:min(len(p), in.left)])
+// remains reads what is there without waiting, up to what a pipe can hold. The
+// deadline that wakes the reader comes after the word that there is to be one, so
+// it may fall between the two lines here; it is taken back then once more.
+func (in *inlet) remains(p []byte) (n int, err error) {
+	for again := true; again; again = errors.Is(err, os.ErrDeadlineExceeded) {
+		in.from.SetReadDeadline(time.Time{})
+		n, err = readNow(in.raw, p[:min(len(p), in.left)])
+	}
 	in.left -= n
 	if n == 0 && err == nil {
 		err = io.EOF

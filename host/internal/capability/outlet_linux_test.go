@@ -194,6 +194,40 @@ func TestAnInletThatIsCutComesToAnEnd(t *testing.T) {
 	}
 }
 
+// lateCut is a pipe whose deadline comes when its reader has just taken it back:
+// whoever cuts an inlet says so first, and may stand still before he sets it.
+type lateCut struct {
+	*os.File
+	late bool
+}
+
+func (f *lateCut) SetReadDeadline(at time.Time) error {
+	if at.IsZero() && f.late {
+		f.late = false
+		at = time.Unix(1, 0)
+	}
+	return f.File.SetReadDeadline(at)
+}
+
+// Nothing of what the dead have said is lost to the deadline that wakes the reader.
+func TestACutThatComesLateLosesNothing(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	in, err := newInlet(&lateCut{r, true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(w, "last words")
+	w.Close()
+	in.cutting.Store(true)
+	if said, err := io.ReadAll(in); string(said) != "last words" || err != nil {
+		t.Errorf("read %q, %v", said, err)
+	}
+}
+
 // A dial to a listener whose queue is full goes unanswered.
 func TestCloseEndsADial(t *testing.T) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
