@@ -132,16 +132,21 @@ func TestWhatHasNotLeftIsSentAgain(t *testing.T) {
 		for _, reset := range []bool{false, true} {
 			k, table := keep(t, always)
 			post(t, table, "first")
-			hungUp := false
-			r := postAt(t, table, body, func(reused bool) {
-				if reused {
-					hungUp = true
-					k.hangUp(reset)
-					noWires(table)
+			posted, hungUp := 0, false
+			for ; !hungUp; posted++ { // net/http does not keep every connection: see TestACrowdKeepsItsConnections
+				r := postAt(t, table, body, func(reused bool) {
+					if reused {
+						hungUp = true
+						k.hangUp(reset)
+						noWires(table)
+					}
+				})
+				if string(r.data) != body {
+					t.Errorf("%s, reset %v: %d bytes, %v", name, reset, len(r.data), r.err)
 				}
-			})
-			if !hungUp || string(r.data) != body || k.times(body) != 1 {
-				t.Errorf("%s, reset %v: %d bytes, %v; arrived %d times", name, reset, len(r.data), r.err, k.times(body))
+			}
+			if n := k.times(body); n != posted {
+				t.Errorf("%s, reset %v: arrived %d times, posted %d times", name, reset, n, posted)
 			}
 		}
 	}
@@ -165,20 +170,19 @@ func TestAConnectionThatWasClosedIsNotUsed(t *testing.T) {
 func TestWhatMayHaveArrivedIsNotSentAgain(t *testing.T) {
 	for _, reset := range []bool{false, true} {
 		k, table := keep(t, func(body string, conn net.Conn) (bool, bool) {
-			if body == "second" && reset {
+			if body != "first" && reset {
 				conn.(*net.TCPConn).SetLinger(0)
 			}
-			return body != "second", body != "second"
+			return body == "first", body == "first"
 		})
-		post(t, table, "first")
-		r := postAt(t, table, "second", func(reused bool) {
-			if !reused {
-				t.Error("the connection is a new one")
+		for n, again := 2, false; !again; n++ { // until it is on a connection that was kept
+			post(t, table, "first")
+			body := fmt.Sprint(n)
+			r := postAt(t, table, body, func(reused bool) { again = reused })
+			wantError(t, r, abi.Reset, "")
+			if n := k.times(body); n != 1 {
+				t.Errorf("reset %v: arrived %d times", reset, n)
 			}
-		})
-		wantError(t, r, abi.Reset, "")
-		if n := k.times("second"); n != 1 {
-			t.Errorf("reset %v: arrived %d times", reset, n)
 		}
 	}
 }
