@@ -40,6 +40,9 @@ func (g *group) terminate() bool {
 // may be somebody else's.
 func (g *group) kill() { syscall.Kill(-g.id, syscall.SIGKILL) }
 
+// leftByItself reports whether a process was over before anybody could kill it.
+func leftByItself(state *os.ProcessState) bool { return state.Exited() }
+
 // reap collects the process, which must be over.
 func (g *group) reap(cmd *exec.Cmd) *os.ProcessState {
 	if cmd.ProcessState == nil {

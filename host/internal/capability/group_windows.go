@@ -64,8 +64,15 @@ func (g *group) await(cmd *exec.Cmd) { cmd.Wait() }
 // terminate has no way to ask a process without a console.
 func (g *group) terminate() bool { return false }
 
+// killed is the exit code of what kill has ended.
+const killed = 1
+
 // kill ends the whole group.
-func (g *group) kill() { windows.TerminateJobObject(g.job, 1) }
+func (g *group) kill() { windows.TerminateJobObject(g.job, killed) }
+
+// leftByItself reports whether a process was over before anybody could kill it. Of
+// one that ended with that very code nobody knows.
+func leftByItself(state *os.ProcessState) bool { return state.ExitCode() != killed }
 
 // reap collects the process, which must be over.
 func (g *group) reap(cmd *exec.Cmd) *os.ProcessState {

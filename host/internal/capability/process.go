@@ -28,9 +28,10 @@ func (p Process) hold(t *Table, g Grant, r *abi.OpenRequest, sink Sink) (tenant,
 	return holdBytes(newHandle(t, g, sink, p.serve), r)
 }
 
-// serve carries the process from its start to its end. However the process ends, its group is killed
-// before it is reaped: the pid of a process that is not reaped cannot belong to
-// anybody else, so the kill cannot hit a stranger.
+// serve carries the process from its start to its end. That it ended by itself tells
+// more than a failure that came of it: a broken pipe, say. However it ends, its group
+// is killed before it is reaped: the pid of a process that is not reaped cannot belong
+// to anybody else, so the kill cannot hit a stranger.
 func (p Process) serve(h *handle) {
 	c, err := p.start(h)
 	if err != nil {
@@ -47,7 +48,7 @@ func (p Process) serve(h *handle) {
 	case <-h.failed:
 	}
 	state := c.bury(h)
-	if !isClosed(h.failed) {
+	if !isClosed(h.failed) || leftByItself(state) {
 		h.exit(state.ExitCode(), state.String())
 	}
 }

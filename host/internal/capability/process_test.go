@@ -198,6 +198,25 @@ func TestGrandchildrenFinishWhatTheySay(t *testing.T) {
 	}
 }
 
+// A pipe that is broken because the process is over does not hide how that came,
+// even if it took long until somebody noticed, or others still speak for it.
+func TestAnExitTellsMoreThanABrokenPipe(t *testing.T) {
+	leash := newLeash(t)
+	table := newTestTable(t, patient(helper("parentOut", leash.env())))
+	r := newRecorder()
+	s := open(t, table, abi.OpenProcess, r)
+	leader, grandchild := leash.catch(), leash.catch()
+	s.Write([]byte("\n"), false)
+	s.Flush()
+	dies(t, leader)
+	s.(*handle).fail(abi.Reset, errors.New("broken pipe"))
+	grandchild.Write([]byte("!"))
+	r.untilLast()
+	if r.err != nil || r.detail != "exit status 0" {
+		t.Errorf("exit is %q, %v", r.detail, r.err)
+	}
+}
+
 func TestGrandchildrenDieWithClose(t *testing.T) {
 	leash := newLeash(t)
 	table := newTestTable(t, patient(helper("parent", leash.env())))
