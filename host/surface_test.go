@@ -95,11 +95,13 @@ func logs(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToo
 
 // overAll runs a test with the server over stdio and HTTP, in both eras.
 func overAll(t *testing.T, test func(t *testing.T, session *host.Session, logged func() ours.LogMessage)) {
+	modern, _ := surfaceSite(t, &mcp.StreamableHTTPOptions{Stateless: true})
+	legacy, listened := surfaceSite(t, nil)
 	entries := map[string]host.Server{
 		"stdio, modern": server("surface"),
 		"stdio, legacy": server("surface"),
-		"http, modern":  {Name: "surface", URL: surfaceSite(t, &mcp.StreamableHTTPOptions{Stateless: true})},
-		"http, legacy":  {Name: "surface", URL: surfaceSite(t, nil)},
+		"http, modern":  {Name: "surface", URL: modern},
+		"http, legacy":  {Name: "surface", URL: legacy},
 	}
 	for name, entry := range entries {
 		t.Run(name, func(t *testing.T) {
@@ -118,16 +120,28 @@ func overAll(t *testing.T, test func(t *testing.T, session *host.Session, logged
 			if era := string(session.Info().Era); !strings.HasSuffix(name, era) {
 				t.Fatalf("the era is %s", era)
 			}
+			if entry.URL == legacy {
+				<-listened
+			}
 			test(t, session, func() ours.LogMessage { return <-heard })
 		})
 	}
 }
 
-// surfaceSite serves a surface over HTTP until the test ends.
-func surfaceSite(t *testing.T, o *mcp.StreamableHTTPOptions) string {
-	stop := make(chan struct{})
+// surfaceSite serves a surface over HTTP until the test ends. listened is closed when a
+// client hears what belongs to no request. A client waits for that a moment only, and
+// what the server tells before nobody hears.
+func surfaceSite(t *testing.T, o *mcp.StreamableHTTPOptions) (url string, listened <-chan struct{}) {
+	stop, heard := make(chan struct{}), make(chan struct{})
 	s := newSurface(stop)
-	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, o))
+	site := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, o)
+	begun := sync.OnceFunc(func() { close(heard) })
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w = herald{w, begun}
+		}
+		site.ServeHTTP(w, r)
+	}))
 	t.Cleanup(func() {
 		close(stop)
 		for session := range s.Sessions() {
@@ -136,8 +150,22 @@ func surfaceSite(t *testing.T, o *mcp.StreamableHTTPOptions) string {
 		web.CloseClientConnections()
 		web.Close()
 	})
-	return web.URL
+	return web.URL, heard
 }
+
+// herald is a response that says when it begins.
+type herald struct {
+	http.ResponseWriter
+	begun func()
+}
+
+func (h herald) WriteHeader(status int) {
+	h.ResponseWriter.WriteHeader(status)
+	h.begun()
+}
+
+// Unwrap is for [http.ResponseController].
+func (h herald) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
 func TestSurface(t *testing.T) {
 	overAll(t, func(t *testing.T, s *host.Session, _ func() ours.LogMessage) {
