@@ -45,7 +45,7 @@ func TestAHostWithoutAPlaceForItsCache(t *testing.T) {
 // TestCompilingIsNotTheServersTime: a server that was never ready in time leaves the
 // plugins behind that its entry names, compiled.
 func TestCompilingIsNotTheServersTime(t *testing.T) {
-	signed := server("sdk")
+	signed := server("silent")
 	signed.Auth = config.Auth{Provider: "bearer", Variables: []string{"TOKEN"}, Settings: map[string]any{"token": "coo"}}
 	for name, try := range map[string]func(h *host.Host, entry host.Server){
 		"connect": func(h *host.Host, entry host.Server) {
@@ -55,7 +55,7 @@ func TestCompilingIsNotTheServersTime(t *testing.T) {
 		},
 		"prepare": func(h *host.Host, entry host.Server) { h.Prepare(t.Context(), entry) },
 	} {
-		for compiled, entry := range map[int]host.Server{1: server("sdk"), 3: signed} { // Extism has a module of its own
+		for compiled, entry := range map[int]host.Server{1: server("silent"), 3: signed} { // Extism has a module of its own
 			dir := filepath.Join(t.TempDir(), "cache")
 			h, err := host.New(t.Context(), host.Config{
 				Plugins: plugins.Builtin(), CacheDir: dir, OneShot: true, Reconnect: onDemand, StartTimeout: time.Nanosecond,
