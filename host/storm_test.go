@@ -30,6 +30,7 @@ type fleet struct {
 	home  *host.Host // signs in, and does nothing else
 	crew  []*sailor
 	named int
+	fell  []string // who was killed so far
 }
 
 // noKeyring has the key lie in the vault, on every machine.
@@ -153,17 +154,22 @@ type wreck struct {
 	fell   time.Time
 	said   []string // by the others
 	ledger
-	stored int // records, by all
+	stored int  // records, by all
+	late   bool // one who fell before was heard of only now
 }
 
 // strike has all call while one of them is killed, and then one of the others call
 // again.
 func (f *fleet) strike(t *testing.T, b blow, random *rand.Rand) wreck {
 	var once sync.Once
-	first := make(chan string, 1)
+	first := make(chan *sailor, 1)
+	aboard := make(map[string]*sailor)
+	for _, s := range f.crew {
+		aboard[s.Name] = s
+	}
 	f.watch(func(m moment, by string) {
-		if m == b.at {
-			once.Do(func() { first <- by })
+		if s := aboard[by]; m == b.at && s != nil { // and not one who fell before
+			once.Do(func() { first <- s })
 		}
 	})
 	defer f.watch(nil)
@@ -172,14 +178,13 @@ func (f *fleet) strike(t *testing.T, b blow, random *rand.Rand) wreck {
 	f.expire()
 	var killed sync.WaitGroup
 	killed.Go(func() {
-		by := <-first
-		victim := f.crew[slices.IndexFunc(f.crew, func(s *sailor) bool { return s.Name == by })]
+		victim := <-first
 		<-time.After(b.after) // when it falls is the point, and nothing waits for it
 		victim.kill()
 		w.victim, w.fell = victim, time.Now()
 	})
 	said := f.call()
-	once.Do(func() { first <- f.crew[0].Name }) // nobody came that far
+	once.Do(func() { first <- f.crew[0] }) // nobody came that far
 	killed.Wait()
 	w.victim.bury()
 	at := slices.Index(f.crew, w.victim)
@@ -188,13 +193,17 @@ func (f *fleet) strike(t *testing.T, b blow, random *rand.Rand) wreck {
 	other.tell()
 	w.said = append(said, other.hear())
 	w.ledger, w.stored = f.read(), int(f.sound(t)-before-1)
+	w.late = f.late(&w.ledger)
+	f.fell = append(f.fell, w.victim.Name)
 	return w
 }
 
 // judge reports whether the login is gone, and what is wrong with that. It may be
 // gone only if the refresh of the process that was killed had reached the issuer,
 // and what came of it had not reached the disk: by what the issuer has given out,
-// and seen in use, and by how many records were stored.
+// and seen in use, and by how many records were stored. What a process sent before it
+// was killed may be read at any time after that, and some kills later too: then it
+// shows a token of before.
 func (w *wreck) judge() (gone bool, err error) {
 	own, used := 0, false
 	for _, r := range w.redeemed {
@@ -204,12 +213,13 @@ func (w *wreck) judge() (gone bool, err error) {
 	}
 	counts := fmt.Sprintf("redeemed %d times, by the victim %d, stored %d, reused by %q, the others say %q",
 		len(w.redeemed), own, w.stored, w.reused, w.said)
-	locked := func(said string) bool { return strings.HasPrefix(said, lockedOut) }
 	stranger := func(said string) bool { return said != fair && !locked(said) }
-	onItsWay := own > 0 || slices.Contains(w.reused, w.victim.Name)
-	switch gone = slices.ContainsFunc(w.said, locked); {
+	shown := slices.Contains(w.reused, w.victim.Name)
+	onItsWay := own > 0 || shown
+	switch gone = w.late || shown || slices.ContainsFunc(w.said, locked); {
 	case slices.ContainsFunc(w.said, stranger):
 		err = errors.New("neither kept nor lost: " + counts)
+	case w.late: // in the window of that one
 	case !gone && (len(w.redeemed) != 1 || w.stored != 1 || len(w.reused) != 0):
 		err = errors.New("kept, but not by one refresh: " + counts)
 	case gone && (!onItsWay || len(w.reused) != 1 || w.stored != len(w.redeemed)-own):
@@ -218,6 +228,29 @@ func (w *wreck) judge() (gone bool, err error) {
 		err = errors.New("used before it was stored: " + counts)
 	}
 	return gone, err
+}
+
+func locked(said string) bool { return strings.HasPrefix(said, lockedOut) }
+
+// late reports whether one who fell before has shown a token since.
+func (f *fleet) late(l *ledger) bool {
+	return slices.ContainsFunc(l.reused, func(by string) bool { return slices.Contains(f.fell, by) })
+}
+
+// recruit takes in a sailor in place of one who fell. The login is made anew where that
+// one, or one before, has cost it only now.
+func (f *fleet) recruit(t *testing.T) *sailor {
+	for {
+		s := f.enlist(t)
+		said := s.hear()
+		if said == fair {
+			return s
+		}
+		if l := f.read(); !locked(said) || !f.late(&l) {
+			t.Fatalf("%s connects: %q", s.Name, said)
+		}
+		f.login(t)
+	}
 }
 
 // testKills kills at random points. No login is lost but in the window that no
@@ -240,9 +273,7 @@ func (f *fleet) testKills(t *testing.T, kills int) {
 		if gone {
 			f.login(t)
 		}
-		recruit := f.enlist(t)
-		recruit.greet(t)
-		f.crew = append(f.crew, recruit)
+		f.crew = append(f.crew, f.recruit(t))
 	}
 	t.Logf("%d processes, %d kills, in %v", len(f.crew), kills, time.Since(began).Round(time.Millisecond))
 	s.log(t)
