@@ -87,13 +87,17 @@ func (f *flow) meet(v *visit) error {
 			failed <- err
 		}
 	})
-	select {
-	case err := <-came: // by now the browser has its page
-		return err
-	case <-v.pasted:
-		return nil
-	case err := <-failed:
-		return err
+	for {
+		select {
+		case err := <-came: // by now the browser has its page
+			return err
+		case <-v.pasted:
+			return nil
+		case err := <-failed: // of a program that says no after the visit, that says nothing
+			if !v.taken() {
+				return err
+			}
+		}
 	}
 }
 
@@ -131,6 +135,13 @@ func (v *visit) accept(query url.Values) bool {
 	}
 	v.params = params
 	return true
+}
+
+// taken reports whether the visit has come.
+func (v *visit) taken() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.params != nil
 }
 
 // paste takes the address that a browser was sent to.

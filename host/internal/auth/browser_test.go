@@ -81,6 +81,23 @@ func TestBadCallbacks(t *testing.T) {
 	<-callbacks.closed
 }
 
+// TestAVisitCounts, whatever is said afterwards by the program that showed the page.
+func TestAVisitCounts(t *testing.T) {
+	for range 100 { // times, as either may be heard of first
+		callbacks := newCallbacks()
+		c := setup(browse(authorize))
+		c.Listen = callbacks.listen
+		c.Person = &user{open: func(_ context.Context, p Page) error {
+			callbacks.visit(url.Values{"state": {stateOf(t, p.URL)}, "code": {"good"}})
+			return errors.New("the browser has crashed")
+		}}
+		o, err := runFlow(t, c, step.Start{Reason: step.ReasonLogin, Interactive: true})
+		if err != nil || o.credentials.token.Reveal() != "good" {
+			t.Fatalf("got %v, %v", o, err)
+		}
+	}
+}
+
 func TestPaste(t *testing.T) {
 	c := setup(browse(authorize))
 	c.Listen = newCallbacks().listen
