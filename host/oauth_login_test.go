@@ -32,7 +32,10 @@ func TestForgedCallbacks(t *testing.T) {
 			}
 		}
 	}
-	say(t, connect(t, h, w.entry("ward")))
+	port := ownPort(t) // nobody else has it when the callback has given it back
+	entry := comesBackTo(w.entry("ward"), port)
+	port.Close()
+	say(t, connect(t, h, entry))
 	if tokens := o.asked("/token"); len(tokens) != 1 || !strings.HasPrefix(tokens[0].form.Get("code"), canary) {
 		t.Errorf("the token endpoint was asked %v", tokens)
 	}
@@ -42,20 +45,23 @@ func TestForgedCallbacks(t *testing.T) {
 	}
 }
 
+// comesBackTo is an entry whose callback has the port of l.
+func comesBackTo(entry host.Server, l net.Listener) host.Server {
+	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
+	entry.Auth = config.Auth{Provider: "oauth", Settings: map[string]any{"callback_port": port}}
+	return entry
+}
+
 // A callback whose port somebody has is an error before any page opens. One that
 // is free to choose goes around whoever has it.
 func TestSquattedPort(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := ownPort(t)
 	defer l.Close()
 	o := newOffice(t)
 	w := newWard(t, o)
 	h, v := signingIn(t)
-	entry := w.entry("ward")
-	entry.Auth = config.Auth{Provider: "oauth", Settings: map[string]any{"callback_port": fmt.Sprint(l.Addr().(*net.TCPAddr).Port)}}
-	_, err = h.Connect(t.Context(), entry)
+	entry := comesBackTo(w.entry("ward"), l)
+	_, err := h.Connect(t.Context(), entry)
 	if !errors.Is(err, host.ErrAuthRequired) || !strings.Contains(err.Error(), "cannot listen on port") || !strings.Contains(host.Hint(err), "callback_port") {
 		t.Errorf("error %v, hint %q", err, host.Hint(err))
 	}

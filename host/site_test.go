@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -406,9 +407,24 @@ type address struct {
 }
 
 func newAddress(t *testing.T) *address {
-	a := &address{t: t, at: "127.0.0.1:0"}
+	l := ownPort(t)
+	defer l.Close()
+	a := &address{t: t, at: l.Addr().String()}
 	t.Cleanup(a.kill)
 	return a
+}
+
+// ownPort listens on a port that can be given back and had again: the system itself
+// gives it to nobody, as it does those from 32768 on to whoever asks for any.
+func ownPort(t *testing.T) net.Listener {
+	t.Helper()
+	for range 100 {
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.N(12_000))); err == nil {
+			return l
+		}
+	}
+	t.Fatal("all ports are taken")
+	return nil
 }
 
 func (a *address) url() string { return "http://" + a.at }
@@ -419,7 +435,7 @@ func (a *address) start(h http.Handler) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	a.at, a.server = l.Addr().String(), &http.Server{Handler: h}
+	a.server = &http.Server{Handler: h}
 	go a.server.Serve(l)
 }
 
