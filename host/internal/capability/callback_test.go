@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -314,10 +315,15 @@ func TestVisitorsHaveLittleTime(t *testing.T) {
 	})
 }
 
-// bothDoors listens where a callback would.
-func bothDoors(t *testing.T) []net.Listener {
+// bothDoors listens where a callback would, on a port that can be given back and had
+// again: the system itself gives it to nobody, as it does those from 32768 on to
+// whoever asks for any.
+func bothDoors(t *testing.T) (doors []net.Listener) {
 	t.Helper()
-	doors, err := bindBoth(t.Context(), 0)
+	err := errors.New("not tried")
+	for tries := 0; err != nil && tries < 100; tries++ {
+		doors, err = bindBoth(t.Context(), 20_000+rand.N(12_000))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
