@@ -94,9 +94,14 @@ func (h *handshake) judge(ctx context.Context, got reply) (*link, error) {
 // that there is no server, nothing is known of its era: whoever comes a moment
 // later would be taken for a legacy one. Nor is it where a stream ends under a
 // probe that had not left yet: another request on it would only seem to be sent.
+// And where it ends under one that had, that may be the answer of a legacy server,
+// and nothing is asked on it any more: what is not sent tells nothing.
 func (h *handshake) heard(ctx context.Context, got reply) (*link, error) {
 	if refused(got.err) {
 		return nil, got.err
+	}
+	if errors.Is(got.err, rpc.ErrClosed) && !errors.Is(got.err, rpc.ErrNotSent) {
+		return nil, h.left(ctx, got.err)
 	}
 	if errors.Is(got.err, rpc.ErrNotSent) && !errors.Is(got.err, rpc.ErrTimeout) && !h.conn.http() {
 		select {
