@@ -75,6 +75,10 @@ func TestCalls(t *testing.T) {
 		{"no timeout", Config{}, []step{
 			asks("ping"), passes(1000 * time.Hour), waits("ping"), answers(1, `1`), gets("ping", `1`),
 		}},
+		{"nothing is pending", limit, []step{
+			quiet(true), asks("a"), asks("b"), answers(2, `1`), quiet(false),
+			does(func(s *scene) { s.peer.Deliver(0, []byte(`{"jsonrpc":"2.0","id":1,"result":1}`), false) }), quiet(true),
+		}},
 		{"the timer outlives the call it was armed for", limit, []step{
 			asks("a"), passes(time.Second / 2), answers(1, `1`), asks("b"),
 			passes(time.Second / 2), waits("b"), passes(time.Second / 2), fails("b", MaybeSent, ErrTimeout),

@@ -122,6 +122,12 @@ func (f *inflight) takeLocked(c *call) {
 	}
 }
 
+func (f *inflight) quiet() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.pending) == 0
+}
+
 // drain lets no call be opened once none but strays is pending. It returns a channel that is
 // closed then, or nil where that is so now.
 func (f *inflight) drain() <-chan struct{} {

@@ -154,6 +154,10 @@ func (p *Peer) Drain(ctx context.Context) error {
 	}
 }
 
+// Quiet reports whether no call is pending. One that has ended may not have returned
+// yet.
+func (p *Peer) Quiet() bool { return p.flight.quiet() }
+
 // Done is the transport's word that an exchange is over. If a call still waits
 // for its answer, there will be none.
 func (p *Peer) Done(exchange uint32) {

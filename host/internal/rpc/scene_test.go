@@ -229,6 +229,15 @@ func refused(name string, want Error) step {
 
 func passes(d time.Duration) step { return func(*scene) { time.Sleep(d) } }
 
+// quiet expects that no call is pending, or one.
+func quiet(want bool) step {
+	return func(s *scene) {
+		if got := s.peer.Quiet(); got != want {
+			s.t.Errorf("quiet is %v", got)
+		}
+	}
+}
+
 func agrees(t Terms) step { return func(s *scene) { s.peer.Agree(t) } }
 
 func does(f func(*scene)) step { return f }

@@ -127,7 +127,7 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link,
 			if l != nil || err != nil {
 				return l, err
 			}
-			if patience != nil {
+			if hello == nil {
 				return h.legacy(ctx, held)
 			}
 			probe = nil
@@ -135,7 +135,10 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link,
 			if probe == nil {
 				return h.legacy(ctx, held)
 			}
-			hello, patience = nil, h.patience(held)
+			hello = nil
+			if !h.conn.Peer.Quiet() {
+				patience = h.patience(held)
+			}
 		case <-patience:
 			return h.legacy(ctx, held)
 		case <-h.conn.Transport.Done():
@@ -149,9 +152,10 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link,
 // patience is how long an answer to initialize is held back for one to the
 // probe. A refusal gives the probe as long again as it had alone, because a
 // modern server refuses initialize as well. Otherwise it is a moment only: a
-// server of both eras that was slow to start answers both requests at once,
-// and which of two goroutines hears of it first must not decide. On a busy machine
-// one of them may well stand still for longer than the other takes.
+// server of both eras that was slow to start answers both requests at once, and
+// which of the answers comes first must not decide, though the server may stand
+// still between them. Nor must which of two goroutines hears of it first: where both
+// answers have come, that to the probe is waited for.
 func (h *handshake) patience(hello reply) <-chan time.Time {
 	const moment = 200 * time.Millisecond
 	if hello.err != nil {
