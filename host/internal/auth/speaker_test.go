@@ -243,14 +243,20 @@ func TestWhatStepsDo(t *testing.T) {
 	}
 }
 
-// TestTheKernelIsKeptBusy by a provider that itself does next to nothing.
+// TestTheKernelIsKeptBusy by a provider that itself does next to nothing. It has the time
+// of all others to describe itself, and less after that.
 func TestTheKernelIsKeptBusy(t *testing.T) {
-	e := newEngine(t, bounds{fuel: generous.fuel, time: time.Second})
+	e := newEngine(t, generous)
 	raw := []byte{0x03, 0x40, 0x42, 1, 0x10, fnAlloc, 0x1a, 0x0c, 0, 0x0b, 0x41, 0, 0x0b}
 	p, err := e.Load(t.Context(), "corp", speaker{manifest: honest(), exit: -1, raw: raw}.module())
 	if err != nil {
 		t.Fatal(err)
 	}
+	only := p.idle[0].plugin
+	if only.Timeout != generous.time {
+		t.Errorf("it has %v for a call", only.Timeout)
+	}
+	only.Timeout = time.Second
 	_, err = p.Step(t.Context(), start(""))
 	wantError(t, err, Broken, "when its time was over")
 }
