@@ -49,7 +49,7 @@ func sail() {
 	}
 	ctx := context.Background()
 	h, err := host.New(ctx, host.Config{
-		Plugins: plugins.Builtin(), CacheDir: b.Cache, VaultDir: b.Vault, OneShot: true, Timeout: 2 * time.Minute,
+		Plugins: plugins.Builtin(), CacheDir: b.Cache, VaultDir: b.Vault, OneShot: true, Timeout: 2 * time.Minute, StartTimeout: -1,
 	})
 	if err != nil {
 		panic(err)
