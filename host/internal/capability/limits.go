@@ -12,11 +12,14 @@ type Grace struct {
 	Stdin time.Duration // from closing its stdin until a process is told to end; default 2 s
 	Term  time.Duration // from then until it is killed; default 2 s
 	Exit  time.Duration // from the end of a process until its pipes are given up; default 500 ms
+	Kill  time.Duration // from a kill until what was killed is no longer waited for; default 5 s
 }
 
-// OneShot is the grace of a command that prints its result and leaves.
+// OneShot is the grace of a command that prints its result and leaves. It hurries
+// servers alone: what is over or was killed is ours to notice, on a machine that may
+// have no time for us, and a program that left before would leave it behind.
 func OneShot() Grace {
-	return Grace{Stdin: 100 * time.Millisecond, Term: 400 * time.Millisecond, Exit: 100 * time.Millisecond}
+	return Grace{Stdin: 100 * time.Millisecond, Term: 400 * time.Millisecond}.withDefaults()
 }
 
 func (g Grace) withDefaults() Grace {
@@ -24,11 +27,12 @@ func (g Grace) withDefaults() Grace {
 		Stdin: cmp.Or(g.Stdin, 2*time.Second),
 		Term:  cmp.Or(g.Term, 2*time.Second),
 		Exit:  cmp.Or(g.Exit, 500*time.Millisecond),
+		Kill:  cmp.Or(g.Kill, 5*time.Second),
 	}
 }
 
-// total is what an orderly end may take.
-func (g Grace) total() time.Duration { return g.Stdin + g.Term + g.Exit }
+// total is the longest that an end may take.
+func (g Grace) total() time.Duration { return g.Stdin + g.Term + g.Kill }
 
 // Limits bound what one table spends. Zero means the default.
 type Limits struct {

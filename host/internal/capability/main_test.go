@@ -207,7 +207,7 @@ func helper(mode string, env ...string) Grant {
 func quick(grants ...Grant) Config {
 	return Config{
 		Grants: grants,
-		Grace:  Grace{Stdin: 20 * time.Millisecond, Term: 20 * time.Millisecond, Exit: 20 * time.Millisecond},
+		Grace:  Grace{Stdin: 20 * time.Millisecond, Term: 20 * time.Millisecond, Exit: 20 * time.Millisecond, Kill: 20 * time.Millisecond},
 		Limits: Limits{Stall: time.Hour},
 	}
 }
@@ -216,7 +216,7 @@ func quick(grants ...Grant) Config {
 func patient(grants ...Grant) Config {
 	return Config{
 		Grants: grants,
-		Grace:  Grace{Stdin: time.Hour, Term: time.Hour, Exit: time.Hour},
+		Grace:  Grace{Stdin: time.Hour, Term: time.Hour, Exit: time.Hour, Kill: time.Hour},
 		Limits: Limits{Stall: time.Hour},
 	}
 }

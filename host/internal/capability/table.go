@@ -197,7 +197,7 @@ func (t *Table) Stderr() []byte { return t.stderr.bytes() }
 // or child of the table is left. Each process gets its grace; when ctx ends
 // first, what still runs is killed at once. A second Close waits like the
 // first. Close does not take longer than the graces together, with the default
-// five seconds; if something is left even then (a Data that does not return, a
+// nine seconds; if something is left even then (a Data that does not return, a
 // process that the system cannot kill), the error says what.
 func (t *Table) Close(ctx context.Context) error {
 	t.endAll()
@@ -213,7 +213,7 @@ func (t *Table) Close(ctx context.Context) error {
 	select {
 	case <-done:
 		return nil
-	case <-time.After(t.grace.Exit):
+	case <-time.After(t.grace.Kill):
 		return t.leftover()
 	}
 }

@@ -205,6 +205,24 @@ func TestCloseReportsWhatDoesNotEnd(t *testing.T) {
 	closeTable(t, table)
 }
 
+// What was killed is waited for, however late we get to know of its end.
+func TestCloseWaitsForWhatItKilled(t *testing.T) {
+	c := quick(helper("stubborn"))
+	c.Grace.Exit, c.Grace.Kill = time.Nanosecond, time.Hour
+	table := NewTable(c)
+	r := newRecorder()
+	r.holdAt = "opened"
+	open(t, table, abi.OpenProcess, r)
+	r.until(func() bool { return r.inCall })
+	closed := make(chan error)
+	go func() { closed <- table.Close(context.Background()) }()
+	<-table.force // the graces are over
+	close(r.hold)
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestStreamsOfEndedHandlesAreHarmless(t *testing.T) {
 	table := newTestTable(t, patient(helper("crash")))
 	r := newRecorder()
