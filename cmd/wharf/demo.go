@@ -42,8 +42,9 @@ func newDemoServer(a *app) *cobra.Command {
 	}
 }
 
-// serveDemo is an MCP server built with the official SDK. It ends with its
-// stdin.
+// serveDemo is an MCP server built with the official SDK. It ends with its stdin, or
+// when it is told to: of a server that is slow to notice the one, a client does the
+// other (2025-11-25/basic/lifecycle#stdio). Neither is an error, so nothing is said.
 func serveDemo(ctx context.Context) error {
 	server := mcp.NewServer(&mcp.Implementation{Name: demoName, Title: "Wharf demo", Version: version()}, demoOptions)
 	mcp.AddTool(server, &mcp.Tool{Name: "echo", Description: "Say a message back."}, echo)
@@ -52,7 +53,10 @@ func serveDemo(ctx context.Context) error {
 	mcp.AddTool(server, &mcp.Tool{Name: "slow", Description: "Take some seconds, and report progress on the way."}, slow)
 	mcp.AddTool(server, &mcp.Tool{Name: "fail", Description: "Go wrong, with a message."}, fail)
 	addReading(ctx, server)
-	return server.Run(ctx, &mcp.StdioTransport{})
+	if err := server.Run(ctx, &mcp.StdioTransport{}); ctx.Err() == nil {
+		return err
+	}
+	return nil
 }
 
 type echoInput struct {

@@ -158,6 +158,27 @@ func TestBrokenPipe(t *testing.T) {
 	}
 }
 
+// A client tells the demo server to end when it is slow to notice the end of its
+// stdin. That is no error, and no line on the stderr of whoever called it.
+func TestDemoEndsWithoutAWord(t *testing.T) {
+	var stdin io.Writer
+	var stderr strings.Builder
+	p := start(t, func(c *exec.Cmd) (stdout io.ReadCloser, err error) {
+		c.Stderr = &stderr
+		if stdin, err = c.StdinPipe(); err != nil {
+			return nil, err
+		}
+		return c.StdoutPipe()
+	}, "wharf", demoCommand)
+	io.WriteString(stdin, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n")
+	p.await(`"id":1`)
+	p.signal(syscall.SIGTERM)
+	p.wantExit(exitOK)
+	if stderr.Len() > 0 {
+		t.Errorf("stderr %q", stderr.String())
+	}
+}
+
 func TestInterruptEndsWaitForStdin(t *testing.T) {
 	reader, writer := io.Pipe()
 	defer writer.Close()
