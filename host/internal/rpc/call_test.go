@@ -249,6 +249,52 @@ func TestLateLookAtTheContext(t *testing.T) {
 	})
 }
 
+// gated is a link that takes a request at once, and anything else when it is let.
+type gated struct {
+	open chan struct{}
+}
+
+func (l *gated) Send(ctx context.Context, m *Message) error {
+	defer m.Free()
+	if m.Kind == abi.Request {
+		return nil
+	}
+	select {
+	case <-l.open:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (l *gated) Cancel(uint32) bool { return false }
+
+// Whoever leaves does not wait until the server is told, but others can.
+func TestToldOfWhatWasGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		link := &gated{make(chan struct{})}
+		p := NewPeer(Config{Link: link})
+		defer p.Close(nil)
+		if err := p.Told(t.Context()); err != nil {
+			t.Errorf("nothing to tell: %v", err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cause := errors.New("enough")
+		time.AfterFunc(time.Second, func() { cancel(cause) })
+		if _, err := p.Call(ctx, Call{Method: "tools/call"}); !errors.Is(err, cause) {
+			t.Errorf("call: %v", err)
+		}
+		if err := p.Told(ctx); err != cause {
+			t.Errorf("held up, it ends with %v", err)
+		}
+		time.AfterFunc(time.Second, func() { close(link.open) })
+		began := time.Now()
+		if err := p.Told(t.Context()); err != nil || time.Since(began) != time.Second {
+			t.Errorf("told after %v, %v", time.Since(began), err)
+		}
+	})
+}
+
 func TestNotifyWaitsForRoom(t *testing.T) {
 	play(t, Config{Timeout: time.Second},
 		does(func(s *scene) {

@@ -18,6 +18,7 @@ type courier struct {
 	mu      sync.Mutex
 	queue   []*Message
 	running bool
+	rest    chan struct{} // closed when it runs no more; nil before it ever did
 	closed  bool
 	dropped uint64
 }
@@ -37,7 +38,7 @@ func (c *courier) post(m *Message) {
 	}
 	c.queue = append(c.queue, m)
 	if !c.running {
-		c.running = true
+		c.running, c.rest = true, make(chan struct{})
 		go c.run()
 	}
 }
@@ -61,8 +62,26 @@ func (c *courier) take(batch *[]*Message) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.queue, *batch = (*batch)[:0], c.queue
-	c.running = len(*batch) > 0
+	if c.running = len(*batch) > 0; !c.running {
+		close(c.rest)
+	}
 	return c.running
+}
+
+// carried waits until the link has had all that was posted, or until ctx ends.
+func (c *courier) carried(ctx context.Context) error {
+	c.mu.Lock()
+	running, rest := c.running, c.rest
+	c.mu.Unlock()
+	if !running {
+		return nil
+	}
+	select {
+	case <-rest:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func (c *courier) lost() {

@@ -53,9 +53,13 @@ func (s *Session) restore(ctx context.Context, l *link, a *attempt) {
 
 // Ping asks for a sign of life. The modern era has no ping; there it is
 // server/discover, which every server answers and which changes nothing
-// (2026-07-28/server/discover).
+// (2026-07-28/server/discover). It follows the cancellations of calls that were given
+// up before: a server that has read one has read the others.
 func (s *Session) Ping(ctx context.Context) error {
 	l, err := s.reach(ctx)
+	if err == nil {
+		err = l.conn.Peer.Told(ctx)
+	}
 	if err == nil {
 		q := request{method: mcp.MethodPing}
 		if l.dialect.era == mcp.Modern {
