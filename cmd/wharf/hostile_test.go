@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -61,11 +62,25 @@ func serverStubborn() {
 }
 
 // serverHangs has a tool that tells stderr that it was called, and then only leaves
-// when it is cancelled, and one in which the whole server leaves.
+// when it is cancelled, and one in which the whole server leaves. While the tool
+// hangs, nobody gets a sign of life: a client that waits for one has the tool's last
+// words as well.
 func serverHangs() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "hangs", Version: "1"}, nil)
+	var hanging sync.Mutex
+	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+			if method == "ping" || method == "server/discover" {
+				hanging.Lock()
+				defer hanging.Unlock()
+			}
+			return next(ctx, method, r)
+		}
+	})
 	type none struct{}
 	mcp.AddTool(server, &mcp.Tool{Name: "hang"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, any, error) {
+		hanging.Lock()
+		defer hanging.Unlock()
 		fmt.Fprintln(os.Stderr, "called in process", os.Getpid())
 		<-ctx.Done()
 		fmt.Fprintln(os.Stderr, "cancelled")
@@ -147,7 +162,6 @@ func serverAsks() {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", m.ID)
 		}
 	}
-	fmt.Fprintln(os.Stderr, "left alone")
 }
 
 func answerText(id, text json.RawMessage) {
