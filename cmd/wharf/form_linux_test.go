@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -190,6 +192,16 @@ func TestPageOfAServer(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			os.Remove(opened)
+			visited := make(chan string, 1)
+			if tt.opened != "" { // through a pipe: a browser may take its time
+				if err := unix.Mkfifo(opened, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				go func() {
+					text, _ := os.ReadFile(opened)
+					visited <- string(text)
+				}()
+			}
 			a := &app{flags: flags{noBrowser: tt.prompt == visit}}
 			// The keys come after the look at what was opened: see the turns.
 			s := blankScreen(t)
@@ -202,14 +214,18 @@ func TestPageOfAServer(t *testing.T) {
 			if before := s.await(tt.prompt); !strings.Contains(before, tt.want) {
 				t.Errorf("shown %q, want %q", before, tt.want)
 			}
-			if _, err := os.Stat(opened); err == nil {
+			if _, err := os.Stat(opened); err == nil && tt.opened == "" {
 				t.Error("the page was opened unasked")
 			}
 			s.answer("", tt.keys)
 			if result := <-got; result.Action != tt.action || result.Content != nil {
-				t.Errorf("%+v, want %s", result, tt.action)
+				t.Fatalf("%+v, want %s", result, tt.action)
 			}
-			if text, _ := os.ReadFile(opened); string(text) != tt.opened {
+			if tt.opened == "" {
+				text, _ := os.ReadFile(opened)
+				visited <- string(text)
+			}
+			if text := <-visited; text != tt.opened {
 				t.Errorf("opened %q, want %q", text, tt.opened)
 			}
 		})
