@@ -285,6 +285,9 @@ func (v *visitor) followProgress(t *testing.T) {
 	defer cancel()
 	var heard []mcp.Progress
 	_, err := v.session.CallTool(host.WithProgress(ctx, func(p mcp.Progress) {
+		if len(heard) == 2 {
+			return // the call has not heard yet that we have left
+		}
 		if heard = append(heard, p); len(heard) == 2 {
 			cancel()
 		}
