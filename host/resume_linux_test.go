@@ -16,6 +16,7 @@ func TestResumeOfAKilledWorker(t *testing.T) {
 		c.Files["http"] = config.Plugin{Name: "http", File: c.Files["http"].File, Isolation: config.IsolationProcess}
 		c.Worker, c.Reconnect = workerCommand(t), brisk
 	})
+	say(t, v.session) // a guest has one event at a time: it has saved the last one that it told of
 	for _, pid := range workers(t) {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
