@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -112,17 +113,28 @@ func TestAdd(t *testing.T) {
 // tools of before are known to be of before until they are listed again.
 func TestReconnect(t *testing.T) {
 	address, cut := pier(t)
-	flood := map[string]answer{"dies": endless(http.StatusOK, mediaEvents, "", "data:\n\n")}
+	gate := newGate()
+	files := pluginFile("pigeon", buildPlugin(t, socketPackage))
+	files["fragile"] = config.Plugin{Name: "fragile", File: filepath.Join(t.TempDir(), "fragile.wasm")}
+	replaceFile(t, files["fragile"].File, trapping())
+	trapped := func(s *host.Session) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { <-gate.called; cancel() }()
+		if _, err := s.CallTool(ctx, "gate", nil); !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("the call that was left ended with %v", err)
+		}
+		return nil
+	}
 	for name, c := range map[string]struct {
 		entry host.Server
 		lose  func(*host.Session) error
 	}{
 		"process exit": {server("legacy"), die},
-		"guest trap":   {host.Server{URL: serve(t, &site{tools: flood})}, die},
+		"guest trap":   {host.Server{Transport: "fragile", URL: serve(t, &site{tools: map[string]answer{"gate": gate.answer}})}, trapped},
 		"socket loss":  {host.Server{Transport: "pigeon", Address: address}, cut},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHost(t, host.Config{Reconnect: brisk, Files: pluginFile("pigeon", buildPlugin(t, socketPackage))})
+			h := newHost(t, host.Config{Reconnect: brisk, Files: files})
 			w := watch(t, h)
 			c.entry.Name = "other"
 			s := connect(t, h, c.entry)
