@@ -40,8 +40,12 @@ func (g *group) terminate() bool {
 // may be somebody else's.
 func (g *group) kill() { syscall.Kill(-g.id, syscall.SIGKILL) }
 
-// leftByItself reports whether a process was over before anybody could kill it.
-func leftByItself(state *os.ProcessState) bool { return state.Exited() }
+// leftByItself reports whether a process was over before anybody could kill it. Of
+// one that ended as kill ends it nobody knows.
+func leftByItself(state *os.ProcessState) bool {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	return ok && !(status.Signaled() && status.Signal() == syscall.SIGKILL)
+}
 
 // reap collects the process, which must be over.
 func (g *group) reap(cmd *exec.Cmd) *os.ProcessState {
