@@ -124,6 +124,7 @@ type request struct {
 	limit time.Duration // instead of the session's timeout; 0 is that
 	begun func(uint64)  // is told the id of each message that it takes; nil for nobody
 
+	over     *Link     // on which it went out last
 	listing  uint64    // the list of tools by which its headers were made
 	contract *contract // that its arguments were checked by; nil is none
 	rounds   int       // in which the server asked for more
@@ -185,6 +186,7 @@ func (s *Session) do(ctx context.Context, q *request) ([]byte, dialect, error) {
 			return nil, dialect{}, s.unsent(q.method, err)
 		}
 		text, d, err := s.try(ctx, l, q)
+		q.over = l.Link
 		if err == nil || again || !s.missed(ctx, l, err) {
 			return text, d, s.explain(l, err)
 		}

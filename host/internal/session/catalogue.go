@@ -22,14 +22,13 @@ type catalogue struct {
 	tasks     map[string]bool      // tools that have to be run as tasks
 	dropped   map[string]error     // tools that must not be used, and why
 	contracts map[string]*contract // by tool
-	from      weak.Pointer[Link]   // the connection that the last list came over
+	from      weak.Pointer[Link]   // the connection that the last list came over, if that was one
 	listings  uint64               // counts lists; 0 means that nothing is known
 	as        uint64               // changes, when the last list was asked for
 }
 
-// keep remembers a list that was asked for after that many changes, and came
-// over l.
-func (c *catalogue) keep(list *toolList, as uint64, l *link) {
+// keep remembers a list that was asked for after that many changes.
+func (c *catalogue) keep(list *toolList, as uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.keepLocked(list.items, list.until, as)
@@ -39,7 +38,7 @@ func (c *catalogue) keep(list *toolList, as uint64, l *link) {
 		}
 	}
 	c.mirrors, c.dropped, c.tasks, c.as = list.mirrors, list.dropped, list.tasks, as
-	c.contracts, c.from = list.contracts, weak.Make(l.Link)
+	c.contracts, c.from = list.contracts, weak.Make(list.over)
 	c.listings++
 }
 

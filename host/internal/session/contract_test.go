@@ -104,6 +104,31 @@ func checkContract(t *testing.T, name string, err error, want string, sent bool)
 	}
 }
 
+// TestContractOfTwoServers has a process end between the pages of its list: nothing of
+// the first page binds the process that gave the second.
+func TestContractOfTwoServers(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		first := oldServer().with("tools/list", func(p *process, m message) {
+			if member(m.Params, "cursor") == nil {
+				answer(`{"tools":[`+strict+`],"nextCursor":"x"}`)(p, m)
+				return
+			}
+			var n uint32
+			json.Unmarshal(m.ID, &n)
+			p.peer.Failed(n, errors.Join(rpc.ErrNotSent, rpc.ErrClosed))
+			p.exit(errors.New("crash"))
+		})
+		d := dock(first, listing(oldServer(), `{"name":"other"}`, structured(`{"n":1}`)))
+		s := d.open()
+		if tools, err := s.ListTools(t.Context()); err != nil || len(tools) != 2 || d.started() != 2 {
+			t.Fatalf("%d tools of %d processes, %v", len(tools), d.started(), err)
+		}
+		if _, err := s.CallTool(t.Context(), "echo", map[string]any{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestContractIsKnown has calls that are checked only while it is known that the
 // list holds.
 func TestContractIsKnown(t *testing.T) {
@@ -222,7 +247,9 @@ func TestTrivialContractIsFree(t *testing.T) {
 	free := &contract{input: newClause([]byte(`{"type":"object","properties":{}}`))}
 	s := &Session{cfg: Config{Warn: func(string) {}}}
 	l := &link{Link: &Link{}}
-	s.catalogue.keep(&toolList{contracts: map[string]*contract{"echo": free}}, 0, l)
+	kept := &toolList{contracts: map[string]*contract{"echo": free}}
+	kept.over = l.Link
+	s.catalogue.keep(kept, 0)
 	args := map[string]any{"message": "hello"}
 	allocs := testing.AllocsPerRun(100, func() {
 		q := request{method: mcp.MethodCallTool, name: "echo", given: args, tool: true}

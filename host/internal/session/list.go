@@ -48,8 +48,10 @@ func listAll[T any](ctx context.Context, s *Session, shelf *shelf[T], k *kind[T]
 // fetch asks for a list, page after page.
 func fetch[T any](ctx context.Context, s *Session, l *list[T]) error {
 	for more := true; more; {
-		text, d, err := s.do(ctx, &request{method: l.kind.method, needs: l.kind.needs, page: l.page})
+		q := request{method: l.kind.method, needs: l.kind.needs, page: l.page}
+		text, d, err := s.do(ctx, &q)
 		if err == nil {
+			l.came(q.over)
 			more, err = l.add(text, d)
 		}
 		if err != nil {
@@ -118,6 +120,7 @@ func (l *list[T]) keep(raw []byte, d dialect) {
 type paging struct {
 	cursors  map[string]bool
 	cursor   *string // of the next page; nil is the first
+	over     *Link   // which the pages came over; nil where that is not one
 	bytes    int
 	until    time.Time // when the first of the pages is stale
 	warnings []string
@@ -129,6 +132,15 @@ func newPaging() paging {
 
 // page writes the params that ask for the next page.
 func (p *paging) page(dst, meta []byte) ([]byte, error) { return appendPage(dst, p.cursor, meta) }
+
+// came notes what a page came over. The server of another connection may be another
+// version of it, whose pages do not go with those of the first.
+func (p *paging) came(over *Link) {
+	if p.cursor != nil && p.over != over {
+		over = nil
+	}
+	p.over = over
+}
 
 // expire notes for how many milliseconds a page that has just come stays fresh.
 func (p *paging) expire(ms float64, d dialect) {

@@ -33,7 +33,7 @@ func (s *Session) list(ctx context.Context) (*toolList, error) {
 	if err := fetch(ctx, s, &list.list); err != nil {
 		return nil, err
 	}
-	s.catalogue.keep(list, as, s.live.Load())
+	s.catalogue.keep(list, as)
 	return list, nil
 }
 
