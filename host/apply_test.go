@@ -17,7 +17,7 @@ import (
 // nothing else: not a call in flight on another server.
 func TestApply(t *testing.T) {
 	gate := newGate()
-	h := newHost(t, host.Config{Reconnect: brisk})
+	h := newHost(t, host.Config{Timeout: time.Hour, Reconnect: brisk})
 	own := connect(t, h, server("modern"))
 	kept := host.Server{Name: "kept", URL: serve(t, &site{tools: map[string]answer{"gate": gate.answer}})}
 	changed, dropped := server("legacy"), server("modern")

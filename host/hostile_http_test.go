@@ -31,7 +31,7 @@ func TestBadAnswersOverHTTP(t *testing.T) {
 		tools[name], want[name] = m.answer, m.want
 	}
 	urls := eras(t, tools)
-	h := newHost(t, host.Config{Timeout: time.Minute})
+	h := newHost(t, host.Config{Timeout: time.Hour})
 	other := connect(t, h, host.Server{Name: "other", URL: urls["legacy"]})
 	for _, tool := range slices.Sorted(maps.Keys(want)) {
 		t.Run(tool, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestFloodsOfEvents(t *testing.T) {
 	for name, flood := range floods {
 		tools[name] = endless(200, mediaEvents, "", flood.piece)
 	}
-	h := newHost(t, host.Config{Timeout: time.Minute})
+	h := newHost(t, host.Config{Timeout: time.Hour})
 	url := serve(t, &site{tools: tools})
 	s := connect(t, h, host.Server{Name: "remote", URL: url})
 	other := connect(t, h, host.Server{Name: "other", URL: url})
@@ -117,7 +117,7 @@ func TestLongAnswersOverHTTP(t *testing.T) {
 		"endless space": "longer than a message may be", "gzip": "longer than a message may be",
 	}
 	urls := eras(t, tools)
-	h := newHost(t, host.Config{Timeout: time.Minute})
+	h := newHost(t, host.Config{Timeout: time.Hour})
 	for era, url := range urls {
 		s := connect(t, h, host.Server{Name: era, URL: url, Protocol: era})
 		for tool := range tools {
@@ -204,7 +204,7 @@ func TestBadGreetings(t *testing.T) {
 // there are places for wait for one.
 func TestManyCallsAtOnce(t *testing.T) {
 	urls := eras(t, map[string]answer{"mute": silent})
-	h := newHost(t, host.Config{Timeout: time.Minute})
+	h := newHost(t, host.Config{Timeout: time.Hour})
 	for era, url := range urls {
 		s := connect(t, h, host.Server{Name: era, URL: url, Protocol: era})
 		ctx, cancel := context.WithTimeout(t.Context(), short)
@@ -277,7 +277,7 @@ func TestRedirectsElsewhere(t *testing.T) {
 // A server of HTTP+SSE names the place to send to, but only within its origin.
 func TestEndpointsElsewhere(t *testing.T) {
 	elsewhere := trap(t)
-	h := newHost(t, host.Config{Timeout: time.Minute})
+	h := newHost(t, host.Config{Timeout: time.Hour})
 	for _, endpoint := range []string{
 		elsewhere + "/messages",
 		strings.TrimPrefix(elsewhere, "http:") + "/messages",
@@ -400,7 +400,7 @@ func TestListenersThatDie(t *testing.T) {
 				}
 				die(w, r)
 			}
-			s := connect(t, newHost(t, host.Config{}), host.Server{Name: "remote", URL: serve(t, site), Protocol: "legacy"})
+			s := connect(t, newHost(t, host.Config{Timeout: time.Hour}), host.Server{Name: "remote", URL: serve(t, site), Protocol: "legacy"})
 			gate.during(t, s, func() {
 				for range 2 {
 					<-opened

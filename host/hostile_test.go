@@ -108,7 +108,7 @@ func check(t *testing.T, era, tool, want string, err error) {
 // beside the cap are chunks that a pool drops, as it does often under the race
 // detector.
 func TestLongLine(t *testing.T) {
-	h := newHost(t, host.Config{Timeout: time.Minute})
+	h := newHost(t, host.Config{Timeout: time.Hour})
 	s := connect(t, h, server("modern"))
 	say(t, s)
 	var before, after runtime.MemStats
@@ -143,7 +143,7 @@ func TestManyNotifications(t *testing.T) {
 
 // A server that writes a line without end is given up, and its memory with it.
 func TestEndlessLine(t *testing.T) {
-	h := newHost(t, host.Config{Timeout: time.Minute})
+	h := newHost(t, host.Config{Timeout: time.Hour})
 	entry := server("endless")
 	entry.MessageCap = 1 << 20
 	s := connect(t, h, entry)

@@ -256,7 +256,7 @@ func TestReloadMends(t *testing.T) {
 // A reload in the middle of a call lets it have its answer, and the next call meets
 // the server of the new entry.
 func TestReloadInTheMiddle(t *testing.T) {
-	h := newHost(t, host.Config{Reconnect: brisk})
+	h := newHost(t, host.Config{Timeout: time.Hour, Reconnect: brisk})
 	gate := newGate()
 	s := connect(t, h, host.Server{Name: "modern", URL: serve(t, &site{tools: map[string]answer{"gate": gate.answer}})})
 	gate.during(t, s, func() {
