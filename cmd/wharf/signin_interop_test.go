@@ -356,7 +356,7 @@ func (s *signIn) wharf(t *testing.T, do string, env ...string) outcome {
 
 // run is wharf with a stdin, and a second reader of stderr.
 func (s *signIn) run(ctx context.Context, stdin io.Reader, shown io.Writer, do string, env ...string) outcome {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute) // a command that waits for ever
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute) // a command that waits for ever
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "wharf", s.words(do)...)
@@ -442,7 +442,7 @@ func (s *signIn) sees(t *testing.T, pages ...string) visit {
 			t.Errorf("the browser saw %+v, want the pages %q", v, pages)
 		}
 		return v
-	case <-time.After(time.Minute):
+	case <-time.After(4 * time.Minute):
 		t.Fatal("no browser has come to an end")
 		return visit{}
 	}
