@@ -45,9 +45,23 @@ func TestInterop(t *testing.T) {
 	})
 }
 
-// startNode starts a server on a free port and returns its URL when it listens,
-// which it says on its stderr. The server ends with the test.
+// startNode starts a server on a free port and returns its URL when it listens. A port
+// that somebody took before the server could is no reason not to try another. The
+// server ends with the test.
 func startNode(t *testing.T, script, mode string) string {
+	t.Helper()
+	for range 5 {
+		if url, listens := tryNode(t, script, mode); listens {
+			return url
+		}
+	}
+	t.Fatalf("%s %s does not listen", script, mode)
+	return ""
+}
+
+// tryNode is one try of startNode. A server says on its stderr that it listens, or
+// ends.
+func tryNode(t *testing.T, script, mode string) (url string, listens bool) {
 	t.Helper()
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
@@ -65,7 +79,8 @@ func startNode(t *testing.T, script, mode string) string {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(stderr)
-	for lines.Scan() && !strings.Contains(lines.Text(), "port "+port) {
+	for !listens && lines.Scan() {
+		listens = strings.Contains(lines.Text(), "port "+port)
 	}
 	drained := make(chan struct{})
 	go func() {
@@ -77,7 +92,7 @@ func startNode(t *testing.T, script, mode string) string {
 		<-drained
 		cmd.Wait()
 	})
-	return "http://localhost:" + port
+	return "http://localhost:" + port, listens
 }
 
 // listen serves the demo tools with the official Go SDK over Streamable HTTP and
