@@ -5,6 +5,7 @@ package dockyard
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -85,13 +86,19 @@ func Host(t testing.TB, c host.Config) *host.Host {
 	return h
 }
 
-// Address returns an address on this machine at which nothing listens.
+// Address returns an address on this machine at which nothing listens. Its port is
+// below those that systems give to whoever names none: nobody gets it by chance
+// before the program of the test is there, or while that is gone for a time.
 func Address(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, ports, tries = 20_000, 12_000, 100
+	for range tries {
+		at := fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(ports))
+		if l, err := net.Listen("tcp", at); err == nil {
+			l.Close()
+			return at
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatalf("none of %d ports of this machine is free", tries)
+	return ""
 }
