@@ -564,14 +564,13 @@ func TestExchangesAreBoundedAndNotRated(t *testing.T) {
 }
 
 func TestErrorsOfTheNetwork(t *testing.T) {
-	l, _ := net.Listen("tcp", "127.0.0.1:0")
-	l.Close()
+	const refused = "127.0.0.1:1" // which the system gives to nobody
 	tests := []struct {
 		url    string
 		status abi.Status
 		want   string
 	}{
-		{"http://" + l.Addr().String() + "/mcp?key=secret", abi.Unreachable, "POST http://" + l.Addr().String() + "/mcp: connection refused; is the server running?"},
+		{"http://" + refused + "/mcp?key=secret", abi.Unreachable, "POST http://" + refused + "/mcp: connection refused; is the server running?"},
 		{"http://nowhere.invalid/mcp", 0, "nowhere.invalid"},
 		{"unix://" + t.TempDir() + "/none#/mcp", abi.NotFound, "is this its socket?"},
 	}
