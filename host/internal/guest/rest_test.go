@@ -75,6 +75,14 @@ func (r *rig) atRest() bool {
 	return !r.owned && !r.rest.armed && r.rest.slept == r.rest.events
 }
 
+// tires has r put to rest when it has been quiet, as it would be elsewhere.
+func (r *rig) tires() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rest.armed = false
+	r.drowseLocked()
+}
+
 // spare is the size of the buffer that r keeps. Nobody runs the guest.
 func (r *rig) spare() int {
 	r.mu.Lock()
@@ -86,6 +94,7 @@ func TestQuietGuestsRest(t *testing.T) {
 	module(t, stdioPackage).Compile(t.Context())
 	synctest.Test(t, func(t *testing.T) {
 		r := open(t, stdioPackage, Config{})
+		r.tires()
 		out := r.world.stream(0)
 		out.sink.Opened()
 		for n := range 5 { // in use, if not much
@@ -124,18 +133,21 @@ func TestQuietGuestsRest(t *testing.T) {
 // A guest that is run at the moment when somebody looks is left alone, and looked
 // at again.
 func TestABusyGuestDoesNotRest(t *testing.T) {
-	r := open(t, stdioPackage, Config{})
-	goOn := r.busy()
-	r.rest.seen = r.rest.events
-	r.doze()
-	if r.rest.slept > 0 {
-		t.Error("it was put to rest while it was run")
-	}
-	goOn()
-	if r.Close(t.Context()); r.rest.timer.Stop() {
-		t.Error("somebody will still look at a guest that is gone")
-	}
-	r.doze()
+	module(t, stdioPackage).Compile(t.Context())
+	synctest.Test(t, func(t *testing.T) {
+		r := open(t, stdioPackage, Config{})
+		r.tires()
+		goOn := r.busy()
+		r.doze()
+		if r.rest.slept > 0 {
+			t.Error("it was put to rest while it was run")
+		}
+		goOn()
+		if r.Close(t.Context()); r.rest.timer.Stop() {
+			t.Error("somebody will still look at a guest that is gone")
+		}
+		r.doze()
+	})
 }
 
 // A guest whose memory is lost ends, and says so.
