@@ -181,10 +181,7 @@ func TestHTTPErrors(t *testing.T) {
 			}
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := ownPort(t) // where nobody comes after us
 	l.Close()
 	if _, err := h.Connect(t.Context(), host.Server{Name: "gone", URL: "http://" + l.Addr().String()}); !errors.Is(err, host.ErrUnreachable) {
 		t.Errorf("nobody listens: %v", err)
