@@ -77,7 +77,7 @@ func TestReplayOfAProcess(t *testing.T) {
 			text := taken(t, func(h *host.Host) {
 				session := connect(t, h, server(name))
 				say(t, session)
-				if _, err := session.CallTool(t.Context(), "nothing like it", nil); err == nil {
+				if _, err := session.CallTool(t.Context(), "no tool", nil); err == nil {
 					t.Error("there is such a tool")
 				}
 			})
