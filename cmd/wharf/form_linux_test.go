@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -127,6 +128,28 @@ func TestFormIsLeft(t *testing.T) {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// What was pasted with the command consents to nothing that it shows.
+func TestPastedConsent(t *testing.T) {
+	s := blankScreen(t)
+	if _, err := io.WriteString(s.master, "yes\r"); err != nil {
+		t.Fatal(err)
+	}
+	there := []unix.PollFd{{Fd: int32(s.slave.Fd()), Events: unix.POLLIN}}
+	if _, err := unix.Poll(there, -1); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{stdio: stdio{in: s.slave, err: &console{to: s.slave}, mode: &mode{terminal: s.slave}}}
+	answers := make(chan mcp.ElicitResult, 1)
+	go func() {
+		answer, _ := a.elicit(t.Context(), host.Server{Name: "files"}, mcp.Elicitation{Message: "?"})
+		answers <- answer
+	}()
+	s.answer("Do you agree?", "n\r")
+	if answer := <-answers; answer.Action != mcp.ElicitDecline {
+		t.Errorf("the answer is %q", answer.Action)
 	}
 }
 

@@ -129,8 +129,12 @@ func firstLine(text []byte) []byte {
 	return text[:end+1]
 }
 
-// forget drops what was typed ahead. Consent is given to what one has read.
+// forget drops what was typed ahead, or pasted with the command. Consent is given to
+// what one has read.
 func (k *keyboard) forget() {
+	if k.mode != nil {
+		k.mode.forget()
+	}
 	k.left = nil
 	select {
 	case <-k.pending: // never, if it is nil
