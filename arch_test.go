@@ -70,7 +70,7 @@ var arrows = map[string][]string{
 	"host/pluginbuild":         {"host/internal/capability"},
 	"cmd/mkplugin":             {"host/pluginbuild"},
 	"cmd/wharf-conformance":    {"host", "host/config", "host/mcp", "plugins"},
-	"cmd/wharf" + below:        {"abi" + below, "host", "host/config", "host/mcp", "host/pluginbuild", "host/plugintest", "plugins", "sdk/template", cobra, pflag, goSDK, xterm},
+	"cmd/wharf" + below:        {"abi" + below, "host", "host/config", "host/mcp", "host/pluginbuild", "host/plugintest", "plugins", "sdk/template", cobra, pflag, goSDK, xterm, xsys + below},
 	"examples" + below:         {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK},
 
 	"host/internal/jsontext":   {},
