@@ -109,7 +109,7 @@ func (s *Session) Reload(entry Server) error {
 	if entry.Disabled {
 		s.driver.Disable()
 	} else {
-		l.Drain()
+		s.inner.Link().Drain() // which may be newer than l: the driver goes on until it is told
 	}
 	s.inner.Forget()
 	s.harmless.Store(nil)

@@ -41,8 +41,11 @@ func (g *group) terminate() bool {
 func (g *group) kill() { syscall.Kill(-g.id, syscall.SIGKILL) }
 
 // leftByItself reports whether a process was over before anybody could kill it. Of
-// one that ended as kill ends it nobody knows.
+// one that ended as kill ends it, or that others have reaped (nil), nobody knows.
 func leftByItself(state *os.ProcessState) bool {
+	if state == nil {
+		return false
+	}
 	status, ok := state.Sys().(syscall.WaitStatus)
 	return ok && !(status.Signaled() && status.Signal() == syscall.SIGKILL)
 }

@@ -71,8 +71,8 @@ const killed = 1
 func (g *group) kill() { windows.TerminateJobObject(g.job, killed) }
 
 // leftByItself reports whether a process was over before anybody could kill it. Of
-// one that ended with that very code nobody knows.
-func leftByItself(state *os.ProcessState) bool { return state.ExitCode() != killed }
+// one that ended with that very code, or of nil, nobody knows.
+func leftByItself(state *os.ProcessState) bool { return state != nil && state.ExitCode() != killed }
 
 // reap collects the process, which must be over.
 func (g *group) reap(cmd *exec.Cmd) *os.ProcessState {

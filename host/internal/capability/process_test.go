@@ -215,6 +215,9 @@ func TestAnExitTellsMoreThanABrokenPipe(t *testing.T) {
 	if r.err != nil || r.detail != "exit status 0" {
 		t.Errorf("exit is %q, %v", r.detail, r.err)
 	}
+	if leftByItself(nil) {
+		t.Error("something is known of what others have reaped")
+	}
 }
 
 func TestGrandchildrenDieWithClose(t *testing.T) {

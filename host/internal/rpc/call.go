@@ -20,8 +20,8 @@ type Call struct {
 	Timeout time.Duration // instead of the peer's; below zero = none
 	Stray   bool          // Drain does not wait for it
 
-	// Begun is told the id before the message is sent; it may be nil.
-	Begun func(id uint64)
+	// Begun is called when the call is pending, before its message is sent. It may be nil.
+	Begun func()
 }
 
 // The notification that cancels a request, either way, and the method whose
@@ -54,7 +54,7 @@ func (p *Peer) run(ctx context.Context, c *call, r *Call) ([]byte, error) {
 		return nil, p.failed(c.method, NotSent, err)
 	}
 	if r.Begun != nil {
-		r.Begun(c.id)
+		r.Begun()
 	}
 	if err := p.send(c, r); err != nil {
 		return nil, p.unsent(c, err)

@@ -16,11 +16,17 @@ type courier struct {
 	sent func(*Message)  // sees every message first
 
 	mu      sync.Mutex
-	queue   []*Message
+	queue   []parcel
 	running bool
-	rest    chan struct{} // closed when it runs no more; nil before it ever did
 	closed  bool
 	dropped uint64
+}
+
+// parcel is a message, or a mark behind those that somebody waits for: it is closed
+// when the courier comes to it.
+type parcel struct {
+	m    *Message
+	mark chan struct{}
 }
 
 // maxCourier is how many messages wait. A server that has so many refusals
@@ -36,52 +42,68 @@ func (c *courier) post(m *Message) {
 		m.Free()
 		return
 	}
-	c.queue = append(c.queue, m)
+	c.queue = append(c.queue, parcel{m: m})
 	if !c.running {
-		c.running, c.rest = true, make(chan struct{})
+		c.running = true
 		go c.run()
 	}
 }
 
 func (c *courier) run() {
-	var batch []*Message
+	var batch []parcel
 	for c.take(&batch) {
-		for i, m := range batch {
-			batch[i] = nil
-			c.sent(m)
-			if c.link.Send(c.ctx, m) != nil {
-				c.lost()
-			}
+		for i, p := range batch {
+			batch[i] = parcel{}
+			c.carry(p)
 		}
+	}
+}
+
+func (c *courier) carry(p parcel) {
+	if p.mark != nil {
+		close(p.mark)
+		return
+	}
+	c.sent(p.m)
+	if c.link.Send(c.ctx, p.m) != nil {
+		c.lost()
 	}
 }
 
 // take swaps the queue for the batch that has been carried. It returns false,
 // and the goroutine ends, when there is nothing more.
-func (c *courier) take(batch *[]*Message) bool {
+func (c *courier) take(batch *[]parcel) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.queue, *batch = (*batch)[:0], c.queue
-	if c.running = len(*batch) > 0; !c.running {
-		close(c.rest)
-	}
+	c.running = len(*batch) > 0
 	return c.running
 }
 
-// carried waits until the link has had all that was posted, or until ctx ends.
+// carried waits until the link has had all that was posted before, or until ctx ends.
 func (c *courier) carried(ctx context.Context) error {
-	c.mu.Lock()
-	running, rest := c.running, c.rest
-	c.mu.Unlock()
-	if !running {
+	mark := c.mark()
+	if mark == nil {
 		return nil
 	}
 	select {
-	case <-rest:
+	case <-mark:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// mark returns a mark behind what is in the queue, or nil where there is nothing.
+func (c *courier) mark() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.running {
+		return nil
+	}
+	mark := make(chan struct{})
+	c.queue = append(c.queue, parcel{mark: mark})
+	return mark
 }
 
 func (c *courier) lost() {
@@ -95,8 +117,12 @@ func (c *courier) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	for _, m := range c.queue {
-		m.Free()
+	for _, p := range c.queue {
+		if p.mark != nil {
+			close(p.mark)
+		} else {
+			p.m.Free()
+		}
 	}
 	c.queue = nil
 }

@@ -128,8 +128,8 @@ func (f *inflight) quiet() bool {
 	return len(f.pending) == 0
 }
 
-// drain lets no call be opened once none but strays is pending. It returns a channel that is
-// closed then, or nil where that is so now.
+// drain lets no call be opened once none but strays is pending. It returns a channel
+// that is closed then, or nil where that is so now.
 func (f *inflight) drain() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -158,9 +158,9 @@ func (p *Peer) Drain(ctx context.Context) error {
 // yet.
 func (p *Peer) Quiet() bool { return p.flight.quiet() }
 
-// Told waits until the link has taken what no caller waits for, the cancellations of
-// calls that were given up before among it, or until ctx ends. What is sent then
-// comes after them.
+// Told waits until the link has taken what no caller waits for and was to be sent
+// before, the cancellations of calls that were given up among it, or until ctx ends.
+// What is sent then comes after them.
 func (p *Peer) Told(ctx context.Context) error { return p.courier.carried(ctx) }
 
 // Done is the transport's word that an exchange is over. If a call still waits

@@ -122,7 +122,6 @@ type request struct {
 
 	needs *ability      // without which it is not sent; nil is none
 	limit time.Duration // instead of the session's timeout; 0 is that
-	begun func(uint64)  // is told the id of each message that it takes; nil for nobody
 
 	over     *Link     // on which it went out last
 	listing  uint64    // the list of tools by which its headers were made
@@ -229,7 +228,7 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 	t := trackerOf(ctx)
 	own := d
 	own.meta = s.meta(d, t)
-	call := rpc.Call{Method: q.method, Name: q.name, Timeout: cmp.Or(q.limit, time.Duration(s.timeout.Load())), Params: q.params(own), Begun: q.begun}
+	call := rpc.Call{Method: q.method, Name: q.name, Timeout: cmp.Or(q.limit, time.Duration(s.timeout.Load())), Params: q.params(own)}
 	if d.revision != l.dialect.revision {
 		call.Version = d.revision
 	}

@@ -131,6 +131,14 @@ func (k *Link) Retire() error {
 	return nil
 }
 
+// takeOver says that the connection, which Close has left, is another link's now, and
+// none that Retire closes.
+func (k *Link) takeOver() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.left = false
+}
+
 // lapsed reports whether the server has forgotten what the handshake made.
 func (k *Link) lapsed() bool { return k.conn.Peer.Forgot(k.epoch) }
 

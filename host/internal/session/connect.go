@@ -193,7 +193,11 @@ func (s *Session) open(ctx context.Context, a *attempt, era mcp.Era) (*link, err
 func (s *Session) renew(ctx context.Context, a *attempt, old *link, era mcp.Era) (*link, error) {
 	ctx, cancel := a.start(ctx)
 	defer cancel()
-	return s.shake(ctx, a, s.newLink(old.conn, old.inbox, old.epoch+1), era)
+	l, err := s.shake(ctx, a, s.newLink(old.conn, old.inbox, old.epoch+1), era)
+	if err == nil {
+		old.takeOver()
+	}
+	return l, err
 }
 
 // dial makes one connection and opens the session on it, within the time that

@@ -136,6 +136,8 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link,
 				return h.legacy(ctx, held)
 			}
 			hello = nil
+			// Which of two goroutines hears of its answer first must not decide:
+			// where both answers have come, that to the probe is waited for.
 			if !h.conn.Peer.Quiet() {
 				patience = h.patience(held)
 			}
@@ -154,8 +156,7 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link,
 // modern server refuses initialize as well. Otherwise it is a moment only: a
 // server of both eras that was slow to start answers both requests at once, and
 // which of the answers comes first must not decide, though the server may stand
-// still between them. Nor must which of two goroutines hears of it first: where both
-// answers have come, that to the probe is waited for.
+// still between them.
 func (h *handshake) patience(hello reply) <-chan time.Time {
 	const moment = 200 * time.Millisecond
 	if hello.err != nil {
@@ -167,17 +168,23 @@ func (h *handshake) patience(hello reply) <-chan time.Time {
 // ask sends a request of the handshake. It stays pending until it is answered
 // or the connection ends, even when nobody waits for it any more: to give it
 // up would tell the server. Over HTTP it is given up with its stream, and that
-// tells nothing.
+// tells nothing. When ask returns, the request is pending, or over.
 func (h *handshake) ask(ctx context.Context, call rpc.Call) <-chan reply {
 	if !h.conn.http() {
 		ctx = context.WithoutCancel(ctx)
 	}
-	call.Stray = true
+	begun := make(chan struct{})
+	call.Stray, call.Begun = true, func() { close(begun) }
 	replies := make(chan reply, 1)
 	go func() {
 		result, err := h.conn.Peer.Call(ctx, call)
 		replies <- reply{result, err}
 	}()
+	select {
+	case <-begun:
+	case got := <-replies:
+		replies <- got
+	}
 	return replies
 }
 

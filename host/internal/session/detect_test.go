@@ -169,20 +169,34 @@ func TestDetection(t *testing.T) {
 	}
 }
 
+// TestAskIsPending holds that no request of a handshake is yet to begin once it was
+// asked: where nothing is pending, both have been answered.
+func TestAskIsPending(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		s := dock(oldServer().with("ping", silent)).open()
+		h := &handshake{conn: s.live.Load().conn}
+		if h.ask(t.Context(), rpc.Call{Method: "ping"}); h.conn.Peer.Quiet() {
+			t.Error("nothing is pending")
+		}
+	})
+}
+
 // TestAnswersAndExits has a modern server leave behind its answer: it is not taken for
 // a legacy one, whichever of the two is seen first.
 func TestAnswersAndExits(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(newServer().with(probed, both(answer(discoverResult), exit("done"))), newServer())
-		s := d.open()
-		synctest.Wait()
-		if _, err := call(t, s); err != nil {
-			t.Error(err)
-		}
-		if got := d.received(); !slices.Equal(got, []string{probed, probed + " tools/call"}) {
-			t.Errorf("processes saw %q", got)
-		}
-	})
+	for range 20 {
+		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			d := dock(newServer().with(probed, both(answer(discoverResult), exit("done"))), newServer())
+			s := d.open()
+			synctest.Wait()
+			if _, err := call(t, s); err != nil {
+				t.Error(err)
+			}
+			if got := d.received(); !slices.Equal(got, []string{probed, probed + " tools/call"}) {
+				t.Errorf("processes saw %q", got)
+			}
+		})
+	}
 }
 
 func TestConnectFails(t *testing.T) {

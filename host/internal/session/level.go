@@ -58,9 +58,9 @@ func (s *Session) restore(ctx context.Context, l *link, a *attempt) {
 func (s *Session) Ping(ctx context.Context) error {
 	l, err := s.reach(ctx)
 	if err == nil {
-		err = l.conn.Peer.Told(ctx)
-	}
-	if err == nil {
+		soon, cancel := context.WithTimeout(ctx, s.patience())
+		l.conn.Peer.Told(soon) // or not: then it takes nothing else either, which the request finds out
+		cancel()
 		q := request{method: mcp.MethodPing}
 		if l.dialect.era == mcp.Modern {
 			q.method = mcp.MethodDiscover

@@ -168,6 +168,22 @@ func TestCallDuringDrain(t *testing.T) {
 	})
 }
 
+// TestRetireOfAPredecessor retires a link whose connection the next one goes on with.
+func TestRetireOfAPredecessor(t *testing.T) {
+	on := oldSite()
+	on["tools/call"] = ofEpoch(1, gone, ok(echoResult))
+	visit(t, on, func(t *testing.T, s *site) {
+		session := s.open()
+		old := session.Link()
+		if _, err := call(t, session); err != nil || session.Link() == old || s.dials != 1 {
+			t.Fatalf("%d dials, %v", s.dials, err)
+		}
+		if err := old.Retire(); err != nil || session.Link().conn.ended() {
+			t.Errorf("the connection is another's: %v", err)
+		}
+	})
+}
+
 // TestQuitEndsDrain has a session end while its link drains.
 func TestQuitEndsDrain(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {

@@ -33,10 +33,10 @@ func (u *Subscription) holdModern(l *link, opened func()) error {
 		return err
 	}
 	acknowledged, ended := make(chan struct{}), make(chan error, 1)
-	u.listen(ear{inbox: l.inbox, opening: acknowledged, shut: cancel})
+	u.listen(ear{inbox: l.inbox, after: l.conn.Peer.Last(), opening: acknowledged, shut: cancel})
 	go func() {
 		given := map[string]any{"notifications": u.filter}
-		_, _, err := u.session.try(ctx, l, &request{method: mcp.MethodListen, given: given, limit: -1, begun: u.asks})
+		_, _, err := u.session.try(ctx, l, &request{method: mcp.MethodListen, given: given, limit: -1})
 		ended <- err
 	}()
 	late := time.AfterFunc(u.session.patience(), func() {
@@ -79,20 +79,13 @@ func (s *Session) patience() time.Duration {
 	return ackTimeout
 }
 
-// asks notes the id of the request that opens the stream.
-func (u *Subscription) asks(id uint64) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.ear.asked = id
-}
-
 // answers reports whether the notifications of that id may be those of the stream.
 // They have the id of its request. A smaller number is that of a request before it:
 // of a stream that was given up, while the server was about to acknowledge it. What
 // is no number is the server's own idea.
 func (e *ear) answers(id string) bool {
 	n, exact := jsontext.Int([]byte(id))
-	return !exact || n < 0 || uint64(n) >= e.asked
+	return !exact || n < 0 || uint64(n) > e.after
 }
 
 // acknowledge takes the first notification of a stream, if u waits for it.

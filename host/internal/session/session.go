@@ -56,8 +56,9 @@ const (
 	defaultStartTimeout = 60 * time.Second
 	defaultMaxTimeout   = time.Hour
 
-	// closeTimeout bounds how long a connection may take to go away. A transport
-	// has shorter graces of its own; this is for one that does not keep them.
+	// closeTimeout bounds how long a connection may take to go away in order. A
+	// transport has shorter graces of its own for that; this is for one that does
+	// not keep them, and what it has left is killed then.
 	closeTimeout = 5 * time.Second
 )
 

@@ -53,7 +53,7 @@ type Subscription struct {
 // ear is where a subscription listens at the moment; the zero value is nowhere.
 type ear struct {
 	inbox   *inbox
-	asked   uint64 // modern: the id of the request that opens the stream
+	after   uint64 // modern: the request that opens the stream has a greater id
 	id      string // and what the notifications carry, as written
 	opening chan struct{}
 	shut    context.CancelCauseFunc

@@ -262,7 +262,11 @@ func TestLateAcknowledgement(t *testing.T) {
 		if _, err := s.Subscribe(soon, wanted3); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
+		given := s.live.Load().conn.Peer.Last()
 		u := subscribe(t, s, wanted3)
+		if u.ear.after < given {
+			t.Errorf("it listens to what comes after %d; the one before had %d", u.ear.after, given)
+		}
 		time.Sleep(time.Minute)
 		tell(d.process(0), 1, "notifications/tools/list_changed", "")
 		if got := next(u); !reflect.DeepEqual(got, []string{"tools"}) {
