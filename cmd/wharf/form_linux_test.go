@@ -112,7 +112,7 @@ func TestFormIsLeft(t *testing.T) {
 		{"no", one, []string{"> ", "\r", "Send this?", "what\r", "Send this?", "n\r"}, `{"action":"decline"}`},
 		{"nothing to fill in", "", []string{"Do you agree?", "y\r"}, `{"action":"accept"}`},
 		{"nothing, and no", "{}", []string{"Do you agree?", "No\r"}, `{"action":"decline"}`},
-		{"an arrow is no esc", one, []string{"> ", "b\x1b[Da\r", "  a: ab\n", "y\r"}, `{"action":"accept","content":{"a":"ab"}}`},
+		{"an arrow is no esc", one, []string{"> ", "b\x1b[Da\r", "  a: ab\nSend this?", "y\r"}, `{"action":"accept","content":{"a":"ab"}}`},
 		{"typed ahead", one, []string{"> ", "a\ry\r", "Send this?", "n\r"}, `{"action":"decline"}`},
 		{"what is no question", `{"properties":{"a":{"type":"object"}}}`, nil, `the requested schema: a: type "object" cannot be asked for`},
 		{"what is no schema", `{"properties":7}`, nil, `the requested schema: json: cannot unmarshal`},
