@@ -137,15 +137,6 @@ func (h *Host) provider(ctx context.Context, name string) (*auth.Plugin, error) 
 	return newest(ctx, h, h.signers, name, h.loadProvider)
 }
 
-// ready loads the provider of an account, or of nil, whose entry names one: it is
-// wanted with the first message, and loading it is no part of the time that the
-// server has. What goes wrong, the sign-in says.
-func (h *Host) ready(ctx context.Context, a *account) {
-	if a != nil && !a.server.Auth.IsZero() {
-		_, _ = h.provider(ctx, h.providerOf(a.server))
-	}
-}
-
 func (h *Host) loadProvider(ctx context.Context, name string) (*auth.Plugin, error) {
 	binary, err := h.binary(name)
 	if err != nil {

@@ -64,7 +64,9 @@ func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error
 	if err != nil {
 		return nil, err
 	}
-	h.ready(ctx, a)
+	if a != nil {
+		a.Prepare(ctx)
+	}
 	if h.config.Trace != nil || h.config.Recorder != nil || h.config.Record != nil {
 		h.hide(s)
 	}

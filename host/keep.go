@@ -130,7 +130,7 @@ func (s *Session) replace(entry Server) error {
 	}
 	s.entry.Store(&entry)
 	s.refused.Store(nil)
-	l.Drain()
+	s.inner.Link().Drain() // see Reload
 	s.inner.Forget()
 	s.harmless.Store(nil)
 	s.driver.Reload(nil)

@@ -87,8 +87,8 @@ func (h *Host) Prepare(ctx context.Context, s Server) {
 	if m, err := h.module(ctx, via); err == nil {
 		_ = m.compile(ctx, via)
 	}
-	if a, err := h.account(s); err == nil {
-		h.ready(ctx, a)
+	if a, err := h.account(s); err == nil && a != nil {
+		a.Prepare(ctx)
 	}
 }
 

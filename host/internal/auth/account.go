@@ -198,6 +198,15 @@ func (h *held) lasts() bool {
 	return h.credentials != nil && !h.credentials.expires.IsZero() && time.Now().Before(h.credentials.expires)
 }
 
+// Prepare loads the provider, unless that is lazy: it is wanted with the first message,
+// and loading it is no part of the time that the server has. What goes wrong is said
+// when it is wanted.
+func (a *Account) Prepare(ctx context.Context) {
+	if !a.config.Lazy {
+		_, _ = a.load(ctx)
+	}
+}
+
 // load returns the provider, loading it if nobody has.
 func (a *Account) load(ctx context.Context) (Provider, error) {
 	a.mu.Lock()

@@ -103,7 +103,7 @@ func (u *Subscription) acknowledge(in *inbox, id string, honoured mcp.Filter) bo
 	}
 	u.ear.id, u.ear.opening = id, nil
 	u.mu.Unlock()
-	if again := u.agree(honoured); again {
+	if u.agree(honoured) {
 		u.miss()
 	}
 	close(e.opening)
