@@ -6,9 +6,11 @@ SHELL       := /bin/bash
 FUZZTIME ?= 10s
 PACKAGES ?= ./...
 BENCH    ?= .
+SOAK     ?= 1h
 
 STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
+GREMLINS    = go run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 WAZERO      = go run github.com/tetratelabs/wazero/cmd/wazero
 
 # What is compiled into guests, and so must stay fit for wasip1.
@@ -60,14 +62,25 @@ test-guest: ## run the tests of the ABI as a guest
 race: ## run the tests under the race detector
 	go test -race $(PACKAGES)
 
+# A run of a target FuzzHost… starts and ends a whole host, of which there is time for
+# 50 in a second: where FUZZTIME is a number of runs, these have a tenth of it.
 .PHONY: fuzz
 fuzz: ## fuzz every target for FUZZTIME (10s, or runs: 5000x)
 	@set -e; for package in $$(go list $(PACKAGES)); do \
 		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 			echo "$$package $$target"; \
-			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1000x $$package \
+			time=$(FUZZTIME); case $$target:$$time in FuzzHost*:*x) time=$$(( ($${time%x} + 9) / 10 ))x;; esac; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $$time -fuzzminimizetime 1000x $$package \
 				| { grep -v '^fuzz: elapsed\|^PASS\|^ok' || true; }; \
 		done; \
+	done
+
+# What a slice finds new is kept in $(go env GOCACHE)/fuzz, where the next one begins;
+# what fails goes to host/testdata/fuzz.
+.PHONY: fuzz-host
+fuzz-host: ## fuzz whole hosts for FUZZTIME each, one processor; slices add up
+	@set -e; for target in FuzzHostModule FuzzHostServer; do \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x -parallel 1 ./host; \
 	done
 
 .PHONY: bench
@@ -84,10 +97,15 @@ storm: ## 16 processes share a login while tokens expire and kill -9 falls; minu
 wreck: ## kill 1000 servers, 200 guests and 100 sockets under 100,000 calls; minutes
 	go test -count 1 -timeout 60m -v -run '^TestWreck$$' ./host -wreck
 
+# Slices add up: SOAK=10m make soak appends what it measured to RATIONALE.md.
+.PHONY: soak
+soak: ## one host, 50 servers, kills, reloads, sign-ins and hostile plugins; for SOAK (1h)
+	go test -count 1 -timeout 0 -v -run '^TestSoak$$' ./host -soak $(SOAK) -soak.write
+
 # What it measures goes into host/HOSTILE.md.
 .PHONY: hostile
-hostile: ## set every hostile module on the sandbox, and measure what stops it
-	go test -count 1 -v -run '^TestHostileCorpus$$' ./host -hostile
+hostile: ## set hostile modules on the sandbox, and hostile messages on a session; measure; minutes
+	go test -count 1 -v -run '^(TestHostileCorpus|TestAmplification|TestHostileResults|TestLookingIsBounded)$$' ./host ./host/internal/session ./host/internal/wasm ./cmd/wharf -hostile
 
 .PHONY: compare
 compare: ## compare with other clients (a module of its own)
@@ -96,6 +114,23 @@ compare: ## compare with other clients (a module of its own)
 .PHONY: conformance
 conformance: ## run the official conformance suite, which needs npm
 	cmd/wharf-conformance/suite
+
+# qemu-user has no seccomp, and starts no program of arm64 by itself: tests of plugins in
+# processes of their own are left out. Its threads are not to be preempted by signals.
+ARM64 = ./abi ./host/internal/rpc ./host/internal/session ./host/internal/wasm ./host/internal/guest
+.PHONY: arm64
+arm64: ## run the tests of the message path on arm64, under qemu-user; minutes
+	GOARCH=arm64 CGO_ENABLED=0 GODEBUG=asyncpreemptoff=1 go test -vet=off -timeout 30m -exec qemu-aarch64 \
+		-skip 'TestHostileGuests/apart|TestForgedStates/.*apart|TestLeave/apart|TestHarmlessGuests/lies|TestSealedPayloadApart' $(ARM64)
+
+# A change that no test notices is printed as LIVED. Those of a package's time are to
+# end by its tests and not by a deadline, so a mutant has 40 times as long as they take.
+MUTATE ?= rpc manager session guest capability wasm trust vault
+.PHONY: mutate
+mutate: ## break what the packages MUTATE compute and compare, one place at a time; hours
+	@set -e; for package in $(MUTATE); do \
+		$(GREMLINS) unleash --workers 1 --timeout-coefficient 40 ./host/internal/$$package; \
+	done
 
 .PHONY: fmt
 fmt: ## format the source

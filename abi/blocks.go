@@ -63,7 +63,7 @@ func DecodeFacts(b []byte) (Facts, error) {
 // plugin, without anything that names a target.
 type Settings struct {
 	Server     string  // the server's name, for messages to people
-	Values     []Pair  // the entry's settings that the manifest asked for
+	Values     []Pair  // settings = { … } of the entry, those that the manifest's Settings name; see Value
 	Grants     []Grant // what this connection may open
 	MessageCap uint32  // bytes; a longer inbound message is dropped by the host
 }

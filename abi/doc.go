@@ -308,7 +308,7 @@
 //     to is called main. A guest never sees a command line, a host or a path, and
 //     never a credential: those are added where the host performs the exchange.
 //   - Every event has a budget of instructions, every host call a price. A guest
-//     that overruns it is trapped.
+//     that overruns it is trapped. A connection has a budget as well; see below.
 //
 // # Limits
 //
@@ -316,6 +316,39 @@
 //	chunk             64 KiB      timer, shortest  10 ms
 //	saved state       16 KiB      unread chunks        2 (per handle; then the
 //	last words         4 KiB                              host stops reading)
+//
+// # Budgets
+//
+// Computing is counted in units. An instruction is one unit or a few, a load from
+// memory 16; a host call has a price of 100 to 20,000 (open), and moving a byte
+// costs one more. These are the figures of this host. Another may give more.
+//
+//	memory                           256 pages of 64 KiB
+//	_initialize                      100,000,000 units
+//	an event                          10,000,000 units, and for its payload
+//	  each byte of the first 16 KiB          512 units more
+//	  each byte after those                   64 units more
+//	a connection                      40,000,000 units a second, and what events earn
+//
+// A guest that goes past the budget of an event is trapped. One that goes past
+// that of its connection is ended: it may use 40 million units at once, and regains
+// as many each second. So that a busy server is not a greedy guest, events earn
+// units for the connection: 200,000 each, and of what their payload adds, as much
+// as was used. Who caused an event decides whether it earns:
+//
+//   - DATA and HEAD do: their bytes came from outside.
+//   - A MESSAGE that a caller of the host begins does, and so does CANCEL.
+//   - A MESSAGE that was asked for by what the guest delivered earns as much as bytes
+//     from outside have paid for: a reply to a request, the next page of a list, a
+//     further round of a call. Each byte of DATA and HEAD pays 25,000 units in, and
+//     the message draws on them. For a request that the guest made up, nothing was
+//     paid in.
+//   - No other event does. A guest brings them about by itself: timers, handles that
+//     open, end or fail, opens that are refused.
+//
+// The rule is the same in both directions. A guest that carries the requests of
+// others to a server behind the host has them in DATA, and the replies that it gets
+// for them are messages that were asked for.
 //
 // # Versions
 //

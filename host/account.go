@@ -3,11 +3,13 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/abi/step"
@@ -15,6 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
 // providerOAuth is what signs in to a url whose entry says nothing about it.
@@ -91,22 +94,28 @@ func (h *Host) newAccount(name string, s Server) (*account, error) {
 	case file.Isolation == config.IsolationProcess:
 		return nil, badEntry("plugin %s is an auth provider, which reaches nothing by itself; isolation is for transports", name)
 	}
-	// What is compiled in was chosen with the program; what is loaded from a
-	// file calls what its entry grants.
+	// What is compiled in was chosen with the program: it calls what it finds, and
+	// its servers share registrations. What is loaded from a file calls what its
+	// entry grants, and shares nothing.
 	reach := capability.Reach{Origins: file.Origins, Discover: file.Discover || !fromFile}
 	c := auth.Config{
 		Name:     name,
 		Lazy:     s.Auth.IsZero(),
-		Provider: func(ctx context.Context) (auth.Provider, error) { return h.provider(ctx, name) },
+		Provider: func(ctx context.Context) (auth.Provider, error) { return h.providerFor(ctx, name) },
+		Warn:     warnOnce(func(text string) { h.warn(s.Name, text) }),
 		Server:   step.Server{Name: s.Name, Variables: s.Auth.Variables, Blob: s.Auth.Blob},
 		Settings: h.authSettings(s.Auth),
 		Client:   step.Client{Name: h.config.Client.Name, Version: h.config.Client.Version},
-		Grant:    auth.Grant{Variables: s.Auth.Variables, Blob: s.Auth.Blob},
+		Grant:    auth.Grant{Variables: s.Auth.Variables, Blob: s.Auth.Blob, Registrations: !fromFile},
 		Person:   h.person(),
 		Listen:   listen,
 	}
+	owner := name
+	if i := file.Installed; i != nil {
+		c.Installed, owner = true, recordsOwner(name, i.Records)
+	}
 	if h.vault != nil {
-		c.Vault = h.vault
+		c.Vault = ownVault{h.vault, owner}
 	}
 	if s.URL != "" {
 		o, err := origin(s)
@@ -131,18 +140,29 @@ func (h *Host) newAccount(name string, s Server) (*account, error) {
 	return &account{Account: auth.NewAccount(c), server: s, hide: hide, fetch: fetch}, nil
 }
 
-// provider returns the provider of that name, ready for flows. An account goes on
-// with the one that it has had first.
+// warnOnce passes on the first warning.
+func warnOnce(warn func(string)) func(string) {
+	var once sync.Once
+	return func(text string) { once.Do(func() { warn(text) }) }
+}
+
+// provider returns the provider of that name, ready for accounts.
 func (h *Host) provider(ctx context.Context, name string) (*auth.Plugin, error) {
 	return newest(ctx, h, h.signers, name, h.loadProvider)
 }
 
-func (h *Host) loadProvider(ctx context.Context, name string) (*auth.Plugin, error) {
-	binary, err := h.binary(name)
+// providerFor returns the provider of that name for one account, which goes on with
+// the one that it has had first.
+func (h *Host) providerFor(ctx context.Context, name string) (auth.Provider, error) {
+	p, err := h.provider(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	providers, err := h.providers()
+	return p.ForAccount(), nil
+}
+
+func (h *Host) loadProvider(ctx context.Context, name string) (*auth.Plugin, error) {
+	binary, err := h.binary(name)
 	if err != nil {
 		return nil, err
 	}
@@ -152,11 +172,27 @@ func (h *Host) loadProvider(ctx context.Context, name string) (*auth.Plugin, err
 			hint: "look at provider, and at file in [plugins." + tomlKey(name) + "]",
 		}
 	}
-	p, err := providers.Load(ctx, name, binary)
-	if err != nil && ctx.Err() == nil {
+	p, err := h.signer(ctx, name, binary, h.files()[name].File != "")
+	switch {
+	case err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed):
+	case errors.As(err, new(*worker.Refusal)), errors.As(err, new(*worker.StartError)):
+		err = h.unloaded(ctx, name, err)
+	default:
 		err = &fault{kind: ErrPluginRefused, err: err}
 	}
 	return p, err
+}
+
+// signer loads a provider: one that is part of the program, or a foreign one.
+func (h *Host) signer(ctx context.Context, name string, binary []byte, foreign bool) (*auth.Plugin, error) {
+	providers, err := h.providers()
+	if err != nil {
+		return nil, err
+	}
+	if foreign {
+		return h.foreign.provider(ctx, providers, name, binary)
+	}
+	return providers.Load(ctx, name, binary)
 }
 
 // providers returns what runs providers. It is made when the first one is needed,

@@ -26,6 +26,7 @@ type connection struct {
 	peer   *rpc.Peer
 	wire   *trace.Wire  // what records it; nil where nothing does
 	take   *record.Take // the same for its guest
+	redact func(text string) string
 	ended  chan struct{}
 	cause  error // set before ended is closed
 
@@ -87,7 +88,7 @@ func (c *connection) lastWords(cause error) error {
 	if said == "" {
 		return cause
 	}
-	return fmt.Errorf("%w; the end of its stderr:\n%s", cause, said)
+	return fmt.Errorf("%w; the end of its stderr:\n%s", cause, c.redact(said))
 }
 
 // unsent returns err, or, where a message found its guest gone, why that is so;

@@ -67,9 +67,7 @@ func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error
 	if a != nil {
 		a.Prepare(ctx)
 	}
-	if h.config.Trace != nil || h.config.Recorder != nil || h.config.Record != nil {
-		h.hide(s)
-	}
+	h.hide(s)
 	return &dialer{host: h, server: s, via: via, module: m, grants: gs, account: a}, nil
 }
 
@@ -168,7 +166,7 @@ func (d *dialer) launch(ctx context.Context, handler rpc.Handler, old *connectio
 	if old != nil {
 		given, last = old.book.read(), old.peer.Last()
 	}
-	c := &connection{book: newLogbook(given), stderr: d.stderr(), ended: make(chan struct{})}
+	c := &connection{redact: d.host.Redact, book: newLogbook(given), stderr: d.stderr(), ended: make(chan struct{})}
 	if err := d.board(ctx, c); err != nil {
 		return nil, err
 	}
@@ -246,7 +244,7 @@ func (d *dialer) stderr() *prefixer {
 	if d.host.stderr.to == nil {
 		return nil
 	}
-	return newPrefixer(&d.host.stderr, d.server.Name)
+	return newPrefixer(&d.host.stderr, d.server.Name, d.host.known.Stream())
 }
 
 // table makes what a connection may open, and says how it ends.

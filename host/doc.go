@@ -26,6 +26,23 @@
 // message stay in host buffers unless the plugin looks at them, JSON is parsed
 // once, in the host, and a plugin opens only what the server entry grants.
 //
+// # Plugins from files
+//
+// A module that is not in Config.Plugins is looked at and compiled in a process of
+// its own, which can be killed. That process is the program itself, if the first
+// line of its main is
+//
+//	if len(os.Args) == 2 && os.Args[1] == "plugin-worker" {
+//		log.SetFlags(0)
+//		if err := host.RunWorker(os.Stdin, os.Stdout); err != nil {
+//			log.Fatal(err)
+//		}
+//		return
+//	}
+//
+// and Config.Worker names it: []string{os.Args[0], "plugin-worker"}. Without a
+// Worker, modules are compiled in this process, and large ones are refused.
+//
 // # Sessions
 //
 // A session is a logical connection. Under it the host's manager keeps a real one:

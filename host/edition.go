@@ -12,9 +12,11 @@ import (
 // edition is a plugin that is loaded once, by whoever needs it first, and again when
 // its file is another. A load that went wrong is tried again by the next.
 type edition[P any] struct {
+	loading turn  // held while it is seen whether the file is another, and that is loaded
+	from    stamp // of the newest file that was looked at; for the holder of loading
+
 	mu     sync.Mutex
 	plugin *P
-	from   stamp // of the newest file that was looked at
 }
 
 // loaded returns what was loaded last, or nil.
@@ -22,6 +24,12 @@ func (e *edition[P]) loaded() *P {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.plugin
+}
+
+func (e *edition[P]) put(p *P) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.plugin = p
 }
 
 // stamp tells the versions of a file apart without reading it.
@@ -56,23 +64,27 @@ func newest[P any](ctx context.Context, h *Host, among map[string]*edition[P], n
 	if err != nil {
 		return nil, err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	if err := e.loading.take(ctx); err != nil {
+		return nil, fmt.Errorf("load plugin %s: %w", name, err)
+	}
+	defer e.loading.give()
+	before := e.loaded()
 	now := stampOf(h.files()[name].File) // before it is read: a change in between is seen next time
-	if e.plugin != nil && (now.same(e.from) || now.file == nil) {
-		return e.plugin, nil
+	if before != nil && (now.same(e.from) || now.file == nil) {
+		return before, nil
 	}
 	p, err := load(ctx, name)
 	switch {
 	case err == nil:
-		e.plugin, e.from = p, now
-	case e.plugin != nil && ctx.Err() == nil:
+		e.put(p)
+		e.from = now
+		return p, nil
+	case before != nil && ctx.Err() == nil:
 		h.warn("", fmt.Sprintf("plugin %s: its file was replaced, and the new one is not used: %v", name, err))
 		e.from = now
-	default:
-		return nil, err
+		return before, nil
 	}
-	return e.plugin, nil
+	return nil, err
 }
 
 func editionOf[P any](h *Host, among map[string]*edition[P], name string) (*edition[P], error) {

@@ -14,7 +14,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
-	"github.com/wharf-mcp/wharf/host/internal/plugin"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
@@ -58,9 +57,23 @@ var (
 )
 
 // RPCError is what a server answered in place of a result.
+//
+// Its fields:
+//
+//	Code    int
+//	Message string
+//	Data    json.RawMessage // nil where there is none
+//	HTTP    int // the status of the response that it came in; 0 where it came otherwise
 type RPCError = rpc.Error
 
 // PluginError says that a plugin was refused, trapped or ran out of budget.
+//
+// Its fields:
+//
+//	Plugin string
+//	Op     string // what it was doing: "start", "DATA", "open"; "" where that does not matter
+//	Err    error
+//	Stderr string // the last lines it wrote to its standard error
 type PluginError = guest.PluginError
 
 // fault gives an error one of the sentinels above, and perhaps a hint.
@@ -129,15 +142,12 @@ func refused(server string, err error) (hint string, kind error) {
 // denied finds what the user did not allow.
 func denied(server string, err error) (hint string, kind error) {
 	var denial *capability.Denial
-	var hash *plugin.HashError
 	var refusal *capability.Refusal
 	var failed *auth.Error
 	var said *guest.StatusError
 	switch {
 	case errors.As(err, &denial):
 		return fmt.Sprintf("to grant it, write in your configuration:\n[servers.%s]\n%s", tomlKey(server), denial.Line()), ErrDenied
-	case errors.As(err, &hash):
-		return fmt.Sprintf("if you trust the new file, write in your configuration:\n[plugins.%s]\nsha256 = %q", hash.Name, hash.Got), ErrDenied
 	case errors.As(err, new(*auth.SettingsError)):
 		return "look at auth in the entry of " + server, ErrConfig
 	case errors.As(err, &refusal) && basic(refusal):
@@ -145,7 +155,7 @@ func denied(server string, err error) (hint string, kind error) {
 	case errors.As(err, &failed):
 		return unsigned(server, failed)
 	case errors.As(err, &refusal):
-		return unmet(refusal)
+		return unmet(server, refusal)
 	case errors.As(err, &said) && said.Status == abi.Unauthorized:
 		return "", ErrAuthRequired // the plugin knows what to do, and has said so
 	case errors.As(err, &said) && said.Status == abi.Malformed && said.HTTP == 0:
@@ -157,6 +167,9 @@ func denied(server string, err error) (hint string, kind error) {
 // basic reports whether a server that was not signed in to knows but one way, which
 // no sign-in of a person leads to (RFC 7617).
 func basic(r *capability.Refusal) bool {
+	if r.Err == nil && (r.Signed || r.Configured) {
+		return false // it was given a name and a password, perhaps, and did not take them
+	}
 	var failed *auth.Error
 	if errors.As(r.Err, &failed) && failed.Class != step.FailLogin {
 		return false // those credentials have more to say
@@ -171,7 +184,14 @@ func basic(r *capability.Refusal) bool {
 
 // unmet sorts the refusals that no credentials had a word for. A 403 that asks for
 // none is a no.
-func unmet(r *capability.Refusal) (hint string, kind error) {
+func unmet(server string, r *capability.Refusal) (hint string, kind error) {
+	switch {
+	case r.HTTP == 401 && r.Err == nil && r.Signed:
+		return "the server does not take the credentials that it was sent: look at auth in the entry of " + server +
+			", or sign in anew with: wharf login " + server, ErrAuthRequired
+	case r.HTTP == 401 && r.Err == nil && r.Configured:
+		return "the server does not take the Authorization in the headers of " + server + ": look at its entry", ErrAuthRequired
+	}
 	if r.HTTP == 403 && len(r.Challenges) == 0 && r.AuthServer == "" && r.Err == nil {
 		return "it names no way to sign in; if you have credentials for it, write auth or headers in its entry", ErrDenied
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
-	"github.com/wharf-mcp/wharf/host/internal/plugin"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
@@ -29,8 +28,10 @@ func TestExplain(t *testing.T) {
 	}{
 		{denial, ErrDenied, "[servers.\"my server\"]"},
 		{&guest.PluginError{Plugin: "p", Op: "open", Err: denial}, ErrDenied, "[servers."},
-		{&plugin.HashError{Name: "p", Got: "abc"}, ErrDenied, `sha256 = "abc"`},
 		{&capability.Refusal{HTTP: 401}, ErrAuthRequired, "nothing signs in"},
+		{&capability.Refusal{HTTP: 401, Signed: true}, ErrAuthRequired, "does not take the credentials"},
+		{&capability.Refusal{HTTP: 401, Signed: true, Challenges: []string{"Basic"}}, ErrAuthRequired, "does not take the credentials"},
+		{&capability.Refusal{HTTP: 401, Configured: true, Challenges: []string{"Basic"}}, ErrAuthRequired, "does not take the Authorization"},
 		{&capability.Refusal{HTTP: 403, Body: "<html>"}, ErrDenied, "no way to sign in"},
 		{&capability.Refusal{HTTP: 403, Challenges: []string{"Bearer"}}, ErrAuthRequired, "nothing signs in"},
 		{&capability.Refusal{HTTP: 403, Err: errors.New("x")}, ErrAuthRequired, "nothing signs in"},

@@ -17,6 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
+	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/internal/trace"
 	"github.com/wharf-mcp/wharf/host/internal/vault"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
@@ -47,10 +48,17 @@ type Config struct {
 	// how that is run.
 	Files map[string]config.Plugin
 
-	// Worker is the beginning of a command that passes its stdin and stdout to
-	// [RunWorker]: what runs a plugin with isolation = "process". Without it, such a
-	// plugin is an error.
+	// Worker is a command that passes its stdin and stdout to [RunWorker]: the program
+	// itself, say, with an argument that its main looks for before all else. Plugins
+	// that are not in Plugins are compiled in such processes, which have limits and are
+	// killed at a deadline, and those with isolation = "process" run in them. Without
+	// it, the latter are errors, and the former are compiled in this process, and
+	// refused where they are larger than can be compiled within 5 s of one processor.
 	Worker []string
+
+	// CompileTimeout bounds looking at and compiling a plugin that is not in Plugins,
+	// where there is a Worker; 0 is a minute. It is no part of StartTimeout.
+	CompileTimeout time.Duration
 
 	// Streams lead to servers that are part of the program, by name: an entry with
 	// address = "memory:NAME" is connected by its transport over what the function
@@ -168,11 +176,14 @@ type Event struct {
 // Host runs plugins and connects sessions. It must be closed.
 type Host struct {
 	config   Config
-	engine   *wasm.Engine
+	engine   *wasm.Engine // of Plugins
+	foreign  *foreign     // all others
 	vault    *vault.Vault // nil without a folder for it
 	stderr   mouth
+	known    secret.Texts // what is kept out of what servers print, and of errors
 	warnings bulletin
 	spared   sync.Once // the warning about the cache
+	unsealed sync.Map  // names of the plugins that the warning about a missing seal was for
 	fleet    *manager.Fleet
 
 	approvals approvals
@@ -225,6 +236,7 @@ func New(ctx context.Context, c Config) (*Host, error) {
 		return nil, &fault{kind: ErrConfig, err: err}
 	}
 	h.engine = engine
+	h.foreign = newForeign(c, h.unkept)
 	h.warnings.hear = h.hear
 	h.open, h.shut = context.WithCancelCause(context.WithoutCancel(ctx))
 	return h, nil
@@ -290,13 +302,13 @@ func (h *Host) Close() error {
 	h.shut(ErrClosed)
 
 	var wg sync.WaitGroup
-	errs := make([]error, len(sessions)+3)
+	errs := make([]error, len(sessions)+4)
 	for i, s := range sessions {
 		wg.Go(func() { errs[i] = s.Close() })
 	}
 	wg.Wait()
 	h.pending.Wait()
-	for i, f := range []func() error{h.fleet.Close, h.closeAccounts, h.engine.Close} {
+	for i, f := range []func() error{h.fleet.Close, h.closeAccounts, h.engine.Close, h.foreign.close} {
 		errs[len(sessions)+i] = f()
 	}
 	return errors.Join(errs...)

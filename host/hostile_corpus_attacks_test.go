@@ -13,6 +13,8 @@ type attack struct {
 	limit string // what stops it
 	ends  ending
 	ship  pirate
+	url   string // of the server entry, where that is not one of a stream
+	era   string // the protocol, where it is not the modern one
 	whole []byte // the module, where it is not a pirate's
 }
 
@@ -25,7 +27,7 @@ func (a *attack) module() []byte {
 
 // corpus is every attack, in the order of HOSTILE.md.
 func corpus() []attack {
-	return slices.Concat(loops(), recursions(), bulkBombs(), tableBombs(), memoryBombs(), forgeries(), guesses(), tides(),
+	return slices.Concat(loops(), recursions(), bulkBombs(), tableBombs(), memoryBombs(), forgeries(), guesses(), tides(), feeding(),
 		breakouts(), sizes(), beginnings(), features(), unknowns(), malformed())
 }
 

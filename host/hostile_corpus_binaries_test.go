@@ -25,22 +25,60 @@ func sizes() []attack {
 	item := func(words, limit string, name string, p pirate) attack {
 		return attack{name: name, limit: limit, ends: turnedAway(words), ship: p}
 	}
-	return []attack{
+	endless := pirate{tables: [][]byte{table(1<<32-1, 0)}, entries: []uint32{0}}
+	zeros := func(n int) []byte { return code(1, 1, 0, appendU32(nil, uint32(n)), make([]byte, n)) }
+	return append(estimates(), []attack{
+		item("table: wanted at most 65536 entries, found 4294967295", "65,536 entries in a table", "a table of 4 billion entries, of which one is filled", endless),
+		item("entries of element segments: wanted at most 65536", "65,536 entries in all element segments", "8 million entries in an element segment", raw(sectionElement, zeros(8_000_000))),
+		item("functions: wanted at most 20000, found 2000000", "20,000 functions", "2 million functions in 4 MB", raw(sectionFunction, append(appendU32(nil, 2_000_000), make([]byte, 2_000_000)...))),
 		{name: "a file of 8 MiB and more", limit: "8 MiB a file", ends: notRead("it is larger than 8388608 bytes"), whole: huge},
 		item("functions: wanted at most 20000", "20,000 functions", "200,000 functions", crew(200_000, nothing)),
 		item("nesting of function", "1,000 blocks in blocks", "50,000 blocks in blocks", atOpen(nest(50_000))),
 		item("blocks of function", "4,000 blocks in a function", "5,000 blocks side by side", atOpen(many(5000, opBlock, voidBlock, opEnd))),
+		item("branches of function", "4,000 branches in a function", "40,000 branches out of a block", atOpen(opBlock, voidBlock, many(40_000, num(0), opBrIf, 0), opEnd)),
 		item("branch table in function", "10,000 labels in a `br_table`", "a `br_table` of 20,000 labels", atOpen(num(0), 0x0e, appendU32(nil, 20_000), make([]byte, 20_001))),
 		item("locals of function", "2,000 locals in a function", "a million locals", crew(1, deckhand{locals: 1_000_000})),
 		item("locals of function", "2,000 locals in a function", "4 billion locals", crew(1, deckhand{locals: 1<<32 - 1})),
 		item("body of function", "512 KiB of code in a function", "a function of 600 KB", atOpen(many(200_000, get(0), opDrop))),
-		item("effort of compiling", "an estimate of what compiling takes", "1,000 functions, each within every limit", crew(1000, deckhand{code: nest(900)})),
-		item("data segments: wanted at most 100000", "100,000 data segments", "a million data segments", raw(sectionData, list(bytes.SplitAfter(many(1_000_000, 1, 0), []byte{1, 0})[:1_000_000]...))),
-		item("globals: wanted at most 10000", "10,000 globals", "20,000 globals", raw(sectionGlobal, append(appendU32(nil, 20_000), many(20_000, 0x7f, 0, num(0), opEnd)...))),
+		item("effort of compiling", "an estimate of what compiling takes", "2,000 functions, each within every limit", crew(2000, deckhand{code: nest(900)})),
+		item("data segments: wanted at most 100000", "100,000 data and element segments", "a million data segments", raw(sectionData, list(bytes.SplitAfter(many(1_000_000, 1, 0), []byte{1, 0})[:1_000_000]...))),
+		item("globals: wanted at most 2000", "2,000 globals", "20,000 globals", raw(sectionGlobal, append(appendU32(nil, 20_000), many(20_000, 0x7f, 0, num(0), opEnd)...))),
 		item("types: wanted at most 10000", "10,000 types", "20,000 types", pirate{types: make([][2]string, 20_000)}),
 		item("values in a function type", "100 parameters and results", "a type with 200 parameters", pirate{types: [][2]string{{i32(200), ""}}}),
 		item("exports: wanted at most 1000", "1,000 imports and exports", "2,000 exports", pirate{exports: numbered(2000)}),
+	}...)
+}
+
+// estimates are small, within every count, and what compiling them takes grows
+// faster than they do.
+func estimates() (all []attack) {
+	add := func(name string, locals uint32, parts ...any) {
+		p := pirate{crew: []deckhand{{typ: firstType}, {typ: typeOne, locals: locals, code: code(parts...)}},
+			types: [][2]string{{i32(100), i32(100)}, {"", i32(100)}}}
+		p.crew[0].code = ofLocals(100, get)
+		all = append(all, attack{name: name, limit: "an estimate of what compiling takes", ends: turnedAway("effort of compiling function"), ship: p})
 	}
+	leave := code(get(0), opBrIf, 0)
+	gather := func(n uint32) []byte { return ofLocals(n, func(l uint32) []byte { return code(get(l), opDrop) }) }
+	setAndLeave := func(n, locals uint32) []byte {
+		return ofLocals(n, func(l uint32) []byte { return code(get(0), set(1+l%locals), leave) })
+	}
+	add("2,000 branches, and 1,000 locals that are read behind them", 1000, opBlock, voidBlock, many(2000, leave), opEnd, gather(1000), get(0))
+	add("1,000 branches, each behind another local that is set", 1000, opBlock, voidBlock, setAndLeave(1000, 1000), opEnd, gather(1000), get(0))
+	add("16,000 branches with 100 results", 0, opBlock, appendS32(nil, int32(firstType+1)), many(100, get(0)), many(16_000, leave), opEnd, many(100, opDrop), get(0))
+	add("20,000 calls with 100 parameters and results", 0, many(100, get(0)), many(20_000, invoke((&pirate{}).hand(0))), many(100, opDrop), get(0))
+	add("900 loops in loops, around 1,000 locals", 1000, many(900, opLoop, voidBlock), gather(1000), many(900, leave, opEnd), get(0))
+	add("20,000 values on the stack beside 1,000 branches", 0, many(20_000, get(0), 0x28, 2, 0), opBlock, voidBlock, many(1000, leave), opEnd, many(19_999, 0x6a))
+	add("100,000 addresses that each come out of memory", 0, get(0), many(100_000, 0x28, 2, 0))
+	return all
+}
+
+// ofLocals joins the code for each of n locals.
+func ofLocals(n uint32, of func(local uint32) []byte) (out []byte) {
+	for l := range n {
+		out = append(out, of(l)...)
+	}
+	return out
 }
 
 func numbered(n int) (all [][]byte) {
@@ -140,7 +178,7 @@ func malformed() (all []attack) {
 	return append(all,
 		attack{name: "a body that does not end", limit: "the reader of modules", ends: turnedAway("too early"), ship: endless},
 		attack{name: "a branch to a block that there is not", limit: "the reader of modules", ends: turnedAway("label 9 is used"), ship: atOpen(opBr, 9)},
-		attack{name: "a function that returns nothing where it should", limit: "the validation of wazero", ends: broke("compile"), ship: pirate{crew: []deckhand{{typ: typeOne}}}},
-		attack{name: "a load from an address of 64 bits", limit: "the validation of wazero", ends: broke("compile"), ship: atOpen(0x42, 0, 0x28, 2, 0, opDrop)},
+		attack{name: "a function that returns nothing where it should", limit: "the validation of wazero", ends: turnedAway("compile: invalid function"), ship: pirate{crew: []deckhand{{typ: typeOne}}}},
+		attack{name: "a load from an address of 64 bits", limit: "the validation of wazero", ends: turnedAway("compile: invalid function"), ship: atOpen(0x42, 0, 0x28, 2, 0, opDrop)},
 	)
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 )
@@ -18,7 +17,7 @@ const (
 	chartFile  = "HOSTILE.md"
 	chartBegin = "<!-- corpus -->\n"
 	chartEnd   = "<!-- end of corpus -->\n"
-	chartHead  = "| Attack | What stops it | How it ends | Measured | What holds it |\n|-|-|-|-:|-|\n"
+	chartHead  = "| Attack | What stops it | How it ends | Time | Heap | What holds it |\n|-|-|-|-:|-:|-|\n"
 )
 
 // besides are the tests of what stops an attack, in the room that it is built in.
@@ -41,6 +40,9 @@ var besides = map[string]string{
 	"the features of core V2, and no others":             "host/internal/wasm/hostile_test.go: TestLookRefuses",
 	"a list of imports and exports, with their types":    "host/internal/wasm/hostile_test.go: TestLookRefuses",
 	"what the host adds to a module has no number in it": "host/internal/wasm/hostile_test.go: TestLookRefuses",
+	"an estimate of what compiling takes":                "host/internal/wasm/effort_test.go: TestCompileBombsAreRefused",
+	"65,536 entries in all element segments":             "host/internal/wasm/effort_test.go: TestElementsAreBounded",
+	"20,000 functions":                                   "host/internal/wasm/limits_test.go: TestLimitsEndTheReading",
 	"the reader of modules":                              "host/internal/wasm/fuzz_test.go: FuzzLook",
 	"the validation of wazero":                           "host/internal/wasm/engine_test.go: TestInvalidModulesAreRefusedByCompiling",
 	"a manifest is asked for":                            "host/internal/guest/order_test.go: TestDescribeFails",
@@ -56,13 +58,13 @@ func (a *attack) row() (before, after string) {
 }
 
 // writeChart writes the table of the corpus with what was measured.
-func writeChart(t *testing.T, all []attack, measured []time.Duration) {
+func writeChart(t *testing.T, all []attack, measured []cost) {
 	t.Helper()
 	before, _, after := readChart(t)
 	rows := chartHead
 	for n, a := range all {
 		left, right := a.row()
-		rows += fmt.Sprintf("%s %.1f ms%s\n", left, measured[n].Seconds()*1000, right)
+		rows += fmt.Sprintf("%s %.1f ms | %.1f MB%s\n", left, measured[n].time.Seconds()*1000, float64(measured[n].heap)/1e6, right)
 	}
 	if err := os.WriteFile(chartFile, []byte(before+chartBegin+rows+chartEnd+after), 0o644); err != nil {
 		t.Fatal(err)
@@ -103,13 +105,13 @@ func TestHostile(t *testing.T) {
 			t.Errorf("no module for the row %q", lines[n])
 		default:
 			left, right := all[n].row()
-			if measured, ok := strings.CutPrefix(lines[n], left); !ok || !strings.HasSuffix(measured, " ms"+right+"\n") {
+			if measured, ok := strings.CutPrefix(lines[n], left); !ok || !strings.HasSuffix(measured, " MB"+right+"\n") {
 				t.Errorf("the row of %q is %q", all[n].name, lines[n])
 			}
 		}
 	}
 	for line := range strings.Lines(before + rows + after) {
-		if cells := strings.Split(strings.TrimSpace(line), " | "); strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| Attack") && !strings.HasPrefix(line, "| Host call") && !strings.HasPrefix(line, "| Grant") {
+		if cells := strings.Split(strings.TrimSpace(line), " | "); strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| Attack") && !strings.HasPrefix(line, "| Host call") && !strings.HasPrefix(line, "| Grant") && !strings.HasPrefix(line, "| Message") {
 			checkHold(t, cells[0], cells[len(cells)-1])
 		}
 	}

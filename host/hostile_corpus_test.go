@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,27 +89,36 @@ func TestHostileCorpus(t *testing.T) {
 	h := newFleetHost(t, all)
 	honest := connect(t, h, server("modern"))
 	address := listen(t, "unix")
-	measured := make([]time.Duration, len(all))
+	measured := make([]cost, len(all))
 	for n, a := range all {
 		t.Run(a.name, func(t *testing.T) {
 			over := make(chan error, 1)
-			begun := time.Now()
+			entry := hostileEntry(n, a, address)
+			peak, begun := heapPeak(), time.Now()
 			go func() {
-				err := strike(t.Context(), h, host.Server{Name: "bad", Transport: shipName(n), Address: address, Protocol: "2026-07-28"})
-				measured[n] = time.Since(begun)
+				err := strike(t.Context(), h, entry)
+				measured[n].time = time.Since(begun)
 				over <- err
 			}()
 			answered, err := meanwhile(t, honest, over)
+			measured[n].heap = peak()
 			if !a.ends.known(err) {
 				t.Errorf("ended with %v, want %s", err, a.ends.kind)
 			}
-			t.Logf("%s after %v, %d honest calls meanwhile: %v", a.ends.kind, measured[n].Round(10*time.Microsecond), answered, err)
+			t.Logf("%s after %v and %.1f MB, %d honest calls meanwhile: %v", a.ends.kind, measured[n].time.Round(10*time.Microsecond),
+				float64(measured[n].heap)/1e6, answered, err)
 		})
 	}
 	say(t, honest)
 	if *chart && !t.Failed() {
 		writeChart(t, all, measured)
 	}
+}
+
+// cost is what an attack took until it was over.
+type cost struct {
+	time time.Duration
+	heap uint64 // bytes by which the heap grew at most
 }
 
 func shipName(n int) string { return fmt.Sprintf("ship-%d", n) }
@@ -118,16 +128,8 @@ func shipName(n int) string { return fmt.Sprintf("ship-%d", n) }
 // the clock.
 func newFleetHost(t *testing.T, all []attack) *host.Host {
 	t.Helper()
-	dir, files := t.TempDir(), map[string]config.Plugin{}
-	for n, a := range all {
-		file := filepath.Join(dir, shipName(n)+".wasm")
-		if err := os.WriteFile(file, a.module(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		files[shipName(n)] = config.Plugin{Name: shipName(n), File: file}
-	}
 	h, err := host.New(t.Context(), host.Config{
-		Plugins: plugins.Builtin(), Files: files, CacheDir: filepath.Join(dir, "cache"), OneShot: true, Reconnect: onDemand, StartTimeout: -1,
+		Plugins: plugins.Builtin(), Files: corpusFiles(t, all), CacheDir: filepath.Join(t.TempDir(), "cache"), OneShot: true, Reconnect: onDemand, StartTimeout: -1,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -138,6 +140,29 @@ func newFleetHost(t *testing.T, all []attack) *host.Host {
 		}
 	})
 	return h
+}
+
+// corpusFiles writes the modules of attacks to a folder of the test.
+func corpusFiles(t *testing.T, all []attack) map[string]config.Plugin {
+	t.Helper()
+	dir, files := t.TempDir(), map[string]config.Plugin{}
+	for n, a := range all {
+		file := filepath.Join(dir, shipName(n)+".wasm")
+		if err := os.WriteFile(file, a.module(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files[shipName(n)] = config.Plugin{Name: shipName(n), File: file}
+	}
+	return files
+}
+
+// hostileEntry is an entry that is carried by the n-th attack of the corpus.
+func hostileEntry(n int, a attack, address string) host.Server {
+	entry := host.Server{Name: "bad", Transport: shipName(n), Address: address, Protocol: cmp.Or(a.era, "2026-07-28")}
+	if a.url != "" {
+		entry.Address, entry.URL = "", a.url
+	}
+	return entry
 }
 
 // strike connects over a hostile plugin, calls if that can be done, and returns how

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
@@ -41,15 +42,20 @@ func enter(message string) string {
 	return message + " " + strconv.Itoa(os.Getpid())
 }
 
-// serveHull is the raw server behind HTTP, on a listener that it inherits: the
-// address outlives it.
-func serveHull(modern bool) {
+// inherited is the listener that a hull is started with.
+func inherited() net.Listener {
 	l, err := net.FileListener(os.NewFile(3, "listener"))
 	if err != nil {
 		panic(err)
 	}
+	return l
+}
+
+// serveHull is the raw server behind HTTP, on a listener that it inherits: the
+// address outlives it.
+func serveHull(modern bool) {
 	session := strconv.Itoa(os.Getpid())
-	http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	http.Serve(inherited(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		hello := bytes.Contains(body, []byte(`"initialize"`))
 		switch {
@@ -80,7 +86,7 @@ func serveHull(modern bool) {
 // harbour keeps a hull at an address: when one is gone it launches the next. What
 // comes to the address goes through the harbour's hands, which can cut it off.
 type harbour struct {
-	url     string
+	url     string // over tcp
 	quay    net.Listener
 	hulls   *os.File // the listener of the hulls
 	to      string
@@ -92,7 +98,8 @@ type harbour struct {
 	hull  *os.Process
 }
 
-func newHarbour(t testing.TB, kind, log, marker string) *harbour {
+// newHarbour listens on a unix socket, or over tcp, and starts the first hull.
+func newHarbour(t testing.TB, network, kind, log, marker string) *harbour {
 	t.Helper()
 	inner, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -103,7 +110,11 @@ func newHarbour(t testing.TB, kind, log, marker string) *harbour {
 	if b.hulls, err = inner.File(); err != nil {
 		t.Fatal(err)
 	}
-	if b.quay, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+	at := "127.0.0.1:0"
+	if network == "unix" {
+		at = filepath.Join(t.TempDir(), "loft.sock")
+	}
+	if b.quay, err = net.Listen(network, at); err != nil {
 		t.Fatal(err)
 	}
 	b.url = "http://" + b.quay.Addr().String()
@@ -187,7 +198,9 @@ func (b *harbour) cut() bool {
 	defer b.mu.Unlock()
 	for line := range b.lines {
 		delete(b.lines, line)
-		line.(*net.TCPConn).SetLinger(0)
+		if tcp, ok := line.(*net.TCPConn); ok {
+			tcp.SetLinger(0)
+		}
 		return line.Close() == nil
 	}
 	return false

@@ -20,12 +20,6 @@ import (
 )
 
 func init() {
-	servers["worker"] = func() {
-		if err := host.RunWorker(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-	}
 	servers["tells"] = func() {
 		serveConn(bufio.NewReader(io.TeeReader(os.Stdin, crier{})), bufio.NewWriter(os.Stdout), true)
 	}
@@ -58,11 +52,7 @@ const workerMark = "test-worker"
 // workerCommand is the command that makes a worker of this binary.
 func workerCommand(t *testing.T) []string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []string{"/usr/bin/env", serverVariable + "=worker", self, workerMark}
+	return append(workerThat(t, "worker"), workerMark)
 }
 
 // apart has plugins that are compiled in run apart.

@@ -15,6 +15,20 @@ import (
 // after a minute and more and more slowly up to 5 min. A server that fails 5 times
 // in a minute is left alone for a while, in which calls fail at once. All that is
 // forgiven once a connection has lasted a minute.
+//
+// Its fields:
+//
+//	Ladder  []time.Duration // the first waits: 500 ms, 1 s, 2 s, 4 s
+//	Slow    time.Duration // the wait after the ladder, which doubles: 60 s
+//	SlowMax time.Duration // up to this: 5 min
+//	// Calm is how long a connection has to last before the failures before it
+//	// are forgiven: 60 s. To have started well is no sign of health.
+//	Calm time.Duration
+//	// Failures in a Window trip the breaker: 5 in 60 s. Below zero nothing does.
+//	// Together with the ladder they are also how often a server is started in
+//	// any window, since every dial ends in a failure or lasts.
+//	Failures int
+//	Window   time.Duration
 type Policy = manager.Policy
 
 // line is a connection of a session as its driver has it.
@@ -87,7 +101,7 @@ func (s *Session) Ready(ctx context.Context) error {
 	return s.signingIn(ctx, mcp.MethodInitialize, func() error {
 		err := s.acquire(ctx, nil)
 		if err != nil {
-			err = explain(s.Name(), fmt.Errorf("connect %s: %w", s.Name(), err))
+			err = explain(s.Name(), fmt.Errorf("connect %s: %w", s.Name(), s.notUp(err)))
 		}
 		return err
 	})

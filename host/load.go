@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
+	"runtime"
 	"slices"
 
 	"github.com/wharf-mcp/wharf/host/config"
@@ -24,8 +24,9 @@ type program struct {
 	apart  guest.Program // nil where it runs in this process
 }
 
-// compile makes the native code of a plugin that runs in this process. It is done
-// before a server's time to start begins, which is for the server.
+// compile makes the native code of a plugin that runs in this process, where loading
+// it has not. It is done before a server's time to start begins, which is for the
+// server.
 func (p *program) compile(ctx context.Context, name string) error {
 	if p.module == nil {
 		return nil
@@ -61,48 +62,90 @@ func (h *Host) load(ctx context.Context, name string) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.files()[name].Isolation == config.IsolationProcess {
+	if isProvider(binary) {
+		return nil, &fault{ErrPluginRefused, fmt.Errorf("%s is an auth provider, and no transport", name),
+			"look at transport in the entry, and at the plugin that is called " + name}
+	}
+	file := h.files()[name]
+	if file.Isolation == config.IsolationProcess {
 		return h.isolate(name, binary)
 	}
-	m, err := h.engine.Load(ctx, name, binary)
-	switch {
-	case err == nil:
-		return &program{hash: m.Hash(), module: m}, nil
-	case ctx.Err() != nil: // nobody has looked at the plugin yet
-		return nil, fmt.Errorf("load plugin %s: %w", name, context.Cause(ctx))
-	case errors.Is(err, wasm.ErrClosed):
-		return nil, fmt.Errorf("load plugin %s: %w", name, ErrClosed)
+	load := h.engine.Load
+	if file.File != "" {
+		load = h.foreign.module
 	}
-	return nil, &fault{kind: ErrPluginRefused, err: &PluginError{Plugin: name, Op: "load", Err: err}}
+	m, err := load(ctx, name, binary)
+	if err != nil {
+		return nil, h.unloaded(ctx, name, err)
+	}
+	return &program{hash: m.Hash(), module: m}, nil
+}
+
+// unloaded sorts the errors of looking at a plugin and compiling it.
+func (h *Host) unloaded(ctx context.Context, name string, err error) error {
+	var ended *worker.Refusal
+	switch {
+	case ctx.Err() != nil: // nobody has looked at the plugin yet
+		return fmt.Errorf("load plugin %s: %w", name, context.Cause(ctx))
+	case errors.Is(err, wasm.ErrClosed):
+		return fmt.Errorf("load plugin %s: %w", name, ErrClosed)
+	case errors.As(err, new(*worker.StartError)):
+		return &fault{ErrConfig, fmt.Errorf("load plugin %s: %w", name, err),
+			"was this program replaced while it ran? Then start it again; a program that embeds the host names it as Worker in its configuration"}
+	case errors.As(err, &ended) && ended.Late && h.config.CompileTimeout > 0:
+		return &fault{ErrTimeout, &PluginError{Plugin: name, Op: "compile", Err: err},
+			"a plugin is compiled once, and that is kept: try again with a longer --timeout, or --timeout 0"}
+	case errors.As(err, &ended) && ended.Ended:
+		return &fault{ErrPluginRefused, &PluginError{Plugin: name, Op: "compile", Err: err},
+			"nothing else was harmed. A plugin that cannot be compiled within these limits is broken or\nhostile: install another version of it, or take it out of your configuration"}
+	}
+	return &fault{kind: ErrPluginRefused, err: &PluginError{Plugin: name, Op: "load", Err: err}}
 }
 
 // Prepare loads and compiles the plugins that an entry needs first, where nobody has:
 // for a program that gives a server little time to connect, and wants to spend none
-// of it on that. What goes wrong, the connect says.
-func (h *Host) Prepare(ctx context.Context, s Server) {
+// of it on that. The error is of the transport, which the connect would have too;
+// all else that goes wrong, the connect says.
+func (h *Host) Prepare(ctx context.Context, s Server) error {
 	via := h.routes(s)[0]
 	if !slices.Contains(h.Transports(), via) {
-		return
+		return nil
 	}
-	if m, err := h.module(ctx, via); err == nil {
-		_ = m.compile(ctx, via)
+	m, err := h.module(ctx, via)
+	if err == nil {
+		err = m.compile(ctx, via)
+	}
+	if err != nil {
+		return fmt.Errorf("connect %s: %w", s.Name, explain(s.Name, err))
 	}
 	if a, err := h.account(s); err == nil && a != nil {
 		a.Prepare(ctx)
 	}
+	return nil
 }
 
 // binary returns the bytes of a plugin: a file's if there is one, else those
 // that are compiled in.
 func (h *Host) binary(name string) ([]byte, error) {
-	if p := h.files()[name]; p.File != "" {
-		binary, err := plugin.File{Name: name, Path: p.File, SHA256: p.SHA256}.Read()
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
-			err = &fault{kind: ErrConfig, err: err, hint: "look at file in [plugins." + name + "]"}
-		}
+	p := h.files()[name]
+	if p.File == "" {
+		return h.config.Plugins[name], nil
+	}
+	binary, err := plugin.File{Name: name, Path: p.File, SHA256: p.SHA256}.Read()
+	kind, hint := ErrConfig, "look at file in [plugins."+tomlKey(name)+"]"
+	if p.Installed != nil {
+		hint = reinstall(name, p.Installed)
+	}
+	var another *plugin.HashError
+	switch {
+	case errors.As(err, &another) && p.Installed == nil:
+		kind, hint = ErrDenied, fmt.Sprintf("if you trust the new file, write in your configuration:\n[plugins.%s]\nsha256 = %q", tomlKey(name), another.Got)
+	case another != nil:
+		kind = ErrDenied
+	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrInvalid):
 		return binary, err
 	}
-	return h.config.Plugins[name], nil
+	return nil, &fault{kind, err, hint}
 }
 
 // isolate has a plugin run in processes of its own. Nothing looks at it here: what
@@ -114,15 +157,24 @@ func (h *Host) isolate(name string, binary []byte) (*program, error) {
 			"leave isolation out of [plugins." + tomlKey(name) + "], if you trust the plugin; a program that embeds the host sets Worker in its configuration",
 		}
 	}
-	hash := plugin.Hash(binary)
-	w := &worker.Program{Binary: binary, Hash: hash, Command: h.config.Worker}
-	if h.config.CacheDir != "" {
-		w.Chest = worker.NewChest(filepath.Join(h.config.CacheDir, "apart"))
+	h.tellLack(name, worker.Lacks())
+	w := h.foreign.program(binary)
+	return &program{hash: w.Hash, apart: w}, nil
+}
+
+// tellLack warns, once for each plugin, that a process of its own takes less from it
+// on this system than the user may think. lack is empty where that is not so.
+func (h *Host) tellLack(name, lack string) {
+	if lack == "" {
+		return
 	}
-	return &program{hash: hash, apart: w}, nil
+	if _, told := h.unsealed.LoadOrStore(name, true); !told {
+		h.warn("", fmt.Sprintf("plugin %s runs in a process of its own, but this system (%s on %s) does not seal it: what breaks out of the plugin can still %s. Linux on amd64 and arm64 does",
+			name, runtime.GOOS, runtime.GOARCH, lack))
+	}
 }
 
 // RunWorker is the other side of [Config.Worker]: it takes from its process, for
-// good, what it does not need, and runs the plugin that comes from in until that
-// ends. The process is to end when RunWorker returns.
+// good, what it does not need, and compiles the plugin that comes from in, or runs it
+// until in ends. The process is to end when RunWorker returns.
 func RunWorker(in io.Reader, out io.Writer) error { return worker.Serve(in, out) }

@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
 // MaxPluginSize is how large a plugin file may be, in bytes.
@@ -30,6 +31,7 @@ type PluginInfo struct {
 	MemoryMin uint32   // pages of 64 KiB
 	MemoryMax uint32   // 0 for no limit of its own
 	Findings  []string // why it would be refused; empty when it can be used
+	Warnings  []string // what of it will not work as it is meant to
 }
 
 // ProviderInfo is what an auth provider says of itself.
@@ -60,8 +62,18 @@ func (h *Host) inspect(ctx context.Context, file plugin.File) (*PluginInfo, erro
 	return h.examine(ctx, file.Name, file.Path, binary)
 }
 
+// examine says what can be said of a module. One from a file is looked at and asked
+// in a process of its own first, where there are such processes.
 func (h *Host) examine(ctx context.Context, name, path string, binary []byte) (*PluginInfo, error) {
 	info := &PluginInfo{Path: path, SHA256: plugin.Hash(binary), Size: int64(len(binary))}
+	apart := path != "" && h.foreign.apart()
+	var described error
+	if apart {
+		described = h.ask(ctx, info, name, binary)
+		if ended := (*worker.Refusal)(nil); errors.As(described, &ended) && ended.Ended || ctx.Err() != nil {
+			return h.concluded(ctx, info, name, described)
+		}
+	}
 	provider := isProvider(binary)
 	found, findings, err := wasm.Inspect(binary, guest.Surface(), wasm.Limits{})
 	if err != nil {
@@ -78,25 +90,61 @@ func (h *Host) examine(ctx context.Context, name, path string, binary []byte) (*
 	if len(info.Findings) > 0 {
 		return info, nil
 	}
-	if provider {
-		info.Provider, err = h.tryProvider(ctx, name, binary)
-	} else {
-		info.Manifest, err = h.describe(ctx, name, binary)
+	switch {
+	case apart:
+		err = described
+	case provider:
+		info.Provider, err = h.tryProvider(ctx, name, binary, path != "")
+	default:
+		info.Manifest, err = h.describe(ctx, name, binary, path != "")
 	}
+	return h.concluded(ctx, info, name, err)
+}
+
+// ask has a module say what it is in a process of its own.
+func (h *Host) ask(ctx context.Context, info *PluginInfo, name string, binary []byte) (err error) {
+	if isProvider(binary) {
+		info.Provider, err = h.foreign.compiler.Manifest(ctx, name, binary)
+	} else {
+		info.Manifest, err = h.foreign.describe(ctx, name, binary)
+	}
+	return err
+}
+
+// concluded adds to what was found why the module did not say what it is.
+func (h *Host) concluded(ctx context.Context, info *PluginInfo, name string, err error) (*PluginInfo, error) {
 	switch {
 	case ctx.Err() != nil:
-		return nil, explain(name, fmt.Errorf("inspect %s: %w", path, ctx.Err()))
+		return nil, explain(name, fmt.Errorf("inspect %s: %w", info.Path, context.Cause(ctx)))
 	case errors.Is(err, wasm.ErrClosed):
-		return nil, fmt.Errorf("inspect %s: %w", path, ErrClosed)
+		return nil, fmt.Errorf("inspect %s: %w", info.Path, ErrClosed)
 	case err != nil:
 		info.Findings = append(info.Findings, err.Error())
 	}
+	info.Warnings = strangeGrants(info.Manifest)
 	return info, nil
 }
 
+// strangeGrants tells the grants that a manifest wants and no server entry can give.
+func strangeGrants(m *abi.Manifest) (warnings []string) {
+	if m == nil {
+		return nil
+	}
+	for _, g := range m.Grants {
+		if g.Name != mainGrant {
+			warnings = append(warnings, fmt.Sprintf("it wants %s %q, which no server entry can give: what an entry gives is called %q", g.Kind, g.Name, mainGrant))
+		}
+	}
+	return warnings
+}
+
 // describe runs a plugin for the one event that asks what it is.
-func (h *Host) describe(ctx context.Context, name string, binary []byte) (*abi.Manifest, error) {
-	m, err := h.engine.Load(ctx, name, binary)
+func (h *Host) describe(ctx context.Context, name string, binary []byte, foreign bool) (*abi.Manifest, error) {
+	load := h.engine.Load
+	if foreign {
+		load = h.foreign.module
+	}
+	m, err := load(ctx, name, binary)
 	if err != nil {
 		return nil, err
 	}
@@ -110,12 +158,8 @@ func (h *Host) describe(ctx context.Context, name string, binary []byte) (*abi.M
 }
 
 // tryProvider has an auth provider describe itself.
-func (h *Host) tryProvider(ctx context.Context, name string, binary []byte) (*ProviderInfo, error) {
-	providers, err := h.providers()
-	if err != nil {
-		return nil, err
-	}
-	p, err := providers.Load(ctx, name, binary)
+func (h *Host) tryProvider(ctx context.Context, name string, binary []byte, foreign bool) (*ProviderInfo, error) {
+	p, err := h.signer(ctx, name, binary, foreign)
 	if err != nil {
 		return nil, err
 	}

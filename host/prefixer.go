@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
 // mouth is the one writer that the words of all servers go to, a line at a time.
@@ -16,20 +18,21 @@ type mouth struct {
 func (m *mouth) say(prefix string, line []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, err := fmt.Fprintf(m.to, "%s%s\n", prefix, bytes.TrimRight(line, "\r"))
+	_, err := fmt.Fprintf(m.to, "%s%s\n", prefix, bytes.TrimRight(bytes.TrimSuffix(line, []byte("\n")), "\r"))
 	return err
 }
 
 // prefixer writes whole lines with a prefix, so that one can tell whose words
-// they are. One goroutine writes to it, and nobody any more when flush comes.
+// they are, and without secrets. One goroutine writes to it, and nobody any more when flush comes.
 type prefixer struct {
 	to     *mouth
 	prefix string
-	line   []byte // what has come of a line so far
+	text   *secret.Stream // all that is written
+	line   []byte         // what has come of a line so far
 }
 
-func newPrefixer(to *mouth, server string) *prefixer {
-	return &prefixer{to: to, prefix: "[" + server + "] "}
+func newPrefixer(to *mouth, server string, text *secret.Stream) *prefixer {
+	return &prefixer{to: to, prefix: "[" + server + "] ", text: text}
 }
 
 // lineCap is where a long line is broken, in bytes.
@@ -46,9 +49,9 @@ func (p *prefixer) Write(data []byte) (int, error) {
 			if len(rest) <= lineCap {
 				return len(data), nil
 			}
-			n, next = lineCap, lineCap
+			next = lineCap
 		}
-		line := rest[:n]
+		line := p.text.Cover(rest[:next])
 		rest = rest[next:]
 		if err := p.to.say(p.prefix, line); err != nil {
 			return 0, err
@@ -61,6 +64,6 @@ func (p *prefixer) flush() {
 	if p == nil || len(p.line) == 0 {
 		return
 	}
-	p.to.say(p.prefix, p.line) // whoever reads it has what there is
+	p.to.say(p.prefix, p.text.Cover(p.line)) // whoever reads it has what there is
 	p.line = nil
 }

@@ -33,9 +33,18 @@ func NewRecorder(w io.WriteCloser) *Recorder { return trace.NewRecorder(w) }
 
 // TraceLine is a line of what a [Recorder] has written: what it says, and how it
 // is written.
+//
+// Its fields:
+//
+//	Raw []byte // without the line break; valid until the next line is read
 type TraceLine = trace.Line
 
 // TraceLineError is a line that is none of a trace, and was stepped over.
+//
+// Its fields:
+//
+//	Line int // from 1
+//	Err  error
 type TraceLineError = trace.LineError
 
 // Kinds of a [TraceLine].
@@ -90,6 +99,12 @@ func (d *dialer) observed(c *connection) (trace func(sent bool, msg []byte), dro
 func secrets(s Server) []string {
 	out := slices.Collect(maps.Values(s.Env))
 	out = slices.AppendSeq(out, maps.Values(s.Auth.Env))
+	return append(out, credentials(s)...)
+}
+
+// credentials are the values of an entry that stand where credentials do: in headers,
+// in the url and in arguments.
+func credentials(s Server) (out []string) {
 	for name, value := range s.Headers {
 		if !negotiates(name) {
 			out = append(out, value)

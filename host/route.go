@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 )
 
@@ -47,7 +48,26 @@ func (h *Host) connect(ctx context.Context, s *Session, entry Server, via string
 	if err != nil {
 		return nil, err
 	}
-	return s.inner.Connect(ctx, w)
+	w.Dial = func(ctx context.Context, handler rpc.Handler) (*session.Conn, error) {
+		c, err := d.dial(ctx, handler)
+		if err == nil {
+			s.starting.Store(c.Transport.(*connection))
+		}
+		return c, err
+	}
+	defer s.starting.Store(nil)
+	l, err := s.inner.Connect(ctx, w)
+	return l, s.notUp(err)
+}
+
+// notUp adds to the end of the patience with a server, while it is being connected,
+// that it is the plugin that lets no message pass.
+func (s *Session) notUp(err error) error {
+	c := s.starting.Load()
+	if c == nil || c.inst.Up() || !errors.Is(err, rpc.ErrTimeout) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fmt.Errorf("%w; its plugin has not reported UP, and no message was sent (WHARF_TRACE=abi shows what it waits for)", err)
 }
 
 // way returns how a session connects over the transport. HTTP+SSE has only one

@@ -11,15 +11,36 @@ import (
 // A call of a tool is checked where the session has a list of tools that still
 // holds, see [Session.ListTools]: it asks for none on its own. Checks never fetch
 // anything, and are bounded; what they cannot tell they let pass, with a warning.
+//
+// Its fields:
+//
+//	Tool   string
+//	Faults []Fault // at least one; pointers begin at the arguments
+//	More   int // that there are beside them
 type ArgumentError = session.ArgumentError
 
 // ResultError says that a tool returned something else than its output schema
 // promises. The tool has done its work, and Result is what it said. It is an
 // [ErrProtocol].
+//
+// Its fields:
+//
+//	Tool   string
+//	Result *mcp.CallToolResult
+//	Faults []Fault // at least one; pointers begin at the structured content
+//	More   int // that there are beside them
 type ResultError = session.ResultError
 
 // Fault is one thing that is wrong with arguments or with a result. It names
 // places and properties, and never a value.
+//
+// Its fields:
+//
+//	Kind    Kind
+//	Pointer string // to the place, RFC 6901; "" is the whole value
+//	Want    string // such as "an integer"
+//	Got     string // such as "a string of 5 characters"; "" where it adds nothing
+//	Near    string // the name that was probably meant, for Missing and Unknown; or ""
 type Fault = schema.Fault
 
 // Kinds of faults; see [Fault.Kind].

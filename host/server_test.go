@@ -73,7 +73,9 @@ func newHost(t testing.TB, c host.Config) *host.Host {
 	if c.StartTimeout == 0 {
 		c.StartTimeout = -1
 	}
-	c.CacheDir = cacheDir(t)
+	if c.CacheDir == "" {
+		c.CacheDir = cacheDir(t)
+	}
 	c.OneShot = true
 	h, err := host.New(t.Context(), c)
 	if err != nil {

@@ -25,6 +25,7 @@ type Session struct {
 	driver *manager.Driver
 
 	harmless atomic.Pointer[map[string]bool] // tools that may be called again, see learn
+	starting atomic.Pointer[connection]      // the one that is being made; nil while none is
 	refused  atomic.Pointer[string]          // the method that needs a sign-in; nil for none
 }
 

@@ -14,9 +14,27 @@ import (
 
 // What a person is shown when they sign in, and what they are asked for.
 type (
-	Page     = auth.Page
+	// Page has these fields:
+	//
+	//	Provider, Server string
+	//	URL              string // https, or http on this machine; nothing in it that a shell could take for its own
+	//	// Paste takes the address that a browser was sent to, for those whose browser
+	//	// cannot reach the callback. An error says what is wrong with it; another may
+	//	// be tried.
+	//	Paste func(address string) error
+	Page = auth.Page
+	// Question has these fields:
+	//
+	//	Provider, Server string
+	//	Label, Hint      string
+	//	Secret           bool // what is typed is not to be seen
 	Question = auth.Question
-	Code     = auth.Code
+	// Code has these fields:
+	//
+	//	Provider, Server string
+	//	URL, Code        string
+	//	Complete         string // a URL with the code in it; may be ""
+	Code = auth.Code
 )
 
 // ErrDeclined is the error of a person who does not want to sign in.

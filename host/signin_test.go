@@ -186,5 +186,22 @@ func TestNobodyToAsk(t *testing.T) {
 	}
 }
 
+// A server that refuses what it was sent is no server that nothing signs in to: the
+// hint names what to change.
+func TestRefusedCredentials(t *testing.T) {
+	_, url := newGuarded(t, "right")
+	h := newHost(t, host.Config{Plugins: plugins.Builtin(), Files: pluginFile("corp", buildPlugin(t, providerPackage))})
+	headers := host.Server{Name: "guarded", URL: url, Headers: map[string]string{"Authorization": "Bearer wrong"}}
+	for want, entry := range map[string]host.Server{
+		"look at auth in the entry of guarded, or sign in anew with: wharf login guarded": signed(url, "corp", map[string]any{"do": "same"}),
+		"does not take the Authorization in the headers of guarded":                       headers,
+	} {
+		_, err := h.Connect(host.WithoutSignIn(t.Context()), entry)
+		if !errors.Is(err, host.ErrAuthRequired) || !strings.Contains(host.Hint(err), want) {
+			t.Errorf("%v (hint %q), want %q", err, host.Hint(err), want)
+		}
+	}
+}
+
 // vaultDir is a folder that is not there yet, as for a new user.
 func vaultDir(t *testing.T) string { return filepath.Join(t.TempDir(), "vault") }

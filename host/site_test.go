@@ -3,6 +3,7 @@ package host_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -39,12 +40,16 @@ type site struct {
 	discover answer // in place of the answer to server/discover and initialize
 	get      http.HandlerFunc
 	delete   http.HandlerFunc
-	heard    func(method string) // of every message
+	heard    func(method string)         // of every message
+	reply    func(message string) string // to a call of another tool; nil is the message itself
 
-	mu      sync.Mutex
-	session int         // that it knows; the requests of others get 404
-	greeted int         // handshakes so far
-	events  chan string // of the stream
+	mu        sync.Mutex
+	session   int             // that it knows; the requests of others get 404
+	greeted   int             // handshakes so far
+	streams   int             // so far
+	events    chan string     // of the last stream, until streaming is done
+	streaming context.Context // of its request
+	endpoint  string          // query of the address that belongs to it
 }
 
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -88,6 +93,8 @@ func (s *site) post(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no such session", http.StatusNotFound)
 	case m.Method == "tools/call" && tool != nil:
 		tool(w, r, id)
+	case m.Method == "tools/call" && s.reply != nil:
+		result(w, id, good(s.reply(m.Params.Arguments.Message)))
 	case m.Method == "tools/call":
 		result(w, id, good(m.Params.Arguments.Message))
 	case m.Method == "tools/list" && s.list != nil:
@@ -103,13 +110,15 @@ func (s *site) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream is the stream of HTTP+SSE.
+// stream is the stream of HTTP+SSE. The last one that was begun is the session.
 func (s *site) stream(w http.ResponseWriter, r *http.Request) {
 	events := make(chan string)
 	s.mu.Lock()
-	s.events = events
+	s.streams++
+	session := fmt.Sprint("?session=", s.streams)
+	s.events, s.streaming, s.endpoint = events, r.Context(), session
 	s.mu.Unlock()
-	page(200, mediaEvents, "event: endpoint\ndata: ?session=1\n\n")(w, r, "")
+	page(200, mediaEvents, "event: endpoint\ndata: "+session+"\n\n")(w, r, "")
 	for {
 		w.(http.Flusher).Flush()
 		select {
@@ -121,11 +130,16 @@ func (s *site) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// shout takes a message of HTTP+SSE and answers it by the stream.
+// shout takes a message of HTTP+SSE and answers it by the stream of its session, as
+// long as there is one.
 func (s *site) shout(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	events := s.events
+	events, streaming, known := s.events, s.streaming, "?"+r.URL.RawQuery == s.endpoint
 	s.mu.Unlock()
+	if !known || streaming.Err() != nil {
+		http.Error(w, "no such session", http.StatusNotFound)
+		return
+	}
 	answer := httptest.NewRecorder()
 	s.post(answer, r)
 	w.WriteHeader(http.StatusAccepted)
@@ -135,6 +149,7 @@ func (s *site) shout(w http.ResponseWriter, r *http.Request) {
 	}
 	select {
 	case events <- answer.Body.String():
+	case <-streaming.Done():
 	case <-r.Context().Done():
 	}
 }

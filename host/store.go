@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,9 +17,32 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 	"github.com/wharf-mcp/wharf/host/internal/store"
+	"github.com/wharf-mcp/wharf/host/internal/vault"
 )
 
 // Installed is one plugin that a user installed, as the lock of the store has it.
+//
+// Its fields:
+//
+//	Name    string // what server entries call it
+//	Plugin  string // what it calls itself; "" where that was not kept yet
+//	Kind    Kind
+//	Version string // by its own account, like the name above and the text below
+//	Summary string
+//	Source string // a path, an https URL, or oci://…
+//	SHA256 string // of the file, lower-case hex
+//	Size   int64
+//	Former string // the hash before the last update, whose file is kept
+//	// A publisher's minisign key, and what it signed the file with; "" for none.
+//	Key       string
+//	Signature string
+//	// Records names this installation, in hex: what an auth provider keeps in the vault
+//	// is bound to it. An update keeps it. It is "" for a transport, and for what was
+//	// installed before there was one.
+//	Records string
+//	Asked   []string // the accesses that it wants
+//	Granted []string // those that the user gave it
+//	Time    time.Time // of the last change
 type Installed = store.Entry
 
 // The kinds of plugins.
@@ -43,11 +67,13 @@ type StoreConfig struct {
 	// which no other may have.
 	Reserved []string
 
-	// Trial is the beginning of a command that passes the rest of its arguments
-	// to [RunTrial]: a plugin that nobody has seen yet is compiled in a process of
-	// its own, which has limits and is killed at a deadline. Without it that is
-	// done here, where nothing stops it.
-	Trial []string
+	// VaultDir is that of [Config]: what a plugin keeps in it goes with the plugin.
+	VaultDir string
+
+	// Worker is that of [Config]: a plugin that nobody has seen yet is looked at,
+	// compiled and asked what it is in such a process. Without it that is done here,
+	// within the low limits that Config names.
+	Worker []string
 }
 
 // Store is the plugins that a user installed. Its methods may be called at any
@@ -55,11 +81,11 @@ type StoreConfig struct {
 type Store struct {
 	config   StoreConfig
 	store    *store.Store
-	patience time.Duration // with a trial
+	patience time.Duration // with a Worker; 0 is that of Config
 }
 
 // OpenStore returns the store of a configuration. It touches nothing.
-func OpenStore(c StoreConfig) *Store { return &Store{c, store.Open(c.Dir, c.Files), trialTime} }
+func OpenStore(c StoreConfig) *Store { return &Store{config: c, store: store.Open(c.Dir, c.Files)} }
 
 // DefaultStoreDirs returns the folder of the user's configuration that has the
 // lock, and the one of their data that has the files.
@@ -109,14 +135,18 @@ func (s *Store) Find(name string) (Installed, error) {
 }
 
 // Files returns what is installed as [Config] takes it: pinned by hash, and bounded
-// by what was granted.
+// by what was granted. What has the name of a plugin that is part of the program is
+// not among it, see [Store.Outranked].
 func (s *Store) Files() (map[string]config.Plugin, error) {
 	installed, err := s.List()
 	files := make(map[string]config.Plugin, len(installed))
 	for _, p := range installed {
-		f := config.Plugin{Name: p.Name, File: s.Path(p), SHA256: p.SHA256, Kinds: []string{}}
+		if s.outranked(p) {
+			continue
+		}
+		f := config.Plugin{Name: p.Name, File: s.Path(p), SHA256: p.SHA256, Installed: installation(p)}
 		if p.Kind == KindTransport {
-			f.Kinds = append(f.Kinds, p.Granted...)
+			f.Installed.Kinds = slices.Clone(p.Granted)
 		} else {
 			f.Discover = p.Grants(DiscoverAccess)
 			f.Origins = slices.DeleteFunc(slices.Clone(p.Granted), func(access string) bool { return access == DiscoverAccess })
@@ -126,6 +156,19 @@ func (s *Store) Files() (map[string]config.Plugin, error) {
 	return files, err
 }
 
+func installation(p Installed) *config.Installed {
+	return &config.Installed{Plugin: cmp.Or(p.Plugin, p.Name), Source: p.Source, Key: p.Key, Asked: p.Asked, Records: p.Records}
+}
+
+// Outranked returns what is installed and not used, since a plugin that is part of
+// the program has its name: a later version of the program may bring one.
+func (s *Store) Outranked() ([]Installed, error) {
+	installed, err := s.List()
+	return slices.DeleteFunc(installed, func(p Installed) bool { return !s.outranked(p) }), err
+}
+
+func (s *Store) outranked(p Installed) bool { return slices.Contains(s.config.Reserved, p.Name) }
+
 // Verify reads the file of a plugin again, and says in what way it is not what was
 // installed. That is an [ErrDenied].
 func (s *Store) Verify(p Installed) error {
@@ -133,16 +176,45 @@ func (s *Store) Verify(p Installed) error {
 	if err == nil {
 		return nil
 	}
-	return &fault{kind: ErrDenied, err: fmt.Errorf("plugin %s: %w", p.Name, err),
-		hint: "it is not used like this; `wharf plugin remove " + p.Name + "` and add it again"}
+	if !errors.As(err, new(*plugin.HashError)) { // which names the plugin
+		err = fmt.Errorf("plugin %s: %w", p.Name, err)
+	}
+	return &fault{kind: ErrDenied, err: err, hint: reinstall(p.Name, installation(p))}
 }
 
-// Grant gives a plugin an access, and takes it with give == false.
+// reinstall says how a plugin is installed anew whose file is not what was installed.
+// To write down the hash that the file has now would be no way: the lock is what the
+// user was shown.
+func reinstall(name string, i *config.Installed) string {
+	add := "wharf plugin add " + shellWord(i.Source)
+	if i.Plugin != name {
+		add += " --name " + name
+	}
+	if i.Key != "" {
+		add += " --key " + i.Key
+	}
+	return fmt.Sprintf("it is not used like this; to install it anew: wharf plugin remove %s && %s", name, add)
+}
+
+// shellWord quotes a word of a command line where a shell would take it for another.
+func shellWord(word string) string {
+	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+=,") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// Grant gives a plugin accesses, and takes them with give == false. One that the
+// plugin cannot use, since it does not ask for it, is an [ErrConfig] and gives
+// nothing.
 func (s *Store) Grant(ctx context.Context, name string, give bool, accesses ...string) (p Installed, err error) {
 	err = s.store.Grant(ctx, name, func(e Installed) ([]string, error) {
 		for _, access := range accesses {
 			if err := store.CheckAccess(e.Kind, access); err != nil {
 				return nil, badEntry("plugin %s: %w", name, err)
+			}
+			if err := askedFor(e, access); give && err != nil {
+				return nil, err
 			}
 		}
 		kept := slices.DeleteFunc(e.Granted, func(access string) bool { return slices.Contains(accesses, access) })
@@ -156,10 +228,25 @@ func (s *Store) Grant(ctx context.Context, name string, give bool, accesses ...s
 	return p, explainStore(err)
 }
 
-// Remove forgets a plugin and deletes its files. Who trusted its publisher's key
-// because of it does so no more.
+// Remove forgets a plugin, and deletes its files and what it keeps in the vault. Who
+// trusted its publisher's key because of it does so no more. Where the vault cannot be
+// changed, that is the error, and the plugin is gone: what it has kept is bound to it,
+// and is given to no other.
 func (s *Store) Remove(ctx context.Context, name string) error {
-	return explainStore(s.store.Remove(ctx, name))
+	p, err := s.Find(name)
+	if err != nil {
+		return err
+	}
+	if err := s.store.Remove(ctx, name); err != nil {
+		return explainStore(err)
+	}
+	if p.Kind != KindProvider || s.config.VaultDir == "" || p.Records == "" && s.outranked(p) {
+		return nil // the records of its name are those of the one that is part of the program
+	}
+	if err := forgetRecords(ctx, vault.Open(vault.Config{Dir: s.config.VaultDir}), recordsOwner(name, p.Records)); err != nil {
+		return fmt.Errorf("%s is removed, and what it has kept is not: %w", name, err)
+	}
+	return nil
 }
 
 // explainStore sorts an error of the store.
@@ -190,19 +277,64 @@ func explainStore(err error) error {
 // bounded refuses to give a plugin that was installed what the user did not grant
 // it, whatever a server entry says.
 func (h *Host) bounded(s Server, via string, gs []capability.Grant) error {
-	file, ok := h.files()[via]
-	if !ok || file.Kinds == nil {
+	i := h.files()[via].Installed
+	if i == nil {
 		return nil
 	}
 	for _, g := range gs {
-		if kind := g.To.Kind(); !slices.Contains(file.Kinds, kind.String()) {
+		switch kind := g.To.Kind(); {
+		case slices.Contains(i.Kinds, kind.String()):
+		case slices.Contains(i.Asked, kind.String()):
 			return &fault{
 				ErrDenied, fmt.Errorf("the entry has %s, and the plugin %s is not granted %s", entryKey(kind), via, kind),
 				fmt.Sprintf("to grant it: wharf plugin grant %s %s", via, kind),
 			}
+		default:
+			return &fault{
+				ErrDenied, fmt.Errorf("the entry has %s, and the plugin %s does not ask for %s", entryKey(kind), via, kind),
+				fmt.Sprintf("write %s in the entry in place of %s", entryKeys(i.Asked), entryKey(kind)),
+			}
 		}
 	}
 	return nil
+}
+
+// askedFor says why an access would be of no use to a plugin. A provider that wants
+// every origin that it learns of may be granted any by its name, also one that is not
+// public.
+func askedFor(p Installed, access string) error {
+	if slices.Contains(p.Asked, access) {
+		return nil
+	}
+	if p.Kind == KindProvider && access != DiscoverAccess && slices.Contains(p.Asked, DiscoverAccess) {
+		web, err := capability.NewFetcher(capability.Reach{Origins: []string{access}})
+		if err != nil {
+			return badEntry("plugin %s: %w", p.Name, err)
+		}
+		web.Close()
+		return nil
+	}
+	return &fault{ErrConfig, fmt.Errorf("plugin %s asks for %s, and not for %s", p.Name, listed(p.Asked), access),
+		"`wharf plugin inspect " + p.Name + "` shows all that it wants"}
+}
+
+// listed is a list for people.
+func listed(words []string) string {
+	if len(words) == 0 {
+		return "nothing"
+	}
+	return strings.Join(words, ", ")
+}
+
+// entryKeys are the keys of a server entry that give a transport what it asks for.
+func entryKeys(asked []string) string {
+	var keys []string
+	for _, kind := range []abi.OpenKind{abi.OpenProcess, abi.OpenStream, abi.OpenHTTP} {
+		if slices.Contains(asked, kind.String()) {
+			keys = append(keys, entryKey(kind))
+		}
+	}
+	return cmp.Or(strings.Join(keys, " or "), "nothing")
 }
 
 // entryKey is what in a server entry gives a kind of access.

@@ -31,6 +31,11 @@ type Offer struct {
 	Comment  string      // what its publisher signed with it, "" for nothing
 	Warnings []string
 
+	// Unexpected says what a later version of the same plugin would not change, a
+	// line each, with what it was: the name that it calls itself, a version that is
+	// not later. The user is asked about it, whoever signed it.
+	Unexpected []string
+
 	binary []byte
 }
 
@@ -47,10 +52,11 @@ func (o *Offer) Same() bool {
 	return o.Was != nil && o.Was.SHA256 == o.Plugin.SHA256 && o.Was.Key == o.Plugin.Key
 }
 
-// Vouched reports whether nobody has to be asked: the publisher that the user has
-// accepted before signed it, and it asks for nothing new.
+// Vouched reports whether the user need not be asked: the publisher that they have
+// accepted before signed it, it is a later version of the same plugin, and it asks
+// for nothing new.
 func (o *Offer) Vouched() bool {
-	return o.Was != nil && o.Was.Key != "" && o.Was.Key == o.Plugin.Key && len(o.More()) == 0
+	return o.Was != nil && o.Was.Key != "" && o.Was.Key == o.Plugin.Key && len(o.More()) == 0 && len(o.Unexpected) == 0
 }
 
 // Offer fetches a plugin and looks at it. A plugin that cannot be used is an
@@ -64,6 +70,9 @@ func (s *Store) Offer(ctx context.Context, r PluginRequest) (*Offer, error) {
 	o, err := s.fetch(ctx, r, nil)
 	if err != nil {
 		return nil, err
+	}
+	if o.Plugin.Kind == KindProvider {
+		o.Plugin.Records = store.NewRecords()
 	}
 	if o.Plugin.Name = cmp.Or(r.Name, o.Plugin.Name); r.Name == "" {
 		if err := s.free(o.Plugin.Name); err != nil {
@@ -102,7 +111,8 @@ func (s *Store) Update(ctx context.Context, name string, r PluginRequest) (*Offe
 		return nil, &fault{ErrDenied, fmt.Errorf("update %s: it is of kind %s now, and was of kind %s", name, o.Plugin.Kind, was.Kind),
 			"if that is right, remove it and add it again"}
 	}
-	o.Plugin.Name = name
+	o.Unexpected = unexpectedChanges(was, o.Plugin)
+	o.Plugin.Name, o.Plugin.Records = name, was.Records
 	o.Plugin.Granted = store.Sorted(was.Granted, o.More())
 	return o, s.compare(o)
 }
@@ -135,10 +145,13 @@ func (s *Store) fetch(ctx context.Context, r PluginRequest, was *Installed) (*Of
 	if err := o.vouch(r, parcel); err != nil {
 		return nil, explainStore(fmt.Errorf("%s: %w", source.Text, err))
 	}
-	if o.Info, err = s.try(ctx, o.binary, hash); err != nil {
+	if o.Info, err = s.try(ctx, source.Text, o.binary); err != nil {
 		return nil, err
 	}
 	o.describe()
+	if err := o.checkComment(); err != nil {
+		return nil, explainStore(fmt.Errorf("%s: %w", source.Text, err))
+	}
 	return o, nil
 }
 
@@ -186,6 +199,11 @@ func (o *Offer) vouch(r PluginRequest, parcel *store.Parcel) error {
 	return nil
 }
 
+// IsPublisherKey reports whether a text is meant to be a publisher's key, as in
+// minisign.pub or the last line of that alone, and not the name of a file: the key of
+// a command line is never read from a file that is called like it.
+func IsPublisherKey(text string) bool { return store.IsKey(text) }
+
 // KeyID is the short name of a publisher's key, as minisign shows it.
 func KeyID(key string) string { return store.KeyID(key) }
 
@@ -196,20 +214,22 @@ const maxTold = 200
 func (o *Offer) describe() {
 	p := &o.Plugin
 	if m := o.Info.Provider; m != nil {
-		p.Kind, p.Name, p.Version, p.Summary = KindProvider, m.Name, m.Version, m.About
+		p.Kind, p.Plugin, p.Version, p.Summary = KindProvider, m.Name, m.Version, m.About
 		p.Asked = store.Sorted(m.Wants.Origins)
 		if m.Wants.Discover {
 			p.Asked = store.Sorted(p.Asked, []string{DiscoverAccess})
 		}
 		o.warnWants(m.Wants)
 	} else if m := o.Info.Manifest; m != nil {
-		p.Kind, p.Name, p.Version, p.Summary = KindTransport, m.Name, m.Version, m.Summary
+		p.Kind, p.Plugin, p.Version, p.Summary = KindTransport, m.Name, m.Version, m.Summary
 		for _, g := range m.Grants {
 			p.Asked = append(p.Asked, g.Kind.String())
 		}
 		p.Asked = store.Sorted(p.Asked)
 	}
-	p.Version, p.Summary = capability.Clean(p.Version, maxTold), capability.Clean(p.Summary, maxTold)
+	o.Warnings = append(o.Warnings, o.Info.Warnings...)
+	p.Plugin, p.Version, p.Summary = capability.Clean(p.Plugin, maxTold), capability.Clean(p.Version, maxTold), capability.Clean(p.Summary, maxTold)
+	p.Name = p.Plugin
 	p.Granted = slices.Clone(p.Asked)
 }
 

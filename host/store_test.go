@@ -3,15 +3,14 @@
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,48 +19,13 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 )
 
-// signalVariable names a pipe that a trial which does not end holds open.
-const signalVariable = "WHARF_TEST_SIGNAL"
-
-func init() {
-	servers["trial"] = func() {
-		if err := host.RunTrial(context.Background(), os.Stdout, os.Args[1:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-	}
-	servers["trial-forever"] = func() {
-		held, err := os.OpenFile(os.Getenv(signalVariable), os.O_WRONLY, 0)
-		if err != nil {
-			os.Exit(1)
-		}
-		fmt.Fprintln(held, "begun")
-		select {}
-	}
-	servers["trial-dies"] = func() {
-		fmt.Fprintln(os.Stderr, "fatal error: out of memory")
-		os.Exit(2)
-	}
-	servers["trial-lies"] = func() { fmt.Print(`{"SHA256":"00","Manifest":{"Name":"evil"}}`) }
-}
-
-// trial is the command that has this binary look at plugins in a way.
-func trial(t *testing.T, how string, vars ...string) []string {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append(append([]string{"/usr/bin/env", serverVariable + "=" + how}, vars...), self)
-}
-
 // newStore returns a store without plugins, and a plugin to install.
 func newStore(t *testing.T, how string, vars ...string) (s *host.Store, file string) {
 	t.Helper()
 	dir := t.TempDir()
 	s = host.OpenStore(host.StoreConfig{
-		Dir: filepath.Join(dir, "config"), Files: filepath.Join(dir, "data"), CacheDir: filepath.Join(dir, "cache"),
-		Reserved: []string{"stdio"}, Trial: trial(t, how, vars...),
+		Dir: filepath.Join(dir, "config"), Files: filepath.Join(dir, "data"), CacheDir: filepath.Join(dir, "cache"), VaultDir: filepath.Join(dir, "vault"),
+		Reserved: []string{"stdio"}, Worker: workerThat(t, how, vars...),
 	})
 	file = filepath.Join(dir, "download.wasm")
 	copyFile(t, file, cSocket) // which is small
@@ -100,6 +64,17 @@ func another(t *testing.T, file string) {
 	putFile(t, file, append(data, 0, 2, 1, 'x'))
 }
 
+// restate makes another file of a plugin that says something else of itself, in as
+// many bytes.
+func restate(t *testing.T, file, old, now string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil || len(old) != len(now) || !bytes.Contains(data, []byte(old)) {
+		t.Fatalf("%s does not say %q: %v", file, old, err)
+	}
+	putFile(t, file, bytes.ReplaceAll(data, []byte(old), []byte(now)))
+}
+
 func offer(t *testing.T, s *host.Store, r host.PluginRequest) *host.Offer {
 	t.Helper()
 	o, err := s.Offer(t.Context(), r)
@@ -124,7 +99,7 @@ func install(t *testing.T, s *host.Store, o *host.Offer) host.Installed {
 // A plugin is installed with what it asks for, and carries calls by its name. What
 // is taken from it is not given by any entry.
 func TestInstalledPlugin(t *testing.T) {
-	s, file := newStore(t, "trial")
+	s, file := newStore(t, "worker")
 	o := offer(t, s, host.PluginRequest{Source: file, Name: "pigeon"})
 	if list, err := s.List(); len(list) > 0 || err != nil {
 		t.Errorf("an offer installs: %v, %v", list, err)
@@ -147,7 +122,7 @@ func TestInstalledPlugin(t *testing.T) {
 	say(t, connect(t, with(), loft))
 
 	_, err := with().Connect(t.Context(), host.Server{Name: "other", Transport: "pigeon", Command: "true"})
-	if !errors.Is(err, host.ErrDenied) || host.Hint(err) != "to grant it: wharf plugin grant pigeon process" {
+	if !errors.Is(err, host.ErrDenied) || host.Hint(err) != "write address in the entry in place of command" {
 		t.Errorf("a process: %v (hint %q)", err, host.Hint(err))
 	}
 	if _, err := s.Grant(t.Context(), "pigeon", false, "stream"); err != nil {
@@ -156,7 +131,13 @@ func TestInstalledPlugin(t *testing.T) {
 	if _, err := with().Connect(t.Context(), loft); !errors.Is(err, host.ErrDenied) {
 		t.Errorf("what was revoked: %v", err)
 	}
-	if p, err := s.Grant(t.Context(), "pigeon", true, "stream", "http"); err != nil || !slices.Equal(p.Granted, []string{"http", "stream"}) {
+	if _, err := with().Connect(t.Context(), loft); host.Hint(err) != "to grant it: wharf plugin grant pigeon stream" {
+		t.Errorf("hint %q", host.Hint(err))
+	}
+	if _, err := s.Grant(t.Context(), "pigeon", true, "stream", "http"); !errors.Is(err, host.ErrConfig) || !strings.Contains(err.Error(), "asks for stream, and not for http") {
+		t.Errorf("what it does not ask for: %v", err)
+	}
+	if p, err := s.Grant(t.Context(), "pigeon", true, "stream"); err != nil || !slices.Equal(p.Granted, []string{"stream"}) {
 		t.Errorf("%v, %v", p.Granted, err)
 	}
 	say(t, connect(t, with(), loft))
@@ -172,13 +153,13 @@ func TestInstalledPlugin(t *testing.T) {
 
 // An auth provider calls the origins that it was granted.
 func TestInstalledProvider(t *testing.T) {
-	s, file := newStore(t, "trial")
+	s, file := newStore(t, "worker")
 	copyFile(t, file, corpSSO)
 	p := install(t, s, offer(t, s, host.PluginRequest{Source: file}))
 	if p.Name != "corp-sso" || p.Kind != host.KindProvider || !slices.Equal(p.Asked, []string{host.DiscoverAccess}) {
 		t.Errorf("%+v", p)
 	}
-	for _, access := range []string{"http", "https://a.example/path"} {
+	for _, access := range []string{"http", "https://a.example/path", "http://a.example"} {
 		if _, err := s.Grant(t.Context(), p.Name, true, access); !errors.Is(err, host.ErrConfig) {
 			t.Errorf("%s: %v", access, err)
 		}
@@ -199,7 +180,7 @@ func TestInstalledProvider(t *testing.T) {
 }
 
 func TestOfferRefuses(t *testing.T) {
-	s, file := newStore(t, "trial")
+	s, file := newStore(t, "worker")
 	install(t, s, offer(t, s, host.PluginRequest{Source: file, Name: "taken"}))
 	text := filepath.Join(t.TempDir(), "text.wasm")
 	putFile(t, text, []byte("this is no module"))
@@ -247,7 +228,7 @@ func publisher(t *testing.T) (key string, sign func(file string)) {
 
 // The key that a plugin was first signed with is the one that it stays with.
 func TestUpdate(t *testing.T) {
-	s, file := newStore(t, "trial")
+	s, file := newStore(t, "worker")
 	key, sign := publisher(t)
 	other, byOther := publisher(t)
 	sign(file)
@@ -265,7 +246,7 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("%+v, %v", o, err)
 	}
 
-	another(t, file)
+	restate(t, file, "1.0.0", "1.0.1")
 	if _, err := update(); !errors.Is(err, host.ErrDenied) {
 		t.Errorf("the old signature on a new file: %v", err)
 	}
@@ -290,7 +271,7 @@ func TestUpdate(t *testing.T) {
 	if err != nil || o.Same() || !o.Vouched() || len(o.More()) > 0 {
 		t.Fatalf("%+v, %v", o, err)
 	}
-	if _, err := s.Grant(t.Context(), "pigeon", true, "http"); err != nil {
+	if _, err := s.Grant(t.Context(), "pigeon", false, "stream"); err != nil {
 		t.Error(err)
 	}
 	if err := s.Install(t.Context(), o); err == nil {
@@ -298,14 +279,14 @@ func TestUpdate(t *testing.T) {
 	}
 	o, _ = update()
 	now := install(t, s, o)
-	if now.SHA256 != hashOf(t, file) || !slices.Equal(now.Granted, []string{"http", "stream"}) || s.Verify(now) != nil {
+	if now.SHA256 != hashOf(t, file) || len(now.Granted) != 0 || s.Verify(now) != nil {
 		t.Errorf("%+v", now)
 	}
 }
 
 // Without a signature nobody vouches for an update.
 func TestUnsignedUpdateIsAskedAbout(t *testing.T) {
-	s, file := newStore(t, "trial")
+	s, file := newStore(t, "worker")
 	install(t, s, offer(t, s, host.PluginRequest{Source: file, Name: "pigeon"}))
 	another(t, file)
 	if o, err := s.Update(t.Context(), "pigeon", host.PluginRequest{}); err != nil || o.Vouched() {
@@ -329,36 +310,33 @@ func TestMoreIsAskedAbout(t *testing.T) {
 
 // A plugin whose compilation does not end is ended, and the process with it.
 func TestTrialIsEnded(t *testing.T) {
-	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	held, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0) // and waits for no writer
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer held.Close()
-	s, file := newStore(t, "trial-forever", signalVariable+"="+pipe)
-	s.SetPatience(3 * time.Second)
-	_, err = s.Offer(t.Context(), host.PluginRequest{Source: file, Name: "pigeon"})
-	if !errors.Is(err, host.ErrPluginRefused) || !strings.Contains(err.Error(), "was not compiled within 3s") {
+	begun, gone, variable := watched(t)
+	s, file := newStore(t, "worker-forever", variable)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-begun
+		cancel()
+	}()
+	if _, err := s.Offer(ctx, host.PluginRequest{Source: file, Name: "pigeon"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("says %v", err)
 	}
-	// Until nobody holds it. A trial that took three seconds to start said nothing.
-	if said, err := io.ReadAll(held); err != nil || len(said) > 0 && string(said) != "begun\n" {
-		t.Errorf("%q, %v", said, err)
+	<-gone
+	s.SetPatience(time.Nanosecond)
+	_, err := s.Offer(t.Context(), host.PluginRequest{Source: file, Name: "pigeon"})
+	if !errors.Is(err, host.ErrPluginRefused) || !strings.Contains(err.Error(), "was not compiled within 1ns") {
+		t.Errorf("says %v", err)
 	}
 }
 
 func TestTrialsThatFail(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	for how, says := range map[string]string{"trial-dies": "out of memory", "trial-lies": "another"} {
+	for how, says := range map[string]string{"worker-dies": "out of memory", "worker-lies": "did not answer DESCRIBE"} {
 		s, file := newStore(t, how)
-		if _, err := s.Offer(t.Context(), host.PluginRequest{Source: file, Name: "pigeon"}); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := s.Offer(t.Context(), host.PluginRequest{Source: file, Name: "pigeon"}); !errors.Is(err, host.ErrPluginRefused) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: says %v", how, err)
 		}
 	}
-	left, err := filepath.Glob(filepath.Join(os.TempDir(), "wharf-plugin-*.wasm"))
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), "wharf-*"))
 	if len(left) > 0 || err != nil {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
@@ -366,9 +344,9 @@ func TestTrialsThatFail(t *testing.T) {
 
 // The trial fills the cache that hosts read.
 func TestTrialFillsTheCache(t *testing.T) {
-	s, file := newStore(t, "trial")
+	s, file := newStore(t, "worker")
 	offer(t, s, host.PluginRequest{Source: file, Name: "pigeon"})
-	native, err := filepath.Glob(filepath.Join(filepath.Dir(file), "cache", "native", "*", "*"))
+	native, err := filepath.Glob(filepath.Join(filepath.Dir(file), "cache", "apart", hashOf(t, file), "native", "*", "*"))
 	if len(native) == 0 || err != nil {
 		t.Errorf("%v, %v", native, err)
 	}

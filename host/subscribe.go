@@ -9,6 +9,11 @@ import (
 
 // Change is something that a server told of. It says that there is something new,
 // and not what: that is for the next request to find out.
+//
+// Its fields:
+//
+//	Kind ChangeKind
+//	URI  string // perhaps of a part of what was subscribed to
 type Change = session.Change
 
 // ChangeKind says what a [Change] is about.

@@ -35,16 +35,37 @@ const (
 	TrustDenied   TrustState = "denied"
 	TrustChanged  TrustState = "changed" // since it was decided about
 	TrustNew      TrustState = "not approved"
+
+	// TrustUnseen is said in a list where a look would have cost too much: the
+	// question and the use look all the same.
+	TrustUnseen TrustState = "not looked at"
 )
 
 type (
 	// Fact is one thing that is known of a server before it is used.
+	//
+	// Its fields:
+	//
+	//	Name   string // for people: "command", "arguments"
+	//	Values []string
+	//	List   bool // it may have other than one value, each a word of its own
+	//	Hidden bool // only that it has changed is shown: the values are digests
 	Fact = trust.Fact
 
 	// Difference is a fact that was otherwise when somebody last decided.
+	//
+	// Its fields:
+	//
+	//	Was, Is *Fact // nil where there was, or is, none; never both
 	Difference = trust.Difference
 
 	// TrustRecord is what was decided about a server of a project.
+	//
+	// Its fields:
+	//
+	//	Hash    string // of the entry that was decided about
+	//	Verdict Verdict
+	//	Decided time.Time // for people
 	TrustRecord = trust.Record
 )
 
@@ -64,8 +85,10 @@ type Approval struct {
 	entry trust.Entry
 }
 
-// Lines returns the approval as text, fit for a terminal whatever the project
-// wrote, and never cut short.
+// Lines returns the approval as text: no line of it can steer a terminal, and none is
+// cut short. So they can be long, and a terminal breaks long lines: a program that
+// asks on one breaks them by itself and marks the rows, so that none is taken for its
+// own, and says next to the answer what a yes allows.
 func (a Approval) Lines() []string {
 	lines := []string{fmt.Sprintf("%s is a server of the project %s, from %s:", trust.Visible(a.Server),
 		trust.Visible(a.Project.Folder), trust.Visible(a.Project.File))}
@@ -84,8 +107,22 @@ func (a Approval) Lines() []string {
 	return lines
 }
 
+// Shown returns the facts that say something to a person.
+func (a Approval) Shown() []Fact { return a.entry.Shown() }
+
 // Names reports whether a person who writes down a hash means this approval.
 func (a Approval) Names(hash string) bool { return trust.SameHash(a.Hash, hash) }
+
+// Visible returns text of a stranger as a name is shown in a question: all that is
+// in it is seen, on one line, and where it stands. What moves a cursor, reorders or
+// hides is an escape.
+func Visible(text string) string { return trust.Visible(text) }
+
+// Readable returns text of a stranger as what they say is shown in a question: as
+// Visible does, with the line breaks, marks and letters from right to left that
+// languages need. A program that prints it has to see to it that no line of it looks
+// like one of its own.
+func Readable(text string) string { return trust.Readable(text) }
 
 // DefaultTrustDir returns the folder of the user's configuration that keeps what
 // they decided about servers of projects.
@@ -112,58 +149,11 @@ func OpenTrust(dir string, files map[string]config.Plugin) *Trust {
 }
 
 // Look says what a server of a project is, and how things stand with it. Nothing
-// is started, and no variable is looked up; what is read of the project are the
-// files that the command names.
+// is started, and no variable is shown or sent anywhere; what is read of the project
+// are the files that the command names, see [Trust.LookAll].
 func (t *Trust) Look(s Server) (Approval, error) {
 	a, _, err := t.look(s)
 	return a, err
-}
-
-// State says how things stand with a server of a project, for a list: about one
-// that nobody has decided about, nothing of the project is read. One that cannot
-// be looked at is not approved.
-func (t *Trust) State(s Server) TrustState {
-	if s.Project == nil {
-		return TrustApproved
-	}
-	_, found, err := t.ledger.Find(trust.Key{Project: s.Project.Folder, File: s.Project.File, Server: s.Name})
-	if err != nil || !found {
-		return TrustNew
-	}
-	a, err := t.Look(s)
-	if err != nil {
-		return TrustNew
-	}
-	return a.State
-}
-
-// look also returns the path of the command.
-func (t *Trust) look(s Server) (a Approval, command string, err error) {
-	if s.Project == nil {
-		return a, "", fmt.Errorf("server %s is your own, and needs no approval", s.Name)
-	}
-	d, err := describe(s, t.files)
-	if err == nil {
-		err = d.entry.Check()
-	}
-	if err != nil {
-		return a, "", fmt.Errorf("server %s of %s: %w", s.Name, s.Project.Path(), err)
-	}
-	a = Approval{
-		Server: s.Name, Project: *s.Project, State: TrustNew, Hash: d.entry.Hash(),
-		Facts: d.entry.Facts, Warnings: d.warnings, entry: d.entry,
-	}
-	r, found, err := t.ledger.Find(d.entry.Key())
-	switch {
-	case err != nil || !found:
-		return a, d.command, err
-	case r.Hash != a.Hash:
-		a.State, a.Changes = TrustChanged, trust.Differences(r.Entry, d.entry)
-	default:
-		a.State = TrustState(r.Verdict)
-	}
-	a.Decided = r.Decided
-	return a, d.command, nil
 }
 
 // Decide keeps a decision about what was looked at. One that is not to be kept

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,9 +22,10 @@ type description struct {
 	warnings []string
 }
 
-// describe finds out all that the use of an entry depends on. The order of the
-// facts is part of their hash.
-func describe(s Server, files map[string]config.Plugin) (*description, error) {
+// describe finds out all that the use of an entry depends on, and reads the
+// project's files for it within a budget. The order of the facts is part of their
+// hash.
+func describe(s Server, files map[string]config.Plugin, b *trust.Budget) (*description, error) {
 	d := &description{entry: trust.Entry{Project: s.Project.Folder, File: s.Project.File, Server: s.Name}}
 	d.add("grants", grantOf(s))
 	d.add("transport", s.Via())
@@ -33,7 +35,7 @@ func describe(s Server, files map[string]config.Plugin) (*description, error) {
 		}
 	}
 	if s.Command != "" {
-		if err := d.process(s); err != nil {
+		if err := d.process(s, b); err != nil {
 			return nil, err
 		}
 	}
@@ -43,7 +45,7 @@ func describe(s Server, files map[string]config.Plugin) (*description, error) {
 	d.add("address", s.Address)
 	d.list("variables", s.Variables()...)
 	d.add("sign-in", s.Auth.Provider)
-	d.hidden("sign-in", settingsOf(s.Auth))
+	d.signIn(s.Auth)
 	d.list("settings", slices.Sorted(maps.Keys(s.Settings))...)
 	d.hidden("setting", s.Settings)
 	d.list("options", optionsOf(s)...)
@@ -77,7 +79,7 @@ func (d *description) warn(format string, a ...any) {
 }
 
 // process describes what would be started.
-func (d *description) process(s Server) (err error) {
+func (d *description) process(s Server, b *trust.Budget) (err error) {
 	d.command, err = capability.Process{Command: s.Command, Dir: s.Dir}.Locate()
 	if errors.Is(err, fs.ErrNotExist) {
 		return &fault{kind: ErrUnreachable, err: err}
@@ -93,15 +95,37 @@ func (d *description) process(s Server) (err error) {
 	d.add("folder", s.Dir)
 	d.list("environment", slices.Sorted(maps.Keys(s.Env))...)
 	d.hidden("environment", s.Env)
-	d.warnings = append(trust.Warnings(d.command, s.Args), trust.LoaderWarnings(slices.Sorted(maps.Keys(s.Env)))...)
-	return d.pin(s)
+	pins, err := b.Pins(s.Project.Folder, s.Dir, d.command, argsOf(s, os.LookupEnv))
+	if err != nil {
+		return err
+	}
+	d.warnings = append(trust.Warnings(d.command, argsOf(s, unset), pins), trust.LoaderWarnings(s.Env)...)
+	d.pin(pins)
+	return nil
 }
 
+// argsOf returns the arguments as the command will get them, if lookup is
+// [os.LookupEnv]: what a default or a variable leads to is what runs. One with a
+// variable that is not set stays as it is, and the entry cannot be used. None of it
+// is shown but the names of the project's own files.
+func argsOf(s Server, lookup func(string) (string, bool)) []string {
+	args := slices.Clone(s.Args)
+	for i, arg := range args {
+		one := Server{Name: s.Name, Args: []string{arg}}
+		if out, err := one.Release(one.Variables(), lookup); err == nil {
+			args[i] = out.Args[0]
+		}
+	}
+	return args
+}
+
+// unset is an environment without variables: defaults are used.
+func unset(string) (string, bool) { return "", false }
+
 // pin adds what is in the project's own files that the command names.
-func (d *description) pin(s Server) error {
-	pins, err := trust.Pins(s.Project.Folder, s.Dir, d.command, s.Args)
-	if err != nil || len(pins) == 0 {
-		return err
+func (d *description) pin(pins []trust.Pin) {
+	if len(pins) == 0 {
+		return
 	}
 	var names []string
 	contents := make(map[string]string)
@@ -112,7 +136,28 @@ func (d *description) pin(s Server) error {
 	d.list("files", names...)
 	d.hidden("contents of", contents)
 	d.warn("of the project's own files, those named here are compared each time; what they load is not")
-	return nil
+}
+
+// signIn describes how the server would be signed in to: what it may ask for, and
+// as which client, is no secret.
+func (d *description) signIn(a config.Auth) {
+	secret := make(map[string]string)
+	for _, key := range slices.Sorted(maps.Keys(a.Settings)) {
+		switch value := a.Settings[key].(type) {
+		case string:
+			if key == "client_id" {
+				d.add("sign-in client_id", value)
+				continue
+			}
+		case []string:
+			if key == "scopes" {
+				d.list("sign-in scopes", value...)
+				continue
+			}
+		}
+		secret[key] = fmt.Sprintf("%q", a.Settings[key]) // maps are printed sorted
+	}
+	d.hidden("sign-in", secret)
 }
 
 // remote describes what would be reached.
@@ -125,8 +170,17 @@ func (d *description) remote(s Server) {
 		d.warn("%s is not encrypted: who is on the way reads and changes what is sent", scheme)
 	}
 	if names := s.Variables(); len(names) > 0 {
-		d.warn("the values of %s are sent there", strings.Join(names, ", "))
+		d.warn("the values of %s are sent there", someOf(names))
 	}
+}
+
+// someOf names the first of many.
+func someOf(names []string) string {
+	const few = 10
+	if more := len(names) - few; more > 0 {
+		return fmt.Sprintf("%s and %d more variables", strings.Join(names[:few], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }
 
 // grantOf says in a line what an approval allows.
@@ -156,13 +210,4 @@ func optionsOf(s Server) (options []string) {
 		}
 	}
 	return options
-}
-
-// settingsOf are the settings of a provider as texts.
-func settingsOf(a config.Auth) map[string]string {
-	texts := make(map[string]string, len(a.Settings))
-	for key, value := range a.Settings {
-		texts[key] = fmt.Sprintf("%q", value) // maps are printed sorted
-	}
-	return texts
 }

@@ -483,7 +483,7 @@ func TestStateOfTheUndecided(t *testing.T) {
 	if err := os.Truncate(filepath.Join(r.dir, "huge"), 1<<40); err != nil {
 		t.Skip(err)
 	}
-	if state := trust.State(r.server()); state != host.TrustNew {
+	if state := trust.State(r.server()); state != host.TrustUnseen {
 		t.Errorf("a file is too large, and it is %s", state)
 	}
 }

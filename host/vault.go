@@ -20,13 +20,19 @@ import (
 type Login struct {
 	Provider string
 	Name     string // what it is: "token"
-	Resource string // the server it is for; "" if it is for all of an issuer
+	Resource string // the server it is for: its URL, or "origin …", "socket …" or "entry …" with what it is known by; "" if it is a registration at an issuer, for all servers
 	Issuer   string
 	Client   string
 	Stored   time.Time
 }
 
 // VaultStatus says how logins are kept.
+//
+// Its fields:
+//
+//	Keeper  string // [KeeperKeyring] or [KeeperFile]: where the key is, or would be; "" if the file cannot be read
+//	Path    string // of the file of records, whether or not it exists
+//	Problem string // why records cannot be opened, and what to do; "" if nothing is wrong
 type VaultStatus = vault.Status
 
 var errNoVault = &fault{kind: ErrConfig, err: errors.New("there is no vault: this program set no folder for it")}
@@ -43,7 +49,7 @@ func (h *Host) Logins(ctx context.Context) ([]Login, error) {
 	var logins []Login
 	for _, e := range entries {
 		if e.Provider != secretsOwner {
-			logins = append(logins, Login{e.Provider, e.Name, e.Resource, e.Issuer, e.Client, e.Stored})
+			logins = append(logins, Login{ownerName(e.Provider), e.Name, e.Resource, e.Issuer, e.Client, e.Stored})
 		}
 	}
 	return logins, nil
@@ -93,7 +99,7 @@ func (h *Host) authSettings(a config.Auth) func(context.Context) (json.RawMessag
 			if err != nil {
 				return nil, &fault{kind: ErrConfig, err: fmt.Errorf("auth.%s: %w", key, err), hint: Hint(err)}
 			}
-			h.hideRecent(text)
+			h.hideLookedUp(text)
 			values[key] = text
 		}
 		if values == nil {

@@ -74,7 +74,11 @@ func newAccount(b *testing.B, f *fleet, watch *stopwatch) *auth.Account {
 		Name:   "oauth",
 		Server: step.Server{Name: entry.Name, URL: entry.URL, Resource: origin.Resource()},
 		Provider: func(ctx context.Context) (auth.Provider, error) {
-			return engine.Load(ctx, "oauth", plugins.Builtin()["oauth"])
+			p, err := engine.Load(ctx, "oauth", plugins.Builtin()["oauth"])
+			if err != nil {
+				return nil, err
+			}
+			return p.ForAccount(), nil
 		},
 		Settings: func(context.Context) (json.RawMessage, error) { return json.Marshal(entry.Auth.Settings) },
 		Vault:    watch,

@@ -85,11 +85,15 @@ type fate struct {
 	calls int // that there are to be
 	ended int // so far
 	due   []loss
-	total int // of what is to be lost
+	taken int // of those that were due and are not settled
+
+	settled sync.Cond
+	total   int // of what is to be lost
 }
 
 func newFate(calls int, losses map[loss]int) *fate {
 	f := &fate{calls: calls}
+	f.settled.L = &f.mu
 	for what, n := range losses {
 		f.due = append(f.due, slices.Repeat([]loss{what}, n)...)
 	}
@@ -98,32 +102,42 @@ func newFate(calls int, losses map[loss]int) *fate {
 	return f
 }
 
-// fulfilled reports whether there were all the calls and all the losses.
+// fulfilled reports whether there were all the calls and all the losses. It waits for
+// the last losses: one that could not be dealt is due again, and not every caller has
+// what is to be lost.
 func (f *fate) fulfilled() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	for f.ended >= f.calls && len(f.due) == 0 && f.taken > 0 {
+		f.settled.Wait()
+	}
 	return f.ended >= f.calls && len(f.due) == 0
 }
 
-// turn counts a call, and returns what is to be lost now, if anything is. It
-// spreads the losses evenly over the calls.
+// turn counts a call, and returns what is to be lost now, if anything is, which is to
+// be settled. It spreads the losses evenly over the calls.
 func (f *fate) turn() (what loss, early, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ended++
 	dealt := f.total - len(f.due)
-	if dealt == f.total || f.ended*f.total < f.calls*(dealt+1) {
+	if len(f.due) == 0 || f.ended*f.total < f.calls*(dealt+1) {
 		return 0, false, false
 	}
 	what, f.due = f.due[0], f.due[1:]
+	f.taken++
 	return what, dealt == f.total/5, true
 }
 
-// later has something lost later that cannot be lost now.
-func (f *fate) later(what loss) {
+// settle ends what turn began. What could not be lost is due again.
+func (f *fate) settle(what loss, lost bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.due = append(f.due, what)
+	defer f.settled.Broadcast()
+	f.taken--
+	if !lost {
+		f.due = append(f.due, what)
+	}
 }
 
 // outcome is how a call ended.
@@ -170,14 +184,24 @@ func (v *voyage) sail(t *testing.T, built map[string][]byte, crew int) {
 	}
 	began := time.Now()
 	var crews sync.WaitGroup
+	v.start(t, &crews, crew)
+	crews.Wait()
+	took := time.Since(began)
+	v.checkMemory(t)
+	t.Logf("%v calls in %v, and %d losses", v.end(t, h), took.Round(time.Millisecond), v.total)
+}
+
+// start sets so many callers to work on each ship.
+func (v *voyage) start(t *testing.T, crews *sync.WaitGroup, crew int) {
 	for _, s := range v.ships {
 		for range crew {
 			crews.Go(func() { v.work(t, s) })
 		}
 	}
-	crews.Wait()
-	took := time.Since(began)
-	v.checkMemory(t)
+}
+
+// end closes the host and stops the servers, and returns what checkLogs counts.
+func (v *voyage) end(t *testing.T, h *host.Host) map[string]int {
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
@@ -186,7 +210,7 @@ func (v *voyage) sail(t *testing.T, built map[string][]byte, crew int) {
 			s.harbour.close()
 		}
 	}
-	t.Logf("%v calls in %v, and %d losses", v.checkLogs(t), took.Round(time.Millisecond), v.total)
+	return v.checkLogs(t)
 }
 
 // hulls are the servers of a voyage, and whether they are reached over HTTP.
@@ -195,37 +219,62 @@ var hulls = map[string]bool{"hull": false, "old hull": false, "hull at sea": tru
 // launch connects to a server of that kind.
 func (v *voyage) launch(t *testing.T, h *host.Host, kind string, atSea bool) *ship {
 	t.Helper()
-	s := &ship{log: filepath.Join(t.TempDir(), "log")}
-	entry := server(kind)
+	network := ""
 	if atSea {
-		s.harbour = newHarbour(t, kind, s.log, v.marker)
-		entry = host.Server{Name: kind, URL: s.harbour.url, Auth: config.Auth{Provider: config.AuthNone}}
-	} else {
-		name, value, _ := strings.Cut(v.marker, "=")
-		entry.Env[name], entry.Env[logVariable] = value, s.log
+		network = "tcp"
 	}
+	s, entry := v.prepare(t, kind, network)
 	s.Session = connect(t, h, entry)
 	return s
+}
+
+// prepare returns a server of that kind, which is reached over a network or else over
+// stdio, and its entry.
+func (v *voyage) prepare(t *testing.T, kind, network string) (*ship, host.Server) {
+	t.Helper()
+	s := &ship{log: filepath.Join(t.TempDir(), "log")}
+	entry := server(kind)
+	if network != "" {
+		s.harbour = newHarbour(t, network, kind, s.log, v.marker)
+		entry = host.Server{Name: kind, URL: s.harbour.url, Auth: config.Auth{Provider: config.AuthNone}}
+	} else {
+		v.mark(entry)
+		entry.Env[logVariable] = s.log
+	}
+	return s, entry
+}
+
+// mark has the processes of an entry over stdio be counted as the voyage's.
+func (v *voyage) mark(entry host.Server) {
+	name, value, _ := strings.Cut(v.marker, "=")
+	entry.Env[name] = value
 }
 
 // work is what one of a crew does: it calls, and now and then it is the one who
 // has to lose something.
 func (v *voyage) work(t *testing.T, s *ship) {
 	for !v.fulfilled() && !t.Failed() {
-		n := v.next.Add(1)
-		if int(n) >= len(v.how) {
-			t.Error("most calls fail")
-			return
-		}
-		v.how[n] = s.enter(t, n)
+		v.call(t, s)
 		what, early, ok := v.turn()
 		if early {
 			v.early.CompareAndSwap(0, memory(t))
 		}
-		if ok && !s.lose(t, what, v.marker) {
-			v.later(what)
+		if ok {
+			v.settle(what, s.lose(t, what, v.marker))
 		}
 	}
+}
+
+// call makes the next call, and returns how it ended.
+func (v *voyage) call(t *testing.T, s *ship) outcome {
+	n := v.next.Add(1)
+	if int(n) >= len(v.how) {
+		_, err := s.ListTools(t.Context())
+		t.Errorf("most calls fail, and listing the tools of %s ends with: %v", s.Name(), err)
+		return never
+	}
+	v.how[n] = s.enter(t, n)
+	return v.how[n]
 }
 
 // enter has the server write a number down.
@@ -267,7 +316,7 @@ func (s *ship) lose(t *testing.T, what loss, marker string) bool {
 // checkLogs holds what callers were told against what servers wrote down, and
 // returns how many calls ended how.
 func (v *voyage) checkLogs(t *testing.T) map[string]int {
-	ran := make([]int, len(v.how))
+	ran := make([]int, v.next.Load()+1)
 	for _, s := range v.ships {
 		text, err := os.ReadFile(s.log)
 		if err != nil {
@@ -283,7 +332,7 @@ func (v *voyage) checkLogs(t *testing.T) map[string]int {
 		}
 	}
 	count := make(map[string]int)
-	for n, how := range v.how[:v.next.Load()+1] {
+	for n, how := range v.how[:min(int(v.next.Load())+1, len(v.how))] {
 		if n == 0 {
 			continue
 		}

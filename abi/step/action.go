@@ -78,12 +78,34 @@ type Action struct {
 
 // RecordKey names a record within what is the provider's own: no provider can
 // name another's. A resource must lie on the origin of the server that the flow
-// is for, so that one server's flow cannot reach another server's tokens.
+// is for. A record without a resource belongs to that origin too; where the server
+// has no URL, it belongs to the server entry of that name. So one server's flow
+// cannot reach what another server's flow has stored. What [RegistrationKey] names
+// is the one exception.
 type RecordKey struct {
 	Name     string `json:"name"` // what it holds: "token"
 	Issuer   string `json:"issuer,omitempty"`
 	Resource string `json:"resource,omitempty"`
 	Client   string `json:"client,omitempty"`
+}
+
+// RegistrationKey is the key of a [Registration]. A provider that is part of the
+// program shares what is stored there among all of its servers. One that was loaded
+// from a file does not: it has a registration for each server.
+func RegistrationKey(issuer string) RecordKey {
+	return RecordKey{Name: "registration", Issuer: issuer}
+}
+
+// Registration is a client that an authorization server has registered (RFC 7591).
+// It is the only type of value that servers can share; the host refuses to store
+// any other under the key of one that is shared.
+type Registration struct {
+	Kind     string `json:"kind,omitempty"` // how the client came about, in the provider's words
+	ID       string `json:"id"`
+	Secret   string `json:"secret,omitempty"`
+	Method   string `json:"method,omitempty"`   // of client authentication
+	Redirect string `json:"redirect,omitempty"` // the redirect URI
+	Expires  int64  `json:"expires,omitempty"`  // of the secret, as Unix time in milliseconds; 0 if it does not
 }
 
 // Load reads a record. With Lock, it is read when no other process and no other

@@ -20,6 +20,18 @@
 // and forgets it when the flow is over. What shall outlive the flow goes to the
 // vault, by [Store].
 //
+// # One server
+//
+// One provider may sign in to several servers, and each of them has the provider to
+// itself. An instance that has taken a step for one server entry takes none for
+// another, so what a provider keeps in its memory never meets another server. A
+// record belongs to the origin of a server, or to the server entry where there is no
+// URL, whether its key names a resource or not ([RecordKey]). A provider can so
+// share a login among the entries of one origin, and cannot share one between two
+// origins: the person signs in once for each. What servers can share is one type of
+// record, a [Registration] at an issuer, and only where the host grants that; Wharf
+// grants it to the providers that it brings along.
+//
 // # A step
 //
 // A [Reply] lists actions in the order in which the host takes them. At most one
@@ -72,7 +84,10 @@
 //
 // A provider whose manifest says requests is also called once for each HTTP
 // request, with a request event and the state that its flow ended with. It must
-// answer with credentials and done, at once.
+// answer with credentials and done, at once. It is not called while that state is
+// empty ([HasState]): it has nothing to sign with then, so the request goes as it
+// is, and a server that refuses it begins a flow with the reason challenged, which
+// may fail with class login to have a person asked.
 //
 // # Flows
 //
@@ -144,5 +159,15 @@
 // A signer of requests (AWS SigV4 and its kin):
 //
 //	start initial        → done, state holds the signing key
+//	request              → credentials {headers}, done
+//
+// The same where a person has to bring the key:
+//
+//	start initial        → load key
+//	loaded (nothing)     → done, no state; the request goes unsigned
+//	start challenged     → not interactive: fail login
+//	start challenged     → interactive: prompt
+//	input                → store key
+//	stored               → done, state holds the key
 //	request              → credentials {headers}, done
 package step

@@ -70,7 +70,7 @@ func (a *app) runStatus(ctx context.Context, follow bool) error {
 // their rows.
 func (b *board) apply(s *settings) error {
 	entries := slices.Concat(s.servers, s.project())
-	s.warn(b.app.err)
+	b.app.warnOf(s)
 	rows := make([]*berth, len(entries))
 	var usable []host.Server
 	for i, entry := range entries {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,7 +61,7 @@ func (a *app) runCall(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if len(words) == 0 {
-		return usage(errors.New("TOOL is missing"), "`wharf tools` lists the tools of a server")
+		return usage(errors.New("TOOL is missing"), "`wharf tools SERVER` lists the tools of a server")
 	}
 	tool := words[0]
 	if !utf8.ValidString(tool) {
@@ -143,5 +144,8 @@ func (l *link) explain(ctx context.Context, tool string, known []mcp.Tool, err e
 	if near := nearest(tool, names); near != "" {
 		return &hinted{err, fmt.Sprintf("did you mean %q?", near)}
 	}
-	return &hinted{err, "`wharf tools` lists the tools of the server"}
+	if s := l.app.settings; l.app.address == "" && (s == nil || !s.has(l.app.server)) {
+		return &hinted{err, "`wharf tools -- COMMAND…` lists the tools of the server"}
+	}
+	return &hinted{err, fmt.Sprintf("`wharf tools %s` lists the tools of the server", word(cmp.Or(l.app.address, l.app.server)))}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -27,6 +28,7 @@ type console struct {
 	shown int       // how many moving lines are on the screen
 	held  int       // who keeps them away
 	typed io.Writer // the line at which a person types; it makes room for text
+	above string    // what stands right above that line
 }
 
 // Write puts text above the lines that change. Moving ones come back with their
@@ -39,8 +41,11 @@ func (c *console) writeTo(to io.Writer, text []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.clear()
-	if c.typed != nil {
-		return c.typed.Write(text)
+	if c.typed != nil { // whatever others have to say, the question stays next to its answer
+		if _, err := c.typed.Write(slices.Concat(text, []byte(c.above))); err != nil {
+			return 0, err
+		}
+		return len(text), nil
 	}
 	return to.Write(text)
 }
@@ -104,12 +109,12 @@ func (c *console) hold() (release func()) {
 	}
 }
 
-// typing says at which line a person types, so that text goes above it; nil says
-// that nobody does.
-func (c *console) typing(at io.Writer) {
+// typing says at which line a person types, so that text goes above it, and what
+// always stands right above that line; nil says that no person types.
+func (c *console) typing(at io.Writer, above string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.typed = at
+	c.typed, c.above = at, above
 }
 
 // hear takes what servers and plugins say without being asked: warnings are
@@ -120,12 +125,16 @@ func (a *app) hear(e host.Event) {
 		if e.Server != "" {
 			about = e.Server + ": "
 		}
-		a.warn("%s%s", about, e.Warning)
+		a.warn("%s", about+line(e.Warning))
 	}
 	a.hearLog(e)
 }
 
 // warn tells the person of something after which the command goes on.
 func (a *app) warn(format string, args ...any) {
-	fmt.Fprintf(a.err, "%s %s\n", a.styled(a.errTTY, styleBold, "warning:"), plain(fmt.Sprintf(format, args...)))
+	text := "warning: " + fmt.Sprintf(format, args...)
+	if a.errTTY {
+		text = a.folded(text)
+	}
+	fmt.Fprintf(a.err, "%s%s\n", a.styled(a.errTTY, styleBold, "warning:"), strings.TrimPrefix(plain(text), "warning:"))
 }

@@ -110,18 +110,18 @@ func TestPrintMakesRoom(t *testing.T) {
 	c := &console{to: &screen}
 	a := &app{stdio: stdio{err: c, out: &stdout, errTTY: true, outTTY: true}}
 	c.show("moving")
-	c.typing(&question)
+	c.typing(&question, "")
 	if err := a.print("a result\n"); err != nil || question.String() != "a result\n" || stdout.Len() > 0 {
 		t.Errorf("%v: beside the question: %q, on it: %q", err, stdout.String(), question.String())
 	}
 	if want := clearLine + "moving" + clearLine; screen.String() != want {
 		t.Errorf("screen %q, want %q", screen.String(), want)
 	}
-	c.typing(nil)
+	c.typing(nil, "")
 	if err := a.print("another\n"); err != nil || stdout.String() != "another\n" {
 		t.Errorf("%v: stdout %q", err, stdout.String())
 	}
-	c.typing(&question)
+	c.typing(&question, "")
 	a.outTTY = false
 	if err := a.print("data\n"); err != nil || stdout.String() != "another\ndata\n" {
 		t.Errorf("%v: no terminal got %q", err, stdout.String())

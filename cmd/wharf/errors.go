@@ -89,7 +89,7 @@ func endingOf(ctx context.Context, err error) ending {
 	case errors.Is(err, host.ErrConfig):
 		return ending{exitUsage, "configuration"}
 	case errors.Is(err, host.ErrPluginRefused):
-		return ending{exitUsage, "plugin_refused"}
+		return ending{exitDenied, "plugin_refused"}
 	case errors.As(err, &answer):
 		return ending{exitServer, "server_error"}
 	case errors.Is(err, host.ErrUnsupported):
@@ -145,6 +145,9 @@ func (a *app) report(ctx context.Context, err error) int {
 		return exitUnread
 	}
 	message, hint := err.Error(), a.reachable(hintOf(err))
+	if a.redact != nil {
+		message, hint = a.redact(message), a.redact(hint)
+	}
 	if end.exit == exitInterrupted {
 		message, hint = errInterrupted.Error(), ""
 	}

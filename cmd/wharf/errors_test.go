@@ -25,7 +25,7 @@ func TestEndings(t *testing.T) {
 		{"usage", t.Context(), usage(errors.New("x"), ""), ending{exitUsage, "usage"}},
 		{"config", t.Context(), host.ErrConfig, ending{exitUsage, "configuration"}},
 		{"transport", t.Context(), host.ErrUnknownTransport, ending{exitUsage, "unknown_transport"}},
-		{"plugin", t.Context(), host.ErrPluginRefused, ending{exitUsage, "plugin_refused"}},
+		{"plugin", t.Context(), host.ErrPluginRefused, ending{exitDenied, "plugin_refused"}},
 		{"sign-in", t.Context(), host.ErrAuthRequired, ending{exitSignIn, "sign_in_needed"}},
 		{"unreachable", t.Context(), host.ErrUnreachable, ending{exitUnreachable, "unreachable"}},
 		{"not sent", t.Context(), host.ErrNotSent, ending{exitUnreachable, "unreachable"}},
@@ -89,5 +89,18 @@ func TestReportBrokenPipe(t *testing.T) {
 	a.report(t.Context(), &outputError{syscall.ENOSPC})
 	if !strings.HasPrefix(stderr.String(), "error: write output: ") {
 		t.Errorf("stderr %q", stderr.String())
+	}
+}
+
+// What an error quotes of the secrets of an entry is not printed, for people or programs.
+func TestErrorsAreRedacted(t *testing.T) {
+	for _, json := range []bool{false, true} {
+		var stderr strings.Builder
+		a := &app{stdio: stdio{err: &stderr}, redact: func(text string) string { return strings.ReplaceAll(text, "canary", "[secret]") }}
+		a.flags.json = json
+		a.report(t.Context(), usage(errors.New("the server says: bad key canary"), "is canary right?"))
+		if text := stderr.String(); strings.Contains(text, "canary") || !strings.Contains(text, "bad key [secret]") || !strings.Contains(text, "is [secret] right?") {
+			t.Error(text)
+		}
 	}
 }

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // take makes text the answer to the field, or says what is wrong with it. No text
@@ -51,14 +54,17 @@ func (s *fieldSchema) checkText(text string) error {
 	case s.MaxLength != nil && n > *s.MaxLength:
 		return fmt.Errorf("%d characters are too many; want %d or fewer", n, *s.MaxLength)
 	case !s.matches(text):
-		return fmt.Errorf("want text that matches %s", clip(line(s.Pattern), 200))
+		return fmt.Errorf("want text that matches %s", name(s.Pattern, targetWidth))
 	}
 	return checkFormat(s.Format, text)
 }
 
 // matches looks at the pattern where it is one to Go as well, whose expressions
-// take linear time. The server is the judge of the others.
+// take linear time, and where it is short. The server is the judge of the others.
 func (s *fieldSchema) matches(text string) bool {
+	if len(s.Pattern) > mcp.MaxPattern {
+		return true
+	}
 	pattern, err := regexp.Compile(s.Pattern)
 	return err != nil || pattern.MatchString(text)
 }
@@ -103,7 +109,13 @@ func (f *field) number(text string) (any, error) {
 	return json.Number(text), nil
 }
 
-func digits(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+// digits writes out a number, unless that takes more than a few.
+func digits(n float64) string {
+	if text := strconv.FormatFloat(n, 'f', -1, 64); len(text) <= formatColumns {
+		return text
+	}
+	return strconv.FormatFloat(n, 'g', -1, 64)
+}
 
 func truth(text string) (any, error) {
 	switch strings.ToLower(text) {
@@ -155,20 +167,6 @@ func (f *field) chooseAny(text string) (any, error) {
 	return chosen, nil
 }
 
-// help is what a person needs to know of a field: what the server says about it,
-// what fits, and what there is to choose from.
-func (f *field) help() string {
-	var out strings.Builder
-	if about := strings.TrimSpace(f.schema.Description); about != "" {
-		out.WriteString(indent(plain(about)) + "\n")
-	}
-	out.WriteString("  " + strings.Join(f.terms(), ", ") + "\n")
-	for i, o := range f.options {
-		fmt.Fprintf(&out, "  %3d) %s\n", i+1, line(o.label()))
-	}
-	return out.String()
-}
-
 func (o option) label() string {
 	if o.Title == "" {
 		return o.Value
@@ -184,7 +182,7 @@ func (f *field) terms() []string {
 		choiceField: "one of these", choicesField: "any of these, with commas between",
 	}[f.kind]}
 	if s.Format != "" {
-		terms[0] = line(s.Format)
+		terms[0] = name(s.Format, formatColumns)
 	}
 	for _, bound := range []struct {
 		text string
@@ -206,8 +204,15 @@ func (f *field) terms() []string {
 	return append(terms, "optional")
 }
 
+// maxProposal is the longest default that is looked at, see also isProposable: it is
+// compared with the pattern.
+const maxProposal = 1 << 10 // bytes
+
 // proposal is the default of the schema, if it fits. One that does not is none.
 func (f *field) proposal() (value any, given bool) {
+	if len(f.schema.Default) > maxProposal {
+		return nil, false
+	}
 	var list []string
 	text := string(f.schema.Default)
 	switch {
@@ -226,7 +231,7 @@ func (f *field) proposal() (value any, given bool) {
 		text = strings.Join(words, ",")
 	}
 	try := *f
-	if text == "" || !safeToType(text) || try.take(text) != nil {
+	if text == "" || !isProposable(text) || try.take(text) != nil {
 		return nil, false
 	}
 	return try.value, true
@@ -240,12 +245,24 @@ func (f *field) typed(value string) string {
 		return ""
 	}
 	for _, word := range []string{f.options[at].Title, value} {
-		if taken, err := f.choose(word); err == nil && taken == value && word != "" && safeToType(word) &&
+		if taken, err := f.choose(word); err == nil && taken == value && word != "" && isProposable(word) &&
 			!strings.Contains(word, ",") && strings.TrimSpace(word) == word {
 			return word
 		}
 	}
 	return strconv.Itoa(at + 1)
+}
+
+// What a server proposes fills no more than the line at which the person types: what
+// went on in the next row would have no bar.
+const (
+	formatColumns   = 20 // of the name of a format
+	proposedColumns = 60
+)
+
+// isProposable reports whether text of a server may stand where the person types.
+func isProposable(text string) bool {
+	return safeToType(text) && columnsIn(text) <= proposedColumns && host.Visible(text) == text
 }
 
 // safeToType reports whether text, given to the line editor, is text and no keys.

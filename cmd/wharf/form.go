@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // form is what a server wants to know, in the order in which it asks.
@@ -72,28 +75,48 @@ type fieldSchema struct {
 }
 
 // readForm reads a requested schema: an object with properties that are no
-// objects. One without properties asks for a yes alone.
-func readForm(schema json.RawMessage) (form, error) {
+// objects. One without properties asks for a yes alone. It ends with ctx: to look at
+// what a server proposes may take a second for a field.
+func readForm(ctx context.Context, schema json.RawMessage) (form, error) {
 	var object struct {
 		Properties orderedObject `json:"properties"`
 		Required   []string      `json:"required"`
+	}
+	if len(schema) > mcp.MaxFormBytes {
+		return nil, fmt.Errorf("the requested schema: want at most %d bytes, got %d", mcp.MaxFormBytes, len(schema))
 	}
 	if len(schema) > 0 {
 		if err := json.Unmarshal(schema, &object); err != nil {
 			return nil, fmt.Errorf("the requested schema: %w", err)
 		}
 	}
+	if n := len(object.Properties); n > mcp.MaxFormFields {
+		return nil, fmt.Errorf("the requested schema: want at most %d properties, got %d", mcp.MaxFormFields, n)
+	}
+	required := setOf(object.Required)
 	fields := make(form, 0, len(object.Properties))
 	for _, member := range object.Properties {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		f, err := readField(member.value)
 		if err != nil {
 			return nil, fmt.Errorf("the requested schema: %s: %w", clip(line(member.key), 60), err)
 		}
-		f.name, f.required = member.key, slices.Contains(object.Required, member.key)
+		f.name, f.required = member.key, required[member.key]
 		f.value, f.given = f.proposal()
 		fields = append(fields, f)
 	}
 	return fields, nil
+}
+
+// setOf is for names that are looked up often.
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 func readField(schema json.RawMessage) (f field, err error) {
@@ -119,6 +142,9 @@ func readField(schema json.RawMessage) (f field, err error) {
 		}
 	default:
 		return f, fmt.Errorf("type %q cannot be asked for", clip(s.Type, 60))
+	}
+	if n := len(f.options); n > mcp.MaxOptions {
+		return f, fmt.Errorf("want at most %d values to choose from, got %d", mcp.MaxOptions, n)
 	}
 	return f, nil
 }

@@ -35,7 +35,7 @@ func filledIn(t *testing.T, a *app, e mcp.Elicitation, turns ...string) (result 
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		result, err = a.elicit(t.Context(), host.Server{Name: "files", Command: "mcp-files"}, e)
+		result, err = (&asker{app: a, server: host.Server{Name: "files", Command: "mcp-files"}}).elicit(t.Context(), e)
 	}()
 	for turn := range slices.Chunk(turns, 2) {
 		s.answer(turn[0], turn[1])
@@ -58,7 +58,8 @@ const wholeForm = `{"message":"Who are\u001b[2J you?","requestedSchema":{"type":
 func TestForm(t *testing.T) {
 	s := asked(t, "elicitation/create", wholeForm)
 	origin := s.await("> ")
-	for _, want := range []string{"server-asks asks: (server-asks --api-key ***)\n", `  Who are\x1b[2J you?`, `1/8 Your\x1b name`, "  As in your\n  passport\n  text, 3 or more characters, at most 9 characters, required\n"} {
+	for _, want := range []string{"server-asks (server-asks --api-key ***) asks, in its own words behind", "│ Who are\\x1b[2J you?\n",
+		"│ Your\\x1b name\n│ As in your\n│ passport\n1/8: server-asks (server-asks --api-key ***) asks for text, 3 or more\n  characters, at most 9 characters, required.\n"} {
 		if !strings.Contains(origin, want) {
 			t.Errorf("%q is missing in %q", want, origin)
 		}
@@ -67,30 +68,30 @@ func TestForm(t *testing.T) {
 	s.answer("> ", "Al\r")
 	s.await("2 characters are too few; want 3 or more\n")
 	s.answer("> Al", "an\r")
-	s.answer("2/8 mail\n  email, optional\n> ", "alan\r")
+	s.answer("│ mail\n2/8: server-asks (server-asks --api-key ***) asks for email, optional.\n> ", "alan\r")
 	s.await("want an e-mail address, such as ada@example.com\n")
 	s.answer("> alan", "@example.com\r")
-	s.answer("3/8 age\n  a whole number, 0 or more, at most 150, optional\n> 36", "\x7f\x7f200\r")
+	s.answer("asks for a whole number, 0 or\n  more, at most 150, optional.\n> 36", "\x7f\x7f200\r")
 	s.await("200 is too large; want 150 or less\n")
 	s.answer("> 200", "\x1541\r") // Ctrl-U
-	s.answer("4/8 weight\n  a number, optional\n> ", "\r")
-	s.answer("5/8 kind\n  one of these, required\n    1) Person\n    2) Ship\\u202e\n> ", "\r")
+	s.answer("asks for a number, optional.\n> ", "\r")
+	s.answer("│ kind\n│   1) Person\n│   2) Ship\\u202e\n5/8: server-asks (server-asks --api-key ***) asks for one of these, required.\n> ", "\r")
 	s.await("want a number from 1 to 2\n")
 	s.answer("> ", "2\r")
 	s.answer("> tea", ", sugar\r")
 	s.answer("> yes", "\r")
-	s.answer("warning: this looks like a secret. Servers must not ask for one in a form; if in doubt, decline.\n  text, optional\n> ", "\r")
-	review := s.await("Send this? [y]es, [n]o, [e]dit: ")
-	if want := "  Your\\x1b name: Alan\n  mail: alan@example.com\n  age: 41\n  kind: Ship\\u202e\n  wants: tea, sugar\n  sure: yes\n"; !strings.HasSuffix(review, want) {
+	s.answer("warning: this looks like a secret. Servers must not ask for one in a form; if\n  in doubt, decline.\n8/8: server-asks (server-asks --api-key ***) asks for text, optional.\n> ", "\r")
+	review := s.await("Send this to server-asks? [y]es, [n]o, [e]dit: ")
+	if want := "│ Your\\x1b name: Alan\n│ mail: alan@example.com\n│ age: 41\n│ kind: Ship\\u202e\n│ wants: tea, sugar\n│ sure: yes\nserver-asks (server-asks --api-key ***) gets these answers: 6.\n"; !strings.HasSuffix(review, want) {
 		t.Errorf("to be sent: %q, want %q", review, want)
 	}
 	s.answer("", "e\r")
 	s.answer("> Alan", "\r")
 	s.answer("> alan@example.com", "\x15\r") // without, after all
-	for _, prompt := range []string{"> 41", "4/8 weight", "> s", "> tea, sugar", "> yes", "8/8 token"} {
+	for _, prompt := range []string{"> 41", "│ weight", "> s", "> tea, sugar", "> yes", "│ token"} {
 		s.answer(prompt, "\r")
 	}
-	s.answer("Send this?", "yes\r")
+	s.answer("Send this to", "yes\r")
 	shown, code := s.end()
 	if want := `{"action":"accept","content":{"age":41,"kind":"s","name":"Alan","sure":true,"wants":["tea","sugar"]}}` + "\n"; code != exitOK || !strings.Contains(shown, want) {
 		t.Errorf("exit code %d, shown %q, want %q", code, shown, want)
@@ -107,13 +108,13 @@ func TestFormIsLeft(t *testing.T) {
 	}{
 		{"esc", one, []string{"> ", "half an answer\x1b"}, `{"action":"cancel"}`},
 		{"ctrl-d", one, []string{"> ", "half an answer\x04"}, `{"action":"decline"}`},
-		{"esc at the end", one, []string{"> ", "\r", "Send this?", "\x1b"}, `{"action":"cancel"}`},
-		{"ctrl-d at the end", one, []string{"> ", "\r", "Send this?", "\x04"}, `{"action":"decline"}`},
-		{"no", one, []string{"> ", "\r", "Send this?", "what\r", "Send this?", "n\r"}, `{"action":"decline"}`},
+		{"esc at the end", one, []string{"> ", "\r", "Send this to", "\x1b"}, `{"action":"cancel"}`},
+		{"ctrl-d at the end", one, []string{"> ", "\r", "Send this to", "\x04"}, `{"action":"decline"}`},
+		{"no", one, []string{"> ", "\r", "Send this to", "what\r", "Send this to", "n\r"}, `{"action":"decline"}`},
 		{"nothing to fill in", "", []string{"Do you agree?", "y\r"}, `{"action":"accept"}`},
 		{"nothing, and no", "{}", []string{"Do you agree?", "No\r"}, `{"action":"decline"}`},
-		{"an arrow is no esc", one, []string{"> ", "b\x1b[Da\r", "  a: ab\nSend this?", "y\r"}, `{"action":"accept","content":{"a":"ab"}}`},
-		{"typed ahead", one, []string{"> ", "a\ry\r", "Send this?", "n\r"}, `{"action":"decline"}`},
+		{"an arrow is no esc", one, []string{"> ", "b\x1b[Da\r", "│ a: ab\nfiles (mcp-files) gets these answers: 1.\nSend this to", "y\r"}, `{"action":"accept","content":{"a":"ab"}}`},
+		{"typed ahead", one, []string{"> ", "a\ry\r", "Send this to", "n\r"}, `{"action":"decline"}`},
 		{"what is no question", `{"properties":{"a":{"type":"object"}}}`, nil, `the requested schema: a: type "object" cannot be asked for`},
 		{"what is no schema", `{"properties":7}`, nil, `the requested schema: json: cannot unmarshal`},
 		{"an array of anything", `{"properties":{"a":{"type":"array"}}}`, nil, `the requested schema: a: an array`},
@@ -144,7 +145,7 @@ func TestPastedConsent(t *testing.T) {
 	a := &app{stdio: stdio{in: s.slave, err: &console{to: s.slave}, mode: &mode{terminal: s.slave}}}
 	answers := make(chan mcp.ElicitResult, 1)
 	go func() {
-		answer, _ := a.elicit(t.Context(), host.Server{Name: "files"}, mcp.Elicitation{Message: "?"})
+		answer, _ := (&asker{app: a, server: host.Server{Name: "files"}}).elicit(t.Context(), mcp.Elicitation{Message: "?"})
 		answers <- answer
 	}()
 	s.answer("Do you agree?", "n\r")
@@ -161,7 +162,7 @@ func TestFormAndOthers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	failed := make(chan error)
 	go func() {
-		_, err := k.ask(ctx, "> ", "half ", false)
+		_, err := k.ask(ctx, question{prompt: "> ", proposed: "half "})
 		failed <- err
 	}()
 	s.answer("> half ", "an answer")
@@ -203,14 +204,14 @@ func TestPageOfAServer(t *testing.T) {
 		name, url, prompt, keys string
 		want, action, opened    string
 	}{
-		{"yes", page, open, "y\r", "a page of example.com:\n  " + page + "\n", mcp.ElicitAccept, page},
+		{"yes", page, open, "y\r", "│ " + page + "\nfiles (mcp-files) wants you to visit a page of example.com.\n", mcp.ElicitAccept, page},
 		{"no is what nothing means", page, open, "\r", "", mcp.ElicitDecline, ""},
 		{"esc", page, open, "\x1b", "", mcp.ElicitCancel, ""},
 		{"another machine", page, visit, "y\r", "", mcp.ElicitAccept, ""},
 		{"no page of the web", "file:///etc/passwd", open, "y\r", "warning: this is no address of the web.", mcp.ElicitDecline, ""},
 		{"not encrypted", "http://example.com/", open, "y\r", "warning: the connection to it is not encrypted.", mcp.ElicitDecline, ""},
 		{"not what it seems", "https://xn--exmple-cua.com/", open, "n\r", "letters that can look like others", mcp.ElicitDecline, ""},
-		{"a name before the name", "https://example.com@evil.example/", open, "y\r", "a page of evil.example:", mcp.ElicitDecline, ""},
+		{"a name before the name", "https://example.com@evil.example/", open, "y\r", "a page of evil.example.", mcp.ElicitDecline, ""},
 		{"nowhere", "\x1b]0;", open, "y\r", `\x1b]0;`, mcp.ElicitDecline, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -235,7 +236,7 @@ func TestPageOfAServer(t *testing.T) {
 			a.in, a.err, a.errTTY, a.mode = s.slave, &console{to: s.slave}, true, &mode{terminal: s.slave}
 			got := make(chan mcp.ElicitResult)
 			go func() {
-				result, _ := a.elicit(t.Context(), host.Server{Name: "files", Command: "mcp-files"}, mcp.Elicitation{Mode: mcp.ElicitURL, Message: "Sign here", URL: tt.url})
+				result, _ := (&asker{app: a, server: host.Server{Name: "files", Command: "mcp-files"}}).elicit(t.Context(), mcp.Elicitation{Mode: mcp.ElicitURL, Message: "Sign here", URL: tt.url})
 				got <- result
 			}()
 			if before := s.await(tt.prompt); !strings.Contains(before, tt.want) {
@@ -293,7 +294,7 @@ func TestSecretIsNotShown(t *testing.T) {
 	got := make(chan string)
 	go func() {
 		for _, secret := range []bool{true, false} {
-			text, err := k.ask(t.Context(), "> ", "", secret)
+			text, err := k.ask(t.Context(), question{prompt: "> ", secret: secret})
 			got <- fmt.Sprint(text, err)
 		}
 	}()

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/host"
 )
 
 func readOne(t *testing.T, schema string) *field {
 	t.Helper()
-	form, err := readForm(json.RawMessage(`{"properties":{"a":` + schema + `}}`))
+	form, err := readForm(t.Context(), json.RawMessage(`{"properties":{"a":`+schema+`}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +135,7 @@ func TestSecretiveFields(t *testing.T) {
 }
 
 func TestFieldsKeepTheirOrder(t *testing.T) {
-	form, err := readForm(json.RawMessage(`{"properties":{"z":{"type":"string"},"a":{"type":"string"},"z":{"type":"boolean"},"m":{"type":"string"}},"required":["m","unknown"]}`))
+	form, err := readForm(t.Context(), json.RawMessage(`{"properties":{"z":{"type":"string"},"a":{"type":"string"},"z":{"type":"boolean"},"m":{"type":"string"}},"required":["m","unknown"]}`))
 	var names []string
 	for _, f := range form {
 		names = append(names, f.name)
@@ -151,14 +153,15 @@ func FuzzForm(f *testing.F) {
 	f.Add(`{"properties":{"a":{"type":"integer","minimum":1e300,"default":-1}}}`, "9")
 	f.Add(`{"properties":{"a":{"type":"string","pattern":"((((a{9}){9}){9}){9})"},"a":7}}`, "a")
 	f.Fuzz(func(t *testing.T, schema, text string) {
-		form, err := readForm(json.RawMessage(schema))
+		form, err := readForm(t.Context(), json.RawMessage(schema))
 		if err != nil {
 			return
 		}
 		for i := range form {
 			f := &form[i]
-			if !safeToType(f.proposed()) || strings.IndexFunc(f.help(), unsafe) >= 0 {
-				t.Errorf("%s: proposes %q, says %q", schema, f.proposed(), f.help())
+			asks := &asker{app: &app{}, server: host.Server{Name: "files"}}
+			if said := asks.about(f) + asks.heading(f, i+1, len(form)); !isProposable(f.proposed()) || strings.IndexFunc(said, unsafe) >= 0 {
+				t.Errorf("%s: proposes %q, says %q", schema, f.proposed(), said)
 			}
 			if f.take(strings.TrimSpace(text)) != nil || !f.given || !safeToType(text) || f.proposed() == "" {
 				continue

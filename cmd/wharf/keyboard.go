@@ -57,30 +57,42 @@ type chunk struct {
 	err  error
 }
 
-// ask reads a line, with prompt before it on a terminal. There the line can be
-// edited, begins with what is proposed, and is not shown if it is secret. In place
-// of an answer there may be one of the errors above, io.EOF, or the cause of ctx.
-func (k *keyboard) ask(ctx context.Context, prompt, proposed string, secret bool) (string, error) {
+// question is what a person answers on one line.
+type question struct {
+	above    string // whole rows of ours, which stand right above the line: who asks, and for what
+	prompt   string
+	proposed string // what the line begins with
+	secret   bool   // what is typed is not shown
+	consent  bool   // what was typed before does not count: consent is given to what one has read
+}
+
+// ask reads a line, with the prompt before it on a terminal. There the line can be
+// edited. In place of an answer there may be one of the errors above, io.EOF, or the
+// cause of ctx.
+func (k *keyboard) ask(ctx context.Context, q question) (string, error) {
+	if q.consent {
+		k.forget()
+	}
 	k.asking = ctx
-	if k.mode == nil || k.blind && !secret {
+	if k.mode == nil || k.blind && !q.secret {
 		return k.nextLine()
 	}
 	editor := term.NewTerminal(struct {
 		io.Reader
 		io.Writer
-	}{k, k.screen.to}, prompt)
+	}{k, k.screen.to}, q.prompt)
 	editor.SetSize(k.screen.room())
 	editor.History = noHistory{}
-	k.screen.typing(editor)
-	defer k.screen.typing(nil)
+	k.screen.typing(editor, q.above)
+	defer k.screen.typing(nil, "")
 	if err := k.mode.enter(); err != nil {
 		return "", err
 	}
 	defer k.mode.leave()
-	k.left = append([]byte(proposed), k.left...)
+	k.left = append([]byte(q.proposed), k.left...)
 	read := editor.ReadLine
-	if secret {
-		read = func() (string, error) { return editor.ReadPassword(prompt) }
+	if q.secret {
+		read = func() (string, error) { return editor.ReadPassword(q.prompt) }
 	}
 	text, err := read()
 	if err != nil {

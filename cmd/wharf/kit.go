@@ -81,7 +81,7 @@ func (a *app) runExam(cmd *cobra.Command, path string, t *exam) error {
 
 // options are those of the kit.
 func (t *exam) options(path string) (plugintest.Options, error) {
-	o := plugintest.Options{Name: path, Settings: map[string]string{}, Only: t.only}
+	o := plugintest.Options{Name: path, Worker: worker(), Settings: map[string]string{}, Only: t.only}
 	for _, s := range t.settings {
 		key, value, ok := strings.Cut(s, "=")
 		if !ok {

@@ -71,10 +71,12 @@ func (f *flags) hurry(server host.Server) host.Server {
 
 // connect gives up after limit, where there is one: servers have a longer time
 // of their own to start in, and somebody who wants to wait less means that too. A
-// plugin that has to be compiled first is not what they wait for.
+// plugin that has to be compiled first is not what they wait for, and has as long.
 func connect(ctx context.Context, h *host.Host, server host.Server, limit time.Duration) (*host.Session, error) {
 	if limit > 0 {
-		h.Prepare(ctx, server)
+		if err := h.Prepare(ctx, server); err != nil {
+			return nil, err
+		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, &lateError{limit})
 		defer cancel()
@@ -136,12 +138,17 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	// Without a cache the plugin is compiled each time: slower, not wrong.
 	c.CacheDir, _ = host.DefaultCacheDir()
 	c.VaultDir, _ = host.DefaultVaultDir()
-	letIsolate(&c)
+	c.Worker, c.CompileTimeout = worker(), max(limit, 0)
 	a.letApprove(&c)
 	for _, option := range options {
 		option(&c)
 	}
-	return host.New(ctx, c)
+	h, err := host.New(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	a.redact = h.Redact
+	return h, nil
 }
 
 // close ends the session and the host. The result is out by then, so what goes

@@ -11,7 +11,7 @@
 // else and with --json. Everything for people goes to stderr. The exit code
 // says what kind of end it was: 0 ok, 1 internal, 2 usage or configuration,
 // 3 sign-in needed, 4 unreachable or timed out, 5 the tool or the server
-// answered with an error, 6 denied, 130 interrupted, 141 nobody reads stdout.
+// answered with an error, 6 denied or refused, 130 interrupted, 141 stdout was closed.
 package main
 
 import (
@@ -21,6 +21,9 @@ import (
 )
 
 func main() {
+	if isWorker(os.Args[1:]) {
+		os.Exit(runWorker())
+	}
 	leaveGarbage()
 	os.Exit(run(os.Args[1:], standardIO()))
 }

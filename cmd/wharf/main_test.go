@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write what scripts compare with cmp ane
 // TestMain makes the test binary play every command that scripts use: wharf
 // itself, and servers that misbehave.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && (os.Args[1] == demoCommand || os.Args[1] == trialCommand || os.Args[1] == workerCommand) {
+	if len(os.Args) > 1 && (os.Args[1] == demoCommand || os.Args[1] == workerCommand) {
 		main() // wharf, started by itself
 	}
 	testscript.Main(suite{m}, map[string]func(){
@@ -111,14 +111,20 @@ func runScripts(t *testing.T, dir string, vars []string) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"another": another,
-			"code":    code,
-			"digest":  digest,
-			"gone":    gone,
-			"guarded": guarded,
-			"oneline": oneLine,
-			"sign":    signFile,
-			"site":    site,
+			"another":   another,
+			"code":      code,
+			"digest":    digest,
+			"follow":    followHint,
+			"large":     large,
+			"hinted":    hintedCommand,
+			"gone":      gone,
+			"guarded":   guarded,
+			"keyof":     keyOf,
+			"oneline":   oneLine,
+			"plainsite": plainSite,
+			"restate":   restate,
+			"sign":      signFile,
+			"site":      site,
 		},
 	})
 }

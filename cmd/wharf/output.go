@@ -53,7 +53,32 @@ func (a *app) printRaw(value json.RawMessage) error {
 	if !a.outTTY {
 		return a.print(line.String())
 	}
-	return a.print(replaceUnsafe(line.String(), func(r rune) string { return fmt.Sprintf(`\u%04x`, r) }))
+	return a.printParts(line.String(), func(text string) string {
+		return replaceUnsafe(text, func(out *strings.Builder, r rune) { fmt.Fprintf(out, `\u%04x`, r) })
+	})
+}
+
+// printPlain writes text of a stranger to stdout, as plain has it.
+func (a *app) printPlain(text string) error { return a.printParts(text, plain) }
+
+// printPart is how many bytes are made harmless at a time, which may take six times
+// their room.
+const printPart = 1 << 20
+
+// printParts writes text part by part, each changed before. No rune and no line end
+// is in two of them.
+func (a *app) printParts(text string, change func(string) string) error {
+	for len(text) > printPart {
+		end := wholeRunes(text, printPart)
+		if text[end-1] == '\r' {
+			end--
+		}
+		if err := a.print(change(text[:end])); err != nil {
+			return err
+		}
+		text = text[end:]
+	}
+	return a.print(change(text))
 }
 
 // plain makes text of a stranger fit for a terminal: what could move the
@@ -62,11 +87,12 @@ func (a *app) printRaw(value json.RawMessage) error {
 // stay; a CR before a newline goes.
 func plain(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	return replaceUnsafe(text, func(r rune) string {
+	return replaceUnsafe(text, func(out *strings.Builder, r rune) {
 		if r < 0x100 {
-			return fmt.Sprintf(`\x%02x`, r)
+			fmt.Fprintf(out, `\x%02x`, r)
+			return
 		}
-		return fmt.Sprintf(`\u%04x`, r)
+		fmt.Fprintf(out, `\u%04x`, r)
 	})
 }
 
@@ -75,16 +101,45 @@ func line(text string) string {
 	return strings.Join(strings.Fields(plain(text)), " ")
 }
 
+// cell is line for the cell of a table, of which no more than fits on a terminal is
+// looked at.
+func cell(text string) string {
+	if len(text) > cellBytes {
+		text = text[:wholeRunes(text, cellBytes)] + "…"
+	}
+	return line(text)
+}
+
+// wholeRunes is how much of a longer text has so many bytes at most and does not end
+// within a rune.
+func wholeRunes(text string, bytes int) int {
+	end := bytes
+	for end > bytes-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return end
+}
+
+// cellBytes is more than the widest terminal shows of a line.
+const cellBytes = 2 << 10
+
 // replaceUnsafe replaces every rune that is not safe on a terminal, and every
 // byte that is no UTF-8.
-func replaceUnsafe(text string, escape func(rune) string) string {
-	if strings.IndexFunc(text, unsafe) < 0 && utf8.ValidString(text) {
+func replaceUnsafe(text string, escape func(out *strings.Builder, r rune)) string {
+	escapes := 0
+	for _, r := range text {
+		if unsafe(r) {
+			escapes++
+		}
+	}
+	if escapes == 0 && utf8.ValidString(text) {
 		return text
 	}
 	var out strings.Builder
+	out.Grow(len(text) + escapes*len(`\u0000`))
 	for _, r := range text {
 		if unsafe(r) {
-			out.WriteString(escape(r))
+			escape(&out, r)
 			continue
 		}
 		out.WriteRune(r)
@@ -151,8 +206,13 @@ func formatRow(row []string, widths []int, width int) string {
 
 // clip cuts text to at most limit runes, and shows that it did.
 func clip(text string, limit int) string {
-	if utf8.RuneCountInString(text) <= limit {
-		return text
+	runes := 0
+	for at := range text {
+		if runes++; runes == limit { // the last rune that there is room for, if any other follows
+			if _, n := utf8.DecodeRuneInString(text[at:]); at+n < len(text) {
+				return text[:at] + "…"
+			}
+		}
 	}
-	return string([]rune(text)[:limit-1]) + "…"
+	return text
 }

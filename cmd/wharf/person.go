@@ -24,31 +24,35 @@ func (a *app) canAsk() bool { return a.errTTY && a.inTTY }
 
 // openPage shows the address of a page and opens it in the browser. Where there
 // is none, or it is not wanted, the browser may be on another machine: the
-// address that it ends at can be pasted here.
+// address that it ends at can be pasted here. The host has looked at the address:
+// there is no blank in it, so that no row of it can be taken for one of ours, and it
+// stands there as it can be copied.
 func (a *app) openPage(ctx context.Context, p host.Page) error {
 	ctx, leave, err := a.floor(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	fmt.Fprintf(a.err, "To sign in to %s, visit\n  %s\n", plain(p.Server), plain(p.URL))
+	fmt.Fprintf(a.err, "%s  %s\n", a.ours("To sign in to %s, visit", name(p.Server, nameColumns)), plain(p.URL))
 	if a.flags.opensBrowser(a.errTTY) {
 		err := host.OpenBrowser(ctx, p.URL)
 		if err == nil {
 			fmt.Fprintln(a.err, "It opens in your browser; this goes on when you are done there.")
 			return nil
 		}
-		fmt.Fprintln(a.err, plain(err.Error()))
+		fmt.Fprint(a.err, a.ours("%s", host.Visible(err.Error())))
 	}
-	fmt.Fprintln(a.err, "If your browser is on another machine, paste here the address that it ends at:")
 	return a.takeAddress(ctx, p)
 }
 
 // takeAddress reads addresses until one is right. Without any more input it
 // leaves the page to the browser.
 func (a *app) takeAddress(ctx context.Context, p host.Page) error {
+	site, _ := siteOf(p.URL)
+	q := question{above: a.ours("That is a page of %s, where the auth provider %s has you sign in to %s.", site, name(p.Provider, nameColumns), name(p.Server, nameColumns)) +
+		a.ours("If your browser is on another machine, paste here the address that it ends at:")}
 	for {
-		address, err := a.keys().ask(ctx, "", "", false)
+		address, err := a.ask(ctx, q)
 		switch {
 		case errors.Is(err, io.EOF) && address == "", errors.Is(err, errRefused):
 			return nil
@@ -63,25 +67,19 @@ func (a *app) takeAddress(ctx context.Context, p host.Page) error {
 		if wrong == nil {
 			return nil
 		}
-		fmt.Fprintln(a.err, plain(wrong.Error()))
+		fmt.Fprint(a.err, a.ours("%s", host.Visible(wrong.Error())))
 	}
 }
 
-// prompt asks for a text.
+// prompt asks for a text. What a provider says of it is a stranger's; who asks, and
+// for which server, stands below that and is ours.
 func (a *app) prompt(ctx context.Context, q host.Question) (string, error) {
 	ctx, leave, err := a.floor(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer leave()
-	if q.Hint != "" {
-		fmt.Fprintln(a.err, plain(q.Hint))
-	}
-	label := line(q.Label) + ": "
-	if !a.inTTY && q.Label != "" { // nobody types there, so nothing else shows it, or ends its line
-		fmt.Fprintln(a.err, strings.TrimRight(label, " "))
-	}
-	text, err := a.keys().ask(ctx, label, "", q.Secret)
+	text, err := a.ask(ctx, a.promptFor(q))
 	if errors.Is(err, io.EOF) {
 		err = nil // the last line need not have an end
 	}
@@ -94,14 +92,44 @@ func (a *app) prompt(ctx context.Context, q host.Question) (string, error) {
 	return text, err
 }
 
+// promptFor shows what a provider says of a question, and returns the question. One
+// without a provider is our own, and its label with it.
+func (a *app) promptFor(q host.Question) question {
+	if q.Provider == "" {
+		return question{prompt: q.Label + ": ", secret: q.Secret}
+	}
+	for _, said := range []string{q.Hint, q.Label} {
+		if said != "" {
+			fmt.Fprint(a.err, a.quoted(said, ofMessage, ""))
+		}
+	}
+	kind := "a text"
+	if q.Secret {
+		kind = "a secret, which is not shown as you type it"
+	}
+	provider := name(q.Provider, nameColumns)
+	return question{
+		above:  a.ours("The auth provider %s wants %s, to sign in to %s.", provider, kind, name(q.Server, nameColumns)),
+		prompt: "Give it to " + name(q.Provider, nameColumns/2) + ": ", secret: q.Secret,
+	}
+}
+
 // showCode shows a code and where to type it.
 func (a *app) showCode(_ context.Context, c host.Code) {
 	defer a.still()()
-	fmt.Fprintf(a.err, "To sign in to %s, visit\n  %s\nand type the code\n  %s\n",
-		plain(c.Server), plain(c.URL), a.styled(a.errTTY, styleBold, plain(c.Code)))
+	fmt.Fprintf(a.err, "%s  %s\nand type the code\n  %s\n", a.ours("To sign in to %s, visit", name(c.Server, nameColumns)),
+		plain(c.URL), a.styled(a.errTTY, styleBold, name(c.Code, nameColumns)))
 	if c.Complete != "" {
 		fmt.Fprintf(a.err, "or visit\n  %s\n", plain(c.Complete))
 	}
+	fmt.Fprint(a.err, a.ours("The auth provider %s asks for it.", name(c.Provider, nameColumns)))
+}
+
+// ask asks the person. The caller has the floor. What stands above the line is
+// written first.
+func (a *app) ask(ctx context.Context, q question) (string, error) {
+	io.WriteString(a.err, q.above)
+	return a.keys().ask(ctx, q)
 }
 
 // still keeps the moving line away while a person reads. The caller calls the

@@ -36,7 +36,7 @@ func TestInterruptedQuestion(t *testing.T) {
 		defer over()
 		answers := make(chan mcp.ElicitResult, 1)
 		go func() {
-			answer, _ := a.elicit(ctx, host.Server{Name: "files"}, mcp.Elicitation{Message: "Shall I?"})
+			answer, _ := (&asker{app: a, server: host.Server{Name: "files"}}).elicit(ctx, mcp.Elicitation{Message: "Shall I?"})
 			answers <- answer
 		}()
 		synctest.Wait()

@@ -91,14 +91,14 @@ func (a *app) runInspect(cmd *cobra.Command, word string) error {
 // inspect looks at the plugin that a word stands for: one that is installed, one that
 // is part of wharf, or a file.
 func inspect(ctx context.Context, h *host.Host, word string) (*host.PluginInfo, error) {
+	if _, shipped := plugins.Builtin()[word]; shipped { // which goes before one that is installed
+		return h.InspectBuiltin(ctx, word)
+	}
 	path := word
 	if s, err := openStore(); err == nil {
 		if p, err := s.Find(word); err == nil {
 			path = s.Path(p)
 		}
-	}
-	if _, shipped := plugins.Builtin()[word]; shipped && path == word {
-		return h.InspectBuiltin(ctx, word)
 	}
 	info, err := h.Inspect(ctx, path)
 	switch {
@@ -119,8 +119,9 @@ type description struct {
 	Memory   memory    `json:"memory"`
 	Imports  []string  `json:"imports"`
 	Exports  []string  `json:"exports"`
-	Findings []string  `json:"findings"` // why it would be refused
-	Config   string    `json:"config"`   // the lines to paste; "" when it would be refused, or needs none
+	Findings []string  `json:"findings"`           // why it would be refused
+	Warnings []string  `json:"warnings,omitempty"` // what of it will not work as it is meant to
+	Config   string    `json:"config"`             // the lines to paste; "" when it would be refused, or needs none
 }
 
 type manifest struct {
@@ -161,6 +162,7 @@ func describe(info *host.PluginInfo) description {
 		Imports:  orEmpty(info.Imports),
 		Exports:  orEmpty(info.Exports),
 		Findings: orEmpty(info.Findings),
+		Warnings: info.Warnings,
 	}
 	if info.Manifest != nil {
 		d.Manifest = readManifest(info.Manifest)
@@ -272,6 +274,9 @@ func (d description) facts() [][2]string {
 	}
 	for _, finding := range d.Findings {
 		add("refused", finding)
+	}
+	for _, warning := range d.Warnings {
+		add("note", warning)
 	}
 	return facts
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,25 +36,27 @@ type wish struct {
 func (w *wish) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&w.SHA256, "sha256", "", "refuse a file whose `HASH` is another")
-	f.StringVar(&w.Key, "key", "", "the publisher's minisign `KEY`, or the file that holds it")
+	f.StringVar(&w.Key, "key", "", "the publisher's minisign `KEY`, or the file that holds it; a file called like a key goes by ./KEY")
 	f.StringVar(&w.Signature, "signature", "", "the minisign signature's `FILE`, where it does not lie beside the plugin")
-	f.BoolVar(&w.yes, "yes", false, "do not ask; without a terminal --sha256 is needed too")
+	f.BoolVar(&w.yes, "yes", false, "do not ask; without a terminal, or for what is no later version of the same plugin, --sha256 is needed too")
 }
 
-// read replaces the names of files by what they hold.
+// read replaces the names of files by what they hold. What is meant to be a key is
+// no name of a file: one of that name could have come with a project.
 func (w *wish) read(ctx context.Context) error {
-	for _, text := range []*string{&w.Key, &w.Signature} {
-		if *text == "" {
-			continue
+	if w.Key != "" && !host.IsPublisherKey(w.Key) {
+		held, err := readFile(ctx, w.Key, maxRead)
+		if err != nil {
+			return usage(err, "write --key with the publisher's key, which begins with RW, or with the file that holds it")
 		}
-		held, err := readFile(ctx, *text, maxRead)
-		if errors.Is(err, fs.ErrNotExist) && text == &w.Key && filepath.Base(*text) == *text {
-			continue // it is the key itself
-		}
+		w.Key = string(held)
+	}
+	if w.Signature != "" {
+		held, err := readFile(ctx, w.Signature, maxRead)
 		if err != nil {
 			return usage(err, "")
 		}
-		*text = string(held)
+		w.Signature = string(held)
 	}
 	return nil
 }
@@ -88,9 +89,11 @@ func newUpdate(a *app) *cobra.Command {
 		Use: "update NAME", Short: "Fetch an installed plugin again, and show what has changed",
 		Long: `Fetch an installed plugin again from where it came from, and show what has changed.
 
-You are asked before it is replaced, unless it is signed by the key that its last
-version was signed by and asks for nothing more than that did. What runs goes on
-with the old version.`,
+You are asked before it is replaced, unless it is a later version (semver.org) of the
+same plugin, signed by the key that its last version was signed by, and asks for
+nothing more than that did. An older version, another plugin in its place or one that
+was signed earlier is asked about in spite of --yes, unless --sha256 names this very
+file. What runs goes on with the old version.`,
 		Args: exactly("NAME"),
 		RunE: a.onStore(func(ctx context.Context, store *host.Store, args []string) error {
 			if err := w.read(ctx); err != nil {
@@ -155,11 +158,15 @@ func mention(o *host.Offer) string {
 }
 
 // agree finds out whether the person wants what they were shown. It is no, unless
-// they say yes.
+// they say yes. A --yes that names no file is none to what they could not expect.
 func (a *app) agree(ctx context.Context, o *host.Offer, w *wish) error {
 	no := fmt.Errorf("plugin %s: you have not agreed to it: %w", o.Plugin.Name, host.ErrDenied)
+	agreed := o.Vouched() || w.yes && w.SHA256 != "" || w.yes && a.canAsk() && len(o.Unexpected) == 0
+	if agreed || !a.canAsk() {
+		fmt.Fprint(a.err, a.offerGist(o))
+	}
 	switch {
-	case o.Vouched(), w.yes && (w.SHA256 != "" || a.canAsk()):
+	case agreed:
 		return nil
 	case !a.canAsk():
 		return &hinted{no, "there is nobody to ask: to install exactly this file, add --yes --sha256 " + o.Plugin.SHA256}
@@ -169,8 +176,7 @@ func (a *app) agree(ctx context.Context, o *host.Offer, w *wish) error {
 		return err
 	}
 	defer leave()
-	a.keys().forget() // consent is given to what one has read
-	text, err := a.keys().ask(ctx, "Install it? yes, [n]o: ", "", false)
+	text, err := a.ask(ctx, question{above: a.offerGist(o), prompt: "Install it? yes, [n]o: ", consent: true})
 	switch {
 	case errors.Is(err, errRefused), errors.Is(err, errEscaped):
 		return no
@@ -183,42 +189,66 @@ func (a *app) agree(ctx context.Context, o *host.Offer, w *wish) error {
 	return nil
 }
 
-// showOffer tells on stderr what a plugin is, what it asks for, and in what it
+// showOffer tells on stderr what a plugin is and says of itself, and in what it
 // differs from what is installed.
 func (a *app) showOffer(o *host.Offer) {
 	p := o.Plugin
-	heading := fmt.Sprintf("%s is %s plugin from %s:", p.Name, map[bool]string{true: "an auth", false: "a transport"}[p.Kind == host.KindProvider], p.Source)
+	heading := fmt.Sprintf("%s is %s plugin:", name(p.Name, nameColumns), map[bool]string{true: "an auth", false: "a transport"}[p.Kind == host.KindProvider])
 	if o.Was != nil {
-		heading = fmt.Sprintf("%s has another version at %s:", p.Name, p.Source)
+		heading = fmt.Sprintf("%s has another version:", name(p.Name, nameColumns))
 	}
-	fmt.Fprintln(a.err, a.styled(a.errTTY, styleBold, line(heading)))
-	for _, fact := range offerFacts(o) {
-		fmt.Fprintf(a.err, "  %-9s  %s\n", fact[0], line(fact[1]))
+	fmt.Fprint(a.err, a.styled(a.errTTY, styleBold, a.ours("%s", heading)))
+	facts, missing := offerFacts(o), 0
+	for i := range facts {
+		shown := cutBytes(facts[i].text, factBytes)
+		missing += len(facts[i].text) - len(shown)
+		facts[i].text = host.Visible(shown)
+	}
+	fmt.Fprint(a.err, a.facts(facts, ofFacts, missing, ""))
+	for _, w := range o.Warnings {
+		fmt.Fprint(a.err, a.ours("! %s", name(w, 4*targetWidth)))
+	}
+}
+
+// offerGist returns what a yes to a plugin is a yes to, for right above the question.
+func (a *app) offerGist(o *host.Offer) string {
+	p := o.Plugin
+	able := "asks for no access"
+	var rows []fact
+	for _, access := range p.Asked {
+		able = "would be able"
+		rows = append(rows, fact{name(access, nameColumns), meaning(access)})
+	}
+	text := a.ours("%s %s is signed by %s, and %s", name(p.Name, nameColumns), name(p.Version, nameColumns), signer(p.Key), able)
+	if len(rows) > 0 {
+		text += a.facts(rows, ofGist, 0, "; it stands above")
 	}
 	if o.Was != nil {
 		for _, more := range o.More() {
-			fmt.Fprintf(a.err, "  ! it asks for %s now, and did not before\n", line(more))
+			text += a.ours("! it asks for %s now, and did not before", name(more, targetWidth))
 		}
 	}
-	for _, w := range o.Warnings {
-		fmt.Fprintln(a.err, "  !", line(w))
+	for _, change := range o.Unexpected {
+		text += a.ours("! %s", name(change, 4*targetWidth))
 	}
+	return text
 }
 
 // offerFacts are what there is to tell, each with its name. Of an update, what has
 // changed is told with what it was.
-func offerFacts(o *host.Offer) [][2]string {
+func offerFacts(o *host.Offer) []fact {
 	p, was := o.Plugin, o.Was
 	if was == nil {
 		was = &p
 	}
-	var facts [][2]string
+	var facts []fact
 	add := func(name, now, before string) {
 		if now != before {
 			now += " (was " + before + ")"
 		}
-		facts = append(facts, [2]string{name, now})
+		facts = append(facts, fact{name, now})
 	}
+	add("source", p.Source, p.Source)
 	add("summary", p.Summary, was.Summary)
 	add("version", p.Version, was.Version)
 	add("sha256", p.SHA256, was.SHA256)
@@ -228,16 +258,16 @@ func offerFacts(o *host.Offer) [][2]string {
 		add("signed as", o.Comment, o.Comment)
 	}
 	for _, access := range p.Asked {
-		facts = append(facts, [2]string{"asks for", access + ": " + meaning(access)})
+		facts = append(facts, fact{"asks for", access + ": " + meaning(access)})
 	}
 	if m := o.Info.Manifest; m != nil {
 		for _, s := range m.Settings {
-			facts = append(facts, [2]string{"setting", s.Key + ": " + s.Value})
+			facts = append(facts, fact{"setting", s.Key + ": " + s.Value})
 		}
 	}
 	if m := o.Info.Provider; m != nil {
 		for _, s := range m.Settings {
-			facts = append(facts, [2]string{"setting", s.Key + ": " + s.About})
+			facts = append(facts, fact{"setting", s.Key + ": " + s.About})
 		}
 	}
 	return facts

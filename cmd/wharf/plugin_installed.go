@@ -15,33 +15,31 @@ import (
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
-// trialCommand is the program as it looks at a plugin that nobody has seen yet.
-const trialCommand = "plugin-trial"
-
-func newTrial(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use: trialCommand, Short: "Look at a new plugin, within limits", Hidden: true, Args: exactly("FILE", "HASH", "CACHE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return host.RunTrial(cmd.Context(), a.out, args)
-		},
-	}
-}
-
-// workerCommand is the program as it runs a plugin apart from the others.
+// workerCommand is the program as it compiles a plugin that is not part of it, and as
+// it runs one apart from the others.
 const workerCommand = "plugin-worker"
 
-func newWorker(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use: workerCommand, Short: "Run a plugin that the host sends, within limits", Hidden: true, Args: exactly(),
-		RunE: func(*cobra.Command, []string) error { return host.RunWorker(a.in, a.out) },
+// isWorker reports whether the command line is that of a worker. It is looked at
+// before all else: a worker is started for each plugin, and has to be quick.
+func isWorker(args []string) bool { return len(args) == 1 && args[0] == workerCommand }
+
+// runWorker is the whole of a worker, and returns its exit code.
+func runWorker() int {
+	if err := host.RunWorker(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitInternal
 	}
+	return exitOK
 }
 
-// letIsolate has the host run plugins in processes of this program.
-func letIsolate(c *host.Config) {
-	if self, err := os.Executable(); err == nil {
-		c.Worker = []string{self, workerCommand}
+// worker is the command that starts a worker of this program, or nil where the
+// program cannot be found.
+func worker() []string {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
 	}
+	return []string{self, workerCommand}
 }
 
 // openStore returns the plugins that the user installed.
@@ -50,16 +48,13 @@ func openStore() (*host.Store, error) {
 	if err != nil {
 		return nil, usage(fmt.Errorf("find the folder for plugins: %w", err), "they are kept in folders of your own")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find the program that looks at plugins: %w", err)
-	}
 	c := host.StoreConfig{
 		Dir: dir, Files: files,
 		Reserved: slices.Collect(maps.Keys(plugins.Builtin())),
-		Trial:    []string{self, trialCommand},
+		Worker:   worker(),
 	}
 	c.CacheDir, _ = host.DefaultCacheDir()
+	c.VaultDir, _ = host.DefaultVaultDir()
 	return host.OpenStore(c), nil
 }
 
@@ -75,6 +70,15 @@ func (s *settings) addInstalled() error {
 	if err != nil {
 		return err
 	}
+	outranked, err := store.Outranked()
+	if err != nil {
+		return err
+	}
+	for _, p := range outranked {
+		if s.plugins[p.Name].File == "" { // else neither of them is used
+			s.outranked = append(s.outranked, p.Name)
+		}
+	}
 	for name, p := range s.plugins {
 		if installed := files[name]; p.File == "" { // it only says where the plugin runs
 			installed.Name, installed.Isolation = name, p.Isolation
@@ -87,6 +91,18 @@ func (s *settings) addInstalled() error {
 		s.lock = store.Lock()
 	}
 	return nil
+}
+
+// warnOutranked tells of installed plugins that are not used, once of each.
+func (a *app) warnOutranked(names []string) {
+	for _, name := range names {
+		if slices.Contains(a.outranked, name) {
+			continue
+		}
+		a.outranked = append(a.outranked, name)
+		a.warn("the installed plugin %s is not used: wharf has a plugin of that name now. To give it another name, "+
+			"`wharf plugin remove %[1]s`, and add it again with --name", name)
+	}
 }
 
 // completePlugins offers the names of installed plugins for the first word.
@@ -124,6 +140,7 @@ func newList(a *app) *cobra.Command {
 // installed is what the command tells about an installed plugin.
 type installed struct {
 	Name    string    `json:"name"`
+	Plugin  string    `json:"plugin,omitempty"` // what it calls itself
 	Kind    string    `json:"kind"`
 	Version string    `json:"version"`
 	Summary string    `json:"summary"`
@@ -139,7 +156,7 @@ type installed struct {
 
 func tell(store *host.Store, p host.Installed) installed {
 	return installed{
-		p.Name, string(p.Kind), p.Version, p.Summary, p.Source, p.SHA256, p.Size, p.Key,
+		p.Name, p.Plugin, string(p.Kind), p.Version, p.Summary, p.Source, p.SHA256, p.Size, p.Key,
 		orEmpty(p.Asked), orEmpty(p.Granted), p.Time, store.Path(p),
 	}
 }
@@ -281,7 +298,7 @@ func (a *app) completeGrants(cmd *cobra.Command, args []string, word string) ([]
 
 func newRemove(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME", Short: "Forget an installed plugin, and delete its file", Aliases: []string{"rm"},
+		Use: "remove NAME", Short: "Forget an installed plugin, and delete its file and what it keeps in the vault", Aliases: []string{"rm"},
 		Args: exactly("NAME"),
 		RunE: a.onStore(func(ctx context.Context, store *host.Store, args []string) error {
 			if err := store.Remove(ctx, args[0]); err != nil {

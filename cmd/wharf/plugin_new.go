@@ -74,31 +74,65 @@ func (a *app) runBegin(p template.Plugin, replace string) error {
 	return a.printBegun(p, files)
 }
 
-// writeFolder makes a folder and writes files into it. What is there already is
-// never touched, and nothing is left behind where not all of it could be written.
+// writeFolder makes a folder, or takes one that is empty, and writes files into it.
+// What is there already is never touched, and no file is left behind where not all of
+// them could be written.
 func writeFolder(dir string, files []template.File) (err error) {
 	err = os.Mkdir(dir, 0o777)
-	if errors.Is(err, fs.ErrExist) {
+	made := err == nil
+	switch {
+	case errors.Is(err, fs.ErrExist) && !isEmptyFolder(dir):
 		return usage(fmt.Errorf("%s is there already, and is left as it is", dir), "give the plugin another name, or run this elsewhere")
-	}
-	if err != nil {
+	case err != nil && !errors.Is(err, fs.ErrExist):
 		return usage(err, "")
 	}
+	var written []string
 	defer func() {
-		if err != nil {
-			os.RemoveAll(dir)
+		if err == nil {
+			return
+		}
+		for _, path := range written {
+			os.Remove(path)
+		}
+		if made {
+			os.Remove(dir)
 		}
 	}()
 	for _, f := range files {
-		mode := fs.FileMode(0o666)
-		if f.Program {
-			mode = 0o777
+		path := filepath.Join(dir, f.Name)
+		if err = writeNew(path, f); !errors.Is(err, fs.ErrExist) { // else it is another's
+			written = append(written, path)
 		}
-		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Text, mode); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// isEmptyFolder reports whether a path is a folder, and no link to one, in which
+// nothing is.
+func isEmptyFolder(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	within, err := os.ReadDir(path)
+	return err == nil && len(within) == 0
+}
+
+// writeNew writes a file that must not be there yet.
+func writeNew(path string, file template.File) error {
+	mode := fs.FileMode(0o666)
+	if file.Program {
+		mode = 0o777
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(file.Text)
+	return errors.Join(err, f.Close())
 }
 
 // printBegun says what was written, and the commands to type next.

@@ -30,14 +30,33 @@ func site(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("SITE", s.URL)
 }
 
+// plainSite serves a folder without TLS: plainsite FOLDER. Its address, with https://
+// all the same, is in $TLSLESS.
+func plainSite(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: plainsite FOLDER")
+	}
+	s := httptest.NewServer(http.FileServer(http.Dir(ts.MkAbs(args[0]))))
+	ts.Defer(s.Close)
+	ts.Setenv("TLSLESS", strings.Replace(s.URL, "http://", "https://", 1))
+}
+
 // signFile signs a file as a publisher whose key is made when they first sign: sign
-// PUBLISHER FILE. Their key is in PUBLISHER.pub.
+// PUBLISHER FILE [COMMENT]. Their key is in PUBLISHER.pub. That of the publisher slash
+// has one in it.
 func signFile(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: sign PUBLISHER FILE")
+	if neg || len(args) != 2 && len(args) != 3 {
+		ts.Fatalf("usage: sign PUBLISHER FILE [COMMENT]")
+	}
+	comment := "as " + args[0]
+	if len(args) == 3 {
+		comment = args[2]
 	}
 	held := ts.MkAbs(args[0] + ".key")
 	public, private, err := minisign.GenerateKey(nil)
+	for err == nil && strings.Contains(public.String(), "/") != (args[0] == "slash") {
+		public, private, err = minisign.GenerateKey(nil)
+	}
 	ts.Check(err)
 	if text, err := os.ReadFile(held); err == nil {
 		ts.Check(private.UnmarshalText(text))
@@ -52,7 +71,31 @@ func signFile(ts *testscript.TestScript, neg bool, args []string) {
 	r := minisign.NewReader(strings.NewReader(ts.ReadFile(args[1])))
 	_, err = io.Copy(io.Discard, r)
 	ts.Check(err)
-	ts.Check(os.WriteFile(ts.MkAbs(args[1])+".minisig", r.SignWithComments(private, "as "+args[0], ""), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[1])+".minisig", r.SignWithComments(private, comment, ""), 0o600))
+}
+
+// keyOf puts the key of a publisher that has signed something into a variable: keyof
+// VARIABLE PUBLISHER.
+func keyOf(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: keyof VARIABLE PUBLISHER")
+	}
+	var key minisign.PublicKey
+	ts.Check(key.UnmarshalText([]byte(ts.ReadFile(args[1] + ".pub"))))
+	ts.Setenv(args[0], key.String())
+}
+
+// restate makes another file of a plugin that says something else of itself, in as
+// many bytes: restate FILE OLD NEW.
+func restate(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 || len(args[1]) != len(args[2]) {
+		ts.Fatalf("usage: restate FILE OLD NEW, of the same length")
+	}
+	text := ts.ReadFile(args[0])
+	if !strings.Contains(text, args[1]) {
+		ts.Fatalf("%s does not say %s", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(text, args[1], args[2])), 0o600))
 }
 
 // digest puts the SHA-256 of a file into a variable: digest VARIABLE FILE.
@@ -60,8 +103,13 @@ func digest(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: digest VARIABLE FILE")
 	}
-	sum := sha256.Sum256([]byte(ts.ReadFile(args[1])))
-	ts.Setenv(args[0], hex.EncodeToString(sum[:]))
+	ts.Setenv(args[0], hashOf([]byte(ts.ReadFile(args[1]))))
+}
+
+// hashOf is the SHA-256 of a file, as plugins are named by it.
+func hashOf(file []byte) string {
+	sum := sha256.Sum256(file)
+	return hex.EncodeToString(sum[:])
 }
 
 // another makes another file of a plugin that does the same: another FILE.

@@ -31,7 +31,7 @@ func (a *app) listPrompts(ctx context.Context, l *link, _ []string) error {
 	}
 	rows := table{{"PROMPT", "ARGUMENTS", "DESCRIPTION"}}
 	for _, p := range prompts {
-		rows = append(rows, []string{line(p.Name), line(blanks(p.Arguments)), line(about(p.Description, p.Title))})
+		rows = append(rows, []string{cell(p.Name), cell(blanks(p.Arguments)), cell(about(p.Description, p.Title))})
 	}
 	return a.printTable(rows)
 }

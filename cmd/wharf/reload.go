@@ -18,11 +18,13 @@ type lookout struct {
 	hangup chan struct{}
 	ignore func()      // leaves a SIGHUP to the program again
 	files  *host.Files // nil: they cannot be followed
+	app    *app
 }
 
 // lookOut begins to notice. The caller has it run, which also ends it.
 func (a *app) lookOut() *lookout {
-	l := &lookout{hangup: make(chan struct{}, 1), ignore: func() {}}
+	l := &lookout{app: a, hangup: make(chan struct{}, 1), ignore: func() {}}
+	a.lookout = l
 	seen := "are not seen"
 	if a.interrupt != nil && !a.attended() {
 		l.ignore = a.interrupt.onHangup(l.hungUp)
@@ -34,6 +36,17 @@ func (a *app) lookOut() *lookout {
 		a.warn("changes of the configuration %s: %v", seen, err)
 	}
 	return l
+}
+
+// follow has the files noticed that the settings refer to now: an update of a plugin
+// is another file.
+func (l *lookout) follow(s *settings) {
+	if l == nil || l.files == nil {
+		return
+	}
+	if err := l.files.Set(s.files()...); err != nil {
+		l.app.warn("changes of the configuration are not all seen: %v", err)
+	}
 }
 
 func (l *lookout) hungUp() {
@@ -111,7 +124,8 @@ func (a *app) reload() (*settings, bool) {
 		a.warn("not reloaded: %v", err)
 		return nil, false
 	}
-	s.warn(a.err)
+	a.lookout.follow(s)
+	a.warnOf(s)
 	return s, true
 }
 

@@ -50,6 +50,7 @@ func (a *app) runReplay(cmd *cobra.Command, path, plugin string, o host.ReplayOp
 	}
 	// Without a cache the plugin is compiled each time: slower, not wrong.
 	o.CacheDir, _ = host.DefaultCacheDir()
+	o.Worker = worker()
 	report, err := host.Replay(cmd.Context(), recording, binary, o)
 	switch {
 	case errors.As(err, new(*host.RecordingError)), errors.As(err, new(*fs.PathError)):

@@ -85,5 +85,5 @@ func (a *app) request(ctx context.Context, l *link, words []string) error {
 	if !a.forPeople() {
 		return a.printRaw(result)
 	}
-	return a.print(plain(endLine(indented(result))))
+	return a.printPlain(endLine(indented(result)))
 }

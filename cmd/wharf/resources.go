@@ -40,10 +40,10 @@ func (a *app) listResources(ctx context.Context, l *link, _ []string) error {
 	}
 	rows := table{{"URI", "NAME", "TYPE", "DESCRIPTION"}}
 	for _, r := range have.Resources {
-		rows = append(rows, []string{line(r.URI), line(r.Name), line(r.MIMEType), line(about(r.Description, r.Title))})
+		rows = append(rows, []string{cell(r.URI), cell(r.Name), cell(r.MIMEType), cell(about(r.Description, r.Title))})
 	}
 	for _, r := range have.Templates {
-		rows = append(rows, []string{line(r.URITemplate), line(r.Name), line(r.MIMEType), line(about(r.Description, r.Title))})
+		rows = append(rows, []string{cell(r.URITemplate), cell(r.Name), cell(r.MIMEType), cell(about(r.Description, r.Title))})
 	}
 	return a.printTable(rows)
 }
@@ -102,5 +102,5 @@ func (a *app) readResource(ctx context.Context, l *link, words []string) error {
 	for i := range result.Contents {
 		out.WriteString(endLine(resourceText(&result.Contents[i])))
 	}
-	return a.print(plain(out.String()))
+	return a.printPlain(out.String())
 }

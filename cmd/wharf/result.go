@@ -20,10 +20,10 @@ func (a *app) printResult(raw json.RawMessage) (failed bool, err error) {
 	case !a.forPeople():
 		err = a.printRaw(raw)
 	case wrong != nil:
-		err = a.print(plain(endLine(indented(raw))))
+		err = a.printPlain(endLine(indented(raw)))
 	default:
 		text = resultText(&result)
-		err = a.print(plain(text))
+		err = a.printPlain(text)
 	}
 	switch {
 	case err != nil:
@@ -47,17 +47,19 @@ func (e *shapeError) Is(target error) bool { return target == host.ErrProtocol }
 
 // misfit says in what a result is not one of a tool. About its blocks err does.
 func misfit(raw json.RawMessage, err error) string {
-	var members map[string]json.RawMessage
+	var members struct{ Content, IsError, ResultType json.RawMessage }
 	if json.Unmarshal(raw, &members) != nil {
-		return "expected an object, got " + kindOf(string(raw))
+		return "expected an object, got " + kindOf(string(raw[:1]))
 	}
-	for _, m := range [][2]string{{"content", "an array"}, {"isError", "a boolean"}, {"resultType", "a string"}} {
-		value, given := members[m[0]]
-		if !given {
+	for _, m := range []struct {
+		name, want string
+		value      json.RawMessage
+	}{{"content", "an array", members.Content}, {"isError", "a boolean", members.IsError}, {"resultType", "a string", members.ResultType}} {
+		if m.value == nil {
 			continue
 		}
-		if kind := kindOf(string(value)); kind != "null" && !strings.HasSuffix(m[1], kind) {
-			return fmt.Sprintf("%s: expected %s, got %s", m[0], m[1], kind)
+		if kind := kindOf(string(m.value[:1])); kind != "null" && !strings.HasSuffix(m.want, kind) {
+			return fmt.Sprintf("%s: expected %s, got %s", m.name, m.want, kind)
 		}
 	}
 	return err.Error()
@@ -135,10 +137,38 @@ func size(data string) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
+// indented lays a value out for people. One of which little but the margin would be
+// seen stays as it is: a number that is nested a hundred deep takes a line of 200.
 func indented(value json.RawMessage) string {
+	if margins(value) > 4*len(value)+1<<20 {
+		return string(value)
+	}
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return string(value)
 	}
 	return string(text)
+}
+
+// margins is how many bytes a value gets when it is indented.
+func margins(value []byte) (bytes int) {
+	depth, quoted := 0, false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+			bytes += 2*depth + 1
+		case c == '}' || c == ']':
+			depth--
+			bytes += 2*depth + 1
+		case c == ',':
+			bytes += 2*depth + 1
+		}
+	}
+	return bytes
 }

@@ -19,13 +19,17 @@ type app struct {
 	life      context.Context // ends with an interrupt; nil = never
 	interrupt *interruption   // nil with it
 
-	settings *settings   // read at the first need
-	server   string      // the server that the command is about, for errors
-	address  string      // its url, if it has no entry
-	tape     tape        // of --trace
-	reel     reel        // of --record
-	logged   atomic.Bool // somebody follows what servers log
-	person   person      // at the keyboard
+	settings  *settings   // read at the first need
+	outranked []string    // installed plugins that were warned of
+	server    string      // the server that the command is about, for errors
+	address   string      // its url, if it has no entry
+	tape      tape        // of --trace
+	reel      reel        // of --record
+	lookout   *lookout    // for changes of the configuration; nil where nothing is kept
+	logged    atomic.Bool // somebody follows what servers log
+	person    person      // at the keyboard
+
+	redact func(text string) string // takes secrets out of errors; nil without a host
 }
 
 const rootLong = `Wharf talks to MCP servers through sandboxed transports.
@@ -46,7 +50,7 @@ A configured server needs no "call":
 On a terminal the output is for people; piped, or with --json, it is JSON.
 Exit codes: 0 ok, 1 internal, 2 usage or configuration, 3 sign-in needed,
 4 unreachable or timed out, 5 the tool or the server answered with an error,
-6 denied, 130 interrupted, 141 nobody reads stdout any more.`
+6 denied or refused, 130 interrupted, 141 nobody reads stdout any more.`
 
 // newRoot builds the tree of commands. It does no work beyond that: the demo
 // server starts through it as well, and each start counts.
@@ -70,7 +74,7 @@ func newRoot(a *app) *cobra.Command {
 	a.flags.register(root)
 	root.AddCommand(newTools(a), newCall(a), newResources(a), newRead(a), newPrompts(a), newPrompt(a),
 		newComplete(a), newWatch(a), newPing(a), newRequest(a), newServers(a), newLogin(a), newLogout(a), newAuth(a),
-		newTrust(a), newPlugin(a), newTrial(a), newWorker(a), newTrace(a), newDoctor(a), newVersion(a), newDemoServer(a))
+		newTrust(a), newPlugin(a), newTrace(a), newDoctor(a), newVersion(a), newDemoServer(a))
 	refuseUnknownShells(root)
 	return root
 }

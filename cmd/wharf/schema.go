@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // types are the names of JSON Schema types that a value may have. None means
@@ -35,17 +37,26 @@ func (t types) String() string {
 type schemaReader struct {
 	properties map[string]json.RawMessage
 	required   []string
+	requires   map[string]bool
 	defs       map[string]json.RawMessage
 	oldDefs    map[string]json.RawMessage
 
-	budget int // schemas that may still be looked at
+	budget int // bytes of schemas that may still be looked at
 }
 
-// schemaBudget is far above what the schema of one argument needs.
-const schemaBudget = 256
+// schemaBudget is far above what the schema of one argument needs. To look at one of
+// them has a price of its own, or a reference to itself would cost nothing.
+const (
+	schemaBudget = 1 << 20
+	schemaPrice  = 4 << 10
+)
 
-// readSchema never fails: what it cannot read says nothing about types.
+// readSchema never fails: what it cannot read says nothing about types, and so does
+// what is larger than any schema that arguments are compared with.
 func readSchema(schema json.RawMessage) *schemaReader {
+	if len(schema) > mcp.MaxSchemaBytes {
+		schema = nil
+	}
 	var members struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 		Required   []string                   `json:"required"`
@@ -53,7 +64,7 @@ func readSchema(schema json.RawMessage) *schemaReader {
 		OldDefs    map[string]json.RawMessage `json:"definitions"`
 	}
 	lenient(schema, &members)
-	return &schemaReader{members.Properties, members.Required, members.Defs, members.OldDefs, schemaBudget}
+	return &schemaReader{members.Properties, members.Required, setOf(members.Required), members.Defs, members.OldDefs, schemaBudget}
 }
 
 // lenient decodes what fits and leaves the rest: encoding/json goes on after a
@@ -64,21 +75,19 @@ func lenient(text json.RawMessage, into any) { _ = json.Unmarshal(text, into) }
 // which the schema requires them.
 func (s *schemaReader) names() []string {
 	var names []string
+	named := make(map[string]bool)
 	for _, name := range s.required {
-		if _, known := s.properties[name]; known {
+		if _, known := s.properties[name]; known && !named[name] {
 			names = append(names, name)
+			named[name] = true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.properties)) {
-		if !s.requires(name) {
+		if !s.requires[name] {
 			names = append(names, name)
 		}
 	}
 	return names
-}
-
-func (s *schemaReader) requires(name string) bool {
-	return slices.Contains(s.required, name)
 }
 
 // property returns the types of one property. It looks through unions and
@@ -95,7 +104,7 @@ func (s *schemaReader) property(key string) types {
 
 // typesOf is false for a schema that takes anything, or that is not understood.
 func (s *schemaReader) typesOf(schema json.RawMessage) (types, bool) {
-	if s.budget--; s.budget < 0 {
+	if s.budget -= schemaPrice + len(schema); s.budget < 0 {
 		return nil, false
 	}
 	var node struct {

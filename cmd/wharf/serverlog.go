@@ -11,7 +11,7 @@ import (
 // concurrent use.
 type serverLog struct {
 	to    io.Writer
-	plain bool // to is a terminal, which strangers must not steer
+	plain func(string) string // for a terminal, which strangers must not steer; nil: it is none
 
 	mu   sync.Mutex
 	held []byte
@@ -22,7 +22,11 @@ type serverLog struct {
 const heldLines = 64 << 10
 
 func (a *app) newServerLog() *serverLog {
-	return &serverLog{to: a.err, plain: a.errTTY}
+	l := &serverLog{to: a.err}
+	if a.errTTY {
+		l.plain = a.folded
+	}
+	return l
 }
 
 func (l *serverLog) Write(text []byte) (int, error) {
@@ -47,8 +51,8 @@ func (l *serverLog) release() {
 func (l *serverLog) flush() error {
 	text := l.held
 	l.held = nil
-	if l.plain {
-		text = []byte(plain(string(text)))
+	if l.plain != nil {
+		text = []byte(l.plain(string(text)))
 	}
 	_, err := l.to.Write(text)
 	return err

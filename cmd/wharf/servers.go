@@ -65,7 +65,7 @@ func (a *app) runServers() error {
 	if err != nil {
 		return err
 	}
-	s.warn(a.err)
+	a.warnOf(s)
 	for i, server := range s.servers {
 		e := entry{Name: server.Name, Transport: server.Via(), Target: targetOf(server), Enabled: !server.Disabled}
 		entries = slices.Insert(entries, i, e)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 
@@ -21,6 +20,8 @@ type settings struct {
 	plugins  map[string]config.Plugin // of the file, and those that are installed
 	lock     string                   // of those that are installed; "" = there are none
 	warnings []string
+
+	outranked []string // installed plugins whose name is that of a plugin of wharf's
 
 	searched bool          // the files of the project were read
 	projects []host.Server // what stands in them, and nobody has written here
@@ -41,6 +42,7 @@ func (a *app) load() (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.warnOutranked(s.outranked)
 	if _, taken := among(s.servers, demoName); !taken {
 		demo, err := demoServer()
 		if err != nil {
@@ -149,9 +151,13 @@ func (s *settings) place() string {
 	return own + " (not there)"
 }
 
-// warn tells what of the configuration is not used.
-func (s *settings) warn(to io.Writer) {
+// warnOf tells what of the configuration is not used. A project may have written
+// most of such a line.
+func (a *app) warnOf(s *settings) {
 	for _, warning := range s.warnings {
-		fmt.Fprintln(to, "warning:", line(warning))
+		a.warn("%s", clip(line(warning), warningLetters))
 	}
 }
+
+// warningLetters is how much of a warning about a file is printed.
+const warningLetters = 1000

@@ -73,7 +73,7 @@ func (a *app) named(name string) (host.Server, error) {
 	server, found := s.find(name)
 	switch {
 	case !found:
-		s.warn(a.err) // it may be an entry that could not be used
+		a.warnOf(s) // it may be an entry that could not be used
 		return host.Server{}, s.unknownServer(name)
 	case server.Disabled:
 		return host.Server{}, usage(fmt.Errorf("server %q is disabled in %s", name, s.from(server)), "enable it there")

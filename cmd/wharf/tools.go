@@ -51,7 +51,7 @@ func (a *app) printTools(tools []mcp.Tool) error {
 	}
 	rows := table{{"TOOL", "ARGUMENTS", "DESCRIPTION"}}
 	for _, tool := range tools {
-		rows = append(rows, []string{line(tool.Name), line(signature(tool)), line(summary(tool))})
+		rows = append(rows, []string{cell(tool.Name), cell(signature(tool)), cell(summary(tool))})
 	}
 	return a.printTable(rows)
 }
@@ -77,7 +77,7 @@ func signature(tool mcp.Tool) string {
 		if len(types) == 0 {
 			word = name + "=…"
 		}
-		if !schema.requires(name) {
+		if !schema.requires[name] {
 			word = "[" + word + "]"
 		}
 		words = append(words, word)

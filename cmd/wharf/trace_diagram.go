@@ -229,8 +229,15 @@ func content(message []byte) string {
 	return ""
 }
 
+// longContent is from where on a message stays as it is: only its beginning is shown,
+// and a map of its members could take ten times its length.
+const longContent = 64 << 10
+
 // withoutMeta leaves out what every message says, for the room is short.
 func withoutMeta(value json.RawMessage) string {
+	if len(value) > longContent {
+		return string(value)
+	}
 	var members map[string]json.RawMessage
 	if json.Unmarshal(value, &members) != nil || members["_meta"] == nil {
 		return string(value)

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,7 +23,10 @@ before you have approved of them. On a terminal you are asked when you use one.
 
 An approval is for what you were shown, and ends when anything of it changes: the
 command, an argument, the url, the names of variables, or the scripts of the
-project that the command names. It is kept in your own configuration folder.`
+project that the command names. It is kept in your own configuration folder.
+
+The list looks at no file of a project for servers that you have not decided about,
+and at few of them for the others; it says which servers were not looked at.`
 
 func newTrust(a *app) *cobra.Command {
 	cmd := &cobra.Command{
@@ -40,6 +43,7 @@ func newTrust(a *app) *cobra.Command {
 	}
 	cmd.AddCommand(
 		a.trustCommand("list", "List what you decided, and what waits for it", nil, a.runTrustList),
+		a.trustCommand("show SERVER|FILE", "Show all that an approval of servers of this project is for", []string{"SERVER"}, a.runTrustShow),
 		a.trustCommand("approve SERVER|FILE", "Show servers of this project, and ask whether they may be used",
 			[]string{"SERVER"}, a.runTrustApprove),
 		a.trustCommand("deny SERVER|FILE", "Never be asked about servers of this project, as they are",
@@ -97,40 +101,6 @@ func (a *app) letApprove(c *host.Config) {
 	}
 }
 
-// askApproval shows a server of a project and asks whether it may be used. It is
-// no, unless the person says yes.
-func (a *app) askApproval(ctx context.Context, p host.Approval) (host.Decision, error) {
-	ctx, leave, err := a.floor(ctx)
-	if err != nil {
-		return host.NotNow, err
-	}
-	defer leave()
-	a.showApproval(p)
-	a.keys().forget() // consent is given to what one has read
-	text, err := a.keys().ask(ctx, "May it be used? yes, [n]o, never: ", "", false)
-	switch {
-	case errors.Is(err, errRefused), errors.Is(err, errEscaped):
-		return host.NotNow, nil
-	case err != nil:
-		return host.NotNow, err
-	}
-	switch strings.ToLower(strings.TrimSpace(text)) {
-	case "y", "yes":
-		return host.Always, nil
-	case "never":
-		return host.Never, nil
-	}
-	return host.NotNow, nil
-}
-
-func (a *app) showApproval(p host.Approval) {
-	lines := p.Lines()
-	fmt.Fprintln(a.err, a.styled(a.errTTY, styleBold, lines[0]))
-	for _, line := range lines[1:] {
-		fmt.Fprintln(a.err, line)
-	}
-}
-
 // decided is a line of the list.
 type decided struct {
 	Project string          `json:"project"`
@@ -138,7 +108,7 @@ type decided struct {
 	Server  string          `json:"server"`
 	State   host.TrustState `json:"state"`
 	Decided *time.Time      `json:"decided,omitempty"`
-	Hash    string          `json:"hash,omitempty"` // of what it is now; of another project, of what was decided about
+	Hash    string          `json:"hash,omitempty"` // of what it is now, if it was decided about; of another project, of what was decided about
 	Problem string          `json:"problem,omitempty"`
 }
 
@@ -148,9 +118,8 @@ func (a *app) runTrustList(_ context.Context, t *host.Trust, _ []string) error {
 		return err
 	}
 	list := []decided{}
-	here := a.settings.project()
-	for _, s := range here {
-		list = append(list, stateOf(t, s))
+	for _, l := range t.List(a.settings.project()) {
+		list = append(list, stateOf(l))
 	}
 	for _, r := range records {
 		same := func(d decided) bool { return d.Project == r.Project && d.File == r.File && d.Server == r.Server }
@@ -158,10 +127,11 @@ func (a *app) runTrustList(_ context.Context, t *host.Trust, _ []string) error {
 			list = append(list, decided{r.Project, r.File, r.Server, host.TrustState(r.Verdict), &r.Decided, r.Hash, ""})
 		}
 	}
-	a.settings.warn(a.err)
+	a.warnOf(a.settings)
 	if !a.forPeople() {
 		return a.printJSON(list)
 	}
+	a.warnUnseen(list)
 	rows := table{{"SERVER", "STATE", "SINCE", "FILE"}}
 	for _, d := range list {
 		since := ""
@@ -173,40 +143,91 @@ func (a *app) runTrustList(_ context.Context, t *host.Trust, _ []string) error {
 	return a.printTable(rows)
 }
 
+// warnUnseen tells of servers that were not looked at, and of the first why.
+func (a *app) warnUnseen(list []decided) {
+	unseen := 0
+	var first string
+	for _, d := range list {
+		if d.State == host.TrustUnseen {
+			unseen++
+			first = cmp.Or(first, d.Problem)
+		}
+	}
+	if unseen > 0 {
+		a.warn("%d of these servers were not looked at: %s", unseen, first)
+	}
+}
+
 // projectEntries are the servers of this project for the list of servers. Where
 // approvals cannot be kept, there are none.
 func (a *app) projectEntries() ([]entry, error) {
-	state := func(host.Server) host.TrustState { return host.TrustNew }
+	servers := a.settings.project()
+	looked := make([]host.Looked, len(servers))
+	for i := range looked {
+		looked[i].Approval.State = host.TrustNew
+	}
 	if _, err := host.DefaultTrustDir(); err == nil {
 		t, err := a.trust()
 		if err != nil {
 			return nil, err
 		}
-		state = t.State
+		looked = t.List(servers)
 	}
 	var entries []entry
-	for _, s := range a.settings.project() {
+	for i, s := range servers {
 		entries = append(entries, entry{
 			Name: s.Name, Transport: s.Via(), Target: targetOf(s), Enabled: !s.Disabled,
-			Project: s.Project.Path(), Trust: state(s),
+			Project: s.Project.Path(), Trust: looked[i].Approval.State,
 		})
 	}
 	return entries, nil
 }
 
 // stateOf is how things stand with a server of a project.
-func stateOf(t *host.Trust, s host.Server) decided {
-	d := decided{Project: s.Project.Folder, File: s.Project.File, Server: s.Name, State: host.TrustNew}
-	p, err := t.Look(s)
-	if err != nil {
-		d.Problem = err.Error()
-		return d
+func stateOf(l host.Looked) decided {
+	p := l.Approval
+	d := decided{Project: p.Project.Folder, File: p.Project.File, Server: p.Server, State: p.State, Hash: p.Hash}
+	if l.Err != nil {
+		d.Problem = l.Err.Error()
 	}
-	d.State, d.Hash = p.State, p.Hash
 	if !p.Decided.IsZero() {
 		d.Decided = &p.Decided
 	}
 	return d
+}
+
+// approvalJSON is a server of a project for programs: all that an approval is for.
+type approvalJSON struct {
+	Project  string          `json:"project"`
+	File     string          `json:"file"`
+	Server   string          `json:"server"`
+	State    host.TrustState `json:"state"`
+	Hash     string          `json:"hash"`
+	Facts    []host.Fact     `json:"facts"`
+	Warnings []string        `json:"warnings,omitempty"`
+}
+
+// runTrustShow prints all that a question about a server shows the beginnings of.
+func (a *app) runTrustShow(_ context.Context, t *host.Trust, args []string) error {
+	servers, err := a.settings.meant(args[0])
+	if err != nil {
+		return err
+	}
+	for _, l := range t.LookAll(servers) {
+		p := l.Approval
+		if err := l.Err; err != nil {
+			return err
+		}
+		if a.forPeople() {
+			err = a.print(a.approvalFacts(p, 0))
+		} else {
+			err = a.printJSON(approvalJSON{p.Project.Folder, p.Project.File, p.Server, p.State, p.Hash, p.Facts, p.Warnings})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // runTrustApprove asks about one server after the other. Those that were approved
@@ -217,25 +238,24 @@ func (a *app) runTrustApprove(ctx context.Context, t *host.Trust, args []string)
 		return err
 	}
 	var refused error
-	for _, s := range servers {
-		refused = errors.Join(refused, a.approve(ctx, t, s))
+	for _, l := range t.LookAll(servers) {
+		refused = errors.Join(refused, a.approve(ctx, t, l))
 	}
 	return refused
 }
 
-func (a *app) approve(ctx context.Context, t *host.Trust, s host.Server) error {
-	a.server = s.Name
-	p, err := t.Look(s)
-	if err != nil {
-		return err
-	}
+func (a *app) approve(ctx context.Context, t *host.Trust, l host.Looked) (err error) {
+	p := l.Approval
+	a.server = p.Server
 	d := host.NotNow
 	switch {
+	case l.Err != nil:
+		return l.Err
 	case p.State == host.TrustApproved:
-		fmt.Fprintf(a.err, "%s is approved.\n", line(s.Name))
+		fmt.Fprintf(a.err, "%s is approved.\n", line(p.Server))
 		return nil
 	case a.flags.trustHash != "" || !a.canAsk():
-		a.showApproval(p)
+		fmt.Fprint(a.err, a.approvalFacts(p, factBytes), a.approvalGist(p))
 		if p.Names(a.flags.trustHash) {
 			d = host.Always
 		}
@@ -250,7 +270,7 @@ func (a *app) approve(ctx context.Context, t *host.Trust, s host.Server) error {
 	if d != host.Always {
 		return &hinted{&host.UnapprovedError{Approval: p}, "say yes on a terminal, or add --trust-hash " + p.Hash}
 	}
-	fmt.Fprintf(a.err, "%s may be used from now on, as it is.\n", line(s.Name))
+	fmt.Fprintf(a.err, "%s may be used from now on, as it is.\n", line(p.Server))
 	return nil
 }
 
@@ -259,15 +279,15 @@ func (a *app) runTrustDeny(ctx context.Context, t *host.Trust, args []string) er
 	if err != nil {
 		return err
 	}
-	for _, s := range servers {
-		p, err := t.Look(s)
+	for _, l := range t.LookAll(servers) {
+		err := l.Err
 		if err == nil {
-			err = t.Decide(ctx, p, host.Never)
+			err = t.Decide(ctx, l.Approval, host.Never)
 		}
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "%s is not used, as it is.\n", line(s.Name))
+		fmt.Fprintf(a.err, "%s is not used, as it is.\n", line(l.Approval.Server))
 	}
 	return nil
 }

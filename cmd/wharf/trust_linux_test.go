@@ -57,7 +57,8 @@ func TestTerminalAsksAboutAProject(t *testing.T) {
 	s := c.run("files", "echo", "message=hello")
 	shown := s.await(mayIt)
 	for _, want := range []string{
-		"files is a server of the project " + c.dir + ", from .mcp.json:\n", "  arguments    demo-server\n", "  environment  A\n", "  hash         sha256:",
+		"files is a server that came with a project:\n", "│ project      " + c.dir + "\n", "│ file         .mcp.json\n", "│ arguments    demo-server\n", "│ environment  A\n", "\nhash  sha256:",
+		"If you say yes, files may run the command, with all that you may do yourself:\n│ ",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q is missing in %q", want, shown)
@@ -74,7 +75,7 @@ func TestTerminalAsksAboutAProject(t *testing.T) {
 
 	c.file(strings.Replace(checkedOut, `a\u001b`, `b\u001b`, 1))
 	s = c.run("files", "echo", "message=changed")
-	if shown := s.await(mayIt); !strings.Contains(shown, "It has changed since you decided on ") || !strings.Contains(shown, "\n  environment A is another\n") {
+	if shown := s.await(mayIt); !strings.Contains(shown, "It has changed since you decided on ") || !strings.Contains(shown, "\n│ environment A is another\n") {
 		t.Errorf("shown: %q", shown)
 	}
 	s.answer("", "\r")
@@ -127,9 +128,10 @@ func TestTerminalShowsAllOfAProject(t *testing.T) {
 	if strings.IndexFunc(withoutSpinner(shown), unsafe) >= 0 || strings.ContainsRune(shown, '\u200b') {
 		t.Errorf("shown: %q", shown)
 	}
-	for _, want := range []string{`"\x1b[2J\x1b[H" "\u202egnp" "a\u200bb" "x\ny" "` + strings.Repeat("word ", 200) + `" end` + "\n", `"E\x1b]0;x\a"`} {
-		if !strings.Contains(shown, want) {
-			t.Errorf("%q is missing in %q", want, shown)
+	unbarred := strings.ReplaceAll(strings.ReplaceAll(shown, "\n│ "+strings.Repeat(" ", len("environment  ")), " "), "\n", " ")
+	for _, want := range []string{`"\x1b[2J\x1b[H" "\u202egnp" "a\u200bb" "x\ny" "` + strings.Repeat("word ", 200) + `" end`, `"E\x1b]0;x\a"`} {
+		if !strings.Contains(unbarred, want) {
+			t.Errorf("%q is missing in %q", want, unbarred)
 		}
 	}
 	s.answer("", "\r")
@@ -139,4 +141,73 @@ func TestTerminalShowsAllOfAProject(t *testing.T) {
 	s.ends(exitOK, "project, not approved")
 	s = c.run("trust", "list")
 	s.ends(exitOK, "not approved")
+}
+
+// What is long is cut in a question, which says how to see all of it. That is of any
+// length, and its rows have bars as well.
+func TestTerminalCutsWhatIsLong(t *testing.T) {
+	c := newCheckout(t)
+	c.file(`{"mcpServers": {"talks": {"command": "node", "args": ["` + strings.Repeat("x", 60_000) + `", "the end"]}}}`)
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "node"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	s := c.run("trust", "approve", "talks")
+	shown := s.await(mayIt)
+	for _, want := range []string{
+		"\n  (57 KiB more; `wharf trust show talks` prints all)\n",
+		"\n! node is given no file of the project that could be compared: what it runs\n  can change without you being asked again\n",
+		"\nIf you say yes, talks may run the command, with all that you may do yourself:\n│ " + bin,
+		"more; it stands above)\n",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is missing in %q", want, shown)
+		}
+	}
+	s.answer("", "\r")
+	s.ends(exitDenied, "not approved")
+
+	s = c.run("trust", "show", "talks")
+	all, code := s.end()
+	if code != exitOK || strings.Count(all, "x") < 60_000 || !strings.Contains(all, `"the end"`) || strings.Contains(all, "\nx") {
+		t.Errorf("exit code %d, %d bytes", code, len(all))
+	}
+}
+
+// A list says which servers it did not look at.
+func TestTerminalListSaysWhatItHasNotSeen(t *testing.T) {
+	c := newCheckout(t)
+	c.file(`{"mcpServers": {"a": {"command": "wharf", "args": ["huge"]}, "b": {"command": "wharf", "args": ["demo-server"]}}}`)
+	for _, name := range []string{"a", "b"} {
+		s := c.run("trust", "deny", name)
+		s.ends(exitOK, "is not used, as it is")
+	}
+	huge := filepath.Join(c.dir, "huge")
+	if err := os.WriteFile(huge, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(huge, 1<<30); err != nil {
+		t.Skip(err)
+	}
+	s := c.run("servers")
+	s.ends(exitOK, "project, not looked at")
+	s = c.run("trust", "list")
+	shown, code := s.end()
+	for _, want := range []string{"warning: 1 of these servers were not looked at: ", "at most 64 MiB\n│ are\n", "a       not looked at", "b       denied"} {
+		if code != exitOK || !strings.Contains(shown, want) {
+			t.Errorf("%q is missing in %q", want, shown)
+		}
+	}
+}
+
+// A warning about a project file that goes on over rows has bars, and an end.
+func TestTerminalWarnsWithBars(t *testing.T) {
+	c := newCheckout(t)
+	c.file(`{"mcpServers": {"` + strings.Repeat("x ", 20_000) + `": {"command": "wharf"}}}`)
+	s := c.run("trust", "list")
+	shown, code := s.end()
+	if code != exitOK || strings.Contains(shown, "\nx") || !strings.Contains(shown, "\n│ x") || len(shown) > 2000 {
+		t.Errorf("exit code %d, %d bytes: %.500q", code, len(shown), shown)
+	}
 }

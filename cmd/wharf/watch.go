@@ -117,7 +117,7 @@ func (a *app) printChange(c host.Change) error {
 		host.ResourcesChanged: "the list of resources changed", host.ResourceUpdated: "changed: " + line(c.URI),
 		host.Missed: "the connection was lost for a while: anything may have changed",
 	}[c.Kind]
-	return a.print(time.Now().Format(time.TimeOnly) + " " + text + "\n")
+	return a.print(a.folded(time.Now().Format(time.TimeOnly) + " " + text + "\n"))
 }
 
 // hearLog prints what a server logs, for whoever follows it. Where stdout cannot
@@ -139,5 +139,5 @@ func (a *app) hearLog(e host.Event) {
 	}
 	text := string(m.Data)
 	json.Unmarshal(m.Data, &text) // a string is shown as one, and the rest as it is
-	a.print(time.Now().Format(time.TimeOnly) + " " + line(string(m.Level)+" "+m.Logger+" "+text) + "\n")
+	a.print(a.folded(time.Now().Format(time.TimeOnly) + " " + line(string(m.Level)+" "+m.Logger+" "+text) + "\n"))
 }

@@ -129,10 +129,27 @@ type Plugin struct {
 	// that says so needs no File, where the plugin is compiled in or installed.
 	Isolation string
 
-	// Kinds bounds what a server entry may give to a transport: "process" (a
-	// command), "stream" (an address), "http" (a url). Nil is no bound: an entry
-	// of the user's own file is theirs to write. Only what was installed has one.
-	Kinds []string
+	// Installed is what the lock of the installed plugins says of this one; nil is a
+	// plugin of the user's own file.
+	Installed *Installed
+}
+
+// Installed is what is known of a plugin that was installed.
+type Installed struct {
+	Plugin string // what it calls itself
+	Source string // where it came from, as it was written
+	Key    string // its publisher's, "" for none
+
+	// Asked is what a transport or an auth provider wants to be given, and Kinds
+	// bounds what a server entry may give to a transport: "process" (a command),
+	// "stream" (an address), "http" (a url). What an entry of the user's own file
+	// may give has no such bound.
+	Asked, Kinds []string
+
+	// Records names the installation: what an auth provider keeps in the vault is
+	// bound to it, and so is never given to what is installed under its name later.
+	// It is "" where that was not kept yet.
+	Records string
 }
 
 // Where a transport runs, see [Plugin].

@@ -23,9 +23,11 @@ var projectFiles = []string{"wharf.toml", ".mcp.json", ".vscode/mcp.json", ".cur
 // Bounds of what a project can make this program do.
 const (
 	maxProjectFile    = 128 << 10 // bytes of a file
+	maxProjectBytes   = 512 << 10 // bytes of all files together: reading as many takes a third of a second at worst
 	maxProjectServers = 200       // of all files together
 	maxProjectDepth   = 64        // folders from the working folder up to its repository
 	maxProjectWarned  = 20        // warnings that a file of another client gives rise to
+	maxProjectWarning = 60        // of all files
 )
 
 // Discovery is what the files of a project say. Nobody has approved of it yet: it
@@ -35,14 +37,20 @@ type Discovery struct {
 	Servers  []Server // each name once, whatever its case
 	Isolated []string // plugins that are to run in processes of their own: this makes them stricter, and so needs no approval
 	Warnings []string // for people; a line each
+
+	left    int // bytes of files that may still be read
+	skipped int // files that would have been too many bytes
 }
+
+// errSkipped says that a file is not read because others were.
+var errSkipped = errors.New("too much was read before")
 
 // Discover reads the project files that concern a working folder: those in it,
 // and, where it is part of a repository, those in the folders above it up to
 // where the repository begins. The nearest folder goes first.
 //
 // Nothing that stands in such a file can do harm by being read. Each is read
-// once, up to 128 KiB, and only if it is a regular file that lies in its folder:
+// once, up to 128 KiB, as long as all have no more than 512 KiB, and only if it is a regular file that lies in its folder:
 // a link that leads out of it is not followed. One that cannot be used is left
 // out with a warning, as is an entry that wants more than it may have: a project
 // names a command, a url or an address, and the user grants it or not.
@@ -50,7 +58,7 @@ type Discovery struct {
 // Of a repository only the presence of .git counts, which is never opened: what
 // it says came with the project too.
 func Discover(dir string) *Discovery {
-	d := new(Discovery)
+	d := &Discovery{left: maxProjectBytes}
 	dir, err := realFolder(dir)
 	if err != nil {
 		d.warn("project files are not looked for: %v", err)
@@ -60,10 +68,23 @@ func Discover(dir string) *Discovery {
 	for _, folder := range projectFolders(dir, home) {
 		d.readFolder(folder)
 	}
+	d.sumUp()
+	return d
+}
+
+// sumUp ends the warnings: none is more than a line, and all are as many as a
+// person reads.
+func (d *Discovery) sumUp() {
+	if more := len(d.Warnings) - maxProjectWarning; more > 0 {
+		d.Warnings = d.Warnings[:maxProjectWarning]
+		d.warn("and there are %d more warnings about project files", more)
+	}
+	if d.skipped > 0 {
+		d.warn("project files here and above it have more than %d KiB; %d of them are left out", maxProjectBytes>>10, d.skipped)
+	}
 	for i, w := range d.Warnings {
 		d.Warnings[i] = singleLine(w)
 	}
-	return d
 }
 
 // realFolder returns a folder as the approvals of its entries know it.
@@ -117,8 +138,12 @@ func (d *Discovery) readFolder(folder string) {
 	defer root.Close()
 	for _, name := range projectFiles {
 		p := Project{Folder: folder, File: name}
-		data, err := readWithin(root, name)
+		data, err := d.readWithin(root, name)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			continue
+		}
+		if errors.Is(err, errSkipped) {
+			d.skipped++
 			continue
 		}
 		d.Files = append(d.Files, p.Path())
@@ -138,7 +163,7 @@ func (d *Discovery) readFolder(folder string) {
 
 // readWithin reads a file that lies below root. The checks are made on the open
 // file, so that they hold for what is read.
-func readWithin(root *os.Root, name string) ([]byte, error) {
+func (d *Discovery) readWithin(root *os.Root, name string) ([]byte, error) {
 	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not wait for its writer
 	if err != nil {
 		return nil, errors.Unwrap(err)
@@ -151,7 +176,11 @@ func readWithin(root *os.Root, name string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is no regular file")
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxProjectFile+1))
+	if info.Size() > int64(d.left) {
+		return nil, errSkipped
+	}
+	data, err := io.ReadAll(io.LimitReader(f, int64(min(maxProjectFile+1, d.left))))
+	d.left -= len(data)
 	if len(data) > maxProjectFile {
 		return nil, fmt.Errorf("it is larger than %d KiB", maxProjectFile>>10)
 	}

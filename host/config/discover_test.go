@@ -165,6 +165,24 @@ func TestDiscoverIsBounded(t *testing.T) {
 	}
 }
 
+// Many large files in many folders are not read: those that are nearest count.
+func TestDiscoverReadsLittle(t *testing.T) {
+	files := map[string]string{".git/HEAD": ""}
+	folder := ""
+	for i := range 20 {
+		padding := strings.Repeat(" ", maxProjectFile-200)
+		files[folder+".mcp.json"] = fmt.Sprintf(`{"mcpServers": {"s%d": {"command": "x"}}%s}`, i, padding)
+		folder += "d/"
+	}
+	d := Discover(filepath.Join(project(t, files), filepath.FromSlash(folder[:len(folder)-2])))
+	if got := listed(d.Servers); got != "s19 s18 s17 s16" {
+		t.Errorf("servers %s", got)
+	}
+	if len(d.Warnings) != 1 || !strings.HasSuffix(d.Warnings[0], "have more than 512 KiB; 16 of them are left out") {
+		t.Errorf("%d warnings: %.300q", len(d.Warnings), d.Warnings)
+	}
+}
+
 // What a project file says about names is shown to people before anybody has
 // looked at it.
 func TestDiscoverWarnsOnOneLine(t *testing.T) {

@@ -1,5 +1,7 @@
 package mcp
 
+import "encoding/json"
+
 // Error codes of JSON-RPC 2.0, section 5.1.
 const (
 	CodeParseError     = -32700
@@ -25,4 +27,17 @@ const (
 type UnsupportedVersion struct {
 	Supported []string `json:"supported"`
 	Requested string   `json:"requested"`
+}
+
+// UnmarshalJSON reads the data of an error.
+func (u *UnsupportedVersion) UnmarshalJSON(object []byte) error {
+	type fields UnsupportedVersion
+	*u = UnsupportedVersion{}
+	bounded := struct {
+		*fields
+		Supported list[string] `json:"supported"`
+	}{fields: (*fields)(u)}
+	err := json.Unmarshal(object, &bounded)
+	u.Supported = bounded.Supported
+	return err
 }

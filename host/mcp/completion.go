@@ -55,6 +55,11 @@ func (c Completion) MarshalJSON() ([]byte, error) {
 func (c *Completion) UnmarshalJSON(object []byte) (err error) {
 	type fields Completion
 	*c = Completion{}
-	c.Raw, err = readWhole(object, (*fields)(c))
+	bounded := struct {
+		*fields
+		Values list[string] `json:"values"`
+	}{fields: (*fields)(c)}
+	c.Raw, err = readWhole(object, &bounded)
+	c.Values = bounded.Values
 	return err
 }

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 )
 
 // The types of content that the specification defines
@@ -94,33 +97,54 @@ func (c Content) MarshalJSON() ([]byte, error) {
 // specification says it is makes an error; an unknown type never does. Member
 // names count exactly, letter case included.
 func (c *Content) UnmarshalJSON(block []byte) error {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(block, &members); err != nil || members == nil {
+	r := jsontext.Read(block)
+	if r.Kind() != '{' || !json.Valid(block) {
 		return fmt.Errorf("content block: expected an object, got %s", kindOf(block))
 	}
+	var m members
+	strange := false
+	for name := range r.Object() {
+		if at := slices.Index(memberNames[:], string(name)); at >= 0 {
+			m[at] = r.Raw()
+		} else {
+			strange = true
+		}
+	}
+	return c.read(block, &m, strange)
+}
+
+// read sets the fields from the members of block; strange says that it has others
+// beside them.
+func (c *Content) read(block []byte, m *members, strange bool) error {
 	*c = Content{}
-	if err := decode(members, "type", &c.Type); err != nil {
-		return err
+	fields := [len(memberNames)]any{
+		&c.Type, &c.Text, &c.Data, &c.MIMEType, &c.URI, &c.Name, &c.Title, &c.Description, &c.Size,
+		&c.Resource, &c.Annotations, &c.Meta,
 	}
-	if !known(c.Type) {
-		c.Raw = bytes.Clone(block)
-		return nil
-	}
-	for name := range members {
-		field := c.field(name)
-		if field == nil {
-			c.Raw = bytes.Clone(block)
+	for at, member := range m {
+		if at == 1 && !known(c.Type) {
+			break
+		}
+		if member == nil {
 			continue
 		}
-		if err := decode(members, name, field); err != nil {
-			return err
+		if err := json.Unmarshal(member, fields[at]); err != nil {
+			return fmt.Errorf("content block: member %q: unexpected %s", memberNames[at], kindOf(member))
 		}
 	}
-	if !c.Resource.fits(members["resource"]) {
+	if strange || !known(c.Type) || !c.Resource.fits(m[slices.Index(memberNames[:], "resource")]) {
 		c.Raw = bytes.Clone(block)
 	}
 	return nil
 }
+
+// memberNames are the members that a block is read from, the type first.
+var memberNames = [...]string{
+	"type", "text", "data", "mimeType", "uri", "name", "title", "description", "size", "resource", "annotations", "_meta",
+}
+
+// members are the values of those members, the last of each name; nil is none.
+type members [len(memberNames)][]byte
 
 func known(contentType string) bool {
 	switch contentType {
@@ -128,48 +152,6 @@ func known(contentType string) bool {
 		return true
 	}
 	return false
-}
-
-// field returns where a member of that name is kept, or nil.
-func (c *Content) field(name string) any {
-	switch name {
-	case "type":
-		return &c.Type
-	case "text":
-		return &c.Text
-	case "data":
-		return &c.Data
-	case "mimeType":
-		return &c.MIMEType
-	case "uri":
-		return &c.URI
-	case "name":
-		return &c.Name
-	case "title":
-		return &c.Title
-	case "description":
-		return &c.Description
-	case "size":
-		return &c.Size
-	case "resource":
-		return &c.Resource
-	case "annotations":
-		return &c.Annotations
-	case "_meta":
-		return &c.Meta
-	}
-	return nil
-}
-
-func decode(members map[string]json.RawMessage, name string, into any) error {
-	member, ok := members[name]
-	if !ok {
-		return nil
-	}
-	if err := json.Unmarshal(member, into); err != nil {
-		return fmt.Errorf("content block: member %q: unexpected %s", name, kindOf(member))
-	}
-	return nil
 }
 
 // fits reports whether r holds all that its JSON form says.

@@ -32,7 +32,12 @@ func (p Prompt) MarshalJSON() ([]byte, error) {
 func (p *Prompt) UnmarshalJSON(object []byte) (err error) {
 	type fields Prompt
 	*p = Prompt{}
-	p.Raw, err = readWhole(object, (*fields)(p))
+	bounded := struct {
+		*fields
+		Arguments list[PromptArgument] `json:"arguments"`
+	}{fields: (*fields)(p)}
+	p.Raw, err = readWhole(object, &bounded)
+	p.Arguments = bounded.Arguments
 	return err
 }
 
@@ -61,6 +66,11 @@ func (r GetPromptResult) MarshalJSON() ([]byte, error) {
 func (r *GetPromptResult) UnmarshalJSON(object []byte) (err error) {
 	type fields GetPromptResult
 	*r = GetPromptResult{}
-	r.Raw, err = readWhole(object, (*fields)(r))
+	bounded := struct {
+		*fields
+		Messages list[PromptMessage] `json:"messages"`
+	}{fields: (*fields)(r)}
+	r.Raw, err = readWhole(object, &bounded)
+	r.Messages = bounded.Messages
 	return err
 }

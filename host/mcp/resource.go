@@ -79,6 +79,11 @@ func (r ReadResourceResult) MarshalJSON() ([]byte, error) {
 func (r *ReadResourceResult) UnmarshalJSON(object []byte) (err error) {
 	type fields ReadResourceResult
 	*r = ReadResourceResult{}
-	r.Raw, err = readWhole(object, (*fields)(r))
+	bounded := struct {
+		*fields
+		Contents list[ResourceContents] `json:"contents"`
+	}{fields: (*fields)(r)}
+	r.Raw, err = readWhole(object, &bounded)
+	r.Contents = bounded.Contents
 	return err
 }

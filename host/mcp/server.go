@@ -28,6 +28,19 @@ type DiscoverResult struct {
 	Meta              ResultMeta      `json:"_meta"`
 }
 
+// UnmarshalJSON reads a result.
+func (d *DiscoverResult) UnmarshalJSON(object []byte) error {
+	type fields DiscoverResult
+	*d = DiscoverResult{}
+	bounded := struct {
+		*fields
+		SupportedVersions list[string] `json:"supportedVersions"`
+	}{fields: (*fields)(d)}
+	err := json.Unmarshal(object, &bounded)
+	d.SupportedVersions = bounded.SupportedVersions
+	return err
+}
+
 // ResultMeta is the metadata of a modern result, as far as a client reads it.
 type ResultMeta struct {
 	ServerInfo Implementation `json:"io.modelcontextprotocol/serverInfo"`

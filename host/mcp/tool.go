@@ -67,3 +67,16 @@ type CallToolResult struct {
 	ResultType        ResultType      `json:"resultType,omitempty"` // "" in the legacy era
 	Meta              json.RawMessage `json:"_meta,omitempty"`
 }
+
+// UnmarshalJSON reads a result.
+func (r *CallToolResult) UnmarshalJSON(object []byte) error {
+	type fields CallToolResult
+	*r = CallToolResult{}
+	bounded := struct {
+		*fields
+		Content list[Content] `json:"content"`
+	}{fields: (*fields)(r)}
+	err := json.Unmarshal(object, &bounded)
+	r.Content = bounded.Content
+	return err
+}

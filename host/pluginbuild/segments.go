@@ -90,6 +90,7 @@ func joinSection(body []byte) (out []byte, before, after int, err error) {
 // alone the order counts.
 func joinSegments(segments []segment) (joined []segment, ok bool) {
 	slices.SortStableFunc(segments, func(a, b segment) int { return cmp.Compare(a.offset, b.offset) })
+	own := false // the bytes of the last one are a copy, and no view into the module
 	for i, s := range segments {
 		if i == 0 {
 			joined = append(joined, s)
@@ -100,10 +101,12 @@ func joinSegments(segments []segment) (joined []segment, ok bool) {
 		case uint64(s.offset) < end:
 			return nil, false
 		case uint64(s.offset) <= end+maxGap:
-			zeros := make([]byte, uint64(s.offset)-end)
-			last.data = append(append(last.data[:len(last.data):len(last.data)], zeros...), s.data...)
+			if !own {
+				last.data, own = slices.Clone(last.data), true
+			}
+			last.data = append(append(last.data, make([]byte, uint64(s.offset)-end)...), s.data...)
 		default:
-			joined = append(joined, s)
+			joined, own = append(joined, s), false
 		}
 	}
 	return joined, true

@@ -1,7 +1,6 @@
 package plugintest
 
 import (
-	"context"
 	"crypto/rand"
 	"fmt"
 	"io"
@@ -12,8 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/wharf-mcp/wharf/host/internal/guest"
-	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
 // built is the guest with a mistake for each check.
@@ -43,9 +41,9 @@ func compiled(t *testing.T, pkg string) []byte {
 	return module
 }
 
-// engine is shared by the tests: compiling a guest costs more than a test.
-var engine = sync.OnceValues(func() (*wasm.Engine, error) {
-	return wasm.NewEngine(context.Background(), wasm.Config{Surface: guest.Surface()})
+// compiler is shared by the tests: compiling a guest costs more than a test.
+var compiler = sync.OnceValue(func() *worker.Compiler {
+	return &worker.Compiler{Chest: worker.ChestIn(filepath.Join(os.TempDir(), fmt.Sprintf("wharf-kit-test-%d", os.Getuid())))}
 })
 
 // try tests the broken guest, with the framing given: it must not be learned.
@@ -55,15 +53,14 @@ func try(t *testing.T, fault string, o Options) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := engine()
-	if err != nil {
-		t.Fatal(err)
+	if o.Settings == nil {
+		o.Settings = map[string]string{}
 	}
-	o.Settings = map[string]string{"fault": fault}
+	o.Settings["fault"] = fault
 	if o.Profile == nil && !strings.HasPrefix(fault, "web") {
 		o.Profile = &Profile{Framing: "ndjson"}
 	}
-	r, err := run(t.Context(), e, module, o)
+	r, err := run(t.Context(), compiler(), module, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,12 +242,8 @@ func TestOverCapSharedCanFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := engine()
-	if err != nil {
-		t.Fatal(err)
-	}
 	k := &kit{
-		ctx: t.Context(), engine: e, binary: module, report: newReport(module),
+		ctx: t.Context(), compiler: compiler(), binary: module, report: newReport(module),
 		options: Options{Name: "broken", Settings: map[string]string{"fault": "small-buffer-in"}, Only: []string{"module"}},
 	}
 	if !k.load() {

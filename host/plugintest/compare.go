@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/sdk/sdktest"
 )
@@ -129,13 +128,8 @@ func (k *kit) unmetered(s *Scenario) (*recording, error) {
 func (k *kit) elsewhere(s *Scenario, c wasm.Config) (*recording, error) {
 	m := k.others[c.Interpreted]
 	if m == nil {
-		c.Surface = guest.Surface()
-		engine, err := wasm.NewEngine(k.ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		k.engines = append(k.engines, engine)
-		if m, err = engine.Load(k.ctx, k.options.Name, k.binary); err != nil {
+		var err error
+		if m, err = k.module(c); err != nil {
 			return nil, err
 		}
 		k.others[c.Interpreted] = m

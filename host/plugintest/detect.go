@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
 )
 
 // detect finds out which wire the guest speaks: by what it opens, and by how a
@@ -18,6 +19,7 @@ func (k *kit) detect() {
 		err = g.open()
 	}
 	switch {
+	case k.given() == nil && k.blames(g):
 	case err != nil && (k.given() == nil || len(g.streams) == 0): // otherwise each check says so
 		k.unknown = fmt.Sprintf("the guest does not get as far as to be tested: %v", err)
 	case len(g.streams) == 0 && !g.inst.Up():
@@ -70,9 +72,43 @@ func (k *kit) speaks(g *stage, taken *pupil) ([]wire, string) {
 	}
 	f, why := k.framed(g, taken)
 	if p.framing = f; f == nil {
+		k.blames(g)
 		return nil, why
 	}
 	return []wire{p}, ""
+}
+
+// breach is what a guest must not do in any protocol: it trapped, used up its budget,
+// broke a rule of the ABI, or ended a request that has no answer yet. The kit found it while it looked for the wire.
+type breach struct {
+	err    error
+	record *recording
+}
+
+func (b *breach) Error() string {
+	return b.err.Error() + "\nIt did so while the kit found out how messages look on its wire, so nothing else was tried."
+}
+
+func (b *breach) Unwrap() error { return b.err }
+
+// blames keeps what the guest of a stage did wrong, and reports whether it did. That it
+// gave the connection up in its own words is none of it: it may lack a setting.
+func (k *kit) blames(g *stage) bool {
+	err := g.inbox.fault
+	switch n, barren := g.inbox.unanswered(); {
+	case err != nil:
+	case guest.Accident(g.inbox.closed):
+		err = fmt.Errorf("the guest was stopped: %w", g.inbox.closed)
+	case barren:
+		err = fmt.Errorf("report(DONE) for request %d came before its answer, and ends it without one", n)
+	default:
+		return false
+	}
+	if k.broke == nil {
+		k.broke = &breach{err, g.record}
+		k.unknown = basic + " failed before it could be tried"
+	}
+	return true
 }
 
 func (k *kit) asks(kind abi.OpenKind) bool {
@@ -126,7 +162,7 @@ func (k *kit) framed(g *stage, taken *pupil) (framing, string) {
 
 // waits says what a guest waits for that is not up.
 func (k *kit) waits(g *stage, taken *pupil) string {
-	reason := "the guest waits for something before it is up"
+	reason := "the guest has not said report(UP), and waits for something"
 	p := k.options.Profile.orNone()
 	switch {
 	case p.Greeting != "" || len(p.Replies) > 0:
@@ -148,6 +184,13 @@ func (k *kit) tryLearned(f framing) error {
 	}}
 	c := k.cast
 	c.wire = &pipe{kind: "stream", framing: f, profile: k.options.Profile}
-	_, _, err := k.once(&c, s, cutter{})
+	g, err := raise(k.ctx, &c)
+	defer g.strike()
+	if err == nil {
+		err = g.perform(s)
+	}
+	if err != nil {
+		k.blames(g)
+	}
 	return err
 }

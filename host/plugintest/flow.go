@@ -19,7 +19,7 @@ import (
 type office struct {
 	ctx      context.Context
 	profile  *SignIn
-	windows  []*auth.Plugin // which take the steps in turn
+	windows  []auth.Provider // which take the steps in turn
 	manifest *step.Manifest
 	secrets  []string
 
@@ -158,10 +158,11 @@ func (o *office) note(format string, args ...any) {
 	o.trace = append(o.trace, fmt.Sprintf(format, args...))
 }
 
-// signedIn reports whether the newest flow has ended with what signs in.
+// signedIn reports whether the newest flow has ended with what signs in: for a signer,
+// a state that a host would call it with.
 func (o *office) signedIn() bool {
 	r := &o.flow
-	return r.fail == nil && (r.credentials != nil || r.material != nil || o.manifest.Wants.Requests && r.kinds[step.ActionDone] > 0)
+	return r.fail == nil && (r.credentials != nil || r.material != nil || o.manifest.Wants.Requests && r.kinds[step.ActionDone] > 0 && step.HasState(r.state))
 }
 
 // deed describes an action, without what may be a secret.

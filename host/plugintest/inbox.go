@@ -41,12 +41,26 @@ func (b *inbox) blame(format string, args ...any) {
 
 func (b *inbox) Deliver(exchange uint32, msg []byte, _ bool) abi.Verdict {
 	v := b.judge(exchange, msg)
+	b.count(string(msg))
 	if v > abi.VerdictPending && v != abi.VerdictBlank {
 		b.got = append(b.got, delivery{exchange, string(msg), v})
 	} else if v != abi.VerdictBlank {
 		b.refused = append(b.refused, v)
 	}
 	return v
+}
+
+// count finds what is delivered more often than the server said it. A message that it
+// said in other bytes is not known here.
+func (b *inbox) count(msg string) {
+	left, known := b.stage.said[bare(msg)]
+	switch {
+	case !known:
+	case left == 0:
+		b.blame("a message was delivered twice, and the server said it once: %s", short([]byte(msg)))
+	default:
+		b.stage.said[bare(msg)] = left - 1
+	}
 }
 
 // judge gives the verdict that a host gives.
@@ -86,6 +100,16 @@ func (b *inbox) Done(exchange uint32) {
 	b.ends(exchange, "DONE")
 	b.done[exchange], b.barren[exchange] = true, b.waiting[exchange]
 	b.waiting[exchange] = false
+}
+
+// unanswered returns a request that was done without an answer, if there is one.
+func (b *inbox) unanswered() (exchange uint32, found bool) {
+	for n, was := range b.barren {
+		if was {
+			return n, true
+		}
+	}
+	return 0, false
 }
 
 func (b *inbox) Failed(exchange uint32, err error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
 // Options say how a plugin is to be tested. The zero value tests all that can be
@@ -24,6 +25,11 @@ type Options struct {
 	Settings map[string]string // of the server entry, over those of the profile
 	Profile  *Profile          // how its wire looks, where the kit cannot find out
 	Only     []string          // ids of checks; empty = all
+
+	// Worker is a command that passes its stdin and stdout to host.RunWorker: the
+	// module is compiled in such processes, which have limits. Without one it is
+	// compiled in this process, within low limits.
+	Worker []string
 
 	// Scenarios are played beside those of the kit, for what is of one protocol alone.
 	Scenarios []*Scenario
@@ -38,20 +44,17 @@ func Run(ctx context.Context, module []byte, o Options) (*Report, error) {
 	if wasm.HasExport(module, step.ExportStep) && !wasm.HasExport(module, abi.ExportEvent) {
 		return runProvider(ctx, module, o)
 	}
-	engine, err := wasm.NewEngine(ctx, wasm.Config{Surface: guest.Surface()})
-	if err != nil {
-		return nil, err
-	}
-	defer engine.Close()
-	return run(ctx, engine, module, o)
+	compiler := &worker.Compiler{Command: o.Worker}
+	defer compiler.Close()
+	return run(ctx, compiler, module, o)
 }
 
-// run is Run on an engine that may have compiled the module before.
-func run(ctx context.Context, engine *wasm.Engine, module []byte, o Options) (*Report, error) {
+// run is Run with a compiler that may have compiled the module before.
+func run(ctx context.Context, compiler *worker.Compiler, module []byte, o Options) (*Report, error) {
 	if o.Name == "" {
 		o.Name = "plugin"
 	}
-	k := &kit{ctx: ctx, options: o, engine: engine, binary: module, report: newReport(module), others: map[bool]*wasm.Module{}}
+	k := &kit{ctx: ctx, options: o, compiler: compiler, binary: module, report: newReport(module), others: map[bool]*wasm.Module{}}
 	defer k.dismiss()
 	if k.load() {
 		k.detect()
@@ -68,14 +71,15 @@ type kit struct {
 	ctx      context.Context
 	options  Options
 	binary   []byte
-	engine   *wasm.Engine
+	compiler *worker.Compiler
 	cast     cast
-	wires    []wire // all the variants of the one that it speaks; none if unknown
-	unknown  string // why there are none
+	wires    []wire  // all the variants of the one that it speaks; none if unknown
+	unknown  string  // why there are none
+	broke    *breach // what the guest did wrong before there was a scenario
 	teachers []*teacher
 	stops    int                   // how often the guest used up its budget
 	others   map[bool]*wasm.Module // on the interpreter, and without a meter
-	engines  []*wasm.Engine        // of others
+	engines  []*wasm.Engine        // of the module and of others
 	mistake  error                 // of who asked
 	report   *Report
 }
@@ -90,21 +94,31 @@ func isName(s string) bool {
 func (k *kit) load() bool {
 	door := Check{ID: "module", Title: "The module is one that a host loads", Level: Required, Points: []string{"R1"}}
 	began := time.Now()
-	m, err := k.engine.Load(k.ctx, k.options.Name, k.binary)
+	m, err := k.module(wasm.Config{})
 	if k.judge(&door, err, nil); err != nil {
 		k.skipAll("the module cannot be loaded")
 		return false
 	}
-	k.report.figure("load", "to look at the module and to meter it", time.Since(began).Microseconds(), "µs")
-	began = time.Now()
-	if err = m.Compile(k.ctx); err != nil {
-		k.judge(&door, err, nil)
-		return false
-	}
-	k.report.figure("compile", "to make native code of it, without a cache", time.Since(began).Microseconds(), "µs")
+	k.report.figure("compile", "to look at the module and to make native code of it, without a cache", time.Since(began).Microseconds(), "µs")
 	k.report.figure("size", "the module", int64(len(k.binary)), "bytes")
 	k.cast = cast{module: m, random: k.options.random}
 	return k.introduce()
+}
+
+// module returns the module, compiled, on an engine like c that ends with the kit.
+func (k *kit) module(c wasm.Config) (m *wasm.Module, err error) {
+	var e *wasm.Engine
+	if c.Surface = guest.Surface(); c.Interpreted {
+		if e, err = wasm.NewEngine(k.ctx, c); err == nil {
+			m, err = e.Load(k.ctx, k.options.Name, k.binary)
+		}
+	} else {
+		e, m, err = k.compiler.Module(k.ctx, k.options.Name, k.binary, c)
+	}
+	if e != nil {
+		k.engines = append(k.engines, e)
+	}
+	return m, err
 }
 
 // introduce asks the guest who it is.
@@ -132,6 +146,9 @@ func (k *kit) introduce() bool {
 
 const pageSize = 64 << 10
 
+// mainGrant is what a server entry gives, whatever it is.
+const mainGrant = "main"
+
 func checkManifest(m *abi.Manifest) error {
 	switch {
 	case !isName(m.Name):
@@ -140,8 +157,8 @@ func checkManifest(m *abi.Manifest) error {
 		return errors.New("the manifest names no grants: a transport that opens nothing reaches nobody")
 	}
 	for _, g := range m.Grants {
-		if classes[g.Kind] == "" || g.Name == "" {
-			return fmt.Errorf("the manifest asks for a grant %s %q, which no host has", g.Kind, g.Name)
+		if classes[g.Kind] == "" || g.Name != mainGrant {
+			return fmt.Errorf("the manifest asks for a grant %s %q; what a server entry gives is called %q", g.Kind, g.Name, mainGrant)
 		}
 	}
 	return nil
@@ -162,8 +179,18 @@ func (k *kit) settings() error {
 	return checkSettings(k.cast.manifest.Name, values, known)
 }
 
+// basic is the scenario without which there is no other. It is tried first, and what a
+// guest does wrong while its wire is looked at is a failure of it.
+const basic = "request"
+
 // stories are the scenarios of the kit, and those of the options.
-func (k *kit) stories() []*Scenario { return slices.Concat(Scenarios(), k.options.Scenarios) }
+func (k *kit) stories() []*Scenario {
+	all := Scenarios()
+	slices.SortStableFunc(all, func(a, b *Scenario) int {
+		return cmp.Compare(slices.Index([]string{b.ID}, basic), slices.Index([]string{a.ID}, basic))
+	})
+	return slices.Concat(all, k.options.Scenarios)
+}
 
 // scenarios runs those that are for this transport.
 func (k *kit) scenarios() {
@@ -172,6 +199,10 @@ func (k *kit) scenarios() {
 			continue
 		}
 		c := s.check()
+		if k.broke != nil && s.ID == basic {
+			k.judge(&c, k.broke, k.broke.record)
+			continue
+		}
 		if why := k.unfit(s); why != "" {
 			k.report.add(&c, NotApplicable, why)
 			continue

@@ -14,7 +14,11 @@ const (
 	mostCalls  = 64                   // host calls for one small message, one way
 	mostMemory = 1 << 20              // bytes that a message of 1 MiB each way may add
 	mostGrowth = 4 * pageSize         // that a thousand more calls of 1 KiB may add
+	mostInUse  = 8 << 20              // that three thousand of them may add: half of what a guest may have
 )
+
+// mostPages is what a host gives a guest at most, where nothing says otherwise.
+const mostPages = 256
 
 // leastMeasured is what a wire has to carry for anything to be measured, in bytes.
 const leastMeasured = 200
@@ -68,7 +72,7 @@ func (g *stage) call(n uint32, out, in int) error {
 	if err := hears(g, fmt.Sprint(n)); err != nil {
 		return err
 	}
-	if err := g.server.say(n, reply(n, in), false); err != nil {
+	if err := g.says(n, reply(n, in), false); err != nil {
 		return err
 	}
 	return gets(g, reply(n, in))
@@ -204,7 +208,8 @@ func (k *kit) memoryBySize(g *stage) error {
 func (k *kit) memoryByUse(g *stage) error {
 	size := k.room(1 << 10)
 	rounds := uint32(1000 * (1 << 10) / size)
-	var before int64
+	first := int64(g.inst.Pages()) * pageSize
+	before := first
 	for n := uint32(1); n <= 3*rounds; n++ {
 		if err := g.call(n, size, size); err != nil {
 			return err
@@ -216,6 +221,10 @@ func (k *kit) memoryByUse(g *stage) error {
 	}
 	after := int64(g.inst.Pages()) * pageSize
 	k.report.figure("memory-used", fmt.Sprintf("of an instance after %d calls", 3*rounds), after, "bytes")
+	// What has grown until there was no more does not grow any more.
+	if after-first > mostInUse {
+		return fmt.Errorf("%d calls added %d bytes of memory to %d; a guest may have %d", 3*rounds, after-first, first, mostPages*pageSize)
+	}
 	if after-before > mostGrowth {
 		return fmt.Errorf("%d calls added %d bytes of memory, and more will add more", rounds, after-before)
 	}

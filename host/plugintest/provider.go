@@ -13,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
 // classAuth is what a report calls an auth provider.
@@ -24,18 +25,19 @@ const frugal = 2
 
 // providerKit is one run of all checks of an auth provider.
 type providerKit struct {
-	ctx     context.Context
-	options Options
-	binary  []byte
-	report  *Report
-	engine  *auth.Engine
-	thrifty *auth.Engine // with less fuel
-	plugin  *auth.Plugin
-	profile *SignIn
-	slow    time.Duration
-	state   int
-	steps   int
-	mistake error // of who asked
+	ctx      context.Context
+	options  Options
+	binary   []byte
+	report   *Report
+	compiler *worker.Compiler
+	engine   *auth.Engine
+	thrifty  *auth.Engine  // with less fuel
+	plugin   auth.Provider // for one account, in all scenarios
+	profile  *SignIn
+	slow     time.Duration
+	state    int
+	steps    int
+	mistake  error // of who asked
 }
 
 // runProvider is Run for an auth provider.
@@ -53,7 +55,9 @@ func runProvider(ctx context.Context, module []byte, o Options) (*Report, error)
 		return nil, err
 	}
 	defer thrifty.Close()
-	k := &providerKit{ctx: ctx, options: o, binary: module, engine: engine, thrifty: thrifty}
+	compiler := &worker.Compiler{Command: o.Worker}
+	defer compiler.Close()
+	k := &providerKit{ctx: ctx, options: o, binary: module, compiler: compiler, engine: engine, thrifty: thrifty}
 	report := k.run()
 	return report, cmp.Or(k.mistake, ctx.Err())
 }
@@ -77,9 +81,9 @@ func (k *providerKit) load() bool {
 	door := Check{ID: "module", Title: "The module is one that a host loads", Level: Required}
 	describe := Check{ID: "describe", Title: "The provider starts, and describes itself", Level: Required}
 	began := time.Now()
-	p, err := k.engine.Load(k.ctx, k.name(), k.binary)
+	p, err := k.compiler.Provider(k.ctx, k.engine, 0, k.name(), k.binary)
 	took := time.Since(began)
-	if refusal := (*wasm.Refusal)(nil); errors.As(err, &refusal) {
+	if errors.As(err, new(*wasm.Refusal)) || errors.As(err, new(*worker.Refusal)) {
 		k.judge(&door, err, nil)
 		k.skipAll("the module cannot be loaded")
 		return false
@@ -90,7 +94,7 @@ func (k *providerKit) load() bool {
 		return false
 	}
 	m := p.Manifest()
-	k.plugin, k.report.Plugin.Name, k.report.Plugin.Version = p, m.Name, m.Version
+	k.plugin, k.report.Plugin.Name, k.report.Plugin.Version = p.ForAccount(), m.Name, m.Version
 	var given *SignIn
 	if k.options.Profile != nil {
 		given = k.options.Profile.SignIn
@@ -136,7 +140,7 @@ func (k *providerKit) overlay(m *step.Manifest) error {
 }
 
 // open is a run with nothing saved.
-func (k *providerKit) open(windows ...*auth.Plugin) *office {
+func (k *providerKit) open(windows ...auth.Provider) *office {
 	profile, m := *k.profile, k.plugin.Manifest()
 	return &office{
 		ctx: k.ctx, profile: &profile, windows: windows, manifest: m, secrets: profile.secrets(m.Settings),
@@ -145,7 +149,7 @@ func (k *providerKit) open(windows ...*auth.Plugin) *office {
 }
 
 // play goes through a scenario.
-func (k *providerKit) play(s *Scenario, windows ...*auth.Plugin) (*office, error) {
+func (k *providerKit) play(s *Scenario, windows ...auth.Provider) (*office, error) {
 	o := k.open(windows...)
 	defer func() { k.slow, k.state, k.steps = max(k.slow, o.slow), max(k.state, o.state), max(k.steps, o.steps) }()
 	for _, p := range s.Steps {
@@ -249,7 +253,7 @@ func (k *providerKit) compare() {
 }
 
 // differs plays a scenario again and compares what was replied.
-func (k *providerKit) differs(first *office, s *Scenario, windows ...*auth.Plugin) (*office, error) {
+func (k *providerKit) differs(first *office, s *Scenario, windows ...auth.Provider) (*office, error) {
 	o, err := k.play(s, windows...)
 	if err != nil && !errors.Is(err, errUntold) {
 		return o, err
@@ -272,21 +276,21 @@ func parting(a, b []string) int {
 
 // handover lets two modules take turns, neither of which has seen all.
 func (k *providerKit) handover(first *office, s *Scenario) (*office, error) {
-	other, err := k.engine.Load(k.ctx, k.name()+"-2", k.binary)
+	other, err := k.compiler.Provider(k.ctx, k.engine, 0, k.name()+"-2", k.binary)
 	if err != nil {
 		return nil, err
 	}
-	return k.differs(first, s, k.plugin, other)
+	return k.differs(first, s, k.plugin, other.ForAccount())
 }
 
 // thrift signs in with little fuel.
 func (k *providerKit) thrift() (*office, error) {
-	p, err := k.thrifty.Load(k.ctx, k.name(), k.binary)
+	p, err := k.compiler.Provider(k.ctx, k.thrifty, auth.Fuel/frugal, k.name(), k.binary)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range []string{"sign-in", "expired"} {
-		if o, err := k.play(providerScenario(id), p); err != nil && !errors.Is(err, errUntold) {
+		if o, err := k.play(providerScenario(id), p.ForAccount()); err != nil && !errors.Is(err, errUntold) {
 			return o, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host/internal/auth"
+	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
 // desks are the engines of these tests: to compile a provider costs more than a test.
@@ -27,7 +28,7 @@ func examine(t *testing.T, module []byte, o Options) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &providerKit{ctx: t.Context(), options: o, binary: module, engine: engines[0], thrifty: engines[1]}
+	k := &providerKit{ctx: t.Context(), options: o, binary: module, compiler: new(worker.Compiler), engine: engines[0], thrifty: engines[1]}
 	return k.run()
 }
 

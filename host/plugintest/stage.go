@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -40,7 +41,8 @@ type stage struct {
 	foreseen [][]byte          // what steps to come expect to see
 	heard    []uint32          // what the server has seen, in order, and no step has asked for
 	inbox    inbox
-	calm     bool // the guest may give the connection up
+	said     map[string]int // messages of the server that may still be delivered, by their text
+	calm     bool           // the guest may give the connection up
 	asked    map[uint32]bool
 }
 
@@ -62,7 +64,7 @@ const mostActs = 200_000
 func raise(ctx context.Context, c *cast) (*stage, error) {
 	g := &stage{
 		ctx: ctx, cast: c, record: newRecording(), clock: epoch, grants: c.manifest.Grants,
-		sent: map[uint32]string{}, unheard: map[uint32]bool{}, asked: map[uint32]bool{},
+		sent: map[uint32]string{}, unheard: map[uint32]bool{}, asked: map[uint32]bool{}, said: map[string]int{},
 	}
 	g.inbox = inbox{stage: g, waiting: map[uint32]bool{}, done: map[uint32]bool{}, barren: map[uint32]bool{}, failed: map[uint32]error{}}
 	inst, err := guest.New(ctx, guest.Config{
@@ -204,6 +206,7 @@ type letter struct {
 func (l *letter) Exchange() uint32       { return l.exchange }
 func (l *letter) Payload() ([]byte, int) { return l.payload, l.start }
 func (l *letter) Urgent() bool           { return l.urgent }
+func (l *letter) Prompted() bool         { return l.urgent } // all that is urgent here is replies
 func (l *letter) Hold()                  {}
 func (l *letter) Free()                  {}
 
@@ -218,6 +221,15 @@ func (g *stage) hears(message []byte) (uint32, error) {
 	}
 	return 0, fmt.Errorf("the server got what nobody sent: %s", short(message))
 }
+
+// says has the server say a message, or its first half.
+func (g *stage) says(exchange uint32, message string, half bool) error {
+	g.said[bare(message)]++
+	return g.server.say(exchange, message, half)
+}
+
+// bare is a message without the white space around it, which is none of its bytes.
+func bare(message string) string { return strings.Trim(message, " \t\r\n") }
 
 // say lets the bytes of a stream go to the guest, or keeps them for the release.
 func (g *stage) say(s *stream, p []byte) {

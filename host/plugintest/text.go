@@ -34,11 +34,20 @@ func (r *Report) Text(lines int) string {
 }
 
 // section lists the checks of a level, the traces of those that failed behind them.
-// Why a check was not made is told once: told has the first check of each reason.
+// Those that were skipped for one reason stand together. Why a check was not made is
+// told once: told has the first check of each reason.
 func (r *Report) section(out *strings.Builder, level Level, lines int, told map[string]string) {
 	fmt.Fprintf(out, "%s\n", level)
+	listed := map[string]bool{}
 	for _, c := range r.Checks {
 		if c.Level != level {
+			continue
+		}
+		if c.Result == Skipped {
+			if !listed[c.Got] {
+				listed[c.Got] = true
+				r.skipped(out, level, c.Got, told)
+			}
 			continue
 		}
 		fmt.Fprintf(out, "  %-5s %-16s %s", c.Result, c.ID, c.Title)
@@ -58,6 +67,36 @@ func (r *Report) section(out *strings.Builder, level Level, lines int, told map[
 		told[c.Got] = c.ID
 	}
 	out.WriteString("\n")
+}
+
+// skipped lists the checks of a level that were not made for one reason, and the reason.
+func (r *Report) skipped(out *strings.Builder, level Level, why string, told map[string]string) {
+	var ids []string
+	for _, c := range r.Checks {
+		if c.Level == level && c.Result == Skipped && c.Got == why {
+			ids = append(ids, c.ID)
+		}
+	}
+	switch first := told[why]; {
+	case first != "":
+		fmt.Fprintf(out, "  %-5s %d, as %s:\n", Skipped, len(ids), first)
+	default:
+		fmt.Fprintf(out, "  %-5s %d: %s\n", Skipped, len(ids), strings.ReplaceAll(why, "\n", "\n        "))
+		told[why] = ids[0]
+	}
+	const width = 72
+	line := ""
+	for _, id := range ids {
+		if line != "" && len(line)+len(id)+2 > width {
+			fmt.Fprintf(out, "        %s,\n", line)
+			line = ""
+		}
+		if line != "" {
+			line += ", "
+		}
+		line += id
+	}
+	fmt.Fprintf(out, "        %s\n", line)
 }
 
 // how shows the end of the trace, and says how to see all of it.

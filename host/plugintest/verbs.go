@@ -27,8 +27,8 @@ func init() {
 		"strange": strange, "wait": wait, "shut": shut,
 
 		// The server.
-		"says":   onExchange(func(g *stage, n uint32, m string) error { return g.server.say(n, m, false) }),
-		"begins": onExchange(func(g *stage, n uint32, m string) error { return g.server.say(n, m, true) }),
+		"says":   onExchange(func(g *stage, n uint32, m string) error { return g.says(n, m, false) }),
+		"begins": onExchange(func(g *stage, n uint32, m string) error { return g.says(n, m, true) }),
 		"ends":   onExchange(func(g *stage, n uint32, _ string) error { return g.server.say(n, "{}", false) }),
 		"raw":    func(g *stage, text string) error { g.calm = true; return speaks(g, text) }, "bytes": speaks,
 		"leaves":  func(g *stage, _ string) error { g.calm = true; return g.server.leave() },
@@ -84,7 +84,7 @@ func greet(g *stage, _ string) error {
 		},
 		func() error { return hears(g, "901") },
 		func() error {
-			return g.server.say(hello, `{"jsonrpc":"2.0","id":901,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"kit","version":"1"}}}`, false)
+			return g.says(hello, `{"jsonrpc":"2.0","id":901,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"kit","version":"1"}}}`, false)
 		},
 		func() error { return answered(g, "901") },
 		func() error {
@@ -290,7 +290,7 @@ func gets(g *stage, text string) error {
 	}
 	got := g.inbox.got[0]
 	g.inbox.got = g.inbox.got[1:]
-	if strings.Trim(got.text, " \t\r\n") != text { // white space around a message is none of its bytes
+	if bare(got.text) != text {
 		return fmt.Errorf("expected the host to get %s, got %s", short([]byte(text)), short([]byte(got.text)))
 	}
 	return nil

@@ -26,8 +26,16 @@
 // line that waits. So SignIn must do the same each time that it gets the same
 // answers. Time and randomness come from the flow, which keeps to that; what a
 // provider keeps in variables of its own does not, and is lost besides when the
-// host takes another instance. What is long to read and short to remember goes
+// host takes another instance. An instance serves one server entry, and a record one
+// origin: a provider that several servers use cannot hand anything from one to
+// another ("One server" in package step). What is long to read and short to remember goes
 // through [Once].
+//
+// What a provider calls is in the Wants of its manifest, and a user grants it: an
+// origin that is known beforehand is named in Origins; where it is a setting, or is
+// learned of on the way, Discover lets the host reach every public https origin, and
+// lets the user grant any other by its name (`wharf plugin grant corp
+// https://sso.corp.example`). What is neither cannot be granted.
 //
 // Built like a transport, with GOOS=wasip1 GOARCH=wasm go build
 // -buildmode=c-shared; [Step] runs the same provider natively, and package

@@ -168,7 +168,8 @@ func (f *Flow) Credentials(c Credentials) {
 func (f *Flow) Material(m Material) { f.say(step.Action{Kind: step.ActionMaterial, Material: &m}) }
 
 // Keep leaves v for [Signer.Sign]: the host holds it as long as it holds what
-// this flow has given.
+// this flow has given. A flow of a signer that has nothing to sign with does not
+// call it.
 func (f *Flow) Keep(v any) error {
 	keep, err := json.Marshal(v)
 	f.keep = keep

@@ -293,6 +293,15 @@ func TestSigner(t *testing.T) {
 	}
 }
 
+// A flow that keeps nothing leaves no state, by which a host knows not to have requests
+// signed.
+func TestSignerThatKeepsNothing(t *testing.T) {
+	_, states := play(t, signer{func(f *Flow) error { return f.Wait(0) }}, timer)
+	if last := states[len(states)-1]; step.HasState(last) {
+		t.Errorf("the state is %s", last)
+	}
+}
+
 func FuzzStep(f *testing.F) {
 	f.Add(`{"event":{"kind":"start","start":{"reason":"initial"}}}`)
 	f.Add(`{"state":{"past":[{"kind":"start","start":{}}]},"event":{"kind":"timer"}}`)

@@ -23,7 +23,10 @@ type Provider interface {
 type Signer interface {
 	Provider
 
-	// Sign returns the headers that r needs. kept is what the flow kept.
+	// Sign returns the headers that r needs, at the time now, in Unix milliseconds.
+	// kept is what the last flow has given to [Flow.Keep]. After a flow that has
+	// kept nothing, Sign is not called: requests go unsigned, and when the server
+	// refuses one (401), SignIn runs with the reason challenged.
 	Sign(r *Request, now int64, kept json.RawMessage) (headers map[string]string, err error)
 }
 
@@ -158,6 +161,9 @@ func failure(err error) step.Action {
 func (f *Flow) reply() step.Reply {
 	h := history{Past: f.past}
 	if last := f.actions[len(f.actions)-1].Kind; step.Awaits(last) == "" {
+		if f.keep == nil {
+			return step.Reply{Actions: f.actions}
+		}
 		h = history{Keep: f.keep}
 	}
 	return step.Reply{State: encode(h), Actions: f.actions}

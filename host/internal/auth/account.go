@@ -68,13 +68,13 @@ func (a *Account) Close() {
 
 // Apply returns the headers that sign a request in, after the flow that it takes,
 // if it takes one. A flow that fails is an *Error; one that has nothing to give
-// lets the request go as it is.
+// lets the request go as it is, and so does one of a signer that has left no state.
 func (a *Account) Apply(ctx context.Context, r *capability.Request) ([]abi.Pair, error) {
 	h, err := a.current(ctx)
 	switch {
 	case err != nil:
 		return nil, err
-	case h.from != "" && a.provider.Manifest().Wants.Requests:
+	case a.signs(h):
 		return a.signed(ctx, h, r)
 	case h.credentials == nil || h.credentials.key == nil:
 		return h.pairs, nil
@@ -107,7 +107,7 @@ func (a *Account) Material(ctx context.Context) (*Material, error) {
 // a server that is not spoken to by HTTP has no way to ask for it.
 func (a *Account) immaterial() error {
 	e := &Error{Provider: a.config.Name, Class: step.FailLogin, Message: "nobody has signed in"}
-	if !a.provider.Manifest().Wants.Material {
+	if p := a.loaded(); p != nil && !p.Manifest().Wants.Material {
 		e.Class, e.Message = step.FailConfig, "it signs in over HTTP alone"
 		e.Hint = "name another provider in the auth of " + a.config.Server.Name
 	}
@@ -157,7 +157,8 @@ func (a *Account) due() string {
 
 // hasRecord asks the vault without the provider.
 func (a *Account) hasRecord() bool {
-	return a.config.Vault != nil && a.config.Vault.Has(a.config.Name, a.config.Server.Resource)
+	v, s := a.config.Vault, &a.config.Server
+	return v != nil && (s.Resource != "" && v.Has(a.config.Name, s.Resource) || v.Has(a.config.Name, boundTo(s)))
 }
 
 func (a *Account) closedError() error {
@@ -209,10 +210,7 @@ func (a *Account) Prepare(ctx context.Context) {
 
 // load returns the provider, loading it if nobody has.
 func (a *Account) load(ctx context.Context) (Provider, error) {
-	a.mu.Lock()
-	p := a.provider
-	a.mu.Unlock()
-	if p != nil {
+	if p := a.loaded(); p != nil {
 		return p, nil
 	}
 	if a.config.Provider == nil {
@@ -226,4 +224,12 @@ func (a *Account) load(ctx context.Context) (Provider, error) {
 	defer a.mu.Unlock()
 	a.provider = p
 	return p, nil
+}
+
+// loaded returns the provider, or nil: that of a lazy account is loaded for its first
+// flow.
+func (a *Account) loaded() Provider {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.provider
 }

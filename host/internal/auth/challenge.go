@@ -104,9 +104,9 @@ func (a *Account) mayAsk(reason string, h *held, round int) bool {
 }
 
 // isNewer reports whether what is held differs from what a request was sent with.
-// Of a provider that signs each request it cannot be told.
+// Of requests that a provider signs it cannot be told.
 func (a *Account) isNewer(h *held, sent []abi.Pair) bool {
-	if h == nil || h.credentials == nil || a.provider != nil && a.provider.Manifest().Wants.Requests {
+	if h == nil || h.credentials == nil || a.signs(h) {
 		return false
 	}
 	isProof := func(p abi.Pair) bool { return p.Key == "DPoP" }
@@ -117,7 +117,7 @@ func (a *Account) isNewer(h *held, sent []abi.Pair) bool {
 func (a *Account) canRetry(h *held, sent []abi.Pair) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.provider.Manifest().Wants.Requests || a.isNewer(h, sent)
+	return a.signs(h) || a.isNewer(h, sent)
 }
 
 // wantsNonce reports whether all that a request lacked is a nonce (RFC 9449,
@@ -142,6 +142,12 @@ func sentHeader(sent []abi.Pair, name string) string {
 		}
 	}
 	return ""
+}
+
+// signs reports whether the provider signs each request by itself, and the flow has
+// left what it does that with.
+func (a *Account) signs(h *held) bool {
+	return h.from != "" && a.provider.Manifest().Wants.Requests && step.HasState(h.state)
 }
 
 // signed asks the provider to sign one request.

@@ -111,7 +111,7 @@ func TestASavedTokenThatIsRefusedToo(t *testing.T) {
 		})
 		c := setup(p)
 		c.Run = func(context.Context) (*step.RunResult, error) { return &step.RunResult{Stdout: "new"}, nil }
-		saved := vault.Key{Provider: c.Name, Name: "token"}
+		saved := vault.Key{Provider: c.Name, Resource: "origin https://mcp.example", Name: "token"}
 		if _, err := c.Vault.Store(t.Context(), saved, secret.New(`"saved"`)); err != nil {
 			t.Fatal(err)
 		}
@@ -337,4 +337,27 @@ func TestLogout(t *testing.T) {
 
 func TestLoginWithNobodyThere(t *testing.T) {
 	wantError(t, account(t, setup(counting(0))).Login(t.Context()), step.FailLogin, "nobody to ask")
+}
+
+// TestASignerWithNothingToSignWith is not called for requests: they go as they are, and
+// are not sent again for a flow that has left as little.
+func TestASignerWithNothingToSignWith(t *testing.T) {
+	for _, state := range []string{"", "null", "{}", `{ }`} {
+		p := replies()
+		p.manifest.Wants.Requests = true
+		p.next = func(_ context.Context, c *step.Call) (*step.Reply, error) {
+			if c.Event.Request != nil {
+				t.Errorf("with the state %q it is called for a request", state)
+			}
+			return &step.Reply{State: []byte(state), Actions: []step.Action{done}}, nil
+		}
+		a := account(t, setup(p))
+		if pairs, err := a.Apply(t.Context(), request); len(pairs) != 0 || err != nil {
+			t.Errorf("%q: %v, %v", state, pairs, err)
+		}
+		if retry, err := a.Challenge(t.Context(), &capability.Challenge{Status: 401, Round: 1}); retry || err != nil {
+			t.Errorf("%q: retry %v, %v", state, retry, err)
+		}
+		wantText(t, strings.Join(p.starts(), " "), "initial challenged")
+	}
 }

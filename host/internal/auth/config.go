@@ -20,8 +20,13 @@ type Config struct {
 	// it no right to anything.
 	Name string
 
-	// Provider loads it. It is called when a flow needs the provider, again
-	// after an error, and never twice at a time.
+	// Installed says that the provider was installed: what it may call is granted by a
+	// command, and not by a line of the configuration.
+	Installed bool
+
+	// Provider loads it, for this account alone: see [Plugin.ForAccount]. It is
+	// called when a flow needs the provider, again after an error, and never twice
+	// at a time.
 	Provider func(context.Context) (Provider, error)
 
 	// Lazy providers have nothing to say before the first challenge unless they
@@ -42,13 +47,19 @@ type Config struct {
 	Listen func(context.Context, step.Listen) (Callback, error) // until the context ends
 	Person Person
 	Run    func(context.Context) (*step.RunResult, error) // the command of the server entry
+	Warn   func(text string)                              // gets a line for people; may be nil
 }
 
-// Grant is what the user lets a provider give to a server that is not spoken to
-// by HTTP. Which origins it may call is the affair of the [Fetcher].
+// Grant is what a provider is let do with what it has. Which origins it may call is
+// the affair of the [Fetcher].
 type Grant struct {
-	Variables []string // names of variables of the process
-	Blob      bool     // a blob for the transport
+	Variables []string // of the process of a server, that it may set
+	Blob      bool     // it may give a blob to the transport of a server
+
+	// Registrations lets its servers share the clients that it has registered at an
+	// issuer (step.RegistrationKey). Without it they are kept for each server, as
+	// everything else is.
+	Registrations bool
 }
 
 // Records keeps what providers store; *vault.Vault says what each method does.

@@ -3,6 +3,9 @@
 // user granted. It is the only door to Extism.
 //
 //	Engine ── Load ──► Plugin        a provider: metered, compiled once, a few instances
+//	                     │ ForAccount
+//	                     ▼
+//	                  Provider       the same for one account, with instances of its own
 //	                     ▲ Step
 //	Account ── flow ─────┘           the loop of steps of one sign-in
 //	   │        └─ actions           vault, web, browser, person, command, keys
@@ -20,6 +23,15 @@
 // ask for is what its manifest wants and its user granted ([Grant]), both. A
 // provider that asks for more, or that does not keep to the contract, ends its
 // flow with an [*Error] that names it; other flows and other providers go on.
+//
+// # One account
+//
+// A provider serves one account. Two servers that name the same provider share its
+// compiled code and the bounds of a Plugin, and nothing else: an instance takes the
+// steps of one account, and a record is bound to the server's origin, socket or entry.
+// What may be shared has a type of its own (step.Registration) and a grant of its own
+// ([Grant].Registrations). So a provider that is hostile, or was talked into it by one
+// server, has nothing of another server's to give away.
 //
 // # One flow at a time
 //

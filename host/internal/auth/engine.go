@@ -45,6 +45,10 @@ type EngineConfig struct {
 
 	// Fuel is what a provider may compute in one call; 0 is what it may for a server.
 	Fuel int64
+
+	// Compiled is called each time that a provider is compiled, before it runs for
+	// the first time; nil is not. Its error is that of the load.
+	Compiled func() error
 }
 
 // Fuel is what a provider may compute in one call, in units of about a nanosecond.
@@ -55,6 +59,8 @@ type Engine struct {
 	config EngineConfig
 	bounds bounds
 	annex  *wasm.Annex
+	ctx    context.Context // ends with Close, and with it the loads
+	cancel context.CancelFunc
 	work   sync.WaitGroup // loads under way
 
 	mu     sync.Mutex
@@ -79,25 +85,47 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 }
 
 func openEngine(c EngineConfig, b bounds) (*Engine, error) {
-	annex, err := wasm.NewAnnex(wasm.AnnexConfig{
-		CacheDir: c.CacheDir,
-		Unkept:   c.Unkept,
-		Budget:   b.fuel,
-		Exports:  []string{step.ExportDescribe, step.ExportStep},
-	})
-	if err != nil {
+	e := &Engine{config: c, bounds: b, loads: map[string]*load{}}
+	var err error
+	if e.annex, err = e.open(wasm.Source{Dir: c.CacheDir}); err != nil {
 		return nil, err
 	}
-	return &Engine{config: c, bounds: b, annex: annex, loads: map[string]*load{}}, nil
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	return e, nil
 }
 
-// Close ends all providers. Loads and steps under way are waited for; both are
-// bounded. Nothing new can be loaded or stepped.
+// open makes what runs the modules of a source.
+func (e *Engine) open(s wasm.Source) (*wasm.Annex, error) {
+	return wasm.NewAnnex(wasm.AnnexConfig{
+		CacheDir:    s.Dir,
+		Unkept:      e.config.Unkept,
+		Precompiled: s.Precompiled,
+		Limits:      s.Limits,
+		Budget:      e.bounds.fuel,
+		Exports:     []string{step.ExportDescribe, step.ExportStep},
+	})
+}
+
+// Close ends all providers. Steps under way are waited for, which are bounded, and
+// loads for [wasm.CloseGrace]: what is compiled for longer is given back when that
+// is over. Nothing new can be loaded or stepped.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.closed = true
 	e.mu.Unlock()
-	e.work.Wait()
+	e.cancel()
+	if !wasm.Settle(&e.work) {
+		go func() {
+			e.work.Wait()
+			_ = e.end() // there is nobody left to tell
+		}()
+		return nil
+	}
+	return e.end()
+}
+
+// end gives back all that was loaded, when nothing is loaded any more.
+func (e *Engine) end() error {
 	var errs []error
 	for _, l := range e.loads {
 		errs = append(errs, l.plugin.close())
@@ -112,7 +140,12 @@ func (e *Engine) Close() error {
 // error names the provider; a module that will not be run is a *wasm.Refusal.
 // binary must not be changed any more.
 func (e *Engine) Load(ctx context.Context, name string, binary []byte) (*Plugin, error) {
-	l, err := e.begin(name, binary)
+	return e.LoadFrom(ctx, name, binary, wasm.Source{})
+}
+
+// LoadFrom is Load of a module whose native code comes from a source.
+func (e *Engine) LoadFrom(ctx context.Context, name string, binary []byte, s wasm.Source) (*Plugin, error) {
+	l, err := e.begin(name, binary, s)
 	if err != nil {
 		return nil, fmt.Errorf("auth provider %s: %w", name, err)
 	}
@@ -124,8 +157,8 @@ func (e *Engine) Load(ctx context.Context, name string, binary []byte) (*Plugin,
 	}
 }
 
-func (e *Engine) begin(name string, binary []byte) (*load, error) {
-	key := name + " " + wasm.Hash(binary)
+func (e *Engine) begin(name string, binary []byte, s wasm.Source) (*load, error) {
+	key := fmt.Sprintf("%s %s %v", name, wasm.Hash(binary), s)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
@@ -138,7 +171,7 @@ func (e *Engine) begin(name string, binary []byte) (*load, error) {
 	e.loads[key] = l
 	e.work.Go(func() {
 		defer close(l.done)
-		if l.plugin, l.err = e.load(name, binary); l.err != nil {
+		if l.plugin, l.err = e.load(name, binary, s); l.err != nil {
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			delete(e.loads, key) // the cause may be the machine's: the next may try again
@@ -147,17 +180,43 @@ func (e *Engine) begin(name string, binary []byte) (*load, error) {
 	return l, nil
 }
 
-func (e *Engine) load(name string, binary []byte) (*Plugin, error) {
-	metered, hash, err := e.annex.Prepare(name, binary)
+func (e *Engine) load(name string, binary []byte, s wasm.Source) (*Plugin, error) {
+	annex := e.annex
+	if s != (wasm.Source{}) {
+		own, err := e.open(s)
+		if err != nil {
+			return nil, fmt.Errorf("auth provider %s: %w", name, err)
+		}
+		annex = own
+	}
+	p, err := e.make(annex, name, binary)
+	if err != nil {
+		if annex != e.annex {
+			err = errors.Join(err, annex.Close())
+		}
+		return nil, err
+	}
+	if e.config.Compiled != nil {
+		err = e.config.Compiled()
+	}
+	if err == nil {
+		err = p.describe(e.ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
+}
+
+// make looks at a module and compiles it.
+func (e *Engine) make(annex *wasm.Annex, name string, binary []byte) (*Plugin, error) {
+	metered, hash, err := annex.Prepare(name, binary)
 	if err != nil {
 		return nil, fmt.Errorf("auth provider %w", err)
 	}
-	p, err := e.compile(name, metered, hash)
+	p, err := e.compile(annex, name, metered, hash)
 	if err != nil {
-		return nil, fmt.Errorf("auth provider %s: compile: %w", name, err)
-	}
-	if err := p.describe(); err != nil {
-		return nil, errors.Join(err, p.close())
+		return nil, fmt.Errorf("auth provider %s: compile: %w", name, annex.Missing(err))
 	}
 	return p, nil
 }
@@ -166,7 +225,7 @@ func (e *Engine) load(name string, binary []byte) (*Plugin, error) {
 // everything that we set.
 const loud = "EXTISM_ENABLE_WASI_OUTPUT"
 
-func (e *Engine) compile(name string, metered []byte, hash string) (*Plugin, error) {
+func (e *Engine) compile(annex *wasm.Annex, name string, metered []byte, hash string) (*Plugin, error) {
 	if _, set := os.LookupEnv(loud); set {
 		return nil, errors.New(loud + " is set in the environment: it shows what providers print, and they hold secrets; unset it")
 	}
@@ -176,15 +235,15 @@ func (e *Engine) compile(name string, metered []byte, hash string) (*Plugin, err
 		Timeout: uint64(e.bounds.time.Milliseconds()),
 	}
 	compile := func() (*extism.CompiledPlugin, error) {
-		c := extism.PluginConfig{RuntimeConfig: e.annex.Runtime(), EnableWasi: true}
-		return extism.NewCompiledPlugin(e.annex.Compiling(), manifest, c, nil)
+		c := extism.PluginConfig{RuntimeConfig: annex.Runtime(), EnableWasi: true}
+		return extism.NewCompiledPlugin(annex.Compiling(e.ctx), manifest, c, nil)
 	}
 	compiled, err := compile()
-	if err != nil && e.annex.Spares(err) {
+	if err != nil && annex.Spares(err) {
 		compiled, err = compile()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return newPlugin(name, e, compiled), nil
+	return newPlugin(name, e, annex, compiled), nil
 }

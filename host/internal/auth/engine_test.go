@@ -58,7 +58,7 @@ func TestAClosedEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, loaded := e.Load(t.Context(), "corp", m.module())
-	_, stepped := p.Step(t.Context(), start(""))
+	_, stepped := p.ForAccount().Step(t.Context(), start(""))
 	for _, err := range []error{loaded, stepped} {
 		if !errors.Is(err, errClosed) || !strings.Contains(err.Error(), "corp") {
 			t.Errorf("got %v", err)
@@ -76,11 +76,12 @@ func TestStepsAtATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	account := p.ForAccount()
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
 			for range maxCalls / 8 {
-				if _, err := p.Step(t.Context(), start("")); err != nil {
+				if _, err := account.Step(t.Context(), start("")); err != nil {
 					t.Error(err)
 				}
 			}
@@ -95,7 +96,7 @@ func TestStepsAtATime(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.Step(ctx, start("")); !errors.Is(err, context.Canceled) {
+	if _, err := account.Step(ctx, start("")); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	for range maxSeats {
@@ -112,9 +113,9 @@ func TestInstancesAreNotKeptForEver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := p.idle[0]
+	first, account := p.idle[0], p.ForAccount()
 	for range maxCalls {
-		if _, err := p.Step(t.Context(), start("")); err != nil {
+		if _, err := account.Step(t.Context(), start("")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,7 +130,7 @@ func TestInstancesAreNotKeptForEver(t *testing.T) {
 func TestLargeCalls(t *testing.T) {
 	call := start("")
 	call.Event.Start.Settings = []byte(`"` + strings.Repeat("x", step.MaxCall) + `"`)
-	_, err := (&Plugin{name: "corp"}).Step(t.Context(), call)
+	_, err := (&Plugin{name: "corp"}).ForAccount().Step(t.Context(), call)
 	wantError(t, err, Broken, "there may be 1048576")
 }
 

@@ -50,7 +50,7 @@ func blame(provider, doing string, err error) error {
 	case errors.As(err, &broken):
 		return &Error{Provider: provider, Class: Broken, Message: doing, Err: err}
 	case errors.As(err, &closed):
-		return &Error{Provider: provider, Class: Broken, Message: doing, Hint: closed.hint(provider), Err: err}
+		return &Error{Provider: provider, Class: Broken, Message: doing, Hint: closed.hint, Err: err}
 	}
 	return &Error{Provider: provider, Class: step.FailRetry, Message: doing, Err: err}
 }

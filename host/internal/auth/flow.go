@@ -233,20 +233,12 @@ func Wanted(kind string, w *step.Wants) bool {
 // ungranted is the error of what the server entry does not allow; line is what
 // allows it.
 func ungranted(what, line string) error {
-	return &refused{what + " is not granted", "auth of the server", line}
+	return &refused{what + " is not granted", "to grant it, write in auth of the server: " + line}
 }
 
-// refused is a broken contract that a line of the configuration would mend.
-type refused struct{ text, place, line string }
+// refused is a broken contract that the user can mend, as its hint says.
+type refused struct{ text, hint string }
 
 func (r *refused) Error() string { return r.text }
-
-// hint says what to write, and where: without a place, for the provider itself.
-func (r *refused) hint(provider string) string {
-	if r.place == "" {
-		return fmt.Sprintf("to grant it, write in your configuration:\n[plugins.%s]\n%s", provider, r.line)
-	}
-	return fmt.Sprintf("to grant it, write in %s: %s", r.place, r.line)
-}
 
 func unavailable(text string) error { return &step.Problem{Code: step.ProblemUnavailable, Text: text} }

@@ -21,6 +21,7 @@ const (
 // instance is a module that runs. One goroutine uses it at a time.
 type instance struct {
 	plugin *extism.Plugin
+	owner  *forAccount // whose steps it takes; nil if it has only described itself
 	calls  int
 	bytes  int
 }
@@ -29,7 +30,7 @@ type instance struct {
 // each one of them.
 func (p *Plugin) instance(ctx context.Context) (*instance, error) {
 	out := printer{p.name, p.engine.config.Print}
-	plugin, err := p.compiled.Instance(ctx, extism.PluginInstanceConfig{ModuleConfig: p.engine.annex.Instance(out)})
+	plugin, err := p.compiled.Instance(ctx, extism.PluginInstanceConfig{ModuleConfig: p.annex.Instance(out)})
 	if err != nil {
 		return nil, err
 	}

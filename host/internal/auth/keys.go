@@ -71,7 +71,7 @@ func (f *flow) savedKey(ctx context.Context, k *step.Key) (*key, error) {
 	if f.config.Vault == nil {
 		return nil, unavailable("there is no vault")
 	}
-	name := vault.Key{Provider: f.config.Name, Resource: f.config.Server.Resource, Name: "key/" + k.Alg + "/" + k.Name}
+	name := vault.Key{Provider: f.config.Name, Resource: keyHolder(&f.config.Server), Name: "key/" + k.Alg + "/" + k.Name}
 	if got, err := f.loadKey(ctx, name, k.Alg); got != nil || err != nil {
 		return got, err
 	}
@@ -91,6 +91,14 @@ func (f *flow) savedKey(ctx context.Context, k *step.Key) (*key, error) {
 		return nil, vaultProblem(ctx, err)
 	}
 	return made, nil
+}
+
+// keyHolder is the resource of the vault keys of a server's private keys.
+func keyHolder(s *step.Server) string {
+	if sameOrigin(s.Resource, s.URL) {
+		return s.Resource
+	}
+	return boundTo(s)
 }
 
 // loadKey returns nil for a key that is not there. One that cannot be read any

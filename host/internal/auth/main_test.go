@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/pluginbuild"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,7 +33,8 @@ var guest = sync.OnceValues(func() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wasm.MergeData(binary) // as plugins are built
+	joined, _, _, err := pluginbuild.Join(binary) // as plugins are built
+	return joined, err
 })
 
 func guestBinary(t testing.TB) []byte {

@@ -22,6 +22,15 @@ var (
 	versionShape = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$`)
 )
 
+// ReadManifest reads what a provider says of itself, and checks it.
+func ReadManifest(b []byte) (*step.Manifest, error) {
+	var m step.Manifest
+	if err := readManifest(b, &m); err != nil {
+		return nil, err
+	}
+	return &m, nil
+}
+
 // readManifest reads what a provider says of itself. It ends in lists that people
 // read, so every text is held to a shape or cleaned.
 func readManifest(b []byte, m *step.Manifest) error {

@@ -3,42 +3,52 @@ package auth
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	extism "github.com/extism/go-sdk"
 
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// Provider is a provider as flows see it. Both methods are safe for concurrent
-// use; the errors of Step are *Error, or wrap the end of ctx.
+// Provider is a provider as the flows of one account see it. Both methods are safe
+// for concurrent use; the errors of Step are *Error, or wrap the end of ctx.
 type Provider interface {
 	Manifest() *step.Manifest
 	Step(ctx context.Context, call *step.Call) (*step.Reply, error)
 }
 
+// Bounds of one Plugin, over all of its accounts.
 const (
-	maxSeats = 4 // instances of a provider at work at a time
-	maxIdle  = 2 // that are kept for the next step
+	maxSeats = 4 // instances at work at a time
+	maxIdle  = 4 // instances that wait for the next step; one of a provider in Go has 4.7 MiB
 )
 
-// Plugin is a provider in a module. Its instances are all alike, and a step may
-// run in any of them.
+// Plugin is a provider in a module. It takes no steps by itself: each account gets
+// a Provider of its own from [Plugin.ForAccount], and instances of its own by that.
 type Plugin struct {
 	name     string
 	engine   *Engine
+	annex    *wasm.Annex
+	own      bool // the annex is for this plugin alone
 	compiled *extism.CompiledPlugin
 	manifest step.Manifest
 	seats    chan struct{}
 
 	mu     sync.Mutex
-	idle   []*instance
+	idle   []*instance // the one that was used last is last
 	closed bool
 }
 
-func newPlugin(name string, e *Engine, compiled *extism.CompiledPlugin) *Plugin {
-	return &Plugin{name: name, engine: e, compiled: compiled, seats: make(chan struct{}, maxSeats)}
+// forAccount is a Plugin at work for one account. What a step leaves in the memory
+// of an instance is found by steps of the same forAccount alone.
+type forAccount struct{ *Plugin }
+
+func newPlugin(name string, e *Engine, annex *wasm.Annex, compiled *extism.CompiledPlugin) *Plugin {
+	return &Plugin{name: name, engine: e, annex: annex, own: annex != e.annex, compiled: compiled, seats: make(chan struct{}, maxSeats)}
 }
 
 // Name is the name that the plugin was loaded under.
@@ -47,9 +57,13 @@ func (p *Plugin) Name() string { return p.name }
 // Manifest is what the provider says of itself, checked. It is not to be changed.
 func (p *Plugin) Manifest() *step.Manifest { return &p.manifest }
 
+// ForAccount returns the provider for one account. An instance that has taken a
+// step for it takes none for any other.
+func (p *Plugin) ForAccount() Provider { return &forAccount{p} }
+
 // Step takes one step. An instance that has failed is not used again, and the
 // next step gets another.
-func (p *Plugin) Step(ctx context.Context, call *step.Call) (*step.Reply, error) {
+func (p *forAccount) Step(ctx context.Context, call *step.Call) (*step.Reply, error) {
 	in, err := json.Marshal(call)
 	if err == nil && len(in) > step.MaxCall {
 		err = breachf("its state and what came of its last action have %d bytes, there may be %d", len(in), step.MaxCall)
@@ -57,7 +71,7 @@ func (p *Plugin) Step(ctx context.Context, call *step.Call) (*step.Reply, error)
 	if err != nil {
 		return nil, blame(p.name, "step", err)
 	}
-	out, err := p.call(ctx, step.ExportStep, in)
+	out, err := p.call(ctx, p, step.ExportStep, in)
 	if err != nil {
 		return nil, blame(p.name, "step", err)
 	}
@@ -69,8 +83,8 @@ func (p *Plugin) Step(ctx context.Context, call *step.Call) (*step.Reply, error)
 }
 
 // describe asks for the manifest.
-func (p *Plugin) describe() error {
-	out, err := p.call(context.Background(), step.ExportDescribe, nil)
+func (p *Plugin) describe(ctx context.Context) error {
+	out, err := p.call(ctx, nil, step.ExportDescribe, nil)
 	if err == nil {
 		err = readManifest(out, &p.manifest)
 	}
@@ -80,15 +94,16 @@ func (p *Plugin) describe() error {
 	return nil
 }
 
-// call calls an export in an instance that nobody else has.
-func (p *Plugin) call(ctx context.Context, export string, in []byte) ([]byte, error) {
+// call calls an export in an instance that is at work for nothing else. The owner
+// is nil for a call that tells the instance nothing of any account.
+func (p *Plugin) call(ctx context.Context, owner *forAccount, export string, in []byte) ([]byte, error) {
 	select {
 	case p.seats <- struct{}{}:
 		defer func() { <-p.seats }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	i, err := p.take(ctx)
+	i, err := p.take(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -101,43 +116,58 @@ func (p *Plugin) call(ctx context.Context, export string, in []byte) ([]byte, er
 	return out, nil
 }
 
-// take returns an idle instance, or makes one.
-func (p *Plugin) take(ctx context.Context) (*instance, error) {
-	if i, err := p.reuse(); i != nil || err != nil {
-		return i, err
-	}
-	i, err := p.instance(ctx)
+// take returns an idle instance of that owner, or makes one.
+func (p *Plugin) take(ctx context.Context, owner *forAccount) (*instance, error) {
+	i, err := p.reuse(owner)
 	if err != nil {
-		return nil, fmt.Errorf("start: %w", err)
+		return nil, err
 	}
+	if i == nil {
+		if i, err = p.instance(ctx); err != nil {
+			return nil, fmt.Errorf("start: %w", err)
+		}
+	}
+	i.owner = owner
 	return i, nil
 }
 
-func (p *Plugin) reuse() (*instance, error) {
+// reuse returns the idle instance that the owner has used last, or else one that
+// has no owner yet, or nil.
+func (p *Plugin) reuse(owner *forAccount) (*instance, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := len(p.idle)
-	switch {
-	case p.closed:
+	if p.closed {
 		return nil, errClosed
-	case n == 0:
+	}
+	best := -1
+	for n, i := range p.idle {
+		if i.owner == owner || i.owner == nil && best < 0 {
+			best = n
+		}
+	}
+	if best < 0 {
 		return nil, nil
 	}
-	i := p.idle[n-1]
-	p.idle = p.idle[:n-1]
+	i := p.idle[best]
+	p.idle = slices.Delete(p.idle, best, best+1)
 	return i, nil
 }
 
-// give keeps an instance for the next step, if it is worth it.
+// give keeps an instance for the next step of its owner. Where there are too many,
+// the one that has waited longest goes.
 func (p *Plugin) give(i *instance) {
 	p.mu.Lock()
-	if keep := !p.closed && len(p.idle) < maxIdle && !i.old(); keep {
-		p.idle = append(p.idle, i)
-		i = nil
+	spare := i
+	if !p.closed && !i.old() {
+		p.idle, spare = append(p.idle, i), nil
+	}
+	if len(p.idle) > maxIdle {
+		spare = p.idle[0]
+		p.idle = slices.Delete(p.idle, 0, 1)
 	}
 	p.mu.Unlock()
-	if i != nil {
-		i.close()
+	if spare != nil {
+		spare.close()
 	}
 }
 
@@ -156,6 +186,9 @@ func (p *Plugin) close() error {
 		i.close()
 	}
 	err := p.compiled.Close(context.Background())
+	if p.own {
+		err = errors.Join(err, p.annex.Close())
+	}
 	for range maxSeats {
 		<-p.seats
 	}

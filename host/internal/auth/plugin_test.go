@@ -26,18 +26,19 @@ func TestHostileGuests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	account := p.ForAccount()
 	for do, want := range map[string]string{
 		"panic": "gave up", "loop": "budget", "grow": "gave up", "recurse": "gave up",
 		"leave": "it left in the middle", "exit": "exited with code 3",
 	} {
 		t.Run(do, func(t *testing.T) {
-			_, err := p.Step(t.Context(), start(do))
+			_, err := account.Step(t.Context(), start(do))
 			var known *Error
 			if !errors.As(err, &known) || known.Provider != "corp" || known.Class != Broken || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q", err, want)
 			}
 			t.Log(err)
-			reply, err := p.Step(t.Context(), start(""))
+			reply, err := account.Step(t.Context(), start(""))
 			if err != nil || len(reply.Actions) != 1 || reply.Actions[0].Kind != step.ActionLoad {
 				t.Errorf("the next step: %+v, %v", reply, err)
 			}
@@ -55,7 +56,8 @@ func BenchmarkStep(b *testing.B) {
 	}
 	first := start("")
 	second := &step.Call{Event: step.Event{Kind: step.EventLoaded, Entropy: make([]byte, 32), Record: &step.Record{Value: []byte(`"x"`)}}}
-	reply, err := p.Step(b.Context(), first)
+	account := p.ForAccount()
+	reply, err := account.Step(b.Context(), first)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -70,7 +72,7 @@ func BenchmarkStep(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := p.Step(context.Background(), call); err != nil {
+				if _, err := account.Step(context.Background(), call); err != nil {
 					b.Fatal(err)
 				}
 			}

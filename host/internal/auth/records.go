@@ -2,8 +2,10 @@ package auth
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"regexp"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
@@ -17,21 +19,63 @@ var recordShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 const maxKeyPart = 2 << 10 // bytes of an issuer, a resource or a client
 
-// record returns the key of a record that the provider may touch: one of its own,
-// of no other server.
+// record returns the key of a record that the flow may touch: one of its own provider
+// and of no other server. A record that names no resource is bound to the server all
+// the same, but for the one type that the provider may be granted to share.
 func (f *flow) record(k step.RecordKey) (vault.Key, error) {
 	key := vault.Key{Provider: f.config.Name, Issuer: k.Issuer, Resource: k.Resource, Client: k.Client, Name: k.Name}
+	server := &f.config.Server
 	switch {
 	case !recordShape.MatchString(k.Name):
 		return key, breachf("it names a record %q", capability.Clean(k.Name, 64))
 	case max(len(k.Issuer), len(k.Resource), len(k.Client)) > maxKeyPart:
 		return key, breachf("it names a record with more than %d bytes in one part", maxKeyPart)
-	case k.Resource != "" && !sameOrigin(k.Resource, f.config.Server.URL):
+	case f.shares(k):
+	case k.Resource == "":
+		key.Resource = boundTo(server)
+	case sameOrigin(k.Resource, server.URL):
+	case k.Resource == server.Resource: // behind a socket: all of those have the origin http://localhost
+		key.Resource = boundTo(server) + " " + k.Resource
+	default:
 		return key, breachf("it asks for a record of the resource %q, and the server is not there", capability.Clean(k.Resource, 200))
-	case f.config.Vault == nil:
+	}
+	if f.config.Vault == nil {
 		return key, unavailable("there is no vault")
 	}
 	return key, nil
+}
+
+// shares reports whether a record is one for all servers of the provider.
+func (f *flow) shares(k step.RecordKey) bool {
+	return f.config.Grant.Registrations && k == step.RegistrationKey(k.Issuer) && sameOrigin(k.Issuer, k.Issuer)
+}
+
+// checkShared holds the value of a record that servers share to its type, so that
+// nothing else of one server's gets to another by it.
+func checkShared(value []byte) error {
+	var r step.Registration
+	if err := strict(value, &r); err != nil {
+		return breachf("it shares a registration that is not of the contract: %v", err)
+	}
+	if max(len(r.Kind), len(r.ID), len(r.Secret), len(r.Method), len(r.Redirect)) > maxKeyPart {
+		return breachf("it shares a registration with more than %d bytes in one part", maxKeyPart)
+	}
+	return nil
+}
+
+// boundTo is the resource of vault keys whose record names none: the origin of the
+// server, its socket, or, where it has no URL, its entry. No resource that a provider
+// may name looks like one.
+func boundTo(s *step.Server) string {
+	if u, err := url.Parse(s.URL); err == nil {
+		if origin, err := originOf(u); err == nil {
+			return "origin " + origin
+		}
+	}
+	if socket, _, _ := strings.Cut(s.URL, "#"); socket != "" {
+		return "socket " + socket
+	}
+	return "entry " + s.Name
 }
 
 func sameOrigin(a, b string) bool {
@@ -62,10 +106,29 @@ func (f *flow) load(ctx context.Context, a *step.Action) (*step.Event, error) {
 		return nil, vaultProblem(ctx, err)
 	}
 	f.seen[key] = r.Generation
-	if !found {
+	value := []byte(r.Value.Reveal())
+	switch {
+	case !found:
+		f.warnOfUnbound(ctx, a.Load.Key, key)
 		return &step.Event{}, nil
+	case f.shares(a.Load.Key) && checkShared(value) != nil:
+		return &step.Event{}, nil // as good as none, and the next store replaces it
 	}
-	return &step.Event{Record: &step.Record{Value: []byte(r.Value.Reveal())}}, nil
+	return &step.Event{Record: &step.Record{Value: value}}, nil
+}
+
+// warnOfUnbound says so where a record is missed that an earlier version has kept for
+// all servers of a provider. Whose it is cannot be told, so no server gets it.
+func (f *flow) warnOfUnbound(ctx context.Context, k step.RecordKey, key vault.Key) {
+	unbound := key
+	unbound.Resource = ""
+	if f.config.Warn == nil || k.Resource != "" || unbound == key {
+		return
+	}
+	if _, found, err := f.config.Vault.Load(ctx, unbound); err == nil && found {
+		f.config.Warn(fmt.Sprintf("auth provider %s: the record %q was saved for all servers together; each server has its own now, and that one is not used. If %s asks for it, sign in again",
+			f.config.Name, k.Name, f.config.Server.Name))
+	}
 }
 
 func (f *flow) store(ctx context.Context, a *step.Action) (*step.Event, error) {
@@ -75,6 +138,11 @@ func (f *flow) store(ctx context.Context, a *step.Action) (*step.Event, error) {
 	}
 	if n := len(a.Store.Value); n > step.MaxRecord || n == 0 {
 		return nil, breachf("it stores a record of %d bytes, there may be 1 to %d", n, step.MaxRecord)
+	}
+	if f.shares(a.Store.Key) {
+		if err := checkShared(a.Store.Value); err != nil {
+			return nil, err
+		}
 	}
 	generation, err := f.config.Vault.Store(ctx, key, secret.New(string(a.Store.Value)))
 	if err != nil {

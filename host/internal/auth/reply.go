@@ -38,9 +38,33 @@ func readReply(b []byte) (*step.Reply, error) {
 	return &r, nil
 }
 
+// maxParts is how many elements and members a provider's JSON may have, beside the
+// first of each list and object: an action takes three bytes to write, {}, and 128 to
+// keep. It is far more than the contract has room for; the rest is for a state.
+const maxParts = 50_000
+
+// parts counts them, by the commas that are in no string.
+func parts(b []byte) (commas int) {
+	quoted := false
+	for i := 0; i < len(b); i++ {
+		switch {
+		case quoted && b[i] == '\\':
+			i++
+		case b[i] == '"':
+			quoted = !quoted
+		case !quoted && b[i] == ',':
+			commas++
+		}
+	}
+	return commas
+}
+
 // strict decodes JSON without names that are not in v, and with nothing behind
 // it. The error quotes no value: it may be a secret.
 func strict(b []byte, v any) error {
+	if n := parts(b); n > maxParts {
+		return fmt.Errorf("it has %d parts, there may be %d", n, maxParts)
+	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	var wrong *json.UnmarshalTypeError

@@ -147,7 +147,7 @@ func TestLies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = p.Step(t.Context(), start(""))
+		_, err = p.ForAccount().Step(t.Context(), start(""))
 		wantError(t, err, Broken, want)
 		if strings.Contains(err.Error(), "canary") || len(err.Error()) > 1<<10 {
 			t.Errorf("the error is %v", err)
@@ -229,10 +229,10 @@ func TestWhatStepsDo(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 {
-				_, err = p.Step(t.Context(), start(""))
+				_, err = p.ForAccount().Step(t.Context(), start(""))
 				wantError(t, err, Broken, tt.want)
 			}
-			if reply, err := good.Step(t.Context(), start("")); err != nil || reply.Actions[0].Kind != step.ActionDone {
+			if reply, err := good.ForAccount().Step(t.Context(), start("")); err != nil || reply.Actions[0].Kind != step.ActionDone {
 				t.Errorf("an honest provider: %v, %v", reply, err)
 			}
 		})
@@ -257,7 +257,7 @@ func TestTheKernelIsKeptBusy(t *testing.T) {
 		t.Errorf("it has %v for a call", only.Timeout)
 	}
 	only.Timeout = time.Second
-	_, err = p.Step(t.Context(), start(""))
+	_, err = p.ForAccount().Step(t.Context(), start(""))
 	wantError(t, err, Broken, "when its time was over")
 }
 

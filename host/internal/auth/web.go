@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -26,7 +27,7 @@ func (f *flow) fetch(ctx context.Context, a *step.Action) (*step.Event, error) {
 	}
 	answer, err := f.exchange(ctx, a.HTTP, origin)
 	if err != nil {
-		return nil, fetchProblem(ctx, err)
+		return nil, f.fetchProblem(ctx, err)
 	}
 	return &step.Event{Response: &step.Response{
 		Status: answer.Status, URL: answer.URL, Headers: answer.Header, Body: string(answer.Body),
@@ -101,9 +102,17 @@ func lacksNonce(answer *capability.FetchResponse) bool {
 		answer.Status == 401 && strings.Contains(answer.Header["www-authenticate"], noNonce)
 }
 
+// grants says how the user lets the provider call an origin.
+func (f *flow) grants(o *capability.OriginError) string {
+	if f.config.Installed {
+		return fmt.Sprintf("to grant it: wharf plugin grant %s %s", f.config.Name, capability.Clean(o.Origin, 200))
+	}
+	return fmt.Sprintf("to grant it, write in your configuration:\n[plugins.%s]\n%s", f.config.Name, o.Line())
+}
+
 // fetchProblem is what a provider hears of an exchange that failed. To ask for
 // what is not granted ends the flow.
-func fetchProblem(ctx context.Context, err error) error {
+func (f *flow) fetchProblem(ctx context.Context, err error) error {
 	var origin *capability.OriginError
 	var rule *capability.RuleError
 	var address *capability.AddressError
@@ -112,7 +121,7 @@ func fetchProblem(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &origin):
-		return &refused{"an exchange with " + capability.Clean(origin.Origin, 200) + " is not granted", "", origin.Line()}
+		return &refused{"an exchange with " + capability.Clean(origin.Origin, 200) + " is not granted", f.grants(origin)}
 	case errors.As(err, &broken):
 		return err
 	case errors.As(err, &rule), errors.As(err, &address):

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -232,26 +231,7 @@ func (c *call) tell(ctx context.Context, err error) (abi.Status, error) {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return httpStatus(err), fmt.Errorf("%s %s: %w", c.method, c.client.origin.label(c.url), explainHTTP(err))
-}
-
-// httpStatus is what a guest may know of an error of an exchange.
-func httpStatus(err error) abi.Status {
-	var stated interface{ Status() abi.Status }
-	var op *net.OpError
-	switch {
-	case errors.As(err, &stated):
-		return stated.Status()
-	case errors.As(err, &op) && strings.HasSuffix(op.Op, " error"): // crypto/tls: an alert
-		return abi.ProtocolFailed
-	case errors.As(err, &op), isTimeout(err):
-		return statusOf(err)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
-		return abi.Reset
-	case strings.Contains(err.Error(), "server closed idle connection"):
-		return abi.Reset
-	}
-	return abi.ProtocolFailed
+	return statusOf(err, abi.ProtocolFailed), fmt.Errorf("%s %s: %w", c.method, c.client.origin.label(c.url), explainHTTP(err))
 }
 
 // explainHTTP adds to an error of an exchange what to look at.
@@ -269,6 +249,8 @@ func explainHTTP(err error) error {
 		return fmt.Errorf("the server broke off in the middle of its answer: %w", err)
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("the server closed the connection without an answer: %w", err)
+	case errors.Is(err, net.ErrClosed) && operation(err) == "write": // net/http closed our side when the server closed the other
+		return fmt.Errorf("the server closed the connection without an answer: %w", cause(err))
 	}
 	return explain(err)
 }

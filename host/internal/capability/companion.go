@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // Companion is a process that only talks with this one: what is written goes to
@@ -66,6 +67,17 @@ func (k *Companion) Kill() {
 	if !k.gone {
 		k.child.group.kill()
 	}
+}
+
+// Used returns what the process has used of all processors, if the system says so
+// of a process that is not over.
+func (k *Companion) Used() (cpu time.Duration, known bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.gone {
+		return 0, false
+	}
+	return processorTime(k.child.cmd.Process.Pid)
 }
 
 // Reap kills what is left of the process, waits for its end and says how that came,

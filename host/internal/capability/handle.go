@@ -171,7 +171,7 @@ func (h *handle) listen(in io.Reader, name string) {
 		case errors.Is(err, net.ErrClosed):
 			return // we closed it, and why is said elsewhere
 		default:
-			h.fail(statusOf(err), fmt.Errorf("read %s: %w", name, cause(err)))
+			h.fail(statusOf(err, abi.Reset), fmt.Errorf("read %s: %w", name, cause(err)))
 			return
 		}
 	}

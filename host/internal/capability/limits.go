@@ -45,7 +45,7 @@ type Limits struct {
 
 	// Of HTTP. A connection may have abi.MaxHandles exchanges open, and a closed
 	// one takes a moment to be over.
-	Exchanges int           // at a time, those that are still closing included; default 1024
+	Exchanges int           // at a time, those that are still closing included; default 256
 	Bodies    int           // bytes of request bodies held at a time; default 64 MiB
 	Answer    int64         // bytes of a body that is no event stream; default 64 MiB
 	Head      time.Duration // from the last byte sent to the head of the answer; default 5 min
@@ -62,13 +62,23 @@ func (l Limits) withDefaults() Limits {
 		Stall:    cmp.Or(l.Stall, 10*time.Second),
 		LowWater: cmp.Or(l.LowWater, 64<<10),
 
-		Exchanges: cmp.Or(l.Exchanges, 8*abi.MaxHandles),
+		Exchanges: cmp.Or(l.Exchanges, 2*abi.MaxHandles),
 		Bodies:    cmp.Or(l.Bodies, 64<<20),
 		Answer:    cmp.Or(l.Answer, 64<<20),
 		Head:      cmp.Or(l.Head, 5*time.Minute),
 		Body:      cmp.Or(l.Body, 2*time.Minute),
 		Idle:      cmp.Or(l.Idle, 5*time.Minute),
 	}
+}
+
+// Held is the most that a table holds within the default limits, in bytes, beside what
+// is queued: for its handles, with a chunk in flight for each, and for each exchange
+// over HTTP that is under way beside them, with a chunk of its answer, the body of its
+// request where it is short, and its connection.
+func Held() (handles, exchange int) {
+	l := Limits{}.withDefaults()
+	const connection = 16 << 10
+	return l.Handles*(chunk+4<<10) + 2*tailSize, chunk + inMemory + connection
 }
 
 // allowance lets a burst of opens through and after it one per refill, so that

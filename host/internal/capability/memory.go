@@ -35,7 +35,7 @@ func (m Memory) hold(t *Table, g Grant, r *abi.OpenRequest, sink Sink) (tenant, 
 func (m Memory) serve(h *handle) {
 	stream, err := m.dial(h)
 	if err != nil {
-		h.fail(statusOf(err), fmt.Errorf("open %s: %w", m, err))
+		h.fail(statusOf(err, abi.Unreachable), fmt.Errorf("open %s: %w", m, err))
 		return
 	}
 	defer stream.Close()

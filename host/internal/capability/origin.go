@@ -2,6 +2,7 @@ package capability
 
 import (
 	"cmp"
+	"encoding/hex"
 	"fmt"
 	"net"
 	"net/url"
@@ -258,22 +259,48 @@ func isUnder(path, prefix string) bool {
 	return under && (rest == "" || rest[0] == '/' || strings.HasSuffix(prefix, "/")) || prefix == ""
 }
 
-// checkPath refuses what servers do not agree about: a path that leads upwards
-// when it is decoded once more, or when a backslash is taken for a slash.
+// checkPath refuses what servers do not agree about: a path that leads upwards when
+// it is decoded once more, when the parameters of a segment are cut off (RFC 3986,
+// section 3.3), or when a backslash is taken for a slash.
 func checkPath(u *url.URL) error {
-	path, err := url.PathUnescape(u.Path)
-	if err != nil {
-		path = u.Path
-	}
-	if strings.Contains(path, `\`) || strings.Contains(u.Path, `\`) {
+	path := decodeAll(u.Path)
+	if strings.Contains(path, `\`) {
 		return fmt.Errorf("its path holds a backslash")
 	}
-	for _, part := range slices.Concat(strings.Split(path, "/"), strings.Split(u.Path, "/")) {
-		if part == ".." || part == "." {
-			return fmt.Errorf("its path holds an encoded %q", part)
+	for segment := range strings.SplitSeq(path, "/") {
+		if isDots(segment) {
+			return fmt.Errorf("its path holds %q, which leads to the folder above on some servers", segment)
 		}
 	}
 	return nil
+}
+
+// isDots reports whether a server may take a segment for "." or "..": it consists
+// of dots, before what a server may cut off: parameters, a query, a fragment,
+// blanks, and all from a control character on.
+func isDots(segment string) bool {
+	name := segment
+	if end := strings.IndexFunc(segment, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(";?#", r) }); end >= 0 {
+		name = segment[:end]
+	}
+	return name != "" && strings.Trim(name, ".") == ""
+}
+
+// decodeAll decodes the percent forms of a path until none is left, also those that
+// only decoding makes. What is no percent form stays: one such must not hide others.
+func decodeAll(path string) string {
+	out := make([]byte, 0, len(path))
+	for i := range len(path) {
+		out = append(out, path[i])
+		for n := len(out); n >= 3 && out[n-3] == '%'; n = len(out) {
+			b, err := hex.DecodeString(string(out[n-2:]))
+			if err != nil {
+				break
+			}
+			out = append(out[:n-3], b[0])
+		}
+	}
+	return string(out)
 }
 
 // usualPorts are the ports of the schemes that lead to a server or a proxy.

@@ -5,6 +5,7 @@ package capability
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -38,10 +39,10 @@ func TestParseOrigin(t *testing.T) {
 		"https:///mcp":               "want https://host/path",
 		"https://user:pw@h.example/": "put them into a header",
 		"https://hé.example/":        "ASCII form",
-		"https://h.example/a/%2e%2e": "holds an encoded",
+		"https://h.example/a/%2e%2e": "the folder above",
 		"https://h.example/\x00":     "control character",
 		"unix://run/x.sock#/mcp":     "must be absolute",
-		"unix:///x?#/../y":           "holds an encoded",
+		"unix:///x?#/../y":           "the folder above",
 	}
 	for s, want := range bad {
 		if _, err := ParseOrigin(s); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "pw") {
@@ -73,6 +74,35 @@ var targets = []struct {
 	{"/a/mcp/%2e%2e/%2e%2e/b", "", abi.Malformed},
 	{"/a/mcp/%252e%252e/b", "", abi.Malformed},
 	{"/a/mcp/..%2f..%2fb", "", abi.Malformed},
+	{"/a/mcp/%25zz/%252e%252e/b", "", abi.Malformed},
+	{"/a/mcp/%25252e%25252e/b", "", abi.Malformed},
+	{"/a/mcp/%25%32%65%25%32%65/b", "", abi.Malformed},
+	{"/a/mcp/..;/b", "", abi.Malformed},
+	{"..;/b", "", abi.Malformed},
+	{"/a/mcp/..;x=1;y/b", "", abi.Malformed},
+	{"/a/mcp/.;/b", "", abi.Malformed},
+	{"/a/mcp/..%3b/b", "", abi.Malformed},
+	{"/a/mcp/..%253B/b", "", abi.Malformed},
+	{"/a/mcp/%2e%2e;/b", "", abi.Malformed},
+	{"/a/mcp/x/..;", "", abi.Malformed},
+	{"/a/mcp/x;/..;x/..;/b", "", abi.Malformed},
+	{"/a/mcp//..;/b", "", abi.Malformed},
+	{"/a/mcp/..%3f/b", "", abi.Malformed},
+	{"/a/mcp/..%23/b", "", abi.Malformed},
+	{"/a/mcp/..%00/b", "", abi.Malformed},
+	{"/a/mcp/..%20/b", "", abi.Malformed},
+	{"/a/mcp/..%09;/b", "", abi.Malformed},
+	{"/a/mcp/.../b", "", abi.Malformed},
+	{"/a/mcp;/../b", "", abi.Denied},
+	{"/a/mcp;x", "", abi.Denied},
+	{"/a/mcp/x;v=1.2/y", "https://h.example/a/mcp/x;v=1.2/y", abi.OK},
+	{"/a/mcp/;x/y..z/..y", "https://h.example/a/mcp/;x/y..z/..y", abi.OK},
+	{"/a/mcp/100%25", "https://h.example/a/mcp/100%25", abi.OK},
+	{"/a/mcp//x", "https://h.example/a/mcp//x", abi.OK},
+	{"https://h.example;x/a/mcp", "", abi.Denied},
+	{"https://h.example:443;x/a/mcp", "", abi.Malformed},
+	{"https://user;h.example/a/mcp", "", abi.Denied},
+	{"https://;@h.example/a/mcp", "", abi.Denied},
 	{`/a/mcp/..\..\b`, "", abi.Malformed},
 	{"/a/mcp/%5c..%5cb", "", abi.Malformed},
 	{"http://h.example/a/mcp", "", abi.Denied},
@@ -130,6 +160,15 @@ func FuzzTarget(f *testing.F) {
 		path := u.EscapedPath()
 		if u.Scheme != "https" || hostPort(u) != "h.example:443" || u.User != nil || path != "/a/mcp" && !strings.HasPrefix(path, "/a/mcp/") {
 			t.Errorf("%q leads to %s", target, u)
+		}
+		for read, more := u.Path, true; more; { // as often as a careless server may
+			for segment := range strings.SplitSeq(read, "/") {
+				if name, _, _ := strings.Cut(segment, ";"); name == ".." {
+					t.Errorf("%q leads upwards by %q", target, segment)
+				}
+			}
+			again, err := url.PathUnescape(read)
+			read, more = again, err == nil && again != read
 		}
 	})
 }

@@ -35,7 +35,7 @@ func (p Process) hold(t *Table, g Grant, r *abi.OpenRequest, sink Sink) (tenant,
 func (p Process) serve(h *handle) {
 	c, err := p.start(h)
 	if err != nil {
-		h.fail(statusOf(err), fmt.Errorf("start process: %w", err))
+		h.fail(statusOf(err, abi.Unreachable), fmt.Errorf("start process: %w", err))
 		return
 	}
 	h.sayOpened()

@@ -18,6 +18,12 @@ import (
 // machine if the server is, and on a private network if the server is on one:
 // somebody who runs both has nothing to fear from the way between them, and
 // somebody who is sent from a public server to a private address has.
+//
+// Behind a proxy it is the proxy that looks up names and connects. A discovered
+// name is then looked up here as well, unless the proxy is one of socks5h, and
+// names that only private networks have are refused. Where the proxy's names differ
+// from those of this machine, nothing here can know what it connects to: a proxy
+// that may reach a private network has to refuse that by itself.
 type Reach struct {
 	Origins  []string // that may be called: "https://sso.example", or http on this machine
 	Discover bool     // the server's own origin, and the public https origins that it leads to

@@ -16,6 +16,8 @@ type Refusal struct {
 	Body       string   // what the server said, shortened, without control characters
 	Challenges []string // its WWW-Authenticate fields, treated likewise
 	AuthServer string   // its Mcp-Auth-Server field, treated likewise
+	Signed     bool     // the request had what the credentials have given
+	Configured bool     // it had an Authorization of the server's entry
 	Err        error    // what the credentials say; may be nil
 }
 
@@ -49,6 +51,7 @@ func (*Refusal) Status() abi.Status { return abi.Denied }
 func (c *call) refusal(resp *http.Response, body []byte, err error) *Refusal {
 	const most = 4 // challenges
 	r := &Refusal{HTTP: resp.StatusCode, Body: Clean(c.conceal(string(body)), 1<<10), Err: err}
+	r.Signed, r.Configured = len(c.sent) > 0, c.client.configured["Authorization"]
 	for _, field := range resp.Header["Www-Authenticate"] {
 		if len(r.Challenges) < most {
 			r.Challenges = append(r.Challenges, Clean(c.conceal(field), 1<<10))

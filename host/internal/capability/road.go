@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"time"
 )
 
 // course is how an origin is reached.
@@ -41,14 +42,16 @@ func (f *Fetcher) road(ctx context.Context, u *url.URL) (*road, error) {
 		}
 	}
 	proxy, err := f.proxy(to, u)
+	if err == nil && proxy != nil && to == stranger {
+		err = f.checkName(ctx, u.Hostname(), proxy)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return f.open(course{to, proxy != nil})
 }
 
-// checkHost looks at the host of a stranger before its name is looked up. Behind
-// a proxy there is no later moment.
+// checkHost looks at the host of a stranger before its name is looked up.
 func (f *Fetcher) checkHost(ctx context.Context, host string) error {
 	if isLoopback(host) {
 		if !f.reach.isLocal() {
@@ -56,15 +59,53 @@ func (f *Fetcher) checkHost(ctx context.Context, host string) error {
 		}
 		return nil
 	}
-	a, err := netip.ParseAddr(host)
-	if err != nil {
-		return nil
+	if a, err := netip.ParseAddr(host); err == nil {
+		return f.checkAddr(ctx, a)
 	}
+	if isInner(host) && !f.isNear(ctx) {
+		return breaks("%s is a name of a private network; only what your configuration names itself may be there", host)
+	}
+	return nil
+}
+
+// checkAddr looks at an address of a stranger.
+func (f *Fetcher) checkAddr(ctx context.Context, a netip.Addr) error {
 	is := special(a)
 	if is == "" || isPrivate(a) && f.isNear(ctx) {
 		return nil
 	}
 	return &AddressError{Addr: a, Is: is}
+}
+
+// lookTime is how long the names of this machine are asked about a host that a
+// proxy will look up for itself.
+const lookTime = 2 * time.Second
+
+// checkName looks up a stranger's name that a proxy is about to be given. It is
+// refused if one of its addresses is. What cannot be known from here passes: a name
+// that only the proxy knows, and one that leads elsewhere when the proxy asks. A
+// proxy of socks5h is not only asked to connect but to look up, so that no name
+// leaves this machine, and none does.
+func (f *Fetcher) checkName(ctx context.Context, host string, proxy *url.URL) error {
+	if _, err := netip.ParseAddr(host); err == nil || proxy.Scheme == "socks5h" {
+		return nil
+	}
+	names := f.names
+	if names == nil {
+		names = net.DefaultResolver
+	}
+	looking, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	addrs, err := names.LookupNetIP(looking, "ip", host)
+	if err != nil {
+		return nil
+	}
+	for _, a := range addrs {
+		if err := f.checkAddr(ctx, a.Unmap()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // proxy returns the proxy on the way to u, or nil. This machine is reached

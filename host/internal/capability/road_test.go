@@ -110,6 +110,7 @@ func TestFetchThroughAProxy(t *testing.T) {
 	o := entry(t, "https://mcp.example/mcp")
 	o.Proxy = proxy
 	f := newFetcher(t, Reach{Discover: true, Origins: []string{"https://10.0.0.5", "http://localhost:1"}, Server: o})
+	f.names = leads() // nowhere
 	for url, want := range map[string]string{
 		"https://mcp.example/x": "CONNECT mcp.example:443", "https://sso.example:8443/x": "CONNECT sso.example:8443",
 		"https://10.0.0.5/x": "CONNECT 10.0.0.5:443", "https://1.1.1.1/x": "CONNECT 1.1.1.1:443", "http://localhost:1/": "",
@@ -130,6 +131,78 @@ func TestFetchThroughAProxy(t *testing.T) {
 	for _, url := range slices.Concat(wrongTargets, []string{"https://localhost/", proxy}) {
 		if _, err := get(t, f, url); err == nil || take() != "" {
 			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+// innerNames are names that only a private network has.
+var innerNames = []string{
+	"intranet", "metadata", "metadata.google.internal", "METADATA.Google.Internal", "printer.local", "sso.corp", "nas.home", "nas.lan", "x.home.arpa",
+	"wiki.intranet", "db.private", "localhost.localdomain", "vault.service.consul", "kubernetes.default.svc", "x.svc.cluster.local", "x.test",
+}
+
+// A proxy looks names up for itself. What this machine knows of them is asked
+// before; what it does not know, the proxy is given.
+func TestNamesBehindAProxy(t *testing.T) {
+	proxy, take := asked(t)
+	o := entry(t, "https://mcp.example/mcp")
+	o.Proxy = proxy
+	f := newFetcher(t, Reach{Discover: true, Origins: []string{"https://sso.corp.internal", "https://wiki"}, Server: o})
+	refused := func(url string, as any) {
+		t.Helper()
+		if _, err := get(t, f, url); !errors.As(err, as) {
+			t.Errorf("%s: %v", url, err)
+		}
+		if to := take(); to != "" {
+			t.Errorf("%s: the proxy was asked to %s", url, to)
+		}
+	}
+	f.names = leads() // so that nothing but the name itself tells
+	for _, name := range innerNames {
+		refused("https://"+name+"/latest", new(*RuleError))
+	}
+	for _, addrs := range [][]string{{"169.254.169.254"}, {"10.0.0.1"}, {"1.1.1.1", "192.168.0.1"}, {"fd00:ec2::254"}, {"127.0.0.1"}} {
+		f.names = leads(addrs...)
+		refused("https://rebind.example/latest", new(*AddressError))
+		for _, granted := range []string{"https://mcp.example", "https://sso.corp.internal", "https://wiki"} {
+			if get(t, f, granted); !strings.HasPrefix(take(), "CONNECT ") {
+				t.Errorf("%s, which the user named, is refused", granted)
+			}
+		}
+	}
+	for _, addrs := range [][]string{{"1.1.1.1", "2606:4700::1111"}, nil} {
+		f.names = leads(addrs...)
+		if get(t, f, "https://sso.example/"); take() != "CONNECT sso.example:443" {
+			t.Errorf("a name that leads to %v is refused", addrs)
+		}
+	}
+}
+
+// Whoever gives a socks5h proxy wants no name to be asked about from here.
+func TestNoNameIsAskedForASocksProxy(t *testing.T) {
+	o := entry(t, "https://mcp.example/mcp")
+	o.Proxy = "socks5h://127.0.0.1:1"
+	f := newFetcher(t, Reach{Discover: true, Server: o})
+	f.names = fakeDNS(func(name string, _ bool) []netip.Addr { t.Errorf("asked about %s", name); return nil })
+	if _, err := f.road(t.Context(), entry(t, "https://sso.example").base); err != nil {
+		t.Error(err)
+	}
+	if _, err := f.road(t.Context(), entry(t, "https://metadata.google.internal").base); !errors.As(err, new(*RuleError)) {
+		t.Errorf("the name of a private network: %v", err)
+	}
+}
+
+// Without a proxy the names of private networks are for servers that are on one.
+func TestInnerNamesOfAServerInside(t *testing.T) {
+	for server, passes := range map[string]bool{"https://198.41.0.4/mcp": false, "https://10.0.0.1/mcp": true} {
+		f := newFetcher(t, Reach{Discover: true, Server: entry(t, server)})
+		seen := spy(t, f)
+		f.roads[course{to: stranger}].dialer.names = leads("10.0.0.9")
+		for _, name := range innerNames {
+			_, err := get(t, f, "https://"+name+"/")
+			if to := seen.take(); (to != "") != passes || !passes && !errors.As(err, new(*RuleError)) {
+				t.Errorf("from %s to %s: connected to %q, %v", server, name, to, err)
+			}
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (a Address) serve(h *handle) { a.connect(h, nil) }
 func (a Address) connect(h *handle, blob []byte) {
 	conn, err := a.dial(h)
 	if err != nil {
-		h.fail(statusOf(err), fmt.Errorf("dial %s: %w", a, explain(err)))
+		h.fail(statusOf(err, abi.Unreachable), fmt.Errorf("dial %s: %w", a, explain(err)))
 		return
 	}
 	defer conn.Close()
@@ -58,7 +58,7 @@ func (a Address) connect(h *handle, blob []byte) {
 func (a Address) secure(h *handle, raw net.Conn, blob []byte) {
 	conn, err := a.shake(h, raw)
 	if err != nil {
-		h.fail(httpStatus(err), fmt.Errorf("dial %s: %w", a, explainTLS(err)))
+		h.fail(statusOf(err, abi.ProtocolFailed), fmt.Errorf("dial %s: %w", a, explainTLS(err)))
 		return
 	}
 	h.attach(&tunnel{to: conn, onShut: conn.CloseWrite, onStop: raw.Close}, "the connection")

@@ -1,6 +1,10 @@
 package capability
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+	"strings"
+)
 
 // reserved are the address ranges that do not lead to a public machine, or lead
 // to one by way of an address within another: the special-purpose registries of
@@ -62,4 +66,22 @@ func special(a netip.Addr) string {
 		}
 	}
 	return ""
+}
+
+// innerZones are the top-level domains that the public name system does not have
+// and private networks use: of the special-use registry of IANA (RFC 6761), those
+// that RFC 6762 (appendix G) and ICANN found in use, and those of clusters.
+var innerZones = []string{
+	"arpa", // also home.arpa (RFC 8375): no zone below it has web servers for everybody
+	"internal", "local", "localhost", "localdomain", "test", "invalid", "onion", "alt",
+	"intranet", "private", "corp", "home", "lan", "mail",
+	"svc", "consul",
+}
+
+// isInner reports whether a host is a name that can only lead into a private
+// network: one without a dot, which is completed there, or one of a zone that
+// the public does not have.
+func isInner(host string) bool {
+	zone := host[strings.LastIndexByte(host, '.')+1:]
+	return zone == host || slices.Contains(innerZones, strings.ToLower(zone))
 }

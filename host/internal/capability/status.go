@@ -7,23 +7,69 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// statusOf is what a guest may know of err.
-func statusOf(err error) abi.Status {
+// statusOf is what a guest may know of err. All errors of processes, streams and
+// exchanges pass here, so that the same break has the same status everywhere;
+// otherwise is for an error that says nothing about the network, and depends on
+// what was being done.
+//
+// The order of the questions matters. [abi.Unreachable] tells a guest that nothing
+// was sent, so it needs an error that says so: that of a dial, or of a start.
+// What ends a connection that stood is [abi.Reset], whatever the system calls it.
+// No error has [abi.Refused]: the host takes that for the word of a guest that a
+// message may be sent again.
+func statusOf(err error, otherwise abi.Status) abi.Status {
+	var stated interface{ Status() abi.Status }
 	var dns *net.DNSError
+	op := operation(err)
 	switch {
-	case errors.As(err, &dns) && dns.IsNotFound, errors.Is(err, fs.ErrNotExist):
-		return abi.NotFound
+	case errors.As(err, &stated):
+		return stated.Status()
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), isTimeout(err):
 		return abi.TimedOut
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.ErrUnexpectedEOF):
+	case strings.HasSuffix(op, " error"): // crypto/tls: an alert
+		return abi.ProtocolFailed
+	case op != "" && !slices.Contains(beforeConnection, op):
+		return abi.Reset
+	case errors.As(err, &dns) && dns.IsNotFound, errors.Is(err, fs.ErrNotExist):
+		return abi.NotFound
+	case op != "":
+		return abi.Unreachable
+	case isBreak(err):
 		return abi.Reset
 	}
-	return abi.Unreachable
+	return otherwise
+}
+
+// operation names what the network was doing, or is empty for another error.
+func operation(err error) string {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Op
+	}
+	return ""
+}
+
+// beforeConnection are the operations before there is a connection: of net, and of
+// net/http on the way through a proxy. Any other is about one that stood.
+var beforeConnection = []string{"dial", "proxyconnect", "socks connect"}
+
+// isBreak reports whether err is the end of a connection. net/http closes its own
+// side when it learns that the server closed the other, so that end is among them,
+// and one that has no name but its text.
+func isBreak(err error) bool {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, os.ErrClosed, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return strings.Contains(err.Error(), "server closed idle connection")
 }
 
 func isTimeout(err error) bool {

@@ -29,7 +29,7 @@ const endless = 32
 type assemblies struct {
 	shared  assembly
 	private map[uint32]*assembly
-	total   int    // bytes of memory held, bounded like one message is, four times over
+	total   int    // bytes of memory held, see Instance.space
 	spare   []byte // a buffer for the next message that is cut by the end of a chunk
 }
 
@@ -76,14 +76,16 @@ func (a *assemblies) forget(exchange uint32) {
 	}
 }
 
-// add appends p to m, or, past the cap, drops all but the head. whole is how
-// long the message is said to become, or 0.
-func (a *assemblies) add(m *assembly, p []byte, whole, limit int) {
+// add appends p to m, or, past the cap or where space is not enough, drops all but
+// the head. whole is how long the message is said to become, or 0; space is how many
+// more bytes may be held.
+func (a *assemblies) add(m *assembly, p []byte, whole, limit, space int) {
 	if m.dropped > 0 {
 		m.dropped += len(p)
 		return
 	}
-	if len(m.data)+len(p) > limit || a.total+len(p) > 4*limit {
+	most := cap(m.data) + max(space, 0)
+	if len(m.data)+len(p) > min(limit, most) {
 		keep := min(headSize, len(m.data)+len(p))
 		head := append(make([]byte, 0, keep), m.data[:min(keep, len(m.data))]...)
 		head = append(head, p[:keep-len(head)]...)
@@ -92,7 +94,7 @@ func (a *assemblies) add(m *assembly, p []byte, whole, limit int) {
 		return
 	}
 	a.total -= cap(m.data)
-	m.data = append(a.grown(m.data, len(p), min(whole, limit), limit), p...)
+	m.data = append(a.grown(m.data, len(p), min(whole, limit), min(limit, most)), p...)
 	a.total += cap(m.data)
 }
 
@@ -113,9 +115,9 @@ func (a *assemblies) grown(data []byte, n, whole, limit int) []byte {
 		data, a.spare = a.spare[:0], nil
 		return data
 	}
-	room := min(max(need, 2*cap(data), 4<<10), max(need, limit))
+	room := min(max(need, 2*cap(data), 4<<10), limit)
 	if need <= whole {
-		room = min(whole, announced*need)
+		room = min(whole, announced*need, limit)
 	}
 	return append(make([]byte, 0, room), data...)
 }
@@ -141,7 +143,7 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 	if m == nil {
 		i.asks.Trap(fmt.Errorf("parts of messages for more than %d exchanges at once", maxAssemblies))
 	}
-	in.add(m, p, i.expected(exchange), i.limits.MessageCap)
+	in.add(m, p, i.expected(exchange), i.limits.MessageCap, i.space())
 	if m.dropped/endless > i.limits.MessageCap {
 		i.fail(&EndedError{Cause: errEndless})
 	}

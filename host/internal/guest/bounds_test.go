@@ -3,6 +3,7 @@ package guest
 import (
 	"bytes"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode"
@@ -39,7 +40,7 @@ func TestPartsAreBoundedTogether(t *testing.T) {
 	for exchange := range uint32(16) {
 		r.deliver(exchange+1, part, abi.More)
 	}
-	if most := 4*limit + 16*headSize; r.inbound.total > most {
+	if most := limit + limit/8 + 16*headSize; r.inbound.total > most {
 		t.Errorf("%d bytes are held, %d may be", r.inbound.total, most)
 	}
 	if v := r.deliver(16, nil, abi.End); v != abi.VerdictTooBig || len(r.inbox.big) != 1 || len(r.inbox.big[0]) != headSize {
@@ -110,13 +111,62 @@ func TestTailHoldsLittle(t *testing.T) {
 	}
 }
 
-// Memory that one large event needed is given back.
-func TestStashIsGivenBack(t *testing.T) {
-	r := open(t, stdioPackage, Config{})
-	r.stash(make([]byte, 4<<20))
-	r.flush()
-	if cap(r.stashed) > keepStash {
-		t.Errorf("%d bytes wait for another use", cap(r.stashed))
+// What is written in one event is held once until it is flushed, and the memory that a
+// large one needed is given back.
+func TestStashHoldsWhatIsWrittenOnce(t *testing.T) {
+	for _, piece := range []int{100, 30 << 10, 65 << 10, 1 << 20} {
+		r := open(t, stdioPackage, Config{})
+		const all = 8 << 20
+		part, places := make([]byte, piece), [][]byte{}
+		before := heapInUse()
+		for range all / piece {
+			places = append(places, r.stash(part))
+		}
+		if held := heapInUse() - before; held > all*3/2 {
+			t.Errorf("%d bytes are held for %d that were written in pieces of %d", held, all, piece)
+		}
+		runtime.KeepAlive(places)
+		r.flush()
+		if cap(r.stashed) > keepStash {
+			t.Errorf("%d bytes wait for another use", cap(r.stashed))
+		}
+	}
+}
+
+// heapInUse is what the heap holds that is of use.
+func heapInUse() int {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// What a guest collects and what it queues is bounded together, and a message of a
+// caller is the caller's: it may be as long as it likes.
+func TestMessagesUnderWayAreBoundedTogether(t *testing.T) {
+	const limit = 64 << 10
+	for name, c := range map[string]struct {
+		collected, written int
+		ends               bool
+	}{
+		"collected and written":       {limit, limit / 4, true},
+		"as much as there may be":     {limit, limit/8 - 1, false}, // and a line break
+		"written, and more than that": {0, 2 * limit, true},
+	} {
+		r := open(t, hostilePackage, Config{Limits: Limits{MessageCap: limit}}, abi.Pair{Key: "mode", Value: "queue"})
+		s := r.world.stream(0)
+		s.sink.Opened()
+		s.setStuck(true)
+		r.send(t, 1, strings.Repeat("x", 8*limit)) // which nobody takes
+		r.deliver(7, make([]byte, c.collected), abi.More)
+		s.sink.Data(make([]byte, c.written), false)
+		if r.isDone() != c.ends {
+			t.Errorf("%s: ended is %v: %v", name, r.isDone(), r.inbox.cause)
+		}
+		if !c.ends && r.lent < 8*limit {
+			t.Errorf("%s: the caller answers for %d bytes", name, r.lent)
+		}
 	}
 }
 

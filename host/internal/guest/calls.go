@@ -190,10 +190,12 @@ func (i *Instance) callForward(a args) int32 { // handle, off, len, flags
 	if i.current.sealed() {
 		return int32(i.forwardSealed(a[0], h, p, end))
 	}
-	switch m := i.current.msg; {
-	case m == nil:
+	if i.current.msg == nil {
 		i.write(h, i.stash(p), end)
-	case len(p) < borrowSize || !i.borrow(h, p, end):
+		return int32(abi.OK)
+	}
+	i.lend(h, len(p))
+	if len(p) < borrowSize || !i.borrow(h, p, end) {
 		i.write(h, p, end)
 	}
 	return int32(abi.OK)

@@ -88,7 +88,7 @@ func TestAnnouncedLength(t *testing.T) {
 	} {
 		var a assemblies
 		m := a.of(1)
-		a.add(m, make([]byte, tt.first), min(tt.whole, limit), limit)
+		a.add(m, make([]byte, tt.first), min(tt.whole, limit), limit, limit)
 		if cap(m.data) > max(tt.most, 4<<10) {
 			t.Errorf("%d bytes of %d take %d, expected %d", tt.first, tt.whole, cap(m.data), tt.most)
 		}

@@ -86,6 +86,10 @@ type Message interface {
 	// Urgent messages (replies) are not held back behind others.
 	Urgent() bool
 
+	// Prompted messages were asked for by what the guest delivered: replies, the next
+	// page of a list. They earn fuel only as far as bytes from outside have paid.
+	Prompted() bool
+
 	Hold()
 	Free()
 }
@@ -151,10 +155,10 @@ type Limits struct {
 	MessageCap  int           // bytes of one inbound message; 16 MiB
 	Mailbox     int           // bytes of outgoing messages that may wait; 32 MiB
 	HighWater   int           // unsent bytes of a handle that hold messages back; 256 KiB
-	Quota       int           // unsent bytes of a handle that end the guest, and half of those of all; 64 MiB
+	Quota       int           // bytes of messages under way, see Instance.space; 9/8 of MessageCap
 	MemoryPages uint32        // 64 KiB each; 256
 	CloseGrace  time.Duration // between CLOSE and the end; 2 s
-	FuelRate    int64         // units per second beside what payloads earn
+	FuelRate    int64         // units per second beside what events earn, see fuel.go; 40 million
 }
 
 func (l Limits) withDefaults() Limits {
@@ -166,7 +170,7 @@ func (l Limits) withDefaults() Limits {
 	orInt(&l.MessageCap, 16<<20)
 	orInt(&l.Mailbox, 32<<20)
 	orInt(&l.HighWater, 256<<10)
-	orInt(&l.Quota, 64<<20)
+	orInt(&l.Quota, l.MessageCap+l.MessageCap/8)
 	if l.MemoryPages == 0 {
 		l.MemoryPages = 256
 	}
@@ -177,6 +181,20 @@ func (l Limits) withDefaults() Limits {
 		l.FuelRate = 4 * wasm.EventBudget
 	}
 	return l
+}
+
+// Held is the most that an instance holds for its guest, in bytes: the memory of the
+// guest, and the messages under way. A queue that grows has up to a quarter of it
+// free. What was delivered is the receiver's, and what a caller sent is the caller's:
+// neither is counted.
+func (l Limits) Held() int {
+	l = l.withDefaults()
+	const (
+		parts   = maxAssemblies * 256 // beside the bytes of each
+		handles = abi.MaxHandles * 512
+		timers  = abi.MaxTimers * 512
+	)
+	return int(l.MemoryPages)<<16 + l.Quota + l.Quota/4 + spareSize + keepStash + parts + handles + timers + abi.MaxSavedState
 }
 
 // Config says which guest to run and for whom.

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"bytes"
 	"fmt"
 	"sync"
 
@@ -22,6 +23,7 @@ type handle struct {
 	generation uint32
 	exchange   uint32
 	queued     int   // bytes written that the system has not taken, as of the last flush and after
+	lent       int   // of them, those that callers answer for
 	status     int   // of the HTTP response, once there is one
 	length     int64 // what its body is said to be long
 	essential  bool  // its end is the end of the connection
@@ -99,6 +101,7 @@ func (i *Instance) release(h *handle) {
 	i.setChoked(h, false)
 	i.count(-1)
 	i.queued -= h.queued
+	i.lent -= h.lent
 	*h = handle{generation: (h.generation + 1) & abi.MaxGeneration}
 }
 
@@ -124,31 +127,56 @@ func (i *Instance) borrow(h *handle, p []byte, end bool) bool {
 	return ok
 }
 
+// lend has the caller of the current message answer for n bytes of it that are about
+// to be queued to h: for each byte of a message once. What a guest queues more than
+// once is its own.
+func (i *Instance) lend(h *handle, n int) {
+	n = min(n, len(i.current.payload)-i.passed)
+	i.passed += n
+	h.lent += n
+	i.lent += n
+}
+
 // wrote counts n bytes that were written to h.
 func (i *Instance) wrote(h *handle, n int) {
 	h.unsent, i.unsent = true, true
 	h.queued += n
 	i.queued += n
-	switch {
-	case h.queued > i.limits.Quota:
-		i.asks.Trap(fmt.Errorf("%d bytes queued to one handle, which nobody takes", h.queued))
-	case i.queued > 2*i.limits.Quota:
-		i.asks.Trap(fmt.Errorf("%d bytes queued to all handles, which nobody takes", i.queued))
+	if i.space() < 0 {
+		i.asks.Trap(fmt.Errorf("messages under way hold more than %d bytes: %d are queued that the other side does not take, and %d are parts of messages that have not ended",
+			i.limits.Quota, i.queued-i.lent, i.inbound.total))
 	}
 }
 
-// recount asks how much of what was written to h is still here.
+// space is how many more bytes the messages under way may hold, in both directions:
+// what the guest collects, and what it has queued that is no message of a caller. It
+// is below zero when they hold too many.
+func (i *Instance) space() int { return i.limits.Quota - i.inbound.total - (i.queued - i.lent) }
+
+// recount asks how much of what was written to h is still here. What a caller
+// answers for is taken to leave last.
 func (i *Instance) recount(h *handle) {
 	i.queued -= h.queued
+	i.lent -= h.lent
 	h.queued = h.stream.Queued()
+	h.lent = min(h.lent, h.queued)
 	i.queued += h.queued
+	i.lent += h.lent
 }
 
 // keepStash is how much of a stash waits for another use, in bytes.
 const keepStash = 256 << 10
 
-// stash copies bytes to a place where they stay until the next flush.
+// stash copies bytes to a place where they stay until the next flush. What does not
+// fit there gets another place: what was copied before is not moved, since the streams
+// have it, and would hold each place that it has been in.
 func (i *Instance) stash(p []byte) []byte {
+	if len(p) > cap(i.stashed)-len(i.stashed) {
+		if len(p) > keepStash/4 {
+			return bytes.Clone(p)
+		}
+		i.stashed = make([]byte, 0, min(max(2*cap(i.stashed), 2*len(p), 4<<10), keepStash))
+	}
 	from := len(i.stashed)
 	i.stashed = append(i.stashed, p...)
 	return i.stashed[from:]

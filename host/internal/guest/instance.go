@@ -49,6 +49,8 @@ type Instance struct {
 	handles  []handle
 	request  abi.OpenRequest // the one decoded last: the next is much the same
 	queued   int             // bytes written that the systems have not taken, of all handles
+	lent     int             // of them, those that callers answer for
+	passed   int             // bytes of the current message that were forwarded on its caller's account
 	answered int             // callers that have had an answer since and may be about to send
 	unsent   bool            // some handle was written to since the last flush
 	inbound  assemblies

@@ -63,7 +63,7 @@ func (i *Instance) admit(it *item) bool {
 // enter calls the guest with the event and its payload, within a budget that
 // grows with the payload.
 func (i *Instance) enter(it *item) (int32, error) {
-	i.current = *it
+	i.current, i.passed = *it, 0
 	if it.kind == abi.EventData {
 		i.answered = 0
 	}
@@ -75,32 +75,12 @@ func (i *Instance) enter(it *item) (int32, error) {
 	}
 	result, err := i.mod.Run(wasm.EventBudget+earned, Event{it.kind, it.handle, it.arg, uint32(len(it.payload)), seen})
 	i.observeReturn(result, err)
-	used := max(i.mod.Used()-earned, 0)
-	if it.kind != abi.EventTimer {
-		used -= eventFuel
-	}
-	if err == nil && !i.fuel.take(used, time.Now) {
+	used := i.mod.Used()
+	if err == nil && !i.fuel.take(used-i.fuel.credit(it, min(earned, used)), time.Now) {
 		err = errGreedy
 	}
 	return result, err
 }
-
-// earnedBy is the fuel that a payload adds to an event. What goes past a piece is
-// a message or the body of an answer, which few guests look at byte by byte; were
-// it worth as much, a long one would buy a hostile guest seconds.
-func earnedBy(size int) int64 {
-	piece := min(size, pieceSize)
-	return int64(piece)*wasm.FuelPerPayloadByte + int64(size-piece)*bulkFuel
-}
-
-// bulkFuel is for each byte of a payload past the first piece.
-const bulkFuel = 64
-
-// eventFuel is what an event brings with it beside the rate of its connection,
-// unless the guest called for it itself, with a timer. What one event leaves of it
-// another may use: the collector of a Go guest sleeps for thousands of events, and
-// then runs along with as many for several times their own work.
-const eventFuel = 200_000
 
 // settle does what is left to do when the guest is done with an event: the
 // reader of a chunk goes on, a message waits for the flush, and the end of an
@@ -139,9 +119,6 @@ func (i *Instance) flush() {
 		i.batch[n] = nil
 	}
 	i.batch, i.stashed = i.batch[:0], i.stashed[:0]
-	if cap(i.stashed) > keepStash {
-		i.stashed = nil
-	}
 }
 
 // dirty reports whether flush has something to do.
@@ -204,28 +181,3 @@ func (i *Instance) describe() error {
 
 // fire is what a timer does when it runs out.
 func (i *Instance) fire(id uint32) { i.post(item{kind: abi.EventTimer, handle: id}) }
-
-// bucket bounds how much fuel a connection may use over time, beside what its
-// payloads earn: a guest that keeps itself busy with timers is stopped by it.
-type bucket struct {
-	rate, level int64
-	filled      time.Time
-}
-
-func newBucket(rate int64) bucket { return bucket{rate: rate, level: rate} }
-
-// take takes n units, or, below zero, gives them; false means that the bucket is
-// empty. It looks at the clock only when it must.
-func (b *bucket) take(n int64, now func() time.Time) bool {
-	if b.level = min(b.level-n, b.rate); b.level >= 0 {
-		return true
-	}
-	t := now()
-	if b.filled.IsZero() {
-		b.filled = t.Add(-time.Second)
-	}
-	gained := min(t.Sub(b.filled), time.Second).Seconds() * float64(b.rate)
-	b.filled = t
-	b.level = min(b.level+int64(gained), b.rate)
-	return b.level >= 0
-}

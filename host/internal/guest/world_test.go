@@ -294,6 +294,7 @@ func (l *letter) tell(f *abi.Facts) {
 func (l *letter) Exchange() uint32       { return l.exchange }
 func (l *letter) Payload() ([]byte, int) { return l.payload, l.start }
 func (l *letter) Urgent() bool           { return l.urgent }
+func (l *letter) Prompted() bool         { return l.urgent }
 func (l *letter) Hold()                  { l.held++ }
 func (l *letter) Free() {
 	if l.freed != nil {

@@ -3,6 +3,7 @@ package jsontext
 import (
 	"bytes"
 	"iter"
+	"math"
 	"strconv"
 	"unsafe"
 )
@@ -31,17 +32,77 @@ import (
 // On text that was not accepted, answers are arbitrary, but every method ends
 // and none panics. That makes a Reader fit to look for the id in what is left
 // of a broken message.
+//
+// What a decoder keeps of an element takes far more memory than `{},` does, so a
+// reader hands out [DefaultElements] of them and no more, unless it was told
+// otherwise with [Reader.Within] or [Reader.Unbounded]. Members of objects are not
+// counted: a decoder that keeps what it finds in an object bounds that by itself.
 type Reader struct {
-	src []byte
-	pos int
-	err error
+	src  []byte
+	pos  int
+	err  error
+	left int        // elements that it may still hand out by itself
+	from *Allowance // where the elements are counted instead; nil is left
 }
+
+// DefaultElements is how many elements of arrays a reader hands out: those of all
+// arrays of the text together, however they are nested. What the largest type of the
+// protocol takes, and what is kept beside it to find it again, is about 600 bytes, so
+// this is 6 MB.
+const DefaultElements = 10_000
+
+// Allowance is how many elements the readers of several texts hand out together.
+type Allowance struct{ left, most int }
+
+// NewAllowance returns an allowance of so many elements.
+func NewAllowance(most int) *Allowance { return &Allowance{left: most, most: most} }
 
 // Read returns a reader at the start of text, which it aliases.
 func Read(text []byte) *Reader {
-	r := &Reader{src: text}
+	r := &Reader{src: text, left: DefaultElements}
 	r.blank()
 	return r
+}
+
+// Within has r count the elements that it hands out against a, and returns r.
+func (r *Reader) Within(a *Allowance) *Reader {
+	r.from = a
+	return r
+}
+
+// Unbounded has r hand out all elements, and returns r. It is for those who keep
+// nothing of an element, or count what they keep.
+func (r *Reader) Unbounded() *Reader {
+	r.left, r.from = math.MaxInt, nil
+	return r
+}
+
+// TooManyError says that a text has more elements than its reader hands out.
+type TooManyError struct {
+	Most   int
+	Offset int
+}
+
+func (e *TooManyError) Error() string {
+	return "want at most " + strconv.Itoa(e.Most) + " elements in all arrays, there are more at offset " + strconv.Itoa(e.Offset)
+}
+
+// grant reports whether another element may be handed out. If not, nothing else is:
+// the reader is at its end then.
+func (r *Reader) grant() bool {
+	left, most := &r.left, DefaultElements
+	if r.from != nil {
+		left, most = &r.from.left, r.from.most
+	}
+	if *left > 0 {
+		*left--
+		return true
+	}
+	if r.err == nil {
+		r.err = &TooManyError{Most: most, Offset: r.pos}
+	}
+	r.pos = len(r.src)
+	return false
 }
 
 // MismatchError says that a value was of another kind than its reader wanted.
@@ -130,7 +191,8 @@ func (r *Reader) members(yield func([]byte) bool) {
 }
 
 // Array iterates over the indexes of the next value's elements; each element
-// is the next to be read in the body of the loop.
+// is the next to be read in the body of the loop. It ends, and so does all reading,
+// with a [*TooManyError] where there are too many.
 func (r *Reader) Array() iter.Seq[int] {
 	return func(yield func(int) bool) { r.elements(yield) }
 }
@@ -140,6 +202,9 @@ func (r *Reader) elements(yield func(int) bool) {
 		return
 	}
 	for n := 0; r.part(']'); n++ {
+		if !r.grant() {
+			return
+		}
 		at := r.pos
 		if !yield(n) {
 			return

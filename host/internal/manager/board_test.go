@@ -101,6 +101,43 @@ func TestFacts(t *testing.T) {
 	}
 }
 
+// TestNothingKnownIsNotStale loses a connection before any tool was counted.
+func TestNothingKnownIsNotStale(t *testing.T) {
+	b := NewBoard()
+	id := b.add("files", Status{State: Connected})
+	b.post(id, Status{State: Reconnecting})
+	if got := b.Snapshots()[0]; got.Stale {
+		t.Errorf("stale without a tool: %+v", got.Facts)
+	}
+}
+
+// TestIDsCountUp numbers servers from 1, in the order in which they were added.
+func TestIDsCountUp(t *testing.T) {
+	b := NewBoard()
+	for want := uint64(1); want <= 3; want++ {
+		if got := b.add("files", Status{}); got != want {
+			t.Errorf("server %d has the id %d", want, got)
+		}
+	}
+}
+
+// TestTokenIsPassedOn wakes a second reader only while a notice still waits.
+func TestTokenIsPassedOn(t *testing.T) {
+	b := NewBoard()
+	s := b.Subscribe()
+	b.add("one", Status{})
+	b.add("two", Status{})
+	<-s.ready
+	for waiting := 1; waiting >= 0; waiting-- {
+		if _, ok := s.take(); !ok || len(s.ready) != waiting {
+			t.Errorf("%d notices wait, and %d tokens", waiting, len(s.ready))
+		}
+		for len(s.ready) > 0 {
+			<-s.ready
+		}
+	}
+}
+
 func TestNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := NewBoard()

@@ -357,6 +357,28 @@ func TestTripEndsTheLadder(t *testing.T) {
 	}
 }
 
+// TestWindowOfFailures trips the breaker by failures that lie within a window, and
+// forgets a failure when it is exactly a window old.
+func TestWindowOfFailures(t *testing.T) {
+	for _, c := range []struct {
+		gap     time.Duration
+		tripped bool
+	}{{time.Minute - 1, true}, {time.Minute, false}} {
+		p := Policy{Failures: 2, Window: time.Minute}
+		var held setback
+		held.fail(&p, epoch)
+		held.fail(&p, epoch.Add(c.gap))
+		if held.tripped != c.tripped {
+			t.Errorf("two failures %v apart: tripped %v", c.gap, held.tripped)
+		}
+	}
+	var held setback
+	held.fail(&Policy{Failures: 1}, epoch)
+	if !held.tripped {
+		t.Error("one failure of one did not trip the breaker")
+	}
+}
+
 // TestJitter keeps the waits within a quarter of what they are meant to be.
 func TestJitter(t *testing.T) {
 	for random, want := range map[float64]time.Duration{0: 375 * time.Millisecond, 0.5: 500 * time.Millisecond, 0.999: 624 * time.Millisecond} {
@@ -380,7 +402,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("reason %d is %q, %v", r, text, err)
 		}
 	}
-	if got := fmt.Sprint(State(99), Reason(99)); got != "state(99) reason(99)" {
+	if got := fmt.Sprint(Closing+1, Closed+1); got != "state(8) reason(13)" {
 		t.Error(got)
 	}
 }

@@ -43,7 +43,8 @@
 // and length is what it was, and a guest that looks for the ends of lines and
 // messages finds them where they were. That goes for the values that the host names
 // (variables, headers, what a sign-in gave), for members of JSON and headers that
-// are called like secrets, and for what identifies a session, both ways.
+// are called like secrets, and for what identifies a session, both ways. The values of
+// the configuration are found in other encodings too: package secret says in which.
 //
 // Where a guest makes other bytes of what was hidden (a WebSocket mask, a
 // compression), they would tell it again: from then on, what it writes from its own

@@ -8,19 +8,18 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
-	"github.com/wharf-mcp/wharf/host/internal/trace"
 )
 
 // cloak takes the secrets out of the steps of one connection, in their order. It
 // belongs to one goroutine.
 type cloak struct {
-	known   *trace.Known
+	known   *secret.Texts
 	heard   map[uint32]*veil // what comes, by handle
 	spoken  map[uint32]*veil // what is delivered from memory, by exchange
 	tainted bool             // the guest has seen what a recording must not tell
 }
 
-func newCloak(known *trace.Known) *cloak {
+func newCloak(known *secret.Texts) *cloak {
 	return &cloak{known: known, heard: make(map[uint32]*veil), spoken: make(map[uint32]*veil)}
 }
 
@@ -44,7 +43,7 @@ func (c *cloak) hide(s *step) {
 func (c *cloak) stream(of map[uint32]*veil, number uint32) *veil {
 	v := of[number]
 	if v == nil {
-		v = &veil{known: c.known}
+		v = newVeil(c.known)
 		of[number] = v
 	}
 	return v
@@ -58,9 +57,9 @@ func (c *cloak) payload(s *step) ([]byte, bool) {
 	case s.kind == abi.EventOpen:
 		return c.block(s.bytes, maskSettings)
 	case s.kind == abi.EventMessage && whole:
-		return c.before(s.bytes, size, maskFacts, &veil{known: c.known})
+		return c.before(s.bytes, size, maskFacts, newVeil(c.known))
 	case s.kind == abi.EventHead && whole:
-		c.heard[s.handle] = &veil{known: c.known}
+		c.heard[s.handle] = newVeil(c.known)
 		return c.before(s.bytes, size, maskHead, c.heard[s.handle])
 	}
 	return once(c.known, s.bytes)
@@ -79,7 +78,9 @@ func (c *cloak) block(p []byte, mask func([]byte) []byte) ([]byte, bool) {
 	if len(out) != len(p) {
 		out = bytes.Clone(p) // not one of ours, to the byte
 	}
-	coverKnown(c.known, out, p)
+	for _, span := range c.known.Spans(p) {
+		cover(out[span[0]:span[1]])
+	}
 	return out, !bytes.Equal(out, p)
 }
 
@@ -202,7 +203,7 @@ func maskSettings(p []byte) []byte {
 	}
 	s.Values = slices.Clone(s.Values)
 	for i, v := range s.Values {
-		if private(v.Key) && len(v.Value) >= trace.LeastNamed {
+		if private(v.Key) && len(v.Value) >= secret.LeastNamed {
 			s.Values[i].Value = starred(v.Value)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/wharf-mcp/wharf/host/internal/secret"
-	"github.com/wharf-mcp/wharf/host/internal/trace"
 )
 
 // star stands for each byte of a secret.
@@ -19,21 +18,14 @@ func cover(p []byte) {
 	}
 }
 
-// leastPart is how much of the beginning of a secret has to stand at the end of a
-// piece to be taken for one.
-const leastPart = 4
-
-// carried is how much of a piece is remembered for the secrets that it cuts.
-const carried = 8 << 10
-
 // veil overwrites the secrets of a stream of bytes that comes in pieces: the texts
-// that are known, and members of JSON that are called like secrets. The zero veil
-// but for known is at the beginning of a stream.
+// that are known, and members of JSON that are called like secrets.
 type veil struct {
-	known *trace.Known
-	lexer lexer
-	tail  []byte // of what came before
+	stream *secret.Stream
+	lexer  lexer
 }
+
+func newVeil(known *secret.Texts) *veil { return &veil{stream: known.Stream()} }
 
 // over returns p without secrets, in as many bytes, and whether there were any.
 func (v *veil) over(p []byte) (out []byte, masked bool) {
@@ -42,30 +34,14 @@ func (v *veil) over(p []byte) (out []byte, masked bool) {
 	}
 	out = bytes.Clone(p)
 	v.lexer.mask(out)
-	joined := append(v.tail, p...)
-	coverKnown(v.known, out, joined)
-	if begun := v.known.Begun(joined); begun >= leastPart {
-		cover(out[max(0, len(out)-begun):])
+	for _, part := range v.stream.Hidden(p) {
+		cover(out[part[0]:part[1]])
 	}
-	v.tail = append(v.tail[:0], joined[max(0, len(joined)-carried):]...)
 	return out, !bytes.Equal(out, p)
 }
 
-// coverKnown overwrites the texts that are known in out, which is the end of joined.
-func coverKnown(known *trace.Known, out, joined []byte) {
-	before := len(joined) - len(out)
-	for _, span := range known.Spans(joined) {
-		if from, to := span[0]-before, span[1]-before; to > 0 {
-			cover(out[max(from, 0):to])
-		}
-	}
-}
-
 // once is over for bytes that are no piece of anything.
-func once(known *trace.Known, p []byte) ([]byte, bool) {
-	v := veil{known: known}
-	return v.over(p)
-}
+func once(known *secret.Texts, p []byte) ([]byte, bool) { return newVeil(known).over(p) }
 
 // lexer finds the values of JSON members that are called like secrets, in whatever
 // text and in pieces of any size. It knows quotes, names and brackets and nothing

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wharf-mcp/wharf/host/internal/trace"
+	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
 func TestMask(t *testing.T) {
@@ -25,10 +25,10 @@ func TestMask(t *testing.T) {
 		`"an odd " quote {"password":"abc"}`:            `"an odd " quote {"password":"***"}`,
 		"{\"password\":\"\u00e4\u00f6\"}":               `{"password":"****"}`,
 	} {
-		known := new(trace.Known)
+		known := new(secret.Texts)
 		known.Hide("open-sesame")
 		for size := 1; size <= len(text); size++ {
-			v := veil{known: known}
+			v := newVeil(known)
 			var got []byte
 			for piece := []byte(text); len(piece) > 0; piece = piece[min(size, len(piece)):] {
 				out, _ := v.over(piece[:min(size, len(piece))])
@@ -51,11 +51,11 @@ func loose(p []byte) []byte { return bytes.ReplaceAll(p, []byte(`\`), []byte("*"
 
 // A secret that is cut is hidden on both sides.
 func TestMaskAcrossPieces(t *testing.T) {
-	known := new(trace.Known)
+	known := new(secret.Texts)
 	known.Hide("canary-of-the-pieces")
 	text := "before canary-of-the-pieces behind"
 	for cut := range text {
-		v := veil{known: known}
+		v := newVeil(known)
 		first, _ := v.over([]byte(text[:cut]))
 		second, _ := v.over([]byte(text[cut:]))
 		got := string(first) + string(second)
@@ -69,10 +69,10 @@ func FuzzMask(f *testing.F) {
 	for _, s := range []string{`{"password":"x"}`, `{"t":"{\"token\":[1,{\"a\":2}]}"}`, "\"\\\\\"\n:\"", `"password":{"a":"\`} {
 		f.Add([]byte(s), uint8(3))
 	}
-	known := new(trace.Known)
+	known := new(secret.Texts)
 	known.Hide("open-sesame")
 	f.Fuzz(func(t *testing.T, text []byte, size uint8) {
-		v := veil{known: known}
+		v := newVeil(known)
 		for piece := text; len(piece) > 0; {
 			n := min(int(size)+1, len(piece))
 			out, masked := v.over(piece[:n])

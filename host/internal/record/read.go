@@ -16,6 +16,10 @@ import (
 // maxLine is the longest line that is read: more than is ever written.
 const maxLine = 64 << 20
 
+// maxListed is how many elements the arrays of a line have: the host calls of one
+// event, of which its fuel allows fewer.
+const maxListed = 200_000
+
 // FileError says what is wrong with a recording, and where.
 type FileError struct {
 	Line int // from 1; 0 for the whole of it
@@ -93,7 +97,7 @@ func parseEntry(line []byte) (*entry, error) {
 	if err := jsontext.Valid(line, jsontext.DefaultDepth); err != nil {
 		return nil, fmt.Errorf("%w: %w", errForeign, err)
 	}
-	in := jsontext.Read(line)
+	in := jsontext.Read(line).Within(jsontext.NewAllowance(maxListed))
 	if in.Kind() != '{' {
 		return nil, errForeign
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/internal/trace"
 )
 
@@ -14,7 +15,7 @@ import (
 // package says. A nil Recorder records nothing. It may be used from any goroutine,
 // and must be closed.
 type Recorder struct {
-	known trace.Known
+	known secret.Texts
 	queue queue
 
 	mu    sync.Mutex

@@ -10,6 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
 // Options are what a replay compares, and how it runs.
@@ -19,6 +20,10 @@ type Options struct {
 
 	CacheDir    string // keeps the compiled plugin; "" is no cache
 	Interpreted bool   // without native code, and then without CacheDir
+
+	// Worker is what compiles the plugin, see [worker.Compiler]; nil compiles it here,
+	// within low limits.
+	Worker []string
 }
 
 // PluginError says that the plugin cannot be run at all.
@@ -32,14 +37,9 @@ func (e *PluginError) Unwrap() error { return e.Err }
 // gives itself the same name. A recording that cannot be read is a [*FileError], and
 // a plugin that cannot be run a [*PluginError].
 func Replay(ctx context.Context, recording io.Reader, binary []byte, o Options) (*Report, error) {
-	engine, err := wasm.NewEngine(ctx, wasm.Config{CacheDir: o.CacheDir, Interpreted: o.Interpreted, Surface: surface()})
-	if err != nil {
-		return nil, err
-	}
-	defer engine.Close()
 	r := &replay{ctx: ctx, options: o, openings: make(map[int]*opening), players: make(map[int]*player), names: make(map[string]bool)}
 	defer r.close()
-	if err := r.load(engine, binary); err != nil {
+	if err := r.load(binary); err != nil {
 		return nil, err
 	}
 	if err := r.read(newEntries(recording)); err != nil {
@@ -52,6 +52,8 @@ func Replay(ctx context.Context, recording io.Reader, binary []byte, o Options) 
 type replay struct {
 	ctx      context.Context
 	options  Options
+	compiler worker.Compiler
+	engine   *wasm.Engine // nil before load
 	module   *wasm.Module
 	report   Report
 	tally    tally
@@ -66,8 +68,8 @@ type replay struct {
 const maxPlayers = 512
 
 // load makes the plugin ready, and asks it for its name.
-func (r *replay) load(engine *wasm.Engine, binary []byte) error {
-	m, err := engine.Load(r.ctx, "plugin", binary)
+func (r *replay) load(binary []byte) error {
+	m, err := r.compile(binary)
 	if err != nil {
 		return r.broken(err)
 	}
@@ -91,6 +93,21 @@ func (r *replay) load(engine *wasm.Engine, binary []byte) error {
 	return nil
 }
 
+// compile makes the engine and the module that runs on it.
+func (r *replay) compile(binary []byte) (m *wasm.Module, err error) {
+	const name = "plugin"
+	c := wasm.Config{Interpreted: r.options.Interpreted, Surface: surface()}
+	if !c.Interpreted {
+		r.compiler = worker.Compiler{Command: r.options.Worker, Chest: worker.ChestIn(r.options.CacheDir)}
+		r.engine, m, err = r.compiler.Module(r.ctx, name, binary, c)
+		return m, err
+	}
+	if r.engine, err = wasm.NewEngine(r.ctx, c); err != nil {
+		return nil, err
+	}
+	return r.engine.Load(r.ctx, name, binary)
+}
+
 // broken tells a plugin that cannot run from somebody who does not wait for it.
 func (r *replay) broken(err error) error {
 	if r.ctx.Err() != nil {
@@ -110,6 +127,10 @@ func (r *replay) close() {
 			p.close()
 		}
 	}
+	if r.engine != nil {
+		r.engine.Close()
+	}
+	r.compiler.Close()
 }
 
 func (r *replay) read(in *entries) error {

@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/wharf-mcp/wharf/host/internal/trace"
+	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
 // fileCap is how large a recording gets, but for its last lines.
@@ -17,7 +17,7 @@ const fileCap = 256 << 20
 type scribe struct {
 	file   io.WriteCloser
 	out    *bufio.Writer
-	known  *trace.Known
+	known  *secret.Texts
 	cloaks map[int]*cloak // by connection
 	line   object
 	room   int64 // bytes until the file is full
@@ -26,7 +26,7 @@ type scribe struct {
 	err    error // the first of the file; nothing is written after it
 }
 
-func newScribe(w io.WriteCloser, known *trace.Known, most int64) *scribe {
+func newScribe(w io.WriteCloser, known *secret.Texts, most int64) *scribe {
 	return &scribe{
 		file: w, out: bufio.NewWriterSize(w, 64<<10), known: known,
 		cloaks: make(map[int]*cloak), room: most,

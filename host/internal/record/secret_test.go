@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/trace"
+	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
 // guarded is a session full of secrets: known ones, and ones that are called so.
@@ -50,7 +50,7 @@ func veil55(text string) []byte {
 // Headers and addresses that identify a session or a caller are hidden in all that
 // has them, and lengths stay.
 func TestCloak(t *testing.T) {
-	c := newCloak(new(trace.Known))
+	c := newCloak(new(secret.Texts))
 	head := abi.AppendHead(nil, &abi.Head{Headers: []abi.Pair{{Key: "mcp-session-id", Value: "canary-session"}, {Key: "content-type", Value: "text/plain"}}})
 	request := abi.AppendOpenRequest(nil, &abi.OpenRequest{
 		Grant: "main", Method: "POST", Target: "/m?sessionId=canary&x=1#f",

@@ -117,6 +117,7 @@ type letter struct {
 func (l *letter) Exchange() uint32       { return 1 }
 func (l *letter) Payload() ([]byte, int) { return l.payload, l.start }
 func (l *letter) Urgent() bool           { return false }
+func (l *letter) Prompted() bool         { return false }
 func (l *letter) Hold()                  {}
 func (l *letter) Free()                  {}
 

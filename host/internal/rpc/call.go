@@ -20,6 +20,10 @@ type Call struct {
 	Timeout time.Duration // instead of the peer's; below zero = none
 	Stray   bool          // Drain does not wait for it
 
+	// Prompted says that an answer of the server asks for this call, so that there
+	// may be as many as the server likes: the next page, a further round.
+	Prompted bool
+
 	// Begun is called when the call is pending, before its message is sent. It may be nil.
 	Begun func()
 }
@@ -95,7 +99,7 @@ func (p *Peer) send(c *call, r *Call) error {
 	if err != nil {
 		return err
 	}
-	m.Deadline = earliest(c.parent, c.deadline)
+	m.Deadline, m.prompted = earliest(c.parent, c.deadline), r.Prompted
 	p.traceSent(m)
 	return p.config.Link.Send((*sendContext)(c), m)
 }

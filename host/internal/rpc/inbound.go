@@ -183,7 +183,7 @@ func (p *Peer) refuseArray(exchange uint32, msg []byte) abi.Verdict {
 
 // spoilAll is spoil for every element of an array.
 func (p *Peer) spoilAll(exchange uint32, msg []byte, why error) {
-	r := jsontext.Read(msg[jsontext.Start(msg):])
+	r := jsontext.Read(msg[jsontext.Start(msg):]).Unbounded()
 	for range r.Array() {
 		p.spoil(exchange, r.Raw(), why)
 	}

@@ -28,6 +28,7 @@ type Message struct {
 
 	exchange uint32
 	urgent   bool
+	prompted bool
 	holders  atomic.Int32 // beside the link
 	payload  []byte
 	start    int
@@ -48,6 +49,10 @@ func (m *Message) Body() []byte { return m.payload[m.start:] }
 // Urgent messages are replies and cancellations. They must not wait behind
 // requests, because the server may have to see them before it reads on.
 func (m *Message) Urgent() bool { return m.urgent }
+
+// Prompted messages are those that the other side asked for: replies, and the
+// calls that say so.
+func (m *Message) Prompted() bool { return m.prompted }
 
 var messages = sync.Pool{New: func() any { return new(Message) }}
 
@@ -106,7 +111,7 @@ func newNotification(exchange uint32, method string, h *header, params Appender)
 // encoded becomes an error of ours.
 func newReply(exchange uint32, id []byte, h *header, result Appender, fault *Error) *Message {
 	m := messages.Get().(*Message)
-	m.Kind, m.exchange, m.urgent = abi.Reply, exchange, true
+	m.Kind, m.exchange, m.urgent, m.prompted = abi.Reply, exchange, true, true
 	m.facts(view(id), h)
 	m.payload = append(m.payload, `{"jsonrpc":"2.0","id":`...)
 	m.payload = append(m.payload, id...)

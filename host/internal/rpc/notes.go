@@ -27,8 +27,13 @@ type notes struct {
 	heard, logs, coalesced, lost uint64
 }
 
-// maxNotes bounds the bytes of the batch that fills, entries included.
+// maxNotes bounds the bytes of the batch that fills: params, names of methods and
+// entries. The batch that is being told has as many at most, and slices that grow
+// have up to a quarter of room to spare.
 const maxNotes = 16 << 20
+
+// fullNotes is how many bytes shedding leaves: a quarter is free then.
+const fullNotes = maxNotes / 4 * 3
 
 // keepBatch is the largest batch whose memory waits for another use.
 const keepBatch = 1 << 20
@@ -37,6 +42,7 @@ const keepBatch = 1 << 20
 type batch struct {
 	entries []note
 	buffer  []byte
+	size    int  // bytes of all entries, see note.size
 	gap     bool // there was no room for what came behind the last of the entries
 }
 
@@ -50,7 +56,17 @@ type note struct {
 
 const noteSize = int(unsafe.Sizeof(note{}))
 
-func (b *batch) size() int { return len(b.buffer) + noteSize*len(b.entries) }
+// size is what a notification takes of the queue.
+func (n *note) size() int { return noteSize + len(n.method) + n.end - n.start }
+
+// append adds a notification, whose place in the buffer is yet to be set.
+func (b *batch) append(n note, params []byte) {
+	n.start = len(b.buffer)
+	b.buffer = append(b.buffer, params...)
+	n.end = len(b.buffer)
+	b.entries = append(b.entries, n)
+	b.size += n.size()
+}
 
 func (b *batch) params(n *note) []byte {
 	if n.start == n.end {
@@ -65,14 +81,13 @@ func (q *notes) add(exchange uint32, method string, params []byte) {
 	defer q.mu.Unlock()
 	q.heard++
 	b := &q.filling
-	if q.closed || !q.makeRoom(len(params)+noteSize) {
+	n := note{method: method, end: len(params), exchange: exchange}
+	if q.closed || !q.makeRoom(n.size()) {
 		q.lost++
 		b.gap = b.gap || !q.closed
 		return
 	}
-	start := len(b.buffer)
-	b.buffer = append(b.buffer, params...)
-	b.entries = append(b.entries, note{method: method, start: start, end: len(b.buffer), exchange: exchange})
+	b.append(n, params)
 	if !q.running {
 		q.running = true
 		go q.run()
@@ -82,13 +97,13 @@ func (q *notes) add(exchange uint32, method string, params []byte) {
 // makeRoom reports whether there is room for another n bytes, after shedding if
 // need be. One notification fits always.
 func (q *notes) makeRoom(n int) bool {
-	fits := func() bool { return len(q.filling.entries) == 0 || q.filling.size()+n <= maxNotes }
+	fits := func() bool { return len(q.filling.entries) == 0 || q.filling.size+n <= maxNotes }
 	if fits() {
 		return true
 	}
 	if !q.crammed {
 		q.shed()
-		q.crammed = q.filling.size() > maxNotes*3/4
+		q.crammed = q.filling.size > fullNotes
 	}
 	return fits()
 }
@@ -115,9 +130,10 @@ func (q *notes) run() {
 func (q *notes) take(b *batch) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if b.size() > keepBatch {
+	if b.size > keepBatch {
 		*b = batch{}
 	}
+	clear(b.entries) // or the names of methods in it would be kept, and not counted
 	*b, q.filling = q.filling, batch{entries: b.entries[:0], buffer: b.buffer[:0]}
 	q.crammed = false
 	q.running = len(b.entries) > 0
@@ -142,14 +158,14 @@ func (q *notes) count(c *Counters) {
 // free. What remains stays in order.
 func (q *notes) shed() {
 	b := &q.filling
-	excess := b.size() - maxNotes*3/4
+	excess := b.size - fullNotes
 	latest := make(map[string]bool)
 	for i := len(b.entries) - 1; i >= 0; i-- {
 		n := &b.entries[i]
 		key, ok := topic(n.method, b.params(n))
 		if n.gone = ok && latest[key]; n.gone {
 			q.coalesced++
-			excess -= n.end - n.start + noteSize
+			excess -= n.size()
 		} else if ok {
 			latest[key] = true
 		}
@@ -158,25 +174,22 @@ func (q *notes) shed() {
 		if n := &b.entries[i]; n.method == methodLog && !n.gone {
 			n.gone = true
 			q.logs++
-			excess -= n.end - n.start + noteSize
+			excess -= n.size()
 		}
 	}
 	b.compact()
 }
 
-// compact closes the gaps.
+// compact closes the gaps that shedding leaves, in place.
 func (b *batch) compact() {
-	entries, end := b.entries[:0], 0
-	for _, n := range b.entries {
-		if n.gone {
-			continue
+	all, text := b.entries, b.buffer
+	b.entries, b.buffer, b.size = all[:0], text[:0], 0
+	for _, n := range all {
+		if !n.gone {
+			b.append(n, text[n.start:n.end])
 		}
-		size := copy(b.buffer[end:], b.buffer[n.start:n.end])
-		n.start, n.end = end, end+size
-		end += size
-		entries = append(entries, n)
 	}
-	b.entries, b.buffer = entries, b.buffer[:end]
+	clear(all[len(b.entries):])
 }
 
 // Notifications that a full queue treats in a way of their own.

@@ -124,7 +124,7 @@ func TestQueueIsBounded(t *testing.T) {
 		p.Deliver(0, msg, false)
 	}
 	p.notes.mu.Lock()
-	size := p.notes.filling.size()
+	size := p.notes.filling.size
 	p.notes.mu.Unlock()
 	c := p.Counters()
 	if size > maxNotes || c.NotesDropped == 0 || c.NotesDropped > flood-160 {

@@ -41,14 +41,22 @@ type Incoming struct {
 	id []byte // raw token of a request
 }
 
-// maxServing is how many requests of a server are worked on at once.
-const maxServing = 64
+// size is how much of a message is kept while a request is worked on.
+func (in *Incoming) size() int { return len(in.id) + len(in.Method) + len(in.Params) }
+
+// Bounds of the requests of a server that are worked on at once. They hold what the
+// server sent, so there is a bound for the bytes too; one request always fits.
+const (
+	maxServing      = 64
+	maxServingBytes = 32 << 20 // of ids, methods and params: two messages of the cap
+)
 
 // What a server is told by the peer itself.
 var (
 	internalError = &Error{Code: codeInternal, Message: "internal error"}
 	noSuchMethod  = &Error{Code: codeMethodNotFound, Message: "method not found"}
 	busy          = &Error{Code: codeInternal, Message: "busy: " + strconv.Itoa(maxServing) + " requests are being answered"}
+	busyBytes     = &Error{Code: codeInternal, Message: "busy: more than " + strconv.Itoa(maxServingBytes>>20) + " MiB of requests would be answered at once"}
 	idInUse       = &Error{Code: codeInvalidRequest, Message: "a request with this id is being answered"}
 )
 
@@ -59,6 +67,7 @@ type serving struct {
 
 	mu     sync.Mutex
 	active map[string]*served // by raw id token
+	bytes  int                // of the active ones
 }
 
 // served is one of them.
@@ -82,6 +91,8 @@ func (p *Peer) admit(in *Incoming) (refusal *Error) {
 	switch id := string(in.id); {
 	case len(s.active) >= maxServing:
 		return busy
+	case len(s.active) > 0 && s.bytes+in.size() > maxServingBytes:
+		return busyBytes
 	case s.active[id] != nil:
 		return idInUse
 	default:
@@ -91,6 +102,7 @@ func (p *Peer) admit(in *Incoming) (refusal *Error) {
 		ctx, cancel := context.WithCancelCause(s.ctx)
 		one := &served{cancel: cancel}
 		s.active[id] = one
+		s.bytes += in.size()
 		go p.serve(ctx, in, one)
 	}
 	return nil
@@ -121,6 +133,7 @@ func (p *Peer) serve(ctx context.Context, in *Incoming, one *served) {
 func (s *serving) finish(in *Incoming, one *served) bool {
 	s.mu.Lock()
 	delete(s.active, string(in.id))
+	s.bytes -= in.size()
 	wanted := !one.cancelled
 	s.mu.Unlock()
 	one.cancel(nil)

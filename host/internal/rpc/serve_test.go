@@ -249,3 +249,26 @@ func (l *recorder) Send(_ context.Context, m *Message) error {
 }
 
 func (l *recorder) Cancel(uint32) bool { return false }
+
+// TestServerAsksAtLength: the bytes of the requests that are answered at once have a
+// bound as well, to which one request alone is not held.
+func TestServerAsksAtLength(t *testing.T) {
+	asks := func(id string, bytes int) step {
+		params := `["` + strings.Repeat("x", bytes-len(id)-len("wait")-len(`[""]`)) + `"]`
+		return delivers(0, `{"jsonrpc":"2.0","id":`+id+`,"method":"wait","params":`+params+`}`, abi.VerdictRequest)
+	}
+	takesBack := func(id string) step {
+		return delivers(0, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`+id+`}}`, abi.VerdictNote)
+	}
+	const busy = `{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"busy: more than 32 MiB of requests would be answered at once"}}`
+	play(t, Config{Handler: &script{request: byMethod}},
+		asks(`1`, maxServingBytes-100), asks(`2`, 100), // to the byte
+		takesBack(`2`), sends(),
+		asks(`3`, 101), sends(busy),
+		asks(`4`, 100),
+		takesBack(`1`), takesBack(`4`), sends(),
+		asks(`5`, maxServingBytes+1), sends(),
+		asks(`3`, 20), sends(busy),
+		takesBack(`5`), sends(),
+		counts(Counters{Requests: 6, Refused: 2, Notifications: 4}))
+}

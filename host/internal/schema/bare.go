@@ -7,7 +7,7 @@ import "github.com/wharf-mcp/wharf/host/internal/jsontext"
 // until then. The text is valid, and as deep as a message may be; it stays the
 // caller's.
 func Bare(text []byte) string {
-	b := bare{Reader: jsontext.Read(text), out: make([]byte, 0, len(text))}
+	b := bare{Reader: jsontext.Read(text).Unbounded(), out: make([]byte, 0, len(text))}
 	b.part()
 	return string(b.out)
 }

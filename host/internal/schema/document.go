@@ -7,12 +7,13 @@ import (
 	"strconv"
 
 	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // Bounds of what is checked, and against what. The largest schemas seen in the
 // wild are about a tenth of this.
 const (
-	maxSchemaBytes = 256 << 10
+	maxSchemaBytes = mcp.MaxSchemaBytes
 	maxSchemaDepth = 64
 	maxValueBytes  = 4 << 20
 	maxValueDepth  = 128
@@ -24,10 +25,27 @@ const (
 	maxExponent = 400
 )
 
+// A value that has been decoded takes far more memory than its text where it is made
+// of many small things: `{"":0}` takes 400 bytes. So it has heldFactor bytes for each
+// byte of text, and heldFixed on top, and what takes more is not decoded. These are
+// what things take, about, on a machine of 64 bits.
+const (
+	heldFactor = 3
+	heldFixed  = 12 << 20
+
+	objectBytes = 48  // of an empty one
+	groupBytes  = 288 // for its first members
+	groupSize   = 8   // of so many
+	memberBytes = 80  // for each of the others
+	arrayBytes  = 24
+	itemBytes   = 40 // with room to grow
+	scalarBytes = 32 // and the bytes of its text
+)
+
 // decode reads valid JSON text as the library wants it. Strings are copied, so
 // the text is not kept.
 func decode(text []byte, depth int) (any, error) {
-	d := decoder{Reader: jsontext.Read(text)}
+	d := decoder{Reader: jsontext.Read(text).Unbounded(), left: heldFactor*len(text) + heldFixed}
 	value := d.value(depth)
 	if d.err == nil && d.Err() != nil {
 		d.err = d.Err()
@@ -37,7 +55,15 @@ func decode(text []byte, depth int) (any, error) {
 
 type decoder struct {
 	*jsontext.Reader
-	err error
+	left int // bytes that may still be taken
+	err  error
+}
+
+// take pays for something before it is made.
+func (d *decoder) take(bytes int) {
+	if d.left -= bytes; d.left < 0 && d.err == nil {
+		d.err = fmt.Errorf("%w: it has so many parts that it takes too much memory", ErrTooMuch)
+	}
 }
 
 func (d *decoder) value(depth int) any {
@@ -53,19 +79,33 @@ func (d *decoder) value(depth int) any {
 	case '[':
 		return d.array(depth - 1)
 	case '"':
-		return d.String()
+		text := d.Text()
+		if d.take(scalarBytes + len(text)); d.err != nil {
+			return nil
+		}
+		return string(text)
 	case 't', 'f':
 		return d.Bool()
 	case 'n', 0:
 		d.Skip()
 		return nil
 	}
-	return d.number(string(d.Raw()))
+	text := d.Raw()
+	d.take(scalarBytes + len(text))
+	return d.number(string(text))
 }
 
 func (d *decoder) object(depth int) map[string]any {
+	d.take(objectBytes)
 	members := make(map[string]any)
 	for name := range d.Object() {
+		switch n := len(members); {
+		case n == 0:
+			d.take(groupBytes)
+		case n >= groupSize:
+			d.take(memberBytes)
+		}
+		d.take(len(name) + scalarBytes/2)
 		key := string(name)
 		members[key] = d.value(depth)
 		if d.err != nil {
@@ -76,8 +116,10 @@ func (d *decoder) object(depth int) map[string]any {
 }
 
 func (d *decoder) array(depth int) []any {
+	d.take(arrayBytes)
 	items := []any{}
 	for range d.Array() {
+		d.take(itemBytes)
 		items = append(items, d.value(depth))
 		if d.err != nil {
 			break

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 )
 
 // doubling is a schema in which each part asks twice for the next: 2^20 ways. It
@@ -143,5 +146,73 @@ func TestLargeSchemas(t *testing.T) {
 		`{"required":[` + many(20_000, `"a%d"`) + `]}`,
 	} {
 		compiled(t, schema).Check([]byte(`{}`))
+	}
+}
+
+// TestValuesTakeBoundedMemory checks values that are made of as many small things as
+// there is room for, and looks at what that allocates. Those that take little are
+// checked to the end.
+func TestValuesTakeBoundedMemory(t *testing.T) {
+	s := compiled(t, `{"minItems":1,"minProperties":1}`)
+	small := map[string]string{"empty objects": `{}`, "objects": `{"":0}`, "empty arrays": `[]`, "arrays": `[0]`, "numbers": `0`, "strings": `""`}
+	for name, part := range small {
+		for _, size := range []int{maxValueBytes - 64<<10, 64 << 10} {
+			value := `[` + strings.TrimSuffix(strings.Repeat(part+",", size/(len(part)+1)), ",") + `]`
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			err := s.Check([]byte(value))
+			runtime.ReadMemStats(&after)
+			const factor = 2 // what is allocated, to what is held: arrays grow
+			if spent, most := int(after.TotalAlloc-before.TotalAlloc), factor*(heldFactor*len(value)+heldFixed); spent > most {
+				t.Errorf("%s: %d KB are allocated for %d KB; want at most %d KB (%v)", name, spent>>10, len(value)>>10, most>>10, err)
+			}
+			if whole := err == nil; size < 1<<20 && !whole || !whole && !errors.Is(err, ErrTooMuch) {
+				t.Errorf("%s: %d KB: %v", name, len(value)>>10, err)
+			}
+		}
+	}
+}
+
+// TestMemoryOfValuesIsExact is about the last byte that a value may take.
+func TestMemoryOfValuesIsExact(t *testing.T) {
+	for text, bytes := range map[string]int{
+		`{}`: objectBytes, `[]`: arrayBytes, `null`: 0, `true`: 0, `"abc"`: scalarBytes + 3, `12`: scalarBytes + 2, `"\n"`: scalarBytes + 1,
+		`{"ab":1}`: objectBytes + groupBytes + scalarBytes/2 + 2 + scalarBytes + 1,
+		`[1,[]]`:   arrayBytes + 2*itemBytes + scalarBytes + 1 + arrayBytes,
+		`{"1":null,"2":null,"3":null,"4":null,"5":null,"6":null,"7":null,"8":null}`:          objectBytes + groupBytes + 8*(scalarBytes/2+1),
+		`{"1":null,"2":null,"3":null,"4":null,"5":null,"6":null,"7":null,"8":null,"9":null}`: objectBytes + groupBytes + 9*(scalarBytes/2+1) + memberBytes,
+	} {
+		for spare, fits := range map[int]bool{0: true, -1: false} {
+			d := decoder{Reader: jsontext.Read([]byte(text)).Unbounded(), left: bytes + spare}
+			if d.value(10); (d.err == nil) != (fits || bytes == 0) || d.err != nil && !errors.Is(d.err, ErrTooMuch) {
+				t.Errorf("%s with %d bytes: %v", text, bytes+spare, d.err)
+			}
+		}
+	}
+}
+
+// TestCompiledSchemasTakeWhatTheySay compares what is held of a compiled schema with
+// what it says that it takes.
+func TestCompiledSchemasTakeWhatTheySay(t *testing.T) {
+	for name, text := range map[string]string{
+		"parts":    `{"properties":{` + many(1900, `"p%d":{"type":"string","minLength":1}`) + `}}`,
+		"numbers":  `{"enum":[` + many(40_000, `%d`) + `]}`,
+		"examples": `{"minProperties":1,"examples":[` + strings.TrimSuffix(strings.Repeat(`[],`, 80_000), ",") + `]}`,
+		"patterns": `{"properties":{` + many(19, `"p%d":{"pattern":"a{98%[1]d}"}`) + `}}`,
+		"small":    `{"minProperties":1}`,
+	} {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		s := compiled(t, text)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		held := int(after.HeapAlloc) - int(before.HeapAlloc)
+		if most := s.Bytes() * 3 / 2; held > most {
+			t.Errorf("%s: %d KB are held, it says %d KB", name, held>>10, s.Bytes()>>10)
+		}
+	}
+	if free := compiled(t, `{"type":"object"}`); free.Bytes() != 0 {
+		t.Errorf("what takes any object takes %d bytes", free.Bytes())
 	}
 }

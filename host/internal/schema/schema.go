@@ -21,6 +21,7 @@ type Schema struct {
 	open    bool     // takes any value, or any object
 	object  bool     // with open: an object
 	leftOut []string // see LeftOut
+	bytes   int      // see Bytes
 
 	mu      sync.Mutex // held by a check: the meter is part of the compiled schema
 	root    *jsonschema.Schema
@@ -51,8 +52,24 @@ func Compile(text []byte) (*Schema, error) {
 	if err := survey(doc); err != nil {
 		return nil, err
 	}
-	return build(doc)
+	s, err := build(doc)
+	if err == nil {
+		s.bytes += compiledFixed + compiledFactor*len(text)
+	}
+	return s, err
 }
+
+// What a compiled schema takes, about, in bytes: measured with schemas made of small
+// parts, long enumerations, and patterns.
+const (
+	compiledFixed   = 4 << 10
+	compiledFactor  = 24 // for each byte of text
+	compiledPattern = 32 // for each instruction of a pattern
+)
+
+// Bytes is what the schema takes, about, beside its text. One that takes any object
+// takes nothing.
+func (s *Schema) Bytes() int { return s.bytes }
 
 // build compiles a document that has been surveyed.
 func build(doc any) (*Schema, error) {
@@ -72,6 +89,7 @@ func build(doc any) (*Schema, error) {
 	if err := s.fit(); err != nil {
 		return nil, err
 	}
+	s.bytes = compiledPattern * patterns.size
 	s.verdict = &jsonschema.Schema{DraftVersion: 2020, Location: home, Not: s.root}
 	return s, nil
 }

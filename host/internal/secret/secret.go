@@ -3,6 +3,9 @@
 // A [Secret] gives its text to [Secret.Reveal] and to nobody else. Whatever
 // prints, logs, marshals or walks over values finds a mark in its place, so a
 // struct that holds one can be logged without a thought.
+//
+// [Texts] finds secrets in what others have written, in whatever encoding they are
+// there. It is the one place that knows encodings.
 package secret
 
 import (

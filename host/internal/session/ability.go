@@ -61,10 +61,21 @@ func (l *link) runsTasks() bool {
 }
 
 // declared lists what the server does declare.
-func (l *link) declared() (names []string) {
-	r := jsontext.Read(l.info.Capabilities)
+func (l *link) declared() []string { return namesOf(l.info.Capabilities) }
+
+// namesOf lists the members of an object for an error: the first of them, and how
+// many there are beside.
+func namesOf(object []byte) (names []string) {
+	r, more := jsontext.Read(object), 0
 	for name := range r.Object() {
-		names = append(names, clip(string(name)))
+		if len(names) == mcp.MaxNames {
+			more++
+			continue
+		}
+		names = append(names, clipText(name))
+	}
+	if more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return names
 }

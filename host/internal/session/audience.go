@@ -113,12 +113,12 @@ func (a *audience) control(in *inbox, method string, params []byte) {
 		}
 		return
 	}
-	id, honoured := readAcknowledged(params)
+	id, honoured, err := readAcknowledged(params)
 	if id == "" {
 		return
 	}
 	for _, u := range a.all() {
-		if u.acknowledge(in, id, honoured) {
+		if u.acknowledge(in, id, honoured, err) {
 			return
 		}
 	}

@@ -126,6 +126,7 @@ type request struct {
 	over     *Link     // on which it went out last
 	listing  uint64    // the list of tools by which its headers were made
 	contract *contract // that its arguments were checked by; nil is none
+	prompted bool      // the server's last answer asks for it
 	rounds   int       // in which the server asked for more
 	extra    []byte    // members that the last of them adds to the params
 	task     bool      // the server runs the tool as a task only, see task.go
@@ -228,7 +229,7 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 	t := trackerOf(ctx)
 	own := d
 	own.meta = s.meta(d, t)
-	call := rpc.Call{Method: q.method, Name: q.name, Timeout: cmp.Or(q.limit, time.Duration(s.timeout.Load())), Params: q.params(own)}
+	call := rpc.Call{Method: q.method, Name: q.name, Timeout: cmp.Or(q.limit, time.Duration(s.timeout.Load())), Params: q.params(own), Prompted: q.prompted}
 	if d.revision != l.dialect.revision {
 		call.Version = d.revision
 	}
@@ -289,11 +290,7 @@ func (s *Session) adopt(l *link, d dialect, err error) {
 func lacking(err error) error {
 	var fault *rpc.Error
 	errors.As(err, &fault)
-	var names []string
-	r := jsontext.Read(member(fault.Data, "requiredCapabilities"))
-	for name := range r.Object() {
-		names = append(names, clip(string(name)))
-	}
+	names := namesOf(member(fault.Data, "requiredCapabilities"))
 	if names == nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type catalogue struct {
 	tasks     map[string]bool      // tools that have to be run as tasks
 	dropped   map[string]error     // tools that must not be used, and why
 	contracts map[string]*contract // by tool
+	compiled  compiled             // of contracts, those of former lists among them
 	from      weak.Pointer[Link]   // the connection that the last list came over, if that was one
 	listings  uint64               // counts lists; 0 means that nothing is known
 	as        uint64               // changes, when the last list was asked for

@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -78,9 +79,45 @@ type reading struct {
 	told atomic.Bool
 }
 
+// compiled are the clauses that are compiled, the oldest first. Compiled they take
+// some twenty times their text, so there are only so many at a time; the others are
+// compiled anew when they are needed.
+type compiled struct {
+	mu      sync.Mutex
+	clauses []*clause
+	sizes   []int // bytes, of each
+	bytes   int   // of all
+}
+
+// maxCompiled bounds the bytes of the compiled schemas of a session. The last one is
+// always kept. A hundred tools as they are have 2 MB.
+const maxCompiled = 12 << 20
+
+// add counts a clause that has just been compiled, and has the oldest forgotten where
+// there are too many.
+func (k *compiled) add(c *clause, bytes int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.clauses, k.sizes = append(k.clauses, c), append(k.sizes, bytes)
+	k.bytes += bytes
+	for k.bytes > maxCompiled && len(k.clauses) > 1 {
+		k.clauses[0].forget()
+		k.bytes -= k.sizes[0]
+		k.clauses, k.sizes = slices.Delete(k.clauses, 0, 1), slices.Delete(k.sizes, 0, 1)
+	}
+}
+
+// forget has the clause compiled again when it is needed next. What was said of it is
+// not said again.
+func (c *clause) forget() {
+	r := new(reading)
+	r.told.Store(c.read.Load().told.Load())
+	c.read.Store(r)
+}
+
 func newClause(text []byte) clause { return clause{text: schema.Bare(text)} }
 
-func (c *clause) reading() *reading {
+func (c *clause) reading(k *compiled) *reading {
 	r := c.read.Load()
 	if r == nil {
 		c.read.CompareAndSwap(nil, new(reading))
@@ -90,14 +127,17 @@ func (c *clause) reading() *reading {
 		if c.text != "" {
 			r.made, r.flaw = schema.Compile([]byte(c.text))
 		}
+		if r.made != nil && r.made.Bytes() > 0 {
+			k.add(c, r.made.Bytes())
+		}
 	})
 	return r
 }
 
 // schema returns what to check against; nil is nothing. What of it cannot be
 // checked is said once.
-func (c *clause) schema(warn func(string), what, tool string) *schema.Schema {
-	r := c.reading()
+func (c *clause) schema(k *compiled, warn func(string), what, tool string) *schema.Schema {
+	r := c.reading(k)
 	if r.flaw != nil {
 		c.tell(warn, what, tool, r.flaw)
 	} else if r.made != nil && r.made.LeftOut() != nil {
@@ -109,7 +149,7 @@ func (c *clause) schema(warn func(string), what, tool string) *schema.Schema {
 // tell warns, and not again: a tool may be called very often. It is called with no
 // lock held, for a callback may call the same tool.
 func (c *clause) tell(warn func(string), what, tool string, why error) {
-	if c.reading().told.CompareAndSwap(false, true) {
+	if c.read.Load().told.CompareAndSwap(false, true) {
 		warn(fmt.Sprintf("%s of tool %q are not checked: %v", what, clip(tool), why))
 	}
 }
@@ -132,7 +172,7 @@ func (s *Session) checkArguments(q *request, l *link) error {
 		return nil
 	}
 	q.contract = c
-	made := c.input.schema(s.cfg.Warn, "arguments", q.name)
+	made := c.input.schema(&s.catalogue.compiled, s.cfg.Warn, "arguments", q.name)
 	if made == nil || made.TakesObjects() {
 		return nil
 	}
@@ -155,7 +195,7 @@ func (s *Session) checkResult(q *request, d dialect, result *mcp.CallToolResult)
 	if c == nil || c.output.text == "" || result.IsError || d.revision < mcp.Version20250618 {
 		return nil
 	}
-	made := c.output.schema(s.cfg.Warn, "results", q.name)
+	made := c.output.schema(&s.catalogue.compiled, s.cfg.Warn, "results", q.name)
 	if made == nil {
 		return nil
 	}

@@ -140,6 +140,9 @@ func modernMeta(c *Config, version string) map[string]any {
 // clip shortens a server's words for an error.
 func clip(text string) string { return shorten(text, 200) }
 
+// clipText is clip for a text that may be long.
+func clipText(text []byte) string { return clip(string(text[:min(len(text), 201)])) }
+
 // shorten returns text, or if it has more than that many bytes how it begins.
 func shorten(text string, most int) string {
 	if len(text) <= most {

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -69,6 +70,8 @@ type process struct {
 	err  error
 	seen []string // methods in order; replies as "reply"
 	raw  []message
+
+	prompted int // requests that say so
 }
 
 // Send queues a message, as a pipe does.
@@ -77,6 +80,11 @@ func (p *process) Send(_ context.Context, m *rpc.Message) error {
 	var got message
 	if err := json.Unmarshal(m.Body(), &got); err != nil {
 		p.dock.t.Errorf("sent %s: %v", m.Body(), err)
+	}
+	if m.Prompted() && m.Kind == abi.Request {
+		p.mu.Lock()
+		p.prompted++
+		p.mu.Unlock()
 	}
 	if p.exited() {
 		return errors.New("broken pipe")

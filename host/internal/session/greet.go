@@ -161,9 +161,9 @@ func (h *handshake) discovered(got reply) *link {
 	if got.err != nil {
 		return nil
 	}
-	r := readDiscover(got.result)
+	r, err := readDiscover(got.result)
 	version := common(r.SupportedVersions)
-	if version == "" {
+	if err != nil || version == "" {
 		return nil
 	}
 	h.agree(version)
@@ -178,8 +178,11 @@ func discoverError(got reply) error {
 	if got.err != nil {
 		return got.err
 	}
-	offered := strings.Join(readDiscover(got.result).SupportedVersions, ", ")
-	return fmt.Errorf("it lists %q", clip(offered))
+	d, err := readDiscover(got.result)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("it lists %q", clip(strings.Join(d.SupportedVersions, ", ")))
 }
 
 // readInitialize reads an InitializeResult. A server that is vague about itself
@@ -205,8 +208,9 @@ func readInitialize(result []byte) (i mcp.InitializeResult, err error) {
 }
 
 // readDiscover reads a DiscoverResult. What is not one has no versions: many a
-// legacy server answers requests that it does not know with something.
-func readDiscover(result []byte) (d mcp.DiscoverResult) {
+// legacy server answers requests that it does not know with something. An error is
+// about one that has more of them than are read.
+func readDiscover(result []byte) (d mcp.DiscoverResult, err error) {
 	r := jsontext.Read(result)
 	for key := range r.Object() {
 		switch string(key) {
@@ -226,7 +230,10 @@ func readDiscover(result []byte) (d mcp.DiscoverResult) {
 			}
 		}
 	}
-	return d
+	if many := (*jsontext.TooManyError)(nil); errors.As(r.Err(), &many) {
+		return mcp.DiscoverResult{}, invalid(many)
+	}
+	return d, nil
 }
 
 // readImplementation reads a name. It is for display, so one that is none does
@@ -263,6 +270,9 @@ func refusedVersion(err error) (data mcp.UnsupportedVersion, refused bool) {
 		case "requested":
 			data.Requested = r.String()
 		}
+	}
+	if errors.As(r.Err(), new(*jsontext.TooManyError)) {
+		data.Supported = nil // the error of the server is what there is to say
 	}
 	return data, true
 }

@@ -2,19 +2,13 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/mcp"
-)
-
-// Bounds of a list. A server that needs more than one of them is broken or
-// means harm.
-const (
-	maxPages     = 1000
-	maxListBytes = 64 << 20
 )
 
 // maxTTL is how long anything counts as fresh at most.
@@ -27,8 +21,9 @@ type kind[T any] struct {
 	thing  string // what an element is
 	needs  *ability
 
-	// read reads an element in place, and what it is known by.
-	read func(text []byte) (item T, name string, err error)
+	// read reads an element in place, and what it is known by. What it has elements
+	// of itself counts against the allowance of the list.
+	read func(text []byte, a *jsontext.Allowance) (item T, name string, err error)
 }
 
 // listAll returns a whole list, from the shelf if it is fresh there.
@@ -48,7 +43,7 @@ func listAll[T any](ctx context.Context, s *Session, shelf *shelf[T], k *kind[T]
 // fetch asks for a list, page after page.
 func fetch[T any](ctx context.Context, s *Session, l *list[T]) error {
 	for more := true; more; {
-		q := request{method: l.kind.method, needs: l.kind.needs, page: l.page}
+		q := request{method: l.kind.method, needs: l.kind.needs, page: l.page, prompted: l.cursor != nil}
 		text, d, err := s.do(ctx, &q)
 		if err == nil {
 			l.came(q.over)
@@ -78,7 +73,10 @@ func newList[T any](k *kind[T]) list[T] {
 
 // add adds a page and reports whether there is another.
 func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
-	page, err := readPage(text, l.kind.member)
+	if err := l.weigh(len(text)); err != nil {
+		return false, err
+	}
+	page, err := readPage(text, l.kind.member, l.allowance)
 	if err == nil {
 		err = d.admit(page.kind)
 	}
@@ -87,31 +85,37 @@ func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
 	}
 	l.expire(page.ttl, d)
 	for _, raw := range page.elements {
-		l.keep(raw, d)
+		if err := l.keep(raw, d); err != nil {
+			return false, err
+		}
 	}
 	if page.next == nil {
 		return false, nil
 	}
-	return l.turn(*page.next, len(text))
+	return l.turn(*page.next)
 }
 
 // keep adds an element. One that is none is left out, and so is a second one of
-// the same name, which could not be asked for: neither takes the others away.
-func (l *list[T]) keep(raw []byte, d dialect) {
-	item, name, err := l.kind.read(raw)
+// the same name, which could not be asked for: neither takes the others away. An error
+// is one of the whole list.
+func (l *list[T]) keep(raw []byte, d dialect) error {
+	item, name, err := l.kind.read(raw, l.allowance)
 	switch {
+	case err != nil && errors.As(err, new(*jsontext.TooManyError)):
+		return invalid(err)
 	case err != nil:
-		l.warn("the server lists something that is no %s: %v: %s", l.kind.thing, err, clip(string(raw)))
-		return
+		l.warn("the server lists something that is no %s: %v: %s", l.kind.thing, err, clipText(raw))
+		return nil
 	case l.seen[name]:
 		l.warn("the server lists %s %q more than once", l.kind.thing, clip(name))
-		return
+		return nil
 	}
 	l.seen[name] = true
 	l.items = append(l.items, item)
 	if last := len(l.items) - 1; l.fits != nil && !l.fits(&l.items[last], d) {
 		l.items = l.items[:last]
 	}
+	return nil
 }
 
 // paging is how far the fetching of a list has come
@@ -119,15 +123,17 @@ func (l *list[T]) keep(raw []byte, d dialect) {
 // twice would never end: the list then ends there, with a warning.
 type paging struct {
 	cursors  map[string]bool
-	cursor   *string // of the next page; nil is the first
-	over     *Link   // which the pages came over; nil where that is not one
-	bytes    int
+	cursor   *string   // of the next page; nil is the first
+	over     *Link     // which the pages came over; nil where that is not one
+	bytes    int       // of all pages
 	until    time.Time // when the first of the pages is stale
 	warnings []string
+
+	allowance *jsontext.Allowance // of elements, for all pages together
 }
 
 func newPaging() paging {
-	return paging{cursors: make(map[string]bool), until: time.Now().Add(maxTTL)}
+	return paging{cursors: make(map[string]bool), until: time.Now().Add(maxTTL), allowance: jsontext.NewAllowance(mcp.MaxElements)}
 }
 
 // page writes the params that ask for the next page.
@@ -173,18 +179,25 @@ func (p *paging) tell(warn func(string)) {
 	}
 }
 
-// turn goes on to the page at cursor, after one of that many bytes.
-func (p *paging) turn(cursor string, bytes int) (more bool, err error) {
+// weigh counts a page of that many bytes.
+func (p *paging) weigh(bytes int) error {
+	if p.bytes += bytes; p.bytes > mcp.MaxListBytes {
+		return fmt.Errorf("%w: want a list of at most %d bytes, its first %d pages have %d",
+			ErrInvalidResult, mcp.MaxListBytes, len(p.cursors)+1, p.bytes)
+	}
+	return nil
+}
+
+// turn goes on to the page at cursor.
+func (p *paging) turn(cursor string) (more bool, err error) {
 	if p.cursors[cursor] {
 		p.warn("the server repeats cursor %q; the list ends there", clip(cursor))
 		return false, nil
 	}
 	p.cursors[cursor] = true
 	p.cursor = &cursor
-	p.bytes += bytes
-	if len(p.cursors) >= maxPages || p.bytes > maxListBytes {
-		return false, fmt.Errorf("%w: the list does not end after %d pages and %d bytes",
-			ErrInvalidResult, len(p.cursors), p.bytes)
+	if len(p.cursors) >= mcp.MaxPages {
+		return false, fmt.Errorf("%w: want a list of at most %d pages, there is another", ErrInvalidResult, mcp.MaxPages)
 	}
 	return true, nil
 }
@@ -198,9 +211,9 @@ type page struct {
 	ttl      float64 // milliseconds
 }
 
-// readPage reads a page in place: it aliases text.
-func readPage(text []byte, elements string) (p page, err error) {
-	r := jsontext.Read(text)
+// readPage reads a page in place: it aliases text. Its elements count against a.
+func readPage(text []byte, elements string, a *jsontext.Allowance) (p page, err error) {
+	r := jsontext.Read(text).Within(a)
 	for key := range r.Object() {
 		if r.Null() {
 			continue

@@ -88,17 +88,21 @@ func (e *ear) answers(id string) bool {
 	return !exact || n < 0 || uint64(n) > e.after
 }
 
-// acknowledge takes the first notification of a stream, if u waits for it.
-func (u *Subscription) acknowledge(in *inbox, id string, honoured mcp.Filter) bool {
+// acknowledge takes the first notification of a stream, if u waits for it. With an
+// error it is none that one could go on with.
+func (u *Subscription) acknowledge(in *inbox, id string, honoured mcp.Filter, err error) bool {
 	u.mu.Lock()
 	e := u.ear
 	if e.inbox != in || e.opening == nil || !e.answers(id) {
 		u.mu.Unlock()
 		return false
 	}
-	if honoured.Empty() {
+	if err == nil && honoured.Empty() {
+		err = &unsupportedError{want: "any of the changes asked for"}
+	}
+	if err != nil {
 		u.mu.Unlock()
-		e.shut(&unsupportedError{want: "any of the changes asked for"})
+		e.shut(err)
 		return true
 	}
 	u.ear.id, u.ear.opening = id, nil
@@ -120,11 +124,13 @@ func (u *Subscription) tearDown(in *inbox, id string) {
 	}
 }
 
-// readAcknowledged reads the params of the first notification of a stream.
-func readAcknowledged(params []byte) (id string, f mcp.Filter) {
+// readAcknowledged reads the params of the first notification of a stream. An error
+// is about one that names more resources than are read.
+func readAcknowledged(params []byte) (id string, f mcp.Filter, err error) {
+	id = subscriptionID(params)
 	r := jsontext.Read(member(params, "notifications"))
 	if r.Kind() != '{' {
-		return subscriptionID(params), f
+		return id, f, nil
 	}
 	for key := range r.Object() {
 		switch string(key) {
@@ -143,7 +149,10 @@ func readAcknowledged(params []byte) (id string, f mcp.Filter) {
 			}
 		}
 	}
-	return subscriptionID(params), f
+	if many := (*jsontext.TooManyError)(nil); errors.As(r.Err(), &many) {
+		return id, f, fmt.Errorf("what the server acknowledges: %w", invalid(many))
+	}
+	return id, f, nil
 }
 
 // subscriptionID returns the id that a notification of a stream carries, as it is

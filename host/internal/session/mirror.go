@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -122,20 +123,21 @@ func plain(text string) bool {
 // (2026-07-28/server/tools#x-mcp-header).
 func readMirrors(schema []byte) ([]mirror, error) {
 	a := annotations{taken: make(map[string]bool)}
-	a.schema(jsontext.Read(schema), nil, true)
+	a.schema(jsontext.Read(schema).Unbounded(), true)
 	return a.found, a.err
 }
 
 // annotations collects the x-mcp-header members of a schema.
 type annotations struct {
+	path  []string // to what is being read, as far as properties alone lead to it
 	found []mirror
 	taken map[string]bool // headers
 	err   error           // the first
 }
 
-// schema reads the next value as a schema. path leads to what it describes, if
-// it is reached through properties alone.
-func (a *annotations) schema(r *jsontext.Reader, path []string, reached bool) {
+// schema reads the next value as a schema. Where it is reached through properties
+// alone, the path leads to what it describes.
+func (a *annotations) schema(r *jsontext.Reader, reached bool) {
 	var header, kind []byte
 	for key := range r.Object() {
 		switch string(key) {
@@ -145,7 +147,9 @@ func (a *annotations) schema(r *jsontext.Reader, path []string, reached bool) {
 			kind = r.Raw()
 		case "properties":
 			for name := range r.Object() {
-				a.schema(r, append(path[:len(path):len(path)], string(name)), reached)
+				a.path = append(a.path, string(name))
+				a.schema(r, reached)
+				a.path = a.path[:len(a.path)-1]
 			}
 		case "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
 			for range r.Object() {
@@ -158,14 +162,14 @@ func (a *annotations) schema(r *jsontext.Reader, path []string, reached bool) {
 		}
 	}
 	if header != nil && a.err == nil {
-		a.err = a.add(header, kind, path, reached)
+		a.err = a.add(header, kind, reached)
 	}
 }
 
 // unreached reads the next value, a schema or an array of them.
 func (a *annotations) unreached(r *jsontext.Reader) {
 	if r.Kind() != '[' {
-		a.schema(r, nil, false)
+		a.schema(r, false)
 		return
 	}
 	for range r.Array() {
@@ -174,13 +178,13 @@ func (a *annotations) unreached(r *jsontext.Reader) {
 }
 
 // add takes an annotation, raw as its parameter's type is.
-func (a *annotations) add(raw, kind []byte, path []string, reached bool) error {
+func (a *annotations) add(raw, kind []byte, reached bool) error {
 	name := jsontext.Read(raw).String()
 	header := headerParam + strings.ToLower(name)
 	switch {
 	case !token(name):
 		return fmt.Errorf("x-mcp-header is %s, want the name of an HTTP header", clip(string(raw)))
-	case !reached || len(path) == 0:
+	case !reached || len(a.path) == 0:
 		return fmt.Errorf("x-mcp-header %q is not at a parameter that properties alone lead to", clip(name))
 	case a.taken[header]:
 		return fmt.Errorf("x-mcp-header %q is there twice", clip(name))
@@ -190,8 +194,11 @@ func (a *annotations) add(raw, kind []byte, path []string, reached bool) error {
 	default:
 		return fmt.Errorf("x-mcp-header %q is at a parameter that is no string, integer or boolean", clip(name))
 	}
+	if len(a.found) == mcp.MaxMirrors {
+		return fmt.Errorf("x-mcp-header is at more than %d parameters, which is the most", mcp.MaxMirrors)
+	}
 	a.taken[header] = true
-	a.found = append(a.found, mirror{header, path})
+	a.found = append(a.found, mirror{header, slices.Clone(a.path)})
 	return nil
 }
 

@@ -17,15 +17,15 @@ func (s *Session) ListPrompts(ctx context.Context) ([]mcp.Prompt, error) {
 
 var promptKind = kind[mcp.Prompt]{
 	method: mcp.MethodListPrompts, member: "prompts", thing: "prompt", needs: hasPrompts,
-	read: func(text []byte) (mcp.Prompt, string, error) {
-		p, err := readPrompt(text)
+	read: func(text []byte, a *jsontext.Allowance) (mcp.Prompt, string, error) {
+		p, err := readPrompt(text, a)
 		return p, p.Name, err
 	},
 }
 
 // readPrompt reads a prompt in place: what is raw aliases text.
-func readPrompt(text []byte) (p mcp.Prompt, err error) {
-	r := jsontext.Read(text)
+func readPrompt(text []byte, a *jsontext.Allowance) (p mcp.Prompt, err error) {
+	r := jsontext.Read(text).Within(a)
 	p.Raw = text
 	for key := range r.Object() {
 		if r.Null() {

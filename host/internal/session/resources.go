@@ -24,7 +24,7 @@ func (s *Session) ListResourceTemplates(ctx context.Context) ([]mcp.ResourceTemp
 
 var resourceKind = kind[mcp.Resource]{
 	method: mcp.MethodListResources, member: "resources", thing: "resource", needs: hasResources,
-	read: func(text []byte) (mcp.Resource, string, error) {
+	read: func(text []byte, _ *jsontext.Allowance) (mcp.Resource, string, error) {
 		r, err := readResource(text)
 		return r, r.URI, err
 	},
@@ -32,7 +32,7 @@ var resourceKind = kind[mcp.Resource]{
 
 var templateKind = kind[mcp.ResourceTemplate]{
 	method: mcp.MethodListTemplates, member: "resourceTemplates", thing: "resource template", needs: hasResources,
-	read: func(text []byte) (mcp.ResourceTemplate, string, error) {
+	read: func(text []byte, _ *jsontext.Allowance) (mcp.ResourceTemplate, string, error) {
 		r, err := readResource(text)
 		t := mcp.ResourceTemplate{
 			URITemplate: string(r.URI), Name: r.Name, Title: r.Title, Description: r.Description,
@@ -163,6 +163,9 @@ func (r *reads) keep(uri string, text []byte, until time.Time, as uint64) {
 	if r.results == nil || r.bytes+size > maxReads {
 		r.results, r.bytes = make(map[string]freshText), 0
 	}
-	r.bytes += size - len(r.results[uri].text)
+	if old, again := r.results[uri]; again {
+		r.bytes -= len(uri) + len(old.text)
+	}
+	r.bytes += size
 	r.results[uri] = freshText{text, until}
 }

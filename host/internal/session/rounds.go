@@ -15,12 +15,9 @@ import (
 // was, with the answers beside it; in between the server need not remember
 // anything (2026-07-28/basic/patterns/mrtr).
 
-// Bounds of what a server may ask for before a request is given up.
-const (
-	maxRounds = 10
-	maxAsked  = 64      // requests in one round
-	maxState  = 1 << 20 // bytes that the server has the client keep
-)
+// maxRounds is how often a server may ask for more, [mcp.MaxAsked] things each time,
+// before a request is given up.
+const maxRounds = 10
 
 // What a further round adds to the params.
 const (
@@ -38,6 +35,7 @@ func (s *Session) again(ctx context.Context, q *request, d dialect, t mcp.Result
 		return false, fmt.Errorf("%w: after %d rounds it is not content", ErrInputRequired, maxRounds)
 	}
 	q.rounds++
+	q.prompted = true
 	wanted, err := readWanted(result)
 	if err != nil {
 		return false, err
@@ -132,8 +130,8 @@ func readWanted(result []byte) (w wanted, err error) {
 	switch {
 	case r.Err() != nil:
 		return w, invalid(r.Err())
-	case len(w.state) > maxState:
-		return w, fmt.Errorf("%w: %s is longer than %d bytes", ErrInvalidResult, memberState, maxState)
+	case len(w.state) > mcp.MaxState:
+		return w, fmt.Errorf("%w: %s is longer than %d bytes", ErrInvalidResult, memberState, mcp.MaxState)
 	case w.asked == nil && w.state == nil:
 		return w, fmt.Errorf("%w: input_required, and nothing is asked for", ErrInvalidResult)
 	}
@@ -152,8 +150,9 @@ func readAsked(r *jsontext.Reader) ([]asked, error) {
 				a.params = r.Raw()
 			}
 		}
-		if len(all) == maxAsked || seen[a.key] {
-			return nil, fmt.Errorf("%w: inputRequests has more than %d members, or one twice", ErrInvalidResult, maxAsked)
+		if len(all) == mcp.MaxAsked || len(a.key) > mcp.MaxKey || seen[a.key] {
+			return nil, fmt.Errorf("%w: inputRequests has more than %d members, or one twice, or a name of more than %d bytes",
+				ErrInvalidResult, mcp.MaxAsked, mcp.MaxKey)
 		}
 		seen[a.key] = true
 		all = append(all, a)

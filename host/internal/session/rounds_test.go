@@ -138,7 +138,7 @@ func TestRoundsStayApart(t *testing.T) {
 }
 
 func TestRoundsFail(t *testing.T) {
-	many := make([]string, maxAsked+1)
+	many := make([]string, mcp.MaxAsked+1)
 	for i := range many {
 		many[i] = fmt.Sprintf(`"%d":{"method":"roots/list"}`, i)
 	}
@@ -153,7 +153,7 @@ func TestRoundsFail(t *testing.T) {
 		{"nothing is asked for", `"x":1`, nil, ErrInvalidResult, "nothing is asked for", 1},
 		{"null is asked for", `"inputRequests":null`, nil, ErrInvalidResult, "nothing is asked for", 1},
 		{"state is no string", `"requestState":{"a":1}`, nil, ErrInvalidResult, "requestState is not a string", 1},
-		{"state is large", `"requestState":"` + strings.Repeat("x", maxState) + `"`, nil, ErrInvalidResult, "longer than", 1},
+		{"state is large", `"requestState":"` + strings.Repeat("x", mcp.MaxState) + `"`, nil, ErrInvalidResult, "longer than", 1},
 		{"requests are no object", `"inputRequests":[]`, nil, ErrInvalidResult, "want an object", 1},
 		{"a request is no object", `"inputRequests":{"a":5}`, nil, ErrInvalidResult, "want an object", 1},
 		{"a request twice", `"inputRequests":{"a":{"method":"roots/list"},"\u0061":{"method":"roots/list"}}`, nil, ErrInvalidResult, "one twice", 1},

@@ -245,7 +245,7 @@ func TestEndedStreamIsDeaf(t *testing.T) {
 		if err := u.holdModern(l, func() { t.Error("it was opened") }); !errors.Is(err, errTornDown) {
 			t.Error(err)
 		}
-		if u.acknowledge(l.inbox, "2", wanted3) {
+		if u.acknowledge(l.inbox, "2", wanted3, nil) {
 			t.Error("it took the word for another")
 		}
 	})

@@ -108,7 +108,7 @@ func TestListsOfResources(t *testing.T) {
 			t.Errorf("%d resources, %d warnings, %v", len(list), warnings, err)
 		}
 		n = 0
-		if _, err := s.ListPrompts(t.Context()); !errors.Is(err, ErrInvalidResult) || n != maxPages {
+		if _, err := s.ListPrompts(t.Context()); !errors.Is(err, ErrInvalidResult) || n != mcp.MaxPages {
 			t.Errorf("after %d pages: %v", n, err)
 		}
 	})
@@ -251,4 +251,28 @@ func TestSetLevel(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPromptedRequests holds that a request says so when an answer asks for it: the
+// first page of a list and the first round of a call are the caller's, the others the
+// server's, which may want any number of them.
+func TestPromptedRequests(t *testing.T) {
+	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		d := dock(able(mcp.Modern, everything).
+			with("prompts/list", inTurns(answer(`{"prompts":[],"nextCursor":"2"}`), answer(`{"prompts":[],"nextCursor":"3"}`), answer(`{"prompts":[]}`))).
+			with("prompts/get", inTurns(wants(`"requestState":"s"`), answer(`{"messages":[]}`))))
+		s := d.open()
+		for _, step := range []struct {
+			ask  func() error
+			want int // prompted requests, those before included
+		}{
+			{func() error { _, err := s.ListPrompts(t.Context()); return err }, 2},
+			{func() error { _, err := s.GetPrompt(t.Context(), "p", nil); return err }, 3},
+			{func() error { _, err := s.GetPrompt(t.Context(), "p", nil); return err }, 3},
+		} {
+			if err := step.ask(); err != nil || d.process(0).prompted != step.want {
+				t.Errorf("%d requests were prompted, want %d: %v", d.process(0).prompted, step.want, err)
+			}
+		}
+	})
 }

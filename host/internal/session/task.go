@@ -41,7 +41,7 @@ func (s *Session) ListTasks(ctx context.Context) ([]mcp.Task, error) {
 
 var taskKind = kind[mcp.Task]{
 	method: mcp.MethodListTasks, member: "tasks", thing: "task", needs: hasTaskList,
-	read: func(text []byte) (mcp.Task, string, error) {
+	read: func(text []byte, _ *jsontext.Allowance) (mcp.Task, string, error) {
 		t, err := readTask(text)
 		return t, t.ID, err
 	},
@@ -178,7 +178,7 @@ func (s *Session) inform(ctx context.Context, t *mcp.Task, answered map[string]b
 	if len(w.asked) == 0 {
 		return nil
 	}
-	if len(answered) > maxRounds*maxAsked {
+	if len(answered) > maxRounds*mcp.MaxAsked {
 		return fmt.Errorf("%w: after %d answers it is not content", ErrInputRequired, len(answered))
 	}
 	members, err := s.give(ctx, w)

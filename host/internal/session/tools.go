@@ -39,7 +39,7 @@ func (s *Session) list(ctx context.Context) (*toolList, error) {
 
 var toolKind = kind[mcp.Tool]{
 	method: mcp.MethodListTools, member: "tools", thing: "tool",
-	read: func(text []byte) (mcp.Tool, string, error) {
+	read: func(text []byte, _ *jsontext.Allowance) (mcp.Tool, string, error) {
 		tool, err := readTool(text)
 		return tool, tool.Name, err
 	},

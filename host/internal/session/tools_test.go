@@ -103,15 +103,15 @@ func TestEndlessList(t *testing.T) {
 			answer(fmt.Sprintf(`{"tools":[{"name":"t%d"}],"nextCursor":"%d"}`, n, n))(p, m)
 		})).open()
 		_, err := s.ListTools(t.Context())
-		if !errors.Is(err, ErrInvalidResult) || n != maxPages {
+		if !errors.Is(err, ErrInvalidResult) || n != mcp.MaxPages {
 			t.Errorf("after %d pages: %v", n, err)
 		}
 	})
 	large := newPaging()
-	if more, err := large.turn("a", maxListBytes); !more || err != nil {
+	if err := large.weigh(mcp.MaxListBytes); err != nil {
 		t.Errorf("a large page: %v", err)
 	}
-	if _, err := large.turn("b", 1); !errors.Is(err, ErrInvalidResult) {
+	if err := large.weigh(1); !errors.Is(err, ErrInvalidResult) {
 		t.Errorf("one more: %v", err)
 	}
 }

@@ -78,8 +78,8 @@ func (v *tour) begin(refusal error) (asked []*webPage, err error) {
 	all, err := readPages(refusal)
 	for _, e := range all {
 		p := v.held[e.ElicitationID]
-		if p == nil && len(v.held) == maxAsked {
-			return nil, fmt.Errorf("%w: after %d pages it is not content", ErrInputRequired, maxAsked)
+		if p == nil && len(v.held) == mcp.MaxAsked {
+			return nil, fmt.Errorf("%w: after %d pages it is not content", ErrInputRequired, mcp.MaxAsked)
 		}
 		if p == nil {
 			p = v.session.show(e)
@@ -193,8 +193,8 @@ func readPages(refusal error) ([]mcp.Elicitation, error) {
 	r := jsontext.Read(member(fault.Data, "elicitations"))
 	for range r.Array() {
 		e, err := readElicitation(r.Raw())
-		if err != nil || e.Mode != mcp.ElicitURL || e.ElicitationID == "" || len(all) == maxAsked {
-			return nil, fmt.Errorf("%w: want up to %d pages with a url and an elicitationId", ErrInvalidResult, maxAsked)
+		if err != nil || e.Mode != mcp.ElicitURL || e.ElicitationID == "" || len(all) == mcp.MaxAsked {
+			return nil, fmt.Errorf("%w: want up to %d pages with a url and an elicitationId", ErrInvalidResult, mcp.MaxAsked)
 		}
 		all = append(all, e)
 	}

@@ -159,7 +159,7 @@ func TestPagesAreShownOnce(t *testing.T) {
 
 // TestPagesNobodyVisits ends requests with the refusal, and why.
 func TestPagesNobodyVisits(t *testing.T) {
-	many := make([]string, maxAsked+1)
+	many := make([]string, mcp.MaxAsked+1)
 	for i := range many {
 		many[i] = pageOf(fmt.Sprint(i))
 	}

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -39,9 +41,10 @@ const (
 
 // Entry is one installed plugin, as the lock has it.
 type Entry struct {
-	Name    string `json:"name"` // what server entries call it
+	Name    string `json:"name"`             // what server entries call it
+	Plugin  string `json:"plugin,omitempty"` // what it calls itself; "" where that was not kept yet
 	Kind    Kind   `json:"kind"`
-	Version string `json:"version"` // by its own account, like the next
+	Version string `json:"version"` // by its own account, like the name above and the text below
 	Summary string `json:"summary"`
 
 	Source string `json:"source"` // a path, an https URL, or oci://…
@@ -52,6 +55,11 @@ type Entry struct {
 	// A publisher's minisign key, and what it signed the file with; "" for none.
 	Key       string `json:"key,omitempty"`
 	Signature string `json:"signature,omitempty"`
+
+	// Records names this installation, in hex: what an auth provider keeps in the vault
+	// is bound to it. An update keeps it. It is "" for a transport, and for what was
+	// installed before there was one.
+	Records string `json:"records,omitempty"`
 
 	Asked   []string  `json:"asked"`   // the accesses that it wants
 	Granted []string  `json:"granted"` // those that the user gave it
@@ -70,6 +78,16 @@ func (e Entry) Clone() Entry {
 // hashPattern is what SHA-256 looks like. It is the name of a file as well.
 var hashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
+// recordsPattern is what [NewRecords] returns.
+var recordsPattern = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+// NewRecords returns a name for the records of an installation, which no other has.
+func NewRecords() string {
+	var id [8]byte
+	rand.Read(id[:]) // which never fails
+	return hex.EncodeToString(id[:])
+}
+
 // check finds what this program would not have written.
 func (e *Entry) check() error {
 	if err := CheckName(e.Name); err != nil {
@@ -87,10 +105,12 @@ func (e *Entry) check() error {
 		return errors.New("its sha256 is none")
 	case e.Size <= 0 || e.Size > plugin.MaxSize:
 		return fmt.Errorf("its size is %d", e.Size)
+	case e.Records != "" && !recordsPattern.MatchString(e.Records):
+		return errors.New("the name of its records is none")
 	case (e.Key == "") != (e.Signature == ""):
 		return errors.New("it has a key without a signature, or the other way round")
 	}
-	for _, text := range []string{e.Version, e.Summary, e.Source, e.Key, e.Signature} {
+	for _, text := range []string{e.Plugin, e.Version, e.Summary, e.Source, e.Key, e.Signature} {
 		if len(text) > maxText || !utf8.ValidString(text) {
 			return fmt.Errorf("a text of %d bytes; at most %d, in UTF-8", len(text), maxText)
 		}

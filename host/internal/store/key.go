@@ -2,9 +2,13 @@ package store
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"aead.dev/minisign"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
 // SignatureError says that a file is not vouched for as it has to be.
@@ -20,6 +24,58 @@ func ParseKey(text string) (string, error) {
 		return "", fmt.Errorf("%s is no key of minisign; expected what minisign.pub holds, such as RWQf6LRC…", quote(text))
 	}
 	return key.String(), nil
+}
+
+// keyShape is what is meant to be a key, also one that was not copied whole: every key
+// of minisign begins with RW.
+var keyShape = regexp.MustCompile(`^RW[A-Za-z0-9+/=]{38,}$`)
+
+// IsKey reports whether a text is meant to be a key, and not the name of a file.
+func IsKey(text string) bool {
+	_, err := ParseKey(text)
+	return err == nil || keyShape.MatchString(text)
+}
+
+// Comment is what the publisher says of a plugin in the trusted comment of its
+// signature: words such as "timestamp:1700000000" and "file:pigeon.wasm", which
+// minisign writes by itself, or "plugin:pigeon" and "version:1.2.0".
+type Comment struct {
+	Plugin  string // the name in the manifest
+	Version string // the one in the manifest
+	File    string // that was signed
+	Signed  int64  // when, in seconds since 1970; 0 where it does not say
+}
+
+// ReadComment reads a trusted comment. Of a word that is there twice the first
+// counts; what is not there, or is not what it should be, stays empty.
+func ReadComment(text string) Comment {
+	var c Comment
+	for _, word := range strings.Fields(text) {
+		key, value, _ := strings.Cut(word, ":")
+		switch {
+		case key == "plugin" && c.Plugin == "":
+			c.Plugin = value
+		case key == "version" && c.Version == "":
+			c.Version = value
+		case key == "file" && c.File == "":
+			c.File = value
+		case key == "timestamp" && c.Signed == 0:
+			if n, err := strconv.ParseInt(value, 10, 64); err == nil && n > 0 {
+				c.Signed = n
+			}
+		}
+	}
+	return c
+}
+
+// CommentOf reads the trusted comment of a signature that was checked before. What it
+// returns is fit to be shown.
+func CommentOf(signature string) Comment {
+	var s minisign.Signature
+	if s.UnmarshalText([]byte(signature)) != nil {
+		return Comment{}
+	}
+	return ReadComment(capability.Clean(s.TrustedComment, maxText))
 }
 
 // CheckSignature finds out whether the owner of a key signed a file, and returns

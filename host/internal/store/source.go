@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,7 +60,7 @@ func ParseSource(text string) (Source, error) {
 		a, err := parseArtifact(rest)
 		return Source{Text: text, oci: a}, err
 	case scheme != "https":
-		return Source{}, fmt.Errorf("%s: a plugin comes from a file, from https://… or from oci://…", quote(scheme+"://"))
+		return Source{}, fmt.Errorf("%q: a plugin comes from a file, from https://… or from oci://…", text)
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" {
@@ -128,6 +129,9 @@ func newWeb(to *url.URL) (*capability.Fetcher, error) {
 func get(ctx context.Context, web *capability.Fetcher, u *url.URL, limit int64) ([]byte, error) {
 	answer, err := web.Download(ctx, capability.FetchRequest{URL: u.String(), Redirects: maxHops}, limit)
 	switch {
+	case errors.As(err, new(tls.RecordHeaderError)):
+		return nil, &UnreachableError{fmt.Errorf("GET %s: the server does not speak TLS, and a plugin is not fetched without; "+
+			"fetch the file by other means, and add that", bare(u))}
 	case err != nil:
 		return nil, &UnreachableError{err}
 	case answer.Status == 200:

@@ -69,14 +69,14 @@ func (r *Recorder) Flush(ctx context.Context) {
 // more. They are those of the configuration, and stay.
 func (r *Recorder) Hide(texts ...string) {
 	if r != nil && len(texts) > 0 {
-		r.veil.add(leastSecret, texts...)
+		r.veil.Hide(texts...)
 	}
 }
 
 // HideNamed is [Recorder.Hide] for texts that are called secrets: 4 bytes are enough.
 func (r *Recorder) HideNamed(texts ...string) {
 	if r != nil && len(texts) > 0 {
-		r.veil.add(LeastNamed, texts...)
+		r.veil.HideNamed(texts...)
 	}
 }
 
@@ -84,7 +84,7 @@ func (r *Recorder) HideNamed(texts ...string) {
 // place in time, and only the newest hundreds are remembered.
 func (r *Recorder) HideRecent(texts ...string) {
 	if r != nil && len(texts) > 0 {
-		r.veil.addRecent(texts...)
+		r.veil.HideRecent(texts...)
 	}
 }
 

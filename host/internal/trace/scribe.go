@@ -125,7 +125,7 @@ func (s *scribe) note(b *batch, n *note) {
 		Protocol: n.version, Era: string(mcp.EraOf(n.version)), Size: n.size,
 	}
 	if n.why != nil {
-		r.Why = string(s.veil.cover([]byte(n.why.Error())))
+		r.Why = string(s.veil.Cover([]byte(n.why.Error())))
 	}
 	switch n.kind {
 	case Opened:

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
 // Layer is a place where one can look.
@@ -28,10 +30,10 @@ var layers = map[string]Layer{"rpc": RPC, "abi": ABI, "io": IO}
 // Tracer writes lines for the layers that are on. A nil Tracer is off. It may
 // be used from any goroutine.
 type Tracer struct {
-	on   Layer
-	veil veil
-	mu   sync.Mutex
-	w    io.Writer
+	on    Layer
+	known secret.Texts
+	mu    sync.Mutex
+	w     io.Writer
 }
 
 // Parse makes a tracer from a comma-separated list of layers: "rpc,abi". An
@@ -58,17 +60,17 @@ func Parse(list string, w io.Writer) (*Tracer, error) {
 // On reports whether the layer is traced.
 func (t *Tracer) On(l Layer) bool { return t != nil && t.on&l != 0 }
 
-// Hide is [Recorder.Hide]. A secret that is cut by the end of a payload is not seen.
+// Hide is [Recorder.Hide].
 func (t *Tracer) Hide(texts ...string) {
 	if t != nil && len(texts) > 0 {
-		t.veil.add(leastSecret, texts...)
+		t.known.Hide(texts...)
 	}
 }
 
 // HideNamed is [Recorder.HideNamed].
 func (t *Tracer) HideNamed(texts ...string) {
 	if t != nil && len(texts) > 0 {
-		t.veil.add(LeastNamed, texts...)
+		t.known.HideNamed(texts...)
 	}
 }
 
@@ -80,16 +82,51 @@ func (t *Tracer) ABI(server string) func(line, payload []byte) {
 	if !t.On(ABI) && !t.On(IO) {
 		return nil
 	}
+	streams := make(map[string]*secret.Stream)
 	return func(line, payload []byte) {
-		out := append([]byte("["+server+"] "), discreet(line)...)
+		out := append([]byte("["+server+"] "), t.known.Cover(discreet(line))...)
 		out = append(out, '\n')
 		if t.On(IO) && len(payload) > 0 {
 			out = append(out, "    | "...)
-			out = strconv.AppendQuote(out, string(payload[:min(len(payload), payloadCap)]))
+			out = strconv.AppendQuote(out, string(t.piece(streams, line, payload)))
 			out = append(out, '\n')
 		}
 		t.write(out)
 	}
+}
+
+const (
+	maxStreams = 64      // of a guest, that are remembered for secrets that lie in two of their pieces
+	carried    = 8 << 10 // bytes at the end of a piece that count for the next
+)
+
+// piece returns what is printed of a payload: its beginning, without secrets. Each
+// stream of a guest is one text, in as many pieces.
+func (t *Tracer) piece(streams map[string]*secret.Stream, line, payload []byte) []byte {
+	key := streamOf(line)
+	s := streams[key]
+	if s == nil {
+		if len(streams) >= maxStreams {
+			clear(streams)
+		}
+		s = t.known.Stream()
+		streams[key] = s
+	}
+	shown := payload[:min(len(payload), payloadCap)]
+	rest := payload[len(shown):]
+	out := s.Cover(shown)
+	s.Hidden(rest[max(0, len(rest)-carried):])
+	return out
+}
+
+// streamOf is what the line of an event or a call says of the stream that its payload
+// belongs to: the kind and the number, "--> event(DATA, 257" or "<-- write(257".
+func streamOf(line []byte) string {
+	end := bytes.IndexByte(line, ',')
+	if next := bytes.IndexByte(line[end+1:], ','); end >= 0 && next >= 0 && bytes.HasPrefix(line, []byte("--> event(")) {
+		end += 1 + next
+	}
+	return string(line[:max(end, 0)])
 }
 
 // RPC returns a tracer of one connection's messages, or nil if nobody looks.
@@ -103,7 +140,7 @@ func (t *Tracer) RPC(server string) func(sent bool, message []byte) {
 		if sent {
 			arrow = " -> "
 		}
-		t.write([]byte("[" + server + "]" + arrow + shown(message) + "\n"))
+		t.write([]byte("[" + server + "]" + arrow + t.shown(message) + "\n"))
 	}
 }
 
@@ -114,14 +151,20 @@ func (t *Tracer) Dropped(server string) func(why error, message []byte) {
 		return nil
 	}
 	return func(why error, message []byte) {
-		t.write([]byte("[" + server + "] dropped: " + shown([]byte(why.Error())) + ": " + shown(message) + "\n"))
+		t.write([]byte("[" + server + "] dropped: " + t.shown([]byte(why.Error())) + ": " + t.shown(message) + "\n"))
 	}
 }
 
-// shown returns a message as part of a line, or its beginning. What a server
+// shown returns a message as part of a line, or its beginning, without secrets. What a server
 // says must neither begin a line of its own nor steer the terminal, so nothing
 // that is not to be seen is left as it was.
-func shown(message []byte) string {
+func (t *Tracer) shown(message []byte) string {
+	var begin []byte
+	if len(message) > payloadCap {
+		begin = t.known.CoverCut(message[:payloadCap])
+	} else {
+		begin = t.known.Cover(message)
+	}
 	text := strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsPrint(r):
@@ -130,7 +173,7 @@ func shown(message []byte) string {
 			return ' '
 		}
 		return unicode.ReplacementChar
-	}, string(message[:min(len(message), payloadCap)]))
+	}, string(begin))
 	if len(message) > payloadCap {
 		text += fmt.Sprintf("… (%d bytes)", len(message))
 	}
@@ -156,7 +199,6 @@ func discreet(line []byte) []byte {
 }
 
 func (t *Tracer) write(p []byte) {
-	p = t.veil.cover(p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.w.Write(p) // a trace that cannot be written is no reason to stop

@@ -2,12 +2,6 @@ package trace
 
 import (
 	"bytes"
-	"cmp"
-	"net/url"
-	"slices"
-	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
@@ -16,143 +10,22 @@ import (
 // veil hides secrets: the texts that it is told of, wherever they occur, and the
 // members of messages that are called like secrets. It may be used from any
 // goroutine. What is added hides what is covered from then on.
-type veil struct {
-	mu     sync.Mutex
-	fixed  map[string]struct{} // of the configuration
-	recent []string            // what signs in, the oldest first: it changes all the time
-	known  atomic.Pointer[[]string]
-}
+type veil struct{ secret.Texts }
 
-const (
-	leastSecret = 8   // bytes: what is shorter occurs by chance
-	mostRecent  = 256 // signatures of single requests are not to fill the memory
-)
-
-// LeastNamed is how many bytes a text has that is called a secret: what is shorter
-// would be hidden wherever it occurs by chance.
-const LeastNamed = 4
-
-// add takes texts of that many bytes or more, which stay as long as the veil.
-func (v *veil) add(least int, texts ...string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.fixed == nil {
-		v.fixed = make(map[string]struct{})
+// cover returns text without the secrets in it; where the text is cut, also without
+// what may be the beginning of one at its end.
+func (v *veil) cover(text []byte, cut bool) []byte {
+	if cut {
+		return v.CoverCut(text)
 	}
-	for _, text := range texts {
-		for _, form := range forms(least, text) {
-			v.fixed[form] = struct{}{}
-		}
-	}
-	v.settle()
-}
-
-// addRecent takes texts that others will replace.
-func (v *veil) addRecent(texts ...string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	changed := false
-	for _, text := range texts {
-		for _, form := range forms(LeastNamed, text) {
-			if !slices.Contains(v.recent, form) {
-				v.recent, changed = append(v.recent, form), true
-			}
-		}
-	}
-	if changed {
-		v.recent = slices.Delete(v.recent, 0, max(0, len(v.recent)-mostRecent))
-		v.settle()
-	}
-}
-
-// forms are the ways in which a secret is written: as it is, without the scheme
-// of a header, and escaped for a URL or for JSON.
-func forms(least int, text string) []string {
-	text = strings.TrimSpace(text)
-	quoted := jsontext.AppendString(nil, text)
-	out := []string{text, url.QueryEscape(text), string(quoted[1 : len(quoted)-1])}
-	if _, bare, found := strings.Cut(text, " "); found && !strings.Contains(bare, " ") {
-		out = append(out, bare)
-	}
-	out = slices.DeleteFunc(out, func(form string) bool { return len(form) < least })
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// settle publishes what is known. The caller holds mu.
-func (v *veil) settle() {
-	known := slices.Clone(v.recent)
-	for text := range v.fixed {
-		known = append(known, text)
-	}
-	v.known.Store(&known)
-}
-
-func (v *veil) secrets() []string {
-	if known := v.known.Load(); known != nil {
-		return *known
-	}
-	return nil
-}
-
-// cover returns text with a mark for each secret in it, or text itself where
-// there is none. Where secrets overlap, one mark stands for all of them.
-func (v *veil) cover(text []byte) []byte {
-	spans := v.spans(text)
-	if len(spans) == 0 {
-		return text
-	}
-	var out []byte
-	at := 0
-	for i := 0; i < len(spans); {
-		from, to := spans[i][0], spans[i][1]
-		for i++; i < len(spans) && spans[i][0] < to; i++ {
-			to = max(to, spans[i][1])
-		}
-		out = append(append(out, text[at:from]...), secret.Mark...)
-		at = to
-	}
-	return append(out, text[at:]...)
-}
-
-// spans are where secrets are in text, by their beginnings.
-func (v *veil) spans(text []byte) (spans [][2]int) {
-	for _, s := range v.secrets() {
-		for at := 0; ; {
-			i := bytes.Index(text[at:], []byte(s))
-			if i < 0 {
-				break
-			}
-			spans = append(spans, [2]int{at + i, at + i + len(s)})
-			at += i + 1
-		}
-	}
-	slices.SortFunc(spans, func(a, b [2]int) int { return cmp.Or(a[0]-b[0], b[1]-a[1]) })
-	return spans
-}
-
-// trim takes off what may be the beginning of a secret that was cut.
-func (v *veil) trim(text []byte) []byte {
-	end := len(text)
-	for _, s := range v.secrets() {
-		for n := min(len(s)-1, len(text)); n > len(text)-end; n-- {
-			if bytes.HasSuffix(text, []byte(s[:n])) {
-				end = len(text) - n
-				break
-			}
-		}
-	}
-	return text[:end]
+	return v.Cover(text)
 }
 
 // message returns a message without its secrets. It is for any bytes: what is no
 // JSON, or was cut, is read as far as it reads like JSON. Whatever hides nothing
 // is left as it is written.
 func (v *veil) message(msg []byte, cut bool) []byte {
-	if msg = v.cover(msg); cut {
-		msg = v.trim(msg)
-	}
-	return v.read(msg, cut, 0)
+	return v.read(v.cover(msg, cut), cut, 0)
 }
 
 // maxNested is how deep JSON is looked for in strings of JSON: tools like to
@@ -300,9 +173,9 @@ func (l *lexer) copy(raw []byte, whole bool) {
 		return
 	}
 	text := jsontext.Unquote(raw)
-	hidden := l.veil.cover(text)
+	hidden := text // which was covered with what it is in, escapes and all
 	if !whole && l.cut {
-		hidden = l.veil.trim(hidden)
+		hidden = l.veil.CoverCut(text)
 	}
 	if start := jsontext.Start(hidden); l.nested < maxNested && start < len(hidden) && (hidden[start] == '{' || hidden[start] == '[') {
 		hidden = l.veil.read(hidden, l.cut && !whole, l.nested+1)

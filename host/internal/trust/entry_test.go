@@ -141,6 +141,11 @@ func TestVisible(t *testing.T) {
 		"bad\xff\xc3":          `bad\xff\xc3`,
 		"\ufffd":               "\ufffd",
 		"日本 é ß 🚢":             "日本 é ß 🚢",
+		"e\u0301":              `e\u0301`, // a mark
+		"\u05e9\u0644\u200f":   `\u05e9\u0644\u200f`,
+		"\U0001e900":           `\U0001e900`,
+		"a  b        c":        "a  b        c",
+		"a         b":          `a\x20{9}b`,
 		"it's":                 "it's",
 		"\ue000\U0010ffff":     `\ue000\U0010ffff`,
 		"\x00":                 `\x00`,
@@ -156,7 +161,7 @@ func FuzzVisible(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		got := Visible(text)
 		for _, r := range got {
-			if !isSeen(r) {
+			if !isName(r) {
 				t.Errorf("Visible(%q) holds %U", text, r)
 			}
 		}
@@ -164,6 +169,37 @@ func FuzzVisible(f *testing.F) {
 			t.Errorf("Visible(%q) = %q, and of that %q", text, got, again)
 		}
 	})
+}
+
+func TestReadable(t *testing.T) {
+	for text, want := range map[string]string{
+		"two\r\nlines\n\n\tand":           "two\nlines\n\n    and",
+		"\x1b[2J\u202e\u3164":             `\x1b[2J\u202e\u3164`,
+		"שלום e\u0301\u0302":              "שלום e\u0301\u0302",
+		"e\u0301\u0302\u0303\u0304\u0305": "e\u0301\u0302\u0303" + `\u0304\u0305`,
+		"\u0301a\n\u0301b":                `\u0301a` + "\n" + `\u0301b`, // on no letter
+		"1\u20e3":                         `1\u20e3`,                    // drawn around it
+		strings.Repeat(" ", 60000):        `\x20{60000}`,
+	} {
+		if got := Readable(text); got != want {
+			t.Errorf("Readable(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestFactsAreCut(t *testing.T) {
+	f := Fact{Name: "arguments", List: true, Values: []string{"-a", strings.Repeat(" ", 60_000), "é" + strings.Repeat("é", 600), "b"}}
+	text, left := f.Text(1000)
+	if want := `-a "\x20{1000}…" ` + strings.Repeat("é", 500) + "… b"; text != want || left != 59_000+202 {
+		t.Errorf("%d left of %q", left, text)
+	}
+	if text, left := f.Text(0); left != 0 || !strings.Contains(text, `\x20{60000}`) {
+		t.Errorf("%d left of %q", left, text)
+	}
+	f.Values = slices.Repeat([]string{"word"}, 1000)
+	if text, left := f.Text(100); len(text) > 500 || left < 4*900 {
+		t.Errorf("%d left of %q", left, text)
+	}
 }
 
 func TestSameHash(t *testing.T) {

@@ -46,14 +46,40 @@ func TestWarnings(t *testing.T) {
 		"/usr/bin/make mcp",
 		"/usr/bin/go run ./cmd/server",
 		"/usr/bin/nрx server",
+		"/usr/bin/node server",
+		"/usr/bin/node .",
+		"/usr/bin/node -r ./hook.js server.js",
+		"/usr/bin/nodejs --run start",
+		"/usr/bin/node --env-file=.env --print x",
+		"/usr/bin/python3.12 server.py",
+		"/usr/bin/python -c code",
+		"/usr/bin/env node server",
+		"/usr/bin/npx -y tsx server.ts",
+		"/usr/bin/npx node@20.1.0 server",
+		"/usr/bin/uv run python server.py",
+		"/usr/bin/deno run -A server.ts",
+		"/usr/bin/deno eval code",
+		"/usr/bin/deno task start",
+		"/usr/bin/bun run start",
+		"/usr/bin/bun x server",
+		"/usr/bin/ruby -e code",
+		"/usr/bin/java -jar app.jar",
+		"/usr/bin/java -cp . Main",
+		"/usr/bin/cross-env A=b node server",
 	} {
 		words := strings.Fields(line)
 		b.WriteString(line + "\n")
-		for _, w := range Warnings(words[0], words[1:]) {
+		for _, w := range Warnings(words[0], words[1:], nil) {
 			b.WriteString("\t" + w + "\n")
 		}
 	}
-	for _, w := range LoaderWarnings([]string{"TOKEN", "LD_PRELOAD", "NODE_OPTIONS", "PATH", "PATHS", "DYLD_INSERT_LIBRARIES", "GIT_SSH_COMMAND", "HTTPS_PROXY"}) {
+	for _, w := range LoaderWarnings(map[string]string{
+		"TOKEN": "x", "LD_PRELOAD": "./evil.so", "NODE_OPTIONS": "--require ./x.js", "PATH": "", "PATHS": "x", "DYLD_INSERT_LIBRARIES": "x", "GIT_SSH_COMMAND": "x", "HTTPS_PROXY": "http://x",
+		"JDK_JAVA_OPTIONS": "-javaagent:x.jar", "JAVA_TOOL_OPTIONS": "x", "GOFLAGS": "-toolexec=./x", "GOOGLE_API_KEY": "x", "MAKEFLAGS": "x", "RUSTC_WRAPPER": "./x",
+		"BUN_OPTIONS": "--preload ./x.ts", "DENO_DIR": ".", "HOME": ".", "XDG_CONFIG_HOME": ".", "npm_config_registry": "http://x", "OPENSSL_CONF": "x.cnf",
+		"NODE_TLS_REJECT_UNAUTHORIZED": "0", "NODE_ENV": "production", "PYTHONBREAKPOINT": "x.y", "PYTHONUNBUFFERED": "1", "DOTNET_STARTUP_HOOKS": "x.dll",
+		"SSLKEYLOGFILE": strings.Repeat("x", 5000), "AWS_CONFIG_FILE": "\x1b[2J", "AWS_REGION": "x",
+	}) {
 		b.WriteString(w + "\n")
 	}
 	const golden = "testdata/warnings.golden"
@@ -73,7 +99,7 @@ func FuzzWarnings(f *testing.F) {
 	f.Add("env", "env\nenv\nsudo\nnpx\n-c")
 	f.Add("uv", "tool")
 	f.Fuzz(func(t *testing.T, command, args string) {
-		for _, w := range Warnings(command, strings.Split(args, "\n")) {
+		for _, w := range Warnings(command, strings.Split(args, "\n"), nil) {
 			if w == "" {
 				t.Error("an empty warning")
 			}

@@ -56,24 +56,20 @@ func Open(dir string) *Ledger { return &Ledger{private.In(dir)} }
 // Path returns where the decisions are, whether or not there are any.
 func (l *Ledger) Path() string { return l.folder.Path(bookFile) }
 
-// Find returns what was last decided about a key. It waits for no lock: a ledger
-// is only ever replaced as a whole.
-func (l *Ledger) Find(key Key) (r Record, found bool, err error) {
-	records, err := l.List()
-	if err != nil {
-		return Record{}, false, err
-	}
+// About returns what was last decided about a key, or nil.
+func About(records []Record, key Key) *Record {
 	if i := find(records, key); i >= 0 {
-		return records[i], true, nil
+		return &records[i]
 	}
-	return Record{}, false, nil
+	return nil
 }
 
 func find(records []Record, key Key) int {
 	return slices.IndexFunc(records, func(r Record) bool { return r.Key() == key })
 }
 
-// List returns all decisions, sorted by their keys.
+// List returns all decisions, sorted by their keys. It waits for no lock: a ledger
+// is only ever replaced as a whole.
 func (l *Ledger) List() ([]Record, error) {
 	text, err := l.folder.Read(bookFile, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -7,11 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Lines returns the facts of an entry that say something to a person, a line
-// each. Nothing is cut, and nothing in them can move a cursor.
+// Shown returns the facts of an entry that say something to a person.
+func (e Entry) Shown() []Fact {
+	return slices.DeleteFunc(slices.Clone(e.Facts), func(f Fact) bool { return f.Hidden })
+}
+
+// Lines returns [Entry.Shown] and the hash as text, a line each. Nothing is cut, and
+// nothing in them can move a cursor.
 func (e Entry) Lines() []string {
-	facts := slices.DeleteFunc(slices.Clone(e.Facts), func(f Fact) bool { return f.Hidden })
-	facts = append(facts, Fact{Name: "hash", Values: []string{e.Hash()}})
+	facts := append(e.Shown(), Fact{Name: "hash", Values: []string{e.Hash()}})
 	width := 0
 	for _, f := range facts {
 		width = max(width, utf8.RuneCountInString(Visible(f.Name)))
@@ -25,10 +29,48 @@ func (e Entry) Lines() []string {
 
 // text returns the values, so that they can be told apart where they are words.
 func (f Fact) text() string {
-	if f.List {
-		return Words(f.Values)
+	text, _ := f.Text(0)
+	return text
+}
+
+// Text returns the values as one line that is safe to show: words in quotes where
+// they would not read as one. Of each value there are at most limit bytes, and of
+// all together four times as many; left is how many bytes are missing. 0 cuts
+// nothing.
+func (f Fact) Text(limit int) (text string, left int) {
+	values := make([]string, 0, len(f.Values))
+	room := 4 * limit
+	for _, value := range f.Values {
+		part := value
+		if limit > 0 {
+			part = cut(value, min(limit, room))
+			room -= len(part) + 1
+		}
+		left += len(value) - len(part)
+		switch {
+		case limit > 0 && room < 0 && part == "":
+			continue
+		case part != value:
+			part += "…"
+		}
+		values = append(values, part)
 	}
-	return Visible(strings.Join(f.Values, " "))
+	if f.List {
+		return Words(values), left
+	}
+	return Visible(strings.Join(values, " ")), left
+}
+
+// cut returns the beginning of text, at most limit bytes of it.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	at := max(limit, 0)
+	for at > 0 && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return text[:at]
 }
 
 // String says what has changed, in a line that is safe to show.

@@ -8,10 +8,40 @@ import (
 	"unicode/utf8"
 )
 
-// Visible returns text so that a person sees all that is in it: whatever could
-// move a cursor, reorder what is read, or take no room at all is an escape
-// instead, and so is a line break.
-func Visible(text string) string {
+// Visible returns text as a name is shown, so that a person sees all that is in it:
+// whatever could move a cursor, reorder what is read, be drawn over something else,
+// or take no room at all is an escape instead, and so are a line break, a tab, and a
+// run of spaces that would move what follows. What is already visible stays as it is.
+func Visible(text string) string { return escaped(text, isName) }
+
+// Readable returns text as what somebody says is shown. It differs from [Visible]
+// in what languages need: line breaks stay (as "\n"), and so do letters that are
+// written from right to left and a few marks on a letter. Show it so that a line of
+// it cannot be taken for one of yours: within bars, say.
+func Readable(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	for i, line := range lines {
+		marks := maxMarks // on no letter yet
+		lines[i] = escaped(strings.ReplaceAll(line, "\t", "    "), func(r rune) bool {
+			if !unicode.Is(unicode.M, r) {
+				marks = 0
+				return isSeen(r)
+			}
+			marks++
+			return marks <= maxMarks && isSeen(r) && !unicode.Is(unicode.Me, r)
+		})
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Bounds of what is shown as it is.
+const (
+	maxSpaces = 8 // in a row, which is as far as text is indented
+	maxMarks  = 3 // on one letter, which is what Hebrew and Vietnamese need
+)
+
+// escaped replaces what is not to be shown, and long runs of spaces.
+func escaped(text string, shown func(rune) bool) string {
 	var b strings.Builder
 	for i, width := 0, 0; i < len(text); i += width {
 		var r rune
@@ -19,13 +49,25 @@ func Visible(text string) string {
 		switch {
 		case r == utf8.RuneError && width == 1:
 			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case isSeen(r):
+		case r == ' ':
+			width = len(text[i:]) - len(strings.TrimLeft(text[i:], " "))
+			b.WriteString(spaces(width))
+			shown(r)
+		case shown(r):
 			b.WriteRune(r)
 		default:
 			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
 		}
 	}
 	return b.String()
+}
+
+// spaces returns n of them, or an escape that says how many there are.
+func spaces(n int) string {
+	if n > maxSpaces {
+		return fmt.Sprintf(`\x20{%d}`, n)
+	}
+	return strings.Repeat(" ", n)
 }
 
 // isSeen reports whether a rune leaves something of its own on the screen.
@@ -35,6 +77,17 @@ func isSeen(r rune) bool {
 	const brailleBlank = '\u2800'
 	return strconv.IsPrint(r) && r != brailleBlank &&
 		!unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// isName reports whether a rune is seen where it stands, and nowhere else: a mark is
+// drawn over what is before it, and letters from right to left change places.
+func isName(r rune) bool { return isSeen(r) && !unicode.In(r, unicode.M, rightToLeft) }
+
+// rightToLeft are the blocks whose letters are written so, those that have no letter
+// yet with them (Unicode Standard Annex 9, default classes R and AL).
+var rightToLeft = &unicode.RangeTable{
+	R16: []unicode.Range16{{0x0590, 0x08ff, 1}, {0xfb1d, 0xfdff, 1}, {0xfe70, 0xfeff, 1}},
+	R32: []unicode.Range32{{0x10800, 0x10fff, 1}, {0x1e800, 0x1efff, 1}},
 }
 
 // Word returns an argument as one word of a line: visible, and in quotes where it

@@ -200,8 +200,23 @@ func TestKeysAreDistinct(t *testing.T) {
 	}
 }
 
+// TestKeyInErrors names the parts of a key that it has, and no others.
+func TestKeyInErrors(t *testing.T) {
+	for want, k := range map[string]Key{
+		`"n" of "p"`:                           {Provider: "p", Name: "n"},
+		`"n" of "p", issuer "i"`:               {Provider: "p", Name: "n", Issuer: "i"},
+		`"n" of "p", resource "r"`:             {Provider: "p", Name: "n", Resource: "r"},
+		`"n" of "p", issuer "i", resource "r"`: {Provider: "p", Name: "n", Issuer: "i", Resource: "r", Client: "c"},
+	} {
+		if got := k.String(); got != want {
+			t.Errorf("%+v is %s, want %s", k, got, want)
+		}
+	}
+}
+
 func TestBounds(t *testing.T) {
 	v := Open(Config{Dir: t.TempDir() + "/v", Keyring: new(drawer)})
+	mustStore(t, v, named(strings.Repeat("x", maxName)), "the longest name")
 	long := strings.Repeat("x", maxName+1)
 	for _, k := range []Key{{}, {Provider: "p"}, {Name: "n"}, {Provider: "p", Name: long}, {Provider: "p", Name: "n", Issuer: long}, {Provider: "p", Name: "n\xff"}} {
 		_, err := v.Store(t.Context(), k, secret.New("x"))

@@ -6,23 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/sys"
 )
 
 // AnnexConfig is what an Annex is made of.
 type AnnexConfig struct {
-	CacheDir string      // as in Config
-	Unkept   func(error) // as in Config
-	Limits   Limits      // zero fields take their defaults
-	Budget   int64       // fuel of one call of an export
-	Exports  []string    // the functions a module must have; they take nothing, and return nothing or an i32
+	CacheDir    string      // as in Config
+	Unkept      func(error) // as in Config
+	Precompiled bool        // as in Config
+	Limits      Limits      // zero fields take their defaults
+	Budget      int64       // fuel of one call of an export
+	Exports     []string    // the functions a module must have; they take nothing, and return nothing or an i32
 }
 
 // Annex is the part of the house that Extism runs modules in. Extism brings a
@@ -47,6 +46,9 @@ func NewAnnex(c AnnexConfig) (*Annex, error) {
 		native: wazero.NewCompilationCache(),
 	}
 	if c.CacheDir == "" {
+		if c.Precompiled {
+			return nil, &SpoiledError{errNoFolder}
+		}
 		return a, nil
 	}
 	s, err := openShelf(c.CacheDir, a.limits, c.Budget)
@@ -57,7 +59,10 @@ func NewAnnex(c AnnexConfig) (*Annex, error) {
 	if err == nil {
 		native, err = wazero.NewCompilationCacheWithDir(s.native)
 	}
-	if err != nil {
+	switch {
+	case err != nil && c.Precompiled:
+		return nil, &SpoiledError{err}
+	case err != nil:
 		a.unkept.tell(err)
 		return a, nil
 	}
@@ -99,23 +104,33 @@ func (a *Annex) Spares(err error) bool {
 // in lower case hexadecimal. A module that will not be run is a *Refusal, which
 // lists every reason.
 func (a *Annex) Prepare(name string, binary []byte) (metered []byte, hash string, err error) {
-	m, err := read(binary, a.limits)
-	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w", name, err)
+	if a.config.Precompiled {
+		if err := checkCache(a.shelf); err != nil {
+			return nil, "", fmt.Errorf("%s: %w", name, err)
+		}
 	}
-	m.checked = closeCheck
 	key := Hash(binary)
 	metered, known := a.shelf.get(key)
-	var plans []*scan
+	if a.config.Precompiled && !known {
+		return nil, "", fmt.Errorf("%s: %w", name, ErrNotCompiled)
+	}
+	m, err := read(binary, a.limits)
+	if err != nil {
+		return nil, "", unreadable(name, err)
+	}
+	m.checked = closeCheck
+	if known, err = m.keeps(metered, known, a.config.Precompiled); err != nil {
+		return nil, "", fmt.Errorf("%s: %w", name, err)
+	}
 	if !known {
-		plans = m.scanAll()
+		m.scanAll()
 	}
 	a.look(m)
 	if err := m.findings.refusal(name); err != nil {
 		return nil, "", err
 	}
 	if !known {
-		metered = m.meter(plans, a.config.Budget)
+		metered = m.meter(a.config.Budget)
 		a.shelf.put(key, metered)
 	}
 	return metered, Hash(metered), nil
@@ -143,10 +158,23 @@ func (a *Annex) look(m *image) {
 	m.unclaimed()
 }
 
-// Compiling is a context to compile in, on as many processors as there are. It
-// never ends: what is half compiled is of no use to anybody.
-func (a *Annex) Compiling() context.Context {
-	return experimental.WithCompilationWorkers(context.Background(), runtime.GOMAXPROCS(0))
+// Compiling is a context to compile in, on as many processors as there are, until
+// ctx ends: that is noticed between two functions. A Precompiled annex compiles
+// nothing in it.
+func (a *Annex) Compiling(ctx context.Context) context.Context {
+	if a.config.Precompiled {
+		return lookedUp()
+	}
+	return withWorkers(ctx)
+}
+
+// Missing says of an error of compiling under [Annex.Runtime] that it is
+// [ErrNotCompiled], where the annex is Precompiled.
+func (a *Annex) Missing(err error) error {
+	if err == nil || !a.config.Precompiled {
+		return err
+	}
+	return missing(err)
 }
 
 // Runtime is how Extism's runtime is to be set up.

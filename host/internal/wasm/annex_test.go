@@ -112,9 +112,9 @@ func (a *Annex) run(t *testing.T, ctx context.Context, binary []byte, closes boo
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := wazero.NewRuntimeWithConfig(a.Compiling(), a.Runtime().WithCloseOnContextDone(closes))
+	r := wazero.NewRuntimeWithConfig(a.Compiling(t.Context()), a.Runtime().WithCloseOnContextDone(closes))
 	defer r.Close(context.Background())
-	m, err := r.InstantiateWithConfig(a.Compiling(), metered, a.Instance(nil).WithName("main"))
+	m, err := r.InstantiateWithConfig(a.Compiling(t.Context()), metered, a.Instance(nil).WithName("main"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,9 +129,9 @@ func (a *Annex) compiles(t *testing.T, binary []byte) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := wazero.NewRuntimeWithConfig(a.Compiling(), a.Runtime())
+	r := wazero.NewRuntimeWithConfig(a.Compiling(t.Context()), a.Runtime())
 	defer r.Close(context.Background())
-	_, err = r.CompileModule(a.Compiling(), metered)
+	_, err = r.CompileModule(a.Compiling(t.Context()), metered)
 	return err
 }
 

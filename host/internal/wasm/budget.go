@@ -6,7 +6,7 @@ package wasm
 //
 // Measured on two cores of an EPYC at 16 MiB of memory, in nanoseconds a unit:
 // following pointers through all of memory 9.2, stores all over memory 2.8,
-// ref.func and table.grow 1.1, rounding floats and filling memory 0.9, square
+// table.grow 1.1, rounding floats and filling memory 0.9, square
 // roots 0.7, everything else under 0.5. So EventBudget lasts a hostile guest
 // 92 ms at worst, and most of them under 10.
 //

@@ -1,7 +1,5 @@
 package wasm
 
-import "fmt"
-
 // This file follows the control instructions of a body: which block is open,
 // which region pays for what comes next.
 
@@ -10,27 +8,35 @@ func (s *scan) enter(code byte) {
 	outer := s.top().region
 	s.frames = append(s.frames, frame{op: code, region: outer, around: outer, params: params, results: results,
 		height: s.shape.height - params, sets: s.shape.sets})
-	switch code {
+	if deep := len(s.frames); deep > s.m.limits.Nesting {
+		s.exceed("nesting of function %d", deep, s.m.limits.Nesting, " blocks")
+	}
+	if s.blocks++; s.blocks > s.m.limits.Blocks {
+		s.exceed("blocks of function %d", s.blocks, s.m.limits.Blocks, "")
+	}
+	s.cost.units += carryEffort * (params + results)
+	switch f := s.top(); code {
 	case opLoop:
-		s.top().region = s.open(region{around: -1, weight: jump + s.m.checked})
+		s.cost.loops++
+		s.cost.units += mergeEffort * s.cost.loops * s.locals
+		s.cost.leads(&f.ends, params)
+		s.cost.here.length = 0
+		s.cost.block(s.alive())
+		f.region = s.open(region{around: -1, weight: jump + s.m.checked})
 	case opIf:
-		s.top().region = s.open(region{around: outer, optional: true})
-	}
-	s.blocks++
-	s.m.effort += len(s.frames) + s.locals
-	if code == opLoop {
-		s.m.effort += loopEffort * s.locals
-	}
-	if len(s.frames) > s.m.limits.Nesting && !s.deep {
-		s.deep = true
-		s.m.findings.add(fmt.Sprintf("nesting of function %d", s.fn), fmt.Sprintf("at most %d blocks", s.m.limits.Nesting), "more")
+		s.branched()
+		s.cost.here.length++
+		f.otherwise = s.cost.here
+		s.cost.block(s.alive())
+		s.cost.block(s.alive())
+		f.region = s.open(region{around: outer, optional: true})
 	}
 }
 
 // open begins a region where the cursor stands.
 func (s *scan) open(r region) int {
 	s.regions = append(s.regions, r)
-	s.edits = append(s.edits, edit{at: s.c.at, kind: editCharge, arg: len(s.regions) - 1, trap: len(s.frames)})
+	s.edits = append(s.edits, edit{at: int32(s.c.at), kind: editCharge, arg: uint32(len(s.regions) - 1), trap: int32(len(s.frames))})
 	return len(s.regions) - 1
 }
 
@@ -40,6 +46,9 @@ func (s *scan) alternate() {
 		s.c.fail("else without its if")
 		return
 	}
+	s.branched()
+	s.cost.leads(&f.ends, f.results)
+	s.cost.here = f.otherwise
 	f.op = opElse
 	f.region = s.open(region{around: f.around, optional: true})
 	s.shape.height = f.height + f.params
@@ -52,19 +61,83 @@ func (s *scan) leave() {
 	if len(s.frames) == 0 {
 		return
 	}
+	s.rejoin(&f)
 	parent := s.top().region
 	s.top().region = s.open(region{around: parent, optional: true})
 }
 
-func (s *scan) branches() {
+// rejoin goes on behind the end of f, on all the paths that lead there.
+func (s *scan) rejoin(f *frame) {
+	set := min(s.locals, s.shape.sets-f.sets)
+	if f.op == opIf {
+		f.ends.join(f.otherwise)
+	}
+	switch {
+	case f.op == opLoop: // whose branches lead back
+		s.cost.loops--
+		s.cost.merge(&f.ends, set+f.params)
+		s.cost.here.length++
+	case f.ends.paths == 0:
+		s.cost.here.length++
+	default:
+		s.cost.leads(&f.ends, f.results)
+		s.cost.meet(&f.ends, set)
+	}
+	s.cost.block(s.alive())
+}
+
+// jump counts a branch to the frame that a label names.
+func (s *scan) jump(label int) {
+	f := &s.frames[len(s.frames)-1-label]
+	operands := f.results
+	if f.op == opLoop {
+		operands = f.params
+	}
+	s.cost.leads(&f.ends, operands)
+}
+
+// branch reads the label of br or br_if.
+func (s *scan) branch(code byte) {
+	label := s.m.index(&s.c, "label", len(s.frames))
+	if s.c.err != nil {
+		return
+	}
+	s.branched()
+	s.jump(int(label))
+	if code == opBr {
+		s.shape.height = s.top().height
+		return
+	}
+	s.cost.here.length++
+	s.cost.block(s.alive())
+}
+
+// branched counts a branch.
+func (s *scan) branched() {
+	s.cost.nodes++
+	if s.branches++; s.branches > s.m.limits.Branches {
+		s.exceed("branches of function %d", s.branches, s.m.limits.Branches, "")
+	}
+}
+
+func (s *scan) branchTable() {
 	n := s.c.count()
 	if n > s.m.limits.Targets {
-		s.m.findings.add(fmt.Sprintf("branch table in function %d", s.fn), fmt.Sprintf("at most %d labels", s.m.limits.Targets), fmt.Sprint(n))
+		s.exceed("branch table in function %d", n, s.m.limits.Targets, " labels")
+		return
 	}
-	s.m.effort += targetEffort * n
+	s.branched()
+	s.cost.labels += n
+	s.cost.here.length++ // each label has a block of its own on the way
 	for i := 0; i <= n && s.c.err == nil; i++ {
-		s.m.index(&s.c, "label", len(s.frames))
+		label := s.m.index(&s.c, "label", len(s.frames))
+		if s.c.err != nil {
+			return
+		}
+		s.cost.units += labelEffort + s.alive()
+		s.jump(int(label))
 	}
+	s.cost.here.length--
 	s.shape.height = s.top().height
 }
 
@@ -91,6 +164,7 @@ func (s *scan) blockType() (params, results int) {
 
 func (s *scan) call(sig signature) {
 	s.calls++
+	s.cost.call(len(sig.params)+len(sig.results), s.m.mutable+gauges)
 	s.shape.call(len(sig.params), len(sig.results), s.top().height)
 }
 
@@ -104,73 +178,13 @@ func (s *scan) merge() {
 			s.regions[r.around].weight += r.weight
 			r.weight = 0
 		}
-		s.charges = s.charges || r.weight > 0
+		if r.weight > 0 {
+			s.charges = true
+			s.cost.nodes++
+			s.cost.units += nodeEffort
+		}
 	}
 }
 
-// stack estimates, from above, the native stack one call of a function takes.
-// wazero gives each value that outlives a call, or finds no register, a slot
-// of its own. A value that outlives a call was on the operand stack or in a
-// local at that call, and was made since the call before, or has its slot.
-type stack struct {
-	locals  int
-	height  int // operands now
-	made    int // values made since the last call
-	slots   int
-	sets    int // assignments to locals so far
-	passing int // most values passed to or from one callee
-	relayed int // most values passed through a switchboard, plus 1; 0 without
-	wide    bool
-}
-
-// registers is how many operands are taken to fit into registers.
-const registers = 6
-
-func (t *stack) move(o *opcode, floor int) {
-	t.height = max(t.height-int(o.pop), floor)
-	t.push(int(o.push))
-}
-
-func (t *stack) push(n int) {
-	t.height += n
-	t.made += n
-	if n > 0 && t.height > registers {
-		t.slots += n
-	}
-}
-
-func (t *stack) call(params, results, floor int) {
-	t.height = max(t.height-params, floor)
-	t.slots += min(t.made, t.height+t.locals)
-	t.made = 0
-	t.passing = max(t.passing, params+results)
-	t.push(results)
-}
-
-// join ends a block: its results, and each local assigned in it, may become a
-// new value.
-func (t *stack) join(f *frame) {
-	merged := min(t.locals, t.sets-f.sets)
-	if f.op == opLoop {
-		t.slots += merged
-	}
-	t.height = f.height
-	t.push(f.results)
-	t.made += merged
-}
-
-// bytes is the estimate.
-func (t *stack) bytes() int64 {
-	slot := int64(8)
-	if t.wide {
-		slot = 16
-	}
-	all := 80 + slot*int64(t.slots+t.passing)
-	if t.relayed > 0 {
-		all += 80 + slot*2*int64(t.relayed)
-	}
-	return all
-}
-
-// relay counts the frame of a switchboard, which pays for nothing itself.
-func (t *stack) relay(values int) { t.relayed = max(t.relayed, values+1) }
+// alive is how many values a block that begins here may have to keep.
+func (s *scan) alive() int { return s.locals + s.shape.height }

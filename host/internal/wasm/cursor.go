@@ -21,6 +21,15 @@ func (c *cursor) fail(format string, args ...any) {
 	}
 }
 
+// exceed ends the reading because there is more of item than limit; unit is what
+// follows the number of the limit in words.
+func (c *cursor) exceed(item string, found, limit uint64, unit string) {
+	if c.err == nil {
+		c.err = newExcess(item, found, limit, unit)
+		c.b = c.b[:c.at]
+	}
+}
+
 func (c *cursor) more() bool { return c.at < len(c.b) }
 
 func (c *cursor) u8() byte {
@@ -108,9 +117,12 @@ func (c *cursor) count() int {
 	return int(n)
 }
 
-func (c *cursor) name() string {
-	s := string(c.take(c.u32()))
-	if !utf8.ValidString(s) {
+func (c *cursor) name() string { return string(c.text()) }
+
+// text reads a name as a view into the binary.
+func (c *cursor) text() []byte {
+	s := c.take(c.u32())
+	if !utf8.Valid(s) {
 		c.fail("a name is not UTF-8")
 	}
 	return s

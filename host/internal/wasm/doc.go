@@ -6,6 +6,16 @@
 // The package knows nothing of Wharf's ABI. Its caller passes a Surface: the
 // functions a module may import and the exports it must have.
 //
+// # Looking
+//
+// A file of up to 8 MB is looked at within 64 MB and, on a machine that is idle, 100
+// ms, whatever is in it: the first limit (limits.go) that is exceeded ends the
+// reading, and nothing is allocated by a count that was not held against one. Bodies
+// are read one after the other, twice where the metered form is written; nothing of
+// them is kept. What compiling them will take is estimated on the way (effort.go).
+// What the cache holds is read within the same limits, and has to have the imports
+// and exports of the module that it stands for (cached.go).
+//
 // # Fuel
 //
 // A unit of fuel buys at most about a nanosecond of computing, and ten of waiting

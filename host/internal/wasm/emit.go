@@ -19,7 +19,10 @@ package wasm
 type emit struct {
 	fuel, budget, depth uint32 // our globals
 	blockTypes          map[uint32]uint32
+	references          map[uint32]uint32 // function to the global that refers to it
 	boards              map[uint32]uint32 // type of an indirect call to the switchboard that takes it
+
+	scratch []byte // of one body
 }
 
 // inline, for a label, means that a charge that cannot be paid traps where it is.
@@ -27,12 +30,19 @@ const inline = -1
 
 // body appends the metered form of b, size first.
 func (e *emit) body(out []byte, b *body, s *scan, typ uint32, sig signature) []byte {
-	code := e.locals(make([]byte, 0, len(b.code)*5/4+64), b, s)
+	code := e.locals(e.scratch[:0], b, s)
 	code = e.charge(code, s.regions[0].weight, inline)
-	if !s.wrapped() {
+	if s.wrapped() {
+		code = e.wrap(code, b, s, typ, sig)
+	} else {
 		code = append(code, b.code...)
-		return append(appendU32(out, uint32(len(code))), code...)
 	}
+	e.scratch = code
+	return append(appendU32(out, uint32(len(code))), code...)
+}
+
+// wrap appends the code of b in the blocks that its charges leave by.
+func (e *emit) wrap(code []byte, b *body, s *scan, typ uint32, sig signature) []byte {
 	cost := s.shape.bytes()
 	if s.deepens() {
 		code = e.descend(code, cost)
@@ -43,12 +53,11 @@ func (e *emit) body(out []byte, b *body, s *scan, typ uint32, sig signature) []b
 	if s.deepens() {
 		code = e.ascend(code, cost)
 	}
-	code = append(code, opReturn, opEnd, opUnreachable, opEnd)
-	return append(appendU32(out, uint32(len(code))), code...)
+	return append(code, opReturn, opEnd, opUnreachable, opEnd)
 }
 
 // wrapped reports whether the body needs the blocks around it.
-func (s *scan) wrapped() bool { return s.charges || s.bulk || s.deepens() }
+func (s *scan) wrapped() bool { return s.charges || s.bulk || s.reference || s.deepens() }
 
 // largeLeaf is the stack above which a function that calls nothing pays for
 // depth as well. A smaller one adds to a stack only once.
@@ -72,21 +81,23 @@ func (e *emit) edited(out, code []byte, s *scan) []byte {
 		if d.kind == editCharge && s.regions[d.arg].weight == 0 {
 			continue
 		}
-		board, relayed := e.boards[uint32(d.arg)]
+		board, relayed := e.boards[d.arg]
 		if d.kind == editIndirect && !relayed {
 			continue
 		}
 		out = append(out, code[done:d.at]...)
-		done = d.at + d.size
+		done = int(d.at) + int(d.size)
 		switch d.kind {
 		case editCharge:
-			out = e.charge(out, s.regions[d.arg].weight, d.trap)
+			out = e.charge(out, s.regions[d.arg].weight, int(d.trap))
 		case editBulk:
-			out = e.price(out, uint32(s.locals), d.arg, d.trap)
+			out = e.price(out, uint32(s.locals), int(d.arg), int(d.trap))
 		case editReturn:
-			out = appendU32(append(out, opBr), uint32(d.arg))
+			out = appendU32(append(out, opBr), d.arg)
 		case editIndirect:
 			out = appendU32(append(out, opCall), board)
+		case editReference:
+			out = appendU32(append(out, opGlobalGet), e.references[d.arg])
 		}
 	}
 	return append(out, code[done:]...)

@@ -1,19 +1,25 @@
 package wasm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
 )
 
 // ErrClosed is the error of using an Engine or an Instance after its Close.
 var ErrClosed = errors.New("closed")
+
+var errNoFolder = errors.New("no folder is named")
+
+// CloseGrace is how long Close waits for a compilation under way, which ends with
+// the function that is being compiled.
+const CloseGrace = 500 * time.Millisecond
 
 // Config is what an Engine is made of.
 type Config struct {
@@ -27,12 +33,17 @@ type Config struct {
 	// nil is not. It is called while the engine is at a stand, and returns at once.
 	Unkept func(error)
 
+	// Precompiled takes metered modules and native code from CacheDir, which another
+	// process has filled, and makes none: a module that is not there, or cannot be
+	// used, is ErrNotCompiled.
+	Precompiled bool
+
 	Surface Surface
 	Limits  Limits // zero fields take their defaults
 
-	// Interpreted runs modules without native code, Unmetered as they are, so that
-	// they may never return. Both are there to be compared with: an engine with
-	// either keeps nothing, and takes no CacheDir.
+	// Interpreted runs modules without native code, and takes no CacheDir. Unmetered
+	// runs them as they are, so that they may never return. Both are there to be
+	// compared with.
 	Interpreted bool
 	Unmetered   bool
 }
@@ -47,7 +58,7 @@ type Engine struct {
 	bare    error  // why there is no shelf, where there was to be one
 	unkept  unkept
 
-	interpreted, unmetered bool
+	interpreted, unmetered, precompiled bool
 
 	ctx    context.Context // ends with Close; compilation stops between two functions
 	cancel context.CancelFunc
@@ -57,7 +68,7 @@ type Engine struct {
 	runtime  wazero.Runtime // made when first needed
 	native   wazero.CompilationCache
 	programs map[string]*program // by hash of the original
-	live     int                 // instances not yet closed
+	live     int                 // instances not yet closed, and compilations under way
 	closed   bool
 }
 
@@ -66,12 +77,12 @@ type Engine struct {
 func NewEngine(ctx context.Context, c Config) (*Engine, error) {
 	e := &Engine{
 		surface: c.Surface, limits: c.Limits.filled(), programs: map[string]*program{},
-		unkept: unkept{hear: c.Unkept}, interpreted: c.Interpreted, unmetered: c.Unmetered,
+		unkept: unkept{hear: c.Unkept}, interpreted: c.Interpreted, unmetered: c.Unmetered, precompiled: c.Precompiled,
 	}
 	switch {
 	case c.CacheDir == "":
-	case c.Interpreted || c.Unmetered:
-		return nil, errors.New("plugin cache: what an engine makes that is there to be compared with is not kept; name no folder")
+	case c.Interpreted:
+		return nil, errors.New("plugin cache: an interpreter makes nothing that is kept; name no folder")
 	default:
 		var err error
 		switch e.shelf, err = openShelf(c.CacheDir, e.limits, EventBudget); {
@@ -82,23 +93,46 @@ func NewEngine(ctx context.Context, c Config) (*Engine, error) {
 			return nil, fmt.Errorf("plugin cache: %w", err)
 		}
 	}
+	if e.precompiled && e.shelf == nil {
+		return nil, &SpoiledError{cmp.Or(e.bare, errNoFolder)}
+	}
 	e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return e, nil
 }
 
 // Close ends compilations under way and gives back all native code once the
-// last instance is closed. Nothing new can be loaded or instantiated.
+// last instance is closed. Nothing new can be loaded or instantiated. A compilation
+// that is not over within CloseGrace ends later, and its native code is given back
+// then.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.closed = true
 	e.mu.Unlock()
 	e.cancel()
-	e.work.Wait()
+	Settle(&e.work)
 	return e.release(0)
 }
 
-// release takes n instances off the count, and closes what they ran on when
-// the engine is closed and they were the last.
+// Settle waits for what is under way for CloseGrace at most, and reports whether it
+// was over by then.
+func Settle(work *sync.WaitGroup) bool {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		work.Wait()
+	}()
+	grace := time.NewTimer(CloseGrace)
+	defer grace.Stop()
+	select {
+	case <-over:
+		return true
+	case <-grace.C:
+		return false
+	}
+}
+
+// release takes n instances or compilations off the count, and closes what they ran
+// on when the engine is closed and they were the last.
 func (e *Engine) release(n int) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -172,11 +206,22 @@ func (e *Engine) compile(binary []byte) (wazero.CompiledModule, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx := experimental.WithCompilationWorkers(e.ctx, runtime.GOMAXPROCS(0))
-	m, err := r.CompileModule(ctx, binary)
+	if e.precompiled {
+		return e.lookUp(r, binary)
+	}
+	m, err := r.CompileModule(withWorkers(e.ctx), binary)
 	if err != nil && ofDisk(err) {
 		e.unkept.tell(err)
-		m, err = r.CompileModule(ctx, binary)
+		m, err = r.CompileModule(withWorkers(e.ctx), binary)
 	}
 	return m, err
+}
+
+// lookUp takes native code from the cache.
+func (e *Engine) lookUp(r wazero.Runtime, binary []byte) (wazero.CompiledModule, error) {
+	m, err := r.CompileModule(lookedUp(), binary)
+	if err != nil {
+		return nil, missing(err)
+	}
+	return m, nil
 }

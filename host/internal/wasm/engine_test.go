@@ -296,48 +296,6 @@ func TestShelfMustBeOurs(t *testing.T) {
 	}
 }
 
-func TestMergeDataKeepsMemory(t *testing.T) {
-	original := guestBinary(t)
-	merged, err := MergeData(original)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, _ := MergeData(bytes.Clone(merged)); !bytes.Equal(again, merged) {
-		t.Error("merging twice changes it again")
-	}
-	e := newEngine(t, guestSurface())
-	var memories [2][]byte
-	for i, binary := range [][]byte{original, merged} {
-		m, err := e.Load(t.Context(), "guest", binary)
-		if err != nil {
-			t.Fatal(err)
-		}
-		in, err := m.start(t.Context(), InstanceConfig{MemoryPages: 256}) // before _initialize
-		if err != nil {
-			t.Fatal(err)
-		}
-		view, _ := in.Memory(0, in.Pages()*pageSize)
-		memories[i] = bytes.Clone(view)
-		t.Logf("%d bytes, %d segments", len(binary), m.Info().Segments)
-		in.Close()
-	}
-	if !bytes.Equal(memories[0], memories[1]) {
-		t.Error("memory starts out differently")
-	}
-}
-
-func TestMergeDataLeavesAlone(t *testing.T) {
-	named := one(seq(opMisc, 0x09, 0, get(0)))
-	named.data, named.raw = []string{"a", "b"}, map[byte][]byte{sectionDataCount: {2}}
-	overlapping := one(get(0))
-	overlapping.data = []string{"aaa", "bbb"}
-	for name, b := range map[string]build{"named": named, "overlapping": overlapping, "none": one(get(0))} {
-		if got, err := MergeData(b.bytes()); err != nil || !bytes.Equal(got, b.bytes()) {
-			t.Errorf("%s: changed, or %v", name, err)
-		}
-	}
-}
-
 func TestCallAllocatesNothing(t *testing.T) {
 	s, b := calling(func(in *Instance, stack []uint64) { in.Charge(1) })
 	in := start(t, newEngine(t, s), b.bytes())
@@ -383,11 +341,7 @@ func BenchmarkCall(b *testing.B) {
 
 func BenchmarkLoad(b *testing.B) {
 	binary := guestBinary(b)
-	merged, err := MergeData(binary)
-	if err != nil {
-		b.Fatal(err)
-	}
-	bench := func(name string, binary []byte, dir func() string) {
+	bench := func(name string, dir func() string) {
 		b.Run(name, func(b *testing.B) {
 			var load, compile, instantiate float64
 			for b.Loop() {
@@ -424,16 +378,12 @@ func BenchmarkLoad(b *testing.B) {
 		})
 	}
 	warm := filepath.Join(b.TempDir(), "cache")
-	for _, binary := range [][]byte{binary, merged} {
-		e, err := NewEngine(b.Context(), Config{Surface: guestSurface(), CacheDir: warm})
-		if err != nil {
-			b.Fatal(err)
-		}
-		start(b, e, binary).Close()
-		e.Close()
+	e, err := NewEngine(b.Context(), Config{Surface: guestSurface(), CacheDir: warm})
+	if err != nil {
+		b.Fatal(err)
 	}
-	bench("cold", binary, func() string { return "" })
-	bench("cold merged", merged, func() string { return "" })
-	bench("warm", binary, func() string { return warm })
-	bench("warm merged", merged, func() string { return warm })
+	start(b, e, binary).Close()
+	e.Close()
+	bench("cold", func() string { return "" })
+	bench("warm", func() string { return warm })
 }

@@ -45,7 +45,7 @@ func (m *image) typeEntry(c *cursor) {
 func (m *image) valueTypes(c *cursor) string {
 	n := c.count()
 	if n > m.limits.Arity {
-		m.findings.add("values in a function type", fmt.Sprintf("at most %d", m.limits.Arity), fmt.Sprint(n))
+		c.exceed("values in a function type", uint64(n), uint64(m.limits.Arity), "")
 	}
 	start := c.at
 	for i := 0; i < n && c.err == nil; i++ {
@@ -68,8 +68,7 @@ func (m *image) importEntry(c *cursor) {
 	case externMemory:
 		m.memories = append(m.memories, memoryType(c))
 	case externGlobal:
-		globalType(c)
-		m.globals++
+		m.global(c)
 	default:
 		c.fail("import kind %#x is not in core V2", i.kind)
 		return
@@ -82,14 +81,14 @@ func (m *image) exportEntry(c *cursor) {
 	e := exported{name: c.name(), kind: c.u8()}
 	switch e.kind {
 	case externFunction:
-		e.index = m.function(c)
+		e.index = m.mention(c)
 	case externTable:
 		e.index = m.index(c, "table", len(m.tables))
 		m.intricate = true
 	case externMemory:
 		e.index = m.index(c, "memory", len(m.memories))
 	case externGlobal:
-		e.index = m.index(c, "global", m.globals)
+		e.index = m.index(c, "global", len(m.globals))
 	default:
 		c.fail("export kind %#x is not in core V2", e.kind)
 	}
@@ -100,8 +99,8 @@ func (m *image) tableType(c *cursor) bounds {
 	elem := referenceType(c)
 	b := readBounds(c)
 	b.elem = elem
-	if b.min > m.limits.Table {
-		m.findings.add("table", fmt.Sprintf("at most %d entries", m.limits.Table), fmt.Sprint(b.min))
+	if m.begins += uint64(b.min); m.begins > uint64(m.limits.Table) {
+		c.exceed("table", m.begins, uint64(m.limits.Table), " entries")
 	}
 	return b
 }
@@ -122,11 +121,18 @@ func readBounds(c *cursor) bounds {
 	return b
 }
 
-func globalType(c *cursor) {
-	valueType(c)
-	if mutable := c.u8(); mutable > 1 {
+// global reads the type of a global, of which there is one more then.
+func (m *image) global(c *cursor) {
+	g := globalType{value: valueType(c)}
+	switch mutable := c.u8(); mutable {
+	case 0:
+	case 1:
+		g.mutable = true
+		m.mutable++
+	default:
 		c.fail("mutability %#x is not in core V2", mutable)
 	}
+	m.globals = append(m.globals, g)
 }
 
 // constant steps over a constant expression, one instruction and its end, and
@@ -142,11 +148,11 @@ func (m *image) constant(c *cursor) (value uint32, known bool) {
 	case 0x44:
 		c.take(8)
 	case opGlobalGet:
-		m.index(c, "global", m.globals)
+		m.index(c, "global", len(m.globals))
 	case 0xd0:
 		referenceType(c)
 	case opRefFunc:
-		m.function(c)
+		m.mention(c)
 		m.intricate = true
 	case opVector:
 		if c.u8() != 0x0c {
@@ -187,19 +193,23 @@ func (m *image) element(c *cursor) {
 		}
 	}
 	n := c.count()
+	if m.listed += n; m.listed > m.limits.Entries {
+		c.exceed("entries of element segments", uint64(m.listed), uint64(m.limits.Entries), "")
+	}
 	for i := 0; i < n && c.err == nil; i++ {
 		if expressions {
 			m.constant(c)
 		} else {
-			m.enlist(to, m.function(c))
+			m.enlist(to, m.mention(c))
 			to++
 		}
 	}
 }
 
-// enlist notes which function an entry of the table is.
+// enlist notes which function an entry of the table is. A table that is too large
+// for a switchboard is not noted.
 func (m *image) enlist(entry, f uint32) {
-	if len(m.tables) == 0 || entry >= m.tables[0].min || entry >= m.limits.Table {
+	if len(m.tables) == 0 || m.tables[0].min > boardEntries || entry >= m.tables[0].min {
 		m.intricate = true
 		return
 	}
@@ -210,11 +220,9 @@ func (m *image) enlist(entry, f uint32) {
 }
 
 func (m *image) data(c *cursor) {
-	var s segment
-	start := c.at
 	switch kind := c.u32(); kind {
 	case 0:
-		s.offset, s.constant = m.constant(c)
+		m.constant(c)
 	case 1:
 	case 2:
 		m.index(c, "memory", len(m.memories))
@@ -222,11 +230,45 @@ func (m *image) data(c *cursor) {
 	default:
 		c.fail("data segment of kind %d is not in core V2", kind)
 	}
-	s.bytes = c.take(c.u32())
+	c.take(c.u32())
+	m.datas++
+}
+
+// mention is where a function was named besides in calls.
+type mention uint8
+
+const (
+	namedOutside mention = 1 << iota // by an export, an element segment or a global
+	namedInCode                      // by ref.func, in a body
+)
+
+// mention reads the number of a function that is named outside of the code.
+func (m *image) mention(c *cursor) uint32 {
+	f := m.function(c)
 	if c.err == nil {
-		s.raw = c.b[start:c.at]
-		m.datas = append(m.datas, s)
+		if m.mentioned == nil {
+			m.mentioned = make([]mention, len(m.functions))
+		}
+		m.mentioned[f] |= namedOutside
 	}
+	return f
+}
+
+// refer reads the number of a function that a body refers to.
+func (m *image) refer(c *cursor) uint32 {
+	f := m.function(c)
+	switch {
+	case c.err != nil:
+	case m.mentioned == nil || m.mentioned[f]&namedOutside == 0:
+		c.fail("function %d is referred to, and mentioned nowhere outside of the code", f)
+	case m.mentioned[f]&namedInCode == 0:
+		m.mentioned[f] |= namedInCode
+		m.referred = append(m.referred, f)
+		if n := len(m.globals) + len(m.referred); n > m.limits.Globals {
+			c.exceed("globals and functions that code refers to", uint64(n), uint64(m.limits.Globals), "")
+		}
+	}
+	return f
 }
 
 // body splits one function body. The count of locals is checked here, before
@@ -236,8 +278,9 @@ func (m *image) body(c *cursor) {
 	size := c.u32()
 	start := c.at
 	raw := c.take(size)
-	if int(size) > m.limits.Body {
-		m.findings.add(fmt.Sprintf("body of function %d", n), fmt.Sprintf("at most %d bytes", m.limits.Body), fmt.Sprint(size))
+	if len(raw) > m.limits.Body {
+		c.exceed(fmt.Sprintf("body of function %d", n), uint64(size), uint64(m.limits.Body), " bytes")
+		return
 	}
 	l := &cursor{b: raw}
 	b := body{groups: l.count()}
@@ -252,9 +295,14 @@ func (m *image) body(c *cursor) {
 		return
 	}
 	if declared > uint64(m.limits.Locals) {
-		m.findings.add(fmt.Sprintf("locals of function %d", n), fmt.Sprintf("at most %d", m.limits.Locals), fmt.Sprint(declared))
+		c.exceed(fmt.Sprintf("locals of function %d", n), declared, uint64(m.limits.Locals), "")
+		return
 	}
-	b.count = int(min(declared, 1<<30))
+	if m.declared += int(declared); m.declared > m.limits.AllLocals {
+		c.exceed("locals of all functions", uint64(m.declared), uint64(m.limits.AllLocals), "")
+		return
+	}
+	b.count = int(declared)
 	b.locals, b.code, b.at = raw[groups:l.at], raw[l.at:], start+l.at
 	m.bodies = append(m.bodies, b)
 }

@@ -16,9 +16,9 @@ func HasExport(binary []byte, name string) bool {
 		}
 		e := &cursor{b: content}
 		for n := e.count(); n > 0 && e.err == nil; n-- {
-			found, kind := e.name(), e.u8()
+			found, kind := e.text(), e.u8()
 			e.u32()
-			if found == name && kind == function && e.err == nil {
+			if string(found) == name && kind == function && e.err == nil {
 				return true
 			}
 		}

@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -62,6 +63,26 @@ func (f *findings) refusal(name string) error {
 		return nil
 	}
 	return &Refusal{Name: name, Findings: f.list, Omitted: f.omitted}
+}
+
+// excess is the error of a module that has more of something than a limit allows.
+// It ends the reading: nothing behind it has been looked at.
+type excess struct{ Finding }
+
+func newExcess(item string, found, limit uint64, unit string) *excess {
+	return &excess{Finding{item, fmt.Sprintf("at most %d%s", limit, unit), fmt.Sprint(found)}}
+}
+
+func (e *excess) Error() string { return e.String() }
+
+// unreadable is the error for a module whose reading ended with err: a *Refusal
+// where a limit ended it.
+func unreadable(name string, err error) error {
+	var over *excess
+	if errors.As(err, &over) {
+		return &Refusal{Name: name, Findings: []Finding{over.Finding}}
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // quote makes a name of the module fit for a message: escaped, and short.

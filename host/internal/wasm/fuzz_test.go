@@ -12,8 +12,9 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// FuzzLook shows that no binary makes the reader panic, and that what it finds
-// nothing wrong with has a metered form it can read again.
+// FuzzLook shows that no binary makes the reader panic or allocate much more than it
+// has bytes, and that what it finds nothing wrong with has a metered form that is
+// taken from the cache.
 func FuzzLook(f *testing.F) {
 	f.Add([]byte("\x00asm\x01\x00\x00\x00"))
 	f.Add(one(get(0)).bytes())
@@ -21,15 +22,23 @@ func FuzzLook(f *testing.F) {
 	for _, h := range hogs() {
 		f.Add(h.bytes())
 	}
+	for _, shape := range costly {
+		f.Add(shape(20, 10).bytes())
+	}
 	f.Fuzz(func(t *testing.T, binary []byte) {
-		_, _, _ = Inspect(binary, plain, Limits{})
-		_, _ = MergeData(binary)
+		if taken := allocates(func() { _, _, _ = Inspect(binary, plain, Limits{}) }); taken > uint64(1<<20+64*len(binary)) {
+			t.Fatalf("looking at %d bytes allocates %d", len(binary), taken)
+		}
 		metered, err := Meter("fuzz", binary, Limits{}, EventBudget)
 		if err != nil {
 			return
 		}
-		if _, err := read(metered, ample.filled()); err != nil {
-			t.Fatalf("the metered form cannot be read: %v", err)
+		m, err := read(binary, defaultLimits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.matches(metered); err != nil && !m.starts {
+			t.Fatalf("the metered form is not taken: %v", err)
 		}
 	})
 }
@@ -136,7 +145,8 @@ func counting(t *testing.T, m build) build {
 	m.exports = append(m.exports[:len(m.exports):len(m.exports)], exported{"weight", externGlobal, weight})
 	m.funcs = append([]fn(nil), m.funcs...)
 	for i := range m.funcs {
-		s := newScan(image, i)
+		s := &scan{m: image}
+		s.begin(i)
 		var out []byte
 		for len(s.frames) > 0 && s.c.err == nil {
 			r, at := s.top().region, s.c.at
@@ -161,7 +171,7 @@ func heaviest(t *testing.T, binary []byte) (most int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range image.scanAll() {
+	for s := range image.scans() {
 		for _, r := range s.regions {
 			most = max(most, r.weight)
 		}

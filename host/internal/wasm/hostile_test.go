@@ -156,7 +156,7 @@ func TestLookRefuses(t *testing.T) {
 // bombs are functions within every single limit, and too much together.
 func bombs() []fn {
 	code := seq(bytes.Repeat([]byte{opBlock, blockEmpty}, 900), bytes.Repeat([]byte{opEnd}, 900))
-	all := make([]fn, 1000)
+	all := make([]fn, 2000)
 	for i := range all {
 		all[i].code = code
 	}

@@ -2,53 +2,53 @@ package wasm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // image is a module as its sections say it: views into the binary, nothing
 // copied, nothing compiled. Function bodies are split but not yet read.
 //
-// Everything that is well formed but more than we take is a finding; what is
-// malformed ends the reading with an error, because nothing after it can be
-// trusted to be what it seems.
+// What is malformed ends the reading with an error, because nothing after it can be
+// trusted to be what it seems. So does the first count or size over its limit, with
+// an *excess: what reading takes is bounded by the limits, and not by the file.
 type image struct {
 	limits    Limits
-	sections  []section
+	content   [sectionDataCount + 1][]byte // of the sections that are there, by id; nil for others
+	customs   int                          // custom sections
 	types     []signature
 	imports   []imported
 	functions []uint32 // type of each function, imported ones first
 	tables    []bounds
+	begins    uint64 // entries that the tables begin with
 	memories  []bounds
-	globals   int
+	globals   []globalType
+	mutable   int // of the globals
 	exports   []exported
 	starts    bool
 	elements  int
+	listed    int      // entries of all element segments
 	entries   []uint32 // functions of table 0 by entry, plus 1, as the element segments say
 	intricate bool     // or more than that: entries is not all there is to know
-	datas     []segment
-	counted   uint32 // data segments announced to the code
+	datas     int      // data segments
+	counted   uint32   // data segments announced to the code
 	bodies    []body
+	declared  int    // locals of all bodies
 	inherited [4]int // imported functions, tables, memories, globals
 	findings  findings
 
-	// effort estimates what compiling the bodies read so far takes: a unit for
-	// each instruction, for each block around a block, for each local a block may
-	// have to merge (more for a loop), some for each label of a branch table, and
-	// a share of the squares of the blocks and calls of one function. wazero
-	// spends tens of nanoseconds on a unit, and cannot be stopped while it does.
-	effort int
+	// referred are the functions that bodies refer to, each once, in the order of the
+	// scan. Only what is mentioned outside of the code can be referred to.
+	referred  []uint32
+	mentioned []mention // by function
+
+	effort int      // what compiling the bodies read so far takes
+	code   codeUses // what bodies read so far use
 
 	// checked is what a loop pays besides for each time around, where it is not
 	// our fuel alone that may end it.
 	checked int64
 }
-
-const (
-	loopEffort   = 16
-	targetEffort = 64
-	squareBlocks = 2
-	squareCalls  = 16
-)
 
 const (
 	sectionCustom = iota
@@ -72,11 +72,6 @@ const (
 	externMemory
 	externGlobal
 )
-
-type section struct {
-	id      byte
-	content []byte
-}
 
 // signature holds the value types of a function as the binary spells them.
 type signature struct{ params, results string }
@@ -124,20 +119,17 @@ type exported struct {
 	index uint32
 }
 
+// globalType is the type of a global.
+type globalType struct {
+	value   byte
+	mutable bool
+}
+
 // bounds are the limits of a table or a memory; max is meaningful when capped.
 type bounds struct {
 	min, max uint32
 	capped   bool
 	elem     byte // of a table
-}
-
-// segment is one data segment. Offset is meaningful when it is active and its
-// offset a constant; merging needs to know.
-type segment struct {
-	raw      []byte // the whole segment
-	bytes    []byte
-	offset   uint32
-	constant bool
 }
 
 // body is one function body: its declared locals, then code up to its last end.
@@ -171,7 +163,6 @@ func read(binary []byte, limits Limits) (*image, error) {
 			last = sectionOrder(id)
 		}
 		if c.err == nil {
-			m.sections = append(m.sections, section{id, content})
 			if err := m.section(id, content); err != nil {
 				return nil, fmt.Errorf("section %d: %w", id, err)
 			}
@@ -197,9 +188,15 @@ func sectionOrder(id byte) int {
 
 func (m *image) section(id byte, content []byte) error {
 	c := &cursor{b: content}
+	if id != sectionCustom {
+		m.content[id] = content
+	}
 	switch id {
 	case sectionCustom:
-		c.name()
+		if m.customs++; m.customs > m.limits.Customs {
+			c.exceed(sectionNames[id], uint64(m.customs), uint64(m.limits.Customs), "")
+		}
+		c.text()
 		return c.err
 	case sectionStart:
 		m.function(c)
@@ -208,8 +205,11 @@ func (m *image) section(id byte, content []byte) error {
 		m.counted = c.u32()
 	default:
 		n := c.count()
-		if cut := m.countLimit(id); n > cut {
-			m.findings.add(sectionNames[id], fmt.Sprintf("at most %d", cut), fmt.Sprint(n))
+		if most := m.countLimit(id); n > most {
+			c.exceed(sectionNames[id], uint64(n), uint64(most), "")
+		}
+		if c.err == nil {
+			m.makeRoom(id, n)
 		}
 		for i := 0; i < n && c.err == nil; i++ {
 			m.entry(id, c)
@@ -219,6 +219,25 @@ func (m *image) section(id byte, content []byte) error {
 		c.fail("%d bytes are left over", len(c.b)-c.at)
 	}
 	return c.err
+}
+
+// makeRoom reserves place for the n entries of a section, of which there are no more
+// than its limit.
+func (m *image) makeRoom(id byte, n int) {
+	switch id {
+	case sectionType:
+		m.types = make([]signature, 0, n)
+	case sectionImport:
+		m.imports = make([]imported, 0, n)
+	case sectionFunction:
+		m.functions = slices.Grow(m.functions, n)
+	case sectionGlobal:
+		m.globals = slices.Grow(m.globals, n)
+	case sectionExport:
+		m.exports = make([]exported, 0, n)
+	case sectionCode:
+		m.bodies = make([]body, 0, n)
+	}
 }
 
 var sectionNames = [...]string{"custom sections", "types", "imports", "functions", "tables", "memories",
@@ -237,7 +256,7 @@ func (m *image) countLimit(id byte) int {
 	case sectionGlobal:
 		return m.limits.Globals
 	case sectionElement, sectionData:
-		return m.limits.Segments
+		return m.limits.Segments - m.elements
 	default:
 		return m.limits.Functions
 	}
@@ -256,9 +275,8 @@ func (m *image) entry(id byte, c *cursor) {
 	case sectionMemory:
 		m.memories = append(m.memories, memoryType(c))
 	case sectionGlobal:
-		globalType(c)
+		m.global(c)
 		m.constant(c)
-		m.globals++
 	case sectionExport:
 		m.exportEntry(c)
 	case sectionElement:
@@ -277,7 +295,7 @@ func (m *image) agree() error {
 		return fmt.Errorf("%d functions are declared, %d have bodies", want, len(m.bodies))
 	}
 	if n := len(m.functions); n > m.limits.Functions {
-		m.findings.add("functions", fmt.Sprintf("at most %d", m.limits.Functions), fmt.Sprint(n))
+		return newExcess("functions", uint64(n), uint64(m.limits.Functions), "")
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -41,10 +42,15 @@ const memoryExport = "memory"
 const initialize = "_initialize"
 
 // Inspect reads a module without running it, and returns what it is together
-// with everything that would make Load refuse it. The error is for a binary
-// that cannot be read at all.
+// with everything that would make Load refuse it. The first limit that is exceeded
+// ends the reading: what stands behind it in the binary is not in Info. The error is
+// for a binary that cannot be read at all.
 func Inspect(binary []byte, s Surface, limits Limits) (Info, []Finding, error) {
 	m, err := read(binary, limits.filled())
+	var over *excess
+	if errors.As(err, &over) {
+		return Info{Size: len(binary)}, []Finding{over.Finding}, nil
+	}
 	if err != nil {
 		return Info{}, nil, err
 	}
@@ -161,7 +167,7 @@ func i32s(params int, result bool) signature {
 }
 
 func (m *image) info(size int) Info {
-	i := Info{Size: size, Functions: len(m.functions), Tables: len(m.tables), Segments: len(m.datas)}
+	i := Info{Size: size, Functions: len(m.functions), Tables: len(m.tables), Segments: m.datas}
 	for _, b := range m.memories {
 		i.MinPages, i.MaxPages = b.min, b.max
 	}

@@ -1,10 +1,10 @@
 package wasm
 
-import "fmt"
+import "errors"
 
 // meterVersion names the metered form; it is part of the key of the cache. Any
 // change to what the meter or the look accepts or writes must change it.
-const meterVersion = "4"
+const meterVersion = "7"
 
 // ours is the prefix of the names the meter exports; a module that uses it is
 // refused.
@@ -25,30 +25,71 @@ const (
 func Meter(name string, binary []byte, limits Limits, budget int64) ([]byte, error) {
 	m, err := read(binary, limits.filled())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, unreadable(name, err)
 	}
-	plans := m.scanAll()
+	m.scanAll()
 	m.unclaimed()
 	if err := m.findings.refusal(name); err != nil {
 		return nil, err
 	}
-	return m.meter(plans, budget), nil
+	return m.meter(budget), nil
 }
 
-// scanAll plans every body. A body that cannot be read is a finding, so that
-// the next one is read all the same.
-func (m *image) scanAll() []*scan {
-	plans := make([]*scan, len(m.bodies))
-	for i := range plans {
-		var err error
-		if plans[i], err = scanBody(m, i); err != nil {
-			m.findings.add("code", "", err.Error())
+// codeUses is what the bodies of a module use that its other sections have to agree
+// with.
+type codeUses struct {
+	references bool     // to functions
+	tables     bool     // reads or writes one
+	indirect   []uint32 // types of indirect calls, each once
+	several    []uint32 // types with more than one result, of bodies that get blocks around them
+	seen       []listed // by type
+}
+
+// listed says which of the lists a type is in.
+type listed uint8
+
+const (
+	inIndirect listed = 1 << iota
+	inSeveral
+)
+
+// add notes what one body uses.
+func (u *codeUses) add(m *image, s *scan) {
+	u.references = u.references || s.reference
+	u.tables = u.tables || s.tables
+	if typ := m.functions[s.fn]; len(m.types[typ].results) > 1 && s.wrapped() {
+		u.list(&u.several, typ, inSeveral)
+	}
+	for _, e := range s.edits {
+		if e.kind == editIndirect {
+			u.list(&u.indirect, e.arg, inIndirect)
 		}
 	}
-	if m.effort > m.limits.Effort {
-		m.findings.add("effort of compiling", fmt.Sprintf("at most %d units", m.limits.Effort), fmt.Sprint(m.effort))
+}
+
+func (u *codeUses) list(types *[]uint32, typ uint32, as listed) {
+	if u.seen[typ]&as == 0 {
+		u.seen[typ] |= as
+		*types = append(*types, typ)
 	}
-	return plans
+}
+
+// scanAll reads every body. One that cannot be read is a finding, so that the next
+// one is read all the same; a limit that is exceeded is the last one.
+func (m *image) scanAll() {
+	m.code = codeUses{seen: make([]listed, len(m.types))}
+	for s, err := range m.scans() {
+		var over *excess
+		switch {
+		case errors.As(err, &over):
+			m.findings.add(over.Item, over.Want, over.Found)
+			return
+		case err != nil:
+			m.findings.add("code", "", err.Error())
+		default:
+			m.code.add(m, s)
+		}
+	}
 }
 
 // unclaimed refuses exports under names the meter needs.
@@ -62,34 +103,29 @@ func (m *image) unclaimed() {
 
 // rewriting holds what the sections of one metered module agree on.
 type rewriting struct {
-	m         *image
-	emit      emit
-	plans     []*scan
-	budget    int64             // of a call, where nobody sets one
-	types     [][]byte          // appended types, encoded
-	shims     map[uint32]uint32 // exported function to the shim that stands for it
-	order     []uint32          // exported functions in the order of their shims
-	reference bool              // some body takes references to functions
-	boards    []switchboard     // in the order of their functions, behind the shims
+	m      *image
+	emit   emit
+	budget int64             // of a call, where nobody sets one
+	types  [][]byte          // appended types, encoded
+	shims  map[uint32]uint32 // exported function to the shim that stands for it
+	order  []uint32          // exported functions in the order of their shims
+	boards []switchboard     // in the order of their functions, behind the shims
 }
 
-// meter writes the metered form of an image without findings.
-func (m *image) meter(plans []*scan, budget int64) []byte {
-	w := &rewriting{m: m, plans: plans, budget: budget, shims: map[uint32]uint32{}}
-	g := uint32(m.globals)
-	w.emit = emit{fuel: g, budget: g + 1, depth: g + 2, blockTypes: map[uint32]uint32{}}
+// meter writes the metered form of an image whose bodies have all been read, and
+// that has no findings.
+func (m *image) meter(budget int64) []byte {
+	w := &rewriting{m: m, budget: budget, shims: map[uint32]uint32{}}
+	g := uint32(len(m.globals))
+	w.emit = emit{fuel: g, budget: g + 1, depth: g + 2, references: w.references(g + 3), blockTypes: map[uint32]uint32{}}
 	w.plan()
 	w.switchboards()
 	out := make([]byte, 0, m.size()*5/4)
 	out = append(out, "\x00asm\x01\x00\x00\x00"...)
-	content := make(map[byte][]byte, len(m.sections))
-	for _, s := range m.sections {
-		content[s.id] = s.content
-	}
 	for _, id := range sectionsInOrder {
 		if id == sectionCode {
-			out = w.section(out, id, w.code())
-		} else if c := w.rewrite(id, content[id]); len(c) > 0 {
+			out = w.code(out)
+		} else if c := w.rewrite(id, m.content[id]); len(c) > 0 {
 			out = w.section(out, id, c)
 		}
 	}
@@ -102,20 +138,16 @@ var sectionsInOrder = []byte{sectionType, sectionImport, sectionFunction, sectio
 	sectionGlobal, sectionExport, sectionStart, sectionElement, sectionDataCount, sectionCode, sectionData}
 
 func (m *image) size() (n int) {
-	for _, s := range m.sections {
-		n += len(s.content) + 8
+	for _, content := range m.content {
+		n += len(content) + 8
 	}
 	return n
 }
 
 // plan assigns the indices of types and shims.
 func (w *rewriting) plan() {
-	for i, s := range w.plans {
-		w.reference = w.reference || s.reference
-		typ := w.m.functions[i+w.m.inherited[externFunction]]
-		if sig := w.m.types[typ]; len(sig.results) > 1 && s.wrapped() {
-			w.resultType(typ, sig)
-		}
+	for _, typ := range w.m.code.several {
+		w.resultType(typ, w.m.types[typ])
 	}
 	for _, e := range w.m.exports {
 		if _, done := w.shims[e.index]; e.kind == externFunction && !done {
@@ -126,9 +158,6 @@ func (w *rewriting) plan() {
 }
 
 func (w *rewriting) resultType(typ uint32, sig signature) {
-	if _, done := w.emit.blockTypes[typ]; done {
-		return
-	}
 	w.emit.blockTypes[typ] = uint32(len(w.m.types) + len(w.types))
 	t := append([]byte{0x60, 0}, appendU32(nil, uint32(len(sig.results)))...)
 	w.types = append(w.types, append(t, sig.results...))
@@ -159,7 +188,7 @@ func (w *rewriting) rewrite(id byte, original []byte) []byte {
 		if w.boards != nil {
 			return nil
 		}
-		return extend(original, w.declared())
+		return original
 	default:
 		return original
 	}
@@ -198,8 +227,9 @@ func (w *rewriting) tableSection(original []byte) []byte {
 		return nil
 	}
 	out := appendU32(nil, uint32(len(own)))
+	share := w.m.limits.Table / uint32(max(len(own), 1))
 	for _, t := range own {
-		most := w.m.limits.Table
+		most := max(t.min, share)
 		if t.capped {
 			most = min(most, t.max)
 		}
@@ -212,11 +242,29 @@ func (w *rewriting) tableSection(original []byte) []byte {
 	return out
 }
 
+// ownGlobals are the gauges, and behind them a reference to each function that a
+// body refers to. wazero keeps an object for each reference that it makes, as long
+// as the instance lives: these are made once, at its start, and ref.func becomes a
+// global.get.
 func (w *rewriting) ownGlobals() [][]byte {
 	tank := appendS64([]byte{typeI64, 1, opI64Const}, w.budget)
 	tank = append(tank, opEnd)
 	stack := appendS64([]byte{typeI32, 1, opI32Const}, StackBudget)
-	return [][]byte{tank, tank, append(stack, opEnd)}
+	all := [][]byte{tank, tank, append(stack, opEnd)}
+	for _, f := range w.m.referred {
+		all = append(all, append(appendU32([]byte{typeFunc, 0, opRefFunc}, f), opEnd))
+	}
+	return all
+}
+
+// references returns the global of each function in m.referred; the first of them
+// is the given one.
+func (w *rewriting) references(first uint32) map[uint32]uint32 {
+	globals := make(map[uint32]uint32, len(w.m.referred))
+	for n, f := range w.m.referred {
+		globals[f] = first + uint32(n)
+	}
+	return globals
 }
 
 // exportSection puts a shim in the place of each exported function and adds
@@ -234,31 +282,34 @@ func (w *rewriting) exportSection() []byte {
 	return appendU32(append(appendName(out, depthGlobal), externGlobal), w.emit.depth)
 }
 
-// declared keeps references legal: a body may take a reference only to a
-// function that something outside of the code mentions, and an export that
-// now names the shim no longer counts.
-func (w *rewriting) declared() [][]byte {
-	if !w.reference || len(w.order) == 0 {
-		return nil
+// code appends the section of code. Its length takes five bytes, whatever it is: it
+// is known last.
+func (w *rewriting) code(out []byte) []byte {
+	n := len(w.m.bodies) + len(w.order) + len(w.boards)
+	if n == 0 {
+		return out
 	}
-	e := appendU32([]byte{3, 0}, uint32(len(w.order)))
-	for _, f := range w.order {
-		e = appendU32(e, f)
-	}
-	return [][]byte{e}
-}
-
-func (w *rewriting) code() []byte {
-	out := appendU32(make([]byte, 0, w.m.size()*5/4), uint32(len(w.plans)+len(w.order)+len(w.boards)))
-	for i, s := range w.plans {
-		typ := w.m.functions[i+w.m.inherited[externFunction]]
-		out = w.emit.body(out, &w.m.bodies[i], s, typ, w.m.types[typ])
+	const room = 5
+	out = append(out, sectionCode, 0, 0, 0, 0, 0)
+	begin := len(out)
+	out = appendU32(out, uint32(n))
+	for s := range w.m.scans() { // read once before, so without an error
+		typ := w.m.functions[s.fn]
+		out = w.emit.body(out, &w.m.bodies[s.fn-w.m.inherited[externFunction]], s, typ, w.m.types[typ])
 	}
 	for _, f := range w.order {
 		out = w.emit.shim(out, f, len(w.m.types[w.m.functions[f]].params))
 	}
 	for _, b := range w.boards {
 		out = b.body(out)
+	}
+	size := len(out) - begin
+	for i := range room {
+		more := byte(0x80)
+		if i == room-1 {
+			more = 0
+		}
+		out[begin-room+i] = byte(size>>(7*i))&0x7f | more
 	}
 	return out
 }

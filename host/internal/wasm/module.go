@@ -59,14 +59,24 @@ func (e *Engine) Load(ctx context.Context, name string, binary []byte) (*Module,
 // program makes the shared part of a module. Two goroutines may both do the
 // work for one binary; the first to finish is kept.
 func (e *Engine) program(name, hash string, binary []byte) (*program, error) {
+	if e.precompiled {
+		if err := checkCache(e.shelf); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
 	metered, known := e.shelf.get(hash)
+	if e.precompiled && !known && !e.unmetered {
+		return nil, fmt.Errorf("%s: %w", name, ErrNotCompiled)
+	}
 	m, err := read(binary, e.limits)
 	if err != nil {
+		return nil, unreadable(name, err)
+	}
+	if known, err = m.keeps(metered, known, e.precompiled); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	var plans []*scan
 	if !known {
-		plans = m.scanAll()
+		m.scanAll()
 	}
 	m.look(e.surface)
 	if err := m.findings.refusal(name); err != nil {
@@ -76,7 +86,7 @@ func (e *Engine) program(name, hash string, binary []byte) (*program, error) {
 	case e.unmetered:
 		metered = bytes.Clone(binary)
 	case !known:
-		metered = m.meter(plans, EventBudget)
+		metered = m.meter(EventBudget)
 		e.shelf.put(hash, metered)
 	}
 	p := &program{engine: e, hash: hash, info: m.info(len(binary)), metered: metered}
@@ -140,9 +150,11 @@ func (p *program) begin() error {
 		return ErrClosed
 	}
 	e.work.Add(1)
+	e.live++
 	p.done = make(chan struct{})
 	go func() {
 		defer e.work.Done()
+		defer e.release(1)
 		defer close(p.done)
 		if p.compiled, p.err = e.compile(p.metered); p.err != nil {
 			e.forget(p)

@@ -1,6 +1,9 @@
 package wasm
 
-import "fmt"
+import (
+	"fmt"
+	"iter"
+)
 
 // scan reads one function body once and plans how to meter it: where charges
 // go and how large they are, which returns to redirect, which bulk operations
@@ -21,16 +24,16 @@ type scan struct {
 	frames    []frame
 	regions   []region
 	edits     []edit
-	deep      bool // nests deeper than allowed, already reported
-	locals    int  // with parameters
+	locals    int // with parameters
 	calls     int
 	blocks    int
+	branches  int
 	bulk      bool
 	charges   bool // somewhere past its entry
 	reference bool // takes a reference to a function
-	segments  bool // names a data segment
 	tables    bool // reads or writes a table
 	shape     stack
+	cost      effort
 }
 
 // frame is one open block.
@@ -42,6 +45,9 @@ type frame struct {
 	results int
 	params  int
 	sets    int // assignments to locals before the block
+
+	ends      meeting // where its branches lead: behind its end, or back to a loop
+	otherwise path    // of an if: before its else
 }
 
 type region struct {
@@ -50,13 +56,14 @@ type region struct {
 	optional bool
 }
 
-// edit is one change at an offset of the body; edits are in order of offset.
+// edit is one change at an offset of the body; edits are in order of offset. A body
+// may have one for every other byte, so an edit is small.
 type edit struct {
-	at   int
+	at   int32
+	arg  uint32 // region, label of the wrapping block, log2 of the bulk price, type, or function
+	trap int32  // label of the way out for a charge that cannot be paid
+	size uint8  // bytes of the instruction that is replaced
 	kind editKind
-	arg  int // region, label of the wrapping block, log2 of the bulk price, or type
-	trap int // label of the way out for a charge that cannot be paid
-	size int // bytes of the instruction that is replaced
 }
 
 type editKind uint8
@@ -66,41 +73,75 @@ const (
 	editReturn
 	editBulk
 	editIndirect
+	editReference
 )
 
 // lightest is the weight under which an optional region is merged into the one
 // around it. Lower charges more exactly and checks more often.
 const lightest = 12
 
-// scanBody returns the plan for the i-th body of m, offences noted in
-// m.findings. An error means that the body is malformed.
-func scanBody(m *image, i int) (*scan, error) {
-	s := newScan(m, i)
+// scans reads the bodies of m one after the other. The plan of each is good until
+// the next one is read. An error means that the body is malformed, or, if it is an
+// *excess, that a limit ended the reading.
+func (m *image) scans() iter.Seq2[*scan, error] {
+	return func(yield func(*scan, error) bool) {
+		s := &scan{m: m}
+		m.effort = 0
+		for i := range m.bodies {
+			s.begin(i)
+			if err := s.finish(); !yield(s, err) {
+				return
+			}
+		}
+	}
+}
+
+// begin makes the scan ready for the i-th body.
+func (s *scan) begin(i int) {
+	m := s.m
+	fn := i + m.inherited[externFunction]
+	sig, b := m.types[m.functions[fn]], &m.bodies[i]
+	*s = scan{m: m, c: cursor{b: b.code}, fn: fn, locals: len(sig.params) + b.count,
+		frames: s.frames[:0], regions: s.regions[:0], edits: s.edits[:0]}
+	s.shape = stack{locals: s.locals, made: s.locals, wide: b.wide}
+	s.cost.units = functionEffort + s.locals + len(m.globals)
+	s.regions = append(s.regions, region{around: -1, weight: called})
+	s.frames = append(s.frames, frame{op: opBlock, results: len(sig.results)})
+}
+
+// finish reads the body to its end and plans it.
+func (s *scan) finish() error {
 	for len(s.frames) > 0 && s.c.err == nil {
 		s.step()
 	}
 	if s.c.err == nil && s.c.more() {
 		s.c.fail("code goes on after its last end")
 	}
+	if s.c.err == nil {
+		s.merge()
+		s.hold(s.cost.sum(s.locals))
+	}
 	if s.c.err != nil {
-		return nil, fmt.Errorf("function %d: %w", s.fn, s.c.err)
+		return fmt.Errorf("function %d: %w", s.fn, s.c.err)
 	}
-	m.effort += s.blocks*s.blocks/squareBlocks + s.calls*s.calls/squareCalls
-	if s.blocks > m.limits.Blocks {
-		m.findings.add(fmt.Sprintf("blocks of function %d", s.fn), fmt.Sprintf("at most %d", m.limits.Blocks), fmt.Sprint(s.blocks))
-	}
-	s.merge()
-	return s, nil
+	return nil
 }
 
-func newScan(m *image, i int) *scan {
-	fn := i + m.inherited[externFunction]
-	sig, b := m.types[m.functions[fn]], &m.bodies[i]
-	s := &scan{m: m, c: cursor{b: b.code}, fn: fn, locals: len(sig.params) + b.count}
-	s.shape = stack{locals: s.locals, made: s.locals, wide: b.wide}
-	s.regions = append(s.regions, region{around: -1, weight: called})
-	s.frames = append(s.frames, frame{op: opBlock, results: len(sig.results)})
-	return s
+// hold ends the reading if compiling this function takes more than one may, or than
+// all may together.
+func (s *scan) hold(units int) {
+	if units > s.m.limits.BodyEffort {
+		s.exceed("effort of compiling function %d", units, s.m.limits.BodyEffort, " units")
+	}
+	if s.m.effort += units; s.m.effort > s.m.limits.Effort {
+		s.c.exceed("effort of compiling", uint64(s.m.effort), uint64(s.m.limits.Effort), " units")
+	}
+}
+
+// exceed ends the reading because there is more of something in this function than
+// its limit. The item is a format for the number of the function.
+func (s *scan) exceed(item string, found, limit int, unit string) {
+	s.c.exceed(fmt.Sprintf(item, s.fn), uint64(found), uint64(limit), unit)
 }
 
 func (s *scan) top() *frame { return &s.frames[len(s.frames)-1] }
@@ -127,7 +168,10 @@ func (s *scan) step() {
 		s.c.fail("instruction %#x is not in core V2", s.c.b[at:min(at+2, len(s.c.b))])
 		return
 	}
-	s.m.effort++
+	if s.cost.units += int(o.effort); s.cost.units > s.m.limits.BodyEffort {
+		s.hold(s.cost.units)
+		return
+	}
 	s.regions[s.top().region].weight += int64(o.weight)
 	s.shape.move(o, s.top().height)
 	s.operands(code, o, at)
@@ -149,8 +193,9 @@ func (s *scan) vector() *opcode {
 func (s *scan) operands(code byte, o *opcode, at int) {
 	c, m := &s.c, s.m
 	if o.bulk > 0 {
-		s.edits = append(s.edits, edit{at: at, kind: editBulk, arg: int(o.bulk - 1), trap: len(s.frames)})
+		s.edits = append(s.edits, edit{at: int32(at), kind: editBulk, arg: uint32(o.bulk - 1), trap: int32(len(s.frames))})
 		s.bulk = true
+		s.cost.nodes += bulkNodes
 	}
 	switch o.imm {
 	case enter:
@@ -160,14 +205,13 @@ func (s *scan) operands(code byte, o *opcode, at int) {
 	case leave:
 		s.leave()
 	case branch:
-		m.index(c, "label", len(s.frames))
-		if code == opBr {
-			s.shape.height = s.top().height
-		}
+		s.branch(code)
 	case branches:
-		s.branches()
+		s.branchTable()
 	case giveBack:
-		s.edits = append(s.edits, edit{at: at, kind: editReturn, arg: len(s.frames) - 1, size: 1})
+		s.branched()
+		s.jump(len(s.frames) - 1)
+		s.edits = append(s.edits, edit{at: int32(at), kind: editReturn, arg: uint32(len(s.frames) - 1), size: 1})
 		s.shape.height = s.top().height
 	case stuck:
 		s.shape.height = s.top().height
@@ -181,16 +225,21 @@ func (s *scan) operands(code byte, o *opcode, at int) {
 		if c.err == nil {
 			s.call(m.types[t])
 			s.shape.relay(len(m.types[t].params) + len(m.types[t].results))
-			s.edits = append(s.edits, edit{at: at, kind: editIndirect, arg: int(t), size: c.at - at})
+			s.edits = append(s.edits, edit{at: int32(at), kind: editIndirect, arg: t, size: uint8(c.at - at)})
 		}
 	case local:
 		m.index(c, "local", s.locals)
-		if code != opLocalGet {
+		if code == opLocalGet {
+			s.cost.reads++
+			s.cost.read(1)
+		} else {
 			s.shape.sets++
 		}
 	case function:
-		m.function(c)
-		s.reference = true
+		if f := m.refer(c); c.err == nil {
+			s.edits = append(s.edits, edit{at: int32(at), kind: editReference, arg: f, size: uint8(c.at - at)})
+			s.reference = true
+		}
 	default:
 		s.literal(o.imm)
 	}
@@ -206,7 +255,8 @@ func (s *scan) literal(imm immediate) {
 		}
 		valueType(c)
 	case global:
-		m.index(c, "global", m.globals)
+		m.index(c, "global", len(m.globals))
+		s.cost.read(1)
 	case table:
 		s.tables = true
 		m.index(c, "table", len(m.tables))
@@ -216,7 +266,6 @@ func (s *scan) literal(imm immediate) {
 		m.index(c, "table", len(m.tables))
 	case data, dataMem:
 		m.index(c, "data segment", int(m.counted))
-		s.segments = true
 	case elem, elemTable:
 		s.tables = true
 		m.index(c, "element segment", m.elements)
@@ -225,6 +274,8 @@ func (s *scan) literal(imm immediate) {
 		}
 	case memarg, memlane:
 		m.memarg(c)
+		s.cost.read(2)
+		s.cost.here.addresses++
 	case s32:
 		c.signed(32)
 	case s64:

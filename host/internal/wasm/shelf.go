@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,7 +66,7 @@ func (s *shelf) get(hash string) ([]byte, bool) {
 	if s == nil {
 		return nil, false
 	}
-	entry, err := os.ReadFile(s.path(hash))
+	entry, err := readUpTo(s.path(hash), maxCacheFile)
 	if err != nil || len(entry) < sha256.Size {
 		return nil, false
 	}
@@ -74,6 +75,25 @@ func (s *shelf) get(hash string) ([]byte, bool) {
 		return nil, false
 	}
 	return metered, true
+}
+
+// readUpTo reads a file of at most so many bytes.
+func readUpTo(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > most {
+		return nil, fmt.Errorf("%s has more than %d bytes", path, most)
+	}
+	b := make([]byte, info.Size())
+	_, err = io.ReadFull(f, b)
+	return b, err
 }
 
 // put keeps a metered form. A shelf that cannot be written costs time later
@@ -87,7 +107,10 @@ func (s *shelf) put(hash string, metered []byte) {
 		return
 	}
 	sum := sha256.Sum256(metered)
-	_, err = f.Write(append(sum[:], metered...))
+	_, err = f.Write(sum[:])
+	if err == nil {
+		_, err = f.Write(metered)
+	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), s.path(hash))
 	}

@@ -89,7 +89,7 @@ func newWorld(t *testing.T, root string, meter bool) *world {
 	return w
 }
 
-var ample = Limits{Table: math.MaxUint32, Locals: 1 << 20, Segments: 1 << 20, Names: 1 << 20, Blocks: 1 << 20, Targets: 1 << 20, Effort: 1 << 40,
+var ample = Limits{Table: math.MaxUint32, Locals: 1 << 20, Segments: 1 << 20, Names: 1 << 20, Blocks: 1 << 20, Targets: 1 << 20, Branches: 1 << 20, BodyEffort: 1 << 40, Effort: 1 << 50, Entries: 1 << 20, AllLocals: 1 << 30,
 	MemoryPages: 1 << 16, Arity: 1 << 20, Nesting: 1 << 20, Tables: 1 << 20}
 
 // load instantiates a module, importable by others under as, and known to the

@@ -20,50 +20,60 @@ type switchboard struct {
 const (
 	boardEntries = 10_000 // of the table
 	boardLabels  = 40_000 // of all switchboards
+	boardBodies  = 2      // one takes at most as much as so many functions may
+	boardTarget  = 250    // effort of a function in it
+	boardShare   = 64     // of the square of the functions in it
 )
 
 // switchboards plans one for each type of indirect call, if the table is known
 // and nobody can change it.
 func (w *rewriting) switchboards() {
 	m := w.m
-	if m.intricate || len(m.tables) != 1 || m.inherited[externTable] > 0 || len(m.entries) == 0 || len(m.entries) > boardEntries {
+	if m.intricate || len(m.tables) != 1 || m.inherited[externTable] > 0 || len(m.entries) == 0 {
 		return
 	}
-	var used []uint32
-	seen := map[uint32]bool{}
-	for _, s := range w.plans {
-		if s.tables || s.reference {
-			return
-		}
-		for _, e := range s.edits {
-			if t := uint32(e.arg); e.kind == editIndirect && !seen[t] {
-				seen[t] = true
-				used = append(used, t)
-			}
-		}
+	used := m.code.indirect
+	if m.code.tables || m.code.references {
+		return
 	}
 	if len(used) == 0 || len(used)*len(m.entries) > boardLabels {
 		return
 	}
-	w.emit.boards = map[uint32]uint32{}
-	for _, t := range used {
-		w.emit.boards[t] = uint32(len(m.functions) + len(w.order) + len(w.boards))
-		w.boards = append(w.boards, w.switchboard(t))
+	boards, effort := make([]switchboard, len(used)), m.effort
+	for i, t := range used {
+		boards[i] = m.switchboard(t)
+		one := boards[i].effort(m.mutable + gauges)
+		if effort += one; one > boardBodies*m.limits.BodyEffort || effort > m.limits.Effort {
+			return
+		}
+	}
+	w.boards, w.emit.boards = boards, map[uint32]uint32{}
+	for i := range boards {
+		b := &boards[i]
+		w.emit.boards[b.calls] = uint32(len(m.functions) + len(w.order) + i)
+		b.typ = uint32(len(m.types) + len(w.types))
+		form := appendName([]byte{0x60}, b.sig.params+string(rune(typeI32)))
+		w.types = append(w.types, appendName(form, b.sig.results))
 	}
 }
 
-func (w *rewriting) switchboard(t uint32) switchboard {
-	sig := w.m.types[t]
-	b := switchboard{calls: t, sig: sig, typ: uint32(len(w.m.types) + len(w.types))}
-	form := appendName([]byte{0x60}, sig.params+string(rune(typeI32)))
-	w.types = append(w.types, appendName(form, sig.results))
-	b.entries = make([]uint32, len(w.m.entries))
-	for i, f := range w.m.entries {
-		if f > 0 && w.m.types[w.m.functions[f-1]] == sig {
+func (m *image) switchboard(t uint32) switchboard {
+	b := switchboard{calls: t, sig: m.types[t], entries: make([]uint32, len(m.entries))}
+	for i, f := range m.entries {
+		if f > 0 && m.types[m.functions[f-1]] == b.sig {
 			b.entries[i] = f
 		}
 	}
 	return b
+}
+
+// effort is what compiling the switchboard takes. Its blocks are not in a row, which
+// is why it grows slower than that of other functions with as many.
+func (b *switchboard) effort(mutable int) int {
+	_, targets, labels := b.labels()
+	values := len(b.sig.params) + len(b.sig.results)
+	each := boardTarget + valueEffort*values + reloadEffort*mutable + len(targets)/boardShare
+	return functionEffort + each*len(targets) + labelEffort*len(labels)
 }
 
 // body appends the code: a branch by entry to as many blocks as there are

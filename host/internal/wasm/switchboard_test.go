@@ -100,7 +100,7 @@ func TestSwitchboardsPayForTheirFrames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if through, without := x.scanAll()[1].shape.bytes(), y.scanAll()[1].shape.bytes(); through < without+80 {
+	if through, without := scanned(t, x, 1).shape.bytes(), scanned(t, y, 1).shape.bytes(); through < without+80 {
 		t.Errorf("a level through a table counts %d bytes, without one %d", through, without)
 	}
 	stops(t, start(t, newEngine(t, plain), m.bytes()), TrapTable)

@@ -38,6 +38,14 @@ const (
 // NewChest returns the chest in that folder. It touches nothing.
 func NewChest(dir string) *Chest { return &Chest{private.In(dir), chestSize, chestAge} }
 
+// ChestIn returns the chest of a cache folder, nil for "".
+func ChestIn(cache string) *Chest {
+	if cache == "" {
+		return nil
+	}
+	return NewChest(filepath.Join(cache, "apart"))
+}
+
 // poll is how long it takes to notice that a lock is free.
 const poll = 10 * time.Millisecond
 

@@ -19,6 +19,7 @@ import (
 //	EVENT     budget i64, kind u32, handle u32, arg u32, size u32, payload, or none
 //	ANSWER    result i32, charge i64
 //	SOURCE    a time i64, or randomness
+//	COMPILE   kind u32, fuel i64, sizes u32 and u32, name, name of a folder, module
 //
 //	CALL      op u32, arguments 5 × u32, fuel left i64, named u32, what they name
 //	LOOKED    op u32, arguments 5 × u32, result i32
@@ -27,9 +28,12 @@ import (
 //	RETURN    result i32, used i64, pages u32
 //	TRAP      kind u32, code u32, used i64, pages u32, text
 //	REFUSED   text
+//	COMPILED  the manifest of an auth provider, as JSON
+//	FAILED    text
 type tag byte
 
-// The first half comes from the host, the second from the worker.
+// The first half comes from the host, the second from the worker. COMPILE and what
+// answers it are another conversation, see job.
 const (
 	tagBegin tag = 1 + iota
 	tagEvent
@@ -43,6 +47,10 @@ const (
 	tagReturn
 	tagTrap
 	tagRefused
+
+	tagCompile // from the host, in the place of BEGIN
+	tagCompiled
+	tagFailed
 )
 
 // Bounds of what a worker may say at once, beside what a call carries, which is at
@@ -69,7 +77,11 @@ func (v *violation) Error() string { return v.what }
 func violates(format string, a ...any) error { return &violation{fmt.Sprintf(format, a...)} }
 
 // A Refusal is why a plugin is not run at all.
-type Refusal struct{ why string }
+type Refusal struct {
+	why   string
+	Ended bool // by the end of the process that compiled it, and not by a look at it
+	Late  bool // Ended because it took too long
+}
 
 func (r *Refusal) Error() string { return r.why }
 

@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -135,10 +136,21 @@ var frauds = map[string]fraud{
 	"dies early": {
 		do: func(io.Writer, *frames) { kill(os.Getpid()); select {} }, early: true, says: "start: its worker process was killed by signal 9",
 	},
+	"spins":               {do: spins, early: true},
 	"half a frame":        {do: func(out io.Writer, _ *frames) { out.Write(claims(tagReturn, 16)); os.Exit(4) }, says: "ended with exit code 4"},
 	"silent":              {do: func(io.Writer, *frames) {}, says: "its worker process did not come to an end within"},
-	"silent at the start": {do: func(io.Writer, *frames) { select {} }, early: true},
+	"silent at the start": {do: func(io.Writer, *frames) {}, early: true},
 }
+
+// spins is a worker that starts, and then computes although nothing is asked of it.
+func spins(out io.Writer, _ *frames) {
+	out.Write((&ended{pages: 2}).append(nil))
+	for n := 0; ; n++ {
+		spun.Store(int64(n))
+	}
+}
+
+var spun atomic.Int64
 
 func kill(pid int) {
 	if p, err := os.FindProcess(pid); err == nil {
@@ -151,7 +163,7 @@ func kill(pid int) {
 func TestFrauds(t *testing.T) {
 	for kind, f := range frauds {
 		if f.says == "" {
-			continue // see TestStartIsCancelled
+			continue // see TestStartIsCancelled and TestAWorkerThatSpins
 		}
 		t.Run(kind, func(t *testing.T) {
 			p := program(t, nil, kind)
@@ -193,7 +205,10 @@ type script struct {
 	io.Writer
 	ended chan struct{}
 	over  func()
+	used  time.Duration
 }
+
+func (s *script) Used() (time.Duration, bool) { return s.used, true }
 
 func (s *script) Ended() <-chan struct{} { return s.ended }
 func (s *script) Kill()                  { s.over() }

@@ -20,10 +20,11 @@ type machine struct {
 	pipe     pipe
 	patience time.Duration
 	in       frames
-	out      []byte      // for what is sent
-	watch    *time.Timer // ends an event that takes too long
-	late     atomic.Bool // it did
-	closing  atomic.Bool // the end is wanted
+	out      []byte                 // for what is sent
+	watch    *time.Timer            // ends an event that takes too long
+	closing  atomic.Bool            // the end is wanted
+	killed   atomic.Pointer[string] // why the host ended it, where that was not wanted
+	idle     idleWatch
 	closed   sync.Once
 	over     chan struct{} // closed when the process is reaped
 	fate     string        // how it ended, from then on
@@ -76,6 +77,7 @@ func (m *machine) Close() error {
 		m.pipe.Kill()
 		<-m.over
 		m.watch.Stop()
+		m.idle.stop()
 		m.pipe.Close()
 		m.leave()
 	})
@@ -86,6 +88,8 @@ func (m *machine) Close() error {
 // it is done with it.
 func (m *machine) exchange(more []byte, extra time.Duration) (int32, error) {
 	m.watch.Reset(m.patience + extra + time.Duration(float64(m.budget)/fuelsPerNano))
+	m.idle.begin()
+	defer m.idle.end()
 	err := m.send(more)
 	end := ended{}
 	if err == nil {
@@ -135,7 +139,7 @@ func (m *machine) attend(end *ended) error {
 			}
 		case tagRefused:
 			if err = violates("it refuses a plugin that it has run"); m.starting {
-				err = &Refusal{guest.Words(body)}
+				err = &Refusal{why: guest.Words(body)}
 			}
 		}
 		if err != nil {
@@ -290,7 +294,12 @@ func (m *machine) sourced(body []byte) error {
 
 // expire ends a worker that does not come to an end.
 func (m *machine) expire() {
-	m.late.Store(true)
+	m.kill(fmt.Sprintf("did not come to an end within %v, and was killed", m.patience))
+}
+
+// kill ends the process, and says why to those who lose it.
+func (m *machine) kill(why string) {
+	m.killed.CompareAndSwap(nil, &why)
 	m.pipe.Kill()
 }
 
@@ -307,9 +316,7 @@ func (m *machine) explain(err error) error {
 	default:
 		m.await()
 		m.Close()
-		if err = errors.New("its worker process " + m.fate); m.late.Load() {
-			err = fmt.Errorf("its worker process did not come to an end within %v, and was killed", m.patience)
-		}
+		err = errors.New("its worker process " + m.fate)
 	}
 	m.Close()
 	if m.starting {

@@ -24,18 +24,32 @@ var (
 )
 
 // Serve is the worker: it takes from its process what it does not need, for good,
-// and runs the plugin that the host sends it until in ends. The process is to end
-// when Serve returns.
+// and compiles the plugin that the host sends it, or runs it until in ends. The
+// process is to end when Serve returns.
 func Serve(in io.Reader, out io.Writer) error {
 	if err := brig.Confine(compiling); err != nil {
 		return err
 	}
 	return serve(in, out, func() error {
 		debug.FreeOSMemory() // compiling took more than running will
-		err := brig.Confine(running)
-		brig.Seal()
-		return err
+		if err := brig.Confine(running); err != nil {
+			return err
+		}
+		return seal()
 	})
+}
+
+// seal seals the process where there are seals: there, one that does not hold is a
+// reason not to run. Elsewhere the host has told the user, see Lacks.
+func seal() error {
+	err := brig.Seal()
+	if errors.Is(err, brig.ErrNoSeal) {
+		return nil
+	}
+	if err != nil {
+		err = fmt.Errorf("its process could not be sealed, so the plugin was not run: %w", err)
+	}
+	return err
 }
 
 // serve is Serve in limits. confine is called when all is ready to run the plugin.
@@ -67,6 +81,13 @@ func (w *worker) run() error {
 	t, body, err := w.in.next()
 	if err != nil {
 		return err
+	}
+	if t == tagCompile {
+		var j job
+		if err := j.decode(body); err != nil {
+			return err
+		}
+		return w.compile(&j)
 	}
 	if t != tagBegin {
 		return fmt.Errorf("the first frame is of kind %d, and not %d", t, tagBegin)

@@ -32,8 +32,10 @@
 // states are held against what the host knows itself. Fuel is counted where the
 // code runs, which may lie about it, so the host has an account of its own: for
 // each call that it answers it takes the price and the bytes from the same budget,
-// and an event that is not over in time ends the worker. Whatever is wrong, the
-// process is killed and its connection ends with it, and nothing else does.
+// and an event that is not over in time ends the worker. Between events it has
+// nothing to do, and one that uses the processor all the same is ended as well.
+// Whatever is wrong, the process is killed and its connection ends with it, and
+// nothing else does.
 package worker
 
 import (
@@ -43,10 +45,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/wharf-mcp/wharf/host/internal/brig"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
@@ -81,10 +85,15 @@ const (
 	fuelsPerNano = 1.0 / 50
 )
 
+// Lacks says, for people, what a worker has on this system that it has not where
+// processes can be sealed. It is empty where they can.
+func Lacks() string { return brig.Lacks(runtime.GOOS, runtime.GOARCH) }
+
 // pipe is a process as its machine sees it.
 type pipe interface {
 	io.ReadWriter
 	Kill()
+	Used() (cpu time.Duration, known bool)
 	Ended() <-chan struct{}
 	Reap() string
 	Close()
@@ -135,6 +144,7 @@ func newMachine(b guest.Berth, p pipe, patience time.Duration) *machine {
 	m.in = frames{in: bufio.NewReaderSize(p, 32<<10), most: m.bound}
 	m.watch = time.AfterFunc(time.Hour, m.expire)
 	m.watch.Stop()
+	m.idle.start(m)
 	go m.bury()
 	return m
 }
@@ -143,6 +153,9 @@ func newMachine(b guest.Berth, p pipe, patience time.Duration) *machine {
 func (m *machine) bury() {
 	<-m.pipe.Ended()
 	m.fate = m.pipe.Reap()
+	if why := m.killed.Load(); why != nil {
+		m.fate = *why
+	}
 	close(m.over)
 	if !m.closing.Load() {
 		m.berth.Lost(errors.New("its worker process " + m.fate))

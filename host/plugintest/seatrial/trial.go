@@ -76,8 +76,9 @@ func (trial *Trial) underway(t *testing.T) *voyage {
 	if !trial.Rises {
 		t.Cleanup(func() { trial.Kill(t) })
 	}
-	v := trial.session(t)
+	begun, v := time.Now(), trial.session(t)
 	v.echo("ahoy")
+	v.ready("it was ready", begun)
 	return v
 }
 
@@ -86,6 +87,8 @@ func (trial *Trial) underway(t *testing.T) *voyage {
 // have been asked for just before it was there, and so is asked for twice at most.
 func (trial *Trial) back(v *voyage, last time.Time) {
 	v.t.Helper()
+	begun := time.Now()
+	defer func() { v.ready("it was ready again", begun) }()
 	if trial.Rises {
 		v.until(func(n host.News) bool { return n.State == host.StateConnected && n.Since.After(last) })
 		return
@@ -181,9 +184,18 @@ func (v *voyage) echo(text string) {
 	switch {
 	case err != nil:
 		v.t.Errorf("the call ended with %v", err)
-	case len(r.Content) == 0 || r.Content[0].Text != "Echo: "+text:
-		v.t.Errorf("%d bytes were not echoed", len(text))
+	case len(r.Content) == 0:
+		v.t.Errorf("%d bytes were not echoed: the answer has no content", len(text))
+	case r.Content[0].Text != "Echo: "+text:
+		v.t.Errorf("a text was not echoed: %s", difference("Echo: "+text, r.Content[0].Text))
 	}
+}
+
+// ready says how long something took: a trial that passes may still have waited for a
+// minute, where the counterpart was reached before it listened.
+func (v *voyage) ready(what string, since time.Time) {
+	v.t.Helper()
+	v.t.Logf("%s after %v", what, time.Since(since).Round(time.Millisecond))
 }
 
 // nobody makes a call that reaches nobody, and says so.

@@ -20,7 +20,7 @@ func main() {}
 
 var manifest = abi.Manifest{
 	Name: "broken-guest", Version: "0",
-	Settings:    []abi.Pair{{Key: "fault", Value: "the mistake"}, {Key: "secret", Value: "of a sign-in"}},
+	Settings:    []abi.Pair{{Key: "fault", Value: "the mistake"}, {Key: "secret", Value: "of a sign-in"}, {Key: "end", Value: "of a line, which is its feed"}},
 	Grants:      []abi.Grant{{Kind: abi.OpenStream, Name: "main"}, {Kind: abi.OpenHTTP, Name: "main"}},
 	Unsolicited: true,
 }
@@ -29,6 +29,7 @@ type broken struct {
 	conn    *sdk.Conn
 	fault   string
 	secret  string
+	end     []byte // of a line
 	session []byte
 	stream  sdk.Handle
 	line    []byte
@@ -37,6 +38,8 @@ type broken struct {
 	kept    [][]byte
 	waiting int
 	number  int
+	brought int // messages
+	taken   int
 	next    byte // of answers in order
 	jammed  bool
 	untaken bool       // a message is on its way
@@ -57,7 +60,10 @@ func (b *broken) web() bool { return strings.HasPrefix(b.fault, "web") }
 
 func (b *broken) Open(c *sdk.Conn, s *abi.Settings) (err error) {
 	b.conn, b.fault, b.posts, b.next = c, s.Value("fault"), map[uint32]post{}, '1'
-	b.secret = s.Value("secret")
+	b.secret, b.end = s.Value("secret"), []byte("\n")
+	if end := s.Value("end"); end != "" {
+		b.end = []byte(end)
+	}
 	if b.web() {
 		c.Up()
 		return nil
@@ -102,6 +108,14 @@ func (b *broken) Message(m sdk.Message) (sdk.Outcome, error) {
 	if b.is("knows-methods") && strings.HasPrefix(method, "com.example/") {
 		return m.Fail(abi.Malformed, "unknown method")
 	}
+	if b.taken++; b.is("trap3") && b.taken == 3 {
+		panic("the third message")
+	}
+	if b.is("done-early") {
+		b.write(m)
+		b.conn.Done(m.Exchange)
+		return sdk.Later, nil
+	}
 	if b.jammed = b.jammed || b.is("overwrites") && m.Payload.Len() > 64<<10; b.jammed && m.Payload.Len() < 64<<10 {
 		return sdk.HandedOver, nil
 	}
@@ -130,6 +144,8 @@ func (b *broken) write(m sdk.Message) {
 	switch b.fault {
 	case "mangle-out":
 		b.stream.Write(bytes.ToUpper(bytes.Clone(p.Bytes())), abi.More)
+	case "truncates":
+		b.stream.Forward(p.Slice(0, p.Len()-1), abi.More)
 	case "ascii-only":
 		b.stream.Write(ascii(p.Bytes()), abi.More)
 	case "small-buffer":
@@ -146,7 +162,7 @@ func (b *broken) write(m sdk.Message) {
 		b.costs()
 		b.stream.Forward(p, abi.More)
 	}
-	b.stream.Write([]byte{'\n'}, abi.More)
+	b.stream.Write(b.end, abi.More)
 }
 
 // costs is what uses too much.
@@ -160,6 +176,10 @@ func (b *broken) costs() {
 		}
 	case "leaks":
 		b.kept = append(b.kept, make([]byte, 512))
+	case "leaks-early": // and takes no more when there is no more
+		if len(b.kept) < 144 {
+			b.kept = append(b.kept, make([]byte, 64<<10))
+		}
 	case "leaks-much":
 		b.kept = append(b.kept, make([]byte, 64<<10))
 	case "random":
@@ -195,7 +215,7 @@ func (b *broken) Handle(e sdk.Event) error {
 			b.says(e)
 		case b.challenged():
 			b.opensSession()
-		case !b.greeted() && (!b.queue() || e.Handle == b.push):
+		case !b.greeted() && !b.is("no-up") && (!b.queue() || e.Handle == b.push):
 			e.Conn().Up()
 		}
 	case abi.EventData, abi.EventEnd:
@@ -239,10 +259,10 @@ func (b *broken) Handle(e sdk.Event) error {
 
 // plain are the faults that have nothing to do with what comes in: what does is
 // looked at line by line.
-var plain = []string{"", "spins", "chatty", "leaks", "leaks-much", "slow-bytes", "copies", "random"}
+var plain = []string{"", "spins", "chatty", "leaks", "leaks-much", "leaks-early", "slow-bytes", "copies", "random"}
 
 func (b *broken) data(p sdk.Payload) error {
-	if slices.Contains(plain, b.fault) {
+	if slices.Contains(plain, b.fault) && b.end[0] == '\n' {
 		b.lines.Data(p)
 		return nil
 	}
@@ -260,7 +280,7 @@ func (b *broken) look(p []byte) error {
 		return b.deliver(bytes.TrimSuffix(p, []byte("\n")))
 	}
 	for {
-		line, rest, found := bytes.Cut(p, []byte("\n"))
+		line, rest, found := bytes.Cut(p, b.end)
 		if b.line = append(b.line, line...); !found {
 			return nil
 		}
@@ -295,10 +315,16 @@ func (b *broken) deliver(line []byte) error {
 	case b.is("pongs") && string(line) == "PING":
 		b.stream.Write([]byte("PONG\n"), abi.More)
 		return nil
+	case b.is("wrong-exchange"):
+		b.conn.Deliver(7, line, abi.End)
+		return nil
 	case b.is("error-fails") && has(`"error"`):
 		return sdk.Fail(abi.ProtocolFailed, "the server said no")
 	}
 	verdict := b.conn.Deliver(0, line, abi.End)
+	if b.brought++; b.is("twice") || b.is("stale") && b.brought%50 == 0 {
+		b.conn.Deliver(0, line, abi.End)
+	}
 	switch {
 	case b.is("late-fatal") && verdict == abi.VerdictLate,
 		b.is("malformed-fatal") && verdict == abi.VerdictMalformed,

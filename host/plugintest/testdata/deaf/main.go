@@ -4,7 +4,7 @@ package main
 
 const (
 	manifest = `{"abi":"wharf-auth-0","name":"deaf","version":"1","settings":[{"key":"word","about":"it is not heard","required":true}],"wants":{"requests":true}}`
-	done     = `{"actions":[{"kind":"done"}]}`
+	done     = `{"state":"all","actions":[{"kind":"done"}]}`
 )
 
 //go:wasmexport wharf_auth_describe

@@ -42,6 +42,19 @@ func (guest) SignIn(f *auth.Flow) error {
 		os.Exit(0)
 	case "exit":
 		os.Exit(3)
+	case "same": // signs as before, also when that was refused
+		return f.Keep(1)
+	case "keep":
+		if err := f.Store(auth.RecordKey{Name: "token"}, "s3cr3t"); err != nil {
+			return err
+		}
+		return errors.New("it is kept")
+	case "recall":
+		token := "nothing"
+		if _, err := f.Load(auth.RecordKey{Name: "token"}, &token); err != nil {
+			return err
+		}
+		return errors.New("it recalls " + token)
 	case "error":
 		return errors.New("this is how it is")
 	}

@@ -41,6 +41,14 @@ func (h *hostile) Message(m sdk.Message) (sdk.Outcome, error) {
 			h.handle.Forward(m.Payload, abi.More)
 		}
 	}
+	switch h.mode {
+	case "works":
+		h.work()
+	case "pings":
+		h.work()
+		h.ping()
+		return sdk.HandedOver, nil
+	}
 	h.handle.Forward(m.Payload, abi.More)
 	h.handle.Write([]byte("\n"), abi.More)
 	return sdk.HandedOver, nil
@@ -60,9 +68,18 @@ func (h *hostile) Handle(e sdk.Event) error {
 		h.timers++
 		spin(1 << 16)
 		h.conn.Timer(1, 1)
+	case abi.EventError:
+		h.work()
+		h.conn.Open(abi.OpenStream, 0, &abi.OpenRequest{Grant: "main"})
 	}
 	return nil
 }
+
+// work is less than an event brings with it.
+func (h *hostile) work() { spin(1 << 12) }
+
+// ping makes up a request of the server.
+func (h *hostile) ping() { h.conn.Deliver(0, []byte(`{"method":"ping","id":1}`), abi.End) }
 
 //go:noinline
 func spin(n int) (sum int) {
@@ -126,6 +143,10 @@ func (h *hostile) misbehave(e sdk.Event) {
 		for {
 			h.conn.Open(abi.OpenStream, 0, &abi.OpenRequest{Grant: "main"})
 		}
+	case "pings":
+		h.ping()
+	case "errors":
+		h.conn.Open(abi.OpenStream, 0, &abi.OpenRequest{Grant: "main"})
 	case "timer":
 		h.conn.Timer(1, 1)
 	case "garbage": // which is no crime
@@ -164,6 +185,8 @@ func (h *hostile) misbehave(e sdk.Event) {
 				panic("a handle that is not ours")
 			}
 		}
+	case "queue":
+		h.handle.Write(make([]byte, e.Len()), abi.More)
 	case "later":
 		h.handle.Forward(e.Payload, abi.More)
 	case "pieces":

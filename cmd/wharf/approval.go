@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+// shownWarnings is how many warnings about a server stand in a question. More of them are
+// there so that the person does not read them.
+const shownWarnings = 12
+
+// askApproval shows a server of a project and asks whether it may be used. It is
+// no, unless the person says yes.
+func (a *app) askApproval(ctx context.Context, p host.Approval) (host.Decision, error) {
+	ctx, leave, err := a.floor(ctx)
+	if err != nil {
+		return host.NotNow, err
+	}
+	defer leave()
+	fmt.Fprint(a.err, a.approvalFacts(p, factBytes))
+	text, err := a.ask(ctx, question{above: a.approvalGist(p), prompt: "May it be used? yes, [n]o, never: ", consent: true})
+	switch {
+	case errors.Is(err, errRefused), errors.Is(err, errEscaped):
+		return host.NotNow, nil
+	case err != nil:
+		return host.NotNow, err
+	}
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "y", "yes":
+		return host.Always, nil
+	case "never":
+		return host.Never, nil
+	}
+	return host.NotNow, nil
+}
+
+// approvalFacts returns what is known of a server of a project: of each value no
+// more than limit bytes, and 0 is for all there is.
+func (a *app) approvalFacts(p host.Approval, limit int) string {
+	rest := "; `wharf trust show " + name(p.Server, nameColumns) + "` prints all"
+	most := ofFacts
+	if limit == 0 {
+		most = excerpt{}
+	}
+	rows := []fact{{"project", name(p.Project.Folder, 4096)}, {"file", name(p.Project.File, 4096)}}
+	missing := 0
+	for _, f := range p.Shown() {
+		text, left := f.Text(limit)
+		missing += left
+		rows = append(rows, fact{f.Name, text})
+	}
+	var out strings.Builder
+	out.WriteString(a.styled(a.errTTY, styleBold, a.ours("%s is a server that came with a project:", name(p.Server, nameColumns))))
+	out.WriteString(a.facts(rows, most, missing, rest) + "hash  " + p.Hash + "\n")
+	out.WriteString(a.approvalChanges(p, limit, rest))
+	for i, w := range p.Warnings {
+		if limit > 0 && i == shownWarnings {
+			out.WriteString(a.ours("! and %d more warnings%s", len(p.Warnings)-i, rest))
+			break
+		}
+		out.WriteString(a.ours("! %s", host.Visible(w)))
+	}
+	return out.String()
+}
+
+// approvalChanges returns in what a server differs from what was decided about.
+func (a *app) approvalChanges(p host.Approval, limit int, rest string) string {
+	if len(p.Changes) == 0 {
+		return ""
+	}
+	var lines strings.Builder
+	for _, c := range p.Changes {
+		lines.WriteString(c.String() + "\n")
+	}
+	most := ofMessage
+	if limit == 0 {
+		most = excerpt{}
+	}
+	return a.ours("It has changed since you decided on %s:", p.Decided.Local().Format(time.DateTime)) + a.quoted(lines.String(), most, rest)
+}
+
+// ofGist is how much of what would be run or reached stands right above the
+// question.
+var ofGist = excerpt{512, 5}
+
+// approvalGist returns what a yes allows, for right above the question.
+func (a *app) approvalGist(p host.Approval) string {
+	facts := make(map[string]host.Fact)
+	for _, f := range p.Facts {
+		facts[f.Name] = f
+	}
+	grants, _ := facts["grants"].Text(0)
+	text := a.ours("If you say yes, %s may %s:", name(p.Server, nameColumns), grants)
+	var does []string
+	for _, what := range []string{"command", "arguments", "url", "address"} {
+		if f, there := facts[what]; there {
+			word, _ := f.Text(factBytes)
+			does = append(does, word)
+		}
+	}
+	text += a.quoted(strings.Join(does, " "), ofGist, "; it stands above")
+	if scopes, there := facts["sign-in scopes"]; there {
+		words, _ := scopes.Text(factBytes)
+		text += a.ours("It wants you to sign in to it, for:") + a.quoted(words, ofGist, "; it stands above")
+	}
+	return text
+}

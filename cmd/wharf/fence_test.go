@@ -1,0 +1,80 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+// at is a program on a terminal of so many columns.
+func at(columns int) *app {
+	return &app{stdio: stdio{err: &console{size: func() (int, int) { return columns, 24 }}, errTTY: true}}
+}
+
+func TestQuoted(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		most       excerpt
+		want       string
+	}{
+		{"nothing", "\n\n", excerpt{}, ""},
+		{"lines", "one\n\n\n\n\ttwo\n\n", excerpt{}, "│ one\n│\n│     two\n"},
+		{"a long line", "a line of many words that goes on", excerpt{}, "│ a line of many\n│ words that goes on\n"},
+		{"a long word", "abcdefghijklmnopqrstuvwxyz", excerpt{}, "│ abcdefghijklmnopqr\n│ stuvwxyz\n"},
+		{"wide letters", "日本語日本語日本語日本語", excerpt{}, "│ 日本語日本語日本語\n│ 日本語\n"},
+		{"a mark at the end of a row", "abcdefghijklmnopqe\u0301f", excerpt{}, "│ abcdefghijklmnopqe\u0301\n│ f\n"},
+		{"too many bytes", strings.Repeat("é", 10), excerpt{5, 0}, "│ éé\n  (16 bytes more)\n"},
+		{"too many rows", "a\nb\nc\nd", excerpt{0, 2}, "│ a\n│ b\n  (4 bytes more)\n"},
+	} {
+		if got := at(21).quoted(tt.text, tt.most, ""); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestName(t *testing.T) {
+	for text, want := range map[string]string{
+		"files": "files", "0123456789": "0123456789", "01234567890": "012345678…", "日本語日本語": "日本語日…",
+		"e\u0301": `e\u0301`, "a\nb": `a\nb`, strings.Repeat("x", 1000): "xxxxxxxxx…",
+	} {
+		if got := name(text, 10); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestOurRowsGoOnIndented(t *testing.T) {
+	if got, want := at(24).ours("%s asks you for a text", "a name that is long"), "a name that is long\n  asks you for a text\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Whatever is quoted, and however wide the terminal is: each row has its bar, fits, and
+// steers nothing.
+func FuzzQuoted(f *testing.F) {
+	f.Add("two\r\nlines\u2028e\u0301\u0302\u0303\u0304 日本", uint8(20), uint8(3))
+	f.Add(strings.Repeat(" ", 90)+"│", uint8(80), uint8(0))
+	f.Fuzz(func(t *testing.T, text string, columns, rows uint8) {
+		a := at(max(int(columns), fewestColumns+1))
+		out := strings.TrimSuffix(a.quoted(text, excerpt{1 << 10, int(rows)}, "; the rest"), "\n")
+		lines := strings.Split(out, "\n")
+		if out == "" {
+			lines = nil // there is nothing to be seen
+		} else if last := lines[len(lines)-1]; strings.HasPrefix(last, "  (") && strings.HasSuffix(last, " more; the rest)") {
+			lines = lines[:len(lines)-1]
+		}
+		for _, line := range lines {
+			marks := len(line) - len(host.Visible(line)) // a mark takes no column
+			if !strings.HasPrefix(line, strings.TrimSpace(bar)) || marks == 0 && columnsIn(line) > a.columns() || strings.IndexFunc(line, unsafe) >= 0 {
+				t.Errorf("%q in %d columns: %q", text, a.columns(), line)
+			}
+		}
+		if rows > 0 && len(lines) > int(rows) {
+			t.Errorf("%d rows", len(lines))
+		}
+		if short := name(text, 10); columnsIn(short) > 10 || strings.ContainsAny(short, "\n\t") {
+			t.Errorf("the name is %q", short)
+		}
+	})
+}

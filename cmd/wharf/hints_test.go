@@ -1,0 +1,225 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// leads tells a text that names a command to type, a flag to add or lines to write.
+var leads = regexp.MustCompile(`wharf (add|auth|call|doctor|login|logout|plugin|read|request|servers|tools|trace|trust)\b|write in your configuration|(^|[ (])--[a-z]+[a-z-]*`)
+
+// hintsOf returns the texts of a folder, and of those below it, that a user is led on
+// by: string constants that no help text of a command is made of.
+func hintsOf(t *testing.T, root string) (hints []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() == "plugintest" || d.Name() == "pluginbuild"):
+			return filepath.SkipDir
+		case d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GenDecl:
+				return n.Tok != token.CONST || n.Lparen.IsValid() || !strings.HasSuffix(n.Specs[0].(*ast.ValueSpec).Names[0].Name, "Long")
+			case *ast.CompositeLit:
+				if kind, ok := n.Type.(*ast.SelectorExpr); ok && kind.Sel.Name == "Command" {
+					return false
+				}
+			case *ast.CallExpr: // of a flag: its name and what it does
+				if to, ok := n.Fun.(*ast.SelectorExpr); ok && regexp.MustCompile(`Var[P]?$`).MatchString(to.Sel.Name) {
+					return false
+				}
+			case *ast.BasicLit:
+				if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil && leads.MatchString(text) {
+					hints = append(hints, text)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(hints)
+	return slices.Compact(hints)
+}
+
+// apart are the hints that no script follows, and why.
+var apart = map[string]string{
+	"--no-validate sends the arguments as they are":                                                           "validate.txtar",
+	"--no-validate takes results that do not fit":                                                             "validate.txtar",
+	"--only: there is no check called %q":                                                                     "an error",
+	"--record %s: --trace writes that file":                                                                   "an error",
+	"--replace is for plugins in Go":                                                                          "an error",
+	"--setting %s: expected KEY=VALUE":                                                                        "an error",
+	"there is nothing in it; expected what --record has written":                                              "an error",
+	"--record names a file that is new, or a recording that may be replaced":                                  "record.txtar",
+	"--trace names a file that is new, or a trace that may be replaced":                                       "trace.txtar",
+	"expected what --record has written for a plugin of that name":                                            "record.txtar",
+	"name a file that was written with --record":                                                              "record.txtar",
+	"name a file that was written with --trace":                                                               "trace.txtar",
+	"--toolchain local builds with the Go that is here, if one is; the bytes are then its own":                "there is a Go where tests run",
+	"name a checkout with --replace FOLDER, or run `go install ":                                              "plugin-new.txtar; and it fetches",
+	"run it on a terminal, or with --no-browser, or with --browser":                                           "signin.txtar",
+	"sign in with: wharf login ":                                                                              "signin.txtar, TestSignInInterop",
+	", or sign in anew with: wharf login ":                                                                    "host: TestRefusedCredentials",
+	"wharf login ":                                                                                            "no text: what is replaced in others",
+	"wharf plugin test ":                                                                                      "plugin-new.txtar, TestBuild",
+	"wharf plugin add ":                                                                                       "a part of the next",
+	"a slow server gets longer with --timeout, or with timeout = \"2m\" in its entry":                         "nothing makes a silent server answer",
+	"say yes on a terminal, or add --trust-hash ":                                                             "TestTrust",
+	"`wharf trust approve %s` shows what it is and asks you; where there is no terminal, add --trust-hash %s": "TestTrust",
+	"`wharf trust list` shows what it has":                                                                    "TestTrust",
+	"`wharf trust list` shows what was; a server of another project goes by the path of its file":             "TestTrust",
+	"; `wharf trust show ":                                                                                    "TestTrust",
+	"wharf trust 1":                                                                                           "no text: what a hash begins with",
+	"ask the publisher whether the key is another now, where an impostor could not answer; then remove the plugin and add it with --key": "as the next",
+	"`wharf tools -- COMMAND…` lists the tools of the server":                                                                            "tools.txtar",
+	"try `wharf tools -- COMMAND…`": "usage.txtar",
+	"expected 64 hex digits, got %d characters; write what `wharf plugin inspect %s` prints": "plugin.txtar",
+}
+
+// Each hint that names a command or a key is followed by a script, and leads on: a new
+// one needs its part of hints.txtar, which begins with "# hint: " and its first line.
+func TestHintsAreFollowed(t *testing.T) {
+	script, err := os.ReadFile(filepath.Join("testdata", "script", "hints.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var followed []string
+	for line := range strings.Lines(string(script)) {
+		if hint, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "# hint: "); ok {
+			followed = append(followed, hint)
+		}
+	}
+	word := regexp.MustCompile(`^ ?--[a-z-]+ ?$`) // of a list, or added to a hint
+	there := make(map[string]bool)
+	for _, text := range append(hintsOf(t, "."), hintsOf(t, filepath.Join("..", "..", "host"))...) {
+		if word.MatchString(text) {
+			continue
+		}
+		first, _, _ := strings.Cut(text, "\n")
+		there[text], there[first] = true, true
+		if apart[text] == "" && !slices.Contains(followed, first) {
+			t.Errorf("nothing follows the hint %q; write what it takes into hints.txtar", text)
+		}
+	}
+	for _, hint := range followed {
+		if !there[hint] {
+			t.Errorf("hints.txtar follows %q, which is nowhere", hint)
+		}
+	}
+	for hint := range apart {
+		if !there[hint] {
+			t.Errorf("there is no hint %q", hint)
+		}
+	}
+}
+
+// led is a command that ended with a hint.
+type led struct {
+	command []string
+	hint    string
+}
+
+var hintOfLast sync.Map // of each script: led
+
+// hintedCommand runs a command that is to fail with a code and a hint: hinted N COMMAND….
+func hintedCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: hinted N COMMAND…")
+	}
+	code(ts, false, args)
+	_, hint, found := strings.Cut(ts.ReadFile("stderr"), "\nhint: ")
+	if !found {
+		ts.Fatalf("there is no hint")
+	}
+	hintOfLast.Store(ts.Getenv("WORK"), led{args[1:], strings.TrimSpace(hint)})
+}
+
+// followHint does what the last hint says: it runs the commands in it, or the last command
+// once more with the flags in it, or writes its lines into a file: follow [--flag
+// VALUE…] [FILE]. A flag is one that the hint names, and only the person knows its value.
+func followHint(ts *testscript.TestScript, neg bool, args []string) {
+	last, ok := hintOfLast.Load(ts.Getenv("WORK"))
+	if neg || !ok {
+		ts.Fatalf("usage: follow [--flag VALUE…] [FILE], after hinted")
+	}
+	l := last.(led)
+	if len(args) > 0 && strings.HasPrefix(args[0], "--") {
+		for _, word := range args {
+			if strings.HasPrefix(word, "--") && !strings.Contains(l.hint, word) {
+				ts.Fatalf("the hint does not name %s: %s", word, l.hint)
+			}
+		}
+		ts.Check(ts.Exec(l.command[0], append(l.command[1:], args...)...))
+		return
+	}
+	if _, lines, found := strings.Cut(l.hint, "write in your configuration:\n"); found {
+		if len(args) != 1 {
+			ts.Fatalf("usage: follow FILE")
+		}
+		ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(merged(ts.ReadFile(args[0]), lines)), 0o600))
+		return
+	}
+	if _, flags, found := strings.Cut(l.hint, "add --"); found {
+		ts.Check(ts.Exec(l.command[0], append(l.command[1:], strings.Fields("--"+flags)...)...))
+		return
+	}
+	commands := regexp.MustCompile("`(wharf [^`]+)`|: (wharf .+)$").FindStringSubmatch(l.hint)
+	if commands == nil {
+		ts.Fatalf("the hint names nothing to do: %s", l.hint)
+	}
+	for command := range strings.SplitSeq(commands[1]+commands[2], " && ") {
+		words := strings.Fields(command)
+		err := ts.Exec(words[0], words[1:]...)
+		if _, hint, found := strings.Cut(ts.ReadFile("stderr"), "\nhint: "); err != nil && found { // which leads on
+			hintOfLast.Store(ts.Getenv("WORK"), led{words, strings.TrimSpace(hint)})
+			followHint(ts, false, nil)
+			continue
+		}
+		ts.Check(err)
+	}
+}
+
+// merged writes the keys of a table into the table of that name, if there is one.
+func merged(text, lines string) string {
+	table, keys, _ := strings.Cut(lines, "\n")
+	if !strings.Contains(text, table+"\n") {
+		return text + "\n" + lines + "\n"
+	}
+	for key := range strings.Lines(keys) {
+		name, _, _ := strings.Cut(key, " ")
+		text = regexp.MustCompile(`(?m)^`+name+` *=.*\n`).ReplaceAllString(text, "")
+	}
+	return strings.Replace(text, table+"\n", table+"\n"+keys+"\n", 1)
+}
+
+// large writes a text that is longer than a message of the script may be: large FILE.
+func large(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: large FILE")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat("x", 2<<20)), 0o600))
+}

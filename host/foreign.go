@@ -1,0 +1,118 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/auth"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/internal/worker"
+)
+
+// foreign is the native code of the plugins of a host that are not part of the
+// program. Each module has an engine and a cache folder for itself.
+type foreign struct {
+	compiler worker.Compiler
+
+	mu      sync.Mutex
+	closed  bool
+	engines map[string]*wasm.Engine // by hash of the module
+}
+
+// newForeign returns what a configuration leaves to processes of their own.
+func newForeign(c Config, unkept func(error)) *foreign {
+	f := &foreign{engines: make(map[string]*wasm.Engine)}
+	f.compiler = worker.Compiler{Command: c.Worker, Chest: worker.ChestIn(c.CacheDir), Unkept: unkept, Patience: c.CompileTimeout}
+	return f
+}
+
+// module returns a transport, compiled. ctx bounds that.
+func (f *foreign) module(ctx context.Context, name string, binary []byte) (*wasm.Module, error) {
+	hash := wasm.Hash(binary)
+	if e, err := f.engine(hash); e != nil || err != nil {
+		return reload(ctx, e, err, name, binary)
+	}
+	e, m, err := f.compiler.Module(ctx, name, binary, wasm.Config{Surface: guest.Surface()})
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, errors.Join(wasm.ErrClosed, e.Close())
+	}
+	if first := f.engines[hash]; first != nil { // another load was faster
+		m, err = reload(ctx, first, nil, name, binary)
+		return m, errors.Join(err, e.Close())
+	}
+	f.engines[hash] = e
+	return m, nil
+}
+
+// engine returns the engine of a module that was loaded before, or nil.
+func (f *foreign) engine(hash string) (*wasm.Engine, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, wasm.ErrClosed
+	}
+	return f.engines[hash], nil
+}
+
+// reload returns a module that its engine has compiled before.
+func reload(ctx context.Context, e *wasm.Engine, err error, name string, binary []byte) (*wasm.Module, error) {
+	if err != nil {
+		return nil, err
+	}
+	m, err := e.Load(ctx, name, binary)
+	if err == nil {
+		err = m.Compile(ctx)
+	}
+	return m, err
+}
+
+// describe returns the manifest of a transport, which it is asked in a process of
+// its own. There has to be one.
+func (f *foreign) describe(ctx context.Context, name string, binary []byte) (*abi.Manifest, error) {
+	limit := cmp.Or(max(f.compiler.Patience, 0), worker.CompileTime)
+	bounded, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it was not compiled within %v, and its worker process was killed", limit))
+	defer cancel()
+	inst, err := guest.New(bounded, guest.Config{Plugin: name, Apart: f.program(binary)})
+	if err != nil {
+		return nil, err
+	}
+	defer inst.Close(ctx)
+	manifest := inst.Manifest()
+	return &manifest, nil
+}
+
+// program returns a transport that runs in processes of its own.
+func (f *foreign) program(binary []byte) *worker.Program {
+	return &worker.Program{Binary: binary, Hash: wasm.Hash(binary), Command: f.compiler.Command, Chest: f.compiler.Chest}
+}
+
+// provider returns an auth provider, loaded by e. ctx bounds that.
+func (f *foreign) provider(ctx context.Context, e *auth.Engine, name string, binary []byte) (*auth.Plugin, error) {
+	return f.compiler.Provider(ctx, e, 0, name, binary)
+}
+
+// apart reports whether there are processes to compile in.
+func (f *foreign) apart() bool { return len(f.compiler.Command) > 0 }
+
+// close gives the native code back, when the last instance is closed. Nothing is
+// loaded any more.
+func (f *foreign) close() error {
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+	var errs []error
+	for _, e := range f.engines {
+		errs = append(errs, e.Close())
+	}
+	return errors.Join(append(errs, f.compiler.Close())...)
+}

@@ -1,0 +1,71 @@
+//go:build amd64 || arm64
+
+package brig
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Where in what a filter looks at its parts are (struct seccomp_data): the number of
+// the call, the processor, and the low half of the first argument, which its high
+// half and the other arguments follow.
+const (
+	atCall  = 0
+	atArch  = 4
+	atArgs  = 16
+	argSize = 8
+)
+
+// Instructions of a filter.
+const (
+	load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+	and   = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
+	equal = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	give  = unix.BPF_RET | unix.BPF_K
+)
+
+func fail(with syscall.Errno) unix.SockFilter {
+	return unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ERRNO | uint32(with)}
+}
+
+// filter is the program that the kernel runs: a call that is not in the list, or
+// has other arguments, fails with refusal. What starts a thread or a process by a
+// call whose arguments a filter cannot see is said to be missing, and the runtime
+// uses the one of before. Numbers of another processor's calls are not understood,
+// and refused.
+func filter(calls []call, refusal syscall.Errno) []unix.SockFilter {
+	deny := fail(refusal)
+	code := []unix.SockFilter{
+		{Code: load, K: atArch},
+		{Code: equal, K: auditArch, Jt: 1}, deny,
+		{Code: load, K: atCall},
+		{Code: equal, K: unix.SYS_CLONE3, Jf: 1}, fail(unix.ENOSYS),
+	}
+	for _, c := range calls {
+		var body []unix.SockFilter
+		for _, a := range c.args {
+			body = append(body, a.check(deny)...)
+		}
+		body = append(body, unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ALLOW})
+		code = append(code, unix.SockFilter{Code: equal, K: c.number, Jf: uint8(len(body))})
+		code = append(code, body...)
+	}
+	return append(code, deny)
+}
+
+// check is the part of a filter that goes on if the argument is as it has to be.
+func (a argument) check(deny unix.SockFilter) []unix.SockFilter {
+	at := atArgs + a.index*argSize
+	code := []unix.SockFilter{
+		{Code: load, K: at + 4},
+		{Code: equal, K: 0, Jt: 1}, deny,
+		{Code: load, K: at},
+		{Code: and, K: a.mask},
+	}
+	for n, value := range a.values {
+		code = append(code, unix.SockFilter{Code: equal, K: value, Jt: uint8(len(a.values) - n)})
+	}
+	return append(code, deny)
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package capability
+
+import "time"
+
+func processorTime(int) (time.Duration, bool) { return 0, false }

@@ -1,0 +1,88 @@
+package guest
+
+import (
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// Fuel that events bring with them. The text is in package abi, "Budgets".
+const (
+	// eventFuel is what an event adds to the rate of its connection. What one event
+	// leaves of it another may use: the collector of a Go guest sleeps for thousands
+	// of events, and then runs along with as many for several times their own work.
+	eventFuel = 200_000
+
+	// bulkFuel is for each byte of a payload past the first piece.
+	bulkFuel = 64
+
+	// outsideFuel is what each byte from outside adds to the purse for what it asks
+	// for. The smallest request that a transport can carry, a ping in a compressed
+	// frame, has no fewer than eight bytes, and they pay for its answer.
+	outsideFuel = eventFuel / 8
+
+	// purseLimit is how much may be in the purse. A server that asks for more before
+	// it hears an answer is told that the host is busy.
+	purseLimit = 1000 * eventFuel
+)
+
+// earnedBy is the fuel that a payload adds to an event. What goes past a piece is
+// a message or the body of an answer, which few guests look at byte by byte; were
+// it worth as much, a long one would buy a hostile guest seconds.
+func earnedBy(size int) int64 {
+	piece := min(size, pieceSize)
+	return int64(piece)*wasm.FuelPerPayloadByte + int64(size-piece)*bulkFuel
+}
+
+// bucket bounds how much fuel a connection may use over time, beside what its
+// events earn: a guest that keeps itself busy is stopped by it.
+type bucket struct {
+	rate, level int64
+	filled      time.Time
+
+	// purse is what bytes from outside have paid for and no message of ours has
+	// used: all that messages earn which those bytes ask for. A guest takes messages
+	// apart and puts them together again, so the host cannot tell whether a request
+	// that it delivers came from its server. One that makes them up finds the purse
+	// empty.
+	purse int64
+}
+
+func newBucket(rate int64) bucket { return bucket{rate: rate, level: rate} }
+
+// credit is what an event earns for its connection: used, which is what its payload
+// adds as far as the guest has used it, and eventFuel. What the guest can bring about
+// by itself earns nothing: timers, handles that open, end and fail.
+func (b *bucket) credit(it *item, used int64) int64 {
+	earns := used + eventFuel
+	switch it.kind {
+	case abi.EventData, abi.EventHead:
+		b.purse = min(b.purse+int64(len(it.payload))*outsideFuel, purseLimit)
+	case abi.EventMessage:
+		if it.msg.Prompted() {
+			earns = min(earns, b.purse)
+			b.purse -= earns
+		}
+	case abi.EventCancel:
+	default:
+		return 0
+	}
+	return earns
+}
+
+// take takes n units, or, below zero, gives them; false means that the bucket is
+// empty. It looks at the clock only when it must.
+func (b *bucket) take(n int64, now func() time.Time) bool {
+	if b.level = min(b.level-n, b.rate); b.level >= 0 {
+		return true
+	}
+	t := now()
+	if b.filled.IsZero() {
+		b.filled = t.Add(-time.Second)
+	}
+	gained := min(t.Sub(b.filled), time.Second).Seconds() * float64(b.rate)
+	b.filled = t
+	b.level = min(b.level+int64(gained), b.rate)
+	return b.level >= 0
+}

@@ -1,0 +1,66 @@
+package store
+
+import (
+	"cmp"
+	"regexp"
+	"strings"
+)
+
+// versionPattern is a version of semver.org 2.0.0, where a "v" may stand before it.
+var versionPattern = regexp.MustCompile(`^v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
+	`(?:-((?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*))?` +
+	`(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?$`)
+
+// CompareVersions compares two versions by the precedence of semver.org 2.0.0,
+// section 11: -1 where a is the older one, 0 where neither is. ok is false where
+// one of them is not such a version.
+func CompareVersions(a, b string) (order int, ok bool) {
+	x, y := versionPattern.FindStringSubmatch(a), versionPattern.FindStringSubmatch(b)
+	if x == nil || y == nil {
+		return 0, false
+	}
+	for i := 1; i <= 3; i++ {
+		if order = compareNumbers(x[i], y[i]); order != 0 {
+			return order, true
+		}
+	}
+	return comparePreReleases(x[4], y[4]), true
+}
+
+// compareNumbers compares decimal numbers of any length that begin with no zero.
+func compareNumbers(a, b string) int {
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+}
+
+// comparePreReleases compares what follows the "-". The empty text is the release
+// itself, which comes after all of them.
+func comparePreReleases(a, b string) int {
+	if a == "" || b == "" {
+		return cmp.Compare(len(b), len(a))
+	}
+	for a != "" && b != "" {
+		var x, y string
+		x, a, _ = strings.Cut(a, ".")
+		y, b, _ = strings.Cut(b, ".")
+		if order := compareIdentifiers(x, y); order != 0 {
+			return order
+		}
+	}
+	return cmp.Compare(len(a), len(b)) // the longer one is the later one
+}
+
+// compareIdentifiers compares one part of a pre-release: numbers come before words.
+func compareIdentifiers(a, b string) int {
+	x, y := isNumber(a), isNumber(b)
+	switch {
+	case x && y:
+		return compareNumbers(a, b)
+	case x:
+		return -1
+	case y:
+		return 1
+	}
+	return strings.Compare(a, b)
+}
+
+func isNumber(text string) bool { return strings.Trim(text, "0123456789") == "" }

@@ -1,0 +1,106 @@
+package wasm
+
+// effort estimates from above what compiling one function takes. A unit is 100 ns of
+// one processor, or 100 bytes of memory, whichever an honest or hostile function takes
+// more of; TestEffortBoundsWhatCompilingTakes holds the bytes.
+//
+// Most of it grows with the code. What grows faster is counted by following the basic
+// blocks that wazero makes:
+//   - what a local holds is looked up by stepping back through the blocks, once for
+//     every read, and, where paths meet, once for every path and local;
+//   - values that are alive are listed for every block;
+//   - a local that was set on a path is passed along it to where paths meet;
+//   - for every block, the blocks that always come before it are walked;
+//   - a local is merged again in each loop around it;
+//   - a call loads every mutable global again;
+//   - every block keeps a list of the addresses that were compared with the size of
+//     memory before it.
+type effort struct {
+	units  int
+	nodes  int // basic blocks
+	labels int // of branch tables
+	loops  int // loops that are open
+	reads  int // of locals
+	walks  int // blocks to step back through for one local, for all places where paths meet
+	here   path
+}
+
+// path is what stands before a place in the code.
+type path struct {
+	length    int // blocks in a row, back to where paths meet
+	addresses int // that were compared with the size of memory
+}
+
+// meeting is the place that the branches of a frame lead to.
+type meeting struct {
+	paths     int
+	walks     int // their lengths together
+	addresses int // the fewest of a path
+}
+
+// gauges is how many mutable globals the meter adds.
+const gauges = 3
+
+// The prices of what the tables of instructions (opcode.go) do not price.
+const (
+	functionEffort = 300
+	nodeEffort     = 30
+	callEffort     = 25
+	valueEffort    = 9  // for each value that a call takes or leaves
+	reloadEffort   = 2  // for each mutable global, at each call
+	aliveEffort    = 3  // for each value that a block has to keep
+	carryEffort    = 2  // for each value that is passed along a path
+	mergeEffort    = 2  // for each local and loop, in each loop around that
+	labelEffort    = 40 // for each label of a branch table
+	bulkNodes      = 8  // blocks of a bulk operation, with its price
+	stepsPerUnit   = 12 // blocks, of looking a local up
+	walksPerUnit   = 40 // blocks, of walking all that come before
+	listedPerUnit  = 4  // addresses that a block lists
+	forgotPerUnit  = 64 // addresses that a call forgets
+)
+
+// block counts a basic block that begins here, while so many values are alive.
+func (e *effort) block(alive int) {
+	e.nodes++
+	e.units += nodeEffort + aliveEffort*alive + e.here.addresses/listedPerUnit
+}
+
+// leads counts a path from here to where the branches of a frame lead, along which so
+// many operands are passed.
+func (e *effort) leads(to *meeting, operands int) {
+	to.join(e.here)
+	e.units += carryEffort*operands + e.here.addresses/listedPerUnit
+}
+
+func (m *meeting) join(p path) {
+	if m.paths == 0 || p.addresses < m.addresses {
+		m.addresses = p.addresses
+	}
+	m.paths++
+	m.walks += p.length + 1
+}
+
+// meet goes on where the paths of a frame meet, in which so many locals were set.
+func (e *effort) meet(m *meeting, set int) {
+	e.merge(m, set)
+	e.here = path{addresses: m.addresses}
+}
+
+// merge counts what the paths to one place have to agree on.
+func (e *effort) merge(m *meeting, set int) {
+	e.walks += m.walks
+	e.units += carryEffort * m.paths * set
+}
+
+// read counts looking for what a local, a global or the bounds of memory are.
+func (e *effort) read(times int) { e.units += times * e.here.length / stepsPerUnit }
+
+// call counts a call, or another way out of native code, that passes so many values.
+func (e *effort) call(values, mutable int) {
+	e.units += callEffort + valueEffort*values + reloadEffort*mutable + e.here.addresses/forgotPerUnit
+}
+
+// sum is the estimate for a function with so many locals, when it has been read.
+func (e *effort) sum(locals int) int {
+	return e.units + e.nodes*(e.nodes+e.labels)/walksPerUnit + e.walks*min(locals, e.reads)/stepsPerUnit
+}

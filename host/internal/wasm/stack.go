@@ -1,0 +1,68 @@
+package wasm
+
+// stack estimates, from above, the native stack one call of a function takes.
+// wazero gives each value that outlives a call, or finds no register, a slot
+// of its own. A value that outlives a call was on the operand stack or in a
+// local at that call, and was made since the call before, or has its slot.
+type stack struct {
+	locals  int
+	height  int // operands now
+	made    int // values made since the last call
+	slots   int
+	sets    int // assignments to locals so far
+	passing int // most values passed to or from one callee
+	relayed int // most values passed through a switchboard, plus 1; 0 without
+	wide    bool
+}
+
+// registers is how many operands are taken to fit into registers.
+const registers = 6
+
+func (t *stack) move(o *opcode, floor int) {
+	t.height = max(t.height-int(o.pop), floor)
+	t.push(int(o.push))
+}
+
+func (t *stack) push(n int) {
+	t.height += n
+	t.made += n
+	if n > 0 && t.height > registers {
+		t.slots += n
+	}
+}
+
+func (t *stack) call(params, results, floor int) {
+	t.height = max(t.height-params, floor)
+	t.slots += min(t.made, t.height+t.locals)
+	t.made = 0
+	t.passing = max(t.passing, params+results)
+	t.push(results)
+}
+
+// join ends a block: its results, and each local assigned in it, may become a
+// new value.
+func (t *stack) join(f *frame) {
+	merged := min(t.locals, t.sets-f.sets)
+	if f.op == opLoop {
+		t.slots += merged
+	}
+	t.height = f.height
+	t.push(f.results)
+	t.made += merged
+}
+
+// bytes is the estimate.
+func (t *stack) bytes() int64 {
+	slot := int64(8)
+	if t.wide {
+		slot = 16
+	}
+	all := 80 + slot*int64(t.slots+t.passing)
+	if t.relayed > 0 {
+		all += 80 + slot*2*int64(t.relayed)
+	}
+	return all
+}
+
+// relay counts the frame of a switchboard, which pays for nothing itself.
+func (t *stack) relay(values int) { t.relayed = max(t.relayed, values+1) }

@@ -1,0 +1,336 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/auth"
+	"github.com/wharf-mcp/wharf/host/internal/brig"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// What compiling one module may take. In a process of its own that is bounded from
+// outside; a processor limit is met by a process that nobody waits for any more.
+// Without such a process nothing can end it, so the module has to be smaller: a unit
+// of effort is 100 ns and 100 bytes at most, and four functions are compiled at a
+// time, so these are some 5 s of one processor, and less than 512 MB.
+var (
+	onlyCompiling = brig.Limits{CPU: 60, Memory: 1 << 30, File: 64 << 20}
+	lowLimits     = wasm.Limits{Effort: 42_000_000, BodyEffort: 900_000}
+)
+
+// CompileTime is how long compiling a module may take where a Compiler says nothing.
+const CompileTime = time.Minute
+
+const (
+	compilers = 2   // processes that compile at a time
+	maxLine   = 300 // bytes of a line of a refusal
+)
+
+// Compiler makes the native code of modules that are not part of the program, in
+// processes of their own. Each module has a cache folder for itself, which its
+// process fills and this one reads: a process that breaks spoils its own module. It
+// may be used from any goroutine.
+type Compiler struct {
+	// Command is a program with its arguments that passes its stdin and stdout to
+	// Serve. Without one, modules are compiled in this process, within low limits.
+	Command []string
+
+	// Chest keeps what is compiled. Where it is nil, or cannot be used, a folder is
+	// made that Close removes.
+	Chest *Chest
+
+	// Unkept is told why Chest cannot be used; nil is not.
+	Unkept func(error)
+
+	// Patience is how long compiling a module may take; 0 is CompileTime.
+	Patience time.Duration
+
+	once   sync.Once
+	seats  chan struct{} // of the processes that compile
+	tidied sync.Once
+
+	mu        sync.Mutex
+	temporary *Chest // nil until it is needed
+}
+
+// Module returns a transport, compiled, and the engine that it runs on, which the
+// caller closes. c says what else the engine is like. A module that cannot be used
+// is a [*Refusal] or a [*wasm.Refusal].
+func (c *Compiler) Module(ctx context.Context, name string, binary []byte, config wasm.Config) (*wasm.Engine, *wasm.Module, error) {
+	var engine *wasm.Engine
+	var module *wasm.Module
+	j := job{kind: transport, name: name, module: binary}
+	if config.Unmetered {
+		j.kind = unmetered
+	}
+	err := c.open(ctx, j, func(s wasm.Source) (err error) {
+		config.CacheDir, config.Precompiled, config.Limits = s.Dir, s.Precompiled, s.Limits
+		engine, module, err = load(ctx, name, binary, config)
+		return err
+	})
+	return engine, module, err
+}
+
+// load loads and compiles a module on an engine of its own.
+func load(ctx context.Context, name string, binary []byte, config wasm.Config) (*wasm.Engine, *wasm.Module, error) {
+	engine, err := wasm.NewEngine(ctx, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	module, err := engine.Load(ctx, name, binary)
+	if err == nil {
+		err = module.Compile(ctx)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, engine.Close())
+	}
+	return engine, module, nil
+}
+
+// Provider returns an auth provider, loaded by e, whose Fuel is fuel.
+func (c *Compiler) Provider(ctx context.Context, e *auth.Engine, fuel int64, name string, binary []byte) (p *auth.Plugin, err error) {
+	err = c.open(ctx, job{kind: provider, fuel: fuel, name: name, module: binary}, func(s wasm.Source) (err error) {
+		p, err = e.LoadFrom(ctx, name, binary, s)
+		return err
+	})
+	return p, err
+}
+
+// Manifest returns what an auth provider says of itself, which it is asked in its
+// process. There has to be a Command.
+func (c *Compiler) Manifest(ctx context.Context, name string, binary []byte) (*step.Manifest, error) {
+	j := job{kind: provider, name: name, module: binary}
+	var body []byte
+	err := c.within(ctx, &j, func() (err error) {
+		body, err = c.ask(ctx, &j)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return auth.ReadManifest(body)
+}
+
+// Close removes what was kept for this Compiler alone. Nothing uses it any more.
+func (c *Compiler) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.temporary == nil {
+		return nil
+	}
+	err := os.RemoveAll(c.temporary.folder.Dir)
+	c.temporary = nil
+	return err
+}
+
+// open has f use the native code of a module. f is called once where that is there,
+// and otherwise again when it was made.
+func (c *Compiler) open(ctx context.Context, j job, f func(wasm.Source) error) error {
+	if len(c.Command) == 0 {
+		dir, leave := c.Chest.open(ctx, wasm.Hash(j.module))
+		defer leave()
+		return f(wasm.Source{Dir: dir, Limits: lowLimits})
+	}
+	return c.within(ctx, &j, func() error {
+		s := wasm.Source{Dir: j.cache, Precompiled: true}
+		err := f(s)
+		if !errors.Is(err, wasm.ErrNotCompiled) {
+			return err
+		}
+		if errors.As(err, new(*wasm.SpoiledError)) {
+			empty(j.cache)
+		}
+		if _, err := c.ask(ctx, &j); err != nil {
+			return err
+		}
+		if err = f(s); errors.Is(err, wasm.ErrNotCompiled) {
+			empty(j.cache)
+			err = brokeOff("its worker process says that it was compiled, and left nothing that can be used: %v", err)
+		}
+		return err
+	})
+}
+
+// within has do happen with a folder for what is compiled: one of the chest, or where
+// that cannot be written to, of this Compiler.
+func (c *Compiler) within(ctx context.Context, j *job, do func() error) error {
+	err := c.inside(ctx, c.Chest, j, do)
+	full := (*unkeptError)(nil)
+	if !errors.As(err, &full) {
+		return err
+	}
+	if c.Chest != nil && c.Unkept != nil {
+		c.Unkept(fmt.Errorf("plugin cache: %w", full.err))
+	}
+	spare, err := c.spare()
+	if err != nil {
+		return err
+	}
+	return c.inside(ctx, spare, j, do)
+}
+
+func (c *Compiler) inside(ctx context.Context, chest *Chest, j *job, do func() error) error {
+	dir, leave := chest.open(ctx, wasm.Hash(j.module))
+	defer leave()
+	if j.cache = dir; dir == "" {
+		return &unkeptError{errors.New("its folder cannot be used")}
+	}
+	return do()
+}
+
+// spare returns the chest of this Compiler alone.
+func (c *Compiler) spare() (*Chest, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.temporary == nil {
+		dir, err := os.MkdirTemp("", "wharf-plugins-") // mode 0700
+		if err != nil {
+			return nil, fmt.Errorf("make a folder for compiled plugins: %w", err)
+		}
+		c.temporary = NewChest(dir)
+	}
+	return c.temporary, nil
+}
+
+// unkeptError is why native code cannot be kept in a chest.
+type unkeptError struct{ err error }
+
+func (e *unkeptError) Error() string { return fmt.Sprintf("nothing can be kept: %v", e.err) }
+
+// empty removes what is in a folder, as far as it can be removed.
+func empty(dir string) {
+	entries, _ := os.ReadDir(dir) // or there is nothing to remove
+	for _, e := range entries {
+		_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+	}
+}
+
+// sweep removes files of a folder that were being written when their process ended.
+func sweep(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && (strings.HasPrefix(d.Name(), "new-") || filepath.Ext(path) == ".tmp") {
+			_ = os.Remove(path)
+		}
+		return nil
+	})
+}
+
+// ask has a process do a job, and returns the body of COMPILED. When it returns,
+// nothing is left of the process.
+func (c *Compiler) ask(ctx context.Context, j *job) ([]byte, error) {
+	c.once.Do(func() { c.seats = make(chan struct{}, compilers) })
+	select {
+	case c.seats <- struct{}{}:
+		defer func() { <-c.seats }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	c.tidied.Do(c.Chest.tidy)
+	body, err := c.start(ctx, j)
+	if err != nil {
+		sweep(j.cache)
+	}
+	return body, err
+}
+
+// start is ask, when there is room for another process.
+func (c *Compiler) start(ctx context.Context, j *job) ([]byte, error) {
+	process := capability.Process{Command: c.Command[0], Args: slices.Clone(c.Command[1:])}
+	companion, err := process.Accompany()
+	if err != nil {
+		return nil, &StartError{err}
+	}
+	limit := c.Patience
+	if limit <= 0 {
+		limit = CompileTime
+	}
+	late := brokeOff("it was not compiled within %v, and its worker process was killed", limit)
+	late.Late = true
+	bounded, cancel := context.WithTimeoutCause(ctx, limit, late)
+	defer cancel()
+	stop := context.AfterFunc(bounded, companion.Kill)
+	t, body, err := converse(companion, j)
+	stop()
+	fate := end(companion, err)
+	switch {
+	case bounded.Err() != nil && err != nil:
+		return nil, context.Cause(bounded)
+	case errors.As(err, new(*violation)):
+		return nil, brokeOff("its worker process broke the rules, and was killed: %v", err)
+	case err != nil:
+		return nil, brokeOff("its worker process %s; to compile a plugin, it may take %d s of the processors and %d MB",
+			fate, onlyCompiling.CPU, onlyCompiling.Memory>>20)
+	case t == tagRefused:
+		return nil, &Refusal{why: cleanLines(string(body))}
+	case t == tagFailed:
+		return nil, &unkeptError{errors.New(capability.Clean(string(body), textMost))}
+	}
+	return body, nil
+}
+
+// A StartError is why there is no process to compile in: no fault of the module.
+type StartError struct{ Err error }
+
+func (e *StartError) Error() string { return fmt.Sprintf("start its worker process: %v", e.Err) }
+func (e *StartError) Unwrap() error { return e.Err }
+
+// brokeOff is a Refusal by the end of a process.
+func brokeOff(format string, a ...any) *Refusal {
+	return &Refusal{why: fmt.Sprintf(format, a...), Ended: true}
+}
+
+// cleanLines makes a text of a process fit to be shown to a person. Its first line
+// is one, and all others are indented, as those of a [wasm.Refusal] are.
+func cleanLines(text string) string {
+	var clean []string
+	for line := range strings.Lines(text) {
+		if line = capability.Clean(strings.TrimSpace(line), maxLine); line != "" {
+			clean = append(clean, line)
+		}
+	}
+	return strings.Join(clean, "\n  ")
+}
+
+// converse sends a job and reads its answer, whose body is the caller's.
+func converse(p pipe, j *job) (tag, []byte, error) {
+	_, err := p.Write(j.append(nil))
+	if err == nil {
+		_, err = p.Write(j.module)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	in := frames{in: bufio.NewReader(p), most: func(t tag) (size uint32, known bool) {
+		size, known = answers[t]
+		return size, known
+	}}
+	return in.next()
+}
+
+// end ends a process that was asked, and says how it ended. One that said nothing is
+// about to end by itself, and is waited for.
+func end(p pipe, err error) (fate string) {
+	if err != nil && !errors.As(err, new(*violation)) {
+		limit := time.NewTimer(parting)
+		defer limit.Stop()
+		select {
+		case <-p.Ended():
+		case <-limit.C:
+		}
+	}
+	fate = p.Reap()
+	p.Close()
+	return fate
+}

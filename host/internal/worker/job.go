@@ -1,0 +1,115 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/wharf-mcp/wharf/host/internal/auth"
+	"github.com/wharf-mcp/wharf/host/internal/brig"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// kind is what a job compiles a module for.
+type kind uint32
+
+const (
+	transport kind = iota
+	unmetered      // a transport as it is, see [wasm.Config]
+	provider
+)
+
+// job is what a worker compiles into a folder. Its answer is COMPILED; or REFUSED,
+// with what is wrong with the module; or FAILED, with why nothing can be kept in the
+// folder.
+type job struct {
+	kind   kind
+	fuel   int64  // of a provider's call; 0 is the usual
+	name   string // for errors
+	cache  string // the folder
+	module []byte
+}
+
+func (j *job) append(b []byte) []byte {
+	b = le.AppendUint64(le.AppendUint32(open(b, tagCompile), uint32(j.kind)), uint64(j.fuel))
+	b = le.AppendUint32(le.AppendUint32(b, uint32(len(j.name))), uint32(len(j.cache)))
+	b = append(append(b, j.name...), j.cache...)
+	return shut(b, len(j.module))
+}
+
+func (j *job) decode(body []byte) error {
+	f := fields{rest: body}
+	j.kind, j.fuel = kind(f.u32()), f.i64()
+	name, cache := f.u32(), f.u32()
+	j.name = string(f.take(int(min(name, uint32(len(f.rest))))))
+	j.cache = string(f.take(int(min(cache, uint32(len(f.rest))))))
+	j.module = f.rest
+	return f.end(true)
+}
+
+// answers are the bodies that the host takes of a worker that compiles, by tag.
+var answers = map[tag]uint32{tagCompiled: 64 << 10, tagRefused: 16 << 10, tagFailed: textMost}
+
+// compile does a job, and answers it. The error is of the pipe.
+func (w *worker) compile(j *job) error {
+	body, failed, err := j.do(w.confine)
+	t := tagCompiled
+	switch {
+	case err != nil:
+		t, body = tagRefused, []byte(err.Error())
+	case failed != nil:
+		t, body = tagFailed, []byte(failed.Error())
+	}
+	body = body[:min(len(body), int(answers[t]))]
+	w.frame = append(open(w.frame, t), body...)
+	return errors.Join(w.send(shut(w.frame, 0), nil), w.out.Flush())
+}
+
+// compileGarbage lets the heap of a process that compiles and ends grow further before
+// it is swept, in percent; the limit of memory goes before it.
+const compileGarbage = 400
+
+// do compiles the module. What comes back is the manifest of a provider, or why
+// nothing was kept, or what is wrong with the module.
+func (j *job) do(confine func() error) (manifest []byte, failed, err error) {
+	if err := brig.Confine(onlyCompiling); err != nil {
+		return nil, err, nil
+	}
+	debug.SetGCPercent(compileGarbage)
+	unkept := func(err error) { failed = err }
+	if j.kind == provider {
+		manifest, err = j.describe(unkept, confine)
+		return manifest, failed, err
+	}
+	ctx := context.Background()
+	c := wasm.Config{CacheDir: j.cache, Unkept: unkept, Surface: guest.Surface(), Unmetered: j.kind == unmetered}
+	e, err := wasm.NewEngine(ctx, c)
+	if err != nil {
+		return nil, err, nil
+	}
+	m, err := e.Load(ctx, j.name, j.module)
+	if err == nil {
+		err = m.Compile(ctx)
+	}
+	return nil, failed, err
+}
+
+// describe compiles a provider, and then asks it what it is.
+func (j *job) describe(unkept func(error), confine func() error) ([]byte, error) {
+	e, err := auth.NewEngine(auth.EngineConfig{CacheDir: j.cache, Unkept: unkept, Fuel: j.fuel, Compiled: confine})
+	if err != nil {
+		return nil, err
+	}
+	p, err := e.Load(context.Background(), j.name, j.module)
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := json.Marshal(p.Manifest())
+	if err == nil && len(manifest) > int(answers[tagCompiled]) {
+		err = fmt.Errorf("its manifest has more than %d bytes", answers[tagCompiled])
+	}
+	return manifest, err
+}

@@ -1,0 +1,26 @@
+package seatrial
+
+import "fmt"
+
+// around is how much of two texts is shown where they part, in bytes.
+const around = 24
+
+// difference says for people where what came is not what was wanted, and what there is
+// in both at that place.
+func difference(want, got string) string {
+	at := 0
+	for at < min(len(want), len(got)) && want[at] == got[at] {
+		at++
+	}
+	return fmt.Sprintf("%d bytes were expected and %d came; they differ from byte %d on: expected %s, got %s",
+		len(want), len(got), at, piece(want, at), piece(got, at))
+}
+
+// piece is what a text has at a place, with a little of what is before it.
+func piece(text string, at int) string {
+	if at >= len(text) {
+		return "the end"
+	}
+	from, to := max(at-around/2, 0), min(at+around, len(text))
+	return fmt.Sprintf("%q", text[from:to])
+}

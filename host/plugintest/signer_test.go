@@ -1,0 +1,32 @@
+package plugintest
+
+import (
+	"strings"
+	"testing"
+)
+
+// A signer that asks a person passes: it is called for requests when it has something
+// to sign with, as by a host, and it is signed in by the flow that asked.
+func TestASignerThatAsksAPerson(t *testing.T) {
+	if raceEnabled {
+		t.Skip("it is done without the race detector")
+	}
+	module := compiled(t, "./testdata/notary")
+	r := examine(t, module, Options{})
+	wantOK(t, r)
+	for _, id := range []string{"sign-in", "request"} {
+		if c := r.Check(id); c.Result != Passed {
+			t.Errorf("%+v", c)
+		}
+	}
+
+	// One that never has anything to sign with has signed nobody in.
+	for _, profile := range []*Profile{nil, {SignIn: &SignIn{}}} {
+		r := examine(t, module, Options{Profile: profile, Settings: map[string]string{"fault": "keeps-nothing"}, Only: []string{"sign-in", "request"}})
+		for _, id := range []string{"sign-in", "request"} {
+			if c := r.Check(id); c.Result == Passed || !strings.Contains(c.Got, "the kit does not know how one signs in") {
+				t.Errorf("%+v", c)
+			}
+		}
+	}
+}

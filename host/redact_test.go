@@ -1,0 +1,84 @@
+package host_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+const blabbed = "t0ken/of+the \"server\""
+
+// blab is what a server says of its secret, a line for each encoding, half of one in
+// each write.
+func blab() (lines []string) {
+	for _, text := range []string{
+		blabbed, `t0ken\/of+the \"server\"`, `t0ken\u002fof\u002Bthe \u0022server\u0022`,
+		url.PathEscape(blabbed), strings.ToLower(url.QueryEscape(blabbed)), hex.EncodeToString([]byte(blabbed)),
+		base64.StdEncoding.EncodeToString([]byte("user:" + blabbed)), base64.RawURLEncoding.EncodeToString([]byte("x" + blabbed)),
+	} {
+		lines = append(lines, "refused: "+text+".")
+	}
+	return lines
+}
+
+// TestBlabber is the server of the test below.
+func TestBlabber(t *testing.T) {
+	if os.Getenv("BLABBER_TOKEN") == "" {
+		t.Skip("it is run by another test")
+	}
+	for _, line := range blab() {
+		half := len(line) / 2
+		os.Stderr.WriteString(line[:half])
+		os.Stderr.WriteString(line[half:] + "\n")
+	}
+	os.Exit(1)
+}
+
+// What a server prints of the secrets of its entry reaches neither the person nor an
+// error, in whatever encoding it is there; the rest of it does.
+func TestServersDoNotTellSecrets(t *testing.T) {
+	lines := blab()
+	var stderr, trace bytes.Buffer
+	layers, err := host.ParseTrace("rpc,abi,io", &trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHost(t, host.Config{Stderr: &stderr, Trace: layers})
+	_, err = h.Connect(t.Context(), host.Server{
+		Name: "blabber", Command: os.Args[0], Args: []string{"-test.run=^TestBlabber$"},
+		Env: map[string]string{"BLABBER_TOKEN": blabbed},
+	})
+	h.Close()
+	if err == nil {
+		t.Fatal("it connected")
+	}
+	for where, text := range map[string]string{"stderr": stderr.String(), "the error": err.Error(), "the trace": trace.String()} {
+		for _, line := range lines {
+			if secret := strings.TrimSuffix(strings.TrimPrefix(line, "refused: "), "."); strings.Contains(text, secret) {
+				t.Errorf("%s has %s:\n%s", where, secret, text)
+			}
+		}
+		if where != "the trace" && !strings.Contains(text, "refused: [secret]") {
+			t.Errorf("%s lacks the rest:\n%s", where, text)
+		}
+	}
+}
+
+// What is quoted in an error by others can be redacted by who shows it.
+func TestRedact(t *testing.T) {
+	h := newHost(t, host.Config{})
+	_, _ = h.Connect(t.Context(), host.Server{
+		Name: "x", URL: "http://127.0.0.1:1/", Headers: map[string]string{"X-Api-Key": blabbed},
+	})
+	for _, line := range blab() {
+		if got := h.Redact(line); !strings.HasPrefix(got, "refused: ") || !strings.Contains(got, "[secret]") || len(got) > 40 {
+			t.Errorf("%s becomes %s", line, got)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/store"
+)
+
+// unexpectedChanges says in what an update is not a later version of what is
+// installed. The web space that a plugin comes from can offer any file that its
+// publisher has ever signed: an older one with a hole in it, or another plugin.
+func unexpectedChanges(was, now Installed) []string {
+	if was.SHA256 == now.SHA256 {
+		return nil
+	}
+	var lines []string
+	add := func(format string, a ...any) { lines = append(lines, fmt.Sprintf(format, a...)) }
+	if before := was.Plugin; before == "" && now.Plugin != was.Name {
+		add("it calls itself %s; what the installed one calls itself was not kept, and it is named %s", now.Plugin, was.Name)
+	} else if before != "" && now.Plugin != before {
+		add("it is another plugin: it calls itself %s, and the installed one %s", now.Plugin, before)
+	}
+	switch order, ok := store.CompareVersions(now.Version, was.Version); {
+	case !ok:
+		add("its version %q cannot be compared with %s, which is installed", now.Version, was.Version)
+	case order == 0:
+		add("it is another file of the same version, %s", now.Version)
+	case order < 0:
+		add("it is older: its version is %s, and %s is installed", now.Version, was.Version)
+	}
+	signed, before := store.CommentOf(now.Signature), store.CommentOf(was.Signature)
+	if signed.Signed != 0 && signed.Signed < before.Signed {
+		add("it was signed earlier: %s, and the installed one %s UTC", moment(signed.Signed), moment(before.Signed))
+	}
+	if signed.File != "" && before.File != "" && unversioned(signed.File, now.Version) != unversioned(before.File, was.Version) {
+		add("it was signed as the file %s, and the installed one as %s", signed.File, before.File)
+	}
+	return lines
+}
+
+func moment(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(time.DateTime) }
+
+// unversioned is the name of a file without the version in it, which is to change.
+func unversioned(file, version string) string {
+	return strings.ReplaceAll(file, strings.TrimPrefix(version, "v"), "")
+}
+
+// checkComment compares what the publisher has signed by name and version, where
+// they have, with what the plugin says of itself.
+func (o *Offer) checkComment() error {
+	c := store.CommentOf(o.Plugin.Signature)
+	if c.Plugin != "" && c.Plugin != o.Plugin.Plugin {
+		return &store.SignatureError{
+			Problem: fmt.Sprintf("it is signed as the plugin %s, and calls itself %s", c.Plugin, o.Plugin.Plugin), Hint: askPublisher,
+		}
+	}
+	if c.Version != "" && c.Version != o.Plugin.Version {
+		return &store.SignatureError{
+			Problem: fmt.Sprintf("it is signed as version %s, and says that it is %s", c.Version, o.Plugin.Version), Hint: askPublisher,
+		}
+	}
+	return nil
+}
+
+const askPublisher = "do not use it, and tell the publisher"

@@ -1,0 +1,33 @@
+package host
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host/internal/brig"
+)
+
+// What a process of its own lacks without a seal is told once for each plugin, and
+// not at all where there is a seal.
+func TestAMissingSealIsTold(t *testing.T) {
+	heard := make(chan string, 8)
+	h := &Host{config: Config{Event: func(e Event) { heard <- e.Warning }}}
+	h.warnings.hear = h.hear
+	lack := brig.Lacks("darwin", "arm64")
+	h.tellLack("sealed", brig.Lacks("linux", "arm64"))
+	for range 3 {
+		h.tellLack("pigeon", lack)
+	}
+	h.tellLack("gull", lack)
+	for _, name := range []string{"pigeon", "gull"} {
+		text := <-heard
+		for _, want := range []string{"plugin " + name + " ", "open files and connections", "start programs", "compute without end", "memory is not limited"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("heard %q, want %q", text, want)
+			}
+		}
+	}
+	if len(heard) > 0 {
+		t.Errorf("heard %q as well", <-heard)
+	}
+}
