@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
+	"weak"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
@@ -15,18 +17,21 @@ import (
 )
 
 // foreign is the native code of the plugins of a host that are not part of the
-// program. Each module has an engine and a cache folder for itself.
+// program. Each module has an engine and a cache folder for itself. An engine belongs
+// to the modules and instances that came of it: when the last of them is gone, the
+// garbage collector gives its native code back, so that a host may see any number of
+// versions of a plugin.
 type foreign struct {
 	compiler worker.Compiler
 
 	mu      sync.Mutex
 	closed  bool
-	engines map[string]*wasm.Engine // by hash of the module
+	engines map[string]weak.Pointer[wasm.Engine] // by hash of the module
 }
 
 // newForeign returns what a configuration leaves to processes of their own.
 func newForeign(c Config, unkept func(error)) *foreign {
-	f := &foreign{engines: make(map[string]*wasm.Engine)}
+	f := &foreign{engines: make(map[string]weak.Pointer[wasm.Engine])}
 	f.compiler = worker.Compiler{Command: c.Worker, Chest: worker.ChestIn(c.CacheDir), Unkept: unkept, Patience: c.CompileTimeout}
 	return f
 }
@@ -46,22 +51,23 @@ func (f *foreign) module(ctx context.Context, name string, binary []byte) (*wasm
 	if f.closed {
 		return nil, errors.Join(wasm.ErrClosed, e.Close())
 	}
-	if first := f.engines[hash]; first != nil { // another load was faster
+	if first := f.engines[hash].Value(); first != nil { // another load was faster
 		m, err = reload(ctx, first, nil, name, binary)
 		return m, errors.Join(err, e.Close())
 	}
-	f.engines[hash] = e
+	maps.DeleteFunc(f.engines, func(_ string, e weak.Pointer[wasm.Engine]) bool { return e.Value() == nil })
+	f.engines[hash] = weak.Make(e)
 	return m, nil
 }
 
-// engine returns the engine of a module that was loaded before, or nil.
+// engine returns the engine of a module that is loaded, or nil.
 func (f *foreign) engine(hash string) (*wasm.Engine, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
 		return nil, wasm.ErrClosed
 	}
-	return f.engines[hash], nil
+	return f.engines[hash].Value(), nil
 }
 
 // reload returns a module that its engine has compiled before.
@@ -112,7 +118,9 @@ func (f *foreign) close() error {
 	f.mu.Unlock()
 	var errs []error
 	for _, e := range f.engines {
-		errs = append(errs, e.Close())
+		if e := e.Value(); e != nil {
+			errs = append(errs, e.Close())
+		}
 	}
 	return errors.Join(append(errs, f.compiler.Close())...)
 }

@@ -41,6 +41,7 @@ type Annex struct {
 
 // NewAnnex checks the cache directory and returns. Nothing is compiled.
 func NewAnnex(c AnnexConfig) (*Annex, error) {
+	learnVersion()
 	a := &Annex{
 		config: c, limits: c.Limits.filled(), unkept: unkept{hear: c.Unkept},
 		native: wazero.NewCompilationCache(),

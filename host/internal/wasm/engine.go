@@ -168,6 +168,7 @@ func (e *Engine) machine() (wazero.Runtime, error) {
 	if e.runtime != nil {
 		return e.runtime, nil
 	}
+	learnVersion()
 	config := wazero.NewRuntimeConfig()
 	if e.interpreted {
 		config = wazero.NewRuntimeConfigInterpreter()
@@ -195,6 +196,11 @@ func (e *Engine) machine() (wazero.Runtime, error) {
 	e.runtime = r
 	return r, nil
 }
+
+// learnVersion has wazero find out its own version. It keeps that in a variable that
+// it writes without a lock, so that two engines that are made at once would race. The
+// path cannot be a folder: nothing is made.
+var learnVersion = sync.OnceFunc(func() { _, _ = wazero.NewCompilationCacheWithDir("\x00") })
 
 // compile turns metered code into native code. It cannot be cut short except
 // between functions, by the engine's own Close. Code that cannot be kept is an
