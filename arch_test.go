@@ -10,6 +10,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"maps"
 	"os"
@@ -300,12 +301,16 @@ func parse(name string) (source, error) {
 	return f, nil
 }
 
-// functions returns how many lines each function has.
+// functions returns how many lines each function has, methods behind their receiver.
 func (f source) functions() map[string]int {
 	lines := make(map[string]int)
 	for _, decl := range f.syntax.Decls {
 		if fn, ok := decl.(*ast.FuncDecl); ok {
-			lines[fn.Name.Name] = f.set.Position(fn.End()).Line - f.set.Position(fn.Pos()).Line + 1
+			name := fn.Name.Name
+			if fn.Recv != nil {
+				name = types.ExprString(fn.Recv.List[0].Type) + "." + name
+			}
+			lines[name] = f.set.Position(fn.End()).Line - f.set.Position(fn.Pos()).Line + 1
 		}
 	}
 	return lines
