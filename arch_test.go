@@ -75,6 +75,7 @@ var arrows = map[string][]string{
 	"examples" + below:         {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK},
 
 	"host/internal/jsontext":   {},
+	"host/internal/hosterr":    {},
 	"host/internal/rpc":        {"abi", "host/mcp", "host/internal/jsontext"},
 	"host/internal/session":    {"abi", "host/mcp", "host/internal/rpc", "host/internal/jsontext", "host/internal/schema"},
 	"host/internal/schema":     {"host/mcp", "host/internal/jsontext", schemas + below},

@@ -16,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
@@ -92,7 +93,7 @@ func (h *Host) newAccount(name string, s Server) (*account, error) {
 	case !fromFile && h.config.Plugins[name] == nil:
 		return nil, h.unknownProvider(name)
 	case file.Isolation == config.IsolationProcess:
-		return nil, badEntry("plugin %s is an auth provider, which reaches nothing by itself; isolation is for transports", name)
+		return nil, hosterr.Configf("plugin %s is an auth provider, which reaches nothing by itself; isolation is for transports", name)
 	}
 	// What is compiled in was chosen with the program: it calls what it finds, and
 	// its servers share registrations. What is loaded from a file calls what its
@@ -130,7 +131,7 @@ func (h *Host) newAccount(name string, s Server) (*account, error) {
 	}
 	fetch, err := capability.NewFetcher(reach)
 	if err != nil {
-		return nil, badEntry("auth: %w", err)
+		return nil, hosterr.Configf("auth: %w", err)
 	}
 	c.Fetch = fetch
 	hide := h.hideRecent
@@ -167,9 +168,9 @@ func (h *Host) loadProvider(ctx context.Context, name string) (*auth.Plugin, err
 		return nil, err
 	}
 	if !isProvider(binary) {
-		return nil, &fault{
-			kind: ErrPluginRefused, err: fmt.Errorf("%s is no auth provider: it does not export %s", name, step.ExportStep),
-			hint: "look at provider, and at file in [plugins." + tomlKey(name) + "]",
+		return nil, &hosterr.Error{
+			Kind: ErrPluginRefused, Err: fmt.Errorf("%s is no auth provider: it does not export %s", name, step.ExportStep),
+			Hint: "look at provider, and at file in [plugins." + tomlKey(name) + "]",
 		}
 	}
 	p, err := h.signer(ctx, name, binary, h.files()[name].File != "")
@@ -178,7 +179,7 @@ func (h *Host) loadProvider(ctx context.Context, name string) (*auth.Plugin, err
 	case errors.As(err, new(*worker.Refusal)), errors.As(err, new(*worker.StartError)):
 		err = h.unloaded(ctx, name, err)
 	default:
-		err = &fault{kind: ErrPluginRefused, err: err}
+		err = &hosterr.Error{Kind: ErrPluginRefused, Err: err}
 	}
 	return p, err
 }
@@ -258,9 +259,9 @@ func (h *Host) closeAccounts() error {
 func isProvider(binary []byte) bool { return wasm.HasExport(binary, step.ExportStep) }
 
 func (h *Host) unknownProvider(name string) error {
-	return &fault{
-		kind: ErrConfig,
-		err:  fmt.Errorf("no auth provider is called %q", name),
-		hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", tomlKey(name), name),
+	return &hosterr.Error{
+		Kind: ErrConfig,
+		Err:  fmt.Errorf("no auth provider is called %q", name),
+		Hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", tomlKey(name), name),
 	}
 }

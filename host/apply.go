@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 )
 
 // Apply makes servers and plugin files those of a configuration, as it is now: a
@@ -30,7 +31,7 @@ func (h *Host) Apply(servers []Server, files map[string]config.Plugin) error {
 	wanted := make(map[string]Server)
 	for _, entry := range servers {
 		if _, twice := wanted[entry.Name]; twice {
-			return badEntry("apply: two servers are called %q", entry.Name)
+			return hosterr.Configf("apply: two servers are called %q", entry.Name)
 		}
 		wanted[entry.Name] = entry
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
@@ -38,7 +39,7 @@ type dialer struct {
 // dialer checks what can be known of an entry before anything is started.
 func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error) {
 	if via == "" {
-		return nil, badEntry("it has no command, url or transport")
+		return nil, hosterr.Configf("it has no command, url or transport")
 	}
 	if known := h.Transports(); !slices.Contains(known, via) {
 		return nil, unknownTransport(via, known)
@@ -119,12 +120,12 @@ func sealed(s Server, to capability.Address, a *account) capability.Target {
 func origin(s Server) (*capability.Origin, error) {
 	o, err := capability.ParseOrigin(s.URL)
 	if err != nil {
-		return nil, badEntry("%w", err)
+		return nil, hosterr.Configf("%w", err)
 	}
 	o.Headers, o.Proxy = headers(s.Headers), s.Proxy
 	o.TLS = secure(s)
 	if err := o.Check(); err != nil {
-		return nil, badEntry("%w", err)
+		return nil, hosterr.Configf("%w", err)
 	}
 	return o, nil
 }
@@ -205,7 +206,7 @@ func (d *dialer) board(ctx context.Context, c *connection) (err error) {
 	c.mark, c.take = d.mark(), d.recorded(&config)
 	c.inst, err = guest.New(ctx, config)
 	if errors.As(err, new(*worker.Refusal)) { // which a load in this process would have found
-		err = &fault{kind: ErrPluginRefused, err: err}
+		err = &hosterr.Error{Kind: ErrPluginRefused, Err: err}
 	}
 	return err
 }
@@ -230,7 +231,7 @@ func (d *dialer) settings(m *abi.Manifest) (*abi.Settings, error) {
 		}
 	}
 	for key := range given {
-		return nil, badEntry("transport %s has no setting %q; it has: %s",
+		return nil, hosterr.Configf("transport %s has no setting %q; it has: %s",
 			d.via, key, strings.Join(known, ", "))
 	}
 	for _, g := range d.grants {

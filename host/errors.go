@@ -13,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/session"
@@ -25,10 +26,10 @@ var (
 	ErrClosed = errors.New("closed")
 
 	// ErrConfig: a server entry lacks something or contradicts itself.
-	ErrConfig = errors.New("configuration")
+	ErrConfig = hosterr.ErrConfig
 
 	// ErrDenied: a grant that was not given, a hash that does not fit.
-	ErrDenied = errors.New("denied")
+	ErrDenied = hosterr.ErrDenied
 
 	// ErrAuthRequired: the server wants a sign-in that needs a person.
 	ErrAuthRequired = errors.New("sign-in required")
@@ -37,17 +38,17 @@ var (
 	ErrUnknownTransport = errors.New("unknown transport")
 
 	// ErrPluginRefused: the plugin cannot be loaded by this host.
-	ErrPluginRefused = errors.New("plugin refused")
+	ErrPluginRefused = hosterr.ErrPluginRefused
 
 	// ErrDisabled: the server is turned off, see [Session.Enable].
 	ErrDisabled = errors.New("disabled")
 
 	// ErrUnreachable: the server could not be started or reached, or the
 	// connection to it was lost.
-	ErrUnreachable = errors.New("unreachable")
+	ErrUnreachable = hosterr.ErrUnreachable
 
 	// ErrTimeout: the server did not answer in time.
-	ErrTimeout = errors.New("timed out")
+	ErrTimeout = hosterr.ErrTimeout
 
 	// ErrProtocol: the server answered with what is no answer.
 	ErrProtocol = errors.New("protocol broken")
@@ -76,45 +77,29 @@ type RPCError = rpc.Error
 //	Stderr string // the last lines it wrote to its standard error
 type PluginError = guest.PluginError
 
-// fault gives an error one of the sentinels above, and perhaps a hint.
-type fault struct {
-	kind error
-	err  error
-	hint string
-}
-
-func (f *fault) Error() string   { return f.err.Error() }
-func (f *fault) Unwrap() []error { return []error{f.kind, f.err} }
-
 // Hint says what to do about an error, in a line or a few; it is "" when there
 // is nothing helpful to say.
-func Hint(err error) string {
-	var f *fault
-	if errors.As(err, &f) {
-		return f.hint
-	}
-	return ""
-}
+func Hint(err error) string { return hosterr.Hint(err) }
 
 // explain sorts an error of the rooms below for the user of this package.
 func explain(server string, err error) error {
 	if err == nil { // before what escapes: this is the way of every good call
 		return nil
 	}
-	var sorted *fault
+	var sorted *hosterr.Error
 	var no *rpc.Error
 	if hint, kind := refused(server, err); kind != nil {
-		return &fault{kind: kind, err: err, hint: hint}
+		return &hosterr.Error{Kind: kind, Err: err, Hint: hint}
 	}
 	if errors.As(err, &no) {
 		return err
 	}
 	if errors.As(err, &sorted) {
-		return &fault{kind: sorted.kind, err: err, hint: sorted.hint}
+		return &hosterr.Error{Kind: sorted.Kind, Err: err, Hint: sorted.Hint}
 	}
 	for _, judge := range []func(string, error) (hint string, kind error){denied, broken, lost} {
 		if hint, kind := judge(server, err); kind != nil {
-			return &fault{kind: kind, err: err, hint: hint}
+			return &hosterr.Error{Kind: kind, Err: err, Hint: hint}
 		}
 	}
 	return err
@@ -259,10 +244,10 @@ func unknownTransport(name string, known []string) error {
 	if len(known) > 0 {
 		have = "there is " + strings.Join(known, ", ")
 	}
-	return &fault{
-		kind: ErrUnknownTransport,
-		err:  fmt.Errorf("no transport is called %q (%s)", name, have),
-		hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", tomlKey(name), name),
+	return &hosterr.Error{
+		Kind: ErrUnknownTransport,
+		Err:  fmt.Errorf("no transport is called %q (%s)", name, have),
+		Hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", tomlKey(name), name),
 	}
 }
 
@@ -272,9 +257,4 @@ func tomlKey(name string) string {
 		return name
 	}
 	return strconv.Quote(name)
-}
-
-// badEntry says what is wrong with a server entry.
-func badEntry(format string, a ...any) error {
-	return &fault{kind: ErrConfig, err: fmt.Errorf(format, a...)}
 }

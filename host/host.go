@@ -16,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/internal/trace"
@@ -233,7 +234,7 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	}
 	engine, err := wasm.NewEngine(ctx, wasm.Config{CacheDir: c.CacheDir, Unkept: h.unkept, Surface: guest.Surface()})
 	if err != nil {
-		return nil, &fault{kind: ErrConfig, err: err}
+		return nil, &hosterr.Error{Kind: ErrConfig, Err: err}
 	}
 	h.engine = engine
 	h.foreign = newForeign(c, h.unkept)

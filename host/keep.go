@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -114,7 +115,7 @@ func (s *Session) Ready(ctx context.Context) error {
 // ends calls at once.
 func (s *Session) Reload(entry Server) error {
 	if entry.Name != s.Name() {
-		return badEntry("reload %s: the entry is that of %s", s.Name(), entry.Name)
+		return hosterr.Configf("reload %s: the entry is that of %s", s.Name(), entry.Name)
 	}
 	s.entry.Store(&entry)
 	s.refused.Store(nil)

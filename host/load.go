@@ -11,6 +11,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
@@ -63,8 +64,11 @@ func (h *Host) load(ctx context.Context, name string) (*program, error) {
 		return nil, err
 	}
 	if isProvider(binary) {
-		return nil, &fault{ErrPluginRefused, fmt.Errorf("%s is an auth provider, and no transport", name),
-			"look at transport in the entry, and at the plugin that is called " + name}
+		return nil, &hosterr.Error{
+			Kind: ErrPluginRefused,
+			Err:  fmt.Errorf("%s is an auth provider, and no transport", name),
+			Hint: "look at transport in the entry, and at the plugin that is called " + name,
+		}
 	}
 	file := h.files()[name]
 	if file.Isolation == config.IsolationProcess {
@@ -90,16 +94,25 @@ func (h *Host) unloaded(ctx context.Context, name string, err error) error {
 	case errors.Is(err, wasm.ErrClosed):
 		return fmt.Errorf("load plugin %s: %w", name, ErrClosed)
 	case errors.As(err, new(*worker.StartError)):
-		return &fault{ErrConfig, fmt.Errorf("load plugin %s: %w", name, err),
-			"was this program replaced while it ran? Then start it again; a program that embeds the host names it as Worker in its configuration"}
+		return &hosterr.Error{
+			Kind: ErrConfig,
+			Err:  fmt.Errorf("load plugin %s: %w", name, err),
+			Hint: "was this program replaced while it ran? Then start it again; a program that embeds the host names it as Worker in its configuration",
+		}
 	case errors.As(err, &ended) && ended.Late && h.config.CompileTimeout > 0:
-		return &fault{ErrTimeout, &PluginError{Plugin: name, Op: "compile", Err: err},
-			"a plugin is compiled once, and that is kept: try again with a longer --timeout, or --timeout 0"}
+		return &hosterr.Error{
+			Kind: ErrTimeout,
+			Err:  &PluginError{Plugin: name, Op: "compile", Err: err},
+			Hint: "a plugin is compiled once, and that is kept: try again with a longer --timeout, or --timeout 0",
+		}
 	case errors.As(err, &ended) && ended.Ended:
-		return &fault{ErrPluginRefused, &PluginError{Plugin: name, Op: "compile", Err: err},
-			"nothing else was harmed. A plugin that cannot be compiled within these limits is broken or\nhostile: install another version of it, or take it out of your configuration"}
+		return &hosterr.Error{
+			Kind: ErrPluginRefused,
+			Err:  &PluginError{Plugin: name, Op: "compile", Err: err},
+			Hint: "nothing else was harmed. A plugin that cannot be compiled within these limits is broken or\nhostile: install another version of it, or take it out of your configuration",
+		}
 	}
-	return &fault{kind: ErrPluginRefused, err: &PluginError{Plugin: name, Op: "load", Err: err}}
+	return &hosterr.Error{Kind: ErrPluginRefused, Err: &PluginError{Plugin: name, Op: "load", Err: err}}
 }
 
 // Prepare loads and compiles the plugins that an entry needs first, where nobody has:
@@ -145,16 +158,17 @@ func (h *Host) binary(name string) ([]byte, error) {
 	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrInvalid):
 		return binary, err
 	}
-	return nil, &fault{kind, err, hint}
+	return nil, &hosterr.Error{Kind: kind, Err: err, Hint: hint}
 }
 
 // isolate has a plugin run in processes of its own. Nothing looks at it here: what
 // is wrong with it, its first process says.
 func (h *Host) isolate(name string, binary []byte) (*program, error) {
 	if len(h.config.Worker) == 0 {
-		return nil, &fault{
-			ErrConfig, fmt.Errorf("plugin %s is to run in a process of its own, and this program starts none", name),
-			"leave isolation out of [plugins." + tomlKey(name) + "], if you trust the plugin; a program that embeds the host sets Worker in its configuration",
+		return nil, &hosterr.Error{
+			Kind: ErrConfig,
+			Err:  fmt.Errorf("plugin %s is to run in a process of its own, and this program starts none", name),
+			Hint: "leave isolation out of [plugins." + tomlKey(name) + "], if you trust the plugin; a program that embeds the host sets Worker in its configuration",
 		}
 	}
 	h.tellLack(name, worker.Lacks())

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 )
 
 // Stream makes a byte stream to a server that is part of the program, like one end
@@ -29,7 +30,7 @@ func (h *Host) stream(s Server, a *account) (capability.Target, error) {
 	}
 	to, err := capability.ParseAddress(s.Address)
 	if err != nil {
-		return nil, badEntry("address: %w", err)
+		return nil, hosterr.Configf("address: %w", err)
 	}
 	to.TLS = secure(s)
 	return sealed(s, to, a), nil
@@ -44,14 +45,14 @@ func (h *Host) within(s Server, name string) (capability.Target, error) {
 		if names := slices.Sorted(maps.Keys(h.config.Streams)); len(names) > 0 {
 			have = "it has " + strings.Join(names, ", ")
 		}
-		return nil, &fault{
-			kind: ErrConfig,
-			err:  fmt.Errorf("address %q: this program has no such stream (%s)", s.Address, have),
-			hint: "a memory address is for programs that embed a server and name it in host.Config.Streams",
+		return nil, &hosterr.Error{
+			Kind: ErrConfig,
+			Err:  fmt.Errorf("address %q: this program has no such stream (%s)", s.Address, have),
+			Hint: "a memory address is for programs that embed a server and name it in host.Config.Streams",
 		}
 	}
 	if s.Auth.Blob {
-		return nil, badEntry("auth.blob: nobody signs in on %s, which is within this program; leave it out", s.Address)
+		return nil, hosterr.Configf("auth.blob: nobody signs in on %s, which is within this program; leave it out", s.Address)
 	}
 	return capability.Memory{Name: name, Dial: dial}, nil
 }

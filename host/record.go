@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/record"
 )
 
@@ -81,11 +82,11 @@ type RecordingError = record.FileError
 // is a [*RecordingError], and a plugin that cannot, [ErrPluginRefused].
 func Replay(ctx context.Context, recording io.Reader, plugin []byte, o ReplayOptions) (*ReplayReport, error) {
 	if isProvider(plugin) {
-		return nil, &fault{ErrPluginRefused, errors.New("it is an auth provider, and those are not recorded"), "a recording is run with the file of a transport"}
+		return nil, &hosterr.Error{Kind: ErrPluginRefused, Err: errors.New("it is an auth provider, and those are not recorded"), Hint: "a recording is run with the file of a transport"}
 	}
 	d, err := record.Replay(ctx, recording, plugin, o)
 	if errors.As(err, new(*record.PluginError)) {
-		return nil, &fault{kind: ErrPluginRefused, err: &PluginError{Plugin: "to replay", Op: "load", Err: err}}
+		return nil, &hosterr.Error{Kind: ErrPluginRefused, Err: &PluginError{Plugin: "to replay", Op: "load", Err: err}}
 	}
 	return d, err
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 )
@@ -81,7 +82,7 @@ func (d *dialer) way() (*session.Way, error) {
 		w.Protocol = session.LegacyOnly
 	}
 	if err := w.Check(); err != nil {
-		return nil, badEntry("%w", err)
+		return nil, hosterr.Configf("%w", err)
 	}
 	return w, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
@@ -56,7 +57,7 @@ func (h *Host) Login(ctx context.Context, s Server) error {
 	switch {
 	case err != nil:
 	case a == nil:
-		err = badEntry(`nothing signs in to it; write auth = "oauth" in its entry`)
+		err = hosterr.Configf(`nothing signs in to it; write auth = "oauth" in its entry`)
 	default:
 		a.declined.Store(false)
 		err = h.login(ctx, a)
@@ -133,7 +134,7 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 				return fmt.Errorf("%s: %w", entry.Name, failed)
 			}
 			failed = explain(entry.Name, failed)
-			return &fault{kind: ErrAuthRequired, err: fmt.Errorf("%w; %w", err, failed), hint: Hint(failed)}
+			return &hosterr.Error{Kind: ErrAuthRequired, Err: fmt.Errorf("%w; %w", err, failed), Hint: Hint(failed)}
 		}
 	}
 }
@@ -148,7 +149,7 @@ func (s *Session) unwelcome(err error) error {
 	if a, _ := s.host.account(entry); a == nil {
 		return err
 	}
-	return &fault{kind: ErrAuthRequired, err: err, hint: "sign in with: wharf login " + entry.Name + ", or look at auth in its entry"}
+	return &hosterr.Error{Kind: ErrAuthRequired, Err: err, Hint: "sign in with: wharf login " + entry.Name + ", or look at auth in its entry"}
 }
 
 // login has the person sign in, unless the session ends meanwhile.

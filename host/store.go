@@ -15,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 	"github.com/wharf-mcp/wharf/host/internal/store"
 	"github.com/wharf-mcp/wharf/host/internal/vault"
@@ -179,7 +180,7 @@ func (s *Store) Verify(p Installed) error {
 	if !errors.As(err, new(*plugin.HashError)) { // which names the plugin
 		err = fmt.Errorf("plugin %s: %w", p.Name, err)
 	}
-	return &fault{kind: ErrDenied, err: err, hint: reinstall(p.Name, installation(p))}
+	return &hosterr.Error{Kind: ErrDenied, Err: err, Hint: reinstall(p.Name, installation(p))}
 }
 
 // reinstall says how a plugin is installed anew whose file is not what was installed.
@@ -211,7 +212,7 @@ func (s *Store) Grant(ctx context.Context, name string, give bool, accesses ...s
 	err = s.store.Grant(ctx, name, func(e Installed) ([]string, error) {
 		for _, access := range accesses {
 			if err := store.CheckAccess(e.Kind, access); err != nil {
-				return nil, badEntry("plugin %s: %w", name, err)
+				return nil, hosterr.Configf("plugin %s: %w", name, err)
 			}
 			if err := askedFor(e, access); give && err != nil {
 				return nil, err
@@ -259,17 +260,17 @@ func explainStore(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, new(*store.LockError)):
-		return &fault{ErrConfig, err, ""}
+		return &hosterr.Error{Kind: ErrConfig, Err: err}
 	case errors.As(err, &missing):
-		return &fault{ErrConfig, err, "`wharf plugin list` shows what is"}
+		return &hosterr.Error{Kind: ErrConfig, Err: err, Hint: "`wharf plugin list` shows what is"}
 	case errors.As(err, &taken):
-		return &fault{ErrConfig, err, fmt.Sprintf("`wharf plugin update %s` fetches it again; --name gives this one another name", taken.Name)}
+		return &hosterr.Error{Kind: ErrConfig, Err: err, Hint: fmt.Sprintf("`wharf plugin update %s` fetches it again; --name gives this one another name", taken.Name)}
 	case errors.As(err, &signature):
-		return &fault{ErrDenied, err, signature.Hint}
+		return &hosterr.Error{Kind: ErrDenied, Err: err, Hint: signature.Hint}
 	case errors.As(err, &lost) && errors.Is(err, context.DeadlineExceeded):
-		return &fault{ErrTimeout, err, ""}
+		return &hosterr.Error{Kind: ErrTimeout, Err: err}
 	case errors.As(err, &lost):
-		return &fault{ErrUnreachable, err, ""}
+		return &hosterr.Error{Kind: ErrUnreachable, Err: err}
 	}
 	return err
 }
@@ -285,14 +286,16 @@ func (h *Host) bounded(s Server, via string, gs []capability.Grant) error {
 		switch kind := g.To.Kind(); {
 		case slices.Contains(i.Kinds, kind.String()):
 		case slices.Contains(i.Asked, kind.String()):
-			return &fault{
-				ErrDenied, fmt.Errorf("the entry has %s, and the plugin %s is not granted %s", entryKey(kind), via, kind),
-				fmt.Sprintf("to grant it: wharf plugin grant %s %s", via, kind),
+			return &hosterr.Error{
+				Kind: ErrDenied,
+				Err:  fmt.Errorf("the entry has %s, and the plugin %s is not granted %s", entryKey(kind), via, kind),
+				Hint: fmt.Sprintf("to grant it: wharf plugin grant %s %s", via, kind),
 			}
 		default:
-			return &fault{
-				ErrDenied, fmt.Errorf("the entry has %s, and the plugin %s does not ask for %s", entryKey(kind), via, kind),
-				fmt.Sprintf("write %s in the entry in place of %s", entryKeys(i.Asked), entryKey(kind)),
+			return &hosterr.Error{
+				Kind: ErrDenied,
+				Err:  fmt.Errorf("the entry has %s, and the plugin %s does not ask for %s", entryKey(kind), via, kind),
+				Hint: fmt.Sprintf("write %s in the entry in place of %s", entryKeys(i.Asked), entryKey(kind)),
 			}
 		}
 	}
@@ -309,13 +312,16 @@ func askedFor(p Installed, access string) error {
 	if p.Kind == KindProvider && access != DiscoverAccess && slices.Contains(p.Asked, DiscoverAccess) {
 		web, err := capability.NewFetcher(capability.Reach{Origins: []string{access}})
 		if err != nil {
-			return badEntry("plugin %s: %w", p.Name, err)
+			return hosterr.Configf("plugin %s: %w", p.Name, err)
 		}
 		web.Close()
 		return nil
 	}
-	return &fault{ErrConfig, fmt.Errorf("plugin %s asks for %s, and not for %s", p.Name, listed(p.Asked), access),
-		"`wharf plugin inspect " + p.Name + "` shows all that it wants"}
+	return &hosterr.Error{
+		Kind: ErrConfig,
+		Err:  fmt.Errorf("plugin %s asks for %s, and not for %s", p.Name, listed(p.Asked), access),
+		Hint: "`wharf plugin inspect " + p.Name + "` shows all that it wants",
+	}
 }
 
 // listed is a list for people.
@@ -347,7 +353,7 @@ func (s *Store) checkName(name string) error {
 		err = fmt.Errorf("%s is the name of a plugin that is part of this program", name)
 	}
 	if err != nil {
-		return &fault{ErrConfig, err, "give it another name with --name"}
+		return &hosterr.Error{Kind: ErrConfig, Err: err, Hint: "give it another name with --name"}
 	}
 	return nil
 }
@@ -360,5 +366,5 @@ func samePin(hash, named string) bool {
 // unexpected is the error of a file that is not the one that was named.
 func unexpected(source, got, want string) error {
 	err := &plugin.HashError{Name: "new", Path: source, Want: want, Got: got}
-	return &fault{ErrDenied, err, "it is another file than the one that you expect: ask where you have the hash from"}
+	return &hosterr.Error{Kind: ErrDenied, Err: err, Hint: "it is another file than the one that you expect: ask where you have the hash from"}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 	"github.com/wharf-mcp/wharf/host/internal/store"
 )
@@ -108,8 +109,11 @@ func (s *Store) Update(ctx context.Context, name string, r PluginRequest) (*Offe
 		return nil, fmt.Errorf("update %s: %w", name, err)
 	}
 	if o.Plugin.Kind != was.Kind {
-		return nil, &fault{ErrDenied, fmt.Errorf("update %s: it is of kind %s now, and was of kind %s", name, o.Plugin.Kind, was.Kind),
-			"if that is right, remove it and add it again"}
+		return nil, &hosterr.Error{
+			Kind: ErrDenied,
+			Err:  fmt.Errorf("update %s: it is of kind %s now, and was of kind %s", name, o.Plugin.Kind, was.Kind),
+			Hint: "if that is right, remove it and add it again",
+		}
 	}
 	o.Unexpected = unexpectedChanges(was, o.Plugin)
 	o.Plugin.Name, o.Plugin.Records = name, was.Records
@@ -130,7 +134,7 @@ func (s *Store) Install(ctx context.Context, o *Offer) error {
 func (s *Store) fetch(ctx context.Context, r PluginRequest, was *Installed) (*Offer, error) {
 	source, err := store.ParseSource(r.Source)
 	if err != nil {
-		return nil, badEntry("%w", err)
+		return nil, hosterr.Configf("%w", err)
 	}
 	parcel, err := source.Read(ctx)
 	if err != nil {
@@ -255,7 +259,7 @@ func (o *Offer) warnWants(w step.Wants) {
 func (s *Store) compare(o *Offer) error {
 	for _, access := range o.Plugin.Asked {
 		if err := store.CheckAccess(o.Plugin.Kind, access); err != nil {
-			return &fault{ErrPluginRefused, err, ""}
+			return &hosterr.Error{Kind: ErrPluginRefused, Err: err}
 		}
 	}
 	installed, err := s.List()

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 )
 
 // try looks at a plugin and asks it what it is, as [Host.Inspect] does. Where that is
@@ -23,7 +25,7 @@ func (s *Store) try(ctx context.Context, path string, binary []byte) (*PluginInf
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		return nil, &fault{ErrPluginRefused, fmt.Errorf("the plugin would be refused: %w", err), ""}
+		return nil, &hosterr.Error{Kind: ErrPluginRefused, Err: fmt.Errorf("the plugin would be refused: %w", err)}
 	}
 	return info, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/trust"
 )
@@ -199,7 +200,7 @@ func (e *UnapprovedError) Error() string {
 }
 
 func unapproved(a Approval) error {
-	return &fault{kind: ErrDenied, err: &UnapprovedError{a}, hint: fmt.Sprintf(
+	return &hosterr.Error{Kind: ErrDenied, Err: &UnapprovedError{a}, Hint: fmt.Sprintf(
 		"`wharf trust approve %s` shows what it is and asks you; where there is no terminal, add --trust-hash %s", a.Server, a.Hash)}
 }
 
@@ -223,7 +224,7 @@ func (p *approvals) has(hash string) bool {
 	return slices.Contains(p.once, hash)
 }
 
-var errNoTrust = &fault{kind: ErrDenied, err: errors.New("this program uses no servers of projects: it set no folder for approvals")}
+var errNoTrust = &hosterr.Error{Kind: ErrDenied, Err: errors.New("this program uses no servers of projects: it set no folder for approvals")}
 
 // look is Trust.look with what was approved of just once.
 func (h *Host) look(s Server) (a Approval, command string, err error) {
@@ -254,7 +255,7 @@ func (h *Host) admit(s Server) (Server, error) {
 	}
 	s, err = s.Release(s.Variables(), os.LookupEnv)
 	if err != nil {
-		return s, badEntry("%w", err)
+		return s, hosterr.Configf("%w", err)
 	}
 	s.Command = command
 	return s, nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/trust"
 )
 
@@ -82,7 +83,7 @@ func (d *description) warn(format string, a ...any) {
 func (d *description) process(s Server, b *trust.Budget) (err error) {
 	d.command, err = capability.Process{Command: s.Command, Dir: s.Dir}.Locate()
 	if errors.Is(err, fs.ErrNotExist) {
-		return &fault{kind: ErrUnreachable, err: err}
+		return &hosterr.Error{Kind: ErrUnreachable, Err: err}
 	}
 	if err != nil {
 		return err

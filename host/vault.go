@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/internal/vault"
 )
@@ -35,7 +36,7 @@ type Login struct {
 //	Problem string // why records cannot be opened, and what to do; "" if nothing is wrong
 type VaultStatus = vault.Status
 
-var errNoVault = &fault{kind: ErrConfig, err: errors.New("there is no vault: this program set no folder for it")}
+var errNoVault = &hosterr.Error{Kind: ErrConfig, Err: errors.New("there is no vault: this program set no folder for it")}
 
 // Logins lists what is kept in the vault. It needs no key, and shows no secret.
 func (h *Host) Logins(ctx context.Context) ([]Login, error) {
@@ -97,7 +98,7 @@ func (h *Host) authSettings(a config.Auth) func(context.Context) (json.RawMessag
 			}
 			text, err := h.lookUp(ctx, r)
 			if err != nil {
-				return nil, &fault{kind: ErrConfig, err: fmt.Errorf("auth.%s: %w", key, err), hint: Hint(err)}
+				return nil, &hosterr.Error{Kind: ErrConfig, Err: fmt.Errorf("auth.%s: %w", key, err), Hint: Hint(err)}
 			}
 			h.hideLookedUp(text)
 			values[key] = text
@@ -128,7 +129,7 @@ func (h *Host) lookUp(ctx context.Context, r config.Reference) (string, error) {
 	}
 	record, found, err := h.vault.Load(ctx, vault.Key{Provider: secretsOwner, Name: r.Secret})
 	if err == nil && !found {
-		err = &fault{kind: ErrConfig, err: fmt.Errorf("there is no secret %q", r.Secret), hint: "store it with: wharf auth secret " + r.Secret}
+		err = &hosterr.Error{Kind: ErrConfig, Err: fmt.Errorf("there is no secret %q", r.Secret), Hint: "store it with: wharf auth secret " + r.Secret}
 	}
 	return record.Value.Reveal(), err
 }
