@@ -63,9 +63,11 @@ var arrows = map[string][]string{
 	"sdk/template" + below:     {"abi" + below, "sdk" + below},
 	"plugins":                  {},
 	"plugins" + below:          {"abi" + below, "sdk" + below},
-	"host":                     {"abi" + below, "host/mcp", "host/config", anyRoom},
+	"host":                     {"abi" + below, "host/mcp", "host/config", "host/trace", "host/replay", anyRoom},
 	"host/mcp":                 {"host/internal/jsontext"},
 	"host/config":              {toml},
+	"host/trace":               {"host/mcp", "host/internal/jsonl", "host/internal/jsontext", "host/internal/redact", "host/internal/secret"},
+	"host/replay":              {"abi", "host/trace", "host/internal/jsonl", "host/internal/jsontext", "host/internal/guest", "host/internal/redact", "host/internal/secret", "host/internal/wasm", "host/internal/worker"},
 	"host/plugintest":          {"abi" + below, "host/internal/auth", "host/internal/guest", "host/internal/wasm", "host/internal/worker", "sdk/sdktest"},
 	"host/plugintest/seatrial": {"host", "host/mcp", goSDK},
 	"host/pluginbuild":         {"host/internal/capability"},
@@ -93,9 +95,8 @@ var arrows = map[string][]string{
 	"host/internal/secret":     {},
 	"host/internal/plugin":     {},
 	"host/internal/watch":      {notify},
-	"host/internal/backlog":    {},
-	"host/internal/record":     {"abi", "host/internal/backlog", "host/internal/guest", "host/internal/jsontext", "host/internal/secret", "host/internal/trace", "host/internal/wasm", "host/internal/worker"},
-	"host/internal/trace":      {"abi", "host/mcp", "host/internal/backlog", "host/internal/jsontext", "host/internal/secret"},
+	"host/internal/redact":     {"host/internal/secret"},
+	"host/internal/jsonl":      {},
 }
 
 // walls says which imports are for a few packages only. Everything that a guest
@@ -130,7 +131,7 @@ var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "
 var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/sse", "examples/transport-http", "examples/transport-stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/mcp", "host/config", "host/plugintest", "host/plugintest/seatrial", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/mcp", "host/config", "host/trace", "host/replay", "host/plugintest", "host/plugintest/seatrial", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}

@@ -10,9 +10,9 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
-	"github.com/wharf-mcp/wharf/host/internal/record"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
-	"github.com/wharf-mcp/wharf/host/internal/trace"
+	"github.com/wharf-mcp/wharf/host/replay"
+	"github.com/wharf-mcp/wharf/host/trace"
 )
 
 // connection is one guest with its world and its peer: the transport of a
@@ -25,7 +25,7 @@ type connection struct {
 	stderr *prefixer // what the table writes to; nil where nobody reads
 	peer   *rpc.Peer
 	wire   *trace.Wire  // what records it; nil where nothing does
-	take   *record.Take // the same for its guest
+	take   *replay.Take // the same for its guest
 	redact func(text string) string
 	ended  chan struct{}
 	cause  error // set before ended is closed

@@ -18,11 +18,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
-	"github.com/wharf-mcp/wharf/host/internal/secret"
-	"github.com/wharf-mcp/wharf/host/internal/trace"
+	"github.com/wharf-mcp/wharf/host/internal/redact"
 	"github.com/wharf-mcp/wharf/host/internal/vault"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/trace"
 )
 
 // Server is one server as a configuration describes it, with all variables
@@ -181,7 +181,7 @@ type Host struct {
 	foreign  *foreign     // all others
 	vault    *vault.Vault // nil without a folder for it
 	stderr   mouth
-	known    secret.Texts // what is kept out of what servers print, and of errors
+	known    redact.Set // what is kept out of what servers print, and of errors
 	warnings bulletin
 	spared   sync.Once // the warning about the cache
 	unsealed sync.Map  // names of the plugins that the warning about a missing seal was for

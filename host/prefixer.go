@@ -6,7 +6,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
 // mouth is the one writer that the words of all servers go to, a line at a time.
@@ -27,11 +27,11 @@ func (m *mouth) say(prefix string, line []byte) error {
 type prefixer struct {
 	to     *mouth
 	prefix string
-	text   *secret.Stream // all that is written
+	text   *redact.Stream // all that is written
 	line   []byte         // what has come of a line so far
 }
 
-func newPrefixer(to *mouth, server string, text *secret.Stream) *prefixer {
+func newPrefixer(to *mouth, server string, text *redact.Stream) *prefixer {
 	return &prefixer{to: to, prefix: "[" + server + "] ", text: text}
 }
 

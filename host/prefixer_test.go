@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
 func TestPrefixer(t *testing.T) {
@@ -24,7 +24,7 @@ func TestPrefixer(t *testing.T) {
 		{[]string{long, "y\n"}, "[s] " + long + "\n[s] y\n"},
 	} {
 		var out strings.Builder
-		p := newPrefixer(&mouth{to: &out}, "s", new(secret.Texts).Stream())
+		p := newPrefixer(&mouth{to: &out}, "s", new(redact.Set).Stream())
 		for _, piece := range c.pieces {
 			if n, err := p.Write([]byte(piece)); n != len(piece) || err != nil {
 				t.Errorf("%.20q: %d, %v", piece, n, err)
@@ -45,7 +45,7 @@ func TestPrefixersTakeTurns(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			p := newPrefixer(shared, "s", new(secret.Texts).Stream())
+			p := newPrefixer(shared, "s", new(redact.Set).Stream())
 			for range 100 {
 				p.Write([]byte("line\n"))
 			}
@@ -62,7 +62,7 @@ type brokenWriter struct{}
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("broken") }
 
 func TestPrefixerTellsOfABrokenWriter(t *testing.T) {
-	p := newPrefixer(&mouth{to: brokenWriter{}}, "s", new(secret.Texts).Stream())
+	p := newPrefixer(&mouth{to: brokenWriter{}}, "s", new(redact.Set).Stream())
 	if _, err := p.Write([]byte("line\n")); err == nil {
 		t.Error("no error")
 	}

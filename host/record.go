@@ -7,7 +7,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
-	"github.com/wharf-mcp/wharf/host/internal/record"
+	"github.com/wharf-mcp/wharf/host/replay"
 )
 
 // GuestRecorder keeps what passes between the plugins of transports and their host:
@@ -15,14 +15,14 @@ import (
 // is enough to run a session again without its server, see [Replay]. Secrets are
 // overwritten. It may be used from any goroutine; who made it closes it, after the
 // hosts that it is given to. For messages alone there is [Recorder].
-type GuestRecorder = record.Recorder
+type GuestRecorder = replay.Recorder
 
 // CreateRecording makes a recording that nobody but the user can read. A recording
 // of before is replaced by it; anything else that is there stays, and is an error.
-func CreateRecording(path string) (*GuestRecorder, error) { return record.Create(path) }
+func CreateRecording(path string) (*GuestRecorder, error) { return replay.Create(path) }
 
 // NewGuestRecorder makes a recorder that writes to w, and closes it in the end.
-func NewGuestRecorder(w io.WriteCloser) *GuestRecorder { return record.NewRecorder(w) }
+func NewGuestRecorder(w io.WriteCloser) *GuestRecorder { return replay.NewRecorder(w) }
 
 // ReplayOptions are what [Replay] compares, and how it runs. The zero value compares
 // what a plugin does to the world, and neither what it logs nor how it reads.
@@ -34,7 +34,7 @@ func NewGuestRecorder(w io.WriteCloser) *GuestRecorder { return record.NewRecord
 //	CacheDir    string // keeps the compiled plugin; "" is no cache
 //	Interpreted bool // without native code, and then without CacheDir
 //	Worker      []string // compiles the plugin, as that of Config; nil compiles it here
-type ReplayOptions = record.Options
+type ReplayOptions = replay.Options
 
 // ReplayReport is how a plugin compares with a recording.
 //
@@ -52,7 +52,7 @@ type ReplayOptions = record.Options
 //	Incomplete  bool // the recording lacks something
 //	First       *Difference
 //	Differences []Summary // all, the most frequent first
-type ReplayReport = record.Report
+type ReplayReport = replay.Report
 
 // ReplayDifference is one place in which a plugin does something else than what was
 // recorded.
@@ -66,7 +66,7 @@ type ReplayReport = record.Report
 //	Want       string // what was recorded
 //	Got        string
 //	Before     []string // the lines before it
-type ReplayDifference = record.Difference
+type ReplayDifference = replay.Difference
 
 // RecordingError says what is wrong with a recording, and in which line.
 //
@@ -74,7 +74,7 @@ type ReplayDifference = record.Difference
 //
 //	Line int // from 1; 0 for the whole of it
 //	Err  error
-type RecordingError = record.FileError
+type RecordingError = replay.FileError
 
 // Replay runs the connections of a recording once more, with plugin as their
 // transport and without any server, and says where it does something else. It runs
@@ -84,8 +84,8 @@ func Replay(ctx context.Context, recording io.Reader, plugin []byte, o ReplayOpt
 	if isProvider(plugin) {
 		return nil, &hosterr.Error{Kind: ErrPluginRefused, Err: errors.New("it is an auth provider, and those are not recorded"), Hint: "a recording is run with the file of a transport"}
 	}
-	d, err := record.Replay(ctx, recording, plugin, o)
-	if errors.As(err, new(*record.PluginError)) {
+	d, err := replay.Replay(ctx, recording, plugin, o)
+	if errors.As(err, new(*replay.PluginError)) {
 		return nil, &hosterr.Error{Kind: ErrPluginRefused, Err: &PluginError{Plugin: "to replay", Op: "load", Err: err}}
 	}
 	return d, err
@@ -131,7 +131,7 @@ func (h *Host) hideRecent(texts ...string) {
 }
 
 // recorded has a connection recorded, if that is wanted; otherwise the take is nil.
-func (d *dialer) recorded(c *guest.Config) *record.Take {
+func (d *dialer) recorded(c *guest.Config) *replay.Take {
 	if d.host.config.Record == nil {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
-	"github.com/wharf-mcp/wharf/host/internal/trace"
+	"github.com/wharf-mcp/wharf/host/trace"
 )
 
 // Recorder writes every message that passes between a host and its servers to a

@@ -1,0 +1,92 @@
+package redact
+
+// automaton finds many patterns in one pass (Aho and Corasick, 1975): a step for each
+// byte, however many patterns there are. It is not changed once it is linked.
+type automaton struct {
+	nodes   []node
+	root    [256]int32 // the children of node 0
+	longest int        // bytes of the longest pattern
+}
+
+// node is a beginning of a pattern. Its children are a list, but for those of the root.
+type node struct {
+	child, sibling int32
+	fail           int32 // the longest other beginning that ends here too; 0 for none
+	shorter        int32 // the longest pattern that ends here too; 0 for none
+	depth          int32 // bytes of the beginning
+	c              byte
+	ends           bool  // a pattern ends here
+	lost           uint8 // bytes of the secret that the pattern lacks at its beginning
+}
+
+// add adds a pattern, which lacks that many bytes of the secret at its beginning.
+func (a *automaton) add(pattern []byte, lost int) {
+	if len(a.nodes) == 0 {
+		a.nodes = make([]node, 1)
+	}
+	at := int32(0)
+	for _, c := range pattern {
+		next := a.child(at, c)
+		if next == 0 {
+			next = int32(len(a.nodes))
+			a.nodes = append(a.nodes, node{c: c, depth: a.nodes[at].depth + 1, sibling: a.nodes[at].child})
+			a.nodes[at].child = next
+			if at == 0 {
+				a.root[c] = next
+			}
+		}
+		at = next
+	}
+	n := &a.nodes[at]
+	if !n.ends || int(n.lost) > lost {
+		n.ends, n.lost = true, uint8(lost)
+	}
+	a.longest = max(a.longest, len(pattern))
+}
+
+func (a *automaton) child(at int32, c byte) int32 {
+	if at == 0 {
+		return a.root[c]
+	}
+	next := a.nodes[at].child
+	for next != 0 && a.nodes[next].c != c {
+		next = a.nodes[next].sibling
+	}
+	return next
+}
+
+// link makes the automaton ready to step. Shallow nodes come first: the fail of a node
+// is shallower than itself.
+func (a *automaton) link() {
+	if len(a.nodes) == 0 {
+		a.nodes = make([]node, 1)
+	}
+	var queue []int32
+	for _, n := range a.root {
+		if n != 0 {
+			queue = append(queue, n)
+		}
+	}
+	for i := 0; i < len(queue); i++ {
+		at := queue[i]
+		fail := a.nodes[at].fail
+		if a.nodes[at].shorter = fail; !a.nodes[fail].ends {
+			a.nodes[at].shorter = a.nodes[fail].shorter
+		}
+		for n := a.nodes[at].child; n != 0; n = a.nodes[n].sibling {
+			a.nodes[n].fail = a.step(fail, a.nodes[n].c)
+			queue = append(queue, n)
+		}
+	}
+}
+
+// step returns the longest beginning of a pattern that ends with c.
+func (a *automaton) step(at int32, c byte) int32 {
+	for at != 0 {
+		if next := a.child(at, c); next != 0 {
+			return next
+		}
+		at = a.nodes[at].fail
+	}
+	return a.root[c]
+}

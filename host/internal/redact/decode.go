@@ -1,0 +1,260 @@
+package redact
+
+import "unicode/utf8"
+
+// A unit is a byte of decoded text, and where it stands in what was read.
+type unit struct {
+	c        byte
+	from, to int
+	by       int // the layer behind the one that made it of a percent form; 0 for none
+}
+
+// decoder takes the escapes out of a text, and joins what encodings write in different
+// ways, so that a secret comes out of it in one form, however it was written:
+//
+//	%2f, %252F, \/, \\\/, \u002f     /
+//	\n, +, %20, a line end, -        a space
+//	a character outside the BMP      as two surrogates, of three bytes each
+//	_                                /
+//	any other \                      nothing
+//
+// The second and fourth line make one of the two alphabets of base64. The form is no
+// text that means anything; it is for comparing. Nothing is remembered of the text but
+// an escape that has begun. What goes out has the place of all that it was made from.
+type decoder struct {
+	layers [lastLayer + 1]layer
+	held   int    // in all layers
+	wide   []unit // of a character with four bytes
+	emit   func(unit)
+}
+
+// The layers of a decoder undo percent forms and escapes of JSON in turn, four times: a
+// JSON text in a query in a JSON text takes two, and a secret that has escapes itself
+// one more. The last one takes all backslashes away that are left, so that it makes no
+// difference how many a text began with.
+const lastLayer = 8
+
+// layer undoes one encoding. Its escape is not over yet where held is not empty.
+type layer struct {
+	held [6]unit
+	n    int
+}
+
+// write decodes a byte.
+func (d *decoder) write(u unit) { d.pass(0, u) }
+
+// idle reports whether no escape has begun.
+func (d *decoder) idle() bool { return d.held == 0 && len(d.wide) == 0 }
+
+// joined is what finish makes of a byte that is no part of an escape; 0 is none.
+var joined = func() (to [256]byte) {
+	for c := range to {
+		to[c] = same(byte(c))
+	}
+	to['\\'], to['%'] = 0, 0
+	clear(to[wideByte:])
+	return to
+}()
+
+// wideByte and those above begin a character of four bytes.
+const wideByte = 0xf0
+
+// same makes one of what means the same.
+func same(c byte) byte {
+	switch {
+	case c == '_':
+		return '/'
+	case c == '+', c == '-', c <= ' ':
+		return ' '
+	}
+	return c
+}
+
+// pass gives a unit to a layer, or, behind the last one, to the end.
+func (d *decoder) pass(depth int, u unit) {
+	for ; depth <= lastLayer; depth++ {
+		if l := &d.layers[depth]; l.n > 0 || u.c == '\\' || u.c == '%' {
+			if depth%2 == 0 && depth < lastLayer {
+				d.percent(l, depth, u)
+			} else {
+				d.escape(l, depth, u)
+			}
+			return
+		}
+	}
+	d.finish(u)
+}
+
+// percent undoes a form of three characters (RFC 3986, section 2.1).
+func (d *decoder) percent(l *layer, depth int, u unit) {
+	switch {
+	case l.n == 0 && u.c != '%':
+		d.pass(depth+1, u)
+	case l.n == 0, l.n == 1 && isHex(u.c):
+		d.hold(l, u)
+	case isHex(u.c):
+		made := unit{byte(hexDigit(l.held[1].c)<<4 | hexDigit(u.c)), l.held[0].from, u.to, depth + 1}
+		d.drop(l)
+		d.pass(depth+1, made)
+	default:
+		d.release(l, depth, 0)
+		d.pass(depth, u)
+	}
+}
+
+// escape undoes an escape of a JSON string (RFC 8259, section 7). What was a percent form
+// right before is for the next one: where the percent forms were within the string, it
+// would take a \ that was one together with one that was not.
+func (d *decoder) escape(l *layer, depth int, u unit) {
+	switch {
+	case u.by == depth:
+		d.release(l, depth, 0)
+		d.pass(depth+1, u)
+	case l.n == 0 && u.c != '\\':
+		d.pass(depth+1, u)
+	case l.n == 0, l.n == 1 && u.c == 'u', l.n > 1 && l.n < 5 && isHex(u.c):
+		d.hold(l, u)
+	case l.n == 1:
+		d.short(l, depth, u)
+	case isHex(u.c):
+		d.long(l, depth, u)
+	case depth == lastLayer:
+		l.held[1].from = l.held[0].from
+		d.release(l, depth, 1)
+		d.pass(depth, u)
+	default:
+		d.release(l, depth, 0)
+		d.pass(depth, u)
+	}
+}
+
+// short undoes an escape of two characters, of which u is the second.
+func (d *decoder) short(l *layer, depth int, u unit) {
+	from := l.held[0].from
+	switch u.c {
+	case 'n', 'r', 't', 'b', 'f':
+		u.c = ' '
+	case '\\':
+		if depth == lastLayer {
+			return // one as good as many
+		}
+	case '"', '/':
+	default:
+		if depth < lastLayer {
+			d.release(l, depth, 0)
+			d.pass(depth, u)
+			return
+		}
+	}
+	d.drop(l)
+	d.pass(depth+1, unit{u.c, from, u.to, 0})
+}
+
+// long undoes an escape of six characters, of which u is the last.
+func (d *decoder) long(l *layer, depth int, u unit) {
+	var code rune
+	for _, digit := range []byte{l.held[2].c, l.held[3].c, l.held[4].c, u.c} {
+		code = code<<4 | rune(hexDigit(digit))
+	}
+	from := l.held[0].from
+	d.drop(l)
+	var text [3]byte
+	for _, c := range appendUnit(text[:0], code) {
+		d.pass(depth+1, unit{c, from, u.to, 0})
+	}
+}
+
+func (d *decoder) hold(l *layer, u unit) {
+	l.held[l.n] = u
+	l.n++
+	d.held++
+}
+
+func (d *decoder) drop(l *layer) {
+	d.held -= l.n
+	l.n = 0
+}
+
+// release passes on what was no escape after all, but for the first ones.
+func (d *decoder) release(l *layer, depth, first int) {
+	held, n := l.held, l.n
+	d.drop(l)
+	for _, u := range held[first:n] {
+		d.pass(depth+1, u)
+	}
+}
+
+// finish is the end of what has no escapes any more.
+func (d *decoder) finish(u unit) {
+	if len(d.wide) > 0 || u.c >= wideByte {
+		d.widen(u)
+		return
+	}
+	u.c = same(u.c)
+	d.emit(u)
+}
+
+// widen collects a character of four bytes.
+func (d *decoder) widen(u unit) {
+	if len(d.wide) > 0 && u.c>>6 != 2 { // it is no further byte of a character
+		d.flush()
+		d.finish(u)
+		return
+	}
+	if d.wide = append(d.wide, u); len(d.wide) < 4 {
+		return
+	}
+	var text [4]byte
+	for i, w := range d.wide {
+		text[i] = w.c
+	}
+	r, size := utf8.DecodeRune(text[:])
+	if size < 4 {
+		d.flush()
+		return
+	}
+	from := d.wide[0].from
+	d.wide = d.wide[:0]
+	r -= 0x10000
+	for _, c := range appendUnit(appendUnit(nil, 0xd800|r>>10), 0xdc00|r&0x3ff) {
+		d.emit(unit{c, from, u.to, 0})
+	}
+}
+
+func (d *decoder) flush() {
+	for _, w := range d.wide {
+		d.emit(w)
+	}
+	d.wide = d.wide[:0]
+}
+
+// appendUnit is a unit of UTF-16 as UTF-8 would have it, if it had surrogates.
+func appendUnit(dst []byte, code rune) []byte {
+	switch {
+	case code < 0x80:
+		return append(dst, byte(code))
+	case code < 0x800:
+		return append(dst, 0xc0|byte(code>>6), 0x80|byte(code&0x3f))
+	}
+	return append(dst, 0xe0|byte(code>>12), 0x80|byte(code>>6&0x3f), 0x80|byte(code&0x3f))
+}
+
+func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
+
+func hexDigit(c byte) int {
+	if c <= '9' {
+		return int(c - '0')
+	}
+	return int(c|0x20-'a') + 10
+}
+
+// decoded is the form in which a secret is looked for: without an escape at its end
+// that is not over, since what comes behind it would be part of that.
+func decoded(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	d := decoder{emit: func(u unit) { out = append(out, u.c) }}
+	for i, c := range text {
+		d.write(unit{c, i, i + 1, 0})
+	}
+	return out
+}

@@ -1,0 +1,84 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// How long a secret has to be, in bytes.
+const (
+	LeastText   = 8       // what is shorter occurs by chance
+	LeastNamed  = 4       // of a text that is called a secret
+	leastBase64 = 5       // to be looked for in base64, where less is six characters at most
+	leastForm   = 4       // of a form without its escapes; what is shorter is looked for as it is written
+	mostEncoded = 8 << 10 // longer ones are not looked for in base64 and hexadecimal digits
+)
+
+// spellings are the ways in which a secret is written that are looked for to the byte:
+// as it is, without the scheme of a header, and escaped as a whole.
+func spellings(least int, text string) []string {
+	text = strings.TrimSpace(text)
+	var quoted bytes.Buffer
+	e := json.NewEncoder(&quoted)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // of a text
+	out := []string{text, url.QueryEscape(text), url.PathEscape(text), string(quoted.Bytes()[1 : quoted.Len()-2])}
+	if _, bare, found := strings.Cut(text, " "); found && !strings.Contains(bare, " ") {
+		out = append(out, bare)
+	}
+	out = slices.DeleteFunc(out, func(form string) bool { return len(form) < least })
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// patterns is what a text is searched for: spelled to the byte, and plain without escapes.
+type patterns struct{ spelled, plain automaton }
+
+// add adds a secret. Where encoded, it is looked for in base64 and hexadecimal digits.
+func (p *patterns) add(text string, encoded bool) {
+	p.addForm([]byte(text))
+	if !encoded || len(text) > mostEncoded {
+		return
+	}
+	digits := hex.EncodeToString([]byte(text))
+	p.addForm([]byte(digits))
+	p.addForm([]byte(strings.ToUpper(digits)))
+	if len(text) >= leastBase64 {
+		for offset := range 3 {
+			standard := inBase64(text, offset)
+			p.addForm(standard)
+			p.spelled.add([]byte(strings.NewReplacer("+", "-", "/", "_").Replace(string(standard))), 0)
+		}
+	}
+}
+
+// addForm adds a text as it is spelled, as it is without escapes, and the latter without
+// a beginning that a % or \ right before it would make an escape of. Those count only
+// where there was one.
+func (p *patterns) addForm(text []byte) {
+	p.spelled.add(text, 0)
+	form := decoded(text)
+	if len(form) < leastForm {
+		return
+	}
+	p.plain.add(form, 0)
+	if bytes.IndexByte([]byte("nrtbf"), form[0]) >= 0 {
+		p.plain.add(form[1:], 1)
+	}
+	for lost := 1; lost <= 4 && len(form)-lost >= leastForm-1 && isHex(form[lost-1]); lost++ {
+		p.plain.add(form[lost:], lost)
+	}
+}
+
+// inBase64 returns the characters that stand for a text alone where it begins that many
+// bytes behind a group of three: those at its edges say something of what is beside it.
+func inBase64(text string, offset int) []byte {
+	all := base64.RawStdEncoding.EncodeToString(append(make([]byte, offset), text...))
+	whole := (offset + len(text)) * 8 / 6
+	return []byte(all[(offset*8+5)/6 : whole])
+}

@@ -1,0 +1,153 @@
+package replay
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// surface is that of a host, with its prices, and the answers of a recording.
+func surface() wasm.Surface {
+	s := guest.Surface()
+	for i, op := range abi.Calls() {
+		s.Imports[i].Func = func(in *wasm.Instance, stack []uint64) {
+			in.Owner().(*player).answer(in, op, stack)
+		}
+	}
+	return s
+}
+
+// answer takes a host call. What it reaches beyond its memory or the payload, and
+// whatever does not decode, ends the guest, as in a host.
+func (p *player) answer(in *wasm.Instance, op abi.Call, stack []uint64) {
+	p.mod = in // which a guest may need before it has started
+	var a [5]uint32
+	for i := range op.Params() {
+		a[i] = uint32(stack[i])
+	}
+	var carried []byte
+	if at := guest.Pointer(op); at >= 0 && op != abi.CallTake {
+		carried = p.memory(a[at], a[at+1])
+	}
+	p.check(op, a, carried)
+	got := call{op: op, args: a, content: content{bytes: carried, size: len(carried)}}
+	if at := guest.Pointer(op); at >= 0 {
+		got.args[at] = 0
+	}
+	switch {
+	case op == abi.CallTake:
+		got.result = p.take(a)
+	case op == abi.CallScan:
+		got.result = p.scan(a)
+	}
+	p.match(&got)
+	if op.HasResult() {
+		stack[0] = uint64(uint32(got.result))
+	}
+	p.note(got.line())
+}
+
+// check ends a guest that lies.
+func (p *player) check(op abi.Call, a [5]uint32, carried []byte) {
+	switch op {
+	case abi.CallDeliver, abi.CallForward:
+		if uint64(a[1])+uint64(a[2]) > uint64(len(p.payload())) {
+			p.mod.Trap(fmt.Errorf("bytes %d to %d of a payload of %d", a[1], uint64(a[1])+uint64(a[2]), len(p.payload())))
+		}
+		p.mod.Charge(int64(a[2]))
+	case abi.CallOpen:
+		p.mod.Charge(guest.DecodePrice * int64(len(carried)))
+		if _, err := abi.DecodeOpenRequest(carried); err != nil {
+			p.mod.Trap(err)
+		}
+	case abi.CallReport:
+		if abi.What(a[0]) == abi.ReportManifest {
+			p.mod.Charge(guest.DecodePrice * int64(len(carried)))
+			p.manifest = bytes.Clone(carried)
+		}
+	}
+}
+
+func (p *player) payload() []byte {
+	if p.step == nil {
+		return nil
+	}
+	return p.step.bytes
+}
+
+func (p *player) memory(ptr, n uint32) []byte { return guest.Bytes(p.mod, ptr, n) }
+
+func (p *player) take(a [5]uint32) int32 {
+	if p.step != nil && p.step.sealed() {
+		return int32(abi.Denied)
+	}
+	return guest.Payload(p.payload()).Take(p.mod, a[0], a[1], a[2])
+}
+
+func (p *player) scan(a [5]uint32) int32 {
+	if p.step != nil && p.step.sealed() {
+		return -1
+	}
+	return guest.Payload(p.payload()).Scan(p.mod, a[0], a[1])
+}
+
+// errThen stops a guest where that of the recording was stopped.
+var errThen = errors.New("it was stopped here when it was recorded")
+
+// lookAhead is how many calls may be missing before one that is there.
+const lookAhead = 64
+
+// match compares a call with those of the recording, and finds its result: that of
+// the same call, now or further on; that of the next one of its kind, which is then
+// another; or one that is made up, since nobody made such a call.
+func (p *player) match(got *call) {
+	if p.step == nil || !p.compares(got.op) {
+		p.makeUp(got)
+		return
+	}
+	left := p.want[p.next:]
+	at := slices.IndexFunc(left[:min(len(left), lookAhead)], func(c call) bool { return c.same(got) })
+	switch {
+	case at >= 0:
+		for i := range left[:at] {
+			p.differs(Missing, &left[i], nil)
+		}
+		p.next += at + 1
+		got.adopt(&left[at])
+	case len(left) == 0 && p.step.lied:
+		p.halted = true
+		p.mod.Trap(errThen)
+	case len(left) > 0 && left[0].op == got.op:
+		p.next++
+		got.adopt(&left[0])
+		p.differs(Changed, &left[0], got)
+	default:
+		p.makeUp(got)
+		p.differs(Extra, nil, got)
+	}
+}
+
+// adopt takes over a recorded result. What the payload says needs none.
+func (c *call) adopt(from *call) {
+	if !reads(c.op) {
+		c.result = from.result
+	}
+}
+
+// makeUp gives a call that nobody made the result that it most likely would have:
+// a message finds somebody who waits for it, and nothing more can be opened.
+func (p *player) makeUp(got *call) {
+	switch got.op {
+	case abi.CallDeliver, abi.CallDeliverMem:
+		if flags := got.args[3]; flags&abi.End != 0 && flags&abi.Abort == 0 {
+			got.result = int32(abi.VerdictAnswer)
+		}
+	case abi.CallOpen:
+		got.result = int32(abi.Unavailable)
+	}
+}

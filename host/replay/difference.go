@@ -1,0 +1,186 @@
+package replay
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// Ways in which a plugin can differ from a recording.
+const (
+	Changed = "changed" // a host call with other arguments or bytes
+	Extra   = "extra"   // a host call that was not made then
+	Missing = "missing" // a host call that was made then
+	Result  = "result"  // an event returns something else
+	Stopped = "stopped" // an event does not return, or no longer does not
+)
+
+// Difference is one place in which a plugin does something else than what was
+// recorded. Calls are in the lines of a call trace, see package abi.
+type Difference struct {
+	Server     string   `json:"server"`
+	Connection int      `json:"connection"`
+	Event      int      `json:"event"` // from 1, in its connection
+	Kind       string   `json:"kind"`
+	Want       string   `json:"want,omitempty"` // what was recorded
+	Got        string   `json:"got,omitempty"`
+	Before     []string `json:"before"` // the lines before it
+}
+
+// Summary is how often something differs.
+type Summary struct {
+	Kind  string `json:"kind"`
+	What  string `json:"what"` // the host call, or the event
+	Count int    `json:"count"`
+}
+
+// Report is how a plugin compares with a recording.
+type Report struct {
+	Plugin      string      `json:"plugin"` // the name that it gives itself
+	SHA256      string      `json:"sha256"`
+	Same        bool        `json:"same"`        // there is no difference
+	SameFile    bool        `json:"same_file"`   // it is the very file that was recorded
+	Connections int         `json:"connections"` // that were run
+	Others      int         `json:"others"`      // that another plugin had
+	Events      int         `json:"events"`
+	Calls       int         `json:"calls"`      // that were compared
+	Skipped     int         `json:"skipped"`    // events that could not be run, behind the end of their guest
+	Incomplete  bool        `json:"incomplete"` // the recording lacks something
+	First       *Difference `json:"first,omitempty"`
+	Differences []Summary   `json:"differences"` // all, the most frequent first
+}
+
+// tally counts differences while a recording runs.
+type tally struct {
+	first  *Difference
+	counts map[Summary]int
+}
+
+func (t *tally) add(kind, what string) {
+	if t.counts == nil {
+		t.counts = make(map[Summary]int)
+	}
+	t.counts[Summary{Kind: kind, What: what}]++
+}
+
+// summaries returns what was counted.
+func (t *tally) summaries() []Summary {
+	list := []Summary{}
+	for s, n := range t.counts {
+		s.Count = n
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b Summary) int {
+		return cmp.Or(b.Count-a.Count, cmp.Compare(a.What, b.What), cmp.Compare(a.Kind, b.Kind))
+	})
+	return list
+}
+
+// same reports whether a guest that runs again has made the call that was recorded.
+func (c *call) same(got *call) bool {
+	if c.op != got.op {
+		return false
+	}
+	if c.op == abi.CallOpen {
+		return c.args[0] == got.args[0] && c.args[1] == got.args[1] && sameRequest(c.bytes, got.bytes, c.masked)
+	}
+	if c.describes() && got.describes() {
+		return sameManifest(c.bytes, got.bytes)
+	}
+	return c.args == got.args && (c.hidden || !carries(c.op) || sameBytes(c.bytes, got.bytes, c.masked))
+}
+
+// sameBytes compares bytes. In what is masked, either may be a mark.
+func sameBytes(a, b []byte, masked bool) bool {
+	if len(a) != len(b) || !masked {
+		return bytes.Equal(a, b)
+	}
+	for i := range a {
+		if a[i] != b[i] && a[i] != star && b[i] != star {
+			return false
+		}
+	}
+	return true
+}
+
+// sameRequest compares what is asked for, however it is encoded.
+func sameRequest(a, b []byte, masked bool) bool {
+	x, y := openRequest(a), openRequest(b)
+	return sameBytes(x, y, masked) || sameBytes(x, maskOpen(y), true)
+}
+
+// sameManifest compares manifests but for their words for people: every build has
+// another version.
+func sameManifest(a, b []byte) bool {
+	x, errX := abi.DecodeManifest(a)
+	y, errY := abi.DecodeManifest(b)
+	if errX != nil || errY != nil {
+		return bytes.Equal(a, b)
+	}
+	return bytes.Equal(bare(&x), bare(&y))
+}
+
+func bare(m *abi.Manifest) []byte {
+	m.Version, m.Summary = "", ""
+	m.Settings = slices.Clone(m.Settings)
+	for i := range m.Settings {
+		m.Settings[i].Value = ""
+	}
+	return abi.AppendManifest(nil, m)
+}
+
+// shownBytes is how much of the bytes of a call is shown.
+const shownBytes = 160
+
+// line returns a call as a line of a trace.
+func (c *call) line() string {
+	if c.op == abi.CallOpen {
+		if r, err := abi.DecodeOpenRequest(c.bytes); err == nil {
+			return string(abi.AppendOpen(nil, abi.OpenKind(c.args[0]), c.args[1], &r, c.result))
+		}
+	}
+	return string(abi.AppendCall(nil, c.op, c.params(), c.result))
+}
+
+// lines returns a call with the part of its bytes that begins at from.
+func (c *call) lines(from int) string {
+	text := c.line()
+	if len(c.bytes) == 0 || c.op == abi.CallOpen {
+		return text
+	}
+	from = max(0, min(from, len(c.bytes)))
+	part := c.bytes[from:min(len(c.bytes), from+shownBytes)]
+	text += "\n    | "
+	if from > 0 {
+		text += "… "
+	}
+	text = string(strconv.AppendQuote([]byte(text), string(part)))
+	if from+len(part) < len(c.bytes) {
+		text += " …"
+	}
+	return text
+}
+
+// apart returns where to begin to show the bytes of two calls: a little before they
+// differ.
+func apart(a, b []byte) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	if n < shownBytes/2 {
+		return 0
+	}
+	return n - shownBytes/4
+}
+
+// eventLine returns an event as a line of a trace.
+func (s *step) line() string {
+	return string(abi.AppendEvent(nil, s.kind, s.handle, s.arg, uint32(s.size)))
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,213 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// player is a guest that runs again: what it asks for comes from the recording,
+// and what it does is compared with it. It belongs to one goroutine.
+type player struct {
+	opening *opening
+	mod     *wasm.Instance
+	event   *wasm.Func
+	clock   clock
+	random  random
+	options Options
+	report  *Report
+	tally   *tally
+	dead    bool  // nothing more can be run
+	trap    error // why, where the guest did not return
+
+	step     *step    // that runs
+	want     []call   // of the step, those that are compared
+	next     int      // of want, the first that the guest has not made
+	halted   bool     // the recorded guest was stopped here
+	manifest []byte   // that it reported
+	context  []string // lines, the latest last
+}
+
+// pages is how much memory a transport may have, as in a host.
+const pages = 256
+
+// newPlayer starts a guest. The caller closes it.
+func newPlayer(ctx context.Context, m *wasm.Module, o *opening) (*player, error) {
+	p := &player{opening: o, report: &Report{}, tally: &tally{}}
+	p.clock.refill(o.clock)
+	p.random.refill(o.random)
+	mod, err := m.Instantiate(ctx, wasm.InstanceConfig{
+		Env: guest.Environ(), MemoryPages: pages, Owner: p, Now: p.clock.now, Random: &p.random,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.mod, p.event = mod, mod.Export(abi.ExportEvent)
+	return p, nil
+}
+
+func (p *player) close() { _ = p.mod.Close() } // it returns nothing that one could act on
+
+// contextLines are shown before a difference.
+const contextLines = 8
+
+// note keeps a line for the context of a difference.
+func (p *player) note(line string) {
+	if len(p.context) == contextLines {
+		p.context = append(p.context[:0], p.context[1:]...)
+	}
+	p.context = append(p.context, line)
+}
+
+// run gives the guest an event and compares all it does. An error is none of the
+// guest's.
+func (p *player) run(s *step) error {
+	if p.dead {
+		p.report.Skipped++
+		return nil
+	}
+	p.begin(s)
+	result, err := p.event.Call(guest.Budget(s.size), uint32(s.kind), s.handle, s.arg, uint32(s.size))
+	trap := (*wasm.Trap)(nil)
+	if err != nil && !errors.As(err, &trap) {
+		return err
+	}
+	p.finish(int32(result), trap)
+	return nil
+}
+
+func (p *player) begin(s *step) {
+	p.report.Events++
+	if s.sealed() {
+		s.bytes = bytes.Repeat([]byte{star}, s.size)
+	}
+	p.step, p.want, p.next, p.halted = s, p.want[:0], 0, false
+	for _, c := range s.calls {
+		if p.compares(c.op) {
+			p.want = append(p.want, c)
+		}
+	}
+	p.report.Calls += len(p.want)
+	p.clock.refill(s.clock)
+	p.random.refill(s.random)
+	p.note(s.line())
+}
+
+// finish compares how the event ended.
+func (p *player) finish(result int32, trap *wasm.Trap) {
+	s := p.step
+	for ; p.next < len(p.want) && !p.halted; p.next++ {
+		p.differs(Missing, &p.want[p.next], nil)
+	}
+	want, got := ending(s.result, s.trap), ending(result, "")
+	if trap != nil {
+		p.trap = trap
+		got = ending(0, trap.Error())
+	}
+	stopped := trap != nil || p.halted
+	switch {
+	case stopped != (s.trap != ""):
+		p.stray(Stopped, s.kind.String(), want, got)
+	case !stopped && result != s.result:
+		p.stray(Result, s.kind.String(), want, got)
+	}
+	p.dead = stopped || s.trap != ""
+	p.note(got)
+}
+
+func ending(result int32, trap string) string {
+	if trap != "" {
+		return string(abi.AppendTrap(nil, trap))
+	}
+	return string(abi.AppendReturn(nil, result))
+}
+
+// compares reports whether calls of that kind are.
+func (p *player) compares(op abi.Call) bool {
+	switch {
+	case op == abi.CallLog:
+		return p.options.Logs
+	case reads(op):
+		return p.options.Reads
+	}
+	return true
+}
+
+// differs notes that a call of the recording and one of the guest are not the same,
+// or that there is only one of them.
+func (p *player) differs(kind string, want, got *call) {
+	var a, b string
+	what := want
+	switch {
+	case want == nil:
+		b, what = got.lines(0), got
+	case got == nil:
+		a = want.lines(0)
+	default:
+		from := apart(want.bytes, got.bytes)
+		a, b = want.lines(from), got.lines(from)
+	}
+	p.stray(kind, what.op.String(), a, b)
+}
+
+// stray counts a difference, and keeps the first with what led to it.
+func (p *player) stray(kind, what, want, got string) {
+	p.tally.add(kind, what)
+	if p.tally.first != nil {
+		return
+	}
+	p.tally.first = &Difference{
+		Server: p.opening.server, Connection: p.opening.connection, Event: p.step.number,
+		Kind: kind, Want: want, Got: got, Before: append([]string{}, p.context...),
+	}
+}
+
+// clock gives the readings of a recording, and where a guest looks more often, goes
+// on by a microsecond each time.
+type clock struct {
+	given []int64
+	last  int64
+}
+
+func (c *clock) refill(given []int64) { c.given = given }
+
+func (c *clock) now() time.Time {
+	c.last += int64(time.Microsecond)
+	if len(c.given) > 0 {
+		c.last, c.given = c.given[0], c.given[1:]
+	}
+	return time.Unix(0, c.last)
+}
+
+// random gives the bytes of a recording, and behind them others that are always the
+// same.
+type random struct {
+	given []byte
+	more  *rand.ChaCha8
+}
+
+func (r *random) refill(given []byte) { r.given = given }
+
+func (r *random) Read(p []byte) (int, error) {
+	n := copy(p, r.given)
+	r.given = r.given[n:]
+	if n == len(p) {
+		return n, nil
+	}
+	if r.more == nil {
+		r.more = rand.NewChaCha8([32]byte{})
+	}
+	more, err := io.ReadFull(r.more, p[n:])
+	if err != nil {
+		return n + more, fmt.Errorf("randomness: %w", err)
+	}
+	return len(p), nil
+}

@@ -1,0 +1,108 @@
+package replay
+
+import (
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+)
+
+// source is what a guest takes that no event brings: readings of its clock, in
+// nanoseconds, and random bytes.
+type source struct {
+	clock  []int64
+	random []byte
+}
+
+// opening is how a connection begins.
+type opening struct {
+	connection int
+	at         time.Time
+	server     string
+	plugin     string
+	sha256     string
+	abi        string
+	source     // of the start of the guest
+}
+
+// step is one event, what the guest did with it, and how it ended.
+type step struct {
+	connection  int
+	number      int // from 1
+	at          time.Duration
+	kind        abi.Kind
+	handle, arg uint32
+	content
+	source
+	calls  []call
+	result int32
+	trap   string // why the guest did not return; "" if it did
+	lied   bool   // it did not because the host stopped it in a host call
+}
+
+// content is bytes, and what became of them on their way to the file.
+type content struct {
+	bytes  []byte
+	size   int  // as many there were
+	masked bool // some are overwritten
+	hidden bool // they were not kept; bytes is nil
+}
+
+// call is a host call that was answered.
+type call struct {
+	op     abi.Call
+	args   [5]uint32 // as the guest passed them, and 0 for a pointer
+	result int32
+	content
+}
+
+// params are the arguments of c, of which there are as many as it takes.
+func (c *call) params() []uint32 { return c.args[:c.op.Params()] }
+
+// describes reports whether c is the answer to DESCRIBE.
+func (c *call) describes() bool {
+	return c.op == abi.CallReport && abi.What(c.args[0]) == abi.ReportManifest
+}
+
+// newCall copies a call that a guest made.
+func newCall(op abi.Call, args []uint32, carried []byte, result int32) call {
+	c := call{op: op, result: result}
+	copy(c.args[:], args)
+	if at := guest.Pointer(op); at >= 0 {
+		c.args[at] = 0
+	}
+	if carried != nil {
+		c.bytes = append(make([]byte, 0, len(carried)), carried...)
+	}
+	c.size = len(carried)
+	return c
+}
+
+// sealed reports whether the payload was none of the guest's business.
+func (s *step) sealed() bool { return s.kind == abi.EventOpened && s.arg&abi.Sealed != 0 }
+
+// last reports whether nothing more is read from the handle.
+func (s *step) last() bool {
+	switch s.kind {
+	case abi.EventEnd, abi.EventError:
+		return true
+	case abi.EventHead:
+		return s.arg&abi.HeadLast != 0
+	}
+	return s.kind == abi.EventData && s.arg&abi.Last != 0
+}
+
+// carries reports whether bytes belong to a call.
+func carries(op abi.Call) bool { return guest.Pointer(op) >= 0 && op != abi.CallTake }
+
+// reads reports whether a call does nothing but look at the payload.
+func reads(op abi.Call) bool { return op == abi.CallTake || op == abi.CallScan }
+
+// weight is about how much memory a step takes.
+func (s *step) weight() int {
+	n := 256 + len(s.bytes) + len(s.random) + 8*len(s.clock)
+	for i := range s.calls {
+		n += 96 + len(s.calls[i].bytes)
+	}
+	return n
+}
