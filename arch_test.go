@@ -73,7 +73,10 @@ var arrows = map[string][]string{
 	"host/pluginbuild":         {"host/internal/capability"},
 	"cmd/mkplugin":             {"host/pluginbuild"},
 	"cmd/wharf-conformance":    {"host", "host/config", "host/mcp", "plugins"},
-	"cmd/wharf" + below:        {"abi" + below, "host", "host/config", "host/mcp", "host/pluginbuild", "host/plugintest", "plugins", "sdk/template", cobra, pflag, goSDK, xterm, xsys + below},
+	"cmd/wharf":                {"abi" + below, "host", "host/config", "host/mcp", "host/pluginbuild", "host/plugintest", "plugins", "sdk/template", "cmd/wharf/internal" + below, cobra, pflag, goSDK, xterm, xsys + below},
+	"cmd/wharf/internal/exit":  {"host"},
+	"cmd/wharf/internal/files": {},
+	"cmd/wharf/internal/plain": {"host"},
 	"examples" + below:         {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK},
 
 	"host/internal/jsontext":   {},

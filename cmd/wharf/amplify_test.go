@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -203,24 +204,9 @@ func TestPartsOfText(t *testing.T) {
 			text := strings.Repeat("x", printPart-before) + edge + strings.Repeat("y", printPart) + edge
 			var out strings.Builder
 			a := &app{stdio: stdio{out: &out}}
-			if err := a.printPlain(text); err != nil || out.String() != plain(text) {
+			if err := a.printPlain(text); err != nil || out.String() != plain.Text(text) {
 				t.Errorf("%q %d bytes before the end of a part: %v", edge, before, err)
 			}
-		}
-	}
-}
-
-// TestCells: a cell begins as the line does, and says where it was cut.
-func TestCells(t *testing.T) {
-	at := strings.Repeat("é", cellBytes/2)
-	for text, want := range map[string]string{at: at, at + "é": at + "…", "a\n b": "a b", "x" + at: "x" + strings.TrimSuffix(at, "é") + "…"} {
-		if got := cell(text); got != want {
-			t.Errorf("%.10q, %d bytes: got %d bytes ending in %q", text, len(text), len(got), got[len(got)-5:])
-		}
-	}
-	for text, want := range map[string]string{"": "", "日本": "日本", "日本語": "日…", "\xff\xff\xff": "\xff…"} {
-		if got := clip(text, 2); got != want {
-			t.Errorf("clip(%q) is %q, want %q", text, got, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -42,12 +43,12 @@ func (a *app) askApproval(ctx context.Context, p host.Approval) (host.Decision, 
 // approvalFacts returns what is known of a server of a project: of each value no
 // more than limit bytes, and 0 is for all there is.
 func (a *app) approvalFacts(p host.Approval, limit int) string {
-	rest := "; `wharf trust show " + name(p.Server, nameColumns) + "` prints all"
+	rest := "; `wharf trust show " + plain.Name(p.Server, nameColumns) + "` prints all"
 	most := ofFacts
 	if limit == 0 {
 		most = excerpt{}
 	}
-	rows := []fact{{"project", name(p.Project.Folder, 4096)}, {"file", name(p.Project.File, 4096)}}
+	rows := []fact{{"project", plain.Name(p.Project.Folder, 4096)}, {"file", plain.Name(p.Project.File, 4096)}}
 	missing := 0
 	for _, f := range p.Shown() {
 		text, left := f.Text(limit)
@@ -55,7 +56,7 @@ func (a *app) approvalFacts(p host.Approval, limit int) string {
 		rows = append(rows, fact{f.Name, text})
 	}
 	var out strings.Builder
-	out.WriteString(a.styled(a.errTTY, styleBold, a.ours("%s is a server that came with a project:", name(p.Server, nameColumns))))
+	out.WriteString(a.styled(a.errTTY, styleBold, a.ours("%s is a server that came with a project:", plain.Name(p.Server, nameColumns))))
 	out.WriteString(a.facts(rows, most, missing, rest) + "hash  " + p.Hash + "\n")
 	out.WriteString(a.approvalChanges(p, limit, rest))
 	for i, w := range p.Warnings {
@@ -95,7 +96,7 @@ func (a *app) approvalGist(p host.Approval) string {
 		facts[f.Name] = f
 	}
 	grants, _ := facts["grants"].Text(0)
-	text := a.ours("If you say yes, %s may %s:", name(p.Server, nameColumns), grants)
+	text := a.ours("If you say yes, %s may %s:", plain.Name(p.Server, nameColumns), grants)
 	var does []string
 	for _, what := range []string{"command", "arguments", "url", "address"} {
 		if f, there := facts[what]; there {

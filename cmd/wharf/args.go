@@ -1,13 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
 
 // object is a JSON object of arguments, each value as it was written.
@@ -49,7 +52,7 @@ func (a *app) readArguments(ctx context.Context, words []string) (arguments, err
 
 func (a *app) addWord(ctx context.Context, args *arguments, word string) error {
 	if word == "-" || strings.HasPrefix(word, "{") {
-		return a.addBase(ctx, args, fmt.Sprintf("argument %q", clip(word, 40)), word)
+		return a.addBase(ctx, args, fmt.Sprintf("argument %q", plain.Clip(word, 40)), word)
 	}
 	v, err := parseValue(ctx, word)
 	if err != nil {
@@ -57,7 +60,7 @@ func (a *app) addWord(ctx context.Context, args *arguments, word string) error {
 	}
 	for _, other := range args.values {
 		if other.key == v.key {
-			return usage(fmt.Errorf("argument %q: %s is given already, as %q", word, v.key, other.word), "")
+			return exit.Usage(fmt.Errorf("argument %q: %s is given already, as %q", word, v.key, other.word), "")
 		}
 	}
 	args.values = append(args.values, v)
@@ -67,18 +70,18 @@ func (a *app) addWord(ctx context.Context, args *arguments, word string) error {
 // addBase takes a whole object, of which there can be one.
 func (a *app) addBase(ctx context.Context, args *arguments, from, text string) error {
 	if args.from != "" {
-		return usage(fmt.Errorf("%s: the arguments are given already, by %s", from, args.from), "")
+		return exit.Usage(fmt.Errorf("%s: the arguments are given already, by %s", from, args.from), "")
 	}
 	if text == "-" {
-		input, err := a.readAll(ctx)
+		input, err := files.ReadAll(ctx, a.in, files.MaxInput)
 		if err != nil {
-			return usage(fmt.Errorf("read stdin: %w", err), "")
+			return exit.Usage(fmt.Errorf("read stdin: %w", err), "")
 		}
 		from, text = "stdin", strings.TrimPrefix(string(input), "\ufeff") // some editors and shells begin with it
 	}
 	base, err := parseObject(text)
 	if err != nil {
-		return usage(fmt.Errorf("%s: %w", from, err), `expected a JSON object such as {"message": "hello"}`)
+		return exit.Usage(fmt.Errorf("%s: %w", from, err), `expected a JSON object such as {"message": "hello"}`)
 	}
 	args.base, args.from = base, from
 	return nil
@@ -92,20 +95,20 @@ func parseValue(ctx context.Context, word string) (value, error) {
 	case found && strings.HasSuffix(key, ":"):
 		v.key, v.json = strings.TrimSuffix(key, ":"), true
 		if err := validJSON(text); err != nil {
-			return v, usage(fmt.Errorf("argument %q: %w", word, err), "for plain text write %s=…", v.key)
+			return v, exit.Usage(fmt.Errorf("argument %q: %w", word, err), "for plain text write %s=…", v.key)
 		}
 	case found && strings.HasPrefix(text, "@"):
-		contents, err := readFile(ctx, text[1:], maxRead)
+		contents, err := files.Read(ctx, text[1:], files.MaxInput)
 		if err != nil {
-			return v, usage(fmt.Errorf("argument %q: %w", word, err), "for text that begins with @ write %s:='%s'", key, quote(text))
+			return v, exit.Usage(fmt.Errorf("argument %q: %w", word, err), "for text that begins with @ write %s:='%s'", key, plain.Quote(text))
 		}
 		v.text = string(contents)
 	}
 	if !found || v.key == "" {
-		return v, usage(fmt.Errorf("argument %q: expected key=value", word), argsHint)
+		return v, exit.Usage(fmt.Errorf("argument %q: expected key=value", word), argsHint)
 	}
 	if !utf8.ValidString(v.key) || !utf8.ValidString(v.text) {
-		return v, usage(fmt.Errorf("argument %q: not UTF-8 text", word), "")
+		return v, exit.Usage(fmt.Errorf("argument %q: not UTF-8 text", word), "")
 	}
 	return v, nil
 }
@@ -184,20 +187,9 @@ func (args arguments) build(tool string, schema json.RawMessage) (object, error)
 		member, ok := coerce(v.text, wanted)
 		if !ok {
 			err := fmt.Errorf("argument %q: tool %q wants %s here", v.word, tool, wanted)
-			return nil, usage(err, "%s:=JSON passes any value as it is", v.key)
+			return nil, exit.Usage(err, "%s:=JSON passes any value as it is", v.key)
 		}
 		built[v.key] = member
 	}
 	return built, nil
-}
-
-// quote writes text as a JSON string, for people to read.
-func quote(text string) string {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(text); err != nil {
-		panic(err) // a string always encodes
-	}
-	return strings.TrimSuffix(out.String(), "\n")
 }

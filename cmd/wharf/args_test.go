@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
 func TestArguments(t *testing.T) {
@@ -81,8 +83,8 @@ func TestAddresses(t *testing.T) {
 // What no message can hold is not sent as something else.
 func TestToolThatIsNoText(t *testing.T) {
 	out, err := exec.Command("wharf", "call", "demo", "ec\xffho", "message=x").CombinedOutput()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != exitUsage || string(out) != "error: tool \"ec\\xffho\": not UTF-8 text\n" {
+	var ended *exec.ExitError
+	if !errors.As(err, &ended) || ended.ExitCode() != exit.CodeUsage || string(out) != "error: tool \"ec\\xffho\": not UTF-8 text\n" {
 		t.Errorf("%v, %s", err, out)
 	}
 }

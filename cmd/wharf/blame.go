@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -26,13 +28,13 @@ func (args arguments) blame(sent object, err error) error {
 	if refused.More > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", refused.More))
 	}
-	return usage(errors.New(strings.Join(texts, "; ")), "%s", hint)
+	return exit.Usage(errors.New(strings.Join(texts, "; ")), "%s", hint)
 }
 
 // meant asks whether a name was a slip.
 func meant(f host.Fault) string {
 	if path := f.Path(); f.Kind == host.FaultMissing {
-		return fmt.Sprintf("is %q meant to be %q?", f.Near, clip(path[len(path)-1], 40))
+		return fmt.Sprintf("is %q meant to be %q?", f.Near, plain.Clip(path[len(path)-1], 40))
 	}
 	return fmt.Sprintf("did you mean %q?", f.Near)
 }
@@ -48,7 +50,7 @@ func (args arguments) name(f host.Fault, sent object) string {
 			return fmt.Sprintf("argument %q: ", v.label(sent[v.key]))
 		}
 	}
-	return fmt.Sprintf("argument %q in %s: ", clip(path[0], 40), args.from)
+	return fmt.Sprintf("argument %q in %s: ", plain.Clip(path[0], 40), args.from)
 }
 
 // label is the word without what may be a secret: text is one until the schema
@@ -56,13 +58,13 @@ func (args arguments) name(f host.Fault, sent object) string {
 func (v value) label(sent []byte) string {
 	kind := kindOf(string(sent))
 	if kind == "number" || kind == "boolean" || kind == "null" {
-		return clip(v.word, 40)
+		return plain.Clip(v.word, 40)
 	}
 	equals := "="
 	if v.json {
 		equals = ":="
 	}
-	return clip(v.key, 40) + equals + "…"
+	return plain.Clip(v.key, 40) + equals + "…"
 }
 
 // says says what a tool makes of an argument, or of a part of it.

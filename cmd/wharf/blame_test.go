@@ -8,6 +8,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -64,9 +65,9 @@ func TestBlame(t *testing.T) {
 		{host.Fault{Kind: host.FaultUnknown, Pointer: "/filter/a"}, `argument "filter:=…": tool "tool" knows nothing at /filter/a`, ""},
 	} {
 		err := args.blame(sent, fmt.Errorf("call: %w", &host.ArgumentError{Tool: "tool", Faults: []host.Fault{test.fault}}))
-		var wrong *usageError
-		if err.Error() != test.want || !errors.As(err, &wrong) || test.hint != "" && wrong.hint != test.hint || wrong.hint == "" {
-			t.Errorf("%+v: %v, hint %s; want %s, hint %s", test.fault, err, hintOf(err), test.want, test.hint)
+		hint := exit.HintOf(err)
+		if err.Error() != test.want || exit.KindOf(t.Context(), err).Name != "usage" || test.hint != "" && hint != test.hint || hint == "" {
+			t.Errorf("%+v: %v, hint %s; want %s, hint %s", test.fault, err, hint, test.want, test.hint)
 		}
 	}
 	both := &host.ArgumentError{Tool: "tool", Faults: []host.Fault{{Want: "a"}, {Want: "b"}}, More: 3}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -86,7 +87,7 @@ func (b *board) apply(s *settings) error {
 			row.entry = &expanded
 			usable = append(usable, expanded)
 		case row.Enabled && row.entry != nil && !row.entry.Disabled:
-			b.app.warn("%s goes on as before: %v", line(entry.Name), err)
+			b.app.warn("%s goes on as before: %v", plain.Line(entry.Name), err)
 			usable = append(usable, *row.entry)
 		case row.Enabled:
 			row.fail(host.ReasonConfig, err)
@@ -235,12 +236,12 @@ func (b *board) live() (*console, bool) {
 // draw shows the board in place of what was drawn before.
 func (b *board) draw() {
 	if c, ok := b.live(); ok {
-		c.show(strings.TrimRight(b.table().format(b.app.width), "\n"))
+		c.show(strings.TrimRight(b.table().Format(b.app.width), "\n"))
 	}
 }
 
-func (b *board) table() table {
-	rows := table{boardHeadings}
+func (b *board) table() plain.Table {
+	rows := plain.Table{boardHeadings}
 	for _, row := range b.rows {
 		rows = append(rows, row.cells())
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -54,9 +55,9 @@ func (g *gauge) line(turn int) string {
 	if past := time.Since(g.began); past >= busyLong {
 		words = append(words, past.Truncate(time.Second).String())
 	}
-	about := line(g.state.Message)
+	about := plain.Line(g.state.Message)
 	if about == "" {
-		about = line(g.what) + " …"
+		about = plain.Line(g.what) + " …"
 	}
 	return strings.Join(append(words, about), " ")
 }
@@ -112,31 +113,4 @@ func (a *app) measured(what string) (g *gauge, done func()) {
 		close(stop)
 		<-stopped
 	}
-}
-
-// fit cuts text to a number of columns. A letter that may be wide counts as two:
-// to be wrong about one that is not costs a column, the other way round a line.
-func fit(text string, columns int) string {
-	used := 0
-	for i, r := range text {
-		if used += columnsOf(r); used > columns {
-			return text[:i]
-		}
-	}
-	return text
-}
-
-// columnsOf is the most that a letter takes. Wide letters begin with Hangul;
-// below them, and in the blocks that the bar and the spinner are from, there are
-// none (Unicode Standard Annex 11).
-func columnsOf(r rune) int {
-	if r < 0x1100 || r >= 0x2000 && r < 0x2e80 && !emoji(r) {
-		return 1
-	}
-	return 2
-}
-
-// emoji is true for the blocks below the wide scripts that have wide letters.
-func emoji(r rune) bool {
-	return r >= 0x2300 && r < 0x2400 || r >= 0x25a0 && r < 0x27c0 || r >= 0x2b00 && r < 0x2c00
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -61,11 +62,11 @@ func (a *app) runCall(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if len(words) == 0 {
-		return usage(errors.New("TOOL is missing"), "`wharf tools SERVER` lists the tools of a server")
+		return exit.Usage(errors.New("TOOL is missing"), "`wharf tools SERVER` lists the tools of a server")
 	}
 	tool := words[0]
 	if !utf8.ValidString(tool) {
-		return usage(fmt.Errorf("tool %q: not UTF-8 text", tool), "")
+		return exit.Usage(fmt.Errorf("tool %q: not UTF-8 text", tool), "")
 	}
 	arguments, err := a.readArguments(ctx, words[1:])
 	if err != nil {
@@ -101,7 +102,7 @@ func (l *link) run(ctx context.Context, tool string, args arguments) error {
 	}
 	failed, err := l.app.printResult(result)
 	if err == nil && wrong != nil {
-		return &hinted{wrong, "--no-validate takes results that do not fit"}
+		return exit.WithHint(wrong, "--no-validate takes results that do not fit")
 	}
 	if failed && err == nil {
 		err = l.explain(ctx, tool, known, &toolError{server: l.session.Name(), tool: tool})
@@ -142,10 +143,10 @@ func (l *link) explain(ctx context.Context, tool string, known []mcp.Tool, err e
 		return err
 	}
 	if near := nearest(tool, names); near != "" {
-		return &hinted{err, fmt.Sprintf("did you mean %q?", near)}
+		return exit.WithHint(err, fmt.Sprintf("did you mean %q?", near))
 	}
 	if s := l.app.settings; l.app.address == "" && (s == nil || !s.has(l.app.server)) {
-		return &hinted{err, "`wharf tools -- COMMAND…` lists the tools of the server"}
+		return exit.WithHint(err, "`wharf tools -- COMMAND…` lists the tools of the server")
 	}
-	return &hinted{err, fmt.Sprintf("`wharf tools %s` lists the tools of the server", word(cmp.Or(l.app.address, l.app.server)))}
+	return exit.WithHint(err, fmt.Sprintf("`wharf tools %s` lists the tools of the server", word(cmp.Or(l.app.address, l.app.server))))
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -168,7 +169,7 @@ func TestStrangeTextsInQuestions(t *testing.T) {
 				[]string{"files (mcp-files --root /notes) hears whether you agree to what it says above."}, elicits)
 			shows(t, elicited(mcp.Elicitation{Mode: mcp.ElicitURL, Message: text, URL: "https://example.com/" + text}), "Will you visit it? [y/N]: ", []string{}, elicits+
 				`|files \(mcp-files --root /notes\) wants you to visit a page of (example\.com|nowhere)\.|warning: this is no address of the web\.`)
-			text := cutBytes(text, 16<<10) // a schema that is larger is refused
+			text := plain.CutBytes(text, 16<<10) // a schema that is larger is refused
 			shows(t, elicited(mcp.Elicitation{Message: "?", RequestedSchema: encoded(t, object{"properties": object{"a": object{
 				"type": "string", "title": text + "!", "description": text, "default": text, "pattern": text, "format": text,
 			}}})}), "> ", nil, elicits+`|1/1: files \(mcp-files --root /notes\) asks for .*|  .*optional\.|warning: this looks like a secret\. Servers must not ask for one in a form; if|  in doubt, decline\.`)

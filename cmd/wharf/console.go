@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -72,7 +73,7 @@ func (c *console) show(text string) {
 		lines = append(lines[:rows-2], fmt.Sprintf("… and %d more", more+1))
 	}
 	for i := range lines {
-		lines[i] = fit(lines[i], columns-1)
+		lines[i] = plain.Fit(lines[i], columns-1)
 	}
 	io.WriteString(c.to, clearLine+strings.Repeat(clearUp, max(c.shown-1, 0))+strings.Join(lines, "\n"))
 	c.shown = len(lines)
@@ -125,7 +126,7 @@ func (a *app) hear(e host.Event) {
 		if e.Server != "" {
 			about = e.Server + ": "
 		}
-		a.warn("%s", about+line(e.Warning))
+		a.warn("%s", about+plain.Line(e.Warning))
 	}
 	a.hearLog(e)
 }
@@ -136,5 +137,5 @@ func (a *app) warn(format string, args ...any) {
 	if a.errTTY {
 		text = a.folded(text)
 	}
-	fmt.Fprintf(a.err, "%s%s\n", a.styled(a.errTTY, styleBold, "warning:"), strings.TrimPrefix(plain(text), "warning:"))
+	fmt.Fprintf(a.err, "%s%s\n", a.styled(a.errTTY, styleBold, "warning:"), strings.TrimPrefix(plain.Text(text), "warning:"))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -49,12 +50,12 @@ func (a *app) printFindings(findings []finding) error {
 	if !a.forPeople() {
 		return a.printJSON(findings)
 	}
-	rows := table{{"WHAT", "IS"}}
+	rows := plain.Table{{"WHAT", "IS"}}
 	for _, f := range findings {
 		if f.Problem != "" {
 			f.Value += ": " + f.Problem
 		}
-		rows = append(rows, []string{f.What, line(f.Value)})
+		rows = append(rows, []string{f.What, plain.Line(f.Value)})
 	}
 	return a.printTable(rows)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -71,7 +72,7 @@ func (a *asker) consult(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResul
 // settle makes a result of how the questions ended, and tells the person.
 func (a *asker) settle(content map[string]any, err error) (mcp.ElicitResult, error) {
 	var unfit *host.RPCError
-	server := name(a.server.Name, nameColumns)
+	server := plain.Name(a.server.Name, nameColumns)
 	switch {
 	case err == nil:
 		return mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
@@ -155,7 +156,7 @@ func (a *asker) options(f *field) string {
 			missing = len(f.options) - i
 			break
 		}
-		rows = append(rows, fmt.Sprintf("%3d) %s", i+1, name(o.label(), a.columns()-columnsIn(bar)-5)))
+		rows = append(rows, fmt.Sprintf("%3d) %s", i+1, plain.Name(o.label(), a.columns()-plain.Width(bar)-5)))
 	}
 	text := barred(rows, 0, 0, "")
 	if missing > 0 {
@@ -181,12 +182,12 @@ func (a *asker) review(ctx context.Context, form form) (again bool, err error) {
 	for i := range form {
 		if f := &form[i]; f.given {
 			answers++
-			fmt.Fprint(a.err, a.quoted(name(f.label(), nameColumns)+": "+f.shown(), ofAnswer, ""))
+			fmt.Fprint(a.err, a.quoted(plain.Name(f.label(), nameColumns)+": "+f.shown(), ofAnswer, ""))
 		}
 	}
 	q := question{
 		above:  a.ours("%s gets these answers: %d.", who(a.server), answers),
-		prompt: fmt.Sprintf("Send this to %s? [y]es, [n]o, [e]dit: ", name(a.server.Name, nameColumns)), consent: true,
+		prompt: fmt.Sprintf("Send this to %s? [y]es, [n]o, [e]dit: ", plain.Name(a.server.Name, nameColumns)), consent: true,
 	}
 	if len(form) == 0 {
 		q.above = a.ours("%s hears whether you agree to what it says above.", who(a.server))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,42 +8,25 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
 )
 
-func TestEndings(t *testing.T) {
-	interrupted, cancel := context.WithCancelCause(t.Context())
-	cancel(errInterrupted)
-	tests := []struct {
-		name string
-		ctx  context.Context
+// An error of the command itself says how it ends the program, with or without a hint.
+func TestOwnEndings(t *testing.T) {
+	tool := exit.Kind{Code: exit.CodeServer, Name: "tool_error"}
+	for name, c := range map[string]struct {
 		err  error
-		want ending
+		want exit.Kind
 	}{
-		{"anything else", t.Context(), errors.New("odd"), ending{exitInternal, "internal"}},
-		{"usage", t.Context(), usage(errors.New("x"), ""), ending{exitUsage, "usage"}},
-		{"config", t.Context(), host.ErrConfig, ending{exitUsage, "configuration"}},
-		{"transport", t.Context(), host.ErrUnknownTransport, ending{exitUsage, "unknown_transport"}},
-		{"plugin", t.Context(), host.ErrPluginRefused, ending{exitDenied, "plugin_refused"}},
-		{"sign-in", t.Context(), host.ErrAuthRequired, ending{exitSignIn, "sign_in_needed"}},
-		{"unreachable", t.Context(), host.ErrUnreachable, ending{exitUnreachable, "unreachable"}},
-		{"not sent", t.Context(), host.ErrNotSent, ending{exitUnreachable, "unreachable"}},
-		{"timeout", t.Context(), host.ErrTimeout, ending{exitUnreachable, "timeout"}},
-		{"timeout unsent", t.Context(), errors.Join(host.ErrNotSent, host.ErrTimeout), ending{exitUnreachable, "timeout"}},
-		{"file", t.Context(), &fs.PathError{Op: "open", Path: "x.wasm", Err: fs.ErrNotExist}, ending{exitUsage, "file"}},
-		{"output", t.Context(), &outputError{&fs.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}}, ending{exitInternal, "output"}},
-		{"tool", t.Context(), &toolError{"s", "t"}, ending{exitServer, "tool_error"}},
-		{"tool with a hint", t.Context(), &hinted{&toolError{"s", "t"}, "h"}, ending{exitServer, "tool_error"}},
-		{"server", t.Context(), &host.RPCError{Code: -32603}, ending{exitServer, "server_error"}},
-		{"denied", t.Context(), host.ErrDenied, ending{exitDenied, "denied"}},
-		{"interrupted", interrupted, host.ErrUnreachable, ending{exitInterrupted, "interrupted"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := endingOf(tt.ctx, fmt.Errorf("call s: %w", tt.err)); got != tt.want {
-				t.Errorf("got %v, want %v", got, tt.want)
-			}
-		})
+		"output":           {&outputError{&fs.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}}, exit.Kind{Code: exit.CodeInternal, Name: "output"}},
+		"tool":             {&toolError{"s", "t"}, tool},
+		"tool with a hint": {exit.WithHint(&toolError{"s", "t"}, "h"), tool},
+		"replay":           {&differentError{"r", "p"}, exit.Kind{Code: exit.CodeServer, Name: "different"}},
+	} {
+		if got := exit.KindOf(t.Context(), fmt.Errorf("call s: %w", c.err)); got != c.want {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
 	}
 }
 
@@ -52,7 +34,7 @@ func TestReport(t *testing.T) {
 	var stderr strings.Builder
 	a := &app{stdio: stdio{err: &stderr}, server: "files"}
 	a.flags.json = true
-	if code := a.report(t.Context(), &hinted{&host.RPCError{Code: 7, Message: "no\x1b"}, "try <again>"}); code != exitServer {
+	if code := a.report(t.Context(), exit.WithHint(&host.RPCError{Code: 7, Message: "no\x1b"}, "try <again>")); code != exit.CodeServer {
 		t.Errorf("code %d", code)
 	}
 	lines := strings.Split(stderr.String(), "\n")
@@ -83,7 +65,7 @@ func TestReportSent(t *testing.T) {
 func TestReportBrokenPipe(t *testing.T) {
 	var stderr strings.Builder
 	a := &app{stdio: stdio{err: &stderr}}
-	if code := a.report(t.Context(), &outputError{syscall.EPIPE}); code != exitUnread || stderr.Len() > 0 {
+	if code := a.report(t.Context(), &outputError{syscall.EPIPE}); code != exit.CodeUnread || stderr.Len() > 0 {
 		t.Errorf("code %d, stderr %q", code, stderr.String())
 	}
 	a.report(t.Context(), &outputError{syscall.ENOSPC})
@@ -98,7 +80,7 @@ func TestErrorsAreRedacted(t *testing.T) {
 		var stderr strings.Builder
 		a := &app{stdio: stdio{err: &stderr}, redact: func(text string) string { return strings.ReplaceAll(text, "canary", "[secret]") }}
 		a.flags.json = json
-		a.report(t.Context(), usage(errors.New("the server says: bad key canary"), "is canary right?"))
+		a.report(t.Context(), exit.Usage(errors.New("the server says: bad key canary"), "is canary right?"))
 		if text := stderr.String(); strings.Contains(text, "canary") || !strings.Contains(text, "bad key [secret]") || !strings.Contains(text, "is [secret] right?") {
 			t.Error(text)
 		}

@@ -3,9 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -56,12 +55,12 @@ func (a *app) columns() int {
 func (a *app) quoted(text string, most excerpt, rest string) string {
 	missing := 0
 	if most.bytes > 0 {
-		shown := cutBytes(text, most.bytes)
+		shown := plain.CutBytes(text, most.bytes)
 		text, missing = shown, len(text)-len(shown)
 	}
 	var rows []string
 	for line := range strings.SplitSeq(strings.Trim(host.Readable(text), "\n"), "\n") {
-		rows = append(rows, wrapped(line, a.columns()-columnsIn(bar), 0)...)
+		rows = append(rows, plain.Wrap(line, a.columns()-plain.Width(bar), 0)...)
 	}
 	return barred(squeezed(rows), most.rows, missing, rest)
 }
@@ -92,12 +91,12 @@ type fact struct{ name, text string }
 func (a *app) facts(facts []fact, most excerpt, missing int, rest string) string {
 	width := 0
 	for _, f := range facts {
-		width = max(width, columnsIn(f.name))
+		width = max(width, plain.Width(f.name))
 	}
 	var rows []string
 	for _, f := range facts {
-		line := f.name + strings.Repeat(" ", width-columnsIn(f.name)+2) + f.text
-		rows = append(rows, wrapped(line, a.columns()-columnsIn(bar), width+2)...)
+		line := f.name + strings.Repeat(" ", width-plain.Width(f.name)+2) + f.text
+		rows = append(rows, plain.Wrap(line, a.columns()-plain.Width(bar), width+2)...)
 	}
 	return barred(rows, most.rows, missing, rest)
 }
@@ -105,16 +104,16 @@ func (a *app) facts(facts []fact, most excerpt, missing int, rest string) string
 // ours returns what we say ourselves in rows. A row that goes on from the one above
 // is indented, for it may begin with a name of a stranger.
 func (a *app) ours(format string, args ...any) string {
-	return strings.Join(wrapped(fmt.Sprintf(format, args...), a.columns(), 2), "\n") + "\n"
+	return strings.Join(plain.Wrap(fmt.Sprintf(format, args...), a.columns(), 2), "\n") + "\n"
 }
 
 // folded returns lines that begin with a mark of ours and go on with what a stranger
 // said: where one takes more than a row, the others begin with a bar.
 func (a *app) folded(text string) string {
 	var out strings.Builder
-	for line := range strings.Lines(strings.ReplaceAll(plain(text), "\t", "    ")) {
+	for line := range strings.Lines(strings.ReplaceAll(plain.Text(text), "\t", "    ")) {
 		ended := strings.TrimSuffix(line, "\n")
-		rows := wrapped(ended, a.columns()-columnsIn(bar), 0)
+		rows := plain.Wrap(ended, a.columns()-plain.Width(bar), 0)
 		out.WriteString(strings.Join(rows, "\n"+bar) + line[len(ended):])
 	}
 	return out.String()
@@ -125,56 +124,10 @@ func (a *app) caution(text string) string {
 	return a.styled(a.errTTY, styleRed, "warning:") + strings.TrimPrefix(a.ours("warning: %s", text), "warning:")
 }
 
-// name returns a word of a stranger for a row of ours: visible, and no longer than
-// a number of columns.
-func name(text string, columns int) string {
-	seen := host.Visible(cutBytes(text, 4*columns))
-	if len(text) <= 4*columns && columnsIn(seen) <= columns {
-		return seen
-	}
-	return fit(seen, columns-1) + "…"
-}
-
 // who returns what the person knows a server by: its name, and what it is reached
 // by.
 func who(server host.Server) string {
-	return fmt.Sprintf("%s (%s)", name(server.Name, nameColumns), name(targetOf(server), targetWidth))
-}
-
-// wrapped breaks a line into rows of at most so many columns, at spaces where that
-// loses little. Rows after the first are indented.
-func wrapped(line string, columns, indent int) []string {
-	var rows []string
-	for before := ""; ; {
-		n := fitting(line, columns-len(before))
-		if n < len(line) {
-			if at := strings.LastIndexByte(line[:n], ' '); at > n/2 {
-				n = at + 1
-			}
-		}
-		rows = append(rows, before+strings.TrimRight(line[:n], " "))
-		if line = line[n:]; line == "" {
-			return rows
-		}
-		before = strings.Repeat(" ", min(indent, columns/2))
-	}
-}
-
-// fitting returns how many bytes of a line fit: one letter at least, and a letter
-// never without its marks.
-func fitting(line string, columns int) int {
-	n := len(fit(line, columns))
-	if n == 0 {
-		_, n = utf8.DecodeRuneInString(line)
-	}
-	for n < len(line) {
-		r, size := utf8.DecodeRuneInString(line[n:])
-		if !unicode.Is(unicode.M, r) {
-			break
-		}
-		n += size
-	}
-	return n
+	return fmt.Sprintf("%s (%s)", plain.Name(server.Name, nameColumns), plain.Name(targetOf(server), targetWidth))
 }
 
 // squeezed makes one empty row of several.
@@ -186,22 +139,6 @@ func squeezed(rows []string) []string {
 		}
 	}
 	return kept
-}
-
-// columnsIn is how many columns text takes at most.
-func columnsIn(text string) (n int) {
-	for _, r := range text {
-		n += columnsOf(r)
-	}
-	return n
-}
-
-// cutBytes returns the beginning of text, at most limit bytes of it.
-func cutBytes(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return text[:wholeRunes(text, limit)]
 }
 
 // amount says how many bytes there are.

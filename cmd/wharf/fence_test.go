@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -33,17 +34,6 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
-func TestName(t *testing.T) {
-	for text, want := range map[string]string{
-		"files": "files", "0123456789": "0123456789", "01234567890": "012345678…", "日本語日本語": "日本語日…",
-		"e\u0301": `e\u0301`, "a\nb": `a\nb`, strings.Repeat("x", 1000): "xxxxxxxxx…",
-	} {
-		if got := name(text, 10); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestOurRowsGoOnIndented(t *testing.T) {
 	if got, want := at(24).ours("%s asks you for a text", "a name that is long"), "a name that is long\n  asks you for a text\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -66,14 +56,14 @@ func FuzzQuoted(f *testing.F) {
 		}
 		for _, line := range lines {
 			marks := len(line) - len(host.Visible(line)) // a mark takes no column
-			if !strings.HasPrefix(line, strings.TrimSpace(bar)) || marks == 0 && columnsIn(line) > a.columns() || strings.IndexFunc(line, unsafe) >= 0 {
+			if !strings.HasPrefix(line, strings.TrimSpace(bar)) || marks == 0 && plain.Width(line) > a.columns() || strings.IndexFunc(line, plain.IsUnsafe) >= 0 {
 				t.Errorf("%q in %d columns: %q", text, a.columns(), line)
 			}
 		}
 		if rows > 0 && len(lines) > int(rows) {
 			t.Errorf("%d rows", len(lines))
 		}
-		if short := name(text, 10); columnsIn(short) > 10 || strings.ContainsAny(short, "\n\t") {
+		if short := plain.Name(text, 10); plain.Width(short) > 10 || strings.ContainsAny(short, "\n\t") {
 			t.Errorf("the name is %q", short)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -54,7 +55,7 @@ func (s *fieldSchema) checkText(text string) error {
 	case s.MaxLength != nil && n > *s.MaxLength:
 		return fmt.Errorf("%d characters are too many; want %d or fewer", n, *s.MaxLength)
 	case !s.matches(text):
-		return fmt.Errorf("want text that matches %s", name(s.Pattern, targetWidth))
+		return fmt.Errorf("want text that matches %s", plain.Name(s.Pattern, targetWidth))
 	}
 	return checkFormat(s.Format, text)
 }
@@ -137,7 +138,7 @@ func (f *field) choose(text string) (any, error) {
 		at = slices.IndexFunc(f.options, func(o option) bool { return strings.EqualFold(o.Title, text) })
 	}
 	if at < 0 {
-		return nil, fmt.Errorf("%q is none of them; want a number from 1 to %d", clip(text, 60), len(f.options))
+		return nil, fmt.Errorf("%q is none of them; want a number from 1 to %d", plain.Clip(text, 60), len(f.options))
 	}
 	return f.options[at].Value, nil
 }
@@ -182,7 +183,7 @@ func (f *field) terms() []string {
 		choiceField: "one of these", choicesField: "any of these, with commas between",
 	}[f.kind]}
 	if s.Format != "" {
-		terms[0] = name(s.Format, formatColumns)
+		terms[0] = plain.Name(s.Format, formatColumns)
 	}
 	for _, bound := range []struct {
 		text string
@@ -262,12 +263,12 @@ const (
 
 // isProposable reports whether text of a server may stand where the person types.
 func isProposable(text string) bool {
-	return safeToType(text) && columnsIn(text) <= proposedColumns && host.Visible(text) == text
+	return safeToType(text) && plain.Width(text) <= proposedColumns && host.Visible(text) == text
 }
 
 // safeToType reports whether text, given to the line editor, is text and no keys.
 func safeToType(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return unsafe(r) || r == '\n' || r == '\t' }) && utf8.ValidString(text)
+	return !strings.ContainsFunc(text, func(r rune) bool { return plain.IsUnsafe(r) || r == '\n' || r == '\t' }) && utf8.ValidString(text)
 }
 
 // proposed is the answer so far as one would type it, for the line to begin with.

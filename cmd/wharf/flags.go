@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
 // timeoutEnv gives the timeout of a request in milliseconds; 0 means none.
@@ -113,7 +115,7 @@ func (t *timeout) chosen() (limit time.Duration, given bool, err error) {
 	}
 	ms, err := strconv.ParseUint(text, 10, 32)
 	if err != nil {
-		return 0, false, usage(fmt.Errorf("%s=%q: expected a number of milliseconds", timeoutEnv, text), "0 means no limit")
+		return 0, false, exit.Usage(fmt.Errorf("%s=%q: expected a number of milliseconds", timeoutEnv, text), "0 means no limit")
 	}
 	return time.Duration(ms) * time.Millisecond, true, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -101,7 +102,7 @@ func readForm(ctx context.Context, schema json.RawMessage) (form, error) {
 		}
 		f, err := readField(member.value)
 		if err != nil {
-			return nil, fmt.Errorf("the requested schema: %s: %w", clip(line(member.key), 60), err)
+			return nil, fmt.Errorf("the requested schema: %s: %w", plain.Clip(plain.Line(member.key), 60), err)
 		}
 		f.name, f.required = member.key, required[member.key]
 		f.value, f.given = f.proposal()
@@ -141,7 +142,7 @@ func readField(schema json.RawMessage) (f field, err error) {
 			return f, errors.New("an array without the values to choose from cannot be asked for")
 		}
 	default:
-		return f, fmt.Errorf("type %q cannot be asked for", clip(s.Type, 60))
+		return f, fmt.Errorf("type %q cannot be asked for", plain.Clip(s.Type, 60))
 	}
 	if n := len(f.options); n > mcp.MaxOptions {
 		return f, fmt.Errorf("want at most %d values to choose from, got %d", mcp.MaxOptions, n)

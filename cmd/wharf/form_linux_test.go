@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -93,7 +94,7 @@ func TestForm(t *testing.T) {
 	}
 	s.answer("Send this to", "yes\r")
 	shown, code := s.end()
-	if want := `{"action":"accept","content":{"age":41,"kind":"s","name":"Alan","sure":true,"wants":["tea","sugar"]}}` + "\n"; code != exitOK || !strings.Contains(shown, want) {
+	if want := `{"action":"accept","content":{"age":41,"kind":"s","name":"Alan","sure":true,"wants":["tea","sugar"]}}` + "\n"; code != exit.CodeOK || !strings.Contains(shown, want) {
 		t.Errorf("exit code %d, shown %q, want %q", code, shown, want)
 	}
 }
@@ -184,7 +185,7 @@ func TestInterruptKeyInForm(t *testing.T) {
 	s.answer("> ", "half\x03")
 	s.await("told to stop") // the server, of the call
 	shown, code := s.end()
-	if code != exitInterrupted || !strings.Contains(shown, "error: interrupted\n") {
+	if code != exit.CodeInterrupted || !strings.Contains(shown, "error: interrupted\n") {
 		t.Errorf("exit code %d, shown %q", code, shown)
 	}
 }
@@ -269,7 +270,7 @@ func TestProgressAndInterrupt(t *testing.T) {
 	s.await("told to stop")
 	s.await("pinged")
 	shown, code := s.end()
-	if at := strings.LastIndex(shown, clearLine); code != exitInterrupted || !strings.HasSuffix(shown, "error: interrupted\n") || strings.ContainsAny(shown[max(at, 0):], spinnerFrames) {
+	if at := strings.LastIndex(shown, clearLine); code != exit.CodeInterrupted || !strings.HasSuffix(shown, "error: interrupted\n") || strings.ContainsAny(shown[max(at, 0):], spinnerFrames) {
 		t.Errorf("exit code %d, shown %q", code, shown)
 	}
 }
@@ -282,7 +283,7 @@ func TestSecondInterruptRestoresTheTerminal(t *testing.T) {
 	s.Process.Signal(os.Interrupt)
 	s.await("interrupted")
 	s.Process.Signal(os.Interrupt)
-	if _, code := s.end(); code != exitInterrupted {
+	if _, code := s.end(); code != exit.CodeInterrupted {
 		t.Errorf("exit code %d", code)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -160,7 +161,7 @@ func FuzzForm(f *testing.F) {
 		for i := range form {
 			f := &form[i]
 			asks := &asker{app: &app{}, server: host.Server{Name: "files"}}
-			if said := asks.about(f) + asks.heading(f, i+1, len(form)); !isProposable(f.proposed()) || strings.IndexFunc(said, unsafe) >= 0 {
+			if said := asks.about(f) + asks.heading(f, i+1, len(form)); !isProposable(f.proposed()) || strings.IndexFunc(said, plain.IsUnsafe) >= 0 {
 				t.Errorf("%s: proposes %q, says %q", schema, f.proposed(), said)
 			}
 			if f.take(strings.TrimSpace(text)) != nil || !f.given || !safeToType(text) || f.proposed() == "" {

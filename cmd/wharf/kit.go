@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
+	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/plugintest"
 )
 
@@ -55,17 +58,17 @@ func newExam(a *app) *cobra.Command {
 }
 
 func (a *app) runExam(cmd *cobra.Command, path string, t *exam) error {
-	options, err := until(cmd.Context(), func() (plugintest.Options, error) { return t.options(path) })
+	options, err := files.Until(cmd.Context(), func() (plugintest.Options, error) { return t.options(path) })
 	if err != nil {
 		return err
 	}
-	module, err := readPlugin(cmd.Context(), path)
+	module, err := files.Read(cmd.Context(), path, host.MaxPluginSize)
 	if err != nil {
-		return usage(err, "")
+		return exit.Usage(err, "")
 	}
 	report, err := plugintest.Run(cmd.Context(), module, options)
 	if errors.As(err, new(*plugintest.OptionError)) {
-		return usage(err, "")
+		return exit.Usage(err, "")
 	}
 	if err != nil {
 		return err
@@ -74,7 +77,7 @@ func (a *app) runExam(cmd *cobra.Command, path string, t *exam) error {
 		return err
 	}
 	if !report.OK {
-		return usage(fmt.Errorf("plugin %s %s", path, report.Shortfall()), "")
+		return exit.Usage(fmt.Errorf("plugin %s %s", path, report.Shortfall()), "")
 	}
 	return nil
 }
@@ -85,21 +88,21 @@ func (t *exam) options(path string) (plugintest.Options, error) {
 	for _, s := range t.settings {
 		key, value, ok := strings.Cut(s, "=")
 		if !ok {
-			return o, usage(fmt.Errorf("--setting %s: expected KEY=VALUE", s), "")
+			return o, exit.Usage(fmt.Errorf("--setting %s: expected KEY=VALUE", s), "")
 		}
 		o.Settings[key] = value
 	}
 	for _, file := range t.own {
 		s, err := plugintest.ReadScenario(file)
 		if err != nil {
-			return o, usage(err, "host/plugintest/README.md describes scenarios")
+			return o, exit.Usage(err, "host/plugintest/README.md describes scenarios")
 		}
 		o.Scenarios = append(o.Scenarios, s)
 	}
 	for _, id := range t.only {
 		own := func(s *plugintest.Scenario) bool { return s.ID == id }
 		if !plugintest.Known(id) && !slices.ContainsFunc(o.Scenarios, own) {
-			return o, usage(fmt.Errorf("--only: there is no check called %q", id), "the report of all checks has their ids")
+			return o, exit.Usage(fmt.Errorf("--only: there is no check called %q", id), "the report of all checks has their ids")
 		}
 	}
 	if t.profile == "" {
@@ -107,7 +110,7 @@ func (t *exam) options(path string) (plugintest.Options, error) {
 	}
 	profile, err := plugintest.ReadProfile(t.profile)
 	if err != nil {
-		return o, usage(fmt.Errorf("profile: %w", err), "host/plugintest/README.md describes profiles")
+		return o, exit.Usage(fmt.Errorf("profile: %w", err), "host/plugintest/README.md describes profiles")
 	}
 	o.Profile = profile
 	return o, nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/plugins"
@@ -101,7 +102,7 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	}
 	trace, err := host.ParseTrace(os.Getenv("WHARF_TRACE"), a.err)
 	if err != nil {
-		return nil, usage(fmt.Errorf("WHARF_TRACE: %w", err), "layers are rpc, abi and io, separated by commas")
+		return nil, exit.Usage(fmt.Errorf("WHARF_TRACE: %w", err), "layers are rpc, abi and io, separated by commas")
 	}
 	if err := a.flags.apart(); err != nil {
 		return nil, err
@@ -198,7 +199,7 @@ func (l *link) call(ctx context.Context, tool string, args object) (json.RawMess
 	var result json.RawMessage
 	err := l.session.Call(ctx, mcp.MethodCallTool, callParams{Name: tool, Arguments: args}, &result)
 	if host.MaybeSent(err) {
-		err = &hinted{err, strings.TrimSuffix("the server may have had it, and acted on it\n"+host.Hint(err), "\n")}
+		err = exit.WithHint(err, strings.TrimSuffix("the server may have had it, and acted on it\n"+host.Hint(err), "\n"))
 	}
 	return result, l.ended(err)
 }

@@ -18,6 +18,8 @@ import (
 	"context"
 	"os"
 	"runtime/debug"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
 func main() {
@@ -33,8 +35,8 @@ func main() {
 func run(args []string, std stdio) int {
 	defer std.mode.leave()
 	a := &app{stdio: std}
-	ctx, interruption := interruptible(context.Background(), func() { std.mode.leave(); a.tape.flush(); a.reel.flush() })
-	defer interruption.stop()
+	ctx, interruption := exit.OnInterrupt(context.Background(), func() { std.mode.leave(); a.tape.flush(); a.reel.flush() })
+	defer interruption.Stop()
 	a.life, a.interrupt = ctx, interruption
 	root := newRoot(a)
 	root.SetArgs(args)

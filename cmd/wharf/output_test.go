@@ -4,43 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
-
-func TestPlain(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain":             "plain",
-		"two\nlines\tand":   "two\nlines\tand",
-		"windows\r\nline":   "windows\nline",
-		"over\rwrite":       `over\x0dwrite`,
-		"\x1b[2Jcleared":    `\x1b[2Jcleared`,
-		"\u009b2Jcleared":   `\x9b2Jcleared`,
-		"bell\a back\b del": `bell\x07 back\x08 del`,
-		"\x7f":              `\x7f`,
-		"txt\u202egpj":      `txt\u202egpj`,
-		"iso\u2066late":     `iso\u2066late`,
-		"sep\u2028arate":    `sep\u2028arate`,
-		"bad\xffbyte":       "bad\ufffdbyte",
-		"naïve 日本 🚢":        "naïve 日本 🚢",
-	} {
-		if got := plain(text); got != want {
-			t.Errorf("plain(%q) = %q, want %q", text, got, want)
-		}
-	}
-}
-
-func FuzzPlain(f *testing.F) {
-	f.Add("a\x1b[0mb\r\n\u202e\xff")
-	f.Fuzz(func(t *testing.T, text string) {
-		got := plain(text)
-		if strings.IndexFunc(got, unsafe) >= 0 || !utf8.ValidString(got) {
-			t.Errorf("plain(%q) = %q", text, got)
-		}
-		if plain(got) != got {
-			t.Errorf("plain is not stable for %q", text)
-		}
-	})
-}
 
 func TestPrintRaw(t *testing.T) {
 	tests := []struct {
@@ -71,7 +37,7 @@ func TestPrintRaw(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	rows := table{
+	rows := plain.Table{
 		{"TOOL", "ARGUMENTS", "DESCRIPTION"},
 		{"écho", "message=string", "Says a message back to whoever sent it"},
 		{"x", strings.Repeat("a", 60), ""},

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -33,7 +34,7 @@ func (a *app) openPage(ctx context.Context, p host.Page) error {
 		return err
 	}
 	defer leave()
-	fmt.Fprintf(a.err, "%s  %s\n", a.ours("To sign in to %s, visit", name(p.Server, nameColumns)), plain(p.URL))
+	fmt.Fprintf(a.err, "%s  %s\n", a.ours("To sign in to %s, visit", plain.Name(p.Server, nameColumns)), plain.Text(p.URL))
 	if a.flags.opensBrowser(a.errTTY) {
 		err := host.OpenBrowser(ctx, p.URL)
 		if err == nil {
@@ -49,7 +50,7 @@ func (a *app) openPage(ctx context.Context, p host.Page) error {
 // leaves the page to the browser.
 func (a *app) takeAddress(ctx context.Context, p host.Page) error {
 	site, _ := siteOf(p.URL)
-	q := question{above: a.ours("That is a page of %s, where the auth provider %s has you sign in to %s.", site, name(p.Provider, nameColumns), name(p.Server, nameColumns)) +
+	q := question{above: a.ours("That is a page of %s, where the auth provider %s has you sign in to %s.", site, plain.Name(p.Provider, nameColumns), plain.Name(p.Server, nameColumns)) +
 		a.ours("If your browser is on another machine, paste here the address that it ends at:")}
 	for {
 		address, err := a.ask(ctx, q)
@@ -107,22 +108,22 @@ func (a *app) promptFor(q host.Question) question {
 	if q.Secret {
 		kind = "a secret, which is not shown as you type it"
 	}
-	provider := name(q.Provider, nameColumns)
+	provider := plain.Name(q.Provider, nameColumns)
 	return question{
-		above:  a.ours("The auth provider %s wants %s, to sign in to %s.", provider, kind, name(q.Server, nameColumns)),
-		prompt: "Give it to " + name(q.Provider, nameColumns/2) + ": ", secret: q.Secret,
+		above:  a.ours("The auth provider %s wants %s, to sign in to %s.", provider, kind, plain.Name(q.Server, nameColumns)),
+		prompt: "Give it to " + plain.Name(q.Provider, nameColumns/2) + ": ", secret: q.Secret,
 	}
 }
 
 // showCode shows a code and where to type it.
 func (a *app) showCode(_ context.Context, c host.Code) {
 	defer a.still()()
-	fmt.Fprintf(a.err, "%s  %s\nand type the code\n  %s\n", a.ours("To sign in to %s, visit", name(c.Server, nameColumns)),
-		plain(c.URL), a.styled(a.errTTY, styleBold, name(c.Code, nameColumns)))
+	fmt.Fprintf(a.err, "%s  %s\nand type the code\n  %s\n", a.ours("To sign in to %s, visit", plain.Name(c.Server, nameColumns)),
+		plain.Text(c.URL), a.styled(a.errTTY, styleBold, plain.Name(c.Code, nameColumns)))
 	if c.Complete != "" {
-		fmt.Fprintf(a.err, "or visit\n  %s\n", plain(c.Complete))
+		fmt.Fprintf(a.err, "or visit\n  %s\n", plain.Text(c.Complete))
 	}
-	fmt.Fprint(a.err, a.ours("The auth provider %s asks for it.", name(c.Provider, nameColumns)))
+	fmt.Fprint(a.err, a.ours("The auth provider %s asks for it.", plain.Name(c.Provider, nameColumns)))
 }
 
 // ask asks the person. The caller has the floor. What stands above the line is
@@ -201,7 +202,7 @@ func (a *app) keys() *keyboard {
 		if !ok {
 			screen = &console{to: io.Discard}
 		}
-		k.in, k.mode, k.screen, k.blind, k.interrupt = a.in, a.mode, screen, !ok, a.interrupt.raise
+		k.in, k.mode, k.screen, k.blind, k.interrupt = a.in, a.mode, screen, !ok, a.interrupt.Raise
 	}
 	return k
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -40,7 +41,7 @@ func TestInterruptedQuestion(t *testing.T) {
 			answers <- answer
 		}()
 		synctest.Wait()
-		interrupt(errInterrupted)
+		interrupt(exit.ErrInterrupted)
 		synctest.Wait()
 		select {
 		case answer := <-answers:

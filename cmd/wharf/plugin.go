@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/plugins"
 )
@@ -83,7 +85,7 @@ func (a *app) runInspect(cmd *cobra.Command, word string) error {
 		return err
 	}
 	if len(info.Findings) > 0 {
-		return usage(fmt.Errorf("plugin %s would be refused", word), "")
+		return exit.Usage(fmt.Errorf("plugin %s would be refused", word), "")
 	}
 	return nil
 }
@@ -103,9 +105,9 @@ func inspect(ctx context.Context, h *host.Host, word string) (*host.PluginInfo, 
 	info, err := h.Inspect(ctx, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && path == filepath.Base(word):
-		return nil, usage(fmt.Errorf("there is no file %q, and no plugin of that name is installed", word), "`wharf plugin list` lists those that are")
+		return nil, exit.Usage(fmt.Errorf("there is no file %q, and no plugin of that name is installed", word), "`wharf plugin list` lists those that are")
 	case errors.As(err, new(*fs.PathError)):
-		return nil, usage(err, "")
+		return nil, exit.Usage(err, "")
 	}
 	return info, err
 }
@@ -226,7 +228,7 @@ func pluginTOML(d description) string {
 	if err != nil {
 		path = d.File
 	}
-	return fmt.Sprintf("[plugins.%s]\nfile   = %s\nsha256 = %s\n", tomlKey(name), quote(path), quote(d.SHA256))
+	return fmt.Sprintf("[plugins.%s]\nfile   = %s\nsha256 = %s\n", tomlKey(name), plain.Quote(path), plain.Quote(d.SHA256))
 }
 
 // tomlKey quotes a key where TOML wants it.
@@ -237,7 +239,7 @@ func tomlKey(key string) string {
 	if key != "" && strings.IndexFunc(key, func(r rune) bool { return !bare(r) }) < 0 {
 		return key
 	}
-	return quote(key)
+	return plain.Quote(key)
 }
 
 func (a *app) printPlugin(d description) error {
@@ -246,10 +248,10 @@ func (a *app) printPlugin(d description) error {
 	}
 	var out strings.Builder
 	for _, fact := range d.facts() {
-		fmt.Fprintf(&out, "%-8s  %s\n", fact[0], line(fact[1]))
+		fmt.Fprintf(&out, "%-8s  %s\n", fact[0], plain.Line(fact[1]))
 	}
 	if d.Config != "" {
-		out.WriteString("\n" + plain(d.Config))
+		out.WriteString("\n" + plain.Text(d.Config))
 	}
 	return a.print(out.String())
 }

@@ -9,6 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -45,16 +48,16 @@ func (w *wish) register(cmd *cobra.Command) {
 // no name of a file: one of that name could have come with a project.
 func (w *wish) read(ctx context.Context) error {
 	if w.Key != "" && !host.IsPublisherKey(w.Key) {
-		held, err := readFile(ctx, w.Key, maxRead)
+		held, err := files.Read(ctx, w.Key, files.MaxInput)
 		if err != nil {
-			return usage(err, "write --key with the publisher's key, which begins with RW, or with the file that holds it")
+			return exit.Usage(err, "write --key with the publisher's key, which begins with RW, or with the file that holds it")
 		}
 		w.Key = string(held)
 	}
 	if w.Signature != "" {
-		held, err := readFile(ctx, w.Signature, maxRead)
+		held, err := files.Read(ctx, w.Signature, files.MaxInput)
 		if err != nil {
-			return usage(err, "")
+			return exit.Usage(err, "")
 		}
 		w.Signature = string(held)
 	}
@@ -71,7 +74,7 @@ func newAdd(a *app) *cobra.Command {
 			if err := w.read(ctx); err != nil {
 				return err
 			}
-			o, err := a.offer("looking at "+line(args[0]), func() (*host.Offer, error) { return store.Offer(ctx, w.PluginRequest) })
+			o, err := a.offer("looking at "+plain.Line(args[0]), func() (*host.Offer, error) { return store.Offer(ctx, w.PluginRequest) })
 			if err != nil {
 				return err
 			}
@@ -99,7 +102,7 @@ file. What runs goes on with the old version.`,
 			if err := w.read(ctx); err != nil {
 				return err
 			}
-			o, err := a.offer("looking for a new "+line(args[0]), func() (*host.Offer, error) { return store.Update(ctx, args[0], w.PluginRequest) })
+			o, err := a.offer("looking for a new "+plain.Line(args[0]), func() (*host.Offer, error) { return store.Update(ctx, args[0], w.PluginRequest) })
 			switch {
 			case err != nil:
 				return err
@@ -119,7 +122,7 @@ func (a *app) offer(doing string, fetch func() (*host.Offer, error)) (*host.Offe
 	defer a.busy(doing)()
 	o, err := fetch()
 	if errors.As(err, new(*fs.PathError)) {
-		err = usage(err, "")
+		err = exit.Usage(err, "")
 	}
 	return o, err
 }
@@ -140,7 +143,7 @@ func (a *app) install(ctx context.Context, store *host.Store, o *host.Offer, w *
 	if o.Was == nil {
 		a.warnShadowed(p.Name)
 	}
-	return a.sayInstalled(store, p, line(p.Version)+" is installed; server entries use it with "+mention(o))
+	return a.sayInstalled(store, p, plain.Line(p.Version)+" is installed; server entries use it with "+mention(o))
 }
 
 // mention is how a server entry names a plugin. A provider that can sign in to more
@@ -169,7 +172,7 @@ func (a *app) agree(ctx context.Context, o *host.Offer, w *wish) error {
 	case agreed:
 		return nil
 	case !a.canAsk():
-		return &hinted{no, "there is nobody to ask: to install exactly this file, add --yes --sha256 " + o.Plugin.SHA256}
+		return exit.WithHint(no, "there is nobody to ask: to install exactly this file, add --yes --sha256 "+o.Plugin.SHA256)
 	}
 	ctx, leave, err := a.floor(ctx)
 	if err != nil {
@@ -193,20 +196,20 @@ func (a *app) agree(ctx context.Context, o *host.Offer, w *wish) error {
 // differs from what is installed.
 func (a *app) showOffer(o *host.Offer) {
 	p := o.Plugin
-	heading := fmt.Sprintf("%s is %s plugin:", name(p.Name, nameColumns), map[bool]string{true: "an auth", false: "a transport"}[p.Kind == host.KindProvider])
+	heading := fmt.Sprintf("%s is %s plugin:", plain.Name(p.Name, nameColumns), map[bool]string{true: "an auth", false: "a transport"}[p.Kind == host.KindProvider])
 	if o.Was != nil {
-		heading = fmt.Sprintf("%s has another version:", name(p.Name, nameColumns))
+		heading = fmt.Sprintf("%s has another version:", plain.Name(p.Name, nameColumns))
 	}
 	fmt.Fprint(a.err, a.styled(a.errTTY, styleBold, a.ours("%s", heading)))
 	facts, missing := offerFacts(o), 0
 	for i := range facts {
-		shown := cutBytes(facts[i].text, factBytes)
+		shown := plain.CutBytes(facts[i].text, factBytes)
 		missing += len(facts[i].text) - len(shown)
 		facts[i].text = host.Visible(shown)
 	}
 	fmt.Fprint(a.err, a.facts(facts, ofFacts, missing, ""))
 	for _, w := range o.Warnings {
-		fmt.Fprint(a.err, a.ours("! %s", name(w, 4*targetWidth)))
+		fmt.Fprint(a.err, a.ours("! %s", plain.Name(w, 4*targetWidth)))
 	}
 }
 
@@ -217,19 +220,19 @@ func (a *app) offerGist(o *host.Offer) string {
 	var rows []fact
 	for _, access := range p.Asked {
 		able = "would be able"
-		rows = append(rows, fact{name(access, nameColumns), meaning(access)})
+		rows = append(rows, fact{plain.Name(access, nameColumns), meaning(access)})
 	}
-	text := a.ours("%s %s is signed by %s, and %s", name(p.Name, nameColumns), name(p.Version, nameColumns), signer(p.Key), able)
+	text := a.ours("%s %s is signed by %s, and %s", plain.Name(p.Name, nameColumns), plain.Name(p.Version, nameColumns), signer(p.Key), able)
 	if len(rows) > 0 {
 		text += a.facts(rows, ofGist, 0, "; it stands above")
 	}
 	if o.Was != nil {
 		for _, more := range o.More() {
-			text += a.ours("! it asks for %s now, and did not before", name(more, targetWidth))
+			text += a.ours("! it asks for %s now, and did not before", plain.Name(more, targetWidth))
 		}
 	}
 	for _, change := range o.Unexpected {
-		text += a.ours("! %s", name(change, 4*targetWidth))
+		text += a.ours("! %s", plain.Name(change, 4*targetWidth))
 	}
 	return text
 }
@@ -297,7 +300,7 @@ func (a *app) warnShadowed(name string) {
 	}
 	for other, p := range s.plugins {
 		if strings.EqualFold(other, name) && p.File != "" {
-			fmt.Fprintf(a.err, "warning: [plugins.%s] in %s goes before it\n", tomlKey(other), plain(s.path))
+			fmt.Fprintf(a.err, "warning: [plugins.%s] in %s goes before it\n", tomlKey(other), plain.Text(s.path))
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host/pluginbuild"
 )
 
@@ -31,7 +33,7 @@ func newBuild(a *app) *cobra.Command {
 		Use: "build [FOLDER]", Short: "Build a plugin that is written in Go, the same on every machine", Long: buildLong,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage(fmt.Errorf("unexpected argument %q", args[1]), "one folder is built at a time")
+				return exit.Usage(fmt.Errorf("unexpected argument %q", args[1]), "one folder is built at a time")
 			}
 			return nil
 		},
@@ -64,7 +66,7 @@ func (a *app) runBuild(cmd *cobra.Command, o pluginbuild.Options) error {
 			"file": m.File, "size": m.Size, "sha256": m.SHA256, "go": m.Go, "segments": m.Segments, "joined": m.Joined,
 		})
 	}
-	return a.print(fmt.Sprintf("%s\n  size    %d bytes, of %s\n  sha256  %s\n", line(m.File), m.Size, m.Go, m.SHA256))
+	return a.print(fmt.Sprintf("%s\n  size    %d bytes, of %s\n  sha256  %s\n", plain.Line(m.File), m.Size, m.Go, m.SHA256))
 }
 
 // explainBuild adds to an error what there is to do. What the compiler says goes
@@ -73,14 +75,14 @@ func (a *app) explainBuild(o pluginbuild.Options, err error) error {
 	var compile *pluginbuild.CompileError
 	switch {
 	case errors.As(err, &compile):
-		fmt.Fprint(a.err, plain(compile.Output))
-		return usage(err, "")
+		fmt.Fprint(a.err, plain.Text(compile.Output))
+		return exit.Usage(err, "")
 	case errors.As(err, new(*pluginbuild.ToolchainError)):
-		return usage(err, "--toolchain local builds with the Go that is here, if one is; the bytes are then its own")
+		return exit.Usage(err, "--toolchain local builds with the Go that is here, if one is; the bytes are then its own")
 	case errors.Is(err, pluginbuild.ErrNoGo):
-		return usage(err, "%s", buildScript(o.Dir))
+		return exit.Usage(err, "%s", buildScript(o.Dir))
 	case errors.As(err, new(*fs.PathError)):
-		return usage(err, "")
+		return exit.Usage(err, "")
 	}
 	return err
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/plugins"
 )
@@ -27,9 +29,9 @@ func isWorker(args []string) bool { return len(args) == 1 && args[0] == workerCo
 func runWorker() int {
 	if err := host.RunWorker(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return exitInternal
+		return exit.CodeInternal
 	}
-	return exitOK
+	return exit.CodeOK
 }
 
 // worker is the command that starts a worker of this program, or nil where the
@@ -46,7 +48,7 @@ func worker() []string {
 func openStore() (*host.Store, error) {
 	dir, files, err := host.DefaultStoreDirs()
 	if err != nil {
-		return nil, usage(fmt.Errorf("find the folder for plugins: %w", err), "they are kept in folders of your own")
+		return nil, exit.Usage(fmt.Errorf("find the folder for plugins: %w", err), "they are kept in folders of your own")
 	}
 	c := host.StoreConfig{
 		Dir: dir, Files: files,
@@ -166,10 +168,10 @@ func (a *app) runPluginList(_ context.Context, store *host.Store, _ []string) er
 	if err != nil {
 		return err
 	}
-	list, rows := []installed{}, table{{"NAME", "KIND", "VERSION", "GRANTED", "SIGNED BY", "SOURCE"}}
+	list, rows := []installed{}, plain.Table{{"NAME", "KIND", "VERSION", "GRANTED", "SIGNED BY", "SOURCE"}}
 	for _, p := range all {
 		list = append(list, tell(store, p))
-		rows = append(rows, []string{p.Name, string(p.Kind), line(p.Version), accesses(p.Granted), signer(p.Key), line(p.Source)})
+		rows = append(rows, []string{p.Name, string(p.Kind), plain.Line(p.Version), accesses(p.Granted), signer(p.Key), plain.Line(p.Source)})
 	}
 	if !a.forPeople() {
 		return a.printJSON(list)
@@ -182,7 +184,7 @@ func accesses(list []string) string {
 	if len(list) == 0 {
 		return "nothing"
 	}
-	return line(strings.Join(list, ", "))
+	return plain.Line(strings.Join(list, ", "))
 }
 
 func signer(key string) string {
@@ -213,7 +215,7 @@ func (a *app) runVerify(_ context.Context, store *host.Store, names []string) er
 		return err
 	}
 	var wrong error
-	list, rows := []verdict{}, table{{"NAME", "STATE", "PROBLEM"}}
+	list, rows := []verdict{}, plain.Table{{"NAME", "STATE", "PROBLEM"}}
 	for _, p := range all {
 		v, state := verdict{p.Name, true, ""}, "ok"
 		if err := store.Verify(p); err != nil {
@@ -222,7 +224,7 @@ func (a *app) runVerify(_ context.Context, store *host.Store, names []string) er
 				wrong = err
 			}
 		}
-		list, rows = append(list, v), append(rows, []string{v.Name, state, line(v.Problem)})
+		list, rows = append(list, v), append(rows, []string{v.Name, state, plain.Line(v.Problem)})
 	}
 	if !a.forPeople() {
 		err = a.printJSON(list)
@@ -304,7 +306,7 @@ func newRemove(a *app) *cobra.Command {
 			if err := store.Remove(ctx, args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.err, "%s is removed.\n", line(args[0]))
+			fmt.Fprintf(a.err, "%s is removed.\n", plain.Line(args[0]))
 			return nil
 		}),
 		ValidArgsFunction: a.completePlugins(cobra.ShellCompDirectiveNoFileComp),

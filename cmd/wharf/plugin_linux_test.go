@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
 const installIt = "Install it? yes, [n]o: "
@@ -35,7 +37,7 @@ func TestTerminalAsksAboutAPlugin(t *testing.T) {
 			}
 		}
 		s.answer("", answer)
-		s.ends(exitDenied, "you have not agreed to it")
+		s.ends(exit.CodeDenied, "you have not agreed to it")
 	}
 	if _, err := os.Stat(filepath.Join(home, "wharf", "plugins")); err == nil {
 		t.Error("something was installed")
@@ -43,11 +45,11 @@ func TestTerminalAsksAboutAPlugin(t *testing.T) {
 	s := atHome(t, home, add...)
 	s.await(installIt)
 	s.answer("", "yes\r")
-	s.ends(exitOK, `server entries use it with transport = "pigeon"`)
+	s.ends(exit.CodeOK, `server entries use it with transport = "pigeon"`)
 	s = atHome(t, home, "plugin", "list")
-	s.ends(exitOK, "pigeon  transport")
+	s.ends(exit.CodeOK, "pigeon  transport")
 	s = atHome(t, home, "plugin", "remove", "pigeon")
-	s.ends(exitOK, "pigeon is removed.")
+	s.ends(exit.CodeOK, "pigeon is removed.")
 	s = atHome(t, home, append(add, "--yes")...)
-	s.ends(exitOK, "is installed")
+	s.ends(exit.CodeOK, "is installed")
 }

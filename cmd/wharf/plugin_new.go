@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/plugins"
 	"github.com/wharf-mcp/wharf/sdk/template"
 )
@@ -53,7 +54,7 @@ func newBegin(a *app) *cobra.Command {
 
 func (a *app) runBegin(p template.Plugin, replace string) error {
 	if _, ours := plugins.Builtin()[p.Name]; ours {
-		return usage(fmt.Errorf("plugin %q: that is the name of a plugin that is part of wharf", p.Name), "give it another one")
+		return exit.Usage(fmt.Errorf("plugin %q: that is the name of a plugin that is part of wharf", p.Name), "give it another one")
 	}
 	if p.Lang == template.Go {
 		m, err := wharfModule(replace)
@@ -62,11 +63,11 @@ func (a *app) runBegin(p template.Plugin, replace string) error {
 		}
 		p.Module = m
 	} else if replace != "" {
-		return usage(errors.New("--replace is for plugins in Go"), "what a plugin in %s needs of Wharf lies in its folder", p.Lang)
+		return exit.Usage(errors.New("--replace is for plugins in Go"), "what a plugin in %s needs of Wharf lies in its folder", p.Lang)
 	}
 	files, err := p.Files()
 	if err != nil {
-		return usage(err, "")
+		return exit.Usage(err, "")
 	}
 	if err := writeFolder(p.Name, files); err != nil {
 		return err
@@ -82,9 +83,9 @@ func writeFolder(dir string, files []template.File) (err error) {
 	made := err == nil
 	switch {
 	case errors.Is(err, fs.ErrExist) && !isEmptyFolder(dir):
-		return usage(fmt.Errorf("%s is there already, and is left as it is", dir), "give the plugin another name, or run this elsewhere")
+		return exit.Usage(fmt.Errorf("%s is there already, and is left as it is", dir), "give the plugin another name, or run this elsewhere")
 	case err != nil && !errors.Is(err, fs.ErrExist):
-		return usage(err, "")
+		return exit.Usage(err, "")
 	}
 	var written []string
 	defer func() {
@@ -176,7 +177,7 @@ func wharfModule(replace string) (template.Module, error) {
 	}
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil || !strings.HasPrefix(string(mod), "module "+wharfPath+"\n") {
-		return template.Module{}, usage(fmt.Errorf("%s: %s is not there", where, filepath.Join(dir, "go.mod")), "%s", hint)
+		return template.Module{}, exit.Usage(fmt.Errorf("%s: %s is not there", where, filepath.Join(dir, "go.mod")), "%s", hint)
 	}
 	return template.Module{Version: "v0.0.0", Dir: filepath.ToSlash(dir)}, nil
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
 // The file that an update has installed is watched like the one before: when it is
@@ -61,7 +63,7 @@ func TestWatchAfterAnUpdate(t *testing.T) {
 		t.Error(said)
 	}
 	f.interrupt()
-	f.wantExit(exitInterrupted)
+	f.wantExit(exit.CodeInterrupted)
 }
 
 // listenDemo serves the demo server on a socket in a folder, to each connection one.

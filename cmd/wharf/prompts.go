@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -29,9 +30,9 @@ func (a *app) listPrompts(ctx context.Context, l *link, _ []string) error {
 	if !a.forPeople() {
 		return a.printJSON(append([]mcp.Prompt{}, prompts...)) // [] and not null
 	}
-	rows := table{{"PROMPT", "ARGUMENTS", "DESCRIPTION"}}
+	rows := plain.Table{{"PROMPT", "ARGUMENTS", "DESCRIPTION"}}
 	for _, p := range prompts {
-		rows = append(rows, []string{cell(p.Name), cell(blanks(p.Arguments)), cell(about(p.Description, p.Title))})
+		rows = append(rows, []string{plain.Cell(p.Name), plain.Cell(blanks(p.Arguments)), plain.Cell(about(p.Description, p.Title))})
 	}
 	return a.printTable(rows)
 }
@@ -80,7 +81,7 @@ func (a *app) getPrompt(ctx context.Context, l *link, words []string) error {
 	var out strings.Builder
 	for i := range result.Messages {
 		message := &result.Messages[i]
-		out.WriteString(a.styled(a.outTTY, styleBold, line(message.Role)+":") + " " + plain(endLine(blockText(&message.Content))))
+		out.WriteString(a.styled(a.outTTY, styleBold, plain.Line(message.Role)+":") + " " + plain.Text(endLine(blockText(&message.Content))))
 	}
 	return a.print(out.String())
 }
@@ -125,7 +126,7 @@ func (a *app) complete(ctx context.Context, l *link, words []string) error {
 	}
 	var out strings.Builder
 	for _, value := range found.Values {
-		out.WriteString(line(value) + "\n")
+		out.WriteString(plain.Line(value) + "\n")
 	}
 	return a.print(out.String())
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
 // A file that does not end holds nobody up who wants to leave.
@@ -35,7 +37,7 @@ func TestInterruptEndsWaitForAFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.interrupt()
-		p.wantExit(exitInterrupted)
+		p.wantExit(exit.CodeInterrupted)
 		writer.Close()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -24,7 +25,7 @@ func (r *reel) record(path string) (*host.GuestRecorder, error) {
 	}
 	recorder, err := host.CreateRecording(path)
 	if err != nil {
-		return nil, usage(err, "--record names a file that is new, or a recording that may be replaced")
+		return nil, exit.Usage(err, "--record names a file that is new, or a recording that may be replaced")
 	}
 	r.recorder = recorder
 	return recorder, nil
@@ -37,7 +38,7 @@ func (f *flags) apart() error {
 	if f.trace == "" || f.record == "" || record != trace && record != trace+".1" {
 		return nil
 	}
-	return usage(fmt.Errorf("--record %s: --trace writes that file", f.record), "name another file for one of them")
+	return exit.Usage(fmt.Errorf("--record %s: --trace writes that file", f.record), "name another file for one of them")
 }
 
 // placeOf is where a file is that need not be there, however its folder is written.

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 )
@@ -27,7 +28,7 @@ func (a *app) lookOut() *lookout {
 	a.lookout = l
 	seen := "are not seen"
 	if a.interrupt != nil && !a.attended() {
-		l.ignore = a.interrupt.onHangup(l.hungUp)
+		l.ignore = a.interrupt.OnHangup(l.hungUp)
 		seen = "are seen on SIGHUP only"
 	}
 	var err error
@@ -174,7 +175,7 @@ func (l *link) refresh() {
 	entry := l.configured(s)
 	switch {
 	case entry == nil:
-		l.app.warn("%s goes on as before: the configuration has no such server now", line(l.entry.Name))
+		l.app.warn("%s goes on as before: the configuration has no such server now", plain.Line(l.entry.Name))
 	case !reflect.DeepEqual(*entry, l.entry):
 		if err := l.session.Reload(*entry); err == nil { // else it was closed
 			l.entry = *entry

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
 const goodServer = "[servers.good]\ncommand = \"wharf\"\nargs = [\"demo-server\"]\n"
@@ -79,7 +81,7 @@ func TestFollowServers(t *testing.T) {
 		t.Errorf("gone: %v", gone)
 	}
 	f.interrupt()
-	f.wantExit(exitInterrupted)
+	f.wantExit(exit.CodeInterrupted)
 }
 
 // What cannot be read changes nothing. A signal has it read again.
@@ -99,7 +101,7 @@ func TestFollowBadConfiguration(t *testing.T) {
 		}
 	}
 	f.interrupt()
-	f.wantExit(exitInterrupted)
+	f.wantExit(exit.CodeInterrupted)
 }
 
 // A session that is being watched gets its new entry, and tells of what it missed.
@@ -113,5 +115,5 @@ func TestWatchFollowsItsEntry(t *testing.T) {
 	f.await("warning: good goes on as before: the configuration has no such server now")
 	f.await(`"uri":"demo://clock"`)
 	f.interrupt()
-	f.wantExit(exitInterrupted)
+	f.wantExit(exit.CodeInterrupted)
 }

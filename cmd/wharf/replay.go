@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -39,14 +42,14 @@ cannot.`,
 }
 
 func (a *app) runReplay(cmd *cobra.Command, path, plugin string, o host.ReplayOptions) error {
-	recording, err := openFile(cmd.Context(), path)
+	recording, err := files.Open(cmd.Context(), path)
 	if err != nil {
-		return usage(err, "name a file that was written with --record")
+		return exit.Usage(err, "name a file that was written with --record")
 	}
 	defer recording.Close()
-	binary, err := readPlugin(cmd.Context(), plugin)
+	binary, err := files.Read(cmd.Context(), plugin, host.MaxPluginSize)
 	if err != nil {
-		return usage(err, "")
+		return exit.Usage(err, "")
 	}
 	// Without a cache the plugin is compiled each time: slower, not wrong.
 	o.CacheDir, _ = host.DefaultCacheDir()
@@ -54,7 +57,7 @@ func (a *app) runReplay(cmd *cobra.Command, path, plugin string, o host.ReplayOp
 	report, err := host.Replay(cmd.Context(), recording, binary, o)
 	switch {
 	case errors.As(err, new(*host.RecordingError)), errors.As(err, new(*fs.PathError)):
-		return usage(fmt.Errorf("%s: %w", path, err), "expected what --record has written for a plugin of that name")
+		return exit.Usage(fmt.Errorf("%s: %w", path, err), "expected what --record has written for a plugin of that name")
 	case errors.Is(err, host.ErrPluginRefused):
 		return &refusedError{err}
 	case err != nil:
@@ -84,12 +87,17 @@ func (e *differentError) Error() string {
 	return fmt.Sprintf("%s does something else than what is recorded in %s", e.plugin, e.recording)
 }
 
+// ExitKind makes it an end of its own.
+func (e *differentError) ExitKind() exit.Kind {
+	return exit.Kind{Code: exit.CodeServer, Name: "different"}
+}
+
 func (a *app) printReplay(r *host.ReplayReport) error {
 	if !a.forPeople() {
 		return a.printJSON(r)
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "plugin       %s (%s)\n", line(r.Plugin), buildOf(r))
+	fmt.Fprintf(&out, "plugin       %s (%s)\n", plain.Line(r.Plugin), buildOf(r))
 	fmt.Fprintf(&out, "connections  %d%s\n", r.Connections, others(r))
 	fmt.Fprintf(&out, "compared     %d events, %d host calls\n", r.Events, r.Calls)
 	if r.Skipped > 0 {
@@ -105,7 +113,7 @@ func (a *app) printReplay(r *host.ReplayReport) error {
 	writeFirst(&out, r.First)
 	out.WriteString("\nIn all:\n")
 	for _, d := range r.Differences {
-		fmt.Fprintf(&out, "%7d  %-8s %s\n", d.Count, d.Kind, line(d.What))
+		fmt.Fprintf(&out, "%7d  %-8s %s\n", d.Count, d.Kind, plain.Line(d.What))
 	}
 	return a.print(out.String())
 }
@@ -126,10 +134,10 @@ func others(r *host.ReplayReport) string {
 
 // writeFirst writes a difference in the lines of a call trace.
 func writeFirst(out *strings.Builder, d *host.ReplayDifference) {
-	fmt.Fprintf(out, "\nThe first difference (%s), in event %d of connection %d with %s:\n\n", d.Kind, d.Event, d.Connection, line(d.Server))
+	fmt.Fprintf(out, "\nThe first difference (%s), in event %d of connection %d with %s:\n\n", d.Kind, d.Event, d.Connection, plain.Line(d.Server))
 	write := func(mark, text string) {
 		for part := range strings.Lines(text) {
-			out.WriteString(mark + plain(strings.TrimRight(part, "\n")) + "\n")
+			out.WriteString(mark + plain.Text(strings.TrimRight(part, "\n")) + "\n")
 		}
 	}
 	for _, before := range d.Before {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -45,7 +46,7 @@ func (a *app) ping(ctx context.Context, l *link, _ []string) error {
 	if !a.forPeople() {
 		return a.printJSON(sign{l.session.Name(), info.Era, info.Protocol, float64(took.Microseconds()) / 1000})
 	}
-	return a.print(fmt.Sprintf("%s answered in %v (%s)\n", line(l.session.Name()), took.Round(10*time.Microsecond), info.Protocol))
+	return a.print(fmt.Sprintf("%s answered in %v (%s)\n", plain.Line(l.session.Name()), took.Round(10*time.Microsecond), info.Protocol))
 }
 
 func newRequest(a *app) *cobra.Command {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -38,12 +39,12 @@ func (a *app) listResources(ctx context.Context, l *link, _ []string) error {
 	if !a.forPeople() {
 		return a.printJSON(have)
 	}
-	rows := table{{"URI", "NAME", "TYPE", "DESCRIPTION"}}
+	rows := plain.Table{{"URI", "NAME", "TYPE", "DESCRIPTION"}}
 	for _, r := range have.Resources {
-		rows = append(rows, []string{cell(r.URI), cell(r.Name), cell(r.MIMEType), cell(about(r.Description, r.Title))})
+		rows = append(rows, []string{plain.Cell(r.URI), plain.Cell(r.Name), plain.Cell(r.MIMEType), plain.Cell(about(r.Description, r.Title))})
 	}
 	for _, r := range have.Templates {
-		rows = append(rows, []string{cell(r.URITemplate), cell(r.Name), cell(r.MIMEType), cell(about(r.Description, r.Title))})
+		rows = append(rows, []string{plain.Cell(r.URITemplate), plain.Cell(r.Name), plain.Cell(r.MIMEType), plain.Cell(about(r.Description, r.Title))})
 	}
 	return a.printTable(rows)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -122,7 +123,7 @@ func note(facts ...string) string {
 	var known []string
 	for _, fact := range facts {
 		if fact != "" {
-			known = append(known, line(fact))
+			known = append(known, plain.Line(fact))
 		}
 	}
 	return "[" + strings.Join(known, ", ") + "]"

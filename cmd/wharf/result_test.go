@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -62,7 +63,7 @@ func TestResultThatIsNone(t *testing.T) {
 			if err == nil || err.Error() != "call files: the result is not one of a tool: "+want {
 				t.Errorf("%s: %v, want %s", result, err, want)
 			}
-			if end := endingOf(t.Context(), err); end != (ending{exitServer, "protocol"}) {
+			if end := exit.KindOf(t.Context(), err); end != (exit.Kind{Code: exit.CodeServer, Name: "protocol"}) {
 				t.Errorf("%s: %v", result, end)
 			}
 			var printed bytes.Buffer

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
 // app is one run of the program: its streams, its flags, and what it learns
@@ -16,8 +18,8 @@ type app struct {
 	stdio
 	flags flags
 
-	life      context.Context // ends with an interrupt; nil = never
-	interrupt *interruption   // nil with it
+	life      context.Context  // ends with an interrupt; nil = never
+	interrupt *exit.Interrupts // nil with it
 
 	settings  *settings   // read at the first need
 	outranked []string    // installed plugins that were warned of
@@ -69,7 +71,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(err, "see `%s --help`", cmd.CommandPath())
+		return exit.Usage(err, "see `%s --help`", cmd.CommandPath())
 	})
 	a.flags.register(root)
 	root.AddCommand(newTools(a), newCall(a), newResources(a), newRead(a), newPrompts(a), newPrompt(a),
@@ -83,7 +85,7 @@ func newRoot(a *app) *cobra.Command {
 // configured names only, so that a mistyped command stays an error.
 func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 	if cmd.ArgsLenAtDash() >= 0 {
-		return usage(errors.New("a command behind -- needs tools or call before it"), "try `wharf tools -- COMMAND…`")
+		return exit.Usage(errors.New("a command behind -- needs tools or call before it"), "try `wharf tools -- COMMAND…`")
 	}
 	if len(args) == 0 {
 		return cmd.Help()
@@ -109,9 +111,9 @@ func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 		}
 	}
 	if near := nearest(word, names); near != "" {
-		return usage(err, "did you mean %q?", near)
+		return exit.Usage(err, "did you mean %q?", near)
 	}
-	return usage(err, "see `%s --help`", cmd.CommandPath())
+	return exit.Usage(err, "see `%s --help`", cmd.CommandPath())
 }
 
 // exactly is the check of a command that takes the named arguments and no
@@ -120,9 +122,9 @@ func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
-			return usage(fmt.Errorf("%s is missing", names[len(args)]), "usage: %s", cmd.UseLine())
+			return exit.Usage(fmt.Errorf("%s is missing", names[len(args)]), "usage: %s", cmd.UseLine())
 		case len(args) > len(names):
-			return usage(fmt.Errorf("unexpected argument %q", args[len(names)]), "usage: %s", cmd.UseLine())
+			return exit.Usage(fmt.Errorf("unexpected argument %q", args[len(names)]), "usage: %s", cmd.UseLine())
 		}
 		return nil
 	}

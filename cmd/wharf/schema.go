@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -162,7 +163,7 @@ func typeNames(text json.RawMessage) types {
 // must be the JSON of what is wanted.
 func coerce(text string, wanted types) (json.RawMessage, bool) {
 	if len(wanted) == 0 || slices.Contains(wanted, "string") {
-		return json.RawMessage(quote(text)), true
+		return json.RawMessage(plain.Quote(text)), true
 	}
 	text = strings.TrimSpace(text)
 	if validJSON(text) != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -73,8 +74,8 @@ func (a *app) runServers() error {
 	if !a.forPeople() {
 		return a.printJSON(entries)
 	}
-	fmt.Fprintln(a.err, a.styled(a.errTTY, styleBold, "configuration:"), plain(s.place()))
-	rows := table{{"SERVER", "TRANSPORT", "ENABLED", "TARGET"}}
+	fmt.Fprintln(a.err, a.styled(a.errTTY, styleBold, "configuration:"), plain.Text(s.place()))
+	rows := plain.Table{{"SERVER", "TRANSPORT", "ENABLED", "TARGET"}}
 	for _, e := range entries {
 		enabled := "yes"
 		if !e.Enabled {
@@ -83,7 +84,7 @@ func (a *app) runServers() error {
 		if e.Project != "" {
 			enabled = "project, " + string(e.Trust)
 		}
-		rows = append(rows, []string{line(e.Name), line(e.Transport), enabled, line(e.Target)})
+		rows = append(rows, []string{plain.Line(e.Name), plain.Line(e.Transport), enabled, plain.Line(e.Target)})
 	}
 	return a.printTable(rows)
 }

@@ -8,6 +8,9 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 )
@@ -57,7 +60,7 @@ func (a *app) load() (*settings, error) {
 // readSettings reads the file, until the program is interrupted.
 func (a *app) readSettings() (*settings, error) {
 	ctx := cmp.Or(a.life, context.Background())
-	return until(ctx, func() (*settings, error) { return settingsOf(a.flags.config) })
+	return files.Until(ctx, func() (*settings, error) { return settingsOf(a.flags.config) })
 }
 
 func settingsOf(path string) (*settings, error) {
@@ -74,7 +77,7 @@ func settingsOf(path string) (*settings, error) {
 	case errors.Is(err, fs.ErrNotExist) && !chosen:
 		return &settings{}, nil
 	case err != nil:
-		return nil, usage(fmt.Errorf("configuration: %w", err), "")
+		return nil, exit.Usage(fmt.Errorf("configuration: %w", err), "")
 	}
 	return &settings{path: path, chosen: chosen, servers: file.Servers, plugins: file.Plugins, warnings: file.Warnings}, nil
 }
@@ -155,7 +158,7 @@ func (s *settings) place() string {
 // most of such a line.
 func (a *app) warnOf(s *settings) {
 	for _, warning := range s.warnings {
-		a.warn("%s", clip(line(warning), warningLetters))
+		a.warn("%s", plain.Clip(plain.Line(warning), warningLetters))
 	}
 }
 

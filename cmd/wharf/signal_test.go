@@ -13,13 +13,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
 // signals is a command that is told to leave and takes its time.
 func signals() {
 	mode := standardIO().mode // nil where stdin is no terminal
-	ctx, i := interruptible(context.Background(), mode.leave)
-	defer i.stop()
+	ctx, i := exit.OnInterrupt(context.Background(), mode.leave)
+	defer i.Stop()
 	if mode != nil {
 		mode.enter()
 	}
@@ -93,7 +95,7 @@ func TestFirstSignalCancelsTheCall(t *testing.T) {
 		called := p.await("called in process ")
 		p.signal(s)
 		p.await("cancelled") // the server was told
-		p.wantExit(exitInterrupted)
+		p.wantExit(exit.CodeInterrupted)
 		pid, err := strconv.Atoi(called[strings.LastIndex(called, " ")+1:])
 		if err != nil || alive(pid) {
 			t.Errorf("%v: %q: the server is left behind (%v)", s, called, err)
@@ -116,28 +118,7 @@ func TestIgnoredHangup(t *testing.T) {
 	p.interrupt()
 	p.await("interrupted")
 	p.interrupt()
-	p.wantExit(exitInterrupted)
-}
-
-// Of the signals of a closed terminal, which may be several, none leaves servers
-// behind. After them, a person may still want it to be over at once.
-func TestSecondHangupLeavesNothing(t *testing.T) {
-	signals := make(chan os.Signal) // unbuffered: what was sent was heard
-	ctx, cancel := context.WithCancelCause(t.Context())
-	i := &interruption{signals: signals, stopped: make(chan struct{}), restore: func() { t.Error("it leaves") }, cancel: cancel}
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		i.watch()
-	}()
-	for range 3 {
-		signals <- syscall.SIGHUP
-	}
-	close(i.stopped)
-	<-watched
-	if cause := context.Cause(ctx); cause != errInterrupted {
-		t.Errorf("ended by %v, want %v", cause, errInterrupted)
-	}
+	p.wantExit(exit.CodeInterrupted)
 }
 
 // A reader that goes away, as head does, ends the program as it ends others:
@@ -153,7 +134,7 @@ func TestBrokenPipe(t *testing.T) {
 	command := exec.CommandContext(t.Context(), "wharf", "version")
 	command.Stdout, command.Stderr = writer, &stderr
 	command.Run() // its exit code is looked at below
-	if code := command.ProcessState.ExitCode(); code != exitUnread || stderr.Len() > 0 {
+	if code := command.ProcessState.ExitCode(); code != exit.CodeUnread || stderr.Len() > 0 {
 		t.Errorf("exit code %d, stderr %q", code, stderr.String())
 	}
 }
@@ -173,20 +154,9 @@ func TestDemoEndsWithoutAWord(t *testing.T) {
 	io.WriteString(stdin, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n")
 	p.await(`"id":1`)
 	p.signal(syscall.SIGTERM)
-	p.wantExit(exitOK)
+	p.wantExit(exit.CodeOK)
 	if stderr.Len() > 0 {
 		t.Errorf("stderr %q", stderr.String())
-	}
-}
-
-func TestInterruptEndsWaitForStdin(t *testing.T) {
-	reader, writer := io.Pipe()
-	defer writer.Close()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errInterrupted)
-	_, err := stdio{in: reader}.readAll(ctx)
-	if err != errInterrupted {
-		t.Errorf("readAll = %v, want %v", err, errInterrupted)
 	}
 }
 
@@ -196,5 +166,5 @@ func TestSecondInterruptLeavesAtOnce(t *testing.T) {
 	p.interrupt()
 	p.await("interrupted")
 	p.interrupt()
-	p.wantExit(exitInterrupted)
+	p.wantExit(exit.CodeInterrupted)
 }

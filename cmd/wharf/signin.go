@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -40,7 +42,7 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	}
 	if !a.canAsk() && !a.flags.mayAsk() {
 		return fmt.Errorf("sign in to %s: %w: there is no terminal", server.Name,
-			&hinted{host.ErrAuthRequired, "run it on a terminal, or with --no-browser, or with --browser"})
+			exit.WithHint(host.ErrAuthRequired, "run it on a terminal, or with --no-browser, or with --browser"))
 	}
 	h, err := a.newHost(cmd.Context(), nil, a.letSignIn)
 	if err != nil {
@@ -50,7 +52,7 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	if err := h.Login(cmd.Context(), server); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "Signed in to %s.\n", plain(server.Name))
+	fmt.Fprintf(a.err, "Signed in to %s.\n", plain.Text(server.Name))
 	return nil
 }
 
@@ -85,10 +87,10 @@ func (a *app) logout(ctx context.Context, h *host.Host, server host.Server) erro
 	}
 	after, err := h.Logins(ctx)
 	if unknown == nil && err == nil && slices.Equal(before, after) {
-		fmt.Fprintf(a.err, "Nothing was saved of a sign-in to %s.\n", plain(server.Name))
+		fmt.Fprintf(a.err, "Nothing was saved of a sign-in to %s.\n", plain.Text(server.Name))
 		return nil
 	}
-	fmt.Fprintf(a.err, "Signed out of %s.\n", plain(server.Name))
+	fmt.Fprintf(a.err, "Signed out of %s.\n", plain.Text(server.Name))
 	return nil
 }
 
@@ -160,11 +162,11 @@ func (a *app) runAuthStatus(cmd *cobra.Command, h *host.Host) error {
 			Logins []savedLogin `json:"logins"`
 		}{savedVault{status.Path, status.Keeper, status.Problem}, list})
 	}
-	fmt.Fprintln(a.err, a.styled(a.errTTY, styleBold, "vault:"), plain(vaultLine(status)))
-	rows := table{{"PROVIDER", "RECORD", "SINCE", "SERVER OR ISSUER"}}
+	fmt.Fprintln(a.err, a.styled(a.errTTY, styleBold, "vault:"), plain.Text(vaultLine(status)))
+	rows := plain.Table{{"PROVIDER", "RECORD", "SINCE", "SERVER OR ISSUER"}}
 	for _, l := range list {
 		where := cmp.Or(l.Resource, l.Issuer, l.Client)
-		rows = append(rows, []string{line(l.Provider), line(l.Record), l.Stored.Local().Format(time.DateTime), line(where)})
+		rows = append(rows, []string{plain.Line(l.Provider), plain.Line(l.Record), l.Stored.Local().Format(time.DateTime), plain.Line(where)})
 	}
 	return a.printTable(rows)
 }
@@ -207,7 +209,7 @@ The secret is asked for, or read from stdin.`,
 			}
 			text, err := a.secret(cmd.Context(), args[0])
 			if errors.Is(err, host.ErrDeclined) {
-				return usage(errors.New("the secret is empty"), "type it, or give it on stdin")
+				return exit.Usage(errors.New("the secret is empty"), "type it, or give it on stdin")
 			}
 			if err != nil {
 				return err

@@ -19,6 +19,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
 // TestInteropSignIn signs in to an MCP server in the way people do: with the
@@ -72,7 +74,7 @@ func (s *signIn) words(do string) []string {
 func (s *signIn) nobodyThere(t *testing.T) {
 	s.isRefused(t, "tools")
 	s.isRefused(t, "whoami")
-	if got := s.wharf(t, "login, nobody"); got.code != exitSignIn {
+	if got := s.wharf(t, "login, nobody"); got.code != exit.CodeSignIn {
 		t.Errorf("exit %d, stderr: %s", got.code, got.stderr)
 	}
 	s.did(t) // not even a registration
@@ -80,7 +82,7 @@ func (s *signIn) nobodyThere(t *testing.T) {
 
 func (s *signIn) saysNo(t *testing.T) {
 	got := s.wharf(t, "login", "SIGNIN_ANSWER=no")
-	if got.code != exitSignIn || !strings.Contains(got.stderr, "access_denied") {
+	if got.code != exit.CodeSignIn || !strings.Contains(got.stderr, "access_denied") {
 		t.Errorf("exit %d, stderr: %s", got.code, got.stderr)
 	}
 	s.sees(t, "login", "consent")
@@ -179,7 +181,7 @@ func (s *signIn) signsInElsewhere(t *testing.T) {
 	case got := <-done:
 		t.Fatalf("exit %d without a page: %s", got.code, got.stderr)
 	}
-	if got := <-done; got.code != exitOK {
+	if got := <-done; got.code != exit.CodeOK {
 		t.Fatalf("exit %d, stderr: %s", got.code, got.stderr)
 	}
 	s.works(t, "whoami", "ada may notes:read")
@@ -396,7 +398,7 @@ func (w *watcher) Write(p []byte) (int, error) {
 func (s *signIn) works(t *testing.T, do string, says ...string) outcome {
 	t.Helper()
 	got := s.wharf(t, do)
-	if got.code != exitOK || !hasAll(got.stdout, says...) {
+	if got.code != exit.CodeOK || !hasAll(got.stdout, says...) {
 		t.Errorf("%s: exit %d, want 0 and %q\nstdout: %s\nstderr: %s", do, got.code, says, got.stdout, got.stderr)
 	}
 	return got
@@ -418,7 +420,7 @@ func (s *signIn) isRefused(t *testing.T, do string) {
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
 		t.Fatalf("%s: exit %d, stderr: %s", do, got.code, got.stderr)
 	}
-	if got.code != exitSignIn || last.Error.Code != "sign_in_needed" || got.stdout != "" {
+	if got.code != exit.CodeSignIn || last.Error.Code != "sign_in_needed" || got.stdout != "" {
 		t.Fatalf("%s: exit %d, stdout: %s, stderr: %s", do, got.code, got.stdout, got.stderr)
 	}
 	if last.Error.URL != s.Issuer {

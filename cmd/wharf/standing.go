@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -105,7 +106,7 @@ func (b *berth) cells() []string {
 	if about == "" && b.Server != "" {
 		about = b.Server + " " + b.Version
 	}
-	return []string{line(b.Name), b.State.String(), line(b.Transport), b.Era, line(b.Protocol), latency, tools, line(about)}
+	return []string{plain.Line(b.Name), b.State.String(), plain.Line(b.Transport), b.Era, plain.Line(b.Protocol), latency, tools, plain.Line(about)}
 }
 
 var boardHeadings = []string{"SERVER", "STATE", "TRANSPORT", "ERA", "PROTOCOL", "LATENCY", "TOOLS", "ABOUT"}

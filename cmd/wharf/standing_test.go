@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -50,7 +51,7 @@ func TestVerdict(t *testing.T) {
 	}
 	rows = append(rows, &berth{standing: standing{Enabled: true, State: host.StateConnected, Error: "no ping"}}, &berth{standing: standing{Enabled: true, State: host.StateAuthRequired}})
 	err := (&board{rows: rows}).verdict()
-	if err == nil || err.Error() != "2 of 3 enabled servers are not connected" || endingOf(t.Context(), err).exit != exitUnreachable {
+	if err == nil || err.Error() != "2 of 3 enabled servers are not connected" || exit.KindOf(t.Context(), err).Code != exit.CodeUnreachable {
 		t.Error(err)
 	}
 }

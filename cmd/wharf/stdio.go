@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"io"
 	"os"
 	"runtime"
@@ -58,11 +57,6 @@ func sizeOf(terminal *os.File) (columns, rows int) {
 		return 0, 0
 	}
 	return columns, rows
-}
-
-// readAll reads stdin to its end, or until ctx is done.
-func (s stdio) readAll(ctx context.Context) ([]byte, error) {
-	return until(ctx, func() ([]byte, error) { return readUpTo(s.in, maxRead) })
 }
 
 // Styles of a terminal, each with its own way back to plain text.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -23,7 +24,7 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 		return server, args[:dash], err
 	}
 	if len(args) == 0 {
-		return host.Server{}, nil, usage(errors.New("SERVER is missing"), "name a server (see `wharf servers`), or give a command behind --")
+		return host.Server{}, nil, exit.Usage(errors.New("SERVER is missing"), "name a server (see `wharf servers`), or give a command behind --")
 	}
 	if address, ok := atAddress(args[0]); ok {
 		server := remote(address)
@@ -57,7 +58,7 @@ func remote(address string) host.Server {
 // program.
 func adHoc(argv []string) (host.Server, error) {
 	if len(argv) == 0 || argv[0] == "" {
-		return host.Server{}, usage(errors.New("the command behind -- is missing"), "write -- COMMAND ARGUMENTS…")
+		return host.Server{}, exit.Usage(errors.New("the command behind -- is missing"), "write -- COMMAND ARGUMENTS…")
 	}
 	name := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
 	return host.Server{Name: name, Command: argv[0], Args: argv[1:]}, nil
@@ -76,11 +77,11 @@ func (a *app) named(name string) (host.Server, error) {
 		a.warnOf(s) // it may be an entry that could not be used
 		return host.Server{}, s.unknownServer(name)
 	case server.Disabled:
-		return host.Server{}, usage(fmt.Errorf("server %q is disabled in %s", name, s.from(server)), "enable it there")
+		return host.Server{}, exit.Usage(fmt.Errorf("server %q is disabled in %s", name, s.from(server)), "enable it there")
 	}
 	server, err = server.Expand(os.LookupEnv)
 	if err != nil {
-		return host.Server{}, usage(fmt.Errorf("configuration: %w", err), "")
+		return host.Server{}, exit.Usage(fmt.Errorf("configuration: %w", err), "")
 	}
 	return server, nil
 }
@@ -89,12 +90,12 @@ func (a *app) named(name string) (host.Server, error) {
 func (s *settings) unknownServer(name string) error {
 	err := fmt.Errorf("unknown server %q", name)
 	if near := nearest(name, s.names()); near != "" {
-		return usage(err, "did you mean %q?", near)
+		return exit.Usage(err, "did you mean %q?", near)
 	}
 	if strings.ContainsAny(name, ":/") {
-		return usage(err, "an address begins with http:// or https://; `wharf servers` lists the names")
+		return exit.Usage(err, "an address begins with http:// or https://; `wharf servers` lists the names")
 	}
-	return usage(err, "`wharf servers` lists the servers; a command goes behind --")
+	return exit.Usage(err, "`wharf servers` lists the servers; a command goes behind --")
 }
 
 // from returns which file an entry comes from.

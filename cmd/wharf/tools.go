@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -49,9 +50,9 @@ func (a *app) printTools(tools []mcp.Tool) error {
 		}
 		return a.printJSON(tools)
 	}
-	rows := table{{"TOOL", "ARGUMENTS", "DESCRIPTION"}}
+	rows := plain.Table{{"TOOL", "ARGUMENTS", "DESCRIPTION"}}
 	for _, tool := range tools {
-		rows = append(rows, []string{cell(tool.Name), cell(signature(tool)), cell(summary(tool))})
+		rows = append(rows, []string{plain.Cell(tool.Name), plain.Cell(signature(tool)), plain.Cell(summary(tool))})
 	}
 	return a.printTable(rows)
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -79,16 +81,16 @@ func (s *traceShow) run(ctx context.Context, path string) error {
 	if s.method != "" {
 		s.pattern = glob(s.method)
 	}
-	file, err := openFile(ctx, path)
+	file, err := files.Open(ctx, path)
 	if err != nil {
-		return usage(err, "name a file that was written with --trace")
+		return exit.Usage(err, "name a file that was written with --trace")
 	}
 	defer file.Close()
 	if err := s.read(ctx, file, path); err != nil {
 		return err
 	}
 	if s.lines == 0 {
-		return usage(fmt.Errorf("%s is no trace", path), "name a file that was written with --trace")
+		return exit.Usage(fmt.Errorf("%s is no trace", path), "name a file that was written with --trace")
 	}
 	if s.damaged > maxComplaints {
 		s.app.warn("%s: %d more lines were stepped over", path, s.damaged-maxComplaints)

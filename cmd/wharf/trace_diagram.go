@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -44,7 +45,7 @@ func (d *diagram) draw(l *host.TraceLine) string {
 	}
 	out := d.revision(l) + d.row(l)
 	if message := body(l); d.full && message != "" {
-		out += inset(plain(message))
+		out += inset(plain.Text(message))
 	}
 	return out
 }
@@ -54,7 +55,7 @@ func (d *diagram) draw(l *host.TraceLine) string {
 func (d *diagram) heading(l *host.TraceLine) string {
 	a, began := d.app, "began "+l.Time.Format(time.RFC3339)
 	if l.Why != "" {
-		began = "goes on " + l.Time.Format(time.RFC3339) + "; " + line(l.Why)
+		began = "goes on " + l.Time.Format(time.RFC3339) + "; " + plain.Line(l.Why)
 	}
 	text := fmt.Sprintf("%9s  %-*s  CLIENT%*s", "SECONDS", nameColumn, "CONNECTION", arrowColumn-len("CLIENT"), "SERVER")
 	return began + "\n" + a.styled(a.outTTY, styleBold, text) + "\n"
@@ -76,12 +77,12 @@ func (d *diagram) revision(l *host.TraceLine) string {
 		d.speaks = make(map[peer]string)
 	}
 	d.speaks[who] = l.Protocol
-	return d.place(l) + rule("speaks "+line(l.Protocol)+" ("+line(l.Era)+")") + "\n"
+	return d.place(l) + rule("speaks "+plain.Line(l.Protocol)+" ("+plain.Line(l.Era)+")") + "\n"
 }
 
 func (d *diagram) row(l *host.TraceLine) string {
 	out := d.place(l)
-	arrow, message := d.arrow(l), line(gist(l))
+	arrow, message := d.arrow(l), plain.Line(gist(l))
 	style := ""
 	switch {
 	case isTrouble(l):
@@ -97,7 +98,7 @@ func (d *diagram) row(l *host.TraceLine) string {
 		width = unknownWidth
 	}
 	left := max(width-utf8.RuneCountInString(out)-arrowColumn-2, leastMessage)
-	return out + d.dress(style, arrow) + "  " + clip(message, left) + "\n"
+	return out + d.dress(style, arrow) + "  " + plain.Clip(message, left) + "\n"
 }
 
 func (d *diagram) dress(style, text string) string {
@@ -112,7 +113,7 @@ func (d *diagram) place(l *host.TraceLine) string {
 	name := ""
 	if l.Server != "" {
 		number := fmt.Sprint(" ", l.Connection)
-		name = clip(line(l.Server), max(1, nameColumn-len(number))) + number
+		name = plain.Clip(plain.Line(l.Server), max(1, nameColumn-len(number))) + number
 	}
 	return fmt.Sprintf("%9.4f  %-*s  ", l.At.Seconds(), nameColumn, name)
 }
@@ -132,7 +133,7 @@ func isTrouble(l *host.TraceLine) bool {
 func (d *diagram) arrow(l *host.TraceLine) string {
 	switch l.Kind {
 	case host.TraceOpened:
-		return rule("opened " + line(l.Transport))
+		return rule("opened " + plain.Line(l.Transport))
 	case host.TraceGap, host.TraceEnd:
 		if l.Missing > 0 {
 			return rule(fmt.Sprintf("%d messages are missing", l.Missing))
@@ -157,7 +158,7 @@ func (d *diagram) arrow(l *host.TraceLine) string {
 // label names a message: its method and id, or what it is where it has none. It
 // has no more runes than there is room.
 func label(l *host.TraceLine, room int) string {
-	name, id := line(l.Method), ""
+	name, id := plain.Line(l.Method), ""
 	if name == "" {
 		name = string(l.Kind)
 	}
@@ -165,14 +166,14 @@ func label(l *host.TraceLine, room int) string {
 		id = " ✗"
 	}
 	if len(l.ID) > 0 {
-		id += " " + clip(line(string(l.ID)), longestID)
+		id += " " + plain.Clip(plain.Line(string(l.ID)), longestID)
 	}
-	return " " + clip(name, room-2-utf8.RuneCountInString(id)) + id + " "
+	return " " + plain.Clip(name, room-2-utf8.RuneCountInString(id)) + id + " "
 }
 
 // rule is a line across the column that is no message.
 func rule(text string) string {
-	text = "·· " + clip(text, arrowColumn-6) + " "
+	text = "·· " + plain.Clip(text, arrowColumn-6) + " "
 	return text + strings.Repeat("·", arrowColumn-utf8.RuneCountInString(text))
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -23,7 +24,7 @@ func (t *tape) record(path string) (*host.Recorder, error) {
 	}
 	r, err := host.CreateTrace(path)
 	if err != nil {
-		return nil, usage(err, "--trace names a file that is new, or a trace that may be replaced")
+		return nil, exit.Usage(err, "--trace names a file that is new, or a trace that may be replaced")
 	}
 	t.recorder = r
 	return r, nil

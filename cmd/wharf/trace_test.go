@@ -11,6 +11,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -101,7 +103,7 @@ func TestTraceShowIsHarmless(t *testing.T) {
 	own := regexp.MustCompile("\x1b\\[(0|1|1;31)?m")
 	for _, args := range [][]string{nil, {"--full"}, {"--json"}} {
 		out, stderr := showTrace(t, 100, args...)
-		if strings.IndexFunc(own.ReplaceAllString(out+stderr, ""), unsafe) >= 0 {
+		if strings.IndexFunc(own.ReplaceAllString(out+stderr, ""), plain.IsUnsafe) >= 0 {
 			t.Errorf("%v: the terminal is steered: %q", args, out)
 		}
 	}
@@ -144,9 +146,9 @@ func TestTraceShowOfWhatIsNone(t *testing.T) {
 // An interrupt ends the reading of a trace, however long it is.
 func TestTraceShowStops(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errInterrupted)
+	cancel(exit.ErrInterrupted)
 	a := &app{stdio: stdio{out: new(bytes.Buffer), err: new(bytes.Buffer)}}
-	if err := (&traceShow{app: a}).run(ctx, filepath.Join("testdata", "trace", "story.ndjson")); !errors.Is(err, errInterrupted) {
+	if err := (&traceShow{app: a}).run(ctx, filepath.Join("testdata", "trace", "story.ndjson")); !errors.Is(err, exit.ErrInterrupted) {
 		t.Errorf("got %v", err)
 	}
 }

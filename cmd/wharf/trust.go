@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -79,7 +81,7 @@ func (a *app) trust() (*host.Trust, error) {
 	}
 	dir, err := host.DefaultTrustDir()
 	if err != nil {
-		return nil, usage(fmt.Errorf("find the folder for approvals: %w", err), "approvals are kept in your own configuration folder")
+		return nil, exit.Usage(fmt.Errorf("find the folder for approvals: %w", err), "approvals are kept in your own configuration folder")
 	}
 	return host.OpenTrust(dir, s.plugins), nil
 }
@@ -132,13 +134,13 @@ func (a *app) runTrustList(_ context.Context, t *host.Trust, _ []string) error {
 		return a.printJSON(list)
 	}
 	a.warnUnseen(list)
-	rows := table{{"SERVER", "STATE", "SINCE", "FILE"}}
+	rows := plain.Table{{"SERVER", "STATE", "SINCE", "FILE"}}
 	for _, d := range list {
 		since := ""
 		if d.Decided != nil {
 			since = d.Decided.Local().Format(time.DateTime)
 		}
-		rows = append(rows, []string{line(d.Server), string(d.State), since, line(filepath.Join(d.Project, filepath.FromSlash(d.File)))})
+		rows = append(rows, []string{plain.Line(d.Server), string(d.State), since, plain.Line(filepath.Join(d.Project, filepath.FromSlash(d.File)))})
 	}
 	return a.printTable(rows)
 }
@@ -252,7 +254,7 @@ func (a *app) approve(ctx context.Context, t *host.Trust, l host.Looked) (err er
 	case l.Err != nil:
 		return l.Err
 	case p.State == host.TrustApproved:
-		fmt.Fprintf(a.err, "%s is approved.\n", line(p.Server))
+		fmt.Fprintf(a.err, "%s is approved.\n", plain.Line(p.Server))
 		return nil
 	case a.flags.trustHash != "" || !a.canAsk():
 		fmt.Fprint(a.err, a.approvalFacts(p, factBytes), a.approvalGist(p))
@@ -268,9 +270,9 @@ func (a *app) approve(ctx context.Context, t *host.Trust, l host.Looked) (err er
 		return err
 	}
 	if d != host.Always {
-		return &hinted{&host.UnapprovedError{Approval: p}, "say yes on a terminal, or add --trust-hash " + p.Hash}
+		return exit.WithHint(&host.UnapprovedError{Approval: p}, "say yes on a terminal, or add --trust-hash "+p.Hash)
 	}
-	fmt.Fprintf(a.err, "%s may be used from now on, as it is.\n", line(p.Server))
+	fmt.Fprintf(a.err, "%s may be used from now on, as it is.\n", plain.Line(p.Server))
 	return nil
 }
 
@@ -287,7 +289,7 @@ func (a *app) runTrustDeny(ctx context.Context, t *host.Trust, args []string) er
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "%s is not used, as it is.\n", line(l.Approval.Server))
+		fmt.Fprintf(a.err, "%s is not used, as it is.\n", plain.Line(l.Approval.Server))
 	}
 	return nil
 }
@@ -296,7 +298,7 @@ func (a *app) runTrustDeny(ctx context.Context, t *host.Trust, args []string) er
 // or all of a file.
 func (s *settings) meant(word string) ([]host.Server, error) {
 	if server, found := among(s.servers, word); found {
-		return nil, usage(fmt.Errorf("%s is a server of your own, and needs no approval", server.Name), "")
+		return nil, exit.Usage(fmt.Errorf("%s is a server of your own, and needs no approval", server.Name), "")
 	}
 	var servers []host.Server
 	for _, server := range s.project() {
@@ -305,7 +307,7 @@ func (s *settings) meant(word string) ([]host.Server, error) {
 		}
 	}
 	if len(servers) == 0 {
-		return nil, usage(fmt.Errorf("this project has no server and no file of servers %q", word), "`wharf trust list` shows what it has")
+		return nil, exit.Usage(fmt.Errorf("this project has no server and no file of servers %q", word), "`wharf trust list` shows what it has")
 	}
 	return servers, nil
 }
@@ -329,7 +331,7 @@ func (a *app) runTrustRevoke(ctx context.Context, t *host.Trust, args []string) 
 	case err != nil:
 		return err
 	case n == 0:
-		return usage(fmt.Errorf("nothing was decided about %q", word), "`wharf trust list` shows what was; a server of another project goes by the path of its file")
+		return exit.Usage(fmt.Errorf("nothing was decided about %q", word), "`wharf trust list` shows what was; a server of another project goes by the path of its file")
 	}
 	fmt.Fprintf(a.err, "%d forgotten.\n", n)
 	return nil

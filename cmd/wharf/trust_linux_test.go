@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
 
 // checkout is a working folder that came from somebody else, and its user.
@@ -65,10 +68,10 @@ func TestTerminalAsksAboutAProject(t *testing.T) {
 		}
 	}
 	s.answer("", "yes\r")
-	s.ends(exitOK, "hello\n")
+	s.ends(exit.CodeOK, "hello\n")
 
 	s = c.run("files", "echo", "message=again")
-	s.ends(exitOK, "again\n")
+	s.ends(exit.CodeOK, "again\n")
 	if strings.Contains(s.seen, mayIt) {
 		t.Errorf("asked again: %q", s.seen)
 	}
@@ -79,7 +82,7 @@ func TestTerminalAsksAboutAProject(t *testing.T) {
 		t.Errorf("shown: %q", shown)
 	}
 	s.answer("", "\r")
-	s.ends(exitDenied, "error: files of "+c.dir+"/.mcp.json has changed since you decided about it (environment A), and is not approved\n")
+	s.ends(exit.CodeDenied, "error: files of "+c.dir+"/.mcp.json has changed since you decided about it (environment A), and is not approved\n")
 }
 
 // Everything but a yes is a no.
@@ -87,11 +90,11 @@ func TestTerminalTakesNoForAnAnswer(t *testing.T) {
 	for _, keys := range []string{"\r", "n\r", "no\r", "yep\r", "yes please\r", "\x04", "\x1b", "yes\x1b"} {
 		s := newCheckout(t).run("tools", "files")
 		s.answer(mayIt, keys)
-		s.ends(exitDenied, "came with the project, and is not approved")
+		s.ends(exit.CodeDenied, "came with the project, and is not approved")
 	}
 	s := newCheckout(t).run("tools", "files")
 	s.answer(mayIt, "\x03")
-	s.ends(exitInterrupted, "interrupted")
+	s.ends(exit.CodeInterrupted, "interrupted")
 }
 
 // What was typed before the question is no answer to it.
@@ -101,21 +104,21 @@ func TestTerminalForgetsWhatWasTypedAhead(t *testing.T) {
 	s := c.run("trust", "approve", ".mcp.json")
 	s.answer(mayIt, "n\ryes\r")
 	s.answer(mayIt, "n\r")
-	s.ends(exitDenied, "b of "+c.dir+"/.mcp.json came with the project, and is not approved")
+	s.ends(exit.CodeDenied, "b of "+c.dir+"/.mcp.json came with the project, and is not approved")
 }
 
 func TestTerminalRemembersNever(t *testing.T) {
 	c := newCheckout(t)
 	s := c.run("tools", "files")
 	s.answer(mayIt, "never\r")
-	s.ends(exitDenied, "files of "+c.dir+"/.mcp.json was denied by you\n")
+	s.ends(exit.CodeDenied, "files of "+c.dir+"/.mcp.json was denied by you\n")
 	s = c.run("tools", "files")
-	s.ends(exitDenied, "was denied by you")
+	s.ends(exit.CodeDenied, "was denied by you")
 	s = c.run("trust", "approve", "files")
 	s.answer(mayIt, "yes\r")
-	s.ends(exitOK, "files may be used from now on, as it is.\n")
+	s.ends(exit.CodeOK, "files may be used from now on, as it is.\n")
 	s = c.run("tools", "files")
-	s.ends(exitOK, "echo")
+	s.ends(exit.CodeOK, "echo")
 }
 
 // Nothing in a project steers the terminal, or hides on it.
@@ -125,7 +128,7 @@ func TestTerminalShowsAllOfAProject(t *testing.T) {
 		"env": {"E\u001b]0;x\u0007": "1"}}}}`)
 	s := c.run("trust", "approve", "files")
 	shown := s.await(mayIt)
-	if strings.IndexFunc(withoutSpinner(shown), unsafe) >= 0 || strings.ContainsRune(shown, '\u200b') {
+	if strings.IndexFunc(withoutSpinner(shown), plain.IsUnsafe) >= 0 || strings.ContainsRune(shown, '\u200b') {
 		t.Errorf("shown: %q", shown)
 	}
 	unbarred := strings.ReplaceAll(strings.ReplaceAll(shown, "\n│ "+strings.Repeat(" ", len("environment  ")), " "), "\n", " ")
@@ -135,12 +138,12 @@ func TestTerminalShowsAllOfAProject(t *testing.T) {
 		}
 	}
 	s.answer("", "\r")
-	s.ends(exitDenied, "not approved")
+	s.ends(exit.CodeDenied, "not approved")
 
 	s = c.run("servers")
-	s.ends(exitOK, "project, not approved")
+	s.ends(exit.CodeOK, "project, not approved")
 	s = c.run("trust", "list")
-	s.ends(exitOK, "not approved")
+	s.ends(exit.CodeOK, "not approved")
 }
 
 // What is long is cut in a question, which says how to see all of it. That is of any
@@ -166,11 +169,11 @@ func TestTerminalCutsWhatIsLong(t *testing.T) {
 		}
 	}
 	s.answer("", "\r")
-	s.ends(exitDenied, "not approved")
+	s.ends(exit.CodeDenied, "not approved")
 
 	s = c.run("trust", "show", "talks")
 	all, code := s.end()
-	if code != exitOK || strings.Count(all, "x") < 60_000 || !strings.Contains(all, `"the end"`) || strings.Contains(all, "\nx") {
+	if code != exit.CodeOK || strings.Count(all, "x") < 60_000 || !strings.Contains(all, `"the end"`) || strings.Contains(all, "\nx") {
 		t.Errorf("exit code %d, %d bytes", code, len(all))
 	}
 }
@@ -181,7 +184,7 @@ func TestTerminalListSaysWhatItHasNotSeen(t *testing.T) {
 	c.file(`{"mcpServers": {"a": {"command": "wharf", "args": ["huge"]}, "b": {"command": "wharf", "args": ["demo-server"]}}}`)
 	for _, name := range []string{"a", "b"} {
 		s := c.run("trust", "deny", name)
-		s.ends(exitOK, "is not used, as it is")
+		s.ends(exit.CodeOK, "is not used, as it is")
 	}
 	huge := filepath.Join(c.dir, "huge")
 	if err := os.WriteFile(huge, nil, 0o600); err != nil {
@@ -191,11 +194,11 @@ func TestTerminalListSaysWhatItHasNotSeen(t *testing.T) {
 		t.Skip(err)
 	}
 	s := c.run("servers")
-	s.ends(exitOK, "project, not looked at")
+	s.ends(exit.CodeOK, "project, not looked at")
 	s = c.run("trust", "list")
 	shown, code := s.end()
 	for _, want := range []string{"warning: 1 of these servers were not looked at: ", "at most 64 MiB\n│ are\n", "a       not looked at", "b       denied"} {
-		if code != exitOK || !strings.Contains(shown, want) {
+		if code != exit.CodeOK || !strings.Contains(shown, want) {
 			t.Errorf("%q is missing in %q", want, shown)
 		}
 	}
@@ -207,7 +210,7 @@ func TestTerminalWarnsWithBars(t *testing.T) {
 	c.file(`{"mcpServers": {"` + strings.Repeat("x ", 20_000) + `": {"command": "wharf"}}}`)
 	s := c.run("trust", "list")
 	shown, code := s.end()
-	if code != exitOK || strings.Contains(shown, "\nx") || !strings.Contains(shown, "\n│ x") || len(shown) > 2000 {
+	if code != exit.CodeOK || strings.Contains(shown, "\nx") || !strings.Contains(shown, "\n│ x") || len(shown) > 2000 {
 		t.Errorf("exit code %d, %d bytes: %.500q", code, len(shown), shown)
 	}
 }

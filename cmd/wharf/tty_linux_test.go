@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
 
 // onTerminal runs a command whose stdout and stderr are a terminal of 80
@@ -193,7 +196,7 @@ func TestTerminalIsNotSteered(t *testing.T) {
 		{"call", "no\x1b[2Jtool", "--", "server-steers"},
 	} {
 		shown := withoutSpinner(onTerminal(t, []string{"NO_COLOR=1"}, "wharf", args...))
-		if strings.IndexFunc(shown, unsafe) >= 0 {
+		if strings.IndexFunc(shown, plain.IsUnsafe) >= 0 {
 			t.Errorf("%q: shown: %q", args, shown)
 		}
 		if !strings.Contains(shown, `[server-steers] \x1b]0;owned\x07`) {
@@ -236,7 +239,7 @@ func TestClosedTerminalEndsWatching(t *testing.T) {
 	if err := s.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	if shown, code := s.end(); code != exitInterrupted {
+	if shown, code := s.end(); code != exit.CodeInterrupted {
 		t.Errorf("exit code %d, shown %q", code, shown)
 	}
 }

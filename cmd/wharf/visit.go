@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -35,7 +36,7 @@ func (a *app) visit(check cobra.PositionalArgs, use func(ctx context.Context, l 
 func atLeast(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < len(names) {
-			return usage(fmt.Errorf("%s is missing", names[len(args)]), "usage: %s", cmd.UseLine())
+			return exit.Usage(fmt.Errorf("%s is missing", names[len(args)]), "usage: %s", cmd.UseLine())
 		}
 		return nil
 	}
@@ -48,7 +49,7 @@ func ask[T any](ctx context.Context, l *link, what string, request func(context.
 	result, err := request(ctx)
 	l.ended(err)
 	if errors.Is(err, host.ErrUnsupported) {
-		err = &hinted{err, "`wharf request` asks a server whatever it declares"}
+		err = exit.WithHint(err, "`wharf request` asks a server whatever it declares")
 	}
 	return result, err
 }
@@ -61,12 +62,12 @@ func (a *app) texts(ctx context.Context, words []string) (map[string]string, err
 		return nil, err
 	}
 	if args.from != "" {
-		return nil, usage(errors.New("these arguments are strings, each of its own"), "write key=value or key=@FILE")
+		return nil, exit.Usage(errors.New("these arguments are strings, each of its own"), "write key=value or key=@FILE")
 	}
 	texts := make(map[string]string)
 	for _, v := range args.values {
 		if v.json {
-			return nil, usage(fmt.Errorf("argument %q: it can only be a string", v.word), "write %s=value", v.key)
+			return nil, exit.Usage(fmt.Errorf("argument %q: it can only be a string", v.word), "write %s=value", v.key)
 		}
 		texts[v.key] = v.text
 	}

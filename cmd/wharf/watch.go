@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -55,7 +57,7 @@ func levels() string {
 func (a *app) watch(ctx context.Context, l *link, w watching, uris []string) error {
 	if w.level != "" {
 		if !slices.Contains(mcp.Levels, mcp.Level(w.level)) {
-			return usage(fmt.Errorf("unknown level %q", w.level), "levels are %s", levels())
+			return exit.Usage(fmt.Errorf("unknown level %q", w.level), "levels are %s", levels())
 		}
 		a.logged.Store(true)
 		if err := l.session.SetLevel(ctx, mcp.Level(w.level)); err != nil {
@@ -91,8 +93,8 @@ func (a *app) watch(ctx context.Context, l *link, w watching, uris []string) err
 func (a *app) agreed(uris []string, honoured mcp.Filter) error {
 	for _, uri := range uris {
 		if !slices.Contains(honoured.URIs, uri) {
-			return &hinted{fmt.Errorf("watch %s: the server does not tell of changes of %s", a.server, uri),
-				"`wharf read` reads it as it is now"}
+			return exit.WithHint(fmt.Errorf("watch %s: the server does not tell of changes of %s", a.server, uri),
+				"`wharf read` reads it as it is now")
 		}
 	}
 	var silent []string
@@ -114,7 +116,7 @@ func (a *app) printChange(c host.Change) error {
 	}
 	text := map[host.ChangeKind]string{
 		host.ToolsChanged: "the list of tools changed", host.PromptsChanged: "the list of prompts changed",
-		host.ResourcesChanged: "the list of resources changed", host.ResourceUpdated: "changed: " + line(c.URI),
+		host.ResourcesChanged: "the list of resources changed", host.ResourceUpdated: "changed: " + plain.Line(c.URI),
 		host.Missed: "the connection was lost for a while: anything may have changed",
 	}[c.Kind]
 	return a.print(a.folded(time.Now().Format(time.TimeOnly) + " " + text + "\n"))
@@ -139,5 +141,5 @@ func (a *app) hearLog(e host.Event) {
 	}
 	text := string(m.Data)
 	json.Unmarshal(m.Data, &text) // a string is shown as one, and the rest as it is
-	a.print(a.folded(time.Now().Format(time.TimeOnly) + " " + line(string(m.Level)+" "+m.Logger+" "+text) + "\n"))
+	a.print(a.folded(time.Now().Format(time.TimeOnly) + " " + plain.Line(string(m.Level)+" "+m.Logger+" "+text) + "\n"))
 }

@@ -1,0 +1,91 @@
+package exit
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+)
+
+// ErrInterrupted is the cause of a context that a signal has ended.
+var ErrInterrupted = errors.New("interrupted")
+
+// Interrupts ends the program when it is asked to. The first SIGINT, SIGTERM or
+// SIGHUP cancels a context, so that a request in flight is cancelled at the server
+// and processes end in order. A second one ends the program on the spot. A SIGHUP is
+// never that second one: the system and a shell both send theirs when a terminal
+// closes.
+//
+// A SIGHUP that was ignored when the program started, as under nohup, stays ignored.
+//
+// A broken pipe becomes an error of the write in place of a signal: dying from it
+// would leave the server's processes without their goodbye.
+type Interrupts struct {
+	signals chan os.Signal
+	stopped chan struct{}
+	restore func() // puts the terminal back
+	cancel  context.CancelCauseFunc
+	hangup  atomic.Pointer[func()] // what a SIGHUP does in place of ending; nil = nothing
+}
+
+// OnInterrupt returns a context that an interrupt cancels with [ErrInterrupted].
+// restore is called before the program ends on the spot. The caller must call Stop.
+func OnInterrupt(parent context.Context, restore func()) (context.Context, *Interrupts) {
+	ctx, cancel := context.WithCancelCause(parent)
+	i := &Interrupts{signals: make(chan os.Signal, 2), stopped: make(chan struct{}), restore: restore, cancel: cancel}
+	signal.Notify(i.signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(i.signals, syscall.SIGHUP)
+	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	go i.watch()
+	return ctx, i
+}
+
+func (i *Interrupts) watch() {
+	for second := false; ; {
+		var s os.Signal
+		select {
+		case s = <-i.signals:
+		case <-i.stopped:
+			return
+		}
+		other := i.hangup.Load()
+		switch {
+		case s == syscall.SIGHUP && other != nil:
+			(*other)()
+		case s == syscall.SIGHUP && second: // a closed terminal may send several
+		case second:
+			i.restore()
+			os.Exit(CodeInterrupted)
+		default:
+			second = true
+			i.cancel(ErrInterrupted)
+		}
+	}
+}
+
+// OnHangup makes a SIGHUP call f in place of ending the program, also where SIGHUP
+// was ignored, until the function it returns is called. f must not block.
+func (i *Interrupts) OnHangup(f func()) (restore func()) {
+	i.hangup.Store(&f)
+	signal.Notify(i.signals, syscall.SIGHUP)
+	return func() { i.hangup.CompareAndSwap(&f, nil) }
+}
+
+// Raise does what SIGINT does. It is for a terminal that reads Ctrl-C as a key.
+func (i *Interrupts) Raise() {
+	select {
+	case i.signals <- os.Interrupt:
+	default: // there are two already
+	}
+}
+
+// Stop ends the context and leaves signals to their defaults.
+func (i *Interrupts) Stop() {
+	signal.Stop(i.signals)
+	close(i.stopped)
+	i.cancel(nil)
+}

@@ -1,0 +1,106 @@
+package plain
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Width is how many columns text takes at most.
+func Width(text string) (columns int) {
+	for _, r := range text {
+		columns += widthOf(r)
+	}
+	return columns
+}
+
+// widthOf is the most columns that a letter takes. Wide letters begin with Hangul;
+// below them, and in the blocks of the progress bar and the spinner, there are none
+// (Unicode Standard Annex 11).
+func widthOf(r rune) int {
+	// Blocks below the wide scripts that contain wide letters.
+	emoji := r >= 0x2300 && r < 0x2400 || r >= 0x25a0 && r < 0x27c0 || r >= 0x2b00 && r < 0x2c00
+	if r < 0x1100 || r >= 0x2000 && r < 0x2e80 && !emoji {
+		return 1
+	}
+	return 2
+}
+
+// Fit cuts text to a number of columns. A letter that may be wide counts as two: an
+// error in one direction costs a column, in the other a line.
+func Fit(text string, columns int) string {
+	used := 0
+	for i, r := range text {
+		if used += widthOf(r); used > columns {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// Wrap breaks a line into rows of at most so many columns, at spaces where that
+// loses little. Rows after the first are indented.
+func Wrap(line string, columns, indent int) []string {
+	var rows []string
+	for before := ""; ; {
+		n := fitting(line, columns-len(before))
+		if n < len(line) {
+			if at := strings.LastIndexByte(line[:n], ' '); at > n/2 {
+				n = at + 1
+			}
+		}
+		rows = append(rows, before+strings.TrimRight(line[:n], " "))
+		if line = line[n:]; line == "" {
+			return rows
+		}
+		before = strings.Repeat(" ", min(indent, columns/2))
+	}
+}
+
+// fitting returns how many bytes of a line fit: at least one letter, and no letter
+// without its marks.
+func fitting(line string, columns int) int {
+	n := len(Fit(line, columns))
+	if n == 0 {
+		_, n = utf8.DecodeRuneInString(line)
+	}
+	for n < len(line) {
+		r, size := utf8.DecodeRuneInString(line[n:])
+		if !unicode.Is(unicode.M, r) {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// Clip cuts text to at most limit runes, and shows that it did.
+func Clip(text string, limit int) string {
+	runes := 0
+	for at := range text {
+		if runes++; runes == limit { // the last rune that there is room for, if any other follows
+			if _, n := utf8.DecodeRuneInString(text[at:]); at+n < len(text) {
+				return text[:at] + "…"
+			}
+		}
+	}
+	return text
+}
+
+// CutBytes returns the beginning of text, at most limit bytes of it.
+func CutBytes(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return text[:WholeRunes(text, limit)]
+}
+
+// WholeRunes is how much of a longer text has at most so many bytes and does not end
+// within a rune.
+func WholeRunes(text string, bytes int) int {
+	end := bytes
+	for end > bytes-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return end
+}
