@@ -10,6 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/replay"
 	"github.com/wharf-mcp/wharf/host/trace"
@@ -131,7 +132,9 @@ func (r receiver) Failed(exchange uint32, err error) {
 
 func (r receiver) Expired(exchange uint32) { r.peer.Expired(exchange) }
 
-func (r receiver) Carry(exchange uint32, e guest.Errand) bool { return r.peer.Carry(exchange, e) }
+func (r receiver) OfferInline(exchange uint32, x hostio.InlineIO) bool {
+	return r.peer.OfferInline(exchange, x)
+}
 
 func (r receiver) Close(err error) {
 	r.take.Ended(err)
@@ -144,15 +147,3 @@ type link struct{ *connection }
 
 func (l link) Send(ctx context.Context, m *rpc.Message) error { return l.unsent(l.inst.Send(ctx, m)) }
 func (l link) Cancel(exchange uint32) (unsent bool)           { return l.inst.Cancel(exchange) }
-
-// world is what a table grants, as a guest sees it.
-type world struct{ table *capability.Table }
-
-func (w world) Open(kind abi.OpenKind, r *abi.OpenRequest, sink guest.Sink) (guest.Stream, abi.Status, error) {
-	stream, status, err := w.table.Open(kind, r, sink)
-	return stream, status, err
-}
-
-func (w world) Stderr() []byte { return w.table.Stderr() }
-
-func (w world) Timers(fire func(id uint32)) guest.Timers { return capability.NewTimers(fire) }

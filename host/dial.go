@@ -185,7 +185,7 @@ func (d *dialer) launch(ctx context.Context, handler rpc.Handler, old *connectio
 	}
 	c.wire = d.host.config.Recorder.Connect(d.server.Name, d.via)
 	c.peer = rpc.NewPeer(d.peer(c, handler, last))
-	c.inst.Open(set, given, world{c.table}, receiver{c})
+	c.inst.Open(set, given, c.table, receiver{c})
 	return &session.Conn{
 		Peer: c.peer, Transport: c,
 		StreamCancel: manifest.Cancel == abi.CancelByStream, Probe: manifest.Probe,

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 	"github.com/wharf-mcp/wharf/host/internal/store"
@@ -195,7 +195,7 @@ func (o *Offer) vouch(r PluginRequest, parcel *store.Parcel) error {
 	if o.Comment, err = store.CheckSignature(key, signature, o.binary); err != nil {
 		return err
 	}
-	o.Comment = capability.Clean(o.Comment, maxTold)
+	o.Comment = cleantext.Line(o.Comment, maxTold)
 	o.Plugin.Key, o.Plugin.Signature = key, signature
 	if r.Key == "" && known == "" {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("the key %s lay beside it: from now on it has to be signed by that, which proves nothing about this time", store.KeyID(key)))
@@ -232,7 +232,7 @@ func (o *Offer) describe() {
 		p.Asked = store.Sorted(p.Asked)
 	}
 	o.Warnings = append(o.Warnings, o.Info.Warnings...)
-	p.Plugin, p.Version, p.Summary = capability.Clean(p.Plugin, maxTold), capability.Clean(p.Version, maxTold), capability.Clean(p.Summary, maxTold)
+	p.Plugin, p.Version, p.Summary = cleantext.Line(p.Plugin, maxTold), cleantext.Line(p.Version, maxTold), cleantext.Line(p.Summary, maxTold)
 	p.Name = p.Plugin
 	p.Granted = slices.Clone(p.Asked)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/sdk/sdktest"
 )
 
@@ -135,6 +136,6 @@ func (b *inbox) ends(exchange uint32, how string) {
 
 func (b *inbox) Expired(exchange uint32) { b.expired = append(b.expired, exchange) }
 
-func (b *inbox) Carry(uint32, guest.Errand) bool { return false }
+func (b *inbox) OfferInline(uint32, hostio.InlineIO) bool { return false }
 
 func (b *inbox) Close(err error) { b.closed = err }

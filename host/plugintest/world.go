@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // stream is something that the guest has opened. What it writes is kept until
@@ -17,7 +17,7 @@ type stream struct {
 	stage   *stage
 	kind    abi.OpenKind
 	request abi.OpenRequest
-	sink    guest.Sink
+	sink    hostio.Sink
 
 	queued []byte // not flushed, or not taken
 	fin    bool   // the writing side was closed, behind queued
@@ -54,7 +54,7 @@ func (s *stream) is(flag uint32) bool { return s.request.Flags&flag != 0 }
 
 // Open is the world's side of open. Nothing happens before the guest has
 // returned.
-func (g *stage) Open(kind abi.OpenKind, r *abi.OpenRequest, sink guest.Sink) (guest.Stream, abi.Status, error) {
+func (g *stage) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
 	if !slices.Contains(g.grants, abi.Grant{Kind: kind, Name: r.Grant}) {
 		return nil, abi.Denied, fmt.Errorf("the server entry grants no %s called %q", kind, r.Grant)
 	}
@@ -70,7 +70,7 @@ func (g *stage) Open(kind abi.OpenKind, r *abi.OpenRequest, sink guest.Sink) (gu
 }
 
 // Timers is the world's side of timer.
-func (g *stage) Timers(fire func(uint32)) guest.Timers {
+func (g *stage) Timers(fire func(uint32)) hostio.Timers {
 	g.timers = timers{stage: g, fire: fire, armed: map[uint32]time.Time{}, due: map[uint32]bool{}}
 	return &g.timers
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
@@ -74,27 +75,27 @@ func (*sheet) Close() error { return nil }
 
 // stage is a world without anything behind it, and whoever the messages are for.
 type stage struct {
-	sink guest.Sink
+	sink hostio.Sink
 	got  []string
 }
 
-func (s *stage) Open(_ abi.OpenKind, _ *abi.OpenRequest, sink guest.Sink) (guest.Stream, abi.Status, error) {
+func (s *stage) Open(_ abi.OpenKind, _ *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
 	s.sink = sink
 	return s, abi.OK, nil
 }
-func (s *stage) Timers(func(uint32)) guest.Timers   { return s }
-func (*stage) Set(uint32, time.Duration) abi.Status { return abi.OK }
-func (*stage) Claim(uint32) bool                    { return false }
-func (*stage) Stop()                                {}
-func (*stage) Write([]byte, bool)                   {}
-func (*stage) Flush()                               {}
-func (*stage) Queued() int                          { return 0 }
-func (*stage) Close()                               {}
-func (*stage) TooBig(uint32, []byte)                {}
-func (*stage) Done(uint32)                          {}
-func (*stage) Failed(uint32, error)                 {}
-func (*stage) Expired(uint32)                       {}
-func (*stage) Carry(uint32, guest.Errand) bool      { return false }
+func (s *stage) Timers(func(uint32)) hostio.Timers      { return s }
+func (*stage) Set(uint32, time.Duration) abi.Status     { return abi.OK }
+func (*stage) Claim(uint32) bool                        { return false }
+func (*stage) Stop()                                    {}
+func (*stage) Write([]byte, bool)                       {}
+func (*stage) Flush()                                   {}
+func (*stage) Queued() int                              { return 0 }
+func (*stage) Close()                                   {}
+func (*stage) TooBig(uint32, []byte)                    {}
+func (*stage) Done(uint32)                              {}
+func (*stage) Failed(uint32, error)                     {}
+func (*stage) Expired(uint32)                           {}
+func (*stage) OfferInline(uint32, hostio.InlineIO) bool { return false }
 func (s *stage) Deliver(_ uint32, m []byte, _ bool) abi.Verdict {
 	s.got = append(s.got, string(m))
 	return abi.VerdictAnswer

@@ -8,7 +8,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
@@ -46,7 +46,7 @@ func readCredentials(c *step.Credentials, keys map[string]*key) (*credentials, e
 	}
 	if c.DPoP != "" {
 		if out.key = keys[c.DPoP]; out.key == nil {
-			return nil, breachf("it has no key %q", capability.Clean(c.DPoP, 64))
+			return nil, breachf("it has no key %q", cleantext.Line(c.DPoP, 64))
 		}
 	}
 	if c.ExpiresAt != 0 {
@@ -76,13 +76,13 @@ func checkHeaders(headers []header) error {
 		size += len(name) + len(value)
 		switch {
 		case !isToken(h.name):
-			return breachf("its credentials set the header %q, which is no name", capability.Clean(h.name, 64))
+			return breachf("its credentials set the header %q, which is no name", cleantext.Line(h.name, 64))
 		case step.Reserved(name) != "":
-			return breachf("its credentials set the header %s, which is not theirs to set", capability.Clean(h.name, 64))
+			return breachf("its credentials set the header %s, which is not theirs to set", cleantext.Line(h.name, 64))
 		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-			return breachf("its credentials set the header %s to a value with a line end or another control character", capability.Clean(h.name, 64))
+			return breachf("its credentials set the header %s to a value with a line end or another control character", cleantext.Line(h.name, 64))
 		case seen[name]:
-			return breachf("its credentials set the header %s twice", capability.Clean(h.name, 64))
+			return breachf("its credentials set the header %s twice", cleantext.Line(h.name, 64))
 		}
 		seen[name] = true
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/vault"
 )
 
@@ -164,7 +164,7 @@ func (f *flow) act(ctx context.Context, a *step.Action) (*step.Event, error) {
 	case errors.As(err, &problem) && awaited == "":
 		return nil, breach(problem.Text)
 	case problem != nil:
-		event = &step.Event{Problem: &step.Problem{Code: problem.Code, Text: capability.Clean(problem.Text, 1<<10)}}
+		event = &step.Event{Problem: &step.Problem{Code: problem.Code, Text: cleantext.Line(problem.Text, 1<<10)}}
 	case err != nil:
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	extism "github.com/extism/go-sdk"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
@@ -78,7 +78,7 @@ func stopped(err error) error {
 	if errors.Is(trap, context.DeadlineExceeded) {
 		return breach("it was still at work when its time was over")
 	}
-	return breach("it " + capability.Clean(trap.Error(), 1<<10))
+	return breach("it " + cleantext.Line(trap.Error(), 1<<10))
 }
 
 // wipe takes input and output out of the kernel's memory, which keeps them until

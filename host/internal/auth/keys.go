@@ -17,7 +17,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/internal/vault"
 )
@@ -40,7 +40,7 @@ type key struct {
 func (f *flow) openKey(ctx context.Context, a *step.Action) (*step.Event, error) {
 	k := a.Key
 	if !recordShape.MatchString(k.Name) {
-		return nil, breachf("it names a key %q", capability.Clean(k.Name, 64))
+		return nil, breachf("it names a key %q", cleantext.Line(k.Name, 64))
 	}
 	if len(f.keys) >= maxKeys && f.keys[k.Name] == nil {
 		return nil, breachf("it asks for more than %d keys", maxKeys)
@@ -49,13 +49,13 @@ func (f *flow) openKey(ctx context.Context, a *step.Action) (*step.Event, error)
 	var err error
 	switch {
 	case !isAlg(k.Alg):
-		return nil, breachf("it asks for a key for %q: ES256, RS256, PS256 or EdDSA are there", capability.Clean(k.Alg, 64))
+		return nil, breachf("it asks for a key for %q: ES256, RS256, PS256 or EdDSA are there", cleantext.Line(k.Alg, 64))
 	case k.Do == step.KeyImport:
 		got, err = readKey(k.Alg, k.PEM)
 	case k.Do == step.KeyOpen && k.PEM == "":
 		got, err = f.savedKey(ctx, k)
 	default:
-		return nil, breachf("it asks for a key to %q, which is neither open nor import", capability.Clean(k.Do, 64))
+		return nil, breachf("it asks for a key to %q, which is neither open nor import", cleantext.Line(k.Do, 64))
 	}
 	if err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func (k *key) public() (*step.PublicKey, error) {
 func (f *flow) sign(_ context.Context, a *step.Action) (*step.Event, error) {
 	k := f.keys[a.Sign.Key]
 	if k == nil {
-		return nil, breachf("it has no key %q", capability.Clean(a.Sign.Key, 64))
+		return nil, breachf("it has no key %q", cleantext.Line(a.Sign.Key, 64))
 	}
 	var header, claims map[string]json.RawMessage
 	if len(a.Sign.Header) > 0 && json.Unmarshal(a.Sign.Header, &header) != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // Bounds of a manifest.
@@ -42,18 +42,18 @@ func readManifest(b []byte, m *step.Manifest) error {
 	}
 	switch {
 	case m.ABI != step.Version:
-		return breachf("it is built for %q, this host speaks %s", capability.Clean(m.ABI, 64), step.Version)
+		return breachf("it is built for %q, this host speaks %s", cleantext.Line(m.ABI, 64), step.Version)
 	case !nameShape.MatchString(m.Name):
-		return breachf("it calls itself %q: a name has small letters, digits and hyphens", capability.Clean(m.Name, 64))
+		return breachf("it calls itself %q: a name has small letters, digits and hyphens", cleantext.Line(m.Name, 64))
 	case !versionShape.MatchString(m.Version):
-		return breachf("its version is %q", capability.Clean(m.Version, 64))
+		return breachf("its version is %q", cleantext.Line(m.Version, 64))
 	case len(m.Settings) > maxSettings || len(m.Wants.Origins) > maxOrigins:
 		return breachf("it has %d settings and %d origins, there may be %d and %d", len(m.Settings), len(m.Wants.Origins), maxSettings, maxOrigins)
 	}
-	m.About = capability.Clean(m.About, 200)
+	m.About = cleantext.Line(m.About, 200)
 	for _, origin := range m.Wants.Origins {
 		if _, err := parseOrigin(origin); err != nil {
-			return breachf("it wants to call %q: %v", capability.Clean(origin, 100), err)
+			return breachf("it wants to call %q: %v", cleantext.Line(origin, 100), err)
 		}
 	}
 	return checkSettings(m.Settings)
@@ -68,12 +68,12 @@ func checkSettings(settings []step.Setting) error {
 			s.Kind = step.SettingText
 		case step.SettingText, step.SettingList, step.SettingTable, step.SettingFlag:
 		default:
-			return breachf("its setting %q is a %q, which is no kind of setting", capability.Clean(s.Key, 64), capability.Clean(s.Kind, 64))
+			return breachf("its setting %q is a %q, which is no kind of setting", cleantext.Line(s.Key, 64), cleantext.Line(s.Kind, 64))
 		}
 		if !settingShape.MatchString(s.Key) || seen[s.Key] {
-			return breachf("its setting %q has no name of its own", capability.Clean(s.Key, 64))
+			return breachf("its setting %q has no name of its own", cleantext.Line(s.Key, 64))
 		}
-		s.About = capability.Clean(s.About, 200)
+		s.About = cleantext.Line(s.About, 200)
 		seen[s.Key] = true
 	}
 	return nil

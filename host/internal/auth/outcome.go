@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
@@ -27,7 +27,7 @@ type outcome struct {
 
 // fail makes the error of a provider that gives up.
 func (f *flow) fail(a *step.Fail) error {
-	e := &Error{Provider: f.config.Name, Class: a.Class, Message: capability.Clean(a.Message, 1<<10), Hint: capability.Clean(a.Hint, 1<<10), URL: f.page}
+	e := &Error{Provider: f.config.Name, Class: a.Class, Message: cleantext.Line(a.Message, 1<<10), Hint: cleantext.Line(a.Hint, 1<<10), URL: f.page}
 	if at, err := pageURL(a.URL, nil); e.URL == "" && err == nil {
 		e.URL = at
 	}
@@ -35,7 +35,7 @@ func (f *flow) fail(a *step.Fail) error {
 	case step.FailRetry, step.FailLogin, step.FailConfig:
 		return e
 	}
-	return breachf("it fails with the class %q, which there is none of", capability.Clean(a.Class, 64))
+	return breachf("it fails with the class %q, which there is none of", cleantext.Line(a.Class, 64))
 }
 
 func (f *flow) setCredentials(_ context.Context, a *step.Action) (*step.Event, error) {
@@ -49,7 +49,7 @@ func (f *flow) setMaterial(_ context.Context, a *step.Action) (*step.Event, erro
 	m := &Material{Env: map[string]secret.Secret{}, Blob: secret.New(string(a.Material.Blob))}
 	for name, value := range a.Material.Env {
 		if !slices.Contains(f.config.Grant.Variables, name) {
-			return nil, ungranted(fmt.Sprintf("the variable %q", capability.Clean(name, 64)), fmt.Sprintf("variables = [%q]", capability.Clean(name, 64)))
+			return nil, ungranted(fmt.Sprintf("the variable %q", cleantext.Line(name, 64)), fmt.Sprintf("variables = [%q]", cleantext.Line(name, 64)))
 		}
 		m.Env[name] = secret.New(value)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // maxWait is the longest that a provider can sleep.
@@ -21,7 +21,7 @@ func (f *flow) prompt(ctx context.Context, a *step.Action) (*step.Event, error) 
 	}
 	text, err := f.config.Person.Ask(f.person, Question{
 		Provider: f.config.Name, Server: f.config.Server.Name,
-		Label: capability.Clean(a.Prompt.Label, 200), Hint: capability.Clean(a.Prompt.Hint, 1<<10), Secret: a.Prompt.Secret,
+		Label: cleantext.Line(a.Prompt.Label, 200), Hint: cleantext.Line(a.Prompt.Hint, 1<<10), Secret: a.Prompt.Secret,
 	})
 	if err != nil {
 		return nil, f.personProblem(ctx, err)
@@ -35,7 +35,7 @@ func (f *flow) prompt(ctx context.Context, a *step.Action) (*step.Event, error) 
 
 // show tells the person where to type a code.
 func (f *flow) show(_ context.Context, a *step.Action) (*step.Event, error) {
-	c := Code{Provider: f.config.Name, Server: f.config.Server.Name, Code: capability.Clean(a.Show.Code, 64)}
+	c := Code{Provider: f.config.Name, Server: f.config.Server.Name, Code: cleantext.Line(a.Show.Code, 64)}
 	var err error
 	if c.URL, err = pageURL(a.Show.URL, nil); err != nil {
 		return nil, err
@@ -115,6 +115,6 @@ func (f *flow) command(ctx context.Context, _ *step.Action) (*step.Event, error)
 	if len(result.Stdout) > step.MaxRecord {
 		return nil, &step.Problem{Code: step.ProblemRefused, Text: "the command printed more than may be taken"}
 	}
-	result.Stderr = capability.Clean(result.Stderr, 1<<10)
+	result.Stderr = cleantext.Line(result.Stderr, 1<<10)
 	return &step.Event{Run: result}, nil
 }

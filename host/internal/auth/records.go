@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/internal/vault"
 )
@@ -27,7 +27,7 @@ func (f *flow) record(k step.RecordKey) (vault.Key, error) {
 	server := &f.config.Server
 	switch {
 	case !recordShape.MatchString(k.Name):
-		return key, breachf("it names a record %q", capability.Clean(k.Name, 64))
+		return key, breachf("it names a record %q", cleantext.Line(k.Name, 64))
 	case max(len(k.Issuer), len(k.Resource), len(k.Client)) > maxKeyPart:
 		return key, breachf("it names a record with more than %d bytes in one part", maxKeyPart)
 	case f.shares(k):
@@ -37,7 +37,7 @@ func (f *flow) record(k step.RecordKey) (vault.Key, error) {
 	case k.Resource == server.Resource: // behind a socket: all of those have the origin http://localhost
 		key.Resource = boundTo(server) + " " + k.Resource
 	default:
-		return key, breachf("it asks for a record of the resource %q, and the server is not there", capability.Clean(k.Resource, 200))
+		return key, breachf("it asks for a record of the resource %q, and the server is not there", cleantext.Line(k.Resource, 200))
 	}
 	if f.config.Vault == nil {
 		return key, unavailable("there is no vault")

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // readReply reads what a provider replied and holds it to the contract: every
@@ -70,9 +70,9 @@ func strict(b []byte, v any) error {
 	var wrong *json.UnmarshalTypeError
 	switch err := d.Decode(v); {
 	case errors.As(err, &wrong):
-		return fmt.Errorf("%s is a %s, and not a %s", capability.Clean(wrong.Field, 64), kindOf(wrong.Value), wrong.Type)
+		return fmt.Errorf("%s is a %s, and not a %s", cleantext.Line(wrong.Field, 64), kindOf(wrong.Value), wrong.Type)
 	case err != nil:
-		return errors.New(capability.Clean(err.Error(), 200))
+		return errors.New(cleantext.Line(err.Error(), 200))
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return errors.New("there is something behind it")
@@ -96,7 +96,7 @@ func checkAction(a *step.Action, last bool) error {
 	awaits, ends := step.Awaits(a.Kind) != "", slices.Contains(ends, a.Kind)
 	switch {
 	case !awaits && !ends && !slices.Contains(says, a.Kind):
-		return breachf("it asks for %q, which is no action of the contract", capability.Clean(a.Kind, 64))
+		return breachf("it asks for %q, which is no action of the contract", cleantext.Line(a.Kind, 64))
 	case (awaits || ends) && !last:
 		return breachf("%s comes before other actions, and must be last", a.Kind)
 	case last && !awaits && !ends:

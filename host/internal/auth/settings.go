@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // settings returns what the server entry says to a provider, if the provider
@@ -49,14 +49,14 @@ func checkValues(known []step.Setting, values map[string]any) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(keys, key) {
-			return fmt.Errorf("auth.%s: there is no such key; there are %s", capability.Clean(key, 64), strings.Join(keys, ", "))
+			return fmt.Errorf("auth.%s: there is no such key; there are %s", cleantext.Line(key, 64), strings.Join(keys, ", "))
 		}
 	}
 	for _, s := range known {
 		v, given := values[s.Key]
 		switch {
 		case !given && s.Required:
-			return fmt.Errorf("auth.%s is missing: %s", s.Key, capability.Clean(s.About, 200))
+			return fmt.Errorf("auth.%s is missing: %s", s.Key, cleantext.Line(s.About, 200))
 		case given && !hasKind(s.Kind, v):
 			return fmt.Errorf("auth.%s: expected %s", s.Key, kindName(s.Kind))
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
@@ -46,7 +47,7 @@ func (f *flow) wantedOrigin(s string) (string, error) {
 	}
 	isOrigin := func(s string) bool { o, err := parseOrigin(s); return err == nil && o == origin }
 	if !f.wants.Discover && !slices.ContainsFunc(f.wants.Origins, isOrigin) {
-		return "", breachf("it asks for an exchange with %s, which its manifest does not want", capability.Clean(origin, 200))
+		return "", breachf("it asks for an exchange with %s, which its manifest does not want", cleantext.Line(origin, 200))
 	}
 	return origin, nil
 }
@@ -59,7 +60,7 @@ func (f *flow) exchange(ctx context.Context, r *step.HTTP, origin string) (*capa
 	}
 	key := f.keys[r.DPoP]
 	if r.DPoP != "" && key == nil {
-		return nil, breachf("it has no key %q", capability.Clean(r.DPoP, 64))
+		return nil, breachf("it has no key %q", cleantext.Line(r.DPoP, 64))
 	}
 	for first := true; ; first = false {
 		if key != nil {
@@ -105,7 +106,7 @@ func lacksNonce(answer *capability.FetchResponse) bool {
 // grants says how the user lets the provider call an origin.
 func (f *flow) grants(o *capability.OriginError) string {
 	if f.config.Installed {
-		return fmt.Sprintf("to grant it: wharf plugin grant %s %s", f.config.Name, capability.Clean(o.Origin, 200))
+		return fmt.Sprintf("to grant it: wharf plugin grant %s %s", f.config.Name, cleantext.Line(o.Origin, 200))
 	}
 	return fmt.Sprintf("to grant it, write in your configuration:\n[plugins.%s]\n%s", f.config.Name, o.Line())
 }
@@ -121,7 +122,7 @@ func (f *flow) fetchProblem(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &origin):
-		return &refused{"an exchange with " + capability.Clean(origin.Origin, 200) + " is not granted", f.grants(origin)}
+		return &refused{"an exchange with " + cleantext.Line(origin.Origin, 200) + " is not granted", f.grants(origin)}
 	case errors.As(err, &broken):
 		return err
 	case errors.As(err, &rule), errors.As(err, &address):

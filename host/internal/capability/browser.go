@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // openTime is how long a program that opens browsers has to say that it cannot.
@@ -91,7 +93,7 @@ func (o opener) argv(target string) ([]string, error) {
 				}
 			}
 		}
-		return nil, fmt.Errorf("BROWSER is %q, and nothing of it is a program that is there", Clean(list, 200))
+		return nil, fmt.Errorf("BROWSER is %q, and nothing of it is a program that is there", cleantext.Line(list, 200))
 	}
 	for _, words := range o.system {
 		if argv := o.find(words, target); argv != nil {

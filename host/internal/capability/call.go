@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // order is what a guest asked for, checked against its grant.
@@ -184,7 +185,7 @@ func (c *call) follow(from *url.URL, resp *http.Response) (*url.URL, error) {
 	keeps := resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect
 	if c.method != http.MethodGet && !keeps {
 		return nil, &statusError{abi.Denied, fmt.Sprintf("HTTP %d redirects a %s and would turn it into a GET; is %s the right url?",
-			resp.StatusCode, c.method, Clean(bare(to), 200))}
+			resp.StatusCode, c.method, cleantext.Line(bare(to), 200))}
 	}
 	u, status, err := c.client.origin.resolve(from, to)
 	if err != nil {

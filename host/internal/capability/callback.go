@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // Callback is where a browser comes back to after a person has signed in: one
@@ -86,11 +88,11 @@ func checkCallback(host string, port int, path string) error {
 	u, err := url.Parse(path)
 	switch {
 	case host != "127.0.0.1" && host != "localhost":
-		return breaks("its host is %q, it can be 127.0.0.1 or localhost", Clean(host, 64))
+		return breaks("its host is %q, it can be 127.0.0.1 or localhost", cleantext.Line(host, 64))
 	case port < 0 || port > 65535:
 		return breaks("its port is %d, it can be a number from 1 to 65535", port)
 	case err != nil || path[0] != '/' || u.Host != "" || u.String() != path || u.EscapedPath() != path || checkPath(u) != nil:
-		return breaks("its path is %q, want one like /callback", Clean(path, 64))
+		return breaks("its path is %q, want one like /callback", cleantext.Line(path, 64))
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // Companion is a process that only talks with this one: what is written goes to
@@ -113,7 +115,7 @@ func ending(state *os.ProcessState) string {
 func (k *Companion) words() string {
 	var lines []string
 	for line := range strings.Lines(k.said.kept.String()) {
-		if line = Clean(strings.TrimSpace(line), oneLine); line != "" && len(lines) < 2 {
+		if line = cleantext.Line(strings.TrimSpace(line), oneLine); line != "" && len(lines) < 2 {
 			lines = append(lines, line)
 		}
 	}

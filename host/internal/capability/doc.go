@@ -4,8 +4,8 @@
 //
 // A [Table] belongs to one connection. It is made from the grants of one
 // server entry; a guest names a grant, never a target. What is opened has two
-// sides: a [Stream], which the owner of the guest writes to and which never
-// blocks, and a [Sink], which hears from goroutines of the handle what came
+// sides: a [hostio.Stream], which the owner of the guest writes to and which never
+// blocks, and a [hostio.Sink], which hears from goroutines of the handle what came
 // back. Between the two lie the rules that hold for every kind:
 //
 //   - Reading never stops because writing is stuck, and the other way round.
@@ -16,7 +16,7 @@
 //
 // Over HTTP a handle is one exchange ([Origin]). Its request is whole before it
 // is sent, so it can be sent again, signed in or to where a redirect within the
-// grant leads. A sink may take a short one over ([Carrier]), so that the caller who
+// grant leads. A sink may take a short one over ([hostio.InlineSink]), so that the caller who
 // waits for the answer fetches it: nothing is handed over to a goroutine and back.
 // What is long, or may hold a caller up, runs on a goroutine of the table. What names the server or signs us in is added on this side of the
 // guest, and what the server says about either stays here. Everything that a

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // downloadTime is what a download may take, from the first look-up to the last
@@ -27,7 +29,7 @@ func (f *Fetcher) Download(ctx context.Context, r FetchRequest, limit int64) (*F
 	r.Method, r.Body = http.MethodGet, nil
 	u, header, err := r.read()
 	if err != nil {
-		return nil, fmt.Errorf("GET %s: %w", Clean(bare(r.URL), 200), err)
+		return nil, fmt.Errorf("GET %s: %w", cleantext.Line(bare(r.URL), 200), err)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, downloadTime, errSlow)
 	defer cancel()
@@ -41,7 +43,7 @@ func (f *Fetcher) Download(ctx context.Context, r FetchRequest, limit int64) (*F
 	default:
 		err = explainHTTP(err)
 	}
-	return nil, fmt.Errorf("GET %s: %w", Clean(bare(e.url.String()), 200), err)
+	return nil, fmt.Errorf("GET %s: %w", cleantext.Line(bare(e.url.String()), 200), err)
 }
 
 // follow is travel for a download.

@@ -14,21 +14,22 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // porter is a recorder that takes the errands of its exchange.
 type porter struct {
 	*recorder
-	errand Errand
+	errand hostio.InlineIO
 }
 
-func (p *porter) Carry(e Errand) bool {
+func (p *porter) OfferInline(e hostio.InlineIO) bool {
 	p.errand = e
 	return true
 }
 
 // entrust asks as ask does, and returns a porter, who may have an errand now.
-func entrust(t *testing.T, table *Table, method, body string) (*porter, Stream) {
+func entrust(t *testing.T, table *Table, method, body string) (*porter, hostio.Stream) {
 	t.Helper()
 	p := &porter{recorder: newRecorder()}
 	s, _, err := table.Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: method}, p)
@@ -257,7 +258,7 @@ func newLoan(n int) *loan {
 }
 
 // lend sends a body that is borrowed.
-func lend(t *testing.T, table *Table, l *loan) (*recorder, Stream) {
+func lend(t *testing.T, table *Table, l *loan) (*recorder, hostio.Stream) {
 	t.Helper()
 	r := newRecorder()
 	s, _, err := table.Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: "POST"}, r)

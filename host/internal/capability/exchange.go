@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // exchange is one request and its response. Its write side collects the body;
@@ -36,7 +37,7 @@ const (
 	dropped              // it ended before that
 )
 
-func newExchange(t *Table, g Grant, sink Sink, o order) *exchange {
+func newExchange(t *Table, g Grant, sink hostio.Sink, o order) *exchange {
 	x := &exchange{call: call{order: o}}
 	x.seat.init(t, g, sink)
 	x.patience.limits, x.patience.cancel = &t.limits, x.seat.cancel
@@ -46,7 +47,7 @@ func newExchange(t *Table, g Grant, sink Sink, o order) *exchange {
 // start is described at tenant.
 func (x *exchange) start() {}
 
-// Write is described at [Stream]. What is written is copied: it may have to be
+// Write is described at [hostio.Stream]. What is written is copied: it may have to be
 // sent twice.
 func (x *exchange) Write(p []byte, end bool) {
 	if x.ending || x.large {
@@ -89,7 +90,7 @@ func (x *exchange) take(n int) bool {
 // while anybody ends the exchange calls it too: one of the two sees the other.
 func (x *exchange) release() { x.table.held.Add(-x.holds.Swap(0)) }
 
-// Flush is described at [Stream]. It sends a body that is whole. One that fits
+// Flush is described at [hostio.Stream]. It sends a body that is whole. One that fits
 // into the buffers of a connection counts as sent at once.
 func (x *exchange) Flush() {
 	if !x.ending && !x.large {
@@ -110,8 +111,8 @@ func (x *exchange) Flush() {
 // that one up: not where there are files to read before, or credentials to wait
 // for, or a body that goes out bit by bit.
 func (x *exchange) lend() bool {
-	to, ok := x.sink.(Carrier)
-	return ok && x.client.warm.Load() && len(x.body) <= inMemory && x.signsAtOnce() && to.Carry(x)
+	to, ok := x.sink.(hostio.InlineSink)
+	return ok && x.client.warm.Load() && len(x.body) <= inMemory && x.signsAtOnce() && to.OfferInline(x)
 }
 
 // signsAtOnce reports whether credentials have nothing to wait for. That may
@@ -125,10 +126,10 @@ func (x *exchange) signsAtOnce() bool {
 	return ok && c.Prompt()
 }
 
-// Queued is described at [Stream].
+// Queued is described at [hostio.Stream].
 func (x *exchange) Queued() int { return int(x.size.Load()) }
 
-// Close is described at [Stream]. An exchange has no orderly end: whoever closes
+// Close is described at [hostio.Stream]. An exchange has no orderly end: whoever closes
 // it does not want it any more, and the server sees that.
 func (x *exchange) Close() { x.end() }
 
@@ -147,7 +148,7 @@ func (x *exchange) leave() {
 	x.table.remove(x)
 }
 
-// Run is described at [Errand].
+// Run is described at [hostio.InlineIO].
 func (x *exchange) Run() {
 	x.ask()
 	if x.alone.Load() || x.err == nil && !x.whole() {
@@ -157,7 +158,7 @@ func (x *exchange) Run() {
 	x.run()
 }
 
-// Stop is described at [Errand].
+// Stop is described at [hostio.InlineIO].
 func (x *exchange) Stop() {
 	x.alone.Store(true)
 	x.cancel(errLeft)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // origin is the grant main of a URL.
@@ -80,7 +81,7 @@ func readRequest(conn net.Conn) string {
 }
 
 // ask opens an exchange, sends the body and returns what hears the answer.
-func ask(t testing.TB, table *Table, method, target, body string, headers ...abi.Pair) (*recorder, Stream) {
+func ask(t testing.TB, table *Table, method, target, body string, headers ...abi.Pair) (*recorder, hostio.Stream) {
 	t.Helper()
 	r := newRecorder()
 	s, status, err := table.Open(abi.OpenHTTP, &abi.OpenRequest{
@@ -174,7 +175,7 @@ func TestAnExchangeThatIsNeverSentGoesWithoutATrace(t *testing.T) {
 		s.Close()
 		s.Close()
 	}
-	ask := func() Stream {
+	ask := func() hostio.Stream {
 		s, _, _ := table.Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: "POST"}, newRecorder())
 		return s
 	}
@@ -552,7 +553,7 @@ func TestExchangesAreBoundedAndNotRated(t *testing.T) {
 	c := patient(grant)
 	c.Limits.Exchanges, c.Limits.Burst, c.Limits.Refill = 3, 1, time.Hour
 	table := newTestTable(t, c)
-	var streams []Stream
+	var streams []hostio.Stream
 	for range 3 {
 		s, _, err := table.Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: "POST"}, newRecorder())
 		if err != nil {

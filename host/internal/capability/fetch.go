@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // Bounds of the exchanges of a provider.
@@ -91,7 +93,7 @@ type FetchResponse struct {
 func (f *Fetcher) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, error) {
 	u, header, err := r.read()
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", Clean(r.Method, 16), Clean(bare(r.URL), 200), err)
+		return nil, fmt.Errorf("%s %s: %w", cleantext.Line(r.Method, 16), cleantext.Line(bare(r.URL), 200), err)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, slowError{})
 	defer cancel()
@@ -104,7 +106,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, er
 	default:
 		err = explainHTTP(err)
 	}
-	return nil, fmt.Errorf("%s %s: %w", r.Method, Clean(bare(u.String()), 200), err)
+	return nil, fmt.Errorf("%s %s: %w", r.Method, cleantext.Line(bare(u.String()), 200), err)
 }
 
 // Close ends the exchanges under way and closes the connections. It may be
@@ -160,11 +162,11 @@ func fetchHeader(given map[string]string) (http.Header, error) {
 		case len(given) > maxHeaders || size > maxHeaderBytes:
 			return nil, breaks("it has more than %d headers, or they are longer than %d bytes", maxHeaders, maxHeaderBytes)
 		case !isToken(name) || !isValue(value):
-			return nil, breaks("the header %q is none", Clean(name, 64))
+			return nil, breaks("the header %q is none", cleantext.Line(name, 64))
 		case isHostsOwn(key):
-			return nil, breaks("the header %s is not for providers to send", Clean(key, 64))
+			return nil, breaks("the header %s is not for providers to send", cleantext.Line(key, 64))
 		case header[key] != nil:
-			return nil, breaks("the header %s stands twice", Clean(key, 64))
+			return nil, breaks("the header %s stands twice", cleantext.Line(key, 64))
 		}
 		header[key] = []string{value}
 	}
@@ -218,7 +220,7 @@ func (e *errand) redirect(resp *http.Response) error {
 		return err
 	}
 	if !sameOrigin(to, e.url) {
-		return breaks("to %s, another origin", Clean(originOf(to), 200))
+		return breaks("to %s, another origin", cleantext.Line(originOf(to), 200))
 	}
 	e.url = to
 	return nil

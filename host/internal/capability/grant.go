@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // Grant is one thing that a connection may open, under a name that its guest
@@ -22,7 +23,7 @@ type Target interface {
 
 	// hold makes the tenant that a request asks for, and starts nothing. It
 	// looks at all of the request but its grant, and does not block.
-	hold(t *Table, g Grant, r *abi.OpenRequest, sink Sink) (tenant, abi.Status, error)
+	hold(t *Table, g Grant, r *abi.OpenRequest, sink hostio.Sink) (tenant, abi.Status, error)
 }
 
 // kinds are the kinds of open that this host has.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // chunk is how much a handle reads at a time, and what a fresh pipe holds.
@@ -38,7 +39,7 @@ type handle struct {
 
 // newHandle returns a handle that serve will carry: until the peer ended it, it
 // failed, or it was asked to quit. When serve returns, nothing is left.
-func newHandle(t *Table, g Grant, sink Sink, serve func(*handle)) *handle {
+func newHandle(t *Table, g Grant, sink hostio.Sink, serve func(*handle)) *handle {
 	h := &handle{serve: serve, failed: make(chan struct{})}
 	h.seat.init(t, g, sink)
 	h.out.init(h)
@@ -80,16 +81,16 @@ func (h *handle) mayStart() bool {
 	return !h.hasEnded()
 }
 
-// Write, Flush, Queued and Close make the handle a [Stream].
+// Write, Flush, Queued and Close make the handle a [hostio.Stream].
 func (h *handle) Write(p []byte, end bool) { h.out.write(p, end) }
 
-// Flush is described at [Stream].
+// Flush is described at [hostio.Stream].
 func (h *handle) Flush() { h.out.flush() }
 
-// Queued is described at [Stream].
+// Queued is described at [hostio.Stream].
 func (h *handle) Queued() int { return h.out.queued() }
 
-// Close is described at [Stream].
+// Close is described at [hostio.Stream].
 func (h *handle) Close() {
 	h.out.flush()
 	h.end()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // Bounds of what a guest and a server may put into headers.
@@ -38,14 +39,14 @@ func guestHeaders(pairs []abi.Pair, upgrade bool, more int) (http.Header, abi.St
 	for i, p := range pairs {
 		name := strings.ToLower(p.Key)
 		if !isToken(name) || !isValue(p.Value) {
-			return nil, abi.Malformed, fmt.Errorf("the header %q: %q is none", Clean(p.Key, 64), Clean(p.Value, 64))
+			return nil, abi.Malformed, fmt.Errorf("the header %q: %q is none", cleantext.Line(p.Key, 64), cleantext.Line(p.Value, 64))
 		}
 		if !mayAsk(name, upgrade) {
-			return nil, abi.Denied, fmt.Errorf("the header %s is not for plugins to send", Clean(name, 64))
+			return nil, abi.Denied, fmt.Errorf("the header %s is not for plugins to send", cleantext.Line(name, 64))
 		}
 		key := canonicalKey(name)
 		if _, twice := header[key]; twice {
-			return nil, abi.Malformed, fmt.Errorf("the header %s stands twice", Clean(name, 64))
+			return nil, abi.Malformed, fmt.Errorf("the header %s stands twice", cleantext.Line(name, 64))
 		}
 		if size += len(name) + len(p.Value); size > maxHeaderBytes {
 			return nil, abi.TooLarge, fmt.Errorf("its headers are longer than %d bytes", maxHeaderBytes)

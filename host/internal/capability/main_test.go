@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"go.uber.org/goleak"
 )
 
@@ -241,7 +242,7 @@ func closeTable(t testing.TB, table *Table) {
 }
 
 // open opens the grant main, and fails the test if it is refused.
-func open(t *testing.T, table *Table, kind abi.OpenKind, sink Sink) Stream {
+func open(t *testing.T, table *Table, kind abi.OpenKind, sink hostio.Sink) hostio.Stream {
 	t.Helper()
 	s, status, err := table.Open(kind, request("main", abi.Essential), sink)
 	if err != nil || status != abi.OK {
@@ -254,7 +255,7 @@ func request(grant string, flags uint32) *abi.OpenRequest {
 	return &abi.OpenRequest{Grant: grant, Flags: flags}
 }
 
-// recorder is a Sink that writes down what it hears. The order is kept as
+// recorder is a hostio.Sink that writes down what it hears. The order is kept as
 // words: opened, data, end, exit, error.
 type recorder struct {
 	mu      sync.Mutex

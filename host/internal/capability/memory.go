@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // Memory is the grant of byte streams to somebody in this process.
@@ -28,7 +29,7 @@ func (Memory) Kind() abi.OpenKind { return abi.OpenStream }
 func (m Memory) String() string { return "memory:" + m.Name }
 
 // hold implements [Target].
-func (m Memory) hold(t *Table, g Grant, r *abi.OpenRequest, sink Sink) (tenant, abi.Status, error) {
+func (m Memory) hold(t *Table, g Grant, r *abi.OpenRequest, sink hostio.Sink) (tenant, abi.Status, error) {
 	return holdBytes(newHandle(t, g, sink, m.serve), r)
 }
 

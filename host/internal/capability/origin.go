@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // Origin is the grant of HTTP exchanges with one server: its scheme, host and
@@ -170,7 +172,7 @@ func (o *Origin) Check() error {
 }
 
 // hold implements [Target].
-func (o *Origin) hold(t *Table, g Grant, r *abi.OpenRequest, sink Sink) (tenant, abi.Status, error) {
+func (o *Origin) hold(t *Table, g Grant, r *abi.OpenRequest, sink hostio.Sink) (tenant, abi.Status, error) {
 	c := order{client: t.clients[g.Name], method: r.Method, upgrade: r.Flags&abi.Upgrade != 0}
 	if r.Flags&^(abi.Essential|abi.Upgrade) != 0 {
 		return nil, abi.Malformed, fmt.Errorf("flags %#x do not apply to it", r.Flags)
@@ -231,7 +233,7 @@ func (o *Origin) resolve(from *url.URL, target string) (*url.URL, abi.Status, er
 		return nil, abi.Malformed, fmt.Errorf("its target: %w", err)
 	}
 	if !o.covers(u) {
-		return nil, abi.Denied, fmt.Errorf("%s is not granted, only %s", Clean(bare(u.String()), 200), o.scope())
+		return nil, abi.Denied, fmt.Errorf("%s is not granted, only %s", cleantext.Line(bare(u.String()), 200), o.scope())
 	}
 	return u, abi.OK, nil
 }

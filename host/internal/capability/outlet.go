@@ -56,7 +56,7 @@ func (o *outlet) init(h *handle) {
 
 func (o *outlet) queued() int { return int(o.size.Load()) }
 
-// write is [Stream.Write]. It touches nothing that the writer touches, so it
+// write is [hostio.Stream.Write]. It touches nothing that the writer touches, so it
 // takes no lock.
 func (o *outlet) write(p []byte, end bool) {
 	if o.ending {
@@ -90,7 +90,7 @@ func (o *outlet) copy(p []byte) {
 	o.segs, o.joined = append(o.segs, o.small[from:]), true
 }
 
-// flush is [Stream.Flush]. The lock is held over the system call, which cannot
+// flush is [hostio.Stream.Flush]. The lock is held over the system call, which cannot
 // wait: whoever else wants it has something to say about the same descriptor.
 func (o *outlet) flush() {
 	if len(o.segs) == 0 && !o.ending {

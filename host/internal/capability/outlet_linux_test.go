@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"golang.org/x/sys/unix"
 )
 
 // pipedOutlet is an outlet that writes to a pipe, of which the test reads the
 // other end. In a pipe of packets one write is one packet.
-func pipedOutlet(t testing.TB, flags int, sink Sink) (*handle, *os.File) {
+func pipedOutlet(t testing.TB, flags int, sink hostio.Sink) (*handle, *os.File) {
 	t.Helper()
 	var fds [2]int
 	if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK|flags); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // Process is the grant of one child process: its stdin is the write side, its
@@ -24,7 +25,7 @@ type Process struct {
 func (Process) Kind() abi.OpenKind { return abi.OpenProcess }
 
 // hold implements [Target].
-func (p Process) hold(t *Table, g Grant, r *abi.OpenRequest, sink Sink) (tenant, abi.Status, error) {
+func (p Process) hold(t *Table, g Grant, r *abi.OpenRequest, sink hostio.Sink) (tenant, abi.Status, error) {
 	return holdBytes(newHandle(t, g, sink, p.serve), r)
 }
 

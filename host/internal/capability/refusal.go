@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // Refusal is the error of an exchange that nothing could sign in: the server
@@ -50,13 +51,13 @@ func (*Refusal) Status() abi.Status { return abi.Denied }
 // refusal makes the error of a challenge that nothing met. err may be nil.
 func (c *call) refusal(resp *http.Response, body []byte, err error) *Refusal {
 	const most = 4 // challenges
-	r := &Refusal{HTTP: resp.StatusCode, Body: Clean(c.conceal(string(body)), 1<<10), Err: err}
+	r := &Refusal{HTTP: resp.StatusCode, Body: cleantext.Line(c.conceal(string(body)), 1<<10), Err: err}
 	r.Signed, r.Configured = len(c.sent) > 0, c.client.configured["Authorization"]
 	for _, field := range resp.Header["Www-Authenticate"] {
 		if len(r.Challenges) < most {
-			r.Challenges = append(r.Challenges, Clean(c.conceal(field), 1<<10))
+			r.Challenges = append(r.Challenges, cleantext.Line(c.conceal(field), 1<<10))
 		}
 	}
-	r.AuthServer = Clean(c.conceal(resp.Header.Get("Mcp-Auth-Server")), 1<<10)
+	r.AuthServer = cleantext.Line(c.conceal(resp.Header.Get("Mcp-Auth-Server")), 1<<10)
 	return r
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/abi"
 )
@@ -55,17 +54,4 @@ func TestARefusalIsBounded(t *testing.T) {
 	if n := len(r.err.Error()); r.status != abi.Denied || n > 8<<10 {
 		t.Errorf("%v, %d bytes", r.status, n)
 	}
-}
-
-func FuzzClean(f *testing.F) {
-	for _, s := range []string{"", "plain", "a\x1b[2Jb", "\u202eevil", "é\xff\u200b", strings.Repeat("ü", 100)} {
-		f.Add(s, 20)
-	}
-	f.Fuzz(func(t *testing.T, s string, limit int) {
-		limit = 8 + max(limit, -limit)%1000
-		got := Clean(s, limit)
-		if len(got) > limit || !utf8.ValidString(got) || strings.ContainsFunc(strings.ReplaceAll(got, " ", ""), isUnfit) {
-			t.Errorf("Clean(%q, %d) is %q", s, limit, got)
-		}
-	})
 }

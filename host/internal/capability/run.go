@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // Bounds of a command that is run to its end.
@@ -142,7 +144,7 @@ func (b *bowl) isFull() bool { return isClosed(b.full) }
 func lastLines(said []byte) string {
 	var lines []string
 	for line := range strings.Lines(string(said)) {
-		if line = Clean(strings.TrimSpace(line), oneLine); line != "" {
+		if line = cleantext.Line(strings.TrimSpace(line), oneLine); line != "" {
 			lines = append(lines, line)
 		}
 	}

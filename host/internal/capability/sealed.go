@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // Sealed is an [Address] whose streams each begin with what signs in to it. The
@@ -20,7 +21,7 @@ type Sealed struct {
 }
 
 // hold implements [Target].
-func (s Sealed) hold(t *Table, g Grant, r *abi.OpenRequest, sink Sink) (tenant, abi.Status, error) {
+func (s Sealed) hold(t *Table, g Grant, r *abi.OpenRequest, sink hostio.Sink) (tenant, abi.Status, error) {
 	return holdBytes(newHandle(t, g, sink, s.serve), r)
 }
 

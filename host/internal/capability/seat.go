@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // tenant is what an open gave and its table has a place for: a handle, which
 // carries bytes both ways, or an exchange.
 type tenant interface {
-	Stream
+	hostio.Stream
 
 	// start is called once, when the tenant has its place.
 	start()
@@ -33,7 +34,7 @@ type seat struct {
 	gone   chan struct{}           // closed when nothing is left of a process; nil elsewhere
 }
 
-func (s *seat) init(t *Table, g Grant, sink Sink) {
+func (s *seat) init(t *Table, g Grant, sink hostio.Sink) {
 	s.sink, s.table, s.grant = sink, t, g
 	s.quit, s.cancel = context.WithCancelCause(context.Background())
 	if g.To.Kind() == abi.OpenProcess {

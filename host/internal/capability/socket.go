@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // keepAlive finds a peer that vanished without a word.
@@ -22,7 +23,7 @@ const keepAlive = 15 * time.Second
 func (Address) Kind() abi.OpenKind { return abi.OpenStream }
 
 // hold implements [Target].
-func (a Address) hold(t *Table, g Grant, r *abi.OpenRequest, sink Sink) (tenant, abi.Status, error) {
+func (a Address) hold(t *Table, g Grant, r *abi.OpenRequest, sink hostio.Sink) (tenant, abi.Status, error) {
 	return holdBytes(newHandle(t, g, sink, a.serve), r)
 }
 

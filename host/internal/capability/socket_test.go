@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // listen returns a listener and the grant that leads to it.
@@ -47,7 +48,7 @@ func accept(t *testing.T, l net.Listener) net.Conn {
 }
 
 // eachNetwork runs a test with a connected pair on each kind of socket.
-func eachNetwork(t *testing.T, c Config, test func(t *testing.T, table *Table, s Stream, r *recorder, peer net.Conn)) {
+func eachNetwork(t *testing.T, c Config, test func(t *testing.T, table *Table, s hostio.Stream, r *recorder, peer net.Conn)) {
 	for _, network := range []string{"unix", "tcp", "tls"} {
 		t.Run(network, func(t *testing.T) {
 			l, grant := listen(t, network)
@@ -63,7 +64,7 @@ func eachNetwork(t *testing.T, c Config, test func(t *testing.T, table *Table, s
 }
 
 func TestSocketCarriesBothWays(t *testing.T) {
-	eachNetwork(t, patient(), func(t *testing.T, _ *Table, s Stream, r *recorder, peer net.Conn) {
+	eachNetwork(t, patient(), func(t *testing.T, _ *Table, s hostio.Stream, r *recorder, peer net.Conn) {
 		want := bytes.Repeat([]byte("0123456789abcdef"), 8<<20/16)
 		go func() {
 			io.Copy(peer, peer) // its end of data comes behind ours
@@ -81,7 +82,7 @@ func TestSocketCarriesBothWays(t *testing.T) {
 }
 
 func TestPeerThatEndsItsSideIsStillWrittenTo(t *testing.T) {
-	eachNetwork(t, patient(), func(t *testing.T, _ *Table, s Stream, r *recorder, peer net.Conn) {
+	eachNetwork(t, patient(), func(t *testing.T, _ *Table, s hostio.Stream, r *recorder, peer net.Conn) {
 		io.WriteString(peer, "bye")
 		peer.(interface{ CloseWrite() error }).CloseWrite()
 		r.untilWord("end")
@@ -113,7 +114,7 @@ func TestPeerThatResets(t *testing.T) {
 func TestPeerThatIsGoneWhileBytesWait(t *testing.T) {
 	c := patient()
 	c.Grace.Exit = time.Millisecond
-	eachNetwork(t, c, func(t *testing.T, _ *Table, s Stream, r *recorder, peer net.Conn) {
+	eachNetwork(t, c, func(t *testing.T, _ *Table, s hostio.Stream, r *recorder, peer net.Conn) {
 		s.Write(make([]byte, 32<<20), false)
 		s.Flush()
 		peer.Close()
@@ -127,7 +128,7 @@ func TestPeerThatIsGoneWhileBytesWait(t *testing.T) {
 func TestPeerThatDoesNotReadIsGivenUp(t *testing.T) {
 	c := patient()
 	c.Limits.Stall = 50 * time.Millisecond
-	eachNetwork(t, c, func(t *testing.T, _ *Table, s Stream, r *recorder, peer net.Conn) {
+	eachNetwork(t, c, func(t *testing.T, _ *Table, s hostio.Stream, r *recorder, peer net.Conn) {
 		s.Write(make([]byte, 32<<20), false)
 		s.Flush()
 		r.untilLast()
@@ -139,7 +140,7 @@ func TestPeerThatDoesNotReadIsGivenUp(t *testing.T) {
 }
 
 func TestCloseSendsWhatWasWritten(t *testing.T) {
-	eachNetwork(t, patient(), func(t *testing.T, table *Table, s Stream, r *recorder, peer net.Conn) {
+	eachNetwork(t, patient(), func(t *testing.T, table *Table, s hostio.Stream, r *recorder, peer net.Conn) {
 		s.Write(make([]byte, 4<<20), false)
 		s.Close()
 		if n, err := io.Copy(io.Discard, peer); n != 4<<20 || err != nil {

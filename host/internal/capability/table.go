@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // Config is what a [Table] is made of. All but the grants may be left out.
@@ -92,7 +93,7 @@ func NewTable(c Config) *Table {
 // allows it; sink hears nothing then.
 //
 // Of the flags [abi.Essential] is the caller's business and is ignored here.
-func (t *Table) Open(kind abi.OpenKind, r *abi.OpenRequest, sink Sink) (Stream, abi.Status, error) {
+func (t *Table) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
 	if !slices.Contains(kinds, kind) {
 		return nil, abi.Unavailable, fmt.Errorf("open %s %q: this host cannot open that", kind, r.Grant)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 const (
@@ -30,6 +31,9 @@ type timer struct {
 	clock *time.Timer
 	fired bool
 }
+
+// Timers implements [hostio.Host]. The timers are not the table's to stop.
+func (t *Table) Timers(fire func(id uint32)) hostio.Timers { return NewTimers(fire) }
 
 // NewTimers returns an empty set. fire is called from a goroutine of its own,
 // once for each time that a timer was set and neither set again nor cancelled

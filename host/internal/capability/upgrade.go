@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // serve carries an order that asked for an upgrade. It has no body and is sent
@@ -60,10 +61,10 @@ func (c *call) isWebSocket() bool { return strings.EqualFold(c.header.Get("Upgra
 // server takes all the same.
 func (c *call) checkUpgrade(resp *http.Response, key string) error {
 	if want := c.header.Get("Upgrade"); !strings.EqualFold(resp.Header.Get("Upgrade"), want) {
-		return &statusError{abi.ProtocolFailed, fmt.Sprintf("HTTP 101, but not to %s", Clean(want, 64))}
+		return &statusError{abi.ProtocolFailed, fmt.Sprintf("HTTP 101, but not to %s", cleantext.Line(want, 64))}
 	}
 	if extra := resp.Header.Get("Sec-Websocket-Extensions"); extra != "" && key != "" {
-		return &statusError{abi.ProtocolFailed, fmt.Sprintf("the server uses the WebSocket extension %s, which nobody asked for", Clean(extra, 64))}
+		return &statusError{abi.ProtocolFailed, fmt.Sprintf("the server uses the WebSocket extension %s, which nobody asked for", cleantext.Line(extra, 64))}
 	}
 	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 	accept := strings.TrimSpace(resp.Header.Get("Sec-Websocket-Accept"))

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // upgraded answers an upgrade with head, in which KEY stands for what belongs to
@@ -35,7 +36,7 @@ func upgraded(t *testing.T, head string, talk func(net.Conn, *bufio.Reader)) Gra
 }
 
 // openUpgrade asks for an upgrade to protocol.
-func openUpgrade(t *testing.T, table *Table, protocol string) (*recorder, Stream) {
+func openUpgrade(t *testing.T, table *Table, protocol string) (*recorder, hostio.Stream) {
 	t.Helper()
 	r := newRecorder()
 	s, _, err := table.Open(abi.OpenHTTP, &abi.OpenRequest{

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // voice speaks to a sink, one call at a time, until it is muted. Everything but
@@ -12,7 +13,7 @@ import (
 // lock is there for Drained alone: the writer must not wait behind a Data that
 // blocks, and leaves its word with whoever has the turn.
 type voice struct {
-	sink    Sink
+	sink    hostio.Sink
 	turn    sync.Mutex
 	opened  atomic.Bool // Opened was said
 	muted   atomic.Bool // nothing more is said

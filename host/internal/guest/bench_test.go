@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // nowhere is a stream that takes everything.
@@ -19,10 +20,10 @@ func (nowhere) Close()             {}
 // deskWorld opens nowhere and keeps the sink.
 type deskWorld struct {
 	fakeWorld
-	sink Sink
+	sink hostio.Sink
 }
 
-func (w *deskWorld) Open(_ abi.OpenKind, _ *abi.OpenRequest, sink Sink) (Stream, abi.Status, error) {
+func (w *deskWorld) Open(_ abi.OpenKind, _ *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
 	w.sink = sink
 	return nowhere{}, abi.OK, nil
 }
@@ -34,11 +35,11 @@ func (deaf) Deliver(uint32, []byte, bool) abi.Verdict { return abi.VerdictAnswer
 func (deaf) Done(uint32)                              {}
 
 // desk returns an instance of the stdio plugin with nothing behind it.
-func desk(b *testing.B) (*Instance, Sink) {
+func desk(b *testing.B) (*Instance, hostio.Sink) {
 	return deskOf(b, Config{Module: module(b, stdioPackage)})
 }
 
-func deskOf(b *testing.B, c Config) (*Instance, Sink) {
+func deskOf(b *testing.B, c Config) (*Instance, hostio.Sink) {
 	c.Plugin = "stdio"
 	inst, err := New(b.Context(), c)
 	if err != nil {

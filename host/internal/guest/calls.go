@@ -109,7 +109,7 @@ func (i *Instance) memory(ptr, n uint32) []byte { return Bytes(i.asks, ptr, n) }
 
 // open handles only exist after OPEN; a call before it ends the guest.
 func (i *Instance) needOpen() {
-	if i.world == nil {
+	if i.host == nil {
 		i.asks.Trap(errEarly)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 const proberPackage = "./testdata/prober"
@@ -82,10 +83,10 @@ func (g *gossip) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // outside is what a table grants, as a guest sees it.
 type outside struct{ table *capability.Table }
 
-func (o outside) Open(kind abi.OpenKind, r *abi.OpenRequest, sink Sink) (Stream, abi.Status, error) {
+func (o outside) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
 	return o.table.Open(kind, r, sink)
 }
-func (o outside) Timers(fire func(uint32)) Timers { return capability.NewTimers(fire) }
+func (o outside) Timers(fire func(uint32)) hostio.Timers { return capability.NewTimers(fire) }
 
 // ends is an inbox that says when an exchange is over.
 type ends struct {

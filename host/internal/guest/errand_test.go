@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // work is an errand that does nothing.
@@ -19,7 +20,7 @@ type taker struct {
 	exchange uint32
 }
 
-func (r *taker) Carry(exchange uint32, _ Errand) bool {
+func (r *taker) OfferInline(exchange uint32, _ hostio.InlineIO) bool {
 	r.exchange = exchange
 	return true
 }
@@ -35,11 +36,11 @@ func TestErrandsOfAHandle(t *testing.T) {
 	r.receiver = to
 	r.send(t, 7, "{}")
 	s := r.world.stream(0).sink.(*sink)
-	if !s.Carry(work{}) || to.exchange != 7 {
+	if !s.OfferInline(work{}) || to.exchange != 7 {
 		t.Errorf("it went to exchange %d", to.exchange)
 	}
 	r.release(&r.handles[0])
-	if s.Carry(work{}) {
+	if s.OfferInline(work{}) {
 		t.Error("the errand of a closed handle was taken")
 	}
 }
@@ -119,7 +120,7 @@ type lender struct {
 	to *borrower
 }
 
-func (w *lender) Open(abi.OpenKind, *abi.OpenRequest, Sink) (Stream, abi.Status, error) {
+func (w *lender) Open(abi.OpenKind, *abi.OpenRequest, hostio.Sink) (hostio.Stream, abi.Status, error) {
 	return w.to, abi.OK, nil
 }
 
@@ -139,7 +140,7 @@ func TestLongMessagesAreLent(t *testing.T) {
 	r := openHTTP(t, Config{})
 	for n, size := range []int{100, borrowSize} {
 		to := &borrower{}
-		r.Instance.world = &lender{r.world, to}
+		r.Instance.host = &lender{r.world, to}
 		m := newLetter(uint32(n+1), strings.Repeat("x", size), r.freed)
 		if err := r.Send(t.Context(), m); err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
@@ -272,7 +273,7 @@ func puppeteer(t testing.TB, c Config) *rig {
 // onlyStreams is a world that has nothing else.
 type onlyStreams struct{ *fakeWorld }
 
-func (w onlyStreams) Open(kind abi.OpenKind, r *abi.OpenRequest, sink Sink) (Stream, abi.Status, error) {
+func (w onlyStreams) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
 	if kind != abi.OpenStream {
 		return nil, abi.Unavailable, nil
 	}

@@ -21,7 +21,7 @@
 // waits until the guest has looked at it, which is all the backpressure there
 // is. Nothing above Deliver waits.
 //
-// Who waits for an answer may carry the exchange that brings it ([Errand]), and
+// Who waits for an answer may run the exchange that brings it ([hostio.InlineIO]), and
 // then is the one who brings the HEAD. Nobody else holds such a caller up: a
 // guest that is busy finds a last HEAD in the mailbox, and an owner goes on
 // elsewhere after a turn.
@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
@@ -59,19 +60,12 @@ type Receiver interface {
 	// exchange belonged to. Whether a newer one exists, the receiver knows.
 	Expired(exchange uint32)
 
-	// Carry offers an errand of the exchange to whoever waits for its answer, and
-	// reports whether there is somebody, who then runs it.
-	Carry(exchange uint32, e Errand) bool
+	// OfferInline offers I/O of the exchange to the caller that waits for its answer,
+	// and reports whether there is one, who then runs it.
+	OfferInline(exchange uint32, x hostio.InlineIO) (taken bool)
 
 	// Close says that the connection ended, and why.
 	Close(err error)
-}
-
-// Errand is what is left to do for a handle once it was flushed: see package
-// capability, where errands come from.
-type Errand = interface {
-	Run()
-	Stop()
 }
 
 // Message is one outgoing message. The instance owns it from Send until it
@@ -92,62 +86,6 @@ type Message interface {
 
 	Hold()
 	Free()
-}
-
-// World is what lies outside: everything that a guest can cause goes through
-// it. Only the owner of the instance calls it, and no method blocks.
-type World interface {
-	// Open begins to open something. A status below zero refuses at once;
-	// otherwise the sink hears Opened or Error later. r is valid during the call,
-	// its strings for as long as they are wanted.
-	Open(kind abi.OpenKind, r *abi.OpenRequest, sink Sink) (Stream, abi.Status, error)
-
-	// Timers returns the timers of the instance; fire is called, on any
-	// goroutine, when one runs out.
-	Timers(fire func(id uint32)) Timers
-}
-
-// Witness is a World that knows what its processes wrote to their stderr. It is
-// asked when one of them exits, by any goroutine, and the caller keeps the bytes.
-type Witness interface{ Stderr() []byte }
-
-// Timers is a bounded set of timers that never fire stale.
-type Timers interface {
-	// Set arms the timer, again if it is armed; zero cancels it.
-	Set(id uint32, after time.Duration) abi.Status
-
-	// Claim reports whether the timer ran out and was not set again since. The
-	// owner asks when it comes to the event, so a stale one never gets in.
-	Claim(id uint32) bool
-
-	Stop()
-}
-
-// Sink receives what happens to an open handle: one call at a time, in order.
-type Sink interface {
-	Opened()
-	Sealed(blob []byte)                                                        // Opened, with what signs in; no guest sees blob, which the sink keeps
-	Head(status int, headers []abi.Pair, length int64, body []byte, last bool) // HTTP; returns like Data, or at once if it is the last
-	Data(p []byte, last bool)                                                  // returns when the guest is done with p
-	End()
-	Exit(code int, detail string)
-	Error(status abi.Status, err error)
-	Drained()
-}
-
-// Stream is the write side of an open handle. No method blocks.
-type Stream interface {
-	Write(p []byte, end bool) // p stays valid until Flush returns
-	Flush()
-	Queued() int
-	Close()
-}
-
-// Borrower is a Stream that can keep bytes of a message without a copy.
-type Borrower interface {
-	// Borrow is Write for bytes that stay as they are until it calls of.Free,
-	// which it may leave to the collector.
-	Borrow(p []byte, end bool, of interface{ Free() })
 }
 
 // Limits are the bounds of one connection. Zero fields take the defaults.
@@ -239,11 +177,11 @@ var guestEnv = []string{"GOGC=25"}
 func (i *Instance) Manifest() abi.Manifest { return i.manifest }
 
 // Open starts the connection: the guest is told its settings and may from now
-// on reach the world. It does not wait; what becomes of the connection, the
+// on reach the host. It does not wait; what becomes of the connection, the
 // receiver hears. saved is a state that an earlier instance saved, or nil.
-func (i *Instance) Open(s *abi.Settings, saved []byte, w World, r Receiver) {
-	i.world, i.receiver = w, r
-	i.timers = w.Timers(i.fire)
+func (i *Instance) Open(s *abi.Settings, saved []byte, h hostio.Host, r Receiver) {
+	i.host, i.receiver = h, r
+	i.timers = h.Timers(i.fire)
 	i.mu.Lock()
 	i.begun = true
 	i.mu.Unlock()
@@ -282,7 +220,7 @@ func (i *Instance) Cancel(exchange uint32) (unsent bool) {
 // or when ctx is done, which cuts the grace short. It may be called more than
 // once, from any goroutine but the owner's.
 func (i *Instance) Close(ctx context.Context) error {
-	if i.world == nil {
+	if i.host == nil {
 		i.stop()
 		<-i.done
 		return nil

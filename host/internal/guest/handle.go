@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // spareHandles are kept free of messages: a guest may need a handle for itself,
@@ -18,7 +19,7 @@ const eventDrained abi.Kind = 1 << 30
 // handle is one open thing of a guest. A guest holds its number, which it
 // outlives without meaning another: see [abi.MakeHandle].
 type handle struct {
-	stream     Stream
+	stream     hostio.Stream
 	kind       abi.OpenKind
 	generation uint32
 	exchange   uint32
@@ -61,7 +62,7 @@ func (i *Instance) open(kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) 
 func (i *Instance) openSlot(n int, kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) int32 {
 	h := &i.handles[n]
 	number := abi.MakeHandle(uint8(n+1), h.generation)
-	stream, status, err := i.world.Open(kind, r, &sink{inst: i, handle: number})
+	stream, status, err := i.host.Open(kind, r, &sink{inst: i, handle: number})
 	if status < 0 {
 		i.refused(kind, r, status, err)
 		return int32(status)
@@ -118,7 +119,7 @@ const borrowSize = 64 << 10
 // borrow is write for bytes of the message that runs, without a copy if the
 // stream knows how to do without.
 func (i *Instance) borrow(h *handle, p []byte, end bool) bool {
-	to, ok := h.stream.(Borrower)
+	to, ok := h.stream.(hostio.Borrower)
 	if ok {
 		i.current.msg.Hold()
 		to.Borrow(p, end, i.current.msg)
@@ -244,11 +245,11 @@ type sink struct {
 
 func (s *sink) Opened() { s.inst.post(item{kind: abi.EventOpened, handle: s.handle}) }
 
-// Carry offers what a flush left to do to whoever waits for the exchange. It
-// is called within the flush, so by the owner.
-func (s *sink) Carry(e Errand) bool {
+// OfferInline implements [hostio.InlineSink]. It is called within a flush, so by the
+// owner.
+func (s *sink) OfferInline(x hostio.InlineIO) bool {
 	h := s.inst.lookup(s.handle)
-	return h != nil && s.inst.receiver.Carry(h.exchange, e)
+	return h != nil && s.inst.receiver.OfferInline(h.exchange, x)
 }
 
 // Head returns when the guest is done with body, or is gone. The last one does
@@ -302,8 +303,8 @@ func (s *sink) End() { s.inst.post(item{kind: abi.EventEnd, handle: s.handle}) }
 
 func (s *sink) Exit(code int, detail string) {
 	it := item{kind: abi.EventExit, handle: s.handle, arg: uint32(int32(code)), cause: &ExitError{Code: code, Detail: detail}}
-	if w, ok := s.inst.world.(Witness); ok {
-		said := w.Stderr()
+	if k, ok := s.inst.host.(hostio.StderrKeeper); ok {
+		said := k.Stderr()
 		it.payload = said[max(0, len(said)-abi.LastWords):]
 	}
 	s.inst.post(it)

@@ -17,7 +17,7 @@ func TestHTTPWithoutMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inst.world, inst.receiver, inst.timers = s, box, &fakeTimers{}
+	inst.host, inst.receiver, inst.timers = s, box, &fakeTimers{}
 	defer inst.mod.Close()
 	inst.run(&item{kind: abi.EventOpen, payload: abi.AppendSettings(nil, &abi.Settings{Server: "s"})})
 	exchange := uint32(0)

@@ -113,7 +113,7 @@ func (d *drama) enter(which string) *actor {
 		d.Fatal(err)
 	}
 	a.inst = inst
-	inst.world, inst.receiver, inst.timers = a.stage, box, a.timers
+	inst.host, inst.receiver, inst.timers = a.stage, box, a.timers
 	d.Cleanup(func() { inst.mod.Close() })
 	return a
 }

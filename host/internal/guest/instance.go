@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // Instance is one guest with one connection.
@@ -20,9 +21,9 @@ type Instance struct {
 	mod      Machine
 	asks     Caller // the same in the middle of a host call
 	manifest abi.Manifest
-	world    World
+	host     hostio.Host
 	receiver Receiver
-	timers   Timers
+	timers   hostio.Timers
 	done     chan struct{} // closed by the owner that buried the guest
 	stderr   tail
 

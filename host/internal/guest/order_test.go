@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
@@ -154,9 +155,9 @@ func TestEssentialHandleIsClosedAtItsEnd(t *testing.T) {
 
 // A handle that failed takes nothing any more, so nothing waits for it.
 func TestFailedHandleHoldsNothingBack(t *testing.T) {
-	for name, end := range map[string]func(Sink){
-		"error": func(s Sink) { s.Error(abi.Reset, errors.New("gone")) },
-		"exit":  func(s Sink) { s.Exit(1, "exit status 1") },
+	for name, end := range map[string]func(hostio.Sink){
+		"error": func(s hostio.Sink) { s.Error(abi.Reset, errors.New("gone")) },
+		"exit":  func(s hostio.Sink) { s.Exit(1, "exit status 1") },
 	} {
 		r := open(t, hostilePackage, Config{Limits: Limits{HighWater: 100}}, abi.Pair{Key: "mode", Value: "second"})
 		first := r.world.stream(0)

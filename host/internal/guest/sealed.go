@@ -8,7 +8,7 @@ import "github.com/wharf-mcp/wharf/abi"
 // writes it anywhere else: not to the trace, not into an error, not into the
 // memory that the next event may use.
 
-// Sealed is described at [Sink].
+// Sealed is described at [hostio.Sink].
 func (s *sink) Sealed(blob []byte) {
 	s.inst.post(item{kind: abi.EventOpened, handle: s.handle, arg: abi.Sealed, payload: blob})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/sdk/sdktest"
 )
@@ -68,7 +69,7 @@ func (s *stage) next(op abi.Call) (sdktest.Call, bool) {
 	return sdktest.Call{}, false
 }
 
-func (s *stage) Open(kind abi.OpenKind, r *abi.OpenRequest, sink Sink) (Stream, abi.Status, error) {
+func (s *stage) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
 	if c, ok := s.next(abi.CallOpen); ok && c.Result < 0 {
 		return nil, abi.Status(c.Result), nil
 	}
@@ -121,7 +122,7 @@ func playConfig(t *testing.T, c Config, script *sdktest.Trace, between func(*Ins
 	if err != nil {
 		t.Fatal(err)
 	}
-	inst.world, inst.receiver, inst.timers = s, box, &stageTimers{stage: s}
+	inst.host, inst.receiver, inst.timers = s, box, &stageTimers{stage: s}
 	t.Cleanup(func() { inst.mod.Close() })
 	for n := range script.Steps {
 		step := &script.Steps[n]

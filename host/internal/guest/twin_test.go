@@ -68,7 +68,7 @@ func twinTrace(t *testing.T, which, framing string, stream []byte, cut uint8) []
 	if err != nil {
 		t.Fatal(err)
 	}
-	inst.world, inst.receiver, inst.timers = s, box, &fakeTimers{}
+	inst.host, inst.receiver, inst.timers = s, box, &fakeTimers{}
 	defer inst.mod.Close()
 	settings := &abi.Settings{Server: "twin", Values: []abi.Pair{{Key: "other", Value: "x"}, {Key: "framing", Value: framing}}, MessageCap: 1 << 20}
 	inst.run(&item{kind: abi.EventOpen, payload: abi.AppendSettings(nil, settings)})

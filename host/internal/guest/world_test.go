@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
@@ -88,7 +89,7 @@ type fakeWorld struct {
 
 func (w *fakeWorld) Stderr() []byte { return w.said }
 
-func (w *fakeWorld) Open(kind abi.OpenKind, r *abi.OpenRequest, sink Sink) (Stream, abi.Status, error) {
+func (w *fakeWorld) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
 	if w.refuse != 0 {
 		return nil, w.refuse, nil
 	}
@@ -101,7 +102,7 @@ func (w *fakeWorld) Open(kind abi.OpenKind, r *abi.OpenRequest, sink Sink) (Stre
 	return s, abi.OK, nil
 }
 
-func (w *fakeWorld) Timers(fire func(uint32)) Timers {
+func (w *fakeWorld) Timers(fire func(uint32)) hostio.Timers {
 	w.timers = &fakeTimers{fire: fire}
 	return w.timers
 }
@@ -149,7 +150,7 @@ func (f *fakeTimers) Stop() {
 type fakeStream struct {
 	kind    abi.OpenKind
 	request abi.OpenRequest
-	sink    Sink
+	sink    hostio.Sink
 	took    chan struct{} // a token for each flush that took something
 
 	mu      sync.Mutex
@@ -257,7 +258,7 @@ func (b *inbox) Failed(exchange uint32, err error) {
 	b.failed[exchange] = err
 }
 
-func (b *inbox) Carry(uint32, Errand) bool { return false }
+func (b *inbox) OfferInline(uint32, hostio.InlineIO) bool { return false }
 
 func (b *inbox) Close(err error) {
 	b.cause = err

@@ -18,7 +18,7 @@
 //
 // There is no goroutine per call and none per notification. Answers are handed
 // to their callers by whoever delivers, which may be the caller: one who waits
-// anyway runs what its message leaves to do ([Errand]). It does not see then how
+// anyway runs what its message leaves to do ([hostio.InlineIO]). It does not see then how
 // its call ends, so whoever ends it stops the errand too. What a server asks and
 // tells runs beside that: requests on a bounded number of goroutines,
 // notifications in order on one that is there while there are any. What they mean

@@ -1,29 +1,21 @@
 package rpc
 
-import "context"
+import (
+	"context"
 
-// Errand is what is left to do for a message that has gone out, and takes as
-// long as its server likes: a request over HTTP, say. Whoever waits for the
-// answer may do it on its own goroutine, which spares waking another one twice,
-// once to begin and once to be told of the end.
-type Errand = interface {
-	// Run does it, as far as it is short, and leaves the rest to others. It is
-	// called once. The answer may come while it runs, through Deliver.
-	Run()
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
+)
 
-	// Stop says that whoever runs it, or is about to, must leave: Run returns as
-	// soon as it can. Anyone may call it, at any time; it does not wait.
-	Stop()
+// OfferInline offers I/O of an exchange to the caller that waits for its answer. It
+// reports whether there is one, which then runs it, even if its call ends meanwhile.
+// OfferInline does not wait. Only the link may call it, as it calls Deliver.
+func (p *Peer) OfferInline(exchange uint32, e hostio.InlineIO) bool {
+	return p.flight.lend(exchange, e)
 }
-
-// Carry offers an errand to whoever waits for the exchange. It reports whether
-// there is somebody, who then runs it, whatever becomes of the call. Carry does
-// not wait, and like Deliver it is the link's to call.
-func (p *Peer) Carry(exchange uint32, e Errand) bool { return p.flight.lend(exchange, e) }
 
 // lend gives an errand to the caller of an exchange, who has one at a time. It
 // lies in the channel with room for it and the end of the call.
-func (f *inflight) lend(exchange uint32, e Errand) bool {
+func (f *inflight) lend(exchange uint32, e hostio.InlineIO) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := f.pending[exchange]
@@ -37,7 +29,7 @@ func (f *inflight) lend(exchange uint32, e Errand) bool {
 
 // carry runs an errand for c, on the goroutine of its caller, who does not see
 // the end of ctx meanwhile: somebody else looks out for that, and stops it.
-func (p *Peer) carry(ctx context.Context, c *call, e Errand) {
+func (p *Peer) carry(ctx context.Context, c *call, e hostio.InlineIO) {
 	if ctx.Done() == nil {
 		e.Run()
 	} else {
@@ -70,7 +62,7 @@ func (f *inflight) returned(c *call) {
 }
 
 // forgo gives an errand up that nobody will wait for.
-func forgo(e Errand) {
+func forgo(e hostio.InlineIO) {
 	e.Stop()
 	e.Run()
 }

@@ -68,7 +68,7 @@ func newCarries(c Config, run func(*carries)) *carries {
 func (l *carries) Send(ctx context.Context, m *Message) error {
 	defer m.Free()
 	if !m.Urgent() {
-		l.refused = !l.peer.Carry(m.Exchange(), l.errand)
+		l.refused = !l.peer.OfferInline(m.Exchange(), l.errand)
 	}
 	if l.then != nil {
 		return l.then(ctx)
@@ -89,7 +89,7 @@ func TestACallerCarriesItsErrand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newCarries(Config{Timeout: time.Second}, func(l *carries) {
 			time.Sleep(time.Second / 2)
-			if l.peer.Carry(1, newErrand(nil)) {
+			if l.peer.OfferInline(1, newErrand(nil)) {
 				t.Error("a second errand was taken while the first one runs")
 			}
 			l.answer()
@@ -101,7 +101,7 @@ func TestACallerCarriesItsErrand(t *testing.T) {
 			t.Errorf("%s, %v", result, err)
 		}
 		l.errand.want(t, 1, 0)
-		if l.peer.Carry(1, newErrand(nil)) {
+		if l.peer.OfferInline(1, newErrand(nil)) {
 			t.Error("an errand was taken after the call")
 		}
 	})
@@ -116,7 +116,7 @@ func TestErrandsFollowEachOther(t *testing.T) {
 		second := newErrand(func() { l.answer() })
 		go func() {
 			synctest.Wait()
-			if !l.peer.Carry(1, second) {
+			if !l.peer.OfferInline(1, second) {
 				t.Error("nobody takes a second errand")
 			}
 		}()

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // call is one pending request. It belongs to its caller, except that whoever
@@ -15,11 +17,11 @@ type call struct {
 	flight   *inflight
 	id       uint64
 	method   string
-	terms    *Terms        // those of the moment in which it got its id
-	limit    time.Duration // what deadline was made of, for the error
-	deadline time.Time     // guarded by flight.mu; zero = none
-	stray    bool          // not waited for by drain
-	done     chan Errand   // nil is the end; before it there may be an errand
+	terms    *Terms               // those of the moment in which it got its id
+	limit    time.Duration        // what deadline was made of, for the error
+	deadline time.Time            // guarded by flight.mu; zero = none
+	stray    bool                 // not waited for by drain
+	done     chan hostio.InlineIO // nil is the end; before it there may be an errand
 
 	result []byte
 	err    error // nil means that result is the answer
@@ -31,14 +33,14 @@ type call struct {
 	ended   bool                    // guarded by flight.mu
 	inner   context.Context         // guarded by flight.mu, see sendContext
 	stop    context.CancelCauseFunc // ends inner; never set once ended is
-	errand  Errand                  // what the caller carries; guarded by flight.mu, never changed once ended is
+	errand  hostio.InlineIO         // what the caller carries; guarded by flight.mu, never changed once ended is
 	onLeave func()                  // giveUp, as a value
 	gaveUp  chan struct{}           // gets a token when giveUp is over
 }
 
 // newCall returns an empty record, which keeps its channels for life.
 func newCall() any {
-	c := &call{done: make(chan Errand, 2), gaveUp: make(chan struct{}, 1)}
+	c := &call{done: make(chan hostio.InlineIO, 2), gaveUp: make(chan struct{}, 1)}
 	c.onLeave = c.giveUp
 	return c
 }

@@ -64,7 +64,7 @@ type Terms struct {
 }
 
 // Peer is one end of a JSON-RPC connection. All methods may be called from any
-// goroutine, but Deliver, TooBig, Done, Failed, Expired and Carry only by the link, and
+// goroutine, but Deliver, TooBig, Done, Failed, Expired and OfferInline only by the link, and
 // those never call back into it.
 type Peer struct {
 	config  Config

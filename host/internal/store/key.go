@@ -8,7 +8,7 @@ import (
 
 	"aead.dev/minisign"
 
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // SignatureError says that a file is not vouched for as it has to be.
@@ -75,7 +75,7 @@ func CommentOf(signature string) Comment {
 	if s.UnmarshalText([]byte(signature)) != nil {
 		return Comment{}
 	}
-	return ReadComment(capability.Clean(s.TrustedComment, maxText))
+	return ReadComment(cleantext.Line(s.TrustedComment, maxText))
 }
 
 // CheckSignature finds out whether the owner of a key signed a file, and returns

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/brig"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
@@ -275,7 +276,7 @@ func (c *Compiler) start(ctx context.Context, j *job) ([]byte, error) {
 	case t == tagRefused:
 		return nil, &Refusal{why: cleanLines(string(body))}
 	case t == tagFailed:
-		return nil, &unkeptError{errors.New(capability.Clean(string(body), textMost))}
+		return nil, &unkeptError{errors.New(cleantext.Line(string(body), textMost))}
 	}
 	return body, nil
 }
@@ -296,7 +297,7 @@ func brokeOff(format string, a ...any) *Refusal {
 func cleanLines(text string) string {
 	var clean []string
 	for line := range strings.Lines(text) {
-		if line = capability.Clean(strings.TrimSpace(line), maxLine); line != "" {
+		if line = cleantext.Line(strings.TrimSpace(line), maxLine); line != "" {
 			clean = append(clean, line)
 		}
 	}
