@@ -23,6 +23,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/trace"
+	"github.com/wharf-mcp/wharf/host/trust"
 )
 
 // Server is one server as a configuration describes it, with all variables
@@ -76,7 +77,7 @@ type Config struct {
 	VaultDir string
 
 	// TrustDir keeps what the user decided about servers that came with a
-	// project; see [DefaultTrustDir]. With "" such servers are never used.
+	// project; see [trust.DefaultDir]. With "" such servers are never used.
 	TrustDir string
 
 	// Client is how the program names itself to servers.
@@ -158,7 +159,7 @@ type Config struct {
 	// Approve shows the person a server that came with a project, and asks
 	// whether it may be used. Without it the answer is no, unless they have said
 	// yes before. One question is asked at a time.
-	Approve func(ctx context.Context, a Approval) (Decision, error)
+	Approve func(ctx context.Context, a trust.Approval) (trust.Decision, error)
 
 	// Event hears notifications and warnings. Those of a session come one at a
 	// time, and of each of its connections in order. One that does not return

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/trust"
 )
 
 // Whatever leads to the code that runs, code that has changed is asked about again.
@@ -38,11 +38,11 @@ func TestChangedCodeAsksAgain(t *testing.T) {
 			r.write(tc.file, "one")
 			r.entry(strings.NewReplacer("NODE", bin+"/node", "NPX", bin+"/npx").Replace(tc.entry))
 			r.approve()
-			if a := r.look(); a.State != host.TrustApproved || slices.ContainsFunc(a.Warnings, isUncompared) {
+			if a := r.look(); a.State != trust.Approved || slices.ContainsFunc(a.Warnings, isUncompared) {
 				t.Errorf("%s, warnings %q", a.State, a.Warnings)
 			}
 			r.write(tc.file, "two")
-			if a := r.look(); a.State != host.TrustChanged {
+			if a := r.look(); a.State != trust.Changed {
 				t.Errorf("it is %s: %q", a.State, a.Lines())
 			}
 		})
@@ -79,9 +79,9 @@ func TestListOfAHostileFolder(t *testing.T) {
 	}
 	r.write(".mcp.json", `{"mcpServers": {`+strings.Join(entries, ",")+`}}`)
 	all := config.Discover(r.dir).Servers
-	trusted := host.OpenTrust(r.trust, nil)
+	trusted := trust.Open(r.trust, nil)
 	for _, l := range trusted.LookAll(all) {
-		if err := errors.Join(l.Err, trusted.Decide(t.Context(), l.Approval, host.Always)); err != nil {
+		if err := errors.Join(l.Err, trusted.Decide(t.Context(), l.Approval, trust.Always)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -90,14 +90,14 @@ func TestListOfAHostileFolder(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	counts := make(map[host.TrustState]int)
+	counts := make(map[trust.State]int)
 	for _, l := range trusted.List(all) {
 		counts[l.Approval.State]++
-		if (l.Err != nil) != (l.Approval.State == host.TrustUnseen) {
+		if (l.Err != nil) != (l.Approval.State == trust.Unseen) {
 			t.Errorf("%s: %v", l.Approval.State, l.Err)
 		}
 	}
-	if counts[host.TrustChanged] != 1 || counts[host.TrustUnseen] != servers-1 {
+	if counts[trust.Changed] != 1 || counts[trust.Unseen] != servers-1 {
 		t.Errorf("%v", counts)
 	}
 	asked := 0
@@ -111,7 +111,7 @@ func TestListOfAHostileFolder(t *testing.T) {
 	if asked != 256/40 {
 		t.Errorf("%d were looked at", asked)
 	}
-	if a, err := trusted.Look(all[servers-1]); err != nil || a.State != host.TrustChanged {
+	if a, err := trusted.Look(all[servers-1]); err != nil || a.State != trust.Changed {
 		t.Errorf("%s, %v", a.State, err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/trust"
 )
 
 // a repo is a project with one server, in a script of its own, which leaves a mark
@@ -86,19 +87,19 @@ func (r *repo) mark() string {
 }
 
 // host returns a host whose person decides as told; nil is nobody.
-func (r *repo) host(decide func(host.Approval) host.Decision) *host.Host {
+func (r *repo) host(decide func(trust.Approval) trust.Decision) *host.Host {
 	c := host.Config{TrustDir: r.trust}
 	if decide != nil {
-		c.Approve = func(_ context.Context, a host.Approval) (host.Decision, error) { return decide(a), nil }
+		c.Approve = func(_ context.Context, a trust.Approval) (trust.Decision, error) { return decide(a), nil }
 	}
 	return newHost(r.t, c)
 }
 
-func always(host.Approval) host.Decision { return host.Always }
+func always(trust.Approval) trust.Decision { return trust.Always }
 
-func (r *repo) look() host.Approval {
+func (r *repo) look() trust.Approval {
 	r.t.Helper()
-	a, err := host.OpenTrust(r.trust, nil).Look(r.server())
+	a, err := trust.Open(r.trust, nil).Look(r.server())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func (r *repo) approve() {
 func (r *repo) refused(h *host.Host, s host.Server, says string) {
 	r.t.Helper()
 	_, err := h.Connect(r.t.Context(), s)
-	var unapproved *host.UnapprovedError
+	var unapproved *trust.UnapprovedError
 	if !errors.Is(err, host.ErrDenied) || !errors.As(err, &unapproved) || !strings.Contains(err.Error(), says) ||
 		!strings.Contains(host.Hint(err), unapproved.Approval.Hash) {
 		r.t.Errorf("error %v, hint %q; want one that says %q", err, host.Hint(err), says)
@@ -130,17 +131,17 @@ func (r *repo) refused(h *host.Host, s host.Server, says string) {
 func TestProjectServerNeedsApproval(t *testing.T) {
 	r := newRepo(t)
 	r.refused(r.host(nil), r.server(), "came with the project")
-	r.refused(r.host(func(host.Approval) host.Decision { return host.NotNow }), r.server(), "came with the project")
+	r.refused(r.host(func(trust.Approval) trust.Decision { return trust.NotNow }), r.server(), "came with the project")
 	if _, err := newHost(t, host.Config{}).Connect(t.Context(), r.server()); !errors.Is(err, host.ErrDenied) || r.mark() != "" {
 		t.Errorf("without a folder for approvals: %v", err)
 	}
 	asked := 0
-	h := r.host(func(a host.Approval) host.Decision {
+	h := r.host(func(a trust.Approval) trust.Decision {
 		asked++
 		if text := strings.Join(a.Lines(), "\n"); !strings.Contains(text, r.dir+"/server.sh") || !strings.Contains(text, a.Hash) {
 			t.Error(text)
 		}
-		return host.Always
+		return trust.Always
 	})
 	say(t, connect(t, h, r.server()))
 	say(t, connect(t, h, r.server()))
@@ -152,18 +153,18 @@ func TestProjectServerNeedsApproval(t *testing.T) {
 
 func TestProjectServerIsDeniedForGood(t *testing.T) {
 	r := newRepo(t)
-	r.refused(r.host(func(host.Approval) host.Decision { return host.Never }), r.server(), "not approved")
-	r.refused(r.host(func(host.Approval) host.Decision { t.Error("asked again"); return host.Always }), r.server(), "denied by you")
+	r.refused(r.host(func(trust.Approval) trust.Decision { return trust.Never }), r.server(), "not approved")
+	r.refused(r.host(func(trust.Approval) trust.Decision { t.Error("asked again"); return trust.Always }), r.server(), "denied by you")
 	r.entry(`{"command": "./server.sh", "args": ["more"]}`)
 	say(t, connect(t, r.host(always), r.server()))
 }
 
 func TestProjectServerIsApprovedJustOnce(t *testing.T) {
 	r := newRepo(t)
-	h := r.host(func(host.Approval) host.Decision { return host.JustOnce })
+	h := r.host(func(trust.Approval) trust.Decision { return trust.JustOnce })
 	say(t, connect(t, h, r.server()))
 	say(t, connect(t, h, r.server()))
-	if records, err := host.OpenTrust(r.trust, nil).Records(); len(records) > 0 || err != nil {
+	if records, err := trust.Open(r.trust, nil).Records(); len(records) > 0 || err != nil {
 		t.Errorf("%v, %v", records, err)
 	}
 	os.Remove(r.dir + "/mark")
@@ -203,7 +204,7 @@ func TestEachChangeAsksAgain(t *testing.T) {
 			r.approve()
 			r.entry(strings.ReplaceAll(tc.is, r0, r.dir+"/server.sh"))
 			a := r.look()
-			if want := tc.was == tc.is; (a.State == host.TrustApproved) != want || !want && a.State != host.TrustChanged {
+			if want := tc.was == tc.is; (a.State == trust.Approved) != want || !want && a.State != trust.Changed {
 				t.Errorf("it is %s", a.State)
 			}
 			var changes []string
@@ -232,9 +233,9 @@ func TestChangedScriptAsksAgain(t *testing.T) {
 
 func TestScriptThatChangesUnderTheQuestion(t *testing.T) {
 	r := newRepo(t)
-	r.refused(r.host(func(host.Approval) host.Decision {
+	r.refused(r.host(func(trust.Approval) trust.Decision {
 		r.write("server.sh", "#!/bin/sh\ntouch \"$MARK\"\n")
-		return host.Always
+		return trust.Always
 	}), r.server(), "contents of server.sh")
 }
 
@@ -277,7 +278,7 @@ func TestCommandOfTheSameNameAsksAgain(t *testing.T) {
 		}
 		return names
 	}
-	if a := r.look(); a.State != host.TrustApproved {
+	if a := r.look(); a.State != trust.Approved {
 		t.Errorf("%s: %v", a.State, a.Changes)
 	}
 	os.Remove(tool)
@@ -323,13 +324,13 @@ func TestOneQuestionForMany(t *testing.T) {
 	var asked atomic.Int32
 	var here sync.WaitGroup
 	here.Add(8)
-	h := r.host(func(host.Approval) host.Decision {
+	h := r.host(func(trust.Approval) trust.Decision {
 		asked.Add(1)
 		here.Wait()
 		for range 1000 { // in which the others would have got as far as asking
 			runtime.Gosched()
 		}
-		return host.Always
+		return trust.Always
 	})
 	s := r.server()
 	var all sync.WaitGroup
@@ -352,7 +353,7 @@ func TestOneQuestionForMany(t *testing.T) {
 func TestCallsWaitForTheAnswer(t *testing.T) {
 	r := newRepo(t)
 	var asked atomic.Int32
-	s, err := r.host(func(host.Approval) host.Decision { asked.Add(1); return host.JustOnce }).Add(r.server())
+	s, err := r.host(func(trust.Approval) trust.Decision { asked.Add(1); return trust.JustOnce }).Add(r.server())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,10 +378,10 @@ func TestCallsWaitForTheAnswer(t *testing.T) {
 func TestNobodyHasToWaitForTheAnswer(t *testing.T) {
 	r := newRepo(t)
 	asked := make(chan struct{})
-	h := newHost(t, host.Config{TrustDir: r.trust, Approve: func(ctx context.Context, _ host.Approval) (host.Decision, error) {
+	h := newHost(t, host.Config{TrustDir: r.trust, Approve: func(ctx context.Context, _ trust.Approval) (trust.Decision, error) {
 		close(asked)
 		<-ctx.Done() // a person who is not there
-		return host.NotNow, ctx.Err()
+		return trust.NotNow, ctx.Err()
 	}})
 	s, err := h.Add(r.server())
 	if err != nil {
@@ -417,7 +418,7 @@ func TestDamagedDecisions(t *testing.T) {
 	} {
 		r := newRepo(t)
 		r.approve()
-		path := host.OpenTrust(r.trust, nil).Path()
+		path := trust.Open(r.trust, nil).Path()
 		if err := damage(path); err != nil {
 			t.Fatal(err)
 		}
@@ -429,7 +430,7 @@ func TestDamagedDecisions(t *testing.T) {
 
 func TestQuietCallsAskNobody(t *testing.T) {
 	r := newRepo(t)
-	h := r.host(func(host.Approval) host.Decision { t.Error("asked"); return host.Always })
+	h := r.host(func(trust.Approval) trust.Decision { t.Error("asked"); return trust.Always })
 	if _, err := h.Connect(host.WithoutSignIn(t.Context()), r.server()); !errors.Is(err, host.ErrDenied) {
 		t.Error(err)
 	}
@@ -458,9 +459,9 @@ func TestOwnServersNeedNoApproval(t *testing.T) {
 	if err := h.Approve(t.Context(), server("modern")); err != nil {
 		t.Error(err)
 	}
-	trust := host.OpenTrust(t.TempDir(), nil)
-	if _, err := trust.Look(server("modern")); err == nil || trust.State(server("modern")) != host.TrustApproved {
-		t.Errorf("error %v, state %s", err, trust.State(server("modern")))
+	decisions := trust.Open(t.TempDir(), nil)
+	if _, err := decisions.Look(server("modern")); err == nil || stateIn(decisions, server("modern")) != trust.Approved {
+		t.Errorf("error %v, state %s", err, stateIn(decisions, server("modern")))
 	}
 }
 
@@ -468,22 +469,27 @@ func TestOwnServersNeedNoApproval(t *testing.T) {
 func TestStateOfTheUndecided(t *testing.T) {
 	r := newRepo(t)
 	r.entry(`{"command": "./server.sh", "args": ["huge"]}`)
-	trust := host.OpenTrust(r.trust, nil)
-	if state := trust.State(r.server()); state != host.TrustNew {
+	decisions := trust.Open(r.trust, nil)
+	if state := stateIn(decisions, r.server()); state != trust.New {
 		t.Errorf("nobody decided, and it is %s", state)
 	}
 	r.approve()
-	if state := trust.State(r.server()); state != host.TrustApproved {
+	if state := stateIn(decisions, r.server()); state != trust.Approved {
 		t.Errorf("it was approved, and is %s", state)
 	}
 	r.write("huge", "")
-	if state := trust.State(r.server()); state != host.TrustChanged {
+	if state := stateIn(decisions, r.server()); state != trust.Changed {
 		t.Errorf("a file came, and it is %s", state)
 	}
 	if err := os.Truncate(filepath.Join(r.dir, "huge"), 1<<40); err != nil {
 		t.Skip(err)
 	}
-	if state := trust.State(r.server()); state != host.TrustUnseen {
+	if state := stateIn(decisions, r.server()); state != trust.Unseen {
 		t.Errorf("a file is too large, and it is %s", state)
 	}
+}
+
+// stateIn returns the state of a server in the list of a store.
+func stateIn(decisions *trust.Store, s host.Server) trust.State {
+	return decisions.List([]host.Server{s})[0].Approval.State
 }

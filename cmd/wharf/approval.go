@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
-	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/trust"
 )
 
 // shownWarnings is how many warnings about a server stand in a question. More of them are
@@ -17,38 +18,38 @@ const shownWarnings = 12
 
 // askApproval shows a server of a project and asks whether it may be used. It is
 // no, unless the person says yes.
-func (a *app) askApproval(ctx context.Context, p host.Approval) (host.Decision, error) {
+func (a *app) askApproval(ctx context.Context, p trust.Approval) (trust.Decision, error) {
 	ctx, leave, err := a.floor(ctx)
 	if err != nil {
-		return host.NotNow, err
+		return trust.NotNow, err
 	}
 	defer leave()
 	fmt.Fprint(a.err, a.approvalFacts(p, factBytes))
 	text, err := a.ask(ctx, question{above: a.approvalGist(p), prompt: "May it be used? yes, [n]o, never: ", consent: true})
 	switch {
 	case errors.Is(err, errRefused), errors.Is(err, errEscaped):
-		return host.NotNow, nil
+		return trust.NotNow, nil
 	case err != nil:
-		return host.NotNow, err
+		return trust.NotNow, err
 	}
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "y", "yes":
-		return host.Always, nil
+		return trust.Always, nil
 	case "never":
-		return host.Never, nil
+		return trust.Never, nil
 	}
-	return host.NotNow, nil
+	return trust.NotNow, nil
 }
 
 // approvalFacts returns what is known of a server of a project: of each value no
 // more than limit bytes, and 0 is for all there is.
-func (a *app) approvalFacts(p host.Approval, limit int) string {
+func (a *app) approvalFacts(p trust.Approval, limit int) string {
 	rest := "; `wharf trust show " + plain.Name(p.Server, nameColumns) + "` prints all"
 	most := ofFacts
 	if limit == 0 {
 		most = excerpt{}
 	}
-	rows := []fact{{"project", plain.Name(p.Project.Folder, 4096)}, {"file", plain.Name(p.Project.File, 4096)}}
+	rows := []fact{{"project", plain.Name(p.Project, 4096)}, {"file", plain.Name(p.File, 4096)}}
 	missing := 0
 	for _, f := range p.Shown() {
 		text, left := f.Text(limit)
@@ -64,13 +65,13 @@ func (a *app) approvalFacts(p host.Approval, limit int) string {
 			out.WriteString(a.ours("! and %d more warnings%s", len(p.Warnings)-i, rest))
 			break
 		}
-		out.WriteString(a.ours("! %s", host.Visible(w)))
+		out.WriteString(a.ours("! %s", cleantext.Visible(w)))
 	}
 	return out.String()
 }
 
 // approvalChanges returns in what a server differs from what was decided about.
-func (a *app) approvalChanges(p host.Approval, limit int, rest string) string {
+func (a *app) approvalChanges(p trust.Approval, limit int, rest string) string {
 	if len(p.Changes) == 0 {
 		return ""
 	}
@@ -90,8 +91,8 @@ func (a *app) approvalChanges(p host.Approval, limit int, rest string) string {
 var ofGist = excerpt{512, 5}
 
 // approvalGist returns what a yes allows, for right above the question.
-func (a *app) approvalGist(p host.Approval) string {
-	facts := make(map[string]host.Fact)
+func (a *app) approvalGist(p trust.Approval) string {
+	facts := make(map[string]trust.Fact)
 	for _, f := range p.Facts {
 		facts[f.Name] = f
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/trust"
 )
 
 // imitated are rows such as only we write. A stranger would like to.
@@ -198,7 +199,7 @@ func approved(t *testing.T, entry map[string]any) func(*app) {
 	if len(found.Servers) != 1 {
 		return nil // it may not say so
 	}
-	p, err := host.OpenTrust(filepath.Join(dir, "trust"), nil).Look(found.Servers[0])
+	p, err := trust.Open(filepath.Join(dir, "trust"), nil).Look(found.Servers[0])
 	if err != nil {
 		return nil
 	}

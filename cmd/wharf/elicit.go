@@ -8,6 +8,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -130,7 +131,7 @@ func (a *asker) fill(ctx context.Context, f *field, number, of int) error {
 		if wrong == nil {
 			return nil
 		}
-		fmt.Fprint(a.err, a.ours("%s", host.Visible(wrong.Error())))
+		fmt.Fprint(a.err, a.ours("%s", cleantext.Visible(wrong.Error())))
 		q.proposed = ""
 		if safeToType(text) {
 			q.proposed = text

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // What a stranger says stands in a question between bars: each row of it begins
@@ -59,7 +60,7 @@ func (a *app) quoted(text string, most excerpt, rest string) string {
 		text, missing = shown, len(text)-len(shown)
 	}
 	var rows []string
-	for line := range strings.SplitSeq(strings.Trim(host.Readable(text), "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.Trim(cleantext.Readable(text), "\n"), "\n") {
 		rows = append(rows, plain.Wrap(line, a.columns()-plain.Width(bar), 0)...)
 	}
 	return barred(squeezed(rows), most.rows, missing, rest)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
-	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // at is a program on a terminal of so many columns.
@@ -55,7 +55,7 @@ func FuzzQuoted(f *testing.F) {
 			lines = lines[:len(lines)-1]
 		}
 		for _, line := range lines {
-			marks := len(line) - len(host.Visible(line)) // a mark takes no column
+			marks := len(line) - len(cleantext.Visible(line)) // a mark takes no column
 			if !strings.HasPrefix(line, strings.TrimSpace(bar)) || marks == 0 && plain.Width(line) > a.columns() || strings.IndexFunc(line, plain.IsUnsafe) >= 0 {
 				t.Errorf("%q in %d columns: %q", text, a.columns(), line)
 			}

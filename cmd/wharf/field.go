@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
-	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -263,7 +263,7 @@ const (
 
 // isProposable reports whether text of a server may stand where the person types.
 func isProposable(text string) bool {
-	return safeToType(text) && plain.Width(text) <= proposedColumns && host.Visible(text) == text
+	return safeToType(text) && plain.Width(text) <= proposedColumns && cleantext.Visible(text) == text
 }
 
 // safeToType reports whether text, given to the line editor, is text and no keys.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // visitPage shows the address of a page that a server wants the person to go to,
@@ -39,7 +40,7 @@ func (a *app) visitPage(ctx context.Context, server host.Server, address string)
 		return a.leavePage(address, shown)
 	}
 	if err := host.OpenBrowser(ctx, address); err != nil {
-		fmt.Fprint(a.err, a.ours("%s", host.Visible(err.Error())))
+		fmt.Fprint(a.err, a.ours("%s", cleantext.Visible(err.Error())))
 		return errRefused
 	}
 	return nil
@@ -51,7 +52,7 @@ func (a *app) leavePage(address, shown string) error {
 	if strings.Count(shown, "\n") == 1 {
 		return nil
 	}
-	if host.Visible(address) != address || strings.Contains(address, " ") {
+	if cleantext.Visible(address) != address || strings.Contains(address, " ") {
 		fmt.Fprintln(a.err, "It is no address that could be copied.")
 		return errRefused
 	}
@@ -76,5 +77,5 @@ func siteOf(address string) (site, odd string) {
 	case u.Scheme != "https":
 		odd = "the connection to it is not encrypted."
 	}
-	return host.Visible(u.Host), odd
+	return cleantext.Visible(u.Host), odd
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // letSignIn gives a host the callbacks that let the person sign in.
@@ -41,7 +42,7 @@ func (a *app) openPage(ctx context.Context, p host.Page) error {
 			fmt.Fprintln(a.err, "It opens in your browser; this goes on when you are done there.")
 			return nil
 		}
-		fmt.Fprint(a.err, a.ours("%s", host.Visible(err.Error())))
+		fmt.Fprint(a.err, a.ours("%s", cleantext.Visible(err.Error())))
 	}
 	return a.takeAddress(ctx, p)
 }
@@ -68,7 +69,7 @@ func (a *app) takeAddress(ctx context.Context, p host.Page) error {
 		if wrong == nil {
 			return nil
 		}
-		fmt.Fprint(a.err, a.ours("%s", host.Visible(wrong.Error())))
+		fmt.Fprint(a.err, a.ours("%s", cleantext.Visible(wrong.Error())))
 	}
 }
 

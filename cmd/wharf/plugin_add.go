@@ -13,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 const addLong = `Fetch a plugin, look at it, show what it asks for, and install it if you say yes.
@@ -205,7 +206,7 @@ func (a *app) showOffer(o *host.Offer) {
 	for i := range facts {
 		shown := plain.CutBytes(facts[i].text, factBytes)
 		missing += len(facts[i].text) - len(shown)
-		facts[i].text = host.Visible(shown)
+		facts[i].text = cleantext.Visible(shown)
 	}
 	fmt.Fprint(a.err, a.facts(facts, ofFacts, missing, ""))
 	for _, w := range o.Warnings {

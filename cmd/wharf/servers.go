@@ -9,6 +9,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/trust"
 )
 
 func newServers(a *app) *cobra.Command {
@@ -53,8 +54,8 @@ type entry struct {
 	Enabled   bool   `json:"enabled"`
 
 	// Of a server that came with a project: the file, and whether it is approved.
-	Project string          `json:"project,omitempty"`
-	Trust   host.TrustState `json:"trust,omitempty"`
+	Project string      `json:"project,omitempty"`
+	Trust   trust.State `json:"trust,omitempty"`
 }
 
 func (a *app) runServers() error {

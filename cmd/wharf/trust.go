@@ -14,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/trust"
 )
 
 const trustLong = `Decide about the servers that came with a project.
@@ -56,7 +57,7 @@ func newTrust(a *app) *cobra.Command {
 }
 
 // trustCommand is a command that gets what the user decided, and its words.
-func (a *app) trustCommand(use, short string, names []string, run func(context.Context, *host.Trust, []string) error) *cobra.Command {
+func (a *app) trustCommand(use, short string, names []string, run func(context.Context, *trust.Store, []string) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: exactly(names...),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -74,29 +75,29 @@ func (a *app) trustCommand(use, short string, names []string, run func(context.C
 }
 
 // trust returns what the user decided.
-func (a *app) trust() (*host.Trust, error) {
+func (a *app) trust() (*trust.Store, error) {
 	s, err := a.load()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := host.DefaultTrustDir()
+	dir, err := trust.DefaultDir()
 	if err != nil {
 		return nil, exit.Usage(fmt.Errorf("find the folder for approvals: %w", err), "approvals are kept in your own configuration folder")
 	}
-	return host.OpenTrust(dir, s.plugins), nil
+	return trust.Open(dir, s.plugins), nil
 }
 
 // letApprove gives a host the callback that asks about servers of projects. Where
 // there is nobody to ask and no hash, the host says no by itself.
 func (a *app) letApprove(c *host.Config) {
-	c.TrustDir, _ = host.DefaultTrustDir()
+	c.TrustDir, _ = trust.DefaultDir()
 	switch {
 	case a.flags.trustHash != "":
-		c.Approve = func(_ context.Context, p host.Approval) (host.Decision, error) {
+		c.Approve = func(_ context.Context, p trust.Approval) (trust.Decision, error) {
 			if p.Names(a.flags.trustHash) {
-				return host.JustOnce, nil
+				return trust.JustOnce, nil
 			}
-			return host.NotNow, nil
+			return trust.NotNow, nil
 		}
 	case a.canAsk():
 		c.Approve = a.askApproval
@@ -105,16 +106,16 @@ func (a *app) letApprove(c *host.Config) {
 
 // decided is a line of the list.
 type decided struct {
-	Project string          `json:"project"`
-	File    string          `json:"file"`
-	Server  string          `json:"server"`
-	State   host.TrustState `json:"state"`
-	Decided *time.Time      `json:"decided,omitempty"`
-	Hash    string          `json:"hash,omitempty"` // of what it is now, if it was decided about; of another project, of what was decided about
-	Problem string          `json:"problem,omitempty"`
+	Project string      `json:"project"`
+	File    string      `json:"file"`
+	Server  string      `json:"server"`
+	State   trust.State `json:"state"`
+	Decided *time.Time  `json:"decided,omitempty"`
+	Hash    string      `json:"hash,omitempty"` // of what it is now, if it was decided about; of another project, of what was decided about
+	Problem string      `json:"problem,omitempty"`
 }
 
-func (a *app) runTrustList(_ context.Context, t *host.Trust, _ []string) error {
+func (a *app) runTrustList(_ context.Context, t *trust.Store, _ []string) error {
 	records, err := t.Records()
 	if err != nil {
 		return err
@@ -126,7 +127,7 @@ func (a *app) runTrustList(_ context.Context, t *host.Trust, _ []string) error {
 	for _, r := range records {
 		same := func(d decided) bool { return d.Project == r.Project && d.File == r.File && d.Server == r.Server }
 		if !slices.ContainsFunc(list, same) {
-			list = append(list, decided{r.Project, r.File, r.Server, host.TrustState(r.Verdict), &r.Decided, r.Hash, ""})
+			list = append(list, decided{r.Project, r.File, r.Server, r.Verdict, &r.Decided, r.Hash, ""})
 		}
 	}
 	a.warnOf(a.settings)
@@ -150,7 +151,7 @@ func (a *app) warnUnseen(list []decided) {
 	unseen := 0
 	var first string
 	for _, d := range list {
-		if d.State == host.TrustUnseen {
+		if d.State == trust.Unseen {
 			unseen++
 			first = cmp.Or(first, d.Problem)
 		}
@@ -164,11 +165,11 @@ func (a *app) warnUnseen(list []decided) {
 // approvals cannot be kept, there are none.
 func (a *app) projectEntries() ([]entry, error) {
 	servers := a.settings.project()
-	looked := make([]host.Looked, len(servers))
+	looked := make([]trust.Looked, len(servers))
 	for i := range looked {
-		looked[i].Approval.State = host.TrustNew
+		looked[i].Approval.State = trust.New
 	}
-	if _, err := host.DefaultTrustDir(); err == nil {
+	if _, err := trust.DefaultDir(); err == nil {
 		t, err := a.trust()
 		if err != nil {
 			return nil, err
@@ -186,9 +187,9 @@ func (a *app) projectEntries() ([]entry, error) {
 }
 
 // stateOf is how things stand with a server of a project.
-func stateOf(l host.Looked) decided {
+func stateOf(l trust.Looked) decided {
 	p := l.Approval
-	d := decided{Project: p.Project.Folder, File: p.Project.File, Server: p.Server, State: p.State, Hash: p.Hash}
+	d := decided{Project: p.Project, File: p.File, Server: p.Server, State: p.State, Hash: p.Hash}
 	if l.Err != nil {
 		d.Problem = l.Err.Error()
 	}
@@ -200,17 +201,17 @@ func stateOf(l host.Looked) decided {
 
 // approvalJSON is a server of a project for programs: all that an approval is for.
 type approvalJSON struct {
-	Project  string          `json:"project"`
-	File     string          `json:"file"`
-	Server   string          `json:"server"`
-	State    host.TrustState `json:"state"`
-	Hash     string          `json:"hash"`
-	Facts    []host.Fact     `json:"facts"`
-	Warnings []string        `json:"warnings,omitempty"`
+	Project  string       `json:"project"`
+	File     string       `json:"file"`
+	Server   string       `json:"server"`
+	State    trust.State  `json:"state"`
+	Hash     string       `json:"hash"`
+	Facts    []trust.Fact `json:"facts"`
+	Warnings []string     `json:"warnings,omitempty"`
 }
 
 // runTrustShow prints all that a question about a server shows the beginnings of.
-func (a *app) runTrustShow(_ context.Context, t *host.Trust, args []string) error {
+func (a *app) runTrustShow(_ context.Context, t *trust.Store, args []string) error {
 	servers, err := a.settings.meant(args[0])
 	if err != nil {
 		return err
@@ -223,7 +224,7 @@ func (a *app) runTrustShow(_ context.Context, t *host.Trust, args []string) erro
 		if a.forPeople() {
 			err = a.print(a.approvalFacts(p, 0))
 		} else {
-			err = a.printJSON(approvalJSON{p.Project.Folder, p.Project.File, p.Server, p.State, p.Hash, p.Facts, p.Warnings})
+			err = a.printJSON(approvalJSON{p.Project, p.File, p.Server, p.State, p.Hash, p.Facts, p.Warnings})
 		}
 		if err != nil {
 			return err
@@ -234,7 +235,7 @@ func (a *app) runTrustShow(_ context.Context, t *host.Trust, args []string) erro
 
 // runTrustApprove asks about one server after the other. Those that were approved
 // before are not asked about.
-func (a *app) runTrustApprove(ctx context.Context, t *host.Trust, args []string) error {
+func (a *app) runTrustApprove(ctx context.Context, t *trust.Store, args []string) error {
 	servers, err := a.settings.meant(args[0])
 	if err != nil {
 		return err
@@ -246,20 +247,20 @@ func (a *app) runTrustApprove(ctx context.Context, t *host.Trust, args []string)
 	return refused
 }
 
-func (a *app) approve(ctx context.Context, t *host.Trust, l host.Looked) (err error) {
+func (a *app) approve(ctx context.Context, t *trust.Store, l trust.Looked) (err error) {
 	p := l.Approval
 	a.server = p.Server
-	d := host.NotNow
+	d := trust.NotNow
 	switch {
 	case l.Err != nil:
 		return l.Err
-	case p.State == host.TrustApproved:
+	case p.State == trust.Approved:
 		fmt.Fprintf(a.err, "%s is approved.\n", plain.Line(p.Server))
 		return nil
 	case a.flags.trustHash != "" || !a.canAsk():
 		fmt.Fprint(a.err, a.approvalFacts(p, factBytes), a.approvalGist(p))
 		if p.Names(a.flags.trustHash) {
-			d = host.Always
+			d = trust.Always
 		}
 	default:
 		if d, err = a.askApproval(ctx, p); err != nil {
@@ -269,14 +270,14 @@ func (a *app) approve(ctx context.Context, t *host.Trust, l host.Looked) (err er
 	if err := t.Decide(ctx, p, d); err != nil {
 		return err
 	}
-	if d != host.Always {
-		return exit.WithHint(&host.UnapprovedError{Approval: p}, "say yes on a terminal, or add --trust-hash "+p.Hash)
+	if d != trust.Always {
+		return exit.WithHint(&trust.UnapprovedError{Approval: p}, "say yes on a terminal, or add --trust-hash "+p.Hash)
 	}
 	fmt.Fprintf(a.err, "%s may be used from now on, as it is.\n", plain.Line(p.Server))
 	return nil
 }
 
-func (a *app) runTrustDeny(ctx context.Context, t *host.Trust, args []string) error {
+func (a *app) runTrustDeny(ctx context.Context, t *trust.Store, args []string) error {
 	servers, err := a.settings.meant(args[0])
 	if err != nil {
 		return err
@@ -284,7 +285,7 @@ func (a *app) runTrustDeny(ctx context.Context, t *host.Trust, args []string) er
 	for _, l := range t.LookAll(servers) {
 		err := l.Err
 		if err == nil {
-			err = t.Decide(ctx, l.Approval, host.Never)
+			err = t.Decide(ctx, l.Approval, trust.Never)
 		}
 		if err != nil {
 			return err
@@ -314,7 +315,7 @@ func (s *settings) meant(word string) ([]host.Server, error) {
 
 // runTrustRevoke also works for projects that are gone: what is meant by a path
 // is what was decided about it.
-func (a *app) runTrustRevoke(ctx context.Context, t *host.Trust, args []string) error {
+func (a *app) runTrustRevoke(ctx context.Context, t *trust.Store, args []string) error {
 	word := args[0]
 	here, err := filepath.Abs(".")
 	if real, rerr := filepath.EvalSymlinks(here); rerr == nil {
@@ -323,7 +324,7 @@ func (a *app) runTrustRevoke(ctx context.Context, t *host.Trust, args []string) 
 	if err != nil {
 		return err
 	}
-	n, err := t.Revoke(ctx, func(r host.TrustRecord) bool {
+	n, err := t.Revoke(ctx, func(r trust.Record) bool {
 		file := filepath.Join(r.Project, filepath.FromSlash(r.File))
 		return r.Server == word && isBelow(here, r.Project) || samePath(r.Project, word) || samePath(file, word)
 	})

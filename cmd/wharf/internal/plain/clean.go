@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // Text makes foreign text fit for a terminal: what could move the cursor, change
@@ -54,7 +54,7 @@ const cellBytes = 2 << 10
 // Name returns a foreign word for a row of our own text: visible, and no wider than
 // a number of columns.
 func Name(text string, columns int) string {
-	seen := host.Visible(CutBytes(text, 4*columns))
+	seen := cleantext.Visible(CutBytes(text, 4*columns))
 	if len(text) <= 4*columns && Width(seen) <= columns {
 		return seen
 	}

@@ -30,16 +30,16 @@ func repo(t *testing.T, files ...string) string {
 
 func pinsOf(t *testing.T, dir, cwd, command string, args ...string) string {
 	t.Helper()
-	pins, err := ForQuestion().Pins(dir, cwd, command, args)
+	pins, err := questionBudget().fileHashes(dir, cwd, command, args)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var names []string
 	for _, p := range pins {
-		if p.Is != Digest("in "+p.Path) {
-			p.Path += " -> " + p.Is
+		if p.hash != digestOf("in "+p.path) {
+			p.path += " -> " + p.hash
 		}
-		names = append(names, p.Path)
+		names = append(names, p.path)
 	}
 	return strings.Join(names, " ")
 }
@@ -84,12 +84,12 @@ func TestPinsFollowLinks(t *testing.T) {
 		if err := os.Symlink(target, link); err != nil {
 			t.Fatal(err)
 		}
-		pins, err := ForQuestion().Pins(dir, dir, "/usr/bin/node", []string{"link.js"})
+		pins, err := questionBudget().fileHashes(dir, dir, "/usr/bin/node", []string{"link.js"})
 		got := ""
 		for _, p := range pins {
-			got = p.Path
-			if p.Is != Digest("in "+p.Path) {
-				got += " -> " + p.Is
+			got = p.path
+			if p.hash != digestOf("in "+p.path) {
+				got += " -> " + p.hash
 			}
 		}
 		if got != want && err == nil || err != nil && target != "link.js" {
@@ -104,18 +104,18 @@ func TestWhatCannotBePinned(t *testing.T) {
 	if err := os.WriteFile(huge, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(huge, maxPin+1); err != nil {
+	if err := os.Truncate(huge, maxBytes+1); err != nil {
 		t.Skip(err)
 	}
-	if _, err := ForQuestion().Pins(dir, dir, "/usr/bin/node", []string{"huge"}); err == nil || !strings.Contains(err.Error(), "too large") {
+	if _, err := questionBudget().fileHashes(dir, dir, "/usr/bin/node", []string{"huge"}); err == nil || !strings.Contains(err.Error(), "too large") {
 		t.Error(err)
 	}
 	var many []string
-	for i := range maxPins + 1 {
+	for i := range maxFiles + 1 {
 		many = append(many, fmt.Sprint("f", i))
 	}
 	dir = repo(t, many...)
-	if _, err := ForQuestion().Pins(dir, dir, "/usr/bin/node", many); err == nil || !strings.Contains(err.Error(), "more than") {
+	if _, err := questionBudget().fileHashes(dir, dir, "/usr/bin/node", many); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Error(err)
 	}
 	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
@@ -124,7 +124,7 @@ func TestWhatCannotBePinned(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "f0"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ForQuestion().Pins(dir, dir, "/usr/bin/node", []string{"f0"}); err == nil {
+	if _, err := questionBudget().fileHashes(dir, dir, "/usr/bin/node", []string{"f0"}); err == nil {
 		t.Error("no error")
 	}
 }

@@ -1,4 +1,6 @@
-package trust
+// Package cleantext makes text of strangers safe to show: text of servers, plugins and
+// the files of projects.
+package cleantext
 
 import (
 	"fmt"
@@ -107,16 +109,4 @@ func Words(texts []string) string {
 		words[i] = Word(text)
 	}
 	return strings.Join(words, " ")
-}
-
-// foreign returns the letters of a text beyond ASCII, as escapes: some look like
-// others.
-func foreign(text string) string {
-	var found []string
-	for _, r := range text {
-		if r >= utf8.RuneSelf && unicode.IsLetter(r) {
-			found = append(found, fmt.Sprintf("U+%04X", r))
-		}
-	}
-	return strings.Join(found[:min(len(found), 4)], " ")
 }

@@ -28,11 +28,11 @@ func TestMain(m *testing.M) {
 
 // decideMany decides about entries of its own, and about one that others do too.
 func decideMany(dir, name string) {
-	l := Open(dir)
+	s := Open(dir, nil)
 	for i := range rounds {
 		e := sample()
 		e.Server = name + strconv.Itoa(i)
-		err := errors.Join(l.Decide(context.Background(), e, Approved), l.Decide(context.Background(), sample(), Denied))
+		err := errors.Join(s.decide(context.Background(), e, Approved), s.decide(context.Background(), sample(), Denied))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -43,36 +43,36 @@ func decideMany(dir, name string) {
 
 const rounds = 10
 
-// open returns a ledger in a folder that does not exist yet.
-func open(t testing.TB) *Ledger { return Open(filepath.Join(t.TempDir(), "wharf", "trust")) }
+// open returns a store in a folder that does not exist yet.
+func open(t testing.TB) *Store { return Open(filepath.Join(t.TempDir(), "wharf", "trust"), nil) }
 
-func (l *Ledger) mustDecide(t testing.TB, e Entry, v Verdict) {
+func (s *Store) mustDecide(t testing.TB, e Entry, v State) {
 	t.Helper()
-	if err := l.Decide(t.Context(), e, v); err != nil {
+	if err := s.decide(t.Context(), e, v); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestDecisionsAreKept(t *testing.T) {
-	l := open(t)
-	if _, found, err := findIn(l, sample().Key()); found || err != nil {
+	s := open(t)
+	if _, found, err := findIn(s, sample().key()); found || err != nil {
 		t.Errorf("found %v, error %v", found, err)
 	}
-	if _, err := os.Stat(filepath.Dir(l.Path())); err == nil {
+	if _, err := os.Stat(filepath.Dir(s.Path())); err == nil {
 		t.Error("a look made the folder")
 	}
-	l.mustDecide(t, sample(), Approved)
-	r, found, err := findIn(Open(filepath.Dir(l.Path())), sample().Key())
-	if !found || err != nil || r.Verdict != Approved || r.Hash != sample().Hash() || len(Differences(r.Entry, sample())) > 0 {
+	s.mustDecide(t, sample(), Approved)
+	r, found, err := findIn(Open(filepath.Dir(s.Path()), nil), sample().key())
+	if !found || err != nil || r.Verdict != Approved || r.Hash != sample().hash() || len(differences(r.Entry, sample())) > 0 {
 		t.Errorf("%+v, %v, %v", r, found, err)
 	}
 	changed := sample()
 	changed.Facts[0].Values = []string{"/usr/bin/other"}
-	l.mustDecide(t, changed, Denied)
-	if list, err := l.List(); len(list) != 1 || err != nil || list[0].Verdict != Denied || list[0].Hash != changed.Hash() {
+	s.mustDecide(t, changed, Denied)
+	if list, err := s.Records(); len(list) != 1 || err != nil || list[0].Verdict != Denied || list[0].Hash != changed.hash() {
 		t.Errorf("%+v, %v", list, err)
 	}
-	for _, name := range []string{l.Path(), filepath.Dir(l.Path())} {
+	for _, name := range []string{s.Path(), filepath.Dir(s.Path())} {
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
@@ -80,28 +80,28 @@ func TestDecisionsAreKept(t *testing.T) {
 }
 
 func TestRevoke(t *testing.T) {
-	l := open(t)
-	if n, err := l.Revoke(t.Context(), func(Record) bool { return true }); n != 0 || err != nil {
+	s := open(t)
+	if n, err := s.Revoke(t.Context(), func(Record) bool { return true }); n != 0 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	other := sample()
 	other.Server = "other"
-	l.mustDecide(t, other, Approved)
-	l.mustDecide(t, sample(), Approved)
-	if n, err := l.Revoke(t.Context(), func(r Record) bool { return r.Server == "files" }); n != 1 || err != nil {
+	s.mustDecide(t, other, Approved)
+	s.mustDecide(t, sample(), Approved)
+	if n, err := s.Revoke(t.Context(), func(r Record) bool { return r.Server == "files" }); n != 1 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	if list, err := l.List(); len(list) != 1 || list[0].Server != "other" || err != nil {
+	if list, err := s.Records(); len(list) != 1 || list[0].Server != "other" || err != nil {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
 
-func TestLedgerIsBounded(t *testing.T) {
+func TestStoreIsBounded(t *testing.T) {
 	records := make([]Record, maxRecords+1)
 	for i := range records {
 		e := sample()
 		e.Server = strconv.Itoa(i)
-		records[i] = Record{Entry: e, Hash: e.Hash(), Verdict: Approved}
+		records[i] = Record{Entry: e, Hash: e.hash(), Verdict: Approved}
 	}
 	if _, err := format(records); err == nil || !strings.Contains(err.Error(), "revoke") {
 		t.Error(err)
@@ -113,52 +113,52 @@ func TestLedgerIsBounded(t *testing.T) {
 	}
 	huge := sample()
 	huge.Facts = []Fact{{Name: "x", Values: []string{strings.Repeat("x", maxEntry)}}}
-	if err := open(t).Decide(t.Context(), huge, Approved); err == nil {
+	if err := open(t).decide(t.Context(), huge, Approved); err == nil {
 		t.Error("no error")
 	}
 }
 
-// A ledger that this program did not leave as it is, is no approval.
-func TestHostileLedgers(t *testing.T) {
-	l := open(t)
-	l.mustDecide(t, sample(), Approved)
-	good, err := os.ReadFile(l.Path())
+// A file that this program did not leave as it is, is no approval.
+func TestHostileFiles(t *testing.T) {
+	s := open(t)
+	s.mustDecide(t, sample(), Approved)
+	good, err := os.ReadFile(s.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Dir(l.Path())
+	dir := filepath.Dir(s.Path())
 	replaced := func(old, new string) func() error {
-		return func() error { return os.WriteFile(l.Path(), []byte(strings.Replace(string(good), old, new, 1)), 0o600) }
+		return func() error { return os.WriteFile(s.Path(), []byte(strings.Replace(string(good), old, new, 1)), 0o600) }
 	}
 	for name, tc := range map[string]struct {
 		do   func() error
 		says string
 	}{
-		"for the group":    {func() error { return os.Chmod(l.Path(), 0o640) }, "chmod 600"},
+		"for the group":    {func() error { return os.Chmod(s.Path(), 0o640) }, "chmod 600"},
 		"folder for all":   {func() error { return os.Chmod(dir, 0o755) }, "chmod 700"},
 		"another command":  {replaced("/usr/bin/npx", "/usr/bin/evil"), "hash"},
 		"another server":   {replaced(`"files"`, `"evil"`), "hash"},
-		"another hash":     {replaced(sample().Hash()[:20], Digest("x")[:20]), "hash"},
+		"another hash":     {replaced(sample().hash()[:20], digestOf("x")[:20]), "hash"},
 		"another verdict":  {replaced(`"approved"`, `"yes"`), "verdict"},
 		"a later version":  {replaced(`"version": 1`, `"version": 2`), "version"},
 		"an unknown key":   {replaced(`"verdict"`, `"all": true, "verdict"`), "unknown field"},
-		"something behind": {func() error { return os.WriteFile(l.Path(), append(slices.Clone(good), '{'), 0o600) }, "follows"},
-		"half of it":       {func() error { return os.WriteFile(l.Path(), good[:len(good)/2], 0o600) }, "not what this program wrote"},
-		"nothing":          {func() error { return os.WriteFile(l.Path(), nil, 0o600) }, "not what this program wrote"},
+		"something behind": {func() error { return os.WriteFile(s.Path(), append(slices.Clone(good), '{'), 0o600) }, "follows"},
+		"half of it":       {func() error { return os.WriteFile(s.Path(), good[:len(good)/2], 0o600) }, "not what this program wrote"},
+		"nothing":          {func() error { return os.WriteFile(s.Path(), nil, 0o600) }, "not what this program wrote"},
 		"a link": {func() error {
-			return errors.Join(os.Rename(l.Path(), dir+"/elsewhere"), os.Symlink("elsewhere", l.Path()))
+			return errors.Join(os.Rename(s.Path(), dir+"/elsewhere"), os.Symlink("elsewhere", s.Path()))
 		}, "links are refused"},
-		"too large": {func() error { return os.Truncate(l.Path(), maxFile+1) }, "larger"},
+		"too large": {func() error { return os.Truncate(s.Path(), maxFile+1) }, "larger"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700), os.WriteFile(l.Path(), good, 0o600), tc.do())
+			err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700), os.WriteFile(s.Path(), good, 0o600), tc.do())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, found, err := findIn(l, sample().Key()); found || err == nil || !strings.Contains(err.Error(), tc.says) {
+			if _, found, err := findIn(s, sample().key()); found || err == nil || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("found %v, error %v; want one that says %q", found, err, tc.says)
 			}
-			if err := l.Decide(t.Context(), sample(), Approved); err == nil {
+			if err := s.decide(t.Context(), sample(), Approved); err == nil {
 				t.Error("it is written over")
 			}
 		})
@@ -166,28 +166,28 @@ func TestHostileLedgers(t *testing.T) {
 }
 
 func TestGoroutinesDecide(t *testing.T) {
-	l := open(t)
+	s := open(t)
 	var all sync.WaitGroup
 	for i := range 16 {
 		all.Go(func() {
 			e := sample()
 			e.Server = strconv.Itoa(i)
-			l.mustDecide(t, e, Approved)
+			s.mustDecide(t, e, Approved)
 		})
 	}
 	all.Wait()
-	if list, err := l.List(); len(list) != 16 || err != nil {
+	if list, err := s.Records(); len(list) != 16 || err != nil {
 		t.Errorf("%d records, %v", len(list), err)
 	}
 }
 
 // Two people at once, or one with two terminals: no decision is lost.
 func TestProcessesDecide(t *testing.T) {
-	l := open(t)
+	s := open(t)
 	var processes []*exec.Cmd
 	for _, name := range []string{"a", "b", "c"} {
 		p := exec.Command(os.Args[0], name)
-		p.Env = append(os.Environ(), helperEnv+"="+filepath.Dir(l.Path()))
+		p.Env = append(os.Environ(), helperEnv+"="+filepath.Dir(s.Path()))
 		p.Stderr = os.Stderr
 		if err := p.Start(); err != nil {
 			t.Fatal(err)
@@ -199,33 +199,33 @@ func TestProcessesDecide(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if list, err := l.List(); len(list) != 3*rounds+1 || err != nil {
+	if list, err := s.Records(); len(list) != 3*rounds+1 || err != nil {
 		t.Errorf("%d records, %v", len(list), err)
 	}
 }
 
 // A lock that nobody lets go of must not be waited for beyond what is wanted.
 func TestDecideCanBeCalledOff(t *testing.T) {
-	l := open(t)
-	l.mustDecide(t, sample(), Approved)
-	lock := l.folder.Flock(lockFile)
+	s := open(t)
+	s.mustDecide(t, sample(), Approved)
+	lock := s.folder.Flock(lockFile)
 	if err := lock.Lock(); err != nil {
 		t.Fatal(err)
 	}
 	defer lock.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := l.Decide(ctx, sample(), Denied); !errors.Is(err, context.Canceled) {
+	if err := s.decide(ctx, sample(), Denied); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if r, found, err := findIn(l, sample().Key()); !found || err != nil || r.Verdict != Approved {
+	if r, found, err := findIn(s, sample().key()); !found || err != nil || r.Verdict != Approved {
 		t.Errorf("%+v, %v, %v", r, found, err)
 	}
 }
 
-func FuzzLedger(f *testing.F) {
+func FuzzStore(f *testing.F) {
 	e := sample()
-	text, err := format([]Record{{Entry: e, Hash: e.Hash(), Verdict: Approved}})
+	text, err := format([]Record{{Entry: e, Hash: e.hash(), Verdict: Approved}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func FuzzLedger(f *testing.F) {
 			return
 		}
 		for _, r := range records {
-			if r.Hash != r.Entry.Hash() || r.Entry.Check() != nil || r.Verdict != Approved && r.Verdict != Denied {
+			if r.Hash != r.Entry.hash() || r.Entry.check() != nil || r.Verdict != Approved && r.Verdict != Denied {
 				t.Errorf("accepted %+v", r)
 			}
 		}
@@ -252,10 +252,10 @@ func FuzzLedger(f *testing.F) {
 	})
 }
 
-// findIn returns what a ledger says about a key.
-func findIn(l *Ledger, key Key) (r Record, found bool, err error) {
-	records, err := l.List()
-	if about := About(records, key); about != nil {
+// findIn returns what a store says about a key.
+func findIn(s *Store, k key) (r Record, found bool, err error) {
+	records, err := s.Records()
+	if about := about(records, k); about != nil {
 		return *about, true, err
 	}
 	return r, false, err

@@ -21,21 +21,21 @@ var (
 // files pins the code of a program beyond what its words name as they are written:
 // what an interpreter finds by a word, what a line of shell names, what a program of
 // a registry takes from the project, and what each of them reads by itself.
-func (l *look) files(r run) {
+func (s *scan) files(r run) {
 	i, interprets := interpreterOf(r.name)
 	if interprets {
-		l.interpreted(r)
-		l.words("", i.reads)
+		s.interpreted(r)
+		s.words("", i.reads)
 	}
 	if slices.Contains(shells, r.name) && slices.ContainsFunc(r.args, isLine) {
 		for _, arg := range r.args {
-			l.words("", strings.FieldsFunc(arg, isBetweenWords))
+			s.words("", strings.FieldsFunc(arg, isBetweenWords))
 		}
 	}
 	if f, _, packages, ok := r.fetches(); ok {
-		l.words("", f.reads)
+		s.words("", f.reads)
 		if f.local {
-			l.local(r.name, packages)
+			s.local(r.name, packages)
 		}
 	}
 }
@@ -45,55 +45,55 @@ func isBetweenWords(r rune) bool { return strings.ContainsRune(" \t\r\n;&|()<>{}
 
 // interpreted pins what an interpreter makes of its words: it is not known which
 // of them is the code, and which an argument to it.
-func (l *look) interpreted(r run) {
+func (s *scan) interpreted(r run) {
 	for n, word := range r.args {
 		switch {
 		case n > 0 && r.args[n-1] == "-m":
-			l.module(r.name, word)
+			s.module(r.name, word)
 		case strings.HasPrefix(word, "-m") && len(word) > 2 && word[2] != '-':
-			l.module(r.name, word[2:])
+			s.module(r.name, word[2:])
 		case n > 0 && slices.Contains([]string{"-cp", "-classpath", "--class-path", "-p", "--module-path"}, r.args[n-1]) && r.name == "java":
-			l.classes(r, filepath.SplitList(word))
+			s.classes(r, filepath.SplitList(word))
 		}
 		if word = valueOf(word); !strings.HasPrefix(word, "-") {
-			l.code(r.name, word, true)
+			s.code(r.name, word, true)
 		}
 	}
 	if r.name == "java" {
-		l.classes(r, []string{"."})
+		s.classes(r, []string{"."})
 	}
 }
 
 // code pins what an interpreter runs for a word: the file, the one with an ending
 // to it, or that of a folder.
-func (l *look) code(by, word string, isPackage bool) {
-	what := l.word(by, word)
-	if what == aFile || l.err != nil || word == "" {
+func (s *scan) code(by, word string, isPackage bool) {
+	what := s.word(by, word)
+	if what == aFile || s.err != nil || word == "" {
 		return
 	}
 	for _, ending := range endings {
-		l.word(by, strings.TrimRight(word, `/\`)+ending)
+		s.word(by, strings.TrimRight(word, `/\`)+ending)
 	}
 	if what != aFolder {
 		return
 	}
 	for _, name := range indexes {
-		l.word(by, filepath.Join(word, name))
+		s.word(by, filepath.Join(word, name))
 	}
-	if manifest := filepath.Join(word, "package.json"); isPackage && l.word(by, manifest) == aFile {
-		for _, main := range l.mains(manifest) {
-			l.code(by, filepath.Join(word, filepath.FromSlash(main)), false)
+	if manifest := filepath.Join(word, "package.json"); isPackage && s.word(by, manifest) == aFile {
+		for _, main := range s.mains(manifest) {
+			s.code(by, filepath.Join(word, filepath.FromSlash(main)), false)
 		}
 	}
 }
 
 // mains returns the files that a package.json says a folder is run by.
-func (l *look) mains(manifest string) (files []string) {
-	p, found := l.find(manifest)
+func (s *scan) mains(manifest string) (files []string) {
+	p, found := s.find(manifest)
 	if !found {
 		return nil
 	}
-	f, _, err := l.open(p.Path)
+	f, _, err := s.open(p.path)
 	if f == nil || err != nil {
 		return nil // it was pinned: if it is gone now, so is the approval
 	}
@@ -104,7 +104,7 @@ func (l *look) mains(manifest string) (files []string) {
 		err = json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &says)
 	}
 	if err != nil {
-		l.err = fmt.Errorf("%s: which file it names cannot be found out: %w", filepath.Join(l.project, p.Path), err)
+		s.err = fmt.Errorf("%s: which file it names cannot be found out: %w", filepath.Join(s.project, p.path), err)
 	}
 	for _, key := range []string{"main", "module"} {
 		var name string
@@ -116,39 +116,39 @@ func (l *look) mains(manifest string) (files []string) {
 }
 
 // module pins what python -m runs from the folder it runs in.
-func (l *look) module(by, name string) {
+func (s *scan) module(by, name string) {
 	parts := strings.Split(name, ".")
 	at := path.Join(parts...)
-	l.word(by, at+".py")
-	l.word(by, path.Join(at, "__main__.py"))
+	s.word(by, at+".py")
+	s.word(by, path.Join(at, "__main__.py"))
 	for n := range parts {
-		l.word(by, path.Join(path.Join(parts[:n+1]...), "__init__.py"))
+		s.word(by, path.Join(path.Join(parts[:n+1]...), "__init__.py"))
 	}
 }
 
 // classes pins the archives of a class path, and the class that is named to be run.
-func (l *look) classes(r run, paths []string) {
-	l.words(r.name, paths)
+func (s *scan) classes(r run, paths []string) {
+	s.words(r.name, paths)
 	for _, word := range r.args {
 		if strings.HasPrefix(word, "-") {
 			continue
 		}
 		for _, dir := range paths {
-			l.word(r.name, filepath.Join(dir, strings.ReplaceAll(word, ".", "/")+".class"))
+			s.word(r.name, filepath.Join(dir, strings.ReplaceAll(word, ".", "/")+".class"))
 		}
 	}
 }
 
 // local pins what a program of a registry finds of a package in the project.
-func (l *look) local(by string, packages []string) {
+func (s *scan) local(by string, packages []string) {
 	for _, p := range packages {
 		name := p
 		if at := strings.LastIndexByte(p, '@'); at > 0 {
 			name = p[:at]
 		}
-		for _, root := range []string{".", l.project} {
-			l.word(by, filepath.Join(root, "node_modules", ".bin", path.Base(name)))
-			l.word(by, filepath.Join(root, "node_modules", filepath.FromSlash(name), "package.json"))
+		for _, root := range []string{".", s.project} {
+			s.word(by, filepath.Join(root, "node_modules", ".bin", path.Base(name)))
+			s.word(by, filepath.Join(root, "node_modules", filepath.FromSlash(name), "package.json"))
 		}
 	}
 }

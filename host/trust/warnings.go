@@ -5,6 +5,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // A warning is never a verdict: any command can do what its user can, and a list
@@ -13,8 +17,8 @@ import (
 
 // Warnings returns what a person should know before they agree to a command. args
 // are what it would get without the variables of anybody's environment, and pins
-// what [Budget.Pins] found for it.
-func Warnings(command string, args []string, pins []Pin) []string {
+// what [budget.Pins] found for it.
+func commandWarnings(command string, args []string, pins []fileHash) []string {
 	w := warnings{}
 	if letters := foreign(command + strings.Join(args, "")); letters != "" {
 		w.add("it has letters that may look like others: %s", letters)
@@ -25,7 +29,7 @@ func Warnings(command string, args []string, pins []Pin) []string {
 	return w
 }
 
-func (w *warnings) judge(r run, pins []Pin) {
+func (w *warnings) judge(r run, pins []fileHash) {
 	i, interprets := interpreterOf(r.name)
 	switch {
 	case slices.Contains(wrappers, r.name):
@@ -46,7 +50,7 @@ func (w *warnings) judge(r run, pins []Pin) {
 const mayChange = "%s runs what files of the project say; they can change without you being asked again"
 
 // interpreter warns of code that is not in a file that is compared each time.
-func (w *warnings) interpreter(r run, i interpreter, pins []Pin) {
+func (w *warnings) interpreter(r run, i interpreter, pins []fileHash) {
 	_, _, _, fetches := r.fetches()
 	switch {
 	case fetches: // bun x, of which packages tells
@@ -60,7 +64,7 @@ func (w *warnings) interpreter(r run, i interpreter, pins []Pin) {
 	case hasFlag(r.args, "-m"):
 		w.add("%s -m runs a module by its name, which may be one of the project", r.name)
 	}
-	if !slices.ContainsFunc(pins, func(p Pin) bool { return p.By == r.name }) {
+	if !slices.ContainsFunc(pins, func(p fileHash) bool { return p.by == r.name }) {
 		w.add("%s is given no file of the project that could be compared: what it runs can change without you being asked again", r.name)
 	}
 }
@@ -89,7 +93,7 @@ func (w *warnings) container(name string, args []string) {
 }
 
 // packages warns of what is downloaded to be run.
-func (w *warnings) packages(r run, pins []Pin) {
+func (w *warnings) packages(r run, pins []fileHash) {
 	f, name, packages, ok := r.fetches()
 	if _, known := fetchers[r.name]; known && !ok {
 		if _, interprets := interpreterOf(r.name); !interprets {
@@ -106,10 +110,10 @@ func (w *warnings) packages(r run, pins []Pin) {
 	w.add("%s downloads a package and runs it", name)
 	for _, p := range packages {
 		if !isPinned(p) {
-			w.add("%s has no exact version: what it runs can change without you being asked again", Word(short(p)))
+			w.add("%s has no exact version: what it runs can change without you being asked again", cleantext.Word(short(p)))
 		}
 	}
-	if slices.ContainsFunc(pins, func(p Pin) bool { return p.By == r.name }) {
+	if slices.ContainsFunc(pins, func(p fileHash) bool { return p.by == r.name }) {
 		w.add("%s takes it from node_modules of the project, and not from the registry", name)
 	}
 }
@@ -129,4 +133,16 @@ func short(word string) string {
 		return string(letters[:maxWord-1]) + "…"
 	}
 	return word
+}
+
+// foreign returns the letters of a text beyond ASCII, as escapes: some look like
+// others.
+func foreign(text string) string {
+	var found []string
+	for _, r := range text {
+		if r >= utf8.RuneSelf && unicode.IsLetter(r) {
+			found = append(found, fmt.Sprintf("U+%04X", r))
+		}
+	}
+	return strings.Join(found[:min(len(found), 4)], " ")
 }

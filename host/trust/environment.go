@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // loaders are the variables that change which code programs load, or whom they
@@ -35,12 +37,12 @@ var loaders = regexp.MustCompile(`^(` + strings.Join([]string{
 	`(GNU)?MAKEFLAGS|MAKEFILES|RUSTC.*|RUST(DOC)?FLAGS|RUSTUP_.*|CARGO_.*|CC|CXX|LD`,
 }, "|") + `)$`)
 
-// LoaderWarnings returns what a person should know of the variables that an entry
+// environmentWarnings returns what a person should know of the variables that an entry
 // sets, with the beginnings of the values.
-func LoaderWarnings(env map[string]string) (w []string) {
+func environmentWarnings(env map[string]string) (w []string) {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if loaders.MatchString(strings.ToUpper(name)) {
-			w = append(w, fmt.Sprintf("%s changes what programs load or reach; here it is %s", Word(short(name)), Word(short(env[name]))))
+			w = append(w, fmt.Sprintf("%s changes what programs load or reach; here it is %s", cleantext.Word(short(name)), cleantext.Word(short(env[name]))))
 		}
 	}
 	return w

@@ -14,7 +14,7 @@ func sample() Entry {
 			{Name: "command", Values: []string{"/usr/bin/npx"}},
 			{Name: "arguments", Values: []string{"-y", "server@1.2.3", "${HOME}/notes"}, List: true},
 			{Name: "environment", Values: []string{"TOKEN"}, List: true},
-			{Name: "environment TOKEN", Values: []string{Digest("${TOKEN}")}, Hidden: true},
+			{Name: "environment TOKEN", Values: []string{digestOf("${TOKEN}")}, Hidden: true},
 		},
 	}
 }
@@ -23,16 +23,16 @@ func sample() Entry {
 // approved of would be asked anew.
 func TestHashStays(t *testing.T) {
 	const want = "sha256:daabd0212af4f8f2258924d49284aa79e2134ac776fb1ba8b42bfc42ccbaff8b"
-	if got := sample().Hash(); got != want {
+	if got := sample().hash(); got != want {
 		t.Errorf("the hash is %s; it was %s", got, want)
 	}
-	if got := (Entry{}).Hash(); got != "sha256:598ecb8a89ff2ced3fc41d11c8daf7b27f2c7568f951e767a9b23a7461d72658" {
+	if got := (Entry{}).hash(); got != "sha256:598ecb8a89ff2ced3fc41d11c8daf7b27f2c7568f951e767a9b23a7461d72658" {
 		t.Errorf("the hash of nothing is %s", got)
 	}
 }
 
 func TestEveryByteCounts(t *testing.T) {
-	seen := map[string]string{sample().Hash(): "the sample"}
+	seen := map[string]string{sample().hash(): "the sample"}
 	for name, change := range map[string]func(*Entry){
 		"project":         func(e *Entry) { e.Project += "2" },
 		"file":            func(e *Entry) { e.File = ".vscode/mcp.json" },
@@ -48,7 +48,7 @@ func TestEveryByteCounts(t *testing.T) {
 		"joined values":   func(e *Entry) { e.Facts[1].Values = []string{"-y server@1.2.3", "${HOME}/notes"} },
 		"moved border":    func(e *Entry) { e.Facts[1].Values[0], e.Facts[1].Values[1] = "-ys", "erver@1.2.3" },
 		"value to name":   func(e *Entry) { e.Facts[2] = Fact{Name: "environmentTOKEN"} },
-		"hidden value":    func(e *Entry) { e.Facts[3].Values[0] = Digest("${TOKENS}") },
+		"hidden value":    func(e *Entry) { e.Facts[3].Values[0] = digestOf("${TOKENS}") },
 		"file to server":  func(e *Entry) { e.File, e.Server = ".mcp.jsonf", "iles" },
 	} {
 		e := sample()
@@ -56,10 +56,10 @@ func TestEveryByteCounts(t *testing.T) {
 			e.Facts[i].Values = slices.Clone(e.Facts[i].Values)
 		}
 		change(&e)
-		if other, twice := seen[e.Hash()]; twice {
+		if other, twice := seen[e.hash()]; twice {
 			t.Errorf("%s has the hash of %s", name, other)
 		}
-		seen[e.Hash()] = name
+		seen[e.hash()] = name
 	}
 }
 
@@ -69,11 +69,11 @@ func TestDifferences(t *testing.T) {
 		{Name: "command", Values: []string{"/usr/bin/npx"}},
 		{Name: "arguments", Values: []string{"-y", "server@1.2.4", "\x1b[2J"}, List: true},
 		{Name: "folder", Values: []string{"/tmp"}},
-		{Name: "environment TOKEN", Values: []string{Digest("x")}, Hidden: true},
-		{Name: "contents of x.js", Values: []string{Digest("y")}, Hidden: true},
+		{Name: "environment TOKEN", Values: []string{digestOf("x")}, Hidden: true},
+		{Name: "contents of x.js", Values: []string{digestOf("y")}, Hidden: true},
 	}
 	var got []string
-	for _, d := range Differences(was, is) {
+	for _, d := range differences(was, is) {
 		got = append(got, d.String())
 	}
 	want := []string{
@@ -86,10 +86,10 @@ func TestDifferences(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if d := Differences(was, sample()); len(d) > 0 {
+	if d := differences(was, sample()); len(d) > 0 {
 		t.Errorf("the same entry differs: %v", d)
 	}
-	if got := Names(Differences(is, was)); !strings.Contains(got, "arguments, environment") {
+	if got := changeNames(differences(is, was)); !strings.Contains(got, "arguments, environment") {
 		t.Error(got)
 	}
 }
@@ -105,11 +105,11 @@ func TestEntriesThatNobodyCouldJudge(t *testing.T) {
 	} {
 		e := sample()
 		change(&e)
-		if e.Check() == nil {
+		if e.check() == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if err := sample().Check(); err != nil {
+	if err := sample().check(); err != nil {
 		t.Error(err)
 	}
 }
@@ -118,72 +118,10 @@ func TestLinesShowAll(t *testing.T) {
 	e := sample()
 	long := strings.Repeat("word ", 1000)
 	e.Facts[1].Values = []string{"a b", "", "\u202egnp.exe", "x\ny", long, `c:\x`, "é", "a\u200bb", "\u3164"}
-	got := strings.Join(e.Lines(), "\n")
+	got := strings.Join(e.lines(), "\n")
 	want := `arguments    "a b" "" "\u202egnp.exe" "x\ny" "` + long + `" "c:\x" é "a\u200bb" "\u3164"`
-	if !strings.Contains(got, want) || !strings.Contains(got, "hash         "+e.Hash()) || strings.Contains(got, Digest("${TOKEN}")) {
+	if !strings.Contains(got, want) || !strings.Contains(got, "hash         "+e.hash()) || strings.Contains(got, digestOf("${TOKEN}")) {
 		t.Error(got)
-	}
-}
-
-func TestVisible(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain text":           "plain text",
-		"tab\tnew\nline\r":     `tab\tnew\nline\r`,
-		"\x1b]0;title\x07":     `\x1b]0;title\a`,
-		"\u009b31m":            `\u009b31m`,
-		"\u2066a\u2069":        `\u2066a\u2069`,
-		"a\u00a0b\u3000c":      `a\u00a0b\u3000c`,
-		"\u200b\u200d\ufeff":   `\u200b\u200d\ufeff`,
-		"\U000e0041\U000e007f": `\U000e0041\U000e007f`, // a tag, which spells text that nobody sees
-		"\ufe0f\U000e0100":     `\ufe0f\U000e0100`,
-		"\u115f\uffa0\u2800":   `\u115f\uffa0\u2800`,
-		"\u2028\u2029\u034f":   `\u2028\u2029\u034f`,
-		"bad\xff\xc3":          `bad\xff\xc3`,
-		"\ufffd":               "\ufffd",
-		"日本 é ß 🚢":             "日本 é ß 🚢",
-		"e\u0301":              `e\u0301`, // a mark
-		"\u05e9\u0644\u200f":   `\u05e9\u0644\u200f`,
-		"\U0001e900":           `\U0001e900`,
-		"a  b        c":        "a  b        c",
-		"a         b":          `a\x20{9}b`,
-		"it's":                 "it's",
-		"\ue000\U0010ffff":     `\ue000\U0010ffff`,
-		"\x00":                 `\x00`,
-	} {
-		if got := Visible(text); got != want {
-			t.Errorf("Visible(%q) = %s, want %s", text, got, want)
-		}
-	}
-}
-
-func FuzzVisible(f *testing.F) {
-	f.Add("a\u202eb\x1b[2J\xff")
-	f.Fuzz(func(t *testing.T, text string) {
-		got := Visible(text)
-		for _, r := range got {
-			if !isName(r) {
-				t.Errorf("Visible(%q) holds %U", text, r)
-			}
-		}
-		if again := Visible(got); again != got {
-			t.Errorf("Visible(%q) = %q, and of that %q", text, got, again)
-		}
-	})
-}
-
-func TestReadable(t *testing.T) {
-	for text, want := range map[string]string{
-		"two\r\nlines\n\n\tand":           "two\nlines\n\n    and",
-		"\x1b[2J\u202e\u3164":             `\x1b[2J\u202e\u3164`,
-		"שלום e\u0301\u0302":              "שלום e\u0301\u0302",
-		"e\u0301\u0302\u0303\u0304\u0305": "e\u0301\u0302\u0303" + `\u0304\u0305`,
-		"\u0301a\n\u0301b":                `\u0301a` + "\n" + `\u0301b`, // on no letter
-		"1\u20e3":                         `1\u20e3`,                    // drawn around it
-		strings.Repeat(" ", 60000):        `\x20{60000}`,
-	} {
-		if got := Readable(text); got != want {
-			t.Errorf("Readable(%q) = %q, want %q", text, got, want)
-		}
 	}
 }
 
@@ -203,13 +141,13 @@ func TestFactsAreCut(t *testing.T) {
 }
 
 func TestSameHash(t *testing.T) {
-	hash := sample().Hash()
+	hash := sample().hash()
 	bare := strings.TrimPrefix(hash, prefix)
 	for named, want := range map[string]bool{
 		hash: true, bare: true, strings.ToUpper(bare): true, "SHA256:" + strings.ToUpper(bare): true,
-		"": false, "sha256:": false, bare[:12]: false, hash + "0": false, Digest("x"): false,
+		"": false, "sha256:": false, bare[:12]: false, hash + "0": false, digestOf("x"): false,
 	} {
-		if SameHash(hash, named) != want {
+		if (Approval{Hash: hash}).Names(named) != want {
 			t.Errorf("%q: %v", named, !want)
 		}
 	}

@@ -69,11 +69,11 @@ func TestWarnings(t *testing.T) {
 	} {
 		words := strings.Fields(line)
 		b.WriteString(line + "\n")
-		for _, w := range Warnings(words[0], words[1:], nil) {
+		for _, w := range commandWarnings(words[0], words[1:], nil) {
 			b.WriteString("\t" + w + "\n")
 		}
 	}
-	for _, w := range LoaderWarnings(map[string]string{
+	for _, w := range environmentWarnings(map[string]string{
 		"TOKEN": "x", "LD_PRELOAD": "./evil.so", "NODE_OPTIONS": "--require ./x.js", "PATH": "", "PATHS": "x", "DYLD_INSERT_LIBRARIES": "x", "GIT_SSH_COMMAND": "x", "HTTPS_PROXY": "http://x",
 		"JDK_JAVA_OPTIONS": "-javaagent:x.jar", "JAVA_TOOL_OPTIONS": "x", "GOFLAGS": "-toolexec=./x", "GOOGLE_API_KEY": "x", "MAKEFLAGS": "x", "RUSTC_WRAPPER": "./x",
 		"BUN_OPTIONS": "--preload ./x.ts", "DENO_DIR": ".", "HOME": ".", "XDG_CONFIG_HOME": ".", "npm_config_registry": "http://x", "OPENSSL_CONF": "x.cnf",
@@ -99,7 +99,7 @@ func FuzzWarnings(f *testing.F) {
 	f.Add("env", "env\nenv\nsudo\nnpx\n-c")
 	f.Add("uv", "tool")
 	f.Fuzz(func(t *testing.T, command, args string) {
-		for _, w := range Warnings(command, strings.Split(args, "\n"), nil) {
+		for _, w := range commandWarnings(command, strings.Split(args, "\n"), nil) {
 			if w == "" {
 				t.Error("an empty warning")
 			}

@@ -72,13 +72,13 @@ func TestPinsOfCode(t *testing.T) {
 		for i := range words {
 			words[i] = strings.ReplaceAll(words[i], "\u00a0", " ") // of one argument
 		}
-		pins, err := ForQuestion().Pins(dir, dir, "/usr/bin/"+words[0], words[1:])
+		pins, err := questionBudget().fileHashes(dir, dir, "/usr/bin/"+words[0], words[1:])
 		if err != nil {
 			t.Fatal(err)
 		}
 		var names []string
 		for _, p := range pins {
-			names = append(names, p.Path)
+			names = append(names, p.path)
 		}
 		want := strings.Fields(tc.want)
 		slices.Sort(names)
@@ -86,7 +86,7 @@ func TestPinsOfCode(t *testing.T) {
 		if !slices.Equal(names, want) {
 			t.Errorf("%s: pins %q, want %q", tc.command, names, want)
 		}
-		warned := slices.ContainsFunc(Warnings(words[0], words[1:], pins), func(w string) bool { return strings.Contains(w, "no file of the project") })
+		warned := slices.ContainsFunc(commandWarnings(words[0], words[1:], pins), func(w string) bool { return strings.Contains(w, "no file of the project") })
 		if warned != tc.warned {
 			t.Errorf("%s: warned is %v", tc.command, warned)
 		}
@@ -95,7 +95,7 @@ func TestPinsOfCode(t *testing.T) {
 
 func TestManifestThatCannotBeRead(t *testing.T) {
 	dir := written(t, map[string]string{"package.json": `{"main": "a.js",}`, "a.js": ""})
-	if _, err := ForQuestion().Pins(dir, dir, "/usr/bin/node", []string{"."}); err == nil || !strings.Contains(err.Error(), "package.json: which file it names") {
+	if _, err := questionBudget().fileHashes(dir, dir, "/usr/bin/node", []string{"."}); err == nil || !strings.Contains(err.Error(), "package.json: which file it names") {
 		t.Error(err)
 	}
 }
@@ -104,24 +104,24 @@ func TestManifestThatCannotBeRead(t *testing.T) {
 // unread, and after that what is small is looked at all the same.
 func TestBudget(t *testing.T) {
 	dir := written(t, map[string]string{"small.js": "", "big.js": "", "huge.js": ""})
-	for name, size := range map[string]int64{"big.js": listPin - 10, "huge.js": listPin + 1} {
+	for name, size := range map[string]int64{"big.js": listBytes - 10, "huge.js": listBytes + 1} {
 		if err := os.Truncate(filepath.Join(dir, name), size); err != nil {
 			t.Skip(err)
 		}
 	}
-	b := ForList()
+	b := listBudget()
 	for range 200 {
-		if _, err := b.Pins(dir, dir, "/usr/bin/node", []string{"huge.js"}); err == nil || !strings.Contains(err.Error(), "at most 64 MiB are") {
+		if _, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"huge.js"}); err == nil || !strings.Contains(err.Error(), "at most 64 MiB are") {
 			t.Fatal(err)
 		}
-		if pins, err := b.Pins(dir, dir, "/usr/bin/node", []string{"big.js"}); err != nil || len(pins) != 1 {
+		if pins, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"big.js"}); err != nil || len(pins) != 1 {
 			t.Fatalf("%v, %v", pins, err)
 		}
 	}
-	if read := int64(listPin) - b.bytes; read != listPin-10 {
+	if read := int64(listBytes) - b.bytes; read != listBytes-10 {
 		t.Errorf("%d bytes were read", read)
 	}
-	if pins, err := b.Pins(dir, dir, "/usr/bin/node", []string{"small.js"}); err != nil || len(pins) != 1 {
+	if pins, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"small.js"}); err != nil || len(pins) != 1 {
 		t.Errorf("%v, %v", pins, err)
 	}
 }
@@ -129,12 +129,12 @@ func TestBudget(t *testing.T) {
 func TestBudgetOfTime(t *testing.T) {
 	dir := written(t, map[string]string{"a.js": ""})
 	synctest.Test(t, func(t *testing.T) {
-		b := ForList()
-		if _, err := b.Pins(dir, dir, "/usr/bin/node", []string{"a.js"}); err != nil {
+		b := listBudget()
+		if _, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"a.js"}); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(listTime + 1) // of the bubble's clock
-		if _, err := b.Pins(dir, dir, "/usr/bin/node", []string{"a.js"}); err == nil || !strings.Contains(err.Error(), "takes at most 2s") {
+		if _, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"a.js"}); err == nil || !strings.Contains(err.Error(), "takes at most 2s") {
 			t.Error(err)
 		}
 	})
@@ -147,20 +147,20 @@ func TestBudgetOfNames(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprint("w", i)
 	}
-	b := ForQuestion()
+	b := questionBudget()
 	refused := 0
 	for range 20 {
-		if _, err := b.Pins(dir, dir, "/usr/bin/node", many); err != nil {
+		if _, err := b.fileHashes(dir, dir, "/usr/bin/node", many); err != nil {
 			refused++
 		}
 	}
-	if b.tries > maxTries+20 || refused == 0 {
+	if b.tries > maxAllNames+20 || refused == 0 {
 		t.Errorf("%d names were tried, %d command lines refused", b.tries, refused)
 	}
-	if _, err := ForQuestion().Pins(dir, dir, "/usr/bin/node", make([]string, maxTried)); err != nil {
+	if _, err := questionBudget().fileHashes(dir, dir, "/usr/bin/node", make([]string, maxNames)); err != nil {
 		t.Error(err) // words that are nothing name nothing
 	}
-	if _, err := ForQuestion().Pins(dir, dir, "/usr/bin/node", slices.Repeat([]string{"x"}, maxTried)); err == nil || !strings.Contains(err.Error(), "names are tried") {
+	if _, err := questionBudget().fileHashes(dir, dir, "/usr/bin/node", slices.Repeat([]string{"x"}, maxNames)); err == nil || !strings.Contains(err.Error(), "names are tried") {
 		t.Error(err)
 	}
 }
@@ -175,16 +175,16 @@ func FuzzPins(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line, manifest string) {
 		dir := written(t, map[string]string{"package.json": manifest, "x/package.json": manifest})
 		words := strings.Split(line, "\n")
-		b := ForQuestion()
-		pins, _ := b.Pins(dir, dir, words[0], words[1:])
+		b := questionBudget()
+		pins, _ := b.fileHashes(dir, dir, words[0], words[1:])
 		for _, p := range pins {
-			if !filepath.IsLocal(p.Path) {
-				t.Errorf("pinned %q", p.Path)
+			if !filepath.IsLocal(p.path) {
+				t.Errorf("pinned %q", p.path)
 			}
 		}
-		if len(pins) > maxPins+1 || b.tries > maxTried+1 {
+		if len(pins) > maxFiles+1 || b.tries > maxNames+1 {
 			t.Errorf("%d pins of %d names", len(pins), b.tries)
 		}
-		Warnings(words[0], words[1:], pins)
+		commandWarnings(words[0], words[1:], pins)
 	})
 }

@@ -5,24 +5,26 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// Shown returns the facts of an entry that say something to a person.
+// Shown returns the facts that say something to a person.
 func (e Entry) Shown() []Fact {
 	return slices.DeleteFunc(slices.Clone(e.Facts), func(f Fact) bool { return f.Hidden })
 }
 
-// Lines returns [Entry.Shown] and the hash as text, a line each. Nothing is cut, and
+// lines returns [Entry.Shown] and the hash as text, a line each. Nothing is cut, and
 // nothing in them can move a cursor.
-func (e Entry) Lines() []string {
-	facts := append(e.Shown(), Fact{Name: "hash", Values: []string{e.Hash()}})
+func (e Entry) lines() []string {
+	facts := append(e.Shown(), Fact{Name: "hash", Values: []string{e.hash()}})
 	width := 0
 	for _, f := range facts {
-		width = max(width, utf8.RuneCountInString(Visible(f.Name)))
+		width = max(width, utf8.RuneCountInString(cleantext.Visible(f.Name)))
 	}
 	lines := make([]string, len(facts))
 	for i, f := range facts {
-		lines[i] = fmt.Sprintf("%-*s  %s", width, Visible(f.Name), f.text())
+		lines[i] = fmt.Sprintf("%-*s  %s", width, cleantext.Visible(f.Name), f.text())
 	}
 	return lines
 }
@@ -56,9 +58,9 @@ func (f Fact) Text(limit int) (text string, left int) {
 		values = append(values, part)
 	}
 	if f.List {
-		return Words(values), left
+		return cleantext.Words(values), left
 	}
-	return Visible(strings.Join(values, " ")), left
+	return cleantext.Visible(strings.Join(values, " ")), left
 }
 
 // cut returns the beginning of text, at most limit bytes of it.
@@ -75,7 +77,7 @@ func cut(text string, limit int) string {
 
 // String says what has changed, in a line that is safe to show.
 func (d Difference) String() string {
-	name := Visible(d.Name())
+	name := cleantext.Visible(d.Name())
 	hidden := d.Was != nil && d.Was.Hidden || d.Is != nil && d.Is.Hidden
 	switch {
 	case hidden && d.Was == nil:
@@ -92,11 +94,11 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: %s (it was %s)", name, d.Is.text(), d.Was.text())
 }
 
-// Names returns what the changes are in.
-func Names(changes []Difference) string {
+// changeNames returns the names of the facts that changed.
+func changeNames(changes []Difference) string {
 	names := make([]string, len(changes))
 	for i, c := range changes {
-		names[i] = Visible(c.Name())
+		names[i] = cleantext.Visible(c.Name())
 	}
 	return strings.Join(names, ", ")
 }

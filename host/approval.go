@@ -1,0 +1,153 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/manager"
+	"github.com/wharf-mcp/wharf/host/trust"
+)
+
+// unapproved returns the error of a server that is not approved, with a hint.
+func unapproved(a trust.Approval) error {
+	return &hosterr.Error{Kind: ErrDenied, Err: &trust.UnapprovedError{Approval: a}, Hint: fmt.Sprintf(
+		"`wharf trust approve %s` shows what it is and asks you; where there is no terminal, add --trust-hash %s", a.Server, a.Hash)}
+}
+
+// approvals are the answers that a host remembers about servers of projects.
+type approvals struct {
+	asking turn // one question at a time
+
+	mu   sync.Mutex
+	once []string // the hashes approved as long as the host is open
+}
+
+func (p *approvals) remember(hash string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.once = append(p.once, hash)
+}
+
+func (p *approvals) has(hash string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Contains(p.once, hash)
+}
+
+var errNoTrust = &hosterr.Error{Kind: ErrDenied, Err: errors.New("this program uses no servers of projects: it set no folder for approvals")}
+
+// look looks at a server of a project. One that is approved just once is approved.
+func (h *Host) look(s Server) (trust.Approval, error) {
+	if h.config.TrustDir == "" {
+		return trust.Approval{}, fmt.Errorf("server %s of %s: %w", s.Name, s.Project.Path(), errNoTrust)
+	}
+	a, err := trust.Open(h.config.TrustDir, h.files()).Look(s)
+	if err == nil && h.approvals.has(a.Hash) {
+		a.State = trust.Approved
+	}
+	return a, err
+}
+
+// admit returns an entry as it may be used. The user's own may be used as it is. That
+// of a project may be used if the user has approved all that it is at this moment: it
+// is looked at each time, and what runs is the path that was shown, with the variables
+// that were shown. admit asks no one, and refuses with a [trust.UnapprovedError].
+func (h *Host) admit(s Server) (Server, error) {
+	if s.Project == nil {
+		return s, nil
+	}
+	a, err := h.look(s)
+	switch {
+	case err != nil:
+		return s, err
+	case a.State != trust.Approved:
+		return s, unapproved(a)
+	}
+	s, err = s.Release(s.Variables(), os.LookupEnv)
+	if err != nil {
+		return s, hosterr.Configf("%w", err)
+	}
+	s.Command = a.Command
+	return s, nil
+}
+
+// Approve asks the person about a server of a project, unless they have approved it as
+// it is now, and returns nil once they have. The user's own servers need no approval.
+// Connecting and calling ask by themselves; Approve is for programs that want to ask
+// before.
+func (h *Host) Approve(ctx context.Context, s Server) error {
+	if s.Project == nil {
+		return nil
+	}
+	if err := h.approvals.asking.take(ctx); err != nil {
+		return fmt.Errorf("approve %s: %w", s.Name, err)
+	}
+	defer h.approvals.asking.give()
+	return h.approve(ctx, s)
+}
+
+// approve looks, and asks if need be. The caller holds approvals.asking: while it
+// waited for that, the question may have been answered.
+func (h *Host) approve(ctx context.Context, s Server) error {
+	a, err := h.look(s)
+	switch {
+	case err != nil || a.State == trust.Approved:
+		return err
+	case a.State == trust.Denied || h.config.Approve == nil || ctx.Err() != nil:
+		return unapproved(a)
+	}
+	d, err := h.config.Approve(ctx, a)
+	if err != nil {
+		return fmt.Errorf("approve %s: %w", s.Name, err)
+	}
+	if d == trust.JustOnce || d == trust.Always {
+		h.approvals.remember(a.Hash) // also if it cannot be stored below
+	}
+	if err := trust.Open(h.config.TrustDir, nil).Decide(ctx, a, d); err != nil {
+		h.warn(s.Name, err.Error())
+	}
+	if h.approvals.has(a.Hash) {
+		return nil
+	}
+	if d == trust.Never {
+		a.State = trust.Denied
+	}
+	return unapproved(a)
+}
+
+// approvedAccount is account for a person who is there: they are asked before
+// anything of a project is used.
+func (h *Host) approvedAccount(ctx context.Context, s Server) (*account, error) {
+	if err := h.Approve(ctx, s); err != nil {
+		return nil, err
+	}
+	return h.account(s)
+}
+
+// approves asks the person about what a call has failed for, if it is that they
+// have not approved of the server. Their time is not the call's: nothing was
+// started by then, and it may be made anew.
+func (s *Session) approves(ctx context.Context, err error) (again bool) {
+	var refused *trust.UnapprovedError
+	if !errors.As(err, &refused) || ctx.Value(quiet{}) != nil {
+		return false
+	}
+	ctx, over := s.lasting(ctx)
+	defer over()
+	if s.host.approvals.asking.take(ctx) != nil {
+		return false
+	}
+	defer s.host.approvals.asking.give()
+	if s.host.approve(ctx, *s.entry.Load()) != nil {
+		return false
+	}
+	if s.driver.Status().State == manager.Failed { // or another call has got there first
+		s.driver.Reload(nil)
+	}
+	return true
+}

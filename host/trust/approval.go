@@ -1,0 +1,105 @@
+package trust
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+)
+
+// Decision is a person's answer about a server of a project.
+type Decision int
+
+// The decisions. A server without a decision is not used.
+const (
+	NotNow   Decision = iota // refuse, and ask again the next time
+	JustOnce                 // allow as long as the host is open
+	Always                   // allow until something about the server changes
+	Never                    // refuse until something about the server changes
+)
+
+// State says whether a server of a project may be used.
+type State string
+
+// The states. A server is used in the first one only.
+const (
+	Approved State = "approved"
+	Denied   State = "denied"
+	Changed  State = "changed" // since the decision
+	New      State = "not approved"
+
+	// Unseen stands in a list for a server that was too expensive to look at. A
+	// question about it, and its use, look at it in any case.
+	Unseen State = "not looked at"
+)
+
+// Approval is what a person is asked about a server of a project: what exactly would
+// be started or reached. The decision is for exactly that.
+type Approval struct {
+	Entry
+	State    State
+	Hash     string       // of the entry
+	Command  string       // the path of the program that would be started; "" for none
+	Warnings []string     // what the facts do not say by themselves
+	Changes  []Difference // since Decided
+	Decided  time.Time    // zero where there is no decision
+}
+
+// Looked is an approval, or why there is none.
+type Looked struct {
+	Approval Approval // with its project, file, server and state in any case
+	Err      error
+}
+
+// Path returns the file that has the server.
+func (e Entry) Path() string { return filepath.Join(e.Project, filepath.FromSlash(e.File)) }
+
+// Lines returns the approval as text. No line can steer a terminal, and none is cut
+// short: lines can be long. A program that asks on a terminal should break long lines
+// itself and mark their rows, so that no row looks like its own, and should repeat
+// next to the answer what a yes allows.
+func (a Approval) Lines() []string {
+	lines := []string{fmt.Sprintf("%s is a server of the project %s, from %s:",
+		cleantext.Visible(a.Server), cleantext.Visible(a.Project), cleantext.Visible(a.File))}
+	for _, line := range a.lines() {
+		lines = append(lines, "  "+line)
+	}
+	for _, w := range a.Warnings {
+		lines = append(lines, "  ! "+cleantext.Visible(w))
+	}
+	if len(a.Changes) > 0 {
+		lines = append(lines, fmt.Sprintf("It has changed since you decided on %s:", a.Decided.Local().Format(time.DateTime)))
+	}
+	for _, c := range a.Changes {
+		lines = append(lines, "  "+c.String())
+	}
+	return lines
+}
+
+// Names reports whether a person who writes down a hash means this approval. The hash
+// may lack its prefix, and may be in either case.
+func (a Approval) Names(hash string) bool {
+	return hash != "" && strings.EqualFold(strings.TrimPrefix(a.Hash, prefix), strings.TrimPrefix(strings.ToLower(hash), prefix))
+}
+
+// UnapprovedError says that a server of a project is not used, because the user has
+// not approved it as it is now. It is an ErrDenied of package host.
+type UnapprovedError struct{ Approval Approval }
+
+// Is makes the error a denial.
+func (e *UnapprovedError) Is(target error) bool { return target == hosterr.ErrDenied }
+
+func (e *UnapprovedError) Error() string {
+	a := e.Approval
+	from := cleantext.Visible(a.Path())
+	switch a.State {
+	case Changed:
+		return fmt.Sprintf("%s of %s has changed since you decided about it (%s), and is not approved", a.Server, from, changeNames(a.Changes))
+	case Denied:
+		return fmt.Sprintf("%s of %s was denied by you", a.Server, from)
+	}
+	return fmt.Sprintf("%s of %s came with the project, and is not approved", a.Server, from)
+}

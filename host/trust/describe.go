@@ -1,0 +1,205 @@
+package trust
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+)
+
+// describe fills in all that the use of a server depends on, and reads the project's
+// files for it within a budget. The order of the facts is part of their hash.
+func (a *Approval) describe(s config.Server, plugins map[string]config.Plugin, b *budget) error {
+	a.Entry = Entry{Project: s.Project.Folder, File: s.Project.File, Server: s.Name}
+	a.add("grants", grantOf(s))
+	a.add("transport", s.Via())
+	for _, name := range []string{s.Via(), s.Auth.Provider} {
+		if p := plugins[name]; p.File != "" {
+			a.list("plugin "+name, p.File, "sha256:"+p.SHA256)
+		}
+	}
+	if s.Command != "" {
+		if err := a.process(s, b); err != nil {
+			return err
+		}
+	}
+	if s.URL != "" {
+		a.remote(s)
+	}
+	a.add("address", s.Address)
+	a.list("variables", s.Variables()...)
+	a.add("sign-in", s.Auth.Provider)
+	a.signIn(s.Auth)
+	a.list("settings", slices.Sorted(maps.Keys(s.Settings))...)
+	a.hidden("setting", s.Settings)
+	a.list("options", optionsOf(s)...)
+	return nil
+}
+
+// add adds a fact, unless there is none.
+func (a *Approval) add(name, value string) {
+	if value != "" {
+		a.Facts = append(a.Facts, Fact{Name: name, Values: []string{value}})
+	}
+}
+
+func (a *Approval) list(name string, values ...string) {
+	if len(values) > 0 {
+		a.Facts = append(a.Facts, Fact{Name: name, Values: values, List: true})
+	}
+}
+
+// hidden adds a fact for each value of a table, which may be secret.
+func (a *Approval) hidden(name string, table map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		a.Facts = append(a.Facts, Fact{
+			Name: name + " " + key, Values: []string{digestOf(table[key])}, Hidden: true,
+		})
+	}
+}
+
+func (a *Approval) warn(format string, args ...any) {
+	a.Warnings = append(a.Warnings, fmt.Sprintf(format, args...))
+}
+
+// process describes what would be started.
+func (a *Approval) process(s config.Server, b *budget) (err error) {
+	a.Command, err = capability.Process{Command: s.Command, Dir: s.Dir}.Locate()
+	if errors.Is(err, fs.ErrNotExist) {
+		return &hosterr.Error{Kind: hosterr.ErrUnreachable, Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	a.add("command", a.Command)
+	if real, err := filepath.EvalSymlinks(a.Command); err == nil && real != a.Command {
+		a.add("which is", real)
+	}
+	a.list("arguments", s.Args...)
+	a.add("folder", s.Dir)
+	a.list("environment", slices.Sorted(maps.Keys(s.Env))...)
+	a.hidden("environment", s.Env)
+	pins, err := b.fileHashes(s.Project.Folder, s.Dir, a.Command, argsOf(s, os.LookupEnv))
+	if err != nil {
+		return err
+	}
+	a.Warnings = append(commandWarnings(a.Command, argsOf(s, unset), pins), environmentWarnings(s.Env)...)
+	a.pin(pins)
+	return nil
+}
+
+// argsOf returns the arguments as the command will get them, if lookup is
+// [os.LookupEnv]: what a default or a variable leads to is what runs. One with a
+// variable that is not set stays as it is, and the entry cannot be used. None of it
+// is shown but the names of the project's own files.
+func argsOf(s config.Server, lookup func(string) (string, bool)) []string {
+	args := slices.Clone(s.Args)
+	for i, arg := range args {
+		one := config.Server{Name: s.Name, Args: []string{arg}}
+		if out, err := one.Release(one.Variables(), lookup); err == nil {
+			args[i] = out.Args[0]
+		}
+	}
+	return args
+}
+
+// unset is an environment without variables: defaults are used.
+func unset(string) (string, bool) { return "", false }
+
+// pin adds what is in the project's own files that the command names.
+func (a *Approval) pin(pins []fileHash) {
+	if len(pins) == 0 {
+		return
+	}
+	var names []string
+	contents := make(map[string]string)
+	for _, p := range pins {
+		names = append(names, p.path)
+		contents[p.path] = p.hash
+	}
+	a.list("files", names...)
+	a.hidden("contents of", contents)
+	a.warn("of the project's own files, those named here are compared each time; what they load is not")
+}
+
+// signIn describes how the server would be signed in to: what it may ask for, and
+// as which client, is no secret.
+func (a *Approval) signIn(auth config.Auth) {
+	secret := make(map[string]string)
+	for _, key := range slices.Sorted(maps.Keys(auth.Settings)) {
+		switch value := auth.Settings[key].(type) {
+		case string:
+			if key == "client_id" {
+				a.add("sign-in client_id", value)
+				continue
+			}
+		case []string:
+			if key == "scopes" {
+				a.list("sign-in scopes", value...)
+				continue
+			}
+		}
+		secret[key] = fmt.Sprintf("%q", auth.Settings[key]) // maps are printed sorted
+	}
+	a.hidden("sign-in", secret)
+}
+
+// remote describes what would be reached.
+func (a *Approval) remote(s config.Server) {
+	a.add("url", s.URL)
+	a.add("strategy", s.Strategy)
+	a.list("headers", slices.Sorted(maps.Keys(s.Headers))...)
+	a.hidden("header", s.Headers)
+	if scheme, _, _ := strings.Cut(s.URL, ":"); scheme == "http" || scheme == "ws" {
+		a.warn("%s is not encrypted: who is on the way reads and changes what is sent", scheme)
+	}
+	if names := s.Variables(); len(names) > 0 {
+		a.warn("the values of %s are sent there", someOf(names))
+	}
+}
+
+// someOf names the first of many.
+func someOf(names []string) string {
+	const few = 10
+	if more := len(names) - few; more > 0 {
+		return fmt.Sprintf("%s and %d more variables", strings.Join(names[:few], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// grantOf says in a line what an approval allows.
+func grantOf(s config.Server) string {
+	switch {
+	case s.Command != "":
+		return "run the command, with all that you may do yourself"
+	case strings.HasPrefix(s.URL, "unix:"):
+		return "reach a socket of this machine"
+	case s.URL != "":
+		return "reach the url"
+	case s.Address != "":
+		return "reach the address"
+	}
+	return "use the plugin"
+}
+
+// optionsOf are the remaining choices of an entry, as they would be written. How
+// long a request may take is none of them: the user's own --timeout stands in the
+// same place, and it grants nothing.
+func optionsOf(s config.Server) (options []string) {
+	for _, o := range []struct{ name, value string }{
+		{"protocol", s.Protocol}, {"framing", s.Framing},
+	} {
+		if o.value != "" {
+			options = append(options, o.name+"="+o.value)
+		}
+	}
+	return options
+}

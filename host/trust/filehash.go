@@ -1,0 +1,207 @@
+package trust
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// fileHash is a file of the project that a command names, and what was in it.
+type fileHash struct {
+	path string // from the folder of the project, with slashes
+	hash string // "sha256:…", or where a link leads that goes out of the project
+	by   string // the interpreter, or program of a registry, whose code it may be; "" for none
+}
+
+// fileHashes returns the hashes of the files below a project's folder that a command
+// names, as the command itself or in its arguments: what is approved is the script's
+// content, not its name. They include the file that an interpreter finds by a word that
+// is no file name, and what it reads by itself, see [scan.files]. args are those that the
+// command will get; relative paths in them count from dir.
+//
+// A file that cannot be read, or is too large to be read each time, is an error: it
+// could not be compared later.
+func (b *budget) fileHashes(project, dir, command string, args []string) ([]fileHash, error) {
+	root, err := os.OpenRoot(project)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	b.begin()
+	s := &scan{budget: b, project: project, dir: dir, root: root}
+	s.words("", append([]string{command}, args...))
+	for _, r := range runs(command, args) {
+		s.files(r)
+	}
+	return s.found, s.err
+}
+
+// scan reads the files that one command names. It stops at the first error.
+type scan struct {
+	budget       *budget
+	project, dir string
+	root         *os.Root
+	found        []fileHash
+	err          error
+}
+
+// words pins what words name as they are written.
+func (s *scan) words(by string, words []string) {
+	for _, word := range words {
+		s.word(by, valueOf(word))
+	}
+}
+
+// valueOf returns what is assigned in a word that is a flag, and any other as it
+// is.
+func valueOf(word string) string {
+	if _, value, assigned := strings.Cut(word, "="); assigned && strings.HasPrefix(word, "-") {
+		return value
+	}
+	return word
+}
+
+// kind is what a word names.
+type kind int
+
+const (
+	nothing kind = iota // of the project
+	aFile
+	aFolder
+)
+
+// word pins what a word names below the project, if that is a file.
+func (s *scan) word(by, word string) kind {
+	p, found := s.find(word)
+	if !found {
+		return nothing
+	}
+	what := aFile
+	if p.hash == "" {
+		p.hash, what = s.contents(p.path)
+	}
+	if p.hash != "" && s.err == nil {
+		s.add(by, p)
+	}
+	return what
+}
+
+// find returns where a word leads below the project, or out of it by a link.
+func (s *scan) find(word string) (p fileHash, found bool) {
+	if word == "" || strings.Contains(word, "\x00") || s.err != nil {
+		return p, false
+	}
+	if s.err = s.budget.try(); s.err != nil {
+		return p, false
+	}
+	if !filepath.IsAbs(word) {
+		word = filepath.Join(s.dir, word)
+	}
+	p.path = below(s.project, word)
+	if real, err := filepath.EvalSymlinks(word); err == nil && real != word {
+		if inside := below(s.project, real); inside != "" {
+			p.path = inside
+		} else {
+			p.hash = real
+		}
+	}
+	return p, p.path != ""
+}
+
+// add keeps a pin once, and whose code it is.
+func (s *scan) add(by string, p fileHash) {
+	at := slices.IndexFunc(s.found, func(q fileHash) bool { return q.path == p.path })
+	if at < 0 {
+		at, s.found = len(s.found), append(s.found, p)
+	}
+	if s.found[at].by == "" {
+		s.found[at].by = by
+	}
+	if len(s.found) > maxFiles {
+		s.err = fmt.Errorf("the command names more than %d files of the project", maxFiles)
+	}
+}
+
+// below returns a path from the folder of a project, or "" for one that is not
+// below it.
+func below(project, path string) string {
+	name, err := filepath.Rel(project, path)
+	if err != nil || !filepath.IsLocal(name) {
+		return ""
+	}
+	return filepath.ToSlash(name)
+}
+
+// contents returns the digest of a file, or "" for what is no regular file.
+func (s *scan) contents(name string) (is string, what kind) {
+	path := filepath.Join(s.project, name)
+	if is, known := s.budget.known[path]; known {
+		return is, aFile
+	}
+	h := sha256.New()
+	what, s.err = s.read(name, h)
+	if what == aFile && s.err == nil {
+		is = prefix + hex.EncodeToString(h.Sum(nil))
+		s.budget.known[path] = is
+	}
+	if s.err != nil {
+		s.err = fmt.Errorf("%s: %w", path, s.err)
+	}
+	return is, what
+}
+
+// readStep is how many bytes are read between two looks at the budget.
+const readStep = 1 << 20
+
+// read writes a regular file to h, and takes its size from the budget before it
+// does. Of what is no file it says what it is.
+func (s *scan) read(name string, h hash.Hash) (kind, error) {
+	f, what, err := s.open(name)
+	if f == nil {
+		return what, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && info.Size() > s.budget.bytes {
+		err = s.budget.tooLarge()
+	}
+	for err == nil {
+		var n int64
+		n, err = io.CopyN(h, f, readStep)
+		if wrong := s.budget.spend(n); wrong != nil {
+			err = wrong
+		}
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return aFile, err
+}
+
+// open opens a regular file of the project. f is nil for anything else.
+func (s *scan) open(name string) (f *os.File, what kind, err error) {
+	f, err = s.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not wait for its writer
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.ENXIO):
+		return nil, nothing, nil // there is no such file
+	case err != nil:
+		return nil, nothing, errors.Unwrap(err)
+	}
+	info, err := f.Stat()
+	switch {
+	case err == nil && info.Mode().IsRegular():
+		return f, aFile, nil
+	case err == nil && info.IsDir():
+		what = aFolder
+	}
+	f.Close()
+	return nil, what, err
+}

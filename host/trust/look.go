@@ -1,0 +1,85 @@
+package trust
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/host/config"
+)
+
+// Look returns what a server of a project is, and whether it is approved. Nothing is
+// started, and no value of a variable is shown or sent anywhere. Of the project's
+// files, those that the command names are read, see [Store.LookAll].
+func (s *Store) Look(server config.Server) (Approval, error) {
+	if server.Project == nil {
+		return Approval{}, fmt.Errorf("server %s is your own, and needs no approval", server.Name)
+	}
+	records, err := s.Records()
+	if err != nil {
+		return Approval{}, err
+	}
+	return s.compare(server, records, questionBudget())
+}
+
+// LookAll is Look for several servers that a person decides about at once. It reads at
+// most 256 MiB of the project's files for all of them together.
+func (s *Store) LookAll(servers []config.Server) []Looked {
+	return s.survey(servers, questionBudget(), false)
+}
+
+// List returns the state of servers of a project, for an overview. For servers without
+// a decision it reads nothing of the project, and returns no hash and no facts. For
+// all others together it reads at most 64 MiB, in two seconds. A server beyond that is
+// [Unseen], and its Err says so.
+func (s *Store) List(servers []config.Server) []Looked {
+	return s.survey(servers, listBudget(), true)
+}
+
+// survey looks at servers within one budget; with decided, only at those that have a
+// decision.
+func (s *Store) survey(servers []config.Server, b *budget, decided bool) []Looked {
+	records, err := s.Records()
+	all := make([]Looked, len(servers))
+	for i, server := range servers {
+		l := &all[i]
+		l.Approval.Server, l.Approval.State = server.Name, New
+		if server.Project == nil {
+			l.Approval.State = Approved
+			continue
+		}
+		l.Approval.Project, l.Approval.File = server.Project.Folder, server.Project.File
+		if l.Err = err; err != nil || decided && about(records, l.Approval.key()) == nil {
+			continue
+		}
+		a, err := s.compare(server, records, b)
+		switch {
+		case errors.Is(err, errBudget) && decided:
+			l.Approval.State, l.Err = Unseen, err
+		case err != nil:
+			l.Err = err
+		default:
+			l.Approval = a
+		}
+	}
+	return all
+}
+
+// compare describes a server as it is now, and compares it with the decision.
+func (s *Store) compare(server config.Server, records []Record, b *budget) (Approval, error) {
+	a := Approval{State: New}
+	err := a.describe(server, s.plugins, b)
+	if err == nil {
+		err = a.check()
+	}
+	if err != nil {
+		return Approval{}, fmt.Errorf("server %s of %s: %w", server.Name, server.Project.Path(), err)
+	}
+	a.Hash = a.hash()
+	if r := about(records, a.key()); r != nil {
+		a.State, a.Decided = r.Verdict, r.Decided
+		if r.Hash != a.Hash {
+			a.State, a.Changes = Changed, differences(r.Entry, a.Entry)
+		}
+	}
+	return a, nil
+}
