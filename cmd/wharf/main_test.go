@@ -78,7 +78,7 @@ func compile() error {
 		return err
 	}
 	for _, file := range files {
-		if out, err := exec.Command("wharf", "plugin", "inspect", file).CombinedOutput(); err != nil {
+		if out, err := exec.Command("wharf", "plugin", "inspect", "--timeout", "10m", file).CombinedOutput(); err != nil {
 			return fmt.Errorf("compile %s: %w: %s", file, err, out)
 		}
 	}
