@@ -85,7 +85,7 @@ func hostileFiles() map[string][]byte {
 		"1,000 imports with long names": section(sectionImport, announcing(1000, repeat(1000, appendName(nil, name), 0, 0, 0))),
 		"1,000 exports with long names": section(sectionExport, announcing(1000, repeat(1000, appendName(nil, name), 0, 0))),
 		"10,000 types with values":      section(sectionType, announcing(10_000, repeat(10_000, 0x60, 100, []byte(hundred), 100, []byte(hundred)))),
-		"10,000 globals":                section(sectionGlobal, announcing(10_000, repeat(10_000, typeV128, 1, opVector, 0x0c, make([]byte, 16), opEnd))),
+		"10,000 globals":                section(sectionGlobal, announcing(10_000, repeat(10_000, typeV128, 1, opVectorPrefix, 0x0c, make([]byte, 16), opEnd))),
 		"100,000 data segments":         section(sectionData, announcing(100_000, repeat(100_000, 0, i32c(0), opEnd, 70, make([]byte, 70)))),
 		"64,000 passive elements":       section(sectionElement, announcing(64_000, repeat(64_000, 1, 0, 1, 0))),
 		"groups of no locals":           section(sectionCode, announcing(1, appendU32(nil, 500_003), appendU32(nil, 250_000), repeat(250_000, 0, typeI32), opEnd)),
@@ -108,11 +108,11 @@ func hostileFiles() map[string][]byte {
 		"unreachable references":        filledBodies(500<<10, 0x00, opRefFunc, 0),
 		"indirect calls":                filledBodies(60<<10, opCallIndirect, 0, 0),
 		"calls":                         filledBodies(60<<10, opCall, 1),
-		"fills":                         filledBodies(6<<10, opMisc, 0x0b, 0),
+		"fills":                         filledBodies(6<<10, opMiscPrefix, 0x0b, 0),
 		"loads":                         filledBodies(40<<10, get(0), 0x28, 2, 0, 0x1a),
 		"constants":                     filledBodies(500<<10, opI64Const, bytes.Repeat([]byte{0xff}, 9), 0x7f, 0x1a),
 		"padded numbers":                filledBodies(500<<10, opLocalGet, 0x80, 0x80, 0x80, 0x80, 0, 0x1a),
-		"vectors":                       filledBodies(200<<10, opVector, 0x0c, make([]byte, 16), 0x1a),
+		"vectors":                       filledBodies(200<<10, opVectorPrefix, 0x0c, make([]byte, 16), 0x1a),
 	} {
 		files[what] = b.bytes()
 	}

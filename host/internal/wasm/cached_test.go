@@ -116,7 +116,7 @@ func TestMeteredFormsMatch(t *testing.T) {
 		seed := bytes.Repeat([]byte{byte(n), byte(7 * n), 13, byte(n * n)}, 3*n)
 		modules["generated "+string(rune('0'+n))] = generate(seed).bytes()
 	}
-	modules["switchboard"], modules["fills"] = dispatching().bytes(), one(seq(repeat(500, i32c(0), i32c(0), i32c(0), opMisc, 0x0b, 0), get(0))).bytes()
+	modules["switchboard"], modules["fills"] = dispatching().bytes(), one(seq(repeat(500, i32c(0), i32c(0), i32c(0), opMiscPrefix, 0x0b, 0), get(0))).bytes()
 	for name, binary := range modules {
 		m, err := read(binary, defaultLimits)
 		if err != nil {

@@ -22,7 +22,7 @@ func (s *scan) enter(code byte) {
 		s.cost.leads(&f.ends, params)
 		s.cost.here.length = 0
 		s.cost.block(s.alive())
-		f.region = s.open(region{around: -1, weight: jump + s.m.checked})
+		f.region = s.open(region{around: -1, weight: weightJump + s.m.checked})
 	case opIf:
 		s.branched()
 		s.cost.here.length++

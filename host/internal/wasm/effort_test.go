@@ -107,8 +107,10 @@ var costly = map[string]func(n, m int) build{
 	"loads through loads": func(n, m int) build { return one(seq(get(0), repeat(20*n, 0x28, 2, 0))) },
 	"divisions":           func(n, m int) build { return one(seq(get(0), repeat(10*n, get(1), 0x6d))) },
 	"conversions":         func(n, m int) build { return one(seq(repeat(10*n, 0x43, 0, 0, 0, 0, 0xa8, 0x1a), get(0))) },
-	"fills":               func(n, m int) build { return one(seq(repeat(n, i32c(0), i32c(0), i32c(0), opMisc, 0x0b, 0), get(0))) },
-	"additions":           func(n, m int) build { return one(seq(get(0), repeat(50*n, get(1), 0x6a))) },
+	"fills": func(n, m int) build {
+		return one(seq(repeat(n, i32c(0), i32c(0), i32c(0), opMiscPrefix, 0x0b, 0), get(0)))
+	},
+	"additions": func(n, m int) build { return one(seq(get(0), repeat(50*n, get(1), 0x6a))) },
 }
 
 // TestEffortBoundsWhatCompilingTakes compiles each costly shape at two sizes, and

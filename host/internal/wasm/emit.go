@@ -115,7 +115,7 @@ func (e *emit) price(out []byte, scratch uint32, shift, trap int) []byte {
 	out = appendU32(append(out, opLocalSet), scratch)
 	out = appendU32(append(out, opGlobalGet), e.fuel)
 	out = appendU32(append(out, opLocalGet), scratch)
-	out = append(out, opExtendU)
+	out = append(out, opI64ExtendI32U)
 	if shift > 0 {
 		out = append(out, opI64Const, byte(shift), opI64ShrU)
 	}

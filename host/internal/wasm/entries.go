@@ -36,7 +36,7 @@ func referenceType(c *cursor) byte {
 }
 
 func (m *image) typeEntry(c *cursor) {
-	if form := c.u8(); form != 0x60 {
+	if form := c.u8(); form != typeFunction {
 		c.fail("type form %#x is not a function", form)
 	}
 	m.types = append(m.types, signature{m.valueTypes(c), m.valueTypes(c)})
@@ -143,19 +143,19 @@ func (m *image) constant(c *cursor) (value uint32, known bool) {
 		value, known = uint32(c.signed(32)), true
 	case opI64Const:
 		c.signed(64)
-	case 0x43:
+	case opF32Const:
 		c.take(4)
-	case 0x44:
+	case opF64Const:
 		c.take(8)
 	case opGlobalGet:
 		m.index(c, "global", len(m.globals))
-	case 0xd0:
+	case opRefNull:
 		referenceType(c)
 	case opRefFunc:
 		m.mention(c)
 		m.intricate = true
-	case opVector:
-		if c.u8() != 0x0c {
+	case opVectorPrefix:
+		if c.u8() != opV128Const {
 			c.fail("this vector instruction is no constant")
 		}
 		c.take(16)

@@ -192,9 +192,9 @@ func (g *gen) bulk(depth int) {
 	g.expr(depth)
 	g.op(i32c(0x7fff), 0x71)
 	if g.byte()%2 == 0 {
-		g.op(opMisc, 0x0a, 0, 0)
+		g.op(opMiscPrefix, 0x0a, 0, 0)
 	} else {
-		g.op(opMisc, 0x0b, 0)
+		g.op(opMiscPrefix, 0x0b, 0)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestTrapsSayWhy(t *testing.T) {
 	}{
 		"load past the end":  {one(seq(i32c(16<<20-3), 0x28, 2, 0)), TrapMemory},
 		"store past the end": {one(seq(i32c(-1), i32c(0), 0x36, 2, 0, get(0))), TrapMemory},
-		"fill past the end":  {one(seq(i32c(1), i32c(0), i32c(16<<20), opMisc, 0x0b, 0, get(0))), TrapMemory},
+		"fill past the end":  {one(seq(i32c(1), i32c(0), i32c(16<<20), opMiscPrefix, 0x0b, 0, get(0))), TrapMemory},
 		"empty entry":        {table(one(seq(get(0), i32c(2), 0x11, unary, 0), leaf)), TrapTable},
 		"no entry":           {table(one(seq(get(0), i32c(3), 0x11, unary, 0), leaf)), TrapTable},
 		"wrong type":         {table(one(seq(get(0), i32c(0), 0x11, unary, 0), leaf)), TrapTable},
@@ -139,7 +139,7 @@ func TestLookRefuses(t *testing.T) {
 		"our shim":          {code(get(0), callTo(1)), "function 1 is used, 1 are declared"},
 		"our type":          {code(opBlock, 2, opEnd, get(0)), "block type 2 is used, 2 types are declared"},
 		"our local":         {code(get(5)), "local 5 is used, 5 are declared"},
-		"our segment":       {code(opMisc, 0x0d, 0, get(0)), "element segment 0 is used, 0 are declared"},
+		"our segment":       {code(opMiscPrefix, 0x0d, 0, get(0)), "element segment 0 is used, 0 are declared"},
 		"label":             {code(0x0c, 1), "label 1 is used, 1 are declared"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestGrowthIsBounded(t *testing.T) {
 		}
 	}
 
-	table := one(seq(0xd0, typeFunc, get(0), opMisc, 0x0f, 0))
+	table := one(seq(0xd0, typeFunc, get(0), opMiscPrefix, 0x0f, 0))
 	table.tables = []bounds{{min: 1}}
 	grower := start(t, e, table.bytes()).Export("run")
 	for by, want := range map[uint32]uint32{100_000_000: ^uint32(0), 1 << 16: ^uint32(0), 0: 1} {
@@ -232,14 +232,14 @@ func TestBulkOperationsPayByLength(t *testing.T) {
 		code          []byte
 		length, least int64
 	}{
-		"memory.fill": {seq(zero, zero, get(0), opMisc, 0x0b, 0, get(0)), 1 << 20, 1 << 18},
-		"memory.copy": {seq(zero, zero, get(0), opMisc, 0x0a, 0, 0, get(0)), 1 << 20, 1 << 18},
-		"memory.init": {seq(zero, zero, get(0), opMisc, 0x08, 0, 0, get(0)), 4096, 1 << 10},
+		"memory.fill": {seq(zero, zero, get(0), opMiscPrefix, 0x0b, 0, get(0)), 1 << 20, 1 << 18},
+		"memory.copy": {seq(zero, zero, get(0), opMiscPrefix, 0x0a, 0, 0, get(0)), 1 << 20, 1 << 18},
+		"memory.init": {seq(zero, zero, get(0), opMiscPrefix, 0x08, 0, 0, get(0)), 4096, 1 << 10},
 		"memory.grow": {seq(get(0), 0x40, 0), 100, 100},
-		"table.fill":  {seq(zero, null, get(0), opMisc, 0x11, 0, get(0)), 1000, 1000},
-		"table.copy":  {seq(zero, zero, get(0), opMisc, 0x0e, 0, 0, get(0)), 1000, 1000},
-		"table.init":  {seq(zero, zero, get(0), opMisc, 0x0c, 1, 0, get(0)), 1000, 1000},
-		"table.grow":  {seq(null, get(0), opMisc, 0x0f, 0), 1000, 1000},
+		"table.fill":  {seq(zero, null, get(0), opMiscPrefix, 0x11, 0, get(0)), 1000, 1000},
+		"table.copy":  {seq(zero, zero, get(0), opMiscPrefix, 0x0e, 0, 0, get(0)), 1000, 1000},
+		"table.init":  {seq(zero, zero, get(0), opMiscPrefix, 0x0c, 1, 0, get(0)), 1000, 1000},
+		"table.grow":  {seq(null, get(0), opMiscPrefix, 0x0f, 0), 1000, 1000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := one(c.code)

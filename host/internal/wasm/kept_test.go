@@ -69,7 +69,7 @@ func TestHeldIsAllThereIs(t *testing.T) {
 			begins = l.Table / 2
 		}
 		guest.tables = append(guest.tables, bounds{min: begins})
-		growth = append(growth, seq(0xd0, typeFunc, i32c(1), opMisc, 0x0f, appendU32(nil, uint32(n)), 0x1a)...)
+		growth = append(growth, seq(0xd0, typeFunc, i32c(1), opMiscPrefix, 0x0f, appendU32(nil, uint32(n)), 0x1a)...)
 	}
 	guest.funcs = append(guest.funcs, fn{typ: unary, code: seq(opLoop, blockEmpty, growth, get(0), i32c(1), opI32Sub, opLocalTee, 0, opBrIf, 0, opEnd, get(0))})
 	for n := range functions {

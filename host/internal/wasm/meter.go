@@ -159,7 +159,7 @@ func (w *rewriting) plan() {
 
 func (w *rewriting) resultType(typ uint32, sig signature) {
 	w.emit.blockTypes[typ] = uint32(len(w.m.types) + len(w.types))
-	t := append([]byte{0x60, 0}, appendU32(nil, uint32(len(sig.results)))...)
+	t := append([]byte{typeFunction, 0}, appendU32(nil, uint32(len(sig.results)))...)
 	w.types = append(w.types, append(t, sig.results...))
 }
 

@@ -105,7 +105,7 @@ func (s *scan) begin(i int) {
 		frames: s.frames[:0], regions: s.regions[:0], edits: s.edits[:0]}
 	s.shape = stack{locals: s.locals, made: s.locals, wide: b.wide}
 	s.cost.units = functionEffort + s.locals + len(m.globals)
-	s.regions = append(s.regions, region{around: -1, weight: called})
+	s.regions = append(s.regions, region{around: -1, weight: weightCall})
 	s.frames = append(s.frames, frame{op: opBlock, results: len(sig.results)})
 }
 
@@ -151,19 +151,19 @@ func (s *scan) step() {
 	code := s.c.u8()
 	o := &plainOps[code]
 	switch code {
-	case opMisc:
+	case opMiscPrefix:
 		n := s.c.u32()
 		o = &miscOps[byte(n)]
 		if n > 0xff {
-			o = &plainOps[0xff]
+			o = &refusedOp
 		}
-	case opVector:
+	case opVectorPrefix:
 		o = s.vector()
 	}
 	if s.c.err != nil {
 		return
 	}
-	if o.imm == unknown {
+	if o.imm == immUnknown {
 		s.c.at = at
 		s.c.fail("instruction %#x is not in core V2", s.c.b[at:min(at+2, len(s.c.b))])
 		return
@@ -183,7 +183,7 @@ func (s *scan) step() {
 func (s *scan) vector() *opcode {
 	n := s.c.u8()
 	if n >= 0x80 && s.c.u8() != 0x01 {
-		return &plainOps[0xff]
+		return &refusedOp
 	}
 	s.shape.wide = true
 	return &vectorOps[n]
@@ -198,28 +198,28 @@ func (s *scan) operands(code byte, o *opcode, at int) {
 		s.cost.nodes += bulkNodes
 	}
 	switch o.imm {
-	case enter:
+	case immBlock:
 		s.enter(code)
-	case alternate:
+	case immElse:
 		s.alternate()
-	case leave:
+	case immEnd:
 		s.leave()
-	case branch:
+	case immLabel:
 		s.branch(code)
-	case branches:
+	case immLabels:
 		s.branchTable()
-	case giveBack:
+	case immReturn:
 		s.branched()
 		s.jump(len(s.frames) - 1)
 		s.edits = append(s.edits, edit{at: int32(at), kind: editReturn, arg: uint32(len(s.frames) - 1), size: 1})
 		s.shape.height = s.top().height
-	case stuck:
+	case immUnreachable:
 		s.shape.height = s.top().height
-	case direct:
+	case immCall:
 		if f := m.function(c); c.err == nil {
 			s.call(m.types[m.functions[f]])
 		}
-	case indirect:
+	case immCallIndirect:
 		t := m.typeIndex(c)
 		m.index(c, "table", len(m.tables))
 		if c.err == nil {
@@ -227,7 +227,7 @@ func (s *scan) operands(code byte, o *opcode, at int) {
 			s.shape.relay(len(m.types[t].params) + len(m.types[t].results))
 			s.edits = append(s.edits, edit{at: int32(at), kind: editIndirect, arg: t, size: uint8(c.at - at)})
 		}
-	case local:
+	case immLocal:
 		m.index(c, "local", s.locals)
 		if code == opLocalGet {
 			s.cost.reads++
@@ -235,7 +235,7 @@ func (s *scan) operands(code byte, o *opcode, at int) {
 		} else {
 			s.shape.sets++
 		}
-	case function:
+	case immFunction:
 		if f := m.refer(c); c.err == nil {
 			s.edits = append(s.edits, edit{at: int32(at), kind: editReference, arg: f, size: uint8(c.at - at)})
 			s.reference = true
@@ -249,52 +249,52 @@ func (s *scan) operands(code byte, o *opcode, at int) {
 func (s *scan) literal(imm immediate) {
 	c, m := &s.c, s.m
 	switch imm {
-	case typed:
+	case immSelectTypes:
 		if c.u32() != 1 {
 			c.fail("select has other than one type")
 		}
 		valueType(c)
-	case global:
+	case immGlobal:
 		m.index(c, "global", len(m.globals))
 		s.cost.read(1)
-	case table:
+	case immTable:
 		s.tables = true
 		m.index(c, "table", len(m.tables))
-	case tableTable:
+	case immTableTable:
 		s.tables = true
 		m.index(c, "table", len(m.tables))
 		m.index(c, "table", len(m.tables))
-	case data, dataMem:
+	case immData, immDataMem:
 		m.index(c, "data segment", int(m.counted))
-	case elem, elemTable:
+	case immElem, immElemTable:
 		s.tables = true
 		m.index(c, "element segment", m.elements)
-		if imm == elemTable {
+		if imm == immElemTable {
 			m.index(c, "table", len(m.tables))
 		}
-	case memarg, memlane:
+	case immMemArg, immMemLane:
 		m.memarg(c)
 		s.cost.read(2)
 		s.cost.here.addresses++
-	case s32:
+	case immS32:
 		c.signed(32)
-	case s64:
+	case immS64:
 		c.signed(64)
-	case f32:
+	case immF32:
 		c.take(4)
-	case f64:
+	case immF64:
 		c.take(8)
-	case b16:
+	case imm16Bytes:
 		c.take(16)
-	case heap:
+	case immHeapType:
 		referenceType(c)
-	case zeroZero:
+	case immZeroZero:
 		m.memoryZero(c)
 	}
 	switch imm {
-	case zero, zeroZero, dataMem:
+	case immZero, immZeroZero, immDataMem:
 		m.memoryZero(c)
-	case lane, memlane:
+	case immLane, immMemLane:
 		c.u8()
 	}
 }

@@ -52,7 +52,7 @@ func (w *rewriting) switchboards() {
 		b := &boards[i]
 		w.emit.boards[b.calls] = uint32(len(m.functions) + len(w.order) + i)
 		b.typ = uint32(len(m.types) + len(w.types))
-		form := appendName([]byte{0x60}, b.sig.params+string(rune(typeI32)))
+		form := appendName([]byte{typeFunction}, b.sig.params+string(rune(typeI32)))
 		w.types = append(w.types, appendName(form, b.sig.results))
 	}
 }

@@ -65,11 +65,11 @@ func TestTablesThatStay(t *testing.T) {
 	for name, m := range map[string]build{
 		"exported": with(func(m *build) { m.exports = append(m.exports, exported{"table", externTable, 0}) }),
 		"grown": with(func(m *build) {
-			m.funcs[2].code = seq(0xd0, typeFunc, i32c(1), opMisc, 15, 0, 0x1a)
+			m.funcs[2].code = seq(0xd0, typeFunc, i32c(1), opMiscPrefix, 15, 0, 0x1a)
 		}),
 		"read":      with(func(m *build) { m.funcs[2].code = seq(i32c(2), 0x25, 0, 0x1a) }),
 		"set":       with(func(m *build) { m.funcs[2].code = seq(i32c(0), 0xd0, typeFunc, 0x26, 0) }),
-		"dropped":   with(func(m *build) { m.funcs[2].code = seq(opMisc, 13, 0) }),
+		"dropped":   with(func(m *build) { m.funcs[2].code = seq(opMiscPrefix, 13, 0) }),
 		"reference": with(func(m *build) { m.funcs[2].code = seq(opRefFunc, 1, 0x1a) }),
 		"passive": with(func(m *build) {
 			m.raw[sectionElement] = seq(2, 0, i32c(2), opEnd, 1, 1, 1, 0, 1, 1)

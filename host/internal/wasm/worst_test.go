@@ -25,7 +25,7 @@ func hogs() map[string]build {
 		get(1), i32c(1), add, 0x22, 1, i32c(1<<22), 0x49, 0x0d, 0, opEnd, get(0))
 	chase := one(seq(forever(get(0), loads(1000), set(0)), get(0)), fn{typ: unary, locals: []uint32{1}, code: prepare})
 	chase.exports = append(chase.exports, exported{"prepare", externFunction, 1})
-	misc := func(op byte, tail ...byte) []byte { return append([]byte{opMisc, op}, tail...) }
+	misc := func(op byte, tail ...byte) []byte { return append([]byte{opMiscPrefix, op}, tail...) }
 	table := func(b build) build {
 		b.tables = []bounds{{min: 4, max: 64 << 10, capped: true}}
 		b.elems = []uint32{1, 2, 3}
