@@ -233,7 +233,7 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	if c.VaultDir != "" {
 		h.vault = vault.Open(vault.Config{Dir: c.VaultDir, Warn: func(text string) { h.warn("", text) }})
 	}
-	engine, err := wasm.NewEngine(ctx, wasm.Config{CacheDir: c.CacheDir, Unkept: h.unkept, Surface: guest.Surface()})
+	engine, err := wasm.NewEngine(ctx, wasm.Config{CacheDir: c.CacheDir, CacheUnavailable: h.unkept, ABI: guest.Surface()})
 	if err != nil {
 		return nil, &hosterr.Error{Kind: ErrConfig, Err: err}
 	}

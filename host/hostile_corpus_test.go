@@ -204,7 +204,7 @@ func TestHostileCorpusKeepsToItsFuel(t *testing.T) {
 			}
 		}
 	}
-	e, err := wasm.NewEngine(t.Context(), wasm.Config{Surface: surface})
+	e, err := wasm.NewEngine(t.Context(), wasm.Config{ABI: surface})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // surface is that of a host, with its prices, and the answers of a recording.
-func surface() wasm.Surface {
+func surface() wasm.ABI {
 	s := guest.Surface()
 	for i, op := range abi.Calls() {
 		s.Imports[i].Func = func(in *wasm.Instance, stack []uint64) {

@@ -65,7 +65,7 @@ func variant(t testing.TB, build string) []byte {
 
 // engines run what is recorded: all of it shares one.
 var engine = sync.OnceValues(func() (*wasm.Engine, error) {
-	return wasm.NewEngine(context.Background(), wasm.Config{CacheDir: cache(), Surface: guest.Surface()})
+	return wasm.NewEngine(context.Background(), wasm.Config{CacheDir: cache(), ABI: guest.Surface()})
 })
 
 // sheet is a file in memory.

@@ -58,7 +58,7 @@ const Fuel = 4_000_000_000
 type Engine struct {
 	config EngineConfig
 	bounds bounds
-	annex  *wasm.Annex
+	annex  *wasm.Extism
 	ctx    context.Context // ends with Close, and with it the loads
 	cancel context.CancelFunc
 	work   sync.WaitGroup // loads under way
@@ -95,10 +95,10 @@ func openEngine(c EngineConfig, b bounds) (*Engine, error) {
 }
 
 // open makes what runs the modules of a source.
-func (e *Engine) open(s wasm.Source) (*wasm.Annex, error) {
-	return wasm.NewAnnex(wasm.AnnexConfig{
+func (e *Engine) open(s wasm.Source) (*wasm.Extism, error) {
+	return wasm.NewExtism(wasm.ExtismConfig{
 		CacheDir:    s.Dir,
-		Unkept:      e.config.Unkept,
+		CacheUnavailable:      e.config.Unkept,
 		Precompiled: s.Precompiled,
 		Limits:      s.Limits,
 		Budget:      e.bounds.fuel,
@@ -209,14 +209,14 @@ func (e *Engine) load(name string, binary []byte, s wasm.Source) (*Plugin, error
 }
 
 // make looks at a module and compiles it.
-func (e *Engine) make(annex *wasm.Annex, name string, binary []byte) (*Plugin, error) {
+func (e *Engine) make(annex *wasm.Extism, name string, binary []byte) (*Plugin, error) {
 	metered, hash, err := annex.Prepare(name, binary)
 	if err != nil {
 		return nil, fmt.Errorf("auth provider %w", err)
 	}
 	p, err := e.compile(annex, name, metered, hash)
 	if err != nil {
-		return nil, fmt.Errorf("auth provider %s: compile: %w", name, annex.Missing(err))
+		return nil, fmt.Errorf("auth provider %s: compile: %w", name, annex.NotCompiled(err))
 	}
 	return p, nil
 }
@@ -225,7 +225,7 @@ func (e *Engine) make(annex *wasm.Annex, name string, binary []byte) (*Plugin, e
 // everything that we set.
 const loud = "EXTISM_ENABLE_WASI_OUTPUT"
 
-func (e *Engine) compile(annex *wasm.Annex, name string, metered []byte, hash string) (*Plugin, error) {
+func (e *Engine) compile(annex *wasm.Extism, name string, metered []byte, hash string) (*Plugin, error) {
 	if _, set := os.LookupEnv(loud); set {
 		return nil, errors.New(loud + " is set in the environment: it shows what providers print, and they hold secrets; unset it")
 	}
@@ -235,11 +235,11 @@ func (e *Engine) compile(annex *wasm.Annex, name string, metered []byte, hash st
 		Timeout: uint64(e.bounds.time.Milliseconds()),
 	}
 	compile := func() (*extism.CompiledPlugin, error) {
-		c := extism.PluginConfig{RuntimeConfig: annex.Runtime(), EnableWasi: true}
-		return extism.NewCompiledPlugin(annex.Compiling(e.ctx), manifest, c, nil)
+		c := extism.PluginConfig{RuntimeConfig: annex.RuntimeConfig(), EnableWasi: true}
+		return extism.NewCompiledPlugin(annex.CompileContext(e.ctx), manifest, c, nil)
 	}
 	compiled, err := compile()
-	if err != nil && annex.Spares(err) {
+	if err != nil && annex.CacheFailed(err) {
 		compiled, err = compile()
 	}
 	if err != nil {

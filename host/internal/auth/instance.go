@@ -30,7 +30,7 @@ type instance struct {
 // each one of them.
 func (p *Plugin) instance(ctx context.Context) (*instance, error) {
 	out := printer{p.name, p.engine.config.Print}
-	plugin, err := p.compiled.Instance(ctx, extism.PluginInstanceConfig{ModuleConfig: p.annex.Instance(out)})
+	plugin, err := p.compiled.Instance(ctx, extism.PluginInstanceConfig{ModuleConfig: p.annex.ModuleConfig(out)})
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (i *instance) call(ctx context.Context, export string, in []byte) ([]byte, 
 
 // stopped says why a call came to no end.
 func stopped(err error) error {
-	trap := wasm.Stopped(err)
+	trap := wasm.ExtismTrap(err)
 	if errors.Is(trap, context.DeadlineExceeded) {
 		return breach("it was still at work when its time was over")
 	}

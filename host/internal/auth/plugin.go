@@ -32,7 +32,7 @@ const (
 type Plugin struct {
 	name     string
 	engine   *Engine
-	annex    *wasm.Annex
+	annex    *wasm.Extism
 	own      bool // the annex is for this plugin alone
 	compiled *extism.CompiledPlugin
 	manifest step.Manifest
@@ -47,7 +47,7 @@ type Plugin struct {
 // of an instance is found by steps of the same forAccount alone.
 type forAccount struct{ *Plugin }
 
-func newPlugin(name string, e *Engine, annex *wasm.Annex, compiled *extism.CompiledPlugin) *Plugin {
+func newPlugin(name string, e *Engine, annex *wasm.Extism, compiled *extism.CompiledPlugin) *Plugin {
 	return &Plugin{name: name, engine: e, annex: annex, own: annex != e.annex, compiled: compiled, seats: make(chan struct{}, maxSeats)}
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 // Surface is what a transport plugin may import and must export.
-func Surface() wasm.Surface {
-	s := wasm.Surface{
+func Surface() wasm.ABI {
+	s := wasm.ABI{
 		Module: abi.Module,
 		Exports: []wasm.Export{
 			{Name: abi.ExportEvent, Params: 4, HasResult: true},

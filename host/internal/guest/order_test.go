@@ -265,7 +265,7 @@ func TestDescribeFails(t *testing.T) {
 
 // A caller who leaves while a plugin is being compiled has not met a fault of it.
 func TestNewIsLeft(t *testing.T) {
-	e, err := wasm.NewEngine(t.Context(), wasm.Config{Surface: Surface()})
+	e, err := wasm.NewEngine(t.Context(), wasm.Config{ABI: Surface()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func build(t testing.TB, pkg string) []byte {
 
 // engine is shared by the tests: compiling a guest costs more than a test.
 var engine = sync.OnceValues(func() (*wasm.Engine, error) {
-	return wasm.NewEngine(context.Background(), wasm.Config{Surface: Surface()})
+	return wasm.NewEngine(context.Background(), wasm.Config{ABI: Surface()})
 })
 
 var modules sync.Map

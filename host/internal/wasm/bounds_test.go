@@ -15,8 +15,8 @@ import (
 
 var hostile = flag.Bool("hostile", false, "say what looking at the dearest of the hostile files took")
 
-// lookMost is what looking at a file of up to 8 MB may allocate.
-const lookMost = 64 << 20
+// validateMost is what looking at a file of up to 8 MB may allocate.
+const validateMost = 64 << 20
 
 // A file is at most so large.
 const fileMost = 8 << 20
@@ -174,7 +174,7 @@ func TestLookingIsBounded(t *testing.T) {
 		if taken > most {
 			most, greedy = taken, name
 		}
-		if taken > lookMost {
+		if taken > validateMost {
 			t.Errorf("%s: %d bytes are allocated for looking at %d", name, taken, len(binary))
 		}
 	}

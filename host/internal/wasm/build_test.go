@@ -132,12 +132,12 @@ func one(code []byte, more ...fn) build {
 	}
 }
 
-// plain is the surface the modules of build are made for.
-var plain = Surface{Module: "host", Exports: []Export{{Name: "run", Params: 1, HasResult: true}}}
+// plain is the ABI the modules of build are made for.
+var plain = ABI{Module: "host", Exports: []Export{{Name: "run", Params: 1, HasResult: true}}}
 
-func newEngine(t testing.TB, s Surface) *Engine {
+func newEngine(t testing.TB, s ABI) *Engine {
 	t.Helper()
-	e, err := NewEngine(context.Background(), Config{Surface: s})
+	e, err := NewEngine(context.Background(), Config{ABI: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,4 +165,19 @@ func start(t testing.TB, e *Engine, binary []byte) *Instance {
 		}
 	})
 	return in
+}
+
+// meterModule returns the metered form of binary. Its calls may spend budget units of fuel.
+// A binary that breaks the limits is a *Refusal under name.
+func meterModule(name string, binary []byte, limits Limits, budget int64) ([]byte, error) {
+	m, err := read(binary, limits.withDefaults())
+	if err != nil {
+		return nil, unreadable(name, err)
+	}
+	m.scanAll()
+	m.refuseReservedNames()
+	if err := m.findings.refusal(name); err != nil {
+		return nil, err
+	}
+	return m.meter(budget), nil
 }

@@ -3,7 +3,7 @@ package wasm
 // This file follows the control instructions of a body: which block is open,
 // which region pays for what comes next.
 
-func (s *scan) enter(code byte) {
+func (s *scan) openFrame(code byte) {
 	params, results := s.blockType()
 	outer := s.top().region
 	s.frames = append(s.frames, frame{op: code, region: outer, around: outer, params: params, results: results,
@@ -22,7 +22,7 @@ func (s *scan) enter(code byte) {
 		s.cost.leads(&f.ends, params)
 		s.cost.here.length = 0
 		s.cost.block(s.alive())
-		f.region = s.open(region{around: -1, weight: weightJump + s.m.checked})
+		f.region = s.open(region{around: -1, weight: weightJump + s.m.loopCost})
 	case opIf:
 		s.branched()
 		s.cost.here.length++
@@ -40,7 +40,7 @@ func (s *scan) open(r region) int {
 	return len(s.regions) - 1
 }
 
-func (s *scan) alternate() {
+func (s *scan) elseArm() {
 	f := s.top()
 	if f.op != opIf {
 		s.c.fail("else without its if")
@@ -54,7 +54,7 @@ func (s *scan) alternate() {
 	s.shape.height = f.height + f.params
 }
 
-func (s *scan) leave() {
+func (s *scan) closeFrame() {
 	f := *s.top()
 	s.frames = s.frames[:len(s.frames)-1]
 	s.shape.join(&f)
@@ -164,7 +164,7 @@ func (s *scan) blockType() (params, results int) {
 
 func (s *scan) call(sig signature) {
 	s.calls++
-	s.cost.call(len(sig.params)+len(sig.results), s.m.mutable+gauges)
+	s.cost.call(len(sig.params)+len(sig.results), s.m.mutable+meterGlobals)
 	s.shape.call(len(sig.params), len(sig.results), s.top().height)
 }
 

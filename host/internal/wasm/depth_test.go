@@ -85,7 +85,7 @@ func TestFramesAreEstimatedFromAbove(t *testing.T) {
 				t.Fatal("the recursion ended")
 			}
 			depth := int64(m.ExportedGlobal("depth").Get())
-			image, err := read(binary, Limits{}.filled())
+			image, err := read(binary, Limits{}.withDefaults())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,20 +1,20 @@
-// Package wasm runs modules nobody has to trust. It looks at a module before
-// anything is compiled, rewrites it so that work is paid for while it runs,
-// keeps the result on disk, gives each instance a bounded memory, and answers
-// the little of WASI a guest needs. It is the only door to wazero.
+// Package wasm runs untrusted modules. It validates a module before
+// anything is compiled, rewrites it so that it pays for its work while it runs,
+// keeps the result on disk, gives each instance a bounded memory, and implements
+// the part of WASI that a guest needs. No other package imports wazero.
 //
-// The package knows nothing of Wharf's ABI. Its caller passes a Surface: the
+// The package knows nothing of Wharf's ABI. Its caller passes an ABI: the
 // functions a module may import and the exports it must have.
 //
-// # Looking
+// # Validation
 //
-// A file of up to 8 MB is looked at within 64 MB and, on a machine that is idle, 100
+// A file of up to 8 MB is validated within 64 MB and, on an idle machine, 100
 // ms, whatever is in it: the first limit (limits.go) that is exceeded ends the
-// reading, and nothing is allocated by a count that was not held against one. Bodies
-// are read one after the other, twice where the metered form is written; nothing of
-// them is kept. What compiling them will take is estimated on the way (effort.go).
-// What the cache holds is read within the same limits, and has to have the imports
-// and exports of the module that it stands for (cached.go).
+// reading, and nothing is allocated by a count that was not compared with a limit.
+// Bodies are read one after the other, twice where the metered form is written;
+// nothing of them is kept. The effort of compiling them is estimated on the way
+// (effort.go). A metered form from the cache is read within the same limits, and must
+// have the imports and exports of its module (cachematch.go).
 //
 // # Fuel
 //
@@ -25,9 +25,8 @@
 // the code that may run before the next charge: work is paid for before it
 // starts. Bulk operations pay by length, host calls by their price, a unit for
 // each nanosecond they take. Recursion is paid for in bytes of native stack. The
-// running module can reach none of it: indices past what the original declares,
-// which in the metered form would name the added globals, functions and types,
-// are refused.
+// running module cannot reach the globals, functions and types that the meter adds:
+// an index past what the original declares is refused.
 //
 // # Ownership
 //

@@ -38,8 +38,8 @@ type meeting struct {
 	addresses int // the fewest of a path
 }
 
-// gauges is how many mutable globals the meter adds.
-const gauges = 3
+// meterGlobals is how many mutable globals the meter adds.
+const meterGlobals = 3
 
 // The prices of what the tables of instructions (opcode.go) do not price.
 const (

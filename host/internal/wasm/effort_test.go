@@ -121,7 +121,7 @@ func TestEffortBoundsWhatCompilingTakes(t *testing.T) {
 	for name, shape := range costly {
 		for _, n := range []int{100, 300} {
 			binary := shape(n, 80).bytes()
-			m, err := read(binary, ample.filled())
+			m, err := read(binary, ample.withDefaults())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,7 +20,7 @@ type emit struct {
 	fuel, budget, depth uint32 // our globals
 	blockTypes          map[uint32]uint32
 	references          map[uint32]uint32 // function to the global that refers to it
-	boards              map[uint32]uint32 // type of an indirect call to the switchboard that takes it
+	dispatch            map[uint32]uint32 // type of an indirect call to its dispatcher
 
 	scratch []byte // of one body
 }
@@ -81,7 +81,7 @@ func (e *emit) edited(out, code []byte, s *scan) []byte {
 		if d.kind == editCharge && s.regions[d.arg].weight == 0 {
 			continue
 		}
-		board, relayed := e.boards[d.arg]
+		dispatcher, relayed := e.dispatch[d.arg]
 		if d.kind == editIndirect && !relayed {
 			continue
 		}
@@ -95,7 +95,7 @@ func (e *emit) edited(out, code []byte, s *scan) []byte {
 		case editReturn:
 			out = appendU32(append(out, opBr), d.arg)
 		case editIndirect:
-			out = appendU32(append(out, opCall), board)
+			out = appendU32(append(out, opCall), dispatcher)
 		case editReference:
 			out = appendU32(append(out, opGlobalGet), e.references[d.arg])
 		}

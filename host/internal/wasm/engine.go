@@ -15,7 +15,7 @@ import (
 // ErrClosed is the error of using an Engine or an Instance after its Close.
 var ErrClosed = errors.New("closed")
 
-var errNoFolder = errors.New("no folder is named")
+var errNoCacheDir = errors.New("no folder is named")
 
 // CloseGrace is how long Close waits for a compilation under way, which ends with
 // the function that is being compiled.
@@ -24,26 +24,27 @@ const CloseGrace = 500 * time.Millisecond
 // Config is what an Engine is made of.
 type Config struct {
 	// CacheDir keeps metered modules and native code; "" keeps nothing. It is
-	// made if missing. One that others may write to, or that belongs to another
-	// user, is refused: what is read from it runs as native code of the host. One
-	// that cannot be written to keeps nothing.
+	// made if missing. A folder that others may write to, or that belongs to another
+	// user, is refused: what is read from it runs as native code of the host. A
+	// folder that cannot be written to keeps nothing.
 	CacheDir string
 
-	// Unkept is told, once, why what is compiled is not kept where CacheDir says;
-	// nil is not. It is called while the engine is at a stand, and returns at once.
-	Unkept func(error)
+	// CacheUnavailable, unless nil, is called at most once, with the reason why
+	// compiled code cannot be kept in CacheDir. The engine holds its lock meanwhile:
+	// the function must return at once and must not call the engine.
+	CacheUnavailable func(error)
 
 	// Precompiled takes metered modules and native code from CacheDir, which another
 	// process has filled, and makes none: a module that is not there, or cannot be
 	// used, is ErrNotCompiled.
 	Precompiled bool
 
-	Surface Surface
-	Limits  Limits // zero fields take their defaults
+	ABI    ABI
+	Limits Limits // zero fields take their defaults
 
 	// Interpreted runs modules without native code, and takes no CacheDir. Unmetered
-	// runs them as they are, so that they may never return. Both are there to be
-	// compared with.
+	// runs them as they are, so that they may never return. Both exist to compare
+	// their behaviour with that of compiled and metered modules.
 	Interpreted bool
 	Unmetered   bool
 }
@@ -52,11 +53,11 @@ type Config struct {
 // methods are safe for concurrent use. It holds no goroutine except while it
 // compiles.
 type Engine struct {
-	surface Surface
-	limits  Limits
-	shelf   *shelf // nil keeps nothing
-	bare    error  // why there is no shelf, where there was to be one
-	unkept  unkept
+	abi         ABI
+	limits      Limits
+	cache       *cacheDir // nil keeps nothing
+	cacheErr    error     // why CacheDir is not used, if it is not
+	unavailable cacheNotice
 
 	interpreted, unmetered, precompiled bool
 
@@ -76,25 +77,25 @@ type Engine struct {
 // The engine outlives ctx.
 func NewEngine(ctx context.Context, c Config) (*Engine, error) {
 	e := &Engine{
-		surface: c.Surface, limits: c.Limits.filled(), programs: map[string]*program{},
-		unkept: unkept{hear: c.Unkept}, interpreted: c.Interpreted, unmetered: c.Unmetered, precompiled: c.Precompiled,
+		abi: c.ABI, limits: c.Limits.withDefaults(), programs: map[string]*program{},
+		unavailable: cacheNotice{call: c.CacheUnavailable}, interpreted: c.Interpreted, unmetered: c.Unmetered, precompiled: c.Precompiled,
 	}
 	switch {
 	case c.CacheDir == "":
 	case c.Interpreted:
-		return nil, errors.New("plugin cache: an interpreter makes nothing that is kept; name no folder")
+		return nil, errors.New("plugin cache: an interpreter keeps nothing; leave CacheDir empty")
 	default:
 		var err error
-		switch e.shelf, err = openShelf(c.CacheDir, e.limits, EventBudget); {
+		switch e.cache, err = openCacheDir(c.CacheDir, e.limits, EventBudget); {
 		case err == nil:
-		case ofDisk(err):
-			e.bare = err
+		case isFileError(err):
+			e.cacheErr = err
 		default:
 			return nil, fmt.Errorf("plugin cache: %w", err)
 		}
 	}
-	if e.precompiled && e.shelf == nil {
-		return nil, &SpoiledError{cmp.Or(e.bare, errNoFolder)}
+	if e.precompiled && e.cache == nil {
+		return nil, &SpoiledError{cmp.Or(e.cacheErr, errNoCacheDir)}
 	}
 	e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return e, nil
@@ -113,8 +114,7 @@ func (e *Engine) Close() error {
 	return e.release(0)
 }
 
-// Settle waits for what is under way for CloseGrace at most, and reports whether it
-// was over by then.
+// Settle waits for work, for CloseGrace at most, and reports whether it has ended.
 func Settle(work *sync.WaitGroup) bool {
 	over := make(chan struct{})
 	go func() {
@@ -168,7 +168,7 @@ func (e *Engine) machine() (wazero.Runtime, error) {
 	if e.runtime != nil {
 		return e.runtime, nil
 	}
-	learnVersion()
+	initWazeroVersion()
 	config := wazero.NewRuntimeConfig()
 	if e.interpreted {
 		config = wazero.NewRuntimeConfigInterpreter()
@@ -176,20 +176,20 @@ func (e *Engine) machine() (wazero.Runtime, error) {
 	config = config.
 		WithCoreFeatures(api.CoreFeaturesV2).
 		WithDebugInfoEnabled(false)
-	if e.shelf != nil {
-		native, err := wazero.NewCompilationCacheWithDir(e.shelf.native)
+	if e.cache != nil {
+		native, err := wazero.NewCompilationCacheWithDir(e.cache.native)
 		if err == nil {
 			e.native = native
 			config = config.WithCompilationCache(native)
 		} else {
-			e.bare = err
+			e.cacheErr = err
 		}
 	}
-	if e.bare != nil {
-		e.unkept.tell(e.bare)
+	if e.cacheErr != nil {
+		e.unavailable.report(e.cacheErr)
 	}
 	r := wazero.NewRuntimeWithConfig(e.ctx, config)
-	err := errors.Join(offer(e.ctx, r, wasi), offer(e.ctx, r, e.surface.hostFuncs()))
+	err := errors.Join(offer(e.ctx, r, wasi), offer(e.ctx, r, e.abi.hostFuncs()))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("host functions: %w", err), r.Close(context.Background()))
 	}
@@ -197,14 +197,14 @@ func (e *Engine) machine() (wazero.Runtime, error) {
 	return r, nil
 }
 
-// learnVersion has wazero find out its own version. It keeps that in a variable that
+// initWazeroVersion has wazero find out its own version. It keeps that in a variable that
 // it writes without a lock, so that two engines that are made at once would race. The
 // path cannot be a folder: nothing is made.
-var learnVersion = sync.OnceFunc(func() { _, _ = wazero.NewCompilationCacheWithDir("\x00") })
+var initWazeroVersion = sync.OnceFunc(func() { _, _ = wazero.NewCompilationCacheWithDir("\x00") })
 
-// compile turns metered code into native code. It cannot be cut short except
-// between functions, by the engine's own Close. Code that cannot be kept is an
-// error to wazero, which has it by then: the second time it is there.
+// compile turns metered code into native code. Only the engine's Close stops it, and
+// only between two functions. If the code cannot be written to the cache, wazero
+// returns an error but keeps the code in memory, so that the second attempt is cheap.
 func (e *Engine) compile(binary []byte) (wazero.CompiledModule, error) {
 	e.mu.Lock()
 	r, err := e.machine()
@@ -216,8 +216,8 @@ func (e *Engine) compile(binary []byte) (wazero.CompiledModule, error) {
 		return e.lookUp(r, binary)
 	}
 	m, err := r.CompileModule(withWorkers(e.ctx), binary)
-	if err != nil && ofDisk(err) {
-		e.unkept.tell(err)
+	if err != nil && isFileError(err) {
+		e.unavailable.report(err)
 		m, err = r.CompileModule(withWorkers(e.ctx), binary)
 	}
 	return m, err
@@ -225,9 +225,9 @@ func (e *Engine) compile(binary []byte) (wazero.CompiledModule, error) {
 
 // lookUp takes native code from the cache.
 func (e *Engine) lookUp(r wazero.Runtime, binary []byte) (wazero.CompiledModule, error) {
-	m, err := r.CompileModule(lookedUp(), binary)
+	m, err := r.CompileModule(cacheOnly(), binary)
 	if err != nil {
-		return nil, missing(err)
+		return nil, notCompiled(err)
 	}
 	return m, nil
 }

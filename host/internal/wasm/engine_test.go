@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// calling is a surface whose only function, poke, does what the test says.
-func calling(poke func(in *Instance, stack []uint64)) (Surface, build) {
+// calling is an ABI whose only function, poke, does what the test says.
+func calling(poke func(in *Instance, stack []uint64)) (ABI, build) {
 	s := plain
 	s.Imports = []HostFunc{{Name: "poke", Params: 1, HasResult: true, Price: 100, Func: poke}}
 	b := one(seq(get(0), callTo(0)))
@@ -112,7 +112,7 @@ func TestCloseDuringCall(t *testing.T) {
 }
 
 func TestEngineClosesAfterItsInstances(t *testing.T) {
-	e, err := NewEngine(t.Context(), Config{Surface: plain})
+	e, err := NewEngine(t.Context(), Config{ABI: plain})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestEngineClosesAfterItsInstances(t *testing.T) {
 }
 
 func TestInstantiateLeavesAtDeadline(t *testing.T) {
-	m, err := newEngine(t, guestSurface()).Load(t.Context(), "guest", guestBinary(t))
+	m, err := newEngine(t, guestABI()).Load(t.Context(), "guest", guestBinary(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,11 +232,11 @@ func TestInitializeHasItsOwnBudget(t *testing.T) {
 	}
 }
 
-func TestShelf(t *testing.T) {
+func TestCacheDir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
 	binary := one(seq(get(0), i32c(1), 0x6a)).bytes()
 	load := func() *Instance {
-		e, err := NewEngine(t.Context(), Config{Surface: plain, CacheDir: dir})
+		e, err := NewEngine(t.Context(), Config{ABI: plain, CacheDir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +267,7 @@ func TestShelf(t *testing.T) {
 	}
 }
 
-func TestShelfMustBeOurs(t *testing.T) {
+func TestCacheDirMustBeOurs(t *testing.T) {
 	open := func(dir string) error {
 		e, err := NewEngine(t.Context(), Config{CacheDir: dir})
 		if err == nil {
@@ -323,7 +323,7 @@ func TestRestGivesTheStackBack(t *testing.T) {
 }
 
 func BenchmarkCall(b *testing.B) {
-	bench := func(name string, s Surface, m build) {
+	bench := func(name string, s ABI, m build) {
 		b.Run(name, func(b *testing.B) {
 			f := start(b, newEngine(b, s), m.bytes()).Export("run")
 			b.ReportAllocs()
@@ -346,7 +346,7 @@ func BenchmarkLoad(b *testing.B) {
 			var load, compile, instantiate float64
 			for b.Loop() {
 				b.StopTimer()
-				e, err := NewEngine(b.Context(), Config{Surface: guestSurface(), CacheDir: dir()})
+				e, err := NewEngine(b.Context(), Config{ABI: guestABI(), CacheDir: dir()})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -378,7 +378,7 @@ func BenchmarkLoad(b *testing.B) {
 		})
 	}
 	warm := filepath.Join(b.TempDir(), "cache")
-	e, err := NewEngine(b.Context(), Config{Surface: guestSurface(), CacheDir: warm})
+	e, err := NewEngine(b.Context(), Config{ABI: guestABI(), CacheDir: warm})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func (m *image) exportEntry(c *cursor) {
 		e.index = m.mention(c)
 	case externTable:
 		e.index = m.index(c, "table", len(m.tables))
-		m.intricate = true
+		m.tableUnknown = true
 	case externMemory:
 		e.index = m.index(c, "memory", len(m.memories))
 	case externGlobal:
@@ -99,8 +99,8 @@ func (m *image) tableType(c *cursor) bounds {
 	elem := referenceType(c)
 	b := readBounds(c)
 	b.elem = elem
-	if m.begins += uint64(b.min); m.begins > uint64(m.limits.Table) {
-		c.exceed("table", m.begins, uint64(m.limits.Table), " entries")
+	if m.tableMin += uint64(b.min); m.tableMin > uint64(m.limits.Table) {
+		c.exceed("table", m.tableMin, uint64(m.limits.Table), " entries")
 	}
 	return b
 }
@@ -153,7 +153,7 @@ func (m *image) constant(c *cursor) (value uint32, known bool) {
 		referenceType(c)
 	case opRefFunc:
 		m.mention(c)
-		m.intricate = true
+		m.tableUnknown = true
 	case opVectorPrefix:
 		if c.u8() != opV128Const {
 			c.fail("this vector instruction is no constant")
@@ -183,7 +183,7 @@ func (m *image) element(c *cursor) {
 		}
 		to, _ = m.constant(c)
 	}
-	m.intricate = m.intricate || kind != 0
+	m.tableUnknown = m.tableUnknown || kind != 0
 	expressions := kind&4 != 0
 	if kind&3 != 0 {
 		if expressions {
@@ -193,8 +193,8 @@ func (m *image) element(c *cursor) {
 		}
 	}
 	n := c.count()
-	if m.listed += n; m.listed > m.limits.Entries {
-		c.exceed("entries of element segments", uint64(m.listed), uint64(m.limits.Entries), "")
+	if m.elementEntries += n; m.elementEntries > m.limits.Entries {
+		c.exceed("entries of element segments", uint64(m.elementEntries), uint64(m.limits.Entries), "")
 	}
 	for i := 0; i < n && c.err == nil; i++ {
 		if expressions {
@@ -207,10 +207,10 @@ func (m *image) element(c *cursor) {
 }
 
 // enlist notes which function an entry of the table is. A table that is too large
-// for a switchboard is not noted.
+// for a dispatcher is not noted.
 func (m *image) enlist(entry, f uint32) {
-	if len(m.tables) == 0 || m.tables[0].min > boardEntries || entry >= m.tables[0].min {
-		m.intricate = true
+	if len(m.tables) == 0 || m.tables[0].min > dispatchEntries || entry >= m.tables[0].min {
+		m.tableUnknown = true
 		return
 	}
 	if m.entries == nil {

@@ -1,7 +1,7 @@
 package wasm
 
-// HasExport reports whether a module exports a function of that name, as far as
-// can be told at a glance: nothing else in binary is looked at.
+// HasExport reports whether a module exports a function of that name. It reads the
+// export section and nothing else: the module may be invalid.
 func HasExport(binary []byte, name string) bool {
 	const header, exports, function = 8, 7, 0
 	if len(binary) < header {

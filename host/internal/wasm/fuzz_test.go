@@ -29,7 +29,7 @@ func FuzzLook(f *testing.F) {
 		if taken := allocates(func() { _, _, _ = Inspect(binary, plain, Limits{}) }); taken > uint64(1<<20+64*len(binary)) {
 			t.Fatalf("looking at %d bytes allocates %d", len(binary), taken)
 		}
-		metered, err := Meter("fuzz", binary, Limits{}, EventBudget)
+		metered, err := meterModule("fuzz", binary, Limits{}, EventBudget)
 		if err != nil {
 			return
 		}
@@ -63,7 +63,7 @@ func FuzzMeter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, small uint16) {
 		m := generate(data)
 		original := m.bytes()
-		metered, err := Meter("fuzz", original, ample, 1<<40)
+		metered, err := meterModule("fuzz", original, ample, 1<<40)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +136,7 @@ func run(t *testing.T, r wazero.Runtime, binary []byte, budget int64) (x ran) {
 // counting is m with each instruction preceded by a count of its own weight.
 // It shares the meter's reading of instructions, and nothing of its regions.
 func counting(t *testing.T, m build) build {
-	image, err := read(m.bytes(), ample.filled())
+	image, err := read(m.bytes(), ample.withDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func (f fn) withEnd() []byte { return append(f.code[:len(f.code):len(f.code)], o
 // heaviest is the most a module can be charged at once: its heaviest region,
 // or its longest bulk operation with it.
 func heaviest(t *testing.T, binary []byte) (most int64) {
-	image, err := read(binary, ample.filled())
+	image, err := read(binary, ample.withDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}

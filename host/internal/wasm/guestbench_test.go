@@ -11,9 +11,9 @@ var lines = bytes.Repeat(append(bytes.Repeat([]byte("x"), 63), '\n'), 1024)
 
 var errPointer = errors.New("a pointer outside of memory")
 
-// guestSurface is what testdata/guest imports and exports.
-func guestSurface() Surface {
-	return Surface{
+// guestABI is what testdata/guest imports and exports.
+func guestABI() ABI {
+	return ABI{
 		Module: "wharf1", MarkerPrefix: "wharf_abi_", Marker: "wharf_abi_1",
 		Imports: []HostFunc{
 			{Name: "take", Params: 3, HasResult: true, Price: 60, Func: func(in *Instance, s []uint64) {
@@ -39,7 +39,7 @@ const (
 func BenchmarkGuestEvent(b *testing.B) {
 	for name, kind := range map[string]uint32{"nothing": eventNothing, "index": eventIndex, "loop": eventLoop} {
 		b.Run(name, func(b *testing.B) {
-			in := start(b, newEngine(b, guestSurface()), guestBinary(b))
+			in := start(b, newEngine(b, guestABI()), guestBinary(b))
 			f := in.Export("wharf_event")
 			b.ReportAllocs()
 			for b.Loop() {

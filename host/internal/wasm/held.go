@@ -8,11 +8,11 @@ const (
 	heldReference = 42            // of an element segment: an object, and a word or two that lead to it
 	heldGlobal    = 122           // one that refers to a function has an object beside it
 	heldSegment   = 24
-	heldBase      = 256 << 10 // whatever else
+	heldBase      = 256 << 10 // everything else
 )
 
-// Held is the most that the host holds for an instance beside its memory, whatever
-// its module is and does, within the default limits.
+// Held is the most that the host holds for an instance beside its memory, for any
+// module within the default limits.
 func Held() int {
 	l := defaultLimits
 	tables := 2 * int(l.Table) // what they begin with, and a share for each to grow into

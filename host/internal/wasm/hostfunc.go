@@ -30,7 +30,7 @@ type hostFunc struct {
 	run          func(in *Instance, stack []uint64)
 }
 
-func (s Surface) hostFuncs() []hostFunc {
+func (s ABI) hostFuncs() []hostFunc {
 	funcs := make([]hostFunc, 0, len(s.Imports))
 	for _, f := range s.Imports {
 		funcs = append(funcs, hostFunc{s.Module, f.Name, i32s(f.Params, f.HasResult), f.Price, f.Func})

@@ -13,29 +13,29 @@ import (
 // trusted to be what it seems. So does the first count or size over its limit, with
 // an *excess: what reading takes is bounded by the limits, and not by the file.
 type image struct {
-	limits    Limits
-	content   [sectionDataCount + 1][]byte // of the sections that are there, by id; nil for others
-	customs   int                          // custom sections
-	types     []signature
-	imports   []imported
-	functions []uint32 // type of each function, imported ones first
-	tables    []bounds
-	begins    uint64 // entries that the tables begin with
-	memories  []bounds
-	globals   []globalType
-	mutable   int // of the globals
-	exports   []exported
-	starts    bool
-	elements  int
-	listed    int      // entries of all element segments
-	entries   []uint32 // functions of table 0 by entry, plus 1, as the element segments say
-	intricate bool     // or more than that: entries is not all there is to know
-	datas     int      // data segments
-	counted   uint32   // data segments announced to the code
-	bodies    []body
-	declared  int    // locals of all bodies
-	inherited [4]int // imported functions, tables, memories, globals
-	findings  findings
+	limits         Limits
+	content        [sectionDataCount + 1][]byte // of the sections that are there, by id; nil for others
+	customs        int                          // custom sections
+	types          []signature
+	imports        []imported
+	functions      []uint32 // type of each function, imported ones first
+	tables         []bounds
+	tableMin       uint64 // entries that the tables begin with
+	memories       []bounds
+	globals        []globalType
+	mutable        int // of the globals
+	exports        []exported
+	starts         bool
+	elements       int
+	elementEntries int      // entries of all element segments
+	entries        []uint32 // functions of table 0 by entry, plus 1, as the element segments say
+	tableUnknown   bool     // or more than that: entries is not all there is to know
+	datas          int      // data segments
+	counted        uint32   // data segments announced to the code
+	bodies         []body
+	declared       int    // locals of all bodies
+	inherited      [4]int // imported functions, tables, memories, globals
+	findings       findings
 
 	// referred are the functions that bodies refer to, each once, in the order of the
 	// scan. Only what is mentioned outside of the code can be referred to.
@@ -47,7 +47,7 @@ type image struct {
 
 	// checked is what a loop pays besides for each time around, where it is not
 	// our fuel alone that may end it.
-	checked int64
+	loopCost int64
 }
 
 const (

@@ -34,13 +34,13 @@ type Instance struct {
 	config InstanceConfig
 	module api.Module
 	memory api.Memory
-	space  *reserved // where memory lies; nil where it is on the heap
-	alike  *likeness // with the other instances of the program
-	alone  bool      // there was none when it began
+	space  *reserved    // where memory lies; nil where it is on the heap
+	shared *sharedPages // with the other instances of the program
+	first  bool         // there was none when it began
 	ctx    callContext
 	funcs  map[string]*Func
 
-	fuel, budget, depth gauge
+	fuel, budget, depth counter
 	born                time.Time // a second before the instance began, where Now is given
 
 	state   atomic.Int32
@@ -49,8 +49,8 @@ type Instance struct {
 	dead    atomic.Pointer[Trap]
 }
 
-// The states of an instance. A Close that comes while a call runs only leaves
-// its wish: unmapping memory under native code would end the whole process.
+// The states of an instance. A Close during a call takes effect when the call ends:
+// unmapping memory under native code would end the whole process.
 const (
 	idle = iota
 	running
@@ -58,7 +58,7 @@ const (
 	closed
 )
 
-// Instantiate compiles m if nobody has, and starts an instance: memory is set
+// Instantiate compiles m if that has not been done, and starts an instance: memory is set
 // up and _initialize, if exported, is run under InitBudget. ctx bounds the
 // waiting, not the instance.
 func (m *Module) Instantiate(ctx context.Context, c InstanceConfig) (*Instance, error) {
@@ -88,7 +88,7 @@ func (i *Instance) initialize() error {
 		}
 		delete(i.funcs, initialize)
 	}
-	if i.alone {
+	if i.first {
 		return nil
 	}
 	return i.share(true)
@@ -103,48 +103,48 @@ func (m *Module) start(ctx context.Context, c InstanceConfig) (*Instance, error)
 	if err != nil {
 		return nil, err
 	}
-	in := &Instance{engine: m.engine, alike: &m.alike, config: c, funcs: map[string]*Func{}}
+	in := &Instance{engine: m.engine, shared: &m.shared, config: c, funcs: map[string]*Func{}}
 	if c.Now != nil {
 		in.born = c.Now().Add(-time.Second)
 	}
 	in.ctx = callContext{context.Background(), in}
 	memory := allocator{pages: c.MemoryPages}
 	room := experimental.WithMemoryAllocator(&in.ctx, &memory)
-	if in.module, err = r.InstantiateModule(room, code, anonymous); err != nil {
+	if in.module, err = r.InstantiateModule(room, code, moduleConfig); err != nil {
 		return nil, errors.Join(fmt.Errorf("start: %w", err), m.engine.release(1))
 	}
-	in.alone = in.alike.join() == 0
+	in.first = in.shared.join() == 0
 	in.memory, in.space = in.module.Memory(), memory.made
-	in.fuel, in.budget, in.depth = in.gauges()
+	in.fuel, in.budget, in.depth = in.counters()
 	return in, nil
 }
 
-// gauge is one of the globals that the meter adds.
-type gauge interface {
+// counter is one of the globals that the meter adds.
+type counter interface {
 	Get() uint64
 	Set(uint64)
 }
 
-// gauges returns those of a metered module. One that is not metered has none, and
-// pays for host calls alone.
-func (i *Instance) gauges() (fuel, budget, depth gauge) {
+// counters returns the globals of the meter. A module that is not metered has none,
+// and pays for host calls alone, from a counter that is not a global.
+func (i *Instance) counters() (fuel, budget, depth counter) {
 	if i.engine.unmetered {
-		tank := new(loose)
-		return tank, tank, new(loose)
+		tank := new(unmetered)
+		return tank, tank, new(unmetered)
 	}
 	return i.global(fuelGlobal), i.global(budgetGlobal), i.global(depthGlobal)
 }
 
-// loose is a gauge that belongs to nothing.
-type loose uint64
+// unmetered is a counter of a module that was not metered.
+type unmetered uint64
 
-func (l *loose) Get() uint64  { return uint64(*l) }
-func (l *loose) Set(v uint64) { *l = loose(v) }
+func (l *unmetered) Get() uint64  { return uint64(*l) }
+func (l *unmetered) Set(v uint64) { *l = unmetered(v) }
 
-// anonymous is how wazero sets up an instance. None of its WASI is offered, so
-// the source of randomness is never asked: it is named because wazero would make
-// one of five kilobytes for each instance.
-var anonymous = wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(rand.Reader)
+// moduleConfig is how wazero sets up an instance. wazero's own WASI is not offered, so
+// the source of randomness is never read: it is set because wazero would otherwise
+// make one of five kilobytes for each instance.
+var moduleConfig = wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(rand.Reader)
 
 func (i *Instance) global(name string) api.MutableGlobal {
 	return i.module.ExportedGlobal(name).(api.MutableGlobal)
@@ -175,8 +175,8 @@ func (i *Instance) Charge(units int64) {
 	}
 }
 
-// Trap ends the call under way, for a host function that got what no module
-// in its right mind passes. It does not return.
+// Trap ends the call under way, for a host function whose arguments break the ABI.
+// It does not return.
 func (i *Instance) Trap(err error) { i.stop(&Trap{Kind: TrapHost, Err: err}) }
 
 func (i *Instance) stop(t *Trap) {
@@ -211,7 +211,7 @@ func (i *Instance) share(fresh bool) error {
 	if i.space == nil {
 		return nil
 	}
-	if err := i.alike.share(i.space.used(), fresh); err != nil {
+	if err := i.shared.share(i.space.used(), fresh); err != nil {
 		t := &Trap{Kind: TrapOther, Err: err}
 		i.dead.Store(t)
 		return t
@@ -231,7 +231,7 @@ func (i *Instance) Close() error {
 
 func (i *Instance) free() error {
 	err := i.module.Close(context.Background())
-	i.alike.leave()
+	i.shared.leave()
 	return errors.Join(err, i.engine.release(1))
 }
 
@@ -255,6 +255,6 @@ var errBusy = errors.New("called while a call is under way")
 func (i *Instance) leave() {
 	if !i.state.CompareAndSwap(running, idle) {
 		i.state.Store(closed)
-		_ = i.free() // nobody is left to tell; freeing memory does not fail
+		_ = i.free() // Close has returned already; freeing memory does not fail
 	}
 }

@@ -45,10 +45,10 @@ func heapInUse() int64 {
 func TestReferencesAreBounded(t *testing.T) {
 	guest := one(seq(opRefFunc, 1, 0x1a, opRefFunc, 2, 0x1a, opRefFunc, 1, 0x1a, get(0)), fn{}, fn{})
 	guest.tables, guest.elems = []bounds{{min: 2}}, []uint32{1, 2}
-	if _, err := Meter("guest", guest.bytes(), Limits{Globals: 2}, 1); err != nil {
+	if _, err := meterModule("guest", guest.bytes(), Limits{Globals: 2}, 1); err != nil {
 		t.Error(err)
 	}
-	_, err := Meter("guest", guest.bytes(), Limits{Globals: 1}, 1)
+	_, err := meterModule("guest", guest.bytes(), Limits{Globals: 1}, 1)
 	if err == nil || !strings.Contains(err.Error(), "globals and functions that code refers to: wanted at most 1, found 2") {
 		t.Errorf("two references where one is allowed: %v", err)
 	}
@@ -128,7 +128,7 @@ func TestHeldIsAllThereIs(t *testing.T) {
 // not the Engine's, with a form that the same meter wrote.
 func TestProvidersKeepNoReferences(t *testing.T) {
 	guest := hogs()["ref.func"]
-	binary, err := Meter("provider", guest.bytes(), Limits{}, 20*EventBudget)
+	binary, err := meterModule("provider", guest.bytes(), Limits{}, 20*EventBudget)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,34 +53,34 @@ var defaultLimits = Limits{
 	Arity:       100,
 }
 
-// filled returns l with its zero fields set to their defaults.
-func (l Limits) filled() Limits {
+// withDefaults returns l with its zero fields set to their defaults.
+func (l Limits) withDefaults() Limits {
 	d := defaultLimits
-	fill(&l.Size, d.Size)
-	fill(&l.Customs, d.Customs)
-	fill(&l.Functions, d.Functions)
-	fill(&l.Body, d.Body)
-	fill(&l.Locals, d.Locals)
-	fill(&l.AllLocals, d.AllLocals)
-	fill(&l.Nesting, d.Nesting)
-	fill(&l.Blocks, d.Blocks)
-	fill(&l.Branches, d.Branches)
-	fill(&l.Targets, d.Targets)
-	fill(&l.BodyEffort, d.BodyEffort)
-	fill(&l.Effort, d.Effort)
-	fill(&l.Table, d.Table)
-	fill(&l.Tables, d.Tables)
-	fill(&l.Entries, d.Entries)
-	fill(&l.MemoryPages, d.MemoryPages)
-	fill(&l.Segments, d.Segments)
-	fill(&l.Globals, d.Globals)
-	fill(&l.Names, d.Names)
-	fill(&l.Types, d.Types)
-	fill(&l.Arity, d.Arity)
+	setDefault(&l.Size, d.Size)
+	setDefault(&l.Customs, d.Customs)
+	setDefault(&l.Functions, d.Functions)
+	setDefault(&l.Body, d.Body)
+	setDefault(&l.Locals, d.Locals)
+	setDefault(&l.AllLocals, d.AllLocals)
+	setDefault(&l.Nesting, d.Nesting)
+	setDefault(&l.Blocks, d.Blocks)
+	setDefault(&l.Branches, d.Branches)
+	setDefault(&l.Targets, d.Targets)
+	setDefault(&l.BodyEffort, d.BodyEffort)
+	setDefault(&l.Effort, d.Effort)
+	setDefault(&l.Table, d.Table)
+	setDefault(&l.Tables, d.Tables)
+	setDefault(&l.Entries, d.Entries)
+	setDefault(&l.MemoryPages, d.MemoryPages)
+	setDefault(&l.Segments, d.Segments)
+	setDefault(&l.Globals, d.Globals)
+	setDefault(&l.Names, d.Names)
+	setDefault(&l.Types, d.Types)
+	setDefault(&l.Arity, d.Arity)
 	return l
 }
 
-func fill[T int | uint32](field *T, value T) {
+func setDefault[T int | uint32](field *T, value T) {
 	if *field == 0 {
 		*field = value
 	}

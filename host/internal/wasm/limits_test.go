@@ -52,7 +52,7 @@ func TestLimitsEndTheReading(t *testing.T) {
 		binary := b.bytes()
 		item, _, _ := strings.Cut(want, ":")
 		t.Run(item, func(t *testing.T) {
-			e, a := newEngine(t, plain), newAnnex(t, extismConfig)
+			e, a := newEngine(t, plain), newExtism(t, extismConfig)
 			var refused, unprepared error
 			var findings []Finding
 			taken := allocates(func() {

@@ -3,37 +3,20 @@ package wasm
 import "errors"
 
 // meterVersion names the metered form; it is part of the key of the cache. Any
-// change to what the meter or the look accepts or writes must change it.
+// change to what the meter or the validation accepts or writes must change it.
 const meterVersion = "7"
 
 // ours is the prefix of the names the meter exports; a module that uses it is
 // refused.
-const ours = "__wharf_"
+const reservedPrefix = "__wharf_"
 
 // The globals the meter exports, for the host to read why a call stopped and
 // to set what the next one may spend.
 const (
-	fuelGlobal   = ours + "fuel"
-	budgetGlobal = ours + "budget"
-	depthGlobal  = ours + "depth"
+	fuelGlobal   = reservedPrefix + "fuel"
+	budgetGlobal = reservedPrefix + "budget"
+	depthGlobal  = reservedPrefix + "depth"
 )
-
-// Meter returns binary rewritten so that each call of an export spends at most
-// budget units of fuel and a bounded native stack, and traps beyond. It serves
-// a module that another runtime than the Engine runs; Load meters by itself.
-// Whatever breaks the limits is a *Refusal under name.
-func Meter(name string, binary []byte, limits Limits, budget int64) ([]byte, error) {
-	m, err := read(binary, limits.filled())
-	if err != nil {
-		return nil, unreadable(name, err)
-	}
-	m.scanAll()
-	m.unclaimed()
-	if err := m.findings.refusal(name); err != nil {
-		return nil, err
-	}
-	return m.meter(budget), nil
-}
 
 // codeUses is what the bodies of a module use that its other sections have to agree
 // with.
@@ -92,24 +75,24 @@ func (m *image) scanAll() {
 	}
 }
 
-// unclaimed refuses exports under names the meter needs.
-func (m *image) unclaimed() {
+// refuseReservedNames refuses exports under names that the meter uses.
+func (m *image) refuseReservedNames() {
 	for _, e := range m.exports {
-		if len(e.name) >= len(ours) && e.name[:len(ours)] == ours {
-			m.findings.add("export "+quote(e.name), "no name that begins with "+ours, "")
+		if len(e.name) >= len(reservedPrefix) && e.name[:len(reservedPrefix)] == reservedPrefix {
+			m.findings.add("export "+quote(e.name), "no name that begins with "+reservedPrefix, "")
 		}
 	}
 }
 
 // rewriting holds what the sections of one metered module agree on.
 type rewriting struct {
-	m      *image
-	emit   emit
-	budget int64             // of a call, where nobody sets one
-	types  [][]byte          // appended types, encoded
-	shims  map[uint32]uint32 // exported function to the shim that stands for it
-	order  []uint32          // exported functions in the order of their shims
-	boards []switchboard     // in the order of their functions, behind the shims
+	m        *image
+	emit     emit
+	budget   int64             // of a call, where nobody sets one
+	types    [][]byte          // appended types, encoded
+	shims    map[uint32]uint32 // exported function to the shim that stands for it
+	order    []uint32          // exported functions in the order of their shims
+	dispatch []dispatcher      // in the order of their functions, behind the shims
 }
 
 // meter writes the metered form of an image whose bodies have all been read, and
@@ -119,7 +102,7 @@ func (m *image) meter(budget int64) []byte {
 	g := uint32(len(m.globals))
 	w.emit = emit{fuel: g, budget: g + 1, depth: g + 2, references: w.references(g + 3), blockTypes: map[uint32]uint32{}}
 	w.plan()
-	w.switchboards()
+	w.dispatchers()
 	out := make([]byte, 0, m.size()*5/4)
 	out = append(out, "\x00asm\x01\x00\x00\x00"...)
 	for _, id := range sectionsInOrder {
@@ -185,7 +168,7 @@ func (w *rewriting) rewrite(id byte, original []byte) []byte {
 	case sectionExport:
 		return w.exportSection()
 	case sectionElement:
-		if w.boards != nil {
+		if w.dispatch != nil {
 			return nil
 		}
 		return original
@@ -213,7 +196,7 @@ func (w *rewriting) shimTypes() (entries [][]byte) {
 	for _, f := range w.order {
 		entries = append(entries, appendU32(nil, w.m.functions[f]))
 	}
-	for _, b := range w.boards {
+	for _, b := range w.dispatch {
 		entries = append(entries, appendU32(nil, b.typ))
 	}
 	return entries
@@ -233,7 +216,7 @@ func (w *rewriting) tableSection(original []byte) []byte {
 		if t.capped {
 			most = min(most, t.max)
 		}
-		if w.boards != nil {
+		if w.dispatch != nil {
 			t.min, most = 0, 0
 		}
 		out = append(out, t.elem, 1)
@@ -242,7 +225,7 @@ func (w *rewriting) tableSection(original []byte) []byte {
 	return out
 }
 
-// ownGlobals are the gauges, and behind them a reference to each function that a
+// ownGlobals are the globals of the meter, and behind them a reference to each function that a
 // body refers to. wazero keeps an object for each reference that it makes, as long
 // as the instance lives: these are made once, at its start, and ref.func becomes a
 // global.get.
@@ -285,7 +268,7 @@ func (w *rewriting) exportSection() []byte {
 // code appends the section of code. Its length takes five bytes, whatever it is: it
 // is known last.
 func (w *rewriting) code(out []byte) []byte {
-	n := len(w.m.bodies) + len(w.order) + len(w.boards)
+	n := len(w.m.bodies) + len(w.order) + len(w.dispatch)
 	if n == 0 {
 		return out
 	}
@@ -300,7 +283,7 @@ func (w *rewriting) code(out []byte) []byte {
 	for _, f := range w.order {
 		out = w.emit.shim(out, f, len(w.m.types[w.m.functions[f]].params))
 	}
-	for _, b := range w.boards {
+	for _, b := range w.dispatch {
 		out = b.body(out)
 	}
 	size := len(out) - begin

@@ -11,8 +11,8 @@ import (
 	"github.com/tetratelabs/wazero"
 )
 
-// Module is a binary that was looked at, metered and found fit to run. It
-// holds no native code until it is compiled, which Instantiate does.
+// Module is a binary that was validated and metered. It holds no native code until
+// it is compiled, which Instantiate does.
 type Module struct {
 	name string
 	*program
@@ -23,16 +23,16 @@ type program struct {
 	engine *Engine
 	hash   string
 	info   Info
-	alike  likeness
+	shared sharedPages
 
 	mu       sync.Mutex
 	metered  []byte        // until compiled
-	done     chan struct{} // made by the first who wants native code, closed when it is there
+	done     chan struct{} // made by the first caller of code, closed when native code is there
 	compiled wazero.CompiledModule
 	err      error
 }
 
-// Load looks at binary, meters it (or finds the metered form in the cache) and
+// Load validates binary, meters it (or finds the metered form in the cache) and
 // returns it as a module called name in errors. A module that will not be run
 // is a *Refusal, which lists every reason. Nothing is compiled, and binary is
 // not kept.
@@ -59,44 +59,70 @@ func (e *Engine) Load(ctx context.Context, name string, binary []byte) (*Module,
 // program makes the shared part of a module. Two goroutines may both do the
 // work for one binary; the first to finish is kept.
 func (e *Engine) program(name, hash string, binary []byte) (*program, error) {
-	if e.precompiled {
-		if err := checkCache(e.shelf); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	metered, known := e.shelf.get(hash)
-	if e.precompiled && !known && !e.unmetered {
-		return nil, fmt.Errorf("%s: %w", name, ErrNotCompiled)
-	}
-	m, err := read(binary, e.limits)
+	p := preparation{cache: e.cache, limits: e.limits, budget: EventBudget, precompiled: e.precompiled, unmetered: e.unmetered}
+	m, metered, err := p.prepare(name, hash, binary, func(m *image) { m.validate(e.abi) })
 	if err != nil {
-		return nil, unreadable(name, err)
-	}
-	if known, err = m.keeps(metered, known, e.precompiled); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if !known {
-		m.scanAll()
-	}
-	m.look(e.surface)
-	if err := m.findings.refusal(name); err != nil {
 		return nil, err
 	}
-	switch {
-	case e.unmetered:
-		metered = bytes.Clone(binary)
-	case !known:
-		metered = m.meter(EventBudget)
-		e.shelf.put(hash, metered)
-	}
-	p := &program{engine: e, hash: hash, info: m.info(len(binary)), metered: metered}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if first := e.programs[hash]; first != nil {
 		return first, nil
 	}
-	e.programs[hash] = p
-	return p, nil
+	made := &program{engine: e, hash: hash, info: m.info(len(binary)), metered: metered}
+	e.programs[hash] = made
+	return made, nil
+}
+
+// preparation is what an Engine or an Extism makes metered modules with.
+type preparation struct {
+	cache       *cacheDir
+	limits      Limits
+	budget      int64 // fuel of a call, where nobody sets one
+	loopCost    int64 // see image
+	precompiled bool  // as in Config
+	unmetered   bool  // as in Config
+}
+
+// prepare reads and validates a binary and returns its metered form, from the cache
+// if that has one. validate adds what it finds to the image's findings.
+func (p preparation) prepare(name, hash string, binary []byte, validate func(*image)) (*image, []byte, error) {
+	if p.precompiled {
+		if err := checkCache(p.cache); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	metered, cached := p.cache.get(hash)
+	if p.precompiled && !cached && !p.unmetered {
+		return nil, nil, fmt.Errorf("%s: %w", name, ErrNotCompiled)
+	}
+	m, err := read(binary, p.limits)
+	if err != nil {
+		return nil, nil, unreadable(name, err)
+	}
+	m.loopCost = p.loopCost
+	if cached {
+		err := m.matches(metered)
+		if err != nil && p.precompiled {
+			return nil, nil, fmt.Errorf("%s: %w", name, &SpoiledError{err})
+		}
+		cached = err == nil // one that does not match is made again
+	}
+	if !cached {
+		m.scanAll()
+	}
+	validate(m)
+	if err := m.findings.refusal(name); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case p.unmetered:
+		metered = bytes.Clone(binary)
+	case !cached:
+		metered = m.meter(p.budget)
+		p.cache.put(hash, metered)
+	}
+	return m, metered, nil
 }
 
 // Hash is the SHA-256 of a module, in hexadecimal: the name of what it is.
@@ -114,8 +140,8 @@ func (p *program) Hash() string { return p.hash }
 // Info says what the module is.
 func (p *program) Info() Info { return p.info }
 
-// Compile makes native code, or finds it in the cache, if no one has yet. The
-// work is done once, apart from the caller, who may leave when ctx is done.
+// Compile makes native code, or finds it in the cache. That is done once for all
+// callers, by a goroutine of its own: it goes on when ctx ends the waiting.
 func (m *Module) Compile(ctx context.Context) error {
 	_, err := m.code(ctx)
 	if err != nil {

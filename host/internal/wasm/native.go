@@ -16,7 +16,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// ErrNotCompiled is the error of an Engine or Annex that is Precompiled, for a
+// ErrNotCompiled is the error of an Engine or Extism that is Precompiled, for a
 // module whose native code is not in the cache, or cannot be used.
 var ErrNotCompiled = errors.New("its native code is not in the cache")
 
@@ -50,7 +50,7 @@ const (
 // makes the reader allocate more than the folder holds. Whether native code does
 // what the module says cannot be checked: who fills the folder is trusted with that
 // module, and with no other.
-func checkCache(s *shelf) error {
+func checkCache(s *cacheDir) error {
 	entries, size := 0, int64(0)
 	err := filepath.WalkDir(filepath.Dir(s.native), func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -89,9 +89,8 @@ func checkCache(s *shelf) error {
 // nativeMagic begins a file of native code.
 const nativeMagic = "WAZEVO"
 
-// errNative is what is wrong with a file of native code that does not have the form
-// of one.
-var errNative = errors.New("it is no native code, or of no version that can be read")
+// errNative is the error of a file that does not have the form of native code.
+var errNative = errors.New("not native code of a version that can be read")
 
 // checkNative compares the counts in a file of native code with its size. wazero
 // trusts them. The file is: magic, a version (its length in one byte), the number of
@@ -138,19 +137,19 @@ func checkNative(path string, size int64) error {
 	return nil
 }
 
-// missing makes the error of taking native code from the cache one that is
+// notCompiled makes the error of taking native code from the cache one that is
 // ErrNotCompiled.
-func missing(err error) error {
+func notCompiled(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return ErrNotCompiled
 	}
 	return &SpoiledError{err}
 }
 
-// lookedUp is a context in which wazero takes native code from its cache and makes
+// cacheOnly is a context in which wazero takes native code from its cache and makes
 // none: it asks whether the context has ended before it compiles a function, and not
 // before it looks into the cache.
-func lookedUp() context.Context {
+func cacheOnly() context.Context {
 	ctx, cancel := context.WithCancel(withWorkers(context.Background()))
 	cancel()
 	return ctx

@@ -119,7 +119,7 @@ func (s *scan) finish() error {
 	}
 	if s.c.err == nil {
 		s.merge()
-		s.hold(s.cost.sum(s.locals))
+		s.addEffort(s.cost.sum(s.locals))
 	}
 	if s.c.err != nil {
 		return fmt.Errorf("function %d: %w", s.fn, s.c.err)
@@ -129,7 +129,7 @@ func (s *scan) finish() error {
 
 // hold ends the reading if compiling this function takes more than one may, or than
 // all may together.
-func (s *scan) hold(units int) {
+func (s *scan) addEffort(units int) {
 	if units > s.m.limits.BodyEffort {
 		s.exceed("effort of compiling function %d", units, s.m.limits.BodyEffort, " units")
 	}
@@ -169,7 +169,7 @@ func (s *scan) step() {
 		return
 	}
 	if s.cost.units += int(o.effort); s.cost.units > s.m.limits.BodyEffort {
-		s.hold(s.cost.units)
+		s.addEffort(s.cost.units)
 		return
 	}
 	s.regions[s.top().region].weight += int64(o.weight)
@@ -199,11 +199,11 @@ func (s *scan) operands(code byte, o *opcode, at int) {
 	}
 	switch o.imm {
 	case immBlock:
-		s.enter(code)
+		s.openFrame(code)
 	case immElse:
-		s.alternate()
+		s.elseArm()
 	case immEnd:
-		s.leave()
+		s.closeFrame()
 	case immLabel:
 		s.branch(code)
 	case immLabels:

@@ -98,7 +98,7 @@ func (w *world) load(binary []byte, as string, names ...string) error {
 	ctx := context.Background()
 	if w.meter {
 		var err error
-		if binary, err = Meter("spec", binary, ample, 1<<40); err != nil {
+		if binary, err = meterModule("spec", binary, ample, 1<<40); err != nil {
 			return err
 		}
 	}
@@ -148,7 +148,7 @@ func (w *world) do(a specAction) string {
 func verdict(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	if strings.HasSuffix(line, "indirect call type mismatch") {
-		line = "wasm error: invalid table access" // a TrapTable as well, and all that a switchboard knows
+		line = "wasm error: invalid table access" // a TrapTable as well, and all that a dispatcher can tell
 	}
 	return "trap: " + line
 }

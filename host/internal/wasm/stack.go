@@ -11,7 +11,7 @@ type stack struct {
 	slots   int
 	sets    int // assignments to locals so far
 	passing int // most values passed to or from one callee
-	relayed int // most values passed through a switchboard, plus 1; 0 without
+	relayed int // most values passed through a dispatcher, plus 1; 0 without
 	wide    bool
 }
 
@@ -64,5 +64,5 @@ func (t *stack) bytes() int64 {
 	return all
 }
 
-// relay counts the frame of a switchboard, which pays for nothing itself.
+// relay counts the frame of a dispatcher, which does not pay for its own stack.
 func (t *stack) relay(values int) { t.relayed = max(t.relayed, values+1) }

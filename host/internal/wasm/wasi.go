@@ -7,7 +7,7 @@ import (
 
 // wasi is all of wasi_snapshot_preview1 that a module is offered: what language
 // runtimes need to start, print and die. There are no files, no sockets and no
-// arguments; whatever else a module imports is refused when it is looked at.
+// arguments; every other import is refused before the module is compiled.
 //
 // Every function answers with an errno; a pointer outside of memory is EFAULT,
 // as in other implementations, and not the end of the instance.

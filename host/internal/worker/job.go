@@ -85,7 +85,7 @@ func (j *job) do(confine func() error) (manifest []byte, failed, err error) {
 		return manifest, failed, err
 	}
 	ctx := context.Background()
-	c := wasm.Config{CacheDir: j.cache, Unkept: unkept, Surface: guest.Surface(), Unmetered: j.kind == unmetered}
+	c := wasm.Config{CacheDir: j.cache, CacheUnavailable: unkept, ABI: guest.Surface(), Unmetered: j.kind == unmetered}
 	e, err := wasm.NewEngine(ctx, c)
 	if err != nil {
 		return nil, err, nil

@@ -136,7 +136,7 @@ func (w *worker) begin(b *begin) (started bool, err error) {
 // cannot be used costs time and nothing else.
 func (w *worker) load(b *begin) (*wasm.Module, error) {
 	ctx := context.Background()
-	c := wasm.Config{CacheDir: b.cache, Surface: w.surface()}
+	c := wasm.Config{CacheDir: b.cache, ABI: w.surface()}
 	e, err := wasm.NewEngine(ctx, c)
 	if err != nil && c.CacheDir != "" {
 		c.CacheDir = ""
@@ -213,7 +213,7 @@ func (w *worker) lost(in *wasm.Instance, err error) {
 
 // surface is that of a host, with its prices, and the answers of the one at the
 // other end.
-func (w *worker) surface() wasm.Surface {
+func (w *worker) surface() wasm.ABI {
 	s := guest.Surface()
 	for n, op := range abi.Calls() {
 		s.Imports[n].Func = w.answer(op)

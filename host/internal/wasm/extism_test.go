@@ -13,9 +13,9 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 )
 
-func newAnnex(t *testing.T, c AnnexConfig) *Annex {
+func newExtism(t *testing.T, c ExtismConfig) *Extism {
 	t.Helper()
-	a, err := NewAnnex(c)
+	a, err := NewExtism(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,10 +37,10 @@ func forExtism(code []byte) build {
 	}
 }
 
-var extismConfig = AnnexConfig{Budget: 1_000_000, Exports: []string{"step", "describe"}}
+var extismConfig = ExtismConfig{Budget: 1_000_000, Exports: []string{"step", "describe"}}
 
-func TestAnnexRefuses(t *testing.T) {
-	a := newAnnex(t, extismConfig)
+func TestExtismRefuses(t *testing.T) {
+	a := newExtism(t, extismConfig)
 	with := func(change func(m *build)) []byte {
 		m := forExtism(nil)
 		change(&m)
@@ -82,39 +82,39 @@ func TestAnnexRefuses(t *testing.T) {
 	}
 }
 
-// TestAnnexKeepsWhatItHasMetered, by all that it depends on.
-func TestAnnexKeepsWhatItHasMetered(t *testing.T) {
+// TestExtismKeepsWhatItHasMetered, by all that it depends on.
+func TestExtismKeepsWhatItHasMetered(t *testing.T) {
 	c := extismConfig
 	c.CacheDir = t.TempDir()
 	if err := os.Chmod(c.CacheDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	binary := forExtism(nil).bytes()
-	first, hash, err := newAnnex(t, c).Prepare("corp", binary)
+	first, hash, err := newExtism(t, c).Prepare("corp", binary)
 	if err != nil || hash != Hash(first) {
 		t.Fatalf("the hash is %s, %v", hash, err)
 	}
-	again, _, err := newAnnex(t, c).Prepare("corp", binary)
+	again, _, err := newExtism(t, c).Prepare("corp", binary)
 	if err != nil || !slices.Equal(first, again) {
 		t.Errorf("the second time: %v", err)
 	}
 	c.Budget++
-	other, _, err := newAnnex(t, c).Prepare("corp", binary)
+	other, _, err := newExtism(t, c).Prepare("corp", binary)
 	if err != nil || slices.Equal(first, other) {
 		t.Errorf("another budget: %v", err)
 	}
 }
 
-// run runs step under the settings of an annex, as Extism would.
-func (a *Annex) run(t *testing.T, ctx context.Context, binary []byte, closes bool) error {
+// run runs step under the settings of an Extism, as Extism would.
+func (a *Extism) run(t *testing.T, ctx context.Context, binary []byte, closes bool) error {
 	t.Helper()
 	metered, _, err := a.Prepare("corp", binary)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := wazero.NewRuntimeWithConfig(a.Compiling(t.Context()), a.Runtime().WithCloseOnContextDone(closes))
+	r := wazero.NewRuntimeWithConfig(a.CompileContext(t.Context()), a.RuntimeConfig().WithCloseOnContextDone(closes))
 	defer r.Close(context.Background())
-	m, err := r.InstantiateWithConfig(a.Compiling(t.Context()), metered, a.Instance(nil).WithName("main"))
+	m, err := r.InstantiateWithConfig(a.CompileContext(t.Context()), metered, a.ModuleConfig(nil).WithName("main"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,22 +122,22 @@ func (a *Annex) run(t *testing.T, ctx context.Context, binary []byte, closes boo
 	return err
 }
 
-// compiles compiles a module under the settings of an annex.
-func (a *Annex) compiles(t *testing.T, binary []byte) error {
+// compiles compiles a module under the settings of an Extism.
+func (a *Extism) compiles(t *testing.T, binary []byte) error {
 	t.Helper()
 	metered, _, err := a.Prepare("corp", binary)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := wazero.NewRuntimeWithConfig(a.Compiling(t.Context()), a.Runtime())
+	r := wazero.NewRuntimeWithConfig(a.CompileContext(t.Context()), a.RuntimeConfig())
 	defer r.Close(context.Background())
-	_, err = r.CompileModule(a.Compiling(t.Context()), metered)
+	_, err = r.CompileModule(a.CompileContext(t.Context()), metered)
 	return err
 }
 
 // TestStopped tells why calls end.
 func TestStopped(t *testing.T) {
-	a := newAnnex(t, extismConfig)
+	a := newExtism(t, extismConfig)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	for want, tt := range map[string]struct {
@@ -151,8 +151,8 @@ func TestStopped(t *testing.T) {
 		"context canceled":                 {gone, forever()},
 	} {
 		err := a.run(t, tt.ctx, forExtism(tt.code).bytes(), tt.ctx == gone)
-		if err == nil || !strings.HasPrefix(Stopped(err).Error(), want) {
-			t.Errorf("got %v of %v, want %q", Stopped(err), err, want)
+		if err == nil || !strings.HasPrefix(ExtismTrap(err).Error(), want) {
+			t.Errorf("got %v of %v, want %q", ExtismTrap(err), err, want)
 		}
 	}
 	for want, err := range map[string]error{
@@ -160,7 +160,7 @@ func TestStopped(t *testing.T) {
 		"context deadline exceeded": fmt.Errorf("call: %w", sys.NewExitError(sys.ExitCodeDeadlineExceeded)),
 		"whatever":                  errors.New("whatever"),
 	} {
-		if got := Stopped(err).Error(); got != want {
+		if got := ExtismTrap(err).Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -175,11 +175,11 @@ func TestLoopsPayForTheCheck(t *testing.T) {
 			exports: []exported{{"step", externFunction, 0}, {"describe", externFunction, 1}},
 		}.bytes()
 	}
-	a := newAnnex(t, extismConfig)
-	if err := a.run(t, t.Context(), times(int32(extismConfig.Budget/(closeCheck+20))), false); err != nil {
+	a := newExtism(t, extismConfig)
+	if err := a.run(t, t.Context(), times(int32(extismConfig.Budget/(contextCheck+20))), false); err != nil {
 		t.Errorf("within its budget: %v", err)
 	}
-	if err := a.run(t, t.Context(), times(int32(extismConfig.Budget/closeCheck)), false); err == nil {
+	if err := a.run(t, t.Context(), times(int32(extismConfig.Budget/contextCheck)), false); err == nil {
 		t.Error("a loop runs more often than its checks are paid for")
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Surface is what the caller's ABI lets a module import and wants it to export.
-type Surface struct {
+// ABI is what a module may import and must export.
+type ABI struct {
 	Module       string     // the module name imports must carry; WASI is offered besides
 	Imports      []HostFunc // what may be imported from Module
 	Exports      []Export   // what must be exported
@@ -43,10 +43,10 @@ const initialize = "_initialize"
 
 // Inspect reads a module without running it, and returns what it is together
 // with everything that would make Load refuse it. The first limit that is exceeded
-// ends the reading: what stands behind it in the binary is not in Info. The error is
+// ends the reading: what follows it in the binary is not in Info. The error is
 // for a binary that cannot be read at all.
-func Inspect(binary []byte, s Surface, limits Limits) (Info, []Finding, error) {
-	m, err := read(binary, limits.filled())
+func Inspect(binary []byte, s ABI, limits Limits) (Info, []Finding, error) {
+	m, err := read(binary, limits.withDefaults())
 	var over *excess
 	if errors.As(err, &over) {
 		return Info{Size: len(binary)}, []Finding{over.Finding}, nil
@@ -55,21 +55,21 @@ func Inspect(binary []byte, s Surface, limits Limits) (Info, []Finding, error) {
 		return Info{}, nil, err
 	}
 	m.scanAll()
-	m.look(s)
+	m.validate(s)
 	return m.info(len(binary)), m.findings.list, nil
 }
 
-// look compares the sections of m with the surface. Bodies are scanAll's.
-func (m *image) look(s Surface) {
+// validate compares the sections of m with the ABI. scanAll reads the bodies.
+func (m *image) validate(s ABI) {
 	if m.starts {
 		m.findings.add("start section", "", "code that runs before the host asks is refused; use "+initialize)
 	}
-	m.lookImports(append(s.hostFuncs(), wasi...))
-	m.lookExports(s)
-	m.unclaimed()
+	m.validateImports(append(s.hostFuncs(), wasi...))
+	m.validateExports(s)
+	m.refuseReservedNames()
 }
 
-func (m *image) lookImports(offers []hostFunc) {
+func (m *image) validateImports(offers []hostFunc) {
 	offered := map[string]hostFunc{}
 	for _, f := range offers {
 		offered[f.module+"."+f.name] = f
@@ -92,7 +92,7 @@ func (m *image) lookImports(offers []hostFunc) {
 
 var kindNames = [...]string{"function", "table", "memory", "global"}
 
-func (m *image) lookExports(s Surface) {
+func (m *image) validateExports(s ABI) {
 	found := make(map[string]exported, len(m.exports))
 	for _, e := range m.exports {
 		if _, twice := found[e.name]; twice {
@@ -100,21 +100,22 @@ func (m *image) lookExports(s Surface) {
 		}
 		found[e.name] = e
 	}
-	m.lookMarker(s, found)
-	m.lookMemory(found)
-	m.want(Export{Name: initialize, Optional: true}, found)
+	m.validateMarker(s, found)
+	m.validateMemory(found)
+	m.validateExport(Export{Name: initialize, Optional: true}, found)
 	for _, e := range s.Exports {
-		m.want(e, found)
+		m.validateExport(e, found)
 	}
 }
 
-// lookMarker tells a stranger from a plugin of another version.
-func (m *image) lookMarker(s Surface, found map[string]exported) {
+// validateMarker tells a plugin for another version of the ABI from a module that is
+// not a plugin.
+func (m *image) validateMarker(s ABI, found map[string]exported) {
 	if s.Marker == "" {
 		return
 	}
 	if _, ok := found[s.Marker]; ok {
-		m.want(Export{Name: s.Marker}, found)
+		m.validateExport(Export{Name: s.Marker}, found)
 		return
 	}
 	speaks := strings.TrimPrefix(s.Marker, s.MarkerPrefix)
@@ -129,14 +130,14 @@ func (m *image) lookMarker(s Surface, found map[string]exported) {
 
 func printable(s string) string { q := quote(s); return q[1 : len(q)-1] }
 
-func (m *image) lookMemory(found map[string]exported) {
+func (m *image) validateMemory(found map[string]exported) {
 	if e, ok := found[memoryExport]; !ok || e.kind != externMemory {
 		m.findings.add("export "+quote(memoryExport), "the memory of the module", "no such export")
 	}
-	m.lookSizes()
+	m.validateMemorySize()
 }
 
-func (m *image) lookSizes() {
+func (m *image) validateMemorySize() {
 	for _, b := range m.memories {
 		if b.min > m.limits.MemoryPages {
 			m.findings.add("memory", fmt.Sprintf("at most %d pages of 64 KiB", m.limits.MemoryPages), fmt.Sprint(b.min))
@@ -144,7 +145,7 @@ func (m *image) lookSizes() {
 	}
 }
 
-func (m *image) want(e Export, found map[string]exported) {
+func (m *image) validateExport(e Export, found map[string]exported) {
 	item, sig := "export "+quote(e.Name), i32s(e.Params, e.HasResult)
 	switch x, ok := found[e.Name]; {
 	case !ok && !e.Optional:
@@ -157,7 +158,7 @@ func (m *image) want(e Export, found map[string]exported) {
 	}
 }
 
-// i32s is the signature of a function of the surface.
+// i32s is the signature of a function of an ABI.
 func i32s(params int, result bool) signature {
 	s := signature{params: strings.Repeat(string(rune(typeI32)), params)}
 	if result {

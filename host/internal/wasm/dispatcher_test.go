@@ -22,11 +22,11 @@ func dispatching() build {
 // how many segments fill them.
 func tablesOf(t *testing.T, m build) (entries uint32, segments int) {
 	t.Helper()
-	metered, err := Meter("test", m.bytes(), Limits{}, EventBudget)
+	metered, err := meterModule("test", m.bytes(), Limits{}, EventBudget)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := read(metered, ample.filled())
+	x, err := read(metered, ample.withDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func tablesOf(t *testing.T, m build) (entries uint32, segments int) {
 	return entries, x.elements
 }
 
-func TestSwitchboard(t *testing.T) {
+func TestDispatcher(t *testing.T) {
 	m := dispatching()
 	if entries, segments := tablesOf(t, m); entries != 0 || segments != 0 {
 		t.Errorf("a table of %d entries and %d segments are left for each instance to have", entries, segments)
@@ -76,7 +76,7 @@ func TestTablesThatStay(t *testing.T) {
 		}),
 		"two":  with(func(m *build) { m.tables = append(m.tables, bounds{min: 1}) }),
 		"past": with(func(m *build) { m.raw[sectionElement] = seq(1, 0, i32c(7), opEnd, 2, 1, 1) }),
-		"vast": with(func(m *build) { m.tables[0].min = boardEntries + 1 }),
+		"vast": with(func(m *build) { m.tables[0].min = dispatchEntries + 1 }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if entries, segments := tablesOf(t, m); entries < 8 || segments == 0 {
@@ -86,17 +86,17 @@ func TestTablesThatStay(t *testing.T) {
 	}
 }
 
-// Every level of a recursion through a table takes a frame of the switchboard's.
+// Every level of a recursion through a table takes a frame of the dispatcher.
 // The estimate knows.
-func TestSwitchboardsPayForTheirFrames(t *testing.T) {
+func TestDispatchersPayForTheirFrames(t *testing.T) {
 	m := dispatching()
 	m.funcs[1].code = seq(get(0), i32c(2), opCallIndirect, unary, 0)
-	x, err := read(m.bytes(), ample.filled())
+	x, err := read(m.bytes(), ample.withDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}
 	direct := one(seq(callTo(1)), fn{typ: unary, code: seq(get(0), callTo(1))})
-	y, err := read(direct.bytes(), ample.filled())
+	y, err := read(direct.bytes(), ample.withDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const canShare = true
+const canSharePages = true
 
-// record writes the chosen pages of memory to a file of that size, which nobody
-// can change from then on, not even us.
-func record(memory []byte, chosen []bool) (*os.File, error) {
+// writePages writes the chosen pages of memory to a file of that size, and seals it:
+// it cannot be changed any more.
+func writePages(memory []byte, chosen []bool) (*os.File, error) {
 	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
 	fd, err := unix.MemfdCreate("wharf-guest", flags|unix.MFD_NOEXEC_SEAL)
-	if err == unix.EINVAL { // before 6.3 nobody asks whether it may be run
+	if err == unix.EINVAL { // Linux before 6.3 does not know NOEXEC
 		fd, err = unix.MemfdCreate("wharf-guest", flags)
 	}
 	if err != nil {
@@ -47,16 +47,16 @@ func write(file *os.File, memory []byte, chosen []bool) error {
 	return err
 }
 
-// look maps the beginning of a file to be read.
-func look(file *os.File, size int) ([]byte, error) {
+// mapFile maps the beginning of a file for reading.
+func mapFile(file *os.File, size int) ([]byte, error) {
 	return unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
 }
 
-func unlook(view []byte) { _ = unix.Munmap(view) }
+func unmapFile(view []byte) { _ = unix.Munmap(view) }
 
 // overlay maps file over the beginning of memory, privately, and puts back the
-// pages that are not alike. It is one mapping whatever differs: a process may
-// have 65,530 of them.
+// pages that are not alike. That is one mapping, however many pages differ: a process
+// may have 65,530 of them.
 func overlay(memory []byte, file *os.File, alike []bool) error {
 	size := len(alike) * sharePage
 	kept := make([]byte, 0, size-count(alike)*sharePage)

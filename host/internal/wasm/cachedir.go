@@ -10,38 +10,39 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
-// shelf keeps metered modules on disk, and names the folder where wazero keeps
-// native code. Both become code of the host, so the folders must be ours alone.
-// A nil shelf keeps nothing.
+// cacheDir keeps metered modules on disk, and names the folder where wazero keeps
+// native code. Both become code of the host, so only this user may write to the
+// folders. A nil cacheDir keeps nothing.
 //
 // An entry is the SHA-256 of the metered form, then the metered form. Entries
 // are named by everything they depend on: the original, the version of the
 // meter, its budget, and the limits the original was held against.
-type shelf struct {
+type cacheDir struct {
 	metered, native string
 	suffix          string
 }
 
-func openShelf(dir string, limits Limits, budget int64) (*shelf, error) {
+func openCacheDir(dir string, limits Limits, budget int64) (*cacheDir, error) {
 	depends := sha256.Sum256(fmt.Appendf(nil, "%s %+v %d %d", meterVersion, limits, budget, StackBudget))
-	s := &shelf{
+	s := &cacheDir{
 		metered: filepath.Join(dir, "metered"),
 		native:  filepath.Join(dir, "native"),
 		suffix:  "-" + hex.EncodeToString(depends[:4]) + ".wasm",
 	}
 	for _, d := range []string{dir, s.metered, s.native} {
-		if err := claim(d); err != nil {
+		if err := ownFolder(d); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
 }
 
-// claim makes dir if it is missing, and refuses it when anyone else could have
-// put something in it.
-func claim(dir string) error {
+// ownFolder makes dir if it is missing, and refuses it if another user could have
+// written to it.
+func ownFolder(dir string) error {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -54,7 +55,7 @@ func claim(dir string) error {
 		return err
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a folder (links are refused); remove it or name another", dir)
-	case !private(info):
+	case !ownedAlone(info):
 		return fmt.Errorf("%s can be written by others (mode %v) or belongs to someone else; what is in it would run as this program: chmod 700 it, or name another", dir, info.Mode().Perm())
 	}
 	return nil
@@ -62,11 +63,11 @@ func claim(dir string) error {
 
 // get returns the metered form of the module with that hash. A damaged entry
 // counts as missing, and is replaced by the next put.
-func (s *shelf) get(hash string) ([]byte, bool) {
-	if s == nil {
+func (c *cacheDir) get(hash string) ([]byte, bool) {
+	if c == nil {
 		return nil, false
 	}
-	entry, err := readUpTo(s.path(hash), maxCacheFile)
+	entry, err := readUpTo(c.path(hash), maxCacheFile)
 	if err != nil || len(entry) < sha256.Size {
 		return nil, false
 	}
@@ -96,13 +97,13 @@ func readUpTo(path string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// put keeps a metered form. A shelf that cannot be written costs time later
-// and nothing now, so failures are not reported.
-func (s *shelf) put(hash string, metered []byte) {
-	if s == nil {
+// put keeps a metered form. A failure is not reported: the module is metered again
+// next time.
+func (c *cacheDir) put(hash string, metered []byte) {
+	if c == nil {
 		return
 	}
-	f, err := os.CreateTemp(s.metered, "new-*")
+	f, err := os.CreateTemp(c.metered, "new-*")
 	if err != nil {
 		return
 	}
@@ -112,11 +113,49 @@ func (s *shelf) put(hash string, metered []byte) {
 		_, err = f.Write(metered)
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), s.path(hash))
+		err = os.Rename(f.Name(), c.path(hash))
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
 	}
 }
 
-func (s *shelf) path(hash string) string { return filepath.Join(s.metered, hash+s.suffix) }
+func (c *cacheDir) path(hash string) string { return filepath.Join(c.metered, hash+c.suffix) }
+
+// CheckCache says why nothing can be kept in dir. It makes dir if it is missing, as an
+// Engine does.
+func CheckCache(dir string) error {
+	c, err := openCacheDir(dir, Limits{}, 0)
+	if err != nil {
+		return err
+	}
+	for _, d := range []string{c.metered, c.native} {
+		f, err := os.CreateTemp(d, "new-*")
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cacheNotice reports, once, that the cache cannot be written to, for example on a
+// full disk. Modules run all the same, and are compiled again next time.
+type cacheNotice struct {
+	call func(error) // may be nil
+	once sync.Once
+}
+
+func (n *cacheNotice) report(err error) {
+	if n.call != nil {
+		n.once.Do(func() { n.call(fmt.Errorf("plugin cache: %w", err)) })
+	}
+}
+
+// isFileError reports whether err comes from the file system. All other errors are
+// about the module, or about who may write to the folder.
+func isFileError(err error) bool {
+	return errors.As(err, new(*fs.PathError)) || errors.As(err, new(*os.LinkError))
+}

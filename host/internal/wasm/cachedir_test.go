@@ -22,7 +22,7 @@ func TestACacheThatCannotBeMade(t *testing.T) {
 	var heard []error
 	hear := func(err error) { heard = append(heard, err) }
 	dir := nowhere(t)
-	e, err := NewEngine(t.Context(), Config{Surface: plain, CacheDir: dir, Unkept: hear})
+	e, err := NewEngine(t.Context(), Config{ABI: plain, CacheDir: dir, CacheUnavailable: hear})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,12 +32,12 @@ func TestACacheThatCannotBeMade(t *testing.T) {
 	}
 	works(t, start(t, e, one(seq(get(0), i32c(1), 0x6a)).bytes()))
 	c := extismConfig
-	c.CacheDir, c.Unkept = dir, hear
-	if err := newAnnex(t, c).run(t, t.Context(), forExtism(nil).bytes(), false); err != nil {
+	c.CacheDir, c.CacheUnavailable = dir, hear
+	if err := newExtism(t, c).run(t, t.Context(), forExtism(nil).bytes(), false); err != nil {
 		t.Error(err)
 	}
 	if len(heard) != 2 || !strings.HasPrefix(heard[0].Error(), "plugin cache: ") || !strings.Contains(heard[1].Error(), dir) {
-		t.Errorf("heard %v, want the engine and the annex once each", heard)
+		t.Errorf("heard %v, want the engine and Extism once each", heard)
 	}
 	if err := CheckCache(dir); err == nil {
 		t.Error("it was found good")
@@ -57,14 +57,14 @@ func TestACacheThatIsFullLater(t *testing.T) {
 	}
 	var heard []error
 	hear := func(err error) { heard = append(heard, err) }
-	e, err := NewEngine(t.Context(), Config{Surface: plain, CacheDir: dir, Unkept: hear})
+	e, err := NewEngine(t.Context(), Config{ABI: plain, CacheDir: dir, CacheUnavailable: hear})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
 	c := extismConfig
-	c.CacheDir, c.Unkept = dir, hear
-	a := newAnnex(t, c)
+	c.CacheDir, c.CacheUnavailable = dir, hear
+	a := newExtism(t, c)
 	binary := one(seq(get(0), i32c(1), 0x6a)).bytes()
 	works(t, start(t, e, binary))
 	full()
@@ -74,13 +74,13 @@ func TestACacheThatIsFullLater(t *testing.T) {
 		t.Errorf("heard %v, want it once", heard)
 	}
 	err = a.compiles(t, forExtism(nil).bytes())
-	if err == nil || !a.Spares(err) {
+	if err == nil || !a.CacheFailed(err) {
 		t.Fatalf("got %v, want an error of the disk", err)
 	}
 	if err := a.compiles(t, forExtism(nil).bytes()); err != nil || len(heard) != 2 {
 		t.Errorf("the second time: %v, heard %v", err, heard)
 	}
-	if a.Spares(errors.New("section 3 is cut off")) {
+	if a.CacheFailed(errors.New("section 3 is cut off")) {
 		t.Error("a module that is no good was taken for a disk that is full")
 	}
 }

@@ -48,8 +48,8 @@ func shared(t *testing.T, memory []byte) int {
 }
 
 func TestLikeMemoriesAreOne(t *testing.T) {
-	var l likeness
-	defer l.forget()
+	var l sharedPages
+	defer l.closeFile()
 	memories := [][]byte{
 		space(t, 1, 2, 3, 4, 5, 0, 0, 7),
 		space(t, 1, 2, 3, 4, 5, 0, 9, 8), // two pages of its own
@@ -83,15 +83,15 @@ func TestLikeMemoriesAreOne(t *testing.T) {
 
 // Nothing that one instance alone has gets into the file.
 func TestOnlyWhatTwoHaveIsWritten(t *testing.T) {
-	var l likeness
-	defer l.forget()
+	var l sharedPages
+	defer l.closeFile()
 	for _, secret := range []byte{'A', 'B', 'C'} {
 		if err := l.share(space(t, 1, 2, 3, 4, 5, secret), false); err != nil {
 			t.Fatal(err)
 		}
 	}
 	file := make([]byte, 6*sharePage)
-	if _, err := l.common.ReadAt(file, 0); err != nil {
+	if _, err := l.file.ReadAt(file, 0); err != nil {
 		t.Fatal(err)
 	}
 	if file[0] != 1 || page(file, 4)[0] != 5 {
@@ -103,29 +103,29 @@ func TestOnlyWhatTwoHaveIsWritten(t *testing.T) {
 }
 
 func TestTheFileStaysAsItIs(t *testing.T) {
-	var l likeness
-	defer l.forget()
+	var l sharedPages
+	defer l.closeFile()
 	for range 2 {
 		if err := l.share(space(t, 1, 2), false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := l.common.WriteAt([]byte("x"), 0); !errors.Is(err, unix.EPERM) {
+	if _, err := l.file.WriteAt([]byte("x"), 0); !errors.Is(err, unix.EPERM) {
 		t.Errorf("write: %v", err)
 	}
 	for _, size := range []int64{0, 1 << 20} {
-		if err := l.common.Truncate(size); !errors.Is(err, unix.EPERM) {
+		if err := l.file.Truncate(size); !errors.Is(err, unix.EPERM) {
 			t.Errorf("truncate to %d: %v", size, err)
 		}
 	}
-	if _, err := unix.Mmap(int(l.common.Fd()), 0, sharePage, unix.PROT_WRITE, unix.MAP_SHARED); err == nil {
+	if _, err := unix.Mmap(int(l.file.Fd()), 0, sharePage, unix.PROT_WRITE, unix.MAP_SHARED); err == nil {
 		t.Error("it can be mapped for writing")
 	}
 }
 
 func TestUnlikeMemoriesAreLeftAlone(t *testing.T) {
-	var l likeness
-	defer l.forget()
+	var l sharedPages
+	defer l.closeFile()
 	for n := range 4 {
 		m := space(t, 1, byte(n+10), byte(n+20), byte(n+30))
 		if err := l.share(m, false); err != nil || shared(t, m) != 0 {
@@ -139,8 +139,8 @@ func TestUnlikeMemoriesAreLeftAlone(t *testing.T) {
 func TestShareChangesNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const pages, guests = 64, 6
-	var l likeness
-	defer l.forget()
+	var l sharedPages
+	defer l.closeFile()
 	type pair struct {
 		buf, want []byte
 		size      int
@@ -203,7 +203,7 @@ func files(t *testing.T) (n int) {
 // instances starts so many of the Go guest, in an engine of their own.
 func instances(t *testing.T, count int) []*Instance {
 	t.Helper()
-	e := newEngine(t, guestSurface())
+	e := newEngine(t, guestABI())
 	all := make([]*Instance, count)
 	for i := range all {
 		all[i] = start(t, e, guestBinary(t))
@@ -246,7 +246,7 @@ func TestInstancesShareMemory(t *testing.T) {
 // call must not pay for it.
 func TestALoneInstanceIsLeftAlone(t *testing.T) {
 	in := instances(t, 1)[0]
-	if in.alike.last != nil {
+	if in.shared.last != nil {
 		t.Error("it was read")
 	}
 }
@@ -321,7 +321,7 @@ func TestManyRestAtOnce(t *testing.T) {
 }
 
 func BenchmarkRest(b *testing.B) {
-	e := newEngine(b, guestSurface())
+	e := newEngine(b, guestABI())
 	all := []*Instance{start(b, e, guestBinary(b)), start(b, e, guestBinary(b)), start(b, e, guestBinary(b))}
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {

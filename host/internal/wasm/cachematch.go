@@ -12,19 +12,20 @@ const (
 	keptSpare  = 1 << 20 // bytes
 )
 
-// matches says why a metered form that comes from the cache cannot be one of m. What
-// passes is bounded as m is, for wazero makes room for what a module announces; it has
-// the imports and exports of m, the gauges that the host reads, and no start section,
-// which nothing would stop. Whether its code pays its charges cannot be seen here: who
-// writes into the cache writes native code as well.
+// matches says why a metered form from the cache cannot have been made from m. A
+// metered form that passes is within limits derived from those of m, because wazero
+// allocates what a module announces. It has the imports and exports of m, the globals
+// that the host reads, and no start section, which would run without a budget.
+// matches cannot tell whether the code pays for its work: whoever can write to the
+// cache can write native code as well.
 func (m *image) matches(metered []byte) error {
 	limits := m.limits
 	limits.Size = min(keptGrowth*m.size()+keptSpare, maxCacheFile)
 	limits.Body = limits.Size
-	limits.Functions += m.limits.Names + m.limits.Types // shims and switchboards
-	limits.Types += 2 * m.limits.Types                  // of blocks and switchboards
-	limits.Globals += gauges
-	limits.Names += gauges
+	limits.Functions += m.limits.Names + m.limits.Types // shims and dispatchers
+	limits.Types += 2 * m.limits.Types                  // of blocks and dispatchers
+	limits.Globals += meterGlobals
+	limits.Names += meterGlobals
 	limits.Locals++
 	limits.AllLocals += len(m.bodies)
 	limits.Arity++
@@ -49,7 +50,7 @@ func (m *image) matches(metered []byte) error {
 // matchesExports compares the exports of a metered form with those of m.
 func (m *image) matchesExports(kept *image) error {
 	n := len(m.exports)
-	if len(kept.exports) != n+gauges {
+	if len(kept.exports) != n+meterGlobals {
 		return fmt.Errorf("it has %d exports", len(kept.exports))
 	}
 	for i, e := range m.exports {
@@ -70,17 +71,4 @@ func (m *image) matchesExports(kept *image) error {
 		}
 	}
 	return nil
-}
-
-// keeps reports whether a metered form that was found in the cache is to be used. One
-// that is not is made anew, or, where nothing is made here, is a SpoiledError.
-func (m *image) keeps(metered []byte, found, precompiled bool) (bool, error) {
-	if !found {
-		return false, nil
-	}
-	err := m.matches(metered)
-	if err != nil && precompiled {
-		return false, &SpoiledError{err}
-	}
-	return err == nil, nil
 }

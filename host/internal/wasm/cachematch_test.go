@@ -12,7 +12,7 @@ import (
 // host would run in its place.
 func lies(t *testing.T) map[string][]byte {
 	t.Helper()
-	sound, err := Meter("test", one(get(0)).bytes(), Limits{}, EventBudget)
+	sound, err := meterModule("test", one(get(0)).bytes(), Limits{}, EventBudget)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,11 +38,11 @@ func lies(t *testing.T) map[string][]byte {
 		b.types = append(b.types, signature{results: i32})
 		b.exports[1].index = 1
 	})
-	with("no gauge", func(b *build) { b.exports = b.exports[:4] })
-	with("a gauge of another name", func(b *build) { b.exports[2].name = "fuel" })
-	with("a gauge that cannot be set", func(b *build) { b.raw[sectionGlobal][2] = 0 })
-	with("a gauge of another type", func(b *build) { b.exports[2].index = 2 })
-	with("a gauge that is a function", func(b *build) { b.exports[2].kind, b.exports[2].index = externFunction, 0 })
+	with("no counter", func(b *build) { b.exports = b.exports[:4] })
+	with("a counter of another name", func(b *build) { b.exports[2].name = "fuel" })
+	with("a counter that cannot be set", func(b *build) { b.raw[sectionGlobal][2] = 0 })
+	with("a counter of another type", func(b *build) { b.exports[2].index = 2 })
+	with("a counter that is a function", func(b *build) { b.exports[2].kind, b.exports[2].index = externFunction, 0 })
 	with("no memory", func(b *build) { b.exports[0] = exported{"memory", externFunction, 0} })
 	with("more memory", func(b *build) { b.memory.max = 1 << 16 })
 	with("a table", func(b *build) { b.tables = []bounds{{min: 1 << 31}} })
@@ -60,7 +60,7 @@ func TestLiesInTheCacheAreFoundOut(t *testing.T) {
 	for name, lie := range lies(t) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "cache")
-			s, err := openShelf(dir, Limits{}.filled(), EventBudget)
+			s, err := openCacheDir(dir, Limits{}.withDefaults(), EventBudget)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestLiesInTheCacheAreFoundOut(t *testing.T) {
 				t.Fatal("it is not in the cache")
 			}
 			open := func(precompiled bool) *Engine {
-				e, err := NewEngine(t.Context(), Config{Surface: plain, CacheDir: dir, Precompiled: precompiled})
+				e, err := NewEngine(t.Context(), Config{ABI: plain, CacheDir: dir, Precompiled: precompiled})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -96,7 +96,7 @@ func TestLiesInTheCacheAreFoundOut(t *testing.T) {
 
 // A file that is too large to be a metered form is not read.
 func TestCacheEntriesAreBounded(t *testing.T) {
-	s, err := openShelf(filepath.Join(t.TempDir(), "cache"), Limits{}.filled(), EventBudget)
+	s, err := openCacheDir(filepath.Join(t.TempDir(), "cache"), Limits{}.withDefaults(), EventBudget)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestMeteredFormsMatch(t *testing.T) {
 		seed := bytes.Repeat([]byte{byte(n), byte(7 * n), 13, byte(n * n)}, 3*n)
 		modules["generated "+string(rune('0'+n))] = generate(seed).bytes()
 	}
-	modules["switchboard"], modules["fills"] = dispatching().bytes(), one(seq(repeat(500, i32c(0), i32c(0), i32c(0), opMiscPrefix, 0x0b, 0), get(0))).bytes()
+	modules["dispatcher"], modules["fills"] = dispatching().bytes(), one(seq(repeat(500, i32c(0), i32c(0), i32c(0), opMiscPrefix, 0x0b, 0), get(0))).bytes()
 	for name, binary := range modules {
 		m, err := read(binary, defaultLimits)
 		if err != nil {

@@ -1,0 +1,138 @@
+package wasm
+
+// dispatcher is a function that replaces the table in indirect calls of one type: it
+// takes the arguments and, last, the index of the entry, and calls the function there
+// by br_table.
+//
+// A table that the module does not write to is the same in all instances, and yet
+// wazero makes one for each, of references that it allocates one by one: 95 KB for
+// each instance of a Go guest, which has most of its functions in the table, behind
+// 4,096 empty entries. As code, the table exists once.
+type dispatcher struct {
+	typ     uint32    // of the dispatcher: the type of the call and an i32
+	target  uint32    // the type of the call
+	sig     signature // of the call
+	entries []uint32  // function plus 1 by entry, 0 where the call traps
+}
+
+// A module with more than this keeps its table. The time to compile a dispatcher
+// grows a little faster than the number of functions behind it: 40 ms for 1,400, as
+// in a Go guest, 400 ms for 8,000.
+const (
+	dispatchEntries = 10_000 // of the table
+	dispatchLabels  = 40_000 // of all dispatchers
+	dispatchBodies  = 2      // one takes at most as much as so many functions may
+	dispatchTarget  = 250    // effort of a function in it
+	dispatchShare   = 64     // of the square of the functions in it
+)
+
+// dispatchers plans one for each type of indirect call, if the entries of the table
+// are known and neither the module nor the host can change them.
+func (w *rewriting) dispatchers() {
+	m := w.m
+	if m.tableUnknown || len(m.tables) != 1 || m.inherited[externTable] > 0 || len(m.entries) == 0 {
+		return
+	}
+	used := m.code.indirect
+	if m.code.tables || m.code.references {
+		return
+	}
+	if len(used) == 0 || len(used)*len(m.entries) > dispatchLabels {
+		return
+	}
+	planned, effort := make([]dispatcher, len(used)), m.effort
+	for i, t := range used {
+		planned[i] = m.dispatcher(t)
+		one := planned[i].effort(m.mutable + meterGlobals)
+		if effort += one; one > dispatchBodies*m.limits.BodyEffort || effort > m.limits.Effort {
+			return
+		}
+	}
+	w.dispatch, w.emit.dispatch = planned, map[uint32]uint32{}
+	for i := range planned {
+		b := &planned[i]
+		w.emit.dispatch[b.target] = uint32(len(m.functions) + len(w.order) + i)
+		b.typ = uint32(len(m.types) + len(w.types))
+		form := appendName([]byte{typeFunction}, b.sig.params+string(rune(typeI32)))
+		w.types = append(w.types, appendName(form, b.sig.results))
+	}
+}
+
+func (m *image) dispatcher(t uint32) dispatcher {
+	b := dispatcher{target: t, sig: m.types[t], entries: make([]uint32, len(m.entries))}
+	for i, f := range m.entries {
+		if f > 0 && m.types[m.functions[f-1]] == b.sig {
+			b.entries[i] = f
+		}
+	}
+	return b
+}
+
+// effort is what compiling the dispatcher takes. Its blocks do not follow each other,
+// so that it takes less than another function with as many.
+func (b *dispatcher) effort(mutable int) int {
+	_, targets, labels := b.labels()
+	values := len(b.sig.params) + len(b.sig.results)
+	each := dispatchTarget + valueEffort*values + reloadEffort*mutable + len(targets)/dispatchShare
+	return functionEffort + each*len(targets) + labelEffort*len(labels)
+}
+
+// body appends the code: a br_table with a block for each function, and behind the
+// last of them an indirect call into an empty table, for the trap that an empty entry
+// or another type would have been.
+func (b *dispatcher) body(out []byte) []byte {
+	first, targets, labels := b.labels()
+	code := []byte{0}
+	for range len(targets) + 1 {
+		code = append(code, opBlock, blockEmpty)
+	}
+	entry := uint32(len(b.sig.params))
+	code = appendU32(append(code, opLocalGet), entry)
+	code = append(appendS64(append(code, opI32Const), int64(first)), opI32Sub, opBrTable)
+	code = appendU32(code, uint32(len(labels)))
+	for _, l := range append(labels, uint32(len(targets))) {
+		code = appendU32(code, l)
+	}
+	for _, f := range targets {
+		code = b.arguments(append(code, opEnd))
+		code = append(appendU32(append(code, opCall), f), opReturn)
+	}
+	code = b.arguments(append(code, opEnd))
+	code = append(code, opI32Const, 0, opCallIndirect)
+	code = append(appendU32(code, b.target), 0, opEnd)
+	return append(appendU32(out, uint32(len(code))), code...)
+}
+
+func (b *dispatcher) arguments(code []byte) []byte {
+	for i := range len(b.sig.params) {
+		code = appendU32(append(code, opLocalGet), uint32(i))
+	}
+	return code
+}
+
+// labels gives each function a block, the innermost first, and each entry from
+// first on the block of its function. The outermost block is for entries that trap.
+func (b *dispatcher) labels() (first int, targets, labels []uint32) {
+	for first < len(b.entries) && b.entries[first] == 0 {
+		first++
+	}
+	last := len(b.entries)
+	for last > first && b.entries[last-1] == 0 {
+		last--
+	}
+	block := map[uint32]uint32{}
+	for _, f := range b.entries[first:last] {
+		if _, known := block[f]; f > 0 && !known {
+			block[f] = uint32(len(targets))
+			targets = append(targets, f-1)
+		}
+	}
+	for _, f := range b.entries[first:last] {
+		l, known := block[f]
+		if !known {
+			l = uint32(len(targets))
+		}
+		labels = append(labels, l)
+	}
+	return first, targets, labels
+}

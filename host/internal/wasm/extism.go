@@ -1,0 +1,234 @@
+package wasm
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/sys"
+)
+
+// ExtismConfig is what an Extism is made of.
+type ExtismConfig struct {
+	CacheDir         string      // as in Config
+	CacheUnavailable func(error) // as in Config
+	Precompiled      bool        // as in Config
+	Limits           Limits      // zero fields take their defaults
+	Budget           int64       // fuel of one call of an export
+	Exports          []string    // the functions a module must have; they take nothing, and return nothing or an i32
+}
+
+// Extism validates and meters the modules that the Extism library runs, as an Engine
+// does its own, and makes the settings for the wazero runtime that Extism brings
+// along. It is safe for concurrent use, and outlives what was made with its settings.
+type Extism struct {
+	config      ExtismConfig
+	limits      Limits
+	cache       *cacheDir
+	unavailable cacheNotice
+
+	mu         sync.Mutex
+	native     wazero.CompilationCache
+	unwritable wazero.CompilationCache // replaced because it could not be written to; nil for none
+}
+
+// NewExtism checks the cache directory and returns. Nothing is compiled.
+func NewExtism(c ExtismConfig) (*Extism, error) {
+	initWazeroVersion()
+	x := &Extism{
+		config: c, limits: c.Limits.withDefaults(), unavailable: cacheNotice{call: c.CacheUnavailable},
+		native: wazero.NewCompilationCache(),
+	}
+	if c.CacheDir == "" {
+		if c.Precompiled {
+			return nil, &SpoiledError{errNoCacheDir}
+		}
+		return x, nil
+	}
+	cache, err := openCacheDir(c.CacheDir, x.limits, c.Budget)
+	if err != nil && !isFileError(err) {
+		return nil, fmt.Errorf("plugin cache: %w", err)
+	}
+	var native wazero.CompilationCache
+	if err == nil {
+		native, err = wazero.NewCompilationCacheWithDir(cache.native)
+	}
+	switch {
+	case err != nil && c.Precompiled:
+		return nil, &SpoiledError{err}
+	case err != nil:
+		x.unavailable.report(err)
+		return x, nil
+	}
+	x.cache, x.native = cache, native
+	return x, nil
+}
+
+// contextCheck is what a loop costs under Extism for each iteration, in units of
+// fuel. With a time limit Extism has wazero ask in each loop whether the time is
+// over, which leaves native code: 20 ns were measured, on a quiet machine.
+const contextCheck = 24
+
+// Close gives native code back. The caller closes all runtimes that use it before.
+func (x *Extism) Close() error {
+	ctx := context.Background()
+	if x.unwritable == nil {
+		return x.native.Close(ctx)
+	}
+	return errors.Join(x.native.Close(ctx), x.unwritable.Close(ctx))
+}
+
+// CacheFailed reports whether err, from compiling under [Extism.RuntimeConfig], says
+// only that the native code could not be kept. If so, nothing is kept from then on,
+// and the caller compiles once more.
+func (x *Extism) CacheFailed(err error) bool {
+	if x.cache == nil || !isFileError(err) {
+		return false
+	}
+	x.unavailable.report(err)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.unwritable == nil {
+		x.native, x.unwritable = wazero.NewCompilationCache(), x.native
+	}
+	return true
+}
+
+// Prepare validates a module and returns its metered form, with the hash of that
+// in lower case hexadecimal. A module that is refused is a *Refusal, which lists
+// every reason.
+func (x *Extism) Prepare(name string, binary []byte) (metered []byte, hash string, err error) {
+	p := preparation{cache: x.cache, limits: x.limits, budget: x.config.Budget, loopCost: contextCheck, precompiled: x.config.Precompiled}
+	_, metered, err = p.prepare(name, Hash(binary), binary, x.validate)
+	if err != nil {
+		return nil, "", err
+	}
+	return metered, Hash(metered), nil
+}
+
+// validate compares the sections of m with what Extism offers and the host calls.
+func (x *Extism) validate(m *image) {
+	if m.starts {
+		m.findings.add("start section", "", "code that runs before the host asks is refused; use "+initialize)
+	}
+	m.validateImports(join(extismKernel, wasi))
+	found := make(map[string]exported, len(m.exports))
+	for _, e := range m.exports {
+		found[e.name] = e
+	}
+	m.validateExport(Export{Name: initialize, Optional: true}, found)
+	for _, name := range x.config.Exports {
+		e, ok := found[name]
+		if ok && e.kind == externFunction && m.types[m.functions[e.index]] == (signature{}) {
+			continue
+		}
+		m.validateExport(Export{Name: name, HasResult: true}, found)
+	}
+	m.validateMemorySize()
+	m.refuseReservedNames()
+}
+
+// CompileContext returns a context to compile in, on several processors, until ctx
+// ends: that is noticed between two functions. Under a Precompiled one nothing is
+// compiled.
+func (x *Extism) CompileContext(ctx context.Context) context.Context {
+	if x.config.Precompiled {
+		return cacheOnly()
+	}
+	return withWorkers(ctx)
+}
+
+// NotCompiled makes an error of compiling under [Extism.RuntimeConfig] an
+// [ErrNotCompiled], if x is Precompiled. It returns other errors, and nil, as they are.
+func (x *Extism) NotCompiled(err error) error {
+	if err == nil || !x.config.Precompiled {
+		return err
+	}
+	return notCompiled(err)
+}
+
+// RuntimeConfig is the configuration for Extism's runtime.
+func (x *Extism) RuntimeConfig() wazero.RuntimeConfig {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return wazero.NewRuntimeConfig().
+		WithCoreFeatures(api.CoreFeaturesV2).
+		WithDebugInfoEnabled(false).
+		WithCompilationCache(x.native)
+}
+
+// ModuleConfig is the configuration for an instance: with a real clock and real
+// randomness, where wazero's own are the same in every process. What the module
+// prints goes to out.
+func (x *Extism) ModuleConfig(out io.Writer) wazero.ModuleConfig {
+	return wazero.NewModuleConfig().
+		WithRandSource(rand.Reader).
+		WithSysWalltime().
+		WithSysNanotime().
+		WithEnv("GOGC", "25").
+		WithStdout(out).
+		WithStderr(out)
+}
+
+// ExtismTrap turns the error of a call that Extism made into a Trap. An error of an
+// unknown kind is a TrapOther that wraps it.
+func ExtismTrap(err error) *Trap {
+	var exit *sys.ExitError
+	if errors.As(err, &exit) {
+		switch exit.ExitCode() {
+		case sys.ExitCodeDeadlineExceeded:
+			return &Trap{Kind: TrapOther, Err: context.DeadlineExceeded}
+		case sys.ExitCodeContextCanceled:
+			return &Trap{Kind: TrapOther, Err: context.Canceled}
+		}
+		return &Trap{Kind: TrapExit, Code: exit.ExitCode()}
+	}
+	for _, e := range wasmErrors {
+		if !strings.HasPrefix(err.Error(), e.text) {
+			continue
+		}
+		if e.kind == TrapUnreachable { // Extism does not let us see which
+			return &Trap{Kind: TrapOther, Err: errors.New("gave up, or used up its budget for one call")}
+		}
+		return &Trap{Kind: e.kind}
+	}
+	return &Trap{Kind: TrapOther, Err: err}
+}
+
+// extismKernel is what a module may import of Extism, with its types: memory,
+// input, output and the log. HTTP, variables and the configuration are left out,
+// because the host could not apply its policy to them.
+var extismKernel = []hostFunc{
+	kernel("alloc", "I", "I"),
+	kernel("error_set", "I", ""),
+	kernel("free", "I", ""),
+	kernel("get_log_level", "", "i"),
+	kernel("input_length", "", "I"),
+	kernel("input_load_u64", "I", "I"),
+	kernel("input_load_u8", "I", "i"),
+	kernel("input_offset", "", "I"),
+	kernel("length", "I", "I"),
+	kernel("length_unsafe", "I", "I"),
+	kernel("load_u64", "I", "I"),
+	kernel("load_u8", "I", "i"),
+	kernel("log_debug", "I", ""),
+	kernel("log_error", "I", ""),
+	kernel("log_info", "I", ""),
+	kernel("log_trace", "I", ""),
+	kernel("log_warn", "I", ""),
+	kernel("output_set", "II", ""),
+	kernel("store_u64", "II", ""),
+	kernel("store_u8", "Ii", ""),
+}
+
+// kernel describes a function of Extism, with one letter for each value as in
+// call.
+func kernel(name, params, results string) hostFunc {
+	return hostFunc{module: "extism:host/env", name: name, signature: signature{letters(params), letters(results)}}
+}
