@@ -63,19 +63,20 @@ var arrows = map[string][]string{
 	"sdk/template" + below:     {"abi" + below, "sdk" + below},
 	"plugins":                  {},
 	"plugins" + below:          {"abi" + below, "sdk" + below},
-	"host":                     {"abi" + below, "host/mcp", "host/config", "host/trace", "host/replay", "host/trust", "host/cleantext", anyRoom},
+	"host":                     {"abi" + below, "host/mcp", "host/config", "host/trace", "host/replay", "host/trust", "host/pluginstore", "host/cleantext", anyRoom},
 	"host/mcp":                 {"host/internal/jsontext"},
 	"host/config":              {toml},
 	"host/cleantext":           {},
 	"host/trace":               {"host/mcp", "host/internal/jsonl", "host/internal/jsontext", "host/internal/redact", "host/internal/secret"},
 	"host/replay":              {"abi", "host/trace", "host/internal/jsonl", "host/internal/jsontext", "host/internal/guest", "host/internal/redact", "host/internal/secret", "host/internal/wasm", "host/internal/worker", "host/internal/hostio"},
+	"host/pluginstore":         {"abi" + below, "host/cleantext", "host/config", "host/internal/capability", "host/internal/hosterr", "host/internal/plugin", "host/internal/private", "host/internal/vault", minisig},
 	"host/trust":               {"host/cleantext", "host/config", "host/internal/capability", "host/internal/hosterr", "host/internal/private"},
 	"host/plugintest":          {"abi" + below, "host/internal/auth", "host/internal/guest", "host/internal/wasm", "host/internal/worker", "sdk/sdktest", "host/internal/hostio"},
 	"host/plugintest/seatrial": {"host", "host/mcp", goSDK},
 	"host/pluginbuild":         {"host/internal/capability"},
 	"cmd/mkplugin":             {"host/pluginbuild"},
 	"cmd/wharf-conformance":    {"host", "host/config", "host/mcp", "plugins"},
-	"cmd/wharf":                {"abi" + below, "host", "host/config", "host/mcp", "host/pluginbuild", "host/plugintest", "host/cleantext", "host/trust", "plugins", "sdk/template", "cmd/wharf/internal" + below, cobra, pflag, goSDK, xterm, xsys + below},
+	"cmd/wharf":                {"abi" + below, "host", "host/config", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/cleantext", "host/trust", "plugins", "sdk/template", "cmd/wharf/internal" + below, cobra, pflag, goSDK, xterm, xsys + below},
 	"cmd/wharf/internal/exit":  {"host"},
 	"cmd/wharf/internal/files": {},
 	"cmd/wharf/internal/plain": {"host/cleantext"},
@@ -96,9 +97,8 @@ var arrows = map[string][]string{
 	"host/internal/private":    {flock},
 	"host/internal/brig":       {xsys + below},
 	"host/internal/worker":     {"abi" + below, "host/internal/auth", "host/internal/brig", "host/internal/capability", "host/internal/guest", "host/internal/private", "host/internal/wasm", "host/cleantext"},
-	"host/internal/store":      {"host/internal/capability", "host/internal/plugin", "host/internal/private", minisig, "host/cleantext"},
 	"host/internal/secret":     {},
-	"host/internal/plugin":     {},
+	"host/internal/plugin":     {"host/config"},
 	"host/internal/watch":      {notify},
 	"host/internal/redact":     {"host/internal/secret"},
 	"host/internal/jsonl":      {},
@@ -119,7 +119,7 @@ var walls = map[string][]string{
 	extism + below:  {"host/internal/auth"},
 	keyring:         {"host/internal/vault"},
 	notify:          {"host/internal/watch"},
-	minisig:         {"host/internal/store"},
+	minisig:         {"host/pluginstore"},
 	schemas + below: {"host/internal/schema"},
 
 	"embed":           {"plugins", "host/plugintest", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"},
@@ -136,7 +136,7 @@ var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "
 var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/sse", "examples/transport-http", "examples/transport-stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/cleantext", "host/mcp", "host/config", "host/trust", "host/trace", "host/replay", "host/plugintest", "host/plugintest/seatrial", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/cleantext", "host/mcp", "host/config", "host/trust", "host/pluginstore", "host/trace", "host/replay", "host/plugintest", "host/plugintest/seatrial", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}

@@ -17,6 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/vault"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
@@ -113,10 +114,10 @@ func (h *Host) newAccount(name string, s Server) (*account, error) {
 	}
 	owner := name
 	if i := file.Installed; i != nil {
-		c.Installed, owner = true, recordsOwner(name, i.Records)
+		c.Installed, owner = true, vault.Owner(name, i.Records)
 	}
 	if h.vault != nil {
-		c.Vault = ownVault{h.vault, owner}
+		c.Vault = vault.Scope{Vault: h.vault, Owner: owner}
 	}
 	if s.URL != "" {
 		o, err := origin(s)

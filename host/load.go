@@ -147,7 +147,7 @@ func (h *Host) binary(name string) ([]byte, error) {
 	binary, err := plugin.File{Name: name, Path: p.File, SHA256: p.SHA256}.Read()
 	kind, hint := ErrConfig, "look at file in [plugins."+tomlKey(name)+"]"
 	if p.Installed != nil {
-		hint = reinstall(name, p.Installed)
+		hint = plugin.ReinstallHint(name, p.Installed)
 	}
 	var another *plugin.HashError
 	switch {

@@ -13,60 +13,41 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
 
-// MaxPluginSize is how large a plugin file may be, in bytes.
-const MaxPluginSize = plugin.MaxSize
-
-// PluginInfo is what can be said of a plugin file.
-type PluginInfo struct {
-	Path      string
-	SHA256    string        // lower-case hex
-	Size      int64         // bytes
-	Manifest  *abi.Manifest // what it says of itself; nil for an auth provider, and where it could not be asked
-	Provider  *ProviderInfo // the same of an auth provider; nil for a transport
-	Imports   []string      // with signatures
-	Exports   []string
-	Functions int
-	MemoryMin uint32   // pages of 64 KiB
-	MemoryMax uint32   // 0 for no limit of its own
-	Findings  []string // why it would be refused; empty when it can be used
-	Warnings  []string // what of it will not work as it is meant to
-}
-
-// ProviderInfo is what an auth provider says of itself.
-type ProviderInfo = step.Manifest
-
-// Inspect looks at a plugin file, and asks it to describe itself if it can be
-// loaded. A file that would be refused is no error: its findings say why. A
-// file that cannot be read is.
-func (h *Host) Inspect(ctx context.Context, path string) (*PluginInfo, error) {
-	return h.inspect(ctx, plugin.File{Name: nameOf(path), Path: path})
-}
-
-// InspectBuiltin is Inspect for a plugin of [Config.Plugins], which is in no file and
-// has no path.
-func (h *Host) InspectBuiltin(ctx context.Context, name string) (*PluginInfo, error) {
-	binary, ok := h.config.Plugins[name]
-	if !ok {
-		return nil, fmt.Errorf("inspect %s: %w", name, ErrUnknownTransport)
-	}
-	return h.examine(ctx, name, "", binary)
-}
-
-func (h *Host) inspect(ctx context.Context, file plugin.File) (*PluginInfo, error) {
+// Inspect looks at a plugin file, and asks it to describe itself if it can be loaded.
+// That a file would be refused is no error, and is in its findings. That it cannot be
+// read is an error.
+func (h *Host) Inspect(ctx context.Context, path string) (*pluginstore.Info, error) {
+	file := plugin.File{Name: nameOf(path), Path: path}
 	binary, err := file.Read()
 	if err != nil {
 		return nil, err
 	}
-	return h.examine(ctx, file.Name, file.Path, binary)
+	return h.examine(ctx, file.Name, path, binary, true)
 }
 
-// examine says what can be said of a module. One from a file is looked at and asked
-// in a process of its own first, where there are such processes.
-func (h *Host) examine(ctx context.Context, name, path string, binary []byte) (*PluginInfo, error) {
-	info := &PluginInfo{Path: path, SHA256: plugin.Hash(binary), Size: int64(len(binary))}
-	apart := path != "" && h.foreign.apart()
+// InspectModule is Inspect for a module that was read already. path is where it comes
+// from, for errors.
+func (h *Host) InspectModule(ctx context.Context, path string, binary []byte) (*pluginstore.Info, error) {
+	return h.examine(ctx, "plugin", path, binary, true)
+}
+
+// InspectBuiltin is Inspect for a plugin of [Config.Plugins], which has no path.
+func (h *Host) InspectBuiltin(ctx context.Context, name string) (*pluginstore.Info, error) {
+	binary, ok := h.config.Plugins[name]
+	if !ok {
+		return nil, fmt.Errorf("inspect %s: %w", name, ErrUnknownTransport)
+	}
+	return h.examine(ctx, name, "", binary, false)
+}
+
+// examine returns what is found in a module. A foreign one is inspected and asked in a
+// process of its own first, where there are such processes.
+func (h *Host) examine(ctx context.Context, name, path string, binary []byte, foreign bool) (*pluginstore.Info, error) {
+	info := &pluginstore.Info{Path: path, SHA256: plugin.Hash(binary), Size: int64(len(binary))}
+	apart := foreign && h.foreign.apart()
 	var described error
 	if apart {
 		described = h.ask(ctx, info, name, binary)
@@ -94,15 +75,15 @@ func (h *Host) examine(ctx context.Context, name, path string, binary []byte) (*
 	case apart:
 		err = described
 	case provider:
-		info.Provider, err = h.tryProvider(ctx, name, binary, path != "")
+		info.Provider, err = h.tryProvider(ctx, name, binary, foreign)
 	default:
-		info.Manifest, err = h.describe(ctx, name, binary, path != "")
+		info.Manifest, err = h.describe(ctx, name, binary, foreign)
 	}
 	return h.concluded(ctx, info, name, err)
 }
 
 // ask has a module say what it is in a process of its own.
-func (h *Host) ask(ctx context.Context, info *PluginInfo, name string, binary []byte) (err error) {
+func (h *Host) ask(ctx context.Context, info *pluginstore.Info, name string, binary []byte) (err error) {
 	if isProvider(binary) {
 		info.Provider, err = h.foreign.compiler.Manifest(ctx, name, binary)
 	} else {
@@ -112,7 +93,7 @@ func (h *Host) ask(ctx context.Context, info *PluginInfo, name string, binary []
 }
 
 // concluded adds to what was found why the module did not say what it is.
-func (h *Host) concluded(ctx context.Context, info *PluginInfo, name string, err error) (*PluginInfo, error) {
+func (h *Host) concluded(ctx context.Context, info *pluginstore.Info, name string, err error) (*pluginstore.Info, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, explain(name, fmt.Errorf("inspect %s: %w", info.Path, context.Cause(ctx)))
@@ -158,7 +139,7 @@ func (h *Host) describe(ctx context.Context, name string, binary []byte, foreign
 }
 
 // tryProvider has an auth provider describe itself.
-func (h *Host) tryProvider(ctx context.Context, name string, binary []byte, foreign bool) (*ProviderInfo, error) {
+func (h *Host) tryProvider(ctx context.Context, name string, binary []byte, foreign bool) (*step.Manifest, error) {
 	p, err := h.signer(ctx, name, binary, foreign)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -59,12 +60,12 @@ func TestRecordsOfAnInstallation(t *testing.T) {
 		}
 	}
 
-	install(t, s, offer(t, s, host.PluginRequest{Source: file, Name: "corp"}))
+	install(t, s, offer(t, s, pluginstore.Request{Source: file, Name: "corp"}))
 	says(installed("keep"), "it is kept")
 	says(installed("recall"), "it recalls s3cr3t")
 	logins(1)
 	another(t, file)
-	o, err := s.Update(t.Context(), "corp", host.PluginRequest{})
+	o, err := s.Update(t.Context(), "corp", pluginstore.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,13 +76,13 @@ func TestRecordsOfAnInstallation(t *testing.T) {
 	}
 	logins(0)
 
-	install(t, s, offer(t, s, host.PluginRequest{Source: file, Name: "corp"}))
+	install(t, s, offer(t, s, pluginstore.Request{Source: file, Name: "corp"}))
 	says(installed("recall"), "it recalls nothing")
 	says(installed("keep"), "it is kept")
-	if err := os.Remove(s.Lock()); err != nil {
+	if err := os.Remove(s.Lockfile()); err != nil {
 		t.Fatal(err)
 	}
-	install(t, s, offer(t, s, host.PluginRequest{Source: file, Name: "corp"}))
+	install(t, s, offer(t, s, pluginstore.Request{Source: file, Name: "corp"}))
 	says(installed("recall"), "it recalls nothing")
 	says(do(pluginFile("corp", file), "keep"), "it is kept")
 	says(installed("recall"), "it recalls nothing")

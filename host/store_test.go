@@ -17,19 +17,37 @@ import (
 	"aead.dev/minisign"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
 
 // newStore returns a store without plugins, and a plugin to install.
-func newStore(t *testing.T, how string, vars ...string) (s *host.Store, file string) {
+func newStore(t *testing.T, how string, vars ...string) (s *pluginstore.Store, file string) {
 	t.Helper()
 	dir := t.TempDir()
-	s = host.OpenStore(host.StoreConfig{
-		Dir: filepath.Join(dir, "config"), Files: filepath.Join(dir, "data"), CacheDir: filepath.Join(dir, "cache"), VaultDir: filepath.Join(dir, "vault"),
-		Reserved: []string{"stdio"}, Worker: workerThat(t, how, vars...),
-	})
 	file = filepath.Join(dir, "download.wasm")
 	copyFile(t, file, cSocket) // which is small
-	return s, file
+	return storeIn(dir, host.Config{Worker: workerThat(t, how, vars...)}), file
+}
+
+// storeIn returns the store in a folder, which inspects modules in hosts of this kind.
+func storeIn(dir string, c host.Config) *pluginstore.Store {
+	c.CacheDir = filepath.Join(dir, "cache")
+	return pluginstore.Open(pluginstore.Config{
+		Dir: filepath.Join(dir, "config"), Files: filepath.Join(dir, "data"), VaultDir: filepath.Join(dir, "vault"),
+		Reserved: []string{"stdio"}, Inspector: shortHost{c},
+	})
+}
+
+// shortHost is a host for one look at a module.
+type shortHost struct{ host.Config }
+
+func (c shortHost) InspectModule(ctx context.Context, path string, binary []byte) (*pluginstore.Info, error) {
+	h, err := host.New(ctx, c.Config)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	return h.InspectModule(ctx, path, binary)
 }
 
 const (
@@ -75,7 +93,7 @@ func restate(t *testing.T, file, old, now string) {
 	putFile(t, file, bytes.ReplaceAll(data, []byte(old), []byte(now)))
 }
 
-func offer(t *testing.T, s *host.Store, r host.PluginRequest) *host.Offer {
+func offer(t *testing.T, s *pluginstore.Store, r pluginstore.Request) *pluginstore.Offer {
 	t.Helper()
 	o, err := s.Offer(t.Context(), r)
 	if err != nil {
@@ -84,7 +102,7 @@ func offer(t *testing.T, s *host.Store, r host.PluginRequest) *host.Offer {
 	return o
 }
 
-func install(t *testing.T, s *host.Store, o *host.Offer) host.Installed {
+func install(t *testing.T, s *pluginstore.Store, o *pluginstore.Offer) pluginstore.Installed {
 	t.Helper()
 	if err := s.Install(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -100,12 +118,12 @@ func install(t *testing.T, s *host.Store, o *host.Offer) host.Installed {
 // is taken from it is not given by any entry.
 func TestInstalledPlugin(t *testing.T) {
 	s, file := newStore(t, "worker")
-	o := offer(t, s, host.PluginRequest{Source: file, Name: "pigeon"})
+	o := offer(t, s, pluginstore.Request{Source: file, Name: "pigeon"})
 	if list, err := s.List(); len(list) > 0 || err != nil {
 		t.Errorf("an offer installs: %v, %v", list, err)
 	}
 	p := install(t, s, o)
-	if p.Kind != host.KindTransport || p.Source != file || p.SHA256 != hashOf(t, file) || !slices.Equal(p.Granted, []string{"stream"}) {
+	if p.Kind != pluginstore.Transport || p.Source != file || p.SHA256 != hashOf(t, file) || !slices.Equal(p.Granted, []string{"stream"}) {
 		t.Errorf("%+v", p)
 	}
 	if err := os.Remove(file); err != nil {
@@ -155,8 +173,8 @@ func TestInstalledPlugin(t *testing.T) {
 func TestInstalledProvider(t *testing.T) {
 	s, file := newStore(t, "worker")
 	copyFile(t, file, corpSSO)
-	p := install(t, s, offer(t, s, host.PluginRequest{Source: file}))
-	if p.Name != "corp-sso" || p.Kind != host.KindProvider || !slices.Equal(p.Asked, []string{host.DiscoverAccess}) {
+	p := install(t, s, offer(t, s, pluginstore.Request{Source: file}))
+	if p.Name != "corp-sso" || p.Kind != pluginstore.Provider || !slices.Equal(p.Asked, []string{pluginstore.Discover}) {
 		t.Errorf("%+v", p)
 	}
 	for _, access := range []string{"http", "https://a.example/path", "http://a.example"} {
@@ -171,7 +189,7 @@ func TestInstalledProvider(t *testing.T) {
 	if f := files[p.Name]; err != nil || !f.Discover || !slices.Equal(f.Origins, []string{"https://sso.example"}) || f.SHA256 != p.SHA256 {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if _, err := s.Grant(t.Context(), p.Name, false, host.DiscoverAccess); err != nil {
+	if _, err := s.Grant(t.Context(), p.Name, false, pluginstore.Discover); err != nil {
 		t.Error(err)
 	}
 	if files, err := s.Files(); err != nil || files[p.Name].Discover {
@@ -181,23 +199,23 @@ func TestInstalledProvider(t *testing.T) {
 
 func TestOfferRefuses(t *testing.T) {
 	s, file := newStore(t, "worker")
-	install(t, s, offer(t, s, host.PluginRequest{Source: file, Name: "taken"}))
+	install(t, s, offer(t, s, pluginstore.Request{Source: file, Name: "taken"}))
 	text := filepath.Join(t.TempDir(), "text.wasm")
 	putFile(t, text, []byte("this is no module"))
 	for name, tc := range map[string]struct {
-		r    host.PluginRequest
+		r    pluginstore.Request
 		kind error
 	}{
-		"a path":       {host.PluginRequest{Source: file, Name: "../evil"}, host.ErrConfig},
-		"a built-in":   {host.PluginRequest{Source: file, Name: "stdio"}, host.ErrConfig},
-		"its case":     {host.PluginRequest{Source: file, Name: "Taken"}, host.ErrConfig},
-		"twice":        {host.PluginRequest{Source: file, Name: "taken"}, host.ErrConfig},
-		"http":         {host.PluginRequest{Source: "http://a.example/p.wasm"}, host.ErrConfig},
-		"another hash": {host.PluginRequest{Source: file, Name: "new", SHA256: strings.Repeat("0", 64)}, host.ErrDenied},
-		"no module":    {host.PluginRequest{Source: text, Name: "new"}, host.ErrPluginRefused},
-		"no file":      {host.PluginRequest{Source: text + "2", Name: "new"}, os.ErrNotExist},
-		"no signature": {host.PluginRequest{Source: file, Name: "new", Key: "RWQ"}, host.ErrDenied},
-		"no key":       {host.PluginRequest{Source: file, Name: "new", Signature: "x"}, host.ErrDenied},
+		"a path":       {pluginstore.Request{Source: file, Name: "../evil"}, host.ErrConfig},
+		"a built-in":   {pluginstore.Request{Source: file, Name: "stdio"}, host.ErrConfig},
+		"its case":     {pluginstore.Request{Source: file, Name: "Taken"}, host.ErrConfig},
+		"twice":        {pluginstore.Request{Source: file, Name: "taken"}, host.ErrConfig},
+		"http":         {pluginstore.Request{Source: "http://a.example/p.wasm"}, host.ErrConfig},
+		"another hash": {pluginstore.Request{Source: file, Name: "new", SHA256: strings.Repeat("0", 64)}, host.ErrDenied},
+		"no module":    {pluginstore.Request{Source: text, Name: "new"}, host.ErrPluginRefused},
+		"no file":      {pluginstore.Request{Source: text + "2", Name: "new"}, os.ErrNotExist},
+		"no signature": {pluginstore.Request{Source: file, Name: "new", Key: "RWQ"}, host.ErrDenied},
+		"no key":       {pluginstore.Request{Source: file, Name: "new", Signature: "x"}, host.ErrDenied},
 	} {
 		if _, err := s.Offer(t.Context(), tc.r); !errors.Is(err, tc.kind) {
 			t.Errorf("%s: %v", name, err)
@@ -232,16 +250,16 @@ func TestUpdate(t *testing.T) {
 	key, sign := publisher(t)
 	other, byOther := publisher(t)
 	sign(file)
-	if _, err := s.Offer(t.Context(), host.PluginRequest{Source: file, Name: "pigeon", Key: other}); !errors.Is(err, host.ErrDenied) {
+	if _, err := s.Offer(t.Context(), pluginstore.Request{Source: file, Name: "pigeon", Key: other}); !errors.Is(err, host.ErrDenied) {
 		t.Errorf("signed by somebody else: %v", err)
 	}
 	putFile(t, filepath.Join(filepath.Dir(file), "minisign.pub"), []byte("untrusted comment: x\n"+key+"\n"))
-	o := offer(t, s, host.PluginRequest{Source: file, Name: "pigeon"})
+	o := offer(t, s, pluginstore.Request{Source: file, Name: "pigeon"})
 	if o.Plugin.Key != key || !strings.Contains(strings.Join(o.Warnings, "\n"), "lay beside it") || strings.Contains(o.Comment, "\x1b") {
 		t.Errorf("%+v", o)
 	}
 	was := install(t, s, o)
-	update := func() (*host.Offer, error) { return s.Update(t.Context(), "pigeon", host.PluginRequest{}) }
+	update := func() (*pluginstore.Offer, error) { return s.Update(t.Context(), "pigeon", pluginstore.Request{}) }
 	if o, err := update(); err != nil || !o.Same() {
 		t.Errorf("%+v, %v", o, err)
 	}
@@ -259,7 +277,7 @@ func TestUpdate(t *testing.T) {
 	if _, err := update(); !errors.Is(err, host.ErrDenied) {
 		t.Errorf("another key, beside it: %v", err)
 	}
-	if _, err := s.Update(t.Context(), "pigeon", host.PluginRequest{Key: other}); !errors.Is(err, host.ErrDenied) {
+	if _, err := s.Update(t.Context(), "pigeon", pluginstore.Request{Key: other}); !errors.Is(err, host.ErrDenied) {
 		t.Errorf("another key, named: %v", err)
 	}
 	if now, err := s.Find("pigeon"); err != nil || now.SHA256 != was.SHA256 {
@@ -287,9 +305,9 @@ func TestUpdate(t *testing.T) {
 // Without a signature nobody vouches for an update.
 func TestUnsignedUpdateIsAskedAbout(t *testing.T) {
 	s, file := newStore(t, "worker")
-	install(t, s, offer(t, s, host.PluginRequest{Source: file, Name: "pigeon"}))
+	install(t, s, offer(t, s, pluginstore.Request{Source: file, Name: "pigeon"}))
 	another(t, file)
-	if o, err := s.Update(t.Context(), "pigeon", host.PluginRequest{}); err != nil || o.Vouched() {
+	if o, err := s.Update(t.Context(), "pigeon", pluginstore.Request{}); err != nil || o.Vouched() {
 		t.Errorf("%+v, %v", o, err)
 	}
 }
@@ -297,8 +315,8 @@ func TestUnsignedUpdateIsAskedAbout(t *testing.T) {
 // An update that asks for more is asked about, whoever signed it, and what the
 // user took from it before stays taken.
 func TestMoreIsAskedAbout(t *testing.T) {
-	was := host.Installed{Key: "k", Asked: []string{"stream"}}
-	o := host.Offer{Was: &was, Plugin: host.Installed{Key: "k", Asked: []string{"process", "stream"}}}
+	was := pluginstore.Installed{Key: "k", Asked: []string{"stream"}}
+	o := pluginstore.Offer{Was: &was, Plugin: pluginstore.Installed{Key: "k", Asked: []string{"process", "stream"}}}
 	if more := o.More(); !slices.Equal(more, []string{"process"}) || o.Vouched() {
 		t.Errorf("more is %v", more)
 	}
@@ -317,12 +335,12 @@ func TestTrialIsEnded(t *testing.T) {
 		<-begun
 		cancel()
 	}()
-	if _, err := s.Offer(ctx, host.PluginRequest{Source: file, Name: "pigeon"}); !errors.Is(err, context.Canceled) {
+	if _, err := s.Offer(ctx, pluginstore.Request{Source: file, Name: "pigeon"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("says %v", err)
 	}
 	<-gone
-	s.SetPatience(time.Nanosecond)
-	_, err := s.Offer(t.Context(), host.PluginRequest{Source: file, Name: "pigeon"})
+	s = storeIn(filepath.Dir(file), host.Config{Worker: workerThat(t, "worker-forever", variable), CompileTimeout: time.Nanosecond})
+	_, err := s.Offer(t.Context(), pluginstore.Request{Source: file, Name: "pigeon"})
 	if !errors.Is(err, host.ErrPluginRefused) || !strings.Contains(err.Error(), "was not compiled within 1ns") {
 		t.Errorf("says %v", err)
 	}
@@ -332,7 +350,7 @@ func TestTrialsThatFail(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for how, says := range map[string]string{"worker-dies": "out of memory", "worker-lies": "did not answer DESCRIBE"} {
 		s, file := newStore(t, how)
-		if _, err := s.Offer(t.Context(), host.PluginRequest{Source: file, Name: "pigeon"}); !errors.Is(err, host.ErrPluginRefused) || !strings.Contains(err.Error(), says) {
+		if _, err := s.Offer(t.Context(), pluginstore.Request{Source: file, Name: "pigeon"}); !errors.Is(err, host.ErrPluginRefused) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: says %v", how, err)
 		}
 	}
@@ -345,7 +363,7 @@ func TestTrialsThatFail(t *testing.T) {
 // The trial fills the cache that hosts read.
 func TestTrialFillsTheCache(t *testing.T) {
 	s, file := newStore(t, "worker")
-	offer(t, s, host.PluginRequest{Source: file, Name: "pigeon"})
+	offer(t, s, pluginstore.Request{Source: file, Name: "pigeon"})
 	native, err := filepath.Glob(filepath.Join(filepath.Dir(file), "cache", "apart", hashOf(t, file), "native", "*", "*"))
 	if len(native) == 0 || err != nil {
 		t.Errorf("%v, %v", native, err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
 
 // What is not a later version of the same plugin is told, and nobody vouches for it,
@@ -26,10 +26,10 @@ func TestWhatIsNoUpdateIsAskedAbout(t *testing.T) {
 		s, file := newStore(t, "worker")
 		key, sign := publisher(t)
 		sign(file)
-		install(t, s, offer(t, s, host.PluginRequest{Source: file, Name: "pigeon", Key: key}))
+		install(t, s, offer(t, s, pluginstore.Request{Source: file, Name: "pigeon", Key: key}))
 		restate(t, file, tc.old, tc.now)
 		sign(file)
-		o, err := s.Update(t.Context(), "pigeon", host.PluginRequest{})
+		o, err := s.Update(t.Context(), "pigeon", pluginstore.Request{})
 		if err != nil {
 			t.Fatal(name, err)
 		}

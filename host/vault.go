@@ -50,7 +50,7 @@ func (h *Host) Logins(ctx context.Context) ([]Login, error) {
 	var logins []Login
 	for _, e := range entries {
 		if e.Provider != secretsOwner {
-			logins = append(logins, Login{ownerName(e.Provider), e.Name, e.Resource, e.Issuer, e.Client, e.Stored})
+			logins = append(logins, Login{vault.ProviderOf(e.Provider), e.Name, e.Resource, e.Issuer, e.Client, e.Stored})
 		}
 	}
 	return logins, nil

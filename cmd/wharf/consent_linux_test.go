@@ -15,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
@@ -241,10 +242,10 @@ func TestStrangeTextsOfAProject(t *testing.T) {
 func TestStrangeTextsOfAPlugin(t *testing.T) {
 	for name, text := range strange() {
 		t.Run(name, func(t *testing.T) {
-			o := &host.Offer{
-				Plugin: host.Installed{Name: "pigeon", Kind: host.KindProvider, Version: "1.0.0", Summary: text, Source: "./pigeon.wasm", SHA256: strings.Repeat("0", 64),
+			o := &pluginstore.Offer{
+				Plugin: pluginstore.Installed{Name: "pigeon", Kind: pluginstore.Provider, Version: "1.0.0", Summary: text, Source: "./pigeon.wasm", SHA256: strings.Repeat("0", 64),
 					Asked: []string{"http", "https://example.com/" + text}},
-				Info:    &host.PluginInfo{Provider: &host.ProviderInfo{Settings: []step.Setting{{Key: "a", About: text}}}},
+				Info:    &pluginstore.Info{Provider: &step.Manifest{Settings: []step.Setting{{Key: "a", About: text}}}},
 				Comment: text, Warnings: []string{text},
 			}
 			shows(t, func(a *app) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
-	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
 	"github.com/wharf-mcp/wharf/host/plugintest"
 )
 
@@ -62,7 +62,7 @@ func (a *app) runExam(cmd *cobra.Command, path string, t *exam) error {
 	if err != nil {
 		return err
 	}
-	module, err := files.Read(cmd.Context(), path, host.MaxPluginSize)
+	module, err := files.Read(cmd.Context(), path, pluginstore.MaxSize)
 	if err != nil {
 		return exit.Usage(err, "")
 	}

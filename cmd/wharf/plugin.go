@@ -12,9 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -92,7 +94,7 @@ func (a *app) runInspect(cmd *cobra.Command, word string) error {
 
 // inspect looks at the plugin that a word stands for: one that is installed, one that
 // is part of wharf, or a file.
-func inspect(ctx context.Context, h *host.Host, word string) (*host.PluginInfo, error) {
+func inspect(ctx context.Context, h *host.Host, word string) (*pluginstore.Info, error) {
 	if _, shipped := plugins.Builtin()[word]; shipped { // which goes before one that is installed
 		return h.InspectBuiltin(ctx, word)
 	}
@@ -157,7 +159,7 @@ func (m memory) String() string {
 	return fmt.Sprintf("%d KiB at first, %d KiB at most", m.Min>>10, m.Max>>10)
 }
 
-func describe(info *host.PluginInfo) description {
+func describe(info *pluginstore.Info) description {
 	d := description{
 		File: info.Path, SHA256: info.SHA256, Size: info.Size,
 		Memory:   memory{pageSize * int64(info.MemoryMin), pageSize * int64(info.MemoryMax)},
@@ -194,13 +196,13 @@ func readManifest(m *abi.Manifest) *manifest {
 
 // providerManifest tells of an auth provider what is told of a transport; what it
 // wants are origins.
-func providerManifest(p *host.ProviderInfo) *manifest {
+func providerManifest(p *step.Manifest) *manifest {
 	out := &manifest{Name: p.Name, Version: p.Version, Summary: p.About, Grants: []grant{}, Settings: []setting{}}
 	for _, origin := range p.Wants.Origins {
 		out.Grants = append(out.Grants, grant{"origin", origin})
 	}
 	if p.Wants.Discover {
-		out.Grants = append(out.Grants, grant{"origin", host.DiscoverAccess})
+		out.Grants = append(out.Grants, grant{"origin", pluginstore.Discover})
 	}
 	for _, s := range p.Settings {
 		out.Settings = append(out.Settings, setting{s.Key, s.About})

@@ -14,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
 
 const addLong = `Fetch a plugin, look at it, show what it asks for, and install it if you say yes.
@@ -32,7 +33,7 @@ the file that has this hash.`
 
 // wish is what a person wants of a plugin to be installed.
 type wish struct {
-	host.PluginRequest
+	pluginstore.Request
 	yes bool
 }
 
@@ -48,7 +49,7 @@ func (w *wish) register(cmd *cobra.Command) {
 // read replaces the names of files by what they hold. What is meant to be a key is
 // no name of a file: one of that name could have come with a project.
 func (w *wish) read(ctx context.Context) error {
-	if w.Key != "" && !host.IsPublisherKey(w.Key) {
+	if w.Key != "" && !pluginstore.IsPublisherKey(w.Key) {
 		held, err := files.Read(ctx, w.Key, files.MaxInput)
 		if err != nil {
 			return exit.Usage(err, "write --key with the publisher's key, which begins with RW, or with the file that holds it")
@@ -70,12 +71,12 @@ func newAdd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "add FILE|URL|oci://…", Short: "Install a plugin, after showing what it asks for", Long: addLong,
 		Args: exactly("FILE|URL|oci://…"),
-		RunE: a.onStore(func(ctx context.Context, store *host.Store, args []string) error {
+		RunE: a.onStore(func(ctx context.Context, store *pluginstore.Store, args []string) error {
 			w.Source = args[0]
 			if err := w.read(ctx); err != nil {
 				return err
 			}
-			o, err := a.offer("looking at "+plain.Line(args[0]), func() (*host.Offer, error) { return store.Offer(ctx, w.PluginRequest) })
+			o, err := a.offer("looking at "+plain.Line(args[0]), func() (*pluginstore.Offer, error) { return store.Offer(ctx, w.Request) })
 			if err != nil {
 				return err
 			}
@@ -99,11 +100,11 @@ nothing more than that did. An older version, another plugin in its place or one
 was signed earlier is asked about in spite of --yes, unless --sha256 names this very
 file. What runs goes on with the old version.`,
 		Args: exactly("NAME"),
-		RunE: a.onStore(func(ctx context.Context, store *host.Store, args []string) error {
+		RunE: a.onStore(func(ctx context.Context, store *pluginstore.Store, args []string) error {
 			if err := w.read(ctx); err != nil {
 				return err
 			}
-			o, err := a.offer("looking for a new "+plain.Line(args[0]), func() (*host.Offer, error) { return store.Update(ctx, args[0], w.PluginRequest) })
+			o, err := a.offer("looking for a new "+plain.Line(args[0]), func() (*pluginstore.Offer, error) { return store.Update(ctx, args[0], w.Request) })
 			switch {
 			case err != nil:
 				return err
@@ -119,7 +120,7 @@ file. What runs goes on with the old version.`,
 }
 
 // offer fetches a plugin while something moves.
-func (a *app) offer(doing string, fetch func() (*host.Offer, error)) (*host.Offer, error) {
+func (a *app) offer(doing string, fetch func() (*pluginstore.Offer, error)) (*pluginstore.Offer, error) {
 	defer a.busy(doing)()
 	o, err := fetch()
 	if errors.As(err, new(*fs.PathError)) {
@@ -129,7 +130,7 @@ func (a *app) offer(doing string, fetch func() (*host.Offer, error)) (*host.Offe
 }
 
 // install shows what is offered, and installs it if the person wants it.
-func (a *app) install(ctx context.Context, store *host.Store, o *host.Offer, w *wish) error {
+func (a *app) install(ctx context.Context, store *pluginstore.Store, o *pluginstore.Offer, w *wish) error {
 	a.showOffer(o)
 	if err := a.agree(ctx, o, w); err != nil {
 		return err
@@ -149,10 +150,10 @@ func (a *app) install(ctx context.Context, store *host.Store, o *host.Offer, w *
 
 // mention is how a server entry names a plugin. A provider that can sign in to more
 // than what is spoken to by HTTP may do so where the entry says it.
-func mention(o *host.Offer) string {
+func mention(o *pluginstore.Offer) string {
 	name, m := o.Plugin.Name, o.Info.Provider
 	switch {
-	case o.Plugin.Kind == host.KindTransport:
+	case o.Plugin.Kind == pluginstore.Transport:
 		return fmt.Sprintf("transport = %q", name)
 	case m == nil || !m.Wants.Material:
 		return fmt.Sprintf("auth = %q", name)
@@ -163,7 +164,7 @@ func mention(o *host.Offer) string {
 
 // agree finds out whether the person wants what they were shown. It is no, unless
 // they say yes. A --yes that names no file is none to what they could not expect.
-func (a *app) agree(ctx context.Context, o *host.Offer, w *wish) error {
+func (a *app) agree(ctx context.Context, o *pluginstore.Offer, w *wish) error {
 	no := fmt.Errorf("plugin %s: you have not agreed to it: %w", o.Plugin.Name, host.ErrDenied)
 	agreed := o.Vouched() || w.yes && w.SHA256 != "" || w.yes && a.canAsk() && len(o.Unexpected) == 0
 	if agreed || !a.canAsk() {
@@ -195,9 +196,9 @@ func (a *app) agree(ctx context.Context, o *host.Offer, w *wish) error {
 
 // showOffer tells on stderr what a plugin is and says of itself, and in what it
 // differs from what is installed.
-func (a *app) showOffer(o *host.Offer) {
+func (a *app) showOffer(o *pluginstore.Offer) {
 	p := o.Plugin
-	heading := fmt.Sprintf("%s is %s plugin:", plain.Name(p.Name, nameColumns), map[bool]string{true: "an auth", false: "a transport"}[p.Kind == host.KindProvider])
+	heading := fmt.Sprintf("%s is %s plugin:", plain.Name(p.Name, nameColumns), map[bool]string{true: "an auth", false: "a transport"}[p.Kind == pluginstore.Provider])
 	if o.Was != nil {
 		heading = fmt.Sprintf("%s has another version:", plain.Name(p.Name, nameColumns))
 	}
@@ -215,7 +216,7 @@ func (a *app) showOffer(o *host.Offer) {
 }
 
 // offerGist returns what a yes to a plugin is a yes to, for right above the question.
-func (a *app) offerGist(o *host.Offer) string {
+func (a *app) offerGist(o *pluginstore.Offer) string {
 	p := o.Plugin
 	able := "asks for no access"
 	var rows []fact
@@ -240,7 +241,7 @@ func (a *app) offerGist(o *host.Offer) string {
 
 // offerFacts are what there is to tell, each with its name. Of an update, what has
 // changed is told with what it was.
-func offerFacts(o *host.Offer) []fact {
+func offerFacts(o *pluginstore.Offer) []fact {
 	p, was := o.Plugin, o.Was
 	if was == nil {
 		was = &p
@@ -286,7 +287,7 @@ func meaning(access string) string {
 		return "to connect to the address of a server entry that uses it"
 	case "http":
 		return "to send requests to the url of a server entry that uses it"
-	case host.DiscoverAccess:
+	case pluginstore.Discover:
 		return "to call every public https origin that it learns of"
 	}
 	return "to call this origin"

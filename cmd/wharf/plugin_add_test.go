@@ -4,24 +4,24 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
 
 // What is installed is told with the lines that use it: of a provider that wants to
 // give material, those too that entries without a url take.
 func TestMention(t *testing.T) {
 	for _, tt := range []struct {
-		plugin   host.Installed
-		provider *host.ProviderInfo
+		plugin   pluginstore.Installed
+		provider *step.Manifest
 		want     string
 	}{
-		{host.Installed{Name: "pigeon", Kind: host.KindTransport}, nil, `transport = "pigeon"`},
-		{host.Installed{Name: "owl", Kind: host.KindProvider}, &host.ProviderInfo{}, `auth = "owl"`},
-		{host.Installed{Name: "owl", Kind: host.KindProvider}, &host.ProviderInfo{Wants: step.Wants{Material: true}},
+		{pluginstore.Installed{Name: "pigeon", Kind: pluginstore.Transport}, nil, `transport = "pigeon"`},
+		{pluginstore.Installed{Name: "owl", Kind: pluginstore.Provider}, &step.Manifest{}, `auth = "owl"`},
+		{pluginstore.Installed{Name: "owl", Kind: pluginstore.Provider}, &step.Manifest{Wants: step.Wants{Material: true}},
 			`auth = "owl", those of a stream with auth = { provider = "owl", blob = true },` +
 				` those of a process with auth = { provider = "owl", variables = ["…"] }`},
 	} {
-		o := &host.Offer{Plugin: tt.plugin, Info: &host.PluginInfo{Provider: tt.provider}}
+		o := &pluginstore.Offer{Plugin: tt.plugin, Info: &pluginstore.Info{Provider: tt.provider}}
 		if got := mention(o); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
 		}

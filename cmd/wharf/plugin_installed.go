@@ -14,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -45,19 +46,34 @@ func worker() []string {
 }
 
 // openStore returns the plugins that the user installed.
-func openStore() (*host.Store, error) {
-	dir, files, err := host.DefaultStoreDirs()
+func openStore() (*pluginstore.Store, error) {
+	dir, files, err := pluginstore.DefaultDirs()
 	if err != nil {
 		return nil, exit.Usage(fmt.Errorf("find the folder for plugins: %w", err), "they are kept in folders of your own")
 	}
-	c := host.StoreConfig{
+	c := pluginstore.Config{
 		Dir: dir, Files: files,
-		Reserved: slices.Collect(maps.Keys(plugins.Builtin())),
-		Worker:   worker(),
+		Reserved:  slices.Collect(maps.Keys(plugins.Builtin())),
+		Inspector: inspector{},
 	}
-	c.CacheDir, _ = host.DefaultCacheDir()
 	c.VaultDir, _ = host.DefaultVaultDir()
-	return host.OpenStore(c), nil
+	return pluginstore.Open(c), nil
+}
+
+// inspector inspects each module in a host of its own. What it compiles in a worker
+// stays in the cache.
+type inspector struct{}
+
+// InspectModule is [host.Host.InspectModule].
+func (inspector) InspectModule(ctx context.Context, path string, binary []byte) (*pluginstore.Info, error) {
+	c := host.Config{Worker: worker()}
+	c.CacheDir, _ = host.DefaultCacheDir()
+	h, err := host.New(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	return h.InspectModule(ctx, path, binary)
 }
 
 // addInstalled adds what the user installed to the plugins of a configuration,
@@ -89,8 +105,8 @@ func (s *settings) addInstalled() error {
 		files[name] = p
 	}
 	s.plugins = files
-	if _, err := os.Stat(store.Lock()); err == nil {
-		s.lock = store.Lock()
+	if _, err := os.Stat(store.Lockfile()); err == nil {
+		s.lock = store.Lockfile()
 	}
 	return nil
 }
@@ -122,7 +138,7 @@ func (a *app) completePlugins(others cobra.ShellCompDirective) func(*cobra.Comma
 }
 
 // onStore is a command that works on what is installed.
-func (a *app) onStore(run func(context.Context, *host.Store, []string) error) func(*cobra.Command, []string) error {
+func (a *app) onStore(run func(context.Context, *pluginstore.Store, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		store, err := openStore()
 		if err != nil {
@@ -156,14 +172,14 @@ type installed struct {
 	File    string    `json:"file"`
 }
 
-func tell(store *host.Store, p host.Installed) installed {
+func tell(store *pluginstore.Store, p pluginstore.Installed) installed {
 	return installed{
 		p.Name, p.Plugin, string(p.Kind), p.Version, p.Summary, p.Source, p.SHA256, p.Size, p.Key,
 		orEmpty(p.Asked), orEmpty(p.Granted), p.Time, store.Path(p),
 	}
 }
 
-func (a *app) runPluginList(_ context.Context, store *host.Store, _ []string) error {
+func (a *app) runPluginList(_ context.Context, store *pluginstore.Store, _ []string) error {
 	all, err := store.List()
 	if err != nil {
 		return err
@@ -191,7 +207,7 @@ func signer(key string) string {
 	if key == "" {
 		return "nobody"
 	}
-	return host.KeyID(key)
+	return pluginstore.KeyID(key)
 }
 
 func newVerify(a *app) *cobra.Command {
@@ -209,7 +225,7 @@ type verdict struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-func (a *app) runVerify(_ context.Context, store *host.Store, names []string) error {
+func (a *app) runVerify(_ context.Context, store *pluginstore.Store, names []string) error {
 	all, err := meantPlugins(store, names)
 	if err != nil {
 		return err
@@ -238,11 +254,11 @@ func (a *app) runVerify(_ context.Context, store *host.Store, names []string) er
 }
 
 // meantPlugins returns the plugins of some names, or all without any.
-func meantPlugins(store *host.Store, names []string) ([]host.Installed, error) {
+func meantPlugins(store *pluginstore.Store, names []string) ([]pluginstore.Installed, error) {
 	if len(names) == 0 {
 		return store.List()
 	}
-	var all []host.Installed
+	var all []pluginstore.Installed
 	for _, name := range names {
 		p, err := store.Find(name)
 		if err != nil {
@@ -272,7 +288,7 @@ func newGrant(a *app, give bool) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: a.onStore(func(ctx context.Context, store *host.Store, args []string) error {
+		RunE: a.onStore(func(ctx context.Context, store *pluginstore.Store, args []string) error {
 			p, err := store.Grant(ctx, args[0], give, args[1:]...)
 			if err != nil {
 				return err
@@ -302,7 +318,7 @@ func newRemove(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Forget an installed plugin, and delete its file and what it keeps in the vault", Aliases: []string{"rm"},
 		Args: exactly("NAME"),
-		RunE: a.onStore(func(ctx context.Context, store *host.Store, args []string) error {
+		RunE: a.onStore(func(ctx context.Context, store *pluginstore.Store, args []string) error {
 			if err := store.Remove(ctx, args[0]); err != nil {
 				return err
 			}
@@ -314,7 +330,7 @@ func newRemove(a *app) *cobra.Command {
 }
 
 // sayInstalled prints a plugin, with what became of it for people.
-func (a *app) sayInstalled(store *host.Store, p host.Installed, what string) error {
+func (a *app) sayInstalled(store *pluginstore.Store, p pluginstore.Installed, what string) error {
 	if !a.forPeople() {
 		return a.printJSON(tell(store, p))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
 
 func newReplay(a *app) *cobra.Command {
@@ -47,7 +48,7 @@ func (a *app) runReplay(cmd *cobra.Command, path, plugin string, o host.ReplayOp
 		return exit.Usage(err, "name a file that was written with --record")
 	}
 	defer recording.Close()
-	binary, err := files.Read(cmd.Context(), plugin, host.MaxPluginSize)
+	binary, err := files.Read(cmd.Context(), plugin, pluginstore.MaxSize)
 	if err != nil {
 		return exit.Usage(err, "")
 	}

@@ -1,4 +1,4 @@
-package store
+package pluginstore
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 )
 
@@ -18,15 +19,15 @@ func TestStore(t *testing.T) {
 	if list, err := s.List(); list != nil || err != nil {
 		t.Errorf("%v, %v", list, err)
 	}
-	if _, err := os.Stat(s.book.Dir); err == nil {
+	if _, err := os.Stat(s.dir.Dir); err == nil {
 		t.Error("a look made the folder")
 	}
 	b, a := s.mustAdd(t, "b"), s.mustAdd(t, "a")
-	again := Open(s.book.Dir, s.files.Dir)
+	again := Open(Config{Dir: s.dir.Dir, Files: s.files.Dir})
 	if list, err := again.List(); err != nil || len(list) != 2 || list[0].Name != "a" || list[1].SHA256 != b.SHA256 {
 		t.Errorf("%+v, %v", list, err)
 	}
-	for _, path := range []string{s.Lock(), s.Path(a), s.book.Dir, s.files.Dir} {
+	for _, path := range []string{s.Lockfile(), s.Path(a), s.dir.Dir, s.files.Dir} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s: %v, %v", path, info, err)
 		}
@@ -40,13 +41,11 @@ func TestStore(t *testing.T) {
 	if _, err := os.Stat(s.Path(a)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the file is still there: %v", err)
 	}
-	var missing *MissingError
-	if err := s.Remove(t.Context(), "a"); !errors.As(err, &missing) {
+	if err := s.Remove(t.Context(), "a"); !errors.Is(err, hosterr.ErrConfig) || !strings.Contains(err.Error(), "is installed") {
 		t.Error(err)
 	}
-	var taken *TakenError
 	e, binary := sample("b")
-	if err := s.Add(t.Context(), e, binary); !errors.As(err, &taken) {
+	if err := s.add(t.Context(), e, binary); !errors.Is(err, hosterr.ErrConfig) || !strings.Contains(err.Error(), "installed already") {
 		t.Error(err)
 	}
 }
@@ -61,16 +60,16 @@ func TestReplaceKeepsTheFileBefore(t *testing.T) {
 		e, _ := sample("pigeon")
 		binary := []byte(version)
 		e.Version, e.SHA256, e.Size = version, plugin.Hash(binary), int64(len(binary))
-		if err := s.Replace(t.Context(), last, e, binary); err != nil {
+		if err := s.replace(t.Context(), last, e, binary); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Replace(t.Context(), last, e, binary); !errors.Is(err, ErrChanged) {
+		if err := s.replace(t.Context(), last, e, binary); !errors.Is(err, errChanged) {
 			t.Errorf("what has changed is replaced: %v", err)
 		}
 		if _, err := os.Stat(s.Path(last)); err != nil {
 			t.Errorf("a host may still load it: %v", err)
 		}
-		last, _, _ = s.Find("pigeon")
+		last, _ = s.Find("pigeon")
 		if last.Version != version || s.Verify(last) != nil {
 			t.Errorf("%+v", last)
 		}
@@ -89,17 +88,17 @@ func TestReplaceKeepsTheFileBefore(t *testing.T) {
 func TestGrant(t *testing.T) {
 	s := fresh(t)
 	before := s.mustAdd(t, "pigeon")
-	err := s.Grant(t.Context(), "pigeon", func(e Entry) ([]string, error) { return append(e.Granted, "process", "http"), nil })
-	if e, _, _ := s.Find("pigeon"); err != nil || !slices.Equal(e.Granted, []string{"http", "process", "stream"}) {
+	err := s.editGrants(t.Context(), "pigeon", func(e Installed) ([]string, error) { return append(e.Granted, "process", "http"), nil })
+	if e, _ := s.Find("pigeon"); err != nil || !slices.Equal(e.Granted, []string{"http", "process", "stream"}) {
 		t.Errorf("%v, %v", e.Granted, err)
 	}
 	for name, granted := range map[string][]string{"unknown": {"everything"}, "an origin": {"https://a.example"}} {
-		if err := s.Grant(t.Context(), "pigeon", func(Entry) ([]string, error) { return granted, nil }); err == nil {
+		if err := s.editGrants(t.Context(), "pigeon", func(Installed) ([]string, error) { return granted, nil }); err == nil {
 			t.Errorf("%s is granted", name)
 		}
 	}
 	e, binary := sample("pigeon")
-	if err := s.Replace(t.Context(), before, e, binary); !errors.Is(err, ErrChanged) {
+	if err := s.replace(t.Context(), before, e, binary); !errors.Is(err, errChanged) {
 		t.Errorf("an update undoes what was granted meanwhile: %v", err)
 	}
 }
@@ -108,7 +107,7 @@ func TestGrant(t *testing.T) {
 func TestKeepChecksTheBytes(t *testing.T) {
 	s := fresh(t)
 	e, _ := sample("pigeon")
-	if err := s.Add(t.Context(), e, []byte("another")); err == nil {
+	if err := s.add(t.Context(), e, []byte("another")); err == nil {
 		t.Error("no error")
 	}
 	if list, err := s.List(); len(list) > 0 || err != nil {
@@ -146,19 +145,21 @@ func TestHostileLocks(t *testing.T) {
 	s := fresh(t)
 	s.mustAdd(t, "a")
 	s.mustAdd(t, "pigeon")
-	good, err := os.ReadFile(s.Lock())
+	good, err := os.ReadFile(s.Lockfile())
 	if err != nil {
 		t.Fatal(err)
 	}
 	replaced := func(old, new string) func() error {
-		return func() error { return os.WriteFile(s.Lock(), []byte(strings.Replace(string(good), old, new, 1)), 0o600) }
+		return func() error {
+			return os.WriteFile(s.Lockfile(), []byte(strings.Replace(string(good), old, new, 1)), 0o600)
+		}
 	}
 	for name, tc := range map[string]struct {
 		do   func() error
 		says string
 	}{
-		"for the group":    {func() error { return os.Chmod(s.Lock(), 0o640) }, "chmod 600"},
-		"folder for all":   {func() error { return os.Chmod(s.book.Dir, 0o755) }, "chmod 700"},
+		"for the group":    {func() error { return os.Chmod(s.Lockfile(), 0o640) }, "chmod 600"},
+		"folder for all":   {func() error { return os.Chmod(s.dir.Dir, 0o755) }, "chmod 700"},
 		"a path as a name": {replaced(`"pigeon"`, `"../evil"`), "no name"},
 		"a hash as a path": {replaced(`"sha256": "`, `"sha256": "../`), "sha256"},
 		"a former path":    {replaced(`"version": "1.0"`, `"version": "1.0", "former": "../../x"`), "sha256"},
@@ -172,15 +173,15 @@ func TestHostileLocks(t *testing.T) {
 		"half a signature": {replaced(`"asked"`, `"key": "x", "asked"`), "signature"},
 		"a later version":  {replaced(`"version": 1`, `"version": 2`), "version"},
 		"an unknown key":   {replaced(`"asked"`, `"trusted": true, "asked"`), "unknown field"},
-		"something behind": {func() error { return os.WriteFile(s.Lock(), append(slices.Clone(good), '{'), 0o600) }, "follows"},
-		"half of it":       {func() error { return os.WriteFile(s.Lock(), good[:len(good)/2], 0o600) }, "not what this program wrote"},
-		"nothing":          {func() error { return os.WriteFile(s.Lock(), nil, 0o600) }, "not what this program wrote"},
-		"too much":         {func() error { return os.WriteFile(s.Lock(), make([]byte, maxBook+1), 0o600) }, "larger"},
+		"something behind": {func() error { return os.WriteFile(s.Lockfile(), append(slices.Clone(good), '{'), 0o600) }, "follows"},
+		"half of it":       {func() error { return os.WriteFile(s.Lockfile(), good[:len(good)/2], 0o600) }, "not what this program wrote"},
+		"nothing":          {func() error { return os.WriteFile(s.Lockfile(), nil, 0o600) }, "not what this program wrote"},
+		"too much":         {func() error { return os.WriteFile(s.Lockfile(), make([]byte, maxLockfile+1), 0o600) }, "larger"},
 		"a link": {func() error {
-			return errors.Join(os.Rename(s.Lock(), s.book.Path("elsewhere")), os.Symlink("elsewhere", s.Lock()))
+			return errors.Join(os.Rename(s.Lockfile(), s.dir.Path("elsewhere")), os.Symlink("elsewhere", s.Lockfile()))
 		}, "links are refused"},
 		"a folder that is a link": {func() error {
-			return errors.Join(os.Rename(s.book.Dir, s.book.Dir+"2"), os.Symlink(s.book.Dir+"2", s.book.Dir))
+			return errors.Join(os.Rename(s.dir.Dir, s.dir.Dir+"2"), os.Symlink(s.dir.Dir+"2", s.dir.Dir))
 		}, "links are refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -192,13 +193,13 @@ func TestHostileLocks(t *testing.T) {
 				t.Errorf("says %v; want %q", err, tc.says)
 			}
 			e, binary := sample("new")
-			if err := s.Add(t.Context(), e, binary); err == nil {
+			if err := s.add(t.Context(), e, binary); err == nil {
 				t.Error("it is written over")
 			}
-			os.Remove(s.book.Dir) // only if it is a link
-			os.Rename(s.book.Dir+"2", s.book.Dir)
-			os.Remove(s.Lock())
-			if err := errors.Join(os.Chmod(s.book.Dir, 0o700), os.WriteFile(s.Lock(), good, 0o600), os.Chmod(s.Lock(), 0o600)); err != nil {
+			os.Remove(s.dir.Dir) // only if it is a link
+			os.Rename(s.dir.Dir+"2", s.dir.Dir)
+			os.Remove(s.Lockfile())
+			if err := errors.Join(os.Chmod(s.dir.Dir, 0o700), os.WriteFile(s.Lockfile(), good, 0o600), os.Chmod(s.Lockfile(), 0o600)); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := s.List(); err != nil {
@@ -216,7 +217,7 @@ func TestLinkedFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, binary := sample("pigeon")
-	if err := s.Add(t.Context(), e, binary); err == nil || !strings.Contains(err.Error(), "links are refused") {
+	if err := s.add(t.Context(), e, binary); err == nil || !strings.Contains(err.Error(), "links are refused") {
 		t.Errorf("says %v", err)
 	}
 	if files, _ := os.ReadDir(elsewhere); len(files) > 0 {
@@ -233,7 +234,7 @@ func TestProcessesAddAtOnce(t *testing.T) {
 	outputs := make([]string, 3)
 	for i, name := range []string{"a", "b", "c"} {
 		wg.Go(func() {
-			cmd := exec.Command(os.Args[0], s.book.Dir, s.files.Dir, name)
+			cmd := exec.Command(os.Args[0], s.dir.Dir, s.files.Dir, name)
 			cmd.Env = append(os.Environ(), modeEnv+"=add")
 			out, err := cmd.CombinedOutput()
 			if outputs[i] = string(out); err != nil {

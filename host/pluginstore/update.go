@@ -1,11 +1,9 @@
-package host
+package pluginstore
 
 import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/wharf-mcp/wharf/host/internal/store"
 )
 
 // unexpectedChanges says in what an update is not a later version of what is
@@ -22,7 +20,7 @@ func unexpectedChanges(was, now Installed) []string {
 	} else if before != "" && now.Plugin != before {
 		add("it is another plugin: it calls itself %s, and the installed one %s", now.Plugin, before)
 	}
-	switch order, ok := store.CompareVersions(now.Version, was.Version); {
+	switch order, ok := compareVersions(now.Version, was.Version); {
 	case !ok:
 		add("its version %q cannot be compared with %s, which is installed", now.Version, was.Version)
 	case order == 0:
@@ -30,7 +28,7 @@ func unexpectedChanges(was, now Installed) []string {
 	case order < 0:
 		add("it is older: its version is %s, and %s is installed", now.Version, was.Version)
 	}
-	signed, before := store.CommentOf(now.Signature), store.CommentOf(was.Signature)
+	signed, before := commentOf(now.Signature), commentOf(was.Signature)
 	if signed.Signed != 0 && signed.Signed < before.Signed {
 		add("it was signed earlier: %s, and the installed one %s UTC", moment(signed.Signed), moment(before.Signed))
 	}
@@ -50,16 +48,14 @@ func unversioned(file, version string) string {
 // checkComment compares what the publisher has signed by name and version, where
 // they have, with what the plugin says of itself.
 func (o *Offer) checkComment() error {
-	c := store.CommentOf(o.Plugin.Signature)
+	c := commentOf(o.Plugin.Signature)
 	if c.Plugin != "" && c.Plugin != o.Plugin.Plugin {
-		return &store.SignatureError{
-			Problem: fmt.Sprintf("it is signed as the plugin %s, and calls itself %s", c.Plugin, o.Plugin.Plugin), Hint: askPublisher,
-		}
+		return unsigned(fmt.Sprintf("it is signed as the plugin %s, and calls itself %s", c.Plugin, o.Plugin.Plugin),
+			askPublisher)
 	}
 	if c.Version != "" && c.Version != o.Plugin.Version {
-		return &store.SignatureError{
-			Problem: fmt.Sprintf("it is signed as version %s, and says that it is %s", c.Version, o.Plugin.Version), Hint: askPublisher,
-		}
+		return unsigned(fmt.Sprintf("it is signed as version %s, and says that it is %s", c.Version, o.Plugin.Version),
+			askPublisher)
 	}
 	return nil
 }

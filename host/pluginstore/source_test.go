@@ -1,4 +1,4 @@
-package store
+package pluginstore
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 )
 
@@ -23,9 +24,9 @@ func site(t *testing.T, handler http.HandlerFunc) (url string) {
 	return s.URL
 }
 
-func read(t *testing.T, text string) (*Parcel, error) {
+func read(t *testing.T, text string) (*download, error) {
 	t.Helper()
-	s, err := ParseSource(text)
+	s, err := parseSource(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,8 +130,7 @@ func TestDownloadRefuses(t *testing.T) {
 		"/signed": "HTTP 502", // a signature that cannot be had for now is not one that is not there
 	} {
 		_, err := read(t, url+path)
-		var lost *UnreachableError
-		if !errors.As(err, &lost) || !strings.Contains(err.Error(), says) {
+		if !errors.Is(err, hosterr.ErrUnreachable) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: says %v; want %q", path, err, says)
 		}
 	}
@@ -147,7 +147,7 @@ func TestDownloadEndsWithItsContext(t *testing.T) {
 		<-begun
 		cancel()
 	}()
-	s, err := ParseSource(url + "/p")
+	s, err := parseSource(url + "/p")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,8 +233,7 @@ func TestPullRefuses(t *testing.T) {
 			if tc.layer != "" {
 				h.layer = []byte(tc.layer)
 			}
-			var lost *UnreachableError
-			if _, err := read(t, "oci://"+h.url+"/owner/pigeon"+tc.reference); !errors.As(err, &lost) || !strings.Contains(err.Error(), tc.says) {
+			if _, err := read(t, "oci://"+h.url+"/owner/pigeon"+tc.reference); !errors.Is(err, hosterr.ErrUnreachable) || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("says %v; want %q", err, tc.says)
 			}
 		})

@@ -1,4 +1,4 @@
-package store
+package pluginstore
 
 import (
 	"context"
@@ -60,15 +60,15 @@ const rounds = 10
 
 // addMany adds plugins of its own, and the one that all others add too.
 func addMany(args []string) error {
-	s := Open(args[0], args[1])
+	s := Open(Config{Dir: args[0], Files: args[1]})
 	for i := range rounds {
 		e, binary := sample(args[2] + strconv.Itoa(i))
-		if err := s.Add(context.Background(), e, binary); err != nil {
+		if err := s.add(context.Background(), e, binary); err != nil {
 			return err
 		}
 	}
 	e, binary := sample("everybody")
-	if err := s.Add(context.Background(), e, binary); err != nil {
+	if err := s.add(context.Background(), e, binary); err != nil {
 		fmt.Print("taken")
 	} else {
 		fmt.Print("added")
@@ -77,9 +77,9 @@ func addMany(args []string) error {
 }
 
 // sample is a plugin as it would be added, and its bytes.
-func sample(name string) (Entry, []byte) {
+func sample(name string) (Installed, []byte) {
 	binary := []byte("the plugin " + name)
-	return Entry{
+	return Installed{
 		Name: name, Kind: Transport, Version: "1.0", Summary: "carries letters", Source: filepath.Join(root, name+".wasm"),
 		SHA256: plugin.Hash(binary), Size: int64(len(binary)), Asked: []string{"http", "stream"}, Granted: []string{"http", "stream"},
 		Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
@@ -92,16 +92,16 @@ var root = os.TempDir()
 // fresh returns a store in folders that do not exist yet.
 func fresh(t testing.TB) *Store {
 	dir := t.TempDir()
-	return Open(filepath.Join(dir, "config", "plugins"), filepath.Join(dir, "data", "plugins"))
+	return Open(Config{Dir: filepath.Join(dir, "config", "plugins"), Files: filepath.Join(dir, "data", "plugins")})
 }
 
-func (s *Store) mustAdd(t testing.TB, name string) Entry {
+func (s *Store) mustAdd(t testing.TB, name string) Installed {
 	t.Helper()
 	e, binary := sample(name)
-	if err := s.Add(t.Context(), e, binary); err != nil {
+	if err := s.add(t.Context(), e, binary); err != nil {
 		t.Fatal(err)
 	}
-	e, _, err := s.Find(name)
+	e, err := s.Find(name)
 	if err != nil {
 		t.Fatal(err)
 	}

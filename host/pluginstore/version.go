@@ -1,4 +1,4 @@
-package store
+package pluginstore
 
 import (
 	"cmp"
@@ -11,10 +11,10 @@ var versionPattern = regexp.MustCompile(`^v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0
 	`(?:-((?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*))?` +
 	`(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?$`)
 
-// CompareVersions compares two versions by the precedence of semver.org 2.0.0,
+// compareVersions compares two versions by the precedence of semver.org 2.0.0,
 // section 11: -1 where a is the older one, 0 where neither is. ok is false where
 // one of them is not such a version.
-func CompareVersions(a, b string) (order int, ok bool) {
+func compareVersions(a, b string) (order int, ok bool) {
 	x, y := versionPattern.FindStringSubmatch(a), versionPattern.FindStringSubmatch(b)
 	if x == nil || y == nil {
 		return 0, false

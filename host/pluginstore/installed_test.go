@@ -1,4 +1,4 @@
-package store
+package pluginstore
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 
 func TestNames(t *testing.T) {
 	for _, good := range []string{"a", "0", "carrier-pigeon", "console", "com", "com10", strings.Repeat("a", 64)} {
-		if err := CheckName(good); err != nil {
+		if err := checkName(good); err != nil {
 			t.Error(err)
 		}
 	}
@@ -15,7 +15,7 @@ func TestNames(t *testing.T) {
 		"", "-a", "A", "Pigeon", "a b", "a/b", `a\b`, "..", ".", "../a", "a.wasm", "a\x00", "a\n", "pigéon", "рigeon", "~", "a:b", "$a",
 		"con", "nul", "com1", "lpt9", "none", strings.Repeat("a", 65), strings.Repeat("/", 1000),
 	} {
-		if err := CheckName(bad); err == nil || len(err.Error()) > 400 || strings.ContainsAny(err.Error(), "\x00\n") {
+		if err := checkName(bad); err == nil || len(err.Error()) > 400 || strings.ContainsAny(err.Error(), "\x00\n") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -34,7 +34,7 @@ func TestAccesses(t *testing.T) {
 		{Provider, "https://a.example/x", false}, {Provider, "https://u@a.example", false}, {Provider, "https://a.example?x", false},
 		{Provider, "https://a.example#x", false}, {Provider, "ftp://a.example", false}, {Provider, "a.example", false}, {Provider, "https:a", false},
 	} {
-		if err := CheckAccess(tc.kind, tc.access); (err == nil) != tc.good {
+		if err := checkAccess(tc.kind, tc.access); (err == nil) != tc.good {
 			t.Errorf("%s %q: %v", tc.kind, tc.access, err)
 		}
 	}
@@ -46,7 +46,7 @@ func TestSources(t *testing.T) {
 		"https://a.example/p.wasm", "https://a.example:8443/p.wasm?token=x", "oci://ghcr.io/owner/pigeon", "oci://ghcr.io/owner/pigeon:1.0",
 		"oci://localhost:5000/a/b/c@" + digest, "oci://ghcr.io/a:1@" + digest,
 	} {
-		if s, err := ParseSource(good); err != nil || s.Text != good {
+		if s, err := parseSource(good); err != nil || s.Text != good {
 			t.Errorf("%q: %q, %v", good, s.Text, err)
 		}
 	}
@@ -55,7 +55,7 @@ func TestSources(t *testing.T) {
 		"oci://", "oci://ghcr.io", "oci://ghcr.io/Owner/a", "oci://ghcr.io/../a", "oci://ghcr.io/a//b", "oci://u@ghcr.io/a", "oci://ghcr.io/a@sha256:00",
 		"oci://ghcr.io/a?b", "oci://ghcr.io/a:" + strings.Repeat("x", 129), "https://a.example/" + strings.Repeat("x", maxText),
 	} {
-		if s, err := ParseSource(bad); err == nil {
+		if s, err := parseSource(bad); err == nil {
 			t.Errorf("%q: %+v", bad, s)
 		}
 	}

@@ -1,4 +1,4 @@
-package store
+package pluginstore
 
 import (
 	"fmt"
@@ -11,14 +11,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// SignatureError says that a file is not vouched for as it has to be.
-type SignatureError struct{ Problem, Hint string }
-
-func (e *SignatureError) Error() string { return e.Problem }
-
-// ParseKey returns a publisher's key as an entry has it, from what minisign writes
+// parseKey returns a publisher's key as an entry has it, from what minisign writes
 // to minisign.pub or from the last line of that alone.
-func ParseKey(text string) (string, error) {
+func parseKey(text string) (string, error) {
 	var key minisign.PublicKey
 	if err := key.UnmarshalText([]byte(strings.TrimSpace(text))); err != nil || len(text) > maxText {
 		return "", fmt.Errorf("%s is no key of minisign; expected what minisign.pub holds, such as RWQf6LRC…", quote(text))
@@ -30,26 +25,28 @@ func ParseKey(text string) (string, error) {
 // of minisign begins with RW.
 var keyShape = regexp.MustCompile(`^RW[A-Za-z0-9+/=]{38,}$`)
 
-// IsKey reports whether a text is meant to be a key, and not the name of a file.
-func IsKey(text string) bool {
-	_, err := ParseKey(text)
+// IsPublisherKey reports whether a text is meant to be a publisher's key, as in
+// minisign.pub or the last line of that alone, and not the name of a file: a key on a
+// command line is never read from a file of that name.
+func IsPublisherKey(text string) bool {
+	_, err := parseKey(text)
 	return err == nil || keyShape.MatchString(text)
 }
 
 // Comment is what the publisher says of a plugin in the trusted comment of its
 // signature: words such as "timestamp:1700000000" and "file:pigeon.wasm", which
 // minisign writes by itself, or "plugin:pigeon" and "version:1.2.0".
-type Comment struct {
+type comment struct {
 	Plugin  string // the name in the manifest
 	Version string // the one in the manifest
 	File    string // that was signed
 	Signed  int64  // when, in seconds since 1970; 0 where it does not say
 }
 
-// ReadComment reads a trusted comment. Of a word that is there twice the first
+// readComment reads a trusted comment. Of a word that is there twice the first
 // counts; what is not there, or is not what it should be, stays empty.
-func ReadComment(text string) Comment {
-	var c Comment
+func readComment(text string) comment {
+	var c comment
 	for _, word := range strings.Fields(text) {
 		key, value, _ := strings.Cut(word, ":")
 		switch {
@@ -68,41 +65,39 @@ func ReadComment(text string) Comment {
 	return c
 }
 
-// CommentOf reads the trusted comment of a signature that was checked before. What it
+// commentOf reads the trusted comment of a signature that was checked before. What it
 // returns is fit to be shown.
-func CommentOf(signature string) Comment {
+func commentOf(signature string) comment {
 	var s minisign.Signature
 	if s.UnmarshalText([]byte(signature)) != nil {
-		return Comment{}
+		return comment{}
 	}
-	return ReadComment(cleantext.Line(s.TrustedComment, maxText))
+	return readComment(cleantext.Line(s.TrustedComment, maxText))
 }
 
-// CheckSignature finds out whether the owner of a key signed a file, and returns
+// checkSignature finds out whether the owner of a key signed a file, and returns
 // the comment that they signed with it.
 //
 // Only signatures of the hash are taken, which minisign has made for years. The
 // older ones are of the file itself, and nothing in a signature vouches for which
 // of the two it is.
-func CheckSignature(key, signature string, binary []byte) (comment string, err error) {
+func checkSignature(key, signature string, binary []byte) (comment string, err error) {
 	var public minisign.PublicKey
 	var s minisign.Signature
 	if err := public.UnmarshalText([]byte(key)); err != nil {
 		return "", fmt.Errorf("its key: %w", err)
 	}
 	if err := s.UnmarshalText([]byte(signature)); err != nil || len(signature) > maxText {
-		return "", &SignatureError{"its signature is none of minisign", "sign it with minisign -S"}
+		return "", unsigned("its signature is none of minisign", "sign it with minisign -S")
 	}
 	switch {
 	case s.KeyID != public.ID():
-		return "", &SignatureError{
-			fmt.Sprintf("it is signed by the key %016X, and not by %016X", s.KeyID, public.ID()),
-			"ask the publisher whether the key is another now, where an impostor could not answer; then remove the plugin and add it with --key",
-		}
+		return "", unsigned(fmt.Sprintf("it is signed by the key %016X, and not by %016X", s.KeyID, public.ID()),
+			"ask the publisher whether the key is another now, where an impostor could not answer; then remove the plugin and add it with --key")
 	case s.Algorithm != minisign.HashEdDSA:
-		return "", &SignatureError{"its signature is of a kind that is out of use", "sign it again with a minisign that is not older than 0.8"}
+		return "", unsigned("its signature is of a kind that is out of use", "sign it again with a minisign that is not older than 0.8")
 	case !minisign.Verify(public, binary, []byte(signature)):
-		return "", &SignatureError{"its signature is not for this file", "it was changed after it was signed: do not use it, and tell the publisher"}
+		return "", unsigned("its signature is not for this file", "it was changed after it was signed: do not use it, and tell the publisher")
 	}
 	return s.TrustedComment, nil
 }

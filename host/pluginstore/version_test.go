@@ -1,4 +1,4 @@
-package store
+package pluginstore
 
 import "testing"
 
@@ -14,19 +14,19 @@ func TestCompareVersions(t *testing.T) {
 			if i != j {
 				want = map[bool]int{true: -1, false: 1}[i < j]
 			}
-			if got, ok := CompareVersions(a, b); !ok || got != want {
+			if got, ok := compareVersions(a, b); !ok || got != want {
 				t.Errorf("%s and %s: %d, %v; want %d", a, b, got, ok, want)
 			}
 		}
 	}
-	if order, ok := CompareVersions("1.0.0+one", "v1.0.0+two"); order != 0 || !ok {
+	if order, ok := compareVersions("1.0.0+one", "v1.0.0+two"); order != 0 || !ok {
 		t.Errorf("a build counts: %d, %v", order, ok)
 	}
 	for _, no := range []string{"", "1", "1.0", "1.0.0.0", "01.0.0", "1.0.0-01", "1.0.0-", "newer", "1.0.0 ", " 1.0.0", "1.0.0\n", "vv1.0.0", "-1.0.0"} {
-		if _, ok := CompareVersions(no, "1.0.0"); ok {
+		if _, ok := compareVersions(no, "1.0.0"); ok {
 			t.Errorf("%q is a version", no)
 		}
-		if _, ok := CompareVersions("1.0.0", no); ok {
+		if _, ok := compareVersions("1.0.0", no); ok {
 			t.Errorf("%q is a version", no)
 		}
 	}
@@ -39,12 +39,12 @@ func FuzzCompareVersions(f *testing.F) {
 		f.Add(text, "1.0.0-alpha")
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		x, ok := CompareVersions(a, b)
-		y, okToo := CompareVersions(b, a)
+		x, ok := compareVersions(a, b)
+		y, okToo := compareVersions(b, a)
 		if ok != okToo || x != -y {
 			t.Errorf("%q and %q: %d, %v and %d, %v", a, b, x, ok, y, okToo)
 		}
-		if same, ok := CompareVersions(a, a); ok && same != 0 {
+		if same, ok := compareVersions(a, a); ok && same != 0 {
 			t.Errorf("%q is not as old as itself: %d", a, same)
 		}
 	})
@@ -52,14 +52,14 @@ func FuzzCompareVersions(f *testing.F) {
 
 // What minisign writes into a trusted comment, and what a publisher may write.
 func TestReadComment(t *testing.T) {
-	for text, want := range map[string]Comment{
+	for text, want := range map[string]comment{
 		"": {},
 		"timestamp:1700000000\tfile:pigeon.wasm\thashed":       {File: "pigeon.wasm", Signed: 1700000000},
 		"plugin:pigeon version:1.2.0 timestamp:1 plugin:other": {Plugin: "pigeon", Version: "1.2.0", Signed: 1},
 		"timestamp:-1 file: as alice":                          {},
 		"timestamp:99999999999999999999":                       {},
 	} {
-		if got := ReadComment(text); got != want {
+		if got := readComment(text); got != want {
 			t.Errorf("%q: %+v, want %+v", text, got, want)
 		}
 	}
@@ -70,7 +70,7 @@ func FuzzReadComment(f *testing.F) {
 	f.Add("timestamp:1700000000\tfile:pigeon.wasm\thashed")
 	f.Add("plugin:pigeon version:1.2.0")
 	f.Fuzz(func(t *testing.T, text string) {
-		c := ReadComment(text)
+		c := readComment(text)
 		if c.Signed < 0 || len(c.Plugin)+len(c.Version)+len(c.File) > len(text) {
 			t.Errorf("%q: %+v", text, c)
 		}

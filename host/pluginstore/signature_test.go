@@ -1,4 +1,4 @@
-package store
+package pluginstore
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"aead.dev/minisign"
+
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 )
 
 // newKey makes a publisher: their key, and what signs with it.
@@ -32,7 +34,7 @@ func TestCheckSignature(t *testing.T) {
 	key, sign := newKey(t)
 	other, byOther := newKey(t)
 	good := sign(binary)
-	if comment, err := CheckSignature(key, good, binary); comment != "pigeon@1.0" || err != nil {
+	if comment, err := checkSignature(key, good, binary); comment != "pigeon@1.0" || err != nil {
 		t.Fatalf("%q, %v", comment, err)
 	}
 	lines := strings.SplitAfter(good, "\n")
@@ -48,9 +50,8 @@ func TestCheckSignature(t *testing.T) {
 		"too long":         {key, strings.Replace(good, "nobody", strings.Repeat("x", maxText), 1), "the plugin", "none of minisign"},
 		"of another, here": {key, strings.Join([]string{lines[0], strings.SplitAfter(byOther(binary), "\n")[1], lines[2], lines[3]}, ""), "the plugin", "and not by"},
 	} {
-		_, err := CheckSignature(tc.key, tc.signature, []byte(tc.binary))
-		var wrong *SignatureError
-		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), tc.says) || wrong.Hint == "" {
+		_, err := checkSignature(tc.key, tc.signature, []byte(tc.binary))
+		if !errors.Is(err, hosterr.ErrDenied) || !strings.Contains(err.Error(), tc.says) || hosterr.Hint(err) == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -71,12 +72,12 @@ func asLegacy(t *testing.T, signature string) string {
 func TestParseKey(t *testing.T) {
 	key, _ := newKey(t)
 	for _, text := range []string{key, key + "\n", "untrusted comment: minisign public key\n" + key + "\n", "untrusted comment: x\r\n" + key + "\r\n"} {
-		if got, err := ParseKey(text); got != key || err != nil {
+		if got, err := parseKey(text); got != key || err != nil {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "RW", key[:20], "x" + key, strings.Repeat(key, 30), "../minisign.pub"} {
-		if got, err := ParseKey(text); err == nil {
+		if got, err := parseKey(text); err == nil {
 			t.Errorf("%q: %q", text, got)
 		}
 	}

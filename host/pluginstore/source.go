@@ -1,4 +1,4 @@
-package store
+package pluginstore
 
 import (
 	"context"
@@ -26,51 +26,45 @@ const maxHops = 3
 
 // Source is where a plugin comes from: a file, an https URL, or an artifact in a
 // registry.
-type Source struct {
+type source struct {
 	Text string // as an entry has it
 	file string // the path, of a file
 	url  *url.URL
 	oci  *artifact
 }
 
-// Parcel is what a source gave: the plugin, and what lies beside it. The caller
+// download is what a source gave: the plugin, and what lies beside it. The caller
 // owns the bytes. Nothing of it has been looked at.
-type Parcel struct {
+type download struct {
 	Binary    []byte
 	Signature string // "" for none
 	Key       string // "" for none; whoever changed the plugin could have changed it too
 }
 
-// UnreachableError says that a source did not give what it was asked for.
-type UnreachableError struct{ Err error }
-
-func (e *UnreachableError) Error() string { return e.Err.Error() }
-func (e *UnreachableError) Unwrap() error { return e.Err }
-
-// ParseSource reads what a user calls a source. A path becomes absolute.
-func ParseSource(text string) (Source, error) {
+// parseSource reads what a user calls a source. A path becomes absolute.
+func parseSource(text string) (source, error) {
 	scheme, rest, isURL := strings.Cut(text, "://")
 	switch {
 	case text == "" || len(text) > maxText:
-		return Source{}, fmt.Errorf("a source has %d bytes; expected a file, https://… or oci://…", len(text))
+		return source{}, fmt.Errorf("a source has %d bytes; expected a file, https://… or oci://…", len(text))
 	case !isURL:
 		file, err := filepath.Abs(text)
-		return Source{Text: file, file: file}, err
+		return source{Text: file, file: file}, err
 	case scheme == "oci":
 		a, err := parseArtifact(rest)
-		return Source{Text: text, oci: a}, err
+		return source{Text: text, oci: a}, err
 	case scheme != "https":
-		return Source{}, fmt.Errorf("%q: a plugin comes from a file, from https://… or from oci://…", text)
+		return source{}, fmt.Errorf("%q: a plugin comes from a file, from https://… or from oci://…", text)
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" {
-		return Source{}, fmt.Errorf("%s is no address of a file; expected https://host/path", quote(text))
+		return source{}, fmt.Errorf("%s is no address of a file; expected https://host/path", quote(text))
 	}
-	return Source{Text: text, url: u}, nil
+	return source{Text: text, url: u}, nil
 }
 
 // Read fetches a plugin, once, and what lies beside it.
-func (s Source) Read(ctx context.Context) (*Parcel, error) {
+func (s source) Read(ctx context.Context) (*download, error) {
 	switch {
 	case s.url != nil:
 		return s.download(ctx)
@@ -81,7 +75,7 @@ func (s Source) Read(ctx context.Context) (*Parcel, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Parcel{Binary: binary}
+	p := &download{Binary: binary}
 	for name, text := range map[string]*string{s.file + signatureSuffix: &p.Signature, filepath.Join(filepath.Dir(s.file), keyFile): &p.Key} {
 		beside, err := plugin.ReadFile(name, maxText)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +88,7 @@ func (s Source) Read(ctx context.Context) (*Parcel, error) {
 
 // download gets the plugin, its signature, and a key only where there is a
 // signature to check with it.
-func (s Source) download(ctx context.Context) (*Parcel, error) {
+func (s source) download(ctx context.Context) (*download, error) {
 	web, err := newWeb(s.url)
 	if err != nil {
 		return nil, err
@@ -102,12 +96,12 @@ func (s Source) download(ctx context.Context) (*Parcel, error) {
 	defer web.Close()
 	binary, err := get(ctx, web, s.url, plugin.MaxSize)
 	if err == nil && binary == nil {
-		err = &UnreachableError{fmt.Errorf("GET %s: it is not there, or not for everybody", bare(s.url))}
+		err = unreachable(fmt.Errorf("GET %s: it is not there, or not for everybody", bare(s.url)))
 	}
 	if err != nil {
 		return nil, err
 	}
-	p := &Parcel{Binary: binary}
+	p := &download{Binary: binary}
 	beside := *s.url
 	beside.Path += signatureSuffix
 	beside.RawPath = ""
@@ -130,16 +124,16 @@ func get(ctx context.Context, web *capability.Fetcher, u *url.URL, limit int64) 
 	answer, err := web.Download(ctx, capability.FetchRequest{URL: u.String(), Redirects: maxHops}, limit)
 	switch {
 	case errors.As(err, new(tls.RecordHeaderError)):
-		return nil, &UnreachableError{fmt.Errorf("GET %s: the server does not speak TLS, and a plugin is not fetched without; "+
-			"fetch the file by other means, and add that", bare(u))}
+		return nil, unreachable(fmt.Errorf("GET %s: the server does not speak TLS, and a plugin is not fetched without; "+
+			"fetch the file by other means, and add that", bare(u)))
 	case err != nil:
-		return nil, &UnreachableError{err}
+		return nil, unreachable(err)
 	case answer.Status == 200:
 		return append([]byte{}, answer.Body...), nil
 	case answer.Status == 403 || answer.Status == 404 || answer.Status == 410: // file stores forbid what they do not have
 		return nil, nil
 	}
-	return nil, &UnreachableError{fmt.Errorf("GET %s: HTTP %d", bare(u), answer.Status)}
+	return nil, unreachable(fmt.Errorf("GET %s: HTTP %d", bare(u), answer.Status))
 }
 
 func getText(ctx context.Context, web *capability.Fetcher, u *url.URL) (string, error) {

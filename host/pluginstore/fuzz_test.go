@@ -1,4 +1,4 @@
-package store
+package pluginstore
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ func FuzzParse(f *testing.F) {
 	b, _ := sample("b")
 	b.Kind, b.Asked, b.Granted = Provider, []string{Discover, "https://a.example"}, []string{}
 	b.Former, b.Source = a.SHA256, "oci://ghcr.io/owner/b:1"
-	text, err := format([]Entry{a, b})
+	text, err := format([]Installed{a, b})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s := Open("/book", "/files")
+		s := Open(Config{Dir: "/book", Files: "/files"})
 		for _, e := range entries {
 			if strings.ContainsAny(e.Name, "/\\.") || filepath.Dir(s.Path(e)) != filepath.FromSlash("/files") {
 				t.Errorf("%q is at %s", e.Name, s.Path(e))
@@ -55,11 +55,11 @@ func FuzzParseSource(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := ParseSource(text)
+		s, err := parseSource(text)
 		if err != nil {
 			return
 		}
-		again, err := ParseSource(s.Text)
+		again, err := parseSource(s.Text)
 		if err != nil && len(s.Text) <= maxText || err == nil && again.Text != s.Text {
 			t.Errorf("%q: %q, %v", s.Text, again.Text, err)
 		}
@@ -77,7 +77,7 @@ func FuzzCheckSignature(f *testing.F) {
 	f.Add([]byte(good), []byte("another"))
 	f.Add([]byte("untrusted comment: x\n"), []byte("plugin"))
 	f.Fuzz(func(t *testing.T, signature, binary []byte) {
-		if _, err := CheckSignature(key, string(signature), binary); err == nil && string(binary) != "plugin" {
+		if _, err := checkSignature(key, string(signature), binary); err == nil && string(binary) != "plugin" {
 			t.Errorf("%q signs %q", signature, binary)
 		}
 	})
@@ -86,7 +86,7 @@ func FuzzCheckSignature(f *testing.F) {
 func TestBookIsBounded(t *testing.T) {
 	e, _ := sample("a")
 	e.Summary = strings.Repeat("x", maxText)
-	var entries []Entry
+	var entries []Installed
 	for i := range maxEntries + 1 {
 		e.Name = "a" + string(rune('a'+i/26%26)) + string(rune('a'+i%26))
 		e.Name += strings.Repeat("z", i/676)
@@ -102,7 +102,7 @@ func TestBookIsBounded(t *testing.T) {
 	if back, err := parse(text); len(back) != maxEntries || err != nil {
 		t.Errorf("%d, %v", len(back), err)
 	}
-	if os.PathSeparator == '/' && len(text) > maxBook {
+	if os.PathSeparator == '/' && len(text) > maxLockfile {
 		t.Error("it would not be read")
 	}
 }

@@ -1,4 +1,4 @@
-package store
+package pluginstore
 
 import (
 	"context"
@@ -55,7 +55,7 @@ type descriptor struct {
 
 // pull fetches the manifest, and the layer that it names. Both must hash to what
 // they are called.
-func (a *artifact) pull(ctx context.Context) (*Parcel, error) {
+func (a *artifact) pull(ctx context.Context) (*download, error) {
 	web, err := newWeb(&url.URL{Scheme: "https", Host: a.registry})
 	if err != nil {
 		return nil, err
@@ -66,10 +66,10 @@ func (a *artifact) pull(ctx context.Context) (*Parcel, error) {
 	if err == nil {
 		var binary []byte
 		if binary, err = r.blob(ctx, layer); err == nil {
-			return &Parcel{Binary: binary}, nil
+			return &download{Binary: binary}, nil
 		}
 	}
-	return nil, &UnreachableError{fmt.Errorf("oci://%s/%s: %w", a.registry, a.name, err)}
+	return nil, unreachable(fmt.Errorf("oci://%s/%s: %w", a.registry, a.name, err))
 }
 
 // registry is where an artifact lies, and what it let us in with.

@@ -1,0 +1,91 @@
+package pluginstore
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+)
+
+// Discover is the access of an auth provider to every public https origin that it
+// learns of. Its other accesses are origins, by their names.
+const Discover = "discover"
+
+// transportAccesses are what a server entry may give a transport: the kinds of things that
+// it may open. What exactly it opens is for the entry to say.
+var transportAccesses = []string{"process", "stream", "http"}
+
+func (e *Installed) checkAccesses(accesses []string) error {
+	if len(accesses) > maxAccesses {
+		return fmt.Errorf("%d accesses; at most %d", len(accesses), maxAccesses)
+	}
+	for i, access := range accesses {
+		if err := checkAccess(e.Kind, access); err != nil {
+			return err
+		}
+		if i > 0 && accesses[i-1] >= access {
+			return fmt.Errorf("access %s is out of order, or there twice", access)
+		}
+	}
+	return nil
+}
+
+// checkAccess says what is wrong with an access for a kind of plugin.
+func checkAccess(kind Kind, access string) error {
+	if kind == Transport {
+		if !slices.Contains(transportAccesses, access) {
+			return fmt.Errorf("%q is nothing that a transport may be given; expected %s", access, strings.Join(transportAccesses, ", "))
+		}
+		return nil
+	}
+	if access == Discover {
+		return nil
+	}
+	u, err := url.Parse(access)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.Opaque != "" ||
+		u.Scheme+"://"+u.Host != access || len(access) > maxText {
+		return fmt.Errorf(`%q is nothing that an auth provider may be given; expected "https://host", or %s for every public https origin that it learns of`,
+			access, Discover)
+	}
+	return nil
+}
+
+// Sorted returns accesses as an entry has them.
+func sorted(accesses ...[]string) []string {
+	all := slices.Concat(accesses...)
+	slices.Sort(all)
+	return append([]string{}, slices.Compact(all)...)
+}
+
+// askedFor says why an access would be of no use to a plugin. A provider that wants
+// every origin that it learns of may be granted any by its name, also one that is not
+// public.
+func askedFor(p Installed, access string) error {
+	if slices.Contains(p.Asked, access) {
+		return nil
+	}
+	if p.Kind == Provider && access != Discover && slices.Contains(p.Asked, Discover) {
+		web, err := capability.NewFetcher(capability.Reach{Origins: []string{access}})
+		if err != nil {
+			return hosterr.Configf("plugin %s: %w", p.Name, err)
+		}
+		web.Close()
+		return nil
+	}
+	return &hosterr.Error{
+		Kind: hosterr.ErrConfig,
+		Err:  fmt.Errorf("plugin %s asks for %s, and not for %s", p.Name, listed(p.Asked), access),
+		Hint: "`wharf plugin inspect " + p.Name + "` shows all that it wants",
+	}
+}
+
+// listed is a list for people.
+func listed(words []string) string {
+	if len(words) == 0 {
+		return "nothing"
+	}
+	return strings.Join(words, ", ")
+}

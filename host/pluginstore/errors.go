@@ -1,0 +1,47 @@
+package pluginstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+)
+
+// lockError says that the lockfile cannot be read, or is not what this program wrote.
+// err says what to do.
+func lockError(err error) error {
+	return &hosterr.Error{Kind: hosterr.ErrConfig, Err: fmt.Errorf("installed plugins: %w", err)}
+}
+
+// missing says that no plugin of a name is installed.
+func missing(name string) error {
+	return &hosterr.Error{
+		Kind: hosterr.ErrConfig,
+		Err:  fmt.Errorf("no plugin %s is installed", quote(name)),
+		Hint: "`wharf plugin list` shows what is",
+	}
+}
+
+// taken says that a name is that of another plugin.
+func taken(name string) error {
+	return &hosterr.Error{
+		Kind: hosterr.ErrConfig,
+		Err:  fmt.Errorf("a plugin %q is installed already", name),
+		Hint: fmt.Sprintf("`wharf plugin update %s` fetches it again; --name gives this one another name", name),
+	}
+}
+
+// unsigned says that a file is not signed as it has to be.
+func unsigned(problem, hint string) error {
+	return &hosterr.Error{Kind: hosterr.ErrDenied, Err: errors.New(problem), Hint: hint}
+}
+
+// unreachable says that a source did not return what it was asked for.
+func unreachable(err error) error {
+	kind := hosterr.ErrUnreachable
+	if errors.Is(err, context.DeadlineExceeded) {
+		kind = hosterr.ErrTimeout
+	}
+	return &hosterr.Error{Kind: kind, Err: err}
+}
