@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
@@ -19,15 +20,15 @@ const shownWarnings = 12
 // askApproval shows a server of a project and asks whether it may be used. It is
 // no, unless the person says yes.
 func (a *app) askApproval(ctx context.Context, p trust.Approval) (trust.Decision, error) {
-	ctx, leave, err := a.floor(ctx)
+	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {
 		return trust.NotNow, err
 	}
 	defer leave()
-	fmt.Fprint(a.err, a.approvalFacts(p, factBytes))
-	text, err := a.ask(ctx, question{above: a.approvalGist(p), prompt: "May it be used? yes, [n]o, never: ", consent: true})
+	fmt.Fprint(a.Err, a.approvalFacts(p, factBytes))
+	text, err := a.Ask(ctx, term.Question{Above: a.approvalGist(p), Prompt: "May it be used? yes, [n]o, never: ", Consent: true})
 	switch {
-	case errors.Is(err, errRefused), errors.Is(err, errEscaped):
+	case errors.Is(err, term.ErrDeclined), errors.Is(err, term.ErrCancelled):
 		return trust.NotNow, nil
 	case err != nil:
 		return trust.NotNow, err
@@ -44,28 +45,28 @@ func (a *app) askApproval(ctx context.Context, p trust.Approval) (trust.Decision
 // approvalFacts returns what is known of a server of a project: of each value no
 // more than limit bytes, and 0 is for all there is.
 func (a *app) approvalFacts(p trust.Approval, limit int) string {
-	rest := "; `wharf trust show " + plain.Name(p.Server, nameColumns) + "` prints all"
+	rest := "; `wharf trust show " + plain.Name(p.Server, plain.NameColumns) + "` prints all"
 	most := ofFacts
 	if limit == 0 {
-		most = excerpt{}
+		most = term.Excerpt{}
 	}
-	rows := []fact{{"project", plain.Name(p.Project, 4096)}, {"file", plain.Name(p.File, 4096)}}
+	rows := []term.Fact{{Name: "project", Text: plain.Name(p.Project, 4096)}, {Name: "file", Text: plain.Name(p.File, 4096)}}
 	missing := 0
 	for _, f := range p.Shown() {
 		text, left := f.Text(limit)
 		missing += left
-		rows = append(rows, fact{f.Name, text})
+		rows = append(rows, term.Fact{Name: f.Name, Text: text})
 	}
 	var out strings.Builder
-	out.WriteString(a.styled(a.errTTY, styleBold, a.ours("%s is a server that came with a project:", plain.Name(p.Server, nameColumns))))
-	out.WriteString(a.facts(rows, most, missing, rest) + "hash  " + p.Hash + "\n")
+	out.WriteString(a.StyleErr(term.Bold, a.Own("%s is a server that came with a project:", plain.Name(p.Server, plain.NameColumns))))
+	out.WriteString(a.Facts(rows, most, missing, rest) + "hash  " + p.Hash + "\n")
 	out.WriteString(a.approvalChanges(p, limit, rest))
 	for i, w := range p.Warnings {
 		if limit > 0 && i == shownWarnings {
-			out.WriteString(a.ours("! and %d more warnings%s", len(p.Warnings)-i, rest))
+			out.WriteString(a.Own("! and %d more warnings%s", len(p.Warnings)-i, rest))
 			break
 		}
-		out.WriteString(a.ours("! %s", cleantext.Visible(w)))
+		out.WriteString(a.Own("! %s", cleantext.Visible(w)))
 	}
 	return out.String()
 }
@@ -79,16 +80,22 @@ func (a *app) approvalChanges(p trust.Approval, limit int, rest string) string {
 	for _, c := range p.Changes {
 		lines.WriteString(c.String() + "\n")
 	}
-	most := ofMessage
+	most := term.OfMessage
 	if limit == 0 {
-		most = excerpt{}
+		most = term.Excerpt{}
 	}
-	return a.ours("It has changed since you decided on %s:", p.Decided.Local().Format(time.DateTime)) + a.quoted(lines.String(), most, rest)
+	return a.Own("It has changed since you decided on %s:", p.Decided.Local().Format(time.DateTime)) + a.Quote(lines.String(), most, rest)
 }
 
-// ofGist is how much of what would be run or reached stands right above the
-// question.
-var ofGist = excerpt{512, 5}
+// How much is shown before the person consents to a server of a project or a plugin.
+var (
+	ofFacts = term.Excerpt{Bytes: 0, Rows: 100} // each fact has a bound of its own
+	ofGist  = term.Excerpt{Bytes: 512, Rows: 5} // what a yes allows, right above the question
+)
+
+// factBytes is how much is shown of one argument; of a list of them it is four times
+// as much.
+const factBytes = 1 << 10
 
 // approvalGist returns what a yes allows, for right above the question.
 func (a *app) approvalGist(p trust.Approval) string {
@@ -97,7 +104,7 @@ func (a *app) approvalGist(p trust.Approval) string {
 		facts[f.Name] = f
 	}
 	grants, _ := facts["grants"].Text(0)
-	text := a.ours("If you say yes, %s may %s:", plain.Name(p.Server, nameColumns), grants)
+	text := a.Own("If you say yes, %s may %s:", plain.Name(p.Server, plain.NameColumns), grants)
 	var does []string
 	for _, what := range []string{"command", "arguments", "url", "address"} {
 		if f, there := facts[what]; there {
@@ -105,10 +112,10 @@ func (a *app) approvalGist(p trust.Approval) string {
 			does = append(does, word)
 		}
 	}
-	text += a.quoted(strings.Join(does, " "), ofGist, "; it stands above")
+	text += a.Quote(strings.Join(does, " "), ofGist, "; it stands above")
 	if scopes, there := facts["sign-in scopes"]; there {
 		words, _ := scopes.Text(factBytes)
-		text += a.ours("It wants you to sign in to it, for:") + a.quoted(words, ofGist, "; it stands above")
+		text += a.Own("It wants you to sign in to it, for:") + a.Quote(words, ofGist, "; it stands above")
 	}
 	return text
 }

@@ -73,7 +73,7 @@ func (a *app) addBase(ctx context.Context, args *arguments, from, text string) e
 		return exit.Usage(fmt.Errorf("%s: the arguments are given already, by %s", from, args.from), "")
 	}
 	if text == "-" {
-		input, err := files.ReadAll(ctx, a.in, files.MaxInput)
+		input, err := files.ReadAll(ctx, a.In, files.MaxInput)
 		if err != nil {
 			return exit.Usage(fmt.Errorf("read stdin: %w", err), "")
 		}

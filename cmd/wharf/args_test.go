@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 )
 
 func TestArguments(t *testing.T) {
@@ -46,7 +47,7 @@ func TestArguments(t *testing.T) {
 	schema := json.RawMessage(`{"properties":{"count":{"type":"integer"}}}`)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			a := &app{stdio: stdio{in: strings.NewReader(`{"in": true}`)}}
+			a := &app{Terminal: &term.Terminal{In: strings.NewReader(`{"in": true}`)}}
 			a.flags.args = tt.flag
 			args, err := a.readArguments(t.Context(), tt.words)
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -42,7 +43,7 @@ func (a *app) runStatus(ctx context.Context, follow bool) error {
 		return err
 	}
 	h, err := a.newHost(ctx, nil, func(c *host.Config) {
-		if a.canAsk() {
+		if a.CanAsk() {
 			c.Approve = nil
 		}
 		if limit := a.flags.timeout; limit.given {
@@ -80,14 +81,14 @@ func (b *board) apply(s *settings) error {
 			*row = *old
 		}
 		rows[i] = row
-		row.Enabled, row.Transport, row.Target = !entry.Disabled, entry.Via(), targetOf(entry)
+		row.Enabled, row.Transport, row.Target = !entry.Disabled, entry.Via(), plain.Target(entry)
 		expanded, err := entry.Expand(os.LookupEnv)
 		switch {
 		case err == nil:
 			row.entry = &expanded
 			usable = append(usable, expanded)
 		case row.Enabled && row.entry != nil && !row.entry.Disabled:
-			b.app.warn("%s goes on as before: %v", plain.Line(entry.Name), err)
+			b.app.Warn("%s goes on as before: %v", plain.Line(entry.Name), err)
 			usable = append(usable, *row.entry)
 		case row.Enabled:
 			row.fail(host.ReasonConfig, err)
@@ -167,7 +168,7 @@ func (b *board) hand(ctx context.Context, f tiding) {
 // run takes tidings until all is known, or for ever.
 func (b *board) run(ctx context.Context) error {
 	if c, ok := b.live(); ok {
-		defer c.take()
+		defer c.Clear()
 	}
 	for b.follow || slices.ContainsFunc(b.rows, func(row *berth) bool { return !row.settled }) {
 		b.draw()
@@ -228,15 +229,15 @@ func (b *board) find(id uint64) *berth {
 }
 
 // live reports whether the board is drawn in place.
-func (b *board) live() (*console, bool) {
-	c, ok := b.app.err.(*console)
-	return c, ok && !c.dumb && b.app.forPeople()
+func (b *board) live() (*term.Console, bool) {
+	c, ok := b.app.Err.(*term.Console)
+	return c, ok && !c.Dumb && b.app.forPeople()
 }
 
 // draw shows the board in place of what was drawn before.
 func (b *board) draw() {
 	if c, ok := b.live(); ok {
-		c.show(strings.TrimRight(b.table().Format(b.app.width), "\n"))
+		c.Show(strings.TrimRight(b.table().Format(b.app.Width), "\n"))
 	}
 }
 
@@ -251,17 +252,17 @@ func (b *board) table() plain.Table {
 // print prints the whole board.
 func (b *board) print() error {
 	if c, ok := b.live(); ok {
-		c.take()
+		c.Clear()
 	}
 	if b.app.forPeople() {
-		return b.app.printTable(b.table())
+		return b.app.PrintTable(b.table())
 	}
 	all := make([]standing, len(b.rows))
 	for i, row := range b.rows {
 		all[i] = row.standing
 		all[i].Next = time.Time{} // nobody will be there
 	}
-	return b.app.printJSON(all)
+	return b.app.PrintJSON(all)
 }
 
 // tell gives whoever follows a line for what changed about a server, where nothing
@@ -272,10 +273,10 @@ func (b *board) tell(row *berth) error {
 	}
 	row.told = row.standing
 	if !b.app.forPeople() {
-		return b.app.printJSON(row.standing)
+		return b.app.PrintJSON(row.standing)
 	}
 	words := strings.Join(strings.Fields(strings.Join(row.cells(), " ")), " ")
-	return b.app.print(time.Now().Format(time.TimeOnly) + " " + words + "\n")
+	return b.app.Print(time.Now().Format(time.TimeOnly) + " " + words + "\n")
 }
 
 // verdict is an error if an enabled server is not there.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -148,5 +149,5 @@ func (l *link) explain(ctx context.Context, tool string, known []mcp.Tool, err e
 	if s := l.app.settings; l.app.address == "" && (s == nil || !s.has(l.app.server)) {
 		return exit.WithHint(err, "`wharf tools -- COMMAND…` lists the tools of the server")
 	}
-	return exit.WithHint(err, fmt.Sprintf("`wharf tools %s` lists the tools of the server", word(cmp.Or(l.app.address, l.app.server))))
+	return exit.WithHint(err, fmt.Sprintf("`wharf tools %s` lists the tools of the server", plain.Word(cmp.Or(l.app.address, l.app.server))))
 }

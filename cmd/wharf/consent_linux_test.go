@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/elicit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -79,7 +81,7 @@ type openQuestion struct {
 func open(t *testing.T, ask func(*app), prompt string) *openQuestion {
 	t.Helper()
 	s := blankScreen(t)
-	a := &app{stdio: stdio{in: s.slave, err: &console{to: s.slave}, inTTY: true, errTTY: true, mode: &mode{terminal: s.slave}}, flags: flags{noBrowser: true}}
+	a := &app{Terminal: &term.Terminal{In: s.slave, Err: &term.Console{To: s.slave}, InTTY: true, ErrTTY: true, Mode: &term.Mode{Terminal: s.slave}}, flags: flags{noBrowser: true}}
 	q := &openQuestion{s, a, newVT(), prompt, make(chan struct{})}
 	go func() {
 		defer close(q.done)
@@ -139,16 +141,14 @@ func shows(t *testing.T, ask func(*app), prompt string, ours []string, also stri
 const elicits = `files \(mcp-files --root /notes\) asks, in its own words behind the bars:|Enter takes the line; on an empty one.*| {2}(cancels, )?Ctrl-D declines\.|` +
 	`Declined\. Nothing was sent to files\.`
 
-func notes() *asker {
-	return &asker{server: host.Server{Name: "files", Command: "mcp-files", Args: []string{"--root", "/notes"}}}
+func notes(a *app) *elicit.Asker {
+	return &elicit.Asker{Terminal: a.Terminal, PrintsPages: a.flags.noBrowser, Server: host.Server{Name: "files", Command: "mcp-files", Args: []string{"--root", "/notes"}}}
 }
 
 // elicited asks what a server asks.
 func elicited(e mcp.Elicitation) func(*app) {
 	return func(a *app) {
-		asks := notes()
-		asks.app = a
-		asks.elicit(context.Background(), e)
+		notes(a).Elicit(context.Background(), e)
 	}
 }
 
@@ -265,13 +265,13 @@ func TestNoiseBesideAQuestion(t *testing.T) {
 			said := make(chan struct{})
 			go func() {
 				defer close(said)
-				log := q.app.newServerLog()
-				log.release()
+				log := q.app.NewHeldLog()
+				log.Release()
 				for line := range strings.SplitSeq(text, "\n") {
 					log.Write([]byte("[files] " + strings.TrimRight(line, "\r") + "\n"))
 				}
 				q.app.hear(host.Event{Server: "files", Warning: text})
-				q.app.err.Write([]byte("[files] the end\n"))
+				q.app.Err.Write([]byte("[files] the end\n"))
 			}()
 			q.settle("[files] the end")
 			<-said

@@ -48,7 +48,7 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 
 func (a *app) printFindings(findings []finding) error {
 	if !a.forPeople() {
-		return a.printJSON(findings)
+		return a.PrintJSON(findings)
 	}
 	rows := plain.Table{{"WHAT", "IS"}}
 	for _, f := range findings {
@@ -57,7 +57,7 @@ func (a *app) printFindings(findings []finding) error {
 		}
 		rows = append(rows, []string{f.What, plain.Line(f.Value)})
 	}
-	return a.printTable(rows)
+	return a.PrintTable(rows)
 }
 
 // diagnosis is an error if there is a problem.

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"syscall"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -43,7 +43,7 @@ func (a *app) report(ctx context.Context, err error) int {
 		return exit.CodeOK
 	}
 	kind := exit.KindOf(ctx, err)
-	if errors.Is(err, syscall.EPIPE) && errors.As(err, new(*outputError)) {
+	if term.IsUnread(err) {
 		return exit.CodeUnread
 	}
 	message, hint := err.Error(), a.reachable(exit.HintOf(err))
@@ -53,9 +53,9 @@ func (a *app) report(ctx context.Context, err error) int {
 	if kind.Code == exit.CodeInterrupted {
 		message, hint = exit.ErrInterrupted.Error(), ""
 	}
-	fmt.Fprintln(a.err, a.styled(a.errTTY, styleRed, "error:"), plain.Text(message))
+	fmt.Fprintln(a.Err, a.StyleErr(term.Red, "error:"), plain.Text(message))
 	if hint != "" {
-		fmt.Fprintln(a.err, a.styled(a.errTTY, styleBold, "hint:"), plain.Text(hint))
+		fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "hint:"), plain.Text(hint))
 	}
 	if a.flags.json {
 		a.reportJSON(kind, message, hint, err)
@@ -80,7 +80,7 @@ func (a *app) reportJSON(kind exit.Kind, message, hint string, err error) {
 	case host.MaybeSent(err):
 		sent = "maybe"
 	}
-	encoder := json.NewEncoder(a.err)
+	encoder := json.NewEncoder(a.Err)
 	encoder.SetEscapeHTML(false)
 	encoder.Encode(map[string]details{"error": {kind.Name, message, a.server, hint, host.SignInURL(err), sent}})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -19,7 +20,7 @@ func TestOwnEndings(t *testing.T) {
 		err  error
 		want exit.Kind
 	}{
-		"output":           {&outputError{&fs.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}}, exit.Kind{Code: exit.CodeInternal, Name: "output"}},
+		"output":           {&term.OutputError{Err: &fs.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}}, exit.Kind{Code: exit.CodeInternal, Name: "output"}},
 		"tool":             {&toolError{"s", "t"}, tool},
 		"tool with a hint": {exit.WithHint(&toolError{"s", "t"}, "h"), tool},
 		"replay":           {&differentError{"r", "p"}, exit.Kind{Code: exit.CodeServer, Name: "different"}},
@@ -32,7 +33,7 @@ func TestOwnEndings(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	var stderr strings.Builder
-	a := &app{stdio: stdio{err: &stderr}, server: "files"}
+	a := &app{Terminal: &term.Terminal{Err: &stderr}, server: "files"}
 	a.flags.json = true
 	if code := a.report(t.Context(), exit.WithHint(&host.RPCError{Code: 7, Message: "no\x1b"}, "try <again>")); code != exit.CodeServer {
 		t.Errorf("code %d", code)
@@ -52,7 +53,7 @@ func TestReport(t *testing.T) {
 func TestReportSent(t *testing.T) {
 	for err, sent := range map[error]bool{host.ErrNotSent: true, host.ErrUnreachable: false, &host.RPCError{Code: 7}: false} {
 		var stderr strings.Builder
-		a := &app{stdio: stdio{err: &stderr}}
+		a := &app{Terminal: &term.Terminal{Err: &stderr}}
 		a.flags.json = true
 		a.report(t.Context(), err)
 		if got := stderr.String(); strings.Contains(got, "hint:") || strings.Contains(got, `"sent"`) != sent || sent && !strings.Contains(got, `"sent":"no"`) {
@@ -64,11 +65,11 @@ func TestReportSent(t *testing.T) {
 // A reader that has seen enough, as head has, is no reason for words.
 func TestReportBrokenPipe(t *testing.T) {
 	var stderr strings.Builder
-	a := &app{stdio: stdio{err: &stderr}}
-	if code := a.report(t.Context(), &outputError{syscall.EPIPE}); code != exit.CodeUnread || stderr.Len() > 0 {
+	a := &app{Terminal: &term.Terminal{Err: &stderr}}
+	if code := a.report(t.Context(), &term.OutputError{Err: syscall.EPIPE}); code != exit.CodeUnread || stderr.Len() > 0 {
 		t.Errorf("code %d, stderr %q", code, stderr.String())
 	}
-	a.report(t.Context(), &outputError{syscall.ENOSPC})
+	a.report(t.Context(), &term.OutputError{Err: syscall.ENOSPC})
 	if !strings.HasPrefix(stderr.String(), "error: write output: ") {
 		t.Errorf("stderr %q", stderr.String())
 	}
@@ -78,7 +79,7 @@ func TestReportBrokenPipe(t *testing.T) {
 func TestErrorsAreRedacted(t *testing.T) {
 	for _, json := range []bool{false, true} {
 		var stderr strings.Builder
-		a := &app{stdio: stdio{err: &stderr}, redact: func(text string) string { return strings.ReplaceAll(text, "canary", "[secret]") }}
+		a := &app{Terminal: &term.Terminal{Err: &stderr}, redact: func(text string) string { return strings.ReplaceAll(text, "canary", "[secret]") }}
 		a.flags.json = json
 		a.report(t.Context(), exit.Usage(errors.New("the server says: bad key canary"), "is canary right?"))
 		if text := stderr.String(); strings.Contains(text, "canary") || !strings.Contains(text, "bad key [secret]") || !strings.Contains(text, "is [secret] right?") {

@@ -14,7 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/elicit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -32,11 +34,11 @@ func asked(t *testing.T, method, params string) *screen {
 func filledIn(t *testing.T, a *app, e mcp.Elicitation, turns ...string) (result mcp.ElicitResult, s *screen, err error) {
 	t.Helper()
 	s = blankScreen(t)
-	a.in, a.err, a.errTTY, a.mode = s.slave, &console{to: s.slave}, true, &mode{terminal: s.slave}
+	a.In, a.Err, a.ErrTTY, a.Mode = s.slave, &term.Console{To: s.slave}, true, &term.Mode{Terminal: s.slave}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		result, err = (&asker{app: a, server: host.Server{Name: "files", Command: "mcp-files"}}).elicit(t.Context(), e)
+		result, err = (&elicit.Asker{Terminal: a.Terminal, PrintsPages: a.flags.noBrowser, Server: host.Server{Name: "files", Command: "mcp-files"}}).Elicit(t.Context(), e)
 	}()
 	for turn := range slices.Chunk(turns, 2) {
 		s.answer(turn[0], turn[1])
@@ -121,7 +123,7 @@ func TestFormIsLeft(t *testing.T) {
 		{"an array of anything", `{"properties":{"a":{"type":"array"}}}`, nil, `the requested schema: a: an array`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			result, _, err := filledIn(t, &app{}, mcp.Elicitation{Message: "?", RequestedSchema: json.RawMessage(tt.schema)}, tt.turns...)
+			result, _, err := filledIn(t, &app{Terminal: new(term.Terminal)}, mcp.Elicitation{Message: "?", RequestedSchema: json.RawMessage(tt.schema)}, tt.turns...)
 			got, _ := json.Marshal(result)
 			if err != nil {
 				got = []byte(err.Error())
@@ -143,10 +145,10 @@ func TestPastedConsent(t *testing.T) {
 	if _, err := unix.Poll(there, -1); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{stdio: stdio{in: s.slave, err: &console{to: s.slave}, mode: &mode{terminal: s.slave}}}
+	a := &app{Terminal: &term.Terminal{In: s.slave, Err: &term.Console{To: s.slave}, Mode: &term.Mode{Terminal: s.slave}}}
 	answers := make(chan mcp.ElicitResult, 1)
 	go func() {
-		answer, _ := (&asker{app: a, server: host.Server{Name: "files"}}).elicit(t.Context(), mcp.Elicitation{Message: "?"})
+		answer, _ := (&elicit.Asker{Terminal: a.Terminal, Server: host.Server{Name: "files"}}).Elicit(t.Context(), mcp.Elicitation{Message: "?"})
 		answers <- answer
 	}()
 	s.answer("Do you agree?", "n\r")
@@ -158,17 +160,17 @@ func TestPastedConsent(t *testing.T) {
 // What others have to say goes above the line at which a person types.
 func TestFormAndOthers(t *testing.T) {
 	s := blankScreen(t)
-	c := &console{to: s.slave}
-	k := &keyboard{in: s.slave, mode: &mode{terminal: s.slave}, screen: c}
+	c := &term.Console{To: s.slave}
+	k := &term.Terminal{In: s.slave, Mode: &term.Mode{Terminal: s.slave}, Err: c}
 	ctx, cancel := context.WithCancel(t.Context())
 	failed := make(chan error)
 	go func() {
-		_, err := k.ask(ctx, question{prompt: "> ", proposed: "half "})
+		_, err := k.Ask(ctx, term.Question{Prompt: "> ", Proposed: "half "})
 		failed <- err
 	}()
 	s.answer("> half ", "an answer")
 	s.await("an answer")
-	c.show("a moving line")
+	c.Show("a moving line")
 	c.Write([]byte("[files] a line\n"))
 	s.await("[files] a line\n> half an answer")
 	cancel()
@@ -231,13 +233,13 @@ func TestPageOfAServer(t *testing.T) {
 					visited <- string(text)
 				}()
 			}
-			a := &app{flags: flags{noBrowser: tt.prompt == visit}}
+			a := &app{Terminal: new(term.Terminal), flags: flags{noBrowser: tt.prompt == visit}}
 			// The keys come after the look at what was opened: see the turns.
 			s := blankScreen(t)
-			a.in, a.err, a.errTTY, a.mode = s.slave, &console{to: s.slave}, true, &mode{terminal: s.slave}
+			a.In, a.Err, a.ErrTTY, a.Mode = s.slave, &term.Console{To: s.slave}, true, &term.Mode{Terminal: s.slave}
 			got := make(chan mcp.ElicitResult)
 			go func() {
-				result, _ := (&asker{app: a, server: host.Server{Name: "files", Command: "mcp-files"}}).elicit(t.Context(), mcp.Elicitation{Mode: mcp.ElicitURL, Message: "Sign here", URL: tt.url})
+				result, _ := (&elicit.Asker{Terminal: a.Terminal, PrintsPages: a.flags.noBrowser, Server: host.Server{Name: "files", Command: "mcp-files"}}).Elicit(t.Context(), mcp.Elicitation{Mode: mcp.ElicitURL, Message: "Sign here", URL: tt.url})
 				got <- result
 			}()
 			if before := s.await(tt.prompt); !strings.Contains(before, tt.want) {
@@ -291,11 +293,11 @@ func TestSecondInterruptRestoresTheTerminal(t *testing.T) {
 // A secret is not shown, neither by the editor nor by the terminal.
 func TestSecretIsNotShown(t *testing.T) {
 	s := blankScreen(t)
-	k := &keyboard{in: s.slave, mode: &mode{terminal: s.slave}, screen: &console{to: s.slave}}
+	k := &term.Terminal{In: s.slave, Mode: &term.Mode{Terminal: s.slave}, Err: &term.Console{To: s.slave}}
 	got := make(chan string)
 	go func() {
 		for _, secret := range []bool{true, false} {
-			text, err := k.ask(t.Context(), question{prompt: "> ", secret: secret})
+			text, err := k.Ask(t.Context(), term.Question{Prompt: "> ", Secret: secret})
 			got <- fmt.Sprint(text, err)
 		}
 	}()

@@ -121,10 +121,10 @@ const examLines = 24
 
 func (a *app) printExam(r *plugintest.Report, t *exam) error {
 	if !t.text && !a.forPeople() {
-		return a.printJSON(r)
+		return a.PrintJSON(r)
 	}
 	if t.full {
-		return a.print(r.Text(0))
+		return a.Print(r.Text(0))
 	}
-	return a.print(r.Text(examLines))
+	return a.Print(r.Text(examLines))
 }

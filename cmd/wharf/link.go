@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/plugins"
@@ -34,20 +35,20 @@ func (a *app) dial(ctx context.Context, server host.Server) (*link, error) {
 		return nil, err
 	}
 	server = a.flags.hurry(server)
-	log := a.newServerLog()
+	log := a.NewHeldLog()
 	options := []func(*host.Config){a.flags.roots.letRoots}
-	if a.canAsk() || a.flags.mayAsk() {
+	if a.CanAsk() || a.flags.mayAsk() {
 		options = append(options, a.letSignIn)
 	}
-	if a.canAsk() {
+	if a.CanAsk() {
 		options = append(options, a.letElicit(server))
 	}
 	h, err := a.newHost(ctx, log, options...)
 	if err != nil {
 		return nil, err
 	}
-	defer a.busy("connecting to " + server.Name)()
-	defer time.AfterFunc(busyAfter, log.release).Stop()
+	defer a.Busy("connecting to " + server.Name)()
+	defer time.AfterFunc(term.BusyAfter, log.Release).Stop()
 	err = h.Approve(ctx, server) // which takes a person's time, and none of the server's
 	var session *host.Session
 	if err == nil {
@@ -57,7 +58,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*link, error) {
 		h.Close()
 		return nil, err
 	}
-	log.release()
+	log.Release()
 	return &link{app: a, host: h, session: session, entry: server}, nil
 }
 
@@ -100,7 +101,7 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	if err != nil {
 		return nil, err
 	}
-	trace, err := host.ParseTrace(os.Getenv("WHARF_TRACE"), a.err)
+	trace, err := host.ParseTrace(os.Getenv("WHARF_TRACE"), a.Err)
 	if err != nil {
 		return nil, exit.Usage(fmt.Errorf("WHARF_TRACE: %w", err), "layers are rpc, abi and io, separated by commas")
 	}
@@ -171,20 +172,20 @@ const settleGrace = time.Second
 func (l *link) settle() {
 	ctx, cancel := context.WithTimeout(context.Background(), settleGrace)
 	defer cancel()
-	defer l.app.busy("telling " + l.session.Name() + " to stop; interrupt again to leave at once")()
+	defer l.app.Busy("telling " + l.session.Name() + " to stop; interrupt again to leave at once")()
 	l.session.Ping(ctx)
 }
 
 // ended notes a request that an interrupt has ended, and returns its error.
 func (l *link) ended(err error) error {
-	if err != nil && l.app.life != nil && l.app.life.Err() != nil {
+	if err != nil && l.app.Interrupted() {
 		l.cancelled = true
 	}
 	return err
 }
 
 func (l *link) tools(ctx context.Context) ([]mcp.Tool, error) {
-	defer l.app.busy("asking " + l.session.Name() + " for its tools")()
+	defer l.app.Busy("asking " + l.session.Name() + " for its tools")()
 	tools, err := l.session.ListTools(ctx)
 	return tools, l.ended(err)
 }
@@ -193,9 +194,9 @@ func (l *link) tools(ctx context.Context) ([]mcp.Tool, error) {
 // lost on the way to stdout. The server is asked how far it is, whether a
 // terminal shows it or not: a call that goes on gets the time that it needs.
 func (l *link) call(ctx context.Context, tool string, args object) (json.RawMessage, error) {
-	gauge, done := l.app.measured("calling " + tool)
+	progress, done := l.app.Progress("calling " + tool)
 	defer done()
-	ctx = host.WithProgress(ctx, gauge.hear)
+	ctx = host.WithProgress(ctx, progress.Report)
 	var result json.RawMessage
 	err := l.session.Call(ctx, mcp.MethodCallTool, callParams{Name: tool, Arguments: args}, &result)
 	if host.MaybeSent(err) {

@@ -20,6 +20,7 @@ import (
 	"runtime/debug"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 )
 
 func main() {
@@ -27,21 +28,21 @@ func main() {
 		os.Exit(runWorker())
 	}
 	leaveGarbage()
-	os.Exit(run(os.Args[1:], standardIO()))
+	os.Exit(run(os.Args[1:], term.Standard()))
 }
 
 // run is the whole program: it carries out one command line and returns the
-// exit code. It has told std.err about every error by then.
-func run(args []string, std stdio) int {
-	defer std.mode.leave()
-	a := &app{stdio: std}
-	ctx, interruption := exit.OnInterrupt(context.Background(), func() { std.mode.leave(); a.tape.flush(); a.reel.flush() })
+// exit code. It has told std.Err about every error by then.
+func run(args []string, std *term.Terminal) int {
+	defer std.Mode.Leave()
+	a := &app{Terminal: std}
+	ctx, interruption := exit.OnInterrupt(context.Background(), func() { std.Mode.Leave(); a.tape.flush(); a.reel.flush() })
 	defer interruption.Stop()
-	a.life, a.interrupt = ctx, interruption
+	std.Life, std.Interrupt, a.interrupt = ctx, interruption.Raise, interruption
 	root := newRoot(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	a.endTalk()
+	std.AwaitDialog(settleGrace)
 	a.endTrace()
 	a.endRecording()
 	return a.report(ctx, err)

@@ -246,7 +246,7 @@ func tomlKey(key string) string {
 
 func (a *app) printPlugin(d description) error {
 	if !a.forPeople() {
-		return a.printJSON(d)
+		return a.PrintJSON(d)
 	}
 	var out strings.Builder
 	for _, fact := range d.facts() {
@@ -255,7 +255,7 @@ func (a *app) printPlugin(d description) error {
 	if d.Config != "" {
 		out.WriteString("\n" + plain.Text(d.Config))
 	}
-	return a.print(out.String())
+	return a.Print(out.String())
 }
 
 // facts are what there is to tell, each with its name.

@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/pluginstore"
@@ -121,7 +122,7 @@ file. What runs goes on with the old version.`,
 
 // offer fetches a plugin while something moves.
 func (a *app) offer(doing string, fetch func() (*pluginstore.Offer, error)) (*pluginstore.Offer, error) {
-	defer a.busy(doing)()
+	defer a.Busy(doing)()
 	o, err := fetch()
 	if errors.As(err, new(*fs.PathError)) {
 		err = exit.Usage(err, "")
@@ -166,24 +167,24 @@ func mention(o *pluginstore.Offer) string {
 // they say yes. A --yes that names no file is none to what they could not expect.
 func (a *app) agree(ctx context.Context, o *pluginstore.Offer, w *wish) error {
 	no := fmt.Errorf("plugin %s: you have not agreed to it: %w", o.Plugin.Name, host.ErrDenied)
-	agreed := o.Vouched() || w.yes && w.SHA256 != "" || w.yes && a.canAsk() && len(o.Unexpected) == 0
-	if agreed || !a.canAsk() {
-		fmt.Fprint(a.err, a.offerGist(o))
+	agreed := o.Vouched() || w.yes && w.SHA256 != "" || w.yes && a.CanAsk() && len(o.Unexpected) == 0
+	if agreed || !a.CanAsk() {
+		fmt.Fprint(a.Err, a.offerGist(o))
 	}
 	switch {
 	case agreed:
 		return nil
-	case !a.canAsk():
+	case !a.CanAsk():
 		return exit.WithHint(no, "there is nobody to ask: to install exactly this file, add --yes --sha256 "+o.Plugin.SHA256)
 	}
-	ctx, leave, err := a.floor(ctx)
+	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	text, err := a.ask(ctx, question{above: a.offerGist(o), prompt: "Install it? yes, [n]o: ", consent: true})
+	text, err := a.Ask(ctx, term.Question{Above: a.offerGist(o), Prompt: "Install it? yes, [n]o: ", Consent: true})
 	switch {
-	case errors.Is(err, errRefused), errors.Is(err, errEscaped):
+	case errors.Is(err, term.ErrDeclined), errors.Is(err, term.ErrCancelled):
 		return no
 	case err != nil:
 		return err
@@ -198,20 +199,20 @@ func (a *app) agree(ctx context.Context, o *pluginstore.Offer, w *wish) error {
 // differs from what is installed.
 func (a *app) showOffer(o *pluginstore.Offer) {
 	p := o.Plugin
-	heading := fmt.Sprintf("%s is %s plugin:", plain.Name(p.Name, nameColumns), map[bool]string{true: "an auth", false: "a transport"}[p.Kind == pluginstore.Provider])
+	heading := fmt.Sprintf("%s is %s plugin:", plain.Name(p.Name, plain.NameColumns), map[bool]string{true: "an auth", false: "a transport"}[p.Kind == pluginstore.Provider])
 	if o.Was != nil {
-		heading = fmt.Sprintf("%s has another version:", plain.Name(p.Name, nameColumns))
+		heading = fmt.Sprintf("%s has another version:", plain.Name(p.Name, plain.NameColumns))
 	}
-	fmt.Fprint(a.err, a.styled(a.errTTY, styleBold, a.ours("%s", heading)))
+	fmt.Fprint(a.Err, a.StyleErr(term.Bold, a.Own("%s", heading)))
 	facts, missing := offerFacts(o), 0
 	for i := range facts {
-		shown := plain.CutBytes(facts[i].text, factBytes)
-		missing += len(facts[i].text) - len(shown)
-		facts[i].text = cleantext.Visible(shown)
+		shown := plain.CutBytes(facts[i].Text, factBytes)
+		missing += len(facts[i].Text) - len(shown)
+		facts[i].Text = cleantext.Visible(shown)
 	}
-	fmt.Fprint(a.err, a.facts(facts, ofFacts, missing, ""))
+	fmt.Fprint(a.Err, a.Facts(facts, ofFacts, missing, ""))
 	for _, w := range o.Warnings {
-		fmt.Fprint(a.err, a.ours("! %s", plain.Name(w, 4*targetWidth)))
+		fmt.Fprint(a.Err, a.Own("! %s", plain.Name(w, 4*plain.TargetColumns)))
 	}
 }
 
@@ -219,39 +220,39 @@ func (a *app) showOffer(o *pluginstore.Offer) {
 func (a *app) offerGist(o *pluginstore.Offer) string {
 	p := o.Plugin
 	able := "asks for no access"
-	var rows []fact
+	var rows []term.Fact
 	for _, access := range p.Asked {
 		able = "would be able"
-		rows = append(rows, fact{plain.Name(access, nameColumns), meaning(access)})
+		rows = append(rows, term.Fact{Name: plain.Name(access, plain.NameColumns), Text: meaning(access)})
 	}
-	text := a.ours("%s %s is signed by %s, and %s", plain.Name(p.Name, nameColumns), plain.Name(p.Version, nameColumns), signer(p.Key), able)
+	text := a.Own("%s %s is signed by %s, and %s", plain.Name(p.Name, plain.NameColumns), plain.Name(p.Version, plain.NameColumns), signer(p.Key), able)
 	if len(rows) > 0 {
-		text += a.facts(rows, ofGist, 0, "; it stands above")
+		text += a.Facts(rows, ofGist, 0, "; it stands above")
 	}
 	if o.Was != nil {
 		for _, more := range o.More() {
-			text += a.ours("! it asks for %s now, and did not before", plain.Name(more, targetWidth))
+			text += a.Own("! it asks for %s now, and did not before", plain.Name(more, plain.TargetColumns))
 		}
 	}
 	for _, change := range o.Unexpected {
-		text += a.ours("! %s", plain.Name(change, 4*targetWidth))
+		text += a.Own("! %s", plain.Name(change, 4*plain.TargetColumns))
 	}
 	return text
 }
 
 // offerFacts are what there is to tell, each with its name. Of an update, what has
 // changed is told with what it was.
-func offerFacts(o *pluginstore.Offer) []fact {
+func offerFacts(o *pluginstore.Offer) []term.Fact {
 	p, was := o.Plugin, o.Was
 	if was == nil {
 		was = &p
 	}
-	var facts []fact
+	var facts []term.Fact
 	add := func(name, now, before string) {
 		if now != before {
 			now += " (was " + before + ")"
 		}
-		facts = append(facts, fact{name, now})
+		facts = append(facts, term.Fact{Name: name, Text: now})
 	}
 	add("source", p.Source, p.Source)
 	add("summary", p.Summary, was.Summary)
@@ -263,16 +264,16 @@ func offerFacts(o *pluginstore.Offer) []fact {
 		add("signed as", o.Comment, o.Comment)
 	}
 	for _, access := range p.Asked {
-		facts = append(facts, fact{"asks for", access + ": " + meaning(access)})
+		facts = append(facts, term.Fact{Name: "asks for", Text: access + ": " + meaning(access)})
 	}
 	if m := o.Info.Manifest; m != nil {
 		for _, s := range m.Settings {
-			facts = append(facts, fact{"setting", s.Key + ": " + s.Value})
+			facts = append(facts, term.Fact{Name: "setting", Text: s.Key + ": " + s.Value})
 		}
 	}
 	if m := o.Info.Provider; m != nil {
 		for _, s := range m.Settings {
-			facts = append(facts, fact{"setting", s.Key + ": " + s.About})
+			facts = append(facts, term.Fact{Name: "setting", Text: s.Key + ": " + s.About})
 		}
 	}
 	return facts
@@ -302,7 +303,7 @@ func (a *app) warnShadowed(name string) {
 	}
 	for other, p := range s.plugins {
 		if strings.EqualFold(other, name) && p.File != "" {
-			fmt.Fprintf(a.err, "warning: [plugins.%s] in %s goes before it\n", tomlKey(other), plain.Text(s.path))
+			fmt.Fprintf(a.Err, "warning: [plugins.%s] in %s goes before it\n", tomlKey(other), plain.Text(s.path))
 		}
 	}
 }

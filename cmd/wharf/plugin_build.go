@@ -55,18 +55,18 @@ func newBuild(a *app) *cobra.Command {
 }
 
 func (a *app) runBuild(cmd *cobra.Command, o pluginbuild.Options) error {
-	done := a.busy("building")
+	done := a.Busy("building")
 	m, err := pluginbuild.Build(cmd.Context(), o)
 	done()
 	if err != nil {
 		return a.explainBuild(o, err)
 	}
 	if !a.forPeople() {
-		return a.printJSON(map[string]any{
+		return a.PrintJSON(map[string]any{
 			"file": m.File, "size": m.Size, "sha256": m.SHA256, "go": m.Go, "segments": m.Segments, "joined": m.Joined,
 		})
 	}
-	return a.print(fmt.Sprintf("%s\n  size    %d bytes, of %s\n  sha256  %s\n", plain.Line(m.File), m.Size, m.Go, m.SHA256))
+	return a.Print(fmt.Sprintf("%s\n  size    %d bytes, of %s\n  sha256  %s\n", plain.Line(m.File), m.Size, m.Go, m.SHA256))
 }
 
 // explainBuild adds to an error what there is to do. What the compiler says goes
@@ -75,7 +75,7 @@ func (a *app) explainBuild(o pluginbuild.Options, err error) error {
 	var compile *pluginbuild.CompileError
 	switch {
 	case errors.As(err, &compile):
-		fmt.Fprint(a.err, plain.Text(compile.Output))
+		fmt.Fprint(a.Err, plain.Text(compile.Output))
 		return exit.Usage(err, "")
 	case errors.As(err, new(*pluginbuild.ToolchainError)):
 		return exit.Usage(err, "--toolchain local builds with the Go that is here, if one is; the bytes are then its own")

@@ -118,7 +118,7 @@ func (a *app) warnOutranked(names []string) {
 			continue
 		}
 		a.outranked = append(a.outranked, name)
-		a.warn("the installed plugin %s is not used: wharf has a plugin of that name now. To give it another name, "+
+		a.Warn("the installed plugin %s is not used: wharf has a plugin of that name now. To give it another name, "+
 			"`wharf plugin remove %[1]s`, and add it again with --name", name)
 	}
 }
@@ -190,9 +190,9 @@ func (a *app) runPluginList(_ context.Context, store *pluginstore.Store, _ []str
 		rows = append(rows, []string{p.Name, string(p.Kind), plain.Line(p.Version), accesses(p.Granted), signer(p.Key), plain.Line(p.Source)})
 	}
 	if !a.forPeople() {
-		return a.printJSON(list)
+		return a.PrintJSON(list)
 	}
-	return a.printTable(rows)
+	return a.PrintTable(rows)
 }
 
 // accesses are the words for what a plugin was granted, or asks for.
@@ -243,9 +243,9 @@ func (a *app) runVerify(_ context.Context, store *pluginstore.Store, names []str
 		list, rows = append(list, v), append(rows, []string{v.Name, state, plain.Line(v.Problem)})
 	}
 	if !a.forPeople() {
-		err = a.printJSON(list)
+		err = a.PrintJSON(list)
 	} else {
-		err = a.printTable(rows)
+		err = a.PrintTable(rows)
 	}
 	if err != nil {
 		return err
@@ -322,7 +322,7 @@ func newRemove(a *app) *cobra.Command {
 			if err := store.Remove(ctx, args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.err, "%s is removed.\n", plain.Line(args[0]))
+			fmt.Fprintf(a.Err, "%s is removed.\n", plain.Line(args[0]))
 			return nil
 		}),
 		ValidArgsFunction: a.completePlugins(cobra.ShellCompDirectiveNoFileComp),
@@ -332,7 +332,7 @@ func newRemove(a *app) *cobra.Command {
 // sayInstalled prints a plugin, with what became of it for people.
 func (a *app) sayInstalled(store *pluginstore.Store, p pluginstore.Installed, what string) error {
 	if !a.forPeople() {
-		return a.printJSON(tell(store, p))
+		return a.PrintJSON(tell(store, p))
 	}
-	return a.print(p.Name + " " + what + ".\n")
+	return a.Print(p.Name + " " + what + ".\n")
 }

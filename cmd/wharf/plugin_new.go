@@ -147,9 +147,9 @@ func (a *app) printBegun(p template.Plugin, files []template.File) error {
 		names = append(names, f.Name)
 	}
 	if !a.forPeople() {
-		return a.printJSON(map[string]any{"name": p.Name, "kind": p.Kind, "lang": p.Lang, "files": names, "next": next})
+		return a.PrintJSON(map[string]any{"name": p.Name, "kind": p.Kind, "lang": p.Lang, "files": names, "next": next})
 	}
-	return a.print(fmt.Sprintf("%s/ has %s\n\nNext:\n\n  %s\n\nREADME.md says what to change first.\n",
+	return a.Print(fmt.Sprintf("%s/ has %s\n\nNext:\n\n  %s\n\nREADME.md says what to change first.\n",
 		p.Name, strings.Join(names, ", "), strings.Join(next, "\n  ")))
 }
 

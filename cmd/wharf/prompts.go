@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -28,13 +29,13 @@ func (a *app) listPrompts(ctx context.Context, l *link, _ []string) error {
 		return err
 	}
 	if !a.forPeople() {
-		return a.printJSON(append([]mcp.Prompt{}, prompts...)) // [] and not null
+		return a.PrintJSON(append([]mcp.Prompt{}, prompts...)) // [] and not null
 	}
 	rows := plain.Table{{"PROMPT", "ARGUMENTS", "DESCRIPTION"}}
 	for _, p := range prompts {
 		rows = append(rows, []string{plain.Cell(p.Name), plain.Cell(blanks(p.Arguments)), plain.Cell(about(p.Description, p.Title))})
 	}
-	return a.printTable(rows)
+	return a.PrintTable(rows)
 }
 
 // blanks is how the arguments of a prompt are written on the command line.
@@ -76,14 +77,14 @@ func (a *app) getPrompt(ctx context.Context, l *link, words []string) error {
 		return err
 	}
 	if !a.forPeople() {
-		return a.printRaw(result.Raw)
+		return a.PrintRaw(result.Raw)
 	}
 	var out strings.Builder
 	for i := range result.Messages {
 		message := &result.Messages[i]
-		out.WriteString(a.styled(a.outTTY, styleBold, plain.Line(message.Role)+":") + " " + plain.Text(endLine(blockText(&message.Content))))
+		out.WriteString(a.StyleOut(term.Bold, plain.Line(message.Role)+":") + " " + plain.Text(endLine(blockText(&message.Content))))
 	}
-	return a.print(out.String())
+	return a.Print(out.String())
 }
 
 func newComplete(a *app) *cobra.Command {
@@ -122,13 +123,13 @@ func (a *app) complete(ctx context.Context, l *link, words []string) error {
 		return err
 	}
 	if !a.forPeople() {
-		return a.printRaw(found.Raw)
+		return a.PrintRaw(found.Raw)
 	}
 	var out strings.Builder
 	for _, value := range found.Values {
 		out.WriteString(plain.Line(value) + "\n")
 	}
-	return a.print(out.String())
+	return a.Print(out.String())
 }
 
 // refOf says what a word of the command line stands for.

@@ -27,14 +27,14 @@ func (a *app) lookOut() *lookout {
 	l := &lookout{app: a, hangup: make(chan struct{}, 1), ignore: func() {}}
 	a.lookout = l
 	seen := "are not seen"
-	if a.interrupt != nil && !a.attended() {
+	if a.interrupt != nil && !a.Attended() {
 		l.ignore = a.interrupt.OnHangup(l.hungUp)
 		seen = "are seen on SIGHUP only"
 	}
 	var err error
 	if l.files, err = host.FollowFiles(a.settings.files()...); err != nil {
 		l.files = nil
-		a.warn("changes of the configuration %s: %v", seen, err)
+		a.Warn("changes of the configuration %s: %v", seen, err)
 	}
 	return l
 }
@@ -46,7 +46,7 @@ func (l *lookout) follow(s *settings) {
 		return
 	}
 	if err := l.files.Set(s.files()...); err != nil {
-		l.app.warn("changes of the configuration are not all seen: %v", err)
+		l.app.Warn("changes of the configuration are not all seen: %v", err)
 	}
 }
 
@@ -122,7 +122,7 @@ func (a *app) reload() (*settings, bool) {
 	s, err := a.load()
 	if err != nil {
 		a.settings = before
-		a.warn("not reloaded: %v", err)
+		a.Warn("not reloaded: %v", err)
 		return nil, false
 	}
 	a.lookout.follow(s)
@@ -175,7 +175,7 @@ func (l *link) refresh() {
 	entry := l.configured(s)
 	switch {
 	case entry == nil:
-		l.app.warn("%s goes on as before: the configuration has no such server now", plain.Line(l.entry.Name))
+		l.app.Warn("%s goes on as before: the configuration has no such server now", plain.Line(l.entry.Name))
 	case !reflect.DeepEqual(*entry, l.entry):
 		if err := l.session.Reload(*entry); err == nil { // else it was closed
 			l.entry = *entry

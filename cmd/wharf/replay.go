@@ -95,7 +95,7 @@ func (e *differentError) ExitKind() exit.Kind {
 
 func (a *app) printReplay(r *host.ReplayReport) error {
 	if !a.forPeople() {
-		return a.printJSON(r)
+		return a.PrintJSON(r)
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "plugin       %s (%s)\n", plain.Line(r.Plugin), buildOf(r))
@@ -109,14 +109,14 @@ func (a *app) printReplay(r *host.ReplayReport) error {
 	}
 	if r.Same {
 		out.WriteString("\nIt does the same.\n")
-		return a.print(out.String())
+		return a.Print(out.String())
 	}
 	writeFirst(&out, r.First)
 	out.WriteString("\nIn all:\n")
 	for _, d := range r.Differences {
 		fmt.Fprintf(&out, "%7d  %-8s %s\n", d.Count, d.Kind, plain.Line(d.What))
 	}
-	return a.print(out.String())
+	return a.Print(out.String())
 }
 
 func buildOf(r *host.ReplayReport) string {

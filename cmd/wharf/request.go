@@ -44,9 +44,9 @@ func (a *app) ping(ctx context.Context, l *link, _ []string) error {
 	}
 	info := l.session.Info()
 	if !a.forPeople() {
-		return a.printJSON(sign{l.session.Name(), info.Era, info.Protocol, float64(took.Microseconds()) / 1000})
+		return a.PrintJSON(sign{l.session.Name(), info.Era, info.Protocol, float64(took.Microseconds()) / 1000})
 	}
-	return a.print(fmt.Sprintf("%s answered in %v (%s)\n", plain.Line(l.session.Name()), took.Round(10*time.Microsecond), info.Protocol))
+	return a.Print(fmt.Sprintf("%s answered in %v (%s)\n", plain.Line(l.session.Name()), took.Round(10*time.Microsecond), info.Protocol))
 }
 
 func newRequest(a *app) *cobra.Command {
@@ -84,7 +84,7 @@ func (a *app) request(ctx context.Context, l *link, words []string) error {
 		return err
 	}
 	if !a.forPeople() {
-		return a.printRaw(result)
+		return a.PrintRaw(result)
 	}
-	return a.printPlain(endLine(indented(result)))
+	return a.PrintPlain(endLine(indented(result)))
 }

@@ -37,7 +37,7 @@ func (a *app) listResources(ctx context.Context, l *link, _ []string) error {
 		return err
 	}
 	if !a.forPeople() {
-		return a.printJSON(have)
+		return a.PrintJSON(have)
 	}
 	rows := plain.Table{{"URI", "NAME", "TYPE", "DESCRIPTION"}}
 	for _, r := range have.Resources {
@@ -46,7 +46,7 @@ func (a *app) listResources(ctx context.Context, l *link, _ []string) error {
 	for _, r := range have.Templates {
 		rows = append(rows, []string{plain.Cell(r.URITemplate), plain.Cell(r.Name), plain.Cell(r.MIMEType), plain.Cell(about(r.Description, r.Title))})
 	}
-	return a.printTable(rows)
+	return a.PrintTable(rows)
 }
 
 // holdings asks for both lists. A server may know nothing of templates.
@@ -97,11 +97,11 @@ func (a *app) readResource(ctx context.Context, l *link, words []string) error {
 		return err
 	}
 	if !a.forPeople() {
-		return a.printRaw(result.Raw)
+		return a.PrintRaw(result.Raw)
 	}
 	var out strings.Builder
 	for i := range result.Contents {
 		out.WriteString(endLine(resourceText(&result.Contents[i])))
 	}
-	return a.printPlain(out.String())
+	return a.PrintPlain(out.String())
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -19,19 +20,19 @@ func (a *app) printResult(raw json.RawMessage) (failed bool, err error) {
 	var text string
 	switch {
 	case !a.forPeople():
-		err = a.printRaw(raw)
+		err = a.PrintRaw(raw)
 	case wrong != nil:
-		err = a.printPlain(endLine(indented(raw)))
+		err = a.PrintPlain(endLine(indented(raw)))
 	default:
 		text = resultText(&result)
-		err = a.printPlain(text)
+		err = a.PrintPlain(text)
 	}
 	switch {
 	case err != nil:
 	case wrong != nil:
 		err = &shapeError{a.server, misfit(raw, wrong)}
 	case text == "" && a.forPeople():
-		fmt.Fprintln(a.err, a.styled(a.errTTY, styleBold, "note:"), "the result is empty")
+		fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "note:"), "the result is empty")
 	}
 	return result.IsError, err
 }

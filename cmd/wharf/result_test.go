@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -30,7 +31,7 @@ func TestResultForPeople(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var out, stderr strings.Builder
-			a := &app{stdio: stdio{out: &out, err: &stderr, outTTY: true}}
+			a := &app{Terminal: &term.Terminal{Out: &out, Err: &stderr, OutTTY: true}}
 			if failed, err := a.printResult(json.RawMessage(tt.result)); err != nil || failed {
 				t.Fatal(failed, err)
 			}
@@ -58,7 +59,7 @@ func TestResultThatIsNone(t *testing.T) {
 	} {
 		for _, people := range []bool{true, false} {
 			var out strings.Builder
-			a := &app{server: "files", stdio: stdio{out: &out, outTTY: people}}
+			a := &app{server: "files", Terminal: &term.Terminal{Out: &out, OutTTY: people}}
 			_, err := a.printResult(json.RawMessage(result))
 			if err == nil || err.Error() != "call files: the result is not one of a tool: "+want {
 				t.Errorf("%s: %v, want %s", result, err, want)
@@ -81,36 +82,5 @@ func TestToolSignature(t *testing.T) {
 	}`)}
 	if got, want := signature(tool), "z=string [a=integer|null] [m=…]"; got != want {
 		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-func TestTargetsShowNoSecrets(t *testing.T) {
-	tests := []struct {
-		argv []string
-		want string
-	}{
-		{[]string{"npx", "-y", "server", "/a b"}, `npx -y server "/a b"`},
-		{[]string{"x", "--token", "s3cret", "rest"}, "x --token *** rest"},
-		{[]string{"x", "--api-key=s3cret"}, "x --api-key=***"},
-		{[]string{"x", "API_KEY=s3cret"}, "x API_KEY=***"},
-		{[]string{"x", "--token", "--verbose"}, "x --token --verbose"},
-		{[]string{"x", "--token", "${TOKEN}"}, "x --token ${TOKEN}"},
-		{[]string{"x", "--token", "${TOKEN:-s3cret}"}, "x --token ***"},
-	}
-	for _, tt := range tests {
-		if got := commandLine(tt.argv[0], tt.argv[1:]); got != tt.want {
-			t.Errorf("%q: got %s, want %s", tt.argv, got, tt.want)
-		}
-	}
-	for url, want := range map[string]string{
-		"https://x.example/mcp":             "https://x.example/mcp",
-		"https://u:s3cret@x.example/mcp":    "https://***@x.example/mcp",
-		"https://x.example/mcp?key=s3cret":  "https://x.example/mcp?key=***",
-		"https://x.example?a=${A}&b=s3cret": "https://x.example?a=${A}&b=***",
-		"https://${HOST}/mcp":               "https://${HOST}/mcp",
-	} {
-		if got := withoutSecrets(url); got != want {
-			t.Errorf("%s: got %s, want %s", url, got, want)
-		}
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,16 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 )
 
 // app is one run of the program: its streams, its flags, and what it learns
 // on the way.
 type app struct {
-	stdio
+	*term.Terminal
 	flags flags
 
-	life      context.Context  // ends with an interrupt; nil = never
-	interrupt *exit.Interrupts // nil with it
+	interrupt *exit.Interrupts // nil in tests
 
 	settings  *settings   // read at the first need
 	outranked []string    // installed plugins that were warned of
@@ -29,10 +28,13 @@ type app struct {
 	reel      reel        // of --record
 	lookout   *lookout    // for changes of the configuration; nil where nothing is kept
 	logged    atomic.Bool // somebody follows what servers log
-	person    person      // at the keyboard
 
 	redact func(text string) string // takes secrets out of errors; nil without a host
 }
+
+// forPeople reports whether stdout is read by a person: it is a terminal, and --json
+// is not given.
+func (a *app) forPeople() bool { return a.OutTTY && !a.flags.json }
 
 const rootLong = `Wharf talks to MCP servers through sandboxed transports.
 
@@ -67,9 +69,9 @@ func newRoot(a *app) *cobra.Command {
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 	}
-	root.SetIn(a.in)
-	root.SetOut(a.out)
-	root.SetErr(a.err)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return exit.Usage(err, "see `%s --help`", cmd.CommandPath())
 	})

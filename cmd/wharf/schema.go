@@ -65,7 +65,11 @@ func readSchema(schema json.RawMessage) *schemaReader {
 		OldDefs    map[string]json.RawMessage `json:"definitions"`
 	}
 	lenient(schema, &members)
-	return &schemaReader{members.Properties, members.Required, setOf(members.Required), members.Defs, members.OldDefs, schemaBudget}
+	requires := make(map[string]bool, len(members.Required))
+	for _, name := range members.Required {
+		requires[name] = true
+	}
+	return &schemaReader{members.Properties, members.Required, requires, members.Defs, members.OldDefs, schemaBudget}
 }
 
 // lenient decodes what fits and leaves the rest: encoding/json goes on after a

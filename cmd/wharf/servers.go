@@ -3,12 +3,11 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
-	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
@@ -69,13 +68,13 @@ func (a *app) runServers() error {
 	}
 	a.warnOf(s)
 	for i, server := range s.servers {
-		e := entry{Name: server.Name, Transport: server.Via(), Target: targetOf(server), Enabled: !server.Disabled}
+		e := entry{Name: server.Name, Transport: server.Via(), Target: plain.Target(server), Enabled: !server.Disabled}
 		entries = slices.Insert(entries, i, e)
 	}
 	if !a.forPeople() {
-		return a.printJSON(entries)
+		return a.PrintJSON(entries)
 	}
-	fmt.Fprintln(a.err, a.styled(a.errTTY, styleBold, "configuration:"), plain.Text(s.place()))
+	fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "configuration:"), plain.Text(s.place()))
 	rows := plain.Table{{"SERVER", "TRANSPORT", "ENABLED", "TARGET"}}
 	for _, e := range entries {
 		enabled := "yes"
@@ -87,76 +86,5 @@ func (a *app) runServers() error {
 		}
 		rows = append(rows, []string{plain.Line(e.Name), plain.Line(e.Transport), enabled, plain.Line(e.Target)})
 	}
-	return a.printTable(rows)
-}
-
-// targetOf is what a server is reached by: its command line, url or address.
-// Environment and headers, where secrets belong, are no part of it.
-func targetOf(server host.Server) string {
-	switch {
-	case server.Command != "":
-		return commandLine(server.Command, server.Args)
-	case server.URL != "":
-		return withoutSecrets(server.URL)
-	}
-	return server.Address
-}
-
-// hidden stands for what is not shown.
-const hidden = "***"
-
-// commandLine joins a command and its arguments, without the values of flags
-// that are called like secrets: people put them there, though they should not.
-func commandLine(command string, args []string) string {
-	words := []string{word(command)}
-	secret := false // the argument is the value of the flag before it
-	for _, arg := range args {
-		name, value, assigned := strings.Cut(arg, "=")
-		switch {
-		case secret && !strings.HasPrefix(arg, "-"):
-			arg = mask(arg)
-		case assigned && host.SecretFlag(name):
-			arg = name + "=" + mask(value)
-		}
-		secret = !assigned && strings.HasPrefix(arg, "-") && host.SecretFlag(arg)
-		words = append(words, word(arg))
-	}
-	return strings.Join(words, " ")
-}
-
-// mask hides a value, unless it is only the name of a variable.
-func mask(value string) string {
-	if strings.HasPrefix(value, "${") && strings.HasSuffix(value, "}") && !strings.Contains(value, ":-") {
-		return value
-	}
-	return hidden
-}
-
-// word quotes an argument where it would not read as one.
-func word(text string) string {
-	if text == "" || strings.ContainsAny(text, " \t\n'\"") {
-		return fmt.Sprintf("%q", text)
-	}
-	return text
-}
-
-// withoutSecrets hides the user and the password of a URL and the values of its
-// query: which of them is a key, its name seldom tells. The URL may hold
-// variables, so it is taken apart as text.
-func withoutSecrets(url string) string {
-	address, query, asked := strings.Cut(url, "?")
-	scheme, rest, _ := strings.Cut(address, "://")
-	authority, path, _ := strings.Cut(rest, "/")
-	if at := strings.LastIndex(authority, "@"); at >= 0 {
-		address = scheme + "://" + mask(authority[:at]) + authority[at:] + "/" + path
-	}
-	if !asked {
-		return address
-	}
-	parts := strings.Split(query, "&")
-	for i, part := range parts {
-		name, value, _ := strings.Cut(part, "=")
-		parts[i] = name + "=" + mask(value)
-	}
-	return address + "?" + strings.Join(parts, "&")
+	return a.PrintTable(rows)
 }

@@ -59,7 +59,7 @@ func (a *app) load() (*settings, error) {
 
 // readSettings reads the file, until the program is interrupted.
 func (a *app) readSettings() (*settings, error) {
-	ctx := cmp.Or(a.life, context.Background())
+	ctx := cmp.Or(a.Life, context.Background())
 	return files.Until(ctx, func() (*settings, error) { return settingsOf(a.flags.config) })
 }
 
@@ -158,7 +158,7 @@ func (s *settings) place() string {
 // most of such a line.
 func (a *app) warnOf(s *settings) {
 	for _, warning := range s.warnings {
-		a.warn("%s", plain.Clip(plain.Line(warning), warningLetters))
+		a.Warn("%s", plain.Clip(plain.Line(warning), warningLetters))
 	}
 }
 

@@ -15,15 +15,16 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 )
 
 // signals is a command that is told to leave and takes its time.
 func signals() {
-	mode := standardIO().mode // nil where stdin is no terminal
-	ctx, i := exit.OnInterrupt(context.Background(), mode.leave)
+	mode := term.Standard().Mode // nil where stdin is no terminal
+	ctx, i := exit.OnInterrupt(context.Background(), mode.Leave)
 	defer i.Stop()
 	if mode != nil {
-		mode.enter()
+		mode.Enter()
 	}
 	fmt.Println("ready, ignoring SIGHUP:", signal.Ignored(syscall.SIGHUP))
 	<-ctx.Done()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -40,7 +41,7 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if !a.canAsk() && !a.flags.mayAsk() {
+	if !a.CanAsk() && !a.flags.mayAsk() {
 		return fmt.Errorf("sign in to %s: %w: there is no terminal", server.Name,
 			exit.WithHint(host.ErrAuthRequired, "run it on a terminal, or with --no-browser, or with --browser"))
 	}
@@ -52,7 +53,7 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	if err := h.Login(cmd.Context(), server); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "Signed in to %s.\n", plain.Text(server.Name))
+	fmt.Fprintf(a.Err, "Signed in to %s.\n", plain.Text(server.Name))
 	return nil
 }
 
@@ -87,10 +88,10 @@ func (a *app) logout(ctx context.Context, h *host.Host, server host.Server) erro
 	}
 	after, err := h.Logins(ctx)
 	if unknown == nil && err == nil && slices.Equal(before, after) {
-		fmt.Fprintf(a.err, "Nothing was saved of a sign-in to %s.\n", plain.Text(server.Name))
+		fmt.Fprintf(a.Err, "Nothing was saved of a sign-in to %s.\n", plain.Text(server.Name))
 		return nil
 	}
-	fmt.Fprintf(a.err, "Signed out of %s.\n", plain.Text(server.Name))
+	fmt.Fprintf(a.Err, "Signed out of %s.\n", plain.Text(server.Name))
 	return nil
 }
 
@@ -157,18 +158,18 @@ func (a *app) runAuthStatus(cmd *cobra.Command, h *host.Host) error {
 		list[i] = savedLogin{l.Provider, l.Resource, l.Issuer, l.Client, l.Name, l.Stored}
 	}
 	if !a.forPeople() {
-		return a.printJSON(struct {
+		return a.PrintJSON(struct {
 			Vault  savedVault   `json:"vault"`
 			Logins []savedLogin `json:"logins"`
 		}{savedVault{status.Path, status.Keeper, status.Problem}, list})
 	}
-	fmt.Fprintln(a.err, a.styled(a.errTTY, styleBold, "vault:"), plain.Text(vaultLine(status)))
+	fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "vault:"), plain.Text(vaultLine(status)))
 	rows := plain.Table{{"PROVIDER", "RECORD", "SINCE", "SERVER OR ISSUER"}}
 	for _, l := range list {
 		where := cmp.Or(l.Resource, l.Issuer, l.Client)
 		rows = append(rows, []string{plain.Line(l.Provider), plain.Line(l.Record), l.Stored.Local().Format(time.DateTime), plain.Line(where)})
 	}
-	return a.printTable(rows)
+	return a.PrintTable(rows)
 }
 
 // vaultLine says for people where secrets are kept, and what protects them.
@@ -225,7 +226,7 @@ The secret is asked for, or read from stdin.`,
 // nothing is said.
 func (a *app) secret(ctx context.Context, name string) (string, error) {
 	q := host.Question{Secret: true}
-	if a.inTTY {
+	if a.InTTY {
 		q.Label = "secret " + name
 	}
 	return a.prompt(ctx, q)

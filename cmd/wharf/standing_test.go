@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -53,6 +55,16 @@ func TestVerdict(t *testing.T) {
 	err := (&board{rows: rows}).verdict()
 	if err == nil || err.Error() != "2 of 3 enabled servers are not connected" || exit.KindOf(t.Context(), err).Code != exit.CodeUnreachable {
 		t.Error(err)
+	}
+}
+
+// A terminal that can take nothing back gets no table that is drawn in place.
+func TestBoardOnADumbTerminal(t *testing.T) {
+	for _, dumb := range []bool{true, false} {
+		c := &term.Console{To: io.Discard, Dumb: dumb}
+		if _, live := (&board{app: &app{Terminal: &term.Terminal{Err: c, OutTTY: true}}}).live(); live == dumb {
+			t.Errorf("dumb %v: drawn in place %v", dumb, live)
+		}
 	}
 }
 

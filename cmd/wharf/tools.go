@@ -48,13 +48,13 @@ func (a *app) printTools(tools []mcp.Tool) error {
 		if tools == nil {
 			tools = []mcp.Tool{} // [] and not null
 		}
-		return a.printJSON(tools)
+		return a.PrintJSON(tools)
 	}
 	rows := plain.Table{{"TOOL", "ARGUMENTS", "DESCRIPTION"}}
 	for _, tool := range tools {
 		rows = append(rows, []string{plain.Cell(tool.Name), plain.Cell(signature(tool)), plain.Cell(summary(tool))})
 	}
-	return a.printTable(rows)
+	return a.PrintTable(rows)
 }
 
 // summary is what people read about a tool: its description up to the first

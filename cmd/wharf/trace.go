@@ -93,10 +93,10 @@ func (s *traceShow) run(ctx context.Context, path string) error {
 		return exit.Usage(fmt.Errorf("%s is no trace", path), "name a file that was written with --trace")
 	}
 	if s.damaged > maxComplaints {
-		s.app.warn("%s: %d more lines were stepped over", path, s.damaged-maxComplaints)
+		s.app.Warn("%s: %d more lines were stepped over", path, s.damaged-maxComplaints)
 	}
 	if !s.ended {
-		s.app.warn("%s has no end: it is still written, or its program was killed", path)
+		s.app.Warn("%s has no end: it is still written, or its program was killed", path)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (s *traceShow) read(ctx context.Context, file io.Reader, path string) error
 		}
 		if bad := (*host.TraceLineError)(nil); errors.As(err, &bad) {
 			if s.damaged++; s.damaged <= maxComplaints {
-				s.app.warn("%s:%d: %v; stepped over", path, bad.Line, bad.Err)
+				s.app.Warn("%s:%d: %v; stepped over", path, bad.Line, bad.Err)
 			}
 			continue
 		}
@@ -131,9 +131,9 @@ func (s *traceShow) read(ctx context.Context, file io.Reader, path string) error
 
 func (s *traceShow) show(d *diagram, l *host.TraceLine) error {
 	if s.app.flags.json {
-		return s.app.printRaw(bytes.Clone(l.Raw))
+		return s.app.PrintRaw(bytes.Clone(l.Raw))
 	}
-	return s.app.print(d.draw(l))
+	return s.app.Print(d.draw(l))
 }
 
 // wants reports whether a line is selected. Where a trace begins is always told,

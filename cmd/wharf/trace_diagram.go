@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -58,7 +59,7 @@ func (d *diagram) heading(l *host.TraceLine) string {
 		began = "goes on " + l.Time.Format(time.RFC3339) + "; " + plain.Line(l.Why)
 	}
 	text := fmt.Sprintf("%9s  %-*s  CLIENT%*s", "SECONDS", nameColumn, "CONNECTION", arrowColumn-len("CLIENT"), "SERVER")
-	return began + "\n" + a.styled(a.outTTY, styleBold, text) + "\n"
+	return began + "\n" + a.StyleOut(term.Bold, text) + "\n"
 }
 
 // revision is a row of its own where a connection begins to speak another revision
@@ -86,14 +87,14 @@ func (d *diagram) row(l *host.TraceLine) string {
 	style := ""
 	switch {
 	case isTrouble(l):
-		style = styleRed
+		style = term.Red
 	case !l.IsMessage():
-		style = styleBold
+		style = term.Bold
 	}
 	if message == "" {
 		return out + d.dress(style, strings.TrimRight(arrow, " ")) + "\n"
 	}
-	width := d.app.width
+	width := d.app.Width
 	if width == 0 {
 		width = unknownWidth
 	}
@@ -105,7 +106,7 @@ func (d *diagram) dress(style, text string) string {
 	if style == "" {
 		return text
 	}
-	return d.app.styled(d.app.outTTY, style, text)
+	return d.app.StyleOut(style, text)
 }
 
 // place is when, and with whom.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 )
 
@@ -20,8 +21,8 @@ import (
 func showTrace(t *testing.T, width int, args ...string) (out, err string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	std := stdio{in: strings.NewReader(""), out: &stdout, err: &stderr, outTTY: width > 0, width: width, colour: true}
-	root := newRoot(&app{stdio: std})
+	std := &term.Terminal{In: strings.NewReader(""), Out: &stdout, Err: &stderr, OutTTY: width > 0, Width: width, Colour: true}
+	root := newRoot(&app{Terminal: std})
 	root.SetArgs(append([]string{"trace", "show", filepath.Join("testdata", "trace", "story.ndjson")}, args...))
 	if err := root.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
@@ -63,7 +64,7 @@ func TestTraceShow(t *testing.T) {
 
 // Of a trace in two files, each says where the other is.
 func TestTraceShowOfTwoFiles(t *testing.T) {
-	d := &diagram{app: &app{}}
+	d := &diagram{app: &app{Terminal: new(term.Terminal)}}
 	var rows string
 	for line, err := range host.ReadTrace(strings.NewReader(`
 {"kind":"start","format":"wharf-trace/1","time":"2026-01-01T00:00:00Z","at_us":9,"why":"what was before is in t.1"}
@@ -81,7 +82,7 @@ func TestTraceShowOfTwoFiles(t *testing.T) {
 
 // What comes after the end of a connection does not begin it anew.
 func TestTraceShowAfterTheEnd(t *testing.T) {
-	d := &diagram{app: &app{}}
+	d := &diagram{app: &app{Terminal: new(term.Terminal)}}
 	var rows string
 	for line, err := range host.ReadTrace(strings.NewReader(strings.ReplaceAll(`
 {"kind":"notification","time":"2026-01-01T00:00:00Z","at_us":1,OF,"direction":"received","method":"x","message":{}}
@@ -132,7 +133,7 @@ func TestTraceShowOfWhatIsNone(t *testing.T) {
 			t.Fatal(err)
 		}
 		var stderr bytes.Buffer
-		a := &app{stdio: stdio{out: new(bytes.Buffer), err: &stderr}}
+		a := &app{Terminal: &term.Terminal{Out: new(bytes.Buffer), Err: &stderr}}
 		err := (&traceShow{app: a}).run(t.Context(), path)
 		if err != nil {
 			a.report(t.Context(), err)
@@ -147,7 +148,7 @@ func TestTraceShowOfWhatIsNone(t *testing.T) {
 func TestTraceShowStops(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(exit.ErrInterrupted)
-	a := &app{stdio: stdio{out: new(bytes.Buffer), err: new(bytes.Buffer)}}
+	a := &app{Terminal: &term.Terminal{Out: new(bytes.Buffer), Err: new(bytes.Buffer)}}
 	if err := (&traceShow{app: a}).run(ctx, filepath.Join("testdata", "trace", "story.ndjson")); !errors.Is(err, exit.ErrInterrupted) {
 		t.Errorf("got %v", err)
 	}

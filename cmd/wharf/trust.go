@@ -99,7 +99,7 @@ func (a *app) letApprove(c *host.Config) {
 			}
 			return trust.NotNow, nil
 		}
-	case a.canAsk():
+	case a.CanAsk():
 		c.Approve = a.askApproval
 	}
 }
@@ -132,7 +132,7 @@ func (a *app) runTrustList(_ context.Context, t *trust.Store, _ []string) error 
 	}
 	a.warnOf(a.settings)
 	if !a.forPeople() {
-		return a.printJSON(list)
+		return a.PrintJSON(list)
 	}
 	a.warnUnseen(list)
 	rows := plain.Table{{"SERVER", "STATE", "SINCE", "FILE"}}
@@ -143,7 +143,7 @@ func (a *app) runTrustList(_ context.Context, t *trust.Store, _ []string) error 
 		}
 		rows = append(rows, []string{plain.Line(d.Server), string(d.State), since, plain.Line(filepath.Join(d.Project, filepath.FromSlash(d.File)))})
 	}
-	return a.printTable(rows)
+	return a.PrintTable(rows)
 }
 
 // warnUnseen tells of servers that were not looked at, and of the first why.
@@ -157,7 +157,7 @@ func (a *app) warnUnseen(list []decided) {
 		}
 	}
 	if unseen > 0 {
-		a.warn("%d of these servers were not looked at: %s", unseen, first)
+		a.Warn("%d of these servers were not looked at: %s", unseen, first)
 	}
 }
 
@@ -179,7 +179,7 @@ func (a *app) projectEntries() ([]entry, error) {
 	var entries []entry
 	for i, s := range servers {
 		entries = append(entries, entry{
-			Name: s.Name, Transport: s.Via(), Target: targetOf(s), Enabled: !s.Disabled,
+			Name: s.Name, Transport: s.Via(), Target: plain.Target(s), Enabled: !s.Disabled,
 			Project: s.Project.Path(), Trust: looked[i].Approval.State,
 		})
 	}
@@ -222,9 +222,9 @@ func (a *app) runTrustShow(_ context.Context, t *trust.Store, args []string) err
 			return err
 		}
 		if a.forPeople() {
-			err = a.print(a.approvalFacts(p, 0))
+			err = a.Print(a.approvalFacts(p, 0))
 		} else {
-			err = a.printJSON(approvalJSON{p.Project, p.File, p.Server, p.State, p.Hash, p.Facts, p.Warnings})
+			err = a.PrintJSON(approvalJSON{p.Project, p.File, p.Server, p.State, p.Hash, p.Facts, p.Warnings})
 		}
 		if err != nil {
 			return err
@@ -255,10 +255,10 @@ func (a *app) approve(ctx context.Context, t *trust.Store, l trust.Looked) (err 
 	case l.Err != nil:
 		return l.Err
 	case p.State == trust.Approved:
-		fmt.Fprintf(a.err, "%s is approved.\n", plain.Line(p.Server))
+		fmt.Fprintf(a.Err, "%s is approved.\n", plain.Line(p.Server))
 		return nil
-	case a.flags.trustHash != "" || !a.canAsk():
-		fmt.Fprint(a.err, a.approvalFacts(p, factBytes), a.approvalGist(p))
+	case a.flags.trustHash != "" || !a.CanAsk():
+		fmt.Fprint(a.Err, a.approvalFacts(p, factBytes), a.approvalGist(p))
 		if p.Names(a.flags.trustHash) {
 			d = trust.Always
 		}
@@ -273,7 +273,7 @@ func (a *app) approve(ctx context.Context, t *trust.Store, l trust.Looked) (err 
 	if d != trust.Always {
 		return exit.WithHint(&trust.UnapprovedError{Approval: p}, "say yes on a terminal, or add --trust-hash "+p.Hash)
 	}
-	fmt.Fprintf(a.err, "%s may be used from now on, as it is.\n", plain.Line(p.Server))
+	fmt.Fprintf(a.Err, "%s may be used from now on, as it is.\n", plain.Line(p.Server))
 	return nil
 }
 
@@ -290,7 +290,7 @@ func (a *app) runTrustDeny(ctx context.Context, t *trust.Store, args []string) e
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "%s is not used, as it is.\n", plain.Line(l.Approval.Server))
+		fmt.Fprintf(a.Err, "%s is not used, as it is.\n", plain.Line(l.Approval.Server))
 	}
 	return nil
 }
@@ -334,7 +334,7 @@ func (a *app) runTrustRevoke(ctx context.Context, t *trust.Store, args []string)
 	case n == 0:
 		return exit.Usage(fmt.Errorf("nothing was decided about %q", word), "`wharf trust list` shows what was; a server of another project goes by the path of its file")
 	}
-	fmt.Fprintf(a.err, "%d forgotten.\n", n)
+	fmt.Fprintf(a.Err, "%d forgotten.\n", n)
 	return nil
 }
 

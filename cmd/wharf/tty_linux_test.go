@@ -15,6 +15,14 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+)
+
+// What the program writes to take moving lines away, and what those begin with.
+const (
+	clearLine     = "\r\x1b[K"
+	clearUp       = "\x1b[A\x1b[K"
+	spinnerFrames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 )
 
 // onTerminal runs a command whose stdout and stderr are a terminal of 80
@@ -206,7 +214,7 @@ func TestTerminalIsNotSteered(t *testing.T) {
 }
 
 func TestColourOnATerminalOnly(t *testing.T) {
-	if shown := onTerminal(t, []string{"NO_COLOR="}, "wharf", "bogus"); !strings.HasPrefix(shown, styleRed+"error:"+styleOff) {
+	if shown := onTerminal(t, []string{"NO_COLOR="}, "wharf", "bogus"); !strings.HasPrefix(shown, term.Red+"error:"+"\x1b[0m") {
 		t.Errorf("shown: %q", shown)
 	}
 }

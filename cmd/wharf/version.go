@@ -30,13 +30,13 @@ func newVersion(a *app) *cobra.Command {
 
 func (a *app) printVersion() error {
 	if !a.forPeople() {
-		return a.printJSON(map[string]any{
+		return a.PrintJSON(map[string]any{
 			"version": version(), "go": runtime.Version(),
 			"platform": runtime.GOOS + "/" + runtime.GOARCH,
 			"abi":      abi.Module, "protocols": protocols,
 		})
 	}
-	return a.print(fmt.Sprintf("wharf     %s\ngo        %s %s/%s\nabi       %s\nprotocol  %s\n",
+	return a.Print(fmt.Sprintf("wharf     %s\ngo        %s %s/%s\nabi       %s\nprotocol  %s\n",
 		version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, abi.Module, strings.Join(protocols, ", ")))
 }
 

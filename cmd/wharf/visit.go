@@ -45,7 +45,7 @@ func atLeast(names ...string) cobra.PositionalArgs {
 // ask is one request, with a sign of life while it takes its time. It is for what
 // is typed; a server that does not declare it gets a hint.
 func ask[T any](ctx context.Context, l *link, what string, request func(context.Context) (T, error)) (T, error) {
-	defer l.app.busy(what)()
+	defer l.app.Busy(what)()
 	result, err := request(ctx)
 	l.ended(err)
 	if errors.Is(err, host.ErrUnsupported) {

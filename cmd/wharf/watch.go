@@ -12,6 +12,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -103,23 +104,36 @@ func (a *app) agreed(uris []string, honoured mcp.Filter) error {
 			silent = append(silent, name)
 		}
 	}
-	if slices.Sort(silent); len(silent) > 0 && a.errTTY {
-		fmt.Fprintf(a.err, "%s the server does not tell when its list of %s changes\n",
-			a.styled(a.errTTY, styleBold, "note:"), strings.Join(silent, " or of "))
+	if slices.Sort(silent); len(silent) > 0 && a.ErrTTY {
+		fmt.Fprintf(a.Err, "%s the server does not tell when its list of %s changes\n",
+			a.StyleErr(term.Bold, "note:"), strings.Join(silent, " or of "))
 	}
 	return nil
 }
 
 func (a *app) printChange(c host.Change) error {
 	if !a.forPeople() {
-		return a.printJSON(c)
+		return a.PrintJSON(c)
 	}
 	text := map[host.ChangeKind]string{
 		host.ToolsChanged: "the list of tools changed", host.PromptsChanged: "the list of prompts changed",
 		host.ResourcesChanged: "the list of resources changed", host.ResourceUpdated: "changed: " + plain.Line(c.URI),
 		host.Missed: "the connection was lost for a while: anything may have changed",
 	}[c.Kind]
-	return a.print(a.folded(time.Now().Format(time.TimeOnly) + " " + text + "\n"))
+	return a.Print(a.Fold(time.Now().Format(time.TimeOnly) + " " + text + "\n"))
+}
+
+// hear takes what servers and plugins say without being asked: warnings are printed,
+// and so is what a server logs, for `wharf watch --log`.
+func (a *app) hear(e host.Event) {
+	if e.Warning != "" {
+		about := ""
+		if e.Server != "" {
+			about = e.Server + ": "
+		}
+		a.Warn("%s", about+plain.Line(e.Warning))
+	}
+	a.hearLog(e)
 }
 
 // hearLog prints what a server logs, for whoever follows it. Where stdout cannot
@@ -133,7 +147,7 @@ func (a *app) hearLog(e host.Event) {
 		return
 	}
 	if !a.forPeople() {
-		a.printJSON(struct {
+		a.PrintJSON(struct {
 			Kind string `json:"kind"`
 			mcp.LogMessage
 		}{"log", m})
@@ -141,5 +155,5 @@ func (a *app) hearLog(e host.Event) {
 	}
 	text := string(m.Data)
 	json.Unmarshal(m.Data, &text) // a string is shown as one, and the rest as it is
-	a.print(a.folded(time.Now().Format(time.TimeOnly) + " " + plain.Line(string(m.Level)+" "+m.Logger+" "+text) + "\n"))
+	a.Print(a.Fold(time.Now().Format(time.TimeOnly) + " " + plain.Line(string(m.Level)+" "+m.Logger+" "+text) + "\n"))
 }

@@ -1,4 +1,4 @@
-package main
+package elicit
 
 import (
 	"fmt"
@@ -8,13 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // heard is a person who answers as they are told, and what they were shown.
 type heard struct {
-	*asker
+	*Asker
 	typed *io.PipeWriter
 	shown *strings.Builder
 }
@@ -24,7 +25,7 @@ func hear(t *testing.T) *heard {
 	in, typed := io.Pipe()
 	t.Cleanup(func() { typed.Close() })
 	shown := new(strings.Builder)
-	return &heard{&asker{app: &app{stdio: stdio{in: in, err: shown}}, server: host.Server{Name: "files", Command: "mcp-files"}}, typed, shown}
+	return &heard{&Asker{Terminal: &term.Terminal{In: in, Err: shown}, Server: host.Server{Name: "files", Command: "mcp-files"}}, typed, shown}
 }
 
 // asks has the server ask once. lines are what the person types.
@@ -36,7 +37,7 @@ func (h *heard) asks(t *testing.T, lines ...string) (action, shown string) {
 			io.WriteString(h.typed, line+"\n")
 		}
 	}()
-	result, err := h.elicit(t.Context(), mcp.Elicitation{Message: "More?"})
+	result, err := h.Elicit(t.Context(), mcp.Elicitation{Message: "More?"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,19 +104,19 @@ func TestServerThatAsksNowAndThen(t *testing.T) {
 func TestQuestionsThatWaitAreDeclined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := hear(t)
-		_, leave, err := h.floor(t.Context())
+		_, leave, err := h.Dialog(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		actions := make(chan string, 8)
 		for range cap(actions) {
 			go func() {
-				result, err := h.elicit(t.Context(), mcp.Elicitation{Message: "More?"})
+				result, err := h.Elicit(t.Context(), mcp.Elicitation{Message: "More?"})
 				actions <- fmt.Sprint(result.Action, err)
 			}()
 		}
 		synctest.Wait()
-		h.patience.end()
+		h.limit.stop()
 		leave()
 		for range cap(actions) {
 			if got := <-actions; got != "decline<nil>" {

@@ -1,4 +1,4 @@
-package main
+package form
 
 import (
 	"encoding/json"
@@ -8,12 +8,11 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
-	"github.com/wharf-mcp/wharf/host"
 )
 
-func readOne(t *testing.T, schema string) *field {
+func readOne(t *testing.T, schema string) *Field {
 	t.Helper()
-	form, err := readForm(t.Context(), json.RawMessage(`{"properties":{"a":`+schema+`}}`))
+	form, err := Read(t.Context(), json.RawMessage(`{"properties":{"a":`+schema+`}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +61,7 @@ func TestTakeAnswer(t *testing.T) {
 		{`{"type":"string"}`, "", nil},
 	} {
 		f := readOne(t, tt.schema)
-		err := f.take(tt.text)
+		err := f.Answer(tt.text)
 		if part, bad := tt.want.(wrong); bad {
 			if err == nil || !strings.Contains(err.Error(), string(part)) || f.given {
 				t.Errorf("%s: %q: %v, %v; want the error %q", tt.schema, tt.text, f.value, err, part)
@@ -89,7 +88,7 @@ func TestRequiredAnswer(t *testing.T) {
 	} {
 		f := readOne(t, schema)
 		f.required = true
-		if err := f.take(""); (err == nil) != (want != nil) || !reflect.DeepEqual(f.value, want) {
+		if err := f.Answer(""); (err == nil) != (want != nil) || !reflect.DeepEqual(f.value, want) {
 			t.Errorf("%s: %#v, %v; want %#v", schema, f.value, err, want)
 		}
 	}
@@ -113,7 +112,7 @@ func TestDefaults(t *testing.T) {
 		`{"type":"array","items":{"enum":["a","b,c","d"]},"default":["b,c","a"]}`: "2, a",
 		`{"type":"array","items":{"enum":["a"]},"default":["z"]}`:                 "",
 	} {
-		if got := readOne(t, schema).proposed(); got != want {
+		if got := readOne(t, schema).Proposed(); got != want {
 			t.Errorf("%s: %q, want %q", schema, got, want)
 		}
 	}
@@ -129,14 +128,14 @@ func TestSecretiveFields(t *testing.T) {
 		`{"type":"string","title":"Keyboard"}`:            false,
 		`{"type":"boolean","title":"Keep the password?"}`: false,
 	} {
-		if got := readOne(t, schema).secretive(); got != want {
+		if got := readOne(t, schema).AsksForSecret(); got != want {
 			t.Errorf("%s: %v", schema, got)
 		}
 	}
 }
 
 func TestFieldsKeepTheirOrder(t *testing.T) {
-	form, err := readForm(t.Context(), json.RawMessage(`{"properties":{"z":{"type":"string"},"a":{"type":"string"},"z":{"type":"boolean"},"m":{"type":"string"}},"required":["m","unknown"]}`))
+	form, err := Read(t.Context(), json.RawMessage(`{"properties":{"z":{"type":"string"},"a":{"type":"string"},"z":{"type":"boolean"},"m":{"type":"string"}},"required":["m","unknown"]}`))
 	var names []string
 	for _, f := range form {
 		names = append(names, f.name)
@@ -154,26 +153,25 @@ func FuzzForm(f *testing.F) {
 	f.Add(`{"properties":{"a":{"type":"integer","minimum":1e300,"default":-1}}}`, "9")
 	f.Add(`{"properties":{"a":{"type":"string","pattern":"((((a{9}){9}){9}){9})"},"a":7}}`, "a")
 	f.Fuzz(func(t *testing.T, schema, text string) {
-		form, err := readForm(t.Context(), json.RawMessage(schema))
+		form, err := Read(t.Context(), json.RawMessage(schema))
 		if err != nil {
 			return
 		}
 		for i := range form {
 			f := &form[i]
-			asks := &asker{app: &app{}, server: host.Server{Name: "files"}}
-			if said := asks.about(f) + asks.heading(f, i+1, len(form)); !isProposable(f.proposed()) || strings.IndexFunc(said, plain.IsUnsafe) >= 0 {
-				t.Errorf("%s: proposes %q, says %q", schema, f.proposed(), said)
+			if terms := strings.Join(f.Terms(), ", "); !isProposable(f.Proposed()) || strings.IndexFunc(terms, plain.IsUnsafe) >= 0 {
+				t.Errorf("%s: proposes %q, says %q", schema, f.Proposed(), terms)
 			}
-			if f.take(strings.TrimSpace(text)) != nil || !f.given || !safeToType(text) || f.proposed() == "" {
+			if f.Answer(strings.TrimSpace(text)) != nil || !f.given || !SafeToType(text) || f.Proposed() == "" {
 				continue
 			}
 			value := f.value
-			if err := f.take(f.proposed()); err != nil || !reflect.DeepEqual(f.value, value) {
+			if err := f.Answer(f.Proposed()); err != nil || !reflect.DeepEqual(f.value, value) {
 				t.Errorf("%s: %q is taken as %#v, and again as %#v, %v", schema, text, value, f.value, err)
 			}
-			_ = f.shown()
+			_ = f.Shown()
 		}
-		if _, err := json.Marshal(form.content()); err != nil {
+		if _, err := json.Marshal(form.Content()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,4 +1,7 @@
-package main
+// Package form is a form that a server wants filled in: its fields as the schema
+// describes them, and the answers a person types (2025-11-25/client/elicitation). It
+// shows nothing and asks nobody.
+package form
 
 import (
 	"bytes"
@@ -13,8 +16,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// form is what a server wants to know, in the order in which it asks.
-type form []field
+// Form is what a server asks for, in its order.
+type Form []Field
 
 // fieldKind is how a field is answered.
 type fieldKind int
@@ -28,21 +31,20 @@ const (
 	choicesField // any of them
 )
 
-// field is one question of a form: its schema as a server may write it
-// (2025-11-25/client/elicitation), and the answer.
-type field struct {
+// Field is one question of a form, and its answer.
+type Field struct {
 	name     string
 	required bool
 	kind     fieldKind
 	schema   fieldSchema
-	options  []option
+	options  []Option
 
 	given bool
-	value any
+	value any // a string, []string, bool or json.Number
 }
 
-// option is one of the values that a field can have.
-type option struct {
+// Option is one of the values that a field can have.
+type Option struct {
 	Value string `json:"const"`
 	Title string `json:"title"`
 }
@@ -64,21 +66,21 @@ type fieldSchema struct {
 
 	Enum      []string `json:"enum"`
 	EnumNames []string `json:"enumNames"` // before 2025-11-25
-	OneOf     []option `json:"oneOf"`
+	OneOf     []Option `json:"oneOf"`
 
 	MinItems *int `json:"minItems"`
 	MaxItems *int `json:"maxItems"`
 	Items    struct {
 		Enum  []string `json:"enum"`
-		AnyOf []option `json:"anyOf"`
-		OneOf []option `json:"oneOf"`
+		AnyOf []Option `json:"anyOf"`
+		OneOf []Option `json:"oneOf"`
 	} `json:"items"`
 }
 
-// readForm reads a requested schema: an object with properties that are no
-// objects. One without properties asks for a yes alone. It ends with ctx: to look at
-// what a server proposes may take a second for a field.
-func readForm(ctx context.Context, schema json.RawMessage) (form, error) {
+// Read reads a requested schema: an object whose properties are not objects. One
+// without properties asks for a yes alone. Each field begins with the default of its
+// schema, if that fits. Read ends with ctx: checking a default may take a second.
+func Read(ctx context.Context, schema json.RawMessage) (Form, error) {
 	var object struct {
 		Properties orderedObject `json:"properties"`
 		Required   []string      `json:"required"`
@@ -94,8 +96,11 @@ func readForm(ctx context.Context, schema json.RawMessage) (form, error) {
 	if n := len(object.Properties); n > mcp.MaxFormFields {
 		return nil, fmt.Errorf("the requested schema: want at most %d properties, got %d", mcp.MaxFormFields, n)
 	}
-	required := setOf(object.Required)
-	fields := make(form, 0, len(object.Properties))
+	required := make(map[string]bool, len(object.Required))
+	for _, name := range object.Required {
+		required[name] = true
+	}
+	fields := make(Form, 0, len(object.Properties))
 	for _, member := range object.Properties {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -111,16 +116,7 @@ func readForm(ctx context.Context, schema json.RawMessage) (form, error) {
 	return fields, nil
 }
 
-// setOf is for names that are looked up often.
-func setOf(names []string) map[string]bool {
-	set := make(map[string]bool, len(names))
-	for _, name := range names {
-		set[name] = true
-	}
-	return set
-}
-
-func readField(schema json.RawMessage) (f field, err error) {
+func readField(schema json.RawMessage) (f Field, err error) {
 	if err := json.Unmarshal(schema, &f.schema); err != nil {
 		return f, err
 	}
@@ -151,10 +147,10 @@ func readField(schema json.RawMessage) (f field, err error) {
 }
 
 // options joins the ways in which values and their titles are written.
-func options(values, titles []string, titled []option) []option {
-	var all []option
+func options(values, titles []string, titled []Option) []Option {
+	var all []Option
 	for i, value := range values {
-		o := option{Value: value}
+		o := Option{Value: value}
 		if i < len(titles) {
 			o.Title = titles[i]
 		}
@@ -163,16 +159,25 @@ func options(values, titles []string, titled []option) []option {
 	return append(all, titled...)
 }
 
-// label is the name of a field for people.
-func (f *field) label() string {
+// Label is the name of a field for people.
+func (f *Field) Label() string {
 	if f.schema.Title != "" {
 		return f.schema.Title
 	}
 	return f.name
 }
 
-// content is the answer to the form.
-func (fields form) content() map[string]any {
+// Description is what the server says of the field beside its label.
+func (f *Field) Description() string { return strings.TrimSpace(f.schema.Description) }
+
+// Options are the values to choose from; none where the field takes any.
+func (f *Field) Options() []Option { return f.options }
+
+// Given reports whether the field has an answer.
+func (f *Field) Given() bool { return f.given }
+
+// Content is the answer to the form.
+func (fields Form) Content() map[string]any {
 	content := make(map[string]any)
 	for _, f := range fields {
 		if f.given {
@@ -182,11 +187,11 @@ func (fields form) content() map[string]any {
 	return content
 }
 
-// secretWords are parts of the names of what no form may ask for.
+// secretWords are parts of the names of what a form must not ask for.
 var secretWords = []string{"passw", "passphrase", "secret", "token", "api key", "apikey", "credential", "private key", "access key", "pin code", "card number", "cvv", "cvc"}
 
-// secretive reports whether a field seems to want a secret.
-func (f *field) secretive() bool {
+// AsksForSecret reports whether a field seems to want a secret.
+func (f *Field) AsksForSecret() bool {
 	words := strings.NewReplacer("_", " ", "-", " ").Replace(strings.ToLower(f.name + "\n" + f.schema.Title + "\n" + f.schema.Description))
 	return f.schema.Format == "password" || f.kind == textField && slices.ContainsFunc(secretWords, func(word string) bool {
 		return strings.Contains(words, word)

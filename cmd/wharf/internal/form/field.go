@@ -1,4 +1,4 @@
-package main
+package form
 
 import (
 	"encoding/json"
@@ -19,9 +19,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// take makes text the answer to the field, or says what is wrong with it. No text
-// is no answer.
-func (f *field) take(text string) (err error) {
+// Answer makes text the answer to the field, or says what is wrong with it. Empty
+// text is no answer, and an error where one is required.
+func (f *Field) Answer(text string) (err error) {
 	f.value, f.given = nil, text != "" || f.required
 	if !f.given {
 		return nil
@@ -32,7 +32,7 @@ func (f *field) take(text string) (err error) {
 	case numberField, integerField:
 		f.value, err = f.number(text)
 	case boolField:
-		f.value, err = truth(text)
+		f.value, err = Truth(text)
 	case choiceField:
 		f.value, err = f.choose(text)
 	case choicesField:
@@ -55,13 +55,13 @@ func (s *fieldSchema) checkText(text string) error {
 	case s.MaxLength != nil && n > *s.MaxLength:
 		return fmt.Errorf("%d characters are too many; want %d or fewer", n, *s.MaxLength)
 	case !s.matches(text):
-		return fmt.Errorf("want text that matches %s", plain.Name(s.Pattern, targetWidth))
+		return fmt.Errorf("want text that matches %s", plain.Name(s.Pattern, plain.TargetColumns))
 	}
 	return checkFormat(s.Format, text)
 }
 
-// matches looks at the pattern where it is one to Go as well, whose expressions
-// take linear time, and where it is short. The server is the judge of the others.
+// matches checks the pattern where Go can compile it, because Go's expressions take
+// linear time, and where it is short. The server checks the others.
 func (s *fieldSchema) matches(text string) bool {
 	if len(s.Pattern) > mcp.MaxPattern {
 		return true
@@ -94,7 +94,7 @@ func checkFormat(format, text string) error {
 }
 
 // number keeps the digits that were typed: a large integer is no float.
-func (f *field) number(text string) (any, error) {
+func (f *Field) number(text string) (any, error) {
 	n, err := strconv.ParseFloat(text, 64)
 	valid := err == nil && json.Valid([]byte(text)) && !math.IsInf(n, 0)
 	switch s := &f.schema; {
@@ -118,7 +118,8 @@ func digits(n float64) string {
 	return strconv.FormatFloat(n, 'g', -1, 64)
 }
 
-func truth(text string) (any, error) {
+// Truth reads yes or no.
+func Truth(text string) (any, error) {
 	switch strings.ToLower(text) {
 	case "y", "yes", "true":
 		return true, nil
@@ -129,13 +130,13 @@ func truth(text string) (any, error) {
 }
 
 // choose takes the number of an option, its value, or its title.
-func (f *field) choose(text string) (any, error) {
+func (f *Field) choose(text string) (any, error) {
 	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(f.options) {
 		return f.options[n-1].Value, nil
 	}
-	at := slices.IndexFunc(f.options, func(o option) bool { return o.Value == text })
+	at := slices.IndexFunc(f.options, func(o Option) bool { return o.Value == text })
 	if at < 0 {
-		at = slices.IndexFunc(f.options, func(o option) bool { return strings.EqualFold(o.Title, text) })
+		at = slices.IndexFunc(f.options, func(o Option) bool { return strings.EqualFold(o.Title, text) })
 	}
 	if at < 0 {
 		return nil, fmt.Errorf("%q is none of them; want a number from 1 to %d", plain.Clip(text, 60), len(f.options))
@@ -144,7 +145,7 @@ func (f *field) choose(text string) (any, error) {
 }
 
 // chooseAny takes several, between commas. Each counts once.
-func (f *field) chooseAny(text string) (any, error) {
+func (f *Field) chooseAny(text string) (any, error) {
 	chosen := []string{}
 	for word := range strings.SplitSeq(text, ",") {
 		word = strings.TrimSpace(word)
@@ -168,15 +169,16 @@ func (f *field) chooseAny(text string) (any, error) {
 	return chosen, nil
 }
 
-func (o option) label() string {
+// Label is the name of an option for people.
+func (o Option) Label() string {
 	if o.Title == "" {
 		return o.Value
 	}
 	return o.Title
 }
 
-// terms are what an answer has to keep.
-func (f *field) terms() []string {
+// Terms are the conditions that an answer must meet, in words.
+func (f *Field) Terms() []string {
 	s := &f.schema
 	terms := []string{map[fieldKind]string{
 		textField: "text", numberField: "a number", integerField: "a whole number", boolField: "yes or no",
@@ -205,12 +207,12 @@ func (f *field) terms() []string {
 	return append(terms, "optional")
 }
 
-// maxProposal is the longest default that is looked at, see also isProposable: it is
-// compared with the pattern.
+// maxProposal is the longest default that is read, because it is compared with the
+// pattern; see also isProposable.
 const maxProposal = 1 << 10 // bytes
 
-// proposal is the default of the schema, if it fits. One that does not is none.
-func (f *field) proposal() (value any, given bool) {
+// proposal is the default of the schema. One that does not fit does not count.
+func (f *Field) proposal() (value any, given bool) {
 	if len(f.schema.Default) > maxProposal {
 		return nil, false
 	}
@@ -232,7 +234,7 @@ func (f *field) proposal() (value any, given bool) {
 		text = strings.Join(words, ",")
 	}
 	try := *f
-	if text == "" || !isProposable(text) || try.take(text) != nil {
+	if text == "" || !isProposable(text) || try.Answer(text) != nil {
 		return nil, false
 	}
 	return try.value, true
@@ -240,8 +242,8 @@ func (f *field) proposal() (value any, given bool) {
 
 // typed is the value of an option as one would type it: its title or itself, or its
 // number, where those would be taken for another, for several, or for keys.
-func (f *field) typed(value string) string {
-	at := slices.IndexFunc(f.options, func(o option) bool { return o.Value == value })
+func (f *Field) typed(value string) string {
+	at := slices.IndexFunc(f.options, func(o Option) bool { return o.Value == value })
 	if at < 0 {
 		return ""
 	}
@@ -254,25 +256,25 @@ func (f *field) typed(value string) string {
 	return strconv.Itoa(at + 1)
 }
 
-// What a server proposes fills no more than the line at which the person types: what
-// went on in the next row would have no bar.
+// A default fills no more than the line at which the person types: a second row would
+// have no bar.
 const (
 	formatColumns   = 20 // of the name of a format
 	proposedColumns = 60
 )
 
-// isProposable reports whether text of a server may stand where the person types.
+// isProposable reports whether a server's text may stand where the person types.
 func isProposable(text string) bool {
-	return safeToType(text) && plain.Width(text) <= proposedColumns && cleantext.Visible(text) == text
+	return SafeToType(text) && plain.Width(text) <= proposedColumns && cleantext.Visible(text) == text
 }
 
-// safeToType reports whether text, given to the line editor, is text and no keys.
-func safeToType(text string) bool {
+// SafeToType reports whether the line editor would read text as text and not as keys.
+func SafeToType(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return plain.IsUnsafe(r) || r == '\n' || r == '\t' }) && utf8.ValidString(text)
 }
 
-// proposed is the answer so far as one would type it, for the line to begin with.
-func (f *field) proposed() string {
+// Proposed is the answer so far as one would type it. The line begins with it.
+func (f *Field) Proposed() string {
 	if !f.given {
 		return ""
 	}
@@ -296,21 +298,21 @@ func (f *field) proposed() string {
 	return fmt.Sprint(f.value)
 }
 
-// shown is the answer for the person who gave it: of options their titles.
-func (f *field) shown() string {
+// Shown is the answer for the person who gave it; options are shown by their titles.
+func (f *Field) Shown() string {
 	values, several := f.value.([]string)
 	if value, ok := f.value.(string); ok {
 		values = []string{value}
 	} else if !several {
-		return f.proposed()
+		return f.Proposed()
 	}
 	if f.options == nil {
 		return values[0]
 	}
 	titles := make([]string, len(values))
 	for i, value := range values {
-		at := slices.IndexFunc(f.options, func(o option) bool { return o.Value == value })
-		titles[i] = f.options[at].label()
+		at := slices.IndexFunc(f.options, func(o Option) bool { return o.Value == value })
+		titles[i] = f.options[at].Label()
 	}
 	return strings.Join(titles, ", ")
 }

@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"encoding/json"
@@ -21,8 +21,8 @@ func TestPrintRaw(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
-			a := &app{stdio: stdio{out: &out, outTTY: tt.tty}}
-			if err := a.printRaw(json.RawMessage(value)); err != nil {
+			a := &Terminal{Out: &out, OutTTY: tt.tty}
+			if err := a.PrintRaw(json.RawMessage(value)); err != nil {
 				t.Fatal(err)
 			}
 			if out.String() != tt.want {
@@ -46,8 +46,8 @@ func TestTable(t *testing.T) {
 		"écho  message=string                            Says a message back…\n" +
 		"x     " + strings.Repeat("a", 39) + "…\n"
 	var out strings.Builder
-	a := &app{stdio: stdio{out: &out, outTTY: true, width: 50}}
-	if err := a.printTable(rows); err != nil {
+	a := &Terminal{Out: &out, OutTTY: true, Width: 50}
+	if err := a.PrintTable(rows); err != nil {
 		t.Fatal(err)
 	}
 	if out.String() != want {
@@ -56,25 +56,27 @@ func TestTable(t *testing.T) {
 }
 
 func TestStyles(t *testing.T) {
-	if got := (stdio{colour: true}).styled(true, styleBold, "x"); got != styleBold+"x"+styleOff {
+	if got := (&Terminal{Colour: true, OutTTY: true}).StyleOut(Bold, "x"); got != Bold+"x"+styleOff {
 		t.Errorf("on a terminal: %q", got)
 	}
-	if got := (stdio{colour: true}).styled(false, styleBold, "x"); got != "x" {
+	if got := (&Terminal{Colour: true}).StyleOut(Bold, "x"); got != "x" {
 		t.Errorf("piped: %q", got)
 	}
-	if got := (stdio{}).styled(true, styleBold, "x"); got != "x" {
+	if got := (&Terminal{OutTTY: true}).StyleOut(Bold, "x"); got != "x" {
 		t.Errorf("with NO_COLOR: %q", got)
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"tools", "call", "servers", "filesystem"}
-	for word, want := range map[string]string{
-		"tols": "tools", "tolos": "tools", "cal": "call", "serves": "servers", "files": "filesystem",
-		"xyzzy": "", "x": "", strings.Repeat("tools", 50): "", "TOOLS": "tools",
-	} {
-		if got := nearest(word, names); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
+// TestPartsOfText: what is printed part by part is what is printed at once.
+func TestPartsOfText(t *testing.T) {
+	for _, edge := range []string{"\r\n", "é", "🚢", "\x1b", "\xff", "\xf0\x9f", "\x80\x80\x80\x80\x80"} {
+		for before := range 6 {
+			text := strings.Repeat("x", printPart-before) + edge + strings.Repeat("y", printPart) + edge
+			var out strings.Builder
+			a := &Terminal{Out: &out}
+			if err := a.PrintPlain(text); err != nil || out.String() != plain.Text(text) {
+				t.Errorf("%q %d bytes before the end of a part: %v", edge, before, err)
+			}
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 
 func TestServerLog(t *testing.T) {
 	var stderr strings.Builder
-	log := (&app{stdio: stdio{err: &stderr}}).newServerLog()
+	log := (&Terminal{Err: &stderr}).NewHeldLog()
 	write := func(text, want string) {
 		t.Helper()
 		if n, err := log.Write([]byte(text)); err != nil || n != len(text) {
@@ -18,13 +18,13 @@ func TestServerLog(t *testing.T) {
 		}
 	}
 	write("[s] starting\n", "")
-	log.release()
+	log.Release()
 	write("[s] \x1b[31mserving\n", "[s] starting\n[s] \x1b[31mserving\n")
 }
 
 func TestServerLogHoldsNoFlood(t *testing.T) {
 	var stderr strings.Builder
-	log := (&app{stdio: stdio{err: &stderr}}).newServerLog()
+	log := (&Terminal{Err: &stderr}).NewHeldLog()
 	flood := []byte(strings.Repeat("[s] all is well\n", 1+heldLines/16))
 	if _, err := log.Write(flood); err != nil {
 		t.Fatal(err)
@@ -36,8 +36,8 @@ func TestServerLogHoldsNoFlood(t *testing.T) {
 
 func TestServerLogCannotSteerATerminal(t *testing.T) {
 	var screen strings.Builder
-	log := (&app{stdio: stdio{err: &screen, errTTY: true}}).newServerLog()
-	log.release()
+	log := (&Terminal{Err: &screen, ErrTTY: true}).NewHeldLog()
+	log.Release()
 	if _, err := log.Write([]byte("[s] \x1b]0;owned\a\n")); err != nil {
 		t.Fatal(err)
 	}

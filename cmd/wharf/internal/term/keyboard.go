@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"bufio"
@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -16,9 +14,9 @@ import (
 
 // What a person can say at a prompt in place of an answer.
 var (
-	errEscaped  = errors.New("cancelled")   // Esc: not now
-	errRefused  = errors.New("declined")    // Ctrl-D: no
-	errKeyboard = errors.New("interrupted") // Ctrl-C: the whole program
+	ErrCancelled   = errors.New("cancelled")   // Esc: not now
+	ErrDeclined    = errors.New("declined")    // Ctrl-D: no
+	errInterrupted = errors.New("interrupted") // Ctrl-C: the whole program
 )
 
 // The bytes that those keys send while a line is edited.
@@ -32,20 +30,20 @@ const (
 // first byte. Over a slow connection they part.
 const escapeDelay = 50 * time.Millisecond
 
-// maxTyped is how much is read of a stdin that is no terminal, in bytes.
+// maxTyped is how much is read of a stdin that is not a terminal, in bytes.
 const maxTyped = 1 << 20
 
 // keyboard is what a person answers on: a line editor on a terminal, and else the
-// lines of stdin. One goroutine at a time may ask, see [app.floor]. What it reads
-// is taken at the moment of a question and not before.
+// lines of stdin. One goroutine at a time may ask, see [Terminal.Dialog]. Input
+// is read when a question is asked and not before.
 type keyboard struct {
 	in        io.Reader
-	mode      *mode // nil: stdin is no terminal
-	screen    *console
-	blind     bool   // nobody sees the screen: the terminal itself shows what is typed
+	mode      *Mode // nil: stdin is no terminal
+	screen    *Console
+	blind     bool   // stderr is not the screen: the terminal itself shows what is typed
 	interrupt func() // for Ctrl-C, which is a key while a line is edited
 
-	pending chan chunk // a read under way that nobody has taken yet
+	pending chan chunk // a read under way whose result has not been used
 	left    []byte     // read, and not taken yet
 	lines   *bufio.Reader
 	asking  context.Context // of the question under way
@@ -57,52 +55,52 @@ type chunk struct {
 	err  error
 }
 
-// question is what a person answers on one line.
-type question struct {
-	above    string // whole rows of ours, which stand right above the line: who asks, and for what
-	prompt   string
-	proposed string // what the line begins with
-	secret   bool   // what is typed is not shown
-	consent  bool   // what was typed before does not count: consent is given to what one has read
+// Question is what a person answers on one line.
+type Question struct {
+	Above    string // whole rows of our own, which stand right above the line: who asks, and for what
+	Prompt   string
+	Proposed string // what the line begins with
+	Secret   bool   // what is typed is not shown
+	Consent  bool   // what was typed before does not count: one consents to what one has read
 }
 
 // ask reads a line, with the prompt before it on a terminal. There the line can be
 // edited. In place of an answer there may be one of the errors above, io.EOF, or the
 // cause of ctx.
-func (k *keyboard) ask(ctx context.Context, q question) (string, error) {
-	if q.consent {
-		k.forget()
+func (k *keyboard) ask(ctx context.Context, q Question) (string, error) {
+	if q.Consent {
+		k.flush()
 	}
 	k.asking = ctx
-	if k.mode == nil || k.blind && !q.secret {
+	if k.mode == nil || k.blind && !q.Secret {
 		return k.nextLine()
 	}
 	editor := term.NewTerminal(struct {
 		io.Reader
 		io.Writer
-	}{k, k.screen.to}, q.prompt)
+	}{k, k.screen.To}, q.Prompt)
 	editor.SetSize(k.screen.room())
 	editor.History = noHistory{}
-	k.screen.typing(editor, q.above)
+	k.screen.typing(editor, q.Above)
 	defer k.screen.typing(nil, "")
-	if err := k.mode.enter(); err != nil {
+	if err := k.mode.Enter(); err != nil {
 		return "", err
 	}
-	defer k.mode.leave()
-	k.left = append([]byte(q.proposed), k.left...)
+	defer k.mode.Leave()
+	k.left = append([]byte(q.Proposed), k.left...)
 	read := editor.ReadLine
-	if q.secret {
-		read = func() (string, error) { return editor.ReadPassword(q.prompt) }
+	if q.Secret {
+		read = func() (string, error) { return editor.ReadPassword(q.Prompt) }
 	}
 	text, err := read()
 	if err != nil {
 		k.left = nil
-		io.WriteString(k.screen.to, "\r\n") // away from the line that was begun
+		io.WriteString(k.screen.To, "\r\n") // away from the line that was begun
 	}
 	return text, err
 }
 
-// nextLine reads a line of what is no terminal. The last need not have an end.
+// nextLine reads a line from what is not a terminal. The last need not have an end.
 func (k *keyboard) nextLine() (string, error) {
 	if k.lines == nil {
 		k.lines = bufio.NewReader(io.LimitReader(k, maxTyped))
@@ -141,11 +139,10 @@ func firstLine(text []byte) []byte {
 	return text[:end+1]
 }
 
-// forget drops what was typed ahead, or pasted with the command. Consent is given to
-// what one has read.
-func (k *keyboard) forget() {
+// flush drops what was typed ahead, or pasted with the command.
+func (k *keyboard) flush() {
 	if k.mode != nil {
-		k.mode.forget()
+		k.mode.flush()
 	}
 	k.left = nil
 	select {
@@ -155,7 +152,7 @@ func (k *keyboard) forget() {
 	}
 }
 
-// special looks for the keys that are no text. Esc is one, if nothing follows: the
+// special looks for the keys that are not text. Esc is one if nothing follows it: the
 // first byte of an arrow key looks the same until the others come.
 func (k *keyboard) special(text []byte) ([]byte, error) {
 	if text[len(text)-1] == keyEscape {
@@ -163,7 +160,7 @@ func (k *keyboard) special(text []byte) ([]byte, error) {
 		defer cancel()
 		more, err := k.next(soon)
 		if err != nil {
-			return nil, errEscaped
+			return nil, ErrCancelled
 		}
 		text = append(text, more...)
 	}
@@ -171,15 +168,15 @@ func (k *keyboard) special(text []byte) ([]byte, error) {
 	case bytes.IndexByte(text, keyInterrupt) >= 0:
 		k.interrupt()
 		<-k.asking.Done() // or the answer to the question would be on its way first
-		return nil, errKeyboard
+		return nil, errInterrupted
 	case bytes.IndexByte(text, keyRefuse) >= 0:
-		return nil, errRefused
+		return nil, ErrDeclined
 	}
 	return text, nil
 }
 
 // next returns what the next read of stdin gives. A read that is stuck when ctx
-// ends stays, and whoever asks next gets what comes of it.
+// ends stays, and the next question gets its result.
 func (k *keyboard) next(ctx context.Context) ([]byte, error) {
 	if k.pending == nil {
 		pending := make(chan chunk, 1)
@@ -202,41 +199,9 @@ func (k *keyboard) next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// noHistory keeps no line: an answer to one server is none of another's.
+// noHistory keeps no line: an answer to one server is not for another to see.
 type noHistory struct{}
 
 func (noHistory) Add(string)    {}
 func (noHistory) Len() int      { return 0 }
 func (noHistory) At(int) string { panic("an empty history was asked") }
-
-// mode is what a terminal makes of keys. While a line is edited they come as they
-// are pressed. Safe for concurrent use, so that whoever ends the program can put
-// the terminal back first.
-type mode struct {
-	terminal *os.File
-
-	mu    sync.Mutex
-	saved *term.State // nil: the terminal is as it was found
-}
-
-func (m *mode) enter() (err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.saved == nil {
-		m.saved, err = term.MakeRaw(int(m.terminal.Fd()))
-	}
-	return err
-}
-
-// leave puts the terminal back. It may be called on nil, and at any time.
-func (m *mode) leave() {
-	if m == nil {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.saved != nil {
-		term.Restore(int(m.terminal.Fd()), m.saved) // a terminal that is gone needs none
-		m.saved = nil
-	}
-}

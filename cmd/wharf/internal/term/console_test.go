@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"runtime"
@@ -7,25 +7,24 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen strings.Builder
-		c := &console{to: &screen}
-		a := &app{stdio: stdio{err: c, errTTY: true}}
+		c := &Console{To: &screen}
+		a := &Terminal{Err: c, ErrTTY: true}
 
-		a.busy("being fast")()
+		a.Busy("being fast")()
 		if screen.Len() > 0 {
 			t.Errorf("what is fast was shown: %q", screen.String())
 		}
 
-		gauge, done := a.measured("being\x1bslow")
-		time.Sleep(busyAfter + busyEvery/2) // of the bubble's clock
+		progress, done := a.Progress("being\x1bslow")
+		time.Sleep(BusyAfter + busyEvery/2) // of the bubble's clock
 		synctest.Wait()
-		gauge.hear(mcp.Progress{Done: 2, Total: 5, Message: "\x1b"})
+		progress.Report(mcp.Progress{Done: 2, Total: 5, Message: "\x1b"})
 		time.Sleep(busyEvery)
 		synctest.Wait()
 		c.Write([]byte("[server] a line\n"))
@@ -41,7 +40,7 @@ func TestBusy(t *testing.T) {
 	})
 }
 
-func TestGauge(t *testing.T) {
+func TestProgress(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		progress mcp.Progress
@@ -57,18 +56,18 @@ func TestGauge(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := &gauge{what: "asking", began: time.Now()}
-				g.hear(tt.progress)
-				if got := g.line(0); got != tt.want {
+				p := &Progress{what: "asking", began: time.Now()}
+				p.Report(tt.progress)
+				if got := p.line(0); got != tt.want {
 					t.Errorf("got %q, want %q", got, tt.want)
 				}
 			})
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		g := &gauge{what: "asking", began: time.Now()}
+		p := &Progress{what: "asking", began: time.Now()}
 		time.Sleep(95500 * time.Millisecond) // of the bubble's clock
-		if got, want := g.line(3), "⠸ 1m35s asking …"; got != want {
+		if got, want := p.line(3), "⠸ 1m35s asking …"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
@@ -77,13 +76,13 @@ func TestGauge(t *testing.T) {
 // A line that is wider than the terminal would leave pieces of itself behind.
 func TestMovingLineFits(t *testing.T) {
 	var screen strings.Builder
-	c := &console{to: &screen, size: func() (int, int) { return 10, 5 }}
+	c := &Console{To: &screen, Size: func() (int, int) { return 10, 5 }}
 	for text, want := range map[string]string{
 		"ascii in a line": "ascii in ", "日本語の長い行": "日本語の", "⠋ ━━━━━━━━━━━": "⠋ ━━━━━━━", "🚢🚢🚢🚢🚢🚢": "🚢🚢🚢🚢", "short": "short",
 	} {
-		c.take()
+		c.Clear()
 		screen.Reset()
-		if c.show(text); screen.String() != clearLine+want {
+		if c.Show(text); screen.String() != clearLine+want {
 			t.Errorf("%q: shown %q, want %q", text, screen.String(), want)
 		}
 	}
@@ -92,11 +91,11 @@ func TestMovingLineFits(t *testing.T) {
 // As many lines as fit are taken away as they were put there.
 func TestMovingLines(t *testing.T) {
 	var screen strings.Builder
-	c := &console{to: &screen, size: func() (int, int) { return 80, 5 }}
-	c.show("a\nb\nc")
-	c.show("1\n2\n3\n4\n5\n6")
+	c := &Console{To: &screen, Size: func() (int, int) { return 80, 5 }}
+	c.Show("a\nb\nc")
+	c.Show("1\n2\n3\n4\n5\n6")
 	c.Write([]byte("[files] a line\n"))
-	c.take()
+	c.Clear()
 	want := clearLine + "a\nb\nc" + clearLine + clearUp + clearUp + "1\n2\n3\n… and 3 more" + clearLine + clearUp + clearUp + clearUp + "[files] a line\n"
 	if screen.String() != want {
 		t.Errorf("got %q, want %q", screen.String(), want)
@@ -107,23 +106,23 @@ func TestMovingLines(t *testing.T) {
 // whichever stream it goes to the terminal.
 func TestPrintMakesRoom(t *testing.T) {
 	var screen, question, stdout strings.Builder
-	c := &console{to: &screen}
-	a := &app{stdio: stdio{err: c, out: &stdout, errTTY: true, outTTY: true}}
-	c.show("moving")
+	c := &Console{To: &screen}
+	a := &Terminal{Err: c, Out: &stdout, ErrTTY: true, OutTTY: true}
+	c.Show("moving")
 	c.typing(&question, "")
-	if err := a.print("a result\n"); err != nil || question.String() != "a result\n" || stdout.Len() > 0 {
+	if err := a.Print("a result\n"); err != nil || question.String() != "a result\n" || stdout.Len() > 0 {
 		t.Errorf("%v: beside the question: %q, on it: %q", err, stdout.String(), question.String())
 	}
 	if want := clearLine + "moving" + clearLine; screen.String() != want {
 		t.Errorf("screen %q, want %q", screen.String(), want)
 	}
 	c.typing(nil, "")
-	if err := a.print("another\n"); err != nil || stdout.String() != "another\n" {
+	if err := a.Print("another\n"); err != nil || stdout.String() != "another\n" {
 		t.Errorf("%v: stdout %q", err, stdout.String())
 	}
 	c.typing(&question, "")
-	a.outTTY = false
-	if err := a.print("data\n"); err != nil || stdout.String() != "another\ndata\n" {
+	a.OutTTY = false
+	if err := a.Print("data\n"); err != nil || stdout.String() != "another\ndata\n" {
 		t.Errorf("%v: no terminal got %q", err, stdout.String())
 	}
 }
@@ -131,15 +130,12 @@ func TestPrintMakesRoom(t *testing.T) {
 // A terminal that can take nothing back gets nothing that moves.
 func TestDumbTerminal(t *testing.T) {
 	var screen strings.Builder
-	c := &console{to: &screen, dumb: true}
-	c.show("moving")
+	c := &Console{To: &screen, Dumb: true}
+	c.Show("moving")
 	c.Write([]byte("a line\n"))
-	c.take()
+	c.Clear()
 	if screen.String() != "a line\n" {
 		t.Errorf("screen %q", screen.String())
-	}
-	if _, live := (&board{app: &app{stdio: stdio{err: c, outTTY: true}}}).live(); live {
-		t.Error("a table is drawn in place")
 	}
 	for name, want := range map[string]bool{"dumb": true, "": runtime.GOOS != "windows", "xterm": false} {
 		t.Setenv("TERM", name)
@@ -151,19 +147,9 @@ func TestDumbTerminal(t *testing.T) {
 
 func TestBusyIsSilentForPrograms(t *testing.T) {
 	var stderr strings.Builder
-	a := &app{stdio: stdio{err: &stderr}}
-	a.busy("anything")()
+	a := &Terminal{Err: &stderr}
+	a.Busy("anything")()
 	if stderr.Len() > 0 {
 		t.Errorf("stderr %q", stderr.String())
-	}
-}
-
-func TestWarnings(t *testing.T) {
-	var stderr strings.Builder
-	a := &app{stdio: stdio{err: &stderr}}
-	a.hear(host.Event{Server: "files", Warning: "a line that is no message: \x1b"})
-	a.hear(host.Event{Server: "files", Method: mcp.NotificationProgress})
-	if want := "warning: files: a line that is no message: \\x1b\n"; stderr.String() != want {
-		t.Errorf("stderr %q, want %q", stderr.String(), want)
 	}
 }

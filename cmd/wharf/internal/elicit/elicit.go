@@ -1,0 +1,84 @@
+// Package elicit lets a server ask the person at the terminal something: by a form, or
+// by a page to visit (2025-11-25/client/elicitation).
+package elicit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// Asker is a server that may ask the person something, as long as the host of one
+// command is open. Safe for concurrent use; a person is asked one thing at a time.
+type Asker struct {
+	*term.Terminal
+	Server      host.Server
+	PrintsPages bool // the person opens pages, not the program
+
+	limit limit
+}
+
+// Elicit has the person answer the server. Nothing is answered in their name, except
+// that they want no more questions.
+//
+// Once the program is interrupted there is no answer while the server may still want
+// one: it would finish the very request that is being cancelled, and the interrupt
+// would have no effect.
+func (a *Asker) Elicit(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult, error) {
+	result, err := a.consult(ctx, e)
+	if a.Interrupted() {
+		<-ctx.Done()
+	}
+	return result, err
+}
+
+// consult shows the person what the server asks, and what they would consent to. The
+// former is foreign and stands behind bars; the latter is our own and stands next to
+// the answer.
+func (a *Asker) consult(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult, error) {
+	if a.limit.isStopped() {
+		return a.declineUnasked()
+	}
+	ctx, end, err := a.Dialog(ctx)
+	if err != nil {
+		return mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
+	}
+	defer end()
+	if err := a.checkLimit(ctx); err != nil {
+		return a.result(nil, err)
+	}
+	fmt.Fprintf(a.Err, "\n%s", a.StyleErr(term.Bold, a.Own("%s asks, in its own words behind the bars:", plain.Server(a.Server))))
+	fmt.Fprint(a.Err, a.Quote(e.Message, term.OfMessage, ""))
+	var content map[string]any
+	if e.Mode == mcp.ElicitURL {
+		err = a.visit(ctx, e.URL)
+	} else {
+		content, err = a.fillIn(ctx, e.RequestedSchema)
+	}
+	return a.result(content, err)
+}
+
+// result is the result of a dialog that ended with err. It tells the person.
+func (a *Asker) result(content map[string]any, err error) (mcp.ElicitResult, error) {
+	var unfit *host.RPCError
+	server := plain.Name(a.Server.Name, plain.NameColumns)
+	switch {
+	case err == nil:
+		return mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
+	case errors.As(err, &unfit):
+		fmt.Fprint(a.Err, a.Own("%s asked for what cannot be asked.", server), a.Quote(err.Error(), term.OfMessage, ""))
+		return mcp.ElicitResult{}, err
+	case errors.Is(err, errStopped):
+		return a.declineUnasked()
+	case errors.Is(err, term.ErrDeclined):
+		fmt.Fprintf(a.Err, "Declined. Nothing was sent to %s.\n", server)
+		return mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+	}
+	fmt.Fprintf(a.Err, "Cancelled. Nothing was sent to %s.\n", server)
+	return mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
+}

@@ -1,0 +1,138 @@
+package elicit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/form"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+const formKeys = "Enter takes the line; on an empty one it skips what is optional. Esc cancels, Ctrl-D declines."
+
+// How much is shown of the texts of a form.
+var (
+	ofLabel  = term.Excerpt{Bytes: 512, Rows: 6}
+	ofAnswer = term.Excerpt{Bytes: 2 << 10, Rows: 32}
+)
+
+// shownOptions is how many values to choose from are listed.
+const shownOptions = 200
+
+// fillIn asks for one field after the other, and shows all answers before they are
+// sent. The person may go through the fields again; their answers stand there then.
+func (a *Asker) fillIn(ctx context.Context, schema json.RawMessage) (map[string]any, error) {
+	fields, err := form.Read(ctx, schema)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, &host.RPCError{Code: mcp.CodeInvalidParams, Message: err.Error()}
+	}
+	if len(fields) > 0 {
+		fmt.Fprint(a.Err, a.StyleErr(term.Dim, a.Own(formKeys)))
+	}
+	for {
+		for i := range fields {
+			if err := a.fill(ctx, &fields[i], i+1, len(fields)); err != nil {
+				return nil, err
+			}
+		}
+		again, err := a.review(ctx, fields)
+		if err != nil || !again {
+			return fields.Content(), err
+		}
+	}
+}
+
+// fill shows what the server says of a field, and asks until the answer fits it.
+func (a *Asker) fill(ctx context.Context, f *form.Field, number, of int) error {
+	fmt.Fprint(a.Err, "\n"+a.about(f))
+	q := term.Question{Above: a.heading(f, number, of), Prompt: "> ", Proposed: f.Proposed()}
+	for {
+		text, err := a.Ask(ctx, q)
+		if err != nil {
+			return err
+		}
+		wrong := f.Answer(strings.TrimSpace(text))
+		if wrong == nil {
+			return nil
+		}
+		fmt.Fprint(a.Err, a.Own("%s", cleantext.Visible(wrong.Error())))
+		q.Proposed = ""
+		if form.SafeToType(text) {
+			q.Proposed = text
+		}
+	}
+}
+
+// about is what the server says of a field: its label, its description, and the
+// values to choose from, a row each.
+func (a *Asker) about(f *form.Field) string {
+	text := a.Quote(f.Label(), ofLabel, "")
+	if about := f.Description(); about != "" {
+		text += a.Quote(about, term.OfMessage, "")
+	}
+	options := f.Options()
+	var rows []string
+	for i, o := range options[:min(len(options), shownOptions)] {
+		rows = append(rows, fmt.Sprintf("%3d) %s", i+1, plain.Name(o.Label(), a.Columns()-plain.Width(term.Bar)-5)))
+	}
+	text += term.Barred(rows, 0, 0, "")
+	if missing := len(options) - shownOptions; missing > 0 {
+		text += fmt.Sprintf("  (%d more; each can be given by its number)\n", missing)
+	}
+	return text
+}
+
+// heading says who wants a field filled in, and with what. It warns where a field
+// seems to ask for a secret, which no form may do.
+func (a *Asker) heading(f *form.Field, number, of int) string {
+	text := a.Own("%d/%d: %s asks for %s.", number, of, plain.Server(a.Server), strings.Join(f.Terms(), ", "))
+	if f.AsksForSecret() {
+		text = a.Caution("this looks like a secret. Servers must not ask for one in a form; if in doubt, decline.") + text
+	}
+	return text
+}
+
+// review shows what would be sent, and asks whether it may be. again says that the
+// person wants to edit it first.
+func (a *Asker) review(ctx context.Context, fields form.Form) (again bool, err error) {
+	fmt.Fprintln(a.Err)
+	answers := 0
+	for i := range fields {
+		if f := &fields[i]; f.Given() {
+			answers++
+			fmt.Fprint(a.Err, a.Quote(plain.Name(f.Label(), plain.NameColumns)+": "+f.Shown(), ofAnswer, ""))
+		}
+	}
+	q := term.Question{
+		Above:  a.Own("%s gets these answers: %d.", plain.Server(a.Server), answers),
+		Prompt: fmt.Sprintf("Send this to %s? [y]es, [n]o, [e]dit: ", plain.Name(a.Server.Name, plain.NameColumns)), Consent: true,
+	}
+	if len(fields) == 0 {
+		q.Above = a.Own("%s hears whether you agree to what it says above.", plain.Server(a.Server))
+		q.Prompt = "Do you agree? [y]es, [n]o: "
+	}
+	for {
+		text, err := a.Ask(ctx, q)
+		if err != nil {
+			return false, err
+		}
+		switch strings.ToLower(strings.TrimSpace(text)) {
+		case "y", "yes":
+			return false, nil
+		case "n", "no":
+			return false, term.ErrDeclined
+		case "e", "edit":
+			return true, nil
+		}
+		q.Consent = false // this is the same question again, and its text was read
+	}
+}

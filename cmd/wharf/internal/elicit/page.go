@@ -1,0 +1,66 @@
+package elicit
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/form"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
+)
+
+// ofAddress is how much is shown of the address of a page.
+var ofAddress = term.Excerpt{Bytes: 2 << 10, Rows: 32}
+
+// visit shows the address of a page that a server wants the person to visit, and
+// opens it once they agree. It returns nil if they agree; what they do on the page,
+// only the server learns (2025-11-25/client/elicitation).
+func (a *Asker) visit(ctx context.Context, address string) error {
+	shown := a.Quote(address, ofAddress, "; it is opened whole")
+	fmt.Fprint(a.Err, shown)
+	site, warning := plain.Site(address)
+	q := term.Question{
+		Above:  a.Own("%s wants you to visit a page of %s.", plain.Server(a.Server), site),
+		Prompt: "Open it in your browser? [y/N]: ", Consent: true,
+	}
+	if warning != "" {
+		q.Above += a.Caution(warning)
+	}
+	opens := !a.PrintsPages && os.Getenv("NO_BROWSER") == ""
+	if !opens {
+		q.Prompt = "Will you visit it? [y/N]: "
+	}
+	answer, err := a.Ask(ctx, q)
+	if err != nil {
+		return err
+	}
+	if yes, err := form.Truth(strings.TrimSpace(answer)); err != nil || yes == false {
+		return term.ErrDeclined
+	}
+	if !opens {
+		return a.printWhole(address, shown)
+	}
+	if err := host.OpenBrowser(ctx, address); err != nil {
+		fmt.Fprint(a.Err, a.Own("%s", cleantext.Visible(err.Error())))
+		return term.ErrDeclined
+	}
+	return nil
+}
+
+// printWhole prints an address that the person will visit by themselves. It can be
+// copied then, also where it was shown in pieces.
+func (a *Asker) printWhole(address, shown string) error {
+	if strings.Count(shown, "\n") == 1 {
+		return nil
+	}
+	if cleantext.Visible(address) != address || strings.Contains(address, " ") {
+		fmt.Fprintln(a.Err, "The address cannot be copied.")
+		return term.ErrDeclined
+	}
+	fmt.Fprintln(a.Err, address)
+	return nil
+}

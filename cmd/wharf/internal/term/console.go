@@ -1,0 +1,118 @@
+package term
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+)
+
+const (
+	clearLine = "\r\x1b[K"
+	clearUp   = "\x1b[A\x1b[K" // from the beginning of a line, the one above it
+)
+
+// Console is a terminal's stderr: lines of many writers, and below them some that
+// change. Those show a task that is under way, or are the line at which a person
+// types. All writes to the terminal go through it, so that no line is torn apart. Safe
+// for concurrent use.
+type Console struct {
+	To   io.Writer
+	Size func() (columns, rows int) // 0 = unknown; nil: both are unknown
+	Dumb bool                       // the terminal cannot take a line back: none moves
+
+	mu    sync.Mutex
+	shown int       // how many moving lines are on the screen
+	held  int       // how many callers keep them away
+	typed io.Writer // the line at which a person types; it makes room for text
+	above string    // what stands right above that line
+}
+
+// Write puts text above the lines that change. Moving ones come back at their next
+// turn.
+func (c *Console) Write(text []byte) (int, error) { return c.writeTo(c.To, text) }
+
+// writeTo is Write for another way to the same terminal, which is stdout. While a
+// person types, only the line editor can make room for text.
+func (c *Console) writeTo(to io.Writer, text []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.erase()
+	if c.typed != nil { // the question stays next to its answer, whatever is written
+		if _, err := c.typed.Write(slices.Concat(text, []byte(c.above))); err != nil {
+			return 0, err
+		}
+		return len(text), nil
+	}
+	return to.Write(text)
+}
+
+// erase takes the moving lines away. The caller holds mu.
+func (c *Console) erase() {
+	if c.shown > 0 {
+		io.WriteString(c.To, clearLine+strings.Repeat(clearUp, c.shown-1))
+		c.shown = 0
+	}
+}
+
+// Show makes text the moving lines. They are cut to the terminal: what goes over its
+// edge, or out at its top, could not be taken away.
+func (c *Console) Show(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held > 0 || c.Dumb {
+		return
+	}
+	columns, rows := c.room()
+	lines := strings.Split(text, "\n")
+	if more := len(lines) - (rows - 1); more > 0 {
+		lines = append(lines[:rows-2], fmt.Sprintf("… and %d more", more+1))
+	}
+	for i := range lines {
+		lines[i] = plain.Fit(lines[i], columns-1)
+	}
+	io.WriteString(c.To, clearLine+strings.Repeat(clearUp, max(c.shown-1, 0))+strings.Join(lines, "\n"))
+	c.shown = len(lines)
+}
+
+// room is how many columns and rows text may have.
+func (c *Console) room() (columns, rows int) {
+	if c.Size != nil {
+		columns, rows = c.Size()
+	}
+	if columns <= 0 || rows < 3 {
+		return 80, 24
+	}
+	return columns, rows
+}
+
+// Clear takes the moving lines away.
+func (c *Console) Clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.erase()
+}
+
+// hold keeps the moving lines away until release is called.
+func (c *Console) hold() (release func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.erase()
+	c.held++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.held--
+	}
+}
+
+// typing says at which line a person types, so that text goes above it, and what
+// always stands right above that line; nil says that no person types.
+func (c *Console) typing(at io.Writer, above string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.typed, c.above = at, above
+}

@@ -1,0 +1,60 @@
+package term
+
+import (
+	"io"
+	"sync"
+)
+
+// HeldLog passes on to stderr what servers print on theirs, whole lines in each
+// write. While a server starts, its lines are held: if it fails at once, the error
+// quotes the end of them, and printing them twice would hide it. Safe for concurrent
+// use.
+type HeldLog struct {
+	to    io.Writer
+	clean func(string) string // for a terminal, which servers must not steer; nil: stderr is not a terminal
+
+	mu   sync.Mutex
+	held []byte
+	live bool
+}
+
+// heldLines is how many bytes are held before they are passed on anyway.
+const heldLines = 64 << 10
+
+// NewHeldLog returns a log that holds its lines until Release.
+func (t *Terminal) NewHeldLog() *HeldLog {
+	l := &HeldLog{to: t.Err}
+	if t.ErrTTY {
+		l.clean = t.Fold
+	}
+	return l
+}
+
+func (l *HeldLog) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held = append(l.held, text...)
+	if !l.live && len(l.held) < heldLines {
+		return len(text), nil
+	}
+	return len(text), l.flush()
+}
+
+// Release passes on what is held, and everything from now on.
+func (l *HeldLog) Release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.live = true
+	l.flush() // an error cannot be reported: stderr is where it would go
+}
+
+// flush writes what is held. The caller holds mu.
+func (l *HeldLog) flush() error {
+	text := l.held
+	l.held = nil
+	if l.clean != nil {
+		text = []byte(l.clean(string(text)))
+	}
+	_, err := l.to.Write(text)
+	return err
+}

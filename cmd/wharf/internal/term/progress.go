@@ -1,0 +1,117 @@
+package term
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// BusyAfter is how long something takes before a terminal shows that it is under way.
+const BusyAfter = 300 * time.Millisecond
+
+const (
+	busyEvery = 100 * time.Millisecond
+	busyLong  = 2 * time.Second // from then on the line says how long it has been
+
+	spinnerFrames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+	barFull       = "━"
+	barEmpty      = "─"
+	barWidth      = 20
+)
+
+// Progress is the moving line of a task: its name, how far it is where that is known,
+// and how long it has taken. Safe for concurrent use.
+type Progress struct {
+	what  string
+	began time.Time
+
+	mu     sync.Mutex
+	known  bool // there has been a report
+	report mcp.Progress
+}
+
+// Busy shows on a terminal that a task is under way. The caller calls the function
+// it returns before it prints: the line is gone then.
+func (t *Terminal) Busy(what string) (done func()) {
+	_, done = t.Progress(what)
+	return done
+}
+
+// Progress is [Terminal.Busy] for a task that may report how far it is.
+func (t *Terminal) Progress(what string) (p *Progress, done func()) {
+	p = &Progress{what: what, began: time.Now()}
+	c, ok := t.Err.(*Console)
+	if !ok {
+		return p, func() {}
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		p.spin(c, stop)
+	}()
+	return p, func() {
+		close(stop)
+		<-stopped
+	}
+}
+
+// Report takes a report of the task. The line shows it at its next turn: however many
+// reports there are, the terminal is written to ten times a second.
+func (p *Progress) Report(report mcp.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known, p.report = true, report
+}
+
+// spin shows the progress as the moving line until stop is closed, and takes it away.
+func (p *Progress) spin(c *Console, stop <-chan struct{}) {
+	defer c.Clear()
+	next := time.NewTimer(BusyAfter)
+	defer next.Stop()
+	for turn := 0; ; turn++ {
+		select {
+		case <-next.C:
+			c.Show(p.line(turn))
+			next.Reset(busyEvery)
+		case <-stop:
+			return
+		}
+	}
+}
+
+// line is what is shown at a turn. Foreign words come last, where a narrow terminal
+// cuts; and what the server says of its current step stands in place of the name of
+// the task.
+func (p *Progress) line(turn int) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	frames := []rune(spinnerFrames)
+	words := []string{string(frames[turn%len(frames)])}
+	if p.known {
+		words = append(words, bar(p.report))
+	}
+	if past := time.Since(p.began); past >= busyLong {
+		words = append(words, past.Truncate(time.Second).String())
+	}
+	about := plain.Line(p.report.Message)
+	if about == "" {
+		about = plain.Line(p.what) + " …"
+	}
+	return strings.Join(append(words, about), " ")
+}
+
+// bar shows how far a task is: a bar where the end is known, else the number.
+func bar(p mcp.Progress) string {
+	if !(p.Total > 0) {
+		return fmt.Sprintf("%g", p.Done)
+	}
+	share := min(max(p.Done/p.Total, 0), 1)
+	full := int(share * barWidth)
+	return fmt.Sprintf("%s%s %d%% %g/%g", strings.Repeat(barFull, full), strings.Repeat(barEmpty, barWidth-full),
+		int(math.Floor(share*100)), p.Done, p.Total)
+}
