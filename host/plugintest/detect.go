@@ -163,7 +163,7 @@ func (k *kit) framed(g *stage, taken *pupil) (framing, string) {
 // waits says what a guest waits for that is not up.
 func (k *kit) waits(g *stage, taken *pupil) string {
 	reason := "the guest has not said report(UP), and waits for something"
-	p := k.options.Profile.orNone()
+	p := k.options.Profile.orEmpty()
 	switch {
 	case p.Greeting != "" || len(p.Replies) > 0:
 		if len(taken.written) > 0 {

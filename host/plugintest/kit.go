@@ -167,7 +167,7 @@ func checkManifest(m *abi.Manifest) error {
 // settings are those of the profile and of the options.
 func (k *kit) settings() error {
 	values := map[string]string{}
-	maps.Copy(values, k.options.Profile.orNone().Settings)
+	maps.Copy(values, k.options.Profile.orEmpty().Settings)
 	maps.Copy(values, k.options.Settings)
 	var known []string
 	for _, s := range k.cast.manifest.Settings {

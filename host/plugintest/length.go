@@ -4,49 +4,65 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// number is how a length is written on a wire. The zero value is decimal.
-type number string
+// lengthForm is how a length is written on a wire. The zero value is decimal.
+type lengthForm string
 
-// numbers are all of them: the sizes in bytes of those that are binary, and 0 for
-// digits.
-var numbers = map[number]int{
-	"": 0, "decimal": 0, "hex": 0, "u8": 1, "u16be": 2, "u16le": 2, "u32be": 4, "u32le": 4, "u64be": 8, "u64le": 8,
+// varint is a length in groups of seven bits, the least significant first. The top bit
+// of each byte says that another byte follows (MQTT, Protocol Buffers).
+const varint lengthForm = "varint"
+
+// fixedSizes has the number of bytes of the forms that always have as many.
+var fixedSizes = map[lengthForm]int{"u8": 1, "u16be": 2, "u16le": 2, "u32be": 4, "u32le": 4, "u64be": 8, "u64le": 8}
+
+// maxLength bounds what a length may say, so that sums of lengths do not overflow.
+const maxLength = 1 << 40
+
+func lengthForms() []string {
+	forms := []string{"decimal", "hex", string(varint)}
+	for _, f := range slices.Sorted(maps.Keys(fixedSizes)) {
+		forms = append(forms, string(f))
+	}
+	return forms
 }
 
-// longestLength bounds what a length may say, so that sums of it do not overflow.
-const longestLength = 1 << 40
+func (f lengthForm) known() bool  { return f == "" || slices.Contains(lengthForms(), string(f)) }
+func (f lengthForm) binary() bool { return fixedSizes[f] > 0 || f == varint }
 
-func (f number) known() bool  { _, ok := numbers[f]; return ok }
-func (f number) binary() bool { return numbers[f] > 0 }
-
-// base is that of the digits.
-func (f number) base() int {
+func (f lengthForm) base() int {
 	if f == "hex" {
 		return 16
 	}
 	return 10
 }
 
-// wanted says for people what a length has to look like.
-func (f number) wanted() string {
+// wanted says in an error how a length is written.
+func (f lengthForm) wanted() string {
 	switch {
+	case f == varint:
+		return fmt.Sprintf("groups of seven bits, the last of them below 0x80, and a value of at most %d", int64(maxLength))
 	case f.binary():
-		return fmt.Sprintf("%d bytes, and at most %d in them", numbers[f], int64(longestLength))
+		return fmt.Sprintf("%d bytes, and at most %d in them", fixedSizes[f], int64(maxLength))
 	case f == "hex":
 		return "hexadecimal digits"
 	}
 	return "decimal digits"
 }
 
-// read returns the length that p says.
-func (f number) read(p []byte) (int, error) {
+// read returns the length that p says, all of p.
+func (f lengthForm) read(p []byte) (int, error) {
 	n, err := uint64(0), error(nil)
-	switch size := numbers[f]; {
+	switch size := fixedSizes[f]; {
+	case f == varint:
+		var used int
+		if n, used = binary.Uvarint(p); used <= 0 || used != len(p) {
+			err = strconv.ErrSyntax
+		}
 	case size == 0:
 		n, err = strconv.ParseUint(string(p), f.base(), 64)
 	case size != len(p):
@@ -57,18 +73,21 @@ func (f number) read(p []byte) (int, error) {
 		}
 		n = binary.BigEndian.Uint64(append(make([]byte, 8-size), p...))
 	}
-	if err != nil || n > longestLength {
+	if err != nil || n > maxLength {
 		return 0, fmt.Errorf("a length of %q, expected %s", p, f.wanted())
 	}
 	return int(n), nil
 }
 
-var errTooLong = errors.New("say the longest message that the wire carries (profile: largest), or how it goes on in the next frame (profile: part, partSize)")
+var errTooLong = errors.New("say the longest message that the wire carries (profile: largest)")
 
-// write returns how the length n is said.
-func (f number) write(n int) ([]byte, error) {
-	size := numbers[f]
-	if size == 0 {
+// write returns the length n as it is written on the wire.
+func (f lengthForm) write(n int) ([]byte, error) {
+	size := fixedSizes[f]
+	switch {
+	case f == varint:
+		return binary.AppendUvarint(nil, uint64(n)), nil
+	case size == 0:
 		return strconv.AppendInt(nil, int64(n), f.base()), nil
 	}
 	p := binary.BigEndian.AppendUint64(nil, uint64(n))
@@ -79,4 +98,29 @@ func (f number) write(n int) ([]byte, error) {
 		slices.Reverse(p)
 	}
 	return p, nil
+}
+
+// setLengths stores in values what each ${length…} of a text says about a message of n
+// bytes, plus the numbers, and the sizes of the values, that are added to it.
+func (f lengthForm) setLengths(text string, n int, values map[string]string) error {
+	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
+		terms := strings.Split(m[1], "+")
+		if terms[0] != "length" {
+			continue
+		}
+		sum := n
+		for _, term := range terms[1:] {
+			more, err := strconv.Atoi(term)
+			if err != nil {
+				more = len(values[term])
+			}
+			sum += more
+		}
+		said, err := f.write(sum)
+		if err != nil {
+			return err
+		}
+		values[m[1]] = string(said)
+	}
+	return nil
 }

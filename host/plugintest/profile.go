@@ -9,35 +9,26 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/wharf-mcp/wharf/abi"
 )
 
-// A Profile says how messages look on a wire that the kit does not know, and what
-// a server of it says at first. README.md describes the file. In its texts a
-// character up to U+00FF is a byte.
+// A Profile describes a wire that the kit does not know: how messages are framed, and
+// what the server says before the first one. README.md describes the file. In its texts
+// a character up to U+00FF is a byte.
 type Profile struct {
 	Settings map[string]string `json:"settings"` // of the server entry
 	Framing  string            `json:"framing"`  // ndjson, content-length, websocket, learned or pattern
-	Nonces   map[string]int    `json:"nonces"`   // bytes that the server makes up, by their names, and how many
-	Upgrade  map[string]string `json:"upgrade"`  // headers of the 101, in which header.NAME is one of the request
 	Greeting string            `json:"greeting"` // what the server says first
 	Replies  []Rule            `json:"replies"`  // what it answers before anything is taken for a message
 
-	// Of the framing called pattern: what stands before a message of the guest, with
-	// a group called length, or before a part of one, if a group called more has found
-	// something; what stands behind it; and how the server says one. Where a length
-	// counts more than the message, a group called counted has found that.
+	// The rest of the framing called pattern. Sent is what precedes a message of the
+	// guest, with a group called length; if the length counts more than the message, a
+	// group called counted has found that. SentEnd is what follows the message, and
+	// Said how the server says one.
 	Length  string `json:"length"` // how lengths are written; empty = decimal
 	Sent    string `json:"sent"`
 	SentEnd string `json:"sentEnd"`
 	Said    string `json:"said"`
 	Noted   string `json:"noted"` // what belongs to no exchange; empty = as in Said
-
-	// Part is how the server says a part of a message that goes on in the next frame,
-	// and PartSize how many bytes of a message a frame has room for.
-	Part     string `json:"part"`
-	PartSize int    `json:"partSize"`
 
 	Sealed string `json:"sealed"` // what an auth provider has given; empty = nothing
 	Taken  string `json:"taken"`  // what the server says when it has a message
@@ -48,6 +39,15 @@ type Profile struct {
 	SignIn *SignIn `json:"signIn"` // what is around an auth provider
 
 	sent *regexp.Regexp
+}
+
+// A Rule is what a server answers to something that is not a message. In both of its
+// texts ${name} is the value of a setting, or what a group of a rule has found.
+type Rule struct {
+	To  string `json:"to"`  // a regular expression; it is matched at the beginning
+	Say string `json:"say"` // and the answer
+
+	to *regexp.Regexp // nil if To has a ${name} in it
 }
 
 // ReadProfile reads a profile from a file.
@@ -66,37 +66,33 @@ func ReadProfile(file string) (*Profile, error) {
 func parseProfile(text []byte) (*Profile, error) {
 	p := &Profile{}
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	err := d.Decode(p)
-	if err == nil && d.More() {
-		return nil, fmt.Errorf("line %d: expected nothing behind the profile", lineAt(text, d.InputOffset()))
+	if err := d.Decode(p); err != nil {
+		return nil, withLine(text, nil, err)
 	}
+	if d.More() {
+		return nil, fmt.Errorf("line %d: expected nothing after the profile", lineAt(text, d.InputOffset()))
+	}
+	lines, err := readFields(text)
 	if err == nil {
 		err = p.compile()
 	}
 	if err != nil {
-		return nil, located(text, err)
+		return nil, withLine(text, lines, err)
 	}
 	return p, nil
 }
 
-// mostNonce is how long a nonce may be, in bytes.
-const mostNonce = 1 << 10
-
-// compile checks the profile, and makes what is used often.
+// compile checks the profile, and compiles its expressions.
 func (p *Profile) compile() error {
 	if err := p.SignIn.compile(); err != nil {
 		return err
 	}
-	given, err := p.given()
+	settings := slices.Sorted(maps.Keys(p.Settings))
+	names, err := p.compileReplies(settings)
 	if err != nil {
 		return err
 	}
-	known, err := p.compileReplies(given)
-	if err != nil {
-		return err
-	}
-	if err := p.compileOpening(given); err != nil {
+	if err := checkNames("greeting", p.Greeting, settings); err != nil {
 		return err
 	}
 	if p.Largest < 0 {
@@ -107,88 +103,78 @@ func (p *Profile) compile() error {
 	}
 	switch p.Framing {
 	case "", "ndjson", "content-length", "websocket", "learned":
-		return expects("taken", p.Taken, known)
+		return checkNames("taken", p.Taken, names)
 	case "pattern":
-		return p.compilePattern(known)
+		return p.compilePattern(names)
 	}
 	return wrong("framing", "%q, expected ndjson, content-length, websocket, learned or pattern", p.Framing)
 }
 
-// given are the names of what is known before anything was said: settings and nonces.
-func (p *Profile) given() ([]string, error) {
-	names := slices.Sorted(maps.Keys(p.Settings))
-	for _, name := range slices.Sorted(maps.Keys(p.Nonces)) {
-		switch n := p.Nonces[name]; {
-		case n < 1 || n > mostNonce:
-			return nil, wrong("nonces."+name, "%d, expected a number of bytes from 1 to %d", n, mostNonce)
-		case slices.Contains(names, name):
-			return nil, wrong("nonces."+name, "a setting is called so; expected another name")
-		}
-		names = append(names, name)
-	}
-	return names, nil
-}
-
-// compileReplies returns all names that the server can speak of: what is given, and
-// what the groups of its rules find.
-func (p *Profile) compileReplies(given []string) ([]string, error) {
-	names := slices.Clone(given)
+// compileReplies returns all names that the server can use: those of settings, and
+// those of the groups of its rules.
+func (p *Profile) compileReplies(settings []string) ([]string, error) {
+	names := slices.Clone(settings)
 	for i := range p.Replies {
-		field := fmt.Sprintf("replies[%d].to", i)
-		found, err := p.Replies[i].compile(field)
+		r, field := &p.Replies[i], fmt.Sprintf("replies[%d].to", i)
+		to, err := r.compile(map[string]string{})
 		if err != nil {
-			return nil, err
+			return nil, wrong(field, "%w", err)
 		}
-		for _, name := range found {
-			if slices.Contains(given, name) {
-				return nil, wrong(field, "the group %s has the name of a setting or a nonce; expected another one", name)
+		if !strings.Contains(r.To, "${") {
+			r.to = to
+		}
+		for _, name := range groups(to) {
+			if slices.Contains(settings, name) {
+				return nil, wrong(field, "the group %s has the name of a setting; expected another name", name)
 			}
+			names = append(names, name)
 		}
-		names = append(names, found...)
 	}
 	for i, r := range p.Replies {
-		if err := expects(fmt.Sprintf("replies[%d].to", i), r.To, names); err != nil {
+		if err := checkNames(fmt.Sprintf("replies[%d].to", i), r.To, names); err != nil {
 			return nil, err
 		}
-		if err := expects(fmt.Sprintf("replies[%d].say", i), r.Say, names); err != nil {
+		if err := checkNames(fmt.Sprintf("replies[%d].say", i), r.Say, names); err != nil {
 			return nil, err
 		}
 	}
 	return names, nil
 }
 
-// compileOpening checks what is said before the guest has said anything.
-func (p *Profile) compileOpening(given []string) error {
-	for _, key := range slices.Sorted(maps.Keys(p.Upgrade)) {
-		names := given
-		for _, inside := range placeholders(p.Upgrade[key]) {
-			f, _ := parseFormula(inside) // expects says what is wrong with it
-			for _, name := range f.names() {
-				if strings.HasPrefix(name, headerName) {
-					names = append(names[:len(names):len(names)], name)
-				}
-			}
-		}
-		if err := expects("upgrade."+key, p.Upgrade[key], append(names[:len(names):len(names)], headerName+"NAME")); err != nil {
-			return err
-		}
-	}
-	return expects("greeting", p.Greeting, given)
+// compile returns the expression of the rule, in which a value is matched as it is.
+func (r *Rule) compile(values map[string]string) (*regexp.Regexp, error) {
+	source := placeholder.ReplaceAllStringFunc(r.To, func(whole string) string {
+		return `(?:` + regexp.QuoteMeta(fromBytes(values[whole[2:len(whole)-1]])) + `)`
+	})
+	return regexp.Compile(`\A(?:` + source + `)`)
 }
 
-// headerName is what the names of headers of a request begin with, in upgrade.
-const headerName = "header."
+// expression returns what the rule matches now, or nil if a name in it has no value
+// yet.
+func (r *Rule) expression(values map[string]string) *regexp.Regexp {
+	if r.to != nil {
+		return r.to
+	}
+	for _, m := range placeholder.FindAllStringSubmatch(r.To, -1) {
+		if _, known := values[m[1]]; !known {
+			return nil
+		}
+	}
+	to, _ := r.compile(values) // quoted values do not make it invalid
+	return to
+}
 
-// compilePattern is compile for what is of that framing alone.
+// compilePattern is compile for the fields of the framing called pattern.
 func (p *Profile) compilePattern(known []string) (err error) {
-	if !number(p.Length).known() {
-		return wrong("length", "%q, expected decimal, hex, u8, u16be, u16le, u32be, u32le, u64be or u64le", p.Length)
+	form := lengthForm(p.Length)
+	if !form.known() {
+		return wrong("length", "%q, expected one of %s", p.Length, strings.Join(lengthForms(), ", "))
 	}
 	if strings.Contains(p.Sent, "${") {
-		return wrong("sent", "expected no ${…}: it stands in replies, and in what the server says")
+		return wrong("sent", "expected no ${…}: it is allowed in replies, and in what the server says")
 	}
 	flags := ""
-	if number(p.Length).binary() {
+	if form.binary() {
 		flags = "s" // a byte of a length can be a line feed
 	}
 	if p.sent, err = regexp.Compile(`(?` + flags + `:\A(?:` + p.Sent + `))`); err != nil {
@@ -199,40 +185,41 @@ func (p *Profile) compilePattern(known []string) (err error) {
 		return wrong("sent", "expected a group called length, as in (?P<length>\\\\d+)")
 	case !strings.Contains(p.Said, "${message}"):
 		return wrong("said", "expected ${message} in it")
-	case p.PartSize < 0, p.PartSize > 0 && !strings.Contains(p.Part, "${message}"):
-		return wrong("partSize", "expected a number of bytes, and ${message} in part")
-	case p.PartSize == 0 && p.Part != "":
-		return wrong("part", "expected partSize beside it, which says how many bytes of a message it has room for")
 	}
 	taken := slices.Concat(groups(p.sent), known)
-	if err := expects("taken", p.Taken, taken); err != nil {
+	if err := checkNames("taken", p.Taken, taken); err != nil {
 		return err
 	}
-	names := append([]string{"message", "length", "number"}, taken...)
-	for _, text := range []struct{ field, text string }{{"said", p.Said}, {"noted", p.Noted}, {"part", p.Part}} {
-		if err := expects(text.field, text.text, names); err != nil {
-			return err
-		}
+	names := append([]string{"message", "length"}, taken...)
+	if err := checkNames("said", p.Said, names); err != nil {
+		return err
 	}
-	return nil
+	return checkNames("noted", p.Noted, names)
 }
 
-// orNone is the profile, or one that says nothing.
-func (p *Profile) orNone() *Profile {
+// answer returns what the first rule that matches says, and how many bytes of heard it
+// is about. It stores in values what the groups of the rule have found.
+func (p *Profile) answer(heard []byte, values map[string]string) (n int, answer []byte, ok bool) {
+	for i := range p.Replies {
+		r := &p.Replies[i]
+		to := r.expression(values)
+		if to == nil {
+			continue
+		}
+		m := match(to, heard)
+		if m == nil || m[1] == 0 {
+			continue
+		}
+		capture(values, to, heard, m)
+		return m[1], expand(r.Say, values), true
+	}
+	return 0, nil, false
+}
+
+// orEmpty is the profile, or an empty one instead of nil.
+func (p *Profile) orEmpty() *Profile {
 	if p == nil {
 		return &Profile{}
 	}
 	return p
-}
-
-// headers are those of the 101 that answers a request.
-func (p *Profile) headers(request []abi.Pair, known map[string]string) (list []abi.Pair) {
-	known = maps.Clone(known)
-	for _, h := range request {
-		known[headerName+strings.ToLower(h.Key)] = h.Value
-	}
-	for _, key := range slices.Sorted(maps.Keys(p.Upgrade)) {
-		list = append(list, abi.Pair{Key: key, Value: string(expand(p.Upgrade[key], known))})
-	}
-	return list
 }

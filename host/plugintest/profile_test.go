@@ -126,15 +126,16 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
+func TestLengthForms(t *testing.T) {
 	for _, c := range []struct {
-		form number
+		form lengthForm
 		n    int
 		is   string
 	}{
 		{"", 300, "300"}, {"decimal", 300, "300"}, {"hex", 300, "12c"}, {"u8", 200, "\xc8"},
 		{"u16be", 300, "\x01\x2c"}, {"u16le", 300, "\x2c\x01"},
 		{"u32be", 0x1020304, "\x01\x02\x03\x04"}, {"u32le", 0x1020304, "\x04\x03\x02\x01"},
+		{"varint", 127, "\x7f"}, {"varint", 300, "\xac\x02"}, {"varint", 1 << 28, "\x80\x80\x80\x80\x01"},
 		{"u64be", 300, "\x00\x00\x00\x00\x00\x00\x01\x2c"}, {"u64le", 300, "\x2c\x01\x00\x00\x00\x00\x00\x00"},
 	} {
 		if got, err := c.form.write(c.n); err != nil || string(got) != c.is {
@@ -144,14 +145,14 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%s: %q is %d, %v", c.form, c.is, n, err)
 		}
 	}
-	for form, p := range map[number]string{
-		"": "-1", "hex": "0x1", "u8": "", "u16be": "abc", "u32le": "abc", "u64be": "\xff\xff\xff\xff\xff\xff\xff\xff", "decimal": "99999999999999999999",
+	for form, p := range map[lengthForm]string{
+		"": "-1", "hex": "0x1", "u8": "", "u16be": "abc", "u32le": "abc", "u64be": "\xff\xff\xff\xff\xff\xff\xff\xff", "decimal": "99999999999999999999", "varint": "\x80",
 	} {
 		if n, err := form.read([]byte(p)); err == nil || !strings.Contains(err.Error(), form.wanted()) {
 			t.Errorf("%s: %q is %d, %v", form, p, n, err)
 		}
 	}
-	if p, err := number("u16be").write(65536); err == nil || !strings.Contains(err.Error(), "65536 does not fit into u16be") {
+	if p, err := lengthForm("u16be").write(65536); err == nil || !strings.Contains(err.Error(), "65536 does not fit into u16be") {
 		t.Errorf("%q, %v", p, err)
 	}
 }
@@ -183,6 +184,7 @@ func FuzzPattern(f *testing.F) {
 		`{"framing":"pattern","length":"u32be","sent":"(?P<length>....)(?P<counted>\u0000)","said":"${message}"}`,
 		`{"framing":"pattern","length":"u64le","sent":"(?P<counted>(?P<length>........))","said":"${message}"}`,
 		`{"framing":"pattern","sent":"(?P<length>.*)\n","sentEnd":"\r\n","said":"${message}"}`,
+		`{"framing":"pattern","length":"varint","sent":"0(?P<length>[\u0080-\u00ff]*[\u0000-\u007f])(?P<counted>..)","said":"${message}"}`,
 	} {
 		p, err := parseProfile([]byte(text))
 		if err != nil {

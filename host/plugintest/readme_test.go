@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/abi"
 )
 
 // README.md is what other hosts and authors go by: it names everything that a
@@ -25,9 +27,9 @@ func TestReadme(t *testing.T) {
 			t.Errorf("it does not name the check %s", id)
 		}
 	}
-	for name := range functions {
-		if !strings.Contains(text, "`"+name+"`") && !strings.HasPrefix(name, "length-") {
-			t.Errorf("it does not name the function %s", name)
+	for _, form := range lengthForms() {
+		if !strings.Contains(text, "`"+form+"`") {
+			t.Errorf("it does not name the form %s of lengths", form)
 		}
 	}
 	blocks := blocks(text, "json")
@@ -122,5 +124,80 @@ func TestPointsAreCovered(t *testing.T) {
 		if !covered[p.id] {
 			t.Errorf("no check is about %s", p.id)
 		}
+	}
+}
+
+// The publishing protocol that README.md describes is one that a guest speaks, with
+// lengths of one to three groups. It does not pass if it reads one group alone.
+func TestReadmeVarint(t *testing.T) {
+	_, text, _ := strings.Cut(string(read(t, "README.md")), "### Lengths in groups of seven bits")
+	p, err := parseProfile([]byte(blocks(text, "json")[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	only := []string{"request", "response", "split", "joined", "server-request", "large-in", "large-out", "garbage-message"}
+	wantOK(t, try(t, "publishes", Options{Profile: p, Only: only}))
+	r := try(t, "publishes-short", Options{Profile: p, Only: only})
+	if got := r.Check("large-in"); r.OK || got.Result != Failed {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The sign-in of README.md: a guest that proves itself passes. One that proves something
+// else fails, and the report says what it sent.
+func TestReadmeChallenge(t *testing.T) {
+	_, text, _ := strings.Cut(string(read(t, "README.md")), "### A sign-in with a challenge")
+	text = blocks(text, "json")[0]
+	only := []string{"request", "response", "split-answer", "joined", "same-twice"}
+	play := func(fault, was, is string) *Report {
+		p, err := parseProfile([]byte(strings.Replace(text, was, is, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return try(t, fault, Options{Profile: p, Only: only})
+	}
+	wantOK(t, play("challenge", "", ""))
+	for _, c := range []struct{ fault, was, is, says string }{
+		{"challenge-deaf", "", "", `the server got what nobody sent: "PROOF `},
+		{"challenge", `"s3cret"`, `"secret"`, `the server got what nobody sent: "PROOF `},
+		{"challenge", `"WELCOME\n"`, `"WELL\n"`, "the loft does not know the secret"},
+		{"challenge", "LOFT 00", "LOFT 01", `the server got what nobody sent: "PROOF `},
+	} {
+		r := play(c.fault, c.was, c.is)
+		if got := r.Check("request"); r.OK || got.Result != Failed || !strings.Contains(got.Got, c.says) {
+			t.Errorf("%s: %s: %s, want %q", c.is, got.Result, got.Got, c.says)
+		}
+	}
+	r := play("challenge-deaf", `"framing": "ndjson"`, `"framing": "learned"`)
+	if got := r.Check("request"); r.OK || got.Result != Skipped || !strings.Contains(got.Got, "which no rule of the profile answers") {
+		t.Errorf("learned: %+v", got)
+	}
+	wantOK(t, play("challenge", `"framing": "ndjson"`, `"framing": "learned"`))
+}
+
+// A name in a rule is a value that was found before, or a setting. The rule matches
+// nothing before there is one.
+func TestRulesWithNames(t *testing.T) {
+	p, err := parseProfile([]byte(`{"settings":{"key":"a.b"},"replies":[{"to":"BYE ${who}\n","say":"${who}"},{"to":"HI (?P<who>\\w+) ${key}\n","say":"${who}"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{"key": "a.b"}
+	for _, c := range []struct{ heard, answer string }{{"BYE x\n", "none"}, {"HI x axb\n", "none"}, {"HI x a.b\n", "x"}, {"BYE y\n", "none"}, {"BYE x\n", "x"}} {
+		got := "none"
+		if _, answer, ok := p.answer([]byte(c.heard), values); ok {
+			got = string(answer)
+		}
+		if got != c.answer {
+			t.Errorf("%q is answered %q, want %q", c.heard, got, c.answer)
+		}
+	}
+}
+
+// The 101 of a WebSocket has what a client checks (RFC 6455, 1.3).
+func TestUpgradeHeaders(t *testing.T) {
+	got := upgradeHeaders([]abi.Pair{{Key: "Sec-WebSocket-Key", Value: "dGhlIHNhbXBsZSBub25jZQ=="}, {Key: "Sec-WebSocket-Protocol", Value: "mcp, chat"}})
+	if len(got) != 2 || got[0].Value != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" || got[1].Value != "mcp" {
+		t.Errorf("%+v", got)
 	}
 }

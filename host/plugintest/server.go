@@ -1,9 +1,12 @@
 package plugintest
 
 import (
+	"crypto/sha1"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
 )
@@ -50,7 +53,7 @@ func (p *pipe) serve(g *stage) server {
 }
 
 func newPipeServer(g *stage, f framing, p *Profile) *pipeServer {
-	v := &pipeServer{stage: g, framing: f, profile: p.orNone(), found: map[string]string{}}
+	v := &pipeServer{stage: g, framing: f, profile: p.orEmpty(), found: map[string]string{}}
 	for _, setting := range g.cast.settings {
 		v.found[setting.Key] = setting.Value
 	}
@@ -75,24 +78,32 @@ func (v *pipeServer) opened(s *stream) error {
 		return nil
 	}
 	v.streams = append(v.streams, s)
-	s.nonces = v.profile.nonces(v.stage.story, len(v.streams))
 	switch {
 	case s.kind == abi.OpenHTTP:
-		s.sink.Head(101, v.profile.headers(s.request.Headers, v.known(s)), -1, nil, false)
+		s.sink.Head(101, upgradeHeaders(s.request.Headers), -1, nil, false)
 	case v.profile.Sealed != "":
-		s.sink.Sealed(latin(v.profile.Sealed))
+		s.sink.Sealed(toBytes(v.profile.Sealed))
 	default:
 		s.sink.Opened()
 	}
-	v.tell(s, expand(v.profile.Greeting, v.known(s)))
+	v.tell(s, expand(v.profile.Greeting, v.found))
 	return nil
 }
 
-// known is what the server can speak of on a stream.
-func (v *pipeServer) known(s *stream) map[string]string {
-	all := maps.Clone(v.found)
-	maps.Copy(all, s.nonces) // which are of this stream alone
-	return all
+// upgradeHeaders are those of the 101 that answers a request: what a WebSocket client
+// checks (RFC 6455, 4.2.2).
+func upgradeHeaders(request []abi.Pair) (list []abi.Pair) {
+	for _, h := range request {
+		switch strings.ToLower(h.Key) {
+		case "sec-websocket-key":
+			sum := sha1.Sum([]byte(h.Value + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+			list = append(list, abi.Pair{Key: "sec-websocket-accept", Value: base64.StdEncoding.EncodeToString(sum[:])})
+		case "sec-websocket-protocol":
+			first, _, _ := strings.Cut(h.Value, ",")
+			list = append(list, abi.Pair{Key: "sec-websocket-protocol", Value: strings.TrimSpace(first)})
+		}
+	}
+	return list
 }
 
 // tell says something that is no message, if it is anything.
@@ -113,7 +124,7 @@ func (v *pipeServer) wrote(s *stream) error {
 		}
 		message, n, err := v.framing.hear(v.stage, s.heard)
 		if err != nil {
-			return v.explained(s, err)
+			return err
 		}
 		if n == 0 {
 			break
@@ -124,7 +135,7 @@ func (v *pipeServer) wrote(s *stream) error {
 		}
 		exchange, err := v.stage.hears(message)
 		if err != nil {
-			return v.explained(s, err)
+			return err
 		}
 		v.taken(s, v.framing.heard(exchange))
 	}
@@ -134,20 +145,11 @@ func (v *pipeServer) wrote(s *stream) error {
 	return nil
 }
 
-// explained adds to an error about what has come what the profile awaited.
-func (v *pipeServer) explained(s *stream, err error) error {
-	if awaited := v.profile.awaited(v.known(s)); awaited != "" {
-		return fmt.Errorf("%w%s", err, awaited)
-	}
-	return err
-}
-
 // answered answers what has come first, if the profile has a rule for it.
 func (v *pipeServer) answered(s *stream) bool {
-	known := v.known(s)
-	n, answer, ok := v.profile.answer(s.heard, known)
+	n, answer, ok := v.profile.answer(s.heard, v.found)
 	if ok {
-		v.found, s.heard = known, s.heard[n:]
+		s.heard = s.heard[n:]
 		v.tell(s, answer)
 	}
 	return ok
@@ -155,9 +157,9 @@ func (v *pipeServer) answered(s *stream) bool {
 
 // taken says that the server has a message, of which found is known.
 func (v *pipeServer) taken(s *stream, found map[string]string) {
-	known := v.known(s)
-	maps.Copy(known, found)
-	v.tell(s, expand(v.profile.Taken, known))
+	values := maps.Clone(v.found)
+	maps.Copy(values, found)
+	v.tell(s, expand(v.profile.Taken, values))
 }
 
 var errNoStream = errors.New("the guest has opened nothing that the server could speak through")
@@ -183,7 +185,7 @@ func (v *pipeServer) say(exchange uint32, message string, half bool) error {
 	}
 	p := v.rest
 	if v.rest = nil; p == nil {
-		if p, err = v.framing.say(exchange, []byte(message), v.known(main)); err != nil {
+		if p, err = v.framing.say(exchange, []byte(message), v.found); err != nil {
 			return err
 		}
 		if half {

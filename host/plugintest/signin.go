@@ -52,12 +52,12 @@ func (s *SignIn) compile() (err error) {
 		if a.to, err = regexp.Compile(`(?s)\A(?:` + a.To + `)\z`); err != nil {
 			return wrong(fmt.Sprintf("signIn.answers[%d].to", i), "%w", err)
 		}
-		if err := expects(fmt.Sprintf("signIn.answers[%d].body", i), a.Body, append(groups(a.to), "count")); err != nil {
+		if err := checkNames(fmt.Sprintf("signIn.answers[%d].body", i), a.Body, append(groups(a.to), "count")); err != nil {
 			return err
 		}
 	}
 	if s.Run != nil {
-		return expects("signIn.run.stdout", s.Run.Stdout, []string{"count"})
+		return checkNames("signIn.run.stdout", s.Run.Stdout, []string{"count"})
 	}
 	return nil
 }

@@ -3,13 +3,10 @@ package plugintest
 import (
 	"fmt"
 	"math"
-	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// What a wire carries: not all have room for the longest messages of the kit.
 
 // carries returns how long a message may be, in bytes, and why; math.MaxInt where
 // nothing is known to hinder it.
@@ -25,108 +22,31 @@ func (p *Profile) carries() (most int, why string) {
 		return most, why
 	}
 	if n, ok := p.room(); ok && n < most {
-		most, why = n, fmt.Sprintf("a length of %s says no more, and messages stand in one frame", p.Length)
+		most, why = n, fmt.Sprintf("a length of %s says no more", p.Length)
 	}
 	return most, why
 }
 
-// room is how many bytes of a message fit into a frame because of its length, where
-// messages cannot go on in the next one; false where that is no limit, or not known.
+// room is how many bytes of a message fit into a frame because of its length, by what
+// the server says; false where that is no limit, or a high one. What a group adds to a
+// length is not known here.
 func (p *Profile) room() (int, bool) {
-	size := numbers[number(p.Length)]
+	size := fixedSizes[lengthForm(p.Length)]
 	if size == 0 || size > 2 {
 		return 0, false
 	}
-	most, limited := 1<<(8*size)-1, math.MaxInt
-	if p.sent.SubexpIndex("more") < 0 {
-		if n, ok := p.spans("counted"); ok {
-			limited = most - n
-		}
-	}
-	if p.PartSize == 0 {
-		for _, text := range []string{p.Said, p.Noted} {
-			if n, ok := p.adds(text); ok {
-				limited = min(limited, most-n)
+	added := 0
+	for _, text := range []string{p.Said, p.Noted} {
+		for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
+			sum := 0
+			for term := range strings.SplitSeq(m[1], "+") {
+				n, _ := strconv.Atoi(term) // 0 for a name
+				sum += n
 			}
+			added = max(added, sum)
 		}
 	}
-	return limited, limited < math.MaxInt
-}
-
-// adds is how much more than the message the lengths in a text count, or false where
-// that depends on what a group finds.
-func (p *Profile) adds(text string) (most int, ok bool) {
-	for _, inside := range placeholders(text) {
-		terms, found := strings.CutPrefix(inside, "length+")
-		if !found {
-			continue
-		}
-		sum := 0
-		for term := range strings.SplitSeq(terms, "+") {
-			n, err := strconv.Atoi(term)
-			if err != nil {
-				if n, ok = p.spans(term); !ok {
-					return 0, false
-				}
-			}
-			sum += n
-		}
-		most = max(most, sum)
-	}
-	return most, true
-}
-
-// spans is how much a group of sent can find, and nothing where there is no such group;
-// false where it has no bound.
-func (p *Profile) spans(group string) (int, bool) {
-	re, err := syntax.Parse(p.Sent, syntax.Perl)
-	if err != nil {
-		return 0, false // compile has seen to it
-	}
-	if p.sent.SubexpIndex(group) < 0 {
-		return 0, group == "counted"
-	}
-	return longest(captureOf(re, group))
-}
-
-// captureOf finds the group of that name, or nil.
-func captureOf(re *syntax.Regexp, name string) *syntax.Regexp {
-	if re.Op == syntax.OpCapture && re.Name == name {
-		return re
-	}
-	for _, sub := range re.Sub {
-		if found := captureOf(sub, name); found != nil {
-			return found
-		}
-	}
-	return nil
-}
-
-// longest is how many bytes an expression can find at most; false where it has no bound.
-func longest(re *syntax.Regexp) (n int, ok bool) {
-	switch re.Op {
-	case syntax.OpLiteral:
-		return len(re.Rune), true
-	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		return 1, true
-	case syntax.OpStar, syntax.OpPlus:
-		return 0, false
-	}
-	for _, sub := range re.Sub {
-		size, ok := longest(sub)
-		if !ok {
-			return 0, false
-		}
-		if re.Op == syntax.OpAlternate {
-			n = max(n, size)
-		} else {
-			n += size
-		}
-	}
-	if re.Op == syntax.OpRepeat {
-		return n * re.Max, re.Max >= 0
-	}
-	return n, true
+	return 1<<(8*size) - 1 - added, true
 }
 
 // usualHighWater is how much a host lets wait in a handle before it holds messages back.

@@ -85,5 +85,5 @@ func (g *stage) silence() string {
 
 // unanswered says what nothing in a profile is about.
 func (v *pipeServer) unanswered(s *stream, p []byte) string {
-	return "; the server was sent " + short(p) + ", which no rule of the profile answers" + v.profile.awaited(v.known(s))
+	return "; the server was sent " + short(p) + ", which no rule of the profile answers"
 }

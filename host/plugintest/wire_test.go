@@ -51,21 +51,6 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// Messages may be in pieces, both ways, of sizes that have nothing to do with each
-// other. A guest that takes each for a message does not pass.
-func TestProfileOfPieces(t *testing.T) {
-	p, err := ReadProfile("testdata/pieces.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	checks := []string{"request", "response", "out-of-order", "joined", "split-answer", "notification-in", "large-in", "large-out", "over-cap", "backpressure"}
-	wantOK(t, try(t, "pieces", Options{Profile: p, Only: checks}))
-	r := try(t, "pieces-apart", Options{Profile: p, Only: checks})
-	if c := r.Check("response"); r.OK || c.Result != Failed || !strings.Contains(c.Got, "MALFORMED") {
-		t.Errorf("%+v", c)
-	}
-}
-
 // What a framing of the kit's own says, a peer of it hears, in whatever pieces.
 func TestFramings(t *testing.T) {
 	for _, name := range []string{"ndjson", "content-length"} {

@@ -1,7 +1,6 @@
 package plugintest
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -27,8 +26,6 @@ type stream struct {
 	closed bool   // the guest, or the host for it, has closed the handle
 	begun  bool   // a head was sent
 	held   []byte // what the server says when it is released
-
-	nonces map[string]string // what the server has made up for it
 }
 
 func (s *stream) Write(p []byte, end bool) {
@@ -150,18 +147,4 @@ var epoch = time.Unix(1_750_000_000, 0)
 // randomness is the same in every run.
 func randomness() *rand.ChaCha8 {
 	return rand.NewChaCha8([32]byte([]byte("a wharf is where ships are tested")))
-}
-
-// nonces are the bytes that the server makes up for a stream, the first of which is
-// 1: others for each scenario, stream and name, so that no guest can know them before,
-// and the same whenever that scenario is played.
-func (p *Profile) nonces(story string, number int) map[string]string {
-	made := map[string]string{}
-	for name, size := range p.Nonces {
-		seed := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%s", story, number, name))
-		bytes := make([]byte, size)
-		_, _ = rand.NewChaCha8(seed).Read(bytes) // it never fails
-		made[name] = string(bytes)
-	}
-	return made
 }

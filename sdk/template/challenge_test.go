@@ -1,6 +1,9 @@
 package template_test
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"testing"
 
@@ -26,9 +29,7 @@ func TestChallenge(t *testing.T) {
 		t.Run(lang, func(t *testing.T) {
 			p := template.Plugin{Name: "pigeon", Kind: template.Transport, Lang: lang, Module: template.Module{Version: "v0.0.0", Dir: root(t)}}
 			blocks := blocksOf(t, p, "A sign-in with a challenge")
-			if q := profile(t, blocks[len(blocks)-1]); q.Nonces["nonce"] != 16 {
-				t.Errorf("%+v", q)
-			}
+			provesItself(t, profile(t, blocks[len(blocks)-1]))
 			if lang == template.Go {
 				return // it has a library
 			}
@@ -45,5 +46,19 @@ func TestChallenge(t *testing.T) {
 			})
 			plugintest.TestWith(t, file, plugintest.Options{Only: []string{"module", "request"}})
 		})
+	}
+}
+
+// provesItself checks that the proof in a profile is the HMAC of its nonce.
+func provesItself(t *testing.T, p *plugintest.Profile) {
+	t.Helper()
+	nonce, err := hex.DecodeString(strings.TrimSpace(strings.TrimPrefix(p.Greeting, "LOFT ")))
+	if err != nil || len(nonce) != 16 {
+		t.Fatalf("%x, %v", nonce, err)
+	}
+	mac := hmac.New(sha256.New, []byte(p.Settings["secret"]))
+	mac.Write(nonce)
+	if got, want := p.Replies[0].To, "PROOF "+hex.EncodeToString(mac.Sum(nil))+"\n"; got != want {
+		t.Errorf("the profile awaits %q, want %q", got, want)
 	}
 }

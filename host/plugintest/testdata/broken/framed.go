@@ -10,15 +10,20 @@ import (
 )
 
 // Framings that the kit does not know: "length32" is one that it can learn, and
-// "numbered" one that it cannot, with a greeting and numbers that go on. "pieces" is
-// like that, with messages in pieces; "pieces-apart" takes each for a message.
+// "numbered" one that it cannot, with a greeting and numbers that go on. "publishes" is
+// like MQTT: a type, a length in groups of seven bits, and a topic that is another one
+// each way; "publishes-short" takes one group alone.
 
-func (b *broken) ownFraming() bool { return b.is("length32") || b.greeted() || b.queue() }
+func (b *broken) ownFraming() bool {
+	return b.is("length32") || b.publishes() || b.greeted() || b.queue()
+}
 
 // greeted reports whether the connection is up only when the server has welcomed us.
-func (b *broken) greeted() bool { return b.is("numbered") || b.inPieces() || b.framed() }
+func (b *broken) greeted() bool { return b.is("numbered") || b.framed() }
 
-func (b *broken) inPieces() bool { return b.is("pieces") || b.is("pieces-apart") }
+func (b *broken) publishes() bool { return b.is("publishes") || b.is("publishes-short") }
+
+const topicOut, topicIn = "\x00\x03out", "\x00\x02in"
 
 func (b *broken) frame(m sdk.Message) {
 	if b.is("length32") {
@@ -26,8 +31,10 @@ func (b *broken) frame(m sdk.Message) {
 		b.stream.Forward(m.Payload, abi.More)
 		return
 	}
-	if b.inPieces() {
-		b.pieces(m.Payload)
+	if b.publishes() {
+		head := binary.AppendUvarint([]byte{0x30}, uint64(len(topicOut)+m.Payload.Len()))
+		b.stream.Write(append(head, topicOut...), abi.More)
+		b.stream.Forward(m.Payload, abi.More)
 		return
 	}
 	if b.framed() {
@@ -41,22 +48,6 @@ func (b *broken) frame(m sdk.Message) {
 	b.stream.Write([]byte{'\n'}, abi.More)
 }
 
-// pieces writes a message as pieces of up to a thousand bytes.
-func (b *broken) pieces(p sdk.Payload) {
-	const most = 1000
-	for more := true; more; {
-		n, mark := p.Len(), "."
-		if more = n > most; more {
-			n, mark = most, "+"
-		}
-		b.number++
-		b.stream.Write([]byte("MSG "+strconv.Itoa(b.number)+" "+mark+" "+strconv.Itoa(n)+"\n"), abi.More)
-		b.stream.Forward(p.Slice(0, n), abi.More)
-		b.stream.Write([]byte{'\n'}, abi.More)
-		p = p.From(n)
-	}
-}
-
 // unframe takes what is whole off what has come.
 func (b *broken) unframe(p []byte) error {
 	b.line = append(b.line, p...)
@@ -68,11 +59,7 @@ func (b *broken) unframe(p []byte) error {
 			return nil
 		}
 		if size >= 0 {
-			flags := uint32(abi.End)
-			if b.is("pieces") && bytes.Contains(rest[:head], []byte(" + ")) {
-				flags = abi.More
-			}
-			b.conn.Deliver(0, rest[head:head+size], flags)
+			b.conn.Deliver(0, rest[head:head+size], abi.End)
 		}
 		rest = rest[head+max(size, 0)+tail:]
 	}
@@ -85,6 +72,17 @@ func (b *broken) head(p []byte) (head, size, tail int, ok bool) {
 			return 0, 0, 0, false
 		}
 		return 4, int(binary.BigEndian.Uint32(p)), 0, true
+	}
+	if b.publishes() {
+		if len(p) < 2 {
+			return 0, 0, 0, false
+		}
+		all, n := binary.Uvarint(p[1:])
+		if b.is("publishes-short") {
+			all, n = uint64(p[1]&0x7f), 1
+		}
+		head = 1 + n + len(topicIn)
+		return head, int(all) - len(topicIn), 0, n > 0
 	}
 	if b.framed() {
 		return b.framedHead(p)

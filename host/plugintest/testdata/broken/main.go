@@ -30,7 +30,6 @@ type broken struct {
 	fault   string
 	secret  string
 	end     []byte // of a line
-	session []byte
 	stream  sdk.Handle
 	line    []byte
 	lines   framing.Lines
@@ -214,7 +213,6 @@ func (b *broken) Handle(e sdk.Event) error {
 		case b.framed():
 			b.says(e)
 		case b.challenged():
-			b.opensSession()
 		case !b.greeted() && !b.is("no-up") && (!b.queue() || e.Handle == b.push):
 			e.Conn().Up()
 		}

@@ -1,0 +1,147 @@
+package plugintest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+)
+
+// A fieldError is about one field of a profile.
+type fieldError struct {
+	field string // its path, as in replies[0].to
+	err   error
+}
+
+func (e *fieldError) Error() string { return e.field + ": " + e.err.Error() }
+func (e *fieldError) Unwrap() error { return e.err }
+
+// wrong returns the error for a field, which says what is expected of it.
+func wrong(field, format string, args ...any) error {
+	return &fieldError{field, fmt.Errorf(format, args...)}
+}
+
+// withLine adds the line to an error about a profile, and replaces Go's words by those
+// of README.md. lines has the line of each field.
+func withLine(text []byte, lines map[string]int, err error) error {
+	var field *fieldError
+	var kind *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &field):
+		if line := lines[field.field]; line > 0 { // a missing field has none
+			return fmt.Errorf("line %d, %w", line, err)
+		}
+	case errors.As(err, &kind):
+		return fmt.Errorf("line %d, %s: expected %s, got %s", lineAt(text, kind.Offset), kind.Field, typeName(kind.Type), kind.Value)
+	case errors.As(err, &syntax):
+		return fmt.Errorf("line %d: %w", lineAt(text, syntax.Offset), err)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("line %d: %w", lineAt(text, int64(len(text))), err)
+	}
+	return err
+}
+
+// typeName is a type in the words of README.md.
+func typeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a text"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Slice:
+		return "a list"
+	}
+	return "an object"
+}
+
+// fieldReader walks the JSON text of a profile beside the type that it is decoded into.
+type fieldReader struct {
+	text   []byte
+	tokens *json.Decoder
+	line   map[string]int // of each field, by its path
+}
+
+// readFields returns the line of each field of a profile. A field that Profile does not
+// have is an error. The text has been decoded before: it is JSON of the right types.
+func readFields(text []byte) (map[string]int, error) {
+	r := fieldReader{text: text, tokens: json.NewDecoder(bytes.NewReader(text)), line: map[string]int{}}
+	err := r.value(reflect.TypeFor[Profile](), "")
+	return r.line, err
+}
+
+// value reads the next value, which is decoded into a t; t is nil where JSON of any
+// shape is taken.
+func (r *fieldReader) value(t reflect.Type, path string) error {
+	token, err := r.tokens.Token()
+	if err != nil || token != json.Delim('{') && token != json.Delim('[') {
+		return err
+	}
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	for i := 0; r.tokens.More(); i++ {
+		inner, element := fmt.Sprintf("%s[%d]", path, i), reflect.Type(nil)
+		switch {
+		case token == json.Delim('{'):
+			name, err := r.tokens.Token()
+			if err != nil {
+				return err
+			}
+			inner = strings.TrimPrefix(fmt.Sprint(path, ".", name), ".")
+			r.line[inner] = lineAt(r.text, r.tokens.InputOffset())
+			var known bool
+			if element, known = memberType(t, fmt.Sprint(name)); !known {
+				return wrong(inner, "unknown field; expected one of %s", strings.Join(memberNames(t), ", "))
+			}
+		case t != nil && t.Kind() == reflect.Slice:
+			element = t.Elem()
+		}
+		if err := r.value(element, inner); err != nil {
+			return err
+		}
+	}
+	_, err = r.tokens.Token()
+	return err
+}
+
+// memberType returns the type of a member of an object; false if there is no such
+// member.
+func memberType(t reflect.Type, name string) (reflect.Type, bool) {
+	switch {
+	case t == nil || t.Kind() == reflect.Slice: // json.RawMessage
+		return nil, true
+	case t.Kind() == reflect.Map:
+		return t.Elem(), true
+	case t.Kind() != reflect.Struct:
+		return nil, true
+	}
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() && strings.EqualFold(jsonName(f), name) {
+			return f.Type, true
+		}
+	}
+	return nil, false
+}
+
+func memberNames(t reflect.Type) (names []string) {
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() {
+			names = append(names, jsonName(f))
+		}
+	}
+	return names
+}
+
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}
+
+// lineAt is the line that an offset lies in.
+func lineAt(text []byte, offset int64) int {
+	return 1 + bytes.Count(text[:min(int(offset), len(text))], []byte("\n"))
+}

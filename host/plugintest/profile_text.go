@@ -1,0 +1,115 @@
+package plugintest
+
+import (
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// In the texts and expressions of a profile a character up to U+00FF is a byte: JSON
+// has no other way to write bytes, and an expression matches byte by byte.
+
+// toBytes returns the bytes that a text of the profile stands for.
+func toBytes(text string) []byte {
+	out := make([]byte, 0, len(text))
+	for _, r := range text {
+		if r > 0xff {
+			out = append(out, string(r)...)
+			continue
+		}
+		out = append(out, byte(r))
+	}
+	return out
+}
+
+// fromBytes returns the text of a profile that stands for bytes. It is the inverse of
+// toBytes.
+func fromBytes(p string) string {
+	out := make([]rune, len(p))
+	for i := range len(p) {
+		out[i] = rune(p[i])
+	}
+	return string(out)
+}
+
+// byteReader reads each byte as a character, so that the offsets of a match are
+// offsets of bytes.
+type byteReader struct {
+	bytes []byte
+	at    int
+}
+
+func (c *byteReader) ReadRune() (rune, int, error) {
+	if c.at == len(c.bytes) {
+		return 0, 0, io.EOF
+	}
+	c.at++
+	return rune(c.bytes[c.at-1]), 1, nil
+}
+
+// match is where an expression and its groups are found in p, or nil.
+func match(re *regexp.Regexp, p []byte) []int {
+	return re.FindReaderSubmatchIndex(&byteReader{bytes: p})
+}
+
+// capture stores in vars what the named groups of a match have found.
+func capture(vars map[string]string, re *regexp.Regexp, p []byte, m []int) {
+	for g, name := range re.SubexpNames() {
+		if name != "" && m[2*g] >= 0 {
+			vars[name] = string(p[m[2*g]:m[2*g+1]])
+		}
+	}
+}
+
+// groups returns the names of the groups of an expression.
+func groups(re *regexp.Regexp) []string {
+	return slices.DeleteFunc(slices.Clone(re.SubexpNames()), func(name string) bool { return name == "" })
+}
+
+var placeholder = regexp.MustCompile(`\$\{([^{}]*)\}`)
+
+// expand replaces each ${name} of a text by its value, which is bytes already. A name
+// without a value yet is replaced by nothing.
+func expand(text string, values map[string]string) []byte {
+	var out []byte
+	for from := 0; ; {
+		m := placeholder.FindStringSubmatchIndex(text[from:])
+		if m == nil {
+			return append(out, toBytes(text[from:])...)
+		}
+		out = append(out, toBytes(text[from:from+m[0]])...)
+		out = append(out, values[text[from+m[2]:from+m[3]]]...)
+		from += m[1]
+	}
+}
+
+// checkNames checks that each ${…} in a field of the profile is one of names. If length
+// is one of them, ${length+5+name} is allowed too.
+func checkNames(field, text string, names []string) error {
+	found := placeholder.FindAllStringSubmatch(text, -1)
+	if strings.Count(text, "${") > len(found) {
+		return wrong(field, "expected a } after each ${, and no other brace between them")
+	}
+	for _, m := range found {
+		sum, isSum := strings.CutPrefix(m[1], "length+")
+		if !isSum || !slices.Contains(names, "length") {
+			sum = m[1]
+		}
+		for term := range strings.SplitSeq(sum, "+") {
+			_, err := strconv.ParseUint(term, 10, 16)
+			if isNumber := isSum && err == nil; !isNumber && (!slices.Contains(names, term) || !isSum && term != m[1]) {
+				return wrong(field, "there is no ${%s}; expected %s", m[1], oneOf(names))
+			}
+		}
+	}
+	return nil
+}
+
+func oneOf(names []string) string {
+	if len(names) == 0 {
+		return "none, as nothing is known here"
+	}
+	return "one of " + strings.Join(names, ", ")
+}
