@@ -62,20 +62,21 @@ var arrows = map[string][]string{
 	"sdk/template" + below:      {"abi" + below, "sdk" + below},
 	"plugins":                   {},
 	"plugins" + below:           {"abi" + below, "sdk" + below},
-	"host":                      {"abi" + below, "host/mcp", "host/config", "host/trace", "host/replay", "host/trust", "host/pluginstore", "host/cleantext", anyRoom},
+	"host":                      {"abi" + below, "host/mcp", "host/config", "host/trace", "host/replay", "host/trust", "host/pluginstore", "host/vault", "host/cleantext", anyRoom},
 	"host/mcp":                  {"host/internal/jsontext"},
 	"host/config":               {toml},
 	"host/cleantext":            {},
 	"host/trace":                {"host/mcp", "host/internal/jsonl", "host/internal/jsontext", "host/internal/redact", "host/internal/secret"},
 	"host/replay":               {"abi", "host/trace", "host/internal/jsonl", "host/internal/jsontext", "host/internal/guest", "host/internal/redact", "host/internal/secret", "host/internal/wasm", "host/internal/worker", "host/internal/hostio"},
-	"host/pluginstore":          {"abi" + below, "host/cleantext", "host/config", "host/internal/capability", "host/internal/hosterr", "host/internal/plugin", "host/internal/private", "host/internal/vault", minisig},
+	"host/pluginstore":          {"abi" + below, "host/cleantext", "host/config", "host/internal/capability", "host/internal/hosterr", "host/internal/plugin", "host/internal/private", "host/vault", minisig},
+	"host/vault":                {"host/internal/private", "host/internal/secret", keyring, flock, xcrypto + below},
 	"host/trust":                {"host/cleantext", "host/config", "host/internal/capability", "host/internal/hosterr", "host/internal/private"},
 	"host/plugintest":           {"abi" + below, "host/internal/auth", "host/internal/guest", "host/internal/wasm", "host/internal/worker", "sdk/sdktest", "host/internal/hostio"},
 	"host/plugintest/seatrial":  {"host", "host/mcp", goSDK},
 	"host/pluginbuild":          {"host/internal/capability"},
 	"cmd/mkplugin":              {"host/pluginbuild"},
 	"cmd/wharf-conformance":     {"host", "host/config", "host/mcp", "plugins"},
-	"cmd/wharf":                 {"abi" + below, "host", "host/config", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/cleantext", "host/trust", "plugins", "sdk/template", "cmd/wharf/internal" + below, cobra, goSDK},
+	"cmd/wharf":                 {"abi" + below, "host", "host/config", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/cleantext", "host/trust", "host/vault", "plugins", "sdk/template", "cmd/wharf/internal" + below, cobra, goSDK},
 	"cmd/wharf/internal/exit":   {"host"},
 	"cmd/wharf/internal/files":  {},
 	"cmd/wharf/internal/plain":  {"host", "host/cleantext"},
@@ -94,8 +95,7 @@ var arrows = map[string][]string{
 	"host/internal/wasm":       {wazero + below, xsys + below},
 	"host/internal/guest":      {"abi", "host/internal/wasm", "host/internal/hostio"},
 	"host/internal/capability": {"abi", xsys + below, "host/cleantext", "host/internal/hostio"},
-	"host/internal/auth":       {"abi", "abi/step", "host/internal/capability", "host/internal/secret", "host/internal/vault", "host/internal/wasm", extism + below, jose + below, "host/cleantext"},
-	"host/internal/vault":      {"host/internal/private", "host/internal/secret", keyring, flock, xcrypto + below},
+	"host/internal/auth":       {"abi", "abi/step", "host/internal/capability", "host/internal/secret", "host/vault", "host/internal/wasm", extism + below, jose + below, "host/cleantext"},
 	"host/internal/private":    {flock},
 	"host/internal/brig":       {xsys + below},
 	"host/internal/worker":     {"abi" + below, "host/internal/auth", "host/internal/brig", "host/internal/capability", "host/internal/guest", "host/internal/private", "host/internal/wasm", "host/cleantext"},
@@ -119,7 +119,7 @@ var walls = map[string][]string{
 	"os/exec":          {"host/internal/capability", "examples" + below},
 
 	extism + below:  {"host/internal/auth"},
-	keyring:         {"host/internal/vault"},
+	keyring:         {"host/vault"},
 	notify:          {"host/internal/watch"},
 	minisig:         {"host/pluginstore"},
 	schemas + below: {"host/internal/schema"},
@@ -138,7 +138,7 @@ var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "
 var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/sse", "examples/transport-http", "examples/transport-stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/cleantext", "host/mcp", "host/config", "host/trust", "host/pluginstore", "host/trace", "host/replay", "host/plugintest", "host/plugintest/seatrial", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/cleantext", "host/mcp", "host/config", "host/trust", "host/pluginstore", "host/vault", "host/trace", "host/replay", "host/plugintest", "host/plugintest/seatrial", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}

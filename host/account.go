@@ -17,9 +17,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
-	"github.com/wharf-mcp/wharf/host/internal/vault"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
+	"github.com/wharf-mcp/wharf/host/vault"
 )
 
 // providerOAuth is what signs in to a url whose entry says nothing about it.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/vault"
 )
 
 // confidant is a host whose every word is kept: traces, warnings, errors, hints,
@@ -33,11 +34,15 @@ func newConfidant(t *testing.T) *confidant {
 		t.Fatal(err)
 	}
 	c.Host = newHost(t, host.Config{
-		VaultDir: filepath.Join(c.home, "vault"), Trace: tr, Stderr: &c.said, OpenURL: c.open,
+		VaultDir: c.vaultDir(), Trace: tr, Stderr: &c.said, OpenURL: c.open,
 		Event: func(e host.Event) { fmt.Fprintf(&c.said, "%+v\n", e) },
 	})
 	return c
 }
+
+func (c *confidant) vaultDir() string { return filepath.Join(c.home, "vault") }
+
+func (c *confidant) vault() *vault.Vault { return vault.Open(vault.Config{Dir: c.vaultDir()}) }
 
 // hear keeps what an error says.
 func (c *confidant) hear(err error) {
@@ -51,7 +56,7 @@ func (c *confidant) hear(err error) {
 // it is or as it is written on the way.
 func (c *confidant) keeps(t *testing.T, secrets []string) {
 	t.Helper()
-	logins, err := c.Logins(t.Context())
+	logins, err := c.vault().Logins(t.Context())
 	fmt.Fprintf(&c.said, "%+v %v", logins, err)
 	places := map[string][]byte{"what was said": []byte(c.said.String())}
 	err = filepath.WalkDir(c.home, func(path string, d fs.DirEntry, err error) error {
@@ -136,7 +141,7 @@ func TestNothingShowsASecret(t *testing.T) {
 func TestNothingShowsAWrittenSecret(t *testing.T) {
 	_, address := newGuarded(t, canary+"good")
 	c := newConfidant(t)
-	if err := c.StoreSecret(t.Context(), "mine", canary+"good"); err != nil {
+	if err := c.vault().StoreSecret(t.Context(), "mine", canary+"good"); err != nil {
 		t.Fatal(err)
 	}
 	s := connect(t, c.Host, signed(address, "bearer", map[string]any{"token": config.Reference{Secret: "mine"}}))

@@ -19,11 +19,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/redact"
-	"github.com/wharf-mcp/wharf/host/internal/vault"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/trace"
 	"github.com/wharf-mcp/wharf/host/trust"
+	"github.com/wharf-mcp/wharf/host/vault"
 )
 
 // Server is one server as a configuration describes it, with all variables
@@ -72,7 +72,7 @@ type Config struct {
 	// [DefaultCacheDir]. One that cannot be written to is no cache, with a warning.
 	CacheDir string
 
-	// VaultDir keeps logins between runs, encrypted; see [DefaultVaultDir]. With
+	// VaultDir keeps logins between runs, encrypted; see [vault.DefaultDir]. With
 	// "" there is no vault, and a sign-in that has something to keep fails.
 	VaultDir string
 
@@ -260,16 +260,6 @@ func DefaultCacheDir() (string, error) {
 		return "", err
 	}
 	return filepath.Join(dir, "wharf"), nil
-}
-
-// DefaultVaultDir returns the folder of the user's configuration that keeps the
-// logins of Wharf.
-func DefaultVaultDir() (string, error) {
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "wharf", "vault"), nil
 }
 
 // Transports returns the names that the transport of a server entry may have,

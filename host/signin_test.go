@@ -15,6 +15,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -53,8 +54,9 @@ func TestBearer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("GUARDED_TOKEN", "s3cr3t")
-	h := newHost(t, host.Config{Plugins: plugins.Builtin(), VaultDir: vaultDir(t)})
-	if err := h.StoreSecret(t.Context(), "mine", "s3cr3t"); err != nil {
+	dir := vaultDir(t)
+	h := newHost(t, host.Config{Plugins: plugins.Builtin(), VaultDir: dir})
+	if err := vault.Open(vault.Config{Dir: dir}).StoreSecret(t.Context(), "mine", "s3cr3t"); err != nil {
 		t.Fatal(err)
 	}
 	for name, token := range map[string]any{

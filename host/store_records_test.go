@@ -11,6 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/pluginstore"
+	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -21,11 +22,11 @@ import (
 func TestRecordsOfAnInstallation(t *testing.T) {
 	_, address := newGuarded(t, "good")
 	s, file := newStore(t, "worker")
-	vault := filepath.Join(filepath.Dir(file), "vault")
+	dir := filepath.Join(filepath.Dir(file), "vault")
 	copyFile(t, file, buildPlugin(t, providerPackage))
 	do := func(files map[string]config.Plugin, what string) string {
 		t.Helper()
-		h := newHost(t, host.Config{Plugins: plugins.Builtin(), VaultDir: vault, Files: files})
+		h := newHost(t, host.Config{Plugins: plugins.Builtin(), VaultDir: dir, Files: files})
 		_, err := h.Connect(t.Context(), signed(address, "corp", map[string]any{"do": what}))
 		if err == nil {
 			t.Fatal("it is signed in")
@@ -48,8 +49,7 @@ func TestRecordsOfAnInstallation(t *testing.T) {
 	}
 	logins := func(want int) {
 		t.Helper()
-		h := newHost(t, host.Config{VaultDir: vault})
-		all, err := h.Logins(t.Context())
+		all, err := vault.Open(vault.Config{Dir: dir}).Logins(t.Context())
 		if err != nil || len(all) != want {
 			t.Errorf("%+v, %v; want %d", all, err, want)
 		}

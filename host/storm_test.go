@@ -16,7 +16,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
-	"github.com/wharf-mcp/wharf/host/internal/vault"
+	"github.com/wharf-mcp/wharf/host/vault"
 )
 
 // full is the storm that make storm makes.

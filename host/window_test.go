@@ -11,7 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
-	"github.com/wharf-mcp/wharf/host/internal/vault"
+	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 

@@ -39,7 +39,7 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 		findings = append(findings, finding{What: "configuration", Value: s.place()},
 			finding{What: "servers", Value: fmt.Sprint(len(s.servers))})
 	}
-	findings = append(findings, cacheFinding(), a.vaultFinding(cmd))
+	findings = append(findings, cacheFinding(), a.vaultFinding())
 	if err := a.printFindings(findings); err != nil {
 		return err
 	}
@@ -94,16 +94,12 @@ func cacheFinding() finding {
 	return f
 }
 
-func (a *app) vaultFinding(cmd *cobra.Command) finding {
-	h, err := a.newHost(cmd.Context(), nil)
-	if err != nil {
-		return finding{"vault", "", err.Error()}
-	}
-	defer h.Close()
-	status, err := h.VaultStatus()
+func (a *app) vaultFinding() finding {
+	v, err := a.vault()
 	if err != nil {
 		return finding{"vault", "none", err.Error()}
 	}
+	status := v.Status()
 	problem := status.Problem
 	status.Problem = ""
 	return finding{"vault", vaultLine(status), problem}

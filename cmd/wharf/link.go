@@ -13,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -139,7 +140,7 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	c.Files = configured.plugins
 	// Without a cache the plugin is compiled each time: slower, not wrong.
 	c.CacheDir, _ = host.DefaultCacheDir()
-	c.VaultDir, _ = host.DefaultVaultDir()
+	c.VaultDir, _ = vault.DefaultDir()
 	c.Worker, c.CompileTimeout = worker(), max(limit, 0)
 	a.letApprove(&c)
 	for _, option := range options {

@@ -15,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/pluginstore"
+	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -56,7 +57,7 @@ func openStore() (*pluginstore.Store, error) {
 		Reserved:  slices.Collect(maps.Keys(plugins.Builtin())),
 		Inspector: inspector{},
 	}
-	c.VaultDir, _ = host.DefaultVaultDir()
+	c.VaultDir, _ = vault.DefaultDir()
 	return pluginstore.Open(c), nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/vault"
 )
 
 func newLogin(a *app) *cobra.Command {
@@ -82,11 +83,11 @@ that, and forgotten.`,
 
 // logout tells the person whether there was anything to sign out of.
 func (a *app) logout(ctx context.Context, h *host.Host, server host.Server) error {
-	before, unknown := h.Logins(ctx)
+	before, unknown := a.logins(ctx)
 	if err := h.Logout(ctx, server); err != nil {
 		return err
 	}
-	after, err := h.Logins(ctx)
+	after, err := a.logins(ctx)
 	if unknown == nil && err == nil && slices.Equal(before, after) {
 		fmt.Fprintf(a.Err, "Nothing was saved of a sign-in to %s.\n", plain.Text(server.Name))
 		return nil
@@ -117,12 +118,11 @@ func newAuthStatus(a *app) *cobra.Command {
 		Short: "List what is saved of sign-ins, and where",
 		Args:  exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			h, err := a.newHost(cmd.Context(), nil)
+			v, err := a.vault()
 			if err != nil {
 				return err
 			}
-			defer h.Close()
-			return a.runAuthStatus(cmd, h)
+			return a.runAuthStatus(cmd.Context(), v)
 		},
 	}
 }
@@ -144,12 +144,30 @@ type savedVault struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-func (a *app) runAuthStatus(cmd *cobra.Command, h *host.Host) error {
-	status, err := h.VaultStatus()
-	if err != nil {
-		return err
+// vault returns the vault of the user's logins and secrets.
+func (a *app) vault() (*vault.Vault, error) {
+	if _, err := a.load(); err != nil {
+		return nil, err
 	}
-	logins, err := h.Logins(cmd.Context())
+	dir, err := vault.DefaultDir()
+	if err != nil {
+		return nil, exit.Usage(fmt.Errorf("find the folder for saved logins: %w", err), "they are kept in your own configuration folder")
+	}
+	return vault.Open(vault.Config{Dir: dir, Warn: func(text string) { a.Warn("%s", text) }}), nil
+}
+
+// logins returns what is saved of sign-ins.
+func (a *app) logins(ctx context.Context) ([]vault.Entry, error) {
+	v, err := a.vault()
+	if err != nil {
+		return nil, err
+	}
+	return v.Logins(ctx)
+}
+
+func (a *app) runAuthStatus(ctx context.Context, v *vault.Vault) error {
+	status := v.Status()
+	logins, err := v.Logins(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,7 +179,7 @@ func (a *app) runAuthStatus(cmd *cobra.Command, h *host.Host) error {
 		return a.PrintJSON(struct {
 			Vault  savedVault   `json:"vault"`
 			Logins []savedLogin `json:"logins"`
-		}{savedVault{status.Path, status.Keeper, status.Problem}, list})
+		}{savedVault{status.Path, status.KeySource, status.Problem}, list})
 	}
 	fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "vault:"), plain.Text(vaultLine(status)))
 	rows := plain.Table{{"PROVIDER", "RECORD", "SINCE", "SERVER OR ISSUER"}}
@@ -173,12 +191,12 @@ func (a *app) runAuthStatus(cmd *cobra.Command, h *host.Host) error {
 }
 
 // vaultLine says for people where secrets are kept, and what protects them.
-func vaultLine(s host.VaultStatus) string {
+func vaultLine(s vault.Status) string {
 	text := s.Path
-	switch s.Keeper {
-	case "keyring":
+	switch s.KeySource {
+	case vault.KeyInKeyring:
 		text += ", its key in the keyring of the system"
-	case "file":
+	case vault.KeyInFile:
 		text += ", its key in a file beside it: there is no keyring here"
 	}
 	if s.Problem != "" {
@@ -200,13 +218,12 @@ func newAuthSecret(a *app) *cobra.Command {
 The secret is asked for, or read from stdin.`,
 		Args: exactly("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			h, err := a.newHost(cmd.Context(), nil)
+			v, err := a.vault()
 			if err != nil {
 				return err
 			}
-			defer h.Close()
 			if forget {
-				return h.ForgetSecret(cmd.Context(), args[0])
+				return v.ForgetSecret(cmd.Context(), args[0])
 			}
 			text, err := a.secret(cmd.Context(), args[0])
 			if errors.Is(err, host.ErrDeclined) {
@@ -215,7 +232,7 @@ The secret is asked for, or read from stdin.`,
 			if err != nil {
 				return err
 			}
-			return h.StoreSecret(cmd.Context(), args[0], strings.TrimSpace(text))
+			return v.StoreSecret(cmd.Context(), args[0], strings.TrimSpace(text))
 		},
 	}
 	cmd.Flags().BoolVar(&forget, "forget", false, "remove the secret")

@@ -14,7 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 	"github.com/wharf-mcp/wharf/host/internal/private"
-	"github.com/wharf-mcp/wharf/host/internal/vault"
+	"github.com/wharf-mcp/wharf/host/vault"
 )
 
 // Config says where installed plugins are, and how new ones are inspected.

@@ -14,7 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
-	"github.com/wharf-mcp/wharf/host/internal/vault"
+	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 

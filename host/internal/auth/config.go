@@ -8,7 +8,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
-	"github.com/wharf-mcp/wharf/host/internal/vault"
+	"github.com/wharf-mcp/wharf/host/vault"
 )
 
 // Config is one server, the provider that signs in to it, and all that the host

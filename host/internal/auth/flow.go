@@ -9,7 +9,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/cleantext"
-	"github.com/wharf-mcp/wharf/host/internal/vault"
+	"github.com/wharf-mcp/wharf/host/vault"
 )
 
 // How long a flow takes at most.

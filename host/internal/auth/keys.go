@@ -19,7 +19,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
-	"github.com/wharf-mcp/wharf/host/internal/vault"
+	"github.com/wharf-mcp/wharf/host/vault"
 )
 
 // Sizes of RSA keys. Large ones are slow to use, and a provider brings its own.

@@ -10,7 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
-	"github.com/wharf-mcp/wharf/host/internal/vault"
+	"github.com/wharf-mcp/wharf/host/vault"
 )
 
 // recordShape is that of the names that providers give to records. What the host

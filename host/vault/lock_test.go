@@ -77,8 +77,8 @@ func TestLockIsCalledOff(t *testing.T) {
 		t.Errorf("a free lock, cancelled before: got %v", err)
 	}
 	unlock()
-	if len(v.locks.seats) != 0 {
-		t.Errorf("%d seats are left", len(v.locks.seats))
+	if len(v.locks.procs) != 0 {
+		t.Errorf("%d procs are left", len(v.locks.procs))
 	}
 	if unlock, err = v.Lock(t.Context(), token); err != nil {
 		t.Fatal(err)

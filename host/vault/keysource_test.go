@@ -63,14 +63,14 @@ func TestNoKeyring(t *testing.T) {
 			warnings = nil
 			v = open()
 			mustLoad(t, v, token, "one")
-			if err := os.Remove(filepath.Join(dir, bookFile)); err != nil {
+			if err := os.Remove(filepath.Join(dir, recordsFile)); err != nil {
 				t.Fatal(err)
 			}
 			mustStore(t, v, token, "two") // by a key that is asked for again
 			if len(warnings) != 1 || !strings.Contains(warnings[0], keyFile) {
 				t.Errorf("warned by a later process: %q", warnings)
 			}
-			if s := v.Status(); s.Keeper != KeeperFile || s.Problem != "" {
+			if s := v.Status(); s.KeySource != KeyInFile || s.Problem != "" {
 				t.Errorf("status %+v", s)
 			}
 		})
@@ -92,7 +92,7 @@ func TestKeyringIsLost(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "v")
 			ring := new(drawer)
 			mustStore(t, Open(Config{Dir: dir, Keyring: ring}), token, "one")
-			before, _ := os.ReadFile(filepath.Join(dir, bookFile))
+			before, _ := os.ReadFile(filepath.Join(dir, recordsFile))
 			whole := ring.texts
 			ring.texts = map[string]string{}
 			for k, text := range whole {
@@ -107,10 +107,10 @@ func TestKeyringIsLost(t *testing.T) {
 			if _, err := v.Store(t.Context(), named("new"), secret.New("x")); err == nil {
 				t.Error("stored without the key")
 			}
-			if s := v.Status(); s.Keeper != KeeperKeyring || !strings.Contains(s.Problem, tc.says) {
+			if s := v.Status(); s.KeySource != KeyInKeyring || !strings.Contains(s.Problem, tc.says) {
 				t.Errorf("status %+v", s)
 			}
-			after, _ := os.ReadFile(filepath.Join(dir, bookFile))
+			after, _ := os.ReadFile(filepath.Join(dir, recordsFile))
 			if _, err := os.Stat(filepath.Join(dir, keyFile)); err == nil || string(before) != string(after) {
 				t.Error("the vault was changed")
 			}
@@ -179,17 +179,17 @@ func TestKeyringHangsAtFirst(t *testing.T) {
 		if !strings.Contains(warned, "no answer in 3s") {
 			t.Errorf("warned %q", warned)
 		}
-		if s := v.Status(); s.Keeper != KeeperFile {
+		if s := v.Status(); s.KeySource != KeyInFile {
 			t.Errorf("status %+v", s)
 		}
 	})
 }
 
 func TestStatusOfNothing(t *testing.T) {
-	for want, ring := range map[string]Keyring{KeeperKeyring: new(drawer), KeeperFile: absent} {
+	for want, ring := range map[string]Keyring{KeyInKeyring: new(drawer), KeyInFile: absent} {
 		dir := filepath.Join(t.TempDir(), "v")
 		v := Open(Config{Dir: dir, Keyring: ring, Warn: func(s string) { t.Error("warned:", s) }})
-		if s := v.Status(); s.Keeper != want || s.Problem != "" {
+		if s := v.Status(); s.KeySource != want || s.Problem != "" {
 			t.Errorf("got %+v; want %s", s, want)
 		}
 		if _, err := os.Stat(dir); err == nil {
@@ -207,7 +207,7 @@ func TestKeyringOfThePlatform(t *testing.T) {
 		v := Open(Config{Dir: filepath.Join(dir, name)})
 		mustStore(t, v, token, name)
 		mustLoad(t, Open(Config{Dir: filepath.Join(dir, name)}), token, name)
-		if s := v.Status(); s.Keeper != KeeperKeyring || s.Problem != "" {
+		if s := v.Status(); s.KeySource != KeyInKeyring || s.Problem != "" {
 			t.Errorf("status %+v", s)
 		}
 	}
@@ -231,7 +231,7 @@ func TestKeyringIsAskedOnce(t *testing.T) {
 		t.Errorf("asked %d times", ring.gets)
 	}
 	// A vault that was removed and made anew has another key.
-	if err := os.Remove(filepath.Join(dir, bookFile)); err != nil {
+	if err := os.Remove(filepath.Join(dir, recordsFile)); err != nil {
 		t.Fatal(err)
 	}
 	mustStore(t, Open(Config{Dir: dir, Keyring: ring}), token, "two")

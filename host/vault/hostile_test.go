@@ -27,8 +27,8 @@ func furnished(t testing.TB) string {
 	return dir
 }
 
-// edit changes the book of a folder, as a program would that has the file.
-func edit(change func(*book)) func(*testing.T, string) {
+// edit changes the file of a folder, as a program would that has the file.
+func edit(change func(*fileV1)) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		v := Open(Config{Dir: dir})
 		b, err := v.read()
@@ -36,14 +36,14 @@ func edit(change func(*book)) func(*testing.T, string) {
 			t.Fatal(err)
 		}
 		change(b)
-		writeBook(t, v, b)
+		writeFile(t, v, b)
 	}
 }
 
-// replace changes the text of the book.
+// replace changes the text of the file.
 func replace(old, fresh string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
-		path := filepath.Join(dir, bookFile)
+		path := filepath.Join(dir, recordsFile)
 		text, err := os.ReadFile(path)
 		if err != nil || !bytes.Contains(text, []byte(old)) {
 			t.Fatalf("%s has no %q (%v)", path, old, err)
@@ -90,20 +90,20 @@ func TestHostileFiles(t *testing.T) {
 		"folder for all":        {mode("", 0o701), "run chmod 700 "},
 		"folder a link":         {moved("", os.Symlink), "links are refused"},
 		"folder a file":         {moved("", func(_, path string) error { return os.WriteFile(path, nil, 0o600) }), "not a folder"},
-		"book readable by all":  {mode(bookFile, 0o604), "run chmod 600 "},
-		"book writable by all":  {mode(bookFile, 0o620), "run chmod 600 "},
-		"book a link":           {moved(bookFile, os.Symlink), "links are refused"},
-		"book a dangling link":  {moved(bookFile, func(beside, path string) error { return os.Symlink(beside+"x", path) }), "links are refused"},
-		"book a pipe":           {moved(bookFile, pipe), "not a regular file"},
-		"book a folder":         {moved(bookFile, inside), "not a regular file"},
+		"book readable by all":  {mode(recordsFile, 0o604), "run chmod 600 "},
+		"book writable by all":  {mode(recordsFile, 0o620), "run chmod 600 "},
+		"book a link":           {moved(recordsFile, os.Symlink), "links are refused"},
+		"book a dangling link":  {moved(recordsFile, func(beside, path string) error { return os.Symlink(beside+"x", path) }), "links are refused"},
+		"book a pipe":           {moved(recordsFile, pipe), "not a regular file"},
+		"book a folder":         {moved(recordsFile, inside), "not a regular file"},
 		"key readable by all":   {mode(keyFile, 0o644), "run chmod 600 "},
 		"key a link":            {moved(keyFile, os.Symlink), "links are refused"},
 		"key missing":           {moved(keyFile, missing), "restore it"},
 		"key empty":             {moved(keyFile, func(_, path string) error { return os.WriteFile(path, nil, 0o600) }), "no key"},
 		"key too large":         {moved(keyFile, func(_, path string) error { return os.WriteFile(path, make([]byte, 1<<20), 0o600) }), "larger"},
 		"key of another":        {moved(keyFile, func(_, path string) error { return os.WriteFile(path, []byte(newKey().Reveal()), 0o600) }), "not the one"},
-		"book empty":            {moved(bookFile, func(_, path string) error { return os.WriteFile(path, nil, 0o600) }), "not a vault"},
-		"book too large":        {moved(bookFile, func(_, path string) error { return os.WriteFile(path, make([]byte, maxFile+1), 0o600) }), "larger"},
+		"book empty":            {moved(recordsFile, func(_, path string) error { return os.WriteFile(path, nil, 0o600) }), "not a vault"},
+		"book too large":        {moved(recordsFile, func(_, path string) error { return os.WriteFile(path, make([]byte, maxFile+1), 0o600) }), "larger"},
 		"book truncated":        {replace("\n}", ""), "not a vault"},
 		"book and more":         {replace("\n}", "\n}{}"), "something follows"},
 		"book no UTF-8":         {replace("https://as", "https://\xff"), "not UTF-8"},
@@ -111,22 +111,22 @@ func TestHostileFiles(t *testing.T) {
 		"book of no version":    {replace(`"version": 1`, `"version": 0`), "not a vault"},
 		"book with more fields": {replace(`"version": 1`, `"version": 1, "new": {}`), "not a vault"},
 		"book with null":        {replace(`"records": [`, `"records": null, "x": [`), "not a vault"},
-		"another keeper":        {edit(func(b *book) { b.Keeper = "nobody" }), "its keeper"},
-		"a short id":            {edit(func(b *book) { b.ID = b.ID[1:] }), "its id"},
-		"a short check":         {edit(func(b *book) { b.Check = b.Check[1:] }), "its check"},
-		"a record twice":        {edit(func(b *book) { b.Records = append(b.Records, b.Records[0]) }), "twice"},
-		"a record of nobody":    {edit(func(b *book) { b.Records[1].Provider = "" }), "needs a provider"},
-		"a short seal":          {edit(func(b *book) { b.Records[1].Sealed = b.Records[1].Sealed[:sealSize-1] }), "sealed bytes"},
-		"a generation to come":  {edit(func(b *book) { b.Records[0].Generation = 3 }), "its generation"},
-		"a generation of none":  {edit(func(b *book) { b.Records[0].Generation = 0 }), "its generation"},
-		"an edited id":          {edit(func(b *book) { b.ID[0] ^= 1 }), "not the one"},
-		"an edited check":       {edit(func(b *book) { b.Check[30] ^= 1 }), "not the one"},
+		"another keeper":        {edit(func(b *fileV1) { b.KeySource = "nobody" }), "its keeper"},
+		"a short id":            {edit(func(b *fileV1) { b.ID = b.ID[1:] }), "its id"},
+		"a short check":         {edit(func(b *fileV1) { b.Check = b.Check[1:] }), "its check"},
+		"a record twice":        {edit(func(b *fileV1) { b.Records = append(b.Records, b.Records[0]) }), "twice"},
+		"a record of nobody":    {edit(func(b *fileV1) { b.Records[1].Provider = "" }), "needs a provider"},
+		"a short seal":          {edit(func(b *fileV1) { b.Records[1].Sealed = b.Records[1].Sealed[:sealSize-1] }), "sealed bytes"},
+		"a generation to come":  {edit(func(b *fileV1) { b.Records[0].Generation = 3 }), "its generation"},
+		"a generation of none":  {edit(func(b *fileV1) { b.Records[0].Generation = 0 }), "its generation"},
+		"an edited id":          {edit(func(b *fileV1) { b.ID[0] ^= 1 }), "not the one"},
+		"an edited check":       {edit(func(b *fileV1) { b.Check[30] ^= 1 }), "not the one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := furnished(t)
 			tc.spoil(t, dir)
 			v := Open(Config{Dir: dir, Keyring: absent})
-			before := look(filepath.Join(dir, bookFile))
+			before := look(filepath.Join(dir, recordsFile))
 
 			_, found, err := v.Load(t.Context(), token)
 			if err == nil || !strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), dir) {
@@ -138,7 +138,7 @@ func TestHostileFiles(t *testing.T) {
 			if s := v.Status(); !strings.Contains(s.Problem, tc.says) {
 				t.Errorf("status: %+v", s)
 			}
-			if after := look(filepath.Join(dir, bookFile)); !bytes.Equal(before, after) {
+			if after := look(filepath.Join(dir, recordsFile)); !bytes.Equal(before, after) {
 				t.Error("the file was written over")
 			}
 		})
@@ -156,7 +156,7 @@ func look(path string) []byte {
 	return text
 }
 
-// What the key proves of a record: each of these opens the book and not the
+// What the key proves of a record: each of these opens the file and not the
 // record.
 func TestMovedRecords(t *testing.T) {
 	foreign := Open(Config{Dir: furnished(t), Keyring: absent})
@@ -192,7 +192,7 @@ func TestMovedRecords(t *testing.T) {
 				mustStore(t, Open(Config{Dir: dir, Keyring: absent}), named("binding"), "two")
 			}
 			var key Key
-			edit(func(b *book) {
+			edit(func(b *fileV1) {
 				change(&b.Records[0], &b.Records[1])
 				key = b.Records[0].Key
 			})(t, dir)
@@ -209,9 +209,9 @@ func TestMovedRecords(t *testing.T) {
 // A process that has the key believes the head of the file no more than one that
 // has yet to get it.
 func TestHeadIsProvenEachTime(t *testing.T) {
-	for name, change := range map[string]func(*book){
-		"keeper": func(b *book) { b.Keeper = KeeperKeyring },
-		"check":  func(b *book) { b.Check[0] ^= 1 },
+	for name, change := range map[string]func(*fileV1){
+		"keeper": func(b *fileV1) { b.KeySource = KeyInKeyring },
+		"check":  func(b *fileV1) { b.Check[0] ^= 1 },
 	} {
 		dir := furnished(t)
 		v := Open(Config{Dir: dir, Keyring: absent})
@@ -234,7 +234,7 @@ func TestWriteFollowsNoLink(t *testing.T) {
 	}
 	v := Open(Config{Dir: dir, Keyring: absent})
 	planted := map[string]string{
-		filepath.Join(dir, bookFile+".new"):                                  victim,
+		filepath.Join(dir, recordsFile+".new"):                               victim,
 		filepath.Join(dir, "record-"+pad(named("planted").bucket())+".lock"): victim + "-made",
 	}
 	for path, target := range planted {
@@ -285,7 +285,7 @@ func TestForeignOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a file away")
 	}
-	for _, name := range []string{"", bookFile, keyFile} {
+	for _, name := range []string{"", recordsFile, keyFile} {
 		dir := furnished(t)
 		if err := os.Chown(filepath.Join(dir, name), 4711, -1); err != nil {
 			t.Fatal(err)
@@ -298,7 +298,7 @@ func TestForeignOwner(t *testing.T) {
 
 func TestGenerationsEnd(t *testing.T) {
 	dir := furnished(t)
-	edit(func(b *book) { b.Last = 1<<64 - 1 })(t, dir)
+	edit(func(b *fileV1) { b.Last = 1<<64 - 1 })(t, dir)
 	v := Open(Config{Dir: dir, Keyring: absent})
 	if _, err := v.Store(t.Context(), token, secret.New("x")); err == nil {
 		t.Error("a generation came round")
@@ -308,7 +308,7 @@ func TestGenerationsEnd(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	dir := furnished(f)
-	text, err := os.ReadFile(filepath.Join(dir, bookFile))
+	text, err := os.ReadFile(filepath.Join(dir, recordsFile))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -149,7 +149,7 @@ func TestFailedSystemCalls(t *testing.T) {
 		if !errors.Is(err, syscall.EIO) {
 			t.Errorf("call %d fails: %v", failing, err)
 		}
-		if _, err := os.Lstat(filepath.Join(dir, bookFile+".new")); err == nil {
+		if _, err := os.Lstat(filepath.Join(dir, recordsFile+".new")); err == nil {
 			t.Errorf("call %d fails: the remains are left", failing)
 		}
 		survives(t, dir, true, false)
@@ -183,7 +183,7 @@ func onlyKnown(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if n := f.Name(); n != bookFile && n != keyFile && !strings.HasSuffix(n, ".lock") {
+		if n := f.Name(); n != recordsFile && n != keyFile && !strings.HasSuffix(n, ".lock") {
 			t.Errorf("%s is left", n)
 		}
 	}

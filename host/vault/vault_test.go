@@ -123,7 +123,7 @@ func TestVault(t *testing.T) {
 		}
 		mustLoad(t, v, named("binding"), "two")
 	}
-	if s := v.Status(); s != (Status{Keeper: KeeperKeyring, Path: filepath.Join(dir, "vault.json")}) {
+	if s := v.Status(); s != (Status{KeySource: KeyInKeyring, Path: filepath.Join(dir, "vault.json")}) {
 		t.Errorf("status %+v", s)
 	}
 }
@@ -248,7 +248,7 @@ func TestFullVault(t *testing.T) {
 		r.Name = strconv.Itoa(i)
 		b.Records = append(b.Records, r)
 	}
-	writeBook(t, v, b)
+	writeFile(t, v, b)
 	if _, err := v.Store(t.Context(), named("more"), secret.New("x")); err == nil || !strings.Contains(err.Error(), "full") {
 		t.Errorf("storing into a full vault: %v", err)
 	}
@@ -256,12 +256,12 @@ func TestFullVault(t *testing.T) {
 	mustLoad(t, v, token, "replaced")
 }
 
-// writeBook puts a file in place as somebody else would.
-func writeBook(t testing.TB, v *Vault, b *book) {
+// writeFile puts a file in place as somebody else would.
+func writeFile(t testing.TB, v *Vault, b *fileV1) {
 	t.Helper()
 	text, err := b.text()
 	if err == nil {
-		err = os.WriteFile(v.folder.Path(bookFile), text, 0o600)
+		err = os.WriteFile(v.folder.Path(recordsFile), text, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -309,8 +309,8 @@ func TestManyGoroutines(t *testing.T) {
 		mustLoad(t, vaults[0], named(strconv.Itoa(name)), strconv.Itoa(workers*rounds/3))
 	}
 	for _, v := range vaults {
-		if len(v.locks.seats) != 0 {
-			t.Errorf("%d seats are left", len(v.locks.seats))
+		if len(v.locks.procs) != 0 {
+			t.Errorf("%d procs are left", len(v.locks.procs))
 		}
 	}
 }

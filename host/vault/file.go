@@ -24,14 +24,14 @@ const (
 	idSize     = 16
 )
 
-// book is what vault.json says.
-type book struct {
-	Version int     `json:"version"`
-	ID      []byte  `json:"id"`     // random; names the key, and binds records to this vault
-	Keeper  string  `json:"keeper"` // where the key is
-	Check   []byte  `json:"check"`  // nothing, sealed: tells the right key from another
-	Last    uint64  `json:"last"`   // the highest generation that was given out, to any record
-	Records records `json:"records"`
+// fileV1 is the content of vault.json.
+type fileV1 struct {
+	Version   int     `json:"version"`
+	ID        []byte  `json:"id"`     // random; names the key, and binds records to this vault
+	KeySource string  `json:"keeper"` // where the key is
+	Check     []byte  `json:"check"`  // nothing, sealed: tells the right key from another
+	Last      uint64  `json:"last"`   // the highest generation that was given out, to any record
+	Records   records `json:"records"`
 }
 
 // record is one value, sealed.
@@ -72,13 +72,13 @@ func strict(text []byte) *json.Decoder {
 	return d
 }
 
-// parse reads a book and believes nothing: what it returns could have been
+// parse reads a file and believes nothing: what it returns could have been
 // written by this program, but for the seals, which only the key can tell.
-func parse(text []byte) (*book, error) {
+func parse(text []byte) (*fileV1, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("it is not UTF-8")
 	}
-	b := new(book)
+	b := new(fileV1)
 	d := strict(text)
 	err := d.Decode(b)
 	if err == nil {
@@ -93,7 +93,7 @@ func parse(text []byte) (*book, error) {
 	return b, nil
 }
 
-// explainVersion says of a book that cannot be read that it is of a later
+// explainVersion says of a file that cannot be read that it is of a later
 // version, where that is the reason.
 func explainVersion(text []byte, err error) error {
 	var head struct {
@@ -105,14 +105,14 @@ func explainVersion(text []byte, err error) error {
 	return err
 }
 
-func (b *book) validate() error {
+func (b *fileV1) validate() error {
 	switch {
 	case b.Version != version:
 		return fmt.Errorf("it is of version %d; expected %d", b.Version, version)
 	case len(b.ID) != idSize:
 		return fmt.Errorf("its id has %d bytes; expected %d", len(b.ID), idSize)
-	case b.Keeper != KeeperKeyring && b.Keeper != KeeperFile:
-		return fmt.Errorf("its keeper is %q; expected %q or %q", b.Keeper, KeeperKeyring, KeeperFile)
+	case b.KeySource != KeyInKeyring && b.KeySource != KeyInFile:
+		return fmt.Errorf("its keeper is %q; expected %q or %q", b.KeySource, KeyInKeyring, KeyInFile)
 	case len(b.Check) != sealSize:
 		return fmt.Errorf("its check has %d bytes; expected %d", len(b.Check), sealSize)
 	case b.Records == nil:
@@ -131,7 +131,7 @@ func (b *book) validate() error {
 	return nil
 }
 
-func (b *book) admit(r record) error {
+func (b *fileV1) admit(r record) error {
 	switch size := len(r.Sealed) - sealSize; {
 	case r.Generation == 0 || r.Generation > b.Last:
 		return fmt.Errorf("its generation is %d; expected 1 to %d", r.Generation, b.Last)
@@ -142,7 +142,7 @@ func (b *book) admit(r record) error {
 }
 
 // text returns what parse reads, or says that the vault is full.
-func (b *book) text() ([]byte, error) {
+func (b *fileV1) text() ([]byte, error) {
 	text, err := json.MarshalIndent(b, "", "\t")
 	switch {
 	case err != nil:
@@ -155,14 +155,14 @@ func (b *book) text() ([]byte, error) {
 }
 
 // find returns where the record of a key is, or -1.
-func (b *book) find(key Key) int {
+func (b *fileV1) find(key Key) int {
 	return slices.IndexFunc(b.Records, func(r record) bool { return r.Key == key })
 }
 
 // next gives out a generation. It counts for the whole file, and on through a
 // Forget: were it to begin again, a flow that means to forget the record which it
 // has seen could hit the one that came after.
-func (b *book) next() (uint64, error) {
+func (b *fileV1) next() (uint64, error) {
 	if b.Last == math.MaxUint64 {
 		return 0, errors.New("the file has no generation left, which no use of it can bring about")
 	}
@@ -171,7 +171,7 @@ func (b *book) next() (uint64, error) {
 }
 
 // put replaces the record of a key, or adds it.
-func (b *book) put(r record) {
+func (b *fileV1) put(r record) {
 	if i := b.find(r.Key); i >= 0 {
 		b.Records[i] = r
 		return

@@ -19,9 +19,9 @@ const maxKeyFile = 256
 // startOver is the way out when a key is lost for good.
 const startOver = "or move %s away and sign in again"
 
-// cipherOf returns the cipher of a book, from where the book says its key is and
+// cipherOf returns the cipher of a file, from where the file says its key is and
 // from nowhere else. It is kept: the keyring is asked once per process.
-func (v *Vault) cipherOf(ctx context.Context, b *book) (cipher.AEAD, error) {
+func (v *Vault) cipherOf(ctx context.Context, b *fileV1) (cipher.AEAD, error) {
 	v.mu.Lock()
 	id, aead := v.id, v.aead
 	v.mu.Unlock()
@@ -37,25 +37,25 @@ func (v *Vault) cipherOf(ctx context.Context, b *book) (cipher.AEAD, error) {
 	}
 	if !b.proves(aead) {
 		return nil, fmt.Errorf("the key in %s is not the one that %s was sealed with: put the right one back, "+startOver,
-			v.place(b), v.folder.Path(bookFile), v.folder.Path(bookFile))
+			v.place(b), v.folder.Path(recordsFile), v.folder.Path(recordsFile))
 	}
 	v.remember(b, aead)
 	return aead, nil
 }
 
-func (v *Vault) remember(b *book, aead cipher.AEAD) {
+func (v *Vault) remember(b *fileV1, aead cipher.AEAD) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.id, v.aead = string(b.ID), aead
 }
 
-func (v *Vault) fetch(ctx context.Context, b *book) (secret.Secret, error) {
-	if b.Keeper == KeeperFile {
+func (v *Vault) fetch(ctx context.Context, b *fileV1) (secret.Secret, error) {
+	if b.KeySource == KeyInFile {
 		v.warn("the key of the saved logins lies in %s and not in a keyring: who can read your files can read them", v.folder.Path(keyFile))
 		return v.readKey()
 	}
 	line, err := v.ring.get(ctx, ringUser(b))
-	path := v.folder.Path(bookFile)
+	path := v.folder.Path(recordsFile)
 	switch {
 	case err == nil:
 		return line, nil
@@ -70,22 +70,22 @@ func (v *Vault) fetch(ctx context.Context, b *book) (secret.Secret, error) {
 func (v *Vault) readKey() (secret.Secret, error) {
 	text, err := v.folder.Read(keyFile, maxKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: restore it, "+startOver, err, v.folder.Path(bookFile))
+		err = fmt.Errorf("%w: restore it, "+startOver, err, v.folder.Path(recordsFile))
 	}
 	return secret.New(strings.TrimSuffix(string(text), "\n")), err
 }
 
-// found makes an empty book and its key. The caller holds the write lock and has
-// seen that there is no book: a key is never made over records of another.
-func (v *Vault) found(ctx context.Context) (*book, cipher.AEAD, error) {
-	b := &book{Version: version, ID: make([]byte, idSize), Keeper: KeeperKeyring, Records: records{}}
+// create makes an empty file and its key. The caller holds the write lock and has seen
+// that there is no file: a key is never made over records that another key seals.
+func (v *Vault) create(ctx context.Context) (*fileV1, cipher.AEAD, error) {
+	b := &fileV1{Version: version, ID: make([]byte, idSize), KeySource: KeyInKeyring, Records: records{}}
 	_, _ = rand.Read(b.ID)
 	line := newKey()
 	if err := v.ring.keep(ctx, ringUser(b), line); err != nil {
 		if ctx.Err() != nil {
 			return nil, nil, fmt.Errorf("waiting for the keyring: %w", err)
 		}
-		b.Keeper = KeeperFile
+		b.KeySource = KeyInFile
 		if line, err = v.keyInFile(err); err != nil {
 			return nil, nil, err
 		}
@@ -100,7 +100,7 @@ func (v *Vault) found(ctx context.Context) (*book, cipher.AEAD, error) {
 }
 
 // keyInFile returns the key in vault.key, and makes it. One that is there already
-// was left by a book that has been removed, or by a process that was killed before
+// was left by a file that has been removed, or by a process that was killed before
 // it could write one.
 func (v *Vault) keyInFile(why error) (secret.Secret, error) {
 	v.warn("no keyring can be used (%v), so the key of the saved logins lies in %s: who can read your files can read them", why, v.folder.Path(keyFile))
@@ -112,12 +112,12 @@ func (v *Vault) keyInFile(why error) (secret.Secret, error) {
 	return line, v.folder.Write(keyFile, []byte(line.Reveal()+"\n"))
 }
 
-// ringUser names the key of a book: each vault has its own, so a folder that is
+// ringUser names the key of a file: each vault has its own, so a folder that is
 // copied, or one more of them, takes nothing from another.
-func ringUser(b *book) string { return "vault " + hex.EncodeToString(b.ID) }
+func ringUser(b *fileV1) string { return "vault " + hex.EncodeToString(b.ID) }
 
-func (v *Vault) place(b *book) string {
-	if b.Keeper == KeeperFile {
+func (v *Vault) place(b *fileV1) string {
+	if b.KeySource == KeyInFile {
 		return v.folder.Path(keyFile)
 	}
 	return fmt.Sprintf("the keyring (%s, %q)", service, ringUser(b))

@@ -16,16 +16,16 @@ import (
 
 // The files of a vault.
 const (
-	bookFile  = "vault.json"
-	keyFile   = "vault.key"
-	writeLock = "write.lock"
-	queueLock = "queue.lock"
+	recordsFile = "vault.json"
+	keyFile     = "vault.key"
+	writeLock   = "write.lock"
+	queueLock   = "queue.lock"
 )
 
 // Where the key of a vault is.
 const (
-	KeeperKeyring = "keyring"
-	KeeperFile    = "file"
+	KeyInKeyring = "keyring"
+	KeyInFile    = "file"
 )
 
 // Record is what a key stands for.
@@ -37,14 +37,14 @@ type Record struct {
 // Entry is what can be said of a record without the key.
 type Entry struct {
 	Key
-	Stored time.Time // by the clock of who stored it; for people, and not authenticated
+	Stored time.Time // by the clock of the process that stored it; not authenticated
 }
 
 // Status is how a vault is kept, for people.
 type Status struct {
-	Keeper  string // [KeeperKeyring] or [KeeperFile]: where the key is, or would be; "" if the file cannot be read
-	Path    string // of the file of records, whether or not it exists
-	Problem string // why records cannot be opened, and what to do; "" if nothing is wrong
+	KeySource string // [KeyInKeyring] or [KeyInFile]: where the key is, or would be; "" if the file cannot be read
+	Path      string // of the file of records, whether or not it exists
+	Problem   string // why records cannot be opened, and what to do; "" if nothing is wrong
 }
 
 // Config says where a vault is.
@@ -68,13 +68,13 @@ type Config struct {
 type Vault struct {
 	folder *private.Folder
 	locks  *locks
-	ring   *ring
+	ring   *keyringClient
 
 	tell   func(string)
 	warned sync.Once
 
 	mu   sync.Mutex
-	id   string // of the book that aead is for
+	id   string // of the file that aead is for
 	aead cipher.AEAD
 }
 
@@ -82,7 +82,7 @@ type Vault struct {
 // keyring is asked for anything before a method needs it.
 func Open(cfg Config) *Vault {
 	f := private.In(cfg.Dir)
-	return &Vault{folder: f, locks: newLocks(f), ring: newRing(cfg.Keyring), tell: cfg.Warn}
+	return &Vault{folder: f, locks: newLocks(f), ring: newKeyringClient(cfg.Keyring), tell: cfg.Warn}
 }
 
 // Load returns the record of a key, and whether there is one. It waits for no
@@ -120,7 +120,7 @@ func (v *Vault) load(ctx context.Context, key Key) (Record, error) {
 	r := b.Records[b.find(key)]
 	value, err := unseal(aead, r.Sealed, b.aboutRecord(r.Key, r.Generation))
 	if err != nil {
-		return Record{}, fmt.Errorf("%s: %w; sign out and in again", v.folder.Path(bookFile), err)
+		return Record{}, fmt.Errorf("%s: %w; sign out and in again", v.folder.Path(recordsFile), err)
 	}
 	return Record{Value: value, Generation: r.Generation}, nil
 }
@@ -129,7 +129,7 @@ func (v *Vault) load(ctx context.Context, key Key) (Record, error) {
 // would outlive a loss of power. After an error either record may be there; the
 // file is whole in any case. It needs no lock of the record.
 func (v *Vault) Store(ctx context.Context, key Key, value secret.Secret) (generation uint64, err error) {
-	err = v.change(ctx, key, func(b *book) (*book, error) {
+	err = v.change(ctx, key, func(b *fileV1) (*fileV1, error) {
 		if len(value.Reveal()) > maxValue {
 			return nil, fmt.Errorf("the value has %d bytes; %d are the most", len(value.Reveal()), maxValue)
 		}
@@ -150,10 +150,10 @@ func (v *Vault) Store(ctx context.Context, key Key, value secret.Secret) (genera
 	return generation, nil
 }
 
-// writable returns the book with its cipher, or a new one where there is none.
-func (v *Vault) writable(ctx context.Context, b *book) (*book, cipher.AEAD, error) {
+// writable returns the file with its cipher, or a new one where there is none.
+func (v *Vault) writable(ctx context.Context, b *fileV1) (*fileV1, cipher.AEAD, error) {
 	if b == nil {
-		return v.found(ctx)
+		return v.create(ctx)
 	}
 	aead, err := v.cipherOf(ctx, b)
 	return b, aead, err
@@ -166,7 +166,7 @@ func (v *Vault) Forget(ctx context.Context, key Key, generation uint64) error {
 	if b, err := v.read(); err == nil && b == nil {
 		return nil // and no folder is made for it
 	}
-	err := v.change(ctx, key, func(b *book) (*book, error) {
+	err := v.change(ctx, key, func(b *fileV1) (*fileV1, error) {
 		if b == nil {
 			return nil, nil
 		}
@@ -183,10 +183,10 @@ func (v *Vault) Forget(ctx context.Context, key Key, generation uint64) error {
 	return nil
 }
 
-// change reads the book, lets edit change it, and writes what edit returned, all
-// under the lock that every writer takes. A nil book is one that is not there;
+// change reads the file, lets edit change it, and writes what edit returned, all
+// under the lock that every writer takes. A nil file is one that is not there;
 // edit returns nil when there is nothing to write.
-func (v *Vault) change(ctx context.Context, key Key, edit func(*book) (*book, error)) error {
+func (v *Vault) change(ctx context.Context, key Key, edit func(*fileV1) (*fileV1, error)) error {
 	if err := key.check(); err != nil {
 		return err
 	}
@@ -206,10 +206,10 @@ func (v *Vault) change(ctx context.Context, key Key, edit func(*book) (*book, er
 	if err != nil {
 		return err
 	}
-	return v.folder.Write(bookFile, text)
+	return v.folder.Write(recordsFile, text)
 }
 
-// lockWrites locks the book. Who waits for it holds the queue, so that who had it
+// lockWrites locks the file. Who waits for it holds the queue, so that who had it
 // last does not get it again before a process that has to look every [poll].
 func (v *Vault) lockWrites(ctx context.Context) (unlock func(), err error) {
 	leave, err := v.locks.take(ctx, queueLock, queueLock)
@@ -220,9 +220,9 @@ func (v *Vault) lockWrites(ctx context.Context) (unlock func(), err error) {
 	return v.locks.take(ctx, writeLock, writeLock)
 }
 
-// read returns the book, or nil if there is none.
-func (v *Vault) read() (*book, error) {
-	text, err := v.folder.Read(bookFile, maxFile)
+// read returns the file, or nil if there is none.
+func (v *Vault) read() (*fileV1, error) {
+	text, err := v.folder.Read(recordsFile, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -231,7 +231,7 @@ func (v *Vault) read() (*book, error) {
 	}
 	b, err := parse(text)
 	if err != nil {
-		path := v.folder.Path(bookFile)
+		path := v.folder.Path(recordsFile)
 		return nil, fmt.Errorf("%s is not a vault that this program wrote: %w; restore it, "+startOver, path, err, path)
 	}
 	return b, nil
@@ -286,17 +286,17 @@ func (v *Vault) Has(provider, resource string) bool {
 // Status says where the key is and whether it can be had. It asks the keyring
 // and may take as long as one call of it may.
 func (v *Vault) Status() Status {
-	s := Status{Path: v.folder.Path(bookFile)}
+	s := Status{Path: v.folder.Path(recordsFile)}
 	b, err := v.read()
 	switch {
 	case err != nil:
 	case b != nil:
-		s.Keeper = b.Keeper
+		s.KeySource = b.KeySource
 		_, err = v.cipherOf(context.Background(), b)
 	case v.ring.works(context.Background()):
-		s.Keeper = KeeperKeyring
+		s.KeySource = KeyInKeyring
 	default:
-		s.Keeper = KeeperFile
+		s.KeySource = KeyInFile
 	}
 	if err != nil {
 		s.Problem = err.Error()

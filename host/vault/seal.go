@@ -54,7 +54,7 @@ func unseal(aead cipher.AEAD, sealed, data []byte) (secret.Secret, error) {
 	return secret.New(string(value)), nil
 }
 
-func (b *book) about(what string) []byte {
+func (b *fileV1) about(what string) []byte {
 	data := appendText(nil, what)
 	data = binary.AppendUvarint(data, uint64(b.Version))
 	return appendText(data, string(b.ID))
@@ -62,16 +62,16 @@ func (b *book) about(what string) []byte {
 
 // aboutRecord returns the additional data of a record: all that is not sealed and
 // that somebody relies on.
-func (b *book) aboutRecord(key Key, generation uint64) []byte {
+func (b *fileV1) aboutRecord(key Key, generation uint64) []byte {
 	data := key.append(b.about(sealsRecord))
 	return binary.AppendUvarint(data, generation)
 }
 
-func (b *book) aboutCheck() []byte { return appendText(b.about(sealsCheck), b.Keeper) }
+func (b *fileV1) aboutCheck() []byte { return appendText(b.about(sealsCheck), b.KeySource) }
 
-// proves reports whether the cipher has the key of this book. Nothing is sealed
+// proves reports whether the cipher has the key of this file. Nothing is sealed
 // by one that has not: records of two keys would be in one file.
-func (b *book) proves(aead cipher.AEAD) bool {
+func (b *fileV1) proves(aead cipher.AEAD) bool {
 	_, err := unseal(aead, b.Check, b.aboutCheck())
 	return err == nil
 }

@@ -51,25 +51,25 @@ func (platform) Set(service, user, text string) error {
 // ring asks a keyring without being held up by it. One call is under way at a
 // time, so a keyring that never answers costs one goroutine and not one for each
 // time it is asked.
-type ring struct {
+type keyringClient struct {
 	keyring Keyring
 	busy    chan struct{} // has room for one
 }
 
-func newRing(k Keyring) *ring {
+func newKeyringClient(k Keyring) *keyringClient {
 	if k == nil {
 		k = platform{}
 	}
-	return &ring{keyring: k, busy: make(chan struct{}, 1)}
+	return &keyringClient{keyring: k, busy: make(chan struct{}, 1)}
 }
 
-func (r *ring) get(ctx context.Context, user string) (secret.Secret, error) {
+func (r *keyringClient) get(ctx context.Context, user string) (secret.Secret, error) {
 	return r.ask(ctx, func() (string, error) { return r.keyring.Get(service, user) })
 }
 
 // keep stores a text and reads it back: there are keyrings that take what they
 // do not keep.
-func (r *ring) keep(ctx context.Context, user string, text secret.Secret) error {
+func (r *keyringClient) keep(ctx context.Context, user string, text secret.Secret) error {
 	_, err := r.ask(ctx, func() (string, error) { return "", r.keyring.Set(service, user, text.Reveal()) })
 	if err != nil {
 		return err
@@ -83,14 +83,14 @@ func (r *ring) keep(ctx context.Context, user string, text secret.Secret) error 
 
 // works asks for something that is not there, and reports whether that was
 // understood.
-func (r *ring) works(ctx context.Context) bool {
+func (r *keyringClient) works(ctx context.Context) bool {
 	_, err := r.get(ctx, "probe")
 	return err == nil || errors.Is(err, ErrNotFound)
 }
 
 // ask runs a call on its own, and leaves it behind when it takes too long. Who
 // calls finds out by context.Cause whether it was the caller that gave up.
-func (r *ring) ask(ctx context.Context, call func() (string, error)) (secret.Secret, error) {
+func (r *keyringClient) ask(ctx context.Context, call func() (string, error)) (secret.Secret, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSilent)
 	defer cancel()
 	select {

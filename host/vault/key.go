@@ -18,7 +18,7 @@ const maxName = 4 << 10
 type Key struct {
 	Provider string `json:"provider"`           // that the record belongs to: it is given no other's
 	Issuer   string `json:"issuer,omitempty"`   // the authorization server
-	Resource string `json:"resource,omitempty"` // the MCP server, as in RFC 8707
+	Resource string `json:"resource,omitempty"` // the server: its URL as in RFC 8707, or "origin …", "socket …", "entry …"; "" for a registration that serves all
 	Client   string `json:"client,omitempty"`   // the client id
 	Name     string `json:"name"`               // what the record holds: "token"
 }

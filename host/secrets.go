@@ -1,0 +1,86 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+)
+
+var errNoVault = &hosterr.Error{Kind: ErrConfig, Err: errors.New("there is no vault: this program set no folder for it")}
+
+// authSettings returns the settings of an auth table as its provider reads them.
+// Secrets are looked up each time: a token in a file may be renewed by others.
+func (h *Host) authSettings(a config.Auth) func(context.Context) (json.RawMessage, error) {
+	return func(ctx context.Context) (json.RawMessage, error) {
+		values := maps.Clone(a.Settings)
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			r, ok := values[key].(config.Reference)
+			if !ok {
+				continue
+			}
+			text, err := h.lookUp(ctx, r)
+			if err != nil {
+				return nil, &hosterr.Error{Kind: ErrConfig, Err: fmt.Errorf("auth.%s: %w", key, err), Hint: Hint(err)}
+			}
+			h.hideLookedUp(text)
+			values[key] = text
+		}
+		if values == nil {
+			return json.RawMessage("{}"), nil
+		}
+		return json.Marshal(values)
+	}
+}
+
+// maxSecret is the largest file that is a secret, in bytes.
+const maxSecret = 64 << 10
+
+// lookUp returns what a reference leads to.
+func (h *Host) lookUp(ctx context.Context, r config.Reference) (string, error) {
+	switch {
+	case r.Env != "":
+		text, set := os.LookupEnv(r.Env)
+		if !set {
+			return "", fmt.Errorf("the variable %s is not set", r.Env)
+		}
+		return text, nil
+	case r.File != "":
+		return readSecret(r.File)
+	case h.vault == nil:
+		return "", errNoVault
+	}
+	text, found, err := h.vault.LoadSecret(ctx, r.Secret)
+	if err == nil && !found {
+		err = &hosterr.Error{Kind: ErrConfig, Err: fmt.Errorf("there is no secret %q", r.Secret), Hint: "store it with: wharf auth secret " + r.Secret}
+	}
+	return text, err
+}
+
+// readSecret reads a secret from a file. Keys are several lines; the end of the
+// last one is not part of it.
+func readSecret(path string) (string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular() || info.Size() > maxSecret:
+		return "", fmt.Errorf("%s is no file of at most %d KiB", path, maxSecret>>10)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	trimmed := strings.TrimSpace(string(text))
+	if trimmed == "" {
+		return "", fmt.Errorf("%s is empty", path)
+	}
+	return trimmed, nil
+}

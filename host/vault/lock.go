@@ -1,0 +1,145 @@
+package vault
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/wharf-mcp/wharf/host/internal/private"
+)
+
+// buckets is how many locks all records share between processes. It is part of
+// the format, as [Key.bucket] is.
+const buckets = 64
+
+// poll is how often a lock is tried that another process has: no system call both waits
+// for a lock and can be cancelled.
+const poll = 2 * time.Millisecond
+
+// locks are what one vault has locked and waits for. A lock has two parts: a procLock,
+// by name, keeps out other goroutines of this process; a fileLock, by file, keeps out
+// other processes, and the operating system releases it when this process ends.
+//
+// A fileLock is shared by the records of its bucket: this process holds it once for all
+// of them. So only procLocks can make two flows of one process wait for each other, and
+// a flow that locks two records of one bucket does not wait for itself.
+type locks struct {
+	folder *private.Folder
+
+	mu    sync.Mutex
+	procs map[string]*procLock
+	files map[string]*fileLock
+}
+
+func newLocks(f *private.Folder) *locks {
+	return &locks{folder: f, procs: make(map[string]*procLock), files: make(map[string]*fileLock)}
+}
+
+// take locks a name, and returns the function that unlocks it.
+func (l *locks) take(ctx context.Context, name, file string) (func(), error) {
+	if err := l.folder.Claim(); err != nil {
+		return nil, err
+	}
+	s, err := l.acquire(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	d := l.file(file)
+	if err := d.lock(ctx); err != nil {
+		l.release(name, s)
+		return nil, err
+	}
+	return sync.OnceFunc(func() {
+		d.unlock()
+		l.release(name, s)
+	}), nil
+}
+
+// procLock is held by one flow of this process. Others wait.
+type procLock struct {
+	taken chan struct{} // has room for one
+	users int           // that hold it or wait for it; guarded by locks.mu
+}
+
+func (l *locks) acquire(ctx context.Context, name string) (*procLock, error) {
+	l.mu.Lock()
+	s := l.procs[name]
+	if s == nil {
+		s = &procLock{taken: make(chan struct{}, 1)}
+		l.procs[name] = s
+	}
+	s.users++
+	l.mu.Unlock()
+
+	select {
+	case s.taken <- struct{}{}:
+		return s, nil
+	case <-ctx.Done():
+		l.drop(name, s)
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (l *locks) release(name string, s *procLock) {
+	<-s.taken
+	l.drop(name, s)
+}
+
+// drop forgets a lock without users, so that the map does not grow with every name that
+// was ever locked.
+func (l *locks) drop(name string, s *procLock) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.users--; s.users == 0 {
+		delete(l.procs, name)
+	}
+}
+
+// file returns the lock of a file.
+func (l *locks) file(name string) *fileLock {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := l.files[name]
+	if d == nil {
+		d = &fileLock{turn: make(chan struct{}, 1), file: l.folder.Flock(name)}
+		l.files[name] = d
+	}
+	return d
+}
+
+// fileLock is a lock file. The kernel's lock belongs to the open file, and this process
+// has one: its holders are counted here.
+type fileLock struct {
+	turn    chan struct{} // has room for one: guards what follows, also while the file is waited for
+	file    *flock.Flock
+	holders int
+}
+
+func (d *fileLock) lock(ctx context.Context) error {
+	select {
+	case d.turn <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-d.turn }()
+	if d.holders == 0 {
+		if _, err := d.file.TryLockContext(ctx, poll); err != nil {
+			return fmt.Errorf("%s: %w", d.file.Path(), err)
+		}
+	}
+	d.holders++
+	return nil
+}
+
+// unlock does not wait long for turn: another goroutine that has it waits only where
+// there are no holders.
+func (d *fileLock) unlock() {
+	d.turn <- struct{}{}
+	defer func() { <-d.turn }()
+	if d.holders--; d.holders == 0 {
+		_ = d.file.Close() // unlocks it first, which fails for no file that is open
+	}
+}

@@ -1,0 +1,58 @@
+package vault
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/wharf-mcp/wharf/host/internal/secret"
+)
+
+// userSecrets is the provider under which the user's own secrets are stored. No
+// provider can have a name with a slash.
+const userSecrets = "user/secret"
+
+// DefaultDir returns the folder of the user's configuration for the vault of Wharf.
+func DefaultDir() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "wharf", "vault"), nil
+}
+
+// Logins returns what auth providers have stored, under their names: [Vault.List]
+// without the user's own secrets. It needs no key, and shows no secret.
+func (v *Vault) Logins(ctx context.Context) ([]Entry, error) {
+	entries, err := v.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var logins []Entry
+	for _, e := range entries {
+		if e.Provider != userSecrets {
+			e.Provider = ProviderOf(e.Provider)
+			logins = append(logins, e)
+		}
+	}
+	return logins, nil
+}
+
+// StoreSecret stores a secret of the user, for entries that say { secret = "name" }.
+func (v *Vault) StoreSecret(ctx context.Context, name, value string) error {
+	_, err := v.Store(ctx, secretKey(name), secret.New(value))
+	return err
+}
+
+// ForgetSecret removes a secret of the user. It is no error that there is none.
+func (v *Vault) ForgetSecret(ctx context.Context, name string) error {
+	return v.Forget(ctx, secretKey(name), 0)
+}
+
+// LoadSecret returns a secret of the user, and whether there is one.
+func (v *Vault) LoadSecret(ctx context.Context, name string) (value string, found bool, err error) {
+	r, found, err := v.Load(ctx, secretKey(name))
+	return r.Value.Reveal(), found, err
+}
+
+func secretKey(name string) Key { return Key{Provider: userSecrets, Name: name} }
