@@ -77,6 +77,7 @@ var arrows = map[string][]string{
 	"cmd/mkplugin":              {"host/pluginbuild"},
 	"cmd/wharf-conformance":     {"host", "host/config", "host/mcp", "plugins"},
 	"cmd/wharf":                 {"abi" + below, "host", "host/config", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/cleantext", "host/trust", "host/vault", "plugins", "sdk/template", "cmd/wharf/internal" + below, cobra, goSDK},
+	"cmd/wharf/internal/args":   {"host", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/files", "cmd/wharf/internal/plain"},
 	"cmd/wharf/internal/exit":   {"host"},
 	"cmd/wharf/internal/files":  {},
 	"cmd/wharf/internal/plain":  {"host", "host/cleantext"},

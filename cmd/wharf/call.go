@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
@@ -56,9 +57,9 @@ func newCall(a *app) *cobra.Command {
 }
 
 // runCall reads everything that the person wrote before it starts a server.
-func (a *app) runCall(cmd *cobra.Command, args []string) error {
+func (a *app) runCall(cmd *cobra.Command, argv []string) error {
 	ctx := cmd.Context()
-	server, words, err := a.target(cmd, args)
+	server, words, err := a.target(cmd, argv)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (a *app) runCall(cmd *cobra.Command, args []string) error {
 	if !utf8.ValidString(tool) {
 		return exit.Usage(fmt.Errorf("tool %q: not UTF-8 text", tool), "")
 	}
-	arguments, err := a.readArguments(ctx, words[1:])
+	typed, err := args.Read(ctx, a.In, a.flags.args, words[1:])
 	if err != nil {
 		return err
 	}
@@ -78,28 +79,28 @@ func (a *app) runCall(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer l.close()
-	return l.run(ctx, tool, arguments)
+	return l.run(ctx, tool, typed)
 }
 
 // run makes one call and prints its result, also one that is not what the tool
 // promises. The list of tools says what the arguments are, and has the session
 // check them.
-func (l *link) run(ctx context.Context, tool string, args arguments) error {
+func (l *link) run(ctx context.Context, tool string, typed args.Arguments) error {
 	var known []mcp.Tool
-	if args.untyped() || !l.app.flags.noValidate {
+	if typed.NeedSchema() || !l.app.flags.noValidate {
 		tools, err := l.tools(ctx)
 		if err != nil && !answered(err) {
 			return err // but a server without a list may have tools all the same
 		}
 		known = tools
 	}
-	object, err := args.build(tool, inputSchema(known, tool))
+	object, err := typed.Build(tool, inputSchema(known, tool))
 	if err != nil {
 		return err
 	}
 	result, wrong := l.call(ctx, tool, object)
 	if wrong != nil && !errors.As(wrong, new(*host.ResultError)) {
-		return l.explain(ctx, tool, known, args.blame(object, wrong))
+		return l.explain(ctx, tool, known, typed.Explain(object, wrong))
 	}
 	failed, err := l.app.printResult(result)
 	if err == nil && wrong != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
@@ -194,12 +195,12 @@ func (l *link) tools(ctx context.Context) ([]mcp.Tool, error) {
 // call returns the result as the server wrote it, so that nothing of it is
 // lost on the way to stdout. The server is asked how far it is, whether a
 // terminal shows it or not: a call that goes on gets the time that it needs.
-func (l *link) call(ctx context.Context, tool string, args object) (json.RawMessage, error) {
+func (l *link) call(ctx context.Context, tool string, arguments args.Object) (json.RawMessage, error) {
 	progress, done := l.app.Progress("calling " + tool)
 	defer done()
 	ctx = host.WithProgress(ctx, progress.Report)
 	var result json.RawMessage
-	err := l.session.Call(ctx, mcp.MethodCallTool, callParams{Name: tool, Arguments: args}, &result)
+	err := l.session.Call(ctx, mcp.MethodCallTool, callParams{Name: tool, Arguments: arguments}, &result)
 	if host.MaybeSent(err) {
 		err = exit.WithHint(err, strings.TrimSuffix("the server may have had it, and acted on it\n"+host.Hint(err), "\n"))
 	}
@@ -207,6 +208,6 @@ func (l *link) call(ctx context.Context, tool string, args object) (json.RawMess
 }
 
 type callParams struct {
-	Name      string `json:"name"`
-	Arguments object `json:"arguments"`
+	Name      string      `json:"name"`
+	Arguments args.Object `json:"arguments"`
 }

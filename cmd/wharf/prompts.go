@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -66,12 +67,16 @@ key=@FILE is the contents of a file.`,
 }
 
 func (a *app) getPrompt(ctx context.Context, l *link, words []string) error {
-	args, err := a.texts(ctx, words[1:])
+	typed, err := args.Read(ctx, a.In, "", words[1:])
+	if err != nil {
+		return err
+	}
+	values, err := typed.Texts()
 	if err != nil {
 		return err
 	}
 	result, err := ask(ctx, l, "asking for "+words[0], func(ctx context.Context) (*mcp.GetPromptResult, error) {
-		return l.session.GetPrompt(ctx, words[0], args)
+		return l.session.GetPrompt(ctx, words[0], values)
 	})
 	if err != nil {
 		return err
@@ -104,15 +109,19 @@ A word with "://" or "{" in it is a template, and every other one a prompt.`,
 }
 
 func (a *app) complete(ctx context.Context, l *link, words []string) error {
-	wanted, err := parseValue(ctx, words[1])
+	wanted, err := args.Parse(ctx, words[1])
 	if err != nil {
 		return err
 	}
-	settled, err := a.texts(ctx, words[2:])
+	others, err := args.Read(ctx, a.In, "", words[2:])
 	if err != nil {
 		return err
 	}
-	params := mcp.CompleteParams{Ref: refOf(words[0]), Argument: mcp.Argument{Name: wanted.key, Value: wanted.text}}
+	settled, err := others.Texts()
+	if err != nil {
+		return err
+	}
+	params := mcp.CompleteParams{Ref: refOf(words[0]), Argument: mcp.Argument{Name: wanted.Key, Value: wanted.Text}}
 	if len(settled) > 0 {
 		params.Context = &mcp.CompleteContext{Arguments: settled}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -68,11 +69,11 @@ key=value is a string, key:=JSON anything else, and nothing is checked.`,
 }
 
 func (a *app) request(ctx context.Context, l *link, words []string) error {
-	args, err := a.readArguments(ctx, words[1:])
+	typed, err := args.Read(ctx, a.In, a.flags.args, words[1:])
 	if err != nil {
 		return err
 	}
-	params, err := args.build(words[0], nil)
+	params, err := typed.Build(words[0], nil)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -70,15 +71,15 @@ func summary(tool mcp.Tool) string {
 // signature is how the arguments of a tool are written on the command line,
 // the required ones first, the others in brackets.
 func signature(tool mcp.Tool) string {
-	schema := readSchema(tool.InputSchema)
+	schema := args.ReadSchema(tool.InputSchema)
 	var words []string
-	for _, name := range schema.names() {
-		types := schema.property(name)
+	for _, name := range schema.Names() {
+		types := schema.Types(name)
 		word := name + "=" + strings.Join(types, "|")
 		if len(types) == 0 {
 			word = name + "=…"
 		}
-		if !schema.requires[name] {
+		if !schema.Required(name) {
 			word = "[" + word + "]"
 		}
 		words = append(words, word)

@@ -53,23 +53,3 @@ func ask[T any](ctx context.Context, l *link, what string, request func(context.
 	}
 	return result, err
 }
-
-// texts are the values of arguments that can be nothing but strings, as those of
-// prompts are.
-func (a *app) texts(ctx context.Context, words []string) (map[string]string, error) {
-	args, err := a.readArguments(ctx, words)
-	if err != nil {
-		return nil, err
-	}
-	if args.from != "" {
-		return nil, exit.Usage(errors.New("these arguments are strings, each of its own"), "write key=value or key=@FILE")
-	}
-	texts := make(map[string]string)
-	for _, v := range args.values {
-		if v.json {
-			return nil, exit.Usage(fmt.Errorf("argument %q: it can only be a string", v.word), "write %s=value", v.key)
-		}
-		texts[v.key] = v.text
-	}
-	return texts, nil
-}

@@ -1,17 +1,12 @@
-package main
+package args
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 )
 
 func TestArguments(t *testing.T) {
@@ -47,13 +42,11 @@ func TestArguments(t *testing.T) {
 	schema := json.RawMessage(`{"properties":{"count":{"type":"integer"}}}`)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			a := &app{Terminal: &term.Terminal{In: strings.NewReader(`{"in": true}`)}}
-			a.flags.args = tt.flag
-			args, err := a.readArguments(t.Context(), tt.words)
+			args, err := Read(t.Context(), strings.NewReader(`{"in": true}`), tt.flag, tt.words)
 			if err != nil {
 				t.Fatal(err)
 			}
-			built, err := args.build("tool", schema)
+			built, err := args.Build("tool", schema)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,26 +63,6 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func TestAddresses(t *testing.T) {
-	for word, want := range map[string]string{
-		"https://x.example/MCP": "https://x.example/MCP", "HTTP://x.example/": "http://x.example/", "Unix:///s": "unix:///s",
-		"ftp://x.example": "", "x.example:80": "", "http:/x": "", "": "",
-	} {
-		if address, ok := atAddress(word); ok != (want != "") || ok && address != want {
-			t.Errorf("%q: %q, %v", word, address, ok)
-		}
-	}
-}
-
-// What no message can hold is not sent as something else.
-func TestToolThatIsNoText(t *testing.T) {
-	out, err := exec.Command("wharf", "call", "demo", "ec\xffho", "message=x").CombinedOutput()
-	var ended *exec.ExitError
-	if !errors.As(err, &ended) || ended.ExitCode() != exit.CodeUsage || string(out) != "error: tool \"ec\\xffho\": not UTF-8 text\n" {
-		t.Errorf("%v, %s", err, out)
-	}
-}
-
 func FuzzParseValue(f *testing.F) {
 	for _, word := range []string{"a=b", "a:=1", ":=", "=", "a=@", "a:={\"b\":[]}", "a=\xff", "\u202e=1", "a"} {
 		f.Add(word)
@@ -98,18 +71,18 @@ func FuzzParseValue(f *testing.F) {
 		if strings.Contains(word, "=@") {
 			t.Skip("reads files")
 		}
-		v, err := parseValue(t.Context(), word)
+		v, err := Parse(t.Context(), word)
 		if err != nil {
 			return
 		}
-		if v.key == "" || !utf8.ValidString(v.key) {
-			t.Errorf("key %q of %q", v.key, word)
+		if v.Key == "" || !utf8.ValidString(v.Key) {
+			t.Errorf("key %q of %q", v.Key, word)
 		}
-		if v.json && !json.Valid([]byte(v.text)) {
-			t.Errorf("%q is not JSON", v.text)
+		if v.json && !json.Valid([]byte(v.Text)) {
+			t.Errorf("%q is not JSON", v.Text)
 		}
-		if rest := strings.TrimPrefix(strings.TrimPrefix(word, v.key), ":"); rest != "="+v.text {
-			t.Errorf("%q became %q and %q", word, v.key, v.text)
+		if rest := strings.TrimPrefix(strings.TrimPrefix(word, v.Key), ":"); rest != "="+v.Text {
+			t.Errorf("%q became %q and %q", word, v.Key, v.Text)
 		}
 	})
 }

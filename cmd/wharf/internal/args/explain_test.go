@@ -1,50 +1,21 @@
-package main
+package args
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
 )
 
-// serverBreaks promises a number and does not keep it: it answers with the
-// arguments. It says on stderr what it is called with.
-func serverBreaks() {
-	for input := bufio.NewScanner(os.Stdin); input.Scan(); {
-		var m struct {
-			ID     json.RawMessage
-			Method string
-			Params struct{ Arguments json.RawMessage }
-		}
-		json.Unmarshal(input.Bytes(), &m)
-		switch m.Method {
-		case "initialize":
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"breaks","version":"1"}}}`+"\n", m.ID)
-		case "tools/list":
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[`+
-				`{"name":"count","inputSchema":{"type":"object","properties":{"n":{"type":"integer","maximum":9},"mode":{"enum":["up","down"]},"at":{"type":"object","properties":{"x":{"type":"integer"}}}}},`+
-				`"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}},`+
-				`{"name":"odd","inputSchema":{"$ref":"https://example.com/schema.json"}}]}}`+"\n", m.ID)
-		case "tools/call":
-			fmt.Fprintln(os.Stderr, "called with", string(m.Params.Arguments))
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":%s}}`+"\n", m.ID, m.Params.Arguments)
-		default:
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", m.ID)
-		}
-	}
-}
-
-func TestBlame(t *testing.T) {
-	args := arguments{base: object{"base": json.RawMessage("1")}, from: "--args", values: []value{
-		{word: "count=11", key: "count", text: "11"}, {word: "token=hunter2", key: "token", text: "hunter2"},
-		{word: `filter:={"a":"hunter2"}`, key: "filter", text: `{"a":"hunter2"}`, json: true}, {word: "on:=true", key: "on", text: "true", json: true},
+func TestExplain(t *testing.T) {
+	args := Arguments{base: Object{"base": json.RawMessage("1")}, from: "--args", values: []Value{
+		{word: "count=11", Key: "count", Text: "11"}, {word: "token=hunter2", Key: "token", Text: "hunter2"},
+		{word: `filter:={"a":"hunter2"}`, Key: "filter", Text: `{"a":"hunter2"}`, json: true}, {word: "on:=true", Key: "on", Text: "true", json: true},
 	}}
-	sent, err := args.build("tool", json.RawMessage(`{"properties":{"count":{"type":"integer"}}}`))
+	sent, err := args.Build("tool", json.RawMessage(`{"properties":{"count":{"type":"integer"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,17 +35,17 @@ func TestBlame(t *testing.T) {
 		{host.Fault{Kind: host.FaultUnknown, Pointer: "/token", Near: "tokens"}, `argument "token=…": tool "tool" has no argument of that name`, `did you mean "tokens"?`},
 		{host.Fault{Kind: host.FaultUnknown, Pointer: "/filter/a"}, `argument "filter:=…": tool "tool" knows nothing at /filter/a`, ""},
 	} {
-		err := args.blame(sent, fmt.Errorf("call: %w", &host.ArgumentError{Tool: "tool", Faults: []host.Fault{test.fault}}))
+		err := args.Explain(sent, fmt.Errorf("call: %w", &host.ArgumentError{Tool: "tool", Faults: []host.Fault{test.fault}}))
 		hint := exit.HintOf(err)
 		if err.Error() != test.want || exit.KindOf(t.Context(), err).Name != "usage" || test.hint != "" && hint != test.hint || hint == "" {
 			t.Errorf("%+v: %v, hint %s; want %s, hint %s", test.fault, err, hint, test.want, test.hint)
 		}
 	}
 	both := &host.ArgumentError{Tool: "tool", Faults: []host.Fault{{Want: "a"}, {Want: "b"}}, More: 3}
-	if err := args.blame(sent, both); err.Error() != `tool "tool" wants a; tool "tool" wants b; and 3 more` {
+	if err := args.Explain(sent, both); err.Error() != `tool "tool" wants a; tool "tool" wants b; and 3 more` {
 		t.Error(err)
 	}
-	if other := errors.New("other"); args.blame(sent, other) != other {
+	if other := errors.New("other"); args.Explain(sent, other) != other {
 		t.Error("an error about something else is changed")
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package args
 
 import (
 	"encoding/json"
@@ -42,7 +42,7 @@ func TestCoerce(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.key+"="+tt.text, func(t *testing.T) {
-			got, ok := coerce(tt.text, readSchema(json.RawMessage(schema)).property(tt.key))
+			got, ok := coerce(tt.text, ReadSchema(json.RawMessage(schema)).Types(tt.key))
 			if ok != (tt.want != "") || string(got) != tt.want {
 				t.Errorf("got %s, %v, want %q", got, ok, tt.want)
 			}
@@ -51,7 +51,7 @@ func TestCoerce(t *testing.T) {
 }
 
 func TestTypesRead(t *testing.T) {
-	for want, list := range map[string]types{
+	for want, list := range map[string]Types{
 		"a string": {"string"}, "an integer or null": {"integer", "null"}, "an array": {"array"}, "a ": {""},
 	} {
 		if got := list.String(); got != want {
@@ -69,8 +69,8 @@ func TestHostileSchemaHasABudget(t *testing.T) {
 	}
 	defs = append(defs, `"d64":{"type":"integer"}`)
 	schema := `{"properties":{"a":{"$ref":"#/$defs/d0"}},"$defs":{` + strings.Join(defs, ",") + `}}`
-	reader := readSchema(json.RawMessage(schema))
-	if got := reader.property("a"); got != nil {
+	reader := ReadSchema(json.RawMessage(schema))
+	if got := reader.Types("a"); got != nil {
 		t.Errorf("types %v", got)
 	}
 	if reader.budget >= 0 || reader.budget < -schemaPrice-len(schema) {
@@ -83,7 +83,7 @@ func FuzzSchema(f *testing.F) {
 	f.Add([]byte(`{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"anyOf":[{"type":["number","null"]}]}}}`), "null")
 	f.Add([]byte(`{"properties":[]}`), "")
 	f.Fuzz(func(t *testing.T, schema []byte, text string) {
-		value, ok := coerce(text, readSchema(schema).property("a"))
+		value, ok := coerce(text, ReadSchema(schema).Types("a"))
 		if ok && !json.Valid(value) {
 			t.Errorf("%q became %q, which is not JSON", text, value)
 		}

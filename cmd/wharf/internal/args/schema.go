@@ -1,4 +1,4 @@
-package main
+package args
 
 import (
 	"encoding/json"
@@ -12,12 +12,12 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// types are the names of JSON Schema types that a value may have. None means
-// that the schema does not say, or says it in a way that is not read here.
-type types []string
+// Types are the names of JSON Schema types that a value may have. None means that the
+// schema does not say, or says it in a way that is not read here.
+type Types []string
 
 // String lists the types as a sentence does.
-func (t types) String() string {
+func (t Types) String() string {
 	names := make([]string, len(t))
 	for i, name := range t {
 		switch name {
@@ -32,29 +32,29 @@ func (t types) String() string {
 	return strings.Join(names, " or ")
 }
 
-// schemaReader answers which types an input schema gives its properties. The
-// schema is a server's: it may be large, refer to itself, or be no schema at
-// all, and none of that may cost more than the budget.
-type schemaReader struct {
+// Schema answers which types an input schema gives its properties. A server wrote the
+// schema: it may be large, refer to itself, or be anything else, and none of that
+// costs more than the budget. For one goroutine.
+type Schema struct {
 	properties map[string]json.RawMessage
 	required   []string
 	requires   map[string]bool
 	defs       map[string]json.RawMessage
 	oldDefs    map[string]json.RawMessage
 
-	budget int // bytes of schemas that may still be looked at
+	budget int // bytes of schemas that may still be read
 }
 
-// schemaBudget is far above what the schema of one argument needs. To look at one of
-// them has a price of its own, or a reference to itself would cost nothing.
+// schemaBudget is far above what the schema of one argument needs. Each read has a
+// price beside its length, or a reference to itself would cost nothing.
 const (
 	schemaBudget = 1 << 20
 	schemaPrice  = 4 << 10
 )
 
-// readSchema never fails: what it cannot read says nothing about types, and so does
-// what is larger than any schema that arguments are compared with.
-func readSchema(schema json.RawMessage) *schemaReader {
+// ReadSchema never fails: what it cannot read says nothing about types, and neither
+// does a schema that is larger than those which arguments are checked against.
+func ReadSchema(schema json.RawMessage) *Schema {
 	if len(schema) > mcp.MaxSchemaBytes {
 		schema = nil
 	}
@@ -69,16 +69,16 @@ func readSchema(schema json.RawMessage) *schemaReader {
 	for _, name := range members.Required {
 		requires[name] = true
 	}
-	return &schemaReader{members.Properties, members.Required, requires, members.Defs, members.OldDefs, schemaBudget}
+	return &Schema{members.Properties, members.Required, requires, members.Defs, members.OldDefs, schemaBudget}
 }
 
-// lenient decodes what fits and leaves the rest: encoding/json goes on after a
-// member of the wrong type, and the server is the judge of its schema.
+// lenient decodes what fits and leaves the rest: encoding/json goes on after a member
+// of the wrong type.
 func lenient(text json.RawMessage, into any) { _ = json.Unmarshal(text, into) }
 
-// names returns the properties, the required ones first and in the order in
-// which the schema requires them.
-func (s *schemaReader) names() []string {
+// Names returns the properties, the required ones first and in the order in which the
+// schema requires them.
+func (s *Schema) Names() []string {
 	var names []string
 	named := make(map[string]bool)
 	for _, name := range s.required {
@@ -95,10 +95,12 @@ func (s *schemaReader) names() []string {
 	return names
 }
 
-// property returns the types of one property. It looks through unions and
-// through references within the schema, and never follows a reference that
-// leads out of it.
-func (s *schemaReader) property(key string) types {
+// Required reports whether a property is required.
+func (s *Schema) Required(key string) bool { return s.requires[key] }
+
+// Types returns the types of one property. It follows unions and references within
+// the schema, and never a reference that leads out of it.
+func (s *Schema) Types(key string) Types {
 	found, ok := s.typesOf(s.properties[key])
 	if !ok {
 		return nil
@@ -108,7 +110,7 @@ func (s *schemaReader) property(key string) types {
 }
 
 // typesOf is false for a schema that takes anything, or that is not understood.
-func (s *schemaReader) typesOf(schema json.RawMessage) (types, bool) {
+func (s *Schema) typesOf(schema json.RawMessage) (Types, bool) {
 	if s.budget -= schemaPrice + len(schema); s.budget < 0 {
 		return nil, false
 	}
@@ -128,8 +130,8 @@ func (s *schemaReader) typesOf(schema json.RawMessage) (types, bool) {
 	return s.union(slices.Concat(node.AnyOf, node.OneOf))
 }
 
-func (s *schemaReader) union(branches []json.RawMessage) (types, bool) {
-	var all types
+func (s *Schema) union(branches []json.RawMessage) (Types, bool) {
+	var all Types
 	for _, branch := range branches {
 		found, ok := s.typesOf(branch)
 		if !ok {
@@ -141,7 +143,7 @@ func (s *schemaReader) union(branches []json.RawMessage) (types, bool) {
 }
 
 // resolve returns the definition that a reference names, or nil.
-func (s *schemaReader) resolve(ref string) json.RawMessage {
+func (s *Schema) resolve(ref string) json.RawMessage {
 	if name, ok := strings.CutPrefix(ref, "#/$defs/"); ok {
 		return s.defs[name]
 	}
@@ -152,20 +154,19 @@ func (s *schemaReader) resolve(ref string) json.RawMessage {
 }
 
 // typeNames reads the value of "type": one name, or a list of them.
-func typeNames(text json.RawMessage) types {
+func typeNames(text json.RawMessage) Types {
 	var one string
 	if json.Unmarshal(text, &one) == nil && one != "" {
-		return types{one}
+		return Types{one}
 	}
-	var many types
+	var many Types
 	lenient(text, &many)
 	return many
 }
 
-// coerce reads what a person typed as one of the wanted types. Text is always
-// a string where a string will do, and where nothing is known; everything else
-// must be the JSON of what is wanted.
-func coerce(text string, wanted types) (json.RawMessage, bool) {
+// coerce reads typed text as one of the wanted types. It is a string where a string is
+// wanted and where nothing is known; else it must be JSON of a wanted type.
+func coerce(text string, wanted Types) (json.RawMessage, bool) {
 	if len(wanted) == 0 || slices.Contains(wanted, "string") {
 		return json.RawMessage(plain.Quote(text)), true
 	}
@@ -173,7 +174,7 @@ func coerce(text string, wanted types) (json.RawMessage, bool) {
 	if validJSON(text) != nil {
 		return nil, false
 	}
-	kind := kindOf(text)
+	kind := KindOf(text)
 	if slices.Contains(wanted, kind) || kind == "number" && slices.Contains(wanted, "integer") && whole(text) {
 		return json.RawMessage(text), true
 	}
@@ -185,21 +186,4 @@ func coerce(text string, wanted types) (json.RawMessage, bool) {
 func whole(number string) bool {
 	f, err := strconv.ParseFloat(number, 64)
 	return err == nil && f == math.Trunc(f)
-}
-
-// kindOf names the type of a valid JSON value, as JSON Schema does.
-func kindOf(value string) string {
-	switch strings.TrimSpace(value)[0] {
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case 't', 'f':
-		return "boolean"
-	case 'n':
-		return "null"
-	}
-	return "number"
 }

@@ -1,4 +1,4 @@
-package main
+package args
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 )
 
-// blame makes an error about the arguments of a call one about what the person
-// typed. Other errors stay as they are. sent is what the arguments came to.
-func (args arguments) blame(sent object, err error) error {
+// Explain turns an error about the arguments of a call into one about what the person
+// typed. Other errors stay as they are. sent is the object that was built.
+func (args Arguments) Explain(sent Object, err error) error {
 	var refused *host.ArgumentError
 	if !errors.As(err, &refused) {
 		return err
@@ -20,9 +20,9 @@ func (args arguments) blame(sent object, err error) error {
 	var texts []string
 	hint := "--no-validate sends the arguments as they are"
 	for _, f := range refused.Faults {
-		texts = append(texts, args.name(f, sent)+says(f, refused.Tool))
+		texts = append(texts, args.subject(f, sent)+complaint(f, refused.Tool))
 		if f.Near != "" {
-			hint = meant(f)
+			hint = nearHint(f)
 		}
 	}
 	if refused.More > 0 {
@@ -31,32 +31,32 @@ func (args arguments) blame(sent object, err error) error {
 	return exit.Usage(errors.New(strings.Join(texts, "; ")), "%s", hint)
 }
 
-// meant asks whether a name was a slip.
-func meant(f host.Fault) string {
+// nearHint asks whether a name was mistyped.
+func nearHint(f host.Fault) string {
 	if path := f.Path(); f.Kind == host.FaultMissing {
 		return fmt.Sprintf("is %q meant to be %q?", f.Near, plain.Clip(path[len(path)-1], 40))
 	}
 	return fmt.Sprintf("did you mean %q?", f.Near)
 }
 
-// name says which argument a fault is about, in the words of the person.
-func (args arguments) name(f host.Fault, sent object) string {
+// subject says which argument a fault is about, as the person typed it.
+func (args Arguments) subject(f host.Fault, sent Object) string {
 	path := f.Path()
 	if len(path) == 0 || f.Kind == host.FaultMissing && len(path) == 1 {
 		return ""
 	}
 	for _, v := range args.values {
-		if v.key == path[0] {
-			return fmt.Sprintf("argument %q: ", v.label(sent[v.key]))
+		if v.Key == path[0] {
+			return fmt.Sprintf("argument %q: ", v.label(sent[v.Key]))
 		}
 	}
 	return fmt.Sprintf("argument %q in %s: ", plain.Clip(path[0], 40), args.from)
 }
 
-// label is the word without what may be a secret: text is one until the schema
+// label is the word without what may be a secret: text may be one unless the schema
 // says that it is a number, true, false or null.
-func (v value) label(sent []byte) string {
-	kind := kindOf(string(sent))
+func (v Value) label(sent []byte) string {
+	kind := KindOf(string(sent))
 	if kind == "number" || kind == "boolean" || kind == "null" {
 		return plain.Clip(v.word, 40)
 	}
@@ -64,11 +64,11 @@ func (v value) label(sent []byte) string {
 	if v.json {
 		equals = ":="
 	}
-	return plain.Clip(v.key, 40) + equals + "…"
+	return plain.Clip(v.Key, 40) + equals + "…"
 }
 
-// says says what a tool makes of an argument, or of a part of it.
-func says(f host.Fault, tool string) string {
+// complaint says what is wrong with an argument, or with a part of it.
+func complaint(f host.Fault, tool string) string {
 	subject, here := fmt.Sprintf("tool %q", tool), " here"
 	if len(f.Path()) > 1 {
 		here = " at " + f.Place()

@@ -1,0 +1,168 @@
+// Package args is the arguments of a tool as they stand on a command line: key=value,
+// key:=JSON, key=@FILE and whole objects, and what the schema of the tool makes of them.
+package args
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+)
+
+// Object is a JSON object of arguments, each value as it was written.
+type Object map[string]json.RawMessage
+
+// Arguments are the arguments of a call as they stand on the command line.
+type Arguments struct {
+	base   Object // of --args, stdin or a word that is an object; values win over it
+	from   string // where base came from; "" = there is none
+	values []Value
+}
+
+// Value is one word key=value, key:=JSON or key=@FILE, its file read.
+type Value struct {
+	Key  string
+	Text string
+
+	word string // as it was typed, for errors
+	json bool   // Text is JSON; otherwise the tool's schema decides its type
+}
+
+const formHint = "write key=value, key:=JSON, key=@FILE, or a whole JSON object; - reads one from stdin"
+
+// Read reads the words behind a tool's name, and the text of --args if it is not
+// empty. A "-" in place of an object reads it from stdin. All errors are usage errors
+// that name the word.
+func Read(ctx context.Context, stdin io.Reader, flag string, words []string) (Arguments, error) {
+	var args Arguments
+	if flag != "" {
+		if err := args.addBase(ctx, stdin, "--args", flag); err != nil {
+			return args, err
+		}
+	}
+	for _, word := range words {
+		if err := args.addWord(ctx, stdin, word); err != nil {
+			return args, err
+		}
+	}
+	return args, nil
+}
+
+func (args *Arguments) addWord(ctx context.Context, stdin io.Reader, word string) error {
+	if word == "-" || strings.HasPrefix(word, "{") {
+		return args.addBase(ctx, stdin, fmt.Sprintf("argument %q", plain.Clip(word, 40)), word)
+	}
+	v, err := Parse(ctx, word)
+	if err != nil {
+		return err
+	}
+	for _, other := range args.values {
+		if other.Key == v.Key {
+			return exit.Usage(fmt.Errorf("argument %q: %s is given already, as %q", word, v.Key, other.word), "")
+		}
+	}
+	args.values = append(args.values, v)
+	return nil
+}
+
+// addBase takes a whole object, of which there can be one.
+func (args *Arguments) addBase(ctx context.Context, stdin io.Reader, from, text string) error {
+	if args.from != "" {
+		return exit.Usage(fmt.Errorf("%s: the arguments are given already, by %s", from, args.from), "")
+	}
+	if text == "-" {
+		input, err := files.ReadAll(ctx, stdin, files.MaxInput)
+		if err != nil {
+			return exit.Usage(fmt.Errorf("read stdin: %w", err), "")
+		}
+		from, text = "stdin", strings.TrimPrefix(string(input), "\ufeff") // some editors and shells begin with it
+	}
+	base, err := parseObject(text)
+	if err != nil {
+		return exit.Usage(fmt.Errorf("%s: %w", from, err), `expected a JSON object such as {"message": "hello"}`)
+	}
+	args.base, args.from = base, from
+	return nil
+}
+
+// Parse splits a word at its first "=". A file is read here.
+func Parse(ctx context.Context, word string) (Value, error) {
+	key, text, found := strings.Cut(word, "=")
+	v := Value{Key: key, Text: text, word: word}
+	switch {
+	case found && strings.HasSuffix(key, ":"):
+		v.Key, v.json = strings.TrimSuffix(key, ":"), true
+		if err := validJSON(text); err != nil {
+			return v, exit.Usage(fmt.Errorf("argument %q: %w", word, err), "for plain text write %s=…", v.Key)
+		}
+	case found && strings.HasPrefix(text, "@"):
+		contents, err := files.Read(ctx, text[1:], files.MaxInput)
+		if err != nil {
+			return v, exit.Usage(fmt.Errorf("argument %q: %w", word, err), "for text that begins with @ write %s:='%s'", key, plain.Quote(text))
+		}
+		v.Text = string(contents)
+	}
+	if !found || v.Key == "" {
+		return v, exit.Usage(fmt.Errorf("argument %q: expected key=value", word), formHint)
+	}
+	if !utf8.ValidString(v.Key) || !utf8.ValidString(v.Text) {
+		return v, exit.Usage(fmt.Errorf("argument %q: not UTF-8 text", word), "")
+	}
+	return v, nil
+}
+
+// NeedSchema reports whether there are values whose type only the tool's schema tells.
+func (args Arguments) NeedSchema() bool {
+	for _, v := range args.values {
+		if !v.json {
+			return true
+		}
+	}
+	return false
+}
+
+// Build returns the object that the tool gets. The schema may be nil: every value that
+// is not JSON is a string then.
+func (args Arguments) Build(tool string, schema json.RawMessage) (Object, error) {
+	built, reader := Object{}, ReadSchema(schema)
+	for key, member := range args.base {
+		built[key] = member
+	}
+	for _, v := range args.values {
+		if v.json {
+			built[v.Key] = json.RawMessage(v.Text)
+			continue
+		}
+		wanted := reader.Types(v.Key)
+		member, ok := coerce(v.Text, wanted)
+		if !ok {
+			err := fmt.Errorf("argument %q: tool %q wants %s here", v.word, tool, wanted)
+			return nil, exit.Usage(err, "%s:=JSON passes any value as it is", v.Key)
+		}
+		built[v.Key] = member
+	}
+	return built, nil
+}
+
+// Texts returns the values of arguments that can only be strings, such as those of
+// prompts.
+func (args Arguments) Texts() (map[string]string, error) {
+	if args.from != "" {
+		return nil, exit.Usage(errors.New("these arguments are strings, each given on its own"), "write key=value or key=@FILE")
+	}
+	texts := make(map[string]string)
+	for _, v := range args.values {
+		if v.json {
+			return nil, exit.Usage(fmt.Errorf("argument %q: it can only be a string", v.word), "write %s=value", v.Key)
+		}
+		texts[v.Key] = v.Text
+	}
+	return texts, nil
+}

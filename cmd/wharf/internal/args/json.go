@@ -1,0 +1,74 @@
+package args
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// parseObject reads text as a JSON object. Names that come twice are errors:
+// readers disagree on which of the two counts.
+func parseObject(text string) (Object, error) {
+	if err := validJSON(text); err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	if open, _ := decoder.Token(); open != json.Delim('{') {
+		return nil, fmt.Errorf("expected an object, got %s", KindOf(text))
+	}
+	members := Object{}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return nil, err
+		}
+		key := name.(string) // validJSON has seen that it is one
+		if _, twice := members[key]; twice {
+			return nil, fmt.Errorf("%q comes twice", key)
+		}
+		var member json.RawMessage
+		if err := decoder.Decode(&member); err != nil {
+			return nil, err
+		}
+		members[key] = member
+	}
+	return members, nil
+}
+
+// validJSON returns what is wrong with text as one JSON value, and where.
+func validJSON(text string) error {
+	if !utf8.ValidString(text) {
+		return errors.New("not UTF-8 text")
+	}
+	var any json.RawMessage
+	err := json.Unmarshal([]byte(text), &any)
+	var syntax *json.SyntaxError
+	switch {
+	case err == nil:
+		return nil
+	case strings.TrimSpace(text) == "":
+		return errors.New("not JSON: it is empty")
+	case errors.As(err, &syntax):
+		return fmt.Errorf("not JSON: %w at byte %d", err, syntax.Offset)
+	}
+	return fmt.Errorf("not JSON: %w", err)
+}
+
+// KindOf names the type of a valid JSON value, as JSON Schema does.
+func KindOf(value string) string {
+	switch strings.TrimSpace(value)[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+// serverBreaks promises a number and does not keep it: it answers with the
+// arguments. It says on stderr what it is called with.
+func serverBreaks() {
+	for input := bufio.NewScanner(os.Stdin); input.Scan(); {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Arguments json.RawMessage }
+		}
+		json.Unmarshal(input.Bytes(), &m)
+		switch m.Method {
+		case "initialize":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"breaks","version":"1"}}}`+"\n", m.ID)
+		case "tools/list":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[`+
+				`{"name":"count","inputSchema":{"type":"object","properties":{"n":{"type":"integer","maximum":9},"mode":{"enum":["up","down"]},"at":{"type":"object","properties":{"x":{"type":"integer"}}}}},`+
+				`"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}},`+
+				`{"name":"odd","inputSchema":{"$ref":"https://example.com/schema.json"}}]}}`+"\n", m.ID)
+		case "tools/call":
+			fmt.Fprintln(os.Stderr, "called with", string(m.Params.Arguments))
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"structuredContent":%s}}`+"\n", m.ID, m.Params.Arguments)
+		default:
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", m.ID)
+		}
+	}
+}
