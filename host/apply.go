@@ -11,6 +11,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/manager"
 )
 
 // Apply makes servers and plugin files those of a configuration, as it is now: a
@@ -147,7 +148,8 @@ func (h *Host) update(entry Server, plugins map[string]bool) error {
 	case same && !h.uses(entry, plugins):
 		return nil
 	case same && !plugins[h.providerOf(entry)]:
-		return s.replace(entry)
+		s.become(entry, manager.Change{Keep: true})
+		return nil
 	}
 	return s.Reload(entry)
 }

@@ -147,7 +147,7 @@ func (s *Session) approves(ctx context.Context, err error) (again bool) {
 		return false
 	}
 	if s.driver.Status().State == manager.Failed { // or another call has got there first
-		s.driver.Reload(nil)
+		s.driver.Change(manager.Change{Keep: true})
 	}
 	return true
 }

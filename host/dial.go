@@ -155,13 +155,13 @@ func environ(vars map[string]string) []string {
 
 // dial starts a guest with a world and a peer of its own. The connection may be
 // used at once; if it cannot be made, it ends and says why.
-func (d *dialer) dial(ctx context.Context, handler rpc.Handler) (*session.Conn, error) {
+func (d *dialer) dial(ctx context.Context, handler rpc.Handler) (*session.Dialed, error) {
 	return d.launch(ctx, handler, nil)
 }
 
 // launch is dial. Where old is not nil, the guest goes on where that of old stopped;
 // there is no connection if it turns out to be another plugin.
-func (d *dialer) launch(ctx context.Context, handler rpc.Handler, old *connection) (*session.Conn, error) {
+func (d *dialer) launch(ctx context.Context, handler rpc.Handler, old *connection) (*session.Dialed, error) {
 	var given []byte
 	var last uint64
 	if old != nil {
@@ -186,7 +186,7 @@ func (d *dialer) launch(ctx context.Context, handler rpc.Handler, old *connectio
 	c.wire = d.host.config.Recorder.Connect(d.server.Name, d.via)
 	c.peer = rpc.NewPeer(d.peer(c, handler, last))
 	c.inst.Open(set, given, c.table, receiver{c})
-	return &session.Conn{
+	return &session.Dialed{
 		Peer: c.peer, Transport: c,
 		StreamCancel: manifest.Cancel == abi.CancelByStream, Probe: manifest.Probe,
 	}, nil

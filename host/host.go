@@ -186,7 +186,7 @@ type Host struct {
 	warnings bulletin
 	spared   sync.Once // the warning about the cache
 	unsealed sync.Map  // names of the plugins that the warning about a missing seal was for
-	fleet    *manager.Fleet
+	manager  *manager.Manager
 
 	approvals approvals
 
@@ -221,7 +221,7 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	h := &Host{
 		config:   c,
 		stderr:   mouth{to: c.Stderr},
-		fleet:    manager.NewFleet(),
+		manager:  manager.New(),
 		plugins:  c.Files,
 		servers:  make(map[string]*Session),
 		modules:  make(map[string]*edition[program]),
@@ -300,7 +300,7 @@ func (h *Host) Close() error {
 	}
 	wg.Wait()
 	h.pending.Wait()
-	for i, f := range []func() error{h.fleet.Close, h.closeAccounts, h.engine.Close, h.foreign.close} {
+	for i, f := range []func() error{h.manager.Close, h.closeAccounts, h.engine.Close, h.foreign.close} {
 		errs[len(sessions)+i] = f()
 	}
 	return errors.Join(errs...)

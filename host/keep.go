@@ -19,57 +19,51 @@ import (
 //
 // Its fields:
 //
-//	Ladder  []time.Duration // the first waits: 500 ms, 1 s, 2 s, 4 s
-//	Slow    time.Duration // the wait after the ladder, which doubles: 60 s
+//	Backoff  []time.Duration // the first waits: 500 ms, 1 s, 2 s, 4 s
+//	Slow    time.Duration // the wait after the backoff, which doubles: 60 s
 //	SlowMax time.Duration // up to this: 5 min
 //	// Calm is how long a connection has to last before the failures before it
 //	// are forgiven: 60 s. To have started well is no sign of health.
 //	Calm time.Duration
 //	// Failures in a Window trip the breaker: 5 in 60 s. Below zero nothing does.
-//	// Together with the ladder they are also how often a server is started in
+//	// Together with the backoff they are also how often a server is started in
 //	// any window, since every dial ends in a failure or lasts.
 //	Failures int
 //	Window   time.Duration
 type Policy = manager.Policy
 
-// line is a connection of a session as its driver has it.
-type line struct {
-	*session.Link
-	session *Session
-}
+// connections is the driver of a session as [session.Connections].
+type connections struct{ *Session }
 
-// Err says why the connection ended, in the words of this package.
-func (l line) Err() error { return explain(l.session.Name(), l.Link.Err()) }
-
-// errForgotten is why a connection is of no use that has not ended.
-var errForgotten = errors.New("the server has forgotten the session")
-
-// acquire waits for a connection.
-func (s *Session) acquire(ctx context.Context, forgotten *session.Link) error {
-	if forgotten != nil {
-		s.driver.Forgotten(line{forgotten, s}, errForgotten)
+func (c connections) Acquire(ctx context.Context) (*session.Conn, error) {
+	conn, err := c.driver.Acquire(ctx)
+	if err != nil {
+		return nil, err
 	}
-	_, err := s.driver.Acquire(ctx)
-	return err
+	return conn.(*session.Conn), nil
 }
+
+func (c connections) Current() *session.Conn {
+	conn, _ := c.driver.Current().(*session.Conn)
+	return conn
+}
+
+func (c connections) Close() error { return c.host.manager.Remove(c.driver) }
 
 // dial makes a connection, for the driver.
-func (s *Session) dial(ctx context.Context) (manager.Conn, error) {
-	written := s.entry.Load()
-	entry, err := s.host.admit(*written)
+func (s *Session) dial(ctx context.Context, after manager.Conn) (manager.Conn, error) {
+	entry, err := s.host.admit(*s.entry.Load())
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.host.reach(ctx, s, entry)
+	before, _ := after.(*session.Conn)
+	c, err := s.host.reach(ctx, s, entry, before)
 	if err != nil {
 		return nil, err
-	}
-	if now := s.entry.Load(); now != written && !now.Disabled {
-		l.Drain() // for a Reload that has seen only the link before
 	}
 	i := s.inner.Info()
 	s.driver.Report(func(f *manager.Facts) { f.Era, f.Revision, f.Transport = string(i.Era), i.Protocol, i.Transport })
-	return line{l, s}, nil
+	return c, nil
 }
 
 // classify says whether trying again may mend what a dial failed for.
@@ -100,7 +94,7 @@ func (s *Session) Ready(ctx context.Context) error {
 	}
 	defer over()
 	return s.signingIn(ctx, mcp.MethodInitialize, func() error {
-		err := s.acquire(ctx, nil)
+		_, err := s.driver.Acquire(ctx)
 		if err != nil {
 			err = explain(s.Name(), fmt.Errorf("connect %s: %w", s.Name(), s.notUp(err)))
 		}
@@ -117,49 +111,24 @@ func (s *Session) Reload(entry Server) error {
 	if entry.Name != s.Name() {
 		return hosterr.Configf("reload %s: the entry is that of %s", s.Name(), entry.Name)
 	}
-	s.entry.Store(&entry)
-	s.refused.Store(nil)
-	l := s.inner.Link()
-	l.Forsake()
-	if entry.Disabled {
-		s.driver.Disable()
-	} else {
-		s.inner.Link().Drain() // which may be newer than l: the driver goes on until it is told
-	}
-	s.inner.Forget()
-	s.harmless.Store(nil)
-	s.driver.Reload(nil)
-	if !entry.Disabled {
-		s.driver.Enable()
-	}
-	return l.Retire()
+	s.become(entry, manager.Change{Disabled: entry.Disabled})
+	return nil
 }
 
-// replace is Reload for an entry that says what the one before did, and another plugin
-// in place of the one that carries the session. What that has begun at the server the
-// other goes on with, if it can.
-func (s *Session) replace(entry Server) error {
-	l := s.inner.Link()
-	if !l.HandOver() {
-		return s.Reload(entry)
-	}
+// become gives the session another entry, and whatever connection it has makes room for
+// the next one. What was known of the server is forgotten last, when nothing that is
+// under way can tell of it any more.
+func (s *Session) become(entry Server, c manager.Change) {
 	s.entry.Store(&entry)
 	s.refused.Store(nil)
-	s.inner.Link().Drain() // see Reload
+	s.driver.Change(c)
 	s.inner.Forget()
 	s.harmless.Store(nil)
-	s.driver.Reload(nil)
-	return nil
 }
 
 // Disable drops the connection and makes no other: calls fail with [ErrDisabled],
 // until Enable.
-func (s *Session) Disable() {
-	l := s.inner.Link()
-	l.Forsake()
-	s.driver.Disable()
-	l.Retire()
-}
+func (s *Session) Disable() { s.driver.Disable() }
 
 // Enable undoes Disable. The server is connected if it was wanted before.
 func (s *Session) Enable() { s.driver.Enable() }

@@ -21,7 +21,7 @@ import (
 
 // brisk is a policy that has all that the usual one has, and little patience.
 var brisk = host.Policy{
-	Ladder: []time.Duration{time.Millisecond, time.Millisecond}, Slow: time.Hour, SlowMax: time.Hour, Failures: 5,
+	Backoff: []time.Duration{time.Millisecond, time.Millisecond}, Slow: time.Hour, SlowMax: time.Hour, Failures: 5,
 }
 
 // watch returns the watch of a host, which the test ends.
@@ -208,7 +208,7 @@ func TestForgottenSessions(t *testing.T) {
 
 // A server that always fails is left alone after a while, and calls say so at once.
 func TestBreaker(t *testing.T) {
-	h := newHost(t, host.Config{Reconnect: host.Policy{Ladder: brisk.Ladder, Failures: 3}})
+	h := newHost(t, host.Config{Reconnect: host.Policy{Backoff: brisk.Backoff, Failures: 3}})
 	w := watch(t, h)
 	s := add(t, h, server("exits"))
 	s.Start()

@@ -125,7 +125,7 @@ func (m mark) fits(other mark) bool { return m == other && m.entry != [sha256.Si
 
 // resume is dial for a connection whose guest goes on where that of an ended one
 // stopped. It returns nil where nothing was left, or not for this guest.
-func (d *dialer) resume(ctx context.Context, handler rpc.Handler, after *session.Conn) (*session.Conn, error) {
+func (d *dialer) resume(ctx context.Context, handler rpc.Handler, after *session.Dialed) (*session.Dialed, error) {
 	old, ok := after.Transport.(*connection)
 	if !ok || old.book.read() == nil || !old.mark.fits(d.mark()) {
 		return nil, nil

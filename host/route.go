@@ -19,14 +19,15 @@ const (
 	transportSSE  = "sse"
 )
 
-// reach connects a session over one of the transports that its entry may have.
-func (h *Host) reach(ctx context.Context, s *Session, entry Server) (*session.Link, error) {
+// reach connects a session over one of the transports that its entry may have. after is
+// as for [session.Session.Connect].
+func (h *Host) reach(ctx context.Context, s *Session, entry Server, after *session.Conn) (*session.Conn, error) {
 	var first error
 	for _, via := range h.routes(entry) {
-		l, err := h.connect(ctx, s, entry, via)
+		c, err := h.connect(ctx, s, entry, via, after)
 		if err == nil {
 			h.remember(entry, via)
-			return l, nil
+			return c, nil
 		}
 		if first != nil {
 			err = fmt.Errorf("%w; and over %s: %w", first, via, err)
@@ -40,7 +41,7 @@ func (h *Host) reach(ctx context.Context, s *Session, entry Server) (*session.Li
 
 // connect connects a session over one transport. What the entry leads to is found
 // out anew each time: its plugin, its grants and its sign-in.
-func (h *Host) connect(ctx context.Context, s *Session, entry Server, via string) (*session.Link, error) {
+func (h *Host) connect(ctx context.Context, s *Session, entry Server, via string, after *session.Conn) (*session.Conn, error) {
 	d, err := h.dialer(ctx, entry, via)
 	if err != nil {
 		return nil, err
@@ -49,16 +50,16 @@ func (h *Host) connect(ctx context.Context, s *Session, entry Server, via string
 	if err != nil {
 		return nil, err
 	}
-	w.Dial = func(ctx context.Context, handler rpc.Handler) (*session.Conn, error) {
-		c, err := d.dial(ctx, handler)
+	w.Dial = func(ctx context.Context, handler rpc.Handler) (*session.Dialed, error) {
+		made, err := d.dial(ctx, handler)
 		if err == nil {
-			s.starting.Store(c.Transport.(*connection))
+			s.starting.Store(made.Transport.(*connection))
 		}
-		return c, err
+		return made, err
 	}
 	defer s.starting.Store(nil)
-	l, err := s.inner.Connect(ctx, w)
-	return l, s.notUp(err)
+	c, err := s.inner.Connect(ctx, w, after)
+	return c, s.notUp(err)
 }
 
 // notUp adds to the end of the patience with a server, while it is being connected,

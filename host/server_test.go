@@ -56,7 +56,7 @@ func server(name string) host.Server {
 
 // onDemand has a server started anew by each call that finds it gone, however often
 // that is: for tests of calls.
-var onDemand = host.Policy{Ladder: []time.Duration{}, Failures: -1}
+var onDemand = host.Policy{Backoff: []time.Duration{}, Failures: -1}
 
 // newHost returns a host that ends with the test. All of them share a cache, so
 // that a plugin is compiled once. Where the test says no more, servers come back
@@ -67,7 +67,7 @@ func newHost(t testing.TB, c host.Config) *host.Host {
 	if c.Plugins == nil {
 		c.Plugins = plugins.Builtin()
 	}
-	if c.Reconnect.Ladder == nil {
+	if c.Reconnect.Backoff == nil {
 		c.Reconnect = onDemand
 	}
 	if c.StartTimeout == 0 {

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -81,7 +80,7 @@ func (h *Host) add(entry Server) (*Session, error) {
 	if h.closed {
 		return nil, ErrClosed
 	}
-	s.driver, err = h.fleet.Add(manager.Config{
+	s.driver, err = h.manager.Add(manager.Config{
 		Name: entry.Name, Dial: s.dial, Classify: classify, Disabled: entry.Disabled, Policy: h.config.Reconnect,
 	})
 	if err != nil {
@@ -111,12 +110,12 @@ func (h *Host) forget(s *Session) {
 func (h *Host) sessionConfig(s *Session) session.Config {
 	name := s.Name()
 	c := session.Config{
-		Name:       name,
-		Client:     h.config.Client,
-		Acquire:    s.acquire,
-		MaxTimeout: h.config.MaxTimeout,
-		NoValidate: h.config.NoValidate,
-		Warn:       func(text string) { h.warn(name, text) },
+		Name:        name,
+		Client:      h.config.Client,
+		Connections: connections{s},
+		MaxTimeout:  h.config.MaxTimeout,
+		NoValidate:  h.config.NoValidate,
+		Warn:        func(text string) { h.warn(name, text) },
 	}
 	if f := h.config.Elicit; f != nil {
 		c.Elicit = func(ctx context.Context, e mcp.Elicitation) (mcp.ElicitResult, error) { return f(ctx, name, e) }
@@ -197,7 +196,5 @@ func (s *Session) Notify(ctx context.Context, method string, params any) error {
 // left, and may be called more than once and from callbacks.
 func (s *Session) Close() error {
 	defer s.host.forget(s) // not before: Close of the host waits for it too
-	s.inner.Quit()         // so that calls end with what it says, and not with a lost connection
-	err := s.host.fleet.Remove(s.driver)
-	return errors.Join(err, s.inner.Close())
+	return s.inner.Close()
 }

@@ -171,7 +171,7 @@ func (s *soak) setUp(t *testing.T, websocket, cache string) {
 	s.host = newHost(t, host.Config{
 		Files: s.files, CacheDir: cache, VaultDir: vaultDir(t), Worker: workerCommand(t), Streams: streams, OpenURL: visit,
 		Timeout: 2 * time.Minute, StartTimeout: time.Minute, // of a busy machine
-		Reconnect: host.Policy{Ladder: soon, Slow: soon[0], SlowMax: soon[0], Failures: -1},
+		Reconnect: host.Policy{Backoff: soon, Slow: soon[0], SlowMax: soon[0], Failures: -1},
 	})
 	s.apply(t, 0, s.entries)
 	for n, ship := range s.ships {

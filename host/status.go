@@ -68,7 +68,7 @@ type Status struct {
 func statusOf(s manager.Snapshot) Status {
 	return Status{
 		ID: s.ID, Name: s.Name, State: s.State, Reason: s.Reason, Since: s.Since,
-		Err: s.Err, Attempt: s.Attempt, Next: s.Next,
+		Err: explain(s.Name, s.Err), Attempt: s.Attempt, Next: s.Next,
 		Era: s.Era, Protocol: s.Revision, Transport: s.Transport,
 		Latency: s.Latency, Tools: s.Tools, Stale: s.Stale,
 	}
@@ -80,7 +80,7 @@ func (s *Session) Status() Status { return statusOf(s.driver.Snapshot()) }
 // Servers returns how it stands with all servers, by name.
 func (h *Host) Servers() []Status {
 	var all []Status
-	for _, s := range h.fleet.Board().Snapshots() {
+	for _, s := range h.manager.Registry().Snapshots() {
 		all = append(all, statusOf(s))
 	}
 	return all
@@ -102,14 +102,14 @@ type Watch struct {
 
 // Watch may be called at any time, before the first server is added too. What it
 // returns should be closed, and ends with the host.
-func (h *Host) Watch() *Watch { return &Watch{h.fleet.Board().Subscribe()} }
+func (h *Host) Watch() *Watch { return &Watch{h.manager.Registry().Subscribe()} }
 
 // Next waits for news. After Close of the watch, and after the last news of a host
 // that was closed, the error is [ErrClosed].
 func (w *Watch) Next(ctx context.Context) (News, error) {
 	n, err := w.inner.Next(ctx)
 	switch {
-	case errors.Is(err, manager.ErrBoardClosed):
+	case errors.Is(err, manager.ErrRegistryClosed):
 		return News{}, ErrClosed
 	case err != nil:
 		return News{}, err

@@ -177,7 +177,7 @@ func (v *voyage) sail(t *testing.T, built map[string][]byte, crew int) {
 	soon := []time.Duration{time.Millisecond}
 	h := newHost(t, host.Config{
 		Plugins:   built,
-		Reconnect: host.Policy{Ladder: soon, Slow: soon[0], SlowMax: soon[0], Failures: -1},
+		Reconnect: host.Policy{Backoff: soon, Slow: soon[0], SlowMax: soon[0], Failures: -1},
 	})
 	for kind, atSea := range hulls {
 		v.ships = append(v.ships, v.launch(t, h, kind, atSea))

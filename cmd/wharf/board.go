@@ -50,7 +50,7 @@ func (a *app) runStatus(ctx context.Context, follow bool) error {
 			c.StartTimeout = limit.limit
 		}
 		if !follow {
-			c.Reconnect.Ladder = []time.Duration{} // to be told at the first failure
+			c.Reconnect.Backoff = []time.Duration{} // to be told at the first failure
 		}
 	})
 	if err != nil {

@@ -229,7 +229,7 @@ func TestLastWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := dockyard.Config(t, files(t))
-	c.Reconnect = host.Policy{Ladder: slices.Repeat([]time.Duration{1}, 100), Failures: -1}
+	c.Reconnect = host.Policy{Backoff: slices.Repeat([]time.Duration{1}, 100), Failures: -1}
 	h, err := host.New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

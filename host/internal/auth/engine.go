@@ -97,12 +97,12 @@ func openEngine(c EngineConfig, b bounds) (*Engine, error) {
 // open makes what runs the modules of a source.
 func (e *Engine) open(s wasm.Source) (*wasm.Extism, error) {
 	return wasm.NewExtism(wasm.ExtismConfig{
-		CacheDir:    s.Dir,
-		CacheUnavailable:      e.config.Unkept,
-		Precompiled: s.Precompiled,
-		Limits:      s.Limits,
-		Budget:      e.bounds.fuel,
-		Exports:     []string{step.ExportDescribe, step.ExportStep},
+		CacheDir:         s.Dir,
+		CacheUnavailable: e.config.Unkept,
+		Precompiled:      s.Precompiled,
+		Limits:           s.Limits,
+		Budget:           e.bounds.fuel,
+		Exports:          []string{step.ExportDescribe, step.ExportStep},
 	})
 }
 

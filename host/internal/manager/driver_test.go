@@ -15,8 +15,8 @@ const (
 )
 
 func TestLazy(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		k := newDock(t)
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
 		d := f.add(t, k)
 		time.Sleep(time.Hour)
 		k.wantTimes()
@@ -27,8 +27,8 @@ func TestLazy(t *testing.T) {
 }
 
 func TestShared(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		k := newDock(t)
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
 		k.answer = func(context.Context, int) error { time.Sleep(20 * s); return nil }
 		d := f.add(t, k)
 		d.Start()
@@ -45,8 +45,8 @@ func TestShared(t *testing.T) {
 }
 
 func TestFirstFailureIsToldAtOnce(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		k := newDock(t)
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
 		var dial context.Context
 		k.answer = func(ctx context.Context, _ int) error { dial = ctx; return errDown }
 		d := f.add(t, k)
@@ -62,8 +62,8 @@ func TestFirstFailureIsToldAtOnce(t *testing.T) {
 
 // TestRestart has callers wait while a server that was well restarts.
 func TestRestart(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		k := newDock(t)
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
 		k.answer = func(_ context.Context, n int) error {
 			if n == 1 || n == 2 {
 				return errDown
@@ -86,8 +86,8 @@ func TestRestart(t *testing.T) {
 
 // TestCrashLoop has a server start well and fall over at once, for an hour.
 func TestCrashLoop(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		k := newDock(t)
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
 		k.answer = func(context.Context, int) error {
 			time.AfterFunc(ms, func() { k.last().exit(errGone) })
 			return nil
@@ -105,8 +105,8 @@ func TestCrashLoop(t *testing.T) {
 }
 
 func TestBreakerMends(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		k := newDock(t)
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
 		k.answer = func(_ context.Context, n int) error {
 			if n < 5 {
 				return errDown
@@ -125,8 +125,8 @@ func TestBreakerMends(t *testing.T) {
 }
 
 func TestSignIn(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		k := newDock(t)
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
 		signedIn := false
 		k.answer = func(context.Context, int) error {
 			if !signedIn {
@@ -155,8 +155,8 @@ func TestSignIn(t *testing.T) {
 // TestSignedInMeanwhile has the person sign in while a dial is on its way that
 // will be refused for the lack of it.
 func TestSignedInMeanwhile(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		k := newDock(t)
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
 		k.answer = func(_ context.Context, n int) error {
 			time.Sleep(s)
 			if n == 0 {
@@ -170,49 +170,50 @@ func TestSignedInMeanwhile(t *testing.T) {
 	})
 }
 
-func TestReload(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		old, next := newDock(t), newDock(t)
+func TestChange(t *testing.T) {
+	withManager(t, func(t *testing.T, f *Manager) {
+		old, next := newFakeServer(t), newFakeServer(t)
 		old.answer = func(context.Context, int) error { return errBad }
-		d := f.add(t, old)
+		d, server := f.moving(t, old)
 		wantAcquire(t, d, 0, "no such setting")
 		time.Sleep(time.Hour)
 		wantAcquire(t, d, 0, "no such setting")
 		old.wantTimes(0)
 		wantState(t, d, Failed, BadConfig)
-		d.Reload(next.dial)
+		server.Store(next)
+		d.Change(Change{})
 		wantAcquire(t, d, 0, "")
-		d.Reload(nil)
+		d.Change(Change{})
 		wantAcquire(t, d, 0, "")
 		next.wantTimes(time.Hour, time.Hour)
 	})
 }
 
-// TestReloadMidway replaces a dial that hangs; who waits gets what comes of the
+// TestChangeMidway replaces a dial that hangs; who waits gets what comes of the
 // new one, which begins when the old one is gone.
-func TestReloadMidway(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		old, next := newDock(t), newDock(t)
+func TestChangeMidway(t *testing.T) {
+	withManager(t, func(t *testing.T, f *Manager) {
+		old, next := newFakeServer(t), newFakeServer(t)
 		old.answer = func(ctx context.Context, n int) error {
 			defer time.Sleep(3 * s)
 			return hang(ctx, n)
 		}
-		d := f.add(t, old)
-		time.AfterFunc(s, func() { d.Reload(next.dial) })
+		d, server := f.moving(t, old)
+		time.AfterFunc(s, func() { server.Store(next); d.Change(Change{}) })
 		wantAcquire(t, d, 4*s, "")
 		next.wantTimes(4 * s)
 	})
 }
 
-// TestReloadTooLate replaces a dial that minds no context and makes a connection,
+// TestChangeTooLate replaces a dial that minds no context and makes a connection,
 // which nobody may get any more.
-func TestReloadTooLate(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		old, next := newDock(t), newDock(t)
+func TestChangeTooLate(t *testing.T) {
+	withManager(t, func(t *testing.T, f *Manager) {
+		old, next := newFakeServer(t), newFakeServer(t)
 		old.answer = func(context.Context, int) error { time.Sleep(3 * s); return nil }
 		old.slow = s
-		d := f.add(t, old)
-		time.AfterFunc(s, func() { d.Reload(next.dial) })
+		d, server := f.moving(t, old)
+		time.AfterFunc(s, func() { server.Store(next); d.Change(Change{}) })
 		wantAcquire(t, d, 4*s, "")
 		if c, _ := d.Acquire(t.Context()); c != next.last() || !old.last().closed {
 			t.Error("acquired the connection of before")
@@ -221,8 +222,8 @@ func TestReloadTooLate(t *testing.T) {
 }
 
 func TestDisabled(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		k := newDock(t)
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
 		d, err := f.Add(Config{Name: "files", Dial: k.dial, Disabled: true})
 		if err != nil {
 			t.Fatal(err)
@@ -247,8 +248,8 @@ func TestDisabled(t *testing.T) {
 
 // TestEndedUnseen acquires a connection that has ended an instant before.
 func TestEndedUnseen(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		k := newDock(t)
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
 		k.slow = 2 * s
 		d := f.add(t, k)
 		for range 3 {
@@ -263,31 +264,150 @@ func TestEndedUnseen(t *testing.T) {
 	})
 }
 
-func TestLost(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		k := newDock(t)
+// TestForgotten has a server forget the session of a connection: the next dial takes it
+// over, one after the other until one has made another handshake on it.
+func TestForgotten(t *testing.T) {
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
+		k.answer = func(_ context.Context, n int) error {
+			if n == 1 {
+				return errDown
+			}
+			return nil
+		}
 		d := f.add(t, k)
 		wantAcquire(t, d, 0, "")
 		first := k.last()
 		time.Sleep(time.Minute)
-		d.Lost(first, errors.New("the server forgot the session"))
-		d.Lost(first, errGone)
-		d.Lost(nil, errGone)
-		wantAcquire(t, d, 0, "")
-		d.Lost(first, errGone) // it is not the current one
+		first.forgot.Store(true)
+		wantAcquire(t, d, 500*ms, "")
 		wantState(t, d, Connected, Ready)
-		if got := d.Status().Err; got.Error() != "the server forgot the session" {
+		if second := k.last(); second.after != Conn(first) || !first.taken || first.closed || !first.retired.Load() {
+			t.Errorf("the second was dialled after %v; the first was taken over: %v, closed: %v", second.after, first.taken, first.closed)
+		}
+		if got := d.Status().Err; got == nil || got.Error() != "connection refused" {
 			t.Error(got)
 		}
-		if !first.closed {
-			t.Error("the useless connection is not closed")
+		k.wantTimes(0, time.Minute, time.Minute+500*ms)
+	})
+}
+
+// TestKeptIsClosed has the driver keep a connection for a dial that does not come about:
+// it is closed with the server, or when that is disabled, or another.
+func TestKeptIsClosed(t *testing.T) {
+	for name, end := range map[string]func(*Driver){
+		"closed":                       func(d *Driver) { d.Close() },
+		"disabled":                     (*Driver).Disable,
+		"another":                      func(d *Driver) { d.Change(Change{}) },
+		"with another plugin":          func(d *Driver) { d.Change(Change{Keep: true}) },
+		"another, and disabled":        func(d *Driver) { d.Change(Change{Disabled: true}) },
+		"while it is dialled, closed":  func(d *Driver) { time.Sleep(500 * ms); synctest.Wait(); d.Close() },
+		"while it is dialled, another": func(d *Driver) { time.Sleep(500 * ms); synctest.Wait(); d.Change(Change{}) },
+	} {
+		withManager(t, func(t *testing.T, f *Manager) {
+			k := newFakeServer(t)
+			k.answer = func(ctx context.Context, n int) error {
+				switch n {
+				case 1:
+					return errDown
+				case 2:
+					return hang(ctx, n)
+				}
+				return nil
+			}
+			d := f.add(t, k)
+			wantAcquire(t, d, 0, "")
+			first := k.last()
+			first.forgot.Store(true)
+			acquire(d, 0)
+			go acquire(d, 100*ms)
+			time.Sleep(200 * ms)
+			wantState(t, d, Reconnecting, Unreachable)
+			end(d)
+			time.Sleep(s)
+			synctest.Wait()
+			if !first.closed || first.left {
+				t.Errorf("%s: closed %v, left %v", name, first.closed, first.left)
+			}
+			for _, c := range k.conns[1:] {
+				if c.after != nil {
+					t.Errorf("%s: a dial after it was given what it left", name)
+				}
+			}
+		})
+	}
+}
+
+// TestInherit tells which dials may go on with what the connection before has left, and
+// how that was ended.
+func TestInherit(t *testing.T) {
+	for name, tt := range map[string]struct {
+		end    func(d *Driver, c *conn)
+		drains time.Duration
+		left   bool
+		after  bool
+	}{
+		"lost":                      {func(_ *Driver, c *conn) { c.exit(errGone) }, 0, false, true},
+		"another plugin":            {func(d *Driver, _ *conn) { d.Change(Change{Keep: true}) }, 3 * s, true, true},
+		"another entry":             {func(d *Driver, _ *conn) { d.Change(Change{}) }, 3 * s, false, false},
+		"disabled":                  {func(d *Driver, _ *conn) { d.Disable(); d.Enable() }, 0, false, false},
+		"lost, then another plugin": {func(d *Driver, c *conn) { c.exit(errGone); synctest.Wait(); d.Change(Change{Keep: true}) }, 0, false, true},
+		"lost, then another entry":  {func(d *Driver, c *conn) { c.exit(errGone); synctest.Wait(); d.Change(Change{}) }, 0, false, false},
+		"both, first the plugin":    {func(d *Driver, _ *conn) { d.Change(Change{Keep: true}); time.Sleep(s); d.Change(Change{}) }, 3 * s, false, false},
+		"both, first the entry":     {func(d *Driver, _ *conn) { d.Change(Change{}); time.Sleep(s); d.Change(Change{Keep: true}) }, 3 * s, false, false},
+		"disabled while it drains":  {func(d *Driver, _ *conn) { d.Change(Change{}); time.Sleep(s); d.Disable(); d.Enable() }, s, false, false},
+		"switched off while it does": {func(d *Driver, _ *conn) {
+			d.Change(Change{})
+			time.Sleep(s)
+			d.Change(Change{Disabled: true})
+			d.Enable()
+		}, s, false, false},
+	} {
+		withManager(t, func(t *testing.T, f *Manager) {
+			k := newFakeServer(t)
+			k.busy = 3 * s
+			d := f.add(t, k)
+			wantAcquire(t, d, 0, "")
+			time.Sleep(time.Minute)
+			first := k.last()
+			tt.end(d, first)
+			if _, err := acquireWithin(d, time.Minute); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			second := k.last()
+			if !first.closed || !first.retired.Load() || first.left != tt.left || first.drained != tt.drains {
+				t.Errorf("%s: closed %v, left %v, drained for %v", name, first.closed, first.left, first.drained)
+			}
+			if (second.after != nil) != tt.after || tt.after && second.after != Conn(first) {
+				t.Errorf("%s: the next was dialled after %v", name, second.after)
+			}
+		})
+	}
+}
+
+// TestDrainIsBounded has calls go on for ever over a connection that makes room for
+// another, and a server closed meanwhile.
+func TestDrainIsBounded(t *testing.T) {
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
+		k.busy = time.Hour
+		d := f.add(t, k)
+		wantAcquire(t, d, 0, "")
+		d.Change(Change{})
+		wantAcquire(t, d, DrainTime, "")
+		d.Change(Change{Keep: true})
+		time.AfterFunc(s, func() { d.Close() })
+		wantAcquire(t, d, s, "the server is closed")
+		synctest.Wait()
+		if c := k.last(); c.drained != s || !c.closed || c.left {
+			t.Errorf("drained for %v, closed %v, left %v", c.drained, c.closed, c.left)
 		}
 	})
 }
 
 func TestCloseMidway(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		k := newDock(t)
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
 		k.answer = hang
 		d := f.add(t, k)
 		time.AfterFunc(s, func() {
@@ -301,7 +421,7 @@ func TestCloseMidway(t *testing.T) {
 		wantAcquire(t, d, s, "the server is closed")
 		wantAcquire(t, d, 0, "the server is closed")
 		d.Start()
-		d.Reload(nil)
+		d.Change(Change{})
 		d.Enable()
 		time.Sleep(time.Hour)
 		k.wantTimes(0)
@@ -312,8 +432,8 @@ func TestCloseMidway(t *testing.T) {
 // TestCloseAsItConnects has a dial that minds no context come back with a
 // connection when nobody wants it any more.
 func TestCloseAsItConnects(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		k := newDock(t)
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
 		k.answer = func(context.Context, int) error { time.Sleep(3 * s); return nil }
 		k.close = errors.New("it had to be killed")
 		d := f.add(t, k)
@@ -333,8 +453,8 @@ func TestCloseAsItConnects(t *testing.T) {
 
 // TestCloseWhileItWaits leaves no timer.
 func TestCloseWhileItWaits(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		k := newDock(t)
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
 		k.answer = down
 		d := f.add(t, k)
 		wantAcquire(t, d, 0, "connection refused")
@@ -347,8 +467,8 @@ func TestCloseWhileItWaits(t *testing.T) {
 }
 
 func TestEndedContext(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		k := newDock(t)
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
 		d := f.add(t, k)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(errBad)
@@ -361,9 +481,9 @@ func TestEndedContext(t *testing.T) {
 }
 
 func TestAcquireAllocatesNothing(t *testing.T) {
-	f := NewFleet()
+	f := New()
 	defer f.Close()
-	d := f.add(t, newDock(t))
+	d := f.add(t, newFakeServer(t))
 	ctx := t.Context()
 	n := testing.AllocsPerRun(100, func() {
 		if _, err := d.Acquire(ctx); err != nil {
@@ -376,12 +496,12 @@ func TestAcquireAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkAcquire(b *testing.B) {
-	f := NewFleet()
+	f := New()
 	defer f.Close()
-	d, err := f.Add(Config{Name: "files", Dial: func(context.Context) (Conn, error) {
-		k := &dock{}
+	d, err := f.Add(Config{Name: "files", Dial: func(context.Context, Conn) (Conn, error) {
+		k := &fakeServer{}
 		k.alive = 1
-		return &conn{dock: k, done: make(chan struct{})}, nil
+		return &conn{fakeServer: k, done: make(chan struct{})}, nil
 	}})
 	if err != nil {
 		b.Fatal(err)

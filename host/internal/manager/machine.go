@@ -5,51 +5,25 @@ import (
 	"time"
 )
 
-// Action is what an effect asks for.
-type Action uint8
-
-// What there is to do.
-const (
-	// Dial: make a connection now. Answer with Connected or ConnectFailed.
-	Dial Action = iota
-
-	// DialAt: call Tick at At. It replaces the DialAt before; a zero At is never.
-	DialAt
-
-	// Drop: close the connection, or give the dial up. Answer with Gone once
-	// nothing is left of it, however the dial went. No Dial comes before that.
-	Drop
-
-	// Refuse: whoever waits for a connection gets Err.
-	Refuse
-
-	// Announce: the status has changed.
-	Announce
-
-	// End: nothing is left and nothing more will be done.
-	End
-)
-
-var actions = [...]string{"dial", "dial-at", "drop", "refuse", "announce", "end"}
-
-func (a Action) String() string { return actions[a] }
-
-// Effect is something that the owner of a machine has to do.
-type Effect struct {
-	Do  Action
-	At  time.Time // of DialAt
-	Err error     // of Refuse: a *Refusal
-}
-
 // line is what there is of a connection. It is apart from the state because a
 // server may be disabled, say, while its connection is still going away.
 type line uint8
 
 const (
 	idle     line = iota
+	kept          // the connection before is open, for the handshake of the next dial
 	dialing       // Dial was asked for
 	up            // Connected
 	dropping      // Drop was asked for, and Gone has not come yet
+)
+
+// inheritance is what the next dial may inherit.
+type inheritance uint8
+
+const (
+	nothing    inheritance = iota
+	session                // what the server keeps for the connection before
+	connection             // that connection itself
 )
 
 // Machine decides when one server is dialled and what its callers are told. Its
@@ -61,15 +35,17 @@ type Machine struct {
 	policy Policy
 	random func() float64
 
-	status Status
-	line   line
-	kept   bool // somebody has wanted the server
-	known  bool // it was connected before, with the entry that it has
-	hasty  bool // a caller need not wait for Next
-	signed bool // a sign-in came while the dial was under way
-	held   setback
-	since  time.Time // when the line came up
-	over   bool      // End has been said, or is about to be
+	status  Status
+	line    line
+	how     Ending      // of the Drop that was asked for last
+	left    inheritance // by the connection before
+	wanted  bool        // by a caller, at some time
+	known   bool        // it was connected before, with the entry that it has
+	eager   bool        // a caller need not wait for Next
+	signed  bool        // a sign-in came while the dial was under way
+	backoff backoff
+	since   time.Time // when the line came up
+	over    bool      // End has been said, or is about to be
 
 	armed   time.Time // the last DialAt
 	changed bool      // the status, since the last Announce
@@ -77,7 +53,7 @@ type Machine struct {
 	out     []Effect
 }
 
-// NewMachine returns the machine of a server that nobody wants yet. random gives
+// NewMachine returns the machine of a server that is not wanted yet. random gives
 // numbers from 0 up to 1.
 func NewMachine(now time.Time, p Policy, random func() float64) *Machine {
 	return &Machine{policy: p.withDefaults(), random: random, status: Status{Since: now}}
@@ -93,19 +69,19 @@ func (m *Machine) Want(now time.Time) []Effect {
 	case m.over || m.status.State == Closing || m.status.State == Disabled:
 		m.refuse(now)
 	case m.line == up || m.line == dialing:
-		m.kept = true
+		m.wanted = true
 	case m.status.State == Disconnected:
-		m.kept = true
+		m.wanted = true
 		m.dial(now, Wanted)
 	case m.status.State == AuthRequired && now.Sub(m.status.Since) >= m.policy.Slow:
 		// The person may have signed in with another program. A call that comes
 		// a good while later finds that out, at the price of one dial.
 		m.dial(now, Wanted)
-	case m.status.State == Failed && !m.status.Reason.permanent() && !m.held.tripped:
+	case m.status.State == Failed && !m.status.Reason.permanent() && !m.backoff.tripped:
 		m.dial(now, Wanted)
 	case m.status.State == Failed || m.status.State == AuthRequired:
 		m.refuse(now)
-	case m.hasty:
+	case m.eager:
 		m.dial(now, Wanted)
 	}
 	return m.effects()
@@ -114,19 +90,22 @@ func (m *Machine) Want(now time.Time) []Effect {
 // Connected says that the dial has made a connection.
 func (m *Machine) Connected(now time.Time) []Effect {
 	if m.line == dialing {
-		m.line, m.since, m.known, m.signed = up, now, true, false
+		m.line, m.since, m.known, m.signed, m.left = up, now, true, false, nothing
 		m.set(now, Connected, Ready)
 	}
 	return m.effects()
 }
 
 // ConnectFailed says that the dial has ended without a connection, and left
-// nothing behind. A reason that is none for a dial is taken for Unreachable.
+// nothing behind. A reason that a dial cannot fail for is taken for Unreachable.
 func (m *Machine) ConnectFailed(now time.Time, reason Reason, err error) []Effect {
 	if m.line != dialing {
 		return m.effects()
 	}
 	m.line, m.status.Err = idle, err
+	if m.left == connection {
+		m.line = kept
+	}
 	late := m.signed // the server had not seen the sign-in yet
 	m.signed = false
 	switch {
@@ -139,7 +118,7 @@ func (m *Machine) ConnectFailed(now time.Time, reason Reason, err error) []Effec
 		m.set(now, Failed, reason)
 		m.refuse(now)
 	default:
-		m.held.fail(&m.policy, now)
+		m.backoff.fail(&m.policy, now)
 		m.retry(now, Unreachable)
 	}
 	return m.effects()
@@ -153,14 +132,15 @@ func (m *Machine) Lost(now time.Time, err error) []Effect {
 	if now.Sub(m.since) >= m.policy.Calm {
 		m.forgive()
 	} else {
-		m.held.fail(&m.policy, now)
+		m.backoff.fail(&m.policy, now)
 	}
-	m.drop()
+	m.drop(Abort)
+	m.left = session
 	if m.status.State != AuthRequired { // which another connection would not mend
-		first := m.held.rung == 0
+		first := m.backoff.waits == 0
 		m.status.Err = err
 		m.retry(now, Lost)
-		m.hasty = first && m.status.State == Reconnecting
+		m.eager = first && m.status.State == Reconnecting
 	}
 	return m.effects()
 }
@@ -169,7 +149,8 @@ func (m *Machine) Lost(now time.Time, err error) []Effect {
 // Servers let sessions expire, so that is no failure: another is made at once.
 func (m *Machine) Forgotten(now time.Time, err error) []Effect {
 	if m.line == up {
-		m.drop()
+		m.drop(Keep)
+		m.left = connection
 		m.status.Err = err
 		m.dial(now, Lost)
 	}
@@ -204,7 +185,7 @@ func (m *Machine) SignedIn(now time.Time) []Effect {
 // Disable turns the server off, until Enable.
 func (m *Machine) Disable(now time.Time) []Effect {
 	if !m.over && m.status.State != Closing && m.status.State != Disabled {
-		m.drop()
+		m.drop(Abort)
 		m.set(now, Disabled, TurnedOff)
 		m.refuse(now)
 	}
@@ -219,17 +200,43 @@ func (m *Machine) Enable(now time.Time) []Effect {
 	return m.effects()
 }
 
+// Change is how a server differs from before.
+type Change struct {
+	// Keep says that its entry is as it was, and only what carries the connection is
+	// another: what the server keeps for the connection before may go on with the next
+	// one, and a server that is disabled stays so.
+	Keep bool
+
+	Disabled bool // unless Keep: it is off from now on, or else on
+}
+
 // Change says that the entry of the server, its plugin or what they depend on has
-// changed: all that was held against it is void, and a connection that stands is
+// changed: all that was backoff against it is void, and a connection that stands is
 // made anew. Callers that wait go on waiting.
-func (m *Machine) Change(now time.Time) []Effect {
+func (m *Machine) Change(now time.Time, c Change) []Effect {
 	if m.over || m.status.State == Closing {
 		return m.effects()
 	}
 	m.known, m.status.Err = false, nil
-	m.drop()
-	if m.status.State != Disabled {
+	off := c.Disabled
+	if c.Keep {
+		off = m.status.State == Disabled
+	}
+	switch {
+	case off:
+		m.drop(Abort)
+	case !c.Keep || m.line == dialing || m.left == connection: // the last two are of what carried it before
+		m.drop(Drain)
+	case m.line == up:
+		m.drop(HandOver)
+		m.left = session
+	}
+	switch {
+	case !off:
 		m.begin(now, Changed)
+	case m.status.State != Disabled:
+		m.set(now, Disabled, TurnedOff)
+		m.refuse(now)
 	}
 	return m.effects()
 }
@@ -237,7 +244,7 @@ func (m *Machine) Change(now time.Time) []Effect {
 // Close ends the server for good. The last effect is End, now or after Gone.
 func (m *Machine) Close(now time.Time) []Effect {
 	if !m.over && m.status.State != Closing {
-		m.drop()
+		m.drop(Abort)
 		m.set(now, Closing, Closed)
 		m.refuse(now)
 		m.finish(now)
@@ -245,10 +252,13 @@ func (m *Machine) Close(now time.Time) []Effect {
 	return m.effects()
 }
 
-// Gone says that nothing is left of what was to be dropped.
+// Gone says that what was to be dropped has ended, in the way that was asked for last.
 func (m *Machine) Gone(now time.Time) []Effect {
 	if m.line == dropping {
 		m.line = idle
+		if m.how == Keep {
+			m.line = kept
+		}
 		m.finish(now)
 		m.due(now)
 	}
@@ -264,7 +274,7 @@ func (m *Machine) Tick(now time.Time) []Effect {
 
 // due dials when it is time to.
 func (m *Machine) due(now time.Time) {
-	if next := m.status.Next; m.line == idle && !next.IsZero() && !now.Before(next) {
+	if next := m.status.Next; m.rests() && !next.IsZero() && !now.Before(next) {
 		m.dial(now, m.status.Reason)
 	}
 }
@@ -279,8 +289,14 @@ func (m *Machine) dial(now time.Time, why Reason) {
 	}
 	m.line = dialing
 	m.status.Attempt++
-	m.do(Effect{Do: Dial})
+	m.do(Effect{Do: Dial, Inherit: m.left != nothing})
+	if m.left == session { // a dial that fails may be what it stumbled over
+		m.left = nothing
+	}
 }
+
+// rests reports whether nothing is under way.
+func (m *Machine) rests() bool { return m.line == idle || m.line == kept }
 
 // trying is the state of a server that is being reached.
 func (m *Machine) trying() State {
@@ -290,15 +306,15 @@ func (m *Machine) trying() State {
 	return Connecting
 }
 
-// retry decides when to try again. Callers wait for the steps of the ladder, if
+// retry decides when to try again. Callers wait for the steps of the backoff, if
 // the server has been well before: it may just be restarting. The first error of
 // a new server is most likely a mistake that nothing but its user can mend.
 func (m *Machine) retry(now time.Time, why Reason) {
-	wait, step := m.held.wait(&m.policy, m.random())
+	wait, step := m.backoff.wait(&m.policy, m.random())
 	switch {
 	case step:
 		m.set(now, m.trying(), why)
-	case m.held.tripped:
+	case m.backoff.tripped:
 		m.set(now, Failed, FailsOften)
 	default:
 		m.set(now, Failed, why)
@@ -312,7 +328,7 @@ func (m *Machine) retry(now time.Time, why Reason) {
 // begin starts with a clean sheet, if the server is wanted.
 func (m *Machine) begin(now time.Time, why Reason) {
 	m.forgive()
-	if m.kept {
+	if m.wanted {
 		m.dial(now, why)
 		return
 	}
@@ -320,16 +336,26 @@ func (m *Machine) begin(now time.Time, why Reason) {
 }
 
 func (m *Machine) forgive() {
-	m.held = setback{}
+	m.backoff = backoff{}
 	m.status.Attempt = 0
 }
 
-// drop asks for the end of the connection or the dial that there is.
-func (m *Machine) drop() {
-	if m.line == dialing || m.line == up {
-		m.line, m.signed = dropping, false
-		m.do(Effect{Do: Drop})
+// drop asks for the end of what there is, or for a more abrupt one. The next dial
+// inherits nothing.
+func (m *Machine) drop(how Ending) {
+	m.left = nothing
+	switch m.line {
+	case idle:
+		return
+	case kept, dialing:
+		how = Abort // no calls are in flight
+	case dropping:
+		if how <= m.how {
+			return
+		}
 	}
+	m.line, m.how, m.signed = dropping, how, false
+	m.do(Effect{Do: Drop, How: how})
 }
 
 // finish is the end, if it is time for it.
@@ -347,7 +373,7 @@ func (m *Machine) set(now time.Time, s State, why Reason) {
 		m.status.State, m.status.Since = s, now
 	}
 	m.status.Reason, m.status.Next = why, time.Time{}
-	m.hasty, m.changed = false, true
+	m.eager, m.changed = false, true
 }
 
 // refuse tells those who wait that there is no connection, and why.
@@ -368,10 +394,10 @@ func (m *Machine) refuse(now time.Time) {
 func (m *Machine) do(e Effect) { m.out = append(m.out, e) }
 
 // effects returns what an event has led to. A timer is armed only while nothing
-// else is under way. Whoever is refused finds that announced already.
+// else is under way. The status is announced before callers are refused.
 func (m *Machine) effects() []Effect {
 	var at time.Time
-	if m.line == idle {
+	if m.rests() {
 		at = m.status.Next
 	}
 	if !at.Equal(m.armed) {

@@ -31,7 +31,9 @@ var events = map[string]func(*Machine, time.Time) []Effect{
 	"signed-in": (*Machine).SignedIn,
 	"disable":   (*Machine).Disable,
 	"enable":    (*Machine).Enable,
-	"change":    (*Machine).Change,
+	"change":    func(m *Machine, t time.Time) []Effect { return m.Change(t, Change{}) },
+	"replace":   func(m *Machine, t time.Time) []Effect { return m.Change(t, Change{Keep: true}) },
+	"switch":    func(m *Machine, t time.Time) []Effect { return m.Change(t, Change{Disabled: true}) },
 	"close":     (*Machine).Close,
 	"gone":      (*Machine).Gone,
 	"tick":      (*Machine).Tick,
@@ -78,6 +80,10 @@ func (s *scene) words(effects []Effect) string {
 			words = append(words, "disarm")
 		case e.Do == DialAt:
 			words = append(words, "in "+e.At.Sub(s.now).String())
+		case e.Do == Drop:
+			words = append(words, e.How.String())
+		case e.Do == Dial && e.Inherit:
+			words = append(words, "dial after")
 		case e.Do == Refuse:
 			s.refusal = e.Err
 			fallthrough
@@ -91,7 +97,7 @@ func (s *scene) words(effects []Effect) string {
 // TestScenes plays sequences. Each line is what happens, "->" and what that leads to.
 func TestScenes(t *testing.T) {
 	for name, lines := range map[string][]string{
-		"ladder of a new server": {
+		"backoff of a new server": {
 			"want -> dial, connecting(wanted)",
 			"down -> in 500ms, connecting(unreachable), refuse",
 			"+500ms tick -> dial, disarm, connecting(unreachable)",
@@ -117,9 +123,9 @@ func TestScenes(t *testing.T) {
 		"one that was well makes its callers wait": {
 			"want -> dial, connecting(wanted)",
 			"connected -> connected(ready)",
-			"+60s lost -> drop, reconnecting(lost)",
+			"+60s lost -> abort, reconnecting(lost)",
 			"gone -> in 500ms",
-			"+500ms tick -> dial, disarm, reconnecting(lost)",
+			"+500ms tick -> dial after, disarm, reconnecting(lost)",
 			"down -> in 1s, reconnecting(unreachable)",
 			"want -> ",
 			"+1s tick -> dial, disarm, reconnecting(unreachable)",
@@ -128,15 +134,15 @@ func TestScenes(t *testing.T) {
 		"a session that is forgotten is no failure, however often": {
 			"want -> dial, connecting(wanted)",
 			"connected -> connected(ready)",
-			"forgotten -> drop, reconnecting(lost)",
+			"forgotten -> keep, reconnecting(lost)",
 			"want -> ",
-			"gone -> dial, reconnecting(lost)",
+			"gone -> dial after, reconnecting(lost)",
 			"connected -> connected(ready)",
-			"+1s forgotten -> drop, reconnecting(lost)",
-			"gone -> dial, reconnecting(lost)",
+			"+1s forgotten -> keep, reconnecting(lost)",
+			"gone -> dial after, reconnecting(lost)",
 			"down -> in 500ms, reconnecting(unreachable)",
 		},
-		"a slow ladder does not trip, and a call tries at once": {
+		"a slow backoff does not trip, and a call tries at once": {
 			"want -> dial, connecting(wanted)",
 			"+40s down -> in 500ms, connecting(unreachable), refuse",
 			"+500ms tick -> dial, disarm, connecting(unreachable)",
@@ -153,53 +159,53 @@ func TestScenes(t *testing.T) {
 		"a call does not wait for the first step after a loss, but for the others": {
 			"want -> dial, connecting(wanted)",
 			"connected -> connected(ready)",
-			"+1s lost -> drop, reconnecting(lost)",
+			"+1s lost -> abort, reconnecting(lost)",
 			"want -> reconnecting(wanted)",
-			"gone -> dial, reconnecting(wanted)",
+			"gone -> dial after, reconnecting(wanted)",
 			"connected -> connected(ready)",
-			"+1s lost -> drop, reconnecting(lost)",
+			"+1s lost -> abort, reconnecting(lost)",
 			"want -> ",
 			"gone -> in 1s",
 			"want -> ",
-			"+1s tick -> dial, disarm, reconnecting(lost)",
+			"+1s tick -> dial after, disarm, reconnecting(lost)",
 		},
 		"a good start forgives nothing": {
 			"want -> dial, connecting(wanted)",
 			"connected -> connected(ready)",
-			"lost -> drop, reconnecting(lost)",
+			"lost -> abort, reconnecting(lost)",
 			"gone -> in 500ms",
-			"+500ms tick -> dial, disarm, reconnecting(lost)",
+			"+500ms tick -> dial after, disarm, reconnecting(lost)",
 			"connected -> connected(ready)",
-			"lost -> drop, reconnecting(lost)",
+			"lost -> abort, reconnecting(lost)",
 			"gone -> in 1s",
-			"+1s tick -> dial, disarm, reconnecting(lost)",
+			"+1s tick -> dial after, disarm, reconnecting(lost)",
 			"connected -> connected(ready)",
-			"lost -> drop, reconnecting(lost)",
+			"lost -> abort, reconnecting(lost)",
 			"gone -> in 2s",
-			"+2s tick -> dial, disarm, reconnecting(lost)",
+			"+2s tick -> dial after, disarm, reconnecting(lost)",
 			"connected -> connected(ready)",
-			"lost -> drop, reconnecting(lost)",
+			"lost -> abort, reconnecting(lost)",
 			"gone -> in 4s",
-			"+4s tick -> dial, disarm, reconnecting(lost)",
+			"+4s tick -> dial after, disarm, reconnecting(lost)",
 			"connected -> connected(ready)",
-			"lost -> drop, failed(fails-often), refuse",
+			"lost -> abort, failed(fails-often), refuse",
 			"want -> refuse",
 			"gone -> in 1m0s",
-			"+1m tick -> dial, disarm, reconnecting(fails-often)",
+			"+1m tick -> dial after, disarm, reconnecting(fails-often)",
 			"connected -> connected(ready)",
-			"+59s lost -> drop, failed(fails-often), refuse",
+			"+59s lost -> abort, failed(fails-often), refuse",
 			"gone -> in 2m0s",
-			"+2m tick -> dial, disarm, reconnecting(fails-often)",
+			"+2m tick -> dial after, disarm, reconnecting(fails-often)",
 			"connected -> connected(ready)",
-			"+60s lost -> drop, reconnecting(lost)",
+			"+60s lost -> abort, reconnecting(lost)",
 			"gone -> in 500ms",
 		},
 		"closing takes longer than the wait": {
 			"want -> dial, connecting(wanted)",
 			"connected -> connected(ready)",
-			"lost -> drop, reconnecting(lost)",
+			"lost -> abort, reconnecting(lost)",
 			"+500ms tick -> ",
-			"+4s gone -> dial, reconnecting(lost)",
+			"+4s gone -> dial after, reconnecting(lost)",
 		},
 		"what does not mend": {
 			"want -> dial, connecting(wanted)",
@@ -227,9 +233,9 @@ func TestScenes(t *testing.T) {
 			"want -> ",
 			"signed-in -> connected(ready)",
 			"auth -> auth-required(sign-in)",
-			"+1h lost -> drop",
+			"+1h lost -> abort",
 			"gone -> ",
-			"want -> dial, reconnecting(wanted)",
+			"want -> dial after, reconnecting(wanted)",
 			"signed-in -> ",
 			"401 -> dial, reconnecting(wanted)",
 			"401 -> auth-required(sign-in), refuse",
@@ -237,10 +243,10 @@ func TestScenes(t *testing.T) {
 		},
 		"disabled": {
 			"want -> dial, connecting(wanted)",
-			"disable -> drop, disabled(disabled), refuse",
+			"disable -> abort, disabled(disabled), refuse",
 			"want -> refuse",
 			"connected -> ",
-			"change -> ",
+			"replace -> ",
 			"enable -> connecting(wanted)",
 			"disable -> disabled(disabled), refuse",
 			"gone -> ",
@@ -256,18 +262,83 @@ func TestScenes(t *testing.T) {
 		},
 		"changed in the middle": {
 			"want -> dial, connecting(wanted)",
-			"change -> drop, connecting(changed)",
+			"change -> abort, connecting(changed)",
 			"change -> connecting(changed)",
 			"down -> ",
 			"gone -> dial, connecting(changed)",
 			"connected -> connected(ready)",
-			"change -> drop, connecting(changed)",
+			"change -> drain, connecting(changed)",
 			"want -> ",
 			"gone -> dial, connecting(changed)",
 		},
+		"another plugin carries it": {
+			"want -> dial, connecting(wanted)",
+			"connected -> connected(ready)",
+			"replace -> hand over, connecting(changed)",
+			"replace -> connecting(changed)",
+			"gone -> dial after, connecting(changed)",
+			"replace -> abort, connecting(changed)", // and nothing is left that was tried once
+			"gone -> dial, connecting(changed)",
+			"connected -> connected(ready)",
+			"replace -> hand over, connecting(changed)",
+			"change -> drain, connecting(changed)",
+			"disable -> abort, disabled(disabled), refuse",
+			"replace -> ",
+			"gone -> ",
+			"replace -> ",
+			"change -> dial, connecting(changed)",
+			"connected -> connected(ready)",
+			"switch -> abort, disabled(disabled), refuse",
+			"switch -> ",
+			"gone -> ",
+		},
+		"another plugin after it was lost": {
+			"want -> dial, connecting(wanted)",
+			"connected -> connected(ready)",
+			"lost -> abort, reconnecting(lost)",
+			"replace -> connecting(changed)",
+			"gone -> dial after, connecting(changed)",
+			"down -> in 500ms, connecting(unreachable), refuse",
+			"+500ms tick -> dial, disarm, connecting(unreachable)",
+		},
+		"a connection is kept until a handshake was made on it": {
+			"want -> dial, connecting(wanted)",
+			"connected -> connected(ready)",
+			"forgotten -> keep, reconnecting(lost)",
+			"gone -> dial after, reconnecting(lost)",
+			"down -> in 500ms, reconnecting(unreachable)",
+			"+500ms tick -> dial after, disarm, reconnecting(unreachable)",
+			"connected -> connected(ready)",
+			"lost -> abort, reconnecting(lost)",
+		},
+		"a connection that is kept goes away": {
+			"want -> dial, connecting(wanted)",
+			"connected -> connected(ready)",
+			"forgotten -> keep, reconnecting(lost)",
+			"replace -> drain, connecting(changed)",
+			"gone -> dial, connecting(changed)",
+			"connected -> connected(ready)",
+			"forgotten -> keep, reconnecting(lost)",
+			"gone -> dial after, reconnecting(lost)",
+			"down -> in 500ms, reconnecting(unreachable)",
+			"replace -> abort, disarm, connecting(changed)",
+			"gone -> dial, connecting(changed)",
+			"connected -> connected(ready)",
+			"forgotten -> keep, reconnecting(lost)",
+			"gone -> dial after, reconnecting(lost)",
+			"disable -> abort, disabled(disabled), refuse",
+			"gone -> ",
+			"enable -> dial, reconnecting(wanted)",
+			"connected -> connected(ready)",
+			"forgotten -> keep, reconnecting(lost)",
+			"gone -> dial after, reconnecting(lost)",
+			"bad -> failed(config), refuse",
+			"close -> abort, closing(closed), refuse",
+			"gone -> disconnected(closed), end",
+		},
 		"closed in the middle of a dial": {
 			"want -> dial, connecting(wanted)",
-			"close -> drop, closing(closed), refuse",
+			"close -> abort, closing(closed), refuse",
 			"close -> ",
 			"change -> ",
 			"disable -> ",
@@ -319,7 +390,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestPolicyOfItsOwn(t *testing.T) {
-	s := newScene(Policy{Ladder: []time.Duration{time.Second}, Slow: 10 * time.Second, SlowMax: 15 * time.Second, Failures: -1})
+	s := newScene(Policy{Backoff: []time.Duration{time.Second}, Slow: 10 * time.Second, SlowMax: 15 * time.Second, Failures: -1})
 	s.play(t, "want")
 	var waits []time.Duration
 	for range 20 {
@@ -336,12 +407,12 @@ func TestPolicyOfItsOwn(t *testing.T) {
 	if !errors.Is(s.refusal, errDown) {
 		t.Errorf("refused with %v", s.refusal)
 	}
-	if s.m.held.tripped || s.m.held.times != nil {
+	if s.m.backoff.tripped || s.m.backoff.times != nil {
 		t.Error("a breaker that is off has tripped")
 	}
 }
 
-// TestTripEndsTheLadder has the breaker trip before the ladder is at its end.
+// TestTripEndsTheLadder has the breaker trip before the backoff is at its end.
 func TestTripEndsTheLadder(t *testing.T) {
 	s := newScene(Policy{Failures: 2})
 	for _, line := range []string{
@@ -365,16 +436,16 @@ func TestWindowOfFailures(t *testing.T) {
 		tripped bool
 	}{{time.Minute - 1, true}, {time.Minute, false}} {
 		p := Policy{Failures: 2, Window: time.Minute}
-		var held setback
-		held.fail(&p, epoch)
-		held.fail(&p, epoch.Add(c.gap))
-		if held.tripped != c.tripped {
-			t.Errorf("two failures %v apart: tripped %v", c.gap, held.tripped)
+		var backoff backoff
+		backoff.fail(&p, epoch)
+		backoff.fail(&p, epoch.Add(c.gap))
+		if backoff.tripped != c.tripped {
+			t.Errorf("two failures %v apart: tripped %v", c.gap, backoff.tripped)
 		}
 	}
-	var held setback
-	held.fail(&Policy{Failures: 1}, epoch)
-	if !held.tripped {
+	var backoff backoff
+	backoff.fail(&Policy{Failures: 1}, epoch)
+	if !backoff.tripped {
 		t.Error("one failure of one did not trip the breaker")
 	}
 }

@@ -17,9 +17,12 @@ type world struct {
 	now   time.Time
 	trail []string
 
-	alive  bool // a dial or a connection that is not gone
-	well   bool // it is a connection
-	leaves bool // it was told to go
+	alive  bool   // a dial or a connection that is not gone
+	well   bool   // it is a connection
+	leaves bool   // it was told to go
+	how    Ending // in which way
+	kept   bool   // a connection of before is still open
+	estate bool   // the next dial may go on with what is left
 	timer  time.Time
 	waits  bool // a caller
 	ended  bool
@@ -52,21 +55,47 @@ func (w *world) before(name string) {
 	case "want":
 		w.waits = !w.well || w.leaves
 	case "connected":
-		w.well = w.alive && !w.leaves
-		w.waits = w.waits && !w.well
+		if w.alive && !w.leaves {
+			w.well, w.waits, w.kept, w.estate = true, false, false, false
+		}
 	case "down", "bad", "denied", "refused", "401", "odd":
 		w.alive = w.alive && (w.well || w.leaves)
 	case "gone":
 		if w.leaves {
+			w.kept = w.how == Keep
 			w.alive, w.well, w.leaves = false, false, false
 		}
-	case "change", "enable", "signed-in":
+	case "enable", "signed-in":
 		w.dials = nil
+	case "change", "switch":
+		w.dials, w.estate = nil, false
+	case "replace":
+		w.dials = nil
+		w.estate = w.inherits()
+	case "disable", "close":
+		w.estate = false
+	case "lost":
+		w.estate = w.estate || w.well && !w.leaves
 	case "forgotten": // no server is started for that
 		if w.well && !w.leaves {
-			w.dials = nil
+			w.dials, w.estate = nil, true
 		}
 	}
+}
+
+// inherits reports whether the session at the server is still one to go on with when
+// another plugin carries it: it is that of a connection, and neither tried already nor
+// forgotten.
+func (w *world) inherits() bool {
+	switch {
+	case w.kept, w.leaves && w.how == Keep:
+		return false // it is forgotten, and what is open is the other plugin's
+	case w.leaves:
+		return w.estate
+	case w.alive:
+		return w.well
+	}
+	return w.estate
 }
 
 func (w *world) do(name string, e Effect) {
@@ -79,7 +108,10 @@ func (w *world) do(name string, e Effect) {
 		if w.alive {
 			w.fail("a second dial")
 		}
-		w.alive = true
+		if e.Inherit != w.estate {
+			w.fail("a dial that inherits: %v", e.Inherit)
+		}
+		w.alive, w.estate = true, w.kept
 		w.dials = append(w.dials, w.now)
 		w.spawns()
 	case DialAt:
@@ -87,20 +119,42 @@ func (w *world) do(name string, e Effect) {
 			w.fail("a timer in the past")
 		}
 	case Drop:
-		if !w.alive || w.leaves {
+		switch {
+		case !w.alive && !w.kept:
 			w.fail("dropped what is not there")
+		case w.leaves && e.How <= w.how:
+			w.fail("dropped again, by %v after %v", e.How, w.how)
+		case !w.well && e.How != Abort:
+			w.fail("%v of what has no calls in flight", e.How)
 		}
-		w.leaves = true
+		w.alive, w.leaves, w.how, w.kept = true, true, e.How, false
+		w.gentle(name)
 	case Refuse:
 		w.waits = false
 		if r, ok := e.Err.(*Refusal); !ok || r.Error() == "" {
 			w.fail("refused with %v", e.Err)
 		}
 	case End:
-		if w.alive || !w.timer.IsZero() {
+		if w.alive || w.kept || !w.timer.IsZero() {
 			w.fail("the end, and something is left")
 		}
 		w.ended = true
+	}
+}
+
+// gentle holds that calls in flight end with the connection only where the user wants
+// that, or where it has ended.
+func (w *world) gentle(name string) {
+	w.t.Helper()
+	switch name {
+	case "forgotten", "replace", "change":
+		if w.well && w.how == Abort {
+			w.fail("calls in flight end with the connection")
+		}
+	case "disable", "switch", "close":
+		if w.how != Abort {
+			w.fail("calls in flight go on")
+		}
 	}
 }
 
@@ -130,6 +184,8 @@ func (w *world) check(name string) {
 		w.fail("a caller waits for what goes away")
 	case s.State == Connected && !(w.well && !w.leaves):
 		w.fail("connected without a connection")
+	case w.kept && s.State != Reconnecting && s.State != Failed && s.State != AuthRequired && s.State != Connecting:
+		w.fail("a connection is kept, and it is %v", s.State)
 	case w.well && !w.leaves && s.State != Connected && s.State != AuthRequired:
 		w.fail("a connection, and it is %v", s.State)
 	case (s.State == Connecting || s.State == Reconnecting) && !coming:

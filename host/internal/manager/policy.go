@@ -9,8 +9,8 @@ import (
 // Policy is when a connection is tried again. What is zero has the default that
 // is named beside it.
 type Policy struct {
-	Ladder  []time.Duration // the first waits: 500 ms, 1 s, 2 s, 4 s
-	Slow    time.Duration   // the wait after the ladder, which doubles: 60 s
+	Backoff []time.Duration // the first waits: 500 ms, 1 s, 2 s, 4 s
+	Slow    time.Duration   // the wait after the backoff, which doubles: 60 s
 	SlowMax time.Duration   // up to this: 5 min
 
 	// Calm is how long a connection has to last before the failures before it
@@ -18,17 +18,17 @@ type Policy struct {
 	Calm time.Duration
 
 	// Failures in a Window trip the breaker: 5 in 60 s. Below zero nothing does.
-	// Together with the ladder they are also how often a server is started in
+	// Together with the backoff they are also how often a server is started in
 	// any window, since every dial ends in a failure or lasts.
 	Failures int
 	Window   time.Duration
 }
 
-var ladder = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second}
+var defaultBackoff = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second}
 
 func (p Policy) withDefaults() Policy {
-	if p.Ladder == nil {
-		p.Ladder = ladder
+	if p.Backoff == nil {
+		p.Backoff = defaultBackoff
 	}
 	p.Slow = cmp.Or(p.Slow, time.Minute)
 	p.SlowMax = cmp.Or(p.SlowMax, 5*time.Minute)
@@ -38,16 +38,16 @@ func (p Policy) withDefaults() Policy {
 	return p
 }
 
-// setback is what is held against a server: how far it is up the ladder, and
+// backoff is what is backoff against a server: how far it is up the backoff, and
 // whether it tripped the breaker. Its zero value is a clean sheet.
-type setback struct {
-	rung    int         // the waits so far
+type backoff struct {
+	waits   int         // the waits so far
 	times   []time.Time // of the failures in the newest window
 	tripped bool        // until all is forgiven: one good start is not enough
 }
 
 // fail notes a failure.
-func (s *setback) fail(p *Policy, now time.Time) {
+func (s *backoff) fail(p *Policy, now time.Time) {
 	if p.Failures < 0 {
 		return
 	}
@@ -57,25 +57,25 @@ func (s *setback) fail(p *Policy, now time.Time) {
 }
 
 // wait returns how long to wait before the next dial, and whether that is a step
-// of the ladder. A trip ends the ladder. random is from 0 up to 1, and spreads
+// of the backoff. A trip ends the backoff. random is from 0 up to 1, and spreads
 // the waits by a quarter to either side, so that servers that fell together do
 // not rise together.
-func (s *setback) wait(p *Policy, random float64) (d time.Duration, step bool) {
+func (s *backoff) wait(p *Policy, random float64) (d time.Duration, step bool) {
 	if s.tripped {
-		s.rung = max(s.rung, len(p.Ladder))
+		s.waits = max(s.waits, len(p.Backoff))
 	}
-	step = s.rung < len(p.Ladder)
+	step = s.waits < len(p.Backoff)
 	if step {
-		d = p.Ladder[s.rung]
+		d = p.Backoff[s.waits]
 	} else {
 		d = p.Slow
-		for range s.rung - len(p.Ladder) {
+		for range s.waits - len(p.Backoff) {
 			if d = min(2*d, p.SlowMax); d == p.SlowMax {
 				break
 			}
 		}
 	}
-	s.rung++
+	s.waits++
 	d = time.Duration(float64(d) * (0.75 + random/2))
 	if s.tripped {
 		d = max(d, p.Window) // or the next dial would be one too many in it

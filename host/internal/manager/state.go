@@ -10,7 +10,7 @@ type State uint8
 
 // The states of a server.
 const (
-	Disconnected State = iota // nobody has wanted it, or it is closed for good
+	Disconnected State = iota // not wanted yet, or closed for good
 	Connecting                // being reached; it has not been connected before
 	Connected                 // ready for calls
 	Reconnecting              // was connected, and is being reached again
@@ -41,7 +41,7 @@ type Reason uint8
 // The reasons for a state. Those from Unreachable to PluginRefused, and SignIn,
 // are also reasons for which a dial fails.
 const (
-	NotStarted    Reason = iota // nobody has wanted it yet
+	NotStarted    Reason = iota // not wanted yet
 	Wanted                      // it was asked for
 	Ready                       // the connection stands
 	Lost                        // the connection ended by itself

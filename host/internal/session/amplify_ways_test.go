@@ -182,26 +182,27 @@ func (tr *trial) open(t testing.TB) {
 	if tr.way.legacy {
 		protocol, probe = LegacyOnly, abi.ProbeStdio
 	}
-	tr.session, tr.err = Open(t.Context(), Config{
-		Name: "files", Client: mcp.Implementation{Name: "wharf", Version: "1"},
-		Way: Way{Protocol: protocol, Dial: func(_ context.Context, h rpc.Handler) (*Conn, error) {
+	tr.session, tr.err = Open(t.Context(), setup{
+		Way: Way{Protocol: protocol, Dial: func(_ context.Context, h rpc.Handler) (*Dialed, error) {
 			tr.puppet.peer = rpc.NewPeer(rpc.Config{Link: tr.puppet, Name: "files", Handler: h})
-			return &Conn{Peer: tr.puppet.peer, Transport: tr.puppet, Probe: probe}, nil
+			return &Dialed{Peer: tr.puppet.peer, Transport: tr.puppet, Probe: probe}, nil
 		}},
-		Elicit: func(_ context.Context, e mcp.Elicitation) (mcp.ElicitResult, error) {
-			tr.keep(e)
-			return mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
-		},
-		Sample: func(_ context.Context, params json.RawMessage) (json.RawMessage, error) {
-			tr.keep(params)
-			return json.RawMessage(`{}`), nil
-		},
-		Roots: func(context.Context) ([]mcp.Root, error) {
-			tr.keep(nil)
-			return nil, nil
-		},
-		Notify: func(_ string, params json.RawMessage) { tr.keep(params) },
-		Warn:   func(text string) { tr.kept = append(tr.kept, text) },
+		Config: Config{
+			Name: "files", Client: mcp.Implementation{Name: "wharf", Version: "1"},
+			Elicit: func(_ context.Context, e mcp.Elicitation) (mcp.ElicitResult, error) {
+				tr.keep(e)
+				return mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+			},
+			Sample: func(_ context.Context, params json.RawMessage) (json.RawMessage, error) {
+				tr.keep(params)
+				return json.RawMessage(`{}`), nil
+			},
+			Roots: func(context.Context) ([]mcp.Root, error) {
+				tr.keep(nil)
+				return nil, nil
+			},
+			Notify: func(_ string, params json.RawMessage) { tr.keep(params) },
+			Warn:   func(text string) { tr.kept = append(tr.kept, text) }},
 	})
 }
 

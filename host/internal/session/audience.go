@@ -146,8 +146,8 @@ func (u *Subscription) holdLegacy(l *link, opened func()) error {
 	}
 	opened()
 	select {
-	case <-l.conn.Transport.Done():
-	case <-s.succeeded(l):
+	case <-l.Done():
+	case <-l.retired.Done():
 	case <-u.ctx.Done():
 	}
 	return errTornDown
@@ -174,7 +174,7 @@ func (u *Subscription) leave(l *link) {
 // ask sends a request that is about a resource. It is given up in time even where
 // requests have no timeout: others wait for their turn.
 func (s *Session) ask(ctx context.Context, l *link, method, uri string) error {
-	_, _, err := s.try(ctx, l, &request{method: method, given: map[string]any{"uri": uri}, limit: s.patience()})
+	_, _, err := s.try(ctx, l, &request{method: method, given: map[string]any{"uri": uri}, limit: l.patience()})
 	return err
 }
 
@@ -189,16 +189,4 @@ func (l *link) honours(f *mcp.Filter) mcp.Filter {
 		out.URIs = f.URIs
 	}
 	return out
-}
-
-// succeeded returns a channel that is closed when another link than l is live.
-func (s *Session) succeeded(l *link) <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.live.Load() == l {
-		return s.settled
-	}
-	over := make(chan struct{})
-	close(over)
-	return over
 }

@@ -51,11 +51,11 @@ func textResult(text string) string {
 func newEcho(tb testing.TB, result string) (*Session, *rpc.Peer) {
 	tb.Helper()
 	e := &echo{result: result, done: make(chan struct{})}
-	s, err := Open(context.Background(), Config{
-		Name: "files", Client: mcp.Implementation{Name: "wharf", Version: "1"},
-		Way: Way{Protocol: LegacyOnly, Dial: func(_ context.Context, h rpc.Handler) (*Conn, error) {
+	s, err := Open(context.Background(), setup{
+		Config: Config{Name: "files", Client: mcp.Implementation{Name: "wharf", Version: "1"}},
+		Way: Way{Protocol: LegacyOnly, Dial: func(_ context.Context, h rpc.Handler) (*Dialed, error) {
 			e.peer = rpc.NewPeer(rpc.Config{Link: e, Name: "files", Handler: h})
-			return &Conn{Peer: e.peer, Transport: e}, nil
+			return &Dialed{Peer: e.peer, Transport: e}, nil
 		}},
 	})
 	if err != nil {
@@ -79,11 +79,11 @@ var sizes = []struct {
 // arguments that headers show.
 func BenchmarkMirroredCall(b *testing.B) {
 	e := &echo{result: textResult(sizes[0].text), done: make(chan struct{})}
-	s, err := Open(context.Background(), Config{
-		Name: "far", Client: mcp.Implementation{Name: "wharf", Version: "1"},
-		Way: Way{Dial: func(_ context.Context, h rpc.Handler) (*Conn, error) {
+	s, err := Open(context.Background(), setup{
+		Config: Config{Name: "far", Client: mcp.Implementation{Name: "wharf", Version: "1"}},
+		Way: Way{Dial: func(_ context.Context, h rpc.Handler) (*Dialed, error) {
 			e.peer = rpc.NewPeer(rpc.Config{Link: e, Name: "far", Handler: h})
-			return &Conn{Peer: e.peer, Transport: e, Probe: abi.ProbeHTTP}, nil
+			return &Dialed{Peer: e.peer, Transport: e, Probe: abi.ProbeHTTP}, nil
 		}},
 	})
 	if err != nil {

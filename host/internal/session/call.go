@@ -104,7 +104,7 @@ func (s *Session) notify(ctx context.Context, method string, params rpc.Appender
 		if err != nil {
 			return s.unsent(method, err)
 		}
-		err = l.conn.Peer.Notify(ctx, method, params)
+		err = l.Peer.Notify(ctx, method, params)
 		if err == nil || again || !s.missed(ctx, l, err) {
 			return s.explain(l, err)
 		}
@@ -123,7 +123,7 @@ type request struct {
 	needs *ability      // without which it is not sent; nil is none
 	limit time.Duration // instead of the session's timeout; 0 is that
 
-	over     *Link     // on which it went out last
+	over     *Conn     // on which it went out last
 	listing  uint64    // the list of tools by which its headers were made
 	contract *contract // that its arguments were checked by; nil is none
 	prompted bool      // the server's last answer asks for it
@@ -186,7 +186,7 @@ func (s *Session) do(ctx context.Context, q *request) ([]byte, dialect, error) {
 			return nil, dialect{}, s.unsent(q.method, err)
 		}
 		text, d, err := s.try(ctx, l, q)
-		q.over = l.Link
+		q.over = l.Conn
 		if err == nil || again || !s.missed(ctx, l, err) {
 			return text, d, s.explain(l, err)
 		}
@@ -229,7 +229,7 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 	t := trackerOf(ctx)
 	own := d
 	own.meta = s.meta(d, t)
-	call := rpc.Call{Method: q.method, Name: q.name, Timeout: cmp.Or(q.limit, time.Duration(s.timeout.Load())), Params: q.params(own), Prompted: q.prompted}
+	call := rpc.Call{Method: q.method, Name: q.name, Timeout: cmp.Or(q.limit, l.timeout), Params: q.params(own), Prompted: q.prompted}
 	if d.revision != l.dialect.revision {
 		call.Version = d.revision
 	}
@@ -237,9 +237,9 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 		return nil, &rpc.CallError{Server: s.cfg.Name, Method: q.method, Sent: rpc.NotSent, Err: err}
 	}
 	if t != nil {
-		return t.run(ctx, l.conn.Peer, call, s.cfg.MaxTimeout)
+		return t.run(ctx, l.Peer, call, s.cfg.MaxTimeout)
 	}
-	return l.conn.Peer.Call(ctx, call)
+	return l.Peer.Call(ctx, call)
 }
 
 // prepare finds out what a request needs of the list of tools: in the modern era
@@ -281,8 +281,9 @@ func (s *Session) adopt(l *link, d dialect, err error) {
 	changed.dialect, changed.info.Protocol = d, d.revision
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.live.CompareAndSwap(l, &changed) {
-		l.conn.Peer.Agree(terms(l.conn, l.epoch, d.revision))
+	if l.agreed.CompareAndSwap(l, &changed) {
+		s.info.CompareAndSwap(&l.info, &changed.info)
+		l.Peer.Agree(terms(l.Dialed, l.epoch, d.revision))
 	}
 }
 
@@ -298,19 +299,21 @@ func lacking(err error) error {
 }
 
 // missed reports whether err, of a message given to l, says that the connection
-// ended before it: then the message can go out on the next one. It waits until
-// the connection has come to its end, which cannot be far. The same holds for a
+// ended before it, or takes no more calls: then the message can go out on the next
+// one. It waits until that is certain, which cannot be far. The same holds for a
 // message that was refused because the server had forgotten the session.
 func (s *Session) missed(ctx context.Context, l *link, err error) bool {
 	if refused(err) && l.lapsed() {
 		return !s.isClosed()
 	}
-	closed := errors.Is(err, rpc.ErrClosed) || l.conn.ended()
+	closed := errors.Is(err, rpc.ErrClosed) || l.ended()
 	if !closed || !errors.Is(err, rpc.ErrNotSent) || s.isClosed() {
 		return false
 	}
 	select {
-	case <-l.conn.Transport.Done():
+	case <-l.Done():
+		return true
+	case <-l.retired.Done():
 		return true
 	case <-ctx.Done():
 		return false
@@ -349,8 +352,8 @@ func (s *Session) explain(l *link, err error) error {
 	if s.isClosed() {
 		return fmt.Errorf("%w: %w", ErrClosed, err)
 	}
-	if l.conn.ended() {
-		if why := l.conn.Transport.Err(); why != nil && !errors.Is(err, why) {
+	if l.ended() {
+		if why := l.Transport.Err(); why != nil && !errors.Is(err, why) {
 			return fmt.Errorf("%w: %w", err, why)
 		}
 	}

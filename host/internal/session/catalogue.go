@@ -23,7 +23,7 @@ type catalogue struct {
 	dropped   map[string]error     // tools that must not be used, and why
 	contracts map[string]*contract // by tool
 	compiled  compiled             // of contracts, those of former lists among them
-	from      weak.Pointer[Link]   // the connection that the last list came over, if that was one
+	from      weak.Pointer[Conn]   // the connection that the last list came over, if that was one
 	listings  uint64               // counts lists; 0 means that nothing is known
 	as        uint64               // changes, when the last list was asked for
 }
@@ -49,7 +49,7 @@ func (c *catalogue) keep(list *toolList, as uint64) {
 func (c *catalogue) contract(tool string, l *link) *contract {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.as != c.changes || c.from.Value() != l.Link {
+	if c.as != c.changes || c.from.Value() != l.Conn {
 		return nil
 	}
 	return c.contracts[tool]

@@ -193,7 +193,7 @@ func TestCallFromAWarning(t *testing.T) {
 	visit(t, on, func(t *testing.T, s *site) {
 		var session *Session
 		called := make(chan error, 9)
-		session = s.open(func(c *Config) {
+		session = s.open(func(c *setup) {
 			c.Warn = func(string) { _, err := session.CallTool(t.Context(), "other", nil); called <- err }
 		})
 		if _, err := call(t, session); err != nil {

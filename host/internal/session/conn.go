@@ -2,17 +2,16 @@ package session
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Conn is one live connection under a session: correlation, and the transport
-// that carries it. The session that dialled it owns it and closes it.
-type Conn struct {
+// Dialed is what a dial makes: a transport, and the peer that speaks over it.
+type Dialed struct {
 	Peer         *rpc.Peer
 	Transport    Transport
 	StreamCancel bool      // the transport itself shows the server that a caller left
@@ -21,7 +20,7 @@ type Conn struct {
 
 // http reports whether every message is an HTTP request of its own. Then each
 // has an answer or a status that says why not, and headers beside it.
-func (c *Conn) http() bool { return c.Probe == abi.ProbeHTTP }
+func (d *Dialed) http() bool { return d.Probe == abi.ProbeHTTP }
 
 // Transport is what a session must know about the thing that carries messages.
 type Transport interface {
@@ -47,151 +46,98 @@ type Leaver interface {
 	Leave(ctx context.Context) error
 }
 
-// Link is a connection as whoever keeps it knows it: from a handshake until the
-// connection ends, or until the server forgets what the handshake made.
-type Link struct {
-	session *Session
-	conn    *Conn
-	inbox   *inbox
-	epoch   uint32          // counts the handshakes on the connection, from 1
-	wanted  context.Context // that of Connect
+// Conn is a connection on which the session is open: it was dialled, and the handshake
+// that its era has is behind it. The [Connections] of the session own it. They alone
+// give it to callers and close it.
+type Conn struct {
+	*Dialed
+	inbox  *inbox
+	epoch  uint32               // counts the handshakes on what was dialled, from 1
+	agreed atomic.Pointer[link] // the newest; set by the handshake
 
-	mu      sync.Mutex
-	left    bool // by Close, to the next handshake on the connection
-	retired bool // no calls any more, and no handshake either
-	handed  bool // by HandOver
-	resumed bool // nobody goes on with its session, or somebody has tried to
-	spent   atomic.Bool
-	drained context.Context // ended by Drain
-	drain   context.CancelFunc
+	retired context.Context // ends with Retire
+	retire  context.CancelFunc
 }
 
-func (s *Session) newLink(c *Conn, in *inbox, epoch uint32) *Link {
-	k := &Link{session: s, conn: c, inbox: in, epoch: epoch}
-	k.drained, k.drain = context.WithCancel(context.Background())
-	return k
+func newConn(d *Dialed, in *inbox, epoch uint32) *Conn {
+	c := &Conn{Dialed: d, inbox: in, epoch: epoch}
+	c.retired, c.retire = context.WithCancel(context.Background())
+	return c
 }
 
-// Done is closed when the connection has ended, whoever ended it.
-func (k *Link) Done() <-chan struct{} { return k.conn.Transport.Done() }
+// Done is closed when the connection has ended, from either side.
+func (c *Conn) Done() <-chan struct{} { return c.Transport.Done() }
 
 // Err says why the connection ended; it is nil until then.
-func (k *Link) Err() error { return k.conn.Transport.Err() }
+func (c *Conn) Err() error { return c.Transport.Err() }
 
-// Close ends the connection and returns when nothing of it is left. Of a session
-// that the server forgot, the connection is left for the next Connect, which
-// makes another handshake on it. After Drain, calls in flight have some time yet,
-// unless the session ends.
-func (k *Link) Close() error {
-	k.mu.Lock()
-	k.left = k.forgotten() && !k.retired && !k.handed
-	left := k.left
-	k.mu.Unlock()
-	k.spent.Store(true)
-	if left {
-		return nil
-	}
-	if k.drained.Err() != nil {
-		ctx, cancel := context.WithTimeout(k.session.ctx, drainTime)
-		defer cancel()
-		k.conn.Peer.Drain(ctx) // or not: they have had their time
-	}
-	if k.leaves() {
-		return k.conn.leave()
-	}
-	return k.conn.close()
-}
-
-// drainTime is how long calls may go on over a connection that makes room for
-// another: callers of the other wait for that.
-const drainTime = 10 * time.Second
-
-// Drain prepares k for a Close that lets calls in flight end by themselves. Streams
-// of changes, which have no end, move on to the next connection. k may be nil.
-func (k *Link) Drain() {
-	if k != nil {
-		k.drain()
-	}
-}
-
-// Retire has no more calls go out on k. Those in flight go on until Close, which
-// then leaves nothing behind; what it had left before is closed now. k may be nil.
-func (k *Link) Retire() error {
-	if k == nil {
-		return nil
-	}
-	k.mu.Lock()
-	left := k.left && !k.retired
-	k.retired = true
-	k.mu.Unlock()
-	k.spent.Store(true)
-	if left {
-		return k.conn.close()
-	}
-	return nil
-}
-
-// takeOver says that the connection, which Close has left, is another link's now, and
-// none that Retire closes.
-func (k *Link) takeOver() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.left = false
-}
+// Forgotten reports whether the server has forgotten the session, and nothing else is
+// wrong with the connection: another handshake makes it good for calls again.
+func (c *Conn) Forgotten() bool { return c.lapsed() && !c.ended() }
 
 // lapsed reports whether the server has forgotten what the handshake made.
-func (k *Link) lapsed() bool { return k.conn.Peer.Forgot(k.epoch) }
+func (c *Conn) lapsed() bool { return c.Peer.Forgot(c.epoch) }
 
-// forgotten reports whether nothing else is wrong with the connection than that.
-func (k *Link) forgotten() bool { return k.lapsed() && !k.conn.ended() }
+// Retire says that no more calls are given to c. Streams of changes, which have no
+// end of their own, move on to the next connection. It returns at once.
+func (c *Conn) Retire() { c.retire() }
 
-// link is a connection that is open in the sense of the protocol: a handshake,
-// where the era has one, is behind it. It does not change; another revision of
-// the protocol on the same connection makes another link.
+// Drain refuses new calls, and waits until those in flight have ended or ctx ends.
+func (c *Conn) Drain(ctx context.Context) { c.Peer.Drain(ctx) }
+
+// Close ends the connection and returns when nothing of it is left. With leave, the
+// session that the server keeps, if it keeps one, is left to the next connection.
+func (c *Conn) Close(leave bool) error {
+	c.retire()
+	if leave && c.outlives() {
+		return c.leave()
+	}
+	return c.close()
+}
+
+// outlives reports whether what the handshake made at the server can go on without
+// the connection: it is a session with a name of its own. Of that era and transport
+// alone.
+func (c *Conn) outlives() bool {
+	return c.http() && mcp.EraOf(c.Peer.Version()) == mcp.Legacy && !c.lapsed()
+}
+
+// link is a connection and what was agreed on it. It does not change: another
+// revision of the protocol on the same connection makes another link.
 type link struct {
-	*Link
+	*Conn
 	dialect dialect
 	info    Info
-	tasks   bool // legacy: tools may be run as tasks
+	tasks   bool          // legacy: tools may be run as tasks
+	timeout time.Duration // of a request; 0 is the peer's, below is none
 }
 
-// alive reports whether calls may be given to l, which may be nil.
+// alive reports whether requests may still go out on l, which may be nil.
 func (l *link) alive() bool {
-	return l != nil && !l.spent.Load() && l.wanted.Err() == nil && !l.conn.ended() && !l.lapsed()
-}
-
-// renewable reports whether another handshake would make the connection of l,
-// which may be nil, good for calls again.
-func (l *link) renewable() bool {
-	if l == nil {
-		return false
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.forgotten() && !l.retired
+	return l != nil && l.retired.Err() == nil && !l.ended() && !l.lapsed()
 }
 
 // ended reports whether the connection is over; only then does its Err say why.
-func (c *Conn) ended() bool {
+func (d *Dialed) ended() bool {
 	select {
-	case <-c.Transport.Done():
+	case <-d.Transport.Done():
 		return true
 	default:
 		return false
 	}
 }
 
-func (c *Conn) close() error {
+func (d *Dialed) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	return c.Transport.Shutdown(ctx)
+	return d.Transport.Shutdown(ctx)
 }
 
 // leave is close for a connection that another one goes on with.
-func (c *Conn) leave() error {
-	t, ok := c.Transport.(Leaver)
+func (d *Dialed) leave() error {
+	t, ok := d.Transport.(Leaver)
 	if !ok {
-		return c.close()
+		return d.close()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()

@@ -15,13 +15,13 @@ type Way struct {
 	// Dial makes a connection whose inbound requests and notifications go to h.
 	// It is never called again before the connection it made last is closed.
 	// When ctx ends, it gives up and leaves nothing behind.
-	Dial func(ctx context.Context, h rpc.Handler) (*Conn, error)
+	Dial func(ctx context.Context, h rpc.Handler) (*Dialed, error)
 
 	// Resume is Dial for a connection whose transport goes on where that of an ended
 	// one stopped: the server is to notice nothing. Without an error there may be none,
 	// where nothing was left or where it is not for this way. Nil is a way on which
 	// nothing ever goes on.
-	Resume func(ctx context.Context, h rpc.Handler, after *Conn) (*Conn, error)
+	Resume func(ctx context.Context, h rpc.Handler, after *Dialed) (*Dialed, error)
 
 	Transport    string        // tells ways apart, and is shown in [Info]
 	Protocol     string        // Auto, LegacyOnly or a revision; "" is Auto
@@ -38,61 +38,56 @@ func (w *Way) Check() error {
 	return fmt.Errorf("unknown protocol %q: want %s, %s or one of %s", w.Protocol, Auto, LegacyOnly, spoken)
 }
 
-// reach returns the live connection, or has one made. The error of a caller that
-// left early is the cause of its context.
-func (s *Session) reach(ctx context.Context) (*link, error) {
-	for {
-		l := s.live.Load()
-		if s.isClosed() {
-			return nil, ErrClosed
-		}
-		if l.alive() {
-			return l, nil
-		}
-		var forgotten *Link
-		if l.renewable() {
-			forgotten = l.Link
-		}
-		if err := s.cfg.Acquire(ctx, forgotten); err != nil {
-			if s.isClosed() {
-				return nil, ErrClosed
-			}
-			return nil, err
-		}
-	}
+// Connections are where a session has its connection from. They own it: they make it,
+// with [Session.Connect], and close it, and there is never more than one. All methods
+// are safe for concurrent use.
+type Connections interface {
+	// Acquire returns the connection, and waits for it where one is being made. It
+	// returns none that has ended, or whose session the server has forgotten. The error
+	// of a caller that left early is the cause of its context.
+	Acquire(ctx context.Context) (*Conn, error)
+
+	// Current returns the connection, or nil where there is none. It waits for nothing.
+	Current() *Conn
+
+	// Close closes the connection and has no other made. It returns when nothing is
+	// left of it.
+	Close() error
 }
 
-// Connect makes a connection and opens the session on it: on the connection there
-// is, where nothing is wrong with that but that the server forgot the session. It
-// is called one at a time, and only after the link that it returned before has
-// been closed. On an error there is no more than there was. A way that is nil is
-// the one of the configuration. ctx lasts for as long as the link is wanted: once it
-// has ended, no call is given to that any more, and those in flight go on until Close.
-func (s *Session) Connect(ctx context.Context, w *Way) (*Link, error) {
-	if w == nil {
-		w = &s.cfg.Way
+// reach returns a connection that calls may go out on.
+func (s *Session) reach(ctx context.Context) (*link, error) {
+	if s.isClosed() {
+		return nil, ErrClosed
 	}
-	var warnings []string
-	l, err := s.connect(ctx, w, func(text string) { warnings = append(warnings, text) })
-	for _, text := range warnings { // last: a callback may close the session, which waits for the rest
-		s.cfg.Warn(text)
-	}
+	c, err := s.cfg.Connections.Acquire(ctx)
 	switch {
 	case err == nil:
-		return l.Link, nil
+		return c.agreed.Load(), nil
 	case s.isClosed():
 		return nil, ErrClosed
 	}
 	return nil, err
 }
 
-func (s *Session) connect(ctx context.Context, w *Way, warn func(string)) (*link, error) {
-	s.connecting.Lock() // against Close
-	defer s.connecting.Unlock()
-	wanted := ctx
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
+// current is the connection that there is, nil for none.
+func (s *Session) current() *link {
+	if c := s.cfg.Connections.Current(); c != nil {
+		return c.agreed.Load()
+	}
+	return nil
+}
+
+// Connect makes a connection and opens the session on it. It is for the [Connections]
+// of the session, which call it one at a time.
+//
+// after is the connection before, where this one is to go on with what that has begun
+// at the server, or nil. One whose session the server has forgotten may still be open:
+// it gets another handshake, and the new connection takes its place; an error leaves it
+// as it is. Of one that has ended, the session is taken up again, if it can be.
+//
+// When ctx ends, Connect gives up.
+func (s *Session) Connect(ctx context.Context, w *Way, after *Conn) (*Conn, error) {
 	if s.isClosed() {
 		return nil, ErrClosed
 	}
@@ -103,52 +98,52 @@ func (s *Session) connect(ctx context.Context, w *Way, warn func(string)) (*link
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.begin(ctx, &attempt{Way: w, greeting: &g, warn: warn})
-	if err != nil {
-		return nil, err
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	l, err := s.begin(ctx, &attempt{w, &g}, after)
+	switch {
+	case err == nil:
+		s.info.Store(&l.info)
+		return l.Conn, nil
+	case s.isClosed():
+		return nil, ErrClosed
 	}
-	l.wanted = wanted
-	s.publish(l, w)
-	return l, nil
+	return nil, err
 }
 
 // attempt is one try at a connection.
 type attempt struct {
 	*Way
 	greeting *greeting
-	warn     func(string)
 }
 
 // begin opens the session, and finds out the era unless it is known. A server
 // that leaves when it is asked for its era is asked no second time: it gets a
 // fresh connection and the handshake at once.
-func (s *Session) begin(ctx context.Context, a *attempt) (*link, error) {
+func (s *Session) begin(ctx context.Context, a *attempt, after *Conn) (*link, error) {
 	era := s.expected(a.Protocol)
-	l, err := s.open(ctx, a, era)
+	l, err := s.open(ctx, a, after, era)
 	if left := (*leftError)(nil); errors.As(err, &left) && era == "" {
-		l, err = s.open(ctx, a, mcp.Legacy)
+		if after != nil {
+			after.close()
+		}
+		l, err = s.open(ctx, a, nil, mcp.Legacy)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.verdict = ""
-	if err == nil {
-		s.verdict = l.info.Era
+	if ctx.Err() == nil { // or Forget may have come since, and what was found is of before
+		s.verdict = ""
+		if err == nil {
+			s.verdict = l.info.Era
+		}
 	}
 	return l, err
 }
 
-// publish makes l the link that calls are given to.
-func (s *Session) publish(l *link, w *Way) {
-	s.timeout.Store(int64(w.Timeout))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.live.Store(l)
-	close(s.settled)
-	s.settled = make(chan struct{})
-}
-
 // Forget has the session know nothing of the server any more: it may become
-// another. What is fresh by the word of a server stays so over a reconnection.
+// another. What is fresh by the word of a server stays so over a reconnection. A
+// Connect whose context has ended by then tells nothing of what it found.
 func (s *Session) Forget() {
 	s.forget(&mcp.Filter{Tools: true, Prompts: true, Resources: true})
 	s.mu.Lock()
@@ -169,18 +164,18 @@ func (s *Session) expected(protocol string) mcp.Era {
 	return mcp.EraOf(protocol)
 }
 
-// open opens the session on the connection there is, or else on a new one, which goes
-// on with what the last one left if that can be.
-func (s *Session) open(ctx context.Context, a *attempt, era mcp.Era) (*link, error) {
-	old := s.live.Load()
-	if old.renewable() && old.info.Transport == a.Transport {
-		return s.renew(ctx, a, old, era)
-	}
-	if old != nil {
-		old.conn.close()
+// open opens the session on the connection of before, where the server has forgotten
+// its session, or else on a new one, which goes on with what that one left if that can
+// be.
+func (s *Session) open(ctx context.Context, a *attempt, after *Conn, era mcp.Era) (*link, error) {
+	if after != nil {
+		if after.Forgotten() && after.agreed.Load().info.Transport == a.Transport {
+			return s.renew(ctx, a, after, era)
+		}
+		after.close() // another transport has no use for it
 	}
 	in := s.newInbox()
-	if l := s.resume(ctx, a, in, old, era); l != nil {
+	if l := s.resume(ctx, a, in, after, era); l != nil {
 		return l, nil
 	}
 	return s.dial(ctx, a, in, era)
@@ -190,14 +185,10 @@ func (s *Session) open(ctx context.Context, a *attempt, era mcp.Era) (*link, err
 // its client away with 404 and wants it to begin anew, without the id of the old
 // session (2025-11-25/basic/transports#session-management). On an error the
 // connection stays, and the next attempt tries again.
-func (s *Session) renew(ctx context.Context, a *attempt, old *link, era mcp.Era) (*link, error) {
+func (s *Session) renew(ctx context.Context, a *attempt, old *Conn, era mcp.Era) (*link, error) {
 	ctx, cancel := a.start(ctx)
 	defer cancel()
-	l, err := s.shake(ctx, a, s.newLink(old.conn, old.inbox, old.epoch+1), era)
-	if err == nil {
-		old.takeOver()
-	}
-	return l, err
+	return s.shake(ctx, a, newConn(old.Dialed, old.inbox, old.epoch+1), era)
 }
 
 // dial makes one connection and opens the session on it, within the time that
@@ -205,27 +196,28 @@ func (s *Session) renew(ctx context.Context, a *attempt, old *link, era mcp.Era)
 func (s *Session) dial(ctx context.Context, a *attempt, in *inbox, era mcp.Era) (*link, error) {
 	ctx, cancel := a.start(ctx)
 	defer cancel()
-	conn, err := a.Dial(ctx, in)
+	d, err := a.Dial(ctx, in)
 	if err != nil {
 		return nil, cause(ctx, err)
 	}
-	l, err := s.shake(ctx, a, s.newLink(conn, in, 1), era)
+	l, err := s.shake(ctx, a, newConn(d, in, 1), era)
 	if err != nil {
-		conn.close()
+		d.close()
 		return nil, err
 	}
 	return l, nil
 }
 
-// shake makes the handshake that k is about.
-func (s *Session) shake(ctx context.Context, a *attempt, k *Link, era mcp.Era) (*link, error) {
-	h := handshake{cfg: &s.cfg, greeting: a.greeting, conn: k.conn, epoch: k.epoch, warn: a.warn}
+// shake makes the handshake on c.
+func (s *Session) shake(ctx context.Context, a *attempt, c *Conn, era mcp.Era) (*link, error) {
+	h := handshake{cfg: &s.cfg, greeting: a.greeting, conn: c.Dialed, epoch: c.epoch, warn: s.cfg.Warn}
 	l, err := h.open(ctx, era)
 	if err != nil {
 		return nil, cause(ctx, err)
 	}
-	l.Link, l.info.Transport = k, a.Transport
+	l.Conn, l.info.Transport, l.timeout = c, a.Transport, a.Timeout
 	l.tasks = l.runsTasks()
+	c.agreed.Store(l)
 	s.restore(ctx, l, a)
 	return l, nil
 }

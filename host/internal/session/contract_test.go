@@ -169,7 +169,7 @@ func TestContractIsKnown(t *testing.T) {
 // TestNoValidate sends what does not fit, and takes it.
 func TestNoValidate(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		s := dock(listing(oldServer(), strict, structured(`5`))).open(func(c *Config) { c.NoValidate = true })
+		s := dock(listing(oldServer(), strict, structured(`5`))).open(func(c *setup) { c.NoValidate = true })
 		s.ListTools(t.Context())
 		if _, err := s.CallTool(t.Context(), "echo", nil); err != nil {
 			t.Error(err)
@@ -196,7 +196,7 @@ func TestContractWarnsOnce(t *testing.T) {
 		bubble(t, func(t *testing.T, dock func(...server) *dock) {
 			var s *Session
 			var warnings []string
-			s = dock(listing(oldServer(), tool, structured(`{"n":1}`))).open(func(c *Config) {
+			s = dock(listing(oldServer(), tool, structured(`{"n":1}`))).open(func(c *setup) {
 				c.Warn = func(text string) {
 					warnings = append(warnings, text)
 					s.CallTool(t.Context(), "echo", map[string]any{"message": "x"}) // from the callback
@@ -246,9 +246,9 @@ func TestContractsAreSmall(t *testing.T) {
 func TestTrivialContractIsFree(t *testing.T) {
 	free := &contract{input: newClause([]byte(`{"type":"object","properties":{}}`))}
 	s := &Session{cfg: Config{Warn: func(string) {}}}
-	l := &link{Link: &Link{}}
+	l := &link{Conn: &Conn{}}
 	kept := &toolList{contracts: map[string]*contract{"echo": free}}
-	kept.over = l.Link
+	kept.over = l.Conn
 	s.catalogue.keep(kept, 0)
 	args := map[string]any{"message": "hello"}
 	allocs := testing.AllocsPerRun(100, func() {

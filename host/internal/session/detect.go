@@ -32,7 +32,7 @@ import (
 type handshake struct {
 	cfg      *Config
 	greeting *greeting
-	conn     *Conn
+	conn     *Dialed
 	epoch    uint32 // of the messages after it
 	warn     func(string)
 	asked    bool // the server has had the probe, or may have

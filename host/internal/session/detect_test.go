@@ -174,7 +174,7 @@ func TestDetection(t *testing.T) {
 func TestAskIsPending(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
 		s := dock(oldServer().with("ping", silent)).open()
-		h := &handshake{conn: s.live.Load().conn}
+		h := &handshake{conn: s.current().Dialed}
 		if h.ask(t.Context(), rpc.Call{Method: "ping"}); h.conn.Peer.Quiet() {
 			t.Error("nothing is pending")
 		}
@@ -281,7 +281,7 @@ func TestPinnedProtocol(t *testing.T) {
 				answer(initializeResult(strings.Trim(offer, `"`)))(p, m)
 			})
 			d := dock(script)
-			s := d.open(func(c *Config) { c.Protocol = protocol })
+			s := d.open(func(c *setup) { c.Protocol = protocol })
 			synctest.Wait()
 			if got := d.process(0).received(); got != want {
 				t.Errorf("%s: server saw %s, want %s", protocol, got, want)
@@ -311,7 +311,7 @@ func TestVersionsOfTheHandshake(t *testing.T) {
 func TestVersionOmitted(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
 		var warned []string
-		s := dock(oldServer().with("initialize", answer(`{"capabilities":null}`))).open(func(c *Config) {
+		s := dock(oldServer().with("initialize", answer(`{"capabilities":null}`))).open(func(c *setup) {
 			c.Warn = func(text string) { warned = append(warned, text) }
 		})
 		synctest.Wait()
@@ -345,7 +345,7 @@ func TestDialFails(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
 		cfg := dock(oldServer()).config()
 		cause := errors.New("stdio: start process: no such file")
-		cfg.Dial = func(context.Context, rpc.Handler) (*Conn, error) { return nil, cause }
+		cfg.Dial = func(context.Context, rpc.Handler) (*Dialed, error) { return nil, cause }
 		_, err := Open(t.Context(), cfg)
 		if !errors.Is(err, cause) || err.Error() != "connect files: stdio: start process: no such file" {
 			t.Error(err)

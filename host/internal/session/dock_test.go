@@ -242,7 +242,7 @@ type dock struct {
 	live      int
 }
 
-func (d *dock) dial(ctx context.Context, h rpc.Handler) (*Conn, error) {
+func (d *dock) dial(ctx context.Context, h rpc.Handler) (*Dialed, error) {
 	d.mu.Lock()
 	n := len(d.processes)
 	p := &process{
@@ -256,7 +256,7 @@ func (d *dock) dial(ctx context.Context, h rpc.Handler) (*Conn, error) {
 	d.mu.Unlock()
 	d.count(1)
 	go p.run()
-	return &Conn{Peer: p.peer, Transport: p}, nil
+	return &Dialed{Peer: p.peer, Transport: p}, nil
 }
 
 // count keeps the rule that a server never runs twice.
@@ -298,17 +298,16 @@ func (d *dock) empty() {
 	}
 }
 
-func (d *dock) config() Config {
-	return Config{
+func (d *dock) config() setup {
+	return setup{Way: Way{Dial: d.dial}, Config: Config{
 		Name:   "files",
 		Client: mcp.Implementation{Name: "wharf", Version: "1"},
-		Way:    Way{Dial: d.dial},
 		Warn:   func(text string) { d.t.Logf("warning: %s", text) },
-	}
+	}}
 }
 
 // open opens a session that the test closes at its end.
-func (d *dock) open(change ...func(*Config)) *Session {
+func (d *dock) open(change ...func(*setup)) *Session {
 	d.t.Helper()
 	cfg := d.config()
 	for _, f := range change {

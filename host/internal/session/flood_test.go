@@ -34,7 +34,7 @@ func TestLastWordsOfProgress(t *testing.T) {
 		bubble(t, func(t *testing.T, dock func(...server) *dock) {
 			d := dock(able(era, everything).with("tools/call", progressing(5)))
 			stuck, release := make(chan struct{}), make(chan struct{})
-			s := d.open(func(c *Config) {
+			s := d.open(func(c *setup) {
 				c.Notify = func(method string, _ json.RawMessage) {
 					if method == "stuck" {
 						close(stuck)
@@ -62,7 +62,7 @@ func TestProgressWhileOthersAreStuck(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
 		d := dock(oldServer().with("tools/call", working(20*time.Second, `"progress":1`, `"progress":2`)))
 		stuck, release := make(chan struct{}), make(chan struct{})
-		s := d.open(func(c *Config) {
+		s := d.open(func(c *setup) {
 			c.Timeout = 30 * time.Second
 			c.Notify = func(method string, _ json.RawMessage) {
 				if method == "stuck" {
@@ -166,7 +166,7 @@ func TestDroppedNotifications(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
 		d := dock(hub(mcp.Modern).with("tools/list", answer(`{"ttlMs":60000,"tools":[]}`)))
 		stuck, release, warned := make(chan struct{}), make(chan struct{}), ""
-		s := d.open(func(c *Config) {
+		s := d.open(func(c *setup) {
 			c.Warn = func(text string) { warned = text }
 			c.Notify = func(method string, _ json.RawMessage) {
 				if method == "stuck" {
@@ -242,7 +242,7 @@ func TestCallbacksMayCall(t *testing.T) {
 				u.Close()
 				called <- who
 			}
-			s = d.open(func(c *Config) {
+			s = d.open(func(c *setup) {
 				c.Elicit = func(context.Context, mcp.Elicitation) (mcp.ElicitResult, error) {
 					use("elicit")
 					return mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
@@ -355,7 +355,7 @@ func TestClosedEars(t *testing.T) {
 		d := dock(oldServer())
 		began, release := make(chan struct{}), make(chan struct{})
 		heard := 0
-		s := d.open(func(c *Config) {
+		s := d.open(func(c *setup) {
 			c.Notify = func(string, json.RawMessage) {
 				if heard++; heard == 1 {
 					close(began)
@@ -386,7 +386,7 @@ func TestEarsOfManyConnections(t *testing.T) {
 		d := dock(oldServer())
 		release := make(chan struct{})
 		var heard []string
-		s := d.open(func(c *Config) {
+		s := d.open(func(c *setup) {
 			c.Protocol = LegacyOnly
 			c.Notify = func(method string, _ json.RawMessage) {
 				heard = append(heard, method) // a race, if two were here

@@ -110,7 +110,7 @@ func (h *handshake) agree(version string) {
 	h.conn.Peer.Agree(terms(h.conn, h.epoch, version))
 }
 
-func terms(c *Conn, epoch uint32, version string) rpc.Terms {
+func terms(c *Dialed, epoch uint32, version string) rpc.Terms {
 	modern := mcp.EraOf(version) == mcp.Modern
 	return rpc.Terms{
 		Version:      version,

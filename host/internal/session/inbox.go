@@ -17,8 +17,7 @@ type inbox struct {
 
 // newInbox returns the inbox of the next connection. What the last one still has to
 // tell is told; what the one before that has is let go, or else connections that
-// come and go would pile up behind a callback that does not return. The caller
-// holds s.connecting.
+// come and go would pile up behind a callback that does not return.
 func (s *Session) newInbox() *inbox {
 	b := &inbox{session: s, outdated: make(chan struct{})}
 	if old := s.inboxes[0]; old != nil {

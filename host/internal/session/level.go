@@ -45,9 +45,9 @@ func (s *Session) restore(ctx context.Context, l *link, a *attempt) {
 		return
 	}
 	q := setLevel(*level)
-	_, err := l.conn.Peer.Call(ctx, rpc.Call{Method: q.method, Timeout: a.Timeout, Params: q.params(l.dialect)})
+	_, err := l.Peer.Call(ctx, rpc.Call{Method: q.method, Timeout: a.Timeout, Params: q.params(l.dialect)})
 	if err != nil {
-		a.warn(fmt.Sprintf("the server no longer logs as it was told: %v", err))
+		s.cfg.Warn(fmt.Sprintf("the server no longer logs as it was told: %v", err))
 	}
 }
 
@@ -58,8 +58,8 @@ func (s *Session) restore(ctx context.Context, l *link, a *attempt) {
 func (s *Session) Ping(ctx context.Context) error {
 	l, err := s.reach(ctx)
 	if err == nil {
-		soon, cancel := context.WithTimeout(ctx, s.patience())
-		l.conn.Peer.Told(soon) // or not: then it takes nothing else either, which the request finds out
+		soon, cancel := context.WithTimeout(ctx, l.patience())
+		l.Peer.Told(soon) // or not: then it takes nothing else either, which the request finds out
 		cancel()
 		q := request{method: mcp.MethodPing}
 		if l.dialect.era == mcp.Modern {

@@ -124,7 +124,7 @@ func (l *list[T]) keep(raw []byte, d dialect) error {
 type paging struct {
 	cursors  map[string]bool
 	cursor   *string   // of the next page; nil is the first
-	over     *Link     // which the pages came over; nil where that is not one
+	over     *Conn     // which the pages came over; nil where that is not one
 	bytes    int       // of all pages
 	until    time.Time // when the first of the pages is stale
 	warnings []string
@@ -141,7 +141,7 @@ func (p *paging) page(dst, meta []byte) ([]byte, error) { return appendPage(dst,
 
 // came notes what a page came over. The server of another connection may be another
 // version of it, whose pages do not go with those of the first.
-func (p *paging) came(over *Link) {
+func (p *paging) came(over *Conn) {
 	if p.cursor != nil && p.over != over {
 		over = nil
 	}

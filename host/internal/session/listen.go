@@ -27,19 +27,19 @@ var errMoving = errors.New("the server is being connected anew")
 func (u *Subscription) holdModern(l *link, opened func()) error {
 	ctx, cancel := context.WithCancelCause(u.ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(l.drained, func() { cancel(errMoving) })()
+	defer context.AfterFunc(l.retired, func() { cancel(errMoving) })()
 	a := &u.session.audience
 	if err := a.hold(ctx); err != nil {
 		return err
 	}
 	acknowledged, ended := make(chan struct{}), make(chan error, 1)
-	u.listen(ear{inbox: l.inbox, after: l.conn.Peer.Last(), opening: acknowledged, shut: cancel})
+	u.listen(ear{inbox: l.inbox, after: l.Peer.Last(), opening: acknowledged, shut: cancel})
 	go func() {
 		given := map[string]any{"notifications": u.filter}
 		_, _, err := u.session.try(ctx, l, &request{method: mcp.MethodListen, given: given, limit: -1})
 		ended <- err
 	}()
-	late := time.AfterFunc(u.session.patience(), func() {
+	late := time.AfterFunc(l.patience(), func() {
 		cancel(fmt.Errorf("%w: the server did not acknowledge the stream", rpc.ErrTimeout))
 	})
 	select {
@@ -72,9 +72,9 @@ func (u *Subscription) ended(ctx context.Context, err error) error {
 }
 
 // patience returns how long a server may take to say that it has understood.
-func (s *Session) patience() time.Duration {
-	if limit := time.Duration(s.timeout.Load()); limit > 0 {
-		return limit
+func (l *link) patience() time.Duration {
+	if l.timeout > 0 {
+		return l.timeout
 	}
 	return ackTimeout
 }

@@ -54,7 +54,7 @@ func TestHeardFromTheFirst(t *testing.T) {
 			banner: `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"up"}}`,
 			on:     oldServer().on,
 		})
-		d.open(func(c *Config) {
+		d.open(func(c *setup) {
 			c.Notify = func(method string, params json.RawMessage) { heard = append(heard, method+string(params)) }
 		})
 		synctest.Wait()

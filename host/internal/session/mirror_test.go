@@ -217,7 +217,7 @@ func TestInvalidToolIsLeftOut(t *testing.T) {
 	on["tools/list"] = ok(`{"tools":[{"name":"bad","inputSchema":{"properties":{"a":{"type":"object","x-mcp-header":"A"}}}},` + regional + `]}`)
 	visit(t, on, func(t *testing.T, s *site) {
 		var warned []string
-		session := s.open(func(c *Config) { c.Warn = func(text string) { warned = append(warned, text) } })
+		session := s.open(func(c *setup) { c.Warn = func(text string) { warned = append(warned, text) } })
 		_, err := session.CallTool(t.Context(), "bad", nil)
 		if !errors.Is(err, rpc.ErrNotSent) || !strings.Contains(err.Error(), `the definition of the tool is invalid: x-mcp-header "A"`) {
 			t.Error(err)

@@ -24,7 +24,7 @@ func TestPersonTakesTime(t *testing.T) {
 					p.print(`{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"?"}}`)
 					time.AfterFunc(10*time.Minute+tt.after, func() { answer(echoResult)(p, m) })
 				}
-				s := dock(able(mcp.Legacy, everything).with("tools/call", asks)).open(func(c *Config) {
+				s := dock(able(mcp.Legacy, everything).with("tools/call", asks)).open(func(c *setup) {
 					c.Timeout = 30 * time.Second
 					c.Elicit = func(context.Context, mcp.Elicitation) (mcp.ElicitResult, error) {
 						time.Sleep(10 * time.Minute)

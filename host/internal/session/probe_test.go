@@ -143,9 +143,9 @@ func TestOtherProbes(t *testing.T) {
 	for _, probe := range []abi.Probe{abi.ProbeNone, abi.ProbeStdio} {
 		bubble(t, func(t *testing.T, dock func(...server) *dock) {
 			d := dock(oldServer().with(probed, silent))
-			s := d.open(func(c *Config) {
+			s := d.open(func(c *setup) {
 				dial := c.Dial
-				c.Dial = func(ctx context.Context, h rpc.Handler) (*Conn, error) {
+				c.Dial = func(ctx context.Context, h rpc.Handler) (*Dialed, error) {
 					conn, err := dial(ctx, h)
 					conn.Probe = probe
 					return conn, err
@@ -182,7 +182,7 @@ func TestLeavingACall(t *testing.T) {
 	for era, on := range map[mcp.Era]map[string]reaction{mcp.Legacy: oldSite(), mcp.Modern: newSiteScript()} {
 		on["tools/call"] = mute
 		visit(t, on, func(t *testing.T, s *site) {
-			session := s.open(func(c *Config) { c.Timeout = time.Second })
+			session := s.open(func(c *setup) { c.Timeout = time.Second })
 			if _, err := call(t, session); !errors.Is(err, rpc.ErrTimeout) {
 				t.Error(err)
 			}

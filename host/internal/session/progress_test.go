@@ -35,7 +35,7 @@ func TestProgress(t *testing.T) {
 		bubble(t, func(t *testing.T, dock func(...server) *dock) {
 			d := dock(able(era, everything).with("tools/call", working(20*time.Second,
 				`"progress":0,"total":2.5,"message":"off"`, `"progress":1.5`, `"progress":1.5`, `"progress":1`, `"progress":"x"`, `"progress":2.5`)))
-			s := d.open(func(c *Config) { c.Timeout = 2 * time.Minute })
+			s := d.open(func(c *setup) { c.Timeout = 2 * time.Minute })
 			var got []mcp.Progress
 			ctx := WithProgress(t.Context(), func(p mcp.Progress) {
 				got = append(got, p)
@@ -87,7 +87,7 @@ func TestProgressTimeouts(t *testing.T) {
 	for _, test := range tests {
 		bubble(t, func(t *testing.T, dock func(...server) *dock) {
 			d := dock(oldServer().with("tools/call", test.act))
-			s := d.open(func(c *Config) { c.Timeout, c.MaxTimeout = 30*time.Second, 10*time.Minute })
+			s := d.open(func(c *setup) { c.Timeout, c.MaxTimeout = 30*time.Second, 10*time.Minute })
 			began := time.Now()
 			_, err := s.CallTool(WithProgress(t.Context(), func(mcp.Progress) {}), "echo", nil)
 			if took := time.Since(began); took != test.after {

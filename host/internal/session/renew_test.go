@@ -61,7 +61,7 @@ func TestForgottenWithManyInFlight(t *testing.T) {
 	on["tools/call"] = ofEpoch(1, slowly, ok(echoResult))
 	on["initialize"] = inTurn(ok(initializeResult(mcp.LatestLegacy)), later(calls/2*time.Second, ok(initializeResult(mcp.LatestLegacy))))
 	visit(t, on, func(t *testing.T, s *site) {
-		session := s.open(func(c *Config) { c.Timeout = time.Hour })
+		session := s.open(func(c *setup) { c.Timeout = time.Hour })
 		var wg sync.WaitGroup
 		for range calls {
 			wg.Go(func() {
@@ -150,7 +150,7 @@ func TestRenewalIsLeft(t *testing.T) {
 	on["tools/call"] = ofEpoch(1, gone, ok(echoResult))
 	on["initialize"] = inTurn(ok(initializeResult(mcp.LatestLegacy)), mute, ok(initializeResult(mcp.LatestLegacy)))
 	visit(t, on, func(t *testing.T, s *site) {
-		session := s.open(func(c *Config) { c.StartTimeout = time.Second })
+		session := s.open(func(c *setup) { c.StartTimeout = time.Second })
 		if _, err := call(t, session); !errors.Is(err, rpc.ErrTimeout) {
 			t.Error(err)
 		}
@@ -175,7 +175,7 @@ func TestProbeOfARenewalIsLeft(t *testing.T) {
 	on["initialize"] = inTurn(ok(initializeResult(mcp.LatestLegacy)), status(405))
 	on["server/discover"] = inTurn(status(400), mute)
 	visit(t, on, func(t *testing.T, s *site) {
-		session := s.open(func(c *Config) { c.StartTimeout = time.Second })
+		session := s.open(func(c *setup) { c.StartTimeout = time.Second })
 		for range 2 {
 			if _, err := call(t, session); err == nil {
 				t.Error("no error")

@@ -25,31 +25,35 @@ const pingTimeout = 10 * time.Second
 // again, with the id of the last event. Where the server has forgotten the session,
 // another is begun on the same connection. Whatever else goes wrong, nothing of old is
 // tried again.
-func (s *Session) resume(ctx context.Context, a *attempt, in *inbox, old *link, era mcp.Era) *link {
-	if a.Resume == nil || old == nil || old.info.Transport != a.Transport || !old.resumable() {
+func (s *Session) resume(ctx context.Context, a *attempt, in *inbox, old *Conn, era mcp.Era) *link {
+	if a.Resume == nil || old == nil || !old.outlives() {
+		return nil
+	}
+	l := *old.agreed.Load()
+	if l.info.Transport != a.Transport {
 		return nil
 	}
 	ctx, cancel := a.start(ctx)
 	defer cancel()
-	conn, err := a.Resume(ctx, in, old.conn)
-	if conn == nil || err != nil {
+	d, err := a.Resume(ctx, in, old.Dialed)
+	if d == nil || err != nil {
 		return nil // the fresh one finds out why
 	}
-	l := *old
-	l.Link = s.newLink(conn, in, old.epoch)
-	conn.Peer.Agree(terms(conn, l.epoch, l.dialect.revision))
+	l.Conn, l.timeout = newConn(d, in, old.epoch), a.Timeout
+	l.agreed.Store(&l)
+	d.Peer.Agree(terms(d, l.epoch, l.dialect.revision))
 	err = l.greeted(ctx, a)
 	if err == nil {
 		return &l
 	}
-	if l.forgotten() {
-		if fresh, err := s.shake(ctx, a, s.newLink(conn, in, l.epoch+1), era); err == nil {
+	if l.Forgotten() {
+		if fresh, err := s.shake(ctx, a, newConn(d, in, l.epoch+1), era); err == nil {
 			return fresh
 		}
 	} else if ctx.Err() == nil {
-		a.warn(fmt.Sprintf("its session could not be taken up again, and another is begun: %v", err))
+		s.cfg.Warn(fmt.Sprintf("its session could not be taken up again, and another is begun: %v", err))
 	}
-	conn.close()
+	d.close()
 	return nil
 }
 
@@ -60,59 +64,9 @@ func (l *link) greeted(ctx context.Context, a *attempt) error {
 	if a.Timeout > 0 {
 		call.Timeout = min(a.Timeout, pingTimeout)
 	}
-	_, err := l.conn.Peer.Call(ctx, call)
+	_, err := l.Peer.Call(ctx, call)
 	if answered(err) && statusOf(err) < 300 {
 		return nil
 	}
 	return err
-}
-
-// outlives reports whether what the handshake of k made at the server can go on
-// without the connection: it is a session with a name of its own. Of that era and
-// transport alone.
-func (k *Link) outlives() bool {
-	return k.conn.http() && mcp.EraOf(k.conn.Peer.Version()) == mcp.Legacy && !k.lapsed()
-}
-
-// resumable reports, once, whether another connection may go on with k's session.
-func (k *Link) resumable() bool {
-	if !k.outlives() {
-		return false
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	again := k.resumed
-	k.resumed = true
-	return !again
-}
-
-// Forsake has no other connection go on with the session of k, which may be nil. What
-// is to make the next connection is called after it.
-func (k *Link) Forsake() {
-	if k == nil {
-		return
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.resumed, k.handed = true, false
-}
-
-// HandOver has Close leave the session at the server to the next connection, if there
-// is one that can be left; it reports whether that is so. After Forsake it is not. k
-// may be nil.
-func (k *Link) HandOver() bool {
-	if k == nil || !k.outlives() {
-		return false
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.handed = !k.resumed
-	return k.handed
-}
-
-// leaves reports whether the session of k is left to the next connection.
-func (k *Link) leaves() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.handed && k.outlives()
 }

@@ -13,14 +13,14 @@ import (
 )
 
 // resume is dial for a connection on which the server notices nothing. The ids go on.
-func (s *site) resume(ctx context.Context, h rpc.Handler, after *Conn) (*Conn, error) {
+func (s *site) resume(ctx context.Context, h rpc.Handler, after *Dialed) (*Dialed, error) {
 	s.after = after.Peer.Last()
 	defer func() { s.after = 0 }()
 	s.resumed++
 	return s.dial(ctx, h)
 }
 
-func resumes(s *site) func(*Config) { return func(c *Config) { c.Resume = s.resume } }
+func resumes(s *site) func(*setup) { return func(c *setup) { c.Resume = s.resume } }
 
 // drop ends the newest connection, as a plugin that traps does.
 func (s *site) drop() { s.find("initialize")[0].hangUp() }
@@ -98,7 +98,7 @@ func TestResumeIsBounded(t *testing.T) {
 	on := oldSite()
 	on["ping"] = mute
 	visit(t, on, func(t *testing.T, s *site) {
-		session := s.open(resumes(s), func(c *Config) { c.Timeout, c.StartTimeout = -1, -1 })
+		session := s.open(resumes(s), func(c *setup) { c.Timeout, c.StartTimeout = -1, -1 })
 		s.drop()
 		began := time.Now()
 		if _, err := call(t, session); err != nil {
@@ -111,17 +111,16 @@ func TestResumeIsBounded(t *testing.T) {
 }
 
 // There is nothing to go on with where the server has none of it: on another way, in
-// the modern era, after its word that the session is over, and after Forsake.
+// the modern era, and after its word that the session is over.
 func TestNothingToResume(t *testing.T) {
-	without := func(*site) func(*Config) { return func(*Config) {} }
+	without := func(*site) func(*setup) { return func(*setup) {} }
 	for name, c := range map[string]struct {
 		on     map[string]reaction
-		config func(*site) func(*Config)
+		config func(*site) func(*setup)
 		end    func(*site, *Session)
 	}{
 		"a way without": {oldSite(), without, func(s *site, _ *Session) { s.drop() }},
 		"modern":        {newSiteScript(), resumes, func(s *site, _ *Session) { s.find("server/discover")[0].hangUp() }},
-		"forsaken":      {oldSite(), resumes, func(s *site, session *Session) { session.Link().Forsake(); s.drop() }},
 		"forgotten": {oldSite(), resumes, func(s *site, _ *Session) {
 			p := s.find("initialize")[0]
 			p.peer.Expired(0)
@@ -164,8 +163,8 @@ func TestResumeIsTriedOnce(t *testing.T) {
 func TestNothingToResumeInAProcess(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
 		d := dock(oldServer().with("tools/call", exit("out of cheese")), oldServer())
-		session := d.open(func(c *Config) {
-			c.Resume = func(context.Context, rpc.Handler, *Conn) (*Conn, error) {
+		session := d.open(func(c *setup) {
+			c.Resume = func(context.Context, rpc.Handler, *Dialed) (*Dialed, error) {
 				t.Error("it was to go on")
 				return nil, nil
 			}
@@ -176,9 +175,6 @@ func TestNothingToResumeInAProcess(t *testing.T) {
 		if _, err := call(t, session); err != nil || d.started() != 2 {
 			t.Errorf("%d processes: %v", d.started(), err)
 		}
-		if session.Link().HandOver() {
-			t.Error("its session was handed over")
-		}
 	})
 }
 
@@ -187,12 +183,13 @@ func TestResumeByAnotherTransport(t *testing.T) {
 	visit(t, oldSite(), func(t *testing.T, s *site) {
 		session := s.open(resumes(s))
 		s.drop()
-		session.Link().Close()
-		l, err := session.Connect(t.Context(), &Way{Dial: s.dial, Resume: s.resume, Transport: "other"})
+		before := session.current().Conn
+		before.Close(false)
+		c, err := session.Connect(t.Context(), &Way{Dial: s.dial, Resume: s.resume, Transport: "other"}, before)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close()
+		defer c.Close(false)
 		if s.resumed != 0 || s.dials != 2 {
 			t.Errorf("%d of %d connections went on", s.resumed, s.dials)
 		}
@@ -203,8 +200,8 @@ func TestResumeByAnotherTransport(t *testing.T) {
 func TestResumeWithoutConnection(t *testing.T) {
 	for _, err := range []error{nil, errors.New("no engine")} {
 		visit(t, oldSite(), func(t *testing.T, s *site) {
-			session := s.open(func(c *Config) {
-				c.Resume = func(context.Context, rpc.Handler, *Conn) (*Conn, error) { return nil, err }
+			session := s.open(func(c *setup) {
+				c.Resume = func(context.Context, rpc.Handler, *Dialed) (*Dialed, error) { return nil, err }
 			})
 			s.drop()
 			if _, err := call(t, session); err != nil {
@@ -217,32 +214,31 @@ func TestResumeWithoutConnection(t *testing.T) {
 	}
 }
 
-// A link that is handed over is closed by leaving, where there is something to leave,
-// and otherwise as ever.
+// A connection whose session is left to the next one is closed by leaving, where there is
+// something to leave, and otherwise as ever. The next one goes on with it.
 func TestHandOver(t *testing.T) {
 	for name, c := range map[string]struct {
-		on   map[string]reaction
-		turn func(*Link)
-		left int
+		on    map[string]reaction
+		leave bool
+		turn  func(*Conn)
+		left  int
 	}{
-		"left":                {oldSite(), func(*Link) {}, 1},
-		"forsaken after all":  {oldSite(), func(l *Link) { l.Forsake() }, 0},
-		"forgotten after all": {oldSite(), func(l *Link) { l.conn.Peer.Expired(0) }, 0},
-		"modern":              {newSiteScript(), func(*Link) {}, 0},
+		"left":                {oldSite(), true, func(*Conn) {}, 1},
+		"not left":            {oldSite(), false, func(*Conn) {}, 0},
+		"forgotten after all": {oldSite(), true, func(c *Conn) { c.Peer.Expired(0) }, 0},
+		"modern":              {newSiteScript(), true, func(*Conn) {}, 0},
 	} {
 		visit(t, c.on, func(t *testing.T, s *site) {
-			l := s.open(resumes(s)).Link()
-			if handed := l.HandOver(); handed != (name != "modern") {
-				t.Errorf("%s: handed over: %v", name, handed)
+			s.on["ping"] = ok(`{}`)
+			session := s.open(resumes(s))
+			old := session.current().Conn
+			c.turn(old)
+			if err := ownerOf(session).replace(t.Context(), c.leave); err != nil || s.leaves != c.left || !old.ended() {
+				t.Errorf("%s: %d connections were left, %v", name, s.leaves, err)
 			}
-			c.turn(l)
-			if l.Close(); s.leaves != c.left || !l.conn.ended() {
-				t.Errorf("%s: %d connections were left", name, s.leaves)
+			if _, err := call(t, session); err != nil || s.resumed != c.left {
+				t.Errorf("%s: %d connections went on, %v", name, s.resumed, err)
 			}
 		})
-	}
-	var none *Link
-	if none.Forsake(); none.HandOver() {
-		t.Error("no connection was handed over")
 	}
 }

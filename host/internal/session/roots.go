@@ -12,11 +12,11 @@ import (
 // connection is told: a modern one asks for the roots whenever it needs them, as
 // does one that is connected to later, and without the callback there are none.
 func (s *Session) RootsChanged(ctx context.Context) error {
-	l := s.live.Load()
+	l := s.current()
 	if s.cfg.Roots == nil || !l.alive() || l.dialect.era == mcp.Modern {
 		return nil
 	}
-	err := l.conn.Peer.Notify(ctx, mcp.NotificationRootsListChanged, nil)
+	err := l.Peer.Notify(ctx, mcp.NotificationRootsListChanged, nil)
 	if err != nil && l.alive() {
 		return fmt.Errorf("%s on %s: %w", mcp.NotificationRootsListChanged, s.cfg.Name, err)
 	}

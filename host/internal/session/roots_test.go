@@ -23,7 +23,7 @@ func TestRootsChanged(t *testing.T) {
 	for _, test := range tests {
 		bubble(t, func(t *testing.T, dock func(...server) *dock) {
 			d := dock(able(test.era, everything))
-			s := d.open(func(c *Config) { c.Roots = test.roots })
+			s := d.open(func(c *setup) { c.Roots = test.roots })
 			if err := s.RootsChanged(t.Context()); err != nil {
 				t.Error(err)
 			}

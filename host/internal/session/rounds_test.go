@@ -24,8 +24,8 @@ const (
 )
 
 // helpful is a client that answers everything, and notes what it was asked.
-func helpful(asked *[]string) func(*Config) {
-	return func(c *Config) {
+func helpful(asked *[]string) func(*setup) {
+	return func(c *setup) {
 		c.Elicit = func(_ context.Context, e mcp.Elicitation) (mcp.ElicitResult, error) {
 			*asked = append(*asked, e.Mode+" "+e.Message)
 			return mcp.ElicitResult{Action: mcp.ElicitAccept, Content: map[string]any{"name": "x"}}, nil
@@ -116,7 +116,7 @@ func TestRoundsStayApart(t *testing.T) {
 			}
 			answer(echoResult)(p, m)
 		}))
-		s := d.open(func(c *Config) {
+		s := d.open(func(c *setup) {
 			c.Roots = func(context.Context) ([]mcp.Root, error) { time.Sleep(time.Second); return nil, nil }
 		})
 		var wg sync.WaitGroup
@@ -145,7 +145,7 @@ func TestRoundsFail(t *testing.T) {
 	onFire := errors.New("disk on fire")
 	tests := []struct {
 		name, members string
-		change        func(*Config)
+		change        func(*setup)
 		want          error
 		text          string
 		sent          int
@@ -158,20 +158,20 @@ func TestRoundsFail(t *testing.T) {
 		{"a request is no object", `"inputRequests":{"a":5}`, nil, ErrInvalidResult, "want an object", 1},
 		{"a request twice", `"inputRequests":{"a":{"method":"roots/list"},"\u0061":{"method":"roots/list"}}`, nil, ErrInvalidResult, "one twice", 1},
 		{"too many requests", `"inputRequests":{` + strings.Join(many, ",") + `}`, nil, ErrInvalidResult, "more than 64", 1},
-		{"nobody answers", `"inputRequests":{` + askName + `}`, func(c *Config) { c.Elicit = nil }, ErrInputRequired,
+		{"nobody answers", `"inputRequests":{` + askName + `}`, func(c *setup) { c.Elicit = nil }, ErrInputRequired,
 			"elicitation/create, and nobody here answers that", 1},
 		{"an unknown method", `"inputRequests":{"a":{"method":"tools/call"}}`, nil, ErrInputRequired, "tools/call, and nobody", 1},
 		{"ping", `"inputRequests":{"a":{"method":"ping"}}`, nil, ErrInputRequired, "ping, and nobody", 1},
 		{"an unknown mode", `"inputRequests":{"a":{"method":"elicitation/create","params":{"mode":"telepathy"}}}`, nil, ErrInputRequired, "unknown mode", 1},
-		{"the callback fails", `"inputRequests":{` + askRoots + `}`, func(c *Config) {
+		{"the callback fails", `"inputRequests":{` + askRoots + `}`, func(c *setup) {
 			c.Roots = func(context.Context) ([]mcp.Root, error) { return nil, onFire }
 		}, onFire, "the server asks for more input: roots/list: disk on fire", 1},
-		{"the callback fails in words of the protocol", `"inputRequests":{` + askModel + `}`, func(c *Config) {
+		{"the callback fails in words of the protocol", `"inputRequests":{` + askModel + `}`, func(c *setup) {
 			c.Sample = func(context.Context, json.RawMessage) (json.RawMessage, error) {
 				return nil, &rpc.Error{Code: -1, Message: "user said no"}
 			}
 		}, ErrInputRequired, "sampling/createMessage: user said no", 1},
-		{"the callback writes no JSON", `"inputRequests":{` + askModel + `}`, func(c *Config) {
+		{"the callback writes no JSON", `"inputRequests":{` + askModel + `}`, func(c *setup) {
 			c.Sample = func(context.Context, json.RawMessage) (json.RawMessage, error) { return json.RawMessage(`{`), nil }
 		}, ErrInputRequired, "sampling/createMessage: ", 1},
 		{"for ever", `"requestState":"s"`, nil, ErrInputRequired, "after 10 rounds it is not content", maxRounds + 1},
@@ -181,7 +181,7 @@ func TestRoundsFail(t *testing.T) {
 			bubble(t, func(t *testing.T, dock func(...server) *dock) {
 				d := dock(newServer().with("tools/call", wants(test.members)))
 				var asked []string
-				s := d.open(func(c *Config) {
+				s := d.open(func(c *setup) {
 					helpful(&asked)(c)
 					if test.change != nil {
 						test.change(c)
@@ -237,7 +237,7 @@ func TestRoundsEnd(t *testing.T) {
 	} {
 		bubble(t, func(t *testing.T, dock func(...server) *dock) {
 			d := dock(newServer().with("tools/call", wants(`"inputRequests":{`+askRoots+`}`)))
-			s := d.open(func(c *Config) {
+			s := d.open(func(c *setup) {
 				c.Timeout = time.Second // of a request, not of a person
 				c.Roots = func(ctx context.Context) ([]mcp.Root, error) { <-ctx.Done(); return nil, ctx.Err() }
 			})
@@ -254,8 +254,8 @@ func TestRoundsEnd(t *testing.T) {
 func TestModernCapabilities(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
 		var asked []string
-		for want, change := range map[string]func(*Config){
-			`{"extensions":{"io.modelcontextprotocol/tasks":{}}}`:                                                             func(*Config) {},
+		for want, change := range map[string]func(*setup){
+			`{"extensions":{"io.modelcontextprotocol/tasks":{}}}`:                                                             func(*setup) {},
 			`{"elicitation":{"form":{},"url":{}},"extensions":{"io.modelcontextprotocol/tasks":{}},"roots":{},"sampling":{}}`: helpful(&asked),
 		} {
 			d := dock(newServer())

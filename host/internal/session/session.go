@@ -20,16 +20,11 @@ const (
 	LegacyOnly = "legacy" // the newest revision of the legacy era, without asking
 )
 
-// Config says what a session is about. Name, Client and Acquire are required.
+// Config says what a session is about. Name, Client and Connections are required.
 type Config struct {
-	Name   string             // the server's name, for errors
-	Client mcp.Implementation // what the host calls itself
-	Way                       // how the server is reached, unless Connect is told otherwise
-
-	// Acquire has a connection made with [Session.Connect], and returns when
-	// there is one or when there will be none. forgotten is nil or the link whose
-	// session the server no longer knows: it is of no use any more.
-	Acquire func(ctx context.Context, forgotten *Link) error
+	Name        string             // the server's name, for errors
+	Client      mcp.Implementation // what the host calls itself
+	Connections Connections
 
 	MaxTimeout   time.Duration // of one that tells its progress; 0 is 1 h, below is none
 	ProbeTimeout time.Duration // silence after which a server may be a legacy one; 0 is 2 s
@@ -46,7 +41,8 @@ type Config struct {
 	NoValidate bool
 
 	// Notify hears the server's notifications, in order. Warn hears what is odd
-	// about the server but did no harm. Both may be nil.
+	// about the server but did no harm; it returns at once, since a connection may be
+	// waiting for it. Both may be nil.
 	Notify func(method string, params json.RawMessage)
 	Warn   func(text string)
 }
@@ -102,20 +98,17 @@ type Session struct {
 	audience  audience
 	pages     webPages
 
-	ctx    context.Context // ends with Quit, and with it a Connect under way
+	ctx    context.Context // ends with Close, and with it a Connect under way
 	cancel context.CancelFunc
 	gone   chan struct{} // closed when Close is through
 
-	live       atomic.Pointer[link] // the newest connection, ended or not; nil before the first
-	timeout    atomic.Int64         // of a request on it
-	connecting sync.Mutex           // held by Connect
-	inboxes    [2]*inbox            // of the newest connections, the last one last; guarded by connecting
-	telling    chan struct{}        // full while a notification is passed on
+	info    atomic.Pointer[Info] // of the newest handshake; nil before the first
+	inboxes [2]*inbox            // of the newest connections, the last one last; for Connect
+	telling chan struct{}        // full while a notification is passed on
 
 	mu      sync.Mutex
 	closing bool
-	verdict mcp.Era       // what detection found, while it holds
-	settled chan struct{} // closed when live changes, and then another
+	verdict mcp.Era // what detection found, while it holds
 }
 
 // New returns a session without a connection: the first call has one made.
@@ -125,7 +118,7 @@ func New(cfg Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{cfg: cfg, greeting: greeting, gone: make(chan struct{}), settled: make(chan struct{}), telling: make(chan struct{}, 1)}
+	s := &Session{cfg: cfg, greeting: greeting, gone: make(chan struct{}), telling: make(chan struct{}, 1)}
 	s.catalogue.listing, s.audience.turn = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
@@ -134,32 +127,18 @@ func New(cfg Config) (*Session, error) {
 // Info returns what is known about the server since the newest handshake. Before
 // the first that is nothing.
 func (s *Session) Info() Info {
-	if l := s.live.Load(); l != nil {
-		return l.info
+	if i := s.info.Load(); i != nil {
+		return *i
 	}
 	return Info{}
 }
 
-// Link returns the newest connection, which may have ended, or nil before the
-// first.
-func (s *Session) Link() *Link {
-	if l := s.live.Load(); l != nil {
-		return l.Link
-	}
-	return nil
-}
-
-// Quit has all calls end with [ErrClosed], as soon as their connection is closed,
-// and a Connect under way give up. It waits for nothing.
-func (s *Session) Quit() { s.cancel() }
-
-// Lifetime returns a context that ends with Quit and with Close.
+// Lifetime returns a context that ends with Close.
 func (s *Session) Lifetime() context.Context { return s.ctx }
 
-// Close ends the session: calls in flight end with an error that is
-// [ErrClosed], as do subscriptions, the connection goes away, and no further one
-// is made. It may be called at any time, more than once, and from callbacks; it
-// does not wait for callbacks to return.
+// Close ends the session and its [Connections]: calls in flight end with an error that
+// is [ErrClosed], as do subscriptions. It may be called at any time, more than once,
+// and from callbacks; it does not wait for callbacks to return.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	again := s.closing
@@ -170,20 +149,10 @@ func (s *Session) Close() error {
 		return nil
 	}
 	defer close(s.gone)
-	s.Quit()
-	err := s.hangUp()
+	s.cancel() // first, so that calls end with ErrClosed and not with a lost connection
+	err := s.cfg.Connections.Close()
 	s.audience.wait()
 	return err
-}
-
-// hangUp closes the connection, and after a Connect under way what came of it.
-func (s *Session) hangUp() error {
-	s.connecting.Lock()
-	defer s.connecting.Unlock()
-	if l := s.live.Load(); l != nil {
-		return l.conn.close()
-	}
-	return nil
 }
 
 func (s *Session) isClosed() bool { return s.ctx.Err() != nil }

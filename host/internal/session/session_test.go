@@ -235,8 +235,8 @@ func TestCloseWhileConnecting(t *testing.T) {
 func TestCloseWhileDialling(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
 		d := dock(oldServer())
-		s := d.open(func(c *Config) {
-			c.Dial = func(ctx context.Context, h rpc.Handler) (*Conn, error) {
+		s := d.open(func(c *setup) {
+			c.Dial = func(ctx context.Context, h rpc.Handler) (*Dialed, error) {
 				if d.started() == 0 {
 					return d.dial(ctx, h)
 				}
@@ -252,14 +252,15 @@ func TestCloseWhileDialling(t *testing.T) {
 	})
 }
 
-// TestCloseFromCallbacks closes the session from each of its callbacks.
+// TestCloseFromCallbacks closes the session from each of its callbacks, and because of a
+// warning.
 func TestCloseFromCallbacks(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
 		var s *Session
 		closed := make(chan string, 8)
 		closeNow := func(from string) { s.Close(); closed <- from }
-		configure := func(c *Config) {
-			c.Warn = func(string) { closeNow("Warn") }
+		configure := func(c *setup) {
+			c.Warn = func(string) { go closeNow("Warn") }
 			c.Notify = func(string, json.RawMessage) { closeNow("Notify") }
 			c.Roots = func(context.Context) ([]mcp.Root, error) { closeNow("Roots"); return nil, nil }
 		}
@@ -294,16 +295,16 @@ func TestCapabilities(t *testing.T) {
 	const refused = `MCP error -32601: method not found`
 	tests := []struct {
 		name       string
-		change     func(*Config)
+		change     func(*setup)
 		advertised string
 		answers    []string // to roots/list, sampling/createMessage, elicitation/create
 	}{
-		{"none", func(*Config) {}, `{}`, []string{refused, refused, refused}},
-		{"elicitation", func(c *Config) { c.Elicit = elicit }, `{"elicitation":{"form":{},"url":{}}}`,
+		{"none", func(*setup) {}, `{}`, []string{refused, refused, refused}},
+		{"elicitation", func(c *setup) { c.Elicit = elicit }, `{"elicitation":{"form":{},"url":{}}}`,
 			[]string{refused, refused, `{"action":"accept","content":{"name":"x"}}`}},
-		{"sampling", func(c *Config) { c.Sample = sample }, `{"sampling":{}}`,
+		{"sampling", func(c *setup) { c.Sample = sample }, `{"sampling":{}}`,
 			[]string{refused, `MCP error -1: user said no`, refused}},
-		{"roots", func(c *Config) { c.Roots = roots }, `{"roots":{"listChanged":true}}`,
+		{"roots", func(c *setup) { c.Roots = roots }, `{"roots":{"listChanged":true}}`,
 			[]string{`MCP error -32603: the client could not answer`, refused, refused}},
 	}
 	requests := []string{"roots/list", "sampling/createMessage", "elicitation/create"}
@@ -342,7 +343,7 @@ func TestElicitation(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
 		asked := make(chan mcp.Elicitation, 9)
 		d := dock(oldServer())
-		d.open(func(c *Config) {
+		d.open(func(c *setup) {
 			c.Elicit = func(_ context.Context, e mcp.Elicitation) (mcp.ElicitResult, error) {
 				asked <- e
 				return mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
@@ -373,7 +374,7 @@ func TestNotifications(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
 		heard := make(chan string, 9)
 		d := dock(newServer())
-		d.open(func(c *Config) {
+		d.open(func(c *setup) {
 			c.Notify = func(method string, params json.RawMessage) { heard <- method + " " + string(params) }
 		})
 		p := d.process(0)

@@ -50,10 +50,10 @@ type site struct {
 	left   []uint32
 	status map[uint32]int // of the exchanges that were answered with an error
 
-	conns   []*Conn // all of them, in order
-	after   uint64  // the number after which the next connection counts
-	resumed int     // connections that went on with another
-	leaves  int     // connections that were left
+	conns   []*Dialed // all of them, in order
+	after   uint64    // the number after which the next connection counts
+	resumed int       // connections that went on with another
+	leaves  int       // connections that were left
 }
 
 // newSite makes a site; a reaction may be for a method, or for a tool as in
@@ -70,11 +70,11 @@ type wire struct {
 	end  sync.Once
 }
 
-func (s *site) dial(_ context.Context, h rpc.Handler) (*Conn, error) {
+func (s *site) dial(_ context.Context, h rpc.Handler) (*Dialed, error) {
 	w := &wire{site: s, done: make(chan struct{})}
 	w.peer = rpc.NewPeer(rpc.Config{Link: w, Name: "far", Handler: h, Status: s.statusOf, After: s.after})
 	s.dials++
-	c := &Conn{Peer: w.peer, Transport: w, StreamCancel: true, Probe: abi.ProbeHTTP}
+	c := &Dialed{Peer: w.peer, Transport: w, StreamCancel: true, Probe: abi.ProbeHTTP}
 	s.conns = append(s.conns, c)
 	return c, nil
 }
@@ -233,15 +233,15 @@ func newSiteScript() map[string]reaction {
 	}
 }
 
-func (s *site) config() Config {
-	return Config{
-		Name: "far", Client: mcp.Implementation{Name: "wharf", Version: "1"}, Way: Way{Dial: s.dial},
+func (s *site) config() setup {
+	return setup{Way: Way{Dial: s.dial}, Config: Config{
+		Name: "far", Client: mcp.Implementation{Name: "wharf", Version: "1"},
 		Warn: func(text string) { s.t.Logf("warning: %s", text) },
-	}
+	}}
 }
 
 // open opens a session that the test closes at its end.
-func (s *site) open(change ...func(*Config)) *Session {
+func (s *site) open(change ...func(*setup)) *Session {
 	s.t.Helper()
 	cfg := s.config()
 	for _, f := range change {

@@ -241,7 +241,7 @@ func TestEndedStreamIsDeaf(t *testing.T) {
 		s := dock(hub(mcp.Modern).with("subscriptions/listen", answer(`{}`))).open()
 		u := &Subscription{session: s, filter: wanted3, wake: make(chan struct{}, 1)}
 		u.ctx, u.cancel = context.WithCancelCause(s.ctx)
-		l := s.live.Load()
+		l := s.current()
 		if err := u.holdModern(l, func() { t.Error("it was opened") }); !errors.Is(err, errTornDown) {
 			t.Error(err)
 		}
@@ -262,7 +262,7 @@ func TestLateAcknowledgement(t *testing.T) {
 		if _, err := s.Subscribe(soon, wanted3); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		given := s.live.Load().conn.Peer.Last()
+		given := s.current().Dialed.Peer.Last()
 		u := subscribe(t, s, wanted3)
 		if u.ear.after < given {
 			t.Errorf("it listens to what comes after %d; the one before had %d", u.ear.after, given)
@@ -335,7 +335,7 @@ func TestSubscriptionOfAClosedSession(t *testing.T) {
 		bubble(t, func(t *testing.T, dock func(...server) *dock) {
 			d := dock(hub(era))
 			var s *Session
-			s = d.open(func(c *Config) {
+			s = d.open(func(c *setup) {
 				c.Notify = func(method string, _ json.RawMessage) {
 					if method == mcp.NotificationToolsListChanged {
 						s.Close()

@@ -103,7 +103,7 @@ func TestListsOfResources(t *testing.T) {
 		}).with("prompts/list", func(p *process, m message) {
 			n++
 			answer(fmt.Sprintf(`{"prompts":[{"name":"p%d"}],"nextCursor":"%d"}`, n, n))(p, m)
-		})).open(func(c *Config) { c.Warn = func(string) { warnings++ } })
+		})).open(func(c *setup) { c.Warn = func(string) { warnings++ } })
 		if list, err := s.ListResources(t.Context()); err != nil || len(list) != 4 || warnings != 5 {
 			t.Errorf("%d resources, %d warnings, %v", len(list), warnings, err)
 		}

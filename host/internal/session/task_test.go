@@ -53,7 +53,7 @@ func TestModernTask(t *testing.T) {
 	for _, test := range tests {
 		bubble(t, func(t *testing.T, dock func(...server) *dock) {
 			d := dock(newServer().with("tools/call", answer(taskSeed)).with("tasks/get", inOrder(test.gets...)).with("tasks/update", answer(`{}`)))
-			s := d.open(func(c *Config) {
+			s := d.open(func(c *setup) {
 				c.Roots = func(context.Context) ([]mcp.Root, error) { return nil, nil }
 			})
 			began := time.Now()
@@ -102,7 +102,7 @@ func TestLegacyTask(t *testing.T) {
 		with("tasks/result", after(time.Hour, answer(echoResult)))
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
 		d := dock(script)
-		s := d.open(func(c *Config) { c.Timeout = time.Minute })
+		s := d.open(func(c *setup) { c.Timeout = time.Minute })
 		if text, err := call(t, s); err != nil || text != "hi" {
 			t.Errorf("%q, %v", text, err)
 		}
@@ -167,7 +167,7 @@ func TestAnnoyingTask(t *testing.T) {
 			with("tasks/get", func(p *process, m message) {
 				n++
 				state("input_required", fmt.Sprintf(`,"inputRequests":{"%d":{"method":"roots/list"}}`, n))(p, m)
-			})).open(func(c *Config) {
+			})).open(func(c *setup) {
 			c.Roots = func(context.Context) ([]mcp.Root, error) { return nil, nil }
 		})
 		if _, err := call(t, s); !errors.Is(err, ErrInputRequired) {

@@ -72,7 +72,7 @@ func TestListTools(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, dock func(...server) *dock) {
 				warnings := 0
-				s := dock(oldServer().with("tools/list", pages(test.pages))).open(func(c *Config) {
+				s := dock(oldServer().with("tools/list", pages(test.pages))).open(func(c *setup) {
 					c.Warn = func(string) { warnings++ }
 				})
 				tools, err := s.ListTools(t.Context())
@@ -187,7 +187,7 @@ func TestModernRequests(t *testing.T) {
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
 		d := dock(newServer().with("tools/list", answer(`{"tools":[]}`)).with("x", answer(`{}`)))
-		s := d.open(func(c *Config) { c.Roots = nil })
+		s := d.open(func(c *setup) { c.Roots = nil })
 		s.ListTools(t.Context())
 		s.CallTool(t.Context(), "echo", map[string]any{"a": 1})
 		s.Call(t.Context(), "x", nil, nil)
@@ -331,7 +331,7 @@ func TestSubject(t *testing.T) {
 func TestRequestTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T, dock func(...server) *dock) {
 		d := dock(oldServer().with("tools/call", silent))
-		s := d.open(func(c *Config) { c.Timeout = 7 * time.Second })
+		s := d.open(func(c *setup) { c.Timeout = 7 * time.Second })
 		start := time.Now()
 		if _, err := call(t, s); !errors.Is(err, rpc.ErrTimeout) {
 			t.Error(err)

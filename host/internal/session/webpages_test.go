@@ -61,7 +61,7 @@ func (g *guide) saw() string {
 
 // guided opens a session with such a person.
 func guided(d *dock, g *guide) *Session {
-	return d.open(func(c *Config) { c.Elicit = g.elicit })
+	return d.open(func(c *setup) { c.Elicit = g.elicit })
 }
 
 // TestPagesOfARefusal has a request refused a few times before it is answered.
@@ -215,7 +215,7 @@ func TestPagesWithoutEnd(t *testing.T) {
 				}
 				sends(pageOf(id))(p, m)
 			}))
-			s := d.open(func(c *Config) {
+			s := d.open(func(c *setup) {
 				c.Elicit, c.MaxTimeout = (&guide{does: mcp.ElicitAccept}).elicit, 2*time.Hour
 			})
 			_, err := call(t, s)

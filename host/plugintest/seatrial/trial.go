@@ -51,7 +51,7 @@ func (trial *Trial) session(t *testing.T) *voyage {
 	t.Helper()
 	const soon = 10 * time.Millisecond
 	c := trial.Config
-	c.Reconnect = host.Policy{Ladder: []time.Duration{}, Slow: soon, SlowMax: soon, Failures: -1}
+	c.Reconnect = host.Policy{Backoff: []time.Duration{}, Slow: soon, SlowMax: soon, Failures: -1}
 	h, err := host.New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

@@ -16,15 +16,15 @@ import (
 // TestHungServers starts a hundred servers that never answer, and then asks for
 // one that does.
 func TestHungServers(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		var hung []*dock
+	withManager(t, func(t *testing.T, f *Manager) {
+		var hung []*fakeServer
 		for range 100 {
-			k := newDock(t)
+			k := newFakeServer(t)
 			k.answer = hang
 			hung = append(hung, k)
 			f.add(t, k).Start()
 		}
-		quick := f.add(t, newDock(t))
+		quick := f.add(t, newFakeServer(t))
 		synctest.Wait()
 		wantAcquire(t, quick, burst, "")
 		time.Sleep(time.Minute)
@@ -43,12 +43,12 @@ func TestHungServers(t *testing.T) {
 // started before it, whether it is started by the call or not.
 func TestRequestedFirst(t *testing.T) {
 	for _, started := range []bool{false, true} {
-		afloat(t, func(t *testing.T, f *Fleet) {
+		withManager(t, func(t *testing.T, f *Manager) {
 			var mu sync.Mutex
 			var order []string
 			var atOnce, most int
 			add := func(name string) *Driver {
-				d, err := f.Add(Config{Name: name, Dial: func(ctx context.Context) (Conn, error) {
+				d, err := f.Add(Config{Name: name, Dial: func(ctx context.Context, _ Conn) (Conn, error) {
 					mu.Lock()
 					order = append(order, name)
 					atOnce++
@@ -58,7 +58,7 @@ func TestRequestedFirst(t *testing.T) {
 					mu.Lock()
 					atOnce--
 					mu.Unlock()
-					return newDock(t).dial(ctx)
+					return newFakeServer(t).dial(ctx, nil)
 				}})
 				if err != nil {
 					t.Fatal(err)
@@ -86,11 +86,11 @@ func TestRequestedFirst(t *testing.T) {
 	}
 }
 
-// TestRetryOfACaller has a call wait for the next step of a ladder, and when its
-// time has come, many servers that nobody waits for stand at the gate.
+// TestRetryOfACaller has a call wait for the next step of a backoff, and when its
+// time has come, many servers that nobody waits for stand at the limiter.
 func TestRetryOfACaller(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		k := newDock(t)
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
 		k.answer = func(_ context.Context, n int) error {
 			if n == 1 {
 				return errDown
@@ -103,7 +103,7 @@ func TestRetryOfACaller(t *testing.T) {
 		k.last().exit(errGone)
 		time.AfterFunc(ms, func() {
 			for range 100 {
-				hung := newDock(t)
+				hung := newFakeServer(t)
 				hung.answer = hang
 				f.add(t, hung).Start()
 			}
@@ -115,20 +115,20 @@ func TestRetryOfACaller(t *testing.T) {
 // TestGate has passes overtake each other.
 func TestGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var g gate
-		passes := make([]pass, parallel)
+		var g dialLimiter
+		passes := make([]ticket, parallel)
 		for i := range passes {
 			g.join(&passes[i])
 		}
-		retry, fresh, urgent := &pass{retry: true}, &pass{}, &pass{urgent: true}
-		for i, p := range []*pass{retry, fresh, urgent} {
+		retry, fresh, urgent := &ticket{retry: true}, &ticket{}, &ticket{urgent: true}
+		for i, p := range []*ticket{retry, fresh, urgent} {
 			g.join(p)
 			defer g.leave(p)
 			if g.inside != parallel || len(g.queue) != i+1 {
 				t.Errorf("%d inside, %d wait", g.inside, len(g.queue))
 			}
 		}
-		for i, want := range []*pass{urgent, fresh, retry} {
+		for i, want := range []*ticket{urgent, fresh, retry} {
 			if want.burst != nil {
 				t.Errorf("number %d was let in too early", i)
 			}
@@ -155,18 +155,18 @@ func TestGate(t *testing.T) {
 // start twenty a minute, while one that has never failed and one that is wanted
 // start at once.
 func TestRetriesTogether(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		var docks []*dock
+	withManager(t, func(t *testing.T, f *Manager) {
+		var docks []*fakeServer
 		var wanted *Driver
 		for range 100 {
-			k := newDock(t)
+			k := newFakeServer(t)
 			k.answer = down
 			docks = append(docks, k)
 			wanted = f.add(t, k)
 			wanted.Start()
 		}
 		time.Sleep(30 * s)
-		wantAcquire(t, f.add(t, newDock(t)), 0, "")
+		wantAcquire(t, f.add(t, newFakeServer(t)), 0, "")
 		wantAcquire(t, wanted, 0, "connection refused")
 		time.Sleep(time.Hour)
 		var times []time.Duration
@@ -186,11 +186,11 @@ func TestRetriesTogether(t *testing.T) {
 }
 
 func TestFleetClose(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		news := f.Board().Subscribe()
+	withManager(t, func(t *testing.T, f *Manager) {
+		news := f.Registry().Subscribe()
 		kinds := map[string]func(context.Context, int) error{"well": nil, "hangs": hang, "down": down}
 		for name, answer := range kinds {
-			k := newDock(t)
+			k := newFakeServer(t)
 			k.answer, k.slow = answer, s
 			if name == "well" {
 				k.close = errors.New("it had to be killed")
@@ -209,7 +209,7 @@ func TestFleetClose(t *testing.T) {
 		if err := f.Close(); err == nil {
 			t.Error("the second close says something else")
 		}
-		if _, err := f.Add(Config{}); !errors.Is(err, ErrFleetClosed) {
+		if _, err := f.Add(Config{}); !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
 		for range kinds {
@@ -217,22 +217,22 @@ func TestFleetClose(t *testing.T) {
 				t.Error(n, err)
 			}
 		}
-		if _, err := news.Next(t.Context()); !errors.Is(err, ErrBoardClosed) {
+		if _, err := news.Next(t.Context()); !errors.Is(err, ErrRegistryClosed) {
 			t.Error(err)
 		}
 	})
 }
 
 func TestRemove(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		k := newDock(t)
+	withManager(t, func(t *testing.T, f *Manager) {
+		k := newFakeServer(t)
 		d := f.add(t, k)
 		wantAcquire(t, d, 0, "")
 		d.Report(func(f *Facts) { f.Tools = 3 })
-		if all := f.Board().Snapshots(); len(all) != 1 || all[0].State != Connected || all[0].Tools != 3 {
+		if all := f.Registry().Snapshots(); len(all) != 1 || all[0].State != Connected || all[0].Tools != 3 {
 			t.Errorf("%+v", all)
 		}
-		if err := f.Remove(d); err != nil || k.alive != 0 || len(f.Board().Snapshots()) != 0 {
+		if err := f.Remove(d); err != nil || k.alive != 0 || len(f.Registry().Snapshots()) != 0 {
 			t.Errorf("removed with %v; %d alive", err, k.alive)
 		}
 		d.Report(func(f *Facts) { f.Tools = 4 })
@@ -242,15 +242,15 @@ func TestRemove(t *testing.T) {
 
 // TestHistory reads every change, in order, from before the start.
 func TestHistory(t *testing.T) {
-	afloat(t, func(t *testing.T, f *Fleet) {
-		news := f.Board().Subscribe()
+	withManager(t, func(t *testing.T, f *Manager) {
+		news := f.Registry().Subscribe()
 		var states []State
 		go func() {
 			for n, err := news.Next(t.Context()); err == nil; n, err = news.Next(t.Context()) {
 				states = append(states, n.State)
 			}
 		}()
-		k := newDock(t)
+		k := newFakeServer(t)
 		k.answer = func(context.Context, int) error { time.Sleep(s); return nil }
 		k.slow = s
 		d := f.add(t, k)
@@ -272,17 +272,17 @@ func TestHistory(t *testing.T) {
 // no server is ever two, every Acquire ends, and at the end nothing is left.
 func TestStorm(t *testing.T) {
 	for seed := range uint64(6) {
-		afloat(t, func(t *testing.T, f *Fleet) {
+		withManager(t, func(t *testing.T, f *Manager) {
 			f.random = rand.Float64
 			var acquired atomic.Int32
 			var wg sync.WaitGroup
-			f.Board().Subscribe() // and nobody reads it
+			f.Registry().Subscribe() // and nobody reads it
 			for i := range uint64(10) {
-				k := newDock(t)
-				k.answer = moody(seed, i)
+				k := newFakeServer(t)
+				k.answer = unreliable(seed, i)
 				d := f.add(t, k)
 				for j := range uint64(8) {
-					wg.Go(func() { ride(d, k, rand.New(rand.NewPCG(seed<<8|i, j)), &acquired) })
+					wg.Go(func() { use(d, k, rand.New(rand.NewPCG(seed<<8|i, j)), &acquired) })
 				}
 			}
 			time.Sleep(10 * time.Minute)
@@ -291,20 +291,20 @@ func TestStorm(t *testing.T) {
 			if acquired.Load() == 0 {
 				t.Error("no call ever had a connection")
 			}
-			if len(f.gate.queue) != 0 || f.gate.inside != 0 || f.gate.timer != nil {
-				t.Errorf("%d wait, %d are inside, and a timer: %v", len(f.gate.queue), f.gate.inside, f.gate.timer != nil)
+			if len(f.dials.queue) != 0 || f.dials.inside != 0 || f.dials.timer != nil {
+				t.Errorf("%d wait, %d are inside, and a timer: %v", len(f.dials.queue), f.dials.inside, f.dials.timer != nil)
 			}
 			for d := range f.drivers {
-				if d.timer != nil || d.round != nil || d.conn != nil {
-					t.Errorf("left: timer %v, round %v, connection %v", d.timer, d.round, d.conn)
+				if d.timer != nil || d.round != nil || d.Current() != nil || d.open {
+					t.Errorf("left: timer %v, round %v, connection %v", d.timer, d.round, d.Current())
 				}
 			}
 		})
 	}
 }
 
-// moody returns what the dials of a server come to that is rarely the same twice.
-func moody(seed, server uint64) func(context.Context, int) error {
+// unreliable returns what the dials of a server come to that is rarely the same twice.
+func unreliable(seed, server uint64) func(context.Context, int) error {
 	return func(ctx context.Context, n int) error {
 		random := rand.New(rand.NewPCG(seed, server<<16|uint64(n)))
 		select {
@@ -316,13 +316,13 @@ func moody(seed, server uint64) func(context.Context, int) error {
 	}
 }
 
-// ride does something to a server again and again, until that is closed.
-func ride(d *Driver, k *dock, random *rand.Rand, acquired *atomic.Int32) {
+// use does something to a server again and again, until that is closed.
+func use(d *Driver, k *fakeServer, random *rand.Rand, acquired *atomic.Int32) {
 	for {
 		time.Sleep(time.Duration(random.Int64N(int64(10 * s))))
 		switch random.IntN(16) {
 		case 0:
-			d.Reload(nil)
+			d.Change(Change{Keep: random.IntN(2) == 0, Disabled: random.IntN(4) == 0})
 		case 1:
 			d.Disable()
 		case 2, 3:
@@ -341,7 +341,7 @@ func ride(d *Driver, k *dock, random *rand.Rand, acquired *atomic.Int32) {
 				return
 			case err != nil:
 			case random.IntN(3) == 0:
-				d.Lost(c, errGone)
+				c.(*conn).forgot.Store(true)
 			case random.IntN(3) == 0:
 				c.(*conn).exit(errGone)
 			}

@@ -28,7 +28,7 @@ func read(t *testing.T, s *Subscription) string {
 }
 
 func TestSlowReader(t *testing.T) {
-	b := NewBoard()
+	b := newStatusRegistry()
 	early := b.Subscribe()
 	one := b.add("one", Status{})
 	two := b.add("two", Status{})
@@ -52,9 +52,9 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// TestUnread has servers come and go on a board that one reader never reads.
+// TestUnread has servers come and go on a registry that one reader never reads.
 func TestUnread(t *testing.T) {
-	b := NewBoard()
+	b := newStatusRegistry()
 	s := b.Subscribe()
 	for range 10_000 {
 		id := b.add("brief", Status{})
@@ -76,7 +76,7 @@ func TestUnread(t *testing.T) {
 }
 
 func TestFacts(t *testing.T) {
-	b := NewBoard()
+	b := newStatusRegistry()
 	s := b.Subscribe()
 	id := b.add("files", Status{})
 	b.post(id, Status{State: Connected})
@@ -103,7 +103,7 @@ func TestFacts(t *testing.T) {
 
 // TestNothingKnownIsNotStale loses a connection before any tool was counted.
 func TestNothingKnownIsNotStale(t *testing.T) {
-	b := NewBoard()
+	b := newStatusRegistry()
 	id := b.add("files", Status{State: Connected})
 	b.post(id, Status{State: Reconnecting})
 	if got := b.Snapshots()[0]; got.Stale {
@@ -113,7 +113,7 @@ func TestNothingKnownIsNotStale(t *testing.T) {
 
 // TestIDsCountUp numbers servers from 1, in the order in which they were added.
 func TestIDsCountUp(t *testing.T) {
-	b := NewBoard()
+	b := newStatusRegistry()
 	for want := uint64(1); want <= 3; want++ {
 		if got := b.add("files", Status{}); got != want {
 			t.Errorf("server %d has the id %d", want, got)
@@ -123,7 +123,7 @@ func TestIDsCountUp(t *testing.T) {
 
 // TestTokenIsPassedOn wakes a second reader only while a notice still waits.
 func TestTokenIsPassedOn(t *testing.T) {
-	b := NewBoard()
+	b := newStatusRegistry()
 	s := b.Subscribe()
 	b.add("one", Status{})
 	b.add("two", Status{})
@@ -140,7 +140,7 @@ func TestTokenIsPassedOn(t *testing.T) {
 
 func TestNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := NewBoard()
+		b := newStatusRegistry()
 		s := b.Subscribe()
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -152,19 +152,19 @@ func TestNext(t *testing.T) {
 			t.Error(n, err)
 		}
 		time.AfterFunc(time.Second, s.Close)
-		if _, err := s.Next(t.Context()); !errors.Is(err, ErrBoardClosed) {
+		if _, err := s.Next(t.Context()); !errors.Is(err, ErrRegistryClosed) {
 			t.Error(err)
 		}
 		s.Close()
 		b.add("other", Status{})
-		if _, err := s.Next(t.Context()); !errors.Is(err, ErrBoardClosed) {
+		if _, err := s.Next(t.Context()); !errors.Is(err, ErrRegistryClosed) {
 			t.Error("closed, and yet:", err)
 		}
 	})
 }
 
 func TestClosedBoard(t *testing.T) {
-	b := NewBoard()
+	b := newStatusRegistry()
 	s := b.Subscribe()
 	id := b.add("files", Status{})
 	b.Close()
@@ -174,7 +174,7 @@ func TestClosedBoard(t *testing.T) {
 		if n, err := s.Next(t.Context()); err != nil || n.Name != "files" || n.State != Disconnected {
 			t.Error(name, n, err)
 		}
-		if _, err := s.Next(t.Context()); !errors.Is(err, ErrBoardClosed) {
+		if _, err := s.Next(t.Context()); !errors.Is(err, ErrRegistryClosed) {
 			t.Error(name, err)
 		}
 		s.Close()
@@ -185,7 +185,7 @@ func TestClosedBoard(t *testing.T) {
 // while there is news that nobody has taken.
 func TestManyReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := NewBoard()
+		b := newStatusRegistry()
 		s := b.Subscribe()
 		got := make(chan Notice, 4)
 		for range cap(got) {
@@ -211,12 +211,12 @@ func TestManyReaders(t *testing.T) {
 	})
 }
 
-// FuzzBoard compares what readers of any speed know with what is on the board.
+// FuzzBoard compares what readers of any speed know with what is on the registry.
 func FuzzBoard(f *testing.F) {
 	f.Add(uint64(1), 200)
 	f.Fuzz(func(t *testing.T, seed uint64, steps int) {
 		random := rand.New(rand.NewPCG(seed, 3))
-		b := NewBoard()
+		b := newStatusRegistry()
 		knows := map[*Subscription]map[uint64]Notice{b.Subscribe(): {}, b.Subscribe(): {}}
 		var ids []uint64
 		for range min(max(steps, 0), 500) {
@@ -264,7 +264,7 @@ func hear(t *testing.T, s *Subscription, known map[uint64]Notice, n int) {
 	}
 }
 
-func sameAs(t *testing.T, b *Board, known map[uint64]Notice) {
+func sameAs(t *testing.T, b *StatusRegistry, known map[uint64]Notice) {
 	t.Helper()
 	shown := b.Snapshots()
 	if len(shown) != len(known) {
@@ -272,7 +272,7 @@ func sameAs(t *testing.T, b *Board, known map[uint64]Notice) {
 	}
 	for _, want := range shown {
 		if got := known[want.ID].Snapshot; got != want {
-			t.Fatalf("a reader knows %+v, and the board shows %+v", got, want)
+			t.Fatalf("a reader knows %+v, and the registry shows %+v", got, want)
 		}
 	}
 }

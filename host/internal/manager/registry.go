@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// ErrBoardClosed is what Next returns after the last notice.
-var ErrBoardClosed = errors.New("the board is closed")
+// ErrRegistryClosed is what [Subscription.Next] returns after the last notice.
+var ErrRegistryClosed = errors.New("the status registry is closed")
 
-// Facts are what is known of a server beside its status. They come from whoever
-// talks to it, see [Driver.Report].
+// Facts are what is known of a server beside its status. The caller that talks to the
+// server reports them, see [Driver.Report].
 type Facts struct {
 	Era       string
 	Revision  string // of the protocol
@@ -31,17 +31,16 @@ type Snapshot struct {
 	Facts
 }
 
-// Notice is news of a server. Of one server they come in order.
+// Notice is a change of the status of a server. Those of one server come in order.
 type Notice struct {
-	Seq  uint64 // grows from one change on the board to the next
+	Seq  uint64 // grows from one change in the registry to the next
 	Gone bool   // the server has been taken off; the snapshot is its last
 	Snapshot
 }
 
-// Board shows how it stands with many servers, and tells subscribers what
-// changes. Writing to it never waits for them. All methods may be called from
-// any goroutine.
-type Board struct {
+// StatusRegistry has the statuses of many servers, and tells subscribers what changes.
+// Writing to it never waits for them. All methods may be called from any goroutine.
+type StatusRegistry struct {
 	mu      sync.Mutex
 	last    uint64 // the newest ID
 	seq     uint64
@@ -50,13 +49,12 @@ type Board struct {
 	closed  bool
 }
 
-// NewBoard returns an empty board.
-func NewBoard() *Board {
-	return &Board{shown: make(map[uint64]*Notice), readers: make(map[*Subscription]struct{})}
+func newStatusRegistry() *StatusRegistry {
+	return &StatusRegistry{shown: make(map[uint64]*Notice), readers: make(map[*Subscription]struct{})}
 }
 
 // Snapshots returns all servers, by name.
-func (b *Board) Snapshots() []Snapshot {
+func (b *StatusRegistry) Snapshots() []Snapshot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	all := make([]Snapshot, 0, len(b.shown))
@@ -70,7 +68,7 @@ func (b *Board) Snapshots() []Snapshot {
 }
 
 // snapshot returns what is shown of a server, if it is shown.
-func (b *Board) snapshot(id uint64) (s Snapshot, ok bool) {
+func (b *StatusRegistry) snapshot(id uint64) (s Snapshot, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if n := b.shown[id]; n != nil {
@@ -80,10 +78,10 @@ func (b *Board) snapshot(id uint64) (s Snapshot, ok bool) {
 }
 
 // Subscribe returns a subscription that begins with every server there is. On a
-// board that is closed it ends after them.
-func (b *Board) Subscribe() *Subscription {
+// registry that is closed it ends after them.
+func (b *StatusRegistry) Subscribe() *Subscription {
 	s := &Subscription{
-		board: b, news: make(map[uint64]Notice), told: make(map[uint64]struct{}),
+		registry: b, news: make(map[uint64]Notice), told: make(map[uint64]struct{}),
 		ready: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	b.mu.Lock()
@@ -102,9 +100,9 @@ func (b *Board) Subscribe() *Subscription {
 	return s
 }
 
-// Close ends all subscriptions, once they have been read to their end. The board
+// Close ends all subscriptions, once they have been read to their end. The registry
 // stays as it is, and can still be looked at.
-func (b *Board) Close() {
+func (b *StatusRegistry) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for s := range b.readers {
@@ -115,7 +113,7 @@ func (b *Board) Close() {
 }
 
 // add puts a server up.
-func (b *Board) add(name string, s Status) (id uint64) {
+func (b *StatusRegistry) add(name string, s Status) (id uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last++
@@ -127,7 +125,7 @@ func (b *Board) add(name string, s Status) (id uint64) {
 
 // post shows a new status. What is known of the tools becomes stale when there
 // is no connection any more to hear of their changes.
-func (b *Board) post(id uint64, s Status) {
+func (b *StatusRegistry) post(id uint64, s Status) {
 	b.edit(id, func(n *Notice) bool {
 		n.Status = s
 		switch s.State {
@@ -140,7 +138,7 @@ func (b *Board) post(id uint64, s Status) {
 }
 
 // report shows what change makes of the facts.
-func (b *Board) report(id uint64, change func(*Facts)) {
+func (b *StatusRegistry) report(id uint64, change func(*Facts)) {
 	b.edit(id, func(n *Notice) bool {
 		old := n.Facts
 		change(&n.Facts)
@@ -149,7 +147,7 @@ func (b *Board) report(id uint64, change func(*Facts)) {
 }
 
 // remove takes a server off.
-func (b *Board) remove(id uint64) {
+func (b *StatusRegistry) remove(id uint64) {
 	b.edit(id, func(n *Notice) bool {
 		n.Gone = true
 		delete(b.shown, id)
@@ -158,7 +156,7 @@ func (b *Board) remove(id uint64) {
 }
 
 // edit changes what is shown of a server, and tells of it if change says so.
-func (b *Board) edit(id uint64, change func(*Notice) (news bool)) {
+func (b *StatusRegistry) edit(id uint64, change func(*Notice) (news bool)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if n := b.shown[id]; n != nil && !b.closed && change(n) {
@@ -166,7 +164,7 @@ func (b *Board) edit(id uint64, change func(*Notice) (news bool)) {
 	}
 }
 
-func (b *Board) publish(n *Notice) {
+func (b *StatusRegistry) publish(n *Notice) {
 	b.seq++
 	n.Seq = b.seq
 	for s := range b.readers {
@@ -174,22 +172,22 @@ func (b *Board) publish(n *Notice) {
 	}
 }
 
-// Subscription is one reader's view of a board. A reader that is slow, or that
-// never reads, costs one notice for each server and holds nobody up: of each
+// Subscription is one reader's view of a registry. A reader that is slow, or that
+// never reads, costs one notice for each server and delays no one: of each
 // server it then gets the newest notice alone.
 type Subscription struct {
-	board *Board
-	ready chan struct{} // holds a token while there may be news
-	ended chan struct{} // closed with the subscription or the board
+	registry *StatusRegistry
+	ready    chan struct{} // holds a token while there may be news
+	ended    chan struct{} // closed with the subscription or the registry
 
-	// Guarded by the mutex of the board.
+	// Guarded by the mutex of the registry.
 	queue []uint64            // of servers with news, the longest waiting first
 	news  map[uint64]Notice   // what Next has not returned yet
 	told  map[uint64]struct{} // servers that Next has returned, and not yet as gone
 }
 
 // Next returns the next notice, and waits for it as long as ctx allows. After
-// Close, and at the end of a closed board, it returns [ErrBoardClosed].
+// Close, and at the end of a closed registry, it returns [ErrRegistryClosed].
 func (s *Subscription) Next(ctx context.Context) (Notice, error) {
 	for {
 		if n, ok := s.take(); ok {
@@ -201,7 +199,7 @@ func (s *Subscription) Next(ctx context.Context) (Notice, error) {
 			if n, ok := s.take(); ok {
 				return n, nil
 			}
-			return Notice{}, ErrBoardClosed
+			return Notice{}, ErrRegistryClosed
 		case <-ctx.Done():
 			return Notice{}, context.Cause(ctx)
 		}
@@ -210,10 +208,10 @@ func (s *Subscription) Next(ctx context.Context) (Notice, error) {
 
 // Close ends the subscription. A Next that waits returns.
 func (s *Subscription) Close() {
-	s.board.mu.Lock()
-	defer s.board.mu.Unlock()
-	if _, open := s.board.readers[s]; open {
-		delete(s.board.readers, s)
+	s.registry.mu.Lock()
+	defer s.registry.mu.Unlock()
+	if _, open := s.registry.readers[s]; open {
+		delete(s.registry.readers, s)
 		close(s.ended)
 	}
 	s.queue, s.news, s.told = nil, nil, nil
@@ -246,8 +244,8 @@ func (s *Subscription) wake() {
 // take returns the notice that has waited longest. If more are waiting, it passes
 // the token on, for another reader of the same subscription.
 func (s *Subscription) take() (n Notice, ok bool) {
-	s.board.mu.Lock()
-	defer s.board.mu.Unlock()
+	s.registry.mu.Lock()
+	defer s.registry.mu.Unlock()
 	if len(s.queue) == 0 {
 		return n, false
 	}

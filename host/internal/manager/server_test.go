@@ -5,13 +5,14 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// dock is a server that a driver may dial, and counts what it does.
-type dock struct {
+// fakeServer is a server that a driver may dial, and counts what it does.
+type fakeServer struct {
 	t     *testing.T
 	start time.Time
 
@@ -19,6 +20,7 @@ type dock struct {
 	answer func(ctx context.Context, n int) error
 
 	slow time.Duration // what closing a connection takes
+	busy time.Duration // what calls in flight take
 
 	mu    sync.Mutex
 	alive int // dials and connections
@@ -27,13 +29,19 @@ type dock struct {
 	close error
 }
 
-// conn is one connection to a dock.
+// conn is one connection to a fakeServer.
 type conn struct {
-	dock   *dock
-	done   chan struct{}
-	err    error
-	end    sync.Once
-	closed bool
+	fakeServer *fakeServer
+	after      Conn // what its dial was given
+	done       chan struct{}
+	err        error
+	end        sync.Once
+	forgot     atomic.Bool
+	retired    atomic.Bool
+	drained    time.Duration // how long Drain took; 0 where it was not called
+	closed     bool
+	left       bool // by Close
+	taken      bool // by the next connection
 }
 
 func (c *conn) Done() <-chan struct{} { return c.done }
@@ -47,26 +55,47 @@ func (c *conn) exit(err error) {
 	})
 }
 
-func (c *conn) Close() error {
-	c.exit(errors.New("closed"))
-	time.Sleep(c.dock.slow)
-	c.dock.mu.Lock()
-	defer c.dock.mu.Unlock()
-	if c.closed {
-		c.dock.t.Error("a connection was closed twice")
+func (c *conn) Forgotten() bool { return c.forgot.Load() && !over(c) }
+func (c *conn) Retire()         { c.retired.Store(true) }
+
+// Drain has calls in flight for as long as the fakeServer says.
+func (c *conn) Drain(ctx context.Context) {
+	start := time.Now()
+	select {
+	case <-ctx.Done():
+	case <-time.After(c.fakeServer.busy):
 	}
-	c.closed = true
-	c.dock.alive--
-	return c.dock.close
+	c.drained = time.Since(start)
 }
 
-func newDock(t *testing.T) *dock { return &dock{t: t, start: time.Now()} }
+func (c *conn) Close(leave bool) error {
+	c.exit(errors.New("closed"))
+	time.Sleep(c.fakeServer.slow)
+	c.fakeServer.mu.Lock()
+	defer c.fakeServer.mu.Unlock()
+	if c.closed {
+		c.fakeServer.t.Error("a connection was closed twice")
+	}
+	c.closed, c.left = true, leave
+	if !c.taken {
+		c.fakeServer.alive--
+	}
+	return c.fakeServer.close
+}
 
-// dial is a DialFunc. It fails the test where there would be two of anything.
-func (k *dock) dial(ctx context.Context) (Conn, error) {
+func newFakeServer(t *testing.T) *fakeServer { return &fakeServer{t: t, start: time.Now()} }
+
+// dial is a DialFunc. It fails the test where there would be two of anything. A
+// connection that is still open is taken over.
+func (k *fakeServer) dial(ctx context.Context, after Conn) (Conn, error) {
+	before, _ := after.(*conn)
 	k.mu.Lock()
 	n := len(k.dials)
 	k.dials = append(k.dials, time.Since(k.start))
+	took := before != nil && before.Forgotten()
+	if took {
+		k.alive--
+	}
 	if k.alive++; k.alive > 1 {
 		k.t.Errorf("dial %d, and %d of them are alive", n, k.alive)
 	}
@@ -78,29 +107,34 @@ func (k *dock) dial(ctx context.Context) (Conn, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil {
-		k.alive--
+		if !took {
+			k.alive--
+		}
 		return nil, err
 	}
-	c := &conn{dock: k, done: make(chan struct{})}
+	if took {
+		before.taken = true
+	}
+	c := &conn{fakeServer: k, after: after, done: make(chan struct{})}
 	k.conns = append(k.conns, c)
 	return c, nil
 }
 
 // last returns the newest connection.
-func (k *dock) last() *conn {
+func (k *fakeServer) last() *conn {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.conns[len(k.conns)-1]
 }
 
 // times returns when it was dialled.
-func (k *dock) times() []time.Duration {
+func (k *fakeServer) times() []time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Clone(k.dials)
 }
 
-func (k *dock) wantTimes(want ...time.Duration) {
+func (k *fakeServer) wantTimes(want ...time.Duration) {
 	k.t.Helper()
 	if got := k.times(); !slices.Equal(got, want) {
 		k.t.Errorf("dialled at %v; want %v", got, want)
@@ -128,24 +162,37 @@ func classify(err error) Reason {
 
 var errBad = errors.New("no such setting")
 
-// afloat runs a test with a fleet that spreads no waits, and closes it at the end.
-func afloat(t *testing.T, test func(t *testing.T, f *Fleet)) {
+// withManager runs a test with a manager that spreads no waits, and closes it at the end.
+func withManager(t *testing.T, test func(t *testing.T, f *Manager)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		f := NewFleet()
+		f := New()
 		f.random = middle
 		defer f.Close()
 		test(t, f)
 	})
 }
 
-func (f *Fleet) add(t *testing.T, k *dock) *Driver {
+func (m *Manager) add(t *testing.T, k *fakeServer) *Driver {
 	t.Helper()
-	d, err := f.Add(Config{Name: "files", Dial: k.dial, Classify: classify})
+	d, err := m.Add(Config{Name: "files", Dial: k.dial, Classify: classify})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// moving adds a server that may be another at each dial.
+func (m *Manager) moving(t *testing.T, first *fakeServer) (*Driver, *atomic.Pointer[fakeServer]) {
+	t.Helper()
+	var now atomic.Pointer[fakeServer]
+	now.Store(first)
+	dial := func(ctx context.Context, after Conn) (Conn, error) { return now.Load().dial(ctx, after) }
+	d, err := m.Add(Config{Name: "files", Dial: dial, Classify: classify})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, &now
 }
 
 // acquire acquires within a time and returns the error in words, and how long it

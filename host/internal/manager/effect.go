@@ -1,0 +1,71 @@
+package manager
+
+import "time"
+
+// Action is what an effect asks for.
+type Action uint8
+
+// What there is to do.
+const (
+	// Dial: make a connection now. With Inherit it may go on with what the connection
+	// before has left. Answer with Connected or ConnectFailed.
+	Dial Action = iota
+
+	// DialAt: call Tick at At. It replaces the DialAt before; a zero At is never.
+	DialAt
+
+	// Drop: end the connection in the way of How, or give the dial up, however it
+	// goes, and with it the connection that was kept for it. Answer with Gone once that
+	// is done. No Dial comes before that, but perhaps another Drop, which is more
+	// abrupt.
+	Drop
+
+	// Refuse: callers that wait for a connection get Err.
+	Refuse
+
+	// Announce: the status has changed.
+	Announce
+
+	// End: nothing is left and nothing more will be done.
+	End
+)
+
+var actions = [...]string{"dial", "dial-at", "drop", "refuse", "announce", "end"}
+
+func (a Action) String() string { return actions[a] }
+
+// Effect is something that the owner of a machine has to do.
+type Effect struct {
+	Do      Action
+	At      time.Time // of DialAt
+	Err     error     // of Refuse: a *Refusal
+	How     Ending    // of Drop
+	Inherit bool      // of Dial
+}
+
+// Ending is how a connection ends, from the gentlest to the most abrupt.
+type Ending uint8
+
+// The ways in which a connection ends. No call is given to it any more in any of them.
+const (
+	// Keep: it stays open for the next dial, which makes another handshake on it.
+	Keep Ending = iota
+
+	// HandOver: calls in flight have DrainTime to end. What the server keeps for the
+	// connection is left to the next one.
+	HandOver
+
+	// Drain: calls in flight have DrainTime to end.
+	Drain
+
+	// Abort: calls in flight end with it.
+	Abort
+)
+
+var endings = [...]string{"keep", "hand over", "drain", "abort"}
+
+func (e Ending) String() string { return endings[e] }
+
+// DrainTime is how long calls may go on over a connection that makes room for another:
+// the callers of the other wait for that.
+const DrainTime = 10 * time.Second

@@ -1,0 +1,193 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// life is a dial and the connection that comes of it.
+type life struct {
+	ticket *ticket
+	after  Conn            // what the dial may go on with
+	wanted context.Context // ends with the first Drop
+	stop   context.CancelFunc
+	drains context.Context // ends with a Drop that is an Abort
+	abort  context.CancelFunc
+
+	// Guarded by the mutex of the driver.
+	how  Ending // of the newest Drop
+	over bool
+}
+
+func newLife(p *ticket, after Conn) *life {
+	l := &life{ticket: p, after: after}
+	l.drains, l.abort = context.WithCancel(context.Background())
+	l.wanted, l.stop = context.WithCancel(l.drains)
+	return l
+}
+
+// end says that there is neither a dial nor a connection any more that l is about.
+func (l *life) end() {
+	l.over = true
+	l.abort() // and with that, both contexts
+}
+
+// drop has a life end in a way, or in a more abrupt one than before.
+func (l *life) drop(how Ending) {
+	l.how = how
+	l.stop()
+	if how == Abort {
+		l.abort()
+	}
+}
+
+// begin starts the life of a connection.
+func (d *Driver) begin(inherit bool) {
+	if !inherit {
+		d.last = nil
+	}
+	d.err = nil
+	d.life = newLife(&ticket{urgent: d.round != nil, retry: d.machine.Status().Attempt > 1}, d.last)
+	d.manager.dials.join(d.life.ticket)
+	go d.live(d.life)
+}
+
+// drop has the dial or the connection end, or the one that is kept for the next dial.
+func (d *Driver) drop(how Ending) {
+	if c := d.current.Swap(nil); c != nil {
+		(*c).Retire()
+	}
+	l := d.life
+	if l.over { // what there is was kept
+		go func() { d.gone(l, nil, d.discard()) }()
+		return
+	}
+	l.drop(how)
+}
+
+// live is the life of a connection, from the dial until nothing is left of it.
+// Drop ends it; everything else follows from that. A dial takes several times the
+// stack that waiting does, and Go keeps what a stack has grown to, so another
+// goroutine does the waiting.
+func (d *Driver) live(l *life) {
+	c, err := d.dialInTurn(l)
+	switch {
+	case err == nil:
+		go d.keep(l, c)
+	case !d.failed(l, err):
+		d.gone(l, nil, d.discard())
+	}
+}
+
+// dialInTurn dials when it is this server's turn.
+func (d *Driver) dialInTurn(l *life) (Conn, error) {
+	defer d.manager.dials.leave(l.ticket)
+	if err := l.ticket.wait(l.wanted); err != nil {
+		return nil, err
+	}
+	return d.dial(l.wanted, l.after)
+}
+
+// failed tells the machine of a dial that made no connection. It reports false where
+// the dial was given up, which is known under the mutex only.
+func (d *Driver) failed(l *life, err error) bool {
+	why := d.classify(err)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l.wanted.Err() != nil {
+		return false
+	}
+	l.end()
+	d.run(d.machine.ConnectFailed(time.Now(), why, err))
+	return true
+}
+
+// keep is live from when there is a connection.
+func (d *Driver) keep(l *life, c Conn) {
+	if d.connected(l, c) {
+		select {
+		case <-c.Done():
+			d.lost(c)
+		case <-l.wanted.Done():
+		}
+	}
+	d.leave(l, c)
+}
+
+// connected reports whether c is still wanted.
+func (d *Driver) connected(l *life, c Conn) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l.wanted.Err() != nil {
+		return false
+	}
+	d.last, d.open = nil, false
+	d.current.Store(&c)
+	d.run(d.machine.Connected(time.Now()))
+	d.settle(c, nil)
+	return true
+}
+
+// lost tells the machine of the end of c, if join has not.
+func (d *Driver) lost(c Conn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.Current() == c {
+		d.run(d.machine.Lost(time.Now(), c.Err()))
+	}
+}
+
+// leave ends c in the way that the newest Drop has asked for.
+func (d *Driver) leave(l *life, c Conn) {
+	if how := d.ending(l); how == HandOver || how == Drain {
+		ctx, cancel := context.WithTimeout(l.drains, DrainTime)
+		c.Drain(ctx)
+		cancel()
+	}
+	if d.kept(l, c) {
+		return
+	}
+	err := c.Close(d.ending(l) == HandOver)
+	d.gone(l, c, errors.Join(err, d.discard()))
+}
+
+func (d *Driver) ending(l *life) Ending {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return l.how
+}
+
+// kept leaves c open for the next dial, if it is wanted for that.
+func (d *Driver) kept(l *life, c Conn) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l.how != Keep {
+		return false
+	}
+	l.end()
+	d.last, d.open = c, true
+	d.run(d.machine.Gone(time.Now()))
+	return true
+}
+
+// discard closes the connection that was kept for the next dial, if there is one.
+func (d *Driver) discard() error {
+	d.mu.Lock()
+	c, open := d.last, d.open
+	d.last, d.open = nil, false
+	d.mu.Unlock()
+	if !open {
+		return nil
+	}
+	return c.Close(false)
+}
+
+// gone tells the machine that nothing is left of c, or of a dial where c is nil.
+func (d *Driver) gone(l *life, c Conn, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	l.end()
+	d.last, d.err = c, err
+	d.run(d.machine.Gone(time.Now()))
+}
