@@ -66,8 +66,8 @@ var arrows = map[string][]string{
 	"host/mcp":                  {"host/internal/jsontext"},
 	"host/config":               {toml},
 	"host/cleantext":            {},
-	"host/trace":                {"host/mcp", "host/internal/jsonl", "host/internal/jsontext", "host/internal/redact", "host/internal/secret"},
-	"host/replay":               {"abi", "host/trace", "host/internal/jsonl", "host/internal/jsontext", "host/internal/guest", "host/internal/redact", "host/internal/secret", "host/internal/wasm", "host/internal/worker", "host/internal/hostio"},
+	"host/trace":                {"host/mcp", "host/internal/jsonl", "host/internal/jsontext", "host/internal/redact"},
+	"host/replay":               {"abi", "abi/step", "host/internal/guest", "host/internal/hosterr", "host/internal/hostio", "host/internal/jsonl", "host/internal/jsontext", "host/internal/redact", "host/internal/secret", "host/internal/wasm", "host/internal/worker"},
 	"host/pluginstore":          {"abi" + below, "host/cleantext", "host/config", "host/internal/capability", "host/internal/hosterr", "host/internal/plugin", "host/internal/private", "host/vault", minisig},
 	"host/vault":                {"host/internal/private", "host/internal/secret", keyring, flock, xcrypto + below},
 	"host/trust":                {"host/cleantext", "host/config", "host/internal/capability", "host/internal/hosterr", "host/internal/private"},
@@ -76,7 +76,7 @@ var arrows = map[string][]string{
 	"host/pluginbuild":          {"host/internal/capability"},
 	"cmd/mkplugin":              {"host/pluginbuild"},
 	"cmd/wharf-conformance":     {"host", "host/config", "host/mcp", "plugins"},
-	"cmd/wharf":                 {"abi" + below, "host", "host/config", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/cleantext", "host/trust", "host/vault", "plugins", "sdk/template", "cmd/wharf/internal" + below, cobra, goSDK},
+	"cmd/wharf":                 {"abi" + below, "host", "host/config", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "plugins", "sdk/template", "cmd/wharf/internal" + below, cobra, goSDK},
 	"cmd/wharf/internal/args":   {"host", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/files", "cmd/wharf/internal/plain"},
 	"cmd/wharf/internal/exit":   {"host"},
 	"cmd/wharf/internal/files":  {},
@@ -103,8 +103,8 @@ var arrows = map[string][]string{
 	"host/internal/secret":     {},
 	"host/internal/plugin":     {"host/config"},
 	"host/internal/watch":      {notify},
-	"host/internal/redact":     {"host/internal/secret"},
-	"host/internal/jsonl":      {},
+	"host/internal/redact":     {"host/internal/jsontext", "host/internal/secret"},
+	"host/internal/jsonl":      {"host/internal/jsontext"},
 }
 
 // walls says which imports are for a few packages only. Everything that a guest

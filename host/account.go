@@ -12,11 +12,13 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/redact"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 	"github.com/wharf-mcp/wharf/host/vault"
@@ -29,10 +31,34 @@ const providerOAuth = "oauth"
 type account struct {
 	*auth.Account
 	server   Server
-	hide     func(texts ...string) // from what is recorded; nil where nothing is
+	recorded *redact.Set // gets what the sign-in gives
 	fetch    *capability.Fetcher
 	declined atomic.Bool   // the person said no, and is not asked again by itself
 	turns    atomic.Uint64 // how often somebody signed in or out
+}
+
+// Apply is [auth.Account.Apply]. It also keeps the credentials out of what is recorded,
+// except for a DPoP proof, which is of use for this one request.
+func (a *account) Apply(ctx context.Context, r *capability.Request) ([]abi.Pair, error) {
+	pairs, err := a.Account.Apply(ctx, r)
+	for _, pair := range pairs {
+		if pair.Key != "DPoP" {
+			a.recorded.HideRecent(pair.Value)
+		}
+	}
+	return pairs, err
+}
+
+// Material is [auth.Account.Material]. It also keeps the material out of what is recorded.
+func (a *account) Material(ctx context.Context) (*auth.Material, error) {
+	m, err := a.Account.Material(ctx)
+	if m != nil {
+		a.recorded.HideRecent(m.Blob.Reveal())
+		for _, value := range m.Env {
+			a.recorded.HideRecent(value.Reveal())
+		}
+	}
+	return m, err
 }
 
 // providerOf returns the provider that signs in to a server, or "". By itself it
@@ -135,11 +161,7 @@ func (h *Host) newAccount(name string, s Server) (*account, error) {
 		return nil, hosterr.Configf("auth: %w", err)
 	}
 	c.Fetch = fetch
-	hide := h.hideRecent
-	if h.config.Recorder == nil && h.config.Record == nil {
-		hide = nil
-	}
-	return &account{Account: auth.NewAccount(c), server: s, hide: hide, fetch: fetch}, nil
+	return &account{Account: auth.NewAccount(c), server: s, recorded: h.secrets.recorded, fetch: fetch}, nil
 }
 
 // warnOnce passes on the first warning.

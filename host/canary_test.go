@@ -15,6 +15,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/trace"
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
@@ -29,12 +30,12 @@ type confidant struct {
 
 func newConfidant(t *testing.T) *confidant {
 	c := &confidant{home: t.TempDir()}
-	tr, err := host.ParseTrace("rpc,abi,io", &c.said)
+	tr, err := trace.NewPrinter("rpc,abi,io", &c.said)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Host = newHost(t, host.Config{
-		VaultDir: c.vaultDir(), Trace: tr, Stderr: &c.said, OpenURL: c.open,
+		VaultDir: c.vaultDir(), Print: tr, Stderr: &c.said, OpenURL: c.open,
 		Event: func(e host.Event) { fmt.Fprintf(&c.said, "%+v\n", e) },
 	})
 	return c

@@ -19,17 +19,17 @@ import (
 // connection is one guest with its world and its peer: the transport of a
 // session, as long as it lasts.
 type connection struct {
-	inst   *guest.Instance
-	book   *logbook
-	mark   mark // of what is in it
-	table  *capability.Table
-	stderr *prefixer // what the table writes to; nil where nobody reads
-	peer   *rpc.Peer
-	wire   *trace.Wire  // what records it; nil where nothing does
-	take   *replay.Take // the same for its guest
-	redact func(text string) string
-	ended  chan struct{}
-	cause  error // set before ended is closed
+	inst      *guest.Instance
+	book      *logbook
+	mark      mark // of what is in it
+	table     *capability.Table
+	stderr    *stderrWriter // what the table writes to; nil where nobody reads
+	peer      *rpc.Peer
+	trace     *trace.Connection  // records its messages; nil for none
+	recording *replay.Connection // records its guest; nil for none
+	redact    func(text string) string
+	ended     chan struct{}
+	cause     error // set before ended is closed
 
 	shut  sync.Once
 	flush sync.Once // of stderr
@@ -52,7 +52,7 @@ func (c *connection) Err() error {
 // the guest and its processes.
 func (c *connection) Shutdown(ctx context.Context) error {
 	c.book.burn()
-	c.wire.Closing()
+	c.trace.Closing()
 	err := errors.Join(c.inst.Close(ctx), c.table.Close(ctx))
 	if err == nil {
 		c.flush.Do(c.stderr.flush) // the table writes no more
@@ -72,7 +72,7 @@ func (c *connection) over(cause error) {
 	c.shut.Do(func() {
 		c.book.end(cause)
 		c.cause = c.lastWords(cause)
-		c.wire.Ended(c.cause)
+		c.trace.Ended(c.cause)
 		close(c.ended)
 	})
 }
@@ -137,7 +137,7 @@ func (r receiver) OfferInline(exchange uint32, x hostio.InlineIO) bool {
 }
 
 func (r receiver) Close(err error) {
-	r.take.Ended(err)
+	r.recording.Ended(err)
 	r.over(err)
 	r.peer.Close(r.cause)
 }

@@ -68,7 +68,7 @@ func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error
 	if a != nil {
 		a.Prepare(ctx)
 	}
-	h.hide(s)
+	h.secrets.entry(s)
 	return &dialer{host: h, server: s, via: via, module: m, grants: gs, account: a}, nil
 }
 
@@ -183,7 +183,7 @@ func (d *dialer) launch(ctx context.Context, handler rpc.Handler, old *connectio
 		c.inst.Close(ctx)
 		return nil, err
 	}
-	c.wire = d.host.config.Recorder.Connect(d.server.Name, d.via)
+	c.trace = d.host.config.Trace.Connect(d.server.Name, d.via)
 	c.peer = rpc.NewPeer(d.peer(c, handler, last))
 	c.inst.Open(set, given, c.table, receiver{c})
 	return &session.Dialed{
@@ -199,16 +199,42 @@ func (d *dialer) board(ctx context.Context, c *connection) (err error) {
 		Module: d.module.module,
 		Apart:  d.module.apart,
 		Limits: guest.Limits{MessageCap: d.server.MessageCap},
-		Trace:  d.host.config.Trace.ABI(d.server.Name),
+		Trace:  d.host.config.Print.ABI(d.server.Name),
 		Log:    d.log,
 		Save:   c.book.write,
 	}
-	c.mark, c.take = d.mark(), d.recorded(&config)
+	c.mark = d.mark()
+	if recorder := d.host.config.Record; recorder != nil {
+		c.recording = recorder.Connect(d.server.Name, d.via, d.module.hash)
+		config.Observer, config.Now, config.Random = c.recording, c.recording.Now, c.recording
+	}
 	c.inst, err = guest.New(ctx, config)
 	if errors.As(err, new(*worker.Refusal)) { // which a load in this process would have found
 		err = &hosterr.Error{Kind: ErrPluginRefused, Err: err}
 	}
 	return err
+}
+
+// observers returns what sees the messages of a connection: the functions of the printer
+// and the trace. Each is nil if there is no such observer.
+func (d *dialer) observers(c *connection) (message func(sent bool, msg []byte), dropped func(why error, msg []byte)) {
+	print, printDropped := d.host.config.Print.RPC(d.server.Name), d.host.config.Print.Dropped(d.server.Name)
+	if c.trace == nil {
+		return print, printDropped
+	}
+	message = func(sent bool, msg []byte) {
+		if print != nil {
+			print(sent, msg)
+		}
+		c.trace.Message(sent, c.peer.Version(), msg)
+	}
+	dropped = func(why error, msg []byte) {
+		if printDropped != nil {
+			printDropped(why, msg)
+		}
+		c.trace.Dropped(c.peer.Version(), why, msg)
+	}
+	return message, dropped
 }
 
 // settings picks what the plugin reads from the entry. A setting that it does
@@ -241,15 +267,15 @@ func (d *dialer) settings(m *abi.Manifest) (*abi.Settings, error) {
 }
 
 // stderr returns where a connection's servers write theirs, or nil.
-func (d *dialer) stderr() *prefixer {
+func (d *dialer) stderr() *stderrWriter {
 	if d.host.stderr.to == nil {
 		return nil
 	}
-	return newPrefixer(&d.host.stderr, d.server.Name, d.host.known.Stream())
+	return newStderrWriter(&d.host.stderr, d.server.Name, d.host.secrets.shown.Stream())
 }
 
 // table makes what a connection may open, and says how it ends.
-func (d *dialer) table(ctx context.Context, stderr *prefixer) (*capability.Table, error) {
+func (d *dialer) table(ctx context.Context, stderr *stderrWriter) (*capability.Table, error) {
 	grants, err := d.signedIn(ctx)
 	if err != nil {
 		return nil, err
@@ -291,7 +317,7 @@ func (d *dialer) signedIn(ctx context.Context) ([]capability.Grant, error) {
 // peer returns what the peer of c is made of; last is the number of the last message
 // of the session so far.
 func (d *dialer) peer(c *connection, handler rpc.Handler, last uint64) rpc.Config {
-	trace, dropped := d.observed(c)
+	trace, dropped := d.observers(c)
 	return rpc.Config{
 		Link:    link{c},
 		Name:    d.server.Name,

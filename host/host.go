@@ -18,9 +18,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
-	"github.com/wharf-mcp/wharf/host/internal/redact"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/replay"
 	"github.com/wharf-mcp/wharf/host/trace"
 	"github.com/wharf-mcp/wharf/host/trust"
 	"github.com/wharf-mcp/wharf/host/vault"
@@ -30,13 +30,6 @@ import (
 // expanded. The entry is also the grant: its command, address or url is all
 // that the transport may reach.
 type Server = config.Server
-
-// Trace shows what passes through the layers of a host.
-type Trace = trace.Tracer
-
-// ParseTrace makes a trace of the named layers ("rpc", "abi", "io", separated
-// by commas) that is written to w. An empty list gives nil, which is off.
-func ParseTrace(layers string, w io.Writer) (*Trace, error) { return trace.Parse(layers, w) }
 
 // Config is what a program decides about its host. The zero value is a host
 // without plugins.
@@ -106,16 +99,15 @@ type Config struct {
 	// begins its timeout anew; 0 is an hour, below zero there is none.
 	MaxTimeout time.Duration
 
-	// Trace is nil for none.
-	Trace *Trace
+	// Print prints what passes between servers, plugins and the host; nil prints nothing.
+	Print *trace.Printer
 
-	// Recorder writes all messages to a file; nil is none. The host does not
-	// close it.
-	Recorder *Recorder
+	// Trace writes all messages to a file; nil writes none. The host does not close it.
+	Trace *trace.Recorder
 
-	// Record keeps what plugins do, to run it again; nil is none. The host does not
-	// close it.
-	Record *GuestRecorder
+	// Record writes what plugins do to a file, to replay it; nil writes nothing. The host
+	// does not close it.
+	Record *replay.Recorder
 
 	// Stderr gets what servers write to theirs; nil keeps it for errors only.
 	Stderr io.Writer
@@ -181,8 +173,8 @@ type Host struct {
 	engine   *wasm.Engine // of Plugins
 	foreign  *foreign     // all others
 	vault    *vault.Vault // nil without a folder for it
-	stderr   mouth
-	known    redact.Set // what is kept out of what servers print, and of errors
+	stderr   stderrLog
+	secrets  redaction
 	warnings bulletin
 	spared   sync.Once // the warning about the cache
 	unsealed sync.Map  // names of the plugins that the warning about a missing seal was for
@@ -220,8 +212,9 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	}
 	h := &Host{
 		config:   c,
-		stderr:   mouth{to: c.Stderr},
 		manager:  manager.New(),
+		stderr:   stderrLog{to: c.Stderr},
+		secrets:  newRedaction(&c),
 		plugins:  c.Files,
 		servers:  make(map[string]*Session),
 		modules:  make(map[string]*edition[program]),

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/trace"
 )
 
 // A bad answer over HTTP spoils its own call: no other notices, on the same
@@ -624,11 +625,11 @@ func TestSecretsStayWithTheHost(t *testing.T) {
 	for era, site := range map[string]*site{"2026-07-28": {tools: tools}, "legacy": {legacy: true, tools: tools}} {
 		a.start(site)
 		var seen bytes.Buffer
-		trace, err := host.ParseTrace("abi,io", &seen)
+		trace, err := trace.NewPrinter("abi,io", &seen)
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := newHost(t, host.Config{Trace: trace})
+		h := newHost(t, host.Config{Print: trace})
 		entry := host.Server{Name: "remote", URL: a.url() + "/mcp?key=" + secret + "-query", Protocol: era}
 		entry.Headers = map[string]string{"X-Key": secret + "-header"}
 		s := connect(t, h, entry)

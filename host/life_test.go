@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/trace"
 )
 
 // A caller who leaves before a plugin is there has met no fault of the plugin.
@@ -58,11 +59,11 @@ func (c firstLine) Write(p []byte) (int, error) {
 // Close ends an attempt to connect, and waits for what it had started.
 func TestCloseWhileConnecting(t *testing.T) {
 	asked := make(firstLine)
-	tr, err := host.ParseTrace("rpc", asked)
+	tr, err := trace.NewPrinter("rpc", asked)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHost(t, host.Config{Trace: tr})
+	h := newHost(t, host.Config{Print: tr})
 	ended := make(chan error, 1)
 	go func() {
 		_, err := h.Connect(context.Background(), server("silent"))

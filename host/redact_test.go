@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/trace"
 )
 
 const blabbed = "t0ken/of+the \"server\""
@@ -44,12 +45,12 @@ func TestBlabber(t *testing.T) {
 // error, in whatever encoding it is there; the rest of it does.
 func TestServersDoNotTellSecrets(t *testing.T) {
 	lines := blab()
-	var stderr, trace bytes.Buffer
-	layers, err := host.ParseTrace("rpc,abi,io", &trace)
+	var stderr, printed bytes.Buffer
+	layers, err := trace.NewPrinter("rpc,abi,io", &printed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHost(t, host.Config{Stderr: &stderr, Trace: layers})
+	h := newHost(t, host.Config{Stderr: &stderr, Print: layers})
 	_, err = h.Connect(t.Context(), host.Server{
 		Name: "blabber", Command: os.Args[0], Args: []string{"-test.run=^TestBlabber$"},
 		Env: map[string]string{"BLABBER_TOKEN": blabbed},
@@ -58,7 +59,7 @@ func TestServersDoNotTellSecrets(t *testing.T) {
 	if err == nil {
 		t.Fatal("it connected")
 	}
-	for where, text := range map[string]string{"stderr": stderr.String(), "the error": err.Error(), "the trace": trace.String()} {
+	for where, text := range map[string]string{"stderr": stderr.String(), "the error": err.Error(), "the trace": printed.String()} {
 		for _, line := range lines {
 			if secret := strings.TrimSuffix(strings.TrimPrefix(line, "refused: "), "."); strings.Contains(text, secret) {
 				t.Errorf("%s has %s:\n%s", where, secret, text)

@@ -137,7 +137,7 @@ func (d *dialer) resume(ctx context.Context, handler rpc.Handler, after *session
 // session is left to the next one. Where that could not go on with it, it is Shutdown.
 func (c *connection) Leave(ctx context.Context) error {
 	if c.book.hand() {
-		c.wire.Closing()
+		c.trace.Closing()
 		c.inst.Leave()
 	}
 	return c.Shutdown(ctx)

@@ -14,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/trace"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -62,11 +63,11 @@ func embark(t *testing.T, plugin []byte, change ...func(*host.Config, *host.Serv
 		file: filepath.Join(t.TempDir(), "http.wasm"),
 	}
 	v.put(plugin)
-	trace, err := host.ParseTrace("abi", v.trace)
+	trace, err := trace.NewPrinter("abi", v.trace)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := host.Config{Files: pluginFile("http", v.file), Trace: trace, Event: func(e host.Event) {
+	c := host.Config{Files: pluginFile("http", v.file), Print: trace, Event: func(e host.Event) {
 		if e.Method != "" {
 			v.heard <- e.Method
 		}
@@ -233,8 +234,8 @@ func TestResumeOfAForgottenSession(t *testing.T) {
 // flight is answered before. Whoever records that sees no connection lost.
 func TestResumeByANewPlugin(t *testing.T) {
 	kept := &scroll{}
-	recorder := host.NewRecorder(kept)
-	v := embark(t, plugins.Builtin()["http"], func(c *host.Config, _ *host.Server) { c.Recorder = recorder })
+	recorder := trace.NewRecorder(kept)
+	v := embark(t, plugins.Builtin()["http"], func(c *host.Config, _ *host.Server) { c.Trace = recorder })
 	next := newer(plugins.Builtin()["http"])
 	for range 2 {
 		v.put(next)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/trace"
 )
 
 const sealerPackage = "./testdata/sealer"
@@ -71,7 +72,7 @@ func (l *lockedBuffer) String() string {
 func sealing(t *testing.T) (h *host.Host, shown *lockedBuffer, warned <-chan string) {
 	t.Helper()
 	shown = &lockedBuffer{}
-	tr, err := host.ParseTrace("rpc,abi,io", shown)
+	tr, err := trace.NewPrinter("rpc,abi,io", shown)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func sealing(t *testing.T) (h *host.Host, shown *lockedBuffer, warned <-chan str
 	for name, pkg := range map[string]string{"pigeon": socketPackage, "hostile": hostilePackage, "sealer": sealerPackage} {
 		files[name] = config.Plugin{Name: name, File: buildPlugin(t, pkg)}
 	}
-	h = newHost(t, host.Config{Files: files, Trace: tr, Event: func(e host.Event) {
+	h = newHost(t, host.Config{Files: files, Print: tr, Event: func(e host.Event) {
 		if e.Warning != "" {
 			warnings <- e.Warning
 		}

@@ -30,7 +30,7 @@ func (h *Host) authSettings(a config.Auth) func(context.Context) (json.RawMessag
 			if err != nil {
 				return nil, &hosterr.Error{Kind: ErrConfig, Err: fmt.Errorf("auth.%s: %w", key, err), Hint: Hint(err)}
 			}
-			h.hideLookedUp(text)
+			h.secrets.shown.HideNamed(text)
 			values[key] = text
 		}
 		if values == nil {

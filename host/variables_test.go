@@ -9,6 +9,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/trace"
 )
 
 func init() { servers["member"] = serveMember }
@@ -26,13 +27,13 @@ func serveMember() {
 // is started, if the entry names that variable; no trace shows it.
 func TestVariablesOfAProcess(t *testing.T) {
 	shown := &lockedBuffer{}
-	tr, err := host.ParseTrace("rpc,abi,io", shown)
+	tr, err := trace.NewPrinter("rpc,abi,io", shown)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := newHost(t, host.Config{
 		Files: map[string]config.Plugin{"sealer": {Name: "sealer", File: buildPlugin(t, sealerPackage)}},
-		Trace: tr,
+		Print: tr,
 	})
 	entry := server("member")
 	entry.Auth = config.Auth{

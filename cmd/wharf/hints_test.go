@@ -73,7 +73,7 @@ var apart = map[string]string{
 	"--record %s: --trace writes that file":                                                                   "an error",
 	"--replace is for plugins in Go":                                                                          "an error",
 	"--setting %s: expected KEY=VALUE":                                                                        "an error",
-	"there is nothing in it; expected what --record has written":                                              "an error",
+	"it is empty; expected a file that --record has written":                                                  "an error",
 	"--record names a file that is new, or a recording that may be replaced":                                  "record.txtar",
 	"--trace names a file that is new, or a trace that may be replaced":                                       "trace.txtar",
 	"expected what --record has written for a plugin of that name":                                            "record.txtar",

@@ -14,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/trace"
 	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/plugins"
 )
@@ -103,7 +104,7 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	if err != nil {
 		return nil, err
 	}
-	trace, err := host.ParseTrace(os.Getenv("WHARF_TRACE"), a.Err)
+	printer, err := trace.NewPrinter(os.Getenv("WHARF_TRACE"), a.Err)
 	if err != nil {
 		return nil, exit.Usage(fmt.Errorf("WHARF_TRACE: %w", err), "layers are rpc, abi and io, separated by commas")
 	}
@@ -121,10 +122,10 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	c := host.Config{
 		Plugins: plugins.Builtin(),
 		Timeout: limit,
-		Trace:   trace,
+		Print:   printer,
 
-		Recorder: recorder,
-		Record:   record,
+		Trace:  recorder,
+		Record: record,
 
 		Stderr:  log,
 		OneShot: true,

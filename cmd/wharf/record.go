@@ -8,22 +8,23 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/replay"
 )
 
 // reel is the file of --record: made with the first host, closed at the very end.
 type reel struct {
 	mu       sync.Mutex
-	recorder *host.GuestRecorder
+	recorder *replay.Recorder
 }
 
 // record returns what writes the file of that name, nil where there is no name.
-func (r *reel) record(path string) (*host.GuestRecorder, error) {
+func (r *reel) record(path string) (*replay.Recorder, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if path == "" || r.recorder != nil {
 		return r.recorder, nil
 	}
-	recorder, err := host.CreateRecording(path)
+	recorder, err := replay.Create(path)
 	if err != nil {
 		return nil, exit.Usage(err, "--record names a file that is new, or a recording that may be replaced")
 	}
@@ -54,7 +55,7 @@ func placeOf(path string) string {
 }
 
 // current returns what was made, if anything.
-func (r *reel) current() *host.GuestRecorder {
+func (r *reel) current() *replay.Recorder {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.recorder

@@ -13,10 +13,11 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/pluginstore"
+	"github.com/wharf-mcp/wharf/host/replay"
 )
 
 func newReplay(a *app) *cobra.Command {
-	var o host.ReplayOptions
+	var o replay.Options
 	cmd := &cobra.Command{
 		Use:   "replay FILE PLUGIN.wasm",
 		Short: "Run a recording with a plugin, and show where it does something else",
@@ -42,7 +43,7 @@ cannot.`,
 	return cmd
 }
 
-func (a *app) runReplay(cmd *cobra.Command, path, plugin string, o host.ReplayOptions) error {
+func (a *app) runReplay(cmd *cobra.Command, path, plugin string, o replay.Options) error {
 	recording, err := files.Open(cmd.Context(), path)
 	if err != nil {
 		return exit.Usage(err, "name a file that was written with --record")
@@ -55,9 +56,9 @@ func (a *app) runReplay(cmd *cobra.Command, path, plugin string, o host.ReplayOp
 	// Without a cache the plugin is compiled each time: slower, not wrong.
 	o.CacheDir, _ = host.DefaultCacheDir()
 	o.Worker = worker()
-	report, err := host.Replay(cmd.Context(), recording, binary, o)
+	report, err := replay.Run(cmd.Context(), recording, binary, o)
 	switch {
-	case errors.As(err, new(*host.RecordingError)), errors.As(err, new(*fs.PathError)):
+	case errors.As(err, new(*replay.FileError)), errors.As(err, new(*fs.PathError)):
 		return exit.Usage(fmt.Errorf("%s: %w", path, err), "expected what --record has written for a plugin of that name")
 	case errors.Is(err, host.ErrPluginRefused):
 		return &refusedError{err}
@@ -93,7 +94,7 @@ func (e *differentError) ExitKind() exit.Kind {
 	return exit.Kind{Code: exit.CodeServer, Name: "different"}
 }
 
-func (a *app) printReplay(r *host.ReplayReport) error {
+func (a *app) printReplay(r *replay.Report) error {
 	if !a.forPeople() {
 		return a.PrintJSON(r)
 	}
@@ -119,14 +120,14 @@ func (a *app) printReplay(r *host.ReplayReport) error {
 	return a.Print(out.String())
 }
 
-func buildOf(r *host.ReplayReport) string {
+func buildOf(r *replay.Report) string {
 	if r.SameFile {
 		return "the file that was recorded"
 	}
 	return "another build"
 }
 
-func others(r *host.ReplayReport) string {
+func others(r *replay.Report) string {
 	if r.Others == 0 {
 		return ""
 	}
@@ -134,7 +135,7 @@ func others(r *host.ReplayReport) string {
 }
 
 // writeFirst writes a difference in the lines of a call trace.
-func writeFirst(out *strings.Builder, d *host.ReplayDifference) {
+func writeFirst(out *strings.Builder, d *replay.Difference) {
 	fmt.Fprintf(out, "\nThe first difference (%s), in event %d of connection %d with %s:\n\n", d.Kind, d.Event, d.Connection, plain.Line(d.Server))
 	write := func(mark, text string) {
 		for part := range strings.Lines(text) {

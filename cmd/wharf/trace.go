@@ -13,7 +13,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
-	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/trace"
 )
 
 func newTrace(a *app) *cobra.Command {
@@ -104,11 +104,11 @@ func (s *traceShow) run(ctx context.Context, path string) error {
 // read shows one line after the other.
 func (s *traceShow) read(ctx context.Context, file io.Reader, path string) error {
 	d := diagram{app: s.app, full: s.full}
-	for l, err := range host.ReadTrace(file) {
+	for l, err := range trace.Read(file) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if bad := (*host.TraceLineError)(nil); errors.As(err, &bad) {
+		if bad := (*trace.LineError)(nil); errors.As(err, &bad) {
 			if s.damaged++; s.damaged <= maxComplaints {
 				s.app.Warn("%s:%d: %v; stepped over", path, bad.Line, bad.Err)
 			}
@@ -118,7 +118,7 @@ func (s *traceShow) read(ctx context.Context, file io.Reader, path string) error
 			return err
 		}
 		s.lines++
-		s.ended = l.Kind == host.TraceEnd
+		s.ended = l.Kind == trace.End
 		if !s.wants(&l) {
 			continue
 		}
@@ -129,7 +129,7 @@ func (s *traceShow) read(ctx context.Context, file io.Reader, path string) error
 	return nil
 }
 
-func (s *traceShow) show(d *diagram, l *host.TraceLine) error {
+func (s *traceShow) show(d *diagram, l *trace.Line) error {
 	if s.app.flags.json {
 		return s.app.PrintRaw(bytes.Clone(l.Raw))
 	}
@@ -138,9 +138,9 @@ func (s *traceShow) show(d *diagram, l *host.TraceLine) error {
 
 // wants reports whether a line is selected. Where a trace begins is always told,
 // so that what is selected as JSON is a trace again.
-func (s *traceShow) wants(l *host.TraceLine) bool {
+func (s *traceShow) wants(l *trace.Line) bool {
 	switch {
-	case l.Kind == host.TraceStart:
+	case l.Kind == trace.Start:
 		return true
 	case s.server != "" && l.Server != s.server:
 		return false

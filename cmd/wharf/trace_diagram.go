@@ -9,7 +9,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
-	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/trace"
 )
 
 // diagram draws the lines of a trace: the time, the server and the number of the
@@ -40,8 +40,8 @@ const (
 )
 
 // draw returns a line of the trace as it is shown, with its line breaks.
-func (d *diagram) draw(l *host.TraceLine) string {
-	if l.Kind == host.TraceStart {
+func (d *diagram) draw(l *trace.Line) string {
+	if l.Kind == trace.Start {
 		return d.heading(l)
 	}
 	out := d.revision(l) + d.row(l)
@@ -53,7 +53,7 @@ func (d *diagram) draw(l *host.TraceLine) string {
 
 // heading says when a trace began, or goes on from another file, and names the
 // columns.
-func (d *diagram) heading(l *host.TraceLine) string {
+func (d *diagram) heading(l *trace.Line) string {
 	a, began := d.app, "began "+l.Time.Format(time.RFC3339)
 	if l.Why != "" {
 		began = "goes on " + l.Time.Format(time.RFC3339) + "; " + plain.Line(l.Why)
@@ -64,13 +64,13 @@ func (d *diagram) heading(l *host.TraceLine) string {
 
 // revision is a row of its own where a connection begins to speak another revision
 // of the protocol.
-func (d *diagram) revision(l *host.TraceLine) string {
+func (d *diagram) revision(l *trace.Line) string {
 	who := peer{l.Server, l.Connection}
 	switch {
-	case l.Kind == host.TraceLost, l.Kind == host.TraceClosed:
+	case l.Kind == trace.Lost, l.Kind == trace.Closed:
 		delete(d.speaks, who)
 		return ""
-	case l.Kind == host.TraceDropped: // it may come after the end
+	case l.Kind == trace.Dropped: // it may come after the end
 		return ""
 	case l.Protocol == "" || d.speaks[who] == l.Protocol:
 		return ""
@@ -81,7 +81,7 @@ func (d *diagram) revision(l *host.TraceLine) string {
 	return d.place(l) + rule("speaks "+plain.Line(l.Protocol)+" ("+plain.Line(l.Era)+")") + "\n"
 }
 
-func (d *diagram) row(l *host.TraceLine) string {
+func (d *diagram) row(l *trace.Line) string {
 	out := d.place(l)
 	arrow, message := d.arrow(l), plain.Line(gist(l))
 	style := ""
@@ -110,7 +110,7 @@ func (d *diagram) dress(style, text string) string {
 }
 
 // place is when, and with whom.
-func (d *diagram) place(l *host.TraceLine) string {
+func (d *diagram) place(l *trace.Line) string {
 	name := ""
 	if l.Server != "" {
 		number := fmt.Sprint(" ", l.Connection)
@@ -120,27 +120,27 @@ func (d *diagram) place(l *host.TraceLine) string {
 }
 
 // isTrouble tells the lines that somebody who looks for a fault looks for.
-func isTrouble(l *host.TraceLine) bool {
+func isTrouble(l *trace.Line) bool {
 	switch l.Kind {
-	case host.TraceLost, host.TraceGap, host.TraceMalformed, host.TraceDropped:
+	case trace.Lost, trace.Gap, trace.Malformed, trace.Dropped:
 		return true
-	case host.TraceEnd:
+	case trace.End:
 		return l.Missing > 0
 	}
 	return failed(l)
 }
 
 // arrow is the column between client and server.
-func (d *diagram) arrow(l *host.TraceLine) string {
+func (d *diagram) arrow(l *trace.Line) string {
 	switch l.Kind {
-	case host.TraceOpened:
+	case trace.Opened:
 		return rule("opened " + plain.Line(l.Transport))
-	case host.TraceGap, host.TraceEnd:
+	case trace.Gap, trace.End:
 		if l.Missing > 0 {
 			return rule(fmt.Sprintf("%d messages are missing", l.Missing))
 		}
 		return rule("the end")
-	case host.TraceLost, host.TraceClosed, host.TraceDropped:
+	case trace.Lost, trace.Closed, trace.Dropped:
 		return rule(string(l.Kind))
 	}
 	took := ""
@@ -158,7 +158,7 @@ func (d *diagram) arrow(l *host.TraceLine) string {
 
 // label names a message: its method and id, or what it is where it has none. It
 // has no more runes than there is room.
-func label(l *host.TraceLine, room int) string {
+func label(l *trace.Line, room int) string {
 	name, id := plain.Line(l.Method), ""
 	if name == "" {
 		name = string(l.Kind)
@@ -191,7 +191,7 @@ func span(d time.Duration) string {
 
 // gist is what there is to read of a line: the params of a request, what an
 // answer says, or why something came to nothing.
-func gist(l *host.TraceLine) string {
+func gist(l *trace.Line) string {
 	text := l.Why
 	switch {
 	case text != "":
@@ -257,8 +257,8 @@ func withoutMeta(value json.RawMessage) string {
 
 // failed reports whether an answer says that something went wrong: the protocol
 // says so, or the tool.
-func failed(l *host.TraceLine) bool {
-	if l.Failed || l.Kind != host.TraceResponse {
+func failed(l *trace.Line) bool {
+	if l.Failed || l.Kind != trace.Response {
 		return l.Failed
 	}
 	var m struct {
@@ -268,7 +268,7 @@ func failed(l *host.TraceLine) bool {
 }
 
 // body is all that a line has of its message.
-func body(l *host.TraceLine) string {
+func body(l *trace.Line) string {
 	if l.Message != nil {
 		return indented(l.Message)
 	}

@@ -7,22 +7,23 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/trace"
 )
 
 // tape is the file of --trace: made with the first host, closed at the very end.
 type tape struct {
 	mu       sync.Mutex
-	recorder *host.Recorder
+	recorder *trace.Recorder
 }
 
 // record returns what writes the file of that name, nil where there is no name.
-func (t *tape) record(path string) (*host.Recorder, error) {
+func (t *tape) record(path string) (*trace.Recorder, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if path == "" || t.recorder != nil {
 		return t.recorder, nil
 	}
-	r, err := host.CreateTrace(path)
+	r, err := trace.Create(path)
 	if err != nil {
 		return nil, exit.Usage(err, "--trace names a file that is new, or a trace that may be replaced")
 	}

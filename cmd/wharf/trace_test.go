@@ -14,7 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
-	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/trace"
 )
 
 // showTrace runs `wharf trace show` on the story, on a terminal if it has a width.
@@ -66,7 +66,7 @@ func TestTraceShow(t *testing.T) {
 func TestTraceShowOfTwoFiles(t *testing.T) {
 	d := &diagram{app: &app{Terminal: new(term.Terminal)}}
 	var rows string
-	for line, err := range host.ReadTrace(strings.NewReader(`
+	for line, err := range trace.Read(strings.NewReader(`
 {"kind":"start","format":"wharf-trace/1","time":"2026-01-01T00:00:00Z","at_us":9,"why":"what was before is in t.1"}
 {"kind":"end","time":"2026-01-01T00:00:00Z","at_us":10,"why":"the file is full; t goes on"}
 `[1:])) {
@@ -84,7 +84,7 @@ func TestTraceShowOfTwoFiles(t *testing.T) {
 func TestTraceShowAfterTheEnd(t *testing.T) {
 	d := &diagram{app: &app{Terminal: new(term.Terminal)}}
 	var rows string
-	for line, err := range host.ReadTrace(strings.NewReader(strings.ReplaceAll(`
+	for line, err := range trace.Read(strings.NewReader(strings.ReplaceAll(`
 {"kind":"notification","time":"2026-01-01T00:00:00Z","at_us":1,OF,"direction":"received","method":"x","message":{}}
 {"kind":"closed","time":"2026-01-01T00:00:00Z","at_us":2,OF}
 {"kind":"dropped","time":"2026-01-01T00:00:00Z","at_us":3,OF,"direction":"received","why":"late"}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
 // Ways in which a plugin can differ from a recording.
@@ -100,7 +101,7 @@ func sameBytes(a, b []byte, masked bool) bool {
 		return bytes.Equal(a, b)
 	}
 	for i := range a {
-		if a[i] != b[i] && a[i] != star && b[i] != star {
+		if a[i] != b[i] && a[i] != redact.Star && b[i] != redact.Star {
 			return false
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/redact"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
@@ -87,7 +88,7 @@ func (p *player) run(s *step) error {
 func (p *player) begin(s *step) {
 	p.report.Events++
 	if s.sealed() {
-		s.bytes = bytes.Repeat([]byte{star}, s.size)
+		s.bytes = bytes.Repeat([]byte{redact.Star}, s.size)
 	}
 	p.step, p.want, p.next, p.halted = s, p.want[:0], 0, false
 	for _, c := range s.calls {

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bufio"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -10,19 +9,20 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/jsonl"
 	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 )
 
-// maxLine is the longest line that is read: more than is ever written.
+// maxLine is the longest line that is read, in bytes: more than a [Recorder] writes.
 const maxLine = 64 << 20
 
-// maxListed is how many elements the arrays of a line have: the host calls of one
-// event, of which its fuel allows fewer.
+// maxListed is how many elements the arrays of a line may have. An event has fewer host
+// calls, because its fuel ends before.
 const maxListed = 200_000
 
-// FileError says what is wrong with a recording, and where.
+// FileError says what is wrong with a recording, and in which line.
 type FileError struct {
-	Line int // from 1; 0 for the whole of it
+	Line int // from 1; 0 for the whole file
 	Err  error
 }
 
@@ -36,14 +36,14 @@ func (e *FileError) Error() string {
 func (e *FileError) Unwrap() error { return e.Err }
 
 var (
-	errForeign = errors.New("it is no line of a recording")
-	errEmpty   = errors.New("there is nothing in it; expected what --record has written")
+	errForeign = errors.New("it is not a line of a recording")
+	errEmpty   = errors.New("it is empty; expected a file that --record has written")
 	errShort   = errors.New("it is damaged: something is missing")
 	errLong    = errors.New("it is longer than a line of a recording can be")
 )
 
-// entry is a line that was read: an opening, a step, or one that says why.
-type entry struct {
+// parsedLine is a line that was read: an opening, a step, or a reason.
+type parsedLine struct {
 	kind       string
 	format     string
 	connection int
@@ -52,59 +52,49 @@ type entry struct {
 	step       step
 }
 
-// entries reads a recording line by line, and keeps no more than one. It takes any
-// bytes.
-type entries struct {
-	lines  *bufio.Scanner
-	number int
-}
+// lineReader reads a recording of any bytes line by line, and keeps one line in memory.
+type lineReader struct{ lines *jsonl.Lines }
 
-func newEntries(in io.Reader) *entries {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 64<<10), maxLine)
-	return &entries{lines: lines}
-}
+func newLineReader(in io.Reader) lineReader { return lineReader{jsonl.NewLines(in, maxLine)} }
 
-// next returns the next entry, or io.EOF behind the last.
-func (e *entries) next() (*entry, error) {
-	e.number++
-	if !e.lines.Scan() {
-		switch err := e.lines.Err(); {
-		case errors.Is(err, bufio.ErrTooLong):
-			return nil, &FileError{e.number, errLong}
-		case err != nil:
-			return nil, err
-		case e.number == 1:
-			return nil, &FileError{0, errEmpty}
-		}
-		return nil, io.EOF
+// next returns the next line, or io.EOF behind the last.
+func (r lineReader) next() (*parsedLine, error) {
+	text, err := r.lines.Next()
+	number := r.lines.Number
+	switch {
+	case errors.Is(err, jsonl.ErrTooLong):
+		return nil, &FileError{number, errLong}
+	case errors.Is(err, io.EOF) && number == 0:
+		return nil, &FileError{0, errEmpty}
+	case err != nil:
+		return nil, err
 	}
-	en, err := parseEntry(e.lines.Bytes())
-	if err == nil && (e.number == 1) != (en.kind == kindStart) {
+	line, err := parse(text)
+	if err == nil && (number == 1) != (line.kind == kindStart) {
 		err = errForeign
 	}
-	if err == nil && en.kind == kindStart && en.format != Format {
-		err = fmt.Errorf("its format is %.40q; expected %s", en.format, Format)
+	if err == nil && line.kind == kindStart && line.format != Format {
+		err = fmt.Errorf("its format is %.40q; expected %s", line.format, Format)
 	}
 	if err != nil {
-		return nil, &FileError{e.number, err}
+		return nil, &FileError{number, err}
 	}
-	return en, nil
+	return line, nil
 }
 
-// parseEntry reads a line. Nothing of it aliases the line.
-func parseEntry(line []byte) (*entry, error) {
-	if err := jsontext.Valid(line, jsontext.DefaultDepth); err != nil {
+// parse reads a line. The result does not alias it.
+func parse(text []byte) (*parsedLine, error) {
+	if err := jsontext.Valid(text, jsontext.DefaultDepth); err != nil {
 		return nil, fmt.Errorf("%w: %w", errForeign, err)
 	}
-	in := jsontext.Read(line).Within(jsontext.NewAllowance(maxListed))
+	in := jsontext.Read(text).Within(jsontext.NewAllowance(maxListed))
 	if in.Kind() != '{' {
 		return nil, errForeign
 	}
 	p := parser{in: in}
-	var en entry
+	var line parsedLine
 	for name := range in.Object() {
-		p.member(string(name), &en)
+		p.member(string(name), &line)
 	}
 	if p.err == nil {
 		p.err = in.Err()
@@ -112,7 +102,7 @@ func parseEntry(line []byte) (*entry, error) {
 	if p.err != nil {
 		return nil, fmt.Errorf("%w: %w", errForeign, p.err)
 	}
-	return &en, en.check()
+	return &line, line.check()
 }
 
 // parser reads the members of one line; the first mistake stays.
@@ -127,48 +117,48 @@ func (p *parser) fail(format string, args ...any) {
 	}
 }
 
-func (p *parser) member(name string, en *entry) {
+func (p *parser) member(name string, line *parsedLine) {
 	in := p.in
 	switch name {
 	case "kind":
-		en.kind = in.String()
+		line.kind = in.String()
 	case "format":
-		en.format = in.String()
+		line.format = in.String()
 	case "connection":
-		en.connection = int(in.Int())
+		line.connection = int(in.Int())
 	case "why":
-		en.why = in.String()
+		line.why = in.String()
 	case "server":
-		en.opening.server = in.String()
+		line.opening.server = in.String()
 	case "plugin":
-		en.opening.plugin = in.String()
+		line.opening.plugin = in.String()
 	case "sha256":
-		en.opening.sha256 = in.String()
+		line.opening.sha256 = in.String()
 	case "abi":
-		en.opening.abi = in.String()
+		line.opening.abi = in.String()
 	case "n":
-		en.step.number = int(in.Int())
+		line.step.number = int(in.Int())
 	case "at_us":
-		en.step.at = time.Duration(min(uint64(in.Int()), 1<<50)) * time.Microsecond
+		line.step.at = time.Duration(min(uint64(in.Int()), 1<<50)) * time.Microsecond
 	case "event":
-		en.step.kind = p.event(in.String())
+		line.step.kind = p.event(in.String())
 	case "handle":
-		en.step.handle = p.u32()
+		line.step.handle = p.u32()
 	case "arg":
-		en.step.arg = p.u32()
+		line.step.arg = p.u32()
 	case "calls":
 		for range in.Array() {
-			en.step.calls = append(en.step.calls, p.call())
+			line.step.calls = append(line.step.calls, p.call())
 		}
 	case "result":
-		en.step.result = p.i32()
+		line.step.result = p.i32()
 	case "trap":
-		en.step.trap = in.String()
+		line.step.trap = in.String()
 	case "lied":
-		en.step.lied = in.Bool()
+		line.step.lied = in.Bool()
 	default:
-		p.source(name, &en.step.source)
-		p.content(name, &en.step.content)
+		p.source(name, &line.step.source)
+		p.content(name, &line.step.content)
 	}
 }
 
@@ -254,7 +244,7 @@ func (p *parser) call() call {
 		}
 	}
 	if !known || n != c.op.Params() {
-		p.fail("a host call that is none")
+		p.fail("an unknown host call")
 		return call{}
 	}
 	if at := guest.Pointer(c.op); at >= 0 {
@@ -298,22 +288,22 @@ func (c *call) check() error {
 	return nil
 }
 
-// check tells an entry from JSON that happens to be there.
-func (en *entry) check() error {
-	s := &en.step
-	switch en.kind {
+// check tells a line of a recording from other JSON.
+func (line *parsedLine) check() error {
+	s := &line.step
+	switch line.kind {
 	case kindStart, kindCut, kindEnded, kindEnd:
 		return nil
 	case kindConnection:
-		if of := en.opening.abi; of != "" && of != abi.Module {
+		if of := line.opening.abi; of != "" && of != abi.Module {
 			return fmt.Errorf("it is of a guest that spoke %.40q; expected %s", of, abi.Module)
 		}
-		en.opening.connection, en.opening.source = en.connection, s.source
+		line.opening.connection, line.opening.source = line.connection, s.source
 	case kindEvent:
-		s.connection = en.connection
+		s.connection = line.connection
 		return s.check()
 	default:
-		return fmt.Errorf("%w: its kind is %.40q", errForeign, en.kind)
+		return fmt.Errorf("%w: its kind is %.40q", errForeign, line.kind)
 	}
 	return nil
 }

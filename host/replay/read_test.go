@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 )
 
 const header = `{"kind":"start","format":"wharf-record/1"}` + "\n"
@@ -28,9 +29,9 @@ func TestLines(t *testing.T) {
 		}},
 	} {
 		s.connection, s.number = 3, 7
-		var o object
+		var o line
 		line := o.step(&s)
-		en, err := parseEntry(line[:len(line)-1])
+		en, err := parse(line[:len(line)-1])
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue
@@ -44,16 +45,16 @@ func TestLines(t *testing.T) {
 func TestBadRecordings(t *testing.T) {
 	const opened = header + `{"kind":"connection","connection":1,"plugin":"variant"}` + "\n"
 	for text, want := range map[string]string{
-		"":                   "there is nothing in it",
-		"my thesis\n":        "line 1: it is no line of a recording",
-		"[]\n":               "line 1: it is no line of a recording",
-		`{"kind":"end"}`:     "line 1: it is no line of a recording",
-		header + header:      "line 2: it is no line of a recording",
-		header + "\n":        "line 2: it is no line of a recording",
-		header + `{"kind":1`: "line 2: it is no line of a recording",
+		"":                   "it is empty",
+		"my thesis\n":        "line 1: it is not a line of a recording",
+		"[]\n":               "line 1: it is not a line of a recording",
+		`{"kind":"end"}`:     "line 1: it is not a line of a recording",
+		header + header:      "line 2: it is not a line of a recording",
+		header + "\n":        "line 2: it is not a line of a recording",
+		header + `{"kind":1`: "line 2: it is not a line of a recording",
 		`{"kind":"start","format":"wharf-record/2"}`:                                                     "line 1: its format is \"wharf-record/2\"; expected wharf-record/1",
 		header + `{"kind":"connection","connection":1,"abi":"wharf2"}`:                                   "line 2: it is of a guest that spoke \"wharf2\"; expected wharf1",
-		header + `{"kind":"sand"}`:                                                                       "line 2: it is no line of a recording: its kind is \"sand\"",
+		header + `{"kind":"sand"}`:                                                                       "line 2: it is not a line of a recording: its kind is \"sand\"",
 		header + `{"kind":"event","connection":1,"event":"DESCRIBE"}`:                                    "line 2: an event of connection 1, which has not begun",
 		opened + `{"kind":"connection","connection":1}`:                                                  "line 3: connection 1 begins where it cannot",
 		opened + `{"kind":"event","connection":1,"event":"OPEN"}`:                                        "line 3: an event of connection 1",
@@ -64,19 +65,19 @@ func TestBadRecordings(t *testing.T) {
 		opened + `{"kind":"event","connection":1,"event":"DATA","handle":-1}`:                            "the number -1",
 		opened + `{"kind":"event","connection":1,"event":"DATA","result":4294967296}`:                    "the number 4294967296",
 		opened + `{"kind":"event","connection":1,"event":"DATA","base64":"?"}`:                           "illegal base64",
-		opened + `{"kind":"event","connection":1,"event":"DATA","calls":[{"call":"clasp"}]}`:             "a host call that is none",
-		opened + `{"kind":"event","connection":1,"event":"DATA","calls":[{"call":"close","args":[]}]}`:   "a host call that is none",
+		opened + `{"kind":"event","connection":1,"event":"DATA","calls":[{"call":"clasp"}]}`:             "an unknown host call",
+		opened + `{"kind":"event","connection":1,"event":"DATA","calls":[{"call":"close","args":[]}]}`:   "an unknown host call",
 		opened + `{"kind":"event","connection":1,"event":"DATA","calls":[{"call":"save","args":[0,4]}]}`: "something is missing",
 		opened + `{"kind":"end"}`:                                                                        "it has no connections of plugin variant, but no connections at all",
 		opened + `{"kind":"event","connection":1,"event":"DESCRIBE"}`:                                    "it has no connections of plugin variant, but those of ",
 	} {
-		_, err := Replay(t.Context(), strings.NewReader(text), variant(t, "plain"), Options{CacheDir: cache()})
+		_, err := Run(t.Context(), strings.NewReader(text), variant(t, "plain"), Options{CacheDir: cache()})
 		if wrong := (*FileError)(nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n%v; want %s", text, err, want)
 		}
 	}
 	long := header + `{"kind":"` + strings.Repeat("x", maxLine) + "\"}\n"
-	if _, err := Replay(t.Context(), strings.NewReader(long), variant(t, "plain"), Options{CacheDir: cache()}); !errors.Is(err, errLong) {
+	if _, err := Run(t.Context(), strings.NewReader(long), variant(t, "plain"), Options{CacheDir: cache()}); !errors.Is(err, errLong) {
 		t.Errorf("a line without end: %v", err)
 	}
 }
@@ -84,7 +85,7 @@ func TestBadRecordings(t *testing.T) {
 // A plugin that cannot be run is told from a recording that cannot.
 func TestBadPlugins(t *testing.T) {
 	for _, binary := range [][]byte{nil, []byte("my thesis"), []byte("\x00asm\x01\x00\x00\x00")} {
-		if _, err := Replay(t.Context(), strings.NewReader(header), binary, Options{}); !errors.As(err, new(*PluginError)) {
+		if _, err := Run(t.Context(), strings.NewReader(header), binary, Options{}); !errors.Is(err, hosterr.ErrPluginRefused) {
 			t.Errorf("%q: %v", binary, err)
 		}
 	}
@@ -95,8 +96,8 @@ func FuzzEntry(f *testing.F) {
 	f.Add(`{"kind":"event","connection":1,"n":3,"event":"DATA","handle":1,"text":"a\n","clock":[1],"random":"AA==","calls":[{"call":"deliver","args":[0,0,1,1],"result":1}],"result":0}`)
 	f.Add(`{"kind":"event","event":"OPENED","arg":1,"size":3,"trap":"x","lied":true}`)
 	f.Add(`{"kind":"connection","connection":1,"server":"s","plugin":"p","sha256":"0","clock":[-1]}`)
-	f.Fuzz(func(t *testing.T, line string) {
-		en, err := parseEntry([]byte(line))
+	f.Fuzz(func(t *testing.T, text string) {
+		en, err := parse([]byte(text))
 		if err != nil || en.kind != kindEvent {
 			return
 		}
@@ -104,11 +105,11 @@ func FuzzEntry(f *testing.F) {
 		for i := range en.step.calls {
 			en.step.calls[i].lines(0)
 		}
-		var o object
-		written := o.step(&en.step)
-		again, err := parseEntry(written[:len(written)-1])
+		var out line
+		written := out.step(&en.step)
+		again, err := parse(written[:len(written)-1])
 		if err != nil || again.step.kind != en.step.kind || len(again.step.calls) != len(en.step.calls) || string(again.step.bytes) != string(en.step.bytes) {
-			t.Fatalf("%s is written as %s: %v", line, written, err)
+			t.Fatalf("%s is written as %s: %v", text, written, err)
 		}
 	})
 }

@@ -68,14 +68,14 @@ func TestLargeEvent(t *testing.T) {
 // A writer that stands still holds nobody up.
 func TestFullQueue(t *testing.T) {
 	q := &queue{}
-	take := &Take{queue: q, connection: 1}
+	take := &Connection{queue: q, number: 1}
 	for n := range 100 {
 		take.Event(abi.EventData, 0, 0, 1<<20, make([]byte, 1<<20))
 		take.Return(0, nil)
 		if take.cut {
-			b := q.Hold()
+			b := q.Acquire()
 			defer q.Release()
-			if last := b.notes[len(b.notes)-1]; n < 32 || last.cut == "" || b.weight > queueCap+1<<21 {
+			if last := b.entries[len(b.entries)-1]; n < 32 || last.cut == "" || b.weight > queueCap+1<<21 {
 				t.Errorf("cut after %d events of 1 MiB: %+v", n, last)
 			}
 			return
@@ -103,17 +103,17 @@ func TestFiles(t *testing.T) {
 	if err := os.WriteFile(thesis, []byte("my thesis"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Create(thesis); err == nil || !strings.Contains(err.Error(), "no recording") {
+	if _, err := Create(thesis); err == nil || !strings.Contains(err.Error(), "not a recording") {
 		t.Errorf("over a thesis: %v", err)
 	}
 	var none *Recorder
-	none.Hide("a secret")
-	none.HideRecent("a secret")
+	none.Secrets().Hide("a secret")
+	none.Secrets().HideRecent("a secret")
 	none.Flush(t.Context())
 	if none.Close() != nil {
 		t.Error("nothing is something")
 	}
-	(*Take)(nil).Ended(nil)
+	(*Connection)(nil).Ended(nil)
 }
 
 // What a guest takes beyond the recording is the same each time, too.

@@ -8,47 +8,51 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
+	authabi "github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
-// Options are what a replay compares, and how it runs.
+// Options are what a replay compares, and how it runs. The zero value compares what a
+// plugin does to the world, and neither what it logs nor how it reads payloads.
 type Options struct {
-	Logs  bool // what the plugin logs, too
-	Reads bool // how it looks at payloads, too
+	Logs  bool // also compare what the plugin logs
+	Reads bool // also compare how it reads payloads
 
-	CacheDir    string // keeps the compiled plugin; "" is no cache
-	Interpreted bool   // without native code, and then without CacheDir
+	CacheDir    string // for compiled plugins; "" for no cache
+	Interpreted bool   // run without native code, and without CacheDir
 
-	// Worker is what compiles the plugin, see [worker.Compiler]; nil compiles it here,
-	// within low limits.
+	// Worker is the command that compiles the plugin, as in the configuration of a host.
+	// Without it this process compiles the plugin, within low limits.
 	Worker []string
 }
 
-// PluginError says that the plugin cannot be run at all.
-type PluginError struct{ Err error }
-
-func (e *PluginError) Error() string { return e.Err.Error() }
-func (e *PluginError) Unwrap() error { return e.Err }
-
-// Replay runs the connections of a recording with binary as their plugin, without
-// any server, and says where it does something else. It runs those of a plugin that
-// gives itself the same name. A recording that cannot be read is a [*FileError], and
-// a plugin that cannot be run a [*PluginError].
-func Replay(ctx context.Context, recording io.Reader, binary []byte, o Options) (*Report, error) {
+// Run replays the connections of a recording with plugin as their transport, without any
+// server, and reports where it behaves differently. It runs the connections of plugins
+// with the same name. A recording that cannot be replayed is a [*FileError]; a plugin that
+// cannot be run is an error of kind host.ErrPluginRefused.
+func Run(ctx context.Context, recording io.Reader, plugin []byte, o Options) (*Report, error) {
+	if wasm.HasExport(plugin, authabi.ExportStep) {
+		return nil, &hosterr.Error{
+			Kind: hosterr.ErrPluginRefused,
+			Err:  errors.New("it is an auth provider, and those are not recorded"),
+			Hint: "a recording is run with the file of a transport",
+		}
+	}
 	r := &replay{ctx: ctx, options: o, openings: make(map[int]*opening), players: make(map[int]*player), names: make(map[string]bool)}
 	defer r.close()
-	if err := r.load(binary); err != nil {
+	if err := r.load(plugin); err != nil {
 		return nil, err
 	}
-	if err := r.read(newEntries(recording)); err != nil {
+	if err := r.read(newLineReader(recording)); err != nil {
 		return nil, err
 	}
 	return r.result()
 }
 
-// replay is a recording that runs again.
+// replay is one call of [Run].
 type replay struct {
 	ctx      context.Context
 	options  Options
@@ -57,37 +61,37 @@ type replay struct {
 	module   *wasm.Module
 	report   Report
 	tally    tally
-	openings map[int]*opening // connections without an event yet
-	players  map[int]*player  // those that run; nil where another plugin did
-	names    map[string]bool  // of all plugins
-	ended    bool
-	other    bool // the file differs from one that was recorded
+	openings map[int]*opening // of connections without an event so far
+	players  map[int]*player  // of the others; nil once ended, and where another plugin ran
+	names    map[string]bool  // of all plugins in the recording
+	ended    bool             // the last line was read
+	other    bool             // a recorded plugin had another file
 }
 
-// maxPlayers bounds how many connections are open at once: each is a guest.
+// maxPlayers bounds how many connections are open at once, since each has an instance.
 const maxPlayers = 512
 
-// load makes the plugin ready, and asks it for its name.
+// load compiles the plugin, and asks it for its name.
 func (r *replay) load(binary []byte) error {
 	m, err := r.compile(binary)
 	if err != nil {
-		return r.broken(err)
+		return r.failed(err)
 	}
 	r.module = m
 	p, err := newPlayer(r.ctx, m, &opening{})
 	if err != nil {
-		return r.broken(err)
+		return r.failed(err)
 	}
 	defer p.close()
 	if err := p.run(&step{kind: abi.EventDescribe}); err != nil {
-		return r.broken(err)
+		return r.failed(err)
 	}
 	if p.trap != nil {
-		return &PluginError{fmt.Errorf("DESCRIBE: %w", p.trap)}
+		return refused(fmt.Errorf("DESCRIBE: %w", p.trap))
 	}
 	name, ok := manifestName(p.manifest)
 	if !ok {
-		return &PluginError{errors.New("it does not answer DESCRIBE with a manifest")}
+		return refused(errors.New("it does not answer DESCRIBE with a manifest"))
 	}
 	r.report.Plugin, r.report.SHA256 = name, m.Hash()
 	return nil
@@ -108,12 +112,17 @@ func (r *replay) compile(binary []byte) (m *wasm.Module, err error) {
 	return r.engine.Load(r.ctx, name, binary)
 }
 
-// broken tells a plugin that cannot run from somebody who does not wait for it.
-func (r *replay) broken(err error) error {
+// failed returns the error for a plugin that did not start: that of the context if it is
+// done, and otherwise a refusal.
+func (r *replay) failed(err error) error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}
-	return &PluginError{err}
+	return refused(err)
+}
+
+func refused(err error) error {
+	return &hosterr.Error{Kind: hosterr.ErrPluginRefused, Err: &guest.PluginError{Plugin: "to replay", Op: "load", Err: err}}
 }
 
 func manifestName(block []byte) (string, bool) {
@@ -133,9 +142,9 @@ func (r *replay) close() {
 	r.compiler.Close()
 }
 
-func (r *replay) read(in *entries) error {
+func (r *replay) read(in lineReader) error {
 	for {
-		en, err := in.next()
+		line, err := in.next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -143,10 +152,10 @@ func (r *replay) read(in *entries) error {
 			return context.Cause(r.ctx)
 		}
 		if err == nil {
-			err = r.entry(en)
+			err = r.line(line)
 		}
-		if wrong := (*FileError)(nil); errors.As(err, &wrong) && wrong.Line == 0 && in.number > 1 {
-			wrong.Line = in.number
+		if wrong := (*FileError)(nil); errors.As(err, &wrong) && wrong.Line == 0 && in.lines.Number > 1 {
+			wrong.Line = in.lines.Number
 		}
 		if err != nil {
 			return err
@@ -154,34 +163,29 @@ func (r *replay) read(in *entries) error {
 	}
 }
 
-func (r *replay) entry(en *entry) error {
-	switch n := en.connection; en.kind {
+func (r *replay) line(line *parsedLine) error {
+	switch n := line.connection; line.kind {
 	case kindConnection:
 		if _, again := r.players[n]; again || r.openings[n] != nil || len(r.openings) > maxPlayers {
 			return &FileError{Err: fmt.Errorf("connection %d begins where it cannot", n)}
 		}
-		r.openings[n] = &en.opening
+		r.openings[n] = &line.opening
 	case kindEvent:
-		return r.event(&en.step)
+		return r.event(&line.step)
 	case kindCut:
 		r.report.Incomplete = true
 	case kindEnded:
-		r.leave(n)
+		if p := r.players[n]; p != nil {
+			p.close()
+			r.players[n] = nil // the number is not used again
+		}
 	case kindEnd:
 		r.ended = true
 	}
 	return nil
 }
 
-// leave lets go of a connection, of which only the number stays.
-func (r *replay) leave(n int) {
-	if p := r.players[n]; p != nil {
-		p.close()
-		r.players[n] = nil
-	}
-}
-
-// event runs an event, and before the first of a connection decides who has it.
+// event runs an event. Before the first one of a connection it starts the guest.
 func (r *replay) event(s *step) error {
 	p, known := r.players[s.connection]
 	if !known {
@@ -197,8 +201,7 @@ func (r *replay) event(s *step) error {
 	return p.run(s)
 }
 
-// begin starts the guest of a connection; there is none where its plugin was
-// another.
+// begin starts the guest of a connection, or returns nil if another plugin was recorded.
 func (r *replay) begin(s *step) (*player, error) {
 	o := r.openings[s.connection]
 	if o == nil || s.kind != abi.EventDescribe {
@@ -221,7 +224,7 @@ func (r *replay) begin(s *step) (*player, error) {
 	}
 	p, err := newPlayer(r.ctx, r.module, o)
 	if err != nil {
-		return nil, r.broken(err)
+		return nil, r.failed(err)
 	}
 	r.report.Connections++
 	r.other = r.other || o.sha256 != r.report.SHA256
@@ -238,7 +241,7 @@ func (r *replay) running() (n int) {
 	return n
 }
 
-// result says how it went.
+// result completes the report.
 func (r *replay) result() (*Report, error) {
 	if r.report.Connections == 0 {
 		have := "no connections at all"
@@ -254,5 +257,3 @@ func (r *replay) result() (*Report, error) {
 	out.Incomplete = out.Incomplete || !r.ended
 	return &out, nil
 }
-
-var _ guest.Observer = (*Take)(nil)

@@ -104,7 +104,7 @@ func (s *stage) Deliver(_ uint32, m []byte, _ bool) abi.Verdict {
 // audience is the stage as the receiver of a guest that is recorded.
 type audience struct {
 	*stage
-	take *Take
+	take *Connection
 }
 
 func (a audience) Close(err error) { a.take.Ended(err) }
@@ -171,7 +171,7 @@ func record(t testing.TB, build string, s script, secrets ...string) string {
 	t.Helper()
 	var out sheet
 	r := NewRecorder(&out)
-	r.Hide(secrets...)
+	r.Secrets().Hide(secrets...)
 	play(t, r, build, s)
 	if err := r.Close(); err != nil {
 		t.Error(err)
@@ -185,7 +185,7 @@ func replayWith(t testing.TB, recording, build string, o Options) *Report {
 	if !o.Interpreted {
 		o.CacheDir = cache()
 	}
-	report, err := Replay(t.Context(), strings.NewReader(recording), variant(t, build), o)
+	report, err := Run(t.Context(), strings.NewReader(recording), variant(t, build), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,19 +1,26 @@
 package trace
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"slices"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsonl"
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 )
 
-// maxLine is the longest line that is read: far more than is ever written.
+// maxLine is the longest line that is read, in bytes: far more than a [Recorder] writes.
 const maxLine = 4 << 20
 
-var errLong = errors.New("it is longer than a line of a trace can be")
+var (
+	errForeign = errors.New("it is not a line of a trace")
+	errLong    = errors.New("it is longer than a line of a trace can be")
+)
 
-// LineError is a line that was stepped over.
+// LineError is the error for a line that is not a line of a trace.
 type LineError struct {
 	Line int // from 1
 	Err  error
@@ -22,36 +29,35 @@ type LineError struct {
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Line is a line of a file: what it says, and how it is written.
+// Line is a line of a trace file.
 type Line struct {
 	Record
-	Raw []byte // without the line break; valid until the next line is read
+	Raw []byte // as it is written, without the line break; valid until the next line is read
 }
 
-// Read reads a trace line by line, and keeps no more than one. A line that is
-// none of a trace comes with a [*LineError], and reading goes on behind it; any
-// other error is that of in, and the last. Blank lines are nothing.
+// Read reads what a [Recorder] has written, and keeps one line at a time in memory. For
+// a line that is not of a trace it yields a [*LineError], and continues behind it. Any
+// other error is that of in, and ends the sequence. Blank lines are skipped.
 func Read(in io.Reader) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
-		lines := reader{in: bufio.NewReaderSize(in, 64<<10)}
+		lines := jsonl.NewLines(in, maxLine)
 		for {
-			raw, err := lines.next()
-			if errors.Is(err, io.EOF) {
+			raw, err := lines.Next()
+			var r Record
+			switch {
+			case errors.Is(err, io.EOF):
 				return
-			}
-			if err != nil && !errors.Is(err, errLong) {
+			case errors.Is(err, jsonl.ErrTooLong):
+				err = &LineError{lines.Number, errLong}
+			case err != nil:
 				yield(Line{}, err)
 				return
-			}
-			if len(raw) == 0 && err == nil {
+			case len(raw) == 0:
 				continue
-			}
-			var r Record
-			if err == nil {
-				r, err = ParseLine(raw)
-			}
-			if err != nil {
-				err = &LineError{lines.number, err}
+			default:
+				if r, err = parse(raw); err != nil {
+					err = &LineError{lines.Number, err}
+				}
 			}
 			if !yield(Line{r, raw}, err) {
 				return
@@ -60,39 +66,89 @@ func Read(in io.Reader) iter.Seq2[Line, error] {
 	}
 }
 
-// reader takes lines apart. One that is too long is passed over.
-type reader struct {
-	in     *bufio.Reader
-	line   []byte
-	number int
+// parse reads a line, of any bytes. The record aliases the line. Members that it does not
+// know are ignored, so that later versions may add some.
+func parse(line []byte) (Record, error) {
+	var r Record
+	if err := jsontext.Valid(line, jsontext.DefaultDepth+1); err != nil {
+		return r, fmt.Errorf("%w: %w", errForeign, err)
+	}
+	in := jsontext.Read(line)
+	if in.Kind() != '{' {
+		return r, errForeign
+	}
+	for name := range in.Object() {
+		r.member(string(name), in)
+	}
+	if err := in.Err(); err != nil {
+		return r, fmt.Errorf("%w: %w", errForeign, err)
+	}
+	return r, r.check()
 }
 
-func (r *reader) next() ([]byte, error) {
-	r.line = r.line[:0]
-	long := false
-	for {
-		part, err := r.in.ReadSlice('\n')
-		if long = long || len(r.line)+len(part) > maxLine; !long {
-			r.line = append(r.line, part...)
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if err != nil && (!errors.Is(err, io.EOF) || len(r.line) == 0 && !long) {
-			return nil, err
-		}
-		r.number++
-		if long {
-			return nil, errLong
-		}
-		return trimEnd(r.line), nil
+func (r *Record) member(name string, in *jsontext.Reader) {
+	switch name {
+	case "kind":
+		r.Kind = Kind(in.String())
+	case "format":
+		r.Format = in.String()
+	case "time":
+		r.Time, _ = time.Parse(time.RFC3339, in.String())
+	case "at_us":
+		r.At = micros(in.Int())
+	case "took_us":
+		r.Took, r.Timed = micros(in.Int()), true
+	case "server":
+		r.Server = in.String()
+	case "connection":
+		r.Connection = int(in.Int())
+	case "transport":
+		r.Transport = in.String()
+	case "era":
+		r.Era = in.String()
+	case "protocol":
+		r.Protocol = in.String()
+	case "direction":
+		r.Direction = in.String()
+	case "method":
+		r.Method = in.String()
+	case "id":
+		r.ID = in.Raw()
+	case "failed":
+		r.Failed = in.Bool()
+	case "why":
+		r.Why = in.String()
+	case "missing":
+		r.Missing = int(in.Int())
+	case "bytes":
+		r.Size = int(in.Int())
+	case "message":
+		r.Message = in.Raw()
+	case "text":
+		r.Text = in.String()
 	}
 }
 
-// trimEnd takes the line break off, and the white space of editors.
-func trimEnd(line []byte) []byte {
-	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r' || line[len(line)-1] == ' ') {
-		line = line[:len(line)-1]
+// micros returns a duration of so many microseconds, and 0 where it is out of range.
+func micros(n int64) time.Duration {
+	const most = int64(1<<63-1) / int64(time.Microsecond)
+	if n < 0 || n > most {
+		return 0
 	}
-	return line
+	return time.Duration(n) * time.Microsecond
+}
+
+// check tells a line of a trace from other JSON.
+func (r *Record) check() error {
+	switch {
+	case !slices.Contains(kinds, r.Kind):
+		return fmt.Errorf("%w: its kind is %.40q", errForeign, r.Kind)
+	case r.Time.IsZero():
+		return fmt.Errorf("%w: it has no time", errForeign)
+	case r.Kind == Start && r.Format != Format:
+		return fmt.Errorf("its format is %.40q; expected %s", r.Format, Format)
+	case r.IsMessage() && r.Direction != Sent && r.Direction != Received:
+		return fmt.Errorf("%w: it has no direction", errForeign)
+	}
+	return nil
 }

@@ -34,8 +34,8 @@ func TestRecordsAreReadAsWritten(t *testing.T) {
 		{Kind: Lost, Time: at, Server: "s", Connection: 1, Why: "exit\x1b"},
 		{Kind: Malformed, Time: at, Server: "s", Connection: 1, Direction: Received, Size: 3, Text: "\u202e<>"},
 	} {
-		line := want.Append(nil)
-		if got, err := ParseLine(bytes.TrimSuffix(line, []byte("\n"))); err != nil || !reflect.DeepEqual(got, want) {
+		line := want.appendTo(nil)
+		if got, err := parse(bytes.TrimSuffix(line, []byte("\n"))); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s got %+v, %v\nwant %+v", line, got, err, want)
 		}
 	}
@@ -51,14 +51,14 @@ func TestForeignLines(t *testing.T) {
 		`{"kind":5,"time":"2026-07-28T00:00:00Z"}`:                                "a string",
 		`{"kind":"gap","time":"2026-07-28T00:00:00Z","missing":"x"}`:              "an integer",
 		`{"kind":"request","time":"2026-07-28T00:00:00Z","direction":"up"}`:       "no direction",
-		`{"kind":"start","time":"2026-07-28T00:00:00Z","format":"wharf-trace/2"}`: "wharf-trace/1 is what can be read",
+		`{"kind":"start","time":"2026-07-28T00:00:00Z","format":"wharf-trace/2"}`: "expected wharf-trace/1",
 		`{"kind":"gap","time":"2026-07-28T00:00:00Z"`:                             "not a line",
 	} {
-		if _, err := ParseLine([]byte(line)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parse([]byte(line)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", line, err, want)
 		}
 	}
-	if _, err := ParseLine([]byte(`{"kind":"gap","time":"2026-07-28T00:00:00Z","news":[1]}`)); err != nil {
+	if _, err := parse([]byte(`{"kind":"gap","time":"2026-07-28T00:00:00Z","news":[1]}`)); err != nil {
 		t.Errorf("a line that says more than is known: %v", err)
 	}
 }
@@ -66,7 +66,7 @@ func TestForeignLines(t *testing.T) {
 // What is damaged is reported with the number of its line, and stepped over.
 func TestReadStepsOver(t *testing.T) {
 	r := sample()
-	good := string(r.Append(nil))
+	good := string(r.appendTo(nil))
 	long := strings.Repeat("x", maxLine+1)
 	in := good + "\n\nfoo\n" + long + "\n" + strings.TrimSuffix(good, "\n") + "\r\n" + good[:20] + "\n" + strings.TrimSuffix(good, "\n")
 	var bad []int
@@ -120,27 +120,27 @@ func (letters) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// FuzzParseLine holds that no line is too much for the reader, and that what it
+// FuzzParse holds that no line is too much for the reader, and that what it
 // reads is written again so that it reads the same.
-func FuzzParseLine(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	r := sample()
-	f.Add(r.Append(nil))
+	f.Add(r.appendTo(nil))
 	f.Add([]byte(`{"kind":"start","format":"wharf-trace/1","time":"2026-07-28T00:00:00Z","at_us":-1}`))
 	f.Add([]byte(`{"kind":"malformed","time":"2026-07-28T00:00:00+23:59","direction":"sent","text":"\u0000","id":[],"took_us":9223372036854775807}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		first, err := ParseLine(line)
+		first, err := parse(line)
 		if err != nil {
 			return
 		}
-		again := first.Append(nil)
-		second, err := ParseLine(bytes.TrimSuffix(again, []byte("\n")))
+		again := first.appendTo(nil)
+		second, err := parse(bytes.TrimSuffix(again, []byte("\n")))
 		if err != nil {
 			if first.Time.UTC().Year() > 9999 || first.Time.UTC().Year() < 1 || bytes.ContainsAny(line, "\n\r") {
 				return // years that RFC 3339 cannot write
 			}
 			t.Fatalf("%q is written as %q: %v", line, again, err)
 		}
-		if third := second.Append(nil); !bytes.Equal(again, third) {
+		if third := second.appendTo(nil); !bytes.Equal(again, third) {
 			t.Fatalf("%q is written as %q and then as %q", line, again, third)
 		}
 	})

@@ -5,51 +5,52 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+
+	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
-// Recorder writes what passes between a host and its servers to a file, one JSON
-// object per line: a [Record]. Secrets are left out. A nil Recorder records
-// nothing. It may be used from any goroutine, and must be closed.
+// Recorder writes every message between hosts and their servers to a file, one
+// [Record] a line, without the secrets that it knows of. Several hosts may share one.
+// A nil Recorder records nothing. It may be used from any goroutine. Whoever created
+// it closes it, after the hosts.
 //
-// The message path pays for a copy of the message, of which a file has no more
-// than 64 KiB. All else is done by one goroutine, which the path never waits for:
-// where a disk cannot keep up with 16 MiB waiting, messages are left out, and the
-// file says how many, and where.
+// Recording never blocks a message: it copies the first 64 KiB, and one goroutine does
+// the rest. Where a disk falls behind by 16 MiB, messages are left out, and the file
+// says how many, and where.
 type Recorder struct {
-	veil  veil
-	queue queue
+	secrets redact.Set
+	queue   queue
 
 	mu      sync.Mutex
-	numbers map[string]int // connections there have been, by server
+	numbers map[string]int // of connections so far, by server
 }
 
-// Create makes a trace file that nobody but the user can read. A trace of before
-// is replaced by it; anything else that is there stays, and is an error. At 128 MiB
-// it is put aside as path.1, in the place of what was put aside before, and another
-// goes on at path.
+// Create creates a trace file that only the user can read. It replaces an older trace;
+// any other file at path is an error. A file that reaches 128 MiB is renamed to path.1,
+// replacing the one before, and a new file continues at path: the newest lines are
+// kept, in two files at most.
 func Create(path string) (*Recorder, error) { return create(path, fileCap) }
 
 func create(path string, most int64) (*Recorder, error) {
-	file, err := newRoll(path, most)
+	file, err := newRotatingFile(path, most)
 	if err != nil {
 		return nil, err
 	}
-	return newRecorder(func(v *veil) *scribe { return rolling(file, v) }), nil
+	return newRecorder(newRotatingWriter(file)), nil
 }
 
-// NewRecorder makes a recorder that writes to w, without end, and closes it.
-func NewRecorder(w io.WriteCloser) *Recorder {
-	return newRecorder(func(v *veil) *scribe { return newScribe(w, v) })
-}
+// NewRecorder returns a recorder that writes to w, without a limit, and closes w.
+func NewRecorder(w io.WriteCloser) *Recorder { return newRecorder(newWriter(w)) }
 
-func newRecorder(scribe func(*veil) *scribe) *Recorder {
+func newRecorder(w *writer) *Recorder {
 	r := &Recorder{numbers: make(map[string]int)}
-	r.queue.Start(scribe(&r.veil))
+	w.secrets = &r.secrets
+	r.queue.Start(w)
 	return r
 }
 
-// Close writes what is left and closes the file. What is recorded after it is
-// gone. An error says that the file is not complete.
+// Close writes what is left and closes the file. What is recorded later is discarded.
+// An error says that the file is not complete.
 func (r *Recorder) Close() error {
 	if r == nil {
 		return nil
@@ -57,93 +58,80 @@ func (r *Recorder) Close() error {
 	return r.queue.Close()
 }
 
-// Flush returns when what was recorded before it is in the file, or when ctx is
-// done: for a program that leaves on the spot.
+// Flush waits until what was recorded so far is in the file, or until ctx is done. It
+// is for programs that exit without Close.
 func (r *Recorder) Flush(ctx context.Context) {
 	if r != nil {
 		r.queue.Flush(ctx)
 	}
 }
 
-// Hide names texts that are secret wherever they occur, if they have 8 bytes or
-// more. They are those of the configuration, and stay.
-func (r *Recorder) Hide(texts ...string) {
-	if r != nil && len(texts) > 0 {
-		r.veil.Hide(texts...)
+// Secrets returns the texts that the recorder leaves out. A host adds those of its
+// servers. It is nil for a nil Recorder.
+func (r *Recorder) Secrets() *redact.Set {
+	if r == nil {
+		return nil
 	}
+	return &r.secrets
 }
 
-// HideNamed is [Recorder.Hide] for texts that are called secrets: 4 bytes are enough.
-func (r *Recorder) HideNamed(texts ...string) {
-	if r != nil && len(texts) > 0 {
-		r.veil.HideNamed(texts...)
-	}
-}
-
-// HideRecent is [Recorder.Hide] for what a sign-in has given: others take its
-// place in time, and only the newest hundreds are remembered.
-func (r *Recorder) HideRecent(texts ...string) {
-	if r != nil && len(texts) > 0 {
-		r.veil.HideRecent(texts...)
-	}
-}
-
-// Connect records that a connection with a server is being made, by the plugin
-// of that name. A nil Recorder returns a nil Wire.
-func (r *Recorder) Connect(server, transport string) *Wire {
+// Connect records that a connection to a server begins, over the transport of that
+// name. A nil Recorder returns a nil Connection.
+func (r *Recorder) Connect(server, transport string) *Connection {
 	if r == nil {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.numbers[server]++
-	w := &Wire{recorder: r, server: server, transport: transport, number: r.numbers[server]}
-	r.queue.add(note{wire: w, kind: Opened}, nil)
-	return w
+	c := &Connection{recorder: r, server: server, transport: transport, number: r.numbers[server]}
+	r.queue.add(entry{connection: c, kind: Opened}, nil)
+	return c
 }
 
-// Wire records one connection. A nil Wire records nothing. Its methods never
-// wait.
-type Wire struct {
+// Connection records one connection. A nil Connection records nothing. Its methods
+// never block, and may be called from any goroutine.
+type Connection struct {
 	recorder  *Recorder
 	server    string
 	transport string
 	number    int
 	closing   atomic.Bool
-	over      atomic.Bool
+	ended     atomic.Bool
 
-	asked asked // the writer's alone
+	pending pendingRequests // used by the writer only
 }
 
-// Message records a message, with the revision of the protocol that is settled
-// when it passes, "" before that. msg is copied.
-func (w *Wire) Message(sent bool, version string, msg []byte) {
-	if w != nil {
-		w.recorder.queue.add(note{wire: w, sent: sent, version: version}, msg)
+// Message records a message. version is the protocol revision that is settled when it
+// passes, or "". msg is copied.
+func (c *Connection) Message(sent bool, version string, msg []byte) {
+	if c != nil {
+		c.recorder.queue.add(entry{connection: c, sent: sent, version: version}, msg)
 	}
 }
 
-// Dropped records that a message that was received came to nothing.
-func (w *Wire) Dropped(version string, why error, msg []byte) {
-	if w != nil {
-		w.recorder.queue.add(note{wire: w, kind: Dropped, version: version, why: why}, msg)
+// Dropped records a received message that the host discarded, and why. msg is copied.
+func (c *Connection) Dropped(version string, why error, msg []byte) {
+	if c != nil {
+		c.recorder.queue.add(entry{connection: c, kind: Dropped, version: version, why: why}, msg)
 	}
 }
 
-// Closing says that the end that comes now is wanted.
-func (w *Wire) Closing() {
-	if w != nil {
-		w.closing.Store(true)
+// Closing says that the host is about to close the connection, so that its end is
+// recorded as Closed and not as Lost.
+func (c *Connection) Closing() {
+	if c != nil {
+		c.closing.Store(true)
 	}
 }
 
-// Ended records the end of the connection, and why. Only the first counts.
-func (w *Wire) Ended(why error) {
+// Ended records the end of the connection, and why. Only the first call counts.
+func (c *Connection) Ended(why error) {
 	switch {
-	case w == nil || w.over.Swap(true):
-	case w.closing.Load():
-		w.recorder.queue.add(note{wire: w, kind: Closed}, nil)
+	case c == nil || c.ended.Swap(true):
+	case c.closing.Load():
+		c.recorder.queue.add(entry{connection: c, kind: Closed}, nil)
 	default:
-		w.recorder.queue.add(note{wire: w, kind: Lost, why: why}, nil)
+		c.recorder.queue.add(entry{connection: c, kind: Lost, why: why}, nil)
 	}
 }

@@ -61,7 +61,7 @@ func (p *paper) records(t *testing.T) (list []Record) {
 		if err != nil {
 			t.Fatalf("%v: %s", err, l.Raw)
 		}
-		r, _ := ParseLine(bytes.Clone(l.Raw)) // the line is valid for now only
+		r, _ := parse(bytes.Clone(l.Raw)) // the line is valid for now only
 		list = append(list, r)
 	}
 	return list
@@ -83,7 +83,7 @@ func record(t *testing.T, talk func(r *Recorder)) *paper {
 func TestLinesOfAConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := record(t, func(r *Recorder) {
-			r.Hide("sesame-open")
+			r.Secrets().Hide("sesame-open")
 			time.Sleep(time.Second)
 			w := r.Connect("files", "stdio")
 			w.Message(true, "", []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`))
@@ -137,8 +137,8 @@ func TestNothingIsRecordedByNil(t *testing.T) {
 	if w != nil {
 		t.Fatal("there is a wire")
 	}
-	r.Hide("12345678")
-	r.HideRecent("12345678")
+	r.Secrets().Hide("12345678")
+	r.Secrets().HideRecent("12345678")
 	r.Flush(t.Context())
 	w.Closing()
 	w.Ended(nil)
@@ -171,7 +171,7 @@ func TestLongMessages(t *testing.T) {
 	long := strings.Repeat("x", messageCap)
 	answer := `{"result":{"text":"` + long + `"},"jsonrpc":"2.0","id":7}`
 	p := record(t, func(r *Recorder) {
-		r.Hide("a secret that is long enough")
+		r.Secrets().Hide("a secret that is long enough")
 		w := r.Connect("s", "stdio")
 		w.Message(true, "", []byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call"}`))
 		w.Message(false, "", []byte(answer))
@@ -205,14 +205,14 @@ func TestLastID(t *testing.T) {
 
 // Requests that nobody answers are forgotten in the end.
 func TestRequestsWithoutAnswers(t *testing.T) {
-	var a asked
-	for i := range 3 * maxAsked {
+	var a pendingRequests
+	for i := range 3 * maxPending {
 		a.match(&Record{Kind: Request, Direction: Sent, ID: fmt.Append(nil, i)})
 	}
-	if len(a.open) > maxAsked || len(a.order) > maxAsked {
+	if len(a.open) > maxPending || len(a.order) > maxPending {
 		t.Errorf("%d requests are remembered, in %d places", len(a.open), len(a.order))
 	}
-	newest := Record{Kind: Response, Direction: Received, ID: fmt.Append(nil, 3*maxAsked-1)}
+	newest := Record{Kind: Response, Direction: Received, ID: fmt.Append(nil, 3*maxPending-1)}
 	if a.match(&newest); !newest.Timed {
 		t.Error("the newest is forgotten")
 	}
@@ -326,7 +326,7 @@ func TestRecordingWhileItCloses(t *testing.T) {
 		wg.Go(func() {
 			w := r.Connect(fmt.Sprint("s", i), "stdio")
 			for j := range 500 {
-				r.HideRecent(fmt.Sprintf("secret-%d-%d", i, j))
+				r.Secrets().HideRecent(fmt.Sprintf("secret-%d-%d", i, j))
 				w.Message(j%2 == 0, "", []byte(`{"jsonrpc":"2.0","method":"m"}`))
 			}
 			w.Ended(nil)
@@ -349,7 +349,7 @@ func BenchmarkWriter(b *testing.B) {
 		io.Closer
 	}{io.Discard, new(paper)})
 	defer r.Close()
-	r.Hide("a secret of the configuration", "another one of it")
+	r.Secrets().Hide("a secret of the configuration", "another one of it")
 	w := r.Connect("s", "stdio")
 	msg := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello \"you\""}}}`)
 	b.SetBytes(int64(len(msg)))

@@ -1,6 +1,6 @@
-// Package backlog lets many goroutines leave what is to be written down to one
-// that writes. Whoever leaves something never waits for a disk: a batch gathers
-// while the one before it is written.
+// Package jsonl writes and reads files of JSON lines. A [Writer] takes the work of
+// writing off the message path: many goroutines add to a batch in memory, and one
+// goroutine writes each batch while the next one gathers.
 package jsonl
 
 import (
@@ -8,116 +8,117 @@ import (
 	"sync"
 )
 
-// Batch is what gathers, by the pointer to it.
+// Batch is a pointer to what gathers until it is written.
 type Batch[B any] interface {
 	*B
 	Empty() bool // there is nothing to write
-	Reset()      // makes it empty, for another use
+	Reset()      // empties it for another use
 }
 
-// Scribe writes batches down. It is used by one goroutine.
-type Scribe[B any] interface {
+// Encoder writes batches to a file. Its methods are called from one goroutine: Begin
+// first, then Write and Flush in turn, End last.
+type Encoder[B any] interface {
 	Begin()
 	Write(b *B)
-	Flush()     // has what was written reach the file
-	End() error // closes the file; an error says that it is not complete
+	Flush()     // passes everything written so far on to the file
+	End() error // closes the file; an error says that the file is not complete
 }
 
-// Backlog is what waits for a [Scribe]. The zero value takes what is left to it, and
-// writes nothing before Start. It may be used from any goroutine.
-type Backlog[B any, P Batch[B]] struct {
-	done chan struct{} // closed when the writer has left
-	err  error         // of the writer, once done is closed
+// Writer gathers batches for an [Encoder]. A zero Writer gathers, and writes nothing
+// before Start. Its methods may be called from any goroutine.
+type Writer[B any, P Batch[B]] struct {
+	done chan struct{} // closed when the goroutine has ended
+	err  error         // of the encoder; valid once done is closed
 
 	mu      sync.Mutex
-	more    sync.Cond // on mu: there is something to take
+	more    sync.Cond // on mu: there is something to write, or closed is set
 	batch   B
-	flushed []chan struct{} // to be closed when all of the batch is in the file
+	flushed []chan struct{} // closed when the batch is in the file
 	closed  bool
 }
 
-// Start has a goroutine write what is left, until Close.
-func (l *Backlog[B, P]) Start(s Scribe[B]) {
-	l.done = make(chan struct{})
-	l.more.L = &l.mu
-	go l.run(s)
+// Start starts the goroutine that writes, which ends with Close.
+func (w *Writer[B, P]) Start(e Encoder[B]) {
+	w.done = make(chan struct{})
+	w.more.L = &w.mu
+	go w.run(e)
 }
 
-// Hold returns the batch that gathers, for the caller alone until Release. After
-// Close it returns nil, and there is nothing to release.
-func (l *Backlog[B, P]) Hold() *B {
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
+// Acquire locks the current batch and returns it for the caller to add to, until
+// Release. After Close it returns nil, and Release must not be called.
+func (w *Writer[B, P]) Acquire() *B {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
 		return nil
 	}
-	return &l.batch
+	return &w.batch
 }
 
-// Release ends Hold.
-func (l *Backlog[B, P]) Release() {
-	l.more.Signal()
-	l.mu.Unlock()
+// Release unlocks the batch.
+func (w *Writer[B, P]) Release() {
+	w.more.Signal()
+	w.mu.Unlock()
 }
 
-// Flush returns when what was left before it is in the file, or when ctx is done:
-// for a program that leaves on the spot.
-func (l *Backlog[B, P]) Flush(ctx context.Context) {
-	if l.Hold() == nil {
+// Flush waits until everything added before it is in the file, or until ctx is done.
+// It is for programs that exit without Close.
+func (w *Writer[B, P]) Flush(ctx context.Context) {
+	if w.Acquire() == nil {
 		return
 	}
 	flushed := make(chan struct{})
-	l.flushed = append(l.flushed, flushed)
-	l.Release()
+	w.flushed = append(w.flushed, flushed)
+	w.Release()
 	select {
 	case <-flushed:
 	case <-ctx.Done():
 	}
 }
 
-// Close has the rest written, and returns what the scribe said in the end. What is
-// left later is gone.
-func (l *Backlog[B, P]) Close() error {
-	l.mu.Lock()
-	l.closed = true
-	l.Release()
-	<-l.done
-	return l.err
+// Close writes the rest and returns the error of [Encoder.End]. What is added later is
+// discarded.
+func (w *Writer[B, P]) Close() error {
+	w.mu.Lock()
+	w.closed = true
+	w.Release()
+	<-w.done
+	return w.err
 }
 
-// run is the life of the writer. It flushes whenever there is nothing more to
-// take, so that a program that is killed loses next to nothing.
-func (l *Backlog[B, P]) run(s Scribe[B]) {
-	defer close(l.done)
-	s.Begin()
+// run writes one batch after the other. It flushes after each, so that a program that
+// is killed loses only what came since.
+func (w *Writer[B, P]) run(e Encoder[B]) {
+	defer close(w.done)
+	e.Begin()
 	var written B
 	for {
-		flushed, ok := l.take(&written)
+		flushed, ok := w.swap(&written)
 		if !ok {
 			break
 		}
-		s.Write(&written)
-		s.Flush()
+		e.Write(&written)
+		e.Flush()
 		for _, f := range flushed {
 			close(f)
 		}
 	}
-	l.err = s.End()
+	w.err = e.End()
 }
 
-// take swaps what there is for the batch that was written, and waits for it. It
-// reports false when there is and will be nothing more.
-func (l *Backlog[B, P]) take(written *B) (flushed []chan struct{}, ok bool) {
+// swap waits for something to write and exchanges the current batch for the written
+// one. It reports false once the writer is closed and everything is written.
+func (w *Writer[B, P]) swap(written *B) (flushed []chan struct{}, ok bool) {
 	P(written).Reset()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for P(&l.batch).Empty() && len(l.flushed) == 0 {
-		if l.closed {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for P(&w.batch).Empty() && len(w.flushed) == 0 {
+		if w.closed {
 			return nil, false
 		}
-		l.more.Wait()
+		w.more.Wait()
 	}
-	l.batch, *written = *written, l.batch
-	flushed, l.flushed = l.flushed, nil
+	w.batch, *written = *written, w.batch
+	flushed, w.flushed = w.flushed, nil
 	return flushed, true
 }

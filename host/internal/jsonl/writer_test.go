@@ -37,10 +37,10 @@ func (c *clerk) Write(n *numbers) {
 func (c *clerk) Flush()     { c.flushed = len(c.written) }
 func (c *clerk) End() error { c.Flush(); return errEnd }
 
-type pile struct{ Backlog[numbers, *numbers] }
+type pile struct{ Writer[numbers, *numbers] }
 
 func (p *pile) leave(n int) {
-	if b := p.Hold(); b != nil {
+	if b := p.Acquire(); b != nil {
 		*b = append(*b, n)
 		p.Release()
 	}

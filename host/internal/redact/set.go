@@ -1,3 +1,11 @@
+// Package redact takes secrets out of what is shown and recorded.
+//
+// A [Set] holds texts that are secret and finds them in whatever encoding they are
+// written; [Stream] does that for a text in pieces. [Set.JSON] and [Masker] also hide the
+// members of JSON objects that are called secrets: the first puts a mark in their place,
+// the second overwrites them byte for byte. These are two readers of JSON because they
+// promise different things: JSON keeps a message valid and short, and spares schemas; a
+// Masker keeps every offset, and takes pieces of any size.
 package redact
 
 import (
@@ -8,118 +16,133 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// Set is a set of texts that are secret wherever they occur. It knows how they are
+// Set is a set of texts that are secret wherever they occur. It finds them as they are
 // written elsewhere:
 //
-//   - with escapes of JSON strings, \/ and \u002F alike, in any case, for some of their
-//     characters or all, and in strings within strings;
-//   - with percent forms in small or capital letters, for what has to be written so (a
-//     backslash has) or for more, and + for a space;
+//   - with escapes of JSON strings, \/ and \u002F alike, in any case, for some characters
+//     or all, and in strings within strings;
+//   - with percent forms in small or capital letters, for what must be written so (a
+//     backslash must) or for more, and + for a space;
 //   - both in each other, up to three deep;
 //   - in base64, of either alphabet and with or without padding, as part of something
 //     longer too;
 //   - as hexadecimal digits, in small or capital letters.
 //
-// The last two are looked for if a secret has at least 5 bytes and 4, and at most 8 KiB,
-// and is of the configuration. There are bounds on what counts as a secret:
-// [LeastText] and [LeastNamed]. What is escaped may be missed right behind a % or \ that
-// belongs to nothing, if the two make another escape. The zero Set is empty; it may be used from any
-// goroutine. What is added is found from then on.
+// Base64 and hexadecimal digits are looked for only for texts that [Set.Hide] or
+// [Set.HideNamed] added, of at most 8 KiB; base64 from 5 bytes on. Texts that are too
+// short are ignored, see [LeastText] and [LeastNamed]. One limit remains: an escaped
+// secret may be missed right behind a stray % or \ that forms another escape with it.
+//
+// The zero Set is empty. A nil Set ignores what is added to it. It may be used from any
+// goroutine; a text is found in everything that is read after it was added.
 type Set struct {
+	also []*Set // every text is added to these too
+
 	mu     sync.Mutex
 	fixed  []string  // of the configuration, the oldest first
-	recent []string  // what signs in, likewise: it changes all the time
-	ready  *patterns // nil where it is to be made
+	recent []string  // of sign-ins, which change all the time; likewise
+	ready  *patterns // made of both; nil after a change
 }
 
-// How many texts there are at most, in all their spellings; the oldest are forgotten.
+// How many texts a set has, each spelling counted; the oldest are forgotten.
 const (
 	mostFixed  = 4096
-	mostRecent = 256 // signatures of single requests are not to fill the memory
+	mostRecent = 256 // signatures of single requests must not fill the memory
 )
 
-// Hide adds texts that have [LeastText] bytes or more. They are those of the
-// configuration.
-func (t *Set) Hide(texts ...string) { t.add(LeastText, texts) }
-
-// HideNamed adds texts that are called secrets: they need [LeastNamed] bytes.
-func (t *Set) HideNamed(texts ...string) { t.add(LeastNamed, texts) }
-
-func (t *Set) add(least int, texts []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.fixed = t.join(t.fixed, mostFixed, least, texts)
+// Join returns a set whose texts are added to other sets too. Nil sets are skipped.
+func Join(also ...*Set) *Set {
+	return &Set{also: slices.DeleteFunc(also, func(s *Set) bool { return s == nil })}
 }
 
-// HideRecent adds texts of [LeastNamed] bytes or more that others will replace: only
-// the newest hundreds are remembered.
-func (t *Set) HideRecent(texts ...string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.recent = t.join(t.recent, mostRecent, LeastNamed, texts)
+// Hide adds texts of the configuration that have [LeastText] bytes or more.
+func (s *Set) Hide(texts ...string) { s.add(LeastText, texts, false) }
+
+// HideNamed adds texts of the configuration that are called secrets: [LeastNamed] bytes
+// are enough.
+func (s *Set) HideNamed(texts ...string) { s.add(LeastNamed, texts, false) }
+
+// HideRecent adds texts of [LeastNamed] bytes or more that others will replace, such as
+// access tokens. Only the newest hundreds are remembered.
+func (s *Set) HideRecent(texts ...string) { s.add(LeastNamed, texts, true) }
+
+func (s *Set) add(least int, texts []string, recent bool) {
+	if s == nil || len(texts) == 0 {
+		return
+	}
+	s.mu.Lock()
+	if recent {
+		s.recent = s.join(s.recent, mostRecent, least, texts)
+	} else {
+		s.fixed = s.join(s.fixed, mostFixed, least, texts)
+	}
+	s.mu.Unlock()
+	for _, other := range s.also {
+		other.add(least, texts, recent)
+	}
 }
 
 // join adds the spellings of texts to a list. The caller holds mu.
-func (t *Set) join(to []string, most, least int, texts []string) []string {
+func (s *Set) join(to []string, most, least int, texts []string) []string {
 	for _, text := range texts {
 		for _, form := range spellings(least, text) {
 			if !slices.Contains(to, form) {
-				to, t.ready = append(to, form), nil
+				to, s.ready = append(to, form), nil
 			}
 		}
 	}
 	return slices.Delete(to, 0, max(0, len(to)-most))
 }
 
-// patterns returns what to search for, or nil if there is nothing.
-func (t *Set) patterns() *patterns {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.ready == nil && len(t.fixed)+len(t.recent) > 0 {
+// patterns returns what to search for, or nil if the set is empty.
+func (s *Set) patterns() *patterns {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ready == nil && len(s.fixed)+len(s.recent) > 0 {
 		p := new(patterns)
-		for _, text := range t.fixed {
+		for _, text := range s.fixed {
 			p.add(text, true)
 		}
-		for _, text := range t.recent {
+		for _, text := range s.recent {
 			p.add(text, false)
 		}
 		p.spelled.link()
 		p.plain.link()
-		t.ready = p
+		s.ready = p
 	}
-	return t.ready
+	return s.ready
 }
 
-// Cover returns text with [secret.Mark] for each secret in it, or text itself where there is
-// none. Where secrets overlap, one mark stands for all of them.
-func (t *Set) Cover(text []byte) []byte {
-	spans, _ := t.find(text)
+// Redact returns text with [secret.Mark] for each secret in it, or text itself if it has
+// none. One mark stands for secrets that overlap.
+func (s *Set) Redact(text []byte) []byte {
+	spans, _ := s.find(text)
 	return mark(text, spans)
 }
 
-// CoverCut is Cover for a text that goes on behind its end: it leaves out what may be
-// the beginning of a secret there.
-func (t *Set) CoverCut(text []byte) []byte {
-	spans, begun := t.find(text)
+// RedactCut is Redact for a text that was cut: it also leaves out what may be the
+// beginning of a secret at its end.
+func (s *Set) RedactCut(text []byte) []byte {
+	spans, begun := s.find(text)
 	return mark(text[:len(text)-begun], spans)
 }
 
-// Spans returns where secrets are in a text: from which byte and to which, in no order.
+// Spans returns where secrets are in a text, as half-open ranges of bytes in no order.
 // They may overlap.
-func (t *Set) Spans(text []byte) [][2]int {
-	spans, _ := t.find(text)
+func (s *Set) Spans(text []byte) [][2]int {
+	spans, _ := s.find(text)
 	return spans
 }
 
 // find returns the spans, and how many bytes at the end may be the beginning of a
 // secret.
-func (t *Set) find(text []byte) (spans [][2]int, begun int) {
-	s := t.Stream()
-	if s.restart(t.patterns()); s.patterns == nil {
+func (s *Set) find(text []byte) (spans [][2]int, begun int) {
+	t := s.Stream()
+	if t.restart(s.patterns()); t.patterns == nil {
 		return nil, 0
 	}
-	s.read(text)
-	return s.spans, s.begun()
+	t.read(text)
+	return t.spans, t.begun()
 }
 
 // mark puts a mark in the place of each span, which may overlap, or reach beyond text.

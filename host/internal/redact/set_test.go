@@ -61,13 +61,13 @@ func TestForms(t *testing.T) {
 	for _, form := range append(written, inBase64s(hidden)...) {
 		for _, around := range [][2]string{{"", ""}, {"it is ", "."}, {`{"a":"`, `","b":1}`}, {"%", "%"}, {`\`, `\`}, {"a=", "&b=%41"}} {
 			text := around[0] + form + around[1]
-			showsNothing(t, text, string(known.Cover([]byte(text))))
+			showsNothing(t, text, string(known.Redact([]byte(text))))
 			for cut := range text {
 				s := known.Stream()
 				var out []byte
 				for _, piece := range []string{text[:cut], text[cut:]} {
 					p := []byte(piece)
-					for _, span := range s.Hidden([]byte(piece)) {
+					for _, span := range s.Spans([]byte(piece)) {
 						copy(p[span[0]:span[1]], bytes.Repeat([]byte{'*'}, span[1]-span[0]))
 					}
 					out = append(out, p...)
@@ -88,7 +88,7 @@ func TestWhatIsBeforeASecret(t *testing.T) {
 	} {
 		known := new(Set)
 		known.Hide("deadbeef/01", "nautilus/x")
-		if got := string(known.Cover([]byte(text))); got != want {
+		if got := string(known.Redact([]byte(text))); got != want {
 			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
 	}
@@ -103,11 +103,11 @@ func TestNothingElseIsHidden(t *testing.T) {
 		"", "s3cr3t", `{"text":"s3cr3t\/of","n":"\u00e4\ud83d\ude00%zz%4\\\\"}`, "a short one", "ABC", "abc", "%", `\`, `\u00`,
 		base64.StdEncoding.EncodeToString([]byte("pas")), "\xf0\x9f\x98\x80\xf0\x9f\xff",
 	} {
-		if got := string(known.Cover([]byte(text))); got != text {
+		if got := string(known.Redact([]byte(text))); got != text {
 			t.Errorf("%q becomes %q", text, got)
 		}
 	}
-	if got := string(known.Cover([]byte("it is %41%42%43 and pass"))); got != "it is [secret] and [secret]" {
+	if got := string(known.Redact([]byte("it is %41%42%43 and pass"))); got != "it is [secret] and [secret]" {
 		t.Error(got)
 	}
 }
@@ -124,7 +124,7 @@ func TestRecentTexts(t *testing.T) {
 		t.Errorf("%d secrets are remembered", n)
 	}
 	for _, s := range []string{"configured", fmt.Sprintf("signature-%d", 3*mostRecent-1)} {
-		if got := string(known.Cover([]byte(s))); got != secret.Mark {
+		if got := string(known.Redact([]byte(s))); got != secret.Mark {
 			t.Errorf("%s: got %s", s, got)
 		}
 	}
@@ -134,9 +134,9 @@ func TestRecentTexts(t *testing.T) {
 func TestATextIsAddedOnTheWay(t *testing.T) {
 	known := new(Set)
 	s := known.Stream()
-	first := s.Cover([]byte("here is a sec"))
+	first := s.Redact([]byte("here is a sec"))
 	known.Hide("secret-of-late")
-	second := s.Cover([]byte(`ret\u002dof-late, and more`))
+	second := s.Redact([]byte(`ret\u002dof-late, and more`))
 	if got := string(first) + string(second); got != "here is a sec[secret], and more" {
 		t.Error(got)
 	}
@@ -340,7 +340,7 @@ func FuzzForms(f *testing.F) {
 		if unfinished.MatchString(before) && !plainly(form, text) {
 			return // what escapes follow that may be part of it: they are found nearly always
 		}
-		if out := known.Cover([]byte(whole)); decodable(string(out), text) {
+		if out := known.Redact([]byte(whole)); decodable(string(out), text) {
 			t.Fatalf("%q in %q becomes %q", text, whole, out)
 		}
 		stream := known.Stream()
@@ -348,7 +348,7 @@ func FuzzForms(f *testing.F) {
 		for rest := []byte(whole); len(rest) > 0; {
 			n := min(1+s.IntN(40), len(rest))
 			piece := bytes.Clone(rest[:n])
-			for _, span := range stream.Hidden(rest[:n]) {
+			for _, span := range stream.Spans(rest[:n]) {
 				for i := span[0]; i < span[1]; i++ {
 					piece[i] = '*'
 				}
@@ -376,7 +376,7 @@ func BenchmarkCover(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				known.Cover(text)
+				known.Redact(text)
 			}
 		})
 	}

@@ -5,7 +5,7 @@ import "math/bits"
 // Stream finds secrets in a text that comes in pieces, also those that lie in several of
 // them. It belongs to one goroutine. Each byte is looked at once.
 type Stream struct {
-	texts    *Set
+	set      *Set
 	patterns *patterns // that the rest is for; nil for none
 	decoder  decoder
 	at       int // bytes of the text so far
@@ -29,13 +29,13 @@ const (
 )
 
 // Stream returns one that is at the beginning of a text.
-func (t *Set) Stream() *Stream { return &Stream{texts: t} }
+func (s *Set) Stream() *Stream { return &Stream{set: s} }
 
-// Hidden returns where secrets are in the next piece: from which byte of it and to which,
+// Spans returns where secrets are in the next piece: from which byte of it and to which,
 // in no order. They may overlap. Of a secret that began in a piece before, it is the
 // rest; what is probably the beginning of one counts too.
-func (s *Stream) Hidden(p []byte) (spans [][2]int) {
-	if now := s.texts.patterns(); now != s.patterns {
+func (s *Stream) Spans(p []byte) (spans [][2]int) {
+	if now := s.set.patterns(); now != s.patterns {
 		s.restart(now)
 	}
 	s.spans = nil
@@ -51,12 +51,12 @@ func (s *Stream) Hidden(p []byte) (spans [][2]int) {
 	return s.spans
 }
 
-// Cover returns the next piece with [secret.Mark] for what is secret in it.
-func (s *Stream) Cover(p []byte) []byte { return mark(p, s.Hidden(p)) }
+// Redact returns the next piece with [secret.Mark] for what is secret in it.
+func (s *Stream) Redact(p []byte) []byte { return mark(p, s.Spans(p)) }
 
 // restart searches for other patterns from here on, as if they had been there before.
 func (s *Stream) restart(p *patterns) {
-	*s = Stream{texts: s.texts, patterns: p, tail: s.tail}
+	*s = Stream{set: s.set, patterns: p, tail: s.tail}
 	if p == nil {
 		return
 	}

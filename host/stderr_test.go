@@ -9,7 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
-func TestPrefixer(t *testing.T) {
+func TestStderrLines(t *testing.T) {
 	long := strings.Repeat("x", lineCap)
 	for _, c := range []struct {
 		pieces []string
@@ -24,7 +24,7 @@ func TestPrefixer(t *testing.T) {
 		{[]string{long, "y\n"}, "[s] " + long + "\n[s] y\n"},
 	} {
 		var out strings.Builder
-		p := newPrefixer(&mouth{to: &out}, "s", new(redact.Set).Stream())
+		p := newStderrWriter(&stderrLog{to: &out}, "s", new(redact.Set).Stream())
 		for _, piece := range c.pieces {
 			if n, err := p.Write([]byte(piece)); n != len(piece) || err != nil {
 				t.Errorf("%.20q: %d, %v", piece, n, err)
@@ -39,13 +39,13 @@ func TestPrefixer(t *testing.T) {
 }
 
 // Servers share one writer, which need not be good for more than one at a time.
-func TestPrefixersTakeTurns(t *testing.T) {
+func TestStderrIsShared(t *testing.T) {
 	var out strings.Builder
-	shared := &mouth{to: &out}
+	shared := &stderrLog{to: &out}
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			p := newPrefixer(shared, "s", new(redact.Set).Stream())
+			p := newStderrWriter(shared, "s", new(redact.Set).Stream())
 			for range 100 {
 				p.Write([]byte("line\n"))
 			}
@@ -61,8 +61,8 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("broken") }
 
-func TestPrefixerTellsOfABrokenWriter(t *testing.T) {
-	p := newPrefixer(&mouth{to: brokenWriter{}}, "s", new(redact.Set).Stream())
+func TestStderrBrokenWriter(t *testing.T) {
+	p := newStderrWriter(&stderrLog{to: brokenWriter{}}, "s", new(redact.Set).Stream())
 	if _, err := p.Write([]byte("line\n")); err == nil {
 		t.Error("no error")
 	}

@@ -108,7 +108,7 @@ func TestFullFileThatStays(t *testing.T) {
 		want        string
 		stays, ends string // the files that nobody touches, and that says why
 	}{
-		"no trace": {func(t *testing.T, path string) { put(t, path+".1") }, "t.ndjson.1 is no trace", ".1", ""},
+		"no trace": {func(t *testing.T, path string) { put(t, path+".1") }, "t.ndjson.1 is not a trace", ".1", ""},
 		"another file": {func(t *testing.T, path string) {
 			if err := os.Rename(path, path+".moved"); err != nil {
 				t.Skip("an open file cannot be moved here")
@@ -137,13 +137,13 @@ func TestFullFileThatStays(t *testing.T) {
 }
 
 // A writer of the caller's has no end.
-func TestNoRoll(t *testing.T) {
-	s := newScribe(new(paper), new(veil))
+func TestNoRotation(t *testing.T) {
+	s := newWriter(new(paper))
 	for range 3 {
 		s.room = 0
 		s.write(&Record{Kind: Gap, Time: s.began})
 	}
-	if s.turns > 0 || s.err != nil {
-		t.Errorf("turned %d times: %v", s.turns, s.err)
+	if s.rotations > 0 || s.out.Err != nil {
+		t.Errorf("turned %d times: %v", s.rotations, s.out.Err)
 	}
 }

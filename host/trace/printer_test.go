@@ -9,21 +9,21 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	for list, want := range map[string]Layer{
-		"rpc": RPC, "abi": ABI, "io": IO, "rpc,abi": RPC | ABI, " io , rpc ,": IO | RPC, "rpc,rpc": RPC,
+	for list, want := range map[string]layer{
+		"rpc": layerRPC, "abi": layerABI, "io": layerIO, "rpc,abi": layerRPC | layerABI, " io , rpc ,": layerIO | layerRPC, "rpc,rpc": layerRPC,
 	} {
-		tr, err := Parse(list, io.Discard)
-		if err != nil || tr.on != want {
+		tr, err := NewPrinter(list, io.Discard)
+		if err != nil || tr.layers != want {
 			t.Errorf("%q: %v, %v", list, tr, err)
 		}
 	}
 	for _, list := range []string{"", " ", ",,"} {
-		if tr, err := Parse(list, io.Discard); tr != nil || err != nil {
+		if tr, err := NewPrinter(list, io.Discard); tr != nil || err != nil {
 			t.Errorf("%q: %v, %v", list, tr, err)
 		}
 	}
 	for _, list := range []string{"rcp", "RPC", "rpc;abi", "rpc,all"} {
-		if _, err := Parse(list, io.Discard); err == nil || !strings.Contains(err.Error(), "rpc, abi or io") {
+		if _, err := NewPrinter(list, io.Discard); err == nil || !strings.Contains(err.Error(), "rpc, abi or io") {
 			t.Errorf("%q: %v", list, err)
 		}
 	}
@@ -31,12 +31,12 @@ func TestParse(t *testing.T) {
 
 // Nobody pays for a layer that is off: there is nothing to call.
 func TestOffIsNil(t *testing.T) {
-	var off *Tracer
-	if off.ABI("s") != nil || off.RPC("s") != nil || off.Dropped("s") != nil || off.On(RPC) {
+	var off *Printer
+	if off.ABI("s") != nil || off.RPC("s") != nil || off.Dropped("s") != nil || off.on(layerRPC) {
 		t.Error("a nil tracer traces")
 	}
-	rpc, _ := Parse("rpc", io.Discard)
-	abi, _ := Parse("abi", io.Discard)
+	rpc, _ := NewPrinter("rpc", io.Discard)
+	abi, _ := NewPrinter("abi", io.Discard)
 	if rpc.ABI("s") != nil || abi.RPC("s") != nil || abi.Dropped("s") != nil {
 		t.Error("a layer is on that nobody asked for")
 	}
@@ -45,12 +45,12 @@ func TestOffIsNil(t *testing.T) {
 // The secrets of the configuration are hidden on every layer.
 func TestTracedSecrets(t *testing.T) {
 	var out strings.Builder
-	tr, err := Parse("rpc,abi,io", &out)
+	tr, err := NewPrinter("rpc,abi,io", &out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr.Hide("open-sesame", "short")
-	tr.HideNamed("pw4x")
+	tr.Secrets().Hide("open-sesame", "short")
+	tr.Secrets().HideNamed("pw4x")
 	tr.RPC("files")(true, []byte(`{"a":"open-sesame","b":"short"}`))
 	tr.ABI("files")([]byte("--> event"), []byte("\"pw4x\""))
 	want := "[files] -> {\"a\":\"[secret]\",\"b\":\"short\"}\n[files] --> event\n    | \"\\\"[secret]\\\"\"\n"
@@ -64,19 +64,19 @@ func TestLines(t *testing.T) {
 	cut := strings.Repeat("x", payloadCap) + "… (2051 bytes)"
 	for _, c := range []struct {
 		layers string
-		say    func(*Tracer)
+		say    func(*Printer)
 		want   string
 	}{
-		{"rpc", func(tr *Tracer) { tr.RPC("files")(true, []byte(`{"id":1}`)) }, "[files] -> {\"id\":1}\n"},
-		{"rpc", func(tr *Tracer) { tr.RPC("files")(false, []byte(`{"id":1}`)) }, "[files] <- {\"id\":1}\n"},
-		{"rpc", func(tr *Tracer) { tr.Dropped("files")(errors.New("late"), []byte("{}")) }, "[files] dropped: late: {}\n"},
-		{"rpc", func(tr *Tracer) { tr.RPC("files")(false, []byte(long)) }, "[files] <- " + cut + "\n"},
-		{"abi", func(tr *Tracer) { tr.ABI("files")([]byte("<-- return 0"), []byte("bytes")) }, "[files] <-- return 0\n"},
-		{"io", func(tr *Tracer) { tr.ABI("files")([]byte("<-- return 0"), nil) }, "[files] <-- return 0\n"},
-		{"io", func(tr *Tracer) { tr.ABI("files")([]byte("--> event"), []byte("a\n\x1b")) }, "[files] --> event\n    | \"a\\n\\x1b\"\n"},
+		{"rpc", func(tr *Printer) { tr.RPC("files")(true, []byte(`{"id":1}`)) }, "[files] -> {\"id\":1}\n"},
+		{"rpc", func(tr *Printer) { tr.RPC("files")(false, []byte(`{"id":1}`)) }, "[files] <- {\"id\":1}\n"},
+		{"rpc", func(tr *Printer) { tr.Dropped("files")(errors.New("late"), []byte("{}")) }, "[files] dropped: late: {}\n"},
+		{"rpc", func(tr *Printer) { tr.RPC("files")(false, []byte(long)) }, "[files] <- " + cut + "\n"},
+		{"abi", func(tr *Printer) { tr.ABI("files")([]byte("<-- return 0"), []byte("bytes")) }, "[files] <-- return 0\n"},
+		{"io", func(tr *Printer) { tr.ABI("files")([]byte("<-- return 0"), nil) }, "[files] <-- return 0\n"},
+		{"io", func(tr *Printer) { tr.ABI("files")([]byte("--> event"), []byte("a\n\x1b")) }, "[files] --> event\n    | \"a\\n\\x1b\"\n"},
 	} {
 		var out strings.Builder
-		tr, err := Parse(c.layers, &out)
+		tr, err := NewPrinter(c.layers, &out)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestLines(t *testing.T) {
 // behind it.
 func TestRudeMessages(t *testing.T) {
 	var out strings.Builder
-	tr, _ := Parse("rpc", &out)
+	tr, _ := NewPrinter("rpc", &out)
 	rude := "{\r\n[files] -> {}\x1b[2J\u009b\xff\u202e\t}"
 	tr.RPC("files")(false, []byte(rude))
 	tr.Dropped("files")(errors.New("no\x1b"), []byte(rude))
@@ -107,7 +107,7 @@ func TestRudeMessages(t *testing.T) {
 // Whoever has the id of a session can speak in its name.
 func TestSessionsAreKeptOut(t *testing.T) {
 	var out strings.Builder
-	tr, _ := Parse("abi", &out)
+	tr, _ := NewPrinter("abi", &out)
 	tr.ABI("web")([]byte(`<-- open(http, 3, "main", POST "/say?session=f81d4fae#x", "accept: a?b", "mcp-session-id: f81d\"4fae", "mcp-method: ping") = 513`), nil)
 	want := `[web] <-- open(http, 3, "main", POST "/say?…", "accept: a?b", "mcp-session-id: …", "mcp-method: ping") = 513` + "\n"
 	if out.String() != want {
@@ -118,7 +118,7 @@ func TestSessionsAreKeptOut(t *testing.T) {
 // The lines of many goroutines are not mixed.
 func TestConcurrentLines(t *testing.T) {
 	var out strings.Builder
-	tr, _ := Parse("rpc", &out)
+	tr, _ := NewPrinter("rpc", &out)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {

@@ -1,4 +1,4 @@
-package trace
+package redact
 
 import (
 	"bytes"
@@ -15,14 +15,14 @@ const (
 	rude   = "quote\"slash\\line\nend" // one that JSON writes otherwise
 )
 
-func veiled() *veil {
-	v := new(veil)
+func canaries() *Set {
+	v := new(Set)
 	v.Hide(canary, rude, "Bearer tk-0123456789", "short")
 	return v
 }
 
 func TestSecretsInMessages(t *testing.T) {
-	v := veiled()
+	v := canaries()
 	for in, want := range map[string]string{
 		// by their values, however they are written
 		`{"text":"it is ` + canary + `, ` + canary + `"}`:                         `{"text":"it is [secret], [secret]"}`,
@@ -60,7 +60,7 @@ func TestSecretsInMessages(t *testing.T) {
 		`{"properties":{"o":{"properties":{"token":{"a":1}},"token":{"b":1}}}}`: `{"properties":{"o":{"properties":{"token":{"a":1}},"token":"[secret]"}}}`,
 		`{"properties":1,"x":{"token":{"a":1}}}`:                                `{"properties":1,"x":{"token":"[secret]"}}`,
 	} {
-		if got := string(v.message([]byte(in), false)); got != want {
+		if got := string(v.JSON([]byte(in), false)); got != want {
 			t.Errorf("%s\n got %s\nwant %s", in, got, want)
 		}
 	}
@@ -68,14 +68,14 @@ func TestSecretsInMessages(t *testing.T) {
 
 // Where a message is cut, so may be a secret in it.
 func TestSecretsThatAreCut(t *testing.T) {
-	v := veiled()
+	v := canaries()
 	for _, whole := range []string{canary, `quote\"slash\\line\nend`, `\u0063\u0061nary-7f3a9c51e2`} {
 		for n := 1; n <= len(whole); n++ {
 			for _, before := range []string{`{"text":"it is `, `{"text":"{\"deep\":\"`, `plain `} {
 				if before == `plain ` && whole[0] == '\\' {
 					continue // escapes that mean something in a string only
 				}
-				got := string(v.message([]byte(before+whole[:n]), true))
+				got := string(v.JSON([]byte(before+whole[:n]), true))
 				for _, beginning := range []string{"cana", "quot", `\u0063\u0061`} {
 					if strings.Contains(got, beginning) {
 						t.Errorf("%s: got %s", before+whole[:n], got)
@@ -88,22 +88,22 @@ func TestSecretsThatAreCut(t *testing.T) {
 
 // Where secrets overlap, nothing of either is left.
 func TestSecretsThatOverlap(t *testing.T) {
-	v := new(veil)
+	v := new(Set)
 	v.Hide("abcdefgh", "efghijkl", "aaaaaaaa")
 	for in, want := range map[string]string{
 		"-abcdefghijkl-": "-[secret]-", "abcdefghefghijkl": "[secret][secret]", "aaaaaaaaaaa": "[secret]", "abcdefg": "abcdefg", "": "",
 	} {
-		if got := string(v.Cover([]byte(in))); got != want {
+		if got := string(v.Redact([]byte(in))); got != want {
 			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
 	}
 }
 
 func TestFormsOfSecrets(t *testing.T) {
-	v := new(veil)
+	v := new(Set)
 	v.Hide("  pass word/with?signs \n", "Basic dXNlcjpwYXNz")
 	for _, in := range []string{"pass word/with?signs", "pass+word%2Fwith%3Fsigns", "dXNlcjpwYXNz", "Basic dXNlcjpwYXNz"} {
-		if got := string(v.Cover([]byte(in))); got != secret.Mark {
+		if got := string(v.Redact([]byte(in))); got != secret.Mark {
 			t.Errorf("%s: got %s", in, got)
 		}
 	}
@@ -126,9 +126,9 @@ func texts(value any, visit func(string)) {
 	}
 }
 
-// FuzzVeil holds that no secret passes, in whatever it lies and wherever it is
+// FuzzJSON holds that no secret passes, in whatever it lies and wherever it is
 // cut, that JSON stays JSON, and that what has no secrets stays as it is.
-func FuzzVeil(f *testing.F) {
+func FuzzJSON(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":1,"result":{"text":"` + canary + `","token":[1,{"a":"}"}]}}`, `{"a":"\u0063anary-7f3a9c51e2","b":"{\"token\":1}"}`,
 		`[{"properties":{"token":{}}},"quote\"slash\\line\nend"]`, "x" + canary + "\x00\"\\", `{"token":"\`, `"\ud83d\ude00`, `{"":{"":"","":[[[[`,
@@ -136,13 +136,13 @@ func FuzzVeil(f *testing.F) {
 		f.Add([]byte(seed), len(seed))
 		f.Add([]byte(seed), len(seed)/2)
 	}
-	v := veiled()
+	v := canaries()
 	f.Fuzz(func(t *testing.T, msg []byte, at int) {
 		at = max(0, min(at, len(msg)))
 		cut := at < len(msg)
 		in := msg[:at]
 		before := bytes.Clone(in)
-		out := v.message(in, cut)
+		out := v.JSON(in, cut)
 		if !bytes.Equal(in, before) {
 			t.Error("the message was changed in place")
 		}
@@ -153,7 +153,7 @@ func FuzzVeil(f *testing.F) {
 		if jsontext.Valid(in, 0) != nil || json.Unmarshal(in, &was) != nil || bytes.Contains(in, []byte("[secret]")) {
 			return
 		}
-		if bytes.Contains(v.Cover(in), []byte("[secret]")) {
+		if bytes.Contains(v.Redact(in), []byte("[secret]")) {
 			return // what is hidden as text need not be JSON any more
 		}
 		if !cut && (jsontext.Valid(out, 0) != nil || json.Unmarshal(out, &is) != nil) {

@@ -24,7 +24,7 @@ var guarded = script{
 func TestSecretsStayOut(t *testing.T) {
 	for _, build := range []string{"plain", "copy", "xor"} {
 		text := record(t, build, guarded, "canary-three")
-		for _, word := range []string{"canary", "pw4x", "ary4", "ree\\\"", "short", string(veil55("canary"))} {
+		for _, word := range []string{"canary", "pw4x", "ary4", "ree\\\"", "short", string(xored("canary"))} {
 			if strings.Contains(text, word) {
 				t.Errorf("%s: %q is in the recording:\n%s", build, word, text)
 			}
@@ -38,8 +38,8 @@ func TestSecretsStayOut(t *testing.T) {
 	}
 }
 
-// veil55 is what the variant makes of a message.
-func veil55(text string) []byte {
+// xored is what the variant makes of a message.
+func xored(text string) []byte {
 	p := []byte(text)
 	for i := range p {
 		p[i] ^= 0x55
@@ -49,8 +49,8 @@ func veil55(text string) []byte {
 
 // Headers and addresses that identify a session or a caller are hidden in all that
 // has them, and lengths stay.
-func TestCloak(t *testing.T) {
-	c := newCloak(new(redact.Set))
+func TestRedactor(t *testing.T) {
+	c := newRedactor(new(redact.Set))
 	head := abi.AppendHead(nil, &abi.Head{Headers: []abi.Pair{{Key: "mcp-session-id", Value: "canary-session"}, {Key: "content-type", Value: "text/plain"}}})
 	request := abi.AppendOpenRequest(nil, &abi.OpenRequest{
 		Grant: "main", Method: "POST", Target: "/m?sessionId=canary&x=1#f",
@@ -66,9 +66,9 @@ func TestCloak(t *testing.T) {
 		newCall(abi.CallLog, []uint32{1, 9, 19}, []byte("it has canary-session"), 0),
 	}
 	s.trap = "canary-session"
-	var o object
+	var o line
 	size := len(s.bytes)
-	c.hide(&s)
+	c.redact(&s)
 	if text := string(o.step(&s)); strings.Contains(text, "canary") || strings.Contains(text, "ary\\\"") || len(s.bytes) != size {
 		t.Errorf("got %s", text)
 	}
@@ -81,8 +81,8 @@ func TestCloak(t *testing.T) {
 		t.Errorf("head %+v, %v", h, err)
 	}
 	if s := (step{kind: abi.EventEnd, handle: 1}); true {
-		if c.hide(&s); len(c.heard) != 0 || len(c.spoken) != 0 {
-			t.Errorf("%d and %d streams are remembered", len(c.heard), len(c.spoken))
+		if c.redact(&s); len(c.received) != 0 || len(c.delivered) != 0 {
+			t.Errorf("%d and %d streams are remembered", len(c.received), len(c.delivered))
 		}
 	}
 }

@@ -9,18 +9,19 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/trace"
 )
 
 // recorded runs talk with a host that writes a trace, and returns what was
 // written: as it is, and line by line.
-func recorded(t *testing.T, talk func(h *host.Host)) (text string, lines []host.TraceLine) {
+func recorded(t *testing.T, talk func(h *host.Host)) (text string, lines []trace.Line) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "trace.ndjson")
-	r, err := host.CreateTrace(path)
+	r, err := trace.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHost(t, host.Config{Recorder: r, VaultDir: filepath.Join(t.TempDir(), "vault")})
+	h := newHost(t, host.Config{Trace: r, VaultDir: filepath.Join(t.TempDir(), "vault")})
 	talk(h)
 	if err := h.Close(); err != nil {
 		t.Error(err)
@@ -32,7 +33,7 @@ func recorded(t *testing.T, talk func(h *host.Host)) (text string, lines []host.
 	if err != nil {
 		t.Fatal(err)
 	}
-	for l, err := range host.ReadTrace(strings.NewReader(string(written))) {
+	for l, err := range trace.Read(strings.NewReader(string(written))) {
 		if err != nil {
 			t.Error(err)
 		}
@@ -42,7 +43,7 @@ func recorded(t *testing.T, talk func(h *host.Host)) (text string, lines []host.
 }
 
 // outline is what a trace says of kinds and methods, line by line.
-func outline(lines []host.TraceLine) string {
+func outline(lines []trace.Line) string {
 	var out strings.Builder
 	for _, l := range lines {
 		fmt.Fprintln(&out, strings.Join(strings.Fields(fmt.Sprint(l.Connection, " ", l.Protocol, " ", l.Direction, " ", l.Kind, " ", l.Method)), " "))
@@ -82,10 +83,10 @@ func TestRecordOfALostConnection(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	for _, l := range lines {
-		if l.Kind == host.TraceResponse && !l.Timed {
+		if l.Kind == trace.Response && !l.Timed {
 			t.Errorf("nobody knows how long %s took", l.Method)
 		}
-		if l.Kind == host.TraceLost && !strings.Contains(l.Why, "exit") {
+		if l.Kind == trace.Lost && !strings.Contains(l.Why, "exit") {
 			t.Errorf("lost, because %q", l.Why)
 		}
 	}
@@ -134,11 +135,11 @@ func TestLayers(t *testing.T) {
 			"io":  {[]string{"--> event(MESSAGE, ", `    | "`, `\"jsonrpc\":\"2.0\"`}, []string{`-> {"jsonrpc"`}},
 		} {
 			shown := new(lockedBuffer)
-			tr, err := host.ParseTrace(layer, shown)
+			tr, err := trace.NewPrinter(layer, shown)
 			if err != nil {
 				t.Fatal(err)
 			}
-			say(t, connect(t, newHost(t, host.Config{Trace: tr}), s))
+			say(t, connect(t, newHost(t, host.Config{Print: tr}), s))
 			for _, text := range want.has {
 				if !strings.Contains(shown.String(), text) {
 					t.Errorf("%s of %s lacks %q:\n%s", layer, name, text, shown)

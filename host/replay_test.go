@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/replay"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -17,7 +18,7 @@ import (
 func taken(t *testing.T, talk func(h *host.Host)) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "session.ndjson")
-	r, err := host.CreateRecording(path)
+	r, err := replay.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,12 +39,12 @@ func taken(t *testing.T, talk func(h *host.Host)) string {
 
 // replayed runs a recording on the compiler and on the interpreter, and returns what
 // both say.
-func replayed(t *testing.T, recording string, plugin []byte) *host.ReplayReport {
+func replayed(t *testing.T, recording string, plugin []byte) *replay.Report {
 	t.Helper()
-	var first *host.ReplayReport
-	for _, o := range []host.ReplayOptions{{CacheDir: cacheDir(t)}, {Interpreted: true}} {
+	var first *replay.Report
+	for _, o := range []replay.Options{{CacheDir: cacheDir(t)}, {Interpreted: true}} {
 		o.Logs, o.Reads = true, true
-		d, err := host.Replay(t.Context(), strings.NewReader(recording), plugin, o)
+		d, err := replay.Run(t.Context(), strings.NewReader(recording), plugin, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,10 +143,10 @@ func TestReplayOfSSE(t *testing.T) {
 func TestReplayErrors(t *testing.T) {
 	text := taken(t, func(h *host.Host) { say(t, connect(t, h, server("modern"))) })
 	builtin := plugins.Builtin()
-	if _, err := host.Replay(t.Context(), strings.NewReader(text), builtin["http"], host.ReplayOptions{}); !errors.As(err, new(*host.RecordingError)) {
+	if _, err := replay.Run(t.Context(), strings.NewReader(text), builtin["http"], replay.Options{}); !errors.As(err, new(*replay.FileError)) {
 		t.Errorf("with the plugin of another transport: %v", err)
 	}
-	if _, err := host.Replay(t.Context(), strings.NewReader(text), builtin["bearer"], host.ReplayOptions{}); !errors.Is(err, host.ErrPluginRefused) {
+	if _, err := replay.Run(t.Context(), strings.NewReader(text), builtin["bearer"], replay.Options{}); !errors.Is(err, host.ErrPluginRefused) {
 		t.Errorf("with an auth provider: %v", err)
 	}
 }

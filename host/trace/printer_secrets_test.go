@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
 // encodings are ways in which a server can write a secret.
@@ -28,20 +29,20 @@ const encoded = "s3cr3t/of \"the\" entry?"
 
 // Every layer hides a secret of the configuration in every encoding, also where it lies
 // in two pieces of a stream, and in however many.
-func TestTracerKnowsEncodings(t *testing.T) {
+func TestPrinterKnowsEncodings(t *testing.T) {
 	for _, form := range encodings(encoded) {
 		for _, size := range []int{1, 3, 7, 1000} {
 			var out bytes.Buffer
-			tracer, err := Parse("rpc,abi,io", &out)
+			printer, err := NewPrinter("rpc,abi,io", &out)
 			if err != nil {
 				t.Fatal(err)
 			}
-			tracer.Hide(encoded)
+			printer.Secrets().Hide(encoded)
 			text := `{"text":"it is ` + form + `, and"}`
-			tracer.RPC("s")(true, []byte(text))
-			tracer.RPC("s")(true, []byte(text+strings.Repeat(" ", payloadCap)))
-			tracer.Dropped("s")(fmt.Errorf("bad: %s", form), []byte(text))
-			layers := tracer.ABI("s")
+			printer.RPC("s")(true, []byte(text))
+			printer.RPC("s")(true, []byte(text+strings.Repeat(" ", payloadCap)))
+			printer.Dropped("s")(fmt.Errorf("bad: %s", form), []byte(text))
+			layers := printer.ABI("s")
 			layers([]byte("--> trap: "+form), nil)
 			printed := len(out.Bytes())
 			var pieces strings.Builder
@@ -65,16 +66,16 @@ func TestTracerKnowsEncodings(t *testing.T) {
 }
 
 // A secret of which a line has the beginning alone is not shown by half.
-func TestTracerCutsBeforeASecret(t *testing.T) {
+func TestPrinterCutsBeforeASecret(t *testing.T) {
 	var out bytes.Buffer
-	tracer, err := Parse("rpc,io", &out)
+	printer, err := NewPrinter("rpc,io", &out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tracer.Hide(encoded)
+	printer.Secrets().Hide(encoded)
 	text := []byte(strings.Repeat("x", payloadCap-8) + encoded)
-	tracer.RPC("s")(true, text)
-	tracer.ABI("s")(abi.AppendEvent(nil, abi.EventData, 257, 0, uint32(len(text))), text)
+	printer.RPC("s")(true, text)
+	printer.ABI("s")(abi.AppendEvent(nil, abi.EventData, 257, 0, uint32(len(text))), text)
 	if strings.Contains(out.String(), "s3cr") {
 		t.Error(out.String())
 	}
@@ -82,12 +83,12 @@ func TestTracerCutsBeforeASecret(t *testing.T) {
 
 // A message in a trace file has no secret in any encoding, wherever it is cut.
 func TestMessagesKnowEncodings(t *testing.T) {
-	v := new(veil)
+	v := new(redact.Set)
 	v.Hide(encoded)
 	for _, form := range encodings(encoded) {
 		text := `{"text":"it is ` + form + `"}`
 		for _, cut := range []bool{false, true} {
-			if got := string(v.message([]byte(text), cut)); strings.Contains(got, form) || !strings.HasPrefix(got, `{"text":"it is `) || !strings.Contains(got, "[secret]") {
+			if got := string(v.JSON([]byte(text), cut)); strings.Contains(got, form) || !strings.HasPrefix(got, `{"text":"it is `) || !strings.Contains(got, "[secret]") {
 				t.Errorf("%s becomes %s", text, got)
 			}
 		}

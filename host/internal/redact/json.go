@@ -1,0 +1,188 @@
+package redact
+
+import (
+	"bytes"
+
+	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/secret"
+)
+
+// JSON returns a message without the secrets of the set, and with a mark for the value
+// of each member that is called a secret. It takes any bytes: text that is not JSON is
+// read as far as it reads like JSON, and text without secrets comes back byte for byte.
+// cut says that the message was cut; then what may be the beginning of a secret at its
+// end is left out too.
+func (s *Set) JSON(msg []byte, cut bool) []byte {
+	if cut {
+		msg = s.RedactCut(msg)
+	} else {
+		msg = s.Redact(msg)
+	}
+	return s.members(msg, cut, 0)
+}
+
+// maxNested is how deep JSON in strings of JSON is read: tools like to answer with JSON
+// as text.
+const maxNested = 3
+
+// members hides the values of members that are called secrets.
+func (s *Set) members(text []byte, cut bool, nested int) []byte {
+	l := jsonLexer{set: s, src: text, out: make([]byte, 0, len(text)), cut: cut, nested: nested}
+	for l.pos < len(l.src) {
+		l.step()
+	}
+	return l.out
+}
+
+// jsonLexer copies JSON from src to out, without secrets. It knows strings, names and
+// brackets but not the grammar, since a message may turn out not to be JSON.
+type jsonLexer struct {
+	set      *Set
+	src, out []byte
+	pos      int
+	cut      bool // src was cut
+	nested   int  // how many strings src is nested in
+
+	// The properties of a JSON schema have the names of secrets, and are not secret. For
+	// each open object: whether it is the properties of a schema.
+	schemas []bool
+	schema  bool // whether the next object is
+}
+
+func (l *jsonLexer) step() {
+	switch c := l.src[l.pos]; c {
+	case '"':
+		l.text()
+		return
+	case '{':
+		l.schemas = append(l.schemas, l.schema)
+	case '}':
+		l.schemas = l.schemas[:max(0, len(l.schemas)-1)]
+	}
+	l.out = append(l.out, l.src[l.pos])
+	l.schema = false
+	l.pos++
+}
+
+// text copies a string. If it is a name, it also decides about the value.
+func (l *jsonLexer) text() {
+	raw, whole := l.token(l.pos)
+	after := l.pos + len(raw)
+	value := l.blank(after)
+	if !whole || value >= len(l.src) || l.src[value] != ':' {
+		l.pos, l.schema = after, false
+		l.copy(raw, whole)
+		return
+	}
+	l.copy(raw, true)
+	value = l.blank(value + 1)
+	l.out = append(l.out, l.src[after:value]...)
+	l.pos = value
+	l.member(string(jsontext.Unquote(raw)))
+}
+
+// member hides the value that begins here if it has the name of a secret.
+func (l *jsonLexer) member(name string) {
+	inSchema := len(l.schemas) > 0 && l.schemas[len(l.schemas)-1]
+	l.schema = name == "properties" && !inSchema
+	if l.pos >= len(l.src) || !secret.Key(name) {
+		return
+	}
+	if l.src[l.pos] == '{' && inSchema {
+		return // a schema says what the secret looks like
+	}
+	end := l.skip(l.pos)
+	switch string(bytes.TrimSpace(l.src[l.pos:end])) {
+	case "", "null", "true", "false":
+		return // such a value tells nothing
+	}
+	l.pos = end
+	l.out = append(append(append(l.out, '"'), secret.Mark...), '"')
+}
+
+// token returns the string that begins at i, and whether it ends.
+func (l *jsonLexer) token(i int) (raw []byte, whole bool) {
+	for end := i + 1; end < len(l.src); end++ {
+		switch l.src[end] {
+		case '\\':
+			end++
+		case '"':
+			return l.src[i : end+1], true
+		}
+	}
+	return l.src[i:], false
+}
+
+func (l *jsonLexer) blank(i int) int {
+	for i < len(l.src) && (l.src[i] == ' ' || l.src[i] == '\n' || l.src[i] == '\t' || l.src[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// skip returns where the value that begins at i ends.
+func (l *jsonLexer) skip(i int) int {
+	for depth := 0; i < len(l.src); i++ {
+		switch l.src[i] {
+		case '"':
+			raw, _ := l.token(i)
+			if i += len(raw) - 1; depth == 0 {
+				return i + 1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ',':
+			if depth == 0 {
+				return i
+			}
+		}
+		if depth < 0 {
+			return i // the object or array around the value ends
+		}
+	}
+	return len(l.src)
+}
+
+// copy writes a string without the secrets in it. Most strings have no escapes, and
+// were redacted with the text around them.
+func (l *jsonLexer) copy(raw []byte, whole bool) {
+	switch {
+	case !whole:
+		raw = closed(raw)
+	case bytes.IndexByte(raw, '\\') < 0:
+		l.out = append(l.out, raw...)
+		return
+	}
+	text := jsontext.Unquote(raw)
+	hidden := text // redacted with the text around it, escapes included
+	if !whole && l.cut {
+		hidden = l.set.RedactCut(text)
+	}
+	if start := jsontext.Start(hidden); l.nested < maxNested && start < len(hidden) && (hidden[start] == '{' || hidden[start] == '[') {
+		hidden = l.set.members(hidden, l.cut && !whole, l.nested+1)
+	}
+	if bytes.Equal(hidden, text) {
+		l.out = append(l.out, raw...)
+	} else {
+		l.out = jsontext.AppendString(l.out, string(hidden))
+	}
+	if !whole {
+		l.out = l.out[:len(l.out)-1]
+	}
+}
+
+// closed returns a string that was cut with a quote at its end, without the escape that
+// may have been cut in two.
+func closed(raw []byte) []byte {
+	const escape = len(`\ud83d\ude00`)
+	if i := bytes.LastIndexByte(raw, '\\'); i >= max(1, len(raw)-escape) {
+		for raw = raw[:i]; raw[len(raw)-1] == '\\'; {
+			raw = raw[:len(raw)-1]
+		}
+	}
+	return append(bytes.Clone(raw), '"')
+}

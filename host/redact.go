@@ -1,0 +1,115 @@
+package host
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/internal/redact"
+	"github.com/wharf-mcp/wharf/host/internal/secret"
+)
+
+// redaction is the secrets that a host knows. Each is added to one of two sets, which
+// pass it on: shown to recorded, and that to each trace and recording of the host.
+type redaction struct {
+	shown    *redact.Set // left out of what servers print and of errors
+	recorded *redact.Set // left out of what is recorded; nil if nothing is
+}
+
+func newRedaction(c *Config) redaction {
+	if c.Print == nil && c.Trace == nil && c.Record == nil {
+		return redaction{shown: redact.Join()}
+	}
+	recorded := redact.Join(c.Print.Secrets(), c.Trace.Secrets(), c.Record.Secrets())
+	if c.Print != nil { // what servers print is then among the lines of the trace
+		return redaction{recorded, recorded}
+	}
+	return redaction{redact.Join(recorded), recorded}
+}
+
+// entry adds the secrets of an entry. Variables that are not called secrets are left out
+// of recordings only: they are paths and words, which people need in errors.
+func (r redaction) entry(s Server) {
+	r.shown.Hide(credentials(s)...)
+	r.shown.HideNamed(namedSecrets(s)...)
+	r.recorded.Hide(slices.Collect(maps.Values(s.Env))...)
+	r.recorded.Hide(slices.Collect(maps.Values(s.Auth.Env))...)
+}
+
+// Redact returns a text without the secrets of the entries that the host has connected
+// to so far, in whatever encoding they are there. It is for errors that are shown or
+// logged, since servers and plugins may quote what they were given. It may be called after
+// Close.
+func (h *Host) Redact(text string) string { return string(h.secrets.shown.Redact([]byte(text))) }
+
+// SecretFlag reports whether a flag of a command line, or a variable, is called like a
+// secret, so that its value should not be shown.
+func SecretFlag(name string) bool { return secret.Flag(name) }
+
+// credentials returns the values of an entry in the places for credentials: headers, the
+// url and arguments.
+func credentials(s Server) (out []string) {
+	for name, value := range s.Headers {
+		if !negotiates(name) {
+			out = append(out, value)
+		}
+	}
+	out = append(out, inArguments(s.Args)...)
+	return append(out, inURL(s.URL)...)
+}
+
+// namedSecrets returns the values of settings and variables that are called secrets.
+func namedSecrets(s Server) (out []string) {
+	for _, set := range []map[string]string{s.Settings, s.Env, s.Auth.Env} {
+		for name, value := range set {
+			if secret.Key(name) {
+				out = append(out, value)
+			}
+		}
+	}
+	for name, value := range s.Auth.Settings {
+		if text, ok := value.(string); ok && secret.Key(name) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// negotiates reports whether every client sends the header. The values of such headers
+// are names of types, which occur in messages too.
+func negotiates(header string) bool {
+	header = strings.ToLower(header)
+	return strings.HasPrefix(header, "accept") || header == "content-type" || header == "user-agent"
+}
+
+// inArguments returns the values of flags that are called secrets.
+func inArguments(args []string) (values []string) {
+	for i, arg := range args {
+		name, value, assigned := strings.Cut(arg, "=")
+		switch {
+		case !secret.Flag(name):
+		case assigned:
+			values = append(values, value)
+		case strings.HasPrefix(arg, "-") && i+1 < len(args):
+			values = append(values, args[i+1])
+		}
+	}
+	return values
+}
+
+// inURL returns the password of a url and all values of its query, whose names seldom tell
+// which of them is a key.
+func inURL(text string) (values []string) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil
+	}
+	if password, ok := u.User.Password(); ok {
+		values = append(values, password)
+	}
+	for _, query := range u.Query() {
+		values = append(values, query...)
+	}
+	return values
+}

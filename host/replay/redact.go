@@ -1,0 +1,267 @@
+package replay
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/redact"
+	"github.com/wharf-mcp/wharf/host/internal/secret"
+)
+
+// redactor takes the secrets out of the steps of one connection, in order. It belongs to
+// one goroutine.
+type redactor struct {
+	secrets   *redact.Set
+	received  map[uint32]*redact.Masker // by handle
+	delivered map[uint32]*redact.Masker // from the memory of the guest, by exchange
+	tainted   bool                      // the guest has seen a secret
+}
+
+func newRedactor(secrets *redact.Set) *redactor {
+	return &redactor{secrets: secrets, received: make(map[uint32]*redact.Masker), delivered: make(map[uint32]*redact.Masker)}
+}
+
+// redact overwrites the secrets in a step.
+func (r *redactor) redact(s *step) {
+	r.learn(s)
+	raw := s.bytes
+	s.bytes, s.masked = r.payload(s)
+	if s.last() {
+		delete(r.received, s.handle)
+	}
+	r.tainted = r.tainted || s.masked
+	for i := range s.calls {
+		r.call(&s.calls[i], raw, s.bytes)
+	}
+	trap, _ := r.secrets.Mask([]byte(s.trap))
+	s.trap = string(trap)
+}
+
+// stream returns the masker of one of many streams.
+func (r *redactor) stream(of map[uint32]*redact.Masker, number uint32) *redact.Masker {
+	m := of[number]
+	if m == nil {
+		m = r.secrets.Masker()
+		of[number] = m
+	}
+	return m
+}
+
+func (r *redactor) payload(s *step) ([]byte, bool) {
+	size, whole := abi.BlockSize(s.bytes)
+	switch {
+	case s.kind == abi.EventData:
+		return r.stream(r.received, s.handle).Mask(s.bytes)
+	case s.kind == abi.EventOpen:
+		return r.block(s.bytes, maskSettings)
+	case s.kind == abi.EventMessage && whole:
+		return r.blockAndBody(s.bytes, size, maskFacts, r.secrets.Masker())
+	case s.kind == abi.EventHead && whole:
+		r.received[s.handle] = r.secrets.Masker()
+		return r.blockAndBody(s.bytes, size, maskHead, r.received[s.handle])
+	}
+	return r.secrets.Mask(s.bytes)
+}
+
+// blockAndBody overwrites the secrets in a block of size bytes and in what follows it.
+func (r *redactor) blockAndBody(p []byte, size int, mask func([]byte) []byte, rest *redact.Masker) ([]byte, bool) {
+	head, masked := r.block(p[:size], mask)
+	body, also := rest.Mask(p[size:])
+	return append(bytes.Clone(head), body...), masked || also
+}
+
+// block overwrites the secrets in a block, in which all lengths stay.
+func (r *redactor) block(p []byte, mask func([]byte) []byte) ([]byte, bool) {
+	out := mask(p)
+	if len(out) != len(p) {
+		out = bytes.Clone(p) // the block was encoded otherwise
+	}
+	for _, span := range r.secrets.Spans(p) {
+		redact.Overwrite(out[span[0]:span[1]])
+	}
+	return out, !bytes.Equal(out, p)
+}
+
+// call overwrites the secrets in what a guest passed. raw is the payload of the event,
+// and shown is the same payload redacted.
+func (r *redactor) call(k *call, raw, shown []byte) {
+	switch k.op {
+	case abi.CallOpen:
+		k.bytes, k.masked = r.block(openRequest(k.bytes), maskOpen)
+	case abi.CallWrite:
+		r.written(k, raw, shown)
+	case abi.CallDeliverMem:
+		if k.bytes != nil {
+			k.bytes, k.masked = r.stream(r.delivered, k.args[0]).Mask(k.bytes)
+		}
+		if k.args[3]&(abi.End|abi.Abort) != 0 {
+			delete(r.delivered, k.args[0])
+		}
+		r.tainted = r.tainted || k.masked
+	case abi.CallReport:
+		if !k.describes() {
+			k.bytes, k.masked = r.secrets.Mask(k.bytes)
+		}
+		delete(r.delivered, k.args[1])
+	case abi.CallClose:
+		delete(r.received, k.args[0])
+	default:
+		k.bytes, k.masked = r.secrets.Mask(k.bytes)
+	}
+}
+
+// harmless is the most bytes that are too few for a secret.
+const harmless = 7
+
+// written overwrites the secrets in what a guest writes from its memory. Once the guest has
+// seen a secret, it may have encoded it in any way; so the bytes are dropped, unless they
+// are a part of the event.
+func (r *redactor) written(k *call, raw, shown []byte) {
+	at := bytes.Index(raw, k.bytes)
+	switch {
+	case !r.tainted || len(k.bytes) <= harmless:
+		k.bytes, k.masked = r.secrets.Mask(k.bytes)
+	case at >= 0:
+		part := shown[at : at+len(k.bytes)]
+		k.masked, k.bytes = !bytes.Equal(part, k.bytes), part
+	default:
+		k.bytes, k.hidden = nil, true
+	}
+}
+
+// inAddress matches the members of a query, where HTTP+SSE has the session identifier.
+var inAddress = regexp.MustCompile(`[?&]([A-Za-z0-9_.-]{1,64})=([^&#\s"\\]+)`)
+
+// learn adds settings that are called secrets, and session identifiers, to the secrets,
+// before anything of the step is redacted.
+func (r *redactor) learn(s *step) {
+	if s.kind == abi.EventOpen {
+		r.learnSettings(s.bytes)
+		return
+	}
+	for _, found := range inAddress.FindAllSubmatch(s.bytes, -1) {
+		if private(string(found[1])) {
+			r.secrets.HideRecent(string(found[2]))
+		}
+	}
+	if s.kind != abi.EventHead {
+		return
+	}
+	head, err := abi.DecodeHead(s.bytes)
+	if err != nil {
+		return
+	}
+	for _, h := range head.Headers {
+		if private(h.Key) {
+			r.secrets.HideRecent(h.Value)
+		}
+	}
+}
+
+func (r *redactor) learnSettings(p []byte) {
+	s, err := abi.DecodeSettings(p)
+	if err != nil {
+		return
+	}
+	for _, v := range s.Values {
+		if private(v.Key) {
+			r.secrets.HideNamed(v.Value)
+		}
+	}
+}
+
+// private reports whether the value of a header, setting or query member is secret.
+func private(name string) bool {
+	switch strings.ToLower(name) {
+	case "mcp-session-id", "sessionid", "session_id":
+		return true
+	}
+	return secret.Key(name)
+}
+
+func starred(text string) string {
+	p := []byte(text)
+	redact.Overwrite(p)
+	return string(p)
+}
+
+// maskPairs overwrites values that are called secrets.
+func maskPairs(pairs []abi.Pair) {
+	for i := range pairs {
+		if private(pairs[i].Key) {
+			pairs[i].Value = starred(pairs[i].Value)
+		}
+	}
+}
+
+func maskSettings(p []byte) []byte {
+	s, err := abi.DecodeSettings(p)
+	if err != nil {
+		return nil
+	}
+	s.Values = slices.Clone(s.Values)
+	for i, v := range s.Values {
+		if private(v.Key) && len(v.Value) >= redact.LeastNamed {
+			s.Values[i].Value = starred(v.Value)
+		}
+	}
+	return abi.AppendSettings(nil, &s)
+}
+
+func maskFacts(p []byte) []byte {
+	f, err := abi.DecodeFacts(p)
+	if err != nil {
+		return nil
+	}
+	maskPairs(f.Headers)
+	return abi.AppendFacts(nil, &f)
+}
+
+func maskHead(p []byte) []byte {
+	h, err := abi.DecodeHead(p)
+	if err != nil {
+		return nil
+	}
+	maskPairs(h.Headers)
+	return abi.AppendHead(nil, &h)
+}
+
+func maskOpen(p []byte) []byte {
+	r, err := abi.DecodeOpenRequest(p)
+	if err != nil {
+		return nil
+	}
+	maskPairs(r.Headers)
+	if path, query, found := strings.Cut(r.Target, "?"); found {
+		r.Target = path + "?" + maskQuery(query)
+	}
+	return abi.AppendOpenRequest(nil, &r)
+}
+
+// openRequest returns a request in the encoding of this program.
+func openRequest(p []byte) []byte {
+	r, err := abi.DecodeOpenRequest(p)
+	if err != nil {
+		return p
+	}
+	return abi.AppendOpenRequest(nil, &r)
+}
+
+// maskQuery overwrites the values of a query.
+func maskQuery(query string) string {
+	out, value := []byte(query), false
+	for i, c := range out {
+		switch {
+		case c == '=':
+			value = true
+		case c == '&' || c == '#':
+			value = false
+		case value:
+			redact.Overwrite(out[i : i+1])
+		}
+	}
+	return string(out)
+}
