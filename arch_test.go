@@ -81,6 +81,7 @@ var arrows = map[string][]string{
 	"cmd/wharf/internal/exit":   {"host"},
 	"cmd/wharf/internal/files":  {},
 	"cmd/wharf/internal/plain":  {"host", "host/cleantext"},
+	"cmd/wharf/internal/status": {"host", "host/config", "cmd/wharf/internal/plain", "cmd/wharf/internal/term"},
 	"cmd/wharf/internal/term":   {"host/cleantext", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/plain", xterm, xsys + below},
 	"cmd/wharf/internal/form":   {"host/cleantext", "host/mcp", "cmd/wharf/internal/plain"},
 	"cmd/wharf/internal/elicit": {"host", "host/cleantext", "host/mcp", "cmd/wharf/internal/form", "cmd/wharf/internal/plain", "cmd/wharf/internal/term"},

@@ -1,9 +1,10 @@
-package main
+package status
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -16,11 +17,13 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 )
 
+var updateGolden = flag.Bool("update", false, "write the golden files anew")
+
 // What programs read of a server is stable: a golden file holds it.
-func TestStandingJSON(t *testing.T) {
+func TestServerJSON(t *testing.T) {
 	at := time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)
 	tools := 7
-	all := []standing{
+	all := []Info{
 		{Name: "files", Enabled: true, State: host.StateConnected, Reason: host.ReasonReady, Since: at, Transport: "stdio", Target: "mcp-files",
 			Era: "modern", Protocol: "2026-07-28", Server: "files", Version: "1.2", Millis: 1.25, Tools: &tools, Attempt: 1},
 		{Name: "tracker", Enabled: true, State: host.StateReconnecting, Reason: host.ReasonLost, Since: at, Transport: "http", Target: "https://tracker.example/mcp",
@@ -32,8 +35,8 @@ func TestStandingJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	got = append(got, '\n')
-	golden := filepath.Join("testdata", "standing.json")
-	if *update {
+	golden := filepath.Join("testdata", "servers.json")
+	if *updateGolden {
 		if err := os.WriteFile(golden, got, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -43,50 +46,50 @@ func TestStandingJSON(t *testing.T) {
 	}
 }
 
-func TestVerdict(t *testing.T) {
-	rows := []*berth{
-		{standing: standing{Enabled: true, State: host.StateConnected}},
-		{standing: standing{State: host.StateDisabled}},
+func TestAbsentServers(t *testing.T) {
+	rows := []*row{
+		{Info: Info{Enabled: true, State: host.StateConnected}},
+		{Info: Info{State: host.StateDisabled}},
 	}
-	if err := (&board{rows: rows}).verdict(); err != nil {
+	if err := (&View{rows: rows}).absent(); err != nil {
 		t.Error(err)
 	}
-	rows = append(rows, &berth{standing: standing{Enabled: true, State: host.StateConnected, Error: "no ping"}}, &berth{standing: standing{Enabled: true, State: host.StateAuthRequired}})
-	err := (&board{rows: rows}).verdict()
+	rows = append(rows, &row{Info: Info{Enabled: true, State: host.StateConnected, Error: "no ping"}}, &row{Info: Info{Enabled: true, State: host.StateAuthRequired}})
+	err := (&View{rows: rows}).absent()
 	if err == nil || err.Error() != "2 of 3 enabled servers are not connected" || exit.KindOf(t.Context(), err).Code != exit.CodeUnreachable {
 		t.Error(err)
 	}
 }
 
 // A terminal that can take nothing back gets no table that is drawn in place.
-func TestBoardOnADumbTerminal(t *testing.T) {
+func TestDumbTerminal(t *testing.T) {
 	for _, dumb := range []bool{true, false} {
 		c := &term.Console{To: io.Discard, Dumb: dumb}
-		if _, live := (&board{app: &app{Terminal: &term.Terminal{Err: c, OutTTY: true}}}).live(); live == dumb {
+		if _, live := (&View{Terminal: &term.Terminal{Err: c}, People: true}).live(); live == dumb {
 			t.Errorf("dumb %v: drawn in place %v", dumb, live)
 		}
 	}
 }
 
 // A server that has taken back all its tools is not shown with those of before.
-func TestBerthTools(t *testing.T) {
-	b := &berth{}
+func TestToolsOfARow(t *testing.T) {
+	r := &row{}
 	for i, want := range []string{"", "7", "0"} {
-		b.set(host.Status{Tools: []int{0, 7, 0}[i]})
-		if got := b.cells()[6]; got != want {
+		r.set(host.Status{Tools: []int{0, 7, 0}[i]})
+		if got := r.cells()[6]; got != want {
 			t.Errorf("status %d: %q tools, want %q", i, got, want)
 		}
 	}
-	if b.fail(host.ReasonConfig, errors.New("x")); b.Tools != nil {
+	if r.fail(host.ReasonConfig, errors.New("x")); r.Tools != nil {
 		t.Error("one that cannot be had has tools")
 	}
 }
 
 // An error in the row of a server does not name it again.
-func TestBerthCells(t *testing.T) {
-	b := &berth{standing: standing{Name: "files\x1b", Transport: "stdio", Millis: 12.3456}}
-	b.fail(host.ReasonDenied, fmt.Errorf("connect files\x1b: %w", errors.New("no\x1b")))
-	if got, want := fmt.Sprintf("%q", b.cells()), `["files\\x1b" "failed" "stdio" "" "" "12.3 ms" "" "no\\x1b"]`; got != want {
+func TestErrorInARow(t *testing.T) {
+	r := &row{Info: Info{Name: "files\x1b", Transport: "stdio", Millis: 12.3456}}
+	r.fail(host.ReasonDenied, fmt.Errorf("connect files\x1b: %w", errors.New("no\x1b")))
+	if got, want := fmt.Sprintf("%q", r.cells()), `["files\\x1b" "failed" "stdio" "" "" "12.3 ms" "" "no\\x1b"]`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -1,0 +1,135 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host"
+)
+
+// Info is the state of a server, as programs read it. Members are added to it, and
+// never renamed or removed.
+type Info struct {
+	Name      string      `json:"name"`
+	Enabled   bool        `json:"enabled"`
+	State     host.State  `json:"state"`
+	Reason    host.Reason `json:"reason"`
+	Since     time.Time   `json:"since,omitzero"` // when the state began
+	Transport string      `json:"transport"`      // the plugin that carries it
+	Target    string      `json:"target"`
+	Era       string      `json:"era,omitempty"`
+	Protocol  string      `json:"protocol,omitempty"` // the revision
+	Server    string      `json:"server,omitempty"`   // what it calls itself
+	Version   string      `json:"version,omitempty"`
+	Millis    float64     `json:"ms,omitempty"`    // of the newest ping
+	Tools     *int        `json:"tools,omitempty"` // how many; nil while that is not known
+	Stale     bool        `json:"stale,omitempty"` // that number is from an earlier connection
+	Attempt   int         `json:"attempt,omitempty"`
+	Next      time.Time   `json:"next,omitzero"` // when it is tried again
+	Error     string      `json:"error,omitempty"`
+	Gone      bool        `json:"gone,omitempty"` // the configuration no longer has it
+}
+
+// row is a server in the view.
+type row struct {
+	Info
+	told    Info          // what was printed of it last
+	session *host.Session // nil: its entry cannot be used
+	entry   *host.Server  // as it is used; nil = it never could be
+
+	checkedSince time.Time // the beginning of the connection that was checked last
+	checking     bool      // a check is under way
+	final        bool      // the state will not change soon
+}
+
+// set takes over a status.
+func (r *row) set(s host.Status) {
+	r.State, r.Reason, r.Since = s.State, s.Reason, s.Since
+	r.Era, r.Protocol, r.Stale = s.Era, s.Protocol, s.Stale
+	r.Millis = math.Round(float64(s.Latency)/float64(time.Microsecond)) / 1000
+	if s.Transport != "" {
+		r.Transport = s.Transport
+	}
+	if s.Tools > 0 || r.Tools != nil { // 0 may also say that the list was not asked for
+		r.Tools = &s.Tools
+	}
+	r.Attempt, r.Next, r.Error = s.Attempt, s.Next, ""
+	if s.Err != nil && s.State != host.StateConnected {
+		r.Error = r.reason(s.Err)
+	}
+	switch s.State {
+	case host.StateFailed, host.StateAuthRequired, host.StateDisabled:
+		r.final = true
+	case host.StateConnected:
+		i := r.session.Info()
+		r.Server, r.Version = i.Server.Name, i.Server.Version
+	}
+}
+
+// checked takes over the result of a check.
+func (r *row) checked(err error) {
+	r.set(r.session.Status())
+	r.checking, r.final = false, true
+	if err != nil {
+		r.Error = r.reason(err)
+	}
+}
+
+// fail says that the entry of the server cannot be used.
+func (r *row) fail(reason host.Reason, err error) {
+	r.State, r.Reason, r.Error, r.final, r.Tools = host.StateFailed, reason, r.reason(err), true, nil
+}
+
+// reason is an error in the row of its server, which need not be named again.
+func (r *row) reason(err error) string {
+	return strings.TrimPrefix(err.Error(), "connect "+r.Name+": ")
+}
+
+// cells is the row for people.
+func (r *row) cells() []string {
+	latency, tools := "", ""
+	if r.Millis > 0 {
+		latency = fmt.Sprintf("%.3g ms", r.Millis)
+	}
+	if r.Tools != nil {
+		tools = fmt.Sprint(*r.Tools)
+	}
+	if r.Stale {
+		tools += " (old)"
+	}
+	about := r.Error
+	if about == "" && r.Server != "" {
+		about = r.Server + " " + r.Version
+	}
+	return []string{plain.Line(r.Name), r.State.String(), plain.Line(r.Transport), r.Era, plain.Line(r.Protocol), latency, tools, plain.Line(about)}
+}
+
+var headings = []string{"SERVER", "STATE", "TRANSPORT", "ERA", "PROTOCOL", "LATENCY", "TOOLS", "ABOUT"}
+
+// check asks a connected server what only it can tell: how long it takes to answer,
+// and which tools it has. Each request has its own timeout.
+func check(ctx context.Context, s *host.Session) error {
+	if err := s.Ping(ctx); err != nil {
+		return err
+	}
+	_, err := s.ListTools(ctx)
+	if errors.Is(err, host.ErrUnsupported) {
+		return nil
+	}
+	return err
+}
+
+// absentError says that some enabled servers are not connected.
+type absentError struct{ absent, of int }
+
+func (e *absentError) Error() string {
+	return fmt.Sprintf("%d of %d enabled servers are not connected", e.absent, e.of)
+}
+
+// Is gives it the exit code for servers that cannot be reached.
+func (e *absentError) Is(target error) bool { return target == host.ErrUnreachable }

@@ -1,0 +1,284 @@
+// Package status shows the state of all servers of a configuration: once, or for as
+// long as it is followed. It shows a table drawn in place on a terminal that can do
+// that, else one JSON object or line for each change.
+package status
+
+import (
+	"context"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
+)
+
+// Config is the part of a configuration that is shown.
+type Config struct {
+	Servers []host.Server // in the order of the rows
+	Plugins map[string]config.Plugin
+}
+
+// View shows the state of all servers. Its fields are set before Run.
+type View struct {
+	Terminal *term.Terminal
+	Host     *host.Host
+	People   bool // stdout is read by a person, not by a program
+
+	// Watch, if it is not nil, makes Run follow the servers until its context ends.
+	// It begins to watch the configuration, and returns what Run calls in a goroutine:
+	// a function that calls changed whenever the configuration may have changed, and
+	// returns when ctx ends.
+	Watch func() (run func(ctx context.Context, changed func()))
+
+	// Reload returns the configuration as it is now; false = it cannot be read, and the
+	// view stays as it is. The goroutine of Run calls it. Set with Watch.
+	Reload func() (Config, bool)
+
+	rows    []*row // in the order of the configuration; the goroutine of Run owns them
+	updates chan update
+	tasks   sync.WaitGroup // the goroutines that send updates; they end with their context
+}
+
+// update is what a goroutine found out: the news of the host, the end of a check of
+// a row, or, if both are nil, that the configuration may have changed.
+type update struct {
+	news    *host.News
+	checked *row
+	err     error // of the check
+}
+
+// Run connects all enabled servers at once and shows their states. Without Watch it
+// returns when all states are final, with an error if an enabled server is not
+// connected.
+func (v *View) Run(ctx context.Context, c Config) error {
+	v.updates = make(chan update)
+	within, cancel := context.WithCancel(ctx)
+	defer v.tasks.Wait()
+	defer cancel()
+	if err := v.apply(c); err != nil {
+		return err
+	}
+	news := v.Host.Watch()
+	v.tasks.Go(func() {
+		defer news.Close()
+		for {
+			n, err := news.Next(within)
+			if err != nil {
+				return
+			}
+			v.send(within, update{news: &n})
+		}
+	})
+	if v.Watch != nil {
+		run := v.Watch()
+		v.tasks.Go(func() { run(within, func() { v.send(within, update{}) }) })
+	}
+	return v.loop(within)
+}
+
+func (v *View) send(ctx context.Context, u update) {
+	select {
+	case v.updates <- u:
+	case <-ctx.Done():
+	}
+}
+
+// loop takes updates until all states are final, or for ever.
+func (v *View) loop(ctx context.Context) error {
+	if c, ok := v.live(); ok {
+		defer c.Clear()
+	}
+	for v.Watch != nil || slices.ContainsFunc(v.rows, func(r *row) bool { return !r.final }) {
+		if c, ok := v.live(); ok {
+			c.Show(strings.TrimRight(v.table().Format(v.Terminal.Width), "\n"))
+		}
+		select {
+		case u := <-v.updates:
+			if err := v.take(ctx, u); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			if _, ok := v.live(); ok {
+				v.print()
+			}
+			return context.Cause(ctx)
+		}
+	}
+	if err := v.print(); err != nil {
+		return err
+	}
+	return v.absent()
+}
+
+// apply makes the rows those of a configuration. Servers that are unchanged keep
+// their rows and connections.
+func (v *View) apply(c Config) error {
+	rows := make([]*row, len(c.Servers))
+	var usable []host.Server
+	for i, entry := range c.Servers {
+		r := &row{Info: Info{Name: entry.Name}}
+		if old := v.named(entry.Name); old != nil {
+			*r = *old
+		}
+		rows[i] = r
+		r.Enabled, r.Transport, r.Target = !entry.Disabled, entry.Via(), plain.Target(entry)
+		expanded, err := entry.Expand(os.LookupEnv)
+		switch {
+		case err == nil:
+			r.entry = &expanded
+			usable = append(usable, expanded)
+		case r.Enabled && r.entry != nil && !r.entry.Disabled:
+			v.Terminal.Warn("%s goes on as before: %v", plain.Line(entry.Name), err)
+			usable = append(usable, *r.entry)
+		case r.Enabled:
+			r.fail(host.ReasonConfig, err)
+		default:
+			r.State, r.Reason, r.final = host.StateDisabled, host.ReasonTurnedOff, true
+		}
+	}
+	if err := v.Host.Apply(usable, c.Plugins); err != nil {
+		return err
+	}
+	return v.replace(rows)
+}
+
+// replace replaces the rows, and connects the servers that are new.
+func (v *View) replace(rows []*row) error {
+	before := v.rows
+	v.rows = rows
+	for _, old := range before {
+		if old.Gone = v.named(old.Name) == nil; old.Gone {
+			old.State, old.Reason = host.StateDisconnected, host.ReasonClosed
+			if err := v.tell(old); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range rows {
+		session := v.Host.Session(r.Name)
+		if r.session = session; session != nil {
+			r.set(session.Status())
+			if r.Enabled {
+				session.Start()
+			}
+		}
+		if err := v.tell(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take applies an update to its row. A new connection is checked.
+func (v *View) take(ctx context.Context, u update) error {
+	r := u.checked
+	switch {
+	case u.news != nil:
+		if r = v.find(u.news.ID); r != nil {
+			r.set(u.news.Status)
+		}
+	case r == nil:
+		if c, ok := v.Reload(); ok {
+			return v.apply(c)
+		}
+	case r.session != nil:
+		r = v.find(r.session.Status().ID) // another row may show the session by now
+	}
+	if r == nil {
+		return nil // the configuration has dropped it
+	}
+	if u.checked != nil {
+		r.checked(u.err)
+	}
+	if r.State == host.StateConnected && !r.checking && !r.checkedSince.Equal(r.Since) {
+		r.checkedSince, r.checking = r.Since, true
+		session := r.session
+		v.tasks.Go(func() { v.send(ctx, update{checked: r, err: check(ctx, session)}) })
+	}
+	return v.tell(r)
+}
+
+func (v *View) named(name string) *row {
+	for _, r := range v.rows {
+		if r.Name == name {
+			return r
+		}
+	}
+	return nil
+}
+
+func (v *View) find(id uint64) *row {
+	for _, r := range v.rows {
+		if r.session != nil && r.session.Status().ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// live reports whether the table is drawn in place, and where.
+func (v *View) live() (*term.Console, bool) {
+	c, ok := v.Terminal.Err.(*term.Console)
+	return c, ok && !c.Dumb && v.People
+}
+
+func (v *View) table() plain.Table {
+	table := plain.Table{headings}
+	for _, r := range v.rows {
+		table = append(table, r.cells())
+	}
+	return table
+}
+
+// print prints all rows.
+func (v *View) print() error {
+	if c, ok := v.live(); ok {
+		c.Clear()
+	}
+	if v.People {
+		return v.Terminal.PrintTable(v.table())
+	}
+	all := make([]Info, len(v.rows))
+	for i, r := range v.rows {
+		all[i] = r.Info
+		all[i].Next = time.Time{} // the program ends before that
+	}
+	return v.Terminal.PrintJSON(all)
+}
+
+// tell prints a line for what changed in a row, where the servers are followed and
+// nothing is drawn in place.
+func (v *View) tell(r *row) error {
+	if _, ok := v.live(); ok || v.Watch == nil || reflect.DeepEqual(r.told, r.Info) {
+		return nil
+	}
+	r.told = r.Info
+	if !v.People {
+		return v.Terminal.PrintJSON(r.Info)
+	}
+	words := strings.Join(strings.Fields(strings.Join(r.cells(), " ")), " ")
+	return v.Terminal.Print(time.Now().Format(time.TimeOnly) + " " + words + "\n")
+}
+
+// absent is an error if an enabled server is not connected.
+func (v *View) absent() error {
+	absent, of := 0, 0
+	for _, r := range v.rows {
+		if r.Enabled {
+			of++
+			if r.State != host.StateConnected || r.Error != "" {
+				absent++
+			}
+		}
+	}
+	if absent > 0 {
+		return &absentError{absent, of}
+	}
+	return nil
+}
