@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,18 +31,18 @@ const openTime = 2 * time.Second
 // OpenBrowser returns when that program has ended, after two seconds while it
 // runs, or with ctx; it does not wait for the browser. The error says what to do.
 func OpenBrowser(ctx context.Context, target string) error {
-	o := opener{system: systemOpeners(), env: os.Environ(), patience: openTime}
+	o := browser{system: systemBrowsers(), env: os.Environ(), patience: openTime}
 	return o.open(ctx, target)
 }
 
-// opener opens browsers.
-type opener struct {
+// browser opens browsers.
+type browser struct {
 	system   [][]string // programs and their first arguments, of which the first that is there is taken
 	env      []string
 	patience time.Duration
 }
 
-func (o opener) open(ctx context.Context, target string) error {
+func (o browser) open(ctx context.Context, target string) error {
 	target, err := CheckBrowserURL(target)
 	if err != nil {
 		return fmt.Errorf("open the browser: %w", err)
@@ -56,39 +54,19 @@ func (o opener) open(ctx context.Context, target string) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("open the browser: %w", context.Cause(ctx))
 	}
-	if err := o.run(ctx, argv); err != nil {
+	if err := Launch(ctx, argv, o.env, o.patience); err != nil {
 		return fmt.Errorf("open the browser: %s: %w; set BROWSER to a program that can, or open the page by its address", argv[0], err)
-	}
-	return nil
-}
-
-// run starts a program, and returns how it ended if that is soon.
-func (o opener) run(ctx context.Context, argv []string) error {
-	cmd := &exec.Cmd{Path: argv[0], Args: argv, Env: o.env}
-	detach(cmd)
-	if err := cmd.Start(); err != nil {
-		return explainRun(cause(err))
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }() // ends with the program, which may be the browser
-	limit := time.NewTimer(o.patience)
-	defer limit.Stop()
-	select {
-	case err := <-ended:
-		return err
-	case <-limit.C:
-	case <-ctx.Done():
 	}
 	return nil
 }
 
 // argv returns what to run: the path of a program, and its arguments. The URL is
 // the whole of one of them.
-func (o opener) argv(target string) ([]string, error) {
-	if list := lookupEnv(o.env, "BROWSER"); list != "" {
+func (o browser) argv(target string) ([]string, error) {
+	if list := LookupEnv(o.env, "BROWSER"); list != "" {
 		for _, entry := range filepath.SplitList(list) {
 			for _, words := range [][]string{{entry}, strings.Fields(entry)} { // a path may hold spaces
-				if argv := o.find(words, target); argv != nil {
+				if argv := CommandLine(words, target, o.env); argv != nil {
 					return argv, nil
 				}
 			}
@@ -96,34 +74,11 @@ func (o opener) argv(target string) ([]string, error) {
 		return nil, fmt.Errorf("BROWSER is %q, and nothing of it is a program that is there", cleantext.Line(list, 200))
 	}
 	for _, words := range o.system {
-		if argv := o.find(words, target); argv != nil {
+		if argv := CommandLine(words, target, o.env); argv != nil {
 			return argv, nil
 		}
 	}
 	return nil, errors.New("this system has nothing to do it with; set BROWSER to a program that can, or open the page by its address")
-}
-
-// find makes a command line of words, or nil if there is no such program: a name
-// in PATH or a whole path, never one that depends on where one happens to stand.
-// The URL takes the place of %s, or the last.
-func (o opener) find(words []string, target string) []string {
-	if len(words) == 0 || words[0] == "" || filepath.Base(words[0]) != words[0] && !filepath.IsAbs(words[0]) {
-		return nil
-	}
-	path, err := Process{Command: words[0]}.locate(o.env)
-	if err != nil {
-		return nil
-	}
-	argv := append([]string{path}, words[1:]...)
-	if at := slices.Index(argv, "%s"); at > 0 {
-		argv[at] = target
-	} else {
-		argv = append(argv, target)
-	}
-	if checkBatch(path, argv[1:]) != nil {
-		return nil
-	}
-	return argv
 }
 
 // CheckBrowserURL returns the URL of a page that may be shown to a person, in the

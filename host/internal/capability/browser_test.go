@@ -28,10 +28,10 @@ func init() {
 
 // fakeOpener opens pages with the helper of that mode, by way of BROWSER. take
 // returns what it was started with since.
-func fakeOpener(t *testing.T, mode string, words string, env ...string) (o opener, take func() string) {
+func fakeOpener(t *testing.T, mode string, words string, env ...string) (o browser, take func() string) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "argv")
-	o = opener{patience: time.Hour, env: append(env, "BROWSER="+os.Args[0]+words, argvEnv+"="+log, helperEnv+"="+mode, "GORACE=atexit_sleep_ms=0")}
+	o = browser{patience: time.Hour, env: append(env, "BROWSER="+os.Args[0]+words, argvEnv+"="+log, helperEnv+"="+mode, "GORACE=atexit_sleep_ms=0")}
 	return o, func() string {
 		said, _ := os.ReadFile(log)
 		os.Remove(log)
@@ -139,7 +139,7 @@ func TestWhichProgramOpensThePage(t *testing.T) {
 	if err := o.open(t.Context(), page); err == nil || !strings.Contains(err.Error(), "set BROWSER to a program that can") {
 		t.Errorf("without anything: %v", err)
 	}
-	for _, words := range systemOpeners() {
+	for _, words := range systemBrowsers() {
 		if filepath.Base(words[0]) != words[0] && !filepath.IsAbs(words[0]) {
 			t.Errorf("%q depends on the folder", words)
 		}

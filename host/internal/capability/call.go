@@ -60,7 +60,7 @@ func (c *call) perform(ctx context.Context) (*http.Response, error) {
 		case isRedirect(resp):
 			c.note(resp)
 			if at, err = c.follow(at, resp); err == nil && hops == maxHops {
-				err = &statusError{abi.ProtocolFailed, fmt.Sprintf("the server redirects more than %d times", maxHops)}
+				err = StatusErrorf(abi.ProtocolFailed, "the server redirects more than %d times", maxHops)
 			}
 			hops++
 		default:
@@ -94,7 +94,7 @@ func (c *call) send(ctx context.Context, at *url.URL) (*http.Response, error) {
 
 // inMemory is the longest body that is given to net/http as bytes: it goes out
 // in one piece with the head. A longer one is watched on its way.
-const inMemory = chunk
+const inMemory = ChunkSize
 
 func (c *call) load(req *http.Request) {
 	if len(c.body) == 0 {
@@ -184,12 +184,12 @@ func (c *call) follow(from *url.URL, resp *http.Response) (*url.URL, error) {
 	to := resp.Header.Get("Location")
 	keeps := resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect
 	if c.method != http.MethodGet && !keeps {
-		return nil, &statusError{abi.Denied, fmt.Sprintf("HTTP %d redirects a %s and would turn it into a GET; is %s the right url?",
-			resp.StatusCode, c.method, cleantext.Line(bare(to), 200))}
+		return nil, StatusErrorf(abi.Denied, "HTTP %d redirects a %s and would turn it into a GET; is %s the right url?",
+			resp.StatusCode, c.method, cleantext.Line(bare(to), 200))
 	}
 	u, status, err := c.client.origin.resolve(from, to)
 	if err != nil {
-		return nil, &statusError{status, fmt.Sprintf("HTTP %d redirects elsewhere: %v; if you trust it, make it the url of the server", resp.StatusCode, err)}
+		return nil, StatusErrorf(status, "HTTP %d redirects elsewhere: %v; if you trust it, make it the url of the server", resp.StatusCode, err)
 	}
 	return u, nil
 }
@@ -217,15 +217,6 @@ func discard(resp *http.Response) {
 	io.CopyN(io.Discard, resp.Body, 4<<10)
 	resp.Body.Close()
 }
-
-// statusError is an error that has a status of its own.
-type statusError struct {
-	status abi.Status
-	text   string
-}
-
-func (e *statusError) Error() string      { return e.text }
-func (e *statusError) Status() abi.Status { return e.status }
 
 // tell makes of an error what the sink hears.
 func (c *call) tell(ctx context.Context, err error) (abi.Status, error) {

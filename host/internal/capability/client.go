@@ -45,12 +45,39 @@ func newClient(o *Origin, limits *Limits) *client {
 	return c
 }
 
+// Open implements [Opener].
+func (c *client) Open(g Opening, r *abi.OpenRequest) (Handle, abi.Status, error) {
+	q := order{client: c, method: r.Method, upgrade: r.Flags&abi.Upgrade != 0}
+	if r.Flags&^(abi.Essential|abi.Upgrade) != 0 {
+		return nil, abi.Malformed, fmt.Errorf("flags %#x do not apply to it", r.Flags)
+	}
+	if status, err := c.origin.checkMethod(&q); err != nil {
+		return nil, status, err
+	}
+	var status abi.Status
+	var err error
+	if q.url, status, err = c.origin.resolve(c.origin.base, r.Target); err != nil {
+		return nil, status, err
+	}
+	more := len(c.origin.Headers) + 1 // the User-Agent
+	if q.header, status, err = guestHeaders(r.Headers, q.upgrade, more); err != nil {
+		return nil, status, err
+	}
+	if !q.upgrade {
+		return newExchange(g, q), abi.OK, nil
+	}
+	if q.header["Upgrade"] == nil {
+		return nil, abi.Malformed, fmt.Errorf("the header upgrade is missing: it says what to upgrade to")
+	}
+	return newHandle(g, q.serve), abi.OK, nil
+}
+
 // ready makes the client fit for use. It reads files, so it is not for the
 // owner of a guest to call.
 func (c *client) ready() error {
 	c.once.Do(func() {
 		if err := c.build(); err != nil {
-			c.err = &statusError{abi.Internal, err.Error()}
+			c.err = StatusErrorf(abi.Internal, "%s", err.Error())
 		}
 		c.warm.Store(true)
 	})
@@ -109,9 +136,9 @@ func (c *client) through(proxy proxyFunc) proxyFunc {
 	}
 }
 
-// close closes the connections, used or not. No exchange is left.
-func (c *client) close() {
-	c.once.Do(func() { c.err = &statusError{abi.Closed, "the connection is closed"} })
+// Close implements [Opener]. It closes the connections, used or not.
+func (c *client) Close() {
+	c.once.Do(func() { c.err = StatusErrorf(abi.Closed, "the connection is closed") })
 	if c.transport != nil {
 		c.transport.CloseIdleConnections()
 	}

@@ -84,7 +84,7 @@ func (p Process) locate(env []string) (string, error) {
 	if filepath.Base(p.Command) != p.Command {
 		return p.locatePath()
 	}
-	for _, dir := range filepath.SplitList(lookupEnv(env, "PATH")) {
+	for _, dir := range filepath.SplitList(LookupEnv(env, "PATH")) {
 		if !filepath.IsAbs(dir) {
 			continue
 		}

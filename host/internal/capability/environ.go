@@ -53,8 +53,8 @@ func isInherited(name, goos string) bool {
 	return slices.Contains(unixNames, name) || strings.HasPrefix(name, "LC_")
 }
 
-// lookupEnv returns the value of a variable in env, or nothing.
-func lookupEnv(env []string, name string) string {
+// LookupEnv returns the value of a variable in env, or nothing.
+func LookupEnv(env []string, name string) string {
 	for _, entry := range env {
 		if isNamed(entry, name) {
 			return entry[len(name)+1:]

@@ -31,13 +31,13 @@ func TestInherited(t *testing.T) {
 func TestDeclaredReplacesInherited(t *testing.T) {
 	t.Setenv("TERM", "dumb")
 	env := childEnv([]string{"TERM=xterm", "TOKEN=a=b", "TOKEN=c", "LD_PRELOAD=mine.so"})
-	if got := lookupEnv(env, "TERM"); got != "xterm" {
+	if got := LookupEnv(env, "TERM"); got != "xterm" {
 		t.Errorf("TERM is %q", got)
 	}
-	if got := lookupEnv(env, "TOKEN"); got != "c" {
+	if got := LookupEnv(env, "TOKEN"); got != "c" {
 		t.Errorf("TOKEN is %q", got)
 	}
-	if got := lookupEnv(env, "LD_PRELOAD"); got != "mine.so" {
+	if got := LookupEnv(env, "LD_PRELOAD"); got != "mine.so" {
 		t.Errorf("LD_PRELOAD is %q, and it was declared", got)
 	}
 	if n := len(slices.DeleteFunc(env, func(e string) bool { return !strings.HasPrefix(e, "T") })); n > 3 {
@@ -63,7 +63,7 @@ func TestAChildSeesOnlyWhatItMay(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"DECLARED": "yes", "LC_TEST": "passed", "PATH": os.Getenv("PATH")} {
-		if got := lookupEnv(env, name); got != want {
+		if got := LookupEnv(env, name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}

@@ -45,20 +45,15 @@ func entrust(t *testing.T, table *Table, method, body string) (*porter, hostio.S
 func warmTable(t *testing.T, grant Grant) *Table {
 	table := newTestTable(t, patient(grant))
 	post(t, table, "{}")
-	noTenants(table)
+	noHandles(table)
 	return table
 }
 
 // noTenants waits until all have left: the sink of an exchange hears its last word
 // before the table knows that it is over.
-func noTenants(table *Table) {
-	for ; ; runtime.Gosched() {
-		table.mu.Lock()
-		n := len(table.tenants)
-		table.mu.Unlock()
-		if n == 0 {
-			return
-		}
+func noHandles(table *Table) {
+	for table.Usage().Handles > 0 {
+		runtime.Gosched()
 	}
 }
 
@@ -78,8 +73,8 @@ func TestAnErrandHasTheAnswerWithIt(t *testing.T) {
 	}
 	p.errand.Stop()
 	s.Close()
-	if table.served != 0 || table.held.Load() != 0 {
-		t.Errorf("%d exchanges and %d bytes are left", table.served, table.held.Load())
+	if u := table.Usage(); u.Exchanges != 0 || u.Bodies != 0 {
+		t.Errorf("%d exchanges and %d bytes are left", u.Exchanges, u.Bodies)
 	}
 }
 
@@ -109,17 +104,17 @@ func TestALongAnswerMovesOff(t *testing.T) {
 					return
 				}
 				w.Header().Set("Content-Type", media)
-				w.Write(make([]byte, chunk+1))
+				w.Write(make([]byte, ChunkSize+1))
 				w.(http.Flusher).Flush()
 				<-on
 				w.Write([]byte("end"))
 			})
 			p, _ := entrust(t, warmTable(t, grant), "POST", "{}")
 			p.errand.Run() // returns, though the answer has no end
-			p.untilData(chunk)
+			p.untilData(ChunkSize)
 			close(on)
 			p.untilOver()
-			if p.err != nil || len(p.data) != chunk+4 {
+			if p.err != nil || len(p.data) != ChunkSize+4 {
 				t.Errorf("%d bytes, %v", len(p.data), p.err)
 			}
 		})
@@ -291,7 +286,7 @@ func TestALargeBodyIsBorrowed(t *testing.T) {
 	}
 	small := newLoan(10)
 	r, _ = lend(t, table, small)
-	if <-small.freed; table.held.Load() < 0 {
+	if <-small.freed; table.Usage().Bodies < 0 {
 		t.Error("what is held was counted wrong")
 	}
 	r.untilOver()
@@ -332,7 +327,7 @@ func TestABorrowedBodyOfNoUse(t *testing.T) {
 	s.Close()
 	s.(*exchange).Borrow(l.body, true, l)
 	s.Flush()
-	if held := table.held.Load(); held != 0 {
+	if held := table.Usage().Bodies; held != 0 {
 		t.Errorf("%d bytes are held", held)
 	}
 }

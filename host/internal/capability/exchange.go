@@ -2,11 +2,9 @@ package capability
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -16,7 +14,7 @@ import (
 // exchange is one request and its response. Its write side collects the body;
 // nothing happens, and no goroutine runs, until that is whole.
 type exchange struct {
-	seat
+	Slot
 	call
 	state  atomic.Int32
 	ending bool // the owner's: the body is whole
@@ -26,7 +24,6 @@ type exchange struct {
 	err    error
 	alone  atomic.Bool         // Stop was called: nobody waits any more
 	size   atomic.Int64        // what Queued says
-	holds  atomic.Int64        // what the table counts for the body
 	owner  interface{ Free() } // of the body, if that is borrowed
 }
 
@@ -37,15 +34,15 @@ const (
 	dropped              // it ended before that
 )
 
-func newExchange(t *Table, g Grant, sink hostio.Sink, o order) *exchange {
+func newExchange(g Opening, o order) *exchange {
 	x := &exchange{call: call{order: o}}
-	x.seat.init(t, g, sink)
-	x.patience.limits, x.patience.cancel = &t.limits, x.seat.cancel
+	x.Slot.Init(g)
+	x.patience.limits, x.patience.cancel = x.Limits(), x.Slot.Cancel
 	return x
 }
 
-// start is described at tenant.
-func (x *exchange) start() {}
+// Start is described at [Handle].
+func (x *exchange) Start() {}
 
 // Write is described at [hostio.Stream]. What is written is copied: it may have to be
 // sent twice.
@@ -77,18 +74,15 @@ func (x *exchange) Borrow(p []byte, end bool, of interface{ Free() }) {
 
 // take counts n more bytes of the body, and reports whether they are wanted.
 func (x *exchange) take(n int) bool {
-	x.holds.Add(int64(n))
-	x.large = x.table.held.Add(int64(n)) > int64(x.table.limits.Bodies)
-	if x.large || x.hasEnded() {
-		x.release()
+	x.large = !x.HoldBody(n)
+	if x.large || x.Ended() {
+		// A Write that comes while anybody ends the exchange calls this too: one of the
+		// two sees the other.
+		x.ReleaseBody()
 		return false
 	}
 	return true
 }
-
-// release gives back what the table counts for the body. A Write that comes
-// while anybody ends the exchange calls it too: one of the two sees the other.
-func (x *exchange) release() { x.table.held.Add(-x.holds.Swap(0)) }
 
 // Flush is described at [hostio.Stream]. It sends a body that is whole. One that fits
 // into the buffers of a connection counts as sent at once.
@@ -101,9 +95,9 @@ func (x *exchange) Flush() {
 	} else {
 		x.left = x.sent
 	}
-	x.above = int(x.size.Load()) > x.table.limits.LowWater
+	x.above = int(x.size.Load()) > x.Limits().LowWater
 	if x.state.CompareAndSwap(waiting, running) && !x.lend() {
-		x.table.crew.carry(x)
+		x.Slot.Run(x)
 	}
 }
 
@@ -111,7 +105,7 @@ func (x *exchange) Flush() {
 // that one up: not where there are files to read before, or credentials to wait
 // for, or a body that goes out bit by bit.
 func (x *exchange) lend() bool {
-	to, ok := x.sink.(hostio.InlineSink)
+	to, ok := x.Sink().(hostio.InlineSink)
 	return ok && x.client.warm.Load() && len(x.body) <= inMemory && x.signsAtOnce() && to.OfferInline(x)
 }
 
@@ -131,11 +125,11 @@ func (x *exchange) Queued() int { return int(x.size.Load()) }
 
 // Close is described at [hostio.Stream]. An exchange has no orderly end: whoever closes
 // it does not want it any more, and the server sees that.
-func (x *exchange) Close() { x.end() }
+func (x *exchange) Close() { x.End() }
 
-// end is described at tenant.
-func (x *exchange) end() {
-	x.seat.end()
+// End is described at [Handle].
+func (x *exchange) End() {
+	x.Slot.End()
 	if x.state.CompareAndSwap(waiting, dropped) {
 		x.leave()
 	}
@@ -144,38 +138,39 @@ func (x *exchange) end() {
 // leave gives back what the exchange held.
 func (x *exchange) leave() {
 	x.size.Store(0)
-	x.release()
-	x.table.remove(x)
+	x.ReleaseBody()
+	x.Remove()
 }
 
 // Run is described at [hostio.InlineIO].
 func (x *exchange) Run() {
 	x.ask()
 	if x.alone.Load() || x.err == nil && !x.whole() {
-		x.table.crew.carry(x)
+		x.Slot.Run(x)
 		return
 	}
-	x.run()
+	x.Complete()
 }
 
 // Stop is described at [hostio.InlineIO].
 func (x *exchange) Stop() {
 	x.alone.Store(true)
-	x.cancel(errLeft)
+	x.Slot.Cancel(errLeft)
 }
 
-var errLeft = &statusError{abi.Closed, "nobody waits for the answer any more"}
+var errLeft = StatusErrorf(abi.Closed, "nobody waits for the answer any more")
 
-// run carries the exchange to its end, from its request or from its answer on.
-func (x *exchange) run() {
+// Complete runs the exchange to its end, from its request or from its answer on. It
+// implements [Job].
+func (x *exchange) Complete() {
 	x.ask()
 	if x.err == nil {
-		x.err = x.relay(&x.voice)
+		x.err = x.relay(&x.Events)
 	}
 	if x.forget(); x.err != nil {
-		x.sayError(x.tell(x.quit, x.err))
+		x.Events.Error(x.tell(x.Context, x.err))
 	}
-	x.cancel(nil)
+	x.Slot.Cancel(nil)
 	x.settle()
 	x.giveBack()
 	x.leave()
@@ -207,7 +202,7 @@ func (x *exchange) ask() {
 		return
 	}
 	x.asked = true
-	x.opened.Store(true) // Drained may be said
+	x.Events.AllowDrained()
 	resp, err := x.answer()
 	if x.err = err; err == nil {
 		x.hear(resp)
@@ -217,14 +212,14 @@ func (x *exchange) ask() {
 func (x *exchange) answer() (*http.Response, error) {
 	switch {
 	case x.large:
-		return nil, &statusError{abi.TooLarge, fmt.Sprintf("the requests under way hold more than %d bytes", x.table.limits.Bodies)}
+		return nil, StatusErrorf(abi.TooLarge, "the requests under way hold more than %d bytes", x.Limits().Bodies)
 	case len(x.body) > 0 && x.method == http.MethodGet:
-		return nil, &statusError{abi.Malformed, "a GET has no body"}
+		return nil, StatusErrorf(abi.Malformed, "a GET has no body")
 	}
-	resp, err := x.perform(x.quit)
+	resp, err := x.perform(x.Context)
 	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
 		resp.Body.Close()
-		return nil, &statusError{abi.ProtocolFailed, "the server upgraded a request that did not ask for it"}
+		return nil, StatusErrorf(abi.ProtocolFailed, "the server upgraded a request that did not ask for it")
 	}
 	return resp, err
 }
@@ -236,26 +231,23 @@ func (x *exchange) sent(left int) {
 		return // sent again
 	}
 	x.size.Store(int64(left))
-	if low := int64(x.table.limits.LowWater); x.above && was > low && int64(left) <= low {
-		x.sayDrained()
+	if low := int64(x.Limits().LowWater); x.above && was > low && int64(left) <= low {
+		x.Events.Drained()
 	}
 }
-
-// chunks are the buffers that bodies are read into.
-var chunks = sync.Pool{New: func() any { return new([chunk]byte) }}
 
 // opening is how a response begins: its head, and what the first read gave of a
 // body that is no event stream.
 type opening struct {
 	resp *http.Response
-	buf  *[chunk]byte
+	buf  *Chunk
 	n    int
 	more error // of that read; io.EOF when the body is whole
 }
 
 // hear takes a response over, and reads what may be said together with its head.
 func (c *call) hear(resp *http.Response) {
-	c.resp, c.buf = resp, chunks.Get().(*[chunk]byte)
+	c.resp, c.buf = resp, GetChunk()
 	if !isEventStream(resp.Header) {
 		c.begin(forBody)
 		c.n, c.more = fill(resp.Body, c.buf[:])
@@ -269,28 +261,28 @@ func (o *opening) whole() bool { return o.more == io.EOF }
 func (o *opening) forget() {
 	if o.resp != nil {
 		o.resp.Body.Close()
-		chunks.Put(o.buf)
+		PutChunk(o.buf)
 		*o = opening{}
 	}
 }
 
 // relay says what a response holds: the head with what of the body is already
 // there, and the rest in chunks, of which one is in flight.
-func (c *call) relay(v *voice) error {
+func (c *call) relay(v *Emitter) error {
 	resp, n, err := c.resp, c.n, c.more
 	if isEventStream(resp.Header) {
-		v.sayHead(resp.StatusCode, heard(resp.Header), -1, nil, false)
+		v.Head(resp.StatusCode, heard(resp.Header), -1, nil, false)
 		return c.stream(v, resp.Body, c.buf[:])
 	}
-	v.sayHead(resp.StatusCode, heard(resp.Header), resp.ContentLength, c.buf[:n], err == io.EOF)
+	v.Head(resp.StatusCode, heard(resp.Header), resp.ContentLength, c.buf[:n], err == io.EOF)
 	for total := int64(n); err == nil; total += int64(n) {
 		if total > c.limits.Answer {
-			return &statusError{abi.TooLarge, fmt.Sprintf("HTTP %d: the answer is longer than %d bytes", resp.StatusCode, c.limits.Answer)}
+			return StatusErrorf(abi.TooLarge, "HTTP %d: the answer is longer than %d bytes", resp.StatusCode, c.limits.Answer)
 		}
 		if n, err = fill(resp.Body, c.buf[:]); n > 0 {
-			v.sayData(c.buf[:n], err == io.EOF)
+			v.Data(c.buf[:n], err == io.EOF)
 		} else if err == io.EOF {
-			v.sayEnd()
+			v.End()
 		}
 	}
 	return unlessEnd(err)
@@ -298,15 +290,15 @@ func (c *call) relay(v *voice) error {
 
 // stream relays an event stream. It may go on for ever, so each piece is passed
 // on as it comes, and only silence has a limit.
-func (c *call) stream(v *voice, body io.Reader, buf []byte) error {
+func (c *call) stream(v *Emitter, body io.Reader, buf []byte) error {
 	for {
 		c.begin(forStream)
 		n, err := body.Read(buf)
 		c.rest()
 		if n > 0 {
-			v.sayData(buf[:n], err == io.EOF)
+			v.Data(buf[:n], err == io.EOF)
 		} else if err == io.EOF {
-			v.sayEnd()
+			v.End()
 		}
 		if err != nil {
 			return unlessEnd(err)

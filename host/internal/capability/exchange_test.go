@@ -33,6 +33,17 @@ func origin(t testing.TB, url string) (*Origin, Grant) {
 	return o, Grant{Name: "main", To: o}
 }
 
+// seenOrigin is an origin whose client the test sees.
+type seenOrigin struct {
+	*Origin
+	client *client
+}
+
+func (o *seenOrigin) Opener(limits *Limits) Opener {
+	o.client = newClient(o.Origin, limits)
+	return o.client
+}
+
 // serve starts a server, and returns the grant of its path /mcp.
 func serve(t testing.TB, handler http.HandlerFunc) (*Origin, Grant) {
 	t.Helper()
@@ -95,25 +106,12 @@ func ask(t testing.TB, table *Table, method, target, body string, headers ...abi
 	return r, s
 }
 
-// untilOver waits until nothing more will be heard of an exchange.
-func (r *recorder) untilOver() {
-	r.until(func() bool { return r.last || r.heard("end") || r.heard("error") })
-}
-
 // post sends a body to the grant main of a table and waits for the whole answer.
 func post(t testing.TB, table *Table, body string, headers ...abi.Pair) *recorder {
 	t.Helper()
 	r, _ := ask(t, table, "POST", "", body, headers...)
 	r.untilOver()
 	return r
-}
-
-func wantError(t *testing.T, r *recorder, status abi.Status, part string) {
-	t.Helper()
-	r.untilOver()
-	if r.status != status || r.err == nil || !strings.Contains(r.err.Error(), part) {
-		t.Errorf("error %v, %v; want %v, …%s…", r.status, r.err, status, part)
-	}
 }
 
 func TestASmallAnswerIsOneEvent(t *testing.T) {
@@ -183,8 +181,8 @@ func TestAnExchangeThatIsNeverSentGoesWithoutATrace(t *testing.T) {
 	closeTable(t, table)
 	late.Write([]byte("x"), true)
 	late.Flush()
-	if held := table.held.Load(); held != 0 || table.served != 0 {
-		t.Errorf("%d bytes and %d exchanges are left", held, table.served)
+	if u := table.Usage(); u.Bodies != 0 || u.Exchanges != 0 {
+		t.Errorf("%d bytes and %d exchanges are left", u.Bodies, u.Exchanges)
 	}
 }
 
@@ -235,7 +233,7 @@ func TestOneChunkOfABodyIsInFlight(t *testing.T) {
 	s.Close() // while Data is under way
 	close(r.hold)
 	closeTable(t, table)
-	if r.heard("error") || len(r.data) > chunk {
+	if r.heard("error") || len(r.data) > ChunkSize {
 		t.Errorf("the sink heard %s with %d bytes", r.order(), len(r.data))
 	}
 }
@@ -289,11 +287,12 @@ func TestBadAnswers(t *testing.T) {
 			c.Limits.Head, c.Limits.Body, c.Limits.Idle = time.Hour, time.Hour, time.Hour
 			*tt.limit(&c.Limits) = 50 * time.Millisecond
 			table := newTestTable(t, c)
-			r := post(t, table, "{}")
+			r, s := ask(t, table, "POST", "", "{}")
+			limits := s.(*exchange).Limits() // of the table
 			wantError(t, r, tt.status, tt.want)
 			r.until(func() bool { return r.err != nil })
 			wantOrder(t, r, tt.heard)
-			table.limits.Head, table.limits.Body = time.Hour, time.Hour
+			limits.Head, limits.Body = time.Hour, time.Hour
 			r, _ = ask(t, table, "POST", "?next", "{}")
 			if r.untilOver(); string(r.data) != "ok" {
 				t.Errorf("the next exchange: %q, %v", r.data, r.err)
@@ -364,7 +363,7 @@ func TestABodyWithoutEndIsCutOff(t *testing.T) {
 			s.Write([]byte("{}"), true)
 			s.Flush()
 			wantError(t, sink.recorder, abi.TooLarge, "longer than 1048576 bytes")
-			if n := sink.bytes.Load(); n > 1<<20+chunk {
+			if n := sink.bytes.Load(); n > 1<<20+ChunkSize {
 				t.Errorf("%d bytes reached the sink", n)
 			}
 		})
@@ -418,7 +417,7 @@ func TestALargeBodyDrains(t *testing.T) {
 	table := newTestTable(t, patient(grant))
 	r, s := ask(t, table, "POST", "", strings.Repeat("x", 8<<20))
 	r.untilWord("drained")
-	if queued := s.Queued(); queued > chunk {
+	if queued := s.Queued(); queued > ChunkSize {
 		t.Errorf("Queued is %d", queued)
 	}
 	close(answer)
@@ -486,8 +485,9 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	}
 	s.Start()
 	defer s.Close()
-	_, grant := origin(t, s.URL)
-	table := newTestTable(t, patient(grant))
+	o, _ := origin(t, s.URL)
+	seen := &seenOrigin{Origin: o}
+	table := newTestTable(t, patient(Grant{"main", seen}))
 	for range 50 {
 		r, s := ask(t, table, "POST", "", "{}")
 		r.untilOver()
@@ -496,11 +496,11 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	if n := conns.Load(); n > 25 {
 		t.Errorf("50 exchanges took %d connections", n)
 	}
-	if n := len(table.crew.spare); n > maxSpare/2 {
+	if n := table.Usage().IdleWorkers; n > 8 {
 		t.Errorf("50 exchanges in a row took %d goroutines", n)
 	}
-	if err := table.Close(context.Background()); err != nil || len(table.clients["main"].dialer.wires) != 0 {
-		t.Errorf("close: %v; %d connections are left", err, len(table.clients["main"].dialer.wires))
+	if err := table.Close(context.Background()); err != nil || len(seen.client.dialer.wires) != 0 {
+		t.Errorf("close: %v; %d connections are left", err, len(seen.client.dialer.wires))
 	}
 }
 
@@ -542,8 +542,7 @@ func TestManyAtOnceUseNoMoreThan128Connections(t *testing.T) {
 		t.Errorf("%d connections at once", n)
 	}
 	closeTable(t, table)
-	table.crew.hands.Wait()
-	if n := len(table.crew.spare); n != 0 {
+	if n := table.Usage().IdleWorkers; n != 0 {
 		t.Errorf("%d goroutines are left", n)
 	}
 }

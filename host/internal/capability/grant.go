@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // Grant is one thing that a connection may open, under a name that its guest
@@ -15,30 +14,31 @@ type Grant struct {
 	To   Target
 }
 
-// Target is what a grant leads to: a [Process], an [Address], which may be [Sealed],
-// a [Memory] or an [Origin].
+// Target is what a grant leads to. The kinds that there are stand in the packages
+// below this one: stream, process and httpclient.
 type Target interface {
 	// Kind is the kind of open that the target answers.
 	Kind() abi.OpenKind
 
-	// hold makes the tenant that a request asks for, and starts nothing. It
-	// looks at all of the request but its grant, and does not block.
-	hold(t *Table, g Grant, r *abi.OpenRequest, sink hostio.Sink) (tenant, abi.Status, error)
+	// Opener returns what opens the target for one table. It is called once for each
+	// table and grant, and starts nothing. limits have their defaults filled in.
+	Opener(limits *Limits) Opener
+}
+
+// Opener makes the handles of one grant in one table.
+type Opener interface {
+	// Open makes the handle that a request asks for, and starts nothing: see
+	// [Handle.Start]. It checks all of the request except its grant, and does not
+	// block. An error has a status for the guest.
+	Open(o Opening, r *abi.OpenRequest) (Handle, abi.Status, error)
+
+	// Close frees what is kept between handles. It is called when no handle is left,
+	// and may be called again.
+	Close()
 }
 
 // kinds are the kinds of open that this host has.
 var kinds = []abi.OpenKind{abi.OpenProcess, abi.OpenStream, abi.OpenHTTP}
-
-// holdBytes is what hold is for targets that a request only names.
-func holdBytes(h *handle, r *abi.OpenRequest) (tenant, abi.Status, error) {
-	if r.Flags&^abi.Essential != 0 {
-		return nil, abi.Malformed, fmt.Errorf("flags %#x do not apply to it", r.Flags)
-	}
-	if r.Method != "" || r.Target != "" || len(r.Headers) > 0 {
-		return nil, abi.Malformed, fmt.Errorf("a method, a target and headers do not apply to it")
-	}
-	return h, abi.OK, nil
-}
 
 // entryKeys names the key of a server entry that grants each kind.
 var entryKeys = map[abi.OpenKind]string{

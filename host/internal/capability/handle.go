@@ -9,11 +9,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
-
-// chunk is how much a handle reads at a time, and what a fresh pipe holds.
-const chunk = 64 << 10
 
 // conduit is what an end of a pipe and a socket have in common.
 type conduit interface {
@@ -26,7 +22,7 @@ type conduit interface {
 // goroutine, which runs serve; every other goroutine of the handle ends before
 // serve returns.
 type handle struct {
-	seat
+	Slot
 	out    outlet
 	serve  func(*handle)
 	failed chan struct{} // closed by the first fail
@@ -39,46 +35,35 @@ type handle struct {
 
 // newHandle returns a handle that serve will carry: until the peer ended it, it
 // failed, or it was asked to quit. When serve returns, nothing is left.
-func newHandle(t *Table, g Grant, sink hostio.Sink, serve func(*handle)) *handle {
+func newHandle(o Opening, serve func(*handle)) *handle {
 	h := &handle{serve: serve, failed: make(chan struct{})}
-	h.seat.init(t, g, sink)
+	h.Slot.Init(o)
 	h.out.init(h)
 	return h
 }
 
-// start is described at tenant.
-func (h *handle) start() { go h.run() }
+// Start is described at [Handle].
+func (h *handle) Start() { go h.run() }
 
 // run carries the handle from its open to its end. An error is said here and
 // nowhere else, so it is the last word in every kind.
 func (h *handle) run() {
-	defer h.table.remove(h)
-	if h.mayStart() {
+	defer h.Remove()
+	if h.AwaitTurn() {
 		h.serve(h)
 	}
 	h.out.close()
-	h.cancel(nil)
-	if isClosed(h.failed) {
-		h.sayError(h.status, h.cause)
+	h.Cancel(nil)
+	if h.hasFailed() {
+		h.Events.Error(h.status, h.cause)
 	}
 }
 
 // exit says that a process is over. The handle counts as ended before its sink
 // hears so: the sink may want to open the next one at once.
 func (h *handle) exit(code int, detail string) {
-	h.cancel(nil)
-	h.sayExit(code, detail)
-}
-
-// mayStart waits for the handle that has to be gone first, and reports whether
-// this one is still wanted then. It waits even if it is not: whoever comes after
-// waits for this one alone.
-func (h *handle) mayStart() bool {
-	if h.after != nil {
-		<-h.after.gone
-		h.after = nil
-	}
-	return !h.hasEnded()
+	h.Cancel(nil)
+	h.Events.Exit(code, detail)
 }
 
 // Write, Flush, Queued and Close make the handle a [hostio.Stream].
@@ -93,7 +78,7 @@ func (h *handle) Queued() int { return h.out.queued() }
 // Close is described at [hostio.Stream].
 func (h *handle) Close() {
 	h.out.flush()
-	h.end()
+	h.End()
 }
 
 // fail ends the handle with an error for its sink. The first failure counts.
@@ -120,7 +105,7 @@ func (h *handle) stalled() {
 // the peer still says (a last answer, an exit status) tells more than the
 // broken pipe does, so the failure waits for it a moment.
 func (h *handle) broke(err error) {
-	time.AfterFunc(h.table.grace.Exit, func() {
+	time.AfterFunc(h.Grace().Exit, func() {
 		h.fail(abi.Reset, fmt.Errorf("server stopped reading %s: %w", h.unread, cause(err)))
 	})
 }
@@ -135,7 +120,7 @@ func (h *handle) carry(in io.Reader, name string) {
 		h.listen(in, name)
 	}()
 	select {
-	case <-h.quit.Done():
+	case <-h.Context.Done():
 		h.part()
 	case <-h.failed:
 	}
@@ -150,8 +135,8 @@ func (h *handle) part() {
 	select {
 	case <-h.out.shut:
 	case <-h.failed:
-	case <-h.table.force:
-	case <-time.After(h.table.grace.Stdin):
+	case <-h.Forced():
+	case <-time.After(h.Grace().Stdin):
 	}
 }
 
@@ -161,13 +146,13 @@ func (h *handle) listen(in io.Reader, name string) {
 	for {
 		buf, n, err := readChunk(in)
 		if n > 0 {
-			h.sayData(buf[:n], false)
+			h.Events.Data(buf[:n], false)
 		}
-		chunks.Put(buf)
+		PutChunk(buf)
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF):
-			h.sayEnd()
+			h.Events.End()
 			return
 		case errors.Is(err, net.ErrClosed):
 			return // we closed it, and why is said elsewhere
@@ -178,11 +163,30 @@ func (h *handle) listen(in io.Reader, name string) {
 	}
 }
 
-func isClosed(c <-chan struct{}) bool {
+// hasFailed reports whether fail was called.
+func (h *handle) hasFailed() bool {
 	select {
-	case <-c:
+	case <-h.failed:
 		return true
 	default:
 		return false
 	}
 }
+
+// StreamOpener opens byte streams that a request only names. The function carries one
+// until the peer ended it, it failed, or it was asked to end.
+type StreamOpener func(*handle)
+
+// Open implements [Opener].
+func (serve StreamOpener) Open(o Opening, r *abi.OpenRequest) (Handle, abi.Status, error) {
+	if r.Flags&^abi.Essential != 0 {
+		return nil, abi.Malformed, fmt.Errorf("flags %#x do not apply to it", r.Flags)
+	}
+	if r.Method != "" || r.Target != "" || len(r.Headers) > 0 {
+		return nil, abi.Malformed, fmt.Errorf("a method, a target and headers do not apply to it")
+	}
+	return newHandle(o, serve), abi.OK, nil
+}
+
+// Close implements [Opener]. Nothing is kept between handles.
+func (StreamOpener) Close() {}

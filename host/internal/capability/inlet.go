@@ -39,26 +39,26 @@ func newInlet(from conduit) (*inlet, error) {
 
 // readChunk reads what has come into a chunk of the pool, which the caller gives
 // back.
-func readChunk(from io.Reader) (buf *[chunk]byte, n int, err error) {
+func readChunk(from io.Reader) (buf *Chunk, n int, err error) {
 	if in, ok := from.(*inlet); ok {
 		return in.next()
 	}
-	buf = chunks.Get().(*[chunk]byte)
+	buf = GetChunk()
 	n, err = from.Read(buf[:])
 	return buf, n, err
 }
 
 // next reads what has come, at least one byte.
-func (in *inlet) next() (buf *[chunk]byte, n int, err error) {
+func (in *inlet) next() (buf *Chunk, n int, err error) {
 	if !in.cutting.Load() {
 		buf, n, err = in.await()
-		in.measure(n == chunk)
+		in.measure(n == ChunkSize)
 		if err == nil || errors.Is(err, io.EOF) || !in.cutting.Load() {
 			return buf, n, err
 		}
-		chunks.Put(buf)
+		PutChunk(buf)
 	}
-	buf = chunks.Get().(*[chunk]byte)
+	buf = GetChunk()
 	n, err = in.remains(buf[:])
 	return buf, n, err
 }
@@ -81,7 +81,7 @@ func (in *inlet) pour(w io.Writer) {
 	for {
 		buf, n, err := in.next()
 		w.Write(buf[:n])
-		chunks.Put(buf)
+		PutChunk(buf)
 		if err != nil {
 			return
 		}

@@ -77,22 +77,25 @@ func (l Limits) withDefaults() Limits {
 // request where it is short, and its connection.
 func Held() (handles, exchange int) {
 	l := Limits{}.withDefaults()
-	const connection = 16 << 10
-	return l.Handles*(chunk+4<<10) + 2*tailSize, chunk + inMemory + connection
+	const (
+		inlineBody = ChunkSize // httpclient holds longer ones against Bodies alone
+		connection = 16 << 10
+	)
+	return l.Handles*(ChunkSize+4<<10) + 2*tailSize, ChunkSize + inlineBody + connection
 }
 
-// allowance lets a burst of opens through and after it one per refill, so that
+// rateLimiter lets a burst of opens through and after it one per refill, so that
 // a guest that opens in a loop costs its user a few processes and not a
 // thousand. Its table guards it.
-type allowance struct {
+type rateLimiter struct {
 	burst  int
 	refill time.Duration
 	spent  int
 	since  time.Time // when the last spent open was given back
 }
 
-// take reports whether one more open is allowed now, and counts it.
-func (a *allowance) take(now time.Time) bool {
+// allow reports whether one more open is allowed now, and counts it.
+func (a *rateLimiter) allow(now time.Time) bool {
 	back := int(now.Sub(a.since) / a.refill)
 	if back >= a.spent {
 		a.spent, a.since = 0, now

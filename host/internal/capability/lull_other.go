@@ -6,8 +6,8 @@ package capability
 // they begin to wait.
 type lull struct{}
 
-func (in *inlet) await() (buf *[chunk]byte, n int, err error) {
-	buf = chunks.Get().(*[chunk]byte)
+func (in *inlet) await() (buf *Chunk, n int, err error) {
+	buf = GetChunk()
 	n, err = in.from.Read(buf[:])
 	return buf, n, err
 }

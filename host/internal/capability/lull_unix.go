@@ -11,7 +11,7 @@ import (
 // lull is how an inlet waits: it asks first whether anything has come, and holds
 // a chunk only while that is so. Of a hundred servers most say nothing.
 type lull struct {
-	buf *[chunk]byte // results of once
+	buf *Chunk // results of once
 	n   int
 	err error
 
@@ -19,13 +19,13 @@ type lull struct {
 }
 
 // await waits until something has come, and reads it. buf is never nil.
-func (in *inlet) await() (buf *[chunk]byte, n int, err error) {
+func (in *inlet) await() (buf *Chunk, n int, err error) {
 	if in.once == nil {
 		in.once = in.attempt
 	}
 	if in.raw.Read(in.once) != nil {
 		// Closed, or past a deadline: Read says so in the words that the callers know.
-		buf = chunks.Get().(*[chunk]byte)
+		buf = GetChunk()
 		n, err = in.from.Read(buf[:])
 		return buf, n, err
 	}
@@ -35,14 +35,14 @@ func (in *inlet) await() (buf *[chunk]byte, n int, err error) {
 
 // attempt reads if there is something to read, and reports whether there was.
 func (in *inlet) attempt(fd uintptr) bool {
-	in.buf = chunks.Get().(*[chunk]byte)
+	in.buf = GetChunk()
 	for {
 		in.n, in.err = unix.Read(int(fd), in.buf[:])
 		switch {
 		case in.err == unix.EINTR:
 			continue
 		case in.err == unix.EAGAIN:
-			chunks.Put(in.buf)
+			PutChunk(in.buf)
 			in.buf = nil
 			return false
 		case in.err != nil:

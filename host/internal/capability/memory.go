@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // Memory is the grant of byte streams to somebody in this process.
@@ -28,10 +27,8 @@ func (Memory) Kind() abi.OpenKind { return abi.OpenStream }
 // String is the address of a server entry that leads here.
 func (m Memory) String() string { return "memory:" + m.Name }
 
-// hold implements [Target].
-func (m Memory) hold(t *Table, g Grant, r *abi.OpenRequest, sink hostio.Sink) (tenant, abi.Status, error) {
-	return holdBytes(newHandle(t, g, sink, m.serve), r)
-}
+// Opener implements [Target].
+func (m Memory) Opener(*Limits) Opener { return StreamOpener(m.serve) }
 
 func (m Memory) serve(h *handle) {
 	stream, err := m.dial(h)
@@ -45,12 +42,12 @@ func (m Memory) serve(h *handle) {
 		shut = half.CloseWrite
 	}
 	h.attach(&tunnel{to: stream, onShut: shut, onStop: stream.Close}, "the stream")
-	h.sayOpened()
+	h.Events.Opened()
 	h.carry(stream, m.String())
 }
 
 func (m Memory) dial(h *handle) (io.ReadWriteCloser, error) {
-	ctx, cancel := context.WithTimeout(h.quit, h.table.limits.Dial)
+	ctx, cancel := context.WithTimeout(h.Context, h.Limits().Dial)
 	defer cancel()
 	stream, err := m.Dial(ctx)
 	if err == nil && stream == nil {

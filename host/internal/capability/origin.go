@@ -11,7 +11,6 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/cleantext"
-	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // Origin is the grant of HTTP exchanges with one server: its scheme, host and
@@ -171,32 +170,8 @@ func (o *Origin) Check() error {
 	return err
 }
 
-// hold implements [Target].
-func (o *Origin) hold(t *Table, g Grant, r *abi.OpenRequest, sink hostio.Sink) (tenant, abi.Status, error) {
-	c := order{client: t.clients[g.Name], method: r.Method, upgrade: r.Flags&abi.Upgrade != 0}
-	if r.Flags&^(abi.Essential|abi.Upgrade) != 0 {
-		return nil, abi.Malformed, fmt.Errorf("flags %#x do not apply to it", r.Flags)
-	}
-	if status, err := o.checkMethod(&c); err != nil {
-		return nil, status, err
-	}
-	var status abi.Status
-	var err error
-	if c.url, status, err = o.resolve(o.base, r.Target); err != nil {
-		return nil, status, err
-	}
-	more := len(o.Headers) + 1 // the User-Agent
-	if c.header, status, err = guestHeaders(r.Headers, c.upgrade, more); err != nil {
-		return nil, status, err
-	}
-	if !c.upgrade {
-		return newExchange(t, g, sink, c), abi.OK, nil
-	}
-	if c.header["Upgrade"] == nil {
-		return nil, abi.Malformed, fmt.Errorf("the header upgrade is missing: it says what to upgrade to")
-	}
-	return newHandle(t, g, sink, c.serve), abi.OK, nil
-}
+// Opener implements [Target].
+func (o *Origin) Opener(limits *Limits) Opener { return newClient(o, limits) }
 
 func (o *Origin) checkMethod(c *order) (abi.Status, error) {
 	methods := o.Methods

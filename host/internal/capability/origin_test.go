@@ -218,8 +218,8 @@ func TestOpenRefusesWhatTheGrantDoesNotHave(t *testing.T) {
 			t.Errorf("%s: %v, %v", tt.name, status, err)
 		}
 	}
-	if len(table.tenants) != 0 {
-		t.Errorf("%d tenants are left of refused opens", len(table.tenants))
+	if n := table.Usage().Handles; n != 0 {
+		t.Errorf("%d handles are left of refused opens", n)
 	}
 }
 

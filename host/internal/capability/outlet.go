@@ -50,7 +50,7 @@ type outlet struct {
 // init makes the outlet of h, whose table and sink are set already.
 func (o *outlet) init(h *handle) {
 	o.handle = h
-	o.stall, o.low = h.table.limits.Stall, h.table.limits.LowWater
+	o.stall, o.low = h.Limits().Stall, h.Limits().LowWater
 	o.shut = make(chan struct{})
 }
 
@@ -241,7 +241,7 @@ func (o *outlet) sent(n int) {
 	o.above = o.above && !drained
 	o.mu.Unlock()
 	if drained {
-		o.handle.sayDrained()
+		o.handle.Events.Drained()
 	}
 }
 

@@ -25,8 +25,7 @@ func pipedOutlet(t testing.TB, flags int, sink hostio.Sink) (*handle, *os.File) 
 		t.Fatal(err)
 	}
 	r, w := os.NewFile(uintptr(fds[0]), "r"), os.NewFile(uintptr(fds[1]), "w")
-	table := newTestTable(t, patient())
-	h := newHandle(table, Grant{To: Address{}}, sink, nil)
+	h := newHandle(newOpening(t, sink), nil)
 	p, err := newPort(w, w.Close, w.Close)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +33,7 @@ func pipedOutlet(t testing.TB, flags int, sink hostio.Sink) (*handle, *os.File) 
 	h.attach(p, "its stdin")
 	t.Cleanup(func() {
 		h.out.close()
-		h.cancel(nil)
+		h.Cancel(nil)
 		r.Close()
 	})
 	return h, r
@@ -147,11 +146,11 @@ func TestDrainedDoesNotWaitBehindData(t *testing.T) {
 	rec := newRecorder()
 	rec.holdAt = "data"
 	h, r := pipedOutlet(t, 0, rec)
-	h.opened.Store(true)
+	h.Events.AllowDrained()
 	said := make(chan struct{})
 	go func() {
 		defer close(said)
-		h.sayData([]byte("held"), false)
+		h.Events.Data([]byte("held"), false)
 	}()
 	rec.until(func() bool { return rec.inCall })
 	h.Write(make([]byte, 4<<20), true)
@@ -179,7 +178,7 @@ func TestAnInletThatIsCutComesToAnEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	in.cut()
-	piece, total := make([]byte, chunk), 0
+	piece, total := make([]byte, ChunkSize), 0
 	for {
 		w.Write(piece)
 		n, err := in.Read(piece)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // Process is the grant of one child process: its stdin is the write side, its
@@ -24,10 +23,8 @@ type Process struct {
 // Kind implements [Target].
 func (Process) Kind() abi.OpenKind { return abi.OpenProcess }
 
-// hold implements [Target].
-func (p Process) hold(t *Table, g Grant, r *abi.OpenRequest, sink hostio.Sink) (tenant, abi.Status, error) {
-	return holdBytes(newHandle(t, g, sink, p.serve), r)
-}
+// Opener implements [Target].
+func (p Process) Opener(*Limits) Opener { return StreamOpener(p.serve) }
 
 // serve carries the process from its start to its end. That it ended by itself tells
 // more than a failure that came of it: a broken pipe, say. However it ends, its group
@@ -39,17 +36,17 @@ func (p Process) serve(h *handle) {
 		h.fail(statusOf(err, abi.Unreachable), fmt.Errorf("start process: %w", err))
 		return
 	}
-	h.sayOpened()
+	h.Events.Opened()
 	c.listen(h)
 	select {
 	case <-c.exited:
 		c.settle(h)
-	case <-h.quit.Done():
+	case <-h.Context.Done():
 		c.dismiss(h)
 	case <-h.failed:
 	}
 	state := c.bury(h)
-	if !isClosed(h.failed) || leftByItself(state) {
+	if !h.hasFailed() || leftByItself(state) {
 		h.exit(state.ExitCode(), state.String())
 	}
 }
@@ -129,7 +126,7 @@ func (c *child) connect(pipes *plumbing) error {
 }
 
 func (c *child) listen(h *handle) {
-	c.follow(func() { h.listen(c.stdout, "stdout") }, h.table.stderr)
+	c.follow(func() { h.listen(c.stdout, "stdout") }, h.Stderr())
 }
 
 // follow starts what follows a process: its output, its stderr and its end.
@@ -151,13 +148,13 @@ func (c *child) follow(hear func(), stderr io.Writer) {
 // settle gives the output of a process that has ended time to be read, and its
 // descendants time to end by themselves.
 func (c *child) settle(h *handle) {
-	grace := time.After(h.table.grace.Exit)
+	grace := time.After(h.Grace().Exit)
 	for _, done := range []chan struct{}{c.outDone, c.errDone} {
 		select {
 		case <-done:
 		case <-grace:
 			return
-		case <-h.quit.Done():
+		case <-h.Context.Done():
 			return
 		}
 	}
@@ -167,11 +164,11 @@ func (c *child) settle(h *handle) {
 // The kill that follows is bury's.
 func (c *child) dismiss(h *handle) {
 	h.out.finish()
-	if c.ends(h, h.table.grace.Stdin) {
+	if c.ends(h, h.Grace().Stdin) {
 		return
 	}
 	if c.group.terminate() {
-		c.ends(h, h.table.grace.Term)
+		c.ends(h, h.Grace().Term)
 	}
 }
 
@@ -181,7 +178,7 @@ func (c *child) ends(h *handle, within time.Duration) bool {
 	select {
 	case <-c.exited:
 		return true
-	case <-h.table.force:
+	case <-h.Forced():
 		return false
 	case <-time.After(within):
 		return false

@@ -20,6 +20,7 @@ import (
 // keeper is a server by hand. It counts how often each body arrived, and does
 // after each what its test says.
 type keeper struct {
+	origin  *seenOrigin
 	mu      sync.Mutex
 	arrived map[string]int
 	conns   []net.Conn
@@ -46,8 +47,9 @@ func keep(t *testing.T, after func(body string, conn net.Conn) (answer, keep boo
 			conns.Go(func() { defer conn.Close(); k.serve(conn) })
 		}
 	})
-	_, grant := origin(t, "http://"+l.Addr().String())
-	table := NewTable(patient(grant))
+	o, _ := origin(t, "http://"+l.Addr().String())
+	k.origin = &seenOrigin{Origin: o}
+	table := NewTable(patient(Grant{"main", k.origin}))
 	t.Cleanup(func() { closeTable(t, table); l.Close(); conns.Wait() })
 	return k, table
 }
@@ -92,8 +94,8 @@ func (k *keeper) times(body string) int {
 }
 
 // noWires waits until net/http has closed its connections.
-func noWires(table *Table) {
-	for d := table.clients["main"].dialer; ; runtime.Gosched() {
+func (o *seenOrigin) noWires() {
+	for d := o.client.dialer; ; runtime.Gosched() {
 		d.mu.Lock()
 		n := len(d.wires)
 		d.mu.Unlock()
@@ -113,7 +115,7 @@ func postAt(t *testing.T, table *Table, body string, do func(reused bool)) *reco
 		t.Fatal(err)
 	}
 	x := s.(*exchange)
-	x.quit = httptrace.WithClientTrace(x.quit, &httptrace.ClientTrace{
+	x.Context = httptrace.WithClientTrace(x.Context, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) { do(info.Reused) },
 	})
 	s.Write([]byte(body), true)
@@ -138,7 +140,7 @@ func TestWhatHasNotLeftIsSentAgain(t *testing.T) {
 					if reused {
 						hungUp = true
 						k.hangUp(reset)
-						noWires(table)
+						k.origin.noWires()
 					}
 				})
 				if string(r.data) != body {
@@ -158,7 +160,7 @@ func TestAConnectionThatWasClosedIsNotUsed(t *testing.T) {
 		k, table := keep(t, always)
 		post(t, table, "first")
 		k.hangUp(reset)
-		noWires(table)
+		k.origin.noWires()
 		if r := post(t, table, "second"); string(r.data) != "second" || k.times("second") != 1 {
 			t.Errorf("reset %v: %q, %v; arrived %d times", reset, r.data, r.err, k.times("second"))
 		}
@@ -193,8 +195,9 @@ func TestAServerThatHangsUpIsNotAskedForEver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, grant := origin(t, "http://"+l.Addr().String())
-	table := newTestTable(t, patient(grant))
+	o, _ := origin(t, "http://"+l.Addr().String())
+	seen := &seenOrigin{Origin: o}
+	table := newTestTable(t, patient(Grant{"main", seen}))
 	conns := make(chan int)
 	go func() {
 		n := 0
@@ -208,7 +211,7 @@ func TestAServerThatHangsUpIsNotAskedForEver(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	r := postAt(t, table, "{}", func(bool) { noWires(table) })
+	r := postAt(t, table, "{}", func(bool) { seen.noWires() })
 	l.Close()
 	if n := <-conns; r.status != abi.Reset || n > 2 {
 		t.Errorf("%v, %v, after %d connections", r.status, r.err, n)

@@ -56,7 +56,7 @@ func (p Process) run(ctx context.Context, limit time.Duration, grace Grace) (*Ou
 		return nil, fmt.Errorf("run the helper: %w", err)
 	}
 	c.stdin.close()
-	stdout, stderr := &bowl{full: make(chan struct{})}, newTail()
+	stdout, stderr := &bowl{full: make(chan struct{})}, NewTail()
 	c.follow(func() { io.CopyBuffer(stdout, c.stdout, make([]byte, 8<<10)) }, stderr)
 	err = c.wait(ctx, grace, stdout)
 	state := c.end()
@@ -64,8 +64,8 @@ func (p Process) run(ctx context.Context, limit time.Duration, grace Grace) (*Ou
 	return p.result(state, stdout, stderr, err)
 }
 
-func (p Process) result(state *os.ProcessState, stdout *bowl, stderr *tail, err error) (*Output, error) {
-	said := lastLines(stderr.bytes())
+func (p Process) result(state *os.ProcessState, stdout *bowl, stderr *Tail, err error) (*Output, error) {
+	said := lastLines(stderr.Bytes())
 	if stdout.isFull() {
 		err = fmt.Errorf("it said more than %d bytes", MaxOutput)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // Sealed is an [Address] whose streams each begin with what signs in to it. The
@@ -20,13 +19,11 @@ type Sealed struct {
 	Blob func(ctx context.Context) ([]byte, error)
 }
 
-// hold implements [Target].
-func (s Sealed) hold(t *Table, g Grant, r *abi.OpenRequest, sink hostio.Sink) (tenant, abi.Status, error) {
-	return holdBytes(newHandle(t, g, sink, s.serve), r)
-}
+// Opener implements [Target].
+func (s Sealed) Opener(*Limits) Opener { return StreamOpener(s.serve) }
 
 func (s Sealed) serve(h *handle) {
-	blob, err := s.Blob(h.quit)
+	blob, err := s.Blob(h.Context)
 	if err != nil {
 		h.fail(abi.Denied, fmt.Errorf("sign in to %s: %w", s.Address, err))
 		return

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // keepAlive finds a peer that vanished without a word.
@@ -22,10 +21,8 @@ const keepAlive = 15 * time.Second
 // Kind implements [Target].
 func (Address) Kind() abi.OpenKind { return abi.OpenStream }
 
-// hold implements [Target].
-func (a Address) hold(t *Table, g Grant, r *abi.OpenRequest, sink hostio.Sink) (tenant, abi.Status, error) {
-	return holdBytes(newHandle(t, g, sink, a.serve), r)
-}
+// Opener implements [Target].
+func (a Address) Opener(*Limits) Opener { return StreamOpener(a.serve) }
 
 func (a Address) serve(h *handle) { a.connect(h, nil) }
 
@@ -49,7 +46,7 @@ func (a Address) connect(h *handle, blob []byte) {
 		return
 	}
 	h.attach(out, "the connection")
-	h.saySealed(blob)
+	h.Events.Sealed(blob)
 	h.carry(in, a.String())
 }
 
@@ -63,7 +60,7 @@ func (a Address) secure(h *handle, raw net.Conn, blob []byte) {
 		return
 	}
 	h.attach(&tunnel{to: conn, onShut: conn.CloseWrite, onStop: raw.Close}, "the connection")
-	h.saySealed(blob)
+	h.Events.Sealed(blob)
 	h.carry(conn, a.String())
 }
 
@@ -72,12 +69,12 @@ func (a Address) secure(h *handle, raw net.Conn, blob []byte) {
 func (a Address) shake(h *handle, raw net.Conn) (*tls.Conn, error) {
 	config, err := a.TLS.config()
 	if err != nil {
-		return nil, &statusError{abi.Internal, err.Error()}
+		return nil, StatusErrorf(abi.Internal, "%s", err.Error())
 	}
 	if config.ServerName == "" {
 		config.ServerName, _, _ = net.SplitHostPort(a.Addr)
 	}
-	ctx, cancel := context.WithTimeout(h.quit, h.table.limits.Dial)
+	ctx, cancel := context.WithTimeout(h.Context, h.Limits().Dial)
 	defer cancel()
 	conn := tls.Client(raw, config)
 	return conn, conn.HandshakeContext(ctx)
@@ -113,7 +110,7 @@ type socket interface {
 
 // dial connects, until the handle is closed or the time for it is up.
 func (a Address) dial(h *handle) (socket, error) {
-	ctx, cancel := context.WithTimeout(h.quit, h.table.limits.Dial)
+	ctx, cancel := context.WithTimeout(h.Context, h.Limits().Dial)
 	defer cancel()
 	dialer := net.Dialer{KeepAlive: keepAlive}
 	network := a.Network

@@ -31,11 +31,12 @@ type Config struct {
 // connection alone, keeps to its limits and closes everything at the end. Its
 // methods may be called from any goroutine.
 type Table struct {
-	grants []Grant
-	grace  Grace
-	limits Limits
-	stderr *tail
-	teed   sync.WaitGroup // the goroutine that follows stderr, if any
+	grants  []Grant
+	openers []Opener // one for each grant
+	grace   Grace
+	limits  Limits
+	stderr  *Tail
+	teed    sync.WaitGroup // the goroutine that follows stderr, if any
 
 	force chan struct{} // closed when no grace is left
 	empty chan struct{} // closed when the table is closed and nothing is left
@@ -43,19 +44,17 @@ type Table struct {
 	mu      sync.Mutex
 	closed  bool
 	forced  bool
-	opens   allowance
-	tenants map[tenant]struct{}
-	served  int // tenants that are HTTP exchanges
+	opens   rateLimiter
+	handles map[*Slot]Handle
+	served  int // handles that are HTTP exchanges
 
 	// processes has the last process of each grant. A live one stands in the
 	// way of another; one that was closed has to be gone before the next one
 	// starts.
-	processes map[string]*seat
+	processes map[string]*Slot
 
-	// clients has the connections of each HTTP grant. The map is fixed.
-	clients map[string]*client
-	crew    *crew        // carries the exchanges
-	held    atomic.Int64 // bytes of their bodies
+	workers *workerPool  // runs the HTTP exchanges
+	held    atomic.Int64 // bytes of their request bodies
 }
 
 // NewTable returns a table without handles. It has to be closed.
@@ -65,20 +64,17 @@ func NewTable(c Config) *Table {
 		grants:  slices.Clone(c.Grants),
 		grace:   c.Grace.withDefaults(),
 		limits:  limits,
-		stderr:  newTail(),
+		stderr:  NewTail(),
 		force:   make(chan struct{}),
 		empty:   make(chan struct{}),
-		opens:   allowance{burst: limits.Burst, refill: limits.Refill},
-		tenants: map[tenant]struct{}{},
+		opens:   rateLimiter{burst: limits.Burst, refill: limits.Refill},
+		handles: map[*Slot]Handle{},
 
-		processes: map[string]*seat{},
-		clients:   map[string]*client{},
-		crew:      newCrew(),
+		processes: map[string]*Slot{},
+		workers:   newWorkerPool(),
 	}
 	for _, g := range t.grants {
-		if o, ok := g.To.(*Origin); ok {
-			t.clients[g.Name] = newClient(o, &t.limits)
-		}
+		t.openers = append(t.openers, g.To.Opener(&t.limits))
 	}
 	if c.Stderr != nil {
 		t.teed.Go(func() { t.stderr.follow(c.Stderr) })
@@ -97,47 +93,38 @@ func (t *Table) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (h
 	if !slices.Contains(kinds, kind) {
 		return nil, abi.Unavailable, fmt.Errorf("open %s %q: this host cannot open that", kind, r.Grant)
 	}
-	g, ok := t.find(kind, r.Grant)
-	if !ok {
+	n := slices.IndexFunc(t.grants, func(g Grant) bool { return g.Name == r.Grant && g.To.Kind() == kind })
+	if n < 0 {
 		return nil, abi.Denied, &Denial{Kind: kind, Name: r.Grant, Have: t.grants}
 	}
-	who, status, err := g.To.hold(t, g, r, sink)
+	h, status, err := t.openers[n].Open(Opening{t, t.grants[n], sink}, r)
 	if err == nil {
-		status, err = t.admit(who)
+		status, err = t.admit(h)
 	}
 	if err != nil {
 		return nil, status, fmt.Errorf("open %s %q: %w", kind, r.Grant, err)
 	}
-	who.start()
-	return who, abi.OK, nil
+	h.Start()
+	return h, abi.OK, nil
 }
 
-func (t *Table) find(kind abi.OpenKind, name string) (Grant, bool) {
-	for _, g := range t.grants {
-		if g.Name == name && g.To.Kind() == kind {
-			return g, true
-		}
-	}
-	return Grant{}, false
-}
-
-// admit gives a tenant its place, if the limits allow it.
-func (t *Table) admit(who tenant) (abi.Status, error) {
+// admit gives a handle its place, if the limits allow it.
+func (t *Table) admit(h Handle) (abi.Status, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return abi.Closed, fmt.Errorf("the connection is closed")
 	}
-	s := who.at()
+	s := h.slot()
 	last := t.processes[s.grant.Name]
 	isProcess := s.grant.To.Kind() == abi.OpenProcess
-	if isProcess && last != nil && !last.hasEnded() {
+	if isProcess && last != nil && !last.Ended() {
 		return abi.LimitReached, fmt.Errorf("its process is still running, and a grant has one at a time")
 	}
 	if err := t.room(s.grant.To.Kind()); err != nil {
 		return abi.LimitReached, err
 	}
-	t.tenants[who] = struct{}{}
+	t.handles[s] = h
 	if isProcess {
 		s.after, t.processes[s.grant.Name] = last, s
 	}
@@ -154,22 +141,21 @@ func (t *Table) room(kind abi.OpenKind) error {
 		t.served++
 		return nil
 	}
-	if open := len(t.tenants) - t.served; open >= t.limits.Handles {
+	if open := len(t.handles) - t.served; open >= t.limits.Handles {
 		return fmt.Errorf("%d handles are open, and there may be no more", open)
 	}
-	if !t.opens.take(time.Now()) {
+	if !t.opens.allow(time.Now()) {
 		return fmt.Errorf("too many opens: one each %s is allowed after the first %d",
 			t.limits.Refill, t.limits.Burst)
 	}
 	return nil
 }
 
-// remove takes out a tenant of which nothing is left.
-func (t *Table) remove(who tenant) {
+// remove takes out a handle of which nothing is left.
+func (t *Table) remove(s *Slot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.tenants, who)
-	s := who.at()
+	delete(t.handles, s)
 	switch s.grant.To.Kind() {
 	case abi.OpenHTTP:
 		t.served--
@@ -179,20 +165,35 @@ func (t *Table) remove(who tenant) {
 			delete(t.processes, s.grant.Name)
 		}
 	}
-	t.settle()
+	t.finish()
 }
 
-// settle closes empty once nothing is left of a closed table.
-func (t *Table) settle() {
-	if t.closed && len(t.tenants) == 0 && !isClosed(t.empty) {
-		t.stderr.close()
+// finish closes empty once nothing is left of a closed table.
+func (t *Table) finish() {
+	if t.closed && len(t.handles) == 0 && !isClosed(t.empty) {
+		t.stderr.Close()
 		close(t.empty)
 	}
 }
 
+// Usage is what a table spends at a moment, of what [Limits] bound.
+type Usage struct {
+	Handles     int   // that are open or still closing, HTTP exchanges among them
+	Exchanges   int   // the HTTP exchanges among them
+	Bodies      int64 // bytes of request bodies
+	IdleWorkers int   // goroutines that wait for an exchange
+}
+
+// Usage returns what the table spends now.
+func (t *Table) Usage() Usage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return Usage{len(t.handles), t.served, t.held.Load(), len(t.workers.idle)}
+}
+
 // Stderr returns the last 64 KiB of what child processes wrote to their stderr.
 // It is complete when a sink hears Exit.
-func (t *Table) Stderr() []byte { return t.stderr.bytes() }
+func (t *Table) Stderr() []byte { return t.stderr.Bytes() }
 
 // Close ends everything that is open and returns when no goroutine, descriptor
 // or child of the table is left. Each process gets its grace; when ctx ends
@@ -210,7 +211,7 @@ func (t *Table) Close(ctx context.Context) error {
 		return nil
 	case <-orderly.Done():
 	}
-	t.hurry()
+	t.forceEnd()
 	select {
 	case <-done:
 		return nil
@@ -223,11 +224,11 @@ func (t *Table) Close(ctx context.Context) error {
 func (t *Table) endAll() {
 	t.mu.Lock()
 	t.closed = true
-	all := slices.Collect(maps.Keys(t.tenants))
-	t.settle()
+	all := slices.Collect(maps.Values(t.handles))
+	t.finish()
 	t.mu.Unlock()
-	for _, who := range all {
-		who.end()
+	for _, h := range all {
+		h.End()
 	}
 }
 
@@ -237,17 +238,17 @@ func (t *Table) ended() <-chan struct{} {
 	go func() {
 		<-t.empty
 		t.teed.Wait()
-		t.crew.close()
-		for _, c := range t.clients {
-			c.close()
+		t.workers.close()
+		for _, o := range t.openers {
+			o.Close()
 		}
 		close(done)
 	}()
 	return done
 }
 
-// hurry ends all graces: what still runs is killed now.
-func (t *Table) hurry() {
+// forceEnd ends all graces: what still runs is killed now.
+func (t *Table) forceEnd() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.forced {
@@ -261,13 +262,21 @@ func (t *Table) leftover() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var names []string
-	for who := range t.tenants {
-		g := who.at().grant
-		names = append(names, fmt.Sprintf("%s %q", g.To.Kind(), g.Name))
+	for s := range t.handles {
+		names = append(names, fmt.Sprintf("%s %q", s.grant.To.Kind(), s.grant.Name))
 	}
 	if names == nil {
 		return fmt.Errorf("close: the writer for stderr does not return")
 	}
 	slices.Sort(names)
 	return fmt.Errorf("close: still not over: %s", strings.Join(names, ", "))
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }

@@ -158,11 +158,11 @@ func TestOpensAreRated(t *testing.T) {
 
 func TestAllowance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := allowance{burst: 3, refill: time.Second}
+		a := rateLimiter{burst: 3, refill: time.Second}
 		takes := func(want int) {
 			t.Helper()
 			n := 0
-			for a.take(time.Now()) {
+			for a.allow(time.Now()) {
 				n++
 			}
 			if n != want {
@@ -212,11 +212,11 @@ func TestCloseWaitsForWhatItKilled(t *testing.T) {
 	table := NewTable(c)
 	r := newRecorder()
 	r.holdAt = "opened"
-	open(t, table, abi.OpenProcess, r)
+	s := open(t, table, abi.OpenProcess, r)
 	r.until(func() bool { return r.inCall })
 	closed := make(chan error)
 	go func() { closed <- table.Close(context.Background()) }()
-	<-table.force // the graces are over
+	<-s.(*handle).Forced() // the graces are over
 	close(r.hold)
 	if err := <-closed; err != nil {
 		t.Error(err)

@@ -9,9 +9,9 @@ import (
 // tailSize is how much of a child's stderr is kept.
 const tailSize = 64 << 10
 
-// tail keeps the last bytes that were written to it. Writing never waits, so a
+// Tail keeps the last bytes that were written to it. Writing never waits, so a
 // child can flood its stderr without stopping itself or us.
-type tail struct {
+type Tail struct {
 	mu     sync.Mutex
 	more   sync.Cond // a writer wrote, or the tail was closed
 	ring   []byte    // allocated by the first write
@@ -19,14 +19,15 @@ type tail struct {
 	closed bool
 }
 
-func newTail() *tail {
-	t := &tail{}
+// NewTail returns an empty tail.
+func NewTail() *Tail {
+	t := &Tail{}
 	t.more.L = &t.mu
 	return t
 }
 
 // Write implements io.Writer and cannot go wrong.
-func (t *tail) Write(p []byte) (int, error) {
+func (t *Tail) Write(p []byte) (int, error) {
 	n := len(p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,8 +45,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// bytes returns a copy of what is kept, oldest first.
-func (t *tail) bytes() []byte {
+// Bytes returns a copy of what is kept, oldest first.
+func (t *Tail) Bytes() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	kept, _ := t.since(0)
@@ -54,7 +55,7 @@ func (t *tail) bytes() []byte {
 
 // since returns a copy of what was written from position pos on, and how much
 // of it is no longer kept.
-func (t *tail) since(pos int64) (kept []byte, lost int64) {
+func (t *Tail) since(pos int64) (kept []byte, lost int64) {
 	lost = max(0, t.total-tailSize-pos)
 	for from := pos + lost; from < t.total; {
 		at := from % tailSize
@@ -67,7 +68,7 @@ func (t *tail) since(pos int64) (kept []byte, lost int64) {
 
 // follow copies what is written to w until the tail is closed. When w is slower
 // than the child, it is told how much it missed.
-func (t *tail) follow(w io.Writer) {
+func (t *Tail) follow(w io.Writer) {
 	for pos := int64(0); ; {
 		kept, lost, ok := t.await(pos)
 		if !ok {
@@ -83,7 +84,7 @@ func (t *tail) follow(w io.Writer) {
 
 // await returns what was written since pos, as soon as there is something; ok
 // is false when there is nothing and nothing will come.
-func (t *tail) await(pos int64) (kept []byte, lost int64, ok bool) {
+func (t *Tail) await(pos int64) (kept []byte, lost int64, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.total == pos && !t.closed {
@@ -93,7 +94,8 @@ func (t *tail) await(pos int64) (kept []byte, lost int64, ok bool) {
 	return kept, lost, t.total > pos
 }
 
-func (t *tail) close() {
+// Close ends follow.
+func (t *Tail) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true

@@ -26,7 +26,7 @@ func TestTailKeepsTheEnd(t *testing.T) {
 		{0}, {1}, {tailSize}, {tailSize + 1}, {3*tailSize + 5}, {10, tailSize - 10}, {10, tailSize}, {tailSize, 1, 1, 1}, {7, 2 * tailSize, 9},
 	} {
 		t.Run(fmt.Sprint(sizes), func(t *testing.T) {
-			tail := newTail()
+			tail := NewTail()
 			var all []byte
 			rnd := rand.New(rand.NewPCG(1, 2))
 			for _, n := range sizes {
@@ -37,8 +37,8 @@ func TestTailKeepsTheEnd(t *testing.T) {
 				all = append(all, piece...)
 				tail.Write(piece)
 			}
-			if want := all[max(0, len(all)-tailSize):]; !bytes.Equal(tail.bytes(), want) {
-				t.Errorf("%d bytes kept, want the last %d", len(tail.bytes()), len(want))
+			if want := all[max(0, len(all)-tailSize):]; !bytes.Equal(tail.Bytes(), want) {
+				t.Errorf("%d bytes kept, want the last %d", len(tail.Bytes()), len(want))
 			}
 		})
 	}
@@ -58,7 +58,7 @@ func (w *slowWriter) Write(p []byte) (int, error) {
 
 func TestTailDoesNotWaitForItsFollower(t *testing.T) {
 	w := &slowWriter{entered: make(chan struct{}), release: make(chan struct{})}
-	tail := newTail()
+	tail := NewTail()
 	var followed sync.WaitGroup
 	followed.Go(func() { tail.follow(w) })
 	tail.Write([]byte("first"))
@@ -66,7 +66,7 @@ func TestTailDoesNotWaitForItsFollower(t *testing.T) {
 	tail.Write(bytes.Repeat([]byte("x"), 2*tailSize))
 	tail.Write([]byte("last"))
 	close(w.release)
-	tail.close()
+	tail.Close()
 	followed.Wait()
 	got := w.text.String()
 	missed := fmt.Sprintf("first\n[%d bytes of stderr left out]\nxx", tailSize+4)

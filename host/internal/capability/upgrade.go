@@ -18,25 +18,25 @@ import (
 // as such.
 func (o order) serve(h *handle) {
 	c := &call{order: o}
-	c.patience.limits, c.patience.cancel = &h.table.limits, h.cancel
+	c.patience.limits, c.patience.cancel = h.Limits(), h.Cancel
 	defer c.rest()
 	key := c.handshake()
-	resp, err := c.perform(h.quit)
+	resp, err := c.perform(h.Context)
 	if err != nil {
-		h.fail(c.tell(h.quit, err))
+		h.fail(c.tell(h.Context, err))
 		return
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		c.hear(resp)
-		err = c.relay(&h.voice)
+		err = c.relay(&h.Events)
 		c.forget()
 	} else if err = c.checkUpgrade(resp, key); err == nil {
 		c.rest()
 		o.tunnel(h, resp)
 	}
 	if err != nil {
-		h.fail(c.tell(h.quit, err))
+		h.fail(c.tell(h.Context, err))
 	}
 }
 
@@ -61,15 +61,15 @@ func (c *call) isWebSocket() bool { return strings.EqualFold(c.header.Get("Upgra
 // server takes all the same.
 func (c *call) checkUpgrade(resp *http.Response, key string) error {
 	if want := c.header.Get("Upgrade"); !strings.EqualFold(resp.Header.Get("Upgrade"), want) {
-		return &statusError{abi.ProtocolFailed, fmt.Sprintf("HTTP 101, but not to %s", cleantext.Line(want, 64))}
+		return StatusErrorf(abi.ProtocolFailed, "HTTP 101, but not to %s", cleantext.Line(want, 64))
 	}
 	if extra := resp.Header.Get("Sec-Websocket-Extensions"); extra != "" && key != "" {
-		return &statusError{abi.ProtocolFailed, fmt.Sprintf("the server uses the WebSocket extension %s, which nobody asked for", cleantext.Line(extra, 64))}
+		return StatusErrorf(abi.ProtocolFailed, "the server uses the WebSocket extension %s, which nobody asked for", cleantext.Line(extra, 64))
 	}
 	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 	accept := strings.TrimSpace(resp.Header.Get("Sec-Websocket-Accept"))
 	if key != "" && accept != base64.StdEncoding.EncodeToString(sum[:]) {
-		return &statusError{abi.ProtocolFailed, "HTTP 101, but what answered is no WebSocket server"}
+		return StatusErrorf(abi.ProtocolFailed, "HTTP 101, but what answered is no WebSocket server")
 	}
 	return nil
 }
@@ -82,6 +82,6 @@ func (o order) tunnel(h *handle, resp *http.Response) {
 		return
 	}
 	h.attach(&tunnel{to: conn, onShut: conn.Close, onStop: conn.Close}, "the connection")
-	h.sayHead(resp.StatusCode, heard(resp.Header), -1, nil, false)
+	h.Events.Head(resp.StatusCode, heard(resp.Header), -1, nil, false)
 	h.carry(conn, o.client.origin.label(o.url))
 }

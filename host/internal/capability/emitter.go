@@ -1,0 +1,122 @@
+package capability
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
+)
+
+// Emitter tells a sink what happens, one call at a time, until it is muted. Its
+// methods are those of [hostio.Sink]; Exit and Error mute it.
+//
+// Everything except Drained comes from goroutines of the handle that follow each
+// other, so the lock is there for Drained alone: the writer must not wait behind a
+// Data that blocks, and leaves Drained to the goroutine that has the lock.
+type Emitter struct {
+	sink    hostio.Sink
+	mu      sync.Mutex
+	opened  atomic.Bool // Drained may be said
+	muted   atomic.Bool // nothing more is said
+	drained atomic.Bool // Drained is to be said
+}
+
+// begin takes the lock, unless there is nothing more to say.
+func (e *Emitter) begin() bool {
+	e.mu.Lock()
+	if e.muted.Load() {
+		e.mu.Unlock()
+		return false
+	}
+	return true
+}
+
+// done gives the lock back, and says what came up meanwhile.
+func (e *Emitter) done() {
+	e.mu.Unlock()
+	e.flushDrained()
+}
+
+// flushDrained says Drained if it is due and the lock is free. A Drained that is left
+// between this check and the end of a call is found by the check after that call.
+func (e *Emitter) flushDrained() {
+	for e.drained.Load() && e.opened.Load() && e.mu.TryLock() {
+		if e.drained.Swap(false) && !e.muted.Load() {
+			e.sink.Drained()
+		}
+		e.mu.Unlock()
+	}
+}
+
+// Drained never waits: while another call is under way, that call says it.
+func (e *Emitter) Drained() {
+	e.drained.Store(true)
+	e.flushDrained()
+}
+
+// AllowDrained lets Drained be said before Opened or Head.
+func (e *Emitter) AllowDrained() { e.opened.Store(true) }
+
+// Opened is described at [hostio.Sink].
+func (e *Emitter) Opened() {
+	if e.begin() {
+		e.opened.Store(true)
+		e.sink.Opened()
+		e.done()
+	}
+}
+
+// Sealed is Opened if blob is empty.
+func (e *Emitter) Sealed(blob []byte) {
+	if len(blob) == 0 {
+		e.Opened()
+	} else if e.begin() {
+		e.opened.Store(true)
+		e.sink.Sealed(blob)
+		e.done()
+	}
+}
+
+// Head is described at [hostio.Sink].
+func (e *Emitter) Head(status int, headers []abi.Pair, length int64, body []byte, last bool) {
+	if e.begin() {
+		e.opened.Store(true)
+		e.sink.Head(status, headers, length, body, last)
+		e.done()
+	}
+}
+
+// Data is described at [hostio.Sink].
+func (e *Emitter) Data(p []byte, last bool) {
+	if e.begin() {
+		e.sink.Data(p, last)
+		e.done()
+	}
+}
+
+// End is described at [hostio.Sink].
+func (e *Emitter) End() {
+	if e.begin() {
+		e.sink.End()
+		e.done()
+	}
+}
+
+// Exit is the last call: nothing is said after it.
+func (e *Emitter) Exit(code int, detail string) {
+	if e.begin() {
+		e.sink.Exit(code, detail)
+		e.muted.Store(true)
+		e.done()
+	}
+}
+
+// Error is the last call: nothing is said after it.
+func (e *Emitter) Error(status abi.Status, err error) {
+	if e.begin() {
+		e.sink.Error(status, err)
+		e.muted.Store(true)
+		e.done()
+	}
+}

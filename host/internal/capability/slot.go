@@ -1,0 +1,109 @@
+package capability
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
+)
+
+// Handle is what an open returns and a table keeps until it is over: a stream of
+// bytes both ways, or an HTTP exchange. Every Handle embeds a [Slot].
+type Handle interface {
+	hostio.Stream
+
+	// Start is called once, when the handle has its place in the table.
+	Start()
+
+	// End mutes the handle and asks it to quit. Unlike Close, any goroutine may call
+	// it, and more than once.
+	End()
+
+	slot() *Slot
+}
+
+// Opening is what an [Opener] makes a [Handle] of: the place where its Slot begins.
+type Opening struct {
+	table *Table
+	grant Grant
+	sink  hostio.Sink
+}
+
+// Slot is the place of a handle in its table. A handle embeds one, begins it with
+// Init and ends it with Remove.
+type Slot struct {
+	Events  Emitter                 // what the sink of the handle hears
+	Context context.Context         // ends when the handle has to end, or has ended
+	Cancel  context.CancelCauseFunc // ends Context
+
+	table *Table
+	grant Grant
+	after *Slot         // has to be gone before this one starts; nil for none
+	gone  chan struct{} // closed when nothing is left of a process; nil for other kinds
+	held  atomic.Int64  // bytes of a request body that the table counts for this handle
+}
+
+// Init begins the slot.
+func (s *Slot) Init(o Opening) {
+	s.Events.sink, s.table, s.grant = o.sink, o.table, o.grant
+	s.Context, s.Cancel = context.WithCancelCause(context.Background())
+	if o.grant.To.Kind() == abi.OpenProcess {
+		s.gone = make(chan struct{})
+	}
+}
+
+func (s *Slot) slot() *Slot { return s }
+
+// Ended reports whether the handle has to end, or has ended.
+func (s *Slot) Ended() bool { return s.Context.Err() != nil }
+
+// End is described at [Handle].
+func (s *Slot) End() {
+	s.Events.muted.Store(true)
+	s.Cancel(nil)
+}
+
+// AwaitTurn waits until the process before this one under the same grant is gone, and
+// reports whether this one is still wanted then. It waits even if it is not wanted:
+// the process after it waits for this one alone.
+func (s *Slot) AwaitTurn() (wanted bool) {
+	if s.after != nil {
+		<-s.after.gone
+		s.after = nil
+	}
+	return !s.Ended()
+}
+
+// Remove takes the handle out of its table. Nothing is left of it.
+func (s *Slot) Remove() { s.table.remove(s) }
+
+// Limits returns the limits of the table, with defaults filled in.
+func (s *Slot) Limits() *Limits { return &s.table.limits }
+
+// Grace returns the graces of the table, with defaults filled in.
+func (s *Slot) Grace() *Grace { return &s.table.grace }
+
+// Forced is closed when no grace is left: what still runs is ended at once.
+func (s *Slot) Forced() <-chan struct{} { return s.table.force }
+
+// Stderr takes what a child process writes to its stderr. It never blocks.
+func (s *Slot) Stderr() io.Writer { return s.table.stderr }
+
+// Sink returns the sink, for what it may be beside a [hostio.Sink].
+func (s *Slot) Sink() hostio.Sink { return s.Events.sink }
+
+// Run has a goroutine of the table run j, and does not wait for it.
+func (s *Slot) Run(j Job) { s.table.workers.run(j) }
+
+// HoldBody counts n more bytes of a request body, and reports whether the bodies of
+// the table are still within [Limits.Bodies].
+func (s *Slot) HoldBody(n int) (fits bool) {
+	s.held.Add(int64(n))
+	return s.table.held.Add(int64(n)) <= int64(s.table.limits.Bodies)
+}
+
+// ReleaseBody takes back all that HoldBody counted. It may be called while HoldBody
+// is, and any number of times.
+func (s *Slot) ReleaseBody() { s.table.held.Add(-s.held.Swap(0)) }

@@ -1,0 +1,61 @@
+package capability
+
+import "sync"
+
+// maxIdleWorkers is how many goroutines of a table wait for a job.
+const maxIdleWorkers = 16
+
+// Job is what a goroutine of a table runs to its end: an HTTP exchange.
+type Job interface{ Complete() }
+
+// workerPool runs jobs. A goroutine that is done with one waits for the next: its
+// stack has grown to what net/http needs, and growing another one costs as much as
+// all else that an exchange costs here.
+type workerPool struct {
+	next    chan Job
+	idle    chan struct{} // holds one token for each goroutine that waits
+	closed  chan struct{} // closed when nothing more will come
+	once    sync.Once     // closes closed
+	workers sync.WaitGroup
+}
+
+func newWorkerPool() *workerPool {
+	return &workerPool{next: make(chan Job), idle: make(chan struct{}, maxIdleWorkers), closed: make(chan struct{})}
+}
+
+// run has a goroutine run j, and does not wait for it.
+func (p *workerPool) run(j Job) {
+	select {
+	case p.next <- j:
+	default:
+		p.workers.Go(func() {
+			for ok := true; ok; j, ok = p.await() {
+				j.Complete()
+			}
+		})
+	}
+}
+
+// await returns the next job; ok is false when none will come, or enough goroutines
+// wait for it.
+func (p *workerPool) await() (j Job, ok bool) {
+	select {
+	case p.idle <- struct{}{}:
+	default:
+		return nil, false
+	}
+	defer func() { <-p.idle }()
+	select {
+	case j := <-p.next:
+		return j, true
+	case <-p.closed:
+		return nil, false
+	}
+}
+
+// close returns when no goroutine waits any more. No job is left. It may be called
+// again.
+func (p *workerPool) close() {
+	p.once.Do(func() { close(p.closed) })
+	p.workers.Wait()
+}
