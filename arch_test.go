@@ -68,12 +68,12 @@ var arrows = map[string][]string{
 	"host/cleantext":            {},
 	"host/trace":                {"host/mcp", "host/internal/jsonl", "host/internal/jsontext", "host/internal/redact"},
 	"host/replay":               {"abi", "abi/step", "host/internal/guest", "host/internal/hosterr", "host/internal/hostio", "host/internal/jsonl", "host/internal/jsontext", "host/internal/redact", "host/internal/secret", "host/internal/wasm", "host/internal/worker"},
-	"host/pluginstore":          {"abi" + below, "host/cleantext", "host/config", "host/internal/capability", "host/internal/hosterr", "host/internal/plugin", "host/internal/private", "host/vault", minisig},
+	"host/pluginstore":          {"abi" + below, "host/cleantext", "host/config", "host/internal/egress", "host/internal/hosterr", "host/internal/plugin", "host/internal/private", "host/vault", minisig},
 	"host/vault":                {"host/internal/private", "host/internal/secret", keyring, flock, xcrypto + below},
-	"host/trust":                {"host/cleantext", "host/config", "host/internal/capability", "host/internal/hosterr", "host/internal/private"},
+	"host/trust":                {"host/cleantext", "host/config", "host/internal/capability/process", "host/internal/hosterr", "host/internal/private"},
 	"host/plugintest":           {"abi" + below, "host/internal/auth", "host/internal/guest", "host/internal/wasm", "host/internal/worker", "sdk/sdktest", "host/internal/hostio"},
 	"host/plugintest/seatrial":  {"host", "host/mcp", goSDK},
-	"host/pluginbuild":          {"host/internal/capability"},
+	"host/pluginbuild":          {"host/internal/capability/process"},
 	"cmd/mkplugin":              {"host/pluginbuild"},
 	"cmd/wharf-conformance":     {"host", "host/config", "host/mcp", "plugins"},
 	"cmd/wharf":                 {"abi" + below, "host", "host/config", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "plugins", "sdk/template", "cmd/wharf/internal" + below, cobra, goSDK},
@@ -96,16 +96,23 @@ var arrows = map[string][]string{
 	"host/internal/hostio":     {"abi"},
 	"host/internal/wasm":       {wazero + below, xsys + below},
 	"host/internal/guest":      {"abi", "host/internal/wasm", "host/internal/hostio"},
-	"host/internal/capability": {"abi", xsys + below, "host/cleantext", "host/internal/hostio"},
-	"host/internal/auth":       {"abi", "abi/step", "host/internal/capability", "host/internal/secret", "host/vault", "host/internal/wasm", extism + below, jose + below, "host/cleantext"},
+	"host/internal/capability": {"abi", "host/internal/hostio"},
+	"host/internal/auth":       {"abi", "abi/step", "host/internal/capability/dial", "host/internal/capability/httpclient", "host/internal/egress", "host/internal/secret", "host/vault", "host/internal/wasm", extism + below, jose + below, "host/cleantext"},
 	"host/internal/private":    {flock},
 	"host/internal/brig":       {xsys + below},
-	"host/internal/worker":     {"abi" + below, "host/internal/auth", "host/internal/brig", "host/internal/capability", "host/internal/guest", "host/internal/private", "host/internal/wasm", "host/cleantext"},
+	"host/internal/worker":     {"abi" + below, "host/internal/auth", "host/internal/brig", "host/internal/capability/process", "host/internal/guest", "host/internal/private", "host/internal/wasm", "host/cleantext"},
 	"host/internal/secret":     {},
 	"host/internal/plugin":     {"host/config"},
 	"host/internal/watch":      {notify},
 	"host/internal/redact":     {"host/internal/jsontext", "host/internal/secret"},
 	"host/internal/jsonl":      {"host/internal/jsontext"},
+
+	"host/internal/egress":                {"host/cleantext", "host/internal/capability", "host/internal/capability/dial", "host/internal/capability/httpclient", "host/internal/capability/process", xsys + below},
+	"host/internal/capability/dial":       {"abi", "host/internal/capability"},
+	"host/internal/capability/stream":     {"abi", "host/internal/capability", "host/internal/capability/dial", xsys + below},
+	"host/internal/capability/process":    {"abi", "host/cleantext", "host/internal/capability", "host/internal/capability/stream", xsys + below},
+	"host/internal/capability/httpclient": {"abi", "host/cleantext", "host/internal/hostio", "host/internal/capability", "host/internal/capability/dial", "host/internal/capability/stream"},
+	"host/internal/capability/captest":    {"abi", "host/internal/capability", "host/internal/hostio"},
 }
 
 // walls says which imports are for a few packages only. Everything that a guest
@@ -116,9 +123,9 @@ var walls = map[string][]string{
 	// The command connects to no server by itself. It runs one: the demo
 	// server, and the examples have peers of their own to talk to. The client
 	// of the conformance suite plays the browser of the person who signs in.
-	"net":              {"host/internal/capability", "examples" + below},
-	"net/http" + below: {"host/internal/capability", "cmd/wharf-conformance", "examples" + below},
-	"os/exec":          {"host/internal/capability", "examples" + below},
+	"net":              {"host/internal/capability" + below, "host/internal/egress", "examples" + below},
+	"net/http" + below: {"host/internal/capability/httpclient", "host/internal/egress", "cmd/wharf-conformance", "examples" + below},
+	"os/exec":          {"host/internal/capability/process", "examples" + below},
 
 	extism + below:  {"host/internal/auth"},
 	keyring:         {"host/vault"},
@@ -127,9 +134,9 @@ var walls = map[string][]string{
 	schemas + below: {"host/internal/schema"},
 
 	"embed":           {"plugins", "host/plugintest", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"},
-	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest", "host/plugintest/seatrial", "examples/internal/dockyard"},
+	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest", "host/plugintest/seatrial", "examples/internal/dockyard", "host/internal/capability/captest"},
 	"plugin":          {},
-	"unsafe":          {"abi", "sdk", "host/internal/brig", "host/internal/wasm", "host/internal/capability", "host/internal/jsontext", "host/internal/rpc", "host/internal/session"},
+	"unsafe":          {"abi", "sdk", "host/internal/brig", "host/internal/wasm", "host/internal/capability/process", "host/internal/jsontext", "host/internal/rpc", "host/internal/session"},
 }
 
 // small is what the packages that are compiled into guests do without: each of

@@ -16,7 +16,9 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
@@ -32,14 +34,14 @@ type account struct {
 	*auth.Account
 	server   Server
 	recorded *redact.Set // gets what the sign-in gives
-	fetch    *capability.Fetcher
+	fetch    *egress.Fetcher
 	declined atomic.Bool   // the person said no, and is not asked again by itself
 	turns    atomic.Uint64 // how often somebody signed in or out
 }
 
 // Apply is [auth.Account.Apply]. It also keeps the credentials out of what is recorded,
 // except for a DPoP proof, which is of use for this one request.
-func (a *account) Apply(ctx context.Context, r *capability.Request) ([]abi.Pair, error) {
+func (a *account) Apply(ctx context.Context, r *httpclient.Request) ([]abi.Pair, error) {
 	pairs, err := a.Account.Apply(ctx, r)
 	for _, pair := range pairs {
 		if pair.Key != "DPoP" {
@@ -125,7 +127,7 @@ func (h *Host) newAccount(name string, s Server) (*account, error) {
 	// What is compiled in was chosen with the program: it calls what it finds, and
 	// its servers share registrations. What is loaded from a file calls what its
 	// entry grants, and shares nothing.
-	reach := capability.Reach{Origins: file.Origins, Discover: file.Discover || !fromFile}
+	reach := egress.Policy{Origins: file.Origins, Discover: file.Discover || !fromFile}
 	c := auth.Config{
 		Name:     name,
 		Lazy:     s.Auth.IsZero(),
@@ -151,12 +153,12 @@ func (h *Host) newAccount(name string, s Server) (*account, error) {
 			return nil, err
 		}
 		reach.Server = o
-		c.Server.URL, c.Server.Resource = capability.Web(s.URL), o.Resource()
+		c.Server.URL, c.Server.Resource = httpclient.HTTPURL(s.URL), o.Resource()
 	}
 	if len(s.Auth.Command) > 0 {
 		c.Run = func(ctx context.Context) (*step.RunResult, error) { return runCommand(ctx, s.Auth) }
 	}
-	fetch, err := capability.NewFetcher(reach)
+	fetch, err := egress.NewFetcher(reach)
 	if err != nil {
 		return nil, hosterr.Configf("auth: %w", err)
 	}
@@ -237,7 +239,7 @@ func (h *Host) providers() (*auth.Engine, error) {
 
 // runCommand runs the command of an auth table.
 func runCommand(ctx context.Context, a config.Auth) (*step.RunResult, error) {
-	p := capability.Process{Command: a.Command[0], Args: a.Command[1:], Env: environ(a.Env)}
+	p := process.Process{Command: a.Command[0], Args: a.Command[1:], Env: environ(a.Env)}
 	out, err := p.Run(ctx)
 	if err != nil {
 		return nil, err
@@ -246,7 +248,7 @@ func runCommand(ctx context.Context, a config.Auth) (*step.RunResult, error) {
 }
 
 func listen(ctx context.Context, l step.Listen) (auth.Callback, error) {
-	c, err := capability.ListenCallback(ctx, l.Host, l.Port, l.Path)
+	c, err := egress.ListenCallback(ctx, l.Host, l.Port, l.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +257,7 @@ func listen(ctx context.Context, l step.Listen) (auth.Callback, error) {
 
 // signedPath returns where on its origin a server is signed in to: its own path,
 // and for HTTP+SSE, whose server names the path to send to, the folder of it.
-func signedPath(o *capability.Origin, via string) string {
+func signedPath(o *httpclient.Origin, via string) string {
 	if via != transportSSE {
 		return ""
 	}

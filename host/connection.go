@@ -9,6 +9,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
@@ -119,7 +120,7 @@ func (r receiver) Done(exchange uint32)                { r.peer.Done(exchange) }
 // the connection has ended, so that it may go out on the next one.
 func (r receiver) Failed(exchange uint32, err error) {
 	var status *guest.StatusError
-	var refusal *capability.Refusal
+	var refusal *httpclient.Refusal
 	err = r.unsent(err)
 	switch {
 	case errors.As(err, &refusal):

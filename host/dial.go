@@ -10,6 +10,10 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
+	"github.com/wharf-mcp/wharf/host/internal/capability/stream"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
@@ -76,7 +80,7 @@ func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error
 func (h *Host) grants(s Server, via string, a *account) ([]capability.Grant, error) {
 	var gs []capability.Grant
 	if s.Command != "" {
-		gs = append(gs, capability.Grant{Name: mainGrant, To: capability.Process{
+		gs = append(gs, capability.Grant{Name: mainGrant, To: process.Process{
 			Command: s.Command, Args: s.Args, Env: environ(s.Env), Dir: s.Dir,
 		}})
 	}
@@ -103,11 +107,11 @@ func (h *Host) grants(s Server, via string, a *account) ([]capability.Grant, err
 
 // sealed puts what signs in before the streams of an address, where the entry
 // says so. It is asked for each time that one is opened.
-func sealed(s Server, to capability.Address, a *account) capability.Target {
+func sealed(s Server, to stream.Address, a *account) capability.Target {
 	if a == nil || !s.Auth.Blob {
 		return to
 	}
-	return capability.Sealed{Address: to, Blob: func(ctx context.Context) ([]byte, error) {
+	return stream.Sealed{Address: to, Blob: func(ctx context.Context) ([]byte, error) {
 		m, err := a.Material(ctx)
 		if err != nil {
 			return nil, err
@@ -117,8 +121,8 @@ func sealed(s Server, to capability.Address, a *account) capability.Target {
 }
 
 // origin returns where the url of an entry leads.
-func origin(s Server) (*capability.Origin, error) {
-	o, err := capability.ParseOrigin(s.URL)
+func origin(s Server) (*httpclient.Origin, error) {
+	o, err := httpclient.ParseOrigin(s.URL)
 	if err != nil {
 		return nil, hosterr.Configf("%w", err)
 	}
@@ -131,8 +135,8 @@ func origin(s Server) (*capability.Origin, error) {
 }
 
 // secure returns how a server over TLS is known, and what it is shown.
-func secure(s Server) capability.TLS {
-	return capability.TLS{CAFile: s.TLS.CA, CertFile: s.TLS.Cert, KeyFile: s.TLS.Key, Name: s.TLS.Name}
+func secure(s Server) dial.TLS {
+	return dial.TLS{CAFile: s.TLS.CA, CertFile: s.TLS.Cert, KeyFile: s.TLS.Key, Name: s.TLS.Name}
 }
 
 // headers returns the configured headers, sorted by name.
@@ -303,7 +307,7 @@ func (d *dialer) signedIn(ctx context.Context) ([]capability.Grant, error) {
 	}
 	grants := slices.Clone(d.grants)
 	for i, g := range grants {
-		if p, ok := g.To.(capability.Process); ok {
+		if p, ok := g.To.(process.Process); ok {
 			p.Env = slices.Clone(p.Env)
 			for _, name := range slices.Sorted(maps.Keys(m.Env)) {
 				p.Env = append(p.Env, name+"="+m.Env[name].Reveal())

@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
@@ -127,7 +128,7 @@ func refused(server string, err error) (hint string, kind error) {
 // denied finds what the user did not allow.
 func denied(server string, err error) (hint string, kind error) {
 	var denial *capability.Denial
-	var refusal *capability.Refusal
+	var refusal *httpclient.Refusal
 	var failed *auth.Error
 	var said *guest.StatusError
 	switch {
@@ -151,7 +152,7 @@ func denied(server string, err error) (hint string, kind error) {
 
 // basic reports whether a server that was not signed in to knows but one way, which
 // no sign-in of a person leads to (RFC 7617).
-func basic(r *capability.Refusal) bool {
+func basic(r *httpclient.Refusal) bool {
 	if r.Err == nil && (r.Signed || r.Configured) {
 		return false // it was given a name and a password, perhaps, and did not take them
 	}
@@ -169,7 +170,7 @@ func basic(r *capability.Refusal) bool {
 
 // unmet sorts the refusals that no credentials had a word for. A 403 that asks for
 // none is a no.
-func unmet(server string, r *capability.Refusal) (hint string, kind error) {
+func unmet(server string, r *httpclient.Refusal) (hint string, kind error) {
 	switch {
 	case r.HTTP == 401 && r.Err == nil && r.Signed:
 		return "the server does not take the credentials that it was sent: look at auth in the entry of " + server +

@@ -11,6 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/session"
@@ -28,17 +29,17 @@ func TestExplain(t *testing.T) {
 	}{
 		{denial, ErrDenied, "[servers.\"my server\"]"},
 		{&guest.PluginError{Plugin: "p", Op: "open", Err: denial}, ErrDenied, "[servers."},
-		{&capability.Refusal{HTTP: 401}, ErrAuthRequired, "nothing signs in"},
-		{&capability.Refusal{HTTP: 401, Signed: true}, ErrAuthRequired, "does not take the credentials"},
-		{&capability.Refusal{HTTP: 401, Signed: true, Challenges: []string{"Basic"}}, ErrAuthRequired, "does not take the credentials"},
-		{&capability.Refusal{HTTP: 401, Configured: true, Challenges: []string{"Basic"}}, ErrAuthRequired, "does not take the Authorization"},
-		{&capability.Refusal{HTTP: 403, Body: "<html>"}, ErrDenied, "no way to sign in"},
-		{&capability.Refusal{HTTP: 403, Challenges: []string{"Bearer"}}, ErrAuthRequired, "nothing signs in"},
-		{&capability.Refusal{HTTP: 403, Err: errors.New("x")}, ErrAuthRequired, "nothing signs in"},
-		{&capability.Refusal{HTTP: 401, Challenges: []string{`basic realm="x"`}}, ErrAuthRequired, "write auth, or headers"},
-		{&capability.Refusal{HTTP: 401, Challenges: []string{"Basic"}, Err: &auth.Error{Class: step.FailLogin}}, ErrAuthRequired, "Basic"},
-		{&capability.Refusal{HTTP: 401, Challenges: []string{"Basic", "Bearer"}, Err: &auth.Error{Class: step.FailLogin}}, ErrAuthRequired, "wharf login"},
-		{&capability.Refusal{HTTP: 401, Challenges: []string{"Basic"}, Err: &auth.Error{Class: step.FailRetry, Hint: "later"}}, ErrUnreachable, "later"},
+		{&httpclient.Refusal{HTTP: 401}, ErrAuthRequired, "nothing signs in"},
+		{&httpclient.Refusal{HTTP: 401, Signed: true}, ErrAuthRequired, "does not take the credentials"},
+		{&httpclient.Refusal{HTTP: 401, Signed: true, Challenges: []string{"Basic"}}, ErrAuthRequired, "does not take the credentials"},
+		{&httpclient.Refusal{HTTP: 401, Configured: true, Challenges: []string{"Basic"}}, ErrAuthRequired, "does not take the Authorization"},
+		{&httpclient.Refusal{HTTP: 403, Body: "<html>"}, ErrDenied, "no way to sign in"},
+		{&httpclient.Refusal{HTTP: 403, Challenges: []string{"Bearer"}}, ErrAuthRequired, "nothing signs in"},
+		{&httpclient.Refusal{HTTP: 403, Err: errors.New("x")}, ErrAuthRequired, "nothing signs in"},
+		{&httpclient.Refusal{HTTP: 401, Challenges: []string{`basic realm="x"`}}, ErrAuthRequired, "write auth, or headers"},
+		{&httpclient.Refusal{HTTP: 401, Challenges: []string{"Basic"}, Err: &auth.Error{Class: step.FailLogin}}, ErrAuthRequired, "Basic"},
+		{&httpclient.Refusal{HTTP: 401, Challenges: []string{"Basic", "Bearer"}, Err: &auth.Error{Class: step.FailLogin}}, ErrAuthRequired, "wharf login"},
+		{&httpclient.Refusal{HTTP: 401, Challenges: []string{"Basic"}, Err: &auth.Error{Class: step.FailRetry, Hint: "later"}}, ErrUnreachable, "later"},
 		{&guest.PluginError{Plugin: "p", Op: "DATA", Err: trap}, ErrUnreachable, "stopped"},
 		{&guest.PluginError{Plugin: "p", Op: "connect", Err: errors.New("x")}, ErrUnreachable, "WHARF_TRACE=abi"},
 		{&guest.EndedError{Cause: errors.New("x")}, ErrUnreachable, ""},

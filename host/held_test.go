@@ -13,6 +13,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/stream"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
@@ -135,7 +136,7 @@ func newDeafTable(t *testing.T) *capability.Table {
 			accepted <- c
 		}
 	}()
-	address, err := capability.ParseAddress("unix:" + path)
+	address, err := stream.ParseAddress("unix:" + path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/stream"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 )
 
@@ -28,7 +29,7 @@ func (h *Host) stream(s Server, a *account) (capability.Target, error) {
 	if name, ok := strings.CutPrefix(s.Address, inside); ok {
 		return h.within(s, name)
 	}
-	to, err := capability.ParseAddress(s.Address)
+	to, err := stream.ParseAddress(s.Address)
 	if err != nil {
 		return nil, hosterr.Configf("address: %w", err)
 	}
@@ -54,5 +55,5 @@ func (h *Host) within(s Server, name string) (capability.Target, error) {
 	if s.Auth.Blob {
 		return nil, hosterr.Configf("auth.blob: nobody signs in on %s, which is within this program; leave it out", s.Address)
 	}
-	return capability.Memory{Name: name, Dial: dial}, nil
+	return stream.Memory{Name: name, Dial: dial}, nil
 }

@@ -7,7 +7,8 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
@@ -43,7 +44,7 @@ var ErrDeclined = auth.ErrDeclined
 
 // OpenBrowser shows a page in the person's browser, and does not wait for it. It
 // serves as [Config.OpenURL] of a program at a terminal.
-func OpenBrowser(ctx context.Context, url string) error { return capability.OpenBrowser(ctx, url) }
+func OpenBrowser(ctx context.Context, url string) error { return egress.OpenBrowser(ctx, url) }
 
 // Login has the person sign in to a server, through the callbacks of the
 // configuration. It ends when they have, when they will not, or when ctx does.
@@ -191,7 +192,7 @@ func (s *Session) refuse(method string) { s.refused.Store(&method) }
 // wantsMore tells a refusal of somebody who is known (403) from one of somebody
 // who is not (401).
 func wantsMore(err error) bool {
-	var refusal *capability.Refusal
+	var refusal *httpclient.Refusal
 	return errors.As(err, &refusal) && refusal.HTTP == 403
 }
 

@@ -9,7 +9,8 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/plugins"
@@ -37,13 +38,13 @@ func BenchmarkWindow(b *testing.B) {
 	a := newAccount(b, f, watch)
 	var whole, disk []time.Duration
 	for b.Loop() {
-		pairs, err := a.Apply(b.Context(), &capability.Request{})
+		pairs, err := a.Apply(b.Context(), &httpclient.Request{})
 		if err != nil {
 			b.Fatal(err)
 		}
 		f.expire()
 		f.read()
-		retry, err := a.Challenge(b.Context(), &capability.Challenge{Status: 401, Round: 1, Sent: pairs})
+		retry, err := a.Challenge(b.Context(), &httpclient.Challenge{Status: 401, Round: 1, Sent: pairs})
 		l := f.read()
 		if !retry || err != nil || len(l.redeemed) != 1 {
 			b.Fatalf("retry %v, error %v, redeemed %d times", retry, err, len(l.redeemed))
@@ -58,11 +59,11 @@ func BenchmarkWindow(b *testing.B) {
 // newAccount is what a host makes of an entry, with a stopwatch in it.
 func newAccount(b *testing.B, f *fleet, watch *stopwatch) *auth.Account {
 	entry := stormy(f.url, "watch")
-	origin, err := capability.ParseOrigin(entry.URL)
+	origin, err := httpclient.ParseOrigin(entry.URL)
 	if err != nil {
 		b.Fatal(err)
 	}
-	fetch, err := capability.NewFetcher(capability.Reach{Server: origin, Discover: true})
+	fetch, err := egress.NewFetcher(egress.Policy{Server: origin, Discover: true})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -6,12 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
 // Toolchain is the one that plugins are built with. Another one gives other bytes
@@ -116,8 +115,8 @@ func (g gocmd) environ() []string {
 		"GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWASM=", "GOEXPERIMENT=")
 }
 
-func (g gocmd) run(ctx context.Context, args ...string) (*capability.Output, error) {
-	p := capability.Process{Command: "go", Args: args, Env: g.environ(), Dir: g.dir}
+func (g gocmd) run(ctx context.Context, args ...string) (*process.Output, error) {
+	p := process.Process{Command: "go", Args: args, Env: g.environ(), Dir: g.dir}
 	if _, err := p.Locate(); err != nil {
 		return nil, &ToolchainError{Want: g.toolchain, Reason: err.Error()}
 	}

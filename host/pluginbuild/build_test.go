@@ -5,13 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
 // folder returns a folder with files in it.
@@ -146,7 +145,7 @@ func TestMakefile(t *testing.T) {
 }
 
 func TestCompilerOutput(t *testing.T) {
-	out := &capability.Output{
+	out := &process.Output{
 		Stdout: []byte(`{"Action":"build-output","Output":"# pigeon\n"}` + "\n" + `{"Action":"build-output","Output":"x.go:1: no\n"}` +
 			"\n" + `{"Action":"build-fail"}` + "\nnot JSON\n"),
 		Stderr: "go: last\ngo: words",

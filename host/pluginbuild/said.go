@@ -5,9 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 	"strings"
-
-	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
 // CompileError is source that does not compile.
@@ -50,7 +49,7 @@ func (g gocmd) version(ctx context.Context) (string, error) {
 // compilerOutput collects what `go build -json` said: on stdout, so that all of
 // it is there, the output of the compiler a piece a line; on stderr, of which the
 // last lines are, what hinders the go command itself.
-func compilerOutput(out *capability.Output) string {
+func compilerOutput(out *process.Output) string {
 	var said strings.Builder
 	for line := range bytes.Lines(out.Stdout) {
 		var event struct{ Output string }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 )
 
@@ -68,7 +68,7 @@ func askedFor(p Installed, access string) error {
 		return nil
 	}
 	if p.Kind == Provider && access != Discover && slices.Contains(p.Asked, Discover) {
-		web, err := capability.NewFetcher(capability.Reach{Origins: []string{access}})
+		web, err := egress.NewFetcher(egress.Policy{Origins: []string{access}})
 		if err != nil {
 			return hosterr.Configf("plugin %s: %w", p.Name, err)
 		}

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 )
 
@@ -75,16 +75,16 @@ func (a *artifact) pull(ctx context.Context) (*download, error) {
 // registry is where an artifact lies, and what it let us in with.
 type registry struct {
 	*artifact
-	web   *capability.Fetcher
+	web   *egress.Fetcher
 	token string // "" for none; for this registry alone
 }
 
-func (r *registry) request(path string) capability.FetchRequest {
+func (r *registry) request(path string) egress.FetchRequest {
 	header := map[string]string{"Accept": manifestType}
 	if r.token != "" {
 		header["Authorization"] = "Bearer " + r.token
 	}
-	return capability.FetchRequest{
+	return egress.FetchRequest{
 		Method: "GET", URL: "https://" + r.registry + "/v2/" + r.name + path, Header: header, Redirects: maxHops,
 	}
 }
@@ -168,7 +168,7 @@ func (r *registry) admit(ctx context.Context, challenge string) error {
 		query.Set("service", values["service"])
 	}
 	realm.RawQuery = query.Encode()
-	answer, err := r.web.Fetch(ctx, capability.FetchRequest{Method: "GET", URL: realm.String()})
+	answer, err := r.web.Fetch(ctx, egress.FetchRequest{Method: "GET", URL: realm.String()})
 	var pass struct {
 		Token  string `json:"token"`
 		Access string `json:"access_token"`

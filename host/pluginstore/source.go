@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 )
 
@@ -115,13 +115,13 @@ func (s source) download(ctx context.Context) (*download, error) {
 
 // newWeb returns what fetches from an origin that the user named. It is led on to
 // public https origins only.
-func newWeb(to *url.URL) (*capability.Fetcher, error) {
-	return capability.NewFetcher(capability.Reach{Origins: []string{to.Scheme + "://" + to.Host}, Discover: true})
+func newWeb(to *url.URL) (*egress.Fetcher, error) {
+	return egress.NewFetcher(egress.Policy{Origins: []string{to.Scheme + "://" + to.Host}, Discover: true})
 }
 
 // get returns a file, or nil for one that is not there.
-func get(ctx context.Context, web *capability.Fetcher, u *url.URL, limit int64) ([]byte, error) {
-	answer, err := web.Download(ctx, capability.FetchRequest{URL: u.String(), Redirects: maxHops}, limit)
+func get(ctx context.Context, web *egress.Fetcher, u *url.URL, limit int64) ([]byte, error) {
+	answer, err := web.Download(ctx, egress.FetchRequest{URL: u.String(), Redirects: maxHops}, limit)
 	switch {
 	case errors.As(err, new(tls.RecordHeaderError)):
 		return nil, unreachable(fmt.Errorf("GET %s: the server does not speak TLS, and a plugin is not fetched without; "+
@@ -136,7 +136,7 @@ func get(ctx context.Context, web *capability.Fetcher, u *url.URL, limit int64) 
 	return nil, unreachable(fmt.Errorf("GET %s: HTTP %d", bare(u), answer.Status))
 }
 
-func getText(ctx context.Context, web *capability.Fetcher, u *url.URL) (string, error) {
+func getText(ctx context.Context, web *egress.Fetcher, u *url.URL) (string, error) {
 	text, err := get(ctx, web, u, maxText)
 	return string(text), err
 }

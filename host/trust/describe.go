@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/host/config"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 )
 
@@ -72,7 +72,7 @@ func (a *Approval) warn(format string, args ...any) {
 
 // process describes what would be started.
 func (a *Approval) process(s config.Server, b *budget) (err error) {
-	a.Command, err = capability.Process{Command: s.Command, Dir: s.Dir}.Locate()
+	a.Command, err = process.Process{Command: s.Command, Dir: s.Dir}.Locate()
 	if errors.Is(err, fs.ErrNotExist) {
 		return &hosterr.Error{Kind: hosterr.ErrUnreachable, Err: err}
 	}

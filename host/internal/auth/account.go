@@ -11,12 +11,12 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 )
 
 // Account is one server that is signed in to: it remembers what the last flow
 // has given, attaches it to requests, and has it renewed. Its methods are safe
-// for concurrent use. It is what capability.Credentials wants.
+// for concurrent use. It is what httpclient.Credentials wants.
 type Account struct {
 	config Config
 	origin string // of the server; "" for a process
@@ -33,7 +33,7 @@ type Account struct {
 	closed     bool
 }
 
-var _ capability.Credentials = (*Account)(nil)
+var _ httpclient.Credentials = (*Account)(nil)
 
 // held is what a flow has given. It is not changed, but for the time at which to
 // renew it.
@@ -69,7 +69,7 @@ func (a *Account) Close() {
 // Apply returns the headers that sign a request in, after the flow that it takes,
 // if it takes one. A flow that fails is an *Error; one that has nothing to give
 // lets the request go as it is, and so does one of a signer that has left no state.
-func (a *Account) Apply(ctx context.Context, r *capability.Request) ([]abi.Pair, error) {
+func (a *Account) Apply(ctx context.Context, r *httpclient.Request) ([]abi.Pair, error) {
 	h, err := a.current(ctx)
 	switch {
 	case err != nil:

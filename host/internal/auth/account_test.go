@@ -11,13 +11,13 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-var request = &capability.Request{
+var request = &httpclient.Request{
 	Method: "POST", URL: "https://mcp.example/mcp?a=b", Host: "mcp.example",
 	Headers:  func() []abi.Pair { return []abi.Pair{{Key: "accept", Value: "a"}, {Key: "accept", Value: "b"}} },
 	BodyHash: func() (sum [32]byte) { return sum },
@@ -153,7 +153,7 @@ func TestLazy(t *testing.T) {
 		t.Errorf("loaded %d times, %v", loads, err)
 	}
 	wantText(t, apply(t, a), "")
-	if retry, err := a.Challenge(t.Context(), &capability.Challenge{Status: 401, Round: 1}); !retry || err != nil {
+	if retry, err := a.Challenge(t.Context(), &httpclient.Challenge{Status: 401, Round: 1}); !retry || err != nil {
 		t.Errorf("retry %v, %v", retry, err)
 	}
 	wantText(t, apply(t, a), "Bearer 1")
@@ -182,7 +182,7 @@ func TestAClosedAccount(t *testing.T) {
 	a := NewAccount(setup(counting(0)))
 	a.Close()
 	_, applied := a.Apply(t.Context(), request)
-	_, challenged := a.Challenge(t.Context(), &capability.Challenge{Status: 401})
+	_, challenged := a.Challenge(t.Context(), &httpclient.Challenge{Status: 401})
 	for _, err := range []error{applied, challenged, a.Logout(t.Context())} {
 		if !errors.Is(err, errClosed) {
 			t.Errorf("got %v", err)

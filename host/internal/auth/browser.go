@@ -10,7 +10,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/cleantext"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
 )
 
 // maxParams is how many bytes of parameters a visit to a callback has.
@@ -162,7 +162,7 @@ func (v *visit) paste(address string) error {
 // with nothing in it that a program on the way could take for its own, and with
 // these parameters added. What is wrong with it is often the server's fault.
 func pageURL(s string, add url.Values) (string, error) {
-	safe, err := capability.CheckBrowserURL(s)
+	safe, err := egress.CheckBrowserURL(s)
 	if err != nil {
 		return "", badPage(err.Error())
 	}
@@ -181,7 +181,7 @@ func pageURL(s string, add url.Values) (string, error) {
 		query[name] = values
 	}
 	u.RawQuery = query.Encode()
-	if safe, err = capability.CheckBrowserURL(u.String()); err != nil {
+	if safe, err = egress.CheckBrowserURL(u.String()); err != nil {
 		return "", badPage(err.Error())
 	}
 	return safe, nil

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
@@ -198,5 +198,5 @@ func current(a *Account) *flight {
 	return a.flight
 }
 
-var _ Callback = (*capability.Callback)(nil)
-var _ Fetcher = (*capability.Fetcher)(nil)
+var _ Callback = (*egress.Callback)(nil)
+var _ Fetcher = (*egress.Fetcher)(nil)

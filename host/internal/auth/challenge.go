@@ -11,7 +11,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 // needs a person is an *Error of the class login. It goes out again with the nonce
 // that it lacked, with what another flow has got since it was sent, or with what
 // a flow of its own gets; and of the last there is one for each reason.
-func (a *Account) Challenge(ctx context.Context, c *capability.Challenge) (retry bool, err error) {
+func (a *Account) Challenge(ctx context.Context, c *httpclient.Challenge) (retry bool, err error) {
 	a.nonces.note(a.origin, c.DPoPNonce)
 	if wantsNonce(c) {
 		return true, nil
@@ -65,7 +65,7 @@ func (a *Account) Challenge(ctx context.Context, c *capability.Challenge) (retry
 }
 
 // readChallenge is a challenge as a provider sees it.
-func readChallenge(c *capability.Challenge) *step.Challenge {
+func readChallenge(c *httpclient.Challenge) *step.Challenge {
 	out := &step.Challenge{Status: c.Status}
 	for _, field := range c.Authenticate {
 		if len(out.Authenticate) < maxFields && len(field) <= maxField {
@@ -122,7 +122,7 @@ func (a *Account) canRetry(h *held, sent []abi.Pair) bool {
 
 // wantsNonce reports whether all that a request lacked is a nonce (RFC 9449,
 // section 9), and now there is one that it did not have.
-func wantsNonce(c *capability.Challenge) bool {
+func wantsNonce(c *httpclient.Challenge) bool {
 	proof := sentHeader(c.Sent, "DPoP")
 	says := func(field string) bool { return strings.Contains(field, noNonce) }
 	if proof == "" || c.DPoPNonce == "" || !slices.ContainsFunc(c.Authenticate, says) {
@@ -151,7 +151,7 @@ func (a *Account) signs(h *held) bool {
 }
 
 // signed asks the provider to sign one request.
-func (a *Account) signed(ctx context.Context, h *held, r *capability.Request) ([]abi.Pair, error) {
+func (a *Account) signed(ctx context.Context, h *held, r *httpclient.Request) ([]abi.Pair, error) {
 	sum := r.BodyHash()
 	event := step.Event{Kind: step.EventRequest, Request: &step.Request{
 		Method: r.Method, URL: r.URL, Headers: map[string]string{"host": r.Host}, BodySHA256: hex.EncodeToString(sum[:]),

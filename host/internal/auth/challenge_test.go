@@ -12,7 +12,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/sdk/auth"
@@ -20,7 +20,7 @@ import (
 
 // exchange sends a request as capability does: until the server takes it, nothing
 // more can be done, or it was refused three times too often.
-func exchange(ctx context.Context, a *Account, server func(pairs []abi.Pair) capability.Challenge) (sent int, err error) {
+func exchange(ctx context.Context, a *Account, server func(pairs []abi.Pair) httpclient.Challenge) (sent int, err error) {
 	for round := 1; ; round++ {
 		pairs, err := a.Apply(ctx, request)
 		if err != nil {
@@ -51,16 +51,16 @@ func exchange(ctx context.Context, a *Account, server func(pairs []abi.Pair) cap
 var errRefused = errors.New("refused")
 
 // takes is a server that takes one token.
-func takes(token string) func([]abi.Pair) capability.Challenge {
-	return func(pairs []abi.Pair) capability.Challenge {
+func takes(token string) func([]abi.Pair) httpclient.Challenge {
+	return func(pairs []abi.Pair) httpclient.Challenge {
 		if sentHeader(pairs, "Authorization") == "Bearer "+token {
-			return capability.Challenge{Status: 200}
+			return httpclient.Challenge{Status: 200}
 		}
-		return capability.Challenge{Status: 401, Authenticate: []string{`Bearer error="invalid_token"`}}
+		return httpclient.Challenge{Status: 401, Authenticate: []string{`Bearer error="invalid_token"`}}
 	}
 }
 
-var scopes = capability.Challenge{Status: 403, Authenticate: []string{`Bearer error="insufficient_scope", scope="more"`}}
+var scopes = httpclient.Challenge{Status: 403, Authenticate: []string{`Bearer error="insufficient_scope", scope="more"`}}
 
 func TestAChallengeIsAnsweredAndTheRequestSentAgain(t *testing.T) {
 	p := counting(0)
@@ -124,7 +124,7 @@ func TestASavedTokenThatIsRefusedToo(t *testing.T) {
 func TestA403ThatNothingHelpsAgainst(t *testing.T) {
 	p := counting(0)
 	a := account(t, setup(p))
-	sent, err := exchange(t.Context(), a, func([]abi.Pair) capability.Challenge { return capability.Challenge{Status: 403} })
+	sent, err := exchange(t.Context(), a, func([]abi.Pair) httpclient.Challenge { return httpclient.Challenge{Status: 403} })
 	if sent != 1 || err != errRefused {
 		t.Errorf("sent %d times, %v", sent, err)
 	}
@@ -135,7 +135,7 @@ func TestStepUps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := counting(0)
 		a := account(t, setup(p))
-		never := func([]abi.Pair) capability.Challenge { return scopes }
+		never := func([]abi.Pair) httpclient.Challenge { return scopes }
 		if sent, err := exchange(t.Context(), a, never); sent != 3 || err != errRefused {
 			t.Errorf("sent %d times, %v", sent, err)
 		}
@@ -153,14 +153,14 @@ func TestStepUps(t *testing.T) {
 // TestAStepUpAfterASignIn happens within one exchange.
 func TestAStepUpAfterASignIn(t *testing.T) {
 	a := account(t, setup(counting(0)))
-	sent, err := exchange(t.Context(), a, func(pairs []abi.Pair) capability.Challenge {
+	sent, err := exchange(t.Context(), a, func(pairs []abi.Pair) httpclient.Challenge {
 		switch sentHeader(pairs, "Authorization") {
 		case "Bearer 1":
-			return capability.Challenge{Status: 401}
+			return httpclient.Challenge{Status: 401}
 		case "Bearer 2":
 			return scopes
 		}
-		return capability.Challenge{Status: 200}
+		return httpclient.Challenge{Status: 200}
 	})
 	if sent != 3 || err != nil {
 		t.Errorf("sent %d times, %v", sent, err)
@@ -183,7 +183,7 @@ func TestManyChallenges(t *testing.T) {
 		a := account(t, setup(p))
 		old, _ := a.Apply(t.Context(), request)
 		refused := func(want bool) {
-			retry, err := a.Challenge(t.Context(), &capability.Challenge{Status: 401, Round: 1, Sent: old})
+			retry, err := a.Challenge(t.Context(), &httpclient.Challenge{Status: 401, Round: 1, Sent: old})
 			if !retry || err != nil {
 				t.Errorf("retry %v, %v", retry, err)
 			}
@@ -355,7 +355,7 @@ func TestASignerWithNothingToSignWith(t *testing.T) {
 		if pairs, err := a.Apply(t.Context(), request); len(pairs) != 0 || err != nil {
 			t.Errorf("%q: %v, %v", state, pairs, err)
 		}
-		if retry, err := a.Challenge(t.Context(), &capability.Challenge{Status: 401, Round: 1}); retry || err != nil {
+		if retry, err := a.Challenge(t.Context(), &httpclient.Challenge{Status: 401, Round: 1}); retry || err != nil {
 			t.Errorf("%q: retry %v, %v", state, retry, err)
 		}
 		wantText(t, strings.Join(p.starts(), " "), "initial challenged")

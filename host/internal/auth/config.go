@@ -6,7 +6,7 @@ import (
 	"net/url"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/vault"
 )
@@ -76,13 +76,13 @@ type Vault interface {
 	Has(provider, resource string) bool
 }
 
-// Fetcher makes exchanges within what the user granted; *capability.Fetcher is
+// Fetcher makes exchanges within what the user granted; *egress.Fetcher is
 // one, made for this provider and this server.
 type Fetcher interface {
-	Fetch(ctx context.Context, r capability.FetchRequest) (*capability.FetchResponse, error)
+	Fetch(ctx context.Context, r egress.FetchRequest) (*egress.FetchResponse, error)
 }
 
-// Callback is where a browser comes back to; *capability.Callback says what each
+// Callback is where a browser comes back to; *egress.Callback says what each
 // method does.
 type Callback interface {
 	URI() string

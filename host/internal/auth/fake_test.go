@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/sdk/auth"
@@ -159,9 +159,9 @@ func (m *memory) Has(provider, resource string) bool {
 }
 
 // fetcher answers exchanges.
-type fetcher func(r capability.FetchRequest) (*capability.FetchResponse, error)
+type fetcher func(r egress.FetchRequest) (*egress.FetchResponse, error)
 
-func (f fetcher) Fetch(_ context.Context, r capability.FetchRequest) (*capability.FetchResponse, error) {
+func (f fetcher) Fetch(_ context.Context, r egress.FetchRequest) (*egress.FetchResponse, error) {
 	return f(r)
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/sdk/auth"
@@ -41,9 +41,9 @@ func TestARefresh(t *testing.T) {
 	c := setup(signIn(refresh))
 	m := c.Vault.(*memory)
 	var sent []string
-	c.Fetch = fetcher(func(r capability.FetchRequest) (*capability.FetchResponse, error) {
+	c.Fetch = fetcher(func(r egress.FetchRequest) (*egress.FetchResponse, error) {
 		sent = append(sent, r.Method+" "+r.URL+" "+string(r.Body))
-		return &capability.FetchResponse{Status: 200, Body: []byte("second")}, nil
+		return &egress.FetchResponse{Status: 200, Body: []byte("second")}, nil
 	})
 	key := vault.Key{Provider: "corp", Issuer: tokenKey.Issuer, Resource: tokenKey.Resource, Name: "token"}
 	m.Store(t.Context(), key, secret.New(`"first"`))
@@ -124,7 +124,7 @@ func TestWhatIsNotTheirs(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := setup(replies([]step.Action{tt.action, done}, []step.Action{done}))
-			c.Fetch = fetcher(func(capability.FetchRequest) (*capability.FetchResponse, error) {
+			c.Fetch = fetcher(func(egress.FetchRequest) (*egress.FetchResponse, error) {
 				t.Error("it was sent")
 				return nil, errors.New("no")
 			})
@@ -161,8 +161,8 @@ func TestWhatIsNotGranted(t *testing.T) {
 		t.Errorf("the hint is %q", e.Hint)
 	}
 	c = setup(signIn(refresh))
-	c.Fetch = fetcher(func(capability.FetchRequest) (*capability.FetchResponse, error) {
-		return nil, &capability.OriginError{Origin: "https://sso.example"}
+	c.Fetch = fetcher(func(egress.FetchRequest) (*egress.FetchResponse, error) {
+		return nil, &egress.OriginError{Origin: "https://sso.example"}
 	})
 	_, err = runFlow(t, c, step.Start{Reason: step.ReasonInitial})
 	if e := wantError(t, err, Broken, "is not granted"); !strings.HasSuffix(e.Hint, "\n[plugins.corp]\norigins = [\"https://sso.example\"]") {
@@ -226,8 +226,8 @@ func TestCaps(t *testing.T) {
 		})
 		begun := time.Now()
 		c := setup(p)
-		c.Fetch = fetcher(func(capability.FetchRequest) (*capability.FetchResponse, error) {
-			return &capability.FetchResponse{Status: 500}, nil
+		c.Fetch = fetcher(func(egress.FetchRequest) (*egress.FetchResponse, error) {
+			return &egress.FetchResponse{Status: 500}, nil
 		})
 		_, err := runFlow(t, c, step.Start{})
 		wantError(t, err, step.FailRetry, "no end of it after 30s")
@@ -247,9 +247,9 @@ func TestAnAnswerOnItsWay(t *testing.T) {
 			}
 			return refresh(f)
 		}))
-		c.Fetch = fetcher(func(capability.FetchRequest) (*capability.FetchResponse, error) {
+		c.Fetch = fetcher(func(egress.FetchRequest) (*egress.FetchResponse, error) {
 			time.Sleep(9 * time.Second)
-			return &capability.FetchResponse{Status: 200, Body: []byte("x")}, nil
+			return &egress.FetchResponse{Status: 200, Body: []byte("x")}, nil
 		})
 		o, err := runFlow(t, c, step.Start{Reason: step.ReasonExpired})
 		if err != nil || o.credentials.token.Reveal() != "x" || len(c.Vault.(*memory).records) != 1 {
@@ -269,12 +269,12 @@ func TestNothingNewIsBegun(t *testing.T) {
 				}
 			}
 		}))
-		c.Fetch = fetcher(func(capability.FetchRequest) (*capability.FetchResponse, error) {
+		c.Fetch = fetcher(func(egress.FetchRequest) (*egress.FetchResponse, error) {
 			if time.Since(begun) > machineTime {
 				t.Error("a request goes out too late")
 			}
 			time.Sleep(9 * time.Second)
-			return &capability.FetchResponse{Status: 200}, nil
+			return &egress.FetchResponse{Status: 200}, nil
 		})
 		_, err := runFlow(t, c, step.Start{})
 		wantError(t, err, step.FailRetry, "no end of it after 30s")
@@ -285,8 +285,8 @@ func TestNothingNewIsBegun(t *testing.T) {
 func TestEvents(t *testing.T) {
 	p := signIn(refresh)
 	c := setup(p)
-	c.Fetch = fetcher(func(capability.FetchRequest) (*capability.FetchResponse, error) {
-		return &capability.FetchResponse{Status: 200, Body: []byte("x")}, nil
+	c.Fetch = fetcher(func(egress.FetchRequest) (*egress.FetchResponse, error) {
+		return &egress.FetchResponse{Status: 200, Body: []byte("x")}, nil
 	})
 	if _, err := runFlow(t, c, step.Start{}); err != nil {
 		t.Fatal(err)
@@ -332,9 +332,9 @@ func TestProblems(t *testing.T) {
 		get := step.Action{Kind: step.ActionHTTP, HTTP: &step.HTTP{Method: "GET", URL: u}}
 		wantText(t, hear(c, get, step.Start{}), step.ProblemRefused)
 	}
-	c.Fetch = fetcher(func(capability.FetchRequest) (*capability.FetchResponse, error) { return nil, errors.New("reset") })
+	c.Fetch = fetcher(func(egress.FetchRequest) (*egress.FetchResponse, error) { return nil, errors.New("reset") })
 	wantText(t, hear(c, get, step.Start{}), step.ProblemNetwork)
-	c.Fetch = fetcher(func(capability.FetchRequest) (*capability.FetchResponse, error) { return nil, &capability.RuleError{} })
+	c.Fetch = fetcher(func(egress.FetchRequest) (*egress.FetchResponse, error) { return nil, &egress.RuleError{} })
 	wantText(t, hear(c, get, step.Start{}), step.ProblemRefused)
 	c.Person = &user{ask: func(context.Context, Question) (secret.Secret, error) { return secret.Secret{}, ErrDeclined }}
 	wantText(t, hear(c, prompt, asked), step.ProblemCancelled)

@@ -12,7 +12,8 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
@@ -45,7 +46,7 @@ func bound(f *auth.Flow) error {
 
 // tokens is a token endpoint that wants a nonce of its own.
 func tokens(t *testing.T, sent *int) fetcher {
-	return func(r capability.FetchRequest) (*capability.FetchResponse, error) {
+	return func(r egress.FetchRequest) (*egress.FetchResponse, error) {
 		*sent++
 		proofs := 0
 		for name := range r.Header {
@@ -55,9 +56,9 @@ func tokens(t *testing.T, sent *int) fetcher {
 		}
 		claims := readProof(t, r.Header["DPoP"])
 		wantText(t, fmt.Sprintf("%v %v %v %v", proofs, claims["htm"], claims["htu"], claims["ath"]), "1 POST https://sso.example/token <nil>")
-		answer := &capability.FetchResponse{Status: 200, Body: []byte("abc"), Header: map[string]string{"dpop-nonce": "sso 2"}}
+		answer := &egress.FetchResponse{Status: 200, Body: []byte("abc"), Header: map[string]string{"dpop-nonce": "sso 2"}}
 		if claims["nonce"] != "sso1" {
-			answer = &capability.FetchResponse{Status: 400, Body: []byte(`{"error":"use_dpop_nonce"}`), Header: map[string]string{"dpop-nonce": "sso1"}}
+			answer = &egress.FetchResponse{Status: 400, Body: []byte(`{"error":"use_dpop_nonce"}`), Header: map[string]string{"dpop-nonce": "sso1"}}
 		}
 		return answer, nil
 	}
@@ -72,7 +73,7 @@ func TestProofs(t *testing.T) {
 	a := account(t, c)
 	nonce := ""
 	seen := map[any]bool{}
-	server := func(pairs []abi.Pair) capability.Challenge {
+	server := func(pairs []abi.Pair) httpclient.Challenge {
 		if sentHeader(pairs, "Authorization") != "DPoP abc" {
 			t.Errorf("the request carries %v", pairs)
 		}
@@ -85,10 +86,10 @@ func TestProofs(t *testing.T) {
 		seen[claims["jti"]] = true
 		if got, _ := claims["nonce"].(string); got != nonce || got == "" {
 			nonce = fmt.Sprint("mcp", len(seen))
-			return capability.Challenge{Status: 401, DPoPNonce: nonce, Authenticate: []string{`DPoP error="use_dpop_nonce"`}}
+			return httpclient.Challenge{Status: 401, DPoPNonce: nonce, Authenticate: []string{`DPoP error="use_dpop_nonce"`}}
 		}
 		nonce = fmt.Sprint("mcp", len(seen))
-		return capability.Challenge{Status: 200, DPoPNonce: nonce}
+		return httpclient.Challenge{Status: 200, DPoPNonce: nonce}
 	}
 	for i, want := range []int{2, 1, 1} {
 		if n, err := exchange(t.Context(), a, server); n != want || err != nil {
@@ -108,8 +109,8 @@ func TestAServerWithoutEnoughOfNonces(t *testing.T) {
 	c.Fetch = tokens(t, &sent)
 	p, _ := c.Provider(t.Context())
 	a := account(t, c)
-	n, err := exchange(t.Context(), a, func([]abi.Pair) capability.Challenge {
-		return capability.Challenge{Status: 401, DPoPNonce: noise(8), Authenticate: []string{`DPoP error="use_dpop_nonce"`}}
+	n, err := exchange(t.Context(), a, func([]abi.Pair) httpclient.Challenge {
+		return httpclient.Challenge{Status: 401, DPoPNonce: noise(8), Authenticate: []string{`DPoP error="use_dpop_nonce"`}}
 	})
 	if n != 4 || err != errRefused {
 		t.Errorf("sent %d times, %v", n, err)
@@ -128,13 +129,13 @@ func TestManyRequestsThatLackANonce(t *testing.T) {
 		a := account(t, c)
 		first, _ := a.Apply(t.Context(), request)
 		for range 10 {
-			retry, err := a.Challenge(t.Context(), &capability.Challenge{Status: 401, Round: 1, Sent: first, DPoPNonce: "n", Authenticate: []string{`DPoP error="use_dpop_nonce"`}})
+			retry, err := a.Challenge(t.Context(), &httpclient.Challenge{Status: 401, Round: 1, Sent: first, DPoPNonce: "n", Authenticate: []string{`DPoP error="use_dpop_nonce"`}})
 			if !retry || err != nil {
 				t.Errorf("retry %v, %v", retry, err)
 			}
 		}
 		again, _ := a.Apply(t.Context(), request)
-		retry, _ := a.Challenge(t.Context(), &capability.Challenge{Status: 403, Round: 1, Sent: again, DPoPNonce: "n", Authenticate: []string{`DPoP error="use_dpop_nonce"`}})
+		retry, _ := a.Challenge(t.Context(), &httpclient.Challenge{Status: 403, Round: 1, Sent: again, DPoPNonce: "n", Authenticate: []string{`DPoP error="use_dpop_nonce"`}})
 		if retry {
 			t.Error("a request that had the nonce was sent again")
 		}
@@ -165,11 +166,11 @@ func TestNonces(t *testing.T) {
 func TestATokenEndpointWithoutEnoughOfNonces(t *testing.T) {
 	sent := 0
 	c := setup(signIn(bound))
-	c.Fetch = fetcher(func(capability.FetchRequest) (*capability.FetchResponse, error) {
+	c.Fetch = fetcher(func(egress.FetchRequest) (*egress.FetchResponse, error) {
 		if sent++; sent > 5 {
 			return nil, errors.New("enough")
 		}
-		return &capability.FetchResponse{Status: 401, Header: map[string]string{
+		return &egress.FetchResponse{Status: 401, Header: map[string]string{
 			"dpop-nonce": fmt.Sprint(sent), "www-authenticate": `DPoP error="use_dpop_nonce"`}, Body: []byte("x")}, nil
 	})
 	if _, err := runFlow(t, c, step.Start{}); err != nil || sent != 2 {

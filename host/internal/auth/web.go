@@ -12,7 +12,8 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/cleantext"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
 )
 
 // fetch makes one exchange, to where the manifest wants to go and the user lets
@@ -54,8 +55,8 @@ func (f *flow) wantedOrigin(s string) (string, error) {
 
 // exchange sends a request, and once more if all that it lacks is the nonce that
 // came with the answer (RFC 9449, section 8).
-func (f *flow) exchange(ctx context.Context, r *step.HTTP, origin string) (*capability.FetchResponse, error) {
-	request := capability.FetchRequest{
+func (f *flow) exchange(ctx context.Context, r *step.HTTP, origin string) (*egress.FetchResponse, error) {
+	request := egress.FetchRequest{
 		Method: r.Method, URL: r.URL, Header: r.Headers, Body: []byte(r.Body), Redirects: r.Redirects,
 	}
 	key := f.keys[r.DPoP]
@@ -97,14 +98,14 @@ const noNonce = "use_dpop_nonce"
 
 // lacksNonce reads the answer of a token endpoint (section 8), or of any other
 // that is protected (section 9).
-func lacksNonce(answer *capability.FetchResponse) bool {
+func lacksNonce(answer *egress.FetchResponse) bool {
 	var said struct{ Error string }
 	return answer.Status == 400 && json.Unmarshal(answer.Body, &said) == nil && said.Error == noNonce ||
 		answer.Status == 401 && strings.Contains(answer.Header["www-authenticate"], noNonce)
 }
 
 // grants says how the user lets the provider call an origin.
-func (f *flow) grants(o *capability.OriginError) string {
+func (f *flow) grants(o *egress.OriginError) string {
 	if f.config.Installed {
 		return fmt.Sprintf("to grant it: wharf plugin grant %s %s", f.config.Name, cleantext.Line(o.Origin, 200))
 	}
@@ -114,9 +115,9 @@ func (f *flow) grants(o *capability.OriginError) string {
 // fetchProblem is what a provider hears of an exchange that failed. To ask for
 // what is not granted ends the flow.
 func (f *flow) fetchProblem(ctx context.Context, err error) error {
-	var origin *capability.OriginError
-	var rule *capability.RuleError
-	var address *capability.AddressError
+	var origin *egress.OriginError
+	var rule *egress.RuleError
+	var address *dial.AddressError
 	var broken breach
 	switch {
 	case ctx.Err() != nil:

@@ -14,7 +14,7 @@
 //   - A peer that takes no byte for ten seconds while bytes wait is given up.
 //   - Closing is bounded: a process goes with everything that it started.
 //
-// Over HTTP a handle is one exchange ([Origin]). Its request is whole before it
+// Over HTTP a handle is one exchange ([httpclient.Origin]). Its request is whole before it
 // is sent, so it can be sent again, signed in or to where a redirect within the
 // grant leads. A sink may take a short one over ([hostio.InlineSink]), so that the caller who
 // waits for the answer fetches it: nothing is handed over to a goroutine and back.
@@ -24,8 +24,8 @@
 // only an event stream may go on for ever, as long as it is not silent.
 //
 // Auth providers perform no I/O either, and what the host does for them is here
-// as well: a [Fetcher] makes their exchanges within their [Reach], a [Callback] is
-// where a browser comes back to, [OpenBrowser] shows a page, and [Process.Run]
+// as well: a [egress.Fetcher] makes their exchanges within their [egress.Policy], a [egress.Callback] is
+// where a browser comes back to, [egress.OpenBrowser] shows a page, and [process.Process.Run]
 // runs a helper command to its end.
 //
 // A new kind of open is a target with a Kind and a hold method, in a file of its

@@ -3,6 +3,7 @@ package capability
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -14,7 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// statusOf is what a guest may know of err. All errors of processes, streams and
+// StatusOf is what a guest may know of err. All errors of processes, streams and
 // exchanges pass here, so that the same break has the same status everywhere;
 // otherwise is for an error that says nothing about the network, and depends on
 // what was being done.
@@ -24,14 +25,14 @@ import (
 // What ends a connection that stood is [abi.Reset], whatever the system calls it.
 // No error has [abi.Refused]: the host takes that for the word of a guest that a
 // message may be sent again.
-func statusOf(err error, otherwise abi.Status) abi.Status {
+func StatusOf(err error, otherwise abi.Status) abi.Status {
 	var stated interface{ Status() abi.Status }
 	var dns *net.DNSError
-	op := operation(err)
+	op := Operation(err)
 	switch {
 	case errors.As(err, &stated):
 		return stated.Status()
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), isTimeout(err):
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), IsTimeout(err):
 		return abi.TimedOut
 	case strings.HasSuffix(op, " error"): // crypto/tls: an alert
 		return abi.ProtocolFailed
@@ -47,8 +48,8 @@ func statusOf(err error, otherwise abi.Status) abi.Status {
 	return otherwise
 }
 
-// operation names what the network was doing, or is empty for another error.
-func operation(err error) string {
+// Operation names what the network was doing, or is empty for another error.
+func Operation(err error) string {
 	var op *net.OpError
 	if errors.As(err, &op) {
 		return op.Op
@@ -72,14 +73,14 @@ func isBreak(err error) bool {
 	return strings.Contains(err.Error(), "server closed idle connection")
 }
 
-func isTimeout(err error) bool {
+func IsTimeout(err error) bool {
 	var t net.Error
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// cause strips what the net and os packages put around a system's error: the
+// Cause strips what the net and os packages put around a system's error: the
 // name of the operation and its target are said by whoever wraps it here.
-func cause(err error) error {
+func Cause(err error) error {
 	var call *os.SyscallError
 	var op *net.OpError
 	var path *fs.PathError
@@ -93,3 +94,19 @@ func cause(err error) error {
 	}
 	return err
 }
+
+// StatusError is an error with a status of its own for the guest.
+type StatusError struct {
+	status abi.Status
+	text   string
+}
+
+// StatusErrorf returns a [StatusError].
+func StatusErrorf(status abi.Status, format string, args ...any) *StatusError {
+	return &StatusError{status, fmt.Sprintf(format, args...)}
+}
+
+func (e *StatusError) Error() string { return e.text }
+
+// Status is what a guest may know of it.
+func (e *StatusError) Status() abi.Status { return e.status }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
@@ -25,10 +26,10 @@ const token = "c4nary-0f-the-header"
 // signer has a new token for whoever is refused, once for each request.
 type signer struct{ n atomic.Int64 }
 
-func (s *signer) Apply(context.Context, *capability.Request) ([]abi.Pair, error) {
+func (s *signer) Apply(context.Context, *httpclient.Request) ([]abi.Pair, error) {
 	return []abi.Pair{{Key: "Authorization", Value: fmt.Sprintf("Bearer %s-%d", token, s.n.Add(1))}}, nil
 }
-func (*signer) Challenge(_ context.Context, c *capability.Challenge) (bool, error) {
+func (*signer) Challenge(_ context.Context, c *httpclient.Challenge) (bool, error) {
 	if c.Round == 1 {
 		return true, nil
 	}
@@ -197,7 +198,7 @@ func TestCredentialsAreNotSeen(t *testing.T) {
 			g := &gossip{away: away.URL}
 			server := httptest.NewServer(g)
 			defer server.Close()
-			o, err := capability.ParseOrigin(server.URL + "/mcp")
+			o, err := httpclient.ParseOrigin(server.URL + "/mcp")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -222,7 +223,7 @@ func TestCredentialsAreForTheirPath(t *testing.T) {
 	g := &gossip{}
 	server := httptest.NewServer(g)
 	defer server.Close()
-	o, err := capability.ParseOrigin(server.URL + "/mcp")
+	o, err := httpclient.ParseOrigin(server.URL + "/mcp")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +242,7 @@ func TestTransportsAreSearched(t *testing.T) {
 	g := &gossip{}
 	server := httptest.NewServer(g)
 	defer server.Close()
-	o, err := capability.ParseOrigin(server.URL + "/mcp")
+	o, err := httpclient.ParseOrigin(server.URL + "/mcp")
 	if err != nil {
 		t.Fatal(err)
 	}

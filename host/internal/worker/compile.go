@@ -17,7 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/brig"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
@@ -248,8 +248,8 @@ func (c *Compiler) ask(ctx context.Context, j *job) ([]byte, error) {
 
 // start is ask, when there is room for another process.
 func (c *Compiler) start(ctx context.Context, j *job) ([]byte, error) {
-	process := capability.Process{Command: c.Command[0], Args: slices.Clone(c.Command[1:])}
-	companion, err := process.Accompany()
+	process := process.Process{Command: c.Command[0], Args: slices.Clone(c.Command[1:])}
+	companion, err := process.StartPiped()
 	if err != nil {
 		return nil, &StartError{err}
 	}

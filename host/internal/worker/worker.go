@@ -51,7 +51,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/brig"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
@@ -107,8 +107,8 @@ func (p *Program) Start(ctx context.Context, b guest.Berth) (guest.Machine, erro
 	if b.Now != nil || b.Random != nil {
 		b.Now, b.Random = orReal(b.Now, b.Random)
 	}
-	process := capability.Process{Command: p.Command[0], Args: slices.Clone(p.Command[1:])}
-	companion, err := process.Accompany()
+	process := process.Process{Command: p.Command[0], Args: slices.Clone(p.Command[1:])}
+	companion, err := process.StartPiped()
 	if err != nil {
 		return nil, fmt.Errorf("start its worker process: %w", err)
 	}

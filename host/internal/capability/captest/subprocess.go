@@ -1,0 +1,124 @@
+// Package captest has what the tests of capability and its rooms share: a sink that
+// records, tables with other graces, and helper processes. A helper is the test binary
+// itself, started with a mode in its environment.
+package captest
+
+import (
+	"net"
+	"os"
+	"testing"
+)
+
+// HelperEnv makes the test binary a server of the mode that it names.
+const HelperEnv = "CAPABILITY_TEST_HELPER"
+
+// leashEnv names a unix socket that a helper connects to when it starts. A test
+// sees on its end when the helper is dead, and an escaped helper ends with it.
+const leashEnv = "CAPABILITY_TEST_LEASH"
+
+// LeashTo ties this process to the leash at path.
+func LeashTo(path string) {
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		panic(err)
+	}
+	go answer(conn)
+}
+
+// answer sends back what comes over the leash; a ! calls the helper as well.
+func answer(conn net.Conn) {
+	for buf := make([]byte, 1); ; {
+		if _, err := conn.Read(buf); err != nil {
+			os.Exit(0)
+		}
+		conn.Write(buf)
+		if buf[0] == '!' {
+			close(Called) // the helper may be gone with this
+		}
+	}
+}
+
+// Leash is the test's end of the connections that helpers make at their start.
+type Leash struct {
+	t        *testing.T
+	Listener net.Listener
+}
+
+// NewLeash returns a leash that ends with the test.
+func NewLeash(t *testing.T) Leash {
+	t.Helper()
+	l, err := net.Listen("unix", t.TempDir()+"/leash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return Leash{t, l}
+}
+
+// Env is the variable that ties a helper to the leash.
+func (l Leash) Env() string { return leashEnv + "=" + l.Listener.Addr().String() }
+
+// Catch returns the connection of the next helper that starts.
+func (l Leash) Catch() net.Conn {
+	l.t.Helper()
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// Caught returns the connections of the helpers that have started so far. One that
+// was killed before that never comes, so that nobody can wait for it.
+func (l Leash) Caught() (conns []net.Conn) {
+	l.t.Helper()
+	at := l.Listener.Addr().(*net.UnixAddr)
+	last := &net.UnixAddr{Net: at.Net, Name: at.Name + "-last"}
+	own, err := net.DialUnix(at.Net, last, at)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer own.Close()
+	for {
+		conn := l.Catch()
+		if conn.RemoteAddr().String() == last.Name {
+			return conns
+		}
+		conns = append(conns, conn)
+	}
+}
+
+// Dies returns when the helper behind conn is dead.
+func Dies(t *testing.T, conn net.Conn) {
+	t.Helper()
+	if _, err := conn.Read(make([]byte, 1)); err == nil {
+		t.Fatal("a helper spoke on its leash")
+	}
+}
+
+// RunHelper runs the helper that the environment names, and ends the process; without
+// one it returns. A TestMain calls it first.
+func RunHelper() {
+	mode := os.Getenv(HelperEnv)
+	if mode == "" {
+		return
+	}
+	if path := os.Getenv(leashEnv); path != "" {
+		LeashTo(path)
+	}
+	Helpers[mode]()
+	os.Exit(0)
+}
+
+// Helpers are what a test binary can be started as. A package adds its own.
+var Helpers = map[string]func(){
+	"deaf": func() { os.Stdout.WriteString("ready"); select {} },
+	"crash": func() {
+		os.Stderr.WriteString("no such table: users\n")
+		os.Exit(3)
+	},
+}
+
+// Called is closed when the test calls a helper over its leash.
+var Called = make(chan struct{})

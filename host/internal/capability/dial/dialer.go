@@ -1,0 +1,134 @@
+package dial
+
+import (
+	"context"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Dialer makes the connections that HTTP runs over, and knows which there are:
+// net/http closes some of them in its own time, and close waits for none.
+type Dialer struct {
+	Socket   string        // of a server behind a unix socket; the address asked for is then only a name
+	timeout  time.Duration // from the start of a dial to its outcome
+	Guard    Guard         // of the addresses that are not trusted
+	Resolver *net.Resolver // nil for the system's
+	ctx      context.Context
+	stop     context.CancelFunc
+
+	mu      sync.Mutex
+	trusted map[string]bool // the addresses that may be anywhere
+	conns   map[*trackedConn]struct{}
+	dials   sync.WaitGroup // grows under mu, while life lasts
+	closed  bool
+}
+
+// A guard returns what is asked about each address that addr, a host:port, leads
+// to, before anything is sent there; nil lets all of them pass.
+type Guard func(addr string) Control
+
+// Control is what net.Dialer calls so.
+type Control = func(network, address string, conn syscall.RawConn) error
+
+func New(timeout time.Duration) *Dialer {
+	d := &Dialer{timeout: timeout, Guard: func(string) Control { return PublicOnly }, trusted: map[string]bool{}, conns: map[*trackedConn]struct{}{}}
+	d.ctx, d.stop = context.WithCancel(context.Background())
+	return d
+}
+
+// Trust exempts a host:port from the guard: the user wrote it down, and may mean
+// a machine of their own. Every other address has to be a public one, unless the
+// dialer has another guard.
+func (d *Dialer) Trust(addr string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.trusted[addr] = true
+}
+
+// Dial connects to addr, a host:port. Whether the policy allows it is asked for
+// each address that is about to be connected to, after the name was looked up:
+// a name that leads elsewhere the second time gains nothing by it.
+func (d *Dialer) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	home, err := d.start(addr)
+	if err != nil {
+		return nil, err
+	}
+	defer d.dials.Done()
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	defer context.AfterFunc(d.ctx, cancel)()
+	nd := net.Dialer{KeepAliveConfig: keepAliveConfig, Resolver: d.Resolver}
+	switch {
+	case d.Socket != "":
+		network, addr = "unix", d.Socket
+	case !home:
+		nd.Control = d.Guard(addr)
+	}
+	conn, err := nd.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return d.track(conn)
+}
+
+// keepAliveConfig find a peer that vanished without a word within a minute.
+var keepAliveConfig = net.KeepAliveConfig{Enable: true, Idle: KeepAlive, Interval: KeepAlive, Count: 3}
+
+func (d *Dialer) start(addr string) (home bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return false, net.ErrClosed
+	}
+	d.dials.Add(1)
+	return d.trusted[addr] || d.Socket != "", nil
+}
+
+func (d *Dialer) track(conn net.Conn) (net.Conn, error) {
+	w := &trackedConn{Conn: conn, dialer: d}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		conn.Close()
+		return nil, net.ErrClosed
+	}
+	d.conns[w] = struct{}{}
+	return w, nil
+}
+
+// Close closes every connection and lets no more be made. When it returns, no
+// descriptor is left.
+func (d *Dialer) Close() {
+	d.mu.Lock()
+	d.closed = true
+	left := d.conns
+	d.conns = map[*trackedConn]struct{}{}
+	d.mu.Unlock()
+	d.stop()
+	d.dials.Wait()
+	for w := range left {
+		w.Conn.Close()
+	}
+}
+
+// Conns is the number of connections that are open.
+func (d *Dialer) Conns() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.conns)
+}
+
+// trackedConn is a connection that its dialer knows of.
+type trackedConn struct {
+	net.Conn
+	dialer *Dialer
+}
+
+func (w *trackedConn) Close() error {
+	w.dialer.mu.Lock()
+	delete(w.dialer.conns, w)
+	w.dialer.mu.Unlock()
+	return w.Conn.Close()
+}

@@ -1,0 +1,44 @@
+package dial
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+)
+
+// KeepAlive finds a peer that vanished without a word.
+const KeepAlive = 15 * time.Second
+
+// explainProxy says which proxy was not reached, and where it is named.
+func explainProxy(e *net.OpError) error {
+	at := ""
+	var dial *net.OpError
+	if errors.As(e.Err, &dial) && dial.Addr != nil {
+		at = " " + dial.Addr.String()
+	}
+	return fmt.Errorf("the proxy%s: %w; it is that of the entry, or else of HTTPS_PROXY or HTTP_PROXY", at, capability.Cause(e.Err))
+}
+
+// Explain adds to an error of dial what to look at.
+func Explain(err error) error {
+	why := capability.Cause(err)
+	var op *net.OpError
+	switch {
+	case errors.As(err, &op) && op.Op == "proxyconnect": // so net/http calls it, for all urls
+		return explainProxy(op)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("%w; is the server running?", why)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w; is the server running, and is this its socket?", why)
+	case capability.IsTimeout(err):
+		return fmt.Errorf("no answer: %w", why)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w; may this user open the socket?", why)
+	}
+	return why
+}

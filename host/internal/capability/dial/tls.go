@@ -1,0 +1,69 @@
+package dial
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+)
+
+// TLS says how the server is known and what we show it, be it that of an [httpclient.Origin]
+// or of an [stream.Address]. The zero value is what the system trusts.
+type TLS struct {
+	CAFile   string // PEM; trusted beside what the system trusts
+	CertFile string // PEM; our own certificate, with KeyFile
+	KeyFile  string
+	Name     string // the server's, where it is not the host that is dialled
+}
+
+// Config reads the files. The name of the server is only set where it is not
+// that of the address.
+func (t TLS) Config() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.Name}
+	if t.CAFile != "" {
+		pem, err := os.ReadFile(t.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the CA file %s: %w", t.CAFile, capability.Cause(err))
+		}
+		if config.RootCAs, err = x509.SystemCertPool(); err != nil {
+			config.RootCAs = x509.NewCertPool()
+		}
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("the CA file %s holds no certificate in PEM form", t.CAFile)
+		}
+	}
+	if t.CertFile != "" || t.KeyFile != "" {
+		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the client certificate %q and its key %q: %w", t.CertFile, t.KeyFile, err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}
+
+// ExplainTLS adds to an error of a handshake what to look at.
+func ExplainTLS(err error) error {
+	var unknown *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, new(tls.RecordHeaderError)):
+		return fmt.Errorf("the server does not speak TLS; is its address tcp:…? (%w)", err)
+	case errors.As(err, &unknown):
+		return ExplainCertificate(unknown)
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("the server closed the connection in the handshake: %w", err)
+	}
+	return Explain(err)
+}
+
+// ExplainCertificate adds to a certificate that does not hold what to look at.
+func ExplainCertificate(e *tls.CertificateVerificationError) error {
+	if errors.As(e, new(x509.HostnameError)) {
+		return fmt.Errorf("%w; if that is the server, write the name of its certificate in its entry: tls = { name = \"…\" }", e.Err)
+	}
+	return fmt.Errorf("%w; if the certificate is right, name its authority's file in the entry of the server: tls = { ca = \"…\" }", e.Err)
+}

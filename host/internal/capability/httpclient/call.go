@@ -1,0 +1,193 @@
+package httpclient
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+)
+
+// request is what a guest asked for, checked against its grant.
+type request struct {
+	client  *client
+	method  string
+	url     *url.URL
+	header  http.Header
+	upgrade bool
+}
+
+// call is an order that is being carried out. Its body is whole and stays as it
+// is, so it can be sent again: elsewhere on the same origin, or signed in.
+type call struct {
+	request
+	phaseTimer
+	signature
+	responseHead
+	body  []byte
+	left  func(n int)  // told how much of a large body is not sent yet; may be nil
+	first bytes.Reader // of a small body, the first time that it is sent
+	read  bool         // first is taken
+
+	reading uploadGate // of a large body
+}
+
+// MaxRedirects is how many redirects one exchange may follow.
+const MaxRedirects = 3
+
+// perform sends the request until an answer is for the guest. The caller closes
+// the body of the response.
+func (c *call) perform(ctx context.Context) (*http.Response, error) {
+	if err := c.client.prepare(); err != nil {
+		return nil, err
+	}
+	for at, hops, resent := c.url, 0, false; ; {
+		resp, err := c.send(ctx, at)
+		switch {
+		case IsUnsent(err) && !resent:
+			resent, err = true, nil
+		case err != nil:
+		case isChallenge(resp):
+			err = c.challenge(ctx, resp)
+		case IsRedirect(resp):
+			c.noteNonce(resp)
+			if at, err = c.follow(at, resp); err == nil && hops == MaxRedirects {
+				err = capability.StatusErrorf(abi.ProtocolFailed, "the server redirects more than %d times", MaxRedirects)
+			}
+			hops++
+		default:
+			c.noteNonce(resp)
+			return resp, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// send performs one hop. What the guest must not say is added here, where the
+// address is known to be the origin's: nothing above this line holds a secret.
+func (c *call) send(ctx context.Context, at *url.URL) (*http.Response, error) {
+	req := (&http.Request{
+		Method: c.method, URL: at, Host: c.client.host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: c.header, Body: http.NoBody,
+	}).WithContext(ctx)
+	for name, values := range c.client.headers {
+		req.Header[name] = values
+	}
+	if err := c.sign(ctx, req); err != nil {
+		return nil, err
+	}
+	c.load(req)
+	c.await(forHead)
+	return c.client.transport.RoundTrip(req)
+}
+
+// inMemory is the longest body that is given to net/http as bytes: it goes out
+// in one piece with the head. A longer one is watched on its way.
+const inMemory = capability.ChunkSize
+
+func (c *call) load(req *http.Request) {
+	if len(c.body) == 0 {
+		return
+	}
+	req.ContentLength = int64(len(c.body))
+	req.GetBody = c.reader
+	req.Body, _ = c.reader()
+}
+
+// reader returns the body from its start. net/http knows what it gets for a small
+// one, and writes it together with the head. A reader that it has had before may
+// still be in its hands.
+func (c *call) reader() (io.ReadCloser, error) {
+	switch {
+	case len(c.body) > inMemory:
+		return &upload{call: c, rest: c.body}, nil
+	case c.read:
+		return io.NopCloser(bytes.NewReader(c.body)), nil
+	}
+	c.read = true
+	c.first.Reset(c.body)
+	return io.NopCloser(&c.first), nil
+}
+
+// upload is a large body on its way out.
+type upload struct {
+	call *call
+	rest []byte
+}
+
+func (u *upload) Read(p []byte) (int, error) {
+	n, open := u.call.reading.copy(p, u.rest)
+	if !open {
+		return 0, net.ErrClosed
+	}
+	u.rest = u.rest[n:]
+	u.call.onSent(len(u.rest) == 0)
+	if u.call.left != nil {
+		u.call.left(len(u.rest))
+	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func (u *upload) Close() error { return nil }
+
+// uploadGate keeps net/http from a body that has gone back to its owner. An answer may
+// come, or a caller leave, before all of the request was sent, and nobody hears
+// when the goroutine that sends it stops.
+type uploadGate struct {
+	mu   sync.Mutex
+	shut bool
+}
+
+func (g *uploadGate) copy(to, from []byte) (n int, open bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut {
+		return 0, false
+	}
+	return copy(to, from), true
+}
+
+// close returns when nothing is read any more.
+func (g *uploadGate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = true
+}
+
+// follow returns where a redirect leads, if this grant leads there too. The
+// method stays: a POST that became a GET would look as if it had been done.
+func (c *call) follow(from *url.URL, resp *http.Response) (*url.URL, error) {
+	defer Discard(resp)
+	to := resp.Header.Get("Location")
+	keeps := resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect
+	if c.method != http.MethodGet && !keeps {
+		return nil, capability.StatusErrorf(abi.Denied, "HTTP %d redirects a %s and would turn it into a GET; is %s the right url?",
+			resp.StatusCode, c.method, cleantext.Line(BareURL(to), 200))
+	}
+	u, status, err := c.client.origin.resolve(from, to)
+	if err != nil {
+		return nil, capability.StatusErrorf(status, "HTTP %d redirects elsewhere: %v; if you trust it, make it the url of the server", resp.StatusCode, err)
+	}
+	return u, nil
+}
+
+// tell makes of an error what the sink hears.
+func (c *call) tell(ctx context.Context, err error) (abi.Status, error) {
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return capability.StatusOf(err, abi.ProtocolFailed), fmt.Errorf("%s %s: %w", c.method, c.client.origin.display(c.url), Explain(err))
+}

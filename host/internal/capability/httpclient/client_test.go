@@ -1,0 +1,133 @@
+//go:build unix
+
+package httpclient
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/captest"
+	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
+)
+
+// serveTLS starts a server for https, of HTTP/2 too, and grants it.
+func serveTLS(t *testing.T, config *tls.Config) (*Origin, capability.Grant) {
+	t.Helper()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		peer := "nobody"
+		if len(r.TLS.PeerCertificates) > 0 {
+			peer = r.TLS.PeerCertificates[0].Subject.CommonName
+		}
+		fmt.Fprintf(w, "%s from %s: %s", r.Proto, peer, body)
+	}))
+	s.TLS, s.EnableHTTP2 = config, true
+	s.Config.ErrorLog = nil
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	o, grant := origin(t, s.URL+"/mcp")
+	o.TLS.CAFile = captest.WritePEM(t, "ca.pem", "CERTIFICATE", s.Certificate().Raw)
+	return o, grant
+}
+
+func TestHTTPSWithItsOwnAuthority(t *testing.T) {
+	o, grant := serveTLS(t, nil)
+	table := captest.NewTable(t, captest.Patient(grant))
+	for range 2 {
+		if r := post(t, table, "hello"); string(r.Bytes) != "HTTP/2.0 from nobody: hello" {
+			t.Errorf("the server saw %q, %v", r.Bytes, r.Err)
+		}
+	}
+	o.TLS.Name = "other.name"
+	captest.WantError(t, post(t, captest.NewTable(t, captest.Patient(grant)), ""), abi.ProtocolFailed, "other.name")
+	o.TLS = dial.TLS{}
+	captest.WantError(t, post(t, captest.NewTable(t, captest.Patient(grant)), ""), abi.ProtocolFailed, "unknown authority; if the certificate is right")
+}
+
+func TestClientCertificate(t *testing.T) {
+	o, grant := serveTLS(t, &tls.Config{ClientAuth: tls.RequireAnyClientCert})
+	if r := post(t, captest.NewTable(t, captest.Patient(grant)), ""); r.Err == nil {
+		t.Error("the server does not ask for a certificate")
+	}
+	o.TLS.CertFile, o.TLS.KeyFile = captest.Certificate(t, "harbour")
+	if r := post(t, captest.NewTable(t, captest.Patient(grant)), "hello"); string(r.Bytes) != "HTTP/2.0 from harbour: hello" {
+		t.Errorf("the server saw %q, %v", r.Bytes, r.Err)
+	}
+	o.TLS.KeyFile = ""
+	if err := o.Check(); err == nil {
+		t.Error("a certificate without its key passes")
+	}
+}
+
+func TestOldTLSIsRefused(t *testing.T) {
+	_, grant := serveTLS(t, &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
+	captest.WantError(t, post(t, captest.NewTable(t, captest.Patient(grant)), ""), abi.ProtocolFailed, "protocol version")
+}
+
+func TestPlainHTTPWhereHTTPSWasMeant(t *testing.T) {
+	o, grant := serve(t, func(http.ResponseWriter, *http.Request) {})
+	o.base.Scheme = "https"
+	captest.WantError(t, post(t, captest.NewTable(t, captest.Patient(grant)), ""), abi.ProtocolFailed, "is its url http://")
+}
+
+func TestUnixSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host, " ", r.URL) },
+	)}}
+	s.Start()
+	defer s.Close()
+	_, grant := origin(t, "unix://"+path+"#/mcp")
+	table := captest.NewTable(t, captest.Patient(grant))
+	r, _ := ask(t, table, "POST", "?session=1", "{}")
+	if r.UntilOver(); string(r.Bytes) != "localhost /mcp?session=1" {
+		t.Errorf("the server saw %q, %v", r.Bytes, r.Err)
+	}
+	if _, status, _ := table.Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: "GET", Target: "http://127.0.0.1/mcp"}, nil); status != abi.Denied {
+		t.Errorf("tcp under the grant of a socket: %v", status)
+	}
+}
+
+func TestProxy(t *testing.T) {
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s as %s", r.URL, r.Header.Get("Proxy-Authorization"))
+	}))
+	defer proxy.Close()
+	o, grant := origin(t, "http://nowhere.invalid/mcp")
+	o.Proxy = strings.Replace(proxy.URL, "http://", "http://user:pw@", 1)
+	if r := post(t, captest.NewTable(t, captest.Patient(grant)), ""); string(r.Bytes) != "http://nowhere.invalid/mcp as Basic dXNlcjpwdw==" {
+		t.Errorf("the proxy saw %q, %v", r.Bytes, r.Err)
+	}
+	for _, bad := range []string{"proxy:80", "ftp://user:pw@proxy", "http://", "http://user:pw@h:x"} {
+		o.Proxy = bad
+		if err := o.Check(); err == nil || strings.Contains(err.Error(), "pw") {
+			t.Errorf("proxy %q: %v", bad, err)
+		}
+	}
+}
+
+func TestProxyOfTheEnvironment(t *testing.T) {
+	o, _ := origin(t, "https://h.example/mcp")
+	o.Proxy = ""
+	if proxy, err := o.proxy(); proxy == nil || err != nil {
+		t.Errorf("the environment is not asked: %v", err)
+	}
+	o, _ = origin(t, "unix:///run/x#/mcp")
+	o.Proxy = ""
+	if proxy, _ := o.proxy(); proxy != nil {
+		t.Error("a proxy for a unix socket")
+	}
+}

@@ -1,0 +1,67 @@
+package httpclient
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
+)
+
+// IsUnsent reports whether a request failed because its connection had been
+// closed by the server, who was in the right: nobody used it. net/http closes its
+// own side when it learns of that, and only then is a request that gets hold of
+// the connection told so; not one byte of it is written. It does not send a POST
+// again all the same, and has no other name for this error than its text.
+//
+// There are two ways to have net/http send more, and neither is for us. A request
+// that is marked as idempotent (an Idempotency-Key, even one that is not sent) is
+// repeated as well when the server read it and hung up without an answer. And
+// what a connection breaks with after a byte was written tells nothing about how
+// far the server came. A tool must not be called twice, so such a request fails.
+// When no byte was written and the error is another one, a reset for instance,
+// net/http sends it again by itself: its body can be had a second time.
+func IsUnsent(err error) bool {
+	return err != nil && err.Error() == "http: server closed idle connection"
+}
+
+func IsRedirect(resp *http.Response) bool {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return resp.Header.Get("Location") != ""
+	}
+	return false
+}
+
+// Discard reads the little that is usually left, so that the connection can be
+// used again, and closes the body.
+func Discard(resp *http.Response) {
+	io.CopyN(io.Discard, resp.Body, 4<<10)
+	resp.Body.Close()
+}
+
+// Explain adds to an error of an exchange what to look at.
+func Explain(err error) error {
+	var unknown *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, new(*Refusal)): // which says all that there is to say
+		return err
+	case errors.As(err, &record):
+		return fmt.Errorf("the server does not speak TLS; is its url http://…? (%w)", err)
+	case errors.As(err, &unknown):
+		return dial.ExplainCertificate(unknown)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("the server broke off in the middle of its answer: %w", err)
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("the server closed the connection without an answer: %w", err)
+	case errors.Is(err, net.ErrClosed) && capability.Operation(err) == "write": // net/http closed our side when the server closed the other
+		return fmt.Errorf("the server closed the connection without an answer: %w", capability.Cause(err))
+	}
+	return dial.Explain(err)
+}

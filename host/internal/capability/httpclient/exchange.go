@@ -1,0 +1,330 @@
+package httpclient
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
+)
+
+// exchange is one request and its response. Its write side collects the body;
+// nothing happens, and no goroutine runs, until that is whole.
+type exchange struct {
+	capability.Slot
+	call
+	state     atomic.Int32
+	ending    bool // the owner's: the body is whole
+	aboveLow  bool // more than the low-water mark was unsent after a flush
+	tooLarge  bool // the owner's, until the exchange runs: more than is held
+	requested bool // the carrier's: the request was sent, and err is how it failed
+	err       error
+	abandoned atomic.Bool         // Stop was called: nobody waits any more
+	unsent    atomic.Int64        // what Queued says
+	owner     interface{ Free() } // of the body, if that is borrowed
+}
+
+// The states of an exchange. It goes from the first to one of the others, once.
+const (
+	waiting int32 = iota // for the end of its body
+	running              // somebody carries it, or is about to
+	dropped              // it ended before that
+)
+
+func newExchange(g capability.Opening, o request) *exchange {
+	x := &exchange{call: call{request: o}}
+	x.Slot.Init(g)
+	x.phaseTimer.limits, x.phaseTimer.cancel = x.Limits(), x.Slot.Cancel
+	return x
+}
+
+// Start is described at [capability.Handle].
+func (x *exchange) Start() {}
+
+// Write is described at [hostio.Stream]. What is written is copied: it may have to be
+// sent twice.
+func (x *exchange) Write(p []byte, end bool) {
+	if x.ending || x.tooLarge {
+		return
+	}
+	if x.ending = end; x.countBody(len(p)) {
+		x.body = append(x.body, p...)
+		x.unsent.Store(int64(len(x.body)))
+	}
+}
+
+// Borrow makes p the whole body, without a copy, and frees what it is of when
+// nobody can read it any more. An exchange that is never carried leaves that to
+// the collector. It makes the exchange a borrower for package guest.
+func (x *exchange) Borrow(p []byte, end bool, of interface{ Free() }) {
+	if !end || len(x.body) > 0 || len(p) <= inMemory {
+		x.Write(p, end)
+		of.Free()
+		return
+	}
+	if !x.ending && !x.tooLarge && x.countBody(len(p)) {
+		x.body, x.owner = p, of
+		x.unsent.Store(int64(len(p)))
+	}
+	x.ending = true
+}
+
+// countBody counts n more bytes of the body, and reports whether they are wanted.
+func (x *exchange) countBody(n int) bool {
+	x.tooLarge = !x.HoldBody(n)
+	if x.tooLarge || x.Ended() {
+		// A Write that comes while anybody ends the exchange calls this too: one of the
+		// two sees the other.
+		x.ReleaseBody()
+		return false
+	}
+	return true
+}
+
+// Flush is described at [hostio.Stream]. It sends a body that is whole. One that fits
+// into the buffers of a connection counts as sent at once.
+func (x *exchange) Flush() {
+	if !x.ending && !x.tooLarge {
+		return
+	}
+	if len(x.body) <= inMemory {
+		x.unsent.Store(0)
+	} else {
+		x.left = x.onUpload
+	}
+	x.aboveLow = int(x.unsent.Load()) > x.Limits().LowWater
+	if x.state.CompareAndSwap(waiting, running) && !x.offerInline() {
+		x.Slot.Run(x)
+	}
+}
+
+// offerInline offers the exchange to whoever waits for its answer, if it will not hold
+// that one up: not where there are files to read before, or credentials to wait
+// for, or a body that goes out bit by bit.
+func (x *exchange) offerInline() bool {
+	to, ok := x.Sink().(hostio.InlineSink)
+	return ok && x.client.prepared.Load() && len(x.body) <= inMemory && x.signsWithoutWaiting() && to.OfferInline(x)
+}
+
+// signsWithoutWaiting reports whether credentials have nothing to wait for. That may
+// change on the way (a challenge, a token that runs out); what they wait with
+// then ends with the exchange, see [Credentials].
+func (x *exchange) signsWithoutWaiting() bool {
+	if !x.client.origin.signs(x.method, x.url) {
+		return true
+	}
+	c, ok := x.client.origin.Credentials.(interface{ Prompt() bool })
+	return ok && c.Prompt()
+}
+
+// Queued is described at [hostio.Stream].
+func (x *exchange) Queued() int { return int(x.unsent.Load()) }
+
+// Close is described at [hostio.Stream]. An exchange has no orderly end: whoever closes
+// it does not want it any more, and the server sees that.
+func (x *exchange) Close() { x.End() }
+
+// End is described at [capability.Handle].
+func (x *exchange) End() {
+	x.Slot.End()
+	if x.state.CompareAndSwap(waiting, dropped) {
+		x.release()
+	}
+}
+
+// release gives back what the exchange held.
+func (x *exchange) release() {
+	x.unsent.Store(0)
+	x.ReleaseBody()
+	x.Remove()
+}
+
+// Run is described at [hostio.InlineIO].
+func (x *exchange) Run() {
+	x.begin()
+	if x.abandoned.Load() || x.err == nil && !x.complete() {
+		x.Slot.Run(x)
+		return
+	}
+	x.Complete()
+}
+
+// Stop is described at [hostio.InlineIO].
+func (x *exchange) Stop() {
+	x.abandoned.Store(true)
+	x.Slot.Cancel(errAbandoned)
+}
+
+var errAbandoned = capability.StatusErrorf(abi.Closed, "nobody waits for the answer any more")
+
+// Complete runs the exchange to its end, from its request or from its answer on. It
+// implements [capability.Job].
+func (x *exchange) Complete() {
+	x.begin()
+	if x.err == nil {
+		x.err = x.relay(&x.Events)
+	}
+	if x.close(); x.err != nil {
+		x.Events.Error(x.tell(x.Context, x.err))
+	}
+	x.Slot.Cancel(nil)
+	x.stopTimer()
+	x.freeBody()
+	x.release()
+}
+
+// freeBody frees what the body was borrowed from.
+func (x *exchange) freeBody() {
+	if x.owner != nil {
+		x.reading.close()
+		x.body = nil
+		x.owner.Free()
+	}
+}
+
+// stopTimer is the end of the clock. net/http may still be about to read a large
+// body, which sets it.
+func (x *exchange) stopTimer() {
+	if len(x.body) > inMemory {
+		x.stop()
+	} else {
+		x.recycle()
+	}
+}
+
+// begin sends the request, if that has not been done, and hears the answer's
+// beginning.
+func (x *exchange) begin() {
+	if x.requested {
+		return
+	}
+	x.requested = true
+	x.Events.AllowDrained()
+	resp, err := x.roundTrip()
+	if x.err = err; err == nil {
+		x.readHead(resp)
+	}
+}
+
+func (x *exchange) roundTrip() (*http.Response, error) {
+	switch {
+	case x.tooLarge:
+		return nil, capability.StatusErrorf(abi.TooLarge, "the requests under way hold more than %d bytes", x.Limits().Bodies)
+	case len(x.body) > 0 && x.method == http.MethodGet:
+		return nil, capability.StatusErrorf(abi.Malformed, "a GET has no body")
+	}
+	resp, err := x.perform(x.Context)
+	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
+		resp.Body.Close()
+		return nil, capability.StatusErrorf(abi.ProtocolFailed, "the server upgraded a request that did not ask for it")
+	}
+	return resp, err
+}
+
+// onUpload is told by net/http how much of a large body is left.
+func (x *exchange) onUpload(left int) {
+	was := x.unsent.Load()
+	if int64(left) >= was {
+		return // sent again
+	}
+	x.unsent.Store(int64(left))
+	if low := int64(x.Limits().LowWater); x.aboveLow && was > low && int64(left) <= low {
+		x.Events.Drained()
+	}
+}
+
+// responseHead is how a response begins: its head, and what the first read gave of a
+// body that is no event stream.
+type responseHead struct {
+	resp    *http.Response
+	buf     *capability.Chunk
+	n       int
+	readErr error // of that read; io.EOF when the body is whole
+}
+
+// readHead takes a response over, and reads what may be said together with its head.
+func (c *call) readHead(resp *http.Response) {
+	c.resp, c.buf = resp, capability.GetChunk()
+	if !isEventStream(resp.Header) {
+		c.await(forBody)
+		c.n, c.readErr = fill(resp.Body, c.buf[:])
+	}
+}
+
+// complete reports whether that is all of it.
+func (o *responseHead) complete() bool { return o.readErr == io.EOF }
+
+// close closes the response.
+func (o *responseHead) close() {
+	if o.resp != nil {
+		o.resp.Body.Close()
+		capability.PutChunk(o.buf)
+		*o = responseHead{}
+	}
+}
+
+// relay says what a response holds: the head with what of the body is already
+// there, and the rest in chunks, of which one is in flight.
+func (c *call) relay(v *capability.Emitter) error {
+	resp, n, err := c.resp, c.n, c.readErr
+	if isEventStream(resp.Header) {
+		v.Head(resp.StatusCode, visibleHeaders(resp.Header), -1, nil, false)
+		return c.stream(v, resp.Body, c.buf[:])
+	}
+	v.Head(resp.StatusCode, visibleHeaders(resp.Header), resp.ContentLength, c.buf[:n], err == io.EOF)
+	for total := int64(n); err == nil; total += int64(n) {
+		if total > c.limits.Answer {
+			return capability.StatusErrorf(abi.TooLarge, "HTTP %d: the answer is longer than %d bytes", resp.StatusCode, c.limits.Answer)
+		}
+		if n, err = fill(resp.Body, c.buf[:]); n > 0 {
+			v.Data(c.buf[:n], err == io.EOF)
+		} else if err == io.EOF {
+			v.End()
+		}
+	}
+	return unlessEnd(err)
+}
+
+// stream relays an event stream. It may go on for ever, so each piece is passed
+// on as it comes, and only silence has a limit.
+func (c *call) stream(v *capability.Emitter, body io.Reader, buf []byte) error {
+	for {
+		c.await(forStream)
+		n, err := body.Read(buf)
+		c.stop()
+		if n > 0 {
+			v.Data(buf[:n], err == io.EOF)
+		} else if err == io.EOF {
+			v.End()
+		}
+		if err != nil {
+			return unlessEnd(err)
+		}
+	}
+}
+
+// fill reads until p is full or the body ends.
+func fill(body io.Reader, p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var m int
+		m, err = body.Read(p[n:])
+		n += m
+	}
+	return n, err
+}
+
+func unlessEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+func isEventStream(header http.Header) bool {
+	kind, _, _ := strings.Cut(header.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(kind), "text/event-stream")
+}

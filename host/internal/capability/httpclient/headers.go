@@ -1,0 +1,167 @@
+package httpclient
+
+import (
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/cleantext"
+)
+
+// Bounds of what a guest and a server may put into headers.
+const (
+	MaxHeaders     = 64       // of one request, as the guest gave it
+	MaxHeaderBytes = 32 << 10 // of one request, as the guest gave it
+	MaxHeadBytes   = 64 << 10 // of the head of one response
+)
+
+// canonical has the names that nearly every request holds, so that they are
+// not made anew each time.
+var canonical = map[string]string{
+	"accept": "Accept", "content-type": "Content-Type", "last-event-id": "Last-Event-Id",
+	"mcp-method": "Mcp-Method", "mcp-name": "Mcp-Name",
+	"mcp-protocol-version": "Mcp-Protocol-Version", "mcp-session-id": "Mcp-Session-Id",
+}
+
+// requestHeaders makes the header of a request from what a guest gave. What a
+// guest may say is a short list; who sends, where to and how it is framed are
+// the host's to say: the header has room for that many more.
+func requestHeaders(pairs []abi.Pair, upgrade bool, more int) (http.Header, abi.Status, error) {
+	if len(pairs) > MaxHeaders {
+		return nil, abi.TooLarge, fmt.Errorf("%d headers, there may be %d", len(pairs), MaxHeaders)
+	}
+	header := make(http.Header, len(pairs)+more)
+	values := make([]string, len(pairs))
+	size := 0
+	for i, p := range pairs {
+		name := strings.ToLower(p.Key)
+		if !IsToken(name) || !IsHeaderValue(p.Value) {
+			return nil, abi.Malformed, fmt.Errorf("the header %q: %q is none", cleantext.Line(p.Key, 64), cleantext.Line(p.Value, 64))
+		}
+		if !guestMaySend(name, upgrade) {
+			return nil, abi.Denied, fmt.Errorf("the header %s is not for plugins to send", cleantext.Line(name, 64))
+		}
+		key := canonicalKey(name)
+		if _, twice := header[key]; twice {
+			return nil, abi.Malformed, fmt.Errorf("the header %s stands twice", cleantext.Line(name, 64))
+		}
+		if size += len(name) + len(p.Value); size > MaxHeaderBytes {
+			return nil, abi.TooLarge, fmt.Errorf("its headers are longer than %d bytes", MaxHeaderBytes)
+		}
+		values[i] = p.Value
+		header[key] = values[i : i+1 : i+1]
+	}
+	return header, abi.OK, nil
+}
+
+func canonicalKey(lower string) string {
+	if key, ok := canonical[lower]; ok {
+		return key
+	}
+	return textproto.CanonicalMIMEHeaderKey(lower)
+}
+
+// guestMaySend reports whether a guest may send the header of that name.
+func guestMaySend(name string, upgrade bool) bool {
+	switch name {
+	case "accept", "content-type", "last-event-id":
+		return true
+	case "upgrade", "sec-websocket-version", "sec-websocket-protocol":
+		return upgrade
+	}
+	return strings.HasPrefix(name, "mcp-")
+}
+
+// heardFirst are the headers of a response that a guest may see, beside those
+// that begin with Mcp-. The key is the name for net/http, the value for guests.
+var heardFirst = []abi.Pair{
+	{Key: "Content-Type", Value: "content-type"},
+	{Key: "Retry-After", Value: "retry-after"},
+	{Key: "Allow", Value: "allow"},
+	{Key: "Sec-Websocket-Protocol", Value: "sec-websocket-protocol"},
+}
+
+// visibleHeaders returns the headers of a response that a guest may see: none that tells
+// where the server is or what signs us in.
+func visibleHeaders(header http.Header) []abi.Pair {
+	pairs := make([]abi.Pair, 0, 4) // most answers hold one or two
+	for _, name := range heardFirst {
+		pairs = appendVisible(pairs, name.Value, header[name.Key])
+	}
+	first := len(pairs)
+	for name, values := range header {
+		if strings.HasPrefix(name, "Mcp-") {
+			pairs = appendVisible(pairs, strings.ToLower(name), values)
+		}
+	}
+	if own := pairs[first:]; len(own) > 1 {
+		slices.SortStableFunc(own, func(a, b abi.Pair) int { return strings.Compare(a.Key, b.Key) })
+	}
+	return pairs
+}
+
+// appendVisible makes values the text that the ABI has: a server may send anything.
+func appendVisible(pairs []abi.Pair, name string, values []string) []abi.Pair {
+	for _, value := range values {
+		pairs = append(pairs, abi.Pair{Key: name, Value: strings.ToValidUTF8(value, "\uFFFD")})
+	}
+	return pairs
+}
+
+// FramingHeaders are headers that say how a message is carried. They are nobody's to
+// configure: two opinions about the end of a body are a way to smuggle one.
+var FramingHeaders = []string{
+	"Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Expect", "Keep-Alive",
+	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+}
+
+// configuredHeaders makes the header that is added to every request of an origin.
+func configuredHeaders(pairs []abi.Pair) (http.Header, error) {
+	header := http.Header{"User-Agent": {UserAgent}}
+	given := map[string]bool{}
+	for _, p := range pairs {
+		key := textproto.CanonicalMIMEHeaderKey(p.Key)
+		switch {
+		case !IsToken(p.Key):
+			return nil, fmt.Errorf("the header %q: that is no name", p.Key)
+		case !IsHeaderValue(p.Value):
+			return nil, fmt.Errorf("the header %s: its value holds a line end or another control character", key)
+		case slices.Contains(FramingHeaders, key):
+			return nil, fmt.Errorf("the header %s cannot be configured: it is set as each request needs it", key)
+		}
+		if !given[key] {
+			delete(header, key)
+			given[key] = true
+		}
+		header[key] = slices.Clip(append(header[key], p.Value))
+	}
+	return header, nil
+}
+
+// UserAgent is what we call ourselves, unless the user has another name.
+const UserAgent = "wharf"
+
+// IsToken reports whether s is what RFC 9110 calls a token.
+func IsToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// IsHeaderValue reports whether s can be the value of a header. Spaces at its ends
+// would be lost on the way, and are left to those who write it.
+func IsHeaderValue(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}

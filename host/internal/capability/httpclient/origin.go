@@ -1,0 +1,195 @@
+package httpclient
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
+)
+
+// Origin is the grant of HTTP exchanges with one server: its scheme, host and
+// port, and what lies under its path. [ParseOrigin] makes one; the fields are
+// set before the first use and not changed after it.
+type Origin struct {
+	// AnyPath allows every path of the server. The transport of 2024-11-05
+	// needs it: its server names the path to send to.
+	AnyPath bool
+
+	Methods []string   // what may be asked; default GET, POST and DELETE
+	Headers []abi.Pair // sent with every request to this origin, and nowhere else
+	TLS     dial.TLS
+
+	// Proxy is the URL of a proxy, "direct" for none, or empty for what the
+	// environment says (HTTPS_PROXY, HTTP_PROXY and NO_PROXY).
+	Proxy string
+
+	// Credentials sign requests in: those whose path is SignedPath or under it,
+	// with one of SignedMethods. What Headers hold is not theirs to set. May be
+	// nil.
+	Credentials   Credentials
+	SignedPath    string   // escaped, as in a URL; default its own path, also with AnyPath
+	SignedMethods []string // default all
+
+	base   *url.URL
+	socket string // of a server behind a unix socket; empty for tcp
+}
+
+var defaultMethods = []string{"GET", "POST", "DELETE"}
+
+// ParseOrigin reads the url of a server entry: https://host/path, http://host/path,
+// the same with wss or ws, or, for a server behind a unix socket,
+// unix:///run/x.sock#/path.
+func ParseOrigin(s string) (*Origin, error) {
+	o := &Origin{}
+	s = HTTPURL(s)
+	if rest, ok := strings.CutPrefix(s, "unix:"); ok {
+		path, inner, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "#")
+		if err := dial.CheckSocketPath(path); err != nil {
+			return nil, fmt.Errorf("url %q: %w", s, err)
+		}
+		o.socket, s = path, "http://localhost/"+strings.TrimPrefix(inner, "/")
+	}
+	u, err := url.Parse(s)
+	if err == nil {
+		err = checkBase(u)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("url %q: %w", BareURL(s), URLCause(err))
+	}
+	u.Host, u.Fragment, u.RawFragment = strings.ToLower(u.Host), "", ""
+	o.base = u
+	return o, nil
+}
+
+func checkBase(u *url.URL) error {
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return fmt.Errorf("want https://host/path, http://host/path or unix:///path/to/socket#/path")
+	case u.User != nil:
+		return fmt.Errorf("it holds a user or password; put them into a header instead")
+	case strings.ContainsFunc(u.Host, func(r rune) bool { return r > 0x7e || r <= ' ' }):
+		return fmt.Errorf("write the host in its ASCII form (xn--…)")
+	}
+	return CheckPath(u)
+}
+
+// Kind implements [capability.Target].
+func (*Origin) Kind() abi.OpenKind { return abi.OpenHTTP }
+
+// String is the URL for people.
+func (o *Origin) String() string {
+	if o.socket != "" {
+		return "unix://" + o.socket + "#" + o.base.EscapedPath()
+	}
+	return BareURL(o.base.String())
+}
+
+// URL is the url, which the caller does not change; for a server behind a unix socket
+// its host is localhost.
+func (o *Origin) URL() *url.URL { return o.base }
+
+// Socket is the path of the unix socket that the server is behind, or empty.
+func (o *Origin) Socket() string { return o.socket }
+
+// Path is the path of the url, escaped.
+func (o *Origin) Path() string { return o.base.EscapedPath() }
+
+// Resource is the url as the resource of a token (RFC 8707, section 2): without a
+// query, which may hold a secret, and without a slash for an empty path.
+func (o *Origin) Resource() string {
+	u := *o.base
+	u.RawQuery = ""
+	if u.Path == "/" {
+		u.Path = ""
+	}
+	return u.String()
+}
+
+// display is a URL of this origin for people.
+func (o *Origin) display(u *url.URL) string {
+	if o.socket != "" {
+		return "unix://" + o.socket + "#" + u.EscapedPath()
+	}
+	return BareURL(u.String())
+}
+
+// Check finds what is wrong with the fields. An origin that fails it can be
+// granted, and every exchange with it fails for that reason.
+func (o *Origin) Check() error {
+	if _, err := o.proxy(); err != nil {
+		return err
+	}
+	if _, err := o.TLS.Config(); err != nil {
+		return err
+	}
+	if o.SignedPath != "" && o.SignedPath[0] != '/' {
+		return fmt.Errorf("the path %q of the credentials does not begin with a slash", o.SignedPath)
+	}
+	_, err := configuredHeaders(o.Headers)
+	return err
+}
+
+// Opener implements [capability.Target].
+func (o *Origin) Opener(limits *capability.Limits) capability.Opener { return newClient(o, limits) }
+
+func (o *Origin) checkMethod(c *request) (abi.Status, error) {
+	methods := o.Methods
+	if methods == nil {
+		methods = defaultMethods
+	}
+	switch {
+	case c.method == "":
+		return abi.Malformed, fmt.Errorf("the method is missing")
+	case !slices.Contains(methods, c.method):
+		return abi.Denied, fmt.Errorf("%q is not granted, only %s", c.method, strings.Join(methods, ", "))
+	case c.upgrade && c.method != "GET":
+		return abi.Malformed, fmt.Errorf("only a GET can be upgraded")
+	}
+	return abi.OK, nil
+}
+
+// resolve returns where a URI reference leads from a URL of this origin, if that
+// is within the grant.
+func (o *Origin) resolve(from *url.URL, target string) (*url.URL, abi.Status, error) {
+	if target == "" {
+		return from, abi.OK, nil
+	}
+	if len(target) > MaxURL {
+		return nil, abi.TooLarge, fmt.Errorf("its target is %d bytes long, it may have %d", len(target), MaxURL)
+	}
+	ref, err := url.Parse(target)
+	if err != nil {
+		return nil, abi.Malformed, fmt.Errorf("its target is no URI reference: %w", URLCause(err))
+	}
+	u := from.ResolveReference(ref)
+	u.Fragment, u.RawFragment = "", ""
+	if err := CheckPath(u); err != nil {
+		return nil, abi.Malformed, fmt.Errorf("its target: %w", err)
+	}
+	if !o.covers(u) {
+		return nil, abi.Denied, fmt.Errorf("%s is not granted, only %s", cleantext.Line(BareURL(u.String()), 200), o.scope())
+	}
+	return u, abi.OK, nil
+}
+
+// scope names what is granted, for people.
+func (o *Origin) scope() string {
+	if o.AnyPath {
+		return "what " + o.base.Scheme + "://" + o.base.Host + " has"
+	}
+	return o.display(o.base) + " and what is under it"
+}
+
+// covers reports whether u is within the grant. Hosts are compared as they are
+// written: two names of one machine are two origins.
+func (o *Origin) covers(u *url.URL) bool {
+	if u.Scheme != o.base.Scheme || u.User != nil || u.Opaque != "" || HostPort(u) != HostPort(o.base) {
+		return false
+	}
+	return o.AnyPath || isUnder(u.EscapedPath(), o.base.EscapedPath())
+}

@@ -1,0 +1,58 @@
+//go:build unix
+
+package httpclient
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/capability/captest"
+)
+
+func TestARefusalIsToldToTheUserAlone(t *testing.T) {
+	o, grant := serve(t, guarded(401))
+	want := `HTTP 401: sign [31m in first; WWW-Authenticate: Bearer error="invalid_token", resource_metadata="https://h/x"; Mcp-Auth-Server: https://auth.example/`
+	nobody := errors.New("nobody is at the terminal")
+	for name, creds := range map[string]*token{
+		"nil":       nil,
+		"no":        {ask: func(context.Context, *Challenge) (bool, error) { return false, nil }},
+		"error":     {ask: func(context.Context, *Challenge) (bool, error) { return true, nobody }},
+		"no better": {ask: func(context.Context, *Challenge) (bool, error) { return true, nil }},
+	} {
+		o.Credentials = nil
+		if creds != nil {
+			o.Credentials = creds
+		}
+		r := post(t, captest.NewTable(t, captest.Patient(grant)), "{}")
+		var refusal *Refusal
+		if !errors.As(r.Err, &refusal) || refusal.HTTP != 401 || r.Status != abi.Denied || !strings.Contains(r.Err.Error(), want) {
+			t.Fatalf("%s: %v, %v", name, r.Status, r.Err)
+		}
+		captest.WantOrder(t, r, "error")
+		if errors.Is(r.Err, nobody) != (name == "error") {
+			t.Errorf("%s: %v", name, r.Err)
+		}
+		want := map[string]int32{"no": 1, "error": 1, "no better": maxRounds}[name]
+		if creds != nil && creds.asked.Load() != want {
+			t.Errorf("%s: asked %d times", name, creds.asked.Load())
+		}
+	}
+}
+
+func TestARefusalIsBounded(t *testing.T) {
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		for range 50 {
+			w.Header().Add("WWW-Authenticate", strings.Repeat("x", 1000))
+		}
+		w.WriteHeader(401)
+		endless(w)
+	})
+	r := post(t, captest.NewTable(t, captest.Patient(grant)), "{}")
+	if n := len(r.Err.Error()); r.Status != abi.Denied || n > 8<<10 {
+		t.Errorf("%v, %d bytes", r.Status, n)
+	}
+}

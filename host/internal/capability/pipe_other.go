@@ -1,6 +1,0 @@
-//go:build !linux
-
-package capability
-
-// growPipe does nothing: only Linux lets a process size its pipes.
-func growPipe(rawConn) bool { return false }

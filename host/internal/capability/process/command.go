@@ -1,0 +1,175 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+)
+
+// command makes the command that the process is started with, and finds what
+// stands in its way before a fork does: those errors would be terse.
+func (p Process) command() (*exec.Cmd, error) {
+	if p.Command == "" {
+		return nil, fmt.Errorf("the command is empty")
+	}
+	if err := p.checkText(); err != nil {
+		return nil, err
+	}
+	if err := checkDir(p.Dir); err != nil {
+		return nil, err
+	}
+	env := childEnv(p.Env)
+	path, err := p.locate(env)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkBatch(path, p.Args); err != nil {
+		return nil, err
+	}
+	if p.Bare {
+		env = append([]string{}, p.Env...) // nil would be all that this process has
+	}
+	args := append([]string{p.Command}, p.Args...)
+	return &exec.Cmd{Path: path, Args: args, Env: env, Dir: p.Dir}, nil
+}
+
+// checkText refuses what the system would cut off at a NUL.
+func (p Process) checkText() error {
+	for _, s := range append(append([]string{p.Command, p.Dir}, p.Args...), p.Env...) {
+		if strings.ContainsRune(s, 0) {
+			return fmt.Errorf("command %q: %q holds a NUL byte", p.Command, s)
+		}
+	}
+	return nil
+}
+
+// checkDir looks at the working directory: the system would report a missing one
+// as if the program were missing.
+func checkDir(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("working directory %q: %w", dir, fs.ErrNotExist)
+	case err != nil:
+		return fmt.Errorf("working directory %q: %w", dir, capability.Cause(err))
+	case !info.IsDir():
+		return fmt.Errorf("working directory %q: it is a file", dir)
+	}
+	return nil
+}
+
+// Locate returns the path of the program that would run now, absolute and with
+// links as they are. It starts nothing, and looks in this process's own PATH,
+// whatever the process is declared to have.
+func (p Process) Locate() (string, error) {
+	if err := p.checkText(); err != nil {
+		return "", err
+	}
+	return p.locate(childEnv(nil))
+}
+
+// locate returns the path of the program. A name is looked up in the PATH that
+// the child will have. A path is taken from the working directory of the child.
+// Empty and relative entries of PATH are passed over: what runs must not depend
+// on the folder that one happens to stand in.
+func (p Process) locate(env []string) (string, error) {
+	if filepath.Base(p.Command) != p.Command {
+		return p.locatePath()
+	}
+	for _, dir := range filepath.SplitList(LookupEnv(env, "PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if path, err := exec.LookPath(filepath.Join(dir, p.Command)); err == nil {
+			return path, nil
+		}
+	}
+	return "", &missingError{fmt.Sprintf("command %q not found in PATH; %s", p.Command, remedy(p.Command))}
+}
+
+// locatePath is locate for a command that is a path.
+func (p Process) locatePath() (string, error) {
+	path := p.Command
+	if !filepath.IsAbs(path) && p.Dir != "" {
+		path = filepath.Join(p.Dir, path)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("command %q: %w", p.Command, err)
+	}
+	found, err := exec.LookPath(path)
+	switch {
+	case err == nil:
+		return found, nil
+	case errors.Is(err, fs.ErrPermission):
+		return "", fmt.Errorf("command %q: %s is not an executable file; does it need chmod +x?", p.Command, path)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound):
+		return "", &missingError{fmt.Sprintf("command %q: there is no %s", p.Command, path)}
+	}
+	return "", fmt.Errorf("command %q: %w", p.Command, err)
+}
+
+// missingError is a program that is not there. It is an fs.ErrNotExist without
+// saying so twice.
+type missingError struct{ text string }
+
+func (e *missingError) Error() string { return e.text }
+func (e *missingError) Unwrap() error { return fs.ErrNotExist }
+
+// vendors names what the launchers that servers are usually started with come
+// from.
+var vendors = map[string]string{
+	"npx": "Node.js", "npm": "Node.js", "node": "Node.js",
+	"uvx": "uv", "uv": "uv", "python": "Python", "python3": "Python", "pipx": "pipx",
+	"bun": "Bun", "bunx": "Bun", "deno": "Deno",
+	"docker": "Docker", "podman": "Podman", "go": "Go", "java": "Java", "dotnet": ".NET",
+}
+
+// remedy is what the user can do about a command that is not there.
+func remedy(command string) string {
+	if vendor := vendors[command]; vendor != "" {
+		return "is " + vendor + " installed?"
+	}
+	return "install it, or give its full path"
+}
+
+// explainRun adds to an error of exec what it is usually about. The file itself
+// is there and executable, that was looked at before.
+func explainRun(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w; is the interpreter installed that its first line names?", err)
+	case errors.Is(err, syscall.ENOEXEC):
+		return fmt.Errorf("%w; was it built for another system, or does it lack a #! line?", err)
+	}
+	return err
+}
+
+// batchSpecial is what cmd.exe may read as more than a letter, quoted or not.
+const batchSpecial = "\"%!^&|<>()\r\n"
+
+// checkBatch keeps arguments from becoming commands: Windows runs batch files
+// through cmd.exe, whatever started them, and no quoting is safe from it.
+func checkBatch(path string, args []string) error {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".bat", ".cmd":
+	default:
+		return nil
+	}
+	for _, arg := range args {
+		if strings.ContainsAny(arg, batchSpecial) {
+			return fmt.Errorf("%s is a batch file, and cmd.exe would read %q as more than an argument; start the program behind it instead", path, arg)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package process
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// What a child gets of the environment without being declared: enough to find
+// its home, its programs and its language, and no secret. In particular none of
+// what changes which code a program loads (LD_*, DYLD_*, NODE_OPTIONS,
+// BASH_FUNC_*).
+var (
+	unixNames = []string{
+		"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR", "TZ", "XDG_RUNTIME_DIR",
+	}
+	windowsNames = []string{
+		"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE",
+		"PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE",
+	}
+)
+
+// childEnv is the environment of a child: what it inherits, then what is
+// declared for it. The last of a name counts.
+func childEnv(declared []string) []string {
+	env := inherited(os.Environ(), runtime.GOOS)
+	for _, entry := range declared {
+		name, _, _ := strings.Cut(entry, "=")
+		env = slices.DeleteFunc(env, func(e string) bool { return isNamed(e, name) })
+		env = append(env, entry)
+	}
+	return env
+}
+
+// inherited picks the entries of all that every child gets.
+func inherited(all []string, goos string) []string {
+	var env []string
+	for _, entry := range all {
+		name, value, ok := strings.Cut(entry, "=")
+		isFunction := strings.HasPrefix(value, "()") // of an old bash, which would run it
+		if ok && isInherited(name, goos) && !isFunction {
+			env = append(env, entry)
+		}
+	}
+	return env
+}
+
+func isInherited(name, goos string) bool {
+	if goos == "windows" {
+		return slices.Contains(windowsNames, strings.ToUpper(name))
+	}
+	return slices.Contains(unixNames, name) || strings.HasPrefix(name, "LC_")
+}
+
+// LookupEnv returns the value of a variable in env, or nothing.
+func LookupEnv(env []string, name string) string {
+	for _, entry := range env {
+		if isNamed(entry, name) {
+			return entry[len(name)+1:]
+		}
+	}
+	return ""
+}
+
+// isNamed reports whether entry sets the variable name, by the rules of the
+// system that this runs on.
+func isNamed(entry, name string) bool {
+	have, _, ok := strings.Cut(entry, "=")
+	if runtime.GOOS == "windows" {
+		return ok && strings.EqualFold(have, name)
+	}
+	return ok && have == name
+}

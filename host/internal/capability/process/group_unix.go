@@ -1,0 +1,60 @@
+//go:build unix
+
+package process
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// group is a child and everything it started: a process group of its own,
+// which all descendants belong to unless they leave it on purpose.
+type group struct {
+	id    int
+	watch watch
+}
+
+// prepare is called before the start, adopt after it.
+func (g *group) prepare(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	g.watch.prepare(cmd.SysProcAttr)
+}
+
+func (g *group) adopt(cmd *exec.Cmd) error {
+	g.id = cmd.Process.Pid
+	g.watch.adopt()
+	return nil
+}
+
+// await returns when the process is over.
+func (g *group) await(cmd *exec.Cmd) { g.watch.await(cmd) }
+
+// terminate asks the whole group to end, and reports whether there is a way to
+// ask here at all.
+func (g *group) terminate() bool {
+	return syscall.Kill(-g.id, syscall.SIGTERM) == nil
+}
+
+// kill ends the whole group. Once reap was called, the number of the group
+// may be somebody else's.
+func (g *group) kill() { syscall.Kill(-g.id, syscall.SIGKILL) }
+
+// leftByItself reports whether a process was over before anybody could kill it. Of
+// one that ended as kill ends it, or that others have reaped (nil), nobody knows.
+func leftByItself(state *os.ProcessState) bool {
+	if state == nil {
+		return false
+	}
+	status, ok := state.Sys().(syscall.WaitStatus)
+	return ok && !(status.Signaled() && status.Signal() == syscall.SIGKILL)
+}
+
+// reap collects the process, which must be over.
+func (g *group) reap(cmd *exec.Cmd) *os.ProcessState {
+	if cmd.ProcessState == nil {
+		cmd.Wait()
+	}
+	g.watch.close()
+	return cmd.ProcessState
+}

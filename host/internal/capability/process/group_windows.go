@@ -1,0 +1,81 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// group is a child and everything it started: a job object, which no descendant
+// can leave and which dies with this process. What the child starts between its
+// own start and its joining the job is not in it; that is a few microseconds.
+type group struct {
+	job windows.Handle
+}
+
+// prepare is called before the start, adopt after it.
+func (g *group) prepare(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW,
+		HideWindow:    true,
+	}
+}
+
+func (g *group) adopt(cmd *exec.Cmd) error {
+	job, err := newJob()
+	if err != nil {
+		return fmt.Errorf("make a job object: %w", err)
+	}
+	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(cmd.Process.Pid))
+	if err == nil {
+		err = windows.AssignProcessToJobObject(job, process)
+		windows.CloseHandle(process)
+	}
+	if err != nil {
+		windows.CloseHandle(job)
+		return fmt.Errorf("put the process into a job object: %w", err)
+	}
+	g.job = job
+	return nil
+}
+
+func newJob() (windows.Handle, error) {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
+	if err != nil {
+		windows.CloseHandle(job)
+	}
+	return job, err
+}
+
+// await returns when the process is over.
+func (g *group) await(cmd *exec.Cmd) { cmd.Wait() }
+
+// terminate has no way to ask a process without a console.
+func (g *group) terminate() bool { return false }
+
+// killed is the exit code of what kill has ended.
+const killed = 1
+
+// kill ends the whole group.
+func (g *group) kill() { windows.TerminateJobObject(g.job, killed) }
+
+// leftByItself reports whether a process was over before anybody could kill it. Of
+// one that ended with that very code, or of nil, nobody knows.
+func leftByItself(state *os.ProcessState) bool { return state != nil && state.ExitCode() != killed }
+
+// reap collects the process, which must be over.
+func (g *group) reap(cmd *exec.Cmd) *os.ProcessState {
+	windows.CloseHandle(g.job)
+	return cmd.ProcessState
+}

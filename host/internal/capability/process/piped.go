@@ -1,0 +1,128 @@
+package process
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
+)
+
+// Piped is a process that only talks with this one: what is written goes to
+// its stdin, and what it says on its stdout is read. It has no environment but its
+// own, and what it writes to its stderr is kept for when it ends.
+//
+// One goroutine at a time reads, writes and closes; all else is for any. Whoever
+// starts it sees to it that it is reaped, and then closed.
+type Piped struct {
+	child    *child
+	stderr   *cappedBuffer
+	released chan struct{} // closed when nobody waits for a process that is over
+
+	mu     sync.Mutex
+	reaped bool // reaped: the number may be somebody else's
+}
+
+// StartPiped starts the process.
+func (p Process) StartPiped() (*Piped, error) {
+	p.Bare = true
+	c, err := p.fork()
+	if err != nil {
+		return nil, err
+	}
+	k := &Piped{child: c, stderr: &cappedBuffer{full: make(chan struct{})}, released: make(chan struct{})}
+	c.follow(func() {}, k.stderr)
+	go func() {
+		defer close(k.released)
+		<-c.exited
+		c.stdin.Close() // others may hold the ends of a process that is over
+		c.stdout.Cut()
+		c.stderr.Cut()
+	}()
+	return k, nil
+}
+
+// Read returns what the process has said, io.EOF when it is over.
+func (k *Piped) Read(p []byte) (int, error) { return k.child.stdout.Read(p) }
+
+// Write returns when the process has taken all of p, or is over.
+func (k *Piped) Write(p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var took int
+		took, err = k.child.stdin.Wait(p[n:])
+		n += took
+	}
+	return n, err
+}
+
+// Ended is closed when the process is over.
+func (k *Piped) Ended() <-chan struct{} { return k.child.exited }
+
+// Kill ends the process and all that it started. It does not wait for that.
+func (k *Piped) Kill() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.reaped {
+		k.child.group.kill()
+	}
+}
+
+// Used returns what the process has used of all processors, if the system says so
+// of a process that is not over.
+func (k *Piped) Used() (cpu time.Duration, known bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.reaped {
+		return 0, false
+	}
+	return cpuTime(k.child.cmd.Process.Pid)
+}
+
+// Reap kills what is left of the process, waits for its end and says how that came,
+// for people: "was killed by signal 9". What it said before can still be read. It
+// is called once, by any goroutine.
+func (k *Piped) Reap() string {
+	k.Kill()
+	<-k.child.exited
+	k.mu.Lock()
+	k.reaped = true
+	state := k.child.group.reap(k.child.cmd)
+	k.mu.Unlock()
+	<-k.child.errDone
+	return ending(state) + k.lastWords()
+}
+
+// Close gives back what is left of a process that was reaped.
+func (k *Piped) Close() {
+	<-k.released
+	k.child.drain()
+}
+
+// ending says how a process ended.
+func ending(state *os.ProcessState) string {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return fmt.Sprintf("was killed by signal %d", status.Signal())
+	}
+	return fmt.Sprintf("ended with exit code %d", state.ExitCode())
+}
+
+// lastWords are the first lines of what the process wrote to its stderr: where a
+// runtime dies, it says so before all else.
+func (k *Piped) lastWords() string {
+	var lines []string
+	for line := range strings.Lines(k.stderr.kept.String()) {
+		if line = cleantext.Line(strings.TrimSpace(line), stderrLine); line != "" && len(lines) < 2 {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return " (it said: " + strings.Join(lines, "; ") + ")"
+}
+
+var _ io.ReadWriter = (*Piped)(nil)

@@ -1,0 +1,162 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+)
+
+// Bounds of a command that is run to its end.
+const (
+	MaxOutput = 64 << 10 // bytes of its stdout
+
+	runTime     = 30 * time.Second // from its start to its end
+	stderrLines = 5                // lines of its stderr that are kept
+	stderrLine  = 300              // bytes of each of them
+)
+
+// Output is what a command left.
+type Output struct {
+	Code   int    // the exit code; -1 if a signal ended it
+	Stdout []byte // all of it; the caller's
+	Stderr string // its last lines, fit to be shown to a person
+}
+
+// Run runs the process to its end, as a server entry's helper command: the same
+// environment as that of a server, nothing on stdin, thirty seconds. Whatever it
+// started and left in its group is gone when Run returns.
+//
+// A command that fails has an Output like any other; its code says so. The error
+// is of one that could not be started, that said more than [MaxOutput], or that
+// was not over in time or when ctx ended: it is told to end then, and killed soon
+// after. What it said on stdout is in no error, for it may be a secret; its last
+// lines on stderr are.
+func (p Process) Run(ctx context.Context) (*Output, error) {
+	return p.run(ctx, runTime, capability.OneShot())
+}
+
+// RunWithin is [Process.Run] for what the user runs and may take longer: a compiler.
+func (p Process) RunWithin(ctx context.Context, limit time.Duration) (*Output, error) {
+	return p.run(ctx, limit, capability.OneShot())
+}
+
+func (p Process) run(ctx context.Context, limit time.Duration, grace capability.Grace) (*Output, error) {
+	late := fmt.Errorf("it was not over within %v: %w", limit, context.DeadlineExceeded)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
+	defer cancel()
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("run %s: %w", p.Command, context.Cause(ctx))
+	}
+	c, err := p.fork()
+	if err != nil {
+		return nil, fmt.Errorf("run the helper: %w", err)
+	}
+	c.stdin.Close()
+	stdout, stderr := &cappedBuffer{full: make(chan struct{})}, capability.NewTail()
+	c.follow(func() { io.CopyBuffer(stdout, c.stdout, make([]byte, 8<<10)) }, stderr)
+	err = c.wait(ctx, grace, stdout)
+	state := c.killAndReap()
+	c.drain()
+	return p.result(state, stdout, stderr, err)
+}
+
+func (p Process) result(state *os.ProcessState, stdout *cappedBuffer, stderr *capability.Tail, err error) (*Output, error) {
+	said := lastLines(stderr.Bytes())
+	if stdout.isFull() {
+		err = fmt.Errorf("it said more than %d bytes", MaxOutput)
+	}
+	switch {
+	case err != nil && said != "":
+		return nil, fmt.Errorf("run %s: %w; its last words: %s", p.Command, err, strings.ReplaceAll(said, "\n", "; "))
+	case err != nil:
+		return nil, fmt.Errorf("run %s: %w", p.Command, err)
+	}
+	return &Output{Code: state.ExitCode(), Stdout: stdout.kept.Bytes(), Stderr: said}, nil
+}
+
+// wait returns when the process is over and has been heard, or has to go; the
+// error is of one that had no time left.
+func (c *child) wait(ctx context.Context, grace capability.Grace, stdout *cappedBuffer) error {
+	select {
+	case <-c.exited:
+		c.awaitPipes(ctx, grace.Exit, stdout)
+	case <-stdout.full:
+	case <-ctx.Done():
+		if c.group.terminate() {
+			await(c.exited, grace.Term)
+		}
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// awaitPipes gives the output of a process that is over time to be read. Others may
+// hold its pipes for ever, so that is not much.
+func (c *child) awaitPipes(ctx context.Context, limit time.Duration, stdout *cappedBuffer) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for _, done := range []chan struct{}{c.outDone, c.errDone} {
+		select {
+		case <-done:
+		case <-stdout.full:
+			return
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// await waits for something, and no longer than limit.
+func await(what <-chan struct{}, limit time.Duration) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-what:
+	case <-timer.C:
+	}
+}
+
+// cappedBuffer takes what a command says until it is full.
+type cappedBuffer struct {
+	kept bytes.Buffer
+	full chan struct{} // closed when something did not go in
+}
+
+// Write implements io.Writer and cannot go wrong: what does not go in is lost.
+func (b *cappedBuffer) Write(p []byte) (int, error) {
+	room := MaxOutput - b.kept.Len()
+	b.kept.Write(p[:min(len(p), room)])
+	if len(p) > room && !b.isFull() {
+		close(b.full)
+	}
+	return len(p), nil
+}
+
+func (b *cappedBuffer) isFull() bool {
+	select {
+	case <-b.full:
+		return true
+	default:
+		return false
+	}
+}
+
+// lastLines makes of what a command said on stderr what a person may see.
+func lastLines(said []byte) string {
+	var lines []string
+	for line := range strings.Lines(string(said)) {
+		if line = cleantext.Line(strings.TrimSpace(line), stderrLine); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines[max(0, len(lines)-stderrLines):], "\n")
+}

@@ -1,0 +1,205 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+)
+
+// FDConn is what an end of a pipe and a socket have in common.
+type FDConn interface {
+	io.ReadWriteCloser
+	SetReadDeadline(time.Time) error
+	SyscallConn() (rawConn, error)
+}
+
+// Handle is an open thing that bytes go to and come from. It is carried by one
+// goroutine, which runs serve; every other goroutine of the handle ends before
+// serve returns.
+type Handle struct {
+	capability.Slot
+	writer writer
+	serve  func(*Handle)
+	failed chan struct{} // closed by the first fail
+
+	failOnce sync.Once
+	status   abi.Status // set before failed is closed
+	cause    error
+	unread   string // what the peer does not read when it stalls
+}
+
+// New returns a handle that serve will carry: until the peer ended it, it
+// failed, or it was asked to quit. When serve returns, nothing is left.
+func New(o capability.Opening, serve func(*Handle)) *Handle {
+	h := &Handle{serve: serve, failed: make(chan struct{})}
+	h.Slot.Init(o)
+	h.writer.init(h)
+	return h
+}
+
+// Start is described at [capability.Handle].
+func (h *Handle) Start() { go h.run() }
+
+// run carries the handle from its open to its end. An error is said here and
+// nowhere else, so it is the last word in every kind.
+func (h *Handle) run() {
+	defer h.Remove()
+	if h.AwaitTurn() {
+		h.serve(h)
+	}
+	h.writer.close()
+	h.Cancel(nil)
+	if h.HasFailed() {
+		h.Events.Error(h.status, h.cause)
+	}
+}
+
+// Exit says that a process is over. The handle counts as ended before its sink
+// hears so: the sink may want to open the next one at once.
+func (h *Handle) Exit(code int, detail string) {
+	h.Cancel(nil)
+	h.Events.Exit(code, detail)
+}
+
+// Write, Flush, Queued and Close make the handle a [hostio.Stream].
+func (h *Handle) Write(p []byte, end bool) { h.writer.write(p, end) }
+
+// Flush is described at [hostio.Stream].
+func (h *Handle) Flush() { h.writer.flush() }
+
+// Queued is described at [hostio.Stream].
+func (h *Handle) Queued() int { return h.writer.queued() }
+
+// Close is described at [hostio.Stream].
+func (h *Handle) Close() {
+	h.writer.flush()
+	h.End()
+}
+
+// Fail ends the handle with an error for its sink. The first failure counts.
+func (h *Handle) Fail(status abi.Status, err error) {
+	h.failOnce.Do(func() {
+		h.status, h.cause = status, err
+		close(h.failed)
+	})
+}
+
+// Attach gives the write side somewhere to send to. unread names what a peer
+// does not read when it stalls: "its stdin".
+func (h *Handle) Attach(p Output, unread string) {
+	h.unread = unread
+	h.writer.attach(p)
+}
+
+// stalled is called by the write side when the peer takes nothing for too long.
+func (h *Handle) stalled() {
+	h.Fail(abi.Stalled, fmt.Errorf("server has not read %s for %s", h.unread, h.writer.stall))
+}
+
+// broke is called by the write side when the peer takes no more bytes. What
+// the peer still says (a last answer, an exit status) tells more than the
+// broken pipe does, so the failure waits for it a moment.
+func (h *Handle) broke(err error) {
+	time.AfterFunc(h.Grace().Exit, func() {
+		h.Fail(abi.Reset, fmt.Errorf("server stopped reading %s: %w", h.unread, capability.Cause(err)))
+	})
+}
+
+// Carry listens to a peer that was attached, until the handle is closed or has
+// failed. A peer that ends its side may still be written to, so the end of the
+// data is not the end of the handle.
+func (h *Handle) Carry(in io.Reader, name string) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.Listen(in, name)
+	}()
+	select {
+	case <-h.Context.Done():
+		h.finish()
+	case <-h.failed:
+	}
+	h.writer.close()
+	<-done
+}
+
+// finish is the orderly end: what was written is still sent, within the grace. A
+// peer that has all of it is not waited for.
+func (h *Handle) finish() {
+	h.writer.finish()
+	select {
+	case <-h.WritingEnded():
+	case <-h.failed:
+	case <-h.Forced():
+	case <-time.After(h.Grace().Stdin):
+	}
+}
+
+// Listen says what in has to say. One chunk is in flight; where in is an inlet,
+// none is held while nothing comes.
+func (h *Handle) Listen(in io.Reader, name string) {
+	for {
+		buf, n, err := readChunk(in)
+		if n > 0 {
+			h.Events.Data(buf[:n], false)
+		}
+		capability.PutChunk(buf)
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF):
+			h.Events.End()
+			return
+		case errors.Is(err, net.ErrClosed):
+			return // we closed it, and why is said elsewhere
+		default:
+			h.Fail(capability.StatusOf(err, abi.Reset), fmt.Errorf("read %s: %w", name, capability.Cause(err)))
+			return
+		}
+	}
+}
+
+// Failed is closed when the handle has failed.
+func (h *Handle) Failed() <-chan struct{} { return h.failed }
+
+// FinishWriting closes the write side once all that was written is sent.
+func (h *Handle) FinishWriting() { h.writer.finish() }
+
+// StopWriting gives up what is unsent, and returns when nothing is written any more.
+func (h *Handle) StopWriting() { h.writer.close() }
+
+// WritingEnded is closed when nothing more is written: all is sent, or given up.
+func (h *Handle) WritingEnded() <-chan struct{} { return h.writer.shut }
+
+// HasFailed reports whether fail was called.
+func (h *Handle) HasFailed() bool {
+	select {
+	case <-h.failed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Opener opens byte streams that a request only names. The function carries one
+// until the peer ended it, it failed, or it was asked to end.
+type Opener func(*Handle)
+
+// Open implements [capability.Opener].
+func (serve Opener) Open(o capability.Opening, r *abi.OpenRequest) (capability.Handle, abi.Status, error) {
+	if r.Flags&^abi.Essential != 0 {
+		return nil, abi.Malformed, fmt.Errorf("flags %#x do not apply to it", r.Flags)
+	}
+	if r.Method != "" || r.Target != "" || len(r.Headers) > 0 {
+		return nil, abi.Malformed, fmt.Errorf("a method, a target and headers do not apply to it")
+	}
+	return New(o, serve), abi.OK, nil
+}
+
+// Close implements [capability.Opener]. Nothing is kept between handles.
+func (Opener) Close() {}

@@ -1,0 +1,58 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+)
+
+// Memory is the grant of byte streams to somebody in this process.
+type Memory struct {
+	Name string // for errors
+
+	// Dial returns a new stream, which the handle closes. It is called for each
+	// handle, and returns when ctx ends, with the handle at the latest. Reading
+	// and writing go on at the same time, and end when the stream is closed. A
+	// stream with a CloseWrite can be closed by halves; of any other the peer
+	// learns only at its end that nothing more comes.
+	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
+}
+
+// Kind implements [capability.Target].
+func (Memory) Kind() abi.OpenKind { return abi.OpenStream }
+
+// String is the address of a server entry that leads here.
+func (m Memory) String() string { return "memory:" + m.Name }
+
+// Opener implements [capability.Target].
+func (m Memory) Opener(*capability.Limits) capability.Opener { return Opener(m.serve) }
+
+func (m Memory) serve(h *Handle) {
+	stream, err := m.dial(h)
+	if err != nil {
+		h.Fail(capability.StatusOf(err, abi.Unreachable), fmt.Errorf("open %s: %w", m, err))
+		return
+	}
+	defer stream.Close()
+	shut := func() error { return nil }
+	if half, ok := stream.(interface{ CloseWrite() error }); ok {
+		shut = half.CloseWrite
+	}
+	h.Attach(NewBlockingOutput(stream, shut, stream.Close), "the stream")
+	h.Events.Opened()
+	h.Carry(stream, m.String())
+}
+
+func (m Memory) dial(h *Handle) (io.ReadWriteCloser, error) {
+	ctx, cancel := context.WithTimeout(h.Context, h.Limits().Dial)
+	defer cancel()
+	stream, err := m.Dial(ctx)
+	if err == nil && stream == nil {
+		err = errors.New("the program returned no stream")
+	}
+	return stream, err
+}

@@ -1,0 +1,17 @@
+//go:build !linux && !darwin
+
+package stream
+
+import "io"
+
+// FDOutput writes to a pipe or socket. The pipes of these systems have no
+// nonblocking mode, so every byte takes the way through the backlog and the
+// writer: one copy and one switch of goroutines more than elsewhere.
+type FDOutput struct{ BlockingOutput }
+
+func NewFDOutput(c FDConn, shut, stop func() error) (*FDOutput, error) {
+	return &FDOutput{BlockingOutput{to: c, onShut: shut, onStop: stop}}, nil
+}
+
+// readNow has no way to read without waiting here.
+func readNow(rawConn, []byte) (int, error) { return 0, io.EOF }

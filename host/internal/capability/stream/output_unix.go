@@ -1,0 +1,104 @@
+//go:build linux || darwin
+
+package stream
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// maxSegments is the IOV_MAX of the systems we know.
+const maxSegments = 1024
+
+// FDOutput is the lane to the descriptor of a pipe or socket.
+//
+// The descriptors are nonblocking, and the functions that write are made once:
+// a closure for each write would be an allocation for each message.
+type FDOutput struct {
+	raw    rawConn
+	onShut func() error
+	onStop func() error
+
+	segs  [][]byte // parameter of once
+	batch []byte   // parameter of until
+	n     int      // results of both
+	err   error
+	once  func(fd uintptr) bool
+	until func(fd uintptr) bool
+	grown bool
+}
+
+func NewFDOutput(c FDConn, shut, stop func() error) (*FDOutput, error) {
+	raw, err := c.SyscallConn()
+	p := &FDOutput{raw: raw, onShut: shut, onStop: stop}
+	p.once = func(fd uintptr) bool {
+		p.n, p.err = send(int(fd), p.segs)
+		return true
+	}
+	p.until = func(fd uintptr) bool {
+		p.n, p.err = again(unix.Write(int(fd), p.batch))
+		return p.n > 0 || p.err != nil
+	}
+	return p, err
+}
+
+func (p *FDOutput) Try(segs [][]byte) (int, error) {
+	p.segs = segs[:min(len(segs), maxSegments)]
+	if err := p.raw.Write(p.once); err != nil {
+		return 0, err
+	}
+	p.segs = nil
+	return p.n, p.err
+}
+
+func (p *FDOutput) Wait(batch []byte) (int, error) {
+	p.batch = batch
+	if err := p.raw.Write(p.until); err != nil {
+		return 0, err
+	}
+	p.batch = nil
+	return p.n, p.err
+}
+
+func (p *FDOutput) Shut()  { p.onShut() }
+func (p *FDOutput) Close() { p.onStop() }
+
+func (p *FDOutput) Grow() bool {
+	if p.grown {
+		return false
+	}
+	p.grown = true
+	return growPipe(p.raw)
+}
+
+func send(fd int, segs [][]byte) (int, error) {
+	if len(segs) == 1 {
+		return again(unix.Write(fd, segs[0]))
+	}
+	return again(unix.Writev(fd, segs))
+}
+
+// again turns what only asks for another attempt into nothing done.
+func again(n int, err error) (int, error) {
+	switch err {
+	case nil:
+		return n, nil
+	case unix.EAGAIN, unix.EINTR:
+		return 0, nil
+	}
+	return 0, err
+}
+
+// readNow reads what has come already: 0 without an error means nothing has.
+func readNow(raw rawConn, p []byte) (n int, err error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	outer := raw.Read(func(fd uintptr) bool {
+		n, err = again(unix.Read(int(fd), p))
+		return true
+	})
+	if outer != nil {
+		return 0, outer
+	}
+	return n, err
+}

@@ -1,0 +1,15 @@
+package stream
+
+import "golang.org/x/sys/unix"
+
+// growPipe makes a pipe hold 1 MiB and reports whether it does: a large message
+// then takes a few switches between the processes and not dozens. The system
+// may refuse (pages of pipes are rationed for each user), and a socket does;
+// both are as well served without.
+func growPipe(raw rawConn) (grown bool) {
+	err := raw.Control(func(fd uintptr) {
+		_, err := unix.FcntlInt(fd, unix.F_SETPIPE_SZ, PipeMax)
+		grown = err == nil
+	})
+	return grown && err == nil
+}

@@ -1,0 +1,130 @@
+package stream
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+)
+
+// rawConn is the door to the descriptor under a conduit.
+type rawConn = syscall.RawConn
+
+// PipeMax is what a pipe is grown to, and the most that one can still hold
+// when everybody who wrote to it is dead.
+const PipeMax = 1 << 20
+
+// growAfter is how many reads in a row have to fill the chunk before the pipe
+// is grown: the pages of all pipes of a user are counted together, so a small
+// talker must not have any of them.
+const growAfter = 4
+
+// Reader is the read side of a pipe or socket. One goroutine reads it; cut may
+// be called by another.
+type Reader struct {
+	from FDConn
+	raw  rawConn
+	full int         // reads in a row that filled the buffer
+	cut  atomic.Bool // set by cut
+	left int         // what may still be read after cut
+	poll
+}
+
+func NewReader(from FDConn) (*Reader, error) {
+	raw, err := from.SyscallConn()
+	return &Reader{from: from, raw: raw, left: PipeMax}, err
+}
+
+// readChunk reads what has come into a chunk of the pool, which the caller gives
+// back.
+func readChunk(from io.Reader) (buf *capability.Chunk, n int, err error) {
+	if in, ok := from.(*Reader); ok {
+		return in.next()
+	}
+	buf = capability.GetChunk()
+	n, err = from.Read(buf[:])
+	return buf, n, err
+}
+
+// next reads what has come, at least one byte.
+func (in *Reader) next() (buf *capability.Chunk, n int, err error) {
+	if !in.cut.Load() {
+		buf, n, err = in.await()
+		in.growIfFull(n == capability.ChunkSize)
+		if err == nil || errors.Is(err, io.EOF) || !in.cut.Load() {
+			return buf, n, err
+		}
+		capability.PutChunk(buf)
+	}
+	buf = capability.GetChunk()
+	n, err = in.readRest(buf[:])
+	return buf, n, err
+}
+
+// Read is next, for those who have a buffer of their own.
+func (in *Reader) Read(p []byte) (int, error) {
+	if !in.cut.Load() {
+		n, err := in.from.Read(p)
+		in.growIfFull(n == len(p))
+		if err == nil || errors.Is(err, io.EOF) || !in.cut.Load() {
+			return n, err
+		}
+	}
+	return in.readRest(p)
+}
+
+// CopyTo reads to the end. What w does not take is lost, and read all the same:
+// whoever writes here must not be held up.
+func (in *Reader) CopyTo(w io.Writer) {
+	for {
+		buf, n, err := in.next()
+		w.Write(buf[:n])
+		capability.PutChunk(buf)
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Close closes the pipe or socket.
+func (in *Reader) Close() error { return in.from.Close() }
+
+// Cut says that those who should write are dead. What they left in the pipe is
+// still read, but nobody is waited for: a process that left the group may hold
+// the pipe open for ever, and write to it for ever.
+func (in *Reader) Cut() {
+	in.cut.Store(true)
+	if in.from.SetReadDeadline(time.Unix(1, 0)) != nil {
+		in.from.Close() // no deadlines here; this wakes the reader as well
+	}
+}
+
+// readRest reads what is there without waiting, up to what a pipe can hold. The
+// deadline that wakes the reader comes after the word that there is to be one, so
+// it may fall between the two lines here; it is taken back then once more.
+func (in *Reader) readRest(p []byte) (n int, err error) {
+	for again := true; again; again = errors.Is(err, os.ErrDeadlineExceeded) {
+		in.from.SetReadDeadline(time.Time{})
+		n, err = readNow(in.raw, p[:min(len(p), in.left)])
+	}
+	in.left -= n
+	if n == 0 && err == nil {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// growIfFull grows the pipe of a peer that keeps writing more than a chunk holds.
+func (in *Reader) growIfFull(filled bool) {
+	if !filled {
+		in.full = 0
+		return
+	}
+	if in.full++; in.full == growAfter {
+		growPipe(in.raw)
+	}
+}

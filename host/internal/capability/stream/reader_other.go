@@ -1,0 +1,15 @@
+//go:build !linux && !darwin
+
+package stream
+
+import "github.com/wharf-mcp/wharf/host/internal/capability"
+
+// poll has nothing to keep: these systems read into a buffer that is there when
+// they begin to wait.
+type poll struct{}
+
+func (in *Reader) await() (buf *capability.Chunk, n int, err error) {
+	buf = capability.GetChunk()
+	n, err = in.from.Read(buf[:])
+	return buf, n, err
+}

@@ -1,0 +1,33 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+)
+
+// Sealed is an [Address] whose streams each begin with what signs in to it. The
+// guest decides where in the stream that goes, and never sees it.
+type Sealed struct {
+	Address
+
+	// Blob returns what signs in. It is called for each stream, before it is
+	// dialled, and may wait until ctx ends, with the handle at the latest. No
+	// bytes mean that nothing is to be said; an error is that of the handle. The
+	// bytes are not changed afterwards by whoever made them.
+	Blob func(ctx context.Context) ([]byte, error)
+}
+
+// Opener implements [capability.Target].
+func (s Sealed) Opener(*capability.Limits) capability.Opener { return Opener(s.serve) }
+
+func (s Sealed) serve(h *Handle) {
+	blob, err := s.Blob(h.Context)
+	if err != nil {
+		h.Fail(abi.Denied, fmt.Errorf("sign in to %s: %w", s.Address, err))
+		return
+	}
+	s.connect(h, blob)
+}

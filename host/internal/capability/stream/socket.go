@@ -1,0 +1,97 @@
+package stream
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
+)
+
+// Kind implements [capability.Target].
+func (Address) Kind() abi.OpenKind { return abi.OpenStream }
+
+// Opener implements [capability.Target].
+func (a Address) Opener(*capability.Limits) capability.Opener { return Opener(a.serve) }
+
+func (a Address) serve(h *Handle) { a.connect(h, nil) }
+
+// connect carries the handle over a new connection. blob is what signs in to it,
+// if there is something.
+func (a Address) connect(h *Handle, blob []byte) {
+	conn, err := a.dial(h)
+	if err != nil {
+		h.Fail(capability.StatusOf(err, abi.Unreachable), fmt.Errorf("dial %s: %w", a, dial.Explain(err)))
+		return
+	}
+	defer conn.Close()
+	if a.Network == "tls" {
+		a.secure(h, conn.(net.Conn), blob)
+		return
+	}
+	in, errIn := NewReader(conn)
+	out, errOut := NewFDOutput(conn, conn.CloseWrite, conn.Close)
+	if err := errors.Join(errIn, errOut); err != nil {
+		h.Fail(abi.Internal, fmt.Errorf("dial %s: %w", a, err))
+		return
+	}
+	h.Attach(out, "the connection")
+	h.Events.Sealed(blob)
+	h.Carry(in, a.String())
+}
+
+// secure carries the handle over TLS. A server that hangs up without the close of
+// that protocol has ended its side all the same, as many do; one that is cut off in
+// the middle of a record has not.
+func (a Address) secure(h *Handle, raw net.Conn, blob []byte) {
+	conn, err := a.handshake(h, raw)
+	if err != nil {
+		h.Fail(capability.StatusOf(err, abi.ProtocolFailed), fmt.Errorf("dial %s: %w", a, dial.ExplainTLS(err)))
+		return
+	}
+	h.Attach(NewBlockingOutput(conn, conn.CloseWrite, raw.Close), "the connection")
+	h.Events.Sealed(blob)
+	h.Carry(conn, a.String())
+}
+
+// handshake makes the handshake of TLS, until the handle is closed or the time for it
+// is up.
+func (a Address) handshake(h *Handle, raw net.Conn) (*tls.Conn, error) {
+	config, err := a.TLS.Config()
+	if err != nil {
+		return nil, capability.StatusErrorf(abi.Internal, "%s", err.Error())
+	}
+	if config.ServerName == "" {
+		config.ServerName, _, _ = net.SplitHostPort(a.Addr)
+	}
+	ctx, cancel := context.WithTimeout(h.Context, h.Limits().Dial)
+	defer cancel()
+	conn := tls.Client(raw, config)
+	return conn, conn.HandshakeContext(ctx)
+}
+
+// halfConn is a connection that can be closed by halves.
+type halfConn interface {
+	FDConn
+	CloseWrite() error
+}
+
+// dial connects, until the handle is closed or the time for it is up.
+func (a Address) dial(h *Handle) (halfConn, error) {
+	ctx, cancel := context.WithTimeout(h.Context, h.Limits().Dial)
+	defer cancel()
+	dialer := net.Dialer{KeepAlive: dial.KeepAlive}
+	network := a.Network
+	if network == "tls" {
+		network = "tcp"
+	}
+	conn, err := dialer.DialContext(ctx, network, a.Addr)
+	if err != nil {
+		return nil, err
+	}
+	return conn.(halfConn), nil
+}

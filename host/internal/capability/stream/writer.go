@@ -1,0 +1,282 @@
+package stream
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	smallCap = 16 << 10  // what is coalesced before a flush
+	smallMax = 2 << 10   // what is cheaper to copy than to name in a writev
+	keepMax  = 256 << 10 // what an idle outlet keeps of its buffers
+)
+
+// writer is the write side of a handle.
+//
+// The owner collects bytes with write and offers them with flush: small pieces
+// are copied together, large ones only named, and one writev takes them all.
+// That is the whole of the common path; no goroutine wakes and nothing is
+// allocated. What the system does not take goes into a backlog, and a goroutine
+// drains it for as long as there is one. While it runs, flush only appends.
+type writer struct {
+	handle *Handle
+	stall  time.Duration
+	low    int
+
+	// The owner's.
+	segs     [][]byte        // what flush offers next, in order
+	small    []byte          // the copied pieces that segs point into; nil while there are none
+	smallBuf *[smallCap]byte // what small is made of, of the pool
+	joined   bool            // the last segment is the end of small
+	ending   bool            // write was told end
+
+	unsent atomic.Int64 // what Queued says
+
+	// Everybody's, under mu.
+	mu       sync.Mutex
+	out      Output // nil until there is something to send to
+	ended    bool   // nothing follows the backlog
+	over     bool   // broken, shut or closed: nothing is sent any more
+	draining bool   // a goroutine owns the port
+	aboveLow bool   // a flush left more than low
+	backlog  []byte
+	spare    []byte        // an emptied backlog
+	shut     chan struct{} // closed with over
+	writer   sync.WaitGroup
+}
+
+// init makes the outlet of h, whose table and sink are set already.
+func (o *writer) init(h *Handle) {
+	o.handle = h
+	o.stall, o.low = h.Limits().Stall, h.Limits().LowWater
+	o.shut = make(chan struct{})
+}
+
+func (o *writer) queued() int { return int(o.unsent.Load()) }
+
+// write is [hostio.Stream.Write]. It touches nothing that the writer touches, so it
+// takes no lock.
+func (o *writer) write(p []byte, end bool) {
+	if o.ending {
+		return
+	}
+	o.ending = end
+	if len(p) == 0 {
+		return
+	}
+	o.unsent.Add(int64(len(p)))
+	if o.small == nil && len(p) <= smallMax {
+		o.smallBuf = smallBufs.Get().(*[smallCap]byte)
+		o.small = o.smallBuf[:0]
+	}
+	if len(p) > smallMax || len(o.small)+len(p) > smallCap {
+		o.segs, o.joined = append(o.segs, p), false
+		return
+	}
+	o.copy(p)
+}
+
+// copy adds p to the copied pieces, and to the last segment where that is one.
+func (o *writer) copy(p []byte) {
+	from := len(o.small)
+	o.small = append(o.small, p...)
+	if o.joined {
+		last := &o.segs[len(o.segs)-1]
+		*last = (*last)[:len(*last)+len(p)]
+		return
+	}
+	o.segs, o.joined = append(o.segs, o.small[from:]), true
+}
+
+// flush is [hostio.Stream.Flush]. The lock is held over the system call, which cannot
+// wait: whoever else wants it has something to say about the same descriptor.
+func (o *writer) flush() {
+	if len(o.segs) == 0 && !o.ending {
+		return
+	}
+	o.mu.Lock()
+	o.ended = o.ended || o.ending
+	rest := o.segs
+	if o.out != nil && !o.draining && !o.over {
+		rest = o.push(rest)
+	}
+	o.keep(rest)
+	o.mu.Unlock()
+	clear(o.segs)
+	o.segs, o.joined = o.segs[:0], false
+	if o.small != nil {
+		smallBufs.Put(o.smallBuf)
+		o.smallBuf, o.small = nil, nil
+	}
+}
+
+// smallBufs are for whoever has small pieces between a write and the flush: an outlet
+// that is idle has none.
+var smallBufs = sync.Pool{New: func() any { return new([smallCap]byte) }}
+
+// push offers segs to the system and returns what it did not take. A pipe that
+// is too small for a message is grown and asked once more.
+func (o *writer) push(segs [][]byte) [][]byte {
+	for len(segs) > 0 {
+		n, err := o.out.Try(segs)
+		o.unsent.Add(int64(-n))
+		segs = advance(segs, n)
+		if err != nil {
+			o.breakOff(err)
+			return nil
+		}
+		if len(segs) > 0 && !o.out.Grow() {
+			break
+		}
+	}
+	return segs
+}
+
+// keep copies what is left of a flush and sees to it that it is sent, or that
+// the write side is shut behind the last byte.
+func (o *writer) keep(segs [][]byte) {
+	if o.over {
+		o.drop()
+		return
+	}
+	n := 0
+	for _, s := range segs {
+		n += len(s)
+	}
+	o.backlog = slices.Grow(o.backlog, n)
+	for _, s := range segs {
+		o.backlog = append(o.backlog, s...)
+	}
+	o.aboveLow = o.aboveLow || o.queued() > o.low
+	o.proceed()
+}
+
+// proceed starts the writer or shuts the write side, where either is due.
+func (o *writer) proceed() {
+	switch {
+	case o.out == nil || o.draining || o.over:
+	case len(o.backlog) > 0:
+		o.draining = true
+		o.writer.Go(o.drain)
+	case o.ended:
+		o.out.Shut()
+		o.stop()
+	}
+}
+
+// attach gives the outlet its port; what was written before is sent now.
+func (o *writer) attach(p Output) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.out = p
+	o.proceed()
+}
+
+// finish shuts the write side once the backlog is sent. shut is closed then.
+func (o *writer) finish() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = true
+	o.proceed()
+}
+
+// close gives up what is unsent and returns when the writer is gone.
+func (o *writer) close() {
+	o.mu.Lock()
+	if o.out != nil {
+		o.out.Close()
+	}
+	o.stop()
+	o.mu.Unlock()
+	o.writer.Wait()
+}
+
+// drain sends the backlog. It owns the port until there is none left.
+func (o *writer) drain() {
+	watch := time.AfterFunc(o.stall, o.handle.stalled)
+	defer watch.Stop()
+	for batch := o.take(); len(batch) > 0; batch = o.take() {
+		for len(batch) > 0 {
+			n, err := o.out.Wait(batch)
+			if err != nil {
+				o.mu.Lock()
+				o.breakOff(err)
+				o.mu.Unlock()
+				return
+			}
+			watch.Reset(o.stall)
+			batch = batch[n:]
+			o.sent(n)
+		}
+	}
+}
+
+// take hands the backlog to the writer and gives its last batch back for the
+// next one. With nothing left the writer ends.
+func (o *writer) take() []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.backlog) > 0 && !o.over {
+		o.backlog, o.spare = o.spare[:0], o.backlog
+		return o.spare
+	}
+	o.draining = false
+	if cap(o.backlog)+cap(o.spare) > keepMax {
+		o.backlog, o.spare = nil, nil
+	}
+	o.proceed()
+	return nil
+}
+
+// sent counts what the writer got rid of, and tells the sink when that brought
+// the queue down to the low-water mark.
+func (o *writer) sent(n int) {
+	o.mu.Lock()
+	if !o.over {
+		o.unsent.Add(int64(-n))
+	}
+	drained := o.aboveLow && o.queued() <= o.low && !o.over
+	o.aboveLow = o.aboveLow && !drained
+	o.mu.Unlock()
+	if drained {
+		o.handle.Events.Drained()
+	}
+}
+
+// breakOff ends the outlet because the peer takes nothing more. The sink is not
+// told that the queue drained: what a caller still holds back was not sent.
+func (o *writer) breakOff(err error) {
+	if !o.over {
+		o.stop()
+		o.handle.broke(err)
+	}
+}
+
+// stop makes the outlet drop all that is and will be written.
+func (o *writer) stop() {
+	if !o.over {
+		o.over = true
+		close(o.shut)
+	}
+	o.drop()
+}
+
+// drop forgets what is queued.
+func (o *writer) drop() {
+	o.backlog = nil
+	o.unsent.Store(0)
+}
+
+// advance returns segs without their first n bytes.
+func advance(segs [][]byte, n int) [][]byte {
+	for len(segs) > 0 && n >= len(segs[0]) {
+		n -= len(segs[0])
+		segs = segs[1:]
+	}
+	if n > 0 {
+		segs[0] = segs[0][n:]
+	}
+	return segs
+}

@@ -1,0 +1,147 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
+)
+
+// openTime is how long a program that opens browsers has to say that it cannot.
+// Most are over at once; some stay as long as the browser does.
+const openTime = 2 * time.Second
+
+// OpenBrowser shows a page in the browser of the person. Whether there is a
+// person who could look at it is the caller's to know: without a terminal, this
+// is not to be called.
+//
+// The URL comes from a server, and goes through programs that were written for
+// what people type. So only what [CheckBrowserURL] returns is passed on, as one
+// argument, to a program that is started as it is and never by a shell: the first
+// one of the variable BROWSER that is there, and without that variable what the
+// system has. It gets the environment of this process and outlives it.
+//
+// OpenBrowser returns when that program has ended, after two seconds while it
+// runs, or with ctx; it does not wait for the browser. The error says what to do.
+func OpenBrowser(ctx context.Context, target string) error {
+	o := browser{system: systemBrowsers(), env: os.Environ(), patience: openTime}
+	return o.open(ctx, target)
+}
+
+// browser opens browsers.
+type browser struct {
+	system   [][]string // programs and their first arguments, of which the first that is there is taken
+	env      []string
+	patience time.Duration
+}
+
+func (o browser) open(ctx context.Context, target string) error {
+	target, err := CheckBrowserURL(target)
+	if err != nil {
+		return fmt.Errorf("open the browser: %w", err)
+	}
+	argv, err := o.argv(target)
+	if err != nil {
+		return fmt.Errorf("open the browser: %w", err)
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("open the browser: %w", context.Cause(ctx))
+	}
+	if err := process.Launch(ctx, argv, o.env, o.patience); err != nil {
+		return fmt.Errorf("open the browser: %s: %w; set BROWSER to a program that can, or open the page by its address", argv[0], err)
+	}
+	return nil
+}
+
+// argv returns what to run: the path of a program, and its arguments. The URL is
+// the whole of one of them.
+func (o browser) argv(target string) ([]string, error) {
+	if list := process.LookupEnv(o.env, "BROWSER"); list != "" {
+		for _, entry := range filepath.SplitList(list) {
+			for _, words := range [][]string{{entry}, strings.Fields(entry)} { // a path may hold spaces
+				if argv := process.CommandLine(words, target, o.env); argv != nil {
+					return argv, nil
+				}
+			}
+		}
+		return nil, fmt.Errorf("BROWSER is %q, and nothing of it is a program that is there", cleantext.Line(list, 200))
+	}
+	for _, words := range o.system {
+		if argv := process.CommandLine(words, target, o.env); argv != nil {
+			return argv, nil
+		}
+	}
+	return nil, errors.New("this system has nothing to do it with; set BROWSER to a program that can, or open the page by its address")
+}
+
+// CheckBrowserURL returns the URL of a page that may be shown to a person, in the
+// form in which it may be passed on. It is https, or http on this machine;
+// nothing that a shell, a terminal or a program in between could take for its own
+// is in it, and it reads the same however often it is read.
+func CheckBrowserURL(target string) (string, error) {
+	if len(target) > httpclient.MaxURL {
+		return "", ruleErrorf("the URL of the page is %d bytes long, it may have %d", len(target), httpclient.MaxURL)
+	}
+	if at := strings.IndexFunc(target, isUnsafe); at >= 0 {
+		return "", ruleErrorf("the URL of the page holds %q, which has to be encoded there", []rune(target[at:])[0])
+	}
+	u, err := url.Parse(target)
+	if err != nil {
+		return "", ruleErrorf("the URL of the page: %v", httpclient.URLCause(err))
+	}
+	if err := checkPage(u); err != nil {
+		return "", err
+	}
+	u.Host = strings.ToLower(u.Host)
+	safe := u.String()
+	if again, err := url.Parse(safe); err != nil || again.String() != safe || strings.ContainsFunc(safe, isUnsafe) || len(safe) > httpclient.MaxURL {
+		return "", ruleErrorf("the URL of the page does not read the same twice")
+	}
+	return safe, nil
+}
+
+func checkPage(u *url.URL) error {
+	host := u.Hostname()
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http" || u.Opaque != "" || host == "":
+		return ruleErrorf("the page is none of the web: want https://host/path")
+	case u.User != nil:
+		return ruleErrorf("the URL of the page holds a user or password")
+	case !isHost(host) || !isPort(u.Port()):
+		return ruleErrorf("the host of the page is neither a name in ASCII nor an address as they are usually written")
+	case u.Scheme == "http" && !isLoopback(host):
+		return ruleErrorf("the page is http; only https leaves this machine")
+	}
+	return checkEncoded(u.String())
+}
+
+// isUnsafe reports whether r has no place in a URL as it is written (RFC 3986,
+// appendix A), or has another meaning to a shell inside of quotes or out of them.
+func isUnsafe(r rune) bool {
+	return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"'`$<>\\^{|}", r)
+}
+
+// checkEncoded looks at what is written as %XX. A program on the way may decode
+// it: control characters are for nobody, and a percent sign that starts none is
+// a variable to cmd.exe.
+func checkEncoded(s string) error {
+	for _, rest, more := strings.Cut(s, "%"); more; _, rest, more = strings.Cut(rest, "%") {
+		c, err := strconv.ParseUint(rest[:min(2, len(rest))], 16, 8)
+		switch {
+		case err != nil || len(rest) < 2:
+			return ruleErrorf("the URL of the page holds a %% that encodes nothing")
+		case c < ' ' || c == 0x7f:
+			return ruleErrorf("the URL of the page holds a control character, %%%02X", c)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+package egress
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
+)
+
+// Callback is where a browser comes back to after a person has signed in: one
+// path on the loopback interface (RFC 8252, section 7.3). It is bound before the
+// browser opens, so that nobody else can sit there, on both addresses that
+// localhost may mean.
+//
+// Any page of the web and any program on the machine can send it requests. So
+// what a visit says proves nothing but by its state, which the caller of Wait
+// looks at; and however many visits there are that mean nothing, they change
+// nothing.
+type Callback struct {
+	uri       string
+	host      string // as the header Host has it
+	path      string
+	listeners []net.Listener
+	server    callbackServer
+
+	unwatch func() bool // no longer ends with the context of its opening
+	once    sync.Once   // of shut
+	closed  chan struct{}
+
+	mu       sync.Mutex
+	accept   func(url.Values) bool // nil while nobody waits
+	accepted bool                  // accept has said yes
+	done     chan struct{}         // closed when that visitor has got its page
+}
+
+// PortError is the error of a port that the callback cannot have.
+type PortError struct {
+	Port int // zero if the system was to pick one
+	Err  error
+}
+
+func (e *PortError) Error() string {
+	switch {
+	case e.Port == 0:
+		return fmt.Sprintf("no port of this machine can be opened for the callback: %v", e.Err)
+	case errors.Is(e.Err, fs.ErrPermission):
+		return fmt.Sprintf("the port %d is not for this user to open: set the port of the callback in the server entry to one above 1023", e.Port)
+	}
+	return fmt.Sprintf("the port %d of the callback is taken (%v): end the program that has it, "+
+		"or set another port in the server entry, one that the authorization server knows too", e.Port, e.Err)
+}
+
+func (e *PortError) Unwrap() error { return e.Err }
+
+// ListenCallback opens a callback, which lasts until Close or until ctx ends. The
+// host, "127.0.0.1" or "localhost", only says what its URI is to look like; ""
+// is the first. Without a port the system picks one; a port that is taken is a
+// [*PortError]. The path "" is /callback.
+func ListenCallback(ctx context.Context, host string, port int, path string) (*Callback, error) {
+	host, path = cmp.Or(host, "127.0.0.1"), cmp.Or(path, "/callback")
+	if err := checkCallback(host, port, path); err != nil {
+		return nil, fmt.Errorf("open the callback: %w", err)
+	}
+	doors, err := listenLoopback(ctx, port)
+	if err != nil {
+		return nil, fmt.Errorf("open the callback: %w", err)
+	}
+	port = doors[0].Addr().(*net.TCPAddr).Port
+	c := &Callback{
+		host: net.JoinHostPort(host, strconv.Itoa(port)), path: path,
+		listeners: doors, closed: make(chan struct{}), done: make(chan struct{}),
+	}
+	c.uri = "http://" + c.host + path
+	c.server.init(c.respond)
+	c.unwatch = context.AfterFunc(ctx, c.shut)
+	return c, nil
+}
+
+func checkCallback(host string, port int, path string) error {
+	u, err := url.Parse(path)
+	switch {
+	case host != "127.0.0.1" && host != "localhost":
+		return ruleErrorf("its host is %q, it can be 127.0.0.1 or localhost", cleantext.Line(host, 64))
+	case port < 0 || port > 65535:
+		return ruleErrorf("its port is %d, it can be a number from 1 to 65535", port)
+	case err != nil || path[0] != '/' || u.Host != "" || u.String() != path || u.EscapedPath() != path || httpclient.CheckPath(u) != nil:
+		return ruleErrorf("its path is %q, want one like /callback", cleantext.Line(path, 64))
+	}
+	return nil
+}
+
+// maxPortTries is how many ports are tried until one is free on both addresses.
+const maxPortTries = 16
+
+// listenLoopback listens on 127.0.0.1 and ::1, on the same port. Where there is no
+// IPv6, the first is all that localhost can mean.
+func listenLoopback(ctx context.Context, port int) ([]net.Listener, error) {
+	var bind net.ListenConfig
+	for pick := 1; ; pick++ {
+		four, err := bind.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			return nil, &PortError{port, capability.Cause(err)}
+		}
+		same := strconv.Itoa(four.Addr().(*net.TCPAddr).Port)
+		six, err := bind.Listen(ctx, "tcp6", net.JoinHostPort("::1", same))
+		if err == nil {
+			return []net.Listener{four, six}, nil
+		}
+		if !hasIPv6(ctx) {
+			return []net.Listener{four}, nil
+		}
+		four.Close()
+		if port != 0 || pick == maxPortTries {
+			return nil, &PortError{port, capability.Cause(err)}
+		}
+	}
+}
+
+// hasIPv6 reports whether anything can be bound to ::1.
+func hasIPv6(ctx context.Context) bool {
+	var bind net.ListenConfig
+	l, err := bind.Listen(ctx, "tcp6", "[::1]:0")
+	if err != nil {
+		return false
+	}
+	l.Close()
+	return true
+}
+
+// URI is the redirect URI that leads here.
+func (c *Callback) URI() string { return c.uri }
+
+// Wait answers visits until accept says yes to the parameters of one, each of
+// which is there once. The others get an error page and change nothing. accept
+// is called once at a time, and not after Wait has returned; it must look at the
+// state before anything else. When Wait returns without an error the visitor has
+// its page, and until Close every further one is told that it is too late.
+//
+// With an error nobody came: ctx ended, or the callback was closed. Wait may then
+// be called again.
+func (c *Callback) Wait(ctx context.Context, accept func(url.Values) bool) error {
+	c.mu.Lock()
+	c.accept = accept
+	c.mu.Unlock()
+	c.server.serve(c.listeners)
+	var err error
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-c.closed:
+		err = net.ErrClosed
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.accept = nil
+	if err == nil || c.accepted {
+		return nil
+	}
+	return fmt.Errorf("wait at %s: %w", c.uri, err)
+}
+
+// Close gives the port back and hangs up on everybody. It may be called again,
+// and not by accept.
+func (c *Callback) Close() error {
+	c.unwatch()
+	c.shut()
+	return nil
+}
+
+func (c *Callback) shut() {
+	c.once.Do(func() {
+		close(c.closed)
+		for _, door := range c.listeners {
+			door.Close()
+		}
+		c.server.close()
+	})
+}
+
+// maxQuery bounds the parameters of a visit.
+const maxQuery = 8 << 10
+
+// respond says which page a visit gets. after is called when it has got it; it may
+// be nil.
+func (c *Callback) respond(v *callbackRequest) (p page, after func()) {
+	switch {
+	case !c.isOurHost(v.host):
+		return pageBad, nil
+	case v.path != c.path:
+		return pageNone, nil
+	case v.method != "GET":
+		return pageMethod, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.accepted {
+		return pageTooLate, nil
+	}
+	params, ok := readParams(v.query)
+	if !ok || c.accept == nil || !c.accept(params) {
+		return pageBad, nil
+	}
+	c.accepted = true
+	return pageDone, func() { close(c.done) }
+}
+
+// isOurHost reports whether the header Host names us. A page of the web that has
+// its own name lead here would have its own name there.
+func (c *Callback) isOurHost(host string) bool {
+	return strings.EqualFold(host, c.host) || strings.EqualFold(host+":80", c.host)
+}
+
+// readParams reads a query, if it is one in which each parameter is there once
+// (RFC 6749, section 3.1).
+func readParams(query string) (url.Values, bool) {
+	if len(query) > maxQuery {
+		return nil, false
+	}
+	params, err := url.ParseQuery(query)
+	for _, values := range params {
+		if len(values) != 1 {
+			return nil, false
+		}
+	}
+	return params, err == nil
+}

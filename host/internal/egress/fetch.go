@@ -1,0 +1,277 @@
+package egress
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
+)
+
+// Bounds of the exchanges of a provider.
+const (
+	MaxAnswer = 256 << 10 // bytes of the body of an answer, after decompression
+	MaxPosted = 1 << 20   // bytes of the body of a request
+
+	fetchTime = 10 * time.Second // from the first look-up to the last byte, redirects included
+	fetchIdle = 15 * time.Second // until an unused connection is closed
+)
+
+// fetchTimeout is what ends an exchange that takes too long.
+type fetchTimeout struct{}
+
+func (fetchTimeout) Error() string { return fmt.Sprintf("no whole answer within %v", fetchTime) }
+func (fetchTimeout) Unwrap() error { return context.DeadlineExceeded }
+
+// Fetcher makes the exchanges of one auth provider for one server entry: it
+// fetches metadata, redeems codes, registers and revokes. It may be used by
+// several goroutines, and holds a few connections until Close.
+//
+// A provider is not trusted, and what it was told by a server even less. So it
+// reaches what its [Policy] says, each address is looked at when it is about to
+// be connected to, nothing goes elsewhere by a redirect, and whatever a server
+// can make long or slow has a bound. No cookie is kept, and none is passed on.
+type Fetcher struct {
+	policy   Policy
+	resolver *net.Resolver // for tests; nil is the system's
+
+	private atomic.Bool // the server was met on a private network
+
+	mu     sync.Mutex
+	routes map[routeKey]*route
+	closed bool
+}
+
+// NewFetcher returns a fetcher for a reach, which must not be changed after it.
+// An error is one of the configuration.
+func NewFetcher(reach Policy) (*Fetcher, error) {
+	if err := reach.check(); err != nil {
+		return nil, err
+	}
+	if reach.Server != nil {
+		if err := reach.Server.Check(); err != nil {
+			return nil, err
+		}
+	}
+	return &Fetcher{policy: reach, routes: map[routeKey]*route{}}, nil
+}
+
+// FetchRequest is one request of a provider.
+type FetchRequest struct {
+	Method string            // GET or POST
+	URL    string            // https; http on this machine
+	Header map[string]string // none that says where the request goes, how it is framed or who sends it
+	Body   []byte            // of a POST
+
+	// Redirects is how many a GET may follow, at most three, and only on its own
+	// origin. With none, a redirect is an answer like any other.
+	Redirects int
+}
+
+// FetchResponse is the answer.
+type FetchResponse struct {
+	Status int
+	URL    string            // where the answer came from
+	Header map[string]string // names in lower case; fields of one name are joined with commas
+	Body   []byte            // all of it
+}
+
+// Fetch makes one exchange, in ten seconds or less if ctx ends. Its errors are
+// an [*OriginError], a [*RuleError], an [*dial.AddressError] where the policy forbids
+// it, and of the network otherwise; context.DeadlineExceeded is among the last.
+// They name the URL without its query, and hold nothing of headers and bodies.
+func (f *Fetcher) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, error) {
+	u, header, err := r.read()
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", cleantext.Line(r.Method, 16), cleantext.Line(httpclient.BareURL(r.URL), 200), err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fetchTimeout{})
+	defer cancel()
+	answer, err := f.followSameOrigin(ctx, &outgoing{r.Method, u, header, r.Body}, r.Redirects)
+	switch {
+	case err == nil:
+		return answer, nil
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	default:
+		err = httpclient.Explain(err)
+	}
+	return nil, fmt.Errorf("%s %s: %w", r.Method, cleantext.Line(httpclient.BareURL(u.String()), 200), err)
+}
+
+// Close ends the exchanges under way and closes the connections. It may be
+// called again.
+func (f *Fetcher) Close() {
+	f.mu.Lock()
+	roads := f.routes
+	f.routes, f.closed = nil, true
+	f.mu.Unlock()
+	for _, r := range roads {
+		r.close()
+	}
+}
+
+// outgoing is a request that was looked at, on its way to one URL.
+type outgoing struct {
+	method string
+	url    *url.URL
+	header http.Header
+	body   []byte
+}
+
+// read looks at all of a request that can be looked at without its grant.
+func (r *FetchRequest) read() (*url.URL, http.Header, error) {
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodPost:
+		return nil, nil, ruleErrorf("only GET and POST can be asked")
+	case r.Method == http.MethodGet && len(r.Body) > 0:
+		return nil, nil, ruleErrorf("a GET has no body")
+	case len(r.Body) > MaxPosted:
+		return nil, nil, ruleErrorf("its body is %d bytes long, it may have %d", len(r.Body), MaxPosted)
+	case r.Redirects < 0 || r.Redirects > httpclient.MaxRedirects:
+		return nil, nil, ruleErrorf("it wants to follow %d redirects, it may %d", r.Redirects, httpclient.MaxRedirects)
+	case r.Redirects > 0 && r.Method != http.MethodGet:
+		return nil, nil, ruleErrorf("only a GET may follow redirects")
+	}
+	header, err := fetchHeader(r.Header)
+	if err != nil {
+		return nil, nil, err
+	}
+	u, err := parseURL(r.URL)
+	return u, header, err
+}
+
+// fetchHeader makes the header of a request from what a provider gave.
+func fetchHeader(given map[string]string) (http.Header, error) {
+	header := http.Header{"User-Agent": {httpclient.UserAgent}}
+	size := 0
+	for name, value := range given {
+		key := textproto.CanonicalMIMEHeaderKey(name)
+		size += len(name) + len(value)
+		switch {
+		case len(given) > httpclient.MaxHeaders || size > httpclient.MaxHeaderBytes:
+			return nil, ruleErrorf("it has more than %d headers, or they are longer than %d bytes", httpclient.MaxHeaders, httpclient.MaxHeaderBytes)
+		case !httpclient.IsToken(name) || !httpclient.IsHeaderValue(value):
+			return nil, ruleErrorf("the header %q is none", cleantext.Line(name, 64))
+		case isReserved(key):
+			return nil, ruleErrorf("the header %s is not for providers to send", cleantext.Line(key, 64))
+		case header[key] != nil:
+			return nil, ruleErrorf("the header %s stands twice", cleantext.Line(key, 64))
+		}
+		header[key] = []string{value}
+	}
+	return header, nil
+}
+
+// isReserved reports whether a header says where a request goes, how it is
+// framed, who sends it or what was kept from another exchange.
+func isReserved(key string) bool {
+	switch key {
+	case "Host", "User-Agent", "Cookie", "Cookie2", "Http2-Settings":
+		return true
+	}
+	return strings.HasPrefix(key, "Proxy-") || slices.Contains(httpclient.FramingHeaders, key)
+}
+
+// followSameOrigin sends an errand, and again to where redirects lead.
+func (f *Fetcher) followSameOrigin(ctx context.Context, e *outgoing, redirects int) (*FetchResponse, error) {
+	for hops := 0; ; hops++ {
+		resp, err := f.send(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		if redirects == 0 || !httpclient.IsRedirect(resp) {
+			return readAnswer(e.url, resp)
+		}
+		httpclient.Discard(resp)
+		if hops == redirects {
+			return nil, ruleErrorf("HTTP %d redirects more than %d times", resp.StatusCode, redirects)
+		}
+		if err = e.redirectSameOrigin(resp); err != nil {
+			return nil, fmt.Errorf("HTTP %d redirects: %w", resp.StatusCode, err)
+		}
+	}
+}
+
+// location returns where an answer leads.
+func (e *outgoing) location(resp *http.Response) (*url.URL, error) {
+	to, err := e.url.Parse(resp.Header.Get("Location"))
+	if err != nil {
+		return nil, ruleErrorf("to no URL: %v", httpclient.URLCause(err))
+	}
+	to.Fragment, to.RawFragment = "", ""
+	return parseURL(to.String())
+}
+
+// redirectSameOrigin turns an errand to where an answer leads, if that is the same origin.
+func (e *outgoing) redirectSameOrigin(resp *http.Response) error {
+	to, err := e.location(resp)
+	if err != nil {
+		return err
+	}
+	if !sameOrigin(to, e.url) {
+		return ruleErrorf("to %s, another origin", cleantext.Line(originOf(to), 200))
+	}
+	e.url = to
+	return nil
+}
+
+// send makes one hop. It is made again when its connection had been closed
+// before a byte was written, and when the address that was refused turns out to
+// be next to the server; nothing was sent in either case.
+func (f *Fetcher) send(ctx context.Context, e *outgoing) (*http.Response, error) {
+	for again := true; ; again = false {
+		r, err := f.route(ctx, e.url)
+		if err != nil {
+			return nil, err
+		}
+		resp, err := r.transport.RoundTrip(e.request(ctx))
+		if err == nil || !again || !httpclient.IsUnsent(err) && !f.mayRetry(ctx, err) {
+			return resp, err
+		}
+	}
+}
+
+func (e *outgoing) request(ctx context.Context) *http.Request {
+	req := (&http.Request{
+		Method: e.method, URL: e.url,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: e.header.Clone(), Body: http.NoBody,
+	}).WithContext(ctx)
+	if len(e.body) > 0 {
+		req.ContentLength = int64(len(e.body))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(e.body)), nil }
+		req.Body, _ = req.GetBody()
+	}
+	return req
+}
+
+// readAnswer reads a response to its end and closes it.
+func readAnswer(from *url.URL, resp *http.Response) (*FetchResponse, error) {
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(body) > MaxAnswer:
+		return nil, ruleErrorf("HTTP %d: the answer is longer than %d bytes", resp.StatusCode, MaxAnswer)
+	}
+	answer := &FetchResponse{Status: resp.StatusCode, URL: from.String(), Header: map[string]string{}, Body: body}
+	for name, values := range resp.Header {
+		if name != "Set-Cookie" && name != "Set-Cookie2" {
+			answer.Header[strings.ToLower(name)] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
+		}
+	}
+	return answer, nil
+}

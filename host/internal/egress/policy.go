@@ -1,0 +1,237 @@
+package egress
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
+)
+
+// Policy says where an auth provider may send requests for one server entry. What
+// it says comes from the user's own configuration, never from the provider and
+// never from a server.
+//
+// An origin that is named may be anywhere, like the url of a server: the user
+// wrote it down. One that is only discovered has to be public. It may be on this
+// machine if the server is, and on a private network if the server is on one:
+// somebody who runs both has nothing to fear from the way between them, and
+// somebody who is sent from a public server to a private address has.
+//
+// Behind a proxy it is the proxy that looks up names and connects. A discovered
+// name is then looked up here as well, unless the proxy is one of socks5h, and
+// names that only private networks have are refused. Where the proxy's names differ
+// from those of this machine, nothing here can know what it connects to: a proxy
+// that may reach a private network has to refuse that by itself.
+type Policy struct {
+	Origins  []string // that may be called: "https://sso.example", or http on this machine
+	Discover bool     // the server's own origin, and the public https origins that it leads to
+
+	// Server is the url of the entry, with its proxy and TLS; nil for a server
+	// that is a process. Its headers are not for those that are called here.
+	Server *httpclient.Origin
+}
+
+// OriginError is the error of a request to an origin that the provider is not
+// granted. It asked for what it may not: there is no going on from here.
+type OriginError struct {
+	Origin string // "https://host", with the port if it is an unusual one
+}
+
+func (e *OriginError) Error() string {
+	return fmt.Sprintf("%s is not granted; the entry of the plugin grants it with %s", e.Origin, e.Line())
+}
+
+// Line is what the entry of the plugin has to say for the origin to be granted.
+func (e *OriginError) Line() string { return fmt.Sprintf("origins = [%q]", e.Origin) }
+
+// RuleError is the error of a request that was not sent, or an answer that was
+// not taken, because it breaks a rule that no grant lifts.
+type RuleError struct{ text string }
+
+func (e *RuleError) Error() string { return e.text }
+
+func ruleErrorf(rule string, args ...any) error { return &RuleError{fmt.Sprintf(rule, args...)} }
+
+// relation is what an origin is to the configuration.
+type relation int
+
+const (
+	discovered relation = iota // discovered
+	named                      // granted by its name
+	ownServer                  // the server's
+)
+
+// check finds what is wrong with a reach.
+func (r *Policy) check() error {
+	for _, s := range r.Origins {
+		u, err := parseURL(s)
+		if err == nil && (u.Path != "" || u.RawQuery != "") {
+			err = ruleErrorf(`want "https://host" or "https://host:port", without a path`)
+		}
+		if err != nil {
+			return fmt.Errorf("origin %q: %w", httpclient.BareURL(s), err)
+		}
+	}
+	return nil
+}
+
+// relate says what the origin of u is to the configuration, or that it is not
+// granted.
+func (r *Policy) relate(u *url.URL) (relation, error) {
+	switch {
+	case r.isOwn(u) && (r.Discover || r.names(u)):
+		return ownServer, nil
+	case r.names(u):
+		return named, nil
+	case r.Discover:
+		return discovered, nil
+	}
+	return discovered, &OriginError{originOf(u)}
+}
+
+func (r *Policy) isOwn(u *url.URL) bool { return r.Server != nil && sameOrigin(u, r.Server.URL()) }
+
+func (r *Policy) names(u *url.URL) bool {
+	for _, s := range r.Origins {
+		if o, err := parseURL(s); err == nil && sameOrigin(u, o) {
+			return true
+		}
+	}
+	return false
+}
+
+// isLocal reports whether the server runs on this machine.
+func (r *Policy) isLocal() bool {
+	return r.Server != nil && (r.Server.Socket() != "" || isLoopback(r.Server.URL().Hostname()))
+}
+
+// sameOrigin compares hosts as they are written: two names of one machine are
+// two origins.
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && httpclient.HostPort(a) == httpclient.HostPort(b)
+}
+
+// originOf is the origin of u, for people and for the configuration.
+func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
+
+// parseURL reads the URL of a request. It takes only what every program on
+// the way reads alike: a proxy that takes a name for an address would go where
+// nobody looked.
+func parseURL(s string) (*url.URL, error) {
+	if len(s) > httpclient.MaxURL {
+		return nil, ruleErrorf("its URL is %d bytes long, it may have %d", len(s), httpclient.MaxURL)
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return nil, ruleErrorf("its URL: %v", httpclient.URLCause(err))
+	}
+	host := u.Hostname()
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http" || u.Opaque != "" || host == "":
+		return nil, ruleErrorf("its URL is none of the web: want https://host/path")
+	case u.User != nil:
+		return nil, ruleErrorf("its URL holds a user or password")
+	case strings.Contains(s, "#"):
+		return nil, ruleErrorf("its URL has a fragment")
+	case !isHost(host) || !isPort(u.Port()):
+		return nil, ruleErrorf("the host of its URL is neither a name in ASCII nor an address as they are usually written")
+	case u.Scheme == "http" && !isLoopback(host):
+		return nil, ruleErrorf("its URL is http; only https leaves this machine")
+	}
+	u.Host = strings.ToLower(u.Host)
+	return u, nil
+}
+
+// isHost reports whether s is an address in its usual form, or a name that
+// nobody can take for an address: some programs read 127.1 and 0x7f000001 as
+// one (WHATWG URL, section 3.5).
+func isHost(s string) bool {
+	if a, err := netip.ParseAddr(s); err == nil {
+		return a.Zone() == ""
+	}
+	last := s[strings.LastIndexByte(s, '.')+1:]
+	return len(s) <= 253 && isLabels(s) && !('0' <= last[0] && last[0] <= '9')
+}
+
+// isLabels reports whether s consists of labels of letters, digits, hyphens and
+// underscores, none of them empty.
+func isLabels(s string) bool {
+	for label := range strings.SplitSeq(s, ".") {
+		odd := strings.ContainsFunc(label, func(r rune) bool {
+			return !('a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '_')
+		})
+		if label == "" || odd || label[0] == '-' {
+			return false
+		}
+	}
+	return true
+}
+
+func isPort(s string) bool {
+	if s == "" {
+		return true
+	}
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0
+}
+
+// isLoopback reports whether a host is this machine by its name (RFC 6761,
+// section 6.3) or address.
+func isLoopback(host string) bool {
+	host = strings.ToLower(host)
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && !a.Is4In6() && a.IsLoopback()
+}
+
+// carrierPrivate is not private by its registry, and is what private networks
+// that span the world use.
+var carrierPrivate = netip.MustParsePrefix("100.64.0.0/10")
+
+// isPrivate reports whether a is an address of a private network. Those that
+// only reach the next machine (link-local, where clouds keep their secrets) are
+// none.
+func isPrivate(a netip.Addr) bool {
+	return !a.Is4In6() && a.Zone() == "" && (a.IsPrivate() || carrierPrivate.Contains(a))
+}
+
+// loopbackOnly is a control for names of this machine: what they lead to is
+// somebody else's to say, and may be wrong.
+func loopbackOnly(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err == nil && !at.Addr().IsLoopback() {
+		err = ruleErrorf("the name of this machine leads to %s", at.Addr())
+	}
+	return err
+}
+
+// publicOrPrivate is a control for what a server on a private network leads to.
+func publicOrPrivate(network, address string, conn syscall.RawConn) error {
+	if at, err := netip.ParseAddrPort(address); err == nil && isPrivate(at.Addr()) {
+		return nil
+	}
+	return dial.PublicOnly(network, address, conn)
+}
+
+// privateZones are the top-level domains that the public name system does not have
+// and private networks use: of the special-use registry of IANA (RFC 6761), those
+// that RFC 6762 (appendix G) and ICANN found in use, and those of clusters.
+var privateZones = []string{
+	"arpa", // also home.arpa (RFC 8375): no zone below it has web servers for everybody
+	"internal", "local", "localhost", "localdomain", "test", "invalid", "onion", "alt",
+	"intranet", "private", "corp", "home", "lan", "mail",
+	"svc", "consul",
+}
+
+// isPrivateName reports whether a host is a name that can only lead into a private
+// network: one without a dot, which is completed there, or one of a zone that
+// the public does not have.
+func isPrivateName(host string) bool {
+	zone := host[strings.LastIndexByte(host, '.')+1:]
+	return zone == host || slices.Contains(privateZones, strings.ToLower(zone))
+}

@@ -1,0 +1,267 @@
+package egress
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
+)
+
+// routeKey is how an origin is reached.
+type routeKey struct {
+	relation relation
+	proxied  bool
+}
+
+// route is what leads to the origins of one course. Roads differ in what is asked
+// about an address, and in who is shown which name and certificate, so a
+// connection of one is never used for another.
+type route struct {
+	transport *http.Transport
+	dialer    *dial.Dialer
+}
+
+func (r *route) close() {
+	r.transport.CloseIdleConnections()
+	r.dialer.Close()
+}
+
+// route returns the way to u, or why there is none.
+func (f *Fetcher) route(ctx context.Context, u *url.URL) (*route, error) {
+	to, err := f.policy.relate(u)
+	if err != nil {
+		return nil, err
+	}
+	if to == discovered {
+		if err := f.checkHost(ctx, u.Hostname()); err != nil {
+			return nil, err
+		}
+	}
+	proxy, err := f.proxy(to, u)
+	if err == nil && proxy != nil && to == discovered {
+		err = f.checkName(ctx, u.Hostname(), proxy)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.routeFor(routeKey{to, proxy != nil})
+}
+
+// checkHost looks at the host of a stranger before its name is looked up.
+func (f *Fetcher) checkHost(ctx context.Context, host string) error {
+	if isLoopback(host) {
+		if !f.policy.isLocal() {
+			return ruleErrorf("%s is this machine, and only servers that run here may lead to it", host)
+		}
+		return nil
+	}
+	if a, err := netip.ParseAddr(host); err == nil {
+		return f.checkAddr(ctx, a)
+	}
+	if isPrivateName(host) && !f.serverIsPrivate(ctx) {
+		return ruleErrorf("%s is a name of a private network; only what your configuration names itself may be there", host)
+	}
+	return nil
+}
+
+// checkAddr looks at an address of a stranger.
+func (f *Fetcher) checkAddr(ctx context.Context, a netip.Addr) error {
+	is := dial.Special(a)
+	if is == "" || isPrivate(a) && f.serverIsPrivate(ctx) {
+		return nil
+	}
+	return &dial.AddressError{Addr: a, Is: is}
+}
+
+// lookTime is how long the names of this machine are asked about a host that a
+// proxy will look up for itself.
+const lookTime = 2 * time.Second
+
+// checkName looks up a stranger's name that a proxy is about to be given. It is
+// refused if one of its addresses is. What cannot be known from here passes: a name
+// that only the proxy knows, and one that leads elsewhere when the proxy asks. A
+// proxy of socks5h is not only asked to connect but to look up, so that no name
+// leaves this machine, and none does.
+func (f *Fetcher) checkName(ctx context.Context, host string, proxy *url.URL) error {
+	if _, err := netip.ParseAddr(host); err == nil || proxy.Scheme == "socks5h" {
+		return nil
+	}
+	names := f.resolver
+	if names == nil {
+		names = net.DefaultResolver
+	}
+	looking, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	addrs, err := names.LookupNetIP(looking, "ip", host)
+	if err != nil {
+		return nil
+	}
+	for _, a := range addrs {
+		if err := f.checkAddr(ctx, a.Unmap()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// proxy returns the proxy on the way to u, or nil. This machine is reached
+// without, unless it is the server and the user says so: that of the proxy would
+// be another one.
+func (f *Fetcher) proxy(to relation, u *url.URL) (*url.URL, error) {
+	if to != ownServer && isLoopback(u.Hostname()) {
+		return nil, nil
+	}
+	setting := ""
+	if s := f.policy.Server; s != nil {
+		if setting = s.Proxy; to == ownServer && s.Socket() != "" {
+			return nil, nil
+		}
+	}
+	pick, err := httpclient.ParseProxy(setting)
+	if pick == nil || err != nil {
+		return nil, err
+	}
+	return pick(&http.Request{URL: u})
+}
+
+// routeFor returns the road of a course, and makes it when it is first needed.
+func (f *Fetcher) routeFor(c routeKey) (*route, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, net.ErrClosed
+	}
+	if r := f.routes[c]; r != nil {
+		return r, nil
+	}
+	r, err := f.newRoute(c)
+	if err == nil {
+		f.routes[c] = r
+	}
+	return r, err
+}
+
+func (f *Fetcher) newRoute(c routeKey) (*route, error) {
+	config, err := f.tlsConfig(c.relation)
+	if err != nil {
+		return nil, err
+	}
+	d := dial.New(fetchTime)
+	d.Resolver, d.Guard = f.resolver, f.guard(c)
+	if c.relation == ownServer {
+		d.Socket = f.policy.Server.Socket()
+	}
+	t := &http.Transport{
+		DialContext:            d.Dial,
+		TLSClientConfig:        config,
+		TLSHandshakeTimeout:    fetchTime,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           4,
+		MaxIdleConnsPerHost:    2,
+		IdleConnTimeout:        fetchIdle,
+		MaxResponseHeaderBytes: httpclient.MaxHeadBytes,
+	}
+	if c.proxied {
+		t.Proxy = func(r *http.Request) (*url.URL, error) { return f.proxy(c.relation, r.URL) }
+	}
+	return &route{t, d}, nil
+}
+
+// guard is what the dialer of a course asks about addresses.
+func (f *Fetcher) guard(c routeKey) dial.Guard {
+	return func(addr string) dial.Control {
+		host, _, _ := net.SplitHostPort(addr)
+		switch {
+		case c.proxied:
+			return nil // the address is that of a proxy, which is the user's
+		case isLoopback(host):
+			return loopbackOnly
+		case c.relation != discovered:
+			return nil
+		case f.private.Load():
+			return publicOrPrivate
+		}
+		return dial.PublicOnly
+	}
+}
+
+// tlsConfig is what of the TLS of the server entry is for origins of a relation:
+// the authority for all, our certificate for those that the user named, and the
+// other name of the server for the server.
+func (f *Fetcher) tlsConfig(to relation) (*tls.Config, error) {
+	var t dial.TLS
+	if f.policy.Server != nil {
+		t = f.policy.Server.TLS
+	}
+	if to != ownServer {
+		t.Name = ""
+	}
+	if to == discovered {
+		t.CertFile, t.KeyFile = "", ""
+	}
+	return t.Config()
+}
+
+// mayRetry reports whether an address that was refused may be called after all,
+// since the server itself is on a private network.
+func (f *Fetcher) mayRetry(ctx context.Context, err error) bool {
+	var refused *dial.AddressError
+	return errors.As(err, &refused) && isPrivate(refused.Addr) && f.serverIsPrivate(ctx)
+}
+
+// serverIsPrivate reports whether the server is on a private network, and remembers it
+// if it is. Where its name leads to would prove nothing: a hostile server has its
+// name lead to where it wants to look. So it is met there.
+func (f *Fetcher) serverIsPrivate(ctx context.Context) bool {
+	s := f.policy.Server
+	if s == nil || s.Socket() != "" || f.private.Load() {
+		return f.private.Load()
+	}
+	a, err := netip.ParseAddr(s.URL().Hostname())
+	if err != nil {
+		a = f.verifiedAddr(ctx)
+	}
+	if isPrivate(a) {
+		f.private.Store(true)
+	}
+	return f.private.Load()
+}
+
+// verifiedAddr returns the address at which the server proves by its certificate to be
+// itself, or none. It cannot have that at an address which is not its own.
+func (f *Fetcher) verifiedAddr(ctx context.Context) (at netip.Addr) {
+	base := f.policy.Server.URL()
+	if proxy, err := f.proxy(ownServer, base); proxy != nil || err != nil || base.Scheme != "https" {
+		return at
+	}
+	config, err := f.tlsConfig(ownServer)
+	if err != nil {
+		return at
+	}
+	if config.ServerName == "" {
+		config.ServerName = base.Hostname()
+	}
+	r, err := f.routeFor(routeKey{relation: ownServer})
+	if err != nil {
+		return at
+	}
+	conn, err := r.dialer.Dial(ctx, "tcp", httpclient.HostPort(base))
+	if err != nil {
+		return at
+	}
+	defer conn.Close()
+	if err := tls.Client(conn, config).HandshakeContext(ctx); err != nil {
+		return at
+	}
+	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
+		at = tcp.AddrPort().Addr().Unmap()
+	}
+	return at
+}
