@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
+	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
 )
 
 // aboveDeck is a server of the official SDK within the program, which can go away
@@ -32,7 +32,7 @@ func (a *aboveDeck) dial(context.Context) (io.ReadWriteCloser, error) {
 	ours, theirs := net.Pipe()
 	a.conns = append(a.conns, theirs)
 	a.runs.Go(func() {
-		seatrial.NewServer().Run(context.Background(), &mcp.IOTransport{Reader: theirs, Writer: theirs, MaxLineLength: -1})
+		restarttest.NewServer().Run(context.Background(), &mcp.IOTransport{Reader: theirs, Writer: theirs, MaxLineLength: -1})
 	})
 	return ours, nil
 }
@@ -54,9 +54,9 @@ func (a *aboveDeck) kill(*testing.T) {
 	a.runs.Wait()
 }
 
-func TestSeaTrialWithinTheProgram(t *testing.T) {
+func TestRestartWithinTheProgram(t *testing.T) {
 	a := &aboveDeck{}
-	seatrial.Run(t, seatrial.Trial{
+	restarttest.Run(t, restarttest.Trial{
 		Config: host.Config{Files: pluginFile("socket", socketFile), Streams: map[string]host.Stream{"loft": a.dial}},
 		Entry:  host.Server{Name: "loft", Transport: "socket", Address: "memory:loft"},
 		Start:  a.start, Kill: a.kill,

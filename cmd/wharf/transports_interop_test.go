@@ -16,7 +16,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
-	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
+	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -50,7 +50,7 @@ func TestInteropSeaTrial(t *testing.T) {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	l.Close()
 	var kill func()
-	seatrial.Run(t, seatrial.Trial{
+	restarttest.Run(t, restarttest.Trial{
 		Config: host.Config{
 			Plugins: plugins.Builtin(),
 			Files:   map[string]config.Plugin{"websocket": {Name: "websocket", File: buildTransport(t, "websocket")}},

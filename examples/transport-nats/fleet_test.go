@@ -21,7 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
+	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
 )
 
 // The test binary is also the servers of a fleet: it is one of them when this
@@ -145,7 +145,7 @@ func serve(text string) error {
 	if err != nil {
 		return err
 	}
-	f := &fleet{client: c, name: b.Name, server: seatrial.NewServer(), under: map[string]context.CancelFunc{}}
+	f := &fleet{client: c, name: b.Name, server: restarttest.NewServer(), under: map[string]context.CancelFunc{}}
 	f.tools()
 	fmt.Println("listens")
 	for {
@@ -205,7 +205,7 @@ func (f *fleet) answer(ctx context.Context, m message) {
 	}
 }
 
-// tools are beside those of a sea trial.
+// tools stand beside those of a restart test.
 func (f *fleet) tools() {
 	type nothing struct{}
 	text := func(s string) *mcp.CallToolResult {

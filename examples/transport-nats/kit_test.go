@@ -5,7 +5,7 @@ package main
 import (
 	"testing"
 
-	"github.com/wharf-mcp/wharf/examples/internal/dockyard"
+	"github.com/wharf-mcp/wharf/examples/internal/exampletest"
 	"github.com/wharf-mcp/wharf/host/plugintest"
 )
 
@@ -19,5 +19,5 @@ func TestKit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plugintest.TestWith(t, dockyard.Module(t, "."), plugintest.Options{Profile: profile})
+	plugintest.TestWith(t, exampletest.Module(t, "."), plugintest.Options{Profile: profile})
 }

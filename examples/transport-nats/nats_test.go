@@ -22,11 +22,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wharf-mcp/wharf/examples/internal/dockyard"
+	"github.com/wharf-mcp/wharf/examples/internal/exampletest"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/mcp"
-	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
+	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
 )
 
 // prefix is where the fleet listens.
@@ -40,7 +40,7 @@ const password = `p4"s}\s`
 type harbour struct {
 	dir  string
 	addr string
-	nats *dockyard.Ship
+	nats *exampletest.Process
 }
 
 const configuration = `
@@ -62,7 +62,7 @@ accounts {
 func newHarbour(t *testing.T) *harbour {
 	t.Helper()
 	natsServer(t)
-	h := &harbour{dir: t.TempDir(), addr: dockyard.Address(t)}
+	h := &harbour{dir: t.TempDir(), addr: exampletest.Address(t)}
 	h.certify(t)
 	text := fmt.Sprintf(configuration, h.addr, h.file("cert.pem"), h.file("key.pem"), password, password, password, password)
 	if err := os.WriteFile(h.file("nats.conf"), []byte(text), 0o600); err != nil {
@@ -123,7 +123,7 @@ func natsServer(t *testing.T) string {
 
 func (h *harbour) start(t *testing.T) {
 	t.Helper()
-	h.nats = dockyard.Launch(t, "Server is ready", exec.Command(natsServer(t), "-c", h.file("nats.conf")))
+	h.nats = exampletest.StartProcess(t, "Server is ready", exec.Command(natsServer(t), "-c", h.file("nats.conf")))
 }
 
 func (h *harbour) berth(user, name string) berth {
@@ -131,12 +131,12 @@ func (h *harbour) berth(user, name string) berth {
 }
 
 // ship starts a server of the fleet, which listens when it returns.
-func (h *harbour) ship(t *testing.T, name string) *dockyard.Ship {
+func (h *harbour) ship(t *testing.T, name string) *exampletest.Process {
 	t.Helper()
 	text, _ := json.Marshal(h.berth("server", name))
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), berthVariable+"="+string(text))
-	return dockyard.Launch(t, "listens", cmd)
+	return exampletest.StartProcess(t, "listens", cmd)
 }
 
 // hear returns a client that has subscribed.
@@ -154,12 +154,12 @@ const login = "nats-login"
 
 func files(t *testing.T) map[string]string {
 	t.Helper()
-	return map[string]string{"nats": dockyard.Module(t, "."), login: dockyard.Module(t, "../auth-nats")}
+	return map[string]string{"nats": exampletest.Module(t, "."), login: exampletest.Module(t, "../auth-nats")}
 }
 
 func newHost(t *testing.T) *host.Host {
 	t.Helper()
-	return dockyard.Host(t, dockyard.Config(t, files(t)))
+	return exampletest.Host(t, exampletest.Config(t, files(t)))
 }
 
 // entry is what a user writes.
@@ -229,10 +229,10 @@ func TestFleet(t *testing.T) {
 }
 
 // The NATS server is killed, and the fleet with it, which lives on its connections.
-func TestSeaTrial(t *testing.T) {
+func TestRestart(t *testing.T) {
 	at := newHarbour(t)
-	seatrial.Run(t, seatrial.Trial{
-		Config: dockyard.Config(t, files(t)), Entry: at.entry("ada", password), Longest: 50_000,
+	restarttest.Run(t, restarttest.Trial{
+		Config: exampletest.Config(t, files(t)), Entry: at.entry("ada", password), Longest: 50_000,
 		Start: func(t *testing.T) { at.start(t); at.ship(t, "only") },
 		Kill:  func(*testing.T) { at.nats.Kill() },
 	})
@@ -354,7 +354,7 @@ func TestCommand(t *testing.T) {
 			"auth = { provider = %q, blob = true, user = \"ada\", password = %q }\n", name, "tls:"+at.addr, at.file("cert.pem"), prefix, login, password)
 	}
 	t.Setenv("NATS_PASSWORD", password)
-	c := dockyard.NewCommand(t, configuration, files(t))
+	c := exampletest.NewCommand(t, configuration, files(t))
 	c.Carries(t, "fleet")
 	c.Unauthorized(t, "stranger", "the NATS server says: Authorization Violation; look at auth in the entry")
 }

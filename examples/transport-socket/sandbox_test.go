@@ -27,10 +27,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/wharf-mcp/wharf/examples/internal/dockyard"
+	"github.com/wharf-mcp/wharf/examples/internal/exampletest"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
-	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
+	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
 )
 
 // The test binary is also a server in a process of its own: it is one when this
@@ -64,7 +64,7 @@ func serveAll(l net.Listener) {
 
 // The same transport in three languages: what one of them passes, all must.
 var modules = map[string]func(t *testing.T) string{
-	"go": func(t *testing.T) string { return dockyard.Module(t, ".") },
+	"go": func(t *testing.T) string { return exampletest.Module(t, ".") },
 	"c":  func(*testing.T) string { return "../transport-socket-c/socket.wasm" },
 	"as": func(*testing.T) string { return "../transport-socket-as/socket.wasm" },
 }
@@ -77,7 +77,7 @@ func each(t *testing.T, test func(t *testing.T, files map[string]string)) {
 	}
 	for language, module := range modules {
 		t.Run(language, func(t *testing.T) {
-			test(t, map[string]string{"socket": module(t), "sealer": dockyard.Module(t, "../../host/testdata/sealer")})
+			test(t, map[string]string{"socket": module(t), "sealer": exampletest.Module(t, "../../host/testdata/sealer")})
 		})
 	}
 }
@@ -85,7 +85,7 @@ func each(t *testing.T, test func(t *testing.T, files map[string]string)) {
 // eachHost is each with a host that has the module.
 func eachHost(t *testing.T, test func(t *testing.T, h *host.Host)) {
 	each(t, func(t *testing.T, files map[string]string) {
-		test(t, dockyard.Host(t, dockyard.Config(t, files)))
+		test(t, exampletest.Host(t, exampletest.Config(t, files)))
 	})
 }
 
@@ -129,7 +129,7 @@ func (s *server) kill() {
 
 func speak(conn net.Conn, distort distortion) {
 	defer conn.Close()
-	m := seatrial.NewServer()
+	m := restarttest.NewServer()
 	r, w := io.Pipe()
 	done := make(chan struct{})
 	go func() {
@@ -270,13 +270,13 @@ func TestTLS(t *testing.T) {
 }
 
 // The process of a server is killed, and comes back, at a unix socket and with TCP.
-func TestSeaTrial(t *testing.T) {
+func TestRestart(t *testing.T) {
 	each(t, func(t *testing.T, files map[string]string) {
-		for network, at := range map[string]string{"unix": filepath.Join(t.TempDir(), "loft.sock"), "tcp": dockyard.Address(t)} {
+		for network, at := range map[string]string{"unix": filepath.Join(t.TempDir(), "loft.sock"), "tcp": exampletest.Address(t)} {
 			t.Run(network, func(t *testing.T) {
-				var server *dockyard.Ship
-				seatrial.Run(t, seatrial.Trial{
-					Config: dockyard.Config(t, files),
+				var server *exampletest.Process
+				restarttest.Run(t, restarttest.Trial{
+					Config: exampletest.Config(t, files),
 					Entry:  host.Server{Name: "loft", Transport: "socket", Address: network + ":" + at},
 					Start: func(t *testing.T) {
 						if network == "unix" {
@@ -284,7 +284,7 @@ func TestSeaTrial(t *testing.T) {
 						}
 						cmd := exec.Command(os.Args[0])
 						cmd.Env = append(os.Environ(), berthVariable+"="+network+":"+at)
-						server = dockyard.Launch(t, "listens", cmd)
+						server = exampletest.StartProcess(t, "listens", cmd)
 					},
 					Kill: func(*testing.T) { server.Kill() },
 				})
@@ -302,7 +302,7 @@ func TestCommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dockyard.NewCommand(t, configuration, map[string]string{"socket": absolute}).Carries(t, "loft")
+		exampletest.NewCommand(t, configuration, map[string]string{"socket": absolute}).Carries(t, "loft")
 	})
 }
 

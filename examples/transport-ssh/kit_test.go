@@ -5,7 +5,7 @@ package main
 import (
 	"testing"
 
-	"github.com/wharf-mcp/wharf/examples/internal/dockyard"
+	"github.com/wharf-mcp/wharf/examples/internal/exampletest"
 	"github.com/wharf-mcp/wharf/host/plugintest"
 )
 
@@ -14,5 +14,5 @@ func TestKit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the module, which takes a while")
 	}
-	plugintest.Test(t, dockyard.Module(t, "."))
+	plugintest.Test(t, exampletest.Module(t, "."))
 }

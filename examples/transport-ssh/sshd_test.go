@@ -19,9 +19,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/wharf-mcp/wharf/examples/internal/dockyard"
+	"github.com/wharf-mcp/wharf/examples/internal/exampletest"
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
+	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
 )
 
 // The tests below are held against a real sshd, which starts this test binary as
@@ -47,21 +47,21 @@ func serve(file string) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	seatrial.NewServer().Run(context.Background(), &mcp.StdioTransport{})
+	restarttest.NewServer().Run(context.Background(), &mcp.StdioTransport{})
 }
 
 // port is a real sshd with keys of its own, on a port of this machine.
 type port struct {
 	dir  string
 	addr string // host:port
-	sshd *dockyard.Ship
+	sshd *exampletest.Process
 }
 
 // newPort makes an sshd that runs as whoever runs the test, when it is started.
 func newPort(t *testing.T) *port {
 	t.Helper()
 	sshd(t)
-	p := &port{dir: t.TempDir(), addr: dockyard.Address(t)}
+	p := &port{dir: t.TempDir(), addr: exampletest.Address(t)}
 	for _, key := range []string{"host", "user", "stranger"} {
 		p.run(t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", p.file(key))
 	}
@@ -99,7 +99,7 @@ func open(t *testing.T) *port {
 
 func (p *port) start(t *testing.T) {
 	t.Helper()
-	p.sshd = dockyard.Launch(t, "Server listening on", exec.Command(sshd(t), "-D", "-e", "-f", p.file("sshd_config")))
+	p.sshd = exampletest.StartProcess(t, "Server listening on", exec.Command(sshd(t), "-D", "-e", "-f", p.file("sshd_config")))
 }
 
 func (p *port) file(name string) string { return filepath.Join(p.dir, name) }
@@ -165,12 +165,12 @@ func (p *port) entry(known, key, subsystem string) host.Server {
 // newHost is a host that has the plugin.
 func newHost(t *testing.T) *host.Host {
 	t.Helper()
-	return dockyard.Host(t, dockyard.Config(t, files(t)))
+	return exampletest.Host(t, exampletest.Config(t, files(t)))
 }
 
 func files(t *testing.T) map[string]string {
 	t.Helper()
-	return map[string]string{"ssh": dockyard.Module(t, ".")}
+	return map[string]string{"ssh": exampletest.Module(t, ".")}
 }
 
 // kill kills one of the processes of which the id stands in a file.
@@ -190,21 +190,21 @@ func (p *port) kill(t *testing.T, name string, which int) {
 
 // Whatever carries the connection is killed: sshd with the child of it that carries
 // this one, the server behind it, and the client on this side.
-func TestSeaTrial(t *testing.T) {
+func TestRestart(t *testing.T) {
 	const server, child = 0, 1
 	p := newPort(t)
-	trial := seatrial.Trial{Config: dockyard.Config(t, files(t)), Entry: p.entry("known", "user", "mcp"), Start: p.start}
+	trial := restarttest.Trial{Config: exampletest.Config(t, files(t)), Entry: p.entry("known", "user", "mcp"), Start: p.start}
 	t.Run("sshd", func(t *testing.T) {
 		trial := trial
 		trial.Kill = func(t *testing.T) { p.sshd.Kill(); p.kill(t, "ids", child) }
-		seatrial.Run(t, trial)
+		restarttest.Run(t, trial)
 	})
 	p.start(t)
-	trial.Start, trial.Rises = func(*testing.T) {}, true
+	trial.Start, trial.ComesBack = func(*testing.T) {}, true
 	t.Run("server", func(t *testing.T) {
 		trial := trial
 		trial.Kill = func(t *testing.T) { p.kill(t, "ids", server) }
-		seatrial.Run(t, trial)
+		restarttest.Run(t, trial)
 	})
 	t.Run("client", func(t *testing.T) {
 		trial := trial
@@ -214,7 +214,7 @@ func TestSeaTrial(t *testing.T) {
 		}
 		trial.Entry.Command = p.file("client")
 		trial.Kill = func(t *testing.T) { p.kill(t, "client.id", 0) }
-		seatrial.Run(t, trial)
+		restarttest.Run(t, trial)
 	})
 }
 
@@ -228,7 +228,7 @@ func TestLastWords(t *testing.T) {
 	if err := os.WriteFile(client, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c := dockyard.Config(t, files(t))
+	c := exampletest.Config(t, files(t))
 	c.Reconnect = host.Policy{Backoff: slices.Repeat([]time.Duration{1}, 100), Failures: -1}
 	h, err := host.New(t.Context(), c)
 	if err != nil {
@@ -301,7 +301,7 @@ func TestCommand(t *testing.T) {
 	} {
 		configuration += fmt.Sprintf("[servers.%s]\ntransport = \"ssh\"\ncommand = \"ssh\"\nargs = [\"%s\"]\n", name, strings.Join(e.Args, `", "`))
 	}
-	c := dockyard.NewCommand(t, configuration, files(t))
+	c := exampletest.NewCommand(t, configuration, files(t))
 	c.Carries(t, "far")
 	c.Unauthorized(t, "stranger", "so it needs a key without a passphrase or one in ssh-agent")
 	c.Unauthorized(t, "unknown", "connect once by hand with ssh, and compare its fingerprint")

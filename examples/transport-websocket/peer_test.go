@@ -21,7 +21,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
+	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
 )
 
 // peer is the server's side of a WebSocket, which can also do what no server may.
@@ -187,7 +187,7 @@ func speak(size int) func(p *peer) {
 		outR, outW := io.Pipe()
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			s := seatrial.NewServer()
+			s := restarttest.NewServer()
 			s.Run(context.Background(), &mcp.IOTransport{Reader: inR, Writer: outW, MaxLineLength: -1})
 			outW.Close()
 		})

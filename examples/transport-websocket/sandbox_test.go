@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wharf-mcp/wharf/examples/internal/dockyard"
+	"github.com/wharf-mcp/wharf/examples/internal/exampletest"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
-	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
+	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
 )
 
 func files(t *testing.T) map[string]string {
@@ -22,12 +22,12 @@ func files(t *testing.T) map[string]string {
 	if testing.Short() {
 		t.Skip("builds the module, which takes a while")
 	}
-	return map[string]string{"websocket": dockyard.Module(t, ".")}
+	return map[string]string{"websocket": exampletest.Module(t, ".")}
 }
 
 func newHost(t *testing.T) *host.Host {
 	t.Helper()
-	return dockyard.Host(t, dockyard.Config(t, files(t)))
+	return exampletest.Host(t, exampletest.Config(t, files(t)))
 }
 
 // entry leads to the server as an entry of a configuration would.
@@ -103,11 +103,11 @@ func TestSignIn(t *testing.T) {
 }
 
 // A server is killed with all its connections, and comes back.
-func TestSeaTrial(t *testing.T) {
-	address := dockyard.Address(t)
+func TestRestart(t *testing.T) {
+	address := exampletest.Address(t)
 	var peer *server
-	seatrial.Run(t, seatrial.Trial{
-		Config: dockyard.Config(t, files(t)),
+	restarttest.Run(t, restarttest.Trial{
+		Config: exampletest.Config(t, files(t)),
 		Entry:  host.Server{Name: "board", Transport: "websocket", URL: "ws://" + address + "/mcp"},
 		Start:  func(t *testing.T) { peer = at(t, address) },
 		Kill:   func(*testing.T) { peer.kill() },
@@ -118,7 +118,7 @@ func TestSeaTrial(t *testing.T) {
 func TestCommand(t *testing.T) {
 	open, guarded := serve(t, false, speak(1000)), serve(t, false, speak(1000))
 	guarded.token = "s3cr3t"
-	c := dockyard.NewCommand(t, fmt.Sprintf(`
+	c := exampletest.NewCommand(t, fmt.Sprintf(`
 [servers.board]
 transport = "websocket"
 url = %q

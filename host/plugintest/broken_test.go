@@ -102,7 +102,7 @@ var mistakes = map[string]struct{ fault, says string }{
 	"joined":           {"first-only", "expected the host to get"},
 	"joined-split":     {"whole-chunks", "expected the host to get"},
 	"large-in":         {"small-buffer-in", "expected the host to get"},
-	"large-out":        {"small-buffer", "the server got what nobody sent"},
+	"large-out":        {"small-buffer", "the server got what was not sent"},
 	"late-answer":      {"late-fatal", "LATE"},
 	"many":             {"leaks-much", "the guest was stopped"},
 	"memory-growth":    {"leaks", "and more will add more"},
@@ -116,7 +116,7 @@ var mistakes = map[string]struct{ fault, says string }{
 	"progress":         {"drops-notes", "expected the host to get"},
 	"refused-call":     {"web-refusal-lost", "expected report(FAILED)"},
 	"refused-open":     {"up-anyway", "expected no connection"},
-	"request":          {"mangle-out", "the server got what nobody sent"},
+	"request":          {"mangle-out", "the server got what was not sent"},
 	"response":         {"mangle-in", "expected the host to get"},
 	"revisions":        {"knows-methods", "expected the server to have message 4"},
 	"second-answer":    {"late-fatal", "LATE"},
@@ -127,7 +127,7 @@ var mistakes = map[string]struct{ fault, says string }{
 	"split":            {"whole-chunks", "cut after every byte"},
 	"split-answer":     {"whole-chunks", "cut after every byte"},
 	"subscription":     {"impatient", "nothing came for a minute"},
-	"unknown-fields":   {"ascii-only", "the server got what nobody sent"},
+	"unknown-fields":   {"ascii-only", "the server got what was not sent"},
 	"version":          {"error-fails", "the server said no"},
 	"wrong-id":         {"web-silent", "its caller would wait"},
 }
@@ -141,7 +141,7 @@ func TestEveryCheckCanFail(t *testing.T) {
 	for _, s := range Scenarios() {
 		ids[s.ID] = true
 	}
-	for _, g := range gauges {
+	for _, g := range measurements {
 		ids[g.check.ID] = true
 	}
 	for _, id := range elsewhere {
@@ -249,7 +249,7 @@ func TestOverCapSharedCanFail(t *testing.T) {
 	if !k.load() {
 		t.Fatal(k.report.Checks)
 	}
-	k.wires = []wire{&pipe{kind: "stream", framing: lines{}}}
+	k.wires = []wire{&pipe{kind: "stream", framing: ndjson{}}}
 	if _, err := k.play(s); err == nil || !strings.Contains(err.Error(), "expected the verdict TOO_BIG") {
 		t.Error(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/sdktest"
 )
 
-// compared are the scenarios whose traces are held against each other: they are
-// short, since an interpreter is slow, and have most of the kinds of events.
+// compared are the scenarios whose traces are compared: they are short, since an
+// interpreter is slow, and have most of the kinds of events.
 var compared = []string{"response", "out-of-order", "cancel-sent", "joined", "strange-events", "server-crashes", "close-pending"}
 
 // comparisons are the ways to run a guest that must make no difference.
@@ -57,7 +57,7 @@ func (k *kit) passed() (list []*Scenario) {
 	}
 	for _, s := range Scenarios() {
 		for _, id := range compared {
-			if c := k.report.Check(id); s.ID == id && k.unfit(s) == "" && (c == nil || c.Result == Passed) {
+			if c := k.report.Check(id); s.ID == id && k.notApplicable(s) == "" && (c == nil || c.Result == Passed) {
 				list = append(list, s)
 			}
 		}
@@ -67,7 +67,7 @@ func (k *kit) passed() (list []*Scenario) {
 
 // differs runs a scenario and then again in another way.
 func (k *kit) differs(s *Scenario, other func(*kit, *Scenario) (*recording, error)) (*recording, error) {
-	c := k.cast
+	c := k.setup
 	c.wire = k.wires[0]
 	_, first, err := k.once(&c, s, cutter{})
 	if err != nil {
@@ -95,7 +95,7 @@ func difference(a, b *recording) error {
 }
 
 func (k *kit) again(s *Scenario) (*recording, error) {
-	c := k.cast
+	c := k.setup
 	c.wire = k.wires[0]
 	_, r, err := k.once(&c, s, cutter{})
 	return r, err
@@ -134,7 +134,7 @@ func (k *kit) elsewhere(s *Scenario, c wasm.Config) (*recording, error) {
 		}
 		k.others[c.Interpreted] = m
 	}
-	cast := k.cast
+	cast := k.setup
 	cast.wire, cast.module = k.wires[0], m
 	_, r, err := k.once(&cast, s, cutter{})
 	return r, err

@@ -11,47 +11,48 @@ import (
 // detect finds out which wire the guest speaks: by what it opens, and by how a
 // message looks that it sends.
 func (k *kit) detect() {
-	quiet := &silent{profile: k.options.Profile}
-	c := k.cast
+	quiet := &sampleWire{profile: k.options.Profile}
+	c := k.setup
 	c.wire = quiet
-	g, err := raise(k.ctx, &c)
+	g, err := newHarness(k.ctx, &c)
 	if err == nil {
 		err = g.open()
 	}
 	switch {
-	case k.given() == nil && k.blames(g):
+	case k.given() == nil && k.noteViolation(g):
 	case err != nil && (k.given() == nil || len(g.streams) == 0): // otherwise each check says so
 		k.unknown = fmt.Sprintf("the guest does not get as far as to be tested: %v", err)
 	case len(g.streams) == 0 && !g.inst.Up():
-		k.unknown = "the guest opens nothing" + because(g)
+		k.unknown = "the guest opens nothing" + endReason(g)
 	default:
-		k.wires, k.unknown = k.speaks(g, quiet.made)
+		k.wires, k.unknown = k.wiresOf(g, quiet.made)
 	}
 	if len(k.wires) > 0 {
 		k.report.Plugin.Class, k.report.Plugin.Wire = k.wires[0].class(), k.wires[0].name()
 	} else if k.report.Plugin.Class == "" {
-		k.report.Plugin.Class = classes[k.cast.manifest.Grants[0].Kind]
+		k.report.Plugin.Class = classes[k.setup.manifest.Grants[0].Kind]
 	}
-	if !k.teaches(g) {
-		g.strike()
+	if !k.usesHarness(g) {
+		g.stop()
 	}
 }
 
-// because is why a guest did not go on.
-func because(g *stage) string {
+// endReason says why the connection ended, if it did.
+func endReason(g *harness) string {
 	if g.inbox.closed != nil {
 		return ": " + g.inbox.closed.Error()
 	}
 	return ""
 }
 
-func (k *kit) teaches(g *stage) bool { return len(k.teachers) > 0 && k.teachers[0].stage == g }
+// usesHarness reports whether the sampler needs g.
+func (k *kit) usesHarness(g *harness) bool { return len(k.samplers) > 0 && k.samplers[0].stage == g }
 
 // needsProfile is the reason where the kit cannot know more.
 const needsProfile = "the kit does not know how messages look on its wire: describe it in a profile (%s)"
 
-// speaks tells the wire of a guest that has opened its connection.
-func (k *kit) speaks(g *stage, taken *pupil) ([]wire, string) {
+// wiresOf returns the wires of a guest that has opened its connection, or why there is none.
+func (k *kit) wiresOf(g *harness, taken *sampleServer) ([]wire, string) {
 	first := g.streams
 	if len(first) == 0 || first[0].kind == abi.OpenHTTP && !first[0].is(abi.Upgrade) {
 		if len(first) > 0 && !g.inst.Up() && first[0].request.Method == "GET" {
@@ -72,30 +73,32 @@ func (k *kit) speaks(g *stage, taken *pupil) ([]wire, string) {
 	}
 	f, why := k.framed(g, taken)
 	if p.framing = f; f == nil {
-		k.blames(g)
+		k.noteViolation(g)
 		return nil, why
 	}
 	return []wire{p}, ""
 }
 
-// breach is what a guest must not do in any protocol: it trapped, used up its budget,
-// broke a rule of the ABI, or ended a request that has no answer yet. The kit found it while it looked for the wire.
-type breach struct {
+// violation is something that a guest must not do in any protocol: it trapped, used up its
+// budget, broke a rule of the ABI, or ended a request that has no answer yet. The kit
+// noticed it while it was finding out the wire.
+type violation struct {
 	err    error
 	record *recording
 }
 
-func (b *breach) Error() string {
+func (b *violation) Error() string {
 	return b.err.Error() + "\nIt did so while the kit found out how messages look on its wire, so nothing else was tried."
 }
 
-func (b *breach) Unwrap() error { return b.err }
+func (b *violation) Unwrap() error { return b.err }
 
-// blames keeps what the guest of a stage did wrong, and reports whether it did. That it
-// gave the connection up in its own words is none of it: it may lack a setting.
-func (k *kit) blames(g *stage) bool {
+// noteViolation keeps what the guest of a harness did wrong, and reports whether it did
+// anything wrong. Failing the connection with a message of its own is not a violation: a
+// setting may be missing.
+func (k *kit) noteViolation(g *harness) bool {
 	err := g.inbox.fault
-	switch n, barren := g.inbox.unanswered(); {
+	switch n, barren := g.inbox.firstUnanswered(); {
 	case err != nil:
 	case guest.Accident(g.inbox.closed):
 		err = fmt.Errorf("the guest was stopped: %w", g.inbox.closed)
@@ -104,15 +107,15 @@ func (k *kit) blames(g *stage) bool {
 	default:
 		return false
 	}
-	if k.broke == nil {
-		k.broke = &breach{err, g.record}
+	if k.violation == nil {
+		k.violation = &violation{err, g.record}
 		k.unknown = basic + " failed before it could be tried"
 	}
 	return true
 }
 
 func (k *kit) asks(kind abi.OpenKind) bool {
-	for _, g := range k.cast.manifest.Grants {
+	for _, g := range k.setup.manifest.Grants {
 		if g.Kind == kind {
 			return true
 		}
@@ -120,7 +123,7 @@ func (k *kit) asks(kind abi.OpenKind) bool {
 	return false
 }
 
-// given is the framing that a profile names.
+// given returns the framing that a profile names, or nil.
 func (k *kit) given() framing {
 	p := k.options.Profile
 	switch {
@@ -133,7 +136,7 @@ func (k *kit) given() framing {
 }
 
 // framed looks at a message that the guest sends.
-func (k *kit) framed(g *stage, taken *pupil) (framing, string) {
+func (k *kit) framed(g *harness, taken *sampleServer) (framing, string) {
 	if !g.inst.Up() {
 		return nil, k.waits(g, taken)
 	}
@@ -151,46 +154,46 @@ func (k *kit) framed(g *stage, taken *pupil) (framing, string) {
 	if again, err := taken.takes(2, probe); err != nil || !bytes.Equal(again, frame) {
 		return nil, fmt.Sprintf(needsProfile, "the guest does not write the same message in the same way twice")
 	}
-	t := &teacher{stage: g, server: taken, known: map[string][]byte{probe: frame}}
-	f := &learned{teacher: t}
-	if err := k.tryLearned(f); err != nil {
+	t := &sampler{stage: g, server: taken, known: map[string][]byte{probe: frame}}
+	f := &learned{sampler: t}
+	if err := k.checkLearned(f); err != nil {
 		return nil, fmt.Sprintf(needsProfile, "the guest does not understand what it says itself: "+err.Error())
 	}
-	k.teachers = append(k.teachers, t)
+	k.samplers = append(k.samplers, t)
 	return f, ""
 }
 
-// waits says what a guest waits for that is not up.
-func (k *kit) waits(g *stage, taken *pupil) string {
+// waits says what a guest that is not up is waiting for.
+func (k *kit) waits(g *harness, taken *sampleServer) string {
 	reason := "the guest has not said report(UP), and waits for something"
 	p := k.options.Profile.orEmpty()
 	switch {
 	case p.Greeting != "" || len(p.Replies) > 0:
 		if len(taken.written) > 0 {
-			return reason + because(g) + taken.unanswered(taken.last, taken.written)
+			return reason + endReason(g) + taken.unanswered(taken.last, taken.written)
 		}
-		return reason + because(g) + "; all that the server was sent has an answer (profile: greeting, replies)"
+		return reason + endReason(g) + "; all that the server was sent has an answer (profile: greeting, replies)"
 	case len(taken.written) > 0:
 		reason += "; the server was sent " + short(taken.written)
 	}
-	return fmt.Sprintf(needsProfile, reason+because(g))
+	return fmt.Sprintf(needsProfile, reason+endReason(g))
 }
 
-// tryLearned plays the smallest of all scenarios.
-func (k *kit) tryLearned(f framing) error {
+// checkLearned plays the smallest of all scenarios with a learned framing.
+func (k *kit) checkLearned(f framing) error {
 	s := &Scenario{Steps: []Step{
 		{1, "open", ""}, {2, "send", "1 " + request(1, 100)}, {3, "hears", "1"},
 		{4, "says", "1 " + reply(1, 100)}, {5, "gets", reply(1, 100)},
 	}}
-	c := k.cast
+	c := k.setup
 	c.wire = &pipe{kind: "stream", framing: f, profile: k.options.Profile}
-	g, err := raise(k.ctx, &c)
-	defer g.strike()
+	g, err := newHarness(k.ctx, &c)
+	defer g.stop()
 	if err == nil {
 		err = g.perform(s)
 	}
 	if err != nil {
-		k.blames(g)
+		k.noteViolation(g)
 	}
 	return err
 }

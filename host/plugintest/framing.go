@@ -19,7 +19,7 @@ type framing interface {
 
 	// hear takes one message off the beginning of p: n is its length with all that
 	// frames it, and 0 means that it is not whole. A frame that is no message is nil.
-	hear(g *stage, p []byte) (message []byte, n int, err error)
+	hear(g *harness, p []byte) (message []byte, n int, err error)
 
 	// heard says whose message came last, and returns what is known of its frame.
 	heard(exchange uint32) map[string]string
@@ -28,27 +28,27 @@ type framing interface {
 	say(exchange uint32, message []byte, vars map[string]string) ([]byte, error)
 }
 
-// framingNamed returns one that the kit knows.
+// framingNamed returns a framing that the kit knows, or nil.
 func framingNamed(name string) framing {
 	switch name {
 	case "ndjson":
-		return lines{}
+		return ndjson{}
 	case "content-length":
-		return lengths{}
+		return contentLength{}
 	case "websocket":
-		return &sockets{}
+		return &webSocket{}
 	}
 	return nil
 }
 
 // lines is a message a line.
-type lines struct{}
+type ndjson struct{}
 
-func (lines) name() string                   { return "ndjson" }
-func (lines) fresh() framing                 { return lines{} }
-func (lines) heard(uint32) map[string]string { return nil }
+func (ndjson) name() string                   { return "ndjson" }
+func (ndjson) fresh() framing                 { return ndjson{} }
+func (ndjson) heard(uint32) map[string]string { return nil }
 
-func (lines) hear(_ *stage, p []byte) ([]byte, int, error) {
+func (ndjson) hear(_ *harness, p []byte) ([]byte, int, error) {
 	i := bytes.IndexByte(p, '\n')
 	if i < 0 {
 		return nil, 0, nil
@@ -56,18 +56,18 @@ func (lines) hear(_ *stage, p []byte) ([]byte, int, error) {
 	return bytes.TrimSuffix(p[:i], []byte("\r")), i + 1, nil
 }
 
-func (lines) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
+func (ndjson) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
 	return append(bytes.Clone(m), '\n'), nil
 }
 
 // lengths is a header with the length before each message.
-type lengths struct{}
+type contentLength struct{}
 
-func (lengths) name() string                   { return "content-length" }
-func (lengths) fresh() framing                 { return lengths{} }
-func (lengths) heard(uint32) map[string]string { return nil }
+func (contentLength) name() string                   { return "content-length" }
+func (contentLength) fresh() framing                 { return contentLength{} }
+func (contentLength) heard(uint32) map[string]string { return nil }
 
-func (lengths) hear(_ *stage, p []byte) ([]byte, int, error) {
+func (contentLength) hear(_ *harness, p []byte) ([]byte, int, error) {
 	head, _, found := bytes.Cut(p, []byte("\r\n\r\n"))
 	if !found {
 		return nil, 0, nil
@@ -92,25 +92,25 @@ func (lengths) hear(_ *stage, p []byte) ([]byte, int, error) {
 	return p[from : from+size], from + size, nil
 }
 
-func (lengths) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
+func (contentLength) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
 	return append([]byte("Content-Length: "+strconv.Itoa(len(m))+"\r\n\r\n"), m...), nil
 }
 
-// learned is a framing that the kit got from the guest: it lets another instance
-// send the message that the server is to say, and takes the same bytes. So it is
-// for framings that are the same both ways and remember nothing.
-type learned struct{ teacher *teacher }
+// learned is a framing that the kit takes from the guest: another instance sends the
+// message that the server is to say, and the server says the same bytes. So it serves
+// framings that are the same both ways and have no state.
+type learned struct{ sampler *sampler }
 
 func (l *learned) name() string                   { return "learned from the guest" }
 func (l *learned) fresh() framing                 { return l }
 func (l *learned) heard(uint32) map[string]string { return nil }
 
-func (l *learned) hear(g *stage, p []byte) ([]byte, int, error) {
+func (l *learned) hear(g *harness, p []byte) ([]byte, int, error) {
 	for exchange := uint32(1); exchange <= g.exchange; exchange++ {
 		if !g.unheard[exchange] {
 			continue
 		}
-		frame, err := l.teacher.frame(g.sent[exchange])
+		frame, err := l.sampler.frame(g.sent[exchange])
 		switch {
 		case err != nil:
 			return nil, 0, err
@@ -124,18 +124,18 @@ func (l *learned) hear(g *stage, p []byte) ([]byte, int, error) {
 }
 
 func (l *learned) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
-	return l.teacher.frame(string(m))
+	return l.sampler.frame(string(m))
 }
 
 // sockets is WebSocket (RFC 6455), of which a client masks what it sends.
-type sockets struct{ parts []byte }
+type webSocket struct{ parts []byte }
 
-func (s *sockets) name() string                   { return "websocket" }
-func (s *sockets) fresh() framing                 { return &sockets{} }
-func (s *sockets) heard(uint32) map[string]string { return nil }
+func (s *webSocket) name() string                   { return "websocket" }
+func (s *webSocket) fresh() framing                 { return &webSocket{} }
+func (s *webSocket) heard(uint32) map[string]string { return nil }
 
-func (s *sockets) hear(_ *stage, p []byte) ([]byte, int, error) {
-	h, err := readSocketHead(p)
+func (s *webSocket) hear(_ *harness, p []byte) ([]byte, int, error) {
+	h, err := readWebSocketHead(p)
 	if err != nil || h.from == 0 || len(p)-h.from < h.size {
 		return nil, 0, err
 	}
@@ -154,7 +154,7 @@ func (s *sockets) hear(_ *stage, p []byte) ([]byte, int, error) {
 	return whole, end, nil
 }
 
-type socketHead struct {
+type webSocketHead struct {
 	opcode     byte
 	fin        bool
 	mask       [4]byte
@@ -163,7 +163,7 @@ type socketHead struct {
 
 var errUnmasked = errors.New("the guest sent a WebSocket frame that is not masked")
 
-func readSocketHead(p []byte) (h socketHead, err error) {
+func readWebSocketHead(p []byte) (h webSocketHead, err error) {
 	if len(p) < 2 {
 		return h, nil
 	}
@@ -188,7 +188,7 @@ func readSocketHead(p []byte) (h socketHead, err error) {
 	return h, nil
 }
 
-func (s *sockets) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
+func (s *webSocket) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
 	head := []byte{0x81}
 	switch n := len(m); {
 	case n < 126:
@@ -201,30 +201,31 @@ func (s *sockets) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
 	return append(head, m...), nil
 }
 
-// teacher is an instance that is asked what a message looks like when it is sent.
-type teacher struct {
+// sampler is an instance of the guest that shows how a message looks when it is sent. It
+// is safe for concurrent use.
+type sampler struct {
 	mu     sync.Mutex
-	stage  *stage
-	server *pupil
+	stage  *harness
+	server *sampleServer
 	known  map[string][]byte
 }
 
-// pupil is a server that takes down what is written, and says no messages. It
+// sampleServer is a server that records what is written, and sends no messages. It
 // answers what the profile has an answer for.
-type pupil struct {
+type sampleServer struct {
 	*pipeServer
 	written []byte
 	last    *stream
 }
 
-func (p *pupil) opened(s *stream) error {
+func (p *sampleServer) opened(s *stream) error {
 	if s.kind == abi.OpenHTTP && !s.is(abi.Upgrade) {
 		return nil
 	}
 	return p.pipeServer.opened(s)
 }
 
-func (p *pupil) wrote(s *stream) error {
+func (p *sampleServer) wrote(s *stream) error {
 	for len(s.heard) > 0 && p.answered(s) {
 	}
 	if len(s.heard) > 0 {
@@ -234,8 +235,9 @@ func (p *pupil) wrote(s *stream) error {
 	return nil
 }
 
-// takes returns what the guest wrote to send a message, and says that the server has it.
-func (p *pupil) takes(exchange uint32, message string) ([]byte, error) {
+// takes returns what the guest wrote to send a message, and tells it that the server has
+// the message.
+func (p *sampleServer) takes(exchange uint32, message string) ([]byte, error) {
 	p.written = nil
 	if err := p.stage.send(exchange, message); err != nil {
 		return nil, err
@@ -248,22 +250,23 @@ func (p *pupil) takes(exchange uint32, message string) ([]byte, error) {
 	return frame, p.stage.pump()
 }
 
-// silent is the wire of a pupil.
-type silent struct {
+// sampleWire is the wire of a sampleServer.
+type sampleWire struct {
 	profile *Profile
-	made    *pupil
+	made    *sampleServer
 }
 
-func (s *silent) name() string  { return "unknown" }
-func (s *silent) class() string { return "stream" }
+func (s *sampleWire) name() string  { return "unknown" }
+func (s *sampleWire) class() string { return "stream" }
 
-func (s *silent) serve(g *stage) server {
-	s.made = &pupil{pipeServer: newPipeServer(g, nil, s.profile)}
+func (s *sampleWire) serve(g *harness) server {
+	s.made = &sampleServer{pipeServer: newPipeServer(g, nil, s.profile)}
 	return s.made
 }
 
-// frame returns what the guest writes when it sends a message. It asks once.
-func (t *teacher) frame(message string) ([]byte, error) {
+// frame returns what the guest writes when it sends a message. It has the guest send each
+// message once.
+func (t *sampler) frame(message string) ([]byte, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if frame, ok := t.known[message]; ok {

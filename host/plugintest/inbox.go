@@ -10,20 +10,20 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/sdktest"
 )
 
-// inbox is the layer above the guest: it knows who waits for what, and keeps what
-// comes.
+// inbox is the layer above the guest: it keeps what is delivered, and knows which
+// requests wait for an answer.
 type inbox struct {
-	stage   *stage
-	waiting map[uint32]bool
-	got     []delivery
-	refused []abi.Verdict
-	large   int
-	done    map[uint32]bool
-	barren  map[uint32]bool // requests that were done without an answer
-	failed  map[uint32]error
-	expired []uint32
-	closed  error
-	fault   error // the first rule of the ABI that the guest broke
+	stage      *harness
+	waiting    map[uint32]bool
+	got        []delivery
+	refused    []abi.Verdict
+	large      int
+	done       map[uint32]bool
+	unanswered map[uint32]bool // requests that were done without an answer
+	failed     map[uint32]error
+	expired    []uint32
+	closed     error
+	fault      error // the first rule of the ABI that the guest broke
 }
 
 // delivery is one message that came.
@@ -33,7 +33,7 @@ type delivery struct {
 	verdict  abi.Verdict
 }
 
-// blame keeps the first fault.
+// blame records a broken rule of the ABI. The first one is kept.
 func (b *inbox) blame(format string, args ...any) {
 	if b.fault == nil {
 		b.fault = fmt.Errorf(format, args...)
@@ -54,13 +54,13 @@ func (b *inbox) Deliver(exchange uint32, msg []byte, _ bool) abi.Verdict {
 // count finds what is delivered more often than the server said it. A message that it
 // said in other bytes is not known here.
 func (b *inbox) count(msg string) {
-	left, known := b.stage.said[bare(msg)]
+	left, known := b.stage.said[trimmed(msg)]
 	switch {
 	case !known:
 	case left == 0:
 		b.blame("a message was delivered twice, and the server said it once: %s", short([]byte(msg)))
 	default:
-		b.stage.said[bare(msg)] = left - 1
+		b.stage.said[trimmed(msg)] = left - 1
 	}
 }
 
@@ -96,16 +96,16 @@ func (b *inbox) judge(exchange uint32, msg []byte) abi.Verdict {
 
 func (b *inbox) TooBig(exchange uint32, head []byte) { b.large++ }
 
-// Done ends an exchange: whoever waits for an answer then learns that there is none.
+// Done ends an exchange. A request that still waits then has no answer.
 func (b *inbox) Done(exchange uint32) {
 	b.ends(exchange, "DONE")
-	b.done[exchange], b.barren[exchange] = true, b.waiting[exchange]
+	b.done[exchange], b.unanswered[exchange] = true, b.waiting[exchange]
 	b.waiting[exchange] = false
 }
 
 // unanswered returns a request that was done without an answer, if there is one.
-func (b *inbox) unanswered() (exchange uint32, found bool) {
-	for n, was := range b.barren {
+func (b *inbox) firstUnanswered() (exchange uint32, found bool) {
+	for n, was := range b.unanswered {
 		if was {
 			return n, true
 		}

@@ -55,7 +55,7 @@ func run(ctx context.Context, compiler *worker.Compiler, module []byte, o Option
 		o.Name = "plugin"
 	}
 	k := &kit{ctx: ctx, options: o, compiler: compiler, binary: module, report: newReport(module), others: map[bool]*wasm.Module{}}
-	defer k.dismiss()
+	defer k.close()
 	if k.load() {
 		k.detect()
 		k.scenarios()
@@ -63,25 +63,25 @@ func run(ctx context.Context, compiler *worker.Compiler, module []byte, o Option
 		k.compare()
 	}
 	k.report.conclude()
-	return k.report, cmp.Or(k.mistake, ctx.Err())
+	return k.report, cmp.Or(k.optionErr, ctx.Err())
 }
 
 // kit is one run of all checks.
 type kit struct {
-	ctx      context.Context
-	options  Options
-	binary   []byte
-	compiler *worker.Compiler
-	cast     cast
-	wires    []wire  // all the variants of the one that it speaks; none if unknown
-	unknown  string  // why there are none
-	broke    *breach // what the guest did wrong before there was a scenario
-	teachers []*teacher
-	stops    int                   // how often the guest used up its budget
-	others   map[bool]*wasm.Module // on the interpreter, and without a meter
-	engines  []*wasm.Engine        // of the module and of others
-	mistake  error                 // of who asked
-	report   *Report
+	ctx       context.Context
+	options   Options
+	binary    []byte
+	compiler  *worker.Compiler
+	setup     setup
+	wires     []wire     // all the variants of the one that it speaks; none if unknown
+	unknown   string     // why there are none
+	violation *violation // what the guest did wrong before there was a scenario
+	samplers  []*sampler
+	stops     int                   // how often the guest used up its budget
+	others    map[bool]*wasm.Module // on the interpreter, and without a meter
+	engines   []*wasm.Engine        // of the module and of others
+	optionErr error                 // options that do not fit the plugin
+	report    *Report
 }
 
 // isName reports whether a manifest may call a plugin so: [a-z0-9][a-z0-9-]*.
@@ -90,7 +90,7 @@ func isName(s string) bool {
 	return s != "" && s[0] != '-' && strings.IndexFunc(s, bad) < 0
 }
 
-// load is the door: what comes through it is a plugin that says who it is.
+// load loads the module, and asks the guest to describe itself.
 func (k *kit) load() bool {
 	door := Check{ID: "module", Title: "The module is one that a host loads", Level: Required, Points: []string{"R1"}}
 	began := time.Now()
@@ -101,8 +101,8 @@ func (k *kit) load() bool {
 	}
 	k.report.figure("compile", "to look at the module and to make native code of it, without a cache", time.Since(began).Microseconds(), "µs")
 	k.report.figure("size", "the module", int64(len(k.binary)), "bytes")
-	k.cast = cast{module: m, random: k.options.random}
-	return k.introduce()
+	k.setup = setup{module: m, random: k.options.random}
+	return k.describe()
 }
 
 // module returns the module, compiled, on an engine like c that ends with the kit.
@@ -121,16 +121,16 @@ func (k *kit) module(c wasm.Config) (m *wasm.Module, err error) {
 	return m, err
 }
 
-// introduce asks the guest who it is.
-func (k *kit) introduce() bool {
+// describe has the guest describe itself, and checks its manifest.
+func (k *kit) describe() bool {
 	c := Check{ID: "describe", Title: "The guest starts, and describes itself", Level: Required, Points: []string{"R1"}}
 	began := time.Now()
-	g, err := raise(k.ctx, &k.cast)
+	g, err := newHarness(k.ctx, &k.setup)
 	took := time.Since(began)
-	defer g.strike()
+	defer g.stop()
 	if err == nil {
-		k.cast.manifest = g.inst.Manifest()
-		err = checkManifest(&k.cast.manifest)
+		k.setup.manifest = g.inst.Manifest()
+		err = checkManifest(&k.setup.manifest)
 		k.report.figure("start", "to make an instance and have it described", took.Microseconds(), "µs")
 		k.report.figure("memory", "of an instance that has described itself", int64(g.inst.Pages())*pageSize, "bytes")
 	}
@@ -139,14 +139,14 @@ func (k *kit) introduce() bool {
 		k.skipAll("the guest cannot be started")
 		return false
 	}
-	k.report.Plugin.Name, k.report.Plugin.Version = k.cast.manifest.Name, k.cast.manifest.Version
-	k.mistake = k.settings()
-	return k.mistake == nil
+	k.report.Plugin.Name, k.report.Plugin.Version = k.setup.manifest.Name, k.setup.manifest.Version
+	k.optionErr = k.settings()
+	return k.optionErr == nil
 }
 
 const pageSize = 64 << 10
 
-// mainGrant is what a server entry gives, whatever it is.
+// mainGrant is the only grant that a server entry can give.
 const mainGrant = "main"
 
 func checkManifest(m *abi.Manifest) error {
@@ -154,7 +154,7 @@ func checkManifest(m *abi.Manifest) error {
 	case !isName(m.Name):
 		return fmt.Errorf("the manifest's name is %q, expected [a-z0-9][a-z0-9-]*", m.Name)
 	case len(m.Grants) == 0:
-		return errors.New("the manifest names no grants: a transport that opens nothing reaches nobody")
+		return errors.New("the manifest names no grants: a transport has to open something")
 	}
 	for _, g := range m.Grants {
 		if classes[g.Kind] == "" || g.Name != mainGrant {
@@ -170,13 +170,13 @@ func (k *kit) settings() error {
 	maps.Copy(values, k.options.Profile.orEmpty().Settings)
 	maps.Copy(values, k.options.Settings)
 	var known []string
-	for _, s := range k.cast.manifest.Settings {
+	for _, s := range k.setup.manifest.Settings {
 		known = append(known, s.Key)
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		k.cast.settings = append(k.cast.settings, abi.Pair{Key: key, Value: values[key]})
+		k.setup.settings = append(k.setup.settings, abi.Pair{Key: key, Value: values[key]})
 	}
-	return checkSettings(k.cast.manifest.Name, values, known)
+	return checkSettings(k.setup.manifest.Name, values, known)
 }
 
 // basic is the scenario without which there is no other. It is tried first, and what a
@@ -184,7 +184,7 @@ func (k *kit) settings() error {
 const basic = "request"
 
 // stories are the scenarios of the kit, and those of the options.
-func (k *kit) stories() []*Scenario {
+func (k *kit) allScenarios() []*Scenario {
 	all := Scenarios()
 	slices.SortStableFunc(all, func(a, b *Scenario) int {
 		return cmp.Compare(slices.Index([]string{b.ID}, basic), slices.Index([]string{a.ID}, basic))
@@ -194,20 +194,20 @@ func (k *kit) stories() []*Scenario {
 
 // scenarios runs those that are for this transport.
 func (k *kit) scenarios() {
-	for _, s := range k.stories() {
+	for _, s := range k.allScenarios() {
 		if !k.wanted(s.ID) {
 			continue
 		}
 		c := s.check()
-		if k.broke != nil && s.ID == basic {
-			k.judge(&c, k.broke, k.broke.record)
+		if k.violation != nil && s.ID == basic {
+			k.judge(&c, k.violation, k.violation.record)
 			continue
 		}
-		if why := k.unfit(s); why != "" {
+		if why := k.notApplicable(s); why != "" {
 			k.report.add(&c, NotApplicable, why)
 			continue
 		}
-		if why := k.unable(); why != "" {
+		if why := k.cannotPlay(); why != "" {
 			k.report.add(&c, Skipped, why)
 			continue
 		}
@@ -232,10 +232,10 @@ func Known(id string) bool {
 	for _, s := range slices.Concat(Scenarios(), ProviderScenarios()) {
 		ids = append(ids, s.ID)
 	}
-	for _, c := range routine {
+	for _, c := range providerComparisons {
 		ids = append(ids, c.ID)
 	}
-	for _, g := range gauges {
+	for _, g := range measurements {
 		ids = append(ids, g.check.ID)
 	}
 	for _, c := range comparisons {
@@ -244,32 +244,32 @@ func Known(id string) bool {
 	return slices.Contains(ids, id)
 }
 
-// unfit says why a scenario says nothing about this transport.
-func (k *kit) unfit(s *Scenario) string {
+// notApplicable returns why a scenario says nothing about this transport, or "".
+func (k *kit) notApplicable(s *Scenario) string {
 	if len(s.For) > 0 && len(k.wires) > 0 && !slices.Contains(s.For, k.wires[0].class()) {
 		return "it is for transports of the class " + strings.Join(s.For, " or ")
 	}
-	if slices.Contains(s.Needs, "unsolicited") && !k.cast.manifest.Unsolicited {
+	if slices.Contains(s.Needs, "unsolicited") && !k.setup.manifest.Unsolicited {
 		return "the manifest says that no messages come which belong to no exchange"
 	}
-	if slices.Contains(s.Needs, "frames") && len(k.teachers) > 0 {
+	if slices.Contains(s.Needs, "frames") && len(k.samplers) > 0 {
 		return "how messages look is learned from the guest, which frames nothing else; say it in a profile (framing: pattern)"
 	}
 	return ""
 }
 
-// patience is how often a guest may be stopped for using up its budget before the
-// rest is not tried any more.
-const patience = 3
+// maxStops is how often a guest may be stopped for using up its budget. After that the
+// remaining scenarios are skipped.
+const maxStops = 3
 
-// unable says why nothing can be played.
-func (k *kit) unable() string {
+// cannotPlay returns why no scenario can be played, or "".
+func (k *kit) cannotPlay() string {
 	switch {
 	case k.ctx.Err() != nil:
 		return "there was no time left"
 	case len(k.wires) == 0:
 		return k.unknown
-	case k.stops >= patience:
+	case k.stops >= maxStops:
 		return "the guest has used up its budget in several scenarios before"
 	}
 	return ""
@@ -283,7 +283,7 @@ const mostCuts = 400
 func (k *kit) play(s *Scenario) (*recording, error) {
 	var last *recording
 	for _, w := range k.wires {
-		c := k.cast
+		c := k.setup
 		c.wire, c.limits.MessageCap = w, s.Cap
 		if s.ratio != nil {
 			c.limits.HighWater = s.ratio(usualHighWater)
@@ -308,7 +308,7 @@ func (k *kit) play(s *Scenario) (*recording, error) {
 	return last, nil
 }
 
-// named says where something happened: in which file, and how it was played.
+// named adds to an error which scenario it is about, and how that was played.
 func (k *kit) named(s *Scenario, w wire, how string, err error) error {
 	if len(k.wires) > 1 {
 		how = " (" + w.name() + ")" + how
@@ -317,9 +317,9 @@ func (k *kit) named(s *Scenario, w wire, how string, err error) error {
 }
 
 // once is one run. It returns how many bytes the server said.
-func (k *kit) once(c *cast, s *Scenario, cut cutter) (int, *recording, error) {
-	g, err := raise(k.ctx, c)
-	defer g.strike()
+func (k *kit) once(c *setup, s *Scenario, cut cutter) (int, *recording, error) {
+	g, err := newHarness(k.ctx, c)
+	defer g.stop()
 	if err != nil {
 		return 0, g.record, err
 	}
@@ -329,9 +329,9 @@ func (k *kit) once(c *cast, s *Scenario, cut cutter) (int, *recording, error) {
 }
 
 // perform goes through the steps of a scenario.
-func (g *stage) perform(s *Scenario) error {
-	g.story = s.ID
-	g.foresees(s.Steps)
+func (g *harness) perform(s *Scenario) error {
+	g.scenario = s.ID
+	g.expects(s.Steps)
 	for _, step := range s.Steps {
 		err := verbs[step.Verb](g, step.Text)
 		if errors.Is(err, errEnough) {
@@ -357,7 +357,8 @@ func beginning(s Step) string {
 	return text
 }
 
-// judge files what came of a check. What it says already is a note on how it was made.
+// judge adds a check to the report: it failed if err is not nil. What c.Got says already
+// is a note on how the scenario was played.
 func (k *kit) judge(c *Check, err error, r *recording) {
 	if !k.wanted(c.ID) && err == nil {
 		return
@@ -383,20 +384,20 @@ func (k *kit) judge(c *Check, err error, r *recording) {
 	k.report.add(c, result, err.Error())
 }
 
-// skipAll files the scenarios that cannot even be begun.
+// skipAll reports every scenario as skipped.
 func (k *kit) skipAll(why string) {
-	for _, s := range k.stories() {
+	for _, s := range k.allScenarios() {
 		c := s.check()
 		k.report.add(&c, Skipped, why)
 	}
 }
 
-// dismiss ends what was kept.
-func (k *kit) dismiss() {
+// close ends the samplers and engines.
+func (k *kit) close() {
 	for _, e := range k.engines {
 		_ = e.Close() // nothing runs on it any more
 	}
-	for _, t := range k.teachers {
-		t.stage.strike()
+	for _, t := range k.samplers {
+		t.stage.stop()
 	}
 }

@@ -23,10 +23,10 @@ const mostPages = 256
 // leastMeasured is what a wire has to carry for anything to be measured, in bytes.
 const leastMeasured = 200
 
-// gauges are the checks of what a guest uses.
-var gauges = []struct {
+// measurements are the checks of what a guest uses.
+var measurements = []struct {
 	check Check
-	run   func(k *kit, g *stage) error
+	run   func(k *kit, g *harness) error
 }{
 	{Check{ID: "fuel", Level: Advice, Title: "No event takes more than half of its budget"}, (*kit).fuel},
 	{Check{ID: "fuel-size", Level: Advice, Title: "Long messages are paid for by their length"}, (*kit).fuelBySize},
@@ -37,12 +37,12 @@ var gauges = []struct {
 
 // measure finds out what the guest uses, each time with an instance of its own.
 func (k *kit) measure() {
-	for _, gauge := range gauges {
+	for _, gauge := range measurements {
 		c := gauge.check
 		if !k.wanted(c.ID) {
 			continue
 		}
-		why := k.unable()
+		why := k.cannotPlay()
 		if most, limit := k.options.Profile.carries(); why == "" && most < leastMeasured {
 			why = fmt.Sprintf("messages of more than %d bytes are needed, and %s", most, limit)
 		}
@@ -50,22 +50,22 @@ func (k *kit) measure() {
 			k.report.add(&c, Skipped, why)
 			continue
 		}
-		cast := k.cast
+		cast := k.setup
 		cast.wire = k.wires[0]
-		g, err := raise(k.ctx, &cast)
+		g, err := newHarness(k.ctx, &cast)
 		if err == nil {
 			err = openUp(g, "")
 		}
 		if err == nil {
 			err = gauge.run(k, g)
 		}
-		g.strike()
+		g.stop()
 		k.judge(&c, err, g.record)
 	}
 }
 
 // call is one request and its answer.
-func (g *stage) call(n uint32, out, in int) error {
+func (g *harness) call(n uint32, out, in int) error {
 	if err := g.send(n, request(n, out)); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (r *recording) spent(from int, out bool) (sum cost) {
 }
 
 // warm makes the first calls, which may cost more than others.
-func (k *kit) warm(g *stage) (mark int, err error) {
+func (k *kit) warm(g *harness) (mark int, err error) {
 	for n := uint32(1); n <= 3; n++ {
 		if err := g.call(n, k.room(200), k.room(200)); err != nil {
 			return 0, err
@@ -100,7 +100,7 @@ func (k *kit) warm(g *stage) (mark int, err error) {
 	return len(g.record.costs), nil
 }
 
-func (k *kit) fuel(g *stage) error {
+func (k *kit) fuel(g *harness) error {
 	mark, err := k.warm(g)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (k *kit) fuel(g *stage) error {
 	return nil
 }
 
-func (k *kit) fuelBySize(g *stage) error {
+func (k *kit) fuelBySize(g *harness) error {
 	mark, err := k.warm(g)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func longestOut(perByte float64) int {
 	return int(gift / (perByte - 64))
 }
 
-func (k *kit) hostCalls(g *stage) error {
+func (k *kit) hostCalls(g *harness) error {
 	mark, err := k.warm(g)
 	if err != nil {
 		return err
@@ -186,7 +186,7 @@ func (k *kit) hostCalls(g *stage) error {
 	return nil
 }
 
-func (k *kit) memoryBySize(g *stage) error {
+func (k *kit) memoryBySize(g *harness) error {
 	if _, err := k.warm(g); err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (k *kit) memoryBySize(g *stage) error {
 
 // memoryByUse makes so many calls that as much has passed as in three thousand of 1 KiB:
 // a runtime that collects its garbage has done so by then.
-func (k *kit) memoryByUse(g *stage) error {
+func (k *kit) memoryByUse(g *harness) error {
 	size := k.room(1 << 10)
 	rounds := uint32(1000 * (1 << 10) / size)
 	first := int64(g.inst.Pages()) * pageSize

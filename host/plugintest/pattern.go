@@ -19,7 +19,7 @@ func (p *pattern) fresh() framing {
 	return &pattern{profile: p.profile, of: map[uint32]map[string]string{}}
 }
 
-func (p *pattern) hear(_ *stage, heard []byte) ([]byte, int, error) {
+func (p *pattern) hear(_ *harness, heard []byte) ([]byte, int, error) {
 	m := match(p.profile.sent, heard)
 	if m == nil {
 		if len(heard) > 4<<10 {

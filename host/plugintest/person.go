@@ -14,7 +14,7 @@ import (
 )
 
 // checks holds an action against what a host would refuse.
-func (o *office) checks(a *step.Action) error {
+func (o *authHost) checks(a *step.Action) error {
 	if !auth.Wanted(a.Kind, &o.manifest.Wants) {
 		return errors.New("the manifest does not want it, so a host refuses it")
 	}
@@ -61,7 +61,7 @@ func texts(a *step.Action) []string {
 }
 
 // checkURL wants an exchange to go where the manifest says that it goes.
-func (o *office) checkURL(text string) error {
+func (o *authHost) checkURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return errors.New("expected a URL with https")
@@ -88,7 +88,7 @@ func checkCredentials(c *step.Credentials) error {
 }
 
 // perform does what an action asks for, or says why it cannot.
-func (o *office) perform(a *step.Action) *step.Event {
+func (o *authHost) perform(a *step.Action) *step.Event {
 	if o.network == "unavailable" && a.Kind != step.ActionWait {
 		return problem(step.ProblemUnavailable)
 	}
@@ -123,11 +123,11 @@ func problem(code string) *step.Event {
 	return &step.Event{Problem: &step.Problem{Code: code, Text: "the kit says so"}}
 }
 
-// person is somebody who does what the profile says, or says no.
-func (o *office) person(a *step.Action) *step.Event {
+// person does what the profile says a person does, or declines.
+func (o *authHost) person(a *step.Action) *step.Event {
 	o.flow.asked++
 	switch {
-	case o.refuses:
+	case o.declines:
 		return problem(step.ProblemCancelled)
 	case a.Kind == step.ActionPrompt:
 		return &step.Event{Input: &step.Input{Text: o.profile.Typed}}
@@ -136,15 +136,15 @@ func (o *office) person(a *step.Action) *step.Event {
 }
 
 // command runs the command of the server entry.
-func (o *office) command() *step.Event {
+func (o *authHost) command() *step.Event {
 	o.runs++
 	run := *o.profile.Run
 	run.Stdout = string(expand(run.Stdout, map[string]string{"count": strconv.Itoa(o.runs)}))
 	return &step.Event{Run: &run}
 }
 
-// exchange is what the network does, and the servers behind it.
-func (o *office) exchange(r *step.HTTP) *step.Event {
+// exchange answers an HTTP request, as the network and the profile say.
+func (o *authHost) exchange(r *step.HTTP) *step.Event {
 	answer := &step.Response{Status: 404, URL: r.URL, Headers: map[string]string{"content-type": "text/html"}, Body: "<p>not found"}
 	switch o.network {
 	case "down":
@@ -162,11 +162,11 @@ func (o *office) exchange(r *step.HTTP) *step.Event {
 	return &step.Event{Response: answer}
 }
 
-// nonsense are bodies that are none of what anybody expects.
+// nonsense are bodies that no client expects.
 var nonsense = []string{"", "{", "null", "[1,2]", `{"access_token":7,"expires_in":"soon"}`, "\x00\xff\xfe", `"a text"`}
 
 // answer lets the profile answer, if it has an answer.
-func (o *office) answer(r *step.HTTP, answer *step.Response) {
+func (o *authHost) answer(r *step.HTTP, answer *step.Response) {
 	for i := range o.profile.Answers {
 		a := &o.profile.Answers[i]
 		asked := []byte(r.Method + " " + r.URL + "\n" + r.Body)

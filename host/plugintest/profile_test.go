@@ -61,8 +61,8 @@ func TestSees(t *testing.T) {
 	}{
 		{"pongs", "bytes \"PING\\n\"\nsees \"PONG\\n\"\n", "", lines},
 		{"pongs", "bytes \"PING\\nPING\\n\"\nsees PONG\nsees \"\\n\"\nsees \"PONG\\n\"\n", "", lines},
-		{"pongs", "bytes \"PING\\n\"\n", `the server got what nobody sent: "PONG"`, lines},
-		{"pongs", "bytes \"PING\\n\"\nsees PING\n", `the server got what nobody sent: "PONG"`, lines},
+		{"pongs", "bytes \"PING\\n\"\n", `the server got what was not sent: "PONG"`, lines},
+		{"pongs", "bytes \"PING\\n\"\nsees PING\n", `the server got what was not sent: "PONG"`, lines},
 		{"pongs", "sees PONG\n", `expected the server to be sent "PONG"; there is nothing`, lines},
 		{"pongs", "sees \"PONG\n", "expected a quote that ends with the line", lines},
 		{"pongs", "bytes\n", "expected a text, in quotes or as it stands", lines},

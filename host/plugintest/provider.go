@@ -19,25 +19,25 @@ import (
 // classAuth is what a report calls an auth provider.
 const classAuth = "auth"
 
-// frugal is what part of what a provider may compute should be enough for a step, so
-// that there is room for a longer answer.
-const frugal = 2
+// fuelShare is the part of a provider's budget, one in so many, that should be enough for a
+// step, so that there is room for a longer answer.
+const fuelShare = 2
 
 // providerKit is one run of all checks of an auth provider.
 type providerKit struct {
-	ctx      context.Context
-	options  Options
-	binary   []byte
-	report   *Report
-	compiler *worker.Compiler
-	engine   *auth.Engine
-	thrifty  *auth.Engine  // with less fuel
-	plugin   auth.Provider // for one account, in all scenarios
-	profile  *SignIn
-	slow     time.Duration
-	state    int
-	steps    int
-	mistake  error // of who asked
+	ctx       context.Context
+	options   Options
+	binary    []byte
+	report    *Report
+	compiler  *worker.Compiler
+	engine    *auth.Engine
+	halfFuel  *auth.Engine  // with less fuel
+	plugin    auth.Provider // for one account, in all scenarios
+	profile   *SignIn
+	slow      time.Duration
+	state     int
+	steps     int
+	optionErr error // of who asked
 }
 
 // runProvider is Run for an auth provider.
@@ -50,16 +50,16 @@ func runProvider(ctx context.Context, module []byte, o Options) (*Report, error)
 		return nil, err
 	}
 	defer engine.Close()
-	thrifty, err := auth.NewEngine(auth.EngineConfig{Fuel: auth.Fuel / frugal})
+	thrifty, err := auth.NewEngine(auth.EngineConfig{Fuel: auth.Fuel / fuelShare})
 	if err != nil {
 		return nil, err
 	}
 	defer thrifty.Close()
 	compiler := &worker.Compiler{Command: o.Worker}
 	defer compiler.Close()
-	k := &providerKit{ctx: ctx, options: o, binary: module, compiler: compiler, engine: engine, thrifty: thrifty}
+	k := &providerKit{ctx: ctx, options: o, binary: module, compiler: compiler, engine: engine, halfFuel: thrifty}
 	report := k.run()
-	return report, cmp.Or(k.mistake, ctx.Err())
+	return report, cmp.Or(k.optionErr, ctx.Err())
 }
 
 // run makes all checks, on engines that may have loaded the module before.
@@ -99,8 +99,8 @@ func (k *providerKit) load() bool {
 	if k.options.Profile != nil {
 		given = k.options.Profile.SignIn
 	}
-	k.profile = given.madeUp(m.Settings)
-	if k.mistake = k.overlay(m); k.mistake != nil {
+	k.profile = given.withDefaults(m.Settings)
+	if k.optionErr = k.overlay(m); k.optionErr != nil {
 		return false
 	}
 	k.report.figure("start", "to look at the module, compile it and have it described", took.Microseconds(), "µs")
@@ -140,20 +140,20 @@ func (k *providerKit) overlay(m *step.Manifest) error {
 }
 
 // open is a run with nothing saved.
-func (k *providerKit) open(windows ...auth.Provider) *office {
+func (k *providerKit) open(windows ...auth.Provider) *authHost {
 	profile, m := *k.profile, k.plugin.Manifest()
-	return &office{
-		ctx: k.ctx, profile: &profile, windows: windows, manifest: m, secrets: profile.secrets(m.Settings),
+	return &authHost{
+		ctx: k.ctx, profile: &profile, instances: windows, manifest: m, secrets: profile.secrets(m.Settings),
 		now: firstMoment, records: map[step.RecordKey]json.RawMessage{}, counts: map[*Answer]int{}, flow: result{kinds: map[string]int{}},
 	}
 }
 
 // play goes through a scenario.
-func (k *providerKit) play(s *Scenario, windows ...auth.Provider) (*office, error) {
+func (k *providerKit) play(s *Scenario, windows ...auth.Provider) (*authHost, error) {
 	o := k.open(windows...)
 	defer func() { k.slow, k.state, k.steps = max(k.slow, o.slow), max(k.state, o.state), max(k.steps, o.steps) }()
 	for _, p := range s.Steps {
-		if err := orders[p.Verb](o, p.Text); err != nil {
+		if err := authVerbs[p.Verb](o, p.Text); err != nil {
 			return o, fmt.Errorf("scenario %s, line %d, %s: %w", s.ID, p.Line, beginning(p), err)
 		}
 	}
@@ -163,7 +163,7 @@ func (k *providerKit) play(s *Scenario, windows ...auth.Provider) (*office, erro
 func (k *providerKit) scenarios() {
 	for _, s := range ProviderScenarios() {
 		c := s.check()
-		if why := k.unfit(s); why != "" && k.wanted(s.ID) {
+		if why := k.notApplicable(s); why != "" && k.wanted(s.ID) {
 			k.report.add(&c, NotApplicable, why)
 			continue
 		}
@@ -178,8 +178,8 @@ func (s *Scenario) check() Check {
 	return Check{ID: s.ID, Title: s.Title, Level: s.Level, Points: s.Points}
 }
 
-// unfit says why a scenario says nothing about this provider.
-func (k *providerKit) unfit(s *Scenario) string {
+// notApplicable returns why a scenario says nothing about this provider, or "".
+func (k *providerKit) notApplicable(s *Scenario) string {
 	m := k.plugin.Manifest()
 	required := slices.ContainsFunc(m.Settings, func(s step.Setting) bool { return s.Required })
 	switch {
@@ -195,8 +195,9 @@ func (k *providerKit) wanted(id string) bool {
 	return len(k.options.Only) == 0 || slices.Contains(k.options.Only, id)
 }
 
-// judge files what came of a check. What only an author can tell is skipped.
-func (k *providerKit) judge(c *Check, err error, o *office) {
+// judge adds a check to the report. Where the profile of the author is missing, a failed
+// check is skipped.
+func (k *providerKit) judge(c *Check, err error, o *authHost) {
 	if !k.wanted(c.ID) && err == nil {
 		return
 	}
@@ -207,14 +208,14 @@ func (k *providerKit) judge(c *Check, err error, o *office) {
 			c.Trace = strings.Join(o.trace, "\n")
 		}
 	}
-	if errors.Is(err, errUntold) && k.options.untold() || k.ctx.Err() != nil {
+	if errors.Is(err, errNoSignIn) && k.options.noSignIn() || k.ctx.Err() != nil {
 		result = Skipped
 	}
 	k.report.add(c, result, got)
 }
 
-// untold reports whether no profile says how one signs in.
-func (o *Options) untold() bool { return o.Profile == nil || o.Profile.SignIn == nil }
+// noSignIn reports whether the profile does not describe a sign-in.
+func (o *Options) noSignIn() bool { return o.Profile == nil || o.Profile.SignIn == nil }
 
 func (k *providerKit) skipAll(why string) {
 	for _, s := range ProviderScenarios() {
@@ -225,7 +226,7 @@ func (k *providerKit) skipAll(why string) {
 
 // routine are the checks of a provider that are made by going through a scenario in
 // more than one way.
-var routine = []Check{
+var providerComparisons = []Check{
 	{ID: "same-twice", Level: Fault, Title: "The same events twice give the same replies"},
 	{ID: "handover", Level: Fault, Title: "A flow goes on in another instance: what it knows is in its state"},
 	{ID: "fuel", Level: Advice, Title: "No step of a sign-in takes more than half of its budget"},
@@ -235,16 +236,16 @@ var routine = []Check{
 func (k *providerKit) compare() {
 	s := providerScenario("sign-in")
 	first, broken := k.play(s, k.plugin)
-	ways := map[string]func() (*office, error){
-		"same-twice": func() (*office, error) { return k.differs(first, s, k.plugin) },
-		"handover":   func() (*office, error) { return k.handover(first, s) },
-		"fuel":       k.thrift,
+	ways := map[string]func() (*authHost, error){
+		"same-twice": func() (*authHost, error) { return k.differs(first, s, k.plugin) },
+		"handover":   func() (*authHost, error) { return k.handover(first, s) },
+		"fuel":       k.playOnHalfFuel,
 	}
-	for _, c := range routine {
+	for _, c := range providerComparisons {
 		switch {
 		case !k.wanted(c.ID):
-		case broken != nil && !errors.Is(broken, errUntold):
-			k.report.add(&c, Skipped, "nobody can be signed in")
+		case broken != nil && !errors.Is(broken, errNoSignIn):
+			k.report.add(&c, Skipped, "the sign-in fails")
 		default:
 			o, err := ways[c.ID]()
 			k.judge(&c, err, o)
@@ -253,19 +254,19 @@ func (k *providerKit) compare() {
 }
 
 // differs plays a scenario again and compares what was replied.
-func (k *providerKit) differs(first *office, s *Scenario, windows ...auth.Provider) (*office, error) {
+func (k *providerKit) differs(first *authHost, s *Scenario, windows ...auth.Provider) (*authHost, error) {
 	o, err := k.play(s, windows...)
-	if err != nil && !errors.Is(err, errUntold) {
+	if err != nil && !errors.Is(err, errNoSignIn) {
 		return o, err
 	}
-	if i := parting(first.replies, o.replies); i >= 0 {
+	if i := firstDifference(first.replies, o.replies); i >= 0 {
 		return o, fmt.Errorf("the replies to step %d differ: a provider has neither clock nor randomness of its own, and keeps what it knows in its state", i+1)
 	}
 	return o, nil
 }
 
 // parting is where two lists differ, or -1.
-func parting(a, b []string) int {
+func firstDifference(a, b []string) int {
 	for i := range max(len(a), len(b)) {
 		if i >= len(a) || i >= len(b) || a[i] != b[i] {
 			return i
@@ -275,7 +276,7 @@ func parting(a, b []string) int {
 }
 
 // handover lets two modules take turns, neither of which has seen all.
-func (k *providerKit) handover(first *office, s *Scenario) (*office, error) {
+func (k *providerKit) handover(first *authHost, s *Scenario) (*authHost, error) {
 	other, err := k.compiler.Provider(k.ctx, k.engine, 0, k.name()+"-2", k.binary)
 	if err != nil {
 		return nil, err
@@ -284,13 +285,13 @@ func (k *providerKit) handover(first *office, s *Scenario) (*office, error) {
 }
 
 // thrift signs in with little fuel.
-func (k *providerKit) thrift() (*office, error) {
-	p, err := k.compiler.Provider(k.ctx, k.thrifty, auth.Fuel/frugal, k.name(), k.binary)
+func (k *providerKit) playOnHalfFuel() (*authHost, error) {
+	p, err := k.compiler.Provider(k.ctx, k.halfFuel, auth.Fuel/fuelShare, k.name(), k.binary)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range []string{"sign-in", "expired"} {
-		if o, err := k.play(providerScenario(id), p.ForAccount()); err != nil && !errors.Is(err, errUntold) {
+		if o, err := k.play(providerScenario(id), p.ForAccount()); err != nil && !errors.Is(err, errNoSignIn) {
 			return o, err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 // desks are the engines of these tests: to compile a provider costs more than a test.
 var desks = sync.OnceValues(func() (all [2]*auth.Engine, err error) {
-	for i, fuel := range []int64{auth.Fuel, auth.Fuel / frugal} {
+	for i, fuel := range []int64{auth.Fuel, auth.Fuel / fuelShare} {
 		if all[i], err = auth.NewEngine(auth.EngineConfig{Fuel: fuel}); err != nil {
 			return all, err
 		}
@@ -28,7 +28,7 @@ func examine(t *testing.T, module []byte, o Options) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &providerKit{ctx: t.Context(), options: o, binary: module, compiler: new(worker.Compiler), engine: engines[0], thrifty: engines[1]}
+	k := &providerKit{ctx: t.Context(), options: o, binary: module, compiler: new(worker.Compiler), engine: engines[0], halfFuel: engines[1]}
 	return k.run()
 }
 
@@ -78,7 +78,7 @@ var misdeeds = map[string]struct{ fault, says string }{
 	"logout":         {"logout-gives", "expected no credentials"},
 	"nobody":         {"hopes", "expected config or login"},
 	"declines":       {"nags", "asked 5 times"},
-	"network-down":   {"forgets", "threw a login away"},
+	"network-down":   {"forgets", "forgot a login"},
 	"server-errors":  {"no-login", "expected retry"},
 	"garbage":        {"believes", "an answer that holds none"},
 	"large":          {"explodes", "step: it"},

@@ -17,7 +17,7 @@ func TestReadme(t *testing.T) {
 			t.Errorf("it does not name the verb %s", verb)
 		}
 	}
-	for order := range orders {
+	for order := range authVerbs {
 		if !strings.Contains(text, "`"+order+"`") && !strings.Contains(text, "`"+order+" ") {
 			t.Errorf("it does not name the order %s", order)
 		}
@@ -97,7 +97,7 @@ func TestReadmeFrames(t *testing.T) {
 		{"framed-typed", "u32be", "u16be", "request", `a length of "\x00\x00\x00d", expected 2 bytes`},
 		{"framed-typed", "u32be", "decimal", "request", "expected decimal digits (profile: sent, length)"},
 		{"framed-typed", "length+1", "length", "response", "expected the host to get"},
-		{"framed", "", "", "request", "the server got what nobody sent"},
+		{"framed", "", "", "request", "the server got what was not sent"},
 		{"framed-mute", "", "", "ping", "scenario ping, line 5, sees"},
 		{"framed-typed", "0006s3cret", "0006secret", "request", `open: expected report(UP) once what the guest opened is there; nothing came; the server was sent "FRMD\x01\x00\x06s3cret", which no rule of the profile answers`},
 	} {
@@ -158,10 +158,10 @@ func TestReadmeChallenge(t *testing.T) {
 	}
 	wantOK(t, play("challenge", "", ""))
 	for _, c := range []struct{ fault, was, is, says string }{
-		{"challenge-deaf", "", "", `the server got what nobody sent: "PROOF `},
-		{"challenge", `"s3cret"`, `"secret"`, `the server got what nobody sent: "PROOF `},
+		{"challenge-deaf", "", "", `the server got what was not sent: "PROOF `},
+		{"challenge", `"s3cret"`, `"secret"`, `the server got what was not sent: "PROOF `},
 		{"challenge", `"WELCOME\n"`, `"WELL\n"`, "the loft does not know the secret"},
-		{"challenge", "LOFT 00", "LOFT 01", `the server got what nobody sent: "PROOF `},
+		{"challenge", "LOFT 00", "LOFT 01", `the server got what was not sent: "PROOF `},
 	} {
 		r := play(c.fault, c.was, c.is)
 		if got := r.Check("request"); r.OK || got.Result != Failed || !strings.Contains(got.Got, c.says) {

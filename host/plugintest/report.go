@@ -7,7 +7,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// A Result is what came of a check.
+// A Result is the outcome of a check.
 type Result string
 
 // The results. A check is not applicable where it says nothing about the plugin,
@@ -105,7 +105,7 @@ func (r *Report) Check(id string) *Check {
 	return nil
 }
 
-// worse orders results: the first says most.
+// worse orders results, the most severe first.
 var worse = []Result{Failed, Skipped, Passed, NotApplicable}
 
 // conclude says what all the checks come to.

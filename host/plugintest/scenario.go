@@ -14,8 +14,8 @@ import (
 //go:embed scenarios/*.txt
 var files embed.FS
 
-// A Scenario is one story of a host, a guest and a server, as it stands in a
-// file. README.md describes the form.
+// A Scenario is a sequence of steps of a host, a guest and a server, read from a file.
+// README.md describes the form.
 type Scenario struct {
 	ID     string   // the name of its file
 	Title  string   // what holds when it passes
@@ -32,7 +32,7 @@ type Scenario struct {
 	ratio   func(int) int // of sizes that were brought down; nil = as they stand
 }
 
-// A Step is one line of a scenario: a verb and what stands behind it.
+// A Step is one line of a scenario: a verb, and the rest of the line.
 type Step struct {
 	Line int
 	Verb string
@@ -90,7 +90,7 @@ func ParseScenario(id, text string) (*Scenario, error) {
 
 // ParseProviderScenario reads a scenario for auth providers.
 func ParseProviderScenario(id, text string) (*Scenario, error) {
-	return parseScenario(id, text, func(verb string) bool { return orders[verb] != nil })
+	return parseScenario(id, text, func(verb string) bool { return authVerbs[verb] != nil })
 }
 
 func parseScenario(id, text string, known func(verb string) bool) (*Scenario, error) {
@@ -165,8 +165,8 @@ func (s *Scenario) step(step Step, known func(verb string) bool) error {
 // maxRepeat bounds what repeat unrolls to, in steps.
 const maxRepeat = 20_000
 
-// unrolled replaces what stands between "repeat N" and "again" by N copies, in
-// which $n is 1 to N, and fills what is to be long.
+// unrolled replaces the steps between "repeat N" and "again" by N copies, in which $n is
+// 1 to N, and each $fill(SIZE) by text.
 func (s *Scenario) unrolled() (*Scenario, error) {
 	var out []Step
 	for i := 0; i < len(s.Steps); i++ {

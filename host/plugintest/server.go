@@ -11,8 +11,8 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// server is the other side of a stage: it understands what the guest writes, and
-// speaks so that the guest should understand.
+// server is the other side of a harness: it reads what the guest writes, and writes what
+// the guest should understand.
 type server interface {
 	opened(s *stream) error
 	wrote(s *stream) error
@@ -34,7 +34,7 @@ type server interface {
 type wire interface {
 	name() string
 	class() string
-	serve(g *stage) server
+	serve(g *harness) server
 }
 
 // pipe is a wire of one byte stream that everything shares: a process, a socket,
@@ -48,20 +48,20 @@ type pipe struct {
 func (p *pipe) name() string  { return p.framing.name() }
 func (p *pipe) class() string { return p.kind }
 
-func (p *pipe) serve(g *stage) server {
+func (p *pipe) serve(g *harness) server {
 	return newPipeServer(g, p.framing.fresh(), p.profile)
 }
 
-func newPipeServer(g *stage, f framing, p *Profile) *pipeServer {
+func newPipeServer(g *harness, f framing, p *Profile) *pipeServer {
 	v := &pipeServer{stage: g, framing: f, profile: p.orEmpty(), found: map[string]string{}}
-	for _, setting := range g.cast.settings {
+	for _, setting := range g.setup.settings {
 		v.found[setting.Key] = setting.Value
 	}
 	return v
 }
 
 type pipeServer struct {
-	stage   *stage
+	stage   *harness
 	framing framing
 	profile *Profile
 	streams []*stream         // in the order in which they were opened
@@ -212,9 +212,9 @@ func (v *pipeServer) leave() error {
 	}
 	v.gone = true
 	for _, s := range v.streams {
-		v.stage.utter(s, true)
+		v.stage.flush(s, true)
 		if s.kind == abi.OpenProcess {
-			v.stage.soon(func() error { s.sink.Exit(0, ""); return nil })
+			v.stage.later(func() error { s.sink.Exit(0, ""); return nil })
 		}
 	}
 	return v.stage.pump()
@@ -226,7 +226,7 @@ func (v *pipeServer) crash(status abi.Status) error {
 	}
 	v.gone = true
 	for _, s := range v.streams {
-		v.stage.soon(func() error {
+		v.stage.later(func() error {
 			if s.kind == abi.OpenProcess {
 				s.sink.End()
 				s.sink.Exit(-1, "killed")
@@ -241,7 +241,7 @@ func (v *pipeServer) crash(status abi.Status) error {
 
 func (v *pipeServer) release() {
 	for _, s := range v.streams {
-		v.stage.utter(s, false)
+		v.stage.flush(s, false)
 	}
 }
 

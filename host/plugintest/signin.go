@@ -62,9 +62,9 @@ func (s *SignIn) compile() (err error) {
 	return nil
 }
 
-// madeUp completes what a profile says, or says it all, for a provider with these
-// settings.
-func (s *SignIn) madeUp(settings []step.Setting) *SignIn {
+// withDefaults returns the profile with what it leaves out made up, for a provider with
+// these settings. s may be nil.
+func (s *SignIn) withDefaults(settings []step.Setting) *SignIn {
 	out := SignIn{}
 	if s != nil {
 		out = *s
@@ -114,7 +114,7 @@ func inventedSettings(settings []step.Setting) json.RawMessage {
 	return text
 }
 
-// secrets are the texts of the settings that nobody may be shown.
+// secrets are the values of the secret settings, which must not be shown to a person.
 func (s *SignIn) secrets(settings []step.Setting) (list []string) {
 	var values map[string]any
 	_ = json.Unmarshal(s.Settings, &values) // compile has looked at it

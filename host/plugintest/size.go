@@ -52,9 +52,9 @@ func (p *Profile) room() (int, bool) {
 // usualHighWater is how much a host lets wait in a handle before it holds messages back.
 const usualHighWater = 256 << 10
 
-// within is the scenario with sizes for a wire that carries so much: what it fills, its
-// cap, and what the host lets wait, are brought down in the same proportion. False where
-// there are messages in it that are too long as they stand.
+// within returns the scenario with sizes for a wire that carries so much: what it fills,
+// its cap, and what the host lets wait, are reduced in the same proportion. It is false if
+// there are messages in it that are too long and not filled.
 func (s *Scenario) within(most int) (*Scenario, bool) {
 	if s.largest <= most {
 		return s, true
@@ -74,8 +74,8 @@ func (s *Scenario) within(most int) (*Scenario, bool) {
 	return &c, c.largest <= most
 }
 
-// sized is a scenario for the wire of this plugin, and what is to be said of that; or
-// nil, and why it cannot be played.
+// sized returns a scenario as it fits the wire of this plugin, with a note for the report
+// if sizes were changed; or nil, and why it cannot be played.
 func (k *kit) sized(s *Scenario) (*Scenario, string) {
 	most, why := k.options.Profile.carries()
 	fit, ok := s.within(most)
@@ -94,7 +94,7 @@ func (k *kit) room(n int) int {
 	return min(n, most)
 }
 
-// inWords is a size for people.
+// inWords is a size as it is shown.
 func inWords(n int) string {
 	switch {
 	case n%(1<<20) == 0:

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Test tests the module in a file, as part of a plugin's own tests. Every check
-// is a subtest; those that bind nobody are logged where they fail.
+// Test tests the module in a file, as part of a plugin's own tests. Every check is a
+// subtest. A failed check that is advice or recommended is only logged.
 func Test(t *testing.T, file string) {
 	t.Helper()
 	TestWith(t, file, Options{})
@@ -28,7 +28,7 @@ func TestWith(t *testing.T, file string, o Options) {
 	}
 }
 
-// tell says what came of a check in the words of a test.
+// tell reports a check as a subtest.
 func (c *Check) tell(t *testing.T) {
 	switch {
 	case c.Result == Failed && c.Level.binding():

@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// Text is the report for people, with so many lines of the trace of each check
-// that failed, or all of them where lines is 0. Whatever a plugin or its trace
-// says is shown so that it cannot move the cursor of a terminal.
+// Text is the report for people. It shows the last lines of the trace of each check that
+// failed, or the whole trace if lines is 0. Text from the plugin cannot control a
+// terminal.
 func (r *Report) Text(lines int) string {
 	var out strings.Builder
 	p := r.Plugin
@@ -30,10 +30,10 @@ func (r *Report) Text(lines int) string {
 		fmt.Fprintf(&out, "  %-14s %10d %s %s\n", f.ID, f.Value, f.Unit, f.Of)
 	}
 	out.WriteString("\n" + r.verdict() + "\n")
-	return safe(out.String())
+	return printable(out.String())
 }
 
-// section lists the checks of a level, the traces of those that failed behind them.
+// section lists the checks of a level, each failed one followed by its trace.
 // Those that were skipped for one reason stand together. Why a check was not made is
 // told once: told has the first check of each reason.
 func (r *Report) section(out *strings.Builder, level Level, lines int, told map[string]string) {
@@ -148,7 +148,7 @@ func (r *Report) verdict() string {
 	case !r.OK:
 		return text + r.Shortfall()
 	case count[Failed] > 0:
-		return text + "passes, as what failed binds nobody"
+		return text + "passes, as no required check has failed"
 	}
 	return text + "passes"
 }
@@ -177,7 +177,7 @@ func (r *Report) Shortfall() string {
 		why, _, _ := strings.Cut(r.Check(untried[0]).Got, "\n")
 		text += ": " + why
 	}
-	return safe(text)
+	return printable(text)
 }
 
 // binding lists the checks of this result that count.
@@ -198,7 +198,7 @@ func orDash(s string) string {
 }
 
 // safe replaces what a terminal might act upon.
-func safe(text string) string {
+func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && (unicode.IsControl(r) || slices.Contains(bidi, r)) {
 			return unicode.ReplacementChar

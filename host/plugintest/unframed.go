@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// What stands on a wire beside messages: the verbs bytes, raw and sees.
+// What is on a wire beside messages: the verbs bytes, raw and sees.
 
 // speaks says bytes that are no message.
-func speaks(g *stage, text string) error {
-	p, err := quoted(text)
+func sayBytes(g *harness, text string) error {
+	p, err := unquote(text)
 	if err != nil {
 		return err
 	}
 	return g.server.raw(p)
 }
 
-// quoted is what a step says in quotes, or as it stands where there are none.
-func quoted(text string) ([]byte, error) {
+// unquote returns the bytes of a step: a quoted Go string, or the text as it is.
+func unquote(text string) ([]byte, error) {
 	if !strings.HasPrefix(text, `"`) {
 		if text == "" {
 			return nil, errors.New("expected a text, in quotes or as it stands")
@@ -35,42 +35,41 @@ func quoted(text string) ([]byte, error) {
 	return []byte(p), nil
 }
 
-// foresees notes what steps to come expect to see. Whatever the wire, that is taken for
-// no message.
-func (g *stage) foresees(steps []Step) {
+// expects notes what later steps expect to see. On no wire is that taken for a message.
+func (g *harness) expects(steps []Step) {
 	for _, step := range steps {
-		if p, err := quoted(step.Text); step.Verb == "sees" && err == nil {
-			g.foreseen = append(g.foreseen, p)
+		if p, err := unquote(step.Text); step.Verb == "sees" && err == nil {
+			g.expected = append(g.expected, p)
 		}
 	}
 }
 
 // awaits reports whether a step to come expects what begins like this.
-func (g *stage) awaits(heard []byte) bool {
-	return slices.ContainsFunc(g.foreseen, func(p []byte) bool {
+func (g *harness) awaits(heard []byte) bool {
+	return slices.ContainsFunc(g.expected, func(p []byte) bool {
 		return bytes.HasPrefix(heard, p) || bytes.HasPrefix(p, heard)
 	})
 }
 
 // sees expects that the next bytes that a stream has brought are these, and lets
 // the server go on behind them.
-func sees(g *stage, text string) error {
-	p, err := quoted(text)
+func sees(g *harness, text string) error {
+	p, err := unquote(text)
 	if err != nil {
 		return err
 	}
 	for _, s := range g.streams {
 		if bytes.HasPrefix(s.heard, p) {
-			s.heard, g.foreseen = s.heard[len(p):], g.foreseen[1:]
-			g.soon(func() error { return g.server.wrote(s) })
+			s.heard, g.expected = s.heard[len(p):], g.expected[1:]
+			g.later(func() error { return g.server.wrote(s) })
 			return g.pump()
 		}
 	}
-	return fmt.Errorf("expected the server to be sent %s; %s", short(p), g.news())
+	return fmt.Errorf("expected the server to be sent %s; %s", short(p), g.found())
 }
 
 // silence says what the guest has written that got no answer.
-func (g *stage) silence() string {
+func (g *harness) unanswered() string {
 	v, ok := g.server.(*pipeServer)
 	if !ok {
 		return ""

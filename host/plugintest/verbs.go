@@ -15,43 +15,39 @@ import (
 // errEnough ends a run in which all is well.
 var errEnough = errors.New("enough")
 
-// verbs are what a step can do or expect. An error is an expectation that was not
-// met; README.md says what each of them means.
-var verbs map[string]func(g *stage, text string) error
+// verbs are what a step of a scenario for transports can do or expect. An error is an
+// expectation that was not met; README.md describes each verb.
+var verbs = map[string]func(*harness, string) error{
+	// The host.
+	"open": openUp, "begin": func(g *harness, _ string) error { return g.open() },
+	"greet": greet, "send": onExchange((*harness).send), "cancel": cancel, "withdraw": withdraw,
+	"strange": strange, "wait": wait, "shut": shut,
 
-func init() {
-	verbs = map[string]func(*stage, string) error{
-		// The host.
-		"open": openUp, "begin": func(g *stage, _ string) error { return g.open() },
-		"greet": greet, "send": onExchange((*stage).send), "cancel": cancel, "withdraw": withdraw,
-		"strange": strange, "wait": wait, "shut": shut,
+	// The server.
+	"says":   onExchange(func(g *harness, n uint32, m string) error { return g.says(n, m, false) }),
+	"begins": onExchange(func(g *harness, n uint32, m string) error { return g.says(n, m, true) }),
+	"ends":   onExchange(func(g *harness, n uint32, _ string) error { return g.server.say(n, "{}", false) }),
+	"raw":    func(g *harness, text string) error { g.mayEnd = true; return sayBytes(g, text) }, "bytes": sayBytes,
+	"leaves":  func(g *harness, _ string) error { g.mayEnd = true; return g.server.leave() },
+	"crashes": crashes, "refuses": refuses, "status": status,
+	"hold": func(g *harness, _ string) error { g.holding = true; return nil }, "release": release,
+	"stuck": func(g *harness, _ string) error { g.stuck = true; return nil }, "drains": drains,
 
-		// The server.
-		"says":   onExchange(func(g *stage, n uint32, m string) error { return g.says(n, m, false) }),
-		"begins": onExchange(func(g *stage, n uint32, m string) error { return g.says(n, m, true) }),
-		"ends":   onExchange(func(g *stage, n uint32, _ string) error { return g.server.say(n, "{}", false) }),
-		"raw":    func(g *stage, text string) error { g.calm = true; return speaks(g, text) }, "bytes": speaks,
-		"leaves":  func(g *stage, _ string) error { g.calm = true; return g.server.leave() },
-		"crashes": crashes, "refuses": refuses, "status": status,
-		"hold": func(g *stage, _ string) error { g.holding = true; return nil }, "release": release,
-		"stuck": func(g *stage, _ string) error { g.stuck = true; return nil }, "drains": drains,
-
-		// What is expected.
-		"hears": hears, "sees": sees, "gets": gets, "rejects": rejects, "fails": fails, "surfaces": surfaces,
-		"lost": lost, "down": down, "answered": answered, "unsent": unsent, "large": large,
-		"may-end": func(g *stage, _ string) error { g.calm = true; return nil },
-		"enough": func(g *stage, _ string) error {
-			if g.inbox.closed != nil {
-				return errEnough
-			}
-			return nil
-		},
-	}
+	// What is expected.
+	"hears": hears, "sees": sees, "gets": gets, "rejects": rejects, "fails": fails, "surfaces": surfaces,
+	"lost": lost, "down": down, "answered": answered, "unsent": unsent, "large": large,
+	"may-end": func(g *harness, _ string) error { g.mayEnd = true; return nil },
+	"enough": func(g *harness, _ string) error {
+		if g.inbox.closed != nil {
+			return errEnough
+		}
+		return nil
+	},
 }
 
 // onExchange is a verb with an exchange before its text.
-func onExchange(do func(*stage, uint32, string) error) func(*stage, string) error {
-	return func(g *stage, text string) error {
+func onExchange(do func(*harness, uint32, string) error) func(*harness, string) error {
+	return func(g *harness, text string) error {
 		word, rest, _ := strings.Cut(text, " ")
 		n, err := strconv.ParseUint(word, 10, 32)
 		if err != nil {
@@ -61,7 +57,7 @@ func onExchange(do func(*stage, uint32, string) error) func(*stage, string) erro
 	}
 }
 
-func openUp(g *stage, _ string) error {
+func openUp(g *harness, _ string) error {
 	if err := g.open(); err != nil {
 		return err
 	}
@@ -69,14 +65,14 @@ func openUp(g *stage, _ string) error {
 	case g.inbox.closed != nil:
 		return fmt.Errorf("expected the connection to come up, but it ended: %w", g.inbox.closed)
 	case !g.inst.Up():
-		return fmt.Errorf("expected report(UP) once what the guest opened is there; nothing came%s", g.silence())
+		return fmt.Errorf("expected report(UP) once what the guest opened is there; nothing came%s", g.unanswered())
 	}
 	return nil
 }
 
 // greet is the handshake of the legacy era, which some transports begin to listen
 // after.
-func greet(g *stage, _ string) error {
+func greet(g *harness, _ string) error {
 	const hello, done = 901, 902
 	for _, step := range []func() error{
 		func() error {
@@ -100,18 +96,18 @@ func greet(g *stage, _ string) error {
 	return nil
 }
 
-func cancel(g *stage, text string) error {
-	return onExchange(func(g *stage, n uint32, _ string) error {
-		g.inbox.waiting[n], g.asked[n] = false, true
+func cancel(g *harness, text string) error {
+	return onExchange(func(g *harness, n uint32, _ string) error {
+		g.inbox.waiting[n], g.cancelled[n] = false, true
 		g.inst.Cancel(n)
 		return g.pump()
 	})(g, text)
 }
 
 // withdraw is cancel of a message that must not have been sent yet.
-func withdraw(g *stage, text string) error {
-	return onExchange(func(g *stage, n uint32, _ string) error {
-		g.inbox.waiting[n], g.asked[n] = false, true
+func withdraw(g *harness, text string) error {
+	return onExchange(func(g *harness, n uint32, _ string) error {
+		g.inbox.waiting[n], g.cancelled[n] = false, true
 		if !g.inst.Cancel(n) {
 			return fmt.Errorf("expected message %d to wait still, but the guest has had it", n)
 		}
@@ -121,10 +117,10 @@ func withdraw(g *stage, text string) error {
 }
 
 // strangers are kinds of events that later versions may have.
-var strangers = []abi.Kind{abi.EventClose + 1, 77, 1 << 16, 1 << 29}
+var unknownKinds = []abi.Kind{abi.EventClose + 1, 77, 1 << 16, 1 << 29}
 
-func strange(g *stage, _ string) error {
-	for _, k := range strangers {
+func strange(g *harness, _ string) error {
+	for _, k := range unknownKinds {
 		before := g.record.dropped + len(g.record.entries)
 		g.inst.Strange(k, 1, 1, []byte("strange\n"))
 		if err := g.pump(); err != nil {
@@ -138,7 +134,7 @@ func strange(g *stage, _ string) error {
 	return nil
 }
 
-func wait(g *stage, text string) error {
+func wait(g *harness, text string) error {
 	ms, err := strconv.Atoi(text)
 	if err != nil {
 		return err
@@ -149,7 +145,7 @@ func wait(g *stage, text string) error {
 // grace is how long a host waits for ENDED.
 const grace = 2 * time.Second
 
-func shut(g *stage, _ string) error {
+func shut(g *harness, _ string) error {
 	before := len(g.inbox.got)
 	g.inst.SayClose()
 	if err := g.pump(); err != nil {
@@ -169,17 +165,17 @@ func shut(g *stage, _ string) error {
 	return nil
 }
 
-func crashes(g *stage, text string) error {
+func crashes(g *harness, text string) error {
 	status, err := statusNamed(text)
 	if err != nil {
 		return err
 	}
-	g.calm = true
+	g.mayEnd = true
 	return g.server.crash(status)
 }
 
-func refuses(g *stage, text string) (err error) {
-	g.calm = true
+func refuses(g *harness, text string) (err error) {
+	g.mayEnd = true
 	g.refuse, err = statusNamed(text)
 	return err
 }
@@ -194,7 +190,7 @@ func statusNamed(text string) (abi.Status, error) {
 }
 
 // status is the HTTP status of the next answer.
-func status(g *stage, text string) error {
+func status(g *harness, text string) error {
 	n, err := strconv.Atoi(text)
 	if web, ok := g.server.(*webServer); ok {
 		web.status = n
@@ -202,28 +198,28 @@ func status(g *stage, text string) error {
 	return err
 }
 
-func release(g *stage, _ string) error {
+func release(g *harness, _ string) error {
 	g.holding = false
 	g.server.release()
 	return g.pump()
 }
 
 // drains lets the server take what waits, and the guest go on.
-func drains(g *stage, _ string) error {
+func drains(g *harness, _ string) error {
 	g.stuck = false
 	for _, s := range g.streams {
 		if s.closed {
 			continue
 		}
 		s.Flush()
-		g.soon(func() error { s.sink.Drained(); return nil })
+		g.later(func() error { s.sink.Drained(); return nil })
 	}
 	return g.pump()
 }
 
 // hears expects that the server has the messages of these exchanges, whole and
 // unchanged: those of one stream in the order in which they were sent.
-func hears(g *stage, text string) error {
+func hears(g *harness, text string) error {
 	if text == "nothing" {
 		if len(g.heard) > 0 {
 			return fmt.Errorf("expected the server to hear nothing, but it has message %d", g.heard[0])
@@ -236,9 +232,9 @@ func hears(g *stage, text string) error {
 			return err
 		}
 		at := slices.Index(g.heard, uint32(n))
-		switch _, ordered := g.cast.wire.(*pipe); {
+		switch _, ordered := g.setup.wire.(*pipe); {
 		case at < 0:
-			return fmt.Errorf("expected the server to have message %d; %s", n, g.news())
+			return fmt.Errorf("expected the server to have message %d; %s", n, g.found())
 		case at > 0 && ordered:
 			return fmt.Errorf("expected message %d next, the server has message %d", n, g.heard[0])
 		}
@@ -247,8 +243,8 @@ func hears(g *stage, text string) error {
 	return nil
 }
 
-// news is what else there is to say when something did not come.
-func (g *stage) news() string {
+// found says in an error what there is instead of what was expected.
+func (g *harness) found() string {
 	if g.inbox.closed != nil {
 		return "the connection has ended: " + g.inbox.closed.Error()
 	}
@@ -258,7 +254,7 @@ func (g *stage) news() string {
 			list = append(list, short(s.heard))
 		}
 	}
-	for n, was := range g.inbox.barren {
+	for n, was := range g.inbox.unanswered {
 		if was {
 			list = append(list, fmt.Sprintf("report(DONE) for request %d, which ends it without an answer", n))
 		}
@@ -274,7 +270,7 @@ func (g *stage) news() string {
 }
 
 // gets expects the next message that the host has, byte for byte.
-func gets(g *stage, text string) error {
+func gets(g *harness, text string) error {
 	if text == "nothing" {
 		if len(g.inbox.got) > 0 {
 			return fmt.Errorf("expected the host to get nothing, got %s", short([]byte(g.inbox.got[0].text)))
@@ -282,7 +278,7 @@ func gets(g *stage, text string) error {
 		return nil
 	}
 	if len(g.inbox.got) == 0 {
-		reason := g.news()
+		reason := g.found()
 		if n := len(g.inbox.refused); n > 0 {
 			reason = "what was delivered last is " + g.inbox.refused[n-1].String() + "; " + reason
 		}
@@ -290,14 +286,14 @@ func gets(g *stage, text string) error {
 	}
 	got := g.inbox.got[0]
 	g.inbox.got = g.inbox.got[1:]
-	if bare(got.text) != text {
+	if trimmed(got.text) != text {
 		return fmt.Errorf("expected the host to get %s, got %s", short([]byte(text)), short([]byte(got.text)))
 	}
 	return nil
 }
 
 // rejects expects that something was delivered for which the verdict was this.
-func rejects(g *stage, text string) error {
+func rejects(g *harness, text string) error {
 	for _, v := range g.inbox.refused {
 		if v.String() == text {
 			return nil
@@ -307,32 +303,32 @@ func rejects(g *stage, text string) error {
 }
 
 // large expects that a message over the cap was let go.
-func large(g *stage, _ string) error {
+func large(g *harness, _ string) error {
 	if g.inbox.large == 0 && len(g.inbox.failed) == 0 {
-		return errors.New("expected the verdict TOO_BIG, or a call that fails for it; " + g.news())
+		return errors.New("expected the verdict TOO_BIG, or a call that fails for it; " + g.found())
 	}
 	g.inbox.large = 0
 	return nil
 }
 
 // answered expects that a request has its answer.
-func answered(g *stage, text string) error {
-	return onExchange(func(g *stage, n uint32, _ string) error {
+func answered(g *harness, text string) error {
+	return onExchange(func(g *harness, n uint32, _ string) error {
 		if err := g.inbox.failed[n]; err != nil {
 			return fmt.Errorf("expected an answer to request %d, but it failed: %w", n, err)
 		}
-		if g.inbox.waiting[n] || g.inbox.barren[n] {
-			return fmt.Errorf("expected an answer to request %d; %s", n, g.news())
+		if g.inbox.waiting[n] || g.inbox.unanswered[n] {
+			return fmt.Errorf("expected an answer to request %d; %s", n, g.found())
 		}
 		return nil
 	})(g, text)
 }
 
 // fails expects that the guest has failed a message, and kept the connection.
-func fails(g *stage, text string) error {
-	return onExchange(func(g *stage, n uint32, _ string) error {
+func fails(g *harness, text string) error {
+	return onExchange(func(g *harness, n uint32, _ string) error {
 		if g.inbox.failed[n] == nil {
-			return fmt.Errorf("expected report(FAILED) for message %d; %s", n, g.news())
+			return fmt.Errorf("expected report(FAILED) for message %d; %s", n, g.found())
 		}
 		return nil
 	})(g, text)
@@ -340,8 +336,8 @@ func fails(g *stage, text string) error {
 
 // surfaces expects that the caller of a request learns that there will be no
 // answer: it failed, or the connection is lost.
-func surfaces(g *stage, text string) error {
-	return onExchange(func(g *stage, n uint32, _ string) error {
+func surfaces(g *harness, text string) error {
+	return onExchange(func(g *harness, n uint32, _ string) error {
 		if g.inbox.closed == nil && g.inbox.failed[n] == nil && !g.inbox.done[n] {
 			return fmt.Errorf("expected request %d to fail or the connection to end; its caller would wait until the timeout", n)
 		}
@@ -350,19 +346,19 @@ func surfaces(g *stage, text string) error {
 }
 
 // lost expects that the connection has ended, because the other side has.
-func lost(g *stage, _ string) error {
+func lost(g *harness, _ string) error {
 	var ended *guest.EndedError
 	switch {
 	case g.inbox.closed == nil:
 		return errors.New("expected the connection to end with its stream; it was to be opened as ESSENTIAL, or the end reported as FAILED with exchange 0")
-	case !errors.As(g.inbox.closed, &ended) && !g.calm:
+	case !errors.As(g.inbox.closed, &ended) && !g.mayEnd:
 		return fmt.Errorf("expected the connection to end because the server did, got: %w", g.inbox.closed)
 	}
 	return nil
 }
 
 // down expects that there is no connection: it never came up, or it has ended.
-func down(g *stage, _ string) error {
+func down(g *harness, _ string) error {
 	if g.inst.Up() && g.inbox.closed == nil {
 		return errors.New("expected no connection, but the guest says that it is up")
 	}
@@ -370,8 +366,8 @@ func down(g *stage, _ string) error {
 }
 
 // unsent expects that a message has not reached the guest.
-func unsent(g *stage, text string) error {
-	return onExchange(func(g *stage, n uint32, _ string) error {
+func unsent(g *harness, text string) error {
+	return onExchange(func(g *harness, n uint32, _ string) error {
 		if result, ok := g.record.results[n]; ok {
 			return fmt.Errorf("expected message %d to wait; the guest has had it and returned %s", n, result)
 		}
@@ -380,14 +376,14 @@ func unsent(g *stage, text string) error {
 }
 
 // finish checks what holds at the end of every run.
-func (g *stage) finish() error {
-	if len(g.inbox.got) > 0 && !g.calm {
+func (g *harness) finish() error {
+	if len(g.inbox.got) > 0 && !g.mayEnd {
 		return fmt.Errorf("the guest delivered what was not expected: %s", short([]byte(g.inbox.got[0].text)))
 	}
 	for n := uint32(1); n <= g.exchange; n++ {
 		result, ran := g.record.results[n]
 		switch {
-		case !ran || g.inbox.done[n] || g.inbox.failed[n] != nil || g.asked[n] || g.calm:
+		case !ran || g.inbox.done[n] || g.inbox.failed[n] != nil || g.cancelled[n] || g.mayEnd:
 		case result != "0" && result != "1":
 			return fmt.Errorf("MESSAGE returned %s for exchange %d; it returns 1, 0, or a status below zero", result, n)
 		case result == "0" && !g.unheard[n] && !g.isRequest(n):
@@ -397,7 +393,7 @@ func (g *stage) finish() error {
 	return nil
 }
 
-func (g *stage) isRequest(n uint32) bool {
+func (g *harness) isRequest(n uint32) bool {
 	e, err := readEnvelope(g.sent[n])
 	return err == nil && e.kind() == abi.Request
 }

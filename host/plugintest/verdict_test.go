@@ -16,7 +16,7 @@ var verdicts = map[string]struct{ known, learned verdict }{
 	"":               {},
 	"spin":           {verdict{basic, "used up its budget"}, verdict{basic, "used up its budget"}},
 	"trap3":          {verdict{"many", "the guest was stopped"}, verdict{basic, "the guest was stopped"}},
-	"truncates":      {verdict{basic, "the server got what nobody sent"}, verdict{"", "does not understand what it says itself"}},
+	"truncates":      {verdict{basic, "the server got what was not sent"}, verdict{"", "does not understand what it says itself"}},
 	"twice":          {verdict{"response", "delivered twice"}, verdict{basic, "delivered twice"}},
 	"stale":          {verdict{"many", "delivered twice"}, verdict{"many", "delivered twice"}},
 	"leaks-early":    {verdict{"memory-growth", "calls added"}, verdict{"memory-growth", "calls added"}},

@@ -33,7 +33,7 @@ func (w *web) class() string {
 	return "http"
 }
 
-func (w *web) serve(g *stage) server {
+func (w *web) serve(g *harness) server {
 	return &webServer{stage: g, web: *w, calls: map[uint32]*stream{}, rest: map[uint32]rest{}, status: 200}
 }
 
@@ -44,7 +44,7 @@ type rest struct {
 }
 
 type webServer struct {
-	stage  *stage
+	stage  *harness
 	web    web
 	main   *stream            // what belongs to no exchange
 	calls  map[uint32]*stream // requests that were heard
@@ -134,7 +134,7 @@ func (v *webServer) say(exchange uint32, message string, half bool) error {
 	}
 	if r, ok := v.rest[exchange]; ok {
 		delete(v.rest, exchange)
-		v.utter(s, r.bytes, r.ends)
+		v.flush(s, r.bytes, r.ends)
 		return v.stage.pump()
 	}
 	e, err := readEnvelope(message)
@@ -155,11 +155,11 @@ func (v *webServer) say(exchange uint32, message string, half bool) error {
 		v.rest[exchange] = rest{p[len(p)/2:], answers}
 		p = p[:len(p)/2]
 	}
-	v.utter(s, p, answers && !half)
+	v.flush(s, p, answers && !half)
 	return v.stage.pump()
 }
 
-// whole reports whether a body is to come with its head.
+// whole reports whether a body comes with its head.
 func (v *webServer) whole(p []byte) bool {
 	return !v.stage.cut.all && v.stage.cut.at == 0 && !v.stage.holding && len(p) <= abi.ChunkSize
 }
@@ -187,12 +187,12 @@ func (v *webServer) headers(list []abi.Pair) []abi.Pair {
 	return list
 }
 
-// utter says p, and the end behind it.
-func (v *webServer) utter(s *stream, p []byte, last bool) {
+// flush sends p, and the end of the response if last.
+func (v *webServer) flush(s *stream, p []byte, last bool) {
 	s.held = append(s.held, p...)
 	s.over = s.over || last
 	if !v.stage.holding {
-		v.stage.utter(s, last)
+		v.stage.flush(s, last)
 	}
 }
 
@@ -207,7 +207,7 @@ func (v *webServer) raw(p []byte) error {
 		return errNoStream
 	}
 	v.head(s, events, -1)
-	v.utter(s, p, false)
+	v.flush(s, p, false)
 	return v.stage.pump()
 }
 
@@ -228,7 +228,7 @@ func (v *webServer) leave() error {
 			s.sink.Head(v.status, events, 0, nil, true)
 			continue
 		}
-		v.stage.utter(s, true)
+		v.stage.flush(s, true)
 	}
 	v.gone = true
 	return v.stage.pump()
@@ -238,7 +238,7 @@ func (v *webServer) crash(status abi.Status) error {
 	v.gone = true
 	for _, s := range v.open() {
 		s.over, s.begun = true, true
-		v.stage.soon(func() error { s.sink.Error(status, errBroken); return nil })
+		v.stage.later(func() error { s.sink.Error(status, errBroken); return nil })
 	}
 	return v.stage.pump()
 }
@@ -246,7 +246,7 @@ func (v *webServer) crash(status abi.Status) error {
 func (v *webServer) release() {
 	for _, s := range v.stage.streams {
 		if len(s.held) > 0 {
-			v.stage.utter(s, s.over)
+			v.stage.flush(s, s.over)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // stream is something that the guest has opened. What it writes is kept until
 // the server comes to it.
 type stream struct {
-	stage   *stage
+	stage   *harness
 	kind    abi.OpenKind
 	request abi.OpenRequest
 	sink    hostio.Sink
@@ -39,7 +39,7 @@ func (s *stream) Flush() {
 	}
 	s.heard = append(s.heard, s.queued...)
 	s.queued, s.ended = nil, s.ended || s.fin
-	s.stage.soon(func() error { return s.stage.server.wrote(s) })
+	s.stage.later(func() error { return s.stage.server.wrote(s) })
 }
 
 func (s *stream) Queued() int { return len(s.queued) }
@@ -51,7 +51,7 @@ func (s *stream) is(flag uint32) bool { return s.request.Flags&flag != 0 }
 
 // Open is the world's side of open. Nothing happens before the guest has
 // returned.
-func (g *stage) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
+func (g *harness) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
 	if !slices.Contains(g.grants, abi.Grant{Kind: kind, Name: r.Grant}) {
 		return nil, abi.Denied, fmt.Errorf("the server entry grants no %s called %q", kind, r.Grant)
 	}
@@ -62,19 +62,19 @@ func (g *stage) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (h
 	request.Headers = slices.Clone(r.Headers)
 	s := &stream{stage: g, kind: kind, request: request, sink: sink}
 	g.streams = append(g.streams, s)
-	g.soon(func() error { return g.server.opened(s) })
+	g.later(func() error { return g.server.opened(s) })
 	return s, abi.OK, nil
 }
 
 // Timers is the world's side of timer.
-func (g *stage) Timers(fire func(uint32)) hostio.Timers {
+func (g *harness) Timers(fire func(uint32)) hostio.Timers {
 	g.timers = timers{stage: g, fire: fire, armed: map[uint32]time.Time{}, due: map[uint32]bool{}}
 	return &g.timers
 }
 
 // timers run by the virtual clock.
 type timers struct {
-	stage *stage
+	stage *harness
 	fire  func(uint32)
 	armed map[uint32]time.Time
 	due   map[uint32]bool

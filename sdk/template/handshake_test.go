@@ -18,7 +18,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/plugintest"
-	"github.com/wharf-mcp/wharf/host/plugintest/seatrial"
+	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
 	"github.com/wharf-mcp/wharf/plugins"
 	"github.com/wharf-mcp/wharf/sdk/template"
 )
@@ -120,7 +120,7 @@ func peer(ctx context.Context, l net.Listener, answer string, greeted chan<- str
 	if answer == "\x06" {
 		stop := context.AfterFunc(ctx, func() { conn.Close() })
 		defer stop()
-		seatrial.NewServer().Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: conn, MaxLineLength: -1})
+		restarttest.NewServer().Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: conn, MaxLineLength: -1})
 	}
 }
 

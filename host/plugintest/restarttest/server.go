@@ -1,4 +1,4 @@
-package seatrial
+package restarttest
 
 import (
 	"context"
@@ -15,7 +15,7 @@ const (
 // NewServer returns a server of the official SDK that has what a trial calls. It is
 // carried by whatever the transport under trial wants.
 func NewServer() *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "sea trial", Version: "1"}, nil)
+	s := mcp.NewServer(&mcp.Implementation{Name: "restart test", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: echoTool, Description: "says it again"}, echo)
 	mcp.AddTool(s, &mcp.Tool{Name: longTool, Description: "says that it has begun, and stays"}, stay)
 	return s

@@ -1,4 +1,4 @@
-package dockyard
+package exampletest
 
 import (
 	"bytes"

@@ -11,17 +11,17 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 )
 
-// orders are what a step of a scenario for auth providers can do or expect, as
-// verbs are for transports.
-var orders = map[string]func(o *office, text string) error{
+// authVerbs are the verbs of scenarios for auth providers. An error is an expectation that
+// was not met; README.md describes each verb.
+var authVerbs = map[string]func(o *authHost, text string) error{
 	// The host.
 	"start": begins, "sign-in": signIn, "unknown": unknown, "request": signRequest,
 	"clock":    clock,
-	"settings": func(o *office, text string) error { o.profile.Settings = json.RawMessage(text); return nil },
+	"settings": func(o *authHost, text string) error { o.profile.Settings = json.RawMessage(text); return nil },
 
 	// The world.
-	"network": func(o *office, text string) error { o.network = text; return nil },
-	"person":  func(o *office, text string) error { o.refuses = text == "declines"; return nil },
+	"network": func(o *authHost, text string) error { o.network = text; return nil },
+	"person":  func(o *authHost, text string) error { o.declines = text == "declines"; return nil },
 
 	// What is expected.
 	"ends": ended, "fails": failed, "signed-in": isSignedIn, "unsigned": isUnsigned, "fresh": isFresh,
@@ -29,10 +29,10 @@ var orders = map[string]func(o *office, text string) error{
 	"believes-nothing": believesNothing,
 }
 
-// errUntold says that only an author can tell how the sign-in goes.
-var errUntold = errors.New("the kit does not know how one signs in with it: describe what is around it in a profile (signIn)")
+// errNoSignIn means that the kit needs a profile to know how the sign-in goes.
+var errNoSignIn = errors.New("the kit does not know how one signs in with it: describe what is around it in a profile (signIn)")
 
-func begins(o *office, text string) error {
+func begins(o *authHost, text string) error {
 	reason, rest, _ := strings.Cut(text, " ")
 	s := &step.Start{Reason: reason, Interactive: rest == "interactive", Browser: rest == "interactive"}
 	status := map[string]int{step.ReasonChallenged: 401, step.ReasonUpscope: 403}[reason]
@@ -45,18 +45,18 @@ func begins(o *office, text string) error {
 	return o.start(s)
 }
 
-// signIn is what a host does that has a request to send, and a person before it.
-func signIn(o *office, _ string) error {
+// signIn does what a host does for a request: an initial flow, and if that gives nothing,
+// an interactive one.
+func signIn(o *authHost, _ string) error {
 	if err := begins(o, step.ReasonInitial); err != nil || o.signedIn() {
 		return err
 	}
 	return begins(o, step.ReasonChallenged+" interactive")
 }
 
-// unknown answers what is awaited first with an event that there is none of, or
-// brings it where nothing is awaited. A provider fails then, in its own words or
-// with an error of its call.
-func unknown(o *office, _ string) error {
+// unknown sends an event of an unknown kind in place of the first that is awaited, or as
+// the first if none is awaited. The provider must fail then, by an action or by an error.
+func unknown(o *authHost, _ string) error {
 	o.strange = true
 	err := begins(o, step.ReasonChallenged+" interactive")
 	if o.strange {
@@ -74,9 +74,9 @@ func unknown(o *office, _ string) error {
 }
 
 // signRequest has a request signed, by a provider that does that.
-func signRequest(o *office, _ string) error {
+func signRequest(o *authHost, _ string) error {
 	if !o.signedIn() {
-		return errUntold
+		return errNoSignIn
 	}
 	call := step.Call{State: o.flow.state, Event: step.Event{Kind: step.EventRequest, Request: &step.Request{
 		Method: "POST", URL: o.profile.Server, BodySHA256: strings.Repeat("0", 64),
@@ -94,73 +94,73 @@ func signRequest(o *office, _ string) error {
 	return err
 }
 
-func clock(o *office, text string) error {
+func clock(o *authHost, text string) error {
 	seconds, err := strconv.ParseInt(text, 10, 64)
 	o.now += seconds * 1000
 	return err
 }
 
-// ended expects that the flow is over: done, or failed with one of the classes.
-func ended(o *office, text string) error {
+// ended expects that the flow is done, or has failed with one of the classes in text.
+func ended(o *authHost, text string) error {
 	fail := o.flow.fail
 	classes := []string{step.FailRetry, step.FailLogin, step.FailConfig}
 	switch {
 	case fail == nil:
 		return nil
 	case !slices.Contains(classes, fail.Class):
-		return fmt.Errorf("it fails with the class %q, which there is none of", fail.Class)
+		return fmt.Errorf("it fails with the unknown class %q", fail.Class)
 	case fail.Message == "":
-		return errors.New("it fails without a word")
+		return errors.New("it fails without a message")
 	case text != "" && !slices.Contains(strings.Fields(text), fail.Class):
 		return fmt.Errorf("it fails with the class %s, expected %s: %s", fail.Class, strings.Join(strings.Fields(text), " or "), fail.Message)
 	}
 	return nil
 }
 
-func failed(o *office, text string) error {
+func failed(o *authHost, text string) error {
 	if o.flow.fail == nil {
 		return errors.New("expected it to fail with " + text + ", but the flow is done")
 	}
 	return ended(o, text)
 }
 
-func isSignedIn(o *office, _ string) error {
+func isSignedIn(o *authHost, _ string) error {
 	switch {
 	case o.signedIn():
 		return nil
 	case o.flow.fail != nil:
-		return fmt.Errorf("%w; it fails with %s: %s", errUntold, o.flow.fail.Class, o.flow.fail.Message)
+		return fmt.Errorf("%w; it fails with %s: %s", errNoSignIn, o.flow.fail.Class, o.flow.fail.Message)
 	}
-	return errUntold
+	return errNoSignIn
 }
 
-func isUnsigned(o *office, _ string) error {
+func isUnsigned(o *authHost, _ string) error {
 	if o.flow.credentials != nil || o.flow.material != nil {
 		return errors.New("expected no credentials")
 	}
 	return nil
 }
 
-// isFresh expects that what was given is not over yet.
-func isFresh(o *office, _ string) error {
+// isFresh expects credentials that have not expired.
+func isFresh(o *authHost, _ string) error {
 	if c := o.flow.credentials; c != nil && c.ExpiresAt != 0 && c.ExpiresAt <= o.now {
 		return fmt.Errorf("it gave credentials that have expired %d ms ago", o.now-c.ExpiresAt)
 	}
 	return nil
 }
 
-// isOther expects that the credentials are not those of the flow before, which the
-// server has refused.
-func isOther(o *office, _ string) error {
+// isOther expects other credentials than those of the flow before, which the server has
+// refused.
+func isOther(o *authHost, _ string) error {
 	given := o.given()
 	if n := len(given); o.flow.credentials != nil && n > 1 && given[n-1] == given[n-2] {
-		return errors.New("it gave the very credentials again that the server has just refused, so a host would send them for ever")
+		return errors.New("it gave the very credentials again that the server has just refused; a host would send them for ever")
 	}
 	return nil
 }
 
 // given lists the credentials of all replies so far, as a request would carry them.
-func (o *office) given() (list []string) {
+func (o *authHost) given() (list []string) {
 	for _, text := range o.replies {
 		var reply step.Reply
 		_ = json.Unmarshal([]byte(text), &reply) // it was one before
@@ -173,39 +173,38 @@ func (o *office) given() (list []string) {
 	return list
 }
 
-func asksNobody(o *office, _ string) error {
+func asksNobody(o *authHost, _ string) error {
 	if o.flow.asked > 0 {
-		return errors.New("it asked a person where there is none")
+		return errors.New("it asked a person in a flow that is not interactive")
 	}
 	return nil
 }
 
-func asksOnce(o *office, _ string) error {
+func asksOnce(o *authHost, _ string) error {
 	if o.flow.asked > 1 {
-		return fmt.Errorf("it asked %d times somebody who had said no", o.flow.asked)
+		return fmt.Errorf("it asked %d times, and the person had declined", o.flow.asked)
 	}
 	return nil
 }
 
-// kept expects that no login was thrown away.
-func kept(o *office, _ string) error {
+// kept expects that no record of the vault was forgotten.
+func kept(o *authHost, _ string) error {
 	if o.flow.kinds[step.ActionForget] > 0 {
-		return errors.New("it threw a login away for an error that passes")
+		return errors.New("it forgot a login because of a temporary error")
 	}
 	return nil
 }
 
-// retries expects that a flow for which the network was needed says that it may go
-// well later.
-func retries(o *office, _ string) error {
+// retries expects that a flow which needed the network fails with the class retry.
+func retries(o *authHost, _ string) error {
 	if f := o.flow.fail; o.flow.kinds[step.ActionHTTP] > 0 && f != nil && f.Class != step.FailRetry {
 		return fmt.Errorf("it fails with the class %s, expected retry, as nothing is lost: %s", f.Class, f.Message)
 	}
 	return nil
 }
 
-// believesNothing expects that answers which say nothing have signed nobody in.
-func believesNothing(o *office, _ string) error {
+// believesNothing expects no credentials from answers that hold none.
+func believesNothing(o *authHost, _ string) error {
 	if o.flow.kinds[step.ActionHTTP] > 0 && o.signedIn() {
 		return errors.New("it made credentials of an answer that holds none")
 	}

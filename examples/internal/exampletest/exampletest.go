@@ -1,7 +1,7 @@
-// Package dockyard makes what the tests of the examples need beside themselves:
+// Package exampletest makes what the tests of the examples need beside themselves:
 // plugins as their READMEs build them, the command of a user, and the programs that
 // a plugin is held against, which are launched and killed.
-package dockyard
+package exampletest
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ func Module(t testing.TB, pkg string) string {
 func build(t testing.TB, pkg, name string, environ []string, flags ...string) string {
 	t.Helper()
 	once, _ := built.LoadOrStore(pkg, sync.OnceValues(func() (string, error) {
-		dir, err := os.MkdirTemp("", "dockyard")
+		dir, err := os.MkdirTemp("", "exampletest")
 		if err != nil {
 			return "", err
 		}

@@ -14,23 +14,23 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 )
 
-// office is one run of a scenario with an auth provider: its host, its vault, the
-// world around it, and a clock, all of which do what the scenario says.
-type office struct {
-	ctx      context.Context
-	profile  *SignIn
-	windows  []auth.Provider // which take the steps in turn
-	manifest *step.Manifest
-	secrets  []string
+// authHost is one run of a scenario with an auth provider: it plays the host, with its
+// vault, network, person and clock, as the scenario says.
+type authHost struct {
+	ctx       context.Context
+	profile   *SignIn
+	instances []auth.Provider // which take the steps in turn
+	manifest  *step.Manifest
+	secrets   []string
 
-	now     int64  // in milliseconds
-	entropy uint64 // of events so far
-	network string
-	refuses bool // the person says no
-	strange bool // the next event has a kind that there is none of
-	records map[step.RecordKey]json.RawMessage
-	counts  map[*Answer]int
-	runs    int // of the command
+	now      int64  // in milliseconds
+	entropy  uint64 // of events so far
+	network  string
+	declines bool // the person says no
+	strange  bool // the next event has a kind that there is none of
+	records  map[step.RecordKey]json.RawMessage
+	counts   map[*Answer]int
+	runs     int // of the command
 
 	flow  result // of the newest flow
 	steps int
@@ -52,11 +52,11 @@ type result struct {
 	listening   bool
 }
 
-// beginning of time for providers, in milliseconds.
+// firstMoment is the time at which every run begins, in milliseconds.
 const firstMoment = 1_800_000_000_000
 
 // start runs one flow to its end. An error is a broken contract.
-func (o *office) start(s *step.Start) error {
+func (o *authHost) start(s *step.Start) error {
 	o.flow = result{kinds: map[string]int{}}
 	s.Server = step.Server{Name: "kit", URL: o.profile.Server, Resource: o.profile.Server}
 	s.Settings, s.Client = o.profile.Settings, step.Client{Name: "kit", Version: "1"}
@@ -64,14 +64,14 @@ func (o *office) start(s *step.Start) error {
 	return o.run(step.Call{Event: step.Event{Kind: step.EventStart, Start: s}})
 }
 
-// patienceOfAll is how long a host lets a flow take in which a person has a part.
-const patienceOfAll = 10*time.Minute + 30*time.Second
+// maxFlowTime is how long a host lets a flow take that asks a person.
+const maxFlowTime = 10*time.Minute + 30*time.Second
 
 // run steps until an action ends the flow.
-func (o *office) run(call step.Call) error {
+func (o *authHost) run(call step.Call) error {
 	began := o.now
 	for range step.MaxSteps {
-		if took := time.Duration(o.now-began) * time.Millisecond; took > patienceOfAll {
+		if took := time.Duration(o.now-began) * time.Millisecond; took > maxFlowTime {
 			return fmt.Errorf("the flow has not ended after %v, and a host has given it up", took.Round(time.Second))
 		}
 		reply, err := o.step(&call)
@@ -89,15 +89,15 @@ func (o *office) run(call step.Call) error {
 		if o.strange {
 			event, o.strange = &step.Event{Kind: "tide"}, false
 		}
-		o.note("--> %s%s", event.Kind, told(event))
+		o.note("--> %s%s", event.Kind, describeEvent(event))
 		call = step.Call{State: reply.State, Event: *event}
 	}
 	return fmt.Errorf("the flow has not ended after %d steps", step.MaxSteps)
 }
 
-// step is one call of the provider, in the window whose turn it is. Time goes on,
+// step is one call of the provider, on the instance whose turn it is. The clock moves on,
 // and randomness is the same in every run.
-func (o *office) step(call *step.Call) (*step.Reply, error) {
+func (o *authHost) step(call *step.Call) (*step.Reply, error) {
 	if err := o.ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (o *office) step(call *step.Call) (*step.Reply, error) {
 	entropy := sha256.Sum256(binary.LittleEndian.AppendUint64(nil, o.entropy))
 	call.Event.Now, call.Event.Entropy = o.now, entropy[:]
 	began := time.Now()
-	reply, err := o.windows[o.steps%len(o.windows)].Step(o.ctx, call)
+	reply, err := o.instances[o.steps%len(o.instances)].Step(o.ctx, call)
 	o.slow = max(o.slow, time.Since(began))
 	o.steps++
 	if err != nil {
@@ -118,12 +118,12 @@ func (o *office) step(call *step.Call) (*step.Reply, error) {
 	return reply, err
 }
 
-// take takes the actions of a reply, and returns what comes of the last one; nil
-// at the end of a flow.
-func (o *office) take(actions []step.Action) (*step.Event, error) {
+// take performs the actions of a reply, and returns the event that answers the last one;
+// nil at the end of a flow.
+func (o *authHost) take(actions []step.Action) (*step.Event, error) {
 	for i := range actions {
 		a := &actions[i]
-		o.note("  <-- %s", deed(a))
+		o.note("  <-- %s", describeAction(a))
 		o.flow.kinds[a.Kind]++
 		if err := o.checks(a); err != nil {
 			return nil, fmt.Errorf("%s: %w", a.Kind, err)
@@ -154,19 +154,19 @@ func shown(c *step.Credentials) string {
 	return string(text)
 }
 
-func (o *office) note(format string, args ...any) {
+func (o *authHost) note(format string, args ...any) {
 	o.trace = append(o.trace, fmt.Sprintf(format, args...))
 }
 
 // signedIn reports whether the newest flow has ended with what signs in: for a signer,
 // a state that a host would call it with.
-func (o *office) signedIn() bool {
+func (o *authHost) signedIn() bool {
 	r := &o.flow
 	return r.fail == nil && (r.credentials != nil || r.material != nil || o.manifest.Wants.Requests && r.kinds[step.ActionDone] > 0 && step.HasState(r.state))
 }
 
-// deed describes an action, without what may be a secret.
-func deed(a *step.Action) string {
+// describeAction is an action in a line of the trace, without what may be secret.
+func describeAction(a *step.Action) string {
 	switch a.Kind {
 	case step.ActionLoad:
 		return fmt.Sprintf("load %q%s", a.Load.Key.Name, map[bool]string{true: ", locked"}[a.Load.Lock])
@@ -188,8 +188,8 @@ func deed(a *step.Action) string {
 	return a.Kind
 }
 
-// told describes an event.
-func told(e *step.Event) string {
+// describeEvent is an event in a line of the trace.
+func describeEvent(e *step.Event) string {
 	switch {
 	case e.Problem != nil:
 		return ", problem " + e.Problem.Code

@@ -1,9 +1,9 @@
-// Package seatrial tests a transport where the kit of plugintest ends: with its real
+// Package restarttest tests a transport where the kit of plugintest ends: with its real
 // counterpart, which is killed and comes back. The counterpart is whatever the
 // transport depends on, such as a daemon in between, or the server itself.
 //
-//	func TestSeaTrial(t *testing.T) {
-//		seatrial.Run(t, seatrial.Trial{
+//	func TestRestart(t *testing.T) {
+//		restarttest.Run(t, restarttest.Trial{
 //			Config: host.Config{Files: map[string]config.Plugin{"pigeon": {Name: "pigeon", File: "pigeon.wasm"}}},
 //			Entry:  host.Server{Name: "loft", Transport: "pigeon", Address: "unix:" + socket},
 //			Start:  func(t *testing.T) { … },
@@ -15,4 +15,4 @@
 // the reference server "everything": that one will do, and so will [NewServer].
 // Nothing here waits for a time to pass: what a trial waits for is said by the
 // counterpart, by the server, or by the host.
-package seatrial
+package restarttest

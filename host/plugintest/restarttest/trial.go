@@ -1,4 +1,4 @@
-package seatrial
+package restarttest
 
 import (
 	"cmp"
@@ -30,7 +30,7 @@ type Trial struct {
 	// Rises says that the counterpart is back by itself, such as a server that is
 	// started for each connection. Start is then called once, Kill only while there
 	// is a connection, and nothing is tried without it.
-	Rises bool
+	ComesBack bool
 
 	Longest int // bytes of the longest text that is echoed; 0 = 1 MiB
 }
@@ -38,16 +38,16 @@ type Trial struct {
 // Run runs the trial, each part of it as a subtest with a host of its own.
 func Run(t *testing.T, trial Trial) {
 	t.Run("calls", trial.calls)
-	t.Run("killed between calls", trial.between)
-	t.Run("killed in a call", trial.within)
-	if !trial.Rises {
-		t.Run("absent at first", trial.absent)
+	t.Run("killed between calls", trial.killedBetweenCalls)
+	t.Run("killed in a call", trial.killedInACall)
+	if !trial.ComesBack {
+		t.Run("absent at first", trial.absentAtFirst)
 	}
 }
 
 // session is one that is about to be connected, in a host that tries a server that
 // failed again soon, and at once when somebody calls.
-func (trial *Trial) session(t *testing.T) *voyage {
+func (trial *Trial) session(t *testing.T) *trialSession {
 	t.Helper()
 	const soon = 10 * time.Millisecond
 	c := trial.Config
@@ -56,7 +56,7 @@ func (trial *Trial) session(t *testing.T) *voyage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &voyage{t: t, watch: h.Watch()}
+	v := &trialSession{t: t, watch: h.Watch()}
 	t.Cleanup(func() {
 		v.watch.Close()
 		if err := h.Close(); err != nil {
@@ -70,26 +70,26 @@ func (trial *Trial) session(t *testing.T) *voyage {
 }
 
 // underway is a session that has been connected.
-func (trial *Trial) underway(t *testing.T) *voyage {
+func (trial *Trial) connectedSession(t *testing.T) *trialSession {
 	t.Helper()
 	trial.Start(t)
-	if !trial.Rises {
+	if !trial.ComesBack {
 		t.Cleanup(func() { trial.Kill(t) })
 	}
 	begun, v := time.Now(), trial.session(t)
 	v.echo("ahoy")
-	v.ready("it was ready", begun)
+	v.logReady("it was ready", begun)
 	return v
 }
 
 // back has the counterpart come back, and a session connected again that was last
 // so at a time. One that is back at once is found by the host itself. Any other may
 // have been asked for just before it was there, and so is asked for twice at most.
-func (trial *Trial) back(v *voyage, last time.Time) {
+func (trial *Trial) reconnect(v *trialSession, last time.Time) {
 	v.t.Helper()
 	begun := time.Now()
-	defer func() { v.ready("it was ready again", begun) }()
-	if trial.Rises {
+	defer func() { v.logReady("it was ready again", begun) }()
+	if trial.ComesBack {
 		v.until(func(n host.News) bool { return n.State == host.StateConnected && n.Since.After(last) })
 		return
 	}
@@ -104,7 +104,7 @@ func (trial *Trial) back(v *voyage, last time.Time) {
 
 // calls has tools listed and called, many at a time and with long texts.
 func (trial *Trial) calls(t *testing.T) {
-	v := trial.underway(t)
+	v := trial.connectedSession(t)
 	tools, err := v.session.ListTools(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -122,32 +122,32 @@ func (trial *Trial) calls(t *testing.T) {
 		callers.Go(func() { v.echo(fmt.Sprint("caller ", n)) })
 	}
 	callers.Wait()
-	v.leave()
+	v.cancelCalls()
 }
 
 // between has the counterpart killed while nothing is called. The host notices by
 // itself, says so, and is connected again when there is something to connect to.
-func (trial *Trial) between(t *testing.T) {
-	v := trial.underway(t)
+func (trial *Trial) killedBetweenCalls(t *testing.T) {
+	v := trial.connectedSession(t)
 	for range 3 {
 		last := v.connected()
 		trial.Kill(t)
 		v.until(func(n host.News) bool { return n.State != host.StateConnected || n.Since.After(last) })
-		if !trial.Rises {
-			v.nobody()
+		if !trial.ComesBack {
+			v.unreachable()
 		}
-		trial.back(v, last)
+		trial.reconnect(v, last)
 		v.echo("between")
 	}
 }
 
 // within has the counterpart killed while calls are under way. Each of them ends,
 // once, and its error says that the server may have had it.
-func (trial *Trial) within(t *testing.T) {
-	v := trial.underway(t)
+func (trial *Trial) killedInACall(t *testing.T) {
+	v := trial.connectedSession(t)
 	for range 2 {
 		last := v.connected()
-		ended := v.hold(t.Context(), 5)
+		ended := v.longCalls(t.Context(), 5)
 		trial.Kill(t)
 		for range 5 {
 			err := <-ended
@@ -155,30 +155,30 @@ func (trial *Trial) within(t *testing.T) {
 				t.Errorf("a call under way ended with %v (%T); expected that it was lost, and may have been sent", err, err)
 			}
 		}
-		trial.back(v, last)
+		trial.reconnect(v, last)
 		v.echo("after")
 	}
 }
 
 // absent has a server called that is not there yet.
-func (trial *Trial) absent(t *testing.T) {
+func (trial *Trial) absentAtFirst(t *testing.T) {
 	v := trial.session(t)
-	v.nobody()
-	v.nobody()
-	trial.back(v, time.Time{})
+	v.unreachable()
+	v.unreachable()
+	trial.reconnect(v, time.Time{})
 	t.Cleanup(func() { trial.Kill(t) })
 	v.echo("at last")
 }
 
 // voyage is a session under trial.
-type voyage struct {
+type trialSession struct {
 	t       *testing.T
 	session *host.Session
 	watch   *host.Watch
 }
 
 // echo makes a call that succeeds.
-func (v *voyage) echo(text string) {
+func (v *trialSession) echo(text string) {
 	v.t.Helper()
 	r, err := v.session.CallTool(v.t.Context(), echoTool, map[string]any{"message": text})
 	switch {
@@ -193,13 +193,13 @@ func (v *voyage) echo(text string) {
 
 // ready says how long something took: a trial that passes may still have waited for a
 // minute, where the counterpart was reached before it listened.
-func (v *voyage) ready(what string, since time.Time) {
+func (v *trialSession) logReady(what string, since time.Time) {
 	v.t.Helper()
 	v.t.Logf("%s after %v", what, time.Since(since).Round(time.Millisecond))
 }
 
 // nobody makes a call that reaches nobody, and says so.
-func (v *voyage) nobody() {
+func (v *trialSession) unreachable() {
 	v.t.Helper()
 	_, err := v.session.CallTool(v.t.Context(), echoTool, map[string]any{"message": "anybody?"})
 	if !errors.Is(err, host.ErrUnreachable) || host.MaybeSent(err) {
@@ -209,7 +209,7 @@ func (v *voyage) nobody() {
 
 // hold makes calls that do not end by themselves, and returns when the server is at
 // work on all of them. How they end comes on the channel.
-func (v *voyage) hold(ctx context.Context, calls int) <-chan error {
+func (v *trialSession) longCalls(ctx context.Context, calls int) <-chan error {
 	v.t.Helper()
 	ended, begun := make(chan error, calls), make(chan struct{}, calls)
 	for range calls {
@@ -231,10 +231,10 @@ func (v *voyage) hold(ctx context.Context, calls int) <-chan error {
 }
 
 // leave has callers leave in the middle of a call, and the connection outlive them.
-func (v *voyage) leave() {
+func (v *trialSession) cancelCalls() {
 	v.t.Helper()
 	ctx, cancel := context.WithCancel(v.t.Context())
-	ended := v.hold(ctx, 2)
+	ended := v.longCalls(ctx, 2)
 	cancel()
 	for range 2 {
 		if err := <-ended; !errors.Is(err, context.Canceled) {
@@ -245,14 +245,14 @@ func (v *voyage) leave() {
 }
 
 // connected returns since when the session is.
-func (v *voyage) connected() time.Time {
+func (v *trialSession) connected() time.Time {
 	v.t.Helper()
 	return v.until(func(n host.News) bool { return n.State == host.StateConnected }).Since
 }
 
 // until waits for news of a kind. The newest are enough: what was true for a moment
 // may be missed.
-func (v *voyage) until(is func(host.News) bool) host.News {
+func (v *trialSession) until(is func(host.News) bool) host.News {
 	v.t.Helper()
 	if s := (host.News{Status: v.session.Status()}); is(s) {
 		return s

@@ -1,4 +1,4 @@
-package seatrial
+package restarttest
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package dockyard
+package exampletest
 
 import (
 	"bytes"
@@ -9,18 +9,18 @@ import (
 
 // A Ship is a program that runs until it is killed, at the latest when the test
 // ends.
-type Ship struct {
+type Process struct {
 	cmd  *exec.Cmd
 	gone chan struct{} // closed when it is
 }
 
 // Launch starts a program, and returns when it has said that it is ready, on its
 // stdout or stderr.
-func Launch(t testing.TB, ready string, cmd *exec.Cmd) *Ship {
+func StartProcess(t testing.TB, ready string, cmd *exec.Cmd) *Process {
 	t.Helper()
-	said := &log{want: []byte(ready), heard: make(chan struct{})}
+	said := &outputLog{want: []byte(ready), heard: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = said, said
-	s := &Ship{cmd: cmd, gone: make(chan struct{})}
+	s := &Process{cmd: cmd, gone: make(chan struct{})}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -38,16 +38,16 @@ func Launch(t testing.TB, ready string, cmd *exec.Cmd) *Ship {
 }
 
 // Kill returns when the program is gone, and its port is free.
-func (s *Ship) Kill() {
+func (s *Process) Kill() {
 	s.cmd.Process.Kill()
 	<-s.gone
 }
 
 // ID is that of the process.
-func (s *Ship) ID() int { return s.cmd.Process.Pid }
+func (s *Process) ID() int { return s.cmd.Process.Pid }
 
 // log keeps what a program says, and hears when that is what was waited for.
-type log struct {
+type outputLog struct {
 	want  []byte
 	heard chan struct{}
 	once  sync.Once
@@ -56,7 +56,7 @@ type log struct {
 	said bytes.Buffer
 }
 
-func (l *log) Write(b []byte) (int, error) {
+func (l *outputLog) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.said.Write(b)
@@ -66,7 +66,7 @@ func (l *log) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (l *log) text() string {
+func (l *outputLog) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.said.String()

@@ -1,0 +1,262 @@
+package plugintest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// harness is one guest with a host, a clock and a server around it, all on one goroutine.
+// Nothing runs in the background: when a step returns, all that follows from it has
+// happened.
+type harness struct {
+	ctx       context.Context
+	scenario  string // the id of the scenario
+	inst      *guest.Instance
+	record    *recording
+	server    server
+	setup     *setup
+	grants    []abi.Grant
+	clock     time.Time
+	timers    timers
+	streams   []*stream
+	queue     []func() error
+	ran       int
+	refuse    abi.Status // what open answers
+	stuck     bool       // the server takes nothing
+	cut       cutter
+	holding   bool
+	version   string // of the protocol, as facts have it
+	epoch     uint32
+	exchange  uint32            // the highest so far
+	sent      map[uint32]string // messages, by exchange
+	unheard   map[uint32]bool   // those that the server has not seen
+	expected  [][]byte          // what steps to come expect to see
+	heard     []uint32          // what the server has seen, in order, and no step has asked for
+	inbox     inbox
+	said      map[string]int // messages of the server that may still be delivered, by their text
+	mayEnd    bool           // the guest may give the connection up
+	cancelled map[uint32]bool
+}
+
+// setup is what all runs of a scenario have in common.
+type setup struct {
+	module   *wasm.Module
+	manifest abi.Manifest
+	settings []abi.Pair
+	wire     wire
+	limits   guest.Limits
+	random   func() io.Reader
+}
+
+// maxSteps is how many queued functions may run within one scenario. It stops a guest and a
+// server that keep each other busy.
+const maxSteps = 200_000
+
+// newHarness instantiates the guest. The caller calls stop, also after an error.
+func newHarness(ctx context.Context, c *setup) (*harness, error) {
+	g := &harness{
+		ctx: ctx, setup: c, record: newRecording(), clock: epoch, grants: c.manifest.Grants,
+		sent: map[uint32]string{}, unheard: map[uint32]bool{}, cancelled: map[uint32]bool{}, said: map[string]int{},
+	}
+	g.inbox = inbox{stage: g, waiting: map[uint32]bool{}, done: map[uint32]bool{}, unanswered: map[uint32]bool{}, failed: map[uint32]error{}}
+	inst, err := guest.New(ctx, guest.Config{
+		Plugin: c.module.Name(), Module: c.module, Limits: c.limits, Trace: g.record.line,
+		Alone: true, Now: g.now, Random: c.source(),
+	})
+	if err != nil {
+		return g, err
+	}
+	g.inst, g.record.used = inst, inst.Used
+	return g, nil
+}
+
+// source is the randomness of one instance.
+func (c *setup) source() io.Reader {
+	if c.random != nil {
+		return c.random()
+	}
+	return randomness()
+}
+
+// now is the clock of the guest. It advances a little with each reading, because a runtime
+// may wait for it to.
+func (g *harness) now() time.Time {
+	g.clock = g.clock.Add(time.Microsecond)
+	return g.clock
+}
+
+// stop ends the guest at once.
+func (g *harness) stop() {
+	if g.inst == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = g.inst.Close(ctx) // it returns no errors
+}
+
+// open begins the connection and lets both sides do what they do at first.
+func (g *harness) open() error {
+	g.server = g.setup.wire.serve(g)
+	g.inst.Open(&abi.Settings{
+		Server: "kit", Values: g.setup.settings, Grants: g.grants, MessageCap: uint32(g.messageCap()),
+	}, nil, g, &g.inbox)
+	return g.pump()
+}
+
+func (g *harness) messageCap() int {
+	if g.setup.limits.MessageCap > 0 {
+		return g.setup.limits.MessageCap
+	}
+	return 16 << 20
+}
+
+func (g *harness) later(act func() error) { g.queue = append(g.queue, act) }
+
+// pump runs queued functions until none is left.
+func (g *harness) pump() error {
+	for len(g.queue) > 0 {
+		act := g.queue[0]
+		g.queue = g.queue[1:]
+		if g.ran++; g.ran > maxSteps {
+			return errors.New("the guest and the server go on for ever")
+		}
+		if err := g.ctx.Err(); err != nil {
+			return err
+		}
+		if err := act(); err != nil {
+			return err
+		}
+	}
+	return g.wrong()
+}
+
+// wrong returns what the guest did that it must not do, or nil.
+func (g *harness) wrong() error {
+	if g.inbox.fault != nil {
+		return g.inbox.fault
+	}
+	var trap *wasm.Trap
+	var mistake *guest.PluginError
+	switch err := g.inbox.closed; {
+	case err == nil:
+	case errors.As(err, &trap):
+		return fmt.Errorf("the guest was stopped: %w", err)
+	case errors.As(err, &mistake) && !g.mayEnd:
+		return fmt.Errorf("the guest gave the connection up: %w", err)
+	}
+	return nil
+}
+
+// pass advances the clock, and fires the timers that run out.
+func (g *harness) pass(d time.Duration) error {
+	until := g.clock.Add(d)
+	for {
+		id, at, ok := g.timers.next(until)
+		if !ok {
+			g.clock = until
+			return g.pump()
+		}
+		if at.After(g.clock) {
+			g.clock = at
+		}
+		delete(g.timers.armed, id)
+		g.timers.due[id] = true
+		g.later(func() error { g.timers.fire(id); return nil })
+		if err := g.pump(); err != nil {
+			return err
+		}
+	}
+}
+
+// send hands a message to the guest.
+func (g *harness) send(exchange uint32, text string) error {
+	e, err := readEnvelope(text)
+	if err != nil {
+		return err
+	}
+	f := abi.Facts{Kind: e.kind(), ID: string(e.ID), Method: e.Method, Name: e.name(), Version: g.version, Epoch: g.epoch}
+	g.exchange = max(g.exchange, exchange)
+	g.sent[exchange], g.unheard[exchange] = text, true
+	g.inbox.waiting[exchange] = f.Kind == abi.Request
+	payload := abi.AppendFacts(nil, &f)
+	m := &outMessage{exchange: exchange, start: len(payload), payload: append(payload, text...), urgent: f.Kind == abi.Reply}
+	if err := g.inst.Send(g.ctx, m); err != nil {
+		g.inbox.failed[exchange] = err
+	}
+	return g.pump()
+}
+
+// outMessage is an outgoing message.
+type outMessage struct {
+	exchange uint32
+	payload  []byte
+	start    int
+	urgent   bool
+}
+
+func (l *outMessage) Exchange() uint32       { return l.exchange }
+func (l *outMessage) Payload() ([]byte, int) { return l.payload, l.start }
+func (l *outMessage) Urgent() bool           { return l.urgent }
+func (l *outMessage) Prompted() bool         { return l.urgent } // all that is urgent here is replies
+func (l *outMessage) Hold()                  {}
+func (l *outMessage) Free()                  {}
+
+// hears notes that the server has a message, and returns its exchange.
+func (g *harness) hears(message []byte) (uint32, error) {
+	for exchange := uint32(1); exchange <= g.exchange; exchange++ {
+		if g.unheard[exchange] && g.sent[exchange] == string(message) {
+			delete(g.unheard, exchange)
+			g.heard = append(g.heard, exchange)
+			return exchange, nil
+		}
+	}
+	return 0, fmt.Errorf("the server got what was not sent: %s", short(message))
+}
+
+// says has the server say a message, or its first half.
+func (g *harness) says(exchange uint32, message string, half bool) error {
+	g.said[trimmed(message)]++
+	return g.server.say(exchange, message, half)
+}
+
+// trimmed is a message without the white space around it.
+func trimmed(message string) string { return strings.Trim(message, " \t\r\n") }
+
+// say sends the bytes of a stream to the guest, or keeps them until the release.
+func (g *harness) say(s *stream, p []byte) {
+	if s.held = append(s.held, p...); !g.holding {
+		g.flush(s, false)
+	}
+}
+
+// flush sends what a stream holds to the guest, cut as this run wants it, and the end of
+// the stream if last.
+func (g *harness) flush(s *stream, last bool) {
+	p := s.held
+	s.held = nil
+	for _, piece := range g.cut.pieces(p) {
+		g.later(func() error { s.sink.Data(piece, false); return nil })
+	}
+	if last {
+		s.over = true
+		g.later(func() error { s.sink.End(); return nil })
+	}
+}
+
+// short is the beginning of a message, quoted.
+func short(p []byte) string {
+	const most = 120
+	if len(p) > most {
+		return fmt.Sprintf("%q… (%d bytes)", p[:most], len(p))
+	}
+	return fmt.Sprintf("%q", p)
+}
