@@ -100,6 +100,7 @@ var arrows = map[string][]string{
 	"host/internal/auth":       {"abi", "abi/step", "host/internal/capability/dial", "host/internal/capability/httpclient", "host/internal/egress", "host/internal/secret", "host/vault", "host/internal/wasm", extism + below, jose + below, "host/cleantext"},
 	"host/internal/private":    {flock},
 	"host/internal/brig":       {xsys + below},
+	"host/internal/modules":    {"abi" + below, "host/config", "host/pluginstore", "host/internal/auth", "host/internal/brig", "host/internal/guest", "host/internal/hosterr", "host/internal/plugin", "host/internal/wasm", "host/internal/worker"},
 	"host/internal/worker":     {"abi" + below, "host/internal/auth", "host/internal/brig", "host/internal/capability/process", "host/internal/guest", "host/internal/private", "host/internal/wasm", "host/cleantext"},
 	"host/internal/secret":     {},
 	"host/internal/plugin":     {"host/config"},

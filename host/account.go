@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -21,8 +20,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/redact"
-	"github.com/wharf-mcp/wharf/host/internal/wasm"
-	"github.com/wharf-mcp/wharf/host/internal/worker"
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
@@ -116,10 +113,10 @@ func (h *Host) account(s Server) (*account, error) {
 // newAccount joins a server to its provider. Nothing is loaded yet. The caller
 // holds mu.
 func (h *Host) newAccount(name string, s Server) (*account, error) {
-	file := h.plugins[name]
+	file := h.modules.Files()[name]
 	fromFile := file.File != ""
 	switch {
-	case !fromFile && h.config.Plugins[name] == nil:
+	case !fromFile && !h.modules.Builtin(name):
 		return nil, h.unknownProvider(name)
 	case file.Isolation == config.IsolationProcess:
 		return nil, hosterr.Configf("plugin %s is an auth provider, which reaches nothing by itself; isolation is for transports", name)
@@ -129,9 +126,15 @@ func (h *Host) newAccount(name string, s Server) (*account, error) {
 	// entry grants, and shares nothing.
 	reach := egress.Policy{Origins: file.Origins, Discover: file.Discover || !fromFile}
 	c := auth.Config{
-		Name:     name,
-		Lazy:     s.Auth.IsZero(),
-		Provider: func(ctx context.Context) (auth.Provider, error) { return h.providerFor(ctx, name) },
+		Name: name,
+		Lazy: s.Auth.IsZero(),
+		Provider: func(ctx context.Context) (auth.Provider, error) {
+			p, err := h.modules.Provider(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			return p.ForAccount(), nil // a Provider goes on with the plugin that it has had first
+		},
 		Warn:     warnOnce(func(text string) { h.warn(s.Name, text) }),
 		Server:   step.Server{Name: s.Name, Variables: s.Auth.Variables, Blob: s.Auth.Blob},
 		Settings: h.authSettings(s.Auth),
@@ -172,71 +175,6 @@ func warnOnce(warn func(string)) func(string) {
 	return func(text string) { once.Do(func() { warn(text) }) }
 }
 
-// provider returns the provider of that name, ready for accounts.
-func (h *Host) provider(ctx context.Context, name string) (*auth.Plugin, error) {
-	return newest(ctx, h, h.signers, name, h.loadProvider)
-}
-
-// providerFor returns the provider of that name for one account, which goes on with
-// the one that it has had first.
-func (h *Host) providerFor(ctx context.Context, name string) (auth.Provider, error) {
-	p, err := h.provider(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	return p.ForAccount(), nil
-}
-
-func (h *Host) loadProvider(ctx context.Context, name string) (*auth.Plugin, error) {
-	binary, err := h.binary(name)
-	if err != nil {
-		return nil, err
-	}
-	if !isProvider(binary) {
-		return nil, &hosterr.Error{
-			Kind: ErrPluginRefused, Err: fmt.Errorf("%s is no auth provider: it does not export %s", name, step.ExportStep),
-			Hint: "look at provider, and at file in [plugins." + tomlKey(name) + "]",
-		}
-	}
-	p, err := h.signer(ctx, name, binary, h.files()[name].File != "")
-	switch {
-	case err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed):
-	case errors.As(err, new(*worker.Refusal)), errors.As(err, new(*worker.StartError)):
-		err = h.unloaded(ctx, name, err)
-	default:
-		err = &hosterr.Error{Kind: ErrPluginRefused, Err: err}
-	}
-	return p, err
-}
-
-// signer loads a provider: one that is part of the program, or a foreign one.
-func (h *Host) signer(ctx context.Context, name string, binary []byte, foreign bool) (*auth.Plugin, error) {
-	providers, err := h.providers()
-	if err != nil {
-		return nil, err
-	}
-	if foreign {
-		return h.foreign.provider(ctx, providers, name, binary)
-	}
-	return providers.Load(ctx, name, binary)
-}
-
-// providers returns what runs providers. It is made when the first one is needed,
-// which is never for most hosts.
-func (h *Host) providers() (*auth.Engine, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case h.auths != nil:
-		return h.auths, nil
-	case h.closed:
-		return nil, ErrClosed
-	}
-	var err error
-	h.auths, err = auth.NewEngine(auth.EngineConfig{CacheDir: h.config.CacheDir, Unkept: h.unkept})
-	return h.auths, err
-}
-
 // runCommand runs the command of an auth table.
 func runCommand(ctx context.Context, a config.Auth) (*step.RunResult, error) {
 	p := process.Process{Command: a.Command[0], Args: a.Command[1:], Env: environ(a.Env)}
@@ -264,29 +202,23 @@ func signedPath(o *httpclient.Origin, via string) string {
 	return strings.TrimSuffix(path.Dir(o.Path()), "/") + "/"
 }
 
-// closeAccounts ends what waits for a person, lets what was begun be stored, and
-// ends the providers. No account is made any more.
+// closeAccounts ends what waits for a person, and lets what was begun be stored. No
+// account is made any more.
 func (h *Host) closeAccounts() error {
 	h.mu.Lock()
-	accounts, providers := append(slices.Collect(maps.Values(h.accounts)), h.former...), h.auths
+	accounts := append(slices.Collect(maps.Values(h.accounts)), h.former...)
 	h.mu.Unlock()
 	for _, a := range accounts {
 		a.Close()
 		a.fetch.Close()
 	}
-	if providers == nil {
-		return nil
-	}
-	return providers.Close()
+	return nil
 }
-
-// isProvider tells an auth provider from a transport.
-func isProvider(binary []byte) bool { return wasm.HasExport(binary, step.ExportStep) }
 
 func (h *Host) unknownProvider(name string) error {
 	return &hosterr.Error{
 		Kind: ErrConfig,
 		Err:  fmt.Errorf("no auth provider is called %q", name),
-		Hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", tomlKey(name), name),
+		Hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(name), name),
 	}
 }

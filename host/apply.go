@@ -1,12 +1,9 @@
 package host
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"reflect"
 	"sync"
 
 	"github.com/wharf-mcp/wharf/host/config"
@@ -36,11 +33,10 @@ func (h *Host) Apply(servers []Server, files map[string]config.Plugin) error {
 		}
 		wanted[entry.Name] = entry
 	}
-	changed, err := h.replaceFiles(files)
+	changed, err := h.modules.Replace(h.open, files)
 	if err != nil {
 		return fmt.Errorf("apply: %w", err)
 	}
-	h.reread(changed)
 	h.dismiss(changed)
 	errs := []error{h.drop(wanted)}
 	for _, entry := range servers {
@@ -55,47 +51,6 @@ func (h *Host) Session(name string) *Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.servers[name]
-}
-
-// replaceFiles has plugins loaded from other files, and returns the names of those
-// for which that is a change.
-func (h *Host) replaceFiles(files map[string]config.Plugin) (changed map[string]bool, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return nil, ErrClosed
-	}
-	changed = make(map[string]bool)
-	for _, set := range []map[string]config.Plugin{h.plugins, files} {
-		for name := range set {
-			if !reflect.DeepEqual(h.plugins[name], files[name]) {
-				changed[name] = true
-				delete(h.modules, name)
-				delete(h.signers, name)
-			}
-		}
-	}
-	h.plugins = files
-	return changed, nil
-}
-
-// reread loads the plugins anew whose files were replaced, and adds the names to
-// those that changed. One that could not be loaded before, and can be now, is changed.
-func (h *Host) reread(changed map[string]bool) {
-	compare(h, h.modules, h.module, changed)
-	compare(h, h.signers, h.provider, changed)
-}
-
-func compare[P any](h *Host, among map[string]*edition[P], newest func(context.Context, string) (*P, error), changed map[string]bool) {
-	h.mu.Lock()
-	editions := maps.Clone(among)
-	h.mu.Unlock()
-	for name, e := range editions {
-		before := e.loaded()
-		if now, err := newest(h.open, name); err == nil && now != before {
-			changed[name] = true
-		}
-	}
 }
 
 // dismiss has nobody signed in any more by accounts whose provider changed. What they

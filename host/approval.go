@@ -46,7 +46,7 @@ func (h *Host) look(s Server) (trust.Approval, error) {
 	if h.config.TrustDir == "" {
 		return trust.Approval{}, fmt.Errorf("server %s of %s: %w", s.Name, s.Project.Path(), errNoTrust)
 	}
-	a, err := trust.Open(h.config.TrustDir, h.files()).Look(s)
+	a, err := trust.Open(h.config.TrustDir, h.modules.Files()).Look(s)
 	if err == nil && h.approvals.has(a.Hash) {
 		a.State = trust.Approved
 	}

@@ -16,14 +16,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/stream"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/modules"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
-
-// mainGrant is the name under which a plugin finds what the server entry leads
-// to: its process or its socket.
-const mainGrant = "main"
 
 // defaultMessageCap is how long an inbound message may be unless the entry
 // says otherwise, in bytes.
@@ -34,7 +31,7 @@ type dialer struct {
 	host   *Host
 	server Server
 	via    string // the plugin's name
-	module *program
+	module *modules.Transport
 	grants []capability.Grant
 
 	account *account // nil where nothing signs in
@@ -62,9 +59,9 @@ func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error
 	if err != nil {
 		return nil, err
 	}
-	m, err := h.module(ctx, via)
+	m, err := h.modules.Transport(ctx, via)
 	if err == nil {
-		err = m.compile(ctx, via)
+		err = m.Compile(ctx, via)
 	}
 	if err != nil {
 		return nil, err
@@ -80,7 +77,7 @@ func (h *Host) dialer(ctx context.Context, s Server, via string) (*dialer, error
 func (h *Host) grants(s Server, via string, a *account) ([]capability.Grant, error) {
 	var gs []capability.Grant
 	if s.Command != "" {
-		gs = append(gs, capability.Grant{Name: mainGrant, To: process.Process{
+		gs = append(gs, capability.Grant{Name: modules.MainGrant, To: process.Process{
 			Command: s.Command, Args: s.Args, Env: environ(s.Env), Dir: s.Dir,
 		}})
 	}
@@ -89,7 +86,7 @@ func (h *Host) grants(s Server, via string, a *account) ([]capability.Grant, err
 		if err != nil {
 			return nil, err
 		}
-		gs = append(gs, capability.Grant{Name: mainGrant, To: to})
+		gs = append(gs, capability.Grant{Name: modules.MainGrant, To: to})
 	}
 	if s.URL != "" {
 		o, err := origin(s)
@@ -100,7 +97,7 @@ func (h *Host) grants(s Server, via string, a *account) ([]capability.Grant, err
 		if a != nil {
 			o.Credentials, o.SignedPath = a, signedPath(o, via)
 		}
-		gs = append(gs, capability.Grant{Name: mainGrant, To: o})
+		gs = append(gs, capability.Grant{Name: modules.MainGrant, To: o})
 	}
 	return gs, nil
 }
@@ -200,8 +197,8 @@ func (d *dialer) launch(ctx context.Context, handler rpc.Handler, old *connectio
 func (d *dialer) board(ctx context.Context, c *connection) (err error) {
 	config := guest.Config{
 		Plugin: d.via,
-		Module: d.module.module,
-		Apart:  d.module.apart,
+		Module: d.module.Module,
+		Apart:  d.module.Apart,
 		Limits: guest.Limits{MessageCap: d.server.MessageCap},
 		Trace:  d.host.config.Print.ABI(d.server.Name),
 		Log:    d.log,
@@ -209,7 +206,7 @@ func (d *dialer) board(ctx context.Context, c *connection) (err error) {
 	}
 	c.mark = d.mark()
 	if recorder := d.host.config.Record; recorder != nil {
-		c.recording = recorder.Connect(d.server.Name, d.via, d.module.hash)
+		c.recording = recorder.Connect(d.server.Name, d.via, d.module.Hash)
 		config.Observer, config.Now, config.Random = c.recording, c.recording.Now, c.recording
 	}
 	c.inst, err = guest.New(ctx, config)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -24,7 +23,7 @@ import (
 // What errors.Is can be asked about an error of this package.
 var (
 	// ErrClosed: the host or the session was closed by its user.
-	ErrClosed = errors.New("closed")
+	ErrClosed = hosterr.ErrClosed
 
 	// ErrConfig: a server entry lacks something or contradicts itself.
 	ErrConfig = hosterr.ErrConfig
@@ -36,7 +35,7 @@ var (
 	ErrAuthRequired = errors.New("sign-in required")
 
 	// ErrUnknownTransport: no plugin has the name that a server entry gives.
-	ErrUnknownTransport = errors.New("unknown transport")
+	ErrUnknownTransport = hosterr.ErrUnknownTransport
 
 	// ErrPluginRefused: the plugin cannot be loaded by this host.
 	ErrPluginRefused = hosterr.ErrPluginRefused
@@ -133,7 +132,7 @@ func denied(server string, err error) (hint string, kind error) {
 	var said *guest.StatusError
 	switch {
 	case errors.As(err, &denial):
-		return fmt.Sprintf("to grant it, write in your configuration:\n[servers.%s]\n%s", tomlKey(server), denial.Line()), ErrDenied
+		return fmt.Sprintf("to grant it, write in your configuration:\n[servers.%s]\n%s", hosterr.TOMLKey(server), denial.Line()), ErrDenied
 	case errors.As(err, new(*auth.SettingsError)):
 		return "look at auth in the entry of " + server, ErrConfig
 	case errors.As(err, &refusal) && basic(refusal):
@@ -220,7 +219,7 @@ func lost(server string, err error) (hint string, kind error) {
 	switch {
 	case errors.Is(err, rpc.ErrTooBig):
 		return fmt.Sprintf("a message may have %d MiB where its entry says nothing; to allow more, write in your configuration:\n"+
-			"[servers.%s]\nmessage_cap = \"64MiB\"", defaultMessageCap>>20, tomlKey(server)), ErrProtocol
+			"[servers.%s]\nmessage_cap = \"64MiB\"", defaultMessageCap>>20, hosterr.TOMLKey(server)), ErrProtocol
 	case errors.Is(err, rpc.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		return `a slow server gets longer with --timeout, or with timeout = "2m" in its entry`, ErrTimeout
 	case errors.As(err, &ended):
@@ -248,14 +247,6 @@ func unknownTransport(name string, known []string) error {
 	return &hosterr.Error{
 		Kind: ErrUnknownTransport,
 		Err:  fmt.Errorf("no transport is called %q (%s)", name, have),
-		Hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", tomlKey(name), name),
+		Hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(name), name),
 	}
-}
-
-// tomlKey returns a name as it is written in a configuration.
-func tomlKey(name string) string {
-	if name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == "" {
-		return name
-	}
-	return strconv.Quote(name)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -14,10 +13,9 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
-	"github.com/wharf-mcp/wharf/host/internal/auth"
-	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
+	"github.com/wharf-mcp/wharf/host/internal/modules"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/replay"
@@ -170,14 +168,11 @@ type Event struct {
 // Host runs plugins and connects sessions. It must be closed.
 type Host struct {
 	config   Config
-	engine   *wasm.Engine // of Plugins
-	foreign  *foreign     // all others
+	modules  *modules.Cache
 	vault    *vault.Vault // nil without a folder for it
 	stderr   stderrLog
 	secrets  redaction
 	warnings bulletin
-	spared   sync.Once // the warning about the cache
-	unsealed sync.Map  // names of the plugins that the warning about a missing seal was for
 	manager  *manager.Manager
 
 	approvals approvals
@@ -190,15 +185,11 @@ type Host struct {
 
 	mu       sync.Mutex
 	closed   bool
-	plugins  map[string]config.Plugin // files, see files; never written to
-	servers  map[string]*Session      // by name: those of Apply
-	modules  map[string]*edition[program]
+	servers  map[string]*Session // by name: those of Apply
 	sessions map[*Session]struct{}
 	found    map[string]string   // by url: the transport that it has
 	accounts map[string]*account // by all that they depend on
 	former   []*account          // whose provider is another now
-	auths    *auth.Engine        // nil until the first provider is loaded
-	signers  map[string]*edition[auth.Plugin]
 }
 
 // New makes a host. It loads no plugin yet: that happens when a session first
@@ -215,10 +206,7 @@ func New(ctx context.Context, c Config) (*Host, error) {
 		manager:  manager.New(),
 		stderr:   stderrLog{to: c.Stderr},
 		secrets:  newRedaction(&c),
-		plugins:  c.Files,
 		servers:  make(map[string]*Session),
-		modules:  make(map[string]*edition[program]),
-		signers:  make(map[string]*edition[auth.Plugin]),
 		sessions: make(map[*Session]struct{}),
 		found:    make(map[string]string),
 		accounts: make(map[string]*account),
@@ -226,20 +214,17 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	if c.VaultDir != "" {
 		h.vault = vault.Open(vault.Config{Dir: c.VaultDir, Warn: func(text string) { h.warn("", text) }})
 	}
-	engine, err := wasm.NewEngine(ctx, wasm.Config{CacheDir: c.CacheDir, CacheUnavailable: h.unkept, ABI: guest.Surface()})
+	var err error
+	h.modules, err = modules.New(ctx, modules.Config{
+		Builtin: c.Plugins, Files: c.Files, CacheDir: c.CacheDir, Worker: c.Worker, Timeout: c.CompileTimeout,
+		Warn: func(text string) { h.warn("", text) },
+	})
 	if err != nil {
 		return nil, &hosterr.Error{Kind: ErrConfig, Err: err}
 	}
-	h.engine = engine
-	h.foreign = newForeign(c, h.unkept)
 	h.warnings.hear = h.hear
 	h.open, h.shut = context.WithCancelCause(context.WithoutCancel(ctx))
 	return h, nil
-}
-
-// unkept warns that plugins are compiled anew each time, once for both engines.
-func (h *Host) unkept(err error) {
-	h.spared.Do(func() { h.warn("", fmt.Sprintf("plugins are compiled anew each time: %v", err)) })
 }
 
 // CheckCache says why the plugins of a host with that CacheDir would be compiled
@@ -257,20 +242,7 @@ func DefaultCacheDir() (string, error) {
 
 // Transports returns the names that the transport of a server entry may have,
 // sorted. Whether a file holds a transport is known only when it is read.
-func (h *Host) Transports() []string {
-	names := make(map[string]bool)
-	for name, binary := range h.config.Plugins {
-		if !isProvider(binary) {
-			names[name] = true
-		}
-	}
-	for name, p := range h.files() {
-		if p.File != "" {
-			names[name] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
-}
+func (h *Host) Transports() []string { return h.modules.Transports() }
 
 // Close ends what connects and closes every session and then the host, and with
 // it what was returned by [Host.Watch]. It returns when nothing is left. A second
@@ -287,13 +259,13 @@ func (h *Host) Close() error {
 	h.shut(ErrClosed)
 
 	var wg sync.WaitGroup
-	errs := make([]error, len(sessions)+4)
+	errs := make([]error, len(sessions)+3)
 	for i, s := range sessions {
 		wg.Go(func() { errs[i] = s.Close() })
 	}
 	wg.Wait()
 	h.pending.Wait()
-	for i, f := range []func() error{h.manager.Close, h.closeAccounts, h.engine.Close, h.foreign.close} {
+	for i, f := range []func() error{h.manager.Close, h.closeAccounts, h.modules.Close} {
 		errs[len(sessions)+i] = f()
 	}
 	return errors.Join(errs...)

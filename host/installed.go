@@ -14,7 +14,7 @@ import (
 // bounded refuses to give an installed plugin what the user did not grant it, whatever
 // a server entry says.
 func (h *Host) bounded(s Server, via string, gs []capability.Grant) error {
-	i := h.files()[via].Installed
+	i := h.modules.Files()[via].Installed
 	if i == nil {
 		return nil
 	}

@@ -5,15 +5,19 @@ package hosterr
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 )
 
 // The kinds of errors that more than one package finds.
 var (
-	ErrConfig        = errors.New("configuration")
-	ErrDenied        = errors.New("denied")
-	ErrPluginRefused = errors.New("plugin refused")
-	ErrUnreachable   = errors.New("unreachable")
-	ErrTimeout       = errors.New("timed out")
+	ErrClosed           = errors.New("closed")
+	ErrConfig           = errors.New("configuration")
+	ErrDenied           = errors.New("denied")
+	ErrPluginRefused    = errors.New("plugin refused")
+	ErrUnreachable      = errors.New("unreachable")
+	ErrTimeout          = errors.New("timed out")
+	ErrUnknownTransport = errors.New("unknown transport")
 )
 
 // Error gives an error a kind, and perhaps a hint. Its text is that of Err.
@@ -38,4 +42,12 @@ func Hint(err error) string {
 // Configf returns an error of kind [ErrConfig].
 func Configf(format string, a ...any) error {
 	return &Error{Kind: ErrConfig, Err: fmt.Errorf(format, a...)}
+}
+
+// TOMLKey returns a name as it is written in a configuration.
+func TOMLKey(name string) string {
+	if name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == "" {
+		return name
+	}
+	return strconv.Quote(name)
 }

@@ -1,4 +1,4 @@
-package host
+package modules
 
 import (
 	"strings"
@@ -11,14 +11,13 @@ import (
 // not at all where there is a seal.
 func TestAMissingSealIsTold(t *testing.T) {
 	heard := make(chan string, 8)
-	h := &Host{config: Config{Event: func(e Event) { heard <- e.Warning }}}
-	h.warnings.hear = h.hear
+	m := &Cache{config: Config{Warn: func(text string) { heard <- text }}}
 	lack := brig.Lacks("darwin", "arm64")
-	h.tellLack("sealed", brig.Lacks("linux", "arm64"))
+	m.tellLack("sealed", brig.Lacks("linux", "arm64"))
 	for range 3 {
-		h.tellLack("pigeon", lack)
+		m.tellLack("pigeon", lack)
 	}
-	h.tellLack("gull", lack)
+	m.tellLack("gull", lack)
 	for _, name := range []string{"pigeon", "gull"} {
 		text := <-heard
 		for _, want := range []string{"plugin " + name + " ", "open files and connections", "start programs", "compute without end", "memory is not limited"} {

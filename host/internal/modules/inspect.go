@@ -1,4 +1,4 @@
-package host
+package modules
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
@@ -19,40 +20,40 @@ import (
 // Inspect looks at a plugin file, and asks it to describe itself if it can be loaded.
 // That a file would be refused is no error, and is in its findings. That it cannot be
 // read is an error.
-func (h *Host) Inspect(ctx context.Context, path string) (*pluginstore.Info, error) {
+func (m *Cache) Inspect(ctx context.Context, path string) (*pluginstore.Info, error) {
 	file := plugin.File{Name: nameOf(path), Path: path}
 	binary, err := file.Read()
 	if err != nil {
 		return nil, err
 	}
-	return h.examine(ctx, file.Name, path, binary, true)
+	return m.examine(ctx, file.Name, path, binary, true)
 }
 
 // InspectModule is Inspect for a module that was read already. path is where it comes
 // from, for errors.
-func (h *Host) InspectModule(ctx context.Context, path string, binary []byte) (*pluginstore.Info, error) {
-	return h.examine(ctx, "plugin", path, binary, true)
+func (m *Cache) InspectModule(ctx context.Context, path string, binary []byte) (*pluginstore.Info, error) {
+	return m.examine(ctx, "plugin", path, binary, true)
 }
 
-// InspectBuiltin is Inspect for a plugin of [Config.Plugins], which has no path.
-func (h *Host) InspectBuiltin(ctx context.Context, name string) (*pluginstore.Info, error) {
-	binary, ok := h.config.Plugins[name]
+// InspectBuiltin is Inspect for a plugin that is part of the program, which has no path.
+func (m *Cache) InspectBuiltin(ctx context.Context, name string) (*pluginstore.Info, error) {
+	binary, ok := m.config.Builtin[name]
 	if !ok {
-		return nil, fmt.Errorf("inspect %s: %w", name, ErrUnknownTransport)
+		return nil, fmt.Errorf("inspect %s: %w", name, hosterr.ErrUnknownTransport)
 	}
-	return h.examine(ctx, name, "", binary, false)
+	return m.examine(ctx, name, "", binary, false)
 }
 
 // examine returns what is found in a module. A foreign one is inspected and asked in a
 // process of its own first, where there are such processes.
-func (h *Host) examine(ctx context.Context, name, path string, binary []byte, foreign bool) (*pluginstore.Info, error) {
+func (m *Cache) examine(ctx context.Context, name, path string, binary []byte, foreign bool) (*pluginstore.Info, error) {
 	info := &pluginstore.Info{Path: path, SHA256: plugin.Hash(binary), Size: int64(len(binary))}
-	apart := foreign && h.foreign.apart()
+	apart := foreign && m.foreign.apart()
 	var described error
 	if apart {
-		described = h.ask(ctx, info, name, binary)
+		described = m.ask(ctx, info, name, binary)
 		if ended := (*worker.Refusal)(nil); errors.As(described, &ended) && ended.Ended || ctx.Err() != nil {
-			return h.concluded(ctx, info, name, described)
+			return m.concluded(ctx, info, name, described)
 		}
 	}
 	provider := isProvider(binary)
@@ -75,30 +76,30 @@ func (h *Host) examine(ctx context.Context, name, path string, binary []byte, fo
 	case apart:
 		err = described
 	case provider:
-		info.Provider, err = h.tryProvider(ctx, name, binary, foreign)
+		info.Provider, err = m.tryProvider(ctx, name, binary, foreign)
 	default:
-		info.Manifest, err = h.describe(ctx, name, binary, foreign)
+		info.Manifest, err = m.describe(ctx, name, binary, foreign)
 	}
-	return h.concluded(ctx, info, name, err)
+	return m.concluded(ctx, info, name, err)
 }
 
 // ask has a module say what it is in a process of its own.
-func (h *Host) ask(ctx context.Context, info *pluginstore.Info, name string, binary []byte) (err error) {
+func (m *Cache) ask(ctx context.Context, info *pluginstore.Info, name string, binary []byte) (err error) {
 	if isProvider(binary) {
-		info.Provider, err = h.foreign.compiler.Manifest(ctx, name, binary)
+		info.Provider, err = m.foreign.compiler.Manifest(ctx, name, binary)
 	} else {
-		info.Manifest, err = h.foreign.describe(ctx, name, binary)
+		info.Manifest, err = m.foreign.describe(ctx, name, binary)
 	}
 	return err
 }
 
 // concluded adds to what was found why the module did not say what it is.
-func (h *Host) concluded(ctx context.Context, info *pluginstore.Info, name string, err error) (*pluginstore.Info, error) {
+func (m *Cache) concluded(ctx context.Context, info *pluginstore.Info, name string, err error) (*pluginstore.Info, error) {
 	switch {
 	case ctx.Err() != nil:
-		return nil, explain(name, fmt.Errorf("inspect %s: %w", info.Path, context.Cause(ctx)))
+		return nil, fmt.Errorf("inspect %s: %w", info.Path, context.Cause(ctx))
 	case errors.Is(err, wasm.ErrClosed):
-		return nil, fmt.Errorf("inspect %s: %w", info.Path, ErrClosed)
+		return nil, fmt.Errorf("inspect %s: %w", info.Path, hosterr.ErrClosed)
 	case err != nil:
 		info.Findings = append(info.Findings, err.Error())
 	}
@@ -106,30 +107,34 @@ func (h *Host) concluded(ctx context.Context, info *pluginstore.Info, name strin
 	return info, nil
 }
 
+// MainGrant is the name under which a plugin finds what the server entry leads to: its
+// process or its socket.
+const MainGrant = "main"
+
 // strangeGrants tells the grants that a manifest wants and no server entry can give.
-func strangeGrants(m *abi.Manifest) (warnings []string) {
-	if m == nil {
+func strangeGrants(manifest *abi.Manifest) (warnings []string) {
+	if manifest == nil {
 		return nil
 	}
-	for _, g := range m.Grants {
-		if g.Name != mainGrant {
-			warnings = append(warnings, fmt.Sprintf("it wants %s %q, which no server entry can give: what an entry gives is called %q", g.Kind, g.Name, mainGrant))
+	for _, g := range manifest.Grants {
+		if g.Name != MainGrant {
+			warnings = append(warnings, fmt.Sprintf("it wants %s %q, which no server entry can give: what an entry gives is called %q", g.Kind, g.Name, MainGrant))
 		}
 	}
 	return warnings
 }
 
 // describe runs a plugin for the one event that asks what it is.
-func (h *Host) describe(ctx context.Context, name string, binary []byte, foreign bool) (*abi.Manifest, error) {
-	load := h.engine.Load
+func (m *Cache) describe(ctx context.Context, name string, binary []byte, foreign bool) (*abi.Manifest, error) {
+	load := m.engine.Load
 	if foreign {
-		load = h.foreign.module
+		load = m.foreign.module
 	}
-	m, err := load(ctx, name, binary)
+	module, err := load(ctx, name, binary)
 	if err != nil {
 		return nil, err
 	}
-	inst, err := guest.New(ctx, guest.Config{Plugin: name, Module: m})
+	inst, err := guest.New(ctx, guest.Config{Plugin: name, Module: module})
 	if err != nil {
 		return nil, err
 	}
@@ -139,8 +144,8 @@ func (h *Host) describe(ctx context.Context, name string, binary []byte, foreign
 }
 
 // tryProvider has an auth provider describe itself.
-func (h *Host) tryProvider(ctx context.Context, name string, binary []byte, foreign bool) (*step.Manifest, error) {
-	p, err := h.signer(ctx, name, binary, foreign)
+func (m *Cache) tryProvider(ctx context.Context, name string, binary []byte, foreign bool) (*step.Manifest, error) {
+	p, err := m.openProvider(ctx, name, binary, foreign)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package host
+package modules
 
 import (
 	"cmp"
@@ -32,7 +32,7 @@ type foreign struct {
 // newForeign returns what a configuration leaves to processes of their own.
 func newForeign(c Config, unkept func(error)) *foreign {
 	f := &foreign{engines: make(map[string]weak.Pointer[wasm.Engine])}
-	f.compiler = worker.Compiler{Command: c.Worker, Chest: worker.ChestIn(c.CacheDir), Unkept: unkept, Patience: c.CompileTimeout}
+	f.compiler = worker.Compiler{Command: c.Worker, Chest: worker.ChestIn(c.CacheDir), Unkept: unkept, Patience: c.Timeout}
 	return f
 }
 

@@ -1,4 +1,4 @@
-package host
+package modules
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 // A host that has seen many versions of a plugin holds the native code of those that
 // are in use. An instance keeps its engine when the module is gone, too.
 func TestOldVersionsAreGivenBack(t *testing.T) {
-	plugin, err := os.ReadFile(filepath.Join("..", "examples", "transport-socket-c", "socket.wasm"))
+	plugin, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "transport-socket-c", "socket.wasm"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,158 @@
+// Package modules has the plugins of a host: it looks at them, compiles and keeps them,
+// and asks them what they are. Transports run on an engine of [wasm]; auth providers run
+// under Extism. What is not part of the program is compiled in a process of its own, where
+// there are such processes.
+package modules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/auth"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+)
+
+// Config says which plugins there are, and how they are compiled.
+type Config struct {
+	Builtin map[string][]byte        // part of the program, by name
+	Files   map[string]config.Plugin // by name; one with a file takes the place of a builtin
+
+	CacheDir string        // keeps what is compiled; "" keeps nothing
+	Worker   []string      // makes processes to compile and run plugins in; nil makes none
+	Timeout  time.Duration // of compiling one there; 0 is [worker.CompileTime]
+
+	// Warn tells of something odd, for people. It may be called from any goroutine, and
+	// returns at once.
+	Warn func(text string)
+}
+
+// Cache has the plugins of a host. All methods are safe for concurrent use.
+type Cache struct {
+	config  Config
+	engine  *wasm.Engine // of Builtin
+	foreign *foreign     // of all others
+
+	cacheless sync.Once // the warning that nothing is kept
+	unsealed  sync.Map  // names of the plugins that the warning about a missing seal was for
+
+	mu         sync.Mutex
+	closed     bool
+	files      map[string]config.Plugin // never written to
+	transports map[string]*cachedModule[Transport]
+	providers  map[string]*cachedModule[auth.Plugin]
+	auth       *auth.Engine // nil until the first provider is loaded
+}
+
+// New makes a cache. It loads no plugin: that happens when one is first used.
+func New(ctx context.Context, c Config) (*Cache, error) {
+	m := &Cache{
+		config: c, files: c.Files,
+		transports: make(map[string]*cachedModule[Transport]),
+		providers:  make(map[string]*cachedModule[auth.Plugin]),
+	}
+	var err error
+	m.engine, err = wasm.NewEngine(ctx, wasm.Config{CacheDir: c.CacheDir, CacheUnavailable: m.unkept, ABI: guest.Surface()})
+	if err != nil {
+		return nil, err
+	}
+	m.foreign = newForeign(c, m.unkept)
+	return m, nil
+}
+
+// unkept warns that plugins are compiled anew each time, once for all engines.
+func (m *Cache) unkept(err error) {
+	m.cacheless.Do(func() { m.config.Warn(fmt.Sprintf("plugins are compiled anew each time: %v", err)) })
+}
+
+// Close ends all providers, and gives native code back when the last transport that runs
+// on it is closed. Nothing can be loaded any more.
+func (m *Cache) Close() error {
+	m.mu.Lock()
+	m.closed = true
+	providers := m.auth
+	m.mu.Unlock()
+	var err error
+	if providers != nil {
+		err = providers.Close()
+	}
+	return errors.Join(err, m.engine.Close(), m.foreign.close())
+}
+
+// Files returns the plugins that are loaded from files, by name. It is not to be
+// written to.
+func (m *Cache) Files() map[string]config.Plugin {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.files
+}
+
+// Builtin reports whether a plugin of that name is part of the program.
+func (m *Cache) Builtin(name string) bool { return m.config.Builtin[name] != nil }
+
+// Transports returns the names that the transport of a server entry may have, sorted.
+// Whether a file holds a transport is known only when it is read.
+func (m *Cache) Transports() []string {
+	names := make(map[string]bool)
+	for name, binary := range m.config.Builtin {
+		if !isProvider(binary) {
+			names[name] = true
+		}
+	}
+	for name, p := range m.Files() {
+		if p.File != "" {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// Replace has plugins loaded from other files, and returns the names of those that
+// changed: by what files says of them, or because another file lies in their place that
+// can be loaded. One that could not be loaded before, and can be now, has changed. ctx
+// bounds the loading.
+func (m *Cache) Replace(ctx context.Context, files map[string]config.Plugin) (changed map[string]bool, err error) {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return nil, hosterr.ErrClosed
+	}
+	changed = make(map[string]bool)
+	for _, set := range []map[string]config.Plugin{m.files, files} {
+		for name := range set {
+			if !reflect.DeepEqual(m.files[name], files[name]) {
+				changed[name] = true
+				delete(m.transports, name)
+				delete(m.providers, name)
+			}
+		}
+	}
+	m.files = files
+	transports, providers := maps.Clone(m.transports), maps.Clone(m.providers)
+	m.mu.Unlock()
+	compare(ctx, transports, m.Transport, changed)
+	compare(ctx, providers, m.Provider, changed)
+	return changed, nil
+}
+
+// compare adds the names of the plugins that newest returns another of.
+func compare[P any](ctx context.Context, known map[string]*cachedModule[P], newest func(context.Context, string) (*P, error), changed map[string]bool) {
+	for name, c := range known {
+		before := c.current()
+		if now, err := newest(ctx, name); err == nil && now != before {
+			changed[name] = true
+		}
+	}
+}
+
+// isProvider tells an auth provider from a transport.
+func isProvider(binary []byte) bool { return wasm.HasExport(binary, step.ExportStep) }

@@ -1,0 +1,168 @@
+package modules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/plugin"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/internal/worker"
+)
+
+// Transport is a transport plugin that can be started: in this process, or, where the
+// user wants that, in one of its own for each connection.
+type Transport struct {
+	Hash   string        // of its file
+	Module *wasm.Module  // nil where it runs in processes of its own
+	Apart  guest.Program // nil where it runs in this process
+}
+
+// Compile makes the native code of a plugin that runs in this process, where loading
+// it has not. It is done before a server's time to start begins, which is for the
+// server.
+func (t *Transport) Compile(ctx context.Context, name string) error {
+	if t.Module == nil {
+		return nil
+	}
+	err := t.Module.Compile(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("compile plugin %s: %w", name, context.Cause(ctx))
+	case errors.Is(err, wasm.ErrClosed):
+		return fmt.Errorf("compile plugin %s: %w", name, hosterr.ErrClosed)
+	}
+	return &guest.PluginError{Plugin: name, Op: "start", Err: err}
+}
+
+// Transport returns the transport of that name, as its file is now. What runs goes on
+// with the one that it was started witm. Nothing is compiled yet in this process.
+func (m *Cache) Transport(ctx context.Context, name string) (*Transport, error) {
+	m.mu.Lock()
+	c, file := m.transports[name], m.files[name].File
+	if c == nil {
+		c = newCachedModule[Transport]()
+		m.transports[name] = c
+	}
+	closed := m.closed
+	m.mu.Unlock()
+	if closed {
+		return nil, hosterr.ErrClosed
+	}
+	return c.get(ctx, name, file, m.loadTransport, m.config.Warn)
+}
+
+func (m *Cache) loadTransport(ctx context.Context, name string) (*Transport, error) {
+	binary, err := m.binary(name)
+	if err != nil {
+		return nil, err
+	}
+	if isProvider(binary) {
+		return nil, &hosterr.Error{
+			Kind: hosterr.ErrPluginRefused,
+			Err:  fmt.Errorf("%s is an auth provider, and no transport", name),
+			Hint: "look at transport in the entry, and at the plugin that is called " + name,
+		}
+	}
+	file := m.Files()[name]
+	if file.Isolation == config.IsolationProcess {
+		return m.isolate(name, binary)
+	}
+	load := m.engine.Load
+	if file.File != "" {
+		load = m.foreign.module
+	}
+	module, err := load(ctx, name, binary)
+	if err != nil {
+		return nil, m.unloaded(ctx, name, err)
+	}
+	return &Transport{Hash: module.Hash(), Module: module}, nil
+}
+
+// unloaded sorts the errors of looking at a plugin and compiling it.
+func (m *Cache) unloaded(ctx context.Context, name string, err error) error {
+	var ended *worker.Refusal
+	switch {
+	case ctx.Err() != nil: // the plugin was not looked at yet
+		return fmt.Errorf("load plugin %s: %w", name, context.Cause(ctx))
+	case errors.Is(err, wasm.ErrClosed):
+		return fmt.Errorf("load plugin %s: %w", name, hosterr.ErrClosed)
+	case errors.As(err, new(*worker.StartError)):
+		return &hosterr.Error{
+			Kind: hosterr.ErrConfig,
+			Err:  fmt.Errorf("load plugin %s: %w", name, err),
+			Hint: "was this program replaced while it ran? Then start it again; a program that embeds the host names it as Worker in its configuration",
+		}
+	case errors.As(err, &ended) && ended.Late && m.config.Timeout > 0:
+		return &hosterr.Error{
+			Kind: hosterr.ErrTimeout,
+			Err:  &guest.PluginError{Plugin: name, Op: "compile", Err: err},
+			Hint: "a plugin is compiled once, and that is kept: try again with a longer --timeout, or --timeout 0",
+		}
+	case errors.As(err, &ended) && ended.Ended:
+		return &hosterr.Error{
+			Kind: hosterr.ErrPluginRefused,
+			Err:  &guest.PluginError{Plugin: name, Op: "compile", Err: err},
+			Hint: "nothing else was harmed. A plugin that cannot be compiled within these limits is broken or\nhostile: install another version of it, or take it out of your configuration",
+		}
+	}
+	return &hosterr.Error{Kind: hosterr.ErrPluginRefused, Err: &guest.PluginError{Plugin: name, Op: "load", Err: err}}
+}
+
+// binary returns the bytes of a plugin: a file's if there is one, else those
+// that are compiled in.
+func (m *Cache) binary(name string) ([]byte, error) {
+	p := m.Files()[name]
+	if p.File == "" {
+		return m.config.Builtin[name], nil
+	}
+	binary, err := plugin.File{Name: name, Path: p.File, SHA256: p.SHA256}.Read()
+	kind, hint := hosterr.ErrConfig, "look at file in [plugins."+hosterr.TOMLKey(name)+"]"
+	if p.Installed != nil {
+		hint = plugin.ReinstallHint(name, p.Installed)
+	}
+	var another *plugin.HashError
+	switch {
+	case errors.As(err, &another) && p.Installed == nil:
+		kind, hint = hosterr.ErrDenied, fmt.Sprintf("if you trust the new file, write in your configuration:\n[plugins.%s]\nsha256 = %q", hosterr.TOMLKey(name), another.Got)
+	case another != nil:
+		kind = hosterr.ErrDenied
+	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrInvalid):
+		return binary, err
+	}
+	return nil, &hosterr.Error{Kind: kind, Err: err, Hint: hint}
+}
+
+// isolate has a plugin run in processes of its own. Nothing looks at it here: what
+// is wrong with it, its first process says.
+func (m *Cache) isolate(name string, binary []byte) (*Transport, error) {
+	if len(m.config.Worker) == 0 {
+		return nil, &hosterr.Error{
+			Kind: hosterr.ErrConfig,
+			Err:  fmt.Errorf("plugin %s is to run in a process of its own, and this program starts none", name),
+			Hint: "leave isolation out of [plugins." + hosterr.TOMLKey(name) + "], if you trust the plugin; a program that embeds the host sets Worker in its configuration",
+		}
+	}
+	m.tellLack(name, worker.Lacks())
+	w := m.foreign.program(binary)
+	return &Transport{Hash: w.Hash, Apart: w}, nil
+}
+
+// tellLack warns, once for each plugin, that a process of its own takes less from it
+// on this system than the user may think. lack is empty where that is not so.
+func (m *Cache) tellLack(name, lack string) {
+	if lack == "" {
+		return
+	}
+	if _, told := m.unsealed.LoadOrStore(name, true); !told {
+		m.config.Warn(fmt.Sprintf("plugin %s runs in a process of its own, but this system (%s on %s) does not seal it: what breaks out of the plugin can still %s. Linux on amd64 and arm64 does",
+			name, runtime.GOOS, runtime.GOARCH, lack))
+	}
+}

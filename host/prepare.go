@@ -1,0 +1,59 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/wharf-mcp/wharf/host/internal/worker"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
+)
+
+// Prepare loads and compiles the plugins that an entry needs first, where that was not done:
+// for a program that gives a server little time to connect, and wants to spend none
+// of it on that. The error is of the transport, which the connect would have too;
+// all else that goes wrong, the connect says.
+func (h *Host) Prepare(ctx context.Context, s Server) error {
+	via := h.routes(s)[0]
+	if !slices.Contains(h.Transports(), via) {
+		return nil
+	}
+	m, err := h.modules.Transport(ctx, via)
+	if err == nil {
+		err = m.Compile(ctx, via)
+	}
+	if err != nil {
+		return fmt.Errorf("connect %s: %w", s.Name, explain(s.Name, err))
+	}
+	if a, err := h.account(s); err == nil && a != nil {
+		a.Prepare(ctx)
+	}
+	return nil
+}
+
+// RunWorker is the other side of [Config.Worker]: it takes from its process, for
+// good, what it does not need, and compiles the plugin that comes from in, or runs it
+// until in ends. The process is to end when RunWorker returns.
+func RunWorker(in io.Reader, out io.Writer) error { return worker.Serve(in, out) }
+
+// Inspect looks at a plugin file, and asks it to describe itself if it can be loaded.
+// That a file would be refused is no error, and is in its findings. That it cannot be
+// read is an error.
+func (h *Host) Inspect(ctx context.Context, path string) (*pluginstore.Info, error) {
+	info, err := h.modules.Inspect(ctx, path)
+	return info, explain(path, err)
+}
+
+// InspectModule is Inspect for a module that was read already. path is where it comes
+// from, for errors.
+func (h *Host) InspectModule(ctx context.Context, path string, binary []byte) (*pluginstore.Info, error) {
+	info, err := h.modules.InspectModule(ctx, path, binary)
+	return info, explain(path, err)
+}
+
+// InspectBuiltin is Inspect for a plugin of [Config.Plugins], which has no path.
+func (h *Host) InspectBuiltin(ctx context.Context, name string) (*pluginstore.Info, error) {
+	info, err := h.modules.InspectBuiltin(ctx, name)
+	return info, explain(name, err)
+}
