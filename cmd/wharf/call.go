@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -74,21 +75,21 @@ func (a *app) runCall(cmd *cobra.Command, argv []string) error {
 	if err != nil {
 		return err
 	}
-	l, err := a.dial(ctx, server)
+	c, err := a.dial(ctx, server)
 	if err != nil {
 		return err
 	}
-	defer l.close()
-	return l.run(ctx, tool, typed)
+	defer c.close()
+	return c.run(ctx, tool, typed)
 }
 
 // run makes one call and prints its result, also one that is not what the tool
 // promises. The list of tools says what the arguments are, and has the session
 // check them.
-func (l *link) run(ctx context.Context, tool string, typed args.Arguments) error {
+func (c *client) run(ctx context.Context, tool string, typed args.Arguments) error {
 	var known []mcp.Tool
-	if typed.NeedSchema() || !l.app.flags.noValidate {
-		tools, err := l.tools(ctx)
+	if typed.NeedSchema() || !c.app.flags.noValidate {
+		tools, err := c.tools(ctx)
 		if err != nil && !answered(err) {
 			return err // but a server without a list may have tools all the same
 		}
@@ -98,16 +99,16 @@ func (l *link) run(ctx context.Context, tool string, typed args.Arguments) error
 	if err != nil {
 		return err
 	}
-	result, wrong := l.call(ctx, tool, object)
+	result, wrong := c.call(ctx, tool, object)
 	if wrong != nil && !errors.As(wrong, new(*host.ResultError)) {
-		return l.explain(ctx, tool, known, typed.Explain(object, wrong))
+		return c.explain(ctx, tool, known, typed.Explain(object, wrong))
 	}
-	failed, err := l.app.printResult(result)
+	failed, err := c.app.printResult(result)
 	if err == nil && wrong != nil {
 		return exit.WithHint(wrong, "--no-validate takes results that do not fit")
 	}
 	if failed && err == nil {
-		err = l.explain(ctx, tool, known, &toolError{server: l.session.Name(), tool: tool})
+		err = c.explain(ctx, tool, known, &toolError{server: c.session.Name(), tool: tool})
 	}
 	return err
 }
@@ -130,12 +131,12 @@ func answered(err error) bool {
 // explain adds a hint to the error of a call when the server lists no such
 // tool. It is the server that decides, and servers have tools that they do not
 // list; so this is a second look after the fact, not a check before it.
-func (l *link) explain(ctx context.Context, tool string, known []mcp.Tool, err error) error {
+func (c *client) explain(ctx context.Context, tool string, known []mcp.Tool, err error) error {
 	if !answered(err) || host.Hint(err) != "" {
 		return err
 	}
 	if known == nil {
-		known, _ = l.tools(ctx)
+		known, _ = c.tools(ctx)
 	}
 	names := make([]string, len(known))
 	for i := range known {
@@ -147,8 +148,41 @@ func (l *link) explain(ctx context.Context, tool string, known []mcp.Tool, err e
 	if near := nearest(tool, names); near != "" {
 		return exit.WithHint(err, fmt.Sprintf("did you mean %q?", near))
 	}
-	if s := l.app.settings; l.app.address == "" && (s == nil || !s.has(l.app.server)) {
+	if s := c.app.settings; c.app.address == "" && (s == nil || !s.has(c.app.server)) {
 		return exit.WithHint(err, "`wharf tools -- COMMAND…` lists the tools of the server")
 	}
-	return exit.WithHint(err, fmt.Sprintf("`wharf tools %s` lists the tools of the server", plain.Word(cmp.Or(l.app.address, l.app.server))))
+	return exit.WithHint(err, fmt.Sprintf("`wharf tools %s` lists the tools of the server", plain.Word(cmp.Or(c.app.address, c.app.server))))
 }
+
+type callParams struct {
+	Name      string      `json:"name"`
+	Arguments args.Object `json:"arguments"`
+}
+
+// call returns the result as the server wrote it, so that nothing of it is
+// lost on the way to stdout. The server is asked how far it is, whether a
+// terminal shows it or not: a call that goes on gets the time that it needs.
+func (c *client) call(ctx context.Context, tool string, arguments args.Object) (json.RawMessage, error) {
+	progress, done := c.app.Progress("calling " + tool)
+	defer done()
+	ctx = host.WithProgress(ctx, progress.Report)
+	var result json.RawMessage
+	err := c.session.Call(ctx, mcp.MethodCallTool, callParams{Name: tool, Arguments: arguments}, &result)
+	if host.MaybeSent(err) {
+		err = exit.WithHint(err, strings.TrimSuffix("the server may have had it, and acted on it\n"+host.Hint(err), "\n"))
+	}
+	return result, c.ended(err)
+}
+
+// toolError is a call that arrived and did not succeed: the result, which has
+// been printed, says that it is an error.
+type toolError struct {
+	server, tool string
+}
+
+func (e *toolError) Error() string {
+	return fmt.Sprintf("call %s: tool %q answered with an error", e.server, e.tool)
+}
+
+// ExitKind makes it an end of its own.
+func (e *toolError) ExitKind() exit.Kind { return exit.Kind{Code: exit.CodeServer, Name: "tool_error"} }

@@ -1,45 +1,69 @@
 package main
 
 import (
-	"slices"
+	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// refuseUnknownShells has the command for completion scripts say so where there is
-// none, as every group of commands does.
-func refuseUnknownShells(root *cobra.Command) {
-	root.InitDefaultCompletionCmd()
-	for _, cmd := range root.Commands() {
-		if cmd.Name() != "completion" {
-			continue
-		}
-		cmd.Args = cobra.ArbitraryArgs
-		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0], nil)
-			}
-			return cmd.Help()
-		}
+func newComplete(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "complete SERVER PROMPT|TEMPLATE KEY=BEGINNING [KEY=VALUE…]",
+		Short: "Ask a server how an argument may go on",
+		Long: `Ask a server how the argument of a prompt, or the variable of a resource template,
+may go on: one value a line on a terminal, else a JSON object. The first KEY is
+the one to complete, and what follows is settled already.
+
+A word with "://" or "{" in it is a template, and every other one a prompt.`,
+		Example:           "  wharf complete demo greet name=A\n  wharf complete demo 'demo://greeting/{name}' name=",
+		Args:              cobra.ArbitraryArgs,
+		RunE:              a.visit(atLeast("PROMPT", "KEY=BEGINNING"), a.complete),
+		ValidArgsFunction: a.completeServers,
 	}
 }
 
-// completeServers offers the names of servers for the first word. The shell
-// asks for it at every press of a key, so no server is started; and an error
-// in the configuration is told when the command is run.
-func (a *app) completeServers(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveDefault
-	}
-	return a.serverNames(), cobra.ShellCompDirectiveNoFileComp
-}
-
-func (a *app) serverNames() []string {
-	s, err := a.load()
+func (a *app) complete(ctx context.Context, c *client, words []string) error {
+	wanted, err := args.Parse(ctx, words[1])
 	if err != nil {
-		return nil
+		return err
 	}
-	names := s.names()
-	slices.Sort(names)
-	return names
+	others, err := args.Read(ctx, a.In, "", words[2:])
+	if err != nil {
+		return err
+	}
+	settled, err := others.Texts()
+	if err != nil {
+		return err
+	}
+	params := mcp.CompleteParams{Ref: refOf(words[0]), Argument: mcp.Argument{Name: wanted.Key, Value: wanted.Text}}
+	if len(settled) > 0 {
+		params.Context = &mcp.CompleteContext{Arguments: settled}
+	}
+	found, err := ask(ctx, c, "asking "+c.session.Name(), func(ctx context.Context) (*mcp.Completion, error) {
+		return c.session.Complete(ctx, params)
+	})
+	if err != nil {
+		return err
+	}
+	if !a.forPeople() {
+		return a.PrintRaw(found.Raw)
+	}
+	var out strings.Builder
+	for _, value := range found.Values {
+		out.WriteString(plain.Line(value) + "\n")
+	}
+	return a.Print(out.String())
+}
+
+// refOf says what a word of the command line stands for.
+func refOf(word string) mcp.Ref {
+	if strings.Contains(word, "://") || strings.Contains(word, "{") {
+		return mcp.ResourceRef(word)
+	}
+	return mcp.PromptRef(word)
 }

@@ -36,15 +36,14 @@ func main() {
 func run(args []string, std *term.Terminal) int {
 	defer std.Mode.Leave()
 	a := &app{Terminal: std}
-	ctx, interruption := exit.OnInterrupt(context.Background(), func() { std.Mode.Leave(); a.tape.flush(); a.reel.flush() })
+	ctx, interruption := exit.OnInterrupt(context.Background(), func() { std.Mode.Leave(); a.recorders.flush() })
 	defer interruption.Stop()
 	std.Life, std.Interrupt, a.interrupt = ctx, interruption.Raise, interruption
 	root := newRoot(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	std.AwaitDialog(settleGrace)
-	a.endTrace()
-	a.endRecording()
+	a.closeRecorders()
 	return a.report(ctx, err)
 }
 

@@ -1,24 +1,125 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/pluginstore"
+	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/plugins"
 )
+
+// openStore returns the plugins that the user installed.
+func openStore() (*pluginstore.Store, error) {
+	dir, files, err := pluginstore.DefaultDirs()
+	if err != nil {
+		return nil, exit.Usage(fmt.Errorf("find the folder for plugins: %w", err), "they are kept in folders of your own")
+	}
+	c := pluginstore.Config{
+		Dir: dir, Files: files,
+		Reserved:  slices.Collect(maps.Keys(plugins.Builtin())),
+		Inspector: inspector{},
+	}
+	c.VaultDir, _ = vault.DefaultDir()
+	return pluginstore.Open(c), nil
+}
+
+// inspector inspects each module in a host of its own. What it compiles in a worker
+// stays in the cache.
+type inspector struct{}
+
+// InspectModule is [host.Host.InspectModule].
+func (inspector) InspectModule(ctx context.Context, path string, binary []byte) (*pluginstore.Info, error) {
+	c := host.Config{Worker: worker()}
+	c.CacheDir, _ = host.DefaultCacheDir()
+	h, err := host.New(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	return h.InspectModule(ctx, path, binary)
+}
+
+// completePlugins offers the names of installed plugins for the first word.
+func (a *app) completePlugins(others cobra.ShellCompDirective) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		var names []string
+		if store, err := openStore(); err == nil && len(args) == 0 {
+			installed, _ := store.List() // an error is told when the command is run
+			for _, p := range installed {
+				names = append(names, p.Name)
+			}
+		}
+		return names, others
+	}
+}
+
+// onStore is a command that works on what is installed.
+func (a *app) onStore(run func(context.Context, *pluginstore.Store, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		store, err := openStore()
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), store, args)
+	}
+}
+
+// installed is what the command tells about an installed plugin.
+type installed struct {
+	Name    string    `json:"name"`
+	Plugin  string    `json:"plugin,omitempty"` // what it calls itself
+	Kind    string    `json:"kind"`
+	Version string    `json:"version"`
+	Summary string    `json:"summary"`
+	Source  string    `json:"source"`
+	SHA256  string    `json:"sha256"`
+	Size    int64     `json:"size"`
+	Key     string    `json:"key,omitempty"` // the publisher's
+	Asked   []string  `json:"asked"`
+	Granted []string  `json:"granted"`
+	Time    time.Time `json:"time"`
+	File    string    `json:"file"`
+}
+
+func installedJSON(store *pluginstore.Store, p pluginstore.Installed) installed {
+	return installed{
+		p.Name, p.Plugin, string(p.Kind), p.Version, p.Summary, p.Source, p.SHA256, p.Size, p.Key,
+		orEmpty(p.Asked), orEmpty(p.Granted), p.Time, store.Path(p),
+	}
+}
+
+// accesses are the words for what a plugin was granted, or asks for.
+func accesses(list []string) string {
+	if len(list) == 0 {
+		return "nothing"
+	}
+	return plain.Line(strings.Join(list, ", "))
+}
+
+func signer(key string) string {
+	if key == "" {
+		return "nobody"
+	}
+	return pluginstore.KeyID(key)
+}
+
+// sayInstalled prints a plugin, with what became of it for people.
+func (a *app) sayInstalled(store *pluginstore.Store, p pluginstore.Installed, what string) error {
+	if !a.forPeople() {
+		return a.PrintJSON(installedJSON(store, p))
+	}
+	return a.Print(p.Name + " " + what + ".\n")
+}
 
 func newPlugin(a *app) *cobra.Command {
 	cmd := &cobra.Command{
@@ -33,8 +134,8 @@ func newPlugin(a *app) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(newBegin(a), newBuild(a), newAdd(a), newUpdate(a), newList(a), newInspect(a), newVerify(a),
-		newGrant(a, true), newGrant(a, false), newRemove(a), newExam(a), newReplay(a))
+	cmd.AddCommand(newPluginNew(a), newPluginBuild(a), newPluginAdd(a), newPluginUpdate(a), newPluginList(a), newPluginInspect(a), newPluginVerify(a),
+		newPluginGrant(a, true), newPluginGrant(a, false), newPluginRemove(a), newPluginTest(a), newPluginReplay(a))
 	return cmd
 }
 
@@ -54,242 +155,10 @@ What is installed stands in a lock in your own configuration folder, and its fil
 is compared with the lock each time that it is loaded. A [plugins] entry of your
 configuration goes before an installed plugin of that name.`
 
-func newInspect(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "inspect FILE|NAME",
-		Short: "Show what a plugin file is, wants and would be refused for",
-		Long: `Show what a plugin file is: what it says of itself, its hash, what it imports
-and wants to open, and everything for which it would be refused. The lines at
-the end, pasted into your wharf.toml, make it a transport. An installed plugin
-goes by its name, and so does one that is part of wharf; a file that is called
-like one goes by ./NAME.
-
-The exit code is 2 when the plugin would be refused.`,
-		Args: exactly("FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runInspect(cmd, args[0])
-		},
-		ValidArgsFunction: a.completePlugins(cobra.ShellCompDirectiveDefault),
-	}
-}
-
-func (a *app) runInspect(cmd *cobra.Command, word string) error {
-	h, err := a.newHost(cmd.Context(), nil)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	info, err := inspect(cmd.Context(), h, word)
-	if err != nil {
-		return err
-	}
-	if err := a.printPlugin(describe(info)); err != nil {
-		return err
-	}
-	if len(info.Findings) > 0 {
-		return exit.Usage(fmt.Errorf("plugin %s would be refused", word), "")
-	}
-	return nil
-}
-
-// inspect looks at the plugin that a word stands for: one that is installed, one that
-// is part of wharf, or a file.
-func inspect(ctx context.Context, h *host.Host, word string) (*pluginstore.Info, error) {
-	if _, shipped := plugins.Builtin()[word]; shipped { // which goes before one that is installed
-		return h.InspectBuiltin(ctx, word)
-	}
-	path := word
-	if s, err := openStore(); err == nil {
-		if p, err := s.Find(word); err == nil {
-			path = s.Path(p)
-		}
-	}
-	info, err := h.Inspect(ctx, path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && path == filepath.Base(word):
-		return nil, exit.Usage(fmt.Errorf("there is no file %q, and no plugin of that name is installed", word), "`wharf plugin list` lists those that are")
-	case errors.As(err, new(*fs.PathError)):
-		return nil, exit.Usage(err, "")
-	}
-	return info, err
-}
-
-// description is what the command tells about a plugin file.
-type description struct {
-	File     string    `json:"file"` // "" for a plugin that is part of wharf
-	SHA256   string    `json:"sha256"`
-	Size     int64     `json:"size"`
-	Manifest *manifest `json:"manifest"` // null when the plugin could not be asked
-	Memory   memory    `json:"memory"`
-	Imports  []string  `json:"imports"`
-	Exports  []string  `json:"exports"`
-	Findings []string  `json:"findings"`           // why it would be refused
-	Warnings []string  `json:"warnings,omitempty"` // what of it will not work as it is meant to
-	Config   string    `json:"config"`             // the lines to paste; "" when it would be refused, or needs none
-}
-
-type manifest struct {
-	Name     string    `json:"name"`
-	Version  string    `json:"version"`
-	Summary  string    `json:"summary"`
-	Grants   []grant   `json:"grants"`
-	Settings []setting `json:"settings"`
-}
-
-type grant struct {
-	Kind string `json:"kind"`
-	Name string `json:"name"`
-}
-
-type setting struct {
-	Key     string `json:"key"`
-	Summary string `json:"summary"`
-}
-
-// memory is in bytes. Without a max the plugin has no limit of its own.
-type memory struct {
-	Min int64 `json:"min"`
-	Max int64 `json:"max,omitempty"`
-}
-
-func (m memory) String() string {
-	if m.Max == 0 {
-		return fmt.Sprintf("%d KiB at first", m.Min>>10)
-	}
-	return fmt.Sprintf("%d KiB at first, %d KiB at most", m.Min>>10, m.Max>>10)
-}
-
-func describe(info *pluginstore.Info) description {
-	d := description{
-		File: info.Path, SHA256: info.SHA256, Size: info.Size,
-		Memory:   memory{pageSize * int64(info.MemoryMin), pageSize * int64(info.MemoryMax)},
-		Imports:  orEmpty(info.Imports),
-		Exports:  orEmpty(info.Exports),
-		Findings: orEmpty(info.Findings),
-		Warnings: info.Warnings,
-	}
-	if info.Manifest != nil {
-		d.Manifest = readManifest(info.Manifest)
-	}
-	if p := info.Provider; p != nil {
-		d.Manifest = providerManifest(p)
-	}
-	if len(d.Findings) == 0 && d.File != "" {
-		d.Config = pluginTOML(d)
-	}
-	return d
-}
-
-// pageSize is that of WebAssembly memory.
-const pageSize = 64 << 10
-
-func readManifest(m *abi.Manifest) *manifest {
-	out := &manifest{Name: m.Name, Version: m.Version, Summary: m.Summary, Grants: []grant{}, Settings: []setting{}}
-	for _, g := range m.Grants {
-		out.Grants = append(out.Grants, grant{g.Kind.String(), g.Name})
-	}
-	for _, s := range m.Settings {
-		out.Settings = append(out.Settings, setting{s.Key, s.Value})
-	}
-	return out
-}
-
-// providerManifest tells of an auth provider what is told of a transport; what it
-// wants are origins.
-func providerManifest(p *step.Manifest) *manifest {
-	out := &manifest{Name: p.Name, Version: p.Version, Summary: p.About, Grants: []grant{}, Settings: []setting{}}
-	for _, origin := range p.Wants.Origins {
-		out.Grants = append(out.Grants, grant{"origin", origin})
-	}
-	if p.Wants.Discover {
-		out.Grants = append(out.Grants, grant{"origin", pluginstore.Discover})
-	}
-	for _, s := range p.Settings {
-		out.Settings = append(out.Settings, setting{s.Key, s.About})
-	}
-	return out
-}
-
 // orEmpty makes null in JSON an empty list.
 func orEmpty(list []string) []string {
 	if list == nil {
 		return []string{}
 	}
 	return list
-}
-
-// pluginTOML is what makes the plugin a transport when it stands in the user's
-// configuration. The path is absolute, as a file may be pasted from anywhere.
-// A JSON string is a TOML string too.
-func pluginTOML(d description) string {
-	name := strings.TrimSuffix(filepath.Base(d.File), ".wasm")
-	if d.Manifest != nil && d.Manifest.Name != "" {
-		name = d.Manifest.Name
-	}
-	path, err := filepath.Abs(d.File)
-	if err != nil {
-		path = d.File
-	}
-	return fmt.Sprintf("[plugins.%s]\nfile   = %s\nsha256 = %s\n", tomlKey(name), plain.Quote(path), plain.Quote(d.SHA256))
-}
-
-// tomlKey quotes a key where TOML wants it.
-func tomlKey(key string) string {
-	bare := func(r rune) bool {
-		return r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-	}
-	if key != "" && strings.IndexFunc(key, func(r rune) bool { return !bare(r) }) < 0 {
-		return key
-	}
-	return plain.Quote(key)
-}
-
-func (a *app) printPlugin(d description) error {
-	if !a.forPeople() {
-		return a.PrintJSON(d)
-	}
-	var out strings.Builder
-	for _, fact := range d.facts() {
-		fmt.Fprintf(&out, "%-8s  %s\n", fact[0], plain.Line(fact[1]))
-	}
-	if d.Config != "" {
-		out.WriteString("\n" + plain.Text(d.Config))
-	}
-	return a.Print(out.String())
-}
-
-// facts are what there is to tell, each with its name.
-func (d description) facts() [][2]string {
-	facts := [][2]string{{"file", cmp.Or(d.File, "part of wharf")}, {"sha256", d.SHA256}, {"size", fmt.Sprintf("%d bytes", d.Size)}}
-	add := func(name, fact string) { facts = append(facts, [2]string{name, fact}) }
-	if m := d.Manifest; m != nil {
-		add("plugin", m.Name+" "+m.Version+": "+m.Summary)
-		for _, g := range m.Grants {
-			add("wants", g.Kind+" "+g.Name)
-		}
-		for _, s := range m.Settings {
-			add("setting", s.Key+": "+s.Summary)
-		}
-	}
-	if len(d.Exports) > 0 {
-		add("memory", d.Memory.String())
-		add("imports", names(d.Imports))
-		add("exports", names(d.Exports))
-	}
-	for _, finding := range d.Findings {
-		add("refused", finding)
-	}
-	for _, warning := range d.Warnings {
-		add("note", warning)
-	}
-	return facts
-}
-
-// names lists imports or exports without their signatures.
-func names(signatures []string) string {
-	out := make([]string, len(signatures))
-	for i, signature := range signatures {
-		out[i], _, _ = strings.Cut(signature, " ")
-	}
-	return strings.Join(out, " ")
 }

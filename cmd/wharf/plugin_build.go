@@ -15,7 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/pluginbuild"
 )
 
-const buildLong = `Build the plugin in a folder, written in Go: the module is written as NAME.wasm,
+const pluginBuildLong = `Build the plugin in a folder, written in Go: the module is written as NAME.wasm,
 NAME being that of the folder, beside its source.
 
 The build is reproducible: the same source gives the same file on every machine, so
@@ -27,10 +27,10 @@ time and the memory that a plugin takes to start.
 Plugins in other languages are built by the script in their folder, which this
 command does not run.`
 
-func newBuild(a *app) *cobra.Command {
+func newPluginBuild(a *app) *cobra.Command {
 	var o pluginbuild.Options
 	cmd := &cobra.Command{
-		Use: "build [FOLDER]", Short: "Build a plugin that is written in Go, the same on every machine", Long: buildLong,
+		Use: "build [FOLDER]", Short: "Build a plugin that is written in Go, the same on every machine", Long: pluginBuildLong,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return exit.Usage(fmt.Errorf("unexpected argument %q", args[1]), "one folder is built at a time")
@@ -39,7 +39,7 @@ func newBuild(a *app) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Dir = strings.Join(args, "")
-			return a.runBuild(cmd, o)
+			return a.runPluginBuild(cmd, o)
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
@@ -54,7 +54,7 @@ func newBuild(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) runBuild(cmd *cobra.Command, o pluginbuild.Options) error {
+func (a *app) runPluginBuild(cmd *cobra.Command, o pluginbuild.Options) error {
 	done := a.Busy("building")
 	m, err := pluginbuild.Build(cmd.Context(), o)
 	done()

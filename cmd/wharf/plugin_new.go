@@ -17,7 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/template"
 )
 
-const beginLong = `Begin a plugin of your own: write a folder that builds, passes the tests of
+const pluginNewLong = `Begin a plugin of your own: write a folder that builds, passes the tests of
 ` + "`wharf plugin test`" + ` as it is, and says in its README.md what to change first.
 
 A transport begins as MCP in lines of JSON over a byte stream, with its framing in
@@ -29,15 +29,15 @@ plugin is built with the source that wharf was built from, or the one that --rep
 names. In the other languages the contract is a file in the folder, and nothing is
 required but the compiler.`
 
-func newBegin(a *app) *cobra.Command {
+func newPluginNew(a *app) *cobra.Command {
 	p := template.Plugin{}
 	replace := ""
 	cmd := &cobra.Command{
-		Use: "new NAME", Short: "Begin a plugin of your own: a folder that builds and passes the tests", Long: beginLong,
+		Use: "new NAME", Short: "Begin a plugin of your own: a folder that builds and passes the tests", Long: pluginNewLong,
 		Args: exactly("NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			p.Name = args[0]
-			return a.runBegin(p, replace)
+			return a.runPluginNew(p, replace)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -52,7 +52,7 @@ func newBegin(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) runBegin(p template.Plugin, replace string) error {
+func (a *app) runPluginNew(p template.Plugin, replace string) error {
 	if _, ours := plugins.Builtin()[p.Name]; ours {
 		return exit.Usage(fmt.Errorf("plugin %q: that is the name of a plugin that is part of wharf", p.Name), "give it another one")
 	}
@@ -72,7 +72,7 @@ func (a *app) runBegin(p template.Plugin, replace string) error {
 	if err := writeFolder(p.Name, files); err != nil {
 		return err
 	}
-	return a.printBegun(p, files)
+	return a.printCreated(p, files)
 }
 
 // writeFolder makes a folder, or takes one that is empty, and writes files into it.
@@ -136,8 +136,8 @@ func writeNew(path string, file template.File) error {
 	return errors.Join(err, f.Close())
 }
 
-// printBegun says what was written, and the commands to type next.
-func (a *app) printBegun(p template.Plugin, files []template.File) error {
+// printCreated says what was written, and the commands to type next.
+func (a *app) printCreated(p template.Plugin, files []template.File) error {
 	next := []string{"cd " + p.Name, p.Build(), "wharf plugin test " + p.Name + ".wasm"}
 	if p.Lang == template.AssemblyScript {
 		next[1] = "npm install && " + next[1]

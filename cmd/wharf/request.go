@@ -3,52 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
-	"github.com/wharf-mcp/wharf/host/mcp"
 )
-
-func newPing(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "ping SERVER | -- COMMAND…",
-		Short: "Ask a server for a sign of life",
-		Long: `Ask a server for a sign of life and tell how long it took: with ping, and where the
-protocol no longer has that, with server/discover.`,
-		Example:           "  wharf ping demo",
-		Args:              cobra.ArbitraryArgs,
-		RunE:              a.visit(exactly(), a.ping),
-		ValidArgsFunction: a.completeServers,
-	}
-}
-
-// sign is a sign of life.
-type sign struct {
-	Server   string  `json:"server"`
-	Era      mcp.Era `json:"era"`
-	Protocol string  `json:"protocol"`
-	Millis   float64 `json:"ms"`
-}
-
-func (a *app) ping(ctx context.Context, l *link, _ []string) error {
-	began := time.Now()
-	_, err := ask(ctx, l, "waiting for "+l.session.Name(), func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, l.session.Ping(ctx)
-	})
-	took := time.Since(began)
-	if err != nil {
-		return err
-	}
-	info := l.session.Info()
-	if !a.forPeople() {
-		return a.PrintJSON(sign{l.session.Name(), info.Era, info.Protocol, float64(took.Microseconds()) / 1000})
-	}
-	return a.Print(fmt.Sprintf("%s answered in %v (%s)\n", plain.Line(l.session.Name()), took.Round(10*time.Microsecond), info.Protocol))
-}
 
 func newRequest(a *app) *cobra.Command {
 	cmd := &cobra.Command{
@@ -68,7 +27,7 @@ key=value is a string, key:=JSON anything else, and nothing is checked.`,
 	return cmd
 }
 
-func (a *app) request(ctx context.Context, l *link, words []string) error {
+func (a *app) request(ctx context.Context, c *client, words []string) error {
 	typed, err := args.Read(ctx, a.In, a.flags.args, words[1:])
 	if err != nil {
 		return err
@@ -77,8 +36,8 @@ func (a *app) request(ctx context.Context, l *link, words []string) error {
 	if err != nil {
 		return err
 	}
-	result, err := ask(ctx, l, "asking "+l.session.Name(), func(ctx context.Context) (result json.RawMessage, err error) {
-		err = l.session.Call(ctx, words[0], params, &result)
+	result, err := ask(ctx, c, "asking "+c.session.Name(), func(ctx context.Context) (result json.RawMessage, err error) {
+		err = c.session.Call(ctx, words[0], params, &result)
 		return result, err
 	})
 	if err != nil {

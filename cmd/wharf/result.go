@@ -31,25 +31,25 @@ func (a *app) printResult(raw json.RawMessage) (failed bool, err error) {
 	switch {
 	case err != nil:
 	case wrong != nil:
-		err = &shapeError{a.server, misfit(raw, wrong)}
+		err = &resultError{a.server, mismatch(raw, wrong)}
 	case text == "" && a.forPeople():
 		fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "note:"), "the result is empty")
 	}
 	return result.IsError, err
 }
 
-// shapeError is an answer to a call that is no result of a tool.
-type shapeError struct{ server, misfit string }
+// resultError is an answer to a call that is no result of a tool.
+type resultError struct{ server, mismatch string }
 
-func (e *shapeError) Error() string {
-	return fmt.Sprintf("call %s: the result is not one of a tool: %s", e.server, e.misfit)
+func (e *resultError) Error() string {
+	return fmt.Sprintf("call %s: the result is not one of a tool: %s", e.server, e.mismatch)
 }
 
 // Is makes it one of those errors in which the server does not keep the protocol.
-func (e *shapeError) Is(target error) bool { return target == host.ErrProtocol }
+func (e *resultError) Is(target error) bool { return target == host.ErrProtocol }
 
-// misfit says in what a result is not one of a tool. About its blocks err does.
-func misfit(raw json.RawMessage, err error) string {
+// mismatch says in what a result is not one of a tool. About its blocks err does.
+func mismatch(raw json.RawMessage, err error) string {
 	var members struct{ Content, IsError, ResultType json.RawMessage }
 	if json.Unmarshal(raw, &members) != nil {
 		return "expected an object, got " + args.KindOf(string(raw[:1]))
@@ -174,4 +174,14 @@ func margins(value []byte) (bytes int) {
 		}
 	}
 	return bytes
+}
+
+// about is what people read about something: its description up to the first
+// blank line, or else its title.
+func about(description, title string) string {
+	text, _, _ := strings.Cut(strings.TrimSpace(description), "\n\n")
+	if text == "" {
+		return title
+	}
+	return text
 }

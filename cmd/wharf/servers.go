@@ -1,17 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
-	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
@@ -93,44 +89,27 @@ func (a *app) runServers() error {
 	return a.PrintTable(rows)
 }
 
-// runStatus connects the servers, all at once, and shows their states. Nobody is asked
-// anything: a server that needs a sign-in or an approval says so. With follow it goes
-// on until it is interrupted.
-func (a *app) runStatus(ctx context.Context, follow bool) error {
-	s, err := a.load()
-	if err != nil {
-		return err
+// projectEntries are the servers of this project for the list of servers. Where
+// approvals cannot be kept, there are none.
+func (a *app) projectEntries() ([]entry, error) {
+	servers := a.settings.project()
+	looked := make([]trust.Looked, len(servers))
+	for i := range looked {
+		looked[i].Approval.State = trust.New
 	}
-	h, err := a.newHost(ctx, nil, func(c *host.Config) {
-		if a.CanAsk() {
-			c.Approve = nil
+	if _, err := trust.DefaultDir(); err == nil {
+		t, err := a.trust()
+		if err != nil {
+			return nil, err
 		}
-		if limit := a.flags.timeout; limit.given {
-			c.StartTimeout = limit.limit
-		}
-		if !follow {
-			c.Reconnect.Backoff = []time.Duration{} // the first failure is final
-		}
-	})
-	if err != nil {
-		return err
+		looked = t.List(servers)
 	}
-	defer h.Close()
-	shown := func(s *settings) status.Config {
-		defer a.warnOf(s)
-		return status.Config{Servers: slices.Concat(s.servers, s.project()), Plugins: s.plugins}
+	var entries []entry
+	for i, s := range servers {
+		entries = append(entries, entry{
+			Name: s.Name, Transport: s.Via(), Target: plain.Target(s), Enabled: !s.Disabled,
+			Project: s.Project.Path(), Trust: looked[i].Approval.State,
+		})
 	}
-	v := status.View{Terminal: a.Terminal, Host: h, People: a.forPeople()}
-	c := shown(s)
-	if follow {
-		v.Watch = func() func(context.Context, func()) { return a.lookOut().run }
-		v.Reload = func() (status.Config, bool) {
-			s, ok := a.reload()
-			if !ok {
-				return status.Config{}, false
-			}
-			return shown(s), true
-		}
-	}
-	return v.Run(ctx, c)
+	return entries, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -164,3 +165,70 @@ func (a *app) warnOf(s *settings) {
 
 // warningLetters is how much of a warning about a file is printed.
 const warningLetters = 1000
+
+// addInstalled adds what the user installed to the plugins of a configuration,
+// whose own go before. A lock that cannot be read is an error: without it, one
+// would use a plugin that nobody pinned, or miss one.
+func (s *settings) addInstalled() error {
+	store, err := openStore()
+	if err != nil {
+		return nil // no home, no plugins
+	}
+	files, err := store.Files()
+	if err != nil {
+		return err
+	}
+	outranked, err := store.Outranked()
+	if err != nil {
+		return err
+	}
+	for _, p := range outranked {
+		if s.plugins[p.Name].File == "" { // else neither of them is used
+			s.outranked = append(s.outranked, p.Name)
+		}
+	}
+	for name, p := range s.plugins {
+		if installed := files[name]; p.File == "" { // it only says where the plugin runs
+			installed.Name, installed.Isolation = name, p.Isolation
+			p = installed
+		}
+		files[name] = p
+	}
+	s.plugins = files
+	if _, err := os.Stat(store.Lockfile()); err == nil {
+		s.lock = store.Lockfile()
+	}
+	return nil
+}
+
+// warnOutranked tells of installed plugins that are not used, once of each.
+func (a *app) warnOutranked(names []string) {
+	for _, name := range names {
+		if slices.Contains(a.outranked, name) {
+			continue
+		}
+		a.outranked = append(a.outranked, name)
+		a.Warn("the installed plugin %s is not used: wharf has a plugin of that name now. To give it another name, "+
+			"`wharf plugin remove %[1]s`, and add it again with --name", name)
+	}
+}
+
+// files are what the settings were read from and refer to.
+func (s *settings) files() []string {
+	var paths []string
+	if path, err := config.UserPath(); s.path != "" {
+		paths = append(paths, s.path)
+	} else if err == nil {
+		paths = append(paths, path) // it may appear
+	}
+	if s.lock != "" {
+		paths = append(paths, s.lock)
+	}
+	for _, p := range s.plugins {
+		if p.File != "" {
+			paths = append(paths, p.File)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}

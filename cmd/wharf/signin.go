@@ -1,250 +1,136 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"io"
 	"strings"
-	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/elicit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/vault"
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-func newLogin(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "login SERVER",
-		Short: "Sign in to a server",
-		Long: `Sign in to a server, whatever is saved. SERVER is the name of a configured
-server, or a url. The page to sign in at opens in your browser; with --no-browser
-its address is printed, and the address that your browser ends at can be pasted.
+// letSignIn gives a host the callbacks that let the person sign in.
+func (a *app) letSignIn(c *host.Config) {
+	c.OpenURL, c.Prompt, c.ShowCode = a.openPage, a.prompt, a.showCode
+}
 
-Commands that need a sign-in ask for it by themselves on a terminal.`,
-		Example: `  wharf login tracker
-  wharf login --no-browser https://mcp.example.com/mcp`,
-		Args:              exactly("SERVER"),
-		ValidArgsFunction: a.completeServers,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runLogin(cmd, args)
-		},
+// letElicit gives a host the callback that lets a server ask the person something. It
+// is for hosts with a person present: without it, the host does not tell servers that
+// it can ask.
+func (a *app) letElicit(server host.Server) func(*host.Config) {
+	asker := &elicit.Asker{Terminal: a.Terminal, Server: server, PrintsPages: a.flags.noBrowser}
+	return func(c *host.Config) {
+		c.Elicit = func(ctx context.Context, _ string, e mcp.Elicitation) (mcp.ElicitResult, error) {
+			return asker.Elicit(ctx, e)
+		}
 	}
 }
 
-func (a *app) runLogin(cmd *cobra.Command, args []string) error {
-	server, _, err := a.target(cmd, args)
+// openPage shows the address of a page and opens it in the browser. Where there
+// is none, or it is not wanted, the browser may be on another machine: the
+// address that it ends at can be pasted here. The host has looked at the address:
+// there is no blank in it, so that no row of it can be taken for one of ours, and it
+// stands there as it can be copied.
+func (a *app) openPage(ctx context.Context, p host.Page) error {
+	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {
 		return err
 	}
-	if !a.CanAsk() && !a.flags.mayAsk() {
-		return fmt.Errorf("sign in to %s: %w: there is no terminal", server.Name,
-			exit.WithHint(host.ErrAuthRequired, "run it on a terminal, or with --no-browser, or with --browser"))
+	defer leave()
+	fmt.Fprintf(a.Err, "%s  %s\n", a.Own("To sign in to %s, visit", plain.Name(p.Server, plain.NameColumns)), plain.Text(p.URL))
+	if a.flags.opensBrowser(a.ErrTTY) {
+		err := host.OpenBrowser(ctx, p.URL)
+		if err == nil {
+			fmt.Fprintln(a.Err, "It opens in your browser; this goes on when you are done there.")
+			return nil
+		}
+		fmt.Fprint(a.Err, a.Own("%s", cleantext.Visible(err.Error())))
 	}
-	h, err := a.newHost(cmd.Context(), nil, a.letSignIn)
+	return a.takeAddress(ctx, p)
+}
+
+// takeAddress reads addresses until one is right. Without any more input it
+// leaves the page to the browser.
+func (a *app) takeAddress(ctx context.Context, p host.Page) error {
+	site, _ := plain.Site(p.URL)
+	q := term.Question{Above: a.Own("That is a page of %s, where the auth provider %s has you sign in to %s.", site, plain.Name(p.Provider, plain.NameColumns), plain.Name(p.Server, plain.NameColumns)) +
+		a.Own("If your browser is on another machine, paste here the address that it ends at:")}
+	for {
+		address, err := a.Ask(ctx, q)
+		switch {
+		case errors.Is(err, io.EOF) && address == "", errors.Is(err, term.ErrDeclined):
+			return nil
+		case errors.Is(err, term.ErrCancelled):
+			return host.ErrDeclined
+		case err != nil && !errors.Is(err, io.EOF):
+			return err
+		case strings.TrimSpace(address) == "":
+			continue
+		}
+		wrong := p.Paste(address)
+		if wrong == nil {
+			return nil
+		}
+		fmt.Fprint(a.Err, a.Own("%s", cleantext.Visible(wrong.Error())))
+	}
+}
+
+// prompt asks for a text. What a provider says of it is a stranger's; who asks, and
+// for which server, stands below that and is ours.
+func (a *app) prompt(ctx context.Context, q host.Question) (string, error) {
+	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
-	defer h.Close()
-	if err := h.Login(cmd.Context(), server); err != nil {
-		return err
+	defer leave()
+	text, err := a.Ask(ctx, a.promptFor(q))
+	if errors.Is(err, io.EOF) {
+		err = nil // the last line need not have an end
 	}
-	fmt.Fprintf(a.Err, "Signed in to %s.\n", plain.Text(server.Name))
-	return nil
-}
-
-func newLogout(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "logout SERVER",
-		Short: "Sign out of a server",
-		Long: `Sign out of a server: what is saved for it is revoked, where the server takes
-that, and forgotten.`,
-		Args:              exactly("SERVER"),
-		ValidArgsFunction: a.completeServers,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			server, _, err := a.target(cmd, args)
-			if err != nil {
-				return err
-			}
-			h, err := a.newHost(cmd.Context(), nil)
-			if err != nil {
-				return err
-			}
-			defer h.Close()
-			return a.logout(cmd.Context(), h, server)
-		},
-	}
-}
-
-// logout tells the person whether there was anything to sign out of.
-func (a *app) logout(ctx context.Context, h *host.Host, server host.Server) error {
-	before, unknown := a.logins(ctx)
-	if err := h.Logout(ctx, server); err != nil {
-		return err
-	}
-	after, err := a.logins(ctx)
-	if unknown == nil && err == nil && slices.Equal(before, after) {
-		fmt.Fprintf(a.Err, "Nothing was saved of a sign-in to %s.\n", plain.Text(server.Name))
-		return nil
-	}
-	fmt.Fprintf(a.Err, "Signed out of %s.\n", plain.Text(server.Name))
-	return nil
-}
-
-func newAuth(a *app) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "auth",
-		Short: "Look after sign-ins and secrets",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0], nil)
-			}
-			return cmd.Help()
-		},
-	}
-	cmd.AddCommand(newAuthStatus(a), newAuthSecret(a))
-	return cmd
-}
-
-func newAuthStatus(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "status",
-		Short: "List what is saved of sign-ins, and where",
-		Args:  exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			v, err := a.vault()
-			if err != nil {
-				return err
-			}
-			return a.runAuthStatus(cmd.Context(), v)
-		},
-	}
-}
-
-// savedLogin is a line of the list.
-type savedLogin struct {
-	Provider string    `json:"provider"`
-	Resource string    `json:"resource,omitempty"`
-	Issuer   string    `json:"issuer,omitempty"`
-	Client   string    `json:"client,omitempty"`
-	Record   string    `json:"record"`
-	Stored   time.Time `json:"stored"`
-}
-
-// savedVault says where they are.
-type savedVault struct {
-	Path    string `json:"path"`
-	Keeper  string `json:"keeper"`
-	Problem string `json:"problem,omitempty"`
-}
-
-// vault returns the vault of the user's logins and secrets.
-func (a *app) vault() (*vault.Vault, error) {
-	if _, err := a.load(); err != nil {
-		return nil, err
-	}
-	dir, err := vault.DefaultDir()
-	if err != nil {
-		return nil, exit.Usage(fmt.Errorf("find the folder for saved logins: %w", err), "they are kept in your own configuration folder")
-	}
-	return vault.Open(vault.Config{Dir: dir, Warn: func(text string) { a.Warn("%s", text) }}), nil
-}
-
-// logins returns what is saved of sign-ins.
-func (a *app) logins(ctx context.Context) ([]vault.Entry, error) {
-	v, err := a.vault()
-	if err != nil {
-		return nil, err
-	}
-	return v.Logins(ctx)
-}
-
-func (a *app) runAuthStatus(ctx context.Context, v *vault.Vault) error {
-	status := v.Status()
-	logins, err := v.Logins(ctx)
-	if err != nil {
-		return err
-	}
-	list := make([]savedLogin, len(logins))
-	for i, l := range logins {
-		list[i] = savedLogin{l.Provider, l.Resource, l.Issuer, l.Client, l.Name, l.Stored}
-	}
-	if !a.forPeople() {
-		return a.PrintJSON(struct {
-			Vault  savedVault   `json:"vault"`
-			Logins []savedLogin `json:"logins"`
-		}{savedVault{status.Path, status.KeySource, status.Problem}, list})
-	}
-	fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "vault:"), plain.Text(vaultLine(status)))
-	rows := plain.Table{{"PROVIDER", "RECORD", "SINCE", "SERVER OR ISSUER"}}
-	for _, l := range list {
-		where := cmp.Or(l.Resource, l.Issuer, l.Client)
-		rows = append(rows, []string{plain.Line(l.Provider), plain.Line(l.Record), l.Stored.Local().Format(time.DateTime), plain.Line(where)})
-	}
-	return a.PrintTable(rows)
-}
-
-// vaultLine says for people where secrets are kept, and what protects them.
-func vaultLine(s vault.Status) string {
-	text := s.Path
-	switch s.KeySource {
-	case vault.KeyInKeyring:
-		text += ", its key in the keyring of the system"
-	case vault.KeyInFile:
-		text += ", its key in a file beside it: there is no keyring here"
-	}
-	if s.Problem != "" {
-		text += "; " + s.Problem
-	}
-	return text
-}
-
-func newAuthSecret(a *app) *cobra.Command {
-	forget := false
-	cmd := &cobra.Command{
-		Use:   "secret NAME",
-		Short: `Keep a secret that entries mean by { secret = "NAME" }`,
-		Long: `Keep a secret in the vault. An entry of your configuration means it by
-{ secret = "NAME" }, so that it need not stand in the file:
-
-  auth = { provider = "bearer", token = { secret = "tracker" } }
-
-The secret is asked for, or read from stdin.`,
-		Args: exactly("NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			v, err := a.vault()
-			if err != nil {
-				return err
-			}
-			if forget {
-				return v.ForgetSecret(cmd.Context(), args[0])
-			}
-			text, err := a.secret(cmd.Context(), args[0])
-			if errors.Is(err, host.ErrDeclined) {
-				return exit.Usage(errors.New("the secret is empty"), "type it, or give it on stdin")
-			}
-			if err != nil {
-				return err
-			}
-			return v.StoreSecret(cmd.Context(), args[0], strings.TrimSpace(text))
-		},
-	}
-	cmd.Flags().BoolVar(&forget, "forget", false, "remove the secret")
-	return cmd
-}
-
-// secret asks for a secret. Where it is given on stdin there is nobody to ask, and
-// nothing is said.
-func (a *app) secret(ctx context.Context, name string) (string, error) {
-	q := host.Question{Secret: true}
 	if a.InTTY {
-		q.Label = "secret " + name
+		text = strings.TrimSpace(text)
 	}
-	return a.prompt(ctx, q)
+	if errors.Is(err, term.ErrCancelled) || errors.Is(err, term.ErrDeclined) || text == "" && err == nil {
+		return "", host.ErrDeclined
+	}
+	return text, err
+}
+
+// promptFor shows what a provider says of a question, and returns the question. One
+// without a provider is our own, and its label with it.
+func (a *app) promptFor(q host.Question) term.Question {
+	if q.Provider == "" {
+		return term.Question{Prompt: q.Label + ": ", Secret: q.Secret}
+	}
+	for _, said := range []string{q.Hint, q.Label} {
+		if said != "" {
+			fmt.Fprint(a.Err, a.Quote(said, term.OfMessage, ""))
+		}
+	}
+	kind := "a text"
+	if q.Secret {
+		kind = "a secret, which is not shown as you type it"
+	}
+	provider := plain.Name(q.Provider, plain.NameColumns)
+	return term.Question{
+		Above:  a.Own("The auth provider %s wants %s, to sign in to %s.", provider, kind, plain.Name(q.Server, plain.NameColumns)),
+		Prompt: "Give it to " + plain.Name(q.Provider, plain.NameColumns/2) + ": ", Secret: q.Secret,
+	}
+}
+
+// showCode shows a code and where to type it.
+func (a *app) showCode(_ context.Context, c host.Code) {
+	defer a.Still()()
+	fmt.Fprintf(a.Err, "%s  %s\nand type the code\n  %s\n", a.Own("To sign in to %s, visit", plain.Name(c.Server, plain.NameColumns)),
+		plain.Text(c.URL), a.StyleErr(term.Bold, plain.Name(c.Code, plain.NameColumns)))
+	if c.Complete != "" {
+		fmt.Fprintf(a.Err, "or visit\n  %s\n", plain.Text(c.Complete))
+	}
+	fmt.Fprint(a.Err, a.Own("The auth provider %s asks for it.", plain.Name(c.Provider, plain.NameColumns)))
 }

@@ -32,12 +32,12 @@ func (a *app) runTools(cmd *cobra.Command, args []string) error {
 	if err := exactly()(cmd, rest); err != nil {
 		return err
 	}
-	l, err := a.dial(cmd.Context(), server)
+	c, err := a.dial(cmd.Context(), server)
 	if err != nil {
 		return err
 	}
-	defer l.close()
-	tools, err := l.tools(cmd.Context())
+	defer c.close()
+	tools, err := c.tools(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -53,19 +53,9 @@ func (a *app) printTools(tools []mcp.Tool) error {
 	}
 	rows := plain.Table{{"TOOL", "ARGUMENTS", "DESCRIPTION"}}
 	for _, tool := range tools {
-		rows = append(rows, []string{plain.Cell(tool.Name), plain.Cell(signature(tool)), plain.Cell(summary(tool))})
+		rows = append(rows, []string{plain.Cell(tool.Name), plain.Cell(signature(tool)), plain.Cell(about(tool.Description, tool.Title))})
 	}
 	return a.PrintTable(rows)
-}
-
-// summary is what people read about a tool: its description up to the first
-// blank line, or else its title.
-func summary(tool mcp.Tool) string {
-	text, _, _ := strings.Cut(strings.TrimSpace(tool.Description), "\n\n")
-	if text == "" {
-		return tool.Title
-	}
-	return text
 }
 
 // signature is how the arguments of a tool are written on the command line,

@@ -167,31 +167,3 @@ func TestGlob(t *testing.T) {
 		}
 	}
 }
-
-// A program that leaves on the spot has its trace in the file, and one that has
-// none has nothing to do.
-func TestTape(t *testing.T) {
-	var none, some tape
-	if r, err := none.record(""); r != nil || err != nil {
-		t.Errorf("got %v, %v", r, err)
-	}
-	none.flush()
-	if err := none.close(); err != nil {
-		t.Error(err)
-	}
-	path := filepath.Join(t.TempDir(), "t")
-	first, err := some.record(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := some.record(path); again != first || err != nil {
-		t.Errorf("a second host gets %p, %v; want %p", again, err, first)
-	}
-	some.flush()
-	if text, err := os.ReadFile(path); err != nil || !bytes.HasSuffix(text, []byte("}\n")) {
-		t.Errorf("%q, %v", text, err)
-	}
-	if err := some.close(); err != nil {
-		t.Error(err)
-	}
-}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,14 +16,14 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// watching are the flags of watch.
-type watching struct {
+// watchFlags are the flags of watch.
+type watchFlags struct {
 	count int
 	level string
 }
 
 func newWatch(a *app) *cobra.Command {
-	var w watching
+	var w watchFlags
 	cmd := &cobra.Command{
 		Use:   "watch SERVER [URI…] | [URI…] -- COMMAND…",
 		Short: "Follow what changes on a server",
@@ -38,8 +37,8 @@ servers log without being asked for anything.`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeServers,
 	}
-	cmd.RunE = a.visit(cobra.ArbitraryArgs, func(ctx context.Context, l *link, uris []string) error {
-		return a.watch(ctx, l, w, uris)
+	cmd.RunE = a.visit(cobra.ArbitraryArgs, func(ctx context.Context, c *client, uris []string) error {
+		return a.watch(ctx, c, w, uris)
 	})
 	cmd.Flags().IntVar(&w.count, "count", 0, "leave after `N` changes; 0 stays until it is interrupted")
 	cmd.Flags().StringVar(&w.level, "log", "", "follow the log from `LEVEL` up: "+levels())
@@ -55,19 +54,19 @@ func levels() string {
 	return strings.Join(names, ", ")
 }
 
-func (a *app) watch(ctx context.Context, l *link, w watching, uris []string) error {
+func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string) error {
 	if w.level != "" {
 		if !slices.Contains(mcp.Levels, mcp.Level(w.level)) {
 			return exit.Usage(fmt.Errorf("unknown level %q", w.level), "levels are %s", levels())
 		}
 		a.logged.Store(true)
-		if err := l.session.SetLevel(ctx, mcp.Level(w.level)); err != nil {
+		if err := c.session.SetLevel(ctx, mcp.Level(w.level)); err != nil {
 			return err
 		}
 	}
 	wanted := mcp.Filter{Tools: true, Prompts: true, Resources: true, URIs: uris}
-	sub, err := ask(ctx, l, "subscribing on "+l.session.Name(), func(ctx context.Context) (*host.Subscription, error) {
-		return l.session.Subscribe(ctx, wanted)
+	sub, err := ask(ctx, c, "subscribing on "+c.session.Name(), func(ctx context.Context) (*host.Subscription, error) {
+		return c.session.Subscribe(ctx, wanted)
 	})
 	if err != nil {
 		return err
@@ -76,13 +75,13 @@ func (a *app) watch(ctx context.Context, l *link, w watching, uris []string) err
 	if err := a.agreed(uris, sub.Honoured()); err != nil {
 		return err
 	}
-	defer l.keepFresh(ctx)()
+	defer c.keepFresh(ctx)()
 	for n := 0; w.count == 0 || n < w.count; n++ {
-		c, err := sub.Next(ctx)
+		change, err := sub.Next(ctx)
 		if err != nil {
 			return err
 		}
-		if err := a.printChange(c); err != nil {
+		if err := a.printChange(change); err != nil {
 			return err
 		}
 	}
@@ -121,39 +120,4 @@ func (a *app) printChange(c host.Change) error {
 		host.Missed: "the connection was lost for a while: anything may have changed",
 	}[c.Kind]
 	return a.Print(a.Fold(time.Now().Format(time.TimeOnly) + " " + text + "\n"))
-}
-
-// hear takes what servers and plugins say without being asked: warnings are printed,
-// and so is what a server logs, for `wharf watch --log`.
-func (a *app) hear(e host.Event) {
-	if e.Warning != "" {
-		about := ""
-		if e.Server != "" {
-			about = e.Server + ": "
-		}
-		a.Warn("%s", about+plain.Line(e.Warning))
-	}
-	a.hearLog(e)
-}
-
-// hearLog prints what a server logs, for whoever follows it. Where stdout cannot
-// be written to, the changes will say so.
-func (a *app) hearLog(e host.Event) {
-	if e.Method != mcp.NotificationMessage || !a.logged.Load() {
-		return
-	}
-	var m mcp.LogMessage
-	if json.Unmarshal(e.Params, &m) != nil {
-		return
-	}
-	if !a.forPeople() {
-		a.PrintJSON(struct {
-			Kind string `json:"kind"`
-			mcp.LogMessage
-		}{"log", m})
-		return
-	}
-	text := string(m.Data)
-	json.Unmarshal(m.Data, &text) // a string is shown as one, and the rest as it is
-	a.Print(a.Fold(time.Now().Format(time.TimeOnly) + " " + plain.Line(string(m.Level)+" "+m.Logger+" "+text) + "\n"))
 }

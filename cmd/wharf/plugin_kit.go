@@ -15,7 +15,7 @@ import (
 )
 
 // exam is what `wharf plugin test` was asked for.
-type exam struct {
+type testOptions struct {
 	profile  string
 	settings []string
 	only     []string
@@ -24,7 +24,7 @@ type exam struct {
 	text     bool
 }
 
-const examLong = `Test a plugin against the conformance kit. Of a transport: the points of the
+const pluginTestLong = `Test a plugin against the conformance kit. Of a transport: the points of the
 community's proposal for pluggable transports, what goes wrong between a host
 and a server, what the plugin uses, and whether it always does the same. No
 server is needed, and nothing outside the sandbox is touched.
@@ -37,15 +37,15 @@ An auth provider is signed in with, in a world that is made up: what its setting
 are, what is answered, and what a person does can stand in a profile too. The exit
 code is 2 when the plugin does not pass.`
 
-func newExam(a *app) *cobra.Command {
-	var t exam
+func newPluginTest(a *app) *cobra.Command {
+	var t testOptions
 	cmd := &cobra.Command{
 		Use:   "test FILE",
 		Short: "Test a plugin against the conformance kit",
-		Long:  examLong,
+		Long:  pluginTestLong,
 		Args:  exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runExam(cmd, args[0], &t)
+			return a.runPluginTest(cmd, args[0], &t)
 		},
 	}
 	cmd.Flags().StringVar(&t.profile, "profile", "", "what the wire looks like, in a `FILE`")
@@ -57,7 +57,7 @@ func newExam(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) runExam(cmd *cobra.Command, path string, t *exam) error {
+func (a *app) runPluginTest(cmd *cobra.Command, path string, t *testOptions) error {
 	options, err := files.Until(cmd.Context(), func() (plugintest.Options, error) { return t.options(path) })
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (a *app) runExam(cmd *cobra.Command, path string, t *exam) error {
 	if err != nil {
 		return err
 	}
-	if err := a.printExam(report, t); err != nil {
+	if err := a.printTestReport(report, t); err != nil {
 		return err
 	}
 	if !report.OK {
@@ -83,7 +83,7 @@ func (a *app) runExam(cmd *cobra.Command, path string, t *exam) error {
 }
 
 // options are those of the kit.
-func (t *exam) options(path string) (plugintest.Options, error) {
+func (t *testOptions) options(path string) (plugintest.Options, error) {
 	o := plugintest.Options{Name: path, Worker: worker(), Settings: map[string]string{}, Only: t.only}
 	for _, s := range t.settings {
 		key, value, ok := strings.Cut(s, "=")
@@ -116,15 +116,15 @@ func (t *exam) options(path string) (plugintest.Options, error) {
 	return o, nil
 }
 
-// examLines is how much of a trace stands in a report for people.
-const examLines = 24
+// tracedLines is how much of a trace stands in a report for people.
+const tracedLines = 24
 
-func (a *app) printExam(r *plugintest.Report, t *exam) error {
+func (a *app) printTestReport(r *plugintest.Report, t *testOptions) error {
 	if !t.text && !a.forPeople() {
 		return a.PrintJSON(r)
 	}
 	if t.full {
 		return a.Print(r.Text(0))
 	}
-	return a.Print(r.Text(examLines))
+	return a.Print(r.Text(tracedLines))
 }

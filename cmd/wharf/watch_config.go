@@ -4,18 +4,16 @@ import (
 	"context"
 	"os"
 	"reflect"
-	"slices"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/config"
 )
 
 // lookout notices that the configuration may be another: its file changed, or that
 // of a plugin, or there was a SIGHUP. That is the signal for programs that have no
 // terminal: to one that has it says that the terminal is gone, and ends it as it
 // ends every other command.
-type lookout struct {
+type configWatcher struct {
 	hangup chan struct{}
 	ignore func()      // leaves a SIGHUP to the program again
 	files  *host.Files // nil: they cannot be followed
@@ -23,55 +21,55 @@ type lookout struct {
 }
 
 // lookOut begins to notice. The caller has it run, which also ends it.
-func (a *app) lookOut() *lookout {
-	l := &lookout{app: a, hangup: make(chan struct{}, 1), ignore: func() {}}
-	a.lookout = l
+func (a *app) watchConfig() *configWatcher {
+	w := &configWatcher{app: a, hangup: make(chan struct{}, 1), ignore: func() {}}
+	a.watcher = w
 	seen := "are not seen"
 	if a.interrupt != nil && !a.Attended() {
-		l.ignore = a.interrupt.OnHangup(l.hungUp)
+		w.ignore = a.interrupt.OnHangup(w.onHangup)
 		seen = "are seen on SIGHUP only"
 	}
 	var err error
-	if l.files, err = host.FollowFiles(a.settings.files()...); err != nil {
-		l.files = nil
+	if w.files, err = host.FollowFiles(a.settings.files()...); err != nil {
+		w.files = nil
 		a.Warn("changes of the configuration %s: %v", seen, err)
 	}
-	return l
+	return w
 }
 
 // follow has the files noticed that the settings refer to now: an update of a plugin
 // is another file.
-func (l *lookout) follow(s *settings) {
-	if l == nil || l.files == nil {
+func (w *configWatcher) follow(s *settings) {
+	if w == nil || w.files == nil {
 		return
 	}
-	if err := l.files.Set(s.files()...); err != nil {
-		l.app.Warn("changes of the configuration are not all seen: %v", err)
+	if err := w.files.Set(s.files()...); err != nil {
+		w.app.Warn("changes of the configuration are not all seen: %v", err)
 	}
 }
 
-func (l *lookout) hungUp() {
+func (w *configWatcher) onHangup() {
 	select {
-	case l.hangup <- struct{}{}:
+	case w.hangup <- struct{}{}:
 	default: // there is one already
 	}
 }
 
 // run calls changed for each time, until ctx ends.
-func (l *lookout) run(ctx context.Context, changed func()) {
-	defer l.ignore()
+func (w *configWatcher) run(ctx context.Context, changed func()) {
+	defer w.ignore()
 	moved := make(chan struct{})
-	if l.files != nil {
+	if w.files != nil {
 		told := make(chan struct{})
-		defer func() { l.files.Close(); <-told }()
+		defer func() { w.files.Close(); <-told }()
 		go func() {
 			defer close(told)
-			l.pass(ctx, moved)
+			w.pass(ctx, moved)
 		}()
 	}
 	for {
 		select {
-		case <-l.hangup:
+		case <-w.hangup:
 		case <-moved:
 		case <-ctx.Done():
 			return
@@ -81,9 +79,9 @@ func (l *lookout) run(ctx context.Context, changed func()) {
 }
 
 // pass says that files have changed to whoever reads moved.
-func (l *lookout) pass(ctx context.Context, moved chan<- struct{}) {
+func (w *configWatcher) pass(ctx context.Context, moved chan<- struct{}) {
 	for {
-		if _, err := l.files.Next(ctx); err != nil {
+		if _, err := w.files.Next(ctx); err != nil {
 			return
 		}
 		select {
@@ -92,26 +90,6 @@ func (l *lookout) pass(ctx context.Context, moved chan<- struct{}) {
 			return
 		}
 	}
-}
-
-// files are what the settings were read from and refer to.
-func (s *settings) files() []string {
-	var paths []string
-	if path, err := config.UserPath(); s.path != "" {
-		paths = append(paths, s.path)
-	} else if err == nil {
-		paths = append(paths, path) // it may appear
-	}
-	if s.lock != "" {
-		paths = append(paths, s.lock)
-	}
-	for _, p := range s.plugins {
-		if p.File != "" {
-			paths = append(paths, p.File)
-		}
-	}
-	slices.Sort(paths)
-	return paths
 }
 
 // reload reads the configuration again. One that cannot be read changes nothing:
@@ -125,24 +103,24 @@ func (a *app) reload() (*settings, bool) {
 		a.Warn("not reloaded: %v", err)
 		return nil, false
 	}
-	a.lookout.follow(s)
+	a.watcher.follow(s)
 	a.warnOf(s)
 	return s, true
 }
 
 // keepFresh gives the session of a configured server another entry when the
 // configuration has one. The caller calls stop at the end.
-func (l *link) keepFresh(ctx context.Context) (stop func()) {
-	s := l.app.settings
-	if s == nil || !reflect.DeepEqual(l.configured(s), &l.entry) {
+func (c *client) keepFresh(ctx context.Context) (stop func()) {
+	s := c.app.settings
+	if s == nil || !reflect.DeepEqual(c.configured(s), &c.entry) {
 		return func() {} // the server was given on the spot
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	stopped := make(chan struct{})
-	out := l.app.lookOut()
+	out := c.app.watchConfig()
 	go func() {
 		defer close(stopped)
-		out.run(ctx, l.refresh)
+		out.run(ctx, c.refresh)
 	}()
 	return func() {
 		cancel()
@@ -151,8 +129,8 @@ func (l *link) keepFresh(ctx context.Context) (stop func()) {
 }
 
 // configured returns the entry that the settings have for the session, or nil.
-func (l *link) configured(s *settings) *host.Server {
-	entry, found := s.find(l.entry.Name)
+func (c *client) configured(s *settings) *host.Server {
+	entry, found := s.find(c.entry.Name)
 	if !found || entry.Disabled {
 		return nil
 	}
@@ -160,25 +138,25 @@ func (l *link) configured(s *settings) *host.Server {
 	if err != nil {
 		return nil
 	}
-	entry = l.app.flags.hurry(entry)
+	entry = c.app.flags.withTimeout(entry)
 	return &entry
 }
 
 // refresh reloads the session if the configuration has another entry for it now.
 // One that it has no more, or that cannot be used, is not taken from whoever uses
 // it.
-func (l *link) refresh() {
-	s, ok := l.app.reload()
+func (c *client) refresh() {
+	s, ok := c.app.reload()
 	if !ok {
 		return
 	}
-	entry := l.configured(s)
+	entry := c.configured(s)
 	switch {
 	case entry == nil:
-		l.app.Warn("%s goes on as before: the configuration has no such server now", plain.Line(l.entry.Name))
-	case !reflect.DeepEqual(*entry, l.entry):
-		if err := l.session.Reload(*entry); err == nil { // else it was closed
-			l.entry = *entry
+		c.app.Warn("%s goes on as before: the configuration has no such server now", plain.Line(c.entry.Name))
+	case !reflect.DeepEqual(*entry, c.entry):
+		if err := c.session.Reload(*entry); err == nil { // else it was closed
+			c.entry = *entry
 		}
 	}
 }

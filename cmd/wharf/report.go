@@ -13,19 +13,6 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 )
 
-// toolError is a call that arrived and did not succeed: the result, which has
-// been printed, says that it is an error.
-type toolError struct {
-	server, tool string
-}
-
-func (e *toolError) Error() string {
-	return fmt.Sprintf("call %s: tool %q answered with an error", e.server, e.tool)
-}
-
-// ExitKind makes it an end of its own.
-func (e *toolError) ExitKind() exit.Kind { return exit.Kind{Code: exit.CodeServer, Name: "tool_error"} }
-
 // reachable says in a hint how a server is really named that has no entry: the
 // host knows it by the name of its machine alone.
 func (a *app) reachable(hint string) string {

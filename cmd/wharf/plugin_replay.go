@@ -16,7 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/replay"
 )
 
-func newReplay(a *app) *cobra.Command {
+func newPluginReplay(a *app) *cobra.Command {
 	var o replay.Options
 	cmd := &cobra.Command{
 		Use:   "replay FILE PLUGIN.wasm",
@@ -35,7 +35,7 @@ cannot.`,
   wharf plugin replay session.ndjson my-stdio.wasm`,
 		Args: exactly("FILE", "PLUGIN.wasm"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runReplay(cmd, args[0], args[1], o)
+			return a.runPluginReplay(cmd, args[0], args[1], o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.Logs, "logs", false, "compare what the plugin logs, too")
@@ -43,7 +43,7 @@ cannot.`,
 	return cmd
 }
 
-func (a *app) runReplay(cmd *cobra.Command, path, plugin string, o replay.Options) error {
+func (a *app) runPluginReplay(cmd *cobra.Command, path, plugin string, o replay.Options) error {
 	recording, err := files.Open(cmd.Context(), path)
 	if err != nil {
 		return exit.Usage(err, "name a file that was written with --record")

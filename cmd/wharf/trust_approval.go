@@ -9,6 +9,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
@@ -118,4 +119,21 @@ func (a *app) approvalGist(p trust.Approval) string {
 		text += a.Own("It wants you to sign in to it, for:") + a.Quote(words, ofGist, "; it stands above")
 	}
 	return text
+}
+
+// letApprove gives a host the callback that asks about servers of projects. Where
+// there is nobody to ask and no hash, the host says no by itself.
+func (a *app) letApprove(c *host.Config) {
+	c.TrustDir, _ = trust.DefaultDir()
+	switch {
+	case a.flags.trustHash != "":
+		c.Approve = func(_ context.Context, p trust.Approval) (trust.Decision, error) {
+			if p.Names(a.flags.trustHash) {
+				return trust.JustOnce, nil
+			}
+			return trust.NotNow, nil
+		}
+	case a.CanAsk():
+		c.Approve = a.askApproval
+	}
 }

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/vault"
+)
+
+func newAuth(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "auth",
+		Short: "Look after sign-ins and secrets",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0], nil)
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(newAuthStatus(a), newAuthSecret(a))
+	return cmd
+}
+
+func newAuthStatus(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "List what is saved of sign-ins, and where",
+		Args:  exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			v, err := a.vault()
+			if err != nil {
+				return err
+			}
+			return a.runAuthStatus(cmd.Context(), v)
+		},
+	}
+}
+
+// savedLogin is a line of the list.
+type savedLogin struct {
+	Provider string    `json:"provider"`
+	Resource string    `json:"resource,omitempty"`
+	Issuer   string    `json:"issuer,omitempty"`
+	Client   string    `json:"client,omitempty"`
+	Record   string    `json:"record"`
+	Stored   time.Time `json:"stored"`
+}
+
+// savedVault says where they are.
+type savedVault struct {
+	Path    string `json:"path"`
+	Keeper  string `json:"keeper"`
+	Problem string `json:"problem,omitempty"`
+}
+
+// vault returns the vault of the user's logins and secrets.
+func (a *app) vault() (*vault.Vault, error) {
+	if _, err := a.load(); err != nil {
+		return nil, err
+	}
+	dir, err := vault.DefaultDir()
+	if err != nil {
+		return nil, exit.Usage(fmt.Errorf("find the folder for saved logins: %w", err), "they are kept in your own configuration folder")
+	}
+	return vault.Open(vault.Config{Dir: dir, Warn: func(text string) { a.Warn("%s", text) }}), nil
+}
+
+// logins returns what is saved of sign-ins.
+func (a *app) logins(ctx context.Context) ([]vault.Entry, error) {
+	v, err := a.vault()
+	if err != nil {
+		return nil, err
+	}
+	return v.Logins(ctx)
+}
+
+func (a *app) runAuthStatus(ctx context.Context, v *vault.Vault) error {
+	status := v.Status()
+	logins, err := v.Logins(ctx)
+	if err != nil {
+		return err
+	}
+	list := make([]savedLogin, len(logins))
+	for i, l := range logins {
+		list[i] = savedLogin{l.Provider, l.Resource, l.Issuer, l.Client, l.Name, l.Stored}
+	}
+	if !a.forPeople() {
+		return a.PrintJSON(struct {
+			Vault  savedVault   `json:"vault"`
+			Logins []savedLogin `json:"logins"`
+		}{savedVault{status.Path, status.KeySource, status.Problem}, list})
+	}
+	fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "vault:"), plain.Text(vaultLine(status)))
+	rows := plain.Table{{"PROVIDER", "RECORD", "SINCE", "SERVER OR ISSUER"}}
+	for _, l := range list {
+		where := cmp.Or(l.Resource, l.Issuer, l.Client)
+		rows = append(rows, []string{plain.Line(l.Provider), plain.Line(l.Record), l.Stored.Local().Format(time.DateTime), plain.Line(where)})
+	}
+	return a.PrintTable(rows)
+}
+
+// vaultLine says for people where secrets are kept, and what protects them.
+func vaultLine(s vault.Status) string {
+	text := s.Path
+	switch s.KeySource {
+	case vault.KeyInKeyring:
+		text += ", its key in the keyring of the system"
+	case vault.KeyInFile:
+		text += ", its key in a file beside it: there is no keyring here"
+	}
+	if s.Problem != "" {
+		text += "; " + s.Problem
+	}
+	return text
+}
+
+func newAuthSecret(a *app) *cobra.Command {
+	forget := false
+	cmd := &cobra.Command{
+		Use:   "secret NAME",
+		Short: `Keep a secret that entries mean by { secret = "NAME" }`,
+		Long: `Keep a secret in the vault. An entry of your configuration means it by
+{ secret = "NAME" }, so that it need not stand in the file:
+
+  auth = { provider = "bearer", token = { secret = "tracker" } }
+
+The secret is asked for, or read from stdin.`,
+		Args: exactly("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v, err := a.vault()
+			if err != nil {
+				return err
+			}
+			if forget {
+				return v.ForgetSecret(cmd.Context(), args[0])
+			}
+			text, err := a.secret(cmd.Context(), args[0])
+			if errors.Is(err, host.ErrDeclined) {
+				return exit.Usage(errors.New("the secret is empty"), "type it, or give it on stdin")
+			}
+			if err != nil {
+				return err
+			}
+			return v.StoreSecret(cmd.Context(), args[0], strings.TrimSpace(text))
+		},
+	}
+	cmd.Flags().BoolVar(&forget, "forget", false, "remove the secret")
+	return cmd
+}
+
+// secret asks for a secret. Where it is given on stdin there is nobody to ask, and
+// nothing is said.
+func (a *app) secret(ctx context.Context, name string) (string, error) {
+	q := host.Question{Secret: true}
+	if a.InTTY {
+		q.Label = "secret " + name
+	}
+	return a.prompt(ctx, q)
+}

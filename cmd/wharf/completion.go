@@ -1,0 +1,45 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// refuseUnknownShells has the command for completion scripts say so where there is
+// none, as every group of commands does.
+func refuseUnknownShells(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "completion" {
+			continue
+		}
+		cmd.Args = cobra.ArbitraryArgs
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0], nil)
+			}
+			return cmd.Help()
+		}
+	}
+}
+
+// completeServers offers the names of servers for the first word. The shell
+// asks for it at every press of a key, so no server is started; and an error
+// in the configuration is told when the command is run.
+func (a *app) completeServers(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return a.serverNames(), cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) serverNames() []string {
+	s, err := a.load()
+	if err != nil {
+		return nil
+	}
+	names := s.names()
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// hear takes what servers and plugins say without being asked: warnings are printed,
+// and so is what a server logs, for `wharf watch --log`.
+func (a *app) hear(e host.Event) {
+	if e.Warning != "" {
+		about := ""
+		if e.Server != "" {
+			about = e.Server + ": "
+		}
+		a.Warn("%s", about+plain.Line(e.Warning))
+	}
+	a.hearLog(e)
+}
+
+// hearLog prints what a server logs, for whoever follows it. Where stdout cannot
+// be written to, the changes will say so.
+func (a *app) hearLog(e host.Event) {
+	if e.Method != mcp.NotificationMessage || !a.logged.Load() {
+		return
+	}
+	var m mcp.LogMessage
+	if json.Unmarshal(e.Params, &m) != nil {
+		return
+	}
+	if !a.forPeople() {
+		a.PrintJSON(struct {
+			Kind string `json:"kind"`
+			mcp.LogMessage
+		}{"log", m})
+		return
+	}
+	text := string(m.Data)
+	json.Unmarshal(m.Data, &text) // a string is shown as one, and the rest as it is
+	a.Print(a.Fold(time.Now().Format(time.TimeOnly) + " " + plain.Line(string(m.Level)+" "+m.Logger+" "+text) + "\n"))
+}

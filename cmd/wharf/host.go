@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/trace"
+	"github.com/wharf-mcp/wharf/host/vault"
+	"github.com/wharf-mcp/wharf/plugins"
+)
+
+// newHost returns the host of a one-shot command, which the caller closes. The lines
+// that servers print on stderr go to log, with their names. The options change its
+// configuration.
+func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.Config)) (*host.Host, error) {
+	limit, err := a.flags.timeout.request()
+	if err != nil {
+		return nil, err
+	}
+	printer, err := trace.NewPrinter(os.Getenv("WHARF_TRACE"), a.Err)
+	if err != nil {
+		return nil, exit.Usage(fmt.Errorf("WHARF_TRACE: %w", err), "layers are rpc, abi and io, separated by commas")
+	}
+	tracer, recorder, err := a.recorders.open(&a.flags)
+	if err != nil {
+		return nil, err
+	}
+	c := host.Config{
+		Plugins: plugins.Builtin(),
+		Timeout: limit,
+		Print:   printer,
+
+		Trace:  tracer,
+		Record: recorder,
+
+		Stderr:  log,
+		OneShot: true,
+		Event:   a.hear,
+
+		NoValidate: a.flags.noValidate,
+	}
+	// A server given on the spot has no entry, but plugins may have one, which says
+	// where they run.
+	configured, err := a.load()
+	if err != nil {
+		return nil, err
+	}
+	c.Files = configured.plugins
+	// Without a cache the plugin is compiled each time: slower, not wrong.
+	c.CacheDir, _ = host.DefaultCacheDir()
+	c.VaultDir, _ = vault.DefaultDir()
+	c.Worker, c.CompileTimeout = worker(), max(limit, 0)
+	a.letApprove(&c)
+	for _, option := range options {
+		option(&c)
+	}
+	h, err := host.New(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	a.redact = h.Redact
+	return h, nil
+}

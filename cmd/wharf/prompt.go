@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+func newPrompt(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "prompt SERVER PROMPT [KEY=VALUE…] | PROMPT [KEY=VALUE…] -- COMMAND…",
+		Short: "Fill in a prompt of a server",
+		Long: `Fill in a prompt of a server and print the messages that it makes: as text on a
+terminal, else the result as JSON, as the server gave it. Values are strings;
+key=@FILE is the contents of a file.`,
+		Example:           "  wharf prompt demo greet name=Ada",
+		Args:              cobra.ArbitraryArgs,
+		RunE:              a.visit(atLeast("PROMPT"), a.getPrompt),
+		ValidArgsFunction: a.completeServers,
+	}
+}
+
+func (a *app) getPrompt(ctx context.Context, c *client, words []string) error {
+	typed, err := args.Read(ctx, a.In, "", words[1:])
+	if err != nil {
+		return err
+	}
+	values, err := typed.Texts()
+	if err != nil {
+		return err
+	}
+	result, err := ask(ctx, c, "asking for "+words[0], func(ctx context.Context) (*mcp.GetPromptResult, error) {
+		return c.session.GetPrompt(ctx, words[0], values)
+	})
+	if err != nil {
+		return err
+	}
+	if !a.forPeople() {
+		return a.PrintRaw(result.Raw)
+	}
+	var out strings.Builder
+	for i := range result.Messages {
+		message := &result.Messages[i]
+		out.WriteString(a.StyleOut(term.Bold, plain.Line(message.Role)+":") + " " + plain.Text(endLine(blockText(&message.Content))))
+	}
+	return a.Print(out.String())
+}

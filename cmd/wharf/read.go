@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+func newRead(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "read SERVER URI | URI -- COMMAND…",
+		Short: "Read a resource of a server",
+		Long: `Read a resource of a server and print what it holds: its text on a terminal, else
+the result as JSON, as the server gave it. Bytes are shown by their kind and size.`,
+		Example:           "  wharf read demo demo://about",
+		Args:              cobra.ArbitraryArgs,
+		RunE:              a.visit(exactly("URI"), a.readResource),
+		ValidArgsFunction: a.completeServers,
+	}
+}
+
+func (a *app) readResource(ctx context.Context, c *client, words []string) error {
+	result, err := ask(ctx, c, "reading "+words[0], func(ctx context.Context) (*mcp.ReadResourceResult, error) {
+		return c.session.ReadResource(ctx, words[0])
+	})
+	if err != nil {
+		return err
+	}
+	if !a.forPeople() {
+		return a.PrintRaw(result.Raw)
+	}
+	var out strings.Builder
+	for i := range result.Contents {
+		out.WriteString(endLine(resourceText(&result.Contents[i])))
+	}
+	return a.PrintPlain(out.String())
+}

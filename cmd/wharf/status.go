@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
+	"github.com/wharf-mcp/wharf/host"
+)
+
+// runStatus connects the servers, all at once, and shows their states. Nobody is asked
+// anything: a server that needs a sign-in or an approval says so. With follow it goes
+// on until it is interrupted.
+func (a *app) runStatus(ctx context.Context, follow bool) error {
+	s, err := a.load()
+	if err != nil {
+		return err
+	}
+	h, err := a.newHost(ctx, nil, func(c *host.Config) {
+		if a.CanAsk() {
+			c.Approve = nil
+		}
+		if limit := a.flags.timeout; limit.given {
+			c.StartTimeout = limit.limit
+		}
+		if !follow {
+			c.Reconnect.Backoff = []time.Duration{} // the first failure is final
+		}
+	})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	shown := func(s *settings) status.Config {
+		defer a.warnOf(s)
+		return status.Config{Servers: slices.Concat(s.servers, s.project()), Plugins: s.plugins}
+	}
+	v := status.View{Terminal: a.Terminal, Host: h, People: a.forPeople()}
+	c := shown(s)
+	if follow {
+		v.Watch = func() func(context.Context, func()) { return a.watchConfig().run }
+		v.Reload = func() (status.Config, bool) {
+			s, ok := a.reload()
+			if !ok {
+				return status.Config{}, false
+			}
+			return shown(s), true
+		}
+	}
+	return v.Run(ctx, c)
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host/trust"
+)
+
+// runTrustApprove asks about one server after the other. Those that were approved
+// before are not asked about.
+func (a *app) runTrustApprove(ctx context.Context, t *trust.Store, args []string) error {
+	servers, err := a.settings.meant(args[0])
+	if err != nil {
+		return err
+	}
+	var refused error
+	for _, l := range t.LookAll(servers) {
+		refused = errors.Join(refused, a.approve(ctx, t, l))
+	}
+	return refused
+}
+
+func (a *app) approve(ctx context.Context, t *trust.Store, l trust.Looked) (err error) {
+	p := l.Approval
+	a.server = p.Server
+	d := trust.NotNow
+	switch {
+	case l.Err != nil:
+		return l.Err
+	case p.State == trust.Approved:
+		fmt.Fprintf(a.Err, "%s is approved.\n", plain.Line(p.Server))
+		return nil
+	case a.flags.trustHash != "" || !a.CanAsk():
+		fmt.Fprint(a.Err, a.approvalFacts(p, factBytes), a.approvalGist(p))
+		if p.Names(a.flags.trustHash) {
+			d = trust.Always
+		}
+	default:
+		if d, err = a.askApproval(ctx, p); err != nil {
+			return err
+		}
+	}
+	if err := t.Decide(ctx, p, d); err != nil {
+		return err
+	}
+	if d != trust.Always {
+		return exit.WithHint(&trust.UnapprovedError{Approval: p}, "say yes on a terminal, or add --trust-hash "+p.Hash)
+	}
+	fmt.Fprintf(a.Err, "%s may be used from now on, as it is.\n", plain.Line(p.Server))
+	return nil
+}
+
+func (a *app) runTrustDeny(ctx context.Context, t *trust.Store, args []string) error {
+	servers, err := a.settings.meant(args[0])
+	if err != nil {
+		return err
+	}
+	for _, l := range t.LookAll(servers) {
+		err := l.Err
+		if err == nil {
+			err = t.Decide(ctx, l.Approval, trust.Never)
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.Err, "%s is not used, as it is.\n", plain.Line(l.Approval.Server))
+	}
+	return nil
+}

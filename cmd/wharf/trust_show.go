@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+
+	"github.com/wharf-mcp/wharf/host/trust"
+)
+
+// approvalJSON is a server of a project for programs: all that an approval is for.
+type approvalJSON struct {
+	Project  string       `json:"project"`
+	File     string       `json:"file"`
+	Server   string       `json:"server"`
+	State    trust.State  `json:"state"`
+	Hash     string       `json:"hash"`
+	Facts    []trust.Fact `json:"facts"`
+	Warnings []string     `json:"warnings,omitempty"`
+}
+
+// runTrustShow prints all that a question about a server shows the beginnings of.
+func (a *app) runTrustShow(_ context.Context, t *trust.Store, args []string) error {
+	servers, err := a.settings.meant(args[0])
+	if err != nil {
+		return err
+	}
+	for _, l := range t.LookAll(servers) {
+		p := l.Approval
+		if err := l.Err; err != nil {
+			return err
+		}
+		if a.forPeople() {
+			err = a.Print(a.approvalFacts(p, 0))
+		} else {
+			err = a.PrintJSON(approvalJSON{p.Project, p.File, p.Server, p.State, p.Hash, p.Facts, p.Warnings})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
