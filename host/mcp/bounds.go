@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // Bounds of what is read of the messages of a server. A message has 16 MiB at most,
@@ -16,7 +16,7 @@ const (
 	// MaxElements is how many elements the arrays of a result may have together, and
 	// those of all pages of a list: blocks, messages, tools, arguments of prompts.
 	// Each is a struct here, of 300 bytes at most, and has places in maps beside it.
-	MaxElements = jsontext.DefaultElements
+	MaxElements = strictjson.DefaultElements
 
 	// MaxPages and MaxListBytes bound the pages of a list, all of which are kept
 	// until the list is whole, and the bytes of their text. A tool that says much
@@ -57,10 +57,10 @@ type list[T any] []T
 
 // UnmarshalJSON counts before it makes anything.
 func (l *list[T]) UnmarshalJSON(text []byte) error {
-	r := jsontext.Read(text)
+	r := strictjson.Read(text)
 	for range r.Array() {
 	}
-	if many := (*jsontext.TooManyError)(nil); errors.As(r.Err(), &many) {
+	if many := (*strictjson.TooManyError)(nil); errors.As(r.Err(), &many) {
 		return many
 	}
 	return json.Unmarshal(text, (*[]T)(l))

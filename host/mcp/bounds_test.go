@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // lists are the types of this package that have lists. Those that only a client
@@ -56,7 +56,7 @@ func TestListsAreBounded(t *testing.T) {
 				if n, err := read(MaxElements); n != MaxElements || err != nil {
 					t.Errorf("%s.%s: at the bound: %d, %v", name, spelled, n, err)
 				}
-				if n, err := read(MaxElements + 1); n != 0 || !errors.As(err, new(*jsontext.TooManyError)) {
+				if n, err := read(MaxElements + 1); n != 0 || !errors.As(err, new(*strictjson.TooManyError)) {
 					t.Errorf("%s.%s: one over: %d, %v", name, spelled, n, err)
 				}
 			}

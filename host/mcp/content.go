@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // The types of content that the specification defines
@@ -97,7 +97,7 @@ func (c Content) MarshalJSON() ([]byte, error) {
 // specification says it is makes an error; an unknown type never does. Member
 // names count exactly, letter case included.
 func (c *Content) UnmarshalJSON(block []byte) error {
-	r := jsontext.Read(block)
+	r := strictjson.Read(block)
 	if r.Kind() != '{' || !json.Valid(block) {
 		return fmt.Errorf("content block: expected an object, got %s", kindOf(block))
 	}

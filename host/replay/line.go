@@ -6,7 +6,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/jsonl"
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // Format is what the first line of a recording says.
@@ -143,7 +143,7 @@ func (o *line) settings(block []byte) {
 		o.Open()
 		for _, v := range s.Values {
 			o.Name(quotedName(v.Key))
-			o.Object = jsontext.AppendString(o.Object, v.Value)
+			o.Object = strictjson.AppendString(o.Object, v.Value)
 		}
 		o.Close()
 	}
@@ -153,13 +153,13 @@ func (o *line) settings(block []byte) {
 		if i > 0 {
 			o.Object = append(o.Object, ',')
 		}
-		o.Object = jsontext.AppendString(o.Object, g.Kind.String()+" "+g.Name)
+		o.Object = strictjson.AppendString(o.Object, g.Kind.String()+" "+g.Name)
 	}
 	o.Object = append(o.Object, ']')
 }
 
 // quotedName escapes a name that a plugin chose, and adds no quotes.
 func quotedName(name string) string {
-	quoted := jsontext.AppendString(nil, name)
+	quoted := strictjson.AppendString(nil, name)
 	return string(quoted[1 : len(quoted)-1])
 }

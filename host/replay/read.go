@@ -10,7 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/jsonl"
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // maxLine is the longest line that is read, in bytes: more than a [Recorder] writes.
@@ -84,10 +84,10 @@ func (r lineReader) next() (*parsedLine, error) {
 
 // parse reads a line. The result does not alias it.
 func parse(text []byte) (*parsedLine, error) {
-	if err := jsontext.Valid(text, jsontext.DefaultDepth); err != nil {
+	if err := strictjson.Valid(text, strictjson.DefaultDepth); err != nil {
 		return nil, fmt.Errorf("%w: %w", errForeign, err)
 	}
-	in := jsontext.Read(text).Within(jsontext.NewAllowance(maxListed))
+	in := strictjson.Read(text).Within(strictjson.NewAllowance(maxListed))
 	if in.Kind() != '{' {
 		return nil, errForeign
 	}
@@ -107,7 +107,7 @@ func parse(text []byte) (*parsedLine, error) {
 
 // parser reads the members of one line; the first mistake stays.
 type parser struct {
-	in  *jsontext.Reader
+	in  *strictjson.Reader
 	err error
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/jsonl"
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // maxLine is the longest line that is read, in bytes: far more than a [Recorder] writes.
@@ -70,10 +70,10 @@ func Read(in io.Reader) iter.Seq2[Line, error] {
 // know are ignored, so that later versions may add some.
 func parse(line []byte) (Record, error) {
 	var r Record
-	if err := jsontext.Valid(line, jsontext.DefaultDepth+1); err != nil {
+	if err := strictjson.Valid(line, strictjson.DefaultDepth+1); err != nil {
 		return r, fmt.Errorf("%w: %w", errForeign, err)
 	}
-	in := jsontext.Read(line)
+	in := strictjson.Read(line)
 	if in.Kind() != '{' {
 		return r, errForeign
 	}
@@ -86,7 +86,7 @@ func parse(line []byte) (Record, error) {
 	return r, r.check()
 }
 
-func (r *Record) member(name string, in *jsontext.Reader) {
+func (r *Record) member(name string, in *strictjson.Reader) {
 	switch name {
 	case "kind":
 		r.Kind = Kind(in.String())

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/jsonl"
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/redact"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -144,7 +144,7 @@ func (w *writer) message(r *Record, b *batch, e *entry) {
 	}
 	var broken error
 	if !cut {
-		r.Message, broken = jsontext.AppendRaw(nil, text)
+		r.Message, broken = strictjson.AppendRaw(nil, text)
 	}
 	if cut || broken != nil {
 		r.Message, r.Text = nil, string(text)
@@ -166,7 +166,7 @@ func (w *writer) message(r *Record, b *batch, e *entry) {
 // the part that is gone. Without a method it counts as a response, because responses are
 // the messages that get long.
 func (r *Record) read(msg []byte, cut bool) {
-	in := jsontext.Read(msg)
+	in := strictjson.Read(msg)
 	switch in.Kind() {
 	case '[':
 		r.Kind = Batch
@@ -183,7 +183,7 @@ func (r *Record) read(msg []byte, cut bool) {
 			r.Method = in.String()
 			r.Method = r.Method[:min(len(r.Method), maxToken)]
 		case "id":
-			if raw := in.Raw(); len(raw) <= maxToken && jsontext.Valid(raw, 1) == nil {
+			if raw := in.Raw(); len(raw) <= maxToken && strictjson.Valid(raw, 1) == nil {
 				r.ID = raw
 			}
 		case "result":

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // Object is a JSON object that is appended member by member, for lines without
@@ -28,7 +28,7 @@ func (o *Object) Name(name string) {
 func (o *Object) Text(name, value string) {
 	if value != "" {
 		o.Name(name)
-		*o = jsontext.AppendString(*o, value)
+		*o = strictjson.AppendString(*o, value)
 	}
 }
 

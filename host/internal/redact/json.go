@@ -3,8 +3,8 @@ package redact
 import (
 	"bytes"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // JSON returns a message without the secrets of the set, and with a mark for the value
@@ -78,7 +78,7 @@ func (l *jsonLexer) text() {
 	value = l.blank(value + 1)
 	l.out = append(l.out, l.src[after:value]...)
 	l.pos = value
-	l.member(string(jsontext.Unquote(raw)))
+	l.member(string(strictjson.Unquote(raw)))
 }
 
 // member hides the value that begins here if it has the name of a secret.
@@ -157,18 +157,18 @@ func (l *jsonLexer) copy(raw []byte, whole bool) {
 		l.out = append(l.out, raw...)
 		return
 	}
-	text := jsontext.Unquote(raw)
+	text := strictjson.Unquote(raw)
 	hidden := text // redacted with the text around it, escapes included
 	if !whole && l.cut {
 		hidden = l.set.RedactCut(text)
 	}
-	if start := jsontext.Start(hidden); l.nested < maxNested && start < len(hidden) && (hidden[start] == '{' || hidden[start] == '[') {
+	if start := strictjson.Start(hidden); l.nested < maxNested && start < len(hidden) && (hidden[start] == '{' || hidden[start] == '[') {
 		hidden = l.set.members(hidden, l.cut && !whole, l.nested+1)
 	}
 	if bytes.Equal(hidden, text) {
 		l.out = append(l.out, raw...)
 	} else {
-		l.out = jsontext.AppendString(l.out, string(hidden))
+		l.out = strictjson.AppendString(l.out, string(hidden))
 	}
 	if !whole {
 		l.out = l.out[:len(l.out)-1]

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 const (
@@ -150,13 +150,13 @@ func FuzzJSON(f *testing.F) {
 			t.Fatalf("%q shows a secret: %q", in, out)
 		}
 		var was, is any
-		if jsontext.Valid(in, 0) != nil || json.Unmarshal(in, &was) != nil || bytes.Contains(in, []byte("[secret]")) {
+		if strictjson.Valid(in, 0) != nil || json.Unmarshal(in, &was) != nil || bytes.Contains(in, []byte("[secret]")) {
 			return
 		}
 		if bytes.Contains(v.Redact(in), []byte("[secret]")) {
 			return // what is hidden as text need not be JSON any more
 		}
-		if !cut && (jsontext.Valid(out, 0) != nil || json.Unmarshal(out, &is) != nil) {
+		if !cut && (strictjson.Valid(out, 0) != nil || json.Unmarshal(out, &is) != nil) {
 			t.Fatalf("%q is no JSON any more: %q", in, out)
 		}
 		clean := true

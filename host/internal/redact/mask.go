@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // Star stands for each byte of a secret that is masked.
@@ -158,7 +158,7 @@ func (l *maskLexer) named() bool {
 		if bytes.IndexByte(name, '\\') < 0 {
 			return false
 		}
-		name = jsontext.Unquote(slices.Concat([]byte{'"'}, name, []byte{'"'}))
+		name = strictjson.Unquote(slices.Concat([]byte{'"'}, name, []byte{'"'}))
 	}
 	return secret.Key(string(name))
 }

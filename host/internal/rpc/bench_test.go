@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 func hello(dst []byte) ([]byte, error) {
 	dst = append(dst, `{"name":"echo","arguments":{"message":`...)
-	dst = jsontext.AppendString(dst, "hello")
+	dst = strictjson.AppendString(dst, "hello")
 	return append(dst, '}', '}'), nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // Call is one request to the server.
@@ -172,7 +172,7 @@ func (p *Peer) abandon(c *call) {
 	id, reason := c.id, c.err.Error()
 	m, err := p.notification(methodCancelled, func(dst []byte) ([]byte, error) {
 		dst = fmt.Appendf(dst, `{"requestId":%d,"reason":`, id)
-		return append(jsontext.AppendString(dst, reason), '}'), nil
+		return append(strictjson.AppendString(dst, reason), '}'), nil
 	})
 	if err == nil { // else the connection is closed, and that says it all
 		m.urgent = true

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 var errBroken = errors.New("pipe is broken")
@@ -32,7 +32,7 @@ func TestCalls(t *testing.T) {
 		}},
 		{"params and a name", limit, []step{
 			requests("a", Call{Method: "tools/call", Name: "x", Params: func(dst []byte) ([]byte, error) {
-				return jsontext.AppendValue(dst, map[string]any{"name": "x", "arguments": map[string]any{"text": "a\nb"}})
+				return strictjson.AppendValue(dst, map[string]any{"name": "x", "arguments": map[string]any{"text": "a\nb"}})
 			}}),
 			sends(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"text":"a\nb"},"name":"x"}}`),
 			answers(1, `null`), gets("a", `null`),

@@ -30,7 +30,7 @@
 //
 // # What is refused
 //
-// An inbound message is one JSON object by the rules of package jsontext, with
+// An inbound message is one JSON object by the rules of package strictjson, with
 // "jsonrpc" "2.0" and members whose names are spelled exactly, none of them
 // twice. A message that is not ends at most the one call that its id names.
 package rpc

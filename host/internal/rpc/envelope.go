@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // envelope is what a message is made of, as written; nil where it has none.
@@ -24,7 +24,7 @@ const (
 // ErrMalformed.
 func parse(msg []byte, maxDepth int) (envelope, error) {
 	var e envelope
-	w := jsontext.Open(msg, maxDepth)
+	w := strictjson.Open(msg, maxDepth)
 	if w.Kind() != '{' {
 		return e, malformed("not a JSON object")
 	}
@@ -42,13 +42,13 @@ func malformed(format string, args ...any) error {
 }
 
 // collect walks the members.
-func (e *envelope) collect(w *jsontext.Walk) error {
+func (e *envelope) collect(w *strictjson.Walk) error {
 	var extras [maxExtras][]byte
 	known := 0
 	for w.Next() {
 		key := w.Key
 		if bytes.IndexByte(key, '\\') >= 0 {
-			key = jsontext.Unquote(quoted(w.Key))
+			key = strictjson.Unquote(quoted(w.Key))
 		}
 		if slot := e.slot(key); slot != nil {
 			if *slot != nil {
@@ -102,7 +102,7 @@ func (e *envelope) setVersion(value []byte) error {
 	if e.version {
 		return malformed(`"jsonrpc" twice`)
 	}
-	if value[0] != '"' || string(jsontext.Unquote(value)) != "2.0" {
+	if value[0] != '"' || string(strictjson.Unquote(value)) != "2.0" {
 		return malformed(`"jsonrpc" is %.20s, want "2.0"`, value)
 	}
 	e.version = true
@@ -158,7 +158,7 @@ func (e *envelope) isNullID() bool { return e.id == nil || e.id[0] == 'n' }
 func parseError(raw []byte) (*Error, error) {
 	var fault Error
 	var code, message bool
-	r := jsontext.Read(raw)
+	r := strictjson.Read(raw)
 	for key := range r.Object() {
 		switch string(key) {
 		case "code":
@@ -213,7 +213,7 @@ func looseID(raw []byte) (id uint64, ok bool) {
 // salvage looks at what is left of a broken or cut message: whether it may have
 // been an answer, and to which id, 0 if that cannot be read.
 func salvage(msg []byte) (id uint64, answer bool) {
-	r := jsontext.Read(msg)
+	r := strictjson.Read(msg)
 	if r.Kind() != '{' {
 		return 0, false
 	}

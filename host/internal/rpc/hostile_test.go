@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // TestHostileMessages gives a peer that waits for the answer to request 1, and
@@ -298,11 +298,11 @@ func FuzzDeliver(f *testing.F) {
 		}
 		verdict := p.Deliver(uint32(exchange), msg, false)
 		p.TooBig(uint32(exchange), msg)
-		blank := jsontext.Start(msg) == len(msg)
+		blank := strictjson.Start(msg) == len(msg)
 		if blank != (verdict == abi.VerdictBlank) {
 			t.Fatalf("got %v", verdict)
 		}
-		if !blank && jsontext.Valid(msg, 0) != nil && verdict != abi.VerdictMalformed && msg[jsontext.Start(msg)] != '[' {
+		if !blank && strictjson.Valid(msg, 0) != nil && verdict != abi.VerdictMalformed && msg[strictjson.Start(msg)] != '[' {
 			t.Fatalf("took what is not JSON for %v", verdict)
 		}
 	})

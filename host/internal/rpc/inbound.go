@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // maxStreak is how many malformed messages in a row prove that the other side
@@ -23,7 +23,7 @@ func (p *Peer) Deliver(exchange uint32, msg []byte, owned bool) abi.Verdict {
 	if p.config.Trace != nil {
 		p.config.Trace(false, msg)
 	}
-	switch start := jsontext.Start(msg); {
+	switch start := strictjson.Start(msg); {
 	case start == len(msg):
 		p.tally.blank.Add(1)
 		return abi.VerdictBlank
@@ -138,7 +138,7 @@ func (p *Peer) array(exchange uint32, msg []byte) abi.Verdict {
 		return p.refuseArray(exchange, msg)
 	}
 	best, any := abi.VerdictMalformed, false
-	w := jsontext.Open(msg, p.depth()+1)
+	w := strictjson.Open(msg, p.depth()+1)
 	for w.Next() {
 		verdict := p.message(exchange, w.Value, false)
 		if !any || better(verdict, best) {
@@ -183,7 +183,7 @@ func (p *Peer) refuseArray(exchange uint32, msg []byte) abi.Verdict {
 
 // spoilAll is spoil for every element of an array.
 func (p *Peer) spoilAll(exchange uint32, msg []byte, why error) {
-	r := jsontext.Read(msg[jsontext.Start(msg):]).Unbounded()
+	r := strictjson.Read(msg[strictjson.Start(msg):]).Unbounded()
 	for range r.Array() {
 		p.spoil(exchange, r.Raw(), why)
 	}
@@ -201,7 +201,7 @@ func (p *Peer) request(exchange uint32, msg []byte, e *envelope) {
 	}
 	in := &Incoming{
 		Exchange: exchange,
-		Method:   string(jsontext.Unquote(e.method)),
+		Method:   string(strictjson.Unquote(e.method)),
 		Params:   bytes.Clone(e.params),
 		id:       bytes.Clone(e.id),
 	}
@@ -218,7 +218,7 @@ var errNotAsked = errors.New("in this protocol revision a server must not send r
 
 // tell takes what a server tells.
 func (p *Peer) tell(exchange uint32, e *envelope) abi.Verdict {
-	method := known(jsontext.Unquote(e.method))
+	method := known(strictjson.Unquote(e.method))
 	if method == methodCancelled {
 		p.serving.cancelled(e.params)
 	}

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // Appender appends one JSON value to dst, compact: without a raw line break.
@@ -139,9 +139,9 @@ func appendError(dst []byte, e *Error) []byte {
 	dst = append(dst, `{"code":`...)
 	dst = strconv.AppendInt(dst, int64(e.Code), 10)
 	dst = append(dst, `,"message":`...)
-	dst = jsontext.AppendString(dst, e.Message)
+	dst = strictjson.AppendString(dst, e.Message)
 	if e.Data != nil {
-		if out, err := jsontext.AppendRaw(append(dst, `,"data":`...), e.Data); err == nil {
+		if out, err := strictjson.AppendRaw(append(dst, `,"data":`...), e.Data); err == nil {
 			dst = out
 		}
 	}
@@ -159,7 +159,7 @@ func (m *Message) facts(id string, h *header) {
 
 // finish completes a request or notification behind `"method":`.
 func (m *Message) finish(params Appender) (*Message, error) {
-	m.payload = jsontext.AppendString(m.payload, m.Method)
+	m.payload = strictjson.AppendString(m.payload, m.Method)
 	if params != nil {
 		m.payload = append(m.payload, `,"params":`...)
 		if err := m.value(params); err != nil {

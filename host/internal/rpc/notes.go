@@ -5,7 +5,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // notes is the queue of a server's notifications. They are written one after
@@ -209,7 +209,7 @@ func topic(method string, params []byte) (key string, ok bool) {
 	case method == methodUpdated:
 		return method + string(params), true
 	case method == methodProgress && len(params) > 0 && params[0] == '{':
-		r := jsontext.Read(params)
+		r := strictjson.Read(params)
 		for name := range r.Object() {
 			if string(name) == "progressToken" {
 				return method + string(r.Raw()), true

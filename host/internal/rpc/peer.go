@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // DefaultTimeout is how long a request may take where nobody says otherwise.
@@ -34,7 +34,7 @@ type Config struct {
 	Handler  Handler       // what the server asks and tells; nil = nobody listens
 	Timeout  time.Duration // of a call, and of how long a notification waits for room; 0 = none
 	After    uint64        // the number of the last message before: of a session that goes on, where no id may come twice
-	MaxDepth int           // nesting of inbound messages; 0 = jsontext.DefaultDepth
+	MaxDepth int           // nesting of inbound messages; 0 = strictjson.DefaultDepth
 
 	// Trace sees every message, whole: those about to be sent, and those that
 	// arrive, before they are looked at. Dropped sees the inbound ones that came
@@ -217,5 +217,5 @@ func (p *Peer) depth() int {
 	if p.config.MaxDepth > 0 {
 		return p.config.MaxDepth
 	}
-	return jsontext.DefaultDepth
+	return strictjson.DefaultDepth
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // Handler answers a server's requests and hears its notifications. Both run off
@@ -145,7 +145,7 @@ func (s *serving) cancelled(params []byte) {
 	if len(params) == 0 || params[0] != '{' {
 		return
 	}
-	r := jsontext.Read(params)
+	r := strictjson.Read(params)
 	for key := range r.Object() {
 		if string(key) == "requestId" {
 			s.takeBack(r.Raw())

@@ -1,13 +1,13 @@
 package schema
 
-import "github.com/wharf-mcp/wharf/host/internal/jsontext"
+import "github.com/wharf-mcp/wharf/host/internal/strictjson"
 
 // Bare returns the text of a schema without what it says to people alone, which is
 // most of many a schema: what is left compiles to the same, for whoever keeps it
 // until then. The text is valid, and as deep as a message may be; it stays the
 // caller's.
 func Bare(text []byte) string {
-	b := bare{Reader: jsontext.Read(text).Unbounded(), out: make([]byte, 0, len(text))}
+	b := bare{Reader: strictjson.Read(text).Unbounded(), out: make([]byte, 0, len(text))}
 	b.part()
 	return string(b.out)
 }
@@ -20,7 +20,7 @@ var forPeople = map[string]bool{"title": true, "description": true, "$comment": 
 // and copies all else as it is: what looks like a description may be a constant, or
 // a property of that name.
 type bare struct {
-	*jsontext.Reader
+	*strictjson.Reader
 	out []byte
 }
 
@@ -79,5 +79,5 @@ func (b *bare) next(bracket byte) {
 
 func (b *bare) name(name []byte) {
 	b.next('{')
-	b.out = append(jsontext.AppendString(b.out, string(name)), ':')
+	b.out = append(strictjson.AppendString(b.out, string(name)), ':')
 }

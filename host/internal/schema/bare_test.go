@@ -3,7 +3,7 @@ package schema
 import (
 	"testing"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 func TestBare(t *testing.T) {
@@ -40,11 +40,11 @@ func FuzzBare(f *testing.F) {
 	}
 	f.Add([]byte(`{"properties":{"title":{"title":"t","const":{"title":"t"}}},"description":"d"}`), []byte(`{"title":{"title":"t"}}`))
 	f.Fuzz(func(t *testing.T, text, value []byte) {
-		if jsontext.Valid(text, maxSchemaDepth) != nil || jsontext.Valid(value, maxValueDepth) != nil {
+		if strictjson.Valid(text, maxSchemaDepth) != nil || strictjson.Valid(value, maxValueDepth) != nil {
 			return
 		}
 		left := Bare(text)
-		if err := jsontext.Valid([]byte(left), maxSchemaDepth); err != nil {
+		if err := strictjson.Valid([]byte(left), maxSchemaDepth); err != nil {
 			t.Fatalf("%q: %v", left, err)
 		}
 		whole, err := Compile(text)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -45,7 +45,7 @@ const (
 // decode reads valid JSON text as the library wants it. Strings are copied, so
 // the text is not kept.
 func decode(text []byte, depth int) (any, error) {
-	d := decoder{Reader: jsontext.Read(text).Unbounded(), left: heldFactor*len(text) + heldFixed}
+	d := decoder{Reader: strictjson.Read(text).Unbounded(), left: heldFactor*len(text) + heldFixed}
 	value := d.value(depth)
 	if d.err == nil && d.Err() != nil {
 		d.err = d.Err()
@@ -54,7 +54,7 @@ func decode(text []byte, depth int) (any, error) {
 }
 
 type decoder struct {
-	*jsontext.Reader
+	*strictjson.Reader
 	left int // bytes that may still be taken
 	err  error
 }

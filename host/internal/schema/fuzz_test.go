@@ -7,7 +7,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 var seeds = [][2]string{
@@ -30,7 +30,7 @@ func FuzzCheck(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, schema, value []byte) {
 		s, err := Compile(schema)
-		if err == nil && jsontext.Valid(value, 1000) == nil {
+		if err == nil && strictjson.Valid(value, 1000) == nil {
 			err = s.Check(value)
 		}
 		if err != nil && len(err.Error()) > 10_000 {
@@ -51,7 +51,7 @@ func FuzzSame(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, schema, value []byte) {
 		s, err := Compile(schema)
-		if err != nil || s.LeftOut() != nil || len(schema) > 500 || jsontext.Valid(value, 100) != nil ||
+		if err != nil || s.LeftOut() != nil || len(schema) > 500 || strictjson.Valid(value, 100) != nil ||
 			strings.Contains(string(schema), "ormat") || strings.Contains(string(schema), `\u`) {
 			return
 		}

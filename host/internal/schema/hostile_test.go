@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // doubling is a schema in which each part asks twice for the next: 2^20 ways. It
@@ -183,7 +183,7 @@ func TestMemoryOfValuesIsExact(t *testing.T) {
 		`{"1":null,"2":null,"3":null,"4":null,"5":null,"6":null,"7":null,"8":null,"9":null}`: objectBytes + groupBytes + 9*(scalarBytes/2+1) + memberBytes,
 	} {
 		for spare, fits := range map[int]bool{0: true, -1: false} {
-			d := decoder{Reader: jsontext.Read([]byte(text)).Unbounded(), left: bytes + spare}
+			d := decoder{Reader: strictjson.Read([]byte(text)).Unbounded(), left: bytes + spare}
 			if d.value(10); (d.err == nil) != (fits || bytes == 0) || d.err != nil && !errors.Is(d.err, ErrTooMuch) {
 				t.Errorf("%s with %d bytes: %v", text, bytes+spare, d.err)
 			}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // ErrTooMuch says that a value was not checked to the end, because that would
@@ -39,7 +39,7 @@ func Compile(text []byte) (*Schema, error) {
 	if len(text) > maxSchemaBytes {
 		return nil, fmt.Errorf("it has %d bytes; %d are the most", len(text), maxSchemaBytes)
 	}
-	if err := jsontext.Valid(text, maxSchemaDepth); err != nil {
+	if err := strictjson.Valid(text, maxSchemaDepth); err != nil {
 		return nil, err
 	}
 	doc, err := decode(text, maxSchemaDepth)
@@ -190,7 +190,7 @@ func (s *Schema) judge(value []byte, check func(any) error) error {
 }
 
 func (s *Schema) checkKind(value []byte) error {
-	if s.object && jsontext.Read(value).Kind() != '{' {
+	if s.object && strictjson.Read(value).Kind() != '{' {
 		return mismatch(Fault{Want: "an object"})
 	}
 	return nil

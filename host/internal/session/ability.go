@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -50,7 +50,7 @@ func (l *link) declares(path ...string) bool {
 	for _, name := range path {
 		value = member(value, name)
 	}
-	kind := jsontext.Read(value).Kind()
+	kind := strictjson.Read(value).Kind()
 	return kind != 0 && kind != 'n' && kind != 'f'
 }
 
@@ -66,7 +66,7 @@ func (l *link) declared() []string { return namesOf(l.info.Capabilities) }
 // namesOf lists the members of an object for an error: the first of them, and how
 // many there are beside.
 func namesOf(object []byte) (names []string) {
-	r, more := jsontext.Read(object), 0
+	r, more := strictjson.Read(object), 0
 	for name := range r.Object() {
 		if len(names) == mcp.MaxNames {
 			more++

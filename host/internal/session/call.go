@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -375,7 +375,7 @@ func subject(method string, params any) string {
 	if err != nil {
 		return "" // encoding them for the message says why
 	}
-	return jsontext.Read(member(text, key)).String()
+	return strictjson.Read(member(text, key)).String()
 }
 
 // named reports whether requests of a method are about something that has a
@@ -403,7 +403,7 @@ func decodeInto(text []byte, result any) error {
 // readType returns the type of a result, "" where it has none.
 func readType(result []byte) mcp.ResultType {
 	var t mcp.ResultType
-	r := jsontext.Read(result)
+	r := strictjson.Read(result)
 	for key := range r.Object() {
 		if string(key) == "resultType" {
 			t = resultType(r)
@@ -413,7 +413,7 @@ func readType(result []byte) mcp.ResultType {
 }
 
 // resultType reads the type without allocating for the one that all results have.
-func resultType(r *jsontext.Reader) mcp.ResultType {
+func resultType(r *strictjson.Reader) mcp.ResultType {
 	if r.Kind() != '"' {
 		return mcp.ResultType(r.Raw()) // not a type, and so not one that is known
 	}

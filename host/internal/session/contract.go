@@ -7,9 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/schema"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -216,7 +216,7 @@ func (s *Session) checkResult(q *request, d dialect, result *mcp.CallToolResult)
 
 // checkText is checkResult for a result that nobody has read yet.
 func (s *Session) checkText(q *request, d dialect, text []byte) error {
-	if q.contract == nil || q.contract.output.text == "" || jsontext.Read(text).Kind() != '{' {
+	if q.contract == nil || q.contract.output.text == "" || strictjson.Read(text).Kind() != '{' {
 		return nil
 	}
 	result, err := readCall(text)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -188,7 +188,7 @@ func discoverError(got reply) error {
 // readInitialize reads an InitializeResult. A server that is vague about itself
 // is none the worse for it: whatever is missing stays empty.
 func readInitialize(result []byte) (i mcp.InitializeResult, err error) {
-	r := jsontext.Read(result)
+	r := strictjson.Read(result)
 	for key := range r.Object() {
 		if r.Null() {
 			continue
@@ -211,7 +211,7 @@ func readInitialize(result []byte) (i mcp.InitializeResult, err error) {
 // legacy server answers requests that it does not know with something. An error is
 // about one that has more of them than are read.
 func readDiscover(result []byte) (d mcp.DiscoverResult, err error) {
-	r := jsontext.Read(result)
+	r := strictjson.Read(result)
 	for key := range r.Object() {
 		switch string(key) {
 		case "supportedVersions":
@@ -230,7 +230,7 @@ func readDiscover(result []byte) (d mcp.DiscoverResult, err error) {
 			}
 		}
 	}
-	if many := (*jsontext.TooManyError)(nil); errors.As(r.Err(), &many) {
+	if many := (*strictjson.TooManyError)(nil); errors.As(r.Err(), &many) {
 		return mcp.DiscoverResult{}, invalid(many)
 	}
 	return d, nil
@@ -239,7 +239,7 @@ func readDiscover(result []byte) (d mcp.DiscoverResult, err error) {
 // readImplementation reads a name. It is for display, so one that is none does
 // no harm: a version may well be a number.
 func readImplementation(text []byte) (i mcp.Implementation) {
-	r := jsontext.Read(text)
+	r := strictjson.Read(text)
 	for key := range r.Object() {
 		switch string(key) {
 		case "name":
@@ -260,7 +260,7 @@ func refusedVersion(err error) (data mcp.UnsupportedVersion, refused bool) {
 	if !errors.As(err, &fault) || fault.Code != mcp.CodeUnsupportedVersion {
 		return data, false
 	}
-	r := jsontext.Read(fault.Data)
+	r := strictjson.Read(fault.Data)
 	for key := range r.Object() {
 		switch string(key) {
 		case "supported":
@@ -271,7 +271,7 @@ func refusedVersion(err error) (data mcp.UnsupportedVersion, refused bool) {
 			data.Requested = r.String()
 		}
 	}
-	if errors.As(r.Err(), new(*jsontext.TooManyError)) {
+	if errors.As(r.Err(), new(*strictjson.TooManyError)) {
 		data.Supported = nil // the error of the server is what there is to say
 	}
 	return data, true

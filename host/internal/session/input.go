@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -44,7 +44,7 @@ func (c *Config) sample(ctx context.Context, params []byte) (rpc.Appender, error
 	if err != nil {
 		return nil, err
 	}
-	return func(dst []byte) ([]byte, error) { return jsontext.AppendRaw(dst, result) }, nil
+	return func(dst []byte) ([]byte, error) { return strictjson.AppendRaw(dst, result) }, nil
 }
 
 func (c *Config) elicit(ctx context.Context, params []byte) (rpc.Appender, error) {
@@ -62,7 +62,7 @@ func (c *Config) elicit(ctx context.Context, params []byte) (rpc.Appender, error
 // readElicitation reads the params of elicitation/create. Without a mode it is
 // a form (2025-11-25/client/elicitation).
 func readElicitation(params []byte) (e mcp.Elicitation, err error) {
-	r := jsontext.Read(params)
+	r := strictjson.Read(params)
 	for key := range r.Object() {
 		switch string(key) {
 		case "mode":

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -23,7 +23,7 @@ type kind[T any] struct {
 
 	// read reads an element in place, and what it is known by. What it has elements
 	// of itself counts against the allowance of the list.
-	read func(text []byte, a *jsontext.Allowance) (item T, name string, err error)
+	read func(text []byte, a *strictjson.Allowance) (item T, name string, err error)
 }
 
 // listAll returns a whole list, from the shelf if it is fresh there.
@@ -101,7 +101,7 @@ func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
 func (l *list[T]) keep(raw []byte, d dialect) error {
 	item, name, err := l.kind.read(raw, l.allowance)
 	switch {
-	case err != nil && errors.As(err, new(*jsontext.TooManyError)):
+	case err != nil && errors.As(err, new(*strictjson.TooManyError)):
 		return invalid(err)
 	case err != nil:
 		l.warn("the server lists something that is no %s: %v: %s", l.kind.thing, err, clipText(raw))
@@ -129,11 +129,11 @@ type paging struct {
 	until    time.Time // when the first of the pages is stale
 	warnings []string
 
-	allowance *jsontext.Allowance // of elements, for all pages together
+	allowance *strictjson.Allowance // of elements, for all pages together
 }
 
 func newPaging() paging {
-	return paging{cursors: make(map[string]bool), until: time.Now().Add(maxTTL), allowance: jsontext.NewAllowance(mcp.MaxElements)}
+	return paging{cursors: make(map[string]bool), until: time.Now().Add(maxTTL), allowance: strictjson.NewAllowance(mcp.MaxElements)}
 }
 
 // page writes the params that ask for the next page.
@@ -212,8 +212,8 @@ type page struct {
 }
 
 // readPage reads a page in place: it aliases text. Its elements count against a.
-func readPage(text []byte, elements string, a *jsontext.Allowance) (p page, err error) {
-	r := jsontext.Read(text).Within(a)
+func readPage(text []byte, elements string, a *strictjson.Allowance) (p page, err error) {
+	r := strictjson.Read(text).Within(a)
 	for key := range r.Object() {
 		if r.Null() {
 			continue
@@ -236,7 +236,7 @@ func readPage(text []byte, elements string, a *jsontext.Allowance) (p page, err 
 }
 
 // number reads a number that is a hint: what is none counts as 0.
-func number(r *jsontext.Reader) float64 {
+func number(r *strictjson.Reader) float64 {
 	if k := r.Kind(); k != '-' && k-'0' > 9 {
 		return 0
 	}

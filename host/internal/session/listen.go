@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -84,7 +84,7 @@ func (l *link) patience() time.Duration {
 // of a stream that was given up, while the server was about to acknowledge it. What
 // is no number is the server's own idea.
 func (e *ear) answers(id string) bool {
-	n, exact := jsontext.Int([]byte(id))
+	n, exact := strictjson.Int([]byte(id))
 	return !exact || n < 0 || uint64(n) > e.after
 }
 
@@ -128,7 +128,7 @@ func (u *Subscription) tearDown(in *inbox, id string) {
 // is about one that names more resources than are read.
 func readAcknowledged(params []byte) (id string, f mcp.Filter, err error) {
 	id = subscriptionID(params)
-	r := jsontext.Read(member(params, "notifications"))
+	r := strictjson.Read(member(params, "notifications"))
 	if r.Kind() != '{' {
 		return id, f, nil
 	}
@@ -149,7 +149,7 @@ func readAcknowledged(params []byte) (id string, f mcp.Filter, err error) {
 			}
 		}
 	}
-	if many := (*jsontext.TooManyError)(nil); errors.As(r.Err(), &many) {
+	if many := (*strictjson.TooManyError)(nil); errors.As(r.Err(), &many) {
 		return id, f, fmt.Errorf("what the server acknowledges: %w", invalid(many))
 	}
 	return id, f, nil
@@ -164,8 +164,8 @@ func subscriptionID(params []byte) string {
 // readURI returns the resource that a notification is about.
 func readURI(params []byte) string {
 	uri := member(params, "uri")
-	if jsontext.Read(uri).Kind() != '"' {
+	if strictjson.Read(uri).Kind() != '"' {
 		return ""
 	}
-	return jsontext.Read(uri).String()
+	return strictjson.Read(uri).String()
 }

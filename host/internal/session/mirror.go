@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -67,7 +67,7 @@ func (m mirror) value(arguments []byte) (text string, ok bool) {
 	for _, name := range m.path {
 		raw = member(raw, name)
 	}
-	r := jsontext.Read(raw)
+	r := strictjson.Read(raw)
 	switch r.Kind() {
 	case '"':
 		return r.String(), true
@@ -82,7 +82,7 @@ func (m mirror) value(arguments []byte) (text string, ok bool) {
 // decimal spells a number as an integer if it is one: 42.0 and 4.2e1 are 42.
 func decimal(raw []byte) string {
 	text := string(raw)
-	if n, ok := jsontext.Int(raw); ok {
+	if n, ok := strictjson.Int(raw); ok {
 		return strconv.FormatInt(n, 10)
 	}
 	if x, err := strconv.ParseFloat(text, 64); err == nil && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
@@ -123,7 +123,7 @@ func plain(text string) bool {
 // (2026-07-28/server/tools#x-mcp-header).
 func readMirrors(schema []byte) ([]mirror, error) {
 	a := annotations{taken: make(map[string]bool)}
-	a.schema(jsontext.Read(schema).Unbounded(), true)
+	a.schema(strictjson.Read(schema).Unbounded(), true)
 	return a.found, a.err
 }
 
@@ -137,7 +137,7 @@ type annotations struct {
 
 // schema reads the next value as a schema. Where it is reached through properties
 // alone, the path leads to what it describes.
-func (a *annotations) schema(r *jsontext.Reader, reached bool) {
+func (a *annotations) schema(r *strictjson.Reader, reached bool) {
 	var header, kind []byte
 	for key := range r.Object() {
 		switch string(key) {
@@ -167,7 +167,7 @@ func (a *annotations) schema(r *jsontext.Reader, reached bool) {
 }
 
 // unreached reads the next value, a schema or an array of them.
-func (a *annotations) unreached(r *jsontext.Reader) {
+func (a *annotations) unreached(r *strictjson.Reader) {
 	if r.Kind() != '[' {
 		a.schema(r, false)
 		return
@@ -179,7 +179,7 @@ func (a *annotations) unreached(r *jsontext.Reader) {
 
 // add takes an annotation, raw as its parameter's type is.
 func (a *annotations) add(raw, kind []byte, reached bool) error {
-	name := jsontext.Read(raw).String()
+	name := strictjson.Read(raw).String()
 	header := headerParam + strings.ToLower(name)
 	switch {
 	case !token(name):
@@ -189,7 +189,7 @@ func (a *annotations) add(raw, kind []byte, reached bool) error {
 	case a.taken[header]:
 		return fmt.Errorf("x-mcp-header %q is there twice", clip(name))
 	}
-	switch jsontext.Read(kind).String() {
+	switch strictjson.Read(kind).String() {
 	case "string", "integer", "boolean":
 	default:
 		return fmt.Errorf("x-mcp-header %q is at a parameter that is no string, integer or boolean", clip(name))

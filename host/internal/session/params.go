@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // appendObject appends v, anything that marshals to an object. What marshals to
@@ -16,7 +16,7 @@ func appendObject(dst []byte, v any) ([]byte, error) {
 		return append(dst, "{}"...), nil
 	}
 	start := len(dst)
-	dst, err := jsontext.AppendValue(dst, v)
+	dst, err := strictjson.AppendValue(dst, v)
 	if err != nil {
 		return dst, err
 	}
@@ -40,7 +40,7 @@ var kinds = func() (names [256]string) {
 
 // appendCall appends the params of tools/call.
 func appendCall(dst []byte, name string, args any, meta []byte) ([]byte, error) {
-	dst, err := jsontext.AppendStrict(append(dst, `{"name":`...), name)
+	dst, err := strictjson.AppendStrict(append(dst, `{"name":`...), name)
 	if err != nil {
 		return dst, fmt.Errorf("name of the tool: %w", err)
 	}
@@ -56,7 +56,7 @@ func appendCall(dst []byte, name string, args any, meta []byte) ([]byte, error) 
 func appendPage(dst []byte, cursor *string, meta []byte) ([]byte, error) {
 	dst = append(dst, '{')
 	if cursor != nil {
-		dst = jsontext.AppendString(append(dst, `"cursor":`...), *cursor)
+		dst = strictjson.AppendString(append(dst, `"cursor":`...), *cursor)
 	}
 	return closeObject(dst, meta), nil
 }
@@ -128,12 +128,12 @@ func appendMerged(dst []byte, start int, meta []byte) ([]byte, error) {
 	if params["_meta"], err = json.Marshal(theirs); err != nil {
 		return dst, fmt.Errorf("params: _meta: %w", err)
 	}
-	return jsontext.AppendValue(dst[:start], params)
+	return strictjson.AppendValue(dst[:start], params)
 }
 
 // member returns the value of an object's member, or nil.
 func member(object []byte, name string) []byte {
-	r := jsontext.Read(object)
+	r := strictjson.Read(object)
 	for key := range r.Object() {
 		if string(key) == name {
 			return r.Raw()

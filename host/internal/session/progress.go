@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -106,14 +106,14 @@ func (t *trackers) hear(params []byte) {
 // readProgress reads the params of a notification about a token of ours. Older
 // descriptions of the protocol spelled two of the members otherwise.
 func readProgress(params []byte) (token uint64, p mcp.Progress, ok bool) {
-	r := jsontext.Read(params)
+	r := strictjson.Read(params)
 	if r.Kind() != '{' {
 		return 0, p, false
 	}
 	for key := range r.Object() {
 		switch string(key) {
 		case "progressToken", "token":
-			n, exact := jsontext.Int(r.Raw())
+			n, exact := strictjson.Int(r.Raw())
 			token, ok = uint64(n), exact && n > 0
 		case "progress", "value":
 			p.Done = r.Float()

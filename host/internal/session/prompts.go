@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -17,15 +17,15 @@ func (s *Session) ListPrompts(ctx context.Context) ([]mcp.Prompt, error) {
 
 var promptKind = kind[mcp.Prompt]{
 	method: mcp.MethodListPrompts, member: "prompts", thing: "prompt", needs: hasPrompts,
-	read: func(text []byte, a *jsontext.Allowance) (mcp.Prompt, string, error) {
+	read: func(text []byte, a *strictjson.Allowance) (mcp.Prompt, string, error) {
 		p, err := readPrompt(text, a)
 		return p, p.Name, err
 	},
 }
 
 // readPrompt reads a prompt in place: what is raw aliases text.
-func readPrompt(text []byte, a *jsontext.Allowance) (p mcp.Prompt, err error) {
-	r := jsontext.Read(text).Within(a)
+func readPrompt(text []byte, a *strictjson.Allowance) (p mcp.Prompt, err error) {
+	r := strictjson.Read(text).Within(a)
 	p.Raw = text
 	for key := range r.Object() {
 		if r.Null() {
@@ -52,7 +52,7 @@ func readPrompt(text []byte, a *jsontext.Allowance) (p mcp.Prompt, err error) {
 	return p, r.Err()
 }
 
-func readPromptArgument(r *jsontext.Reader) (a mcp.PromptArgument) {
+func readPromptArgument(r *strictjson.Reader) (a mcp.PromptArgument) {
 	for key := range r.Object() {
 		if r.Null() {
 			continue

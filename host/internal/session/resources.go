@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -24,7 +24,7 @@ func (s *Session) ListResourceTemplates(ctx context.Context) ([]mcp.ResourceTemp
 
 var resourceKind = kind[mcp.Resource]{
 	method: mcp.MethodListResources, member: "resources", thing: "resource", needs: hasResources,
-	read: func(text []byte, _ *jsontext.Allowance) (mcp.Resource, string, error) {
+	read: func(text []byte, _ *strictjson.Allowance) (mcp.Resource, string, error) {
 		r, err := readResource(text)
 		return r, r.URI, err
 	},
@@ -32,7 +32,7 @@ var resourceKind = kind[mcp.Resource]{
 
 var templateKind = kind[mcp.ResourceTemplate]{
 	method: mcp.MethodListTemplates, member: "resourceTemplates", thing: "resource template", needs: hasResources,
-	read: func(text []byte, _ *jsontext.Allowance) (mcp.ResourceTemplate, string, error) {
+	read: func(text []byte, _ *strictjson.Allowance) (mcp.ResourceTemplate, string, error) {
 		r, err := readResource(text)
 		t := mcp.ResourceTemplate{
 			URITemplate: string(r.URI), Name: r.Name, Title: r.Title, Description: r.Description,
@@ -45,7 +45,7 @@ var templateKind = kind[mcp.ResourceTemplate]{
 // readResource reads a resource or a template in place: what is raw aliases
 // text. The two differ in the name of what they are known by.
 func readResource(text []byte) (out mcp.Resource, err error) {
-	r := jsontext.Read(text)
+	r := strictjson.Read(text)
 	out.Raw = text
 	for key := range r.Object() {
 		if r.Null() {
@@ -110,7 +110,7 @@ func (s *Session) read(ctx context.Context, uri string) ([]byte, error) {
 }
 
 func readTTL(result []byte) float64 {
-	return number(jsontext.Read(member(result, "ttlMs")))
+	return number(strictjson.Read(member(result, "ttlMs")))
 }
 
 // reads are the results of reading that are still fresh. What came of answers

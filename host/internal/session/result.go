@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -12,12 +12,12 @@ import (
 // result that is often large. The text must be the reader's for good, because
 // what is raw aliases it, and so does a string that is most of it.
 type callReader struct {
-	*jsontext.Reader
+	*strictjson.Reader
 	most int // bytes: half of the text
 }
 
 func readCall(text []byte) (*mcp.CallToolResult, error) {
-	r := callReader{jsontext.Read(text), len(text) / 2}
+	r := callReader{strictjson.Read(text), len(text) / 2}
 	out := &mcp.CallToolResult{Content: []mcp.Content{}}
 	var bad error
 	for key := range r.Object() {

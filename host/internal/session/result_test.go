@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -73,7 +73,7 @@ func FuzzReadCall(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if jsontext.Valid(text, 0) != nil {
+		if strictjson.Valid(text, 0) != nil {
 			return
 		}
 		got, err := readCall(text)
@@ -102,7 +102,7 @@ func FuzzServerWords(f *testing.F) {
 	f.Add([]byte(`{"properties":{"a":{"type":"string","x-mcp-header":"A","anyOf":[{"items":[true]}]}}}`))
 	f.Add([]byte(`{"inputRequests":{"a":{"method":"roots/list","params":{}}},"requestState":"s"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if jsontext.Valid(text, 0) != nil {
+		if strictjson.Valid(text, 0) != nil {
 			return
 		}
 		readInitialize(text)
@@ -142,7 +142,7 @@ func FuzzParams(f *testing.F) {
 			return
 		}
 		out = out[len("head"):]
-		if err := jsontext.Valid(out, 0); err != nil || out[0] != '{' {
+		if err := strictjson.Valid(out, 0); err != nil || out[0] != '{' {
 			t.Fatalf("%s became %s: %v", text, out, err)
 		}
 		if modern && !strings.Contains(string(member(out, "_meta")), `"io.modelcontextprotocol/protocolVersion":"2026-07-28"`) {

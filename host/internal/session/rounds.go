@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -57,7 +57,7 @@ func (s *Session) give(ctx context.Context, w wanted) ([]byte, error) {
 			if i > 0 {
 				out = append(out, ',')
 			}
-			out = append(jsontext.AppendString(out, a.key), ':')
+			out = append(strictjson.AppendString(out, a.key), ':')
 			var err error
 			if out, err = s.answer(ctx, out, a); err != nil {
 				return nil, err
@@ -107,7 +107,7 @@ type asked struct {
 
 // readWanted reads an InputRequiredResult.
 func readWanted(result []byte) (w wanted, err error) {
-	r := jsontext.Read(result)
+	r := strictjson.Read(result)
 	for key := range r.Object() {
 		switch string(key) {
 		case "inputRequests":
@@ -138,7 +138,7 @@ func readWanted(result []byte) (w wanted, err error) {
 	return w, nil
 }
 
-func readAsked(r *jsontext.Reader) ([]asked, error) {
+func readAsked(r *strictjson.Reader) ([]asked, error) {
 	all, seen := []asked{}, make(map[string]bool)
 	for key := range r.Object() {
 		a := asked{key: string(key)}

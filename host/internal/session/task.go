@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -41,7 +41,7 @@ func (s *Session) ListTasks(ctx context.Context) ([]mcp.Task, error) {
 
 var taskKind = kind[mcp.Task]{
 	method: mcp.MethodListTasks, member: "tasks", thing: "task", needs: hasTaskList,
-	read: func(text []byte, _ *jsontext.Allowance) (mcp.Task, string, error) {
+	read: func(text []byte, _ *strictjson.Allowance) (mcp.Task, string, error) {
 		t, err := readTask(text)
 		return t, t.ID, err
 	},
@@ -185,7 +185,7 @@ func (s *Session) inform(ctx context.Context, t *mcp.Task, answered map[string]b
 	if err != nil {
 		return err
 	}
-	params := jsontext.AppendString([]byte(`{"taskId":`), t.ID)
+	params := strictjson.AppendString([]byte(`{"taskId":`), t.ID)
 	params = append(append(append(params, ','), members...), '}')
 	_, _, err = s.do(ctx, &request{method: mcp.MethodUpdateTask, given: json.RawMessage(params)})
 	return err
@@ -224,7 +224,7 @@ func readTask(text []byte) (t mcp.Task, err error) {
 // readFault reads the error that a task failed with.
 func readFault(text []byte) error {
 	fault := &rpc.Error{Code: mcp.CodeInternalError, Message: "the task failed"}
-	r := jsontext.Read(text)
+	r := strictjson.Read(text)
 	if r.Kind() != '{' {
 		return fault
 	}

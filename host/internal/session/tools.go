@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -39,7 +39,7 @@ func (s *Session) list(ctx context.Context) (*toolList, error) {
 
 var toolKind = kind[mcp.Tool]{
 	method: mcp.MethodListTools, member: "tools", thing: "tool",
-	read: func(text []byte, _ *jsontext.Allowance) (mcp.Tool, string, error) {
+	read: func(text []byte, _ *strictjson.Allowance) (mcp.Tool, string, error) {
 		tool, err := readTool(text)
 		return tool, tool.Name, err
 	},
@@ -124,7 +124,7 @@ func (s *Session) callTool(ctx context.Context, q *request) (*mcp.CallToolResult
 
 // readTool reads a tool in place: what is raw aliases text.
 func readTool(text []byte) (tool mcp.Tool, err error) {
-	r := jsontext.Read(text)
+	r := strictjson.Read(text)
 	tool.Raw = text
 	for key := range r.Object() {
 		if r.Null() {
@@ -155,7 +155,7 @@ func readTool(text []byte) (tool mcp.Tool, err error) {
 	return tool, r.Err()
 }
 
-func readAnnotations(r *jsontext.Reader) *mcp.ToolAnnotations {
+func readAnnotations(r *strictjson.Reader) *mcp.ToolAnnotations {
 	var a mcp.ToolAnnotations
 	for key := range r.Object() {
 		if r.Null() {
@@ -177,7 +177,7 @@ func readAnnotations(r *jsontext.Reader) *mcp.ToolAnnotations {
 	return &a
 }
 
-func readExecution(r *jsontext.Reader) *mcp.ToolExecution {
+func readExecution(r *strictjson.Reader) *mcp.ToolExecution {
 	var e mcp.ToolExecution
 	for key := range r.Object() {
 		if string(key) == "taskSupport" && !r.Null() {
@@ -187,7 +187,7 @@ func readExecution(r *jsontext.Reader) *mcp.ToolExecution {
 	return &e
 }
 
-func readBool(r *jsontext.Reader) *bool {
+func readBool(r *strictjson.Reader) *bool {
 	b := r.Bool()
 	return &b
 }

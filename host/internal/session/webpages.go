@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/wharf-mcp/wharf/host/internal/jsontext"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -174,12 +174,12 @@ func (c *Config) consent(ctx context.Context, e mcp.Elicitation) error {
 // finish takes the word of the server that a page is done with.
 func (p *webPages) finish(params []byte) {
 	id := member(params, "elicitationId")
-	if jsontext.Read(id).Kind() != '"' {
+	if strictjson.Read(id).Kind() != '"' {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if done := p.open[jsontext.Read(id).String()]; done != nil && !done.over {
+	if done := p.open[strictjson.Read(id).String()]; done != nil && !done.over {
 		done.over = true
 		close(done.complete)
 	}
@@ -190,7 +190,7 @@ func readPages(refusal error) ([]mcp.Elicitation, error) {
 	var fault *rpc.Error
 	errors.As(refusal, &fault)
 	var all []mcp.Elicitation
-	r := jsontext.Read(member(fault.Data, "elicitations"))
+	r := strictjson.Read(member(fault.Data, "elicitations"))
 	for range r.Array() {
 		e, err := readElicitation(r.Raw())
 		if err != nil || e.Mode != mcp.ElicitURL || e.ElicitationID == "" || len(all) == mcp.MaxAsked {

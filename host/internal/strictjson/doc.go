@@ -1,18 +1,18 @@
-// Package jsontext checks, takes apart and writes JSON text in place.
+// Package strictjson checks, takes apart and writes JSON text in place. It is stricter than
+// encoding/json: it accepts what every peer reads alike, and nothing else.
 //
-// It exists because a host looks at every message once and must not pay for it
-// twice: a message is scanned in one pass over the bytes it arrived in, without
-// allocation, and whoever decodes a part of it later reads that part directly.
+// The host checks each message once: in one pass over the bytes it arrived in, without
+// allocation. Code that decodes a part of the message later reads that part directly.
 //
 //   - [Valid] and [Walk] are for text from outside. They accept exactly
 //     RFC 8259, and of that only what every peer reads alike: valid UTF-8, no
 //     lone surrogates, nesting no deeper than the limit. They never panic.
 //   - [Reader] is for text that one of these two has accepted. It is faster
-//     because it does not check again, and forgiving: on other text its answers
-//     mean little, but it ends and does not panic.
+//     because it does not check again. On other text its answers are arbitrary, but
+//     it ends and does not panic.
 //   - [AppendValue], [AppendString], [AppendStrict] and [AppendRaw] write
 //     compact JSON, which never contains a raw line break.
 //
 // Long strings decide the speed of all four. They are searched with
 // [bytes.IndexByte], which is vectorised, and checked eight bytes at a time.
-package jsontext
+package strictjson

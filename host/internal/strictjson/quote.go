@@ -1,4 +1,4 @@
-package jsontext
+package strictjson
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 )
 
 // AppendString appends s as a JSON string. Bytes that are not UTF-8 become
-// U+FFFD: it is meant for text of the host's own, such as a method name or a
-// reason. What a user passes on goes through [AppendStrict].
+// U+FFFD: it is meant for the host's own text, such as a method name or a
+// reason. Text of a user goes through [AppendStrict].
 func AppendString(dst []byte, s string) []byte {
 	out, ok := appendQuoted(dst, s)
 	if !ok {
@@ -20,7 +20,7 @@ func AppendString(dst []byte, s string) []byte {
 }
 
 // AppendStrict appends s as a JSON string. It returns an error, and dst as it
-// was, where s is not UTF-8: nothing may change silently on its way to a
+// was, if s is not UTF-8: text must not change silently on its way to a
 // server.
 func AppendStrict(dst []byte, s string) ([]byte, error) {
 	out, ok := appendQuoted(dst, s)

@@ -1,9 +1,9 @@
-package jsontext
+package strictjson
 
 // Walk checks a text and hands out the parts of its outermost array or object
 // on the way, in the same pass:
 //
-//	w := jsontext.Open(text, depth)
+//	w := strictjson.Open(text, depth)
 //	for w.Next() {
 //		// w.Key and w.Value alias text.
 //	}

@@ -1,4 +1,4 @@
-package jsontext
+package strictjson
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 // value of another kind than asked for is stepped over and remembered as the
 // error, so that a decoder is a plain list of what it wants:
 //
-//	r := jsontext.Read(text)
+//	r := strictjson.Read(text)
 //	for key := range r.Object() {
 //		switch string(key) {
 //		case "name":
@@ -34,9 +34,9 @@ import (
 // of a broken message.
 //
 // What a decoder keeps of an element takes far more memory than `{},` does, so a
-// reader hands out [DefaultElements] of them and no more, unless it was told
-// otherwise with [Reader.Within] or [Reader.Unbounded]. Members of objects are not
-// counted: a decoder that keeps what it finds in an object bounds that by itself.
+// reader hands out at most [DefaultElements], unless [Reader.Within] or
+// [Reader.Unbounded] says otherwise. Members of objects are not counted: a decoder
+// that keeps the members of an object must bound them itself.
 type Reader struct {
 	src  []byte
 	pos  int
@@ -64,13 +64,13 @@ func Read(text []byte) *Reader {
 	return r
 }
 
-// Within has r count the elements that it hands out against a, and returns r.
+// Within makes r count the elements that it hands out against a, and returns r.
 func (r *Reader) Within(a *Allowance) *Reader {
 	r.from = a
 	return r
 }
 
-// Unbounded has r hand out all elements, and returns r. It is for those who keep
+// Unbounded makes r hand out all elements, and returns r. It is for decoders that keep
 // nothing of an element, or count what they keep.
 func (r *Reader) Unbounded() *Reader {
 	r.left, r.from = math.MaxInt, nil
@@ -127,8 +127,8 @@ func (r *Reader) Kind() byte {
 	return 0
 }
 
-// Cut reports whether the text is over. Right after a member or an element was
-// read it means that the text was cut off there, and the value perhaps with it.
+// Cut reports whether the text has ended. Right after a member or an element was
+// read it means that the text was cut off, possibly inside that value.
 func (r *Reader) Cut() bool { return r.pos >= len(r.src) }
 
 func (r *Reader) blank() {
