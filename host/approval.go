@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/trust"
@@ -21,7 +22,7 @@ func unapproved(a trust.Approval) error {
 
 // approvals are the answers that a host remembers about servers of projects.
 type approvals struct {
-	asking turn // one question at a time
+	asking ctxmutex.Mutex // held while the person is asked
 
 	mu   sync.Mutex
 	once []string // the hashes approved as long as the host is open
@@ -84,10 +85,10 @@ func (h *Host) Approve(ctx context.Context, s Server) error {
 	if s.Project == nil {
 		return nil
 	}
-	if err := h.approvals.asking.take(ctx); err != nil {
+	if err := h.approvals.asking.Lock(ctx); err != nil {
 		return fmt.Errorf("approve %s: %w", s.Name, err)
 	}
-	defer h.approvals.asking.give()
+	defer h.approvals.asking.Unlock()
 	return h.approve(ctx, s)
 }
 
@@ -139,10 +140,10 @@ func (s *Session) approves(ctx context.Context, err error) (again bool) {
 	}
 	ctx, over := s.lasting(ctx)
 	defer over()
-	if s.host.approvals.asking.take(ctx) != nil {
+	if s.host.approvals.asking.Lock(ctx) != nil {
 		return false
 	}
-	defer s.host.approvals.asking.give()
+	defer s.host.approvals.asking.Unlock()
 	if s.host.approve(ctx, *s.entry.Load()) != nil {
 		return false
 	}

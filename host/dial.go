@@ -350,7 +350,7 @@ func (h *Host) timeout(s Server) time.Duration {
 
 // warn tells of something odd. It may be called from anywhere, and returns at once.
 func (h *Host) warn(server, text string) {
-	h.warnings.post(Event{Server: server, Warning: text})
+	h.warnings.add(Event{Server: server, Warning: text})
 }
 
 func (h *Host) hear(e Event) {

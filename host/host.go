@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/modules"
@@ -172,7 +173,7 @@ type Host struct {
 	vault    *vault.Vault // nil without a folder for it
 	stderr   stderrLog
 	secrets  redaction
-	warnings bulletin
+	warnings warningQueue
 	manager  *manager.Manager
 
 	approvals approvals
@@ -202,14 +203,15 @@ func New(ctx context.Context, c Config) (*Host, error) {
 		c.Timeout = 30 * time.Second
 	}
 	h := &Host{
-		config:   c,
-		manager:  manager.New(),
-		stderr:   stderrLog{to: c.Stderr},
-		secrets:  newRedaction(&c),
-		servers:  make(map[string]*Session),
-		sessions: make(map[*Session]struct{}),
-		found:    make(map[string]string),
-		accounts: make(map[string]*account),
+		config:    c,
+		manager:   manager.New(),
+		stderr:    stderrLog{to: c.Stderr},
+		secrets:   newRedaction(&c),
+		approvals: approvals{asking: ctxmutex.New()},
+		servers:   make(map[string]*Session),
+		sessions:  make(map[*Session]struct{}),
+		found:     make(map[string]string),
+		accounts:  make(map[string]*account),
 	}
 	if c.VaultDir != "" {
 		h.vault = vault.Open(vault.Config{Dir: c.VaultDir, Warn: func(text string) { h.warn("", text) }})
@@ -222,7 +224,7 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	if err != nil {
 		return nil, &hosterr.Error{Kind: ErrConfig, Err: err}
 	}
-	h.warnings.hear = h.hear
+	h.warnings.deliver = h.hear
 	h.open, h.shut = context.WithCancelCause(context.WithoutCancel(ctx))
 	return h, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zalando/go-keyring"
 
+	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
@@ -53,14 +54,14 @@ func (platform) Set(service, user, text string) error {
 // time it is asked.
 type keyringClient struct {
 	keyring Keyring
-	busy    chan struct{} // has room for one
+	busy    ctxmutex.Mutex // held during a call
 }
 
 func newKeyringClient(k Keyring) *keyringClient {
 	if k == nil {
 		k = platform{}
 	}
-	return &keyringClient{keyring: k, busy: make(chan struct{}, 1)}
+	return &keyringClient{keyring: k, busy: ctxmutex.New()}
 }
 
 func (r *keyringClient) get(ctx context.Context, user string) (secret.Secret, error) {
@@ -93,10 +94,8 @@ func (r *keyringClient) works(ctx context.Context) bool {
 func (r *keyringClient) ask(ctx context.Context, call func() (string, error)) (secret.Secret, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSilent)
 	defer cancel()
-	select {
-	case r.busy <- struct{}{}:
-	case <-ctx.Done():
-		return secret.Secret{}, context.Cause(ctx)
+	if err := r.busy.Lock(ctx); err != nil {
+		return secret.Secret{}, err
 	}
 	type answer struct {
 		text secret.Secret
@@ -105,7 +104,7 @@ func (r *keyringClient) ask(ctx context.Context, call func() (string, error)) (s
 	answers := make(chan answer, 1)
 	go func() {
 		text, err := call()
-		<-r.busy
+		r.busy.Unlock()
 		answers <- answer{secret.New(text), err}
 	}()
 	select {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/internal/private"
 )
 
@@ -60,31 +61,29 @@ func (l *locks) take(ctx context.Context, name, file string) (func(), error) {
 
 // procLock is held by one flow of this process. Others wait.
 type procLock struct {
-	taken chan struct{} // has room for one
-	users int           // that hold it or wait for it; guarded by locks.mu
+	mutex ctxmutex.Mutex
+	users int // that hold it or wait for it; guarded by locks.mu
 }
 
 func (l *locks) acquire(ctx context.Context, name string) (*procLock, error) {
 	l.mu.Lock()
 	s := l.procs[name]
 	if s == nil {
-		s = &procLock{taken: make(chan struct{}, 1)}
+		s = &procLock{mutex: ctxmutex.New()}
 		l.procs[name] = s
 	}
 	s.users++
 	l.mu.Unlock()
 
-	select {
-	case s.taken <- struct{}{}:
-		return s, nil
-	case <-ctx.Done():
+	if err := s.mutex.Lock(ctx); err != nil {
 		l.drop(name, s)
-		return nil, context.Cause(ctx)
+		return nil, err
 	}
+	return s, nil
 }
 
 func (l *locks) release(name string, s *procLock) {
-	<-s.taken
+	s.mutex.Unlock()
 	l.drop(name, s)
 }
 
@@ -104,7 +103,7 @@ func (l *locks) file(name string) *fileLock {
 	defer l.mu.Unlock()
 	d := l.files[name]
 	if d == nil {
-		d = &fileLock{turn: make(chan struct{}, 1), file: l.folder.Flock(name)}
+		d = &fileLock{mutex: ctxmutex.New(), file: l.folder.Flock(name)}
 		l.files[name] = d
 	}
 	return d
@@ -113,18 +112,16 @@ func (l *locks) file(name string) *fileLock {
 // fileLock is a lock file. The kernel's lock belongs to the open file, and this process
 // has one: its holders are counted here.
 type fileLock struct {
-	turn    chan struct{} // has room for one: guards what follows, also while the file is waited for
+	mutex   ctxmutex.Mutex // guards what follows; held while the file is waited for
 	file    *flock.Flock
 	holders int
 }
 
 func (d *fileLock) lock(ctx context.Context) error {
-	select {
-	case d.turn <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := d.mutex.Lock(ctx); err != nil {
+		return err
 	}
-	defer func() { <-d.turn }()
+	defer d.mutex.Unlock()
 	if d.holders == 0 {
 		if _, err := d.file.TryLockContext(ctx, poll); err != nil {
 			return fmt.Errorf("%s: %w", d.file.Path(), err)
@@ -134,11 +131,11 @@ func (d *fileLock) lock(ctx context.Context) error {
 	return nil
 }
 
-// unlock does not wait long for turn: another goroutine that has it waits only where
-// there are no holders.
+// unlock does not wait long for the mutex: another goroutine holds it while it waits for
+// the file only if there are no holders.
 func (d *fileLock) unlock() {
-	d.turn <- struct{}{}
-	defer func() { <-d.turn }()
+	_ = d.mutex.Lock(context.Background()) // does not fail
+	defer d.mutex.Unlock()
 	if d.holders--; d.holders == 0 {
 		_ = d.file.Close() // unlocks it first, which fails for no file that is open
 	}

@@ -7,20 +7,22 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 )
 
 // cachedModule loads a plugin on first use, and again when its file on disk has changed.
 // A load that failed is tried again on the next use.
 type cachedModule[P any] struct {
-	turn   chan struct{} // full while the file is looked at, and perhaps loaded
-	loaded fileVersion   // the newest that was looked at; for the holder of turn
+	loading ctxmutex.Mutex // held while the file is looked at, and perhaps loaded
+	loaded  fileVersion    // the newest that was looked at; guarded by loading
 
 	mu     sync.Mutex
 	plugin *P
 }
 
 func newCachedModule[P any]() *cachedModule[P] {
-	return &cachedModule[P]{turn: make(chan struct{}, 1)}
+	return &cachedModule[P]{loading: ctxmutex.New()}
 }
 
 // current returns the plugin that was loaded last, or nil.
@@ -34,12 +36,10 @@ func (c *cachedModule[P]) current() *P {
 // replaced by one that cannot be loaded, that is told to warn once, and get goes on
 // returning the plugin of before.
 func (c *cachedModule[P]) get(ctx context.Context, name, path string, load func(context.Context, string) (*P, error), warn func(string)) (*P, error) {
-	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("load plugin %s: %w", name, context.Cause(ctx))
+	if err := c.loading.Lock(ctx); err != nil {
+		return nil, fmt.Errorf("load plugin %s: %w", name, err)
 	}
+	defer c.loading.Unlock()
 	before := c.current()
 	now := versionOf(path) // before it is read: a change in between is seen next time
 	if before != nil && (now.same(c.loaded) || now.file == nil) {

@@ -6,12 +6,13 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // audience is the subscriptions of a session.
 type audience struct {
-	turn chan struct{} // holds one token while somebody opens a stream
+	turn ctxmutex.Mutex // held while a stream is opened
 
 	mu      sync.Mutex
 	closed  bool
@@ -56,18 +57,6 @@ func (a *audience) all() []*Subscription {
 	defer a.mu.Unlock()
 	return slices.Collect(maps.Keys(a.members))
 }
-
-// hold waits for its turn to open a stream, or for the end of ctx.
-func (a *audience) hold(ctx context.Context) error {
-	select {
-	case a.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (a *audience) release() { <-a.turn }
 
 // hear passes a change on to those that it is for. A resource that nobody asked
 // for is a part of one that somebody did.

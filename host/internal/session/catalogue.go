@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"weak"
 
+	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -14,7 +15,7 @@ import (
 // server that finds the headers wrong says so, and then the list is asked for
 // again.
 type catalogue struct {
-	listing chan struct{} // holds one token while someone lists for the headers' sake
+	listing ctxmutex.Mutex // held while tools are listed for their headers
 
 	shelf[mcp.Tool]
 
@@ -75,18 +76,6 @@ func (c *catalogue) findTask(tool string) (task bool, listing uint64, known bool
 	return c.tasks[tool], c.listings, c.listings > 0 && c.as == c.changes
 }
 
-// hold waits for its turn to list, or for the end of ctx.
-func (c *catalogue) hold(ctx context.Context) error {
-	select {
-	case c.listing <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (c *catalogue) release() { <-c.listing }
-
 // mirrorsOf returns which arguments of the tool of q headers show. A server that
 // has no list to give has nothing to show either.
 func (s *Session) mirrorsOf(ctx context.Context, q *request) ([]mirror, error) {
@@ -122,15 +111,15 @@ func (s *Session) isTask(ctx context.Context, q *request) (bool, error) {
 // a tool.
 func (s *Session) relist(ctx context.Context, listing uint64) error {
 	c := &s.catalogue
-	if err := c.hold(ctx); err != nil {
+	if err := c.listing.Lock(ctx); err != nil {
 		return err
 	}
 	if _, newest, _, _ := c.find(""); newest > listing {
-		c.release()
+		c.listing.Unlock()
 		return nil
 	}
 	list, err := s.list(ctx)
-	c.release()
+	c.listing.Unlock()
 	if err == nil {
 		list.tell(s.cfg.Warn)
 	}

@@ -29,7 +29,7 @@ func (u *Subscription) holdModern(l *link, opened func()) error {
 	defer cancel(nil)
 	defer context.AfterFunc(l.retired, func() { cancel(errMoving) })()
 	a := &u.session.audience
-	if err := a.hold(ctx); err != nil {
+	if err := a.turn.Lock(ctx); err != nil {
 		return err
 	}
 	acknowledged, ended := make(chan struct{}), make(chan error, 1)
@@ -49,7 +49,7 @@ func (u *Subscription) holdModern(l *link, opened func()) error {
 		ended <- err
 	}
 	late.Stop()
-	a.release()
+	a.turn.Unlock()
 	select {
 	case <-acknowledged:
 		opened()

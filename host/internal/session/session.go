@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -119,7 +120,7 @@ func New(cfg Config) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{cfg: cfg, greeting: greeting, gone: make(chan struct{}), telling: make(chan struct{}, 1)}
-	s.catalogue.listing, s.audience.turn = make(chan struct{}, 1), make(chan struct{}, 1)
+	s.catalogue.listing, s.audience.turn = ctxmutex.New(), ctxmutex.New()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
 }

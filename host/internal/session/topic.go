@@ -1,14 +1,18 @@
 package session
 
-import "context"
+import (
+	"context"
+
+	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
+)
 
 // topic is a resource that subscriptions are about. A legacy server knows the
 // session, and not which of its subscriptions wants what: so what it is asked about
 // one resource goes out one at a time, in order, and it is taken off when the last
 // who wanted it has left. What it does not answer holds up no other resource.
 type topic struct {
-	turn   chan struct{} // holds a token while the server is asked about it
-	wanted int           // by so many subscriptions
+	turn   ctxmutex.Mutex // held while the server is asked about it
+	wanted int            // by so many subscriptions
 }
 
 // topics are those that somebody wants, or is in turn at, by their URIs. They are
@@ -23,7 +27,7 @@ func (ts *topics) want(uris []string) {
 	for _, uri := range uris {
 		t := (*ts)[uri]
 		if t == nil {
-			t = &topic{turn: make(chan struct{}, 1)}
+			t = &topic{turn: ctxmutex.New()}
 			(*ts)[uri] = t
 		}
 		t.wanted++
@@ -37,10 +41,8 @@ func (a *audience) inTurn(ctx context.Context, uri string, do func() error) erro
 	a.mu.Lock()
 	t := a.topics[uri]
 	a.mu.Unlock()
-	select {
-	case t.turn <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := t.turn.Lock(ctx); err != nil {
+		return err
 	}
 	defer a.pass(uri, t)
 	return do()
@@ -53,7 +55,7 @@ func (a *audience) pass(uri string, t *topic) {
 		delete(a.topics, uri)
 	}
 	a.mu.Unlock()
-	<-t.turn
+	t.turn.Unlock()
 }
 
 // renounce takes off one who wanted a resource, in whose turn it is called, and

@@ -1,0 +1,59 @@
+package host
+
+import (
+	"fmt"
+	"sync"
+)
+
+// warningQueue delivers the warnings of plugins. A plugin is stopped inside the call that
+// warns, and the callback may want to use or close the session of that plugin. So a
+// goroutine of its own delivers them, which runs while there are any.
+type warningQueue struct {
+	deliver func(Event)
+
+	mu      sync.Mutex
+	waiting []Event
+	running bool
+	dropped int
+}
+
+// maxWarnings is how many warnings wait. Further ones are dropped and counted.
+const maxWarnings = 64
+
+// add queues a warning and returns at once.
+func (q *warningQueue) add(e Event) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) >= maxWarnings {
+		q.dropped++
+		return
+	}
+	q.waiting = append(q.waiting, e)
+	if !q.running {
+		q.running = true
+		go q.run()
+	}
+}
+
+func (q *warningQueue) run() {
+	for e, ok := q.next(); ok; e, ok = q.next() {
+		q.deliver(e)
+	}
+}
+
+// next takes the oldest warning. Behind the last one it tells how many were dropped.
+func (q *warningQueue) next() (e Event, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case len(q.waiting) > 0:
+		e, q.waiting = q.waiting[0], q.waiting[1:]
+		return e, true
+	case q.dropped > 0:
+		e.Warning = fmt.Sprintf("%d more warnings were left out", q.dropped)
+		q.dropped = 0
+		return e, true
+	}
+	q.running = false
+	return Event{}, false
+}
