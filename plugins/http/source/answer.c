@@ -2,41 +2,21 @@
 #include "block.h"
 #include "listener.h"
 #include "memory.h"
+#include "reply.h"
 #include "report.h"
 #include "request.h"
 #include "session.h"
 #include "stream.h"
 
-uint64_t answer_cap;
-
 // is_success reports whether a status says that a message was accepted.
 static bool is_success(uint32_t status) { return status >= 200 && status < 300; }
-
-void answer_done(call *c) {
-	report_done(c->exchange);
-	wharf_close(c->handle);
-	calls_end(c);
-}
-
-void answer_fail(call *c, int32_t status, text why) {
-	report_failed(c->exchange, status, why);
-	if (c->handle != 0) wharf_close(c->handle);
-	calls_end(c);
-}
-
-void answer_unopened(call *c, int32_t status) {
-	wharf_block said = sentence();
-	wharf_put_text(&said, "open http main: ");
-	put_status(&said, status);
-	answer_fail(c, status, kept(&said));
-}
 
 // fail_quoting ends a call with what the server has said of it.
 static void fail_quoting(call *c, int32_t status, text before) {
 	wharf_block said = sentence();
 	put_bytes(&said, before);
 	refusal_put(&said, &c->refusal);
-	answer_fail(c, status, kept(&said));
+	reply_fail(c, status, kept(&said));
 }
 
 // refused ends a call whose status was no success. That a message may be sent again is
@@ -51,40 +31,14 @@ static void refused(call *c) {
 static void expired(call *c) {
 	report_expired(c->exchange);
 	if (c->resumed) {
-		answer_fail(c, WHARF_RESET, TEXT("HTTP 404: the server forgot the session before it answered"));
+		reply_fail(c, WHARF_RESET, TEXT("HTTP 404: the server forgot the session before it answered"));
 	} else {
-		answer_fail(c, WHARF_REFUSED, TEXT("HTTP 404: the server no longer knows the session"));
+		reply_fail(c, WHARF_REFUSED, TEXT("HTTP 404: the server no longer knows the session"));
 	}
 	if (session_forget(c->epoch)) {
 		listener_stop();
 		wharf_save(0, 0);
 	}
-}
-
-static text trim(text t) {
-	while (t.len > 0 && (*t.bytes == ' ' || *t.bytes == '\t')) t.bytes++, t.len--;
-	while (t.len > 0 && (t.bytes[t.len - 1] == ' ' || t.bytes[t.len - 1] == '\t')) t.len--;
-	return t;
-}
-
-// is_like reports whether t says just that when its letters are small.
-static bool is_like(text t, text other) {
-	if (t.len != other.len) return false;
-	for (uint32_t i = 0; i < t.len; i++) {
-		if (lower(t.bytes[i]) != other.bytes[i]) return false;
-	}
-	return true;
-}
-
-// is_media reports whether a name is that of a media type, as which it is nearly always
-// written in small letters.
-static bool is_media(text name, text media) { return same(name, media) || is_like(name, media); }
-
-media media_type(void) {
-	text value = block_pair(HEAD_HEADER, TEXT("content-type"));
-	if (same(value, TEXT(MEDIA_JSON))) return (media){value, true, false};
-	text name = trim(cut(&value, ';'));
-	return (media){name, is_media(name, TEXT(MEDIA_JSON)), is_media(name, TEXT(MEDIA_EVENTS))};
 }
 
 // alien ends a call whose answer is of a kind that has no message in it.
@@ -93,7 +47,7 @@ static void alien(call *c, text media) {
 	refusal_put(&said, &c->refusal);
 	wharf_put_text(&said, ": expected " MEDIA_JSON " or " MEDIA_EVENTS ", got ");
 	for (uint32_t i = 0; i < media.len && i < WORDS; i++) wharf_put(&said, lower(media.bytes[i]));
-	answer_fail(c, WHARF_PROTOCOL, kept(&said));
+	reply_fail(c, WHARF_PROTOCOL, kept(&said));
 }
 
 // begin_session is for the answer to an initialize.
@@ -102,7 +56,7 @@ static void begin_session(call *c) {
 	if (session_begin(c->epoch + 1, block_pair(HEAD_HEADER, TEXT("mcp-session-id")))) {
 		session_save(TEXT(""));
 	} else {
-		answer_fail(c, WHARF_TOO_LARGE, TEXT("the id of the session is longer than this plugin has memory for"));
+		reply_fail(c, WHARF_TOO_LARGE, TEXT("the id of the session is longer than this plugin has memory for"));
 	}
 }
 
@@ -124,18 +78,18 @@ static void accepted(call *c, media media) {
 static void finish_message(call *c, window p) {
 	int32_t verdict = deliver(c->exchange, p, WHARF_FIN);
 	if (verdict == WHARF_ANSWER || verdict == WHARF_WRONG_ID) {
-		answer_done(c);
+		reply_done(c);
 		return;
 	}
 	refusal_add(&c->refusal, p);
 	if (!is_success(c->refusal.status)) {
 		refused(c);
 	} else if (verdict == WHARF_TOO_BIG) {
-		answer_fail(c, WHARF_TOO_LARGE, TEXT("the answer is longer than a message may be"));
+		reply_fail(c, WHARF_TOO_LARGE, TEXT("the answer is longer than a message may be"));
 	} else if (verdict == WHARF_NO_MESSAGE) {
 		fail_quoting(c, WHARF_PROTOCOL, TEXT("expected one JSON-RPC message, got "));
 	} else {
-		answer_done(c);
+		reply_done(c);
 	}
 }
 
@@ -143,7 +97,7 @@ static void finish_message(call *c, window p) {
 // already, so the rest of it is not waited for.
 static void message(call *c, window p, bool last) {
 	c->size += width(p);
-	if (last || c->size > answer_cap) {
+	if (last || c->size > reply_cap) {
 		finish_message(c, p);
 		return;
 	}
@@ -166,7 +120,7 @@ static void body(call *c, window p, bool last) {
 	case EMPTY:
 		c->answered = !c->waits;
 		if (last) {
-			answer_done(c);
+			reply_done(c);
 		} else {
 			stream_drain(c, width(p));
 		}
@@ -211,7 +165,7 @@ static int32_t head(call *c, const event *e) {
 // broken ends a call that failed below HTTP, or waits to resume it.
 static void broken(call *c, const event *e) {
 	if (c->answered) {
-		answer_done(c);
+		reply_done(c);
 	} else if ((c->form == EVENTS && stream_is_resumable(c)) || (c->resumed && c->tries < MAX_TRIES)) {
 		stream_pause(c);
 	} else if (c->form == TEXT) {
@@ -220,7 +174,7 @@ static void broken(call *c, const event *e) {
 		wharf_block said = sentence();
 		wharf_put_text(&said, c->resumed ? "GET: " : "POST: ");
 		said.len += look(payload(e), said.bytes + said.len, WORDS);
-		answer_fail(c, (int32_t)e->arg, kept(&said));
+		reply_fail(c, (int32_t)e->arg, kept(&said));
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "block.h"
 #include "listener.h"
 #include "memory.h"
+#include "reply.h"
 #include "report.h"
 #include "request.h"
 #include "session.h"
@@ -36,8 +37,8 @@ static int32_t describe(void) {
 static int32_t open(uint32_t len) {
 	int32_t status = block_settings(len);
 	if (status < 0) return status;
-	answer_cap = block_u32(SETTING_CAP);
-	if (answer_cap == 0) answer_cap = INT32_MAX;
+	reply_cap = block_u32(SETTING_CAP);
+	if (reply_cap == 0) reply_cap = INT32_MAX;
 	report_up();
 	return 0;
 }
@@ -56,7 +57,7 @@ static call *begin(uint32_t exchange) {
 	text session = member ? session_id() : TEXT("");
 	int32_t handle = request_post(exchange, version, session);
 	if (handle < 0) {
-		answer_unopened(c, handle);
+		reply_unopened(c, handle);
 		return 0;
 	}
 	calls_hold(c, (uint32_t)handle);

@@ -1,6 +1,6 @@
 #include "listener.h"
-#include "answer.h"
 #include "block.h"
+#include "reply.h"
 #include "report.h"
 #include "request.h"
 #include "session.h"
@@ -116,7 +116,7 @@ static void hear(window p, bool last) {
 		listener.tries = 0;
 		if (events->event.has_id) session_save(reader_id(events));
 	}
-	if (events->event.size > answer_cap) {
+	if (events->event.size > reply_cap) {
 		text warning = TEXT("listener: an event is longer than a message may be");
 		wharf_log(WHARF_WARN, warning.bytes, warning.len);
 		last = true;

@@ -47,7 +47,7 @@ typedef struct {
 
 typedef struct {
 	uint32_t exchange; // what messages are delivered to
-	memo *memo;        // of whoever has the reader
+	memo *memo;        // owned by the caller
 
 	place place;
 	bool begun;      // the start was checked for a byte order mark
@@ -75,14 +75,5 @@ void reader_set_id(reader *r, text id);
 // reader_restart makes r ready for the stream that goes on where this one ended. An
 // event that was not complete is dropped; id and retry stay.
 void reader_restart(reader *r);
-
-// What follows is between the two files of the reader.
-
-// reader_finish ends the event with the last of its data.
-void reader_finish(reader *r, window p);
-
-// reader_lines reads what is not data, line by line, from a copy of the beginning of p,
-// and returns where what follows begins.
-uint32_t reader_lines(reader *r, window p);
 
 #endif

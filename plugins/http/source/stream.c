@@ -1,6 +1,6 @@
 #include "stream.h"
-#include "answer.h"
 #include "memory.h"
+#include "reply.h"
 #include "report.h"
 #include "request.h"
 #include "session.h"
@@ -16,7 +16,7 @@ static bool occurred(call *c) {
 	c->tries = 0;
 	switch (c->events.event.verdict) {
 	case WHARF_WRONG_ID:
-		answer_done(c);
+		reply_done(c);
 		return false;
 	case WHARF_ANSWER:
 	case WHARF_LATE:
@@ -30,7 +30,7 @@ static void parted(call *c) {
 	if (!c->answered && stream_is_resumable(c)) {
 		stream_pause(c);
 	} else {
-		answer_done(c);
+		reply_done(c);
 	}
 }
 
@@ -42,9 +42,9 @@ void stream(call *c, window p, bool last) {
 	}
 	if (last) {
 		parted(c);
-	} else if (c->events.event.size > answer_cap) {
+	} else if (c->events.event.size > reply_cap) {
 		wharf_deliver_mem(c->exchange, 0, 0, WHARF_FIN); // the host looks for whom it was
-		answer_fail(c, WHARF_TOO_LARGE, TEXT("an event of the stream is longer than a message may be"));
+		reply_fail(c, WHARF_TOO_LARGE, TEXT("an event of the stream is longer than a message may be"));
 	} else if (c->answered) {
 		stream_drain(c, size);
 	}
@@ -55,17 +55,17 @@ static bool tick_later(void) { return wharf_timer(DRAIN_TIMER, DRAIN_TICK) == WH
 void stream_drain(call *c, uint32_t size) {
 	c->size += size;
 	if (c->size > DRAIN_SIZE) {
-		answer_done(c);
+		reply_done(c);
 		return;
 	}
 	if (c->drained || !c->answered) return;
 	if (!ticking) ticking = tick_later();
 	calls_drain(c);
-	if (drained.len > DRAIN_STREAMS) answer_done(drained.first);
+	if (drained.len > DRAIN_STREAMS) reply_done(drained.first);
 }
 
 void stream_tick(void) {
-	while (drained.first && drained.first->aged) answer_done(drained.first);
+	while (drained.first && drained.first->aged) reply_done(drained.first);
 	for (call *c = drained.first; c; c = c->next) c->aged = true;
 	ticking = drained.first && tick_later();
 }
@@ -96,12 +96,12 @@ void stream_pause(call *c) {
 // be sent again.
 void stream_resume(call *c) {
 	if (!session_lives(c->epoch)) {
-		answer_fail(c, WHARF_RESET, TEXT("the session ended before the server answered"));
+		reply_fail(c, WHARF_RESET, TEXT("the session ended before the server answered"));
 		return;
 	}
 	int32_t handle = request_bare(c->exchange, TEXT("GET"), reader_id(&c->events));
 	if (handle < 0) {
-		answer_unopened(c, handle);
+		reply_unopened(c, handle);
 		return;
 	}
 	calls_wake(c);
@@ -116,6 +116,6 @@ void stream_continued(call *c, uint32_t status, bool is_events) {
 	} else if (status >= 500 && c->tries < MAX_TRIES) {
 		stream_pause(c);
 	} else {
-		answer_done(c);
+		reply_done(c);
 	}
 }
