@@ -14,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
@@ -102,7 +103,7 @@ func (a *app) runAuthStatus(ctx context.Context, v *vault.Vault) error {
 			Logins []savedLogin `json:"logins"`
 		}{savedVault{status.Path, status.KeySource, status.Problem}, list})
 	}
-	fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "vault:"), plain.Text(vaultLine(status)))
+	fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "vault:"), cleantext.Text(vaultLine(status)))
 	rows := plain.Table{{"PROVIDER", "RECORD", "SINCE", "SERVER OR ISSUER"}}
 	for _, l := range list {
 		where := cmp.Or(l.Resource, l.Issuer, l.Client)

@@ -16,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/pluginstore"
 	"github.com/wharf-mcp/wharf/plugins"
 )
@@ -211,7 +212,7 @@ func (a *app) printPlugin(d description) error {
 		fmt.Fprintf(&out, "%-8s  %s\n", fact[0], plain.Line(fact[1]))
 	}
 	if d.Config != "" {
-		out.WriteString("\n" + plain.Text(d.Config))
+		out.WriteString("\n" + cleantext.Text(d.Config))
 	}
 	return a.Print(out.String())
 }

@@ -236,7 +236,7 @@ func (a *app) warnShadowed(name string) {
 	}
 	for other, p := range s.plugins {
 		if strings.EqualFold(other, name) && p.File != "" {
-			fmt.Fprintf(a.Err, "warning: [plugins.%s] in %s goes before it\n", tomlKey(other), plain.Text(s.path))
+			fmt.Fprintf(a.Err, "warning: [plugins.%s] in %s goes before it\n", tomlKey(other), cleantext.Text(s.path))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/pluginstore"
 	"github.com/wharf-mcp/wharf/host/replay"
 )
@@ -139,7 +140,7 @@ func writeFirst(out *strings.Builder, d *replay.Difference) {
 	fmt.Fprintf(out, "\nThe first difference (%s), in event %d of connection %d with %s:\n\n", d.Kind, d.Event, d.Connection, plain.Line(d.Server))
 	write := func(mark, text string) {
 		for part := range strings.Lines(text) {
-			out.WriteString(mark + plain.Text(strings.TrimRight(part, "\n")) + "\n")
+			out.WriteString(mark + cleantext.Text(strings.TrimRight(part, "\n")) + "\n")
 		}
 	}
 	for _, before := range d.Before {

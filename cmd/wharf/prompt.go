@@ -9,6 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -47,7 +48,7 @@ func (a *app) getPrompt(ctx context.Context, c *client, words []string) error {
 	var out strings.Builder
 	for i := range result.Messages {
 		message := &result.Messages[i]
-		out.WriteString(a.StyleOut(term.Bold, plain.Line(message.Role)+":") + " " + plain.Text(endLine(blockText(&message.Content))))
+		out.WriteString(a.StyleOut(term.Bold, plain.Line(message.Role)+":") + " " + cleantext.Text(endLine(blockText(&message.Content))))
 	}
 	return a.Print(out.String())
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // reachable says in a hint how a server is really named that has no entry: the
@@ -40,9 +40,9 @@ func (a *app) report(ctx context.Context, err error) int {
 	if kind.Code == exit.CodeInterrupted {
 		message, hint = exit.ErrInterrupted.Error(), ""
 	}
-	fmt.Fprintln(a.Err, a.StyleErr(term.Red, "error:"), plain.Text(message))
+	fmt.Fprintln(a.Err, a.StyleErr(term.Red, "error:"), cleantext.Text(message))
 	if hint != "" {
-		fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "hint:"), plain.Text(hint))
+		fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "hint:"), cleantext.Text(hint))
 	}
 	if a.flags.json {
 		a.reportJSON(kind, message, hint, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
@@ -74,7 +75,7 @@ func (a *app) runServers() error {
 	if !a.forPeople() {
 		return a.PrintJSON(entries)
 	}
-	fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "configuration:"), plain.Text(s.place()))
+	fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "configuration:"), cleantext.Text(s.place()))
 	rows := plain.Table{{"SERVER", "TRANSPORT", "ENABLED", "TARGET"}}
 	for _, e := range entries {
 		enabled := "yes"

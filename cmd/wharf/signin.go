@@ -43,7 +43,7 @@ func (a *app) openPage(ctx context.Context, p host.Page) error {
 		return err
 	}
 	defer leave()
-	fmt.Fprintf(a.Err, "%s  %s\n", a.Own("To sign in to %s, visit", plain.Name(p.Server, plain.NameColumns)), plain.Text(p.URL))
+	fmt.Fprintf(a.Err, "%s  %s\n", a.Own("To sign in to %s, visit", plain.Name(p.Server, plain.NameColumns)), cleantext.Text(p.URL))
 	if a.flags.opensBrowser(a.ErrTTY) {
 		err := host.OpenBrowser(ctx, p.URL)
 		if err == nil {
@@ -128,9 +128,9 @@ func (a *app) promptFor(q host.Question) term.Question {
 func (a *app) showCode(_ context.Context, c host.Code) {
 	defer a.Still()()
 	fmt.Fprintf(a.Err, "%s  %s\nand type the code\n  %s\n", a.Own("To sign in to %s, visit", plain.Name(c.Server, plain.NameColumns)),
-		plain.Text(c.URL), a.StyleErr(term.Bold, plain.Name(c.Code, plain.NameColumns)))
+		cleantext.Text(c.URL), a.StyleErr(term.Bold, plain.Name(c.Code, plain.NameColumns)))
 	if c.Complete != "" {
-		fmt.Fprintf(a.Err, "or visit\n  %s\n", plain.Text(c.Complete))
+		fmt.Fprintf(a.Err, "or visit\n  %s\n", cleantext.Text(c.Complete))
 	}
 	fmt.Fprint(a.Err, a.Own("The auth provider %s asks for it.", plain.Name(c.Provider, plain.NameColumns)))
 }

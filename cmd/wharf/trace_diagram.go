@@ -9,6 +9,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/trace"
 )
 
@@ -46,7 +47,7 @@ func (d *diagram) draw(l *trace.Line) string {
 	}
 	out := d.revision(l) + d.row(l)
 	if message := body(l); d.full && message != "" {
-		out += inset(plain.Text(message))
+		out += inset(cleantext.Text(message))
 	}
 	return out
 }

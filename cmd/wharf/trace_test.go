@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/trace"
 )
 
@@ -104,7 +104,7 @@ func TestTraceShowIsHarmless(t *testing.T) {
 	own := regexp.MustCompile("\x1b\\[(0|1|1;31)?m")
 	for _, args := range [][]string{nil, {"--full"}, {"--json"}} {
 		out, stderr := showTrace(t, 100, args...)
-		if strings.IndexFunc(own.ReplaceAllString(out+stderr, ""), plain.IsUnsafe) >= 0 {
+		if strings.IndexFunc(own.ReplaceAllString(out+stderr, ""), cleantext.IsUnsafe) >= 0 {
 			t.Errorf("%v: the terminal is steered: %q", args, out)
 		}
 	}

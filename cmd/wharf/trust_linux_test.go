@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // checkout is a working folder that came from somebody else, and its user.
@@ -128,7 +128,7 @@ func TestTerminalShowsAllOfAProject(t *testing.T) {
 		"env": {"E\u001b]0;x\u0007": "1"}}}}`)
 	s := c.run("trust", "approve", "files")
 	shown := s.await(mayIt)
-	if strings.IndexFunc(withoutSpinner(shown), plain.IsUnsafe) >= 0 || strings.ContainsRune(shown, '\u200b') {
+	if strings.IndexFunc(withoutSpinner(shown), cleantext.IsUnsafe) >= 0 || strings.ContainsRune(shown, '\u200b') {
 		t.Errorf("shown: %q", shown)
 	}
 	unbarred := strings.ReplaceAll(strings.ReplaceAll(shown, "\n│ "+strings.Repeat(" ", len("environment  ")), " "), "\n", " ")

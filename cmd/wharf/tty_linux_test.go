@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // What the program writes to take moving lines away, and what those begin with.
@@ -204,7 +204,7 @@ func TestTerminalIsNotSteered(t *testing.T) {
 		{"call", "no\x1b[2Jtool", "--", "server-steers"},
 	} {
 		shown := withoutSpinner(onTerminal(t, []string{"NO_COLOR=1"}, "wharf", args...))
-		if strings.IndexFunc(shown, plain.IsUnsafe) >= 0 {
+		if strings.IndexFunc(shown, cleantext.IsUnsafe) >= 0 {
 			t.Errorf("%q: shown: %q", args, shown)
 		}
 		if !strings.Contains(shown, `[server-steers] \x1b]0;owned\x07`) {

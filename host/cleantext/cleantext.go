@@ -1,5 +1,10 @@
 // Package cleantext makes text of strangers safe to show: text of servers, plugins and
-// the files of projects.
+// the files of projects. Which function fits depends on where the text is shown:
+//
+//   - [Visible], for a name in a question: nothing in it is hidden or moves;
+//   - [Readable], for what a stranger says in a question, over several lines;
+//   - [Line], for an error or a log: one line, of bounded length; or [Mask];
+//   - [Text] and [JSON], for output of any length on a terminal.
 package cleantext
 
 import (

@@ -6,24 +6,37 @@ import (
 	"unicode/utf8"
 )
 
-// Line returns s without anything that steers a terminal, cannot be seen or turns
-// the direction of writing, on one line and at most limit bytes long. Runs of what is
-// taken out become one space each. A text that is cut ends in "…".
-func Line(s string, limit int) string {
+// Line returns text for an error or a log: on one line, at most limit bytes long, and
+// without what steers a terminal, turns the direction of writing or cannot be seen. Runs
+// of what is taken out become one space each. A text that is cut ends in "…".
+func Line(text string, limit int) string {
 	const more = "…"
-	s = strings.Join(strings.FieldsFunc(s[:min(len(s), 4*limit)], isUnfit), " ")
-	if len(s) <= limit {
-		return s
+	text = strings.Join(strings.FieldsFunc(text[:min(len(text), 4*limit)], isUnfit), " ")
+	if len(text) <= limit {
+		return text
 	}
 	cut := limit - len(more)
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
 		cut--
 	}
-	return s[:cut] + more
+	return text[:cut] + more
 }
 
-// isUnfit reports whether r is white space, a control character, a format character
-// (category Cf, some of which are invisible) or not valid UTF-8.
-func isUnfit(r rune) bool {
-	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError
+// isUnfit reports whether a line goes without r: white space, what leaves nothing of its
+// own on the screen, and what is not valid UTF-8.
+func isUnfit(r rune) bool { return unicode.IsSpace(r) || !isSeen(r) || r == utf8.RuneError }
+
+// Mask returns text on one line: white space becomes a space each, and what cannot be
+// seen, what steers a terminal and what is not UTF-8 becomes U+FFFD each. It is [Line]
+// for text that should keep its length, such as a message in a trace.
+func Mask(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case isSeen(r):
+			return r
+		}
+		return utf8.RuneError
+	}, text)
 }

@@ -11,8 +11,9 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // projectFiles are where projects keep their servers: Wharf's own file, and the
@@ -83,7 +84,7 @@ func (d *Discovery) sumUp() {
 		d.warn("project files here and above it have more than %d KiB; %d of them are left out", maxProjectBytes>>10, d.skipped)
 	}
 	for i, w := range d.Warnings {
-		d.Warnings[i] = singleLine(w)
+		d.Warnings[i] = cleantext.Mask(w)
 	}
 }
 
@@ -221,16 +222,6 @@ func (d *Discovery) add(p Project, s Server) {
 		return
 	}
 	d.Servers = append(d.Servers, s)
-}
-
-// singleLine keeps a name in a project file from looking like a line of ours.
-func singleLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return utf8.RuneError
-		}
-		return r
-	}, text)
 }
 
 func (d *Discovery) warn(format string, a ...any) {

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 )
 
@@ -125,9 +125,5 @@ func checkName(name string) error {
 	return nil
 }
 
-func quote(text string) string {
-	if len(text) > 80 || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return fmt.Sprintf("%.80q", text)
-	}
-	return `"` + text + `"`
-}
+// quote returns the beginning of a text that is to be read as data.
+func quote(text string) string { return strconv.Quote(cleantext.Line(text, 80)) }

@@ -2,9 +2,9 @@ package plugintest
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // Text is the report for people. It shows the last lines of the trace of each check that
@@ -30,7 +30,7 @@ func (r *Report) Text(lines int) string {
 		fmt.Fprintf(&out, "  %-14s %10d %s %s\n", f.ID, f.Value, f.Unit, f.Of)
 	}
 	out.WriteString("\n" + r.verdict() + "\n")
-	return printable(out.String())
+	return cleantext.Text(out.String())
 }
 
 // section lists the checks of a level, each failed one followed by its trace.
@@ -177,7 +177,7 @@ func (r *Report) Shortfall() string {
 		why, _, _ := strings.Cut(r.Check(untried[0]).Got, "\n")
 		text += ": " + why
 	}
-	return printable(text)
+	return cleantext.Text(text)
 }
 
 // binding lists the checks of this result that count.
@@ -196,16 +196,3 @@ func orDash(s string) string {
 	}
 	return s
 }
-
-// safe replaces what a terminal might act upon.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && (unicode.IsControl(r) || slices.Contains(bidi, r)) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-}
-
-// bidi are the characters that change in which order a line is read.
-var bidi = []rune("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2028\u2029")

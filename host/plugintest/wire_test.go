@@ -174,11 +174,11 @@ func TestParseScenario(t *testing.T) {
 // A reader of a report gets nothing that moves the cursor.
 func TestTextIsSafe(t *testing.T) {
 	r := newReport(nil)
-	r.Plugin.Name = "\x1b[31mred\u202e"
+	r.Plugin.Name = "\x1b[31mred\u202e\u200b"
 	r.add(&Check{ID: "x", Level: Required, Trace: "--> event(\x07)\n" + strings.Repeat("line\n", 50)}, Failed, "a\nb\x00")
 	r.conclude()
 	text := r.Text(5)
-	if strings.ContainsAny(text, "\x1b\x07\x00\u202e") || !strings.Contains(text, "46 lines before") || !strings.Contains(text, "it does not pass: x (1 of 1)") {
+	if strings.ContainsAny(text, "\x1b\x07\x00\u202e\u200b") || !strings.Contains(text, "46 lines before") || !strings.Contains(text, "it does not pass: x (1 of 1)") {
 		t.Errorf("%q", text)
 	}
 	if n := strings.Count(r.Text(0), "line\n"); n != 50 {

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode"
 
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
@@ -161,15 +161,7 @@ func (p *Printer) shown(message []byte) string {
 	} else {
 		begin = p.secrets.Redact(message)
 	}
-	text := strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsPrint(r):
-			return r
-		case unicode.IsSpace(r):
-			return ' '
-		}
-		return unicode.ReplacementChar
-	}, string(begin))
+	text := cleantext.Mask(string(begin))
 	if len(message) > payloadCap {
 		text += fmt.Sprintf("… (%d bytes)", len(message))
 	}

@@ -91,13 +91,13 @@ func TestLines(t *testing.T) {
 func TestRudeMessages(t *testing.T) {
 	var out strings.Builder
 	tr, _ := NewPrinter("rpc", &out)
-	rude := "{\r\n[files] -> {}\x1b[2J\u009b\xff\u202e\t}"
+	rude := "{\r\n[files] -> {}\x1b[2J\u009b\xff\u202e\u3164\t}"
 	tr.RPC("files")(false, []byte(rude))
 	tr.Dropped("files")(errors.New("no\x1b"), []byte(rude))
 	if got := strings.Count(out.String(), "\n"); got != 2 {
 		t.Errorf("two messages made %d lines: %q", got, out.String())
 	}
-	for _, bad := range []string{"\x1b", "\r", "\u009b", "\xff", "\u202e"} {
+	for _, bad := range []string{"\x1b", "\r", "\u009b", "\xff", "\u202e", "\u3164"} {
 		if strings.Contains(out.String(), bad) {
 			t.Errorf("%q is in the trace: %q", bad, out.String())
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
@@ -252,7 +253,7 @@ func (i *Instance) callReport(a args) int32 { // what, exchange, code, ptr, len
 		i.inbound.forget(a[1])
 		i.receiver.Done(a[1])
 	case abi.ReportFailed:
-		return i.reportFailed(a[1], abi.Status(int32(a[2])), words(text))
+		return i.reportFailed(a[1], abi.Status(int32(a[2])), cleantext.Line(string(text), wordsCap))
 	case abi.ReportExpired:
 		i.receiver.Expired(a[1])
 	case abi.ReportEnded:
@@ -327,7 +328,7 @@ func (i *Instance) callSave(a args) int32 { // ptr, len
 func (i *Instance) callLog(a args) int32 { // level, ptr, len
 	p := i.memory(a[1], a[2])
 	if i.log != nil {
-		i.log(abi.Level(a[0]), words(p))
+		i.log(abi.Level(a[0]), cleantext.Line(string(p), wordsCap))
 	}
 	return 0
 }

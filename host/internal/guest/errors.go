@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
@@ -171,23 +171,8 @@ func (t *tail) lines() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(string(t.data)), "\n")
-	return words([]byte(strings.Join(lines[:min(3, len(lines))], "; ")))
+	return cleantext.Line(strings.Join(lines[:min(3, len(lines))], "; "), wordsCap)
 }
 
-// wordsCap is how much is kept of what a plugin says to people, in bytes.
+// wordsCap is how much of a plugin's text is in an error or a log, in bytes.
 const wordsCap = 1 << 10
-
-// Words is what a plugin says as text for an error: one line, and not too long.
-func Words(said []byte) string { return words(said) }
-
-// words returns what a plugin says as text for an error or a log: not too long,
-// on one line, and without what would move the cursor of a terminal.
-func words(said []byte) string {
-	said = said[:min(len(said), wordsCap)]
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(string(said), "\uFFFD"))
-}

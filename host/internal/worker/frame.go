@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
@@ -352,10 +353,13 @@ func (m *ended) decode(t tag, body []byte) error {
 	case kind > wasm.TrapHost:
 		return violates("it named a kind of trap that there is not, %d", kind)
 	case kind == wasm.TrapHost || kind == wasm.TrapOther:
-		m.trap.Err = errors.New(guest.Words(f.rest))
+		m.trap.Err = errors.New(cleantext.Line(string(f.rest), maxText))
 	}
 	return f.end(true)
 }
 
 // clip keeps a text as short as it may be.
 func clip(text string) string { return text[:min(len(text), textMost)] }
+
+// maxText is how much of a text of a worker is in an error, in bytes.
+const maxText = 1 << 10

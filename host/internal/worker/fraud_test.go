@@ -124,10 +124,10 @@ var frauds = map[string]fraud{
 	"less than nothing":    {do: says((&ended{used: -1, pages: 2}).append(nil)), says: "-1 units of fuel"},
 	"no such trap":         {do: says((&ended{trap: &wasm.Trap{Kind: 77}}).append(nil)), says: "a kind of trap that there is not"},
 	"a trap with colours": {
-		do: says((&ended{trap: &wasm.Trap{Kind: wasm.TrapHost, Err: errors.New("\x1b[31mred\n\x00")}}).append(nil)), says: "describe:  [31mred  ",
+		do: says((&ended{trap: &wasm.Trap{Kind: wasm.TrapHost, Err: errors.New("\x1b[31mr\u202ee\u200bd\n\x00")}}).append(nil)), says: "describe: [31mr e d",
 	},
 	"refuses too late": {do: says(bare(tagRefused, []byte("no")...)), says: "it refuses a plugin that it has run"},
-	"refuses":          {do: says(bare(tagRefused, []byte("\x1b]0;no\x07")...)), early: true, says: "plugin pigeon: start: start:  ]0;no"},
+	"refuses":          {do: says(bare(tagRefused, []byte("\x1b]0;no\x07")...)), early: true, says: "plugin pigeon: start: start: ]0;no"},
 	"returns at once":  {do: says((&ended{pages: 2}).append(nil)), says: "did not answer DESCRIBE"},
 
 	"exits":  {do: func(io.Writer, *frames) { os.Exit(3) }, says: "its worker process ended with exit code 3"},

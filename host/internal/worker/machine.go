@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
@@ -139,7 +140,7 @@ func (m *machine) attend(end *ended) error {
 			}
 		case tagRefused:
 			if err = violates("it refuses a plugin that it has run"); m.starting {
-				err = &Refusal{why: guest.Words(body)}
+				err = &Refusal{why: cleantext.Line(string(body), maxText)}
 			}
 		}
 		if err != nil {

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/form"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // Whatever a server asks for: what is shown of its fields is harmless.
@@ -22,7 +22,7 @@ func FuzzFields(f *testing.F) {
 		}
 		a := &Asker{Terminal: new(term.Terminal), Server: host.Server{Name: "files"}}
 		for i := range fields {
-			if said := a.about(&fields[i]) + a.heading(&fields[i], i+1, len(fields)); strings.IndexFunc(said, plain.IsUnsafe) >= 0 {
+			if said := a.about(&fields[i]) + a.heading(&fields[i], i+1, len(fields)); strings.IndexFunc(said, cleantext.IsUnsafe) >= 0 {
 				t.Errorf("%s: says %q", schema, said)
 			}
 		}

@@ -270,7 +270,7 @@ func isProposable(text string) bool {
 
 // SafeToType reports whether the line editor would read text as text and not as keys.
 func SafeToType(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return plain.IsUnsafe(r) || r == '\n' || r == '\t' }) && utf8.ValidString(text)
+	return !strings.ContainsFunc(text, func(r rune) bool { return cleantext.IsUnsafe(r) || r == '\n' || r == '\t' }) && utf8.ValidString(text)
 }
 
 // Proposed is the answer so far as one would type it. The line begins with it.

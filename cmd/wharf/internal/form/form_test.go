@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 func readOne(t *testing.T, schema string) *Field {
@@ -159,7 +159,7 @@ func FuzzForm(f *testing.F) {
 		}
 		for i := range form {
 			f := &form[i]
-			if terms := strings.Join(f.Terms(), ", "); !isProposable(f.Proposed()) || strings.IndexFunc(terms, plain.IsUnsafe) >= 0 {
+			if terms := strings.Join(f.Terms(), ", "); !isProposable(f.Proposed()) || strings.IndexFunc(terms, cleantext.IsUnsafe) >= 0 {
 				t.Errorf("%s: proposes %q, says %q", schema, f.Proposed(), terms)
 			}
 			if f.Answer(strings.TrimSpace(text)) != nil || !f.given || !SafeToType(text) || f.Proposed() == "" {

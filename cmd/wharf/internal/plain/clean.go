@@ -5,38 +5,14 @@ package plain
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// Text makes foreign text fit for a terminal: what could move the cursor, change
-// colours, or reorder what is read (C0 and C1 controls, escape, bidirectional
-// controls) is shown as an escape instead. Newlines and tabs stay; a CR before a
-// newline goes.
-func Text(text string) string {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	return replaceUnsafe(text, func(out *strings.Builder, r rune) {
-		if r < 0x100 {
-			fmt.Fprintf(out, `\x%02x`, r)
-			return
-		}
-		fmt.Fprintf(out, `\u%04x`, r)
-	})
-}
-
-// JSON writes the characters of a JSON text that could steer a terminal as JSON
-// escapes, which mean the same.
-func JSON(text string) string {
-	return replaceUnsafe(text, func(out *strings.Builder, r rune) { fmt.Fprintf(out, `\u%04x`, r) })
-}
-
-// Line is [Text] for text that must stay on one line.
+// Line is [cleantext.Text] for text that must stay on one line.
 func Line(text string) string {
-	return strings.Join(strings.Fields(Text(text)), " ")
+	return strings.Join(strings.Fields(cleantext.Text(text)), " ")
 }
 
 // Cell is [Line] for the cell of a table. It looks at no more of the text than fits
@@ -70,36 +46,4 @@ func Quote(text string) string {
 		panic(err) // a string always encodes
 	}
 	return strings.TrimSuffix(out.String(), "\n")
-}
-
-// IsUnsafe reports whether a terminal may act upon r.
-func IsUnsafe(r rune) bool {
-	if r == '\n' || r == '\t' {
-		return false
-	}
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
-}
-
-// replaceUnsafe replaces every rune that is not safe on a terminal, and every byte
-// that is not UTF-8.
-func replaceUnsafe(text string, escape func(out *strings.Builder, r rune)) string {
-	escapes := 0
-	for _, r := range text {
-		if IsUnsafe(r) {
-			escapes++
-		}
-	}
-	if escapes == 0 && utf8.ValidString(text) {
-		return text
-	}
-	var out strings.Builder
-	out.Grow(len(text) + escapes*len(`\u0000`))
-	for _, r := range text {
-		if IsUnsafe(r) {
-			escape(&out, r)
-			continue
-		}
-		out.WriteRune(r)
-	}
-	return out.String()
 }

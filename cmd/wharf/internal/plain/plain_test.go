@@ -3,43 +3,7 @@ package plain
 import (
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
-
-func TestText(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain":             "plain",
-		"two\nlines\tand":   "two\nlines\tand",
-		"windows\r\nline":   "windows\nline",
-		"over\rwrite":       `over\x0dwrite`,
-		"\x1b[2Jcleared":    `\x1b[2Jcleared`,
-		"\u009b2Jcleared":   `\x9b2Jcleared`,
-		"bell\a back\b del": `bell\x07 back\x08 del`,
-		"\x7f":              `\x7f`,
-		"txt\u202egpj":      `txt\u202egpj`,
-		"iso\u2066late":     `iso\u2066late`,
-		"sep\u2028arate":    `sep\u2028arate`,
-		"bad\xffbyte":       "bad\ufffdbyte",
-		"naïve 日本 🚢":        "naïve 日本 🚢",
-	} {
-		if got := Text(text); got != want {
-			t.Errorf("Text(%q) = %q, want %q", text, got, want)
-		}
-	}
-}
-
-func FuzzText(f *testing.F) {
-	f.Add("a\x1b[0mb\r\n\u202e\xff")
-	f.Fuzz(func(t *testing.T, text string) {
-		got := Text(text)
-		if strings.IndexFunc(got, IsUnsafe) >= 0 || !utf8.ValidString(got) {
-			t.Errorf("Text(%q) = %q", text, got)
-		}
-		if Text(got) != got {
-			t.Errorf("Text is not stable for %q", text)
-		}
-	})
-}
 
 func TestName(t *testing.T) {
 	for text, want := range map[string]string{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // OutputError is a write to stdout that failed.
@@ -62,11 +63,11 @@ func (t *Terminal) PrintRaw(value json.RawMessage) error {
 	if !t.OutTTY {
 		return t.Print(line.String())
 	}
-	return t.printParts(line.String(), plain.JSON)
+	return t.printParts(line.String(), cleantext.JSON)
 }
 
 // PrintPlain writes foreign text to stdout, made harmless.
-func (t *Terminal) PrintPlain(text string) error { return t.printParts(text, plain.Text) }
+func (t *Terminal) PrintPlain(text string) error { return t.printParts(text, cleantext.Text) }
 
 // printPart is how many bytes are made harmless at a time, which may take six times
 // their room.
@@ -100,5 +101,5 @@ func (t *Terminal) Warn(format string, args ...any) {
 	if t.ErrTTY {
 		text = t.Fold(text)
 	}
-	fmt.Fprintf(t.Err, "%s%s\n", t.StyleErr(Bold, "warning:"), strings.TrimPrefix(plain.Text(text), "warning:"))
+	fmt.Fprintf(t.Err, "%s%s\n", t.StyleErr(Bold, "warning:"), strings.TrimPrefix(cleantext.Text(text), "warning:"))
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 func TestPrintRaw(t *testing.T) {
@@ -74,7 +75,7 @@ func TestPartsOfText(t *testing.T) {
 			text := strings.Repeat("x", printPart-before) + edge + strings.Repeat("y", printPart) + edge
 			var out strings.Builder
 			a := &Terminal{Out: &out}
-			if err := a.PrintPlain(text); err != nil || out.String() != plain.Text(text) {
+			if err := a.PrintPlain(text); err != nil || out.String() != cleantext.Text(text) {
 				t.Errorf("%q %d bytes before the end of a part: %v", edge, before, err)
 			}
 		}

@@ -100,7 +100,7 @@ func (t *Terminal) Own(format string, args ...any) string {
 // where one takes more than a row, the other rows begin with a bar.
 func (t *Terminal) Fold(text string) string {
 	var out strings.Builder
-	for line := range strings.Lines(strings.ReplaceAll(plain.Text(text), "\t", "    ")) {
+	for line := range strings.Lines(strings.ReplaceAll(cleantext.Text(text), "\t", "    ")) {
 		ended := strings.TrimSuffix(line, "\n")
 		rows := plain.Wrap(ended, t.Columns()-plain.Width(Bar), 0)
 		out.WriteString(strings.Join(rows, "\n"+Bar) + line[len(ended):])

@@ -56,7 +56,7 @@ func FuzzQuoted(f *testing.F) {
 		}
 		for _, line := range lines {
 			marks := len(line) - len(cleantext.Visible(line)) // a mark takes no column
-			if !strings.HasPrefix(line, strings.TrimSpace(Bar)) || marks == 0 && plain.Width(line) > a.Columns() || strings.IndexFunc(line, plain.IsUnsafe) >= 0 {
+			if !strings.HasPrefix(line, strings.TrimSpace(Bar)) || marks == 0 && plain.Width(line) > a.Columns() || strings.IndexFunc(line, cleantext.IsUnsafe) >= 0 {
 				t.Errorf("%q in %d columns: %q", text, a.Columns(), line)
 			}
 		}

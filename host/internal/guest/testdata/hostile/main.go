@@ -192,7 +192,7 @@ func (h *hostile) misbehave(e sdk.Event) {
 	case "pieces":
 		h.conn.Open(abi.OpenStream, 0, &abi.OpenRequest{Grant: "main"})
 	case "words":
-		rude := "\x1b[31m\xff\n" + strings.Repeat("x", 64<<10)
+		rude := "\x1b[31m\u202e\u200b\xff\n" + strings.Repeat("x", 64<<10)
 		h.conn.Failed(7, abi.Internal, rude)
 		h.conn.Log(abi.LevelWarn, rude)
 	case "ended":
