@@ -21,6 +21,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
 )
 
 func main() {
@@ -53,5 +54,15 @@ func run(args []string, std *term.Terminal) int {
 func leaveGarbage() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
+	}
+}
+
+// closeRecorders closes the files, and warns if one is not complete: the command
+// itself has succeeded or failed without it.
+func (a *app) closeRecorders() {
+	for _, err := range []error{a.recorders.trace.get().Close(), a.recorders.replay.get().Close()} {
+		if err != nil {
+			a.hear(host.Event{Warning: err.Error()})
+		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
-	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/replay"
 	"github.com/wharf-mcp/wharf/host/trace"
 )
@@ -45,16 +44,6 @@ func (r *recorders) flush() {
 	defer cancel()
 	r.trace.get().Flush(ctx)
 	r.replay.get().Flush(ctx)
-}
-
-// closeRecorders closes the files, and warns if one is not complete: the command
-// itself has succeeded or failed without it.
-func (a *app) closeRecorders() {
-	for _, err := range []error{a.recorders.trace.get().Close(), a.recorders.replay.get().Close()} {
-		if err != nil {
-			a.hear(host.Event{Warning: err.Error()})
-		}
-	}
 }
 
 // recorderFile is a recorder that is created at most once. A nil recorder records

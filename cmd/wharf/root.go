@@ -2,36 +2,11 @@ package main
 
 import (
 	"errors"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 )
-
-// app is one run of the program: its streams, its flags, and what it learns
-// on the way.
-type app struct {
-	*term.Terminal
-	flags flags
-
-	interrupt *exit.Interrupts // nil in tests
-
-	settings  *settings      // read at the first need
-	outranked []string       // installed plugins that were warned of
-	server    string         // the server that the command is about, for errors
-	address   string         // its url, if it has no entry
-	recorders recorders      // of --trace and --record
-	watcher   *configWatcher // for changes of the configuration; nil where nothing is kept
-	logged    atomic.Bool    // somebody follows what servers log
-
-	redact func(text string) string // takes secrets out of errors; nil without a host
-}
-
-// forPeople reports whether stdout is read by a person: it is a terminal, and --json
-// is not given.
-func (a *app) forPeople() bool { return a.OutTTY && !a.flags.json }
 
 const rootLong = `Wharf talks to MCP servers through sandboxed transports.
 
@@ -51,7 +26,7 @@ A configured server needs no "call":
 On a terminal the output is for people; piped, or with --json, it is JSON.
 Exit codes: 0 ok, 1 internal, 2 usage or configuration, 3 sign-in needed,
 4 unreachable or timed out, 5 the tool or the server answered with an error,
-6 denied or refused, 130 interrupted, 141 nobody reads stdout any more.`
+6 denied or refused, 130 interrupted, 141 stdout was closed.`
 
 // newRoot builds the tree of commands. It does no work beyond that: the demo
 // server starts through it as well, and each start counts.

@@ -1,17 +1,14 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 )
@@ -29,39 +26,6 @@ type settings struct {
 
 	searched bool          // the files of the project were read
 	projects []host.Server // what stands in them, and nobody has written here
-}
-
-// load reads the configuration at the first call: the file of --config, or the
-// user's own where there is one. The server demo is added, unless the file has one
-// of that name. What came with a project is read only when it is asked for, see
-// [settings.project].
-func (a *app) load() (*settings, error) {
-	if a.settings != nil {
-		return a.settings, nil
-	}
-	s, err := a.readSettings()
-	if err == nil {
-		err = s.addInstalled()
-	}
-	if err != nil {
-		return nil, err
-	}
-	a.warnOutranked(s.outranked)
-	if _, taken := among(s.servers, demoName); !taken {
-		demo, err := demoServer()
-		if err != nil {
-			return nil, err
-		}
-		s.servers = append(s.servers, demo)
-	}
-	a.settings = s
-	return s, nil
-}
-
-// readSettings reads the file, until the program is interrupted.
-func (a *app) readSettings() (*settings, error) {
-	ctx := cmp.Or(a.Life, context.Background())
-	return files.Until(ctx, func() (*settings, error) { return settingsOf(a.flags.config) })
 }
 
 func settingsOf(path string) (*settings, error) {
@@ -155,17 +119,6 @@ func (s *settings) place() string {
 	return own + " (not there)"
 }
 
-// warnOf tells what of the configuration is not used. A project may have written
-// most of such a line.
-func (a *app) warnOf(s *settings) {
-	for _, warning := range s.warnings {
-		a.Warn("%s", plain.Clip(plain.Line(warning), warningLetters))
-	}
-}
-
-// warningLetters is how much of a warning about a file is printed.
-const warningLetters = 1000
-
 // addInstalled adds what the user installed to the plugins of a configuration,
 // whose own go before. A lock that cannot be read is an error: without it, one
 // would use a plugin that nobody pinned, or miss one.
@@ -201,18 +154,6 @@ func (s *settings) addInstalled() error {
 	return nil
 }
 
-// warnOutranked tells of installed plugins that are not used, once of each.
-func (a *app) warnOutranked(names []string) {
-	for _, name := range names {
-		if slices.Contains(a.outranked, name) {
-			continue
-		}
-		a.outranked = append(a.outranked, name)
-		a.Warn("the installed plugin %s is not used: wharf has a plugin of that name now. To give it another name, "+
-			"`wharf plugin remove %[1]s`, and add it again with --name", name)
-	}
-}
-
 // files are what the settings were read from and refer to.
 func (s *settings) files() []string {
 	var paths []string
@@ -231,4 +172,24 @@ func (s *settings) files() []string {
 	}
 	slices.Sort(paths)
 	return paths
+}
+
+// unknownServer says what the name may have been meant to be.
+func (s *settings) unknownServer(name string) error {
+	err := fmt.Errorf("unknown server %q", name)
+	if near := nearest(name, s.names()); near != "" {
+		return exit.Usage(err, "did you mean %q?", near)
+	}
+	if strings.ContainsAny(name, ":/") {
+		return exit.Usage(err, "an address begins with http:// or https://; `wharf servers` lists the names")
+	}
+	return exit.Usage(err, "`wharf servers` lists the servers; a command goes behind --")
+}
+
+// from returns which file an entry comes from.
+func (s *settings) from(server host.Server) string {
+	if server.Project != nil {
+		return server.Project.Path()
+	}
+	return s.path
 }

@@ -85,23 +85,3 @@ func (a *app) named(name string) (host.Server, error) {
 	}
 	return server, nil
 }
-
-// unknownServer says what the name may have been meant to be.
-func (s *settings) unknownServer(name string) error {
-	err := fmt.Errorf("unknown server %q", name)
-	if near := nearest(name, s.names()); near != "" {
-		return exit.Usage(err, "did you mean %q?", near)
-	}
-	if strings.ContainsAny(name, ":/") {
-		return exit.Usage(err, "an address begins with http:// or https://; `wharf servers` lists the names")
-	}
-	return exit.Usage(err, "`wharf servers` lists the servers; a command goes behind --")
-}
-
-// from returns which file an entry comes from.
-func (s *settings) from(server host.Server) string {
-	if server.Project != nil {
-		return server.Project.Path()
-	}
-	return s.path
-}

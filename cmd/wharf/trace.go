@@ -103,7 +103,7 @@ func (s *traceShow) run(ctx context.Context, path string) error {
 
 // read shows one line after the other.
 func (s *traceShow) read(ctx context.Context, file io.Reader, path string) error {
-	d := diagram{app: s.app, full: s.full}
+	d := diagram{terminal: s.app.Terminal, full: s.full}
 	for l, err := range trace.Read(file) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

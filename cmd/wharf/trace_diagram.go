@@ -18,9 +18,9 @@ import (
 // right, and the message. It remembers no more than which revision each
 // connection speaks.
 type diagram struct {
-	app    *app
-	full   bool
-	speaks map[peer]string
+	terminal *term.Terminal
+	full     bool
+	speaks   map[peer]string
 }
 
 // peer is one connection of a trace.
@@ -55,12 +55,12 @@ func (d *diagram) draw(l *trace.Line) string {
 // heading says when a trace began, or goes on from another file, and names the
 // columns.
 func (d *diagram) heading(l *trace.Line) string {
-	a, began := d.app, "began "+l.Time.Format(time.RFC3339)
+	began := "began " + l.Time.Format(time.RFC3339)
 	if l.Why != "" {
 		began = "goes on " + l.Time.Format(time.RFC3339) + "; " + plain.Line(l.Why)
 	}
 	text := fmt.Sprintf("%9s  %-*s  CLIENT%*s", "SECONDS", nameColumn, "CONNECTION", arrowColumn-len("CLIENT"), "SERVER")
-	return began + "\n" + a.StyleOut(term.Bold, text) + "\n"
+	return began + "\n" + d.terminal.StyleOut(term.Bold, text) + "\n"
 }
 
 // revision is a row of its own where a connection begins to speak another revision
@@ -95,7 +95,7 @@ func (d *diagram) row(l *trace.Line) string {
 	if message == "" {
 		return out + d.dress(style, strings.TrimRight(arrow, " ")) + "\n"
 	}
-	width := d.app.Width
+	width := d.terminal.Width
 	if width == 0 {
 		width = unknownWidth
 	}
@@ -107,7 +107,7 @@ func (d *diagram) dress(style, text string) string {
 	if style == "" {
 		return text
 	}
-	return d.app.StyleOut(style, text)
+	return d.terminal.StyleOut(style, text)
 }
 
 // place is when, and with whom.

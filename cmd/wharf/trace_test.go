@@ -64,7 +64,7 @@ func TestTraceShow(t *testing.T) {
 
 // Of a trace in two files, each says where the other is.
 func TestTraceShowOfTwoFiles(t *testing.T) {
-	d := &diagram{app: &app{Terminal: new(term.Terminal)}}
+	d := &diagram{terminal: new(term.Terminal)}
 	var rows string
 	for line, err := range trace.Read(strings.NewReader(`
 {"kind":"start","format":"wharf-trace/1","time":"2026-01-01T00:00:00Z","at_us":9,"why":"what was before is in t.1"}
@@ -82,7 +82,7 @@ func TestTraceShowOfTwoFiles(t *testing.T) {
 
 // What comes after the end of a connection does not begin it anew.
 func TestTraceShowAfterTheEnd(t *testing.T) {
-	d := &diagram{app: &app{Terminal: new(term.Terminal)}}
+	d := &diagram{terminal: new(term.Terminal)}
 	var rows string
 	for line, err := range trace.Read(strings.NewReader(strings.ReplaceAll(`
 {"kind":"notification","time":"2026-01-01T00:00:00Z","at_us":1,OF,"direction":"received","method":"x","message":{}}

@@ -75,7 +75,7 @@ func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string)
 	if err := a.agreed(uris, sub.Honoured()); err != nil {
 		return err
 	}
-	defer c.keepFresh(ctx)()
+	defer c.followConfig(ctx)()
 	for n := 0; w.count == 0 || n < w.count; n++ {
 		change, err := sub.Next(ctx)
 		if err != nil {

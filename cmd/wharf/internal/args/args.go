@@ -16,9 +16,6 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
 
-// Object is a JSON object of arguments, each value as it was written.
-type Object map[string]json.RawMessage
-
 // Arguments are the arguments of a call as they stand on the command line.
 type Arguments struct {
 	base   Object // of --args, stdin or a word that is an object; values win over it

@@ -8,6 +8,9 @@ import (
 	"unicode/utf8"
 )
 
+// Object is a JSON object of arguments, each value as it was written.
+type Object map[string]json.RawMessage
+
 // parseObject reads text as a JSON object. Names that come twice are errors:
 // readers disagree on which of the two counts.
 func parseObject(text string) (Object, error) {

@@ -13,16 +13,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Asker is a server that may ask the person something, as long as the host of one
-// command is open. Safe for concurrent use; a person is asked one thing at a time.
-type Asker struct {
-	*term.Terminal
-	Server      host.Server
-	PrintsPages bool // the person opens pages, not the program
-
-	limit limit
-}
-
 // Elicit has the person answer the server. Nothing is answered in their name, except
 // that they want no more questions.
 //

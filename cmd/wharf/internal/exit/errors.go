@@ -11,6 +11,9 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 )
 
+// ErrInterrupted is the cause of a context that a signal has ended.
+var ErrInterrupted = errors.New("interrupted")
+
 // Exit codes. The program promises them.
 const (
 	CodeOK          = 0

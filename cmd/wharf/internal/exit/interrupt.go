@@ -2,15 +2,11 @@ package exit
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/signal"
 	"sync/atomic"
 	"syscall"
 )
-
-// ErrInterrupted is the cause of a context that a signal has ended.
-var ErrInterrupted = errors.New("interrupted")
 
 // Interrupts ends the program when it is asked to. The first SIGINT, SIGTERM or
 // SIGHUP cancels a context, so that a request in flight is cancelled at the server

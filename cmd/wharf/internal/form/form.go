@@ -9,8 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -18,64 +16,6 @@ import (
 
 // Form is what a server asks for, in its order.
 type Form []Field
-
-// fieldKind is how a field is answered.
-type fieldKind int
-
-const (
-	textField fieldKind = iota
-	numberField
-	integerField
-	boolField
-	choiceField  // one of the options
-	choicesField // any of them
-)
-
-// Field is one question of a form, and its answer.
-type Field struct {
-	name     string
-	required bool
-	kind     fieldKind
-	schema   fieldSchema
-	options  []Option
-
-	given bool
-	value any // a string, []string, bool or json.Number
-}
-
-// Option is one of the values that a field can have.
-type Option struct {
-	Value string `json:"const"`
-	Title string `json:"title"`
-}
-
-// fieldSchema is all that the schema of a field may hold.
-type fieldSchema struct {
-	Type        string          `json:"type"`
-	Title       string          `json:"title"`
-	Description string          `json:"description"`
-	Default     json.RawMessage `json:"default"`
-
-	Format    string `json:"format"`
-	Pattern   string `json:"pattern"`
-	MinLength *int   `json:"minLength"`
-	MaxLength *int   `json:"maxLength"`
-
-	Minimum *float64 `json:"minimum"`
-	Maximum *float64 `json:"maximum"`
-
-	Enum      []string `json:"enum"`
-	EnumNames []string `json:"enumNames"` // before 2025-11-25
-	OneOf     []Option `json:"oneOf"`
-
-	MinItems *int `json:"minItems"`
-	MaxItems *int `json:"maxItems"`
-	Items    struct {
-		Enum  []string `json:"enum"`
-		AnyOf []Option `json:"anyOf"`
-		OneOf []Option `json:"oneOf"`
-	} `json:"items"`
-}
 
 // Read reads a requested schema: an object whose properties are not objects. One
 // without properties asks for a yes alone. Each field begins with the default of its
@@ -159,23 +99,6 @@ func options(values, titles []string, titled []Option) []Option {
 	return append(all, titled...)
 }
 
-// Label is the name of a field for people.
-func (f *Field) Label() string {
-	if f.schema.Title != "" {
-		return f.schema.Title
-	}
-	return f.name
-}
-
-// Description is what the server says of the field beside its label.
-func (f *Field) Description() string { return strings.TrimSpace(f.schema.Description) }
-
-// Options are the values to choose from; none where the field takes any.
-func (f *Field) Options() []Option { return f.options }
-
-// Given reports whether the field has an answer.
-func (f *Field) Given() bool { return f.given }
-
 // Content is the answer to the form.
 func (fields Form) Content() map[string]any {
 	content := make(map[string]any)
@@ -185,17 +108,6 @@ func (fields Form) Content() map[string]any {
 		}
 	}
 	return content
-}
-
-// secretWords are parts of the names of what a form must not ask for.
-var secretWords = []string{"passw", "passphrase", "secret", "token", "api key", "apikey", "credential", "private key", "access key", "pin code", "card number", "cvv", "cvc"}
-
-// AsksForSecret reports whether a field seems to want a secret.
-func (f *Field) AsksForSecret() bool {
-	words := strings.NewReplacer("_", " ", "-", " ").Replace(strings.ToLower(f.name + "\n" + f.schema.Title + "\n" + f.schema.Description))
-	return f.schema.Format == "password" || f.kind == textField && slices.ContainsFunc(secretWords, func(word string) bool {
-		return strings.Contains(words, word)
-	})
 }
 
 // orderedObject is a JSON object whose members stay in order.

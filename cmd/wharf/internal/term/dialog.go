@@ -3,22 +3,8 @@ package term
 import (
 	"context"
 	"io"
-	"sync"
 	"time"
 )
-
-// dialogs is the person at the keyboard, who can be asked one thing at a time.
-type dialogs struct {
-	once     sync.Once
-	open     chan struct{} // holds a token while a dialog is open; see turn
-	keyboard keyboard
-}
-
-// turn returns the channel that the holder of the dialog has put a token into.
-func (d *dialogs) turn() chan struct{} {
-	d.once.Do(func() { d.open = make(chan struct{}, 1) })
-	return d.open
-}
 
 // Dialog gives the caller the person's attention: until end is called no other
 // dialog begins, and nothing moves on the terminal. It waits for that as long as ctx

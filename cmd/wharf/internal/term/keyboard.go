@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -205,3 +206,16 @@ type noHistory struct{}
 func (noHistory) Add(string)    {}
 func (noHistory) Len() int      { return 0 }
 func (noHistory) At(int) string { panic("an empty history was asked") }
+
+// dialogs is the person at the keyboard, who can be asked one thing at a time.
+type dialogs struct {
+	once     sync.Once
+	open     chan struct{} // holds a token while a dialog is open; see turn
+	keyboard keyboard
+}
+
+// turn returns the channel that the holder of the dialog has put a token into.
+func (d *dialogs) turn() chan struct{} {
+	d.once.Do(func() { d.open = make(chan struct{}, 1) })
+	return d.open
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"sync/atomic"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+)
+
+// app is one run of the program: its streams, its flags, and what it learns
+// on the way.
+type app struct {
+	*term.Terminal
+	flags flags
+
+	interrupt *exit.Interrupts // nil in tests
+
+	settings  *settings      // read at the first need
+	outranked []string       // installed plugins that were warned of
+	server    string         // the server that the command is about, for errors
+	address   string         // its url, if it has no entry
+	recorders recorders      // of --trace and --record
+	watcher   *configWatcher // for changes of the configuration; nil where nothing is kept
+	logged    atomic.Bool    // somebody follows what servers log
+
+	redact func(text string) string // takes secrets out of errors; nil without a host
+}
+
+// forPeople reports whether stdout is read by a person: it is a terminal, and --json
+// is not given.
+func (a *app) forPeople() bool { return a.OutTTY && !a.flags.json }

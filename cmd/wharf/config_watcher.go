@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+
+	"github.com/wharf-mcp/wharf/host"
+)
+
+// configWatcher watches for changes of the configuration: of its file, of the file of
+// a plugin, and by SIGHUP. SIGHUP means that only for programs without a terminal. To
+// one with a terminal it says that the terminal is gone, and ends it.
+type configWatcher struct {
+	hangup chan struct{}
+	ignore func()      // leaves a SIGHUP to the program again
+	files  *host.Files // nil: they cannot be followed
+	warn   func(format string, args ...any)
+}
+
+// follow watches the files that the settings refer to now: an update of a plugin is
+// another file.
+func (w *configWatcher) follow(s *settings) {
+	if w == nil || w.files == nil {
+		return
+	}
+	if err := w.files.Set(s.files()...); err != nil {
+		w.warn("changes of the configuration are not all seen: %v", err)
+	}
+}
+
+func (w *configWatcher) onHangup() {
+	select {
+	case w.hangup <- struct{}{}:
+	default: // there is one already
+	}
+}
+
+// run calls changed for each change, until ctx ends. It then closes the watcher.
+func (w *configWatcher) run(ctx context.Context, changed func()) {
+	defer w.ignore()
+	fileChanged := make(chan struct{})
+	if w.files != nil {
+		done := make(chan struct{})
+		defer func() { w.files.Close(); <-done }()
+		go func() {
+			defer close(done)
+			for {
+				if _, err := w.files.Next(ctx); err != nil {
+					return
+				}
+				select {
+				case fileChanged <- struct{}{}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+	}
+	for {
+		select {
+		case <-w.hangup:
+		case <-fileChanged:
+		case <-ctx.Done():
+			return
+		}
+		changed()
+	}
+}

@@ -1,0 +1,66 @@
+package elicit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// Asker is a server that may ask the person something, as long as the host of one
+// command is open. Safe for concurrent use; a person is asked one thing at a time.
+type Asker struct {
+	*term.Terminal
+	Server      host.Server
+	PrintsPages bool // the person opens pages, not the program
+
+	limit limit
+}
+
+// errStopped says that the person wants no more questions of a server.
+var errStopped = errors.New("the person wants no more questions")
+
+// checkLimit asks the person whether they want another question of a server that has
+// asked many, and returns errStopped if they want no more. The caller holds the
+// dialog.
+func (a *Asker) checkLimit(ctx context.Context) error {
+	if a.limit.isStopped() { // while this question waited for the dialog
+		return errStopped
+	}
+	if !a.limit.count() {
+		return nil
+	}
+	q := term.Question{
+		Above:  "\n" + a.Own("%s has asked you %d times within a minute, and asks again.", plain.Server(a.Server), manyQuestions),
+		Prompt: "Hear it? [y]es, [n]o, [s]top it from asking: ", Consent: true,
+	}
+	for {
+		text, err := a.Ask(ctx, q)
+		if err != nil {
+			return err
+		}
+		switch strings.ToLower(strings.TrimSpace(text)) {
+		case "y", "yes":
+			return nil
+		case "n", "no":
+			return term.ErrDeclined
+		case "s", "stop":
+			a.limit.stop()
+			return errStopped
+		}
+		q.Consent = false
+	}
+}
+
+// declineUnasked declines a question of a server that was told to stop asking.
+func (a *Asker) declineUnasked() (mcp.ElicitResult, error) {
+	if n := a.limit.decline(); n > 0 {
+		fmt.Fprint(a.Err, a.Own("note: %s has asked, and was declined, as you told it to stop (%d); this ends with the command.", plain.Server(a.Server), n))
+	}
+	return mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+}

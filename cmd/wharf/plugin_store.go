@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
+)
+
+// completePlugins offers the names of installed plugins for the first word.
+func (a *app) completePlugins(others cobra.ShellCompDirective) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		var names []string
+		if store, err := openStore(); err == nil && len(args) == 0 {
+			installed, _ := store.List() // an error is told when the command is run
+			for _, p := range installed {
+				names = append(names, p.Name)
+			}
+		}
+		return names, others
+	}
+}
+
+// onStore is a command that works on what is installed.
+func (a *app) onStore(run func(context.Context, *pluginstore.Store, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		store, err := openStore()
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), store, args)
+	}
+}
+
+// installed is what the command tells about an installed plugin.
+type installed struct {
+	Name    string    `json:"name"`
+	Plugin  string    `json:"plugin,omitempty"` // what it calls itself
+	Kind    string    `json:"kind"`
+	Version string    `json:"version"`
+	Summary string    `json:"summary"`
+	Source  string    `json:"source"`
+	SHA256  string    `json:"sha256"`
+	Size    int64     `json:"size"`
+	Key     string    `json:"key,omitempty"` // the publisher's
+	Asked   []string  `json:"asked"`
+	Granted []string  `json:"granted"`
+	Time    time.Time `json:"time"`
+	File    string    `json:"file"`
+}
+
+func installedJSON(store *pluginstore.Store, p pluginstore.Installed) installed {
+	return installed{
+		p.Name, p.Plugin, string(p.Kind), p.Version, p.Summary, p.Source, p.SHA256, p.Size, p.Key,
+		orEmpty(p.Asked), orEmpty(p.Granted), p.Time, store.Path(p),
+	}
+}
+
+// orEmpty makes null in JSON an empty list.
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// accesses are the words for what a plugin was granted, or asks for.
+func accesses(list []string) string {
+	if len(list) == 0 {
+		return "nothing"
+	}
+	return plain.Line(strings.Join(list, ", "))
+}
+
+func signer(key string) string {
+	if key == "" {
+		return "nobody"
+	}
+	return pluginstore.KeyID(key)
+}
+
+// sayInstalled prints a plugin, with what became of it for people.
+func (a *app) sayInstalled(store *pluginstore.Store, p pluginstore.Installed, what string) error {
+	if !a.forPeople() {
+		return a.PrintJSON(installedJSON(store, p))
+	}
+	return a.Print(p.Name + " " + what + ".\n")
+}

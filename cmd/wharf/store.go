@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/pluginstore"
+	"github.com/wharf-mcp/wharf/host/vault"
+	"github.com/wharf-mcp/wharf/plugins"
+)
+
+// openStore returns the plugins that the user installed.
+func openStore() (*pluginstore.Store, error) {
+	dir, files, err := pluginstore.DefaultDirs()
+	if err != nil {
+		return nil, exit.Usage(fmt.Errorf("find the folder for plugins: %w", err), "they are kept in folders of your own")
+	}
+	c := pluginstore.Config{
+		Dir: dir, Files: files,
+		Reserved:  slices.Collect(maps.Keys(plugins.Builtin())),
+		Inspector: inspector{},
+	}
+	c.VaultDir, _ = vault.DefaultDir()
+	return pluginstore.Open(c), nil
+}
+
+// inspector inspects each module in a host of its own. What it compiles in a worker
+// stays in the cache.
+type inspector struct{}
+
+// InspectModule is [host.Host.InspectModule].
+func (inspector) InspectModule(ctx context.Context, path string, binary []byte) (*pluginstore.Info, error) {
+	c := host.Config{Worker: worker()}
+	c.CacheDir, _ = host.DefaultCacheDir()
+	h, err := host.New(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	return h.InspectModule(ctx, path, binary)
+}
