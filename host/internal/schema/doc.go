@@ -1,7 +1,7 @@
 // Package schema checks the arguments and the results of tools against the JSON
 // Schemas that their server wrote for them.
 //
-// Who writes a schema is a stranger, and so is who writes a result. The rules of
+// Neither the author of a schema nor the author of a result is trusted. The rules of
 // this package follow from that (2026-07-28/server/tools):
 //
 //   - Nothing is fetched. A schema that refers to anything outside itself, by
@@ -11,8 +11,8 @@
 //   - A check is bounded by steps, not by time, so that it comes to the same end
 //     on every machine. One that takes too many ends with [ErrTooMuch], and
 //     nothing is known about the value.
-//   - What cannot be checked is not refused. The server is the judge of its
-//     tools, and a check is a service: a caller goes on without it, with a
+//   - A value that cannot be checked is not refused. The server decides what its
+//     tools take, and a check is a service: a caller goes on without it, with a
 //     warning.
 //   - An error says where, what was wanted and what kind of thing was there. It
 //     never repeats a value, which may be long, or a secret.
@@ -21,6 +21,6 @@
 // annotations, as that dialect has them, in the older ones too.
 //
 // The validator itself is github.com/santhosh-tekuri/jsonschema, and this is the
-// only package that imports it. It has no bounds of its own, so they are fitted
-// from outside, see meter.go.
+// only package that imports it. It has no bounds of its own; meter.go
+// adds them from outside.
 package schema

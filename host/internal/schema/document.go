@@ -130,14 +130,14 @@ func (d *decoder) array(depth int) []any {
 
 // number takes a number that can be reckoned with.
 func (d *decoder) number(text string) any {
-	if len(text) > maxDigits || !small(text) {
+	if len(text) > maxDigits || !smallExponent(text) {
 		d.err = errors.New("there is a number in it that is too long to be compared")
 	}
 	return json.Number(text)
 }
 
 // small reports whether the exponent of a number is.
-func small(number string) bool {
+func smallExponent(number string) bool {
 	for i := range len(number) {
 		if number[i] == 'e' || number[i] == 'E' {
 			n, err := strconv.Atoi(number[i+1:])

@@ -21,7 +21,7 @@ func suggest(root *jsonschema.Schema, value any, faults []Fault) []Fault {
 		tokens := f.Path()
 		parent, name := tokens[:len(tokens)-1], tokens[len(tokens)-1]
 		given, _ := find(value, parent).(map[string]any)
-		f.Near = nearest(name, free(f, given, known(root, f.by)))
+		f.Near = nearest(name, candidates(f, given, known(root, f.by)))
 		if f.Kind == Unknown && f.Near != "" {
 			meant[pointer(append(parent, f.Near))] = true
 		}
@@ -34,7 +34,7 @@ func suggest(root *jsonschema.Schema, value any, faults []Fault) []Fault {
 // there knows.
 func known(root *jsonschema.Schema, location string) map[string]bool {
 	names := make(map[string]bool)
-	parts, _ := gather(root) // has succeeded before
+	parts, _ := collectParts(root) // has succeeded before
 	for _, part := range parts {
 		if part.Location != location {
 			continue
@@ -50,7 +50,7 @@ func known(root *jsonschema.Schema, location string) map[string]bool {
 }
 
 // free returns the names that the name of a fault could be a slip of.
-func free(f *Fault, given map[string]any, known map[string]bool) []string {
+func candidates(f *Fault, given map[string]any, known map[string]bool) []string {
 	var names []string
 	if f.Kind == Unknown {
 		for name := range known {

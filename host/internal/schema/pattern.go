@@ -16,7 +16,8 @@ const rangesPerInstruction = 64
 
 // patterns compiles the patterns of one schema. They are ECMA-262 as far as the
 // specification is concerned, and RE2 here, which is most of it and takes linear
-// time. What RE2 cannot read matches everything; [Schema.fit] leaves it out.
+// time. A pattern that RE2 cannot compile matches everything, and
+// [Schema.limit] removes it.
 type patterns struct {
 	meter *meter
 	known map[string]jsonschema.Regexp // the library compiles each more than once
@@ -28,8 +29,8 @@ func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 	if known := p.known[text]; known != nil {
 		return known, nil
 	}
-	var re jsonschema.Regexp = unread(text)
-	if size, err := sizeOf(text); err == nil && p.size+size <= maxPatterns {
+	var re jsonschema.Regexp = unsupported(text)
+	if size, err := estimatedSize(text); err == nil && p.size+size <= maxPatterns {
 		if compiled, err := regexp.Compile(text); err == nil {
 			p.size += size
 			re = &pattern{Regexp: compiled, size: size, meter: p.meter}
@@ -39,42 +40,42 @@ func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 	return re, nil
 }
 
-// pattern is a pattern that pays for what it does.
+// pattern is a pattern that spends steps of the meter.
 type pattern struct {
 	*regexp.Regexp
 	size  int
 	meter *meter
 }
 
-// MatchString is true where the meter is empty: what comes of that check does not
-// count.
+// MatchString is true if the meter is empty: the verdict of that validation is not
+// used.
 func (p *pattern) MatchString(text string) bool {
 	return !p.meter.spend(1+len(text)*p.size/matchedPerStep) || p.Regexp.MatchString(text)
 }
 
 // unread is a pattern that could not be compiled.
-type unread string
+type unsupported string
 
-func (u unread) String() string        { return string(u) }
-func (unread) MatchString(string) bool { return true }
+func (u unsupported) String() string        { return string(u) }
+func (unsupported) MatchString(string) bool { return true }
 
 // sizeOf returns how many instructions a pattern takes, about. It is asked before
 // the pattern is compiled, since ((a{100}){100}) is short.
-func sizeOf(text string) (int, error) {
+func estimatedSize(text string) (int, error) {
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return 0, err
 	}
-	return weighPattern(tree), nil
+	return patternSize(tree), nil
 }
 
-func weighPattern(tree *syntax.Regexp) int {
+func patternSize(tree *syntax.Regexp) int {
 	size := 1 + len(tree.Rune)
 	if tree.Op == syntax.OpCharClass {
 		size = 1 + len(tree.Rune)/rangesPerInstruction
 	}
 	for _, sub := range tree.Sub {
-		size += weighPattern(sub)
+		size += patternSize(sub)
 	}
 	if tree.Op == syntax.OpRepeat {
 		size *= max(tree.Min, tree.Max, 1)

@@ -16,25 +16,25 @@ import (
 // take too many steps, or because it is too large or too deep.
 var ErrTooMuch = errors.New("too much work")
 
-// Schema is a compiled schema. It may be used by many at a time.
+// Schema is a compiled schema. It is safe for concurrent use; checks run one at a time.
 type Schema struct {
-	open    bool     // takes any value, or any object
-	object  bool     // with open: an object
-	leftOut []string // see LeftOut
-	bytes   int      // see Bytes
+	anyValue  bool     // takes any value, or any object
+	anyObject bool     // with anyValue: any object
+	leftOut   []string // see LeftOut
+	bytes     int      // see Bytes
 
 	mu      sync.Mutex // held by a check: the meter is part of the compiled schema
 	root    *jsonschema.Schema
-	verdict *jsonschema.Schema // fails exactly where root holds
+	negated *jsonschema.Schema // {"not": root}
 	meter   meter
 }
 
-// home is where a schema lies as far as the library is concerned. It must be
-// hierarchical: relative references shall lead away from it.
-const home = "tool:///schema"
+// schemaURL is the address of a schema for the library. It is hierarchical, so that
+// relative references lead to other addresses, which are refused.
+const schemaURL = "tool:///schema"
 
-// Compile reads a schema. The text stays the caller's. An error says why values
-// cannot be checked against it, in words that may be shown.
+// Compile reads a schema. It does not keep the text. An error says why values
+// cannot be checked against it, and can be shown to a person.
 func Compile(text []byte) (*Schema, error) {
 	if len(text) > maxSchemaBytes {
 		return nil, fmt.Errorf("it has %d bytes; %d are the most", len(text), maxSchemaBytes)
@@ -49,7 +49,7 @@ func Compile(text []byte) (*Schema, error) {
 	if s := trivial(doc); s != nil {
 		return s, nil
 	}
-	if err := survey(doc); err != nil {
+	if err := checkSize(doc); err != nil {
 		return nil, err
 	}
 	s, err := build(doc)
@@ -67,8 +67,8 @@ const (
 	compiledPattern = 32 // for each instruction of a pattern
 )
 
-// Bytes is what the schema takes, about, beside its text. One that takes any object
-// takes nothing.
+// Bytes estimates the memory of the compiled schema, without its text. It is 0 for a
+// schema that accepts any object.
 func (s *Schema) Bytes() int { return s.bytes }
 
 // build compiles a document that has been surveyed.
@@ -77,20 +77,20 @@ func build(doc any) (*Schema, error) {
 	patterns := patterns{meter: &s.meter, known: make(map[string]jsonschema.Regexp)}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseLoader(nothing{})
+	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(patterns.compile)
-	err := c.AddResource(home, doc)
+	err := c.AddResource(schemaURL, doc)
 	if err == nil {
-		s.root, err = c.Compile(home)
+		s.root, err = c.Compile(schemaURL)
 	}
 	if err != nil {
 		return nil, refusal(err)
 	}
-	if err := s.fit(); err != nil {
+	if err := s.limit(); err != nil {
 		return nil, err
 	}
 	s.bytes = compiledPattern * patterns.size
-	s.verdict = &jsonschema.Schema{DraftVersion: 2020, Location: home, Not: s.root}
+	s.negated = &jsonschema.Schema{DraftVersion: 2020, Location: schemaURL, Not: s.root}
 	return s, nil
 }
 
@@ -102,12 +102,12 @@ func trivial(doc any) *Schema {
 	if !ok {
 		return nil
 	}
-	s := &Schema{open: true}
+	s := &Schema{anyValue: true}
 	for name, value := range members {
 		switch v := value.(type) {
 		case string:
-			s.object = s.object || name == "type"
-			if name == "type" && v != "object" || name != "type" && name != "$schema" && !forPeople[name] {
+			s.anyObject = s.anyObject || name == "type"
+			if name == "type" && v != "object" || name != "type" && name != "$schema" && !annotations[name] {
 				return nil
 			}
 		case map[string]any:
@@ -129,42 +129,42 @@ func trivial(doc any) *Schema {
 	return s
 }
 
-// nothing is what the library may load.
-type nothing struct{}
+// noLoader refuses to load other schemas.
+type noLoader struct{}
 
 var errOutside = errors.New("outside of the schema, where nothing is looked up")
 
-func (nothing) Load(string) (any, error) { return nil, errOutside }
+func (noLoader) Load(string) (any, error) { return nil, errOutside }
 
 // TakesObjects reports whether every object fits, so that there is no need to
 // check one.
-func (s *Schema) TakesObjects() bool { return s.open }
+func (s *Schema) TakesObjects() bool { return s.anyValue }
 
-// LeftOut lists in words what of the schema is not checked; nil is nothing.
+// LeftOut lists the keywords of the schema that are not checked, for people.
 func (s *Schema) LeftOut() []string { return s.leftOut }
 
 // Check compares a value, valid JSON text, with the schema. The error is a
 // [*Mismatch] where the value does not fit, and otherwise says why that is not
 // known.
-func (s *Schema) Check(value []byte) error { return s.judge(value, s.check) }
+func (s *Schema) Check(value []byte) error { return s.decoded(value, s.validate) }
 
 // CheckArguments is Check for the arguments of a call. One that is null counts as
 // absent, as it does for the headers that show arguments: many languages have no
 // other way to leave something out
 // (2026-07-28/server/tools#x-mcp-header).
 func (s *Schema) CheckArguments(value []byte) error {
-	return s.judge(value, func(value any) error {
-		err := s.check(value)
-		if given, ok := value.(map[string]any); ok && err != nil && s.absent(given) {
-			return s.check(value)
+	return s.decoded(value, func(value any) error {
+		err := s.validate(value)
+		if given, ok := value.(map[string]any); ok && err != nil && s.dropNulls(given) {
+			return s.validate(value)
 		}
 		return err
 	})
 }
 
-// absent takes what is null and not required out of given, and reports whether
-// there was any.
-func (s *Schema) absent(given map[string]any) bool {
+// dropNulls deletes the members of given that are null and not required, and reports
+// whether there were any.
+func (s *Schema) dropNulls(given map[string]any) bool {
 	before := len(given)
 	maps.DeleteFunc(given, func(name string, value any) bool {
 		return value == nil && !slices.Contains(s.root.Required, name)
@@ -172,9 +172,9 @@ func (s *Schema) absent(given map[string]any) bool {
 	return len(given) < before
 }
 
-// judge decodes a value and has it checked.
-func (s *Schema) judge(value []byte, check func(any) error) error {
-	if s.open {
+// decoded decodes a value and calls check with it, under the lock.
+func (s *Schema) decoded(value []byte, check func(any) error) error {
+	if s.anyValue {
 		return s.checkKind(value)
 	}
 	if len(value) > maxValueBytes {
@@ -190,19 +190,19 @@ func (s *Schema) judge(value []byte, check func(any) error) error {
 }
 
 func (s *Schema) checkKind(value []byte) error {
-	if s.object && strictjson.Read(value).Kind() != '{' {
+	if s.anyObject && strictjson.Read(value).Kind() != '{' {
 		return mismatch(Fault{Want: "an object"})
 	}
 	return nil
 }
 
-// check first asks for the verdict alone: the library then makes no errors, of
-// which there may be as many as steps, and stops at the first. Only a value that
-// does not fit is looked at twice.
-func (s *Schema) check(value any) error {
-	s.meter.fill(stepsToJudge)
-	if s.verdict.Validate(value) != nil && !s.meter.empty() {
-		return nil // what is not valid is that it would not fit
+// validate first validates against {"not": root}: the library then stops at the first
+// error inside, and builds no error values, of which there may be as many as steps. Only
+// a value that does not fit is validated again, for its errors.
+func (s *Schema) validate(value any) error {
+	s.meter.fill(stepsToValidate)
+	if s.negated.Validate(value) != nil && !s.meter.empty() {
+		return nil // {"not": root} is invalid, so the value fits
 	}
 	if s.meter.empty() {
 		return fmt.Errorf("%w: the schema and the value are too complex together", ErrTooMuch)

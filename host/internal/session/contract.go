@@ -115,7 +115,7 @@ func (c *clause) forget() {
 	c.read.Store(r)
 }
 
-func newClause(text []byte) clause { return clause{text: schema.Bare(text)} }
+func newClause(text []byte) clause { return clause{text: schema.StripAnnotations(text)} }
 
 func (c *clause) reading(k *compiled) *reading {
 	r := c.read.Load()

@@ -5,25 +5,24 @@ import (
 	"strings"
 )
 
-// Bounds of what the library compiles. It keeps a list of the parts, in which it
-// looks each of them up from the start; it spells out where each of them lies;
-// and for each reference into the blue it copies all that it knows.
+// Bounds of what the library compiles. It searches a list of all parts for each part; it
+// stores the pointer to each part as text; and for each reference that does not lead to
+// a known part it copies all that it has.
 const (
-	maxParts = 2000
-	maxPaths = 1 << 20 // bytes of all pointers to the parts
-	oddPrice = 100     // parts that a reference to an odd place counts for
+	maxParts   = 2000
+	maxPaths   = 1 << 20 // bytes of all pointers to the parts
+	oddRefCost = 100     // how many parts a reference counts for that leads to no place for schemas
 )
 
-// survey makes sure that a document can be compiled within reason. It takes every
-// object and every boolean for a part, and every $ref for a reference, in
-// constants and examples too: a document that is over the bounds only with those
-// is none that anybody would miss.
-func survey(doc any) error {
-	s := surveyor{parts: maxParts, paths: maxPaths, refs: make(map[string]bool)}
+// checkSize makes sure that a document can be compiled within bounds. It counts every
+// object and every boolean as a part, and every $ref as a reference, in constants and
+// examples too, so it overestimates.
+func checkSize(doc any) error {
+	s := sizeCheck{parts: maxParts, paths: maxPaths, refs: make(map[string]bool)}
 	s.visit(doc, 0)
 	for ref := range s.refs {
-		if !s.usual(ref) {
-			s.parts -= oddPrice
+		if !s.leadsToSchema(ref) {
+			s.parts -= oddRefCost
 		}
 	}
 	if s.parts < 0 || s.paths < 0 {
@@ -32,14 +31,14 @@ func survey(doc any) error {
 	return nil
 }
 
-type surveyor struct {
+type sizeCheck struct {
 	parts, paths int // that are left
 	refs         map[string]bool
 	old          bool // there is a part in a dialect that does not know $defs
 }
 
 // visit counts a value that lies behind a pointer of that length.
-func (s *surveyor) visit(value any, path int) {
+func (s *sizeCheck) visit(value any, path int) {
 	switch v := value.(type) {
 	case map[string]any:
 		s.count(path)
@@ -56,12 +55,12 @@ func (s *surveyor) visit(value any, path int) {
 	}
 }
 
-func (s *surveyor) count(path int) {
+func (s *sizeCheck) count(path int) {
 	s.parts--
 	s.paths -= path
 }
 
-func (s *surveyor) refer(object map[string]any) {
+func (s *sizeCheck) refer(object map[string]any) {
 	if ref, ok := object["$ref"].(string); ok {
 		s.refs[ref] = true
 	}
@@ -69,16 +68,16 @@ func (s *surveyor) refer(object map[string]any) {
 	s.old = s.old || strings.Contains(dialect, "/draft-0")
 }
 
-// usual reports whether a reference leads to the whole, to an anchor, or along a
-// pointer on which the dialects expect schemas.
-func (s *surveyor) usual(ref string) bool {
+// leadsToSchema reports whether a reference leads to the whole document, to an anchor, or
+// along a pointer on which the dialects expect schemas.
+func (s *sizeCheck) leadsToSchema(ref string) bool {
 	_, path, _ := strings.Cut(ref, "#")
 	if !strings.HasPrefix(path, "/") {
 		return true
 	}
 	tokens := strings.Split(path[1:], "/")
 	for len(tokens) > 0 {
-		n := step[tokens[0]]
+		n := schemaKeywords[tokens[0]]
 		if n == 0 || n > len(tokens) || s.old && tokens[0] == "$defs" {
 			return false
 		}
@@ -87,9 +86,9 @@ func (s *surveyor) usual(ref string) bool {
 	return true
 }
 
-// step has the keywords that lead to schemas, in the dialects that people write
-// them in, and how many parts of a pointer that takes.
-var step = map[string]int{
+// schemaKeywords are the keywords whose values are schemas, in the common dialects, with
+// the number of pointer tokens that lead to one.
+var schemaKeywords = map[string]int{
 	"definitions": 2, "properties": 2, "patternProperties": 2, "allOf": 2, "anyOf": 2, "oneOf": 2,
 	"additionalProperties": 1, "not": 1, "items": 1, "contains": 1, "propertyNames": 1,
 	"if": 1, "then": 1, "else": 1, "$defs": 2,

@@ -1,0 +1,82 @@
+package schema
+
+import "github.com/wharf-mcp/wharf/host/internal/strictjson"
+
+// StripAnnotations returns the text of a schema without its titles, descriptions and
+// comments, which are often most of it. What is left compiles to the same schema. The
+// text must be valid JSON, no deeper than a message may be; it is not kept.
+func StripAnnotations(text []byte) string {
+	b := annotationStripper{Reader: strictjson.Read(text).Unbounded(), out: make([]byte, 0, len(text))}
+	b.part()
+	return string(b.out)
+}
+
+// annotations are the members that are left out if they are strings, as they have to
+// be.
+var annotations = map[string]bool{"title": true, "description": true, "$comment": true}
+
+// annotationStripper copies a schema. It strips the values of schemaKeywords and copies
+// everything else as it is: a member called description may be part of a constant, or a
+// property of that name.
+type annotationStripper struct {
+	*strictjson.Reader
+	out []byte
+}
+
+// part copies a schema, or a list of them.
+func (b *annotationStripper) part() {
+	switch b.Kind() {
+	case '{':
+		b.object()
+	case '[':
+		b.out = append(b.out, '[')
+		for range b.Array() {
+			b.next('[')
+			b.part()
+		}
+		b.out = append(b.out, ']')
+	default:
+		b.out = append(b.out, b.Raw()...)
+	}
+}
+
+func (b *annotationStripper) object() {
+	b.out = append(b.out, '{')
+	for name := range b.Object() {
+		if b.Kind() == '"' && annotations[string(name)] {
+			continue // the loop steps over it
+		}
+		b.name(name)
+		switch tokens := schemaKeywords[string(name)]; {
+		case tokens == 0:
+			b.out = append(b.out, b.Raw()...)
+		case tokens == 2 && b.Kind() == '{':
+			b.named()
+		default:
+			b.part()
+		}
+	}
+	b.out = append(b.out, '}')
+}
+
+// named copies schemas that have names, which say nothing of them.
+func (b *annotationStripper) named() {
+	b.out = append(b.out, '{')
+	for name := range b.Object() {
+		b.name(name)
+		b.part()
+	}
+	b.out = append(b.out, '}')
+}
+
+// next separates what comes from what came before, unless that is the bracket.
+func (b *annotationStripper) next(bracket byte) {
+	if b.out[len(b.out)-1] != bracket {
+		b.out = append(b.out, ',')
+	}
+}
+
+func (b *annotationStripper) name(name []byte) {
+	b.next('{')
+	b.out = append(strictjson.AppendString(b.out, string(name)), ':')
+}
