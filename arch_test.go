@@ -100,9 +100,9 @@ var arrows = map[string][]string{
 	"host/internal/capability": {"abi", "host/internal/hostio"},
 	"host/internal/auth":       {"abi", "abi/step", "host/internal/capability/dial", "host/internal/capability/httpclient", "host/internal/egress", "host/internal/secret", "host/vault", "host/internal/wasm", extism + below, jose + below, "host/cleantext"},
 	"host/internal/private":    {flock},
-	"host/internal/brig":       {xsys + below},
-	"host/internal/modules":    {"host/internal/ctxmutex", "abi" + below, "host/config", "host/pluginstore", "host/internal/auth", "host/internal/brig", "host/internal/guest", "host/internal/hosterr", "host/internal/plugin", "host/internal/wasm", "host/internal/worker"},
-	"host/internal/worker":     {"abi" + below, "host/internal/auth", "host/internal/brig", "host/internal/capability/process", "host/internal/guest", "host/internal/private", "host/internal/wasm", "host/cleantext"},
+	"host/internal/confine":    {xsys + below},
+	"host/internal/modules":    {"host/internal/ctxmutex", "abi" + below, "host/config", "host/pluginstore", "host/internal/auth", "host/internal/confine", "host/internal/guest", "host/internal/hosterr", "host/internal/plugin", "host/internal/wasm", "host/internal/worker"},
+	"host/internal/worker":     {"abi" + below, "host/internal/auth", "host/internal/confine", "host/internal/capability/process", "host/internal/guest", "host/internal/private", "host/internal/wasm", "host/cleantext"},
 	"host/internal/secret":     {},
 	"host/internal/plugin":     {"host/config"},
 	"host/internal/watch":      {notify},
@@ -138,7 +138,7 @@ var walls = map[string][]string{
 	"embed":           {"plugins", "host/plugintest", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"},
 	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest", "host/plugintest/restarttest", "examples/internal/exampletest", "host/internal/capability/captest"},
 	"plugin":          {},
-	"unsafe":          {"abi", "sdk", "host/internal/brig", "host/internal/wasm", "host/internal/capability/process", "host/internal/strictjson", "host/internal/rpc", "host/internal/session"},
+	"unsafe":          {"abi", "sdk", "host/internal/confine", "host/internal/wasm", "host/internal/capability/process", "host/internal/strictjson", "host/internal/rpc", "host/internal/session"},
 }
 
 // small is what the packages that are compiled into guests do without: each of

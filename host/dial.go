@@ -198,7 +198,7 @@ func (d *dialer) board(ctx context.Context, c *connection) (err error) {
 	config := guest.Config{
 		Plugin: d.via,
 		Module: d.module.Module,
-		Apart:  d.module.Apart,
+		Remote: d.module.Apart,
 		Limits: guest.Limits{MessageCap: d.server.MessageCap},
 		Trace:  d.host.config.Print.ABI(d.server.Name),
 		Log:    d.log,

@@ -18,7 +18,7 @@ func forgeries() (all []attack) {
 		all = append(all, attack{name: name, limit: "every pointer, window and block is checked", ends: trapped(wasm.TrapHost), ship: atOpen(parts...)})
 	}
 	for _, c := range abi.Calls() {
-		if at := guest.Pointer(c); at >= 0 {
+		if at := guest.PointerArg(c); at >= 0 {
 			args := make([]int32, c.Params())
 			args[at], args[at+1] = -16, 64
 			trap(fmt.Sprintf("`%s` with a pointer at the end of the address space", c), ask(c, args...))

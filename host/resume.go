@@ -80,7 +80,7 @@ func (b *logbook) burn() {
 func (b *logbook) end(cause error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.closed && !b.handed && !(b.own && guest.Accident(cause)) {
+	if !b.closed && !b.handed && !(b.own && guest.Crashed(cause)) {
 		b.text = nil
 	}
 	b.closed = true

@@ -43,7 +43,7 @@ func compiled(t *testing.T, pkg string) []byte {
 
 // compiler is shared by the tests: compiling a guest costs more than a test.
 var compiler = sync.OnceValue(func() *worker.Compiler {
-	return &worker.Compiler{Chest: worker.ChestIn(filepath.Join(os.TempDir(), fmt.Sprintf("wharf-kit-test-%d", os.Getuid())))}
+	return &worker.Compiler{Cache: worker.CodeCacheIn(filepath.Join(os.TempDir(), fmt.Sprintf("wharf-kit-test-%d", os.Getuid())))}
 })
 
 // try tests the broken guest, with the framing given: it must not be learned.

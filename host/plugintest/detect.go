@@ -100,7 +100,7 @@ func (k *kit) noteViolation(g *harness) bool {
 	err := g.inbox.fault
 	switch n, barren := g.inbox.firstUnanswered(); {
 	case err != nil:
-	case guest.Accident(g.inbox.closed):
+	case guest.Crashed(g.inbox.closed):
 		err = fmt.Errorf("the guest was stopped: %w", g.inbox.closed)
 	case barren:
 		err = fmt.Errorf("report(DONE) for request %d came before its answer, and ends it without one", n)

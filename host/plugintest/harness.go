@@ -69,7 +69,7 @@ func newHarness(ctx context.Context, c *setup) (*harness, error) {
 	g.inbox = inbox{stage: g, waiting: map[uint32]bool{}, done: map[uint32]bool{}, unanswered: map[uint32]bool{}, failed: map[uint32]error{}}
 	inst, err := guest.New(ctx, guest.Config{
 		Plugin: c.module.Name(), Module: c.module, Limits: c.limits, Trace: g.record.line,
-		Alone: true, Now: g.now, Random: c.source(),
+		SingleThreaded: true, Now: g.now, Random: c.source(),
 	})
 	if err != nil {
 		return g, err

@@ -122,7 +122,7 @@ var unknownKinds = []abi.Kind{abi.EventClose + 1, 77, 1 << 16, 1 << 29}
 func strange(g *harness, _ string) error {
 	for _, k := range unknownKinds {
 		before := g.record.dropped + len(g.record.entries)
-		g.inst.Strange(k, 1, 1, []byte("strange\n"))
+		g.inst.SendUnknown(k, 1, 1, []byte("strange\n"))
 		if err := g.pump(); err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ const grace = 2 * time.Second
 
 func shut(g *harness, _ string) error {
 	before := len(g.inbox.got)
-	g.inst.SayClose()
+	g.inst.SendClose()
 	if err := g.pump(); err != nil {
 		return err
 	}

@@ -31,12 +31,12 @@ func (p *player) answer(in *wasm.Instance, op abi.Call, stack []uint64) {
 		a[i] = uint32(stack[i])
 	}
 	var carried []byte
-	if at := guest.Pointer(op); at >= 0 && op != abi.CallTake {
+	if at := guest.PointerArg(op); at >= 0 && op != abi.CallTake {
 		carried = p.memory(a[at], a[at+1])
 	}
 	p.check(op, a, carried)
 	got := call{op: op, args: a, content: content{bytes: carried, size: len(carried)}}
-	if at := guest.Pointer(op); at >= 0 {
+	if at := guest.PointerArg(op); at >= 0 {
 		got.args[at] = 0
 	}
 	switch {

@@ -247,7 +247,7 @@ func (p *parser) call() call {
 		p.fail("an unknown host call")
 		return call{}
 	}
-	if at := guest.Pointer(c.op); at >= 0 {
+	if at := guest.PointerArg(c.op); at >= 0 {
 		c.args[at] = 0
 	}
 	if err := c.check(); err != nil {
@@ -272,7 +272,7 @@ func (c *call) check() error {
 		c.content = content{}
 		return nil
 	}
-	size := int(c.args[guest.Pointer(c.op)+1])
+	size := int(c.args[guest.PointerArg(c.op)+1])
 	switch {
 	case c.hidden:
 		c.bytes, c.size = nil, size

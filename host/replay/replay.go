@@ -102,7 +102,7 @@ func (r *replay) compile(binary []byte) (m *wasm.Module, err error) {
 	const name = "plugin"
 	c := wasm.Config{Interpreted: r.options.Interpreted, ABI: surface()}
 	if !c.Interpreted {
-		r.compiler = worker.Compiler{Command: r.options.Worker, Chest: worker.ChestIn(r.options.CacheDir)}
+		r.compiler = worker.Compiler{Command: r.options.Worker, Cache: worker.CodeCacheIn(r.options.CacheDir)}
 		r.engine, m, err = r.compiler.Module(r.ctx, name, binary, c)
 		return m, err
 	}

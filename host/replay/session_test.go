@@ -147,7 +147,7 @@ func play(t testing.TB, r *Recorder, build string, s script) {
 	}
 	take := r.Connect("theatre", "variant", m.Hash())
 	inst, err := guest.New(t.Context(), guest.Config{
-		Plugin: "variant", Module: m, Alone: true, Observer: take, Now: take.Now, Random: take,
+		Plugin: "variant", Module: m, SingleThreaded: true, Observer: take, Now: take.Now, Random: take,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func play(t testing.TB, r *Recorder, build string, s script) {
 	for _, piece := range s.came {
 		w.sink.Data([]byte(piece), false)
 	}
-	inst.SayClose()
+	inst.SendClose()
 	inst.Close(t.Context())
 }
 

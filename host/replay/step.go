@@ -68,7 +68,7 @@ func (c *call) describes() bool {
 func newCall(op abi.Call, args []uint32, carried []byte, result int32) call {
 	c := call{op: op, result: result}
 	copy(c.args[:], args)
-	if at := guest.Pointer(op); at >= 0 {
+	if at := guest.PointerArg(op); at >= 0 {
 		c.args[at] = 0
 	}
 	if carried != nil {
@@ -93,7 +93,7 @@ func (s *step) last() bool {
 }
 
 // carries reports whether bytes belong to a call.
-func carries(op abi.Call) bool { return guest.Pointer(op) >= 0 && op != abi.CallTake }
+func carries(op abi.Call) bool { return guest.PointerArg(op) >= 0 && op != abi.CallTake }
 
 // reads reports whether a call does nothing but look at the payload.
 func reads(op abi.Call) bool { return op == abi.CallTake || op == abi.CallScan }

@@ -10,25 +10,25 @@ import (
 // it would have answered.
 const headSize = 4 << 10
 
-// maxAssemblies is how many exchanges may have a message under way at once. A
+// maxPartials is how many exchanges may have a message under way at once. A
 // guest that reads each of them from a handle does not come near it.
-const maxAssemblies = 1024
+const maxPartials = 1024
 
-// assembly collects a message that arrives in parts.
-type assembly struct {
+// partial collects a message that arrives in parts.
+type partial struct {
 	data    []byte
 	dropped int // bytes let go since it went over the cap; data is then its beginning
 }
 
-// endless is how many message caps of one message are let go before the
+// maxOverrun is how many message caps of one message are let go before the
 // connection is given up: nobody is going to end it.
-const endless = 32
+const maxOverrun = 32
 
-// assemblies are the messages under way: nearly always none or one, on the
+// partials are the messages under way: nearly always none or one, on the
 // shared channel, which therefore has a place of its own.
-type assemblies struct {
-	shared  assembly
-	private map[uint32]*assembly
+type partials struct {
+	shared  partial
+	private map[uint32]*partial
 	total   int    // bytes of memory held, see Instance.space
 	spare   []byte // a buffer for the next message that is cut by the end of a chunk
 }
@@ -37,28 +37,28 @@ type assemblies struct {
 // and copied by the receiver. The buffer of a larger one is given away.
 const spareSize = 128 << 10
 
-// of returns the assembly of an exchange, made if need be; nil means that
+// open returns the assembly of an exchange, made if need be; nil means that
 // there are too many.
-func (a *assemblies) of(exchange uint32) *assembly {
+func (a *partials) open(exchange uint32) *partial {
 	if exchange == 0 {
 		return &a.shared
 	}
 	if m := a.private[exchange]; m != nil {
 		return m
 	}
-	if len(a.private) >= maxAssemblies {
+	if len(a.private) >= maxPartials {
 		return nil
 	}
 	if a.private == nil {
-		a.private = make(map[uint32]*assembly)
+		a.private = make(map[uint32]*partial)
 	}
-	m := &assembly{}
+	m := &partial{}
 	a.private[exchange] = m
 	return m
 }
 
 // started reports whether a message of the exchange is under way.
-func (a *assemblies) started(exchange uint32) bool {
+func (a *partials) started(exchange uint32) bool {
 	if exchange == 0 {
 		return a.shared.dropped > 0 || len(a.shared.data) > 0
 	}
@@ -66,10 +66,10 @@ func (a *assemblies) started(exchange uint32) bool {
 }
 
 // forget drops what was collected for an exchange.
-func (a *assemblies) forget(exchange uint32) {
+func (a *partials) forget(exchange uint32) {
 	if exchange == 0 {
 		a.total -= cap(a.shared.data)
-		a.shared = assembly{}
+		a.shared = partial{}
 	} else if m := a.private[exchange]; m != nil {
 		a.total -= cap(m.data)
 		delete(a.private, exchange)
@@ -79,7 +79,7 @@ func (a *assemblies) forget(exchange uint32) {
 // add appends p to m, or, past the cap or where space is not enough, drops all but
 // the head. whole is how long the message is said to become, or 0; space is how many
 // more bytes may be held.
-func (a *assemblies) add(m *assembly, p []byte, whole, limit, space int) {
+func (a *partials) add(m *partial, p []byte, whole, limit, space int) {
 	if m.dropped > 0 {
 		m.dropped += len(p)
 		return
@@ -94,7 +94,7 @@ func (a *assemblies) add(m *assembly, p []byte, whole, limit, space int) {
 		return
 	}
 	a.total -= cap(m.data)
-	m.data = append(a.grown(m.data, len(p), min(whole, limit), min(limit, most)), p...)
+	m.data = append(a.grow(m.data, len(p), min(whole, limit), min(limit, most)), p...)
 	a.total += cap(m.data)
 }
 
@@ -102,11 +102,11 @@ func (a *assemblies) add(m *assembly, p []byte, whole, limit, space int) {
 // the rest of it, on the server's word alone.
 const announced = 16
 
-// grown returns data with room for n more bytes: in the spare buffer, if there
+// grow returns data with room for n more bytes: in the spare buffer, if there
 // is one and it will do. Doubling, where append would add a quarter, copies a
 // long message twice instead of four times; where its length is known, it is
 // hardly copied at all.
-func (a *assemblies) grown(data []byte, n, whole, limit int) []byte {
+func (a *partials) grow(data []byte, n, whole, limit int) []byte {
 	need := len(data) + n
 	if need <= cap(data) {
 		return data
@@ -123,7 +123,7 @@ func (a *assemblies) grown(data []byte, n, whole, limit int) []byte {
 }
 
 // keep takes back the buffer of a message that the receiver has copied.
-func (a *assemblies) keep(data []byte) {
+func (a *partials) keep(data []byte) {
 	if cap(data) > cap(a.spare) {
 		a.spare = data[:0]
 	}
@@ -137,14 +137,14 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 		return abi.VerdictPending
 	}
 	if flags&abi.End != 0 && !in.started(exchange) && len(p) <= i.limits.MessageCap {
-		return i.hand(exchange, p, false)
+		return i.handOver(exchange, p, false)
 	}
-	m := in.of(exchange)
+	m := in.open(exchange)
 	if m == nil {
-		i.asks.Trap(fmt.Errorf("parts of messages for more than %d exchanges at once", maxAssemblies))
+		i.caller.Trap(fmt.Errorf("parts of messages for more than %d exchanges at once", maxPartials))
 	}
 	in.add(m, p, i.expected(exchange), i.limits.MessageCap, i.space())
-	if m.dropped/endless > i.limits.MessageCap {
+	if m.dropped/maxOverrun > i.limits.MessageCap {
 		i.fail(&EndedError{Cause: errEndless})
 	}
 	if flags&abi.End == 0 {
@@ -157,10 +157,10 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 		return abi.VerdictTooBig
 	}
 	if cap(whole.data) > spareSize {
-		return i.hand(exchange, whole.data, true)
+		return i.handOver(exchange, whole.data, true)
 	}
 	defer in.keep(whole.data)
-	return i.hand(exchange, whole.data, false)
+	return i.handOver(exchange, whole.data, false)
 }
 
 // expected is how long the message of an exchange will be, if the bytes are those
@@ -177,8 +177,8 @@ func (i *Instance) expected(exchange uint32) int {
 	return int(min(max(h.length, 0), int64(i.limits.MessageCap)))
 }
 
-// hand passes a whole message on.
-func (i *Instance) hand(exchange uint32, msg []byte, owned bool) abi.Verdict {
+// handOver passes a whole message on.
+func (i *Instance) handOver(exchange uint32, msg []byte, owned bool) abi.Verdict {
 	v := i.receiver.Deliver(exchange, msg, owned)
 	if v == abi.VerdictAnswer {
 		i.answered++

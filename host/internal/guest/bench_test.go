@@ -9,58 +9,58 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// nowhere is a stream that takes everything.
-type nowhere struct{}
+// discardStream is a stream that takes everything.
+type discardStream struct{}
 
-func (nowhere) Write([]byte, bool) {}
-func (nowhere) Flush()             {}
-func (nowhere) Queued() int        { return 0 }
-func (nowhere) Close()             {}
+func (discardStream) Write([]byte, bool) {}
+func (discardStream) Flush()             {}
+func (discardStream) Queued() int        { return 0 }
+func (discardStream) Close()             {}
 
-// deskWorld opens nowhere and keeps the sink.
-type deskWorld struct {
-	fakeWorld
+// benchHost opens nowhere and keeps the sink.
+type benchHost struct {
+	fakeHost
 	sink hostio.Sink
 }
 
-func (w *deskWorld) Open(_ abi.OpenKind, _ *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
+func (w *benchHost) Open(_ abi.OpenKind, _ *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
 	w.sink = sink
-	return nowhere{}, abi.OK, nil
+	return discardStream{}, abi.OK, nil
 }
 
-// deaf is a receiver that only counts.
-type deaf struct{ *inbox }
+// discardInbox is a receiver that only counts.
+type discardInbox struct{ *inbox }
 
-func (deaf) Deliver(uint32, []byte, bool) abi.Verdict { return abi.VerdictAnswer }
-func (deaf) Done(uint32)                              {}
+func (discardInbox) Deliver(uint32, []byte, bool) abi.Verdict { return abi.VerdictAnswer }
+func (discardInbox) Done(uint32)                              {}
 
-// desk returns an instance of the stdio plugin with nothing behind it.
-func desk(b *testing.B) (*Instance, hostio.Sink) {
-	return deskOf(b, Config{Module: module(b, stdioPackage)})
+// benchInstance returns an instance of the stdio plugin with nothing behind it.
+func benchInstance(b *testing.B) (*Instance, hostio.Sink) {
+	return benchInstanceOf(b, Config{Module: module(b, stdioPackage)})
 }
 
-func deskOf(b *testing.B, c Config) (*Instance, hostio.Sink) {
+func benchInstanceOf(b *testing.B, c Config) (*Instance, hostio.Sink) {
 	c.Plugin = "stdio"
 	inst, err := New(b.Context(), c)
 	if err != nil {
 		b.Fatal(err)
 	}
-	w := &deskWorld{}
-	inst.Open(&abi.Settings{Server: "bench", Grants: inst.Manifest().Grants}, nil, w, deaf{newInbox()})
+	w := &benchHost{}
+	inst.Open(&abi.Settings{Server: "bench", Grants: inst.Manifest().Grants}, nil, w, discardInbox{newInbox()})
 	w.sink.Opened()
 	b.Cleanup(func() { inst.Close(b.Context()) })
 	return inst, w.sink
 }
 
-// httpDesk returns an instance of the http plugin with nothing behind it, and
+// httpBenchInstance returns an instance of the http plugin with nothing behind it, and
 // the world that has the sink of the handle opened last.
-func httpDesk(b *testing.B) (*Instance, *deskWorld) {
+func httpBenchInstance(b *testing.B) (*Instance, *benchHost) {
 	inst, err := New(b.Context(), Config{Plugin: "http", Module: module(b, httpPackage)})
 	if err != nil {
 		b.Fatal(err)
 	}
-	w := &deskWorld{}
-	inst.Open(&abi.Settings{Server: "bench", Grants: inst.Manifest().Grants}, nil, w, deaf{newInbox()})
+	w := &benchHost{}
+	inst.Open(&abi.Settings{Server: "bench", Grants: inst.Manifest().Grants}, nil, w, discardInbox{newInbox()})
 	b.Cleanup(func() { inst.Close(b.Context()) })
 	return inst, w
 }
@@ -71,10 +71,10 @@ func httpDesk(b *testing.B) (*Instance, *deskWorld) {
 func BenchmarkAnswer(b *testing.B) {
 	for _, media := range []string{"application/json", "text/event-stream"} {
 		b.Run(media, func(b *testing.B) {
-			inst, w := httpDesk(b)
+			inst, w := httpBenchInstance(b)
 			headers := []abi.Pair{{Key: "content-type", Value: media}}
 			body := []byte(`data: {"jsonrpc":"2.0","id":1,"result":{}}` + "\n\n")
-			m := newLetter(1, strings.Repeat("x", 200), nil)
+			m := newTestMessage(1, strings.Repeat("x", 200), nil)
 			m.tell(&abi.Facts{
 				Kind: abi.Request, ID: "1", Method: "tools/call", Name: "echo", Version: "2026-07-28",
 				Headers: []abi.Pair{{Key: "mcp-method", Value: "tools/call"}, {Key: "mcp-name", Value: "echo"}},
@@ -85,9 +85,9 @@ func BenchmarkAnswer(b *testing.B) {
 				if err := inst.Send(b.Context(), m); err != nil {
 					b.Fatal(err)
 				}
-				out += inst.mod.Used()
+				out += inst.machine.Used()
 				w.sink.Head(200, headers, int64(len(body)), body, true)
-				in += inst.mod.Used()
+				in += inst.machine.Used()
 			}
 			b.ReportMetric(float64(out)/float64(b.N), "fuel/message")
 			b.ReportMetric(float64(in)/float64(b.N), "fuel/head")
@@ -101,15 +101,15 @@ func BenchmarkHop(b *testing.B) {
 	for _, size := range []int{200, 10_000, 64_000} {
 		line := append(bytes.Repeat([]byte("x"), size-1), '\n')
 		b.Run("in/"+unit(size), func(b *testing.B) {
-			_, sink := desk(b)
+			_, sink := benchInstance(b)
 			b.ReportAllocs()
 			for b.Loop() {
 				sink.Data(line, false)
 			}
 		})
 		b.Run("out/"+unit(size), func(b *testing.B) {
-			inst, _ := desk(b)
-			m := newLetter(1, strings.Repeat("x", size), nil)
+			inst, _ := benchInstance(b)
+			m := newTestMessage(1, strings.Repeat("x", size), nil)
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := inst.Send(b.Context(), m); err != nil {
@@ -119,7 +119,7 @@ func BenchmarkHop(b *testing.B) {
 		})
 	}
 	b.Run("in/400x160B", func(b *testing.B) {
-		_, sink := desk(b)
+		_, sink := benchInstance(b)
 		chunk := bytes.Repeat(append(bytes.Repeat([]byte("x"), 159), '\n'), 400)
 		b.ReportAllocs()
 		for b.Loop() {

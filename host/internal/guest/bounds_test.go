@@ -16,15 +16,15 @@ import (
 // however many there are.
 func TestPartsHoldLittleMoreThanTheyAre(t *testing.T) {
 	r := open(t, stdioPackage, Config{})
-	for exchange := range uint32(maxAssemblies) {
+	for exchange := range uint32(maxPartials) {
 		r.deliver(exchange+1, []byte("{"), abi.More)
 	}
 	held := 0
 	for _, m := range r.inbound.private {
 		held += cap(m.data)
 	}
-	if held > (4<<10)*maxAssemblies {
-		t.Errorf("%d bytes are held for %d", held, maxAssemblies)
+	if held > (4<<10)*maxPartials {
+		t.Errorf("%d bytes are held for %d", held, maxPartials)
 	}
 	if r.inbound.total != held {
 		t.Errorf("%d bytes are held and %d counted", held, r.inbound.total)
@@ -82,11 +82,11 @@ func TestWordsOfAPlugin(t *testing.T) {
 	var logged string
 	r := open(t, hostilePackage, Config{Log: func(_ abi.Level, text string) { logged = text }},
 		abi.Pair{Key: "mode", Value: "words"})
-	s := r.world.stream(0)
+	s := r.host.stream(0)
 	s.sink.Opened()
 	s.sink.Data([]byte("go"), false)
 	for what, text := range map[string]string{"failure": r.inbox.failed[7].Error(), "log": logged} {
-		if len(text) == 0 || len(text) > 2*wordsCap || strings.ContainsFunc(text, cleantext.IsUnsafe) || !strings.Contains(text, "[31m") {
+		if len(text) == 0 || len(text) > 2*maxWords || strings.ContainsFunc(text, cleantext.IsUnsafe) || !strings.Contains(text, "[31m") {
 			t.Errorf("the %s has %d bytes: %.40q", what, len(text), text)
 		}
 	}
@@ -94,7 +94,7 @@ func TestWordsOfAPlugin(t *testing.T) {
 
 // However much a plugin writes to its standard error, little is held.
 func TestTailHoldsLittle(t *testing.T) {
-	var kept tail
+	var kept stderrTail
 	kept.Write([]byte("early"))
 	kept.Write(bytes.Repeat([]byte("x"), 1<<20))
 	kept.Write([]byte("late"))
@@ -104,7 +104,7 @@ func TestTailHoldsLittle(t *testing.T) {
 	if !bytes.HasSuffix(kept.data, []byte("xlate")) {
 		t.Errorf("it ends with %q", kept.data[tailSize-10:])
 	}
-	var rude tail
+	var rude stderrTail
 	rude.Write([]byte("\x1b[1mpa\u202enic\nhe\u200bre\nand\nthere"))
 	if said, want := rude.lines(), "[1mpa nic; he re; and"; said != want {
 		t.Errorf("it says %q, want %q", said, want)
@@ -155,7 +155,7 @@ func TestMessagesUnderWayAreBoundedTogether(t *testing.T) {
 		"written, and more than that": {0, 2 * limit, true},
 	} {
 		r := open(t, hostilePackage, Config{Limits: Limits{MessageCap: limit}}, abi.Pair{Key: "mode", Value: "queue"})
-		s := r.world.stream(0)
+		s := r.host.stream(0)
 		s.sink.Opened()
 		s.setStuck(true)
 		r.send(t, 1, strings.Repeat("x", 8*limit)) // which nobody takes
@@ -164,8 +164,8 @@ func TestMessagesUnderWayAreBoundedTogether(t *testing.T) {
 		if r.isDone() != c.ends {
 			t.Errorf("%s: ended is %v: %v", name, r.isDone(), r.inbox.cause)
 		}
-		if !c.ends && r.lent < 8*limit {
-			t.Errorf("%s: the caller answers for %d bytes", name, r.lent)
+		if !c.ends && r.callerBytes < 8*limit {
+			t.Errorf("%s: the caller answers for %d bytes", name, r.callerBytes)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func TestMessagesUnderWayAreBoundedTogether(t *testing.T) {
 // Many handles may not hold together what one may not hold.
 func TestQuotaOfAllHandles(t *testing.T) {
 	r := open(t, hostilePackage, Config{Limits: Limits{Quota: 2 << 10}}, abi.Pair{Key: "mode", Value: "spread"})
-	s := r.world.stream(0)
+	s := r.host.stream(0)
 	s.sink.Opened()
 	s.sink.Data([]byte("go"), false)
 	var trap *wasm.Trap
@@ -184,7 +184,7 @@ func TestQuotaOfAllHandles(t *testing.T) {
 
 func TestHandlesAreBounded(t *testing.T) {
 	r := open(t, stdioPackage, Config{})
-	r.world.stream(0).sink.Opened()
+	r.host.stream(0).sink.Opened()
 	request := &abi.OpenRequest{Grant: "main"}
 	for r.opened <= abi.MaxHandles-spareHandles {
 		if !r.passableLocked() {

@@ -62,8 +62,8 @@ func answer(c abi.Call) func(*wasm.Instance, []uint64) {
 	n, hasResult, call := c.Params(), c.HasResult(), calls[c]
 	return func(in *wasm.Instance, stack []uint64) {
 		i := in.Owner().(*Instance)
-		if i.asks == nil { // it is called in _initialize, before New has it
-			i.asks = in
+		if i.caller == nil { // it is called in _initialize, before New has it
+			i.caller = in
 		}
 		var a args
 		for k := range n {
@@ -99,36 +99,36 @@ var calls = [...]func(*Instance, args) int32{
 func (i *Instance) window(off, n uint32) []byte {
 	p := i.current.payload
 	if uint64(off)+uint64(n) > uint64(len(p)) {
-		i.asks.Trap(fmt.Errorf("bytes %d to %d of a payload of %d", off, uint64(off)+uint64(n), len(p)))
+		i.caller.Trap(fmt.Errorf("bytes %d to %d of a payload of %d", off, uint64(off)+uint64(n), len(p)))
 	}
-	i.asks.Charge(int64(n))
+	i.caller.Charge(int64(n))
 	return p[off : off+n : off+n]
 }
 
 // memory returns a view of the guest's memory; a range outside it ends the guest.
-func (i *Instance) memory(ptr, n uint32) []byte { return Bytes(i.asks, ptr, n) }
+func (i *Instance) memory(ptr, n uint32) []byte { return Bytes(i.caller, ptr, n) }
 
 // open handles only exist after OPEN; a call before it ends the guest.
 func (i *Instance) needOpen() {
 	if i.host == nil {
-		i.asks.Trap(errEarly)
+		i.caller.Trap(errBeforeOpen)
 	}
 }
 
-var errEarly = errors.New("a host call other than report, log and take before OPEN")
+var errBeforeOpen = errors.New("a host call other than report, log and take before OPEN")
 
 func (i *Instance) callTake(a args) int32 { // off, ptr, len
 	if i.current.sealed() {
 		return int32(abi.Denied)
 	}
-	return Payload(i.current.payload).Take(i.asks, a[0], a[1], a[2])
+	return Payload(i.current.payload).Take(i.caller, a[0], a[1], a[2])
 }
 
 func (i *Instance) callScan(a args) int32 { // off, needles
 	if i.current.sealed() {
 		return -1
 	}
-	return Payload(i.current.payload).Scan(i.asks, a[0], a[1])
+	return Payload(i.current.payload).Scan(i.caller, a[0], a[1])
 }
 
 // scanStep is how far one needle is looked for before the others are: what is
@@ -195,7 +195,7 @@ func (i *Instance) callForward(a args) int32 { // handle, off, len, flags
 		i.write(h, i.stash(p), end)
 		return int32(abi.OK)
 	}
-	i.lend(h, len(p))
+	i.chargeCaller(h, len(p))
 	if len(p) < borrowSize || !i.borrow(h, p, end) {
 		i.write(h, p, end)
 	}
@@ -215,9 +215,9 @@ func (i *Instance) callWrite(a args) int32 { // handle, ptr, len, flags
 func (i *Instance) callOpen(a args) int32 { // kind, exchange, ptr, len
 	i.needOpen()
 	block := i.memory(a[2], a[3])
-	i.asks.Charge(decodePrice * int64(len(block)))
+	i.caller.Charge(decodePrice * int64(len(block)))
 	if err := i.request.Decode(block); err != nil {
-		i.asks.Trap(err)
+		i.caller.Trap(err)
 	}
 	return i.open(abi.OpenKind(a[0]), a[1], &i.request)
 }
@@ -253,7 +253,7 @@ func (i *Instance) callReport(a args) int32 { // what, exchange, code, ptr, len
 		i.inbound.forget(a[1])
 		i.receiver.Done(a[1])
 	case abi.ReportFailed:
-		return i.reportFailed(a[1], abi.Status(int32(a[2])), cleantext.Line(string(text), wordsCap))
+		return i.reportFailed(a[1], abi.Status(int32(a[2])), cleantext.Line(string(text), maxWords))
 	case abi.ReportExpired:
 		i.receiver.Expired(a[1])
 	case abi.ReportEnded:
@@ -268,10 +268,10 @@ func (i *Instance) reportManifest(block []byte) int32 {
 	if i.current.kind != abi.EventDescribe {
 		return int32(abi.Unavailable)
 	}
-	i.asks.Charge(decodePrice * int64(len(block)))
+	i.caller.Charge(decodePrice * int64(len(block)))
 	m, err := abi.DecodeManifest(block)
 	if err != nil {
-		i.asks.Trap(err)
+		i.caller.Trap(err)
 	}
 	i.manifest = m
 	return int32(abi.OK)
@@ -279,7 +279,7 @@ func (i *Instance) reportManifest(block []byte) int32 {
 
 // reportEnded ends the connection in peace, if CLOSE asked for that.
 func (i *Instance) reportEnded() {
-	if i.unwanted {
+	if i.closeHeard {
 		i.fail(ErrClosed)
 	} else {
 		i.fail(i.pluginError("report", errEnded))
@@ -328,7 +328,7 @@ func (i *Instance) callSave(a args) int32 { // ptr, len
 func (i *Instance) callLog(a args) int32 { // level, ptr, len
 	p := i.memory(a[1], a[2])
 	if i.log != nil {
-		i.log(abi.Level(a[0]), cleantext.Line(string(p), wordsCap))
+		i.log(abi.Level(a[0]), cleantext.Line(string(p), maxWords))
 	}
 	return 0
 }

@@ -23,12 +23,12 @@ func FuzzCalls(f *testing.F) {
 		}
 	}
 	f.Add(script(opening, closing, opening, order{abi.CallWrite, args{main | 1<<8, 0, 4096, 1}}, order{abi.CallDeliver, args{7, 0, 9, 0}}))
-	m := load(f, "puppet", puppet(never, nil))
+	m := load(f, "puppet", scripted(never, nil))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		payload = payload[:min(len(payload), mostOrders*orderSize)]
-		r := puppeteer(t, Config{Module: m, Limits: hasty, Trace: func([]byte, []byte) {}, Observer: &hearing{}, Save: func([]byte) {}, Log: func(abi.Level, string) {}})
+		r := openScripted(t, Config{Module: m, Limits: hasty, Trace: func([]byte, []byte) {}, Observer: &callResults{}, Save: func([]byte) {}, Log: func(abi.Level, string) {}})
 		for range 2 {
-			r.world.stream(0).sink.Data(payload, false)
+			r.host.stream(0).sink.Data(payload, false)
 		}
 		r.Close(context.Background())
 		<-r.inbox.closed
@@ -39,7 +39,7 @@ func FuzzCalls(f *testing.F) {
 		case !errors.As(cause, &trap) && !errors.Is(cause, ErrClosed) && !errors.As(cause, new(*PluginError)):
 			t.Errorf("ended with %v", cause)
 		}
-		for n, s := range r.world.streams {
+		for n, s := range r.host.streams {
 			if !s.closed {
 				t.Errorf("stream %d is still open", n)
 			}

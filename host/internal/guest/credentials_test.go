@@ -37,14 +37,14 @@ func (*signer) Challenge(_ context.Context, c *httpclient.Challenge) (bool, erro
 }
 func (*signer) Nonce(string) {}
 
-// gossip is a server that tells everybody what it was told: with a status, in the
+// leakyServer is a server that tells everybody what it was told: with a status, in the
 // head and in the body, or as where to go.
-type gossip struct {
+type leakyServer struct {
 	away   string // of another origin
 	signed atomic.Int64
 }
 
-func (g *gossip) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (g *leakyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	given := r.Header.Get("Authorization")
 	if strings.HasPrefix(given, "Bearer "+token) {
 		g.signed.Add(1)
@@ -81,29 +81,29 @@ func (g *gossip) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// outside is what a table grants, as a guest sees it.
-type outside struct{ table *capability.Table }
+// tableHost is what a table grants, as a guest sees it.
+type tableHost struct{ table *capability.Table }
 
-func (o outside) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
+func (o tableHost) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
 	return o.table.Open(kind, r, sink)
 }
-func (o outside) Timers(fire func(uint32)) hostio.Timers { return capability.NewTimers(fire) }
+func (o tableHost) Timers(fire func(uint32)) hostio.Timers { return capability.NewTimers(fire) }
 
-// ends is an inbox that says when an exchange is over.
-type ends struct {
+// endInbox is an inbox that says when an exchange is over.
+type endInbox struct {
 	*inbox
 	over chan error
 }
 
-func (e ends) Done(exchange uint32)              { e.over <- nil }
-func (e ends) Failed(exchange uint32, err error) { e.over <- err }
+func (e endInbox) Done(exchange uint32)              { e.over <- nil }
+func (e endInbox) Failed(exchange uint32, err error) { e.over <- err }
 
 // searched is a guest whose memory is searched after each of its events, when
 // nothing else can run it, for what it must not know. So is all that passes it.
 // What was found may be looked at when it is closed.
 type searched struct {
 	*Instance
-	inbox  ends
+	inbox  endInbox
 	forbid string
 	seen   map[string]bool // lines of the trace that it was found at
 	events int             // after which all memory was searched
@@ -112,7 +112,7 @@ type searched struct {
 
 func search(t *testing.T, pkg string, grant capability.Target, forbid string) *searched {
 	t.Helper()
-	s := &searched{inbox: ends{newInbox(), make(chan error, 1)}, forbid: forbid, seen: map[string]bool{}}
+	s := &searched{inbox: endInbox{newInbox(), make(chan error, 1)}, forbid: forbid, seen: map[string]bool{}}
 	inst, err := New(t.Context(), Config{Plugin: filepath.Base(pkg), Module: module(t, pkg), Trace: s.look})
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func search(t *testing.T, pkg string, grant capability.Target, forbid string) *s
 		inst.Close(context.Background())
 		table.Close(context.Background())
 	})
-	inst.Open(&abi.Settings{Server: "test", Grants: inst.Manifest().Grants}, nil, outside{table}, s.inbox)
+	inst.Open(&abi.Settings{Server: "test", Grants: inst.Manifest().Grants}, nil, tableHost{table}, s.inbox)
 	return s
 }
 
@@ -134,7 +134,7 @@ func (s *searched) look(line, payload []byte) {
 	}
 	places := [][]byte{line, payload}
 	if bytes.HasPrefix(line, []byte("--> =")) {
-		memory, ok := s.mod.Memory(0, s.mod.Pages()<<16)
+		memory, ok := s.machine.Memory(0, s.machine.Pages()<<16)
 		if !ok {
 			memory = []byte(s.forbid)
 		}
@@ -161,7 +161,7 @@ func (s *searched) done(t *testing.T, events int) {
 // ask sends a message and returns what became of it.
 func (s *searched) ask(t *testing.T, n uint32, text string) error {
 	t.Helper()
-	if err := s.Send(t.Context(), newLetter(n, text, nil)); err != nil {
+	if err := s.Send(t.Context(), newTestMessage(n, text, nil)); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -195,7 +195,7 @@ func TestCredentialsAreNotSeen(t *testing.T) {
 		}, []bool{0: true, 23: true}},
 	} {
 		t.Run(filepath.Base(tt.pkg), func(t *testing.T) {
-			g := &gossip{away: away.URL}
+			g := &leakyServer{away: away.URL}
 			server := httptest.NewServer(g)
 			defer server.Close()
 			o, err := httpclient.ParseOrigin(server.URL + "/mcp")
@@ -220,7 +220,7 @@ func TestCredentialsAreNotSeen(t *testing.T) {
 // On another path of the origin nothing is signed in, where a transport may go
 // there at all: what that path repeats is the transport's own.
 func TestCredentialsAreForTheirPath(t *testing.T) {
-	g := &gossip{}
+	g := &leakyServer{}
 	server := httptest.NewServer(g)
 	defer server.Close()
 	o, err := httpclient.ParseOrigin(server.URL + "/mcp")
@@ -239,7 +239,7 @@ func TestCredentialsAreForTheirPath(t *testing.T) {
 
 // The search finds what a transport was let see.
 func TestTransportsAreSearched(t *testing.T) {
-	g := &gossip{}
+	g := &leakyServer{}
 	server := httptest.NewServer(g)
 	defer server.Close()
 	o, err := httpclient.ParseOrigin(server.URL + "/mcp")

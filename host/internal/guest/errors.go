@@ -18,7 +18,7 @@ var ErrClosed = errors.New("closed by the host")
 
 var (
 	errNoManifest   = errors.New("the plugin did not answer DESCRIBE with report(MANIFEST)")
-	errGreedy       = errors.New("the plugin keeps using more computing time than a connection may")
+	errFuel         = errors.New("the plugin keeps using more computing time than a connection may")
 	errEndless      = errors.New("the server sends a message without end")
 	errEnded        = errors.New("the plugin said ENDED before CLOSE")
 	errServerClosed = errors.New("the server closed the connection")
@@ -31,7 +31,7 @@ type PluginError struct {
 	Err    error
 	Stderr string // the last lines it wrote to its standard error
 
-	accident bool
+	crashed bool
 }
 
 func (e *PluginError) Error() string {
@@ -52,19 +52,19 @@ func (i *Instance) pluginError(op string, err error) *PluginError {
 	return &PluginError{Plugin: i.plugin, Op: op, Err: err, Stderr: i.stderr.lines()}
 }
 
-func (i *Instance) accident(op string, err error) error {
+func (i *Instance) crashed(op string, err error) error {
 	e := i.pluginError(op, err)
-	e.accident = true
+	e.crashed = true
 	return e
 }
 
-// Accident reports whether err, of a connection that has ended, is that its guest was
+// Crashed reports whether err, of a connection that has ended, is that its guest was
 // stopped in the middle of its work: it trapped, used up its budget, or lost the
 // process that it ran in. A guest that said itself that it could not go on has had
 // none, and neither has one whose server left.
-func Accident(err error) bool {
+func Crashed(err error) bool {
 	var fault *PluginError
-	return errors.As(err, &fault) && fault.accident
+	return errors.As(err, &fault) && fault.crashed
 }
 
 // startError tells a plugin that cannot start from a caller who did not wait
@@ -144,16 +144,16 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("server exited with code %d", e.Code)
 }
 
-// tail keeps the last bytes that were written to it. A Go guest that panics
+// stderrTail keeps the last bytes that were written to it. A Go guest that panics
 // says why on its standard error.
-type tail struct {
+type stderrTail struct {
 	mu   sync.Mutex
 	data []byte
 }
 
 const tailSize = 4 << 10
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *stderrTail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := len(p)
@@ -167,12 +167,12 @@ func (t *tail) Write(p []byte) (int, error) {
 
 // lines returns the first lines of what is kept, on one line: of a stack
 // trace they are the ones that say something.
-func (t *tail) lines() string {
+func (t *stderrTail) lines() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(string(t.data)), "\n")
-	return cleantext.Line(strings.Join(lines[:min(3, len(lines))], "; "), wordsCap)
+	return cleantext.Line(strings.Join(lines[:min(3, len(lines))], "; "), maxWords)
 }
 
-// wordsCap is how much of a plugin's text is in an error or a log, in bytes.
-const wordsCap = 1 << 10
+// maxWords is how much of a plugin's text is in an error or a log, in bytes.
+const maxWords = 1 << 10

@@ -136,15 +136,15 @@ var early = map[abi.Call]int32{
 	abi.CallLog:     0,                 // it may
 }
 
-// hearing is an observer of the last call of a guest.
-type hearing struct {
+// callResults is an observer of the last call of a guest.
+type callResults struct {
 	calls  int
 	result int32
 }
 
-func (h *hearing) Event(abi.Kind, uint32, uint32, uint32, []byte) {}
-func (h *hearing) Return(int32, error)                            {}
-func (h *hearing) Call(_ abi.Call, _ []uint32, _ []byte, result int32) {
+func (h *callResults) Event(abi.Kind, uint32, uint32, uint32, []byte) {}
+func (h *callResults) Return(int32, error)                            {}
+func (h *callResults) Call(_ abi.Call, _ []uint32, _ []byte, result int32) {
 	h.calls, h.result = h.calls+1, result
 }
 
@@ -153,14 +153,14 @@ func (h *hearing) Call(_ abi.Call, _ []uint32, _ []byte, result int32) {
 // status, and nothing is an error of the host's own. A call that the ABI gains needs
 // its forgeries here.
 func TestForgedCalls(t *testing.T) {
-	m := load(t, "puppet", puppet(never, nil))
+	m := load(t, "puppet", scripted(never, nil))
 	for _, c := range abi.Calls() {
 		tried := map[int]bool{}
 		for _, f := range append(pointers(c), forgeries[c]...) {
 			tried[f.bad] = true
-			for place, config := range map[string]Config{"here": {Module: m}, "apart": {Apart: apart(puppet(never, nil))}} {
+			for place, config := range map[string]Config{"here": {Module: m}, "apart": {Remote: apart(scripted(never, nil))}} {
 				t.Run(c.String()+" "+f.about+", "+place, func(t *testing.T) {
-					r, h := pull(t, config, append(f.first, order{c, f.args})...)
+					r, h := runScript(t, config, append(f.first, order{c, f.args})...)
 					f.judge(t, r.inbox, h, len(f.first)+1)
 				})
 			}
@@ -175,7 +175,7 @@ func TestForgedCalls(t *testing.T) {
 
 // pointers are the lies that are told with every argument that is an address.
 func pointers(c abi.Call) []forgery {
-	at := Pointer(c)
+	at := PointerArg(c)
 	switch {
 	case at < 0:
 		return nil
@@ -204,8 +204,8 @@ func TestForgedStates(t *testing.T) {
 			if c == abi.CallReport {
 				right.args[0] = uint32(abi.ReportUp)
 			}
-			binary := puppet(when, script(right))
-			for place, config := range map[string]Config{"here": {Module: load(t, "puppet", binary)}, "apart": {Apart: apart(binary)}} {
+			binary := scripted(when, script(right))
+			for place, config := range map[string]Config{"here": {Module: load(t, "puppet", binary)}, "apart": {Remote: apart(binary)}} {
 				t.Run(op+" "+c.String()+", "+place, func(t *testing.T) { callEarly(t, c, config) })
 			}
 		}
@@ -214,14 +214,14 @@ func TestForgedStates(t *testing.T) {
 
 // callEarly starts a guest that makes a host call before OPEN.
 func callEarly(t *testing.T, c abi.Call, config Config) {
-	h := &hearing{}
+	h := &callResults{}
 	config.Plugin, config.Observer = "puppet", h
 	inst, err := New(t.Context(), config)
 	if err == nil {
 		inst.Close(context.Background())
 	}
 	want, may := early[c]
-	switch f := (forgery{bad: state, want: want, trap: errEarly.Error()}); {
+	switch f := (forgery{bad: state, want: want, trap: errBeforeOpen.Error()}); {
 	case !may:
 		f.trapped(t, err)
 	case err != nil || h.calls == 0:
@@ -243,46 +243,46 @@ func load(t testing.TB, name string, binary []byte) *wasm.Module {
 	return m
 }
 
-// pull starts a puppet and has it follow its orders.
-func pull(t *testing.T, c Config, orders ...order) (*rig, *hearing) {
+// runScript starts a puppet and has it follow its orders.
+func runScript(t *testing.T, c Config, orders ...order) (*rig, *callResults) {
 	t.Helper()
-	h := &hearing{}
+	h := &callResults{}
 	c.Observer, c.Limits = h, hasty
-	r := puppeteer(t, c)
+	r := openScripted(t, c)
 	h.calls = 0
-	r.world.stream(0).sink.Data(script(orders...), false)
+	r.host.stream(0).sink.Data(script(orders...), false)
 	return r, h
 }
 
-// puppeteer starts a puppet and opens its stream.
-func puppeteer(t testing.TB, c Config) *rig {
+// openScripted starts a puppet and opens its stream.
+func openScripted(t testing.TB, c Config) *rig {
 	t.Helper()
 	c.Plugin = "puppet"
 	inst, err := New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{Instance: inst, world: &fakeWorld{}, inbox: newInbox(), freed: make(chan uint32, 16)}
+	r := &rig{Instance: inst, host: &fakeHost{}, inbox: newInbox(), freed: make(chan uint32, 16)}
 	r.inbox.verdict = func([]byte) abi.Verdict { return abi.VerdictLate }
-	inst.Open(&abi.Settings{Grants: inst.Manifest().Grants}, nil, onlyStreams{r.world}, r.inbox)
+	inst.Open(&abi.Settings{Grants: inst.Manifest().Grants}, nil, onlyStreams{r.host}, r.inbox)
 	t.Cleanup(func() { r.Close(context.Background()) })
-	r.world.stream(0).sink.Opened()
+	r.host.stream(0).sink.Opened()
 	return r
 }
 
 // onlyStreams is a world that has nothing else.
-type onlyStreams struct{ *fakeWorld }
+type onlyStreams struct{ *fakeHost }
 
 func (w onlyStreams) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
 	if kind != abi.OpenStream {
 		return nil, abi.Unavailable, nil
 	}
-	return w.fakeWorld.Open(kind, r, sink)
+	return w.fakeHost.Open(kind, r, sink)
 }
 
 // judge looks what a guest was told that told this lie as its n-th call: the one
 // before is a take, of its orders.
-func (f *forgery) judge(t *testing.T, box *inbox, h *hearing, n int) {
+func (f *forgery) judge(t *testing.T, box *inbox, h *callResults, n int) {
 	t.Helper()
 	over := false
 	select {

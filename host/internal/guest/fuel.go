@@ -24,7 +24,7 @@ const (
 
 	// purseLimit is how much may be in the purse. A server that asks for more before
 	// it hears an answer is told that the host is busy.
-	purseLimit = 1000 * eventFuel
+	prepaidLimit = 1000 * eventFuel
 )
 
 // earnedBy is the fuel that a payload adds to an event. What goes past a piece is
@@ -35,9 +35,9 @@ func earnedBy(size int) int64 {
 	return int64(piece)*wasm.FuelPerPayloadByte + int64(size-piece)*bulkFuel
 }
 
-// bucket bounds how much fuel a connection may use over time, beside what its
+// fuelBucket bounds how much fuel a connection may use over time, beside what its
 // events earn: a guest that keeps itself busy is stopped by it.
-type bucket struct {
+type fuelBucket struct {
 	rate, level int64
 	filled      time.Time
 
@@ -46,23 +46,23 @@ type bucket struct {
 	// apart and puts them together again, so the host cannot tell whether a request
 	// that it delivers came from its server. One that makes them up finds the purse
 	// empty.
-	purse int64
+	prepaid int64
 }
 
-func newBucket(rate int64) bucket { return bucket{rate: rate, level: rate} }
+func newBucket(rate int64) fuelBucket { return fuelBucket{rate: rate, level: rate} }
 
 // credit is what an event earns for its connection: used, which is what its payload
 // adds as far as the guest has used it, and eventFuel. What the guest can bring about
 // by itself earns nothing: timers, handles that open, end and fail.
-func (b *bucket) credit(it *item, used int64) int64 {
+func (b *fuelBucket) credit(it *item, used int64) int64 {
 	earns := used + eventFuel
 	switch it.kind {
 	case abi.EventData, abi.EventHead:
-		b.purse = min(b.purse+int64(len(it.payload))*outsideFuel, purseLimit)
+		b.prepaid = min(b.prepaid+int64(len(it.payload))*outsideFuel, prepaidLimit)
 	case abi.EventMessage:
 		if it.msg.Prompted() {
-			earns = min(earns, b.purse)
-			b.purse -= earns
+			earns = min(earns, b.prepaid)
+			b.prepaid -= earns
 		}
 	case abi.EventCancel:
 	default:
@@ -71,9 +71,9 @@ func (b *bucket) credit(it *item, used int64) int64 {
 	return earns
 }
 
-// take takes n units, or, below zero, gives them; false means that the bucket is
+// spend takes n units, or, below zero, gives them; false means that the bucket is
 // empty. It looks at the clock only when it must.
-func (b *bucket) take(n int64, now func() time.Time) bool {
+func (b *fuelBucket) spend(n int64, now func() time.Time) bool {
 	if b.level = min(b.level-n, b.rate); b.level >= 0 {
 		return true
 	}

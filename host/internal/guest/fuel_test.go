@@ -48,7 +48,7 @@ func thousands(n int64) string {
 func TestWhatEventsEarn(t *testing.T) {
 	const used = 100 * wasm.FuelPerPayloadByte
 	message := func(prompted bool) item {
-		return item{kind: abi.EventMessage, msg: &letter{urgent: prompted}}
+		return item{kind: abi.EventMessage, msg: &testMessage{urgent: prompted}}
 	}
 	payload := make([]byte, 100)
 	for name, c := range map[string]struct {
@@ -59,7 +59,7 @@ func TestWhatEventsEarn(t *testing.T) {
 	}{
 		"bytes of the server":      {item{kind: abi.EventData, payload: payload}, 0, eventFuel + used, 100 * outsideFuel},
 		"an answer of the server":  {item{kind: abi.EventHead, payload: payload}, 0, eventFuel + used, 100 * outsideFuel},
-		"more than the purse has":  {item{kind: abi.EventData, payload: payload}, purseLimit, eventFuel + used, purseLimit},
+		"more than the purse has":  {item{kind: abi.EventData, payload: payload}, prepaidLimit, eventFuel + used, prepaidLimit},
 		"a message of the caller":  {message(false), 7, eventFuel + used, 7},
 		"a caller that left":       {item{kind: abi.EventCancel}, 7, eventFuel + used, 7},
 		"a reply that was paid":    {message(true), eventFuel + used + 7, eventFuel + used, 7},
@@ -76,9 +76,9 @@ func TestWhatEventsEarn(t *testing.T) {
 		"the question who it is":   {item{kind: abi.EventDescribe}, 7, 0, 7},
 		"a kind that is not there": {item{kind: 99, payload: payload}, 7, 0, 7},
 	} {
-		b := bucket{purse: c.purse}
-		if got := b.credit(&c.event, used); got != c.want || b.purse != c.left {
-			t.Errorf("%s earns %d and leaves %d in the purse, want %d and %d", name, got, b.purse, c.want, c.left)
+		b := fuelBucket{prepaid: c.purse}
+		if got := b.credit(&c.event, used); got != c.want || b.prepaid != c.left {
+			t.Errorf("%s earns %d and leaves %d in the purse, want %d and %d", name, got, b.prepaid, c.want, c.left)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func (r *rig) wantGreedy(t *testing.T) {
 	if !r.isDone() {
 		t.Fatal("it was not stopped")
 	}
-	if !errors.Is(r.inbox.cause, errGreedy) {
+	if !errors.Is(r.inbox.cause, errFuel) {
 		t.Errorf("ended with %v", r.inbox.cause)
 	}
 }
@@ -100,7 +100,7 @@ func (r *rig) wantGreedy(t *testing.T) {
 // connection has, and no more.
 func TestMadeUpRequestsEarnNothing(t *testing.T) {
 	r := open(t, hostilePackage, greedy, abi.Pair{Key: "mode", Value: "pings"})
-	s := r.world.stream(0)
+	s := r.host.stream(0)
 	s.sink.Opened()
 	s.sink.Data([]byte("go"), false)
 	for n := range uint32(64) {
@@ -112,8 +112,8 @@ func TestMadeUpRequestsEarnNothing(t *testing.T) {
 	}
 }
 
-func (r *rig) reply(exchange uint32) *letter {
-	l := newLetter(exchange, `{"jsonrpc":"2.0","id":1,"result":{}}`, r.freed)
+func (r *rig) reply(exchange uint32) *testMessage {
+	l := newTestMessage(exchange, `{"jsonrpc":"2.0","id":1,"result":{}}`, r.freed)
 	l.urgent = true
 	return l
 }
@@ -121,10 +121,10 @@ func (r *rig) reply(exchange uint32) *letter {
 // A guest that opens what is refused, over and over, does so at its own expense.
 func TestFailuresEarnNothing(t *testing.T) {
 	r := open(t, hostilePackage, greedy, abi.Pair{Key: "mode", Value: "errors"})
-	r.world.stream(0).sink.Opened()
-	r.world.stream(0).sink.Data([]byte("go"), false)
+	r.host.stream(0).sink.Opened()
+	r.host.stream(0).sink.Data([]byte("go"), false)
 	for n := 1; n < 64 && !r.isDone(); n++ {
-		r.world.stream(n).sink.Error(abi.Malformed, errors.New("a GET has no body"))
+		r.host.stream(n).sink.Error(abi.Malformed, errors.New("a GET has no body"))
 	}
 	r.wantGreedy(t)
 }
@@ -133,7 +133,7 @@ func TestFailuresEarnNothing(t *testing.T) {
 // requests pay for what the guest does with the answers.
 func TestARealServerMayAsk(t *testing.T) {
 	r := open(t, hostilePackage, greedy, abi.Pair{Key: "mode", Value: "works"})
-	s := r.world.stream(0)
+	s := r.host.stream(0)
 	s.sink.Opened()
 	ask := []byte(strings.Repeat(`{"method":"ping","id":1}`+"\n", 16))
 	for n := range uint32(2_000) {

@@ -128,7 +128,7 @@ func (l Limits) withDefaults() Limits {
 func (l Limits) Held() int {
 	l = l.withDefaults()
 	const (
-		parts   = maxAssemblies * 256 // beside the bytes of each
+		parts   = maxPartials * 256 // beside the bytes of each
 		handles = abi.MaxHandles * 512
 		timers  = abi.MaxTimers * 512
 	)
@@ -139,7 +139,7 @@ func (l Limits) Held() int {
 type Config struct {
 	Plugin   string // the plugin's name, for errors
 	Module   *wasm.Module
-	Apart    Program // runs elsewhere, in place of Module; nil = here
+	Remote   Program // runs elsewhere, in place of Module; nil = here
 	Limits   Limits
 	Trace    Tracer                  // nil = off
 	Observer Observer                // nil = nobody
@@ -150,9 +150,9 @@ type Config struct {
 	// returns when the guest has done all it can, and it is never put to rest. With
 	// Now and Random, which are as in [wasm.InstanceConfig], what a guest does is
 	// then the same each time.
-	Alone  bool
-	Now    func() time.Time
-	Random io.Reader
+	SingleThreaded bool
+	Now            func() time.Time
+	Random         io.Reader
 }
 
 // New instantiates the guest and asks it to describe itself. It returns
@@ -164,7 +164,7 @@ func New(ctx context.Context, c Config) (*Instance, error) {
 		return nil, i.startError(ctx, err)
 	}
 	if err := i.describe(); err != nil {
-		i.mod.Close()
+		i.machine.Close()
 		return nil, err
 	}
 	return i, nil
@@ -225,7 +225,7 @@ func (i *Instance) Close(ctx context.Context) error {
 		<-i.done
 		return nil
 	}
-	i.SayClose()
+	i.SendClose()
 	grace := time.NewTimer(i.limits.CloseGrace)
 	defer grace.Stop()
 	select {

@@ -14,7 +14,7 @@ func TestMessagesCrossBothWays(t *testing.T) {
 	if got := r.Manifest().Name; got != "stdio" {
 		t.Fatalf("manifest of %q", got)
 	}
-	s := r.world.stream(0)
+	s := r.host.stream(0)
 	s.sink.Opened()
 	r.send(t, 1, `{"id":1}`)
 	<-s.took
@@ -40,7 +40,7 @@ func TestMessagesCrossBothWays(t *testing.T) {
 // that is withdrawn while it waits never leaves.
 func TestMessagesWaitUntilUp(t *testing.T) {
 	r := open(t, stdioPackage, Config{})
-	s := r.world.stream(0)
+	s := r.host.stream(0)
 	for n := uint32(1); n <= 3; n++ {
 		r.send(t, n, "{}")
 	}
@@ -67,7 +67,7 @@ func TestMessagesWaitUntilUp(t *testing.T) {
 // fills, and then a sender waits until its context ends.
 func TestBackpressure(t *testing.T) {
 	r := open(t, stdioPackage, Config{Limits: Limits{HighWater: 100, Mailbox: 1000}})
-	s := r.world.stream(0)
+	s := r.host.stream(0)
 	s.sink.Opened()
 	s.mu.Lock()
 	s.stuck = true
@@ -81,11 +81,11 @@ func TestBackpressure(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	gone := errors.New("gone")
 	cancel(gone)
-	if err := r.Send(ctx, newLetter(5, body+body+body, r.freed)); !errors.Is(err, gone) {
+	if err := r.Send(ctx, newTestMessage(5, body+body+body, r.freed)); !errors.Is(err, gone) {
 		t.Errorf("a full mailbox let a message in: %v", err)
 	}
 	// A reply does not wait behind them.
-	reply := newLetter(6, "{}", r.freed)
+	reply := newTestMessage(6, "{}", r.freed)
 	reply.urgent = true
 	if err := r.Send(context.Background(), reply); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestBackpressure(t *testing.T) {
 
 func TestExitEndsTheConnection(t *testing.T) {
 	r := open(t, stdioPackage, Config{})
-	s := r.world.stream(0)
+	s := r.host.stream(0)
 	s.sink.Opened()
 	s.sink.End()
 	s.sink.Exit(3, "exit status 3")
@@ -113,7 +113,7 @@ func TestExitEndsTheConnection(t *testing.T) {
 	}
 	<-r.Done()
 	s.sink.Data([]byte("{}\n"), false) // returns at once
-	if !s.closed || !r.world.timers.stopped {
+	if !s.closed || !r.host.timers.stopped {
 		t.Error("something of the connection was left open")
 	}
 }
@@ -123,7 +123,7 @@ func TestExitEndsTheConnection(t *testing.T) {
 func TestWhatWaitsAtTheEndWasNotSent(t *testing.T) {
 	r := open(t, stdioPackage, Config{})
 	r.send(t, 1, "{}") // the process is not up yet
-	r.world.stream(0).sink.Exit(1, "exit status 1")
+	r.host.stream(0).sink.Exit(1, "exit status 1")
 	<-r.inbox.closed
 	var unsent *UnsentError
 	if !errors.As(r.inbox.failed[1], &unsent) {
@@ -137,7 +137,7 @@ func TestRefusedOpenEndsTheConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	box := newInbox()
-	inst.Open(&abi.Settings{}, nil, &fakeWorld{refuse: abi.Denied}, box)
+	inst.Open(&abi.Settings{}, nil, &fakeHost{refuse: abi.Denied}, box)
 	<-box.closed
 	if !strings.Contains(box.cause.Error(), "DENIED") {
 		t.Errorf("ended with %v", box.cause)
@@ -146,7 +146,7 @@ func TestRefusedOpenEndsTheConnection(t *testing.T) {
 
 func TestCloseIsIdempotent(t *testing.T) {
 	r := open(t, stdioPackage, Config{})
-	r.world.stream(0).sink.Opened()
+	r.host.stream(0).sink.Opened()
 	done := make(chan error, 8)
 	for range cap(done) {
 		go func() { done <- r.Close(context.Background()) }()
@@ -173,7 +173,7 @@ func TestCloseOfAnInstanceThatOnlyDescribed(t *testing.T) {
 
 func TestMessagesOverTheCapAreDropped(t *testing.T) {
 	r := open(t, stdioPackage, Config{Limits: Limits{MessageCap: 1 << 10}})
-	s := r.world.stream(0)
+	s := r.host.stream(0)
 	s.sink.Opened()
 	big := `{"id":1,"result":"` + strings.Repeat("x", 8<<10) + `"}`
 	for part := []byte(big); len(part) > 0; {
@@ -197,7 +197,7 @@ func TestMessagesOverTheCapAreDropped(t *testing.T) {
 // that was sent arrives once and is freed once.
 func TestHammer(t *testing.T) {
 	r := open(t, stdioPackage, Config{})
-	s := r.world.stream(0)
+	s := r.host.stream(0)
 	s.sink.Opened()
 	const senders, each = 8, 200
 	go func() {
@@ -208,7 +208,7 @@ func TestHammer(t *testing.T) {
 	for n := range senders {
 		go func() {
 			for k := range each {
-				r.Send(context.Background(), newLetter(uint32(1+n*each+k), "{}", r.freed))
+				r.Send(context.Background(), newTestMessage(uint32(1+n*each+k), "{}", r.freed))
 			}
 		}()
 	}
@@ -254,12 +254,12 @@ func TestNoGarbageOnTheWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &deskWorld{}
-	inst.Open(&abi.Settings{Grants: inst.Manifest().Grants}, nil, w, deaf{newInbox()})
+	w := &benchHost{}
+	inst.Open(&abi.Settings{Grants: inst.Manifest().Grants}, nil, w, discardInbox{newInbox()})
 	defer inst.Close(context.Background())
 	w.sink.Opened()
 	chunk := []byte("{\"a\":1}\n{\"b\":2}\n")
-	m := newLetter(1, "{}", nil)
+	m := newTestMessage(1, "{}", nil)
 	if n := testing.AllocsPerRun(1000, func() {
 		w.sink.Data(chunk, false)
 		inst.Send(context.Background(), m)

@@ -19,17 +19,17 @@ const eventDrained abi.Kind = 1 << 30
 // handle is one open thing of a guest. A guest holds its number, which it
 // outlives without meaning another: see [abi.MakeHandle].
 type handle struct {
-	stream     hostio.Stream
-	kind       abi.OpenKind
-	generation uint32
-	exchange   uint32
-	queued     int   // bytes written that the system has not taken, as of the last flush and after
-	lent       int   // of them, those that callers answer for
-	status     int   // of the HTTP response, once there is one
-	length     int64 // what its body is said to be long
-	essential  bool  // its end is the end of the connection
-	choked     bool  // more is queued than the high-water mark
-	unsent     bool  // written to since the last flush
+	stream        hostio.Stream
+	kind          abi.OpenKind
+	generation    uint32
+	exchange      uint32
+	queued        int   // bytes written that the system has not taken, as of the last flush and after
+	callerBytes   int   // of them, those that callers answer for
+	status        int   // of the HTTP response, once there is one
+	length        int64 // what its body is said to be long
+	essential     bool  // its end is the end of the connection
+	backpressured bool  // more is queued than the high-water mark
+	unsent        bool  // written to since the last flush
 }
 
 // lookup returns the open handle of that number, or nil.
@@ -71,13 +71,13 @@ func (i *Instance) openSlot(n int, kind abi.OpenKind, exchange uint32, r *abi.Op
 		stream: stream, kind: kind, exchange: exchange, generation: h.generation,
 		essential: r.Flags&abi.Essential != 0,
 	}
-	i.count(1)
+	i.countOpen(1)
 	return int32(number)
 }
 
-// count keeps the number of open handles, which holds messages back when it
+// countOpen keeps the number of open handles, which holds messages back when it
 // comes near to what a guest may have.
-func (i *Instance) count(change int) {
+func (i *Instance) countOpen(change int) {
 	i.mu.Lock()
 	i.opened += change
 	i.mu.Unlock()
@@ -99,10 +99,10 @@ func (i *Instance) refused(kind abi.OpenKind, r *abi.OpenRequest, status abi.Sta
 func (i *Instance) release(h *handle) {
 	i.flushHandle(h)
 	h.stream.Close()
-	i.setChoked(h, false)
-	i.count(-1)
+	i.setBackpressured(h, false)
+	i.countOpen(-1)
 	i.queued -= h.queued
-	i.lent -= h.lent
+	i.callerBytes -= h.callerBytes
 	*h = handle{generation: (h.generation + 1) & abi.MaxGeneration}
 }
 
@@ -128,14 +128,14 @@ func (i *Instance) borrow(h *handle, p []byte, end bool) bool {
 	return ok
 }
 
-// lend has the caller of the current message answer for n bytes of it that are about
+// chargeCaller has the caller of the current message answer for n bytes of it that are about
 // to be queued to h: for each byte of a message once. What a guest queues more than
 // once is its own.
-func (i *Instance) lend(h *handle, n int) {
-	n = min(n, len(i.current.payload)-i.passed)
-	i.passed += n
-	h.lent += n
-	i.lent += n
+func (i *Instance) chargeCaller(h *handle, n int) {
+	n = min(n, len(i.current.payload)-i.forwarded)
+	i.forwarded += n
+	h.callerBytes += n
+	i.callerBytes += n
 }
 
 // wrote counts n bytes that were written to h.
@@ -144,25 +144,25 @@ func (i *Instance) wrote(h *handle, n int) {
 	h.queued += n
 	i.queued += n
 	if i.space() < 0 {
-		i.asks.Trap(fmt.Errorf("messages under way hold more than %d bytes: %d are queued that the other side does not take, and %d are parts of messages that have not ended",
-			i.limits.Quota, i.queued-i.lent, i.inbound.total))
+		i.caller.Trap(fmt.Errorf("messages under way hold more than %d bytes: %d are queued that the other side does not take, and %d are parts of messages that have not ended",
+			i.limits.Quota, i.queued-i.callerBytes, i.inbound.total))
 	}
 }
 
 // space is how many more bytes the messages under way may hold, in both directions:
 // what the guest collects, and what it has queued that is no message of a caller. It
 // is below zero when they hold too many.
-func (i *Instance) space() int { return i.limits.Quota - i.inbound.total - (i.queued - i.lent) }
+func (i *Instance) space() int { return i.limits.Quota - i.inbound.total - (i.queued - i.callerBytes) }
 
-// recount asks how much of what was written to h is still here. What a caller
+// recountQueued asks how much of what was written to h is still here. What a caller
 // answers for is taken to leave last.
-func (i *Instance) recount(h *handle) {
+func (i *Instance) recountQueued(h *handle) {
 	i.queued -= h.queued
-	i.lent -= h.lent
+	i.callerBytes -= h.callerBytes
 	h.queued = h.stream.Queued()
-	h.lent = min(h.lent, h.queued)
+	h.callerBytes = min(h.callerBytes, h.queued)
 	i.queued += h.queued
-	i.lent += h.lent
+	i.callerBytes += h.callerBytes
 }
 
 // keepStash is how much of a stash waits for another use, in bytes.
@@ -189,43 +189,43 @@ func (i *Instance) flushHandle(h *handle) {
 	}
 	h.unsent = false
 	h.stream.Flush()
-	if i.recount(h); h.queued > i.limits.HighWater {
-		i.setChoked(h, true)
+	if i.recountQueued(h); h.queued > i.limits.HighWater {
+		i.setBackpressured(h, true)
 	}
 }
 
-// setChoked holds messages back while a handle cannot take more.
-func (i *Instance) setChoked(h *handle, choked bool) {
-	if h.choked == choked {
+// setBackpressured holds messages back while a handle cannot take more.
+func (i *Instance) setBackpressured(h *handle, choked bool) {
+	if h.backpressured == choked {
 		return
 	}
-	h.choked = choked
+	h.backpressured = choked
 	i.mu.Lock()
 	if choked {
-		i.choked++
+		i.backpressured++
 	} else {
-		i.choked--
+		i.backpressured--
 	}
 	i.mu.Unlock()
 }
 
-// ending looks what the event that is about to run ends. A handle that takes
+// markEnding looks what the event that is about to run ends. A handle that takes
 // nothing any more holds nothing back; one that is essential takes the
 // connection with it, also if the guest closes it when it hears so. A process is
 // over when it has exited, anything else when its data are.
-func (i *Instance) ending(h *handle, it *item) {
+func (i *Instance) markEnding(h *handle, it *item) {
 	over := it.kind == abi.EventExit || it.kind == abi.EventError
 	last := it.kind == abi.EventEnd ||
 		it.kind == abi.EventData && it.arg&abi.Last != 0 ||
 		it.kind == abi.EventHead && it.arg&abi.HeadLast != 0
 	if over || last && h.kind == abi.OpenHTTP {
-		i.setChoked(h, false)
+		i.setBackpressured(h, false)
 	}
 	it.essential = h.essential && (over || last && h.kind != abi.OpenProcess)
 }
 
-// abandon closes what was opened for an exchange that nobody waits for.
-func (i *Instance) abandon(exchange uint32) {
+// closeExchange closes what was opened for an exchange that nobody waits for.
+func (i *Instance) closeExchange(exchange uint32) {
 	if exchange == 0 {
 		return
 	}
@@ -262,10 +262,10 @@ func (s *sink) Head(status int, headers []abi.Pair, length int64, body []byte, l
 	if last {
 		it.arg |= abi.HeadLast
 		it.buffer = b
-		s.inst.bring(it)
+		s.inst.runOrPost(it)
 		return
 	}
-	s.inst.serve(it, &s.seen)
+	s.inst.runAndWait(it, &s.seen)
 	freeHead(b)
 }
 
@@ -296,7 +296,7 @@ func (s *sink) data(p []byte, last bool) {
 	if last {
 		it.arg = abi.Last
 	}
-	s.inst.serve(it, &s.seen)
+	s.inst.runAndWait(it, &s.seen)
 }
 
 func (s *sink) End() { s.inst.post(item{kind: abi.EventEnd, handle: s.handle}) }

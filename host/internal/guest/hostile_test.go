@@ -37,13 +37,13 @@ var hostileModes = map[string]wasm.TrapKind{
 // runs makes no difference.
 func TestHostileGuests(t *testing.T) {
 	good := open(t, stdioPackage, Config{})
-	good.world.stream(0).sink.Opened()
+	good.host.stream(0).sink.Opened()
 
 	for place, program := range places {
 		for mode, want := range hostileModes {
 			t.Run(place+" "+mode, func(t *testing.T) {
-				r := open(t, hostilePackage, Config{Apart: program}, abi.Pair{Key: "mode", Value: mode})
-				s := r.world.stream(0)
+				r := open(t, hostilePackage, Config{Remote: program}, abi.Pair{Key: "mode", Value: mode})
+				s := r.host.stream(0)
 				s.sink.Opened()
 				s.sink.Data([]byte("go"), false)
 				<-r.inbox.closed
@@ -55,7 +55,7 @@ func TestHostileGuests(t *testing.T) {
 				if trap.Kind != want {
 					t.Errorf("trap %v: %v, want %v", trap.Kind, trap, want)
 				}
-				if !Accident(r.inbox.cause) {
+				if !Crashed(r.inbox.cause) {
 					t.Errorf("%v is taken for the plugin's wish", r.inbox.cause)
 				}
 				var broken *PluginError
@@ -63,7 +63,7 @@ func TestHostileGuests(t *testing.T) {
 					t.Errorf("the error does not name the plugin: %v", r.inbox.cause)
 				}
 				good.send(t, 1, "{}")
-				<-good.world.stream(0).took
+				<-good.host.stream(0).took
 			})
 		}
 	}
@@ -73,8 +73,8 @@ func TestHostileGuests(t *testing.T) {
 func TestHarmlessGuests(t *testing.T) {
 	for mode, program := range map[string]Program{"save": nil, "strangers": nil, "lies": elsewhere} {
 		t.Run(mode, func(t *testing.T) {
-			r := open(t, hostilePackage, Config{Apart: program}, abi.Pair{Key: "mode", Value: mode})
-			s := r.world.stream(0)
+			r := open(t, hostilePackage, Config{Remote: program}, abi.Pair{Key: "mode", Value: mode})
+			s := r.host.stream(0)
 			s.sink.Opened()
 			s.sink.Data([]byte("go"), false)
 			r.send(t, 1, "{}")
@@ -89,14 +89,14 @@ func TestHarmlessGuests(t *testing.T) {
 // use, however small each event is.
 func TestGreedyTimers(t *testing.T) {
 	r := open(t, hostilePackage, Config{Limits: Limits{FuelRate: 1 << 20}}, abi.Pair{Key: "mode", Value: "timer"})
-	s := r.world.stream(0)
+	s := r.host.stream(0)
 	s.sink.Opened()
 	s.sink.Data([]byte("go"), false)
 	for range 64 {
-		r.world.timers.fire(1)
+		r.host.timers.fire(1)
 	}
 	<-r.inbox.closed
-	if !errors.Is(r.inbox.cause, errGreedy) {
+	if !errors.Is(r.inbox.cause, errFuel) {
 		t.Errorf("ended with %v", r.inbox.cause)
 	}
 }
@@ -105,7 +105,7 @@ func TestGreedyTimers(t *testing.T) {
 // greedy, however often it is called.
 func TestGarbageIsNotGreed(t *testing.T) {
 	r := open(t, hostilePackage, Config{}, abi.Pair{Key: "mode", Value: "garbage"})
-	s := r.world.stream(0)
+	s := r.host.stream(0)
 	s.sink.Opened()
 	for range 20_000 {
 		s.sink.Data([]byte("go"), false)
@@ -121,8 +121,8 @@ func TestGarbageIsNotGreed(t *testing.T) {
 // by the quota of the handle, whichever comes first.
 func TestQueueQuota(t *testing.T) {
 	r := open(t, hostilePackage, Config{Limits: Limits{Quota: 1 << 10}}, abi.Pair{Key: "mode", Value: "forever"})
-	r.world.stream(0).sink.Opened()
-	if err := r.Send(context.Background(), newLetter(1, "0123456789", r.freed)); err != nil {
+	r.host.stream(0).sink.Opened()
+	if err := r.Send(context.Background(), newTestMessage(1, "0123456789", r.freed)); err != nil {
 		t.Fatal(err)
 	}
 	<-r.inbox.closed

@@ -13,12 +13,12 @@ import (
 // is none the worse for it, and the room is used again.
 func TestHTTPWithoutMemory(t *testing.T) {
 	s, box := &stage{}, newInbox()
-	inst, err := New(t.Context(), Config{Plugin: "http", Module: twin(t, shippedHTTP), Alone: true, Trace: s.trace, Limits: Limits{MemoryPages: 1}})
+	inst, err := New(t.Context(), Config{Plugin: "http", Module: twin(t, shippedHTTP), SingleThreaded: true, Trace: s.trace, Limits: Limits{MemoryPages: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	inst.host, inst.receiver, inst.timers = s, box, &fakeTimers{}
-	defer inst.mod.Close()
+	defer inst.machine.Close()
 	inst.run(&item{kind: abi.EventOpen, payload: abi.AppendSettings(nil, &abi.Settings{Server: "s"})})
 	exchange := uint32(0)
 	send := func(name string) (opened bool) {
@@ -26,7 +26,7 @@ func TestHTTPWithoutMemory(t *testing.T) {
 		facts := abi.AppendFacts(nil, &abi.Facts{Kind: abi.Request, Method: "tools/call", Name: name})
 		payload := append(bytes.Clone(facts), "{}"...)
 		before := len(s.streams)
-		inst.run(&item{kind: abi.EventMessage, handle: uint32(len(facts)), arg: exchange, payload: payload, msg: &letter{exchange: exchange, payload: payload, start: len(facts)}})
+		inst.run(&item{kind: abi.EventMessage, handle: uint32(len(facts)), arg: exchange, payload: payload, msg: &testMessage{exchange: exchange, payload: payload, start: len(facts)}})
 		return len(s.streams) > before
 	}
 	calls := 0

@@ -29,8 +29,8 @@ func FuzzHTTPTwins(f *testing.F) {
 		if len(plot) > 4<<10 {
 			return
 		}
-		d := &drama{T: t, plot: plot, said: map[uint32][]byte{}}
-		d.pair = [2]*actor{d.enter(shippedHTTP), d.enter(httpPackage)}
+		d := &twinRun{T: t, plot: plot, said: map[uint32][]byte{}}
+		d.pair = [2]*twinSide{d.enter(shippedHTTP), d.enter(httpPackage)}
 		d.play()
 	})
 }
@@ -39,8 +39,8 @@ func FuzzHTTPTwins(f *testing.F) {
 func TestHTTPTwins(t *testing.T) {
 	skipUnderRace(t)
 	for seed := range uint64(20) {
-		d := &drama{T: t, plot: randomPlot(1000+seed, 2000), said: map[uint32][]byte{}}
-		d.pair = [2]*actor{d.enter(shippedHTTP), d.enter(httpPackage)}
+		d := &twinRun{T: t, plot: randomPlot(1000+seed, 2000), said: map[uint32][]byte{}}
+		d.pair = [2]*twinSide{d.enter(shippedHTTP), d.enter(httpPackage)}
 		d.play()
 	}
 }
@@ -61,8 +61,8 @@ func randomPlot(seed uint64, n int) []byte {
 	return plot
 }
 
-// actor is one of the twins on a stage of its own.
-type actor struct {
+// twinSide is one of the twins on a stage of its own.
+type twinSide struct {
 	*stage
 	inst   *Instance
 	timers *fewTimers
@@ -85,10 +85,10 @@ func (f *fewTimers) Set(id uint32, after time.Duration) abi.Status {
 	return abi.OK
 }
 
-// drama is what happens to both twins.
-type drama struct {
+// twinRun is what happens to both twins.
+type twinRun struct {
 	*testing.T
-	pair     [2]*actor
+	pair     [2]*twinSide
 	plot     []byte            // what is left of it
 	exchange uint32            // of the last message
 	epoch    uint32            // of the session, as it was saved last
@@ -102,19 +102,19 @@ type drama struct {
 // smallCap is the message cap of a drama.
 const smallCap = 2000
 
-func (d *drama) enter(which string) *actor {
+func (d *twinRun) enter(which string) *twinSide {
 	d.Helper()
-	a := &actor{stage: &stage{}, timers: &fewTimers{}}
+	a := &twinSide{stage: &stage{}, timers: &fewTimers{}}
 	box := newInbox()
 	box.verdict = verdictOf
 	limits := Limits{MessageCap: smallCap}
-	inst, err := New(d.Context(), Config{Plugin: "twin", Module: twin(d.T, which), Trace: a.stage.trace, Alone: true, Limits: limits})
+	inst, err := New(d.Context(), Config{Plugin: "twin", Module: twin(d.T, which), Trace: a.stage.trace, SingleThreaded: true, Limits: limits})
 	if err != nil {
 		d.Fatal(err)
 	}
 	a.inst = inst
 	inst.host, inst.receiver, inst.timers = a.stage, box, a.timers
-	d.Cleanup(func() { inst.mod.Close() })
+	d.Cleanup(func() { inst.machine.Close() })
 	return a
 }
 
@@ -134,7 +134,7 @@ func verdictOf(msg []byte) abi.Verdict {
 }
 
 // pick takes a number below n from the plot, 0 behind its end.
-func (d *drama) pick(n int) int {
+func (d *twinRun) pick(n int) int {
 	if len(d.plot) == 0 {
 		return 0
 	}
@@ -144,11 +144,11 @@ func (d *drama) pick(n int) int {
 }
 
 // odds reports true once in n times.
-func (d *drama) odds(n int) bool { return d.pick(n) == n-1 }
+func (d *twinRun) odds(n int) bool { return d.pick(n) == n-1 }
 
-func one[T any](d *drama, of []T) T { return of[d.pick(len(of))] }
+func one[T any](d *twinRun, of []T) T { return of[d.pick(len(of))] }
 
-func (d *drama) play() {
+func (d *twinRun) play() {
 	d.headed = map[uint32]bool{}
 	most := one(d, []int{32, 32, 3, 1})
 	for _, a := range d.pair {
@@ -175,7 +175,7 @@ func (d *drama) play() {
 // lastWords is how much of a plot is left when the connection is to end.
 const lastWords = 100
 
-func (d *drama) close() {
+func (d *twinRun) close() {
 	if !d.closed {
 		d.closed = true
 		d.run(item{kind: abi.EventClose})
@@ -183,10 +183,10 @@ func (d *drama) close() {
 }
 
 // over reports whether the connection has ended.
-func (d *drama) over() bool { return d.pair[0].inst.failure != nil }
+func (d *twinRun) over() bool { return d.pair[0].inst.failure != nil }
 
 // run has both twins take an event, unless all is over, and compares what they do.
-func (d *drama) run(it item) {
+func (d *twinRun) run(it item) {
 	d.Helper()
 	if d.over() {
 		return
@@ -197,7 +197,7 @@ func (d *drama) run(it item) {
 		it := it
 		it.payload = bytes.Clone(it.payload)
 		if it.kind == abi.EventMessage {
-			it.msg = &letter{exchange: it.arg, payload: it.payload, start: int(it.handle)}
+			it.msg = &testMessage{exchange: it.arg, payload: it.payload, start: int(it.handle)}
 		}
 		a.inst.run(&it)
 		var text strings.Builder
@@ -218,7 +218,7 @@ func (d *drama) run(it item) {
 }
 
 // step is one event, or a change of how the host answers.
-func (d *drama) step() {
+func (d *twinRun) step() {
 	handles := d.handles()
 	if d.odds(8) {
 		d.refuse(abi.OK)
@@ -240,7 +240,7 @@ func (d *drama) step() {
 }
 
 // handles returns the open ones.
-func (d *drama) handles() (open []uint32) {
+func (d *twinRun) handles() (open []uint32) {
 	for n := range d.pair[0].inst.handles {
 		if h := &d.pair[0].inst.handles[n]; h.stream != nil {
 			open = append(open, abi.MakeHandle(uint8(n+1), h.generation))
@@ -250,25 +250,25 @@ func (d *drama) handles() (open []uint32) {
 }
 
 // whim changes what the host says to the next calls, or lets the guests rest.
-func (d *drama) whim() {
+func (d *twinRun) whim() {
 	if d.odds(2) {
 		d.refuse(one(d, []abi.Status{abi.LimitReached, abi.Denied, -99}))
 		return
 	}
 	for _, a := range d.pair {
-		a.inst.settleDown()
+		a.inst.releaseBuffers()
 	}
 }
 
 // refuse makes the host refuse what is opened, or not.
-func (d *drama) refuse(s abi.Status) {
+func (d *twinRun) refuse(s abi.Status) {
 	for _, a := range d.pair {
 		a.refuse = s
 	}
 }
 
 // oddity is what comes seldom.
-func (d *drama) oddity() {
+func (d *twinRun) oddity() {
 	switch d.pick(8) {
 	case 0:
 		if d.odds(3) {
@@ -295,7 +295,7 @@ func (d *drama) oddity() {
 
 // crowd is many calls at once, whose streams do not end behind the answer, or end
 // before it and are to be resumed.
-func (d *drama) crowd(answered bool) {
+func (d *twinRun) crowd(answered bool) {
 	f := abi.Facts{Kind: abi.Request, ID: "1", Method: "tools/call", Version: "2025-11-25", Epoch: d.epoch}
 	facts := abi.AppendFacts(nil, &f)
 	head := abi.AppendHead(nil, &abi.Head{Headers: []abi.Pair{{Key: "content-type", Value: "text/event-stream"}}})
@@ -318,7 +318,7 @@ func (d *drama) crowd(answered bool) {
 
 // trouble is a server that answers nothing for a while: what comes again with its
 // timer finds it as it was.
-func (d *drama) trouble() {
+func (d *twinRun) trouble() {
 	status := d.status()
 	for range 1 + d.pick(8) {
 		d.timer()
@@ -330,7 +330,7 @@ func (d *drama) trouble() {
 	}
 }
 
-func (d *drama) status() abi.Status {
+func (d *twinRun) status() abi.Status {
 	return one(d, []abi.Status{abi.Unreachable, abi.Reset, abi.Denied, abi.TimedOut, abi.ProtocolFailed, -77})
 }
 
@@ -340,7 +340,7 @@ var (
 )
 
 // message is one of the session, of a handshake or of none.
-func (d *drama) message() {
+func (d *twinRun) message() {
 	d.exchange++
 	f := abi.Facts{Kind: abi.MessageKind(1 + d.pick(3)), ID: "1"}
 	switch n := d.pick(12); {
@@ -370,14 +370,14 @@ func (d *drama) message() {
 }
 
 // timer fires one of those that are armed.
-func (d *drama) timer() {
+func (d *twinRun) timer() {
 	if armed := slices.Sorted(maps.Keys(d.pair[0].timers.armed)); len(armed) > 0 {
 		d.run(item{kind: abi.EventTimer, handle: one(d, armed)})
 	}
 }
 
 // response is the next event of an HTTP response.
-func (d *drama) response(h uint32) {
+func (d *twinRun) response(h uint32) {
 	switch {
 	case d.odds(24):
 		text := one(d, []string{"", "connection refused", strings.Repeat("é", 900)})
@@ -399,7 +399,7 @@ func (d *drama) response(h uint32) {
 	}
 }
 
-func (d *drama) gone(h uint32) {
+func (d *twinRun) gone(h uint32) {
 	delete(d.headed, h)
 	delete(d.said, h)
 }
@@ -416,7 +416,7 @@ var (
 )
 
 // head begins a response, most often with a part of the body.
-func (d *drama) head(h uint32) {
+func (d *twinRun) head(h uint32) {
 	d.headed[h] = true
 	var head abi.Head
 	media, status := one(d, types), one(d, statuses)
@@ -467,7 +467,7 @@ var pieces = []string{
 }
 
 // chunk returns the next bytes of a body: a part of what is still to be sent, or all.
-func (d *drama) chunk(h uint32) []byte {
+func (d *twinRun) chunk(h uint32) []byte {
 	rest := d.said[h]
 	for range d.pick(4) {
 		if d.odds(12) {
@@ -494,7 +494,7 @@ func (d *drama) chunk(h uint32) []byte {
 }
 
 // saved is what an earlier instance left, most often what it can have left.
-func (d *drama) saved() []byte {
+func (d *twinRun) saved() []byte {
 	return []byte(one(d, []string{
 		"epoch 1\nsession abc\nlast e-9\n", "epoch 2\n", "epoch 1\nsession a b", "epoch 4294967295\nlast " + strings.Repeat("e", 1024) + "\n",
 		"", "\x00 ", "epoch x\nsession\nlast", "epoch 99999999999\nother\n\nlast 1\nlast 2", "epoch 1\nlast " + strings.Repeat("e", 1025),

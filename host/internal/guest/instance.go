@@ -11,53 +11,53 @@ import (
 
 // Instance is one guest with one connection.
 type Instance struct {
-	plugin   string
-	limits   Limits
-	tracer   Tracer
-	observer Observer
-	log      func(abi.Level, string)
-	save     func([]byte)
-	alone    bool
-	mod      Machine
-	asks     Caller // the same in the middle of a host call
-	manifest abi.Manifest
-	host     hostio.Host
-	receiver Receiver
-	timers   hostio.Timers
-	done     chan struct{} // closed by the owner that buried the guest
-	stderr   tail
+	plugin         string
+	limits         Limits
+	tracer         Tracer
+	observer       Observer
+	log            func(abi.Level, string)
+	save           func([]byte)
+	singleThreaded bool
+	machine        Machine
+	caller         Caller // the same in the middle of a host call
+	manifest       abi.Manifest
+	host           hostio.Host
+	receiver       Receiver
+	timers         hostio.Timers
+	done           chan struct{} // closed by the owner that buried the guest
+	stderr         stderrTail
 
-	mu      sync.Mutex // guards what follows, never held while anything else is called
-	owned   bool       // somebody runs the guest
-	buried  bool       // nothing is accepted any more
-	begun   bool       // there is a receiver
-	up      bool       // messages may pass
-	closing bool       // CLOSE was said
-	stopped bool       // the end is next, whatever waits
-	lost    error      // why, where it is not for Close
-	opened  int        // handles
-	choked  int        // handles with more unsent bytes than the high-water mark
-	urgent  queue
-	normal  queue
-	waiting int           // bytes in normal
-	room    chan struct{} // closed when normal shrinks; nil while nobody waits
-	rest    rest
+	mu            sync.Mutex // guards what follows, never held while anything else is called
+	owned         bool       // somebody runs the guest
+	finished      bool       // nothing is accepted any more
+	begun         bool       // there is a receiver
+	up            bool       // messages may pass
+	closing       bool       // CLOSE was said
+	stopped       bool       // the end is next, whatever waits
+	lostCause     error      // why, where it is not for Close
+	opened        int        // handles
+	backpressured int        // handles with more unsent bytes than the high-water mark
+	urgent        queue
+	normal        queue
+	waiting       int           // bytes in normal
+	room          chan struct{} // closed when normal shrinks; nil while nobody waits
+	idle          idleState
 
 	// What follows belongs to the owner.
-	current  item      // the event that runs
-	batch    []Message // handed over, to be freed after the next flush
-	stashed  []byte    // written bytes that must stay until the next flush
-	handles  []handle
-	request  abi.OpenRequest // the one decoded last: the next is much the same
-	queued   int             // bytes written that the systems have not taken, of all handles
-	lent     int             // of them, those that callers answer for
-	passed   int             // bytes of the current message that were forwarded on its caller's account
-	answered int             // callers that have had an answer since and may be about to send
-	unsent   bool            // some handle was written to since the last flush
-	inbound  assemblies
-	fuel     bucket
-	unwanted bool  // the guest has heard CLOSE
-	failure  error // why the guest must end; set once
+	current     item      // the event that runs
+	batch       []Message // handed over, to be freed after the next flush
+	stashed     []byte    // written bytes that must stay until the next flush
+	handles     []handle
+	request     abi.OpenRequest // the one decoded last: the next is much the same
+	queued      int             // bytes written that the systems have not taken, of all handles
+	callerBytes int             // of them, those that callers answer for
+	forwarded   int             // bytes of the current message that were forwarded on its caller's account
+	answered    int             // callers that have had an answer since and may be about to send
+	unsent      bool            // some handle was written to since the last flush
+	inbound     partials
+	fuel        fuelBucket
+	closeHeard  bool  // the guest has heard CLOSE
+	failure     error // why the guest must end; set once
 }
 
 // eventStop is no event of the ABI: it makes the owner bury the guest.
@@ -76,13 +76,13 @@ type item struct {
 	buffer  *[]byte       // where the payload of a HEAD is, unless somebody waits for it
 
 	essential bool // it may end the connection, whatever the guest makes of it
-	passed    bool // the guest has forwarded of its sealed payload
+	forwarded bool // the guest has forwarded of its sealed payload
 }
 
 func newInstance(c Config) *Instance {
 	i := &Instance{
 		plugin: c.Plugin, limits: c.Limits, tracer: c.Trace, observer: c.Observer, log: c.Log, save: c.Save,
-		alone: c.Alone, done: make(chan struct{}),
+		singleThreaded: c.SingleThreaded, done: make(chan struct{}),
 	}
 	i.fuel = newBucket(c.Limits.FuelRate)
 	return i
@@ -91,7 +91,7 @@ func newInstance(c Config) *Instance {
 // post puts an event in the urgent lane and runs the guest if it is free.
 func (i *Instance) post(it item) error {
 	i.mu.Lock()
-	if i.buried {
+	if i.finished {
 		i.mu.Unlock()
 		it.drop()
 		return &UnsentError{Cause: i.failure} // which stays as it is
@@ -101,9 +101,9 @@ func (i *Instance) post(it item) error {
 	return nil
 }
 
-// SayClose tells the guest, once, that its connection is not wanted any more. It
+// SendClose tells the guest, once, that its connection is not wanted any more. It
 // is the first half of Close, for who sees to the second half himself.
-func (i *Instance) SayClose() {
+func (i *Instance) SendClose() {
 	i.mu.Lock()
 	again := i.closing
 	i.closing = true
@@ -117,7 +117,7 @@ func (i *Instance) SayClose() {
 // is slow with each event may have many of them.
 func (i *Instance) stop() {
 	i.mu.Lock()
-	if i.buried {
+	if i.finished {
 		i.mu.Unlock()
 		return
 	}
@@ -125,9 +125,9 @@ func (i *Instance) stop() {
 	i.runUnlock()
 }
 
-// bring runs an urgent event at once if the guest is free, and leaves it to the
+// runOrPost runs an urgent event at once if the guest is free, and leaves it to the
 // owner if not.
-func (i *Instance) bring(it item) {
+func (i *Instance) runOrPost(it item) {
 	i.mu.Lock()
 	if i.freeLocked() {
 		i.runNow(&it)
@@ -137,10 +137,10 @@ func (i *Instance) bring(it item) {
 	i.post(it)
 }
 
-// serve runs an event whose payload is the caller's, and returns when the guest
+// runAndWait runs an event whose payload is the caller's, and returns when the guest
 // is done with it or gone. seen is where an owner says so, if there is one; it is
 // made when it is needed.
-func (i *Instance) serve(it item, seen *chan struct{}) {
+func (i *Instance) runAndWait(it item, seen *chan struct{}) {
 	i.mu.Lock()
 	if i.freeLocked() {
 		i.runNow(&it)
@@ -162,7 +162,7 @@ func (i *Instance) send(ctx context.Context, it item) error {
 		i.runNow(&it)
 		return nil
 	}
-	for !i.buried && i.waiting > 0 && i.waiting+len(it.payload) > i.limits.Mailbox {
+	for !i.finished && i.waiting > 0 && i.waiting+len(it.payload) > i.limits.Mailbox {
 		room := i.roomLocked()
 		i.mu.Unlock()
 		select {
@@ -173,7 +173,7 @@ func (i *Instance) send(ctx context.Context, it item) error {
 		}
 		i.mu.Lock()
 	}
-	if i.buried {
+	if i.finished {
 		i.mu.Unlock()
 		it.drop()
 		return &UnsentError{Cause: i.failure} // which stays as it is
@@ -217,7 +217,7 @@ func (i *Instance) tookLocked(n int) {
 // would hold messages up for ever.
 func (i *Instance) nextLocked(n int) (item, bool) {
 	if i.stopped {
-		return item{kind: eventStop, cause: i.lost}, true
+		return item{kind: eventStop, cause: i.lostCause}, true
 	}
 	if n%flushEvery == 0 {
 		if it, ok := i.messageLocked(); ok {
@@ -244,17 +244,17 @@ func (i *Instance) messageLocked() (item, bool) {
 
 // passableLocked reports whether the guest may have a message now.
 func (i *Instance) passableLocked() bool {
-	return i.up && i.choked == 0 && i.opened <= abi.MaxHandles-spareHandles
+	return i.up && i.backpressured == 0 && i.opened <= abi.MaxHandles-spareHandles
 }
 
 // freeLocked reports whether an event may be run at once: nobody runs the
 // guest, and nothing waits that has to come first.
-func (i *Instance) freeLocked() bool { return !i.owned && !i.buried && i.urgent.empty() }
+func (i *Instance) freeLocked() bool { return !i.owned && !i.finished && i.urgent.empty() }
 
 // An owner lets others have a turn after this many events: its caller waits
 // for an answer of its own. Writes are flushed at least this often.
 const (
-	turn       = 64
+	ownerTurn  = 64
 	flushEvery = 64
 )
 
@@ -276,7 +276,7 @@ func (i *Instance) runNow(it *item) {
 	i.mu.Unlock()
 	i.run(it)
 	if i.failure != nil {
-		i.bury()
+		i.finish()
 		return
 	}
 	i.mu.Lock()
@@ -287,9 +287,9 @@ func (i *Instance) runNow(it *item) {
 func (i *Instance) runOwned() {
 	for n := 1; ; n++ {
 		it, ok := i.nextLocked(n)
-		if !ok && !i.dirty() {
+		if !ok && !i.needsFlush() {
 			i.owned = false
-			i.drowseLocked()
+			i.watchIdleLocked()
 			i.mu.Unlock()
 			return
 		}
@@ -297,7 +297,7 @@ func (i *Instance) runOwned() {
 		switch {
 		case ok:
 			i.run(&it)
-		case i.linger():
+		case i.yieldOnce():
 		default:
 			i.flush()
 		}
@@ -305,10 +305,10 @@ func (i *Instance) runOwned() {
 			i.flush()
 		}
 		if i.failure != nil {
-			i.bury()
+			i.finish()
 			return
 		}
-		if n >= turn && !i.alone {
+		if n >= ownerTurn && !i.singleThreaded {
 			go i.resume()
 			return
 		}
@@ -316,11 +316,11 @@ func (i *Instance) runOwned() {
 	}
 }
 
-// linger gives other callers a chance to leave their messages before the flush:
+// yieldOnce gives other callers a chance to leave their messages before the flush:
 // those whose answers came together send together, and one system call is
 // enough for all. It reports whether it did; that happens once for each batch
 // of answers, and never for a caller that is alone.
-func (i *Instance) linger() bool {
+func (i *Instance) yieldOnce() bool {
 	if i.answered <= 0 {
 		return false
 	}

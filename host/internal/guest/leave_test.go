@@ -18,10 +18,10 @@ func TestLeave(t *testing.T) {
 		for _, leaves := range []bool{true, false} {
 			t.Run(fmt.Sprint(place, leaves), func(t *testing.T) {
 				var events []string
-				r := open(t, stdioPackage, Config{Apart: program, Trace: func(line, _ []byte) {
+				r := open(t, stdioPackage, Config{Remote: program, Trace: func(line, _ []byte) {
 					events = append(events, string(line))
 				}})
-				r.world.stream(0).sink.Opened()
+				r.host.stream(0).sink.Opened()
 				if leaves {
 					r.Leave()
 					r.Leave()
@@ -33,7 +33,7 @@ func TestLeave(t *testing.T) {
 				if heard == leaves {
 					t.Errorf("it has heard\n%s", strings.Join(events, "\n"))
 				}
-				if !errors.Is(r.inbox.cause, ErrClosed) || Accident(r.inbox.cause) {
+				if !errors.Is(r.inbox.cause, ErrClosed) || Crashed(r.inbox.cause) {
 					t.Errorf("ended with %v", r.inbox.cause)
 				}
 			})
@@ -44,16 +44,16 @@ func TestLeave(t *testing.T) {
 // That a guest says it is over is no accident, and neither is what its server does.
 func TestNoAccident(t *testing.T) {
 	r := open(t, hostilePackage, Config{}, abi.Pair{Key: "mode", Value: "ended"})
-	s := r.world.stream(0)
+	s := r.host.stream(0)
 	s.sink.Opened()
 	s.sink.Data([]byte("go"), false)
 	<-r.inbox.closed
-	for _, err := range []error{nil, r.inbox.cause, r.pluginError("DATA", gaveUp(-1)), &EndedError{errServerClosed}, ErrClosed} {
-		if Accident(err) {
+	for _, err := range []error{nil, r.inbox.cause, r.pluginError("DATA", gaveUpError(-1)), &EndedError{errServerClosed}, ErrClosed} {
+		if Crashed(err) {
 			t.Errorf("%v is taken for an accident", err)
 		}
 	}
-	if !Accident(fmt.Errorf("%w: %w", ErrClosed, r.accident("DATA", errGreedy))) {
+	if !Crashed(fmt.Errorf("%w: %w", ErrClosed, r.crashed("DATA", errFuel))) {
 		t.Error("an accident is not known again")
 	}
 }

@@ -54,12 +54,12 @@ type Event struct {
 type Program interface {
 	// Start runs the plugin up to its first event. It returns early when ctx is
 	// done, which ends nothing that was started.
-	Start(ctx context.Context, b Berth) (Machine, error)
+	Start(ctx context.Context, b Callbacks) (Machine, error)
 }
 
-// Berth is what a guest that runs elsewhere finds on this side. Its functions are
+// Callbacks is what a guest that runs elsewhere finds on this side. Its functions are
 // called by whoever starts it or runs it, but for Lost.
-type Berth struct {
+type Callbacks struct {
 	MemoryPages uint32
 	Stderr      io.Writer        // gets what it writes to its standard error
 	Now         func() time.Time // its clock; nil = the real one
@@ -70,7 +70,7 @@ type Berth struct {
 
 	// Looked hears of a take or a scan, which are answered where the guest is; nil
 	// = nobody wants to know.
-	Looked func(c abi.Call, args []uint32, result int32)
+	Observed func(c abi.Call, args []uint32, result int32)
 
 	// Lost says that the guest is gone, and not by Close. It is called once, on a
 	// goroutine of its own.
@@ -91,9 +91,9 @@ func (l *local) Run(budget int64, e Event) (int32, error) {
 
 // machine starts what the guest runs on.
 func (c *Config) machine(ctx context.Context, i *Instance) error {
-	if c.Apart != nil {
-		m, err := c.Apart.Start(ctx, c.berth(i))
-		i.mod, i.asks = m, m
+	if c.Remote != nil {
+		m, err := c.Remote.Start(ctx, c.callbacks(i))
+		i.machine, i.caller = m, m
 		return err
 	}
 	mod, err := c.Module.Instantiate(ctx, wasm.InstanceConfig{
@@ -107,24 +107,24 @@ func (c *Config) machine(ctx context.Context, i *Instance) error {
 	if err != nil {
 		return err
 	}
-	i.mod, i.asks = &local{mod, mod.Export(abi.ExportEvent)}, mod
+	i.machine, i.caller = &local{mod, mod.Export(abi.ExportEvent)}, mod
 	return nil
 }
 
-func (c *Config) berth(i *Instance) Berth {
-	b := Berth{
+func (c *Config) callbacks(i *Instance) Callbacks {
+	b := Callbacks{
 		MemoryPages: c.Limits.MemoryPages, Stderr: &i.stderr, Now: c.Now, Random: c.Random,
-		Answer: i.answer, Lost: i.lose,
+		Answer: i.answer, Lost: i.lostRemote,
 	}
 	if i.tracer != nil || i.observer != nil {
-		b.Looked = i.observeCall
+		b.Observed = i.observeCall
 	}
 	return b
 }
 
 // answer is the host side of the call of a guest that runs elsewhere.
 func (i *Instance) answer(m Machine, c abi.Call, passed []uint32) int32 {
-	i.asks = m // which is needed before New has it
+	i.caller = m // which is needed before New has it
 	var a args
 	copy(a[:], passed)
 	result := calls[c](i, a)
@@ -132,11 +132,11 @@ func (i *Instance) answer(m Machine, c abi.Call, passed []uint32) int32 {
 	return result
 }
 
-// lose ends the guest because what it runs on is gone. One that has no connection
+// lostRemote ends the guest because what it runs on is gone. One that has no connection
 // yet finds out at its next event, which has somebody to tell.
-func (i *Instance) lose(err error) {
+func (i *Instance) lostRemote(err error) {
 	i.mu.Lock()
-	i.lost = i.accident("run", err)
+	i.lostCause = i.crashed("run", err)
 	begun := i.begun
 	i.mu.Unlock()
 	if begun {

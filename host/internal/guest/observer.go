@@ -62,15 +62,15 @@ func (i *Instance) observeCall(c abi.Call, a []uint32, result int32) {
 		return
 	}
 	var carried []byte
-	if at := Pointer(c); at >= 0 && c != abi.CallTake {
-		carried, _ = i.asks.Memory(a[at], a[at+1])
+	if at := PointerArg(c); at >= 0 && c != abi.CallTake {
+		carried, _ = i.caller.Memory(a[at], a[at+1])
 	}
 	i.observer.Call(c, slices.Clone(a), carried, result) // a itself stays on the stack of every call
 }
 
-// Pointer returns which argument of a host call is an address in the guest's
+// PointerArg returns which argument of a host call is an address in the guest's
 // memory, or -1; the next one is how many bytes lie there.
-func Pointer(c abi.Call) int {
+func PointerArg(c abi.Call) int {
 	switch c {
 	case abi.CallSave:
 		return 0

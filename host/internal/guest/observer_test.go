@@ -26,8 +26,8 @@ func (n *notes) Return(result int32, err error) {
 // An observer sees every event, call and end, and of a sealed payload the length.
 func TestObserver(t *testing.T) {
 	var seen notes
-	r := open(t, stdioPackage, Config{Alone: true, Observer: &seen})
-	s := r.world.stream(0)
+	r := open(t, stdioPackage, Config{SingleThreaded: true, Observer: &seen})
+	s := r.host.stream(0)
 	seen = seen[:0]
 	s.sink.Sealed([]byte("canary"))
 	r.send(t, 1, "{}")

@@ -46,7 +46,7 @@ func (r *rig) busy() (goOn func()) {
 func TestMessagesHaveTheirTurn(t *testing.T) {
 	j := newJournal()
 	r := open(t, hostilePackage, Config{Trace: j.trace})
-	r.world.stream(0).sink.Opened()
+	r.host.stream(0).sink.Opened()
 	goOn := r.busy()
 	const flood = 200
 	for n := range uint32(flood) {
@@ -85,9 +85,9 @@ func TestTheEndComesFirst(t *testing.T) {
 func TestCloseIsSaidOnce(t *testing.T) {
 	j := newJournal()
 	r := open(t, hostilePackage, Config{Trace: j.trace})
-	r.world.stream(0).sink.Opened()
-	r.SayClose()
-	r.SayClose()
+	r.host.stream(0).sink.Opened()
+	r.SendClose()
+	r.SendClose()
 	if got := strings.Count(strings.Join(j.drain(), " "), "CLOSE"); got != 1 {
 		t.Errorf("the guest heard CLOSE %d times", got)
 	}
@@ -101,10 +101,10 @@ func TestLastWords(t *testing.T) {
 			heard = bytes.Clone(payload)
 		}
 	}})
-	r.world.said = append(bytes.Repeat([]byte("x"), abi.LastWords), "out of cheese\n"...)
-	r.world.stream(0).sink.Exit(3, "exit status 3")
+	r.host.said = append(bytes.Repeat([]byte("x"), abi.LastWords), "out of cheese\n"...)
+	r.host.stream(0).sink.Exit(3, "exit status 3")
 	<-r.inbox.closed
-	if want := r.world.said[len("out of cheese\n"):]; !bytes.Equal(heard, want) {
+	if want := r.host.said[len("out of cheese\n"):]; !bytes.Equal(heard, want) {
 		t.Errorf("EXIT carried %d bytes, want %d: %.20q", len(heard), len(want), heard)
 	}
 }
@@ -113,10 +113,10 @@ func TestLastWords(t *testing.T) {
 // the receiver does.
 func TestSendToABuriedGuest(t *testing.T) {
 	r := open(t, stdioPackage, Config{})
-	r.world.stream(0).sink.Exit(3, "exit status 3")
-	reply := newLetter(2, "{}", r.freed)
+	r.host.stream(0).sink.Exit(3, "exit status 3")
+	reply := newTestMessage(2, "{}", r.freed)
 	reply.urgent = true
-	for _, m := range []*letter{newLetter(1, "{}", r.freed), reply} {
+	for _, m := range []*testMessage{newTestMessage(1, "{}", r.freed), reply} {
 		var unsent *UnsentError
 		var exit *ExitError
 		if err := r.Send(context.Background(), m); !errors.As(err, &unsent) || !errors.As(err, &exit) {
@@ -131,7 +131,7 @@ func TestSendToABuriedGuest(t *testing.T) {
 // A plugin that ends a connection which nobody closed is to blame for it.
 func TestEndedWithoutClose(t *testing.T) {
 	r := open(t, hostilePackage, Config{}, abi.Pair{Key: "mode", Value: "ended"})
-	s := r.world.stream(0)
+	s := r.host.stream(0)
 	s.sink.Opened()
 	s.sink.Data([]byte("go"), false)
 	var broken *PluginError
@@ -144,7 +144,7 @@ func TestEndedWithoutClose(t *testing.T) {
 // plugin closes the handle when it hears of it.
 func TestEssentialHandleIsClosedAtItsEnd(t *testing.T) {
 	r := open(t, hostilePackage, Config{})
-	s := r.world.stream(0)
+	s := r.host.stream(0)
 	s.sink.Opened()
 	s.sink.End()
 	var ended *EndedError
@@ -160,15 +160,15 @@ func TestFailedHandleHoldsNothingBack(t *testing.T) {
 		"exit":  func(s hostio.Sink) { s.Exit(1, "exit status 1") },
 	} {
 		r := open(t, hostilePackage, Config{Limits: Limits{HighWater: 100}}, abi.Pair{Key: "mode", Value: "second"})
-		first := r.world.stream(0)
+		first := r.host.stream(0)
 		first.sink.Opened()
-		r.world.stuck = true
+		r.host.stuck = true
 		first.sink.Data([]byte("go"), false)
-		if r.choked != 1 {
+		if r.backpressured != 1 {
 			t.Fatal("a handle that takes nothing holds nothing back")
 		}
-		end(r.world.stream(1).sink)
-		if r.choked != 0 {
+		end(r.host.stream(1).sink)
+		if r.backpressured != 0 {
 			t.Errorf("%s: messages still wait for it", name)
 		}
 	}
@@ -178,7 +178,7 @@ func TestFailedHandleHoldsNothingBack(t *testing.T) {
 func TestLateEventsAreDropped(t *testing.T) {
 	j := newJournal()
 	r := open(t, stdioPackage, Config{Trace: j.trace})
-	old := r.world.stream(0).sink
+	old := r.host.stream(0).sink
 	old.Opened()
 	r.release(&r.handles[0])
 	r.Instance.open(abi.OpenProcess, 0, &abi.OpenRequest{Grant: "main"})
@@ -242,11 +242,11 @@ func TestDescribeFails(t *testing.T) {
 	}{
 		{"silent", tiny(0, 0, false), errNoManifest.Error()},
 		{"giving up", tiny(0x73, 0, false), "gave up"},
-		{"early deliver", tiny(0, abi.CallDeliver, true), errEarly.Error()},
-		{"early open", tiny(0, abi.CallOpen, true), errEarly.Error()},
-		{"early timer", tiny(0, abi.CallTimer, true), errEarly.Error()},
-		{"early save", tiny(0, abi.CallSave, true), errEarly.Error()},
-		{"bad manifest", tiny(0, abi.CallReport, true), errEarly.Error()},
+		{"early deliver", tiny(0, abi.CallDeliver, true), errBeforeOpen.Error()},
+		{"early open", tiny(0, abi.CallOpen, true), errBeforeOpen.Error()},
+		{"early timer", tiny(0, abi.CallTimer, true), errBeforeOpen.Error()},
+		{"early save", tiny(0, abi.CallSave, true), errBeforeOpen.Error()},
+		{"bad manifest", tiny(0, abi.CallReport, true), errBeforeOpen.Error()},
 	} {
 		m, err := e.Load(t.Context(), c.name, c.module)
 		if err != nil {

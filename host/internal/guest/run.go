@@ -11,7 +11,7 @@ import (
 
 // run lets the guest have one event. The owner calls it.
 func (i *Instance) run(it *item) {
-	i.rest.events++
+	i.idle.events++
 	if it.kind == eventStop {
 		i.fail(cmp.Or(it.cause, ErrClosed))
 		return
@@ -23,15 +23,15 @@ func (i *Instance) run(it *item) {
 	result, err := i.enter(it)
 	switch {
 	case err != nil:
-		i.fail(i.accident(it.kind.String(), err))
+		i.fail(i.crashed(it.kind.String(), err))
 	case result < 0:
-		i.fail(i.pluginError(it.kind.String(), gaveUp(result)))
+		i.fail(i.pluginError(it.kind.String(), gaveUpError(result)))
 	}
-	i.settle(it)
+	i.finishEvent(it)
 }
 
-// gaveUp is the error of a result below zero.
-func gaveUp(result int32) error { return fmt.Errorf("the plugin gave up: %v", abi.Status(result)) }
+// gaveUpError is the error of a result below zero.
+func gaveUpError(result int32) error { return fmt.Errorf("the plugin gave up: %v", abi.Status(result)) }
 
 // admit drops events of handles that are closed and adjusts the state that an
 // event brings with it, before the guest hears of it.
@@ -44,18 +44,18 @@ func (i *Instance) admit(it *item) bool {
 			return it.kind == abi.EventError && it.handle == 0
 		}
 		if it.kind == eventDrained {
-			i.recount(h)
-			i.setChoked(h, false)
+			i.recountQueued(h)
+			i.setBackpressured(h, false)
 			return false
 		}
 		if it.kind == abi.EventHead {
 			h.status, h.length = int(it.arg&0xffff), it.length
 		}
-		i.ending(h, it)
+		i.markEnding(h, it)
 	case abi.EventTimer:
 		return i.timers.Claim(it.handle)
 	case abi.EventClose:
-		i.unwanted = true
+		i.closeHeard = true
 	}
 	return true
 }
@@ -63,7 +63,7 @@ func (i *Instance) admit(it *item) bool {
 // enter calls the guest with the event and its payload, within a budget that
 // grows with the payload.
 func (i *Instance) enter(it *item) (int32, error) {
-	i.current, i.passed = *it, 0
+	i.current, i.forwarded = *it, 0
 	if it.kind == abi.EventData {
 		i.answered = 0
 	}
@@ -73,19 +73,19 @@ func (i *Instance) enter(it *item) (int32, error) {
 	if it.sealed() {
 		seen = nil
 	}
-	result, err := i.mod.Run(wasm.EventBudget+earned, Event{it.kind, it.handle, it.arg, uint32(len(it.payload)), seen})
+	result, err := i.machine.Run(wasm.EventBudget+earned, Event{it.kind, it.handle, it.arg, uint32(len(it.payload)), seen})
 	i.observeReturn(result, err)
-	used := i.mod.Used()
-	if err == nil && !i.fuel.take(used-i.fuel.credit(it, min(earned, used)), time.Now) {
-		err = errGreedy
+	used := i.machine.Used()
+	if err == nil && !i.fuel.spend(used-i.fuel.credit(it, min(earned, used)), time.Now) {
+		err = errFuel
 	}
 	return result, err
 }
 
-// settle does what is left to do when the guest is done with an event: the
+// finishEvent does what is left to do when the guest is done with an event: the
 // reader of a chunk goes on, a message waits for the flush, and the end of an
 // essential handle is the end of the connection.
-func (i *Instance) settle(it *item) {
+func (i *Instance) finishEvent(it *item) {
 	it.release()
 	if it.msg != nil {
 		i.batch = append(i.batch, it.msg)
@@ -93,7 +93,7 @@ func (i *Instance) settle(it *item) {
 	}
 	switch {
 	case it.sealed():
-		i.unseal()
+		i.dropSealed()
 	case it.essential:
 		if it.cause == nil {
 			it.cause = errServerClosed
@@ -101,7 +101,7 @@ func (i *Instance) settle(it *item) {
 		i.fail(&EndedError{Cause: it.cause})
 	case it.kind == abi.EventCancel:
 		i.inbound.forget(it.arg)
-		i.abandon(it.arg)
+		i.closeExchange(it.arg)
 	}
 }
 
@@ -121,8 +121,8 @@ func (i *Instance) flush() {
 	i.batch, i.stashed = i.batch[:0], i.stashed[:0]
 }
 
-// dirty reports whether flush has something to do.
-func (i *Instance) dirty() bool { return i.unsent || len(i.batch) > 0 }
+// needsFlush reports whether flush has something to do.
+func (i *Instance) needsFlush() bool { return i.unsent || len(i.batch) > 0 }
 
 // fail marks the guest as lost. The first reason stays.
 func (i *Instance) fail(err error) {
@@ -131,15 +131,15 @@ func (i *Instance) fail(err error) {
 	}
 }
 
-// bury ends the guest for good. The owner calls it once, without mu, and
+// finish ends the guest for good. The owner calls it once, without mu, and
 // remains the owner forever, so nobody runs the guest again.
-func (i *Instance) bury() {
+func (i *Instance) finish() {
 	i.mu.Lock()
-	i.buried = true
+	i.finished = true
 	left := append(i.urgent.items[i.urgent.head:], i.normal.items[i.normal.head:]...)
 	i.urgent, i.normal = queue{}, queue{}
 	i.tookLocked(i.waiting)
-	i.rest.stopLocked()
+	i.idle.stopLocked()
 	i.mu.Unlock()
 
 	i.flush()
@@ -157,7 +157,7 @@ func (i *Instance) bury() {
 			i.handles[n].stream.Close()
 		}
 	}
-	i.mod.Close()
+	i.machine.Close()
 	if i.receiver != nil {
 		i.receiver.Close(i.failure)
 	}
@@ -170,7 +170,7 @@ func (i *Instance) describe() error {
 	switch {
 	case err != nil:
 	case result < 0:
-		err = gaveUp(result)
+		err = gaveUpError(result)
 	case i.manifest.Name == "":
 		err = errNoManifest
 	default:

@@ -22,19 +22,19 @@ func (i *Instance) forwardSealed(number uint32, h *handle, p []byte, end bool) a
 	if number != i.current.handle {
 		return abi.Denied
 	}
-	i.current.passed = i.current.passed || len(p) > 0
+	i.current.forwarded = i.current.forwarded || len(p) > 0
 	i.write(h, p, end)
 	return abi.OK
 }
 
-// unseal lets go of the sealed payload when its event is over, and tells the user
+// dropSealed lets go of the sealed payload when its event is over, and tells the user
 // of a guest that has had no use for it.
-func (i *Instance) unseal() {
-	if !i.current.passed && i.failure == nil && i.log != nil {
-		i.log(abi.LevelWarn, neglect)
+func (i *Instance) dropSealed() {
+	if !i.current.forwarded && i.failure == nil && i.log != nil {
+		i.log(abi.LevelWarn, sealedUnused)
 	}
 	i.current = item{}
 }
 
-// neglect is written after the name of the plugin.
-const neglect = "it opened a stream and did not forward what signs in to the server: the blob of the auth provider was dropped"
+// sealedUnused is written after the name of the plugin.
+const sealedUnused = "it opened a stream and did not forward what signs in to the server: the blob of the auth provider was dropped"

@@ -19,25 +19,25 @@ const canary = "c4nary-" + "0f-the-blob"
 // hasty does not wait for a guest that does not answer CLOSE.
 var hasty = Limits{CloseGrace: time.Nanosecond}
 
-// witness is a hostile guest whose first stream was sealed, and all that became
+// sealedWitness is a hostile guest whose first stream was sealed, and all that became
 // known of that outside of the stream.
-type witness struct {
+type sealedWitness struct {
 	*rig
 	lines  []string // of the trace
 	seen   bytes.Buffer
 	warned []string
 }
 
-func pry(t *testing.T, mode string) *witness {
+func openSealed(t *testing.T, mode string) *sealedWitness {
 	t.Helper()
-	return pryAt(t, nil, mode)
+	return openSealedAt(t, nil, mode)
 }
 
-func pryAt(t *testing.T, place Program, mode string) *witness {
+func openSealedAt(t *testing.T, place Program, mode string) *sealedWitness {
 	t.Helper()
-	w := &witness{}
+	w := &sealedWitness{}
 	w.rig = open(t, hostilePackage, Config{
-		Apart: place,
+		Remote: place,
 		Trace: func(line, payload []byte) {
 			w.lines = append(w.lines, strings.TrimSpace(string(line)))
 			w.seen.Write(line)
@@ -52,12 +52,12 @@ func pryAt(t *testing.T, place Program, mode string) *witness {
 		Save:   func(state []byte) { w.seen.Write(state) },
 		Limits: hasty,
 	}, abi.Pair{Key: "mode", Value: mode})
-	w.world.stream(0).sink.Sealed([]byte(canary))
+	w.host.stream(0).sink.Sealed([]byte(canary))
 	return w
 }
 
 // keeps fails the test if the blob is anywhere but in the stream.
-func (w *witness) keeps(t *testing.T) {
+func (w *sealedWitness) keeps(t *testing.T) {
 	t.Helper()
 	for _, msg := range w.inbox.messages() {
 		w.seen.WriteString(msg)
@@ -79,9 +79,9 @@ func (w *witness) keeps(t *testing.T) {
 }
 
 // remembers looks for a text in all of the guest's memory.
-func (w *witness) remembers(t *testing.T, text string) bool {
+func (w *sealedWitness) remembers(t *testing.T, text string) bool {
 	t.Helper()
-	memory, ok := w.mod.Memory(0, w.mod.Pages()<<16)
+	memory, ok := w.machine.Memory(0, w.machine.Pages()<<16)
 	if !ok || len(memory) == 0 {
 		t.Fatal("there is no memory to search")
 	}
@@ -90,9 +90,9 @@ func (w *witness) remembers(t *testing.T, text string) bool {
 
 // A guest that tries everything gets nothing, and the server gets it all.
 func TestSealedPayloadIsNotSeen(t *testing.T) {
-	w := pry(t, "pry")
+	w := openSealed(t, "pry")
 	n := len(canary)
-	if got, want := w.world.stream(0).text(), strings.Repeat("\x00", 2*n)+canary; got != want {
+	if got, want := w.host.stream(0).text(), strings.Repeat("\x00", 2*n)+canary; got != want {
 		t.Errorf("the stream got %q, want %q", got, want)
 	}
 	for _, want := range []string{
@@ -120,11 +120,11 @@ func TestSealedPayloadIsNotSeen(t *testing.T) {
 // leave this process.
 func TestSealedPayloadApart(t *testing.T) {
 	for _, mode := range []string{"pry", "pieces", "divert", "beyond", "shut", "gone", "ignorant"} {
-		here, there := pry(t, mode), pryAt(t, elsewhere, mode)
+		here, there := openSealed(t, mode), openSealedAt(t, elsewhere, mode)
 		if !slices.Equal(here.lines, there.lines) {
 			t.Errorf("%s: here %q, apart %q", mode, here.lines, there.lines)
 		}
-		if got, want := there.world.stream(0).text(), here.world.stream(0).text(); got != want {
+		if got, want := there.host.stream(0).text(), here.host.stream(0).text(); got != want {
 			t.Errorf("%s: the stream got %q, want %q", mode, got, want)
 		}
 	}
@@ -132,7 +132,7 @@ func TestSealedPayloadApart(t *testing.T) {
 
 // The search for the canary finds what a guest was let see.
 func TestMemoryIsSearched(t *testing.T) {
-	w := pry(t, "pry")
+	w := openSealed(t, "pry")
 	const seen = "a mode that nobody has"
 	set := abi.AppendSettings(nil, &abi.Settings{Values: []abi.Pair{{Key: "mode", Value: seen}}})
 	w.post(item{kind: abi.EventOpen, payload: set})
@@ -143,9 +143,9 @@ func TestMemoryIsSearched(t *testing.T) {
 
 // The guest decides where in the stream it goes, and may cut it.
 func TestSealedPayloadInPieces(t *testing.T) {
-	w := pry(t, "pieces")
+	w := openSealed(t, "pieces")
 	want := "-" + strings.Join(strings.Split(canary, ""), "-")
-	if got := w.world.stream(0).text(); got != want {
+	if got := w.host.stream(0).text(); got != want {
 		t.Errorf("the stream got %q, want %q", got, want)
 	}
 	w.keeps(t)
@@ -158,8 +158,8 @@ func TestSealedPayloadIsNotDiverted(t *testing.T) {
 		"shut":     fmt.Sprintf("<-- forward(1, 0, %d) = CLOSED", len(canary)),
 		"ignorant": "--> = 0",
 	} {
-		w := pry(t, mode)
-		for _, s := range w.world.streams {
+		w := openSealed(t, mode)
+		for _, s := range w.host.streams {
 			if s.text() != "" {
 				t.Errorf("%s: a stream got %q", mode, s.text())
 			}
@@ -167,7 +167,7 @@ func TestSealedPayloadIsNotDiverted(t *testing.T) {
 		if !slices.Contains(w.lines, want) {
 			t.Errorf("%s: the trace lacks %s: %q", mode, want, w.lines)
 		}
-		if len(w.warned) != 1 || w.warned[0] != neglect {
+		if len(w.warned) != 1 || w.warned[0] != sealedUnused {
 			t.Errorf("%s: warned: %q", mode, w.warned)
 		}
 		w.keeps(t)
@@ -177,13 +177,13 @@ func TestSealedPayloadIsNotDiverted(t *testing.T) {
 // What was not forwarded is gone when the guest has returned: the same call has
 // the bytes of the next event.
 func TestSealedPayloadIsGoneAfterItsEvent(t *testing.T) {
-	w := pry(t, "later")
+	w := openSealed(t, "later")
 	if w.isDone() {
 		t.Fatal(w.inbox.cause)
 	}
 	data := strings.Repeat("x", len(canary))
-	w.world.stream(0).sink.Data([]byte(data), false)
-	if got := w.world.stream(0).text(); got != data {
+	w.host.stream(0).sink.Data([]byte(data), false)
+	if got := w.host.stream(0).text(); got != data {
 		t.Errorf("the stream got %q", got)
 	}
 	w.keeps(t)
@@ -192,16 +192,16 @@ func TestSealedPayloadIsGoneAfterItsEvent(t *testing.T) {
 // A range beyond it is a lie as elsewhere, and a guest that ends with the event
 // is not told off for what it left.
 func TestSealedPayloadOfADeadGuest(t *testing.T) {
-	w := pry(t, "beyond")
+	w := openSealed(t, "beyond")
 	var trap *wasm.Trap
 	if !w.isDone() || !errors.As(w.inbox.cause, &trap) || trap.Kind != wasm.TrapHost {
 		t.Errorf("ended with %v", w.inbox.cause)
 	}
-	if got := w.world.stream(0).text(); got != "x" {
+	if got := w.host.stream(0).text(); got != "x" {
 		t.Errorf("the stream got %q", got)
 	}
 	w.keeps(t)
-	gone := pry(t, "gone")
+	gone := openSealed(t, "gone")
 	if !gone.isDone() || len(gone.warned) != 0 {
 		t.Errorf("warned: %q", gone.warned)
 	}
@@ -210,10 +210,10 @@ func TestSealedPayloadOfADeadGuest(t *testing.T) {
 
 // Each stream has its own.
 func TestEachStreamHasItsOwnSeal(t *testing.T) {
-	w := pry(t, "pieces")
-	w.world.stream(0).sink.Data([]byte("second"), false) // opens another
-	w.world.stream(1).sink.Sealed([]byte("ab"))
-	if got := w.world.stream(1).text(); got != "-a-b" {
+	w := openSealed(t, "pieces")
+	w.host.stream(0).sink.Data([]byte("second"), false) // opens another
+	w.host.stream(1).sink.Sealed([]byte("ab"))
+	if got := w.host.stream(1).text(); got != "-a-b" {
 		t.Errorf("the second stream got %q", got)
 	}
 }
@@ -221,9 +221,9 @@ func TestEachStreamHasItsOwnSeal(t *testing.T) {
 // What nobody signs in to is opened as ever, for a guest that knows of seals too.
 func TestNothingIsSealed(t *testing.T) {
 	r := open(t, hostilePackage, Config{Limits: hasty}, abi.Pair{Key: "mode", Value: "pry"})
-	r.world.stream(0).sink.Opened()
+	r.host.stream(0).sink.Opened()
 	r.send(t, 1, "{}")
-	if got := <-r.freed; got != 1 || r.world.stream(0).text() != "{}\n" {
-		t.Errorf("message %d was freed, the stream got %q", got, r.world.stream(0).text())
+	if got := <-r.freed; got != 1 || r.host.stream(0).text() != "{}\n" {
+		t.Errorf("message %d was freed, the stream got %q", got, r.host.stream(0).text())
 	}
 }

@@ -32,7 +32,7 @@ func (i *Instance) traceReturn(result int32, err error) {
 // a guest passed are still where they were.
 func (i *Instance) traceCall(c abi.Call, a []uint32, result int32) {
 	bytesOf := func(ptr, n uint32) []byte {
-		b, _ := i.asks.Memory(ptr, n)
+		b, _ := i.caller.Memory(ptr, n)
 		return b
 	}
 	var payload []byte

@@ -36,7 +36,7 @@ func TestTracesInTheSandbox(t *testing.T) {
 			t.Run(filepath.Base(file), func(t *testing.T) { play(t, pkg, script, nil) })
 			t.Run(filepath.Base(file)+", at rest", func(t *testing.T) {
 				for range 3 {
-					play(t, pkg, script, (*Instance).settleDown)
+					play(t, pkg, script, (*Instance).releaseBuffers)
 				}
 				wantShared(t, 1)
 			})
@@ -53,7 +53,7 @@ const (
 // stage is what a scripted guest plays on: it answers as the script says, and
 // notes what is done.
 type stage struct {
-	fakeWorld
+	fakeHost
 	calls   []sdktest.Call // of the step under way, those that have come off
 	entries []sdktest.Entry
 }
@@ -73,7 +73,7 @@ func (s *stage) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (h
 	if c, ok := s.next(abi.CallOpen); ok && c.Result < 0 {
 		return nil, abi.Status(c.Result), nil
 	}
-	return s.fakeWorld.Open(kind, r, sink)
+	return s.fakeHost.Open(kind, r, sink)
 }
 
 // stageTimers answer as the script says.
@@ -123,7 +123,7 @@ func playConfig(t *testing.T, c Config, script *sdktest.Trace, between func(*Ins
 		t.Fatal(err)
 	}
 	inst.host, inst.receiver, inst.timers = s, box, &stageTimers{stage: s}
-	t.Cleanup(func() { inst.mod.Close() })
+	t.Cleanup(func() { inst.machine.Close() })
 	for n := range script.Steps {
 		step := &script.Steps[n]
 		if step.Kind != abi.EventDescribe {
@@ -152,7 +152,7 @@ func final(calls []sdktest.Call) (out []sdktest.Call) {
 func itemOf(step *sdktest.Step) *item {
 	it := &item{kind: step.Kind, handle: step.Handle, arg: step.Arg, payload: step.Payload}
 	if step.Kind == abi.EventMessage {
-		it.msg = &letter{exchange: step.Arg, payload: step.Payload, start: int(step.Handle)}
+		it.msg = &testMessage{exchange: step.Arg, payload: step.Payload, start: int(step.Handle)}
 	}
 	return it
 }
@@ -160,10 +160,10 @@ func itemOf(step *sdktest.Step) *item {
 // A guest is not disturbed by events that later versions may have.
 func TestUnknownEventsAreIgnored(t *testing.T) {
 	r := open(t, stdioPackage, Config{})
-	r.world.stream(0).sink.Opened()
+	r.host.stream(0).sink.Opened()
 	for _, kind := range []abi.Kind{abi.EventClose + 1, 99, 1 << 20} {
 		r.post(item{kind: kind, handle: 1, arg: 2, payload: []byte("grease")})
 	}
 	r.send(t, 1, "{}")
-	<-r.world.stream(0).took
+	<-r.host.stream(0).took
 }

@@ -64,12 +64,12 @@ func twinTrace(t *testing.T, which, framing string, stream []byte, cut uint8) []
 		}
 		return abi.VerdictMalformed
 	}
-	inst, err := New(t.Context(), Config{Plugin: "twin", Module: twin(t, which), Trace: s.trace, Alone: true})
+	inst, err := New(t.Context(), Config{Plugin: "twin", Module: twin(t, which), Trace: s.trace, SingleThreaded: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	inst.host, inst.receiver, inst.timers = s, box, &fakeTimers{}
-	defer inst.mod.Close()
+	defer inst.machine.Close()
 	settings := &abi.Settings{Server: "twin", Values: []abi.Pair{{Key: "other", Value: "x"}, {Key: "framing", Value: framing}}, MessageCap: 1 << 20}
 	inst.run(&item{kind: abi.EventOpen, payload: abi.AppendSettings(nil, settings)})
 	if last := s.entries[len(s.entries)-1].Line; last != "--> = 0" {
@@ -79,7 +79,7 @@ func twinTrace(t *testing.T, which, framing string, stream []byte, cut uint8) []
 	for n := 0; len(stream) > 0; n++ {
 		size := min(1+(n*int(cut+1))%97, len(stream))
 		inst.run(&item{kind: abi.EventData, handle: 1, payload: slices.Clone(stream[:size])})
-		inst.run(&item{kind: abi.EventMessage, handle: 5, arg: uint32(n + 1), payload: message, msg: &letter{exchange: uint32(n + 1), payload: message, start: 5}})
+		inst.run(&item{kind: abi.EventMessage, handle: 5, arg: uint32(n + 1), payload: message, msg: &testMessage{exchange: uint32(n + 1), payload: message, start: 5}})
 		stream = stream[size:]
 	}
 	inst.run(&item{kind: abi.EventEnd, handle: 1})

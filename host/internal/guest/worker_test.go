@@ -22,7 +22,7 @@ func init() {
 		},
 		func(binary []byte) guest.Program {
 			return &worker.Program{
-				Binary: binary, Command: []string{self, argument}, Chest: chest, Hash: wasm.Hash(binary),
+				Binary: binary, Command: []string{self, argument}, Cache: chest, Hash: wasm.Hash(binary),
 			}
 		})
 	var err error
@@ -32,4 +32,4 @@ func init() {
 }
 
 // chest is shared by the tests, and outlives them.
-var chest = worker.NewChest(filepath.Join(os.TempDir(), fmt.Sprintf("wharf-guest-chest-%d", os.Getuid())))
+var chest = worker.NewCodeCache(filepath.Join(os.TempDir(), fmt.Sprintf("wharf-guest-chest-%d", os.Getuid())))

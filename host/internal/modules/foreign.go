@@ -32,7 +32,7 @@ type foreign struct {
 // newForeign returns what a configuration leaves to processes of their own.
 func newForeign(c Config, unkept func(error)) *foreign {
 	f := &foreign{engines: make(map[string]weak.Pointer[wasm.Engine])}
-	f.compiler = worker.Compiler{Command: c.Worker, Chest: worker.ChestIn(c.CacheDir), Unkept: unkept, Patience: c.Timeout}
+	f.compiler = worker.Compiler{Command: c.Worker, Cache: worker.CodeCacheIn(c.CacheDir), CacheUnavailable: unkept, Timeout: c.Timeout}
 	return f
 }
 
@@ -85,10 +85,10 @@ func reload(ctx context.Context, e *wasm.Engine, err error, name string, binary 
 // describe returns the manifest of a transport, which it is asked in a process of
 // its own. There has to be one.
 func (f *foreign) describe(ctx context.Context, name string, binary []byte) (*abi.Manifest, error) {
-	limit := cmp.Or(max(f.compiler.Patience, 0), worker.CompileTime)
+	limit := cmp.Or(max(f.compiler.Timeout, 0), worker.CompileTime)
 	bounded, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it was not compiled within %v, and its worker process was killed", limit))
 	defer cancel()
-	inst, err := guest.New(bounded, guest.Config{Plugin: name, Apart: f.program(binary)})
+	inst, err := guest.New(bounded, guest.Config{Plugin: name, Remote: f.program(binary)})
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (f *foreign) describe(ctx context.Context, name string, binary []byte) (*ab
 
 // program returns a transport that runs in processes of its own.
 func (f *foreign) program(binary []byte) *worker.Program {
-	return &worker.Program{Binary: binary, Hash: wasm.Hash(binary), Command: f.compiler.Command, Chest: f.compiler.Chest}
+	return &worker.Program{Binary: binary, Hash: wasm.Hash(binary), Command: f.compiler.Command, Cache: f.compiler.Cache}
 }
 
 // provider returns an auth provider, loaded by e. ctx bounds that.

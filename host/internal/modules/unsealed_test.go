@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wharf-mcp/wharf/host/internal/brig"
+	"github.com/wharf-mcp/wharf/host/internal/confine"
 )
 
 // What a process of its own lacks without a seal is told once for each plugin, and
@@ -12,8 +12,8 @@ import (
 func TestAMissingSealIsTold(t *testing.T) {
 	heard := make(chan string, 8)
 	m := &Cache{config: Config{Warn: func(text string) { heard <- text }}}
-	lack := brig.Lacks("darwin", "arm64")
-	m.tellLack("sealed", brig.Lacks("linux", "arm64"))
+	lack := confine.Lacks("darwin", "arm64")
+	m.tellLack("sealed", confine.Lacks("linux", "arm64"))
 	for range 3 {
 		m.tellLack("pigeon", lack)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
-	"github.com/wharf-mcp/wharf/host/internal/brig"
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
+	"github.com/wharf-mcp/wharf/host/internal/confine"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
@@ -27,7 +27,7 @@ import (
 // of effort is 100 ns and 100 bytes at most, and four functions are compiled at a
 // time, so these are some 5 s of one processor, and less than 512 MB.
 var (
-	onlyCompiling = brig.Limits{CPU: 60, Memory: 1 << 30, File: 64 << 20}
+	onlyCompiling = confine.Limits{CPU: 60, Memory: 1 << 30, File: 64 << 20}
 	lowLimits     = wasm.Limits{Effort: 42_000_000, BodyEffort: 900_000}
 )
 
@@ -35,8 +35,8 @@ var (
 const CompileTime = time.Minute
 
 const (
-	compilers = 2   // processes that compile at a time
-	maxLine   = 300 // bytes of a line of a refusal
+	compilers      = 2   // processes that compile at a time
+	maxRefusalLine = 300 // bytes of a line of a refusal
 )
 
 // Compiler makes the native code of modules that are not part of the program, in
@@ -50,20 +50,20 @@ type Compiler struct {
 
 	// Chest keeps what is compiled. Where it is nil, or cannot be used, a folder is
 	// made that Close removes.
-	Chest *Chest
+	Cache *CodeCache
 
 	// Unkept is told why Chest cannot be used; nil is not.
-	Unkept func(error)
+	CacheUnavailable func(error)
 
 	// Patience is how long compiling a module may take; 0 is CompileTime.
-	Patience time.Duration
+	Timeout time.Duration
 
 	once   sync.Once
-	seats  chan struct{} // of the processes that compile
+	slots  chan struct{} // of the processes that compile
 	tidied sync.Once
 
 	mu        sync.Mutex
-	temporary *Chest // nil until it is needed
+	temporary *CodeCache // nil until it is needed
 }
 
 // Module returns a transport, compiled, and the engine that it runs on, which the
@@ -114,7 +114,7 @@ func (c *Compiler) Provider(ctx context.Context, e *auth.Engine, fuel int64, nam
 func (c *Compiler) Manifest(ctx context.Context, name string, binary []byte) (*step.Manifest, error) {
 	j := job{kind: provider, name: name, module: binary}
 	var body []byte
-	err := c.within(ctx, &j, func() (err error) {
+	err := c.withFolder(ctx, &j, func() (err error) {
 		body, err = c.ask(ctx, &j)
 		return err
 	})
@@ -140,59 +140,59 @@ func (c *Compiler) Close() error {
 // and otherwise again when it was made.
 func (c *Compiler) open(ctx context.Context, j job, f func(wasm.Source) error) error {
 	if len(c.Command) == 0 {
-		dir, leave := c.Chest.open(ctx, wasm.Hash(j.module))
+		dir, leave := c.Cache.open(ctx, wasm.Hash(j.module))
 		defer leave()
 		return f(wasm.Source{Dir: dir, Limits: lowLimits})
 	}
-	return c.within(ctx, &j, func() error {
+	return c.withFolder(ctx, &j, func() error {
 		s := wasm.Source{Dir: j.cache, Precompiled: true}
 		err := f(s)
 		if !errors.Is(err, wasm.ErrNotCompiled) {
 			return err
 		}
 		if errors.As(err, new(*wasm.SpoiledError)) {
-			empty(j.cache)
+			clearFolder(j.cache)
 		}
 		if _, err := c.ask(ctx, &j); err != nil {
 			return err
 		}
 		if err = f(s); errors.Is(err, wasm.ErrNotCompiled) {
-			empty(j.cache)
-			err = brokeOff("its worker process says that it was compiled, and left nothing that can be used: %v", err)
+			clearFolder(j.cache)
+			err = endedRefusal("its worker process says that it was compiled, and left nothing that can be used: %v", err)
 		}
 		return err
 	})
 }
 
-// within has do happen with a folder for what is compiled: one of the chest, or where
+// withFolder has do happen with a folder for what is compiled: one of the chest, or where
 // that cannot be written to, of this Compiler.
-func (c *Compiler) within(ctx context.Context, j *job, do func() error) error {
-	err := c.inside(ctx, c.Chest, j, do)
-	full := (*unkeptError)(nil)
+func (c *Compiler) withFolder(ctx context.Context, j *job, do func() error) error {
+	err := c.withFolderOf(ctx, c.Cache, j, do)
+	full := (*cacheError)(nil)
 	if !errors.As(err, &full) {
 		return err
 	}
-	if c.Chest != nil && c.Unkept != nil {
-		c.Unkept(fmt.Errorf("plugin cache: %w", full.err))
+	if c.Cache != nil && c.CacheUnavailable != nil {
+		c.CacheUnavailable(fmt.Errorf("plugin cache: %w", full.err))
 	}
-	spare, err := c.spare()
+	spare, err := c.temporaryCache()
 	if err != nil {
 		return err
 	}
-	return c.inside(ctx, spare, j, do)
+	return c.withFolderOf(ctx, spare, j, do)
 }
 
-func (c *Compiler) inside(ctx context.Context, chest *Chest, j *job, do func() error) error {
+func (c *Compiler) withFolderOf(ctx context.Context, chest *CodeCache, j *job, do func() error) error {
 	dir, leave := chest.open(ctx, wasm.Hash(j.module))
 	defer leave()
 	if j.cache = dir; dir == "" {
-		return &unkeptError{errors.New("its folder cannot be used")}
+		return &cacheError{errors.New("its folder cannot be used")}
 	}
 	return do()
 }
 
-// spare returns the chest of this Compiler alone.
-func (c *Compiler) spare() (*Chest, error) {
+// temporaryCache returns the chest of this Compiler alone.
+func (c *Compiler) temporaryCache() (*CodeCache, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.temporary == nil {
@@ -200,26 +200,26 @@ func (c *Compiler) spare() (*Chest, error) {
 		if err != nil {
 			return nil, fmt.Errorf("make a folder for compiled plugins: %w", err)
 		}
-		c.temporary = NewChest(dir)
+		c.temporary = NewCodeCache(dir)
 	}
 	return c.temporary, nil
 }
 
-// unkeptError is why native code cannot be kept in a chest.
-type unkeptError struct{ err error }
+// cacheError is why native code cannot be kept in a chest.
+type cacheError struct{ err error }
 
-func (e *unkeptError) Error() string { return fmt.Sprintf("nothing can be kept: %v", e.err) }
+func (e *cacheError) Error() string { return fmt.Sprintf("nothing can be kept: %v", e.err) }
 
-// empty removes what is in a folder, as far as it can be removed.
-func empty(dir string) {
+// clearFolder removes what is in a folder, as far as it can be removed.
+func clearFolder(dir string) {
 	entries, _ := os.ReadDir(dir) // or there is nothing to remove
 	for _, e := range entries {
 		_ = os.RemoveAll(filepath.Join(dir, e.Name()))
 	}
 }
 
-// sweep removes files of a folder that were being written when their process ended.
-func sweep(dir string) {
+// removePartial removes files of a folder that were being written when their process ended.
+func removePartial(dir string) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && (strings.HasPrefix(d.Name(), "new-") || filepath.Ext(path) == ".tmp") {
 			_ = os.Remove(path)
@@ -231,17 +231,17 @@ func sweep(dir string) {
 // ask has a process do a job, and returns the body of COMPILED. When it returns,
 // nothing is left of the process.
 func (c *Compiler) ask(ctx context.Context, j *job) ([]byte, error) {
-	c.once.Do(func() { c.seats = make(chan struct{}, compilers) })
+	c.once.Do(func() { c.slots = make(chan struct{}, compilers) })
 	select {
-	case c.seats <- struct{}{}:
-		defer func() { <-c.seats }()
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	c.tidied.Do(c.Chest.tidy)
+	c.tidied.Do(c.Cache.tidy)
 	body, err := c.start(ctx, j)
 	if err != nil {
-		sweep(j.cache)
+		removePartial(j.cache)
 	}
 	return body, err
 }
@@ -253,11 +253,11 @@ func (c *Compiler) start(ctx context.Context, j *job) ([]byte, error) {
 	if err != nil {
 		return nil, &StartError{err}
 	}
-	limit := c.Patience
+	limit := c.Timeout
 	if limit <= 0 {
 		limit = CompileTime
 	}
-	late := brokeOff("it was not compiled within %v, and its worker process was killed", limit)
+	late := endedRefusal("it was not compiled within %v, and its worker process was killed", limit)
 	late.Late = true
 	bounded, cancel := context.WithTimeoutCause(ctx, limit, late)
 	defer cancel()
@@ -269,14 +269,14 @@ func (c *Compiler) start(ctx context.Context, j *job) ([]byte, error) {
 	case bounded.Err() != nil && err != nil:
 		return nil, context.Cause(bounded)
 	case errors.As(err, new(*violation)):
-		return nil, brokeOff("its worker process broke the rules, and was killed: %v", err)
+		return nil, endedRefusal("its worker process broke the rules, and was killed: %v", err)
 	case err != nil:
-		return nil, brokeOff("its worker process %s; to compile a plugin, it may take %d s of the processors and %d MB",
+		return nil, endedRefusal("its worker process %s; to compile a plugin, it may take %d s of the processors and %d MB",
 			fate, onlyCompiling.CPU, onlyCompiling.Memory>>20)
 	case t == tagRefused:
 		return nil, &Refusal{why: cleanLines(string(body))}
 	case t == tagFailed:
-		return nil, &unkeptError{errors.New(cleantext.Line(string(body), textMost))}
+		return nil, &cacheError{errors.New(cleantext.Line(string(body), maxSentText))}
 	}
 	return body, nil
 }
@@ -287,8 +287,8 @@ type StartError struct{ Err error }
 func (e *StartError) Error() string { return fmt.Sprintf("start its worker process: %v", e.Err) }
 func (e *StartError) Unwrap() error { return e.Err }
 
-// brokeOff is a Refusal by the end of a process.
-func brokeOff(format string, a ...any) *Refusal {
+// endedRefusal is a Refusal by the end of a process.
+func endedRefusal(format string, a ...any) *Refusal {
 	return &Refusal{why: fmt.Sprintf(format, a...), Ended: true}
 }
 
@@ -297,7 +297,7 @@ func brokeOff(format string, a ...any) *Refusal {
 func cleanLines(text string) string {
 	var clean []string
 	for line := range strings.Lines(text) {
-		if line = cleantext.Line(strings.TrimSpace(line), maxLine); line != "" {
+		if line = cleantext.Line(strings.TrimSpace(line), maxRefusalLine); line != "" {
 			clean = append(clean, line)
 		}
 	}
@@ -305,7 +305,7 @@ func cleanLines(text string) string {
 }
 
 // converse sends a job and reads its answer, whose body is the caller's.
-func converse(p pipe, j *job) (tag, []byte, error) {
+func converse(p processPipe, j *job) (tag, []byte, error) {
 	_, err := p.Write(j.append(nil))
 	if err == nil {
 		_, err = p.Write(j.module)
@@ -322,9 +322,9 @@ func converse(p pipe, j *job) (tag, []byte, error) {
 
 // end ends a process that was asked, and says how it ended. One that said nothing is
 // about to end by itself, and is waited for.
-func end(p pipe, err error) (fate string) {
+func end(p processPipe, err error) (fate string) {
 	if err != nil && !errors.As(err, new(*violation)) {
-		limit := time.NewTimer(parting)
+		limit := time.NewTimer(exitGrace)
 		defer limit.Stop()
 		select {
 		case <-p.Ended():

@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/auth"
-	"github.com/wharf-mcp/wharf/host/internal/brig"
+	"github.com/wharf-mcp/wharf/host/internal/confine"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
 // A cheat is a worker that does with a job what no honest one does.
-type cheat struct {
+type hostileCompiler struct {
 	do   func(j *job, out io.Writer)
 	says string // what becomes of the plugin; "" where it is used all the same
 }
@@ -28,7 +28,7 @@ type cheat struct {
 const cheating = "job: "
 
 // play is the process of a cheat.
-func (c cheat) play() {
+func (c hostileCompiler) play() {
 	_, body, err := reader(os.Stdin).next()
 	var j job
 	if err != nil || j.decode(body) != nil {
@@ -41,7 +41,7 @@ func (c cheat) play() {
 // honestly does the job, and lets something happen to the folder before it answers.
 func honestly(after func(j *job)) func(*job, io.Writer) {
 	return func(j *job, out io.Writer) {
-		if _, failed, err := j.do(func() error { return nil }); failed != nil || err != nil {
+		if _, failed, err := j.run(func() error { return nil }); failed != nil || err != nil {
 			os.Exit(4)
 		}
 		after(j)
@@ -71,7 +71,7 @@ const (
 	limitsSay = "to compile a plugin, it may take 60 s of the processors and 1024 MB"
 )
 
-var cheats = map[string]cheat{
+var cheats = map[string]hostileCompiler{
 	"says so":         {func(_ *job, out io.Writer) { out.Write(bare(tagCompiled)) }, nothing},
 	"says nothing":    {func(*job, io.Writer) {}, "ended with exit code 0; " + limitsSay},
 	"text":            {func(_ *job, out io.Writer) { io.WriteString(out, "hello, world") }, broke},
@@ -80,8 +80,8 @@ var cheats = map[string]cheat{
 	"endless":         {func(_ *job, out io.Writer) { flood(out) }, broke},
 	"endless stderr":  {func(*job, io.Writer) { flood(os.Stderr) }, "it was not compiled within 2s"},
 	"hangs":           {func(*job, io.Writer) { io.Copy(io.Discard, os.Stdin) }, "it was not compiled within 2s"},
-	"spins":           {func(*job, io.Writer) { brig.Confine(brig.Limits{CPU: 1, File: 1 << 20}); spin() }, "was killed by signal 9; " + limitsSay},
-	"eats":            {func(*job, io.Writer) { brig.Confine(brig.Limits{Memory: 64 << 20}); eat() }, limitsSay},
+	"spins":           {func(*job, io.Writer) { confine.Resources(confine.Limits{CPU: 1, File: 1 << 20}); spin() }, "was killed by signal 9; " + limitsSay},
+	"eats":            {func(*job, io.Writer) { confine.Resources(confine.Limits{Memory: 64 << 20}); eatMemory() }, limitsSay},
 	"draws":           {func(_ *job, out io.Writer) { out.Write(bare(tagRefused, []byte("no\x1b[2J\nAllow? y")...)) }, "[2J\n  Allow? y"},
 	"no native code":  {honestly(func(j *job) { os.RemoveAll(filepath.Join(j.cache, "native")) }), nothing},
 	"no metered form": {honestly(func(j *job) { os.RemoveAll(filepath.Join(j.cache, "metered")) }), nothing},
@@ -138,7 +138,7 @@ func spin() {
 	}
 }
 
-func eat() {
+func eatMemory() {
 	var all [][]byte
 	for range 1000 {
 		all = append(all, bytes.Repeat([]byte("x"), 16<<20))
@@ -159,9 +159,9 @@ func compiler(t *testing.T, kind string) (*Compiler, string) {
 	if kind != honest {
 		kind = cheating + kind
 	}
-	c := &Compiler{Command: []string{self, "worker", kind}, Chest: NewChest(dir)}
+	c := &Compiler{Command: []string{self, "worker", kind}, Cache: NewCodeCache(dir)}
 	if kind == cheating+"hangs" || kind == cheating+"endless stderr" {
-		c.Patience = 2 * time.Second
+		c.Timeout = 2 * time.Second
 	}
 	t.Cleanup(func() { c.Close() })
 	return c, dir
@@ -200,7 +200,7 @@ func TestCheats(t *testing.T) {
 				t.Errorf("says %v, want %q", err, c.says)
 			}
 			compiler.Command[2] = honest
-			compiler.Patience = 0
+			compiler.Timeout = 0
 			if err := compiler.small(t, t.Context()); err != nil {
 				t.Errorf("an honest process finds: %v", err)
 			}
@@ -220,7 +220,7 @@ func TestCheats(t *testing.T) {
 // A caller that leaves ends the process; the next one compiles.
 func TestCompilingEndsWithItsCaller(t *testing.T) {
 	compiler, _ := compiler(t, "hangs")
-	compiler.Patience = 0
+	compiler.Timeout = 0
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan error)
 	go func() { over <- compiler.small(t, ctx) }()
@@ -245,7 +245,7 @@ func TestCompilingWithoutAPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told []error
-	compiler.Chest, compiler.Unkept = NewChest(file), func(err error) { told = append(told, err) }
+	compiler.Cache, compiler.CacheUnavailable = NewCodeCache(file), func(err error) { told = append(told, err) }
 	if err := compiler.small(t, t.Context()); err != nil || len(told) != 1 {
 		t.Errorf("%v, told %v", err, told)
 	}

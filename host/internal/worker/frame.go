@@ -42,8 +42,8 @@ const (
 	tagSource
 
 	tagCall
-	tagLooked
-	tagSaid
+	tagObserved
+	tagStderr
 	tagAsk
 	tagReturn
 	tagTrap
@@ -57,17 +57,17 @@ const (
 // Bounds of what a worker may say at once, beside what a call carries, which is at
 // most the guest's memory.
 const (
-	headSize = 5
-	callSize = 4 + 5*4 + 8 + 4
-	saidMost = 64 << 10
-	askMost  = 64 << 10
-	textMost = 2 << 10
+	headSize    = 5
+	callSize    = 4 + 5*4 + 8 + 4
+	maxStderr   = 64 << 10
+	maxRandom   = 64 << 10
+	maxSentText = 2 << 10
 )
 
 // bounds are the bodies that the host takes, by tag; those of CALL come on top.
 var bounds = map[tag]uint32{
-	tagCall: callSize, tagLooked: 4 + 5*4 + 4, tagSaid: saidMost, tagAsk: 4,
-	tagReturn: 4 + 8 + 4, tagTrap: 4 + 4 + 8 + 4 + textMost, tagRefused: textMost,
+	tagCall: callSize, tagObserved: 4 + 5*4 + 4, tagStderr: maxStderr, tagAsk: 4,
+	tagReturn: 4 + 8 + 4, tagTrap: 4 + 4 + 8 + 4 + maxSentText, tagRefused: maxSentText,
 }
 
 // A violation is what no worker of ours does.
@@ -121,12 +121,12 @@ func (f *frames) next() (tag, []byte, error) {
 	return t, f.body, nil
 }
 
-// open begins a frame in b, whose body is appended next; shut ends it.
-func open(b []byte, t tag) []byte { return append(b[:0], 0, 0, 0, 0, byte(t)) }
+// beginFrame begins a frame in b, whose body is appended next; shut ends it.
+func beginFrame(b []byte, t tag) []byte { return append(b[:0], 0, 0, 0, 0, byte(t)) }
 
-// shut writes the length of the frame in b, of whose body more bytes follow that
+// endFrame writes the length of the frame in b, of whose body more bytes follow that
 // are not in b.
-func shut(b []byte, more int) []byte {
+func endFrame(b []byte, more int) []byte {
 	binary.LittleEndian.PutUint32(b, uint32(len(b)-headSize+more))
 	return b
 }
@@ -163,31 +163,31 @@ func (f *fields) end(more bool) error {
 
 // begin is what a worker is made of.
 type begin struct {
-	pages   uint32
-	sourced bool // time and randomness come from the host
-	watched bool // it wants to know of what is looked at
-	cache   string
-	module  []byte
+	pages         uint32
+	remoteSources bool // time and randomness come from the host
+	observed      bool // it wants to know of what is looked at
+	cache         string
+	module        []byte
 }
 
 func (m *begin) append(b []byte) []byte {
 	flags := uint32(0)
-	if m.sourced {
+	if m.remoteSources {
 		flags |= 1
 	}
-	if m.watched {
+	if m.observed {
 		flags |= 2
 	}
-	b = le.AppendUint32(le.AppendUint32(open(b, tagBegin), m.pages), flags)
+	b = le.AppendUint32(le.AppendUint32(beginFrame(b, tagBegin), m.pages), flags)
 	b = append(le.AppendUint32(b, uint32(len(m.cache))), m.cache...)
-	return shut(b, len(m.module))
+	return endFrame(b, len(m.module))
 }
 
 func (m *begin) decode(body []byte) error {
 	f := fields{rest: body}
 	m.pages = f.u32()
 	flags := f.u32()
-	m.sourced, m.watched = flags&1 != 0, flags&2 != 0
+	m.remoteSources, m.observed = flags&1 != 0, flags&2 != 0
 	m.cache = string(f.take(int(min(f.u32(), uint32(len(f.rest))))))
 	m.module = f.rest
 	return f.end(true)
@@ -200,11 +200,11 @@ type event struct {
 }
 
 func (m *event) append(b []byte) []byte {
-	b = le.AppendUint64(open(b, tagEvent), uint64(m.budget))
+	b = le.AppendUint64(beginFrame(b, tagEvent), uint64(m.budget))
 	for _, v := range [...]uint32{uint32(m.Kind), m.Handle, m.Arg, m.Size} {
 		b = le.AppendUint32(b, v)
 	}
-	return shut(b, len(m.Payload))
+	return endFrame(b, len(m.Payload))
 }
 
 func (m *event) decode(body []byte) error {
@@ -225,8 +225,8 @@ type answer struct {
 }
 
 func (m *answer) append(b []byte) []byte {
-	b = le.AppendUint32(open(b, tagAnswer), uint32(m.result))
-	return shut(le.AppendUint64(b, uint64(m.charge)), 0)
+	b = le.AppendUint32(beginFrame(b, tagAnswer), uint32(m.result))
+	return endFrame(le.AppendUint64(b, uint64(m.charge)), 0)
 }
 
 func (m *answer) decode(body []byte) error {
@@ -245,7 +245,7 @@ type call struct {
 }
 
 func (m *call) append(b []byte) []byte {
-	b = le.AppendUint32(open(b, tagCall), uint32(m.op))
+	b = le.AppendUint32(beginFrame(b, tagCall), uint32(m.op))
 	for _, a := range m.args {
 		b = le.AppendUint32(b, a)
 	}
@@ -254,7 +254,7 @@ func (m *call) append(b []byte) []byte {
 	if m.named {
 		named = 1
 	}
-	return shut(le.AppendUint32(b, named), len(m.carried))
+	return endFrame(le.AppendUint32(b, named), len(m.carried))
 }
 
 // decode takes only calls that are answered by the host, and that carry what they
@@ -271,11 +271,11 @@ func (m *call) decode(body []byte) error {
 	if err := f.end(true); err != nil {
 		return err
 	}
-	if !known(m.op) || looks(m.op) {
+	if !known(m.op) || isLocal(m.op) {
 		return violates("it passed on a host call that it must not, %d", m.op)
 	}
 	want := uint32(0)
-	if at := guest.Pointer(m.op); at >= 0 && m.named {
+	if at := guest.PointerArg(m.op); at >= 0 && m.named {
 		want = m.args[at+1]
 	}
 	if uint64(want) != uint64(len(m.carried)) {
@@ -286,59 +286,59 @@ func (m *call) decode(body []byte) error {
 
 func known(op abi.Call) bool { return uint64(op) < uint64(len(abi.Calls())) }
 
-// looks tells the calls that look into the payload, which the worker has.
-func looks(op abi.Call) bool { return op == abi.CallTake || op == abi.CallScan }
+// isLocal tells the calls that look into the payload, which the worker has.
+func isLocal(op abi.Call) bool { return op == abi.CallTake || op == abi.CallScan }
 
-// looked is a host call that the worker has answered itself.
-type looked struct {
+// observed is a host call that the worker has answered itself.
+type observed struct {
 	op     abi.Call
 	args   [5]uint32
 	result int32
 }
 
-func (m *looked) append(b []byte) []byte {
-	b = le.AppendUint32(open(b, tagLooked), uint32(m.op))
+func (m *observed) append(b []byte) []byte {
+	b = le.AppendUint32(beginFrame(b, tagObserved), uint32(m.op))
 	for _, a := range m.args {
 		b = le.AppendUint32(b, a)
 	}
-	return shut(le.AppendUint32(b, uint32(m.result)), 0)
+	return endFrame(le.AppendUint32(b, uint32(m.result)), 0)
 }
 
-func (m *looked) decode(body []byte) error {
+func (m *observed) decode(body []byte) error {
 	f := fields{rest: body}
 	m.op = abi.Call(f.u32())
 	for n := range m.args {
 		m.args[n] = f.u32()
 	}
 	m.result = int32(f.u32())
-	if !looks(m.op) {
+	if !isLocal(m.op) {
 		return violates("it answered a host call that it must not, %d", m.op)
 	}
 	return f.end(false)
 }
 
-// ended is how an event ended, or the start: with a result, or with a trap.
-type ended struct {
+// eventEnd is how an event ended, or the start: with a result, or with a trap.
+type eventEnd struct {
 	result int32
 	trap   *wasm.Trap // nil for none
 	used   int64
 	pages  uint32
 }
 
-func (m *ended) append(b []byte) []byte {
+func (m *eventEnd) append(b []byte) []byte {
 	if m.trap == nil {
-		b = le.AppendUint32(open(b, tagReturn), uint32(m.result))
+		b = le.AppendUint32(beginFrame(b, tagReturn), uint32(m.result))
 	} else {
-		b = le.AppendUint32(le.AppendUint32(open(b, tagTrap), uint32(m.trap.Kind)), m.trap.Code)
+		b = le.AppendUint32(le.AppendUint32(beginFrame(b, tagTrap), uint32(m.trap.Kind)), m.trap.Code)
 	}
 	b = le.AppendUint32(le.AppendUint64(b, uint64(m.used)), m.pages)
 	if m.trap != nil && m.trap.Err != nil {
 		b = append(b, clip(m.trap.Err.Error())...)
 	}
-	return shut(b, 0)
+	return endFrame(b, 0)
 }
 
-func (m *ended) decode(t tag, body []byte) error {
+func (m *eventEnd) decode(t tag, body []byte) error {
 	f := fields{rest: body}
 	if t == tagReturn {
 		m.result = int32(f.u32())
@@ -359,7 +359,7 @@ func (m *ended) decode(t tag, body []byte) error {
 }
 
 // clip keeps a text as short as it may be.
-func clip(text string) string { return text[:min(len(text), textMost)] }
+func clip(text string) string { return text[:min(len(text), maxSentText)] }
 
 // maxText is how much of a text of a worker is in an error, in bytes.
 const maxText = 1 << 10

@@ -23,7 +23,7 @@ func TestFrames(t *testing.T) {
 		read         func(frame, tag, []byte) error
 	}{
 		{
-			&begin{pages: 7, sourced: true, watched: true, cache: "/a/folder", module: []byte("module")}, &begin{}, []byte("module"),
+			&begin{pages: 7, remoteSources: true, observed: true, cache: "/a/folder", module: []byte("module")}, &begin{}, []byte("module"),
 			func(f frame, _ tag, b []byte) error { return f.(*begin).decode(b) },
 		},
 		{
@@ -43,16 +43,16 @@ func TestFrames(t *testing.T) {
 			func(f frame, _ tag, b []byte) error { return f.(*call).decode(b) },
 		},
 		{
-			&looked{op: abi.CallScan, args: [5]uint32{1, 2}, result: -1}, &looked{}, nil,
-			func(f frame, _ tag, b []byte) error { return f.(*looked).decode(b) },
+			&observed{op: abi.CallScan, args: [5]uint32{1, 2}, result: -1}, &observed{}, nil,
+			func(f frame, _ tag, b []byte) error { return f.(*observed).decode(b) },
 		},
 		{
-			&ended{result: -5, used: 12, pages: 3}, &ended{}, nil,
-			func(f frame, t tag, b []byte) error { return f.(*ended).decode(t, b) },
+			&eventEnd{result: -5, used: 12, pages: 3}, &eventEnd{}, nil,
+			func(f frame, t tag, b []byte) error { return f.(*eventEnd).decode(t, b) },
 		},
 		{
-			&ended{trap: &wasm.Trap{Kind: wasm.TrapExit, Code: 3}, used: 12, pages: 3}, &ended{}, nil,
-			func(f frame, t tag, b []byte) error { return f.(*ended).decode(t, b) },
+			&eventEnd{trap: &wasm.Trap{Kind: wasm.TrapExit, Code: 3}, used: 12, pages: 3}, &eventEnd{}, nil,
+			func(f frame, t tag, b []byte) error { return f.(*eventEnd).decode(t, b) },
 		},
 	} {
 		f := reader(bytes.NewReader(append(c.wrote.append(nil), c.tail...)))
@@ -70,29 +70,29 @@ func TestFrames(t *testing.T) {
 // to the memory of a guest, and its own account to the budget.
 func FuzzMachine(f *testing.F) {
 	for _, seed := range [][]byte{
-		(&ended{result: 1, pages: 1}).append(nil),
-		(&ended{trap: &wasm.Trap{Kind: wasm.TrapFuel}}).append(nil),
+		(&eventEnd{result: 1, pages: 1}).append(nil),
+		(&eventEnd{trap: &wasm.Trap{Kind: wasm.TrapFuel}}).append(nil),
 		asks(abi.CallWrite, 1000, "hello", 1, 16, 5, 0),
 		asks(abi.CallReport, 1000, "", 1, 0, 0, 16, 0),
-		(&looked{op: abi.CallTake}).append(nil),
-		bare(tagSaid, []byte("hello")...), bare(tagAsk, 8, 0, 0, 0), bare(tagRefused, []byte("no")...),
+		(&observed{op: abi.CallTake}).append(nil),
+		bare(tagStderr, []byte("hello")...), bare(tagAsk, 8, 0, 0, 0), bare(tagRefused, []byte("no")...),
 		claims(tagCall, 1<<20),
 	} {
 		f.Add(seed)
-		f.Add(append(seed, (&ended{}).append(nil)...))
+		f.Add(append(seed, (&eventEnd{}).append(nil)...))
 		f.Add(seed[:len(seed)-1])
 	}
 	f.Fuzz(func(t *testing.T, said []byte) {
 		const budget = 100_000
 		var charged int64
-		berth := guest.Berth{
+		berth := guest.Callbacks{
 			Now: time.Now, Random: zeros{new([]string)},
-			Looked: func(abi.Call, []uint32, int32) {},
+			Observed: func(abi.Call, []uint32, int32) {},
 			Answer: func(m guest.Machine, c abi.Call, args []uint32) int32 {
 				if len(args) != c.Params() {
 					t.Errorf("%v with %d arguments", c, len(args))
 				}
-				if at := guest.Pointer(c); at >= 0 {
+				if at := guest.PointerArg(c); at >= 0 {
 					charged += int64(len(guest.Bytes(m, args[at], args[at+1])))
 				}
 				return 0

@@ -32,9 +32,9 @@ func TestWhatAWorkerMayUse(t *testing.T) {
 
 // Each look decides by what was used until then.
 func TestIdleWatch(t *testing.T) {
-	m, s := listen(nil, io.Discard, guest.Berth{})
+	m, s := listen(nil, io.Discard, guest.Callbacks{})
 	lost := make(chan error, 1)
-	m.berth.Lost = func(err error) { lost <- err }
+	m.callbacks.Lost = func(err error) { lost <- err }
 	s.used = idleSpare
 	m.idle.look()
 	if m.killed.Load() != nil {

@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 
 	"github.com/wharf-mcp/wharf/host/internal/auth"
-	"github.com/wharf-mcp/wharf/host/internal/brig"
+	"github.com/wharf-mcp/wharf/host/internal/confine"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
@@ -34,10 +34,10 @@ type job struct {
 }
 
 func (j *job) append(b []byte) []byte {
-	b = le.AppendUint64(le.AppendUint32(open(b, tagCompile), uint32(j.kind)), uint64(j.fuel))
+	b = le.AppendUint64(le.AppendUint32(beginFrame(b, tagCompile), uint32(j.kind)), uint64(j.fuel))
 	b = le.AppendUint32(le.AppendUint32(b, uint32(len(j.name))), uint32(len(j.cache)))
 	b = append(append(b, j.name...), j.cache...)
-	return shut(b, len(j.module))
+	return endFrame(b, len(j.module))
 }
 
 func (j *job) decode(body []byte) error {
@@ -51,11 +51,11 @@ func (j *job) decode(body []byte) error {
 }
 
 // answers are the bodies that the host takes of a worker that compiles, by tag.
-var answers = map[tag]uint32{tagCompiled: 64 << 10, tagRefused: 16 << 10, tagFailed: textMost}
+var answers = map[tag]uint32{tagCompiled: 64 << 10, tagRefused: 16 << 10, tagFailed: maxSentText}
 
 // compile does a job, and answers it. The error is of the pipe.
 func (w *worker) compile(j *job) error {
-	body, failed, err := j.do(w.confine)
+	body, failed, err := j.run(w.restrict)
 	t := tagCompiled
 	switch {
 	case err != nil:
@@ -64,24 +64,24 @@ func (w *worker) compile(j *job) error {
 		t, body = tagFailed, []byte(failed.Error())
 	}
 	body = body[:min(len(body), int(answers[t]))]
-	w.frame = append(open(w.frame, t), body...)
-	return errors.Join(w.send(shut(w.frame, 0), nil), w.out.Flush())
+	w.frame = append(beginFrame(w.frame, t), body...)
+	return errors.Join(w.send(endFrame(w.frame, 0), nil), w.out.Flush())
 }
 
 // compileGarbage lets the heap of a process that compiles and ends grow further before
 // it is swept, in percent; the limit of memory goes before it.
 const compileGarbage = 400
 
-// do compiles the module. What comes back is the manifest of a provider, or why
+// run compiles the module. What comes back is the manifest of a provider, or why
 // nothing was kept, or what is wrong with the module.
-func (j *job) do(confine func() error) (manifest []byte, failed, err error) {
-	if err := brig.Confine(onlyCompiling); err != nil {
+func (j *job) run(restrict func() error) (manifest []byte, failed, err error) {
+	if err := confine.Resources(onlyCompiling); err != nil {
 		return nil, err, nil
 	}
 	debug.SetGCPercent(compileGarbage)
 	unkept := func(err error) { failed = err }
 	if j.kind == provider {
-		manifest, err = j.describe(unkept, confine)
+		manifest, err = j.describe(unkept, restrict)
 		return manifest, failed, err
 	}
 	ctx := context.Background()
@@ -98,8 +98,8 @@ func (j *job) do(confine func() error) (manifest []byte, failed, err error) {
 }
 
 // describe compiles a provider, and then asks it what it is.
-func (j *job) describe(unkept func(error), confine func() error) ([]byte, error) {
-	e, err := auth.NewEngine(auth.EngineConfig{CacheDir: j.cache, Unkept: unkept, Fuel: j.fuel, Compiled: confine})
+func (j *job) describe(unkept func(error), restrict func() error) ([]byte, error) {
+	e, err := auth.NewEngine(auth.EngineConfig{CacheDir: j.cache, Unkept: unkept, Fuel: j.fuel, Compiled: restrict})
 	if err != nil {
 		return nil, err
 	}

@@ -17,21 +17,21 @@ import (
 
 // machine is a guest in a worker, as its host drives it.
 type machine struct {
-	berth    guest.Berth
-	pipe     pipe
-	patience time.Duration
-	in       frames
-	out      []byte                 // for what is sent
-	watch    *time.Timer            // ends an event that takes too long
-	closing  atomic.Bool            // the end is wanted
-	killed   atomic.Pointer[string] // why the host ended it, where that was not wanted
-	idle     idleWatch
-	closed   sync.Once
-	over     chan struct{} // closed when the process is reaped
-	fate     string        // how it ended, from then on
-	leave    func()        // what the process has of the chest
+	callbacks    guest.Callbacks
+	pipe         processPipe
+	eventTimeout time.Duration
+	in           frames
+	out          []byte                 // for what is sent
+	watch        *time.Timer            // ends an event that takes too long
+	closing      atomic.Bool            // the end is wanted
+	killed       atomic.Pointer[string] // why the host ended it, where that was not wanted
+	idle         idleWatch
+	closed       sync.Once
+	exited       chan struct{} // closed when the process is reaped
+	exitReason   string        // how it ended, from then on
+	releaseCache func()        // what the process has of the chest
 
-	dead     error // why nothing runs any more
+	endErr   error // why nothing runs any more
 	used     int64
 	pages    uint32
 	starting bool
@@ -49,8 +49,8 @@ var _ guest.Machine = (*machine)(nil)
 
 // Run implements [guest.Machine].
 func (m *machine) Run(budget int64, e guest.Event) (int32, error) {
-	if m.dead != nil {
-		return 0, m.dead
+	if m.endErr != nil {
+		return 0, m.endErr
 	}
 	m.budget, m.spent = budget, 0
 	frame := event{budget: budget, Event: e}
@@ -76,11 +76,11 @@ func (m *machine) Close() error {
 	m.closed.Do(func() {
 		m.closing.Store(true)
 		m.pipe.Kill()
-		<-m.over
+		<-m.exited
 		m.watch.Stop()
 		m.idle.stop()
 		m.pipe.Close()
-		m.leave()
+		m.releaseCache()
 	})
 	return nil
 }
@@ -88,13 +88,13 @@ func (m *machine) Close() error {
 // exchange sends what out begins with and more ends, and answers the worker until
 // it is done with it.
 func (m *machine) exchange(more []byte, extra time.Duration) (int32, error) {
-	m.watch.Reset(m.patience + extra + time.Duration(float64(m.budget)/fuelsPerNano))
+	m.watch.Reset(m.eventTimeout + extra + time.Duration(float64(m.budget)/fuelsPerNano))
 	m.idle.begin()
 	defer m.idle.end()
 	err := m.send(more)
-	end := ended{}
+	end := eventEnd{}
 	if err == nil {
-		err = m.attend(&end)
+		err = m.serve(&end)
 	}
 	m.watch.Stop()
 	if err == nil && end.trap == nil {
@@ -103,8 +103,8 @@ func (m *machine) exchange(more []byte, extra time.Duration) (int32, error) {
 	if err == nil {
 		err = end.trap
 	}
-	m.dead = m.explain(err)
-	return 0, m.dead
+	m.endErr = m.explainEnd(err)
+	return 0, m.endErr
 }
 
 func (m *machine) send(more []byte) error {
@@ -118,8 +118,8 @@ func (m *machine) send(more []byte) error {
 	return err
 }
 
-// attend answers the worker until its event ends.
-func (m *machine) attend(end *ended) error {
+// serve answers the worker until its event ends.
+func (m *machine) serve(end *eventEnd) error {
 	for {
 		t, body, err := m.in.next()
 		if err != nil {
@@ -127,16 +127,16 @@ func (m *machine) attend(end *ended) error {
 		}
 		switch t {
 		case tagReturn, tagTrap:
-			return m.hear(end, t, body)
+			return m.onEnd(end, t, body)
 		case tagCall:
-			err = m.called(body)
-		case tagLooked:
-			err = m.showed(body)
+			err = m.onCall(body)
+		case tagObserved:
+			err = m.onObserved(body)
 		case tagAsk:
-			err = m.sourced(body)
-		case tagSaid:
+			err = m.answerSource(body)
+		case tagStderr:
 			if err = m.spend(int64(len(body))); err == nil {
-				m.berth.Stderr.Write(body)
+				m.callbacks.Stderr.Write(body)
 			}
 		case tagRefused:
 			if err = violates("it refuses a plugin that it has run"); m.starting {
@@ -153,19 +153,19 @@ func (m *machine) attend(end *ended) error {
 func (m *machine) bound(t tag) (size uint32, known bool) {
 	size, known = bounds[t]
 	if t == tagCall {
-		size += m.berth.MemoryPages << 16
+		size += m.callbacks.MemoryPages << 16
 	}
 	return size, known
 }
 
-// hear takes the end of an event, as far as it can be true.
-func (m *machine) hear(end *ended, t tag, body []byte) error {
+// onEnd takes the end of an event, as far as it can be true.
+func (m *machine) onEnd(end *eventEnd, t tag, body []byte) error {
 	if err := end.decode(t, body); err != nil {
 		return err
 	}
 	switch {
-	case end.pages > m.berth.MemoryPages:
-		return violates("it says that the plugin has %d pages of memory, where it may have %d", end.pages, m.berth.MemoryPages)
+	case end.pages > m.callbacks.MemoryPages:
+		return violates("it says that the plugin has %d pages of memory, where it may have %d", end.pages, m.callbacks.MemoryPages)
 	case end.used < 0 || end.trap == nil && end.used > m.budget:
 		return violates("it says that an event took %d units of fuel, of %d", end.used, m.budget)
 	}
@@ -181,8 +181,8 @@ func (m *machine) spend(units int64) error {
 	return nil
 }
 
-// called answers a host call.
-func (m *machine) called(body []byte) error {
+// onCall answers a host call.
+func (m *machine) onCall(body []byte) error {
 	if err := m.asked.decode(body); err != nil {
 		return err
 	}
@@ -216,13 +216,13 @@ func (m *machine) answer(op abi.Call) (result int32, err error) {
 			panic(r)
 		}
 	}()
-	return m.berth.Answer(m, op, m.asked.args[:op.Params()]), nil
+	return m.callbacks.Answer(m, op, m.asked.args[:op.Params()]), nil
 }
 
 // Memory implements [guest.Caller]: of the guest's memory only that is here which
 // the call names.
 func (m *machine) Memory(ptr, size uint32) ([]byte, bool) {
-	at := guest.Pointer(m.asked.op)
+	at := guest.PointerArg(m.asked.op)
 	if at < 0 || !m.asked.named || m.asked.args[at] != ptr || m.asked.args[at+1] != size {
 		return nil, false
 	}
@@ -247,55 +247,55 @@ func (m *machine) stop(t *wasm.Trap) {
 	panic(stop{})
 }
 
-// showed takes note of a call that the worker has answered.
-func (m *machine) showed(body []byte) error {
-	var l looked
+// onObserved takes note of a call that the worker has answered.
+func (m *machine) onObserved(body []byte) error {
+	var l observed
 	if err := l.decode(body); err != nil {
 		return err
 	}
-	if m.berth.Looked == nil {
+	if m.callbacks.Observed == nil {
 		return violates("it tells of what nobody wants to know")
 	}
 	m.asked.op, m.asked.named = l.op, false // there is nothing to see of its memory
-	m.berth.Looked(l.op, l.args[:l.op.Params()], l.result)
+	m.callbacks.Observed(l.op, l.args[:l.op.Params()], l.result)
 	return m.spend(guest.Price(l.op))
 }
 
-// askPrice is what the time costs, or the first byte of randomness: half of what
+// sourcePrice is what the time costs, or the first byte of randomness: half of what
 // the guest is charged for it.
-const askPrice = 100
+const sourcePrice = 100
 
-// sourced answers a guest whose time and randomness are kept.
-func (m *machine) sourced(body []byte) error {
+// answerSource answers a guest whose time and randomness are kept.
+func (m *machine) answerSource(body []byte) error {
 	f := fields{rest: body}
 	n := f.u32()
 	switch err := f.end(false); {
 	case err != nil:
 		return err
-	case m.berth.Now == nil:
+	case m.callbacks.Now == nil:
 		return violates("it asks for the time, which it has")
-	case n > askMost:
+	case n > maxRandom:
 		return violates("it asks for %d bytes of randomness at once", n)
 	}
-	if err := m.spend(askPrice + int64(n)); err != nil {
+	if err := m.spend(sourcePrice + int64(n)); err != nil {
 		return err
 	}
-	m.out = open(m.out, tagSource)
+	m.out = beginFrame(m.out, tagSource)
 	if n == 0 {
-		m.out = binary.LittleEndian.AppendUint64(m.out, uint64(m.berth.Now().UnixNano()))
+		m.out = binary.LittleEndian.AppendUint64(m.out, uint64(m.callbacks.Now().UnixNano()))
 	} else {
 		m.out = append(m.out, make([]byte, n)...)
-		if _, err := io.ReadFull(m.berth.Random, m.out[headSize:]); err != nil {
+		if _, err := io.ReadFull(m.callbacks.Random, m.out[headSize:]); err != nil {
 			return &wasm.Trap{Kind: wasm.TrapHost, Err: err}
 		}
 	}
-	m.out = shut(m.out, 0)
+	m.out = endFrame(m.out, 0)
 	return m.send(nil)
 }
 
 // expire ends a worker that does not come to an end.
 func (m *machine) expire() {
-	m.kill(fmt.Sprintf("did not come to an end within %v, and was killed", m.patience))
+	m.kill(fmt.Sprintf("did not come to an end within %v, and was killed", m.eventTimeout))
 }
 
 // kill ends the process, and says why to those who lose it.
@@ -304,12 +304,12 @@ func (m *machine) kill(why string) {
 	m.pipe.Kill()
 }
 
-// parting is how long a worker that says nothing more may take to be over.
-const parting = time.Second
+// exitGrace is how long a worker that says nothing more may take to be over.
+const exitGrace = time.Second
 
-// explain sees to it that the guest runs no more, and says why: because of what it
+// explainEnd sees to it that the guest runs no more, and says why: because of what it
 // did, of what its worker did, or of what became of that.
-func (m *machine) explain(err error) error {
+func (m *machine) explainEnd(err error) error {
 	switch {
 	case errors.As(err, new(*wasm.Trap)), errors.As(err, new(*Refusal)):
 	case errors.As(err, new(*violation)):
@@ -317,7 +317,7 @@ func (m *machine) explain(err error) error {
 	default:
 		m.await()
 		m.Close()
-		err = errors.New("its worker process " + m.fate)
+		err = errors.New("its worker process " + m.exitReason)
 	}
 	m.Close()
 	if m.starting {
@@ -328,10 +328,10 @@ func (m *machine) explain(err error) error {
 
 // await gives a worker that is about to be over the time to be so by itself.
 func (m *machine) await() {
-	limit := time.NewTimer(parting)
+	limit := time.NewTimer(exitGrace)
 	defer limit.Stop()
 	select {
-	case <-m.over:
+	case <-m.exited:
 	case <-limit.C:
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/brig"
+	"github.com/wharf-mcp/wharf/host/internal/confine"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
@@ -19,20 +19,20 @@ import (
 // What a worker may take until it runs the plugin, and what from then on. It keeps
 // the descriptors that it has, and a few for what the runtime opens.
 var (
-	compiling = brig.Limits{Memory: 1 << 30, File: 64 << 20, Open: 48}
-	running   = brig.Limits{}
+	compiling = confine.Limits{Memory: 1 << 30, File: 64 << 20, Open: 48}
+	running   = confine.Limits{}
 )
 
 // Serve is the worker: it takes from its process what it does not need, for good,
 // and compiles the plugin that the host sends it, or runs it until in ends. The
 // process is to end when Serve returns.
 func Serve(in io.Reader, out io.Writer) error {
-	if err := brig.Confine(compiling); err != nil {
+	if err := confine.Resources(compiling); err != nil {
 		return err
 	}
 	return serve(in, out, func() error {
 		debug.FreeOSMemory() // compiling took more than running will
-		if err := brig.Confine(running); err != nil {
+		if err := confine.Resources(running); err != nil {
 			return err
 		}
 		return seal()
@@ -42,8 +42,8 @@ func Serve(in io.Reader, out io.Writer) error {
 // seal seals the process where there are seals: there, one that does not hold is a
 // reason not to run. Elsewhere the host has told the user, see Lacks.
 func seal() error {
-	err := brig.Seal()
-	if errors.Is(err, brig.ErrNoSeal) {
+	err := confine.Syscalls()
+	if errors.Is(err, confine.ErrNoFilter) {
 		return nil
 	}
 	if err != nil {
@@ -52,9 +52,9 @@ func seal() error {
 	return err
 }
 
-// serve is Serve in limits. confine is called when all is ready to run the plugin.
-func serve(in io.Reader, out io.Writer, confine func() error) error {
-	w := &worker{out: bufio.NewWriterSize(out, 64<<10), confine: confine}
+// serve is Serve in limits. restrict is called when all is ready to run the plugin.
+func serve(in io.Reader, out io.Writer, restrict func() error) error {
+	w := &worker{out: bufio.NewWriterSize(out, 64<<10), restrict: restrict}
 	w.in = frames{in: bufio.NewReaderSize(in, 64<<10), most: func(tag) (uint32, bool) { return math.MaxInt32, true }}
 	err := w.run()
 	if errors.Is(err, io.EOF) {
@@ -66,15 +66,15 @@ func serve(in io.Reader, out io.Writer, confine func() error) error {
 // worker is a guest with the host at the other end of a pipe. It belongs to one
 // goroutine.
 type worker struct {
-	in      frames
-	out     *bufio.Writer
-	frame   []byte
-	answers []byte // the memory for frames that come while an event runs
-	confine func() error
-	watched bool
-	event   event
-	mod     *wasm.Instance
-	err     error // of the pipe
+	in       frames
+	out      *bufio.Writer
+	frame    []byte
+	answers  []byte // the memory for frames that come while an event runs
+	restrict func() error
+	observed bool
+	event    event
+	mod      *wasm.Instance
+	err      error // of the pipe
 }
 
 func (w *worker) run() error {
@@ -109,13 +109,13 @@ func (w *worker) run() error {
 
 // begin starts the guest, and reports whether there is one now.
 func (w *worker) begin(b *begin) (started bool, err error) {
-	w.watched = b.watched
+	w.observed = b.observed
 	m, err := w.load(b)
 	if err == nil {
 		w.in.body = nil // the module
-		c := wasm.InstanceConfig{Env: guest.Environ(), Stderr: voice{w}, MemoryPages: b.pages, Owner: w}
-		if b.sourced {
-			c.Now, c.Random = w.now, chance{w}
+		c := wasm.InstanceConfig{Env: guest.Environ(), Stderr: remoteStderr{w}, MemoryPages: b.pages, Owner: w}
+		if b.remoteSources {
+			c.Now, c.Random = w.now, remoteRand{w}
 		}
 		w.mod, err = m.Instantiate(context.Background(), c)
 	}
@@ -124,12 +124,12 @@ func (w *worker) begin(b *begin) (started bool, err error) {
 	case w.err != nil:
 		return false, w.err
 	case err == nil:
-		return true, w.end(&ended{used: w.mod.Used(), pages: w.mod.Pages()})
+		return true, w.end(&eventEnd{used: w.mod.Used(), pages: w.mod.Pages()})
 	case errors.As(err, &trap):
-		return false, w.end(&ended{trap: trap})
+		return false, w.end(&eventEnd{trap: trap})
 	}
-	w.frame = append(open(w.frame, tagRefused), clip(err.Error())...)
-	return false, errors.Join(w.send(shut(w.frame, 0), nil), w.out.Flush())
+	w.frame = append(beginFrame(w.frame, tagRefused), clip(err.Error())...)
+	return false, errors.Join(w.send(endFrame(w.frame, 0), nil), w.out.Flush())
 }
 
 // load compiles the plugin, and then gives up what only that needs. A cache that
@@ -150,7 +150,7 @@ func (w *worker) load(b *begin) (*wasm.Module, error) {
 		err = m.Compile(ctx)
 	}
 	b.module = nil
-	return m, errors.Join(err, w.confine())
+	return m, errors.Join(err, w.restrict())
 }
 
 // serve runs one event, and reports whether there may be another.
@@ -169,7 +169,7 @@ func (w *worker) serve() (more bool, err error) {
 	w.in.body, w.answers = w.answers, w.in.body // which has the payload now
 	result, err := w.mod.Export(abi.ExportEvent).Call(e.budget, uint32(e.Kind), e.Handle, e.Arg, e.Size)
 	w.in.body, w.answers = w.answers, w.in.body
-	end := &ended{result: int32(result), used: w.mod.Used(), pages: w.mod.Pages()}
+	end := &eventEnd{result: int32(result), used: w.mod.Used(), pages: w.mod.Pages()}
 	if w.err != nil {
 		return false, w.err
 	}
@@ -179,7 +179,7 @@ func (w *worker) serve() (more bool, err error) {
 	return end.trap == nil, w.end(end)
 }
 
-func (w *worker) end(end *ended) error {
+func (w *worker) end(end *eventEnd) error {
 	w.frame = end.append(w.frame)
 	return errors.Join(w.send(w.frame, nil), w.out.Flush())
 }
@@ -205,8 +205,8 @@ func (w *worker) await(want tag) ([]byte, error) {
 	return body, err
 }
 
-// lost ends the guest because there is no host any more. It does not return.
-func (w *worker) lost(in *wasm.Instance, err error) {
+// hostLost ends the guest because there is no host any more. It does not return.
+func (w *worker) hostLost(in *wasm.Instance, err error) {
 	w.err = err
 	in.Trap(err)
 }
@@ -228,10 +228,10 @@ func (w *worker) answer(op abi.Call) func(*wasm.Instance, []uint64) {
 			args[n] = uint32(stack[n])
 		}
 		var result int32
-		if looks(op) {
-			result = w.look(in, op, args)
+		if isLocal(op) {
+			result = w.answerLocally(in, op, args)
 		} else {
-			result = w.pass(in, op, args)
+			result = w.forwardCall(in, op, args)
 		}
 		if op.HasResult() {
 			stack[0] = uint64(uint32(result))
@@ -239,8 +239,8 @@ func (w *worker) answer(op abi.Call) func(*wasm.Instance, []uint64) {
 	}
 }
 
-// look answers a call that is about the payload.
-func (w *worker) look(in *wasm.Instance, op abi.Call, args [5]uint32) (result int32) {
+// answerLocally answers a call that is about the payload.
+func (w *worker) answerLocally(in *wasm.Instance, op abi.Call, args [5]uint32) (result int32) {
 	payload := guest.Payload(w.event.Payload)
 	switch {
 	case w.event.sealed():
@@ -250,21 +250,21 @@ func (w *worker) look(in *wasm.Instance, op abi.Call, args [5]uint32) (result in
 	default:
 		result = payload.Scan(in, args[0], args[1])
 	}
-	if w.watched {
-		note := looked{op, args, result}
+	if w.observed {
+		note := observed{op, args, result}
 		w.frame = note.append(w.frame)
 		if err := w.send(w.frame, nil); err != nil {
-			w.lost(in, err)
+			w.hostLost(in, err)
 		}
 	}
 	return result
 }
 
-// pass has the host answer a call. What the guest could not pay for is not even
+// forwardCall has the host answer a call. What the guest could not pay for is not even
 // sent, and where it points past its memory the host has the last word.
-func (w *worker) pass(in *wasm.Instance, op abi.Call, args [5]uint32) int32 {
+func (w *worker) forwardCall(in *wasm.Instance, op abi.Call, args [5]uint32) int32 {
 	c := call{op: op, args: args, left: in.Left()}
-	if at := guest.Pointer(op); at >= 0 {
+	if at := guest.PointerArg(op); at >= 0 {
 		c.carried, c.named = in.Memory(args[at], args[at+1])
 	}
 	if int64(len(c.carried)) > c.left {
@@ -272,7 +272,7 @@ func (w *worker) pass(in *wasm.Instance, op abi.Call, args [5]uint32) int32 {
 	}
 	w.frame = c.append(w.frame)
 	if err := w.send(w.frame, c.carried); err != nil {
-		w.lost(in, err)
+		w.hostLost(in, err)
 	}
 	if !op.HasResult() && c.named {
 		in.Charge(int64(len(c.carried))) // as guest.Bytes does over there
@@ -284,7 +284,7 @@ func (w *worker) pass(in *wasm.Instance, op abi.Call, args [5]uint32) int32 {
 		err = a.decode(body)
 	}
 	if err != nil {
-		w.lost(in, err)
+		w.hostLost(in, err)
 	}
 	in.Charge(a.charge)
 	return a.result
@@ -292,8 +292,8 @@ func (w *worker) pass(in *wasm.Instance, op abi.Call, args [5]uint32) int32 {
 
 // source asks the host for the time, or for some randomness.
 func (w *worker) source(n uint32) ([]byte, error) {
-	w.frame = le.AppendUint32(open(w.frame, tagAsk), n)
-	if err := w.send(shut(w.frame, 0), nil); err != nil {
+	w.frame = le.AppendUint32(beginFrame(w.frame, tagAsk), n)
+	if err := w.send(endFrame(w.frame, 0), nil); err != nil {
 		return nil, err
 	}
 	return w.await(tagSource)
@@ -310,26 +310,26 @@ func (w *worker) now() time.Time {
 	return time.Unix(0, at)
 }
 
-// chance is the host's randomness.
-type chance struct{ *worker }
+// remoteRand is the host's randomness.
+type remoteRand struct{ *worker }
 
-func (c chance) Read(p []byte) (int, error) {
+func (c remoteRand) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	body, err := c.source(uint32(min(len(p), askMost)))
+	body, err := c.source(uint32(min(len(p), maxRandom)))
 	return copy(p, body), err
 }
 
-// voice is the guest's standard error. A write that fails is found out by the next
+// remoteStderr is the guest's standard error. A write that fails is found out by the next
 // frame that matters.
-type voice struct{ *worker }
+type remoteStderr struct{ *worker }
 
-func (v voice) Write(p []byte) (int, error) {
+func (v remoteStderr) Write(p []byte) (int, error) {
 	for said := p; len(said) > 0; {
-		piece := said[:min(len(said), saidMost)]
-		v.frame = open(v.frame, tagSaid)
-		if err := v.send(shut(v.frame, len(piece)), piece); err != nil {
+		piece := said[:min(len(said), maxStderr)]
+		v.frame = beginFrame(v.frame, tagStderr)
+		if err := v.send(endFrame(v.frame, len(piece)), piece); err != nil {
 			return 0, err
 		}
 		said = said[len(piece):]

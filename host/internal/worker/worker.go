@@ -50,8 +50,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/wharf-mcp/wharf/host/internal/brig"
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
+	"github.com/wharf-mcp/wharf/host/internal/confine"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
@@ -67,12 +67,12 @@ type Program struct {
 
 	// Chest keeps what a worker has compiled for the next one, by the Hash of the
 	// binary.
-	Chest *Chest
+	Cache *CodeCache
 	Hash  string
 
 	// Patience is how long an event may take, beside what its budget is worth; 0 is
 	// ten seconds.
-	Patience time.Duration
+	EventTimeout time.Duration
 
 	tidied sync.Once // the chest, by the first connection
 }
@@ -80,17 +80,17 @@ type Program struct {
 // Times that end a worker. They are for one that does not keep to its budget by
 // itself: an honest one takes a hundredth of them.
 const (
-	patience     = 10 * time.Second
-	startTime    = time.Minute // more, in which it compiles
-	fuelsPerNano = 1.0 / 50
+	defaultEventTimeout = 10 * time.Second
+	startTime           = time.Minute // more, in which it compiles
+	fuelsPerNano        = 1.0 / 50
 )
 
 // Lacks says, for people, what a worker has on this system that it has not where
 // processes can be sealed. It is empty where they can.
-func Lacks() string { return brig.Lacks(runtime.GOOS, runtime.GOARCH) }
+func Lacks() string { return confine.Lacks(runtime.GOOS, runtime.GOARCH) }
 
-// pipe is a process as its machine sees it.
-type pipe interface {
+// processPipe is a process as its machine sees it.
+type processPipe interface {
 	io.ReadWriter
 	Kill()
 	Used() (cpu time.Duration, known bool)
@@ -100,7 +100,7 @@ type pipe interface {
 }
 
 // Start implements [guest.Program].
-func (p *Program) Start(ctx context.Context, b guest.Berth) (guest.Machine, error) {
+func (p *Program) Start(ctx context.Context, b guest.Callbacks) (guest.Machine, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -112,14 +112,14 @@ func (p *Program) Start(ctx context.Context, b guest.Berth) (guest.Machine, erro
 	if err != nil {
 		return nil, fmt.Errorf("start its worker process: %w", err)
 	}
-	m := newMachine(b, companion, p.patience())
-	drawer, leave := p.Chest.open(ctx, p.Hash)
-	m.leave = leave
-	p.tidied.Do(p.Chest.tidy)
+	m := newMachine(b, companion, p.eventTimeout())
+	drawer, leave := p.Cache.open(ctx, p.Hash)
+	m.releaseCache = leave
+	p.tidied.Do(p.Cache.tidy)
 	stop := context.AfterFunc(ctx, companion.Kill)
 	defer stop()
 	err = m.start(&begin{
-		pages: b.MemoryPages, sourced: b.Now != nil, watched: b.Looked != nil, cache: drawer, module: p.Binary,
+		pages: b.MemoryPages, remoteSources: b.Now != nil, observed: b.Observed != nil, cache: drawer, module: p.Binary,
 	})
 	switch {
 	case err == nil:
@@ -131,34 +131,34 @@ func (p *Program) Start(ctx context.Context, b guest.Berth) (guest.Machine, erro
 	return nil, err
 }
 
-func (p *Program) patience() time.Duration {
-	if p.Patience > 0 {
-		return p.Patience
+func (p *Program) eventTimeout() time.Duration {
+	if p.EventTimeout > 0 {
+		return p.EventTimeout
 	}
-	return patience
+	return defaultEventTimeout
 }
 
 // newMachine returns the machine of a process that has just been started.
-func newMachine(b guest.Berth, p pipe, patience time.Duration) *machine {
-	m := &machine{berth: b, pipe: p, patience: patience, over: make(chan struct{}), leave: func() {}}
+func newMachine(b guest.Callbacks, p processPipe, patience time.Duration) *machine {
+	m := &machine{callbacks: b, pipe: p, eventTimeout: patience, exited: make(chan struct{}), releaseCache: func() {}}
 	m.in = frames{in: bufio.NewReaderSize(p, 32<<10), most: m.bound}
 	m.watch = time.AfterFunc(time.Hour, m.expire)
 	m.watch.Stop()
 	m.idle.start(m)
-	go m.bury()
+	go m.reap()
 	return m
 }
 
-// bury reaps the process when it is over, and says so where nobody wanted that.
-func (m *machine) bury() {
+// reap reaps the process when it is over, and says so where nobody wanted that.
+func (m *machine) reap() {
 	<-m.pipe.Ended()
-	m.fate = m.pipe.Reap()
+	m.exitReason = m.pipe.Reap()
 	if why := m.killed.Load(); why != nil {
-		m.fate = *why
+		m.exitReason = *why
 	}
-	close(m.over)
+	close(m.exited)
 	if !m.closing.Load() {
-		m.berth.Lost(errors.New("its worker process " + m.fate))
+		m.callbacks.Lost(errors.New("its worker process " + m.exitReason))
 	}
 }
 

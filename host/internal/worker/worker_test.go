@@ -49,11 +49,11 @@ func program(t testing.TB, binary []byte, kind string) *Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Program{Binary: binary, Command: []string{self, "worker", kind}, Chest: chest, Hash: wasm.Hash(binary)}
+	return &Program{Binary: binary, Command: []string{self, "worker", kind}, Cache: chest, Hash: wasm.Hash(binary)}
 }
 
 // chest is shared by the tests, and outlives them.
-var chest = NewChest(filepath.Join(os.TempDir(), fmt.Sprintf("wharf-worker-chest-%d", os.Getuid())))
+var chest = NewCodeCache(filepath.Join(os.TempDir(), fmt.Sprintf("wharf-worker-chest-%d", os.Getuid())))
 
 func read(t testing.TB, file string) []byte {
 	t.Helper()
@@ -71,7 +71,7 @@ const (
 
 // start starts a guest apart.
 func start(p *Program) (*guest.Instance, error) {
-	return guest.New(context.Background(), guest.Config{Plugin: "pigeon", Apart: p})
+	return guest.New(context.Background(), guest.Config{Plugin: "pigeon", Remote: p})
 }
 
 // A worker is gone when its guest is, with all that it had.
@@ -102,14 +102,14 @@ func TestNothingIsLeft(t *testing.T) {
 
 // A worker whose guest has no connection yet is found out by the first that it gets.
 func TestKilledBeforeItIsUsed(t *testing.T) {
-	m, err := program(t, read(t, smallFile), honest).Start(t.Context(), guest.Berth{MemoryPages: 256, Stderr: io.Discard, Lost: func(error) {}})
+	m, err := program(t, read(t, smallFile), honest).Start(t.Context(), guest.Callbacks{MemoryPages: 256, Stderr: io.Discard, Lost: func(error) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
 	worker := m.(*machine)
 	worker.pipe.Kill()
-	<-worker.over
+	<-worker.exited
 	for range 2 {
 		_, err = m.Run(wasm.EventBudget, guest.Event{Kind: abi.EventDescribe})
 		if err == nil || !strings.Contains(err.Error(), "its worker process was killed by signal 9") {
@@ -121,7 +121,7 @@ func TestKilledBeforeItIsUsed(t *testing.T) {
 // The end of a process is told to whoever did not ask for it, and to nobody else.
 func TestLost(t *testing.T) {
 	lost := make(chan error, 1)
-	berth := guest.Berth{MemoryPages: 256, Stderr: io.Discard, Lost: func(err error) { lost <- err }}
+	berth := guest.Callbacks{MemoryPages: 256, Stderr: io.Discard, Lost: func(err error) { lost <- err }}
 	p := program(t, read(t, smallFile), honest)
 	for _, killed := range []bool{true, false} {
 		m, err := p.Start(t.Context(), berth)
@@ -148,7 +148,7 @@ func TestStartIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := program(t, nil, "silent at the start")
 	time.AfterFunc(10*time.Millisecond, cancel)
-	_, err := guest.New(ctx, guest.Config{Plugin: "pigeon", Apart: p})
+	_, err := guest.New(ctx, guest.Config{Plugin: "pigeon", Remote: p})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("ended with %v", err)
 	}
@@ -175,7 +175,7 @@ func TestRefusal(t *testing.T) {
 // A sealed payload stays here: of the event that has it, only the length crosses.
 func TestSealedPayloadStays(t *testing.T) {
 	var sent bytes.Buffer
-	m, _ := listen(nil, &sent, guest.Berth{})
+	m, _ := listen(nil, &sent, guest.Callbacks{})
 	m.Run(wasm.EventBudget, guest.Event{Kind: abi.EventOpened, Handle: 1, Arg: abi.Sealed, Size: 17})
 	var e event
 	f := reader(&sent)
@@ -189,8 +189,8 @@ func TestSources(t *testing.T) {
 	var asked []string
 	now := func() time.Time { asked = append(asked, "time"); return time.Unix(1_700_000_000, 0) }
 	p := program(t, read(t, goFile), honest)
-	p.Patience = time.Hour // it is compiled first, which the race detector makes long
-	inst, err := guest.New(t.Context(), guest.Config{Plugin: "pigeon", Apart: p, Now: now, Random: zeros{&asked}})
+	p.EventTimeout = time.Hour // it is compiled first, which the race detector makes long
+	inst, err := guest.New(t.Context(), guest.Config{Plugin: "pigeon", Remote: p, Now: now, Random: zeros{&asked}})
 	if err != nil {
 		t.Fatal(err)
 	}

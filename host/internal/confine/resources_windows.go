@@ -1,4 +1,4 @@
-package brig
+package confine
 
 import (
 	"fmt"
@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// confine puts the process into a job object, which has limits and which it cannot
+// resources puts the process into a job object, which has limits and which it cannot
 // leave. Jobs are nested, so a process may be confined again; the lowest limits
 // count. Memory is what the process has committed, so that what it has already counts
 // too. There are no limits of files and descriptors. The handle is never closed: the
 // job lasts as long as the process.
-func confine(l Limits) error {
+func resources(l Limits) error {
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
 	basic := &info.BasicLimitInformation
 	basic.LimitFlags = windows.JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION | windows.JOB_OBJECT_LIMIT_ACTIVE_PROCESS

@@ -11,19 +11,19 @@ import (
 // What a guest does alone it has done when the call returns, however many events
 // that takes, and nobody else ever runs it.
 func TestAlone(t *testing.T) {
-	r := open(t, stdioPackage, Config{Alone: true})
-	const messages = 5 * turn
+	r := open(t, stdioPackage, Config{SingleThreaded: true})
+	const messages = 5 * ownerTurn
 	for n := range uint32(messages) {
 		r.send(t, n+1, "{}")
 	}
 	if r.Up() {
 		t.Error("it is up before its process runs")
 	}
-	r.world.stream(0).sink.Opened()
-	if got := len(r.world.stream(0).text()); got != messages*len("{}\n") || !r.Up() {
+	r.host.stream(0).sink.Opened()
+	if got := len(r.host.stream(0).text()); got != messages*len("{}\n") || !r.Up() {
 		t.Errorf("%d bytes were written, up: %v", got, r.Up())
 	}
-	if r.rest.timer != nil {
+	if r.idle.timer != nil {
 		t.Error("somebody looks whether it may rest")
 	}
 	if r.Used() <= 0 || r.Pages() == 0 {
@@ -33,15 +33,15 @@ func TestAlone(t *testing.T) {
 
 func TestStrangeEvents(t *testing.T) {
 	lines := 0
-	r := open(t, stdioPackage, Config{Alone: true, Trace: func(line, _ []byte) { lines++ }})
+	r := open(t, stdioPackage, Config{SingleThreaded: true, Trace: func(line, _ []byte) { lines++ }})
 	lines = 0
 	for _, k := range []abi.Kind{eventStop, abi.EventClose, eventDrained, 1<<32 - 1} {
-		r.Strange(k, 1, 1, nil)
+		r.SendUnknown(k, 1, 1, nil)
 	}
 	if lines != 0 {
 		t.Error("a kind that a host uses was brought to the guest")
 	}
-	if r.Strange(77, 1, 1, []byte("x")); lines != 2 {
+	if r.SendUnknown(77, 1, 1, []byte("x")); lines != 2 {
 		t.Errorf("%d lines of trace", lines)
 	}
 }
@@ -84,14 +84,14 @@ func TestOtherEngines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inst, err := New(t.Context(), Config{Plugin: "stdio", Module: m, Alone: true})
+		inst, err := New(t.Context(), Config{Plugin: "stdio", Module: m, SingleThreaded: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := &fakeWorld{}
+		w := &fakeHost{}
 		inst.Open(&abi.Settings{Grants: inst.Manifest().Grants}, nil, w, newInbox())
 		w.stream(0).sink.Opened()
-		if err := inst.Send(t.Context(), newLetter(1, "{}", nil)); err != nil {
+		if err := inst.Send(t.Context(), newTestMessage(1, "{}", nil)); err != nil {
 			t.Fatal(err)
 		}
 		if got := w.stream(0).text(); got != "{}\n" {

@@ -1,6 +1,6 @@
 //go:build amd64 || arm64
 
-package brig
+package confine
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func seal() error { return install(filter(allowed(uint32(os.Getpid())), unix.EPERM)) }
+func syscalls() error { return install(filter(allowed(uint32(os.Getpid())), unix.EPERM)) }
 
 // install has the kernel look at every system call of every thread. A filter cannot
 // be taken off, and who is under one that forbids programs gains nothing by any.

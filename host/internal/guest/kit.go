@@ -3,21 +3,21 @@ package guest
 import "github.com/wharf-mcp/wharf/abi"
 
 // What is here is for a conformance kit, which looks at a guest from closer by
-// than a host does. It is called by the owner alone: see [Config.Alone].
+// than a host does. It is called by the owner alone: see [Config.SingleThreaded].
 
-// Strange brings an event of a kind that no version of the ABI knows yet. Kinds
+// SendUnknown brings an event of a kind that no version of the ABI knows yet. Kinds
 // that this version knows, or a host uses inside, are brought to nobody.
-func (i *Instance) Strange(kind abi.Kind, handle, arg uint32, payload []byte) {
+func (i *Instance) SendUnknown(kind abi.Kind, handle, arg uint32, payload []byte) {
 	if kind > abi.EventClose && kind < eventDrained {
 		i.post(item{kind: kind, handle: handle, arg: arg, payload: payload})
 	}
 }
 
 // Used is the fuel that the last event took, host calls included.
-func (i *Instance) Used() int64 { return i.mod.Used() }
+func (i *Instance) Used() int64 { return i.machine.Used() }
 
 // Pages is the size of the guest's memory, in pages of 64 KiB.
-func (i *Instance) Pages() uint32 { return i.mod.Pages() }
+func (i *Instance) Pages() uint32 { return i.machine.Pages() }
 
 // Up reports whether the guest has said that messages may pass.
 func (i *Instance) Up() bool {

@@ -53,7 +53,7 @@ func TestWithoutASealNothingRuns(t *testing.T) {
 // A worker that computes between two events is ended, as soon as somebody looks.
 func TestAWorkerThatSpins(t *testing.T) {
 	lost := make(chan error, 1)
-	berth := guest.Berth{MemoryPages: 256, Stderr: io.Discard, Lost: func(err error) { lost <- err }}
+	berth := guest.Callbacks{MemoryPages: 256, Stderr: io.Discard, Lost: func(err error) { lost <- err }}
 	started, err := program(t, nil, "spins").Start(t.Context(), berth)
 	if err != nil {
 		t.Fatal(err)

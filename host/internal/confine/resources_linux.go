@@ -1,4 +1,4 @@
-package brig
+package confine
 
 import (
 	"errors"
@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine limits what the process may write to: other than the address space,
+// resources limits what the process may write to: other than the address space,
 // which Go reserves generously, that is what it really takes.
-func confine(l Limits) error {
-	errs := []error{confineAlways(l)}
+func resources(l Limits) error {
+	errs := []error{resourcesAlways(l)}
 	if l.Memory > 0 {
-		has, err := writable()
+		has, err := writableMemory()
 		if err == nil {
 			err = limit(syscall.RLIMIT_DATA, has+l.Memory)
 		}
@@ -26,8 +26,8 @@ func confine(l Limits) error {
 	return errors.Join(errs...)
 }
 
-// writable returns how much of its memory the process may write to, in bytes.
-func writable() (uint64, error) {
+// writableMemory returns how much of its memory the process may write to, in bytes.
+func writableMemory() (uint64, error) {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
 		return 0, err

@@ -47,10 +47,10 @@ func script(orders ...order) (out []byte) {
 	return binary.LittleEndian.AppendUint32(out, 1<<32-1)
 }
 
-// puppet is a guest without a will: it opens the stream main, reports that it is up,
+// scripted is a guest without a will: it opens the stream main, reports that it is up,
 // and makes the host calls that a payload of DATA lists; those of its own list it
 // makes at the moment that it is for.
-func puppet(when moment, own []byte) []byte {
+func scripted(when moment, own []byte) []byte {
 	manifest := abi.AppendManifest(nil, &abi.Manifest{Name: "puppet", Version: "1", Grants: []abi.Grant{{Kind: abi.OpenStream, Name: "main"}}})
 	n := len(abi.Calls())
 	begin, describe := []byte{}, []byte{}
@@ -61,9 +61,9 @@ func puppet(when moment, own []byte) []byte {
 		describe = perform
 	}
 	event := join(
-		on(abi.EventDescribe, describe, hail(abi.CallReport, uint32(abi.ReportManifest), 0, 0, puppetManifest, uint32(len(manifest)))),
-		on(abi.EventOpen, hail(abi.CallOpen, uint32(abi.OpenStream), 0, puppetRequest, uint32(len(mainRequest))), hail(abi.CallReport, uint32(abi.ReportUp), 0, 0, 0, 0)),
-		on(abi.EventData, hail(abi.CallTake, 0, puppetPayload, puppetSize-puppetPayload), constant(puppetPayload), calling(n)),
+		on(abi.EventDescribe, describe, callCode(abi.CallReport, uint32(abi.ReportManifest), 0, 0, puppetManifest, uint32(len(manifest)))),
+		on(abi.EventOpen, callCode(abi.CallOpen, uint32(abi.OpenStream), 0, puppetRequest, uint32(len(mainRequest))), callCode(abi.CallReport, uint32(abi.ReportUp), 0, 0, 0, 0)),
+		on(abi.EventData, callCode(abi.CallTake, 0, puppetPayload, puppetSize-puppetPayload), constant(puppetPayload), calling(n)),
 		constant(0))
 	return join([]byte("\x00asm\x01\x00\x00\x00"),
 		part(1, counted(append([][]byte{
@@ -73,15 +73,15 @@ func puppet(when moment, own []byte) []byte {
 		part(3, []byte{4, 0, 1, 0, 2}), // the marker, the event, _initialize, and who performs
 		part(5, []byte{1, 1, 2, 2}),
 		part(7, counted(exported(abi.ExportMarker, 0, n), exported(abi.ExportEvent, 0, n+1), exported(abi.ExportInitialize, 0, n+2), exported(abi.ExportMemory, 2, 0))),
-		part(10, counted(block(nil), block(event), block(begin), block(performer()))),
+		part(10, counted(block(nil), block(event), block(begin), block(scriptModule()))),
 		part(11, counted(segment(puppetManifest, manifest), segment(puppetRequest, mainRequest), segment(puppetOrders, own))))
 }
 
 // calling calls who performs the orders at the address on the stack.
 func calling(calls int) []byte { return join([]byte{0x10}, leb(calls+3)) }
 
-// performer makes the calls of a list, whose address is its parameter.
-func performer() []byte {
+// scriptModule makes the calls of a list, whose address is its parameter.
+func scriptModule() []byte {
 	address := []byte{0x20, 0}
 	load := func(at int) []byte { return join(address, []byte{0x28, 2}, leb(at)) }
 	pass := join(load(0), constant(uint32(len(abi.Calls()))), []byte{0x4f, 0x04, 0x40, 0x0f, 0x0b}) // past the last call: return
@@ -100,8 +100,8 @@ func on(kind abi.Kind, parts ...[]byte) []byte {
 	return join([]byte{0x20, 0}, constant(uint32(kind)), []byte{0x46, 0x04, 0x40}, join(parts...), []byte{0x0b})
 }
 
-// hail makes a host call with constants.
-func hail(c abi.Call, args ...uint32) (out []byte) {
+// callCode makes a host call with constants.
+func callCode(c abi.Call, args ...uint32) (out []byte) {
 	for _, a := range args {
 		out = join(out, constant(a))
 	}

@@ -15,9 +15,9 @@ import (
 func hashOf(begin string) string { return begin + strings.Repeat("0", 64-len(begin)) }
 
 // filled returns a chest that keeps 100 bytes for a day.
-func filled(t *testing.T) *Chest {
+func filled(t *testing.T) *CodeCache {
 	t.Helper()
-	c := NewChest(filepath.Join(t.TempDir(), "apart"))
+	c := NewCodeCache(filepath.Join(t.TempDir(), "apart"))
 	c.size, c.age = 100, 24*time.Hour
 	if err := c.folder.Claim(); err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func filled(t *testing.T) *Chest {
 
 // fill makes a folder in the chest, with a file of so many bytes, that was last used
 // so long ago.
-func fill(t *testing.T, c *Chest, name string, size int, ago time.Duration) {
+func fill(t *testing.T, c *CodeCache, name string, size int, ago time.Duration) {
 	t.Helper()
 	dir := c.folder.Path(name)
 	if err := os.MkdirAll(filepath.Join(dir, "native"), 0o700); err != nil {
@@ -39,7 +39,7 @@ func fill(t *testing.T, c *Chest, name string, size int, ago time.Duration) {
 	age(t, c, name, ago)
 }
 
-func age(t *testing.T, c *Chest, name string, ago time.Duration) {
+func age(t *testing.T, c *CodeCache, name string, ago time.Duration) {
 	t.Helper()
 	then := time.Now().Add(-ago)
 	if err := os.Chtimes(c.folder.Path(name), then, then); err != nil {
@@ -48,7 +48,7 @@ func age(t *testing.T, c *Chest, name string, ago time.Duration) {
 }
 
 // left returns the beginnings of the names of the folders in a chest.
-func left(t *testing.T, c *Chest) (all []string) {
+func left(t *testing.T, c *CodeCache) (all []string) {
 	t.Helper()
 	found, err := os.ReadDir(c.folder.Dir)
 	if err != nil {
@@ -90,7 +90,7 @@ func TestTidy(t *testing.T) {
 				}
 			}
 			if tt.used != "" {
-				then := c.drawers()
+				then := c.entries()
 				_, leave := c.open(t.Context(), hashOf(tt.used))
 				defer leave()
 				for _, d := range then { // as if it had been opened long ago
@@ -126,7 +126,7 @@ func TestTidyLeavesOthersAlone(t *testing.T) {
 	if got := left(t, c); !slices.Equal(got, want) {
 		t.Errorf("left are %q, want %q", got, want)
 	}
-	if got := weigh(elsewhere.folder.Dir); got != 1000 {
+	if got := folderSize(elsewhere.folder.Dir); got != 1000 {
 		t.Errorf("behind the link are %d bytes", got)
 	}
 }
@@ -135,13 +135,13 @@ func TestTidyLeavesOthersAlone(t *testing.T) {
 func TestDiscardWhatWasUsed(t *testing.T) {
 	c := filled(t)
 	fill(t, c, hashOf("a"), 1, month)
-	found := c.drawers()[0]
+	found := c.entries()[0]
 	_, leave := c.open(t.Context(), hashOf("a"))
 	leave()
 	if c.discard(found) || len(left(t, c)) != 1 {
 		t.Error("it is gone")
 	}
-	if !c.discard(c.drawers()[0]) || len(left(t, c)) != 0 {
+	if !c.discard(c.entries()[0]) || len(left(t, c)) != 0 {
 		t.Error("it is still there")
 	}
 }
@@ -152,7 +152,7 @@ func TestNoChest(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]*Chest{"nil": nil, "no folder": NewChest(file), "nowhere": NewChest(filepath.Join(file, "apart"))} {
+	for name, c := range map[string]*CodeCache{"nil": nil, "no folder": NewCodeCache(file), "nowhere": NewCodeCache(filepath.Join(file, "apart"))} {
 		drawer, leave := c.open(t.Context(), hashOf("a"))
 		leave()
 		if c.tidy(); drawer != "" {
@@ -170,25 +170,25 @@ func TestNoChest(t *testing.T) {
 // first connection of a plugin tidies up.
 func TestWorkerKeepsItsDrawer(t *testing.T) {
 	p := program(t, read(t, smallFile), honest)
-	p.Chest = filled(t)
-	p.Chest.size = chestSize
-	fill(t, p.Chest, hashOf("a"), 1, month)
+	p.Cache = filled(t)
+	p.Cache.size = cacheSize
+	fill(t, p.Cache, hashOf("a"), 1, month)
 	inst, err := start(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := left(t, p.Chest); !slices.Equal(got, []string{strings.TrimRight(p.Hash, "0")}) {
+	if got := left(t, p.Cache); !slices.Equal(got, []string{strings.TrimRight(p.Hash, "0")}) {
 		t.Errorf("after the start there are %q", got)
 	}
-	if kept := weigh(p.Chest.folder.Path(p.Hash)); kept == 0 {
+	if kept := folderSize(p.Cache.folder.Path(p.Hash)); kept == 0 {
 		t.Error("nothing is kept")
 	}
-	age(t, p.Chest, p.Hash, month)
-	if p.Chest.tidy(); len(left(t, p.Chest)) != 1 {
+	age(t, p.Cache, p.Hash, month)
+	if p.Cache.tidy(); len(left(t, p.Cache)) != 1 {
 		t.Error("it is gone under a worker that runs")
 	}
 	inst.Close(context.Background())
-	if p.Chest.tidy(); len(left(t, p.Chest)) != 0 {
+	if p.Cache.tidy(); len(left(t, p.Cache)) != 0 {
 		t.Error("it is still there when the worker is gone")
 	}
 }

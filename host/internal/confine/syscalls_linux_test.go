@@ -1,6 +1,6 @@
 //go:build amd64 || arm64
 
-package brig
+package confine
 
 import (
 	"bufio"
@@ -244,7 +244,7 @@ func mode(how string) *exec.Cmd {
 // make by itself: threads begin and end, the runtime interrupts them by signals,
 // timers run, and the process ends.
 func busy() error {
-	if err := Seal(); err != nil {
+	if err := Syscalls(); err != nil {
 		return err
 	}
 	var threads sync.WaitGroup
@@ -278,7 +278,7 @@ func murder(by func(pid int)) error {
 	if err != nil {
 		return err
 	}
-	if err := Seal(); err != nil {
+	if err := Syscalls(); err != nil {
 		return err
 	}
 	by(pid)
@@ -367,7 +367,7 @@ func diverge() error {
 	if err := <-split; err != nil {
 		return err
 	}
-	err := Seal()
+	err := Syscalls()
 	if err == nil {
 		if f, open := os.Open("/etc/hostname"); open == nil {
 			f.Close()

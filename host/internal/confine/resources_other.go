@@ -1,5 +1,5 @@
 //go:build !unix && !windows
 
-package brig
+package confine
 
 func confine(Limits) error { return nil }

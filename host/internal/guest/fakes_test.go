@@ -77,8 +77,8 @@ func module(t testing.TB, pkg string) *wasm.Module {
 	return m
 }
 
-// fakeWorld is a world of streams that remember what was written to them.
-type fakeWorld struct {
+// fakeHost is a world of streams that remember what was written to them.
+type fakeHost struct {
 	mu      sync.Mutex
 	streams []*fakeStream
 	refuse  abi.Status
@@ -87,9 +87,9 @@ type fakeWorld struct {
 	said    []byte // by processes
 }
 
-func (w *fakeWorld) Stderr() []byte { return w.said }
+func (w *fakeHost) Stderr() []byte { return w.said }
 
-func (w *fakeWorld) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
+func (w *fakeHost) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
 	if w.refuse != 0 {
 		return nil, w.refuse, nil
 	}
@@ -102,13 +102,13 @@ func (w *fakeWorld) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink
 	return s, abi.OK, nil
 }
 
-func (w *fakeWorld) Timers(fire func(uint32)) hostio.Timers {
+func (w *fakeHost) Timers(fire func(uint32)) hostio.Timers {
 	w.timers = &fakeTimers{fire: fire}
 	return w.timers
 }
 
 // stream returns the n-th stream that was opened.
-func (w *fakeWorld) stream(n int) *fakeStream {
+func (w *fakeHost) stream(n int) *fakeStream {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.streams[n]
@@ -271,8 +271,8 @@ func (b *inbox) messages() []string {
 	return append([]string(nil), b.got...)
 }
 
-// letter is an outgoing message of a test.
-type letter struct {
+// testMessage is an outgoing message of a test.
+type testMessage struct {
 	exchange uint32
 	payload  []byte
 	start    int
@@ -281,23 +281,23 @@ type letter struct {
 	freed    chan uint32
 }
 
-func newLetter(exchange uint32, body string, freed chan uint32) *letter {
+func newTestMessage(exchange uint32, body string, freed chan uint32) *testMessage {
 	payload := abi.AppendFacts(nil, &abi.Facts{Kind: abi.Request, Method: "ping"})
-	return &letter{exchange: exchange, start: len(payload), payload: append(payload, body...), freed: freed}
+	return &testMessage{exchange: exchange, start: len(payload), payload: append(payload, body...), freed: freed}
 }
 
 // tell gives l other facts.
-func (l *letter) tell(f *abi.Facts) {
+func (l *testMessage) tell(f *abi.Facts) {
 	facts := abi.AppendFacts(nil, f)
 	l.payload, l.start = append(facts, l.payload[l.start:]...), len(facts)
 }
 
-func (l *letter) Exchange() uint32       { return l.exchange }
-func (l *letter) Payload() ([]byte, int) { return l.payload, l.start }
-func (l *letter) Urgent() bool           { return l.urgent }
-func (l *letter) Prompted() bool         { return l.urgent }
-func (l *letter) Hold()                  { l.held++ }
-func (l *letter) Free() {
+func (l *testMessage) Exchange() uint32       { return l.exchange }
+func (l *testMessage) Payload() ([]byte, int) { return l.payload, l.start }
+func (l *testMessage) Urgent() bool           { return l.urgent }
+func (l *testMessage) Prompted() bool         { return l.urgent }
+func (l *testMessage) Hold()                  { l.held++ }
+func (l *testMessage) Free() {
 	if l.freed != nil {
 		l.freed <- l.exchange
 	}
@@ -306,7 +306,7 @@ func (l *letter) Free() {
 // rig is an instance with everything around it.
 type rig struct {
 	*Instance
-	world *fakeWorld
+	host  *fakeHost
 	inbox *inbox
 	freed chan uint32
 }
@@ -320,8 +320,8 @@ const (
 func open(t testing.TB, pkg string, c Config, values ...abi.Pair) *rig {
 	t.Helper()
 	c.Plugin = filepath.Base(pkg)
-	if c.Apart == elsewhere {
-		c.Apart = apart(build(t, pkg))
+	if c.Remote == elsewhere {
+		c.Remote = apart(build(t, pkg))
 	} else {
 		c.Module = module(t, pkg)
 	}
@@ -329,9 +329,9 @@ func open(t testing.TB, pkg string, c Config, values ...abi.Pair) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{Instance: inst, world: &fakeWorld{}, inbox: newInbox(), freed: make(chan uint32, 1<<16)}
-	r.rest.armed = !c.Alone // nobody becomes the owner behind the back of a test, see tires
-	inst.Open(&abi.Settings{Server: "test", Values: values, Grants: inst.Manifest().Grants}, nil, r.world, r.inbox)
+	r := &rig{Instance: inst, host: &fakeHost{}, inbox: newInbox(), freed: make(chan uint32, 1<<16)}
+	r.idle.armed = !c.SingleThreaded // nobody becomes the owner behind the back of a test, see tires
+	inst.Open(&abi.Settings{Server: "test", Values: values, Grants: inst.Manifest().Grants}, nil, r.host, r.inbox)
 	t.Cleanup(func() { r.Close(context.Background()) })
 	return r
 }
@@ -339,7 +339,7 @@ func open(t testing.TB, pkg string, c Config, values ...abi.Pair) *rig {
 // send sends a message from this goroutine.
 func (r *rig) send(t testing.TB, exchange uint32, body string) {
 	t.Helper()
-	if err := r.Send(context.Background(), newLetter(exchange, body, r.freed)); err != nil {
+	if err := r.Send(context.Background(), newTestMessage(exchange, body, r.freed)); err != nil {
 		t.Fatal(err)
 	}
 }

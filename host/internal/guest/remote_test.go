@@ -26,9 +26,9 @@ func SetApart(serve func(), program func(binary []byte) Program) (argument strin
 }
 
 // elsewhere stands for a guest's own module in a worker.
-var elsewhere Program = &nowhereElse{}
+var elsewhere Program = &noProgram{}
 
-type nowhereElse struct{ Program }
+type noProgram struct{ Program }
 
 // places are where a test runs its guests.
 var places = map[string]Program{"here": nil, "apart": elsewhere}
@@ -43,7 +43,7 @@ func TestWorkersAgree(t *testing.T) {
 		}
 		for _, trace := range traces(t, patterns) {
 			t.Run(filepath.Base(file)+" "+filepath.Base(trace), func(t *testing.T) {
-				playConfig(t, Config{Apart: apart(binary)}, sdktest.Read(t, trace), nil)
+				playConfig(t, Config{Remote: apart(binary)}, sdktest.Read(t, trace), nil)
 			})
 		}
 	}
@@ -59,14 +59,14 @@ func BenchmarkApart(b *testing.B) {
 	for _, size := range []int{200, 64_000} {
 		line := append(bytes.Repeat([]byte("x"), size-1), '\n')
 		b.Run("in/"+unit(size), func(b *testing.B) {
-			_, sink := deskOf(b, Config{Apart: apart(binary)})
+			_, sink := benchInstanceOf(b, Config{Remote: apart(binary)})
 			for b.Loop() {
 				sink.Data(line, false)
 			}
 		})
 		b.Run("out/"+unit(size), func(b *testing.B) {
-			inst, _ := deskOf(b, Config{Apart: apart(binary)})
-			m := newLetter(1, string(line), nil)
+			inst, _ := benchInstanceOf(b, Config{Remote: apart(binary)})
+			m := newTestMessage(1, string(line), nil)
 			for b.Loop() {
 				if err := inst.Send(b.Context(), m); err != nil {
 					b.Fatal(err)
@@ -76,7 +76,7 @@ func BenchmarkApart(b *testing.B) {
 	}
 	b.Run("start", func(b *testing.B) {
 		for b.Loop() {
-			inst, err := New(b.Context(), Config{Plugin: "stdio", Apart: apart(binary)})
+			inst, err := New(b.Context(), Config{Plugin: "stdio", Remote: apart(binary)})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/private"
 )
 
-// Chest keeps what workers have compiled for those that come after them: a drawer
+// CodeCache keeps what workers have compiled for those that come after them: a drawer
 // for each plugin, by its hash. A worker can write to its own drawer until it runs
 // the plugin, and what it writes runs as native code, so no two plugins share one.
 //
@@ -23,7 +23,7 @@ import (
 // a lock for as long as the worker lives. The lock files are few, and never removed.
 //
 // All methods may be called from any goroutine. A nil Chest keeps nothing.
-type Chest struct {
+type CodeCache struct {
 	folder *private.Folder
 	size   int64         // bytes of all drawers
 	age    time.Duration // since the last use
@@ -31,19 +31,19 @@ type Chest struct {
 
 // How much a chest keeps, and for how long.
 const (
-	chestSize = 256 << 20
-	chestAge  = 30 * 24 * time.Hour
+	cacheSize = 256 << 20
+	cacheAge  = 30 * 24 * time.Hour
 )
 
-// NewChest returns the chest in that folder. It touches nothing.
-func NewChest(dir string) *Chest { return &Chest{private.In(dir), chestSize, chestAge} }
+// NewCodeCache returns the chest in that folder. It touches nothing.
+func NewCodeCache(dir string) *CodeCache { return &CodeCache{private.In(dir), cacheSize, cacheAge} }
 
-// ChestIn returns the chest of a cache folder, nil for "".
-func ChestIn(cache string) *Chest {
+// CodeCacheIn returns the chest of a cache folder, nil for "".
+func CodeCacheIn(cache string) *CodeCache {
 	if cache == "" {
 		return nil
 	}
-	return NewChest(filepath.Join(cache, "apart"))
+	return NewCodeCache(filepath.Join(cache, "apart"))
 }
 
 // poll is how long it takes to notice that a lock is free.
@@ -51,7 +51,7 @@ const poll = 10 * time.Millisecond
 
 // open returns the drawer of a plugin, which stays until leave is called. Where
 // there is none, it is "": that costs time and nothing else.
-func (c *Chest) open(ctx context.Context, hash string) (drawer string, leave func()) {
+func (c *CodeCache) open(ctx context.Context, hash string) (drawer string, leave func()) {
 	if c == nil || !hashPattern.MatchString(hash) || c.folder.Claim() != nil {
 		return "", func() {}
 	}
@@ -72,8 +72,8 @@ var hashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // lockFile is what the lock of a drawer is called, which some others have too.
 func lockFile(hash string) string { return hash[:2] + ".flock" }
 
-// drawer is one as it was found.
-type drawer struct {
+// cacheEntry is one as it was found.
+type cacheEntry struct {
 	hash string
 	used time.Time
 	size int64
@@ -81,11 +81,11 @@ type drawer struct {
 
 // tidy throws away what is too old, or too much. What cannot be removed is tried
 // again next time; it is in nobody's way.
-func (c *Chest) tidy() {
+func (c *CodeCache) tidy() {
 	if c == nil {
 		return
 	}
-	drawers := c.drawers()
+	drawers := c.entries()
 	var size int64
 	for _, d := range drawers {
 		size += d.size
@@ -100,20 +100,20 @@ func (c *Chest) tidy() {
 	}
 }
 
-// drawers returns all drawers, the one that was not used for longest first.
-func (c *Chest) drawers() (all []drawer) {
+// entries returns all drawers, the one that was not used for longest first.
+func (c *CodeCache) entries() (all []cacheEntry) {
 	found, _ := os.ReadDir(c.folder.Dir) // or there are none
 	for _, f := range found {
 		if info, err := f.Info(); err == nil && info.IsDir() && hashPattern.MatchString(f.Name()) {
-			all = append(all, drawer{f.Name(), info.ModTime(), weigh(c.folder.Path(f.Name()))})
+			all = append(all, cacheEntry{f.Name(), info.ModTime(), folderSize(c.folder.Path(f.Name()))})
 		}
 	}
-	slices.SortFunc(all, func(a, b drawer) int { return a.used.Compare(b.used) })
+	slices.SortFunc(all, func(a, b cacheEntry) int { return a.used.Compare(b.used) })
 	return all
 }
 
-// weigh returns how many bytes there are in a folder. Links are not followed.
-func weigh(dir string) (size int64) {
+// folderSize returns how many bytes there are in a folder. Links are not followed.
+func folderSize(dir string) (size int64) {
 	_ = filepath.WalkDir(dir, func(_ string, f fs.DirEntry, err error) error {
 		if err != nil {
 			return nil // somebody else has removed it
@@ -127,7 +127,7 @@ func weigh(dir string) (size int64) {
 }
 
 // discard removes a drawer, unless it is in use or was used meanwhile.
-func (c *Chest) discard(d drawer) bool {
+func (c *CodeCache) discard(d cacheEntry) bool {
 	lock := c.folder.Flock(lockFile(d.hash))
 	if free, err := lock.TryLock(); err != nil || !free {
 		return false

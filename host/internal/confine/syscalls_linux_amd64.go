@@ -1,4 +1,4 @@
-package brig
+package confine
 
 import "golang.org/x/sys/unix"
 

@@ -14,13 +14,13 @@ type work struct{}
 func (work) Run()  {}
 func (work) Stop() {}
 
-// taker is a receiver that takes errands.
-type taker struct {
+// inlineInbox is a receiver that takes errands.
+type inlineInbox struct {
 	*inbox
 	exchange uint32
 }
 
-func (r *taker) OfferInline(exchange uint32, _ hostio.InlineIO) bool {
+func (r *inlineInbox) OfferInline(exchange uint32, _ hostio.InlineIO) bool {
 	r.exchange = exchange
 	return true
 }
@@ -32,10 +32,10 @@ func openHTTP(t *testing.T, c Config) *rig { return open(t, httpPackage, c) }
 // to nobody when the handle is closed.
 func TestErrandsOfAHandle(t *testing.T) {
 	r := openHTTP(t, Config{})
-	to := &taker{inbox: r.inbox}
+	to := &inlineInbox{inbox: r.inbox}
 	r.receiver = to
 	r.send(t, 7, "{}")
-	s := r.world.stream(0).sink.(*sink)
+	s := r.host.stream(0).sink.(*sink)
 	if !s.OfferInline(work{}) || to.exchange != 7 {
 		t.Errorf("it went to exchange %d", to.exchange)
 	}
@@ -61,12 +61,12 @@ func TestTheLastHeadDoesNotWait(t *testing.T) {
 	headers := []abi.Pair{{Key: "content-type", Value: "application/json"}}
 	over := make(chan struct{})
 	go func() {
-		r.world.stream(0).sink.Head(200, headers, 5, []byte("first"), true)
+		r.host.stream(0).sink.Head(200, headers, 5, []byte("first"), true)
 		close(over)
 	}()
 	<-busy
 	body := []byte("second")
-	r.world.stream(1).sink.Head(200, headers, 6, body, true)
+	r.host.stream(1).sink.Head(200, headers, 6, body, true)
 	clear(body) // it is ours again, though the guest has not seen it
 	close(free)
 	<-over
@@ -87,8 +87,8 @@ func TestAnnouncedLength(t *testing.T) {
 		{2 * limit, 1 << 20, limit},   // too much
 		{60 << 10, 1 << 10, 16 << 10}, // short
 	} {
-		var a assemblies
-		m := a.of(1)
+		var a partials
+		m := a.open(1)
 		a.add(m, make([]byte, tt.first), min(tt.whole, limit), limit, limit)
 		if cap(m.data) > max(tt.most, 4<<10) {
 			t.Errorf("%d bytes of %d take %d, expected %d", tt.first, tt.whole, cap(m.data), tt.most)
@@ -101,7 +101,7 @@ func TestALongAnswerIsCollectedOnce(t *testing.T) {
 	r := openHTTP(t, Config{})
 	r.send(t, 1, "{}")
 	body := []byte(strings.Repeat("x", 1<<20))
-	s := r.world.stream(0).sink
+	s := r.host.stream(0).sink
 	s.Head(200, []abi.Pair{{Key: "content-type", Value: "application/json"}}, 1<<20, body[:64<<10], false)
 	buffer := &r.inbound.private[1].data[:1][0]
 	s.Data(body[64<<10:1<<19], false)
@@ -114,19 +114,19 @@ func TestALongAnswerIsCollectedOnce(t *testing.T) {
 	}
 }
 
-// lender is a world whose streams borrow.
-type lender struct {
-	*fakeWorld
+// borrowHost is a world whose streams borrow.
+type borrowHost struct {
+	*fakeHost
 	to *borrower
 }
 
-func (w *lender) Open(abi.OpenKind, *abi.OpenRequest, hostio.Sink) (hostio.Stream, abi.Status, error) {
+func (w *borrowHost) Open(abi.OpenKind, *abi.OpenRequest, hostio.Sink) (hostio.Stream, abi.Status, error) {
 	return w.to, abi.OK, nil
 }
 
 // borrower is a stream that remembers how it got its bytes.
 type borrower struct {
-	nowhere
+	discardStream
 	written, lent []byte
 	of            interface{ Free() }
 }
@@ -140,8 +140,8 @@ func TestLongMessagesAreLent(t *testing.T) {
 	r := openHTTP(t, Config{})
 	for n, size := range []int{100, borrowSize} {
 		to := &borrower{}
-		r.Instance.host = &lender{r.world, to}
-		m := newLetter(uint32(n+1), strings.Repeat("x", size), r.freed)
+		r.Instance.host = &borrowHost{r.host, to}
+		m := newTestMessage(uint32(n+1), strings.Repeat("x", size), r.freed)
 		if err := r.Send(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package brig
+package confine
 
 import (
 	"errors"
@@ -35,7 +35,7 @@ var usual = Limits{CPU: 60, Memory: 1 << 30, File: 64 << 20, Open: 64}
 
 var bursts = map[string]func() error{
 	"memory": func() error {
-		if err := Confine(usual); err != nil {
+		if err := Resources(usual); err != nil {
 			return err
 		}
 		taken := make([][]byte, 0, 64)
@@ -46,7 +46,7 @@ var bursts = map[string]func() error{
 		return nil
 	},
 	"time": func() error {
-		if err := Confine(Limits{CPU: 1}); err != nil {
+		if err := Resources(Limits{CPU: 1}); err != nil {
 			return err
 		}
 		for {
@@ -54,7 +54,7 @@ var bursts = map[string]func() error{
 		}
 	},
 	"little": func() error {
-		if err := Confine(usual); err != nil {
+		if err := Resources(usual); err != nil {
 			return err
 		}
 		fmt.Print("took ", len(make([]byte, 64<<20))>>20)
@@ -66,14 +66,14 @@ var bursts = map[string]func() error{
 			return err
 		}
 		os.Remove(f.Name())
-		if err := Confine(Limits{}); err != nil {
+		if err := Resources(Limits{}); err != nil {
 			return err
 		}
 		_, err = f.WriteString("more than nothing")
 		return err
 	},
 	"descriptors": func() error {
-		if err := Confine(Limits{Open: 16}); err != nil {
+		if err := Resources(Limits{Open: 16}); err != nil {
 			return err
 		}
 		for range 17 {
@@ -84,14 +84,14 @@ var bursts = map[string]func() error{
 		return nil
 	},
 	"inherited": func() error {
-		if err := Confine(usual); err != nil {
+		if err := Resources(usual); err != nil {
 			return err
 		}
 		_, err := os.NewFile(3, "inherited").Stat()
 		return err
 	},
 	"sealed": func() error {
-		if err := Seal(); err != nil {
+		if err := Syscalls(); err != nil {
 			fmt.Print("no seal here")
 			return err
 		}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package brig
+package confine
 
 import (
 	"errors"
@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confineAlways sets the limits that every system of this family has.
-func confineAlways(l Limits) error {
+// resourcesAlways sets the limits that every system of this family has.
+func resourcesAlways(l Limits) error {
 	errs := []error{limit(syscall.RLIMIT_CORE, 0), limit(syscall.RLIMIT_FSIZE, l.File)}
-	errs = append(errs, disinherit())
+	errs = append(errs, closeInherited())
 	if l.CPU > 0 {
 		errs = append(errs, limit(syscall.RLIMIT_CPU, l.CPU))
 	}
@@ -26,10 +26,10 @@ func confineAlways(l Limits) error {
 	return errors.Join(errs...)
 }
 
-// disinherit closes what whoever started the process had open, and may not know
+// closeInherited closes what whoever started the process had open, and may not know
 // of, but for the three streams. Go marks all that it opens to be closed by the
 // start of a program, so what lacks the mark has lived through one.
-func disinherit() error {
+func closeInherited() error {
 	folder := "/dev/fd"
 	if runtime.GOOS == "linux" {
 		folder = "/proc/self/fd"

@@ -1,6 +1,6 @@
 // Package brig takes from a process what it does not need, for good: it is for
 // processes that run what nobody trusts, and is called by them.
-package brig
+package confine
 
 import (
 	"errors"
@@ -17,19 +17,19 @@ type Limits struct {
 	Open   uint64 // descriptors; 0 is no limit; not on Windows
 }
 
-// Confine limits the process. It leaves no core behind, has nothing open that it
+// Resources limits the process. It leaves no core behind, has nothing open that it
 // inherited but its three streams, and what it starts, if anything, has no rights
 // that it has not. Limits can be lowered again, and never be raised.
-func Confine(l Limits) error {
+func Resources(l Limits) error {
 	if l.Memory > 0 {
 		debug.SetMemoryLimit(int64(l.Memory / 2)) // so that garbage goes before the limit is met
 	}
-	return confine(l)
+	return resources(l)
 }
 
-// ErrNoSeal says that this operating system, or this processor, has no seal that
+// ErrNoFilter says that this operating system, or this processor, has no seal that
 // this package knows. The process runs as it is.
-var ErrNoSeal = errors.New("there is no seal for " + runtime.GOOS + " on " + runtime.GOARCH)
+var ErrNoFilter = errors.New("there is no seal for " + runtime.GOOS + " on " + runtime.GOARCH)
 
 // Lacks says, for people, what Seal and Confine do not take from a process of an
 // operating system and a processor, as the object of a sentence: "it can …". It is
@@ -47,9 +47,9 @@ func Lacks(system, processor string) string {
 	return can
 }
 
-// Seal takes all files, all connections, all processes and all programs from the
+// Syscalls takes all files, all connections, all processes and all programs from the
 // process, and new code: from now on it computes, and reads and writes what it has
 // open. A signal it can send to itself alone. No goroutine is exempt, and nothing
 // undoes it. An error is ErrNoSeal, or says why there is a seal and it did not hold
 // for every thread; the process is then as free as before.
-func Seal() error { return seal() }
+func Syscalls() error { return syscalls() }

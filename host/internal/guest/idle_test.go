@@ -58,8 +58,8 @@ func TestShippedPluginsShare(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer i.mod.Close()
-			i.settleDown()
+			defer i.machine.Close()
+			i.releaseBuffers()
 			if i.failure != nil {
 				t.Error(i.failure)
 			}
@@ -68,19 +68,19 @@ func TestShippedPluginsShare(t *testing.T) {
 	}
 }
 
-// atRest reports whether r has been put to rest since its last event.
-func (r *rig) atRest() bool {
+// isIdle reports whether r has been put to rest since its last event.
+func (r *rig) isIdle() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return !r.owned && !r.rest.armed && r.rest.slept == r.rest.events
+	return !r.owned && !r.idle.armed && r.idle.rested == r.idle.events
 }
 
-// tires has r put to rest when it has been quiet, as it would be elsewhere.
-func (r *rig) tires() {
+// goesIdle has r put to rest when it has been quiet, as it would be elsewhere.
+func (r *rig) goesIdle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.rest.armed = false
-	r.drowseLocked()
+	r.idle.armed = false
+	r.watchIdleLocked()
 }
 
 // spare is the size of the buffer that r keeps. Nobody runs the guest.
@@ -94,27 +94,27 @@ func TestQuietGuestsRest(t *testing.T) {
 	module(t, stdioPackage).Compile(t.Context())
 	synctest.Test(t, func(t *testing.T) {
 		r := open(t, stdioPackage, Config{})
-		r.tires()
-		out := r.world.stream(0)
+		r.goesIdle()
+		out := r.host.stream(0)
 		out.sink.Opened()
 		for n := range 5 { // in use, if not much
 			r.send(t, uint32(n+1), "{}")
 			<-out.took
 			out.sink.Data([]byte(`{"half of`), false)
 			out.sink.Data([]byte(` it": 1}`+"\n"), false)
-			time.Sleep(quiet * 3 / 4)
+			time.Sleep(idleAfter * 3 / 4)
 			synctest.Wait()
-			if r.atRest() {
-				t.Errorf("it was put to rest %v after call %d", quiet*3/4, n)
+			if r.isIdle() {
+				t.Errorf("it was put to rest %v after call %d", idleAfter*3/4, n)
 			}
 		}
 		if r.spare() == 0 {
 			t.Fatal("no buffer is kept in use: this test tests nothing")
 		}
-		time.Sleep(2 * quiet)
+		time.Sleep(2 * idleAfter)
 		synctest.Wait()
-		if !r.atRest() || r.spare() > 0 {
-			t.Errorf("at rest: %v, %d bytes kept", r.atRest(), r.spare())
+		if !r.isIdle() || r.spare() > 0 {
+			t.Errorf("at rest: %v, %d bytes kept", r.isIdle(), r.spare())
 		}
 		r.send(t, 9, "{}")
 		<-out.took
@@ -122,9 +122,9 @@ func TestQuietGuestsRest(t *testing.T) {
 		if got := r.inbox.messages(); len(got) != 6 {
 			t.Errorf("got %q", got)
 		}
-		time.Sleep(2 * quiet)
+		time.Sleep(2 * idleAfter)
 		synctest.Wait()
-		if !r.atRest() {
+		if !r.isIdle() {
 			t.Error("it is put to rest only once")
 		}
 	})
@@ -136,28 +136,28 @@ func TestABusyGuestDoesNotRest(t *testing.T) {
 	module(t, stdioPackage).Compile(t.Context())
 	synctest.Test(t, func(t *testing.T) {
 		r := open(t, stdioPackage, Config{})
-		r.tires()
+		r.goesIdle()
 		goOn := r.busy()
-		r.doze()
-		if r.rest.slept > 0 {
+		r.checkIdle()
+		if r.idle.rested > 0 {
 			t.Error("it was put to rest while it was run")
 		}
 		goOn()
-		if r.Close(t.Context()); r.rest.timer.Stop() {
+		if r.Close(t.Context()); r.idle.timer.Stop() {
 			t.Error("somebody will still look at a guest that is gone")
 		}
-		r.doze()
+		r.checkIdle()
 	})
 }
 
 // A guest whose memory is lost ends, and says so.
 func TestAGuestThatCannotRest(t *testing.T) {
 	r := open(t, stdioPackage, Config{})
-	r.mod.Close() // as good as any other reason
+	r.machine.Close() // as good as any other reason
 	r.mu.Lock()
-	r.rest.seen = r.rest.events
+	r.idle.seen = r.idle.events
 	r.mu.Unlock()
-	r.doze()
+	r.checkIdle()
 	<-r.inbox.closed
 	if r.inbox.cause == nil {
 		t.Error("nobody hears why")

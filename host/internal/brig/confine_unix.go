@@ -1,5 +1,0 @@
-//go:build unix && !linux
-
-package brig
-
-func confine(l Limits) error { return confineAlways(l) }

@@ -1,0 +1,5 @@
+//go:build !linux || !(amd64 || arm64)
+
+package confine
+
+func syscalls() error { return ErrNoFilter }
