@@ -145,7 +145,7 @@ func (c *client) explain(ctx context.Context, tool string, known []mcp.Tool, err
 	if len(names) == 0 || slices.Contains(names, tool) {
 		return err
 	}
-	if near := nearest(tool, names); near != "" {
+	if near := meant(tool, names); near != "" {
 		return exit.WithHint(err, fmt.Sprintf("did you mean %q?", near))
 	}
 	if s := c.app.settings; c.app.address == "" && (s == nil || !s.has(c.app.server)) {

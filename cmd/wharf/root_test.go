@@ -15,8 +15,8 @@ func TestNearest(t *testing.T) {
 		"tols": "tools", "tolos": "tools", "cal": "call", "serves": "servers", "files": "filesystem",
 		"xyzzy": "", "x": "", strings.Repeat("tools", 50): "", "TOOLS": "tools",
 	} {
-		if got := nearest(word, names); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
+		if got := meant(word, names); got != want {
+			t.Errorf("meant(%q) = %q, want %q", word, got, want)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func (s *settings) files() []string {
 // unknownServer says what the name may have been meant to be.
 func (s *settings) unknownServer(name string) error {
 	err := fmt.Errorf("unknown server %q", name)
-	if near := nearest(name, s.names()); near != "" {
+	if near := meant(name, s.names()); near != "" {
 		return exit.Usage(err, "did you mean %q?", near)
 	}
 	if strings.ContainsAny(name, ":/") {

@@ -3,9 +3,10 @@ package schema
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
 // suggest finds the names that were probably meant: for a property that is not
@@ -21,7 +22,7 @@ func suggest(root *jsonschema.Schema, value any, faults []Fault) []Fault {
 		tokens := f.Path()
 		parent, name := tokens[:len(tokens)-1], tokens[len(tokens)-1]
 		given, _ := find(value, parent).(map[string]any)
-		f.Near = nearest(name, candidates(f, given, known(root, f.by)))
+		f.Near = nearestTo(name, candidates(f, given, known(root, f.by)))
 		if f.Kind == Unknown && f.Near != "" {
 			meant[pointer(append(parent, f.Near))] = true
 		}
@@ -68,44 +69,12 @@ func candidates(f *Fault, given map[string]any, known map[string]bool) []string 
 	return names
 }
 
-// Bounds of the search for a name.
-const (
-	maxName  = 64
-	maxNames = 256
-)
+// maxNames is how many names a word is compared with.
+const maxNames = 256
 
-// nearest returns the name of those that is most like word, "" where none is.
-func nearest(word string, names []string) string {
+// nearestTo returns the name that is most like a word: up to a third of its letters may
+// be wrong, and no more than three.
+func nearestTo(word string, names []string) string {
 	slices.Sort(names)
-	best, least := "", max(1, min(len(word)/3, 3))+1
-	for _, name := range names[:min(len(names), maxNames)] {
-		if len(word) > maxName || len(name) > maxName {
-			continue
-		}
-		if d := distance(strings.ToLower(word), strings.ToLower(name)); d < least && d < max(len(word), len(name)) {
-			best, least = name, d
-		}
-	}
-	return best
-}
-
-// distance counts the letters to change, add or drop between two words, in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			changed := diagonal
-			if a[i] != b[j] {
-				changed++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(changed, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return nearest.Name(word, names[:min(len(names), maxNames)], max(1, min(len(word)/3, 3)))
 }

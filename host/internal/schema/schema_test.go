@@ -259,7 +259,7 @@ func TestNearest(t *testing.T) {
 		"mesage": "message", "MESSAGE": "message", "pth": "path", "bb": "b", "a": "", "paths": "path", "x": "", "entirely": "", "": "", "id": "",
 		strings.Repeat("a", 100): "",
 	} {
-		if got := nearest(word, []string{"path", "message", "b", strings.Repeat("a", 99)}); got != want {
+		if got := nearestTo(word, []string{"path", "message", "b", strings.Repeat("a", 99)}); got != want {
 			t.Errorf("%s: %q, want %q", word, got, want)
 		}
 	}
