@@ -11,7 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// surface is that of a host, with its prices, and the answers of a recording.
+// surface returns the host calls with the prices of a host and the results of a recording.
 func surface() wasm.ABI {
 	s := guest.Surface()
 	for i, op := range abi.Calls() {
@@ -22,10 +22,10 @@ func surface() wasm.ABI {
 	return s
 }
 
-// answer takes a host call. What it reaches beyond its memory or the payload, and
-// whatever does not decode, ends the guest, as in a host.
+// answer handles a host call. As in a host, a call that reaches beyond the memory or the
+// payload, or that does not decode, ends the guest.
 func (p *player) answer(in *wasm.Instance, op abi.Call, stack []uint64) {
-	p.mod = in // which a guest may need before it has started
+	p.mod = in // also for calls before the start has returned
 	var a [5]uint32
 	for i := range op.Params() {
 		a[i] = uint32(stack[i])
@@ -52,7 +52,7 @@ func (p *player) answer(in *wasm.Instance, op abi.Call, stack []uint64) {
 	p.note(got.line())
 }
 
-// check ends a guest that lies.
+// check ends the guest if the arguments are not valid.
 func (p *player) check(op abi.Call, a [5]uint32, carried []byte) {
 	switch op {
 	case abi.CallDeliver, abi.CallForward:
@@ -96,15 +96,15 @@ func (p *player) scan(a [5]uint32) int32 {
 	return guest.Payload(p.payload()).Scan(p.mod, a[0], a[1])
 }
 
-// errThen stops a guest where that of the recording was stopped.
-var errThen = errors.New("it was stopped here when it was recorded")
+// errStopped stops a guest where the recorded one was stopped.
+var errStopped = errors.New("it was stopped here when it was recorded")
 
-// lookAhead is how many calls may be missing before one that is there.
+// lookAhead is how many recorded calls are searched for one that the guest makes.
 const lookAhead = 64
 
-// match compares a call with those of the recording, and finds its result: that of
-// the same call, now or further on; that of the next one of its kind, which is then
-// another; or one that is made up, since nobody made such a call.
+// match compares a call with those of the recording, and sets its result: that of the
+// same call, now or further on; otherwise that of the next call, if it is the same function
+// with other arguments; otherwise a likely one.
 func (p *player) match(got *call) {
 	if p.step == nil || !p.compares(got.op) {
 		p.makeUp(got)
@@ -121,7 +121,7 @@ func (p *player) match(got *call) {
 		got.adopt(&left[at])
 	case len(left) == 0 && p.step.lied:
 		p.halted = true
-		p.mod.Trap(errThen)
+		p.mod.Trap(errStopped)
 	case len(left) > 0 && left[0].op == got.op:
 		p.next++
 		got.adopt(&left[0])
@@ -132,15 +132,15 @@ func (p *player) match(got *call) {
 	}
 }
 
-// adopt takes over a recorded result. What the payload says needs none.
+// adopt sets the recorded result. A call that reads the payload has its own.
 func (c *call) adopt(from *call) {
 	if !reads(c.op) {
 		c.result = from.result
 	}
 }
 
-// makeUp gives a call that nobody made the result that it most likely would have:
-// a message finds somebody who waits for it, and nothing more can be opened.
+// makeUp gives a call that is not in the recording a likely result: a message completes
+// a request, and nothing can be opened.
 func (p *player) makeUp(got *call) {
 	switch got.op {
 	case abi.CallDeliver, abi.CallDeliverMem:

@@ -11,7 +11,7 @@ type entry struct {
 	ended      string // why the guest is gone
 }
 
-// batch is entries in order, and about how much memory they take.
+// batch is entries in order, and roughly how much memory they take.
 type batch struct {
 	entries []entry
 	weight  int

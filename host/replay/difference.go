@@ -13,15 +13,15 @@ import (
 
 // Ways in which a plugin can differ from a recording.
 const (
-	Changed = "changed" // a host call with other arguments or bytes
-	Extra   = "extra"   // a host call that was not made then
-	Missing = "missing" // a host call that was made then
+	Changed = "changed" // a host call has other arguments or bytes
+	Extra   = "extra"   // a host call is not in the recording
+	Missing = "missing" // a host call of the recording is not made
 	Result  = "result"  // an event returns something else
-	Stopped = "stopped" // an event does not return, or no longer does not
+	Stopped = "stopped" // an event returns in only one of the two
 )
 
-// Difference is one place in which a plugin does something else than what was
-// recorded. Calls are in the lines of a call trace, see package abi.
+// Difference is one place where a plugin behaves differently than recorded. Its texts are
+// lines of a call trace, see package abi.
 type Difference struct {
 	Server     string   `json:"server"`
 	Connection int      `json:"connection"`
@@ -29,7 +29,7 @@ type Difference struct {
 	Kind       string   `json:"kind"`
 	Want       string   `json:"want,omitempty"` // what was recorded
 	Got        string   `json:"got,omitempty"`
-	Before     []string `json:"before"` // the lines before it
+	Before     []string `json:"before"` // up to eight lines that led to it
 }
 
 // Summary is how often something differs.
@@ -39,23 +39,23 @@ type Summary struct {
 	Count int    `json:"count"`
 }
 
-// Report is how a plugin compares with a recording.
+// Report is the result of a replay.
 type Report struct {
-	Plugin      string      `json:"plugin"` // the name that it gives itself
+	Plugin      string      `json:"plugin"` // the name in its manifest
 	SHA256      string      `json:"sha256"`
-	Same        bool        `json:"same"`        // there is no difference
-	SameFile    bool        `json:"same_file"`   // it is the very file that was recorded
-	Connections int         `json:"connections"` // that were run
-	Others      int         `json:"others"`      // that another plugin had
+	Same        bool        `json:"same"`        // there are no differences
+	SameFile    bool        `json:"same_file"`   // the file of the plugin is the one that was recorded
+	Connections int         `json:"connections"` // that were replayed
+	Others      int         `json:"others"`      // of other plugins, which were not replayed
 	Events      int         `json:"events"`
 	Calls       int         `json:"calls"`      // that were compared
-	Skipped     int         `json:"skipped"`    // events that could not be run, behind the end of their guest
-	Incomplete  bool        `json:"incomplete"` // the recording lacks something
+	Skipped     int         `json:"skipped"`    // events after the end of their guest
+	Incomplete  bool        `json:"incomplete"` // the recording lacks its end or a part
 	First       *Difference `json:"first,omitempty"`
 	Differences []Summary   `json:"differences"` // all, the most frequent first
 }
 
-// tally counts differences while a recording runs.
+// tally counts differences during a replay.
 type tally struct {
 	first  *Difference
 	counts map[Summary]int
@@ -81,7 +81,7 @@ func (t *tally) summaries() []Summary {
 	return list
 }
 
-// same reports whether a guest that runs again has made the call that was recorded.
+// same reports whether got is the recorded call c.
 func (c *call) same(got *call) bool {
 	if c.op != got.op {
 		return false
@@ -95,7 +95,7 @@ func (c *call) same(got *call) bool {
 	return c.args == got.args && (c.hidden || !carries(c.op) || sameBytes(c.bytes, got.bytes, c.masked))
 }
 
-// sameBytes compares bytes. In what is masked, either may be a mark.
+// sameBytes compares bytes. If they are masked, an asterisk on either side fits any byte.
 func sameBytes(a, b []byte, masked bool) bool {
 	if len(a) != len(b) || !masked {
 		return bytes.Equal(a, b)
@@ -108,13 +108,13 @@ func sameBytes(a, b []byte, masked bool) bool {
 	return true
 }
 
-// sameRequest compares what is asked for, however it is encoded.
+// sameRequest compares requests to open, in whatever encoding.
 func sameRequest(a, b []byte, masked bool) bool {
 	x, y := openRequest(a), openRequest(b)
 	return sameBytes(x, y, masked) || sameBytes(x, maskOpen(y), true)
 }
 
-// sameManifest compares manifests but for their words for people: every build has
+// sameManifest compares manifests without the texts for people, since every build has
 // another version.
 func sameManifest(a, b []byte) bool {
 	x, errX := abi.DecodeManifest(a)
@@ -134,10 +134,10 @@ func bare(m *abi.Manifest) []byte {
 	return abi.AppendManifest(nil, m)
 }
 
-// shownBytes is how much of the bytes of a call is shown.
+// shownBytes is how many bytes of a call are shown.
 const shownBytes = 160
 
-// line returns a call as a line of a trace.
+// line returns a call as a line of a call trace.
 func (c *call) line() string {
 	if c.op == abi.CallOpen {
 		if r, err := abi.DecodeOpenRequest(c.bytes); err == nil {
@@ -147,7 +147,7 @@ func (c *call) line() string {
 	return string(abi.AppendCall(nil, c.op, c.params(), c.result))
 }
 
-// lines returns a call with the part of its bytes that begins at from.
+// lines returns a call trace line, and behind it the bytes of the call from an offset on.
 func (c *call) lines(from int) string {
 	text := c.line()
 	if len(c.bytes) == 0 || c.op == abi.CallOpen {
@@ -166,8 +166,8 @@ func (c *call) lines(from int) string {
 	return text
 }
 
-// apart returns where to begin to show the bytes of two calls: a little before they
-// differ.
+// apart returns the offset from which to show the bytes of two calls: a little before
+// their first difference.
 func apart(a, b []byte) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -179,7 +179,7 @@ func apart(a, b []byte) int {
 	return n - shownBytes/4
 }
 
-// eventLine returns an event as a line of a trace.
+// line returns an event as a line of a call trace.
 func (s *step) line() string {
 	return string(abi.AppendEvent(nil, s.kind, s.handle, s.arg, uint32(s.size)))
 }

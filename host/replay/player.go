@@ -15,8 +15,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// player is a guest that runs again: what it asks for comes from the recording,
-// and what it does is compared with it. It belongs to one goroutine.
+// player replays one connection: the recording answers what the guest asks for, and what
+// the guest does is compared with the recording. It belongs to one goroutine.
 type player struct {
 	opening *opening
 	mod     *wasm.Instance
@@ -26,18 +26,18 @@ type player struct {
 	options Options
 	report  *Report
 	tally   *tally
-	dead    bool  // nothing more can be run
-	trap    error // why, where the guest did not return
+	dead    bool  // no more events can be run
+	trap    error // why, if the guest trapped
 
-	step     *step    // that runs
-	want     []call   // of the step, those that are compared
-	next     int      // of want, the first that the guest has not made
-	halted   bool     // the recorded guest was stopped here
-	manifest []byte   // that it reported
-	context  []string // lines, the latest last
+	step     *step    // the current event
+	want     []call   // the calls of step that are compared
+	next     int      // index in want of the next call
+	halted   bool     // the guest was stopped where the recorded one was
+	manifest []byte   // reported by the guest
+	context  []string // the latest lines of the call trace
 }
 
-// pages is how much memory a transport may have, as in a host.
+// pages is the memory limit of a transport, as in a host.
 const pages = 256
 
 // newPlayer starts a guest. The caller closes it.
@@ -55,12 +55,12 @@ func newPlayer(ctx context.Context, m *wasm.Module, o *opening) (*player, error)
 	return p, nil
 }
 
-func (p *player) close() { _ = p.mod.Close() } // it returns nothing that one could act on
+func (p *player) close() { _ = p.mod.Close() } // the instance is dropped either way
 
-// contextLines are shown before a difference.
+// contextLines is how many lines are shown before a difference.
 const contextLines = 8
 
-// note keeps a line for the context of a difference.
+// note keeps a line of the call trace for the context of a difference.
 func (p *player) note(line string) {
 	if len(p.context) == contextLines {
 		p.context = append(p.context[:0], p.context[1:]...)
@@ -68,8 +68,8 @@ func (p *player) note(line string) {
 	p.context = append(p.context, line)
 }
 
-// run gives the guest an event and compares all it does. An error is none of the
-// guest's.
+// run passes an event to the guest and compares everything that it does. A trap of the
+// guest is a part of that, and not an error.
 func (p *player) run(s *step) error {
 	if p.dead {
 		p.report.Skipped++
@@ -102,7 +102,7 @@ func (p *player) begin(s *step) {
 	p.note(s.line())
 }
 
-// finish compares how the event ended.
+// finish compares the end of the event.
 func (p *player) finish(result int32, trap *wasm.Trap) {
 	s := p.step
 	for ; p.next < len(p.want) && !p.halted; p.next++ {
@@ -116,9 +116,9 @@ func (p *player) finish(result int32, trap *wasm.Trap) {
 	stopped := trap != nil || p.halted
 	switch {
 	case stopped != (s.trap != ""):
-		p.stray(Stopped, s.kind.String(), want, got)
+		p.count(Stopped, s.kind.String(), want, got)
 	case !stopped && result != s.result:
-		p.stray(Result, s.kind.String(), want, got)
+		p.count(Result, s.kind.String(), want, got)
 	}
 	p.dead = stopped || s.trap != ""
 	p.note(got)
@@ -131,7 +131,7 @@ func ending(result int32, trap string) string {
 	return string(abi.AppendReturn(nil, result))
 }
 
-// compares reports whether calls of that kind are.
+// compares reports whether calls of that function are compared.
 func (p *player) compares(op abi.Call) bool {
 	switch {
 	case op == abi.CallLog:
@@ -142,8 +142,8 @@ func (p *player) compares(op abi.Call) bool {
 	return true
 }
 
-// differs notes that a call of the recording and one of the guest are not the same,
-// or that there is only one of them.
+// differs counts a difference between a recorded call and one of the guest, of which one
+// may be nil.
 func (p *player) differs(kind string, want, got *call) {
 	var a, b string
 	what := want
@@ -156,11 +156,11 @@ func (p *player) differs(kind string, want, got *call) {
 		from := apart(want.bytes, got.bytes)
 		a, b = want.lines(from), got.lines(from)
 	}
-	p.stray(kind, what.op.String(), a, b)
+	p.count(kind, what.op.String(), a, b)
 }
 
-// stray counts a difference, and keeps the first with what led to it.
-func (p *player) stray(kind, what, want, got string) {
+// count counts a difference, and keeps the first with its context.
+func (p *player) count(kind, what, want, got string) {
 	p.tally.add(kind, what)
 	if p.tally.first != nil {
 		return
@@ -171,8 +171,8 @@ func (p *player) stray(kind, what, want, got string) {
 	}
 }
 
-// clock gives the readings of a recording, and where a guest looks more often, goes
-// on by a microsecond each time.
+// clock returns the readings of a recording. Behind the last it advances by a microsecond
+// with each reading.
 type clock struct {
 	given []int64
 	last  int64
@@ -188,8 +188,7 @@ func (c *clock) now() time.Time {
 	return time.Unix(0, c.last)
 }
 
-// random gives the bytes of a recording, and behind them others that are always the
-// same.
+// random returns the bytes of a recording, and behind them fixed pseudo-random bytes.
 type random struct {
 	given []byte
 	more  *rand.ChaCha8

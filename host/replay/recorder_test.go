@@ -13,7 +13,7 @@ import (
 
 // Many connections at once, each in order, and all of them whole.
 func TestManyConnections(t *testing.T) {
-	var out sheet
+	var out memoryFile
 	r := NewRecorder(&out)
 	variant(t, "plain") // before the crowd
 	var crowd sync.WaitGroup
@@ -32,7 +32,7 @@ func TestManyConnections(t *testing.T) {
 
 // Where there is no room, a connection is cut, and its beginning still runs.
 func TestFullFile(t *testing.T) {
-	var out sheet
+	var out memoryFile
 	r := newRecorder(&out, 4<<10)
 	play(t, r, "plain", small)
 	play(t, r, "plain", small)
@@ -49,17 +49,17 @@ func TestFullFile(t *testing.T) {
 }
 
 func TestLargeEvent(t *testing.T) {
-	var out sheet
+	var out memoryFile
 	r := NewRecorder(&out)
-	take := r.Connect("s", "p", "")
-	take.Event(abi.EventDescribe, 0, 0, 0, nil)
-	take.Return(0, nil)
-	take.Event(abi.EventData, 0, 0, stepCap, make([]byte, stepCap))
-	take.Return(0, nil)
-	take.Event(abi.EventClose, 0, 0, 0, nil) // and nobody listens any more
-	take.Call(abi.CallClose, []uint32{1}, nil, 0)
-	take.Return(0, nil)
-	take.Ended(nil)
+	recording := r.Connect("s", "p", "")
+	recording.Event(abi.EventDescribe, 0, 0, 0, nil)
+	recording.Return(0, nil)
+	recording.Event(abi.EventData, 0, 0, stepCap, make([]byte, stepCap))
+	recording.Return(0, nil)
+	recording.Event(abi.EventClose, 0, 0, 0, nil) // and nobody listens any more
+	recording.Call(abi.CallClose, []uint32{1}, nil, 0)
+	recording.Return(0, nil)
+	recording.Ended(nil)
 	if err := r.Close(); !errors.Is(err, errCut) || strings.Count(out.String(), "\n") != 5 {
 		t.Errorf("%v:\n%s", err, out.String())
 	}
@@ -68,11 +68,11 @@ func TestLargeEvent(t *testing.T) {
 // A writer that stands still holds nobody up.
 func TestFullQueue(t *testing.T) {
 	q := &queue{}
-	take := &Connection{queue: q, number: 1}
+	recording := &Connection{queue: q, number: 1}
 	for n := range 100 {
-		take.Event(abi.EventData, 0, 0, 1<<20, make([]byte, 1<<20))
-		take.Return(0, nil)
-		if take.cut {
+		recording.Event(abi.EventData, 0, 0, 1<<20, make([]byte, 1<<20))
+		recording.Return(0, nil)
+		if recording.cut {
 			b := q.Acquire()
 			defer q.Release()
 			if last := b.entries[len(b.entries)-1]; n < 32 || last.cut == "" || b.weight > queueCap+1<<21 {

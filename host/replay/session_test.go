@@ -36,7 +36,7 @@ var cache = sync.OnceValue(func() string {
 	return dir
 })
 
-// builds are those of the variant, each made once.
+// builds has the builds of the variant, each made once.
 var builds sync.Map
 
 // variant returns the plugin of testdata/variant, in one of its builds.
@@ -63,64 +63,64 @@ func variant(t testing.TB, build string) []byte {
 	return binary
 }
 
-// engines run what is recorded: all of it shares one.
+// engine runs all guests that are recorded.
 var engine = sync.OnceValues(func() (*wasm.Engine, error) {
 	return wasm.NewEngine(context.Background(), wasm.Config{CacheDir: cache(), ABI: guest.Surface()})
 })
 
-// sheet is a file in memory.
-type sheet struct{ bytes.Buffer }
+// memoryFile is a file in memory.
+type memoryFile struct{ bytes.Buffer }
 
-func (*sheet) Close() error { return nil }
+func (*memoryFile) Close() error { return nil }
 
-// stage is a world without anything behind it, and whoever the messages are for.
-type stage struct {
+// fakeHost accepts every host call of a guest, and keeps the messages that it delivers.
+type fakeHost struct {
 	sink hostio.Sink
 	got  []string
 }
 
-func (s *stage) Open(_ abi.OpenKind, _ *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
+func (s *fakeHost) Open(_ abi.OpenKind, _ *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
 	s.sink = sink
 	return s, abi.OK, nil
 }
-func (s *stage) Timers(func(uint32)) hostio.Timers      { return s }
-func (*stage) Set(uint32, time.Duration) abi.Status     { return abi.OK }
-func (*stage) Claim(uint32) bool                        { return false }
-func (*stage) Stop()                                    {}
-func (*stage) Write([]byte, bool)                       {}
-func (*stage) Flush()                                   {}
-func (*stage) Queued() int                              { return 0 }
-func (*stage) Close()                                   {}
-func (*stage) TooBig(uint32, []byte)                    {}
-func (*stage) Done(uint32)                              {}
-func (*stage) Failed(uint32, error)                     {}
-func (*stage) Expired(uint32)                           {}
-func (*stage) OfferInline(uint32, hostio.InlineIO) bool { return false }
-func (s *stage) Deliver(_ uint32, m []byte, _ bool) abi.Verdict {
+func (s *fakeHost) Timers(func(uint32)) hostio.Timers      { return s }
+func (*fakeHost) Set(uint32, time.Duration) abi.Status     { return abi.OK }
+func (*fakeHost) Claim(uint32) bool                        { return false }
+func (*fakeHost) Stop()                                    {}
+func (*fakeHost) Write([]byte, bool)                       {}
+func (*fakeHost) Flush()                                   {}
+func (*fakeHost) Queued() int                              { return 0 }
+func (*fakeHost) Close()                                   {}
+func (*fakeHost) TooBig(uint32, []byte)                    {}
+func (*fakeHost) Done(uint32)                              {}
+func (*fakeHost) Failed(uint32, error)                     {}
+func (*fakeHost) Expired(uint32)                           {}
+func (*fakeHost) OfferInline(uint32, hostio.InlineIO) bool { return false }
+func (s *fakeHost) Deliver(_ uint32, m []byte, _ bool) abi.Verdict {
 	s.got = append(s.got, string(m))
 	return abi.VerdictAnswer
 }
 
-// audience is the stage as the receiver of a guest that is recorded.
-type audience struct {
-	*stage
-	take *Connection
+// fakeReceiver is the receiver of a guest that is recorded.
+type fakeReceiver struct {
+	*fakeHost
+	recording *Connection
 }
 
-func (a audience) Close(err error) { a.take.Ended(err) }
+func (a fakeReceiver) Close(err error) { a.recording.Ended(err) }
 
-// letter is an outgoing message.
-type letter struct {
+// outgoing is a message to the server.
+type outgoing struct {
 	payload []byte
 	start   int
 }
 
-func (l *letter) Exchange() uint32       { return 1 }
-func (l *letter) Payload() ([]byte, int) { return l.payload, l.start }
-func (l *letter) Urgent() bool           { return false }
-func (l *letter) Prompted() bool         { return false }
-func (l *letter) Hold()                  {}
-func (l *letter) Free()                  {}
+func (l *outgoing) Exchange() uint32       { return 1 }
+func (l *outgoing) Payload() ([]byte, int) { return l.payload, l.start }
+func (l *outgoing) Urgent() bool           { return false }
+func (l *outgoing) Prompted() bool         { return false }
+func (l *outgoing) Hold()                  {}
+func (l *outgoing) Free()                  {}
 
 // script is what happens in a session: what is sent, and what comes, piece by piece.
 type script struct {
@@ -145,18 +145,18 @@ func play(t testing.TB, r *Recorder, build string, s script) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	take := r.Connect("theatre", "variant", m.Hash())
+	recording := r.Connect("files", "variant", m.Hash())
 	inst, err := guest.New(t.Context(), guest.Config{
-		Plugin: "variant", Module: m, SingleThreaded: true, Observer: take, Now: take.Now, Random: take,
+		Plugin: "variant", Module: m, SingleThreaded: true, Observer: recording, Now: recording.Now, Random: recording,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &stage{}
-	inst.Open(&abi.Settings{Server: "theatre", Values: s.settings, Grants: inst.Manifest().Grants, MessageCap: 1 << 20}, nil, w, audience{w, take})
+	w := &fakeHost{}
+	inst.Open(&abi.Settings{Server: "files", Values: s.settings, Grants: inst.Manifest().Grants, MessageCap: 1 << 20}, nil, w, fakeReceiver{w, recording})
 	w.sink.Opened()
 	payload := abi.AppendFacts(nil, &abi.Facts{Kind: abi.Request, ID: "1", Method: "tools/call", Headers: []abi.Pair{{Key: "Mcp-Param-Token", Value: "short"}}})
-	if err := inst.Send(t.Context(), &letter{append(payload, s.sent...), len(payload)}); err != nil {
+	if err := inst.Send(t.Context(), &outgoing{append(payload, s.sent...), len(payload)}); err != nil {
 		t.Error(err)
 	}
 	for _, piece := range s.came {
@@ -169,7 +169,7 @@ func play(t testing.TB, r *Recorder, build string, s script) {
 // record plays a session once and returns the recording.
 func record(t testing.TB, build string, s script, secrets ...string) string {
 	t.Helper()
-	var out sheet
+	var out memoryFile
 	r := NewRecorder(&out)
 	r.Secrets().Hide(secrets...)
 	play(t, r, build, s)

@@ -7,14 +7,14 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 )
 
-// source is what a guest takes that no event brings: readings of its clock, in
-// nanoseconds, and random bytes.
+// source is what a guest took beside its events: clock readings, in nanoseconds since
+// 1970, and random bytes.
 type source struct {
 	clock  []int64
 	random []byte
 }
 
-// opening is how a connection begins.
+// opening is the beginning of a connection.
 type opening struct {
 	connection int
 	at         time.Time
@@ -22,10 +22,10 @@ type opening struct {
 	plugin     string
 	sha256     string
 	abi        string
-	source     // of the start of the guest
+	source     // taken while the guest was started
 }
 
-// step is one event, what the guest did with it, and how it ended.
+// step is one event, the host calls that the guest made in it, and its end.
 type step struct {
 	connection  int
 	number      int // from 1
@@ -36,16 +36,16 @@ type step struct {
 	source
 	calls  []call
 	result int32
-	trap   string // why the guest did not return; "" if it did
-	lied   bool   // it did not because the host stopped it in a host call
+	trap   string // why the guest did not return, or ""
+	lied   bool   // the guest was stopped in a host call
 }
 
-// content is bytes, and what became of them on their way to the file.
+// content is bytes as they are in the file.
 type content struct {
 	bytes  []byte
-	size   int  // as many there were
+	size   int  // of the original bytes
 	masked bool // some are overwritten
-	hidden bool // they were not kept; bytes is nil
+	hidden bool // they were dropped; bytes is nil
 }
 
 // call is a host call that was answered.
@@ -56,7 +56,7 @@ type call struct {
 	content
 }
 
-// params are the arguments of c, of which there are as many as it takes.
+// params returns the arguments of c, as many as its function has.
 func (c *call) params() []uint32 { return c.args[:c.op.Params()] }
 
 // describes reports whether c is the answer to DESCRIBE.
@@ -64,7 +64,7 @@ func (c *call) describes() bool {
 	return c.op == abi.CallReport && abi.What(c.args[0]) == abi.ReportManifest
 }
 
-// newCall copies a call that a guest made.
+// newCall returns a copy of a call of a guest.
 func newCall(op abi.Call, args []uint32, carried []byte, result int32) call {
 	c := call{op: op, result: result}
 	copy(c.args[:], args)
@@ -78,10 +78,10 @@ func newCall(op abi.Call, args []uint32, carried []byte, result int32) call {
 	return c
 }
 
-// sealed reports whether the payload was none of the guest's business.
+// sealed reports whether the guest may not see the payload.
 func (s *step) sealed() bool { return s.kind == abi.EventOpened && s.arg&abi.Sealed != 0 }
 
-// last reports whether nothing more is read from the handle.
+// last reports whether this is the last event of its handle.
 func (s *step) last() bool {
 	switch s.kind {
 	case abi.EventEnd, abi.EventError:
@@ -92,13 +92,13 @@ func (s *step) last() bool {
 	return s.kind == abi.EventData && s.arg&abi.Last != 0
 }
 
-// carries reports whether bytes belong to a call.
+// carries reports whether a call passes bytes to the host.
 func carries(op abi.Call) bool { return guest.PointerArg(op) >= 0 && op != abi.CallTake }
 
-// reads reports whether a call does nothing but look at the payload.
+// reads reports whether a call only reads the payload.
 func reads(op abi.Call) bool { return op == abi.CallTake || op == abi.CallScan }
 
-// weight is about how much memory a step takes.
+// weight is roughly how much memory a step takes, in bytes.
 func (s *step) weight() int {
 	n := 256 + len(s.bytes) + len(s.random) + 8*len(s.clock)
 	for i := range s.calls {

@@ -1,25 +1,25 @@
 package redact
 
-// automaton finds many patterns in one pass (Aho and Corasick, 1975): a step for each
-// byte, however many patterns there are. It is not changed once it is linked.
+// automaton finds many patterns in one pass (Aho and Corasick, 1975), with one step for
+// each byte. After link it does not change.
 type automaton struct {
 	nodes   []node
 	root    [256]int32 // the children of node 0
 	longest int        // bytes of the longest pattern
 }
 
-// node is a beginning of a pattern. Its children are a list, but for those of the root.
+// node is a prefix of patterns. Its children are a linked list, except those of the root.
 type node struct {
 	child, sibling int32
-	fail           int32 // the longest other beginning that ends here too; 0 for none
-	shorter        int32 // the longest pattern that ends here too; 0 for none
-	depth          int32 // bytes of the beginning
+	fail           int32 // the longest proper suffix that is a prefix of a pattern; 0 for none
+	shorter        int32 // the longest proper suffix that is a pattern; 0 for none
+	depth          int32 // length of the prefix, in bytes
 	c              byte
-	ends           bool  // a pattern ends here
-	lost           uint8 // bytes of the secret that the pattern lacks at its beginning
+	ends           bool  // the prefix is a pattern
+	lost           uint8 // how many bytes the secret has before the pattern
 }
 
-// add adds a pattern, which lacks that many bytes of the secret at its beginning.
+// add adds a pattern, before which the secret has lost bytes more.
 func (a *automaton) add(pattern []byte, lost int) {
 	if len(a.nodes) == 0 {
 		a.nodes = make([]node, 1)
@@ -55,8 +55,8 @@ func (a *automaton) child(at int32, c byte) int32 {
 	return next
 }
 
-// link makes the automaton ready to step. Shallow nodes come first: the fail of a node
-// is shallower than itself.
+// link prepares the automaton for step. It visits shallow nodes first, since the fail of a
+// node is shallower than the node.
 func (a *automaton) link() {
 	if len(a.nodes) == 0 {
 		a.nodes = make([]node, 1)
@@ -80,7 +80,7 @@ func (a *automaton) link() {
 	}
 }
 
-// step returns the longest beginning of a pattern that ends with c.
+// step returns the node after another byte: the longest prefix that the text ends with.
 func (a *automaton) step(at int32, c byte) int32 {
 	for at != 0 {
 		if next := a.child(at, c); next != 0 {

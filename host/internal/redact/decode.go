@@ -2,15 +2,15 @@ package redact
 
 import "unicode/utf8"
 
-// A unit is a byte of decoded text, and where it stands in what was read.
+// unit is a byte of decoded text, and the range of the input that it was made from.
 type unit struct {
 	c        byte
 	from, to int
-	by       int // the layer behind the one that made it of a percent form; 0 for none
+	by       int // 1 + the layer that made it from a percent form; 0 for none
 }
 
-// decoder takes the escapes out of a text, and joins what encodings write in different
-// ways, so that a secret comes out of it in one form, however it was written:
+// decoder removes the escapes from a text, and maps what encodings write in different ways
+// to one byte, so that a secret has one form however it was written:
 //
 //	%2f, %252F, \/, \\\/, \u002f     /
 //	\n, +, %20, a line end, -        a space
@@ -18,9 +18,8 @@ type unit struct {
 //	_                                /
 //	any other \                      nothing
 //
-// The second and fourth line make one of the two alphabets of base64. The form is no
-// text that means anything; it is for comparing. Nothing is remembered of the text but
-// an escape that has begun. What goes out has the place of all that it was made from.
+// The second and fourth line map the two alphabets of base64 to one. The form is only for
+// comparing. The decoder keeps nothing of the text except an escape that has begun.
 type decoder struct {
 	layers [lastLayer + 1]layer
 	held   int    // in all layers
@@ -28,13 +27,13 @@ type decoder struct {
 	emit   func(unit)
 }
 
-// The layers of a decoder undo percent forms and escapes of JSON in turn, four times: a
-// JSON text in a query in a JSON text takes two, and a secret that has escapes itself
-// one more. The last one takes all backslashes away that are left, so that it makes no
-// difference how many a text began with.
+// The layers of a decoder alternate between percent forms and JSON escapes, four times: a
+// JSON text in a query in a JSON text needs two, and a secret with escapes of its own one
+// more. The last layer removes all remaining backslashes, so that their number makes no
+// difference.
 const lastLayer = 8
 
-// layer undoes one encoding. Its escape is not over yet where held is not empty.
+// layer undoes one encoding. held is an escape that has begun.
 type layer struct {
 	held [6]unit
 	n    int
@@ -46,7 +45,7 @@ func (d *decoder) write(u unit) { d.pass(0, u) }
 // idle reports whether no escape has begun.
 func (d *decoder) idle() bool { return d.held == 0 && len(d.wide) == 0 }
 
-// joined is what finish makes of a byte that is no part of an escape; 0 is none.
+// joined is the result of finish for a byte outside of escapes; 0 where it needs finish.
 var joined = func() (to [256]byte) {
 	for c := range to {
 		to[c] = same(byte(c))
@@ -56,10 +55,10 @@ var joined = func() (to [256]byte) {
 	return to
 }()
 
-// wideByte and those above begin a character of four bytes.
+// wideByte is the least byte that begins a character of four bytes.
 const wideByte = 0xf0
 
-// same makes one of what means the same.
+// same maps bytes that encodings use for the same thing to one.
 func same(c byte) byte {
 	switch {
 	case c == '_':
@@ -70,7 +69,7 @@ func same(c byte) byte {
 	return c
 }
 
-// pass gives a unit to a layer, or, behind the last one, to the end.
+// pass gives a unit to a layer, or to finish behind the last layer.
 func (d *decoder) pass(depth int, u unit) {
 	for ; depth <= lastLayer; depth++ {
 		if l := &d.layers[depth]; l.n > 0 || u.c == '\\' || u.c == '%' {
@@ -102,9 +101,9 @@ func (d *decoder) percent(l *layer, depth int, u unit) {
 	}
 }
 
-// escape undoes an escape of a JSON string (RFC 8259, section 7). What was a percent form
-// right before is for the next one: where the percent forms were within the string, it
-// would take a \ that was one together with one that was not.
+// escape undoes an escape of a JSON string (RFC 8259, section 7). A byte that the layer
+// before made from a percent form is left to the next layer: a \ that was encoded must not
+// be paired with one that was not.
 func (d *decoder) escape(l *layer, depth int, u unit) {
 	switch {
 	case u.by == depth:
@@ -136,7 +135,7 @@ func (d *decoder) short(l *layer, depth int, u unit) {
 		u.c = ' '
 	case '\\':
 		if depth == lastLayer {
-			return // one as good as many
+			return // one is as good as many
 		}
 	case '"', '/':
 	default:
@@ -175,7 +174,7 @@ func (d *decoder) drop(l *layer) {
 	l.n = 0
 }
 
-// release passes on what was no escape after all, but for the first ones.
+// release passes on what turned out not to be an escape, without the first units.
 func (d *decoder) release(l *layer, depth, first int) {
 	held, n := l.held, l.n
 	d.drop(l)
@@ -184,7 +183,7 @@ func (d *decoder) release(l *layer, depth, first int) {
 	}
 }
 
-// finish is the end of what has no escapes any more.
+// finish emits a unit behind the last layer.
 func (d *decoder) finish(u unit) {
 	if len(d.wide) > 0 || u.c >= wideByte {
 		d.widen(u)
@@ -196,7 +195,7 @@ func (d *decoder) finish(u unit) {
 
 // widen collects a character of four bytes.
 func (d *decoder) widen(u unit) {
-	if len(d.wide) > 0 && u.c>>6 != 2 { // it is no further byte of a character
+	if len(d.wide) > 0 && u.c>>6 != 2 { // not a continuation byte
 		d.flush()
 		d.finish(u)
 		return
@@ -228,7 +227,7 @@ func (d *decoder) flush() {
 	d.wide = d.wide[:0]
 }
 
-// appendUnit is a unit of UTF-16 as UTF-8 would have it, if it had surrogates.
+// appendUnit appends a unit of UTF-16, also a surrogate, in the way of UTF-8.
 func appendUnit(dst []byte, code rune) []byte {
 	switch {
 	case code < 0x80:
@@ -248,8 +247,8 @@ func hexDigit(c byte) int {
 	return int(c|0x20-'a') + 10
 }
 
-// decoded is the form in which a secret is looked for: without an escape at its end
-// that is not over, since what comes behind it would be part of that.
+// decoded returns the form in which a secret is looked for. An incomplete escape at its
+// end is left out, since what follows would become a part of it.
 func decoded(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	d := decoder{emit: func(u unit) { out = append(out, u.c) }}

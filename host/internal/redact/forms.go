@@ -10,23 +10,23 @@ import (
 	"strings"
 )
 
-// How long a secret has to be, in bytes.
+// Lengths of secrets, in bytes.
 const (
-	LeastText   = 8       // what is shorter occurs by chance
+	LeastText   = 8       // of any text: shorter ones occur by chance
 	LeastNamed  = 4       // of a text that is called a secret
-	leastBase64 = 5       // to be looked for in base64, where less is six characters at most
-	leastForm   = 4       // of a form without its escapes; what is shorter is looked for as it is written
-	mostEncoded = 8 << 10 // longer ones are not looked for in base64 and hexadecimal digits
+	leastBase64 = 5       // of one that is looked for in base64, where shorter ones have six characters
+	leastForm   = 4       // of a decoded form; shorter ones are looked for only as they are written
+	mostEncoded = 8 << 10 // of one that is looked for in base64 and hexadecimal digits
 )
 
-// spellings are the ways in which a secret is written that are looked for to the byte:
-// as it is, without the scheme of a header, and escaped as a whole.
+// spellings returns the exact texts that are looked for: the secret as it is, without the
+// scheme of a header, and escaped as a whole.
 func spellings(least int, text string) []string {
 	text = strings.TrimSpace(text)
 	var quoted bytes.Buffer
 	e := json.NewEncoder(&quoted)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // of a text
+	_ = e.Encode(text) // a string always encodes
 	out := []string{text, url.QueryEscape(text), url.PathEscape(text), string(quoted.Bytes()[1 : quoted.Len()-2])}
 	if _, bare, found := strings.Cut(text, " "); found && !strings.Contains(bare, " ") {
 		out = append(out, bare)
@@ -36,10 +36,11 @@ func spellings(least int, text string) []string {
 	return slices.Compact(out)
 }
 
-// patterns is what a text is searched for: spelled to the byte, and plain without escapes.
+// patterns is what a text is searched for: spelled in the text as it is, plain in its
+// decoded form.
 type patterns struct{ spelled, plain automaton }
 
-// add adds a secret. Where encoded, it is looked for in base64 and hexadecimal digits.
+// add adds a secret; encoded says whether also in base64 and hexadecimal digits.
 func (p *patterns) add(text string, encoded bool) {
 	p.addForm([]byte(text))
 	if !encoded || len(text) > mostEncoded {
@@ -57,9 +58,9 @@ func (p *patterns) add(text string, encoded bool) {
 	}
 }
 
-// addForm adds a text as it is spelled, as it is without escapes, and the latter without
-// a beginning that a % or \ right before it would make an escape of. Those count only
-// where there was one.
+// addForm adds a text as it is spelled and in its decoded form. It also adds the decoded
+// form without a beginning that forms an escape with a % or \ right before it; such a
+// pattern counts only behind an escape.
 func (p *patterns) addForm(text []byte) {
 	p.spelled.add(text, 0)
 	form := decoded(text)
@@ -75,8 +76,8 @@ func (p *patterns) addForm(text []byte) {
 	}
 }
 
-// inBase64 returns the characters that stand for a text alone where it begins that many
-// bytes behind a group of three: those at its edges say something of what is beside it.
+// inBase64 returns the base64 characters of a text that begins at an offset into a group of
+// three bytes, without those at its edges that also depend on the bytes beside it.
 func inBase64(text string, offset int) []byte {
 	all := base64.RawStdEncoding.EncodeToString(append(make([]byte, offset), text...))
 	whole := (offset + len(text)) * 8 / 6

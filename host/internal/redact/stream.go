@@ -2,38 +2,37 @@ package redact
 
 import "math/bits"
 
-// Stream finds secrets in a text that comes in pieces, also those that lie in several of
-// them. It belongs to one goroutine. Each byte is looked at once.
+// Stream finds secrets in a text that comes in pieces, also where a secret spans several.
+// It belongs to one goroutine, and looks at each byte once.
 type Stream struct {
 	set      *Set
-	patterns *patterns // that the rest is for; nil for none
+	patterns *patterns // nil for none
 	decoder  decoder
 	at       int // bytes of the text so far
 
-	spelled, plain int32 // where the automata are
-	places         []int // where the last decoded bytes begin; a ring, whose size is a power of two
+	spelled, plain int32 // the nodes of the automata
+	places         []int // where the last decoded bytes begin in the text; a ring with a power of two as its size
 	count          int   // of decoded bytes so far
 
-	piece int // where the piece begins
+	piece int // where the current piece begins in the text
 	spans [][2]int
-	tail  []byte // of the text, for patterns that are added on the way
+	tail  []byte // the end of the text, to search it for patterns that are added later
 }
 
 const (
-	// leastPart is how much of the beginning of a secret has to stand at the end of a
-	// piece to be taken for one.
+	// leastPart is how many bytes of a secret at the end of a piece count as its beginning.
 	leastPart = 4
 
-	// carried is how much of the text is searched again when a secret is added.
+	// carried is how many bytes of the text are searched again when a secret is added.
 	carried = 8 << 10
 )
 
-// Stream returns one that is at the beginning of a text.
+// Stream returns a stream at the beginning of a text.
 func (s *Set) Stream() *Stream { return &Stream{set: s} }
 
-// Spans returns where secrets are in the next piece: from which byte of it and to which,
-// in no order. They may overlap. Of a secret that began in a piece before, it is the
-// rest; what is probably the beginning of one counts too.
+// Spans returns where secrets are in the next piece, as half-open ranges of its bytes in
+// no order. They may overlap. For a secret that began in an earlier piece it returns the
+// rest. What is probably the beginning of a secret at the end of the piece counts too.
 func (s *Stream) Spans(p []byte) (spans [][2]int) {
 	if now := s.set.patterns(); now != s.patterns {
 		s.restart(now)
@@ -51,10 +50,10 @@ func (s *Stream) Spans(p []byte) (spans [][2]int) {
 	return s.spans
 }
 
-// Redact returns the next piece with [secret.Mark] for what is secret in it.
+// Redact returns the next piece with [secret.Mark] in the place of its secrets.
 func (s *Stream) Redact(p []byte) []byte { return mark(p, s.Spans(p)) }
 
-// restart searches for other patterns from here on, as if they had been there before.
+// restart switches to other patterns, and searches the end of the text again for them.
 func (s *Stream) restart(p *patterns) {
 	*s = Stream{set: s.set, patterns: p, tail: s.tail}
 	if p == nil {
@@ -78,7 +77,7 @@ func (s *Stream) read(p []byte) {
 		if s.spelled == 0 {
 			s.spelled = spelled.root[c] // nearly always 0 again
 		} else if s.spelled = spelled.step(s.spelled, c); s.spelled != 0 {
-			s.wholly()
+			s.spelledEnd()
 		}
 		if is := joined[c]; is != 0 && s.decoder.idle() {
 			s.decoded(unit{is, s.at - 1, s.at, 0})
@@ -88,8 +87,8 @@ func (s *Stream) read(p []byte) {
 	}
 }
 
-// wholly notes the secret that ends here as it was spelled.
-func (s *Stream) wholly() {
+// spelledEnd adds the span of the secret that ends here as it is spelled.
+func (s *Stream) spelledEnd() {
 	n := &s.patterns.spelled.nodes[s.spelled]
 	if !n.ends && n.shorter != 0 {
 		n = &s.patterns.spelled.nodes[n.shorter]
@@ -99,7 +98,7 @@ func (s *Stream) wholly() {
 	}
 }
 
-// decoded takes the next byte without escapes, and notes the secrets that end there.
+// decoded takes the next decoded byte, and adds the span of the secret that ends there.
 func (s *Stream) decoded(u unit) {
 	a := &s.patterns.plain
 	s.places[s.count&(len(s.places)-1)] = u.from
@@ -116,8 +115,8 @@ func (s *Stream) decoded(u unit) {
 		}
 		from := s.place(int(n.depth))
 		if n.lost > 0 && s.count > int(n.depth) {
-			// The byte before has to be an escape that took them, or the first one, where
-			// that made a \.
+			// The missing bytes must be a part of the escape right before, or of the one
+			// before that if it made a \.
 			before := s.place(int(n.depth) + 1)
 			if from-before < 2 && s.place(int(n.depth)-1)-from < 2 {
 				continue
@@ -131,7 +130,7 @@ func (s *Stream) decoded(u unit) {
 	}
 }
 
-// place is where the decoded byte begins that is that many before the next.
+// place returns where a decoded byte begins in the text; 1 is the last one.
 func (s *Stream) place(back int) int { return s.places[(s.count-back)&(len(s.places)-1)] }
 
 func (s *Stream) found(from, to int) {
@@ -140,7 +139,7 @@ func (s *Stream) found(from, to int) {
 	}
 }
 
-// begun is how many bytes at the end of the text may be the beginning of a secret.
+// begun returns how many bytes at the end of the text may be the beginning of a secret.
 func (s *Stream) begun() int {
 	begun := int(s.patterns.spelled.nodes[s.spelled].depth)
 	if depth := int(s.patterns.plain.nodes[s.plain].depth); depth > 0 {

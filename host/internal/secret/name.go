@@ -2,23 +2,21 @@ package secret
 
 import "strings"
 
-// named are parts of names whose values are secret wherever they stand, in
-// lower case and without what separates words.
+// named are parts of names of secrets, in lower case and without separators.
 var named = []string{
 	"token", "secret", "passw", "passphrase", "passcode", "credential", "authorization",
 	"apikey", "accesskey", "privatekey", "signingkey", "cookie", "bearer", "jwt",
 }
 
-// short are whole names like them, which as parts would fit too much.
+// short are whole names of secrets, which as parts would match too many names.
 var short = []string{"pass", "pwd", "otp", "auth"}
 
-// harmless are the ends of names that only speak of a secret: how many tokens,
-// of which type, from where.
+// harmless are ends of names that describe a secret: how many tokens, of which type, from
+// where.
 var harmless = []string{"tokens", "count", "limit", "type", "name", "endpoint", "url", "uri", "server", "servers", "supported"}
 
-// Key reports whether a member of a JSON object is called like a secret. It is
-// for text that people want to read all the same, so that it spares the names
-// of the protocol: progressToken is no secret, nor is maxTokens.
+// Key reports whether a member of a JSON object has the name of a secret. The text around
+// it should stay readable, so names of the protocol do not count: progressToken, maxTokens.
 func Key(name string) bool {
 	name = letters(name)
 	if name == "progresstoken" {
@@ -32,14 +30,14 @@ func Key(name string) bool {
 	return hasAny(name, named) || isAny(name, short)
 }
 
-// Flag reports whether a flag of a command line is called like a secret. Its
-// maker chose the name, and nothing is lost where one is hidden that is none, so
-// this is guessed widely: --key and --authfile are.
+// Flag reports whether a flag of a command line has the name of a secret. It guesses
+// widely, since nothing is lost when a harmless value is hidden: --key and --authfile
+// count.
 func Flag(name string) bool {
 	return hasAny(letters(name), named) || hasAny(letters(name), []string{"key", "auth"})
 }
 
-// letters returns a name as it is compared: ApiKey, api_key and API-KEY alike.
+// letters returns the form of a name for comparing: ApiKey, api_key and API-KEY are equal.
 func letters(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

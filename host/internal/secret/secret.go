@@ -1,11 +1,9 @@
 // Package secret holds texts that must not be shown: tokens, keys, passwords.
 //
-// A [Secret] gives its text to [Secret.Reveal] and to nobody else. Whatever
-// prints, logs, marshals or walks over values finds a mark in its place, so a
-// struct that holds one can be logged without a thought.
+// Only [Secret.Reveal] returns the text of a [Secret]. Code that prints, logs, marshals or
+// walks over values gets a mark instead, so a struct with secrets can be logged safely.
 //
-// [Texts] finds secrets in what others have written, in whatever encoding they are
-// there. It is the one place that knows encodings.
+// [Key] and [Flag] tell names of secrets from others.
 package secret
 
 import (
