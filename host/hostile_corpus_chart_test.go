@@ -35,7 +35,7 @@ var besides = map[string]string{
 	"the state of the connection":                  "host/internal/guest/forged_test.go: TestForgedCalls",
 	"handles are looked up, with their generation": "host/internal/guest/forged_test.go: TestForgedCalls",
 	"32 timers":                                          "host/internal/capability/timers_test.go: TestTimersAreBounded",
-	"16 opens at once, then one in 250 ms":               "host/internal/capability/table_test.go: TestOpensAreRated",
+	"16 opens at once, then one in 250 ms":               "host/internal/capability/process/table_test.go: TestOpensAreRated",
 	"1,024 messages under way":                           "host/internal/guest/hostile_test.go: TestHostileGuests",
 	"the features of core V2, and no others":             "host/internal/wasm/hostile_test.go: TestLookRefuses",
 	"a list of imports and exports, with their types":    "host/internal/wasm/hostile_test.go: TestLookRefuses",
