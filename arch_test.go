@@ -101,6 +101,7 @@ var arrows = map[string][]string{
 	"host/internal/capability": {"abi", "host/internal/hostio"},
 	"host/internal/auth":       {"abi", "abi/step", "host/internal/capability/dial", "host/internal/capability/httpclient", "host/internal/egress", "host/internal/secret", "host/vault", "host/internal/wasm", extism + below, jose + below, "host/cleantext"},
 	"host/internal/private":    {flock},
+	"host/internal/connect":    {"abi" + below, "host/config", "host/mcp", "host/replay", "host/trace", "host/vault", "host/internal/auth", "host/internal/capability" + below, "host/internal/egress", "host/internal/guest", "host/internal/hosterr", "host/internal/hostio", "host/internal/modules", "host/internal/redact", "host/internal/rpc", "host/internal/secret", "host/internal/session", "host/internal/worker"},
 	"host/internal/confine":    {xsys + below},
 	"host/internal/modules":    {"host/internal/ctxmutex", "abi" + below, "host/config", "host/pluginstore", "host/internal/auth", "host/internal/confine", "host/internal/guest", "host/internal/hosterr", "host/internal/plugin", "host/internal/wasm", "host/internal/worker"},
 	"host/internal/worker":     {"abi" + below, "host/internal/auth", "host/internal/confine", "host/internal/capability/process", "host/internal/guest", "host/internal/private", "host/internal/wasm", "host/cleantext"},

@@ -37,7 +37,7 @@ func (h *Host) Apply(servers []Server, files map[string]config.Plugin) error {
 	if err != nil {
 		return fmt.Errorf("apply: %w", err)
 	}
-	h.dismiss(changed)
+	h.dialer.Accounts.Dismiss(changed)
 	errs := []error{h.drop(wanted)}
 	for _, entry := range servers {
 		errs = append(errs, h.update(entry, changed))
@@ -51,19 +51,6 @@ func (h *Host) Session(name string) *Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.servers[name]
-}
-
-// dismiss has nobody signed in any more by accounts whose provider changed. What they
-// have begun goes on; what they have saved is there for those that come after them.
-func (h *Host) dismiss(changed map[string]bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for key, a := range h.accounts {
-		if changed[h.providerOf(a.server)] {
-			h.former = append(h.former, a)
-			delete(h.accounts, key)
-		}
-	}
 }
 
 // drop closes the servers that are not wanted, all at once.
@@ -102,7 +89,7 @@ func (h *Host) update(entry Server, plugins map[string]bool) error {
 	switch same := sameEntry(*s.entry.Load(), entry); {
 	case same && !h.uses(entry, plugins):
 		return nil
-	case same && !plugins[h.providerOf(entry)]:
+	case same && !plugins[h.dialer.Accounts.Provider(entry)]:
 		s.become(entry, manager.Change{Keep: true})
 		return nil
 	}
@@ -111,10 +98,10 @@ func (h *Host) update(entry Server, plugins map[string]bool) error {
 
 // uses reports whether one of the plugins is for that entry.
 func (h *Host) uses(entry Server, plugins map[string]bool) bool {
-	if plugins[h.providerOf(entry)] {
+	if plugins[h.dialer.Accounts.Provider(entry)] {
 		return true
 	}
-	for _, via := range h.routes(entry) {
+	for _, via := range h.dialer.Routes(entry) {
 		if plugins[via] {
 			return true
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/wharf-mcp/wharf/host/internal/connect"
 	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
@@ -121,9 +122,18 @@ func (h *Host) approve(ctx context.Context, s Server) error {
 	return unapproved(a)
 }
 
+// account returns what signs in to a server, or nil where nothing does.
+func (h *Host) account(s Server) (*connect.Account, error) {
+	s, err := h.admit(s)
+	if err != nil {
+		return nil, err
+	}
+	return h.dialer.Accounts.Of(s)
+}
+
 // approvedAccount is account for a person who is there: they are asked before
 // anything of a project is used.
-func (h *Host) approvedAccount(ctx context.Context, s Server) (*account, error) {
+func (h *Host) approvedAccount(ctx context.Context, s Server) (*connect.Account, error) {
 	if err := h.Approve(ctx, s); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
+	"github.com/wharf-mcp/wharf/host/internal/connect"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
@@ -219,7 +220,7 @@ func lost(server string, err error) (hint string, kind error) {
 	switch {
 	case errors.Is(err, rpc.ErrTooBig):
 		return fmt.Sprintf("a message may have %d MiB where its entry says nothing; to allow more, write in your configuration:\n"+
-			"[servers.%s]\nmessage_cap = \"64MiB\"", defaultMessageCap>>20, hosterr.TOMLKey(server)), ErrProtocol
+			"[servers.%s]\nmessage_cap = \"64MiB\"", connect.DefaultMessageCap>>20, hosterr.TOMLKey(server)), ErrProtocol
 	case errors.Is(err, rpc.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		return `a slow server gets longer with --timeout, or with timeout = "2m" in its entry`, ErrTimeout
 	case errors.As(err, &ended):
@@ -236,17 +237,4 @@ func lost(server string, err error) (hint string, kind error) {
 		return "", ErrUnreachable
 	}
 	return "", nil
-}
-
-// unknownTransport names what there is in place of what there is not.
-func unknownTransport(name string, known []string) error {
-	have := "no plugins are loaded"
-	if len(known) > 0 {
-		have = "there is " + strings.Join(known, ", ")
-	}
-	return &hosterr.Error{
-		Kind: ErrUnknownTransport,
-		Err:  fmt.Errorf("no transport is called %q (%s)", name, have),
-		Hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(name), name),
-	}
 }

@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/connect"
 	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/modules"
+	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/replay"
@@ -170,9 +172,8 @@ type Event struct {
 type Host struct {
 	config   Config
 	modules  *modules.Cache
+	dialer   *connect.Dialer
 	vault    *vault.Vault // nil without a folder for it
-	stderr   stderrLog
-	secrets  redaction
 	warnings warningQueue
 	manager  *manager.Manager
 
@@ -188,9 +189,6 @@ type Host struct {
 	closed   bool
 	servers  map[string]*Session // by name: those of Apply
 	sessions map[*Session]struct{}
-	found    map[string]string   // by url: the transport that it has
-	accounts map[string]*account // by all that they depend on
-	former   []*account          // whose provider is another now
 }
 
 // New makes a host. It loads no plugin yet: that happens when a session first
@@ -205,13 +203,9 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	h := &Host{
 		config:    c,
 		manager:   manager.New(),
-		stderr:    stderrLog{to: c.Stderr},
-		secrets:   newRedaction(&c),
 		approvals: approvals{asking: ctxmutex.New()},
 		servers:   make(map[string]*Session),
 		sessions:  make(map[*Session]struct{}),
-		found:     make(map[string]string),
-		accounts:  make(map[string]*account),
 	}
 	if c.VaultDir != "" {
 		h.vault = vault.Open(vault.Config{Dir: c.VaultDir, Warn: func(text string) { h.warn("", text) }})
@@ -224,6 +218,11 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	if err != nil {
 		return nil, &hosterr.Error{Kind: ErrConfig, Err: err}
 	}
+	h.dialer = connect.New(connect.Config{
+		Modules: h.modules, Vault: h.vault, Streams: c.Streams, Client: c.Client, Timeout: c.Timeout,
+		StartTimeout: c.StartTimeout, OneShot: c.OneShot, Person: h.person(),
+		Print: c.Print, Trace: c.Trace, Record: c.Record, Stderr: c.Stderr, Warn: h.warn,
+	})
 	h.warnings.deliver = h.hear
 	h.open, h.shut = context.WithCancelCause(context.WithoutCancel(ctx))
 	return h, nil
@@ -267,7 +266,7 @@ func (h *Host) Close() error {
 	}
 	wg.Wait()
 	h.pending.Wait()
-	for i, f := range []func() error{h.manager.Close, h.closeAccounts, h.modules.Close} {
+	for i, f := range []func() error{h.manager.Close, h.dialer.Close, h.modules.Close} {
 		errs[len(sessions)+i] = f()
 	}
 	return errors.Join(errs...)
@@ -286,3 +285,24 @@ func (h *Host) begin(ctx context.Context) (bounded context.Context, over func(),
 	stop := context.AfterFunc(h.open, func() { cancel(ErrClosed) })
 	return ctx, func() { stop(); cancel(nil); h.pending.Done() }, nil
 }
+
+// warn tells of something odd. It may be called from anywhere, and returns at once.
+func (h *Host) warn(server, text string) {
+	h.warnings.add(Event{Server: server, Warning: text})
+}
+
+func (h *Host) hear(e Event) {
+	if h.config.Event != nil {
+		h.config.Event(e)
+	}
+}
+
+// Redact returns a text without the secrets of the entries that the host has connected
+// to so far, in whatever encoding they are there. It is for errors that are shown or
+// logged, since servers and plugins may quote what they were given. It may be called after
+// Close.
+func (h *Host) Redact(text string) string { return h.dialer.Redact(text) }
+
+// SecretFlag reports whether a flag of a command line, or a variable, is called like a
+// secret, so that its value should not be shown.
+func SecretFlag(name string) bool { return secret.Flag(name) }

@@ -57,9 +57,9 @@ func (s *Session) dial(ctx context.Context, after manager.Conn) (manager.Conn, e
 		return nil, err
 	}
 	before, _ := after.(*session.Conn)
-	c, err := s.host.reach(ctx, s, entry, before)
+	c, err := s.host.dialer.Connect(ctx, s.inner, entry, before, &s.starting)
 	if err != nil {
-		return nil, err
+		return nil, explain(entry.Name, err)
 	}
 	i := s.inner.Info()
 	s.driver.Report(func(f *manager.Facts) { f.Era, f.Revision, f.Transport = string(i.Era), i.Protocol, i.Transport })
@@ -96,7 +96,7 @@ func (s *Session) Ready(ctx context.Context) error {
 	return s.signingIn(ctx, mcp.MethodInitialize, func() error {
 		_, err := s.driver.Acquire(ctx)
 		if err != nil {
-			err = explain(s.Name(), fmt.Errorf("connect %s: %w", s.Name(), s.notUp(err)))
+			err = explain(s.Name(), fmt.Errorf("connect %s: %w", s.Name(), s.starting.NotUp(err)))
 		}
 		return err
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 	"github.com/wharf-mcp/wharf/host/pluginstore"
@@ -15,19 +14,12 @@ import (
 // of it on that. The error is of the transport, which the connect would have too;
 // all else that goes wrong, the connect says.
 func (h *Host) Prepare(ctx context.Context, s Server) error {
-	via := h.routes(s)[0]
-	if !slices.Contains(h.Transports(), via) {
-		return nil
+	a, err := h.account(s)
+	if err != nil { // which the connect says
+		a = nil
 	}
-	m, err := h.modules.Transport(ctx, via)
-	if err == nil {
-		err = m.Compile(ctx, via)
-	}
-	if err != nil {
+	if err := h.dialer.Prepare(ctx, s, a); err != nil {
 		return fmt.Errorf("connect %s: %w", s.Name, explain(s.Name, err))
-	}
-	if a, err := h.account(s); err == nil && a != nil {
-		a.Prepare(ctx)
 	}
 	return nil
 }

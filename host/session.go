@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/wharf-mcp/wharf/host/internal/connect"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -24,7 +25,7 @@ type Session struct {
 	driver *manager.Driver
 
 	harmless atomic.Pointer[map[string]bool] // tools that may be called again, see learn
-	starting atomic.Pointer[connection]      // the one that is being made; nil while none is
+	starting connect.Starting                // the connection while it is made
 	refused  atomic.Pointer[string]          // the method that needs a sign-in; nil for none
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
+	"github.com/wharf-mcp/wharf/host/internal/connect"
 	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
@@ -60,7 +61,7 @@ func (h *Host) Login(ctx context.Context, s Server) error {
 	case a == nil:
 		err = hosterr.Configf(`nothing signs in to it; write auth = "oauth" in its entry`)
 	default:
-		a.declined.Store(false)
+		a.Declined.Store(false)
 		err = h.login(ctx, a)
 	}
 	if err != nil {
@@ -78,7 +79,7 @@ func (h *Host) Logout(ctx context.Context, s Server) error {
 	defer over()
 	a, err := h.approvedAccount(ctx, s)
 	if err == nil && a != nil {
-		a.turns.Add(1) // before: what follows is nobody's, or another's
+		a.Turns.Add(1) // before: what follows is nobody's, or another's
 		err = a.Logout(ctx)
 	}
 	if err != nil {
@@ -89,12 +90,12 @@ func (h *Host) Logout(ctx context.Context, s Server) error {
 
 // login asks the person, and remembers that they said no. If they did sign in, the
 // sessions that wait for that go on.
-func (h *Host) login(ctx context.Context, a *account) error {
-	a.turns.Add(1) // before: who comes may be another
+func (h *Host) login(ctx context.Context, a *connect.Account) error {
+	a.Turns.Add(1) // before: who comes may be another
 	err := a.Login(ctx)
 	var failed *auth.Error
 	if errors.As(err, &failed) && failed.Class == step.FailLogin || errors.Is(err, ErrDeclined) {
-		a.declined.Store(true)
+		a.Declined.Store(true)
 	}
 	if err != nil {
 		return err
@@ -127,7 +128,7 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 		}
 		entry := *s.entry.Load()
 		a, broken := s.host.account(entry)
-		if broken != nil || a == nil || a.declined.Load() {
+		if broken != nil || a == nil || a.Declined.Load() {
 			return err
 		}
 		if failed := s.login(ctx, a); failed != nil {
@@ -154,7 +155,7 @@ func (s *Session) unwelcome(err error) error {
 }
 
 // login has the person sign in, unless the session ends meanwhile.
-func (s *Session) login(ctx context.Context, a *account) error {
+func (s *Session) login(ctx context.Context, a *connect.Account) error {
 	ctx, over := s.lasting(ctx)
 	defer over()
 	err := s.host.login(ctx, a)

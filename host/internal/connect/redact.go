@@ -1,4 +1,4 @@
-package host
+package connect
 
 import (
 	"maps"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
@@ -30,26 +31,20 @@ func newRedaction(c *Config) redaction {
 
 // entry adds the secrets of an entry. Variables that are not called secrets are left out
 // of recordings only: they are paths and words, which people need in errors.
-func (r redaction) entry(s Server) {
+func (r redaction) entry(s config.Server) {
 	r.shown.Hide(credentials(s)...)
 	r.shown.HideNamed(namedSecrets(s)...)
 	r.recorded.Hide(slices.Collect(maps.Values(s.Env))...)
 	r.recorded.Hide(slices.Collect(maps.Values(s.Auth.Env))...)
 }
 
-// Redact returns a text without the secrets of the entries that the host has connected
-// to so far, in whatever encoding they are there. It is for errors that are shown or
-// logged, since servers and plugins may quote what they were given. It may be called after
-// Close.
-func (h *Host) Redact(text string) string { return string(h.secrets.shown.Redact([]byte(text))) }
-
-// SecretFlag reports whether a flag of a command line, or a variable, is called like a
-// secret, so that its value should not be shown.
-func SecretFlag(name string) bool { return secret.Flag(name) }
+// Redact returns a text without the secrets of the entries that were connected to so far,
+// in whatever encoding they are there.
+func (d *Dialer) Redact(text string) string { return string(d.secrets.shown.Redact([]byte(text))) }
 
 // credentials returns the values of an entry in the places for credentials: headers, the
 // url and arguments.
-func credentials(s Server) (out []string) {
+func credentials(s config.Server) (out []string) {
 	for name, value := range s.Headers {
 		if !negotiates(name) {
 			out = append(out, value)
@@ -60,7 +55,7 @@ func credentials(s Server) (out []string) {
 }
 
 // namedSecrets returns the values of settings and variables that are called secrets.
-func namedSecrets(s Server) (out []string) {
+func namedSecrets(s config.Server) (out []string) {
 	for _, set := range []map[string]string{s.Settings, s.Env, s.Auth.Env} {
 		for name, value := range set {
 			if secret.Key(name) {

@@ -1,4 +1,4 @@
-package host
+package connect
 
 import (
 	"context"
@@ -23,22 +23,34 @@ import (
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
+// Accounts are the sign-ins of a host, by all that they depend on. All methods are safe
+// for concurrent use.
+type Accounts struct {
+	config  Config
+	secrets redaction
+
+	mu       sync.Mutex
+	closed   bool
+	accounts map[string]*Account
+	former   []*Account // whose provider was replaced
+}
+
 // providerOAuth is what signs in to a url whose entry says nothing about it.
 const providerOAuth = "oauth"
 
-// account is the sign-in to one server, for all sessions with it.
-type account struct {
+// Account is the sign-in to one server, for all sessions with it.
+type Account struct {
 	*auth.Account
-	server   Server
+	server   config.Server
 	recorded *redact.Set // gets what the sign-in gives
 	fetch    *egress.Fetcher
-	declined atomic.Bool   // the person said no, and is not asked again by itself
-	turns    atomic.Uint64 // how often somebody signed in or out
+	Declined atomic.Bool   // the person said no, and is not asked again without their asking
+	Turns    atomic.Uint64 // counts sign-ins and sign-outs
 }
 
 // Apply is [auth.Account.Apply]. It also keeps the credentials out of what is recorded,
 // except for a DPoP proof, which is of use for this one request.
-func (a *account) Apply(ctx context.Context, r *httpclient.Request) ([]abi.Pair, error) {
+func (a *Account) Apply(ctx context.Context, r *httpclient.Request) ([]abi.Pair, error) {
 	pairs, err := a.Account.Apply(ctx, r)
 	for _, pair := range pairs {
 		if pair.Key != "DPoP" {
@@ -49,7 +61,7 @@ func (a *account) Apply(ctx context.Context, r *httpclient.Request) ([]abi.Pair,
 }
 
 // Material is [auth.Account.Material]. It also keeps the material out of what is recorded.
-func (a *account) Material(ctx context.Context) (*auth.Material, error) {
+func (a *Account) Material(ctx context.Context) (*auth.Material, error) {
 	m, err := a.Account.Material(ctx)
 	if m != nil {
 		a.recorded.HideRecent(m.Blob.Reveal())
@@ -60,16 +72,16 @@ func (a *account) Material(ctx context.Context) (*auth.Material, error) {
 	return m, err
 }
 
-// providerOf returns the provider that signs in to a server, or "". By itself it
+// Provider returns the provider that signs in to a server, or "". By itself it
 // is OAuth, if the url has no credentials in its headers: those stop the search,
 // since a token that the user wrote down must not be replaced by another.
-func (h *Host) providerOf(s Server) string {
+func (as *Accounts) Provider(s config.Server) string {
 	switch {
 	case s.Auth.Provider == config.AuthNone:
 		return ""
 	case s.Auth.Provider != "":
 		return s.Auth.Provider
-	case s.URL == "" || strings.HasPrefix(s.URL, "unix:") || h.config.Plugins[providerOAuth] == nil:
+	case s.URL == "" || strings.HasPrefix(s.URL, "unix:") || !as.config.Modules.Builtin(providerOAuth):
 		return ""
 	}
 	for name := range s.Headers {
@@ -80,13 +92,9 @@ func (h *Host) providerOf(s Server) string {
 	return providerOAuth
 }
 
-// account returns what signs in to a server, or nil.
-func (h *Host) account(s Server) (*account, error) {
-	s, err := h.admit(s)
-	if err != nil {
-		return nil, err
-	}
-	name := h.providerOf(s)
+// Of returns what signs in to a server, or nil where nothing does.
+func (as *Accounts) Of(s config.Server) (*Account, error) {
+	name := as.Provider(s)
 	if name == "" {
 		return nil, nil
 	}
@@ -94,30 +102,30 @@ func (h *Host) account(s Server) (*account, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return nil, ErrClosed
+	as.mu.Lock()
+	defer as.mu.Unlock()
+	if as.closed {
+		return nil, hosterr.ErrClosed
 	}
-	if a := h.accounts[string(key)]; a != nil {
+	if a := as.accounts[string(key)]; a != nil {
 		return a, nil
 	}
-	a, err := h.newAccount(name, s)
+	a, err := as.newAccount(name, s)
 	if err != nil {
 		return nil, err
 	}
-	h.accounts[string(key)] = a
+	as.accounts[string(key)] = a
 	return a, nil
 }
 
 // newAccount joins a server to its provider. Nothing is loaded yet. The caller
 // holds mu.
-func (h *Host) newAccount(name string, s Server) (*account, error) {
-	file := h.modules.Files()[name]
+func (as *Accounts) newAccount(name string, s config.Server) (*Account, error) {
+	file := as.config.Modules.Files()[name]
 	fromFile := file.File != ""
 	switch {
-	case !fromFile && !h.modules.Builtin(name):
-		return nil, h.unknownProvider(name)
+	case !fromFile && !as.config.Modules.Builtin(name):
+		return nil, unknownProvider(name)
 	case file.Isolation == config.IsolationProcess:
 		return nil, hosterr.Configf("plugin %s is an auth provider, which reaches nothing by itself; isolation is for transports", name)
 	}
@@ -129,26 +137,26 @@ func (h *Host) newAccount(name string, s Server) (*account, error) {
 		Name: name,
 		Lazy: s.Auth.IsZero(),
 		Provider: func(ctx context.Context) (auth.Provider, error) {
-			p, err := h.modules.Provider(ctx, name)
+			p, err := as.config.Modules.Provider(ctx, name)
 			if err != nil {
 				return nil, err
 			}
 			return p.ForAccount(), nil // a Provider goes on with the plugin that it has had first
 		},
-		Warn:     warnOnce(func(text string) { h.warn(s.Name, text) }),
+		Warn:     warnOnce(func(text string) { as.config.Warn(s.Name, text) }),
 		Server:   step.Server{Name: s.Name, Variables: s.Auth.Variables, Blob: s.Auth.Blob},
-		Settings: h.authSettings(s.Auth),
-		Client:   step.Client{Name: h.config.Client.Name, Version: h.config.Client.Version},
+		Settings: as.settings(s.Auth),
+		Client:   step.Client{Name: as.config.Client.Name, Version: as.config.Client.Version},
 		Grant:    auth.Grant{Variables: s.Auth.Variables, Blob: s.Auth.Blob, Registrations: !fromFile},
-		Person:   h.person(),
+		Person:   as.config.Person,
 		Listen:   listen,
 	}
 	owner := name
 	if i := file.Installed; i != nil {
 		c.Installed, owner = true, vault.Owner(name, i.Records)
 	}
-	if h.vault != nil {
-		c.Vault = vault.Scope{Vault: h.vault, Owner: owner}
+	if as.config.Vault != nil {
+		c.Vault = vault.Scope{Vault: as.config.Vault, Owner: owner}
 	}
 	if s.URL != "" {
 		o, err := origin(s)
@@ -166,7 +174,7 @@ func (h *Host) newAccount(name string, s Server) (*account, error) {
 		return nil, hosterr.Configf("auth: %w", err)
 	}
 	c.Fetch = fetch
-	return &account{Account: auth.NewAccount(c), server: s, recorded: h.secrets.recorded, fetch: fetch}, nil
+	return &Account{Account: auth.NewAccount(c), server: s, recorded: as.secrets.recorded, fetch: fetch}, nil
 }
 
 // warnOnce passes on the first warning.
@@ -202,23 +210,36 @@ func signedPath(o *httpclient.Origin, via string) string {
 	return strings.TrimSuffix(path.Dir(o.Path()), "/") + "/"
 }
 
-// closeAccounts ends what waits for a person, and lets what was begun be stored. No
+// close ends what waits for a person, and lets what was begun be stored. No
 // account is made any more.
-func (h *Host) closeAccounts() error {
-	h.mu.Lock()
-	accounts := append(slices.Collect(maps.Values(h.accounts)), h.former...)
-	h.mu.Unlock()
+func (as *Accounts) close() {
+	as.mu.Lock()
+	as.closed = true
+	accounts := append(slices.Collect(maps.Values(as.accounts)), as.former...)
+	as.mu.Unlock()
 	for _, a := range accounts {
 		a.Close()
 		a.fetch.Close()
 	}
-	return nil
 }
 
-func (h *Host) unknownProvider(name string) error {
+func unknownProvider(name string) error {
 	return &hosterr.Error{
-		Kind: ErrConfig,
+		Kind: hosterr.ErrConfig,
 		Err:  fmt.Errorf("no auth provider is called %q", name),
 		Hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(name), name),
+	}
+}
+
+// Dismiss takes accounts out of use whose provider is among changed. What they have begun
+// goes on. What they have saved is there for the accounts that follow them.
+func (as *Accounts) Dismiss(changed map[string]bool) {
+	as.mu.Lock()
+	defer as.mu.Unlock()
+	for key, a := range as.accounts {
+		if changed[as.Provider(a.server)] {
+			as.former = append(as.former, a)
+			delete(as.accounts, key)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package host
+package connect
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/session"
 )
 
-// logbook is what the guest of one connection has saved for the guest of the next:
+// savedState is what the guest of one connection has saved for the guest of the next:
 // see save and RESUME in package abi. It is kept in memory alone, with the connection
 // that it is of, and is read once. Who gets it is decided by how that ended:
 //
@@ -32,10 +32,10 @@ import (
 // it: a guest with a memory could not spare its server the handshake.
 //
 // What is given is given to the same plugin, for the same entry and sign-in: see
-// [mark]. It is given once. A guest that trips over it is followed by one that gets
+// [resumeKey]. It is given once. A guest that trips over it is followed by one that gets
 // nothing, and a guest that has saved nothing of its own before an accident leaves
 // nothing: what it was given may be what it stumbled over.
-type logbook struct {
+type savedState struct {
 	mu     sync.Mutex
 	text   []byte // as of now; empty for nothing
 	own    bool   // text was saved by this guest, and not given to it
@@ -43,100 +43,100 @@ type logbook struct {
 	closed bool   // nothing is written any more
 }
 
-// newLogbook returns the logbook of a guest that is given a state, or nil.
-func newLogbook(given []byte) *logbook { return &logbook{text: given} }
+// newSavedState returns the savedState of a guest that is given a state, or nil.
+func newSavedState(given []byte) *savedState { return &savedState{text: given} }
 
 // write is where a guest saves to. It does not keep state.
-func (b *logbook) write(state []byte) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
+func (s *savedState) write(state []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
 		return
 	}
-	if !b.own {
-		b.text, b.own = nil, true // the guest may still read what it was given
+	if !s.own {
+		s.text, s.own = nil, true // the guest may still read what it was given
 	}
-	b.text = append(b.text[:0], state...)
+	s.text = append(s.text[:0], state...)
 }
 
-// hand keeps what there is for the next guest, and reports whether that is anything.
-func (b *logbook) hand() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.handed = b.handed || !b.closed && len(b.text) > 0
-	return b.handed
+// handOver keeps what there is for the next guest, and reports whether that is anything.
+func (s *savedState) handOver() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handed = s.handed || !s.closed && len(s.text) > 0
+	return s.handed
 }
 
-// burn leaves nothing to anybody, unless the connection had ended before.
-func (b *logbook) burn() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.closed {
-		b.text, b.closed = nil, true
+// discard leaves nothing to the next guest, unless the connection had ended before.
+func (s *savedState) discard() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.text, s.closed = nil, true
 	}
 }
 
 // end is for the end of the connection, and why it came.
-func (b *logbook) end(cause error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.closed && !b.handed && !(b.own && guest.Crashed(cause)) {
-		b.text = nil
+func (s *savedState) end(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed && !s.handed && !(s.own && guest.Crashed(cause)) {
+		s.text = nil
 	}
-	b.closed = true
+	s.closed = true
 }
 
 // read returns what is left to the next guest, nil for nothing.
-func (b *logbook) read() []byte {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.closed || len(b.text) == 0 {
+func (s *savedState) read() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed || len(s.text) == 0 {
 		return nil
 	}
-	return b.text
+	return s.text
 }
 
-// mark is what a state must have in common with who it is given to: the server entry
+// resumeKey is what a state must have in common with who it is given to: the server entry
 // to the letter, which says where it leads and with which headers; the plugin, by the
 // name that the entry knows it by; and the account, with how often somebody signed in
 // to it or out of it. What a plugin calls itself is compared as well, once it runs.
-type mark struct {
+type resumeKey struct {
 	entry   [sha256.Size]byte
 	via     string
-	account *account
+	account *Account
 	turns   uint64
 }
 
-// mark returns that of the connections that are dialled now. An entry that cannot be
+// resumeKey returns that of the connections that are dialled now. An entry that cannot be
 // written down is not known again.
-func (d *dialer) mark() mark {
-	m := mark{via: d.via, account: d.account}
-	if entry, err := json.Marshal(d.server); err == nil {
-		m.entry = sha256.Sum256(entry)
+func (a *attempt) resumeKey() resumeKey {
+	k := resumeKey{via: a.via, account: a.account}
+	if entry, err := json.Marshal(a.server); err == nil {
+		k.entry = sha256.Sum256(entry)
 	}
-	if d.account != nil {
-		m.turns = d.account.turns.Load()
+	if a.account != nil {
+		k.turns = a.account.Turns.Load()
 	}
-	return m
+	return k
 }
 
-// fits reports whether what was saved under m may be given to one of other.
-func (m mark) fits(other mark) bool { return m == other && m.entry != [sha256.Size]byte{} }
+// fits reports whether what was saved under k may be given to one of other.
+func (k resumeKey) fits(other resumeKey) bool { return k == other && k.entry != [sha256.Size]byte{} }
 
 // resume is dial for a connection whose guest goes on where that of an ended one
 // stopped. It returns nil where nothing was left, or not for this guest.
-func (d *dialer) resume(ctx context.Context, handler rpc.Handler, after *session.Dialed) (*session.Dialed, error) {
+func (a *attempt) resume(ctx context.Context, handler rpc.Handler, after *session.Dialed) (*session.Dialed, error) {
 	old, ok := after.Transport.(*connection)
-	if !ok || old.book.read() == nil || !old.mark.fits(d.mark()) {
+	if !ok || old.saved.read() == nil || !old.key.fits(a.resumeKey()) {
 		return nil, nil
 	}
-	return d.launch(ctx, handler, old)
+	return a.launch(ctx, handler, old)
 }
 
 // Leave ends the connection as Shutdown does, but without a word to the server, whose
 // session is left to the next one. Where that could not go on with it, it is Shutdown.
 func (c *connection) Leave(ctx context.Context) error {
-	if c.book.hand() {
+	if c.saved.handOver() {
 		c.trace.Closing()
 		c.inst.Leave()
 	}

@@ -1,4 +1,4 @@
-package host
+package connect
 
 import (
 	"context"
@@ -21,8 +21,8 @@ import (
 // session, as long as it lasts.
 type connection struct {
 	inst      *guest.Instance
-	book      *logbook
-	mark      mark // of what is in it
+	saved     *savedState
+	key       resumeKey // of what is in it
 	table     *capability.Table
 	stderr    *stderrWriter // what the table writes to; nil where nobody reads
 	peer      *rpc.Peer
@@ -52,7 +52,7 @@ func (c *connection) Err() error {
 // Shutdown ends the connection and everything that it opened, within the graces of
 // the guest and its processes.
 func (c *connection) Shutdown(ctx context.Context) error {
-	c.book.burn()
+	c.saved.discard()
 	c.trace.Closing()
 	err := errors.Join(c.inst.Close(ctx), c.table.Close(ctx))
 	if err == nil {
@@ -71,7 +71,7 @@ func (c *connection) breakOff(cause error) {
 // over settles why the connection ended; the first reason stays.
 func (c *connection) over(cause error) {
 	c.shut.Do(func() {
-		c.book.end(cause)
+		c.saved.end(cause)
 		c.cause = c.lastWords(cause)
 		c.trace.Ended(c.cause)
 		close(c.ended)

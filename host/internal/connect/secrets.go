@@ -1,4 +1,4 @@
-package host
+package connect
 
 import (
 	"context"
@@ -14,11 +14,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 )
 
-var errNoVault = &hosterr.Error{Kind: ErrConfig, Err: errors.New("there is no vault: this program set no folder for it")}
+var errNoVault = &hosterr.Error{Kind: hosterr.ErrConfig, Err: errors.New("there is no vault: this program set no folder for it")}
 
-// authSettings returns the settings of an auth table as its provider reads them.
+// settings returns the settings of an auth table as its provider reads them.
 // Secrets are looked up each time: a token in a file may be renewed by others.
-func (h *Host) authSettings(a config.Auth) func(context.Context) (json.RawMessage, error) {
+func (as *Accounts) settings(a config.Auth) func(context.Context) (json.RawMessage, error) {
 	return func(ctx context.Context) (json.RawMessage, error) {
 		values := maps.Clone(a.Settings)
 		for _, key := range slices.Sorted(maps.Keys(values)) {
@@ -26,11 +26,11 @@ func (h *Host) authSettings(a config.Auth) func(context.Context) (json.RawMessag
 			if !ok {
 				continue
 			}
-			text, err := h.lookUp(ctx, r)
+			text, err := as.lookUp(ctx, r)
 			if err != nil {
-				return nil, &hosterr.Error{Kind: ErrConfig, Err: fmt.Errorf("auth.%s: %w", key, err), Hint: Hint(err)}
+				return nil, &hosterr.Error{Kind: hosterr.ErrConfig, Err: fmt.Errorf("auth.%s: %w", key, err), Hint: hosterr.Hint(err)}
 			}
-			h.secrets.shown.HideNamed(text)
+			as.secrets.shown.HideNamed(text)
 			values[key] = text
 		}
 		if values == nil {
@@ -44,7 +44,7 @@ func (h *Host) authSettings(a config.Auth) func(context.Context) (json.RawMessag
 const maxSecret = 64 << 10
 
 // lookUp returns what a reference leads to.
-func (h *Host) lookUp(ctx context.Context, r config.Reference) (string, error) {
+func (as *Accounts) lookUp(ctx context.Context, r config.Reference) (string, error) {
 	switch {
 	case r.Env != "":
 		text, set := os.LookupEnv(r.Env)
@@ -54,12 +54,12 @@ func (h *Host) lookUp(ctx context.Context, r config.Reference) (string, error) {
 		return text, nil
 	case r.File != "":
 		return readSecret(r.File)
-	case h.vault == nil:
+	case as.config.Vault == nil:
 		return "", errNoVault
 	}
-	text, found, err := h.vault.LoadSecret(ctx, r.Secret)
+	text, found, err := as.config.Vault.LoadSecret(ctx, r.Secret)
 	if err == nil && !found {
-		err = &hosterr.Error{Kind: ErrConfig, Err: fmt.Errorf("there is no secret %q", r.Secret), Hint: "store it with: wharf auth secret " + r.Secret}
+		err = &hosterr.Error{Kind: hosterr.ErrConfig, Err: fmt.Errorf("there is no secret %q", r.Secret), Hint: "store it with: wharf auth secret " + r.Secret}
 	}
 	return text, err
 }

@@ -1,4 +1,4 @@
-package host
+package connect
 
 import (
 	"cmp"
@@ -11,10 +11,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 )
 
-// bounded refuses to give an installed plugin what the user did not grant it, whatever
+// granted refuses to give an installed plugin what the user did not grant it, whatever
 // a server entry says.
-func (h *Host) bounded(s Server, via string, gs []capability.Grant) error {
-	i := h.modules.Files()[via].Installed
+func (d *Dialer) granted(via string, gs []capability.Grant) error {
+	i := d.config.Modules.Files()[via].Installed
 	if i == nil {
 		return nil
 	}
@@ -23,13 +23,13 @@ func (h *Host) bounded(s Server, via string, gs []capability.Grant) error {
 		case slices.Contains(i.Kinds, kind.String()):
 		case slices.Contains(i.Asked, kind.String()):
 			return &hosterr.Error{
-				Kind: ErrDenied,
+				Kind: hosterr.ErrDenied,
 				Err:  fmt.Errorf("the entry has %s, and the plugin %s is not granted %s", entryKey(kind), via, kind),
 				Hint: fmt.Sprintf("to grant it: wharf plugin grant %s %s", via, kind),
 			}
 		default:
 			return &hosterr.Error{
-				Kind: ErrDenied,
+				Kind: hosterr.ErrDenied,
 				Err:  fmt.Errorf("the entry has %s, and the plugin %s does not ask for %s", entryKey(kind), via, kind),
 				Hint: fmt.Sprintf("write %s in the entry in place of %s", entryKeys(i.Asked), entryKey(kind)),
 			}

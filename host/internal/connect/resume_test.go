@@ -1,4 +1,4 @@
-package host
+package connect
 
 import (
 	"math"
@@ -10,7 +10,7 @@ import (
 
 // What is left of a connection whose guest had no accident: what was handed over, as
 // it was in the end, and nothing else.
-func TestLogbook(t *testing.T) {
+func TestSavedState(t *testing.T) {
 	for _, c := range []struct{ given, events, want string }{
 		{"", "end", ""},
 		{"", "write:a end", ""},
@@ -18,27 +18,27 @@ func TestLogbook(t *testing.T) {
 		{"", "hand write:a end", ""},
 		{"", "write:a hand", ""},
 		{"", "write:a hand end", "a"},
-		{"", "write:a hand write:b end write:c burn", "b"},
+		{"", "write:a hand write:b end write:c discard", "b"},
 		{"", "write:a hand write: end", ""},
 		{"", "write:a write: hand end", ""},
-		{"", "write:a burn write:b hand end", ""},
+		{"", "write:a discard write:b hand end", ""},
 		{"", "write:a end hand", ""},
 		{"old", "end", ""},
 		{"old", "hand end", "old"},
 		{"old", "write:a hand end", "a"},
 		{"old", "write: hand end", ""},
-		{"old", "burn hand end", ""},
+		{"old", "discard hand end", ""},
 	} {
 		given := []byte(c.given)
-		b := newLogbook(given)
+		b := newSavedState(given)
 		for event := range strings.FieldsSeq(c.events) {
 			switch name, text, _ := strings.Cut(event, ":"); name {
 			case "write":
 				b.write([]byte(text))
 			case "hand":
-				b.hand()
-			case "burn":
-				b.burn()
+				b.handOver()
+			case "discard":
+				b.discard()
 			case "end":
 				b.end(nil)
 			}
@@ -52,31 +52,31 @@ func TestLogbook(t *testing.T) {
 	}
 }
 
-// A mark fits one that is the same to the letter.
-func TestMark(t *testing.T) {
-	one, other := &account{}, &account{}
-	other.turns.Add(1)
-	dialers := []*dialer{
+// A key fits one that is the same to the letter.
+func TestResumeKey(t *testing.T) {
+	one, other := &Account{}, &Account{}
+	other.Turns.Add(1)
+	attempts := []*attempt{
 		{via: "http"}, {via: "sse"}, {via: "http", account: one}, {via: "http", account: other},
-		{via: "http", server: Server{URL: "http://a.example"}},
-		{via: "http", server: Server{Headers: map[string]string{"X-Key": "1"}}},
-		{via: "http", server: Server{Settings: map[string]string{"a": "1"}}},
-		{via: "http", server: Server{TLS: config.TLS{Name: "a"}}},
+		{via: "http", server: config.Server{URL: "http://a.example"}},
+		{via: "http", server: config.Server{Headers: map[string]string{"X-Key": "1"}}},
+		{via: "http", server: config.Server{Settings: map[string]string{"a": "1"}}},
+		{via: "http", server: config.Server{TLS: config.TLS{Name: "a"}}},
 	}
-	for i, a := range dialers {
-		for k, b := range dialers {
-			if got := a.mark().fits(b.mark()); got != (i == k) {
+	for i, a := range attempts {
+		for k, b := range attempts {
+			if got := a.resumeKey().fits(b.resumeKey()); got != (i == k) {
 				t.Errorf("%d fits %d: %v", i, k, got)
 			}
 		}
 	}
-	before := dialers[2].mark()
-	one.turns.Add(1)
-	if before.fits(dialers[2].mark()) {
+	before := attempts[2].resumeKey()
+	one.Turns.Add(1)
+	if before.fits(attempts[2].resumeKey()) {
 		t.Error("it fits although somebody signed in")
 	}
-	strange := &dialer{server: Server{Auth: config.Auth{Settings: map[string]any{"a": math.NaN()}}}}
-	if strange.mark().fits(strange.mark()) {
+	strange := &attempt{server: config.Server{Auth: config.Auth{Settings: map[string]any{"a": math.NaN()}}}}
+	if strange.resumeKey().fits(strange.resumeKey()) {
 		t.Error("it fits although nobody can tell")
 	}
 }

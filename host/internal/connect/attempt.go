@@ -1,0 +1,270 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/modules"
+	"github.com/wharf-mcp/wharf/host/internal/rpc"
+	"github.com/wharf-mcp/wharf/host/internal/session"
+	"github.com/wharf-mcp/wharf/host/internal/worker"
+)
+
+// DefaultMessageCap is how long an inbound message may be unless the entry
+// says otherwise, in bytes.
+const DefaultMessageCap = 16 << 20
+
+// attempt makes a connection of a session to a server, over one transport.
+type attempt struct {
+	dialer    *Dialer
+	server    config.Server
+	via       string // the plugin's name
+	transport *modules.Transport
+	grants    []capability.Grant
+	account   *Account // nil where nothing signs in
+}
+
+// attempt checks what can be known of an entry before anything is started.
+func (d *Dialer) attempt(ctx context.Context, s config.Server, via string) (*attempt, error) {
+	if via == "" {
+		return nil, hosterr.Configf("it has no command, url or transport")
+	}
+	if known := d.config.Modules.Transports(); !slices.Contains(known, via) {
+		return nil, unknownTransport(via, known)
+	}
+	if s.MessageCap <= 0 {
+		s.MessageCap = DefaultMessageCap
+	}
+	account, err := d.Accounts.Of(s)
+	if err != nil {
+		return nil, err
+	}
+	gs, err := d.grants(s, via, account)
+	if err == nil {
+		err = d.granted(via, gs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := d.config.Modules.Transport(ctx, via)
+	if err == nil {
+		err = t.Compile(ctx, via)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if account != nil {
+		account.Prepare(ctx)
+	}
+	d.secrets.entry(s)
+	return &attempt{dialer: d, server: s, via: via, transport: t, grants: gs, account: account}, nil
+}
+
+// dial starts a guest with a world and a peer of its own. The connection may be
+// used at once; if it cannot be made, it ends and says why.
+func (a *attempt) dial(ctx context.Context, handler rpc.Handler) (*session.Dialed, error) {
+	return a.launch(ctx, handler, nil)
+}
+
+// launch is dial. Where old is not nil, the guest goes on where that of old stopped;
+// there is no connection if it turns out to be another plugin.
+func (a *attempt) launch(ctx context.Context, handler rpc.Handler, old *connection) (*session.Dialed, error) {
+	var given []byte
+	var last uint64
+	if old != nil {
+		given, last = old.saved.read(), old.peer.Last()
+	}
+	c := &connection{redact: a.dialer.Redact, saved: newSavedState(given), stderr: a.stderr(), ended: make(chan struct{})}
+	if err := a.board(ctx, c); err != nil {
+		return nil, err
+	}
+	manifest := c.inst.Manifest()
+	if old != nil && manifest.Name != old.inst.Manifest().Name {
+		return nil, c.inst.Close(ctx)
+	}
+	set, err := a.settings(&manifest)
+	if err == nil {
+		c.table, err = a.table(ctx, c.stderr)
+	}
+	if err != nil {
+		c.inst.Close(ctx)
+		return nil, err
+	}
+	c.trace = a.dialer.config.Trace.Connect(a.server.Name, a.via)
+	c.peer = rpc.NewPeer(a.peer(c, handler, last))
+	c.inst.Open(set, given, c.table, receiver{c})
+	return &session.Dialed{
+		Peer: c.peer, Transport: c,
+		StreamCancel: manifest.Cancel == abi.CancelByStream, Probe: manifest.Probe,
+	}, nil
+}
+
+// board starts the guest of a connection.
+func (a *attempt) board(ctx context.Context, c *connection) (err error) {
+	config := guest.Config{
+		Plugin: a.via,
+		Module: a.transport.Module,
+		Remote: a.transport.Apart,
+		Limits: guest.Limits{MessageCap: a.server.MessageCap},
+		Trace:  a.dialer.config.Print.ABI(a.server.Name),
+		Log:    a.log,
+		Save:   c.saved.write,
+	}
+	c.key = a.resumeKey()
+	if recorder := a.dialer.config.Record; recorder != nil {
+		c.recording = recorder.Connect(a.server.Name, a.via, a.transport.Hash)
+		config.Observer, config.Now, config.Random = c.recording, c.recording.Now, c.recording
+	}
+	c.inst, err = guest.New(ctx, config)
+	if errors.As(err, new(*worker.Refusal)) { // which a load in this process would have found
+		err = &hosterr.Error{Kind: hosterr.ErrPluginRefused, Err: err}
+	}
+	return err
+}
+
+// observers returns what sees the messages of a connection: the functions of the printer
+// and the trace. Each is nil if there is no such observer.
+func (a *attempt) observers(c *connection) (message func(sent bool, msg []byte), dropped func(why error, msg []byte)) {
+	print, printDropped := a.dialer.config.Print.RPC(a.server.Name), a.dialer.config.Print.Dropped(a.server.Name)
+	if c.trace == nil {
+		return print, printDropped
+	}
+	message = func(sent bool, msg []byte) {
+		if print != nil {
+			print(sent, msg)
+		}
+		c.trace.Message(sent, c.peer.Version(), msg)
+	}
+	dropped = func(why error, msg []byte) {
+		if printDropped != nil {
+			printDropped(why, msg)
+		}
+		c.trace.Dropped(c.peer.Version(), why, msg)
+	}
+	return message, dropped
+}
+
+// settings picks what the plugin reads from the entry. A setting that it does
+// not read is an error, because it would silently do nothing.
+func (a *attempt) settings(m *abi.Manifest) (*abi.Settings, error) {
+	given := maps.Clone(a.server.Settings)
+	if given == nil {
+		given = make(map[string]string)
+	}
+	if a.server.Framing != "" {
+		given["framing"] = a.server.Framing
+	}
+	out := &abi.Settings{Server: a.server.Name, MessageCap: uint32(a.server.MessageCap)}
+	var known []string
+	for _, want := range m.Settings {
+		known = append(known, want.Key)
+		if value, ok := given[want.Key]; ok {
+			out.Values = append(out.Values, abi.Pair{Key: want.Key, Value: value})
+			delete(given, want.Key)
+		}
+	}
+	for key := range given {
+		return nil, hosterr.Configf("transport %s has no setting %q; it has: %s",
+			a.via, key, strings.Join(known, ", "))
+	}
+	for _, g := range a.grants {
+		out.Grants = append(out.Grants, abi.Grant{Kind: g.To.Kind(), Name: g.Name})
+	}
+	return out, nil
+}
+
+// stderr returns where a connection's servers write theirs, or nil.
+func (a *attempt) stderr() *stderrWriter {
+	if a.dialer.stderr.to == nil {
+		return nil
+	}
+	return newStderrWriter(&a.dialer.stderr, a.server.Name, a.dialer.secrets.shown.Stream())
+}
+
+// table makes what a connection may open, and says how it ends.
+func (a *attempt) table(ctx context.Context, stderr *stderrWriter) (*capability.Table, error) {
+	grants, err := a.signedIn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := capability.Config{Grants: grants}
+	c.Limits.Answer = max(2*int64(a.server.MessageCap), 1<<20) // room for what is no message
+	if a.dialer.config.OneShot {
+		c.Grace = capability.OneShot()
+	}
+	if stderr != nil {
+		c.Stderr = stderr
+	}
+	return capability.NewTable(c), nil
+}
+
+// signedIn returns the grants, and in the variables of a process what signs it
+// in. That is asked for each time that the process is started.
+func (a *attempt) signedIn(ctx context.Context) ([]capability.Grant, error) {
+	if a.account == nil || len(a.server.Auth.Variables) == 0 {
+		return a.grants, nil
+	}
+	m, err := a.account.Material(ctx)
+	if err != nil {
+		return nil, err
+	}
+	grants := slices.Clone(a.grants)
+	for i, g := range grants {
+		if p, ok := g.To.(process.Process); ok {
+			p.Env = slices.Clone(p.Env)
+			for _, name := range slices.Sorted(maps.Keys(m.Env)) {
+				p.Env = append(p.Env, name+"="+m.Env[name].Reveal())
+			}
+			grants[i].To = p
+		}
+	}
+	return grants, nil
+}
+
+// peer returns what the peer of c is made of; last is the number of the last message
+// of the session so far.
+func (a *attempt) peer(c *connection, handler rpc.Handler, last uint64) rpc.Config {
+	trace, dropped := a.observers(c)
+	return rpc.Config{
+		Link:    link{c},
+		Name:    a.server.Name,
+		Handler: handler,
+		After:   last,
+		Timeout: a.dialer.timeout(a.server),
+		Trace:   trace,
+		Dropped: dropped,
+		Broken:  c.breakOff,
+		Status:  c.inst.Status,
+	}
+}
+
+// log passes on what a plugin says, from warnings up. It is called from within
+// the plugin.
+func (a *attempt) log(level abi.Level, text string) {
+	if level >= abi.LevelWarn {
+		a.dialer.config.Warn(a.server.Name, "plugin "+a.via+": "+text)
+	}
+}
+
+// unknownTransport names what there is in place of what there is not.
+func unknownTransport(name string, known []string) error {
+	have := "no plugins are loaded"
+	if len(known) > 0 {
+		have = "there is " + strings.Join(known, ", ")
+	}
+	return &hosterr.Error{
+		Kind: hosterr.ErrUnknownTransport,
+		Err:  fmt.Errorf("no transport is called %q (%s)", name, have),
+		Hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(name), name),
+	}
+}

@@ -1,0 +1,91 @@
+// Package connect makes the connections of a host: it takes the entry of a server, finds
+// out what it grants, what signs in to it and which plugin carries it, and returns a
+// connection on which a session is open.
+//
+//	entry ──► routes ──► account, grants, transport ──► guest, table, peer ──► handshake
+//	          Connect    attempt                        dial                   session.Connect
+package connect
+
+import (
+	"context"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/auth"
+	"github.com/wharf-mcp/wharf/host/internal/modules"
+	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/replay"
+	"github.com/wharf-mcp/wharf/host/trace"
+	"github.com/wharf-mcp/wharf/host/vault"
+)
+
+// Config is what connections have in common. Modules and Warn are required.
+type Config struct {
+	Modules *modules.Cache
+	Vault   *vault.Vault      // keeps what sign-ins give; nil keeps nothing
+	Streams map[string]Stream // to servers within the program, by name
+
+	Client       mcp.Implementation
+	Timeout      time.Duration // of a request; below 0 is none
+	StartTimeout time.Duration // of the start of a server; 0 is that of package session, below 0 is none
+	OneShot      bool          // ends servers quickly
+
+	Person auth.Person // signs in; nil where no person is there
+
+	Print  *trace.Printer
+	Trace  *trace.Recorder
+	Record *replay.Recorder
+	Stderr io.Writer // gets what servers write to theirs; nil drops it
+
+	// Warn tells of something odd about a server, for people. It may be called from any
+	// goroutine, and returns at once.
+	Warn func(server, text string)
+}
+
+// Dialer makes connections. All methods are safe for concurrent use.
+type Dialer struct {
+	Accounts *Accounts
+
+	config  Config
+	secrets redaction
+	stderr  stderrLog
+
+	mu    sync.Mutex
+	found map[string]string // by url: the transport that it has
+}
+
+// New returns a dialer.
+func New(c Config) *Dialer {
+	secrets := newRedaction(&c)
+	return &Dialer{
+		Accounts: &Accounts{config: c, secrets: secrets, accounts: make(map[string]*Account)},
+		config:   c, secrets: secrets, stderr: stderrLog{to: c.Stderr}, found: make(map[string]string),
+	}
+}
+
+// Close ends sign-ins that wait for a person, and lets what was begun be stored. All
+// connections are closed before it.
+func (d *Dialer) Close() error {
+	d.Accounts.close()
+	return nil
+}
+
+// Prepare loads and compiles the plugins that an entry needs first, where that was not
+// done, and those of its account, which may be nil. The error is of the transport.
+func (d *Dialer) Prepare(ctx context.Context, s config.Server, a *Account) error {
+	via := d.Routes(s)[0]
+	if !slices.Contains(d.config.Modules.Transports(), via) {
+		return nil
+	}
+	t, err := d.config.Modules.Transport(ctx, via)
+	if err == nil {
+		err = t.Compile(ctx, via)
+	}
+	if err == nil && a != nil {
+		a.Prepare(ctx)
+	}
+	return err
+}

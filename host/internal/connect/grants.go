@@ -1,0 +1,137 @@
+package connect
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
+	"github.com/wharf-mcp/wharf/host/internal/capability/stream"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/modules"
+)
+
+// grants turns a server entry into what its plugin may open.
+func (d *Dialer) grants(s config.Server, via string, a *Account) ([]capability.Grant, error) {
+	var gs []capability.Grant
+	if s.Command != "" {
+		gs = append(gs, capability.Grant{Name: modules.MainGrant, To: process.Process{
+			Command: s.Command, Args: s.Args, Env: environ(s.Env), Dir: s.Dir,
+		}})
+	}
+	if s.Address != "" {
+		to, err := d.stream(s, a)
+		if err != nil {
+			return nil, err
+		}
+		gs = append(gs, capability.Grant{Name: modules.MainGrant, To: to})
+	}
+	if s.URL != "" {
+		o, err := origin(s)
+		if err != nil {
+			return nil, err
+		}
+		o.AnyPath = via == transportSSE
+		if a != nil {
+			o.Credentials, o.SignedPath = a, signedPath(o, via)
+		}
+		gs = append(gs, capability.Grant{Name: modules.MainGrant, To: o})
+	}
+	return gs, nil
+}
+
+// sealed puts what signs in before the streams of an address, where the entry
+// says so. It is asked for each time that one is opened.
+func sealed(s config.Server, to stream.Address, a *Account) capability.Target {
+	if a == nil || !s.Auth.Blob {
+		return to
+	}
+	return stream.Sealed{Address: to, Blob: func(ctx context.Context) ([]byte, error) {
+		m, err := a.Material(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return []byte(m.Blob.Reveal()), nil
+	}}
+}
+
+// origin returns where the url of an entry leads.
+func origin(s config.Server) (*httpclient.Origin, error) {
+	o, err := httpclient.ParseOrigin(s.URL)
+	if err != nil {
+		return nil, hosterr.Configf("%w", err)
+	}
+	o.Headers, o.Proxy = headers(s.Headers), s.Proxy
+	o.TLS = secure(s)
+	if err := o.Check(); err != nil {
+		return nil, hosterr.Configf("%w", err)
+	}
+	return o, nil
+}
+
+// secure returns how a server over TLS is known, and what it is shown.
+func secure(s config.Server) dial.TLS {
+	return dial.TLS{CAFile: s.TLS.CA, CertFile: s.TLS.Cert, KeyFile: s.TLS.Key, Name: s.TLS.Name}
+}
+
+// headers returns the configured headers, sorted by name.
+func headers(fields map[string]string) []abi.Pair {
+	pairs := make([]abi.Pair, 0, len(fields))
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		pairs = append(pairs, abi.Pair{Key: name, Value: fields[name]})
+	}
+	return pairs
+}
+
+// environ returns variables as NAME=value, sorted.
+func environ(vars map[string]string) []string {
+	env := make([]string, 0, len(vars))
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		env = append(env, name+"="+vars[name])
+	}
+	return env
+}
+
+// inside is what the address of a stream within the program begins with.
+const inside = "memory:"
+
+// stream returns what the address of an entry leads to.
+func (d *Dialer) stream(s config.Server, a *Account) (capability.Target, error) {
+	if name, ok := strings.CutPrefix(s.Address, inside); ok {
+		return d.within(s, name)
+	}
+	to, err := stream.ParseAddress(s.Address)
+	if err != nil {
+		return nil, hosterr.Configf("address: %w", err)
+	}
+	to.TLS = secure(s)
+	return sealed(s, to, a), nil
+}
+
+// within returns the stream of that name, which the program has to have. There is no
+// sign-in on it: the program made it, and knows what reads it.
+func (d *Dialer) within(s config.Server, name string) (capability.Target, error) {
+	open, ok := d.config.Streams[name]
+	if !ok {
+		have := "it has none"
+		if names := slices.Sorted(maps.Keys(d.config.Streams)); len(names) > 0 {
+			have = "it has " + strings.Join(names, ", ")
+		}
+		return nil, &hosterr.Error{
+			Kind: hosterr.ErrConfig,
+			Err:  fmt.Errorf("address %q: this program has no such stream (%s)", s.Address, have),
+			Hint: "a memory address is for programs that embed a server and name it in host.Config.Streams",
+		}
+	}
+	if s.Auth.Blob {
+		return nil, hosterr.Configf("auth.blob: there is no sign-in on %s, which is within this program; leave it out", s.Address)
+	}
+	return stream.Memory{Name: name, Dial: open}, nil
+}
