@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// Toolchain is the one that plugins are built with. Another one gives other bytes
-// for the same source.
+// Toolchain is the toolchain that plugins are built with. Another toolchain gives other
+// bytes for the same source.
 const Toolchain = "go1.26.8"
 
-// patience is what one go command may take: a slow machine compiles the standard
-// library within it, or fetches a toolchain.
-const patience = 15 * time.Minute
+// goTimeout bounds one go command, which may compile the standard library or fetch a
+// toolchain on a slow machine.
+const goTimeout = 15 * time.Minute
 
 // ErrNoGo is the error of a folder without Go source, whose files are built by
 // something else.
@@ -37,15 +37,15 @@ type Module struct {
 	File     string
 	Size     int64
 	SHA256   string // in lower-case hexadecimal
-	Go       string // the toolchain that it is of
-	Segments int    // of data, after they were joined
-	Joined   int    // how many there were before
+	Go       string // the toolchain that built it
+	Segments int    // of data, after joining
+	Joined   int    // segments before joining
 }
 
 // Build builds the package in a folder and writes the module. It starts the go
 // command in that folder with the environment of this process, up to what makes a
 // build depend on the machine. Source that does not compile is a [*CompileError],
-// a toolchain that cannot be had a [*ToolchainError]; nothing is written then. A
+// a toolchain that is not available a [*ToolchainError]; nothing is written then. A
 // module that has no go.sum yet gets one.
 func Build(ctx context.Context, o Options) (*Module, error) {
 	o, err := o.complete()
@@ -105,11 +105,12 @@ func (m *Module) write(built []byte) (err error) {
 // gocmd is the go command, for a folder and as one toolchain.
 type gocmd struct{ dir, toolchain string }
 
-// flags are what makes a module the same on every machine: no paths, no dates, no
-// ids. GOFLAGS and what else could add to them is taken out of the environment.
+// flags make a module the same on every machine: no paths, no dates, no ids. environ
+// clears GOFLAGS, which could add to them.
 var flags = []string{"build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid="}
 
-// environ is the user's environment, with what a build must not depend on set.
+// environ is the user's environment, with fixed values for what a build must not depend
+// on.
 func (g gocmd) environ() []string {
 	return append(os.Environ(), "GOTOOLCHAIN="+g.toolchain,
 		"GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWASM=", "GOEXPERIMENT=")
@@ -120,7 +121,7 @@ func (g gocmd) run(ctx context.Context, args ...string) (*process.Output, error)
 	if _, err := p.Locate(); err != nil {
 		return nil, &ToolchainError{Want: g.toolchain, Reason: err.Error()}
 	}
-	return p.RunWithin(ctx, patience)
+	return p.RunWithin(ctx, goTimeout)
 }
 
 // build runs the compiler and returns the module.

@@ -107,7 +107,7 @@ func TestToolchainThatCannotBeHad(t *testing.T) {
 	for _, tt := range []struct{ name, script, want string }{
 		{"none", "", "Go installed?"},
 		{"offline", "echo 'go: download go1.26.8: toolchain not available' >&2; exit 1", "toolchain not available"},
-		{"too old to know", "echo go version go1.19 linux/amd64", "the go command is go1.19, and gets no other"},
+		{"too old to know", "echo go version go1.19 linux/amd64", "the go command is go1.19, and cannot fetch another"},
 		{"something else", "echo play stones", `says "play stones"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -35,9 +35,9 @@ func (s segment) end() uint64 { return uint64(s.offset) + uint64(len(s.data)) }
 // Join returns a module of the Go toolchain with its data segments joined where at
 // most maxGap bytes lie between them, and how many there were before and after. A
 // gap is filled with the zeros that a fresh memory has there anyway, so the module
-// does the same as before; a second pass changes nothing. One that might notice
-// comes back as it is: one that names its segments (it has a data count section),
-// that has no memory of its own, or whose segments overlap.
+// behaves as before; a second pass changes nothing. A module that could behave
+// differently is returned as it is: one with a data count section, whose code may refer
+// to segments; one without a memory of its own; and one whose segments overlap.
 //
 // Go leaves out every run of zeros in the data of a program, which makes tens of
 // thousands of segments. A host keeps each of them as an object of its own; joined,
@@ -45,7 +45,7 @@ func (s segment) end() uint64 { return uint64(s.offset) + uint64(len(s.data)) }
 func Join(module []byte) (out []byte, before, after int, err error) {
 	rest, ok := bytes.CutPrefix(module, magic)
 	if !ok {
-		return nil, 0, 0, errors.New("this is no WebAssembly module")
+		return nil, 0, 0, errors.New("this is not a WebAssembly module")
 	}
 	out = append(out, magic...)
 	var seen [256]bool

@@ -27,7 +27,7 @@ type authHost struct {
 	entropy  uint64 // of events so far
 	network  string
 	declines bool // the person says no
-	strange  bool // the next event has a kind that there is none of
+	strange  bool // the next event has an unknown kind
 	records  map[step.RecordKey]json.RawMessage
 	counts   map[*Answer]int
 	runs     int // of the command

@@ -38,7 +38,7 @@ type Host struct {
 	uses    map[uint8]uint32  // generation of the next handle of an index
 }
 
-// Delivery is one message that a guest delivered, and what came of it.
+// Delivery is one message that a guest delivered, and the verdict on it.
 type Delivery struct {
 	Exchange uint32
 	Message  string

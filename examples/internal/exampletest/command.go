@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A Command is the program wharf, as a user has it who has written one file.
+// A Command is the program wharf with one configuration file.
 type Command struct {
 	dir     string
 	program string
@@ -46,8 +46,8 @@ func (c *Command) Run(t testing.TB, args ...string) (stdout, stderr string, code
 	return out.String(), err.String(), cmd.ProcessState.ExitCode()
 }
 
-// Carries wants `wharf tools` and `wharf call` of a server to succeed, one that has
-// the tool echo of the reference servers.
+// Carries checks that `wharf tools` and `wharf call` succeed with a server that has the
+// tool echo of the reference servers.
 func (c *Command) Carries(t testing.TB, server string) {
 	t.Helper()
 	for want, args := range map[string][]string{
@@ -61,9 +61,8 @@ func (c *Command) Carries(t testing.TB, server string) {
 	}
 }
 
-// Unauthorized wants the server not to accept who calls, or the other way round: the
-// command says so in these words, says what a person can do, and ends with the exit
-// code of a sign-in.
+// Unauthorized checks that a server refuses the caller, or the caller the server: stderr
+// contains want, and the exit code is that of a missing sign-in.
 func (c *Command) Unauthorized(t testing.TB, server, want string) {
 	t.Helper()
 	const needed = 3

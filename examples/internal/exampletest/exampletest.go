@@ -1,6 +1,6 @@
-// Package exampletest makes what the tests of the examples need beside themselves:
-// plugins as their READMEs build them, the command of a user, and the programs that
-// a plugin is held against, which are launched and killed.
+// Package exampletest has what the tests of the examples share: it builds plugins as
+// their READMEs do, runs the wharf command, and starts and kills the programs that a
+// plugin talks to.
 package exampletest
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
-// built are the files that there are, by package: each is built once.
+// built has the file of each package that has been built. Each is built once.
 var built sync.Map
 
 // Module builds a plugin in Go, and returns its file.
@@ -51,8 +51,8 @@ func build(t testing.TB, pkg, name string, environ []string, flags ...string) st
 	return file
 }
 
-// Config is that of a host with the plugins in these files, by name. What it has
-// compiled it keeps for the next run.
+// Config returns the configuration of a host with the plugins in these files, by name.
+// Compiled code is kept for the next run.
 func Config(t testing.TB, files map[string]string) host.Config {
 	t.Helper()
 	cache, err := host.DefaultCacheDir()
@@ -69,8 +69,8 @@ func Config(t testing.TB, files map[string]string) host.Config {
 	return c
 }
 
-// Host returns a host of a configuration, in which a server that is lost is
-// connected again by whoever calls it. It is closed when the test ends.
+// Host returns a host that reconnects a lost server only when it is called. It is
+// closed when the test ends.
 func Host(t testing.TB, c host.Config) *host.Host {
 	t.Helper()
 	c.Reconnect = host.Policy{Backoff: []time.Duration{}, Failures: -1}
@@ -87,8 +87,8 @@ func Host(t testing.TB, c host.Config) *host.Host {
 }
 
 // Address returns an address on this machine at which nothing listens. Its port is
-// below those that systems give to whoever names none: nobody gets it by chance
-// before the program of the test is there, or while that is gone for a time.
+// below the range of ephemeral ports, so that no other program gets it by chance
+// before the program of the test listens, or while that is restarted.
 func Address(t testing.TB) string {
 	t.Helper()
 	const first, ports, tries = 20_000, 12_000, 100

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// A Ship is a program that runs until it is killed, at the latest when the test
+// A Process is a program that runs until it is killed, at the latest when the test
 // ends.
 type Process struct {
 	cmd  *exec.Cmd
-	gone chan struct{} // closed when it is
+	gone chan struct{} // closed when the program has ended
 }
 
-// Launch starts a program, and returns when it has said that it is ready, on its
+// StartProcess starts a program, and returns when it has said that it is ready, on its
 // stdout or stderr.
 func StartProcess(t testing.TB, ready string, cmd *exec.Cmd) *Process {
 	t.Helper()
@@ -26,7 +26,7 @@ func StartProcess(t testing.TB, ready string, cmd *exec.Cmd) *Process {
 	}
 	t.Cleanup(s.Kill)
 	go func() {
-		cmd.Process.Wait() // and not for what it has started, which may have its stderr
+		cmd.Process.Wait() // not cmd.Wait: a child of the program may keep its stderr open
 		close(s.gone)
 	}()
 	select {
@@ -46,7 +46,7 @@ func (s *Process) Kill() {
 // ID is that of the process.
 func (s *Process) ID() int { return s.cmd.Process.Pid }
 
-// log keeps what a program says, and hears when that is what was waited for.
+// outputLog keeps the output of a program, and closes heard when want is in it.
 type outputLog struct {
 	want  []byte
 	heard chan struct{}

@@ -16,7 +16,7 @@ const (
 // metered form that passes is within limits derived from those of m, because wazero
 // allocates what a module announces. It has the imports and exports of m, the globals
 // that the host reads, and no start section, which would run without a budget.
-// matches cannot tell whether the code pays for its work: whoever can write to the
+// matches cannot tell whether the code pays for its work: a user who can write to the
 // cache can write native code as well.
 func (m *image) matches(metered []byte) error {
 	limits := m.limits

@@ -88,7 +88,7 @@ func (m *image) refuseReservedNames() {
 type rewriting struct {
 	m        *image
 	emit     emit
-	budget   int64             // of a call, where nobody sets one
+	budget   int64             // of a call, if the host sets none
 	types    [][]byte          // appended types, encoded
 	shims    map[uint32]uint32 // exported function to the shim that stands for it
 	order    []uint32          // exported functions in the order of their shims

@@ -78,7 +78,7 @@ func (e *Engine) program(name, hash string, binary []byte) (*program, error) {
 type preparation struct {
 	cache       *cacheDir
 	limits      Limits
-	budget      int64 // fuel of a call, where nobody sets one
+	budget      int64 // fuel of a call, if the host sets none
 	loopCost    int64 // see image
 	precompiled bool  // as in Config
 	unmetered   bool  // as in Config

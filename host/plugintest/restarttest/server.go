@@ -30,7 +30,7 @@ func echo(_ context.Context, _ *mcp.CallToolRequest, in saying) (*mcp.CallToolRe
 }
 
 // span is what the tool is asked for. How long it takes is not heeded: it stays
-// until nobody wants it any more.
+// until it is cancelled.
 type span struct {
 	Duration float64 `json:"duration"`
 	Steps    float64 `json:"steps"`

@@ -45,8 +45,8 @@ func Run(t *testing.T, trial Trial) {
 	}
 }
 
-// session is one that is about to be connected, in a host that tries a server that
-// failed again soon, and at once when somebody calls.
+// session adds a server to a new host, which retries soon after a failure and connects at
+// once when the server is called.
 func (trial *Trial) session(t *testing.T) *trialSession {
 	t.Helper()
 	const soon = 10 * time.Millisecond
@@ -69,7 +69,7 @@ func (trial *Trial) session(t *testing.T) *trialSession {
 	return v
 }
 
-// underway is a session that has been connected.
+// connectedSession is session, after a first call.
 func (trial *Trial) connectedSession(t *testing.T) *trialSession {
 	t.Helper()
 	trial.Start(t)
@@ -82,9 +82,10 @@ func (trial *Trial) connectedSession(t *testing.T) *trialSession {
 	return v
 }
 
-// back has the counterpart come back, and a session connected again that was last
-// so at a time. One that is back at once is found by the host itself. Any other may
-// have been asked for just before it was there, and so is asked for twice at most.
+// reconnect starts the counterpart again and waits until the session is connected, later
+// than last. If the counterpart comes back by itself, the host finds it by itself.
+// Otherwise the host may have tried just before the counterpart was there, so it is asked
+// at most twice.
 func (trial *Trial) reconnect(v *trialSession, last time.Time) {
 	v.t.Helper()
 	begun := time.Now()
@@ -102,7 +103,7 @@ func (trial *Trial) reconnect(v *trialSession, last time.Time) {
 	}
 }
 
-// calls has tools listed and called, many at a time and with long texts.
+// calls lists tools and calls them, many at a time and with long texts.
 func (trial *Trial) calls(t *testing.T) {
 	v := trial.connectedSession(t)
 	tools, err := v.session.ListTools(t.Context())
@@ -125,8 +126,8 @@ func (trial *Trial) calls(t *testing.T) {
 	v.cancelCalls()
 }
 
-// between has the counterpart killed while nothing is called. The host notices by
-// itself, says so, and is connected again when there is something to connect to.
+// killedBetweenCalls kills the counterpart while no call is under way. The host notices,
+// reports it, and is connected again when the counterpart is back.
 func (trial *Trial) killedBetweenCalls(t *testing.T) {
 	v := trial.connectedSession(t)
 	for range 3 {
@@ -141,8 +142,8 @@ func (trial *Trial) killedBetweenCalls(t *testing.T) {
 	}
 }
 
-// within has the counterpart killed while calls are under way. Each of them ends,
-// once, and its error says that the server may have had it.
+// killedInACall kills the counterpart while calls are under way. Each of them ends once,
+// with an error which says that the call may have been sent.
 func (trial *Trial) killedInACall(t *testing.T) {
 	v := trial.connectedSession(t)
 	for range 2 {
@@ -160,7 +161,7 @@ func (trial *Trial) killedInACall(t *testing.T) {
 	}
 }
 
-// absent has a server called that is not there yet.
+// absentAtFirst calls a server that is not there yet.
 func (trial *Trial) absentAtFirst(t *testing.T) {
 	v := trial.session(t)
 	v.unreachable()
@@ -170,7 +171,7 @@ func (trial *Trial) absentAtFirst(t *testing.T) {
 	v.echo("at last")
 }
 
-// voyage is a session under trial.
+// trialSession is a session under test.
 type trialSession struct {
 	t       *testing.T
 	session *host.Session
@@ -191,24 +192,24 @@ func (v *trialSession) echo(text string) {
 	}
 }
 
-// ready says how long something took: a trial that passes may still have waited for a
-// minute, where the counterpart was reached before it listened.
+// logReady logs how long something took: a trial that passes may still have waited for a
+// minute, if the counterpart was reached before it was ready.
 func (v *trialSession) logReady(what string, since time.Time) {
 	v.t.Helper()
 	v.t.Logf("%s after %v", what, time.Since(since).Round(time.Millisecond))
 }
 
-// nobody makes a call that reaches nobody, and says so.
+// unreachable makes a call that must fail without having been sent.
 func (v *trialSession) unreachable() {
 	v.t.Helper()
 	_, err := v.session.CallTool(v.t.Context(), echoTool, map[string]any{"message": "anybody?"})
 	if !errors.Is(err, host.ErrUnreachable) || host.MaybeSent(err) {
-		v.t.Errorf("a call to nobody ended with %v; expected that it reached nobody, and was not sent", err)
+		v.t.Errorf("a call to an unreachable server ended with %v; expected ErrUnreachable, and that it was not sent", err)
 	}
 }
 
-// hold makes calls that do not end by themselves, and returns when the server is at
-// work on all of them. How they end comes on the channel.
+// longCalls makes calls that do not end by themselves, and returns when the server works on
+// all of them. Their errors come on the channel.
 func (v *trialSession) longCalls(ctx context.Context, calls int) <-chan error {
 	v.t.Helper()
 	ended, begun := make(chan error, calls), make(chan struct{}, calls)
@@ -230,7 +231,7 @@ func (v *trialSession) longCalls(ctx context.Context, calls int) <-chan error {
 	return ended
 }
 
-// leave has callers leave in the middle of a call, and the connection outlive them.
+// cancelCalls cancels calls under way, and checks that the connection survives.
 func (v *trialSession) cancelCalls() {
 	v.t.Helper()
 	ctx, cancel := context.WithCancel(v.t.Context())
@@ -244,14 +245,14 @@ func (v *trialSession) cancelCalls() {
 	v.echo("and the others?")
 }
 
-// connected returns since when the session is.
+// connected waits until the session is connected, and returns since when it is.
 func (v *trialSession) connected() time.Time {
 	v.t.Helper()
 	return v.until(func(n host.News) bool { return n.State == host.StateConnected }).Since
 }
 
-// until waits for news of a kind. The newest are enough: what was true for a moment
-// may be missed.
+// until waits for a notice that fulfils is. Only the newest notice is kept, so a short
+// state may be missed.
 func (v *trialSession) until(is func(host.News) bool) host.News {
 	v.t.Helper()
 	if s := (host.News{Status: v.session.Status()}); is(s) {

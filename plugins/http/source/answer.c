@@ -114,7 +114,7 @@ static void body(call *c, window p, bool last) {
 	case EVENTS:
 		stream(c, p, last);
 		break;
-	case TEXT: // nobody waits to read why a notification was refused
+	case TEXT: // a notification has no caller that would read the body
 		if (refusal_add(&c->refusal, p) || last || !c->waits) refused(c);
 		break;
 	case EMPTY:

@@ -15,7 +15,7 @@ static wharf_block block;
 
 static uint32_t fields[TAGS]; // where the first field of a tag begins in the block, or 0
 
-// fail ends the connection for a block that is none.
+// fail ends the connection for a malformed block.
 static int32_t fail(const char *name, uint32_t at, const char *reason) {
 	wharf_block said = sentence();
 	wharf_put_text(&said, name);

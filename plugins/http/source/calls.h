@@ -7,7 +7,7 @@
 
 // What a response turned out to be.
 typedef enum {
-	UNKNOWN, // there is none yet
+	UNKNOWN, // no head has come yet
 	JSON,    // one message
 	EVENTS,
 	TEXT,   // of an error: only for people
@@ -20,7 +20,7 @@ typedef struct call {
 	struct call *next; // in the list that it is in: a call is in one at most
 	uint32_t exchange, epoch;
 	uint32_t handle; // 0 while it rests
-	bool waits;      // it is a request: somebody waits for an answer
+	bool waits;      // it is a request: the caller waits for an answer
 	bool opens;      // it is an initialize
 	bool member;     // it belongs to a session
 	bool named;      // and was sent with the id of that

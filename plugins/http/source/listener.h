@@ -37,7 +37,7 @@ bool listener_holds(uint32_t exchange);
 void listener_stop(void);
 
 // listener_leave is for the end of the connection: a listener that ends is not opened
-// again, as nobody will be there to hear.
+// again.
 void listener_leave(void);
 
 // listener_resume makes an id the one to go on from.

@@ -8,7 +8,7 @@ enum {
 	FIRST_ROOM = 512, // of a block that is reserved for the first time
 };
 
-static uint32_t given; // where the memory begins that nobody has yet; 0 means at __heap_base
+static uint32_t given; // where free memory begins; 0 means at __heap_base
 
 void *more(uint32_t size) {
 	uint64_t from = given == 0 ? (uint32_t)&__heap_base : given;

@@ -1,6 +1,6 @@
 // Memory beyond what the module begins with. It grows with the longest block and the
 // most calls there ever were at one time, and up to what the module declares; what was
-// given is never taken back, so whoever has it uses it again.
+// given is never taken back, so its owner reuses it.
 #ifndef MEMORY_H
 #define MEMORY_H
 

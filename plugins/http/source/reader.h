@@ -62,7 +62,7 @@ typedef struct {
 
 // reader_next reads p up to the end of an event, which is over then, or to its own end.
 // It returns where what follows begins. What the event was can be asked until the next
-// call. An event without any field is none, nor is a comment.
+// call. An event without any field is not one, nor is a comment.
 uint32_t reader_next(reader *r, window p);
 
 // reader_id returns the id to resume from, that of the last complete event which had

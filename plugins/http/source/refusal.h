@@ -9,7 +9,7 @@ enum { REFUSAL_BODY = 200 }; // bytes of the body that are kept
 typedef struct {
 	uint32_t status;
 	uint32_t len;  // of what is kept
-	uint8_t *body; // REFUSAL_BODY bytes, of whoever has the refusal
+	uint8_t *body; // REFUSAL_BODY bytes, owned by the caller
 } refusal;
 
 // refusal_add keeps what is needed of the next bytes of the body and reports whether

@@ -1,5 +1,5 @@
-// Texts: bytes in memory that belong to somebody else, and are good for as long as
-// those are.
+// Texts: views of bytes that another part of the program owns, valid as long as those
+// bytes.
 #ifndef TEXT_H
 #define TEXT_H
 

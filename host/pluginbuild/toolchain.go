@@ -16,18 +16,18 @@ type CompileError struct {
 
 func (e *CompileError) Error() string { return "it does not compile" }
 
-// ToolchainError is a toolchain that cannot be had.
+// ToolchainError is the error for a toolchain that is not available.
 type ToolchainError struct {
 	Want   string // as $GOTOOLCHAIN has it
 	Reason string
 }
 
 func (e *ToolchainError) Error() string {
-	return fmt.Sprintf("the toolchain %s cannot be had: %s", e.Want, e.Reason)
+	return fmt.Sprintf("the toolchain %s is not available: %s", e.Want, e.Reason)
 }
 
-// version asks the go command which toolchain it is. One that is pinned it fetches
-// if it has to, and an old go command knows nothing of that and stays what it is.
+// version returns the version of the toolchain. The go command fetches a pinned one if
+// it has to; an old go command cannot, and reports its own version.
 func (g gocmd) version(ctx context.Context) (string, error) {
 	out, err := g.run(ctx, "version")
 	if err != nil {
@@ -43,12 +43,12 @@ func (g gocmd) version(ctx context.Context) (string, error) {
 	if version := words[2]; !strings.HasPrefix(g.toolchain, "go") || version == g.toolchain {
 		return version, nil
 	}
-	return "", &ToolchainError{g.toolchain, "the go command is " + words[2] + ", and gets no other"}
+	return "", &ToolchainError{g.toolchain, "the go command is " + words[2] + ", and cannot fetch another"}
 }
 
-// compilerOutput collects what `go build -json` said: on stdout, so that all of
-// it is there, the output of the compiler a piece a line; on stderr, of which the
-// last lines are, what hinders the go command itself.
+// compilerOutput returns the output of `go build -json`: that of the compiler, which is
+// on stdout, one piece a line, and the errors of the go command itself, which are on
+// stderr. Of stderr only the last lines are kept.
 func compilerOutput(out *process.Output) string {
 	var said strings.Builder
 	for line := range bytes.Lines(out.Stdout) {
