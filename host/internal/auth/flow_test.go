@@ -119,7 +119,7 @@ func TestWhatIsNotTheirs(t *testing.T) {
 		"scheme without a token":     {gives(step.Credentials{Scheme: "Bearer"}), "without a token"},
 		"proof without a key":        {gives(step.Credentials{Scheme: "DPoP", Token: "t", DPoP: "k"}), `no key "k"`},
 		"a class that is none":       {step.Action{Kind: step.ActionFail, Fail: &step.Fail{Class: "fatal"}}, "fatal"},
-		"a page that shows no place": {step.Action{Kind: step.ActionShow, Show: &step.Show{URL: "file:///x", Code: "c"}}, "none of the web"},
+		"a page that shows no place": {step.Action{Kind: step.ActionShow, Show: &step.Show{URL: "file:///x", Code: "c"}}, "not a web address"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

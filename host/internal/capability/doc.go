@@ -1,34 +1,25 @@
-// Package capability opens what a server entry grants, and nothing else: child
-// processes, unix and tcp sockets, HTTP exchanges, and timers. It is the only
-// package of Wharf that may import os/exec, net or net/http.
+// Package capability keeps what one connection may open and has open: the grants of a
+// server entry, the handles under them, limits, timers, and the translation of errors
+// into the statuses that a guest sees.
 //
-// A [Table] belongs to one connection. It is made from the grants of one
-// server entry; a guest names a grant, never a target. What is opened has two
-// sides: a [hostio.Stream], which the owner of the guest writes to and which never
-// blocks, and a [hostio.Sink], which hears from goroutines of the handle what came
-// back. Between the two lie the rules that hold for every kind:
+// A [Table] belongs to one connection. A guest names a grant, never a target. A
+// [Target] is one kind of thing that a grant leads to, in a package below this one:
+//
+//	capability/stream      unix, TCP and TLS sockets, streams within this process
+//	capability/process     child processes; the only package that imports os/exec
+//	capability/httpclient  HTTP exchanges with one origin, and signing them in
+//	capability/dial        what those share of dialling: addresses, TLS, errors
+//
+// What is opened has two sides: a [hostio.Stream], which the owner of the guest writes
+// to and which never blocks, and a [hostio.Sink], which is called from goroutines of
+// the handle. These rules hold for every kind:
 //
 //   - Reading never stops because writing is stuck, and the other way round.
-//   - One chunk of 64 KiB is in flight for each handle; Data returns when the
-//     receiver is done with it, and that is the backpressure on the server.
+//   - One chunk of 64 KiB is in flight for each handle. Data returns when the receiver
+//     is done with it, and that is the backpressure on the server.
 //   - A peer that takes no byte for ten seconds while bytes wait is given up.
 //   - Closing is bounded: a process goes with everything that it started.
 //
-// Over HTTP a handle is one exchange ([httpclient.Origin]). Its request is whole before it
-// is sent, so it can be sent again, signed in or to where a redirect within the
-// grant leads. A sink may take a short one over ([hostio.InlineSink]), so that the caller who
-// waits for the answer fetches it: nothing is handed over to a goroutine and back.
-// What is long, or may hold a caller up, runs on a goroutine of the table. What names the server or signs us in is added on this side of the
-// guest, and what the server says about either stays here. Everything that a
-// server can draw out has a timer, and everything that it can make large a bound;
-// only an event stream may go on for ever, as long as it is not silent.
-//
-// Auth providers perform no I/O either, and what the host does for them is here
-// as well: a [egress.Fetcher] makes their exchanges within their [egress.Policy], a [egress.Callback] is
-// where a browser comes back to, [egress.OpenBrowser] shows a page, and [process.Process.Run]
-// runs a helper command to its end.
-//
-// A new kind of open is a target with a Kind and a hold method, in a file of its
-// own (process.go, socket.go and origin.go are those there are), and its entry in
-// kinds.
+// A new kind of open is a Target and an [Opener] in a package of its own, whose handles
+// embed a [Slot], and an entry in kinds and entryKeys.
 package capability

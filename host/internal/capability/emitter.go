@@ -17,9 +17,9 @@ import (
 type Emitter struct {
 	sink    hostio.Sink
 	mu      sync.Mutex
-	opened  atomic.Bool // Drained may be said
+	opened  atomic.Bool // Drained may be called
 	muted   atomic.Bool // nothing more is said
-	drained atomic.Bool // Drained is to be said
+	drained atomic.Bool // Drained is due
 }
 
 // begin takes the lock, unless there is nothing more to say.

@@ -21,9 +21,9 @@ import (
 // what was being done.
 //
 // The order of the questions matters. [abi.Unreachable] tells a guest that nothing
-// was sent, so it needs an error that says so: that of a dial, or of a start.
+// was sent, so it needs an error of a dial or of a start.
 // What ends a connection that stood is [abi.Reset], whatever the system calls it.
-// No error has [abi.Refused]: the host takes that for the word of a guest that a
+// No error has [abi.Refused]: it is how a guest says that a
 // message may be sent again.
 func StatusOf(err error, otherwise abi.Status) abi.Status {
 	var stated interface{ Status() abi.Status }
@@ -79,7 +79,7 @@ func IsTimeout(err error) bool {
 }
 
 // Cause strips what the net and os packages put around a system's error: the
-// name of the operation and its target are said by whoever wraps it here.
+// name of the operation and its target. The caller that wraps the error names both.
 func Cause(err error) error {
 	var call *os.SyscallError
 	var op *net.OpError

@@ -54,7 +54,7 @@ const (
 //
 //   - tgkill for another process ends any that the user has; tkill, kill and
 //     rt_sigqueueinfo are missing, and so is all of fcntl, whose F_SETOWN, F_SETSIG
-//     and O_ASYNC have the kernel send a signal to anybody;
+//     and O_ASYNC have the kernel send a signal to any process;
 //   - memory that is shared, grows like a stack or is huge does not count for
 //     RLIMIT_DATA, and executable memory would be new code;
 //   - clocks are numbers that may name another process, or a file;

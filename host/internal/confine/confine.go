@@ -1,5 +1,6 @@
-// Package brig takes from a process what it does not need, for good: it is for
-// processes that run what nobody trusts, and is called by them.
+// Package confine restricts the process that calls it, for good: what it may use, by
+// limits, and what it may ask of the operating system, by a filter of its system calls.
+// It is for processes that run untrusted code.
 package confine
 
 import (
@@ -9,7 +10,7 @@ import (
 )
 
 // Limits are what a process may take. Where the operating system has no such
-// limits, whoever waits for the process has to end it.
+// limits, the parent of the process has to end it.
 type Limits struct {
 	CPU    uint64 // seconds, of all processors; 0 is no limit
 	Memory uint64 // bytes more than it has now, on Linux; in all, on Windows; no limit elsewhere
@@ -17,9 +18,9 @@ type Limits struct {
 	Open   uint64 // descriptors; 0 is no limit; not on Windows
 }
 
-// Resources limits the process. It leaves no core behind, has nothing open that it
-// inherited but its three streams, and what it starts, if anything, has no rights
-// that it has not. Limits can be lowered again, and never be raised.
+// Resources limits what the process may use. Afterwards it leaves no core file, has
+// nothing open that it inherited except its three streams, and what it starts, if it
+// can, has no more rights than it has. Limits can be lowered again, and never raised.
 func Resources(l Limits) error {
 	if l.Memory > 0 {
 		debug.SetMemoryLimit(int64(l.Memory / 2)) // so that garbage goes before the limit is met
@@ -27,13 +28,13 @@ func Resources(l Limits) error {
 	return resources(l)
 }
 
-// ErrNoFilter says that this operating system, or this processor, has no seal that
-// this package knows. The process runs as it is.
-var ErrNoFilter = errors.New("there is no seal for " + runtime.GOOS + " on " + runtime.GOARCH)
+// ErrNoFilter says that this package has no filter for this operating system or
+// processor. The process runs as it is.
+var ErrNoFilter = errors.New("there is no system call filter for " + runtime.GOOS + " on " + runtime.GOARCH)
 
-// Lacks says, for people, what Seal and Confine do not take from a process of an
-// operating system and a processor, as the object of a sentence: "it can …". It is
-// empty where there is a seal, on Linux.
+// Lacks says, for people, what Resources and Syscalls do not take from a
+// process of an operating system and a processor, as the rest of a sentence: "it can …".
+// It is empty where there is a filter, on Linux.
 func Lacks(system, processor string) string {
 	can := "open files and connections, start programs, send signals to others of the user, and compute without end between calls"
 	switch {
@@ -47,9 +48,10 @@ func Lacks(system, processor string) string {
 	return can
 }
 
-// Syscalls takes all files, all connections, all processes and all programs from the
-// process, and new code: from now on it computes, and reads and writes what it has
-// open. A signal it can send to itself alone. No goroutine is exempt, and nothing
-// undoes it. An error is ErrNoSeal, or says why there is a seal and it did not hold
-// for every thread; the process is then as free as before.
+// Syscalls seals the process by a filter of its system calls: it can open no file and
+// no connection, start no process and no program, and map no new code. From now on it
+// computes, and reads and writes what it has open; a signal it can send to itself
+// alone. The filter holds for every goroutine, and nothing undoes it. An error is
+// ErrNoFilter, or says why the filter does not hold for every thread; the process is
+// then as free as before.
 func Syscalls() error { return syscalls() }

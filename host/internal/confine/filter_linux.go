@@ -33,7 +33,7 @@ func fail(with syscall.Errno) unix.SockFilter {
 // filter is the program that the kernel runs: a call that is not in the list, or
 // has other arguments, fails with refusal. What starts a thread or a process by a
 // call whose arguments a filter cannot see is said to be missing, and the runtime
-// uses the one of before. Numbers of another processor's calls are not understood,
+// uses the older call. Numbers of another processor's calls are not understood,
 // and refused.
 func filter(calls []call, refusal syscall.Errno) []unix.SockFilter {
 	deny := fail(refusal)

@@ -26,8 +26,8 @@ func resourcesAlways(l Limits) error {
 	return errors.Join(errs...)
 }
 
-// closeInherited closes what whoever started the process had open, and may not know
-// of, but for the three streams. Go marks all that it opens to be closed by the
+// closeInherited closes what the process inherited open from its parent, which may not know
+// of it, except the three streams. Go marks all that it opens to be closed by the
 // start of a program, so what lacks the mark has lived through one.
 func closeInherited() error {
 	folder := "/dev/fd"

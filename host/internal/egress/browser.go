@@ -33,15 +33,15 @@ const openTime = 2 * time.Second
 // OpenBrowser returns when that program has ended, after two seconds while it
 // runs, or with ctx; it does not wait for the browser. The error says what to do.
 func OpenBrowser(ctx context.Context, target string) error {
-	o := browser{system: systemBrowsers(), env: os.Environ(), patience: openTime}
+	o := browser{system: systemBrowsers(), env: os.Environ(), limit: openTime}
 	return o.open(ctx, target)
 }
 
 // browser opens browsers.
 type browser struct {
-	system   [][]string // programs and their first arguments, of which the first that is there is taken
-	env      []string
-	patience time.Duration
+	system [][]string // programs and their first arguments, of which the first that is there is taken
+	env    []string
+	limit  time.Duration
 }
 
 func (o browser) open(ctx context.Context, target string) error {
@@ -56,7 +56,7 @@ func (o browser) open(ctx context.Context, target string) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("open the browser: %w", context.Cause(ctx))
 	}
-	if err := process.Launch(ctx, argv, o.env, o.patience); err != nil {
+	if err := process.Launch(ctx, argv, o.env, o.limit); err != nil {
 		return fmt.Errorf("open the browser: %s: %w; set BROWSER to a program that can, or open the page by its address", argv[0], err)
 	}
 	return nil
@@ -113,7 +113,7 @@ func checkPage(u *url.URL) error {
 	host := u.Hostname()
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http" || u.Opaque != "" || host == "":
-		return ruleErrorf("the page is none of the web: want https://host/path")
+		return ruleErrorf("the page is not a web address: want https://host/path")
 	case u.User != nil:
 		return ruleErrorf("the URL of the page holds a user or password")
 	case !isHost(host) || !isPort(u.Port()):
@@ -131,7 +131,7 @@ func isUnsafe(r rune) bool {
 }
 
 // checkEncoded looks at what is written as %XX. A program on the way may decode
-// it: control characters are for nobody, and a percent sign that starts none is
+// it: control characters have no place in a URL, and a percent sign that starts none is
 // a variable to cmd.exe.
 func checkEncoded(s string) error {
 	for _, rest, more := strings.Cut(s, "%"); more; _, rest, more = strings.Cut(rest, "%") {

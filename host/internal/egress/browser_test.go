@@ -34,7 +34,7 @@ func init() {
 func fakeOpener(t *testing.T, mode string, words string, env ...string) (o browser, take func() string) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "argv")
-	o = browser{patience: time.Hour, env: append(env, "BROWSER="+os.Args[0]+words, argvEnv+"="+log, captest.HelperEnv+"="+mode, "GORACE=atexit_sleep_ms=0")}
+	o = browser{limit: time.Hour, env: append(env, "BROWSER="+os.Args[0]+words, argvEnv+"="+log, captest.HelperEnv+"="+mode, "GORACE=atexit_sleep_ms=0")}
 	return o, func() string {
 		said, _ := os.ReadFile(log)
 		os.Remove(log)
@@ -167,12 +167,12 @@ func TestABrowserThatStays(t *testing.T) {
 	leash := captest.NewLeash(t)
 	o, _ := fakeOpener(t, "deaf", "", leash.Env())
 	o.env = append([]string{"BROWSER=" + os.Args[0]}, o.env...)
-	o.patience = time.Millisecond
+	o.limit = time.Millisecond
 	if err := o.open(t.Context(), "https://as.example/"); err != nil {
 		t.Error(err)
 	}
 	leash.Catch() // it runs, and ends with the test
-	o.patience = time.Hour
+	o.limit = time.Hour
 	ctx, cancel := context.WithCancel(t.Context())
 	opened := make(chan error)
 	go func() { opened <- o.open(ctx, "https://as.example/") }()

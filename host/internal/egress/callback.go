@@ -19,7 +19,7 @@ import (
 
 // Callback is where a browser comes back to after a person has signed in: one
 // path on the loopback interface (RFC 8252, section 7.3). It is bound before the
-// browser opens, so that nobody else can sit there, on both addresses that
+// browser opens, so that no other program can take it, on both addresses that
 // localhost may mean.
 //
 // Any page of the web and any program on the machine can send it requests. So
@@ -38,9 +38,9 @@ type Callback struct {
 	closed  chan struct{}
 
 	mu       sync.Mutex
-	accept   func(url.Values) bool // nil while nobody waits
+	accept   func(url.Values) bool // nil while no Wait runs
 	accepted bool                  // accept has said yes
-	done     chan struct{}         // closed when that visitor has got its page
+	done     chan struct{}         // closed when that client has got its page
 }
 
 // PortError is the error of a port that the callback cannot have.
@@ -71,14 +71,14 @@ func ListenCallback(ctx context.Context, host string, port int, path string) (*C
 	if err := checkCallback(host, port, path); err != nil {
 		return nil, fmt.Errorf("open the callback: %w", err)
 	}
-	doors, err := listenLoopback(ctx, port)
+	listeners, err := listenLoopback(ctx, port)
 	if err != nil {
 		return nil, fmt.Errorf("open the callback: %w", err)
 	}
-	port = doors[0].Addr().(*net.TCPAddr).Port
+	port = listeners[0].Addr().(*net.TCPAddr).Port
 	c := &Callback{
 		host: net.JoinHostPort(host, strconv.Itoa(port)), path: path,
-		listeners: doors, closed: make(chan struct{}), done: make(chan struct{}),
+		listeners: listeners, closed: make(chan struct{}), done: make(chan struct{}),
 	}
 	c.uri = "http://" + c.host + path
 	c.server.init(c.respond)
@@ -143,10 +143,10 @@ func (c *Callback) URI() string { return c.uri }
 // Wait answers visits until accept says yes to the parameters of one, each of
 // which is there once. The others get an error page and change nothing. accept
 // is called once at a time, and not after Wait has returned; it must look at the
-// state before anything else. When Wait returns without an error the visitor has
+// state before anything else. When Wait returns without an error the client has
 // its page, and until Close every further one is told that it is too late.
 //
-// With an error nobody came: ctx ended, or the callback was closed. Wait may then
+// With an error no visit was accepted: ctx ended, or the callback was closed. Wait may then
 // be called again.
 func (c *Callback) Wait(ctx context.Context, accept func(url.Values) bool) error {
 	c.mu.Lock()
@@ -170,7 +170,7 @@ func (c *Callback) Wait(ctx context.Context, accept func(url.Values) bool) error
 	return fmt.Errorf("wait at %s: %w", c.uri, err)
 }
 
-// Close gives the port back and hangs up on everybody. It may be called again,
+// Close gives the port back and closes all connections. It may be called again,
 // and not by accept.
 func (c *Callback) Close() error {
 	c.unwatch()
@@ -181,8 +181,8 @@ func (c *Callback) Close() error {
 func (c *Callback) shut() {
 	c.once.Do(func() {
 		close(c.closed)
-		for _, door := range c.listeners {
-			door.Close()
+		for _, listener := range c.listeners {
+			listener.Close()
 		}
 		c.server.close()
 	})

@@ -318,28 +318,28 @@ func TestVisitorsHaveLittleTime(t *testing.T) {
 // bothDoors listens where a callback would, on a port that can be given back and had
 // again: the system itself gives it to nobody, as it does those from 32768 on to
 // whoever asks for any.
-func bothDoors(t *testing.T) (doors []net.Listener) {
+func bothDoors(t *testing.T) (listeners []net.Listener) {
 	t.Helper()
 	err := errors.New("not tried")
 	for tries := 0; err != nil && tries < 100; tries++ {
-		doors, err = listenLoopback(t.Context(), 20_000+rand.N(12_000))
+		listeners, err = listenLoopback(t.Context(), 20_000+rand.N(12_000))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, door := range doors {
-			door.Close()
+		for _, listener := range listeners {
+			listener.Close()
 		}
 	})
-	return doors
+	return listeners
 }
 
 func TestAPortThatIsTaken(t *testing.T) {
 	for n := range bothDoors(t) {
-		doors := bothDoors(t) // a port that is free on one address may be taken on the other
-		l, port := doors[n], doors[n].Addr().(*net.TCPAddr).Port
-		for i, other := range doors {
+		listeners := bothDoors(t) // a port that is free on one address may be taken on the other
+		l, port := listeners[n], listeners[n].Addr().(*net.TCPAddr).Port
+		for i, other := range listeners {
 			if i != n {
 				other.Close()
 			}

@@ -21,7 +21,7 @@ const (
 // callbackRequest is what of a request counts.
 type callbackRequest struct{ method, host, path, query string }
 
-// page is what a visitor is shown: fixed text, with nothing of the request.
+// page is what a client is shown: fixed text, with nothing of the request.
 type page struct {
 	status int
 	text   string
@@ -37,7 +37,7 @@ var (
 	pageTooLate = page{http.StatusGone, "This sign-in has come back already." + goBack}
 )
 
-// callbackServer serves the visitors of a callback.
+// callbackServer serves the clients of a callback.
 type callbackServer struct {
 	http    http.Server
 	respond func(*callbackRequest) (page, func())
@@ -61,17 +61,17 @@ func (d *callbackServer) init(answer func(*callbackRequest) (page, func())) {
 	d.http.SetKeepAlivesEnabled(false)
 }
 
-// serve starts to serve those who come through doors. The system has kept those
+// serve starts to serve those who connect to listeners. The system has kept those
 // waiting who came before. It may be called again.
-func (d *callbackServer) serve(doors []net.Listener) {
+func (d *callbackServer) serve(listeners []net.Listener) {
 	d.once.Do(func() {
-		for _, door := range doors {
-			d.loops.Go(func() { d.http.Serve(&countingListener{door, d}) })
+		for _, listener := range listeners {
+			d.loops.Go(func() { d.http.Serve(&countingListener{listener, d}) })
 		}
 	})
 }
 
-// close hangs up on all visitors. It returns when nobody is let in any more.
+// close hangs up on all clients. No connection is accepted after it returns.
 func (d *callbackServer) close() {
 	d.once.Do(func() {})
 	d.http.Close()
@@ -83,13 +83,13 @@ func (d *callbackServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p, after := d.respond(&callbackRequest{r.Method, r.Host, r.URL.EscapedPath(), r.URL.RawQuery})
 	p.write(w)
 	if after != nil {
-		http.NewResponseController(w).Flush() // the visitor has it, even if the desk closes now
+		http.NewResponseController(w).Flush() // the client has it, even if the server closes now
 		after()
 	}
 }
 
 // write writes the page. It runs nothing, loads nothing, cannot be framed, and
-// tells nobody its address, in which a code may be.
+// sends its address, which may hold a code, nowhere.
 func (p page) write(w http.ResponseWriter) {
 	body := "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Wharf</title></head>\n" +
 		"<body><h1>Wharf</h1><p>" + p.text + "</p></body></html>\n"
@@ -110,7 +110,7 @@ func (p page) write(w http.ResponseWriter) {
 // countingListener is a listener that counts those who come in.
 type countingListener struct {
 	net.Listener
-	desk *callbackServer
+	server *callbackServer
 }
 
 // Accept implements net.Listener.
@@ -119,16 +119,16 @@ func (t *countingListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.desk.admit(conn), nil
+	return t.server.admit(conn), nil
 }
 
-// clientConn is a connection that its desk knows of.
+// clientConn is a connection that its server knows of, to close it.
 type clientConn struct {
 	net.Conn
-	desk *callbackServer
+	server *callbackServer
 }
 
-// admit lets a visitor in. Those who come and say nothing cannot keep others
+// admit lets a client in. Those who come and say nothing cannot keep others
 // out: they are the first who have to leave.
 func (d *callbackServer) admit(conn net.Conn) net.Conn {
 	d.mu.Lock()
@@ -143,7 +143,7 @@ func (d *callbackServer) admit(conn net.Conn) net.Conn {
 }
 
 func (v *clientConn) Close() error {
-	v.desk.forget(v)
+	v.server.forget(v)
 	return v.Conn.Close()
 }
 

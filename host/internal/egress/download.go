@@ -67,8 +67,8 @@ func (f *Fetcher) followAnywhere(ctx context.Context, e *outgoing, redirects int
 	}
 }
 
-// redirectAnywhere turns an errand to where an answer leads. Whether it may go there is for
-// the road to say.
+// redirectAnywhere turns a request to where an answer leads. The policy of the
+// route decides whether it may go there.
 func (e *outgoing) redirectAnywhere(resp *http.Response) error {
 	to, err := e.location(resp)
 	if err != nil {

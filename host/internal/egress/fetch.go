@@ -163,7 +163,7 @@ func fetchHeader(given map[string]string) (http.Header, error) {
 		case len(given) > httpclient.MaxHeaders || size > httpclient.MaxHeaderBytes:
 			return nil, ruleErrorf("it has more than %d headers, or they are longer than %d bytes", httpclient.MaxHeaders, httpclient.MaxHeaderBytes)
 		case !httpclient.IsToken(name) || !httpclient.IsHeaderValue(value):
-			return nil, ruleErrorf("the header %q is none", cleantext.Line(name, 64))
+			return nil, ruleErrorf("the header %q is not a valid header", cleantext.Line(name, 64))
 		case isReserved(key):
 			return nil, ruleErrorf("the header %s is not for providers to send", cleantext.Line(key, 64))
 		case header[key] != nil:
@@ -184,7 +184,7 @@ func isReserved(key string) bool {
 	return strings.HasPrefix(key, "Proxy-") || slices.Contains(httpclient.FramingHeaders, key)
 }
 
-// followSameOrigin sends an errand, and again to where redirects lead.
+// followSameOrigin sends a request, and again to where redirects lead.
 func (f *Fetcher) followSameOrigin(ctx context.Context, e *outgoing, redirects int) (*FetchResponse, error) {
 	for hops := 0; ; hops++ {
 		resp, err := f.send(ctx, e)
@@ -214,7 +214,7 @@ func (e *outgoing) location(resp *http.Response) (*url.URL, error) {
 	return parseURL(to.String())
 }
 
-// redirectSameOrigin turns an errand to where an answer leads, if that is the same origin.
+// redirectSameOrigin turns a request to where an answer leads, if that is the same origin.
 func (e *outgoing) redirectSameOrigin(resp *http.Response) error {
 	to, err := e.location(resp)
 	if err != nil {

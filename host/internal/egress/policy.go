@@ -20,8 +20,8 @@ import (
 // An origin that is named may be anywhere, like the url of a server: the user
 // wrote it down. One that is only discovered has to be public. It may be on this
 // machine if the server is, and on a private network if the server is on one:
-// somebody who runs both has nothing to fear from the way between them, and
-// somebody who is sent from a public server to a private address has.
+// a person who runs both has nothing to fear from the way between them; to be sent from
+// a public server to a private address is an attack.
 //
 // Behind a proxy it is the proxy that looks up names and connects. A discovered
 // name is then looked up here as well, unless the proxy is one of socks5h, and
@@ -122,7 +122,7 @@ func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // parseURL reads the URL of a request. It takes only what every program on
 // the way reads alike: a proxy that takes a name for an address would go where
-// nobody looked.
+// nothing was checked.
 func parseURL(s string) (*url.URL, error) {
 	if len(s) > httpclient.MaxURL {
 		return nil, ruleErrorf("its URL is %d bytes long, it may have %d", len(s), httpclient.MaxURL)
@@ -134,7 +134,7 @@ func parseURL(s string) (*url.URL, error) {
 	host := u.Hostname()
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http" || u.Opaque != "" || host == "":
-		return nil, ruleErrorf("its URL is none of the web: want https://host/path")
+		return nil, ruleErrorf("its URL is not a web address: want https://host/path")
 	case u.User != nil:
 		return nil, ruleErrorf("its URL holds a user or password")
 	case strings.Contains(s, "#"):
@@ -149,7 +149,7 @@ func parseURL(s string) (*url.URL, error) {
 }
 
 // isHost reports whether s is an address in its usual form, or a name that
-// nobody can take for an address: some programs read 127.1 and 0x7f000001 as
+// no program takes for an address: some programs read 127.1 and 0x7f000001 as
 // one (WHATWG URL, section 3.5).
 func isHost(s string) bool {
 	if a, err := netip.ParseAddr(s); err == nil {
@@ -201,7 +201,7 @@ func isPrivate(a netip.Addr) bool {
 }
 
 // loopbackOnly is a control for names of this machine: what they lead to is
-// somebody else's to say, and may be wrong.
+// decided elsewhere, and may be wrong.
 func loopbackOnly(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err == nil && !at.Addr().IsLoopback() {

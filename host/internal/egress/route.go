@@ -54,7 +54,7 @@ func (f *Fetcher) route(ctx context.Context, u *url.URL) (*route, error) {
 	return f.routeFor(routeKey{to, proxy != nil})
 }
 
-// checkHost looks at the host of a stranger before its name is looked up.
+// checkHost checks the host of a discovered origin before its name is looked up.
 func (f *Fetcher) checkHost(ctx context.Context, host string) error {
 	if isLoopback(host) {
 		if !f.policy.isLocal() {
@@ -71,7 +71,7 @@ func (f *Fetcher) checkHost(ctx context.Context, host string) error {
 	return nil
 }
 
-// checkAddr looks at an address of a stranger.
+// checkAddr checks an address of a discovered origin.
 func (f *Fetcher) checkAddr(ctx context.Context, a netip.Addr) error {
 	is := dial.Special(a)
 	if is == "" || isPrivate(a) && f.serverIsPrivate(ctx) {
@@ -84,7 +84,7 @@ func (f *Fetcher) checkAddr(ctx context.Context, a netip.Addr) error {
 // proxy will look up for itself.
 const lookTime = 2 * time.Second
 
-// checkName looks up a stranger's name that a proxy is about to be given. It is
+// checkName looks up a discovered host's name that a proxy is about to be given. It is
 // refused if one of its addresses is. What cannot be known from here passes: a name
 // that only the proxy knows, and one that leads elsewhere when the proxy asks. A
 // proxy of socks5h is not only asked to connect but to look up, so that no name
@@ -112,7 +112,7 @@ func (f *Fetcher) checkName(ctx context.Context, host string, proxy *url.URL) er
 }
 
 // proxy returns the proxy on the way to u, or nil. This machine is reached
-// without, unless it is the server and the user says so: that of the proxy would
+// without, unless it is the server and the user configured one: this machine of the proxy would
 // be another one.
 func (f *Fetcher) proxy(to relation, u *url.URL) (*url.URL, error) {
 	if to != ownServer && isLoopback(u.Hostname()) {
@@ -131,7 +131,7 @@ func (f *Fetcher) proxy(to relation, u *url.URL) (*url.URL, error) {
 	return pick(&http.Request{URL: u})
 }
 
-// routeFor returns the road of a course, and makes it when it is first needed.
+// routeFor returns the route of a key, and makes it when it is first needed.
 func (f *Fetcher) routeFor(c routeKey) (*route, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

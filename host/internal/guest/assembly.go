@@ -21,7 +21,7 @@ type partial struct {
 }
 
 // maxOverrun is how many message caps of one message are let go before the
-// connection is given up: nobody is going to end it.
+// connection is given up: its end is not to be expected.
 const maxOverrun = 32
 
 // partials are the messages under way: nearly always none or one, on the

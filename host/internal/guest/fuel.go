@@ -17,12 +17,12 @@ const (
 	// bulkFuel is for each byte of a payload past the first piece.
 	bulkFuel = 64
 
-	// outsideFuel is what each byte from outside adds to the purse for what it asks
+	// outsideFuel is what each byte from outside adds to the prepaid fuel for what it asks
 	// for. The smallest request that a transport can carry, a ping in a compressed
 	// frame, has no fewer than eight bytes, and they pay for its answer.
 	outsideFuel = eventFuel / 8
 
-	// purseLimit is how much may be in the purse. A server that asks for more before
+	// purseLimit is how much may be prepaid. A server that asks for more before
 	// it hears an answer is told that the host is busy.
 	prepaidLimit = 1000 * eventFuel
 )
@@ -41,15 +41,15 @@ type fuelBucket struct {
 	rate, level int64
 	filled      time.Time
 
-	// purse is what bytes from outside have paid for and no message of ours has
+	// prepaid is what bytes from outside have paid for and no message of ours has
 	// used: all that messages earn which those bytes ask for. A guest takes messages
 	// apart and puts them together again, so the host cannot tell whether a request
-	// that it delivers came from its server. One that makes them up finds the purse
-	// empty.
+	// that it delivers came from its server. A guest that makes requests up finds
+	// nothing prepaid.
 	prepaid int64
 }
 
-func newBucket(rate int64) fuelBucket { return fuelBucket{rate: rate, level: rate} }
+func newFuelBucket(rate int64) fuelBucket { return fuelBucket{rate: rate, level: rate} }
 
 // credit is what an event earns for its connection: used, which is what its payload
 // adds as far as the guest has used it, and eventFuel. What the guest can bring about

@@ -4,7 +4,7 @@
 //
 // # Who runs the guest
 //
-// An instance has one owner at a time. Whoever brings an event and finds the
+// An instance has one owner at a time. A goroutine that brings an event and finds the
 // guest free becomes its owner, runs the event, runs whatever others left in
 // the mailbox meanwhile, flushes what the guest wrote, and lets go. So in the
 // common case a caller's message goes from its own goroutine through the guest
@@ -21,10 +21,10 @@
 // waits until the guest has looked at it, which is all the backpressure there
 // is. Nothing above Deliver waits.
 //
-// Who waits for an answer may run the exchange that brings it ([hostio.InlineIO]), and
-// then is the one who brings the HEAD. Nobody else holds such a caller up: a
-// guest that is busy finds a last HEAD in the mailbox, and an owner goes on
-// elsewhere after a turn.
+// A caller that waits for an answer may run the exchange that brings it ([hostio.InlineIO]), and
+// then brings the HEAD itself. Nothing else holds such a caller up: a guest that is
+// busy finds a last HEAD in the mailbox, and an owner goes on in another goroutine
+// after a turn.
 package guest
 
 import (
@@ -40,7 +40,7 @@ import (
 // Receiver hears what the guest has to say to the layer above. The instance
 // calls it from its owner's goroutine; no method may block or call back into
 // the instance on that goroutine. Close is the last call and the only one
-// that may come while nobody has called Open.
+// that may come before Open.
 type Receiver interface {
 	// Deliver takes one inbound message. msg is valid during the call only,
 	// unless owned says that the receiver may keep it.
@@ -142,7 +142,7 @@ type Config struct {
 	Remote   Program // runs elsewhere, in place of Module; nil = here
 	Limits   Limits
 	Trace    Tracer                  // nil = off
-	Observer Observer                // nil = nobody
+	Observer Observer                // nil = none
 	Log      func(abi.Level, string) // what the guest logs; nil = dropped
 	Save     func(state []byte)      // what the guest saves, valid during the call; nil = dropped
 
@@ -203,7 +203,7 @@ func (i *Instance) Send(ctx context.Context, m Message) error {
 	return i.send(ctx, it)
 }
 
-// Cancel tells the guest that nobody waits for the exchange any more. It
+// Cancel tells the guest that the caller of the exchange no longer waits. It
 // reports whether its message was still in the mailbox: then it is gone, the
 // server will never see it, and nothing needs to be said.
 func (i *Instance) Cancel(exchange uint32) (unsent bool) {
@@ -239,8 +239,8 @@ func (i *Instance) Close(ctx context.Context) error {
 	return nil
 }
 
-// Leave ends the connection without a word to the guest, so that it says none to
-// its server: what it has saved is for another. Leave returns when the guest is
+// Leave ends the connection without a CLOSE event, so that the guest sends nothing to
+// its server: another instance goes on from what it saved. Leave returns when the guest is
 // gone. It may be called as Close may.
 func (i *Instance) Leave() {
 	i.stop()

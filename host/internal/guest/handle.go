@@ -224,7 +224,7 @@ func (i *Instance) markEnding(h *handle, it *item) {
 	it.essential = h.essential && (over || last && h.kind != abi.OpenProcess)
 }
 
-// closeExchange closes what was opened for an exchange that nobody waits for.
+// closeExchange closes what was opened for an exchange that was cancelled.
 func (i *Instance) closeExchange(exchange uint32) {
 	if exchange == 0 {
 		return
@@ -240,7 +240,7 @@ func (i *Instance) closeExchange(exchange uint32) {
 type sink struct {
 	inst   *Instance
 	handle uint32
-	seen   chan struct{} // nil until somebody else runs an event of this handle
+	seen   chan struct{} // nil until another goroutine runs an event of this handle
 }
 
 func (s *sink) Opened() { s.inst.post(item{kind: abi.EventOpened, handle: s.handle}) }

@@ -15,11 +15,11 @@ type idleState struct {
 	events uint64      // that have run, the owner's
 	seen   uint64      // as many had run when the clock was last looked at
 	rested uint64      // as many had run when it was last put to rest
-	armed  bool        // somebody is going to look
+	armed  bool        // the timer runs
 	timer  *time.Timer // made when first needed
 }
 
-// watchIdleLocked sees to it that somebody looks whether the guest is quiet. The
+// watchIdleLocked arms the timer that finds out whether the guest is idle. The
 // owner calls it when it lets go; on the way of a message it is one comparison.
 func (i *Instance) watchIdleLocked() {
 	r := &i.idle

@@ -28,7 +28,7 @@ type Instance struct {
 	stderr         stderrTail
 
 	mu            sync.Mutex // guards what follows, never held while anything else is called
-	owned         bool       // somebody runs the guest
+	owned         bool       // a goroutine runs the guest
 	finished      bool       // nothing is accepted any more
 	begun         bool       // there is a receiver
 	up            bool       // messages may pass
@@ -40,7 +40,7 @@ type Instance struct {
 	urgent        queue
 	normal        queue
 	waiting       int           // bytes in normal
-	room          chan struct{} // closed when normal shrinks; nil while nobody waits
+	room          chan struct{} // closed when normal shrinks; nil while no Send waits
 	idle          idleState
 
 	// What follows belongs to the owner.
@@ -73,7 +73,7 @@ type item struct {
 	seen    chan struct{} // gets a token when the guest is done with the payload
 	cause   error         // of an ERROR or EXIT, for the user; of the end, where it is not for Close
 	length  int64         // of a HEAD: of the body
-	buffer  *[]byte       // where the payload of a HEAD is, unless somebody waits for it
+	buffer  *[]byte       // where the payload of a HEAD is, unless a Head waits for it
 
 	essential bool // it may end the connection, whatever the guest makes of it
 	forwarded bool // the guest has forwarded of its sealed payload
@@ -84,7 +84,7 @@ func newInstance(c Config) *Instance {
 		plugin: c.Plugin, limits: c.Limits, tracer: c.Trace, observer: c.Observer, log: c.Log, save: c.Save,
 		singleThreaded: c.SingleThreaded, done: make(chan struct{}),
 	}
-	i.fuel = newBucket(c.Limits.FuelRate)
+	i.fuel = newFuelBucket(c.Limits.FuelRate)
 	return i
 }
 
@@ -138,7 +138,7 @@ func (i *Instance) runOrPost(it item) {
 }
 
 // runAndWait runs an event whose payload is the caller's, and returns when the guest
-// is done with it or gone. seen is where an owner says so, if there is one; it is
+// is done with it or gone. seen is where an owner tells that, if there is one; it is
 // made when it is needed.
 func (i *Instance) runAndWait(it item, seen *chan struct{}) {
 	i.mu.Lock()
@@ -247,7 +247,7 @@ func (i *Instance) passableLocked() bool {
 	return i.up && i.backpressured == 0 && i.opened <= abi.MaxHandles-spareHandles
 }
 
-// freeLocked reports whether an event may be run at once: nobody runs the
+// freeLocked reports whether an event may be run at once: no goroutine runs the
 // guest, and nothing waits that has to come first.
 func (i *Instance) freeLocked() bool { return !i.owned && !i.finished && i.urgent.empty() }
 

@@ -6,7 +6,7 @@ import "github.com/wharf-mcp/wharf/abi"
 // than a host does. It is called by the owner alone: see [Config.SingleThreaded].
 
 // SendUnknown brings an event of a kind that no version of the ABI knows yet. Kinds
-// that this version knows, or a host uses inside, are brought to nobody.
+// that this version knows, or a host uses inside, are ignored.
 func (i *Instance) SendUnknown(kind abi.Kind, handle, arg uint32, payload []byte) {
 	if kind > abi.EventClose && kind < eventDrained {
 		i.post(item{kind: kind, handle: handle, arg: arg, payload: payload})

@@ -58,7 +58,7 @@ type Program interface {
 }
 
 // Callbacks is what a guest that runs elsewhere finds on this side. Its functions are
-// called by whoever starts it or runs it, but for Lost.
+// called by the goroutine that starts it or runs it, except Lost.
 type Callbacks struct {
 	MemoryPages uint32
 	Stderr      io.Writer        // gets what it writes to its standard error
@@ -69,7 +69,7 @@ type Callbacks struct {
 	Answer func(m Machine, c abi.Call, args []uint32) (result int32)
 
 	// Looked hears of a take or a scan, which are answered where the guest is; nil
-	// = nobody wants to know.
+	// = not wanted.
 	Observed func(c abi.Call, args []uint32, result int32)
 
 	// Lost says that the guest is gone, and not by Close. It is called once, on a
@@ -133,7 +133,7 @@ func (i *Instance) answer(m Machine, c abi.Call, passed []uint32) int32 {
 }
 
 // lostRemote ends the guest because what it runs on is gone. One that has no connection
-// yet finds out at its next event, which has somebody to tell.
+// yet finds out at its next event, which has a caller to tell.
 func (i *Instance) lostRemote(err error) {
 	i.mu.Lock()
 	i.lostCause = i.crashed("run", err)

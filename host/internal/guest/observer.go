@@ -8,9 +8,9 @@ import (
 )
 
 // Observer sees all that passes between a guest and its host, for recordings that
-// can be run again. Whoever runs the guest calls it, so one call at a time; what it
+// can be run again. The owner calls it, so one call at a time; what it
 // is given is valid during the call only. Nothing is left out but the bytes of a
-// sealed payload, so whoever keeps what it is given has to hide the secrets.
+// sealed payload, so an Observer that keeps bytes has to hide the secrets.
 type Observer interface {
 	// Event begins an event. A sealed payload is nil, whatever its size.
 	Event(kind abi.Kind, handle, arg, size uint32, payload []byte)
@@ -32,7 +32,7 @@ const DecodePrice = decodePrice
 // Environ is the environment of every guest.
 func Environ() []string { return slices.Clone(guestEnv) }
 
-// observeEvent shows an event to whoever watches: the trace, and the observer.
+// observeEvent shows an event to the trace and the observer.
 func (i *Instance) observeEvent(it *item) {
 	i.traceEvent(it)
 	if i.observer == nil {

@@ -132,7 +132,7 @@ func (i *Instance) fail(err error) {
 }
 
 // finish ends the guest for good. The owner calls it once, without mu, and
-// remains the owner forever, so nobody runs the guest again.
+// remains the owner forever, so the guest never runs again.
 func (i *Instance) finish() {
 	i.mu.Lock()
 	i.finished = true

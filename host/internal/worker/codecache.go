@@ -13,32 +13,32 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/private"
 )
 
-// CodeCache keeps what workers have compiled for those that come after them: a drawer
-// for each plugin, by its hash. A worker can write to its own drawer until it runs
+// CodeCache keeps what workers have compiled for those that come after them: a entry
+// for each plugin, by its hash. A worker can write to its own entry until it runs
 // the plugin, and what it writes runs as native code, so no two plugins share one.
 //
-// Each version of a plugin has another hash, so drawers that nobody uses any more
+// Each version of a plugin has another hash, so entries that are no longer used
 // are thrown away: those that were not used for a month, and the oldest of those
 // that take too much room. One in use stays: who uses it, in whatever process, has
 // a lock for as long as the worker lives. The lock files are few, and never removed.
 //
-// All methods may be called from any goroutine. A nil Chest keeps nothing.
+// All methods may be called from any goroutine. A nil CodeCache keeps nothing.
 type CodeCache struct {
 	folder *private.Folder
-	size   int64         // bytes of all drawers
+	size   int64         // bytes of all entries
 	age    time.Duration // since the last use
 }
 
-// How much a chest keeps, and for how long.
+// How much a cache keeps, and for how long.
 const (
 	cacheSize = 256 << 20
 	cacheAge  = 30 * 24 * time.Hour
 )
 
-// NewCodeCache returns the chest in that folder. It touches nothing.
+// NewCodeCache returns the cache in that folder. It touches nothing.
 func NewCodeCache(dir string) *CodeCache { return &CodeCache{private.In(dir), cacheSize, cacheAge} }
 
-// CodeCacheIn returns the chest of a cache folder, nil for "".
+// CodeCacheIn returns the cache of a cache folder, nil for "".
 func CodeCacheIn(cache string) *CodeCache {
 	if cache == "" {
 		return nil
@@ -49,27 +49,27 @@ func CodeCacheIn(cache string) *CodeCache {
 // poll is how long it takes to notice that a lock is free.
 const poll = 10 * time.Millisecond
 
-// open returns the drawer of a plugin, which stays until leave is called. Where
+// open returns the entry of a plugin, which stays until leave is called. Where
 // there is none, it is "": that costs time and nothing else.
-func (c *CodeCache) open(ctx context.Context, hash string) (drawer string, leave func()) {
+func (c *CodeCache) open(ctx context.Context, hash string) (dir string, leave func()) {
 	if c == nil || !hashPattern.MatchString(hash) || c.folder.Claim() != nil {
 		return "", func() {}
 	}
 	lock := c.folder.Flock(lockFile(hash))
 	leave = func() { _ = lock.Close() }    // unlocks it first, which fails for no file that is open
 	_, _ = lock.TryRLockContext(ctx, poll) // where nothing can be locked, nothing is thrown away
-	drawer = c.folder.Path(hash)
-	if err := os.Mkdir(drawer, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	dir = c.folder.Path(hash)
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", leave
 	}
 	now := time.Now()
-	_ = os.Chtimes(drawer, now, now) // or it is thrown away earlier
-	return drawer, leave
+	_ = os.Chtimes(dir, now, now) // or it is thrown away earlier
+	return dir, leave
 }
 
 var hashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// lockFile is what the lock of a drawer is called, which some others have too.
+// lockFile is what the lock of a entry is called, which some others have too.
 func lockFile(hash string) string { return hash[:2] + ".flock" }
 
 // cacheEntry is one as it was found.
@@ -80,17 +80,17 @@ type cacheEntry struct {
 }
 
 // tidy throws away what is too old, or too much. What cannot be removed is tried
-// again next time; it is in nobody's way.
+// again next time; it does no harm.
 func (c *CodeCache) tidy() {
 	if c == nil {
 		return
 	}
-	drawers := c.entries()
+	entries := c.entries()
 	var size int64
-	for _, d := range drawers {
+	for _, d := range entries {
 		size += d.size
 	}
-	for _, d := range drawers {
+	for _, d := range entries {
 		if size <= c.size && time.Since(d.used) < c.age {
 			return // as are all that come after it
 		}
@@ -100,7 +100,7 @@ func (c *CodeCache) tidy() {
 	}
 }
 
-// entries returns all drawers, the one that was not used for longest first.
+// entries returns all entries, the one that was not used for longest first.
 func (c *CodeCache) entries() (all []cacheEntry) {
 	found, _ := os.ReadDir(c.folder.Dir) // or there are none
 	for _, f := range found {
@@ -116,7 +116,7 @@ func (c *CodeCache) entries() (all []cacheEntry) {
 func folderSize(dir string) (size int64) {
 	_ = filepath.WalkDir(dir, func(_ string, f fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // somebody else has removed it
+			return nil // another process has removed it
 		}
 		if info, err := f.Info(); err == nil && info.Mode().IsRegular() {
 			size += info.Size()
@@ -126,7 +126,7 @@ func folderSize(dir string) (size int64) {
 	return size
 }
 
-// discard removes a drawer, unless it is in use or was used meanwhile.
+// discard removes a entry, unless it is in use or was used meanwhile.
 func (c *CodeCache) discard(d cacheEntry) bool {
 	lock := c.folder.Flock(lockFile(d.hash))
 	if free, err := lock.TryLock(); err != nil || !free {

@@ -14,7 +14,7 @@ import (
 // hashOf is a hash that can be told from others by its beginning.
 func hashOf(begin string) string { return begin + strings.Repeat("0", 64-len(begin)) }
 
-// filled returns a chest that keeps 100 bytes for a day.
+// filled returns a cache that keeps 100 bytes for a day.
 func filled(t *testing.T) *CodeCache {
 	t.Helper()
 	c := NewCodeCache(filepath.Join(t.TempDir(), "apart"))
@@ -25,7 +25,7 @@ func filled(t *testing.T) *CodeCache {
 	return c
 }
 
-// fill makes a folder in the chest, with a file of so many bytes, that was last used
+// fill makes a folder in the cache, with a file of so many bytes, that was last used
 // so long ago.
 func fill(t *testing.T, c *CodeCache, name string, size int, ago time.Duration) {
 	t.Helper()
@@ -47,7 +47,7 @@ func age(t *testing.T, c *CodeCache, name string, ago time.Duration) {
 	}
 }
 
-// left returns the beginnings of the names of the folders in a chest.
+// left returns the beginnings of the names of the folders in a cache.
 func left(t *testing.T, c *CodeCache) (all []string) {
 	t.Helper()
 	found, err := os.ReadDir(c.folder.Dir)
@@ -105,7 +105,7 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// What is no drawer stays, and what a link leads to does.
+// What is no entry stays, and what a link leads to does.
 func TestTidyLeavesOthersAlone(t *testing.T) {
 	c, elsewhere := filled(t), filled(t)
 	c.size = -1
@@ -131,7 +131,7 @@ func TestTidyLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// A drawer that was used since it was looked at is not thrown away.
+// A entry that was used since it was looked at is not thrown away.
 func TestDiscardWhatWasUsed(t *testing.T) {
 	c := filled(t)
 	fill(t, c, hashOf("a"), 1, month)
@@ -146,7 +146,7 @@ func TestDiscardWhatWasUsed(t *testing.T) {
 	}
 }
 
-// A chest that cannot be used keeps nothing, and is in nobody's way.
+// A cache that cannot be used keeps nothing, and is in nobody's way.
 func TestNoChest(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

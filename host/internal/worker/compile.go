@@ -22,7 +22,7 @@ import (
 )
 
 // What compiling one module may take. In a process of its own that is bounded from
-// outside; a processor limit is met by a process that nobody waits for any more.
+// outside; a processor limit is met by a process that is no longer waited for.
 // Without such a process nothing can end it, so the module has to be smaller: a unit
 // of effort is 100 ns and 100 bytes at most, and four functions are compiled at a
 // time, so these are some 5 s of one processor, and less than 512 MB.
@@ -48,14 +48,14 @@ type Compiler struct {
 	// Serve. Without one, modules are compiled in this process, within low limits.
 	Command []string
 
-	// Chest keeps what is compiled. Where it is nil, or cannot be used, a folder is
+	// CodeCache keeps what is compiled. Where it is nil, or cannot be used, a folder is
 	// made that Close removes.
 	Cache *CodeCache
 
-	// Unkept is told why Chest cannot be used; nil is not.
+	// Unkept is told why CodeCache cannot be used; nil is not.
 	CacheUnavailable func(error)
 
-	// Patience is how long compiling a module may take; 0 is CompileTime.
+	// Timeout is how long compiling a module may take; 0 is CompileTime.
 	Timeout time.Duration
 
 	once   sync.Once
@@ -164,7 +164,7 @@ func (c *Compiler) open(ctx context.Context, j job, f func(wasm.Source) error) e
 	})
 }
 
-// withFolder has do happen with a folder for what is compiled: one of the chest, or where
+// withFolder has do happen with a folder for what is compiled: one of the cache, or where
 // that cannot be written to, of this Compiler.
 func (c *Compiler) withFolder(ctx context.Context, j *job, do func() error) error {
 	err := c.withFolderOf(ctx, c.Cache, j, do)
@@ -182,8 +182,8 @@ func (c *Compiler) withFolder(ctx context.Context, j *job, do func() error) erro
 	return c.withFolderOf(ctx, spare, j, do)
 }
 
-func (c *Compiler) withFolderOf(ctx context.Context, chest *CodeCache, j *job, do func() error) error {
-	dir, leave := chest.open(ctx, wasm.Hash(j.module))
+func (c *Compiler) withFolderOf(ctx context.Context, cache *CodeCache, j *job, do func() error) error {
+	dir, leave := cache.open(ctx, wasm.Hash(j.module))
 	defer leave()
 	if j.cache = dir; dir == "" {
 		return &cacheError{errors.New("its folder cannot be used")}
@@ -191,7 +191,7 @@ func (c *Compiler) withFolderOf(ctx context.Context, chest *CodeCache, j *job, d
 	return do()
 }
 
-// temporaryCache returns the chest of this Compiler alone.
+// temporaryCache returns the cache of this Compiler alone.
 func (c *Compiler) temporaryCache() (*CodeCache, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,7 +205,7 @@ func (c *Compiler) temporaryCache() (*CodeCache, error) {
 	return c.temporary, nil
 }
 
-// cacheError is why native code cannot be kept in a chest.
+// cacheError is why native code cannot be kept in a cache.
 type cacheError struct{ err error }
 
 func (e *cacheError) Error() string { return fmt.Sprintf("nothing can be kept: %v", e.err) }

@@ -115,7 +115,7 @@ var frauds = map[string]hostileWorker{
 	"calls for ever":  {do: again(asks(abi.CallClose, plenty, "", 1)), says: overrun},
 	"logs for ever":   {do: again(asks(abi.CallLog, plenty, "x", 1, 0, 1)), says: overrun},
 	"talks for ever":  {do: again(bare(tagStderr, bytes.Repeat([]byte{'x'}, maxStderr)...)), says: overrun},
-	"tells of a look": {do: sends((&observed{op: abi.CallScan}).append(nil)), says: "it tells of what nobody wants to know"},
+	"tells of a look": {do: sends((&observed{op: abi.CallScan}).append(nil)), says: "it reports a call that it was not asked to report"},
 	"tells of more":   {do: sends((&observed{op: abi.CallWrite}).append(nil)), says: "it answered a host call that it must not"},
 	"asks for time":   {do: sends(bare(tagAsk, 0, 0, 0, 0)), says: "it asks for the time, which it has"},
 

@@ -29,7 +29,7 @@ type machine struct {
 	closed       sync.Once
 	exited       chan struct{} // closed when the process is reaped
 	exitReason   string        // how it ended, from then on
-	releaseCache func()        // what the process has of the chest
+	releaseCache func()        // what the process has of the cache
 
 	endErr   error // why nothing runs any more
 	used     int64
@@ -254,7 +254,7 @@ func (m *machine) onObserved(body []byte) error {
 		return err
 	}
 	if m.callbacks.Observed == nil {
-		return violates("it tells of what nobody wants to know")
+		return violates("it reports a call that it was not asked to report")
 	}
 	m.asked.op, m.asked.named = l.op, false // there is nothing to see of its memory
 	m.callbacks.Observed(l.op, l.args[:l.op.Params()], l.result)

@@ -261,7 +261,7 @@ func (w *worker) answerLocally(in *wasm.Instance, op abi.Call, args [5]uint32) (
 }
 
 // forwardCall has the host answer a call. What the guest could not pay for is not even
-// sent, and where it points past its memory the host has the last word.
+// sent, and where it points past its memory the host decides.
 func (w *worker) forwardCall(in *wasm.Instance, op abi.Call, args [5]uint32) int32 {
 	c := call{op: op, args: args, left: in.Left()}
 	if at := guest.PointerArg(op); at >= 0 {

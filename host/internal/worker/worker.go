@@ -15,7 +15,7 @@
 // [Program] is the side of the host: a guest that package guest drives as it does
 // any other, with the same errors and the same trace. [Serve] is the other side.
 // They speak over the worker's stdin and stdout, in frames, one at a time: while an
-// event runs the host answers, and between two events nobody says anything. What
+// event runs the host answers, and between two events both are silent. What
 // the guest says where no answer is wanted does not wait for one.
 //
 // # What crosses
@@ -59,22 +59,22 @@ import (
 // Program is a plugin that runs in workers, one for each connection. It implements
 // [guest.Program], and may be used from any goroutine.
 type Program struct {
-	Binary []byte // of the plugin, which nobody changes
+	Binary []byte // of the plugin, which must not change
 
 	// Command is a program with its arguments that passes its stdin and stdout to
 	// Serve.
 	Command []string
 
-	// Chest keeps what a worker has compiled for the next one, by the Hash of the
+	// CodeCache keeps what a worker has compiled for the next one, by the Hash of the
 	// binary.
 	Cache *CodeCache
 	Hash  string
 
-	// Patience is how long an event may take, beside what its budget is worth; 0 is
+	// Timeout is how long an event may take, beside what its budget is worth; 0 is
 	// ten seconds.
 	EventTimeout time.Duration
 
-	tidied sync.Once // the chest, by the first connection
+	tidied sync.Once // the cache, by the first connection
 }
 
 // Times that end a worker. They are for one that does not keep to its budget by
@@ -113,13 +113,13 @@ func (p *Program) Start(ctx context.Context, b guest.Callbacks) (guest.Machine, 
 		return nil, fmt.Errorf("start its worker process: %w", err)
 	}
 	m := newMachine(b, companion, p.eventTimeout())
-	drawer, leave := p.Cache.open(ctx, p.Hash)
+	dir, leave := p.Cache.open(ctx, p.Hash)
 	m.releaseCache = leave
 	p.tidied.Do(p.Cache.tidy)
 	stop := context.AfterFunc(ctx, companion.Kill)
 	defer stop()
 	err = m.start(&begin{
-		pages: b.MemoryPages, remoteSources: b.Now != nil, observed: b.Observed != nil, cache: drawer, module: p.Binary,
+		pages: b.MemoryPages, remoteSources: b.Now != nil, observed: b.Observed != nil, cache: dir, module: p.Binary,
 	})
 	switch {
 	case err == nil:
@@ -149,7 +149,7 @@ func newMachine(b guest.Callbacks, p processPipe, patience time.Duration) *machi
 	return m
 }
 
-// reap reaps the process when it is over, and says so where nobody wanted that.
+// reap reaps the process when it is over, and reports an end that the host did not want.
 func (m *machine) reap() {
 	<-m.pipe.Ended()
 	m.exitReason = m.pipe.Reap()

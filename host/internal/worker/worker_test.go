@@ -52,7 +52,7 @@ func program(t testing.TB, binary []byte, kind string) *Program {
 	return &Program{Binary: binary, Command: []string{self, "worker", kind}, Cache: chest, Hash: wasm.Hash(binary)}
 }
 
-// chest is shared by the tests, and outlives them.
+// cache is shared by the tests, and outlives them.
 var chest = NewCodeCache(filepath.Join(os.TempDir(), fmt.Sprintf("wharf-worker-chest-%d", os.Getuid())))
 
 func read(t testing.TB, file string) []byte {

@@ -70,7 +70,7 @@ func (l Leash) Catch() net.Conn {
 }
 
 // Caught returns the connections of the helpers that have started so far. One that
-// was killed before that never comes, so that nobody can wait for it.
+// was killed before that never comes, so it is not waited for.
 func (l Leash) Caught() (conns []net.Conn) {
 	l.t.Helper()
 	at := l.Listener.Addr().(*net.UnixAddr)

@@ -73,7 +73,7 @@ func (d *Dialer) Dial(ctx context.Context, network, addr string) (net.Conn, erro
 	return d.track(conn)
 }
 
-// keepAliveConfig find a peer that vanished without a word within a minute.
+// keepAliveConfig finds a peer that vanished within a minute.
 var keepAliveConfig = net.KeepAliveConfig{Enable: true, Idle: KeepAlive, Interval: KeepAlive, Count: 3}
 
 func (d *Dialer) start(addr string) (home bool, err error) {

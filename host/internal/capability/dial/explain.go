@@ -11,7 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// KeepAlive finds a peer that vanished without a word.
+// KeepAlive is how often an idle connection is probed, to find a peer that vanished.
 const KeepAlive = 15 * time.Second
 
 // explainProxy says which proxy was not reached, and where it is named.

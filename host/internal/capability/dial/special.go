@@ -70,8 +70,8 @@ func Special(a netip.Addr) string {
 	return ""
 }
 
-// AddressError is the error of a dial that the policy forbids: a name that
-// somebody else gave led into a network that is not public.
+// AddressError is the error of a dial that the policy forbids: a name that is not in
+// the user's configuration led to an address that is not public.
 type AddressError struct {
 	Addr netip.Addr
 	Is   string // what kind of address it is

@@ -144,7 +144,7 @@ func (u *upload) Read(p []byte) (int, error) {
 func (u *upload) Close() error { return nil }
 
 // uploadGate keeps net/http from a body that has gone back to its owner. An answer may
-// come, or a caller leave, before all of the request was sent, and nobody hears
+// come, or a caller leave, before all of the request was sent, and net/http does not tell
 // when the goroutine that sends it stops.
 type uploadGate struct {
 	mu   sync.Mutex

@@ -40,7 +40,7 @@ type Credentials interface {
 	// Apply returns the headers that sign r in; none leaves it as it is. It is
 	// called anew each time that r is sent, so a proof that is good for one use
 	// is never used twice. It may take as long as a refresh or a person takes,
-	// and ends when ctx does: nobody waits for the exchange any more then.
+	// and ends when ctx does: the caller has given the exchange up then.
 	//
 	// With an error nothing is sent, and the exchange fails with a *[Refusal]
 	// that wraps it. So it does for a header that no credential may set: one that
@@ -180,7 +180,7 @@ func (c *client) checkSigned(given []abi.Pair) error {
 		size += len(p.Key) + len(p.Value)
 		switch {
 		case !IsToken(p.Key):
-			return fmt.Errorf("the credentials set a header whose name is none: want letters, digits and hyphens")
+			return fmt.Errorf("the credentials set a header whose name is not valid: want letters, digits and hyphens")
 		case !IsHeaderValue(p.Value):
 			return fmt.Errorf("the credentials set a header to a value with a line end or another control character")
 		case key == "Host" || slices.Contains(FramingHeaders, key):
@@ -211,7 +211,7 @@ func isChallenge(resp *http.Response) bool {
 }
 
 // challenge holds a 401 or 403 until the credentials have decided. Without an
-// error the request is to be sent again.
+// error the request has to be sent again.
 func (c *call) challenge(ctx context.Context, resp *http.Response) error {
 	c.await(forBody)
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxHeld))

@@ -317,7 +317,7 @@ func TestCredentialsFailClosed(t *testing.T) {
 		want  string
 	}{
 		{"an error", bearer, locked, "sign in: the keyring is locked; unlock it"},
-		{"no name", []abi.Pair{{Key: "canary b"}}, nil, "whose name is none"},
+		{"no name", []abi.Pair{{Key: "canary b"}}, nil, "whose name is not valid"},
 		{"a line end", []abi.Pair{{Key: "Authorization", Value: "canary\r\nHost: x"}}, nil, "to a value with a line end"},
 		{"the host", []abi.Pair{{Key: "host", Value: "canary"}}, nil, "Host, which is not theirs"},
 		{"framing", []abi.Pair{{Key: "transfer-encoding", Value: "canary"}}, nil, "Transfer-Encoding, which is not theirs"},

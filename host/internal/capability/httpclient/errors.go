@@ -13,7 +13,7 @@ import (
 )
 
 // IsUnsent reports whether a request failed because its connection had been
-// closed by the server, who was in the right: nobody used it. net/http closes its
+// closed by the server, which is allowed to: the connection was idle. net/http closes its
 // own side when it learns of that, and only then is a request that gets hold of
 // the connection told so; not one byte of it is written. It does not send a POST
 // again all the same, and has no other name for this error than its text.

@@ -23,7 +23,7 @@ type exchange struct {
 	tooLarge  bool // the owner's, until the exchange runs: more than is held
 	requested bool // the carrier's: the request was sent, and err is how it failed
 	err       error
-	abandoned atomic.Bool         // Stop was called: nobody waits any more
+	abandoned atomic.Bool         // Stop was called: no caller waits any more
 	unsent    atomic.Int64        // what Queued says
 	owner     interface{ Free() } // of the body, if that is borrowed
 }
@@ -31,7 +31,7 @@ type exchange struct {
 // The states of an exchange. It goes from the first to one of the others, once.
 const (
 	waiting int32 = iota // for the end of its body
-	running              // somebody carries it, or is about to
+	running              // a goroutine runs it, or is about to
 	dropped              // it ended before that
 )
 
@@ -58,7 +58,7 @@ func (x *exchange) Write(p []byte, end bool) {
 }
 
 // Borrow makes p the whole body, without a copy, and frees what it is of when
-// nobody can read it any more. An exchange that is never carried leaves that to
+// net/http can no longer read it. An exchange that is never run leaves that to
 // the collector. It makes the exchange a borrower for package guest.
 func (x *exchange) Borrow(p []byte, end bool, of interface{ Free() }) {
 	if !end || len(x.body) > 0 || len(p) <= inMemory {
@@ -77,7 +77,7 @@ func (x *exchange) Borrow(p []byte, end bool, of interface{ Free() }) {
 func (x *exchange) countBody(n int) bool {
 	x.tooLarge = !x.HoldBody(n)
 	if x.tooLarge || x.Ended() {
-		// A Write that comes while anybody ends the exchange calls this too: one of the
+		// A Write that comes while another goroutine ends the exchange calls this too: one of the
 		// two sees the other.
 		x.ReleaseBody()
 		return false
@@ -102,7 +102,7 @@ func (x *exchange) Flush() {
 	}
 }
 
-// offerInline offers the exchange to whoever waits for its answer, if it will not hold
+// offerInline offers the exchange to the caller that waits for its answer, if it will not hold
 // that one up: not where there are files to read before, or credentials to wait
 // for, or a body that goes out bit by bit.
 func (x *exchange) offerInline() bool {
@@ -124,7 +124,7 @@ func (x *exchange) signsWithoutWaiting() bool {
 // Queued is described at [hostio.Stream].
 func (x *exchange) Queued() int { return int(x.unsent.Load()) }
 
-// Close is described at [hostio.Stream]. An exchange has no orderly end: whoever closes
+// Close is described at [hostio.Stream]. An exchange has no orderly end: the caller that closes
 // it does not want it any more, and the server sees that.
 func (x *exchange) Close() { x.End() }
 
@@ -159,7 +159,7 @@ func (x *exchange) Stop() {
 	x.Slot.Cancel(errAbandoned)
 }
 
-var errAbandoned = capability.StatusErrorf(abi.Closed, "nobody waits for the answer any more")
+var errAbandoned = capability.StatusErrorf(abi.Closed, "the caller no longer waits for the answer")
 
 // Complete runs the exchange to its end, from its request or from its answer on. It
 // implements [capability.Job].

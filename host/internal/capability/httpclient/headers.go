@@ -39,7 +39,7 @@ func requestHeaders(pairs []abi.Pair, upgrade bool, more int) (http.Header, abi.
 	for i, p := range pairs {
 		name := strings.ToLower(p.Key)
 		if !IsToken(name) || !IsHeaderValue(p.Value) {
-			return nil, abi.Malformed, fmt.Errorf("the header %q: %q is none", cleantext.Line(p.Key, 64), cleantext.Line(p.Value, 64))
+			return nil, abi.Malformed, fmt.Errorf("the header %q: %q is not a valid header", cleantext.Line(p.Key, 64), cleantext.Line(p.Value, 64))
 		}
 		if !guestMaySend(name, upgrade) {
 			return nil, abi.Denied, fmt.Errorf("the header %s is not for plugins to send", cleantext.Line(name, 64))
@@ -111,8 +111,8 @@ func appendVisible(pairs []abi.Pair, name string, values []string) []abi.Pair {
 	return pairs
 }
 
-// FramingHeaders are headers that say how a message is carried. They are nobody's to
-// configure: two opinions about the end of a body are a way to smuggle one.
+// FramingHeaders are headers that say how a message is carried. They cannot be
+// configured: two opinions about the end of a body are a way to smuggle one.
 var FramingHeaders = []string{
 	"Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Expect", "Keep-Alive",
 	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
@@ -126,7 +126,7 @@ func configuredHeaders(pairs []abi.Pair) (http.Header, error) {
 		key := textproto.CanonicalMIMEHeaderKey(p.Key)
 		switch {
 		case !IsToken(p.Key):
-			return nil, fmt.Errorf("the header %q: that is no name", p.Key)
+			return nil, fmt.Errorf("the header %q: that is not a valid name", p.Key)
 		case !IsHeaderValue(p.Value):
 			return nil, fmt.Errorf("the header %s: its value holds a line end or another control character", key)
 		case slices.Contains(FramingHeaders, key):

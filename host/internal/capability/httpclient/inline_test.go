@@ -144,7 +144,7 @@ func TestStopEndsRun(t *testing.T) {
 		}
 		p.errand.Run()
 		close(p.Release)
-		captest.WantError(t, p.Recorder, abi.Closed, "nobody waits")
+		captest.WantError(t, p.Recorder, abi.Closed, "no longer waits")
 	}
 }
 
@@ -222,7 +222,7 @@ func TestStopEndsAChallenge(t *testing.T) {
 	p, _ := openInline(t, table, "POST", "{}")
 	go func() { <-c.asked; p.errand.Stop() }()
 	p.errand.Run()
-	captest.WantError(t, p.Recorder, abi.Closed, "nobody waits")
+	captest.WantError(t, p.Recorder, abi.Closed, "no longer waits")
 }
 
 // patientCreds are credentials that wait in Challenge.

@@ -30,11 +30,11 @@ type phaseTimer struct {
 	cancel context.CancelCauseFunc
 	phase  atomic.Int32
 	clock  *clock // got by the first begin
-	runs   bool   // the clock was set, and nobody has stopped it since
-	fired  bool   // it ran out before anybody could, or may have
+	runs   bool   // the clock was set, and not stopped since
+	fired  bool   // it ran out before it was stopped, or may have
 }
 
-// clock is a timer that patiences have in turn. Making one costs as much as
+// clock is a timer that phase timers use in turn. Making one costs as much as
 // using it for a whole exchange.
 type clock struct {
 	timer *time.Timer
@@ -87,7 +87,7 @@ func (w *phaseTimer) stop() {
 	}
 }
 
-// recycle gives the clock to the next one who needs it, when nobody has called
+// recycle gives the clock back to the pool, if nothing has called
 // taken: nothing may set it for us any more then. One that rang is kept, because
 // its goroutine may still be on the way here.
 func (w *phaseTimer) recycle() {
@@ -116,7 +116,7 @@ func (w *phaseTimer) expire() {
 	}
 }
 
-// phaseTimeout is the end of a patience.
+// phaseTimeout is the error of a phase that took too long.
 type phaseTimeout struct {
 	phase phase
 	after time.Duration

@@ -66,7 +66,7 @@ func (c *call) checkUpgrade(resp *http.Response, key string) error {
 		return capability.StatusErrorf(abi.ProtocolFailed, "HTTP 101, but not to %s", cleantext.Line(want, 64))
 	}
 	if extra := resp.Header.Get("Sec-Websocket-Extensions"); extra != "" && key != "" {
-		return capability.StatusErrorf(abi.ProtocolFailed, "the server uses the WebSocket extension %s, which nobody asked for", cleantext.Line(extra, 64))
+		return capability.StatusErrorf(abi.ProtocolFailed, "the server uses the WebSocket extension %s, which was not asked for", cleantext.Line(extra, 64))
 	}
 	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 	accept := strings.TrimSpace(resp.Header.Get("Sec-Websocket-Accept"))

@@ -115,7 +115,7 @@ func TestUpgradesThatAreNone(t *testing.T) {
 		"Upgrade: other\r\nSec-WebSocket-Accept: KEY\r\n":     "not to websocket",
 		"Upgrade: websocket\r\nSec-WebSocket-Accept: abc\r\n": "no WebSocket server",
 		"Upgrade: websocket\r\n":                              "no WebSocket server",
-		"Upgrade: websocket\r\nSec-WebSocket-Accept: KEY\r\nSec-WebSocket-Extensions: permessage-deflate\r\n": "permessage-deflate, which nobody asked for",
+		"Upgrade: websocket\r\nSec-WebSocket-Accept: KEY\r\nSec-WebSocket-Extensions: permessage-deflate\r\n": "permessage-deflate, which was not asked for",
 	}
 	for head, want := range tests {
 		r, _ := openUpgrade(t, captest.NewTable(t, captest.Patient(upgraded(t, head, silent))), "websocket")

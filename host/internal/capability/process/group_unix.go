@@ -37,11 +37,12 @@ func (g *group) terminate() bool {
 }
 
 // kill ends the whole group. Once reap was called, the number of the group
-// may be somebody else's.
+// may belong to another group.
 func (g *group) kill() { syscall.Kill(-g.id, syscall.SIGKILL) }
 
-// leftByItself reports whether a process was over before anybody could kill it. Of
-// one that ended as kill ends it, or that others have reaped (nil), nobody knows.
+// leftByItself reports whether a process certainly ended before kill was called. It is
+// false for a process that ended as kill ends it, and for one that was reaped outside
+// of this package (nil).
 func leftByItself(state *os.ProcessState) bool {
 	if state == nil {
 		return false

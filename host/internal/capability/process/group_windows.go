@@ -70,8 +70,8 @@ const killed = 1
 // kill ends the whole group.
 func (g *group) kill() { windows.TerminateJobObject(g.job, killed) }
 
-// leftByItself reports whether a process was over before anybody could kill it. Of
-// one that ended with that very code, or of nil, nobody knows.
+// leftByItself reports whether a process certainly ended before kill was called. It is
+// false for a process with the exit code of kill, and for nil.
 func leftByItself(state *os.ProcessState) bool { return state != nil && state.ExitCode() != killed }
 
 // reap collects the process, which must be over.

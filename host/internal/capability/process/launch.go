@@ -10,7 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// CommandLine returns the path and the arguments of a program that is to be given
+// CommandLine returns the path and the arguments of a program that gets
 // arg: words are the program and its first arguments, and arg takes the place of %s
 // among them, or comes last. It returns nil if there is no such program. A program is
 // a name in the PATH of env or an absolute path, never one that depends on the

@@ -16,15 +16,15 @@ import (
 // its stdin, and what it says on its stdout is read. It has no environment but its
 // own, and what it writes to its stderr is kept for when it ends.
 //
-// One goroutine at a time reads, writes and closes; all else is for any. Whoever
-// starts it sees to it that it is reaped, and then closed.
+// One goroutine at a time reads, writes and closes; all else is for any. The
+// caller of StartPiped has it reaped, and then closed.
 type Piped struct {
 	child    *child
 	stderr   *cappedBuffer
-	released chan struct{} // closed when nobody waits for a process that is over
+	released chan struct{} // closed when no Read or Write waits for a process that is over
 
 	mu     sync.Mutex
-	reaped bool // reaped: the number may be somebody else's
+	reaped bool // the process id may belong to another process now
 }
 
 // StartPiped starts the process.
@@ -71,7 +71,7 @@ func (k *Piped) Kill() {
 	}
 }
 
-// Used returns what the process has used of all processors, if the system says so
+// Used returns what the process has used of all processors, if the system tells that
 // of a process that is not over.
 func (k *Piped) Used() (cpu time.Duration, known bool) {
 	k.mu.Lock()
@@ -111,7 +111,7 @@ func ending(state *os.ProcessState) string {
 }
 
 // lastWords are the first lines of what the process wrote to its stderr: where a
-// runtime dies, it says so before all else.
+// runtime dies, its first lines say why.
 func (k *Piped) lastWords() string {
 	var lines []string
 	for line := range strings.Lines(k.stderr.kept.String()) {

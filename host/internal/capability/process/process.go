@@ -31,7 +31,7 @@ func (p Process) Opener(*capability.Limits) capability.Opener { return stream.Op
 // serve carries the process from its start to its end. That it ended by itself tells
 // more than a failure that came of it: a broken pipe, say. However it ends, its group
 // is killed before it is reaped: the pid of a process that is not reaped cannot belong
-// to anybody else, so the kill cannot hit a stranger.
+// to another process, so the kill cannot hit one.
 func (p Process) serve(h *stream.Handle) {
 	c, err := p.start(h)
 	if err != nil {
@@ -188,7 +188,7 @@ func (c *child) ends(h *stream.Handle, within time.Duration) bool {
 }
 
 // endAndDrain kills what is left of the group, reaps the process and returns when
-// nobody works for it any more.
+// no goroutine works for it any more.
 func (c *child) endAndDrain(h *stream.Handle) *os.ProcessState {
 	state := c.killAndReap()
 	h.StopWriting()
@@ -203,7 +203,7 @@ func (c *child) killAndReap() *os.ProcessState {
 	return c.group.reap(c.cmd)
 }
 
-// drain reads what the dead have left, and returns when nobody works for the
+// drain reads what is left in the pipes, and returns when no goroutine works for the
 // process any more.
 func (c *child) drain() {
 	c.stdout.Cut()

@@ -47,7 +47,7 @@ func New(o capability.Opening, serve func(*Handle)) *Handle {
 func (h *Handle) Start() { go h.run() }
 
 // run carries the handle from its open to its end. An error is said here and
-// nowhere else, so it is the last word in every kind.
+// nowhere else, so it is the last call of the sink in every kind.
 func (h *Handle) run() {
 	defer h.Remove()
 	if h.AwaitTurn() {
@@ -61,7 +61,7 @@ func (h *Handle) run() {
 }
 
 // Exit says that a process is over. The handle counts as ended before its sink
-// hears so: the sink may want to open the next one at once.
+// hears of it: the sink may want to open the next one at once.
 func (h *Handle) Exit(code int, detail string) {
 	h.Cancel(nil)
 	h.Events.Exit(code, detail)
@@ -141,7 +141,7 @@ func (h *Handle) finish() {
 	}
 }
 
-// Listen says what in has to say. One chunk is in flight; where in is an inlet,
+// Listen passes on what comes from in. One chunk is in flight; where in is a reader,
 // none is held while nothing comes.
 func (h *Handle) Listen(in io.Reader, name string) {
 	for {

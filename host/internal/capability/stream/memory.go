@@ -10,7 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// Memory is the grant of byte streams to somebody in this process.
+// Memory is the grant of byte streams to a peer in this process.
 type Memory struct {
 	Name string // for errors
 

@@ -2,7 +2,7 @@ package stream
 
 import "io"
 
-// Output is where an outlet sends to. One goroutine at a time uses try, wait and
+// Output is what a writer sends to. One goroutine at a time uses try, wait and
 // grow; shut and close may be called by any.
 type Output interface {
 	// try makes one attempt and does not wait. It may take nothing.
@@ -23,7 +23,7 @@ type Output interface {
 // progress.
 const writeMax = 16 << 10
 
-// BlockingOutput is the lane to what can only be written to by waiting. Every byte takes
+// BlockingOutput is the [Output] for what can only be written to by waiting. Every byte takes
 // the way through the backlog and the writer: one copy and one switch of
 // goroutines more than through a [FDOutput].
 type BlockingOutput struct {
@@ -32,7 +32,7 @@ type BlockingOutput struct {
 	onStop func() error
 }
 
-// NewBlockingOutput returns the lane to what can only be written to by waiting. shut closes the
+// NewBlockingOutput returns the output for what can only be written to by waiting. shut closes the
 // write side of to; stop closes all of it, whatever is under way.
 func NewBlockingOutput(to io.Writer, shut, stop func() error) *BlockingOutput {
 	return &BlockingOutput{to, shut, stop}

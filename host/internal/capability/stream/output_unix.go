@@ -9,7 +9,7 @@ import (
 // maxSegments is the IOV_MAX of the systems we know.
 const maxSegments = 1024
 
-// FDOutput is the lane to the descriptor of a pipe or socket.
+// FDOutput is the [Output] to the descriptor of a pipe or socket.
 //
 // The descriptors are nonblocking, and the functions that write are made once:
 // a closure for each write would be an allocation for each message.

@@ -11,7 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// rawConn is the door to the descriptor under a conduit.
+// rawConn reaches the descriptor of an FDConn.
 type rawConn = syscall.RawConn
 
 // PipeMax is what a pipe is grown to, and the most that one can still hold
@@ -78,7 +78,7 @@ func (in *Reader) Read(p []byte) (int, error) {
 }
 
 // CopyTo reads to the end. What w does not take is lost, and read all the same:
-// whoever writes here must not be held up.
+// the writer must not be held up.
 func (in *Reader) CopyTo(w io.Writer) {
 	for {
 		buf, n, err := in.next()
@@ -94,7 +94,7 @@ func (in *Reader) CopyTo(w io.Writer) {
 func (in *Reader) Close() error { return in.from.Close() }
 
 // Cut says that those who should write are dead. What they left in the pipe is
-// still read, but nobody is waited for: a process that left the group may hold
+// still read, but nothing is waited for: a process that left the group may hold
 // the pipe open for ever, and write to it for ever.
 func (in *Reader) Cut() {
 	in.cut.Store(true)
@@ -104,7 +104,7 @@ func (in *Reader) Cut() {
 }
 
 // readRest reads what is there without waiting, up to what a pipe can hold. The
-// deadline that wakes the reader comes after the word that there is to be one, so
+// deadline that wakes the reader comes after cut is set, so
 // it may fall between the two lines here; it is taken back then once more.
 func (in *Reader) readRest(p []byte) (n int, err error) {
 	for again := true; again; again = errors.Is(err, os.ErrDeadlineExceeded) {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// poll is how an inlet waits: it asks first whether anything has come, and holds
+// poll is how a reader waits: it asks first whether anything has come, and holds
 // a chunk only while that is so. Of a hundred servers most say nothing.
 type poll struct {
 	buf *capability.Chunk // results of once
@@ -25,7 +25,7 @@ func (in *Reader) await() (buf *capability.Chunk, n int, err error) {
 		in.once = in.attempt
 	}
 	if in.raw.Read(in.once) != nil {
-		// Closed, or past a deadline: Read says so in the words that the callers know.
+		// Closed, or past a deadline: Read returns the error that the callers know.
 		buf = capability.GetChunk()
 		n, err = in.from.Read(buf[:])
 		return buf, n, err

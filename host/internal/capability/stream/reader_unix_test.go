@@ -53,7 +53,7 @@ func TestNobodyHoldsAChunkWhileNothingComes(t *testing.T) {
 	}
 }
 
-// An outlet has a place for small pieces only between a write and its flush.
+// An writer has a place for small pieces only between a write and its flush.
 func TestAnIdleOutletHoldsNoDesk(t *testing.T) {
 	var o writer
 	o.out = closedOutput{}

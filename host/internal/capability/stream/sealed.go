@@ -15,8 +15,8 @@ type Sealed struct {
 
 	// Blob returns what signs in. It is called for each stream, before it is
 	// dialled, and may wait until ctx ends, with the handle at the latest. No
-	// bytes mean that nothing is to be said; an error is that of the handle. The
-	// bytes are not changed afterwards by whoever made them.
+	// bytes mean that the stream needs none; an error ends the handle. The callee does
+	// not change the bytes afterwards.
 	Blob func(ctx context.Context) ([]byte, error)
 }
 

@@ -10,7 +10,7 @@ import (
 const (
 	smallCap = 16 << 10  // what is coalesced before a flush
 	smallMax = 2 << 10   // what is cheaper to copy than to name in a writev
-	keepMax  = 256 << 10 // what an idle outlet keeps of its buffers
+	keepMax  = 256 << 10 // what an idle writer keeps of its buffers
 )
 
 // writer is the write side of a handle.
@@ -39,7 +39,7 @@ type writer struct {
 	out      Output // nil until there is something to send to
 	ended    bool   // nothing follows the backlog
 	over     bool   // broken, shut or closed: nothing is sent any more
-	draining bool   // a goroutine owns the port
+	draining bool   // a goroutine owns the output
 	aboveLow bool   // a flush left more than low
 	backlog  []byte
 	spare    []byte        // an emptied backlog
@@ -47,7 +47,7 @@ type writer struct {
 	writer   sync.WaitGroup
 }
 
-// init makes the outlet of h, whose table and sink are set already.
+// init makes the writer of h, whose table and sink are set already.
 func (o *writer) init(h *Handle) {
 	o.handle = h
 	o.stall, o.low = h.Limits().Stall, h.Limits().LowWater
@@ -91,7 +91,7 @@ func (o *writer) copy(p []byte) {
 }
 
 // flush is [hostio.Stream.Flush]. The lock is held over the system call, which cannot
-// wait: whoever else wants it has something to say about the same descriptor.
+// wait: all other users of the lock concern the same descriptor.
 func (o *writer) flush() {
 	if len(o.segs) == 0 && !o.ending {
 		return
@@ -112,7 +112,7 @@ func (o *writer) flush() {
 	}
 }
 
-// smallBufs are for whoever has small pieces between a write and the flush: an outlet
+// smallBufs hold small pieces between a write and the flush: a writer
 // that is idle has none.
 var smallBufs = sync.Pool{New: func() any { return new([smallCap]byte) }}
 
@@ -166,7 +166,7 @@ func (o *writer) proceed() {
 	}
 }
 
-// attach gives the outlet its port; what was written before is sent now.
+// attach gives the writer its output; what was written before is sent now.
 func (o *writer) attach(p Output) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -193,7 +193,7 @@ func (o *writer) close() {
 	o.writer.Wait()
 }
 
-// drain sends the backlog. It owns the port until there is none left.
+// drain sends the backlog. It owns the output until there is none left.
 func (o *writer) drain() {
 	watch := time.AfterFunc(o.stall, o.handle.stalled)
 	defer watch.Stop()
@@ -245,7 +245,7 @@ func (o *writer) sent(n int) {
 	}
 }
 
-// breakOff ends the outlet because the peer takes nothing more. The sink is not
+// breakOff ends the writer because the peer takes nothing more. The sink is not
 // told that the queue drained: what a caller still holds back was not sent.
 func (o *writer) breakOff(err error) {
 	if !o.over {
@@ -254,7 +254,7 @@ func (o *writer) breakOff(err error) {
 	}
 }
 
-// stop makes the outlet drop all that is and will be written.
+// stop makes the writer drop all that is queued or written later.
 func (o *writer) stop() {
 	if !o.over {
 		o.over = true

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipedOutlet is an outlet that writes to a pipe, of which the test reads the
+// pipedOutlet is a writer that writes to a pipe, of which the test reads the
 // other end. In a pipe of packets one write is one packet.
 func pipedOutlet(t testing.TB, flags int, sink hostio.Sink) (*Handle, *os.File) {
 	t.Helper()
@@ -197,7 +197,7 @@ func TestAnInletThatIsCutComesToAnEnd(t *testing.T) {
 }
 
 // lateCut is a pipe whose deadline comes when its reader has just taken it back:
-// whoever cuts an inlet says so first, and may stand still before he sets it.
+// whoever cuts a reader says so first, and may stand still before he sets it.
 type lateCut struct {
 	*os.File
 	late bool
