@@ -7,8 +7,8 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 )
 
-// app is one run of the program: its streams, its flags, and what it learns
-// on the way.
+// app is one run of the program: its terminal, its flags, and what it learns on the
+// way.
 type app struct {
 	*term.Terminal
 	flags flags
@@ -21,7 +21,7 @@ type app struct {
 	address   string         // its url, if it has no entry
 	recorders recorders      // of --trace and --record
 	watcher   *configWatcher // for changes of the configuration; nil where nothing is kept
-	logged    atomic.Bool    // somebody follows what servers log
+	logged    atomic.Bool    // what servers log is printed
 
 	redact func(text string) string // takes secrets out of errors; nil without a host
 }

@@ -49,7 +49,7 @@ func newAuthStatus(a *app) *cobra.Command {
 	}
 }
 
-// savedLogin is a line of the list.
+// savedLogin is a saved sign-in for programs.
 type savedLogin struct {
 	Provider string    `json:"provider"`
 	Resource string    `json:"resource,omitempty"`
@@ -59,7 +59,7 @@ type savedLogin struct {
 	Stored   time.Time `json:"stored"`
 }
 
-// savedVault says where they are.
+// savedVault is where sign-ins are saved.
 type savedVault struct {
 	Path    string `json:"path"`
 	Keeper  string `json:"keeper"`
@@ -112,7 +112,7 @@ func (a *app) runAuthStatus(ctx context.Context, v *vault.Vault) error {
 	return a.PrintTable(rows)
 }
 
-// vaultLine says for people where secrets are kept, and what protects them.
+// vaultLine says where secrets are kept, and what protects them.
 func vaultLine(s vault.Status) string {
 	text := s.Path
 	switch s.KeySource {
@@ -161,8 +161,7 @@ The secret is asked for, or read from stdin.`,
 	return cmd
 }
 
-// secret asks for a secret. Where it is given on stdin there is nobody to ask, and
-// nothing is said.
+// secret reads a secret. It shows a prompt only if stdin is a terminal.
 func (a *app) secret(ctx context.Context, name string) (string, error) {
 	q := host.Question{Secret: true}
 	if a.InTTY {

@@ -57,7 +57,7 @@ func newCall(a *app) *cobra.Command {
 	return cmd
 }
 
-// runCall reads everything that the person wrote before it starts a server.
+// runCall reads the whole command line before it starts a server.
 func (a *app) runCall(cmd *cobra.Command, argv []string) error {
 	ctx := cmd.Context()
 	server, words, err := a.target(cmd, argv)
@@ -83,19 +83,23 @@ func (a *app) runCall(cmd *cobra.Command, argv []string) error {
 	return c.run(ctx, tool, typed)
 }
 
-// run makes one call and prints its result, also one that is not what the tool
-// promises. The list of tools says what the arguments are, and has the session
-// check them.
+// run makes one call and prints its result, even if that does not match the tool's
+// output schema. It lists the tools first: that tells the types of the arguments, and
+// lets the session check them.
 func (c *client) run(ctx context.Context, tool string, typed args.Arguments) error {
 	var known []mcp.Tool
 	if typed.NeedSchema() || !c.app.flags.noValidate {
 		tools, err := c.tools(ctx)
 		if err != nil && !answered(err) {
-			return err // but a server without a list may have tools all the same
+			return err // a server that refuses the list may still have tools
 		}
 		known = tools
 	}
-	object, err := typed.Build(tool, inputSchema(known, tool))
+	var schema json.RawMessage
+	if at := slices.IndexFunc(known, func(t mcp.Tool) bool { return t.Name == tool }); at >= 0 {
+		schema = known[at].InputSchema
+	}
+	object, err := typed.Build(tool, schema)
 	if err != nil {
 		return err
 	}
@@ -113,24 +117,14 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 	return err
 }
 
-// inputSchema returns the schema of a tool, or nil.
-func inputSchema(tools []mcp.Tool, name string) json.RawMessage {
-	for _, tool := range tools {
-		if tool.Name == name {
-			return tool.InputSchema
-		}
-	}
-	return nil
-}
-
-// answered is true for an error that is the server's own answer.
+// answered reports whether an error is the server's own answer.
 func answered(err error) bool {
 	return errors.As(err, new(*host.RPCError)) || errors.As(err, new(*toolError))
 }
 
-// explain adds a hint to the error of a call when the server lists no such
-// tool. It is the server that decides, and servers have tools that they do not
-// list; so this is a second look after the fact, not a check before it.
+// explain adds a hint to the error of a call if the server lists no such tool. It runs
+// after the call and does not replace it, because servers have tools that they do not
+// list.
 func (c *client) explain(ctx context.Context, tool string, known []mcp.Tool, err error) error {
 	if !answered(err) || host.Hint(err) != "" {
 		return err
@@ -159,9 +153,9 @@ type callParams struct {
 	Arguments args.Object `json:"arguments"`
 }
 
-// call returns the result as the server wrote it, so that nothing of it is
-// lost on the way to stdout. The server is asked how far it is, whether a
-// terminal shows it or not: a call that goes on gets the time that it needs.
+// call returns the result as the server wrote it, so that nothing of it is lost on the
+// way to stdout. It asks for progress even if no terminal shows it, because progress
+// extends the timeout of the call.
 func (c *client) call(ctx context.Context, tool string, arguments args.Object) (json.RawMessage, error) {
 	progress, done := c.app.Progress("calling " + tool)
 	defer done()
@@ -174,8 +168,7 @@ func (c *client) call(ctx context.Context, tool string, arguments args.Object) (
 	return result, c.ended(err)
 }
 
-// toolError is a call that arrived and did not succeed: the result, which has
-// been printed, says that it is an error.
+// toolError is a call whose result, which has been printed, says that it is an error.
 type toolError struct {
 	server, tool string
 }
@@ -184,5 +177,5 @@ func (e *toolError) Error() string {
 	return fmt.Sprintf("call %s: tool %q answered with an error", e.server, e.tool)
 }
 
-// ExitKind makes it an end of its own.
+// ExitKind implements [exit.Kinder].
 func (e *toolError) ExitKind() exit.Kind { return exit.Kind{Code: exit.CodeServer, Name: "tool_error"} }

@@ -47,7 +47,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	}
 	defer a.Busy("connecting to " + server.Name)()
 	defer time.AfterFunc(term.BusyAfter, log.Release).Stop()
-	err = h.Approve(ctx, server) // which takes a person's time, and none of the server's
+	err = h.Approve(ctx, server) // before the server's time begins: a person may take theirs
 	var session *host.Session
 	if err == nil {
 		session, err = connect(ctx, h, server, limit)
@@ -60,8 +60,8 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	return &client{app: a, host: h, session: session, entry: server}, nil
 }
 
-// withTimeout gives an entry the timeout of the flag, which goes before its own. That of
-// the environment goes behind it.
+// withTimeout gives an entry the timeout of the flag, which overrides its own. The
+// timeout of the environment does not.
 func (f *flags) withTimeout(server host.Server) host.Server {
 	if limit, err := f.timeout.request(); f.timeout.given && err == nil {
 		server.Timeout = limit
@@ -69,9 +69,9 @@ func (f *flags) withTimeout(server host.Server) host.Server {
 	return server
 }
 
-// connect gives up after limit, where there is one: servers have a longer time
-// of their own to start in, and somebody who wants to wait less means that too. A
-// plugin that has to be compiled first is not what they wait for, and has as long.
+// connect gives up after limit, where there is one: servers have a longer time of
+// their own to start, and a user who wants to wait less means that too. Compiling the
+// plugin does not count, and has the same limit for itself.
 func connect(ctx context.Context, h *host.Host, server host.Server, limit time.Duration) (*host.Session, error) {
 	if limit > 0 {
 		if err := h.Prepare(ctx, server); err != nil {
@@ -84,38 +84,38 @@ func connect(ctx context.Context, h *host.Host, server host.Server, limit time.D
 	return h.Connect(ctx, server)
 }
 
-// lateError is the deadline of a connect.
+// lateError says that a deadline of connect has passed.
 type lateError struct{ limit time.Duration }
 
 func (e *lateError) Error() string { return fmt.Sprintf("the server was not ready within %v", e.limit) }
 
-// Is lets the error count as the deadline that it stands for.
+// Is gives it the exit code of a timeout.
 func (e *lateError) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// close ends the session and the host. The result is out by then, so what goes
-// wrong here is of no use to anyone.
+// close ends the session and the host. The result has been printed by then, so errors
+// are dropped.
 func (c *client) close() {
 	if c.cancelled {
-		c.settle()
+		c.awaitCancellation()
 	}
 	c.session.Close()
 	c.host.Close()
 }
 
-// settleGrace is how long a server may take to notice that it was told to stop.
-const settleGrace = time.Second
+// cancelGrace is how long a server may take to notice a cancellation.
+const cancelGrace = time.Second
 
-// settle gives the server a moment to hear of the cancellation that was sent, so
-// that it can clean up before its stdin ends: until it answers a ping that is sent
-// after it. A server that is too busy to notice gets the grace and no more.
-func (c *client) settle() {
-	ctx, cancel := context.WithTimeout(context.Background(), settleGrace)
+// awaitCancellation gives the server a moment to read the cancellation that was sent,
+// so that it can clean up before its stdin ends: until it answers a ping that follows
+// the cancellation, or the grace is over.
+func (c *client) awaitCancellation() {
+	ctx, cancel := context.WithTimeout(context.Background(), cancelGrace)
 	defer cancel()
 	defer c.app.Busy("telling " + c.session.Name() + " to stop; interrupt again to leave at once")()
 	c.session.Ping(ctx)
 }
 
-// ended notes a request that an interrupt has ended, and returns its error.
+// ended notes whether an interrupt has ended a request, and returns its error.
 func (c *client) ended(err error) error {
 	if err != nil && c.app.Interrupted() {
 		c.cancelled = true
@@ -129,10 +129,10 @@ func (c *client) tools(ctx context.Context) ([]mcp.Tool, error) {
 	return tools, c.ended(err)
 }
 
-// visit is what most commands do: find the server that the command line is
-// about, connect, ask it something, and leave. use gets the words that are left;
-// how many there may be, check says.
-func (a *app) visit(check cobra.PositionalArgs, use func(ctx context.Context, c *client, words []string) error) func(*cobra.Command, []string) error {
+// withServer is what most commands do: it finds the server that the command line is
+// about, connects, calls use with the words that are left, and closes the session.
+// check checks the number of those words.
+func (a *app) withServer(check cobra.PositionalArgs, use func(ctx context.Context, c *client, words []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		server, words, err := a.target(cmd, args)
 		if err != nil {
@@ -150,8 +150,8 @@ func (a *app) visit(check cobra.PositionalArgs, use func(ctx context.Context, c 
 	}
 }
 
-// ask is one request, with a sign of life while it takes its time. It is for what
-// is typed; a server that does not declare it gets a hint.
+// ask makes one request, and shows that it is under way. The error for a server that
+// does not declare the feature has a hint.
 func ask[T any](ctx context.Context, c *client, what string, request func(context.Context) (T, error)) (T, error) {
 	defer c.app.Busy(what)()
 	result, err := request(ctx)

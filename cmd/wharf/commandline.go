@@ -11,8 +11,8 @@ import (
 	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
-// unknownCommand is the error for a word that is neither a command nor one of
-// the other names that could stand in its place.
+// unknownCommand is the error for a word that is neither a subcommand of cmd nor one of
+// the other names that are allowed in its place.
 func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 	err := fmt.Errorf("unknown command %q for %q", word, cmd.CommandPath())
 	names := others
@@ -27,8 +27,7 @@ func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 	return exit.Usage(err, "see `%s --help`", cmd.CommandPath())
 }
 
-// exactly is the check of a command that takes the named arguments and no
-// others, and nothing behind "--".
+// exactly checks that a command gets the named arguments and no others.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -41,8 +40,8 @@ func exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// meant returns the name that word was most likely meant to be, or "". Up to a third of
-// its letters may be wrong, or it may be the beginning of the name.
+// meant returns the name that the user most likely meant, or "". Up to a third of the
+// letters may be wrong, or the word may be the beginning of the name.
 func meant(word string, names []string) string {
 	near := nearest.Name(word, names, max(1, len(word)/3))
 	if len(word) < 2 || near != "" && nearest.Edits(strings.ToLower(word), strings.ToLower(near)) <= 1 {
@@ -54,7 +53,7 @@ func meant(word string, names []string) string {
 	return near
 }
 
-// atLeast is the check of a command that takes the named arguments and more.
+// atLeast checks that a command gets the named arguments; more may follow.
 func atLeast(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < len(names) {

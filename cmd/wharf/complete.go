@@ -14,15 +14,15 @@ import (
 func newComplete(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "complete SERVER PROMPT|TEMPLATE KEY=BEGINNING [KEY=VALUE…]",
-		Short: "Ask a server how an argument may go on",
-		Long: `Ask a server how the argument of a prompt, or the variable of a resource template,
-may go on: one value a line on a terminal, else a JSON object. The first KEY is
-the one to complete, and what follows is settled already.
+		Short: "Ask a server to complete an argument",
+		Long: `Ask a server to complete the argument of a prompt, or the variable of a resource
+template: one value a line on a terminal, else a JSON object. The first KEY is the
+one to complete; those that follow have their values.
 
 A word with "://" or "{" in it is a template, and every other one a prompt.`,
 		Example:           "  wharf complete demo greet name=A\n  wharf complete demo 'demo://greeting/{name}' name=",
 		Args:              cobra.ArbitraryArgs,
-		RunE:              a.visit(atLeast("PROMPT", "KEY=BEGINNING"), a.complete),
+		RunE:              a.withServer(atLeast("PROMPT", "KEY=BEGINNING"), a.complete),
 		ValidArgsFunction: a.completeServers,
 	}
 }
@@ -60,7 +60,7 @@ func (a *app) complete(ctx context.Context, c *client, words []string) error {
 	return a.Print(out.String())
 }
 
-// refOf says what a word of the command line stands for.
+// refOf returns what a word of the command line names: a resource template or a prompt.
 func refOf(word string) mcp.Ref {
 	if strings.Contains(word, "://") || strings.Contains(word, "{") {
 		return mcp.ResourceRef(word)

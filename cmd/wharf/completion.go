@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// refuseUnknownShells has the command for completion scripts say so where there is
-// none, as every group of commands does.
+// refuseUnknownShells makes `wharf completion SHELL` an error for a shell without a
+// completion script, as other groups of commands do.
 func refuseUnknownShells(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -24,9 +24,9 @@ func refuseUnknownShells(root *cobra.Command) {
 	}
 }
 
-// completeServers offers the names of servers for the first word. The shell
-// asks for it at every press of a key, so no server is started; and an error
-// in the configuration is told when the command is run.
+// completeServers offers the names of servers for the first word. The shell asks at
+// every key, so no server is started. An error in the configuration is reported when
+// the command runs.
 func (a *app) completeServers(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault

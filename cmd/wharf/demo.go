@@ -15,17 +15,17 @@ import (
 
 const (
 	demoName    = "demo"
-	demoCommand = "demo-server" // hidden: what the program is started with to be the server
+	demoCommand = "demo-server" // hidden: with it, the program is the server
 )
 
-// demoServer is the server that is always there: this very program, started
-// again as a child.
+// demoServer is the server that is always configured: this program, started again as a
+// child.
 func demoServer() (host.Server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return host.Server{}, fmt.Errorf("find the program for server %s: %w", demoName, err)
 	}
-	// Entries are expanded, and a path may hold what would be a variable.
+	// Entries are expanded, and the path may contain a $.
 	command := strings.ReplaceAll(self, "$", "$$")
 	return host.Server{Name: demoName, Command: command, Args: []string{demoCommand}}, nil
 }
@@ -42,9 +42,9 @@ func newDemoServer(a *app) *cobra.Command {
 	}
 }
 
-// serveDemo is an MCP server built with the official SDK. It ends with its stdin, or
-// when it is told to: of a server that is slow to notice the one, a client does the
-// other (2025-11-25/basic/lifecycle#stdio). Neither is an error, so nothing is said.
+// serveDemo is an MCP server built with the official SDK. It ends when its stdin ends
+// or ctx does: clients close stdin first, and send a signal if the server is slow to
+// notice (2025-11-25/basic/lifecycle#stdio). Neither is an error.
 func serveDemo(ctx context.Context) error {
 	server := mcp.NewServer(&mcp.Implementation{Name: demoName, Title: "Wharf demo", Version: version()}, demoOptions)
 	mcp.AddTool(server, &mcp.Tool{Name: "echo", Description: "Say a message back."}, echo)
@@ -111,7 +111,7 @@ func slow(ctx context.Context, request *mcp.CallToolRequest, in slowInput) (*mcp
 	return said(fmt.Sprintf("took %d s", max(in.Seconds, 0))), nil, nil
 }
 
-// progress tells a client that has asked for it how far a call is.
+// progress reports how far a call is, to a client that asked for it.
 func progress(ctx context.Context, request *mcp.CallToolRequest, done, total int) {
 	token := request.Params.GetProgressToken()
 	if token == nil {

@@ -15,8 +15,7 @@ const (
 	demoGreeting = "demo://greeting/"
 )
 
-// demoOptions make the demo server one that can be subscribed to and that knows
-// some names.
+// demoOptions let clients subscribe to the demo server, and complete names.
 var demoOptions = &mcp.ServerOptions{
 	Instructions:       "This server is for trying things out: nothing it does lasts.",
 	CompletionHandler:  completeName,
@@ -24,19 +23,19 @@ var demoOptions = &mcp.ServerOptions{
 	UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 }
 
-// addReading gives a server something to read.
+// addReading adds the resources and the prompt.
 func addReading(ctx context.Context, s *mcp.Server) {
 	s.AddResource(&mcp.Resource{URI: demoAbout, Name: "about", MIMEType: "text/plain", Description: "What this server is."}, readDemo)
 	s.AddResource(&mcp.Resource{URI: demoClock, Name: "clock", MIMEType: "text/plain", Description: "The time in UTC; it changes every second."}, readDemo)
 	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: demoGreeting + "{name}", Name: "greeting", MIMEType: "text/plain", Description: "A greeting."}, readDemo)
 	s.AddPrompt(&mcp.Prompt{
-		Name: "greet", Description: "Have a model greet somebody.",
-		Arguments: []*mcp.PromptArgument{{Name: "name", Description: "whom to greet", Required: true}, {Name: "tone", Description: "in which tone"}},
+		Name: "greet", Description: "Have a model greet a person.",
+		Arguments: []*mcp.PromptArgument{{Name: "name", Description: "the person to greet", Required: true}, {Name: "tone", Description: "the tone, such as warm"}},
 	}, greet)
 	go tick(ctx, s)
 }
 
-// tick tells subscribers of the clock that it has changed.
+// tick notifies subscribers of the clock every second.
 func tick(ctx context.Context, s *mcp.Server) {
 	every := time.NewTicker(time.Second)
 	defer every.Stop()
@@ -73,7 +72,7 @@ func greet(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, er
 	}, nil
 }
 
-// completeName knows who may be greeted, and how.
+// completeName completes the arguments of the prompt.
 func completeName(_ context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 	known := []string{"Ada", "Alan", "Grace"}
 	if r.Params.Argument.Name == "tone" {

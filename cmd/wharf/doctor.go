@@ -23,7 +23,7 @@ is 2 when it finds a problem.`,
 	}
 }
 
-// finding is one thing that the doctor looked at.
+// finding is one thing that was checked.
 type finding struct {
 	What    string `json:"what"`
 	Value   string `json:"value"`
@@ -62,25 +62,25 @@ func (a *app) printFindings(findings []finding) error {
 
 // diagnosis is an error if there is a problem.
 func diagnosis(findings []finding) error {
-	var ill illError
+	var bad problemError
 	for _, f := range findings {
 		if f.Problem != "" {
-			ill = append(ill, f.What)
+			bad = append(bad, f.What)
 		}
 	}
-	if len(ill) == 0 {
+	if len(bad) == 0 {
 		return nil
 	}
-	return ill
+	return bad
 }
 
-// illError names what has a problem.
-type illError []string
+// problemError names what has a problem.
+type problemError []string
 
-func (e illError) Error() string { return "there is a problem with: " + strings.Join(e, ", ") }
+func (e problemError) Error() string { return "there is a problem with: " + strings.Join(e, ", ") }
 
-// Is makes it one of those errors that the person mends at home.
-func (e illError) Is(target error) bool { return target == host.ErrConfig }
+// Is gives it the exit code of a configuration error.
+func (e problemError) Is(target error) bool { return target == host.ErrConfig }
 
 func cacheFinding() finding {
 	dir, err := host.DefaultCacheDir()

@@ -9,8 +9,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// hear takes what servers and plugins say without being asked: warnings are printed,
-// and so is what a server logs, for `wharf watch --log`.
+// hear takes the events of a host: it prints warnings, and for `wharf watch --log` what
+// servers log.
 func (a *app) hear(e host.Event) {
 	if e.Warning != "" {
 		about := ""
@@ -22,8 +22,8 @@ func (a *app) hear(e host.Event) {
 	a.hearLog(e)
 }
 
-// hearLog prints what a server logs, for whoever follows it. Where stdout cannot
-// be written to, the changes will say so.
+// hearLog prints what a server logs. It drops errors of stdout: the next change that is
+// printed reports them.
 func (a *app) hearLog(e host.Event) {
 	if e.Method != mcp.NotificationMessage || !a.logged.Load() {
 		return
@@ -40,6 +40,6 @@ func (a *app) hearLog(e host.Event) {
 		return
 	}
 	text := string(m.Data)
-	json.Unmarshal(m.Data, &text) // a string is shown as one, and the rest as it is
+	json.Unmarshal(m.Data, &text) // a string is shown without quotes, anything else as it is
 	a.Print(a.Fold(time.Now().Format(time.TimeOnly) + " " + plain.Line(string(m.Level)+" "+m.Logger+" "+text) + "\n"))
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// folders is the value of --root: what the person lets servers know of. Servers
-// learn of no folder that was not named, the working folder included: which one
-// that is, is nobody's business who is not told.
+// folders is the value of --root: the folders that servers are told of. Servers learn
+// of no other folder, not even the working folder.
 type folders []mcp.Root
 
 func (f *folders) Type() string   { return "DIR" }
@@ -30,7 +29,7 @@ func (f *folders) Set(dir string) error {
 	case err != nil:
 		return fmt.Errorf("expected a folder: %w", err)
 	case !info.IsDir():
-		return fmt.Errorf("expected a folder, %s is none", dir)
+		return fmt.Errorf("expected a folder, %s is not one", dir)
 	}
 	*f = append(*f, mcp.Root{URI: fileURI(whole), Name: filepath.Base(whole)})
 	return nil
@@ -45,7 +44,7 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// letRoots gives a host the folders that were named, if any.
+// letRoots lets a host tell servers the folders, if any were given.
 func (f folders) letRoots(c *host.Config) {
 	if len(f) > 0 {
 		c.Roots = func(context.Context, string) ([]mcp.Root, error) { return f, nil }

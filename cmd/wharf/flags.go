@@ -15,8 +15,7 @@ import (
 // timeoutEnv gives the timeout of a request in milliseconds; 0 means none.
 const timeoutEnv = "WHARF_TIMEOUT_MS"
 
-// flags are the flags that every command has, and those of call, which its
-// shorthand shares.
+// flags are the flags of every command, and those of call, which the shorthand shares.
 type flags struct {
 	config  string
 	trace   string
@@ -35,21 +34,21 @@ type flags struct {
 func (f *flags) register(root *cobra.Command) {
 	global := root.PersistentFlags()
 	global.Var(fileName{&f.config}, "config", "configuration `FILE`: wharf.toml, or a JSON file with mcpServers (default: your own wharf.toml)")
-	global.Var(&f.timeout, "timeout", "longest wait for the server to start, or for an answer or a word of how far it is, such as 90s or 2m; 0 waits for ever (default: $"+timeoutEnv+", or 60s and 30s)")
-	global.Var(fileName{&f.trace}, "trace", "write every message, both ways, to `FILE`, without the secrets, which at 128 MiB is put aside as FILE.1; `wharf trace show` reads it")
+	global.Var(&f.timeout, "timeout", "longest wait for the server to start, and for an answer or a progress report, such as 90s or 2m; 0 waits for ever (default: $"+timeoutEnv+", or 60s and 30s)")
+	global.Var(fileName{&f.trace}, "trace", "write every message, both ways, to `FILE`, without the secrets; at 128 MiB it is renamed to FILE.1 and begun anew; `wharf trace show` reads it")
 	global.Var(fileName{&f.record}, "record", "write what plugins do to `FILE`, without the secrets; `wharf plugin replay` runs it again")
-	global.StringVar(&f.trustHash, "trust-hash", "", "use a server that came with a project if its `HASH` is this, and ask nobody (see `wharf trust`)")
+	global.StringVar(&f.trustHash, "trust-hash", "", "use a server that came with a project if its `HASH` is this, without asking (see `wharf trust`)")
 	global.BoolVar(&f.json, "json", false, "print JSON, on a terminal too, and errors as a JSON line at the end of stderr")
-	global.BoolVar(&f.browser, "browser", false, "open a page to sign in at even where there is no terminal")
-	global.BoolVar(&f.noBrowser, "no-browser", false, "print the address of such a page and open nothing (default: $NO_BROWSER)")
-	global.Var(&f.roots, "root", "a folder that servers may know of; may be given more than once (default: none)")
+	global.BoolVar(&f.browser, "browser", false, "open the sign-in page in a browser even without a terminal")
+	global.BoolVar(&f.noBrowser, "no-browser", false, "print the address of the sign-in page and open nothing (default: $NO_BROWSER)")
+	global.Var(&f.roots, "root", "a folder that servers are told of; may be given more than once (default: none)")
 	root.MarkPersistentFlagDirname("root")
 	f.registerArgs(root)
 	f.registerChecks(root)
 }
 
-// opensBrowser reports whether pages to sign in at are opened: on a terminal,
-// unless the person does not want it.
+// opensBrowser reports whether sign-in pages are opened in a browser: on a terminal,
+// unless the user does not want it.
 func (f *flags) opensBrowser(tty bool) bool {
 	if f.browser || f.noBrowser {
 		return !f.noBrowser
@@ -57,21 +56,21 @@ func (f *flags) opensBrowser(tty bool) bool {
 	return tty && os.Getenv("NO_BROWSER") == ""
 }
 
-// mayAsk reports whether the person said that they are there, terminal or not.
+// mayAsk reports whether the user said that a person is present, terminal or not.
 func (f *flags) mayAsk() bool { return f.browser || f.noBrowser }
 
 // registerArgs defines --args, which belongs to call and its shorthand alone.
 func (f *flags) registerArgs(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.args, "args", "", "arguments as a JSON `OBJECT`; - reads it from stdin. key=value wins over it")
+	cmd.Flags().StringVar(&f.args, "args", "", "arguments as a JSON `OBJECT`; - reads it from stdin; key=value overrides it")
 }
 
 // registerChecks defines --no-validate, which belongs to call and its shorthand.
 func (f *flags) registerChecks(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "send the arguments and take the result whatever the tool's schemas say")
+	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, "do not check the arguments and the result against the tool's schemas")
 }
 
-// fileName is the value of a flag that names a file. An empty one is a mistake, such
-// as a variable of a script that was never set.
+// fileName is the value of a flag that names a file. Empty is an error: it may come
+// from a variable of a script that was never set.
 type fileName struct{ text *string }
 
 func (n fileName) Type() string   { return "FILE" }
@@ -106,8 +105,7 @@ func (t *timeout) Set(text string) error {
 	return nil
 }
 
-// chosen returns the timeout that the person has chosen, by the flag or else by
-// the environment.
+// chosen returns the timeout of the flag, or else of the environment.
 func (t *timeout) chosen() (limit time.Duration, given bool, err error) {
 	text := os.Getenv(timeoutEnv)
 	if t.given || text == "" {
@@ -120,8 +118,8 @@ func (t *timeout) chosen() (limit time.Duration, given bool, err error) {
 	return time.Duration(ms) * time.Millisecond, true, nil
 }
 
-// request returns the timeout of requests as the host takes it: 0 is the
-// host's own, below zero is none.
+// request returns the timeout of requests as the host takes it: 0 is the host's
+// default, negative is no limit.
 func (t *timeout) request() (time.Duration, error) {
 	limit, given, err := t.chosen()
 	if given && limit == 0 {

@@ -9,10 +9,9 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
 
-// load reads the configuration at the first call: the file of --config, or the
-// user's own where there is one. The server demo is added, unless the file has one
-// of that name. What came with a project is read only when it is asked for, see
-// [settings.project].
+// load reads the configuration at the first call: the file of --config, or else the
+// user's own, which need not exist. It adds the server demo, unless the file has a
+// server of that name. Files of a project are read later, by [settings.project].
 func (a *app) load() (*settings, error) {
 	if a.settings != nil {
 		return a.settings, nil
@@ -36,14 +35,14 @@ func (a *app) load() (*settings, error) {
 	return s, nil
 }
 
-// readSettings reads the file, until the program is interrupted.
+// readSettings reads the file. It ends when the program is interrupted.
 func (a *app) readSettings() (*settings, error) {
 	ctx := cmp.Or(a.Life, context.Background())
 	return files.Until(ctx, func() (*settings, error) { return settingsOf(a.flags.config) })
 }
 
-// warnOf tells what of the configuration is not used. A project may have written
-// most of such a line.
+// warnOf warns of what is wrong with the configuration. Warnings are clipped, because a
+// project may have written most of their text.
 func (a *app) warnOf(s *settings) {
 	for _, warning := range s.warnings {
 		a.Warn("%s", plain.Clip(plain.Line(warning), warningLetters))
@@ -53,7 +52,7 @@ func (a *app) warnOf(s *settings) {
 // warningLetters is how much of a warning about a file is printed.
 const warningLetters = 1000
 
-// warnOutranked tells of installed plugins that are not used, once of each.
+// warnOutranked warns of installed plugins that are not used, once of each.
 func (a *app) warnOutranked(names []string) {
 	for _, name := range names {
 		if slices.Contains(a.outranked, name) {
@@ -65,8 +64,8 @@ func (a *app) warnOutranked(names []string) {
 	}
 }
 
-// reload reads the configuration again. One that cannot be read changes nothing:
-// the person is told why, and what there was goes on.
+// reload reads the configuration again. If it cannot be read, the user is told why and
+// the settings stay as they are.
 func (a *app) reload() (*settings, bool) {
 	before := a.settings
 	a.settings = nil

@@ -34,7 +34,7 @@ that, and forgotten.`,
 	}
 }
 
-// logout tells the person whether there was anything to sign out of.
+// logout signs out, and says whether anything was saved.
 func (a *app) logout(ctx context.Context, h *host.Host, server host.Server) error {
 	before, unknown := a.logins(ctx)
 	if err := h.Logout(ctx, server); err != nil {

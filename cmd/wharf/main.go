@@ -9,7 +9,7 @@
 //
 // Stdout carries data alone: a table or text on a terminal, JSON everywhere
 // else and with --json. Everything for people goes to stderr. The exit code
-// says what kind of end it was: 0 ok, 1 internal, 2 usage or configuration,
+// says how it ended: 0 ok, 1 internal, 2 usage or configuration,
 // 3 sign-in needed, 4 unreachable or timed out, 5 the tool or the server
 // answered with an error, 6 denied or refused, 130 interrupted, 141 stdout was closed.
 package main
@@ -28,12 +28,12 @@ func main() {
 	if isWorker(os.Args[1:]) {
 		os.Exit(runWorker())
 	}
-	leaveGarbage()
+	collectLess()
 	os.Exit(run(os.Args[1:], term.Standard()))
 }
 
-// run is the whole program: it carries out one command line and returns the
-// exit code. It has told std.Err about every error by then.
+// run is the whole program: it carries out one command line and returns the exit
+// code. Every error has been reported on std.Err by then.
 func run(args []string, std *term.Terminal) int {
 	defer std.Mode.Leave()
 	a := &app{Terminal: std}
@@ -43,15 +43,14 @@ func run(args []string, std *term.Terminal) int {
 	root := newRoot(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	std.AwaitDialog(settleGrace)
+	std.AwaitDialog(cancelGrace)
 	a.closeRecorders()
 	return a.report(ctx, err)
 }
 
-// leaveGarbage lets the heap grow further before it is swept: most of what a
-// command that prints a result and leaves would sweep is from loading a plugin,
-// and goes with the process.
-func leaveGarbage() {
+// collectLess lets the heap grow further before it is collected: most garbage of a
+// short command is from loading a plugin, and goes with the process.
+func collectLess() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}

@@ -14,12 +14,12 @@ import (
 func newPing(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ping SERVER | -- COMMAND…",
-		Short: "Ask a server for a sign of life",
-		Long: `Ask a server for a sign of life and tell how long it took: with ping, and where the
-protocol no longer has that, with server/discover.`,
+		Short: "Check that a server answers",
+		Long: `Check that a server answers, and print how long it took: with ping, or with
+server/discover where the protocol no longer has ping.`,
 		Example:           "  wharf ping demo",
 		Args:              cobra.ArbitraryArgs,
-		RunE:              a.visit(exactly(), a.ping),
+		RunE:              a.withServer(exactly(), a.ping),
 		ValidArgsFunction: a.completeServers,
 	}
 }

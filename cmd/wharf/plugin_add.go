@@ -20,8 +20,8 @@ Where a minisign signature lies beside it (FILE.minisig), or --signature names o
 the file has to be signed: by the --key of its publisher, or by the minisign.pub
 beside it, which is trusted from then on. Updates must be signed by the same key.
 
-Without a terminal nobody can be asked. There, --yes with --sha256 installs exactly
-the file that has this hash.`
+Without a terminal no question can be asked. There, --yes with --sha256 installs
+exactly the file that has this hash.`
 
 func newPluginAdd(a *app) *cobra.Command {
 	var r installRequest

@@ -70,8 +70,7 @@ func (a *app) runPluginBuild(cmd *cobra.Command, o pluginbuild.Options) error {
 	return a.Print(fmt.Sprintf("%s\n  size    %d bytes, of %s\n  sha256  %s\n", plain.Line(m.File), m.Size, m.Go, m.SHA256))
 }
 
-// explainBuild adds to an error what there is to do. What the compiler says goes
-// before it, as it is.
+// explainBuild adds a hint to an error. It prints the compiler's output first.
 func (a *app) explainBuild(o pluginbuild.Options, err error) error {
 	var compile *pluginbuild.CompileError
 	switch {

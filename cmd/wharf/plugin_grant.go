@@ -14,7 +14,7 @@ which: process (the command of the entry), stream (its address), http (its url).
 An auth provider may be given origins to call, such as https://sso.example, and
 discover: every public https origin that it learns of on the way.`
 
-// newPluginGrant makes the command that gives an access, or the one that takes it.
+// newPluginGrant returns the command that grants access, or the one that revokes it.
 func newPluginGrant(a *app, give bool) *cobra.Command {
 	use, short := "grant NAME ACCESS…", "Let server entries give an installed plugin more"
 	if !give {
@@ -39,7 +39,7 @@ func newPluginGrant(a *app, give bool) *cobra.Command {
 	}
 }
 
-// completeGrants offers installed plugins, and behind one what it asks for.
+// completeGrants offers installed plugins, and after one of them what it asks for.
 func (a *app) completeGrants(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return a.completePlugins(cobra.ShellCompDirectiveNoFileComp)(cmd, args, word)

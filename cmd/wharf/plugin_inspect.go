@@ -59,10 +59,10 @@ func (a *app) runPluginInspect(cmd *cobra.Command, word string) error {
 	return nil
 }
 
-// inspect looks at the plugin that a word stands for: one that is installed, one that
-// is part of wharf, or a file.
+// inspect inspects the plugin that a word names: one that is part of wharf, one that is
+// installed, or a file.
 func inspect(ctx context.Context, h *host.Host, word string) (*pluginstore.Info, error) {
-	if _, shipped := plugins.Builtin()[word]; shipped { // which goes before one that is installed
+	if _, shipped := plugins.Builtin()[word]; shipped { // it overrides an installed one
 		return h.InspectBuiltin(ctx, word)
 	}
 	path := word
@@ -81,7 +81,7 @@ func inspect(ctx context.Context, h *host.Host, word string) (*pluginstore.Info,
 	return info, err
 }
 
-// description is what the command tells about a plugin file.
+// description is a plugin file for programs.
 type description struct {
 	File     string    `json:"file"` // "" for a plugin that is part of wharf
 	SHA256   string    `json:"sha256"`
@@ -91,7 +91,7 @@ type description struct {
 	Imports  []string  `json:"imports"`
 	Exports  []string  `json:"exports"`
 	Findings []string  `json:"findings"`           // why it would be refused
-	Warnings []string  `json:"warnings,omitempty"` // what of it will not work as it is meant to
+	Warnings []string  `json:"warnings,omitempty"` // what will not work as intended
 	Config   string    `json:"config"`             // the lines to paste; "" when it would be refused, or needs none
 }
 
@@ -161,8 +161,8 @@ func readManifest(m *abi.Manifest) *manifest {
 	return out
 }
 
-// providerManifest tells of an auth provider what is told of a transport; what it
-// wants are origins.
+// providerManifest describes an auth provider as a transport is described; its grants
+// are origins.
 func providerManifest(p *step.Manifest) *manifest {
 	out := &manifest{Name: p.Name, Version: p.Version, Summary: p.About, Grants: []grant{}, Settings: []setting{}}
 	for _, origin := range p.Wants.Origins {
@@ -177,9 +177,9 @@ func providerManifest(p *step.Manifest) *manifest {
 	return out
 }
 
-// pluginTOML is what makes the plugin a transport when it stands in the user's
-// configuration. The path is absolute, as a file may be pasted from anywhere.
-// A JSON string is a TOML string too.
+// pluginTOML is the entry that makes the plugin a transport in the user's configuration.
+// The path is absolute, because the entry may be pasted into a file elsewhere. A JSON
+// string is also a TOML string.
 func pluginTOML(d description) string {
 	name := strings.TrimSuffix(filepath.Base(d.File), ".wasm")
 	if d.Manifest != nil && d.Manifest.Name != "" {
@@ -192,7 +192,7 @@ func pluginTOML(d description) string {
 	return fmt.Sprintf("[plugins.%s]\nfile   = %s\nsha256 = %s\n", tomlKey(name), plain.Quote(path), plain.Quote(d.SHA256))
 }
 
-// tomlKey quotes a key where TOML wants it.
+// tomlKey quotes a key where TOML requires it.
 func tomlKey(key string) string {
 	bare := func(r rune) bool {
 		return r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
@@ -217,7 +217,7 @@ func (a *app) printPlugin(d description) error {
 	return a.Print(out.String())
 }
 
-// facts are what there is to tell, each with its name.
+// facts are the lines for people, each with its name.
 func (d description) facts() [][2]string {
 	facts := [][2]string{{"file", cmp.Or(d.File, "part of wharf")}, {"sha256", d.SHA256}, {"size", fmt.Sprintf("%d bytes", d.Size)}}
 	add := func(name, fact string) { facts = append(facts, [2]string{name, fact}) }

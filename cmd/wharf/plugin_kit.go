@@ -14,7 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/plugintest"
 )
 
-// exam is what `wharf plugin test` was asked for.
+// testOptions are the flags of `wharf plugin test`.
 type testOptions struct {
 	profile  string
 	settings []string
@@ -82,7 +82,7 @@ func (a *app) runPluginTest(cmd *cobra.Command, path string, t *testOptions) err
 	return nil
 }
 
-// options are those of the kit.
+// options returns the options of the kit.
 func (t *testOptions) options(path string) (plugintest.Options, error) {
 	o := plugintest.Options{Name: path, Worker: worker(), Settings: map[string]string{}, Only: t.only}
 	for _, s := range t.settings {
@@ -116,7 +116,7 @@ func (t *testOptions) options(path string) (plugintest.Options, error) {
 	return o, nil
 }
 
-// tracedLines is how much of a trace stands in a report for people.
+// tracedLines is how much of each trace stands in a report for people.
 const tracedLines = 24
 
 func (a *app) printTestReport(r *plugintest.Report, t *testOptions) error {

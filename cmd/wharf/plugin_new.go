@@ -75,9 +75,8 @@ func (a *app) runPluginNew(p template.Plugin, replace string) error {
 	return a.printCreated(p, files)
 }
 
-// writeFolder makes a folder, or takes one that is empty, and writes files into it.
-// What is there already is never touched, and no file is left behind where not all of
-// them could be written.
+// writeFolder creates a folder, or takes an empty one, and writes files into it. It
+// never changes a file that exists, and leaves none behind if it fails.
 func writeFolder(dir string, files []template.File) (err error) {
 	err = os.Mkdir(dir, 0o777)
 	made := err == nil
@@ -101,7 +100,7 @@ func writeFolder(dir string, files []template.File) (err error) {
 	}()
 	for _, f := range files {
 		path := filepath.Join(dir, f.Name)
-		if err = writeNew(path, f); !errors.Is(err, fs.ErrExist) { // else it is another's
+		if err = writeNew(path, f); !errors.Is(err, fs.ErrExist) { // else the file is not ours
 			written = append(written, path)
 		}
 		if err != nil {
@@ -111,8 +110,7 @@ func writeFolder(dir string, files []template.File) (err error) {
 	return nil
 }
 
-// isEmptyFolder reports whether a path is a folder, and no link to one, in which
-// nothing is.
+// isEmptyFolder reports whether a path is an empty folder, and not a link to one.
 func isEmptyFolder(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.IsDir() {
@@ -156,9 +154,9 @@ func (a *app) printCreated(p template.Plugin, files []template.File) error {
 // wharfPath is the module that plugins in Go require.
 const wharfPath = "github.com/wharf-mcp/wharf"
 
-// wharfModule says where a plugin in Go gets the module from: a release has the
-// version of this program; a build from a working tree has its source alone, or the
-// one in the folder replace, and there the version says nothing.
+// wharfModule is the module that a plugin in Go requires: the version of this program,
+// if it is a release; else the source in the folder replace, or the source that this
+// program was built from.
 func wharfModule(replace string) (template.Module, error) {
 	built := builtFrom()
 	if replace == "" && built.Sum != "" {
@@ -182,8 +180,8 @@ func wharfModule(replace string) (template.Module, error) {
 	return template.Module{Version: "v0.0.0", Dir: filepath.ToSlash(dir)}, nil
 }
 
-// builtFrom is Wharf's module as this program was built from it. It has a sum where
-// it is a release, whether wharf is the program or a tool of another module.
+// builtFrom is the Wharf module that this program was built from. It has a sum if it is
+// a release, also where wharf is a tool of another module.
 func builtFrom() debug.Module {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -18,42 +18,43 @@ import (
 	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
 
-// wish is what a person wants of a plugin to be installed.
+// installRequest is what the user wants installed, by the arguments and flags of add
+// and update.
 type installRequest struct {
 	pluginstore.Request
 	yes bool
 }
 
 // register defines the flags that add and update share.
-func (w *installRequest) register(cmd *cobra.Command) {
+func (r *installRequest) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&w.SHA256, "sha256", "", "refuse a file whose `HASH` is another")
-	f.StringVar(&w.Key, "key", "", "the publisher's minisign `KEY`, or the file that holds it; a file called like a key goes by ./KEY")
-	f.StringVar(&w.Signature, "signature", "", "the minisign signature's `FILE`, where it does not lie beside the plugin")
-	f.BoolVar(&w.yes, "yes", false, "do not ask; without a terminal, or for what is no later version of the same plugin, --sha256 is needed too")
+	f.StringVar(&r.SHA256, "sha256", "", "refuse a file whose `HASH` is another")
+	f.StringVar(&r.Key, "key", "", "the publisher's minisign `KEY`, or the file that holds it; ./KEY is a file whose name looks like a key")
+	f.StringVar(&r.Signature, "signature", "", "the `FILE` of the minisign signature, if it is not beside the plugin")
+	f.BoolVar(&r.yes, "yes", false, "do not ask; without a terminal, or for what is no later version of the same plugin, --sha256 is needed too")
 }
 
-// read replaces the names of files by what they hold. What is meant to be a key is
-// no name of a file: one of that name could have come with a project.
-func (w *installRequest) read(ctx context.Context) error {
-	if w.Key != "" && !pluginstore.IsPublisherKey(w.Key) {
-		held, err := files.Read(ctx, w.Key, files.MaxInput)
+// read replaces the names of files by their contents. Text that can be a key is never
+// read as the name of a file: such a file could have come with a project.
+func (r *installRequest) read(ctx context.Context) error {
+	if r.Key != "" && !pluginstore.IsPublisherKey(r.Key) {
+		held, err := files.Read(ctx, r.Key, files.MaxInput)
 		if err != nil {
 			return exit.Usage(err, "write --key with the publisher's key, which begins with RW, or with the file that holds it")
 		}
-		w.Key = string(held)
+		r.Key = string(held)
 	}
-	if w.Signature != "" {
-		held, err := files.Read(ctx, w.Signature, files.MaxInput)
+	if r.Signature != "" {
+		held, err := files.Read(ctx, r.Signature, files.MaxInput)
 		if err != nil {
 			return exit.Usage(err, "")
 		}
-		w.Signature = string(held)
+		r.Signature = string(held)
 	}
 	return nil
 }
 
-// offer fetches a plugin while something moves.
+// offer fetches a plugin, and shows that it is under way.
 func (a *app) offer(doing string, fetch func() (*pluginstore.Offer, error)) (*pluginstore.Offer, error) {
 	defer a.Busy(doing)()
 	o, err := fetch()
@@ -63,10 +64,10 @@ func (a *app) offer(doing string, fetch func() (*pluginstore.Offer, error)) (*pl
 	return o, err
 }
 
-// install shows what is offered, and installs it if the person wants it.
-func (a *app) install(ctx context.Context, store *pluginstore.Store, o *pluginstore.Offer, w *installRequest) error {
+// install shows what is offered, and installs it if the user agrees.
+func (a *app) install(ctx context.Context, store *pluginstore.Store, o *pluginstore.Offer, r *installRequest) error {
 	a.showOffer(o)
-	if err := a.agree(ctx, o, w); err != nil {
+	if err := a.agree(ctx, o, r); err != nil {
 		return err
 	}
 	if err := store.Install(ctx, o); err != nil {
@@ -82,8 +83,8 @@ func (a *app) install(ctx context.Context, store *pluginstore.Store, o *pluginst
 	return a.sayInstalled(store, p, plain.Line(p.Version)+" is installed; server entries use it with "+mention(o))
 }
 
-// mention is how a server entry names a plugin. A provider that can sign in to more
-// than what is spoken to by HTTP may do so where the entry says it.
+// mention is how a server entry names a plugin. For a provider that can also sign in to
+// streams and processes, it says how an entry asks for that.
 func mention(o *pluginstore.Offer) string {
 	name, m := o.Plugin.Name, o.Info.Provider
 	switch {
@@ -96,26 +97,26 @@ func mention(o *pluginstore.Offer) string {
 		` those of a process with auth = { provider = %[1]q, variables = ["…"] }`, name)
 }
 
-// agree finds out whether the person wants what they were shown. It is no, unless
-// they say yes. A --yes that names no file is none to what they could not expect.
-func (a *app) agree(ctx context.Context, o *pluginstore.Offer, w *installRequest) error {
+// agree returns nil if the user agrees to what they were shown, else an error. A --yes
+// without --sha256 does not agree to changes that they could not expect.
+func (a *app) agree(ctx context.Context, o *pluginstore.Offer, r *installRequest) error {
 	no := fmt.Errorf("plugin %s: you have not agreed to it: %w", o.Plugin.Name, host.ErrDenied)
-	agreed := o.Vouched() || w.yes && w.SHA256 != "" || w.yes && a.CanAsk() && len(o.Unexpected) == 0
+	agreed := o.Vouched() || r.yes && r.SHA256 != "" || r.yes && a.CanAsk() && len(o.Unexpected) == 0
 	if agreed || !a.CanAsk() {
-		fmt.Fprint(a.Err, a.offerGist(o))
+		fmt.Fprint(a.Err, a.offerSummary(o))
 	}
 	switch {
 	case agreed:
 		return nil
 	case !a.CanAsk():
-		return exit.WithHint(no, "there is nobody to ask: to install exactly this file, add --yes --sha256 "+o.Plugin.SHA256)
+		return exit.WithHint(no, "there is no terminal to ask at: to install exactly this file, add --yes --sha256 "+o.Plugin.SHA256)
 	}
 	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	text, err := a.Ask(ctx, term.Question{Above: a.offerGist(o), Prompt: "Install it? yes, [n]o: ", Consent: true})
+	text, err := a.Ask(ctx, term.Question{Above: a.offerSummary(o), Prompt: "Install it? yes, [n]o: ", Consent: true})
 	switch {
 	case errors.Is(err, term.ErrDeclined), errors.Is(err, term.ErrCancelled):
 		return no
@@ -128,8 +129,8 @@ func (a *app) agree(ctx context.Context, o *pluginstore.Offer, w *installRequest
 	return nil
 }
 
-// showOffer tells on stderr what a plugin is and says of itself, and in what it
-// differs from what is installed.
+// showOffer shows on stderr what a plugin is and says of itself, and how it differs
+// from the installed version.
 func (a *app) showOffer(o *pluginstore.Offer) {
 	p := o.Plugin
 	heading := fmt.Sprintf("%s is %s plugin:", plain.Name(p.Name, plain.NameColumns), map[bool]string{true: "an auth", false: "a transport"}[p.Kind == pluginstore.Provider])
@@ -144,13 +145,13 @@ func (a *app) showOffer(o *pluginstore.Offer) {
 		facts[i].Text = cleantext.Visible(shown)
 	}
 	fmt.Fprint(a.Err, a.Facts(facts, ofFacts, missing, ""))
-	for _, w := range o.Warnings {
-		fmt.Fprint(a.Err, a.Own("! %s", plain.Name(w, 4*plain.TargetColumns)))
+	for _, warning := range o.Warnings {
+		fmt.Fprint(a.Err, a.Own("! %s", plain.Name(warning, 4*plain.TargetColumns)))
 	}
 }
 
-// offerGist returns what a yes to a plugin is a yes to, for right above the question.
-func (a *app) offerGist(o *pluginstore.Offer) string {
+// offerSummary returns what the user would agree to. It stands right above the question.
+func (a *app) offerSummary(o *pluginstore.Offer) string {
 	p := o.Plugin
 	able := "asks for no access"
 	var rows []term.Fact
@@ -160,7 +161,7 @@ func (a *app) offerGist(o *pluginstore.Offer) string {
 	}
 	text := a.Own("%s %s is signed by %s, and %s", plain.Name(p.Name, plain.NameColumns), plain.Name(p.Version, plain.NameColumns), signer(p.Key), able)
 	if len(rows) > 0 {
-		text += a.Facts(rows, ofGist, 0, "; it stands above")
+		text += a.Facts(rows, ofSummary, 0, "; it stands above")
 	}
 	if o.Was != nil {
 		for _, more := range o.More() {
@@ -173,8 +174,8 @@ func (a *app) offerGist(o *pluginstore.Offer) string {
 	return text
 }
 
-// offerFacts are what there is to tell, each with its name. Of an update, what has
-// changed is told with what it was.
+// offerFacts are the facts about a plugin. In an update, a changed fact has its old
+// value too.
 func offerFacts(o *pluginstore.Offer) []term.Fact {
 	p, was := o.Plugin, o.Was
 	if was == nil {
@@ -227,12 +228,12 @@ func meaning(access string) string {
 	return "to call this origin"
 }
 
-// warnShadowed tells of a plugin of the configuration that has the name, or one
-// that is easily taken for it.
+// warnShadowed warns of a plugin of the configuration that has the name, or one that
+// differs only in case.
 func (a *app) warnShadowed(name string) {
 	s, err := a.readSettings()
 	if err != nil {
-		return // whoever needs the configuration is told
+		return // commands that need the configuration report it
 	}
 	for other, p := range s.plugins {
 		if strings.EqualFold(other, name) && p.File != "" {

@@ -75,22 +75,22 @@ func (a *app) runPluginReplay(cmd *cobra.Command, path, plugin string, o replay.
 	return nil
 }
 
-// refusedError is a plugin of the person's own that is refused: nothing that the
-// configuration would have to mend.
+// refusedError is a refused plugin that the user named on the command line, so the
+// hint about the configuration does not apply.
 type refusedError struct{ err error }
 
 func (e *refusedError) Error() string        { return e.err.Error() }
 func (e *refusedError) Unwrap() error        { return e.err }
 func (e *refusedError) Is(target error) bool { return target == host.ErrDenied }
 
-// differentError is a plugin that does something else than what was recorded.
+// differentError is a plugin that behaves differently from the recording.
 type differentError struct{ recording, plugin string }
 
 func (e *differentError) Error() string {
 	return fmt.Sprintf("%s does something else than what is recorded in %s", e.plugin, e.recording)
 }
 
-// ExitKind makes it an end of its own.
+// ExitKind implements [exit.Kinder].
 func (e *differentError) ExitKind() exit.Kind {
 	return exit.Kind{Code: exit.CodeServer, Name: "different"}
 }

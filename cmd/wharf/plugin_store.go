@@ -16,7 +16,7 @@ func (a *app) completePlugins(others cobra.ShellCompDirective) func(*cobra.Comma
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var names []string
 		if store, err := openStore(); err == nil && len(args) == 0 {
-			installed, _ := store.List() // an error is told when the command is run
+			installed, _ := store.List() // an error is reported when the command runs
 			for _, p := range installed {
 				names = append(names, p.Name)
 			}
@@ -25,7 +25,7 @@ func (a *app) completePlugins(others cobra.ShellCompDirective) func(*cobra.Comma
 	}
 }
 
-// onStore is a command that works on what is installed.
+// onStore runs a command on the store of installed plugins.
 func (a *app) onStore(run func(context.Context, *pluginstore.Store, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		store, err := openStore()
@@ -36,10 +36,10 @@ func (a *app) onStore(run func(context.Context, *pluginstore.Store, []string) er
 	}
 }
 
-// installed is what the command tells about an installed plugin.
+// installed is an installed plugin for programs.
 type installed struct {
 	Name    string    `json:"name"`
-	Plugin  string    `json:"plugin,omitempty"` // what it calls itself
+	Plugin  string    `json:"plugin,omitempty"` // its own name
 	Kind    string    `json:"kind"`
 	Version string    `json:"version"`
 	Summary string    `json:"summary"`
@@ -60,7 +60,7 @@ func installedJSON(store *pluginstore.Store, p pluginstore.Installed) installed 
 	}
 }
 
-// orEmpty makes null in JSON an empty list.
+// orEmpty makes a list [] in JSON and not null.
 func orEmpty(list []string) []string {
 	if list == nil {
 		return []string{}
@@ -68,7 +68,7 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// accesses are the words for what a plugin was granted, or asks for.
+// accesses lists what a plugin was granted, or asks for.
 func accesses(list []string) string {
 	if len(list) == 0 {
 		return "nothing"
@@ -83,7 +83,7 @@ func signer(key string) string {
 	return pluginstore.KeyID(key)
 }
 
-// sayInstalled prints a plugin, with what became of it for people.
+// sayInstalled prints a plugin; for people, its name and what was done.
 func (a *app) sayInstalled(store *pluginstore.Store, p pluginstore.Installed, what string) error {
 	if !a.forPeople() {
 		return a.PrintJSON(installedJSON(store, p))

@@ -17,22 +17,22 @@ func newPluginVerify(a *app) *cobra.Command {
 	}
 }
 
-// verdict is what became of comparing a plugin.
-type verdict struct {
+// verification is the result of verifying a plugin.
+type verification struct {
 	Name    string `json:"name"`
 	OK      bool   `json:"ok"`
 	Problem string `json:"problem,omitempty"`
 }
 
 func (a *app) runPluginVerify(_ context.Context, store *pluginstore.Store, names []string) error {
-	all, err := meantPlugins(store, names)
+	all, err := selectPlugins(store, names)
 	if err != nil {
 		return err
 	}
 	var wrong error
-	list, rows := []verdict{}, plain.Table{{"NAME", "STATE", "PROBLEM"}}
+	list, rows := []verification{}, plain.Table{{"NAME", "STATE", "PROBLEM"}}
 	for _, p := range all {
-		v, state := verdict{p.Name, true, ""}, "ok"
+		v, state := verification{p.Name, true, ""}, "ok"
 		if err := store.Verify(p); err != nil {
 			v.OK, v.Problem, state = false, err.Error(), "wrong"
 			if wrong == nil {
@@ -52,8 +52,8 @@ func (a *app) runPluginVerify(_ context.Context, store *pluginstore.Store, names
 	return wrong
 }
 
-// meantPlugins returns the plugins of some names, or all without any.
-func meantPlugins(store *pluginstore.Store, names []string) ([]pluginstore.Installed, error) {
+// selectPlugins returns the plugins with some names, or all if there are no names.
+func selectPlugins(store *pluginstore.Store, names []string) ([]pluginstore.Installed, error) {
 	if len(names) == 0 {
 		return store.List()
 	}

@@ -22,7 +22,7 @@ terminal, else the result as JSON, as the server gave it. Values are strings;
 key=@FILE is the contents of a file.`,
 		Example:           "  wharf prompt demo greet name=Ada",
 		Args:              cobra.ArbitraryArgs,
-		RunE:              a.visit(atLeast("PROMPT"), a.getPrompt),
+		RunE:              a.withServer(atLeast("PROMPT"), a.getPrompt),
 		ValidArgsFunction: a.completeServers,
 	}
 }

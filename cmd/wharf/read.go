@@ -17,7 +17,7 @@ func newRead(a *app) *cobra.Command {
 the result as JSON, as the server gave it. Bytes are shown by their kind and size.`,
 		Example:           "  wharf read demo demo://about",
 		Args:              cobra.ArbitraryArgs,
-		RunE:              a.visit(exactly("URI"), a.readResource),
+		RunE:              a.withServer(exactly("URI"), a.readResource),
 		ValidArgsFunction: a.completeServers,
 	}
 }

@@ -13,18 +13,19 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// reachable says in a hint how a server is really named that has no entry: the
-// host knows it by the name of its machine alone.
-func (a *app) reachable(hint string) string {
+// withAddress replaces the name of the server in a hint by its address, if the server
+// has no entry: the host knows such a server by its machine name, which `wharf login`
+// does not take.
+func (a *app) withAddress(hint string) string {
 	if a.address == "" {
 		return hint
 	}
 	return strings.ReplaceAll(hint, "wharf login "+a.server, "wharf login "+a.address)
 }
 
-// report tells stderr how the program ended, and returns the exit code. Where the
-// reader of stdout went away, as `head` does, it ends as others do, by SIGPIPE:
-// without words.
+// report reports the error of the program on stderr, and returns the exit code. If the
+// reader of stdout went away, as `head` does, it prints nothing: other programs end by
+// SIGPIPE then.
 func (a *app) report(ctx context.Context, err error) int {
 	if err == nil {
 		return exit.CodeOK
@@ -33,7 +34,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	if term.IsUnread(err) {
 		return exit.CodeUnread
 	}
-	message, hint := err.Error(), a.reachable(exit.HintOf(err))
+	message, hint := err.Error(), a.withAddress(exit.HintOf(err))
 	if a.redact != nil {
 		message, hint = a.redact(message), a.redact(hint)
 	}
@@ -57,8 +58,8 @@ func (a *app) reportJSON(kind exit.Kind, message, hint string, err error) {
 		Message string `json:"message"`
 		Server  string `json:"server,omitempty"`
 		Hint    string `json:"hint,omitempty"`
-		URL     string `json:"url,omitempty"`  // where one would sign in
-		Sent    string `json:"sent,omitempty"` // of a call without an answer: no, or maybe
+		URL     string `json:"url,omitempty"`  // where to sign in
+		Sent    string `json:"sent,omitempty"` // of a call without an answer: "no" or "maybe"
 	}
 	sent := ""
 	switch {

@@ -14,13 +14,13 @@ func newRequest(a *app) *cobra.Command {
 		Use:   "request SERVER METHOD [ARGUMENT…] | METHOD [ARGUMENT…] -- COMMAND…",
 		Short: "Send a server a request of any method",
 		Long: `Send a server a request of any method and print the result as JSON. The params
-are given as the arguments of call are, only that there is no schema here:
-key=value is a string, key:=JSON anything else, and nothing is checked.`,
+are written as the arguments of call. There is no schema for them, so key=value is
+always a string, key:=JSON is any other value, and nothing is checked.`,
 		Example: `  wharf request demo tools/list
   wharf request demo resources/read uri=demo://about`,
 		Args:              cobra.ArbitraryArgs,
 		PreRun:            func(*cobra.Command, []string) { a.flags.noValidate = true },
-		RunE:              a.visit(atLeast("METHOD"), a.request),
+		RunE:              a.withServer(atLeast("METHOD"), a.request),
 		ValidArgsFunction: a.completeServers,
 	}
 	a.flags.registerArgs(cmd)

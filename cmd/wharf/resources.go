@@ -19,12 +19,12 @@ func newResources(a *app) *cobra.Command {
 terminal, else a JSON object with the arrays "resources" and "resourceTemplates".`,
 		Example:           "  wharf resources demo",
 		Args:              cobra.ArbitraryArgs,
-		RunE:              a.visit(exactly(), a.listResources),
+		RunE:              a.withServer(exactly(), a.listResources),
 		ValidArgsFunction: a.completeServers,
 	}
 }
 
-// resourceLists are what a server has to read.
+// resourceLists are the resources and resource templates of a server.
 type resourceLists struct {
 	Resources []mcp.Resource         `json:"resources"`
 	Templates []mcp.ResourceTemplate `json:"resourceTemplates"`
@@ -48,7 +48,7 @@ func (a *app) listResources(ctx context.Context, c *client, _ []string) error {
 	return a.PrintTable(rows)
 }
 
-// resourceLists asks for both lists. A server may know nothing of templates.
+// resourceLists asks for both lists. A server may have no method for templates.
 func (c *client) resourceLists(ctx context.Context) (have resourceLists, err error) {
 	have = resourceLists{[]mcp.Resource{}, []mcp.ResourceTemplate{}} // [] and not null
 	resources, err := c.session.ListResources(ctx)

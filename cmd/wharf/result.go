@@ -12,9 +12,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// printResult prints the result of a call, and says whether it is one that
-// tells of a failure. What is no such result is printed too: the tool has done its
-// work, and will not say again what came of it.
+// printResult prints the result of a call, and reports whether the tool says that it
+// failed. A malformed result is printed too, because the call cannot be repeated to
+// see it.
 func (a *app) printResult(raw json.RawMessage) (failed bool, err error) {
 	var result mcp.CallToolResult
 	wrong := json.Unmarshal(raw, &result)
@@ -38,17 +38,18 @@ func (a *app) printResult(raw json.RawMessage) (failed bool, err error) {
 	return result.IsError, err
 }
 
-// resultError is an answer to a call that is no result of a tool.
+// resultError says that the answer to a call is not a tool result.
 type resultError struct{ server, mismatch string }
 
 func (e *resultError) Error() string {
 	return fmt.Sprintf("call %s: the result is not one of a tool: %s", e.server, e.mismatch)
 }
 
-// Is makes it one of those errors in which the server does not keep the protocol.
+// Is makes it a protocol error.
 func (e *resultError) Is(target error) bool { return target == host.ErrProtocol }
 
-// mismatch says in what a result is not one of a tool. About its blocks err does.
+// mismatch says what is wrong with a tool result. If it is one of the content blocks,
+// err says so.
 func mismatch(raw json.RawMessage, err error) string {
 	var members struct{ Content, IsError, ResultType json.RawMessage }
 	if json.Unmarshal(raw, &members) != nil {
@@ -68,9 +69,8 @@ func mismatch(raw json.RawMessage, err error) string {
 	return err.Error()
 }
 
-// resultText is a result for people: its blocks one below the other. The
-// structured content says the same as the text, where there is text, and is
-// shown only where there is none.
+// resultText is a result for people: its blocks one below the other. The structured
+// content repeats the text, so it is shown only if there is no text.
 func resultText(result *mcp.CallToolResult) string {
 	var out strings.Builder
 	text := false
@@ -92,7 +92,7 @@ func endLine(text string) string {
 	return text + "\n"
 }
 
-// blockText is one block: text as it is, bytes only by their kind and size.
+// blockText is one block: text as it is, binary data by its type and size.
 func blockText(block *mcp.Content) string {
 	switch block.Type {
 	case mcp.ContentText:
@@ -120,7 +120,7 @@ func resourceText(resource *mcp.ResourceContents) string {
 	return resource.Text
 }
 
-// note is a block in brackets: what is known of something that is not shown.
+// note describes a block that is not shown, in brackets.
 func note(facts ...string) string {
 	var known []string
 	for _, fact := range facts {
@@ -131,7 +131,7 @@ func note(facts ...string) string {
 	return "[" + strings.Join(known, ", ") + "]"
 }
 
-// size is how many bytes there are behind base64.
+// size is the size of data in base64, when decoded.
 func size(data string) string {
 	bytes := len(strings.TrimRight(data, "=")) * 3 / 4
 	if bytes == 1 {
@@ -140,8 +140,8 @@ func size(data string) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// indented lays a value out for people. One of which little but the margin would be
-// seen stays as it is: a number that is nested a hundred deep takes a line of 200.
+// indented indents a value for people. A value that is nested so deep that most of the
+// output would be margins stays as it is.
 func indented(value json.RawMessage) string {
 	if margins(value) > 4*len(value)+1<<20 {
 		return string(value)
@@ -153,7 +153,7 @@ func indented(value json.RawMessage) string {
 	return string(text)
 }
 
-// margins is how many bytes a value gets when it is indented.
+// margins is how many bytes indenting adds to a value.
 func margins(value []byte) (bytes int) {
 	depth, quoted := 0, false
 	for i := 0; i < len(value); i++ {
@@ -176,8 +176,8 @@ func margins(value []byte) (bytes int) {
 	return bytes
 }
 
-// about is what people read about something: its description up to the first
-// blank line, or else its title.
+// about is the short description for people: the description up to the first blank
+// line, or else the title.
 func about(description, title string) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(description), "\n\n")
 	if text == "" {

@@ -16,15 +16,15 @@ func newServers(a *app) *cobra.Command {
 	var status, follow bool
 	cmd := &cobra.Command{
 		Use:   "servers",
-		Short: "List the servers of your configuration, and how it stands with them",
+		Short: "List the servers of your configuration, and their states",
 		Long: `List the servers of your configuration, and what each of them is reached by.
 No server is started. Variables are shown by their names, and what looks like a
 secret is not shown. On a terminal it also tells which file they come from.
 
 With --status all enabled servers are started at once, looked at, and stopped
-again: their state, era and revision of the protocol, transport, latency, how many
-tools they have, and what is wrong. Nobody is asked anything: a server that needs
-a sign-in or an approval says so. The exit code is 4 if one is not connected.
+again: their state, era and revision of the protocol, transport, latency, number of
+tools, and error. No question is asked: a server that needs a sign-in or an
+approval is shown as such. The exit code is 4 if one is not connected.
 
 With --watch they are kept, and their states followed until it is interrupted: in
 place on a terminal, else a JSON object for each change. When the configuration
@@ -41,8 +41,8 @@ terminal is closed.`,
 			return a.runServers()
 		},
 	}
-	cmd.Flags().BoolVar(&status, "status", false, "start the servers and tell how it stands with them")
-	cmd.Flags().BoolVar(&follow, "watch", false, "start the servers, keep them, and follow how it stands with them")
+	cmd.Flags().BoolVar(&status, "status", false, "start the servers and show their states")
+	cmd.Flags().BoolVar(&follow, "watch", false, "start the servers, keep them, and follow their states")
 	return cmd
 }
 
@@ -90,8 +90,8 @@ func (a *app) runServers() error {
 	return a.PrintTable(rows)
 }
 
-// projectEntries are the servers of this project for the list of servers. Where
-// approvals cannot be kept, there are none.
+// projectEntries are the servers of this project for the list. Without a folder for
+// approvals, all of them count as new.
 func (a *app) projectEntries() ([]entry, error) {
 	servers := a.settings.project()
 	looked := make([]trust.Looked, len(servers))

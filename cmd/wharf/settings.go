@@ -15,17 +15,17 @@ import (
 
 // settings are the servers and plugins that a command line can use.
 type settings struct {
-	path     string                   // the file they come from; "" = there is none
-	chosen   bool                     // the file was named: nothing else is looked at
+	path     string                   // the file they come from; "" = it does not exist
+	chosen   bool                     // the file was named: no other is read
 	servers  []host.Server            // the user's own
 	plugins  map[string]config.Plugin // of the file, and those that are installed
-	lock     string                   // of those that are installed; "" = there are none
+	lock     string                   // the lockfile of installed plugins; "" = there are none
 	warnings []string
 
-	outranked []string // installed plugins whose name is that of a plugin of wharf's
+	outranked []string // installed plugins that are not used: wharf has a plugin of that name
 
 	searched bool          // the files of the project were read
-	projects []host.Server // what stands in them, and nobody has written here
+	projects []host.Server // their servers
 }
 
 func settingsOf(path string) (*settings, error) {
@@ -47,9 +47,9 @@ func settingsOf(path string) (*settings, error) {
 	return &settings{path: path, chosen: chosen, servers: file.Servers, plugins: file.Plugins, warnings: file.Warnings}, nil
 }
 
-// project returns the servers of the project that one stands in, beneath the
-// user's own. They are names to show and to ask about: what may be used of them
-// the host decides, by what the user has approved of.
+// project returns the servers of the project around the working folder, without those
+// whose names the user's own servers have. They may be shown and asked about; the host
+// decides which may be used, by the user's approvals.
 func (s *settings) project() []host.Server {
 	if s.searched || s.chosen {
 		return s.projects
@@ -65,7 +65,7 @@ func (s *settings) project() []host.Server {
 	return s.projects
 }
 
-// isolate has a plugin run in a process of its own.
+// isolate makes a plugin run in a process of its own.
 func (s *settings) isolate(name string) {
 	p := s.plugins[name]
 	p.Name, p.Isolation = name, config.IsolationProcess
@@ -75,8 +75,8 @@ func (s *settings) isolate(name string) {
 	s.plugins[name] = p
 }
 
-// find looks among the user's own servers first: a project is not even read for
-// one of those.
+// find looks among the user's own servers first, and reads no project for one of
+// those.
 func (s *settings) find(name string) (host.Server, bool) {
 	if server, found := among(s.servers, name); found {
 		return server, true
@@ -106,8 +106,7 @@ func (s *settings) names() []string {
 	return names
 }
 
-// place says which file the servers come from, or where they would be looked
-// for.
+// place says which file the servers come from, or would come from.
 func (s *settings) place() string {
 	if s.path != "" {
 		return s.path
@@ -119,9 +118,9 @@ func (s *settings) place() string {
 	return own + " (not there)"
 }
 
-// addInstalled adds what the user installed to the plugins of a configuration,
-// whose own go before. A lock that cannot be read is an error: without it, one
-// would use a plugin that nobody pinned, or miss one.
+// addInstalled adds the installed plugins to those of the configuration, which override
+// them. A lockfile that cannot be read is an error: without it, a plugin would be
+// missing or its hash unchecked.
 func (s *settings) addInstalled() error {
 	store, err := openStore()
 	if err != nil {
@@ -136,12 +135,12 @@ func (s *settings) addInstalled() error {
 		return err
 	}
 	for _, p := range outranked {
-		if s.plugins[p.Name].File == "" { // else neither of them is used
+		if s.plugins[p.Name].File == "" { // else the one of the configuration is used
 			s.outranked = append(s.outranked, p.Name)
 		}
 	}
 	for name, p := range s.plugins {
-		if installed := files[name]; p.File == "" { // it only says where the plugin runs
+		if installed := files[name]; p.File == "" { // the entry only says where the plugin runs
 			installed.Name, installed.Isolation = name, p.Isolation
 			p = installed
 		}
@@ -154,7 +153,7 @@ func (s *settings) addInstalled() error {
 	return nil
 }
 
-// files are what the settings were read from and refer to.
+// files are the paths that the settings were read from and refer to.
 func (s *settings) files() []string {
 	var paths []string
 	if path, err := config.UserPath(); s.path != "" {
@@ -174,7 +173,7 @@ func (s *settings) files() []string {
 	return paths
 }
 
-// unknownServer says what the name may have been meant to be.
+// unknownServer is the error for an unknown name, with the name that was probably meant.
 func (s *settings) unknownServer(name string) error {
 	err := fmt.Errorf("unknown server %q", name)
 	if near := meant(name, s.names()); near != "" {

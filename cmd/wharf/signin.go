@@ -32,11 +32,10 @@ func (a *app) letElicit(server host.Server) func(*host.Config) {
 	}
 }
 
-// openPage shows the address of a page and opens it in the browser. Where there
-// is none, or it is not wanted, the browser may be on another machine: the
-// address that it ends at can be pasted here. The host has looked at the address:
-// there is no blank in it, so that no row of it can be taken for one of ours, and it
-// stands there as it can be copied.
+// openPage shows the address of a sign-in page and opens it in the browser. If that is
+// not possible or not wanted, the browser may be on another machine, and the address
+// that it ends at can be pasted here. The host has checked that the address contains no
+// blank, so no row of it can be taken for one of our own, and it can be copied.
 func (a *app) openPage(ctx context.Context, p host.Page) error {
 	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {
@@ -55,8 +54,8 @@ func (a *app) openPage(ctx context.Context, p host.Page) error {
 	return a.takeAddress(ctx, p)
 }
 
-// takeAddress reads addresses until one is right. Without any more input it
-// leaves the page to the browser.
+// takeAddress reads addresses until one is accepted. At the end of the input it leaves
+// the page to the browser.
 func (a *app) takeAddress(ctx context.Context, p host.Page) error {
 	site, _ := plain.Site(p.URL)
 	q := term.Question{Above: a.Own("That is a page of %s, where the auth provider %s has you sign in to %s.", site, plain.Name(p.Provider, plain.NameColumns), plain.Name(p.Server, plain.NameColumns)) +
@@ -81,8 +80,8 @@ func (a *app) takeAddress(ctx context.Context, p host.Page) error {
 	}
 }
 
-// prompt asks for a text. What a provider says of it is a stranger's; who asks, and
-// for which server, stands below that and is ours.
+// prompt asks for a text. What the provider says of it is quoted; below it stands, in
+// our own words, who asks and for which server.
 func (a *app) prompt(ctx context.Context, q host.Question) (string, error) {
 	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {
@@ -91,7 +90,7 @@ func (a *app) prompt(ctx context.Context, q host.Question) (string, error) {
 	defer leave()
 	text, err := a.Ask(ctx, a.promptFor(q))
 	if errors.Is(err, io.EOF) {
-		err = nil // the last line need not have an end
+		err = nil // the last line may have no line end
 	}
 	if a.InTTY {
 		text = strings.TrimSpace(text)
@@ -102,8 +101,8 @@ func (a *app) prompt(ctx context.Context, q host.Question) (string, error) {
 	return text, err
 }
 
-// promptFor shows what a provider says of a question, and returns the question. One
-// without a provider is our own, and its label with it.
+// promptFor shows what a provider says of a question, and returns the question. Without
+// a provider the question and its label are our own.
 func (a *app) promptFor(q host.Question) term.Question {
 	if q.Provider == "" {
 		return term.Question{Prompt: q.Label + ": ", Secret: q.Secret}

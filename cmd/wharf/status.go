@@ -9,9 +9,9 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 )
 
-// runStatus connects the servers, all at once, and shows their states. Nobody is asked
-// anything: a server that needs a sign-in or an approval says so. With follow it goes
-// on until it is interrupted.
+// runStatus connects all servers at once and shows their states. It asks no question: a
+// server that needs a sign-in or an approval is shown as such. With follow it goes on
+// until it is interrupted.
 func (a *app) runStatus(ctx context.Context, follow bool) error {
 	s, err := a.load()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
-// openStore returns the plugins that the user installed.
+// openStore returns the store of the user's installed plugins.
 func openStore() (*pluginstore.Store, error) {
 	dir, files, err := pluginstore.DefaultDirs()
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 )
 
-// target returns the server that a command line is about, and the words that
-// are left for the command: the server is a command line behind "--", or the
-// first word is its name or its url.
+// target returns the server that a command line is about, and the words that are left
+// for the command. The server is a command line behind "--", or the first word is its
+// name or its url.
 func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, error) {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		server, err := adHoc(args[dash:])
@@ -35,17 +35,15 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	return server, args[1:], err
 }
 
-// atAddress reports whether a word stands for the server at that address, and returns
-// the address with its scheme in small letters: who types one need not care
-// (RFC 3986, 3.1).
+// atAddress reports whether a word is the address of a server, and returns it with its
+// scheme in lower case: schemes are case-insensitive (RFC 3986, 3.1).
 func atAddress(word string) (address string, ok bool) {
 	scheme, rest, found := strings.Cut(word, "://")
 	scheme = strings.ToLower(scheme)
 	return scheme + "://" + rest, found && (scheme == "http" || scheme == "https" || scheme == "unix")
 }
 
-// remote is the server at an address. Its name is that of the host, which
-// holds no secret.
+// remote is the server at an address. Its name is the host name, which holds no secret.
 func remote(address string) host.Server {
 	name := "remote"
 	if u, err := url.Parse(address); err == nil && u.Hostname() != "" {
@@ -54,8 +52,7 @@ func remote(address string) host.Server {
 	return host.Server{Name: name, URL: address}
 }
 
-// adHoc is the server that a command line starts. Its name is that of the
-// program.
+// adHoc is the server that a command line starts. Its name is that of the program.
 func adHoc(argv []string) (host.Server, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return host.Server{}, exit.Usage(errors.New("the command behind -- is missing"), "write -- COMMAND ARGUMENTS…")
@@ -74,7 +71,7 @@ func (a *app) named(name string) (host.Server, error) {
 	server, found := s.find(name)
 	switch {
 	case !found:
-		a.warnOf(s) // it may be an entry that could not be used
+		a.warnOf(s) // the name may be that of an entry that could not be used
 		return host.Server{}, s.unknownServer(name)
 	case server.Disabled:
 		return host.Server{}, exit.Usage(fmt.Errorf("server %q is disabled in %s", name, s.from(server)), "enable it there")

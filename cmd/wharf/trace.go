@@ -46,7 +46,7 @@ A trace that gets long is in two files: at 128 MiB FILE is put aside as FILE.1, 
 the place of what was put aside before, and another FILE goes on. Each is shown by
 itself, and says at its end or its beginning where the other is.
 
-A line that is none of a trace is reported, and stepped over.`,
+A line that does not belong to a trace is reported and skipped.`,
 		Example: `  wharf --trace today.ndjson call demo echo message=hello
   wharf trace show today.ndjson
   wharf trace show today.ndjson --method 'tools/*' --full`,
@@ -62,7 +62,7 @@ A line that is none of a trace is reported, and stepped over.`,
 	return cmd
 }
 
-// traceShow reads a trace back.
+// traceShow shows a trace.
 type traceShow struct {
 	app            *app
 	server, method string
@@ -74,8 +74,8 @@ type traceShow struct {
 	ended   bool // the last line is where a trace ends
 }
 
-// maxComplaints is how many damaged lines are named; the others are counted.
-const maxComplaints = 10
+// maxReported is how many damaged lines are reported; the others are counted.
+const maxReported = 10
 
 func (s *traceShow) run(ctx context.Context, path string) error {
 	if s.method != "" {
@@ -90,10 +90,10 @@ func (s *traceShow) run(ctx context.Context, path string) error {
 		return err
 	}
 	if s.lines == 0 {
-		return exit.Usage(fmt.Errorf("%s is no trace", path), "name a file that was written with --trace")
+		return exit.Usage(fmt.Errorf("%s is not a trace", path), "name a file that was written with --trace")
 	}
-	if s.damaged > maxComplaints {
-		s.app.Warn("%s: %d more lines were stepped over", path, s.damaged-maxComplaints)
+	if s.damaged > maxReported {
+		s.app.Warn("%s: %d more lines were skipped", path, s.damaged-maxReported)
 	}
 	if !s.ended {
 		s.app.Warn("%s has no end: it is still written, or its program was killed", path)
@@ -109,8 +109,8 @@ func (s *traceShow) read(ctx context.Context, file io.Reader, path string) error
 			return context.Cause(ctx)
 		}
 		if bad := (*trace.LineError)(nil); errors.As(err, &bad) {
-			if s.damaged++; s.damaged <= maxComplaints {
-				s.app.Warn("%s:%d: %v; stepped over", path, bad.Line, bad.Err)
+			if s.damaged++; s.damaged <= maxReported {
+				s.app.Warn("%s:%d: %v; skipped", path, bad.Line, bad.Err)
 			}
 			continue
 		}
@@ -136,8 +136,8 @@ func (s *traceShow) show(d *diagram, l *trace.Line) error {
 	return s.app.Print(d.draw(l))
 }
 
-// wants reports whether a line is selected. Where a trace begins is always told,
-// so that what is selected as JSON is a trace again.
+// wants reports whether a line is selected. The start line always is, so that the
+// selected lines as JSON are a trace again.
 func (s *traceShow) wants(l *trace.Line) bool {
 	switch {
 	case l.Kind == trace.Start:

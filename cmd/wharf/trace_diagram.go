@@ -14,9 +14,8 @@ import (
 )
 
 // diagram draws the lines of a trace: the time, the server and the number of the
-// connection, an arrow between the client on the left and the server on the
-// right, and the message. It remembers no more than which revision each
-// connection speaks.
+// connection, an arrow between the client on the left and the server on the right,
+// and the message. Its only state is the protocol revision of each connection.
 type diagram struct {
 	terminal *term.Terminal
 	full     bool
@@ -29,8 +28,8 @@ type peer struct {
 	number int
 }
 
-// Columns. The last has what is left, and where nobody knows the width, a line is
-// as long as it is on a wide terminal.
+// Columns. The last takes what is left; if the width is unknown, a line is as long as
+// on a wide terminal.
 const (
 	nameColumn   = 14
 	arrowColumn  = 44
@@ -52,7 +51,7 @@ func (d *diagram) draw(l *trace.Line) string {
 	return out
 }
 
-// heading says when a trace began, or goes on from another file, and names the
+// heading says when a trace began, or from which file it continues, and names the
 // columns.
 func (d *diagram) heading(l *trace.Line) string {
 	began := "began " + l.Time.Format(time.RFC3339)
@@ -63,15 +62,14 @@ func (d *diagram) heading(l *trace.Line) string {
 	return began + "\n" + d.terminal.StyleOut(term.Bold, text) + "\n"
 }
 
-// revision is a row of its own where a connection begins to speak another revision
-// of the protocol.
+// revision is a row of its own where a connection changes its protocol revision.
 func (d *diagram) revision(l *trace.Line) string {
 	who := peer{l.Server, l.Connection}
 	switch {
 	case l.Kind == trace.Lost, l.Kind == trace.Closed:
 		delete(d.speaks, who)
 		return ""
-	case l.Kind == trace.Dropped: // it may come after the end
+	case l.Kind == trace.Dropped: // a message may be dropped after the end
 		return ""
 	case l.Protocol == "" || d.speaks[who] == l.Protocol:
 		return ""
@@ -84,10 +82,10 @@ func (d *diagram) revision(l *trace.Line) string {
 
 func (d *diagram) row(l *trace.Line) string {
 	out := d.place(l)
-	arrow, message := d.arrow(l), plain.Line(gist(l))
+	arrow, message := d.arrow(l), plain.Line(summary(l))
 	style := ""
 	switch {
-	case isTrouble(l):
+	case isFault(l):
 		style = term.Red
 	case !l.IsMessage():
 		style = term.Bold
@@ -110,7 +108,7 @@ func (d *diagram) dress(style, text string) string {
 	return d.terminal.StyleOut(style, text)
 }
 
-// place is when, and with whom.
+// place is the time and the connection.
 func (d *diagram) place(l *trace.Line) string {
 	name := ""
 	if l.Server != "" {
@@ -120,8 +118,8 @@ func (d *diagram) place(l *trace.Line) string {
 	return fmt.Sprintf("%9.4f  %-*s  ", l.At.Seconds(), nameColumn, name)
 }
 
-// isTrouble tells the lines that somebody who looks for a fault looks for.
-func isTrouble(l *trace.Line) bool {
+// isFault reports whether a line may tell what went wrong.
+func isFault(l *trace.Line) bool {
 	switch l.Kind {
 	case trace.Lost, trace.Gap, trace.Malformed, trace.Dropped:
 		return true
@@ -157,8 +155,8 @@ func (d *diagram) arrow(l *trace.Line) string {
 	return "◀──" + label + shaft + took + "──"
 }
 
-// label names a message: its method and id, or what it is where it has none. It
-// has no more runes than there is room.
+// label names a message: its method, or else its kind, and its id. It has at most room
+// runes.
 func label(l *trace.Line, room int) string {
 	name, id := plain.Line(l.Method), ""
 	if name == "" {
@@ -173,7 +171,7 @@ func label(l *trace.Line, room int) string {
 	return " " + plain.Clip(name, room-2-utf8.RuneCountInString(id)) + id + " "
 }
 
-// rule is a line across the column that is no message.
+// rule is a line across the column for what is not a message.
 func rule(text string) string {
 	text = "·· " + plain.Clip(text, arrowColumn-6) + " "
 	return text + strings.Repeat("·", arrowColumn-utf8.RuneCountInString(text))
@@ -190,9 +188,9 @@ func span(d time.Duration) string {
 	return d.Round(10 * time.Millisecond).String()
 }
 
-// gist is what there is to read of a line: the params of a request, what an
-// answer says, or why something came to nothing.
-func gist(l *trace.Line) string {
+// summary is the text of a line: the params of a request, the content of an answer, or
+// the reason of a failure.
+func summary(l *trace.Line) string {
 	text := l.Why
 	switch {
 	case text != "":
@@ -216,7 +214,7 @@ type envelope struct {
 	}
 }
 
-// content is the part of a message that its label does not tell.
+// content is the part of a message that is not in its label.
 func content(message []byte) string {
 	var m envelope
 	switch json.Unmarshal(message, &m); {
@@ -232,11 +230,11 @@ func content(message []byte) string {
 	return ""
 }
 
-// longContent is from where on a message stays as it is: only its beginning is shown,
-// and a map of its members could take ten times its length.
+// longContent is the size from which a message is not decoded: only its beginning is
+// shown, and a map of its members could take ten times its length.
 const longContent = 64 << 10
 
-// withoutMeta leaves out what every message says, for the room is short.
+// withoutMeta leaves out _meta, which every message has, because the room is short.
 func withoutMeta(value json.RawMessage) string {
 	if len(value) > longContent {
 		return string(value)

@@ -124,7 +124,7 @@ func TestTraceShowKeepsTheWidth(t *testing.T) {
 }
 
 func TestTraceShowOfWhatIsNone(t *testing.T) {
-	for text, want := range map[string]string{"": "is no trace", "hello\n": "is no trace", strings.Repeat("x\n", 30): "20 more lines were stepped over"} {
+	for text, want := range map[string]string{"": "is not a trace", "hello\n": "is not a trace", strings.Repeat("x\n", 30): "20 more lines were skipped"} {
 		path := filepath.Join(t.TempDir(), "t")
 		if strings.HasPrefix(want, "20") { // one good line makes it a trace
 			text += `{"kind":"start","format":"wharf-trace/1","time":"2026-07-28T10:00:00Z"}` + "\n"

@@ -14,12 +14,12 @@ import (
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
-// shownWarnings is how many warnings about a server stand in a question. More of them are
-// there so that the person does not read them.
+// shownWarnings is how many warnings about a server stand in a question. A server could
+// cause more so that the person reads none.
 const shownWarnings = 12
 
-// askApproval shows a server of a project and asks whether it may be used. It is
-// no, unless the person says yes.
+// askApproval shows a server of a project and asks whether it may be used. Any other
+// answer than yes is no.
 func (a *app) askApproval(ctx context.Context, p trust.Approval) (trust.Decision, error) {
 	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {
@@ -27,7 +27,7 @@ func (a *app) askApproval(ctx context.Context, p trust.Approval) (trust.Decision
 	}
 	defer leave()
 	fmt.Fprint(a.Err, a.approvalFacts(p, factBytes))
-	text, err := a.Ask(ctx, term.Question{Above: a.approvalGist(p), Prompt: "May it be used? yes, [n]o, never: ", Consent: true})
+	text, err := a.Ask(ctx, term.Question{Above: a.approvalSummary(p), Prompt: "May it be used? yes, [n]o, never: ", Consent: true})
 	switch {
 	case errors.Is(err, term.ErrDeclined), errors.Is(err, term.ErrCancelled):
 		return trust.NotNow, nil
@@ -43,8 +43,8 @@ func (a *app) askApproval(ctx context.Context, p trust.Approval) (trust.Decision
 	return trust.NotNow, nil
 }
 
-// approvalFacts returns what is known of a server of a project: of each value no
-// more than limit bytes, and 0 is for all there is.
+// approvalFacts returns what is known of a server of a project: at most limit bytes of
+// each value; 0 is no limit.
 func (a *app) approvalFacts(p trust.Approval, limit int) string {
 	rest := "; `wharf trust show " + plain.Name(p.Server, plain.NameColumns) + "` prints all"
 	most := ofFacts
@@ -72,7 +72,7 @@ func (a *app) approvalFacts(p trust.Approval, limit int) string {
 	return out.String()
 }
 
-// approvalChanges returns in what a server differs from what was decided about.
+// approvalChanges returns how a server differs from the one that was decided on.
 func (a *app) approvalChanges(p trust.Approval, limit int, rest string) string {
 	if len(p.Changes) == 0 {
 		return ""
@@ -90,16 +90,16 @@ func (a *app) approvalChanges(p trust.Approval, limit int, rest string) string {
 
 // How much is shown before the person consents to a server of a project or a plugin.
 var (
-	ofFacts = term.Excerpt{Bytes: 0, Rows: 100} // each fact has a bound of its own
-	ofGist  = term.Excerpt{Bytes: 512, Rows: 5} // what a yes allows, right above the question
+	ofFacts   = term.Excerpt{Bytes: 0, Rows: 100} // each fact has a bound of its own
+	ofSummary = term.Excerpt{Bytes: 512, Rows: 5} // what a yes allows, right above the question
 )
 
 // factBytes is how much is shown of one argument; of a list of them it is four times
 // as much.
 const factBytes = 1 << 10
 
-// approvalGist returns what a yes allows, for right above the question.
-func (a *app) approvalGist(p trust.Approval) string {
+// approvalSummary returns what a yes allows. It stands right above the question.
+func (a *app) approvalSummary(p trust.Approval) string {
 	facts := make(map[string]trust.Fact)
 	for _, f := range p.Facts {
 		facts[f.Name] = f
@@ -113,16 +113,16 @@ func (a *app) approvalGist(p trust.Approval) string {
 			does = append(does, word)
 		}
 	}
-	text += a.Quote(strings.Join(does, " "), ofGist, "; it stands above")
+	text += a.Quote(strings.Join(does, " "), ofSummary, "; it stands above")
 	if scopes, there := facts["sign-in scopes"]; there {
 		words, _ := scopes.Text(factBytes)
-		text += a.Own("It wants you to sign in to it, for:") + a.Quote(words, ofGist, "; it stands above")
+		text += a.Own("It wants you to sign in to it, for:") + a.Quote(words, ofSummary, "; it stands above")
 	}
 	return text
 }
 
-// letApprove gives a host the callback that asks about servers of projects. Where
-// there is nobody to ask and no hash, the host says no by itself.
+// letApprove lets a host ask about servers of projects. Without a terminal and without
+// --trust-hash, the host refuses them.
 func (a *app) letApprove(c *host.Config) {
 	c.TrustDir, _ = trust.DefaultDir()
 	switch {

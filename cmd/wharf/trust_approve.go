@@ -10,10 +10,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
-// runTrustApprove asks about one server after the other. Those that were approved
-// before are not asked about.
+// runTrustApprove asks about one server after the other. It skips those that are
+// approved.
 func (a *app) runTrustApprove(ctx context.Context, t *trust.Store, args []string) error {
-	servers, err := a.settings.meant(args[0])
+	servers, err := a.settings.selectProject(args[0])
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (a *app) approve(ctx context.Context, t *trust.Store, l trust.Looked) (err 
 		fmt.Fprintf(a.Err, "%s is approved.\n", plain.Line(p.Server))
 		return nil
 	case a.flags.trustHash != "" || !a.CanAsk():
-		fmt.Fprint(a.Err, a.approvalFacts(p, factBytes), a.approvalGist(p))
+		fmt.Fprint(a.Err, a.approvalFacts(p, factBytes), a.approvalSummary(p))
 		if p.Names(a.flags.trustHash) {
 			d = trust.Always
 		}
@@ -55,7 +55,7 @@ func (a *app) approve(ctx context.Context, t *trust.Store, l trust.Looked) (err 
 }
 
 func (a *app) runTrustDeny(ctx context.Context, t *trust.Store, args []string) error {
-	servers, err := a.settings.meant(args[0])
+	servers, err := a.settings.selectProject(args[0])
 	if err != nil {
 		return err
 	}

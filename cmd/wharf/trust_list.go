@@ -11,14 +11,14 @@ import (
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
-// decision is a line of the list.
+// decision is a line of the list, for programs.
 type decision struct {
 	Project string      `json:"project"`
 	File    string      `json:"file"`
 	Server  string      `json:"server"`
 	State   trust.State `json:"state"`
 	Decided *time.Time  `json:"decided,omitempty"`
-	Hash    string      `json:"hash,omitempty"` // of what it is now, if it was decided about; of another project, of what was decided about
+	Hash    string      `json:"hash,omitempty"` // of the server as it is now, if it was decided on; in another project, as it was then
 	Problem string      `json:"problem,omitempty"`
 }
 
@@ -29,7 +29,7 @@ func (a *app) runTrustList(_ context.Context, t *trust.Store, _ []string) error 
 	}
 	list := []decision{}
 	for _, l := range t.List(a.settings.project()) {
-		list = append(list, stateOf(l))
+		list = append(list, decisionOf(l))
 	}
 	for _, r := range records {
 		same := func(d decision) bool { return d.Project == r.Project && d.File == r.File && d.Server == r.Server }
@@ -53,7 +53,7 @@ func (a *app) runTrustList(_ context.Context, t *trust.Store, _ []string) error 
 	return a.PrintTable(rows)
 }
 
-// warnUnseen tells of servers that were not looked at, and of the first why.
+// warnUnseen warns of servers that were not looked at, and says why for the first.
 func (a *app) warnUnseen(list []decision) {
 	unseen := 0
 	var first string
@@ -68,8 +68,8 @@ func (a *app) warnUnseen(list []decision) {
 	}
 }
 
-// stateOf is how things stand with a server of a project.
-func stateOf(l trust.Looked) decision {
+// decisionOf is the line of a server of this project.
+func decisionOf(l trust.Looked) decision {
 	p := l.Approval
 	d := decision{Project: p.Project, File: p.File, Server: p.Server, State: p.State, Hash: p.Hash}
 	if l.Err != nil {

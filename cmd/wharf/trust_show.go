@@ -6,7 +6,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
-// approvalJSON is a server of a project for programs: all that an approval is for.
+// approvalJSON is all that an approval covers, for programs.
 type approvalJSON struct {
 	Project  string       `json:"project"`
 	File     string       `json:"file"`
@@ -17,9 +17,9 @@ type approvalJSON struct {
 	Warnings []string     `json:"warnings,omitempty"`
 }
 
-// runTrustShow prints all that a question about a server shows the beginnings of.
+// runTrustShow prints in full what the question about a server shows in part.
 func (a *app) runTrustShow(_ context.Context, t *trust.Store, args []string) error {
-	servers, err := a.settings.meant(args[0])
+	servers, err := a.settings.selectProject(args[0])
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
-// trustCommand is a command that gets what the user decided, and its words.
+// trustCommand returns a command that runs on the user's decisions.
 func (a *app) trustCommand(use, short string, names []string, run func(context.Context, *trust.Store, []string) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: exactly(names...),
@@ -30,7 +30,7 @@ func (a *app) trustCommand(use, short string, names []string, run func(context.C
 	return cmd
 }
 
-// trust returns what the user decided.
+// trust returns the store of the user's decisions.
 func (a *app) trust() (*trust.Store, error) {
 	s, err := a.load()
 	if err != nil {
@@ -43,9 +43,9 @@ func (a *app) trust() (*trust.Store, error) {
 	return trust.Open(dir, s.plugins), nil
 }
 
-// meant returns the servers of this project that a word means: one by its name,
-// or all of a file.
-func (s *settings) meant(word string) ([]host.Server, error) {
+// selectProject returns the servers of this project that a word names: one server, or
+// all of a file.
+func (s *settings) selectProject(word string) ([]host.Server, error) {
 	if server, found := among(s.servers, word); found {
 		return nil, exit.Usage(fmt.Errorf("%s is a server of your own, and needs no approval", server.Name), "")
 	}
@@ -61,8 +61,7 @@ func (s *settings) meant(word string) ([]host.Server, error) {
 	return servers, nil
 }
 
-// samePath reports whether a person means a path, as they wrote it or by where it
-// leads.
+// samePath reports whether a word names a path, as it is or through links.
 func samePath(path, word string) bool {
 	abs, err := filepath.Abs(word)
 	if err != nil {

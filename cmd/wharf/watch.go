@@ -37,10 +37,10 @@ servers log without being asked for anything.`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeServers,
 	}
-	cmd.RunE = a.visit(cobra.ArbitraryArgs, func(ctx context.Context, c *client, uris []string) error {
+	cmd.RunE = a.withServer(cobra.ArbitraryArgs, func(ctx context.Context, c *client, uris []string) error {
 		return a.watch(ctx, c, w, uris)
 	})
-	cmd.Flags().IntVar(&w.count, "count", 0, "leave after `N` changes; 0 stays until it is interrupted")
+	cmd.Flags().IntVar(&w.count, "count", 0, "end after `N` changes; 0 = only when interrupted")
 	cmd.Flags().StringVar(&w.level, "log", "", "follow the log from `LEVEL` up: "+levels())
 	cmd.RegisterFlagCompletionFunc("log", cobra.FixedCompletions(strings.Split(levels(), ", "), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -72,7 +72,7 @@ func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string)
 		return err
 	}
 	defer sub.Close()
-	if err := a.agreed(uris, sub.Honoured()); err != nil {
+	if err := a.checkHonoured(uris, sub.Honoured()); err != nil {
 		return err
 	}
 	defer c.followConfig(ctx)()
@@ -88,9 +88,9 @@ func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string)
 	return nil
 }
 
-// agreed tells the person what the server will not tell of. A resource that they
-// have named is what they came for.
-func (a *app) agreed(uris []string, honoured mcp.Filter) error {
+// checkHonoured says which changes the server will not report. For a resource that was
+// named, that is an error.
+func (a *app) checkHonoured(uris []string, honoured mcp.Filter) error {
 	for _, uri := range uris {
 		if !slices.Contains(honoured.URIs, uri) {
 			return exit.WithHint(fmt.Errorf("watch %s: the server does not tell of changes of %s", a.server, uri),

@@ -8,15 +8,15 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 )
 
-// workerCommand is the program as it compiles a plugin that is not part of it, and as
-// it runs one apart from the others.
+// workerCommand makes this program a worker: a process that compiles a plugin which is
+// not part of wharf, or runs one apart from the others.
 const workerCommand = "plugin-worker"
 
-// isWorker reports whether the command line is that of a worker. It is looked at
-// before all else: a worker is started for each plugin, and has to be quick.
+// isWorker reports whether the command line is that of a worker. main asks this first,
+// because a worker is started for each plugin and must start fast.
 func isWorker(args []string) bool { return len(args) == 1 && args[0] == workerCommand }
 
-// runWorker is the whole of a worker, and returns its exit code.
+// runWorker runs a worker, and returns its exit code.
 func runWorker() int {
 	if err := host.RunWorker(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
