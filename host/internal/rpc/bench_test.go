@@ -64,7 +64,7 @@ func (c *counter) Notify(in *Incoming) {
 	c.heard.Add(1)
 }
 
-func (c *counter) Heed(string, []byte) {}
+func (c *counter) Preempt(string, []byte) {}
 
 var progress = []byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":12,"total":100}}`)
 

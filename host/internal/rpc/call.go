@@ -12,13 +12,13 @@ import (
 
 // Call is one request to the server.
 type Call struct {
-	Method  string
-	Params  Appender      // nil = none
-	Name    string        // params.name or params.uri, for transports that mirror it
-	Headers []abi.Pair    // further headers to mirror
-	Version string        // instead of the version of the peer's terms
-	Timeout time.Duration // instead of the peer's; below zero = none
-	Stray   bool          // Drain does not wait for it
+	Method     string
+	Params     Appender      // nil = none
+	Name       string        // params.name or params.uri, for transports that mirror it
+	Headers    []abi.Pair    // further headers to mirror
+	Version    string        // instead of the version of the peer's terms
+	Timeout    time.Duration // instead of the peer's; below zero = none
+	Background bool          // Drain does not wait for it
 
 	// Prompted says that an answer of the server asks for this call, so that there
 	// may be as many as the server likes: the next page, a further round.
@@ -69,7 +69,7 @@ func (p *Peer) run(ctx context.Context, c *call, r *Call) ([]byte, error) {
 
 func (p *Peer) newCall(ctx context.Context, r *Call) *call {
 	c := p.calls.Get().(*call)
-	c.flight, c.parent, c.method, c.limit, c.stray = &p.flight, ctx, r.Method, r.Timeout, r.Stray
+	c.flight, c.parent, c.method, c.limit, c.background = &p.flight, ctx, r.Method, r.Timeout, r.Background
 	if c.limit == 0 {
 		c.limit = p.config.Timeout
 	}
@@ -125,11 +125,11 @@ func (p *Peer) await(ctx context.Context, c *call) {
 			if e == nil {
 				return
 			}
-			p.carry(ctx, c, e)
+			p.runInline(ctx, c, e)
 		case <-ctx.Done():
 			if p.flight.leave(c, contextError(ctx), MaybeSent) {
 				c.left = true
-				c.done <- nil // there is room: nobody else puts anything in now
+				c.done <- nil // there is room: only this goroutine puts anything in now
 			}
 			c.over()
 			return
@@ -140,7 +140,7 @@ func (p *Peer) await(ctx context.Context, c *call) {
 // over takes the end of c, for a caller that carries nothing any more.
 func (c *call) over() {
 	for e := <-c.done; e != nil; e = <-c.done {
-		forgo(e)
+		stopInline(e)
 	}
 }
 
@@ -160,7 +160,7 @@ func (p *Peer) outcome(c *call) ([]byte, error) {
 }
 
 // abandon tells the transport, and where that is the way of it the server, that
-// nobody waits for the answer any more.
+// no caller waits for the answer any more.
 func (p *Peer) abandon(c *call) {
 	if p.config.Link.Cancel(c.exchange()) {
 		c.sent = NotSent
@@ -176,7 +176,7 @@ func (p *Peer) abandon(c *call) {
 	})
 	if err == nil { // else the connection is closed, and that says it all
 		m.urgent = true
-		p.courier.post(m)
+		p.sender.post(m)
 	}
 }
 

@@ -54,7 +54,7 @@ func TestCalls(t *testing.T) {
 			delivers(0, `{"jsonrpc":"2.0","id":99,"result":1}`, abi.VerdictLate),
 			delivers(0, `{"jsonrpc":"2.0","id":"x","result":1}`, abi.VerdictLate),
 			counts(Counters{Late: 1, Duplicate: 1, Unknown: 2}),
-			drops("nobody", "nobody", "nobody", "nobody"),
+			drops("no call waits", "no call waits", "no call waits", "no call waits"),
 		}},
 		{"a timeout tells the server", limit, []step{
 			asks("ping"), sends(ping1), passes(time.Second - 1), waits("ping"),
@@ -268,7 +268,7 @@ func (l *gated) Send(ctx context.Context, m *Message) error {
 
 func (l *gated) Cancel(uint32) bool { return false }
 
-// Whoever leaves does not wait until the server is told, but others can.
+// A caller that leaves does not wait until the server is told, but others can.
 func TestToldOfWhatWasGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		link := &gated{make(chan struct{})}
@@ -303,7 +303,7 @@ type talker struct {
 func (l *talker) Send(_ context.Context, m *Message) error {
 	time.Sleep(time.Second)
 	if l.left--; l.left > 0 {
-		l.peer.courier.post(m)
+		l.peer.sender.post(m)
 	} else {
 		m.Free()
 	}
@@ -312,7 +312,7 @@ func (l *talker) Send(_ context.Context, m *Message) error {
 
 func (l *talker) Cancel(uint32) bool { return false }
 
-// Whoever waits for what was to be sent does not wait for what comes after it.
+// A caller that waits for what was posted does not wait for what is posted after it.
 func TestToldOfWhatWasBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		link := &talker{left: 1000}
@@ -321,13 +321,13 @@ func TestToldOfWhatWasBefore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		link.peer.courier.post(m)
+		link.peer.sender.post(m)
 		began := time.Now()
 		if err := link.peer.Told(t.Context()); err != nil || time.Since(began) > 2*time.Second {
 			t.Errorf("told after %v, %v", time.Since(began), err)
 		}
 		link.peer.Close(nil)
-		time.Sleep(time.Minute) // of the bubble: the courier has gone
+		time.Sleep(time.Minute) // of the bubble: the asyncSender has gone
 	})
 }
 
@@ -416,13 +416,13 @@ func TestDrain(t *testing.T) {
 			}
 		})
 	play(t, Config{},
-		requests("stray", Call{Method: "stray", Stray: true}), asks("first"), answers(2, `2`),
+		requests("background", Call{Method: "background", Background: true}), asks("first"), answers(2, `2`),
 		func(s *scene) {
 			if err := s.peer.Drain(s.t.Context()); err != nil {
 				s.t.Error(err)
 			}
 		},
-		answers(1, `1`), gets("stray", "1"), asks("late"), fails("late", NotSent, ErrClosed))
+		answers(1, `1`), gets("background", "1"), asks("late"), fails("late", NotSent, ErrClosed))
 	play(t, Config{},
 		asks("first"),
 		func(s *scene) {

@@ -8,8 +8,8 @@ import (
 
 // sendContext is the context that a link waits on while it has no room for a
 // call's message: done when the call has ended, by its deadline, its caller's
-// context or the end of the connection. Nearly always there is room and nobody
-// asks, so the real context behind it is made on demand.
+// context or the end of the connection. Nearly always there is room and the link
+// does not ask, so the real context behind it is made on demand.
 //
 // It is good until Send returns.
 type sendContext call
@@ -26,8 +26,8 @@ func (s *sendContext) Err() error            { return s.context().Err() }
 func (s *sendContext) Value(key any) any { return s.context().Value(key) }
 
 // context makes the real context, unless it is there. That of a call which has
-// ended is done from the start, and not kept: whoever ended it may be looking
-// for one to stop at this moment.
+// ended is done from the start, and not kept: what ended the call may be looking
+// for a context to cancel at this moment.
 func (s *sendContext) context() context.Context {
 	c := (*call)(s)
 	c.flight.mu.Lock()

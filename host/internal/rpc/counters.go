@@ -8,17 +8,17 @@ type Counters struct {
 	Late      uint64 // responses whose call had ended before
 	Duplicate uint64 // responses to what was answered before
 	Unknown   uint64 // responses with an id that was never given out
-	WrongID   uint64 // responses that spoilt a call by their id
+	WrongID   uint64 // responses that ended a call, with the wrong id
 
 	Blank     uint64 // messages of white space
-	Malformed uint64 // messages that are none
+	Malformed uint64 // what is no message
 	Arrays    uint64 // arrays where the protocol has none, within Malformed
 	TooBig    uint64 // messages over the cap
-	Failures  uint64 // messages of ours that the transport lost and nobody waits for
+	Failures  uint64 // messages of ours that the transport lost and no call waits for
 
 	Requests uint64 // requests of the server
 	Refused  uint64 // those that were not given to the handler
-	Unsaid   uint64 // replies and cancellations dropped, the courier being full
+	Unsaid   uint64 // replies and cancellations dropped, too many waiting
 
 	Notifications uint64 // notifications of the server
 	LogsDropped   uint64 // those dropped under pressure: the oldest log messages,
@@ -41,7 +41,7 @@ func (p *Peer) Counters() Counters {
 	c.Failures = p.tally.failures.Load()
 	c.Requests = p.tally.requests.Load()
 	c.Refused = p.tally.refused.Load()
-	c.Unsaid = p.courier.unsaid()
+	c.Unsaid = p.sender.unsent()
 	p.notes.count(&c)
 	return c
 }

@@ -1,36 +1,37 @@
-// Package rpc correlates JSON-RPC messages over one connection. A [Peer] gives
-// every request an id, remembers who waits for it, and finds out of every
-// inbound message whose it is. It knows nothing of how messages travel: it
-// sends through a [Link] and receives through [Peer.Deliver].
+// Package rpc correlates JSON-RPC messages over one connection. A [Peer] gives every
+// request an id, keeps the call until it ends, and finds the call of every inbound
+// message. It does not know how messages travel: it sends through a [Link] and receives
+// through [Peer.Deliver].
 //
 // # Every call ends exactly once
 //
-// A call is pending from the moment it has a number until somebody takes it out
-// of the table of pending calls: the answer, the deadline, its own context, the
-// transport's word that nothing will come, or the end of the connection. All of
-// these happen in inflight.go, under its one mutex. Whoever takes a call out
-// decides how it ends; everybody else finds it gone.
+// A call is pending from the moment it has a number until it is taken out of the table of
+// pending calls: by its answer, its deadline, its own context, the transport's word that
+// nothing will come, or the end of the connection. All of that happens in inflight.go,
+// under one mutex. What takes a call out decides how it ends; everything that comes later
+// does not find it.
 //
-// An error says what is known about the message, see [Sent]: not sent, maybe
-// sent, or answered in a way that nobody can use.
+// An error says what is known about the message, see [Sent]: not sent, maybe sent, or
+// answered in a way that cannot be used.
 //
 // # What runs where
 //
-// There is no goroutine per call and none per notification. Answers are handed
-// to their callers by whoever delivers, which may be the caller: one who waits
-// anyway runs what its message leaves to do ([hostio.InlineIO]). It does not see then how
-// its call ends, so whoever ends it stops the errand too. What a server asks and
-// tells runs beside that: requests on a bounded number of goroutines,
-// notifications in order on one that is there while there are any. What they mean
-// to the handler itself is done before that, as they arrive ([Handler.Heed]),
-// because what it calls may be waiting for one that is behind others. What nobody
-// waits for (a refusal, a cancellation) leaves through a courier of the same kind.
-// All of them end by themselves once the connection is closed and what they call
-// has returned; nothing waits for them.
+// There is no goroutine per call and none per notification. The goroutine that delivers an
+// answer hands it to its caller. A caller that waits may be given I/O to run meanwhile
+// ([hostio.InlineIO]), and may so deliver its own answer. It does not see then how its
+// call ends, so what ends the call stops the I/O too.
+//
+// Requests of the server run on a bounded number of goroutines. Its notifications run in
+// order on one goroutine, which exists while there are any. The handler sees a
+// notification once before that, as it arrives ([Handler.Preempt]), because what it does
+// may be awaited by one that is queued before it. Messages that no caller waits for
+// (refusals, cancellations) are sent by a goroutine of the same kind. These goroutines end
+// by themselves when the connection is closed and the callback that they are in returns;
+// Close does not wait for them.
 //
 // # What is refused
 //
 // An inbound message is one JSON object by the rules of package strictjson, with
-// "jsonrpc" "2.0" and members whose names are spelled exactly, none of them
-// twice. A message that is not ends at most the one call that its id names.
+// "jsonrpc" "2.0" and members whose names are spelled exactly, none of them twice. A
+// message that is not ends at most the one call that its id names.
 package rpc

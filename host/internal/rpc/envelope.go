@@ -195,7 +195,7 @@ func exactID(raw []byte) (id uint64, ok bool) {
 }
 
 // looseID returns the id that raw means in another spelling: the string "7", or
-// 7.0. No such answer is accepted, but it says whose call it has spoilt.
+// 7.0. No such answer is accepted, but it says which call it was meant for.
 func looseID(raw []byte) (id uint64, ok bool) {
 	if len(raw) > 1 && raw[0] == '"' {
 		return exactID(raw[1 : len(raw)-1])
@@ -210,9 +210,9 @@ func looseID(raw []byte) (id uint64, ok bool) {
 	return uint64(x), true
 }
 
-// salvage looks at what is left of a broken or cut message: whether it may have
+// scanBroken looks at what is left of a broken or cut message: whether it may have
 // been an answer, and to which id, 0 if that cannot be read.
-func salvage(msg []byte) (id uint64, answer bool) {
+func scanBroken(msg []byte) (id uint64, answer bool) {
 	r := strictjson.Read(msg)
 	if r.Kind() != '{' {
 		return 0, false

@@ -82,7 +82,7 @@ type StatusError struct {
 }
 
 // turnedAway reports whether err is that a message was refused before a server
-// had it, by a broker that knows of none. A response of HTTP came from somebody.
+// had it, by a broker that knows of none. A response of HTTP came from a server.
 func turnedAway(err error) bool {
 	var e *StatusError
 	return errors.As(err, &e) && e.Refused && e.HTTP == 0

@@ -69,19 +69,19 @@ func (p *Peer) malformed(exchange uint32, msg []byte, why error) abi.Verdict {
 }
 
 func (p *Peer) spoil(exchange uint32, msg []byte, why error) {
-	if id, answer := salvage(msg); answer && id != 0 {
+	if id, answer := scanBroken(msg); answer && id != 0 {
 		p.flight.endID(exchange, id, why)
 	}
 }
 
 // response hands an answer to the call that waits for it.
 func (p *Peer) response(exchange uint32, msg []byte, e *envelope, owned bool) abi.Verdict {
-	c, fate := p.flight.resolve(exchange, e)
-	switch fate {
-	case missed:
-		p.dropped(errNobody, msg)
+	c, match := p.flight.resolve(exchange, e)
+	switch match {
+	case unmatched:
+		p.dropped(errUnmatched, msg)
 		return abi.VerdictLate
-	case spoilt:
+	case wrongID:
 		c.err, c.sent = idError(c, e.id), Answered
 		p.dropped(c.err, msg)
 		c.settle()
@@ -96,8 +96,8 @@ func (p *Peer) response(exchange uint32, msg []byte, e *envelope, owned bool) ab
 	return abi.VerdictAnswer
 }
 
-// errNobody is why a response is dropped; the counters tell how that came.
-var errNobody = errors.New("nobody waits for this response")
+// errUnmatched is why a response is dropped; the counters tell how that came.
+var errUnmatched = errors.New("no call waits for this response")
 
 func idError(c *call, raw []byte) error {
 	why := ErrWrongID
@@ -208,7 +208,7 @@ func (p *Peer) request(exchange uint32, msg []byte, e *envelope) {
 	if refusal := p.admit(in); refusal != nil {
 		p.tally.refused.Add(1)
 		if m := p.reply(in, nil, refusal); m != nil {
-			p.courier.post(m)
+			p.sender.post(m)
 		}
 	}
 }
@@ -223,7 +223,7 @@ func (p *Peer) tell(exchange uint32, e *envelope) abi.Verdict {
 		p.serving.cancelled(e.params)
 	}
 	if p.config.Handler != nil {
-		p.config.Handler.Heed(method, e.params)
+		p.config.Handler.Preempt(method, e.params)
 	}
 	p.notes.add(exchange, method, e.params)
 	return abi.VerdictNote

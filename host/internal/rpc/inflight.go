@@ -10,18 +10,18 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// call is one pending request. It belongs to its caller, except that whoever
-// takes it out of the table sets how it ended and then puts a nil into done.
-// After that nobody but the caller touches it.
+// call is one pending request. It belongs to its caller, except that the goroutine
+// that takes it out of the table sets how it ended and then puts a nil into done.
+// After that only the caller touches it.
 type call struct {
-	flight   *inflight
-	id       uint64
-	method   string
-	terms    *Terms               // those of the moment in which it got its id
-	limit    time.Duration        // what deadline was made of, for the error
-	deadline time.Time            // guarded by flight.mu; zero = none
-	stray    bool                 // not waited for by drain
-	done     chan hostio.InlineIO // nil is the end; before it there may be an errand
+	flight     *inflight
+	id         uint64
+	method     string
+	terms      *Terms               // those of the moment in which it got its id
+	limit      time.Duration        // what deadline was made of, for the error
+	deadline   time.Time            // guarded by flight.mu; zero = none
+	background bool                 // not waited for by drain
+	done       chan hostio.InlineIO // nil is the end; before it there may be I/O to run
 
 	result []byte
 	err    error // nil means that result is the answer
@@ -33,7 +33,7 @@ type call struct {
 	ended   bool                    // guarded by flight.mu
 	inner   context.Context         // guarded by flight.mu, see sendContext
 	stop    context.CancelCauseFunc // ends inner; never set once ended is
-	errand  hostio.InlineIO         // what the caller carries; guarded by flight.mu, never changed once ended is
+	inline  hostio.InlineIO         // what the caller runs; guarded by flight.mu, never changed once ended is
 	onLeave func()                  // giveUp, as a value
 	gaveUp  chan struct{}           // gets a token when giveUp is over
 }
@@ -51,21 +51,21 @@ func (c *call) exchange() uint32 { return uint32(c.id) }
 // here, under mu: it is opened, it is taken by exactly one of those who can end
 // it, and time runs out for it.
 type inflight struct {
-	mu      sync.Mutex
-	pending map[uint32]*call      // by exchange, which is the low half of the id
-	last    uint64                // the number given out last
-	terms   atomic.Pointer[Terms] // changed under mu only
-	closed  error                 // why no call can be opened any more; nil while open
-	strays  int                   // of those that are pending
-	idle    chan struct{}         // closed when none but strays is pending; nil while nobody waits
-	drained bool                  // no call can be opened any more, though the rest goes on
-	left    recent                // calls that ended before their answer
-	timer   *time.Timer           // one for all deadlines; nil until there is one
-	armed   time.Time             // when timer fires; zero = it does not
-	counts  Counters              // those of responses
+	mu           sync.Mutex
+	pending      map[uint32]*call      // by exchange, which is the low half of the id
+	last         uint64                // the number given out last
+	terms        atomic.Pointer[Terms] // changed under mu only
+	closed       error                 // why no call can be opened any more; nil while open
+	inBackground int                   // of those that are pending
+	idle         chan struct{}         // closed when none but inBackground is pending; nil while drain does not wait
+	drained      bool                  // no call can be opened any more, though the rest goes on
+	left         recent                // calls that ended before their answer
+	timer        *time.Timer           // one for all deadlines; nil until there is one
+	armed        time.Time             // when timer fires; zero = it does not
+	counts       Counters              // those of responses
 }
 
-// number gives out a number for a message that nobody waits for, and its terms,
+// number gives out a number for a message without an answer, and its terms,
 // or says why nothing can be sent any more.
 func (f *inflight) number() (exchange uint32, t *Terms, err error) {
 	f.mu.Lock()
@@ -103,8 +103,8 @@ func (f *inflight) open(c *call) error {
 	}
 	c.id, c.terms = f.numberLocked(), f.terms.Load()
 	f.pending[c.exchange()] = c
-	if c.stray {
-		f.strays++
+	if c.background {
+		f.inBackground++
 	}
 	f.armLocked(c.deadline)
 	return nil
@@ -114,10 +114,10 @@ func (f *inflight) open(c *call) error {
 func (f *inflight) takeLocked(c *call) {
 	delete(f.pending, c.exchange())
 	c.ended = true
-	if c.stray {
-		f.strays--
+	if c.background {
+		f.inBackground--
 	}
-	if f.idle != nil && len(f.pending) == f.strays {
+	if f.idle != nil && len(f.pending) == f.inBackground {
 		f.drained = true
 		close(f.idle)
 		f.idle = nil
@@ -130,12 +130,12 @@ func (f *inflight) quiet() bool {
 	return len(f.pending) == 0
 }
 
-// drain lets no call be opened once none but strays is pending. It returns a channel
+// drain lets no call be opened once none but inBackground is pending. It returns a channel
 // that is closed then, or nil where that is so now.
 func (f *inflight) drain() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.pending) == f.strays {
+	if len(f.pending) == f.inBackground {
 		f.drained = true
 		return nil
 	}
@@ -154,13 +154,13 @@ func (f *inflight) endLocked(c *call, err error, sent Sent) {
 }
 
 // settle tells the caller that its call has ended. It is called once, without
-// mu, by whoever took the call; it is the last thing done to it.
+// mu, by what took the call; it is the last thing done to it.
 func (c *call) settle() {
 	if c.stop != nil {
 		c.stop(c.err)
 	}
-	if c.short && c.errand != nil {
-		c.errand.Stop()
+	if c.short && c.inline != nil {
+		c.inline.Stop()
 	}
 	c.done <- nil
 }
@@ -283,18 +283,18 @@ func (f *inflight) expire() {
 	settleAll(ended)
 }
 
-// fate is what becomes of a response.
-type fate uint8
+// match is how a response fits the pending calls.
+type match uint8
 
 const (
-	matched fate = iota // the call is the taker's, who settles it
-	spoilt              // so it is, and its answer has the wrong id
-	missed              // nobody waits for it
+	matched   match = iota // the call belongs to the taker, which settles it
+	wrongID                // the same, and its answer has the wrong id
+	unmatched              // no call waits for it
 )
 
 // resolve takes the call that a response is for. On an exchange of its own a
 // response can be for one call only, and there an error may come without an id.
-func (f *inflight) resolve(exchange uint32, e *envelope) (*call, fate) {
+func (f *inflight) resolve(exchange uint32, e *envelope) (*call, match) {
 	id, exact := exactID(e.id)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -305,7 +305,7 @@ func (f *inflight) resolve(exchange uint32, e *envelope) (*call, fate) {
 			return c, matched
 		}
 		f.counts.WrongID++
-		return c, spoilt
+		return c, wrongID
 	}
 	if !exact {
 		return f.looseLocked(e.id)
@@ -313,7 +313,7 @@ func (f *inflight) resolve(exchange uint32, e *envelope) (*call, fate) {
 	c := f.pending[uint32(id)]
 	if c == nil || c.id != id || exchange != 0 {
 		f.missLocked(id)
-		return nil, missed
+		return nil, unmatched
 	}
 	f.takeLocked(c)
 	f.counts.Answers++
@@ -322,18 +322,18 @@ func (f *inflight) resolve(exchange uint32, e *envelope) (*call, fate) {
 
 // looseLocked looks whether an id that is none of ours was one before the
 // server spelled it in its own way.
-func (f *inflight) looseLocked(raw []byte) (*call, fate) {
+func (f *inflight) looseLocked(raw []byte) (*call, match) {
 	id, ok := looseID(raw)
 	if c := f.pending[uint32(id)]; ok && c != nil && c.id == id {
 		f.takeLocked(c)
 		f.counts.WrongID++
-		return c, spoilt
+		return c, wrongID
 	}
 	f.counts.Unknown++
-	return nil, missed
+	return nil, unmatched
 }
 
-// missLocked counts a response that nobody waits for.
+// missLocked counts a response that no call waits for.
 func (f *inflight) missLocked(id uint64) {
 	switch {
 	case f.left.remove(id):

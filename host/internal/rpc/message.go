@@ -24,7 +24,7 @@ type Appender func(dst []byte) ([]byte, error)
 type Message struct {
 	Kind     abi.MessageKind
 	Method   string    // empty for replies
-	Deadline time.Time // when nobody waits for it any more; zero = never
+	Deadline time.Time // when no caller waits for it any more; zero = never
 
 	exchange uint32
 	urgent   bool
@@ -59,7 +59,7 @@ var messages = sync.Pool{New: func() any { return new(Message) }}
 // keepPayload is the largest buffer that waits in the pool for another use.
 const keepPayload = 2 << 20
 
-// Hold lets somebody else have the message too, until they call Free as well.
+// Hold gives the message a second owner, who calls Free as well.
 func (m *Message) Hold() { m.holders.Add(1) }
 
 // Free gives the message back. The caller must not touch it, or anything that

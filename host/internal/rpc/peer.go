@@ -11,7 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
-// DefaultTimeout is how long a request may take where nobody says otherwise.
+// DefaultTimeout is how long a request may take unless the configuration says otherwise.
 const DefaultTimeout = 30 * time.Second
 
 // Link is a transport as a peer sees it.
@@ -21,7 +21,7 @@ type Link interface {
 	// certainly not sent. ctx must not be kept.
 	Send(ctx context.Context, m *Message) error
 
-	// Cancel says that nobody waits for the exchange any more. It reports
+	// Cancel says that no caller waits for the exchange any more. It reports
 	// whether its message had certainly not left yet and is gone now. It does
 	// not wait.
 	Cancel(exchange uint32) (unsent bool)
@@ -31,7 +31,7 @@ type Link interface {
 type Config struct {
 	Link     Link
 	Name     string        // the server's name, for errors
-	Handler  Handler       // what the server asks and tells; nil = nobody listens
+	Handler  Handler       // what the server asks and tells; nil = none is heard
 	Timeout  time.Duration // of a call, and of how long a notification waits for room; 0 = none
 	After    uint64        // the number of the last message before: of a session that goes on, where no id may come twice
 	MaxDepth int           // nesting of inbound messages; 0 = strictjson.DefaultDepth
@@ -73,7 +73,7 @@ type Peer struct {
 	calls   sync.Pool // of *call; per peer, because channels belong to their test bubble
 	notes   notes
 	serving serving
-	courier courier
+	sender  asyncSender
 
 	streak atomic.Int32 // malformed messages in a row
 	broken atomic.Bool  // config.Broken was called
@@ -87,13 +87,13 @@ func NewPeer(c Config) *Peer {
 	p.flight.terms.Store(&Terms{})
 	p.flight.pending, p.flight.last = make(map[uint32]*call), c.After
 	p.calls.New = newCall
-	p.courier.link, p.courier.sent = c.Link, p.traceSent
+	p.sender.link, p.sender.sent = c.Link, p.traceSent
 	p.notes.hear = func(*Incoming) {}
 	if c.Handler != nil {
 		p.notes.hear = c.Handler.Notify
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	p.serving.ctx, p.serving.cancel, p.courier.ctx = ctx, cancel, ctx
+	p.serving.ctx, p.serving.cancel, p.sender.ctx = ctx, cancel, ctx
 	return p
 }
 
@@ -133,13 +133,13 @@ func (p *Peer) Close(err error) {
 	}
 	if p.flight.close(err) {
 		p.serving.cancel(err)
-		p.courier.close()
+		p.sender.close()
 		p.notes.close()
 	}
 }
 
-// Drain waits until no call is pending but strays, or until ctx ends. From the moment
-// in which none is, no other begins: whoever comes too late is told that the connection is
+// Drain waits until no call is pending but inBackground, or until ctx ends. From the moment
+// in which none is, no other begins: a call that comes too late is told that the connection is
 // closed, and has certainly not been sent. Other messages still are, until Close.
 func (p *Peer) Drain(ctx context.Context) error {
 	drained := p.flight.drain()
@@ -161,7 +161,7 @@ func (p *Peer) Quiet() bool { return p.flight.quiet() }
 // Told waits until the link has taken what no caller waits for and was to be sent
 // before, the cancellations of calls that were given up among it, or until ctx ends.
 // What is sent then comes after them.
-func (p *Peer) Told(ctx context.Context) error { return p.courier.carried(ctx) }
+func (p *Peer) Told(ctx context.Context) error { return p.sender.flush(ctx) }
 
 // Done is the transport's word that an exchange is over. If a call still waits
 // for its answer, there will be none.
@@ -172,7 +172,7 @@ func (p *Peer) Done(exchange uint32) {
 }
 
 // Failed is the transport's word that an exchange has failed. Where err is an
-// ErrNotSent, or the transport was told that nobody takes it, the message never
+// ErrNotSent, or the transport was told that it is not taken, the message never
 // left.
 func (p *Peer) Failed(exchange uint32, err error) {
 	sent := MaybeSent
@@ -191,7 +191,7 @@ func (p *Peer) Failed(exchange uint32, err error) {
 func (p *Peer) TooBig(exchange uint32, head []byte) {
 	p.tally.tooBig.Add(1)
 	p.dropped(ErrTooBig, head)
-	id, answer := salvage(head)
+	id, answer := scanBroken(head)
 	switch {
 	case answer && id != 0:
 		p.flight.endID(exchange, id, ErrTooBig)

@@ -24,12 +24,12 @@ type Handler interface {
 	// without a method stands for those before it that there was no room for.
 	Notify(in *Incoming)
 
-	// Heed sees each notification when it arrives, before any answer behind it,
+	// Preempt sees each notification when it arrives, before any answer behind it,
 	// even if there is no room for it and however late Notify hears of it. It is
-	// for what must not depend on others being heard. Heed is called on the
+	// for what must not depend on others being heard. Preempt is called on the
 	// goroutine that delivers, so it must neither wait nor call the peer, and it
 	// must not keep params.
-	Heed(method string, params []byte)
+	Preempt(method string, params []byte)
 }
 
 // Incoming is a request or a notification of the server.

@@ -28,7 +28,7 @@ func (h *script) Notify(in *Incoming) {
 	}
 }
 
-func (h *script) Heed(method string, params []byte) {
+func (h *script) Preempt(method string, params []byte) {
 	if h.heed != nil {
 		h.heed(method, params)
 	}
@@ -156,10 +156,10 @@ func TestCloseFromHandlers(t *testing.T) {
 func TestCourierIsBounded(t *testing.T) {
 	l := &stuckLink{stuck: make(chan struct{})}
 	p := NewPeer(Config{Link: l})
-	for i := range 10 * maxCourier {
+	for i := range 10 * maxUnsent {
 		p.Deliver(0, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i), false)
 	}
-	if n := p.Counters().Unsaid; n < 8*maxCourier {
+	if n := p.Counters().Unsaid; n < 8*maxUnsent {
 		t.Errorf("dropped %d replies", n)
 	}
 	p.Close(nil)
@@ -177,7 +177,7 @@ func (l *stuckLink) Send(_ context.Context, m *Message) error {
 func (l *stuckLink) Cancel(uint32) bool { return false }
 
 // TestLeavingDoesNotWait: the cancellation of a call leaves through the
-// courier, so a stuck link does not hold its caller.
+// asyncSender, so a stuck link does not hold its caller.
 func TestLeavingDoesNotWait(t *testing.T) {
 	l := &stuckLink{stuck: make(chan struct{})}
 	p := NewPeer(Config{Link: l})

@@ -174,7 +174,7 @@ func (h *handshake) ask(ctx context.Context, call rpc.Call) <-chan reply {
 		ctx = context.WithoutCancel(ctx)
 	}
 	begun := make(chan struct{})
-	call.Stray, call.Begun = true, func() { close(begun) }
+	call.Background, call.Begun = true, func() { close(begun) }
 	replies := make(chan reply, 1)
 	go func() {
 		result, err := h.conn.Peer.Call(ctx, call)

@@ -59,10 +59,10 @@ func told(err error) error {
 // descriptions of the protocol spelled it so.
 var aliases = map[string]string{"notifications/logging/message": mcp.NotificationMessage}
 
-// Heed does what a notification is about, as far as that is the session's own
+// Preempt does what a notification is about, as far as that is the session's own
 // business. It is done as soon as the notification is there: callbacks that wait
 // for it may be what holds up Notify.
-func (b *inbox) Heed(method string, params []byte) {
+func (b *inbox) Preempt(method string, params []byte) {
 	s := b.session
 	switch method {
 	case mcp.NotificationProgress:

@@ -37,7 +37,7 @@ func TestHeedOvertakes(t *testing.T) {
 	})
 }
 
-// TestNotesWithoutAHandler has nobody to see them.
+// TestNotesWithoutAHandler has no handler for them.
 func TestNotesWithoutAHandler(t *testing.T) {
 	p := NewPeer(Config{Link: &echo{}})
 	p.Deliver(0, progress, false)

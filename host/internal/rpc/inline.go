@@ -10,26 +10,26 @@ import (
 // reports whether there is one, which then runs it, even if its call ends meanwhile.
 // OfferInline does not wait. Only the link may call it, as it calls Deliver.
 func (p *Peer) OfferInline(exchange uint32, e hostio.InlineIO) bool {
-	return p.flight.lend(exchange, e)
+	return p.flight.offerInline(exchange, e)
 }
 
-// lend gives an errand to the caller of an exchange, who has one at a time. It
-// lies in the channel with room for it and the end of the call.
-func (f *inflight) lend(exchange uint32, e hostio.InlineIO) bool {
+// offerInline gives I/O to the caller of an exchange, which runs one at a time. The
+// channel has room for it and for the end of the call.
+func (f *inflight) offerInline(exchange uint32, e hostio.InlineIO) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := f.pending[exchange]
-	if c == nil || c.errand != nil {
+	if c == nil || c.inline != nil {
 		return false
 	}
-	c.errand = e
+	c.inline = e
 	c.done <- e
 	return true
 }
 
-// carry runs an errand for c, on the goroutine of its caller, who does not see
-// the end of ctx meanwhile: somebody else looks out for that, and stops it.
-func (p *Peer) carry(ctx context.Context, c *call, e hostio.InlineIO) {
+// runInline runs I/O for c, on the goroutine of its caller. The caller does not see the
+// end of ctx meanwhile: an AfterFunc waits for that, and stops the I/O.
+func (p *Peer) runInline(ctx context.Context, c *call, e hostio.InlineIO) {
 	if ctx.Done() == nil {
 		e.Run()
 	} else {
@@ -39,7 +39,7 @@ func (p *Peer) carry(ctx context.Context, c *call, e hostio.InlineIO) {
 			<-c.gaveUp
 		}
 	}
-	c.flight.returned(c)
+	c.flight.inlineDone(c)
 }
 
 // giveUp ends c because the context of its caller is done.
@@ -51,18 +51,18 @@ func (c *call) giveUp() {
 	c.gaveUp <- struct{}{}
 }
 
-// returned takes the errand off c. After the end of the call it stays, for
-// whoever has ended it may be looking for one to stop.
-func (f *inflight) returned(c *call) {
+// inlineDone takes the I/O off c. After the end of the call it stays: what ended the
+// call may be about to stop it.
+func (f *inflight) inlineDone(c *call) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !c.ended {
-		c.errand = nil
+		c.inline = nil
 	}
 }
 
-// forgo gives an errand up that nobody will wait for.
-func forgo(e hostio.InlineIO) {
+// stopInline gives up I/O that no caller will run.
+func stopInline(e hostio.InlineIO) {
 	e.Stop()
 	e.Run()
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// errand is one of a test: it hangs until it is stopped, unless run says what it
+// inline is I/O of a test: it hangs until it is stopped, unless run says what it
 // does instead.
-type errand struct {
+type inline struct {
 	run     func()
 	stopped chan struct{}
 	runs    atomic.Int32
 	stops   atomic.Int32
 }
 
-func newErrand(run func()) *errand { return &errand{run: run, stopped: make(chan struct{})} }
+func newErrand(run func()) *inline { return &inline{run: run, stopped: make(chan struct{})} }
 
-func (e *errand) Run() {
+func (e *inline) Run() {
 	e.runs.Add(1)
 	if e.run != nil {
 		e.run()
@@ -32,13 +32,13 @@ func (e *errand) Run() {
 	<-e.stopped
 }
 
-func (e *errand) Stop() {
+func (e *inline) Stop() {
 	if e.stops.Add(1) == 1 {
 		close(e.stopped)
 	}
 }
 
-func (e *errand) want(t *testing.T, runs, stops int32) {
+func (e *inline) want(t *testing.T, runs, stops int32) {
 	t.Helper()
 	if r, s := e.runs.Load(), e.stops.Load(); r != runs || s != stops {
 		t.Errorf("it was run %d times and stopped %d times, expected %d and %d", r, s, runs, stops)
@@ -48,9 +48,9 @@ func (e *errand) want(t *testing.T, runs, stops int32) {
 // carries is a link that has callers carry what their messages leave to do.
 type carries struct {
 	peer    *Peer
-	errand  *errand
+	inline  *inline
 	then    func(ctx context.Context) error // at the end of Send
-	refused bool                            // nobody took the errand
+	refused bool                            // no caller took it
 	left    []uint32
 }
 
@@ -58,9 +58,9 @@ func newCarries(c Config, run func(*carries)) *carries {
 	l := &carries{}
 	c.Link = l
 	l.peer = NewPeer(c)
-	l.errand = newErrand(nil)
+	l.inline = newErrand(nil)
 	if run != nil {
-		l.errand.run = func() { run(l) }
+		l.inline.run = func() { run(l) }
 	}
 	return l
 }
@@ -68,7 +68,7 @@ func newCarries(c Config, run func(*carries)) *carries {
 func (l *carries) Send(ctx context.Context, m *Message) error {
 	defer m.Free()
 	if !m.Urgent() {
-		l.refused = !l.peer.OfferInline(m.Exchange(), l.errand)
+		l.refused = !l.peer.OfferInline(m.Exchange(), l.inline)
 	}
 	if l.then != nil {
 		return l.then(ctx)
@@ -90,7 +90,7 @@ func TestACallerCarriesItsErrand(t *testing.T) {
 		l := newCarries(Config{Timeout: time.Second}, func(l *carries) {
 			time.Sleep(time.Second / 2)
 			if l.peer.OfferInline(1, newErrand(nil)) {
-				t.Error("a second errand was taken while the first one runs")
+				t.Error("a second inline was taken while the first one runs")
 			}
 			l.answer()
 		})
@@ -100,15 +100,15 @@ func TestACallerCarriesItsErrand(t *testing.T) {
 		if result, err := l.peer.Call(ctx, Call{}); string(result) != "1" || err != nil {
 			t.Errorf("%s, %v", result, err)
 		}
-		l.errand.want(t, 1, 0)
+		l.inline.want(t, 1, 0)
 		if l.peer.OfferInline(1, newErrand(nil)) {
-			t.Error("an errand was taken after the call")
+			t.Error("an inline was taken after the call")
 		}
 	})
 }
 
 // TestErrandsFollowEachOther: what is left when Run returns is for others to do,
-// and may lead to another errand.
+// and may lead to more I/O.
 func TestErrandsFollowEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newCarries(Config{Timeout: time.Second}, func(*carries) {})
@@ -117,20 +117,20 @@ func TestErrandsFollowEachOther(t *testing.T) {
 		go func() {
 			synctest.Wait()
 			if !l.peer.OfferInline(1, second) {
-				t.Error("nobody takes a second errand")
+				t.Error("no caller takes a second one")
 			}
 		}()
 		if result, err := l.peer.Call(t.Context(), Call{}); string(result) != "1" || err != nil {
 			t.Errorf("%s, %v", result, err)
 		}
-		l.errand.want(t, 1, 0)
+		l.inline.want(t, 1, 0)
 		second.want(t, 1, 0)
 	})
 }
 
-// TestACallerLeavesItsErrand: whatever ends a call ends the wait for an errand
+// TestACallerLeavesItsInlineIO: whatever ends a call ends the wait for the I/O
 // that hangs, at that moment.
-func TestACallerLeavesItsErrand(t *testing.T) {
+func TestACallerLeavesItsInlineIO(t *testing.T) {
 	for name, tt := range map[string]struct {
 		config Config
 		end    func(*Peer, context.CancelFunc)
@@ -158,7 +158,7 @@ func TestACallerLeavesItsErrand(t *testing.T) {
 				if took := time.Since(start); took != 2*time.Second {
 					t.Errorf("it took %v", took)
 				}
-				l.errand.want(t, 1, 1)
+				l.inline.want(t, 1, 1)
 				if told := len(l.left) == 1; told != (name == "timeout" || name == "caller") {
 					t.Errorf("the link was told of %v", l.left)
 				}
@@ -183,15 +183,15 @@ func TestAnErrandIsNeverLost(t *testing.T) {
 				if _, err := l.peer.Call(t.Context(), Call{}); err == nil {
 					t.Error("the call has an answer")
 				}
-				if l.errand.runs.Load() != 1 || l.errand.stops.Load() == 0 {
-					l.errand.want(t, 1, 1)
+				if l.inline.runs.Load() != 1 || l.inline.stops.Load() == 0 {
+					l.inline.want(t, 1, 1)
 				}
 			})
 		})
 	}
 }
 
-// TestACallerThatHasGone: a context that was done before the errand begins.
+// TestACallerThatHasGone: a context that was done before the I/O begins.
 func TestACallerThatHasGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newCarries(Config{}, nil)
@@ -201,17 +201,17 @@ func TestACallerThatHasGone(t *testing.T) {
 		if _, err := l.peer.Call(ctx, Call{}); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		l.errand.want(t, 1, 1)
+		l.inline.want(t, 1, 1)
 	})
 }
 
-func TestNobodyCarriesForANotification(t *testing.T) {
+func TestInlineIONeedsACaller(t *testing.T) {
 	l := newCarries(Config{}, nil)
 	defer l.peer.Close(nil)
 	if err := l.peer.Notify(t.Context(), "notifications/initialized", nil); err != nil || !l.refused {
 		t.Errorf("%v; refused: %v", err, l.refused)
 	}
-	l.errand.want(t, 0, 0)
+	l.inline.want(t, 0, 0)
 }
 
 // TestHammerErrands has calls that are answered and left at the same moment.
@@ -219,7 +219,7 @@ func TestHammerErrands(t *testing.T) {
 	for range 500 {
 		l := newCarries(Config{Timeout: time.Minute}, nil)
 		ctx, cancel := context.WithCancel(t.Context())
-		l.errand.run = func() {
+		l.inline.run = func() {
 			go cancel()
 			go l.peer.Failed(1, errBroken)
 			l.answer()
@@ -229,7 +229,7 @@ func TestHammerErrands(t *testing.T) {
 			t.Fatalf("%s, %v", result, err)
 		}
 		l.peer.Close(nil)
-		l.errand.want(t, 1, l.errand.stops.Load())
+		l.inline.want(t, 1, l.inline.stops.Load())
 	}
 }
 
@@ -245,6 +245,6 @@ func TestHeldMessages(t *testing.T) {
 		m.Free()
 	}
 	if len(m.payload) != 0 {
-		t.Error("nobody has it, and it is still there")
+		t.Error("no caller has it, and it is still there")
 	}
 }

@@ -1,0 +1,130 @@
+package rpc
+
+import (
+	"context"
+	"sync"
+)
+
+// asyncSender sends messages that no caller waits for: error replies and cancellations.
+// Deliver must not call the link, and a caller that leaves must not be held up by it, so
+// they queue their message here. A goroutine sends what is queued. It ends when the queue
+// is empty, or when the link, whose context ends with the connection, refuses the rest.
+type asyncSender struct {
+	link Link
+	ctx  context.Context // ends with the connection
+	sent func(*Message)  // sees every message first
+
+	mu      sync.Mutex
+	queue   []queued
+	running bool
+	closed  bool
+	dropped uint64
+}
+
+// queued is a message, or a mark behind the messages before it: the mark is closed when
+// all of those were given to the link.
+type queued struct {
+	m    *Message
+	mark chan struct{}
+}
+
+// maxUnsent is how many messages wait. A server that does not read is sent no more than
+// these refusals.
+const maxUnsent = 256
+
+// post takes m over and returns at once.
+func (s *asyncSender) post(m *Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.queue) >= maxUnsent {
+		s.dropped++
+		m.Free()
+		return
+	}
+	s.queue = append(s.queue, queued{m: m})
+	if !s.running {
+		s.running = true
+		go s.run()
+	}
+}
+
+func (s *asyncSender) run() {
+	var batch []queued
+	for s.take(&batch) {
+		for i, q := range batch {
+			batch[i] = queued{}
+			s.send(q)
+		}
+	}
+}
+
+func (s *asyncSender) send(q queued) {
+	if q.mark != nil {
+		close(q.mark)
+		return
+	}
+	s.sent(q.m)
+	if s.link.Send(s.ctx, q.m) != nil {
+		s.mu.Lock()
+		s.dropped++
+		s.mu.Unlock()
+	}
+}
+
+// take swaps the queue for the batch that was sent. It returns false, and the goroutine
+// ends, when the queue is empty.
+func (s *asyncSender) take(batch *[]queued) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue, *batch = (*batch)[:0], s.queue
+	s.running = len(*batch) > 0
+	return s.running
+}
+
+// flush waits until the link was given everything that was posted before, or ctx ends.
+func (s *asyncSender) flush(ctx context.Context) error {
+	mark := s.mark()
+	if mark == nil {
+		return nil
+	}
+	select {
+	case <-mark:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// mark returns a mark behind what is in the queue, or nil where that is empty.
+func (s *asyncSender) mark() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.running {
+		return nil
+	}
+	mark := make(chan struct{})
+	s.queue = append(s.queue, queued{mark: mark})
+	return mark
+}
+
+// close drops what was not sent and takes no more.
+func (s *asyncSender) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, q := range s.queue {
+		if q.mark != nil {
+			close(q.mark)
+		} else {
+			q.m.Free()
+		}
+	}
+	s.queue = nil
+}
+
+// unsent is how many messages were dropped.
+func (s *asyncSender) unsent() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dropped
+}
