@@ -110,7 +110,7 @@ func TestStreamsThatLeadNowhere(t *testing.T) {
 		{within("attic"), host.ErrConfig, `address "memory:attic": this program has no such stream (it has asleep, loft)`},
 		{within(""), host.ErrConfig, "this program has no such stream"},
 		{within("asleep"), host.ErrUnreachable, "open memory:asleep: it is asleep"},
-		{sealed, host.ErrConfig, "nobody signs in on memory:loft"},
+		{sealed, host.ErrConfig, "there is no sign-in on memory:loft"},
 	} {
 		_, err := h.Connect(t.Context(), tt.entry)
 		if !errors.Is(err, tt.kind) || !strings.Contains(fmt.Sprint(err), tt.want) {
