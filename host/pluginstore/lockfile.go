@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
-	"github.com/wharf-mcp/wharf/host/internal/private"
+	"github.com/wharf-mcp/wharf/host/internal/securedir"
 )
 
 const (
@@ -44,7 +44,7 @@ func format(entries []Installed) ([]byte, error) {
 	if err := b.check(); err != nil {
 		return nil, err
 	}
-	text, err := private.Format(b)
+	text, err := securedir.Format(b)
 	if err == nil && len(text) > maxLockfile {
 		err = fmt.Errorf("it would have %d bytes; at most %d are kept", len(text), maxLockfile)
 	}
@@ -55,7 +55,7 @@ func format(entries []Installed) ([]byte, error) {
 // written.
 func parse(text []byte) ([]Installed, error) {
 	var b lockfile
-	err := private.Parse(text, &b)
+	err := securedir.Parse(text, &b)
 	if err == nil {
 		err = b.check()
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
-	"github.com/wharf-mcp/wharf/host/internal/private"
+	"github.com/wharf-mcp/wharf/host/internal/securedir"
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
@@ -46,12 +46,12 @@ type Inspector interface {
 // open.
 type Store struct {
 	config     Config
-	dir, files *private.Folder
+	dir, files *securedir.Folder
 }
 
 // Open returns the store of a configuration. It touches nothing: the folders are made
 // when the first plugin is installed.
-func Open(c Config) *Store { return &Store{c, private.In(c.Dir), private.In(c.Files)} }
+func Open(c Config) *Store { return &Store{c, securedir.In(c.Dir), securedir.In(c.Files)} }
 
 // DefaultDirs returns the folder of the user's configuration for the lockfile, and the
 // folder of their data for the plugin files.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
-	"github.com/wharf-mcp/wharf/host/internal/private"
+	"github.com/wharf-mcp/wharf/host/internal/securedir"
 )
 
 const (
@@ -41,7 +41,7 @@ type Record struct {
 // alone: no file of a project can read or write it. Its methods may be called at any
 // time from any goroutine. Between two calls it holds nothing open.
 type Store struct {
-	folder  *private.Folder
+	folder  *securedir.Folder
 	plugins map[string]config.Plugin
 }
 
@@ -49,7 +49,7 @@ type Store struct {
 // folder is made when the first decision is stored. plugins are the plugin files of
 // the user's own configuration, by name.
 func Open(dir string, plugins map[string]config.Plugin) *Store {
-	return &Store{private.In(dir), plugins}
+	return &Store{securedir.In(dir), plugins}
 }
 
 // DefaultDir returns the folder of the user's configuration for decisions about the
@@ -166,7 +166,7 @@ type fileV1 struct {
 // format returns the text of records, for parse. There can be too many of them.
 func format(records []Record) ([]byte, error) {
 	slices.SortFunc(records, func(a, b Record) int { return compare(a.key(), b.key()) })
-	text, err := private.Format(fileV1{version, append([]Record{}, records...)})
+	text, err := securedir.Format(fileV1{version, append([]Record{}, records...)})
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func compare(a, b key) int {
 // written.
 func parse(text []byte) ([]Record, error) {
 	var f fileV1
-	err := private.Parse(text, &f)
+	err := securedir.Parse(text, &f)
 	if err == nil {
 		err = f.check()
 	}

@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/wharf-mcp/wharf/host/internal/private"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/host/internal/securedir"
 )
 
 // stage is a disk that says what is about to be done, and does it if it may.
@@ -30,24 +30,24 @@ func (s stage) do(step string, call func() error) error {
 	return call()
 }
 
-func (s stage) Create(path string) (h private.File, err error) {
+func (s stage) Create(path string) (h securedir.File, err error) {
 	err = s.do("create "+filepath.Base(path), func() error {
-		h, err = private.System{}.Create(path)
+		h, err = securedir.OS{}.Create(path)
 		return err
 	})
 	return stagedFile{h, s}, err
 }
 
 func (s stage) Rename(from, to string) error {
-	return s.do("rename to "+filepath.Base(to), func() error { return private.System{}.Rename(from, to) })
+	return s.do("rename to "+filepath.Base(to), func() error { return securedir.OS{}.Rename(from, to) })
 }
 
 func (s stage) SyncFolder(path string) error {
-	return s.do("sync folder", func() error { return private.System{}.SyncFolder(path) })
+	return s.do("sync folder", func() error { return securedir.OS{}.SyncFolder(path) })
 }
 
 type stagedFile struct {
-	private.File
+	securedir.File
 	stage
 }
 
@@ -65,9 +65,9 @@ func (f stagedFile) Write(text []byte) (int, error) {
 func (f stagedFile) Sync() error  { return f.do("sync", f.File.Sync) }
 func (f stagedFile) Close() error { return errors.Join(f.next("close"), f.File.Close()) }
 
-func openOn(dir string, d private.Disk) *Vault {
+func openOn(dir string, d securedir.FileSystem) *Vault {
 	v := Open(Config{Dir: dir, Keyring: absent})
-	v.folder.Disk = d
+	v.folder.FS = d
 	return v
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
-	"github.com/wharf-mcp/wharf/host/internal/private"
+	"github.com/wharf-mcp/wharf/host/internal/securedir"
 )
 
 // buckets is how many locks all records share between processes. It is part of
@@ -28,14 +28,14 @@ const poll = 2 * time.Millisecond
 // of them. So only procLocks can make two flows of one process wait for each other, and
 // a flow that locks two records of one bucket does not wait for itself.
 type locks struct {
-	folder *private.Folder
+	folder *securedir.Folder
 
 	mu    sync.Mutex
 	procs map[string]*procLock
 	files map[string]*fileLock
 }
 
-func newLocks(f *private.Folder) *locks {
+func newLocks(f *securedir.Folder) *locks {
 	return &locks{folder: f, procs: make(map[string]*procLock), files: make(map[string]*fileLock)}
 }
 

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/wharf-mcp/wharf/host/internal/private"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/host/internal/securedir"
 )
 
 // The files of a vault.
@@ -66,7 +66,7 @@ type Config struct {
 // called at any time from any goroutine, also on several vaults of one folder.
 // It holds nothing open between two calls but the locks that were asked for.
 type Vault struct {
-	folder *private.Folder
+	folder *securedir.Folder
 	locks  *locks
 	ring   *keyringClient
 
@@ -81,7 +81,7 @@ type Vault struct {
 // Open returns the vault in a folder. It touches nothing: neither disk nor
 // keyring is asked for anything before a method needs it.
 func Open(cfg Config) *Vault {
-	f := private.In(cfg.Dir)
+	f := securedir.In(cfg.Dir)
 	return &Vault{folder: f, locks: newLocks(f), ring: newKeyringClient(cfg.Keyring), tell: cfg.Warn}
 }
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/wharf-mcp/wharf/host/internal/private"
+	"github.com/wharf-mcp/wharf/host/internal/securedir"
 )
 
 // CodeCache keeps what workers have compiled for those that come after them: a entry
@@ -24,7 +24,7 @@ import (
 //
 // All methods may be called from any goroutine. A nil CodeCache keeps nothing.
 type CodeCache struct {
-	folder *private.Folder
+	folder *securedir.Folder
 	size   int64         // bytes of all entries
 	age    time.Duration // since the last use
 }
@@ -36,7 +36,7 @@ const (
 )
 
 // NewCodeCache returns the cache in that folder. It touches nothing.
-func NewCodeCache(dir string) *CodeCache { return &CodeCache{private.In(dir), cacheSize, cacheAge} }
+func NewCodeCache(dir string) *CodeCache { return &CodeCache{securedir.In(dir), cacheSize, cacheAge} }
 
 // CodeCacheIn returns the cache of a cache folder, nil for "".
 func CodeCacheIn(cache string) *CodeCache {

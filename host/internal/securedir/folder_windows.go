@@ -1,4 +1,4 @@
-package private
+package securedir
 
 import (
 	"errors"
@@ -31,15 +31,15 @@ func openFile(path string) (h *os.File, err error) {
 }
 
 // private is content: the folder inherits the access list of the profile.
-func private(string, fs.FileInfo, fs.FileMode) error { return nil }
+func checkPrivate(string, fs.FileInfo, fs.FileMode) error { return nil }
 
-// Rename implements [Disk].
-func (System) Rename(from, to string) error {
+// Rename implements [FileSystem].
+func (OS) Rename(from, to string) error {
 	return insist(func() error { return os.Rename(from, to) })
 }
 
 // SyncFolder does nothing: Windows keeps names in a journal of its own.
-func (System) SyncFolder(string) error { return nil }
+func (OS) SyncFolder(string) error { return nil }
 
 func insist(call func() error) error {
 	for range attempts {

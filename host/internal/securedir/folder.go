@@ -1,16 +1,16 @@
-// Package private keeps files that are a user's alone, and that several processes
-// share: in a folder that nobody else may look into, read only if they are as
-// this package leaves them, replaced as a whole, and guarded by locks.
+// Package securedir keeps files that belong to one user and are shared by several of
+// their processes: in a folder that no other user can read, accepted only as this
+// package leaves them, replaced as a whole, and guarded by locks.
 //
-// A file is written beside, synced, renamed, and the folder synced. So readers
-// take no lock, and what a crash leaves is the old file or the new one. A file
-// that is a link, or open to others, is an error that says what to do; it is never
-// read or written over.
+// A file is written under another name, synced and renamed, and then the folder is
+// synced. So readers take no lock, and a crash leaves the old file or the new one. A
+// file that is a link, or that others can read, is an error that says what to do; it is
+// never read or overwritten.
 //
-// On Windows the folder is as private as the profile that it lies in: owners and
-// modes are not looked at, and there is no syncing of folders. Locks hold on local
-// file systems; what a network file system makes of them is its own affair.
-package private
+// On Windows the folder is as private as the profile that contains it: owners and modes
+// are not checked, and folders are not synced. Locks hold on local file systems; on
+// network file systems they may not.
+package securedir
 
 import (
 	"errors"
@@ -28,50 +28,50 @@ const (
 	folderMode = 0o700
 )
 
-// Folder is where the files are, and how they are read and replaced. Its methods
-// may be called from any goroutine; whoever calls Write holds a lock.
+// Folder is where the files are. Its methods may be called from any goroutine; the
+// caller of Write holds a lock.
 type Folder struct {
-	Dir  string
-	Disk Disk // [System], but for tests
+	Dir string
+	FS  FileSystem // [OS], except in tests
 }
 
 // In returns the folder of that name. It touches nothing.
-func In(dir string) *Folder { return &Folder{Dir: dir, Disk: System{}} }
+func In(dir string) *Folder { return &Folder{Dir: dir, FS: OS{}} }
 
-// Disk is what a write asks of the operating system. It is here so that a test
-// can end a process, or fail a call, between any two of them.
-type Disk interface {
-	Create(path string) (File, error) // that was not there, for the user alone
+// FileSystem has the calls to the operating system that a write makes, so that a test
+// can end the process, or fail a call, between any two of them.
+type FileSystem interface {
+	Create(path string) (File, error) // of a new file, for the user alone
 	Rename(from, to string) error
 	SyncFolder(path string) error
 }
 
-// File is what has been created.
+// File is a file that was created.
 type File interface {
 	io.WriteCloser
 	Sync() error
 }
 
-// System is the disk of the operating system.
-type System struct{}
+// OS is the file system of the operating system.
+type OS struct{}
 
-// Create implements [Disk].
-func (System) Create(path string) (File, error) {
+// Create implements [FileSystem].
+func (OS) Create(path string) (File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|noFollow, fileMode)
 }
 
 // Path returns where a file of the folder is, whether or not it exists.
 func (f *Folder) Path(name string) string { return filepath.Join(f.Dir, name) }
 
-// Flock returns a lock between processes that is an empty file of the folder,
-// not yet locked. The folder has to be claimed before it is. The file is never
-// removed: who waits for it would lock one that nobody else can find.
+// Flock returns a lock between processes: an empty file of the folder, not yet locked.
+// Claim the folder before locking it. The file is never removed, because a process that
+// waits for it would then lock a file that no other process can find.
 func (f *Folder) Flock(name string) *flock.Flock {
 	return flock.New(f.Path(name), flock.SetFlag(lockFlags), flock.SetPermissions(fileMode))
 }
 
-// Claim makes the folder if it is missing, and refuses one in which anybody else
-// could read, or could have put something.
+// Claim makes the folder if it is missing, and refuses one that other users can read or
+// write.
 func (f *Folder) Claim() error {
 	err := f.inspect()
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -83,8 +83,8 @@ func (f *Folder) Claim() error {
 	return f.inspect()
 }
 
-// make makes a folder and those above it, and syncs each to the disk: a record
-// is not safe in a folder that is not.
+// make makes a folder and those above it, and syncs each: a file would not survive a
+// loss of power in a folder that does not.
 func (f *Folder) make(dir string) error {
 	err := os.Mkdir(dir, folderMode)
 	above := filepath.Dir(dir)
@@ -97,7 +97,7 @@ func (f *Folder) make(dir string) error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return f.Disk.SyncFolder(above)
+	return f.FS.SyncFolder(above)
 }
 
 func (f *Folder) inspect() error {
@@ -108,11 +108,11 @@ func (f *Folder) inspect() error {
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a folder, and links are refused: remove it", f.Dir)
 	}
-	return private(f.Dir, info, folderMode)
+	return checkPrivate(f.Dir, info, folderMode)
 }
 
-// Read returns what a file holds. The checks are made on the open file, so that
-// they hold for what is read. A file that is not there is an error that says so.
+// Read returns the content of a file of at most limit bytes. The checks are made on the
+// open file, so that they hold for what is read. A missing file is an [fs.ErrNotExist].
 func (f *Folder) Read(name string, limit int64) ([]byte, error) {
 	if err := f.inspect(); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (f *Folder) Read(name string, limit int64) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file: remove it", path)
 	}
-	if err := private(path, info, fileMode); err != nil {
+	if err := checkPrivate(path, info, fileMode); err != nil {
 		return nil, err
 	}
 	text, err := io.ReadAll(io.LimitReader(h, limit+1))
@@ -140,8 +140,8 @@ func (f *Folder) Read(name string, limit int64) ([]byte, error) {
 	return text, err
 }
 
-// explainLink says of a link that it is one: the error of the operating system
-// speaks of too many levels, or of a file type.
+// explainLink replaces the error for a link: that of the operating system speaks of too
+// many levels, or of a file type.
 func explainLink(path string, err error) error {
 	if info, lerr := os.Lstat(path); lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return fmt.Errorf("%s is a link, and links are refused: remove it", path)
@@ -149,9 +149,9 @@ func explainLink(path string, err error) error {
 	return err
 }
 
-// Write replaces a file, and returns when the new one would outlive a loss of
-// power. The caller holds the write lock, so that there is one ".new" and what
-// lies under that name is the remains of a process that was killed.
+// Write replaces a file, and returns once the new one would survive a loss of power.
+// The caller holds the write lock. So a file that is already named ".new" was left by a
+// process that was killed.
 func (f *Folder) Write(name string, text []byte) error {
 	path := f.Path(name)
 	fresh := path + ".new"
@@ -160,19 +160,19 @@ func (f *Folder) Write(name string, text []byte) error {
 	}
 	err := f.fill(fresh, text)
 	if err == nil {
-		err = f.Disk.Rename(fresh, path)
+		err = f.FS.Rename(fresh, path)
 	}
 	if err != nil {
 		_ = os.Remove(fresh) // it may not be there
 		return err
 	}
-	return f.Disk.SyncFolder(f.Dir)
+	return f.FS.SyncFolder(f.Dir)
 }
 
-// fill syncs before the file gets its name: a file system may else remember the
-// name and not what is in the file.
+// fill writes and syncs a file before it gets its name: otherwise a file system may
+// keep the name and lose the content.
 func (f *Folder) fill(path string, text []byte) error {
-	h, err := f.Disk.Create(path)
+	h, err := f.FS.Create(path)
 	if err != nil {
 		return err
 	}

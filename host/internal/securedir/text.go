@@ -1,4 +1,4 @@
-package private
+package securedir
 
 import (
 	"bytes"
@@ -20,9 +20,8 @@ func Format(v any) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// Parse reads such a text into v, and believes nothing: it is UTF-8, has no member
-// that v does not know, and ends where v does. Whether what it says can be is for
-// the caller to check.
+// Parse reads a text of [Format] into v, strictly: it must be UTF-8, have no member that
+// v does not know, and end where v does. The caller checks the values.
 func Parse(text []byte, v any) error {
 	if !utf8.Valid(text) {
 		return errors.New("it is not UTF-8")

@@ -1,6 +1,6 @@
 //go:build unix
 
-package private
+package securedir
 
 import (
 	"fmt"
@@ -19,10 +19,9 @@ func openFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|noFollow|syscall.O_NONBLOCK, 0)
 }
 
-// private refuses what belongs to somebody else, and what others have any right
-// to. It does not mend the mode by itself: the user should know that the file has
-// been open.
-func private(path string, info fs.FileInfo, mode fs.FileMode) error {
+// checkPrivate refuses a file or folder of another user, and one that others have any
+// right to. It does not correct the mode: the user should know that it has been open.
+func checkPrivate(path string, info fs.FileInfo, mode fs.FileMode) error {
 	if owner, ours := info.Sys().(*syscall.Stat_t).Uid, os.Geteuid(); int(owner) != ours {
 		return fmt.Errorf("%s belongs to the user %d, and this program runs as %d: run it as that user, or remove the file", path, owner, ours)
 	}
@@ -32,11 +31,11 @@ func private(path string, info fs.FileInfo, mode fs.FileMode) error {
 	return nil
 }
 
-// Rename implements [Disk].
-func (System) Rename(from, to string) error { return os.Rename(from, to) }
+// Rename implements [FileSystem].
+func (OS) Rename(from, to string) error { return os.Rename(from, to) }
 
-// SyncFolder implements [Disk].
-func (System) SyncFolder(path string) error {
+// SyncFolder implements [FileSystem].
+func (OS) SyncFolder(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
 		return err

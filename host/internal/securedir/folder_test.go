@@ -1,6 +1,6 @@
 //go:build unix
 
-package private
+package securedir
 
 import (
 	"errors"
