@@ -57,7 +57,7 @@ func (m *Cache) examine(ctx context.Context, name, path string, binary []byte, f
 		}
 	}
 	provider := isProvider(binary)
-	found, findings, err := wasm.Inspect(binary, guest.Surface(), wasm.Limits{})
+	found, findings, err := wasm.Inspect(binary, guest.Surface())
 	if err != nil {
 		info.Findings = []string{err.Error()}
 		return info, nil

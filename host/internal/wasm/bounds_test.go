@@ -166,7 +166,7 @@ func TestLookingIsBounded(t *testing.T) {
 		begun := time.Now()
 		taken := allocates(func() {
 			HasExport(binary, "step")
-			_, _, _ = Inspect(binary, s, Limits{})
+			_, _, _ = Inspect(binary, s)
 		})
 		if took := time.Since(begun); took > longest {
 			longest, slow = took, name

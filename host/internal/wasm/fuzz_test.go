@@ -26,7 +26,7 @@ func FuzzLook(f *testing.F) {
 		f.Add(shape(20, 10).bytes())
 	}
 	f.Fuzz(func(t *testing.T, binary []byte) {
-		if taken := allocates(func() { _, _, _ = Inspect(binary, plain, Limits{}) }); taken > uint64(1<<20+64*len(binary)) {
+		if taken := allocates(func() { _, _, _ = Inspect(binary, plain) }); taken > uint64(1<<20+64*len(binary)) {
 			t.Fatalf("looking at %d bytes allocates %d", len(binary), taken)
 		}
 		metered, err := meterModule("fuzz", binary, Limits{}, EventBudget)

@@ -58,7 +58,7 @@ func TestLimitsEndTheReading(t *testing.T) {
 			taken := allocates(func() {
 				_, refused = e.Load(t.Context(), "guest", binary)
 				_, _, unprepared = a.Prepare("guest", binary)
-				_, findings, _ = Inspect(binary, plain, Limits{Size: 32 << 20})
+				_, findings, _ = Inspect(binary, plain)
 			})
 			for _, err := range []error{refused, unprepared} {
 				var r *Refusal

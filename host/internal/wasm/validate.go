@@ -41,12 +41,12 @@ const memoryExport = "memory"
 // initialize is the export that runs once, before all others, when there is one.
 const initialize = "_initialize"
 
-// Inspect reads a module without running it, and returns what it is together
-// with everything that would make Load refuse it. The first limit that is exceeded
-// ends the reading: what follows it in the binary is not in Info. The error is
-// for a binary that cannot be read at all.
-func Inspect(binary []byte, s ABI, limits Limits) (Info, []Finding, error) {
-	m, err := read(binary, limits.withDefaults())
+// Inspect reads a module without running it, and returns what it is together with
+// everything that would make Load refuse it under the default limits. The first limit
+// that is exceeded ends the reading: what follows it in the binary is not in Info. The
+// error is for a binary that cannot be read at all.
+func Inspect(binary []byte, s ABI) (Info, []Finding, error) {
+	m, err := read(binary, defaultLimits)
 	var over *excess
 	if errors.As(err, &over) {
 		return Info{Size: len(binary)}, []Finding{over.Finding}, nil
