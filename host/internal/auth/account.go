@@ -14,38 +14,37 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 )
 
-// Account is one server that is signed in to: it remembers what the last flow
-// has given, attaches it to requests, and has it renewed. Its methods are safe
-// for concurrent use. It is what httpclient.Credentials wants.
+// Account is the sign-in to one server. It keeps the result of the last flow, adds the
+// credentials to requests, and has them renewed. Its methods are safe for concurrent use.
+// It implements httpclient.Credentials.
 type Account struct {
 	config Config
 	origin string // of the server; "" for a process
 	nonces nonces
-	work   sync.WaitGroup // the flow under way
+	work   sync.WaitGroup // the running flow
 
 	mu         sync.Mutex
-	provider   Provider // once it is loaded
-	held       *held    // nil before the first flow, and after a logout
-	flight     *flight  // nil if no flow is under way
+	provider   Provider // nil before it is loaded
+	current    *current // nil before the first flow, and after a logout
+	run        *run     // nil if no flow is running
 	unanswered *step.Challenge
-	stepUps    int       // that were granted
+	stepUps    int       // how many were granted
 	steppedUp  time.Time // the last one
 	closed     bool
 }
 
 var _ httpclient.Credentials = (*Account)(nil)
 
-// held is what a flow has given. It is not changed, but for the time at which to
-// renew it.
-type held struct {
-	outcome
+// current is the result of the last flow. Another one replaces it; it is not changed.
+type current struct {
+	result
 	pairs []abi.Pair
-	from  string // the reason of the flow; "" if nobody was asked
+	from  string // the reason of the flow; "" if there was none
 	born  time.Time
-	renew time.Time // zero if it does not age
+	renew time.Time // zero if it does not expire
 }
 
-// NewAccount returns the account of a server. Nothing is loaded or asked.
+// NewAccount returns the account of a server. It loads no provider.
 func NewAccount(c Config) *Account {
 	a := &Account{config: c}
 	if u, err := url.Parse(c.Server.URL); err == nil {
@@ -54,13 +53,13 @@ func NewAccount(c Config) *Account {
 	return a
 }
 
-// Close ends what waits for a person, and waits for the flow under way to end by
-// itself: what a server has given is stored before the program leaves.
+// Close stops waiting for the person, and waits until the running flow has ended by
+// itself, so that what a server gave is stored before the program exits.
 func (a *Account) Close() {
 	a.mu.Lock()
 	a.closed = true
-	if a.flight != nil {
-		a.flight.quit()
+	if a.run != nil {
+		a.run.quit()
 	}
 	a.mu.Unlock()
 	a.work.Wait()
@@ -70,7 +69,7 @@ func (a *Account) Close() {
 // if it takes one. A flow that fails is an *Error; one that has nothing to give
 // lets the request go as it is, and so does one of a signer that has left no state.
 func (a *Account) Apply(ctx context.Context, r *httpclient.Request) ([]abi.Pair, error) {
-	h, err := a.current(ctx)
+	h, err := a.obtain(ctx)
 	switch {
 	case err != nil:
 		return nil, err
@@ -89,11 +88,11 @@ func (a *Account) Apply(ctx context.Context, r *httpclient.Request) ([]abi.Pair,
 // Nonce keeps the nonce for the next proof.
 func (a *Account) Nonce(nonce string) { a.nonces.note(a.origin, nonce) }
 
-// Material returns what signs in to a server that is not spoken to by HTTP, after
-// the flow that it takes. It is asked for each time that the server is started. A
-// flow that gives none is an *Error: somebody has to sign in first.
+// Material returns what signs in to a server over another transport than HTTP, after
+// running the flow that it takes. It is called for each start of the server. If the flow
+// gives none, the error is an *Error: the person has to sign in first.
 func (a *Account) Material(ctx context.Context) (*Material, error) {
-	h, err := a.current(ctx)
+	h, err := a.obtain(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -114,28 +113,27 @@ func (a *Account) immaterial() error {
 	return e
 }
 
-// current returns what is held, after the flow that it needs, if it needs one. A
-// flow that somebody else has begun is as good as one's own.
-func (a *Account) current(ctx context.Context) (*held, error) {
+// obtain returns what requests use, after running or waiting for the flow that it takes.
+func (a *Account) obtain(ctx context.Context) (*current, error) {
 	for {
 		a.mu.Lock()
-		h, reason := a.held, a.due()
+		h, reason := a.current, a.due()
 		if err := a.closedError(); err != nil || reason == "" {
-			h = a.held
+			h = a.current
 			a.mu.Unlock()
 			return h, err
 		}
-		f := a.flight
+		f := a.run
 		if f == nil {
-			f = a.launch(reason, nil, false)
+			f = a.begin(reason, nil, false)
 		}
 		a.mu.Unlock()
 		err := f.wait(ctx)
 		switch {
 		case f.forRequests() && err == nil:
-			return f.gave, nil
+			return f.given, nil
 		case err != nil && h != nil && h.lasts() && ctx.Err() == nil:
-			return h, nil // it was to be renewed early, and can be later
+			return h, nil // renewing is early, and can be tried again
 		case f.forRequests() || ctx.Err() != nil:
 			return nil, err
 		}
@@ -144,9 +142,9 @@ func (a *Account) current(ctx context.Context) (*held, error) {
 
 // due returns the reason why a flow is needed, or "". The caller holds a.mu.
 func (a *Account) due() string {
-	switch h := a.held; {
+	switch h := a.current; {
 	case h == nil && a.config.Lazy && !a.hasRecord():
-		a.held = &held{}
+		a.current = &current{}
 	case h == nil:
 		return step.ReasonInitial
 	case !h.renew.IsZero() && !time.Now().Before(h.renew):
@@ -155,7 +153,7 @@ func (a *Account) due() string {
 	return ""
 }
 
-// hasRecord asks the vault without the provider.
+// hasRecord reports whether the vault has a record for the server. It needs no provider.
 func (a *Account) hasRecord() bool {
 	v, s := a.config.Vault, &a.config.Server
 	return v != nil && (s.Resource != "" && v.Has(a.config.Name, s.Resource) || v.Has(a.config.Name, boundTo(s)))
@@ -168,8 +166,8 @@ func (a *Account) closedError() error {
 	return nil
 }
 
-// Credentials are renewed a minute before they expire, and not by all programs of
-// the user at once. Those that live for less than that are renewed at half their
+// Credentials are renewed about a minute before they expire, at a random moment, so that
+// the programs of a user do not do it at once. Short-lived ones are renewed at half their
 // life.
 const (
 	renewAhead  = 60 * time.Second
@@ -178,9 +176,9 @@ const (
 	renewAgain  = 10 * time.Second // after one that failed
 )
 
-// newHeld is what a flow for a reason has given, now.
-func newHeld(o *outcome, reason string) *held {
-	h := &held{outcome: *o, from: reason, born: time.Now()}
+// newCurrent returns the result of a flow that ends now.
+func newCurrent(o *result, reason string) *current {
+	h := &current{result: *o, from: reason, born: time.Now()}
 	c := o.credentials
 	if c == nil {
 		return h
@@ -194,21 +192,21 @@ func newHeld(o *outcome, reason string) *held {
 	return h
 }
 
-// lasts reports whether what is held can still be used.
-func (h *held) lasts() bool {
+// lasts reports whether the credentials have not expired. It is false if they never do.
+func (h *current) lasts() bool {
 	return h.credentials != nil && !h.credentials.expires.IsZero() && time.Now().Before(h.credentials.expires)
 }
 
-// Prepare loads the provider, unless that is lazy: it is wanted with the first message,
-// and loading it is no part of the time that the server has. What goes wrong is said
-// when it is wanted.
+// Prepare loads the provider unless the account is lazy. The first message needs it, and
+// loading it should not count against the timeout of the server. An error is reported by
+// the first use of the provider.
 func (a *Account) Prepare(ctx context.Context) {
 	if !a.config.Lazy {
 		_, _ = a.load(ctx)
 	}
 }
 
-// load returns the provider, loading it if nobody has.
+// load returns the provider, and loads it on first use.
 func (a *Account) load(ctx context.Context) (Provider, error) {
 	if p := a.loaded(); p != nil {
 		return p, nil
@@ -226,8 +224,7 @@ func (a *Account) load(ctx context.Context) (Provider, error) {
 	return p, nil
 }
 
-// loaded returns the provider, or nil: that of a lazy account is loaded for its first
-// flow.
+// loaded returns the provider, or nil if it is not loaded yet.
 func (a *Account) loaded() Provider {
 	a.mu.Lock()
 	defer a.mu.Unlock()

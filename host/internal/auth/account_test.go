@@ -225,7 +225,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 		f.Credentials(auth.Credentials{Scheme: "Bearer", Token: "canary"})
 		return nil
 	})))
-	h, err := a.current(t.Context())
+	h, err := a.obtain(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

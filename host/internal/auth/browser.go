@@ -21,11 +21,11 @@ func (f *flow) listen(ctx context.Context, a *step.Action) (*step.Event, error) 
 	l := *a.Listen
 	switch {
 	case l.Host != "" && l.Host != "127.0.0.1" && l.Host != "localhost":
-		return nil, breachf("it wants its callback on %q, and not on 127.0.0.1 or localhost", cleantext.Line(l.Host, 64))
+		return nil, violationf("it wants its callback on %q, and not on 127.0.0.1 or localhost", cleantext.Line(l.Host, 64))
 	case l.Port < 0 || l.Port > 65535:
-		return nil, breachf("it wants its callback on the port %d", l.Port)
+		return nil, violationf("it wants its callback on the port %d", l.Port)
 	case l.Path != "" && (l.Path[0] != '/' || len(l.Path) > 200):
-		return nil, breachf("it wants its callback at %q, which is no path", cleantext.Line(l.Path, 64))
+		return nil, violationf("it wants its callback at %q, which is no path", cleantext.Line(l.Path, 64))
 	case f.config.Listen == nil:
 		return nil, unavailable("there is no browser that could come back")
 	}
@@ -63,7 +63,7 @@ func (f *flow) openBrowser(ctx context.Context, a *step.Action) (*step.Event, er
 		return nil, err
 	}
 	if f.callback == nil {
-		return nil, breachf("it opens a page without a callback")
+		return nil, violationf("it opens a page without a callback")
 	}
 	if err := f.meet(v); err != nil {
 		return nil, f.personProblem(ctx, err)

@@ -171,7 +171,7 @@ func TestNobodyAnswers(t *testing.T) {
 			defer cancel()
 			failed := make(chan error, 1)
 			go func() { failed <- a.Login(ctx) }()
-			f := current(a)
+			f := runOf(a)
 			tt.ends(cancel)
 			err := <-failed
 			if ctx.Err() != nil { // whoever leaves hears of no end
@@ -191,11 +191,11 @@ func TestNobodyAnswers(t *testing.T) {
 }
 
 // current waits for a flow and returns it.
-func current(a *Account) *flight {
+func runOf(a *Account) *run {
 	synctest.Wait()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.flight
+	return a.run
 }
 
 var _ Callback = (*egress.Callback)(nil)

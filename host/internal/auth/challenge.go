@@ -39,7 +39,7 @@ func (a *Account) Challenge(ctx context.Context, c *httpclient.Challenge) (retry
 	}
 	for {
 		a.mu.Lock()
-		h, f, own := a.held, a.flight, false
+		h, f, own := a.current, a.run, false
 		if err := a.closedError(); err != nil || a.isNewer(h, c.Sent) {
 			a.mu.Unlock()
 			return err == nil, err
@@ -50,15 +50,15 @@ func (a *Account) Challenge(ctx context.Context, c *httpclient.Challenge) (retry
 				a.mu.Unlock()
 				return false, nil
 			}
-			f, own = a.launch(reason, challenge, false), true
+			f, own = a.begin(reason, challenge, false), true
 		}
 		a.mu.Unlock()
 		switch err := f.wait(ctx); {
 		case ctx.Err() != nil, err != nil && f.forRequests():
 			return false, err
 		case own:
-			return a.canRetry(f.gave, c.Sent), nil
-		case f.gave != nil && f.gave != h:
+			return a.canRetry(f.given, c.Sent), nil
+		case f.given != nil && f.given != h:
 			return true, nil
 		}
 	}
@@ -89,10 +89,10 @@ func reasonOf(c *step.Challenge) string {
 	return ""
 }
 
-// mayAsk bounds what a server can make of refusing everything. What was only found
-// in the vault does not count as an answer: another process may have saved it long
-// ago, and nobody has tried yet to get something better. The caller holds a.mu.
-func (a *Account) mayAsk(reason string, h *held, round int) bool {
+// mayAsk bounds how often a server that refuses everything can start a flow. Credentials
+// that were only loaded from the vault do not count against it: another process may have
+// saved them long ago, and no flow has tried to renew them yet. The caller holds a.mu.
+func (a *Account) mayAsk(reason string, h *current, round int) bool {
 	if time.Since(a.steppedUp) > stepUpsRest {
 		a.stepUps = 0
 	}
@@ -103,9 +103,9 @@ func (a *Account) mayAsk(reason string, h *held, round int) bool {
 	return round == 1 || !answered || time.Since(h.born) > freshTime
 }
 
-// isNewer reports whether what is held differs from what a request was sent with.
+// isNewer reports whether the current result differs from what a request was sent with.
 // Of requests that a provider signs it cannot be told.
-func (a *Account) isNewer(h *held, sent []abi.Pair) bool {
+func (a *Account) isNewer(h *current, sent []abi.Pair) bool {
 	if h == nil || h.credentials == nil || a.signs(h) {
 		return false
 	}
@@ -114,7 +114,7 @@ func (a *Account) isNewer(h *held, sent []abi.Pair) bool {
 }
 
 // canRetry reports whether a flow has given something that was not refused yet.
-func (a *Account) canRetry(h *held, sent []abi.Pair) bool {
+func (a *Account) canRetry(h *current, sent []abi.Pair) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.signs(h) || a.isNewer(h, sent)
@@ -146,12 +146,12 @@ func sentHeader(sent []abi.Pair, name string) string {
 
 // signs reports whether the provider signs each request by itself, and the flow has
 // left what it does that with.
-func (a *Account) signs(h *held) bool {
+func (a *Account) signs(h *current) bool {
 	return h.from != "" && a.provider.Manifest().Wants.Requests && step.HasState(h.state)
 }
 
 // signed asks the provider to sign one request.
-func (a *Account) signed(ctx context.Context, h *held, r *httpclient.Request) ([]abi.Pair, error) {
+func (a *Account) signed(ctx context.Context, h *current, r *httpclient.Request) ([]abi.Pair, error) {
 	sum := r.BodyHash()
 	event := step.Event{Kind: step.EventRequest, Request: &step.Request{
 		Method: r.Method, URL: r.URL, Headers: map[string]string{"host": r.Host}, BodySHA256: hex.EncodeToString(sum[:]),
@@ -182,7 +182,7 @@ func (a *Account) signature(reply *step.Reply) (*credentials, error) {
 		f := flow{config: &a.config}
 		return nil, f.fail(actions[0].Fail)
 	case len(actions) != 2 || actions[0].Kind != step.ActionCredentials || actions[1].Kind != step.ActionDone:
-		return nil, breachf("it answers a request with something else than credentials and done")
+		return nil, violationf("it answers a request with something else than credentials and done")
 	default:
 		return readCredentials(actions[0].Credentials, nil)
 	}

@@ -272,7 +272,7 @@ func TestLoginsAreOne(t *testing.T) {
 			defer leave()
 			go func() { results <- a.Login(stay) }()
 			synctest.Wait()
-			f := current(a)
+			f := runOf(a)
 			cancel()
 			if err := <-results; !errors.Is(err, context.Canceled) {
 				t.Errorf("who leaves hears %v", err)
@@ -336,7 +336,7 @@ func TestLogout(t *testing.T) {
 }
 
 func TestLoginWithNobodyThere(t *testing.T) {
-	wantError(t, account(t, setup(counting(0))).Login(t.Context()), step.FailLogin, "nobody to ask")
+	wantError(t, account(t, setup(counting(0))).Login(t.Context()), step.FailLogin, "there is no person to ask")
 }
 
 // TestASignerWithNothingToSignWith is not called for requests: they go as they are, and

@@ -90,9 +90,8 @@ type Callback interface {
 	Close() error
 }
 
-// Person is whoever sits before the program. Every method returns when ctx is
-// done. Whatever text they are given was cleaned, and is still somebody else's
-// word.
+// Person is the person who uses the program. Every method returns when ctx is
+// done. Their texts are cleaned, but a provider or server chose them.
 type Person interface {
 	// Open shows a page: in a browser, or by its address. It may return at once,
 	// or stay and ask for the address that the browser ended at; an error says

@@ -29,7 +29,7 @@ type header struct {
 // value.
 func readCredentials(c *step.Credentials, keys map[string]*key) (*credentials, error) {
 	if (c.Token == "") != (c.Scheme == "") || c.Token == "" && c.DPoP != "" {
-		return nil, breachf("its credentials have a scheme without a token, or the other way round")
+		return nil, violationf("its credentials have a scheme without a token, or the other way round")
 	}
 	out := &credentials{token: secret.New(c.Token)}
 	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
@@ -37,7 +37,7 @@ func readCredentials(c *step.Credentials, keys map[string]*key) (*credentials, e
 	}
 	if c.Token != "" {
 		if !isToken(c.Scheme) {
-			return nil, breachf("the scheme of its credentials is none")
+			return nil, violationf("the scheme of its credentials is none")
 		}
 		out.headers = append(out.headers, header{"Authorization", secret.New(c.Scheme + " " + c.Token)})
 	}
@@ -46,7 +46,7 @@ func readCredentials(c *step.Credentials, keys map[string]*key) (*credentials, e
 	}
 	if c.DPoP != "" {
 		if out.key = keys[c.DPoP]; out.key == nil {
-			return nil, breachf("it has no key %q", cleantext.Line(c.DPoP, 64))
+			return nil, violationf("it has no key %q", cleantext.Line(c.DPoP, 64))
 		}
 	}
 	if c.ExpiresAt != 0 {
@@ -55,8 +55,8 @@ func readCredentials(c *step.Credentials, keys map[string]*key) (*credentials, e
 	return out, nil
 }
 
-// instant is a Unix time in milliseconds by the clock that now was read from,
-// which nobody can set.
+// instant converts a Unix time in milliseconds to the monotonic clock that now was read
+// from.
 func instant(now time.Time, millis int64) time.Time {
 	const year = 366 * 24 * time.Hour // far enough, and no duration overflows
 	in := max(-year, min(10*year, time.UnixMilli(millis).Sub(now.Round(0))))
@@ -76,18 +76,18 @@ func checkHeaders(headers []header) error {
 		size += len(name) + len(value)
 		switch {
 		case !isToken(h.name):
-			return breachf("its credentials set the header %q, which is no name", cleantext.Line(h.name, 64))
+			return violationf("its credentials set the header %q, which is no name", cleantext.Line(h.name, 64))
 		case step.Reserved(name) != "":
-			return breachf("its credentials set the header %s, which is not theirs to set", cleantext.Line(h.name, 64))
+			return violationf("its credentials set the header %s, which is not theirs to set", cleantext.Line(h.name, 64))
 		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-			return breachf("its credentials set the header %s to a value with a line end or another control character", cleantext.Line(h.name, 64))
+			return violationf("its credentials set the header %s to a value with a line end or another control character", cleantext.Line(h.name, 64))
 		case seen[name]:
-			return breachf("its credentials set the header %s twice", cleantext.Line(h.name, 64))
+			return violationf("its credentials set the header %s twice", cleantext.Line(h.name, 64))
 		}
 		seen[name] = true
 	}
 	if len(headers) > maxHeaders || size > maxHeaderBytes {
-		return breachf("its credentials set %d headers of %d bytes, there may be %d of %d", len(headers), size, maxHeaders, maxHeaderBytes)
+		return violationf("its credentials set %d headers of %d bytes, there may be %d of %d", len(headers), size, maxHeaders, maxHeaderBytes)
 	}
 	return nil
 }

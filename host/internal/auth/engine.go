@@ -117,7 +117,7 @@ func (e *Engine) Close() error {
 	if !wasm.Settle(&e.work) {
 		go func() {
 			e.work.Wait()
-			_ = e.end() // there is nobody left to tell
+			_ = e.end() // Close has returned: no caller would get the error
 		}()
 		return nil
 	}
@@ -134,11 +134,10 @@ func (e *Engine) end() error {
 	return errors.Join(append(errs, e.annex.Close())...)
 }
 
-// Load looks at a module, compiles it if nobody has, and asks it to describe
-// itself. The work is done once for all who ask for it, and apart from them:
-// compiling cannot be stopped, and a caller may leave when ctx is done. Every
-// error names the provider; a module that will not be run is a *wasm.Refusal.
-// binary must not be changed any more.
+// Load validates a module, compiles it on first use, and asks it to describe itself.
+// Concurrent calls share one compilation, which goes on when ctx ends, because it cannot
+// be stopped; the caller then returns. Every error names the provider; a module that is
+// not accepted is a *wasm.Refusal. binary must not be changed afterwards.
 func (e *Engine) Load(ctx context.Context, name string, binary []byte) (*Plugin, error) {
 	return e.LoadFrom(ctx, name, binary, wasm.Source{})
 }

@@ -7,20 +7,19 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 )
 
-// Broken is the class of an [Error] beside those of step.Fail: the provider did
-// not keep to the contract, asked for what it was not granted, or stopped. Only
-// another version of it, or another grant, can help.
+// Broken is a class of an [Error] beside those of step.Fail: the provider violated the
+// contract, asked for something that it is not granted, or trapped. Only another version
+// of the provider, or another grant, can help.
 const Broken = "broken"
 
-// Error is why there are no credentials. errors.As finds it in what an exchange
-// fails with.
+// Error says why there are no credentials. errors.As finds it in the error of an exchange.
 type Error struct {
 	Provider string // its name
 	Class    string // step.FailRetry, step.FailLogin, step.FailConfig or Broken
 	Message  string
-	Hint     string // what to do; may be ""
-	URL      string // where a person would sign in, if that is known
-	Err      error  // the cause, where it is not the provider's word; may be nil
+	Hint     string // what to do about it; may be ""
+	URL      string // where a person could sign in; "" if that is not known
+	Err      error  // the cause; nil if the provider itself reported the error
 }
 
 func (e *Error) Error() string {
@@ -32,17 +31,17 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// breach is a broken contract, before it is known whose.
-type breach string
+// violation is a violation of the contract, before the provider is named.
+type violation string
 
-func (b breach) Error() string { return string(b) }
+func (v violation) Error() string { return string(v) }
 
-func breachf(format string, args ...any) error { return breach(fmt.Sprintf(format, args...)) }
+func violationf(format string, args ...any) error { return violation(fmt.Sprintf(format, args...)) }
 
-// blame makes the error of a flow. An *Error is passed on as it is.
+// blame returns the error of a flow that a provider caused. An *Error is returned as it is.
 func blame(provider, doing string, err error) error {
 	var known *Error
-	var broken breach
+	var broken violation
 	var closed *refused
 	switch {
 	case errors.As(err, &known):

@@ -239,7 +239,7 @@ func setup(p Provider) Config {
 }
 
 // runFlow runs one flow of an account that is not there.
-func runFlow(t *testing.T, c Config, start step.Start) (*outcome, error) {
+func runFlow(t *testing.T, c Config, start step.Start) (*result, error) {
 	t.Helper()
 	p, err := c.Provider(t.Context())
 	if err != nil {

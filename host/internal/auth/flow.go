@@ -14,7 +14,7 @@ import (
 
 // How long a flow takes at most.
 const (
-	machineTime = 30 * time.Second // one that asks nobody, and what is left to do after a person has answered
+	machineTime = 30 * time.Second // of a flow that does not ask a person, and of the rest after the person answered
 	personTime  = 10 * time.Minute // until a person has answered everything
 	endTime     = 20 * time.Second // to bring home what is on its way when the time is over
 )
@@ -34,9 +34,9 @@ type flow struct {
 	start    *step.Start
 	nonces   *nonces
 
-	// person ends when nobody waits for the flow any more, or nobody has
-	// answered for too long. What only a machine has to do goes on then. It is
-	// nil if nobody can be asked.
+	// person ends when no login waits for the flow any more, or when the person has not
+	// answered for too long. The flow then goes on without the person. It is nil if the
+	// flow may not ask a person.
 	person context.Context
 
 	time     context.Context // ends when nothing new is begun any more
@@ -48,7 +48,7 @@ type flow struct {
 	bytes    int
 	found    bool // a record was loaded
 	asked    bool // something was done that can bring what is in no record
-	outcome  outcome
+	result   result
 }
 
 // run runs a flow to its end. Every error is an *Error.
@@ -56,7 +56,7 @@ type flow struct {
 // When its time is over, a flow begins nothing new. But an answer that is on its
 // way is waited for and may be stored: a server that has taken a refresh token
 // has nothing else left for us than what is in that answer.
-func (f *flow) run(ctx context.Context) (*outcome, error) {
+func (f *flow) run(ctx context.Context) (*result, error) {
 	limit := machineTime
 	if f.start.Interactive {
 		limit += personTime
@@ -79,7 +79,7 @@ func (f *flow) run(ctx context.Context) (*outcome, error) {
 		}
 		return nil, blame(f.config.Name, "sign in to "+f.config.Server.Name, err)
 	}
-	return &f.outcome, nil
+	return &f.result, nil
 }
 
 // release gives back what the flow has held.
@@ -102,7 +102,7 @@ func (f *flow) loop(ctx context.Context) error {
 			return err
 		}
 		if f.bytes += len(call.State) + len(reply.State); f.bytes > maxFlowBytes {
-			return breachf("its flow took more than %d bytes", maxFlowBytes)
+			return violationf("its flow took more than %d bytes", maxFlowBytes)
 		}
 		call.State = reply.State
 		event, err := f.take(ctx, reply.Actions)
@@ -110,12 +110,12 @@ func (f *flow) loop(ctx context.Context) error {
 		case err != nil:
 			return err
 		case event == nil:
-			f.outcome.state, f.outcome.saved = reply.State, f.found && !f.asked
+			f.result.state, f.result.saved = reply.State, f.found && !f.asked
 			return nil
 		}
 		call.Event = *event
 	}
-	return breachf("its flow took more than %d steps", step.MaxSteps)
+	return violationf("its flow took more than %d steps", step.MaxSteps)
 }
 
 // stamp gives an event its time and randomness.
@@ -140,14 +140,14 @@ func (f *flow) take(ctx context.Context, actions []step.Action) (*step.Event, er
 			return event, err
 		}
 	}
-	return nil, breachf("its reply neither awaits anything nor ends the flow")
+	return nil, violationf("its reply neither awaits anything nor ends the flow")
 }
 
 // act takes one action, if the manifest wants it. What could not be done comes
 // back as the event with a problem; any other error ends the flow.
 func (f *flow) act(ctx context.Context, a *step.Action) (*step.Event, error) {
 	if !Wanted(a.Kind, &f.wants) {
-		return nil, breachf("it asks for %s, which its manifest does not want", a.Kind)
+		return nil, violationf("it asks for %s, which its manifest does not want", a.Kind)
 	}
 	if begins := a.Kind == step.ActionHTTP || !endures(a.Kind); begins && f.time.Err() != nil {
 		return nil, context.Cause(f.time)
@@ -162,7 +162,7 @@ func (f *flow) act(ctx context.Context, a *step.Action) (*step.Event, error) {
 	awaited := step.Awaits(a.Kind)
 	switch {
 	case errors.As(err, &problem) && awaited == "":
-		return nil, breach(problem.Text)
+		return nil, violation(problem.Text)
 	case problem != nil:
 		event = &step.Event{Problem: &step.Problem{Code: problem.Code, Text: cleantext.Line(problem.Text, 1<<10)}}
 	case err != nil:

@@ -62,9 +62,9 @@ func (i *instance) call(ctx context.Context, export string, in []byte) ([]byte, 
 	case err != nil:
 		return nil, stopped(err)
 	case code != 0:
-		return nil, breachf("%s returned %d, and not 0", export, code)
+		return nil, violationf("%s returned %d, and not 0", export, code)
 	case len(out) > step.MaxReply:
-		return nil, breachf("it replied with %d bytes, there may be %d", len(out), step.MaxReply)
+		return nil, violationf("it replied with %d bytes, there may be %d", len(out), step.MaxReply)
 	}
 	if err := i.wipe(); err != nil {
 		return nil, err
@@ -76,9 +76,9 @@ func (i *instance) call(ctx context.Context, export string, in []byte) ([]byte, 
 func stopped(err error) error {
 	trap := wasm.ExtismTrap(err)
 	if errors.Is(trap, context.DeadlineExceeded) {
-		return breach("it was still at work when its time was over")
+		return violation("it was still at work when its time was over")
 	}
-	return breach("it " + cleantext.Line(trap.Error(), 1<<10))
+	return violation("it " + cleantext.Line(trap.Error(), 1<<10))
 }
 
 // wipe takes input and output out of the kernel's memory, which keeps them until
@@ -87,7 +87,7 @@ func stopped(err error) error {
 func (i *instance) wipe() error {
 	_, _, err := i.plugin.CallWithContext(context.Background(), "", nil)
 	if err == nil || err.Error() != "unknown function: " {
-		return breachf("it left in the middle of a call")
+		return violationf("it left in the middle of a call")
 	}
 	return nil
 }

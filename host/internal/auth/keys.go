@@ -40,22 +40,22 @@ type key struct {
 func (f *flow) openKey(ctx context.Context, a *step.Action) (*step.Event, error) {
 	k := a.Key
 	if !recordShape.MatchString(k.Name) {
-		return nil, breachf("it names a key %q", cleantext.Line(k.Name, 64))
+		return nil, violationf("it names a key %q", cleantext.Line(k.Name, 64))
 	}
 	if len(f.keys) >= maxKeys && f.keys[k.Name] == nil {
-		return nil, breachf("it asks for more than %d keys", maxKeys)
+		return nil, violationf("it asks for more than %d keys", maxKeys)
 	}
 	var got *key
 	var err error
 	switch {
 	case !isAlg(k.Alg):
-		return nil, breachf("it asks for a key for %q: ES256, RS256, PS256 or EdDSA are there", cleantext.Line(k.Alg, 64))
+		return nil, violationf("it asks for a key for %q: ES256, RS256, PS256 or EdDSA are there", cleantext.Line(k.Alg, 64))
 	case k.Do == step.KeyImport:
 		got, err = readKey(k.Alg, k.PEM)
 	case k.Do == step.KeyOpen && k.PEM == "":
 		got, err = f.savedKey(ctx, k)
 	default:
-		return nil, breachf("it asks for a key to %q, which is neither open nor import", cleantext.Line(k.Do, 64))
+		return nil, violationf("it asks for a key to %q, which is neither open nor import", cleantext.Line(k.Do, 64))
 	}
 	if err != nil {
 		return nil, err
@@ -213,19 +213,19 @@ func (k *key) public() (*step.PublicKey, error) {
 func (f *flow) sign(_ context.Context, a *step.Action) (*step.Event, error) {
 	k := f.keys[a.Sign.Key]
 	if k == nil {
-		return nil, breachf("it has no key %q", cleantext.Line(a.Sign.Key, 64))
+		return nil, violationf("it has no key %q", cleantext.Line(a.Sign.Key, 64))
 	}
 	var header, claims map[string]json.RawMessage
 	if len(a.Sign.Header) > 0 && json.Unmarshal(a.Sign.Header, &header) != nil {
-		return nil, breachf("the header of its JWT is no object")
+		return nil, violationf("the header of its JWT is no object")
 	}
 	if json.Unmarshal(a.Sign.Claims, &claims) != nil || claims == nil {
-		return nil, breachf("the claims of its JWT are no object")
+		return nil, violationf("the claims of its JWT are no object")
 	}
 	opts := &jose.SignerOptions{}
 	for name, value := range header {
 		if name == "alg" || name == "crit" || name == "b64" {
-			return nil, breachf("the header of its JWT sets %s, which is not its to set", name)
+			return nil, violationf("the header of its JWT sets %s, which is not its to set", name)
 		}
 		opts.WithHeader(jose.HeaderKey(name), value)
 	}

@@ -35,25 +35,25 @@ func ReadManifest(b []byte) (*step.Manifest, error) {
 // read, so every text is held to a shape or cleaned.
 func readManifest(b []byte, m *step.Manifest) error {
 	if len(b) > maxManifest {
-		return breachf("its manifest has %d bytes, there may be %d", len(b), maxManifest)
+		return violationf("its manifest has %d bytes, there may be %d", len(b), maxManifest)
 	}
 	if err := strict(b, m); err != nil {
-		return breachf("its manifest is not of the contract: %v", err)
+		return violationf("its manifest is not of the contract: %v", err)
 	}
 	switch {
 	case m.ABI != step.Version:
-		return breachf("it is built for %q, this host speaks %s", cleantext.Line(m.ABI, 64), step.Version)
+		return violationf("it is built for %q, this host speaks %s", cleantext.Line(m.ABI, 64), step.Version)
 	case !nameShape.MatchString(m.Name):
-		return breachf("it calls itself %q: a name has small letters, digits and hyphens", cleantext.Line(m.Name, 64))
+		return violationf("it calls itself %q: a name has small letters, digits and hyphens", cleantext.Line(m.Name, 64))
 	case !versionShape.MatchString(m.Version):
-		return breachf("its version is %q", cleantext.Line(m.Version, 64))
+		return violationf("its version is %q", cleantext.Line(m.Version, 64))
 	case len(m.Settings) > maxSettings || len(m.Wants.Origins) > maxOrigins:
-		return breachf("it has %d settings and %d origins, there may be %d and %d", len(m.Settings), len(m.Wants.Origins), maxSettings, maxOrigins)
+		return violationf("it has %d settings and %d origins, there may be %d and %d", len(m.Settings), len(m.Wants.Origins), maxSettings, maxOrigins)
 	}
 	m.About = cleantext.Line(m.About, 200)
 	for _, origin := range m.Wants.Origins {
 		if _, err := parseOrigin(origin); err != nil {
-			return breachf("it wants to call %q: %v", cleantext.Line(origin, 100), err)
+			return violationf("it wants to call %q: %v", cleantext.Line(origin, 100), err)
 		}
 	}
 	return checkSettings(m.Settings)
@@ -68,10 +68,10 @@ func checkSettings(settings []step.Setting) error {
 			s.Kind = step.SettingText
 		case step.SettingText, step.SettingList, step.SettingTable, step.SettingFlag:
 		default:
-			return breachf("its setting %q is a %q, which is no kind of setting", cleantext.Line(s.Key, 64), cleantext.Line(s.Kind, 64))
+			return violationf("its setting %q is a %q, which is no kind of setting", cleantext.Line(s.Key, 64), cleantext.Line(s.Kind, 64))
 		}
 		if !settingShape.MatchString(s.Key) || seen[s.Key] {
-			return breachf("its setting %q has no name of its own", cleantext.Line(s.Key, 64))
+			return violationf("its setting %q has no name of its own", cleantext.Line(s.Key, 64))
 		}
 		s.About = cleantext.Line(s.About, 200)
 		seen[s.Key] = true
@@ -86,9 +86,9 @@ func parseOrigin(s string) (string, error) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil:
-		return "", breachf("it is no URL")
+		return "", violationf("it is no URL")
 	case strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
-		return "", breachf("an origin ends with its host and port")
+		return "", violationf("an origin ends with its host and port")
 	}
 	return originOf(u)
 }
@@ -98,11 +98,11 @@ func originOf(u *url.URL) (string, error) {
 	host := strings.ToLower(u.Hostname())
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http":
-		return "", breachf("the scheme is neither https nor http")
+		return "", violationf("the scheme is neither https nor http")
 	case host == "" || u.Opaque != "":
-		return "", breachf("there is no host")
+		return "", violationf("there is no host")
 	case u.User != nil:
-		return "", breachf("there is a user name or password in it")
+		return "", violationf("there is a user name or password in it")
 	}
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"

@@ -52,7 +52,7 @@ func (f *flow) show(_ context.Context, a *step.Action) (*step.Event, error) {
 	return nil, nil
 }
 
-// needsPerson is the problem of a flow that may ask nobody.
+// needsPerson is the problem of a flow that may not ask a person.
 func (f *flow) needsPerson() error {
 	if !f.start.Interactive || f.config.Person == nil {
 		return unavailable("there is nobody to ask")
@@ -60,8 +60,8 @@ func (f *flow) needsPerson() error {
 	return nil
 }
 
-// personProblem is what a provider hears when nobody answers. The flow goes on
-// without the person; its own end is no problem.
+// personProblem returns the problem that a provider gets when the person does not answer.
+// The flow goes on without the person. If the flow itself has ended, it is an error instead.
 func (f *flow) personProblem(ctx context.Context, err error) error {
 	var problem *step.Problem
 	switch {
@@ -81,7 +81,7 @@ func (f *flow) personProblem(ctx context.Context, err error) error {
 func (f *flow) wait(ctx context.Context, a *step.Action) (*step.Event, error) {
 	d := time.Duration(a.Wait.Milliseconds) * time.Millisecond
 	if a.Wait.Milliseconds < 0 || a.Wait.Milliseconds > maxWait.Milliseconds() {
-		return nil, breachf("it wants to sleep for %d ms, it may for %d", a.Wait.Milliseconds, maxWait.Milliseconds())
+		return nil, violationf("it wants to sleep for %d ms, it may for %d", a.Wait.Milliseconds, maxWait.Milliseconds())
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()

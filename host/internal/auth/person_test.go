@@ -65,7 +65,7 @@ func TestShow(t *testing.T) {
 			result := make(chan error, 1)
 			begun := time.Now()
 			go func() { result <- a.Login(ctx) }()
-			f := current(a)
+			f := runOf(a)
 			if leaves {
 				cancel()
 			}

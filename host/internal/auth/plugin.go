@@ -66,7 +66,7 @@ func (p *Plugin) ForAccount() Provider { return &forAccount{p} }
 func (p *forAccount) Step(ctx context.Context, call *step.Call) (*step.Reply, error) {
 	in, err := json.Marshal(call)
 	if err == nil && len(in) > step.MaxCall {
-		err = breachf("its state and what came of its last action have %d bytes, there may be %d", len(in), step.MaxCall)
+		err = violationf("its state and what came of its last action have %d bytes, there may be %d", len(in), step.MaxCall)
 	}
 	if err != nil {
 		return nil, blame(p.name, "step", err)

@@ -23,13 +23,12 @@ type claims struct {
 	Nonce string `json:"nonce,omitempty"`
 }
 
-// proof makes a proof that whoever sends a request has the key. It is good for
-// one use. token is the one that goes with the request; it and the nonce may be
+// proof returns a proof for one request that its sender has the key. token is the one that goes with the request; it and the nonce may be
 // "".
 func (k *key) proof(method, target, token, nonce string) (string, error) {
 	u, err := url.Parse(target)
 	if err != nil {
-		return "", breachf("a proof is for a URL")
+		return "", violationf("a proof is for a URL")
 	}
 	u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment, u.User = "", false, "", "", nil
 	c := claims{JTI: noise(16), HTM: method, HTU: u.String(), IAT: time.Now().Unix(), Nonce: nonce}

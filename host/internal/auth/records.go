@@ -27,9 +27,9 @@ func (f *flow) record(k step.RecordKey) (vault.Key, error) {
 	server := &f.config.Server
 	switch {
 	case !recordShape.MatchString(k.Name):
-		return key, breachf("it names a record %q", cleantext.Line(k.Name, 64))
+		return key, violationf("it names a record %q", cleantext.Line(k.Name, 64))
 	case max(len(k.Issuer), len(k.Resource), len(k.Client)) > maxKeyPart:
-		return key, breachf("it names a record with more than %d bytes in one part", maxKeyPart)
+		return key, violationf("it names a record with more than %d bytes in one part", maxKeyPart)
 	case f.shares(k):
 	case k.Resource == "":
 		key.Resource = boundTo(server)
@@ -37,7 +37,7 @@ func (f *flow) record(k step.RecordKey) (vault.Key, error) {
 	case k.Resource == server.Resource: // behind a socket: all of those have the origin http://localhost
 		key.Resource = boundTo(server) + " " + k.Resource
 	default:
-		return key, breachf("it asks for a record of the resource %q, and the server is not there", cleantext.Line(k.Resource, 200))
+		return key, violationf("it asks for a record of the resource %q, and the server is not there", cleantext.Line(k.Resource, 200))
 	}
 	if f.config.Vault == nil {
 		return key, unavailable("there is no vault")
@@ -55,10 +55,10 @@ func (f *flow) shares(k step.RecordKey) bool {
 func checkShared(value []byte) error {
 	var r step.Registration
 	if err := strict(value, &r); err != nil {
-		return breachf("it shares a registration that is not of the contract: %v", err)
+		return violationf("it shares a registration that is not of the contract: %v", err)
 	}
 	if max(len(r.Kind), len(r.ID), len(r.Secret), len(r.Method), len(r.Redirect)) > maxKeyPart {
-		return breachf("it shares a registration with more than %d bytes in one part", maxKeyPart)
+		return violationf("it shares a registration with more than %d bytes in one part", maxKeyPart)
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (f *flow) store(ctx context.Context, a *step.Action) (*step.Event, error) {
 		return nil, err
 	}
 	if n := len(a.Store.Value); n > step.MaxRecord || n == 0 {
-		return nil, breachf("it stores a record of %d bytes, there may be 1 to %d", n, step.MaxRecord)
+		return nil, violationf("it stores a record of %d bytes, there may be 1 to %d", n, step.MaxRecord)
 	}
 	if f.shares(a.Store.Key) {
 		if err := checkShared(a.Store.Value); err != nil {
@@ -153,7 +153,7 @@ func (f *flow) store(ctx context.Context, a *step.Action) (*step.Event, error) {
 	return &step.Event{}, nil
 }
 
-// forget removes what was loaded, and not what somebody else has stored since.
+// forget removes the record that was loaded, and keeps one that was stored since.
 func (f *flow) forget(ctx context.Context, a *step.Action) (*step.Event, error) {
 	key, err := f.record(a.Forget.Key)
 	if err != nil {

@@ -19,16 +19,16 @@ import (
 func readReply(b []byte) (*step.Reply, error) {
 	var r step.Reply
 	if err := strict(b, &r); err != nil {
-		return nil, breachf("its reply is not of the contract: %v", err)
+		return nil, violationf("its reply is not of the contract: %v", err)
 	}
 	if len(r.State) > step.MaxState {
-		return nil, breachf("its state has %d bytes, there may be %d", len(r.State), step.MaxState)
+		return nil, violationf("its state has %d bytes, there may be %d", len(r.State), step.MaxState)
 	}
 	if len(r.Actions) == 0 {
-		return nil, breachf("it replied with no action: neither one that awaits something nor an end")
+		return nil, violationf("it replied with no action: neither one that awaits something nor an end")
 	}
 	if len(r.Actions) > step.MaxActions {
-		return nil, breachf("it replied with %d actions, there may be %d", len(r.Actions), step.MaxActions)
+		return nil, violationf("it replied with %d actions, there may be %d", len(r.Actions), step.MaxActions)
 	}
 	for i := range r.Actions {
 		if err := checkAction(&r.Actions[i], i == len(r.Actions)-1); err != nil {
@@ -96,18 +96,18 @@ func checkAction(a *step.Action, last bool) error {
 	awaits, ends := step.Awaits(a.Kind) != "", slices.Contains(ends, a.Kind)
 	switch {
 	case !awaits && !ends && !slices.Contains(says, a.Kind):
-		return breachf("it asks for %q, which is no action of the contract", cleantext.Line(a.Kind, 64))
+		return violationf("it asks for %q, which is no action of the contract", cleantext.Line(a.Kind, 64))
 	case (awaits || ends) && !last:
-		return breachf("%s comes before other actions, and must be last", a.Kind)
+		return violationf("%s comes before other actions, and must be last", a.Kind)
 	case last && !awaits && !ends:
-		return breachf("%s is last, which neither awaits anything nor ends the flow", a.Kind)
+		return violationf("%s is last, which neither awaits anything nor ends the flow", a.Kind)
 	}
 	for kind, there := range payloads(a) {
 		switch {
 		case there && kind != a.Kind:
-			return breachf("%s comes with what belongs to %s", a.Kind, kind)
+			return violationf("%s comes with what belongs to %s", a.Kind, kind)
 		case !there && kind == a.Kind:
-			return breachf("%s comes without what belongs to it", a.Kind)
+			return violationf("%s comes without what belongs to it", a.Kind)
 		}
 	}
 	return nil

@@ -287,7 +287,7 @@ func FuzzReply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := readReply(b)
 		if err != nil {
-			var broken breach
+			var broken violation
 			if !errors.As(err, &broken) {
 				t.Errorf("the error is %T: %v", err, err)
 			}

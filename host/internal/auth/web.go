@@ -48,7 +48,7 @@ func (f *flow) wantedOrigin(s string) (string, error) {
 	}
 	isOrigin := func(s string) bool { o, err := parseOrigin(s); return err == nil && o == origin }
 	if !f.wants.Discover && !slices.ContainsFunc(f.wants.Origins, isOrigin) {
-		return "", breachf("it asks for an exchange with %s, which its manifest does not want", cleantext.Line(origin, 200))
+		return "", violationf("it asks for an exchange with %s, which its manifest does not want", cleantext.Line(origin, 200))
 	}
 	return origin, nil
 }
@@ -61,7 +61,7 @@ func (f *flow) exchange(ctx context.Context, r *step.HTTP, origin string) (*egre
 	}
 	key := f.keys[r.DPoP]
 	if r.DPoP != "" && key == nil {
-		return nil, breachf("it has no key %q", cleantext.Line(r.DPoP, 64))
+		return nil, violationf("it has no key %q", cleantext.Line(r.DPoP, 64))
 	}
 	for first := true; ; first = false {
 		if key != nil {
@@ -118,7 +118,7 @@ func (f *flow) fetchProblem(ctx context.Context, err error) error {
 	var origin *egress.OriginError
 	var rule *egress.RuleError
 	var address *dial.AddressError
-	var broken breach
+	var broken violation
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

@@ -11,21 +11,21 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// Material is what signs in to a server that is not spoken to by HTTP.
+// Material is what signs in to a server over another transport than HTTP.
 type Material struct {
 	Env  map[string]secret.Secret // variables of its process
 	Blob secret.Secret            // of its stream; a transport passes it on unread
 }
 
-// outcome is what a flow has come to.
-type outcome struct {
-	credentials *credentials // nil: requests go as they are
+// result is what a flow ends with.
+type result struct {
+	credentials *credentials // nil if requests need none
 	material    *Material
 	state       json.RawMessage // for request events
-	saved       bool            // it was in the vault, and nobody was asked for another
+	saved       bool            // it came from the vault, and the person was not asked
 }
 
-// fail makes the error of a provider that gives up.
+// fail returns the error of a provider that gives up.
 func (f *flow) fail(a *step.Fail) error {
 	e := &Error{Provider: f.config.Name, Class: a.Class, Message: cleantext.Line(a.Message, 1<<10), Hint: cleantext.Line(a.Hint, 1<<10), URL: f.page}
 	if at, err := pageURL(a.URL, nil); e.URL == "" && err == nil {
@@ -35,16 +35,16 @@ func (f *flow) fail(a *step.Fail) error {
 	case step.FailRetry, step.FailLogin, step.FailConfig:
 		return e
 	}
-	return breachf("it fails with the class %q, which there is none of", cleantext.Line(a.Class, 64))
+	return violationf("it fails with the unknown class %q", cleantext.Line(a.Class, 64))
 }
 
 func (f *flow) setCredentials(_ context.Context, a *step.Action) (*step.Event, error) {
 	c, err := readCredentials(a.Credentials, f.keys)
-	f.outcome.credentials = c
+	f.result.credentials = c
 	return nil, err
 }
 
-// setMaterial takes what the server entry lets a provider give.
+// setMaterial takes the material of a provider, as far as the server entry grants it.
 func (f *flow) setMaterial(_ context.Context, a *step.Action) (*step.Event, error) {
 	m := &Material{Env: map[string]secret.Secret{}, Blob: secret.New(string(a.Material.Blob))}
 	for name, value := range a.Material.Env {
@@ -56,6 +56,6 @@ func (f *flow) setMaterial(_ context.Context, a *step.Action) (*step.Event, erro
 	if len(a.Material.Blob) > 0 && !f.config.Grant.Blob {
 		return nil, ungranted("a blob for the transport", "blob = true")
 	}
-	f.outcome.material = m
+	f.result.material = m
 	return nil, nil
 }
