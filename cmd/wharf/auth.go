@@ -23,12 +23,7 @@ func newAuth(a *app) *cobra.Command {
 		Use:   "auth",
 		Short: "Look after sign-ins and secrets",
 		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0], nil)
-			}
-			return cmd.Help()
-		},
+		RunE:  runGroup,
 	}
 	cmd.AddCommand(newAuthStatus(a), newAuthSecret(a))
 	return cmd

@@ -46,10 +46,8 @@ func newCall(a *app) *cobra.Command {
 		Example: `  wharf call demo echo message=hello
   wharf call demo add --args '{"a": 1}' b=2
   wharf call echo message=hello -- npx -y @modelcontextprotocol/server-everything`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runCall(cmd, args)
-		},
+		Args:              cobra.ArbitraryArgs,
+		RunE:              a.runCall,
 		ValidArgsFunction: a.completeServers,
 	}
 	a.flags.registerArgs(cmd)

@@ -27,6 +27,14 @@ func unknownCommand(cmd *cobra.Command, word string, others []string) error {
 	return exit.Usage(err, "see `%s --help`", cmd.CommandPath())
 }
 
+// runGroup is the run of a command that only has subcommands: its help.
+func runGroup(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return unknownCommand(cmd, args[0], nil)
+	}
+	return cmd.Help()
+}
+
 // exactly checks that a command gets the named arguments and no others.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

@@ -15,12 +15,7 @@ func refuseUnknownShells(root *cobra.Command) {
 			continue
 		}
 		cmd.Args = cobra.ArbitraryArgs
-		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0], nil)
-			}
-			return cmd.Help()
-		}
+		cmd.RunE = runGroup
 	}
 }
 

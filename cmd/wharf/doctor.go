@@ -40,38 +40,25 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 			finding{What: "servers", Value: fmt.Sprint(len(s.servers))})
 	}
 	findings = append(findings, cacheFinding(), a.vaultFinding())
-	if err := a.printFindings(findings); err != nil {
-		return err
-	}
-	return diagnosis(findings)
-}
-
-func (a *app) printFindings(findings []finding) error {
-	if !a.forPeople() {
-		return a.PrintJSON(findings)
-	}
+	var problems problemError
 	rows := plain.Table{{"WHAT", "IS"}}
 	for _, f := range findings {
+		value := f.Value
 		if f.Problem != "" {
-			f.Value += ": " + f.Problem
+			problems = append(problems, f.What)
+			value += ": " + f.Problem
 		}
-		rows = append(rows, []string{f.What, plain.Line(f.Value)})
+		rows = append(rows, []string{f.What, plain.Line(value)})
 	}
-	return a.PrintTable(rows)
-}
-
-// diagnosis is an error if there is a problem.
-func diagnosis(findings []finding) error {
-	var bad problemError
-	for _, f := range findings {
-		if f.Problem != "" {
-			bad = append(bad, f.What)
-		}
+	if a.forPeople() {
+		err = a.PrintTable(rows)
+	} else {
+		err = a.PrintJSON(findings)
 	}
-	if len(bad) == 0 {
-		return nil
+	if err == nil && len(problems) > 0 {
+		err = problems
 	}
-	return bad
+	return err
 }
 
 // problemError names what has a problem.

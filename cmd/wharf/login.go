@@ -23,9 +23,7 @@ Commands that need a sign-in ask for it by themselves on a terminal.`,
   wharf login --no-browser https://mcp.example.com/mcp`,
 		Args:              exactly("SERVER"),
 		ValidArgsFunction: a.completeServers,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runLogin(cmd, args)
-		},
+		RunE:              a.runLogin,
 	}
 }
 

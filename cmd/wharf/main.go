@@ -28,7 +28,10 @@ func main() {
 	if isWorker(os.Args[1:]) {
 		os.Exit(runWorker())
 	}
-	collectLess()
+	// Most garbage of a short command is from loading a plugin, and goes with the process.
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
 	os.Exit(run(os.Args[1:], term.Standard()))
 }
 
@@ -46,14 +49,6 @@ func run(args []string, std *term.Terminal) int {
 	std.AwaitDialog(cancelGrace)
 	a.closeRecorders()
 	return a.report(ctx, err)
-}
-
-// collectLess lets the heap grow further before it is collected: most garbage of a
-// short command is from loading a plugin, and goes with the process.
-func collectLess() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
-	}
 }
 
 // closeRecorders closes the files, and warns if one is not complete: the command

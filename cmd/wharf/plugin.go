@@ -10,12 +10,7 @@ func newPlugin(a *app) *cobra.Command {
 		Short: "Install plugins, and look at their files",
 		Long:  pluginLong,
 		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0], nil)
-			}
-			return cmd.Help()
-		},
+		RunE:  runGroup,
 	}
 	cmd.AddCommand(newPluginNew(a), newPluginBuild(a), newPluginAdd(a), newPluginUpdate(a), newPluginList(a), newPluginInspect(a), newPluginVerify(a),
 		newPluginGrant(a, true), newPluginGrant(a, false), newPluginRemove(a), newPluginTest(a), newPluginReplay(a))

@@ -100,8 +100,15 @@ func (a *app) printReplay(r *replay.Report) error {
 		return a.PrintJSON(r)
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "plugin       %s (%s)\n", plain.Line(r.Plugin), buildOf(r))
-	fmt.Fprintf(&out, "connections  %d%s\n", r.Connections, others(r))
+	build, others := "another build", ""
+	if r.SameFile {
+		build = "the file that was recorded"
+	}
+	if r.Others > 0 {
+		others = fmt.Sprintf(", and %d of other plugins", r.Others)
+	}
+	fmt.Fprintf(&out, "plugin       %s (%s)\n", plain.Line(r.Plugin), build)
+	fmt.Fprintf(&out, "connections  %d%s\n", r.Connections, others)
 	fmt.Fprintf(&out, "compared     %d events, %d host calls\n", r.Events, r.Calls)
 	if r.Skipped > 0 {
 		fmt.Fprintf(&out, "not run      %d events, for which the plugin was gone\n", r.Skipped)
@@ -119,20 +126,6 @@ func (a *app) printReplay(r *replay.Report) error {
 		fmt.Fprintf(&out, "%7d  %-8s %s\n", d.Count, d.Kind, plain.Line(d.What))
 	}
 	return a.Print(out.String())
-}
-
-func buildOf(r *replay.Report) string {
-	if r.SameFile {
-		return "the file that was recorded"
-	}
-	return "another build"
-}
-
-func others(r *replay.Report) string {
-	if r.Others == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", and %d of other plugins", r.Others)
 }
 
 // writeFirst writes a difference in the lines of a call trace.

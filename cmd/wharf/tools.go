@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,32 +13,18 @@ import (
 
 func newTools(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:     "tools SERVER | -- COMMAND…",
-		Short:   "List the tools of a server",
-		Long:    "List the tools of a server: a table on a terminal, else the JSON array of tools.",
-		Example: "  wharf tools demo\n  wharf tools -- npx -y @modelcontextprotocol/server-everything",
-		Args:    cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runTools(cmd, args)
-		},
+		Use:               "tools SERVER | -- COMMAND…",
+		Short:             "List the tools of a server",
+		Long:              "List the tools of a server: a table on a terminal, else the JSON array of tools.",
+		Example:           "  wharf tools demo\n  wharf tools -- npx -y @modelcontextprotocol/server-everything",
+		Args:              cobra.ArbitraryArgs,
+		RunE:              a.withServer(exactly(), a.listTools),
 		ValidArgsFunction: a.completeServers,
 	}
 }
 
-func (a *app) runTools(cmd *cobra.Command, args []string) error {
-	server, rest, err := a.target(cmd, args)
-	if err != nil {
-		return err
-	}
-	if err := exactly()(cmd, rest); err != nil {
-		return err
-	}
-	c, err := a.dial(cmd.Context(), server)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	tools, err := c.tools(cmd.Context())
+func (a *app) listTools(ctx context.Context, c *client, _ []string) error {
+	tools, err := c.tools(ctx)
 	if err != nil {
 		return err
 	}

@@ -21,12 +21,7 @@ func newTrace(a *app) *cobra.Command {
 		Use:   "trace",
 		Short: "Read what --trace has written",
 		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0], nil)
-			}
-			return cmd.Help()
-		},
+		RunE:  runGroup,
 	}
 	cmd.AddCommand(newTraceShow(a))
 	return cmd

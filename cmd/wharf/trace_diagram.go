@@ -45,8 +45,14 @@ func (d *diagram) draw(l *trace.Line) string {
 		return d.heading(l)
 	}
 	out := d.revision(l) + d.row(l)
-	if message := body(l); d.full && message != "" {
-		out += inset(cleantext.Text(message))
+	message := l.Text
+	if l.Message != nil {
+		message = indented(l.Message)
+	}
+	if d.full && message != "" {
+		const margin = "             "
+		text := strings.TrimRight(cleantext.Text(message), "\n")
+		out += margin + strings.ReplaceAll(text, "\n", "\n"+margin) + "\n"
 	}
 	return out
 }
@@ -264,17 +270,4 @@ func failed(l *trace.Line) bool {
 		Result struct{ IsError bool }
 	}
 	return json.Unmarshal(l.Message, &m) == nil && m.Result.IsError
-}
-
-// body is all that a line has of its message.
-func body(l *trace.Line) string {
-	if l.Message != nil {
-		return indented(l.Message)
-	}
-	return l.Text
-}
-
-func inset(text string) string {
-	const margin = "             "
-	return margin + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+margin) + "\n"
 }

@@ -24,12 +24,7 @@ func newTrust(a *app) *cobra.Command {
 		Short: "Decide about the servers that came with a project",
 		Long:  trustLong,
 		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0], nil)
-			}
-			return cmd.Help()
-		},
+		RunE:  runGroup,
 	}
 	cmd.AddCommand(
 		a.trustCommand("list", "List what you decided, and what waits for it", nil, a.runTrustList),
