@@ -71,7 +71,7 @@ func TestTheClerkWithoutAFaultPasses(t *testing.T) {
 // Those of a module that has no such mistakes are below.
 var misdeeds = map[string]struct{ fault, says string }{
 	"sign-in":        {"elsewhere", "is no origin that the manifest wants"},
-	"initial":        {"asks-early", "where there is none"},
+	"initial":        {"asks-early", "a flow that is not interactive"},
 	"expired":        {"stale", "have expired"},
 	"challenged":     {"same-again", "the very credentials again"},
 	"upscope":        {"wants-more", "the manifest does not want it"},
