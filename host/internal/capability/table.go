@@ -257,7 +257,7 @@ func (t *Table) forceEnd() {
 	}
 }
 
-// leftover says what did not end, for the one who waits for it.
+// leftover is the error that names what did not end.
 func (t *Table) leftover() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

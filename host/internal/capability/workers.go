@@ -28,11 +28,15 @@ func (p *workerPool) run(j Job) {
 	select {
 	case p.next <- j:
 	default:
-		p.workers.Go(func() {
-			for ok := true; ok; j, ok = p.await() {
-				j.Complete()
-			}
-		})
+		p.workers.Go(func() { p.work(j) })
+	}
+}
+
+// work runs j, and what comes after it. It is a function of its own so that j is not
+// a variable of a closure, which would be allocated for each job.
+func (p *workerPool) work(j Job) {
+	for ok := true; ok; j, ok = p.await() {
+		j.Complete()
 	}
 }
 

@@ -146,8 +146,8 @@ func (c *Callback) URI() string { return c.uri }
 // state before anything else. When Wait returns without an error the client has
 // its page, and until Close every further one is told that it is too late.
 //
-// With an error no visit was accepted: ctx ended, or the callback was closed. Wait may then
-// be called again.
+// With an error no visit was accepted: ctx ended, or the callback was closed. Wait
+// may then be called again.
 func (c *Callback) Wait(ctx context.Context, accept func(url.Values) bool) error {
 	c.mu.Lock()
 	c.accept = accept

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Bounds of those who come to a callback. What they cost together is what a
-// local program can make it cost: a megabyte or two.
+// Bounds of the connections to a callback. All together cost a megabyte or two, which
+// is what a local program can make them cost.
 const (
-	maxCallbackConns = 64              // at a time; one more, and the one who is there longest has to leave
+	maxCallbackConns = 64              // at a time; with one more the oldest is closed
 	callbackTime     = 5 * time.Second // for a request, and again for its page
 	maxCallbackHead  = 32 << 10        // bytes: browsers send the cookies of every program on this machine
 )
 
-// callbackRequest is what of a request counts.
+// callbackRequest is what a page depends on.
 type callbackRequest struct{ method, host, path, query string }
 
 // page is what a client is shown: fixed text, with nothing of the request.
@@ -41,46 +41,46 @@ var (
 type callbackServer struct {
 	http    http.Server
 	respond func(*callbackRequest) (page, func())
-	once    sync.Once // of open
+	once    sync.Once // of serve
 	loops   sync.WaitGroup
 
 	mu      sync.Mutex
-	clients []*clientConn // those who came first are first
+	clients []*clientConn // the oldest first
 }
 
-func (d *callbackServer) init(answer func(*callbackRequest) (page, func())) {
-	d.respond = answer
-	d.http = http.Server{
-		Handler:                      d,
+func (s *callbackServer) init(answer func(*callbackRequest) (page, func())) {
+	s.respond = answer
+	s.http = http.Server{
+		Handler:                      s,
 		DisableGeneralOptionsHandler: true,
 		ReadTimeout:                  callbackTime,
 		WriteTimeout:                 callbackTime,
 		MaxHeaderBytes:               maxCallbackHead,
 		ErrorLog:                     log.New(io.Discard, "", 0),
 	}
-	d.http.SetKeepAlivesEnabled(false)
+	s.http.SetKeepAlivesEnabled(false)
 }
 
-// serve starts to serve those who connect to listeners. The system has kept those
-// waiting who came before. It may be called again.
-func (d *callbackServer) serve(listeners []net.Listener) {
-	d.once.Do(func() {
+// serve starts to accept connections of listeners. The system has kept earlier ones
+// waiting. It may be called again.
+func (s *callbackServer) serve(listeners []net.Listener) {
+	s.once.Do(func() {
 		for _, listener := range listeners {
-			d.loops.Go(func() { d.http.Serve(&countingListener{listener, d}) })
+			s.loops.Go(func() { s.http.Serve(&countingListener{listener, s}) })
 		}
 	})
 }
 
 // close hangs up on all clients. No connection is accepted after it returns.
-func (d *callbackServer) close() {
-	d.once.Do(func() {})
-	d.http.Close()
-	d.loops.Wait()
+func (s *callbackServer) close() {
+	s.once.Do(func() {})
+	s.http.Close()
+	s.loops.Wait()
 }
 
 // ServeHTTP implements http.Handler.
-func (d *callbackServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p, after := d.respond(&callbackRequest{r.Method, r.Host, r.URL.EscapedPath(), r.URL.RawQuery})
+func (s *callbackServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p, after := s.respond(&callbackRequest{r.Method, r.Host, r.URL.EscapedPath(), r.URL.RawQuery})
 	p.write(w)
 	if after != nil {
 		http.NewResponseController(w).Flush() // the client has it, even if the server closes now
@@ -107,7 +107,8 @@ func (p page) write(w http.ResponseWriter) {
 	io.WriteString(w, body)
 }
 
-// countingListener is a listener that counts those who come in.
+// countingListener hands the connections that it accepts to its server, which bounds
+// their number.
 type countingListener struct {
 	net.Listener
 	server *callbackServer
@@ -128,17 +129,17 @@ type clientConn struct {
 	server *callbackServer
 }
 
-// admit lets a client in. Those who come and say nothing cannot keep others
-// out: they are the first who have to leave.
-func (d *callbackServer) admit(conn net.Conn) net.Conn {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.clients) == maxCallbackConns {
-		d.clients[0].Conn.Close()
-		d.clients = d.clients[1:]
+// admit takes a connection in, and closes the oldest if there are too many: clients
+// that connect and send nothing cannot keep others out.
+func (s *callbackServer) admit(conn net.Conn) net.Conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.clients) == maxCallbackConns {
+		s.clients[0].Conn.Close()
+		s.clients = s.clients[1:]
 	}
-	v := &clientConn{conn, d}
-	d.clients = append(d.clients, v)
+	v := &clientConn{conn, s}
+	s.clients = append(s.clients, v)
 	return v
 }
 
@@ -147,12 +148,12 @@ func (v *clientConn) Close() error {
 	return v.Conn.Close()
 }
 
-func (d *callbackServer) forget(v *clientConn) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for i, w := range d.clients {
+func (s *callbackServer) forget(v *clientConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, w := range s.clients {
 		if w == v {
-			d.clients = append(d.clients[:i], d.clients[i+1:]...)
+			s.clients = append(s.clients[:i], s.clients[i+1:]...)
 			return
 		}
 	}

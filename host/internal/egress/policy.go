@@ -19,9 +19,9 @@ import (
 //
 // An origin that is named may be anywhere, like the url of a server: the user
 // wrote it down. One that is only discovered has to be public. It may be on this
-// machine if the server is, and on a private network if the server is on one:
-// a person who runs both has nothing to fear from the way between them; to be sent from
-// a public server to a private address is an attack.
+// machine if the server is, and on a private network if the server is on one: the
+// person who runs both has nothing to fear there. A public server that
+// leads to a private address is an attack.
 //
 // Behind a proxy it is the proxy that looks up names and connects. A discovered
 // name is then looked up here as well, unless the proxy is one of socks5h, and

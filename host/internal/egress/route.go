@@ -14,14 +14,14 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 )
 
-// routeKey is how an origin is reached.
+// routeKey says how an origin is reached.
 type routeKey struct {
 	relation relation
 	proxied  bool
 }
 
-// route is what leads to the origins of one course. Roads differ in what is asked
-// about an address, and in who is shown which name and certificate, so a
+// route has the connections to the origins of one routeKey. Routes differ in the guard
+// of their addresses and in the TLS name and certificate that they show, so a
 // connection of one is never used for another.
 type route struct {
 	transport *http.Transport
@@ -33,7 +33,7 @@ func (r *route) close() {
 	r.dialer.Close()
 }
 
-// route returns the way to u, or why there is none.
+// route returns the route to u, or why there is none.
 func (f *Fetcher) route(ctx context.Context, u *url.URL) (*route, error) {
 	to, err := f.policy.relate(u)
 	if err != nil {
@@ -87,8 +87,8 @@ const lookTime = 2 * time.Second
 // checkName looks up a discovered host's name that a proxy is about to be given. It is
 // refused if one of its addresses is. What cannot be known from here passes: a name
 // that only the proxy knows, and one that leads elsewhere when the proxy asks. A
-// proxy of socks5h is not only asked to connect but to look up, so that no name
-// leaves this machine, and none does.
+// proxy of socks5h looks names up itself, because the user wants no look-up
+// here, so none is made.
 func (f *Fetcher) checkName(ctx context.Context, host string, proxy *url.URL) error {
 	if _, err := netip.ParseAddr(host); err == nil || proxy.Scheme == "socks5h" {
 		return nil
@@ -111,9 +111,9 @@ func (f *Fetcher) checkName(ctx context.Context, host string, proxy *url.URL) er
 	return nil
 }
 
-// proxy returns the proxy on the way to u, or nil. This machine is reached
-// without, unless it is the server and the user configured one: this machine of the proxy would
-// be another one.
+// proxy returns the proxy on the way to u, or nil. This machine is reached without a
+// proxy, for which localhost would be another machine, unless it is the server and the
+// user configured one.
 func (f *Fetcher) proxy(to relation, u *url.URL) (*url.URL, error) {
 	if to != ownServer && isLoopback(u.Hostname()) {
 		return nil, nil
@@ -174,7 +174,7 @@ func (f *Fetcher) newRoute(c routeKey) (*route, error) {
 	return &route{t, d}, nil
 }
 
-// guard is what the dialer of a course asks about addresses.
+// guard is what the dialer of a route asks about addresses.
 func (f *Fetcher) guard(c routeKey) dial.Guard {
 	return func(addr string) dial.Control {
 		host, _, _ := net.SplitHostPort(addr)
@@ -217,8 +217,8 @@ func (f *Fetcher) mayRetry(ctx context.Context, err error) bool {
 }
 
 // serverIsPrivate reports whether the server is on a private network, and remembers it
-// if it is. Where its name leads to would prove nothing: a hostile server has its
-// name lead to where it wants to look. So it is met there.
+// if it is. The address of its name alone would prove nothing: a hostile server can
+// point its name anywhere. So the address has to prove its identity by TLS.
 func (f *Fetcher) serverIsPrivate(ctx context.Context) bool {
 	s := f.policy.Server
 	if s == nil || s.Socket() != "" || f.private.Load() {
@@ -235,7 +235,7 @@ func (f *Fetcher) serverIsPrivate(ctx context.Context) bool {
 }
 
 // verifiedAddr returns the address at which the server proves by its certificate to be
-// itself, or none. It cannot have that at an address which is not its own.
+// itself, or none. It has no valid certificate at an address that is not its own.
 func (f *Fetcher) verifiedAddr(ctx context.Context) (at netip.Addr) {
 	base := f.policy.Server.URL()
 	if proxy, err := f.proxy(ownServer, base); proxy != nil || err != nil || base.Scheme != "https" {

@@ -139,8 +139,8 @@ func (p *Program) eventTimeout() time.Duration {
 }
 
 // newMachine returns the machine of a process that has just been started.
-func newMachine(b guest.Callbacks, p processPipe, patience time.Duration) *machine {
-	m := &machine{callbacks: b, pipe: p, eventTimeout: patience, exited: make(chan struct{}), releaseCache: func() {}}
+func newMachine(b guest.Callbacks, p processPipe, eventTimeout time.Duration) *machine {
+	m := &machine{callbacks: b, pipe: p, eventTimeout: eventTimeout, exited: make(chan struct{}), releaseCache: func() {}}
 	m.in = frames{in: bufio.NewReaderSize(p, 32<<10), most: m.bound}
 	m.watch = time.AfterFunc(time.Hour, m.expire)
 	m.watch.Stop()

@@ -24,7 +24,7 @@ type request struct {
 	upgrade bool
 }
 
-// call is an order that is being carried out. Its body is whole and stays as it
+// call is a request that is being carried out. Its body is complete and stays as it
 // is, so it can be sent again: elsewhere on the same origin, or signed in.
 type call struct {
 	request

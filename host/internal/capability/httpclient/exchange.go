@@ -12,16 +12,16 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// exchange is one request and its response. Its write side collects the body;
-// nothing happens, and no goroutine runs, until that is whole.
+// exchange is one request and its response. Its write side collects the body; nothing
+// happens, and no goroutine runs, until the body is complete.
 type exchange struct {
 	capability.Slot
 	call
 	state     atomic.Int32
-	ending    bool // the owner's: the body is whole
+	ending    bool // the owner's: the body is complete
 	aboveLow  bool // more than the low-water mark was unsent after a flush
 	tooLarge  bool // the owner's, until the exchange runs: more than is held
-	requested bool // the carrier's: the request was sent, and err is how it failed
+	requested bool // the runner's: the request was sent; err says how it failed
 	err       error
 	abandoned atomic.Bool         // Stop was called: no caller waits any more
 	unsent    atomic.Int64        // what Queued says
@@ -57,9 +57,9 @@ func (x *exchange) Write(p []byte, end bool) {
 	}
 }
 
-// Borrow makes p the whole body, without a copy, and frees what it is of when
-// net/http can no longer read it. An exchange that is never run leaves that to
-// the collector. It makes the exchange a borrower for package guest.
+// Borrow implements [hostio.Borrower]. It makes p the whole body without a copy, and
+// frees its owner when net/http can no longer read it. An exchange that is never run
+// leaves that to the garbage collector.
 func (x *exchange) Borrow(p []byte, end bool, of interface{ Free() }) {
 	if !end || len(x.body) > 0 || len(p) <= inMemory {
 		x.Write(p, end)
@@ -77,16 +77,17 @@ func (x *exchange) Borrow(p []byte, end bool, of interface{ Free() }) {
 func (x *exchange) countBody(n int) bool {
 	x.tooLarge = !x.HoldBody(n)
 	if x.tooLarge || x.Ended() {
-		// A Write that comes while another goroutine ends the exchange calls this too: one of the
-		// two sees the other.
+		// A Write that comes while another goroutine ends the exchange also gets here:
+		// one of the two sees the other.
 		x.ReleaseBody()
 		return false
 	}
 	return true
 }
 
-// Flush is described at [hostio.Stream]. It sends a body that is whole. One that fits
-// into the buffers of a connection counts as sent at once.
+// Flush is described at [hostio.Stream]. It sends the request once
+// its body is complete. A body that fits into the buffers of a connection counts as
+// sent at once.
 func (x *exchange) Flush() {
 	if !x.ending && !x.tooLarge {
 		return
@@ -102,9 +103,9 @@ func (x *exchange) Flush() {
 	}
 }
 
-// offerInline offers the exchange to the caller that waits for its answer, if it will not hold
-// that one up: not where there are files to read before, or credentials to wait
-// for, or a body that goes out bit by bit.
+// offerInline offers the exchange to the caller that waits for its answer, unless that
+// caller would be held up: by files to read, by credentials to wait for, or by a body
+// that goes out in parts.
 func (x *exchange) offerInline() bool {
 	to, ok := x.Sink().(hostio.InlineSink)
 	return ok && x.client.prepared.Load() && len(x.body) <= inMemory && x.signsWithoutWaiting() && to.OfferInline(x)
@@ -124,8 +125,8 @@ func (x *exchange) signsWithoutWaiting() bool {
 // Queued is described at [hostio.Stream].
 func (x *exchange) Queued() int { return int(x.unsent.Load()) }
 
-// Close is described at [hostio.Stream]. An exchange has no orderly end: the caller that closes
-// it does not want it any more, and the server sees that.
+// Close is described at [hostio.Stream]. An exchange has no orderly end: once closed it
+// is not wanted any more, and the server sees that.
 func (x *exchange) Close() { x.End() }
 
 // End is described at [capability.Handle].
@@ -186,8 +187,8 @@ func (x *exchange) freeBody() {
 	}
 }
 
-// stopTimer is the end of the clock. net/http may still be about to read a large
-// body, which sets it.
+// stopTimer stops the phase timer for good. net/http may still be about to read a large
+// body, which sets the clock again, so that clock is not reused.
 func (x *exchange) stopTimer() {
 	if len(x.body) > inMemory {
 		x.stop()
@@ -196,8 +197,8 @@ func (x *exchange) stopTimer() {
 	}
 }
 
-// begin sends the request, if that has not been done, and hears the answer's
-// beginning.
+// begin sends the request, unless that was done, and reads the beginning of the
+// answer.
 func (x *exchange) begin() {
 	if x.requested {
 		return
@@ -246,7 +247,7 @@ type responseHead struct {
 	readErr error // of that read; io.EOF when the body is whole
 }
 
-// readHead takes a response over, and reads what may be said together with its head.
+// readHead takes a response over, and reads what of its body goes with its head.
 func (c *call) readHead(resp *http.Response) {
 	c.resp, c.buf = resp, capability.GetChunk()
 	if !isEventStream(resp.Header) {
@@ -255,7 +256,7 @@ func (c *call) readHead(resp *http.Response) {
 	}
 }
 
-// complete reports whether that is all of it.
+// complete reports whether the first read gave the whole body.
 func (o *responseHead) complete() bool { return o.readErr == io.EOF }
 
 // close closes the response.

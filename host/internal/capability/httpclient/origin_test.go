@@ -252,7 +252,7 @@ func TestConfiguredHeadersGoWithEveryRequest(t *testing.T) {
 
 func TestConfiguredHeadersAreChecked(t *testing.T) {
 	bad := map[string]abi.Pair{
-		"not a valid name":           {Key: "a b", Value: "x"},
+		"not a valid name":  {Key: "a b", Value: "x"},
 		"control character": {Key: "X-A", Value: "x\r\nY: z"},
 		"as each request":   {Key: "content-length", Value: "3"},
 	}

@@ -23,13 +23,13 @@ const (
 )
 
 // phaseTimer ends an exchange whose server is too slow. One clock serves all
-// phases, one after the other. All but taken is called by the goroutine that
-// carries the exchange.
+// phases, one after the other. All methods except onSent are called by the
+// goroutine that runs the exchange.
 type phaseTimer struct {
 	limits *capability.Limits
 	cancel context.CancelCauseFunc
 	phase  atomic.Int32
-	clock  *clock // got by the first begin
+	clock  *clock // got by the first await
 	runs   bool   // the clock was set, and not stopped since
 	fired  bool   // it ran out before it was stopped, or may have
 }
@@ -49,70 +49,70 @@ var clocks = sync.Pool{New: func() any {
 }}
 
 // await starts to wait for p, and for nothing else any more.
-func (w *phaseTimer) await(p phase) {
-	w.phase.Store(int32(p))
-	if w.clock == nil {
-		w.clock = clocks.Get().(*clock)
-		w.clock.owner.Store(w)
+func (t *phaseTimer) await(p phase) {
+	t.phase.Store(int32(p))
+	if t.clock == nil {
+		t.clock = clocks.Get().(*clock)
+		t.clock.owner.Store(t)
 	}
-	w.mark(w.clock.timer.Reset(w.limit(p)), true)
+	t.mark(t.clock.timer.Reset(t.limit(p)), true)
 }
 
 // mark keeps what a change of the clock tells: whether it still ran, and whether
 // it runs now.
-func (w *phaseTimer) mark(ran, runs bool) {
-	w.fired = w.fired || w.runs && !ran
-	w.runs = runs
+func (t *phaseTimer) mark(ran, runs bool) {
+	t.fired = t.fired || t.runs && !ran
+	t.runs = runs
 }
 
 // onSent is called by the goroutine of net/http that sends a request, each time
 // that it takes some of it. The answer may have begun before all is sent; what
 // is waited for is the answer then.
-func (w *phaseTimer) onSent(all bool) {
+func (t *phaseTimer) onSent(all bool) {
 	next := forUpload
 	if all {
 		next = forHead
 	}
-	if now := w.phase.Load(); phase(now) <= forUpload && w.phase.CompareAndSwap(now, int32(next)) {
-		w.clock.timer.Reset(w.limit(next))
+	if now := t.phase.Load(); phase(now) <= forUpload && t.phase.CompareAndSwap(now, int32(next)) {
+		t.clock.timer.Reset(t.limit(next))
 	}
 }
 
-// stop stops the clock: it is not the server that is waited for. A clock that
-// runs out or is set once more while this is going on finds that out by itself.
-func (w *phaseTimer) stop() {
-	w.phase.Store(int32(forHost))
-	if w.clock != nil {
-		w.mark(w.clock.timer.Stop(), false)
+// stop stops the clock: the server is not waited for now. A clock that runs out, or is
+// set once more, during stop finds the phase forHost and does nothing.
+func (t *phaseTimer) stop() {
+	t.phase.Store(int32(forHost))
+	if t.clock != nil {
+		t.mark(t.clock.timer.Stop(), false)
 	}
 }
 
-// recycle gives the clock back to the pool, if nothing has called
-// taken: nothing may set it for us any more then. One that rang is kept, because
-// its goroutine may still be on the way here.
-func (w *phaseTimer) recycle() {
-	w.stop()
-	if w.clock != nil && !w.fired {
-		clocks.Put(w.clock)
-		w.clock = nil
+// recycle gives the clock back to the pool. It may be called where onSent was not:
+// nothing sets the clock for this timer any more then. A clock that ran out is kept,
+// because its goroutine may still be on the way here.
+func (t *phaseTimer) recycle() {
+	t.stop()
+	if t.clock != nil && !t.fired {
+		clocks.Put(t.clock)
+		t.clock = nil
 	}
 }
 
-func (w *phaseTimer) limit(p phase) time.Duration {
+func (t *phaseTimer) limit(p phase) time.Duration {
 	switch p {
 	case forUpload:
-		return w.limits.Stall
+		return t.limits.Stall
 	case forBody:
-		return w.limits.Body
+		return t.limits.Body
 	case forStream:
-		return w.limits.Idle
+		return t.limits.Idle
 	}
-	return w.limits.Head
+	return t.limits.Head
 }
 
-func (w *phaseTimer) expire() {
-	if p := phase(w.phase.Load()); p != forHost {
-		w.cancel(&phaseTimeout{p, w.limit(p)})
+func (t *phaseTimer) expire() {
+	if p := phase(t.phase.Load()); p != forHost {
+		t.cancel(&phaseTimeout{p, t.limit(p)})
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// Piped is a process that only talks with this one: what is written goes to
-// its stdin, and what it says on its stdout is read. It has no environment but its
-// own, and what it writes to its stderr is kept for when it ends.
+// Piped is a process that only talks with this one: Write goes to its stdin, and Read
+// comes from its stdout. It inherits no variables, and the beginning of its stderr is
+// kept for when it ends.
 //
 // One goroutine at a time reads, writes and closes; all else is for any. The
 // caller of StartPiped has it reaped, and then closed.

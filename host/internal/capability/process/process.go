@@ -29,8 +29,8 @@ func (Process) Kind() abi.OpenKind { return abi.OpenProcess }
 func (p Process) Opener(*capability.Limits) capability.Opener { return stream.Opener(p.serve) }
 
 // serve carries the process from its start to its end. That it ended by itself tells
-// more than a failure that came of it: a broken pipe, say. However it ends, its group
-// is killed before it is reaped: the pid of a process that is not reaped cannot belong
+// more than a failure that followed from that, such as a broken pipe. However it ends,
+// its group is killed before it is reaped: the pid of a process that is not reaped cannot belong
 // to another process, so the kill cannot hit one.
 func (p Process) serve(h *stream.Handle) {
 	c, err := p.start(h)

@@ -81,8 +81,8 @@ func (p Process) result(state *os.ProcessState, stdout *cappedBuffer, stderr *ca
 	return &Output{Code: state.ExitCode(), Stdout: stdout.kept.Bytes(), Stderr: said}, nil
 }
 
-// wait returns when the process is over and has been heard, or has to go; the
-// error is of one that had no time left.
+// wait returns when the process is over and its output is read, or when it has to end.
+// The error is that its time is up.
 func (c *child) wait(ctx context.Context, grace capability.Grace, stdout *cappedBuffer) error {
 	select {
 	case <-c.exited:
@@ -97,8 +97,8 @@ func (c *child) wait(ctx context.Context, grace capability.Grace, stdout *capped
 	return nil
 }
 
-// awaitPipes gives the output of a process that is over time to be read. Others may
-// hold its pipes for ever, so that is not much.
+// awaitPipes gives the output of a process that is over a little time to be read: other
+// processes may hold its pipes open for ever.
 func (c *child) awaitPipes(ctx context.Context, limit time.Duration, stdout *cappedBuffer) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -115,7 +115,7 @@ func (c *child) awaitPipes(ctx context.Context, limit time.Duration, stdout *cap
 	}
 }
 
-// await waits for something, and no longer than limit.
+// await waits until what is closed, and no longer than limit.
 func await(what <-chan struct{}, limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -15,15 +15,15 @@ import (
 type rawConn = syscall.RawConn
 
 // PipeMax is what a pipe is grown to, and the most that one can still hold
-// when everybody who wrote to it is dead.
+// when all its writers are dead.
 const PipeMax = 1 << 20
 
 // growAfter is how many reads in a row have to fill the chunk before the pipe
-// is grown: the pages of all pipes of a user are counted together, so a small
-// talker must not have any of them.
+// is grown: the pages of all pipes of a user are counted together, so a
+// server that says little must not have any of them.
 const growAfter = 4
 
-// Reader is the read side of a pipe or socket. One goroutine reads it; cut may
+// Reader is the read side of a pipe or socket. One goroutine reads it; Cut may
 // be called by another.
 type Reader struct {
 	from FDConn
@@ -34,6 +34,7 @@ type Reader struct {
 	poll
 }
 
+// NewReader returns the reader of a pipe or socket.
 func NewReader(from FDConn) (*Reader, error) {
 	raw, err := from.SyscallConn()
 	return &Reader{from: from, raw: raw, left: PipeMax}, err
