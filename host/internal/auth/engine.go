@@ -56,12 +56,12 @@ const Fuel = 4_000_000_000
 
 // Engine loads providers. It is safe for concurrent use.
 type Engine struct {
-	config EngineConfig
-	bounds bounds
-	annex  *wasm.Extism
-	ctx    context.Context // ends with Close, and with it the loads
-	cancel context.CancelFunc
-	work   sync.WaitGroup // loads under way
+	config  EngineConfig
+	bounds  bounds
+	runtime *wasm.Extism
+	ctx     context.Context // ends with Close, and with it the loads
+	cancel  context.CancelFunc
+	work    sync.WaitGroup // loads under way
 
 	mu     sync.Mutex
 	loads  map[string]*load // by name and hash
@@ -87,7 +87,7 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 func openEngine(c EngineConfig, b bounds) (*Engine, error) {
 	e := &Engine{config: c, bounds: b, loads: map[string]*load{}}
 	var err error
-	if e.annex, err = e.open(wasm.Source{Dir: c.CacheDir}); err != nil {
+	if e.runtime, err = e.open(wasm.Source{Dir: c.CacheDir}); err != nil {
 		return nil, err
 	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
@@ -131,7 +131,7 @@ func (e *Engine) end() error {
 		errs = append(errs, l.plugin.close())
 	}
 	e.loads = nil
-	return errors.Join(append(errs, e.annex.Close())...)
+	return errors.Join(append(errs, e.runtime.Close())...)
 }
 
 // Load validates a module, compiles it on first use, and asks it to describe itself.
@@ -180,18 +180,18 @@ func (e *Engine) begin(name string, binary []byte, s wasm.Source) (*load, error)
 }
 
 func (e *Engine) load(name string, binary []byte, s wasm.Source) (*Plugin, error) {
-	annex := e.annex
+	runtime := e.runtime
 	if s != (wasm.Source{}) {
 		own, err := e.open(s)
 		if err != nil {
 			return nil, fmt.Errorf("auth provider %s: %w", name, err)
 		}
-		annex = own
+		runtime = own
 	}
-	p, err := e.make(annex, name, binary)
+	p, err := e.make(runtime, name, binary)
 	if err != nil {
-		if annex != e.annex {
-			err = errors.Join(err, annex.Close())
+		if runtime != e.runtime {
+			err = errors.Join(err, runtime.Close())
 		}
 		return nil, err
 	}
@@ -208,14 +208,14 @@ func (e *Engine) load(name string, binary []byte, s wasm.Source) (*Plugin, error
 }
 
 // make looks at a module and compiles it.
-func (e *Engine) make(annex *wasm.Extism, name string, binary []byte) (*Plugin, error) {
-	metered, hash, err := annex.Prepare(name, binary)
+func (e *Engine) make(runtime *wasm.Extism, name string, binary []byte) (*Plugin, error) {
+	metered, hash, err := runtime.Prepare(name, binary)
 	if err != nil {
 		return nil, fmt.Errorf("auth provider %w", err)
 	}
-	p, err := e.compile(annex, name, metered, hash)
+	p, err := e.compile(runtime, name, metered, hash)
 	if err != nil {
-		return nil, fmt.Errorf("auth provider %s: compile: %w", name, annex.NotCompiled(err))
+		return nil, fmt.Errorf("auth provider %s: compile: %w", name, runtime.NotCompiled(err))
 	}
 	return p, nil
 }
@@ -224,7 +224,7 @@ func (e *Engine) make(annex *wasm.Extism, name string, binary []byte) (*Plugin, 
 // everything that we set.
 const loud = "EXTISM_ENABLE_WASI_OUTPUT"
 
-func (e *Engine) compile(annex *wasm.Extism, name string, metered []byte, hash string) (*Plugin, error) {
+func (e *Engine) compile(runtime *wasm.Extism, name string, metered []byte, hash string) (*Plugin, error) {
 	if _, set := os.LookupEnv(loud); set {
 		return nil, errors.New(loud + " is set in the environment: it shows what providers print, and they hold secrets; unset it")
 	}
@@ -234,15 +234,15 @@ func (e *Engine) compile(annex *wasm.Extism, name string, metered []byte, hash s
 		Timeout: uint64(e.bounds.time.Milliseconds()),
 	}
 	compile := func() (*extism.CompiledPlugin, error) {
-		c := extism.PluginConfig{RuntimeConfig: annex.RuntimeConfig(), EnableWasi: true}
-		return extism.NewCompiledPlugin(annex.CompileContext(e.ctx), manifest, c, nil)
+		c := extism.PluginConfig{RuntimeConfig: runtime.RuntimeConfig(), EnableWasi: true}
+		return extism.NewCompiledPlugin(runtime.CompileContext(e.ctx), manifest, c, nil)
 	}
 	compiled, err := compile()
-	if err != nil && annex.CacheFailed(err) {
+	if err != nil && runtime.CacheFailed(err) {
 		compiled, err = compile()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return newPlugin(name, e, annex, compiled), nil
+	return newPlugin(name, e, runtime, compiled), nil
 }

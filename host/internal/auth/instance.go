@@ -30,7 +30,7 @@ type instance struct {
 // each one of them.
 func (p *Plugin) instance(ctx context.Context) (*instance, error) {
 	out := printer{p.name, p.engine.config.Print}
-	plugin, err := p.compiled.Instance(ctx, extism.PluginInstanceConfig{ModuleConfig: p.annex.ModuleConfig(out)})
+	plugin, err := p.compiled.Instance(ctx, extism.PluginInstanceConfig{ModuleConfig: p.runtime.ModuleConfig(out)})
 	if err != nil {
 		return nil, err
 	}

@@ -32,8 +32,8 @@ const (
 type Plugin struct {
 	name     string
 	engine   *Engine
-	annex    *wasm.Extism
-	own      bool // the annex is for this plugin alone
+	runtime  *wasm.Extism
+	own      bool // the runtime is for this plugin alone
 	compiled *extism.CompiledPlugin
 	manifest step.Manifest
 	seats    chan struct{}
@@ -47,8 +47,8 @@ type Plugin struct {
 // of an instance is found by steps of the same forAccount alone.
 type forAccount struct{ *Plugin }
 
-func newPlugin(name string, e *Engine, annex *wasm.Extism, compiled *extism.CompiledPlugin) *Plugin {
-	return &Plugin{name: name, engine: e, annex: annex, own: annex != e.annex, compiled: compiled, seats: make(chan struct{}, maxSeats)}
+func newPlugin(name string, e *Engine, runtime *wasm.Extism, compiled *extism.CompiledPlugin) *Plugin {
+	return &Plugin{name: name, engine: e, runtime: runtime, own: runtime != e.runtime, compiled: compiled, seats: make(chan struct{}, maxSeats)}
 }
 
 // Name is the name that the plugin was loaded under.
@@ -187,7 +187,7 @@ func (p *Plugin) close() error {
 	}
 	err := p.compiled.Close(context.Background())
 	if p.own {
-		err = errors.Join(err, p.annex.Close())
+		err = errors.Join(err, p.runtime.Close())
 	}
 	for range maxSeats {
 		<-p.seats

@@ -19,7 +19,7 @@ static const char name[] = "content-length:";
 enum { NAME = sizeof name - 1 };
 
 static uint32_t left;    // bytes of the current body that are still to come
-static uint8_t last;     // of what came of it, without white space; 0 for none
+static uint8_t last;     // the last byte of it that came and is not white space; 0 for none
 static uint8_t line[64]; // the current line; what does not fit is of no interest
 static uint32_t filled;  // bytes of line
 static bool named;       // the line has its colon
