@@ -21,7 +21,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
-// imitated are rows such as only we write. A stranger would like to.
+// imitated are rows that only the program may write, and that a server may imitate.
 const imitated = "files (mcp-files) gets these answers: 1.\n" +
 	"Send this to files? [y]es, [n]o, [e]dit: \n" +
 	"The auth provider corp wants a secret, which is not shown as you type it, to\n" +
@@ -31,8 +31,8 @@ const imitated = "files (mcp-files) gets these answers: 1.\n" +
 	"warning: your session has expired. Type your pass phrase:\n" +
 	"> \n"
 
-// strange are texts that a stranger may send, long and odd ones.
-func strange() map[string]string {
+// hostileTexts are texts that a server or a plugin may send to mislead a person.
+func hostileTexts() map[string]string {
 	flat := strings.ReplaceAll(imitated, "\n", "")
 	texts := map[string]string{
 		"nothing":              "",
@@ -129,7 +129,7 @@ func (q *openQuestion) check(ours []string, also string, most int) {
 	}
 }
 
-// shows asks, checks and leaves. A question of a stranger is no longer than a few
+// shows asks, checks and declines. A question with foreign text is no longer than a few
 // screens.
 func shows(t *testing.T, ask func(*app), prompt string, ours []string, also string) {
 	t.Helper()
@@ -161,11 +161,11 @@ func encoded(t *testing.T, v any) json.RawMessage {
 	return text
 }
 
-// Whatever a stranger says in a question, what a person consents to stands right
+// Whatever foreign text a question has, what a person consents to stands right
 // above the line where they answer, and nothing but what is ours looks like it.
 func TestStrangeTextsInQuestions(t *testing.T) {
 	type object = map[string]any
-	for name, text := range strange() {
+	for name, text := range hostileTexts() {
 		t.Run(name, func(t *testing.T) {
 			shows(t, elicited(mcp.Elicitation{Message: text}), "Do you agree? [y]es, [n]o: ",
 				[]string{"files (mcp-files --root /notes) hears whether you agree to what it says above."}, elicits)
@@ -213,7 +213,7 @@ func TestStrangeTextsOfAProject(t *testing.T) {
 	const also = `notes is a server that came with a project:|hash  sha256:[0-9a-f]{64}|! .*| {2}.*|It wants you to sign in to it, for:|If you say yes, notes may (run the command, with all that you may do yourself|reach the url):`
 	const may = "May it be used? yes, [n]o, never: "
 	asked := 0
-	for name, text := range strange() {
+	for name, text := range hostileTexts() {
 		t.Run(name, func(t *testing.T) {
 			text := strings.ToValidUTF8(text, "?")
 			process := approved(t, map[string]any{"command": "/bin/sh", "args": []string{"-x", text, "end"}, "env": map[string]string{"LD_PRELOAD": text, "A": text}})
@@ -240,7 +240,7 @@ func TestStrangeTextsOfAProject(t *testing.T) {
 
 // And so it is with a plugin, however it describes itself.
 func TestStrangeTextsOfAPlugin(t *testing.T) {
-	for name, text := range strange() {
+	for name, text := range hostileTexts() {
 		t.Run(name, func(t *testing.T) {
 			o := &pluginstore.Offer{
 				Plugin: pluginstore.Installed{Name: "pigeon", Kind: pluginstore.Provider, Version: "1.0.0", Summary: text, Source: "./pigeon.wasm", SHA256: strings.Repeat("0", 64),
@@ -259,7 +259,7 @@ func TestStrangeTextsOfAPlugin(t *testing.T) {
 // What others print while a question is open does not come between it and its
 // answer, and does not look like it.
 func TestNoiseBesideAQuestion(t *testing.T) {
-	for name, text := range strange() {
+	for name, text := range hostileTexts() {
 		t.Run(name, func(t *testing.T) {
 			q := open(t, elicited(mcp.Elicitation{Message: "?"}), "Do you agree? [y]es, [n]o: ")
 			said := make(chan struct{})

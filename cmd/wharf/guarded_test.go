@@ -13,8 +13,8 @@ import (
 
 // The secrets of the servers that guarded starts.
 const (
-	guardedToken  = "t0ken-canary"
-	guardedSecret = "s3cret-canary"
+	protectedToken  = "t0ken-canary"
+	protectedSecret = "s3cret-canary"
 )
 
 // guarded starts an MCP server that wants a token, together with two that give
@@ -24,7 +24,7 @@ func guarded(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: guarded FILE…")
 	}
-	server := httptest.NewServer(guardedServers())
+	server := httptest.NewServer(protectedServers())
 	ts.Defer(server.Close)
 	for _, name := range args {
 		text := strings.ReplaceAll(ts.ReadFile(name), "ADDRESS", server.URL)
@@ -32,13 +32,13 @@ func guarded(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func guardedServers() http.Handler {
+func protectedServers() http.Handler {
 	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "echo"}, echo)
 	open := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
-		if given := r.Header.Get("Authorization"); given != "Bearer "+guardedToken {
+		if given := r.Header.Get("Authorization"); given != "Bearer "+protectedToken {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "not with "+given, http.StatusUnauthorized)
 			return
@@ -54,10 +54,10 @@ func guardedServers() http.Handler {
 		})
 	}
 	answer("/sso", func(r *http.Request) (int, map[string]any) {
-		if r.FormValue("client_secret") != guardedSecret {
+		if r.FormValue("client_secret") != protectedSecret {
 			return 401, map[string]any{"error": "invalid_client"}
 		}
-		return 200, map[string]any{"access_token": guardedToken, "token_type": "Bearer", "expires_in": 3600}
+		return 200, map[string]any{"access_token": protectedToken, "token_type": "Bearer", "expires_in": 3600}
 	})
 	answer("/.well-known/oauth-protected-resource/mcp", func(r *http.Request) (int, map[string]any) {
 		at := "http://" + r.Host

@@ -63,7 +63,7 @@ func serverStubborn() {
 
 // serverHangs has a tool that tells stderr that it was called, and then only leaves
 // when it is cancelled, and one in which the whole server leaves. While the tool
-// hangs, nobody gets a sign of life: a client that waits for one has the tool's last
+// hangs, a ping is not answered: a client that waits for one has the tool's last
 // words as well.
 func serverHangs() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "hangs", Version: "1"}, nil)
@@ -104,7 +104,7 @@ func serverSteers() {
 	server.Run(context.Background(), &mcp.StdioTransport{})
 }
 
-// serverWrongIDs answers requests that nobody has made.
+// serverWrongIDs answers requests that were never made.
 func serverWrongIDs() {
 	for input := bufio.NewScanner(os.Stdin); input.Scan(); {
 		fmt.Println(`{"jsonrpc":"2.0","id":"nobody-asked","result":{}}`)

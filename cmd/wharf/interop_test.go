@@ -46,7 +46,7 @@ func TestInterop(t *testing.T) {
 }
 
 // startNode starts a server on a free port and returns its URL when it listens. A port
-// that somebody took before the server could is no reason not to try another. The
+// that another program took before the server could is no reason not to try another. The
 // server ends with the test.
 func startNode(t *testing.T, script, mode string) string {
 	t.Helper()

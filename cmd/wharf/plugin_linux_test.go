@@ -11,7 +11,7 @@ import (
 
 const installIt = "Install it? yes, [n]o: "
 
-// atHome runs wharf on a terminal, for somebody without any files.
+// atHome runs wharf on a terminal, for a user without any files.
 func atHome(t *testing.T, home string, args ...string) *screen {
 	t.Helper()
 	s := newScreen(t, []string{"NO_COLOR=1", "HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home}, "wharf", args...)

@@ -11,7 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
-// A file that does not end holds nobody up who wants to leave.
+// An interrupt ends the reading of a file that does not end.
 func TestInterruptEndsWaitForAFile(t *testing.T) {
 	dir := t.TempDir()
 	pipe, plugin, empty := filepath.Join(dir, "pipe"), filepath.Join("..", "..", "plugins", "stdio", "stdio.wasm"), filepath.Join(dir, "empty")

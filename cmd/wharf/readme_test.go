@@ -32,7 +32,7 @@ func canRun(command string) bool {
 }
 
 // TestReadme runs the commands that the README shows, in a copy of the tree, as
-// somebody does who has just cloned it.
+// a user would after cloning it.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
 	if err != nil {

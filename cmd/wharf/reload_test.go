@@ -66,7 +66,7 @@ func (f *followed) until(t *testing.T, fits func(change) bool) {
 	t.Fatal("the output ended without it")
 }
 
-// One server that never answers holds nobody up; and a configuration that changes
+// One server that never answers delays no other; and a configuration that changes
 // is followed server by server.
 func TestFollowServers(t *testing.T) {
 	f := follow(t, goodServer+"[servers.silent]\ncommand = \"server-silent\"\n", "servers", "--watch")

@@ -141,7 +141,7 @@ func TestBrokenPipe(t *testing.T) {
 }
 
 // A client tells the demo server to end when it is slow to notice the end of its
-// stdin. That is no error, and no line on the stderr of whoever called it.
+// stdin. That is no error, and prints nothing on stderr.
 func TestDemoEndsWithoutAWord(t *testing.T) {
 	var stdin io.Writer
 	var stderr strings.Builder

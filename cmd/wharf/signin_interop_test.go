@@ -151,7 +151,7 @@ func (s *signIn) signsOut(t *testing.T) {
 	}
 	for _, token := range s.tokens {
 		if status := s.knock(t, token); status != http.StatusUnauthorized {
-			t.Errorf("a token of before gets status %d", status)
+			t.Errorf("the old token gets status %d", status)
 		}
 	}
 	s.isRefused(t, "whoami")

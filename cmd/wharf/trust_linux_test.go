@@ -10,7 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// checkout is a working folder that came from somebody else, and its user.
+// checkout is a working folder that came from another person, and its user.
 type checkout struct {
 	t        *testing.T
 	dir, own string

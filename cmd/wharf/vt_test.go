@@ -8,7 +8,7 @@ import (
 )
 
 // vt is what a terminal of 80 columns and 24 rows shows: as much of one as the
-// program uses, and as strangers could. It keeps the rows that have scrolled out.
+// program uses, and as servers could. It keeps the rows that have scrolled out.
 type vt struct {
 	rows     [][]string // a cell each: a letter with its marks; "" = it is the right half of a wide one
 	row, col int

@@ -12,8 +12,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// What a server asks is not answered once the program is interrupted, until nobody
-// waits for an answer.
+// What a server asks is not answered once the program is interrupted, until the
+// server waits no longer.
 func TestInterruptedQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, typed := io.Pipe()

@@ -1,6 +1,6 @@
 // Package form is a form that a server wants filled in: its fields as the schema
 // describes them, and the answers a person types (2025-11-25/client/elicitation). It
-// shows nothing and asks nobody.
+// neither prints nor asks.
 package form
 
 import (

@@ -277,7 +277,7 @@ func TestProgressAndInterrupt(t *testing.T) {
 	}
 }
 
-// Whoever leaves on the spot leaves the terminal as it was, prompt or not.
+// A program that ends on the spot restores the terminal, whether it asks or not.
 func TestSecondInterruptRestoresTheTerminal(t *testing.T) {
 	s := newScreen(t, nil, "signals")
 	s.start()
