@@ -124,12 +124,12 @@ func TestResultsAreBounded(t *testing.T) {
 		}},
 	} {
 		t.Run(test.method, func(t *testing.T) {
-			bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 				fits := fmt.Sprintf(test.format, some(mcp.MaxElements, test.element))
 				over := fmt.Sprintf(test.format, some(mcp.MaxElements+1, test.element))
 				srv := oldServer()
 				srv.on["initialize"] = answer(`{"protocolVersion":"2025-11-25","capabilities":{"prompts":{},"resources":{},"completions":{}}}`)
-				s := dock(srv.with(test.method, inOrder(answer(fits), answer(over)))).open()
+				s := launcher(srv.with(test.method, inOrder(answer(fits), answer(over)))).open()
 				if n, err := test.ask(t.Context(), s); n != mcp.MaxElements || err != nil {
 					t.Errorf("at the bound: %d, %v", n, err)
 				}
@@ -198,8 +198,8 @@ func TestAcknowledgementsAreBounded(t *testing.T) {
 	if id, _, err := readAcknowledged(word(mcp.MaxElements + 1)); id != "1" || !errors.Is(err, ErrInvalidResult) {
 		t.Errorf("one over: %q, %v", id, err)
 	}
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		s := dock(newServer().with("subscriptions/listen", func(p *process, m message) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		s := launcher(newServer().with("subscriptions/listen", func(p *process, m message) {
 			p.print(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"resourceSubscriptions":%s}}}`,
 				m.ID, some(mcp.MaxElements+1, `"u%d"`))
 		})).open()
@@ -230,10 +230,10 @@ func TestCompiledSchemasAreBounded(t *testing.T) {
 	warn := func(string) { warned++ }
 	properties := some(1500, `"p%d":{"minLength":1,"pattern":"(?=x)"}`)
 	text := []byte(`{"properties":{` + properties[1:len(properties)-1] + `}}`)
-	clauses := make([]*clause, 40)
+	clauses := make([]*toolSchema, 40)
 	var k compiled
 	for n := range clauses {
-		c := newClause(text)
+		c := newToolSchema(text)
 		clauses[n] = &c
 		if clauses[n].schema(&k, warn, "arguments", "t") == nil {
 			t.Fatal(clauses[n].read.Load().flaw)
@@ -260,8 +260,8 @@ func TestCompiledSchemasAreBounded(t *testing.T) {
 
 // TestCompiledSchemasToTheByte: the bound itself is kept, and one schema always is.
 func TestCompiledSchemasToTheByte(t *testing.T) {
-	made := func() *clause {
-		c := newClause([]byte("{}"))
+	made := func() *toolSchema {
+		c := newToolSchema([]byte("{}"))
 		c.reading(new(compiled))
 		return &c
 	}

@@ -77,7 +77,7 @@ func (s *Session) proceed(ctx context.Context, q *request, d dialect, text []byt
 		if t == mcp.ResultTask && d.era == mcp.Modern && q.method == mcp.MethodCallTool {
 			return s.await(ctx, text)
 		}
-		again, err := s.again(ctx, q, d, t, text)
+		again, err := s.nextRound(ctx, q, d, t, text)
 		if err != nil || !again {
 			return text, err
 		}
@@ -100,7 +100,7 @@ func (s *Session) Notify(ctx context.Context, method string, params any) error {
 
 func (s *Session) notify(ctx context.Context, method string, params rpc.Appender) error {
 	for again := false; ; again = true {
-		l, err := s.reach(ctx)
+		l, err := s.acquire(ctx)
 		if err != nil {
 			return s.unsent(method, err)
 		}
@@ -120,16 +120,16 @@ type request struct {
 	tool   bool   // given is only the arguments, of the tool of that name
 	page   writer // the params, where nothing is given
 
-	needs *ability      // without which it is not sent; nil is none
+	needs *capability   // without which it is not sent; nil is none
 	limit time.Duration // instead of the session's timeout; 0 is that
 
-	over     *Conn     // on which it went out last
-	listing  uint64    // the list of tools by which its headers were made
-	contract *contract // that its arguments were checked by; nil is none
-	prompted bool      // the server's last answer asks for it
-	rounds   int       // in which the server asked for more
-	extra    []byte    // members that the last of them adds to the params
-	task     bool      // the server runs the tool as a task only, see task.go
+	over        *Conn        // on which it went out last
+	listing     uint64       // the list of tools by which its headers were made
+	toolSchemas *toolSchemas // that its arguments were checked by; nil is none
+	prompted    bool         // the server's last answer asks for it
+	rounds      int          // in which the server asked for more
+	extra       []byte       // members that the last of them adds to the params
+	task        bool         // the server runs the tool as a task only, see task.go
 }
 
 // writer appends the params of a request, with meta, a whole member, among them.
@@ -181,7 +181,7 @@ func (q *request) arguments() []byte {
 // result and the dialect it is in. The result belongs to the caller.
 func (s *Session) do(ctx context.Context, q *request) ([]byte, dialect, error) {
 	for again := false; ; again = true {
-		l, err := s.reach(ctx)
+		l, err := s.acquire(ctx)
 		if err != nil {
 			return nil, dialect{}, s.unsent(q.method, err)
 		}
@@ -202,18 +202,18 @@ func (s *Session) try(ctx context.Context, l *link, q *request) ([]byte, dialect
 	case err == nil:
 		return text, d, nil
 	case d.era == mcp.Legacy:
-		text, err = s.visit(ctx, l, q, err)
+		text, err = s.elicitURLs(ctx, l, q, err)
 		return text, d, err
 	}
 	switch codeOf(err) {
 	case mcp.CodeUnsupportedVersion:
-		if other, ok := s.greeting.other(d, err); ok {
+		if other, ok := s.handshakeParams.other(d, err); ok {
 			d = other
 			text, err = s.send(ctx, l, d, q)
 			s.adopt(l, d, err)
 		}
 	case mcp.CodeHeaderMismatch:
-		if q.method == mcp.MethodCallTool && d.mirrors && s.relist(ctx, q.listing) == nil {
+		if q.method == mcp.MethodCallTool && d.paramHeaders && s.relist(ctx, q.listing) == nil {
 			text, err = s.send(ctx, l, d, q)
 		}
 	case mcp.CodeMissingClientCapability:
@@ -247,7 +247,7 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 // whether the arguments fit.
 func (s *Session) prepare(ctx context.Context, l *link, q *request, call *rpc.Call) (err error) {
 	switch {
-	case l.dialect.mirrors:
+	case l.dialect.paramHeaders:
 		call.Headers, err = s.headers(ctx, q)
 	case l.tasks && q.method == mcp.MethodCallTool:
 		q.task, err = s.isTask(ctx, q)

@@ -24,7 +24,7 @@ func (d *Dialed) http() bool { return d.Probe == abi.ProbeHTTP }
 
 // Transport is what a session must know about the thing that carries messages.
 type Transport interface {
-	// Done is closed when the connection has ended, whoever ended it. The peer
+	// Done is closed when the connection has ended, from either side. The peer
 	// is closed at about the same time, so that no call waits any longer.
 	Done() <-chan struct{}
 

@@ -24,8 +24,8 @@ func TestDrain(t *testing.T) {
 		"answered": {after(time.Second, answer(echoResult)), time.Second, true},
 		"silent":   {silent, 10 * time.Second, false},
 	} {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(hub(mcp.Modern).with("tools/call", tt.call), hub(mcp.Modern))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(hub(mcp.Modern).with("tools/call", tt.call), hub(mcp.Modern))
 			s := d.open()
 			u := subscribe(t, s, wanted3)
 			done := make(chan error, 1)
@@ -57,8 +57,8 @@ func TestDrain(t *testing.T) {
 // TestDrainOfASilentServer has a server that never answers the probe: nobody waits for
 // that any more.
 func TestDrainOfASilentServer(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		s := dock(oldServer().with(probed, silent)).open()
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		s := launcher(oldServer().with(probed, silent)).open()
 		began := time.Now()
 		if err := ownerOf(s).replace(t.Context(), false); err != nil || time.Since(began) > 0 {
 			t.Errorf("closed after %v, %v", time.Since(began), err)
@@ -84,9 +84,9 @@ func (l *lingering) Shutdown(ctx context.Context) error {
 // TestCallDuringDrain has a call get a connection and be held up, until that has no
 // calls any more and is being shut down: it goes out on the next one.
 func TestCallDuringDrain(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		const odd = `{"name":"echo","inputSchema":{"type":"object","properties":{"x":{"pattern":"("}}}}`
-		d := dock(oldServer().with("tools/call", silent).with("tools/list", answer(`{"tools":[`+odd+`]}`)), oldServer())
+		d := launcher(oldServer().with("tools/call", silent).with("tools/list", answer(`{"tools":[`+odd+`]}`)), oldServer())
 		first := &lingering{begun: make(chan struct{}, 1), release: make(chan struct{})}
 		held, on := make(chan struct{}), make(chan struct{})
 		s := d.open(func(c *setup) {
@@ -121,8 +121,8 @@ func TestCallDuringDrain(t *testing.T) {
 
 // TestForget has a session speak to what may be another server.
 func TestForget(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer(), newServer())
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer(), newServer())
 		s := d.open()
 		s.Forget()
 		if err := ownerOf(s).replace(t.Context(), false); err != nil {
@@ -137,11 +137,11 @@ func TestForget(t *testing.T) {
 // TestForgetDuringConnect has a session told to forget what it knows while a Connect is
 // under way that is wanted no more: what that finds out is about the server of before.
 func TestForgetDuringConnect(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		var s *Session
 		ctx, cancel := context.WithCancel(t.Context())
 		logs := strings.Replace(initializeResult(mcp.LatestLegacy), `"tools":{}`, `"logging":{}`, 1)
-		d := dock(oldServer().with("initialize", answer(logs)).with("logging/setLevel", func(*process, message) { s.Forget(); cancel() }), newServer())
+		d := launcher(oldServer().with("initialize", answer(logs)).with("logging/setLevel", func(*process, message) { s.Forget(); cancel() }), newServer())
 		s, err := d.config().session()
 		if err != nil {
 			t.Fatal(err)
@@ -163,8 +163,8 @@ func TestForgetDuringConnect(t *testing.T) {
 // TestConnectAfterClose leaves nothing behind, and neither does a Close before any
 // connection.
 func TestConnectAfterClose(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer())
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer())
 		s, err := d.config().session()
 		if err != nil {
 			t.Fatal(err)
@@ -180,7 +180,7 @@ func TestConnectAfterClose(t *testing.T) {
 
 func TestReachAllocatesNothing(t *testing.T) {
 	s, _ := newEcho(t, echoResult)
-	if n := testing.AllocsPerRun(100, func() { s.reach(t.Context()) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { s.acquire(t.Context()) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

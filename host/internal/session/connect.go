@@ -56,7 +56,7 @@ type Connections interface {
 }
 
 // reach returns a connection that calls may go out on.
-func (s *Session) reach(ctx context.Context) (*link, error) {
+func (s *Session) acquire(ctx context.Context) (*link, error) {
 	if s.isClosed() {
 		return nil, ErrClosed
 	}
@@ -94,7 +94,7 @@ func (s *Session) Connect(ctx context.Context, w *Way, after *Conn) (*Conn, erro
 	if err := w.Check(); err != nil {
 		return nil, err
 	}
-	g, err := newGreeting(&s.cfg, w.Protocol)
+	g, err := newHandshakeParams(&s.cfg, w.Protocol)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (s *Session) Connect(ctx context.Context, w *Way, after *Conn) (*Conn, erro
 // attempt is one try at a connection.
 type attempt struct {
 	*Way
-	greeting *greeting
+	handshakeParams *handshakeParams
 }
 
 // begin opens the session, and finds out the era unless it is known. A server
@@ -124,7 +124,7 @@ type attempt struct {
 func (s *Session) begin(ctx context.Context, a *attempt, after *Conn) (*link, error) {
 	era := s.expected(a.Protocol)
 	l, err := s.open(ctx, a, after, era)
-	if left := (*leftError)(nil); errors.As(err, &left) && era == "" {
+	if left := (*peerGoneError)(nil); errors.As(err, &left) && era == "" {
 		if after != nil {
 			after.close()
 		}
@@ -188,7 +188,7 @@ func (s *Session) open(ctx context.Context, a *attempt, after *Conn, era mcp.Era
 func (s *Session) renew(ctx context.Context, a *attempt, old *Conn, era mcp.Era) (*link, error) {
 	ctx, cancel := a.start(ctx)
 	defer cancel()
-	return s.shake(ctx, a, newConn(old.Dialed, old.inbox, old.epoch+1), era)
+	return s.openOn(ctx, a, newConn(old.Dialed, old.inbox, old.epoch+1), era)
 }
 
 // dial makes one connection and opens the session on it, within the time that
@@ -200,7 +200,7 @@ func (s *Session) dial(ctx context.Context, a *attempt, in *inbox, era mcp.Era) 
 	if err != nil {
 		return nil, cause(ctx, err)
 	}
-	l, err := s.shake(ctx, a, newConn(d, in, 1), era)
+	l, err := s.openOn(ctx, a, newConn(d, in, 1), era)
 	if err != nil {
 		d.close()
 		return nil, err
@@ -209,8 +209,8 @@ func (s *Session) dial(ctx context.Context, a *attempt, in *inbox, era mcp.Era) 
 }
 
 // shake makes the handshake on c.
-func (s *Session) shake(ctx context.Context, a *attempt, c *Conn, era mcp.Era) (*link, error) {
-	h := handshake{cfg: &s.cfg, greeting: a.greeting, conn: c.Dialed, epoch: c.epoch, warn: s.cfg.Warn}
+func (s *Session) openOn(ctx context.Context, a *attempt, c *Conn, era mcp.Era) (*link, error) {
+	h := handshake{cfg: &s.cfg, handshakeParams: a.handshakeParams, conn: c.Dialed, epoch: c.epoch, warn: s.cfg.Warn}
 	l, err := h.open(ctx, era)
 	if err != nil {
 		return nil, cause(ctx, err)

@@ -30,12 +30,12 @@ import (
 // request is cancelled: neither initialize, which the protocol forbids, nor
 // the one to discover, which such a server never began.
 type handshake struct {
-	cfg      *Config
-	greeting *greeting
-	conn     *Dialed
-	epoch    uint32 // of the messages after it
-	warn     func(string)
-	asked    bool // the server has had the probe, or may have
+	cfg             *Config
+	handshakeParams *handshakeParams
+	conn            *Dialed
+	epoch           uint32 // of the messages after it
+	warn            func(string)
+	asked           bool // the server has had the probe, or may have
 }
 
 // reply is how a request of the handshake ended.
@@ -44,12 +44,12 @@ type reply struct {
 	err    error
 }
 
-// leftError says that the connection ended after the server was asked, and before
+// peerGoneError says that the connection ended after the server was asked, and before
 // it said anything from which its era could be told.
-type leftError struct{ cause error }
+type peerGoneError struct{ cause error }
 
-func (e *leftError) Error() string { return e.cause.Error() }
-func (e *leftError) Unwrap() error { return e.cause }
+func (e *peerGoneError) Error() string { return e.cause.Error() }
+func (e *peerGoneError) Unwrap() error { return e.cause }
 
 // open opens the session in the given era, or in the one that it finds.
 func (h *handshake) open(ctx context.Context, era mcp.Era) (*link, error) {
@@ -57,7 +57,7 @@ func (h *handshake) open(ctx context.Context, era mcp.Era) (*link, error) {
 	case era == mcp.Legacy:
 		return h.greet(ctx)
 	case era == mcp.Modern:
-		return h.insist(ctx)
+		return h.requireModern(ctx)
 	case h.conn.http():
 		return h.probe(ctx)
 	}
@@ -71,7 +71,7 @@ func (h *handshake) detect(ctx context.Context) (*link, error) {
 	defer silence.Stop()
 	select {
 	case got := <-probe:
-		return h.judge(ctx, got)
+		return h.decide(ctx, got)
 	case <-silence.C:
 		return h.race(ctx, probe, h.initialize(ctx))
 	case <-h.conn.Transport.Done():
@@ -82,7 +82,7 @@ func (h *handshake) detect(ctx context.Context) (*link, error) {
 }
 
 // judge decides by an answer to the probe alone.
-func (h *handshake) judge(ctx context.Context, got reply) (*link, error) {
+func (h *handshake) decide(ctx context.Context, got reply) (*link, error) {
 	l, err := h.heard(ctx, got)
 	if l != nil || err != nil {
 		return l, err
@@ -91,8 +91,8 @@ func (h *handshake) judge(ctx context.Context, got reply) (*link, error) {
 }
 
 // heard returns the modern link that got allows, or nil. Where the transport says
-// that there is no server, nothing is known of its era: whoever comes a moment
-// later would be taken for a legacy one. Nor is it where a stream ends under a
+// that there is no server, nothing is known of its era: a server that comes a
+// moment later would be taken for a legacy one. Nor is it where a stream ends under a
 // probe that had not left yet: another request on it would only seem to be sent.
 // And where it ends under one that had, that may be the answer of a legacy server,
 // and nothing is asked on it any more: what is not sent tells nothing.
@@ -166,8 +166,8 @@ func (h *handshake) patience(hello reply) <-chan time.Time {
 }
 
 // ask sends a request of the handshake. It stays pending until it is answered
-// or the connection ends, even when nobody waits for it any more: to give it
-// up would tell the server. Over HTTP it is given up with its stream, and that
+// or the connection ends, even when no caller waits for it any more: to
+// give it up would tell the server. Over HTTP it is given up with its stream, and that
 // tells nothing. When ask returns, the request is pending, or over.
 func (h *handshake) ask(ctx context.Context, call rpc.Call) <-chan reply {
 	if !h.conn.http() {
@@ -213,7 +213,7 @@ func (h *handshake) receive(ctx context.Context, replies <-chan reply) (reply, e
 // left returns why the connection ended; err, if there is one, is what a
 // request on it ended with. The transport knows best, once it is at its end.
 // Over HTTP a request may fail alone. A server that no request has reached, or
-// whose transport knows better, has not left because of one: that is no [leftError].
+// whose transport knows better, has not left because of one: that is no [peerGoneError].
 func (h *handshake) left(ctx context.Context, err error) error {
 	unasked := errors.Is(err, rpc.ErrNotSent) && !h.asked
 	if errors.Is(err, rpc.ErrClosed) {
@@ -236,7 +236,7 @@ func (h *handshake) left(ctx context.Context, err error) error {
 	if unasked || final(err) {
 		return err
 	}
-	return &leftError{err}
+	return &peerGoneError{err}
 }
 
 // final reports whether a transport says that nothing is mended by another

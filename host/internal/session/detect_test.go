@@ -24,8 +24,8 @@ const (
 // it is not knocked at twice.
 func TestTurnedAway(t *testing.T) {
 	for _, away := range []time.Duration{time.Second, 20 * time.Second} {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(server{away: away})
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(server{away: away})
 			_, err := Open(t.Context(), d.config())
 			if err == nil || !strings.Contains(err.Error(), "not welcome") || d.started() != 1 {
 				t.Errorf("after %v: knocked %d times, %v", away, d.started(), err)
@@ -43,8 +43,8 @@ func (ban) Final() bool   { return true }
 
 // What a transport calls final is not tried in another era.
 func TestBanned(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer().with(probed, func(p *process, _ message) { p.exit(ban{}) }))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer().with(probed, func(p *process, _ message) { p.exit(ban{}) }))
 		_, err := Open(t.Context(), d.config())
 		if !errors.Is(err, ban{}) || d.started() != 1 {
 			t.Errorf("knocked %d times, %v", d.started(), err)
@@ -149,8 +149,8 @@ func TestDetection(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, dock func(...server) *dock) {
-				d := dock(test.servers...)
+			bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+				d := launcher(test.servers...)
 				s := d.open()
 				if got := s.Info().Era; got != test.want {
 					t.Errorf("era %q, want %q", got, test.want)
@@ -172,8 +172,8 @@ func TestDetection(t *testing.T) {
 // TestAskIsPending holds that no request of a handshake is yet to begin once it was
 // asked: where nothing is pending, both have been answered.
 func TestAskIsPending(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		s := dock(oldServer().with("ping", silent)).open()
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		s := launcher(oldServer().with("ping", silent)).open()
 		h := &handshake{conn: s.current().Dialed}
 		if h.ask(t.Context(), rpc.Call{Method: "ping"}); h.conn.Peer.Quiet() {
 			t.Error("nothing is pending")
@@ -185,8 +185,8 @@ func TestAskIsPending(t *testing.T) {
 // a legacy one, whichever of the two is seen first.
 func TestAnswersAndExits(t *testing.T) {
 	for range 20 {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(newServer().with(probed, both(answer(discoverResult), exit("done"))), newServer())
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(newServer().with(probed, both(answer(discoverResult), exit("done"))), newServer())
 			s := d.open()
 			synctest.Wait()
 			if _, err := call(t, s); err != nil {
@@ -239,8 +239,8 @@ func TestConnectFails(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, dock func(...server) *dock) {
-				d := dock(test.servers...)
+			bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+				d := launcher(test.servers...)
 				cfg := d.config()
 				cfg.Protocol = test.protocol
 				_, err := Open(t.Context(), cfg)
@@ -258,9 +258,9 @@ func TestConnectFails(t *testing.T) {
 
 // TestRefusedTwice holds that nothing is waited for once both requests are refused.
 func TestRefusedTwice(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		no := refuse(-32603, "license expired", "")
-		d := dock(oldServer().with(probed, after(3*time.Second, no)).with("initialize", no))
+		d := launcher(oldServer().with(probed, after(3*time.Second, no)).with("initialize", no))
 		start := time.Now()
 		if _, err := Open(t.Context(), d.config()); err == nil {
 			t.Error("connected")
@@ -275,12 +275,12 @@ func TestPinnedProtocol(t *testing.T) {
 	for protocol, want := range map[string]string{
 		"legacy": greeted, "2024-11-05": greeted, "2025-06-18": greeted, "2026-07-28": probed,
 	} {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 			script := newServer().with("initialize", func(p *process, m message) {
 				offer := string(member(m.Params, "protocolVersion"))
 				answer(initializeResult(strings.Trim(offer, `"`)))(p, m)
 			})
-			d := dock(script)
+			d := launcher(script)
 			s := d.open(func(c *setup) { c.Protocol = protocol })
 			synctest.Wait()
 			if got := d.process(0).received(); got != want {
@@ -295,8 +295,8 @@ func TestPinnedProtocol(t *testing.T) {
 
 func TestVersionsOfTheHandshake(t *testing.T) {
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(oldServer().with("initialize", answer(initializeResult(version))))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(oldServer().with("initialize", answer(initializeResult(version))))
 			if got := d.open().Info().Protocol; got != version {
 				t.Errorf("protocol %s, want %s", got, version)
 			}
@@ -309,9 +309,9 @@ func TestVersionsOfTheHandshake(t *testing.T) {
 }
 
 func TestVersionOmitted(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		var warned []string
-		s := dock(oldServer().with("initialize", answer(`{"capabilities":null}`))).open(func(c *setup) {
+		s := launcher(oldServer().with("initialize", answer(`{"capabilities":null}`))).open(func(c *setup) {
 			c.Warn = func(text string) { warned = append(warned, text) }
 		})
 		synctest.Wait()
@@ -327,8 +327,8 @@ func TestInfo(t *testing.T) {
 		mcp.Modern: {mcp.Implementation{Name: "new", Version: "2"}, "2026-07-28", mcp.Modern, "be kind", []byte(`{"tools":{}}`), ""},
 	}
 	for era, script := range map[mcp.Era]server{mcp.Legacy: oldServer(), mcp.Modern: newServer()} {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			if got := dock(script).open().Info(); !equalInfo(got, want[era]) {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			if got := launcher(script).open().Info(); !equalInfo(got, want[era]) {
 				t.Errorf("%+v, want %+v", got, want[era])
 			}
 		})
@@ -342,8 +342,8 @@ func equalInfo(a, b Info) bool {
 }
 
 func TestDialFails(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		cfg := dock(oldServer()).config()
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		cfg := launcher(oldServer()).config()
 		cause := errors.New("stdio: start process: no such file")
 		cfg.Dial = func(context.Context, rpc.Handler) (*Dialed, error) { return nil, cause }
 		_, err := Open(t.Context(), cfg)

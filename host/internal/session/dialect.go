@@ -24,13 +24,13 @@ var (
 // dialect is how requests and results differ between the eras once a session
 // is open. A dialect does not change.
 type dialect struct {
-	era      mcp.Era
-	revision string
-	meta     []byte // the member that every request's params carry, name and all; nil for none
-	mirrors  bool   // headers beside a message show parts of it, see mirror.go
+	era          mcp.Era
+	revision     string
+	meta         []byte // the member that every request's params carry, name and all; nil for none
+	paramHeaders bool   // headers beside a message show parts of it, see headerParam.go
 }
 
-// admit returns an error for a result that is none for the caller. In the legacy
+// admit returns an error for a result that the caller cannot use. In the legacy
 // era a result has no type; a member of that name is the server's own.
 func (d dialect) admit(t mcp.ResultType) error {
 	if d.era == mcp.Legacy || t == "" || t == mcp.ResultComplete {
@@ -43,16 +43,16 @@ func (d dialect) admit(t mcp.ResultType) error {
 func (d dialect) final(t mcp.ResultType) bool { return d.era == mcp.Legacy || d.admit(t) == nil }
 
 // modern returns the dialect of a modern revision.
-func (g *greeting) modern(version string, mirrors bool) dialect {
-	return dialect{era: mcp.Modern, revision: version, meta: g.meta[version], mirrors: mirrors}
+func (g *handshakeParams) modern(version string, paramHeaders bool) dialect {
+	return dialect{era: mcp.Modern, revision: version, meta: g.meta[version], paramHeaders: paramHeaders}
 }
 
 // other returns the dialect in which a request that was refused with err may be
 // sent once more.
-func (g *greeting) other(d dialect, err error) (dialect, bool) {
+func (g *handshakeParams) other(d dialect, err error) (dialect, bool) {
 	offered, _ := refusedVersion(err)
 	version := common(offered.Supported)
-	return g.modern(version, d.mirrors), version != ""
+	return g.modern(version, d.paramHeaders), version != ""
 }
 
 // modernVersions are the modern revisions that a session speaks, best first.
@@ -73,18 +73,18 @@ func common(supported []string) string {
 	return ""
 }
 
-// greeting is what a client says of itself, encoded once for each connection.
-type greeting struct {
+// handshakeParams is what a client says of itself, encoded once for each connection.
+type handshakeParams struct {
 	initialize []byte            // params of initialize
 	meta       map[string][]byte // by modern revision: "_meta":{…}
 }
 
-func newGreeting(c *Config, protocol string) (greeting, error) {
+func newHandshakeParams(c *Config, protocol string) (handshakeParams, error) {
 	offer := mcp.LatestLegacy
 	if mcp.EraOf(protocol) == mcp.Legacy {
 		offer = protocol
 	}
-	var g greeting
+	var g handshakeParams
 	var err error
 	offered := capabilities(c)
 	if c.Roots != nil {

@@ -31,8 +31,8 @@ func progressing(n int) act {
 // another callback holds up all other notifications for good.
 func TestLastWordsOfProgress(t *testing.T) {
 	for _, era := range eras {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(able(era, everything).with("tools/call", progressing(5)))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(able(era, everything).with("tools/call", progressing(5)))
 			stuck, release := make(chan struct{}), make(chan struct{})
 			s := d.open(func(c *setup) {
 				c.Notify = func(method string, _ json.RawMessage) {
@@ -59,8 +59,8 @@ func TestLastWordsOfProgress(t *testing.T) {
 // TestProgressWhileOthersAreStuck has a call go on past its timeout because its
 // server works on, although a callback of somebody else does not return.
 func TestProgressWhileOthersAreStuck(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer().with("tools/call", working(20*time.Second, `"progress":1`, `"progress":2`)))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer().with("tools/call", working(20*time.Second, `"progress":1`, `"progress":2`)))
 		stuck, release := make(chan struct{}), make(chan struct{})
 		s := d.open(func(c *setup) {
 			c.Timeout = 30 * time.Second
@@ -85,8 +85,8 @@ func TestProgressWhileOthersAreStuck(t *testing.T) {
 // TestSlowListener hears a thousand words slowly: the first, some that waited, and
 // the last. Meanwhile others call and are answered.
 func TestSlowListener(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer().with("tools/call", progressing(1000)))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer().with("tools/call", progressing(1000)))
 		s := d.open()
 		var heard []float64
 		began, release := make(chan struct{}), make(chan struct{})
@@ -121,8 +121,8 @@ func TestSlowListener(t *testing.T) {
 
 // TestNestedProgress has a callback call a tool whose progress it hears as well.
 func TestNestedProgress(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		s := dock(newServer().with("tools/call", progressing(3))).open()
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		s := launcher(newServer().with("tools/call", progressing(3))).open()
 		inner, outer := 0, 0
 		ctx := WithProgress(t.Context(), func(mcp.Progress) {
 			outer++
@@ -138,8 +138,8 @@ func TestNestedProgress(t *testing.T) {
 
 // TestLeavingHearsNoMore has the caller leave while words wait.
 func TestLeavingHearsNoMore(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer().with("tools/call", both(func(p *process, m message) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer().with("tools/call", both(func(p *process, m message) {
 			token := member(member(m.Params, "_meta"), "progressToken")
 			for i := range 9 {
 				note(p, "notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d}`, token, i))
@@ -163,8 +163,8 @@ func TestLeavingHearsNoMore(t *testing.T) {
 // TestDroppedNotifications has a server tell more than there is room for while
 // somebody listens slowly. What the session itself must know is not lost by that.
 func TestDroppedNotifications(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(hub(mcp.Modern).with("tools/list", answer(`{"ttlMs":60000,"tools":[]}`)))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(hub(mcp.Modern).with("tools/list", answer(`{"ttlMs":60000,"tools":[]}`)))
 		stuck, release, warned := make(chan struct{}), make(chan struct{}), ""
 		s := d.open(func(c *setup) {
 			c.Warn = func(text string) { warned = text }
@@ -215,8 +215,8 @@ func TestDroppedNotifications(t *testing.T) {
 // waits for the server.
 func TestCallbacksMayCall(t *testing.T) {
 	for _, era := range eras {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(hub(era).with("tools/call", progressing(2)).with("prompts/get", both(func(p *process, m message) {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(hub(era).with("tools/call", progressing(2)).with("prompts/get", both(func(p *process, m message) {
 				if era == mcp.Legacy {
 					p.print(`{"jsonrpc":"2.0","id":"e","method":"elicitation/create","params":{"message":"?"}}`)
 					p.print(`{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{}}`)
@@ -292,8 +292,8 @@ func TestResubscribeForgets(t *testing.T) {
 		{mcp.Filter{URIs: []string{"file:///a"}}, "resources/read"},
 	}
 	for _, test := range tests {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(script)
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(script)
 			s := d.open()
 			ask := func() {
 				_, a := s.ListTools(t.Context())
@@ -327,8 +327,8 @@ func TestResubscribeForgets(t *testing.T) {
 func TestLongWords(t *testing.T) {
 	long := strings.Repeat("é", 1<<20)
 	for _, era := range eras {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(hub(era).with("tools/call", working(time.Second, `"progress":1,"message":"`+long+`"`)))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(hub(era).with("tools/call", working(time.Second, `"progress":1,"message":"`+long+`"`)))
 			s := d.open()
 			var heard []string
 			ctx := WithProgress(t.Context(), func(p mcp.Progress) { heard = append(heard, p.Message) })
@@ -351,8 +351,8 @@ func TestLongWords(t *testing.T) {
 // TestClosedEars has a callback that is slower than its server. What waits for it
 // when the session is closed is nobody's any more.
 func TestClosedEars(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer())
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer())
 		began, release := make(chan struct{}), make(chan struct{})
 		heard := 0
 		s := d.open(func(c *setup) {
@@ -381,9 +381,9 @@ func TestClosedEars(t *testing.T) {
 // come and go: it is never called twice at a time, and of what waits the newest two
 // connections are heard.
 func TestEarsOfManyConnections(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		const lives = 5
-		d := dock(oldServer())
+		d := launcher(oldServer())
 		release := make(chan struct{})
 		var heard []string
 		s := d.open(func(c *setup) {

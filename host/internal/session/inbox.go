@@ -70,19 +70,19 @@ func (b *inbox) Preempt(method string, params []byte) {
 	case mcp.NotificationElicitationComplete:
 		s.pages.finish(params)
 	case mcp.NotificationAcknowledged, mcp.NotificationCancelled:
-		s.audience.control(b, method, params)
+		s.subscribers.control(b, method, params)
 	case mcp.NotificationToolsListChanged:
 		s.forget(&mcp.Filter{Tools: true})
-		s.audience.hear(b, params, Change{Kind: ToolsChanged})
+		s.subscribers.hear(b, params, Change{Kind: ToolsChanged})
 	case mcp.NotificationPromptsListChanged:
 		s.forget(&mcp.Filter{Prompts: true})
-		s.audience.hear(b, params, Change{Kind: PromptsChanged})
+		s.subscribers.hear(b, params, Change{Kind: PromptsChanged})
 	case mcp.NotificationResourcesListChanged:
 		s.forget(&mcp.Filter{Resources: true})
-		s.audience.hear(b, params, Change{Kind: ResourcesChanged})
+		s.subscribers.hear(b, params, Change{Kind: ResourcesChanged})
 	case mcp.NotificationResourceUpdated:
 		s.reads.change()
-		s.audience.hear(b, params, Change{Kind: ResourceUpdated, URI: readURI(params)})
+		s.subscribers.hear(b, params, Change{Kind: ResourceUpdated, URI: readURI(params)})
 	}
 }
 

@@ -17,7 +17,7 @@ func (s *Session) SetLevel(ctx context.Context, level mcp.Level) error {
 	if !slices.Contains(mcp.Levels, level) {
 		return fmt.Errorf("set level on %s: unknown level %q: want one of %v", s.cfg.Name, clip(string(level)), mcp.Levels)
 	}
-	l, err := s.reach(ctx)
+	l, err := s.acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("set level on %s: %w", s.cfg.Name, err)
 	}
@@ -37,8 +37,8 @@ func setLevel(level mcp.Level) *request {
 	return &request{method: mcp.MethodSetLevel, given: map[string]any{"level": string(level)}, needs: hasLogging}
 }
 
-// restore tells a legacy server what the one before it knew. One that does not
-// take it is none the worse for it.
+// restore tells a legacy server what the one before it knew. A refusal is
+// warned of, and does no harm.
 func (s *Session) restore(ctx context.Context, l *link, a *attempt) {
 	level := s.level.Load()
 	if level == nil || l.dialect.era == mcp.Modern || l.lacks(hasLogging) != nil {
@@ -56,7 +56,7 @@ func (s *Session) restore(ctx context.Context, l *link, a *attempt) {
 // (2026-07-28/server/discover). It follows the cancellations of calls that were given
 // up before: a server that has read one has read the others.
 func (s *Session) Ping(ctx context.Context) error {
-	l, err := s.reach(ctx)
+	l, err := s.acquire(ctx)
 	if err == nil {
 		soon, cancel := context.WithTimeout(ctx, l.patience())
 		l.Peer.Told(soon) // or not: then it takes nothing else either, which the request finds out

@@ -19,23 +19,23 @@ type kind[T any] struct {
 	method string
 	member string // of a page, that has the elements
 	thing  string // what an element is
-	needs  *ability
+	needs  *capability
 
 	// read reads an element in place, and what it is known by. What it has elements
 	// of itself counts against the allowance of the list.
 	read func(text []byte, a *strictjson.Allowance) (item T, name string, err error)
 }
 
-// listAll returns a whole list, from the shelf if it is fresh there.
-func listAll[T any](ctx context.Context, s *Session, shelf *shelf[T], k *kind[T]) ([]T, error) {
-	if items, ok := shelf.fresh(); ok {
+// listAll returns a whole list, from the listCache if it is fresh there.
+func listAll[T any](ctx context.Context, s *Session, listCache *listCache[T], k *kind[T]) ([]T, error) {
+	if items, ok := listCache.fresh(); ok {
 		return items, nil
 	}
-	l, as := newList(k), shelf.count()
+	l, as := newList(k), listCache.count()
 	if err := fetch(ctx, s, &l); err != nil {
 		return nil, err
 	}
-	shelf.keep(l.items, l.until, as)
+	listCache.keep(l.items, l.until, as)
 	l.tell(s.cfg.Warn)
 	return l.items, nil
 }
@@ -95,9 +95,9 @@ func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
 	return l.turn(*page.next)
 }
 
-// keep adds an element. One that is none is left out, and so is a second one of
-// the same name, which could not be asked for: neither takes the others away. An error
-// is one of the whole list.
+// keep adds an element. It leaves out what is not an element, and a second one of the
+// same name, which could not be asked for. The others stay. An error is one of the whole
+// list.
 func (l *list[T]) keep(raw []byte, d dialect) error {
 	item, name, err := l.kind.read(raw, l.allowance)
 	switch {
@@ -235,7 +235,7 @@ func readPage(text []byte, elements string, a *strictjson.Allowance) (p page, er
 	return p, invalid(r.Err())
 }
 
-// number reads a number that is a hint: what is none counts as 0.
+// number reads a number that is a hint. Anything else counts as 0.
 func number(r *strictjson.Reader) float64 {
 	if k := r.Kind(); k != '-' && k-'0' > 9 {
 		return 0

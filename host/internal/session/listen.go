@@ -28,12 +28,12 @@ func (u *Subscription) holdModern(l *link, opened func()) error {
 	ctx, cancel := context.WithCancelCause(u.ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(l.retired, func() { cancel(errMoving) })()
-	a := &u.session.audience
+	a := &u.session.subscribers
 	if err := a.turn.Lock(ctx); err != nil {
 		return err
 	}
 	acknowledged, ended := make(chan struct{}), make(chan error, 1)
-	u.listen(ear{inbox: l.inbox, after: l.Peer.Last(), opening: acknowledged, shut: cancel})
+	u.listen(binding{inbox: l.inbox, after: l.Peer.Last(), opening: acknowledged, shut: cancel})
 	go func() {
 		given := map[string]any{"notifications": u.filter}
 		_, _, err := u.session.try(ctx, l, &request{method: mcp.MethodListen, given: given, limit: -1})
@@ -45,7 +45,7 @@ func (u *Subscription) holdModern(l *link, opened func()) error {
 	select {
 	case <-acknowledged:
 	case err := <-ended:
-		u.listen(ear{}) // or it took the word for whoever has the turn next
+		u.listen(binding{}) // or it would take the acknowledgement of the stream that is opened next
 		ended <- err
 	}
 	late.Stop()
@@ -83,16 +83,16 @@ func (l *link) patience() time.Duration {
 // They have the id of its request. A smaller number is that of a request before it:
 // of a stream that was given up, while the server was about to acknowledge it. What
 // is no number is the server's own idea.
-func (e *ear) answers(id string) bool {
+func (e *binding) answers(id string) bool {
 	n, exact := strictjson.Int([]byte(id))
 	return !exact || n < 0 || uint64(n) > e.after
 }
 
-// acknowledge takes the first notification of a stream, if u waits for it. With an
-// error it is none that one could go on with.
+// acknowledge takes the first notification of a stream, if u waits for it. An
+// error ends the stream.
 func (u *Subscription) acknowledge(in *inbox, id string, honoured mcp.Filter, err error) bool {
 	u.mu.Lock()
-	e := u.ear
+	e := u.binding
 	if e.inbox != in || e.opening == nil || !e.answers(id) {
 		u.mu.Unlock()
 		return false
@@ -105,7 +105,7 @@ func (u *Subscription) acknowledge(in *inbox, id string, honoured mcp.Filter, er
 		e.shut(err)
 		return true
 	}
-	u.ear.id, u.ear.opening = id, nil
+	u.binding.id, u.binding.opening = id, nil
 	u.mu.Unlock()
 	if u.agree(honoured) {
 		u.miss()
@@ -117,7 +117,7 @@ func (u *Subscription) acknowledge(in *inbox, id string, honoured mcp.Filter, er
 // tearDown ends the stream of that id, if it is u's.
 func (u *Subscription) tearDown(in *inbox, id string) {
 	u.mu.Lock()
-	e := u.ear
+	e := u.binding
 	u.mu.Unlock()
 	if e.inbox == in && e.id != "" && e.id == id {
 		e.shut(errTornDown)

@@ -14,8 +14,8 @@ import (
 // alone: the protocol has no message for it, whatever older descriptions say.
 func TestFarewellWithoutWords(t *testing.T) {
 	for era, want := range map[mcp.Era]string{mcp.Legacy: probedFirst, mcp.Modern: probed} {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(able(era, everything))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(able(era, everything))
 			s := d.open()
 			synctest.Wait() // for it to read what it was sent
 			if err := s.Close(); err != nil {
@@ -32,8 +32,8 @@ func TestFarewellWithoutWords(t *testing.T) {
 // TestOldNamesOfProgress has a server that spells progress as some descriptions of
 // the protocol do.
 func TestOldNamesOfProgress(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer().with("tools/call", func(p *process, m message) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer().with("tools/call", func(p *process, m message) {
 			token := string(member(member(m.Params, "_meta"), "progressToken"))
 			note(p, "notifications/progress", `{"token":`+token+`,"value":0.5}`)
 			answer(echoResult)(p, m)
@@ -48,9 +48,9 @@ func TestOldNamesOfProgress(t *testing.T) {
 
 // TestHeardFromTheFirst has a server speak before it is spoken to.
 func TestHeardFromTheFirst(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		var heard []string
-		d := dock(server{
+		d := launcher(server{
 			banner: `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"up"}}`,
 			on:     oldServer().on,
 		})
@@ -72,8 +72,8 @@ func TestForeignCodes(t *testing.T) {
 		-32003: "MCP error -32003: x", -32004: "MCP error -32004: x", -32005: "MCP error -32005: x", 17: "MCP error 17: x",
 	} {
 		for _, era := range eras {
-			bubble(t, func(t *testing.T, dock func(...server) *dock) {
-				d := dock(able(era, everything).with("tools/call", refuse(code, "x", `{"a":1}`)))
+			bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+				d := launcher(able(era, everything).with("tools/call", refuse(code, "x", `{"a":1}`)))
 				_, err := call(t, d.open())
 				if err == nil || !strings.HasSuffix(err.Error(), kind) || errors.Is(err, ErrClosed) || codeOf(err) != code {
 					t.Errorf("%s: %d became %v", era, code, err)
@@ -91,8 +91,8 @@ func TestForeignCodes(t *testing.T) {
 func TestUnknownMembers(t *testing.T) {
 	const offered = `{"experimental":{"x":{"a":1}},"extensions":{"com.example/y":{}}}`
 	for _, era := range eras {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(able(era, offered).with("com.example/do", answer(`{"resultType":"complete","b":2}`)))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(able(era, offered).with("com.example/do", answer(`{"resultType":"complete","b":2}`)))
 			s := d.open()
 			if got := string(s.Info().Capabilities); got != offered {
 				t.Errorf("%s: it offers %s", era, got)

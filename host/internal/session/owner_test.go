@@ -29,7 +29,7 @@ type setup struct {
 func Open(ctx context.Context, c setup) (*Session, error) {
 	s, err := c.session()
 	if err == nil {
-		if _, err = s.reach(ctx); err != nil {
+		if _, err = s.acquire(ctx); err != nil {
 			s.Close()
 		}
 	}

@@ -19,12 +19,12 @@ func TestPersonTakesTime(t *testing.T) {
 		late  bool
 	}{{"and the server none", 0, false}, {"and the server too", time.Minute, true}} {
 		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 				asks := func(p *process, m message) {
 					p.print(`{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"?"}}`)
 					time.AfterFunc(10*time.Minute+tt.after, func() { answer(echoResult)(p, m) })
 				}
-				s := dock(able(mcp.Legacy, everything).with("tools/call", asks)).open(func(c *setup) {
+				s := launcher(able(mcp.Legacy, everything).with("tools/call", asks)).open(func(c *setup) {
 					c.Timeout = 30 * time.Second
 					c.Elicit = func(context.Context, mcp.Elicitation) (mcp.ElicitResult, error) {
 						time.Sleep(10 * time.Minute)

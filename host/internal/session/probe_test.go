@@ -44,16 +44,16 @@ func TestProbe(t *testing.T) {
 		{"422", status(422), mcp.Legacy, oldOpening},
 		{"200 and no answer", unanswered, mcp.Legacy, oldOpening},
 		{"200 and a page", status(200), mcp.Legacy, oldOpening},
-		{"another id", func(s *site, p post) {
+		{"another id", func(s *fakeHTTP, p post) {
 			p.peer.Deliver(p.exchange, []byte(`{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"no"}}`), false)
 		}, mcp.Legacy, oldOpening},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			on := oldSite()
+			on := oldHTTPScript()
 			on["server/discover"] = test.discover
 			on["tools/list"] = ok(`{"tools":[]}`)
-			visit(t, on, func(t *testing.T, s *site) {
+			visit(t, on, func(t *testing.T, s *fakeHTTP) {
 				session := s.open()
 				if got := session.Info().Era; got != test.want {
 					t.Errorf("era %q, want %q", got, test.want)
@@ -83,9 +83,9 @@ func TestProbeTellsNothing(t *testing.T) {
 	}
 	for want, react := range discover {
 		for _, protocol := range []string{Auto, mcp.LatestModern} {
-			on := oldSite()
+			on := oldHTTPScript()
 			on["server/discover"] = react
-			visit(t, on, func(t *testing.T, s *site) {
+			visit(t, on, func(t *testing.T, s *fakeHTTP) {
 				cfg := s.config()
 				cfg.Protocol = protocol
 				_, err := Open(t.Context(), cfg)
@@ -124,7 +124,7 @@ func TestOtherTransport(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			on := map[string]reaction{"server/discover": test.discover, "initialize": test.initialize}
-			visit(t, on, func(t *testing.T, s *site) {
+			visit(t, on, func(t *testing.T, s *fakeHTTP) {
 				_, err := Open(t.Context(), s.config())
 				if err == nil || !strings.Contains(err.Error(), test.want) || errors.Is(err, ErrOtherTransport) != test.other {
 					t.Errorf("%v (other transport: %v), want %s", err, errors.Is(err, ErrOtherTransport), test.want)
@@ -141,8 +141,8 @@ func TestOtherTransport(t *testing.T) {
 // not an error.
 func TestOtherProbes(t *testing.T) {
 	for _, probe := range []abi.Probe{abi.ProbeNone, abi.ProbeStdio} {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(oldServer().with(probed, silent))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(oldServer().with(probed, silent))
 			s := d.open(func(c *setup) {
 				dial := c.Dial
 				c.Dial = func(ctx context.Context, h rpc.Handler) (*Dialed, error) {
@@ -161,9 +161,9 @@ func TestOtherProbes(t *testing.T) {
 
 // TestLeavingTheProbe says nothing to a server that may be a legacy one.
 func TestLeavingTheProbe(t *testing.T) {
-	on := oldSite()
+	on := oldHTTPScript()
 	on["server/discover"] = mute
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		cfg := s.config()
 		cfg.StartTimeout = time.Second
 		if _, err := Open(t.Context(), cfg); !errors.Is(err, rpc.ErrTimeout) {
@@ -179,9 +179,9 @@ func TestLeavingTheProbe(t *testing.T) {
 // TestLeavingACall tells a legacy server in a message, and a modern one by
 // closing the stream.
 func TestLeavingACall(t *testing.T) {
-	for era, on := range map[mcp.Era]map[string]reaction{mcp.Legacy: oldSite(), mcp.Modern: newSiteScript()} {
+	for era, on := range map[mcp.Era]map[string]reaction{mcp.Legacy: oldHTTPScript(), mcp.Modern: newHTTPScript()} {
 		on["tools/call"] = mute
-		visit(t, on, func(t *testing.T, s *site) {
+		visit(t, on, func(t *testing.T, s *fakeHTTP) {
 			session := s.open(func(c *setup) { c.Timeout = time.Second })
 			if _, err := call(t, session); !errors.Is(err, rpc.ErrTimeout) {
 				t.Error(err)

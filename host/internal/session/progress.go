@@ -32,7 +32,7 @@ type (
 	trackerKey  struct{} // holds the *tracker of a call
 )
 
-// trackers are the calls whose progress somebody wants to know.
+// trackers are the calls whose callers want to know their progress.
 type trackers struct {
 	mu     sync.Mutex
 	last   uint64
@@ -139,7 +139,7 @@ type tracker struct {
 	rest    time.Duration
 	held    int            // why the clock stands still: questions to the person
 	waiting []mcp.Progress // what has yet to be told
-	telling chan struct{}  // closed when nobody tells any more; nil while nobody does
+	telling chan struct{}  // closed when the callback has returned; nil while none runs
 	over    bool
 }
 
@@ -151,7 +151,7 @@ const (
 )
 
 // hear takes a word of progress and gives the request more time. Progress that
-// does not go on is none: a server must not hold a call for ever by saying the
+// does not go on does not count: a server must not hold a call for ever by saying the
 // same.
 func (t *tracker) hear(p mcp.Progress) {
 	t.mu.Lock()

@@ -32,8 +32,8 @@ func working(pause time.Duration, words ...string) act {
 
 func TestProgress(t *testing.T) {
 	for _, era := range eras {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(able(era, everything).with("tools/call", working(20*time.Second,
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(able(era, everything).with("tools/call", working(20*time.Second,
 				`"progress":0,"total":2.5,"message":"off"`, `"progress":1.5`, `"progress":1.5`, `"progress":1`, `"progress":"x"`, `"progress":2.5`)))
 			s := d.open(func(c *setup) { c.Timeout = 2 * time.Minute })
 			var got []mcp.Progress
@@ -85,8 +85,8 @@ func TestProgressTimeouts(t *testing.T) {
 		{"without end", working(20*time.Second, more(900)...), "timed out after 10m0s, progress or not", 10 * time.Minute},
 	}
 	for _, test := range tests {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(oldServer().with("tools/call", test.act))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(oldServer().with("tools/call", test.act))
 			s := d.open(func(c *setup) { c.Timeout, c.MaxTimeout = 30*time.Second, 10*time.Minute })
 			began := time.Now()
 			_, err := s.CallTool(WithProgress(t.Context(), func(mcp.Progress) {}), "echo", nil)
@@ -109,8 +109,8 @@ func TestProgressTimeouts(t *testing.T) {
 // TestProgressFlood has progress of nobody, of calls that are over, and a
 // callback that does not return before its call is cancelled.
 func TestProgressFlood(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer().with("tools/call", func(p *process, m message) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer().with("tools/call", func(p *process, m message) {
 			for i := range 1000 {
 				note(p, "notifications/progress", fmt.Sprintf(`{"progressToken":%d,"progress":%d}`, i%3, i))
 			}

@@ -16,7 +16,7 @@ const renewal = " initialize/1 notifications/initialized/2"
 
 // ofEpoch reacts to messages of an epoch in one way, and to later ones in another.
 func ofEpoch(epoch uint32, old, new reaction) reaction {
-	return func(s *site, p post) {
+	return func(s *fakeHTTP, p post) {
 		if p.facts.Epoch <= epoch {
 			old(s, p)
 		} else {
@@ -26,9 +26,9 @@ func ofEpoch(epoch uint32, old, new reaction) reaction {
 }
 
 func TestSessionForgotten(t *testing.T) {
-	on := oldSite()
+	on := oldHTTPScript()
 	on["tools/call"] = ofEpoch(1, gone, ok(echoResult))
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		for range 2 {
 			if text, err := call(t, session); err != nil || text != "hi" {
@@ -51,16 +51,16 @@ func TestForgottenWithManyInFlight(t *testing.T) {
 	const calls = 100
 	var mu sync.Mutex
 	n := 0
-	slowly := func(s *site, p post) {
+	slowly := func(s *fakeHTTP, p post) {
 		mu.Lock()
 		defer mu.Unlock()
 		n++
 		later(time.Duration(n)*time.Second, gone)(s, p)
 	}
-	on := oldSite()
+	on := oldHTTPScript()
 	on["tools/call"] = ofEpoch(1, slowly, ok(echoResult))
 	on["initialize"] = inTurn(ok(initializeResult(mcp.LatestLegacy)), later(calls/2*time.Second, ok(initializeResult(mcp.LatestLegacy))))
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open(func(c *setup) { c.Timeout = time.Hour })
 		var wg sync.WaitGroup
 		for range calls {
@@ -83,9 +83,9 @@ func TestForgottenWithManyInFlight(t *testing.T) {
 // TestForgottenAgain sends a call no more than twice, and begins no handshake
 // that nobody asks for.
 func TestForgottenAgain(t *testing.T) {
-	on := oldSite()
+	on := oldHTTPScript()
 	on["tools/call"] = gone
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		_, err := call(t, session)
 		var failure *rpc.StatusError
@@ -103,14 +103,14 @@ func TestForgottenAgain(t *testing.T) {
 func TestRefusedOtherwise(t *testing.T) {
 	for name, react := range map[string]reaction{
 		"404 without a word of the session": status(404),
-		"a session lost with the call": func(s *site, p post) {
+		"a session lost with the call": func(s *fakeHTTP, p post) {
 			p.peer.Expired(p.exchange)
 			unreachable(s, p)
 		},
 	} {
-		on := oldSite()
+		on := oldHTTPScript()
 		on["tools/call"] = react
-		visit(t, on, func(t *testing.T, s *site) {
+		visit(t, on, func(t *testing.T, s *fakeHTTP) {
 			if _, err := call(t, s.open()); err == nil {
 				t.Errorf("%s: no error", name)
 			}
@@ -124,10 +124,10 @@ func TestRefusedOtherwise(t *testing.T) {
 // TestRenewalFails tells why, and lets the next call try: from the beginning,
 // because the server may have become another.
 func TestRenewalFails(t *testing.T) {
-	on := oldSite()
+	on := oldHTTPScript()
 	on["tools/call"] = ofEpoch(1, gone, ok(echoResult))
 	on["initialize"] = inTurn(ok(initializeResult(mcp.LatestLegacy)), status(405))
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		if _, err := call(t, session); !errors.Is(err, ErrOtherTransport) || !strings.Contains(err.Error(), "HTTP 405") {
 			t.Error(err)
@@ -146,10 +146,10 @@ func TestRenewalFails(t *testing.T) {
 // TestRenewalIsLeft has its only caller leave: the stream is closed, the server
 // hears nothing of it, and the next call begins another.
 func TestRenewalIsLeft(t *testing.T) {
-	on := oldSite()
+	on := oldHTTPScript()
 	on["tools/call"] = ofEpoch(1, gone, ok(echoResult))
 	on["initialize"] = inTurn(ok(initializeResult(mcp.LatestLegacy)), mute, ok(initializeResult(mcp.LatestLegacy)))
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open(func(c *setup) { c.StartTimeout = time.Second })
 		if _, err := call(t, session); !errors.Is(err, rpc.ErrTimeout) {
 			t.Error(err)
@@ -170,11 +170,11 @@ func TestRenewalIsLeft(t *testing.T) {
 
 // TestProbeOfARenewalIsLeft holds that giving up a probe is no message either.
 func TestProbeOfARenewalIsLeft(t *testing.T) {
-	on := oldSite()
+	on := oldHTTPScript()
 	on["tools/call"] = gone
 	on["initialize"] = inTurn(ok(initializeResult(mcp.LatestLegacy)), status(405))
 	on["server/discover"] = inTurn(status(400), mute)
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open(func(c *setup) { c.StartTimeout = time.Second })
 		for range 2 {
 			if _, err := call(t, session); err == nil {
@@ -190,10 +190,10 @@ func TestProbeOfARenewalIsLeft(t *testing.T) {
 
 // TestCloseWhileRenewing ends the renewal and the call that waits for it.
 func TestCloseWhileRenewing(t *testing.T) {
-	on := oldSite()
+	on := oldHTTPScript()
 	on["tools/call"] = gone
 	on["initialize"] = inTurn(ok(initializeResult(mcp.LatestLegacy)), mute)
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		time.AfterFunc(time.Second, func() { session.Close() })
 		if _, err := call(t, session); !errors.Is(err, ErrClosed) {
@@ -204,11 +204,11 @@ func TestCloseWhileRenewing(t *testing.T) {
 
 // TestConnectionEndsWhileRenewing dials anew.
 func TestConnectionEndsWhileRenewing(t *testing.T) {
-	on := oldSite()
+	on := oldHTTPScript()
 	on["tools/call"] = inTurn(gone, ok(echoResult))
-	on["initialize"] = inTurn(ok(initializeResult(mcp.LatestLegacy)), func(s *site, p post) { p.hangUp() },
+	on["initialize"] = inTurn(ok(initializeResult(mcp.LatestLegacy)), func(s *fakeHTTP, p post) { p.hangUp() },
 		ok(initializeResult(mcp.LatestLegacy)))
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		if _, err := call(t, session); err == nil {
 			t.Error("no error")

@@ -116,7 +116,7 @@ func FuzzServerWords(f *testing.F) {
 		readURI(text)
 		readTask(text)
 		readFault(text)
-		newToolList().add(text, dialect{era: mcp.Modern, mirrors: true})
+		newToolList().add(text, dialect{era: mcp.Modern, paramHeaders: true})
 		for _, l := range []interface {
 			add([]byte, dialect) (bool, error)
 		}{ptr(newList(&resourceKind)), ptr(newList(&templateKind)), ptr(newList(&promptKind))} {

@@ -47,7 +47,7 @@ func (s *Session) resume(ctx context.Context, a *attempt, in *inbox, old *Conn, 
 		return &l
 	}
 	if l.Forgotten() {
-		if fresh, err := s.shake(ctx, a, newConn(d, in, l.epoch+1), era); err == nil {
+		if fresh, err := s.openOn(ctx, a, newConn(d, in, l.epoch+1), era); err == nil {
 			return fresh
 		}
 	} else if ctx.Err() == nil {

@@ -13,24 +13,24 @@ import (
 )
 
 // resume is dial for a connection on which the server notices nothing. The ids go on.
-func (s *site) resume(ctx context.Context, h rpc.Handler, after *Dialed) (*Dialed, error) {
+func (s *fakeHTTP) resume(ctx context.Context, h rpc.Handler, after *Dialed) (*Dialed, error) {
 	s.after = after.Peer.Last()
 	defer func() { s.after = 0 }()
 	s.resumed++
 	return s.dial(ctx, h)
 }
 
-func resumes(s *site) func(*setup) { return func(c *setup) { c.Resume = s.resume } }
+func resumes(s *fakeHTTP) func(*setup) { return func(c *setup) { c.Resume = s.resume } }
 
 // drop ends the newest connection, as a plugin that traps does.
-func (s *site) drop() { s.find("initialize")[0].hangUp() }
+func (s *fakeHTTP) drop() { s.find("initialize")[0].hangUp() }
 
 // After the connection has ended there is another one, without a handshake, on which a
 // ping goes ahead of what is called: all in the epoch of before, and with new ids.
 func TestResume(t *testing.T) {
-	on := oldSite()
+	on := oldHTTPScript()
 	on["ping"] = ok(`{}`)
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open(resumes(s))
 		before := session.Info()
 		s.drop()
@@ -62,14 +62,14 @@ func TestResumeIsRefused(t *testing.T) {
 		"bad request":    {no(400, -32000), " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
 		"a page":         {status(404), " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
 		"away":           {unreachable, " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
-		"lost":           {func(s *site, p post) { p.hangUp() }, " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
+		"lost":           {func(s *fakeHTTP, p post) { p.hangUp() }, " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
 		"mute":           {mute, " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
 		"no answer":      {unanswered, " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			on := oldSite()
+			on := oldHTTPScript()
 			on["ping"] = c.ping
-			visit(t, on, func(t *testing.T, s *site) {
+			visit(t, on, func(t *testing.T, s *fakeHTTP) {
 				session := s.open(resumes(s))
 				s.drop()
 				for range 2 {
@@ -95,9 +95,9 @@ func TestResumeIsRefused(t *testing.T) {
 // A server that does not answer the ping is not waited for longer than a session
 // takes to be begun.
 func TestResumeIsBounded(t *testing.T) {
-	on := oldSite()
+	on := oldHTTPScript()
 	on["ping"] = mute
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open(resumes(s), func(c *setup) { c.Timeout, c.StartTimeout = -1, -1 })
 		s.drop()
 		began := time.Now()
@@ -113,21 +113,21 @@ func TestResumeIsBounded(t *testing.T) {
 // There is nothing to go on with where the server has none of it: on another way, in
 // the modern era, and after its word that the session is over.
 func TestNothingToResume(t *testing.T) {
-	without := func(*site) func(*setup) { return func(*setup) {} }
+	without := func(*fakeHTTP) func(*setup) { return func(*setup) {} }
 	for name, c := range map[string]struct {
 		on     map[string]reaction
-		config func(*site) func(*setup)
-		end    func(*site, *Session)
+		config func(*fakeHTTP) func(*setup)
+		end    func(*fakeHTTP, *Session)
 	}{
-		"a way without": {oldSite(), without, func(s *site, _ *Session) { s.drop() }},
-		"modern":        {newSiteScript(), resumes, func(s *site, _ *Session) { s.find("server/discover")[0].hangUp() }},
-		"forgotten": {oldSite(), resumes, func(s *site, _ *Session) {
+		"a way without": {oldHTTPScript(), without, func(s *fakeHTTP, _ *Session) { s.drop() }},
+		"modern":        {newHTTPScript(), resumes, func(s *fakeHTTP, _ *Session) { s.find("server/discover")[0].hangUp() }},
+		"forgotten": {oldHTTPScript(), resumes, func(s *fakeHTTP, _ *Session) {
 			p := s.find("initialize")[0]
 			p.peer.Expired(0)
 			p.hangUp()
 		}},
 	} {
-		visit(t, c.on, func(t *testing.T, s *site) {
+		visit(t, c.on, func(t *testing.T, s *fakeHTTP) {
 			session := s.open(c.config(s))
 			c.end(s, session)
 			if _, err := call(t, session); err != nil {
@@ -143,10 +143,10 @@ func TestNothingToResume(t *testing.T) {
 // What was tried once is not tried again, also where the handshake that took its place
 // went wrong as well.
 func TestResumeIsTriedOnce(t *testing.T) {
-	on := oldSite()
+	on := oldHTTPScript()
 	on["ping"] = unreachable
 	on["initialize"] = inTurn(ok(initializeResult(mcp.LatestLegacy)), unreachable, ok(initializeResult(mcp.LatestLegacy)))
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open(resumes(s))
 		s.drop()
 		if _, err := call(t, session); err == nil {
@@ -161,8 +161,8 @@ func TestResumeIsTriedOnce(t *testing.T) {
 // A process that is started again knows nothing of the session, whatever its plugin has
 // saved.
 func TestNothingToResumeInAProcess(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer().with("tools/call", exit("out of cheese")), oldServer())
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer().with("tools/call", exit("out of cheese")), oldServer())
 		session := d.open(func(c *setup) {
 			c.Resume = func(context.Context, rpc.Handler, *Dialed) (*Dialed, error) {
 				t.Error("it was to go on")
@@ -180,7 +180,7 @@ func TestNothingToResumeInAProcess(t *testing.T) {
 
 // What one transport left is nothing for another.
 func TestResumeByAnotherTransport(t *testing.T) {
-	visit(t, oldSite(), func(t *testing.T, s *site) {
+	visit(t, oldHTTPScript(), func(t *testing.T, s *fakeHTTP) {
 		session := s.open(resumes(s))
 		s.drop()
 		before := session.current().Conn
@@ -199,7 +199,7 @@ func TestResumeByAnotherTransport(t *testing.T) {
 // A way may have nothing to go on with, or not be able to: then it dials.
 func TestResumeWithoutConnection(t *testing.T) {
 	for _, err := range []error{nil, errors.New("no engine")} {
-		visit(t, oldSite(), func(t *testing.T, s *site) {
+		visit(t, oldHTTPScript(), func(t *testing.T, s *fakeHTTP) {
 			session := s.open(func(c *setup) {
 				c.Resume = func(context.Context, rpc.Handler, *Dialed) (*Dialed, error) { return nil, err }
 			})
@@ -223,12 +223,12 @@ func TestHandOver(t *testing.T) {
 		turn  func(*Conn)
 		left  int
 	}{
-		"left":                {oldSite(), true, func(*Conn) {}, 1},
-		"not left":            {oldSite(), false, func(*Conn) {}, 0},
-		"forgotten after all": {oldSite(), true, func(c *Conn) { c.Peer.Expired(0) }, 0},
-		"modern":              {newSiteScript(), true, func(*Conn) {}, 0},
+		"left":                {oldHTTPScript(), true, func(*Conn) {}, 1},
+		"not left":            {oldHTTPScript(), false, func(*Conn) {}, 0},
+		"forgotten after all": {oldHTTPScript(), true, func(c *Conn) { c.Peer.Expired(0) }, 0},
+		"modern":              {newHTTPScript(), true, func(*Conn) {}, 0},
 	} {
-		visit(t, c.on, func(t *testing.T, s *site) {
+		visit(t, c.on, func(t *testing.T, s *fakeHTTP) {
 			s.on["ping"] = ok(`{}`)
 			session := s.open(resumes(s))
 			old := session.current().Conn

@@ -21,8 +21,8 @@ func TestRootsChanged(t *testing.T) {
 		{mcp.Modern, some, 0},
 	}
 	for _, test := range tests {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(able(test.era, everything))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(able(test.era, everything))
 			s := d.open(func(c *setup) { c.Roots = test.roots })
 			if err := s.RootsChanged(t.Context()); err != nil {
 				t.Error(err)

@@ -87,17 +87,17 @@ type Info struct {
 
 // Session is a logical connection to one server. Close releases it.
 type Session struct {
-	cfg       Config
-	greeting  greeting
-	catalogue catalogue // of tools
-	resources shelf[mcp.Resource]
-	templates shelf[mcp.ResourceTemplate]
-	prompts   shelf[mcp.Prompt]
-	reads     reads
-	level     atomic.Pointer[mcp.Level] // what is to be logged; nil where nobody said
-	trackers  trackers
-	audience  audience
-	pages     webPages
+	cfg             Config
+	handshakeParams handshakeParams
+	toolCache       toolCache // of tools
+	resources       listCache[mcp.Resource]
+	templates       listCache[mcp.ResourceTemplate]
+	prompts         listCache[mcp.Prompt]
+	reads           reads
+	level           atomic.Pointer[mcp.Level] // from which the server logs; nil where that was not set
+	trackers        trackers
+	subscribers     subscribers
+	pages           webPages
 
 	ctx    context.Context // ends with Close, and with it a Connect under way
 	cancel context.CancelFunc
@@ -115,12 +115,12 @@ type Session struct {
 // New returns a session without a connection: the first call has one made.
 func New(cfg Config) (*Session, error) {
 	cfg.setDefaults()
-	greeting, err := newGreeting(&cfg, Auto)
+	handshakeParams, err := newHandshakeParams(&cfg, Auto)
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{cfg: cfg, greeting: greeting, gone: make(chan struct{}), telling: make(chan struct{}, 1)}
-	s.catalogue.listing, s.audience.turn = ctxmutex.New(), ctxmutex.New()
+	s := &Session{cfg: cfg, handshakeParams: handshakeParams, gone: make(chan struct{}), telling: make(chan struct{}, 1)}
+	s.toolCache.listing, s.subscribers.turn = ctxmutex.New(), ctxmutex.New()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -152,7 +152,7 @@ func (s *Session) Close() error {
 	defer close(s.gone)
 	s.cancel() // first, so that calls end with ErrClosed and not with a lost connection
 	err := s.cfg.Connections.Close()
-	s.audience.wait()
+	s.subscribers.wait()
 	return err
 }
 

@@ -27,8 +27,8 @@ func call(t *testing.T, s *Session) (string, error) {
 
 func TestLostConnection(t *testing.T) {
 	for era, script := range map[mcp.Era]server{mcp.Legacy: oldServer(), mcp.Modern: newServer()} {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(script.with("tools/call", exit("server exited with code 9")), script)
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(script.with("tools/call", exit("server exited with code 9")), script)
 			s := d.open()
 			_, err := call(t, s)
 			var lost *rpc.CallError
@@ -59,8 +59,8 @@ func TestMissedConnection(t *testing.T) {
 			return s.Notify(t.Context(), "notifications/x", nil)
 		},
 	} {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(oldServer())
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(oldServer())
 			s := d.open()
 			first := d.process(0)
 			first.peer.Close(errors.New("server exited")) // and nobody has said so yet
@@ -77,8 +77,8 @@ func TestMissedConnection(t *testing.T) {
 }
 
 func TestRedialIsShared(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer(), oldServer().slow(10*time.Second))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer(), oldServer().slow(10*time.Second))
 		s := d.open()
 		d.process(0).exit(errors.New("gone"))
 		var wg sync.WaitGroup
@@ -98,8 +98,8 @@ func TestRedialIsShared(t *testing.T) {
 
 // TestVerdict keeps a verdict while it holds and asks again when it failed.
 func TestVerdict(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer(), oldServer().with("initialize", refuse(-32603, "updating", "")), newServer())
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer(), oldServer().with("initialize", refuse(-32603, "updating", "")), newServer())
 		s := d.open()
 		synctest.Wait()
 		d.process(0).exit(errors.New("gone"))
@@ -123,8 +123,8 @@ func TestVerdict(t *testing.T) {
 // TestSlowModernRedial holds that a server known to be modern is not sent
 // initialize when it takes its time.
 func TestSlowModernRedial(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(newServer(), newServer().slow(40*time.Second))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(newServer(), newServer().slow(40*time.Second))
 		s := d.open()
 		d.process(0).exit(errors.New("gone"))
 		if _, err := call(t, s); err != nil {
@@ -139,8 +139,8 @@ func TestSlowModernRedial(t *testing.T) {
 // TestConnectIsLeft has the one who connects leave: nothing is left of that, and
 // the next call connects anew.
 func TestConnectIsLeft(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer(), oldServer().slow(20*time.Second), oldServer())
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer(), oldServer().slow(20*time.Second), oldServer())
 		s := d.open()
 		d.process(0).exit(errors.New("gone"))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -162,8 +162,8 @@ func TestConnectIsLeft(t *testing.T) {
 // TestOpenIsLeft cancels Open at several stages of a slow start.
 func TestOpenIsLeft(t *testing.T) {
 	for _, stage := range []time.Duration{0, time.Second, 3 * time.Second, 41 * time.Second} {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(oldServer().with("initialize", silent).slow(40 * time.Second))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(oldServer().with("initialize", silent).slow(40 * time.Second))
 			ctx, cancel := context.WithTimeout(t.Context(), stage)
 			defer cancel()
 			if _, err := Open(ctx, d.config()); !errors.Is(err, context.DeadlineExceeded) {
@@ -175,8 +175,8 @@ func TestOpenIsLeft(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer().with("tools/call", silent))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer().with("tools/call", silent))
 		s := d.open()
 		ended := make(chan error)
 		go func() {
@@ -212,8 +212,8 @@ func TestClose(t *testing.T) {
 // while it is asked.
 func TestCloseWhileConnecting(t *testing.T) {
 	for _, stage := range []time.Duration{0, time.Second, 21 * time.Second} {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(oldServer(), oldServer().with("initialize", silent).slow(20*time.Second))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(oldServer(), oldServer().with("initialize", silent).slow(20*time.Second))
 			s := d.open()
 			d.process(0).exit(errors.New("gone"))
 			ended := make(chan error)
@@ -233,8 +233,8 @@ func TestCloseWhileConnecting(t *testing.T) {
 
 // TestCloseWhileDialling closes while Dial has not returned yet.
 func TestCloseWhileDialling(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer())
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer())
 		s := d.open(func(c *setup) {
 			c.Dial = func(ctx context.Context, h rpc.Handler) (*Dialed, error) {
 				if d.started() == 0 {
@@ -255,7 +255,7 @@ func TestCloseWhileDialling(t *testing.T) {
 // TestCloseFromCallbacks closes the session from each of its callbacks, and because of a
 // warning.
 func TestCloseFromCallbacks(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		var s *Session
 		closed := make(chan string, 8)
 		closeNow := func(from string) { s.Close(); closed <- from }
@@ -270,7 +270,7 @@ func TestCloseFromCallbacks(t *testing.T) {
 			"Warn":   func(p *process) { p.exit(errors.New("gone")) }, // the next handshake warns
 		}
 		for from, trigger := range triggers {
-			d := dock(oldServer(), oldServer().with("initialize", answer(`{}`)))
+			d := launcher(oldServer(), oldServer().with("initialize", answer(`{}`)))
 			s = d.open(configure)
 			trigger(d.process(0))
 			if from == "Warn" {
@@ -310,8 +310,8 @@ func TestCapabilities(t *testing.T) {
 	requests := []string{"roots/list", "sampling/createMessage", "elicitation/create"}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, dock func(...server) *dock) {
-				d := dock(oldServer())
+			bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+				d := launcher(oldServer())
 				d.open(test.change)
 				p := d.process(0)
 				if got := member(p.find("initialize")[0].Params, "capabilities"); string(got) != test.advertised {
@@ -340,9 +340,9 @@ func TestCapabilities(t *testing.T) {
 }
 
 func TestElicitation(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		asked := make(chan mcp.Elicitation, 9)
-		d := dock(oldServer())
+		d := launcher(oldServer())
 		d.open(func(c *setup) {
 			c.Elicit = func(_ context.Context, e mcp.Elicitation) (mcp.ElicitResult, error) {
 				asked <- e
@@ -371,9 +371,9 @@ func TestElicitation(t *testing.T) {
 }
 
 func TestNotifications(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		heard := make(chan string, 9)
-		d := dock(newServer())
+		d := launcher(newServer())
 		d.open(func(c *setup) {
 			c.Notify = func(method string, params json.RawMessage) { heard <- method + " " + string(params) }
 		})

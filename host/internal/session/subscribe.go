@@ -45,13 +45,13 @@ type Subscription struct {
 
 	mu       sync.Mutex
 	honoured mcp.Filter
-	ear      ear
+	binding  binding
 	pending  []Change
 	err      error
 }
 
-// ear is where a subscription listens at the moment; the zero value is nowhere.
-type ear struct {
+// binding is where a subscription listens at the moment; the zero value is nowhere.
+type binding struct {
 	inbox   *inbox
 	after   uint64 // modern: the request that opens the stream has a greater id
 	id      string // and what the notifications carry, as written
@@ -86,7 +86,7 @@ func (s *Session) subscribe(ctx context.Context, u *Subscription) error {
 	if u.filter.Empty() {
 		return errors.New("there is nothing to subscribe to")
 	}
-	if !s.audience.add(u) {
+	if !s.subscribers.add(u) {
 		return ErrClosed
 	}
 	ready := make(chan error, 2) // the word that it is open, and that of its end
@@ -159,7 +159,7 @@ func (u *Subscription) signal() {
 // some were missed.
 const (
 	maxPending = 256
-	maxURI     = 16 << 10 // bytes, where nobody has subscribed to that very one
+	maxURI     = 16 << 10 // bytes, unless that very one was subscribed to
 )
 
 // put adds a change for Next. The caller holds mu.
@@ -184,10 +184,10 @@ func (u *Subscription) put(c Change) {
 func (u *Subscription) hear(in *inbox, id string, c Change, loose bool) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.ear.inbox != in || u.ear.opening != nil || u.ear.id != "" && u.ear.id != id {
+	if u.binding.inbox != in || u.binding.opening != nil || u.binding.id != "" && u.binding.id != id {
 		return false
 	}
-	loose = loose || u.ear.id != ""
+	loose = loose || u.binding.id != ""
 	if !covers(&u.honoured, c, loose) {
 		return false
 	}
@@ -219,7 +219,7 @@ var pauses = []time.Duration{
 const steady = 60 * time.Second
 
 // run is the life of a subscription. What the first try comes to goes to ready,
-// which has room for two: whoever left early reads none.
+// which has room for two, since a caller that left early reads neither.
 func (u *Subscription) run(ready chan<- error) {
 	var l *link
 	var err error
@@ -233,7 +233,7 @@ func (u *Subscription) run(ready chan<- error) {
 	for tries := 0; ; tries++ {
 		began := time.Now()
 		l, err = u.hold(opened)
-		u.listen(ear{})
+		u.listen(binding{})
 		if final := l != nil && (answered(err) || errors.Is(err, ErrUnsupported)); final || !settled || u.ctx.Err() != nil {
 			break
 		}
@@ -253,7 +253,7 @@ func (u *Subscription) run(ready chan<- error) {
 	u.mu.Unlock()
 	close(u.over) // before the server hears of it, for which Next does not wait
 	u.leave(l)
-	u.session.audience.running.Done()
+	u.session.subscribers.running.Done()
 }
 
 // why returns what ended the subscription from this side.
@@ -277,7 +277,7 @@ func (u *Subscription) pause(tries int) bool {
 // hold keeps the subscription on one connection for as long as that lasts, and
 // returns the link, or nil where there was none.
 func (u *Subscription) hold(opened func()) (*link, error) {
-	l, err := u.session.reach(u.ctx)
+	l, err := u.session.acquire(u.ctx)
 	if err != nil {
 		return nil, u.session.unsent(mcp.MethodSubscribe, err)
 	}
@@ -298,8 +298,8 @@ func (u *Subscription) agree(honoured mcp.Filter) (again bool) {
 }
 
 // miss tells that something may have happened since the server was last heard. It
-// is said when the server tells of everything again, and not before: whoever asks
-// anew because of it must not be told nothing of what happens after the answer.
+// is said when the server tells of everything again, and not before: a caller that asks
+// anew because of it must hear of what happens after the answer.
 func (u *Subscription) miss() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -307,8 +307,8 @@ func (u *Subscription) miss() {
 	u.put(Change{Kind: Missed})
 }
 
-func (u *Subscription) listen(e ear) {
+func (u *Subscription) listen(e binding) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.ear = e
+	u.binding = e
 }

@@ -68,8 +68,8 @@ func next(u *Subscription) (all []string) {
 
 func TestSubscribe(t *testing.T) {
 	for _, era := range eras {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(hub(era))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(hub(era))
 			u := subscribe(t, d.open(), wanted3)
 			want := mcp.Filter{Tools: true, URIs: []string{"file:///a", "file:///b"}}
 			if got := u.Honoured(); !reflect.DeepEqual(got, want) {
@@ -103,8 +103,8 @@ func TestSubscribe(t *testing.T) {
 // TestSubscribersApart has two subscriptions with a resource in common.
 func TestSubscribersApart(t *testing.T) {
 	for _, era := range eras {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(hub(era))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(hub(era))
 			s := d.open()
 			a := subscribe(t, s, mcp.Filter{URIs: []string{"x", "both"}})
 			b := subscribe(t, s, mcp.Filter{URIs: []string{"both", "y"}})
@@ -150,9 +150,9 @@ func TestSubscribeRefused(t *testing.T) {
 		{"gone", hub(mcp.Modern).with("subscriptions/listen", exit("crashed")), rpc.ErrClosed, "crashed"},
 	}
 	for _, test := range tests {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 			began := time.Now()
-			_, err := dock(test.script).open().Subscribe(t.Context(), wanted3)
+			_, err := launcher(test.script).open().Subscribe(t.Context(), wanted3)
 			if took := time.Since(began); took > ackTimeout {
 				t.Errorf("%s: took %v", test.name, took)
 			}
@@ -162,8 +162,8 @@ func TestSubscribeRefused(t *testing.T) {
 			}
 		})
 	}
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		s := dock(hub(mcp.Modern).with("subscriptions/listen", silent)).open()
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		s := launcher(hub(mcp.Modern).with("subscriptions/listen", silent)).open()
 		if _, err := s.Subscribe(t.Context(), mcp.Filter{}); err == nil {
 			t.Error("subscribed to nothing")
 		}
@@ -193,8 +193,8 @@ func TestResubscribe(t *testing.T) {
 			if era == mcp.Legacy && name != "crash" {
 				continue
 			}
-			bubble(t, func(t *testing.T, dock func(...server) *dock) {
-				d := dock(hub(era), hub(era))
+			bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+				d := launcher(hub(era), hub(era))
 				u := subscribe(t, d.open(), wanted3)
 				end(d.process(0))
 				time.Sleep(time.Second)
@@ -218,9 +218,9 @@ func TestResubscribe(t *testing.T) {
 // TestMissedAfterTheAnswer has a server take its time to agree anew: what was missed
 // until then is told when nothing is missed any more.
 func TestMissedAfterTheAnswer(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		slowly := after(time.Minute/4, answer(`{}`))
-		d := dock(hub(mcp.Legacy), hub(mcp.Legacy).with("resources/subscribe", slowly))
+		d := launcher(hub(mcp.Legacy), hub(mcp.Legacy).with("resources/subscribe", slowly))
 		u := subscribe(t, d.open(), wanted3)
 		d.process(0).exit(errors.New("gone"))
 		time.Sleep(time.Minute / 4)
@@ -237,8 +237,8 @@ func TestMissedAfterTheAnswer(t *testing.T) {
 // TestEndedStreamIsDeaf holds that a stream which has ended without an acknowledgement
 // does not take that of the next one.
 func TestEndedStreamIsDeaf(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		s := dock(hub(mcp.Modern).with("subscriptions/listen", answer(`{}`))).open()
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		s := launcher(hub(mcp.Modern).with("subscriptions/listen", answer(`{}`))).open()
 		u := &Subscription{session: s, filter: wanted3, wake: make(chan struct{}, 1)}
 		u.ctx, u.cancel = context.WithCancelCause(s.ctx)
 		l := s.current()
@@ -254,8 +254,8 @@ func TestEndedStreamIsDeaf(t *testing.T) {
 // TestLateAcknowledgement has a server acknowledge a stream that was given up, while
 // the next one waits for its own: that hears what it was opened for.
 func TestLateAcknowledgement(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(hub(mcp.Modern).with("subscriptions/listen", after(2*time.Second, listens)))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(hub(mcp.Modern).with("subscriptions/listen", after(2*time.Second, listens)))
 		s := d.open()
 		soon, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -264,8 +264,8 @@ func TestLateAcknowledgement(t *testing.T) {
 		}
 		given := s.current().Dialed.Peer.Last()
 		u := subscribe(t, s, wanted3)
-		if u.ear.after < given {
-			t.Errorf("it listens to what comes after %d; the one before had %d", u.ear.after, given)
+		if u.binding.after < given {
+			t.Errorf("it listens to what comes after %d; the one before had %d", u.binding.after, given)
 		}
 		time.Sleep(time.Minute)
 		tell(d.process(0), 1, "notifications/tools/list_changed", "")
@@ -278,8 +278,8 @@ func TestLateAcknowledgement(t *testing.T) {
 // TestResubscribeSlowly has a server that ends every stream: it is asked again
 // with growing pauses, and never in a hurry.
 func TestResubscribeSlowly(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(hub(mcp.Modern).with("subscriptions/listen", both(listens, after(time.Second, answer(`{}`)))))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(hub(mcp.Modern).with("subscriptions/listen", both(listens, after(time.Second, answer(`{}`)))))
 		u := subscribe(t, d.open(), wanted3)
 		time.Sleep(5 * time.Minute)
 		if n := len(d.process(0).find("subscriptions/listen")); n < 10 || n > 20 {
@@ -294,8 +294,8 @@ func TestResubscribeSlowly(t *testing.T) {
 // TestResubscribeRefused ends a subscription when the next server has none.
 func TestResubscribeRefused(t *testing.T) {
 	for _, era := range eras {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(hub(era), able(era, `{}`))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(hub(era), able(era, `{}`))
 			u := subscribe(t, d.open(), wanted3)
 			d.process(0).exit(errors.New("gone"))
 			_, err := u.Next(t.Context())
@@ -310,8 +310,8 @@ func TestResubscribeRefused(t *testing.T) {
 // TestDeafSubscriber never reads, while a server tells of ever new resources.
 func TestDeafSubscriber(t *testing.T) {
 	for _, era := range eras {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(hub(era))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(hub(era))
 			s := d.open()
 			u := subscribe(t, s, wanted3)
 			for i := range 10_000 {
@@ -332,8 +332,8 @@ func TestDeafSubscriber(t *testing.T) {
 // the callback for notifications too.
 func TestSubscriptionOfAClosedSession(t *testing.T) {
 	for _, era := range eras {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(hub(era))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(hub(era))
 			var s *Session
 			s = d.open(func(c *setup) {
 				c.Notify = func(method string, _ json.RawMessage) {
@@ -360,8 +360,8 @@ func TestSubscriptionOfAClosedSession(t *testing.T) {
 // and that nobody comes in meanwhile.
 func TestCloseEndsSubscriptions(t *testing.T) {
 	for _, era := range eras {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			s := dock(hub(era)).open()
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			s := launcher(hub(era)).open()
 			u := subscribe(t, s, wanted3)
 			s.Close()
 			select {
@@ -369,8 +369,8 @@ func TestCloseEndsSubscriptions(t *testing.T) {
 			default:
 				t.Errorf("%s: it goes on", era)
 			}
-			if s.audience.add(u) {
-				t.Errorf("%s: the audience is open", era)
+			if s.subscribers.add(u) {
+				t.Errorf("%s: the subscribers is open", era)
 			}
 		})
 	}
@@ -379,8 +379,8 @@ func TestCloseEndsSubscriptions(t *testing.T) {
 // TestOtherConnections holds that what was said on one connection is not heard by
 // a subscription on another, where ids may be the same.
 func TestOtherConnections(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		s := dock(hub(mcp.Legacy)).open()
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		s := launcher(hub(mcp.Legacy)).open()
 		u := subscribe(t, s, wanted3)
 		(&inbox{session: s}).Notify(&rpc.Incoming{Method: mcp.NotificationToolsListChanged})
 		if got := next(u); len(got) > 0 {
@@ -392,8 +392,8 @@ func TestOtherConnections(t *testing.T) {
 // TestSubscribeTooLate has the caller leave in the moment in which the server
 // agrees: whichever of the two is seen first, Close has nothing to wait for.
 func TestSubscribeTooLate(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		s := dock(hub(mcp.Legacy)).open()
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		s := launcher(hub(mcp.Legacy)).open()
 		late, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 64 { // a select picks either

@@ -63,8 +63,8 @@ func TestSurface(t *testing.T) {
 	}
 	for _, test := range tests {
 		for _, era := range eras {
-			bubble(t, func(t *testing.T, dock func(...server) *dock) {
-				d := dock(able(era, everything).with(test.method, answer(test.result)))
+			bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+				d := launcher(able(era, everything).with(test.method, answer(test.result)))
 				got, err := ask[test.method](t.Context(), d.open())
 				if text, _ := json.Marshal(got); err != nil || string(text) != test.want {
 					t.Errorf("%s: got %s, %v; want %s", test.method, text, err, test.want)
@@ -74,8 +74,8 @@ func TestSurface(t *testing.T) {
 					t.Errorf("%s: sent %s, want %s", test.method, params, test.params)
 				}
 			})
-			bubble(t, func(t *testing.T, dock func(...server) *dock) {
-				d := dock(able(era, `{"tools":{},"logging":null}`).with(test.method, answer(test.result)))
+			bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+				d := launcher(able(era, `{"tools":{},"logging":null}`).with(test.method, answer(test.result)))
 				_, err := ask[test.method](t.Context(), d.open())
 				if !errors.Is(err, ErrUnsupported) || !errors.Is(err, rpc.ErrNotSent) || !strings.Contains(err.Error(), "declares tools, logging") {
 					t.Errorf("%s of a server without it: %v", test.method, err)
@@ -84,8 +84,8 @@ func TestSurface(t *testing.T) {
 					t.Errorf("%s was sent", test.method)
 				}
 			})
-			bubble(t, func(t *testing.T, dock func(...server) *dock) {
-				if _, err := ask[test.method](t.Context(), dock(able(era, "").with(test.method, answer(test.result))).open()); err != nil {
+			bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+				if _, err := ask[test.method](t.Context(), launcher(able(era, "").with(test.method, answer(test.result))).open()); err != nil {
 					t.Errorf("%s of a server that declares nothing: %v", test.method, err)
 				}
 			})
@@ -95,9 +95,9 @@ func TestSurface(t *testing.T) {
 
 // TestListsOfResources holds that all lists have the rules of that of tools.
 func TestListsOfResources(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		n, warnings := 0, 0
-		s := dock(able(mcp.Legacy, everything).with("resources/list", func(p *process, m message) {
+		s := launcher(able(mcp.Legacy, everything).with("resources/list", func(p *process, m message) {
 			n++
 			answer(fmt.Sprintf(`{"resources":[{"uri":"u%d","name":"n"},{"name":"none"}],"nextCursor":"%d"}`, n, n%3))(p, m)
 		}).with("prompts/list", func(p *process, m message) {
@@ -123,8 +123,8 @@ func TestFreshSurface(t *testing.T) {
 		with("resources/templates/list", answer(`{"resourceTemplates":[],`+fresh+`}`)).
 		with("resources/read", answer(`{"contents":[],`+fresh+`}`)).
 		with("prompts/list", answer(`{"prompts":[],`+fresh+`}`))
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(script)
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(script)
 		s := d.open()
 		asked := func() string {
 			before := d.process(0).received()
@@ -182,8 +182,8 @@ func TestReadsAreBounded(t *testing.T) {
 // for anybody else's question.
 func TestReadAfterRounds(t *testing.T) {
 	n := 0
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		s := dock(able(mcp.Modern, everything).with("resources/read", func(p *process, m message) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		s := launcher(able(mcp.Modern, everything).with("resources/read", func(p *process, m message) {
 			if n++; n == 1 {
 				answer(`{"resultType":"input_required","requestState":"s"}`)(p, m)
 				return
@@ -203,8 +203,8 @@ func TestReadAfterRounds(t *testing.T) {
 
 func TestPing(t *testing.T) {
 	for era, method := range map[mcp.Era]string{mcp.Legacy: "ping", mcp.Modern: "server/discover"} {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(able(era, everything).with("ping", answer(`{}`)))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(able(era, everything).with("ping", answer(`{}`)))
 			s := d.open()
 			before := len(d.process(0).find(method))
 			if err := s.Ping(t.Context()); err != nil || len(d.process(0).find(method)) != before+1 {
@@ -215,8 +215,8 @@ func TestPing(t *testing.T) {
 }
 
 func TestSetLevel(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(able(mcp.Legacy, everything).with("logging/setLevel", answer(`{}`)))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(able(mcp.Legacy, everything).with("logging/setLevel", answer(`{}`)))
 		s := d.open()
 		if err := s.SetLevel(t.Context(), "loud"); err == nil || !strings.Contains(err.Error(), "emergency") {
 			t.Error(err)
@@ -232,8 +232,8 @@ func TestSetLevel(t *testing.T) {
 			}
 		}
 	})
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(able(mcp.Modern, everything))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(able(mcp.Modern, everything))
 		s := d.open()
 		if err := s.SetLevel(t.Context(), mcp.LevelDebug); err != nil {
 			t.Error(err)
@@ -245,8 +245,8 @@ func TestSetLevel(t *testing.T) {
 		}
 	})
 	for _, era := range eras {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			if err := dock(able(era, `{}`)).open().SetLevel(t.Context(), mcp.LevelDebug); !errors.Is(err, ErrUnsupported) {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			if err := launcher(able(era, `{}`)).open().SetLevel(t.Context(), mcp.LevelDebug); !errors.Is(err, ErrUnsupported) {
 				t.Errorf("%s: %v", era, err)
 			}
 		})
@@ -257,8 +257,8 @@ func TestSetLevel(t *testing.T) {
 // first page of a list and the first round of a call are the caller's, the others the
 // server's, which may want any number of them.
 func TestPromptedRequests(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(able(mcp.Modern, everything).
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(able(mcp.Modern, everything).
 			with("prompts/list", inTurns(answer(`{"prompts":[],"nextCursor":"2"}`), answer(`{"prompts":[],"nextCursor":"3"}`), answer(`{"prompts":[]}`))).
 			with("prompts/get", inTurns(wants(`"requestState":"s"`), answer(`{"messages":[]}`))))
 		s := d.open()

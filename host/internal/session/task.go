@@ -122,7 +122,7 @@ func (s *Session) await(ctx context.Context, created []byte) ([]byte, error) {
 }
 
 // awaitLegacy sees a task of the legacy era through. Where the server needs
-// something, it asks on its own once somebody waits for the result.
+// something, it asks on its own once the result is waited for.
 func (s *Session) awaitLegacy(ctx context.Context, task []byte) ([]byte, error) {
 	t, err := readTask(task)
 	for err == nil && !t.Status.Final() && t.Status != mcp.TaskInputRequired {

@@ -51,8 +51,8 @@ func TestModernTask(t *testing.T) {
 		{"asks for what nobody has", []act{state("input_required", `,"inputRequests":{"a":{"method":"x"}}`)}, "nobody here answers", 5 * time.Second},
 	}
 	for _, test := range tests {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(newServer().with("tools/call", answer(taskSeed)).with("tasks/get", inOrder(test.gets...)).with("tasks/update", answer(`{}`)))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(newServer().with("tools/call", answer(taskSeed)).with("tasks/get", inOrder(test.gets...)).with("tasks/update", answer(`{}`)))
 			s := d.open(func(c *setup) {
 				c.Roots = func(context.Context) ([]mcp.Root, error) { return nil, nil }
 			})
@@ -75,8 +75,8 @@ func TestModernTask(t *testing.T) {
 
 // TestTaskOfTheWrongRequest holds that only calls of tools have tasks.
 func TestTaskOfTheWrongRequest(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		s := dock(able(mcp.Modern, everything).with("prompts/get", answer(taskSeed))).open()
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		s := launcher(able(mcp.Modern, everything).with("prompts/get", answer(taskSeed))).open()
 		if _, err := s.GetPrompt(t.Context(), "p", nil); !errors.Is(err, ErrInvalidResult) {
 			t.Error(err)
 		}
@@ -100,8 +100,8 @@ func TestLegacyTask(t *testing.T) {
 	script := able(mcp.Legacy, taskCapabilities).with("tools/call", taskOnly).with("tools/list", answer(taskTools)).
 		with("tasks/get", inOrder(state("working", ""), state("input_required", ""))).
 		with("tasks/result", after(time.Hour, answer(echoResult)))
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(script)
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(script)
 		s := d.open(func(c *setup) { c.Timeout = time.Minute })
 		if text, err := call(t, s); err != nil || text != "hi" {
 			t.Errorf("%q, %v", text, err)
@@ -117,9 +117,9 @@ func TestLegacyTask(t *testing.T) {
 			t.Errorf("%s, %v", raw, err)
 		}
 	})
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		var no *rpc.Error
-		d := dock(able(mcp.Legacy, `{"tools":{}}`).with("tools/call", taskOnly))
+		d := launcher(able(mcp.Legacy, `{"tools":{}}`).with("tools/call", taskOnly))
 		if _, err := call(t, d.open()); !errors.As(err, &no) || len(d.process(0).find("tools/call")) != 1 {
 			t.Errorf("a server without tasks: %v", err)
 		}
@@ -134,8 +134,8 @@ func TestLeftTask(t *testing.T) {
 	}
 	for era, script := range scripts {
 		for _, cancelled := range []act{answer(`{}`), silent} {
-			bubble(t, func(t *testing.T, dock func(...server) *dock) {
-				d := dock(script.with("tasks/get", state("working", "")).with("tasks/cancel", cancelled))
+			bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+				d := launcher(script.with("tasks/get", state("working", "")).with("tasks/cancel", cancelled))
 				s := d.open()
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
@@ -149,8 +149,8 @@ func TestLeftTask(t *testing.T) {
 				}
 			})
 		}
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			s := dock(script.with("tasks/get", state("working", ""))).open()
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			s := launcher(script.with("tasks/get", state("working", ""))).open()
 			time.AfterFunc(time.Minute, func() { s.Close() })
 			if _, err := call(t, s); !errors.Is(err, ErrClosed) {
 				t.Errorf("%s: %v", era, err)
@@ -161,9 +161,9 @@ func TestLeftTask(t *testing.T) {
 }
 
 func TestAnnoyingTask(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		n := 0
-		s := dock(newServer().with("tools/call", answer(taskSeed)).with("tasks/update", answer(`{}`)).
+		s := launcher(newServer().with("tools/call", answer(taskSeed)).with("tasks/update", answer(`{}`)).
 			with("tasks/get", func(p *process, m message) {
 				n++
 				state("input_required", fmt.Sprintf(`,"inputRequests":{"%d":{"method":"roots/list"}}`, n))(p, m)
@@ -180,8 +180,8 @@ func TestAnnoyingTask(t *testing.T) {
 func TestTasksOfBefore(t *testing.T) {
 	tasks := answer(`{"tasks":[{"taskId":"7","status":"working","x":1},{"taskId":"8"}]}`)
 	for _, era := range eras {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(able(era, `{"tasks":{"list":{},"cancel":{}}}`).with("tasks/list", tasks).with("tasks/cancel", answer(`{}`)).
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(able(era, `{"tasks":{"list":{},"cancel":{}}}`).with("tasks/list", tasks).with("tasks/cancel", answer(`{}`)).
 				with("tasks/get", inOrder(state("working", ""), state("completed", `,"result":`+echoResult))).
 				with("tasks/result", answer(echoResult)))
 			s := d.open()
@@ -198,8 +198,8 @@ func TestTasksOfBefore(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			s := dock(able(era, `{}`)).open()
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			s := launcher(able(era, `{}`)).open()
 			if _, err := s.ListTasks(t.Context()); !errors.Is(err, ErrUnsupported) {
 				t.Errorf("%s: %v", era, err)
 			}

@@ -13,7 +13,7 @@ import (
 // server wrote them; see [paging] for what lists have in common. A list that the
 // server said is still fresh is not asked for again.
 func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
-	if tools, ok := s.catalogue.fresh(); ok {
+	if tools, ok := s.toolCache.fresh(); ok {
 		return tools, nil
 	}
 	list, err := s.list(ctx)
@@ -26,14 +26,14 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 
 // list asks for the list and remembers it.
 func (s *Session) list(ctx context.Context) (*toolList, error) {
-	list, as := newToolList(), s.catalogue.count()
+	list, as := newToolList(), s.toolCache.count()
 	if !s.cfg.NoValidate {
-		list.contracts = make(map[string]*contract)
+		list.schemas = make(map[string]*toolSchemas)
 	}
 	if err := fetch(ctx, s, &list.list); err != nil {
 		return nil, err
 	}
-	s.catalogue.keep(list, as)
+	s.toolCache.keep(list, as)
 	return list, nil
 }
 
@@ -49,15 +49,15 @@ var toolKind = kind[mcp.Tool]{
 type toolList struct {
 	list[mcp.Tool]
 
-	mirrors   map[string][]mirror  // by tool, where headers show arguments
-	dropped   map[string]error     // tools left out for what they want shown
-	tasks     map[string]bool      // tools that have to be run as tasks
-	contracts map[string]*contract // by tool; nil where nothing is checked
+	paramHeaders map[string][]headerParam // by tool, where headers show arguments
+	dropped      map[string]error         // tools left out for what they want shown
+	tasks        map[string]bool          // tools that have to be run as tasks
+	schemas      map[string]*toolSchemas  // by tool; nil where nothing is checked
 }
 
 func newToolList() *toolList {
 	l := &toolList{
-		list: newList(&toolKind), mirrors: make(map[string][]mirror),
+		list: newList(&toolKind), paramHeaders: make(map[string][]headerParam),
 		dropped: make(map[string]error), tasks: make(map[string]bool),
 	}
 	l.fits = l.note
@@ -71,10 +71,10 @@ func (l *toolList) note(tool *mcp.Tool, d dialect) bool {
 	if tool.Execution != nil && tool.Execution.TaskSupport == mcp.TaskRequired {
 		l.tasks[tool.Name] = true
 	}
-	if l.contracts != nil {
-		l.contracts[tool.Name] = newContract(tool)
+	if l.schemas != nil {
+		l.schemas[tool.Name] = newToolSchemas(tool)
 	}
-	if !d.mirrors {
+	if !d.paramHeaders {
 		return true
 	}
 	m, err := readMirrors(tool.InputSchema)
@@ -83,7 +83,7 @@ func (l *toolList) note(tool *mcp.Tool, d dialect) bool {
 		l.warn("tool %q is left out: its definition is invalid: %v", clip(tool.Name), err)
 		return false
 	}
-	l.mirrors[tool.Name] = m
+	l.paramHeaders[tool.Name] = m
 	return true
 }
 

@@ -70,9 +70,9 @@ func TestListTools(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 				warnings := 0
-				s := dock(oldServer().with("tools/list", pages(test.pages))).open(func(c *setup) {
+				s := launcher(oldServer().with("tools/list", pages(test.pages))).open(func(c *setup) {
 					c.Warn = func(string) { warnings++ }
 				})
 				tools, err := s.ListTools(t.Context())
@@ -96,9 +96,9 @@ func TestListTools(t *testing.T) {
 
 // TestEndlessList has a server that always knows another page.
 func TestEndlessList(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		n := 0
-		s := dock(oldServer().with("tools/list", func(p *process, m message) {
+		s := launcher(oldServer().with("tools/list", func(p *process, m message) {
 			n++
 			answer(fmt.Sprintf(`{"tools":[{"name":"t%d"}],"nextCursor":"%d"}`, n, n))(p, m)
 		})).open()
@@ -156,8 +156,8 @@ func TestArguments(t *testing.T) {
 		{map[string]any{"a": "\xff"}, `error: arguments: a: invalid UTF-8`},
 		{map[string]any{"a": func() {}}, `error: arguments: a: json: unsupported type`},
 	}
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer())
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer())
 		s := d.open()
 		for _, test := range tests {
 			before := len(d.process(0).find("tools/call"))
@@ -185,8 +185,8 @@ func TestModernRequests(t *testing.T) {
 	const meta = `"_meta":{"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}},` +
 		`"io.modelcontextprotocol/clientInfo":{"name":"wharf","version":"1"},` +
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(newServer().with("tools/list", answer(`{"tools":[]}`)).with("x", answer(`{}`)))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(newServer().with("tools/list", answer(`{"tools":[]}`)).with("x", answer(`{}`)))
 		s := d.open(func(c *setup) { c.Roots = nil })
 		s.ListTools(t.Context())
 		s.CallTool(t.Context(), "echo", map[string]any{"a": 1})
@@ -217,8 +217,8 @@ func TestModernRequests(t *testing.T) {
 
 // TestModernServerAsks holds that a modern server's requests get no answer.
 func TestModernServerAsks(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(newServer())
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(newServer())
 		s := d.open()
 		d.process(0).print(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 		d.process(0).print(`{"jsonrpc":"2.0","id":2,"method":"roots/list"}`)
@@ -246,11 +246,11 @@ func TestResultType(t *testing.T) {
 	}
 	for _, test := range tests {
 		for era, script := range map[mcp.Era]server{mcp.Legacy: oldServer(), mcp.Modern: newServer()} {
-			bubble(t, func(t *testing.T, dock func(...server) *dock) {
+			bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 				for _, method := range []string{"tools/call", "tools/list", "x"} {
 					script = script.with(method, answer(result(test.kind)))
 				}
-				s := dock(script).open()
+				s := launcher(script).open()
 				_, called := s.CallTool(t.Context(), "echo", nil)
 				_, listed := s.ListTools(t.Context())
 				want := test.modern
@@ -271,9 +271,9 @@ func TestResultType(t *testing.T) {
 // it is sent once more, and not twice.
 func TestVersionRefusedLater(t *testing.T) {
 	for supported, want := range map[string]int{`"2026-07-28"`: 2, `"2027-01-01"`: 1} {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 			no := refuse(mcp.CodeUnsupportedVersion, "no", `{"supported":[`+supported+`]}`)
-			d := dock(newServer().with("tools/call", no))
+			d := launcher(newServer().with("tools/call", no))
 			_, err := call(t, d.open())
 			var fault *rpc.Error
 			if !errors.As(err, &fault) || fault.Code != mcp.CodeUnsupportedVersion {
@@ -287,8 +287,8 @@ func TestVersionRefusedLater(t *testing.T) {
 }
 
 func TestCall(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer().with("resources/read", answer(`{"contents":[1,2]}`)))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer().with("resources/read", answer(`{"contents":[1,2]}`)))
 		s := d.open()
 		var raw json.RawMessage
 		if err := s.Call(t.Context(), "resources/read", map[string]any{"uri": "file:///a"}, &raw); err != nil || string(raw) != `{"contents":[1,2]}` {
@@ -329,8 +329,8 @@ func TestSubject(t *testing.T) {
 }
 
 func TestRequestTimeout(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(oldServer().with("tools/call", silent))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer().with("tools/call", silent))
 		s := d.open(func(c *setup) { c.Timeout = 7 * time.Second })
 		start := time.Now()
 		if _, err := call(t, s); !errors.Is(err, rpc.ErrTimeout) {

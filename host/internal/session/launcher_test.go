@@ -58,11 +58,11 @@ func (s server) slow(boot time.Duration) server { s.boot = boot; return s }
 
 // process is a server that runs: link and transport of one connection.
 type process struct {
-	dock   *dock
-	server server
-	peer   *rpc.Peer
-	in     chan message
-	done   chan struct{}
+	launcher *launcher
+	server   server
+	peer     *rpc.Peer
+	in       chan message
+	done     chan struct{}
 
 	release sync.Once
 
@@ -79,7 +79,7 @@ func (p *process) Send(_ context.Context, m *rpc.Message) error {
 	defer m.Free()
 	var got message
 	if err := json.Unmarshal(m.Body(), &got); err != nil {
-		p.dock.t.Errorf("sent %s: %v", m.Body(), err)
+		p.launcher.t.Errorf("sent %s: %v", m.Body(), err)
 	}
 	if m.Prompted() && m.Kind == abi.Request {
 		p.mu.Lock()
@@ -113,7 +113,7 @@ func (p *process) Err() error {
 // Shutdown is what releases a process, even one that has exited.
 func (p *process) Shutdown(context.Context) error {
 	p.exit(errors.New("shut down"))
-	p.release.Do(func() { p.dock.count(-1) })
+	p.release.Do(func() { p.launcher.count(-1) })
 	return nil
 }
 
@@ -231,9 +231,9 @@ func both(acts ...act) act {
 	}
 }
 
-// dock starts processes: the first with the first server, and so on; the last
+// launcher starts processes: the first with the first server, and so on; the last
 // server serves all that follow.
-type dock struct {
+type launcher struct {
 	t       *testing.T
 	servers []server
 
@@ -242,14 +242,14 @@ type dock struct {
 	live      int
 }
 
-func (d *dock) dial(ctx context.Context, h rpc.Handler) (*Dialed, error) {
+func (d *launcher) dial(ctx context.Context, h rpc.Handler) (*Dialed, error) {
 	d.mu.Lock()
 	n := len(d.processes)
 	p := &process{
-		dock:   d,
-		server: d.servers[min(n, len(d.servers)-1)],
-		in:     make(chan message, 4096),
-		done:   make(chan struct{}),
+		launcher: d,
+		server:   d.servers[min(n, len(d.servers)-1)],
+		in:       make(chan message, 4096),
+		done:     make(chan struct{}),
 	}
 	p.peer = rpc.NewPeer(rpc.Config{Link: p, Name: "files", Handler: h})
 	d.processes = append(d.processes, p)
@@ -260,7 +260,7 @@ func (d *dock) dial(ctx context.Context, h rpc.Handler) (*Dialed, error) {
 }
 
 // count keeps the rule that a server never runs twice.
-func (d *dock) count(n int) {
+func (d *launcher) count(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.live += n; d.live > 1 {
@@ -268,20 +268,20 @@ func (d *dock) count(n int) {
 	}
 }
 
-func (d *dock) started() int {
+func (d *launcher) started() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.processes)
 }
 
-func (d *dock) process(n int) *process {
+func (d *launcher) process(n int) *process {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.processes[n]
 }
 
 // received returns what each process saw, in order.
-func (d *dock) received() (seen []string) {
+func (d *launcher) received() (seen []string) {
 	for n := range d.started() {
 		seen = append(seen, d.process(n).received())
 	}
@@ -289,7 +289,7 @@ func (d *dock) received() (seen []string) {
 }
 
 // empty fails the test if a process is left.
-func (d *dock) empty() {
+func (d *launcher) empty() {
 	d.t.Helper()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -298,7 +298,7 @@ func (d *dock) empty() {
 	}
 }
 
-func (d *dock) config() setup {
+func (d *launcher) config() setup {
 	return setup{Way: Way{Dial: d.dial}, Config: Config{
 		Name:   "files",
 		Client: mcp.Implementation{Name: "wharf", Version: "1"},
@@ -307,7 +307,7 @@ func (d *dock) config() setup {
 }
 
 // open opens a session that the test closes at its end.
-func (d *dock) open(change ...func(*setup)) *Session {
+func (d *launcher) open(change ...func(*setup)) *Session {
 	d.t.Helper()
 	cfg := d.config()
 	for _, f := range change {
@@ -323,10 +323,10 @@ func (d *dock) open(change ...func(*setup)) *Session {
 
 // bubble runs a test in a world of its own, where time costs nothing and what
 // is left behind is an error.
-func bubble(t *testing.T, f func(t *testing.T, dock func(...server) *dock)) {
+func bubble(t *testing.T, f func(t *testing.T, launcher func(...server) *launcher)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		f(t, func(servers ...server) *dock { return &dock{t: t, servers: servers} })
+		f(t, func(servers ...server) *launcher { return &launcher{t: t, servers: servers} })
 	})
 }
 

@@ -35,15 +35,15 @@ type webPage struct {
 	over     bool          // complete is closed; guarded by webPages.mu
 }
 
-// tour is one request on its way through pages.
-type tour struct {
+// urlElicitation is one request on its way through pages.
+type urlElicitation struct {
 	session *Session
 	held    map[string]*webPage
 }
 
-// visit sees a request through that a legacy server has refused with an error, if
-// that is one which asks for pages and there is somebody to show them to.
-func (s *Session) visit(ctx context.Context, l *link, q *request, refusal error) ([]byte, error) {
+// elicitURLs goes on with a request that a legacy server has refused with an error, if
+// the error asks for pages and there is a person to show them to.
+func (s *Session) elicitURLs(ctx context.Context, l *link, q *request, refusal error) ([]byte, error) {
 	if codeOf(refusal) != mcp.CodeURLElicitationRequired || s.cfg.Elicit == nil {
 		return nil, refusal
 	}
@@ -52,7 +52,7 @@ func (s *Session) visit(ctx context.Context, l *link, q *request, refusal error)
 		ctx, cancel = context.WithTimeoutCause(ctx, s.cfg.MaxTimeout, fmt.Errorf("%w after %v", rpc.ErrTimeout, s.cfg.MaxTimeout))
 		defer cancel()
 	}
-	v := tour{session: s, held: make(map[string]*webPage)}
+	v := urlElicitation{session: s, held: make(map[string]*webPage)}
 	defer v.end()
 	for pause := usualPoll; ; pause = min(2*pause, longestPoll) {
 		asked, err := v.begin(refusal)
@@ -74,7 +74,7 @@ func (s *Session) visit(ctx context.Context, l *link, q *request, refusal error)
 }
 
 // begin has the pages shown that a refusal lists, and returns all of them.
-func (v *tour) begin(refusal error) (asked []*webPage, err error) {
+func (v *urlElicitation) begin(refusal error) (asked []*webPage, err error) {
 	all, err := readPages(refusal)
 	for _, e := range all {
 		p := v.held[e.ElicitationID]
@@ -90,13 +90,13 @@ func (v *tour) begin(refusal error) (asked []*webPage, err error) {
 	return asked, err
 }
 
-// errPause ends a wait for a server that does not say when somebody has been to
+// errPause ends a wait for a server that does not say when the person has been to
 // its pages.
 var errPause = errors.New("the pause is over")
 
 // await returns when the person has agreed to go to all pages, and has either been
 // there, by the word of the server, or the pause is over.
-func (v *tour) await(ctx context.Context, asked []*webPage, pause time.Duration) error {
+func (v *urlElicitation) await(ctx context.Context, asked []*webPage, pause time.Duration) error {
 	for _, p := range asked {
 		if err := v.wait(ctx, p.answered); err != nil {
 			return err
@@ -117,7 +117,7 @@ func (v *tour) await(ctx context.Context, asked []*webPage, pause time.Duration)
 	return nil
 }
 
-func (v *tour) wait(ctx context.Context, done <-chan struct{}) error {
+func (v *urlElicitation) wait(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:
 		return nil
@@ -129,7 +129,7 @@ func (v *tour) wait(ctx context.Context, done <-chan struct{}) error {
 }
 
 // end leaves the pages to those who still wait for them.
-func (v *tour) end() {
+func (v *urlElicitation) end() {
 	all := &v.session.pages
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -141,7 +141,7 @@ func (v *tour) end() {
 	}
 }
 
-// show asks the person to go to a page, unless somebody has already.
+// show asks the person to go to a page, unless that was asked already.
 func (s *Session) show(e mcp.Elicitation) *webPage {
 	s.pages.mu.Lock()
 	defer s.pages.mu.Unlock()

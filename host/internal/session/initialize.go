@@ -16,7 +16,7 @@ func (h *handshake) initialize(ctx context.Context) <-chan reply {
 	return h.ask(ctx, rpc.Call{
 		Method:  mcp.MethodInitialize,
 		Timeout: -1,
-		Params:  written(h.greeting.initialize),
+		Params:  written(h.handshakeParams.initialize),
 	})
 }
 
@@ -26,7 +26,7 @@ func (h *handshake) discover(ctx context.Context, version string) <-chan reply {
 		Method:  mcp.MethodDiscover,
 		Version: version,
 		Timeout: -1,
-		Params:  (&request{}).params(h.greeting.modern(version, false)),
+		Params:  (&request{}).params(h.handshakeParams.modern(version, false)),
 	}
 	if h.conn.http() {
 		call.Headers = standardHeaders(call.Method, "")
@@ -122,7 +122,7 @@ func terms(c *Dialed, epoch uint32, version string) rpc.Terms {
 }
 
 // insist opens a modern session, and none of the legacy era.
-func (h *handshake) insist(ctx context.Context) (*link, error) {
+func (h *handshake) requireModern(ctx context.Context) (*link, error) {
 	got, err := h.wait(ctx, h.discover(ctx, modernVersions[0]))
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (h *handshake) discovered(got reply) *link {
 		return nil
 	}
 	h.agree(version)
-	return &link{dialect: h.greeting.modern(version, h.conn.http()), info: Info{
+	return &link{dialect: h.handshakeParams.modern(version, h.conn.http()), info: Info{
 		Server: r.Meta.ServerInfo, Protocol: version, Era: mcp.Modern,
 		Instructions: r.Instructions, Capabilities: r.Capabilities,
 	}}
@@ -186,7 +186,7 @@ func discoverError(got reply) error {
 }
 
 // readInitialize reads an InitializeResult. A server that is vague about itself
-// is none the worse for it: whatever is missing stays empty.
+// does no harm: what is missing stays empty.
 func readInitialize(result []byte) (i mcp.InitializeResult, err error) {
 	r := strictjson.Read(result)
 	for key := range r.Object() {
@@ -236,8 +236,8 @@ func readDiscover(result []byte) (d mcp.DiscoverResult, err error) {
 	return d, nil
 }
 
-// readImplementation reads a name. It is for display, so one that is none does
-// no harm: a version may well be a number.
+// readImplementation reads a name. It is for display, so a value of another type does
+// no harm: some versions are numbers.
 func readImplementation(text []byte) (i mcp.Implementation) {
 	r := strictjson.Read(text)
 	for key := range r.Object() {

@@ -10,19 +10,19 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// audience is the subscriptions of a session.
-type audience struct {
+// subscribers is the subscriptions of a session.
+type subscribers struct {
 	turn ctxmutex.Mutex // held while a stream is opened
 
 	mu      sync.Mutex
 	closed  bool
 	members map[*Subscription]struct{}
-	topics  topics
+	uriSubs uriSubs
 	running sync.WaitGroup
 }
 
 // add makes u a member, whose run ends with Done, or reports that it is too late.
-func (a *audience) add(u *Subscription) bool {
+func (a *subscribers) add(u *Subscription) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -32,13 +32,13 @@ func (a *audience) add(u *Subscription) bool {
 		a.members = make(map[*Subscription]struct{})
 	}
 	a.members[u] = struct{}{}
-	a.topics.want(u.filter.URIs)
+	a.uriSubs.want(u.filter.URIs)
 	a.running.Add(1)
 	return true
 }
 
-// wait lets nobody in any more and returns when all are gone.
-func (a *audience) wait() {
+// wait admits no more subscriptions and returns when all have ended.
+func (a *subscribers) wait() {
 	a.mu.Lock()
 	a.closed = true
 	a.mu.Unlock()
@@ -46,21 +46,21 @@ func (a *audience) wait() {
 }
 
 // drop removes u, which hears nothing more.
-func (a *audience) drop(u *Subscription) {
+func (a *subscribers) drop(u *Subscription) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.members, u)
 }
 
-func (a *audience) all() []*Subscription {
+func (a *subscribers) all() []*Subscription {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Collect(maps.Keys(a.members))
 }
 
-// hear passes a change on to those that it is for. A resource that nobody asked
-// for is a part of one that somebody did.
-func (a *audience) hear(in *inbox, params []byte, c Change) {
+// hear passes a change on to those that it is for. A resource that was not
+// subscribed to is a part of one that was.
+func (a *subscribers) hear(in *inbox, params []byte, c Change) {
 	members, id := a.all(), ""
 	if len(members) > 0 {
 		id = subscriptionID(params)
@@ -80,7 +80,7 @@ func (a *audience) hear(in *inbox, params []byte, c Change) {
 // forget has the session ask anew for what a filter is about.
 func (s *Session) forget(f *mcp.Filter) {
 	if f.Tools {
-		s.catalogue.change()
+		s.toolCache.change()
 	}
 	if f.Prompts {
 		s.prompts.change()
@@ -95,7 +95,7 @@ func (s *Session) forget(f *mcp.Filter) {
 }
 
 // control takes what is about a stream itself: its acknowledgement, and its end.
-func (a *audience) control(in *inbox, method string, params []byte) {
+func (a *subscribers) control(in *inbox, method string, params []byte) {
 	if method == mcp.NotificationCancelled {
 		for _, u := range a.all() {
 			u.tearDown(in, string(member(params, "requestId")))
@@ -123,10 +123,10 @@ func (u *Subscription) holdLegacy(l *link, opened func()) error {
 	}
 	s := u.session
 	again := u.agree(honoured)
-	u.listen(ear{inbox: l.inbox})
+	u.listen(binding{inbox: l.inbox})
 	for _, uri := range honoured.URIs {
 		subscribe := func() error { return s.ask(u.ctx, l, mcp.MethodSubscribe, uri) }
-		if err := s.audience.inTurn(u.ctx, uri, subscribe); err != nil {
+		if err := s.subscribers.inTurn(u.ctx, uri, subscribe); err != nil {
 			return err
 		}
 	}
@@ -142,16 +142,16 @@ func (u *Subscription) holdLegacy(l *link, opened func()) error {
 	return errTornDown
 }
 
-// leave ends what is left of a subscription on its last link, which may be nil: of
-// the resources that nobody else wants, the server is told so, until it does not
+// leave ends what is left of a subscription on its last link, which may be nil: the
+// server is told of the resources that no other subscription wants, until it does not
 // answer that.
 func (u *Subscription) leave(l *link) {
 	s := u.session
-	s.audience.drop(u)
+	s.subscribers.drop(u)
 	tell := l.alive() && l.dialect.era == mcp.Legacy && l.declares(hasUpdates.path...)
 	for _, uri := range u.filter.URIs {
-		err := s.audience.inTurn(s.ctx, uri, func() error {
-			if last := s.audience.renounce(uri); !last || !tell {
+		err := s.subscribers.inTurn(s.ctx, uri, func() error {
+			if last := s.subscribers.renounce(uri); !last || !tell {
 				return nil
 			}
 			return s.ask(s.ctx, l, mcp.MethodUnsubscribe, uri) // a server that keeps telling is not heard

@@ -48,29 +48,29 @@ func (e *ResultError) Error() string {
 // Is makes the error one of a server that answers with what is no answer.
 func (e *ResultError) Is(target error) bool { return target == ErrInvalidResult }
 
-// contract is what the definition of a tool promises. It lives as long as the list
+// toolSchemas is what the definition of a tool promises. It lives as long as the list
 // that the tool was in, or longer, if the next list says the same.
-type contract struct {
-	input, output clause
+type toolSchemas struct {
+	input, output toolSchema
 }
 
-func newContract(tool *mcp.Tool) *contract {
-	return &contract{input: newClause(tool.InputSchema), output: newClause(tool.OutputSchema)}
+func newToolSchemas(tool *mcp.Tool) *toolSchemas {
+	return &toolSchemas{input: newToolSchema(tool.InputSchema), output: newToolSchema(tool.OutputSchema)}
 }
 
 // same reports whether two definitions promise the same.
-func (c *contract) same(other *contract) bool {
+func (c *toolSchemas) same(other *toolSchemas) bool {
 	return c != nil && c.input.text == other.input.text && c.output.text == other.output.text
 }
 
-// clause is one of the two schemas of a tool. It is compiled when it is first
+// toolSchema is one of the two schemas of a tool. It is compiled when it is first
 // needed: most tools of a list never are, and have no more than the text.
-type clause struct {
+type toolSchema struct {
 	text string // what a check needs of what the server wrote; "" is none
 	read atomic.Pointer[reading]
 }
 
-// reading is what came of compiling a clause.
+// reading is what came of compiling a toolSchema.
 type reading struct {
 	once sync.Once
 	made *schema.Schema // nil where there is nothing to check
@@ -84,7 +84,7 @@ type reading struct {
 // compiled anew when they are needed.
 type compiled struct {
 	mu      sync.Mutex
-	clauses []*clause
+	clauses []*toolSchema
 	sizes   []int // bytes, of each
 	bytes   int   // of all
 }
@@ -93,9 +93,9 @@ type compiled struct {
 // always kept. A hundred tools as they are have 2 MB.
 const maxCompiled = 12 << 20
 
-// add counts a clause that has just been compiled, and has the oldest forgotten where
+// add counts a toolSchema that has just been compiled, and has the oldest forgotten where
 // there are too many.
-func (k *compiled) add(c *clause, bytes int) {
+func (k *compiled) add(c *toolSchema, bytes int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.clauses, k.sizes = append(k.clauses, c), append(k.sizes, bytes)
@@ -107,17 +107,17 @@ func (k *compiled) add(c *clause, bytes int) {
 	}
 }
 
-// forget has the clause compiled again when it is needed next. What was said of it is
+// forget has the toolSchema compiled again when it is needed next. What was said of it is
 // not said again.
-func (c *clause) forget() {
+func (c *toolSchema) forget() {
 	r := new(reading)
 	r.told.Store(c.read.Load().told.Load())
 	c.read.Store(r)
 }
 
-func newClause(text []byte) clause { return clause{text: schema.StripAnnotations(text)} }
+func newToolSchema(text []byte) toolSchema { return toolSchema{text: schema.StripAnnotations(text)} }
 
-func (c *clause) reading(k *compiled) *reading {
+func (c *toolSchema) reading(k *compiled) *reading {
 	r := c.read.Load()
 	if r == nil {
 		c.read.CompareAndSwap(nil, new(reading))
@@ -136,7 +136,7 @@ func (c *clause) reading(k *compiled) *reading {
 
 // schema returns what to check against; nil is nothing. What of it cannot be
 // checked is said once.
-func (c *clause) schema(k *compiled, warn func(string), what, tool string) *schema.Schema {
+func (c *toolSchema) schema(k *compiled, warn func(string), what, tool string) *schema.Schema {
 	r := c.reading(k)
 	if r.flaw != nil {
 		c.tell(warn, what, tool, r.flaw)
@@ -148,14 +148,14 @@ func (c *clause) schema(k *compiled, warn func(string), what, tool string) *sche
 
 // tell warns, and not again: a tool may be called very often. It is called with no
 // lock held, for a callback may call the same tool.
-func (c *clause) tell(warn func(string), what, tool string, why error) {
+func (c *toolSchema) tell(warn func(string), what, tool string, why error) {
 	if c.read.Load().told.CompareAndSwap(false, true) {
 		warn(fmt.Sprintf("%s of tool %q are not checked: %v", what, clip(tool), why))
 	}
 }
 
 // mismatch returns what a check found. What could not be checked passes.
-func (c *clause) mismatch(warn func(string), what, tool string, err error) *schema.Mismatch {
+func (c *toolSchema) mismatch(warn func(string), what, tool string, err error) *schema.Mismatch {
 	var found *schema.Mismatch
 	if err != nil && !errors.As(err, &found) {
 		c.tell(warn, "some "+what, tool, err)
@@ -167,12 +167,12 @@ func (c *clause) mismatch(warn func(string), what, tool string, err error) *sche
 // It asks for no list: a tool that is not in the newest one, or whose list is not
 // from this connection, may be another by now, and is called unchecked.
 func (s *Session) checkArguments(q *request, l *link) error {
-	c := s.catalogue.contract(q.name, l)
-	if c == nil || c == q.contract {
+	c := s.toolCache.toolSchemas(q.name, l)
+	if c == nil || c == q.toolSchemas {
 		return nil
 	}
-	q.contract = c
-	made := c.input.schema(&s.catalogue.compiled, s.cfg.Warn, "arguments", q.name)
+	q.toolSchemas = c
+	made := c.input.schema(&s.toolCache.compiled, s.cfg.Warn, "arguments", q.name)
 	if made == nil || made.TakesObjects() {
 		return nil
 	}
@@ -191,11 +191,11 @@ func (s *Session) checkArguments(q *request, l *link) error {
 // them by the schema must not be handed others, so this is an error and not a
 // warning; the result is in it.
 func (s *Session) checkResult(q *request, d dialect, result *mcp.CallToolResult) error {
-	c := q.contract
+	c := q.toolSchemas
 	if c == nil || c.output.text == "" || result.IsError || d.revision < mcp.Version20250618 {
 		return nil
 	}
-	made := c.output.schema(&s.catalogue.compiled, s.cfg.Warn, "results", q.name)
+	made := c.output.schema(&s.toolCache.compiled, s.cfg.Warn, "results", q.name)
 	if made == nil {
 		return nil
 	}
@@ -214,9 +214,9 @@ func (s *Session) checkResult(q *request, d dialect, result *mcp.CallToolResult)
 	return &rpc.CallError{Server: s.cfg.Name, Method: q.method, Sent: rpc.Answered, Err: e}
 }
 
-// checkText is checkResult for a result that nobody has read yet.
+// checkText is checkResult for a result that was not decoded yet.
 func (s *Session) checkText(q *request, d dialect, text []byte) error {
-	if q.contract == nil || q.contract.output.text == "" || strictjson.Read(text).Kind() != '{' {
+	if q.toolSchemas == nil || q.toolSchemas.output.text == "" || strictjson.Read(text).Kind() != '{' {
 		return nil
 	}
 	result, err := readCall(text)

@@ -14,29 +14,29 @@ import (
 // was sent then.
 var ErrUnsupported = errors.New("the server does not offer it")
 
-// ability is something that a server has to declare before a client may use it
-// (2025-11-25/basic/lifecycle#operation). Tools are no ability here: servers
+// capability is something that a server has to declare before a client may use it
+// (2025-11-25/basic/lifecycle#operation). Tools are no capability here: servers
 // have been seen that have tools and do not say so.
-type ability struct {
+type capability struct {
 	name  string   // for people
 	path  []string // of the member of the capabilities that declares it
 	since string   // the revision that has the declaration; "" is the first
 }
 
-// What servers declare. The last is about servers that keep tasks for whoever
-// asks for them later; modern ones have no list of them.
+// What servers declare. The last is about servers that keep tasks for
+// clients that ask later; modern servers have no list of them.
 var (
-	hasResources   = &ability{name: "resources", path: []string{"resources"}}
-	hasPrompts     = &ability{name: "prompts", path: []string{"prompts"}}
-	hasLogging     = &ability{name: "logging", path: []string{"logging"}}
-	hasCompletions = &ability{name: "completion", path: []string{"completions"}, since: mcp.Version20250326}
-	hasUpdates     = &ability{name: "subscriptions to resources", path: []string{"resources", "subscribe"}}
-	hasTaskList    = &ability{name: "a list of tasks", path: []string{"tasks", "list"}}
+	hasResources   = &capability{name: "resources", path: []string{"resources"}}
+	hasPrompts     = &capability{name: "prompts", path: []string{"prompts"}}
+	hasLogging     = &capability{name: "logging", path: []string{"logging"}}
+	hasCompletions = &capability{name: "completion", path: []string{"completions"}, since: mcp.Version20250326}
+	hasUpdates     = &capability{name: "subscriptions to resources", path: []string{"resources", "subscribe"}}
+	hasTaskList    = &capability{name: "a list of tasks", path: []string{"tasks", "list"}}
 )
 
 // lacks returns an error if the server of l does not declare what is needed. A
 // server that said nothing at all about its capabilities may have any.
-func (l *link) lacks(a *ability) error {
+func (l *link) lacks(a *capability) error {
 	if a == nil || l.info.Capabilities == nil || l.dialect.revision < a.since || l.declares(a.path...) {
 		return nil
 	}

@@ -49,8 +49,8 @@ func TestContract(t *testing.T) {
 	}
 	for _, test := range tests {
 		for _, how := range []string{"CallTool", "Call"} {
-			bubble(t, func(t *testing.T, dock func(...server) *dock) {
-				d := dock(listing(oldServer(), test.tool, test.result))
+			bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+				d := launcher(listing(oldServer(), test.tool, test.result))
 				s := d.open()
 				s.ListTools(t.Context())
 				err := callBy(t, s, how, json.RawMessage(test.args))
@@ -107,7 +107,7 @@ func checkContract(t *testing.T, name string, err error, want string, sent bool)
 // TestContractOfTwoServers has a process end between the pages of its list: nothing of
 // the first page binds the process that gave the second.
 func TestContractOfTwoServers(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		first := oldServer().with("tools/list", func(p *process, m message) {
 			if member(m.Params, "cursor") == nil {
 				answer(`{"tools":[`+strict+`],"nextCursor":"x"}`)(p, m)
@@ -118,7 +118,7 @@ func TestContractOfTwoServers(t *testing.T) {
 			p.peer.Failed(n, errors.Join(rpc.ErrNotSent, rpc.ErrClosed))
 			p.exit(errors.New("crash"))
 		})
-		d := dock(first, listing(oldServer(), `{"name":"other"}`, structured(`{"n":1}`)))
+		d := launcher(first, listing(oldServer(), `{"name":"other"}`, structured(`{"n":1}`)))
 		s := d.open()
 		if tools, err := s.ListTools(t.Context()); err != nil || len(tools) != 2 || d.started() != 2 {
 			t.Fatalf("%d tools of %d processes, %v", len(tools), d.started(), err)
@@ -137,8 +137,8 @@ func TestContractIsKnown(t *testing.T) {
 		_, err := s.CallTool(t.Context(), "echo", bad)
 		return errors.As(err, new(*ArgumentError))
 	}
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(listing(oldServer(), strict, structured(`{"n":1}`)), listing(oldServer(), strict, structured(`{"n":1}`)))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(listing(oldServer(), strict, structured(`{"n":1}`)), listing(oldServer(), strict, structured(`{"n":1}`)))
 		s := d.open()
 		if refused(t, s) || len(d.process(0).find("tools/list")) != 0 {
 			t.Error("a call without a list asks for one, or is refused by none")
@@ -147,7 +147,7 @@ func TestContractIsKnown(t *testing.T) {
 		if !refused(t, s) {
 			t.Error("a call after a list is not checked")
 		}
-		s.catalogue.change()
+		s.toolCache.change()
 		if refused(t, s) {
 			t.Error("a call after a change is checked by what was")
 		}
@@ -168,8 +168,8 @@ func TestContractIsKnown(t *testing.T) {
 
 // TestNoValidate sends what does not fit, and takes it.
 func TestNoValidate(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		s := dock(listing(oldServer(), strict, structured(`5`))).open(func(c *setup) { c.NoValidate = true })
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		s := launcher(listing(oldServer(), strict, structured(`5`))).open(func(c *setup) { c.NoValidate = true })
 		s.ListTools(t.Context())
 		if _, err := s.CallTool(t.Context(), "echo", nil); err != nil {
 			t.Error(err)
@@ -179,9 +179,9 @@ func TestNoValidate(t *testing.T) {
 
 // TestContractOfOldRevision has a server whose revision has no structured results.
 func TestContractOfOldRevision(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		old := listing(oldServer(), strict, `{"content":[]}`).with("initialize", answer(initializeResult(mcp.Version20250326)))
-		s := dock(old).open()
+		s := launcher(old).open()
 		s.ListTools(t.Context())
 		if _, err := s.CallTool(t.Context(), "echo", map[string]any{"message": "x"}); err != nil {
 			t.Error(err)
@@ -193,10 +193,10 @@ func TestContractOfOldRevision(t *testing.T) {
 // same.
 func TestContractWarnsOnce(t *testing.T) {
 	for tool, want := range map[string]int{strict: 0, lax: 0, flawed: 2, pattern: 1} {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 			var s *Session
 			var warnings []string
-			s = dock(listing(oldServer(), tool, structured(`{"n":1}`))).open(func(c *setup) {
+			s = launcher(listing(oldServer(), tool, structured(`{"n":1}`))).open(func(c *setup) {
 				c.Warn = func(text string) {
 					warnings = append(warnings, text)
 					s.CallTool(t.Context(), "echo", map[string]any{"message": "x"}) // from the callback
@@ -220,9 +220,9 @@ func TestContractWarnsOnce(t *testing.T) {
 // TestContractFreshInModernEra has a call over HTTP that asks for the list itself,
 // for the sake of headers, and is then checked.
 func TestContractFreshInModernEra(t *testing.T) {
-	on := newSiteScript()
+	on := newHTTPScript()
 	on["tools/list"] = ok(`{"tools":[` + strict + `]}`)
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		_, err := s.open().CallTool(t.Context(), "echo", nil)
 		if !errors.As(err, new(*ArgumentError)) || len(s.find("tools/call")) != 0 {
 			t.Errorf("%v; sent: %v", err, s.find("tools/call"))
@@ -233,27 +233,27 @@ func TestContractFreshInModernEra(t *testing.T) {
 // TestContractsAreSmall: most tools are listed and never called, and a hundred
 // servers have thousands of them.
 func TestContractsAreSmall(t *testing.T) {
-	if size := unsafe.Sizeof(contract{}); size > 48 {
-		t.Errorf("a contract has %d bytes beside its texts", size)
+	if size := unsafe.Sizeof(toolSchemas{}); size > 48 {
+		t.Errorf("a toolSchemas has %d bytes beside its texts", size)
 	}
 	tool := mcp.Tool{InputSchema: []byte(`{"type":"object","description":"what it is for"}`)}
-	if c := newContract(&tool); c.input.text != `{"type":"object"}` || c.output.text != "" {
+	if c := newToolSchemas(&tool); c.input.text != `{"type":"object"}` || c.output.text != "" {
 		t.Errorf("it keeps %q and %q", c.input.text, c.output.text)
 	}
 }
 
 // TestTrivialContractIsFree counts what a check adds to a call.
 func TestTrivialContractIsFree(t *testing.T) {
-	free := &contract{input: newClause([]byte(`{"type":"object","properties":{}}`))}
+	free := &toolSchemas{input: newToolSchema([]byte(`{"type":"object","properties":{}}`))}
 	s := &Session{cfg: Config{Warn: func(string) {}}}
 	l := &link{Conn: &Conn{}}
-	kept := &toolList{contracts: map[string]*contract{"echo": free}}
+	kept := &toolList{schemas: map[string]*toolSchemas{"echo": free}}
 	kept.over = l.Conn
-	s.catalogue.keep(kept, 0)
+	s.toolCache.keep(kept, 0)
 	args := map[string]any{"message": "hello"}
 	allocs := testing.AllocsPerRun(100, func() {
 		q := request{method: mcp.MethodCallTool, name: "echo", given: args, tool: true}
-		if err := s.checkArguments(&q, l); err != nil || q.contract != free {
+		if err := s.checkArguments(&q, l); err != nil || q.toolSchemas != free {
 			t.Fatal(err)
 		}
 	})

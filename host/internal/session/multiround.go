@@ -27,7 +27,7 @@ const (
 
 // again looks at a result of q, which is of type t, and reports whether q has
 // to be sent again. Then q has what the server wants in it.
-func (s *Session) again(ctx context.Context, q *request, d dialect, t mcp.ResultType, result []byte) (bool, error) {
+func (s *Session) nextRound(ctx context.Context, q *request, d dialect, t mcp.ResultType, result []byte) (bool, error) {
 	switch {
 	case t != mcp.ResultInputRequired || d.era == mcp.Legacy || !named(q.method):
 		return false, d.admit(t)
@@ -86,7 +86,7 @@ func (s *Session) answer(ctx context.Context, dst []byte, a asked) ([]byte, erro
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case errors.Is(err, errNoHandler):
-		return nil, fmt.Errorf("%w: %s, and nobody here answers that", ErrInputRequired, clip(a.method))
+		return nil, fmt.Errorf("%w: %s, and this client does not answer that", ErrInputRequired, clip(a.method))
 	}
 	if fault := (*rpc.Error)(nil); errors.As(err, &fault) {
 		err = errors.New(fault.Message) // ours: it must not look like the server's

@@ -19,9 +19,9 @@ import (
 // (2026-07-28/basic/transports/streamable-http#request-metadata). The transport
 // sends what it is given here and knows nothing of tools.
 const (
-	headerMethod = "mcp-method"
-	headerName   = "mcp-name"
-	headerParam  = "mcp-param-" // and the name that the tool gives it
+	headerMethod      = "mcp-method"
+	headerName        = "mcp-name"
+	headerParamPrefix = "mcp-param-" // and the name that the tool gives it
 )
 
 // standardHeaders returns the headers that every request has.
@@ -41,12 +41,12 @@ func (s *Session) headers(ctx context.Context, q *request) ([]abi.Pair, error) {
 	if q.method != mcp.MethodCallTool {
 		return h, nil
 	}
-	mirrors, err := s.mirrorsOf(ctx, q)
-	if err != nil || len(mirrors) == 0 {
+	paramHeaders, err := s.mirrorsOf(ctx, q)
+	if err != nil || len(paramHeaders) == 0 {
 		return h, err
 	}
 	arguments := q.arguments()
-	for _, m := range mirrors {
+	for _, m := range paramHeaders {
 		if value, ok := m.value(arguments); ok {
 			h = append(h, abi.Pair{Key: m.header, Value: headerValue(value)})
 		}
@@ -54,15 +54,15 @@ func (s *Session) headers(ctx context.Context, q *request) ([]abi.Pair, error) {
 	return h, nil
 }
 
-// mirror is an argument of a tool that a header shows.
-type mirror struct {
+// headerParam is an argument of a tool that a header shows.
+type headerParam struct {
 	header string
 	path   []string // of members, from the arguments down
 }
 
 // value returns the argument as text. What is absent, null or neither a string
 // nor a number nor a boolean is not shown.
-func (m mirror) value(arguments []byte) (text string, ok bool) {
+func (m headerParam) value(arguments []byte) (text string, ok bool) {
 	raw := arguments
 	for _, name := range m.path {
 		raw = member(raw, name)
@@ -121,7 +121,7 @@ func plain(text string) bool {
 // readMirrors finds the parameters of a tool that its schema wants shown. An
 // error means that the definition must not be used
 // (2026-07-28/server/tools#x-mcp-header).
-func readMirrors(schema []byte) ([]mirror, error) {
+func readMirrors(schema []byte) ([]headerParam, error) {
 	a := annotations{taken: make(map[string]bool)}
 	a.schema(strictjson.Read(schema).Unbounded(), true)
 	return a.found, a.err
@@ -130,7 +130,7 @@ func readMirrors(schema []byte) ([]mirror, error) {
 // annotations collects the x-mcp-header members of a schema.
 type annotations struct {
 	path  []string // to what is being read, as far as properties alone lead to it
-	found []mirror
+	found []headerParam
 	taken map[string]bool // headers
 	err   error           // the first
 }
@@ -180,7 +180,7 @@ func (a *annotations) unreached(r *strictjson.Reader) {
 // add takes an annotation, raw as its parameter's type is.
 func (a *annotations) add(raw, kind []byte, reached bool) error {
 	name := strictjson.Read(raw).String()
-	header := headerParam + strings.ToLower(name)
+	header := headerParamPrefix + strings.ToLower(name)
 	switch {
 	case !token(name):
 		return fmt.Errorf("x-mcp-header is %s, want the name of an HTTP header", clip(string(raw)))
@@ -198,7 +198,7 @@ func (a *annotations) add(raw, kind []byte, reached bool) error {
 		return fmt.Errorf("x-mcp-header is at more than %d parameters, which is the most", mcp.MaxMirrors)
 	}
 	a.taken[header] = true
-	a.found = append(a.found, mirror{header, slices.Clone(a.path)})
+	a.found = append(a.found, headerParam{header, slices.Clone(a.path)})
 	return nil
 }
 

@@ -72,8 +72,8 @@ func TestRounds(t *testing.T) {
 		"resources/read": func(s *Session) error { return s.Call(ctx, "resources/read", map[string]any{"uri": "u"}, nil) },
 	}
 	for method, send := range calls {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(newServer().with(method, inTurns(
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(newServer().with(method, inTurns(
 				wants(`"inputRequests":{`+askName+`,`+askRoots+`,`+askModel+`},"requestState":`+state),
 				wants(`"requestState":"2"`),
 				wants(`"inputRequests":{`+askRoots+`}`),
@@ -108,8 +108,8 @@ func TestRounds(t *testing.T) {
 
 // TestRoundsStayApart has calls in parallel, only one of which is asked back.
 func TestRoundsStayApart(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(newServer().with("tools/call", func(p *process, m message) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(newServer().with("tools/call", func(p *process, m message) {
 			if string(member(m.Params, "name")) == `"asks"` && member(m.Params, "requestState") == nil {
 				wants(`"inputRequests":{`+askRoots+`},"requestState":"s"`)(p, m)
 				return
@@ -178,8 +178,8 @@ func TestRoundsFail(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, dock func(...server) *dock) {
-				d := dock(newServer().with("tools/call", wants(test.members)))
+			bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+				d := launcher(newServer().with("tools/call", wants(test.members)))
 				var asked []string
 				s := d.open(func(c *setup) {
 					helpful(&asked)(c)
@@ -201,9 +201,9 @@ func TestRoundsFail(t *testing.T) {
 
 // TestRoundsOfOtherMethods holds that only some methods may ask back.
 func TestRoundsOfOtherMethods(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		more := wants(`"requestState":"s"`)
-		d := dock(newServer().with("x", more).with("tools/list", more))
+		d := launcher(newServer().with("x", more).with("tools/list", more))
 		s := d.open()
 		_, err := s.ListTools(t.Context())
 		for _, err := range []error{err, s.Call(t.Context(), "x", nil, nil)} {
@@ -219,8 +219,8 @@ func TestRoundsOfOtherMethods(t *testing.T) {
 
 // TestRoundsOfACallersOwn refuses to add to what the caller gave already.
 func TestRoundsOfACallersOwn(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(newServer().with("resources/read", wants(`"requestState":"new"`)))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(newServer().with("resources/read", wants(`"requestState":"new"`)))
 		err := d.open().Call(t.Context(), "resources/read", map[string]any{"uri": "u", "requestState": "old"}, nil)
 		if !errors.Is(err, rpc.ErrParams) || len(d.process(0).find("resources/read")) != 1 {
 			t.Error(err)
@@ -235,8 +235,8 @@ func TestRoundsEnd(t *testing.T) {
 		context.Canceled: func(_ *Session, cancel func()) { cancel() },
 		ErrClosed:        func(s *Session, _ func()) { s.Close() },
 	} {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(newServer().with("tools/call", wants(`"inputRequests":{`+askRoots+`}`)))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(newServer().with("tools/call", wants(`"inputRequests":{`+askRoots+`}`)))
 			s := d.open(func(c *setup) {
 				c.Timeout = time.Second // of a request, not of a person
 				c.Roots = func(ctx context.Context) ([]mcp.Root, error) { <-ctx.Done(); return nil, ctx.Err() }
@@ -252,13 +252,13 @@ func TestRoundsEnd(t *testing.T) {
 }
 
 func TestModernCapabilities(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		var asked []string
 		for want, change := range map[string]func(*setup){
 			`{"extensions":{"io.modelcontextprotocol/tasks":{}}}`:                                                             func(*setup) {},
 			`{"elicitation":{"form":{},"url":{}},"extensions":{"io.modelcontextprotocol/tasks":{}},"roots":{},"sampling":{}}`: helpful(&asked),
 		} {
-			d := dock(newServer())
+			d := launcher(newServer())
 			d.open(change)
 			meta := member(d.process(0).find(probed)[0].Params, "_meta")
 			if got := member(meta, mcp.MetaClientCapabilities); string(got) != want {

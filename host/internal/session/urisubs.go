@@ -6,28 +6,28 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 )
 
-// topic is a resource that subscriptions are about. A legacy server knows the
+// uriSub is a resource that subscriptions are about. A legacy server knows the
 // session, and not which of its subscriptions wants what: so what it is asked about
 // one resource goes out one at a time, in order, and it is taken off when the last
 // who wanted it has left. What it does not answer holds up no other resource.
-type topic struct {
+type uriSub struct {
 	turn   ctxmutex.Mutex // held while the server is asked about it
 	wanted int            // by so many subscriptions
 }
 
-// topics are those that somebody wants, or is in turn at, by their URIs. They are
-// guarded by the mutex of the audience.
-type topics map[string]*topic
+// uriSubs are the resources that subscriptions want or are asking about, by URI. They are
+// guarded by the mutex of the subscribers.
+type uriSubs map[string]*uriSub
 
 // want counts one more who wants each of them.
-func (ts *topics) want(uris []string) {
+func (ts *uriSubs) want(uris []string) {
 	if *ts == nil {
-		*ts = make(topics)
+		*ts = make(uriSubs)
 	}
 	for _, uri := range uris {
 		t := (*ts)[uri]
 		if t == nil {
-			t = &topic{turn: ctxmutex.New()}
+			t = &uriSub{turn: ctxmutex.New()}
 			(*ts)[uri] = t
 		}
 		t.wanted++
@@ -35,11 +35,11 @@ func (ts *topics) want(uris []string) {
 }
 
 // inTurn calls do when it is its turn to ask about a resource, or returns when ctx
-// ends. The caller wants that resource, or does until do has renounced it: whoever
-// comes in later finds the same topic, and waits.
-func (a *audience) inTurn(ctx context.Context, uri string, do func() error) error {
+// ends. The caller wants that resource, or does until do has renounced it: a
+// caller that comes later finds the same uriSub, and waits.
+func (a *subscribers) inTurn(ctx context.Context, uri string, do func() error) error {
 	a.mu.Lock()
-	t := a.topics[uri]
+	t := a.uriSubs[uri]
 	a.mu.Unlock()
 	if err := t.turn.Lock(ctx); err != nil {
 		return err
@@ -48,11 +48,11 @@ func (a *audience) inTurn(ctx context.Context, uri string, do func() error) erro
 	return do()
 }
 
-// pass gives the turn to the next, and forgets a topic that nobody wants.
-func (a *audience) pass(uri string, t *topic) {
+// pass gives the turn to the next, and forgets a uriSub that no subscription wants.
+func (a *subscribers) pass(uri string, t *uriSub) {
 	a.mu.Lock()
 	if t.wanted == 0 {
-		delete(a.topics, uri)
+		delete(a.uriSubs, uri)
 	}
 	a.mu.Unlock()
 	t.turn.Unlock()
@@ -60,10 +60,10 @@ func (a *audience) pass(uri string, t *topic) {
 
 // renounce takes off one who wanted a resource, in whose turn it is called, and
 // reports whether that was the last.
-func (a *audience) renounce(uri string) (last bool) {
+func (a *subscribers) renounce(uri string) (last bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	t := a.topics[uri]
+	t := a.uriSubs[uri]
 	t.wanted--
 	return t.wanted == 0
 }

@@ -14,9 +14,9 @@ import (
 
 const changed = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`
 
-// lists returns how often a site was asked for its tools after n lists and what
+// lists returns how often a fakeHTTP was asked for its tools after n lists and what
 // happens between them.
-func lists(t *testing.T, s *site, session *Session, n int, between func()) int {
+func lists(t *testing.T, s *fakeHTTP, session *Session, n int, between func()) int {
 	t.Helper()
 	before := len(s.find("tools/list"))
 	for i := range n {
@@ -52,9 +52,9 @@ func TestFreshList(t *testing.T) {
 		{`"ttlMs":1e300,`, wait(24 * time.Hour), 3},
 	}
 	for _, test := range tests {
-		on := newSiteScript()
+		on := newHTTPScript()
 		on["tools/list"] = ok(`{` + test.ttl + `"tools":[` + regional + `]}`)
-		visit(t, on, func(t *testing.T, s *site) {
+		visit(t, on, func(t *testing.T, s *fakeHTTP) {
 			if got := lists(t, s, s.open(), 3, test.between); got != test.want {
 				t.Errorf("%s: asked %d times, want %d", test.ttl, got, test.want)
 			}
@@ -65,15 +65,15 @@ func TestFreshList(t *testing.T) {
 // TestFreshPages holds that a list is as fresh as the first of its pages to go
 // stale, each from when it came.
 func TestFreshPages(t *testing.T) {
-	on := newSiteScript()
-	on["tools/list"] = func(s *site, p post) {
+	on := newHTTPScript()
+	on["tools/list"] = func(s *fakeHTTP, p post) {
 		if member(p.Params, "cursor") == nil {
 			ok(`{"ttlMs":60000,"tools":[],"nextCursor":"x"}`)(s, p)
 			return
 		}
 		later(20*time.Second, ok(`{"ttlMs":50000,"tools":[]}`))(s, p)
 	}
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		if got := lists(t, s, session, 2, func() { time.Sleep(39 * time.Second) }); got != 2 {
 			t.Errorf("%d pages", got)
@@ -87,9 +87,9 @@ func TestFreshPages(t *testing.T) {
 
 // TestFreshListIsTheCallers holds that nobody changes what is kept.
 func TestFreshListIsTheCallers(t *testing.T) {
-	on := newSiteScript()
+	on := newHTTPScript()
 	on["tools/list"] = ok(`{"ttlMs":60000,"tools":[` + regional + `]}`)
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		for range 3 {
 			tools, _ := session.ListTools(t.Context())
@@ -103,9 +103,9 @@ func TestFreshListIsTheCallers(t *testing.T) {
 
 // TestLegacyListIsNeverKept holds that the member means nothing in that era.
 func TestLegacyListIsNeverKept(t *testing.T) {
-	on := oldSite()
+	on := oldHTTPScript()
 	on["tools/list"] = ok(`{"ttlMs":60000,"tools":[]}`)
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		if got := lists(t, s, s.open(), 3, func() {}); got != 3 {
 			t.Errorf("asked %d times", got)
 		}
@@ -113,13 +113,13 @@ func TestLegacyListIsNeverKept(t *testing.T) {
 }
 
 func TestListChanged(t *testing.T) {
-	on := newSiteScript()
+	on := newHTTPScript()
 	tell := func(p post) { p.peer.Deliver(0, []byte(changed), false); time.Sleep(time.Millisecond) }
-	on["tools/list"] = inTurn(ok(`{"ttlMs":60000,"tools":[]}`), func(s *site, p post) {
+	on["tools/list"] = inTurn(ok(`{"ttlMs":60000,"tools":[]}`), func(s *fakeHTTP, p post) {
 		tell(p) // while it is on its way
 		ok(`{"ttlMs":60000,"tools":[]}`)(s, p)
 	}, ok(`{"ttlMs":60000,"tools":[]}`))
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		lists(t, s, session, 1, nil)
 		tell(s.posts[0])
@@ -132,9 +132,9 @@ func TestListChanged(t *testing.T) {
 // TestFreshOverReconnection has the connection end.
 func TestFreshOverReconnection(t *testing.T) {
 	for ttl, want := range map[int]int{60000: 0, 500: 1} {
-		on := newSiteScript()
+		on := newHTTPScript()
 		on["tools/list"] = ok(`{"ttlMs":` + strconv.Itoa(ttl) + `,"tools":[]}`)
-		visit(t, on, func(t *testing.T, s *site) {
+		visit(t, on, func(t *testing.T, s *fakeHTTP) {
 			session := s.open()
 			lists(t, s, session, 1, nil)
 			s.posts[0].hangUp()
@@ -151,9 +151,9 @@ func TestFreshOverReconnection(t *testing.T) {
 
 // TestCallListsOnce has many callers of tools that nobody has listed.
 func TestCallListsOnce(t *testing.T) {
-	on := newSiteScript()
+	on := newHTTPScript()
 	on["tools/list"] = later(time.Second, ok(`{"tools":[`+regional+`]}`))
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		var wg sync.WaitGroup
 		for i := range 50 {
@@ -185,12 +185,12 @@ func TestCallListsOnce(t *testing.T) {
 // TestCallFromAWarning has the callback call a tool that is not known, while a
 // call waits for its list, which has changed already.
 func TestCallFromAWarning(t *testing.T) {
-	on := newSiteScript()
-	on["tools/list"] = inTurn(func(s *site, p post) {
+	on := newHTTPScript()
+	on["tools/list"] = inTurn(func(s *fakeHTTP, p post) {
 		p.peer.Deliver(0, []byte(changed), false)
 		later(time.Second, ok(`{"tools":[{"name":""}]}`))(s, p)
 	}, ok(`{"tools":[]}`))
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		var session *Session
 		called := make(chan error, 9)
 		session = s.open(func(c *setup) {
@@ -207,16 +207,16 @@ func TestCallFromAWarning(t *testing.T) {
 
 // TestMismatchesListOnce has many calls refused for their headers at once.
 func TestMismatchesListOnce(t *testing.T) {
-	on := newSiteScript()
+	on := newHTTPScript()
 	on["tools/list"] = inTurn(ok(`{"tools":[{"name":"echo"}]}`), later(time.Second, ok(`{"tools":[`+regional+`]}`)))
-	on["tools/call"] = func(s *site, p post) {
+	on["tools/call"] = func(s *fakeHTTP, p post) {
 		react := ok(echoResult)
 		if _, shown := p.header("mcp-param-region"); !shown {
 			react = no(400, -32020)
 		}
 		later(time.Second, react)(s, p)
 	}
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		var wg sync.WaitGroup
 		for range 50 {
@@ -236,9 +236,9 @@ func TestMismatchesListOnce(t *testing.T) {
 // TestCallWithoutAList has the list fail: a server that has none is called all
 // the same, and where nobody knows, the call was not sent.
 func TestCallWithoutAList(t *testing.T) {
-	on := newSiteScript()
+	on := newHTTPScript()
 	on["tools/list"] = no(404, -32601)
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		if _, err := call(t, session); err != nil {
 			t.Error(err)

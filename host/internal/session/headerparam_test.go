@@ -66,7 +66,7 @@ func TestMirrorValues(t *testing.T) {
 		"frac": "3.5", "big": "9007199254740993", "huge": "1e300", "deep.er.x": "ä", "deep.n": "1",
 		"null": "-", "list": "-", "deep": "-", "no": "-", "s.x": "-", "list.0": "-", "deep.er.y": "-",
 	} {
-		got, ok := mirror{path: strings.Split(path, ".")}.value([]byte(args))
+		got, ok := headerParam{path: strings.Split(path, ".")}.value([]byte(args))
 		if !ok {
 			got = "-"
 		}
@@ -75,7 +75,7 @@ func TestMirrorValues(t *testing.T) {
 		}
 	}
 	for _, args := range []string{``, `null`, `[]`, `"s"`} {
-		if _, ok := (mirror{path: []string{"s"}}).value([]byte(args)); ok {
+		if _, ok := (headerParam{path: []string{"s"}}).value([]byte(args)); ok {
 			t.Errorf("%q has a value", args)
 		}
 	}
@@ -148,10 +148,10 @@ func headersOf(p post) string {
 }
 
 func TestHeaders(t *testing.T) {
-	on := newSiteScript()
+	on := newHTTPScript()
 	on["tools/list"] = ok(`{"tools":[` + regional + `]}`)
 	on["resources/read"], on["prompts/get"], on["x"] = ok(`{}`), ok(`{}`), ok(`{}`)
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		session.CallTool(t.Context(), "echo", map[string]any{"region": "us west", "n": 42.0, "other": "x"})
 		session.CallTool(t.Context(), "echo", map[string]any{"region": nil})
@@ -182,9 +182,9 @@ func TestHeaders(t *testing.T) {
 
 // TestNoHeaders holds that headers are for modern servers behind HTTP.
 func TestNoHeaders(t *testing.T) {
-	on := oldSite()
+	on := oldHTTPScript()
 	on["tools/list"] = ok(`{"tools":[{"name":"bad","inputSchema":{"x-mcp-header":""}}]}`)
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		tools, err := session.ListTools(t.Context())
 		call(t, session)
@@ -197,8 +197,8 @@ func TestNoHeaders(t *testing.T) {
 			}
 		}
 	})
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(newServer().with("tools/list", answer(`{"tools":[{"name":"bad","inputSchema":{"x-mcp-header":""}}]}`)))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(newServer().with("tools/list", answer(`{"tools":[{"name":"bad","inputSchema":{"x-mcp-header":""}}]}`)))
 		s := d.open()
 		if _, err := call(t, s); err != nil {
 			t.Error(err)
@@ -213,9 +213,9 @@ func TestNoHeaders(t *testing.T) {
 }
 
 func TestInvalidToolIsLeftOut(t *testing.T) {
-	on := newSiteScript()
+	on := newHTTPScript()
 	on["tools/list"] = ok(`{"tools":[{"name":"bad","inputSchema":{"properties":{"a":{"type":"object","x-mcp-header":"A"}}}},` + regional + `]}`)
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		var warned []string
 		session := s.open(func(c *setup) { c.Warn = func(text string) { warned = append(warned, text) } })
 		_, err := session.CallTool(t.Context(), "bad", nil)
@@ -237,16 +237,16 @@ func TestInvalidToolIsLeftOut(t *testing.T) {
 
 // TestHeaderMismatch has a server change what it wants shown.
 func TestHeaderMismatch(t *testing.T) {
-	on := newSiteScript()
+	on := newHTTPScript()
 	on["tools/list"] = inTurn(ok(`{"tools":[{"name":"echo"}]}`), ok(`{"tools":[`+regional+`]}`))
-	on["tools/call"] = func(s *site, p post) {
+	on["tools/call"] = func(s *fakeHTTP, p post) {
 		if value, _ := p.header("mcp-param-region"); value != "a" {
 			no(400, mcp.CodeHeaderMismatch)(s, p)
 			return
 		}
 		ok(echoResult)(s, p)
 	}
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		for range 2 {
 			if _, err := session.CallTool(t.Context(), "echo", map[string]any{"region": "a"}); err != nil {
@@ -264,9 +264,9 @@ func TestHeaderMismatch(t *testing.T) {
 }
 
 func TestMissingCapability(t *testing.T) {
-	on := newSiteScript()
+	on := newHTTPScript()
 	on["tools/call"] = inTurn(no(400, -32021, `{"requiredCapabilities":{"elicitation":{},"sampling":{}}}`), no(400, -32021))
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		_, err := call(t, session)
 		if codeOf(err) != -32021 || !strings.Contains(err.Error(), "the server needs a client that offers elicitation, sampling: MCP error -32021") {
@@ -281,9 +281,9 @@ func TestMissingCapability(t *testing.T) {
 // TestCodesOfTheOtherEra holds that a legacy server means nothing by them.
 func TestCodesOfTheOtherEra(t *testing.T) {
 	for _, code := range []int{mcp.CodeHeaderMismatch, mcp.CodeMissingClientCapability, mcp.CodeUnsupportedVersion} {
-		on := oldSite()
+		on := oldHTTPScript()
 		on["tools/call"] = no(400, code, `{"supported":["2026-07-28"],"requiredCapabilities":{"roots":{}}}`)
-		visit(t, on, func(t *testing.T, s *site) {
+		visit(t, on, func(t *testing.T, s *fakeHTTP) {
 			_, err := call(t, s.open())
 			if err == nil || err.Error() != fmt.Sprintf("call echo on far: MCP error %d: no", code) {
 				t.Error(err)
@@ -300,16 +300,16 @@ func TestCodesOfTheOtherEra(t *testing.T) {
 func TestVersionIsKept(t *testing.T) {
 	defer func(old []string) { modernVersions = old }(modernVersions)
 	modernVersions = []string{"2099-01-01", mcp.LatestModern}
-	on := newSiteScript()
+	on := newHTTPScript()
 	on["server/discover"] = ok(`{"supportedVersions":["2099-01-01"]}`)
-	on["tools/call"] = func(s *site, p post) {
+	on["tools/call"] = func(s *fakeHTTP, p post) {
 		if p.facts.Version != mcp.LatestModern {
 			no(400, mcp.CodeUnsupportedVersion, `{"supported":["2026-07-28"]}`)(s, p)
 			return
 		}
 		ok(echoResult)(s, p)
 	}
-	visit(t, on, func(t *testing.T, s *site) {
+	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		for range 2 {
 			if _, err := call(t, session); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// post is a message that a site received, as an HTTP request of its own.
+// post is a message that a fakeHTTP received, as an HTTP request of its own.
 type post struct {
 	message
 	peer     *rpc.Peer
@@ -25,7 +25,7 @@ type post struct {
 	facts    abi.Facts
 }
 
-// header returns a header that mirrors the message.
+// header returns a header that shows a part of the message.
 func (p post) header(name string) (value string, ok bool) {
 	for _, h := range p.facts.Headers {
 		if h.Key == name {
@@ -35,12 +35,12 @@ func (p post) header(name string) (value string, ok bool) {
 	return "", false
 }
 
-// reaction is what a site does about a message.
-type reaction func(s *site, p post)
+// reaction is what a fakeHTTP does about a message.
+type reaction func(s *fakeHTTP, p post)
 
-// site is a scripted server behind HTTP. What it has no reaction for it refuses,
+// fakeHTTP is a scripted server behind HTTP. What it has no reaction for it refuses,
 // and notifications it takes silently.
-type site struct {
+type fakeHTTP struct {
 	t *testing.T
 
 	mu     sync.Mutex
@@ -56,22 +56,22 @@ type site struct {
 	leaves  int       // connections that were left
 }
 
-// newSite makes a site; a reaction may be for a method, or for a tool as in
+// newFakeHTTP makes a fakeHTTP; a reaction may be for a method, or for a tool as in
 // "tools/call echo".
-func newSite(t *testing.T, on map[string]reaction) *site {
-	return &site{t: t, on: on, status: make(map[uint32]int)}
+func newFakeHTTP(t *testing.T, on map[string]reaction) *fakeHTTP {
+	return &fakeHTTP{t: t, on: on, status: make(map[uint32]int)}
 }
 
-// wire is a connection to a site: its link and its transport.
+// wire is a connection to a fakeHTTP: its link and its transport.
 type wire struct {
-	*site
+	*fakeHTTP
 	peer *rpc.Peer
 	done chan struct{}
 	end  sync.Once
 }
 
-func (s *site) dial(_ context.Context, h rpc.Handler) (*Dialed, error) {
-	w := &wire{site: s, done: make(chan struct{})}
+func (s *fakeHTTP) dial(_ context.Context, h rpc.Handler) (*Dialed, error) {
+	w := &wire{fakeHTTP: s, done: make(chan struct{})}
 	w.peer = rpc.NewPeer(rpc.Config{Link: w, Name: "far", Handler: h, Status: s.statusOf, After: s.after})
 	s.dials++
 	c := &Dialed{Peer: w.peer, Transport: w, StreamCancel: true, Probe: abi.ProbeHTTP}
@@ -79,7 +79,7 @@ func (s *site) dial(_ context.Context, h rpc.Handler) (*Dialed, error) {
 	return c, nil
 }
 
-func (s *site) statusOf(exchange uint32) int {
+func (s *fakeHTTP) statusOf(exchange uint32) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.status[exchange]
@@ -105,9 +105,9 @@ func (s *wire) Send(_ context.Context, m *rpc.Message) error {
 	s.mu.Unlock()
 	switch {
 	case react != nil:
-		react(s.site, p)
+		react(s.fakeHTTP, p)
 	case p.facts.Kind == abi.Request:
-		no(404, mcp.CodeMethodNotFound)(s.site, p)
+		no(404, mcp.CodeMethodNotFound)(s.fakeHTTP, p)
 	default:
 		s.peer.Done(p.exchange)
 	}
@@ -135,7 +135,7 @@ func (s *wire) Leave(ctx context.Context) error {
 }
 
 // received returns the methods seen so far, each with its epoch, in order.
-func (s *site) received() string {
+func (s *fakeHTTP) received() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var seen []string
@@ -146,7 +146,7 @@ func (s *site) received() string {
 }
 
 // find returns the messages of a method.
-func (s *site) find(method string) (found []post) {
+func (s *fakeHTTP) find(method string) (found []post) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.posts {
@@ -157,7 +157,7 @@ func (s *site) find(method string) (found []post) {
 	return found
 }
 
-func (s *site) react(method string, r reaction) {
+func (s *fakeHTTP) react(method string, r reaction) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.on[method] = r
@@ -165,7 +165,7 @@ func (s *site) react(method string, r reaction) {
 
 // ok answers with a result.
 func ok(result string) reaction {
-	return func(s *site, p post) {
+	return func(s *fakeHTTP, p post) {
 		p.peer.Deliver(p.exchange, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, p.ID, result), false)
 		p.peer.Done(p.exchange)
 	}
@@ -177,7 +177,7 @@ func no(status, code int, data ...string) reaction {
 	if len(data) > 0 {
 		more = `,"data":` + data[0]
 	}
-	return func(s *site, p post) {
+	return func(s *fakeHTTP, p post) {
 		s.mu.Lock()
 		s.status[p.exchange] = status
 		s.mu.Unlock()
@@ -188,25 +188,25 @@ func no(status, code int, data ...string) reaction {
 
 // status answers with a status and nothing that is JSON-RPC.
 func status(code int) reaction {
-	return func(s *site, p post) {
+	return func(s *fakeHTTP, p post) {
 		p.peer.Failed(p.exchange, &rpc.StatusError{HTTP: code, Refused: code >= 400, Err: fmt.Errorf("HTTP %d: <html>", code)})
 	}
 }
 
 // gone is the 404 of a server that has forgotten the session.
-func gone(s *site, p post) {
+func gone(s *fakeHTTP, p post) {
 	p.peer.Expired(p.exchange)
 	status(404)(s, p)
 }
 
-func unreachable(s *site, p post) { p.peer.Failed(p.exchange, errors.New("connection refused")) }
-func mute(*site, post)            {}
-func unanswered(s *site, p post)  { p.peer.Done(p.exchange) }
+func unreachable(s *fakeHTTP, p post) { p.peer.Failed(p.exchange, errors.New("connection refused")) }
+func mute(*fakeHTTP, post)            {}
+func unanswered(s *fakeHTTP, p post)  { p.peer.Done(p.exchange) }
 
 // inTurn reacts to each message in another way, and to the rest in the last.
 func inTurn(all ...reaction) reaction {
 	var mu sync.Mutex
-	return func(s *site, p post) {
+	return func(s *fakeHTTP, p post) {
 		mu.Lock()
 		react := all[0]
 		if len(all) > 1 {
@@ -217,7 +217,7 @@ func inTurn(all ...reaction) reaction {
 	}
 }
 
-func oldSite() map[string]reaction {
+func oldHTTPScript() map[string]reaction {
 	return map[string]reaction{
 		"server/discover": no(400, -32000),
 		"initialize":      ok(initializeResult(mcp.LatestLegacy)),
@@ -225,7 +225,7 @@ func oldSite() map[string]reaction {
 	}
 }
 
-func newSiteScript() map[string]reaction {
+func newHTTPScript() map[string]reaction {
 	return map[string]reaction{
 		"server/discover": ok(discoverResult),
 		"tools/list":      ok(`{"tools":[]}`),
@@ -233,7 +233,7 @@ func newSiteScript() map[string]reaction {
 	}
 }
 
-func (s *site) config() setup {
+func (s *fakeHTTP) config() setup {
 	return setup{Way: Way{Dial: s.dial}, Config: Config{
 		Name: "far", Client: mcp.Implementation{Name: "wharf", Version: "1"},
 		Warn: func(text string) { s.t.Logf("warning: %s", text) },
@@ -241,7 +241,7 @@ func (s *site) config() setup {
 }
 
 // open opens a session that the test closes at its end.
-func (s *site) open(change ...func(*setup)) *Session {
+func (s *fakeHTTP) open(change ...func(*setup)) *Session {
 	s.t.Helper()
 	cfg := s.config()
 	for _, f := range change {
@@ -255,13 +255,13 @@ func (s *site) open(change ...func(*setup)) *Session {
 	return out
 }
 
-// visit runs a test on a site in a world of its own.
-func visit(t *testing.T, on map[string]reaction, f func(t *testing.T, s *site)) {
+// visit runs a test on a fakeHTTP in a world of its own.
+func visit(t *testing.T, on map[string]reaction, f func(t *testing.T, s *fakeHTTP)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { f(t, newSite(t, on)) })
+	synctest.Test(t, func(t *testing.T) { f(t, newFakeHTTP(t, on)) })
 }
 
 // later reacts after a while.
 func later(d time.Duration, r reaction) reaction {
-	return func(s *site, p post) { time.AfterFunc(d, func() { r(s, p) }) }
+	return func(s *fakeHTTP, p post) { time.AfterFunc(d, func() { r(s, p) }) }
 }

@@ -60,7 +60,7 @@ func (g *guide) saw() string {
 }
 
 // guided opens a session with such a person.
-func guided(d *dock, g *guide) *Session {
+func guided(d *launcher, g *guide) *Session {
 	return d.open(func(c *setup) { c.Elicit = g.elicit })
 }
 
@@ -93,9 +93,9 @@ func TestPagesOfARefusal(t *testing.T) {
 			"https://a.example/1", time.Minute + time.Second},
 	}
 	for _, test := range tests {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 			n := 0
-			d := dock(oldServer().with("tools/call", func(p *process, m message) {
+			d := launcher(oldServer().with("tools/call", func(p *process, m message) {
 				n++
 				test.turns[min(n, len(test.turns))-1](p, m)
 			}))
@@ -123,9 +123,9 @@ func TestPagesOfARefusal(t *testing.T) {
 
 // TestPagesAreShownOnce refuses many requests for one page.
 func TestPagesAreShownOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		var been atomic.Bool
-		d := dock(oldServer().with("tools/call", func(p *process, m message) {
+		d := launcher(oldServer().with("tools/call", func(p *process, m message) {
 			if been.Load() {
 				answer(echoResult)(p, m)
 				return
@@ -179,8 +179,8 @@ func TestPagesNobodyVisits(t *testing.T) {
 		{"too many", mcp.ElicitAccept, sends(many...), ErrInvalidResult, "64"},
 	}
 	for _, test := range tests {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(oldServer().with("tools/call", test.refuse))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(oldServer().with("tools/call", test.refuse))
 			_, err := call(t, guided(d, &guide{does: test.action}))
 			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) || codeOf(err) != mcp.CodeURLElicitationRequired {
 				t.Errorf("%s: %v", test.name, err)
@@ -191,8 +191,8 @@ func TestPagesNobodyVisits(t *testing.T) {
 		})
 	}
 	for _, s := range []server{able(mcp.Legacy, everything), able(mcp.Modern, everything)} {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(s.with("tools/call", sends(pageOf("1"))))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(s.with("tools/call", sends(pageOf("1"))))
 			s := d.open()
 			if _, err := call(t, s); codeOf(err) != mcp.CodeURLElicitationRequired || errors.Is(err, ErrInputRequired) {
 				t.Errorf("nobody to show it to: %v", err)
@@ -205,9 +205,9 @@ func TestPagesNobodyVisits(t *testing.T) {
 // for ever.
 func TestPagesWithoutEnd(t *testing.T) {
 	for _, fresh := range []bool{true, false} {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 			n := 0
-			d := dock(oldServer().with("tools/call", func(p *process, m message) {
+			d := launcher(oldServer().with("tools/call", func(p *process, m message) {
 				n++
 				id := "1"
 				if fresh {
@@ -240,8 +240,8 @@ func TestLeavingAPage(t *testing.T) {
 		{"the session of a deaf person ends", func(s *Session, _ func()) { s.Close() }, true, ErrClosed},
 	}
 	for _, test := range tests {
-		bubble(t, func(t *testing.T, dock func(...server) *dock) {
-			d := dock(oldServer().with("tools/call", sends(pageOf("1"))))
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(oldServer().with("tools/call", sends(pageOf("1"))))
 			g := &guide{after: 100 * time.Hour}
 			if test.deaf {
 				g.deaf = make(chan struct{})

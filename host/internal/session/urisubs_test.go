@@ -42,8 +42,8 @@ func wishes(p *process) (all []string) {
 // TestStuckSubscribe has a server that does not answer for one resource, of a
 // session whose requests have no timeout: it holds up no other, and is given up.
 func TestStuckSubscribe(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		s := dock(hub(mcp.Legacy).with("resources/subscribe", about("stuck", silent))).open()
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		s := launcher(hub(mcp.Legacy).with("resources/subscribe", about("stuck", silent))).open()
 		began, stuck := time.Now(), make(chan error, 1)
 		go func() {
 			_, err := s.Subscribe(t.Context(), mcp.Filter{URIs: []string{"a", "stuck"}})
@@ -67,8 +67,8 @@ func TestStuckSubscribe(t *testing.T) {
 // TestStuckUnsubscribe leaves a server that does not answer to that: nobody waits,
 // but who wants the same resource, and that not for ever.
 func TestStuckUnsubscribe(t *testing.T) {
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(hub(mcp.Legacy).with("resources/unsubscribe", silent))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(hub(mcp.Legacy).with("resources/unsubscribe", silent))
 		s := d.open()
 		u := subscribe(t, s, mcp.Filter{URIs: []string{"a", "b", "d"}})
 		began := time.Now()
@@ -95,8 +95,8 @@ func TestStuckUnsubscribe(t *testing.T) {
 // word about a resource is what those want who are left.
 func TestTurnsOfATopic(t *testing.T) {
 	slowly := after(time.Second, answer(`{}`))
-	bubble(t, func(t *testing.T, dock func(...server) *dock) {
-		d := dock(hub(mcp.Legacy).with("resources/subscribe", slowly).with("resources/unsubscribe", slowly))
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(hub(mcp.Legacy).with("resources/subscribe", slowly).with("resources/unsubscribe", slowly))
 		s := d.open()
 		x := mcp.Filter{URIs: []string{"x"}}
 		first := subscribe(t, s, x)
@@ -111,10 +111,10 @@ func TestTurnsOfATopic(t *testing.T) {
 		if got := wishes(d.process(0)); !reflect.DeepEqual(got, want) {
 			t.Errorf("asked %q", got)
 		}
-		s.audience.mu.Lock()
-		defer s.audience.mu.Unlock()
-		if len(s.audience.topics) > 0 {
-			t.Errorf("%d topics are left", len(s.audience.topics))
+		s.subscribers.mu.Lock()
+		defer s.subscribers.mu.Unlock()
+		if len(s.subscribers.uriSubs) > 0 {
+			t.Errorf("%d uriSubs are left", len(s.subscribers.uriSubs))
 		}
 	})
 }
