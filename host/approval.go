@@ -142,7 +142,7 @@ func (h *Host) approvedAccount(ctx context.Context, s Server) (*connect.Account,
 
 // approves asks the person about what a call has failed for, if it is that they
 // have not approved of the server. Their time is not the call's: nothing was
-// started by then, and it may be made anew.
+// started by then, and it may be made again.
 func (s *Session) approves(ctx context.Context, err error) (again bool) {
 	var refused *trust.UnapprovedError
 	if !errors.As(err, &refused) || ctx.Value(quiet{}) != nil {

@@ -15,16 +15,15 @@ import (
 	"unicode/utf8"
 )
 
-// Visible returns text as a name is shown, so that a person sees all that is in it:
-// whatever could move a cursor, reorder what is read, be drawn over something else,
-// or take no room at all is an escape instead, and so are a line break, a tab, and a
-// run of spaces that would move what follows. What is already visible stays as it is.
+// Visible returns text so that a person sees everything in it. A rune that could move the
+// cursor, reorder what is read, be drawn over another rune or take no room is an escape
+// instead, and so are line breaks, tabs and long runs of spaces. The result of Visible is
+// not changed by it.
 func Visible(text string) string { return escaped(text, isName) }
 
-// Readable returns text as what somebody says is shown. It differs from [Visible]
-// in what languages need: line breaks stay (as "\n"), and so do letters that are
-// written from right to left and a few marks on a letter. Show it so that a line of
-// it cannot be taken for one of yours: within bars, say.
+// Readable is [Visible] for sentences. It keeps what languages need: line breaks (as
+// "\n"), letters that are written from right to left, and a few marks on a letter. Show
+// it so that a line of it cannot be mistaken for one of the program's: within bars, say.
 func Readable(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i, line := range lines {
@@ -47,7 +46,7 @@ const (
 	maxMarks  = 3 // on one letter, which is what Hebrew and Vietnamese need
 )
 
-// escaped replaces what is not to be shown, and long runs of spaces.
+// escaped replaces runes that are not shown as they are, and long runs of spaces.
 func escaped(text string, shown func(rune) bool) string {
 	var b strings.Builder
 	for i, width := 0, 0; i < len(text); i += width {
@@ -69,7 +68,7 @@ func escaped(text string, shown func(rune) bool) string {
 	return b.String()
 }
 
-// spaces returns n of them, or an escape that says how many there are.
+// spaces returns n spaces, or an escape with their number.
 func spaces(n int) string {
 	if n > maxSpaces {
 		return fmt.Sprintf(`\x20{%d}`, n)

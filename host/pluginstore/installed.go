@@ -15,7 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 )
 
-// Kind is what a plugin is good for.
+// Kind is what a plugin does.
 type Kind string
 
 // The kinds of plugins.
@@ -30,7 +30,7 @@ const (
 	maxAccesses = 64
 )
 
-// Installed is one installed plugin, as the lock has it.
+// Installed is one installed plugin, as the lockfile has it.
 type Installed struct {
 	Name    string `json:"name"`             // what server entries call it
 	Plugin  string `json:"plugin,omitempty"` // what it calls itself; "" where that was not kept yet
@@ -47,9 +47,9 @@ type Installed struct {
 	Key       string `json:"key,omitempty"`
 	Signature string `json:"signature,omitempty"`
 
-	// Records names this installation, in hex: what an auth provider keeps in the vault
-	// is bound to it. An update keeps it. It is "" for a transport, and for what was
-	// installed before there was one.
+	// Records names this installation, in hex. What an auth provider stores in the vault
+	// is bound to it, and an update keeps it. It is "" for a transport, and for plugins
+	// that were installed by versions without it.
 	Records string `json:"records,omitempty"`
 
 	Asked   []string  `json:"asked"`   // the accesses that it wants
@@ -66,20 +66,20 @@ func (e Installed) Clone() Installed {
 	return e
 }
 
-// hashPattern is what SHA-256 looks like. It is the name of a file as well.
+// hashPattern matches a SHA-256, which also names a file.
 var hashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // recordsPattern is what [newRecords] returns.
 var recordsPattern = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// newRecords returns a name for the records of an installation, which no other has.
+// newRecords returns a name for the records of an installation, unlike any other.
 func newRecords() string {
 	var id [8]byte
 	rand.Read(id[:]) // which never fails
 	return hex.EncodeToString(id[:])
 }
 
-// check finds what this program would not have written.
+// check refuses an entry that this program would not have written.
 func (e *Installed) check() error {
 	if err := checkName(e.Name); err != nil {
 		return err
@@ -93,11 +93,11 @@ func (e *Installed) check() error {
 	case from.Text != e.Source:
 		return fmt.Errorf("its source %s is not absolute", quote(e.Source))
 	case !hashPattern.MatchString(e.SHA256) || e.Former != "" && !hashPattern.MatchString(e.Former):
-		return errors.New("its sha256 is none")
+		return errors.New("its sha256 is not a hash")
 	case e.Size <= 0 || e.Size > plugin.MaxSize:
 		return fmt.Errorf("its size is %d", e.Size)
 	case e.Records != "" && !recordsPattern.MatchString(e.Records):
-		return errors.New("the name of its records is none")
+		return errors.New("the name of its records is not one")
 	case (e.Key == "") != (e.Signature == ""):
 		return errors.New("it has a key without a signature, or the other way round")
 	}

@@ -47,14 +47,14 @@ func parseArtifact(text string) (*artifact, error) {
 	return a, nil
 }
 
-// descriptor says what lies under a digest.
+// descriptor names content by its digest.
 type descriptor struct {
 	Digest string `json:"digest"`
 	Size   int64  `json:"size"`
 }
 
-// pull fetches the manifest, and the layer that it names. Both must hash to what
-// they are called.
+// pull fetches the manifest, and the layer that it names. Each must have the digest that
+// it is named by.
 func (a *artifact) pull(ctx context.Context) (*download, error) {
 	web, err := newWeb(&url.URL{Scheme: "https", Host: a.registry})
 	if err != nil {
@@ -72,7 +72,7 @@ func (a *artifact) pull(ctx context.Context) (*download, error) {
 	return nil, unreachable(fmt.Errorf("oci://%s/%s: %w", a.registry, a.name, err))
 }
 
-// registry is where an artifact lies, and what it let us in with.
+// registry fetches an artifact, with the token that it was given.
 type registry struct {
 	*artifact
 	web   *egress.Fetcher
@@ -122,7 +122,7 @@ func onlyLayer(text []byte) (descriptor, error) {
 	err := json.Unmarshal(text, &m)
 	switch {
 	case err != nil:
-		return descriptor{}, fmt.Errorf("the manifest is none: %w", err)
+		return descriptor{}, fmt.Errorf("the manifest cannot be read: %w", err)
 	case m.Manifests != nil:
 		return descriptor{}, fmt.Errorf("it is an index of several artifacts; name one of them by its digest")
 	case len(m.Layers) != 1:
@@ -135,7 +135,7 @@ func onlyLayer(text []byte) (descriptor, error) {
 	return m.Layers[0], nil
 }
 
-// blob fetches a layer. Registries send everybody on to where the bytes lie.
+// blob fetches a layer. Registries redirect to where the bytes are.
 func (r *registry) blob(ctx context.Context, layer descriptor) ([]byte, error) {
 	answer, err := r.web.Download(ctx, r.request("/blobs/"+layer.Digest), layer.Size)
 	switch {
@@ -149,9 +149,8 @@ func (r *registry) blob(ctx context.Context, layer descriptor) ([]byte, error) {
 	return answer.Body, nil
 }
 
-// admit gets a token for somebody without a name, from where the registry says.
-// What is asked for is to read this artifact, whatever the registry wants us to
-// ask for.
+// admit gets an anonymous token from where the registry says. It asks for the right to
+// read this artifact, whatever the challenge names.
 func (r *registry) admit(ctx context.Context, challenge string) error {
 	scheme, rest, _ := strings.Cut(challenge, " ")
 	values := map[string]string{}

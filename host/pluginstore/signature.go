@@ -43,8 +43,8 @@ type comment struct {
 	Signed  int64  // when, in seconds since 1970; 0 where it does not say
 }
 
-// readComment reads a trusted comment. Of a word that is there twice the first
-// counts; what is not there, or is not what it should be, stays empty.
+// readComment reads a trusted comment. The first of several words with one key counts.
+// What is missing or malformed stays empty.
 func readComment(text string) comment {
 	var c comment
 	for _, word := range strings.Fields(text) {
@@ -88,7 +88,7 @@ func checkSignature(key, signature string, binary []byte) (comment string, err e
 		return "", fmt.Errorf("its key: %w", err)
 	}
 	if err := s.UnmarshalText([]byte(signature)); err != nil || len(signature) > maxText {
-		return "", unsigned("its signature is none of minisign", "sign it with minisign -S")
+		return "", unsigned("its signature is not one of minisign", "sign it with minisign -S")
 	}
 	switch {
 	case s.KeyID != public.ID():

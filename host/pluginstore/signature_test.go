@@ -44,10 +44,10 @@ func TestCheckSignature(t *testing.T) {
 		"its key":          {other, good, "the plugin", "is signed by the key " + KeyID(key)},
 		"another comment":  {key, strings.Replace(good, "pigeon@1.0", "pigeon@9.9", 1), "the plugin", "not for this file"},
 		"out of use":       {key, asLegacy(t, good), "the plugin", "out of use"},
-		"half":             {key, lines[0] + lines[1], "the plugin", "none of minisign"},
-		"nothing":          {key, "", "the plugin", "none of minisign"},
-		"a letter":         {key, "Dear Sir or Madam", "the plugin", "none of minisign"},
-		"too long":         {key, strings.Replace(good, "nobody", strings.Repeat("x", maxText), 1), "the plugin", "none of minisign"},
+		"half":             {key, lines[0] + lines[1], "the plugin", "not one of minisign"},
+		"nothing":          {key, "", "the plugin", "not one of minisign"},
+		"a letter":         {key, "Dear Sir or Madam", "the plugin", "not one of minisign"},
+		"too long":         {key, strings.Replace(good, "nobody", strings.Repeat("x", maxText), 1), "the plugin", "not one of minisign"},
 		"of another, here": {key, strings.Join([]string{lines[0], strings.SplitAfter(byOther(binary), "\n")[1], lines[2], lines[3]}, ""), "the plugin", "and not by"},
 	} {
 		_, err := checkSignature(tc.key, tc.signature, []byte(tc.binary))

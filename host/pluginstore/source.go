@@ -33,12 +33,12 @@ type source struct {
 	oci  *artifact
 }
 
-// download is what a source gave: the plugin, and what lies beside it. The caller
-// owns the bytes. Nothing of it has been looked at.
+// download is what a source returned: the plugin, and what lies beside it. The caller
+// owns the bytes. Nothing in it has been checked.
 type download struct {
 	Binary    []byte
 	Signature string // "" for none
-	Key       string // "" for none; whoever changed the plugin could have changed it too
+	Key       string // "" for none; an attacker who changed the plugin could have changed it too
 }
 
 // parseSource reads what a user calls a source. A path becomes absolute.
@@ -96,7 +96,7 @@ func (s source) download(ctx context.Context) (*download, error) {
 	defer web.Close()
 	binary, err := get(ctx, web, s.url, plugin.MaxSize)
 	if err == nil && binary == nil {
-		err = unreachable(fmt.Errorf("GET %s: it is not there, or not for everybody", bare(s.url)))
+		err = unreachable(fmt.Errorf("GET %s: it is not there, or not public", bare(s.url)))
 	}
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func newWeb(to *url.URL) (*egress.Fetcher, error) {
 	return egress.NewFetcher(egress.Policy{Origins: []string{to.Scheme + "://" + to.Host}, Discover: true})
 }
 
-// get returns a file, or nil for one that is not there.
+// get returns the content of a file, or nil where there is no file.
 func get(ctx context.Context, web *egress.Fetcher, u *url.URL, limit int64) ([]byte, error) {
 	answer, err := web.Download(ctx, egress.FetchRequest{URL: u.String(), Redirects: maxHops}, limit)
 	switch {
@@ -141,5 +141,5 @@ func getText(ctx context.Context, web *egress.Fetcher, u *url.URL) (string, erro
 	return string(text), err
 }
 
-// bare is a URL without what may be a secret in it.
+// bare returns a URL without its query, which may have a secret in it.
 func bare(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }

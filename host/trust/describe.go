@@ -44,7 +44,7 @@ func (a *Approval) describe(s config.Server, plugins map[string]config.Plugin, b
 	return nil
 }
 
-// add adds a fact, unless there is none.
+// add adds a fact, unless its value is empty.
 func (a *Approval) add(name, value string) {
 	if value != "" {
 		a.Facts = append(a.Facts, Fact{Name: name, Values: []string{value}})
@@ -131,7 +131,7 @@ func (a *Approval) pin(pins []fileHash) {
 }
 
 // signIn describes how the server would be signed in to: what it may ask for, and
-// as which client, is no secret.
+// as which client, is not secret.
 func (a *Approval) signIn(auth config.Auth) {
 	secret := make(map[string]string)
 	for _, key := range slices.Sorted(maps.Keys(auth.Settings)) {
@@ -191,7 +191,7 @@ func grantOf(s config.Server) string {
 }
 
 // optionsOf are the remaining choices of an entry, as they would be written. How
-// long a request may take is none of them: the user's own --timeout stands in the
+// long a request may take is not one of them: the user's own --timeout stands in the
 // same place, and it grants nothing.
 func optionsOf(s config.Server) (options []string) {
 	for _, o := range []struct{ name, value string }{

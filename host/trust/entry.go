@@ -94,7 +94,7 @@ func (e Entry) check() error {
 	case e.Project == "" || e.File == "" || e.Server == "":
 		return errors.New("an entry has a project, a file and a server")
 	case len(e.Facts) > maxFacts || size > maxEntry:
-		return fmt.Errorf("it is %d bytes of text; more than %d, nobody would look through", size, maxEntry)
+		return fmt.Errorf("it is %d bytes of text; more than %d are too many to look through", size, maxEntry)
 	}
 	return nil
 }

@@ -140,7 +140,7 @@ func below(project, path string) string {
 	return filepath.ToSlash(name)
 }
 
-// contents returns the digest of a file, or "" for what is no regular file.
+// contents returns the digest of a file, or "" where it is not a regular file.
 func (s *scan) contents(name string) (is string, what kind) {
 	path := filepath.Join(s.project, name)
 	if is, known := s.budget.known[path]; known {
@@ -162,7 +162,7 @@ func (s *scan) contents(name string) (is string, what kind) {
 const readStep = 1 << 20
 
 // read writes a regular file to h, and takes its size from the budget before it
-// does. Of what is no file it says what it is.
+// does. It returns what a name is that is not a regular file.
 func (s *scan) read(name string, h hash.Hash) (kind, error) {
 	f, what, err := s.open(name)
 	if f == nil {

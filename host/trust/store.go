@@ -89,7 +89,7 @@ func (s *Store) Records() ([]Record, error) {
 		if records, err = parse(text); err == nil {
 			return records, nil
 		}
-		err = fmt.Errorf("%s is not what this program wrote: %w; restore it, or remove it to decide anew", s.Path(), err)
+		err = fmt.Errorf("%s is not what this program wrote: %w; restore it, or remove it and decide again", s.Path(), err)
 	}
 	return nil, fmt.Errorf("trust: %w", err)
 }

@@ -16,7 +16,7 @@ import (
 // at a line of arguments does not.
 
 // Warnings returns what a person should know before they agree to a command. args
-// are what it would get without the variables of anybody's environment, and pins
+// are what it would get with no variables set, and pins
 // what [budget.Pins] found for it.
 func commandWarnings(command string, args []string, pins []fileHash) []string {
 	w := warnings{}

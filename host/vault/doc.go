@@ -33,12 +33,12 @@
 //
 // # What this cannot do
 //
-// It keeps values from who gets hold of the file: a backup, another user, a disk.
+// It keeps values from anyone who gets the file: by a backup, as another user, from a disk.
 // A program that runs as the user can ask the keyring as this one does. A record
 // that is put back together with the generation that it had opens, and so does
 // the whole file of last week; a record that is taken out is not missed, and the
-// date of an entry is anybody's word. Files tell nothing of time.
+// date of an entry is not authenticated.
 // On Windows the folder is as private as the profile that it lies in: owners and
-// modes are not looked at, and there is no syncing of folders. Locks hold on local
-// file systems; what a network file system makes of them is its own affair.
+// modes are not checked, and folders are not synced. Locks hold on local file systems; on
+// network file systems they may not.
 package vault

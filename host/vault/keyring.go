@@ -19,13 +19,13 @@ var ErrNotFound = keyring.ErrNotFound
 const service = "wharf"
 
 // patience is how long one call of a keyring may take. A keyring that is locked
-// asks the person, and may do so on a screen that nobody looks at.
+// asks the person, who may not be at the screen.
 const patience = 3 * time.Second
 
 var errSilent = fmt.Errorf("no answer in %v", patience)
 
 // Keyring keeps small secrets for the user. Its methods may hang, for as long as
-// a dialog is open or for ever: the vault calls them on a goroutine of their own
+// a dialog is open, or forever: the vault calls them on a goroutine of their own
 // and waits a bounded time. Get says [ErrNotFound] for what it does not have.
 type Keyring interface {
 	Get(service, user string) (string, error)
@@ -49,7 +49,7 @@ func (platform) Set(service, user, text string) error {
 	return keyring.Set(service, user, text)
 }
 
-// ring asks a keyring without being held up by it. One call is under way at a
+// keyringClient asks a keyring without being blocked by it. One call is under way at a
 // time, so a keyring that never answers costs one goroutine and not one for each
 // time it is asked.
 type keyringClient struct {

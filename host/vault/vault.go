@@ -160,7 +160,7 @@ func (v *Vault) writable(ctx context.Context, b *fileV1) (*fileV1, cipher.AEAD, 
 }
 
 // Forget removes the record of a key if it still has that generation; 0 stands
-// for any. A record that is not there, or has been replaced, is no error. It
+// for any. It is no error that the record is missing or was replaced. Forget
 // needs no key of the vault, so that a login can be dropped that cannot be read.
 func (v *Vault) Forget(ctx context.Context, key Key, generation uint64) error {
 	if b, err := v.read(); err == nil && b == nil {
@@ -209,8 +209,8 @@ func (v *Vault) change(ctx context.Context, key Key, edit func(*fileV1) (*fileV1
 	return v.folder.Write(recordsFile, text)
 }
 
-// lockWrites locks the file. Who waits for it holds the queue, so that who had it
-// last does not get it again before a process that has to look every [poll].
+// lockWrites locks the file. A waiter holds the queue lock, so that the last holder does
+// not get the file again before a process that can only look every [poll].
 func (v *Vault) lockWrites(ctx context.Context) (unlock func(), err error) {
 	leave, err := v.locks.take(ctx, queueLock, queueLock)
 	if err != nil {
@@ -237,9 +237,9 @@ func (v *Vault) read() (*fileV1, error) {
 	return b, nil
 }
 
-// Lock waits until no one else has the record locked, in this process or in any
-// other, and locks it until unlock is called or the process ends, in whatever
-// way. It keeps out who asks for it and no one else: Load and Store do not.
+// Lock waits until no other caller has the record locked, in this process or another,
+// and locks it until unlock is called or the process ends, in whatever way. It excludes
+// other calls of Lock only: Load and Store do not take it.
 // unlock may be called more than once.
 //
 // Hold one lock at a time. Between processes records share a bounded number of

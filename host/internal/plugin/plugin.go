@@ -25,7 +25,7 @@ type File struct {
 	SHA256 string // lower-case hex; empty = any
 }
 
-// HashError says that a file is not the one that was agreed to.
+// HashError says that a file does not have the hash that was agreed to.
 type HashError struct {
 	Name, Path string
 	Want, Got  string
@@ -40,8 +40,7 @@ var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 // ValidName reports whether a plugin may be called name.
 func ValidName(name string) bool { return namePattern.MatchString(name) }
 
-// Read returns the content of the file, after it was found to be the one that
-// was agreed to.
+// Read returns the content of the file, which has the hash that was agreed to.
 func (f File) Read() ([]byte, error) {
 	if !ValidName(f.Name) {
 		return nil, fmt.Errorf("plugin %q: a name is lower-case letters, digits and dashes", f.Name)
@@ -62,7 +61,7 @@ func Hash(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// unfit says why a file can be no plugin, whoever reads it. It is an [fs.ErrInvalid].
+// unfit says why a file cannot be a plugin. It is an [fs.ErrInvalid].
 type unfit string
 
 func (u unfit) Error() string        { return string(u) }
