@@ -1,7 +1,7 @@
 package wasm
 
-// Budgets, in units of fuel. The weights (opcode.go) and these figures belong
-// together: BenchmarkWorst spends EventBudget in every slow way we know, and
+// Budgets, in units of fuel. The weights (optable.go) and these figures belong
+// together: BenchmarkWorst spends EventBudget in every slow way that is known, and
 // BenchmarkGuestEvent shows what honest work costs.
 //
 // Measured on two cores of an EPYC at 16 MiB of memory, in nanoseconds a unit:

@@ -1,6 +1,6 @@
 package wasm
 
-// effort estimates from above what compiling one function takes. A unit is 100 ns of
+// effort is an upper estimate of what compiling one function takes. A unit is 100 ns of
 // one processor, or 100 bytes of memory, whichever an honest or hostile function takes
 // more of; TestEffortBoundsWhatCompilingTakes holds the bytes.
 //
@@ -25,7 +25,7 @@ type effort struct {
 	here   path
 }
 
-// path is what stands before a place in the code.
+// path is the code before a place.
 type path struct {
 	length    int // blocks in a row, back to where paths meet
 	addresses int // that were compared with the size of memory
@@ -41,7 +41,7 @@ type meeting struct {
 // meterGlobals is how many mutable globals the meter adds.
 const meterGlobals = 3
 
-// The prices of what the tables of instructions (opcode.go) do not price.
+// The prices of what the tables of instructions (optable.go) do not price.
 const (
 	functionEffort = 300
 	nodeEffort     = 30

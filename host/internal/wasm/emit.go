@@ -162,7 +162,7 @@ func (e *emit) blockType(out []byte, typ uint32, sig signature) []byte {
 	}
 }
 
-// shim appends the body behind an export: fill the tank, give back the stack,
+// shim appends the body of an export: set the fuel to the budget, reset the depth,
 // call. Under the engine the budget is set before each call; elsewhere it is
 // the one the module was metered with.
 func (e *emit) shim(out []byte, target uint32, params int) []byte {

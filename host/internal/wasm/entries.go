@@ -3,8 +3,8 @@ package wasm
 import "fmt"
 
 // This file reads one entry of each section. Every index is checked against
-// what the module itself declares: an index past the end would, in the metered
-// form, name something of ours.
+// what the module itself declares: in the metered form, an index past the end would
+// name something that the meter added.
 
 func (m *image) index(c *cursor, what string, n int) uint32 {
 	i := c.u32()
@@ -121,7 +121,7 @@ func readBounds(c *cursor) bounds {
 	return b
 }
 
-// global reads the type of a global, of which there is one more then.
+// global reads the type of the next global.
 func (m *image) global(c *cursor) {
 	g := globalType{value: valueType(c)}
 	switch mutable := c.u8(); mutable {
@@ -234,7 +234,7 @@ func (m *image) data(c *cursor) {
 	m.datas++
 }
 
-// mention is where a function was named besides in calls.
+// mention is where a function was named other than in calls.
 type mention uint8
 
 const (
@@ -272,7 +272,7 @@ func (m *image) refer(c *cursor) uint32 {
 }
 
 // body splits one function body. The count of locals is checked here, before
-// anybody makes room for them: four bytes can announce a billion.
+// room is made for them: four bytes can announce a billion.
 func (m *image) body(c *cursor) {
 	n := len(m.bodies) + m.inherited[externFunction]
 	size := c.u32()

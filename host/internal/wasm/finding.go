@@ -66,7 +66,7 @@ func (f *findings) refusal(name string) error {
 }
 
 // excess is the error of a module that has more of something than a limit allows.
-// It ends the reading: nothing behind it has been looked at.
+// It ends the reading: nothing after it has been read.
 type excess struct{ Finding }
 
 func newExcess(item string, found, limit uint64, unit string) *excess {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// image is a module as its sections say it: views into the binary, nothing
+// image is a module as read from its sections: views into the binary, nothing
 // copied, nothing compiled. Function bodies are split but not yet read.
 //
-// What is malformed ends the reading with an error, because nothing after it can be
-// trusted to be what it seems. So does the first count or size over its limit, with
-// an *excess: what reading takes is bounded by the limits, and not by the file.
+// Malformed input ends the reading with an error, because nothing after it can be
+// trusted. So does the first count or size over its limit, with an *excess: the effort
+// of reading is bounded by the limits, and not by the file.
 type image struct {
 	limits         Limits
 	content        [sectionDataCount + 1][]byte // of the sections that are there, by id; nil for others
@@ -45,8 +45,8 @@ type image struct {
 	effort int      // what compiling the bodies read so far takes
 	code   codeUses // what bodies read so far use
 
-	// checked is what a loop pays besides for each time around, where it is not
-	// our fuel alone that may end it.
+	// loopCost is what a loop pays in addition for each iteration, if its runtime asks in
+	// every loop whether the time is over.
 	loopCost int64
 }
 
@@ -174,7 +174,7 @@ func read(binary []byte, limits Limits) (*image, error) {
 	return m, m.agree()
 }
 
-// sectionOrder is the place of a section in a module; 0 for one we do not know.
+// sectionOrder is the place of a section in a module; 0 for an unknown section.
 func sectionOrder(id byte) int {
 	switch {
 	case id == sectionDataCount:
@@ -289,7 +289,7 @@ func (m *image) entry(id byte, c *cursor) {
 	}
 }
 
-// agree checks what no single section can know.
+// agree checks that the sections agree with each other.
 func (m *image) agree() error {
 	if want := len(m.functions) - m.inherited[externFunction]; want != len(m.bodies) {
 		return fmt.Errorf("%d functions are declared, %d have bodies", want, len(m.bodies))

@@ -5,9 +5,9 @@ import "github.com/tetratelabs/wazero/experimental"
 const pageSize = 64 << 10
 
 // allocator gives one instance a memory that grows up to a number of pages.
-// The whole of it is reserved as address space where the system can (reserve),
-// so that growing copies nothing and Go's collector sees nothing of it; pages
-// take up room when they are first written to.
+// Where the system can, all of it is reserved as address space (reserve), so that
+// growing copies nothing and Go's collector does not see it; a page takes up memory
+// when it is first written to.
 type allocator struct {
 	pages uint32
 	made  *reserved // what was allocated, unless it is on the heap

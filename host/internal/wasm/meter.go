@@ -6,8 +6,8 @@ import "errors"
 // change to what the meter or the validation accepts or writes must change it.
 const meterVersion = "7"
 
-// ours is the prefix of the names the meter exports; a module that uses it is
-// refused.
+// reservedPrefix is the prefix of the names that the meter exports; a module that uses
+// it is refused.
 const reservedPrefix = "__wharf_"
 
 // The globals the meter exports, for the host to read why a call stopped and
@@ -18,8 +18,7 @@ const (
 	depthGlobal  = reservedPrefix + "depth"
 )
 
-// codeUses is what the bodies of a module use that its other sections have to agree
-// with.
+// codeUses is what the bodies of a module use, as far as other sections depend on it.
 type codeUses struct {
 	references bool     // to functions
 	tables     bool     // reads or writes one
@@ -57,8 +56,8 @@ func (u *codeUses) list(types *[]uint32, typ uint32, as listed) {
 	}
 }
 
-// scanAll reads every body. One that cannot be read is a finding, so that the next
-// one is read all the same; a limit that is exceeded is the last one.
+// scanAll reads every body. A malformed body is a finding, and the next body is still
+// read; a limit that is exceeded is the last finding.
 func (m *image) scanAll() {
 	m.code = codeUses{seen: make([]listed, len(m.types))}
 	for s, err := range m.scans() {
@@ -225,9 +224,9 @@ func (w *rewriting) tableSection(original []byte) []byte {
 	return out
 }
 
-// ownGlobals are the globals of the meter, and behind them a reference to each function that a
-// body refers to. wazero keeps an object for each reference that it makes, as long
-// as the instance lives: these are made once, at its start, and ref.func becomes a
+// ownGlobals are the globals of the meter, and after them a reference to each function
+// that a body refers to. wazero keeps an object for each reference that it makes, as
+// long as the instance lives: these are made once, at its start, and ref.func becomes a
 // global.get.
 func (w *rewriting) ownGlobals() [][]byte {
 	tank := appendS64([]byte{typeI64, 1, opI64Const}, w.budget)
@@ -250,8 +249,8 @@ func (w *rewriting) references(first uint32) map[uint32]uint32 {
 	return globals
 }
 
-// exportSection puts a shim in the place of each exported function and adds
-// our globals.
+// exportSection replaces each exported function by a shim and adds the globals of the
+// meter.
 func (w *rewriting) exportSection() []byte {
 	out := appendU32(nil, uint32(len(w.m.exports)+3))
 	for _, e := range w.m.exports {
@@ -265,8 +264,8 @@ func (w *rewriting) exportSection() []byte {
 	return appendU32(append(appendName(out, depthGlobal), externGlobal), w.emit.depth)
 }
 
-// code appends the section of code. Its length takes five bytes, whatever it is: it
-// is known last.
+// code appends the code section. Its length always takes five bytes, because it is only
+// known at the end.
 func (w *rewriting) code(out []byte) []byte {
 	n := len(w.m.bodies) + len(w.order) + len(w.dispatch)
 	if n == 0 {

@@ -125,7 +125,7 @@ func (p preparation) prepare(name, hash string, binary []byte, validate func(*im
 	return m, metered, nil
 }
 
-// Hash is the SHA-256 of a module, in hexadecimal: the name of what it is.
+// Hash is the SHA-256 of a module, in lower case hexadecimal.
 func Hash(binary []byte) string {
 	sum := sha256.Sum256(binary)
 	return hex.EncodeToString(sum[:])

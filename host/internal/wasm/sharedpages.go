@@ -29,8 +29,8 @@ type sharedPages struct {
 	inFile []bool       // the pages that are in file; the others are zeros there, and must not be read
 }
 
-// gain is the part of all pages, one in so many, by which a new file has to be
-// better than the one there is: the old one stays for as long as it is mapped.
+// gain is the share of all pages, one in so many, that a new file must have more in
+// common than the present file, which stays in memory as long as it is mapped.
 const gain = 32
 
 // join counts an instance, and returns how many others there are.
