@@ -159,9 +159,9 @@ func TestRoundsFail(t *testing.T) {
 		{"a request twice", `"inputRequests":{"a":{"method":"roots/list"},"\u0061":{"method":"roots/list"}}`, nil, ErrInvalidResult, "one twice", 1},
 		{"too many requests", `"inputRequests":{` + strings.Join(many, ",") + `}`, nil, ErrInvalidResult, "more than 64", 1},
 		{"nobody answers", `"inputRequests":{` + askName + `}`, func(c *setup) { c.Elicit = nil }, ErrInputRequired,
-			"elicitation/create, and nobody here answers that", 1},
-		{"an unknown method", `"inputRequests":{"a":{"method":"tools/call"}}`, nil, ErrInputRequired, "tools/call, and nobody", 1},
-		{"ping", `"inputRequests":{"a":{"method":"ping"}}`, nil, ErrInputRequired, "ping, and nobody", 1},
+			"elicitation/create, and this client does not answer that", 1},
+		{"an unknown method", `"inputRequests":{"a":{"method":"tools/call"}}`, nil, ErrInputRequired, "tools/call, and this client does not answer that", 1},
+		{"ping", `"inputRequests":{"a":{"method":"ping"}}`, nil, ErrInputRequired, "ping, and this client does not answer that", 1},
 		{"an unknown mode", `"inputRequests":{"a":{"method":"elicitation/create","params":{"mode":"telepathy"}}}`, nil, ErrInputRequired, "unknown mode", 1},
 		{"the callback fails", `"inputRequests":{` + askRoots + `}`, func(c *setup) {
 			c.Roots = func(context.Context) ([]mcp.Root, error) { return nil, onFire }

@@ -48,7 +48,7 @@ func TestModernTask(t *testing.T) {
 		{"no result", []act{state("completed", ``)}, "completed, and no result", 5 * time.Second},
 		{"another", []act{answer(`{"taskId":"8","status":"working"}`)}, "asked for task", 5 * time.Second},
 		{"no task", []act{answer(`{}`)}, "without taskId", 5 * time.Second},
-		{"asks for what nobody has", []act{state("input_required", `,"inputRequests":{"a":{"method":"x"}}`)}, "nobody here answers", 5 * time.Second},
+		{"asks for what nobody has", []act{state("input_required", `,"inputRequests":{"a":{"method":"x"}}`)}, "this client does not answer", 5 * time.Second},
 	}
 	for _, test := range tests {
 		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
