@@ -69,6 +69,7 @@ var arrows = map[string][]string{
 	"host/trace":                  {"host/mcp", "host/internal/jsonl", "host/internal/strictjson", "host/internal/redact", "host/cleantext"},
 	"host/replay":                 {"abi", "abi/step", "host/internal/guest", "host/internal/hosterr", "host/internal/hostio", "host/internal/jsonl", "host/internal/strictjson", "host/internal/redact", "host/internal/secret", "host/internal/wasm", "host/internal/worker"},
 	"host/pluginstore":            {"abi" + below, "host/cleantext", "host/config", "host/internal/egress", "host/internal/hosterr", "host/internal/plugin", "host/internal/securedir", "host/vault", minisig},
+	"host/watch":                  {notify},
 	"host/vault":                  {"host/internal/ctxmutex", "host/internal/securedir", "host/internal/secret", keyring, flock, xcrypto + below},
 	"host/trust":                  {"host/cleantext", "host/config", "host/internal/capability/process", "host/internal/hosterr", "host/internal/securedir"},
 	"host/plugintest":             {"abi" + below, "host/internal/auth", "host/internal/guest", "host/internal/wasm", "host/internal/worker", "sdk/sdktest", "host/internal/hostio", "host/cleantext"},
@@ -76,7 +77,7 @@ var arrows = map[string][]string{
 	"host/pluginbuild":            {"host/internal/capability/process"},
 	"cmd/mkplugin":                {"host/pluginbuild"},
 	"cmd/wharf-conformance":       {"host", "host/config", "host/mcp", "plugins"},
-	"cmd/wharf":                   {"abi" + below, "host", "host/config", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "plugins", "sdk/template", "cmd/wharf/internal" + below, cobra, goSDK, "internal/nearest"},
+	"cmd/wharf":                   {"abi" + below, "host", "host/config", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "host/watch", "plugins", "sdk/template", "cmd/wharf/internal" + below, cobra, goSDK, "internal/nearest"},
 	"cmd/wharf/internal/args":     {"host", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/files", "cmd/wharf/internal/plain"},
 	"cmd/wharf/internal/exit":     {"host"},
 	"cmd/wharf/internal/files":    {},
@@ -107,7 +108,6 @@ var arrows = map[string][]string{
 	"host/internal/worker":     {"abi" + below, "host/internal/auth", "host/internal/confine", "host/internal/capability/process", "host/internal/guest", "host/internal/securedir", "host/internal/wasm", "host/cleantext"},
 	"host/internal/secret":     {},
 	"host/internal/plugin":     {"host/config"},
-	"host/internal/watch":      {notify},
 	"host/internal/redact":     {"host/internal/strictjson", "host/internal/secret"},
 	"host/internal/jsonl":      {"host/internal/strictjson"},
 
@@ -133,7 +133,7 @@ var walls = map[string][]string{
 
 	extism + below:  {"host/internal/auth"},
 	keyring:         {"host/vault"},
-	notify:          {"host/internal/watch"},
+	notify:          {"host/watch"},
 	minisig:         {"host/pluginstore"},
 	schemas + below: {"host/internal/schema"},
 
@@ -151,7 +151,7 @@ var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "
 var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/sse", "examples/transport-http", "examples/transport-stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/cleantext", "host/mcp", "host/config", "host/trust", "host/pluginstore", "host/vault", "host/trace", "host/replay", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/cleantext", "host/mcp", "host/config", "host/trust", "host/pluginstore", "host/vault", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}

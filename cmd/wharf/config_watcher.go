@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/watch"
 )
 
 // configWatcher watches for changes of the configuration: of its file, of the file of
@@ -11,8 +11,8 @@ import (
 // one with a terminal it says that the terminal is gone, and ends it.
 type configWatcher struct {
 	hangup chan struct{}
-	ignore func()      // leaves a SIGHUP to the program again
-	files  *host.Files // nil: they cannot be followed
+	ignore func()       // leaves a SIGHUP to the program again
+	files  *watch.Files // nil: they cannot be followed
 	warn   func(format string, args ...any)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/watch"
 )
 
 // watchConfig begins to watch the configuration. The caller calls run, which also ends
@@ -20,7 +21,7 @@ func (a *app) watchConfig() *configWatcher {
 		seen = "are seen on SIGHUP only"
 	}
 	var err error
-	if w.files, err = host.FollowFiles(a.settings.files()...); err != nil {
+	if w.files, err = watch.Follow(a.settings.files()...); err != nil {
 		w.files = nil
 		a.Warn("changes of the configuration %s: %v", seen, err)
 	}

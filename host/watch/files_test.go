@@ -169,7 +169,7 @@ func TestQuiet(t *testing.T) {
 				}
 			}
 		}()
-		if _, err := f.Next(t.Context()); err != nil || time.Since(began) != settle/2+patience {
+		if _, err := f.Next(t.Context()); err != nil || time.Since(began) != settle/2+longest {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 		close(stop)

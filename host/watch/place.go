@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// maxLinks is how many links a path may lead through, as in most kernels.
+// maxLinks is how many links a path may have, as in most kernels.
 const maxLinks = 40
 
-// place is where a file is: the names whose change changes what the path leads to,
-// each with the folder that holds it, and what is there now.
+// place is what a path leads to at a moment, and the names on the way whose change would
+// lead it elsewhere.
 type place struct {
-	names map[string]struct{} // whole paths
-	info  os.FileInfo         // nil: there is no file
+	names map[string]struct{} // absolute paths
+	info  os.FileInfo         // nil if there is no file
 }
 
-// find follows a path through its links. It ends at the file, or at the first name
-// that is not there.
+// find follows a path through its links, up to the file or the first name that is missing.
 func find(path string) place {
 	p := place{names: make(map[string]struct{})}
 	at, rest := split(path)
@@ -51,7 +50,7 @@ func find(path string) place {
 	return p
 }
 
-// split takes an absolute path apart: its root, and the names below that.
+// split returns the root of an absolute path, and the names below it.
 func split(path string) (root string, names []string) {
 	path = filepath.Clean(path)
 	root = filepath.VolumeName(path) + string(filepath.Separator)
@@ -63,9 +62,8 @@ func split(path string) (root string, names []string) {
 	return root, names
 }
 
-// changed reports whether the path leads to another file than before, or to one
-// that was written to.
-func changed(before, now os.FileInfo) bool {
+// differs reports whether the file was replaced or written to.
+func differs(before, now os.FileInfo) bool {
 	if before == nil || now == nil {
 		return before != now
 	}
