@@ -22,7 +22,7 @@ const (
 	// frame, has no fewer than eight bytes, and they pay for its answer.
 	outsideFuel = eventFuel / 8
 
-	// purseLimit is how much may be prepaid. A server that asks for more before
+	// prepaidLimit is how much may be prepaid. A server that asks for more before
 	// it hears an answer is told that the host is busy.
 	prepaidLimit = 1000 * eventFuel
 )

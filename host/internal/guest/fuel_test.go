@@ -52,14 +52,14 @@ func TestWhatEventsEarn(t *testing.T) {
 	}
 	payload := make([]byte, 100)
 	for name, c := range map[string]struct {
-		event item
-		purse int64 // before
-		want  int64
-		left  int64 // in the purse, after
+		event   item
+		prepaid int64 // before
+		want    int64
+		left    int64 // prepaid, after
 	}{
 		"bytes of the server":      {item{kind: abi.EventData, payload: payload}, 0, eventFuel + used, 100 * outsideFuel},
 		"an answer of the server":  {item{kind: abi.EventHead, payload: payload}, 0, eventFuel + used, 100 * outsideFuel},
-		"more than the purse has":  {item{kind: abi.EventData, payload: payload}, prepaidLimit, eventFuel + used, prepaidLimit},
+		"more than may be prepaid": {item{kind: abi.EventData, payload: payload}, prepaidLimit, eventFuel + used, prepaidLimit},
 		"a message of the caller":  {message(false), 7, eventFuel + used, 7},
 		"a caller that left":       {item{kind: abi.EventCancel}, 7, eventFuel + used, 7},
 		"a reply that was paid":    {message(true), eventFuel + used + 7, eventFuel + used, 7},
@@ -76,9 +76,9 @@ func TestWhatEventsEarn(t *testing.T) {
 		"the question who it is":   {item{kind: abi.EventDescribe}, 7, 0, 7},
 		"a kind that is not there": {item{kind: 99, payload: payload}, 7, 0, 7},
 	} {
-		b := fuelBucket{prepaid: c.purse}
+		b := fuelBucket{prepaid: c.prepaid}
 		if got := b.credit(&c.event, used); got != c.want || b.prepaid != c.left {
-			t.Errorf("%s earns %d and leaves %d in the purse, want %d and %d", name, got, b.prepaid, c.want, c.left)
+			t.Errorf("%s earns %d and leaves %d prepaid, want %d and %d", name, got, b.prepaid, c.want, c.left)
 		}
 	}
 }

@@ -146,7 +146,7 @@ type Config struct {
 	Log      func(abi.Level, string) // what the guest logs; nil = dropped
 	Save     func(state []byte)      // what the guest saves, valid during the call; nil = dropped
 
-	// Alone says that one goroutine does everything with the instance: each call
+	// SingleThreaded says that one goroutine does everything with the instance: each call
 	// returns when the guest has done all it can, and it is never put to rest. With
 	// Now and Random, which are as in [wasm.InstanceConfig], what a guest does is
 	// then the same each time.

@@ -13,11 +13,12 @@ import (
 // to listen, to resume, to say goodbye.
 const spareHandles = 8
 
-// eventDrained is no event of the ABI: a handle can take more again.
+// eventDrained is not an event of the ABI. It tells the owner that a handle can take
+// more again.
 const eventDrained abi.Kind = 1 << 30
 
-// handle is one open thing of a guest. A guest holds its number, which it
-// outlives without meaning another: see [abi.MakeHandle].
+// handle is one open handle of a guest. The guest knows it by a number, which names no
+// other handle after this one was closed: see [abi.MakeHandle].
 type handle struct {
 	stream        hostio.Stream
 	kind          abi.OpenKind
@@ -128,9 +129,9 @@ func (i *Instance) borrow(h *handle, p []byte, end bool) bool {
 	return ok
 }
 
-// chargeCaller has the caller of the current message answer for n bytes of it that are about
-// to be queued to h: for each byte of a message once. What a guest queues more than
-// once is its own.
+// chargeCaller counts n bytes of the current message, which are about to be queued to h,
+// for the caller that sent it: each byte of a message once. What a guest queues more
+// than once counts for the guest.
 func (i *Instance) chargeCaller(h *handle, n int) {
 	n = min(n, len(i.current.payload)-i.forwarded)
 	i.forwarded += n
@@ -209,9 +210,9 @@ func (i *Instance) setBackpressured(h *handle, choked bool) {
 	i.mu.Unlock()
 }
 
-// markEnding looks what the event that is about to run ends. A handle that takes
-// nothing any more holds nothing back; one that is essential takes the
-// connection with it, also if the guest closes it when it hears so. A process is
+// markEnding notes what the event that is about to run ends. A handle that takes
+// nothing any more holds no messages back; an essential one ends the connection with
+// it, also if the guest closes it during the event. A process is
 // over when it has exited, anything else when its data are.
 func (i *Instance) markEnding(h *handle, it *item) {
 	over := it.kind == abi.EventExit || it.kind == abi.EventError

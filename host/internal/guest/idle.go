@@ -8,13 +8,12 @@ import "time"
 const idleAfter = time.Second
 
 // idleState is what an instance knows of its pauses. A guest that had nothing to do for
-// a while gives back the buffers of its connection and the memory that it has in
-// common with others of its kind: most of what some hundred idle servers would
-// cost otherwise.
+// a while gives back the buffers of its connection and the memory that it shares with
+// other guests of its plugin: most of what a hundred idle servers would cost.
 type idleState struct {
-	events uint64      // that have run, the owner's
-	seen   uint64      // as many had run when the clock was last looked at
-	rested uint64      // as many had run when it was last put to rest
+	events uint64      // how many have run; the owner's
+	seen   uint64      // events when the timer was last armed
+	rested uint64      // events when the guest was last put to rest
 	armed  bool        // the timer runs
 	timer  *time.Timer // made when first needed
 }
@@ -34,14 +33,14 @@ func (i *Instance) watchIdleLocked() {
 	r.timer.Reset(idleAfter)
 }
 
-// checkIdle looks again after quiet, until the guest has had nothing to do for as
-// long; then it becomes the owner and puts it to rest. What comes meanwhile waits
-// in the mailbox, for less than a millisecond.
+// checkIdle runs when the timer does. If an event ran meanwhile it arms the timer again;
+// if not, it becomes the owner and puts the guest to rest. What comes meanwhile waits in
+// the mailbox, for less than a millisecond.
 func (i *Instance) checkIdle() {
 	i.mu.Lock()
 	r := &i.idle
 	r.armed = false
-	if i.owned || i.finished { // an owner sees to it when it lets go
+	if i.owned || i.finished { // the owner arms the timer when it lets go
 		i.mu.Unlock()
 		return
 	}

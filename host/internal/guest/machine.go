@@ -50,14 +50,14 @@ type Event struct {
 	Payload     []byte // Size bytes, valid while the event runs; nil where it is sealed
 }
 
-// Program is a plugin that runs elsewhere than in this process.
+// Program is a plugin that runs outside of this process.
 type Program interface {
 	// Start runs the plugin up to its first event. It returns early when ctx is
 	// done, which ends nothing that was started.
 	Start(ctx context.Context, b Callbacks) (Machine, error)
 }
 
-// Callbacks is what a guest that runs elsewhere finds on this side. Its functions are
+// Callbacks is what the machine of a guest outside of this process needs of this side. Its functions are
 // called by the goroutine that starts it or runs it, except Lost.
 type Callbacks struct {
 	MemoryPages uint32
@@ -65,7 +65,7 @@ type Callbacks struct {
 	Now         func() time.Time // its clock; nil = the real one
 	Random      io.Reader        // its randomness; nil = the real one
 
-	// Answer answers a host call of m. It charges and traps by m.
+	// Answer answers a host call of m, and charges and traps through m.
 	Answer func(m Machine, c abi.Call, args []uint32) (result int32)
 
 	// Looked hears of a take or a scan, which are answered where the guest is; nil
@@ -132,7 +132,7 @@ func (i *Instance) answer(m Machine, c abi.Call, passed []uint32) int32 {
 	return result
 }
 
-// lostRemote ends the guest because what it runs on is gone. One that has no connection
+// lostRemote ends the guest because its process is gone. A guest that has no connection
 // yet finds out at its next event, which has a caller to tell.
 func (i *Instance) lostRemote(err error) {
 	i.mu.Lock()

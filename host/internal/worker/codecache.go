@@ -13,14 +13,15 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/securedir"
 )
 
-// CodeCache keeps what workers have compiled for those that come after them: a entry
-// for each plugin, by its hash. A worker can write to its own entry until it runs
-// the plugin, and what it writes runs as native code, so no two plugins share one.
+// CodeCache keeps what workers have compiled for later workers: a folder for each
+// plugin, named by its hash. A worker can write to the folder of its own plugin until
+// it runs the plugin, and what it writes runs as native code, so no two plugins share
+// one.
 //
-// Each version of a plugin has another hash, so entries that are no longer used
-// are thrown away: those that were not used for a month, and the oldest of those
-// that take too much room. One in use stays: who uses it, in whatever process, has
-// a lock for as long as the worker lives. The lock files are few, and never removed.
+// Each version of a plugin has another hash, so entries that are no longer used are
+// removed: those that were not used for a month, and the oldest where all take too much
+// room. An entry in use stays: its user, in whatever process, holds a lock for as long
+// as the worker lives. The lock files are few, and never removed.
 //
 // All methods may be called from any goroutine. A nil CodeCache keeps nothing.
 type CodeCache struct {
@@ -49,27 +50,27 @@ func CodeCacheIn(cache string) *CodeCache {
 // poll is how long it takes to notice that a lock is free.
 const poll = 10 * time.Millisecond
 
-// open returns the entry of a plugin, which stays until leave is called. Where
-// there is none, it is "": that costs time and nothing else.
+// open returns the folder of a plugin, which stays until leave is called. It is ""
+// where nothing can be kept, which costs time and nothing else.
 func (c *CodeCache) open(ctx context.Context, hash string) (dir string, leave func()) {
 	if c == nil || !hashPattern.MatchString(hash) || c.folder.Claim() != nil {
 		return "", func() {}
 	}
 	lock := c.folder.Flock(lockFile(hash))
 	leave = func() { _ = lock.Close() }    // unlocks it first, which fails for no file that is open
-	_, _ = lock.TryRLockContext(ctx, poll) // where nothing can be locked, nothing is thrown away
+	_, _ = lock.TryRLockContext(ctx, poll) // where nothing can be locked, nothing is removed
 	dir = c.folder.Path(hash)
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", leave
 	}
 	now := time.Now()
-	_ = os.Chtimes(dir, now, now) // or it is thrown away earlier
+	_ = os.Chtimes(dir, now, now) // a failure has it removed earlier
 	return dir, leave
 }
 
 var hashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// lockFile is what the lock of a entry is called, which some others have too.
+// lockFile is what the lock of an entry is called; entries share a few of them.
 func lockFile(hash string) string { return hash[:2] + ".flock" }
 
 // cacheEntry is one as it was found.

@@ -48,11 +48,11 @@ type Compiler struct {
 	// Serve. Without one, modules are compiled in this process, within low limits.
 	Command []string
 
-	// CodeCache keeps what is compiled. Where it is nil, or cannot be used, a folder is
+	// Cache keeps what is compiled. Where it is nil, or cannot be used, a folder is
 	// made that Close removes.
 	Cache *CodeCache
 
-	// Unkept is told why CodeCache cannot be used; nil is not.
+	// CacheUnavailable is told why Cache cannot be used; it may be nil.
 	CacheUnavailable func(error)
 
 	// Timeout is how long compiling a module may take; 0 is CompileTime.
@@ -136,8 +136,8 @@ func (c *Compiler) Close() error {
 	return err
 }
 
-// open has f use the native code of a module. f is called once where that is there,
-// and otherwise again when it was made.
+// open has f use the native code of a module. f is called once where the code is in the
+// cache, and otherwise again after it was compiled.
 func (c *Compiler) open(ctx context.Context, j job, f func(wasm.Source) error) error {
 	if len(c.Command) == 0 {
 		dir, leave := c.Cache.open(ctx, wasm.Hash(j.module))
@@ -164,16 +164,16 @@ func (c *Compiler) open(ctx context.Context, j job, f func(wasm.Source) error) e
 	})
 }
 
-// withFolder has do happen with a folder for what is compiled: one of the cache, or where
-// that cannot be written to, of this Compiler.
+// withFolder calls do with a folder for what is compiled: one of the cache, or, where
+// the cache cannot be written to, one of this Compiler alone.
 func (c *Compiler) withFolder(ctx context.Context, j *job, do func() error) error {
 	err := c.withFolderOf(ctx, c.Cache, j, do)
-	full := (*cacheError)(nil)
-	if !errors.As(err, &full) {
+	unusable := (*cacheError)(nil)
+	if !errors.As(err, &unusable) {
 		return err
 	}
 	if c.Cache != nil && c.CacheUnavailable != nil {
-		c.CacheUnavailable(fmt.Errorf("plugin cache: %w", full.err))
+		c.CacheUnavailable(fmt.Errorf("plugin cache: %w", unusable.err))
 	}
 	spare, err := c.temporaryCache()
 	if err != nil {
@@ -248,8 +248,8 @@ func (c *Compiler) ask(ctx context.Context, j *job) ([]byte, error) {
 
 // start is ask, when there is room for another process.
 func (c *Compiler) start(ctx context.Context, j *job) ([]byte, error) {
-	process := process.Process{Command: c.Command[0], Args: slices.Clone(c.Command[1:])}
-	companion, err := process.StartPiped()
+	program := process.Process{Command: c.Command[0], Args: slices.Clone(c.Command[1:])}
+	piped, err := program.StartPiped()
 	if err != nil {
 		return nil, &StartError{err}
 	}
@@ -261,10 +261,10 @@ func (c *Compiler) start(ctx context.Context, j *job) ([]byte, error) {
 	late.Late = true
 	bounded, cancel := context.WithTimeoutCause(ctx, limit, late)
 	defer cancel()
-	stop := context.AfterFunc(bounded, companion.Kill)
-	t, body, err := converse(companion, j)
+	stop := context.AfterFunc(bounded, piped.Kill)
+	t, body, err := converse(piped, j)
 	stop()
-	fate := end(companion, err)
+	fate := end(piped, err)
 	switch {
 	case bounded.Err() != nil && err != nil:
 		return nil, context.Cause(bounded)

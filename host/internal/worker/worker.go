@@ -65,12 +65,12 @@ type Program struct {
 	// Serve.
 	Command []string
 
-	// CodeCache keeps what a worker has compiled for the next one, by the Hash of the
+	// Cache keeps what a worker has compiled for the next one, by the Hash of the
 	// binary.
 	Cache *CodeCache
 	Hash  string
 
-	// Timeout is how long an event may take, beside what its budget is worth; 0 is
+	// EventTimeout is how long an event may take, beside what its budget is worth; 0 is
 	// ten seconds.
 	EventTimeout time.Duration
 
@@ -107,16 +107,16 @@ func (p *Program) Start(ctx context.Context, b guest.Callbacks) (guest.Machine, 
 	if b.Now != nil || b.Random != nil {
 		b.Now, b.Random = orReal(b.Now, b.Random)
 	}
-	process := process.Process{Command: p.Command[0], Args: slices.Clone(p.Command[1:])}
-	companion, err := process.StartPiped()
+	program := process.Process{Command: p.Command[0], Args: slices.Clone(p.Command[1:])}
+	piped, err := program.StartPiped()
 	if err != nil {
 		return nil, fmt.Errorf("start its worker process: %w", err)
 	}
-	m := newMachine(b, companion, p.eventTimeout())
+	m := newMachine(b, piped, p.eventTimeout())
 	dir, leave := p.Cache.open(ctx, p.Hash)
 	m.releaseCache = leave
 	p.tidied.Do(p.Cache.tidy)
-	stop := context.AfterFunc(ctx, companion.Kill)
+	stop := context.AfterFunc(ctx, piped.Kill)
 	defer stop()
 	err = m.start(&begin{
 		pages: b.MemoryPages, remoteSources: b.Now != nil, observed: b.Observed != nil, cache: dir, module: p.Binary,
