@@ -88,7 +88,7 @@ bench: ## run the benchmarks that match BENCH; keeps bin/bench.txt for benchstat
 	@mkdir -p bin
 	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PACKAGES) | tee bin/bench.txt
 
-# What it prints is what RATIONALE.md says of the window.
+# What it prints is what docs/FIGURES.md says of a sign-in.
 .PHONY: storm
 storm: ## 16 processes share a login while tokens expire and kill -9 falls; minutes
 	go test -count 1 -timeout 60m -v -run '^TestStorm$$' -bench '^BenchmarkWindow$$' -benchtime 500x ./host -storm
@@ -97,7 +97,7 @@ storm: ## 16 processes share a login while tokens expire and kill -9 falls; minu
 wreck: ## kill 1000 servers, 200 guests and 100 sockets under 100,000 calls; minutes
 	go test -count 1 -timeout 60m -v -run '^TestWreck$$' ./host -wreck
 
-# Slices add up: SOAK=10m make soak appends what it measured to RATIONALE.md.
+# Slices add up: SOAK=10m make soak appends what it measured to docs/FIGURES.md.
 .PHONY: soak
 soak: ## one host, 50 servers, kills, reloads, sign-ins and hostile plugins; for SOAK (1h)
 	go test -count 1 -timeout 0 -v -run '^TestSoak$$' ./host -soak $(SOAK) -soak.write

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-var writeSoak = flag.Bool("soak.write", false, "append what a soak has measured to RATIONALE.md")
+var writeSoak = flag.Bool("soak.write", false, "append what a soak has measured to docs/FIGURES.md")
 
 // figures are what is measured after each round, when no call is under way, and by how
 // much each may be more in the last tenth of a soak than in the second: medians of
@@ -93,7 +93,7 @@ func (s *soak) curve(figure int) string {
 }
 
 const (
-	soakFile  = "../RATIONALE.md"
+	soakFile  = "../docs/FIGURES.md"
 	soakBegin = "<!-- soak -->\n"
 	soakEnd   = "<!-- end of soak -->\n"
 )
@@ -158,5 +158,16 @@ func TestSoakFindsLeaks(t *testing.T) {
 		if grown := leaks(leaking); len(grown) != 1 || !strings.HasPrefix(grown[0], figure.name) {
 			t.Errorf("a leak of %d %s a round: %q", a, figure.name, grown)
 		}
+	}
+}
+
+// A soak finds the table that it adds to.
+func TestSoakFile(t *testing.T) {
+	text, err := os.ReadFile(soakFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, rest, found := strings.Cut(string(text), soakBegin); !found || !strings.Contains(rest, soakEnd) {
+		t.Errorf("%s has no table between %q and %q", soakFile, soakBegin, soakEnd)
 	}
 }
