@@ -62,7 +62,7 @@ var arrows = map[string][]string{
 	"sdk/template" + below:        {"abi" + below, "sdk" + below},
 	"plugins":                     {},
 	"plugins" + below:             {"abi" + below, "sdk" + below},
-	"host":                        {"abi" + below, "host/mcp", "host/config", "host/trace", "host/replay", "host/trust", "host/pluginstore", "host/vault", "host/cleantext", anyRoom},
+	"host":                        {"abi" + below, "host/mcp", "host/config", "host/trace", "host/replay", "host/trust", "host/pluginstore", "host/vault", "host/cleantext", anyRoom, "host/status"},
 	"host/mcp":                    {"host/internal/strictjson"},
 	"host/config":                 {toml, "host/cleantext", "internal/nearest"},
 	"host/cleantext":              {},
@@ -71,22 +71,23 @@ var arrows = map[string][]string{
 	"host/pluginstore":            {"abi" + below, "host/cleantext", "host/config", "host/internal/egress", "host/internal/hosterr", "host/internal/plugin", "host/internal/securedir", "host/vault", minisig},
 	"host/watch":                  {notify},
 	"host/vault":                  {"host/internal/ctxmutex", "host/internal/securedir", "host/internal/secret", keyring, flock, xcrypto + below},
+	"host/status":                 {},
 	"host/trust":                  {"host/cleantext", "host/config", "host/internal/capability/process", "host/internal/hosterr", "host/internal/securedir"},
 	"host/plugintest":             {"abi" + below, "host/internal/auth", "host/internal/guest", "host/internal/wasm", "host/internal/worker", "sdk/sdktest", "host/internal/hostio", "host/cleantext"},
-	"host/plugintest/restarttest": {"host", "host/mcp", goSDK},
+	"host/plugintest/restarttest": {"host", "host/mcp", goSDK, "host/status"},
 	"host/pluginbuild":            {"host/internal/capability/process"},
 	"cmd/mkplugin":                {"host/pluginbuild"},
 	"cmd/wharf-conformance":       {"host", "host/config", "host/mcp", "plugins"},
-	"cmd/wharf":                   {"abi" + below, "host", "host/config", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "host/watch", "plugins", "sdk/template", "cmd/wharf/internal" + below, cobra, goSDK, "internal/nearest"},
+	"cmd/wharf":                   {"abi" + below, "host", "host/config", "host/mcp", "host/pluginbuild", "host/plugintest", "host/pluginstore", "host/replay", "host/trace", "host/cleantext", "host/trust", "host/vault", "host/watch", "plugins", "sdk/template", "cmd/wharf/internal" + below, cobra, goSDK, "internal/nearest", "host/status"},
 	"cmd/wharf/internal/args":     {"host", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/files", "cmd/wharf/internal/plain"},
 	"cmd/wharf/internal/exit":     {"host"},
 	"cmd/wharf/internal/files":    {},
 	"cmd/wharf/internal/plain":    {"host", "host/cleantext"},
-	"cmd/wharf/internal/status":   {"host", "host/config", "cmd/wharf/internal/plain", "cmd/wharf/internal/term"},
+	"cmd/wharf/internal/status":   {"host", "host/config", "cmd/wharf/internal/plain", "cmd/wharf/internal/term", "host/status"},
 	"cmd/wharf/internal/term":     {"host/cleantext", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/plain", xterm, xsys + below},
 	"cmd/wharf/internal/form":     {"host/cleantext", "host/mcp", "cmd/wharf/internal/plain"},
 	"cmd/wharf/internal/elicit":   {"host", "host/cleantext", "host/mcp", "cmd/wharf/internal/form", "cmd/wharf/internal/plain", "cmd/wharf/internal/term"},
-	"examples" + below:            {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK},
+	"examples" + below:            {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK, "host/status"},
 
 	"host/internal/strictjson": {},
 	"host/internal/ctxmutex":   {},
@@ -95,7 +96,7 @@ var arrows = map[string][]string{
 	"host/internal/rpc":        {"abi", "host/mcp", "host/internal/strictjson", "host/internal/hostio"},
 	"host/internal/session":    {"host/internal/ctxmutex", "abi", "host/mcp", "host/internal/rpc", "host/internal/strictjson", "host/internal/schema"},
 	"host/internal/schema":     {"host/mcp", "host/internal/strictjson", schemas + below, "internal/nearest"},
-	"host/internal/manager":    {},
+	"host/internal/manager":    {"host/status"},
 	"host/internal/hostio":     {"abi"},
 	"host/internal/wasm":       {wazero + below, xsys + below},
 	"host/internal/guest":      {"abi", "host/internal/wasm", "host/internal/hostio", "host/cleantext"},
@@ -151,7 +152,7 @@ var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "
 var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/sse", "examples/transport-http", "examples/transport-stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/cleantext", "host/mcp", "host/config", "host/trust", "host/pluginstore", "host/vault", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/cleantext", "host/mcp", "host/config", "host/trust", "host/pluginstore", "host/vault", "host/status", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/status"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -29,7 +30,7 @@ func TestApply(t *testing.T) {
 		}
 	}
 	apply(nil, kept, changed, dropped)
-	if now := h.Session("kept").Status(); now.State != host.StateDisconnected {
+	if now := h.Session("kept").Status(); now.State != status.Disconnected {
 		t.Errorf("started: %+v", now)
 	}
 	before := make(map[string]*host.Session)

@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
+	"github.com/wharf-mcp/wharf/host/status"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
@@ -157,7 +158,7 @@ func (s *Session) approves(ctx context.Context, err error) (again bool) {
 	if s.host.approve(ctx, *s.entry.Load()) != nil {
 		return false
 	}
-	if s.driver.Status().State == manager.Failed { // or another call has got there first
+	if s.driver.Status().State == status.Failed { // or another call has got there first
 		s.driver.Change(manager.Change{Keep: true})
 	}
 	return true

@@ -19,6 +19,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // What errors.Is can be asked about an error of this package.
@@ -114,11 +115,11 @@ func refused(server string, err error) (hint string, kind error) {
 		return "", nil
 	}
 	switch r.Reason {
-	case manager.Closed:
+	case status.Closed:
 		return "", ErrClosed
-	case manager.TurnedOff:
+	case status.TurnedOff:
 		return "it is disabled in its entry, or was turned off by this program", ErrDisabled
-	case manager.FailsOften:
+	case status.FailsOften:
 		return "calls fail at once while it rests. " +
 			"It is tried again by itself, and at once when its entry changes", ErrUnreachable
 	}

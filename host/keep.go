@@ -9,6 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // Policy is when a server is tried again that could not be reached, or whose
@@ -67,18 +68,18 @@ func (s *Session) dial(ctx context.Context, after manager.Conn) (manager.Conn, e
 }
 
 // classify says whether trying again may mend what a dial failed for.
-func classify(err error) manager.Reason {
+func classify(err error) status.Reason {
 	switch {
 	case errors.Is(err, ErrConfig), errors.Is(err, ErrUnknownTransport):
-		return manager.BadConfig
+		return status.BadConfig
 	case errors.Is(err, ErrDenied):
-		return manager.Denied
+		return status.Denied
 	case errors.Is(err, ErrPluginRefused):
-		return manager.PluginRefused
+		return status.PluginRefused
 	case errors.Is(err, ErrAuthRequired):
-		return manager.SignIn
+		return status.SignIn
 	}
-	return manager.Unreachable
+	return status.Unreachable
 }
 
 // Start has the server connected and kept so. It waits for nothing.

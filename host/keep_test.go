@@ -17,6 +17,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // brisk is a policy that has all that the usual one has, and little patience.
@@ -34,7 +35,7 @@ func watch(t *testing.T, h *host.Host) *host.Watch {
 
 // until reads news of a server until it is in that state. A reader may miss states
 // that pass quickly.
-func until(t *testing.T, w *host.Watch, name string, want host.State) host.News {
+func until(t *testing.T, w *host.Watch, name string, want status.State) status.Update {
 	t.Helper()
 	for {
 		n, err := w.Next(t.Context())
@@ -55,7 +56,7 @@ func begun(t *testing.T, w *host.Watch, name string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n.Name == name && n.State != host.StateDisconnected {
+		if n.Name == name && n.State != status.Disconnected {
 			return
 		}
 	}
@@ -77,11 +78,11 @@ func TestAdd(t *testing.T) {
 	h := newHost(t, host.Config{})
 	w := watch(t, h)
 	s := add(t, h, server("modern"))
-	if n := until(t, w, "modern", host.StateDisconnected); n.Reason != host.ReasonNotStarted || n.Attempt != 0 || s.Info().Protocol != "" {
+	if n := until(t, w, "modern", status.Disconnected); n.Reason != status.NotStarted || n.Attempt != 0 || s.Info().Protocol != "" {
 		t.Errorf("%+v, %+v", n, s.Info())
 	}
 	s.Start()
-	n := until(t, w, "modern", host.StateConnected)
+	n := until(t, w, "modern", status.Connected)
 	if n.Era != "modern" || n.Protocol != "2026-07-28" || n.Transport != "stdio" || n.Attempt != 1 || n.Err != nil {
 		t.Errorf("%+v", n)
 	}
@@ -98,9 +99,9 @@ func TestAdd(t *testing.T) {
 		t.Error(err)
 	}
 	for !n.Gone {
-		n = until(t, w, "modern", host.StateDisconnected)
+		n = until(t, w, "modern", status.Disconnected)
 	}
-	if n.Reason != host.ReasonClosed || len(h.Servers()) != 0 {
+	if n.Reason != status.Closed || len(h.Servers()) != 0 {
 		t.Errorf("%+v, %v", n, h.Servers())
 	}
 	h.Close()
@@ -141,13 +142,13 @@ func TestReconnect(t *testing.T) {
 			if _, err := s.ListTools(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			before := until(t, w, "other", host.StateConnected)
+			before := until(t, w, "other", status.Connected)
 			if err := c.lose(s); err != nil {
 				t.Error(err)
 			}
-			after := until(t, w, "other", host.StateConnected)
+			after := until(t, w, "other", status.Connected)
 			for !after.Since.After(before.Since) || !after.Stale {
-				after = until(t, w, "other", host.StateConnected)
+				after = until(t, w, "other", status.Connected)
 			}
 			if after.Err == nil || after.Attempt < 2 || after.Tools == 0 {
 				t.Errorf("%+v", after)
@@ -201,7 +202,7 @@ func TestForgottenSessions(t *testing.T) {
 		site.forget()
 		say(t, s)
 	}
-	if now := s.Status(); now.State != host.StateConnected {
+	if now := s.Status(); now.State != status.Connected {
 		t.Errorf("%+v", now)
 	}
 }
@@ -212,7 +213,7 @@ func TestBreaker(t *testing.T) {
 	w := watch(t, h)
 	s := add(t, h, server("exits"))
 	s.Start()
-	if n := until(t, w, "exits", host.StateFailed); n.Reason != host.ReasonFailsOften || n.Attempt != 3 || n.Next.IsZero() {
+	if n := until(t, w, "exits", status.Failed); n.Reason != status.FailsOften || n.Attempt != 3 || n.Next.IsZero() {
 		t.Errorf("%+v", n)
 	}
 	_, err := s.ListTools(t.Context())
@@ -241,7 +242,7 @@ func TestReloadMends(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if now := s.Status(); now.State != host.StateFailed || now.Reason != host.ReasonConfig || !now.Next.IsZero() || now.Attempt != 1 {
+	if now := s.Status(); now.State != status.Failed || now.Reason != status.BadConfig || !now.Next.IsZero() || now.Attempt != 1 {
 		t.Errorf("%+v", now)
 	}
 	if err := s.Reload(server("modern")); err != nil {
@@ -285,7 +286,7 @@ func TestDisable(t *testing.T) {
 		if _, err := s.ListTools(t.Context()); !errors.Is(err, host.ErrDisabled) || !errors.Is(err, host.ErrNotSent) {
 			t.Error(err)
 		}
-		if now := s.Status(); now.State != host.StateDisabled {
+		if now := s.Status(); now.State != status.Disabled {
 			t.Errorf("%+v", now)
 		}
 		s.Enable()
@@ -425,14 +426,14 @@ func TestSignInIsAState(t *testing.T) {
 	if _, err := s.ListTools(t.Context()); err != nil {
 		t.Errorf("what needs no sign-in: %v", err)
 	}
-	if now := s.Status(); now.State != host.StateAuthRequired || now.Reason != host.ReasonSignIn || now.Err == nil || now.Attempt != 1 {
+	if now := s.Status(); now.State != status.AuthRequired || now.Reason != status.SignIn || now.Err == nil || now.Attempt != 1 {
 		t.Errorf("%+v", now)
 	}
 	open.Store(true)
 	if _, err := s.CallTool(t.Context(), "guarded", nil); err != nil {
 		t.Error(err)
 	}
-	if now := s.Status(); now.State != host.StateConnected || now.Attempt != 1 {
+	if now := s.Status(); now.State != status.Connected || now.Attempt != 1 {
 		t.Errorf("%+v", now)
 	}
 }

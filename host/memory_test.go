@@ -15,6 +15,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // socketFile is a transport in lines of JSON over any byte stream.
@@ -89,7 +90,7 @@ func TestServerWithinTheProgram(t *testing.T) {
 	for range 3 {
 		say(t, s)
 		(<-ends).Close()
-		for n, err := w.Next(t.Context()); n.State == host.StateConnected; n, err = w.Next(t.Context()) {
+		for n, err := w.Next(t.Context()); n.State == status.Connected; n, err = w.Next(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // ListPrompts returns all prompts of the server; see [Session.ListResources].
@@ -38,7 +39,7 @@ func (s *Session) SetLevel(ctx context.Context, level mcp.Level) error {
 // Ping asks for a sign of life: with ping in the legacy era, and in the modern
 // one, which has none, with server/discover.
 func (s *Session) Ping(ctx context.Context) error {
-	connected := s.driver.Status().State == StateConnected // or it would be the latency of a start
+	connected := s.driver.Status().State == status.Connected // or it would be the latency of a start
 	began := time.Now()
 	err := s.do(ctx, mcp.MethodPing, func() error { return s.inner.Ping(ctx) })
 	if latency := time.Since(began); err == nil && connected {

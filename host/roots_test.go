@@ -13,6 +13,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	ours "github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 func init() { servers["rooted"] = serveRooted }
@@ -82,7 +83,7 @@ func TestRootsChanged(t *testing.T) {
 			t.Errorf("the server knows %s, want %s", got, want)
 		}
 	}
-	if st := idle.Status(); st.State != host.StateDisconnected || len(logged) != 0 {
+	if st := idle.Status(); st.State != status.Disconnected || len(logged) != 0 {
 		t.Errorf("%+v, and %d words", st, len(logged))
 	}
 }

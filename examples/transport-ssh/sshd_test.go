@@ -22,6 +22,7 @@ import (
 	"github.com/wharf-mcp/wharf/examples/internal/exampletest"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // The tests below are held against a real sshd, which starts this test binary as
@@ -258,7 +259,7 @@ func TestLastWords(t *testing.T) {
 			t.Errorf("ssh was started %d times", bytes.Count(text, []byte("\n")))
 		}
 	}
-	if s := s.Status(); s.State != host.StateAuthRequired || !s.Next.IsZero() {
+	if s := s.Status(); s.State != status.AuthRequired || !s.Next.IsZero() {
 		t.Errorf("%v, and next tried at %v", s.State, s.Next)
 	}
 }

@@ -1,6 +1,10 @@
 package manager
 
-import "context"
+import (
+	"context"
+
+	"github.com/wharf-mcp/wharf/host/status"
+)
 
 // Conn is one connection, as long as it lasts. It is a pointer, or something else
 // that can be compared. Its methods are called from one goroutine at a time, beside
@@ -47,7 +51,7 @@ type Config struct {
 
 	// Classify says what a dial failed for; nil takes everything for
 	// [Unreachable], which is tried again.
-	Classify func(error) Reason
+	Classify func(error) status.Reason
 
 	Disabled bool // until Enable
 	Policy   Policy

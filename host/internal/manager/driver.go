@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // Driver keeps the connection to one server. It has a goroutine while there is a
@@ -17,7 +19,7 @@ type Driver struct {
 	manager *Manager
 	name    string
 
-	classify func(error) Reason
+	classify func(error) status.Reason
 
 	current atomic.Pointer[Conn] // the one that calls are given to; nil for none. Written under mu
 
@@ -43,7 +45,7 @@ type round struct {
 func newDriver(f *Manager, c Config) *Driver {
 	d := &Driver{manager: f, name: c.Name, dial: c.Dial, classify: c.Classify, ended: make(chan struct{})}
 	if d.classify == nil {
-		d.classify = func(error) Reason { return Unreachable }
+		d.classify = func(error) status.Reason { return status.Unreachable }
 	}
 	d.machine = NewMachine(time.Now(), c.Policy, f.random)
 	if c.Disabled {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 const (
@@ -54,7 +56,7 @@ func TestFirstFailureIsToldAtOnce(t *testing.T) {
 		if dial.Err() == nil {
 			t.Error("the context of a dial that failed goes on")
 		}
-		wantState(t, d, Connecting, Unreachable)
+		wantState(t, d, status.Connecting, status.Unreachable)
 		wantAcquire(t, d, 500*ms, "connection refused")
 		k.wantTimes(0, 500*ms)
 	})
@@ -79,7 +81,7 @@ func TestRestart(t *testing.T) {
 		time.Sleep(time.Minute)
 		k.last().exit(errGone)
 		time.Sleep(s)
-		wantState(t, d, Connected, Ready)
+		wantState(t, d, status.Connected, status.Ready)
 		k.wantTimes(0, 120*s, 121*s, 123*s, 183*s+500*ms)
 	})
 }
@@ -95,7 +97,7 @@ func TestCrashLoop(t *testing.T) {
 		d := f.add(t, k)
 		d.Start()
 		time.Sleep(10 * s)
-		wantState(t, d, Failed, FailsOften)
+		wantState(t, d, status.Failed, status.FailsOften)
 		wantAcquire(t, d, 0, "the server failed 5 times in 1m0s; it is tried again in 58s; the last failure: exit code 1")
 		time.Sleep(time.Hour)
 		if n := len(k.times()); n != 5+3+10 { // after 1, 3, 7, 12, 17 … minutes
@@ -116,9 +118,9 @@ func TestBreakerMends(t *testing.T) {
 		d := f.add(t, k)
 		d.Start()
 		time.Sleep(8 * s)
-		wantState(t, d, Failed, FailsOften)
+		wantState(t, d, status.Failed, status.FailsOften)
 		time.Sleep(time.Minute)
-		wantState(t, d, Connected, Ready)
+		wantState(t, d, status.Connected, status.Ready)
 		wantAcquire(t, d, 0, "")
 		k.wantTimes(0, 500*ms, 1500*ms, 3500*ms, 7500*ms, 67500*ms)
 	})
@@ -137,17 +139,17 @@ func TestSignIn(t *testing.T) {
 		d := f.add(t, k)
 		wantAcquire(t, d, 0, "401")
 		wantAcquire(t, d, 0, "401")
-		wantState(t, d, AuthRequired, SignIn)
+		wantState(t, d, status.AuthRequired, status.SignIn)
 		time.Sleep(s)
 		k.wantTimes(0)
 		signedIn = true
 		d.SignedIn()
 		wantAcquire(t, d, 0, "")
 		d.AuthRequired(errWho)
-		wantState(t, d, AuthRequired, SignIn)
+		wantState(t, d, status.AuthRequired, status.SignIn)
 		wantAcquire(t, d, 0, "") // what it is for may need no sign-in
 		d.SignedIn()
-		wantState(t, d, Connected, Ready)
+		wantState(t, d, status.Connected, status.Ready)
 		k.wantTimes(0, s)
 	})
 }
@@ -179,7 +181,7 @@ func TestChange(t *testing.T) {
 		time.Sleep(time.Hour)
 		wantAcquire(t, d, 0, "no such setting")
 		old.wantTimes(0)
-		wantState(t, d, Failed, BadConfig)
+		wantState(t, d, status.Failed, status.BadConfig)
 		server.Store(next)
 		d.Change(Change{})
 		wantAcquire(t, d, 0, "")
@@ -229,9 +231,9 @@ func TestDisabled(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantAcquire(t, d, 0, "the server is disabled")
-		wantState(t, d, Disabled, TurnedOff)
+		wantState(t, d, status.Disabled, status.TurnedOff)
 		d.Enable()
-		wantState(t, d, Disconnected, NotStarted)
+		wantState(t, d, status.Disconnected, status.NotStarted)
 		wantAcquire(t, d, 0, "")
 		d.Disable()
 		wantAcquire(t, d, 0, "the server is disabled")
@@ -242,7 +244,7 @@ func TestDisabled(t *testing.T) {
 		time.Sleep(time.Hour)
 		d.Enable()
 		synctest.Wait()
-		wantState(t, d, Connected, Ready)
+		wantState(t, d, status.Connected, status.Ready)
 	})
 }
 
@@ -281,7 +283,7 @@ func TestForgotten(t *testing.T) {
 		time.Sleep(time.Minute)
 		first.forgot.Store(true)
 		wantAcquire(t, d, 500*ms, "")
-		wantState(t, d, Connected, Ready)
+		wantState(t, d, status.Connected, status.Ready)
 		if second := k.last(); second.after != Conn(first) || !first.taken || first.closed || !first.retired.Load() {
 			t.Errorf("the second was dialled after %v; the first was taken over: %v, closed: %v", second.after, first.taken, first.closed)
 		}
@@ -322,7 +324,7 @@ func TestKeptIsClosed(t *testing.T) {
 			acquire(d, 0)
 			go acquire(d, 100*ms)
 			time.Sleep(200 * ms)
-			wantState(t, d, Reconnecting, Unreachable)
+			wantState(t, d, status.Reconnecting, status.Unreachable)
 			end(d)
 			time.Sleep(s)
 			synctest.Wait()
@@ -425,7 +427,7 @@ func TestCloseMidway(t *testing.T) {
 		d.Enable()
 		time.Sleep(time.Hour)
 		k.wantTimes(0)
-		wantState(t, d, Disconnected, Closed)
+		wantState(t, d, status.Disconnected, status.Closed)
 	})
 }
 

@@ -3,6 +3,8 @@ package manager
 import (
 	"fmt"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // line is what there is of a connection. It is apart from the state because a
@@ -66,23 +68,23 @@ func (m *Machine) Status() Status { return m.status }
 // started. If there is none and will be none soon, the answer is Refuse.
 func (m *Machine) Want(now time.Time) []Effect {
 	switch {
-	case m.over || m.status.State == Closing || m.status.State == Disabled:
+	case m.over || m.status.State == status.Closing || m.status.State == status.Disabled:
 		m.refuse(now)
 	case m.line == up || m.line == dialing:
 		m.wanted = true
-	case m.status.State == Disconnected:
+	case m.status.State == status.Disconnected:
 		m.wanted = true
-		m.dial(now, Wanted)
-	case m.status.State == AuthRequired && now.Sub(m.status.Since) >= m.policy.Slow:
+		m.dial(now, status.Wanted)
+	case m.status.State == status.AuthRequired && now.Sub(m.status.Since) >= m.policy.Slow:
 		// The person may have signed in with another program. A call that comes
 		// a good while later finds that out, at the price of one dial.
-		m.dial(now, Wanted)
-	case m.status.State == Failed && !m.status.Reason.permanent() && !m.backoff.tripped:
-		m.dial(now, Wanted)
-	case m.status.State == Failed || m.status.State == AuthRequired:
+		m.dial(now, status.Wanted)
+	case m.status.State == status.Failed && !permanent(m.status.Reason) && !m.backoff.tripped:
+		m.dial(now, status.Wanted)
+	case m.status.State == status.Failed || m.status.State == status.AuthRequired:
 		m.refuse(now)
 	case m.eager:
-		m.dial(now, Wanted)
+		m.dial(now, status.Wanted)
 	}
 	return m.effects()
 }
@@ -91,14 +93,14 @@ func (m *Machine) Want(now time.Time) []Effect {
 func (m *Machine) Connected(now time.Time) []Effect {
 	if m.line == dialing {
 		m.line, m.since, m.known, m.signed, m.left = up, now, true, false, nothing
-		m.set(now, Connected, Ready)
+		m.set(now, status.Connected, status.Ready)
 	}
 	return m.effects()
 }
 
 // ConnectFailed says that the dial has ended without a connection, and left
 // nothing behind. A reason that a dial cannot fail for is taken for Unreachable.
-func (m *Machine) ConnectFailed(now time.Time, reason Reason, err error) []Effect {
+func (m *Machine) ConnectFailed(now time.Time, reason status.Reason, err error) []Effect {
 	if m.line != dialing {
 		return m.effects()
 	}
@@ -109,17 +111,17 @@ func (m *Machine) ConnectFailed(now time.Time, reason Reason, err error) []Effec
 	late := m.signed // the server had not seen the sign-in yet
 	m.signed = false
 	switch {
-	case reason == SignIn && late:
-		m.dial(now, Wanted)
-	case reason == SignIn:
-		m.set(now, AuthRequired, SignIn)
+	case reason == status.SignIn && late:
+		m.dial(now, status.Wanted)
+	case reason == status.SignIn:
+		m.set(now, status.AuthRequired, status.SignIn)
 		m.refuse(now)
-	case reason.permanent():
-		m.set(now, Failed, reason)
+	case permanent(reason):
+		m.set(now, status.Failed, reason)
 		m.refuse(now)
 	default:
 		m.backoff.fail(&m.policy, now)
-		m.retry(now, Unreachable)
+		m.retry(now, status.Unreachable)
 	}
 	return m.effects()
 }
@@ -136,11 +138,11 @@ func (m *Machine) Lost(now time.Time, err error) []Effect {
 	}
 	m.drop(Abort)
 	m.left = session
-	if m.status.State != AuthRequired { // which another connection would not mend
+	if m.status.State != status.AuthRequired { // which another connection would not mend
 		first := m.backoff.waits == 0
 		m.status.Err = err
-		m.retry(now, Lost)
-		m.eager = first && m.status.State == Reconnecting
+		m.retry(now, status.Lost)
+		m.eager = first && m.status.State == status.Reconnecting
 	}
 	return m.effects()
 }
@@ -152,7 +154,7 @@ func (m *Machine) Forgotten(now time.Time, err error) []Effect {
 		m.drop(Keep)
 		m.left = connection
 		m.status.Err = err
-		m.dial(now, Lost)
+		m.dial(now, status.Lost)
 	}
 	return m.effects()
 }
@@ -160,9 +162,9 @@ func (m *Machine) Forgotten(now time.Time, err error) []Effect {
 // AuthRequired says that the server refuses requests on its connection until a
 // person signs in. The connection stays: some requests may need no sign-in.
 func (m *Machine) AuthRequired(now time.Time, err error) []Effect {
-	if m.line == up && m.status.State == Connected {
+	if m.line == up && m.status.State == status.Connected {
 		m.status.Err = err
-		m.set(now, AuthRequired, SignIn)
+		m.set(now, status.AuthRequired, status.SignIn)
 	}
 	return m.effects()
 }
@@ -173,20 +175,20 @@ func (m *Machine) SignedIn(now time.Time) []Effect {
 	switch {
 	case m.line == dialing:
 		m.signed = true
-	case m.status.State != AuthRequired:
+	case m.status.State != status.AuthRequired:
 	case m.line == up:
-		m.set(now, Connected, Ready)
+		m.set(now, status.Connected, status.Ready)
 	default:
-		m.dial(now, Wanted)
+		m.dial(now, status.Wanted)
 	}
 	return m.effects()
 }
 
 // Disable turns the server off, until Enable.
 func (m *Machine) Disable(now time.Time) []Effect {
-	if !m.over && m.status.State != Closing && m.status.State != Disabled {
+	if !m.over && m.status.State != status.Closing && m.status.State != status.Disabled {
 		m.drop(Abort)
-		m.set(now, Disabled, TurnedOff)
+		m.set(now, status.Disabled, status.TurnedOff)
 		m.refuse(now)
 	}
 	return m.effects()
@@ -194,8 +196,8 @@ func (m *Machine) Disable(now time.Time) []Effect {
 
 // Enable undoes Disable. The server is connected if it was wanted before.
 func (m *Machine) Enable(now time.Time) []Effect {
-	if m.status.State == Disabled {
-		m.begin(now, Wanted)
+	if m.status.State == status.Disabled {
+		m.begin(now, status.Wanted)
 	}
 	return m.effects()
 }
@@ -214,13 +216,13 @@ type Change struct {
 // changed: all that was backoff against it is void, and a connection that stands is
 // made anew. Callers that wait go on waiting.
 func (m *Machine) Change(now time.Time, c Change) []Effect {
-	if m.over || m.status.State == Closing {
+	if m.over || m.status.State == status.Closing {
 		return m.effects()
 	}
 	m.known, m.status.Err = false, nil
 	off := c.Disabled
 	if c.Keep {
-		off = m.status.State == Disabled
+		off = m.status.State == status.Disabled
 	}
 	switch {
 	case off:
@@ -233,9 +235,9 @@ func (m *Machine) Change(now time.Time, c Change) []Effect {
 	}
 	switch {
 	case !off:
-		m.begin(now, Changed)
-	case m.status.State != Disabled:
-		m.set(now, Disabled, TurnedOff)
+		m.begin(now, status.Changed)
+	case m.status.State != status.Disabled:
+		m.set(now, status.Disabled, status.TurnedOff)
 		m.refuse(now)
 	}
 	return m.effects()
@@ -243,9 +245,9 @@ func (m *Machine) Change(now time.Time, c Change) []Effect {
 
 // Close ends the server for good. The last effect is End, now or after Gone.
 func (m *Machine) Close(now time.Time) []Effect {
-	if !m.over && m.status.State != Closing {
+	if !m.over && m.status.State != status.Closing {
 		m.drop(Abort)
-		m.set(now, Closing, Closed)
+		m.set(now, status.Closing, status.Closed)
 		m.refuse(now)
 		m.finish(now)
 	}
@@ -281,7 +283,7 @@ func (m *Machine) due(now time.Time) {
 
 // dial asks for a connection, or for one as soon as the old one is gone: a
 // server's processes must never be two.
-func (m *Machine) dial(now time.Time, why Reason) {
+func (m *Machine) dial(now time.Time, why status.Reason) {
 	m.set(now, m.trying(), why)
 	if m.line == dropping {
 		m.status.Next = now
@@ -299,25 +301,25 @@ func (m *Machine) dial(now time.Time, why Reason) {
 func (m *Machine) rests() bool { return m.line == idle || m.line == kept }
 
 // trying is the state of a server that is being reached.
-func (m *Machine) trying() State {
+func (m *Machine) trying() status.State {
 	if m.known {
-		return Reconnecting
+		return status.Reconnecting
 	}
-	return Connecting
+	return status.Connecting
 }
 
 // retry decides when to try again. Callers wait for the steps of the backoff, if
 // the server has been well before: it may just be restarting. The first error of
 // a new server is most likely a mistake that nothing but its user can mend.
-func (m *Machine) retry(now time.Time, why Reason) {
+func (m *Machine) retry(now time.Time, why status.Reason) {
 	wait, step := m.backoff.wait(&m.policy, m.random())
 	switch {
 	case step:
 		m.set(now, m.trying(), why)
 	case m.backoff.tripped:
-		m.set(now, Failed, FailsOften)
+		m.set(now, status.Failed, status.FailsOften)
 	default:
-		m.set(now, Failed, why)
+		m.set(now, status.Failed, why)
 	}
 	m.status.Next = now.Add(wait)
 	if !step || !m.known {
@@ -326,13 +328,13 @@ func (m *Machine) retry(now time.Time, why Reason) {
 }
 
 // begin starts with a clean sheet, if the server is wanted.
-func (m *Machine) begin(now time.Time, why Reason) {
+func (m *Machine) begin(now time.Time, why status.Reason) {
 	m.forgive()
 	if m.wanted {
 		m.dial(now, why)
 		return
 	}
-	m.set(now, Disconnected, NotStarted)
+	m.set(now, status.Disconnected, status.NotStarted)
 }
 
 func (m *Machine) forgive() {
@@ -360,15 +362,15 @@ func (m *Machine) drop(how Ending) {
 
 // finish is the end, if it is time for it.
 func (m *Machine) finish(now time.Time) {
-	if m.status.State == Closing && m.line == idle {
+	if m.status.State == status.Closing && m.line == idle {
 		m.over = true
-		m.set(now, Disconnected, Closed)
+		m.set(now, status.Disconnected, status.Closed)
 	}
 }
 
 // set enters a state, in which nothing is tried by itself unless the caller goes
 // on to set Next.
-func (m *Machine) set(now time.Time, s State, why Reason) {
+func (m *Machine) set(now time.Time, s status.State, why status.Reason) {
 	if m.status.State != s {
 		m.status.State, m.status.Since = s, now
 	}
@@ -382,10 +384,10 @@ func (m *Machine) refuse(now time.Time) {
 	if !r.Next.IsZero() {
 		r.In = r.Next.Sub(now)
 	}
-	if r.Reason == FailsOften {
+	if r.Reason == status.FailsOften {
 		r.often = fmt.Sprintf("the server failed %d times in %v", m.policy.Failures, m.policy.Window)
 	}
-	if m.status.Reason == TurnedOff || m.status.Reason == Closed {
+	if m.status.Reason == status.TurnedOff || m.status.Reason == status.Closed {
 		r.Err = nil
 	}
 	m.refusal = r

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 var (
@@ -19,12 +21,12 @@ var (
 var events = map[string]func(*Machine, time.Time) []Effect{
 	"want":      (*Machine).Want,
 	"connected": (*Machine).Connected,
-	"down":      func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, Unreachable, errDown) },
-	"bad":       func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, BadConfig, errDown) },
-	"denied":    func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, Denied, errDown) },
-	"refused":   func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, PluginRefused, errDown) },
-	"401":       func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, SignIn, errWho) },
-	"odd":       func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, Ready, errDown) },
+	"down":      func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, status.Unreachable, errDown) },
+	"bad":       func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, status.BadConfig, errDown) },
+	"denied":    func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, status.Denied, errDown) },
+	"refused":   func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, status.PluginRefused, errDown) },
+	"401":       func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, status.SignIn, errWho) },
+	"odd":       func(m *Machine, t time.Time) []Effect { return m.ConnectFailed(t, status.Ready, errDown) },
 	"lost":      func(m *Machine, t time.Time) []Effect { return m.Lost(t, errGone) },
 	"forgotten": func(m *Machine, t time.Time) []Effect { return m.Forgotten(t, errGone) },
 	"auth":      func(m *Machine, t time.Time) []Effect { return m.AuthRequired(t, errWho) },
@@ -455,7 +457,7 @@ func TestJitter(t *testing.T) {
 	for random, want := range map[float64]time.Duration{0: 375 * time.Millisecond, 0.5: 500 * time.Millisecond, 0.999: 624 * time.Millisecond} {
 		m := NewMachine(epoch, Policy{}, func() float64 { return random })
 		m.Want(epoch)
-		m.ConnectFailed(epoch, Unreachable, errDown)
+		m.ConnectFailed(epoch, status.Unreachable, errDown)
 		if got := m.Status().Next.Sub(epoch).Truncate(time.Millisecond); got != want {
 			t.Errorf("with %v: %v, want %v", random, got, want)
 		}
@@ -463,17 +465,17 @@ func TestJitter(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	for s := Disconnected; s <= Closing; s++ {
+	for s := status.Disconnected; s <= status.Closing; s++ {
 		if text, err := s.MarshalText(); err != nil || len(text) == 0 || strings.Contains(string(text), "(") {
 			t.Errorf("state %d is %q, %v", s, text, err)
 		}
 	}
-	for r := NotStarted; r <= Closed; r++ {
+	for r := status.NotStarted; r <= status.Closed; r++ {
 		if text, err := r.MarshalText(); err != nil || len(text) == 0 || strings.Contains(string(text), "(") {
 			t.Errorf("reason %d is %q, %v", r, text, err)
 		}
 	}
-	if got := fmt.Sprint(Closing+1, Closed+1); got != "state(8) reason(13)" {
+	if got := fmt.Sprint(status.Closing+1, status.Closed+1); got != "state(8) reason(13)" {
 		t.Error(got)
 	}
 }

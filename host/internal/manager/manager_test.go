@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // TestHungServers starts a hundred servers that never answer, and then asks for
@@ -213,7 +215,7 @@ func TestFleetClose(t *testing.T) {
 			t.Error(err)
 		}
 		for range kinds {
-			if n, err := news.Next(t.Context()); err != nil || n.State != Disconnected || n.Reason != Closed {
+			if n, err := news.Next(t.Context()); err != nil || n.State != status.Disconnected || n.Reason != status.Closed {
 				t.Error(n, err)
 			}
 		}
@@ -229,7 +231,7 @@ func TestRemove(t *testing.T) {
 		d := f.add(t, k)
 		wantAcquire(t, d, 0, "")
 		d.Report(func(f *Facts) { f.Tools = 3 })
-		if all := f.Registry().Snapshots(); len(all) != 1 || all[0].State != Connected || all[0].Tools != 3 {
+		if all := f.Registry().Snapshots(); len(all) != 1 || all[0].State != status.Connected || all[0].Tools != 3 {
 			t.Errorf("%+v", all)
 		}
 		if err := f.Remove(d); err != nil || k.alive != 0 || len(f.Registry().Snapshots()) != 0 {
@@ -244,7 +246,7 @@ func TestRemove(t *testing.T) {
 func TestHistory(t *testing.T) {
 	withManager(t, func(t *testing.T, f *Manager) {
 		news := f.Registry().Subscribe()
-		var states []State
+		var states []status.State
 		go func() {
 			for n, err := news.Next(t.Context()); err == nil; n, err = news.Next(t.Context()) {
 				states = append(states, n.State)
@@ -261,7 +263,7 @@ func TestHistory(t *testing.T) {
 		time.Sleep(10 * s)
 		f.Close()
 		synctest.Wait()
-		want := []State{Disconnected, Connecting, Connected, Reconnecting, Reconnecting, Connected, Closing, Disconnected}
+		want := []status.State{status.Disconnected, status.Connecting, status.Connected, status.Reconnecting, status.Reconnecting, status.Connected, status.Closing, status.Disconnected}
 		if !slices.Equal(states, want) {
 			t.Errorf("%v; want %v", states, want)
 		}
@@ -337,7 +339,7 @@ func use(d *Driver, k *fakeServer, random *rand.Rand, acquired *atomic.Int32) {
 			c, err := acquireWithin(d, time.Duration(random.Int64N(int64(30*s))))
 			var r *Refusal
 			switch {
-			case errors.As(err, &r) && r.Reason == Closed:
+			case errors.As(err, &r) && r.Reason == status.Closed:
 				return
 			case err != nil:
 			case random.IntN(3) == 0:

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // world is what a machine acts on, and what must be true of it whatever happens.
@@ -182,19 +184,19 @@ func (w *world) check(name string) {
 		w.fail("a caller waits for nothing")
 	case w.waits && w.leaves && s.Next.IsZero():
 		w.fail("a caller waits for what goes away")
-	case s.State == Connected && !(w.well && !w.leaves):
+	case s.State == status.Connected && !(w.well && !w.leaves):
 		w.fail("connected without a connection")
-	case w.kept && s.State != Reconnecting && s.State != Failed && s.State != AuthRequired && s.State != Connecting:
+	case w.kept && s.State != status.Reconnecting && s.State != status.Failed && s.State != status.AuthRequired && s.State != status.Connecting:
 		w.fail("a connection is kept, and it is %v", s.State)
-	case w.well && !w.leaves && s.State != Connected && s.State != AuthRequired:
+	case w.well && !w.leaves && s.State != status.Connected && s.State != status.AuthRequired:
 		w.fail("a connection, and it is %v", s.State)
-	case (s.State == Connecting || s.State == Reconnecting) && !coming:
+	case (s.State == status.Connecting || s.State == status.Reconnecting) && !coming:
 		w.fail("%v, and nothing comes of it", s.State)
-	case (s.State == Failed || s.State == Disabled) && w.alive && !w.leaves:
+	case (s.State == status.Failed || s.State == status.Disabled) && w.alive && !w.leaves:
 		w.fail("%v, and yet there is a dial", s.State)
 	case w.alive && !w.timer.IsZero():
 		w.fail("a timer while something is under way")
-	case s.Reason == FailsOften && s.State == Failed && s.Next.IsZero():
+	case s.Reason == status.FailsOften && s.State == status.Failed && s.Next.IsZero():
 		w.fail("the breaker says no time")
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // ErrRegistryClosed is what [Subscription.Next] returns after the last notice.
@@ -129,7 +131,7 @@ func (b *StatusRegistry) post(id uint64, s Status) {
 	b.edit(id, func(n *Notice) bool {
 		n.Status = s
 		switch s.State {
-		case Connected, AuthRequired, Closing:
+		case status.Connected, status.AuthRequired, status.Closing:
 		default:
 			n.Stale = n.Stale || n.Tools > 0
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // read returns the notices that wait, in words.
@@ -32,17 +34,17 @@ func TestSlowReader(t *testing.T) {
 	early := b.Subscribe()
 	one := b.add("one", Status{})
 	two := b.add("two", Status{})
-	for _, state := range []State{Connecting, Connected, Reconnecting, Failed} {
+	for _, state := range []status.State{status.Connecting, status.Connected, status.Reconnecting, status.Failed} {
 		b.post(one, Status{State: state})
 	}
-	b.post(two, Status{State: Connected})
+	b.post(two, Status{State: status.Connected})
 	if got := read(t, early); got != "one failed, two connected" {
 		t.Error("early:", got)
 	}
 	if got := read(t, b.Subscribe()); got != "one failed, two connected" {
 		t.Error("late:", got)
 	}
-	b.post(one, Status{State: Connected})
+	b.post(one, Status{State: status.Connected})
 	b.remove(one)
 	if got := read(t, early); got != "one connected gone" {
 		t.Error("early, at the end:", got)
@@ -58,7 +60,7 @@ func TestUnread(t *testing.T) {
 	s := b.Subscribe()
 	for range 10_000 {
 		id := b.add("brief", Status{})
-		b.post(id, Status{State: Failed})
+		b.post(id, Status{State: status.Failed})
 		b.remove(id)
 	}
 	if len(s.queue)+len(s.news)+len(s.told) != 0 || cap(s.queue) > 16 {
@@ -68,7 +70,7 @@ func TestUnread(t *testing.T) {
 		b.report(b.add("lasting", Status{}), func(f *Facts) { f.Tools++ })
 	}
 	for _, n := range b.Snapshots() {
-		b.post(n.ID, Status{State: Failed})
+		b.post(n.ID, Status{State: status.Failed})
 	}
 	if len(s.queue) != 10_000 || len(s.news) != 10_000 {
 		t.Errorf("it keeps %d notices for 10000 servers", len(s.news))
@@ -79,7 +81,7 @@ func TestFacts(t *testing.T) {
 	b := newStatusRegistry()
 	s := b.Subscribe()
 	id := b.add("files", Status{})
-	b.post(id, Status{State: Connected})
+	b.post(id, Status{State: status.Connected})
 	b.report(id, func(f *Facts) { f.Tools, f.Era = 7, "modern" })
 	read(t, s)
 	b.report(id, func(f *Facts) { f.Tools = 7 })
@@ -87,9 +89,9 @@ func TestFacts(t *testing.T) {
 		t.Error("told of what is not new:", got)
 	}
 	for _, step := range []struct {
-		state State
+		state status.State
 		stale bool
-	}{{AuthRequired, false}, {Connected, false}, {Reconnecting, true}, {Connected, true}} {
+	}{{status.AuthRequired, false}, {status.Connected, false}, {status.Reconnecting, true}, {status.Connected, true}} {
 		b.post(id, Status{State: step.state})
 		if got := b.Snapshots()[0]; got.Stale != step.stale || got.Tools != 7 || got.Era != "modern" {
 			t.Errorf("%v: %+v", step.state, got.Facts)
@@ -104,8 +106,8 @@ func TestFacts(t *testing.T) {
 // TestNothingKnownIsNotStale loses a connection before any tool was counted.
 func TestNothingKnownIsNotStale(t *testing.T) {
 	b := newStatusRegistry()
-	id := b.add("files", Status{State: Connected})
-	b.post(id, Status{State: Reconnecting})
+	id := b.add("files", Status{State: status.Connected})
+	b.post(id, Status{State: status.Reconnecting})
 	if got := b.Snapshots()[0]; got.Stale {
 		t.Errorf("stale without a tool: %+v", got.Facts)
 	}
@@ -169,9 +171,9 @@ func TestClosedBoard(t *testing.T) {
 	id := b.add("files", Status{})
 	b.Close()
 	b.Close()
-	b.post(id, Status{State: Failed})
+	b.post(id, Status{State: status.Failed})
 	for name, s := range map[string]*Subscription{"before": s, "after": b.Subscribe()} {
-		if n, err := s.Next(t.Context()); err != nil || n.Name != "files" || n.State != Disconnected {
+		if n, err := s.Next(t.Context()); err != nil || n.Name != "files" || n.State != status.Disconnected {
 			t.Error(name, n, err)
 		}
 		if _, err := s.Next(t.Context()); !errors.Is(err, ErrRegistryClosed) {
@@ -226,7 +228,7 @@ func FuzzBoard(f *testing.F) {
 			case k == 1:
 				b.remove(ids[random.IntN(len(ids))])
 			case k < 7:
-				b.post(ids[random.IntN(len(ids))], Status{State: State(random.IntN(8))})
+				b.post(ids[random.IntN(len(ids))], Status{State: status.State(random.IntN(8))})
 			case k == 7:
 				knows[b.Subscribe()] = map[uint64]Notice{}
 			default:

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // fakeServer is a server that a driver may dial, and counts what it does.
@@ -150,14 +152,14 @@ func hang(ctx context.Context, _ int) error {
 func down(context.Context, int) error { return errDown }
 
 // classify is a Config.Classify for the errors of these tests.
-func classify(err error) Reason {
+func classify(err error) status.Reason {
 	switch {
 	case errors.Is(err, errWho):
-		return SignIn
+		return status.SignIn
 	case errors.Is(err, errBad):
-		return BadConfig
+		return status.BadConfig
 	}
-	return Unreachable
+	return status.Unreachable
 }
 
 var errBad = errors.New("no such setting")
@@ -223,7 +225,7 @@ func wantAcquire(t *testing.T, d *Driver, took time.Duration, want string) {
 	}
 }
 
-func wantState(t *testing.T, d *Driver, s State, why Reason) {
+func wantState(t *testing.T, d *Driver, s status.State, why status.Reason) {
 	t.Helper()
 	if got := d.Status(); got.State != s || got.Reason != why {
 		t.Errorf("%v(%v); want %v(%v)", got.State, got.Reason, s, why)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // A Trial is a transport with the counterpart that it speaks to.
@@ -91,7 +92,7 @@ func (trial *Trial) reconnect(v *trialSession, last time.Time) {
 	begun := time.Now()
 	defer func() { v.logReady("it was ready again", begun) }()
 	if trial.ComesBack {
-		v.until(func(n host.News) bool { return n.State == host.StateConnected && n.Since.After(last) })
+		v.until(func(n status.Update) bool { return n.State == status.Connected && n.Since.After(last) })
 		return
 	}
 	trial.Start(v.t)
@@ -133,7 +134,7 @@ func (trial *Trial) killedBetweenCalls(t *testing.T) {
 	for range 3 {
 		last := v.connected()
 		trial.Kill(t)
-		v.until(func(n host.News) bool { return n.State != host.StateConnected || n.Since.After(last) })
+		v.until(func(n status.Update) bool { return n.State != status.Connected || n.Since.After(last) })
 		if !trial.ComesBack {
 			v.unreachable()
 		}
@@ -248,14 +249,14 @@ func (v *trialSession) cancelCalls() {
 // connected waits until the session is connected, and returns since when it is.
 func (v *trialSession) connected() time.Time {
 	v.t.Helper()
-	return v.until(func(n host.News) bool { return n.State == host.StateConnected }).Since
+	return v.until(func(n status.Update) bool { return n.State == status.Connected }).Since
 }
 
 // until waits for a notice that fulfils is. Only the newest notice is kept, so a short
 // state may be missed.
-func (v *trialSession) until(is func(host.News) bool) host.News {
+func (v *trialSession) until(is func(status.Update) bool) status.Update {
 	v.t.Helper()
-	if s := (host.News{Status: v.session.Status()}); is(s) {
+	if s := (status.Update{Status: v.session.Status()}); is(s) {
 		return s
 	}
 	for {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // Info is the state of a server, as programs read it. Members are added to it, and
@@ -17,8 +18,8 @@ import (
 type Info struct {
 	Name      string      `json:"name"`
 	Enabled   bool        `json:"enabled"`
-	State     host.State  `json:"state"`
-	Reason    host.Reason `json:"reason"`
+	State     status.State  `json:"state"`
+	Reason    status.Reason `json:"reason"`
 	Since     time.Time   `json:"since,omitzero"` // when the state began
 	Transport string      `json:"transport"`      // the plugin that carries it
 	Target    string      `json:"target"`
@@ -48,7 +49,7 @@ type row struct {
 }
 
 // set takes over a status.
-func (r *row) set(s host.Status) {
+func (r *row) set(s status.Status) {
 	r.State, r.Reason, r.Since = s.State, s.Reason, s.Since
 	r.Era, r.Protocol, r.Stale = s.Era, s.Protocol, s.Stale
 	r.Millis = math.Round(float64(s.Latency)/float64(time.Microsecond)) / 1000
@@ -59,13 +60,13 @@ func (r *row) set(s host.Status) {
 		r.Tools = &s.Tools
 	}
 	r.Attempt, r.Next, r.Error = s.Attempt, s.Next, ""
-	if s.Err != nil && s.State != host.StateConnected {
+	if s.Err != nil && s.State != status.Connected {
 		r.Error = r.reason(s.Err)
 	}
 	switch s.State {
-	case host.StateFailed, host.StateAuthRequired, host.StateDisabled:
+	case status.Failed, status.AuthRequired, status.Disabled:
 		r.final = true
-	case host.StateConnected:
+	case status.Connected:
 		i := r.session.Info()
 		r.Server, r.Version = i.Server.Name, i.Server.Version
 	}
@@ -81,8 +82,8 @@ func (r *row) checked(err error) {
 }
 
 // fail says that the entry of the server cannot be used.
-func (r *row) fail(reason host.Reason, err error) {
-	r.State, r.Reason, r.Error, r.final, r.Tools = host.StateFailed, reason, r.reason(err), true, nil
+func (r *row) fail(reason status.Reason, err error) {
+	r.State, r.Reason, r.Error, r.final, r.Tools = status.Failed, reason, r.reason(err), true, nil
 }
 
 // reason is an error in the row of its server, which need not be named again.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
-	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 var updateGolden = flag.Bool("update", false, "write the golden files anew")
@@ -24,11 +24,11 @@ func TestServerJSON(t *testing.T) {
 	at := time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)
 	tools := 7
 	all := []Info{
-		{Name: "files", Enabled: true, State: host.StateConnected, Reason: host.ReasonReady, Since: at, Transport: "stdio", Target: "mcp-files",
+		{Name: "files", Enabled: true, State: status.Connected, Reason: status.Ready, Since: at, Transport: "stdio", Target: "mcp-files",
 			Era: "modern", Protocol: "2026-07-28", Server: "files", Version: "1.2", Millis: 1.25, Tools: &tools, Attempt: 1},
-		{Name: "tracker", Enabled: true, State: host.StateReconnecting, Reason: host.ReasonLost, Since: at, Transport: "http", Target: "https://tracker.example/mcp",
+		{Name: "tracker", Enabled: true, State: status.Reconnecting, Reason: status.Lost, Since: at, Transport: "http", Target: "https://tracker.example/mcp",
 			Era: "legacy", Protocol: "2025-11-25", Tools: &tools, Stale: true, Attempt: 2, Next: at.Add(time.Second), Error: "the connection was lost"},
-		{Name: "off", State: host.StateDisabled, Reason: host.ReasonTurnedOff, Since: at, Transport: "stdio", Target: "x", Gone: true},
+		{Name: "off", State: status.Disabled, Reason: status.TurnedOff, Since: at, Transport: "stdio", Target: "x", Gone: true},
 	}
 	got, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
@@ -48,13 +48,13 @@ func TestServerJSON(t *testing.T) {
 
 func TestAbsentServers(t *testing.T) {
 	rows := []*row{
-		{Info: Info{Enabled: true, State: host.StateConnected}},
-		{Info: Info{State: host.StateDisabled}},
+		{Info: Info{Enabled: true, State: status.Connected}},
+		{Info: Info{State: status.Disabled}},
 	}
 	if err := (&View{rows: rows}).absent(); err != nil {
 		t.Error(err)
 	}
-	rows = append(rows, &row{Info: Info{Enabled: true, State: host.StateConnected, Error: "no ping"}}, &row{Info: Info{Enabled: true, State: host.StateAuthRequired}})
+	rows = append(rows, &row{Info: Info{Enabled: true, State: status.Connected, Error: "no ping"}}, &row{Info: Info{Enabled: true, State: status.AuthRequired}})
 	err := (&View{rows: rows}).absent()
 	if err == nil || err.Error() != "2 of 3 enabled servers are not connected" || exit.KindOf(t.Context(), err).Code != exit.CodeUnreachable {
 		t.Error(err)
@@ -75,12 +75,12 @@ func TestDumbTerminal(t *testing.T) {
 func TestToolsOfARow(t *testing.T) {
 	r := &row{}
 	for i, want := range []string{"", "7", "0"} {
-		r.set(host.Status{Tools: []int{0, 7, 0}[i]})
+		r.set(status.Status{Tools: []int{0, 7, 0}[i]})
 		if got := r.cells()[6]; got != want {
 			t.Errorf("status %d: %q tools, want %q", i, got, want)
 		}
 	}
-	if r.fail(host.ReasonConfig, errors.New("x")); r.Tools != nil {
+	if r.fail(status.BadConfig, errors.New("x")); r.Tools != nil {
 		t.Error("one that cannot be had has tools")
 	}
 }
@@ -88,7 +88,7 @@ func TestToolsOfARow(t *testing.T) {
 // An error in the row of a server does not name it again.
 func TestErrorInARow(t *testing.T) {
 	r := &row{Info: Info{Name: "files\x1b", Transport: "stdio", Millis: 12.3456}}
-	r.fail(host.ReasonDenied, fmt.Errorf("connect files\x1b: %w", errors.New("no\x1b")))
+	r.fail(status.Denied, fmt.Errorf("connect files\x1b: %w", errors.New("no\x1b")))
 	if got, want := fmt.Sprintf("%q", r.cells()), `["files\\x1b" "failed" "stdio" "" "" "12.3 ms" "" "no\\x1b"]`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

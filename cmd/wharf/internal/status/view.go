@@ -16,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // Config is the part of a configuration that is shown.
@@ -48,7 +49,7 @@ type View struct {
 // update is what a goroutine found out: the news of the host, the end of a check of
 // a row, or, if both are nil, that the configuration may have changed.
 type update struct {
-	news    *host.News
+	news    *status.Update
 	checked *row
 	err     error // of the check
 }
@@ -137,9 +138,9 @@ func (v *View) apply(c Config) error {
 			v.Terminal.Warn("%s goes on as before: %v", plain.Line(entry.Name), err)
 			usable = append(usable, *r.entry)
 		case r.Enabled:
-			r.fail(host.ReasonConfig, err)
+			r.fail(status.BadConfig, err)
 		default:
-			r.State, r.Reason, r.final = host.StateDisabled, host.ReasonTurnedOff, true
+			r.State, r.Reason, r.final = status.Disabled, status.TurnedOff, true
 		}
 	}
 	if err := v.Host.Apply(usable, c.Plugins); err != nil {
@@ -154,7 +155,7 @@ func (v *View) replace(rows []*row) error {
 	v.rows = rows
 	for _, old := range before {
 		if old.Gone = v.named(old.Name) == nil; old.Gone {
-			old.State, old.Reason = host.StateDisconnected, host.ReasonClosed
+			old.State, old.Reason = status.Disconnected, status.Closed
 			if err := v.tell(old); err != nil {
 				return err
 			}
@@ -196,7 +197,7 @@ func (v *View) take(ctx context.Context, u update) error {
 	if u.checked != nil {
 		r.checked(u.err)
 	}
-	if r.State == host.StateConnected && !r.checking && !r.checkedSince.Equal(r.Since) {
+	if r.State == status.Connected && !r.checking && !r.checkedSince.Equal(r.Since) {
 		r.checkedSince, r.checking = r.Since, true
 		session := r.session
 		v.tasks.Go(func() { v.send(ctx, update{checked: r, err: check(ctx, session)}) })
@@ -272,7 +273,7 @@ func (v *View) absent() error {
 	for _, r := range v.rows {
 		if r.Enabled {
 			of++
-			if r.State != host.StateConnected || r.Error != "" {
+			if r.State != status.Connected || r.Error != "" {
 				absent++
 			}
 		}

@@ -1,0 +1,102 @@
+// Package status has the states of the servers of a host, and the reasons for them.
+package status
+
+import (
+	"fmt"
+	"time"
+)
+
+// State is the state of a server. Its text is stable: programs read it.
+type State uint8
+
+// The states of a server.
+const (
+	Disconnected State = iota // not wanted yet, or closed for good
+	Connecting                // being reached; it has not been connected before
+	Connected                 // ready for calls
+	Reconnecting              // was connected, and is being reached again
+	AuthRequired              // waits for a sign-in
+	Failed                    // given up: until Next, or until the entry changes
+	Disabled                  // turned off
+	Closing                   // what is left of it is going away
+)
+
+var states = [...]string{
+	"disconnected", "connecting", "connected", "reconnecting", "auth-required", "failed", "disabled", "closing",
+}
+
+func (s State) String() string {
+	if int(s) < len(states) {
+		return states[s]
+	}
+	return fmt.Sprintf("state(%d)", uint8(s))
+}
+
+// MarshalText returns the text of the state.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Reason is why a server is in its state, and also what a failed dial failed
+// for. Its text is stable.
+type Reason uint8
+
+// The reasons for a state. Those from Unreachable to PluginRefused, and SignIn,
+// are also reasons for which a dial fails.
+const (
+	NotStarted    Reason = iota // not wanted yet
+	Wanted                      // it was asked for
+	Ready                       // the connection stands
+	Lost                        // the connection ended by itself
+	Unreachable                 // the dial failed, and may go better next time
+	BadConfig                   // its entry cannot work
+	Denied                      // a grant or an approval is missing
+	PluginRefused               // its plugin cannot be loaded
+	SignIn                      // it wants a sign-in that needs a person
+	FailsOften                  // the breaker is open
+	Changed                     // its entry or its plugin changed
+	TurnedOff                   // it was disabled
+	Closed                      // it was closed
+)
+
+var reasons = [...]string{
+	"not-started", "wanted", "ready", "lost", "unreachable", "config", "denied", "plugin-refused",
+	"sign-in", "fails-often", "changed", "disabled", "closed",
+}
+
+func (r Reason) String() string {
+	if int(r) < len(reasons) {
+		return reasons[r]
+	}
+	return fmt.Sprintf("reason(%d)", uint8(r))
+}
+
+// MarshalText returns the text of the reason.
+func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// Status is what is known of one server at a moment.
+type Status struct {
+	ID     uint64 // tells sessions apart, of the same name too
+	Name   string
+	State  State
+	Reason Reason
+	Since  time.Time // when the state began
+
+	Err     error     // the newest one; it stays when all is well again
+	Attempt int       // how often it was dialled since it was last well
+	Next    time.Time // when it is next dialled by itself; zero is never
+
+	// What the newest connection was like.
+	Era       string
+	Protocol  string // the revision
+	Transport string // the plugin
+
+	Latency time.Duration // of the newest ping; 0 is not known
+	Tools   int           // how many the newest list had
+	Stale   bool          // that list is from an earlier connection
+}
+
+// Update is a change of the status of a server. Those of one server come in order.
+type Update struct {
+	Seq  uint64 // grows from one change to the next, of all servers
+	Gone bool   // the session was closed; the status is its last
+	Status
+}
