@@ -19,7 +19,7 @@ type settings struct {
 	chosen   bool                     // the file was named: no other is read
 	servers  []host.Server            // the user's own
 	plugins  map[string]config.Plugin // of the file, and those that are installed
-	lock     string                   // the lockfile of installed plugins; "" = there are none
+	lock     string                   // the lockfile of installed plugins; "" = it does not exist
 	warnings []string
 
 	outranked []string // installed plugins that are not used: wharf has a plugin of that name

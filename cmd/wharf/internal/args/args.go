@@ -19,7 +19,7 @@ import (
 // Arguments are the arguments of a call as they stand on the command line.
 type Arguments struct {
 	base   Object // of --args, stdin or a word that is an object; values win over it
-	from   string // where base came from; "" = there is none
+	from   string // where base came from; "" = there is no base
 	values []Value
 }
 

@@ -88,7 +88,7 @@ func (f *Field) Label() string {
 // Description is what the server says of the field beside its label.
 func (f *Field) Description() string { return strings.TrimSpace(f.schema.Description) }
 
-// Options are the values to choose from; none where the field takes any.
+// Options are the values to choose from; empty if the field takes any value.
 func (f *Field) Options() []Option { return f.options }
 
 // Given reports whether the field has an answer.
@@ -124,7 +124,7 @@ func (f *Field) Answer(text string) (err error) {
 	case choicesField:
 		f.value, err = f.chooseAny(text)
 	}
-	if err == nil && text == "" && f.kind != choicesField { // none of several is an answer
+	if err == nil && text == "" && f.kind != choicesField { // choosing no value is an answer
 		err = errors.New("an answer is required")
 	}
 	if err != nil {

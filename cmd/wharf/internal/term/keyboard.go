@@ -27,8 +27,8 @@ const (
 	keyEscape    = 0x1b
 )
 
-// escapeDelay is how long the rest of an arrow key may take to come after its
-// first byte. Over a slow connection they part.
+// escapeDelay is how long the rest of an arrow key may take to follow its first byte:
+// over a slow connection they are read apart.
 const escapeDelay = 50 * time.Millisecond
 
 // maxTyped is how much is read of a stdin that is not a terminal, in bytes.
@@ -39,13 +39,13 @@ const maxTyped = 1 << 20
 // is read when a question is asked and not before.
 type keyboard struct {
 	in        io.Reader
-	mode      *Mode // nil: stdin is no terminal
+	mode      *Mode // nil: stdin is not a terminal
 	screen    *Console
 	blind     bool   // stderr is not the screen: the terminal itself shows what is typed
 	interrupt func() // for Ctrl-C, which is a key while a line is edited
 
 	pending chan chunk // a read under way whose result has not been used
-	left    []byte     // read, and not taken yet
+	left    []byte     // read, and not used yet
 	lines   *bufio.Reader
 	asking  context.Context // of the question under way
 }

@@ -8,11 +8,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// Foreign text in a question stands behind bars: each row of it begins with one, and
-// no row of our own does. The rows are broken here and not by the terminal, because
-// what follows a break of the terminal would begin a row without a bar. Long text is
-// cut, with a count of what is missing. Our own words follow below it, right above
-// the line at which the person answers.
+// Bar begins each row of foreign text in a question, and no row of our own. The rows
+// are broken here and not by the terminal, because what follows a break of the terminal
+// would begin a row without a bar. Long text is cut, with a count of what is missing.
+// Our own words follow below it, right above the line at which the person answers.
 const Bar = "│ "
 
 // Excerpt is how much of a text is shown. 0 is all of it.
