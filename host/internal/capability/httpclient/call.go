@@ -191,3 +191,12 @@ func (c *call) tell(ctx context.Context, err error) (abi.Status, error) {
 	}
 	return capability.StatusOf(err, abi.ProtocolFailed), fmt.Errorf("%s %s: %w", c.method, c.client.origin.display(c.url), Explain(err))
 }
+
+// responseHead is how a response begins: its head, and what the first read gave of a
+// body that is no event stream.
+type responseHead struct {
+	resp    *http.Response
+	buf     *capability.Chunk
+	n       int
+	readErr error // of that read; io.EOF when the body is whole
+}

@@ -1,7 +1,6 @@
 package httpclient
 
 import (
-	"fmt"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -12,7 +11,6 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
-	"github.com/wharf-mcp/wharf/host/internal/capability/stream"
 )
 
 const (
@@ -43,33 +41,6 @@ func newClient(o *Origin, limits *capability.Limits) *client {
 	c.dialer.Socket = o.socket
 	c.dialer.Trust(HostPort(o.base))
 	return c
-}
-
-// Open implements [capability.Opener].
-func (c *client) Open(g capability.Opening, r *abi.OpenRequest) (capability.Handle, abi.Status, error) {
-	q := request{client: c, method: r.Method, upgrade: r.Flags&abi.Upgrade != 0}
-	if r.Flags&^(abi.Essential|abi.Upgrade) != 0 {
-		return nil, abi.Malformed, fmt.Errorf("flags %#x do not apply to it", r.Flags)
-	}
-	if status, err := c.origin.checkMethod(&q); err != nil {
-		return nil, status, err
-	}
-	var status abi.Status
-	var err error
-	if q.url, status, err = c.origin.resolve(c.origin.base, r.Target); err != nil {
-		return nil, status, err
-	}
-	more := len(c.origin.Headers) + 1 // the User-Agent
-	if q.header, status, err = requestHeaders(r.Headers, q.upgrade, more); err != nil {
-		return nil, status, err
-	}
-	if !q.upgrade {
-		return newExchange(g, q), abi.OK, nil
-	}
-	if q.header["Upgrade"] == nil {
-		return nil, abi.Malformed, fmt.Errorf("the header upgrade is missing: it says what to upgrade to")
-	}
-	return stream.New(g, q.serve), abi.OK, nil
 }
 
 // prepare makes the client fit for use. It reads files, so it is not for the
@@ -143,32 +114,4 @@ func (c *client) Close() {
 		c.transport.CloseIdleConnections()
 	}
 	c.dialer.Close()
-}
-
-// ProxyFunc picks the proxy of a request; nil, and a nil URL, mean none.
-type ProxyFunc = func(*http.Request) (*url.URL, error)
-
-func (o *Origin) proxy() (ProxyFunc, error) {
-	if o.socket != "" {
-		return nil, nil
-	}
-	return ParseProxy(o.Proxy)
-}
-
-// ParseProxy reads the proxy of a server entry: see [Origin.Proxy].
-func ParseProxy(setting string) (ProxyFunc, error) {
-	switch setting {
-	case "direct":
-		return nil, nil
-	case "":
-		return http.ProxyFromEnvironment, nil
-	}
-	u, err := url.Parse(setting)
-	if err != nil {
-		return nil, fmt.Errorf("proxy %q: %w", BareURL(setting), URLCause(err))
-	}
-	if usualPorts[u.Scheme] == "" || u.Hostname() == "" {
-		return nil, fmt.Errorf(`proxy %q: want http://host:port, https://host:port, socks5://host:port or "direct"`, BareURL(setting))
-	}
-	return http.ProxyURL(u), nil
 }

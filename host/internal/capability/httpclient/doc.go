@@ -9,7 +9,8 @@
 // everything that it can make large has a bound; only an event stream may go on for
 // ever, as long as it is not silent.
 //
-// The files, from types to operations: url and headers (what may be said), origin (the
-// grant), credentials, refusal and errors, client (the connections), call (one request
-// until its answer), exchange and upgrade (handles).
+// The files, from types to operations: url and headers (what may be said), proxy,
+// credentials and origin (the grant), phasetimer, client (the connections), call,
+// signing and response (one request until its answer), exchange and upgrade (handles),
+// open (which of them a request gets).
 package httpclient

@@ -3,12 +3,10 @@ package httpclient
 import (
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/cleantext"
-	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
 )
 
@@ -132,25 +130,6 @@ func (o *Origin) Check() error {
 	}
 	_, err := configuredHeaders(o.Headers)
 	return err
-}
-
-// Opener implements [capability.Target].
-func (o *Origin) Opener(limits *capability.Limits) capability.Opener { return newClient(o, limits) }
-
-func (o *Origin) checkMethod(c *request) (abi.Status, error) {
-	methods := o.Methods
-	if methods == nil {
-		methods = defaultMethods
-	}
-	switch {
-	case c.method == "":
-		return abi.Malformed, fmt.Errorf("the method is missing")
-	case !slices.Contains(methods, c.method):
-		return abi.Denied, fmt.Errorf("%q is not granted, only %s", c.method, strings.Join(methods, ", "))
-	case c.upgrade && c.method != "GET":
-		return abi.Malformed, fmt.Errorf("only a GET can be upgraded")
-	}
-	return abi.OK, nil
 }
 
 // resolve returns where a URI reference leads from a URL of this origin, if that

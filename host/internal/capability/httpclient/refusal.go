@@ -2,11 +2,9 @@ package httpclient
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // Refusal is the error of an exchange that nothing could sign in: the server
@@ -47,17 +45,3 @@ func (e *Refusal) Unwrap() error { return e.Err }
 
 // Status is what a guest may know of it.
 func (*Refusal) Status() abi.Status { return abi.Denied }
-
-// refusal makes the error of a challenge that nothing met. err may be nil.
-func (c *call) refusal(resp *http.Response, body []byte, err error) *Refusal {
-	const most = 4 // challenges
-	r := &Refusal{HTTP: resp.StatusCode, Body: cleantext.Line(c.redact(string(body)), 1<<10), Err: err}
-	r.Signed, r.Configured = len(c.sent) > 0, c.client.configured["Authorization"]
-	for _, field := range resp.Header["Www-Authenticate"] {
-		if len(r.Challenges) < most {
-			r.Challenges = append(r.Challenges, cleantext.Line(c.redact(field), 1<<10))
-		}
-	}
-	r.AuthServer = cleantext.Line(c.redact(resp.Header.Get("Mcp-Auth-Server")), 1<<10)
-	return r
-}

@@ -12,13 +12,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// FDConn is what an end of a pipe and a socket have in common.
-type FDConn interface {
-	io.ReadWriteCloser
-	SetReadDeadline(time.Time) error
-	SyscallConn() (rawConn, error)
-}
-
 // Handle is an open thing that bytes go to and come from. It is carried by one
 // goroutine, which runs serve; every other goroutine of the handle ends before
 // serve returns.

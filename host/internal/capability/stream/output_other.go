@@ -2,8 +2,6 @@
 
 package stream
 
-import "io"
-
 // FDOutput writes to a pipe or socket. The pipes of these systems have no
 // nonblocking mode, so every byte takes the way through the backlog and the
 // writer: one copy and one switch of goroutines more than elsewhere.
@@ -12,6 +10,3 @@ type FDOutput struct{ BlockingOutput }
 func NewFDOutput(c FDConn, shut, stop func() error) (*FDOutput, error) {
 	return &FDOutput{BlockingOutput{to: c, onShut: shut, onStop: stop}}, nil
 }
-
-// readNow has no way to read without waiting here.
-func readNow(rawConn, []byte) (int, error) { return 0, io.EOF }

@@ -5,18 +5,10 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
-
-// rawConn reaches the descriptor of an FDConn.
-type rawConn = syscall.RawConn
-
-// PipeMax is what a pipe is grown to, and the most that one can still hold
-// when all its writers are dead.
-const PipeMax = 1 << 20
 
 // growAfter is how many reads in a row have to fill the chunk before the pipe
 // is grown: the pages of all pipes of a user are counted together, so a

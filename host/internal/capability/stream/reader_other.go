@@ -2,7 +2,11 @@
 
 package stream
 
-import "github.com/wharf-mcp/wharf/host/internal/capability"
+import (
+	"io"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+)
 
 // poll has nothing to keep: these systems read into a buffer that is there when
 // they begin to wait.
@@ -13,3 +17,6 @@ func (in *Reader) await() (buf *capability.Chunk, n int, err error) {
 	n, err = in.from.Read(buf[:])
 	return buf, n, err
 }
+
+// readNow has no way to read without waiting here.
+func readNow(rawConn, []byte) (int, error) { return 0, io.EOF }

@@ -54,3 +54,18 @@ func (in *Reader) attempt(fd uintptr) bool {
 		return true
 	}
 }
+
+// readNow reads what has come already: 0 without an error means nothing has.
+func readNow(raw rawConn, p []byte) (n int, err error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	outer := raw.Read(func(fd uintptr) bool {
+		n, err = again(unix.Read(int(fd), p))
+		return true
+	})
+	if outer != nil {
+		return 0, outer
+	}
+	return n, err
+}

@@ -1,0 +1,94 @@
+package httpclient
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+)
+
+// readHead takes a response over, and reads what of its body goes with its head.
+func (c *call) readHead(resp *http.Response) {
+	c.resp, c.buf = resp, capability.GetChunk()
+	if !isEventStream(resp.Header) {
+		c.await(forBody)
+		c.n, c.readErr = fill(resp.Body, c.buf[:])
+	}
+}
+
+// complete reports whether the first read gave the whole body.
+func (o *responseHead) complete() bool { return o.readErr == io.EOF }
+
+// close closes the response.
+func (o *responseHead) close() {
+	if o.resp != nil {
+		o.resp.Body.Close()
+		capability.PutChunk(o.buf)
+		*o = responseHead{}
+	}
+}
+
+// relay says what a response holds: the head with what of the body is already
+// there, and the rest in chunks, of which one is in flight.
+func (c *call) relay(v *capability.Emitter) error {
+	resp, n, err := c.resp, c.n, c.readErr
+	if isEventStream(resp.Header) {
+		v.Head(resp.StatusCode, visibleHeaders(resp.Header), -1, nil, false)
+		return c.stream(v, resp.Body, c.buf[:])
+	}
+	v.Head(resp.StatusCode, visibleHeaders(resp.Header), resp.ContentLength, c.buf[:n], err == io.EOF)
+	for total := int64(n); err == nil; total += int64(n) {
+		if total > c.limits.Answer {
+			return capability.StatusErrorf(abi.TooLarge, "HTTP %d: the answer is longer than %d bytes", resp.StatusCode, c.limits.Answer)
+		}
+		if n, err = fill(resp.Body, c.buf[:]); n > 0 {
+			v.Data(c.buf[:n], err == io.EOF)
+		} else if err == io.EOF {
+			v.End()
+		}
+	}
+	return unlessEnd(err)
+}
+
+// stream relays an event stream. It may go on for ever, so each piece is passed
+// on as it comes, and only silence has a limit.
+func (c *call) stream(v *capability.Emitter, body io.Reader, buf []byte) error {
+	for {
+		c.await(forStream)
+		n, err := body.Read(buf)
+		c.stop()
+		if n > 0 {
+			v.Data(buf[:n], err == io.EOF)
+		} else if err == io.EOF {
+			v.End()
+		}
+		if err != nil {
+			return unlessEnd(err)
+		}
+	}
+}
+
+// fill reads until p is full or the body ends.
+func fill(body io.Reader, p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var m int
+		m, err = body.Read(p[n:])
+		n += m
+	}
+	return n, err
+}
+
+func unlessEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+func isEventStream(header http.Header) bool {
+	kind, _, _ := strings.Cut(header.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(kind), "text/event-stream")
+}

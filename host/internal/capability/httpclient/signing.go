@@ -1,0 +1,171 @@
+package httpclient
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/cleantext"
+)
+
+// sign adds to a request what the credentials say. The guest's header is left
+// alone: the next attempt must not find what signed the last one in.
+func (c *call) sign(ctx context.Context, r *http.Request) error {
+	c.sent, c.signed = nil, c.client.origin.signs(c.method, r.URL)
+	if !c.signed {
+		return nil
+	}
+	c.stop()
+	given, err := c.client.origin.Credentials.Apply(ctx, c.describe(r))
+	if err == nil {
+		err = c.client.checkSigned(given)
+	}
+	if err != nil {
+		return &Refusal{Err: err}
+	}
+	if len(given) == 0 {
+		return nil
+	}
+	c.sent, r.Header = given, maps.Clone(r.Header)
+	for _, p := range given {
+		delete(r.Header, textproto.CanonicalMIMEHeaderKey(p.Key))
+	}
+	for _, p := range given {
+		r.Header.Add(p.Key, p.Value)
+	}
+	return nil
+}
+
+// describe is a request as credentials see it.
+func (c *call) describe(r *http.Request) *Request {
+	host := r.Host
+	if host == "" {
+		host = r.URL.Host
+	}
+	return &Request{
+		Method: c.method, URL: r.URL.String(), Host: host,
+		Headers:  func() []abi.Pair { return signableHeaders(r.Header) },
+		BodyHash: func() [sha256.Size]byte { return sha256.Sum256(c.body) },
+	}
+}
+
+// signableHeaders returns the headers that reach the server as they are.
+func signableHeaders(header http.Header) []abi.Pair {
+	var pairs []abi.Pair
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		for _, value := range header[name] {
+			if !slices.Contains(FramingHeaders, name) {
+				pairs = append(pairs, abi.Pair{Key: strings.ToLower(name), Value: value})
+			}
+		}
+	}
+	return pairs
+}
+
+// checkSigned holds credentials to what they may say. The values are secrets, and
+// so is a name that stands where a value should, so no error quotes more than the
+// name of a header that is known.
+func (c *client) checkSigned(given []abi.Pair) error {
+	size := 0
+	for _, p := range given {
+		key := textproto.CanonicalMIMEHeaderKey(p.Key)
+		size += len(p.Key) + len(p.Value)
+		switch {
+		case !IsToken(p.Key):
+			return fmt.Errorf("the credentials set a header whose name is not valid: want letters, digits and hyphens")
+		case !IsHeaderValue(p.Value):
+			return fmt.Errorf("the credentials set a header to a value with a line end or another control character")
+		case key == "Host" || slices.Contains(FramingHeaders, key):
+			return fmt.Errorf("the credentials set the header %s, which is not theirs to set", key)
+		case isProtocolHeader(strings.ToLower(key)):
+			return fmt.Errorf("the credentials set a header of the protocol (%s)", protocolHeaders)
+		case c.configured[key]:
+			return fmt.Errorf("the credentials set the header %s, and so do the headers of the server's entry: remove one of the two", key)
+		}
+	}
+	if len(given) > MaxHeaders || size > MaxHeaderBytes {
+		return fmt.Errorf("the credentials set %d headers of %d bytes, there may be %d of %d", len(given), size, MaxHeaders, MaxHeaderBytes)
+	}
+	return nil
+}
+
+// protocolHeaders names what isProtocols finds, for people.
+const protocolHeaders = "Accept, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Param-…, Mcp-Protocol-Version, Mcp-Session-Id, Sec-WebSocket-…"
+
+// isProtocolHeader reports whether a header says what a message is or to which session
+// it belongs. A provider has no part in either.
+func isProtocolHeader(name string) bool {
+	return canonical[name] != "" || strings.HasPrefix(name, "mcp-param-") || strings.HasPrefix(name, "sec-websocket-")
+}
+
+func isChallenge(resp *http.Response) bool {
+	return resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
+}
+
+// challenge holds a 401 or 403 until the credentials have decided. Without an
+// error the request has to be sent again.
+func (c *call) challenge(ctx context.Context, resp *http.Response) error {
+	c.await(forBody)
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxHeld))
+	Discard(resp)
+	c.stop()
+	c.rounds++
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if !c.signed || c.rounds > maxRounds {
+		return c.refusal(resp, body, nil)
+	}
+	retry, err := c.client.origin.Credentials.Challenge(ctx, &Challenge{
+		Method: c.method, URL: resp.Request.URL.String(), Status: resp.StatusCode, Round: c.rounds,
+		Authenticate: resp.Header["Www-Authenticate"], AuthServer: resp.Header.Get("Mcp-Auth-Server"),
+		DPoPNonce: resp.Header.Get("Dpop-Nonce"), Body: body, Sent: c.sent,
+	})
+	if retry && err == nil {
+		return nil
+	}
+	return c.refusal(resp, body, err)
+}
+
+// noteNonce tells the credentials what is new in an answer that is no challenge.
+func (c *call) noteNonce(resp *http.Response) {
+	if nonce := resp.Header["Dpop-Nonce"]; c.signed && len(nonce) > 0 {
+		c.client.origin.Credentials.Nonce(nonce[0])
+	}
+}
+
+// redact takes out of a text of the server what signed us in: some servers
+// repeat what they do not like, and the text ends in a log.
+func (c *call) redact(s string) string {
+	const mark, least = "…", 8
+	for _, p := range c.sent {
+		if p.Value != "" {
+			s = strings.ReplaceAll(s, p.Value, mark)
+		}
+		if _, secret, _ := strings.Cut(p.Value, " "); len(secret) >= least {
+			s = strings.ReplaceAll(s, secret, mark)
+		}
+	}
+	return s
+}
+
+// refusal makes the error of a challenge that nothing met. err may be nil.
+func (c *call) refusal(resp *http.Response, body []byte, err error) *Refusal {
+	const most = 4 // challenges
+	r := &Refusal{HTTP: resp.StatusCode, Body: cleantext.Line(c.redact(string(body)), 1<<10), Err: err}
+	r.Signed, r.Configured = len(c.sent) > 0, c.client.configured["Authorization"]
+	for _, field := range resp.Header["Www-Authenticate"] {
+		if len(r.Challenges) < most {
+			r.Challenges = append(r.Challenges, cleantext.Line(c.redact(field), 1<<10))
+		}
+	}
+	r.AuthServer = cleantext.Line(c.redact(resp.Header.Get("Mcp-Auth-Server")), 1<<10)
+	return r
+}
