@@ -222,7 +222,7 @@ func TestPullRefuses(t *testing.T) {
 		"a path":         {"", `{"layers":[{"digest":"../../x","size":1}]}`, "", "digest"},
 		"huge":           {"", fmt.Sprintf(`{"layers":[{"digest":%q,"size":99999999999}]}`, good), "", "at most"},
 		"below nothing":  {"", fmt.Sprintf(`{"layers":[{"digest":%q,"size":-1}]}`, good), "", "at most"},
-		"no JSON":        {"", `<html>`, "", "manifest is none"},
+		"no JSON":        {"", `<html>`, "", "manifest cannot be read"},
 		"a long one":     {"", strings.Repeat(" ", 1<<20), "", "longer than"},
 	} {
 		t.Run(name, func(t *testing.T) {

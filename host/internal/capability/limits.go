@@ -31,9 +31,6 @@ func (g Grace) withDefaults() Grace {
 	}
 }
 
-// total is the longest that an end may take.
-func (g Grace) total() time.Duration { return g.Stdin + g.Term + g.Kill }
-
 // Limits bound what one table spends. Zero means the default.
 type Limits struct {
 	Handles  int           // handles at a time, those that are still closing included; default 64

@@ -21,7 +21,8 @@ type Handle interface {
 	// it, and more than once.
 	End()
 
-	slot() *Slot
+	// AsSlot returns the slot that the handle embeds.
+	AsSlot() *Slot
 }
 
 // Opening is what an [Opener] makes a [Handle] of: the place where its Slot begins.
@@ -54,7 +55,8 @@ func (s *Slot) Init(o Opening) {
 	}
 }
 
-func (s *Slot) slot() *Slot { return s }
+// AsSlot returns s: it is how a table finds the slot in a handle.
+func (s *Slot) AsSlot() *Slot { return s }
 
 // Ended reports whether the handle has to end, or has ended.
 func (s *Slot) Ended() bool { return s.Context.Err() != nil }

@@ -115,7 +115,7 @@ func (t *Table) admit(h Handle) (abi.Status, error) {
 	if t.closed {
 		return abi.Closed, fmt.Errorf("the connection is closed")
 	}
-	s := h.slot()
+	s := h.AsSlot()
 	last := t.processes[s.grant.Name]
 	isProcess := s.grant.To.Kind() == abi.OpenProcess
 	if isProcess && last != nil && !last.Ended() {
