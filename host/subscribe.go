@@ -7,29 +7,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Change is something that a server told of. It says that there is something new,
-// and not what: that is for the next request to find out.
-//
-// Its fields:
-//
-//	Kind ChangeKind
-//	URI  string // perhaps of a part of what was subscribed to
-type Change = session.Change
-
-// ChangeKind says what a [Change] is about.
-type ChangeKind = session.ChangeKind
-
-// The kinds of changes. The first three are about lists. Missed says that the
-// server was out of hearing for a while, or too fast, so that everything that the
-// subscription is about may have changed.
-const (
-	ToolsChanged     = session.ToolsChanged
-	PromptsChanged   = session.PromptsChanged
-	ResourcesChanged = session.ResourcesChanged
-	ResourceUpdated  = session.ResourceUpdated // with a URI
-	Missed           = session.Missed
-)
-
 // Subscription hears of changes until it is closed or its session is. When the
 // connection is lost it makes another, with growing pauses, and subscribes again.
 type Subscription struct {
@@ -56,9 +33,9 @@ func (s *Subscription) Honoured() mcp.Filter { return s.inner.Honoured() }
 
 // Next waits for a change. One that is told of again before it was taken is not
 // told twice, and only so many wait: for whoever never asks there is in the end
-// one [Missed]. After the end of the subscription the error says why; it is an
+// one [mcp.Missed]. After the end of the subscription the error says why; it is an
 // [ErrClosed] where nothing is wrong.
-func (s *Subscription) Next(ctx context.Context) (Change, error) {
+func (s *Subscription) Next(ctx context.Context) (mcp.Change, error) {
 	c, err := s.inner.Next(ctx)
 	return c, explain(s.server, err)
 }

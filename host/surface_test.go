@@ -248,7 +248,7 @@ func TestSubscribe(t *testing.T) {
 		}
 		var called sync.WaitGroup
 		called.Go(func() { s.CallTool(t.Context(), "change", nil) })
-		heard := make(map[host.Change]bool)
+		heard := make(map[ours.Change]bool)
 		for len(heard) < 2 {
 			c, err := sub.Next(t.Context())
 			if err != nil {
@@ -257,7 +257,7 @@ func TestSubscribe(t *testing.T) {
 			heard[c] = true
 		}
 		called.Wait()
-		if !heard[host.Change{Kind: host.PromptsChanged}] || !heard[host.Change{Kind: host.ResourceUpdated, URI: noteURI}] {
+		if !heard[ours.Change{Kind: ours.PromptsChanged}] || !heard[ours.Change{Kind: ours.ResourceUpdated, URI: noteURI}] {
 			t.Errorf("heard %v", heard)
 		}
 		sub.Close()

@@ -318,7 +318,7 @@ func (v *visitor) followChanges(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if c, err := sub.Next(t.Context()); err != nil || c != (host.Change{Kind: host.ResourceUpdated, URI: uri}) {
+	if c, err := sub.Next(t.Context()); err != nil || c != (mcp.Change{Kind: mcp.ResourceUpdated, URI: uri}) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if m := <-v.logged; !slices.Contains(mcp.Levels, m.Level) {

@@ -110,14 +110,14 @@ func (a *app) checkHonoured(uris []string, honoured mcp.Filter) error {
 	return nil
 }
 
-func (a *app) printChange(c host.Change) error {
+func (a *app) printChange(c mcp.Change) error {
 	if !a.forPeople() {
 		return a.PrintJSON(c)
 	}
-	text := map[host.ChangeKind]string{
-		host.ToolsChanged: "the list of tools changed", host.PromptsChanged: "the list of prompts changed",
-		host.ResourcesChanged: "the list of resources changed", host.ResourceUpdated: "changed: " + plain.Line(c.URI),
-		host.Missed: "the connection was lost for a while: anything may have changed",
+	text := map[mcp.ChangeKind]string{
+		mcp.ToolsChanged: "the list of tools changed", mcp.PromptsChanged: "the list of prompts changed",
+		mcp.ResourcesChanged: "the list of resources changed", mcp.ResourceUpdated: "changed: " + plain.Line(c.URI),
+		mcp.Missed: "the connection was lost for a while: anything may have changed",
 	}[c.Kind]
 	return a.Print(a.Fold(time.Now().Format(time.TimeOnly) + " " + text + "\n"))
 }

@@ -73,16 +73,16 @@ func (b *inbox) Preempt(method string, params []byte) {
 		s.subscribers.control(b, method, params)
 	case mcp.NotificationToolsListChanged:
 		s.forget(&mcp.Filter{Tools: true})
-		s.subscribers.hear(b, params, Change{Kind: ToolsChanged})
+		s.subscribers.hear(b, params, mcp.Change{Kind: mcp.ToolsChanged})
 	case mcp.NotificationPromptsListChanged:
 		s.forget(&mcp.Filter{Prompts: true})
-		s.subscribers.hear(b, params, Change{Kind: PromptsChanged})
+		s.subscribers.hear(b, params, mcp.Change{Kind: mcp.PromptsChanged})
 	case mcp.NotificationResourcesListChanged:
 		s.forget(&mcp.Filter{Resources: true})
-		s.subscribers.hear(b, params, Change{Kind: ResourcesChanged})
+		s.subscribers.hear(b, params, mcp.Change{Kind: mcp.ResourcesChanged})
 	case mcp.NotificationResourceUpdated:
 		s.reads.change()
-		s.subscribers.hear(b, params, Change{Kind: ResourceUpdated, URI: readURI(params)})
+		s.subscribers.hear(b, params, mcp.Change{Kind: mcp.ResourceUpdated, URI: readURI(params)})
 	}
 }
 

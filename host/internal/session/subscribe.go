@@ -12,27 +12,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// ChangeKind says what a [Change] is about.
-type ChangeKind string
-
-// The kinds of changes. The first three are about lists; Missed says that the
-// server was out of hearing for a while, or too fast, so that everything that the
-// subscription is about may have changed.
-const (
-	ToolsChanged     ChangeKind = "tools"
-	PromptsChanged   ChangeKind = "prompts"
-	ResourcesChanged ChangeKind = "resources"
-	ResourceUpdated  ChangeKind = "resource" // with a URI
-	Missed           ChangeKind = "missed"
-)
-
-// Change is something that a server told of. It says that there is something new,
-// not what.
-type Change struct {
-	Kind ChangeKind `json:"kind"`
-	URI  string     `json:"uri,omitempty"` // perhaps of a part of what was subscribed to
-}
-
 // Subscription hears of changes, over reconnections, until it is closed or its
 // session is. The connection that it needs it makes itself, with growing pauses.
 type Subscription struct {
@@ -46,7 +25,7 @@ type Subscription struct {
 	mu       sync.Mutex
 	honoured mcp.Filter
 	binding  binding
-	pending  []Change
+	pending  []mcp.Change
 	err      error
 }
 
@@ -115,7 +94,7 @@ func (u *Subscription) Close() error {
 // Next waits for a change. Changes come in the order of their first word; one
 // that is told of again before it was taken is not told twice. After the end of
 // the subscription the error says why; it is an [ErrClosed] where nothing is wrong.
-func (u *Subscription) Next(ctx context.Context) (Change, error) {
+func (u *Subscription) Next(ctx context.Context) (mcp.Change, error) {
 	for {
 		if c, ok := u.take(); ok {
 			return c, nil
@@ -126,15 +105,15 @@ func (u *Subscription) Next(ctx context.Context) (Change, error) {
 			if c, ok := u.take(); ok {
 				return c, nil
 			}
-			return Change{}, u.err
+			return mcp.Change{}, u.err
 		case <-ctx.Done():
-			return Change{}, context.Cause(ctx)
+			return mcp.Change{}, context.Cause(ctx)
 		}
 	}
 }
 
 // take returns the oldest change, and leaves the token for the others.
-func (u *Subscription) take() (c Change, ok bool) {
+func (u *Subscription) take() (c mcp.Change, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.pending) == 0 {
@@ -163,15 +142,15 @@ const (
 )
 
 // put adds a change for Next. The caller holds mu.
-func (u *Subscription) put(c Change) {
+func (u *Subscription) put(c mcp.Change) {
 	if len(c.URI) > maxURI && !slices.Contains(u.filter.URIs, c.URI) {
-		c = Change{Kind: Missed}
+		c = mcp.Change{Kind: mcp.Missed}
 	}
 	switch {
 	case slices.Contains(u.pending, c):
 		return
 	case len(u.pending) >= maxPending:
-		u.pending = append(u.pending[:0], Change{Kind: Missed})
+		u.pending = append(u.pending[:0], mcp.Change{Kind: mcp.Missed})
 	default:
 		u.pending = append(u.pending, c)
 	}
@@ -181,7 +160,7 @@ func (u *Subscription) put(c Change) {
 // hear takes a change that came in through an inbox, if it is one for u: by the
 // id that it carries in the modern era, and in the legacy era by what it is about.
 // A legacy server may name a part of the resource; loose lets that pass.
-func (u *Subscription) hear(in *inbox, id string, c Change, loose bool) bool {
+func (u *Subscription) hear(in *inbox, id string, c mcp.Change, loose bool) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.binding.inbox != in || u.binding.opening != nil || u.binding.id != "" && u.binding.id != id {
@@ -196,13 +175,13 @@ func (u *Subscription) hear(in *inbox, id string, c Change, loose bool) bool {
 }
 
 // covers reports whether a change is one that a filter asks for.
-func covers(f *mcp.Filter, c Change, loose bool) bool {
+func covers(f *mcp.Filter, c mcp.Change, loose bool) bool {
 	switch c.Kind {
-	case ToolsChanged:
+	case mcp.ToolsChanged:
 		return f.Tools
-	case PromptsChanged:
+	case mcp.PromptsChanged:
 		return f.Prompts
-	case ResourcesChanged:
+	case mcp.ResourcesChanged:
 		return f.Resources
 	}
 	return loose && len(f.URIs) > 0 || slices.Contains(f.URIs, c.URI)
@@ -304,7 +283,7 @@ func (u *Subscription) miss() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.session.forget(&u.filter)
-	u.put(Change{Kind: Missed})
+	u.put(mcp.Change{Kind: mcp.Missed})
 }
 
 func (u *Subscription) listen(e binding) {

@@ -321,7 +321,7 @@ func TestDeafSubscriber(t *testing.T) {
 				t.Error(err)
 			}
 			synctest.Wait()
-			if len(u.pending) > maxPending || u.pending[0].Kind != Missed {
+			if len(u.pending) > maxPending || u.pending[0].Kind != mcp.Missed {
 				t.Errorf("%s: %d changes wait, the first is %+v", era, len(u.pending), u.pending[0])
 			}
 		})
@@ -344,7 +344,7 @@ func TestSubscriptionOfAClosedSession(t *testing.T) {
 			})
 			u := subscribe(t, s, wanted3)
 			tell(d.process(0), 0, "notifications/tools/list_changed", "")
-			if c, err := u.Next(t.Context()); err != nil || c.Kind != ToolsChanged {
+			if c, err := u.Next(t.Context()); err != nil || c.Kind != mcp.ToolsChanged {
 				t.Errorf("%s: %v, %v", era, c, err)
 			}
 			for range 2 {

@@ -60,7 +60,7 @@ func (a *subscribers) all() []*Subscription {
 
 // hear passes a change on to those that it is for. A resource that was not
 // subscribed to is a part of one that was.
-func (a *subscribers) hear(in *inbox, params []byte, c Change) {
+func (a *subscribers) hear(in *inbox, params []byte, c mcp.Change) {
 	members, id := a.all(), ""
 	if len(members) > 0 {
 		id = subscriptionID(params)
@@ -69,7 +69,7 @@ func (a *subscribers) hear(in *inbox, params []byte, c Change) {
 	for _, u := range members {
 		heard = u.hear(in, id, c, false) || heard
 	}
-	if heard || c.Kind != ResourceUpdated {
+	if heard || c.Kind != mcp.ResourceUpdated {
 		return
 	}
 	for _, u := range members {
