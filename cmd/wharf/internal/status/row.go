@@ -16,24 +16,24 @@ import (
 // Info is the state of a server, as programs read it. Members are added to it, and
 // never renamed or removed.
 type Info struct {
-	Name      string      `json:"name"`
-	Enabled   bool        `json:"enabled"`
+	Name      string        `json:"name"`
+	Enabled   bool          `json:"enabled"`
 	State     status.State  `json:"state"`
 	Reason    status.Reason `json:"reason"`
-	Since     time.Time   `json:"since,omitzero"` // when the state began
-	Transport string      `json:"transport"`      // the plugin that carries it
-	Target    string      `json:"target"`
-	Era       string      `json:"era,omitempty"`
-	Protocol  string      `json:"protocol,omitempty"` // the revision
-	Server    string      `json:"server,omitempty"`   // what it calls itself
-	Version   string      `json:"version,omitempty"`
-	Millis    float64     `json:"ms,omitempty"`    // of the newest ping
-	Tools     *int        `json:"tools,omitempty"` // how many; nil while that is not known
-	Stale     bool        `json:"stale,omitempty"` // that number is from an earlier connection
-	Attempt   int         `json:"attempt,omitempty"`
-	Next      time.Time   `json:"next,omitzero"` // when it is tried again
-	Error     string      `json:"error,omitempty"`
-	Gone      bool        `json:"gone,omitempty"` // the configuration no longer has it
+	Since     time.Time     `json:"since,omitzero"` // when the state began
+	Transport string        `json:"transport"`      // the plugin that carries it
+	Target    string        `json:"target"`
+	Era       string        `json:"era,omitempty"`
+	Protocol  string        `json:"protocol,omitempty"` // the revision
+	Server    string        `json:"server,omitempty"`   // what it calls itself
+	Version   string        `json:"version,omitempty"`
+	Millis    float64       `json:"ms,omitempty"`    // of the newest ping
+	Tools     *int          `json:"tools,omitempty"` // how many; nil while that is not known
+	Stale     bool          `json:"stale,omitempty"` // that number is from an earlier connection
+	Attempt   int           `json:"attempt,omitempty"`
+	Next      time.Time     `json:"next,omitzero"` // when it is tried again
+	Error     string        `json:"error,omitempty"`
+	Gone      bool          `json:"gone,omitempty"` // the configuration no longer has it
 }
 
 // row is a server in the view.
