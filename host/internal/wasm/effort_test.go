@@ -228,7 +228,7 @@ func honest(t *testing.T) map[string][]byte {
 	if testing.Short() {
 		return all
 	}
-	for _, main := range []string{"examples/*/main.go", "sdk/template/*/go/main.go"} {
+	for _, main := range []string{"examples/transport-*/main.go", "examples/auth-*/main.go", "sdk/template/*/go/main.go"} {
 		sources, err := filepath.Glob(filepath.Join(root, main))
 		if err != nil || len(sources) == 0 {
 			t.Fatalf("found no %s, %v", main, err)
