@@ -73,7 +73,8 @@ func (h *Host) drop(wanted map[string]Server) error {
 	return errors.Join(errs...)
 }
 
-// update adds a server, or reloads it if anything about it changed.
+// update adds a server, or reloads it if its entry, its provider or its transport changed.
+// Where the transport changed alone, the new one goes on with the session.
 func (h *Host) update(entry Server, plugins map[string]bool) error {
 	s := h.Session(entry.Name)
 	if s == nil {

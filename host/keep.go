@@ -20,7 +20,7 @@ import (
 //
 // Its fields:
 //
-//	Backoff  []time.Duration // the first waits: 500 ms, 1 s, 2 s, 4 s
+//	Backoff []time.Duration // the first waits: 500 ms, 1 s, 2 s, 4 s
 //	Slow    time.Duration // the wait after the backoff, which doubles: 60 s
 //	SlowMax time.Duration // up to this: 5 min
 //	// Calm is how long a connection has to last before the failures before it

@@ -172,10 +172,9 @@ func (s *Session) lasting(ctx context.Context) (bounded context.Context, over fu
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// note keeps track of whether the server wants a sign-in. One that was wanted for
-// a method is there when a request of that method is let through: others may need
-// none. That a person who is known may not do something (403) is no state of the
-// server.
+// note keeps track of whether the server wants a sign-in, by how a request ended. A
+// refusal with 401 sets that. Only a success of the same method clears it, since other
+// methods may need no sign-in. A 403 changes nothing.
 func (s *Session) note(method string, err error) {
 	switch refused := s.refused.Load(); {
 	case err == nil && (refused == nil || *refused != method):

@@ -2,6 +2,9 @@
 // else. They come into a host through the door that every plugin uses:
 //
 //	host.New(ctx, host.Config{Plugins: plugins.Builtin()})
+//
+// stdio and http are in C, each below its folder source; their twins in Go are among the
+// examples.
 package plugins
 
 import _ "embed"

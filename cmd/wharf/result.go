@@ -120,7 +120,8 @@ func resourceText(resource *mcp.ResourceContents) string {
 	return resource.Text
 }
 
-// note describes a block that is not shown, in brackets.
+// note returns the facts that are not empty, as "[a, b]". It stands for a block that is
+// not printed.
 func note(facts ...string) string {
 	var known []string
 	for _, fact := range facts {

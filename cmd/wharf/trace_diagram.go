@@ -114,7 +114,8 @@ func (d *diagram) dress(style, text string) string {
 	return d.terminal.StyleOut(style, text)
 }
 
-// place is the time and the connection.
+// place returns the first two columns of a line: the time, and the server with the
+// number of its connection.
 func (d *diagram) place(l *trace.Line) string {
 	name := ""
 	if l.Server != "" {

@@ -1,4 +1,4 @@
-// Command stdio is the transport plugin for servers that are child processes:
+// Command stdio is the twin in Go of plugins/stdio, which is in C and ships with Wharf:
 // it writes messages to their stdin and reads messages from their stdout.
 package main
 

@@ -58,7 +58,7 @@ func escaped(text string, shown func(rune) bool) string {
 		case r == ' ':
 			width = len(text[i:]) - len(strings.TrimLeft(text[i:], " "))
 			b.WriteString(spaces(width))
-			shown(r)
+			shown(r) // a space ends the marks on a letter
 		case shown(r):
 			b.WriteRune(r)
 		default:

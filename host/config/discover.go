@@ -128,8 +128,8 @@ func isEverybodys(dir string) bool {
 	return err != nil || info.Mode().Perm()&0o002 != 0
 }
 
-// readFolder reads the files of one folder, through a door that nothing in them
-// leads out of.
+// readFolder reads the project files of one folder. It opens them through an [os.Root],
+// so that no symbolic link leads out of the folder.
 func (d *Discovery) readFolder(folder string) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {

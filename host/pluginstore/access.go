@@ -53,7 +53,7 @@ func checkAccess(kind Kind, access string) error {
 	return nil
 }
 
-// Sorted returns accesses as an entry has them.
+// sorted returns accesses as an entry has them.
 func sorted(accesses ...[]string) []string {
 	all := slices.Concat(accesses...)
 	slices.Sort(all)

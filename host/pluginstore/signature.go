@@ -33,7 +33,7 @@ func IsPublisherKey(text string) bool {
 	return err == nil || keyShape.MatchString(text)
 }
 
-// Comment is what the publisher says of a plugin in the trusted comment of its
+// comment is what the publisher says of a plugin in the trusted comment of its
 // signature: words such as "timestamp:1700000000" and "file:pigeon.wasm", which
 // minisign writes by itself, or "plugin:pigeon" and "version:1.2.0".
 type comment struct {

@@ -24,7 +24,7 @@ const (
 // maxHops is how many redirects a download follows.
 const maxHops = 3
 
-// Source is where a plugin comes from: a file, an https URL, or an artifact in a
+// source is where a plugin comes from: a file, an https URL, or an artifact in a
 // registry.
 type source struct {
 	Text string // as an entry has it

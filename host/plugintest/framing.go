@@ -41,7 +41,7 @@ func framingNamed(name string) framing {
 	return nil
 }
 
-// lines is a message a line.
+// ndjson is a message a line.
 type ndjson struct{}
 
 func (ndjson) name() string                   { return "ndjson" }
@@ -60,7 +60,7 @@ func (ndjson) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
 	return append(bytes.Clone(m), '\n'), nil
 }
 
-// lengths is a header with the length before each message.
+// contentLength is a header with the length before each message.
 type contentLength struct{}
 
 func (contentLength) name() string                   { return "content-length" }
@@ -127,7 +127,7 @@ func (l *learned) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
 	return l.sampler.frame(string(m))
 }
 
-// sockets is WebSocket (RFC 6455), of which a client masks what it sends.
+// webSocket is WebSocket (RFC 6455), of which a client masks what it sends.
 type webSocket struct{ parts []byte }
 
 func (s *webSocket) name() string                   { return "websocket" }

@@ -103,7 +103,7 @@ func (b *inbox) Done(exchange uint32) {
 	b.waiting[exchange] = false
 }
 
-// unanswered returns a request that was done without an answer, if there is one.
+// firstUnanswered returns a request that was done without an answer, if there is one.
 func (b *inbox) firstUnanswered() (exchange uint32, found bool) {
 	for n, was := range b.unanswered {
 		if was {

@@ -183,7 +183,7 @@ func (k *kit) settings() error {
 // guest does wrong while its wire is looked at is a failure of it.
 const basic = "request"
 
-// stories are the scenarios of the kit, and those of the options.
+// allScenarios are the scenarios of the kit, and those of the options.
 func (k *kit) allScenarios() []*Scenario {
 	all := Scenarios()
 	slices.SortStableFunc(all, func(a, b *Scenario) int {

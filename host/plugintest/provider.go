@@ -265,7 +265,7 @@ func (k *providerKit) differs(first *authHost, s *Scenario, windows ...auth.Prov
 	return o, nil
 }
 
-// parting is where two lists differ, or -1.
+// firstDifference is where two lists differ, or -1.
 func firstDifference(a, b []string) int {
 	for i := range max(len(a), len(b)) {
 		if i >= len(a) || i >= len(b) || a[i] != b[i] {
@@ -284,7 +284,7 @@ func (k *providerKit) handover(first *authHost, s *Scenario) (*authHost, error) 
 	return k.differs(first, s, k.plugin, other.ForAccount())
 }
 
-// thrift signs in with little fuel.
+// playOnHalfFuel signs in with little fuel.
 func (k *providerKit) playOnHalfFuel() (*authHost, error) {
 	p, err := k.compiler.Provider(k.ctx, k.halfFuel, auth.Fuel/fuelShare, k.name(), k.binary)
 	if err != nil {

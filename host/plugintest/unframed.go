@@ -11,7 +11,7 @@ import (
 
 // What is on a wire beside messages: the verbs bytes, raw and sees.
 
-// speaks says bytes that are no message.
+// sayBytes says bytes that are no message.
 func sayBytes(g *harness, text string) error {
 	p, err := unquote(text)
 	if err != nil {
@@ -68,7 +68,7 @@ func sees(g *harness, text string) error {
 	return fmt.Errorf("expected the server to be sent %s; %s", short(p), g.found())
 }
 
-// silence says what the guest has written that got no answer.
+// unanswered says what the guest has written that got no answer.
 func (g *harness) unanswered() string {
 	v, ok := g.server.(*pipeServer)
 	if !ok {

@@ -15,9 +15,9 @@ import (
 // of good ones would only teach to trust the wrong thing. Warnings say what a look
 // at a line of arguments does not.
 
-// Warnings returns what a person should know before they agree to a command. args
-// are what it would get with no variables set, and pins
-// what [budget.Pins] found for it.
+// commandWarnings returns what a person should know before they agree to a command. args
+// are what it would get with no variables set, and pins what [budget.fileHashes] found for
+// it.
 func commandWarnings(command string, args []string, pins []fileHash) []string {
 	w := warnings{}
 	if letters := foreign(command + strings.Join(args, "")); letters != "" {

@@ -85,7 +85,8 @@ func (a *Account) Apply(ctx context.Context, r *httpclient.Request) ([]abi.Pair,
 	return append(h.pairs[:len(h.pairs):len(h.pairs)], abi.Pair{Key: "DPoP", Value: proof}), nil
 }
 
-// Nonce keeps the nonce for the next proof.
+// Nonce implements [httpclient.Credentials]: it keeps the server's nonce for the next
+// DPoP proof (RFC 9449).
 func (a *Account) Nonce(nonce string) { a.nonces.note(a.origin, nonce) }
 
 // Material returns what signs in to a server over another transport than HTTP, after

@@ -213,7 +213,7 @@ type Change struct {
 }
 
 // Change says that the entry of the server, its plugin or what they depend on has
-// changed: all that was backoff against it is void, and a connection that stands is
+// changed: all that was held against it is void, and a connection that stands is
 // made anew. Callers that wait go on waiting.
 func (m *Machine) Change(now time.Time, c Change) []Effect {
 	if m.over || m.status.State == status.Closing {

@@ -38,8 +38,8 @@ func (p Policy) withDefaults() Policy {
 	return p
 }
 
-// backoff is what is backoff against a server: how far it is up the backoff, and
-// whether it tripped the breaker. Its zero value is a clean sheet.
+// backoff is what is held against a server: how many waits it has had, and whether it
+// tripped the breaker. Its zero value is a clean sheet.
 type backoff struct {
 	waits   int         // the waits so far
 	times   []time.Time // of the failures in the newest window

@@ -53,7 +53,7 @@ func (c *call) exchange() uint32 { return uint32(c.id) }
 type inflight struct {
 	mu           sync.Mutex
 	pending      map[uint32]*call      // by exchange, which is the low half of the id
-	last         uint64                // the number given out last
+	lastID       uint64                // the number given out last
 	terms        atomic.Pointer[Terms] // changed under mu only
 	closed       error                 // why no call can be opened any more; nil while open
 	inBackground int                   // of those that are pending
@@ -73,17 +73,17 @@ func (f *inflight) number() (exchange uint32, t *Terms, err error) {
 	if f.closed != nil {
 		return 0, nil, f.closed
 	}
-	return uint32(f.numberLocked()), f.terms.Load(), nil
+	return uint32(f.nextIDLocked()), f.terms.Load(), nil
 }
 
-// numberLocked gives out the next number: the id of a request, and the exchange
+// nextIDLocked gives out the next number: the id of a request, and the exchange
 // of any message. It steps over 0, and after four billion messages over those
 // whose calls are still pending.
-func (f *inflight) numberLocked() uint64 {
+func (f *inflight) nextIDLocked() uint64 {
 	for {
-		f.last++
-		if exchange := uint32(f.last); exchange != 0 && f.pending[exchange] == nil {
-			return f.last
+		f.lastID++
+		if exchange := uint32(f.lastID); exchange != 0 && f.pending[exchange] == nil {
+			return f.lastID
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (f *inflight) open(c *call) error {
 	case f.drained:
 		return ErrClosed
 	}
-	c.id, c.terms = f.numberLocked(), f.terms.Load()
+	c.id, c.terms = f.nextIDLocked(), f.terms.Load()
 	f.pending[c.exchange()] = c
 	if c.background {
 		f.inBackground++
@@ -338,7 +338,7 @@ func (f *inflight) missLocked(id uint64) {
 	switch {
 	case f.left.remove(id):
 		f.counts.Late++
-	case id <= f.last:
+	case id <= f.lastID:
 		f.counts.Duplicate++
 	default:
 		f.counts.Unknown++

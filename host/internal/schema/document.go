@@ -136,7 +136,7 @@ func (d *decoder) number(text string) any {
 	return json.Number(text)
 }
 
-// small reports whether the exponent of a number is.
+// smallExponent reports whether the exponent of a number is.
 func smallExponent(number string) bool {
 	for i := range len(number) {
 		if number[i] == 'e' || number[i] == 'E' {

@@ -50,7 +50,7 @@ func known(root *jsonschema.Schema, location string) map[string]bool {
 	return names
 }
 
-// free returns the names that the name of a fault could be a slip of.
+// candidates returns the names that the name of a fault could be a slip of.
 func candidates(f *Fault, given map[string]any, known map[string]bool) []string {
 	var names []string
 	if f.Kind == Unknown {

@@ -53,13 +53,13 @@ func (p *pattern) MatchString(text string) bool {
 	return !p.meter.spend(1+len(text)*p.size/matchedPerStep) || p.Regexp.MatchString(text)
 }
 
-// unread is a pattern that could not be compiled.
+// unsupported is a pattern that could not be compiled.
 type unsupported string
 
 func (u unsupported) String() string        { return string(u) }
 func (unsupported) MatchString(string) bool { return true }
 
-// sizeOf returns how many instructions a pattern takes, about. It is asked before
+// estimatedSize returns how many instructions a pattern takes, about. It is asked before
 // the pattern is compiled, since ((a{100}){100}) is short.
 func estimatedSize(text string) (int, error) {
 	tree, err := syntax.Parse(text, syntax.Perl)

@@ -30,7 +30,7 @@ func openFile(path string) (h *os.File, err error) {
 	return h, err
 }
 
-// private is content: the folder inherits the access list of the profile.
+// checkPrivate accepts everything: the folder inherits the access list of the profile.
 func checkPrivate(string, fs.FileInfo, fs.FileMode) error { return nil }
 
 // Rename implements [FileSystem].

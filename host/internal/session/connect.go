@@ -55,7 +55,7 @@ type Connections interface {
 	Close() error
 }
 
-// reach returns a connection that calls may go out on.
+// acquire returns a connection that calls may go out on.
 func (s *Session) acquire(ctx context.Context) (*link, error) {
 	if s.isClosed() {
 		return nil, ErrClosed
@@ -208,7 +208,7 @@ func (s *Session) dial(ctx context.Context, a *attempt, in *inbox, era mcp.Era) 
 	return l, nil
 }
 
-// shake makes the handshake on c.
+// openOn makes the handshake on c.
 func (s *Session) openOn(ctx context.Context, a *attempt, c *Conn, era mcp.Era) (*link, error) {
 	h := handshake{cfg: &s.cfg, handshakeParams: a.handshakeParams, conn: c.Dialed, epoch: c.epoch, warn: s.cfg.Warn}
 	l, err := h.open(ctx, era)

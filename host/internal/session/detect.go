@@ -81,7 +81,7 @@ func (h *handshake) detect(ctx context.Context) (*link, error) {
 	}
 }
 
-// judge decides by an answer to the probe alone.
+// decide decides by an answer to the probe alone.
 func (h *handshake) decide(ctx context.Context, got reply) (*link, error) {
 	l, err := h.heard(ctx, got)
 	if l != nil || err != nil {

@@ -121,7 +121,7 @@ func terms(c *Dialed, epoch uint32, version string) rpc.Terms {
 	}
 }
 
-// insist opens a modern session, and none of the legacy era.
+// requireModern opens a modern session, and none of the legacy era.
 func (h *handshake) requireModern(ctx context.Context) (*link, error) {
 	got, err := h.wait(ctx, h.discover(ctx, modernVersions[0]))
 	if err != nil {

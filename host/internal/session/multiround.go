@@ -25,7 +25,7 @@ const (
 	memberState     = "requestState"
 )
 
-// again looks at a result of q, which is of type t, and reports whether q has
+// nextRound looks at a result of q, which is of type t, and reports whether q has
 // to be sent again. Then q has what the server wants in it.
 func (s *Session) nextRound(ctx context.Context, q *request, d dialect, t mcp.ResultType, result []byte) (bool, error) {
 	switch {

@@ -48,7 +48,8 @@ func (a *subscribers) inTurn(ctx context.Context, uri string, do func() error) e
 	return do()
 }
 
-// pass gives the turn to the next, and forgets a uriSub that no subscription wants.
+// pass ends a turn of inTurn: it unlocks t for the next caller, and deletes it if no
+// subscription wants the resource.
 func (a *subscribers) pass(uri string, t *uriSub) {
 	a.mu.Lock()
 	if t.wanted == 0 {

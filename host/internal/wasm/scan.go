@@ -127,7 +127,7 @@ func (s *scan) finish() error {
 	return nil
 }
 
-// hold ends the reading if compiling this function takes more than one may, or than
+// addEffort ends the reading if compiling this function takes more than one may, or than
 // all may together.
 func (s *scan) addEffort(units int) {
 	if units > s.m.limits.BodyEffort {

@@ -218,7 +218,8 @@ func (m *event) decode(body []byte) error {
 // sealed reports whether the guest may not see the payload.
 func (m *event) sealed() bool { return uint64(m.Size) != uint64(len(m.Payload)) }
 
-// answer is what a host call was told, and what that costs the guest.
+// answer is the frame that answers a host call: its result, and the fuel to charge the
+// guest.
 type answer struct {
 	result int32
 	charge int64

@@ -96,7 +96,7 @@ func (c *client) checkSigned(given []abi.Pair) error {
 	return nil
 }
 
-// protocolHeaders names what isProtocols finds, for people.
+// protocolHeaders names the headers of isProtocolHeader, for people.
 const protocolHeaders = "Accept, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Param-…, Mcp-Protocol-Version, Mcp-Session-Id, Sec-WebSocket-…"
 
 // isProtocolHeader reports whether a header says what a message is or to which session

@@ -8,8 +8,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// Sealed is an [Address] whose streams each begin with what signs in to it. The
-// guest decides where in the stream that goes, and never sees it.
+// Sealed is an [Address] with credentials. Each stream gets them from Blob. The guest
+// decides where in the stream they are sent, and cannot read them.
 type Sealed struct {
 	Address
 
