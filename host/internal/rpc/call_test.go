@@ -189,7 +189,7 @@ func TestCalls(t *testing.T) {
 			asks("ping"), sends(ping2), answers(2, `1`), gets("ping", `1`),
 		}},
 		{"numbers that are taken are stepped over", Config{}, []step{
-			asks("old"), does(func(s *scene) { s.peer.flight.last = 1<<32 - 1 }),
+			asks("old"), does(func(s *scene) { s.peer.flight.lastID = 1<<32 - 1 }),
 			asks("new"), answers(1<<32+2, `"new"`), gets("new", `"new"`), waits("old"),
 			delivers(0, `{"jsonrpc":"2.0","id":4294967297,"result":1}`, abi.VerdictLate),
 			answers(1, `"old"`), gets("old", `"old"`),

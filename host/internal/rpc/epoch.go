@@ -22,8 +22,8 @@ type epochs struct {
 func (p *Peer) Expired(exchange uint32) {
 	p.flight.mu.Lock()
 	defer p.flight.mu.Unlock()
-	age := uint64(uint32(p.flight.last) - exchange)
-	if exchange == 0 || age < p.flight.last-p.epochs.first {
+	age := uint64(uint32(p.flight.lastID) - exchange)
+	if exchange == 0 || age < p.flight.lastID-p.epochs.first {
 		p.epochs.forgotten.Store(p.flight.terms.Load().Epoch)
 	}
 }

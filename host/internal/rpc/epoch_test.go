@@ -42,7 +42,7 @@ func TestExpired(t *testing.T) {
 // TestExpiredFarBack counts beyond the numbers of exchanges.
 func TestExpiredFarBack(t *testing.T) {
 	play(t, Config{},
-		does(func(s *scene) { s.peer.flight.last = 1<<32 - 2 }),
+		does(func(s *scene) { s.peer.flight.lastID = 1<<32 - 2 }),
 		agrees(Terms{Epoch: 1}), asks("a"), agrees(Terms{Epoch: 2}), asks("b"),
 		expires(1<<32-1), forgot(0), expires(1), forgot(2))
 }

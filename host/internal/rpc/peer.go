@@ -85,7 +85,7 @@ type Peer struct {
 func NewPeer(c Config) *Peer {
 	p := &Peer{config: c}
 	p.flight.terms.Store(&Terms{})
-	p.flight.pending, p.flight.last = make(map[uint32]*call), c.After
+	p.flight.pending, p.flight.lastID = make(map[uint32]*call), c.After
 	p.calls.New = newCall
 	p.sender.link, p.sender.sent = c.Link, p.traceSent
 	p.notes.hear = func(*Incoming) {}
@@ -104,7 +104,7 @@ func (p *Peer) Agree(t Terms) {
 	p.flight.mu.Lock()
 	defer p.flight.mu.Unlock()
 	if t.Epoch != p.flight.terms.Load().Epoch {
-		p.epochs.first = p.flight.last
+		p.epochs.first = p.flight.lastID
 	}
 	p.flight.terms.Store(&t)
 }
@@ -118,7 +118,7 @@ func (p *Peer) Version() string { return p.flight.terms.Load().Version }
 func (p *Peer) Last() uint64 {
 	p.flight.mu.Lock()
 	defer p.flight.mu.Unlock()
-	return p.flight.last
+	return p.flight.lastID
 }
 
 // Close ends every pending call with err, cancels what handlers are doing and
