@@ -147,9 +147,9 @@ func TestApplyReplacedProvider(t *testing.T) {
 			warned <- e.Warning
 		}
 	}})
-	o := newOffice(t)
-	entries := []host.Server{newWard(t, o).entry("ward")}
-	other := newWard(t, o).entry("other")
+	o := newFakeAS(t)
+	entries := []host.Server{newProtectedServer(t, o).entry("protectedServer")}
+	other := newProtectedServer(t, o).entry("other")
 	since := make(map[string]time.Time)
 	for what, step := range []struct {
 		file   []byte
@@ -190,7 +190,7 @@ func TestApplyReplacedProvider(t *testing.T) {
 	if err := h.Apply(entries, files); err != nil {
 		t.Error(err)
 	}
-	if err := h.Session("ward").Ready(t.Context()); err == nil || !strings.Contains(err.Error()+host.Hint(err), "sso.example") {
+	if err := h.Session("protectedServer").Ready(t.Context()); err == nil || !strings.Contains(err.Error()+host.Hint(err), "sso.example") {
 		t.Errorf("signed in by what was replaced: %v", err)
 	}
 	for _, entry := range entries {

@@ -19,17 +19,17 @@ import (
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
-// confidant is a host whose every word is kept: traces, warnings, errors, hints,
+// recordingHost is a host whose every word is kept: traces, warnings, errors, hints,
 // the stderr of servers, and what %+v makes of it all.
-type confidant struct {
+type recordingHost struct {
 	*host.Host
 	visitor
 	said lockedBuffer
 	home string // all its files
 }
 
-func newConfidant(t *testing.T) *confidant {
-	c := &confidant{home: t.TempDir()}
+func newConfidant(t *testing.T) *recordingHost {
+	c := &recordingHost{home: t.TempDir()}
 	tr, err := trace.NewPrinter("rpc,abi,io", &c.said)
 	if err != nil {
 		t.Fatal(err)
@@ -41,12 +41,12 @@ func newConfidant(t *testing.T) *confidant {
 	return c
 }
 
-func (c *confidant) vaultDir() string { return filepath.Join(c.home, "vault") }
+func (c *recordingHost) vaultDir() string { return filepath.Join(c.home, "vault") }
 
-func (c *confidant) vault() *vault.Vault { return vault.Open(vault.Config{Dir: c.vaultDir()}) }
+func (c *recordingHost) vault() *vault.Vault { return vault.Open(vault.Config{Dir: c.vaultDir()}) }
 
 // hear keeps what an error says.
-func (c *confidant) hear(err error) {
+func (c *recordingHost) hear(err error) {
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		fmt.Fprintf(&c.said, "%v\n%+v\n%#v\n", e, e, e)
 	}
@@ -55,7 +55,7 @@ func (c *confidant) hear(err error) {
 
 // keeps fails the test if one of the secrets is in what was said or in a file, as
 // it is or as it is written on the way.
-func (c *confidant) keeps(t *testing.T, secrets []string) {
+func (c *recordingHost) keeps(t *testing.T, secrets []string) {
 	t.Helper()
 	logins, err := c.vault().Logins(t.Context())
 	fmt.Fprintf(&c.said, "%+v %v", logins, err)
@@ -85,8 +85,8 @@ func (c *confidant) keeps(t *testing.T, secrets []string) {
 // way, at servers that repeat what they are told: no token, code, verifier or
 // client secret is anywhere but in the vault, and not in clear there.
 func TestNothingShowsASecret(t *testing.T) {
-	o := newOffice(t)
-	w := newWard(t, o)
+	o := newFakeAS(t)
+	w := newProtectedServer(t, o)
 	w.tools = map[string]answer{
 		"refuse": func(rw http.ResponseWriter, r *http.Request, _ string) {
 			given := r.Header.Get("Authorization")
@@ -101,9 +101,9 @@ func TestNothingShowsASecret(t *testing.T) {
 		},
 	}
 	c := newConfidant(t)
-	entry := w.entry("ward")
+	entry := w.entry("protectedServer")
 	entry.Auth = config.Auth{Provider: "oauth", Settings: map[string]any{"client_id": "mine", "client_secret": canary + "own"}}
-	for _, e := range []host.Server{w.entry("ward"), entry} {
+	for _, e := range []host.Server{w.entry("protectedServer"), entry} {
 		s := connect(t, c.Host, e)
 		say(t, s)
 		for _, tool := range []string{"refuse", "forbid", "away"} {

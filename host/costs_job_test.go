@@ -37,7 +37,7 @@ type costJob struct {
 }
 
 // measure has everything measured that is for a plugin of this kind.
-func (w *ware) measure(t *testing.T, j *costJob) {
+func (w *measuredPlugin) measure(t *testing.T, j *costJob) {
 	t.Helper()
 	if w.kept != nil {
 		return
@@ -63,7 +63,7 @@ func (w *ware) measure(t *testing.T, j *costJob) {
 	}
 }
 
-func (w *ware) keep(name string, v float64) {
+func (w *measuredPlugin) keep(name string, v float64) {
 	if least, ok := w.Figures[name]; !ok || v < least {
 		w.Figures[name] = v
 	}

@@ -34,8 +34,8 @@ const (
 	costRounds = 5
 )
 
-// ware is a plugin whose price is asked for.
-type ware struct {
+// measuredPlugin is a plugin whose price is asked for.
+type measuredPlugin struct {
 	Plugin   string             `json:"plugin"`
 	Language string             `json:"language"`
 	Size     int                `json:"size"` // bytes
@@ -80,9 +80,9 @@ func grouped(n int) string {
 
 // wares are the rows of the table: the exchange without any plugin, one transport in
 // each language, and what is shipped.
-func wares(t *testing.T) []*ware {
+func wares(t *testing.T) []*measuredPlugin {
 	t.Helper()
-	all := []*ware{
+	all := []*measuredPlugin{
 		{Plugin: "none"},
 		{Plugin: "socket", Language: "Go", build: buildGo, kind: kindSocket},
 		{Plugin: "socket", Language: "C", file: "../examples/transport-socket-c/socket.wasm", kind: kindSocket},
@@ -90,7 +90,7 @@ func wares(t *testing.T) []*ware {
 		{Plugin: "socket", Language: "AssemblyScript", file: "../examples/transport-socket-as/socket.wasm", kind: kindSocket},
 	}
 	for _, name := range slices.Sorted(maps.Keys(plugins.Builtin())) {
-		w := &ware{Plugin: name, Language: "Go", file: "../plugins/" + name + "/" + name + ".wasm", kind: kindTransport}
+		w := &measuredPlugin{Plugin: name, Language: "Go", file: "../plugins/" + name + "/" + name + ".wasm", kind: kindTransport}
 		if _, err := os.Stat("../plugins/" + name + "/main.go"); err != nil {
 			w.Language = "C"
 		}
@@ -113,8 +113,8 @@ func readModule(t *testing.T, file string) []byte {
 	return module
 }
 
-// left is the beginning of the row of a ware, which needs no measuring.
-func (w *ware) left() string {
+// left is the beginning of the row of a measuredPlugin, which needs no measuring.
+func (w *measuredPlugin) left() string {
 	return fmt.Sprintf("| %s | %s |", w.Plugin, orDash(w.Language))
 }
 
@@ -126,7 +126,7 @@ func orDash(text string) string {
 }
 
 // cells are what is behind: the size of the file, and the figures.
-func (w *ware) cells() []string {
+func (w *measuredPlugin) cells() []string {
 	if w.kept != nil {
 		return w.kept
 	}
@@ -217,7 +217,7 @@ func knownCosts(rows string) map[string][]string {
 	return known
 }
 
-func writeCosts(t *testing.T, all []*ware, machine string) {
+func writeCosts(t *testing.T, all []*measuredPlugin, machine string) {
 	t.Helper()
 	rows := costsHead
 	for _, w := range all {
@@ -252,7 +252,7 @@ func costsMachine() string {
 // measureAll fills in the figures, in rounds, so that what the machine does meanwhile
 // meets all of them. The least of the rounds counts: what else goes on only adds. What
 // cannot be built here keeps the row that it had.
-func measureAll(t *testing.T, all []*ware, known map[string][]string) {
+func measureAll(t *testing.T, all []*measuredPlugin, known map[string][]string) {
 	dir := t.TempDir()
 	served := serveCosts(t, filepath.Join(dir, "loft.sock"))
 	for _, w := range all {
@@ -282,7 +282,7 @@ func measureAll(t *testing.T, all []*ware, known map[string][]string) {
 }
 
 // countFuel asks the kit what a request of 1 KiB and its answer take.
-func (w *ware) countFuel(t *testing.T) {
+func (w *measuredPlugin) countFuel(t *testing.T) {
 	t.Helper()
 	if w.file == "" || w.kind == kindProvider {
 		return

@@ -102,7 +102,7 @@ const (
 // randomModule is a module that passes for a plugin and does as a plugin does, but
 // for what the choices have it do in between.
 func randomModule(c *choices) []byte {
-	p := pirate{tables: [][]byte{table(4, 64)}, on: map[abi.Kind][]byte{}}
+	p := hostileGuest{tables: [][]byte{table(4, 64)}, on: map[abi.Kind][]byte{}}
 	p.pages = uint32(2 + c.next(3))
 	m := &moduleMaker{choices: c, helper: p.hand}
 	p.entries = []uint32{p.hand(0), p.hand(1), p.eventHand()}
@@ -113,7 +113,7 @@ func randomModule(c *choices) []byte {
 		p.begin = m.function(func() { m.statements(3) }, 0)
 	}
 	for range makerHelpers {
-		p.crew = append(p.crew, deckhand{typ: typeOne, locals: 7, code: m.function(func() { m.statements(3); m.expression(2) }, 0)})
+		p.crew = append(p.crew, wasmFunc{typ: typeOne, locals: 7, code: m.function(func() { m.statements(3); m.expression(2) }, 0)})
 	}
 	return p.bytes()
 }

@@ -67,7 +67,7 @@ func TestAHoarderStaysWithinItsSum(t *testing.T) {
 	}
 	opens := code(num(freeAt), hail(abi.CallOpen, int32(abi.OpenStream), 0, requestAt, int32(len(mainRequest()))), 0x36, 2, 0,
 		many(15, ask(abi.CallOpen, int32(abi.OpenStream), 0, requestAt, int32(len(mainRequest())))))
-	ship := pirate{pages: 256, on: map[abi.Kind][]byte{
+	ship := hostileGuest{pages: 256, on: map[abi.Kind][]byte{
 		abi.EventOpen:   code(ask(abi.CallReport, int32(abi.ReportUp), 0, 0, 0, 0), opens, setTimers, ask(abi.CallSave, 0, abi.MaxSavedState)),
 		abi.EventCancel: code(get(2), num(1), 0x71, opIf, voidBlock, ask(abi.CallDeliverMem, 7, 0, piece, 0), opElse, queue, opEnd),
 	}}

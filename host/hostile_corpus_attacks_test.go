@@ -12,10 +12,10 @@ type attack struct {
 	name  string // one line of HOSTILE.md
 	limit string // what stops it
 	ends  ending
-	ship  pirate
+	ship  hostileGuest
 	url   string // of the server entry, where that is not one of a stream
 	era   string // the protocol, where it is not the modern one
-	whole []byte // the module, where it is not a pirate's
+	whole []byte // the module, where it is not a hostileGuest's
 }
 
 func (a *attack) module() []byte {
@@ -38,16 +38,16 @@ const (
 	stackBudget = "8 MiB of estimated native stack"
 )
 
-// on is what a pirate does at one event.
+// on is what a hostileGuest does at one event.
 func on(kind abi.Kind, parts ...any) map[abi.Kind][]byte {
 	return map[abi.Kind][]byte{kind: code(parts...)}
 }
 
-// atOpen is a pirate that strikes when it is told to connect.
-func atOpen(parts ...any) pirate { return pirate{on: on(abi.EventOpen, parts...)} }
+// atOpen is a hostileGuest that strikes when it is told to connect.
+func atOpen(parts ...any) hostileGuest { return hostileGuest{on: on(abi.EventOpen, parts...)} }
 
 // spending is an attack that ends with its fuel.
-func spending(name string, ship pirate) attack {
+func spending(name string, ship hostileGuest) attack {
 	return attack{name: name, limit: eventBudget, ends: trapped(wasm.TrapFuel), ship: ship}
 }
 
@@ -59,12 +59,12 @@ func loops() []attack {
 		spending("a loop of divisions", atOpen(forever(division))),
 		spending("loops in loops", atOpen(nested)),
 		spending("a loop in a function that it calls", calling(code(forever(), get(0)))),
-		spending("a loop in answer to DESCRIBE", pirate{on: on(abi.EventDescribe, forever())}),
+		spending("a loop in answer to DESCRIBE", hostileGuest{on: on(abi.EventDescribe, forever())}),
 		spending("a loop whose body is a large `br_table`", atOpen(forever(get(4), 0x0e, appendU32(nil, 5000), make([]byte, 5001)))),
-		{name: "a loop in `_initialize`", limit: initBudget, ends: trapped(wasm.TrapFuel), ship: pirate{begin: forever()}},
+		{name: "a loop in `_initialize`", limit: initBudget, ends: trapped(wasm.TrapFuel), ship: hostileGuest{begin: forever()}},
 		{
 			name: "a timer that rings for as much work as an event may do", limit: rateBudget, ends: broke("keeps using more computing time"),
-			ship: pirate{on: map[abi.Kind][]byte{
+			ship: hostileGuest{on: map[abi.Kind][]byte{
 				abi.EventOpen:  code(ask(abi.CallReport, int32(abi.ReportUp), 0, 0, 0, 0), ask(abi.CallTimer, 1, 10)),
 				abi.EventTimer: code(ask(abi.CallTimer, 1, 10), num(1<<20), set(4), opLoop, voidBlock, get(4), num(-1), opAdd, 0x22, 4, opBrIf, 0, opEnd),
 			}},
@@ -73,31 +73,31 @@ func loops() []attack {
 }
 
 // tree is calls without a loop: each function calls the next one twice.
-func tree(levels int) pirate {
-	var p pirate
+func tree(levels int) hostileGuest {
+	var p hostileGuest
 	p.on = on(abi.EventOpen, num(1), invoke(p.hand(0)), opDrop)
 	for n := range levels {
 		next := invoke(p.hand(n + 1))
-		p.crew = append(p.crew, deckhand{typ: typeOne, code: code(get(0), next, next)})
+		p.crew = append(p.crew, wasmFunc{typ: typeOne, code: code(get(0), next, next)})
 	}
-	p.crew = append(p.crew, deckhand{typ: typeOne, code: get(0)})
+	p.crew = append(p.crew, wasmFunc{typ: typeOne, code: get(0)})
 	return p
 }
 
-// calling is a pirate whose crew calls itself without an end.
-func calling(crew ...[]byte) pirate {
-	var p pirate
+// calling is a hostileGuest whose crew calls itself without an end.
+func calling(crew ...[]byte) hostileGuest {
+	var p hostileGuest
 	p.on = on(abi.EventOpen, num(1), invoke(p.hand(0)), opDrop)
 	for _, c := range crew {
-		p.crew = append(p.crew, deckhand{typ: typeOne, locals: 4, code: c})
+		p.crew = append(p.crew, wasmFunc{typ: typeOne, locals: 4, code: c})
 	}
 	return p
 }
 
 func recursions() []attack {
-	var p pirate
+	var p hostileGuest
 	first, second := p.hand(0), p.hand(1)
-	deep := func(name string, ship pirate) attack {
+	deep := func(name string, ship hostileGuest) attack {
 		return attack{name: name, limit: stackBudget, ends: trapped(wasm.TrapDepth), ship: ship}
 	}
 	indirect := calling(code(get(0), num(0), opIndirect, typeOne, 0))
@@ -112,18 +112,18 @@ func recursions() []attack {
 		deep("two functions that call each other", calling(code(get(0), invoke(second)), code(get(0), invoke(first)))),
 		deep("a function that calls itself through a table", indirect),
 		deep("recursion with 1,000 values on the stack", calling(tall)),
-		deep("recursion through its own event function", pirate{on: on(abi.EventOpen, get(0), get(1), get(2), get(3), invoke(p.eventHand()), opDrop)}),
+		deep("recursion through its own event function", hostileGuest{on: on(abi.EventOpen, get(0), get(1), get(2), get(3), invoke(p.eventHand()), opDrop)}),
 	}
 }
 
 func bulkBombs() []attack {
 	const all = 16 << 20
-	big := func(parts ...any) pirate {
+	big := func(parts ...any) hostileGuest {
 		p := atOpen(forever(parts...))
 		p.pages = 256
 		return p
 	}
-	tabled := func(parts ...any) pirate {
+	tabled := func(parts ...any) hostileGuest {
 		p := atOpen(code(opNull, funcref, num(60000), opMisc, 0x0f, 0, opDrop), forever(parts...))
 		p.tables = [][]byte{table(4, 64<<10)}
 		return p
@@ -141,12 +141,12 @@ func bulkBombs() []attack {
 	}
 }
 
-// tells is a pirate that returns what stands on the stack as the result of OPEN.
-func tells(parts ...any) pirate { return atOpen(code(parts...), opReturn) }
+// tells is a hostileGuest that returns what stands on the stack as the result of OPEN.
+func tells(parts ...any) hostileGuest { return atOpen(code(parts...), opReturn) }
 
 func tableBombs() []attack {
 	entries, count := "65,536 entries in a table", "8 tables"
-	grown := func(by int32) pirate {
+	grown := func(by int32) hostileGuest {
 		p := tells(opNull, funcref, num(by), opMisc, 0x0f, 0)
 		p.tables = [][]byte{table(1, 0)}
 		return p
@@ -154,12 +154,12 @@ func tableBombs() []attack {
 	growing := atOpen(forever(opNull, funcref, num(100), opMisc, 0x0f, 0, opDrop))
 	growing.tables = [][]byte{table(1, 0)}
 	return []attack{
-		{name: "a table that begins with 100 million entries", limit: entries, ends: turnedAway("table: wanted at most 65536 entries, found 100000000"), ship: pirate{tables: [][]byte{table(100_000_000, 0)}}},
-		{name: "9 tables", limit: count, ends: turnedAway("tables: wanted at most 8, found 9"), ship: pirate{tables: slices.Repeat([][]byte{table(1, 1)}, 9)}},
+		{name: "a table that begins with 100 million entries", limit: entries, ends: turnedAway("table: wanted at most 65536 entries, found 100000000"), ship: hostileGuest{tables: [][]byte{table(100_000_000, 0)}}},
+		{name: "9 tables", limit: count, ends: turnedAway("tables: wanted at most 8, found 9"), ship: hostileGuest{tables: slices.Repeat([][]byte{table(1, 1)}, 9)}},
 		{name: "`table.grow` past 65,536 entries", limit: entries, ends: gaveUp(abi.Denied), ship: grown(1 << 16)},
 		{name: "`table.grow` by 100 million", limit: "what is moved is paid for first", ends: trapped(wasm.TrapFuel), ship: grown(100_000_000)},
 		spending("`table.grow`, over and over", growing),
-		{name: "a call through an empty entry of a table", limit: "the instruction itself", ends: trapped(wasm.TrapTable), ship: func() pirate {
+		{name: "a call through an empty entry of a table", limit: "the instruction itself", ends: trapped(wasm.TrapTable), ship: func() hostileGuest {
 			p := atOpen(num(1), num(0), opIndirect, typeOne, 0, opDrop)
 			p.tables = [][]byte{table(1, 1)}
 			return p
@@ -169,11 +169,11 @@ func tableBombs() []attack {
 
 func memoryBombs() []attack {
 	const pages = "256 pages of memory"
-	segment := pirate{raw: map[byte][]byte{sectionData: list(code(0, num(1<<30), opEnd, named("x")))}}
+	segment := hostileGuest{raw: map[byte][]byte{sectionData: list(code(0, num(1<<30), opEnd, named("x")))}}
 	greedy := tells(opLoop, voidBlock, num(1), 0x40, 0, num(-1), 0x47, opBrIf, 0, opEnd, num(-1))
 	return []attack{
-		{name: "a memory that begins with 257 pages", limit: pages, ends: turnedAway("memory: wanted at most 256 pages of 64 KiB, found 257"), ship: pirate{pages: 257}},
-		{name: "a memory that begins with 65,537 pages", limit: pages, ends: turnedAway("memory: wanted at most 256 pages of 64 KiB, found 65537"), ship: pirate{pages: 65537}},
+		{name: "a memory that begins with 257 pages", limit: pages, ends: turnedAway("memory: wanted at most 256 pages of 64 KiB, found 257"), ship: hostileGuest{pages: 257}},
+		{name: "a memory that begins with 65,537 pages", limit: pages, ends: turnedAway("memory: wanted at most 256 pages of 64 KiB, found 65537"), ship: hostileGuest{pages: 65537}},
 		{name: "`memory.grow` by 4 GiB", limit: pages, ends: gaveUp(abi.Denied), ship: tells(num(65535), 0x40, 0)},
 		{name: "`memory.grow` page by page, until it is refused", limit: pages, ends: gaveUp(abi.Denied), ship: greedy},
 		{name: "a data segment outside of memory", limit: "the memory that the module has", ends: broke("start"), ship: segment},

@@ -10,22 +10,22 @@ import (
 
 // sizes are what compiling would take too long for, or too much memory.
 func sizes() []attack {
-	crew := func(n int, d deckhand) pirate {
-		p := pirate{crew: make([]deckhand, n)}
+	crew := func(n int, d wasmFunc) hostileGuest {
+		p := hostileGuest{crew: make([]wasmFunc, n)}
 		for i := range p.crew {
 			p.crew[i] = d
 		}
 		return p
 	}
-	nothing := deckhand{typ: typeNothing}
+	nothing := wasmFunc{typ: typeNothing}
 	nest := func(n int) []byte { return code(many(n, opBlock, voidBlock), many(n, opEnd)) }
-	raw := func(id byte, content []byte) pirate { return pirate{raw: map[byte][]byte{id: content}} }
-	huge := (&pirate{}).bytes()
+	raw := func(id byte, content []byte) hostileGuest { return hostileGuest{raw: map[byte][]byte{id: content}} }
+	huge := (&hostileGuest{}).bytes()
 	huge = append(huge, section(0, append(named("x"), make([]byte, 8<<20)...))...)
-	item := func(words, limit string, name string, p pirate) attack {
+	item := func(words, limit string, name string, p hostileGuest) attack {
 		return attack{name: name, limit: limit, ends: turnedAway(words), ship: p}
 	}
-	endless := pirate{tables: [][]byte{table(1<<32-1, 0)}, entries: []uint32{0}}
+	endless := hostileGuest{tables: [][]byte{table(1<<32-1, 0)}, entries: []uint32{0}}
 	zeros := func(n int) []byte { return code(1, 1, 0, appendU32(nil, uint32(n)), make([]byte, n)) }
 	return append(estimates(), []attack{
 		item("table: wanted at most 65536 entries, found 4294967295", "65,536 entries in a table", "a table of 4 billion entries, of which one is filled", endless),
@@ -37,15 +37,15 @@ func sizes() []attack {
 		item("blocks of function", "4,000 blocks in a function", "5,000 blocks side by side", atOpen(many(5000, opBlock, voidBlock, opEnd))),
 		item("branches of function", "4,000 branches in a function", "40,000 branches out of a block", atOpen(opBlock, voidBlock, many(40_000, num(0), opBrIf, 0), opEnd)),
 		item("branch table in function", "10,000 labels in a `br_table`", "a `br_table` of 20,000 labels", atOpen(num(0), 0x0e, appendU32(nil, 20_000), make([]byte, 20_001))),
-		item("locals of function", "2,000 locals in a function", "a million locals", crew(1, deckhand{locals: 1_000_000})),
-		item("locals of function", "2,000 locals in a function", "4 billion locals", crew(1, deckhand{locals: 1<<32 - 1})),
+		item("locals of function", "2,000 locals in a function", "a million locals", crew(1, wasmFunc{locals: 1_000_000})),
+		item("locals of function", "2,000 locals in a function", "4 billion locals", crew(1, wasmFunc{locals: 1<<32 - 1})),
 		item("body of function", "512 KiB of code in a function", "a function of 600 KB", atOpen(many(200_000, get(0), opDrop))),
-		item("effort of compiling", "an estimate of what compiling takes", "2,000 functions, each within every limit", crew(2000, deckhand{code: nest(900)})),
+		item("effort of compiling", "an estimate of what compiling takes", "2,000 functions, each within every limit", crew(2000, wasmFunc{code: nest(900)})),
 		item("data segments: wanted at most 100000", "100,000 data and element segments", "a million data segments", raw(sectionData, list(bytes.SplitAfter(many(1_000_000, 1, 0), []byte{1, 0})[:1_000_000]...))),
 		item("globals: wanted at most 2000", "2,000 globals", "20,000 globals", raw(sectionGlobal, append(appendU32(nil, 20_000), many(20_000, 0x7f, 0, num(0), opEnd)...))),
-		item("types: wanted at most 10000", "10,000 types", "20,000 types", pirate{types: make([][2]string, 20_000)}),
-		item("values in a function type", "100 parameters and results", "a type with 200 parameters", pirate{types: [][2]string{{i32(200), ""}}}),
-		item("exports: wanted at most 1000", "1,000 imports and exports", "2,000 exports", pirate{exports: numbered(2000)}),
+		item("types: wanted at most 10000", "10,000 types", "20,000 types", hostileGuest{types: make([][2]string, 20_000)}),
+		item("values in a function type", "100 parameters and results", "a type with 200 parameters", hostileGuest{types: [][2]string{{i32(200), ""}}}),
+		item("exports: wanted at most 1000", "1,000 imports and exports", "2,000 exports", hostileGuest{exports: numbered(2000)}),
 	}...)
 }
 
@@ -53,7 +53,7 @@ func sizes() []attack {
 // faster than they do.
 func estimates() (all []attack) {
 	add := func(name string, locals uint32, parts ...any) {
-		p := pirate{crew: []deckhand{{typ: firstType}, {typ: typeOne, locals: locals, code: code(parts...)}},
+		p := hostileGuest{crew: []wasmFunc{{typ: firstType}, {typ: typeOne, locals: locals, code: code(parts...)}},
 			types: [][2]string{{i32(100), i32(100)}, {"", i32(100)}}}
 		p.crew[0].code = ofLocals(100, get)
 		all = append(all, attack{name: name, limit: "an estimate of what compiling takes", ends: turnedAway("effort of compiling function"), ship: p})
@@ -66,7 +66,7 @@ func estimates() (all []attack) {
 	add("2,000 branches, and 1,000 locals that are read behind them", 1000, opBlock, voidBlock, many(2000, leave), opEnd, gather(1000), get(0))
 	add("1,000 branches, each behind another local that is set", 1000, opBlock, voidBlock, setAndLeave(1000, 1000), opEnd, gather(1000), get(0))
 	add("16,000 branches with 100 results", 0, opBlock, appendS32(nil, int32(firstType+1)), many(100, get(0)), many(16_000, leave), opEnd, many(100, opDrop), get(0))
-	add("20,000 calls with 100 parameters and results", 0, many(100, get(0)), many(20_000, invoke((&pirate{}).hand(0))), many(100, opDrop), get(0))
+	add("20,000 calls with 100 parameters and results", 0, many(100, get(0)), many(20_000, invoke((&hostileGuest{}).hand(0))), many(100, opDrop), get(0))
 	add("900 loops in loops, around 1,000 locals", 1000, many(900, opLoop, voidBlock), gather(1000), many(900, leave, opEnd), get(0))
 	add("20,000 values on the stack beside 1,000 branches", 0, many(20_000, get(0), 0x28, 2, 0), opBlock, voidBlock, many(1000, leave), opEnd, many(19_999, 0x6a))
 	add("100,000 addresses that each come out of memory", 0, get(0), many(100_000, 0x28, 2, 0))
@@ -90,11 +90,11 @@ func numbered(n int) (all [][]byte) {
 
 // beginnings run before the host asks for anything.
 func beginnings() []attack {
-	var p pirate
+	var p hostileGuest
 	p.begin = code(invoke(p.hand(0)))
-	p.crew = []deckhand{{typ: typeNothing, code: invoke(p.hand(0))}}
-	with := func(parts ...any) pirate { return pirate{begin: code(parts...)} }
-	start := pirate{raw: map[byte][]byte{sectionStart: appendU32(nil, p.hand(0))}, crew: []deckhand{{typ: typeNothing, code: forever()}}}
+	p.crew = []wasmFunc{{typ: typeNothing, code: invoke(p.hand(0))}}
+	with := func(parts ...any) hostileGuest { return hostileGuest{begin: code(parts...)} }
+	start := hostileGuest{raw: map[byte][]byte{sectionStart: appendU32(nil, p.hand(0))}, crew: []wasmFunc{{typ: typeNothing, code: forever()}}}
 	return []attack{
 		{name: "a start section", limit: "no code runs while a module is loaded", ends: turnedAway("start section"), ship: start},
 		{name: "recursion in `_initialize`", limit: stackBudget, ends: trapped(wasm.TrapDepth), ship: p},
@@ -105,16 +105,16 @@ func beginnings() []attack {
 
 // features are what modules may be made of elsewhere.
 func features() (all []attack) {
-	add := func(words, name string, p pirate) {
+	add := func(words, name string, p hostileGuest) {
 		all = append(all, attack{name: name, limit: "the features of core V2, and no others", ends: turnedAway(words), ship: p})
 	}
 	unread := func(words, name string, id byte, content []byte) {
-		all = append(all, attack{name: name, limit: "the features of core V2, and no others", ends: unreadable(words), ship: pirate{raw: map[byte][]byte{id: content}}})
+		all = append(all, attack{name: name, limit: "the features of core V2, and no others", ends: unreadable(words), ship: hostileGuest{raw: map[byte][]byte{id: content}}})
 	}
 	unread("limits of kind 0x3", "a shared memory (threads)", sectionMemory, []byte{1, 3, 2, 4})
 	add("instruction 0xfe10", "an atomic load (threads)", atOpen(num(0), 0xfe, 0x10, 2, 0, opDrop))
 	unread("limits of kind 0x4", "a memory of 64 bits", sectionMemory, []byte{1, 4, 2})
-	add("memories: wanted at most 1", "two memories", pirate{raw: map[byte][]byte{sectionMemory: {2, 0, 2, 0, 2}}})
+	add("memories: wanted at most 1", "two memories", hostileGuest{raw: map[byte][]byte{sectionMemory: {2, 0, 2, 0, 2}}})
 	add("instruction 0x12", "a tail call", atOpen(0x12, 0))
 	add("instruction 0x13", "a tail call through a table", atOpen(num(0), 0x13, typeOne, 0))
 	unread("section 13", "a section of exceptions", sectionTag, []byte{1, 0, 0})
@@ -130,11 +130,11 @@ func features() (all []attack) {
 
 // unknowns want from the host what it does not have, or lack what it wants.
 func unknowns() (all []attack) {
-	add := func(words, name string, p pirate) {
+	add := func(words, name string, p hostileGuest) {
 		all = append(all, attack{name: name, limit: "a list of imports and exports, with their types", ends: turnedAway(words), ship: p})
 	}
 	importing := func(name, module, field string, words string) {
-		add(words, name, pirate{imports: []string{foreign(module, field, externFunction, typeOne)}})
+		add(words, name, hostileGuest{imports: []string{foreign(module, field, externFunction, typeOne)}})
 	}
 	importing("an import of another module", "env", "system", `import "env.system": there is no such function`)
 	importing("a host call that there is not", abi.Module, "exec", `import "wharf1.exec": there is no such function`)
@@ -143,12 +143,12 @@ func unknowns() (all []attack) {
 	importing("sockets, by way of WASI", "wasi_snapshot_preview1", "sock_send", `sock_send": there is no such function`)
 	importing("an import of the meter's", "__wharf", "fuel", `import "__wharf.fuel": there is no such function`)
 	importing("an import whose name moves the cursor", "env", "\x1b[2J", `"env.\x1b[2J"`)
-	add(`import "env.m": wanted functions only, found a memory`, "an import of a memory", pirate{imports: []string{foreign("env", "m", externMemory, 0, 1)}, raw: map[byte][]byte{sectionMemory: {0}}})
-	add(`import "env.t": wanted functions only, found a table`, "an import of a table", pirate{imports: []string{foreign("env", "t", externTable, funcref, 0, 1)}})
-	add(`import "env.g": wanted functions only, found a global`, "an import of a global", pirate{imports: []string{foreign("env", "g", externGlobal, 0x7f, 0)}})
-	add("one of that name, found two", "an export that is there twice", pirate{exports: [][]byte{export(abi.ExportEvent, externFunction, 0)}})
-	add("not a Wharf plugin", "a module that is no plugin", pirate{raw: map[byte][]byte{sectionExport: list(export("memory", externMemory, 0))}})
-	add("built for ABI 9", "a plugin for another version", pirate{raw: map[byte][]byte{sectionExport: list(export("wharf_abi_9", externFunction, hostCalls))}})
+	add(`import "env.m": wanted functions only, found a memory`, "an import of a memory", hostileGuest{imports: []string{foreign("env", "m", externMemory, 0, 1)}, raw: map[byte][]byte{sectionMemory: {0}}})
+	add(`import "env.t": wanted functions only, found a table`, "an import of a table", hostileGuest{imports: []string{foreign("env", "t", externTable, funcref, 0, 1)}})
+	add(`import "env.g": wanted functions only, found a global`, "an import of a global", hostileGuest{imports: []string{foreign("env", "g", externGlobal, 0x7f, 0)}})
+	add("one of that name, found two", "an export that is there twice", hostileGuest{exports: [][]byte{export(abi.ExportEvent, externFunction, 0)}})
+	add("not a Wharf plugin", "a module that is no plugin", hostileGuest{raw: map[byte][]byte{sectionExport: list(export("memory", externMemory, 0))}})
+	add("built for ABI 9", "a plugin for another version", hostileGuest{raw: map[byte][]byte{sectionExport: list(export("wharf_abi_9", externFunction, hostCalls))}})
 	return all
 }
 
@@ -157,7 +157,7 @@ func malformed() (all []attack) {
 	add := func(words, name string, whole []byte) {
 		all = append(all, attack{name: name, limit: "the reader of modules", ends: unreadable(words), whole: whole})
 	}
-	sound := (&pirate{}).bytes()
+	sound := (&hostileGuest{}).bytes()
 	header := sound[:8]
 	follow := func(parts ...any) []byte { return append(bytes.Clone(header), code(parts...)...) }
 	add("not a WebAssembly module", "an empty file", []byte{})
@@ -174,11 +174,11 @@ func malformed() (all []attack) {
 	add("is used", "a function of a type that there is not", follow(section(sectionType, []byte{0}), section(sectionFunction, []byte{1, 5})))
 	add("not UTF-8", "a name that is no text", follow(section(0, []byte("\x01\xff"))))
 	add("left over", "bytes after the last entry of a section", follow(section(sectionType, []byte{0, 0})))
-	endless := pirate{raw: map[byte][]byte{sectionCode: list([]byte{2, 0, 1}, []byte{2, 0, opEnd}, []byte{2, 0, opEnd})}}
+	endless := hostileGuest{raw: map[byte][]byte{sectionCode: list([]byte{2, 0, 1}, []byte{2, 0, opEnd}, []byte{2, 0, opEnd})}}
 	return append(all,
 		attack{name: "a body that does not end", limit: "the reader of modules", ends: turnedAway("too early"), ship: endless},
 		attack{name: "a branch to a block that there is not", limit: "the reader of modules", ends: turnedAway("label 9 is used"), ship: atOpen(opBr, 9)},
-		attack{name: "a function that returns nothing where it should", limit: "the validation of wazero", ends: turnedAway("compile: invalid function"), ship: pirate{crew: []deckhand{{typ: typeOne}}}},
+		attack{name: "a function that returns nothing where it should", limit: "the validation of wazero", ends: turnedAway("compile: invalid function"), ship: hostileGuest{crew: []wasmFunc{{typ: typeOne}}}},
 		attack{name: "a load from an address of 64 bits", limit: "the validation of wazero", ends: turnedAway("compile: invalid function"), ship: atOpen(0x42, 0, 0x28, 2, 0, opDrop)},
 	)
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// pirate is a module under construction that passes for a plugin: it has the
+// hostileGuest is a module under construction that passes for a plugin: it has the
 // marker, the event function and the memory, imports every host call under its own
 // number, and answers DESCRIBE unless it is told otherwise. So what a test adds to
 // it is what it is stopped for.
-type pirate struct {
+type hostileGuest struct {
 	on      map[abi.Kind][]byte // code of an event, which leaves nothing on the stack
 	begin   []byte              // code of _initialize; nil is none
-	crew    []deckhand          // more functions, from firstHand on
+	crew    []wasmFunc          // more functions, from firstHand on
 	types   [][2]string         // more types, from firstType on
 	imports []string            // more imports, from the number of host calls on; see foreign
 	pages   uint32              // of memory; 0 is 2
@@ -24,15 +24,15 @@ type pirate struct {
 	raw     map[byte][]byte     // sections as they are, in place of what would stand there
 }
 
-// deckhand is one function: its type, how many i32 it has beside its parameters,
+// wasmFunc is one function: its type, how many i32 it has beside its parameters,
 // and its code without the end.
-type deckhand struct {
+type wasmFunc struct {
 	typ    uint32
 	locals uint32
 	code   []byte
 }
 
-// Types that every pirate has; behind them stands one for each host call.
+// Types that every hostileGuest has; behind them stands one for each host call.
 const (
 	typeNothing = 0 // () -> ()
 	typeEvent   = 1 // (i32 i32 i32 i32) -> i32
@@ -72,11 +72,11 @@ var (
 
 // hand is the number of the n-th function of the crew, eventHand that of the event
 // function.
-func (p *pirate) hand(n int) uint32 { return p.eventHand() + 2 + uint32(n) }
-func (p *pirate) eventHand() uint32 { return hostCalls + uint32(len(p.imports)) + 1 }
+func (p *hostileGuest) hand(n int) uint32 { return p.eventHand() + 2 + uint32(n) }
+func (p *hostileGuest) eventHand() uint32 { return hostCalls + uint32(len(p.imports)) + 1 }
 
 // bytes encodes the module.
-func (p *pirate) bytes() []byte {
+func (p *hostileGuest) bytes() []byte {
 	out := []byte("\x00asm\x01\x00\x00\x00")
 	for _, s := range []struct {
 		id    byte
@@ -121,7 +121,7 @@ func list(items ...[]byte) []byte {
 	return out
 }
 
-func (p *pirate) typeList() [][]byte {
+func (p *hostileGuest) typeList() [][]byte {
 	all := [][]byte{typ("", ""), typ(i32(4), i32(1)), typ(i32(1), i32(1))}
 	for _, c := range abi.Calls() {
 		results := 0
@@ -142,7 +142,7 @@ func i32(n int) string                  { return strings.Repeat("\x7f", n) }
 // named is a length and so many bytes.
 func named(s string) []byte { return append(appendU32(nil, uint32(len(s))), s...) }
 
-func (p *pirate) importList() (all [][]byte) {
+func (p *hostileGuest) importList() (all [][]byte) {
 	for n, c := range abi.Calls() {
 		all = append(all, []byte(foreign(abi.Module, c.String(), externFunction, 3+n)))
 	}
@@ -161,7 +161,7 @@ func foreign(module, name string, kind byte, typ ...int) string {
 	return string(out)
 }
 
-func (p *pirate) functionList() [][]byte {
+func (p *hostileGuest) functionList() [][]byte {
 	all := [][]byte{{typeNothing}, {typeEvent}, {typeNothing}}
 	for _, f := range p.crew {
 		all = append(all, appendU32(nil, f.typ))
@@ -169,7 +169,7 @@ func (p *pirate) functionList() [][]byte {
 	return all
 }
 
-func (p *pirate) memory() []byte { return limits(max(p.pages, 2), p.most) }
+func (p *hostileGuest) memory() []byte { return limits(max(p.pages, 2), p.most) }
 
 // limits are those of a memory or a table; most 0 is none.
 func limits(least, most uint32) []byte {
@@ -181,7 +181,7 @@ func limits(least, most uint32) []byte {
 
 func table(least, most uint32) []byte { return code(funcref, limits(least, most)) }
 
-func (p *pirate) exportList() [][]byte {
+func (p *hostileGuest) exportList() [][]byte {
 	all := [][]byte{
 		export(abi.ExportMarker, externFunction, p.eventHand()-1),
 		export(abi.ExportEvent, externFunction, p.eventHand()),
@@ -197,7 +197,7 @@ func export(name string, kind byte, index uint32) []byte {
 	return appendU32(code(named(name), kind), index)
 }
 
-func (p *pirate) elements() [][]byte {
+func (p *hostileGuest) elements() [][]byte {
 	if len(p.entries) == 0 {
 		return nil
 	}
@@ -208,7 +208,7 @@ func (p *pirate) elements() [][]byte {
 	return [][]byte{code(0, num(0), opEnd, list(hands...))}
 }
 
-func (p *pirate) codeList() [][]byte {
+func (p *hostileGuest) codeList() [][]byte {
 	all := [][]byte{body(0, nil), body(4, p.event()), body(0, p.begin)}
 	for _, f := range p.crew {
 		all = append(all, body(f.locals, f.code))
@@ -227,7 +227,7 @@ func body(locals uint32, instructions []byte) []byte {
 
 // event is the code of the event function. Its parameters are the locals 0 to 3, and
 // 4 to 7 are free.
-func (p *pirate) event() (out []byte) {
+func (p *hostileGuest) event() (out []byte) {
 	say := code(hail(abi.CallReport, int32(abi.ReportManifest), 0, 0, manifestAt, int32(len(papers()))), opDrop)
 	on := map[abi.Kind][]byte{abi.EventDescribe: say}
 	for kind, instructions := range p.on {
@@ -241,7 +241,9 @@ func (p *pirate) event() (out []byte) {
 	return append(out, num(0)...)
 }
 
-func papers() []byte { return abi.AppendManifest(nil, &abi.Manifest{Name: "pirate", Version: "1"}) }
+func papers() []byte {
+	return abi.AppendManifest(nil, &abi.Manifest{Name: "hostile", Version: "1"})
+}
 
 func mainRequest() []byte { return abi.AppendOpenRequest(nil, &abi.OpenRequest{Grant: "main"}) }
 

@@ -32,8 +32,8 @@ func forgeries() (all []attack) {
 	trap("`forward` of bytes past its payload", opening, get(4), num(-1), num(2), num(0), invoke(uint32(abi.CallForward)), opDrop)
 	trap("`open` with a block that does not decode", ask(abi.CallOpen, int32(abi.OpenStream), 0, requestAt, int32(len(mainRequest())-1)))
 	trap("`open` with a block that says it has 4 GiB", num(freeAt), num(-1), 0x36, 2, 0, ask(abi.CallOpen, int32(abi.OpenStream), 0, freeAt, 64))
-	early := pirate{on: on(abi.EventDescribe, ask(abi.CallOpen, int32(abi.OpenStream), 0, requestAt, int32(len(mainRequest()))))}
-	forged := pirate{on: on(abi.EventDescribe, ask(abi.CallReport, int32(abi.ReportManifest), 0, 0, manifestAt, int32(len(papers())-1)))}
+	early := hostileGuest{on: on(abi.EventDescribe, ask(abi.CallOpen, int32(abi.OpenStream), 0, requestAt, int32(len(mainRequest()))))}
+	forged := hostileGuest{on: on(abi.EventDescribe, ask(abi.CallReport, int32(abi.ReportManifest), 0, 0, manifestAt, int32(len(papers())-1)))}
 	return append(all,
 		attack{name: "`open` before OPEN", limit: "the state of the connection", ends: trapped(wasm.TrapHost), ship: early},
 		attack{name: "a manifest that does not decode", limit: "every pointer, window and block is checked", ends: trapped(wasm.TrapHost), ship: forged},
@@ -45,7 +45,7 @@ func forgeries() (all []attack) {
 func guesses() []attack {
 	const tries = 1024
 	// guess calls c for every handle up to tries but the one in local 4.
-	guess := func(c abi.Call, before []byte, rest ...int32) pirate {
+	guess := func(c abi.Call, before []byte, rest ...int32) hostileGuest {
 		call := get(5)
 		for _, a := range rest {
 			call = append(call, num(a)...)
@@ -89,7 +89,7 @@ func tides() (all []attack) {
 	exchanges := atOpen(forever(get(5), num(1), opAdd, 0x22, 5, num(0), num(1), num(0), invoke(uint32(abi.CallDeliver)), opDrop))
 	timers := tells(opLoop, voidBlock, get(5), num(1), opAdd, 0x22, 5, num(60_000), invoke(uint32(abi.CallTimer)), 0x22, 6, num(0), opEq, opBrIf, 0, opEnd, get(6))
 	opens := tells(opLoop, voidBlock, opening, get(4), num(0), 0x4a, opBrIf, 0, opEnd, get(4))
-	stderr := pirate{imports: []string{foreign("wasi_snapshot_preview1", "fd_write", externFunction, typeEvent)}}
+	stderr := hostileGuest{imports: []string{foreign("wasi_snapshot_preview1", "fd_write", externFunction, typeEvent)}}
 	vector := code(num(freeAt), num(freeAt), 0x36, 2, 0, num(freeAt+4), num(64<<10), 0x36, 2, 0)
 	stderr.on = on(abi.EventOpen, vector, forever(num(2), num(freeAt), num(1), num(0), invoke(hostCalls), opDrop))
 	stderr.pages = 3
@@ -106,11 +106,11 @@ func tides() (all []attack) {
 // breakouts reach for what is not the guest's.
 func breakouts() []attack {
 	own := "what the host adds to a module has no number in it"
-	named := func(name string) pirate {
-		return pirate{exports: [][]byte{export(name, externFunction, hostCalls)}}
+	named := func(name string) hostileGuest {
+		return hostileGuest{exports: [][]byte{export(name, externFunction, hostCalls)}}
 	}
 	ended := atOpen(ask(abi.CallReport, int32(abi.ReportUp), 0, 0, 0, 0), ask(abi.CallReport, int32(abi.ReportEnded), 0, 0, 0, 0))
-	exit := pirate{imports: []string{foreign("wasi_snapshot_preview1", "proc_exit", externFunction, int(firstType))}, types: [][2]string{{i32(1), ""}}}
+	exit := hostileGuest{imports: []string{foreign("wasi_snapshot_preview1", "proc_exit", externFunction, int(firstType))}, types: [][2]string{{i32(1), ""}}}
 	exit.on = on(abi.EventOpen, num(3), invoke(hostCalls))
 	return []attack{
 		{name: "setting its own fuel", limit: own, ends: turnedAway("global 0 is used, 0 are declared"), ship: atOpen(0x42, 0, 0x24, 0)},
@@ -120,7 +120,7 @@ func breakouts() []attack {
 		{name: "a division by zero", limit: "the instruction itself", ends: trapped(wasm.TrapDivide), ship: atOpen(num(1), num(0), 0x6d, opDrop)},
 		{name: "`proc_exit`", limit: "it ends the instance alone", ends: trapped(wasm.TrapExit), ship: exit},
 		{name: "a result below zero", limit: "it ends the instance alone", ends: gaveUp(abi.Internal), ship: tells(num(int32(abi.Internal)))},
-		{name: "no answer to DESCRIBE", limit: "a manifest is asked for", ends: broke("did not answer DESCRIBE"), ship: pirate{on: on(abi.EventDescribe, 0x01)}},
+		{name: "no answer to DESCRIBE", limit: "a manifest is asked for", ends: broke("did not answer DESCRIBE"), ship: hostileGuest{on: on(abi.EventDescribe, 0x01)}},
 		{name: "ENDED before CLOSE", limit: "the state of the connection", ends: broke("said ENDED before CLOSE"), ship: ended},
 		{name: "FAILED of the whole connection", limit: "it ends the instance alone", ends: broke("connect"), ship: atOpen(ask(abi.CallReport, int32(abi.ReportFailed), 0, int32(abi.Internal), manifestAt, 4))},
 	}

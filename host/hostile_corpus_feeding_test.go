@@ -17,8 +17,8 @@ func feeding() []attack {
 	// work is nearly what an event brings with it, where it does. Each brings two more
 	// about, so there is always one that waits.
 	work := code(num(20_000), set(4), opLoop, voidBlock, get(4), num(-1), opAdd, 0x22, 4, opBrIf, 0, opEnd)
-	reading := func(text []byte, on map[abi.Kind][]byte) pirate {
-		p := pirate{on: on}
+	reading := func(text []byte, on map[abi.Kind][]byte) hostileGuest {
+		p := hostileGuest{on: on}
 		p.raw = map[byte][]byte{sectionData: list(append(data(), code(0, num(freeAt), opEnd, named(string(text))))...)}
 		return p
 	}
@@ -27,9 +27,9 @@ func feeding() []attack {
 	request := abi.AppendOpenRequest(nil, &abi.OpenRequest{Grant: "main", Method: "GET"})
 	asking := code(work, many(2, hail(abi.CallOpen, int32(abi.OpenHTTP), 0, freeAt, int32(len(request))), num(freeAt), num(1), num(int32(abi.End)), invoke(uint32(abi.CallWrite)), opDrop))
 
-	var p pirate
+	var p hostileGuest
 	referring := atOpen(forever(many(100, 0xd2, int(p.hand(0)), opDrop)))
-	referring.crew = []deckhand{{typ: typeNothing}}
+	referring.crew = []wasmFunc{{typ: typeNothing}}
 	referring.tables, referring.entries = [][]byte{table(1, 1)}, []uint32{p.hand(0)}
 
 	return []attack{

@@ -21,14 +21,14 @@ import (
 
 func init() {
 	servers["tells"] = func() {
-		serveConn(bufio.NewReader(io.TeeReader(os.Stdin, crier{})), bufio.NewWriter(os.Stdout), true)
+		serveConn(bufio.NewReader(io.TeeReader(os.Stdin, stderrServer{})), bufio.NewWriter(os.Stdout), true)
 	}
 }
 
-// crier is a server that says when a call has come that it will not answer.
-type crier struct{}
+// stderrServer is a server that says when a call has come that it will not answer.
+type stderrServer struct{}
 
-func (crier) Write(p []byte) (int, error) {
+func (stderrServer) Write(p []byte) (int, error) {
 	if bytes.Contains(p, []byte(`"mute"`)) {
 		fmt.Fprintln(os.Stderr, "called")
 	}

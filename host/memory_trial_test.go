@@ -14,16 +14,16 @@ import (
 	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
 )
 
-// aboveDeck is a server of the official SDK within the program, which can go away
+// inProcess is a server of the official SDK within the program, which can go away
 // and come back as one behind a socket can.
-type aboveDeck struct {
+type inProcess struct {
 	mu    sync.Mutex
 	here  bool
 	conns []net.Conn
 	runs  sync.WaitGroup
 }
 
-func (a *aboveDeck) dial(context.Context) (io.ReadWriteCloser, error) {
+func (a *inProcess) dial(context.Context) (io.ReadWriteCloser, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.here {
@@ -37,13 +37,13 @@ func (a *aboveDeck) dial(context.Context) (io.ReadWriteCloser, error) {
 	return ours, nil
 }
 
-func (a *aboveDeck) start(*testing.T) {
+func (a *inProcess) start(*testing.T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.here = true
 }
 
-func (a *aboveDeck) kill(*testing.T) {
+func (a *inProcess) kill(*testing.T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.here = false
@@ -55,7 +55,7 @@ func (a *aboveDeck) kill(*testing.T) {
 }
 
 func TestRestartWithinTheProgram(t *testing.T) {
-	a := &aboveDeck{}
+	a := &inProcess{}
 	restarttest.Run(t, restarttest.Trial{
 		Config: host.Config{Files: pluginFile("socket", socketFile), Streams: map[string]host.Stream{"loft": a.dial}},
 		Entry:  host.Server{Name: "loft", Transport: "socket", Address: "memory:loft"},

@@ -19,8 +19,8 @@ import (
 // A thousand visits with anything but the state of the sign-in change nothing:
 // the person comes, and is signed in. The callback then takes no more.
 func TestForgedCallbacks(t *testing.T) {
-	o := newOffice(t)
-	w := newWard(t, o)
+	o := newFakeAS(t)
+	w := newProtectedServer(t, o)
 	h, v := signingIn(t)
 	v.before = func(p host.Page) {
 		page, _ := url.Parse(p.URL)
@@ -33,13 +33,13 @@ func TestForgedCallbacks(t *testing.T) {
 		}
 	}
 	port := ownPort(t) // nobody else has it when the callback has given it back
-	entry := comesBackTo(w.entry("ward"), port)
+	entry := comesBackTo(w.entry("protectedServer"), port)
 	port.Close()
 	say(t, connect(t, h, entry))
 	if tokens := o.asked("/token"); len(tokens) != 1 || !strings.HasPrefix(tokens[0].form.Get("code"), canary) {
 		t.Errorf("the token endpoint was asked %v", tokens)
 	}
-	page, _ := url.Parse(v.saw("ward")[0])
+	page, _ := url.Parse(v.saw("protectedServer")[0])
 	if status, err := surf(t.Context(), page.Query().Get("redirect_uri")+"?code=late&state="+page.Query().Get("state")); err == nil && status != http.StatusGone {
 		t.Errorf("a second visit gets %d", status)
 	}
@@ -57,15 +57,15 @@ func comesBackTo(entry host.Server, l net.Listener) host.Server {
 func TestSquattedPort(t *testing.T) {
 	l := ownPort(t)
 	defer l.Close()
-	o := newOffice(t)
-	w := newWard(t, o)
+	o := newFakeAS(t)
+	w := newProtectedServer(t, o)
 	h, v := signingIn(t)
-	entry := comesBackTo(w.entry("ward"), l)
+	entry := comesBackTo(w.entry("protectedServer"), l)
 	_, err := h.Connect(t.Context(), entry)
 	if !errors.Is(err, host.ErrAuthRequired) || !strings.Contains(err.Error(), "cannot listen on port") || !strings.Contains(host.Hint(err), "callback_port") {
 		t.Errorf("error %v, hint %q", err, host.Hint(err))
 	}
-	if pages := v.saw("ward"); len(pages) != 0 {
+	if pages := v.saw("protectedServer"); len(pages) != 0 {
 		t.Errorf("the person was shown %q", pages)
 	}
 	l.Close()
@@ -75,15 +75,15 @@ func TestSquattedPort(t *testing.T) {
 // Another url is another server, whatever it is called, and an authorization
 // server that took the place of another learns nothing of what that one gave.
 func TestTokensStayWhereTheyBelong(t *testing.T) {
-	first, second := newOffice(t), newOffice(t)
-	w, other := newWard(t, first), newWard(t, second)
+	first, second := newFakeAS(t), newFakeAS(t)
+	w, other := newProtectedServer(t, first), newProtectedServer(t, second)
 	h, v := signingIn(t)
-	say(t, connect(t, h, w.entry("ward")))
+	say(t, connect(t, h, w.entry("protectedServer")))
 
-	say(t, connect(t, h, other.entry("ward"))) // the entry was edited
-	w.move(second)                             // the server was sold
-	say(t, connect(t, h, w.entry("ward")))
-	if n := len(v.saw("ward")); n != 3 {
+	say(t, connect(t, h, other.entry("protectedServer"))) // the entry was edited
+	w.move(second)                                        // the server was sold
+	say(t, connect(t, h, w.entry("protectedServer")))
+	if n := len(v.saw("protectedServer")); n != 3 {
 		t.Errorf("the person was shown %d pages", n)
 	}
 	for _, secret := range first.secrets {
@@ -95,8 +95,8 @@ func TestTokensStayWhereTheyBelong(t *testing.T) {
 		t.Errorf("registered %d times with the second", n)
 	}
 	w.move(first) // and is back
-	say(t, connect(t, h, w.entry("ward")))
-	if n := len(v.saw("ward")); n != 4 {
+	say(t, connect(t, h, w.entry("protectedServer")))
+	if n := len(v.saw("protectedServer")); n != 4 {
 		t.Errorf("what was dropped is there again: %d pages", n)
 	}
 }
@@ -104,19 +104,19 @@ func TestTokensStayWhereTheyBelong(t *testing.T) {
 // A client that was registered by hand is not shown to another authorization
 // server than the one that it was registered with.
 func TestOwnClientIsNotMoved(t *testing.T) {
-	first, second := newOffice(t), newOffice(t)
-	w := newWard(t, first)
+	first, second := newFakeAS(t), newFakeAS(t)
+	w := newProtectedServer(t, first)
 	h, v := signingIn(t)
-	entry := w.entry("ward")
+	entry := w.entry("protectedServer")
 	entry.Auth = config.Auth{Provider: "oauth", Settings: map[string]any{"client_id": "mine", "client_secret": canary + "mine"}}
 	s := connect(t, h, entry)
 	say(t, s)
 	w.move(second)
 	_, err := s.CallTool(t.Context(), "echo", nil)
-	if err == nil || !strings.Contains(err.Error(), "now sends people to "+second.url) || !strings.Contains(host.Hint(err), "wharf logout ward") {
+	if err == nil || !strings.Contains(err.Error(), "now sends people to "+second.url) || !strings.Contains(host.Hint(err), "wharf logout protectedServer") {
 		t.Errorf("error %v, hint %q", err, host.Hint(err))
 	}
-	if len(v.saw("ward")) != 1 || strings.Contains(fmt.Sprint(second.log), "mine") {
+	if len(v.saw("protectedServer")) != 1 || strings.Contains(fmt.Sprint(second.log), "mine") {
 		t.Errorf("the second was asked %v", second.log)
 	}
 }
@@ -124,18 +124,18 @@ func TestOwnClientIsNotMoved(t *testing.T) {
 // A server that refuses everything is asked twice by each call, and the person
 // once in all.
 func TestAlwaysUnauthorized(t *testing.T) {
-	o := newOffice(t)
-	w := newWard(t, o)
+	o := newFakeAS(t)
+	w := newProtectedServer(t, o)
 	w.refuse = func(string, *http.Request) (int, string) { return 401, w.challenge("") }
 	h, v := signingIn(t)
-	entry := w.entry("ward")
+	entry := w.entry("protectedServer")
 	entry.Protocol = "2026-07-28"
 	for range 3 {
 		if _, err := h.Connect(t.Context(), entry); !errors.Is(err, host.ErrAuthRequired) {
 			t.Errorf("error %v", err)
 		}
 	}
-	if n := len(v.saw("ward")); n != 1 {
+	if n := len(v.saw("protectedServer")); n != 1 {
 		t.Errorf("the person was asked %d times", n)
 	}
 	// Without a token, with the one of the sign-in, and with a refreshed one; then
@@ -148,15 +148,15 @@ func TestAlwaysUnauthorized(t *testing.T) {
 // What the person has said no to is not asked again by itself, however many calls
 // want it.
 func TestDeclinedIsNotAskedAgain(t *testing.T) {
-	o := newOffice(t)
-	w := newWard(t, o)
+	o := newFakeAS(t)
+	w := newProtectedServer(t, o)
 	asked := 0
 	h := newHost(t, host.Config{VaultDir: vaultDir(t), OpenURL: func(context.Context, host.Page) error {
 		asked++
 		return host.ErrDeclined
 	}})
 	for range 3 {
-		if _, err := h.Connect(t.Context(), w.entry("ward")); !errors.Is(err, host.ErrAuthRequired) {
+		if _, err := h.Connect(t.Context(), w.entry("protectedServer")); !errors.Is(err, host.ErrAuthRequired) {
 			t.Errorf("error %v", err)
 		}
 	}
@@ -167,14 +167,14 @@ func TestDeclinedIsNotAskedAgain(t *testing.T) {
 
 // A session that is closed takes the question with it that one of its calls asks.
 func TestCloseTakesTheQuestionBack(t *testing.T) {
-	o := newOffice(t)
-	w := newWard(t, o)
+	o := newFakeAS(t)
+	w := newProtectedServer(t, o)
 	asked := make(chan struct{})
 	h := newHost(t, host.Config{VaultDir: vaultDir(t), OpenURL: func(context.Context, host.Page) error {
 		close(asked)
 		return nil // and the person never comes back from there
 	}})
-	s := add(t, h, w.entry("ward"))
+	s := add(t, h, w.entry("protectedServer"))
 	done := make(chan error, 1)
 	go func() { done <- s.Ready(t.Context()) }()
 	<-asked
@@ -188,8 +188,8 @@ func TestCloseTakesTheQuestionBack(t *testing.T) {
 
 // Each tool wants another scope, and none is ever enough.
 func TestStepUpsEnd(t *testing.T) {
-	o := newOffice(t)
-	w := newWard(t, o)
+	o := newFakeAS(t)
+	w := newProtectedServer(t, o)
 	var mu sync.Mutex
 	n, grow := 0, true
 	w.tools = map[string]answer{"more": func(rw http.ResponseWriter, r *http.Request, id string) {
@@ -202,14 +202,14 @@ func TestStepUpsEnd(t *testing.T) {
 		http.Error(rw, "more", http.StatusForbidden)
 	}}
 	h, v := signingIn(t)
-	s := connect(t, h, w.entry("ward"))
+	s := connect(t, h, w.entry("protectedServer"))
 	const calls = 6
 	for range calls {
 		if _, err := s.CallTool(t.Context(), "more", nil); err == nil {
 			t.Error("it was enough")
 		}
 	}
-	pages := v.saw("ward")
+	pages := v.saw("protectedServer")
 	if len(pages) < 2 || len(pages) > 1+8 {
 		t.Errorf("the person was asked %d times", len(pages))
 	}
@@ -236,10 +236,10 @@ func TestFailedRefresh(t *testing.T) {
 	}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
-			o := newOffice(t)
-			w := newWard(t, o)
+			o := newFakeAS(t)
+			w := newProtectedServer(t, o)
 			h, v := signingIn(t)
-			s := connect(t, h, w.entry("ward"))
+			s := connect(t, h, w.entry("protectedServer"))
 			o.expire()
 			o.answer("/token", fault)
 			if _, err := s.CallTool(host.WithoutSignIn(t.Context()), "echo", nil); err == nil {
@@ -247,7 +247,7 @@ func TestFailedRefresh(t *testing.T) {
 			}
 			o.answer("/token", nil)
 			say(t, s)
-			if n := len(v.saw("ward")); n != 1 {
+			if n := len(v.saw("protectedServer")); n != 1 {
 				t.Errorf("the person was asked %d times", n)
 			}
 		})
@@ -256,10 +256,10 @@ func TestFailedRefresh(t *testing.T) {
 
 // A login that the authorization server has ended is asked for again, once.
 func TestRevokedLogin(t *testing.T) {
-	o := newOffice(t)
-	w := newWard(t, o)
+	o := newFakeAS(t)
+	w := newProtectedServer(t, o)
 	h, v := signingIn(t)
-	s := connect(t, h, w.entry("ward"))
+	s := connect(t, h, w.entry("protectedServer"))
 	o.mu.Lock()
 	clear(o.valid)
 	o.mu.Unlock()
@@ -274,28 +274,28 @@ func TestRevokedLogin(t *testing.T) {
 			refreshes++
 		}
 	}
-	if n := len(v.saw("ward")); n != 2 || refreshes != 1 {
+	if n := len(v.saw("protectedServer")); n != 2 || refreshes != 1 {
 		t.Errorf("the person was asked %d times; %d refreshes", n, refreshes)
 	}
 }
 
 // A client that is gone is registered anew, once.
 func TestLostRegistration(t *testing.T) {
-	o := newOffice(t)
-	w := newWard(t, o)
+	o := newFakeAS(t)
+	w := newProtectedServer(t, o)
 	h, v := signingIn(t)
 	lost := func(rw http.ResponseWriter, _ *http.Request) {
 		reply(rw, 401, map[string]string{"error": "invalid_client"})
 	}
 	o.answer("/token", lost)
-	if _, err := h.Connect(t.Context(), w.entry("ward")); !errors.Is(err, host.ErrAuthRequired) {
+	if _, err := h.Connect(t.Context(), w.entry("protectedServer")); !errors.Is(err, host.ErrAuthRequired) {
 		t.Errorf("error %v", err)
 	}
-	if n, pages := len(o.asked("/register")), v.saw("ward"); n != 2 || len(pages) != 2 {
+	if n, pages := len(o.asked("/register")), v.saw("protectedServer"); n != 2 || len(pages) != 2 {
 		t.Errorf("registered %d times, and the person was shown %q", n, pages)
 	}
 	o.answer("/token", nil)
-	say(t, connect(t, h, w.entry("ward")))
+	say(t, connect(t, h, w.entry("protectedServer")))
 }
 
 // Which client signs in: the one of the entry, then a document, then one that is
@@ -315,8 +315,8 @@ func TestWhichClient(t *testing.T) {
 		"nothing to say": {nil, true, "client-", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := newOffice(t)
-			w := newWard(t, o)
+			o := newFakeAS(t)
+			w := newProtectedServer(t, o)
 			says("client_id_metadata_document_supported", tt.reads)(o, w, "")
 			entry := w.entry(name)
 			entry.Auth = config.Auth{Provider: "oauth", Settings: tt.settings}
@@ -334,11 +334,11 @@ func TestWhichClient(t *testing.T) {
 func TestClocks(t *testing.T) {
 	for name, life := range map[string]int{"an hour behind": 7200, "an hour ahead": 0, "for ever": 1 << 60, "a moment": 1} {
 		t.Run(name, func(t *testing.T) {
-			o := newOffice(t)
+			o := newFakeAS(t)
 			o.life = life
-			w := newWard(t, o)
+			w := newProtectedServer(t, o)
 			h, v := signingIn(t)
-			s, err := h.Connect(t.Context(), w.entry("ward"))
+			s, err := h.Connect(t.Context(), w.entry("protectedServer"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -346,7 +346,7 @@ func TestClocks(t *testing.T) {
 				say(t, s)
 				o.expire()
 			}
-			if n := len(v.saw("ward")); n != 1 {
+			if n := len(v.saw("protectedServer")); n != 1 {
 				t.Errorf("the person was asked %d times", n)
 			}
 		})
@@ -356,21 +356,21 @@ func TestClocks(t *testing.T) {
 // Without a person there is no page, no client and no callback, and the error
 // says what to do.
 func TestNobodyIsThere(t *testing.T) {
-	o := newOffice(t)
-	w := newWard(t, o)
+	o := newFakeAS(t)
+	w := newProtectedServer(t, o)
 	browser := newHost(t, host.Config{VaultDir: vaultDir(t)})
-	_, err := browser.Connect(t.Context(), w.entry("ward"))
-	if !errors.Is(err, host.ErrAuthRequired) || !strings.Contains(host.Hint(err), "wharf login ward") {
+	_, err := browser.Connect(t.Context(), w.entry("protectedServer"))
+	if !errors.Is(err, host.ErrAuthRequired) || !strings.Contains(host.Hint(err), "wharf login protectedServer") {
 		t.Errorf("error %v, hint %q", err, host.Hint(err))
 	}
 	if n := len(o.asked("/authorize")) + len(o.asked("/register")); n != 0 {
 		t.Errorf("%d requests: %v", n, o.log)
 	}
 	h, v := signingIn(t)
-	if _, err = h.Connect(host.WithoutSignIn(t.Context()), w.entry("ward")); !errors.Is(err, host.ErrAuthRequired) {
+	if _, err = h.Connect(host.WithoutSignIn(t.Context()), w.entry("protectedServer")); !errors.Is(err, host.ErrAuthRequired) {
 		t.Errorf("error %v", err)
 	}
-	if pages := v.saw("ward"); len(pages) != 0 {
+	if pages := v.saw("protectedServer"); len(pages) != 0 {
 		t.Errorf("the person was shown %q", pages)
 	}
 }

@@ -20,14 +20,14 @@ func signingIn(t *testing.T) (*host.Host, *visitor) {
 // The whole of it: one page, a token for this server and by this client, and the
 // resource in each request (RFC 8707, section 2).
 func TestOAuth(t *testing.T) {
-	o := newOffice(t)
-	w := newWard(t, o)
+	o := newFakeAS(t)
+	w := newProtectedServer(t, o)
 	h, v := signingIn(t)
-	s := connect(t, h, w.entry("ward"))
+	s := connect(t, h, w.entry("protectedServer"))
 	say(t, s)
 	o.expire()
 	say(t, s)
-	if pages := v.saw("ward"); len(pages) != 1 {
+	if pages := v.saw("protectedServer"); len(pages) != 1 {
 		t.Errorf("the person was shown %q", pages)
 	}
 	tokens := o.asked("/token")
@@ -47,19 +47,19 @@ func TestOAuth(t *testing.T) {
 // lie is what an authorization server, or an MCP server, does to get at what is
 // not for it, or to have somebody called that it cannot reach.
 type lie struct {
-	tell  func(o *office, w *ward, other string)
+	tell  func(o *fakeAS, w *protectedServer, other string)
 	want  string // in the error
 	pages int    // that the person sees
 }
 
-func says(key string, value any) func(*office, *ward, string) {
-	return func(o *office, _ *ward, _ string) { o.metadata = func(m map[string]any) { m[key] = value } }
+func says(key string, value any) func(*fakeAS, *protectedServer, string) {
+	return func(o *fakeAS, _ *protectedServer, _ string) { o.metadata = func(m map[string]any) { m[key] = value } }
 }
 
 // answers sets iss of the answer, which the metadata announces or not. %s is the
 // issuer.
-func answers(iss string, announced bool, more ...string) func(*office, *ward, string) {
-	return func(o *office, _ *ward, _ string) {
+func answers(iss string, announced bool, more ...string) func(*fakeAS, *protectedServer, string) {
+	return func(o *fakeAS, _ *protectedServer, _ string) {
 		says("authorization_response_iss_parameter_supported", announced)(o, nil, "")
 		o.redirect = func(q url.Values) {
 			if iss != "" {
@@ -73,8 +73,8 @@ func answers(iss string, announced bool, more ...string) func(*office, *ward, st
 }
 
 // names has the MCP server name an authorization server.
-func names(issuer string) func(*office, *ward, string) {
-	return func(_ *office, w *ward, _ string) {
+func names(issuer string) func(*fakeAS, *protectedServer, string) {
+	return func(_ *fakeAS, w *protectedServer, _ string) {
 		w.metadata = func(m map[string]any) { m["authorization_servers"] = []string{issuer} }
 	}
 }
@@ -95,14 +95,14 @@ var lies = map[string]lie{
 	// Metadata of somebody else.
 	"another issuer":      {says("issuer", "https://honest.example"), `its issuer is "https://honest.example"`, 0},
 	"no issuer":           {says("issuer", nil), `its issuer is ""`, 0},
-	"an issuer and slash": {func(o *office, w *ward, _ string) { says("issuer", o.url+"/")(o, w, "") }, "its issuer is", 0},
-	"another resource": {func(_ *office, w *ward, _ string) {
+	"an issuer and slash": {func(o *fakeAS, w *protectedServer, _ string) { says("issuer", o.url+"/")(o, w, "") }, "its issuer is", 0},
+	"another resource": {func(_ *fakeAS, w *protectedServer, _ string) {
 		w.metadata = func(m map[string]any) { m["resource"] = "https://bank.example/mcp" }
 	}, `it is about "https://bank.example/mcp"`, 0},
-	"a longer resource": {func(_ *office, w *ward, _ string) {
+	"a longer resource": {func(_ *fakeAS, w *protectedServer, _ string) {
 		w.metadata = func(m map[string]any) { m["resource"] = w.url + "/deeper" }
 	}, "it is about", 0},
-	"metadata elsewhere": {func(_ *office, w *ward, other string) {
+	"metadata elsewhere": {func(_ *fakeAS, w *protectedServer, other string) {
 		w.metadata = func(m map[string]any) { m["resource"] = "https://bank.example" }
 		w.refuse = func(string, *http.Request) (int, string) {
 			return 401, `Bearer resource_metadata="` + other + `/.well-known/oauth-protected-resource"`
@@ -139,26 +139,26 @@ var lies = map[string]lie{
 	"register moves": {moves("/register", 307), "status 307", 0},
 
 	// Answers without an end.
-	"endless metadata": {func(o *office, _ *ward, _ string) {
+	"endless metadata": {func(o *fakeAS, _ *protectedServer, _ string) {
 		o.answer("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", mediaJSON)
 			pour(w, " ")
 		})
 	}, "longer than", 0},
-	"deep metadata": {func(o *office, _ *ward, _ string) {
+	"deep metadata": {func(o *fakeAS, _ *protectedServer, _ string) {
 		o.answer("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", mediaJSON)
 			fmt.Fprint(w, strings.Repeat(`{"a":`, 1000)+"1"+strings.Repeat("}", 1000))
 		})
 	}, "nested deeper", 0},
-	"endless token": {func(o *office, _ *ward, _ string) {
+	"endless token": {func(o *fakeAS, _ *protectedServer, _ string) {
 		o.answer("/token", func(w http.ResponseWriter, _ *http.Request) { pour(w, " ") })
 	}, "longer than", 1},
 }
 
 // moves redirects a path to where nobody may be sent.
-func moves(path string, status int) func(*office, *ward, string) {
-	return func(o *office, _ *ward, other string) {
+func moves(path string, status int) func(*fakeAS, *protectedServer, string) {
+	return func(o *fakeAS, _ *protectedServer, other string) {
 		o.answer(path, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other+path, status) })
 	}
 }
@@ -170,8 +170,8 @@ func TestLies(t *testing.T) {
 	other := spied(t)
 	for name, l := range lies {
 		t.Run(name, func(t *testing.T) {
-			o := newOffice(t)
-			w := newWard(t, o)
+			o := newFakeAS(t)
+			w := newProtectedServer(t, o)
 			l.tell(o, w, other)
 			_, err := h.Connect(t.Context(), w.entry(name))
 			pages := v.saw(name)

@@ -22,8 +22,8 @@ func TestResumeOfAKilledWorker(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	<-v.haven.parted
-	v.haven.tell("two")
+	<-v.resumableServer.parted
+	v.resumableServer.tell("two")
 	v.listens("1")
 	v.hears("two")
 	say(t, v.session)

@@ -18,34 +18,34 @@ import (
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
-// passage is a session with a haven, whose plugin lies in a file and traps when a
+// passage is a session with a resumableServer, whose plugin lies in a file and traps when a
 // call is cancelled.
 type passage struct {
 	*testing.T
-	haven   *haven
-	host    *host.Host
-	session *host.Session
-	entry   host.Server
-	file    string
-	heard   chan string // gets what the server tells
-	trace   *scroll
+	resumableServer *resumableServer
+	host            *host.Host
+	session         *host.Session
+	entry           host.Server
+	file            string
+	heard           chan string // gets what the server tells
+	trace           *traceText
 }
 
-// scroll is the trace of a host, as text.
-type scroll struct {
+// traceText is the trace of a host, as text.
+type traceText struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (l *scroll) Write(p []byte) (int, error) {
+func (l *traceText) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-func (l *scroll) Close() error { return nil }
+func (l *traceText) Close() error { return nil }
 
-func (l *scroll) count(what string) int {
+func (l *traceText) count(what string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Count(l.text.String(), what)
@@ -59,7 +59,7 @@ func (v *passage) resumes() int { return v.trace.count("event(RESUME") }
 func embark(t *testing.T, plugin []byte, change ...func(*host.Config, *host.Server)) *passage {
 	t.Helper()
 	v := &passage{
-		T: t, haven: newHaven(), heard: make(chan string, 16), trace: &scroll{},
+		T: t, resumableServer: newResumableServer(), heard: make(chan string, 16), trace: &traceText{},
 		file: filepath.Join(t.TempDir(), "http.wasm"),
 	}
 	v.put(plugin)
@@ -72,7 +72,7 @@ func embark(t *testing.T, plugin []byte, change ...func(*host.Config, *host.Serv
 			v.heard <- e.Method
 		}
 	}}
-	v.entry = host.Server{Name: "haven", URL: serve(t, v.haven), Strategy: "http-only", Protocol: "legacy"}
+	v.entry = host.Server{Name: "resumableServer", URL: serve(t, v.resumableServer), Strategy: "http-only", Protocol: "legacy"}
 	for _, f := range change {
 		f(&c, &v.entry)
 	}
@@ -80,7 +80,7 @@ func embark(t *testing.T, plugin []byte, change ...func(*host.Config, *host.Serv
 	if err := v.host.Apply([]host.Server{v.entry}, c.Files); err != nil {
 		t.Fatal(err)
 	}
-	v.session = v.host.Session("haven")
+	v.session = v.host.Session("resumableServer")
 	if err := v.session.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func (v *passage) put(plugin []byte) {
 // listens waits for a listener, who wants to go on after that event.
 func (v *passage) listens(last string) {
 	v.Helper()
-	if got := <-v.haven.listening; got != last {
+	if got := <-v.resumableServer.listening; got != last {
 		v.Errorf("it listens after event %q, want %q", got, last)
 	}
 }
@@ -108,7 +108,7 @@ func (v *passage) listens(last string) {
 // tells has the server tell something, and waits until it is heard.
 func (v *passage) tells(text string) {
 	v.Helper()
-	v.haven.tell(text)
+	v.resumableServer.tell(text)
 	v.hears(text)
 }
 
@@ -129,18 +129,18 @@ func (v *passage) wreck() {
 		_, err := v.session.CallTool(ctx, "mute", nil)
 		over <- err
 	}()
-	<-v.haven.called
+	<-v.resumableServer.called
 	cancel()
 	if err := <-over; !host.MaybeSent(err) {
 		v.Errorf("a call in flight ended with %v", err)
 	}
-	<-v.haven.parted
+	<-v.resumableServer.parted
 }
 
 // handshakes wants so many, and so many guests that were told to end what they began.
 func (v *passage) handshakes(greetings, farewells int) {
 	v.Helper()
-	if n := v.haven.count("initialize"); n != greetings {
+	if n := v.resumableServer.count("initialize"); n != greetings {
 		v.Errorf("%d handshakes, want %d", n, greetings)
 	}
 	if n := v.trace.count("event(CLOSE"); n != farewells {
@@ -152,7 +152,7 @@ func (v *passage) handshakes(greetings, farewells int) {
 // come once.
 func (v *passage) oneSession() {
 	v.Helper()
-	all, _ := v.haven.since(0)
+	all, _ := v.resumableServer.since(0)
 	ids := make(map[string]bool)
 	for _, a := range all {
 		if a.method != "initialize" && (a.session != "s1" || a.version != "2025-11-25") {
@@ -187,20 +187,20 @@ func TestResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.wreck()
-	v.haven.tell("two")
+	v.resumableServer.tell("two")
 	v.listens("1")
 	v.hears("two")
 	say(t, v.session)
 	v.tells("three")
 	v.handshakes(1, 0)
-	if n := v.haven.count("logging/setLevel"); n != 1 {
+	if n := v.resumableServer.count("logging/setLevel"); n != 1 {
 		t.Errorf("the level was set %d times", n)
 	}
 	v.oneSession()
 	if n := v.resumes(); n != 1 {
 		t.Errorf("%d guests were given a state", n)
 	}
-	if i := v.session.Info(); i.Server.Name != "haven" || i.Protocol != "2025-11-25" || i.Transport != "http" {
+	if i := v.session.Info(); i.Server.Name != "resumableServer" || i.Protocol != "2025-11-25" || i.Transport != "http" {
 		t.Errorf("after it the session knows %+v", i)
 	}
 	if err := v.session.Close(); err != nil {
@@ -215,15 +215,15 @@ func TestResumeOfAForgottenSession(t *testing.T) {
 	for _, unknown := range []int{404, 400} {
 		v := embark(t, trapping())
 		v.wreck()
-		v.haven.unknown = unknown
-		v.haven.forget()
+		v.resumableServer.unknown = unknown
+		v.resumableServer.forget()
 		say(t, v.session)
 		v.handshakes(2, map[int]int{404: 0, 400: 1}[unknown])
 		v.listens("")
 		if n := v.resumes(); n != 1 {
 			t.Errorf("%d guests were given a state", n)
 		}
-		if n := v.haven.count("tools/call"); n != 2 {
+		if n := v.resumableServer.count("tools/call"); n != 2 {
 			t.Errorf("%d calls arrived", n)
 		}
 	}
@@ -233,7 +233,7 @@ func TestResumeOfAForgottenSession(t *testing.T) {
 // as that happens, and whether or not anything was saved in between; and a call in
 // flight is answered before. Whoever records that sees no connection lost.
 func TestResumeByANewPlugin(t *testing.T) {
-	kept := &scroll{}
+	kept := &traceText{}
 	recorder := trace.NewRecorder(kept)
 	v := embark(t, plugins.Builtin()["http"], func(c *host.Config, _ *host.Server) { c.Trace = recorder })
 	next := newer(plugins.Builtin()["http"])
@@ -245,15 +245,15 @@ func TestResumeByANewPlugin(t *testing.T) {
 			_, err := v.session.CallTool(t.Context(), "gate", nil)
 			done <- err
 		}()
-		<-v.haven.called
+		<-v.resumableServer.called
 		if err := v.host.Apply([]host.Server{v.entry}, pluginFile("http", v.file)); err != nil {
 			t.Error(err)
 		}
-		v.haven.let <- struct{}{}
+		v.resumableServer.let <- struct{}{}
 		if err := <-done; err != nil {
 			t.Errorf("the call in flight ended with %v", err)
 		}
-		<-v.haven.parted
+		<-v.resumableServer.parted
 		v.listens("1")
 	}
 	say(t, v.session)
@@ -281,7 +281,7 @@ func TestNewProviderEndsTheSession(t *testing.T) {
 	if err := v.host.Apply([]host.Server{v.entry}, files); err != nil {
 		t.Error(err)
 	}
-	<-v.haven.parted
+	<-v.resumableServer.parted
 	v.listens("")
 	v.handshakes(2, 1)
 }
@@ -309,10 +309,10 @@ func TestNotResumed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := embark(t, trapping())
 			v.wreck()
-			_, before := v.haven.since(0)
+			_, before := v.resumableServer.since(0)
 			turn(v)
 			say(t, v.session)
-			after, _ := v.haven.since(before)
+			after, _ := v.resumableServer.since(before)
 			if len(after) == 0 || after[0].method != "initialize" || v.resumes() != 0 {
 				t.Errorf("%d guests were given a state; the server saw %+v", v.resumes(), after)
 			}
@@ -365,7 +365,7 @@ func TestResumeOnce(t *testing.T) {
 	for range 2 {
 		v.wreck()
 		say(t, v.session)
-		<-v.haven.listening
+		<-v.resumableServer.listening
 	}
 	v.handshakes(2, 0)
 	if n := v.resumes(); n != 1 {
@@ -378,11 +378,11 @@ func TestResumeByAnotherPlugin(t *testing.T) {
 	v := embark(t, trapping())
 	v.put(plugins.Builtin()["sse"])
 	v.wreck()
-	_, before := v.haven.since(0)
+	_, before := v.resumableServer.since(0)
 	if err := v.session.Ready(t.Context()); !errors.Is(err, host.ErrUnreachable) {
 		t.Errorf("connected over a transport that the server has not: %v", err)
 	}
-	after, _ := v.haven.since(before)
+	after, _ := v.resumableServer.since(before)
 	for _, a := range after {
 		if a.session != "" {
 			t.Errorf("%s is of session %s", a.verb, a.session)

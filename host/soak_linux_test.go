@@ -30,25 +30,25 @@ var soaking = flag.Duration("soak", 0, "let a host with 50 servers and hostile n
 const websocketPackage = "../examples/transport-websocket"
 
 // soakServers are the servers of a soak, without those that want a sign-in. The
-// network is that of their harbour; "" is stdio.
+// network is that of their serverProxy; "" is stdio.
 var soakServers = []struct {
 	name, kind, network string
 	count               int // in a long soak; one in a short one
-	edit                func(e *host.Server, b *harbour)
+	edit                func(e *host.Server, b *serverProxy)
 }{
-	{"stdio", "hull", "", 8, func(*host.Server, *harbour) {}},
-	{"old-stdio", "old hull", "", 6, func(*host.Server, *harbour) {}},
-	{"isolated", "hull", "", 4, func(e *host.Server, _ *harbour) { e.Transport = "isolated" }},
-	{"http", "hull at sea", "tcp", 8, func(*host.Server, *harbour) {}},
-	{"old-http", "old hull at sea", "tcp", 6, func(*host.Server, *harbour) {}},
-	{"sse", "sse server", "tcp", 4, func(*host.Server, *harbour) {}},
-	{"unix", "socket server", "unix", 4, func(e *host.Server, b *harbour) {
-		e.Transport, e.URL, e.Address = "socket", "", "unix:"+b.quay.Addr().String()
+	{"stdio", "log server", "", 8, func(*host.Server, *serverProxy) {}},
+	{"old-stdio", "old log server", "", 6, func(*host.Server, *serverProxy) {}},
+	{"isolated", "log server", "", 4, func(e *host.Server, _ *serverProxy) { e.Transport = "isolated" }},
+	{"http", "log server over TCP", "tcp", 8, func(*host.Server, *serverProxy) {}},
+	{"old-http", "old log server over TCP", "tcp", 6, func(*host.Server, *serverProxy) {}},
+	{"sse", "sse server", "tcp", 4, func(*host.Server, *serverProxy) {}},
+	{"unix", "socket server", "unix", 4, func(e *host.Server, b *serverProxy) {
+		e.Transport, e.URL, e.Address = "socket", "", "unix:"+b.listener.Addr().String()
 	}},
-	{"memory", "socket server", "tcp", 4, func(e *host.Server, _ *harbour) {
+	{"memory", "socket server", "tcp", 4, func(e *host.Server, _ *serverProxy) {
 		e.Transport, e.URL, e.Address = "socket", "", "memory:"+e.Name
 	}},
-	{"websocket", "websocket server", "tcp", 4, func(e *host.Server, b *harbour) {
+	{"websocket", "websocket server", "tcp", 4, func(e *host.Server, b *serverProxy) {
 		e.Transport, e.URL = "websocket", "ws"+strings.TrimPrefix(b.url, "http")
 	}},
 }
@@ -69,11 +69,11 @@ var (
 // shortRounds is how long a short soak is.
 const shortRounds = 4
 
-// soak is a voyage in rounds. Callers and disturbances work during a round; what is
+// soak is a lossTrial in rounds. Callers and disturbances work during a round; what is
 // kept and open is counted between rounds.
 type soak struct {
 	soakSize
-	voyage
+	lossTrial
 	host    *host.Host
 	entries []host.Server
 	files   map[string]config.Plugin
@@ -142,11 +142,11 @@ func (s *soak) setUp(t *testing.T, websocket, cache string) {
 	streams := map[string]host.Stream{}
 	for _, b := range soakServers {
 		for n := range min(b.count, s.each) {
-			ship, entry := s.voyage.prepare(t, b.kind, b.network)
+			ship, entry := s.lossTrial.prepare(t, b.kind, b.network)
 			entry.Name = fmt.Sprintf("%s-%d", b.name, n)
-			b.edit(&entry, ship.harbour)
+			b.edit(&entry, ship.serverProxy)
 			streams[entry.Name] = func(ctx context.Context) (io.ReadWriteCloser, error) {
-				return new(net.Dialer).DialContext(ctx, "tcp", ship.harbour.quay.Addr().String())
+				return new(net.Dialer).DialContext(ctx, "tcp", ship.serverProxy.listener.Addr().String())
 			}
 			s.ships, s.entries = append(s.ships, ship), append(s.entries, entry)
 		}
@@ -182,7 +182,7 @@ func (s *soak) setUp(t *testing.T, websocket, cache string) {
 // round has the crews call while the host is disturbed, and counts what there is when
 // each server has answered again.
 func (s *soak) round(t *testing.T, n int) {
-	s.fate = newFate(s.calls, s.losses)
+	s.lossSchedule = newLossSchedule(s.calls, s.losses)
 	s.loseWorker(t, n)
 	var all sync.WaitGroup
 	s.start(t, &all, s.crew)

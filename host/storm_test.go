@@ -22,13 +22,13 @@ import (
 // full is the storm that make storm makes.
 var full = flag.Bool("storm", false, "have the storms of tokens last as long as they should, which takes minutes")
 
-// fleet is processes that share one login.
-type fleet struct {
+// hostProcesses is processes that share one login.
+type hostProcesses struct {
 	*issuer
 	vault *vault.Vault
 	dir   string
 	home  *host.Host // signs in, and does nothing else
-	crew  []*sailor
+	crew  []*hostProcess
 	named int
 	fell  []string // who was killed so far
 }
@@ -41,9 +41,9 @@ var errNoKeyring = errors.New("no keyring in a storm")
 func (noKeyring) Get(_, _ string) (string, error) { return "", errNoKeyring }
 func (noKeyring) Set(_, _, _ string) error        { return errNoKeyring }
 
-// newFleet signs in, and starts processes that find the login.
-func newFleet(t testing.TB, processes int) *fleet {
-	f := &fleet{issuer: newIssuer(t), dir: filepath.Join(t.TempDir(), "vault")}
+// newHostProcesses signs in, and starts processes that find the login.
+func newHostProcesses(t testing.TB, processes int) *hostProcesses {
+	f := &hostProcesses{issuer: newIssuer(t), dir: filepath.Join(t.TempDir(), "vault")}
 	f.vault = vault.Open(vault.Config{Dir: f.dir, Keyring: noKeyring{}})
 	f.sound(t)
 	f.home = newHost(t, host.Config{VaultDir: f.dir, OpenURL: visit})
@@ -57,12 +57,12 @@ func newFleet(t testing.TB, processes int) *fleet {
 	return f
 }
 
-func (f *fleet) enlist(t testing.TB) *sailor {
+func (f *hostProcesses) enlist(t testing.TB) *hostProcess {
 	f.named++
-	return newSailor(t, berth{Name: "sailor-" + strconv.Itoa(f.named), URL: f.url, Cache: cacheDir(t), Vault: f.dir})
+	return newHostProcess(t, hostSetup{Name: "hostProcess-" + strconv.Itoa(f.named), URL: f.url, Cache: cacheDir(t), Vault: f.dir})
 }
 
-func (f *fleet) login(t testing.TB) {
+func (f *hostProcesses) login(t testing.TB) {
 	t.Helper()
 	if err := f.home.Login(t.Context(), stormy(f.url, "home")); err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func (f *fleet) login(t testing.TB) {
 
 // sound returns a number that is higher by one for each record that was stored
 // since the last time, and by one for the sounding.
-func (f *fleet) sound(t testing.TB) uint64 {
+func (f *hostProcesses) sound(t testing.TB) uint64 {
 	t.Helper()
 	generation, err := f.vault.Store(t.Context(), vault.Key{Provider: "storm", Name: "sounding"}, secret.New("x"))
 	if err != nil {
@@ -81,7 +81,7 @@ func (f *fleet) sound(t testing.TB) uint64 {
 }
 
 // call has all call at once, and returns what each says.
-func (f *fleet) call() []string {
+func (f *hostProcesses) call() []string {
 	for _, s := range f.crew {
 		s.tell()
 	}
@@ -101,14 +101,14 @@ func TestStorm(t *testing.T) {
 	if *full {
 		processes, expiries, kills = 16, 100, 300
 	}
-	f := newFleet(t, processes)
+	f := newHostProcesses(t, processes)
 	if t.Run("expiries", func(t *testing.T) { f.testExpiries(t, expiries) }) {
 		t.Run("kills", func(t *testing.T) { f.testKills(t, kills) })
 	}
 }
 
 // testExpiries: the refresh token is redeemed once for all of them each time.
-func (f *fleet) testExpiries(t *testing.T, rounds int) {
+func (f *hostProcesses) testExpiries(t *testing.T, rounds int) {
 	f.read()
 	before, began := f.sound(t), time.Now()
 	var window []time.Duration
@@ -132,25 +132,25 @@ func (f *fleet) testExpiries(t *testing.T, rounds int) {
 	t.Logf("from a commit to the first use of what it gave: %s", spread(window))
 }
 
-// blow is a kill to come: of the process that is first at a moment of its refresh,
+// killing is a kill to come: of the process that is first at a moment of its refresh,
 // some time after that.
-type blow struct {
+type killing struct {
 	at    moment
 	after time.Duration
 }
 
 // randomBlow spreads blows over microseconds and over tenths of a second alike: a
 // refresh has parts of both lengths.
-func randomBlow(random *rand.Rand) blow {
+func randomBlow(random *rand.Rand) killing {
 	const shortest, longest = 10e3, 200e6
 	after := shortest * math.Pow(longest/shortest, random.Float64())
-	return blow{moment(random.IntN(int(moments))), time.Duration(after)}
+	return killing{moment(random.IntN(int(moments))), time.Duration(after)}
 }
 
-// wreck is what a blow has left.
+// wreck is what a killing has left.
 type wreck struct {
-	blow
-	victim *sailor
+	killing
+	victim *hostProcess
 	fell   time.Time
 	said   []string // by the others
 	ledger
@@ -160,10 +160,10 @@ type wreck struct {
 
 // strike has all call while one of them is killed, and then one of the others call
 // again.
-func (f *fleet) strike(t *testing.T, b blow, random *rand.Rand) wreck {
+func (f *hostProcesses) strike(t *testing.T, b killing, random *rand.Rand) wreck {
 	var once sync.Once
-	first := make(chan *sailor, 1)
-	aboard := make(map[string]*sailor)
+	first := make(chan *hostProcess, 1)
+	aboard := make(map[string]*hostProcess)
 	for _, s := range f.crew {
 		aboard[s.Name] = s
 	}
@@ -173,7 +173,7 @@ func (f *fleet) strike(t *testing.T, b blow, random *rand.Rand) wreck {
 		}
 	})
 	defer f.watch(nil)
-	w := wreck{blow: b}
+	w := wreck{killing: b}
 	before := f.sound(t)
 	f.expire()
 	var killed sync.WaitGroup
@@ -233,13 +233,13 @@ func (w *wreck) judge() (gone bool, err error) {
 func locked(said string) bool { return strings.HasPrefix(said, lockedOut) }
 
 // late reports whether one who fell before has shown a token since.
-func (f *fleet) late(l *ledger) bool {
+func (f *hostProcesses) late(l *ledger) bool {
 	return slices.ContainsFunc(l.reused, func(by string) bool { return slices.Contains(f.fell, by) })
 }
 
-// recruit takes in a sailor in place of one who fell. The login is made anew where that
+// recruit takes in a hostProcess in place of one who fell. The login is made anew where that
 // one, or one before, has cost it only now.
-func (f *fleet) recruit(t *testing.T) *sailor {
+func (f *hostProcesses) recruit(t *testing.T) *hostProcess {
 	for {
 		s := f.enlist(t)
 		said := s.hear()
@@ -256,7 +256,7 @@ func (f *fleet) recruit(t *testing.T) *sailor {
 // testKills kills at random points. No login is lost but in the window that no
 // client can close: from when the refresh token is on its way, and so may be used
 // up, until what came for it is on disk.
-func (f *fleet) testKills(t *testing.T, kills int) {
+func (f *hostProcesses) testKills(t *testing.T, kills int) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d", seed)
@@ -282,7 +282,7 @@ func (f *fleet) testKills(t *testing.T, kills int) {
 // survey is where blows fell, and what they did.
 type survey struct {
 	fell, lost  [moments]int
-	early, late []time.Duration // from a commit to the blow: that lost the login, that did not
+	early, late []time.Duration // from a commit to the killing: that lost the login, that did not
 }
 
 func (s *survey) note(w *wreck, gone bool) {
@@ -306,8 +306,8 @@ func (s *survey) log(t *testing.T) {
 	for m := range moments {
 		t.Logf("killed after it was %v: %d times, %d logins lost, all in the window", m, s.fell[m], s.lost[m])
 	}
-	t.Logf("from its commit to the blow that lost the login: %s", spread(s.early))
-	t.Logf("from its commit to the blow that came too late:  %s", spread(s.late))
+	t.Logf("from its commit to the killing that lost the login: %s", spread(s.early))
+	t.Logf("from its commit to the killing that came too late:  %s", spread(s.late))
 }
 
 func spread(ds []time.Duration) string {

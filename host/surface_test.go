@@ -138,7 +138,7 @@ func surfaceSite(t *testing.T, o *mcp.StreamableHTTPOptions) (url string, listen
 	begun := sync.OnceFunc(func() { close(heard) })
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
-			w = herald{w, begun}
+			w = changingServer{w, begun}
 		}
 		site.ServeHTTP(w, r)
 	}))
@@ -153,19 +153,19 @@ func surfaceSite(t *testing.T, o *mcp.StreamableHTTPOptions) (url string, listen
 	return web.URL, heard
 }
 
-// herald is a response that says when it begins.
-type herald struct {
+// changingServer is a response that says when it begins.
+type changingServer struct {
 	http.ResponseWriter
 	begun func()
 }
 
-func (h herald) WriteHeader(status int) {
+func (h changingServer) WriteHeader(status int) {
 	h.ResponseWriter.WriteHeader(status)
 	h.begun()
 }
 
 // Unwrap is for [http.ResponseController].
-func (h herald) Unwrap() http.ResponseWriter { return h.ResponseWriter }
+func (h changingServer) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
 func TestSurface(t *testing.T) {
 	overAll(t, func(t *testing.T, s *host.Session, _ func() ours.LogMessage) {

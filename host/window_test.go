@@ -33,7 +33,7 @@ func (s *stopwatch) Store(ctx context.Context, key vault.Key, value secret.Secre
 // the disk takes is told apart: the rest is the way of the answer, and the step in
 // which the provider makes a record of it.
 func BenchmarkWindow(b *testing.B) {
-	f := newFleet(b, 0)
+	f := newHostProcesses(b, 0)
 	watch := &stopwatch{Vault: f.vault}
 	a := newAccount(b, f, watch)
 	var whole, disk []time.Duration
@@ -57,7 +57,7 @@ func BenchmarkWindow(b *testing.B) {
 }
 
 // newAccount is what a host makes of an entry, with a stopwatch in it.
-func newAccount(b *testing.B, f *fleet, watch *stopwatch) *auth.Account {
+func newAccount(b *testing.B, f *hostProcesses, watch *stopwatch) *auth.Account {
 	entry := stormy(f.url, "watch")
 	origin, err := httpclient.ParseOrigin(entry.URL)
 	if err != nil {

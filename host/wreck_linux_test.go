@@ -44,7 +44,7 @@ func TestWreck(t *testing.T) {
 	}
 	built := fragile(t)
 	others, files := goleak.IgnoreCurrent(), openFiles(t)
-	v := &voyage{marker: "WHARF_TEST_VOYAGE=" + t.TempDir(), fate: newFate(calls, losses), how: make([]outcome, 4*calls)}
+	v := &lossTrial{marker: "WHARF_TEST_VOYAGE=" + t.TempDir(), lossSchedule: newLossSchedule(calls, losses), how: make([]outcome, 4*calls)}
 	v.sail(t, built, crew)
 	if err := leftBehind(others); err != nil {
 		t.Error(err)
@@ -79,8 +79,8 @@ const (
 
 func (l loss) String() string { return [...]string{"servers", "guests", "sockets"}[l] }
 
-// fate is what is to be lost, in a random order, and when.
-type fate struct {
+// lossSchedule is what is to be lost, in a random order, and when.
+type lossSchedule struct {
 	mu    sync.Mutex
 	calls int // that there are to be
 	ended int // so far
@@ -91,8 +91,8 @@ type fate struct {
 	total   int // of what is to be lost
 }
 
-func newFate(calls int, losses map[loss]int) *fate {
-	f := &fate{calls: calls}
+func newLossSchedule(calls int, losses map[loss]int) *lossSchedule {
+	f := &lossSchedule{calls: calls}
 	f.settled.L = &f.mu
 	for what, n := range losses {
 		f.due = append(f.due, slices.Repeat([]loss{what}, n)...)
@@ -105,7 +105,7 @@ func newFate(calls int, losses map[loss]int) *fate {
 // fulfilled reports whether there were all the calls and all the losses. It waits for
 // the last losses: one that could not be dealt is due again, and not every caller has
 // what is to be lost.
-func (f *fate) fulfilled() bool {
+func (f *lossSchedule) fulfilled() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for f.ended >= f.calls && len(f.due) == 0 && f.taken > 0 {
@@ -116,7 +116,7 @@ func (f *fate) fulfilled() bool {
 
 // turn counts a call, and returns what is to be lost now, if anything is, which is to
 // be settled. It spreads the losses evenly over the calls.
-func (f *fate) turn() (what loss, early, ok bool) {
+func (f *lossSchedule) turn() (what loss, early, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ended++
@@ -130,7 +130,7 @@ func (f *fate) turn() (what loss, early, ok bool) {
 }
 
 // settle ends what turn began. What could not be lost is due again.
-func (f *fate) settle(what loss, lost bool) {
+func (f *lossSchedule) settle(what loss, lost bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	defer f.settled.Broadcast()
@@ -154,9 +154,9 @@ func (o outcome) String() string {
 	return [...]string{"never made", "answered", "not sent", "unknown"}[o]
 }
 
-// voyage is ships under way with their crews.
-type voyage struct {
-	*fate
+// lossTrial is ships under way with their crews.
+type lossTrial struct {
+	*lossSchedule
 	marker string // in the environment of every process
 	ships  []*ship
 	next   atomic.Int64 // number of a call
@@ -167,19 +167,19 @@ type voyage struct {
 // ship is one server as its callers see it.
 type ship struct {
 	*host.Session
-	log     string       // what its processes wrote down
-	harbour *harbour     // nil over stdio
-	process atomic.Int64 // that answered last; 0 since it was killed
+	log         string       // what its processes wrote down
+	serverProxy *serverProxy // nil over stdio
+	process     atomic.Int64 // that answered last; 0 since it was killed
 }
 
-// sail is the whole voyage.
-func (v *voyage) sail(t *testing.T, built map[string][]byte, crew int) {
+// sail is the whole lossTrial.
+func (v *lossTrial) sail(t *testing.T, built map[string][]byte, crew int) {
 	soon := []time.Duration{time.Millisecond}
 	h := newHost(t, host.Config{
 		Plugins:   built,
 		Reconnect: host.Policy{Backoff: soon, Slow: soon[0], SlowMax: soon[0], Failures: -1},
 	})
-	for kind, atSea := range hulls {
+	for kind, atSea := range logServers {
 		v.ships = append(v.ships, v.launch(t, h, kind, atSea))
 	}
 	began := time.Now()
@@ -192,7 +192,7 @@ func (v *voyage) sail(t *testing.T, built map[string][]byte, crew int) {
 }
 
 // start sets so many callers to work on each ship.
-func (v *voyage) start(t *testing.T, crews *sync.WaitGroup, crew int) {
+func (v *lossTrial) start(t *testing.T, crews *sync.WaitGroup, crew int) {
 	for _, s := range v.ships {
 		for range crew {
 			crews.Go(func() { v.work(t, s) })
@@ -201,23 +201,23 @@ func (v *voyage) start(t *testing.T, crews *sync.WaitGroup, crew int) {
 }
 
 // end closes the host and stops the servers, and returns what checkLogs counts.
-func (v *voyage) end(t *testing.T, h *host.Host) map[string]int {
+func (v *lossTrial) end(t *testing.T, h *host.Host) map[string]int {
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
 	for _, s := range v.ships {
-		if s.harbour != nil {
-			s.harbour.close()
+		if s.serverProxy != nil {
+			s.serverProxy.close()
 		}
 	}
 	return v.checkLogs(t)
 }
 
-// hulls are the servers of a voyage, and whether they are reached over HTTP.
-var hulls = map[string]bool{"hull": false, "old hull": false, "hull at sea": true, "old hull at sea": true}
+// logServers are the servers of a lossTrial, and whether they are reached over HTTP.
+var logServers = map[string]bool{"log server": false, "old log server": false, "log server over TCP": true, "old log server over TCP": true}
 
 // launch connects to a server of that kind.
-func (v *voyage) launch(t *testing.T, h *host.Host, kind string, atSea bool) *ship {
+func (v *lossTrial) launch(t *testing.T, h *host.Host, kind string, atSea bool) *ship {
 	t.Helper()
 	network := ""
 	if atSea {
@@ -230,13 +230,13 @@ func (v *voyage) launch(t *testing.T, h *host.Host, kind string, atSea bool) *sh
 
 // prepare returns a server of that kind, which is reached over a network or else over
 // stdio, and its entry.
-func (v *voyage) prepare(t *testing.T, kind, network string) (*ship, host.Server) {
+func (v *lossTrial) prepare(t *testing.T, kind, network string) (*ship, host.Server) {
 	t.Helper()
 	s := &ship{log: filepath.Join(t.TempDir(), "log")}
 	entry := server(kind)
 	if network != "" {
-		s.harbour = newHarbour(t, network, kind, s.log, v.marker)
-		entry = host.Server{Name: kind, URL: s.harbour.url, Auth: config.Auth{Provider: config.AuthNone}}
+		s.serverProxy = newServerProxy(t, network, kind, s.log, v.marker)
+		entry = host.Server{Name: kind, URL: s.serverProxy.url, Auth: config.Auth{Provider: config.AuthNone}}
 	} else {
 		v.mark(entry)
 		entry.Env[logVariable] = s.log
@@ -244,15 +244,15 @@ func (v *voyage) prepare(t *testing.T, kind, network string) (*ship, host.Server
 	return s, entry
 }
 
-// mark has the processes of an entry over stdio be counted as the voyage's.
-func (v *voyage) mark(entry host.Server) {
+// mark has the processes of an entry over stdio be counted as the lossTrial's.
+func (v *lossTrial) mark(entry host.Server) {
 	name, value, _ := strings.Cut(v.marker, "=")
 	entry.Env[name] = value
 }
 
 // work is what one of a crew does: it calls, and now and then it is the one who
 // has to lose something.
-func (v *voyage) work(t *testing.T, s *ship) {
+func (v *lossTrial) work(t *testing.T, s *ship) {
 	for !v.fulfilled() && !t.Failed() {
 		v.call(t, s)
 		what, early, ok := v.turn()
@@ -266,7 +266,7 @@ func (v *voyage) work(t *testing.T, s *ship) {
 }
 
 // call makes the next call, and returns how it ended.
-func (v *voyage) call(t *testing.T, s *ship) outcome {
+func (v *lossTrial) call(t *testing.T, s *ship) outcome {
 	n := v.next.Add(1)
 	if int(n) >= len(v.how) {
 		_, err := s.ListTools(t.Context())
@@ -310,12 +310,12 @@ func (s *ship) lose(t *testing.T, what loss, marker string) bool {
 		var broken *host.PluginError
 		return errors.As(err, &broken)
 	}
-	return s.harbour != nil && s.harbour.cut()
+	return s.serverProxy != nil && s.serverProxy.cut()
 }
 
 // checkLogs holds what callers were told against what servers wrote down, and
 // returns how many calls ended how.
-func (v *voyage) checkLogs(t *testing.T) map[string]int {
+func (v *lossTrial) checkLogs(t *testing.T) map[string]int {
 	ran := make([]int, v.next.Load()+1)
 	for _, s := range v.ships {
 		text, err := os.ReadFile(s.log)
@@ -345,8 +345,8 @@ func (v *voyage) checkLogs(t *testing.T) map[string]int {
 }
 
 // checkMemory compares the memory of now with that of early on. It is said of the
-// long voyage only: in a short one there is more noise than there could be loss.
-func (v *voyage) checkMemory(t *testing.T) {
+// long lossTrial only: in a short one there is more noise than there could be loss.
+func (v *lossTrial) checkMemory(t *testing.T) {
 	if !*wrecks {
 		return
 	}

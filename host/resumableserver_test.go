@@ -15,7 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// arrival is a request that a haven has had.
+// arrival is a request that a resumableServer has had.
 type arrival struct {
 	verb    string // of HTTP
 	method  string // of the message, "" for none
@@ -25,9 +25,9 @@ type arrival struct {
 	last    string // the id of an event
 }
 
-// haven is a legacy server with sessions, whose streams can be gone on with. It
+// resumableServer is a legacy server with sessions, whose streams can be gone on with. It
 // keeps one session, and all that it had to tell there.
-type haven struct {
+type resumableServer struct {
 	listening chan string   // gets the id of the last event when somebody begins to listen
 	parted    chan struct{} // gets a token when they are gone
 	called    chan struct{} // gets a token when the tool mute is called, or the tool gate
@@ -43,14 +43,14 @@ type haven struct {
 	more     chan struct{} // closed when there is more of that
 }
 
-func newHaven() *haven {
-	return &haven{
+func newResumableServer() *resumableServer {
+	return &resumableServer{
 		listening: make(chan string, 16), parted: make(chan struct{}, 16),
 		called: make(chan struct{}), let: make(chan struct{}), unknown: 404, more: make(chan struct{}),
 	}
 }
 
-func (h *haven) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *resumableServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var m request
 	json.NewDecoder(r.Body).Decode(&m)
 	io.Copy(io.Discard, r.Body)
@@ -62,7 +62,7 @@ func (h *haven) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case m.Method == "initialize":
 		w.Header().Set("Mcp-Session-Id", h.begin())
-		result(w, a.id, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{}},"serverInfo":{"name":"haven","version":"1"}}`)
+		result(w, a.id, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{}},"serverInfo":{"name":"resumableServer","version":"1"}}`)
 	case m.Method == "server/discover", a.session == "":
 		http.Error(w, "no session", http.StatusBadRequest)
 	case !known:
@@ -85,14 +85,14 @@ func (h *haven) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // note keeps a request, and reports whether it is of a session that is known.
-func (h *haven) note(a arrival) (known bool, refused int) {
+func (h *resumableServer) note(a arrival) (known bool, refused int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.arrivals = append(h.arrivals, a)
 	return h.open && a.session == fmt.Sprint("s", h.sessions), h.refuses
 }
 
-func (h *haven) begin() (session string) {
+func (h *resumableServer) begin() (session string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.sessions++
@@ -100,14 +100,14 @@ func (h *haven) begin() (session string) {
 	return fmt.Sprint("s", h.sessions)
 }
 
-func (h *haven) forget() {
+func (h *resumableServer) forget() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.open = false
 }
 
 // tell has something to say to whoever listens, now or later.
-func (h *haven) tell(text string) {
+func (h *resumableServer) tell(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.told = append(h.told, text)
@@ -116,7 +116,7 @@ func (h *haven) tell(text string) {
 }
 
 // tellAll is the stream of what was told after an event.
-func (h *haven) tellAll(w http.ResponseWriter, r *http.Request, last string) {
+func (h *resumableServer) tellAll(w http.ResponseWriter, r *http.Request, last string) {
 	defer func() { h.parted <- struct{}{} }()
 	w.Header().Set("Content-Type", mediaEvents)
 	w.(http.Flusher).Flush()
@@ -141,7 +141,7 @@ func (h *haven) tellAll(w http.ResponseWriter, r *http.Request, last string) {
 }
 
 // wait is for tools that answer later, or never.
-func (h *haven) wait(w http.ResponseWriter, r *http.Request, tool, id string) {
+func (h *resumableServer) wait(w http.ResponseWriter, r *http.Request, tool, id string) {
 	select {
 	case h.called <- struct{}{}:
 	case <-r.Context().Done():
@@ -159,7 +159,7 @@ func (h *haven) wait(w http.ResponseWriter, r *http.Request, tool, id string) {
 }
 
 // since returns what has arrived after so many requests, and how many there are now.
-func (h *haven) since(n int) ([]arrival, int) {
+func (h *resumableServer) since(n int) ([]arrival, int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.arrivals[n:]), len(h.arrivals)
@@ -167,7 +167,7 @@ func (h *haven) since(n int) ([]arrival, int) {
 
 // count counts the requests that are all of what is said of them: a verb, or the
 // method of a message.
-func (h *haven) count(what string) (n int) {
+func (h *resumableServer) count(what string) (n int) {
 	all, _ := h.since(0)
 	for _, a := range all {
 		if a.verb == what || a.method == what {

@@ -14,14 +14,14 @@ import (
 	"testing"
 )
 
-// logVariable names the file in which a hull writes down what it is told.
+// logVariable names the file in which a logServer writes down what it is told.
 const logVariable = "WHARF_TEST_LOG"
 
 func init() {
-	servers["hull"] = func() { serveRaw(true) }
-	servers["old hull"] = func() { serveRaw(false) }
-	servers["hull at sea"] = func() { serveHull(true) }
-	servers["old hull at sea"] = func() { serveHull(false) }
+	servers["log server"] = func() { serveRaw(true) }
+	servers["old log server"] = func() { serveRaw(false) }
+	servers["log server over TCP"] = func() { serveLogServer(true) }
+	servers["old log server over TCP"] = func() { serveLogServer(false) }
 }
 
 // ship's log: one open file for the whole process, and whole lines at a time, so
@@ -42,7 +42,7 @@ func enter(message string) string {
 	return message + " " + strconv.Itoa(os.Getpid())
 }
 
-// inherited is the listener that a hull is started with.
+// inherited is the listener that a logServer is started with.
 func inherited() net.Listener {
 	l, err := net.FileListener(os.NewFile(3, "listener"))
 	if err != nil {
@@ -51,9 +51,9 @@ func inherited() net.Listener {
 	return l
 }
 
-// serveHull is the raw server behind HTTP, on a listener that it inherits: the
+// serveLogServer is the raw server behind HTTP, on a listener that it inherits: the
 // address outlives it.
-func serveHull(modern bool) {
+func serveLogServer(modern bool) {
 	session := strconv.Itoa(os.Getpid())
 	http.Serve(inherited(), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -83,53 +83,53 @@ func serveHull(modern bool) {
 	}))
 }
 
-// harbour keeps a hull at an address: when one is gone it launches the next. What
-// comes to the address goes through the harbour's hands, which can cut it off.
-type harbour struct {
-	url     string // over tcp
-	quay    net.Listener
-	hulls   *os.File // the listener of the hulls
-	to      string
-	stop    chan struct{}
-	workers sync.WaitGroup
+// serverProxy keeps a logServer at an address: when one is gone it launches the next. What
+// comes to the address goes through the serverProxy's hands, which can cut it off.
+type serverProxy struct {
+	url        string // over tcp
+	listener   net.Listener
+	logServers *os.File // the listener of the logServers
+	to         string
+	stop       chan struct{}
+	workers    sync.WaitGroup
 
-	mu    sync.Mutex
-	lines map[net.Conn]struct{}
-	hull  *os.Process
+	mu        sync.Mutex
+	lines     map[net.Conn]struct{}
+	logServer *os.Process
 }
 
-// newHarbour listens on a unix socket, or over tcp, and starts the first hull.
-func newHarbour(t testing.TB, network, kind, log, marker string) *harbour {
+// newServerProxy listens on a unix socket, or over tcp, and starts the first logServer.
+func newServerProxy(t testing.TB, network, kind, log, marker string) *serverProxy {
 	t.Helper()
 	inner, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer inner.Close() // its duplicate stays
-	b := &harbour{to: inner.Addr().String(), stop: make(chan struct{}), lines: make(map[net.Conn]struct{})}
-	if b.hulls, err = inner.File(); err != nil {
+	b := &serverProxy{to: inner.Addr().String(), stop: make(chan struct{}), lines: make(map[net.Conn]struct{})}
+	if b.logServers, err = inner.File(); err != nil {
 		t.Fatal(err)
 	}
 	at := "127.0.0.1:0"
 	if network == "unix" {
 		at = filepath.Join(t.TempDir(), "loft.sock")
 	}
-	if b.quay, err = net.Listen(network, at); err != nil {
+	if b.listener, err = net.Listen(network, at); err != nil {
 		t.Fatal(err)
 	}
-	b.url = "http://" + b.quay.Addr().String()
+	b.url = "http://" + b.listener.Addr().String()
 	b.workers.Go(func() { b.launch(t, kind, log, marker) })
 	b.workers.Go(b.moor)
 	return b
 }
 
-// launch starts one hull after another.
-func (b *harbour) launch(t testing.TB, kind, log, marker string) {
+// launch starts one logServer after another.
+func (b *serverProxy) launch(t testing.TB, kind, log, marker string) {
 	for {
 		self := server(kind)
 		cmd := exec.Command(self.Command)
 		cmd.Env = append(os.Environ(), serverVariable+"="+kind, logVariable+"="+log, marker)
-		cmd.ExtraFiles, cmd.Stderr = []*os.File{b.hulls}, os.Stderr
+		cmd.ExtraFiles, cmd.Stderr = []*os.File{b.logServers}, os.Stderr
 		if err := cmd.Start(); err != nil {
 			t.Error(err)
 			return
@@ -146,11 +146,11 @@ func (b *harbour) launch(t testing.TB, kind, log, marker string) {
 	}
 }
 
-// launched notes the hull of now, unless the harbour is closed.
-func (b *harbour) launched(p *os.Process) bool {
+// launched notes the logServer of now, unless the serverProxy is closed.
+func (b *serverProxy) launched(p *os.Process) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.hull = p
+	b.logServer = p
 	select {
 	case <-b.stop:
 		return false
@@ -159,10 +159,10 @@ func (b *harbour) launched(p *os.Process) bool {
 	}
 }
 
-// moor takes in what comes, and leads it to the hull.
-func (b *harbour) moor() {
+// moor takes in what comes, and leads it to the logServer.
+func (b *serverProxy) moor() {
 	for {
-		in, err := b.quay.Accept()
+		in, err := b.listener.Accept()
 		if err != nil {
 			return
 		}
@@ -193,7 +193,7 @@ func lead(to io.Writer, from io.Reader) {
 }
 
 // cut resets a connection, if there is one.
-func (b *harbour) cut() bool {
+func (b *serverProxy) cut() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for line := range b.lines {
@@ -206,15 +206,15 @@ func (b *harbour) cut() bool {
 	return false
 }
 
-func (b *harbour) close() {
+func (b *serverProxy) close() {
 	b.mu.Lock()
 	close(b.stop)
-	b.hull.Kill()
+	b.logServer.Kill()
 	for line := range b.lines {
 		line.Close()
 	}
 	b.mu.Unlock()
-	b.quay.Close()
+	b.listener.Close()
 	b.workers.Wait()
-	b.hulls.Close()
+	b.logServers.Close()
 }

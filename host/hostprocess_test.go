@@ -17,34 +17,34 @@ import (
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
-// sailor is a process with a host of its own, which shares the vault and the
+// hostProcess is a process with a host of its own, which shares the vault and the
 // cache with others. It calls a tool when it is told to.
-type sailor struct {
-	berth
+type hostProcess struct {
+	hostSetup
 	cmd   *exec.Cmd
 	to    io.WriteCloser
 	from  *bufio.Reader
 	ended bool
 }
 
-// berth is what a sailor starts with.
-type berth struct{ Name, URL, Cache, Vault string }
+// hostSetup is what a hostProcess starts with.
+type hostSetup struct{ Name, URL, Cache, Vault string }
 
-const berthVariable = "WHARF_TEST_BERTH"
+const hostSetupVariable = "WHARF_TEST_SETUP"
 
-// What a sailor says of a call. Any other line is an error.
+// What a hostProcess says of a call. Any other line is an error.
 const (
 	fair      = "fair"
 	lockedOut = "locked out: " // somebody has to sign in
 	gone      = ""             // it was killed
 )
 
-func init() { servers["sailor"] = sail }
+func init() { servers["hostProcess"] = sail }
 
 // sail is the process. It connects, and calls for each line that it reads.
 func sail() {
-	var b berth
-	if err := json.Unmarshal([]byte(os.Getenv(berthVariable)), &b); err != nil {
+	var b hostSetup
+	if err := json.Unmarshal([]byte(os.Getenv(hostSetupVariable)), &b); err != nil {
 		panic(err)
 	}
 	ctx := context.Background()
@@ -75,15 +75,15 @@ func verdict(err error) string {
 	return strings.ReplaceAll("error: "+err.Error(), "\n", " ")
 }
 
-// newSailor starts a sailor, who is greeted later.
-func newSailor(t testing.TB, b berth) *sailor {
+// newHostProcess starts a hostProcess, who is greeted later.
+func newHostProcess(t testing.TB, b hostSetup) *hostProcess {
 	t.Helper()
 	text, err := json.Marshal(b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sailor{berth: b, cmd: exec.Command(os.Args[0])}
-	s.cmd.Env = append(os.Environ(), serverVariable+"=sailor", berthVariable+"="+string(text))
+	s := &hostProcess{hostSetup: b, cmd: exec.Command(os.Args[0])}
+	s.cmd.Env = append(os.Environ(), serverVariable+"=hostProcess", hostSetupVariable+"="+string(text))
 	s.cmd.Stderr = os.Stderr
 	out, err := s.cmd.StdoutPipe()
 	if err == nil {
@@ -104,19 +104,19 @@ func newSailor(t testing.TB, b berth) *sailor {
 	return s
 }
 
-// greet waits until the sailor has connected.
-func (s *sailor) greet(t testing.TB) {
+// greet waits until the hostProcess has connected.
+func (s *hostProcess) greet(t testing.TB) {
 	t.Helper()
 	if said := s.hear(); said != fair {
 		t.Fatalf("%s connects: %q", s.Name, said)
 	}
 }
 
-// tell has the sailor call. One who is dead does not hear it.
-func (s *sailor) tell() { _, _ = io.WriteString(s.to, "call\n") }
+// tell has the hostProcess call. One who is dead does not hear it.
+func (s *hostProcess) tell() { _, _ = io.WriteString(s.to, "call\n") }
 
-// hear returns what the sailor says next.
-func (s *sailor) hear() string {
+// hear returns what the hostProcess says next.
+func (s *hostProcess) hear() string {
 	line, err := s.from.ReadString('\n')
 	if err != nil {
 		return gone
@@ -124,19 +124,19 @@ func (s *sailor) hear() string {
 	return strings.TrimSuffix(line, "\n")
 }
 
-// kill ends the sailor without a warning.
-func (s *sailor) kill() { _ = s.cmd.Process.Kill() }
+// kill ends the hostProcess without a warning.
+func (s *hostProcess) kill() { _ = s.cmd.Process.Kill() }
 
-// bury returns when nothing is left of a sailor who was killed: its locks are
+// bury returns when nothing is left of a hostProcess who was killed: its locks are
 // open then.
-func (s *sailor) bury() {
+func (s *hostProcess) bury() {
 	s.ended = true
 	_, _ = io.Copy(io.Discard, s.from)
 	_ = s.cmd.Wait() // says how it ended
 }
 
-// leave lets the sailor close its host.
-func (s *sailor) leave() error {
+// leave lets the hostProcess close its host.
+func (s *hostProcess) leave() error {
 	if s.ended {
 		return nil
 	}

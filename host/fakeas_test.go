@@ -19,16 +19,16 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 )
 
-// canary is in every secret of an office. Nobody but the two that a secret is
+// canary is in every secret of a fakeAS. Only the two that a secret is
 // between may see it.
 const canary = "c4nary-"
 
-// canaries numbers them, so that no two offices give out the same.
+// canaries numbers them, so that no two fake authorization servers give out the same.
 var canaries atomic.Int64
 
-// office is an authorization server that believes everybody, and gives out one
+// fakeAS is an authorization server that believes everybody, and gives out one
 // canary after the other. The knobs are set before it is asked.
-type office struct {
+type fakeAS struct {
 	url      string
 	metadata func(m map[string]any)      // changes what it says of itself
 	redirect func(q url.Values)          // changes what the browser takes to the callback
@@ -36,34 +36,34 @@ type office struct {
 	life     int                         // of access tokens, in seconds
 
 	mu      sync.Mutex
-	log     []errand
+	log     []asRequest
 	codes   map[string]string // by code: the challenge of PKCE
 	valid   map[string]bool   // access and refresh tokens
 	secrets []string          // all that it has given out or was shown
 }
 
-// errand is a request to an office.
-type errand struct {
+// asRequest is a request to a fakeAS.
+type asRequest struct {
 	path string
 	form url.Values
 	auth string // Authorization
 	body string
 }
 
-func newOffice(t *testing.T) *office {
-	o := &office{instead: map[string]http.HandlerFunc{}, codes: map[string]string{}, valid: map[string]bool{}, life: 3600}
+func newFakeAS(t *testing.T) *fakeAS {
+	o := &fakeAS{instead: map[string]http.HandlerFunc{}, codes: map[string]string{}, valid: map[string]bool{}, life: 3600}
 	o.url = serve(t, o)
 	return o
 }
 
-func (o *office) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (o *fakeAS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	form, _ := url.ParseQuery(string(body))
 	if r.Method == http.MethodGet {
 		form = r.URL.Query()
 	}
 	o.mu.Lock()
-	o.log = append(o.log, errand{r.URL.Path, form, r.Header.Get("Authorization"), string(body)})
+	o.log = append(o.log, asRequest{r.URL.Path, form, r.Header.Get("Authorization"), string(body)})
 	o.secrets = append(o.secrets, form["code_verifier"]...)
 	instead := o.instead[r.URL.Path]
 	o.mu.Unlock()
@@ -97,7 +97,7 @@ func reply(w http.ResponseWriter, status int, v any) {
 	json.NewEncoder(w).Encode(v)
 }
 
-func (o *office) describe() map[string]any {
+func (o *fakeAS) describe() map[string]any {
 	m := map[string]any{
 		"issuer": o.url, "authorization_endpoint": o.url + "/authorize", "token_endpoint": o.url + "/token",
 		"registration_endpoint": o.url + "/register", "revocation_endpoint": o.url + "/revoke",
@@ -110,13 +110,13 @@ func (o *office) describe() map[string]any {
 }
 
 // issue makes a secret. The caller holds o.mu.
-func (o *office) issue(kind string) string {
+func (o *fakeAS) issue(kind string) string {
 	s := fmt.Sprintf("%s%s-%d", canary, kind, canaries.Add(1))
 	o.secrets = append(o.secrets, s)
 	return s
 }
 
-func (o *office) authorize(w http.ResponseWriter, r *http.Request, q url.Values) {
+func (o *fakeAS) authorize(w http.ResponseWriter, r *http.Request, q url.Values) {
 	if q.Get("code_challenge_method") != "S256" || q.Get("state") == "" {
 		http.Error(w, "no challenge", http.StatusBadRequest)
 		return
@@ -131,7 +131,7 @@ func (o *office) authorize(w http.ResponseWriter, r *http.Request, q url.Values)
 }
 
 // redeem takes a code or a refresh token, each once.
-func (o *office) redeem(w http.ResponseWriter, form url.Values) {
+func (o *fakeAS) redeem(w http.ResponseWriter, form url.Values) {
 	code, old := form.Get("code"), form.Get("refresh_token")
 	sum := sha256.Sum256([]byte(form.Get("code_verifier")))
 	proven := code != "" && o.codes[code] == base64.RawURLEncoding.EncodeToString(sum[:])
@@ -146,15 +146,15 @@ func (o *office) redeem(w http.ResponseWriter, form url.Values) {
 	reply(w, 200, map[string]any{"access_token": access, "refresh_token": next, "token_type": "Bearer", "expires_in": o.life})
 }
 
-// admits reports whether a token is one of the office's, and good.
-func (o *office) admits(token string) bool {
+// admits reports whether a token is one of the fakeAS's, and good.
+func (o *fakeAS) admits(token string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return strings.HasPrefix(token, canary+"access-") && o.valid[token]
 }
 
 // expire ends the access tokens, as seen by the server that they are for.
-func (o *office) expire() {
+func (o *fakeAS) expire() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for token := range o.valid {
@@ -163,50 +163,50 @@ func (o *office) expire() {
 }
 
 // answer sets what it answers at a path; nil is what it does by itself.
-func (o *office) answer(path string, f http.HandlerFunc) {
+func (o *fakeAS) answer(path string, f http.HandlerFunc) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.instead[path] = f
 }
 
 // asked returns the requests to a path.
-func (o *office) asked(path string) []errand {
+func (o *fakeAS) asked(path string) []asRequest {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(o.log), func(e errand) bool { return e.path != path })
+	return slices.DeleteFunc(slices.Clone(o.log), func(e asRequest) bool { return e.path != path })
 }
 
-// ward is an MCP server with an office that lets people in to it. The knobs are
+// protectedServer is an MCP server with a fakeAS that lets people in to it. The knobs are
 // set before it is asked.
-type ward struct {
+type protectedServer struct {
 	site
 	url      string
-	office   *office
+	fakeAS   *fakeAS
 	metadata func(m map[string]any)                                       // changes what it says of itself
-	refuse   func(token string, r *http.Request) (status int, why string) // in place of what the office says; 0 lets in
+	refuse   func(token string, r *http.Request) (status int, why string) // in place of what the fakeAS says; 0 lets in
 
 	mu   sync.Mutex
 	seen []string // Authorization of each message
 }
 
-func newWard(t *testing.T, o *office) *ward {
-	w := &ward{office: o}
+func newProtectedServer(t *testing.T, o *fakeAS) *protectedServer {
+	w := &protectedServer{fakeAS: o}
 	w.url = serve(t, w) + "/mcp"
 	return w
 }
 
-func (d *ward) entry(name string) host.Server { return host.Server{Name: name, URL: d.url} }
+func (d *protectedServer) entry(name string) host.Server { return host.Server{Name: name, URL: d.url} }
 
-func (d *ward) metadataURL() string {
+func (d *protectedServer) metadataURL() string {
 	return strings.TrimSuffix(d.url, "/mcp") + "/.well-known/oauth-protected-resource/mcp"
 }
 
-func (d *ward) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *protectedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
-	office := d.office
+	fakeAS := d.fakeAS
 	d.mu.Unlock()
 	if strings.HasPrefix(r.URL.Path, "/.well-known/") {
-		m := map[string]any{"resource": d.url, "authorization_servers": []string{office.url}}
+		m := map[string]any{"resource": d.url, "authorization_servers": []string{fakeAS.url}}
 		if d.metadata != nil {
 			d.metadata(m)
 		}
@@ -221,7 +221,7 @@ func (d *ward) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
 	d.seen = append(d.seen, given)
 	d.mu.Unlock()
-	if status, why := d.judge(office, strings.TrimPrefix(given, "Bearer "), r); status != 0 {
+	if status, why := d.judge(fakeAS, strings.TrimPrefix(given, "Bearer "), r); status != 0 {
 		w.Header().Set("WWW-Authenticate", why)
 		http.Error(w, "not with "+given, status)
 		return
@@ -229,7 +229,7 @@ func (d *ward) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.site.ServeHTTP(w, r)
 }
 
-func (d *ward) judge(o *office, token string, r *http.Request) (status int, why string) {
+func (d *protectedServer) judge(o *fakeAS, token string, r *http.Request) (status int, why string) {
 	if d.refuse != nil {
 		return d.refuse(token, r)
 	}
@@ -240,19 +240,19 @@ func (d *ward) judge(o *office, token string, r *http.Request) (status int, why 
 }
 
 // challenge names the metadata, and says more.
-func (d *ward) challenge(more string) string {
+func (d *protectedServer) challenge(more string) string {
 	return `Bearer resource_metadata="` + d.metadataURL() + `"` + more
 }
 
-// move gives the ward another office.
-func (d *ward) move(o *office) {
+// move gives the protectedServer another fakeAS.
+func (d *protectedServer) move(o *fakeAS) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.office = o
+	d.fakeAS = o
 }
 
 // tokens returns what the messages came with.
-func (d *ward) tokens() []string {
+func (d *protectedServer) tokens() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.seen)
