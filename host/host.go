@@ -293,6 +293,7 @@ func (h *Host) warn(server, text string) {
 
 func (h *Host) hear(e Event) {
 	if h.config.Event != nil {
+		e.Warning = h.Redact(e.Warning) // a server or a plugin may quote what it was given
 		h.config.Event(e)
 	}
 }

@@ -71,6 +71,43 @@ func TestServersDoNotTellSecrets(t *testing.T) {
 	}
 }
 
+// An error has the end of what a server wrote to its stderr. A secret of more lines than
+// that is left out all the same.
+func TestLastWordsHaveNoPartOfASecret(t *testing.T) {
+	key := "-----BEGIN PRIVATE KEY-----\n" + strings.Repeat("MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n", 9) + "-----END PRIVATE KEY-----"
+	h := newHost(t, host.Config{})
+	_, err := h.Connect(t.Context(), host.Server{
+		Name: "blabber", Command: os.Args[0], Args: []string{"-test.run=^TestKeyBlabber$"},
+		Env: map[string]string{"BLABBER_PRIVATE_KEY": key},
+	})
+	if err == nil || strings.Contains(err.Error(), "MIIEvQ") || !strings.Contains(err.Error(), "bad key: [secret]") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestKeyBlabber is the server of the test above.
+func TestKeyBlabber(t *testing.T) {
+	key := os.Getenv("BLABBER_PRIVATE_KEY")
+	if key == "" {
+		t.Skip("it is run by another test")
+	}
+	os.Stderr.WriteString("bad key: " + key + "\n")
+	os.Exit(1)
+}
+
+// A warning may quote what a server or a plugin was given.
+func TestWarningsTellNoSecrets(t *testing.T) {
+	heard := make(chan host.Event, 16)
+	h := newHost(t, host.Config{Event: func(e host.Event) { heard <- e }})
+	_, _ = h.Connect(t.Context(), host.Server{
+		Name: "x", URL: "http://127.0.0.1:1/", Headers: map[string]string{"X-Api-Key": blabbed},
+	})
+	h.WarnForTest("x", "an odd tool: "+blabbed)
+	if e := <-heard; e.Warning != "an odd tool: [secret]" {
+		t.Errorf("heard %q", e.Warning)
+	}
+}
+
 // What is quoted in an error by others can be redacted by who shows it.
 func TestRedact(t *testing.T) {
 	h := newHost(t, host.Config{})

@@ -85,12 +85,13 @@ func (c *connection) lastWords(cause error) error {
 		return cause
 	}
 	const most = 5
-	lines := strings.Split(strings.TrimSpace(string(c.table.Stderr())), "\n")
+	text := c.redact(string(c.table.Stderr())) // before it is cut: a secret may have more lines
+	lines := strings.Split(strings.TrimSpace(text), "\n")
 	said := strings.TrimSpace(strings.Join(lines[max(0, len(lines)-most):], "\n"))
 	if said == "" {
 		return cause
 	}
-	return fmt.Errorf("%w; the end of its stderr:\n%s", cause, c.redact(said))
+	return fmt.Errorf("%w; the end of its stderr:\n%s", cause, said)
 }
 
 // unsent returns err, or, where a message found its guest gone, why that is so;
