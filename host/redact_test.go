@@ -103,8 +103,13 @@ func TestWarningsTellNoSecrets(t *testing.T) {
 		Name: "x", URL: "http://127.0.0.1:1/", Headers: map[string]string{"X-Api-Key": blabbed},
 	})
 	h.WarnForTest("x", "an odd tool: "+blabbed)
-	if e := <-heard; e.Warning != "an odd tool: [secret]" {
-		t.Errorf("heard %q", e.Warning)
+	for e := range heard {
+		if strings.HasPrefix(e.Warning, "an odd tool") {
+			if e.Warning != "an odd tool: [secret]" {
+				t.Errorf("heard %q", e.Warning)
+			}
+			return
+		}
 	}
 }
 
