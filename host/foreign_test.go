@@ -84,7 +84,7 @@ func watched(t *testing.T) (begun, gone <-chan struct{}, variable string) {
 		alone, err := os.OpenFile(pipe, os.O_RDONLY, 0)
 		held.Close()
 		if err == nil {
-			_, _ = io.Copy(io.Discard, alone) // until nobody holds it
+			_, _ = io.Copy(io.Discard, alone) // until its last holder is gone
 			alone.Close()
 		}
 	}()

@@ -251,7 +251,7 @@ func TestStrangeTextsOfAPlugin(t *testing.T) {
 			shows(t, func(a *app) {
 				a.showOffer(o)
 				a.agree(context.Background(), o, &installRequest{})
-			}, "Install it? yes, [n]o: ", nil, `pigeon is an auth plugin:|!.*|  .*|pigeon 1\.0\.0 is signed by nobody, and would be able`)
+			}, "Install it? yes, [n]o: ", nil, `pigeon is an auth plugin:|!.*|  .*|pigeon 1\.0\.0 is signed by no key, and would be able`)
 		})
 	}
 }

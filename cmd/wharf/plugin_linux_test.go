@@ -31,7 +31,7 @@ func TestTerminalAsksAboutAPlugin(t *testing.T) {
 	for _, answer := range []string{"\r", "n\r", "yesterday\r", "\x04"} {
 		s := atHome(t, home, add...)
 		shown := s.await(installIt)
-		for _, want := range []string{"pigeon is a transport plugin:\n│ source     ", "sha256     ", "signed by  nobody", "asks for   stream: to connect to"} {
+		for _, want := range []string{"pigeon is a transport plugin:\n│ source     ", "sha256     ", "signed by  no key", "asks for   stream: to connect to"} {
 			if !strings.Contains(shown, want) {
 				t.Errorf("%q lacks %q", shown, want)
 			}

@@ -78,7 +78,7 @@ func accesses(list []string) string {
 
 func signer(key string) string {
 	if key == "" {
-		return "nobody"
+		return "no key"
 	}
 	return pluginstore.KeyID(key)
 }

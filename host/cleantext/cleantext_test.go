@@ -14,7 +14,7 @@ func TestVisible(t *testing.T) {
 		"\u2066a\u2069":        `\u2066a\u2069`,
 		"a\u00a0b\u3000c":      `a\u00a0b\u3000c`,
 		"\u200b\u200d\ufeff":   `\u200b\u200d\ufeff`,
-		"\U000e0041\U000e007f": `\U000e0041\U000e007f`, // a tag, which spells text that nobody sees
+		"\U000e0041\U000e007f": `\U000e0041\U000e007f`, // a tag, which spells text that is not seen
 		"\ufe0f\U000e0100":     `\ufe0f\U000e0100`,
 		"\u115f\uffa0\u2800":   `\u115f\uffa0\u2800`,
 		"\u2028\u2029\u034f":   `\u2028\u2029\u034f`,

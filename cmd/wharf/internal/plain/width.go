@@ -14,9 +14,9 @@ func Width(text string) (columns int) {
 	return columns
 }
 
-// widthOf is the most columns that a letter takes. Wide letters begin with Hangul;
-// below them, and in the blocks of the progress bar and the spinner, there are none
-// (Unicode Standard Annex 11).
+// widthOf is the most columns that a letter takes. Hangul is the first block with wide
+// letters. The blocks before it have none, and neither have those of the progress bar and
+// the spinner (Unicode Standard Annex 11).
 func widthOf(r rune) int {
 	// Blocks below the wide scripts that contain wide letters.
 	emoji := r >= 0x2300 && r < 0x2400 || r >= 0x25a0 && r < 0x27c0 || r >= 0x2b00 && r < 0x2c00

@@ -40,7 +40,7 @@ func TestPrintRaw(t *testing.T) {
 func TestTable(t *testing.T) {
 	rows := plain.Table{
 		{"TOOL", "ARGUMENTS", "DESCRIPTION"},
-		{"écho", "message=string", "Says a message back to whoever sent it"},
+		{"écho", "message=string", "Says a message back to its sender"},
 		{"x", strings.Repeat("a", 60), ""},
 	}
 	want := "TOOL  ARGUMENTS                                 DESCRIPTION\n" +
