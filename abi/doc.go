@@ -190,11 +190,11 @@
 //	  4 BLANK       nothing but white space
 //	-32 MALFORMED   not one well-formed JSON-RPC message
 //	-33 WRONG_ID    a response with an id that is not the exchange's
-//	-34 LATE        a response that nobody waits for any more
+//	-34 LATE        a response that no caller waits for any more
 //	-35 TOO_BIG     longer than the settings' cap; its bytes were not kept
 //
 // A message with a verdict below zero has been dropped, and the host has seen
-// to whoever waited for it. Only the guest knows whether its stream can go on.
+// to the caller that waited for it. Only the guest knows whether its stream can go on.
 // Until END the verdict is PENDING, however long the message has become: what is
 // over the cap is let go as it comes, and TOO_BIG is said at its end.
 //
@@ -303,7 +303,7 @@
 //   - The host never calls a guest from within a host call, and never two events
 //     at a time.
 //   - A handle is an index from 1, plus a generation in the bits 8 to 30. A
-//     handle that is not open, whoever made it up, is CLOSED.
+//     handle that is not open is CLOSED.
 //   - Grants are names: what the command, url or address of a server entry leads
 //     to is called main. A guest never sees a command line, a host or a path, and
 //     never a credential: those are added where the host performs the exchange.

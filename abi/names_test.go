@@ -37,7 +37,7 @@ func TestNamesCarryTheVersion(t *testing.T) {
 	}
 }
 
-// Numbers are the ABI. Whoever changes one of these strings breaks every plugin
+// Numbers are the ABI. A change of one of these strings breaks every plugin
 // that was ever built.
 func TestNumbers(t *testing.T) {
 	for _, tt := range []struct{ what, got, want string }{

@@ -137,7 +137,7 @@ func (f *FactsReader) Method() []byte { return f.r.bytes(factMethod) }
 func (f *FactsReader) Name() []byte { return f.r.bytes(factName) }
 
 // Version returns the protocol version of the message; before the handshake
-// there is none.
+// it is missing.
 func (f *FactsReader) Version() []byte { return f.r.bytes(factVersion) }
 
 // Epoch returns the number of the handshake that the message comes after.

@@ -54,7 +54,7 @@ const (
 	VerdictBlank     Verdict = 4   // nothing but white space
 	VerdictMalformed Verdict = -32 // not one well-formed JSON-RPC message
 	VerdictWrongID   Verdict = -33 // a response with an id that the exchange does not have
-	VerdictLate      Verdict = -34 // a response that nobody waits for any more
+	VerdictLate      Verdict = -34 // a response that no caller waits for any more
 	VerdictTooBig    Verdict = -35 // longer than the message cap; dropped while it streamed
 )
 

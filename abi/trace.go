@@ -142,7 +142,7 @@ func appendFirst(dst []byte, v uint32) []byte { return strconv.AppendUint(dst, u
 func appendArg(dst []byte, v uint32) []byte { return appendFirst(append(dst, ", "...), v) }
 
 // appendFlags appends the names of the bits that are set, the lowest first;
-// nothing where there is none.
+// nothing where no bit is set.
 func appendFlags(dst []byte, flags uint32, names ...string) []byte {
 	for i, name := range names {
 		if flags&(1<<i) != 0 {

@@ -117,7 +117,7 @@ func (e Event) Head() (*abi.HeadReader, Payload, error) {
 const firstLook = 256
 
 // takeBlock copies the block that p begins with to where every block of the
-// connection goes, and returns its length. Where there is none that is 0.
+// connection goes, and returns its length. Without one that is 0.
 func (p Payload) takeBlock() (size int, err error) {
 	c := p.conn
 	c.block = p.takeInto(c.block, firstLook)

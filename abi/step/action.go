@@ -122,7 +122,7 @@ type Store struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// Forget removes a record, if nobody has written it since this flow loaded it.
+// Forget removes a record, unless it was written again since this flow loaded it.
 type Forget struct {
 	Key RecordKey `json:"key"`
 }
@@ -161,7 +161,7 @@ type Prompt struct {
 
 // What a key action does.
 const (
-	KeyOpen   = "open"   // the saved key of that name; made and saved if there is none
+	KeyOpen   = "open"   // the saved key of that name; made and saved on first use
 	KeyImport = "import" // for this flow only
 )
 

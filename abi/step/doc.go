@@ -79,7 +79,7 @@
 // has none fails with class login. A flow that ends with done and without
 // credentials lets requests go as they are: that is right for initial, where a
 // server may not want any. A server that is a process or a stream has no way to ask
-// (there is no challenge), so there the same flow says that nobody has signed in:
+// (there is no challenge), so there the same flow says that a sign-in is missing:
 // a person, if there is one, is asked by a flow with the reason login.
 //
 // A provider whose manifest says requests is also called once for each HTTP

@@ -56,7 +56,7 @@ type Event struct {
 	Problem *Problem `json:"problem,omitempty"`
 
 	// The one that belongs to the kind. A loaded event without a record says
-	// that there is none; stored and timer have nothing to add.
+	// that it is missing; stored and timer have nothing to add.
 	Start     *Start     `json:"start,omitempty"`
 	Record    *Record    `json:"record,omitempty"`
 	Response  *Response  `json:"response,omitempty"`

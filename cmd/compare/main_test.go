@@ -124,7 +124,7 @@ func TestFiguresSurviveAnError(t *testing.T) {
 }
 
 func TestWrongFlagsAreNamed(t *testing.T) {
-	for _, args := range [][]string{{"-only=nobody"}, {"-pin=maybe"}, {"-era=old"}, {"more"}} {
+	for _, args := range [][]string{{"-only=unknown"}, {"-pin=maybe"}, {"-era=old"}, {"more"}} {
 		if _, err := parse(args); err == nil {
 			t.Errorf("%v: no error", args)
 		}

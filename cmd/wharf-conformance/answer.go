@@ -9,7 +9,7 @@ import (
 
 // answer plays a person who sends each form off as it is: a field that has a
 // default keeps it, all others stay empty (SEP-1034). A page to visit is
-// declined, since nobody is there to see it.
+// declined, since no person is there to see it.
 func answer(e mcp.Elicitation) (mcp.ElicitResult, error) {
 	if e.Mode != mcp.ElicitForm {
 		return mcp.ElicitResult{Action: mcp.ElicitDecline}, nil

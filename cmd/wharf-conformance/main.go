@@ -9,7 +9,7 @@
 //
 // Stdout says what was done, for people. Stderr has one line if a step failed,
 // and is empty otherwise: the suite does not judge how its client ends, so
-// whoever runs the suite looks there.
+// the person who runs the suite looks there.
 package main
 
 import (

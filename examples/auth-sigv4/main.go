@@ -15,7 +15,7 @@ func init() { auth.Register(manifest, sigv4{}) }
 func main() {}
 
 // manifest is what Wharf knows of the provider before it asks anything. It calls
-// nobody and shows nothing to anyone, so it wants nothing but the requests.
+// no server and shows nothing, so it wants nothing but the requests.
 var manifest = auth.Manifest{
 	Name:    "sigv4",
 	Version: "1.0.0",

@@ -81,7 +81,7 @@ func (t *transport) body(c *call, p sdk.Payload, last bool) {
 	case isEvents:
 		t.stream(c, p, last)
 	case isText:
-		// Nobody waits to read why a notification was refused.
+		// No caller waits to read why a notification was refused.
 		if c.refusal.Add(p) || last || !c.waits {
 			t.refused(c)
 		}
@@ -175,7 +175,7 @@ func (t *transport) fail(c *call, s abi.Status, text string) {
 	t.calls.end(c)
 }
 
-// maxWords is how many bytes of what somebody else has said go into a reason.
+// maxWords is how many bytes of a server's text go into a reason.
 const maxWords = 1 << 10
 
 // mediaType returns the media type of a body without its parameters, in small

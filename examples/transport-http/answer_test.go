@@ -99,7 +99,7 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// Nobody waits for the body of a refused notification, and a server that never
+// No caller waits for the body of a refused notification, and a server that never
 // ends the body of an accepted one does not keep the handle.
 func TestNotificationWithoutEnd(t *testing.T) {
 	s := newScene(t)

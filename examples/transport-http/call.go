@@ -19,7 +19,7 @@ type course struct {
 	exchange uint32
 	epoch    uint32
 	handle   sdk.Handle
-	waits    bool // it is a request: somebody waits for an answer
+	waits    bool // it is a request: a caller waits for the answer
 	opens    bool // it is an initialize
 	member   bool // it belongs to a session
 	named    bool // and was sent with the id of that

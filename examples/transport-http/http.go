@@ -12,7 +12,7 @@ import (
 // are, in the legacy era, a session and a stream for what belongs to no message.
 type transport struct {
 	conn     *sdk.Conn
-	cap      int // bytes of a message; what is longer is nobody's answer
+	cap      int // bytes of a message; a longer one is refused
 	session  session
 	calls    calls
 	listener listener

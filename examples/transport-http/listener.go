@@ -112,7 +112,7 @@ func (t *transport) listen(e sdk.Event) error {
 }
 
 // hears reports whether the response is a stream. Any refusal but that of a
-// server in trouble means that there is none; one may be for the id of an event
+// server in trouble means that it has no stream; one may be for the id of an event
 // which the server does not remember.
 func (t *transport) hears(status int, media string) bool {
 	l := &t.listener
@@ -157,7 +157,7 @@ func (t *transport) listenLater() {
 	l.hangUp(waiting)
 	l.events.Restart(t.conn)
 	if t.farewell != (sdk.Handle{}) {
-		return // nobody will be there to hear
+		return // the connection closes
 	}
 	if t.conn.Timer(0, patience(l.events.Retry(), l.tries)) != abi.OK {
 		l.state = off

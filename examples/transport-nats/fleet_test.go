@@ -26,10 +26,10 @@ import (
 
 // The test binary is also the servers of a fleet: it is one of them when this
 // variable says which.
-const berthVariable = "WHARF_TEST_BERTH"
+const endpointVariable = "WHARF_TEST_NATS_ENDPOINT"
 
 func TestMain(m *testing.M) {
-	if text := os.Getenv(berthVariable); text != "" {
+	if text := os.Getenv(endpointVariable); text != "" {
 		if err := serve(text); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// berth is where a client of NATS connects, and as whom.
-type berth struct{ Addr, CA, User, Password, Name string }
+// endpoint is where a client of NATS connects, and as whom.
+type endpoint struct{ Addr, CA, User, Password, Name string }
 
 // client is as much of a NATS client as a server of MCP needs: it is the other
 // side of what README.md asks for.
@@ -59,19 +59,19 @@ type message struct {
 
 // dial signs in and subscribes, the n-th subject as number n, and returns when the
 // NATS server knows of it all.
-func dial(b berth, subjects ...string) (*client, error) {
-	ca, err := os.ReadFile(b.CA)
+func dial(at endpoint, subjects ...string) (*client, error) {
+	ca, err := os.ReadFile(at.CA)
 	if err != nil {
 		return nil, err
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(ca)
-	conn, err := tls.Dial("tcp", b.Addr, &tls.Config{RootCAs: pool})
+	conn, err := tls.Dial("tcp", at.Addr, &tls.Config{RootCAs: pool})
 	if err != nil {
 		return nil, err
 	}
 	c := &client{in: bufio.NewReader(conn), out: conn}
-	login, _ := json.Marshal(map[string]any{"user": b.User, "pass": b.Password, "verbose": false, "headers": true})
+	login, _ := json.Marshal(map[string]any{"user": at.User, "pass": at.Password, "verbose": false, "headers": true})
 	hello := fmt.Sprintf("CONNECT %s\r\n", login)
 	for i, subject := range subjects {
 		hello += fmt.Sprintf("SUB %s %d\r\n", subject, i+1)
@@ -92,7 +92,7 @@ func dial(b berth, subjects ...string) (*client, error) {
 func (c *client) write(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	io.WriteString(c.out, text) // whoever reads learns of an error
+	io.WriteString(c.out, text) // the reader learns of an error
 }
 
 func (c *client) publish(subject string, data []byte) {
@@ -137,15 +137,15 @@ type fleet struct {
 
 // serve is the process. It says when it listens, and ends with its connection.
 func serve(text string) error {
-	var b berth
-	if err := json.Unmarshal([]byte(text), &b); err != nil {
+	var at endpoint
+	if err := json.Unmarshal([]byte(text), &at); err != nil {
 		return err
 	}
-	c, err := dial(b, prefix+".request fleet", prefix+".cancel", prefix+".notify")
+	c, err := dial(at, prefix+".request fleet", prefix+".cancel", prefix+".notify")
 	if err != nil {
 		return err
 	}
-	f := &fleet{client: c, name: b.Name, server: restarttest.NewServer(), under: map[string]context.CancelFunc{}}
+	f := &fleet{client: c, name: at.Name, server: restarttest.NewServer(), under: map[string]context.CancelFunc{}}
 	f.tools()
 	fmt.Println("listens")
 	for {

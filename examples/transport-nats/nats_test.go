@@ -35,9 +35,9 @@ const prefix = "mcp.fleet"
 // password has all that could end a text or a line.
 const password = `p4"s}\s`
 
-// harbour is a real nats-server with TLS, and users in an account that others hear
-// of when somebody leaves it.
-type harbour struct {
+// testNATS is a real nats-server with TLS, and users in an account that others hear
+// when a member leaves it.
+type testNATS struct {
 	dir  string
 	addr string
 	nats *exampletest.Process
@@ -58,11 +58,11 @@ accounts {
 }
 `
 
-// newHarbour makes one, which is not started.
-func newHarbour(t *testing.T) *harbour {
+// newTestNATS makes one, which is not started.
+func newTestNATS(t *testing.T) *testNATS {
 	t.Helper()
 	natsServer(t)
-	h := &harbour{dir: t.TempDir(), addr: exampletest.Address(t)}
+	h := &testNATS{dir: t.TempDir(), addr: exampletest.Address(t)}
 	h.certify(t)
 	text := fmt.Sprintf(configuration, h.addr, h.file("cert.pem"), h.file("key.pem"), password, password, password, password)
 	if err := os.WriteFile(h.file("nats.conf"), []byte(text), 0o600); err != nil {
@@ -72,17 +72,17 @@ func newHarbour(t *testing.T) *harbour {
 }
 
 // open is one that runs.
-func open(t *testing.T) *harbour {
+func open(t *testing.T) *testNATS {
 	t.Helper()
-	h := newHarbour(t)
+	h := newTestNATS(t)
 	h.start(t)
 	return h
 }
 
-func (h *harbour) file(name string) string { return filepath.Join(h.dir, name) }
+func (h *testNATS) file(name string) string { return filepath.Join(h.dir, name) }
 
 // certify makes a certificate that vouches for itself.
-func (h *harbour) certify(t *testing.T) {
+func (h *testNATS) certify(t *testing.T) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -121,28 +121,28 @@ func natsServer(t *testing.T) string {
 	return file
 }
 
-func (h *harbour) start(t *testing.T) {
+func (h *testNATS) start(t *testing.T) {
 	t.Helper()
 	h.nats = exampletest.StartProcess(t, "Server is ready", exec.Command(natsServer(t), "-c", h.file("nats.conf")))
 }
 
-func (h *harbour) berth(user, name string) berth {
-	return berth{Addr: h.addr, CA: h.file("cert.pem"), User: user, Password: password, Name: name}
+func (h *testNATS) endpoint(user, name string) endpoint {
+	return endpoint{Addr: h.addr, CA: h.file("cert.pem"), User: user, Password: password, Name: name}
 }
 
-// ship starts a server of the fleet, which listens when it returns.
-func (h *harbour) ship(t *testing.T, name string) *exampletest.Process {
+// startWorker starts a server of the fleet, which listens when it returns.
+func (h *testNATS) startWorker(t *testing.T, name string) *exampletest.Process {
 	t.Helper()
-	text, _ := json.Marshal(h.berth("server", name))
+	text, _ := json.Marshal(h.endpoint("server", name))
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), berthVariable+"="+string(text))
+	cmd.Env = append(os.Environ(), endpointVariable+"="+string(text))
 	return exampletest.StartProcess(t, "listens", cmd)
 }
 
 // hear returns a client that has subscribed.
-func (h *harbour) hear(t *testing.T, user, subject string) *client {
+func (h *testNATS) hear(t *testing.T, user, subject string) *client {
 	t.Helper()
-	c, err := dial(h.berth(user, ""), subject)
+	c, err := dial(h.endpoint(user, ""), subject)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func newHost(t *testing.T) *host.Host {
 }
 
 // entry is what a user writes.
-func (h *harbour) entry(user, password string) host.Server {
+func (h *testNATS) entry(user, password string) host.Server {
 	return host.Server{
 		Name: "fleet", Transport: "nats", Address: "tls:" + h.addr, TLS: config.TLS{CA: h.file("cert.pem")},
 		Auth:     config.Auth{Provider: login, Blob: true, Settings: map[string]any{"user": user, "password": password}},
@@ -208,8 +208,8 @@ func share(t *testing.T, s *host.Session, n int) map[string]int {
 func TestFleet(t *testing.T) {
 	at := open(t)
 	h := newHost(t)
-	first := at.ship(t, "first")
-	at.ship(t, "second")
+	first := at.startWorker(t, "first")
+	at.startWorker(t, "second")
 	s, err := h.Connect(t.Context(), at.entry("ada", password))
 	if err != nil {
 		t.Fatal(err)
@@ -230,19 +230,19 @@ func TestFleet(t *testing.T) {
 
 // The NATS server is killed, and the fleet with it, which lives on its connections.
 func TestRestart(t *testing.T) {
-	at := newHarbour(t)
+	at := newTestNATS(t)
 	restarttest.Run(t, restarttest.Trial{
 		Config: exampletest.Config(t, files(t)), Entry: at.entry("ada", password), Longest: 50_000,
-		Start: func(t *testing.T) { at.start(t); at.ship(t, "only") },
+		Start: func(t *testing.T) { at.start(t); at.startWorker(t, "only") },
 		Kill:  func(*testing.T) { at.nats.Kill() },
 	})
 }
 
-// A server of the fleet dies with a request, of which nobody tells whoever waits. The
+// A server of the fleet dies with a request, and NATS does not tell the caller. The
 // rest of the fleet has the next one, and without a rest it is not sent.
 func TestServerLost(t *testing.T) {
 	at := open(t)
-	first := at.ship(t, "first")
+	first := at.startWorker(t, "first")
 	leaves, begun := at.hear(t, "watch", "$SYS.ACCOUNT.FLEET.DISCONNECT"), at.hear(t, "server", "test.begun")
 	s, err := newHost(t).Connect(t.Context(), at.entry("ada", password))
 	if err != nil {
@@ -261,13 +261,13 @@ func TestServerLost(t *testing.T) {
 	if _, err := call(t.Context(), s, "who", nil); !errors.Is(err, host.ErrNotSent) || !strings.Contains(fmt.Sprint(err), "no server listens on mcp.fleet.request") {
 		t.Errorf("without servers: %v", err)
 	}
-	at.ship(t, "second")
+	at.startWorker(t, "second")
 	if got, err := call(t.Context(), s, "who", nil); got != "second" {
 		t.Errorf("with another server: %q, %v", got, err)
 	}
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) || !host.MaybeSent(err) {
-		t.Errorf("the call that nobody answers ended with %v", err)
+		t.Errorf("the call without an answer ended with %v", err)
 	}
 }
 
@@ -275,7 +275,7 @@ func TestServerLost(t *testing.T) {
 // whole, what is too long is not sent, and a caller who leaves is missed.
 func TestCalls(t *testing.T) {
 	at := open(t)
-	at.ship(t, "only")
+	at.startWorker(t, "only")
 	s, err := newHost(t).Connect(t.Context(), at.entry("ada", password))
 	if err != nil {
 		t.Fatal(err)
@@ -312,10 +312,10 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// Whoever may not come in is told, and so is whoever may not have these inboxes.
+// A user whom the server refuses is told, and so is one who may not have these inboxes.
 func TestSignInAtNATS(t *testing.T) {
 	at := open(t)
-	at.ship(t, "only")
+	at.startWorker(t, "only")
 	h := newHost(t)
 	for _, tt := range []struct {
 		user, password string
@@ -347,7 +347,7 @@ func TestSignInAtNATS(t *testing.T) {
 // The command of a user carries it as well, and says who was not let in.
 func TestCommand(t *testing.T) {
 	at := open(t)
-	at.ship(t, "only")
+	at.startWorker(t, "only")
 	configuration := ""
 	for name, password := range map[string]string{"fleet": "${NATS_PASSWORD}", "stranger": "a guess"} {
 		configuration += fmt.Sprintf("[servers.%s]\ntransport = \"nats\"\naddress = %q\ntls = { ca = %q }\nsettings = { prefix = %q }\n"+

@@ -175,7 +175,7 @@ func (r *reader) carry(p sdk.Payload) sdk.Payload {
 }
 
 // header takes some of the headers, of which only the status matters: 503 is how a
-// NATS server says that nobody has subscribed to what was published.
+// NATS server says that the subject has no subscriber.
 func (r *reader) header(p sdk.Payload) {
 	b := &r.body
 	at := len(b.status)
@@ -215,7 +215,7 @@ func (r *reader) deliver(p sdk.Payload) {
 const shared = 0
 
 // exchangeOf returns whose inbox a subject is. What comes to another is nothing to
-// us: somebody has published to what they should not know.
+// us: another client has published to our inbox.
 func (t *transport) exchangeOf(subject []byte) (exchange uint32, ours bool) {
 	if len(subject) < len(t.inbox) || string(subject[:len(t.inbox)]) != t.inbox {
 		return 0, false
@@ -238,7 +238,7 @@ func (t *transport) informed(info []byte) {
 }
 
 // refused is told what a NATS server finds wrong. Most of it ends the connection,
-// and all of it that concerns requests has to: nobody says which one it was.
+// and all of it that concerns requests has to: the error names no request.
 func (t *transport) refused(said string) error {
 	text := "the NATS server says: " + said
 	lower := strings.ToLower(said)

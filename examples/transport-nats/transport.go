@@ -112,7 +112,7 @@ func (t *transport) unwelcome() error {
 	return sdk.Fail(abi.Reset, "the NATS server closed the connection before it was ready")
 }
 
-// Message publishes. What a request comes to is said later, were it that nobody
+// Message publishes. The end of a request is said later, also where no server
 // listens; of all else nothing will be heard.
 func (t *transport) Message(m sdk.Message) (sdk.Outcome, error) {
 	facts, err := m.Facts()

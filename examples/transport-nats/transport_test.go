@@ -17,7 +17,7 @@ import (
 const inbox = "_INBOX.686172626f7572206d617374."
 
 func fresh() sdk.Transport {
-	return &transport{fill: func(b *[12]byte) { copy(b[:], "harbour mast") }}
+	return &transport{fill: func(b *[12]byte) { copy(b[:], "twelve bytes") }}
 }
 
 var settings = abi.Settings{Server: "fleet", Values: []abi.Pair{{Key: settingPrefix, Value: "mcp.fleet"}}}
@@ -70,8 +70,8 @@ var streams = map[string]struct {
 	"empty":             {msg(4, "") + msg(4, answer(4)), []string{"4 " + answer(4)}, "DONE 4 OK "},
 	"reply subject":     {fmt.Sprintf("MSG %s4 1 fleet.7 %d\r\n%s\r\n", inbox, len(note), note), []string{"4 " + note}, ""},
 	"headers":           {fmt.Sprintf("HMSG %s4 1 22 %d\r\nNATS/1.0\r\nTide: low\r\n%s\r\n", inbox, 21+1+len(note), "\n"+note), []string{"4 " + note}, ""},
-	"nobody listens":    {"HMSG " + inbox + "5 1 16 16\r\nNATS/1.0 503\r\n\r\n\r\n" + msg(4, answer(4)), []string{"4 " + answer(4)}, "FAILED 5 REFUSED no server listens on mcp.fleet.request DONE 4 OK "},
-	"nobody, shared":    {"HMSG " + inbox + "0 1 16 16\r\nNATS/1.0 503\r\n\r\n\r\n", nil, ""},
+	"no subscriber":     {"HMSG " + inbox + "5 1 16 16\r\nNATS/1.0 503\r\n\r\n\r\n" + msg(4, answer(4)), []string{"4 " + answer(4)}, "FAILED 5 REFUSED no server listens on mcp.fleet.request DONE 4 OK "},
+	"none, shared":      {"HMSG " + inbox + "0 1 16 16\r\nNATS/1.0 503\r\n\r\n\r\n", nil, ""},
 	"another inbox":     {"MSG _INBOX.other.4 1 4\r\ntide\r\n" + msg(4, answer(4)), []string{"4 " + answer(4)}, "DONE 4 OK "},
 	"no number":         {"MSG " + inbox + "x 1 4\r\ntide\r\n" + "MSG " + inbox + "4294967296 1 0\r\n\r\n", nil, ""},
 	"lines":             {"+OK\r\n\r\nPONG\r\nPING\r\nINFO {\"ldm\":true}\r\n", nil, ""},

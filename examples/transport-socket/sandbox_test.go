@@ -35,10 +35,10 @@ import (
 
 // The test binary is also a server in a process of its own: it is one when this
 // variable says where it is to listen.
-const berthVariable = "WHARF_TEST_BERTH"
+const listenVariable = "WHARF_TEST_LISTEN"
 
 func TestMain(m *testing.M) {
-	if network, at, ok := strings.Cut(os.Getenv(berthVariable), ":"); ok {
+	if network, at, ok := strings.Cut(os.Getenv(listenVariable), ":"); ok {
 		l, err := net.Listen(network, at)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serveAll serves whoever comes, until the process is killed.
+// serveAll serves every connection, until the process is killed.
 func serveAll(l net.Listener) {
 	for {
 		conn, err := l.Accept()
@@ -283,7 +283,7 @@ func TestRestart(t *testing.T) {
 							os.Remove(at) // which a process that was killed leaves behind
 						}
 						cmd := exec.Command(os.Args[0])
-						cmd.Env = append(os.Environ(), berthVariable+"="+network+":"+at)
+						cmd.Env = append(os.Environ(), listenVariable+"="+network+":"+at)
 						server = exampletest.StartProcess(t, "listens", cmd)
 					},
 					Kill: func(*testing.T) { server.Kill() },

@@ -58,7 +58,7 @@ type port struct {
 	sshd *exampletest.Process
 }
 
-// newPort makes an sshd that runs as whoever runs the test, when it is started.
+// newPort makes an sshd that runs as the user of the test, when it is started.
 func newPort(t *testing.T) *port {
 	t.Helper()
 	sshd(t)
@@ -140,13 +140,13 @@ func sshd(t *testing.T) string {
 	}
 	file, err := exec.LookPath("sshd")
 	if err != nil {
-		file = "/usr/sbin/sshd" // which is in nobody's PATH but root's
+		file = "/usr/sbin/sshd" // which only root has in PATH
 	}
 	if _, err := os.Stat(file); err != nil {
 		t.Skip("no sshd here: install openssh-server")
 	}
 	if _, err := os.Stat("/run/sshd"); os.Getuid() == 0 && err != nil {
-		t.Skip("an sshd of root needs the folder /run/sshd: make it, or run the test as somebody else")
+		t.Skip("an sshd of root needs the folder /run/sshd: make it, or run the test as another user")
 	}
 	return file
 }
@@ -293,7 +293,7 @@ func TestFailures(t *testing.T) {
 }
 
 // The command of a user carries it, and says where it is a matter of who may come
-// in: what would mend that is in the words of ssh itself, and nobody tries again.
+// in: what would mend that is in the words of ssh itself, and Wharf does not try again.
 func TestCommand(t *testing.T) {
 	p := open(t)
 	configuration := ""

@@ -82,7 +82,7 @@ func lineWith(said, text string) string {
 }
 
 // between finds the name that stands between two texts. Where it does not, or is
-// no name that could stand in a command that somebody is shown, there is a word
+// no name that could stand in a command that a person is shown, there is a word
 // in its place.
 func between(before, after string) func(string) string {
 	return func(line string) string {

@@ -99,7 +99,7 @@ func meaning(code uint16) string {
 	case 1014:
 		return "a server behind it gave a wrong answer"
 	case 3000:
-		return "it wants whoever calls to sign in"
+		return "it wants a sign-in"
 	case 3003:
 		return "it does not allow this"
 	case 3008:
@@ -124,7 +124,7 @@ func describe(code uint16, payload []byte) string {
 	return text + ": " + reason
 }
 
-// printable drops what has no place in a line on somebody's terminal.
+// printable drops what has no place in a line on a terminal.
 func printable(s string) string {
 	return strings.TrimSpace(strings.Map(func(c rune) rune {
 		if strconv.IsPrint(c) {

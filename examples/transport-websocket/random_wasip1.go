@@ -1,7 +1,7 @@
 package main
 
 // fill asks the host for randomness, each time anew: what a mask is good for
-// depends on nobody being able to guess the next one. It is what crypto/rand
+// depends on the next one being impossible to guess. It is what crypto/rand
 // does in the end, without half a megabyte of cryptography.
 func fill(key *[4]byte) {
 	if randomGet(key, uint32(len(key))) != 0 {

@@ -203,7 +203,7 @@ func TestNoWebSocket(t *testing.T) {
 	e.URL = strings.Replace(e.URL, "ws:", "http:", 1) // the same server, by its other name
 	say(t, connect(t, h, e), "hello")
 
-	peer.token = "nobody has it"
+	peer.token = "unknown token"
 	e.Name, e.Auth.Provider = "other", config.AuthNone
 	_, err := h.Connect(t.Context(), e)
 	if !errors.Is(err, host.ErrAuthRequired) || !strings.Contains(err.Error(), "HTTP 401") {

@@ -18,7 +18,7 @@ const (
 )
 
 // transport is one connection. The host makes the handshake: it invents
-// Sec-WebSocket-Key and checks Sec-WebSocket-Accept, and whoever signs in does
+// Sec-WebSocket-Key and checks Sec-WebSocket-Accept, and the auth provider does
 // so in the same request, unseen from here. From HEAD with 101 on the exchange is
 // a byte stream, and this is the framing of it.
 type transport struct {

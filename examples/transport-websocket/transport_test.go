@@ -99,7 +99,7 @@ var streams = []stream{
 	{name: "the longest ping", data: frame(0x89, long[:125]), sent: []string{"8a " + long[:125]}},
 	{name: "pings between fragments", data: frame(0x01, one[:5]) + frame(0x89, "a") + frame(0x00, one[5:9]) + frame(0x8a, "b") + frame(0x80, one[9:]),
 		want: []string{one}, sent: []string{"8a a"}},
-	{name: "pong", data: frame(0x8a, "nobody asked") + text(one), want: []string{one}},
+	{name: "pong", data: frame(0x8a, "not asked for") + text(one), want: []string{one}},
 	{name: "no JSON", data: text("hello") + text(one), want: []string{"hello", one}},
 
 	{name: "done", data: text(one) + frame(0x88, "\x03\xe8"), want: []string{one},

@@ -14,7 +14,7 @@ import (
 func TestIssuerOfTheAnswer(t *testing.T) {
 	for _, tt := range []struct {
 		announced bool
-		iss       string // "" if there is none
+		iss       string // "" if it is missing
 		ok        bool
 	}{
 		{true, as, true},

@@ -14,7 +14,7 @@ const (
 	kindGiven      = "given"      // the settings
 	kindDocument   = "document"   // it is the URL of a client id metadata document
 	kindRegistered = "registered" // dynamic client registration (RFC 7591)
-	kindPerson     = "person"     // there is none: the person has brought a token
+	kindPerson     = "person"     // no client: the person has brought a token
 )
 
 // The methods of client authentication at the token endpoint (RFC 7591, section 2;

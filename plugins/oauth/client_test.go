@@ -14,7 +14,7 @@ import (
 )
 
 // The order of registration (row 17): the client of the settings, then a document,
-// then registration, and a person's token where there is none of them.
+// then registration, and a person's token where these are missing.
 func TestWhichClient(t *testing.T) {
 	const document = "https://conformance-test.local/client-metadata.json"
 	for _, tt := range []struct {
@@ -143,11 +143,11 @@ func TestClientAuthentication(t *testing.T) {
 		{"a secret, and nothing said", object{"client_secret": secret}, nil, methodBasic},
 		{"a secret", object{"client_secret": secret}, []string{methodPost, methodBasic}, methodBasic},
 		{"a secret for post", object{"client_secret": secret}, []string{methodPost}, methodPost},
-		{"a secret for nobody", object{"client_secret": secret}, []string{methodNone}, ""},
+		{"a secret that no method uses", object{"client_secret": secret}, []string{methodNone}, ""},
 		{"no secret", object{}, []string{methodBasic}, methodNone},
 		{"a key", object{"private_key": "pem"}, []string{methodKey}, methodKey},
 		{"a key and a secret", object{"private_key": "pem", "client_secret": secret}, []string{methodBasic, methodKey}, methodKey},
-		{"a key for nobody", object{"private_key": "pem"}, []string{methodBasic}, ""},
+		{"a key that no method uses", object{"private_key": "pem"}, []string{methodBasic}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)

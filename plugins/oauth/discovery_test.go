@@ -268,7 +268,7 @@ func TestConfiguredPlaces(t *testing.T) {
 	w.settings["authorization_server"] = "https://other.example"
 	w.mustFail(w.run(step.ReasonChallenged, refused("")), step.FailConfig, "does not name")
 
-	w = newWorld(t) // nothing at the server, and metadata where nobody would look
+	w = newWorld(t) // nothing at the server, and metadata where no client looks
 	delete(w.answers, prmAt)
 	delete(w.answers, metaAt)
 	w.settings["metadata_url"] = "https://meta.example/as.json"

@@ -17,7 +17,7 @@ const (
 	typeIDJAG      = "urn:ietf:params:oauth:token-type:id-jag"
 )
 
-// signInByMachine gets a token by a grant that asks nobody. As with a refresh, the
+// signInByMachine gets a token by a grant that needs no person. As with a refresh, the
 // first of several flows does it for the rest.
 func (l *login) signInByMachine(at *place) (*token, error) {
 	c := client{Kind: kindGiven, Method: methodNone}
@@ -145,7 +145,7 @@ func readAssertion(r *auth.Response) (string, error) {
 	return assertion, nil
 }
 
-// explainMachine says what a grant without a person means when it fails: nobody
+// explainMachine says what a grant without a person means when it fails: no person
 // can be asked, so only the configuration can mend it.
 func (l *login) explainMachine(src *source, err error) error {
 	if saysNo(err, "access_denied", "invalid_grant") {

@@ -122,7 +122,7 @@ func TestRefreshThatFails(t *testing.T) {
 	}
 }
 
-// What is forgotten is the token that was sent, and not one that somebody has
+// What is forgotten is the token that was sent, and not one that was
 // stored meanwhile.
 func TestRefreshForgetsWhatItSent(t *testing.T) {
 	w := signedIn(t)
@@ -167,7 +167,7 @@ func TestRefusedToken(t *testing.T) {
 		store token
 		credentials Bearer
 		done`)
-	// One that is refused although it is new: nobody has signed in for it lately,
+	// One that is refused although it is new: no person has signed in for it lately,
 	// so where a person waits, it is theirs to replace.
 	var now token
 	w.host.Vault.Get(w.host.Vault.Keys("token")[0], &now)
@@ -238,7 +238,7 @@ func TestPersonSaysNo(t *testing.T) {
 	w.host.Browse = nil
 	w.mustFail(w.run(step.ReasonLogin, nil), step.FailConfig, "nobody")
 
-	// Whoever closes the page may have read there that the client is unknown.
+	// A person who closes the page may have read there that the client is unknown.
 	w = signedIn(t)
 	sees := w.host.Browse
 	w.host.Browse = func(*url.URL) map[string]string { return nil }

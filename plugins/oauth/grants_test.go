@@ -20,7 +20,7 @@ func TestScopes(t *testing.T) {
 		issuer    any // scopes_supported of the authorization server
 		want      string
 	}{
-		{"nobody says anything", nil, "", nil, nil, ""},
+		{"no source names a scope", nil, "", nil, nil, ""},
 		{"the challenge", nil, "a b", []string{"c"}, nil, "a b"},
 		{"the server", nil, "", []string{"c", "d"}, nil, "c d"},
 		{"the settings", []string{"e"}, "a", []string{"c"}, nil, "e"},
@@ -109,7 +109,7 @@ func TestClientCredentials(t *testing.T) {
 	w := newWorld(t)
 	w.settings = object{"grant": "client_credentials", "client_id": "mine", "client_secret": "s", "scopes": []string{"a"}}
 	w.meta["token_endpoint_auth_methods_supported"] = []string{methodBasic}
-	delete(w.meta, "code_challenge_methods_supported") // nobody is sent anywhere
+	delete(w.meta, "code_challenge_methods_supported") // no page is opened
 	out := w.alone(step.ReasonChallenged, refused(""))
 	w.mustDo(out, `load binding
 		http GET `+prmAt+`

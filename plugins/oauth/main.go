@@ -1,7 +1,7 @@
 // Command oauth is the auth provider for servers that want OAuth, as the
 // authorization chapter of the Model Context Protocol has it: it finds the
 // authorization server, registers with it, sends the person there, and keeps
-// what came of it fresh.
+// the token fresh.
 package main
 
 import "github.com/wharf-mcp/wharf/sdk/auth"

@@ -105,7 +105,7 @@ func (l *login) findOldServer() (server, error) {
 }
 
 // checkPKCE is the gate before an authorization request: without a code challenge
-// whoever gets hold of the code could use it. A server that does not say that it
+// a thief of the code could use it. A server that does not say that it
 // knows S256 is not sent anybody. One without metadata cannot say so; it is sent
 // a challenge all the same.
 func (s *server) checkPKCE() error {

@@ -25,7 +25,7 @@ type token struct {
 	Refresh   string   `json:"refresh,omitempty"`
 	Scope     []string `json:"scope,omitempty"`   // that was granted
 	Born      int64    `json:"born"`              // Unix time in milliseconds
-	Expires   int64    `json:"expires,omitempty"` // likewise; 0 if nobody said
+	Expires   int64    `json:"expires,omitempty"` // likewise; 0 if unknown
 	Refreshed bool     `json:"refreshed,omitempty"`
 	Source    source   `json:"source"`
 }
@@ -148,7 +148,7 @@ func (l *login) checkTries(at *place) error {
 	return nil
 }
 
-// isInVain reports whether the server refuses what somebody has just signed in
+// isInVain reports whether the server refuses what a person has just signed in
 // for, be it the token of the sign-in or the one that a refresh has made of it
 // since. Another sign-in would come to the same.
 func (l *login) isInVain(at *place) bool {

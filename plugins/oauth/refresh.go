@@ -7,7 +7,7 @@ import (
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
-// canRenew reports whether there is a way to another token that asks nobody.
+// canRenew reports whether there is a way to another token without a question.
 func (l *login) canRenew(t *token) bool { return t.Refresh != "" || l.settings.byMachine() }
 
 // renew returns a token in place of the saved one, which has expired or was
@@ -31,7 +31,7 @@ func (l *login) renew() (*token, error) {
 }
 
 // refresh uses the refresh token (RFC 6749, section 6). It may be good only once,
-// so what came of it is stored before it is used. It is forgotten if the
+// so the new token is stored before it is used. It is forgotten if the
 // authorization server has said no to it, and kept through anything else: a server
 // that is down, or a network that is not there, ends no login.
 func (l *login) refresh(old *token) (*token, error) {

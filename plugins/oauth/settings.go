@@ -190,7 +190,7 @@ func (s *settings) checkGrant() error {
 	return errors.New("grant is authorization_code, device_code, client_credentials, jwt_bearer or enterprise")
 }
 
-// resource is the configured resource indicator; "" if there is none.
+// resource is the configured resource indicator, or "".
 func (s *settings) resource() string {
 	if s.Resource == nil || *s.Resource == "none" {
 		return ""
@@ -198,7 +198,7 @@ func (s *settings) resource() string {
 	return *s.Resource
 }
 
-// byMachine reports whether the grant asks nobody.
+// byMachine reports whether the grant needs no person.
 func (s *settings) byMachine() bool {
 	return s.Grant == grantClient || s.Grant == grantWorkload || s.Grant == grantEnterprise
 }

@@ -18,7 +18,7 @@ type login struct {
 	wants    wants   // what the challenge says; zero without one
 	upscope  bool    // the token was good, and not enough
 	before   binding // how the last sign-in went; zero if there was none
-	token    *token  // that is saved; nil if there is none
+	token    *token  // that is saved, or nil
 	proving  bool    // the key of proofs is open
 }
 
@@ -171,7 +171,7 @@ func (l *login) isWorthRenewing(at place) bool {
 
 func (l *login) isNew(t *token) bool { return l.Now().UnixMilli()-t.Born < justNow }
 
-// checkMigration keeps a client that somebody has registered at one authorization
+// checkMigration keeps a client that a person has registered at one authorization
 // server from being shown to another, which the server names now.
 func (l *login) checkMigration(issuer string) error {
 	b := l.before

@@ -125,7 +125,7 @@ func (w *world) issue(form url.Values) (int, object) {
 }
 
 // run asks the provider, with a person at the screen unless the reason is one
-// where nobody is.
+// where no person is.
 func (w *world) run(reason string, challenge *step.Challenge) *authtest.Outcome {
 	w.t.Helper()
 	return w.start(step.Start{Reason: reason, Interactive: true, Browser: true, Challenge: challenge})

@@ -67,7 +67,7 @@ func (k *posts) response(e sdk.Event) error {
 	return nil
 }
 
-// body takes the next bytes of a response. Nobody waits to read why a message
+// body takes the next bytes of a response. No caller waits to read why a message
 // was refused that needs no answer, so the reason may be cut short.
 func (k *posts) body(p *post, body sdk.Payload, last bool) {
 	if p.refused {

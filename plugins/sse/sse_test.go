@@ -195,7 +195,7 @@ func TestBrokenPosts(t *testing.T) {
 	}
 }
 
-// Nobody waits for the body of a refused notification.
+// No caller waits for the body of a refused notification.
 func TestRefusalWithoutEnd(t *testing.T) {
 	s := up(t)
 	s.head(s.post(7, abi.Notification), 400, "text/plain", "no", false)

@@ -46,7 +46,7 @@ func (f *Flow) Random(n int) []byte {
 	return b
 }
 
-// Load decodes a record into v and reports whether there is one. Whoever loads a
+// Load decodes a record into v and reports whether there is one. A flow that loads a
 // record to renew it uses [Flow.LoadLocked].
 func (f *Flow) Load(key RecordKey, v any) (found bool, err error) {
 	return f.load(step.Load{Key: key}, v)
@@ -79,7 +79,7 @@ func (f *Flow) Store(key RecordKey, v any) error {
 	return err
 }
 
-// Forget removes a record, unless somebody has written it since it was loaded.
+// Forget removes a record, unless it was written again since it was loaded.
 func (f *Flow) Forget(key RecordKey) error {
 	_, err := f.await(step.Action{Kind: step.ActionForget, Forget: &step.Forget{Key: key}})
 	return err

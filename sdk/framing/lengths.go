@@ -31,7 +31,7 @@ var lengthStart = abi.PackNeedles("Cc")
 // has no line end of its own.
 type Lengths struct {
 	left   int       // bytes of the current body that are still to come
-	final  final     // of what came of it
+	final  final     // of the message
 	block  block     // the header block before it
 	line   [64]byte  // the current line; what does not fit is of no interest
 	n      int       // bytes of line

@@ -62,7 +62,7 @@ func (l *Lines) End(c *sdk.Conn) {
 	l.open, l.final.last = false, 0
 }
 
-// skipMark returns what follows a byte order mark, or p where there is none.
+// skipMark returns what follows a byte order mark, or p where it has no mark.
 // Bytes that may belong to one are withheld until that is known.
 func (l *Lines) skipMark(p sdk.Payload) sdk.Payload {
 	withheld := l.marked

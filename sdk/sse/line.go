@@ -53,7 +53,7 @@ func (r *Reader) skipEnds(w []byte, i int) int {
 }
 
 // lineLen returns how many bytes stand before the first line end, all of them
-// where there is none.
+// where it has no line end.
 func lineLen(b []byte) int {
 	for i, c := range b {
 		if c == '\n' || c == '\r' {
@@ -80,7 +80,7 @@ func (r *Reader) skipMark(w []byte) (n int) {
 }
 
 // atData looks whether b goes on with the value of a data line. It returns where
-// that value begins; or, where there is none, how much of b it has collected to
+// that value begins; or, where b ends before, how much of b it has collected to
 // find that out, which is only needed of a line that was cut.
 func (r *Reader) atData(b []byte) (n int, value bool) {
 	if len(r.line) == 0 {

@@ -104,7 +104,7 @@ func (r *Reader) Named(name string) bool { return string(r.event.name) == name }
 func (r *Reader) Kept() (data []byte, whole bool) { return r.event.kept, !r.event.cut }
 
 // Size returns how many bytes of data the current event has so far. A stream
-// may never end an event, so whoever reads it gives up at some size.
+// may never end an event, so its reader gives up at some size.
 func (r *Reader) Size() int { return r.event.size }
 
 // ID returns the id to resume from, that of the last complete event which had

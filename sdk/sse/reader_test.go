@@ -46,7 +46,7 @@ func (r *ear) Handle(e sdk.Event) error {
 	return nil
 }
 
-// hear feeds a stream to a reader in chunks and returns what came of it.
+// hear feeds a stream to a reader in chunks and returns what it emits.
 func hear(tb testing.TB, keep int, chunks ...string) (got []event, messages []string, r *sse.Reader) {
 	tb.Helper()
 	t := &ear{reader: sse.Reader{Keep: keep}}

@@ -63,7 +63,7 @@ var obscure = [...][2]rune{
 	{0xE0000, 0xE007F}, {0xF0000, 0x10FFFF},
 }
 
-// hidden reports whether a character is left out. One that is none is, as well.
+// hidden reports whether a character is left out. Invalid UTF-8 is left out too.
 func hidden(c rune) bool {
 	for _, r := range obscure {
 		if c <= r[1] {

@@ -41,10 +41,10 @@ typedef struct {
 	call call;
 	memo memo;
 	uint8_t body[REFUSAL_BODY];
-} berth;
+} call_slot;
 
 call *calls_new(uint32_t exchange) {
-	berth *b = (berth *)unused.first;
+	call_slot *b = (call_slot *)unused.first;
 	if (b) {
 		take_out(&unused, &b->call);
 	} else if (!(b = more(sizeof *b))) {

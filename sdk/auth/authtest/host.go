@@ -17,7 +17,7 @@ import (
 )
 
 // Host is one host with one vault. A nil function is a host that has no such
-// thing: no network, nobody to ask. It is not safe for concurrent use.
+// thing: no network, no person to ask. It is not safe for concurrent use.
 type Host struct {
 	Now   int64 // Unix time in milliseconds; a wait moves it
 	Vault Vault

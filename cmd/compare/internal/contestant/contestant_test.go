@@ -172,7 +172,7 @@ func TestFloorNoticesARefusalOverHTTP(t *testing.T) {
 	}
 }
 
-// TestTunedPeersKeepTheirConnections looks at what -tuned is for: nobody who
+// TestTunedPeersKeepTheirConnections looks at what -tuned is for: no peer that
 // comes back finds the connection gone.
 func TestTunedPeersKeepTheirConnections(t *testing.T) {
 	if d := (Dock{}); d.client().Transport != nil {

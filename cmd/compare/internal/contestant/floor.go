@@ -17,7 +17,7 @@ import (
 
 // floor is the bound over stdio: requests that are ready to be sent, written to a pipe;
 // answers found by newline and id, and looked into in place. It multiplexes as
-// a client must, by the cheapest way known: whoever holds the pipe writes for
+// a client must, by the cheapest way known: the goroutine that holds the pipe writes for
 // all, and one of those that wait reads for all. It decodes and encodes nothing,
 // checks no message and keeps no deadline.
 type floor struct {
@@ -26,13 +26,13 @@ type floor struct {
 	out     io.Reader
 	heard   *Tally
 
-	lines wire.Lines // of whoever reads
+	lines wire.Lines // of the reading goroutine
 
 	mu      sync.Mutex
 	seats   []*seat // by id
 	free    []*seat
 	writing bool
-	queue   []byte // for whoever writes
+	queue   []byte // for the writing goroutine
 	spare   []byte // the queue before, to be used again
 	reading bool
 }
@@ -160,7 +160,7 @@ func (f *floor) send(request []byte, crowded bool) error {
 	}
 	for len(request) > 0 {
 		if _, err := f.in.Write(request); err != nil {
-			return err // the pipe is gone: nobody else can write either
+			return err // the pipe is gone: no other caller can write either
 		}
 		request = f.next()
 	}
@@ -177,7 +177,7 @@ func (f *floor) next() []byte {
 	return batch
 }
 
-// await returns when the seat's answer is there. Nobody reads while it still
+// await returns when the seat's answer is there. No other caller reads while it still
 // writes: with both pipes full, that would be for ever.
 func (f *floor) await(s *seat) error {
 	f.mu.Lock()

@@ -65,7 +65,7 @@ type footprint struct {
 	resident float64 // every page once, however often it is mapped
 	rss      float64 // as the system counts: for each place where it is mapped
 	pss      float64 // its part of pages that others have mapped as well
-	dirty    float64 // pages that nobody else has, and that are not a file's
+	dirty    float64 // pages that no other process has, and that are not a file's
 	heap     float64 // what the collector looks after, in use
 }
 

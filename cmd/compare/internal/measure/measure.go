@@ -41,7 +41,7 @@ type Metric struct {
 type Measure struct {
 	Name    string
 	Title   string
-	Form    server.Form // of the answers over HTTP; empty where there is none
+	Form    server.Form // of the answers over HTTP; empty over stdio
 	Metrics []Metric
 	weighs  bool // it is one of memory, and begins before anything is there
 	take    func(context.Context, *run) (Values, error)

@@ -62,7 +62,7 @@ func (w *Web) accept() {
 }
 
 // serve answers what comes over one connection. A request that is not
-// understood ends it: there is nobody to whom the reason would be of use.
+// understood ends it: no peer could use the reason.
 func (w *Web) serve(c net.Conn) {
 	defer c.Close()
 	v := visit{requests: bufio.NewReaderSize(c, 16<<10), conn: conn{face: w.face}}

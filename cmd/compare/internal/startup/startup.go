@@ -131,7 +131,7 @@ func lastWords(err error) []byte {
 	return bytes.TrimSpace(exit.Stderr)
 }
 
-// Median returns the middle one, or 0 when there is none.
+// Median returns the middle one, or 0 for no values.
 func Median(all []time.Duration) time.Duration {
 	if len(all) == 0 {
 		return 0

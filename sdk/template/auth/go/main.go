@@ -45,7 +45,7 @@ type provider struct{}
 //	start logout              → load, locked → forget → done
 //
 // A server that is a stream or a process cannot say that it wants a key: there, a flow
-// that ends without one has Wharf say that nobody has signed in, and `wharf login` asks.
+// that ends without one has Wharf say that a sign-in is missing, and `wharf login` asks.
 func (provider) SignIn(f *auth.Flow) error {
 	start := f.Start()
 	s := settings{Header: "X-Api-Key"}

@@ -39,7 +39,7 @@ var flows = []flow{
 		headers: map[string]string{"X-Api-Key": "typed"}, left: "typed"},
 	{name: "login", reason: auth.ReasonLogin, server: loft, settings: `{"header":"X-Loft"}`, want: []string{"prompt", "credentials", "store key", "done"},
 		headers: map[string]string{"X-Loft": "typed"}, left: "typed"},
-	{name: "nobody there", reason: auth.ReasonChallenged, server: loft, alone: true, want: []string{"fail login"}},
+	{name: "no person", reason: auth.ReasonChallenged, server: loft, alone: true, want: []string{"fail login"}},
 	{name: "logout", reason: auth.ReasonLogout, server: loft, kept: "k1", want: []string{"load key, locked", "forget key", "done"}},
 	{name: "logout of nothing", reason: auth.ReasonLogout, server: loft, want: []string{"load key, locked", "forget key", "done"}},
 	{name: "configured", reason: auth.ReasonInitial, server: loft, settings: `{"key":"k2"}`, want: []string{"credentials", "done"},
