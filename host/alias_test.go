@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// `go doc host Question` shows that it is a type of another package, and nothing of
+// `go doc host Policy` shows that it is a type of another package, and nothing of
 // it: so the comments of such types name all fields and constants that they have.
 func TestAliasesNameTheirFields(t *testing.T) {
 	found := 0
@@ -36,7 +36,7 @@ func TestAliasesNameTheirFields(t *testing.T) {
 			}
 		}
 	}
-	if found < 10 {
+	if found < 7 {
 		t.Errorf("found %d aliases", found)
 	}
 }

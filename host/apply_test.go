@@ -10,6 +10,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/status"
 	"github.com/wharf-mcp/wharf/plugins"
 )
@@ -142,7 +143,7 @@ func TestApplyReplacedProvider(t *testing.T) {
 	file, good := filepath.Join(t.TempDir(), "oauth.wasm"), plugins.Builtin()["oauth"]
 	files := map[string]config.Plugin{"oauth": {Name: "oauth", File: file, Discover: true}}
 	v, warned := &visitor{}, make(chan string, 64)
-	h := newHost(t, host.Config{VaultDir: vaultDir(t), OpenURL: v.open, Event: func(e host.Event) {
+	h := newHost(t, host.Config{VaultDir: vaultDir(t), Person: &signin.Person{OpenURL: v.open}, Event: func(e host.Event) {
 		if strings.HasPrefix(e.Warning, "plugin oauth: its file was replaced, and the new one is not used") {
 			warned <- e.Warning
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/trace"
 	"github.com/wharf-mcp/wharf/host/vault"
 )
@@ -35,7 +36,7 @@ func newConfidant(t *testing.T) *recordingHost {
 		t.Fatal(err)
 	}
 	c.Host = newHost(t, host.Config{
-		VaultDir: c.vaultDir(), Print: tr, Stderr: &c.said, OpenURL: c.open,
+		VaultDir: c.vaultDir(), Print: tr, Stderr: &c.said, Person: &signin.Person{OpenURL: c.open},
 		Event: func(e host.Event) { fmt.Fprintf(&c.said, "%+v\n", e) },
 	})
 	return c

@@ -46,12 +46,12 @@
 // # Sessions
 //
 // A session is a logical connection. Under it the host's manager keeps a real one:
-// it dials when the server is first wanted, and again when the connection is lost
-// to whatever it may be, by a [Policy]; it does not try again what only a person
-// can mend. Each dial looks at the entry, its grants, its sign-in and its plugin
-// anew. [Host.Add] adds a server without starting it, [Host.Servers] and
-// [Host.Watch] tell how it stands with all of them, and [Host.Apply] makes them
-// those of another configuration, one by one.
+// it dials when the server is first wanted, and again when the connection is lost for
+// any reason, as its [Policy] says; it does not retry what only a person can mend, such
+// as a sign-in, see package signin. Each dial reads the entry, its grants, its sign-in
+// and its plugin anew. [Host.Add] adds a server without starting it, [Host.Servers] and
+// [Host.Watch] report the states of all servers, see package status, and [Host.Apply]
+// turns them into those of another configuration, one by one.
 //
 // # Errors
 //

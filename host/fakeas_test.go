@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 // canary is in every secret of a fakeAS. Only the two that a secret is
@@ -261,13 +262,13 @@ func (d *protectedServer) tokens() []string {
 // visitor is a person who agrees to everything, in a browser that goes where it
 // is sent. What they saw is known by the name of the server.
 type visitor struct {
-	before func(p host.Page) // what happens before they look at the page
+	before func(p signin.Page) // what happens before they look at the page
 
 	mu    sync.Mutex
 	pages map[string][]string
 }
 
-func (v *visitor) open(ctx context.Context, p host.Page) error {
+func (v *visitor) open(ctx context.Context, p signin.Page) error {
 	v.mu.Lock()
 	if v.pages == nil {
 		v.pages = map[string][]string{}

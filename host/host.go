@@ -22,6 +22,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/replay"
+	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/trace"
 	"github.com/wharf-mcp/wharf/host/trust"
 	"github.com/wharf-mcp/wharf/host/vault"
@@ -135,19 +136,8 @@ type Config struct {
 	// Roots lists the folders that a server may know of.
 	Roots func(ctx context.Context, server string) ([]mcp.Root, error)
 
-	// OpenURL shows the person a page to sign in at; [OpenBrowser] does it on a
-	// desktop. It may return at once, or stay for the address that their browser
-	// ends at, see [Page]. A host that has one of OpenURL, Prompt and ShowCode
-	// lets the person sign in when a call needs it, see [WithoutSignIn].
-	OpenURL func(ctx context.Context, p Page) error
-
-	// Prompt asks the person for a text, often a secret one. [ErrDeclined] says
-	// that there will be none.
-	Prompt func(ctx context.Context, q Question) (string, error)
-
-	// ShowCode shows the person a code and where to type it, until ctx ends. It
-	// returns at once.
-	ShowCode func(ctx context.Context, c Code)
+	// Person lets the person sign in when a call needs it, see [WithoutSignIn].
+	Person *signin.Person
 
 	// Approve shows the person a server that came with a project, and asks
 	// whether it may be used. Without it the answer is no, unless they have said
@@ -220,7 +210,7 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	}
 	h.dialer = connect.New(connect.Config{
 		Modules: h.modules, Vault: h.vault, Streams: c.Streams, Client: c.Client, Timeout: c.Timeout,
-		StartTimeout: c.StartTimeout, OneShot: c.OneShot, Person: h.person(),
+		StartTimeout: c.StartTimeout, OneShot: c.OneShot, Person: c.Person,
 		Print: c.Print, Trace: c.Trace, Record: c.Record, Stderr: c.Stderr, Warn: h.warn,
 	})
 	h.warnings.deliver = h.hear

@@ -15,6 +15,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 // issuer is an authorization server, and the gate of the one MCP server that it
@@ -220,7 +221,7 @@ func (i *issuer) grant(w http.ResponseWriter) {
 }
 
 // visit plays the browser of a person who agrees.
-func visit(ctx context.Context, p host.Page) error {
+func visit(ctx context.Context, p signin.Page) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL, nil)
 	if err != nil {
 		return err

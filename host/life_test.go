@@ -39,7 +39,7 @@ func TestClosedHost(t *testing.T) {
 	if !errors.Is(err, host.ErrClosed) || !strings.Contains(err.Error(), "modern") {
 		t.Errorf("connect: %v", err)
 	}
-	if info, err := h.Inspect(t.Context(), file); !errors.Is(err, host.ErrClosed) {
+	if info, err := h.Inspect(t.Context(), file, nil); !errors.Is(err, host.ErrClosed) {
 		t.Errorf("inspect: %+v, %v", info, err)
 	}
 }

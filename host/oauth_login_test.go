@@ -14,6 +14,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 // A thousand visits with anything but the state of the sign-in change nothing:
@@ -22,7 +23,7 @@ func TestForgedCallbacks(t *testing.T) {
 	o := newFakeAS(t)
 	w := newProtectedServer(t, o)
 	h, v := signingIn(t)
-	v.before = func(p host.Page) {
+	v.before = func(p signin.Page) {
 		page, _ := url.Parse(p.URL)
 		back, state := page.Query().Get("redirect_uri"), page.Query().Get("state")
 		forged := []string{"", "?code=evil", "?code=evil&state=" + state[1:], "?error=access_denied&state=x", "/?code=evil&state=" + state, "?state=" + state + "&state=" + state}
@@ -151,10 +152,10 @@ func TestDeclinedIsNotAskedAgain(t *testing.T) {
 	o := newFakeAS(t)
 	w := newProtectedServer(t, o)
 	asked := 0
-	h := newHost(t, host.Config{VaultDir: vaultDir(t), OpenURL: func(context.Context, host.Page) error {
+	h := newHost(t, host.Config{VaultDir: vaultDir(t), Person: &signin.Person{OpenURL: func(context.Context, signin.Page) error {
 		asked++
-		return host.ErrDeclined
-	}})
+		return signin.ErrDeclined
+	}}})
 	for range 3 {
 		if _, err := h.Connect(t.Context(), w.entry("protectedServer")); !errors.Is(err, host.ErrAuthRequired) {
 			t.Errorf("error %v", err)
@@ -170,10 +171,10 @@ func TestCloseTakesTheQuestionBack(t *testing.T) {
 	o := newFakeAS(t)
 	w := newProtectedServer(t, o)
 	asked := make(chan struct{})
-	h := newHost(t, host.Config{VaultDir: vaultDir(t), OpenURL: func(context.Context, host.Page) error {
+	h := newHost(t, host.Config{VaultDir: vaultDir(t), Person: &signin.Person{OpenURL: func(context.Context, signin.Page) error {
 		close(asked)
 		return nil // and the person never comes back from there
-	}})
+	}}})
 	s := add(t, h, w.entry("protectedServer"))
 	done := make(chan error, 1)
 	go func() { done <- s.Ready(t.Context()) }()

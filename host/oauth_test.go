@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 // signingIn is a host with a vault and somebody at a browser.
 func signingIn(t *testing.T) (*host.Host, *visitor) {
 	v := &visitor{}
-	return newHost(t, host.Config{VaultDir: vaultDir(t), OpenURL: v.open}), v
+	return newHost(t, host.Config{VaultDir: vaultDir(t), Person: &signin.Person{OpenURL: v.open}}), v
 }
 
 // The whole of it: one page, a token for this server and by this client, and the

@@ -157,7 +157,7 @@ func TestUnusableFiles(t *testing.T) {
 func TestInspect(t *testing.T) {
 	file := buildPlugin(t, socketPackage)
 	h := newHost(t, host.Config{})
-	info, err := h.Inspect(t.Context(), file)
+	info, err := h.Inspect(t.Context(), file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

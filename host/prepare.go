@@ -26,23 +26,10 @@ func (h *Host) Prepare(ctx context.Context, s Server) error {
 // until in ends. The process is to end when RunWorker returns.
 func RunWorker(in io.Reader, out io.Writer) error { return worker.Serve(in, out) }
 
-// Inspect looks at a plugin file, and asks it to describe itself if it can be loaded.
-// That a file would be refused is no error, and is in its findings. That it cannot be
-// read is an error.
-func (h *Host) Inspect(ctx context.Context, path string) (*pluginstore.Info, error) {
-	info, err := h.modules.Inspect(ctx, path)
+// Inspect looks at a plugin, and asks it to describe itself if it can be loaded. Without
+// a module, it reads the file; with one, the path is only for errors. That a plugin would
+// be refused is no error, and is in its findings. That the file cannot be read is an error.
+func (h *Host) Inspect(ctx context.Context, path string, module []byte) (*pluginstore.Info, error) {
+	info, err := h.modules.Inspect(ctx, path, module)
 	return info, explain(path, err)
-}
-
-// InspectModule is Inspect for a module that was read already. path is where it comes
-// from, for errors.
-func (h *Host) InspectModule(ctx context.Context, path string, binary []byte) (*pluginstore.Info, error) {
-	info, err := h.modules.InspectModule(ctx, path, binary)
-	return info, explain(path, err)
-}
-
-// InspectBuiltin is Inspect for a plugin of [Config.Plugins], which has no path.
-func (h *Host) InspectBuiltin(ctx context.Context, name string) (*pluginstore.Info, error) {
-	info, err := h.modules.InspectBuiltin(ctx, name)
-	return info, explain(name, err)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // Session is a logical connection to one server, made by [Host.Connect] or
@@ -27,16 +28,6 @@ type Session struct {
 	harmless atomic.Pointer[map[string]bool] // tools that may be called again, see learn
 	starting connect.Starting                // the connection while it is made
 	refused  atomic.Pointer[string]          // the method that needs a sign-in; nil for none
-}
-
-// Info is what is known of a server since the newest handshake with it.
-type Info struct {
-	Server       mcp.Implementation // what the server calls itself
-	Protocol     string             // the revision in use
-	Era          mcp.Era
-	Instructions string
-	Capabilities json.RawMessage
-	Transport    string // the plugin that carries the session
 }
 
 // Connect adds a server, starts or reaches it, finds out which era of the
@@ -137,7 +128,7 @@ func (h *Host) sessionConfig(s *Session) session.Config {
 func (s *Session) Name() string { return s.entry.Load().Name }
 
 // Info returns what is known of the server: nothing before it was first connected.
-func (s *Session) Info() Info { return Info(s.inner.Info()) }
+func (s *Session) Info() status.Info { return s.inner.Info() }
 
 // ListTools returns all tools of the server, with their schemas as written.
 func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 // registry is a server that takes what is signed with its key, and notes what it was
@@ -48,10 +49,10 @@ func TestASignerThatAsksAPerson(t *testing.T) {
 	notary := pluginFile("notary", buildPlugin(t, "./plugintest/testdata/notary"))
 	s := &registry{}
 	url, dir, asked := serve(t, s), vaultDir(t), 0
-	h := newHost(t, host.Config{VaultDir: dir, Files: notary, Prompt: func(context.Context, host.Question) (string, error) {
+	h := newHost(t, host.Config{VaultDir: dir, Files: notary, Person: &signin.Person{Prompt: func(context.Context, signin.Question) (string, error) {
 		asked++
 		return "typed", nil
-	}})
+	}}})
 	session := connect(t, h, signed(url, "notary", nil))
 	say(t, session)
 	say(t, session)

@@ -9,43 +9,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/connect"
-	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
-	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/host/signin"
 )
-
-// What a person is shown when they sign in, and what they are asked for.
-type (
-	// Page has these fields:
-	//
-	//	Provider, Server string
-	//	URL              string // https, or http on this machine; nothing in it that a shell could take for its own
-	//	// Paste takes the address that a browser was sent to, for those whose browser
-	//	// cannot reach the callback. An error says what is wrong with it; another may
-	//	// be tried.
-	//	Paste func(address string) error
-	Page = auth.Page
-	// Question has these fields:
-	//
-	//	Provider, Server string
-	//	Label, Hint      string
-	//	Secret           bool // what is typed is not to be seen
-	Question = auth.Question
-	// Code has these fields:
-	//
-	//	Provider, Server string
-	//	URL, Code        string
-	//	Complete         string // a URL with the code in it; may be ""
-	Code = auth.Code
-)
-
-// ErrDeclined is the error of a person who does not want to sign in.
-var ErrDeclined = auth.ErrDeclined
-
-// OpenBrowser shows a page in the person's browser, and does not wait for it. It
-// serves as [Config.OpenURL] of a program at a terminal.
-func OpenBrowser(ctx context.Context, url string) error { return egress.OpenBrowser(ctx, url) }
 
 // Login has the person sign in to a server, through the callbacks of the
 // configuration. It ends when they have, when they will not, or when ctx does.
@@ -94,7 +61,7 @@ func (h *Host) login(ctx context.Context, a *connect.Account) error {
 	a.Turns.Add(1) // before: who comes may be another
 	err := a.Login(ctx)
 	var failed *auth.Error
-	if errors.As(err, &failed) && failed.Class == step.FailLogin || errors.Is(err, ErrDeclined) {
+	if errors.As(err, &failed) && failed.Class == step.FailLogin || errors.Is(err, signin.ErrDeclined) {
 		a.Declined.Store(true)
 	}
 	if err != nil {
@@ -199,7 +166,7 @@ func wantsMore(err error) bool {
 // mayAsk reports whether err is one that a person can mend by signing in, and there
 // is one. On the word of a transport plugin alone nobody is bothered.
 func (h *Host) mayAsk(ctx context.Context, err error) bool {
-	if h.person() == nil || !errors.Is(err, ErrAuthRequired) || ctx.Err() != nil || ctx.Value(quiet{}) != nil {
+	if h.config.Person == nil || !errors.Is(err, ErrAuthRequired) || ctx.Err() != nil || ctx.Value(quiet{}) != nil {
 		return false
 	}
 	var failed *auth.Error
@@ -226,37 +193,4 @@ func SignInURL(err error) string {
 		return failed.URL
 	}
 	return ""
-}
-
-// person is whoever the callbacks lead to, or nil.
-func (h *Host) person() auth.Person {
-	if h.config.OpenURL == nil && h.config.Prompt == nil && h.config.ShowCode == nil {
-		return nil
-	}
-	return person{&h.config}
-}
-
-type person struct{ config *Config }
-
-var errNoCallback = errors.New("this program cannot do that")
-
-func (p person) Open(ctx context.Context, page Page) error {
-	if p.config.OpenURL == nil {
-		return errNoCallback
-	}
-	return p.config.OpenURL(ctx, page)
-}
-
-func (p person) Ask(ctx context.Context, q Question) (secret.Secret, error) {
-	if p.config.Prompt == nil {
-		return secret.Secret{}, errNoCallback
-	}
-	text, err := p.config.Prompt(ctx, q)
-	return secret.New(text), err
-}
-
-func (p person) Show(ctx context.Context, c Code) {
-	if p.config.ShowCode != nil {
-		p.config.ShowCode(ctx, c)
-	}
 }

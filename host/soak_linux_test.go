@@ -21,6 +21,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 // soaking is what make soak asks for.
@@ -169,7 +170,7 @@ func (s *soak) setUp(t *testing.T, websocket, cache string) {
 	s.files["isolated"] = config.Plugin{Name: "isolated", File: "../plugins/stdio/stdio.wasm", Isolation: config.IsolationProcess}
 	soon := []time.Duration{time.Millisecond}
 	s.host = newHost(t, host.Config{
-		Files: s.files, CacheDir: cache, VaultDir: vaultDir(t), Worker: workerCommand(t), Streams: streams, OpenURL: visit,
+		Files: s.files, CacheDir: cache, VaultDir: vaultDir(t), Worker: workerCommand(t), Streams: streams, Person: &signin.Person{OpenURL: visit},
 		Timeout: 2 * time.Minute, StartTimeout: time.Minute, // of a busy machine
 		Reconnect: host.Policy{Backoff: soon, Slow: soon[0], SlowMax: soon[0], Failures: -1},
 	})

@@ -41,13 +41,13 @@ func storeIn(dir string, c host.Config) *pluginstore.Store {
 // shortHost is a host for one look at a module.
 type shortHost struct{ host.Config }
 
-func (c shortHost) InspectModule(ctx context.Context, path string, binary []byte) (*pluginstore.Info, error) {
+func (c shortHost) Inspect(ctx context.Context, path string, binary []byte) (*pluginstore.Info, error) {
 	h, err := host.New(ctx, c.Config)
 	if err != nil {
 		return nil, err
 	}
 	defer h.Close()
-	return h.InspectModule(ctx, path, binary)
+	return h.Inspect(ctx, path, binary)
 }
 
 const (

@@ -16,6 +16,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
@@ -46,7 +47,7 @@ func newHostProcesses(t testing.TB, processes int) *hostProcesses {
 	f := &hostProcesses{issuer: newIssuer(t), dir: filepath.Join(t.TempDir(), "vault")}
 	f.vault = vault.Open(vault.Config{Dir: f.dir, Keyring: noKeyring{}})
 	f.sound(t)
-	f.home = newHost(t, host.Config{VaultDir: f.dir, OpenURL: visit})
+	f.home = newHost(t, host.Config{VaultDir: f.dir, Person: &signin.Person{OpenURL: visit}})
 	f.login(t)
 	for range processes {
 		f.crew = append(f.crew, f.enlist(t))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -54,7 +55,7 @@ func (c *client) config() host.Config {
 		Plugins:  plugins.Builtin(),
 		CacheDir: cache,
 		VaultDir: c.vault,
-		OpenURL:  visit,
+		Person:   &signin.Person{OpenURL: visit},
 		Client:   mcp.Implementation{Name: "wharf-conformance", Version: "0.1.0"},
 		Timeout:  10 * time.Second,
 		OneShot:  true,

@@ -6,8 +6,8 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 // clientMetadata is the client id metadata document that the suite knows.
@@ -45,7 +45,7 @@ func (j job) auth() config.Auth {
 
 // visit plays the browser of a person who agrees to everything: the suite's
 // authorization servers send it back to the callback at once.
-func visit(ctx context.Context, p host.Page) error {
+func visit(ctx context.Context, p signin.Page) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL, nil)
 	if err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
-	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
@@ -143,7 +143,7 @@ The secret is asked for, or read from stdin.`,
 				return v.ForgetSecret(cmd.Context(), args[0])
 			}
 			text, err := a.secret(cmd.Context(), args[0])
-			if errors.Is(err, host.ErrDeclined) {
+			if errors.Is(err, signin.ErrDeclined) {
 				return exit.Usage(errors.New("the secret is empty"), "type it, or give it on stdin")
 			}
 			if err != nil {
@@ -158,7 +158,7 @@ The secret is asked for, or read from stdin.`,
 
 // secret reads a secret. It shows a prompt only if stdin is a terminal.
 func (a *app) secret(ctx context.Context, name string) (string, error) {
-	q := host.Question{Secret: true}
+	q := signin.Question{Secret: true}
 	if a.InTTY {
 		q.Label = "secret " + name
 	}

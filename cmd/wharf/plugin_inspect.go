@@ -62,8 +62,8 @@ func (a *app) runPluginInspect(cmd *cobra.Command, word string) error {
 // inspect inspects the plugin that a word names: one that is part of wharf, one that is
 // installed, or a file.
 func inspect(ctx context.Context, h *host.Host, word string) (*pluginstore.Info, error) {
-	if _, shipped := plugins.Builtin()[word]; shipped { // it overrides an installed one
-		return h.InspectBuiltin(ctx, word)
+	if shipped := plugins.Builtin()[word]; shipped != nil { // it overrides an installed one
+		return h.Inspect(ctx, "", shipped)
 	}
 	path := word
 	if s, err := openStore(); err == nil {
@@ -71,7 +71,7 @@ func inspect(ctx context.Context, h *host.Host, word string) (*pluginstore.Info,
 			path = s.Path(p)
 		}
 	}
-	info, err := h.Inspect(ctx, path)
+	info, err := h.Inspect(ctx, path, nil)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && path == filepath.Base(word):
 		return nil, exit.Usage(fmt.Errorf("there is no file %q, and no plugin of that name is installed", word), "`wharf plugin list` lists those that are")

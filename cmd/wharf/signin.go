@@ -13,11 +13,12 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 // letSignIn gives a host the callbacks that let the person sign in.
 func (a *app) letSignIn(c *host.Config) {
-	c.OpenURL, c.Prompt, c.ShowCode = a.openPage, a.prompt, a.showCode
+	c.Person = &signin.Person{OpenURL: a.openPage, Prompt: a.prompt, ShowCode: a.showCode}
 }
 
 // letElicit gives a host the callback that lets a server ask the person something. It
@@ -36,7 +37,7 @@ func (a *app) letElicit(server host.Server) func(*host.Config) {
 // not possible or not wanted, the browser may be on another machine, and the address
 // that it ends at can be pasted here. The host has checked that the address contains no
 // blank, so no row of it can be taken for one of our own, and it can be copied.
-func (a *app) openPage(ctx context.Context, p host.Page) error {
+func (a *app) openPage(ctx context.Context, p signin.Page) error {
 	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ func (a *app) openPage(ctx context.Context, p host.Page) error {
 	defer leave()
 	fmt.Fprintf(a.Err, "%s  %s\n", a.Own("To sign in to %s, visit", plain.Name(p.Server, plain.NameColumns)), cleantext.Text(p.URL))
 	if a.flags.opensBrowser(a.ErrTTY) {
-		err := host.OpenBrowser(ctx, p.URL)
+		err := signin.OpenBrowser(ctx, p.URL)
 		if err == nil {
 			fmt.Fprintln(a.Err, "It opens in your browser; this goes on when you are done there.")
 			return nil
@@ -56,7 +57,7 @@ func (a *app) openPage(ctx context.Context, p host.Page) error {
 
 // takeAddress reads addresses until one is accepted. At the end of the input it leaves
 // the page to the browser.
-func (a *app) takeAddress(ctx context.Context, p host.Page) error {
+func (a *app) takeAddress(ctx context.Context, p signin.Page) error {
 	site, _ := plain.Site(p.URL)
 	q := term.Question{Above: a.Own("That is a page of %s, where the auth provider %s has you sign in to %s.", site, plain.Name(p.Provider, plain.NameColumns), plain.Name(p.Server, plain.NameColumns)) +
 		a.Own("If your browser is on another machine, paste here the address that it ends at:")}
@@ -66,7 +67,7 @@ func (a *app) takeAddress(ctx context.Context, p host.Page) error {
 		case errors.Is(err, io.EOF) && address == "", errors.Is(err, term.ErrDeclined):
 			return nil
 		case errors.Is(err, term.ErrCancelled):
-			return host.ErrDeclined
+			return signin.ErrDeclined
 		case err != nil && !errors.Is(err, io.EOF):
 			return err
 		case strings.TrimSpace(address) == "":
@@ -82,7 +83,7 @@ func (a *app) takeAddress(ctx context.Context, p host.Page) error {
 
 // prompt asks for a text. What the provider says of it is quoted; below it stands, in
 // our own words, who asks and for which server.
-func (a *app) prompt(ctx context.Context, q host.Question) (string, error) {
+func (a *app) prompt(ctx context.Context, q signin.Question) (string, error) {
 	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {
 		return "", err
@@ -96,14 +97,14 @@ func (a *app) prompt(ctx context.Context, q host.Question) (string, error) {
 		text = strings.TrimSpace(text)
 	}
 	if errors.Is(err, term.ErrCancelled) || errors.Is(err, term.ErrDeclined) || text == "" && err == nil {
-		return "", host.ErrDeclined
+		return "", signin.ErrDeclined
 	}
 	return text, err
 }
 
 // promptFor shows what a provider says of a question, and returns the question. Without
 // a provider the question and its label are our own.
-func (a *app) promptFor(q host.Question) term.Question {
+func (a *app) promptFor(q signin.Question) term.Question {
 	if q.Provider == "" {
 		return term.Question{Prompt: q.Label + ": ", Secret: q.Secret}
 	}
@@ -124,7 +125,7 @@ func (a *app) promptFor(q host.Question) term.Question {
 }
 
 // showCode shows a code and where to type it.
-func (a *app) showCode(_ context.Context, c host.Code) {
+func (a *app) showCode(_ context.Context, c signin.Code) {
 	defer a.Still()()
 	fmt.Fprintf(a.Err, "%s  %s\nand type the code\n  %s\n", a.Own("To sign in to %s, visit", plain.Name(c.Server, plain.NameColumns)),
 		cleantext.Text(c.URL), a.StyleErr(term.Bold, plain.Name(c.Code, plain.NameColumns)))

@@ -32,8 +32,8 @@ func openStore() (*pluginstore.Store, error) {
 // stays in the cache.
 type inspector struct{}
 
-// InspectModule is [host.Host.InspectModule].
-func (inspector) InspectModule(ctx context.Context, path string, binary []byte) (*pluginstore.Info, error) {
+// Inspect is [host.Host.Inspect].
+func (inspector) Inspect(ctx context.Context, path string, module []byte) (*pluginstore.Info, error) {
 	c := host.Config{Worker: worker()}
 	c.CacheDir, _ = host.DefaultCacheDir()
 	h, err := host.New(ctx, c)
@@ -41,5 +41,5 @@ func (inspector) InspectModule(ctx context.Context, path string, binary []byte) 
 		return nil, err
 	}
 	defer h.Close()
-	return h.InspectModule(ctx, path, binary)
+	return h.Inspect(ctx, path, module)
 }

@@ -181,7 +181,7 @@ func (s *Store) inspect(ctx context.Context, path string, binary []byte) (*Info,
 	if s.config.Inspector == nil {
 		return nil, hosterr.Configf("the store of plugins has no inspector")
 	}
-	info, err := s.config.Inspector.InspectModule(ctx, path, binary)
+	info, err := s.config.Inspector.Inspect(ctx, path, binary)
 	if err == nil && len(info.Findings) > 0 {
 		err = errors.New(strings.Join(info.Findings, "; "))
 	}

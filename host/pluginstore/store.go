@@ -38,7 +38,7 @@ type Config struct {
 // one. A module that would be refused is no error: the findings of its Info say why.
 // source is where the module comes from, for errors.
 type Inspector interface {
-	InspectModule(ctx context.Context, source string, binary []byte) (*Info, error)
+	Inspect(ctx context.Context, source string, module []byte) (*Info, error)
 }
 
 // Store is the plugins that a user installed. Its methods may be called at any time

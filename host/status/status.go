@@ -1,9 +1,13 @@
-// Package status has the states of the servers of a host, and the reasons for them.
+// Package status has the states of the servers of a host, the reasons for them, and
+// what a server says of itself.
 package status
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // State is the state of a server. Its text is stable: programs read it.
@@ -92,6 +96,17 @@ type Status struct {
 	Latency time.Duration // of the newest ping; 0 is not known
 	Tools   int           // how many the newest list had
 	Stale   bool          // that list is from an earlier connection
+}
+
+// Info is what a server said of itself in the newest handshake, and how it is spoken
+// to. Strings and capabilities are the server's words.
+type Info struct {
+	Server       mcp.Implementation // what the server calls itself
+	Protocol     string             // the revision in use
+	Era          mcp.Era
+	Instructions string
+	Capabilities json.RawMessage
+	Transport    string // the plugin that carries the session
 }
 
 // Update is a change of the status of a server. Those of one server come in order.

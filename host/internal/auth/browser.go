@@ -11,6 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/egress"
+	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 // maxParams is how many bytes of parameters a visit to a callback has.
@@ -65,6 +66,9 @@ func (f *flow) openBrowser(ctx context.Context, a *step.Action) (*step.Event, er
 	if f.callback == nil {
 		return nil, violationf("it opens a page without a callback")
 	}
+	if f.config.Person.OpenURL == nil {
+		return nil, errNoCallback
+	}
 	if err := f.meet(v); err != nil {
 		return nil, f.personProblem(ctx, err)
 	}
@@ -83,8 +87,8 @@ func (f *flow) meet(v *visit) error {
 	came, failed := make(chan error, 1), make(chan error, 1)
 	both.Go(func() { came <- callback.Wait(ctx, v.accept) })
 	both.Go(func() {
-		p := Page{Provider: f.config.Name, Server: f.config.Server.Name, URL: f.page, Paste: v.paste}
-		if err := f.config.Person.Open(ctx, p); err != nil {
+		p := signin.Page{Provider: f.config.Name, Server: f.config.Server.Name, URL: f.page, Paste: v.paste}
+		if err := f.config.Person.OpenURL(ctx, p); err != nil {
 			failed <- err
 		}
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/egress"
+	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
@@ -48,7 +49,7 @@ func TestBadCallbacks(t *testing.T) {
 	c := setup(browse(authorize))
 	c.Listen = callbacks.listen
 	var late bool
-	c.Person = &user{open: func(ctx context.Context, p Page) error {
+	c.Person = &signin.Person{OpenURL: func(ctx context.Context, p signin.Page) error {
 		state := stateOf(t, p.URL)
 		for _, bad := range []url.Values{
 			{}, {"code": {"evil"}}, {"state": {""}}, {"state": {state[1:]}}, {"state": {state + "x"}},
@@ -97,7 +98,7 @@ func TestAVisitCounts(t *testing.T) {
 		callbacks := lingering{newCallbacks()}
 		c := setup(browse(authorize))
 		c.Listen = callbacks.listen
-		c.Person = &user{open: func(_ context.Context, p Page) error {
+		c.Person = &signin.Person{OpenURL: func(_ context.Context, p signin.Page) error {
 			callbacks.visit(url.Values{"state": {stateOf(t, p.URL)}, "code": {"good"}})
 			return errors.New("the browser has crashed")
 		}}
@@ -111,7 +112,7 @@ func TestAVisitCounts(t *testing.T) {
 func TestPaste(t *testing.T) {
 	c := setup(browse(authorize))
 	c.Listen = newCallbacks().listen
-	c.Person = &user{open: func(ctx context.Context, p Page) error {
+	c.Person = &signin.Person{OpenURL: func(ctx context.Context, p signin.Page) error {
 		state := stateOf(t, p.URL)
 		for _, bad := range []string{"", "code", "http://127.0.0.1/callback", "\x00", "http://x/?code=evil&state=y", "?code=evil"} {
 			if p.Paste(bad) == nil {
@@ -139,7 +140,7 @@ func TestPages(t *testing.T) {
 	} {
 		c := setup(browse(page))
 		c.Listen = newCallbacks().listen
-		c.Person = &user{open: func(context.Context, Page) error { t.Errorf("%q was opened", page); return nil }}
+		c.Person = &signin.Person{OpenURL: func(context.Context, signin.Page) error { t.Errorf("%q was opened", page); return nil }}
 		_, err := runFlow(t, c, step.Start{Interactive: true})
 		wantError(t, err, step.FailConfig, "")
 	}
@@ -152,19 +153,19 @@ func TestPages(t *testing.T) {
 // TestNobodyAnswers ends with the person, and leaves the provider time to say so.
 func TestNobodyAnswers(t *testing.T) {
 	for name, tt := range map[string]struct {
-		open func(ctx context.Context, p Page) error
+		open func(ctx context.Context, p signin.Page) error
 		ends func(cancel func()) // the waiting of whoever has asked
 		text string
 	}{
-		"late":     {func(context.Context, Page) error { return nil }, func(func()) { time.Sleep(personTime) }, "nobody answered in time"},
-		"leaves":   {func(context.Context, Page) error { return nil }, func(cancel func()) { synctest.Wait(); cancel() }, "was cancelled"},
-		"declines": {func(context.Context, Page) error { return ErrDeclined }, func(func()) {}, "declined"},
-		"cannot":   {func(context.Context, Page) error { return errors.New("no display") }, func(func()) {}, "no display"},
+		"late":     {func(context.Context, signin.Page) error { return nil }, func(func()) { time.Sleep(personTime) }, "nobody answered in time"},
+		"leaves":   {func(context.Context, signin.Page) error { return nil }, func(cancel func()) { synctest.Wait(); cancel() }, "was cancelled"},
+		"declines": {func(context.Context, signin.Page) error { return signin.ErrDeclined }, func(func()) {}, "declined"},
+		"cannot":   {func(context.Context, signin.Page) error { return errors.New("no display") }, func(func()) {}, "no display"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := setup(browse(authorize))
 			c.Listen = newCallbacks().listen
-			c.Person = &user{open: tt.open}
+			c.Person = &signin.Person{OpenURL: tt.open}
 			a := NewAccount(c)
 			defer a.Close()
 			ctx, cancel := context.WithCancel(t.Context())

@@ -14,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
@@ -224,7 +225,7 @@ func TestASignInIsOnlyAskedForByLogin(t *testing.T) {
 	c := setup(p)
 	c.Listen = callbacks.listen
 	asked := 0
-	c.Person = &user{open: func(_ context.Context, page Page) error {
+	c.Person = &signin.Person{OpenURL: func(_ context.Context, page signin.Page) error {
 		asked++
 		callbacks.visit(map[string][]string{"state": {stateOf(t, page.URL)}, "code": {"good"}})
 		return nil
@@ -260,9 +261,9 @@ func TestLoginsAreOne(t *testing.T) {
 			callbacks := newCallbacks()
 			c := setup(signIn(needsPerson))
 			c.Listen = callbacks.listen
-			var page Page
+			var page signin.Page
 			pages := 0
-			c.Person = &user{open: func(_ context.Context, p Page) error { page = p; pages++; return nil }}
+			c.Person = &signin.Person{OpenURL: func(_ context.Context, p signin.Page) error { page = p; pages++; return nil }}
 			a := account(t, c)
 			ctx, cancel := context.WithCancel(t.Context())
 			results := make(chan error, 2)
@@ -304,8 +305,8 @@ func TestARequestDuringALogin(t *testing.T) {
 		callbacks := newCallbacks()
 		c := setup(signIn(needsPerson))
 		c.Listen = callbacks.listen
-		var page Page
-		c.Person = &user{open: func(_ context.Context, p Page) error { page = p; return nil }}
+		var page signin.Page
+		c.Person = &signin.Person{OpenURL: func(_ context.Context, p signin.Page) error { page = p; return nil }}
 		a := account(t, c)
 		go a.Login(t.Context())
 		synctest.Wait()

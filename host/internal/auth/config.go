@@ -8,6 +8,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
@@ -45,9 +46,9 @@ type Config struct {
 	Vault  Vault
 	Fetch  Fetcher
 	Listen func(context.Context, step.Listen) (Callback, error) // until the context ends
-	Person Person
-	Run    func(context.Context) (*step.RunResult, error) // the command of the server entry
-	Warn   func(text string)                              // gets a line for people; may be nil
+	Person *signin.Person                                       // nil where no person is there
+	Run    func(context.Context) (*step.RunResult, error)       // the command of the server entry
+	Warn   func(text string)                                    // gets a line for people; may be nil
 }
 
 // Grant is what a provider is let do with what it has. Which origins it may call is
@@ -88,45 +89,4 @@ type Callback interface {
 	URI() string
 	Wait(ctx context.Context, accept func(url.Values) bool) error
 	Close() error
-}
-
-// Person is the person who uses the program. Every method returns when ctx is
-// done. Their texts are cleaned, but a provider or server chose them.
-type Person interface {
-	// Open shows a page: in a browser, or by its address. It may return at once,
-	// or stay and ask for the address that the browser ended at; an error says
-	// that the page was not shown, ErrDeclined that it will not be.
-	Open(ctx context.Context, p Page) error
-
-	// Ask asks for a text. ErrDeclined says that there will be none.
-	Ask(ctx context.Context, q Question) (secret.Secret, error)
-
-	// Show shows a code and where to type it, until the flow is over: ctx ends
-	// then. It returns at once.
-	Show(ctx context.Context, c Code)
-}
-
-// Page is what a person shall look at.
-type Page struct {
-	Provider, Server string
-	URL              string // https, or http on this machine; nothing in it that a shell could take for its own
-
-	// Paste takes the address that a browser was sent to, for those whose browser
-	// cannot reach the callback. An error says what is wrong with it; another may
-	// be tried.
-	Paste func(address string) error
-}
-
-// Question is what a person is asked for.
-type Question struct {
-	Provider, Server string
-	Label, Hint      string
-	Secret           bool // what is typed is not to be seen
-}
-
-// Code is what a person shall type, and where.
-type Code struct {
-	Provider, Server string
-	URL, Code        string
-	Complete         string // a URL with the code in it; may be ""
 }

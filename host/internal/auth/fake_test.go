@@ -215,19 +215,6 @@ func (c *callbacks) visit(query url.Values) bool {
 	return <-v.taken
 }
 
-// user is a person who does what a test says.
-type user struct {
-	open func(ctx context.Context, p Page) error
-	ask  func(ctx context.Context, q Question) (secret.Secret, error)
-	show func(ctx context.Context, c Code)
-}
-
-func (u *user) Open(ctx context.Context, p Page) error { return u.open(ctx, p) }
-func (u *user) Show(ctx context.Context, c Code)       { u.show(ctx, c) }
-func (u *user) Ask(ctx context.Context, q Question) (secret.Secret, error) {
-	return u.ask(ctx, q)
-}
-
 // setup is the configuration of an account of a server.
 func setup(p Provider) Config {
 	return Config{

@@ -22,9 +22,6 @@ const (
 // maxFlowBytes is how much may go in and out of a provider in one flow.
 const maxFlowBytes = 64 << 20
 
-// ErrDeclined is what a [Person] says to say no.
-var ErrDeclined = &step.Problem{Code: step.ProblemCancelled, Text: "the person declined"}
-
 // flow is one sign-in: the loop of steps, and what is held for the provider
 // between them. It belongs to the goroutine that runs it.
 type flow struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
@@ -128,7 +129,7 @@ func TestWhatIsNotTheirs(t *testing.T) {
 				t.Error("it was sent")
 				return nil, errors.New("no")
 			})
-			c.Listen, c.Person = newCallbacks().listen, &user{}
+			c.Listen, c.Person = newCallbacks().listen, &signin.Person{}
 			_, err := runFlow(t, c, step.Start{Reason: step.ReasonLogin, Interactive: true})
 			wantError(t, err, Broken, tt.want)
 			if strings.Contains(err.Error(), "canary") {
@@ -336,8 +337,10 @@ func TestProblems(t *testing.T) {
 	wantText(t, hear(c, get, step.Start{}), step.ProblemNetwork)
 	c.Fetch = fetcher(func(egress.FetchRequest) (*egress.FetchResponse, error) { return nil, &egress.RuleError{} })
 	wantText(t, hear(c, get, step.Start{}), step.ProblemRefused)
-	c.Person = &user{ask: func(context.Context, Question) (secret.Secret, error) { return secret.Secret{}, ErrDeclined }}
+	c.Person = &signin.Person{Prompt: func(context.Context, signin.Question) (string, error) { return "", signin.ErrDeclined }}
 	wantText(t, hear(c, prompt, asked), step.ProblemCancelled)
+	c.Person = &signin.Person{}
+	wantText(t, hear(c, prompt, asked), step.ProblemUnavailable)
 	wantText(t, hear(c, prompt, step.Start{}), step.ProblemUnavailable)
 	taken := newCallbacks()
 	taken.err = errors.New("the port is taken")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/signin"
 )
 
 // maxWait is the longest that a provider can sleep.
@@ -19,14 +20,17 @@ func (f *flow) prompt(ctx context.Context, a *step.Action) (*step.Event, error) 
 	if err := f.needsPerson(); err != nil {
 		return nil, err
 	}
-	text, err := f.config.Person.Ask(f.person, Question{
+	if f.config.Person.Prompt == nil {
+		return nil, errNoCallback
+	}
+	text, err := f.config.Person.Prompt(f.person, signin.Question{
 		Provider: f.config.Name, Server: f.config.Server.Name,
 		Label: cleantext.Line(a.Prompt.Label, 200), Hint: cleantext.Line(a.Prompt.Hint, 1<<10), Secret: a.Prompt.Secret,
 	})
 	if err != nil {
 		return nil, f.personProblem(ctx, err)
 	}
-	typed := strings.TrimRight(text.Reveal(), "\r\n")
+	typed := strings.TrimRight(text, "\r\n")
 	if len(typed) > step.MaxRecord {
 		return nil, &step.Problem{Code: step.ProblemRefused, Text: "what was typed is too long"}
 	}
@@ -35,7 +39,7 @@ func (f *flow) prompt(ctx context.Context, a *step.Action) (*step.Event, error) 
 
 // show tells the person where to type a code.
 func (f *flow) show(_ context.Context, a *step.Action) (*step.Event, error) {
-	c := Code{Provider: f.config.Name, Server: f.config.Server.Name, Code: cleantext.Line(a.Show.Code, 64)}
+	c := signin.Code{Provider: f.config.Name, Server: f.config.Server.Name, Code: cleantext.Line(a.Show.Code, 64)}
 	var err error
 	if c.URL, err = pageURL(a.Show.URL, nil); err != nil {
 		return nil, err
@@ -46,11 +50,15 @@ func (f *flow) show(_ context.Context, a *step.Action) (*step.Event, error) {
 		}
 	}
 	f.page = c.URL
-	if f.needsPerson() == nil {
-		f.config.Person.Show(f.person, c)
+	if f.needsPerson() == nil && f.config.Person.ShowCode != nil {
+		f.config.Person.ShowCode(f.person, c)
 	}
 	return nil, nil
 }
+
+// errNoCallback is the problem of a flow that needs a function which its
+// [signin.Person] lacks.
+var errNoCallback = unavailable("this program cannot do that")
 
 // needsPerson is the problem of a flow that may not ask a person.
 func (f *flow) needsPerson() error {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/internal/secret"
+	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
@@ -25,16 +25,16 @@ func TestAQuestion(t *testing.T) {
 		f.Credentials(auth.Credentials{Scheme: "Bearer", Token: token})
 		return nil
 	}))
-	c.Person = &user{ask: func(_ context.Context, q Question) (secret.Secret, error) {
+	c.Person = &signin.Person{Prompt: func(_ context.Context, q signin.Question) (string, error) {
 		wantText(t, fmt.Sprintf("%+v", q), "{Provider:corp Server:tracker Label:Token [2J Hint:a b Secret:true}")
-		return secret.New("typed\r\n"), nil
+		return "typed\r\n", nil
 	}}
 	o, err := runFlow(t, c, step.Start{Interactive: true})
 	if err != nil || o.credentials.token.Reveal() != "typed" {
 		t.Errorf("got %v, %v", o, err)
 	}
-	c.Person = &user{ask: func(context.Context, Question) (secret.Secret, error) {
-		return secret.New(strings.Repeat("x", step.MaxRecord+1)), nil
+	c.Person = &signin.Person{Prompt: func(context.Context, signin.Question) (string, error) {
+		return strings.Repeat("x", step.MaxRecord+1), nil
 	}}
 	_, err = runFlow(t, c, step.Start{Interactive: true})
 	wantError(t, err, step.FailConfig, "too long")
@@ -56,9 +56,9 @@ func device(f *auth.Flow) error {
 func TestShow(t *testing.T) {
 	for _, leaves := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			var shown []Code
+			var shown []signin.Code
 			c := setup(signIn(device))
-			c.Person = &user{show: func(_ context.Context, c Code) { shown = append(shown, c) }}
+			c.Person = &signin.Person{ShowCode: func(_ context.Context, c signin.Code) { shown = append(shown, c) }}
 			a := account(t, c)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()

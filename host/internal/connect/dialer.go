@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/config"
-	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/modules"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/replay"
+	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/trace"
 	"github.com/wharf-mcp/wharf/host/vault"
 )
@@ -33,7 +33,7 @@ type Config struct {
 	StartTimeout time.Duration // of the start of a server; 0 is that of package session, below 0 is none
 	OneShot      bool          // ends servers quickly
 
-	Person auth.Person // signs in; nil where no person is there
+	Person *signin.Person // signs in; nil where no person is there
 
 	Print  *trace.Printer
 	Trace  *trace.Recorder

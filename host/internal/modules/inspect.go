@@ -1,10 +1,13 @@
 package modules
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -17,31 +20,20 @@ import (
 	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
 
-// Inspect looks at a plugin file, and asks it to describe itself if it can be loaded.
-// That a file would be refused is no error, and is in its findings. That it cannot be
-// read is an error.
-func (m *Cache) Inspect(ctx context.Context, path string) (*pluginstore.Info, error) {
+// Inspect looks at a plugin, and asks it to describe itself if it can be loaded. Without
+// a module, it reads the file. That a plugin would be refused is no error, and is in its
+// findings. That the file cannot be read is an error.
+func (m *Cache) Inspect(ctx context.Context, path string, module []byte) (*pluginstore.Info, error) {
 	file := plugin.File{Name: nameOf(path), Path: path}
-	binary, err := file.Read()
-	if err != nil {
-		return nil, err
+	if module == nil {
+		var err error
+		if module, err = file.Read(); err != nil {
+			return nil, err
+		}
 	}
-	return m.examine(ctx, file.Name, path, binary, true)
-}
-
-// InspectModule is Inspect for a module that was read already. path is where it comes
-// from, for errors.
-func (m *Cache) InspectModule(ctx context.Context, path string, binary []byte) (*pluginstore.Info, error) {
-	return m.examine(ctx, "plugin", path, binary, true)
-}
-
-// InspectBuiltin is Inspect for a plugin that is part of the program, which has no path.
-func (m *Cache) InspectBuiltin(ctx context.Context, name string) (*pluginstore.Info, error) {
-	binary, ok := m.config.Builtin[name]
-	if !ok {
-		return nil, fmt.Errorf("inspect %s: %w", name, hosterr.ErrUnknownTransport)
-	}
-	return m.examine(ctx, name, "", binary, false)
+	own := func(builtin []byte) bool { return bytes.Equal(builtin, module) }
+	foreign := !slices.ContainsFunc(slices.Collect(maps.Values(m.config.Builtin)), own)
+	return m.examine(ctx, file.Name, path, module, foreign)
 }
 
 // examine returns what is found in a module. A foreign one is inspected and asked in a

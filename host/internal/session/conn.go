@@ -8,6 +8,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // Dialed is what a dial makes: a transport, and the peer that speaks over it.
@@ -107,7 +108,7 @@ func (c *Conn) outlives() bool {
 type link struct {
 	*Conn
 	dialect dialect
-	info    Info
+	info    status.Info
 	tasks   bool          // legacy: tools may be run as tasks
 	timeout time.Duration // of a request; 0 is the peer's, below is none
 }

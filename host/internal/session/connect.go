@@ -23,7 +23,7 @@ type Way struct {
 	// nothing ever goes on.
 	Resume func(ctx context.Context, h rpc.Handler, after *Dialed) (*Dialed, error)
 
-	Transport    string        // tells ways apart, and is shown in [Info]
+	Transport    string        // tells ways apart, and is shown in [status.Info]
 	Protocol     string        // Auto, LegacyOnly or a revision; "" is Auto
 	Timeout      time.Duration // of a request; 0 is the peer's, below is none
 	StartTimeout time.Duration // from dialling until a server is ready; 0 is 60 s, below is none

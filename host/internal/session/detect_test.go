@@ -11,6 +11,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // What a process sees when all goes by the book.
@@ -322,9 +323,15 @@ func TestVersionOmitted(t *testing.T) {
 }
 
 func TestInfo(t *testing.T) {
-	want := map[mcp.Era]Info{
-		mcp.Legacy: {mcp.Implementation{Name: "old", Title: "Old", Version: "1"}, "2025-11-25", mcp.Legacy, "be kind", []byte(`{"tools":{}}`), ""},
-		mcp.Modern: {mcp.Implementation{Name: "new", Version: "2"}, "2026-07-28", mcp.Modern, "be kind", []byte(`{"tools":{}}`), ""},
+	want := map[mcp.Era]status.Info{
+		mcp.Legacy: {
+			Server: mcp.Implementation{Name: "old", Title: "Old", Version: "1"}, Protocol: "2025-11-25", Era: mcp.Legacy,
+			Instructions: "be kind", Capabilities: []byte(`{"tools":{}}`),
+		},
+		mcp.Modern: {
+			Server: mcp.Implementation{Name: "new", Version: "2"}, Protocol: "2026-07-28", Era: mcp.Modern,
+			Instructions: "be kind", Capabilities: []byte(`{"tools":{}}`),
+		},
 	}
 	for era, script := range map[mcp.Era]server{mcp.Legacy: oldServer(), mcp.Modern: newServer()} {
 		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
@@ -335,7 +342,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-func equalInfo(a, b Info) bool {
+func equalInfo(a, b status.Info) bool {
 	same := string(a.Capabilities) == string(b.Capabilities)
 	a.Capabilities, b.Capabilities = nil, nil
 	return same && a.Server == b.Server && a.Protocol == b.Protocol && a.Era == b.Era && a.Instructions == b.Instructions

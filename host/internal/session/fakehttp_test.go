@@ -186,8 +186,8 @@ func no(status, code int, data ...string) reaction {
 	}
 }
 
-// status answers with a status and nothing that is JSON-RPC.
-func status(code int) reaction {
+// respondHTTP answers with a status and nothing that is JSON-RPC.
+func respondHTTP(code int) reaction {
 	return func(s *fakeHTTP, p post) {
 		p.peer.Failed(p.exchange, &rpc.StatusError{HTTP: code, Refused: code >= 400, Err: fmt.Errorf("HTTP %d: <html>", code)})
 	}
@@ -196,7 +196,7 @@ func status(code int) reaction {
 // gone is the 404 of a server that has forgotten the session.
 func gone(s *fakeHTTP, p post) {
 	p.peer.Expired(p.exchange)
-	status(404)(s, p)
+	respondHTTP(404)(s, p)
 }
 
 func unreachable(s *fakeHTTP, p post) { p.peer.Failed(p.exchange, errors.New("connection refused")) }

@@ -9,6 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // initialize sends the first request of the legacy era.
@@ -66,7 +67,7 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
 	if err := h.initialized(ctx); err != nil {
 		return nil, h.left(ctx, err)
 	}
-	return &link{dialect: dialect{era: mcp.Legacy, revision: r.ProtocolVersion}, info: Info{
+	return &link{dialect: dialect{era: mcp.Legacy, revision: r.ProtocolVersion}, info: status.Info{
 		Server: r.ServerInfo, Protocol: r.ProtocolVersion, Era: mcp.Legacy,
 		Instructions: r.Instructions, Capabilities: r.Capabilities,
 	}}, nil
@@ -81,7 +82,7 @@ func (h *handshake) initialized(ctx context.Context) error {
 		return h.conn.Peer.Notify(ctx, mcp.NotificationInitialized, nil)
 	}
 	err := h.conn.Peer.Announce(ctx, mcp.NotificationInitialized, nil)
-	if status := statusOf(err); status != 0 {
+	if statusOf(err) != 0 {
 		h.warn(fmt.Sprintf("the server refused %s: %v", mcp.NotificationInitialized, err))
 		return nil
 	}
@@ -167,7 +168,7 @@ func (h *handshake) discovered(got reply) *link {
 		return nil
 	}
 	h.agree(version)
-	return &link{dialect: h.handshakeParams.modern(version, h.conn.http()), info: Info{
+	return &link{dialect: h.handshakeParams.modern(version, h.conn.http()), info: status.Info{
 		Server: r.Meta.ServerInfo, Protocol: version, Era: mcp.Modern,
 		Instructions: r.Instructions, Capabilities: r.Capabilities,
 	}}

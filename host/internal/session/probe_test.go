@@ -38,12 +38,12 @@ func TestProbe(t *testing.T) {
 		{"404 and an error", no(404, -32601), mcp.Legacy, oldOpening},
 		{"200 and an error", no(200, -32601), mcp.Legacy, oldOpening},
 		{"an error of unknown status", no(0, -32601), mcp.Legacy, oldOpening},
-		{"400", status(400), mcp.Legacy, oldOpening},
-		{"404", status(404), mcp.Legacy, oldOpening},
-		{"405", status(405), mcp.Legacy, oldOpening},
-		{"422", status(422), mcp.Legacy, oldOpening},
+		{"400", respondHTTP(400), mcp.Legacy, oldOpening},
+		{"404", respondHTTP(404), mcp.Legacy, oldOpening},
+		{"405", respondHTTP(405), mcp.Legacy, oldOpening},
+		{"422", respondHTTP(422), mcp.Legacy, oldOpening},
 		{"200 and no answer", unanswered, mcp.Legacy, oldOpening},
-		{"200 and a page", status(200), mcp.Legacy, oldOpening},
+		{"200 and a page", respondHTTP(200), mcp.Legacy, oldOpening},
 		{"another id", func(s *fakeHTTP, p post) {
 			p.peer.Deliver(p.exchange, []byte(`{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"no"}}`), false)
 		}, mcp.Legacy, oldOpening},
@@ -76,7 +76,7 @@ func TestProbeTellsNothing(t *testing.T) {
 		"timed out":          mute,
 	}
 	for _, code := range []int{301, 308, 401, 403, 407, 408, 429, 500, 502, 503} {
-		discover[fmt.Sprintf("HTTP %d", code)] = status(code)
+		discover[fmt.Sprintf("HTTP %d", code)] = respondHTTP(code)
 	}
 	for _, code := range []int{401, 403, 500, 503} {
 		discover[fmt.Sprintf("MCP error -%d", code)] = no(code, -code)
@@ -108,17 +108,17 @@ func TestOtherTransport(t *testing.T) {
 		want                 string
 		other                bool
 	}{
-		{"400", status(400), status(400), "connect far: initialize: HTTP 400: <html>: there is no Streamable HTTP endpoint", true},
-		{"404", status(404), status(404), "HTTP 404", true},
-		{"405", status(405), status(405), "HTTP 405", true},
+		{"400", respondHTTP(400), respondHTTP(400), "connect far: initialize: HTTP 400: <html>: there is no Streamable HTTP endpoint", true},
+		{"404", respondHTTP(404), respondHTTP(404), "HTTP 404", true},
+		{"405", respondHTTP(405), respondHTTP(405), "HTTP 405", true},
 		{"400 and an error", no(400, -32000), no(400, -32000), "initialize: MCP error -32000", false},
-		{"422", status(422), status(422), "HTTP 422", false},
-		{"500", status(404), status(500), "HTTP 500", false},
-		{"unreachable", status(404), unreachable, "initialize: connection refused", false},
-		{"200 and an error", status(404), no(200, -32603), "the server refused initialize: MCP error -32603", false},
+		{"422", respondHTTP(422), respondHTTP(422), "HTTP 422", false},
+		{"500", respondHTTP(404), respondHTTP(500), "HTTP 500", false},
+		{"unreachable", respondHTTP(404), unreachable, "initialize: connection refused", false},
+		{"200 and an error", respondHTTP(404), no(200, -32603), "the server refused initialize: MCP error -32603", false},
 		{"method not found", no(404, -32601), no(404, -32601), "the server refused initialize: MCP error -32601", false},
 		{"modern after all", no(400, -32020), no(400, -32602), "the server refused server/discover: MCP error -32020: no, and then initialize as well", false},
-		{"modern at last", status(400), no(400, -32022), "the server refused initialize: MCP error -32022", false},
+		{"modern at last", respondHTTP(400), no(400, -32022), "the server refused initialize: MCP error -32022", false},
 	}
 	tests[3].other, tests[3].want = true, ""
 	for _, test := range tests {

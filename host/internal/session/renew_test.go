@@ -102,7 +102,7 @@ func TestForgottenAgain(t *testing.T) {
 // TestRefusedOtherwise holds that only a forgotten session sends a call again.
 func TestRefusedOtherwise(t *testing.T) {
 	for name, react := range map[string]reaction{
-		"404 without a word of the session": status(404),
+		"404 without a word of the session": respondHTTP(404),
 		"a session lost with the call": func(s *fakeHTTP, p post) {
 			p.peer.Expired(p.exchange)
 			unreachable(s, p)
@@ -126,7 +126,7 @@ func TestRefusedOtherwise(t *testing.T) {
 func TestRenewalFails(t *testing.T) {
 	on := oldHTTPScript()
 	on["tools/call"] = ofEpoch(1, gone, ok(echoResult))
-	on["initialize"] = inTurn(ok(initializeResult(mcp.LatestLegacy)), status(405))
+	on["initialize"] = inTurn(ok(initializeResult(mcp.LatestLegacy)), respondHTTP(405))
 	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open()
 		if _, err := call(t, session); !errors.Is(err, ErrOtherTransport) || !strings.Contains(err.Error(), "HTTP 405") {
@@ -172,8 +172,8 @@ func TestRenewalIsLeft(t *testing.T) {
 func TestProbeOfARenewalIsLeft(t *testing.T) {
 	on := oldHTTPScript()
 	on["tools/call"] = gone
-	on["initialize"] = inTurn(ok(initializeResult(mcp.LatestLegacy)), status(405))
-	on["server/discover"] = inTurn(status(400), mute)
+	on["initialize"] = inTurn(ok(initializeResult(mcp.LatestLegacy)), respondHTTP(405))
+	on["server/discover"] = inTurn(respondHTTP(400), mute)
 	visit(t, on, func(t *testing.T, s *fakeHTTP) {
 		session := s.open(func(c *setup) { c.StartTimeout = time.Second })
 		for range 2 {

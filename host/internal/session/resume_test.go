@@ -60,7 +60,7 @@ func TestResumeIsRefused(t *testing.T) {
 		"no such method": {no(200, mcp.CodeMethodNotFound), " ping/1 tools/call/1"},
 		"forgotten":      {gone, " ping/1 initialize/1 notifications/initialized/2 tools/call/2"},
 		"bad request":    {no(400, -32000), " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
-		"a page":         {status(404), " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
+		"a page":         {respondHTTP(404), " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
 		"away":           {unreachable, " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
 		"lost":           {func(s *fakeHTTP, p post) { p.hangUp() }, " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
 		"mute":           {mute, " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // ErrClosed is what calls of a closed session end with.
@@ -74,17 +75,6 @@ func (c *Config) setDefaults() {
 	}
 }
 
-// Info is what a server says of itself, and how it is spoken to. Strings and
-// capabilities are the server's words.
-type Info struct {
-	Server       mcp.Implementation
-	Protocol     string // the revision in use
-	Era          mcp.Era
-	Instructions string
-	Capabilities json.RawMessage
-	Transport    string // of the way that it was reached
-}
-
 // Session is a logical connection to one server. Close releases it.
 type Session struct {
 	cfg             Config
@@ -103,9 +93,9 @@ type Session struct {
 	cancel context.CancelFunc
 	gone   chan struct{} // closed when Close is through
 
-	info    atomic.Pointer[Info] // of the newest handshake; nil before the first
-	inboxes [2]*inbox            // of the newest connections, the last one last; for Connect
-	telling chan struct{}        // full while a notification is passed on
+	info    atomic.Pointer[status.Info] // of the newest handshake; nil before the first
+	inboxes [2]*inbox                   // of the newest connections, the last one last; for Connect
+	telling chan struct{}               // full while a notification is passed on
 
 	mu      sync.Mutex
 	closing bool
@@ -127,11 +117,11 @@ func New(cfg Config) (*Session, error) {
 
 // Info returns what is known about the server since the newest handshake. Before
 // the first that is nothing.
-func (s *Session) Info() Info {
+func (s *Session) Info() status.Info {
 	if i := s.info.Load(); i != nil {
 		return *i
 	}
-	return Info{}
+	return status.Info{}
 }
 
 // Lifetime returns a context that ends with Close.
