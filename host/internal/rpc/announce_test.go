@@ -33,6 +33,9 @@ func TestAnnounce(t *testing.T) {
 				t.Errorf("%s: over before its exchange was: %v", name, err)
 			default:
 			}
+			if len(l.sent) != 1 {
+				t.Errorf("%s: sent %q", name, l.sent)
+			}
 			c.end(p, 1, leave)
 			if err := <-got; !errors.Is(err, c.want) || (c.want == nil) != (err == nil) {
 				t.Errorf("%s: %v, want %v", name, err, c.want)

@@ -138,6 +138,8 @@ func TestCalls(t *testing.T) {
 			fails("error", NotSent, ErrParams), fails("error", NotSent, errBroken),
 			requests("lf", Call{Method: "ping", Params: raw("{\n}")}), fails("lf", NotSent, ErrParams),
 			requests("cr", Call{Method: "ping", Params: raw("{\r}")}), fails("cr", NotSent, ErrParams),
+			requests("lf first", Call{Method: "ping", Params: raw("\n{}")}), fails("lf first", NotSent, ErrParams),
+			requests("cr first", Call{Method: "ping", Params: raw("\r{}")}), fails("cr first", NotSent, ErrParams),
 			requests("none", Call{Method: "ping", Params: raw("")}), fails("none", NotSent, ErrParams),
 			sends(), leaves(),
 		}},
@@ -342,6 +344,17 @@ func TestNotifyWaitsForRoom(t *testing.T) {
 		}), sends())
 }
 
+func TestNotifyWithoutALimitOfTime(t *testing.T) {
+	p := NewPeer(Config{Link: odd(func(ctx context.Context, m *Message) error {
+		m.Free()
+		return context.Cause(ctx)
+	})})
+	defer p.Close(nil)
+	if err := p.Notify(t.Context(), "notifications/initialized", nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestAllocations holds a call to one allocation: its result.
 func TestAllocations(t *testing.T) {
 	if raceEnabled {
@@ -433,4 +446,13 @@ func TestDrain(t *testing.T) {
 			}
 		},
 		waits("first"))
+	play(t, Config{},
+		requests("background", Call{Method: "background", Background: true}), answers(1, `1`), asks("first"), asks("second"),
+		func(s *scene) {
+			ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
+			defer cancel()
+			if err := s.peer.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				s.t.Errorf("after a background call: %v", err)
+			}
+		})
 }

@@ -181,7 +181,7 @@ func parseError(raw []byte) (*Error, error) {
 
 // exactID returns the id that raw spells the way this package spells its ids.
 func exactID(raw []byte) (id uint64, ok bool) {
-	if len(raw) == 0 || len(raw) > 20 || raw[0] == '0' {
+	if len(raw) == 0 || raw[0] == '0' {
 		return 0, false
 	}
 	for _, c := range raw {
@@ -197,14 +197,14 @@ func exactID(raw []byte) (id uint64, ok bool) {
 // looseID returns the id that raw means in another spelling: the string "7", or
 // 7.0. No such answer is accepted, but it says which call it was meant for.
 func looseID(raw []byte) (id uint64, ok bool) {
-	if len(raw) > 1 && raw[0] == '"' {
+	if len(raw) != 0 && raw[0] == '"' {
 		return exactID(raw[1 : len(raw)-1])
 	}
 	if len(raw) > 32 {
 		return 0, false
 	}
-	x, err := strconv.ParseFloat(view(raw), 64)
-	if err != nil || x < 1 || x >= 1<<53 || x != float64(uint64(x)) {
+	x, _ := strconv.ParseFloat(view(raw), 64) // 0 or an infinity on an error
+	if x < 1 || x >= 1<<53 || x != float64(uint64(x)) {
 		return 0, false
 	}
 	return uint64(x), true

@@ -39,6 +39,7 @@ func TestHostileMessages(t *testing.T) {
 		{"id as a string", `{"jsonrpc":"2.0","id":"1","result":1}`, abi.VerdictWrongID, ErrChangedID},
 		{"id 1.0", `{"jsonrpc":"2.0","id":1.0,"result":1}`, abi.VerdictWrongID, ErrChangedID},
 		{"id 1e0", `{"jsonrpc":"2.0","id":1e0,"result":1}`, abi.VerdictWrongID, ErrChangedID},
+		{"id 2, of no call, as a string", `{"jsonrpc":"2.0","id":"2","result":1}`, abi.VerdictLate, nil},
 		{"id 1.7", `{"jsonrpc":"2.0","id":1.7,"result":1}`, abi.VerdictLate, nil},
 		{"id -1", `{"jsonrpc":"2.0","id":-1,"result":1}`, abi.VerdictLate, nil},
 		{"id 0", `{"jsonrpc":"2.0","id":0,"result":1}`, abi.VerdictLate, nil},
@@ -78,6 +79,17 @@ func TestHostileMessages(t *testing.T) {
 		{"NUL in a string", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\x00b\"}", abi.VerdictMalformed, ErrMalformed},
 		{"a million deep", `{"jsonrpc":"2.0","id":1,"result":` + strings.Repeat("[", 1_000_000), abi.VerdictMalformed, ErrMalformed},
 		{"a million deep before the id", `{"jsonrpc":"2.0","result":` + strings.Repeat("[", 1_000_000) + strings.Repeat("]", 1_000_000) + `,"id":1}`, abi.VerdictMalformed, ErrMalformed},
+
+		{"id 1.0 of 32 digits", `{"jsonrpc":"2.0","id":1.` + strings.Repeat("0", 30) + `,"result":1}`, abi.VerdictWrongID, ErrChangedID},
+		{"id 1.0 of 33 digits", `{"jsonrpc":"2.0","id":1.` + strings.Repeat("0", 31) + `,"result":1}`, abi.VerdictLate, nil},
+		{"id of 1024 bytes", `{"jsonrpc":"2.0","id":"` + strings.Repeat("x", 1022) + `","result":1}`, abi.VerdictLate, nil},
+		{"id of 1025 bytes", `{"jsonrpc":"2.0","id":"` + strings.Repeat("x", 1023) + `","result":1}`, abi.VerdictMalformed, nil},
+		{"method of 1024 bytes", `{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 1022) + `"}`, abi.VerdictNote, nil},
+		{"method of 1025 bytes", `{"jsonrpc":"2.0","method":"` + strings.Repeat("x", 1023) + `"}`, abi.VerdictMalformed, nil},
+		{"16 extra members", `{"jsonrpc":"2.0","method":"x"` + extras(16) + `}`, abi.VerdictNote, nil},
+		{"17 extra members", `{"jsonrpc":"2.0","method":"x"` + extras(17) + `}`, abi.VerdictMalformed, nil},
+		{"a request taken back without params", `{"jsonrpc":"2.0","method":"notifications/cancelled"}`, abi.VerdictNote, nil},
+		{"a request taken back in an array", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":["requestId"]}`, abi.VerdictNote, nil},
 
 		{"array of the answer", `[{"jsonrpc":"2.0","id":1,"result":1}]`, abi.VerdictMalformed, ErrBatch},
 		{"array of others", `[{"jsonrpc":"2.0","id":2,"result":1},17]`, abi.VerdictMalformed, nil},
@@ -197,6 +209,13 @@ func TestArrays(t *testing.T) {
 		{"empty", []step{delivers(0, `[]`, abi.VerdictMalformed), waits("a"), counts(Counters{Malformed: 1})}},
 		{"of notes", []step{delivers(0, `[{"jsonrpc":"2.0","method":"x"}]`, abi.VerdictNote)}},
 		{"of faults", []step{delivers(0, `[1,2]`, abi.VerdictMalformed)}},
+		{"an answer before a note", []step{
+			delivers(0, `[{"jsonrpc":"2.0","id":1,"result":"a"},{"jsonrpc":"2.0","method":"x"}]`, abi.VerdictAnswer),
+		}},
+		{"a note before a fault", []step{delivers(0, `[{"jsonrpc":"2.0","method":"x"},1]`, abi.VerdictNote)}},
+		{"a fault before a note", []step{delivers(0, `[1,{"jsonrpc":"2.0","method":"x"}]`, abi.VerdictNote)}},
+		{"a late answer", []step{delivers(0, `[{"jsonrpc":"2.0","id":3,"result":1}]`, abi.VerdictLate)}},
+		{"a late answer, cut", []step{delivers(0, `[{"jsonrpc":"2.0","id":3,"result":1}`, abi.VerdictMalformed)}},
 		{"not where they do not exist", []step{
 			agrees(Terms{}), delivers(0, `[{"jsonrpc":"2.0","id":1,"result":"a"}]`, abi.VerdictMalformed),
 			fails("a", Answered, ErrBatch), waits("b"), counts(Counters{Malformed: 1, Arrays: 1}),
@@ -214,6 +233,9 @@ func TestDepth(t *testing.T) {
 	play(t, Config{MaxDepth: 10}, asks("a"), asks("b"),
 		answers(1, deep(9)), gets("a", deep(9)),
 		delivers(0, `{"jsonrpc":"2.0","id":2,"result":`+deep(10)+`}`, abi.VerdictMalformed), fails("b", Answered, ErrMalformed))
+	play(t, Config{MaxDepth: 10}, agrees(Terms{AllowBatch: true}), asks("a"), asks("b"),
+		delivers(0, `[{"jsonrpc":"2.0","id":1,"result":`+deep(9)+`}]`, abi.VerdictAnswer), gets("a", deep(9)),
+		delivers(0, `[{"jsonrpc":"2.0","id":2,"result":`+deep(10)+`}]`, abi.VerdictMalformed), fails("b", Answered, ErrMalformed))
 }
 
 // TestStreak: a hundred malformed messages in a row, and not one less, mean
@@ -275,6 +297,49 @@ func TestOwnedResult(t *testing.T) {
 			t.Error("a result was handed over that is not the peer's")
 		}
 	}
+}
+
+// A result stays in its message as long as that is not more than twice as long.
+func TestOwnedResultOfHalfAMessage(t *testing.T) {
+	result := []byte("12345678")
+	for size, want := range map[int]bool{16: true, 17: false} {
+		if got := keep(result, make([]byte, 8, size), true); (&got[0] == &result[0]) != want {
+			t.Errorf("of a message of %d bytes, the result was handed over: %v", size, !want)
+		}
+	}
+}
+
+// TestSpellingsOfAnID has ids at the bounds of what is read as a number.
+func TestSpellingsOfAnID(t *testing.T) {
+	for _, test := range []struct {
+		raw          string
+		exact, loose uint64 // 0: it is none
+	}{
+		{"", 0, 0},
+		{"0", 0, 0},
+		{"01", 0, 1},
+		{"1", 1, 1},
+		{`"1"`, 0, 1},
+		{"-1", 0, 0},
+		{"0.5", 0, 0},
+		{"null", 0, 0},
+		{"1e400", 0, 0},
+		{"-1e400", 0, 0},
+		{"9007199254740991", 1<<53 - 1, 1<<53 - 1},
+		{"9007199254740992.0", 0, 0},
+		{"9223372036854775809", 1<<63 + 1, 0},
+		{"9223372036854775810", 0, 0},
+		{"92233720368547758090", 0, 0},
+	} {
+		if id, ok := exactID([]byte(test.raw)); id != test.exact && ok || ok != (test.exact != 0) {
+			t.Errorf("%q is the id %d, %v", test.raw, id, ok)
+		}
+		if id, ok := looseID([]byte(test.raw)); id != test.loose && ok || ok != (test.loose != 0) {
+			t.Errorf("%q means the id %d, %v", test.raw, id, ok)
+		}
+	}
+	play(t, Config{}, asks("a"),
+		delivers(0, `{"jsonrpc":"2.0","id":"1","result":1}`, abi.VerdictWrongID), counts(Counters{WrongID: 1}))
 }
 
 // FuzzDeliver throws arrays of bytes at a peer with calls pending. Whatever

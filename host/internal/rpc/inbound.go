@@ -137,41 +137,30 @@ func (p *Peer) array(exchange uint32, msg []byte) abi.Verdict {
 	if !p.flight.terms.Load().AllowBatch {
 		return p.refuseArray(exchange, msg)
 	}
-	best, any := abi.VerdictMalformed, false
+	const none = abi.VerdictTooBig // worse than the verdict of any element
+	best := none
 	w := strictjson.Open(msg, p.depth()+1)
 	for w.Next() {
-		verdict := p.message(exchange, w.Value, false)
-		if !any || better(verdict, best) {
-			best, any = verdict, true
-		}
+		best = better(best, p.message(exchange, w.Value, false))
 	}
 	if err := w.Err(); err != nil {
-		return p.malformedRest(exchange, msg, err, best)
+		why := fmt.Errorf("%w: array: %w", ErrMalformed, err)
+		p.spoilAll(exchange, msg, why)
+		return better(best, p.malformed(exchange, msg, why))
 	}
-	if !any {
+	if best == none {
 		return p.malformed(exchange, msg, malformed("empty array"))
 	}
 	return best
 }
 
-// malformedRest refuses what follows the last whole element of an array.
-func (p *Peer) malformedRest(exchange uint32, msg []byte, err error, best abi.Verdict) abi.Verdict {
-	why := fmt.Errorf("%w: array: %w", ErrMalformed, err)
-	p.spoilAll(exchange, msg, why)
-	verdict := p.malformed(exchange, msg, why)
-	if better(best, verdict) {
-		return best
-	}
-	return verdict
-}
-
 // better ranks verdicts: an answer is what an exchange waits for, then whatever
 // else was understood, and a fault is worst.
-func better(a, b abi.Verdict) bool {
+func better(a, b abi.Verdict) abi.Verdict {
 	if a == abi.VerdictAnswer || b == abi.VerdictAnswer {
-		return a == abi.VerdictAnswer && b != abi.VerdictAnswer
+		return abi.VerdictAnswer
 	}
-	return a > b
+	return max(a, b)
 }
 
 func (p *Peer) refuseArray(exchange uint32, msg []byte) abi.Verdict {

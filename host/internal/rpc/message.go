@@ -65,7 +65,7 @@ func (m *Message) Hold() { m.holders.Add(1) }
 // Free gives the message back. The caller must not touch it, or anything that
 // Payload returned, afterwards.
 func (m *Message) Free() {
-	if m.holders.Load() > 0 && m.holders.Add(-1) >= 0 {
+	if m.holders.Add(-1) >= 0 {
 		return
 	}
 	payload := m.payload[:0]

@@ -142,9 +142,6 @@ func (s *serving) finish(in *Incoming, one *served) bool {
 
 // cancelled ends the context of the request that a server takes back.
 func (s *serving) cancelled(params []byte) {
-	if len(params) == 0 || params[0] != '{' {
-		return
-	}
 	r := strictjson.Read(params)
 	for key := range r.Object() {
 		if string(key) == "requestId" {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/wharf-mcp/wharf/abi"
 )
@@ -164,6 +165,29 @@ func TestCourierIsBounded(t *testing.T) {
 	}
 	p.Close(nil)
 	close(l.stuck)
+	synctest.Test(t, func(t *testing.T) {
+		l := &stuckLink{stuck: make(chan struct{})}
+		p := NewPeer(Config{Link: l})
+		ask := func(id int) { p.Deliver(0, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, id), false) }
+		ask(0)
+		synctest.Wait() // its refusal is in the link
+		for i := range maxUnsent {
+			ask(i + 1)
+		}
+		if n := p.Counters().Unsaid; n != 0 {
+			t.Errorf("dropped %d replies before the queue was full", n)
+		}
+		ask(maxUnsent + 1)
+		if n := p.Counters().Unsaid; n != 1 {
+			t.Errorf("dropped %d replies, want 1", n)
+		}
+		p.Close(nil)
+		close(l.stuck)
+		synctest.Wait()
+		if n := p.Counters().Unsaid; n != 2 {
+			t.Errorf("dropped %d replies, want 2 with the one that the link refused", n)
+		}
+	})
 }
 
 type stuckLink struct{ stuck chan struct{} }
