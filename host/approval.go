@@ -45,11 +45,11 @@ func (p *approvals) has(hash string) bool {
 var errNoTrust = &hosterr.Error{Kind: ErrDenied, Err: errors.New("this program uses no servers of projects: it set no folder for approvals")}
 
 // look looks at a server of a project. One that is approved just once is approved.
-func (h *Host) look(s Server) (trust.Approval, error) {
+func (h *Host) look(ctx context.Context, s Server) (trust.Approval, error) {
 	if h.config.TrustDir == "" {
 		return trust.Approval{}, fmt.Errorf("server %s of %s: %w", s.Name, s.Project.Path(), errNoTrust)
 	}
-	a, err := trust.Open(h.config.TrustDir, h.modules.Files()).Look(s)
+	a, err := trust.Open(h.config.TrustDir, h.modules.Files()).Look(ctx, s)
 	if err == nil && h.approvals.has(a.Hash) {
 		a.State = trust.Approved
 	}
@@ -60,11 +60,11 @@ func (h *Host) look(s Server) (trust.Approval, error) {
 // of a project may be used if the user has approved all that it is at this moment: it
 // is looked at each time, and what runs is the path that was shown, with the variables
 // that were shown. admit asks no one, and refuses with a [trust.UnapprovedError].
-func (h *Host) admit(s Server) (Server, error) {
+func (h *Host) admit(ctx context.Context, s Server) (Server, error) {
 	if s.Project == nil {
 		return s, nil
 	}
-	a, err := h.look(s)
+	a, err := h.look(ctx, s)
 	switch {
 	case err != nil:
 		return s, err
@@ -97,7 +97,7 @@ func (h *Host) Approve(ctx context.Context, s Server) error {
 // approve looks, and asks if need be. The caller holds approvals.asking: while it
 // waited for that, the question may have been answered.
 func (h *Host) approve(ctx context.Context, s Server) error {
-	a, err := h.look(s)
+	a, err := h.look(ctx, s)
 	switch {
 	case err != nil || a.State == trust.Approved:
 		return err
@@ -124,8 +124,8 @@ func (h *Host) approve(ctx context.Context, s Server) error {
 }
 
 // account returns what signs in to a server, or nil where nothing does.
-func (h *Host) account(s Server) (*connect.Account, error) {
-	s, err := h.admit(s)
+func (h *Host) account(ctx context.Context, s Server) (*connect.Account, error) {
+	s, err := h.admit(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (h *Host) approvedAccount(ctx context.Context, s Server) (*connect.Account,
 	if err := h.Approve(ctx, s); err != nil {
 		return nil, err
 	}
-	return h.account(s)
+	return h.account(ctx, s)
 }
 
 // approves asks the person about what a call has failed for, if it is that they

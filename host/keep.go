@@ -53,7 +53,7 @@ func (c connections) Close() error { return c.host.manager.Remove(c.driver) }
 
 // dial makes a connection, for the driver.
 func (s *Session) dial(ctx context.Context, after manager.Conn) (manager.Conn, error) {
-	entry, err := s.host.admit(*s.entry.Load())
+	entry, err := s.host.admit(ctx, *s.entry.Load())
 	if err != nil {
 		return nil, err
 	}

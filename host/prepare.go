@@ -14,7 +14,7 @@ import (
 // of it on that. The error is of the transport, which the connect would have too;
 // all else that goes wrong, the connect says.
 func (h *Host) Prepare(ctx context.Context, s Server) error {
-	a, _ := h.account(s) // the connect says what is wrong with it
+	a, _ := h.account(ctx, s) // the connect says what is wrong with it
 	if err := h.dialer.Prepare(ctx, s, a); err != nil {
 		return fmt.Errorf("connect %s: %w", s.Name, explain(s.Name, err))
 	}

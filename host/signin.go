@@ -68,7 +68,7 @@ func (h *Host) login(ctx context.Context, a *connect.Account) error {
 		return err
 	}
 	for _, s := range h.all() {
-		if own, _ := h.account(*s.entry.Load()); own == a {
+		if own, _ := h.account(ctx, *s.entry.Load()); own == a {
 			s.driver.SignedIn()
 		}
 	}
@@ -91,10 +91,10 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 		}
 		s.note(method, err)
 		if attempt == maxSignIns || attempt > 0 && !wantsMore(err) || !s.host.mayAsk(ctx, err) {
-			return s.unwelcome(err)
+			return s.unwelcome(ctx, err)
 		}
 		entry := *s.entry.Load()
-		a, broken := s.host.account(entry)
+		a, broken := s.host.account(ctx, entry)
 		if broken != nil || a == nil || a.Declined.Load() {
 			return err
 		}
@@ -110,12 +110,12 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 
 // unwelcome adds to the word of a transport, that a server does not take what signs
 // in, where other credentials come from.
-func (s *Session) unwelcome(err error) error {
+func (s *Session) unwelcome(ctx context.Context, err error) error {
 	if !errors.Is(err, ErrAuthRequired) || !errors.As(err, new(*guest.StatusError)) || Hint(err) != "" {
 		return err
 	}
 	entry := *s.entry.Load()
-	if a, _ := s.host.account(entry); a == nil {
+	if a, _ := s.host.account(ctx, entry); a == nil {
 		return err
 	}
 	return &hosterr.Error{Kind: ErrAuthRequired, Err: err, Hint: "sign in with: wharf login " + entry.Name + ", or look at auth in its entry"}

@@ -80,7 +80,7 @@ func TestListOfAHostileFolder(t *testing.T) {
 	r.write(".mcp.json", `{"mcpServers": {`+strings.Join(entries, ",")+`}}`)
 	all := config.Discover(r.dir).Servers
 	trusted := trust.Open(r.trust, nil)
-	for _, l := range trusted.LookAll(all) {
+	for _, l := range trusted.LookAll(t.Context(), all) {
 		if err := errors.Join(l.Err, trusted.Decide(t.Context(), l.Approval, trust.Always)); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestListOfAHostileFolder(t *testing.T) {
 		}
 	}
 	counts := make(map[trust.State]int)
-	for _, l := range trusted.List(all) {
+	for _, l := range trusted.List(t.Context(), all) {
 		counts[l.Approval.State]++
 		if (l.Err != nil) != (l.Approval.State == trust.Unseen) {
 			t.Errorf("%s: %v", l.Approval.State, l.Err)
@@ -101,7 +101,7 @@ func TestListOfAHostileFolder(t *testing.T) {
 		t.Errorf("%v", counts)
 	}
 	asked := 0
-	for _, l := range trusted.LookAll(all) {
+	for _, l := range trusted.LookAll(t.Context(), all) {
 		if l.Err == nil {
 			asked++
 		} else if !strings.Contains(l.Err.Error(), "at most 256 MiB are") {
@@ -111,7 +111,7 @@ func TestListOfAHostileFolder(t *testing.T) {
 	if asked != 256/40 {
 		t.Errorf("%d were looked at", asked)
 	}
-	if a, err := trusted.Look(all[servers-1]); err != nil || a.State != trust.Changed {
+	if a, err := trusted.Look(t.Context(), all[servers-1]); err != nil || a.State != trust.Changed {
 		t.Errorf("%s, %v", a.State, err)
 	}
 }

@@ -99,7 +99,7 @@ func always(trust.Approval) trust.Decision { return trust.Always }
 
 func (r *repo) look() trust.Approval {
 	r.t.Helper()
-	a, err := trust.Open(r.trust, nil).Look(r.server())
+	a, err := trust.Open(r.trust, nil).Look(r.t.Context(), r.server())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -460,7 +460,7 @@ func TestOwnServersNeedNoApproval(t *testing.T) {
 		t.Error(err)
 	}
 	decisions := trust.Open(t.TempDir(), nil)
-	if _, err := decisions.Look(server("modern")); err == nil || stateIn(decisions, server("modern")) != trust.Approved {
+	if _, err := decisions.Look(t.Context(), server("modern")); err == nil || stateIn(decisions, server("modern")) != trust.Approved {
 		t.Errorf("error %v, state %s", err, stateIn(decisions, server("modern")))
 	}
 }
@@ -491,5 +491,5 @@ func TestStateOfTheUndecided(t *testing.T) {
 
 // stateIn returns the state of a server in the list of a store.
 func stateIn(decisions *trust.Store, s host.Server) trust.State {
-	return decisions.List([]host.Server{s})[0].Approval.State
+	return decisions.List(context.Background(), []host.Server{s})[0].Approval.State
 }

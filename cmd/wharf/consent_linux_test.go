@@ -201,7 +201,7 @@ func approved(t *testing.T, entry map[string]any) func(*app) {
 	if len(found.Servers) != 1 {
 		return nil // it may not say so
 	}
-	p, err := trust.Open(filepath.Join(dir, "trust"), nil).Look(found.Servers[0])
+	p, err := trust.Open(filepath.Join(dir, "trust"), nil).Look(t.Context(), found.Servers[0])
 	if err != nil {
 		return nil
 	}

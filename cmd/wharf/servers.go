@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -38,7 +39,7 @@ terminal is closed.`,
 			if status || follow {
 				return a.runStatus(cmd.Context(), follow)
 			}
-			return a.runServers()
+			return a.runServers(cmd.Context())
 		},
 	}
 	cmd.Flags().BoolVar(&status, "status", false, "start the servers and show their states")
@@ -58,12 +59,12 @@ type entry struct {
 	Trust   trust.State `json:"trust,omitempty"`
 }
 
-func (a *app) runServers() error {
+func (a *app) runServers(ctx context.Context) error {
 	s, err := a.load()
 	if err != nil {
 		return err
 	}
-	entries, err := a.projectEntries()
+	entries, err := a.projectEntries(ctx)
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func (a *app) runServers() error {
 
 // projectEntries are the servers of this project for the list. Without a folder for
 // approvals, all of them count as new.
-func (a *app) projectEntries() ([]entry, error) {
+func (a *app) projectEntries(ctx context.Context) ([]entry, error) {
 	servers := a.settings.project()
 	looked := make([]trust.Looked, len(servers))
 	for i := range looked {
@@ -103,7 +104,10 @@ func (a *app) projectEntries() ([]entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		looked = t.List(servers)
+		looked = t.List(ctx, servers)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	var entries []entry
 	for i, s := range servers {

@@ -18,7 +18,7 @@ func (a *app) runTrustApprove(ctx context.Context, t *trust.Store, args []string
 		return err
 	}
 	var refused error
-	for _, l := range t.LookAll(servers) {
+	for _, l := range t.LookAll(ctx, servers) {
 		refused = errors.Join(refused, a.approve(ctx, t, l))
 	}
 	return refused
@@ -59,7 +59,7 @@ func (a *app) runTrustDeny(ctx context.Context, t *trust.Store, args []string) e
 	if err != nil {
 		return err
 	}
-	for _, l := range t.LookAll(servers) {
+	for _, l := range t.LookAll(ctx, servers) {
 		err := l.Err
 		if err == nil {
 			err = t.Decide(ctx, l.Approval, trust.Never)

@@ -22,14 +22,17 @@ type decision struct {
 	Problem string      `json:"problem,omitempty"`
 }
 
-func (a *app) runTrustList(_ context.Context, t *trust.Store, _ []string) error {
+func (a *app) runTrustList(ctx context.Context, t *trust.Store, _ []string) error {
 	records, err := t.Records()
 	if err != nil {
 		return err
 	}
 	list := []decision{}
-	for _, l := range t.List(a.settings.project()) {
+	for _, l := range t.List(ctx, a.settings.project()) {
 		list = append(list, decisionOf(l))
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	for _, r := range records {
 		same := func(d decision) bool { return d.Project == r.Project && d.File == r.File && d.Server == r.Server }

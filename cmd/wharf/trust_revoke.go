@@ -20,9 +20,10 @@ func (a *app) runTrustRevoke(ctx context.Context, t *trust.Store, args []string)
 	if err != nil {
 		return err
 	}
+	isNamed := sameAs(word)
 	n, err := t.Revoke(ctx, func(r trust.Record) bool {
 		file := filepath.Join(r.Project, filepath.FromSlash(r.File))
-		return r.Server == word && isBelow(here, r.Project) || samePath(r.Project, word) || samePath(file, word)
+		return r.Server == word && isBelow(here, r.Project) || isNamed(r.Project) || isNamed(file)
 	})
 	switch {
 	case err != nil:

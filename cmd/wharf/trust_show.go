@@ -18,12 +18,12 @@ type approvalJSON struct {
 }
 
 // runTrustShow prints in full what the question about a server shows in part.
-func (a *app) runTrustShow(_ context.Context, t *trust.Store, args []string) error {
+func (a *app) runTrustShow(ctx context.Context, t *trust.Store, args []string) error {
 	servers, err := a.settings.selectProject(args[0])
 	if err != nil {
 		return err
 	}
-	for _, l := range t.LookAll(servers) {
+	for _, l := range t.LookAll(ctx, servers) {
 		p := l.Approval
 		if err := l.Err; err != nil {
 			return err

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -50,8 +51,9 @@ func (s *settings) selectProject(word string) ([]host.Server, error) {
 		return nil, exit.Usage(fmt.Errorf("%s is a server of your own, and needs no approval", server.Name), "")
 	}
 	var servers []host.Server
+	isNamed := sameAs(word)
 	for _, server := range s.project() {
-		if server.Name == word || samePath(server.Project.Path(), word) {
+		if server.Name == word || isNamed(server.Project.Path()) {
 			servers = append(servers, server)
 		}
 	}
@@ -61,12 +63,16 @@ func (s *settings) selectProject(word string) ([]host.Server, error) {
 	return servers, nil
 }
 
-// samePath reports whether a word names a path, as it is or through links.
-func samePath(path, word string) bool {
+// sameAs returns what reports whether a path is the one that a word names, as it is or
+// through links. A link that the system does not follow to its end is none.
+func sameAs(word string) func(path string) bool {
 	abs, err := filepath.Abs(word)
 	if err != nil {
-		return false
+		return func(string) bool { return false }
 	}
-	real, err := filepath.EvalSymlinks(abs)
-	return path == abs || err == nil && path == real
+	real := abs
+	if _, err := os.Stat(abs); err == nil {
+		real, _ = filepath.EvalSymlinks(abs)
+	}
+	return func(path string) bool { return path == abs || path == real }
 }

@@ -1,18 +1,24 @@
 package trust
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 )
 
 // Bounds of what is read of a project's own files.
 const (
 	maxBytes    = 256 << 20 // bytes that one command line, or those of one file, may have read
-	maxFiles    = 64        // files that one command line names
-	maxNames    = 8 << 10   // names that are tried for one command line
-	maxAllNames = 64 << 10  // and for all of a budget: a second, about
-	maxMain     = 1 << 20   // bytes of a package.json in which "main" is looked for
+	maxTime     = 15 * time.Second
+	maxFiles    = 64       // files that one command line names
+	maxNames    = 8 << 10  // names that are looked up for one command line, those that links lead over among them
+	maxAllNames = 64 << 10 // and for all of a budget: a second, about
+	maxMain     = 1 << 20  // bytes of a package.json in which "main" is looked for
+	maxLinks    = 64       // links behind one name; no system follows more
 
 	// An overview of servers must cost next to nothing, whatever lies in the
 	// folder.
@@ -27,31 +33,38 @@ var errBudget = errors.New("the project's files are too large, or too many, to b
 // and for one question or one list: a file that several command lines name is read
 // once.
 type budget struct {
-	bytes int64             // that may still be read
-	limit int64             // of bytes, at the start
-	until time.Time         // zero: as long as it takes
+	ctx   context.Context
+	bytes int64 // that may still be read
+	limit int64 // of bytes, at the start
+	time  time.Duration
+	until time.Time
 	known map[string]string // digests by the paths of files
 	tried int               // names, for the command line under way
 	tries int               // names, for all
 }
 
-// questionBudget is for servers that a person is asked about, or has asked to see.
-func questionBudget() *budget {
-	return &budget{bytes: maxBytes, limit: maxBytes, known: make(map[string]string)}
+// questionBudget is for servers that a person is asked about, or has asked to see. Its
+// time starts now, as that of a list does.
+func questionBudget(ctx context.Context) *budget { return newBudget(ctx, maxBytes, maxTime) }
+
+// listBudget is for an overview.
+func listBudget(ctx context.Context) *budget { return newBudget(ctx, listBytes, listTime) }
+
+func newBudget(ctx context.Context, bytes int64, takes time.Duration) *budget {
+	return &budget{ctx: ctx, bytes: bytes, limit: bytes, time: takes, until: time.Now().Add(takes), known: make(map[string]string)}
 }
 
-// listBudget is for an overview. Its time starts now.
-func listBudget() *budget {
-	return &budget{bytes: listBytes, limit: listBytes, until: time.Now().Add(listTime), known: make(map[string]string)}
-}
-
-// spend takes n bytes. It returns an error once there are no bytes or no time left.
+// spend takes n bytes. It returns an error once there are no bytes or no time left, and
+// that of the context once nobody waits for the answer.
 func (b *budget) spend(n int64) error {
+	if b.ctx.Err() != nil {
+		return context.Cause(b.ctx)
+	}
 	if b.bytes -= n; b.bytes < 0 {
 		return b.tooLarge()
 	}
-	if !b.until.IsZero() && time.Now().After(b.until) {
-		return fmt.Errorf("%w; a list takes at most %v for it", errBudget, listTime)
+	if time.Now().After(b.until) {
+		return fmt.Errorf("%w; a look takes at most %v", errBudget, b.time)
 	}
 	return nil
 }
@@ -63,7 +76,7 @@ func (b *budget) tooLarge() error {
 // begin starts with another command line.
 func (b *budget) begin() { b.tried = 0 }
 
-// try counts a file name that is tried.
+// try counts a file name that is looked up.
 func (b *budget) try() error {
 	b.tried++
 	b.tries++
@@ -71,4 +84,45 @@ func (b *budget) try() error {
 		return fmt.Errorf("%w; at most %d names are tried for a command", errBudget, maxNames)
 	}
 	return b.spend(0)
+}
+
+// real returns where the links of an absolute path lead, which the system follows without
+// a bound of its own on what lies between. It tries every name on the way, but not those
+// of from, a folder without links. What is not there is no link. A path with more links
+// than a system follows leads to "".
+func (b *budget) real(from, path string) (string, error) {
+	at, rest := rootOf(path)
+	if inside, below := strings.CutPrefix(path, from+string(filepath.Separator)); below {
+		at, rest = from, inside
+	}
+	for links := 0; rest != ""; {
+		var name string
+		if name, rest, _ = strings.Cut(rest, string(filepath.Separator)); name == "" {
+			continue
+		}
+		if err := b.try(); err != nil {
+			return "", err
+		}
+		next := filepath.Join(at, name) // ".." is that of where a link has led
+		target, err := os.Readlink(next)
+		if err != nil {
+			at = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", nil
+		}
+		target = filepath.FromSlash(target)
+		if filepath.IsAbs(target) {
+			at, target = rootOf(target)
+		}
+		rest = target + string(filepath.Separator) + rest
+	}
+	return at, nil
+}
+
+// rootOf cuts an absolute path behind its root.
+func rootOf(path string) (root, rest string) {
+	root = filepath.VolumeName(path) + string(filepath.Separator)
+	return root, strings.TrimPrefix(path, root)
 }

@@ -89,10 +89,7 @@ func (s *scan) code(by, word string, isPackage bool) {
 
 // mains returns the files that a package.json says a folder is run by.
 func (s *scan) mains(manifest string) (files []string) {
-	p, found := s.find(manifest)
-	if !found {
-		return nil
-	}
+	p := s.find(s.from(manifest))
 	f, _, err := s.open(p.path)
 	if f == nil || err != nil {
 		return nil // it was pinned: if it is gone now, so is the approval

@@ -72,7 +72,7 @@ func TestPinsOfCode(t *testing.T) {
 		for i := range words {
 			words[i] = strings.ReplaceAll(words[i], "\u00a0", " ") // of one argument
 		}
-		pins, err := questionBudget().fileHashes(dir, dir, "/usr/bin/"+words[0], words[1:])
+		pins, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/"+words[0], words[1:])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestPinsOfCode(t *testing.T) {
 
 func TestManifestThatCannotBeRead(t *testing.T) {
 	dir := written(t, map[string]string{"package.json": `{"main": "a.js",}`, "a.js": ""})
-	if _, err := questionBudget().fileHashes(dir, dir, "/usr/bin/node", []string{"."}); err == nil || !strings.Contains(err.Error(), "package.json: which file it names") {
+	if _, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/node", []string{"."}); err == nil || !strings.Contains(err.Error(), "package.json: which file it names") {
 		t.Error(err)
 	}
 }
@@ -109,7 +109,7 @@ func TestBudget(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	b := listBudget()
+	b := listBudget(t.Context())
 	for range 200 {
 		if _, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"huge.js"}); err == nil || !strings.Contains(err.Error(), "at most 64 MiB are") {
 			t.Fatal(err)
@@ -129,13 +129,15 @@ func TestBudget(t *testing.T) {
 func TestBudgetOfTime(t *testing.T) {
 	dir := written(t, map[string]string{"a.js": ""})
 	synctest.Test(t, func(t *testing.T) {
-		b := listBudget()
-		if _, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"a.js"}); err != nil {
-			t.Error(err)
-		}
-		time.Sleep(listTime + 1) // of the bubble's clock
-		if _, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"a.js"}); err == nil || !strings.Contains(err.Error(), "takes at most 2s") {
-			t.Error(err)
+		for says, b := range map[string]*budget{"takes at most 2s": listBudget(t.Context()), "takes at most 15s": questionBudget(t.Context())} {
+			b.until = time.Now().Add(b.time) // for the first of the two has slept since
+			if _, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"a.js"}); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(b.time + 1) // of the bubble's clock
+			if _, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"a.js"}); err == nil || !strings.Contains(err.Error(), says) {
+				t.Error(err)
+			}
 		}
 	})
 }
@@ -147,7 +149,7 @@ func TestBudgetOfNames(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprint("w", i)
 	}
-	b := questionBudget()
+	b := questionBudget(t.Context())
 	refused := 0
 	for range 20 {
 		if _, err := b.fileHashes(dir, dir, "/usr/bin/node", many); err != nil {
@@ -157,10 +159,10 @@ func TestBudgetOfNames(t *testing.T) {
 	if b.tries > maxAllNames+20 || refused == 0 {
 		t.Errorf("%d names were tried, %d command lines refused", b.tries, refused)
 	}
-	if _, err := questionBudget().fileHashes(dir, dir, "/usr/bin/node", make([]string, maxNames)); err != nil {
+	if _, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/node", make([]string, maxNames)); err != nil {
 		t.Error(err) // words that are nothing name nothing
 	}
-	if _, err := questionBudget().fileHashes(dir, dir, "/usr/bin/node", slices.Repeat([]string{"x"}, maxNames)); err == nil || !strings.Contains(err.Error(), "names are tried") {
+	if _, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/node", slices.Repeat([]string{"x"}, maxNames)); err == nil || !strings.Contains(err.Error(), "names are tried") {
 		t.Error(err)
 	}
 }
@@ -175,7 +177,7 @@ func FuzzPins(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line, manifest string) {
 		dir := written(t, map[string]string{"package.json": manifest, "x/package.json": manifest})
 		words := strings.Split(line, "\n")
-		b := questionBudget()
+		b := questionBudget(t.Context())
 		pins, _ := b.fileHashes(dir, dir, words[0], words[1:])
 		for _, p := range pins {
 			if !filepath.IsLocal(p.path) {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -80,7 +79,12 @@ func (a *Approval) process(s config.Server, b *budget) (err error) {
 		return err
 	}
 	a.add("command", a.Command)
-	if real, err := filepath.EvalSymlinks(a.Command); err == nil && real != a.Command {
+	b.begin()
+	real, err := b.real(s.Project.Folder, a.Command)
+	if err != nil {
+		return err
+	}
+	if real != a.Command {
 		a.add("which is", real)
 	}
 	a.list("arguments", s.Args...)

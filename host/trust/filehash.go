@@ -78,10 +78,33 @@ const (
 	aFolder
 )
 
-// word pins what a word names below the project, if that is a file.
+// word pins what a word names below the project, if that is a file. Behind a link, ".."
+// is one folder for the system, and another for a program that shortens paths first:
+// both are pinned.
 func (s *scan) word(by, word string) kind {
-	p, found := s.find(word)
-	if !found {
+	if word == "" || strings.Contains(word, "\x00") {
+		return nothing
+	}
+	path := s.from(word)
+	what := s.path(by, path)
+	if strings.Contains(word, "..") {
+		what = max(what, s.path(by, filepath.Clean(path)))
+	}
+	return what
+}
+
+// from returns a word as a path from the folder that the command runs in.
+func (s *scan) from(word string) string {
+	if path := filepath.FromSlash(word); filepath.IsAbs(path) {
+		return path
+	}
+	return s.dir + string(filepath.Separator) + filepath.FromSlash(word)
+}
+
+// path is word for an absolute path.
+func (s *scan) path(by, path string) kind {
+	p := s.find(path)
+	if p.path == "" {
 		return nothing
 	}
 	what := aFile
@@ -94,26 +117,19 @@ func (s *scan) word(by, word string) kind {
 	return what
 }
 
-// find returns where a word leads below the project, or out of it by a link.
-func (s *scan) find(word string) (p fileHash, found bool) {
-	if word == "" || strings.Contains(word, "\x00") || s.err != nil {
-		return p, false
+// find returns where a path leads below the project, or out of it by a link.
+func (s *scan) find(path string) (p fileHash) {
+	if s.err != nil {
+		return p
 	}
-	if s.err = s.budget.try(); s.err != nil {
-		return p, false
+	var real string
+	if real, s.err = s.budget.real(s.project, path); s.err != nil || real == "" {
+		return p
 	}
-	if !filepath.IsAbs(word) {
-		word = filepath.Join(s.dir, word)
+	if p.path = below(s.project, real); p.path == "" {
+		p.path, p.hash = below(s.project, path), real
 	}
-	p.path = below(s.project, word)
-	if real, err := filepath.EvalSymlinks(word); err == nil && real != word {
-		if inside := below(s.project, real); inside != "" {
-			p.path = inside
-		} else {
-			p.hash = real
-		}
-	}
-	return p, p.path != ""
+	return p
 }
 
 // add keeps a pin once, and whose code it is.

@@ -30,7 +30,7 @@ func repo(t *testing.T, files ...string) string {
 
 func pinsOf(t *testing.T, dir, cwd, command string, args ...string) string {
 	t.Helper()
-	pins, err := questionBudget().fileHashes(dir, cwd, command, args)
+	pins, err := questionBudget(t.Context()).fileHashes(dir, cwd, command, args)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestPinsFollowLinks(t *testing.T) {
 		if err := os.Symlink(target, link); err != nil {
 			t.Fatal(err)
 		}
-		pins, err := questionBudget().fileHashes(dir, dir, "/usr/bin/node", []string{"link.js"})
+		pins, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/node", []string{"link.js"})
 		got := ""
 		for _, p := range pins {
 			got = p.path
@@ -107,7 +107,7 @@ func TestWhatCannotBePinned(t *testing.T) {
 	if err := os.Truncate(huge, maxBytes+1); err != nil {
 		t.Skip(err)
 	}
-	if _, err := questionBudget().fileHashes(dir, dir, "/usr/bin/node", []string{"huge"}); err == nil || !strings.Contains(err.Error(), "too large") {
+	if _, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/node", []string{"huge"}); err == nil || !strings.Contains(err.Error(), "too large") {
 		t.Error(err)
 	}
 	var many []string
@@ -115,7 +115,7 @@ func TestWhatCannotBePinned(t *testing.T) {
 		many = append(many, fmt.Sprint("f", i))
 	}
 	dir = repo(t, many...)
-	if _, err := questionBudget().fileHashes(dir, dir, "/usr/bin/node", many); err == nil || !strings.Contains(err.Error(), "more than") {
+	if _, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/node", many); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Error(err)
 	}
 	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
@@ -124,7 +124,7 @@ func TestWhatCannotBePinned(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "f0"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := questionBudget().fileHashes(dir, dir, "/usr/bin/node", []string{"f0"}); err == nil {
+	if _, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/node", []string{"f0"}); err == nil {
 		t.Error("no error")
 	}
 }

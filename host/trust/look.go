@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -10,7 +11,7 @@ import (
 // Look returns what a server of a project is, and whether it is approved. Nothing is
 // started, and no value of a variable is shown or sent anywhere. Of the project's
 // files, those that the command names are read, see [Store.LookAll].
-func (s *Store) Look(server config.Server) (Approval, error) {
+func (s *Store) Look(ctx context.Context, server config.Server) (Approval, error) {
 	if server.Project == nil {
 		return Approval{}, fmt.Errorf("server %s is your own, and needs no approval", server.Name)
 	}
@@ -18,21 +19,21 @@ func (s *Store) Look(server config.Server) (Approval, error) {
 	if err != nil {
 		return Approval{}, err
 	}
-	return s.compare(server, records, questionBudget())
+	return s.compare(server, records, questionBudget(ctx))
 }
 
 // LookAll is Look for several servers that a person decides about at once. It reads at
-// most 256 MiB of the project's files for all of them together.
-func (s *Store) LookAll(servers []config.Server) []Looked {
-	return s.survey(servers, questionBudget(), false)
+// most 256 MiB of the project's files for all of them together, in 15 seconds.
+func (s *Store) LookAll(ctx context.Context, servers []config.Server) []Looked {
+	return s.survey(servers, questionBudget(ctx), false)
 }
 
 // List returns the state of servers of a project, for an overview. For servers without
 // a decision it reads nothing of the project, and returns no hash and no facts. For
 // all others together it reads at most 64 MiB, in two seconds. A server beyond that is
 // [Unseen], and its Err says so.
-func (s *Store) List(servers []config.Server) []Looked {
-	return s.survey(servers, listBudget(), true)
+func (s *Store) List(ctx context.Context, servers []config.Server) []Looked {
+	return s.survey(servers, listBudget(ctx), true)
 }
 
 // survey looks at servers within one budget; with decided, only at those that have a
