@@ -34,7 +34,7 @@ func (g Grace) withDefaults() Grace {
 // Limits bound what one table spends. Zero means the default.
 type Limits struct {
 	Handles  int           // handles at a time, those that are still closing included; default 64
-	Burst    int           // opens that may come at once; default 16
+	Burst    int           // opens that may come at once, and requests in a row that may have no answer; default 16
 	Refill   time.Duration // one more open is allowed after each; default 250 ms
 	Dial     time.Duration // from the start of a dial to its outcome; default 10 s
 	Stall    time.Duration // without a byte taken while bytes wait; default 10 s

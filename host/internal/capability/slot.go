@@ -96,6 +96,16 @@ func (s *Slot) Stderr() io.Writer { return s.table.stderr }
 // Sink returns the sink, for what it may be beside a [hostio.Sink].
 func (s *Slot) Sink() hostio.Sink { return s.Events.sink }
 
+// Requested says whether a request of the handle had an answer, whatever that was. One
+// that ended before its answer says nothing about a server that answers others.
+func (s *Slot) Requested(answered bool) {
+	if unanswered := &s.table.unanswered; answered {
+		unanswered.Store(0)
+	} else if !s.Ended() || unanswered.Load() > 0 {
+		unanswered.Add(1)
+	}
+}
+
 // Run has a goroutine of the table run j, and does not wait for it.
 func (s *Slot) Run(j Job) { s.table.workers.run(j) }
 

@@ -48,6 +48,10 @@ type Table struct {
 	handles map[*Slot]Handle
 	served  int // handles that are HTTP exchanges
 
+	// unanswered is how many requests in a row had no answer. It begins with one: the
+	// server has not answered yet.
+	unanswered atomic.Int64
+
 	// processes has the last process of each grant. A live one stands in the
 	// way of another; one that was closed has to be gone before the next one
 	// starts.
@@ -73,6 +77,7 @@ func NewTable(c Config) *Table {
 		processes: map[string]*Slot{},
 		workers:   newWorkerPool(),
 	}
+	t.unanswered.Store(1)
 	for _, g := range t.grants {
 		t.openers = append(t.openers, g.To.Opener(&t.limits))
 	}
@@ -131,12 +136,16 @@ func (t *Table) admit(h Handle) (abi.Status, error) {
 	return abi.OK, nil
 }
 
-// room counts one more of a kind, unless that is one too many. Exchanges are not
-// rated: they are what a connection over HTTP does all day.
+// room counts one more of a kind, unless that is one too many. Exchanges are not rated
+// while the server answers: they are what a connection over HTTP does all day. Without
+// an answer each costs a dial and a handshake, and may be made up for that.
 func (t *Table) room(kind abi.OpenKind) error {
 	if kind == abi.OpenHTTP {
 		if t.served >= t.limits.Exchanges {
 			return fmt.Errorf("%d exchanges are under way, and there may be no more", t.served)
+		}
+		if n := t.unanswered.Load(); n > int64(t.limits.Burst) && !t.opens.allow(time.Now()) {
+			return fmt.Errorf("the last %d requests had no answer: one each %s is allowed until the server answers", n, t.limits.Refill)
 		}
 		t.served++
 		return nil

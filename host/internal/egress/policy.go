@@ -24,8 +24,9 @@ import (
 // leads to a private address is an attack.
 //
 // Behind a proxy it is the proxy that looks up names and connects. A discovered
-// name is then looked up here as well, unless the proxy is one of socks5h, and
-// names that only private networks have are refused. Where the proxy's names differ
+// name is then looked up here as well, unless the proxy is one of socks5h, and is
+// refused if the look-up fails or leads inside; a name that does not exist here passes.
+// Names that only private networks have are refused. Where the proxy's names differ
 // from those of this machine, nothing here can know what it connects to: a proxy
 // that may reach a private network has to refuse that by itself.
 type Policy struct {

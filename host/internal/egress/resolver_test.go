@@ -20,15 +20,32 @@ import (
 // fakeDNS is a resolver that knows what answers says of a name. It is asked
 // once for each family of addresses.
 func fakeDNS(answers func(name string, v6 bool) []netip.Addr) *net.Resolver {
+	return dnsServer(0, answers)
+}
+
+// Codes of answers (RFC 1035, section 4.1.1).
+const (
+	serverFailure  = 2
+	nxDomain       = 3
+	notImplemented = 4
+	refused        = 5
+)
+
+// fails is a resolver whose server answers every question with a code.
+func fails(code byte) *net.Resolver {
+	return dnsServer(code, func(string, bool) []netip.Addr { return nil })
+}
+
+func dnsServer(code byte, answers func(name string, v6 bool) []netip.Addr) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
-		go serveName(theirs, answers)
+		go serveName(theirs, code, answers)
 		return ours, nil
 	}}
 }
 
 // serveName answers one question, framed as over TCP (RFC 1035, section 4.2.2).
-func serveName(conn net.Conn, answers func(string, bool) []netip.Addr) {
+func serveName(conn net.Conn, code byte, answers func(string, bool) []netip.Addr) {
 	defer conn.Close()
 	var size [2]byte
 	if _, err := io.ReadFull(conn, size[:]); err != nil {
@@ -45,7 +62,7 @@ func serveName(conn net.Conn, answers func(string, bool) []netip.Addr) {
 		at += 1 + n
 	}
 	v6 := query[at+2] == 28 // AAAA
-	reply := append([]byte{query[0], query[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, query[12:at+5]...)
+	reply := append([]byte{query[0], query[1], 0x81, 0x80 | code, 0, 1, 0, 0, 0, 0, 0, 0}, query[12:at+5]...)
 	for _, a := range answers(strings.Join(labels, "."), v6) {
 		if a.Is6() != v6 {
 			continue

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 )
@@ -46,7 +47,7 @@ func (f *Fetcher) route(ctx context.Context, u *url.URL) (*route, error) {
 	}
 	proxy, err := f.proxy(to, u)
 	if err == nil && proxy != nil && to == discovered {
-		err = f.checkName(ctx, u.Hostname(), proxy)
+		err = f.checkName(ctx, u, proxy)
 	}
 	if err != nil {
 		return nil, err
@@ -87,9 +88,12 @@ const lookTime = 2 * time.Second
 // checkName looks up a discovered host's name that a proxy is about to be given. It is
 // refused if one of its addresses is. What cannot be known from here passes: a name
 // that only the proxy knows, and one that leads elsewhere when the proxy asks. A
-// proxy of socks5h looks names up itself, because the user wants no look-up
-// here, so none is made.
-func (f *Fetcher) checkName(ctx context.Context, host string, proxy *url.URL) error {
+// look-up that fails is refused: it says nothing about the name, its server can
+// make it fail at will, and a user whose machine cannot look names up can grant the
+// origin by its name, or write the proxy as socks5h. A proxy of socks5h looks names up itself, because the user
+// wants no look-up here, so none is made.
+func (f *Fetcher) checkName(ctx context.Context, u, proxy *url.URL) error {
+	host := u.Hostname()
 	if _, err := netip.ParseAddr(host); err == nil || proxy.Scheme == "socks5h" {
 		return nil
 	}
@@ -100,8 +104,15 @@ func (f *Fetcher) checkName(ctx context.Context, host string, proxy *url.URL) er
 	looking, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	addrs, err := names.LookupNetIP(looking, "ip", host)
-	if err != nil {
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
 		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return ruleErrorf("the name %s could not be looked up, so it may lead into a private network behind the proxy (%v); if you trust it, grant it: %s",
+			host, capability.Cause(err), (&OriginError{originOf(u)}).Line())
 	}
 	for _, a := range addrs {
 		if err := f.checkAddr(ctx, a.Unmap()); err != nil {

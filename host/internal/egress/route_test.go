@@ -181,6 +181,29 @@ func TestNamesBehindAProxy(t *testing.T) {
 	}
 }
 
+// A look-up that fails tells nothing about a name. One that finds nothing does: the name
+// is the proxy's alone, or does not exist.
+func TestNamesThatCannotBeLookedUpBehindAProxy(t *testing.T) {
+	proxy, take := asked(t)
+	o := entry(t, "https://mcp.example/mcp")
+	o.Proxy = proxy
+	f := newFetcher(t, Policy{Discover: true, Origins: []string{"https://sso.example"}, Server: o})
+	for code, passes := range map[byte]bool{nxDomain: true, serverFailure: false, notImplemented: false, refused: false} {
+		f.resolver = fails(code)
+		_, err := get(t, f, "https://inner.example:8443/latest")
+		if to := take(); passes != (to == "CONNECT inner.example:8443") {
+			t.Errorf("code %d: the proxy was asked to %q; %v", code, to, err)
+		}
+		var rule *RuleError
+		if !passes && (!errors.As(err, &rule) || !strings.HasSuffix(err.Error(), `grant it: origins = ["https://inner.example:8443"]`)) {
+			t.Errorf("code %d: %v", code, err)
+		}
+		if get(t, f, "https://sso.example/"); take() != "CONNECT sso.example:443" {
+			t.Errorf("code %d: an origin that the user named is refused", code)
+		}
+	}
+}
+
 // Whoever gives a socks5h proxy wants no name to be asked about from here.
 func TestNoNameIsAskedForASocksProxy(t *testing.T) {
 	o := entry(t, "https://mcp.example/mcp")

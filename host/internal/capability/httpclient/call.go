@@ -28,6 +28,7 @@ type request struct {
 // is, so it can be sent again: elsewhere on the same origin, or signed in.
 type call struct {
 	request
+	slot *capability.Slot // of the handle
 	phaseTimer
 	signature
 	responseHead
@@ -88,7 +89,11 @@ func (c *call) send(ctx context.Context, at *url.URL) (*http.Response, error) {
 	}
 	c.load(req)
 	c.await(forHead)
-	return c.client.transport.RoundTrip(req)
+	resp, err := c.client.transport.RoundTrip(req)
+	if !IsUnsent(err) {
+		c.slot.Requested(err == nil)
+	}
+	return resp, err
 }
 
 // inMemory is the longest body that is given to net/http as bytes: it goes out

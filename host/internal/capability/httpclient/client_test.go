@@ -6,12 +6,16 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
@@ -31,7 +35,7 @@ func serveTLS(t *testing.T, config *tls.Config) (*Origin, capability.Grant) {
 		fmt.Fprintf(w, "%s from %s: %s", r.Proto, peer, body)
 	}))
 	s.TLS, s.EnableHTTP2 = config, true
-	s.Config.ErrorLog = nil
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	o, grant := origin(t, s.URL+"/mcp")
@@ -129,5 +133,113 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 	o.Proxy = ""
 	if proxy, _ := o.proxy(); proxy != nil {
 		t.Error("a proxy for a unix socket")
+	}
+}
+
+// A dial and a handshake cost the user more than they cost a guest. So a guest whose
+// exchanges have no answer may make one each [capability.Limits.Refill], as of streams.
+func TestExchangesWithoutAnAnswerAreRated(t *testing.T) {
+	o, grant := serveTLS(t, nil)
+	ca := o.TLS.CAFile
+	o.TLS = dial.TLS{} // so that every handshake fails
+	c := captest.Patient(grant)
+	c.Limits.Burst, c.Limits.Refill = 3, time.Hour
+	for name, flags := range map[string]uint32{"exchanges": 0, "upgrades": abi.Upgrade} {
+		table := captest.NewTable(t, c)
+		opens := 0
+		for range 30 {
+			r := captest.NewRecorder()
+			request := &abi.OpenRequest{Grant: "main", Method: "GET", Flags: flags}
+			if flags != 0 {
+				request.Headers = []abi.Pair{{Key: "upgrade", Value: "websocket"}}
+			}
+			s, status, err := table.Open(abi.OpenHTTP, request, r)
+			if err != nil {
+				if status != abi.LimitReached || !strings.Contains(err.Error(), "had no answer: one each 1h0m0s") {
+					t.Fatalf("%s: %v, %v", name, status, err)
+				}
+				continue
+			}
+			opens++
+			s.Write(nil, true)
+			s.Flush()
+			captest.WantError(t, r, abi.ProtocolFailed, "unknown authority")
+		}
+		if opens != 6 { // three that are free, and a burst of three
+			t.Errorf("%d %s had no answer", opens, name)
+		}
+	}
+	o.TLS.CAFile = ca
+	table := captest.NewTable(t, c)
+	for range 30 {
+		if r := post(t, table, ""); r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+}
+
+// What a guest closes before it fails counts too, unless the server is known to answer.
+func TestClosedExchangesAreRated(t *testing.T) {
+	never := make(chan struct{})
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/mcp/never" {
+			<-never
+		}
+	})
+	defer close(never)
+	c := captest.Patient(grant)
+	c.Limits.Burst, c.Limits.Refill = 3, time.Hour
+	for first, want := range map[string]int{"": 30, "/never": 6} {
+		table := captest.NewTable(t, c)
+		opens := 0
+		for n := range 31 {
+			target := "/mcp/never"
+			if n == 0 {
+				target = "/mcp" + first
+			}
+			r := captest.NewRecorder()
+			s, _, err := table.Open(abi.OpenHTTP, &abi.OpenRequest{Grant: "main", Method: "GET", Target: target}, r)
+			if err != nil {
+				continue
+			}
+			s.Write(nil, true)
+			if s.Flush(); target == "/mcp" {
+				r.UntilOver()
+				continue
+			}
+			opens++
+			s.Close()
+			for table.Usage().Handles > 0 {
+				runtime.Gosched()
+			}
+		}
+		if opens != want {
+			t.Errorf("%d exchanges were closed after %q, want %d", opens, first, want)
+		}
+	}
+}
+
+// An answer ends the rating: the server is there again.
+func TestAnAnswerEndsTheRatingOfExchanges(t *testing.T) {
+	var down atomic.Bool
+	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if down.Load() {
+			panic(http.ErrAbortHandler)
+		}
+	})
+	c := captest.Patient(grant)
+	c.Limits.Burst, c.Limits.Refill = 3, time.Hour
+	table := captest.NewTable(t, c)
+	down.Store(true)
+	for range 4 {
+		if r := post(t, table, "{}"); r.Err == nil {
+			t.Fatal("the server answered")
+		}
+	}
+	down.Store(false)
+	for range 30 {
+		if r := post(t, table, "{}"); r.Err != nil {
+			t.Fatal(r.Err)
+		}
 	}
 }

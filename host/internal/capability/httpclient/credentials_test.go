@@ -5,10 +5,13 @@ package httpclient
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -357,19 +360,29 @@ func TestCredentialsStandBesideConfiguredHeaders(t *testing.T) {
 	}
 }
 
-// A server that repeats what it does not like tells it to nobody.
+// A server may repeat what it does not like, in any encoding. The error does not.
 func TestARefusalDoesNotRepeatTheSecret(t *testing.T) {
-	o, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		given := r.Header.Get("Authorization")
-		_, bare, _ := strings.Cut(given, " ")
-		w.Header().Set("WWW-Authenticate", "Bearer error_description="+bare)
-		w.Header().Set("Mcp-Auth-Server", "https://auth.example/?"+bare)
-		w.WriteHeader(401)
-		fmt.Fprintf(w, "I do not like %s, %s", given, bare)
-	})
-	o.Credentials = static{{Key: "Authorization", Value: "Bearer canary-0123456789"}}
-	r := post(t, captest.NewTable(t, captest.Patient(grant)), "{}")
-	captest.WantError(t, r, abi.Denied, "I do not like …, …; WWW-Authenticate: Bearer error_description=…; Mcp-Auth-Server: https://auth.example/?…")
+	const secret = "canary/01234567890"
+	for name, encode := range map[string]func(string) string{
+		"as it is":      func(s string) string { return s },
+		"percent forms": url.QueryEscape,
+		"JSON":          func(s string) string { return strings.ReplaceAll(s, "/", `\u002f`) },
+		"base64":        func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+		"hexadecimal":   func(s string) string { return hex.EncodeToString([]byte(s)) },
+	} {
+		o, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("WWW-Authenticate", "Bearer error_description="+encode(secret))
+			w.Header().Set("Mcp-Auth-Server", "https://auth.example/?"+encode(secret))
+			w.WriteHeader(401)
+			fmt.Fprintf(w, "I do not like %s, %s", r.Header.Get("Authorization"), encode(secret))
+		})
+		o.Credentials = static{{Key: "Authorization", Value: "Bearer " + secret}}
+		r := post(t, captest.NewTable(t, captest.Patient(grant)), "{}")
+		captest.WantError(t, r, abi.Denied, "I do not like [secret], [secret]; WWW-Authenticate: Bearer error_description=[secret]; Mcp-Auth-Server: https://auth.example/?[secret]")
+		if told := r.Err.Error(); strings.Contains(told, "canary") || strings.Contains(told, encode(secret)) {
+			t.Errorf("%s: %s", name, told)
+		}
+	}
 }
 
 // What a person does takes time, and the server's time does not run meanwhile.

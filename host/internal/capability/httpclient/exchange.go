@@ -35,6 +35,7 @@ const (
 func newExchange(g capability.Opening, o request) *exchange {
 	x := &exchange{call: call{request: o}}
 	x.Slot.Init(g)
+	x.slot = &x.Slot
 	x.phaseTimer.limits, x.phaseTimer.cancel = x.Limits(), x.Slot.Cancel
 	return x
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/capability/captest"
@@ -94,6 +95,30 @@ var targets = []struct {
 	{"/a/mcp/..%20/b", "", abi.Malformed},
 	{"/a/mcp/..%09;/b", "", abi.Malformed},
 	{"/a/mcp/.../b", "", abi.Malformed},
+	{"/a/mcp/%c0%ae%c0%ae/b", "", abi.Malformed},
+	{"/a/mcp/%25c0%25ae%25c0%25ae/b", "", abi.Malformed},
+	{"/a/mcp/%e0%80%ae./b", "", abi.Malformed},
+	{"/a/mcp/..%c0%af..%c0%afb", "", abi.Malformed},
+	{"/a/mcp/．．/b", "", abi.Malformed},
+	{"/a/mcp/%ef%bc%8e./b", "", abi.Malformed},
+	{"/a/mcp/．．；x/b", "", abi.Malformed},
+	{"/a/mcp/..／..／b", "", abi.Malformed},
+	{"/a/mcp/..＼b", "", abi.Malformed},
+	{"/a/mcp/％2e％２Ｅ/b", "", abi.Malformed},
+	{"/a/mcp/％c0％ae./b", "", abi.Malformed},
+	{"/a/mcp/..%cd%be/b", "", abi.Malformed},
+	{"/a/mcp/‥/b", "", abi.Malformed},
+	{"/a/mcp/。。/b", "", abi.Malformed},
+	{"/a/mcp/..%e2%80%8b/b", "", abi.Malformed},
+	{"/a/mcp/.%e2%80%8b./b", "", abi.Malformed},
+	{"/a/mcp/%e2%80%8b../b", "", abi.Malformed},
+	{"/a/mcp/..%ef%bb%bf/b", "", abi.Malformed},
+	{"/a/mcp/..%ef%b8%8f/b", "", abi.Malformed},
+	{"/a/mcp/..%c2%ad/b", "", abi.Malformed},
+	{"/a/mcp/..%c2%a0/b", "", abi.Malformed},
+	{"/a/mcp/..%e3%80%80/b", "", abi.Malformed},
+	{"/a/mcp/%e9", "", abi.Malformed},
+	{"/a/mcp/%e6%97%a5%e3%80%82/%e2%80%8bx/%ef%bd%98..", "https://h.example/a/mcp/%e6%97%a5%e3%80%82/%e2%80%8bx/%ef%bd%98..", abi.OK},
 	{"/a/mcp;/../b", "", abi.Denied},
 	{"/a/mcp;x", "", abi.Denied},
 	{"/a/mcp/x;v=1.2/y", "https://h.example/a/mcp/x;v=1.2/y", abi.OK},
@@ -163,7 +188,11 @@ func FuzzTarget(f *testing.F) {
 			t.Errorf("%q leads to %s", target, u)
 		}
 		for read, more := u.Path, true; more; { // as often as a careless server may
-			for segment := range strings.SplitSeq(read, "/") {
+			if !utf8.ValidString(read) {
+				t.Errorf("%q may hold a dot of two bytes", target)
+			}
+			shown := strings.NewReplacer("\u200b", "", "\ufeff", "", "．", ".", "／", "/", "；", ";").Replace(read)
+			for segment := range strings.SplitSeq(shown, "/") {
 				if name, _, _ := strings.Cut(segment, ";"); name == ".." {
 					t.Errorf("%q leads upwards by %q", target, segment)
 				}

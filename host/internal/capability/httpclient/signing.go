@@ -13,6 +13,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
 // sign adds to a request what the credentials say. The guest's header is left
@@ -141,31 +142,22 @@ func (c *call) noteNonce(resp *http.Response) {
 	}
 }
 
-// redact takes out of a text of the server what signed us in: some servers
-// repeat what they do not like, and the text ends in a log.
-func (c *call) redact(s string) string {
-	const mark, least = "…", 8
-	for _, p := range c.sent {
-		if p.Value != "" {
-			s = strings.ReplaceAll(s, p.Value, mark)
-		}
-		if _, secret, _ := strings.Cut(p.Value, " "); len(secret) >= least {
-			s = strings.ReplaceAll(s, secret, mark)
-		}
-	}
-	return s
-}
-
-// refusal makes the error of a challenge that nothing met. err may be nil.
+// refusal makes the error of a challenge that nothing met. err may be nil. It takes out of
+// the texts of the server what signed us in: some servers repeat what they do not like,
+// and the error ends in a log.
 func (c *call) refusal(resp *http.Response, body []byte, err error) *Refusal {
 	const most = 4 // challenges
-	r := &Refusal{HTTP: resp.StatusCode, Body: cleantext.Line(c.redact(string(body)), 1<<10), Err: err}
-	r.Signed, r.Configured = len(c.sent) > 0, c.client.configured["Authorization"]
-	for _, field := range resp.Header["Www-Authenticate"] {
-		if len(r.Challenges) < most {
-			r.Challenges = append(r.Challenges, cleantext.Line(c.redact(field), 1<<10))
-		}
+	var secrets redact.Set
+	for _, p := range c.sent {
+		secrets.HideNamed(p.Value)
 	}
-	r.AuthServer = cleantext.Line(c.redact(resp.Header.Get("Mcp-Auth-Server")), 1<<10)
+	clean := func(text []byte) string { return cleantext.Line(string(secrets.Redact(text)), 1<<10) }
+	r := &Refusal{
+		HTTP: resp.StatusCode, Body: clean(body), AuthServer: clean([]byte(resp.Header.Get("Mcp-Auth-Server"))),
+		Signed: len(c.sent) > 0, Configured: c.client.configured["Authorization"], Err: err,
+	}
+	for _, field := range resp.Header["Www-Authenticate"][:min(most, len(resp.Header["Www-Authenticate"]))] {
+		r.Challenges = append(r.Challenges, clean([]byte(field)))
+	}
 	return r
 }

@@ -19,7 +19,7 @@ import (
 // at once. After a 101 the handle is a byte stream; any other answer is relayed
 // as such.
 func (o request) serve(h *stream.Handle) {
-	c := &call{request: o}
+	c := &call{request: o, slot: &h.Slot}
 	c.phaseTimer.limits, c.phaseTimer.cancel = h.Limits(), h.Cancel
 	defer c.stop()
 	key := c.handshake()

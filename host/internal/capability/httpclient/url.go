@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // HTTPURL is a URL as HTTP has it: a server of ws or wss is one of http or https that
@@ -50,9 +52,16 @@ func isUnder(path, prefix string) bool {
 
 // CheckPath refuses what servers do not agree about: a path that leads upwards when
 // it is decoded once more, when the parameters of a segment are cut off (RFC 3986,
-// section 3.3), or when a backslash is taken for a slash.
+// section 3.3), when a character counts as the one that it looks like, or when a
+// backslash is taken for a slash.
 func CheckPath(u *url.URL) error {
 	path := decodeAll(u.Path)
+	for before := ""; before != path; {
+		if !utf8.ValidString(path) { // C0 AE is a dot to some
+			return fmt.Errorf("its path is not UTF-8")
+		}
+		before, path = path, decodeAll(lookalikes.Replace(strings.Map(compatible, path)))
+	}
 	if strings.Contains(path, `\`) {
 		return fmt.Errorf("its path holds a backslash")
 	}
@@ -68,11 +77,28 @@ func CheckPath(u *url.URL) error {
 // of dots, before what a server may cut off: parameters, a query, a fragment,
 // blanks, and all from a control character on.
 func isDots(segment string) bool {
-	name := segment
-	if end := strings.IndexFunc(segment, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(";?#", r) }); end >= 0 {
-		name = segment[:end]
+	if end := strings.IndexFunc(segment, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(";?#", r) }); end >= 0 {
+		segment = segment[:end]
 	}
-	return name != "" && strings.Trim(name, ".") == ""
+	return segment != "" && strings.Trim(segment, ".") == ""
+}
+
+// lookalikes are characters that a server may take for ASCII that means something in a
+// path (NFKC, or the name of the character), beside those of full width.
+var lookalikes = strings.NewReplacer(
+	"․", ".", "﹒", ".", "。", ".", "｡", ".", "︒", ".", "‥", "..", "︰", "..", "…", "...", "︙", "...",
+	"⁄", "/", "∕", "/", "﹨", `\`, "∖", `\`, "﹪", "%", "﹔", ";", "︔", ";", "\u037e", ";", "﹖", "?", "︖", "?", "﹟", "#",
+)
+
+// compatible is ASCII for a character of full width, and leaves out what is not shown.
+func compatible(r rune) rune {
+	switch {
+	case '！' <= r && r <= '～':
+		return r - '！' + '!'
+	case unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
+		return -1
+	}
+	return r
 }
 
 // decodeAll decodes the percent forms of a path until none is left, also those that
