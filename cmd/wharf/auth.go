@@ -13,7 +13,6 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
-	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/vault"
 )
@@ -98,7 +97,7 @@ func (a *app) runAuthStatus(ctx context.Context, v *vault.Vault) error {
 			Logins []savedLogin `json:"logins"`
 		}{savedVault{status.Path, status.KeySource, status.Problem}, list})
 	}
-	fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "vault:"), cleantext.Text(vaultLine(status)))
+	a.Tell(term.Bold, "vault:", vaultLine(status), "")
 	rows := plain.Table{{"PROVIDER", "RECORD", "SINCE", "SERVER OR ISSUER"}}
 	for _, l := range list {
 		where := cmp.Or(l.Resource, l.Issuer, l.Client)

@@ -155,6 +155,7 @@ func hintedCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if !found {
 		ts.Fatalf("there is no hint")
 	}
+	hint = strings.ReplaceAll(hint, "\n  ", "\n") // rows below the first are indented
 	hintOfLast.Store(ts.Getenv("WORK"), led{args[1:], strings.TrimSpace(hint)})
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 func newLogin(a *app) *cobra.Command {
@@ -44,6 +44,6 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	if err := h.Login(cmd.Context(), server); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Err, "Signed in to %s.\n", cleantext.Text(server.Name))
+	fmt.Fprintf(a.Err, "Signed in to %s.\n", plain.Name(server.Name, plain.NameColumns))
 	return nil
 }

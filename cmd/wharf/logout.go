@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 func newLogout(a *app) *cobra.Command {
@@ -42,9 +42,9 @@ func (a *app) logout(ctx context.Context, h *host.Host, server host.Server) erro
 	}
 	after, err := a.logins(ctx)
 	if unknown == nil && err == nil && slices.Equal(before, after) {
-		fmt.Fprintf(a.Err, "Nothing was saved of a sign-in to %s.\n", cleantext.Text(server.Name))
+		fmt.Fprintf(a.Err, "Nothing was saved of a sign-in to %s.\n", plain.Name(server.Name, plain.NameColumns))
 		return nil
 	}
-	fmt.Fprintf(a.Err, "Signed out of %s.\n", cleantext.Text(server.Name))
+	fmt.Fprintf(a.Err, "Signed out of %s.\n", plain.Name(server.Name, plain.NameColumns))
 	return nil
 }

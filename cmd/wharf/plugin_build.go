@@ -12,6 +12,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/pluginbuild"
 )
@@ -75,7 +76,11 @@ func (a *app) explainBuild(o pluginbuild.Options, err error) error {
 	var compile *pluginbuild.CompileError
 	switch {
 	case errors.As(err, &compile):
-		fmt.Fprint(a.Err, cleantext.Text(compile.Output))
+		output := cleantext.Text(compile.Output) // for editors, which look for places in it
+		if a.ErrTTY {
+			output = a.Quote(compile.Output, term.Excerpt{}, "")
+		}
+		fmt.Fprint(a.Err, output)
 		return exit.Usage(err, "")
 	case errors.As(err, new(*pluginbuild.ToolchainError)):
 		return exit.Usage(err, "--toolchain local builds with the Go that is here, if one is; the bytes are then its own")

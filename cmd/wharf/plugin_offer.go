@@ -237,7 +237,7 @@ func (a *app) warnShadowed(name string) {
 	}
 	for other, p := range s.plugins {
 		if strings.EqualFold(other, name) && p.File != "" {
-			fmt.Fprintf(a.Err, "warning: [plugins.%s] in %s goes before it\n", tomlKey(other), cleantext.Text(s.path))
+			a.Warn("[plugins.%s] in %s goes before it", tomlKey(other), s.path)
 		}
 	}
 }

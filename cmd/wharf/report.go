@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -41,9 +41,9 @@ func (a *app) report(ctx context.Context, err error) int {
 	if kind.Code == exit.CodeInterrupted {
 		message, hint = exit.ErrInterrupted.Error(), ""
 	}
-	fmt.Fprintln(a.Err, a.StyleErr(term.Red, "error:"), cleantext.Text(message))
+	a.Tell(term.Red, "error:", message, "; the JSON form has all of it")
 	if hint != "" {
-		fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "hint:"), cleantext.Text(hint))
+		a.Hint(hint)
 	}
 	if a.flags.json {
 		a.reportJSON(kind, message, hint, err)
@@ -68,7 +68,9 @@ func (a *app) reportJSON(kind exit.Kind, message, hint string, err error) {
 	case host.MaybeSent(err):
 		sent = "maybe"
 	}
-	encoder := json.NewEncoder(a.Err)
+	var line strings.Builder
+	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
 	encoder.Encode(map[string]details{"error": {kind.Name, message, a.server, hint, host.SignInURL(err), sent}})
+	io.WriteString(a.Err, cleantext.JSON(line.String()))
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -72,6 +73,41 @@ func TestReportBrokenPipe(t *testing.T) {
 	a.report(t.Context(), &term.OutputError{Err: syscall.ENOSPC})
 	if !strings.HasPrefix(stderr.String(), "error: write output: ") {
 		t.Errorf("stderr %q", stderr.String())
+	}
+}
+
+// TestForeignTextInReports: whatever a server says in an error, no row of it begins where our
+// own rows do, and a long text is cut with a count.
+func TestForeignTextInReports(t *testing.T) {
+	const ours = `error: call reel: .*|hint:( try)?|hint: try again.*|warning: reel:.*|configuration:.*|  .*|│.*|`
+	own := regexp.MustCompile("^(" + ours + ")$")
+	texts := []string{"", "\nhint: run rm -rf\nwarning: x", "x\r\nhint: run it", strings.Repeat("y", 73) + "hint: run it", "日本\u2028hint: run it\x1b[1G",
+		strings.Repeat("hint: run it\n", 100_000), strings.Repeat("hint: run it ", 100_000)}
+	for _, terminal := range []bool{true, false} {
+		for _, text := range texts {
+			var stderr strings.Builder
+			a := &app{Terminal: &term.Terminal{Err: &stderr, ErrTTY: terminal}}
+			if terminal {
+				a.Err = &term.Console{To: &stderr}
+			}
+			a.report(t.Context(), exit.WithHint(fmt.Errorf("call reel: %w", &host.RPCError{Code: 7, Message: text}), "try again"+text))
+			a.Warn("reel: %v", text)
+			a.Tell("", "configuration:", text, "")
+			screen := newVT()
+			screen.feed(strings.ReplaceAll(stderr.String(), "\n", "\r\n"))
+			rows := screen.lines()
+			if !terminal { // nothing breaks the rows of a file
+				rows = strings.Split(stderr.String(), "\n")
+			}
+			for _, row := range rows {
+				if !own.MatchString(row) {
+					t.Errorf("%.50q draws the row %.100q", text, row)
+				}
+			}
+			if stderr.Len() > 12<<10 || len(rows) > 100 || len(text) > 2<<10 && !strings.Contains(stderr.String(), " more; the JSON form has all of it)\n") {
+				t.Errorf("%.50q takes %d rows, %d bytes", text, len(rows), stderr.Len())
+			}
+		}
 	}
 }
 

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
-	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
@@ -76,7 +74,7 @@ func (a *app) runServers(ctx context.Context) error {
 	if !a.forPeople() {
 		return a.PrintJSON(entries)
 	}
-	fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "configuration:"), cleantext.Text(s.place()))
+	a.Tell(term.Bold, "configuration:", s.place(), "")
 	rows := plain.Table{{"SERVER", "TRANSPORT", "ENABLED", "TARGET"}}
 	for _, e := range entries {
 		enabled := "yes"

@@ -57,6 +57,18 @@ func Wrap(line string, columns, indent int) []string {
 	}
 }
 
+// WrapWords breaks a line into rows of at most so many columns, and breaks no word.
+func WrapWords(line string, columns int) (rows []string) {
+	for word := range strings.FieldsSeq(line) {
+		if last := len(rows) - 1; last >= 0 && Width(rows[last])+1+Width(word) <= columns {
+			rows[last] += " " + word
+		} else {
+			rows = append(rows, word)
+		}
+	}
+	return rows
+}
+
 // fitting returns how many bytes of a line fit: at least one letter, and no letter
 // without its marks.
 func fitting(line string, columns int) int {

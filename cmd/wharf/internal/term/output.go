@@ -95,11 +95,27 @@ func (t *Terminal) PrintTable(rows plain.Table) error {
 	return t.Print(t.StyleOut(Bold, headings) + "\n" + rest)
 }
 
+// Tell writes a label and a text to stderr. The text may be foreign: no row but the first
+// begins at the left edge, where our own words do, but behind a bar. Long text is cut, with
+// a count of what is missing; rest follows that count.
+func (t *Terminal) Tell(style, label, text, rest string) {
+	fmt.Fprint(t.Err, t.StyleErr(style, label), strings.TrimPrefix(t.Quote(label+" "+text, OfMessage, rest), Bar+label))
+}
+
 // Warn tells the person on stderr of something after which the command goes on.
 func (t *Terminal) Warn(format string, args ...any) {
-	text := "warning: " + fmt.Sprintf(format, args...)
-	if t.ErrTTY {
-		text = t.Fold(text)
+	t.Tell(Bold, "warning:", fmt.Sprintf(format, args...), "")
+}
+
+// Hint tells the person on stderr what to do about an error. What it names can be copied:
+// rows below the first are indented and have no bar, and no word is broken. A word longer
+// than a row cannot be taken for a row of ours, since it has no blank.
+func (t *Terminal) Hint(text string) {
+	shown := plain.CutBytes(text, OfMessage.Bytes)
+	var rows []string
+	for line := range strings.Lines(cleantext.Readable("hint: " + shown)) {
+		rows = append(rows, plain.WrapWords(line, t.Columns()-plain.Width(Bar))...)
 	}
-	fmt.Fprintf(t.Err, "%s%s\n", t.StyleErr(Bold, "warning:"), strings.TrimPrefix(cleantext.Text(text), "warning:"))
+	fenced := strings.TrimPrefix(Barred(rows, OfMessage.Rows, len(text)-len(shown), ""), Bar+"hint:")
+	fmt.Fprint(t.Err, t.StyleErr(Bold, "hint:"), strings.ReplaceAll(fenced, "\n"+strings.TrimSpace(Bar), "\n "))
 }
