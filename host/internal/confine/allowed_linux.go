@@ -26,13 +26,6 @@ func oneOf(index uint32, values ...uint32) argument { return argument{index, ^ui
 // within is an argument that has no bits but those of free and all of needed.
 func within(index, free, needed uint32) argument { return argument{index, ^free, []uint32{needed}} }
 
-// What threads share with the process that they are started in, and what else their
-// start may do (clone(2)): the runtime starts them so, and so does the C library.
-const (
-	threadShares = unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND | unix.CLONE_THREAD | unix.CLONE_SYSVSEM
-	threadMay    = unix.CLONE_SETTLS | unix.CLONE_PARENT_SETTID | unix.CLONE_CHILD_SETTID | unix.CLONE_CHILD_CLEARTID
-)
-
 // mapDroppable is a type of mapping that the randomness of the vDSO asks for
 // (mmap(2), Linux 6.11), and mapKind the bits of mmap's flags that are looked at.
 const (
@@ -60,7 +53,8 @@ const (
 //   - clocks are numbers that may name another process, or a file;
 //   - some advice about memory is for administrators (it takes a page out of use),
 //     and some lets the time tell what other processes have in theirs;
-//   - a thread that shares less than all with the others is a process in disguise;
+//   - a thread takes memory of the kernel that no limit of a process counts, so none is
+//     started at all;
 //   - the futexes that lend priority have had more faults than the others together.
 func allowed(pid uint32) []call {
 	calls := []call{
@@ -74,7 +68,6 @@ func allowed(pid uint32) []call {
 		}},
 		{unix.SYS_MPROTECT, []argument{within(2, unix.PROT_READ|unix.PROT_WRITE, 0)}},
 		{unix.SYS_MADVISE, []argument{oneOf(2, unix.MADV_DONTNEED, unix.MADV_FREE, unix.MADV_HUGEPAGE, unix.MADV_NOHUGEPAGE, unix.MADV_COLLAPSE)}},
-		{unix.SYS_CLONE, []argument{within(0, threadMay, threadShares)}},
 		{unix.SYS_SCHED_GETAFFINITY, []argument{oneOf(0, 0)}},
 		{unix.SYS_CLOCK_GETTIME, []argument{oneOf(0, unix.CLOCK_REALTIME, unix.CLOCK_MONOTONIC, unix.CLOCK_PROCESS_CPUTIME_ID, unix.CLOCK_THREAD_CPUTIME_ID,
 			unix.CLOCK_MONOTONIC_RAW, unix.CLOCK_REALTIME_COARSE, unix.CLOCK_MONOTONIC_COARSE, unix.CLOCK_BOOTTIME)}},

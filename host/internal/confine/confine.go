@@ -13,7 +13,7 @@ import (
 // limits, the parent of the process has to end it.
 type Limits struct {
 	CPU    uint64 // seconds, of all processors; 0 is no limit
-	Memory uint64 // bytes more than it has now, on Linux; in all, on Windows; no limit elsewhere
+	Memory uint64 // bytes more than it has now, on Linux; in all, on Windows; no limit elsewhere; 0 is no limit
 	File   uint64 // bytes of each file that it writes; not on Windows
 	Open   uint64 // descriptors; 0 is no limit; not on Windows
 }
@@ -49,9 +49,13 @@ func Lacks(system, processor string) string {
 }
 
 // Syscalls seals the process by a filter of its system calls: it can open no file and
-// no connection, start no process and no program, and map no new code. From now on it
-// computes, and reads and writes what it has open; a signal it can send to itself
-// alone. The filter holds for every goroutine, and nothing undoes it. An error is
-// ErrNoFilter, or says why the filter does not hold for every thread; the process is
-// then as free as before.
+// no connection, start no process, no program and no thread, and map no new code. From
+// now on it computes on a few processors, and reads and writes what it has open; a signal
+// it can send to itself alone. Its address space grows by 1 GiB at most. The filter holds
+// for every goroutine, and nothing undoes it. An error is ErrNoFilter, or says why the
+// filter does not hold for every thread.
+//
+// The threads that the runtime will need are started before. So the process dies if many
+// goroutines block in system calls at a time, or end while they are locked to their
+// threads, afterwards.
 func Syscalls() error { return syscalls() }

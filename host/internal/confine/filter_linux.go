@@ -26,22 +26,15 @@ const (
 	give  = unix.BPF_RET | unix.BPF_K
 )
 
-func fail(with syscall.Errno) unix.SockFilter {
-	return unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ERRNO | uint32(with)}
-}
-
 // filter is the program that the kernel runs: a call that is not in the list, or
-// has other arguments, fails with refusal. What starts a thread or a process by a
-// call whose arguments a filter cannot see is said to be missing, and the runtime
-// uses the older call. Numbers of another processor's calls are not understood,
-// and refused.
+// has other arguments, fails with refusal. Numbers of another processor's calls are not
+// understood, and refused.
 func filter(calls []call, refusal syscall.Errno) []unix.SockFilter {
-	deny := fail(refusal)
+	deny := unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ERRNO | uint32(refusal)}
 	code := []unix.SockFilter{
 		{Code: load, K: atArch},
 		{Code: equal, K: auditArch, Jt: 1}, deny,
 		{Code: load, K: atCall},
-		{Code: equal, K: unix.SYS_CLONE3, Jf: 1}, fail(unix.ENOSYS),
 	}
 	for _, c := range calls {
 		var body []unix.SockFilter

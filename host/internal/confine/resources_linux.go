@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// resources limits what the process may write to: other than the address space,
+// resources limits the memory that the process may write to: other than the address space,
 // which Go reserves generously, that is what it really takes.
 func resources(l Limits) error {
 	errs := []error{resourcesAlways(l)}
 	if l.Memory > 0 {
-		has, err := writableMemory()
+		_, writable, err := memory()
 		if err == nil {
-			err = limit(syscall.RLIMIT_DATA, has+l.Memory)
+			err = limit(syscall.RLIMIT_DATA, writable+l.Memory)
 		}
 		errs = append(errs, err)
 	}
@@ -26,15 +26,17 @@ func resources(l Limits) error {
 	return errors.Join(errs...)
 }
 
-// writableMemory returns how much of its memory the process may write to, in bytes.
-func writableMemory() (uint64, error) {
+// memory returns how large the address space of the process is, and how much of it the
+// process may write to, in bytes.
+func memory() (address, writable uint64, err error) {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	var total, resident, shared, code, library, data uint64
-	if _, err := fmt.Sscan(string(text), &total, &resident, &shared, &code, &library, &data); err != nil {
-		return 0, fmt.Errorf("/proc/self/statm: %w", err)
+	var resident, shared, code, library uint64
+	if _, err := fmt.Sscan(string(text), &address, &resident, &shared, &code, &library, &writable); err != nil {
+		return 0, 0, fmt.Errorf("/proc/self/statm: %w", err)
 	}
-	return data * uint64(os.Getpagesize()), nil
+	page := uint64(os.Getpagesize())
+	return address * page, writable * page, nil
 }

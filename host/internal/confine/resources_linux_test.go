@@ -122,15 +122,14 @@ func attempts() error {
 			return fmt.Errorf("%s: %v", what, err)
 		}
 	}
-	var threads sync.WaitGroup
+	var all sync.WaitGroup
 	for range 16 {
-		threads.Go(func() {
-			runtime.LockOSThread() // and so ends with its thread
+		all.Go(func() {
 			_ = make([]byte, 1<<20)
 			runtime.GC()
 		})
 	}
-	threads.Wait()
+	all.Wait()
 	fmt.Print("all is taken")
 	return nil
 }

@@ -6,12 +6,79 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-func syscalls() error { return install(filter(allowed(uint32(os.Getpid())), unix.EPERM)) }
+// A sealed process computes on a few processors. Beside a thread for each of them, the
+// runtime has one for each goroutine that is in a system call, and some for itself.
+const (
+	processors   = 4
+	spareThreads = 8
+)
+
+// addressSpare is how many bytes the address space of a sealed process may grow by. Each
+// 2 MiB of it that are read cost the kernel a page table of 4 KiB, which counts for no
+// other limit.
+const addressSpare = 1 << 30
+
+func syscalls() error {
+	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), processors)) // which also ends that the runtime adapts it
+	if err := startThreads(processors + spareThreads); err != nil {
+		return err
+	}
+	address, _, err := memory() // with the stacks of the threads, and what the C library reserves for each
+	if err == nil {
+		err = limit(unix.RLIMIT_AS, address+addressSpare)
+	}
+	if err != nil {
+		return err
+	}
+	return install(filter(allowed(uint32(os.Getpid())), unix.EPERM))
+}
+
+// startThreads leaves n threads to the runtime, which keeps them for when it needs some.
+// When it returns, the runtime is starting no other thread either: one that the filter
+// stopped on its way would end the process.
+func startThreads(n int) error {
+	least, err := missingThreads()
+	if err != nil {
+		return err
+	}
+	var started, done sync.WaitGroup
+	started.Add(n)
+	for range n {
+		done.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			started.Done()
+			started.Wait() // each has a thread until all have one
+		})
+	}
+	done.Wait()
+	for calm := 0; calm < 5; calm++ {
+		time.Sleep(50 * time.Microsecond)
+		missing, err := missingThreads()
+		if err != nil {
+			return err
+		}
+		if missing != least {
+			least, calm = min(least, missing), 0
+		}
+	}
+	return nil
+}
+
+// missingThreads returns how many threads the runtime knows and the kernel does not: those
+// that are being started, and a number that stays the same in a process (with cgo, one).
+func missingThreads() (int, error) {
+	threads, err := os.ReadDir("/proc/self/task")
+	known, _ := runtime.ThreadCreateProfile(nil)
+	return known - len(threads), err
+}
 
 // install has the kernel look at every system call of every thread. A filter cannot
 // be taken off, and who is under one that forbids programs gains nothing by any.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
@@ -205,10 +206,10 @@ type scriptedPipe struct {
 	io.Writer
 	ended chan struct{}
 	over  func()
-	used  time.Duration
+	used  process.Usage
 }
 
-func (s *scriptedPipe) Used() (time.Duration, bool) { return s.used, true }
+func (s *scriptedPipe) Usage() (process.Usage, bool) { return s.used, true }
 
 func (s *scriptedPipe) Ended() <-chan struct{} { return s.ended }
 func (s *scriptedPipe) Kill()                  { s.over() }

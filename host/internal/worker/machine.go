@@ -22,10 +22,10 @@ type machine struct {
 	eventTimeout time.Duration
 	in           frames
 	out          []byte                 // for what is sent
-	watch        *time.Timer            // ends an event that takes too long
+	deadline     *time.Timer            // ends an event that takes too long
 	closing      atomic.Bool            // the end is wanted
 	killed       atomic.Pointer[string] // why the host ended it, where that was not wanted
-	idle         idleWatch
+	usage        usageWatch
 	closed       sync.Once
 	exited       chan struct{} // closed when the process is reaped
 	exitReason   string        // how it ended, from then on
@@ -77,8 +77,8 @@ func (m *machine) Close() error {
 		m.closing.Store(true)
 		m.pipe.Kill()
 		<-m.exited
-		m.watch.Stop()
-		m.idle.stop()
+		m.deadline.Stop()
+		m.usage.stop()
 		m.pipe.Close()
 		m.releaseCache()
 	})
@@ -88,15 +88,15 @@ func (m *machine) Close() error {
 // exchange sends what out begins with and more ends, and answers the worker until
 // it is done with it.
 func (m *machine) exchange(more []byte, extra time.Duration) (int32, error) {
-	m.watch.Reset(m.eventTimeout + extra + time.Duration(float64(m.budget)/fuelsPerNano))
-	m.idle.begin()
-	defer m.idle.end()
+	m.deadline.Reset(m.eventTimeout + extra + time.Duration(float64(m.budget)/fuelsPerNano))
+	m.usage.begin()
+	defer m.usage.end()
 	err := m.send(more)
 	end := eventEnd{}
 	if err == nil {
 		err = m.serve(&end)
 	}
-	m.watch.Stop()
+	m.deadline.Stop()
 	if err == nil && end.trap == nil {
 		return end.result, nil
 	}

@@ -30,26 +30,22 @@ func Serve(in io.Reader, out io.Writer) error {
 	if err := confine.Resources(compiling); err != nil {
 		return err
 	}
-	return serve(in, out, func() error {
-		debug.FreeOSMemory() // compiling took more than running will
-		if err := confine.Resources(running); err != nil {
-			return err
-		}
-		return seal()
-	})
+	return serve(in, out, restrict)
 }
 
-// seal seals the process where there are seals: there, one that does not hold is a
-// reason not to run. Elsewhere the host has told the user, see Lacks.
-func seal() error {
+// restrict takes from the process what running a plugin does not need, and seals it where
+// there are seals: there, one that does not hold is a reason not to run. Elsewhere the
+// host has told the user, see Lacks.
+func restrict() error {
+	debug.FreeOSMemory() // compiling took more than running will
+	if err := confine.Resources(running); err != nil {
+		return err
+	}
 	err := confine.Syscalls()
-	if errors.Is(err, confine.ErrNoFilter) {
-		return nil
+	if err != nil && !errors.Is(err, confine.ErrNoFilter) {
+		return fmt.Errorf("its process could not be sealed, so the plugin was not run: %w", err)
 	}
-	if err != nil {
-		err = fmt.Errorf("its process could not be sealed, so the plugin was not run: %w", err)
-	}
-	return err
+	return nil
 }
 
 // serve is Serve in limits. restrict is called when all is ready to run the plugin.

@@ -93,7 +93,7 @@ func Lacks() string { return confine.Lacks(runtime.GOOS, runtime.GOARCH) }
 type processPipe interface {
 	io.ReadWriter
 	Kill()
-	Used() (cpu time.Duration, known bool)
+	measured
 	Ended() <-chan struct{}
 	Reap() string
 	Close()
@@ -142,9 +142,9 @@ func (p *Program) eventTimeout() time.Duration {
 func newMachine(b guest.Callbacks, p processPipe, eventTimeout time.Duration) *machine {
 	m := &machine{callbacks: b, pipe: p, eventTimeout: eventTimeout, exited: make(chan struct{}), releaseCache: func() {}}
 	m.in = frames{in: bufio.NewReaderSize(p, 32<<10), most: m.bound}
-	m.watch = time.AfterFunc(time.Hour, m.expire)
-	m.watch.Stop()
-	m.idle.start(m)
+	m.deadline = time.AfterFunc(time.Hour, m.expire)
+	m.deadline.Stop()
+	m.usage.start(p, m.kill)
 	go m.reap()
 	return m
 }

@@ -71,15 +71,21 @@ func (k *Piped) Kill() {
 	}
 }
 
-// Used returns what the process has used of all processors, if the system tells that
-// of a process that is not over.
-func (k *Piped) Used() (cpu time.Duration, known bool) {
+// Usage is what a process takes of its system.
+type Usage struct {
+	CPU        time.Duration // of all processors, in its life
+	PageTables int64         // bytes that the kernel needs to say where its memory is
+}
+
+// Usage returns what the process takes, if the system tells that of a process that is not
+// over: that is Linux.
+func (k *Piped) Usage() (u Usage, known bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.reaped {
-		return 0, false
+		return Usage{}, false
 	}
-	return cpuTime(k.child.cmd.Process.Pid)
+	return usageOf(k.child.cmd.Process.Pid)
 }
 
 // Reap kills what is left of the process, waits for its end and says how that came,
