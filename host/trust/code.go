@@ -90,8 +90,8 @@ func (s *scan) code(by, word string, isPackage bool) {
 // mains returns the files that a package.json says a folder is run by.
 func (s *scan) mains(manifest string) (files []string) {
 	p := s.find(s.from(manifest))
-	f, _, err := s.open(p.path)
-	if f == nil || err != nil {
+	f, _, _ := s.open(p.path)
+	if f == nil {
 		return nil // it was pinned: if it is gone now, so is the approval
 	}
 	defer f.Close()
@@ -105,7 +105,7 @@ func (s *scan) mains(manifest string) (files []string) {
 	}
 	for _, key := range []string{"main", "module"} {
 		var name string
-		if json.Unmarshal(says[key], &name) == nil && name != "" {
+		if _ = json.Unmarshal(says[key], &name); name != "" { // else it names none
 			files = append(files, name)
 		}
 	}

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,6 +36,7 @@ func TestPinsOfCode(t *testing.T) {
 		"pack/lib/start.cjs": "", "pack/decoy.js": "", "mod/sub/__main__.py": "", "mod/__init__.py": "", "run.sh": "", "tool.py": "",
 		"node_modules/.bin/server": "", "node_modules/@a/server/package.json": "{}", ".npmrc": "registry=http://evil.example",
 		"bunfig.toml": `preload = ["./evil.ts"]`, "Main.class": "", "lib/x.jar": "", "both/index.js": "", "both.js": "",
+		"server.js.py": "", "node_modules/.bin/@x": "",
 	})
 	for _, tc := range []struct {
 		command string
@@ -66,6 +68,10 @@ func TestPinsOfCode(t *testing.T) {
 		{"bun server", "server.js bunfig.toml", false},
 		{"bash -c ./run.sh;node\tserver.js|cat", "run.sh server.js", false},
 		{"java -cp .:lib/x.jar Main", "lib/x.jar Main.class", false},
+		{"bash a;run.sh", "", false},
+		{"node -p lib/x.jar:run.sh", "", false},
+		{"npx @x", ".npmrc node_modules/.bin/@x", false},
+		{"uv", "", false},
 		{"mcp-files server", "", false},
 	} {
 		words := strings.Split(tc.command, " ")
@@ -123,6 +129,37 @@ func TestBudget(t *testing.T) {
 	}
 	if pins, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"small.js"}); err != nil || len(pins) != 1 {
 		t.Errorf("%v, %v", pins, err)
+	}
+}
+
+// The last byte and the last name of a budget may be used.
+func TestBudgetToItsEnd(t *testing.T) {
+	b := questionBudget(t.Context())
+	for line := range maxAllNames / maxNames {
+		b.begin()
+		for range maxNames {
+			if err := b.try(); err != nil {
+				t.Fatalf("command line %d: %v", line, err)
+			}
+		}
+		if line == 0 && b.try() == nil {
+			t.Error("one name more is tried for a command line")
+		} else if line == 0 {
+			b.tries--
+		}
+	}
+	b.begin()
+	if b.try() == nil {
+		t.Error("one name more is tried for all command lines")
+	}
+	dir := repo(t, "a.js", "b.js")
+	b = listBudget(t.Context())
+	b.bytes = int64(len("in a.js"))
+	if pins, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"a.js"}); err != nil || len(pins) != 1 {
+		t.Errorf("%v, %v", pins, err)
+	}
+	if _, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"b.js"}); !errors.Is(err, errBudget) {
+		t.Error(err)
 	}
 }
 

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -114,6 +115,28 @@ func TestEntriesThatNobodyCouldJudge(t *testing.T) {
 	}
 }
 
+func TestEntriesAtTheirBounds(t *testing.T) {
+	e := Entry{Project: "p", File: "f", Server: "s", Facts: []Fact{{Name: "x", Values: []string{strings.Repeat("x", maxEntry-len("p f s x  "))}}}}
+	if err := e.check(); err != nil {
+		t.Error(err)
+	}
+	e.Facts[0].Values[0] += "x"
+	if e.check() == nil {
+		t.Error("one byte more is accepted")
+	}
+	e.Facts = nil
+	for i := range maxFacts {
+		e.Facts = append(e.Facts, Fact{Name: strconv.Itoa(i)})
+	}
+	if err := e.check(); err != nil {
+		t.Error(err)
+	}
+	e.Facts = append(e.Facts, Fact{Name: "x"})
+	if e.check() == nil {
+		t.Error("one fact more is accepted")
+	}
+}
+
 func TestLinesShowAll(t *testing.T) {
 	e := sample()
 	long := strings.Repeat("word ", 1000)
@@ -137,6 +160,28 @@ func TestFactsAreCut(t *testing.T) {
 	f.Values = slices.Repeat([]string{"word"}, 1000)
 	if text, left := f.Text(100); len(text) > 500 || left < 4*900 {
 		t.Errorf("%d left of %q", left, text)
+	}
+}
+
+func TestWhereFactsAreCut(t *testing.T) {
+	for _, test := range []struct {
+		limit  int
+		values []string
+		want   string
+		left   int
+	}{
+		{4, []string{"word"}, "word", 0},
+		{3, []string{"word"}, "wor…", 1},
+		{3, []string{"éé"}, "é…", 2},
+		{100, []string{"a", "", "b"}, `a "" b`, 0},
+		{1, []string{"a", "", "", ""}, `a "" ""`, 0}, // four bytes, with those between the words
+	} {
+		if text, left := (Fact{List: true, Values: test.values}).Text(test.limit); text != test.want || left != test.left {
+			t.Errorf("%q cut to %d is %s, and %d left; want %s, and %d", test.values, test.limit, text, left, test.want, test.left)
+		}
+	}
+	if got := cut("\x80\x80", 1); got != "" {
+		t.Errorf("what is no text is cut to %q", got)
 	}
 }
 

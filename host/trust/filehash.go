@@ -212,12 +212,9 @@ func (s *scan) open(name string) (f *os.File, what kind, err error) {
 		return nil, nothing, errors.Unwrap(err)
 	}
 	info, err := f.Stat()
-	switch {
-	case err == nil && info.Mode().IsRegular():
+	if err == nil && info.Mode().IsRegular() {
 		return f, aFile, nil
-	case err == nil && info.IsDir():
-		what = aFolder
 	}
 	f.Close()
-	return nil, what, err
+	return nil, aFolder, err // or a pipe, below which no name leads anywhere
 }

@@ -115,6 +115,9 @@ func TestWhatCannotBePinned(t *testing.T) {
 		many = append(many, fmt.Sprint("f", i))
 	}
 	dir = repo(t, many...)
+	if pins, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/node", many[1:]); err != nil || len(pins) != maxFiles {
+		t.Errorf("%d pins, %v", len(pins), err)
+	}
 	if _, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/node", many); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Error(err)
 	}

@@ -34,7 +34,6 @@ func runs(command string, args []string) []run {
 
 // inner returns the command line in the arguments of a program that runs another.
 func (r run) inner() []string {
-	launch, known := launchers[r.name]
 	fetcher, fetches := fetchers[r.name]
 	switch {
 	case slices.Contains(wrappers, r.name):
@@ -42,7 +41,7 @@ func (r run) inner() []string {
 			return behind(strings.Fields(strings.Join(r.args, " ")))
 		}
 		return behind(r.args)
-	case known && len(r.args) > 0 && slices.Contains(launch, r.args[0]):
+	case len(r.args) > 0 && slices.Contains(launchers[r.name], r.args[0]):
 		return behind(r.args[1:])
 	case fetches && len(fetcher.verb) == 0: // npx: a package is often an interpreter
 		return behind(r.args)
@@ -120,9 +119,7 @@ func program(command string) string {
 	for _, end := range []string{".exe", ".cmd", ".bat", ".ps1"} {
 		name = strings.TrimSuffix(name, end)
 	}
-	if at := strings.IndexByte(name, '@'); at > 0 { // of a package: its version
-		name = name[:at]
-	}
+	name, _, _ = strings.Cut(name, "@") // of a package: its version
 	return name
 }
 
@@ -132,8 +129,7 @@ func hasFlag(args []string, flags ...string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		name, _, _ := strings.Cut(arg, "=")
 		return slices.ContainsFunc(flags, func(flag string) bool {
-			short := len(flag) == 2 && flag[0] == '-' && !strings.HasPrefix(arg, "--") && strings.HasPrefix(arg, flag)
-			return name == flag || short
+			return name == flag || len(flag) == len("-x") && strings.HasPrefix(arg, flag)
 		})
 	})
 }
@@ -155,7 +151,7 @@ func isNumber(arg string) bool { return number.MatchString(arg) }
 // isLine reports whether an argument of a shell has a line of commands behind it.
 func isLine(arg string) bool {
 	arg = strings.ToLower(arg)
-	short := len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.Contains(arg, "c") // -c, and -lc
+	short := strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.Contains(arg, "c") // -c, and -lc
 	return short || arg == "/c" || arg == "/k" || strings.HasPrefix(arg, "-e") && strings.HasPrefix("-encodedcommand", arg)
 }
 

@@ -50,7 +50,7 @@ func (f Fact) Text(limit int) (text string, left int) {
 		}
 		left += len(value) - len(part)
 		switch {
-		case limit > 0 && room < 0 && part == "":
+		case room < 0 && part == "":
 			continue
 		case part != value:
 			part += "…"

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/wharf-mcp/wharf/host/internal/securedir"
 )
 
 // helperEnv makes the test binary a process of a user who decides.
@@ -84,6 +86,9 @@ func TestRevoke(t *testing.T) {
 	if n, err := s.Revoke(t.Context(), func(Record) bool { return true }); n != 0 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
+	if _, err := os.Stat(filepath.Dir(s.Path())); err == nil {
+		t.Error("revoking nothing made the folder")
+	}
 	other := sample()
 	other.Server = "other"
 	s.mustDecide(t, other, Approved)
@@ -103,6 +108,21 @@ func TestStoreIsBounded(t *testing.T) {
 		e.Server = strconv.Itoa(i)
 		records[i] = Record{Entry: e, Hash: e.hash(), Verdict: Approved}
 	}
+	zero, one, two := records[0], records[1], records[2]
+	for _, e := range []Record{zero, two} {
+		text, err := securedir.Format(fileV1{version, []Record{one, e}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parse(text); (err == nil) != (e.Server == "2") || err != nil && !strings.Contains(err.Error(), "record 2 is out of order") {
+			t.Errorf("1 before %s: %v", e.Server, err)
+		}
+	}
+	if text, err := securedir.Format(fileV1{version, []Record{one, one}}); err != nil {
+		t.Error(err)
+	} else if _, err := parse(text); err == nil {
+		t.Error("a record that is there twice is accepted")
+	}
 	if _, err := format(records); err == nil || !strings.Contains(err.Error(), "revoke") {
 		t.Error(err)
 	}
@@ -115,6 +135,31 @@ func TestStoreIsBounded(t *testing.T) {
 	huge.Facts = []Fact{{Name: "x", Values: []string{strings.Repeat("x", maxEntry)}}}
 	if err := open(t).decide(t.Context(), huge, Approved); err == nil {
 		t.Error("no error")
+	}
+}
+
+// A file is written as long as it can be read back, and not a byte longer.
+func TestSizeOfTheStore(t *testing.T) {
+	record := func(server string, size int) Record {
+		e := sample()
+		e.Server, e.Facts = server, []Fact{{Name: "x", Values: []string{strings.Repeat("x", size)}}}
+		return Record{Entry: e, Hash: e.hash(), Verdict: Approved}
+	}
+	var records []Record
+	for i := range maxFile / maxEntry {
+		records = append(records, record(fmt.Sprintf("%02d", i), maxEntry-1000))
+	}
+	records = append(records, record("last", 0))
+	text, err := format(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := maxFile - len(text)
+	for size, want := range map[int]bool{missing: true, missing + 1: false} {
+		records[len(records)-1] = record("last", size)
+		if _, err := format(records); (err == nil) != want {
+			t.Errorf("%d bytes: %v", maxFile+size-missing, err)
+		}
 	}
 }
 
@@ -136,7 +181,7 @@ func TestHostileFiles(t *testing.T) {
 	}{
 		"for the group":    {func() error { return os.Chmod(s.Path(), 0o640) }, "chmod 600"},
 		"folder for all":   {func() error { return os.Chmod(dir, 0o755) }, "chmod 700"},
-		"another command":  {replaced("/usr/bin/npx", "/usr/bin/evil"), "hash"},
+		"another command":  {replaced("/usr/bin/npx", "/usr/bin/evil"), "record 1: its hash"},
 		"another server":   {replaced(`"files"`, `"evil"`), "hash"},
 		"another hash":     {replaced(sample().hash()[:20], digestOf("x")[:20]), "hash"},
 		"another verdict":  {replaced(`"approved"`, `"yes"`), "verdict"},

@@ -94,7 +94,7 @@ func (w *warnings) container(name string, args []string) {
 
 // packages warns of what is downloaded to be run.
 func (w *warnings) packages(r run, pins []fileHash) {
-	f, name, packages, ok := r.fetches()
+	_, name, packages, ok := r.fetches()
 	if _, known := fetchers[r.name]; known && !ok {
 		if _, interprets := interpreterOf(r.name); !interprets {
 			w.add(mayChange, name)
@@ -104,7 +104,7 @@ func (w *warnings) packages(r run, pins []fileHash) {
 	if !ok {
 		return
 	}
-	if f.local && strings.HasPrefix(name, "np") && hasFlag(r.args, "-c", "--call") {
+	if strings.HasPrefix(name, "np") && hasFlag(r.args, "-c", "--call") {
 		w.add("%s -c runs a line of shell: read it to its end", name)
 	}
 	w.add("%s downloads a package and runs it", name)

@@ -3,6 +3,7 @@ package trust
 import (
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,6 +33,8 @@ func TestWarnings(t *testing.T) {
 		"/usr/bin/pipx run mcp-server",
 		"/usr/bin/docker run -i --rm -v /:/host mcp/files",
 		"/usr/bin/docker run -i --rm --network=host mcp/files@sha256:abc",
+		"/usr/bin/docker run -i --rm --network=bridge mcp/files@sha256:abc",
+		"/usr/bin/docker run -i --rm mcp/host@sha256:abc",
 		"/bin/sh -c ls",
 		"/bin/bash -lc ls",
 		"/bin/bash run.sh",
@@ -90,6 +93,58 @@ func TestWarnings(t *testing.T) {
 	}
 	if want, err := os.ReadFile(golden); err != nil || string(want) != b.String() {
 		t.Errorf("error %v, got\n%s", err, b.String())
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, test := range []struct {
+		arg  string
+		want bool
+	}{
+		{"-e", true}, {"-ecode", true}, {"-e=code", true}, {"--eval", true}, {"--eval=code", true}, {"task", true},
+		{"--evaluate", false}, {"--e", false}, {"-x", false}, {"tasks", false}, {"e", false}, {"", false},
+	} {
+		if hasFlag([]string{test.arg}, "-e", "--eval", "task") != test.want {
+			t.Errorf("%q: %v", test.arg, !test.want)
+		}
+	}
+}
+
+func TestLinesOfShell(t *testing.T) {
+	for arg, want := range map[string]bool{
+		"-c": true, "-lc": true, "-C": true, "/c": true, "/K": true, "-e": true, "-Enc": true, "-encodedCommand": true,
+		"--rcfile": false, "-l": false, "-ex": false, "c": false, "run.sc": false, "/x": false, "-": false, "": false,
+	} {
+		if isLine(arg) != want {
+			t.Errorf("%q: %v", arg, !want)
+		}
+	}
+}
+
+// Of programs that run another, so many are looked through and no more.
+func TestWrappedPrograms(t *testing.T) {
+	all := runs("/usr/bin/env", strings.Fields("env nice env nice npx node"))
+	if len(all) != maxWrapped+1 || all[maxWrapped].name != "nice" {
+		t.Errorf("%+v", all)
+	}
+}
+
+func TestPackageOfTheProject(t *testing.T) {
+	for by, want := range map[string]bool{"npx": true, "node": false, "": false} {
+		said := commandWarnings("npx", []string{"server"}, []fileHash{{path: "x", by: by}})
+		if slices.Contains(said, "npx takes it from node_modules of the project, and not from the registry") != want {
+			t.Errorf("%q: %q", by, said)
+		}
+	}
+}
+
+func TestWordsInWarningsAreShort(t *testing.T) {
+	long := strings.Repeat("é", maxWord)
+	if got := short(long); got != long {
+		t.Error(got)
+	}
+	if got, want := short(long+"é"), strings.Repeat("é", maxWord-1)+"…"; got != want {
+		t.Error(got)
 	}
 }
 
