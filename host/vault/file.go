@@ -48,7 +48,7 @@ type records []record
 
 func (rs *records) UnmarshalJSON(text []byte) error {
 	d := strict(text)
-	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+	if t, _ := d.Token(); t != json.Delim('[') {
 		return errors.New("records are not a list")
 	}
 	list := records{}
@@ -144,6 +144,7 @@ func (b *fileV1) admit(r record) error {
 // text returns what parse reads, or says that the vault is full.
 func (b *fileV1) text() ([]byte, error) {
 	text, err := json.MarshalIndent(b, "", "\t")
+	text = append(text, '\n')
 	switch {
 	case err != nil:
 		return nil, err
@@ -151,7 +152,7 @@ func (b *fileV1) text() ([]byte, error) {
 		return nil, fmt.Errorf("the vault is full: %d records in %d bytes, of %d in %d at the most; sign out of a server that you no longer need",
 			len(b.Records), len(text), maxRecords, maxFile)
 	}
-	return append(text, '\n'), nil
+	return text, nil
 }
 
 // find returns where the record of a key is, or -1.

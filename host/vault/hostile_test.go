@@ -111,6 +111,8 @@ func TestHostileFiles(t *testing.T) {
 		"book of no version":    {replace(`"version": 1`, `"version": 0`), "not a vault"},
 		"book with more fields": {replace(`"version": 1`, `"version": 1, "new": {}`), "not a vault"},
 		"book with null":        {replace(`"records": [`, `"records": null, "x": [`), "not a vault"},
+		"book with an object":   {replace(`"records": [`, `"records": {}, "x": [`), "not a vault"},
+		"book with a text":      {replace(`"records": [`, `"records": "", "x": [`), "not a vault"},
 		"another keeper":        {edit(func(b *fileV1) { b.KeySource = "nobody" }), "its keeper"},
 		"a short id":            {edit(func(b *fileV1) { b.ID = b.ID[1:] }), "its id"},
 		"a short check":         {edit(func(b *fileV1) { b.Check = b.Check[1:] }), "its check"},

@@ -256,6 +256,90 @@ func TestFullVault(t *testing.T) {
 	mustLoad(t, v, token, "replaced")
 }
 
+// What is written can be read again, to the last byte that fits.
+func TestLargestFile(t *testing.T) {
+	b := &fileV1{Records: records{{}}}
+	text, err := b.text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Records[0].Name = strings.Repeat("x", maxFile-len(text))
+	if text, err := b.text(); err != nil || len(text) != maxFile {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+	b.Records[0].Name += "x"
+	if text, err := b.text(); err == nil {
+		t.Errorf("%d bytes are written, and at most %d read", len(text), maxFile)
+	}
+}
+
+// Each owner has its own records: those that an installed plugin stored go with it,
+// and neither those of one of the same name nor the user's secrets.
+func TestOwners(t *testing.T) {
+	v := Open(Config{Dir: t.TempDir() + "/v", Keyring: new(drawer)})
+	plain, installed := Owner("oauth", ""), Owner("oauth", "1f2e")
+	if plain != "oauth" || ProviderOf(plain) != "oauth" || installed == plain || ProviderOf(installed) != "oauth" {
+		t.Errorf("owners %q and %q", plain, installed)
+	}
+	for owner, value := range map[string]string{plain: "of the one", installed: "of the other"} {
+		if _, err := (Scope{v, owner}).Store(t.Context(), token, secret.New(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := v.StoreSecret(t.Context(), "token", "the user's"); err != nil {
+		t.Fatal(err)
+	}
+	logins := func() (n int) {
+		entries, err := v.Logins(t.Context())
+		for _, e := range entries {
+			if e.Provider != "oauth" {
+				t.Errorf("a login at %q", e.Provider)
+			}
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		return len(entries)
+	}
+	if n := logins(); n != 2 {
+		t.Errorf("%d logins", n)
+	}
+	if err := v.ForgetOwner(t.Context(), installed); err != nil {
+		t.Fatal(err)
+	}
+	if _, found, err := (Scope{v, installed}).Load(t.Context(), token); found || err != nil {
+		t.Errorf("of the installed plugin there is still a record: %v, %v", found, err)
+	}
+	if r, found, err := (Scope{v, plain}).Load(t.Context(), token); !found || err != nil || r.Value.Reveal() != "of the one" {
+		t.Errorf("%q, %v, %v", r.Value.Reveal(), found, err)
+	}
+	if value, found, err := v.LoadSecret(t.Context(), "token"); value != "the user's" || !found || err != nil || logins() != 1 {
+		t.Errorf("%q, %v, %v", value, found, err)
+	}
+	if err := os.WriteFile(v.folder.Path(recordsFile), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Logins(t.Context()); err == nil || v.ForgetOwner(t.Context(), plain) == nil {
+		t.Error("a file that cannot be read has no logins")
+	}
+}
+
+func TestDefaultDir(t *testing.T) {
+	base := t.TempDir()
+	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
+		t.Setenv(name, base)
+	}
+	if dir, err := DefaultDir(); err != nil || !strings.HasPrefix(dir, base) || !strings.HasSuffix(dir, filepath.Join("wharf", "vault")) {
+		t.Errorf("%q, %v", dir, err)
+	}
+	for _, name := range []string{"XDG_CONFIG_HOME", "HOME", "AppData"} {
+		t.Setenv(name, "")
+	}
+	if dir, err := DefaultDir(); err == nil {
+		t.Errorf("without a home: %q", dir)
+	}
+}
+
 // writeFile puts a file in place as somebody else would.
 func writeFile(t testing.TB, v *Vault, b *fileV1) {
 	t.Helper()
