@@ -169,7 +169,7 @@ func BenchmarkReadPage(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		list := newToolList()
+		list := newToolList(false)
 		if _, err := list.add(text, dialect{era: mcp.Legacy}); err != nil {
 			b.Fatal(err)
 		}

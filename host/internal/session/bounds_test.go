@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/host/internal/schema"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -77,7 +78,7 @@ func TestListsAreBounded(t *testing.T) {
 
 // fetched reads the pages of a list of tools.
 func fetched(pages []string) ([]mcp.Tool, error) {
-	l := newToolList()
+	l := newToolList(false)
 	for _, page := range pages {
 		if _, err := l.add([]byte(page), dialect{era: mcp.Legacy}); err != nil {
 			return nil, err
@@ -227,15 +228,19 @@ func TestFreshReadsAreCounted(t *testing.T) {
 // memory than is kept for all: the oldest are forgotten, and compiled again.
 func TestCompiledSchemasAreBounded(t *testing.T) {
 	warned := 0
-	warn := func(string) { warned++ }
+	s := &Session{cfg: Config{Warn: func(string) { warned++ }}}
+	compiles := func(c *toolSchema) (made bool) {
+		c.check(s, "arguments", "t", func(*schema.Schema) error { made = true; return nil })
+		return made
+	}
 	properties := some(1500, `"p%d":{"minLength":1,"pattern":"(?=x)"}`)
 	text := []byte(`{"properties":{` + properties[1:len(properties)-1] + `}}`)
 	clauses := make([]*toolSchema, 40)
-	var k compiled
+	k := &s.toolCache.compiled
 	for n := range clauses {
 		c := newToolSchema(text)
 		clauses[n] = &c
-		if clauses[n].schema(&k, warn, "arguments", "t") == nil {
+		if !compiles(clauses[n]) {
 			t.Fatal(clauses[n].read.Load().flaw)
 		}
 		total := 0
@@ -250,7 +255,7 @@ func TestCompiledSchemasAreBounded(t *testing.T) {
 	if first, last := clauses[0].read.Load().made, clauses[39].read.Load().made; first != nil || last == nil || kept < 2 || kept > 30 {
 		t.Errorf("%d are kept, the first among them: %v, the last: %v", kept, first != nil, last != nil)
 	}
-	if clauses[0].schema(&k, warn, "arguments", "t") == nil || k.clauses[len(k.clauses)-1] != clauses[0] || len(k.clauses) != kept {
+	if !compiles(clauses[0]) || k.clauses[len(k.clauses)-1] != clauses[0] || len(k.clauses) != kept {
 		t.Error("the first is not compiled again")
 	}
 	if warned != len(clauses) {

@@ -60,10 +60,22 @@ func (s *Session) converse(ctx context.Context, q *request, result any) error {
 	if err != nil {
 		return err
 	}
-	if err := decodeInto(text, result); err != nil {
-		return err
+	switch into := result.(type) {
+	case nil:
+	case *json.RawMessage:
+		*into = text
+	default:
+		if err := json.Unmarshal(text, result); err != nil {
+			return invalid(err)
+		}
 	}
-	return s.checkText(q, d, text)
+	if q.toolSchemas == nil || q.toolSchemas.output.text == "" || strictjson.Read(text).Kind() != '{' {
+		return nil
+	}
+	if called, err := readCall(text); err == nil { // the caller, who decodes it, reads it in any way
+		return s.checkResult(q, d, called)
+	}
+	return nil
 }
 
 // proceed goes on from a result of q to the one that ends it: the server may
@@ -92,21 +104,17 @@ func (s *Session) proceed(ctx context.Context, q *request, d dialect, text []byt
 // Call, and goes out as it is in both eras.
 func (s *Session) Notify(ctx context.Context, method string, params any) error {
 	q := request{method: method, given: params}
-	if err := s.notify(ctx, method, q.params(dialect{})); err != nil {
-		return s.about(method, "", err)
-	}
-	return nil
-}
-
-func (s *Session) notify(ctx context.Context, method string, params rpc.Appender) error {
 	for again := false; ; again = true {
 		l, err := s.acquire(ctx)
 		if err != nil {
-			return s.unsent(method, err)
+			return s.about(method, "", s.unsent(method, err))
 		}
-		err = l.Peer.Notify(ctx, method, params)
-		if err == nil || again || !s.missed(ctx, l, err) {
-			return s.explain(l, err)
+		err = l.Peer.Notify(ctx, method, q.params(dialect{}))
+		switch {
+		case err == nil:
+			return nil
+		case again || !s.missed(ctx, l, err):
+			return s.about(method, "", s.explain(l, err))
 		}
 	}
 }
@@ -162,7 +170,12 @@ func (q *request) append(dst, meta []byte) (out []byte, err error) {
 	case q.extra == nil:
 		return out, nil
 	}
-	return appendExtra(out, start, q.extra)
+	for _, name := range []string{memberResponses, memberState} {
+		if member(out[start:], name) != nil {
+			return out, fmt.Errorf("params: %s: the server asks for it anew, so it must not be given", name)
+		}
+	}
+	return closeObject(out[:len(out)-1], q.extra), nil
 }
 
 // arguments returns the arguments of a call of a tool as JSON, nil for none.
@@ -226,36 +239,31 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 	if err := l.lacks(q.needs); err != nil {
 		return nil, err
 	}
-	t := trackerOf(ctx)
+	t, _ := ctx.Value(trackerKey{}).(*tracker)
 	own := d
 	own.meta = s.meta(d, t)
 	call := rpc.Call{Method: q.method, Name: q.name, Timeout: cmp.Or(q.limit, l.timeout), Params: q.params(own), Prompted: q.prompted}
 	if d.revision != l.dialect.revision {
 		call.Version = d.revision
 	}
-	if err := s.prepare(ctx, l, q, &call); err != nil {
+	var err error
+	switch { // what a request needs of the list of tools
+	case l.dialect.paramHeaders:
+		call.Headers, err = s.headers(ctx, q)
+	case l.tasks && q.method == mcp.MethodCallTool:
+		def, failed := s.definition(ctx, q)
+		q.task, err = def.task, failed
+	}
+	if err == nil && q.method == mcp.MethodCallTool {
+		err = s.checkArguments(q, l)
+	}
+	if err != nil {
 		return nil, &rpc.CallError{Server: s.cfg.Name, Method: q.method, Sent: rpc.NotSent, Err: err}
 	}
 	if t != nil {
 		return t.run(ctx, l.Peer, call, s.cfg.MaxTimeout)
 	}
 	return l.Peer.Call(ctx, call)
-}
-
-// prepare finds out what a request needs of the list of tools: in the modern era
-// what headers show, in the legacy one whether the tool is a task, and in both
-// whether the arguments fit.
-func (s *Session) prepare(ctx context.Context, l *link, q *request, call *rpc.Call) (err error) {
-	switch {
-	case l.dialect.paramHeaders:
-		call.Headers, err = s.headers(ctx, q)
-	case l.tasks && q.method == mcp.MethodCallTool:
-		q.task, err = s.isTask(ctx, q)
-	}
-	if err == nil && q.method == mcp.MethodCallTool {
-		err = s.checkArguments(q, l)
-	}
-	return err
 }
 
 // meta returns the member of the params that a request has in a dialect, and
@@ -375,7 +383,7 @@ func subject(method string, params any) string {
 	if err != nil {
 		return "" // encoding them for the message says why
 	}
-	return strictjson.Read(member(text, key)).String()
+	return memberText(text, key)
 }
 
 // named reports whether requests of a method are about something that has a
@@ -386,18 +394,6 @@ func named(method string) bool {
 		return true
 	}
 	return false
-}
-
-// decodeInto decodes a result for [Session.Call].
-func decodeInto(text []byte, result any) error {
-	switch into := result.(type) {
-	case nil:
-		return nil
-	case *json.RawMessage:
-		*into = text
-		return nil
-	}
-	return invalid(json.Unmarshal(text, result))
 }
 
 // readType returns the type of a result, "" where it has none.

@@ -54,12 +54,6 @@ func (l *link) declares(path ...string) bool {
 	return kind != 0 && kind != 'n' && kind != 'f'
 }
 
-// runsTasks reports whether a legacy server runs tools as tasks. A modern one does
-// that when it likes.
-func (l *link) runsTasks() bool {
-	return l.dialect.era == mcp.Legacy && l.declares("tasks", "requests", "tools", "call")
-}
-
 // declared lists what the server does declare.
 func (l *link) declared() []string { return namesOf(l.info.Capabilities) }
 

@@ -90,10 +90,13 @@ func (c *Conn) Drain(ctx context.Context) { c.Peer.Drain(ctx) }
 // session that the server keeps, if it keeps one, is left to the next connection.
 func (c *Conn) Close(leave bool) error {
 	c.retire()
-	if leave && c.outlives() {
-		return c.leave()
+	t, ok := c.Transport.(Leaver)
+	if !leave || !ok || !c.outlives() {
+		return c.close()
 	}
-	return c.close()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	return t.Leave(ctx)
 }
 
 // outlives reports whether what the handshake made at the server can go on without
@@ -109,7 +112,7 @@ type link struct {
 	*Conn
 	dialect dialect
 	info    status.Info
-	tasks   bool          // legacy: tools may be run as tasks
+	tasks   bool          // a legacy server runs tools as tasks; a modern one does that when it likes
 	timeout time.Duration // of a request; 0 is the peer's, below is none
 }
 
@@ -132,15 +135,4 @@ func (d *Dialed) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	return d.Transport.Shutdown(ctx)
-}
-
-// leave is close for a connection that another one goes on with.
-func (d *Dialed) leave() error {
-	t, ok := d.Transport.(Leaver)
-	if !ok {
-		return d.close()
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
-	return t.Leave(ctx)
 }

@@ -164,13 +164,18 @@ func (s *Session) expected(protocol string) mcp.Era {
 	return mcp.EraOf(protocol)
 }
 
-// open opens the session on the connection of before, where the server has forgotten
-// its session, or else on a new one, which goes on with what that one left if that can
-// be.
+// open opens the session on the connection after, where the server has forgotten its
+// session, or else on a new one, which goes on with what that one left if it can. On an
+// error a new connection is closed again, and the old one stays for the next attempt.
 func (s *Session) open(ctx context.Context, a *attempt, after *Conn, era mcp.Era) (*link, error) {
 	if after != nil {
 		if after.Forgotten() && after.agreed.Load().info.Transport == a.Transport {
-			return s.renew(ctx, a, after, era)
+			// The server has sent its client away with 404 and wants it to begin anew,
+			// without the id of the old session
+			// (2025-11-25/basic/transports#session-management).
+			ctx, cancel := a.start(ctx)
+			defer cancel()
+			return s.openOn(ctx, a, newConn(after.Dialed, after.inbox, after.epoch+1), era)
 		}
 		after.close() // another transport has no use for it
 	}
@@ -178,22 +183,6 @@ func (s *Session) open(ctx context.Context, a *attempt, after *Conn, era mcp.Era
 	if l := s.resume(ctx, a, in, after, era); l != nil {
 		return l, nil
 	}
-	return s.dial(ctx, a, in, era)
-}
-
-// renew makes a second handshake on the connection of old. The server has sent
-// its client away with 404 and wants it to begin anew, without the id of the old
-// session (2025-11-25/basic/transports#session-management). On an error the
-// connection stays, and the next attempt tries again.
-func (s *Session) renew(ctx context.Context, a *attempt, old *Conn, era mcp.Era) (*link, error) {
-	ctx, cancel := a.start(ctx)
-	defer cancel()
-	return s.openOn(ctx, a, newConn(old.Dialed, old.inbox, old.epoch+1), era)
-}
-
-// dial makes one connection and opens the session on it, within the time that
-// a server may take to start. On an error the connection is closed again.
-func (s *Session) dial(ctx context.Context, a *attempt, in *inbox, era mcp.Era) (*link, error) {
 	ctx, cancel := a.start(ctx)
 	defer cancel()
 	d, err := a.Dial(ctx, in)
@@ -210,13 +199,13 @@ func (s *Session) dial(ctx context.Context, a *attempt, in *inbox, era mcp.Era) 
 
 // openOn makes the handshake on c.
 func (s *Session) openOn(ctx context.Context, a *attempt, c *Conn, era mcp.Era) (*link, error) {
-	h := handshake{cfg: &s.cfg, handshakeParams: a.handshakeParams, conn: c.Dialed, epoch: c.epoch, warn: s.cfg.Warn}
+	h := handshake{handshakeParams: a.handshakeParams, conn: c.Dialed, epoch: c.epoch, warn: s.cfg.Warn}
 	l, err := h.open(ctx, era)
 	if err != nil {
 		return nil, cause(ctx, err)
 	}
 	l.Conn, l.info.Transport, l.timeout = c, a.Transport, a.Timeout
-	l.tasks = l.runsTasks()
+	l.tasks = l.dialect.era == mcp.Legacy && l.declares("tasks", "requests", "tools", "call")
 	c.agreed.Store(l)
 	s.restore(ctx, l, a)
 	return l, nil

@@ -30,7 +30,6 @@ import (
 // request is cancelled: neither initialize, which the protocol forbids, nor
 // the one to discover, which such a server never began.
 type handshake struct {
-	cfg             *Config
 	handshakeParams *handshakeParams
 	conn            *Dialed
 	epoch           uint32 // of the messages after it
@@ -67,11 +66,14 @@ func (h *handshake) open(ctx context.Context, era mcp.Era) (*link, error) {
 // detect is the rule above.
 func (h *handshake) detect(ctx context.Context) (*link, error) {
 	probe := h.discover(ctx, modernVersions[0])
-	silence := time.NewTimer(h.cfg.ProbeTimeout)
+	silence := time.NewTimer(probeTimeout)
 	defer silence.Stop()
 	select {
 	case got := <-probe:
-		return h.decide(ctx, got)
+		if l, err := h.heard(ctx, got); l != nil || err != nil {
+			return l, err
+		}
+		return h.greet(ctx)
 	case <-silence.C:
 		return h.race(ctx, probe, h.initialize(ctx))
 	case <-h.conn.Transport.Done():
@@ -79,15 +81,6 @@ func (h *handshake) detect(ctx context.Context) (*link, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-}
-
-// decide decides by an answer to the probe alone.
-func (h *handshake) decide(ctx context.Context, got reply) (*link, error) {
-	l, err := h.heard(ctx, got)
-	if l != nil || err != nil {
-		return l, err
-	}
-	return h.greet(ctx)
 }
 
 // heard returns the modern link that got allows, or nil. Where the transport says
@@ -123,8 +116,7 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link,
 	for {
 		select {
 		case got := <-probe:
-			l, err := h.heard(ctx, got)
-			if l != nil || err != nil {
+			if l, err := h.heard(ctx, got); l != nil || err != nil {
 				return l, err
 			}
 			if hello == nil {
@@ -138,8 +130,16 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link,
 			hello = nil
 			// Which of two goroutines hears of its answer first must not decide:
 			// where both answers have come, that to the probe is waited for.
-			if !h.conn.Peer.Quiet() {
-				patience = h.patience(held)
+			if h.conn.Peer.Quiet() {
+				continue
+			}
+			// A modern server refuses initialize as well: after a refusal the probe has as
+			// long again as it had alone. Otherwise it is a moment only: a server of both eras
+			// that was slow to start answers both requests at once, though it may stand still
+			// between them.
+			patience = time.After(200 * time.Millisecond)
+			if held.err != nil {
+				patience = time.After(probeTimeout)
 			}
 		case <-patience:
 			return h.legacy(ctx, held)
@@ -149,20 +149,6 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link,
 			return nil, context.Cause(ctx)
 		}
 	}
-}
-
-// patience is how long an answer to initialize is held back for one to the
-// probe. A refusal gives the probe as long again as it had alone, because a
-// modern server refuses initialize as well. Otherwise it is a moment only: a
-// server of both eras that was slow to start answers both requests at once, and
-// which of the answers comes first must not decide, though the server may stand
-// still between them.
-func (h *handshake) patience(hello reply) <-chan time.Time {
-	const moment = 200 * time.Millisecond
-	if hello.err != nil {
-		return time.After(h.cfg.ProbeTimeout)
-	}
-	return time.After(moment)
 }
 
 // ask sends a request of the handshake. It stays pending until it is answered

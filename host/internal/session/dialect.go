@@ -99,8 +99,13 @@ func newHandshakeParams(c *Config, protocol string) (handshakeParams, error) {
 		return g, fmt.Errorf("client name: %w", err)
 	}
 	g.meta = make(map[string][]byte)
+	// What _meta offers is what a result may ask for (2026-07-28/basic/patterns/mrtr).
+	offered = capabilities(c)
+	offered["extensions"] = map[string]any{mcp.ExtensionTasks: struct{}{}} // see task.go
 	for _, version := range modernVersions {
-		meta, err := json.Marshal(modernMeta(c, version))
+		meta, err := json.Marshal(map[string]any{
+			mcp.MetaProtocolVersion: version, mcp.MetaClientCapabilities: offered, mcp.MetaClientInfo: c.Client,
+		})
 		if err != nil {
 			return g, fmt.Errorf("client name: %w", err)
 		}
@@ -123,18 +128,6 @@ func capabilities(c *Config) map[string]any {
 		offered["elicitation"] = map[string]any{mcp.ElicitForm: struct{}{}, mcp.ElicitURL: struct{}{}}
 	}
 	return offered
-}
-
-// modernMeta returns the _meta of every modern request. What it offers is what a
-// result may ask for (2026-07-28/basic/patterns/mrtr).
-func modernMeta(c *Config, version string) map[string]any {
-	offered := capabilities(c)
-	offered["extensions"] = map[string]any{mcp.ExtensionTasks: struct{}{}} // see task.go
-	return map[string]any{
-		mcp.MetaProtocolVersion:    version,
-		mcp.MetaClientCapabilities: offered,
-		mcp.MetaClientInfo:         c.Client,
-	}
 }
 
 // clip shortens a server's words for an error.

@@ -41,12 +41,17 @@ func (s *Session) headers(ctx context.Context, q *request) ([]abi.Pair, error) {
 	if q.method != mcp.MethodCallTool {
 		return h, nil
 	}
-	paramHeaders, err := s.mirrorsOf(ctx, q)
-	if err != nil || len(paramHeaders) == 0 {
-		return h, err
+	def, err := s.definition(ctx, q)
+	switch {
+	case err != nil:
+		return nil, err
+	case def.flaw != nil:
+		return nil, fmt.Errorf("the definition of the tool is invalid: %w", def.flaw)
+	case len(def.paramHeaders) == 0:
+		return h, nil
 	}
 	arguments := q.arguments()
-	for _, m := range paramHeaders {
+	for _, m := range def.paramHeaders {
 		if value, ok := m.value(arguments); ok {
 			h = append(h, abi.Pair{Key: m.header, Value: headerValue(value)})
 		}

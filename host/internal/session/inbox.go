@@ -12,16 +12,18 @@ import (
 // inbox is the [rpc.Handler] of one connection: it takes what the server begins.
 type inbox struct {
 	session  *Session
-	outdated chan struct{} // closed when two connections have come after it
+	outdated context.Context // ends when two connections have come after it, and with the session
+	outdate  context.CancelFunc
 }
 
 // newInbox returns the inbox of the next connection. What the last one still has to
 // tell is told; what the one before that has is let go, or else connections that
 // come and go would pile up behind a callback that does not return.
 func (s *Session) newInbox() *inbox {
-	b := &inbox{session: s, outdated: make(chan struct{})}
+	b := &inbox{session: s}
+	b.outdated, b.outdate = context.WithCancel(s.ctx)
 	if old := s.inboxes[0]; old != nil {
-		close(old.outdated)
+		old.outdate()
 	}
 	s.inboxes = [2]*inbox{s.inboxes[1], b}
 	return b
@@ -82,7 +84,7 @@ func (b *inbox) Preempt(method string, params []byte) {
 		s.subscribers.hear(b, params, mcp.Change{Kind: mcp.ResourcesChanged})
 	case mcp.NotificationResourceUpdated:
 		s.reads.change()
-		s.subscribers.hear(b, params, mcp.Change{Kind: mcp.ResourceUpdated, URI: readURI(params)})
+		s.subscribers.hear(b, params, mcp.Change{Kind: mcp.ResourceUpdated, URI: memberText(params, "uri")})
 	}
 }
 
@@ -92,13 +94,11 @@ func (b *inbox) Preempt(method string, params []byte) {
 func (b *inbox) Notify(in *rpc.Incoming) {
 	select {
 	case b.session.telling <- struct{}{}:
-	case <-b.outdated:
-		return
-	case <-b.session.ctx.Done():
+	case <-b.outdated.Done():
 		return
 	}
 	defer func() { <-b.session.telling }()
-	if b.session.isClosed() || b.isOutdated() {
+	if b.outdated.Err() != nil {
 		return
 	}
 	method := in.Method
@@ -110,13 +110,4 @@ func (b *inbox) Notify(in *rpc.Incoming) {
 		method = name
 	}
 	b.session.cfg.Notify(method, bytes.Clone(in.Params))
-}
-
-func (b *inbox) isOutdated() bool {
-	select {
-	case <-b.outdated:
-		return true
-	default:
-		return false
-	}
 }

@@ -48,8 +48,13 @@ func (h *handshake) greet(ctx context.Context) (*link, error) {
 // legacy opens the session on an answer to initialize
 // (2025-11-25/basic/lifecycle#initialization).
 func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
-	if got.err != nil {
-		return nil, h.rejected(ctx, got.err)
+	switch {
+	case got.err != nil && h.conn.http() && misplaced(got.err):
+		return nil, fmt.Errorf("%w: %w", got.err, ErrOtherTransport)
+	case got.err != nil && !answered(got.err):
+		return nil, h.left(ctx, got.err)
+	case got.err != nil:
+		return nil, fmt.Errorf("the server refused initialize: %w", got.err)
 	}
 	r, err := readInitialize(got.result)
 	if err != nil {
@@ -87,17 +92,6 @@ func (h *handshake) initialized(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// rejected says why there was no answer to initialize that opens a session.
-func (h *handshake) rejected(ctx context.Context, err error) error {
-	if h.conn.http() && misplaced(err) {
-		return fmt.Errorf("%w: %w", err, ErrOtherTransport)
-	}
-	if !answered(err) {
-		return h.left(ctx, err)
-	}
-	return fmt.Errorf("the server refused initialize: %w", err)
 }
 
 // agree tells the peer what the handshake has settled. Arrays of messages were

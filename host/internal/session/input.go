@@ -19,44 +19,32 @@ var errNoHandler = errors.New("no handler")
 func (c *Config) respond(ctx context.Context, method string, params []byte) (rpc.Appender, error) {
 	switch {
 	case method == mcp.MethodListRoots && c.Roots != nil:
-		return c.roots(ctx)
+		roots, err := c.Roots(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if roots == nil {
+			roots = []mcp.Root{}
+		}
+		return encoded(mcp.ListRootsResult{Roots: roots})
 	case method == mcp.MethodCreateMessage && c.Sample != nil:
-		return c.sample(ctx, params)
+		result, err := c.Sample(ctx, params)
+		if err != nil {
+			return nil, err
+		}
+		return func(dst []byte) ([]byte, error) { return strictjson.AppendRaw(dst, result) }, nil
 	case method == mcp.MethodElicit && c.Elicit != nil:
-		return c.elicit(ctx, params)
+		e, err := readElicitation(params)
+		if err != nil {
+			return nil, &rpc.Error{Code: mcp.CodeInvalidParams, Message: err.Error()}
+		}
+		result, err := c.Elicit(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		return encoded(result)
 	}
 	return nil, errNoHandler
-}
-
-func (c *Config) roots(ctx context.Context) (rpc.Appender, error) {
-	roots, err := c.Roots(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if roots == nil {
-		roots = []mcp.Root{}
-	}
-	return encoded(mcp.ListRootsResult{Roots: roots})
-}
-
-func (c *Config) sample(ctx context.Context, params []byte) (rpc.Appender, error) {
-	result, err := c.Sample(ctx, params)
-	if err != nil {
-		return nil, err
-	}
-	return func(dst []byte) ([]byte, error) { return strictjson.AppendRaw(dst, result) }, nil
-}
-
-func (c *Config) elicit(ctx context.Context, params []byte) (rpc.Appender, error) {
-	e, err := readElicitation(params)
-	if err != nil {
-		return nil, &rpc.Error{Code: mcp.CodeInvalidParams, Message: err.Error()}
-	}
-	result, err := c.Elicit(ctx, e)
-	if err != nil {
-		return nil, err
-	}
-	return encoded(result)
 }
 
 // readElicitation reads the params of elicitation/create. Without a mode it is

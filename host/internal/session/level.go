@@ -18,12 +18,11 @@ func (s *Session) SetLevel(ctx context.Context, level mcp.Level) error {
 		return fmt.Errorf("set level on %s: unknown level %q: want one of %v", s.cfg.Name, clip(string(level)), mcp.Levels)
 	}
 	l, err := s.acquire(ctx)
-	if err != nil {
-		return fmt.Errorf("set level on %s: %w", s.cfg.Name, err)
-	}
-	if l.dialect.era == mcp.Modern {
+	switch {
+	case err != nil:
+	case l.dialect.era == mcp.Modern:
 		err = l.lacks(hasLogging)
-	} else {
+	default:
 		_, _, err = s.do(ctx, setLevel(level))
 	}
 	if err != nil {

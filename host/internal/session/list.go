@@ -43,10 +43,15 @@ func listAll[T any](ctx context.Context, s *Session, listCache *listCache[T], k 
 // fetch asks for a list, page after page.
 func fetch[T any](ctx context.Context, s *Session, l *list[T]) error {
 	for more := true; more; {
-		q := request{method: l.kind.method, needs: l.kind.needs, page: l.page, prompted: l.cursor != nil}
+		page := func(dst, meta []byte) ([]byte, error) { return appendPage(dst, l.cursor, meta), nil }
+		q := request{method: l.kind.method, needs: l.kind.needs, page: page, prompted: l.cursor != nil}
 		text, d, err := s.do(ctx, &q)
 		if err == nil {
-			l.came(q.over)
+			if l.cursor == nil {
+				l.over = q.over
+			} else if l.over != q.over { // perhaps another version of the server, whose pages do not go with the first
+				l.over = nil
+			}
 			more, err = l.add(text, d)
 		}
 		if err != nil {
@@ -56,25 +61,38 @@ func fetch[T any](ctx context.Context, s *Session, l *list[T]) error {
 	return nil
 }
 
-// list is a list that is being fetched.
+// list is a list that is being fetched, page after page
+// (2026-07-28/server/utilities/pagination).
 type list[T any] struct {
-	paging
-	kind  *kind[T]
-	items []T
-	seen  map[string]bool
+	kind     *kind[T]
+	items    []T
+	seen     map[string]bool // names of items
+	cursors  map[string]bool // that the server has given
+	cursor   *string         // of the next page; nil is the first
+	over     *Conn           // that all pages came over; nil where that is not one
+	bytes    int             // of all pages
+	until    time.Time       // when the first of the pages is stale
+	warnings []string
+
+	allowance *strictjson.Allowance // of elements, for all pages together
 
 	// fits reports whether an element is to be kept; nil keeps all.
 	fits func(item *T, d dialect) bool
 }
 
 func newList[T any](k *kind[T]) list[T] {
-	return list[T]{kind: k, seen: make(map[string]bool), paging: newPaging()}
+	return list[T]{
+		kind: k, seen: make(map[string]bool), cursors: make(map[string]bool),
+		until: time.Now().Add(maxTTL), allowance: strictjson.NewAllowance(mcp.MaxElements),
+	}
 }
 
-// add adds a page and reports whether there is another.
+// add adds a page and reports whether there is another. A server that hands out a cursor
+// twice would never end: the list then ends there, with a warning.
 func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
-	if err := l.weigh(len(text)); err != nil {
-		return false, err
+	if l.bytes += len(text); l.bytes > mcp.MaxListBytes {
+		return false, fmt.Errorf("%w: want a list of at most %d bytes, its first %d pages have %d",
+			ErrInvalidResult, mcp.MaxListBytes, len(l.cursors)+1, l.bytes)
 	}
 	page, err := readPage(text, l.kind.member, l.allowance)
 	if err == nil {
@@ -83,16 +101,27 @@ func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	l.expire(page.ttl, d)
+	if until := freshUntil(page.ttl, d); until.Before(l.until) {
+		l.until = until
+	}
 	for _, raw := range page.elements {
 		if err := l.keep(raw, d); err != nil {
 			return false, err
 		}
 	}
-	if page.next == nil {
+	switch {
+	case page.next == nil:
+		return false, nil
+	case l.cursors[*page.next]:
+		l.warn("the server repeats cursor %q; the list ends there", clip(*page.next))
 		return false, nil
 	}
-	return l.turn(*page.next)
+	l.cursor = page.next
+	l.cursors[*page.next] = true
+	if len(l.cursors) >= mcp.MaxPages {
+		return false, fmt.Errorf("%w: want a list of at most %d pages, there is another", ErrInvalidResult, mcp.MaxPages)
+	}
+	return true, nil
 }
 
 // keep adds an element. It leaves out what is not an element, and a second one of the
@@ -118,43 +147,6 @@ func (l *list[T]) keep(raw []byte, d dialect) error {
 	return nil
 }
 
-// paging is how far the fetching of a list has come
-// (2026-07-28/server/utilities/pagination). A server that hands out a cursor
-// twice would never end: the list then ends there, with a warning.
-type paging struct {
-	cursors  map[string]bool
-	cursor   *string   // of the next page; nil is the first
-	over     *Conn     // which the pages came over; nil where that is not one
-	bytes    int       // of all pages
-	until    time.Time // when the first of the pages is stale
-	warnings []string
-
-	allowance *strictjson.Allowance // of elements, for all pages together
-}
-
-func newPaging() paging {
-	return paging{cursors: make(map[string]bool), until: time.Now().Add(maxTTL), allowance: strictjson.NewAllowance(mcp.MaxElements)}
-}
-
-// page writes the params that ask for the next page.
-func (p *paging) page(dst, meta []byte) ([]byte, error) { return appendPage(dst, p.cursor, meta) }
-
-// came notes what a page came over. The server of another connection may be another
-// version of it, whose pages do not go with those of the first.
-func (p *paging) came(over *Conn) {
-	if p.cursor != nil && p.over != over {
-		over = nil
-	}
-	p.over = over
-}
-
-// expire notes for how many milliseconds a page that has just come stays fresh.
-func (p *paging) expire(ms float64, d dialect) {
-	if until := freshUntil(ms, d); until.Before(p.until) {
-		p.until = until
-	}
-}
-
 // freshUntil returns when a result that has just come is stale. The legacy era
 // has no such hints; a member of that name is the server's own.
 func freshUntil(ms float64, d dialect) time.Time {
@@ -165,41 +157,18 @@ func freshUntil(ms float64, d dialect) time.Time {
 }
 
 // warn notes what is odd; a list can be odd very often.
-func (p *paging) warn(format string, args ...any) {
+func (l *list[T]) warn(format string, args ...any) {
 	const most = 10
-	if len(p.warnings) < most {
-		p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
+	if len(l.warnings) < most {
+		l.warnings = append(l.warnings, fmt.Sprintf(format, args...))
 	}
 }
 
 // tell says what was odd about the list.
-func (p *paging) tell(warn func(string)) {
-	for _, text := range p.warnings {
+func (l *list[T]) tell(warn func(string)) {
+	for _, text := range l.warnings {
 		warn(text)
 	}
-}
-
-// weigh counts a page of that many bytes.
-func (p *paging) weigh(bytes int) error {
-	if p.bytes += bytes; p.bytes > mcp.MaxListBytes {
-		return fmt.Errorf("%w: want a list of at most %d bytes, its first %d pages have %d",
-			ErrInvalidResult, mcp.MaxListBytes, len(p.cursors)+1, p.bytes)
-	}
-	return nil
-}
-
-// turn goes on to the page at cursor.
-func (p *paging) turn(cursor string) (more bool, err error) {
-	if p.cursors[cursor] {
-		p.warn("the server repeats cursor %q; the list ends there", clip(cursor))
-		return false, nil
-	}
-	p.cursors[cursor] = true
-	p.cursor = &cursor
-	if len(p.cursors) >= mcp.MaxPages {
-		return false, fmt.Errorf("%w: want a list of at most %d pages, there is another", ErrInvalidResult, mcp.MaxPages)
-	}
-	return true, nil
 }
 
 // page is the result of a list request, elements as written. A nil next ends the

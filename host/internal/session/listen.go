@@ -55,17 +55,13 @@ func (u *Subscription) holdModern(l *link, opened func()) error {
 		opened()
 	default:
 	}
-	return u.ended(ctx, <-ended)
-}
-
-// ended sorts how a stream ended. The graceful end is an empty result; some
-// servers cancel the request instead, and the specification has both
-// (2026-07-28/basic/patterns/cancellation).
-func (u *Subscription) ended(ctx context.Context, err error) error {
-	if err == nil {
+	// The graceful end is an empty result; some servers cancel the request instead, and
+	// the specification has both (2026-07-28/basic/patterns/cancellation).
+	err := <-ended
+	switch {
+	case err == nil:
 		return errTornDown
-	}
-	if ctx.Err() != nil && !answered(err) {
+	case ctx.Err() != nil && !answered(err):
 		return context.Cause(ctx)
 	}
 	return err
@@ -79,21 +75,17 @@ func (l *link) patience() time.Duration {
 	return ackTimeout
 }
 
-// answers reports whether the notifications of that id may be those of the stream.
-// They have the id of its request. A smaller number is that of a request before it:
-// of a stream that was given up, while the server was about to acknowledge it. What
-// is no number is the server's own idea.
-func (e *binding) answers(id string) bool {
-	n, exact := strictjson.Int([]byte(id))
-	return !exact || n < 0 || uint64(n) > e.after
-}
-
 // acknowledge takes the first notification of a stream, if u waits for it. An
 // error ends the stream.
+//
+// Its id is that of the request that opened the stream. A smaller number is that of an
+// earlier request: of a stream that was given up while the server was about to
+// acknowledge it. What is not a number is the server's own idea, and is taken.
 func (u *Subscription) acknowledge(in *inbox, id string, honoured mcp.Filter, err error) bool {
+	n, exact := strictjson.Int([]byte(id))
 	u.mu.Lock()
 	e := u.binding
-	if e.inbox != in || e.opening == nil || !e.answers(id) {
+	if e.inbox != in || e.opening == nil || exact && n >= 0 && uint64(n) <= e.after {
 		u.mu.Unlock()
 		return false
 	}
@@ -114,24 +106,11 @@ func (u *Subscription) acknowledge(in *inbox, id string, honoured mcp.Filter, er
 	return true
 }
 
-// tearDown ends the stream of that id, if it is u's.
-func (u *Subscription) tearDown(in *inbox, id string) {
-	u.mu.Lock()
-	e := u.binding
-	u.mu.Unlock()
-	if e.inbox == in && e.id != "" && e.id == id {
-		e.shut(errTornDown)
-	}
-}
-
 // readAcknowledged reads the params of the first notification of a stream. An error
 // is about one that names more resources than are read.
 func readAcknowledged(params []byte) (id string, f mcp.Filter, err error) {
 	id = subscriptionID(params)
 	r := strictjson.Read(member(params, "notifications"))
-	if r.Kind() != '{' {
-		return id, f, nil
-	}
 	for key := range r.Object() {
 		switch string(key) {
 		case "toolsListChanged":
@@ -159,13 +138,4 @@ func readAcknowledged(params []byte) (id string, f mcp.Filter, err error) {
 // written, or "".
 func subscriptionID(params []byte) string {
 	return string(member(member(params, "_meta"), mcp.MetaSubscriptionID))
-}
-
-// readURI returns the resource that a notification is about.
-func readURI(params []byte) string {
-	uri := member(params, "uri")
-	if strictjson.Read(uri).Kind() != '"' {
-		return ""
-	}
-	return strictjson.Read(uri).String()
 }

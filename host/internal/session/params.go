@@ -53,12 +53,12 @@ func appendCall(dst []byte, name string, args any, meta []byte) ([]byte, error) 
 
 // appendPage appends the params of a list request; a nil cursor asks for the
 // first page.
-func appendPage(dst []byte, cursor *string, meta []byte) ([]byte, error) {
+func appendPage(dst []byte, cursor *string, meta []byte) []byte {
 	dst = append(dst, '{')
 	if cursor != nil {
 		dst = strictjson.AppendString(append(dst, `"cursor":`...), *cursor)
 	}
-	return closeObject(dst, meta), nil
+	return closeObject(dst, meta)
 }
 
 // appendParams appends the params of any method.
@@ -97,17 +97,6 @@ func withMember(meta []byte, name string, value []byte) []byte {
 	return append(append(out, value...), '}')
 }
 
-// appendExtra adds members to the params at dst[start:] that the caller did not
-// give: those of a further round.
-func appendExtra(dst []byte, start int, extra []byte) ([]byte, error) {
-	for _, name := range []string{memberResponses, memberState} {
-		if member(dst[start:], name) != nil {
-			return dst, fmt.Errorf("params: %s: the server asks for it anew, so it must not be given", name)
-		}
-	}
-	return closeObject(dst[:len(dst)-1], extra), nil
-}
-
 // appendMerged replaces the params at dst[start:], which have a _meta of their
 // own, by the same with meta's members added. Where both have a member, the
 // session's stays: a request must not contradict the others.
@@ -140,4 +129,10 @@ func member(object []byte, name string) []byte {
 		}
 	}
 	return nil
+}
+
+// memberText returns the value of an object's member as a text, "" where it is no
+// string.
+func memberText(object []byte, name string) string {
+	return strictjson.Read(member(object, name)).String()
 }

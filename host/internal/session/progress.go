@@ -46,59 +46,40 @@ func (s *Session) track(ctx context.Context) (context.Context, func()) {
 	if f == nil {
 		return ctx, func() {}
 	}
-	t := &tracker{tell: f, done: math.Inf(-1)}
-	s.trackers.add(t)
+	all, t := &s.trackers, &tracker{tell: f, done: math.Inf(-1)}
+	all.mu.Lock()
+	if all.active == nil {
+		all.active = make(map[uint64]*tracker)
+	}
+	all.last++
+	t.token = all.last
+	all.active[t.token] = t
+	all.mu.Unlock()
 	return context.WithValue(ctx, trackerKey{}, t), func() {
-		s.trackers.remove(t)
+		all.mu.Lock()
+		delete(all.active, t.token)
+		all.mu.Unlock()
 		t.finish(ctx.Err() != nil)
 	}
 }
 
-func trackerOf(ctx context.Context) *tracker {
-	t, _ := ctx.Value(trackerKey{}).(*tracker)
-	return t
-}
-
-func (t *trackers) add(k *tracker) {
+// hear takes a word of progress to the call that it is about. Where no call wants to
+// know, it is not read.
+func (t *trackers) hear(params []byte) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.active == nil {
-		t.active = make(map[uint64]*tracker)
-	}
-	t.last++
-	k.token = t.last
-	t.active[k.token] = k
-}
-
-func (t *trackers) remove(k *tracker) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.active, k.token)
-}
-
-// find returns the call that the params of a notification are about, or nil.
-func (t *trackers) find(params []byte) (*tracker, mcp.Progress) {
-	if t.none() {
-		return nil, mcp.Progress{}
+	wanted := len(t.active) > 0
+	t.mu.Unlock()
+	if !wanted {
+		return
 	}
 	token, p, ok := readProgress(params)
 	if !ok {
-		return nil, p
+		return
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.active[token], p
-}
-
-func (t *trackers) none() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.active) == 0
-}
-
-// hear takes a word of progress to the call that it is about.
-func (t *trackers) hear(params []byte) {
-	if k, p := t.find(params); k != nil {
+	k := t.active[token]
+	t.mu.Unlock()
+	if k != nil {
 		k.hear(p)
 	}
 }
@@ -107,9 +88,6 @@ func (t *trackers) hear(params []byte) {
 // descriptions of the protocol spelled two of the members otherwise.
 func readProgress(params []byte) (token uint64, p mcp.Progress, ok bool) {
 	r := strictjson.Read(params)
-	if r.Kind() != '{' {
-		return 0, p, false
-	}
 	for key := range r.Object() {
 		switch string(key) {
 		case "progressToken", "token":
@@ -173,22 +151,17 @@ func (t *tracker) hear(p mcp.Progress) {
 
 // speak tells what waits, and ends when there is nothing more.
 func (t *tracker) speak() {
-	for p, ok := t.next(); ok; p, ok = t.next() {
-		t.tell(p)
-	}
-}
-
-func (t *tracker) next() (p mcp.Progress, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.waiting) == 0 {
-		close(t.telling)
-		t.telling = nil
-		return p, false
+	for len(t.waiting) > 0 {
+		p := t.waiting[0]
+		t.waiting = slices.Delete(t.waiting, 0, 1)
+		t.mu.Unlock()
+		t.tell(p)
+		t.mu.Lock()
 	}
-	p = t.waiting[0]
-	t.waiting = slices.Delete(t.waiting, 0, 1)
-	return p, true
+	close(t.telling)
+	t.telling = nil
 }
 
 // finish returns when everything has been told, or, if the caller has left, when
@@ -243,5 +216,44 @@ func (t *tracker) begin(rest time.Duration, late func()) (stop func()) {
 		defer t.mu.Unlock()
 		t.idle.Stop()
 		t.idle = nil
+	}
+}
+
+// hold stops the clocks of the calls under way that are tracked, for as long as
+// the server waits for a callback: a person who fills in a form takes minutes, and
+// that is no sign that the server does not answer. In the legacy era nothing says
+// which call a question belongs to, so it is all of them. The clocks begin anew
+// with release; how long a call may take in all is counted on.
+func (t *trackers) hold() (release func()) {
+	t.mu.Lock()
+	held := make([]*tracker, 0, len(t.active))
+	for _, k := range t.active {
+		held = append(held, k)
+	}
+	t.mu.Unlock()
+	for _, k := range held {
+		k.hold(1)
+	}
+	return func() {
+		for _, k := range held {
+			k.hold(-1)
+		}
+	}
+}
+
+func (t *tracker) hold(more int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held += more
+	if t.held > 0 && t.idle != nil {
+		t.idle.Stop()
+	}
+	t.rewind()
+}
+
+// rewind begins the clock anew, unless it is held. The caller holds mu.
+func (t *tracker) rewind() {
+	if t.idle != nil && t.held == 0 {
+		t.idle.Reset(t.rest)
 	}
 }

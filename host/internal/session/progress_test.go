@@ -137,11 +137,10 @@ func TestProgressFlood(t *testing.T) {
 
 // TestProgressAfterTheCall is about a word that is on its way when the call ends.
 func TestProgressAfterTheCall(t *testing.T) {
-	var all trackers
-	k := &tracker{tell: func(mcp.Progress) { t.Error("heard it") }}
-	all.add(k)
-	found, p := all.find([]byte(`{"progressToken":1,"progress":1}`))
-	all.remove(k)
-	k.finish(false)
-	found.hear(p)
+	var s Session
+	_, over := s.track(WithProgress(t.Context(), func(mcp.Progress) { t.Error("heard it") }))
+	found := s.trackers.active[1]
+	over()
+	found.hear(mcp.Progress{Done: 1})
+	s.trackers.hear([]byte(`{"progressToken":1,"progress":1}`))
 }

@@ -113,10 +113,10 @@ func FuzzServerWords(f *testing.F) {
 		readType(text)
 		readProgress(text)
 		readAcknowledged(text)
-		readURI(text)
+		memberText(text, "uri")
 		readTask(text)
 		readFault(text)
-		newToolList().add(text, dialect{era: mcp.Modern, paramHeaders: true})
+		newToolList(false).add(text, dialect{era: mcp.Modern, paramHeaders: true})
 		for _, l := range []interface {
 			add([]byte, dialect) (bool, error)
 		}{ptr(newList(&resourceKind)), ptr(newList(&templateKind)), ptr(newList(&promptKind))} {

@@ -42,9 +42,13 @@ func (s *Session) resume(ctx context.Context, a *attempt, in *inbox, old *Conn, 
 	l.Conn, l.timeout = newConn(d, in, old.epoch), a.Timeout
 	l.agreed.Store(&l)
 	d.Peer.Agree(terms(d, l.epoch, l.dialect.revision))
-	err = l.greeted(ctx, a)
-	if err == nil {
-		return &l
+	call := rpc.Call{Method: mcp.MethodPing, Timeout: pingTimeout}
+	if a.Timeout > 0 {
+		call.Timeout = min(a.Timeout, pingTimeout)
+	}
+	_, err = d.Peer.Call(ctx, call)
+	if err == nil || answered(err) && statusOf(err) < 300 {
+		return &l // any answer to the request itself is a sign of life
 	}
 	if l.Forgotten() {
 		if fresh, err := s.openOn(ctx, a, newConn(d, in, l.epoch+1), era); err == nil {
@@ -55,18 +59,4 @@ func (s *Session) resume(ctx context.Context, a *attempt, in *inbox, old *Conn, 
 	}
 	d.close()
 	return nil
-}
-
-// greeted asks the server of a session that goes on for a sign of life. Any answer to
-// the request itself is one.
-func (l *link) greeted(ctx context.Context, a *attempt) error {
-	call := rpc.Call{Method: mcp.MethodPing, Timeout: pingTimeout}
-	if a.Timeout > 0 {
-		call.Timeout = min(a.Timeout, pingTimeout)
-	}
-	_, err := l.Peer.Call(ctx, call)
-	if answered(err) && statusOf(err) < 300 {
-		return nil
-	}
-	return err
 }

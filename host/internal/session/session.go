@@ -28,8 +28,7 @@ type Config struct {
 	Client      mcp.Implementation // what the host calls itself
 	Connections Connections
 
-	MaxTimeout   time.Duration // of one that tells its progress; 0 is 1 h, below is none
-	ProbeTimeout time.Duration // silence after which a server may be a legacy one; 0 is 2 s
+	MaxTimeout time.Duration // of a request that tells its progress; 0 is 1 h, below is none
 
 	// What servers may ask for. A nil callback is not advertised, and requests
 	// for it are refused. Callbacks may run at the same time. Their context ends
@@ -50,7 +49,7 @@ type Config struct {
 }
 
 const (
-	defaultProbeTimeout = 2 * time.Second
+	probeTimeout        = 2 * time.Second // silence after which a server may be a legacy one
 	defaultStartTimeout = 60 * time.Second
 	defaultMaxTimeout   = time.Hour
 
@@ -59,21 +58,6 @@ const (
 	// not keep them, and what it has left is killed then.
 	closeTimeout = 5 * time.Second
 )
-
-func (c *Config) setDefaults() {
-	if c.ProbeTimeout <= 0 {
-		c.ProbeTimeout = defaultProbeTimeout
-	}
-	if c.MaxTimeout == 0 {
-		c.MaxTimeout = defaultMaxTimeout
-	}
-	if c.Warn == nil {
-		c.Warn = func(string) {}
-	}
-	if c.Notify == nil {
-		c.Notify = func(string, json.RawMessage) {}
-	}
-}
 
 // Session is a logical connection to one server. Close releases it.
 type Session struct {
@@ -104,7 +88,15 @@ type Session struct {
 
 // New returns a session without a connection: the first call has one made.
 func New(cfg Config) (*Session, error) {
-	cfg.setDefaults()
+	if cfg.MaxTimeout == 0 {
+		cfg.MaxTimeout = defaultMaxTimeout
+	}
+	if cfg.Warn == nil {
+		cfg.Warn = func(string) {}
+	}
+	if cfg.Notify == nil {
+		cfg.Notify = func(string, json.RawMessage) {}
+	}
 	handshakeParams, err := newHandshakeParams(&cfg, Auto)
 	if err != nil {
 		return nil, err
@@ -142,7 +134,10 @@ func (s *Session) Close() error {
 	defer close(s.gone)
 	s.cancel() // first, so that calls end with ErrClosed and not with a lost connection
 	err := s.cfg.Connections.Close()
-	s.subscribers.wait()
+	s.subscribers.mu.Lock()
+	s.subscribers.closed = true
+	s.subscribers.mu.Unlock()
+	s.subscribers.running.Wait()
 	return err
 }
 

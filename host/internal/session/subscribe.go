@@ -209,22 +209,27 @@ func (u *Subscription) run(ready chan<- error) {
 			settled = true
 		}
 	}
-	for tries := 0; ; tries++ {
+	for tries := 0; u.ctx.Err() == nil; tries++ {
 		began := time.Now()
 		l, err = u.hold(opened)
 		u.listen(binding{})
-		if final := l != nil && (answered(err) || errors.Is(err, ErrUnsupported)); final || !settled || u.ctx.Err() != nil {
+		if final := l != nil && (answered(err) || errors.Is(err, ErrUnsupported)); final || !settled {
 			break
 		}
 		if time.Since(began) > steady {
 			tries = 0
 		}
-		if !u.pause(tries) {
-			break
+		pause := pauses[min(tries, len(pauses)-1)]
+		select {
+		case <-time.After(pause*3/4 + rand.N(pause/2)):
+		case <-u.ctx.Done():
 		}
 	}
 	if u.ctx.Err() != nil {
-		err = u.why()
+		err = context.Cause(u.ctx)
+		if u.session.isClosed() {
+			err = ErrClosed
+		}
 	}
 	ready <- err
 	u.mu.Lock()
@@ -233,24 +238,6 @@ func (u *Subscription) run(ready chan<- error) {
 	close(u.over) // before the server hears of it, for which Next does not wait
 	u.leave(l)
 	u.session.subscribers.running.Done()
-}
-
-// why returns what ended the subscription from this side.
-func (u *Subscription) why() error {
-	if u.session.isClosed() {
-		return ErrClosed
-	}
-	return context.Cause(u.ctx)
-}
-
-func (u *Subscription) pause(tries int) bool {
-	d := pauses[min(tries, len(pauses)-1)]
-	select {
-	case <-time.After(d*3/4 + rand.N(d/2)):
-		return true
-	case <-u.ctx.Done():
-		return false
-	}
 }
 
 // hold keeps the subscription on one connection for as long as that lasts, and

@@ -382,7 +382,7 @@ func TestOtherConnections(t *testing.T) {
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		s := launcher(hub(mcp.Legacy)).open()
 		u := subscribe(t, s, wanted3)
-		(&inbox{session: s}).Notify(&rpc.Incoming{Method: mcp.NotificationToolsListChanged})
+		s.newInbox().Preempt(mcp.NotificationToolsListChanged, nil)
 		if got := next(u); len(got) > 0 {
 			t.Errorf("heard %q", got)
 		}

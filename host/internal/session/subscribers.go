@@ -15,9 +15,9 @@ type subscribers struct {
 	turn ctxmutex.Mutex // held while a stream is opened
 
 	mu      sync.Mutex
-	closed  bool
+	closed  bool // no more are admitted
 	members map[*Subscription]struct{}
-	uriSubs uriSubs
+	uriSubs map[string]*uriSub // the resources that they want or ask about, by URI
 	running sync.WaitGroup
 }
 
@@ -29,27 +29,17 @@ func (a *subscribers) add(u *Subscription) bool {
 		return false
 	}
 	if a.members == nil {
-		a.members = make(map[*Subscription]struct{})
+		a.members, a.uriSubs = make(map[*Subscription]struct{}), make(map[string]*uriSub)
 	}
 	a.members[u] = struct{}{}
-	a.uriSubs.want(u.filter.URIs)
+	for _, uri := range u.filter.URIs {
+		if a.uriSubs[uri] == nil {
+			a.uriSubs[uri] = &uriSub{turn: ctxmutex.New()}
+		}
+		a.uriSubs[uri].wanted++
+	}
 	a.running.Add(1)
 	return true
-}
-
-// wait admits no more subscriptions and returns when all have ended.
-func (a *subscribers) wait() {
-	a.mu.Lock()
-	a.closed = true
-	a.mu.Unlock()
-	a.running.Wait()
-}
-
-// drop removes u, which hears nothing more.
-func (a *subscribers) drop(u *Subscription) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.members, u)
 }
 
 func (a *subscribers) all() []*Subscription {
@@ -97,8 +87,14 @@ func (s *Session) forget(f *mcp.Filter) {
 // control takes what is about a stream itself: its acknowledgement, and its end.
 func (a *subscribers) control(in *inbox, method string, params []byte) {
 	if method == mcp.NotificationCancelled {
+		id := string(member(params, "requestId"))
 		for _, u := range a.all() {
-			u.tearDown(in, string(member(params, "requestId")))
+			u.mu.Lock()
+			e := u.binding
+			u.mu.Unlock()
+			if e.inbox == in && e.id != "" && e.id == id {
+				e.shut(errTornDown)
+			}
 		}
 		return
 	}
@@ -146,12 +142,19 @@ func (u *Subscription) holdLegacy(l *link, opened func()) error {
 // server is told of the resources that no other subscription wants, until it does not
 // answer that.
 func (u *Subscription) leave(l *link) {
-	s := u.session
-	s.subscribers.drop(u)
+	s, all := u.session, &u.session.subscribers
+	all.mu.Lock()
+	delete(all.members, u)
+	all.mu.Unlock()
 	tell := l.alive() && l.dialect.era == mcp.Legacy && l.declares(hasUpdates.path...)
 	for _, uri := range u.filter.URIs {
-		err := s.subscribers.inTurn(s.ctx, uri, func() error {
-			if last := s.subscribers.renounce(uri); !last || !tell {
+		err := all.inTurn(s.ctx, uri, func() error {
+			all.mu.Lock()
+			t := all.uriSubs[uri]
+			t.wanted--
+			last := t.wanted == 0
+			all.mu.Unlock()
+			if !last || !tell {
 				return nil
 			}
 			return s.ask(s.ctx, l, mcp.MethodUnsubscribe, uri) // a server that keeps telling is not heard

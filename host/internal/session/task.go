@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
@@ -49,15 +50,19 @@ var taskKind = kind[mcp.Task]{
 
 // Task returns how far a task is, which perhaps another session has begun.
 func (s *Session) Task(ctx context.Context, id string) (*mcp.Task, error) {
-	text, _, err := s.do(ctx, &request{method: mcp.MethodGetTask, given: taskParams(id)})
-	var t mcp.Task
-	if err == nil {
-		t, err = readTask(text)
-	}
+	t, err := s.getTask(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("task %s on %s: %w", clip(id), s.cfg.Name, err)
 	}
 	return &t, nil
+}
+
+func (s *Session) getTask(ctx context.Context, id string) (mcp.Task, error) {
+	text, _, err := s.do(ctx, &request{method: mcp.MethodGetTask, given: taskParams(id)})
+	if err != nil {
+		return mcp.Task{}, err
+	}
+	return readTask(text)
 }
 
 // CancelTask asks the server to end a task. A modern server may go on with it.
@@ -71,27 +76,22 @@ func (s *Session) CancelTask(ctx context.Context, id string) error {
 // FinishTask sees a task through that was begun earlier and returns the result of
 // the call that it was. When ctx ends, the task is cancelled.
 func (s *Session) FinishTask(ctx context.Context, id string) (*mcp.CallToolResult, error) {
-	result, err := s.finish(ctx, id)
+	text, d, err := s.do(ctx, &request{method: mcp.MethodGetTask, given: taskParams(id)})
+	switch {
+	case err != nil:
+	case d.era == mcp.Legacy:
+		text, err = s.awaitLegacy(ctx, text)
+	default:
+		text, err = s.await(ctx, text)
+	}
+	var result *mcp.CallToolResult
+	if err == nil {
+		result, err = readCall(text)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("task %s on %s: %w", clip(id), s.cfg.Name, err)
 	}
 	return result, nil
-}
-
-func (s *Session) finish(ctx context.Context, id string) (*mcp.CallToolResult, error) {
-	text, d, err := s.do(ctx, &request{method: mcp.MethodGetTask, given: taskParams(id)})
-	if err != nil {
-		return nil, err
-	}
-	if d.era == mcp.Legacy {
-		text, err = s.awaitLegacy(ctx, text)
-	} else {
-		text, err = s.await(ctx, text)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return readCall(text)
 }
 
 // await sees a modern task through to its end and returns the result of the call.
@@ -153,11 +153,7 @@ func (s *Session) poll(ctx context.Context, t *mcp.Task) (mcp.Task, error) {
 	case <-s.ctx.Done():
 		return *t, ErrClosed
 	}
-	text, _, err := s.do(ctx, &request{method: mcp.MethodGetTask, given: taskParams(t.ID)})
-	if err != nil {
-		return *t, err
-	}
-	next, err := readTask(text)
+	next, err := s.getTask(ctx, t.ID)
 	if err == nil && next.ID != t.ID {
 		err = fmt.Errorf("%w: asked for task %q, got %q", ErrInvalidResult, clip(t.ID), clip(next.ID))
 	}
@@ -174,7 +170,11 @@ func (s *Session) inform(ctx context.Context, t *mcp.Task, answered map[string]b
 		return err
 	}
 	w.state = nil // a task has none
-	w.asked = untold(w.asked, answered)
+	w.asked = slices.DeleteFunc(w.asked, func(a asked) bool {
+		again := answered[a.key]
+		answered[a.key] = true
+		return again
+	})
 	if len(w.asked) == 0 {
 		return nil
 	}
@@ -189,17 +189,6 @@ func (s *Session) inform(ctx context.Context, t *mcp.Task, answered map[string]b
 	params = append(append(append(params, ','), members...), '}')
 	_, _, err = s.do(ctx, &request{method: mcp.MethodUpdateTask, given: json.RawMessage(params)})
 	return err
-}
-
-// untold returns those that are asked for the first time, and notes them.
-func untold(all []asked, answered map[string]bool) (fresh []asked) {
-	for _, a := range all {
-		if !answered[a.key] {
-			answered[a.key] = true
-			fresh = append(fresh, a)
-		}
-	}
-	return fresh
 }
 
 // abandon returns err, and cancels the task where it was the caller who left.
@@ -225,9 +214,6 @@ func readTask(text []byte) (t mcp.Task, err error) {
 func readFault(text []byte) error {
 	fault := &rpc.Error{Code: mcp.CodeInternalError, Message: "the task failed"}
 	r := strictjson.Read(text)
-	if r.Kind() != '{' {
-		return fault
-	}
 	for key := range r.Object() {
 		switch string(key) {
 		case "code":

@@ -19,14 +19,20 @@ type toolCache struct {
 
 	listCache[mcp.Tool]
 
-	paramHeaders map[string][]headerParam // by tool
-	tasks        map[string]bool          // tools that have to be run as tasks
-	dropped      map[string]error         // tools that must not be used, and why
-	schemas      map[string]*toolSchemas  // by tool
-	compiled     compiled                 // of schemas, those of former lists among them
-	from         weak.Pointer[Conn]       // the connection that the last list came over, if that was one
-	listings     uint64                   // counts lists; 0 means that nothing is known
-	as           uint64                   // changes, when the last list was asked for
+	defs     map[string]toolDef // by tool
+	compiled compiled           // schemas, those of former lists among them
+	from     weak.Pointer[Conn] // the connection that the last list came over, if that was one
+	listings uint64             // counts lists; 0 means that nothing is known
+	as       uint64             // changes, when the last list was asked for
+}
+
+// toolDef is what calls of a tool have to know of its definition.
+type toolDef struct {
+	task         bool          // it has to be run as a task
+	schemas      *toolSchemas  // nil where nothing is checked
+	overHTTP     bool          // what follows is known
+	paramHeaders []headerParam // the arguments that headers show
+	flaw         error         // why it must not be used
 }
 
 // keep remembers a list that was asked for after that many changes.
@@ -34,13 +40,13 @@ func (c *toolCache) keep(list *toolList, as uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.keepLocked(list.items, list.until, as)
-	for name, made := range list.schemas {
-		if old := c.schemas[name]; old.same(made) {
-			list.schemas[name] = old
+	for name, def := range list.defs {
+		if old := c.defs[name].schemas; old.same(def.schemas) {
+			def.schemas = old
+			list.defs[name] = def
 		}
 	}
-	c.paramHeaders, c.dropped, c.tasks, c.as = list.paramHeaders, list.dropped, list.tasks, as
-	c.schemas, c.from = list.schemas, weak.Make(list.over)
+	c.defs, c.as, c.from = list.defs, as, weak.Make(list.over)
 	c.listings++
 }
 
@@ -53,57 +59,32 @@ func (c *toolCache) toolSchemas(tool string, l *link) *toolSchemas {
 	if c.as != c.changes || c.from.Value() != l.Conn {
 		return nil
 	}
-	return c.schemas[tool]
+	return c.defs[tool].schemas
 }
 
-// find returns which arguments of a tool headers show, and by which list. A tool
-// that is not in the list is not known only if there may be another list.
-func (c *toolCache) find(tool string) (m []headerParam, listing uint64, known bool, err error) {
+// find returns the definition of a tool, the number of the list that it is from, and
+// whether that holds. What headers show holds until the next list. All else, and that a
+// tool is not in the list, holds until the server says that the list changed.
+func (c *toolCache) find(tool string) (def toolDef, listing uint64, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m, known = c.paramHeaders[tool]
-	if err = c.dropped[tool]; err != nil {
-		err = fmt.Errorf("the definition of the tool is invalid: %w", err)
-	}
-	return m, c.listings, known || err != nil || c.listings > 0 && c.as == c.changes, err
+	def = c.defs[tool]
+	return def, c.listings, def.overHTTP || c.listings > 0 && c.as == c.changes
 }
 
-// findTask reports whether a tool has to be run as a task, by which list, and
-// whether that is known.
-func (c *toolCache) findTask(tool string) (task bool, listing uint64, known bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.tasks[tool], c.listings, c.listings > 0 && c.as == c.changes
-}
-
-// mirrorsOf returns which arguments of the tool of q headers show. A server that
-// has no list to give has nothing to show either.
-func (s *Session) mirrorsOf(ctx context.Context, q *request) ([]headerParam, error) {
-	c := &s.toolCache
-	m, listing, known, err := c.find(q.name)
+// definition returns the definition of the tool of q, and asks for the list of tools
+// where it is not known. A server that has no list to give shows no arguments in headers
+// and runs no tools as tasks (2025-11-25/basic/utilities/tasks#tool-level-negotiation).
+func (s *Session) definition(ctx context.Context, q *request) (toolDef, error) {
+	def, listing, known := s.toolCache.find(q.name)
 	if !known {
 		if err := s.relist(ctx, listing); err != nil && codeOf(err) == 0 {
-			return nil, fmt.Errorf("to know its headers: %w", err)
+			return toolDef{}, fmt.Errorf("to know how the tool is called: %w", err)
 		}
-		m, listing, _, err = c.find(q.name)
+		def, listing, _ = s.toolCache.find(q.name)
 	}
 	q.listing = listing
-	return m, err
-}
-
-// isTask reports whether the tool of q has to be run as a task
-// (2025-11-25/basic/utilities/tasks#tool-level-negotiation). A server that has no
-// list to give has no such tools.
-func (s *Session) isTask(ctx context.Context, q *request) (bool, error) {
-	task, listing, known := s.toolCache.findTask(q.name)
-	if known {
-		return task, nil
-	}
-	if err := s.relist(ctx, listing); err != nil && codeOf(err) == 0 {
-		return false, fmt.Errorf("to know whether it is a task: %w", err)
-	}
-	task, q.listing, _ = s.toolCache.findTask(q.name)
-	return task, nil
+	return def, nil
 }
 
 // relist asks for the list of tools, unless that was done since the given listing.
@@ -114,7 +95,7 @@ func (s *Session) relist(ctx context.Context, listing uint64) error {
 	if err := c.listing.Lock(ctx); err != nil {
 		return err
 	}
-	if _, newest, _, _ := c.find(""); newest > listing {
+	if _, newest, _ := c.find(""); newest > listing {
 		c.listing.Unlock()
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // ListTools returns all tools of the server, with schemas and metadata as the
-// server wrote them; see [paging] for what lists have in common. A list that the
+// server wrote them; see [list] for what lists have in common. A list that the
 // server said is still fresh is not asked for again.
 func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 	if tools, ok := s.toolCache.fresh(); ok {
@@ -26,10 +26,7 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 
 // list asks for the list and remembers it.
 func (s *Session) list(ctx context.Context) (*toolList, error) {
-	list, as := newToolList(), s.toolCache.count()
-	if !s.cfg.NoValidate {
-		list.schemas = make(map[string]*toolSchemas)
-	}
+	list, as := newToolList(!s.cfg.NoValidate), s.toolCache.count()
 	if err := fetch(ctx, s, &list.list); err != nil {
 		return nil, err
 	}
@@ -49,42 +46,32 @@ var toolKind = kind[mcp.Tool]{
 type toolList struct {
 	list[mcp.Tool]
 
-	paramHeaders map[string][]headerParam // by tool, where headers show arguments
-	dropped      map[string]error         // tools left out for what they want shown
-	tasks        map[string]bool          // tools that have to be run as tasks
-	schemas      map[string]*toolSchemas  // by tool; nil where nothing is checked
+	defs     map[string]toolDef // by tool, those that are left out among them
+	validate bool
 }
 
-func newToolList() *toolList {
-	l := &toolList{
-		list: newList(&toolKind), paramHeaders: make(map[string][]headerParam),
-		dropped: make(map[string]error), tasks: make(map[string]bool),
-	}
+func newToolList(validate bool) *toolList {
+	l := &toolList{list: newList(&toolKind), defs: make(map[string]toolDef), validate: validate}
 	l.fits = l.note
 	return l
 }
 
-// note finds out how a tool is called: by which schemas, as a task, or with what
-// headers show of its arguments. Over HTTP a modern tool that wants the impossible shown must not be
-// used.
+// note finds out how a tool is called. Over HTTP a modern tool that wants the impossible
+// shown in headers must not be used.
 func (l *toolList) note(tool *mcp.Tool, d dialect) bool {
-	if tool.Execution != nil && tool.Execution.TaskSupport == mcp.TaskRequired {
-		l.tasks[tool.Name] = true
+	def := toolDef{overHTTP: d.paramHeaders}
+	def.task = tool.Execution != nil && tool.Execution.TaskSupport == mcp.TaskRequired
+	if l.validate {
+		def.schemas = &toolSchemas{input: newToolSchema(tool.InputSchema), output: newToolSchema(tool.OutputSchema)}
 	}
-	if l.schemas != nil {
-		l.schemas[tool.Name] = newToolSchemas(tool)
+	if d.paramHeaders {
+		def.paramHeaders, def.flaw = readMirrors(tool.InputSchema)
 	}
-	if !d.paramHeaders {
-		return true
+	if def.flaw != nil {
+		l.warn("tool %q is left out: its definition is invalid: %v", clip(tool.Name), def.flaw)
 	}
-	m, err := readMirrors(tool.InputSchema)
-	if err != nil {
-		l.dropped[tool.Name] = err
-		l.warn("tool %q is left out: its definition is invalid: %v", clip(tool.Name), err)
-		return false
-	}
-	l.paramHeaders[tool.Name] = m
-	return true
+	l.defs[tool.Name] = def
+	return def.flaw == nil
 }
 
 // CallTool runs a tool. Args is anything that marshals to an object: a map, a
@@ -144,7 +131,12 @@ func readTool(text []byte) (tool mcp.Tool, err error) {
 		case "annotations":
 			tool.Annotations = readAnnotations(r)
 		case "execution":
-			tool.Execution = readExecution(r)
+			tool.Execution = new(mcp.ToolExecution)
+			for key := range r.Object() {
+				if string(key) == "taskSupport" && !r.Null() {
+					tool.Execution.TaskSupport = r.String()
+				}
+			}
 		case "_meta":
 			tool.Meta = r.Raw()
 		}
@@ -175,16 +167,6 @@ func readAnnotations(r *strictjson.Reader) *mcp.ToolAnnotations {
 		}
 	}
 	return &a
-}
-
-func readExecution(r *strictjson.Reader) *mcp.ToolExecution {
-	var e mcp.ToolExecution
-	for key := range r.Object() {
-		if string(key) == "taskSupport" && !r.Null() {
-			e.TaskSupport = r.String()
-		}
-	}
-	return &e
 }
 
 func readBool(r *strictjson.Reader) *bool {

@@ -107,11 +107,12 @@ func TestEndlessList(t *testing.T) {
 			t.Errorf("after %d pages: %v", n, err)
 		}
 	})
-	large := newPaging()
-	if err := large.weigh(mcp.MaxListBytes); err != nil {
+	large, page := newToolList(false), []byte(`{"tools":[]}`)
+	large.bytes = mcp.MaxListBytes - len(page)
+	if _, err := large.add(page, dialect{era: mcp.Legacy}); err != nil {
 		t.Errorf("a large page: %v", err)
 	}
-	if err := large.weigh(1); !errors.Is(err, ErrInvalidResult) {
+	if _, err := large.add(page, dialect{era: mcp.Legacy}); !errors.Is(err, ErrInvalidResult) {
 		t.Errorf("one more: %v", err)
 	}
 }

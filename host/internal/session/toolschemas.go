@@ -9,7 +9,6 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/schema"
-	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
@@ -54,13 +53,9 @@ type toolSchemas struct {
 	input, output toolSchema
 }
 
-func newToolSchemas(tool *mcp.Tool) *toolSchemas {
-	return &toolSchemas{input: newToolSchema(tool.InputSchema), output: newToolSchema(tool.OutputSchema)}
-}
-
-// same reports whether two definitions promise the same.
+// same reports whether two definitions promise the same. Either may be nil.
 func (c *toolSchemas) same(other *toolSchemas) bool {
-	return c != nil && c.input.text == other.input.text && c.output.text == other.output.text
+	return c != nil && other != nil && c.input.text == other.input.text && c.output.text == other.output.text
 }
 
 // toolSchema is one of the two schemas of a tool. It is compiled when it is first
@@ -134,31 +129,32 @@ func (c *toolSchema) reading(k *compiled) *reading {
 	return r
 }
 
-// schema returns what to check against; nil is nothing. What of it cannot be
-// checked is said once.
-func (c *toolSchema) schema(k *compiled, warn func(string), what, tool string) *schema.Schema {
-	r := c.reading(k)
-	if r.flaw != nil {
-		c.tell(warn, what, tool, r.flaw)
-	} else if r.made != nil && r.made.LeftOut() != nil {
-		c.tell(warn, "all "+what, tool, fmt.Errorf("left out is %s", clip(fmt.Sprint(r.made.LeftOut()))))
+// check has compare hold a value to the schema, and returns what does not fit. What
+// cannot be checked passes. A warning says so, and not again: a tool may be called very
+// often. No lock is held then, for the callback may call the same tool.
+func (c *toolSchema) check(s *Session, what, tool string, compare func(*schema.Schema) error) *schema.Mismatch {
+	r := c.reading(&s.toolCache.compiled)
+	tell := func(what string, why error) {
+		if c.read.Load().told.CompareAndSwap(false, true) {
+			s.cfg.Warn(fmt.Sprintf("%s of tool %q are not checked: %v", what, clip(tool), why))
+		}
 	}
-	return r.made
-}
-
-// tell warns, and not again: a tool may be called very often. It is called with no
-// lock held, for a callback may call the same tool.
-func (c *toolSchema) tell(warn func(string), what, tool string, why error) {
-	if c.read.Load().told.CompareAndSwap(false, true) {
-		warn(fmt.Sprintf("%s of tool %q are not checked: %v", what, clip(tool), why))
+	switch {
+	case r.flaw != nil:
+		tell(what, r.flaw)
+	case r.made != nil && r.made.LeftOut() != nil:
+		tell("all "+what, fmt.Errorf("left out is %s", clip(fmt.Sprint(r.made.LeftOut()))))
 	}
-}
-
-// mismatch returns what a check found. What could not be checked passes.
-func (c *toolSchema) mismatch(warn func(string), what, tool string, err error) *schema.Mismatch {
+	if r.made == nil {
+		return nil
+	}
+	err := compare(r.made)
+	if err == nil {
+		return nil // before found, which is on the heap
+	}
 	var found *schema.Mismatch
-	if err != nil && !errors.As(err, &found) {
-		c.tell(warn, "some "+what, tool, err)
+	if !errors.As(err, &found) {
+		tell("some "+what, err)
 	}
 	return found
 }
@@ -172,15 +168,17 @@ func (s *Session) checkArguments(q *request, l *link) error {
 		return nil
 	}
 	q.toolSchemas = c
-	made := c.input.schema(&s.toolCache.compiled, s.cfg.Warn, "arguments", q.name)
-	if made == nil || made.TakesObjects() {
-		return nil
-	}
-	arguments := q.arguments()
-	if arguments == nil {
-		return nil
-	}
-	if found := c.input.mismatch(s.cfg.Warn, "arguments", q.name, made.CheckArguments(arguments)); found != nil {
+	found := c.input.check(s, "arguments", q.name, func(made *schema.Schema) error {
+		if made.TakesObjects() {
+			return nil
+		}
+		arguments := q.arguments()
+		if arguments == nil {
+			return nil
+		}
+		return made.CheckArguments(arguments)
+	})
+	if found != nil {
 		return &ArgumentError{Tool: q.name, Faults: found.Faults, More: found.More}
 	}
 	return nil
@@ -195,15 +193,11 @@ func (s *Session) checkResult(q *request, d dialect, result *mcp.CallToolResult)
 	if c == nil || c.output.text == "" || result.IsError || d.revision < mcp.Version20250618 {
 		return nil
 	}
-	made := c.output.schema(&s.toolCache.compiled, s.cfg.Warn, "results", q.name)
-	if made == nil {
-		return nil
-	}
 	value := result.StructuredContent
 	if value == nil {
 		value = []byte("null")
 	}
-	found := c.output.mismatch(s.cfg.Warn, "results", q.name, made.Check(value))
+	found := c.output.check(s, "results", q.name, func(made *schema.Schema) error { return made.Check(value) })
 	if found == nil {
 		return nil
 	}
@@ -212,16 +206,4 @@ func (s *Session) checkResult(q *request, d dialect, result *mcp.CallToolResult)
 		e.Faults, e.More = []Fault{{Want: "some, as the tool's outputSchema says", Got: "none"}}, 0
 	}
 	return &rpc.CallError{Server: s.cfg.Name, Method: q.method, Sent: rpc.Answered, Err: e}
-}
-
-// checkText is checkResult for a result that was not decoded yet.
-func (s *Session) checkText(q *request, d dialect, text []byte) error {
-	if q.toolSchemas == nil || q.toolSchemas.output.text == "" || strictjson.Read(text).Kind() != '{' {
-		return nil
-	}
-	result, err := readCall(text)
-	if err != nil {
-		return nil // who asked reads it as they like
-	}
-	return s.checkResult(q, d, result)
 }

@@ -237,7 +237,8 @@ func TestContractsAreSmall(t *testing.T) {
 		t.Errorf("a toolSchemas has %d bytes beside its texts", size)
 	}
 	tool := mcp.Tool{InputSchema: []byte(`{"type":"object","description":"what it is for"}`)}
-	if c := newToolSchemas(&tool); c.input.text != `{"type":"object"}` || c.output.text != "" {
+	c := &toolSchemas{input: newToolSchema(tool.InputSchema), output: newToolSchema(tool.OutputSchema)}
+	if c.input.text != `{"type":"object"}` || c.output.text != "" {
 		t.Errorf("it keeps %q and %q", c.input.text, c.output.text)
 	}
 }
@@ -247,7 +248,7 @@ func TestTrivialContractIsFree(t *testing.T) {
 	free := &toolSchemas{input: newToolSchema([]byte(`{"type":"object","properties":{}}`))}
 	s := &Session{cfg: Config{Warn: func(string) {}}}
 	l := &link{Conn: &Conn{}}
-	kept := &toolList{schemas: map[string]*toolSchemas{"echo": free}}
+	kept := &toolList{defs: map[string]toolDef{"echo": {schemas: free}}}
 	kept.over = l.Conn
 	s.toolCache.keep(kept, 0)
 	args := map[string]any{"message": "hello"}

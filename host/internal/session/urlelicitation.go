@@ -155,31 +155,22 @@ func (s *Session) show(e mcp.Elicitation) *webPage {
 		s.pages.open[e.ElicitationID] = p
 		go func() {
 			defer close(p.answered)
-			p.err = s.cfg.consent(ctx, e)
+			result, err := s.cfg.Elicit(ctx, e)
+			if err == nil && result.Action != mcp.ElicitAccept {
+				err = fmt.Errorf("the person did not go to %s", clip(e.URL))
+			}
+			p.err = err
 		}()
 	}
 	p.visits++
 	return p
 }
 
-// consent asks the person, and returns why there will be no visit.
-func (c *Config) consent(ctx context.Context, e mcp.Elicitation) error {
-	result, err := c.Elicit(ctx, e)
-	if err == nil && result.Action != mcp.ElicitAccept {
-		err = fmt.Errorf("the person did not go to %s", clip(e.URL))
-	}
-	return err
-}
-
 // finish takes the word of the server that a page is done with.
 func (p *webPages) finish(params []byte) {
-	id := member(params, "elicitationId")
-	if strictjson.Read(id).Kind() != '"' {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if done := p.open[strictjson.Read(id).String()]; done != nil && !done.over {
+	if done := p.open[memberText(params, "elicitationId")]; done != nil && !done.over {
 		done.over = true
 		close(done.complete)
 	}
