@@ -40,7 +40,15 @@ func (d *Dialer) attempt(ctx context.Context, s config.Server, via string) (*att
 		return nil, hosterr.Configf("it has no command, url or transport")
 	}
 	if known := d.config.Modules.Transports(); !slices.Contains(known, via) {
-		return nil, unknownTransport(via, known)
+		have := "no plugins are loaded"
+		if len(known) > 0 {
+			have = "there is " + strings.Join(known, ", ")
+		}
+		return nil, &hosterr.Error{
+			Kind: hosterr.ErrUnknownTransport,
+			Err:  fmt.Errorf("no transport is called %q (%s)", via, have),
+			Hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(via), via),
+		}
 	}
 	if s.MessageCap <= 0 {
 		s.MessageCap = DefaultMessageCap
@@ -70,22 +78,36 @@ func (d *Dialer) attempt(ctx context.Context, s config.Server, via string) (*att
 	return &attempt{dialer: d, server: s, via: via, transport: t, grants: gs, account: account}, nil
 }
 
-// dial starts a guest with a world and a peer of its own. The connection may be
-// used at once; if it cannot be made, it ends and says why.
-func (a *attempt) dial(ctx context.Context, handler rpc.Handler) (*session.Dialed, error) {
-	return a.launch(ctx, handler, nil)
-}
-
-// launch is dial. Where old is not nil, the guest goes on where that of old stopped;
-// there is no connection if it turns out to be another plugin.
-func (a *attempt) launch(ctx context.Context, handler rpc.Handler, old *connection) (*session.Dialed, error) {
+// dial starts a guest with a table of capabilities and a peer of its own. The connection
+// may be used at once; if it cannot be made, it ends and says why. Where old is not nil,
+// the guest goes on where that of old stopped; there is no connection if it turns out to
+// be another plugin.
+func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection) (*session.Dialed, error) {
 	var given []byte
-	var last uint64
+	var last uint64 // the number of the last message of the session so far
 	if old != nil {
 		given, last = old.saved.read(), old.peer.Last()
 	}
-	c := &connection{redact: a.dialer.Redact, saved: newSavedState(given), stderr: a.stderr(), ended: make(chan struct{})}
-	if err := a.board(ctx, c); err != nil {
+	d, name := a.dialer, a.server.Name
+	c := &connection{redact: d.Redact, saved: &savedState{text: given}, key: a.resumeKey(), ended: make(chan struct{})}
+	if d.stderr.to != nil {
+		c.stderr = newStderrWriter(&d.stderr, name, d.secrets.shown.Stream())
+	}
+	config := guest.Config{
+		Plugin: a.via, Module: a.transport.Module, Remote: a.transport.Apart,
+		Limits: guest.Limits{MessageCap: a.server.MessageCap},
+		Trace:  d.config.Print.ABI(name), Log: a.log, Save: c.saved.write,
+	}
+	if recorder := d.config.Record; recorder != nil {
+		c.recording = recorder.Connect(name, a.via, a.transport.Hash)
+		config.Observer, config.Now, config.Random = c.recording, c.recording.Now, c.recording
+	}
+	var err error
+	c.inst, err = guest.New(ctx, config)
+	switch {
+	case errors.As(err, new(*worker.Refusal)): // which a load in this process would have found
+		return nil, &hosterr.Error{Kind: hosterr.ErrPluginRefused, Err: err}
+	case err != nil:
 		return nil, err
 	}
 	manifest := c.inst.Manifest()
@@ -100,36 +122,17 @@ func (a *attempt) launch(ctx context.Context, handler rpc.Handler, old *connecti
 		c.inst.Close(ctx)
 		return nil, err
 	}
-	c.trace = a.dialer.config.Trace.Connect(a.server.Name, a.via)
-	c.peer = rpc.NewPeer(a.peer(c, handler, last))
+	c.trace = d.config.Trace.Connect(name, a.via)
+	message, dropped := a.observers(c)
+	c.peer = rpc.NewPeer(rpc.Config{
+		Link: link{c}, Name: name, Handler: handler, After: last, Timeout: d.timeout(a.server),
+		Trace: message, Dropped: dropped, Broken: c.breakOff, Status: c.inst.Status,
+	})
 	c.inst.Open(set, given, c.table, receiver{c})
 	return &session.Dialed{
 		Peer: c.peer, Transport: c,
 		StreamCancel: manifest.Cancel == abi.CancelByStream, Probe: manifest.Probe,
 	}, nil
-}
-
-// board starts the guest of a connection.
-func (a *attempt) board(ctx context.Context, c *connection) (err error) {
-	config := guest.Config{
-		Plugin: a.via,
-		Module: a.transport.Module,
-		Remote: a.transport.Apart,
-		Limits: guest.Limits{MessageCap: a.server.MessageCap},
-		Trace:  a.dialer.config.Print.ABI(a.server.Name),
-		Log:    a.log,
-		Save:   c.saved.write,
-	}
-	c.key = a.resumeKey()
-	if recorder := a.dialer.config.Record; recorder != nil {
-		c.recording = recorder.Connect(a.server.Name, a.via, a.transport.Hash)
-		config.Observer, config.Now, config.Random = c.recording, c.recording.Now, c.recording
-	}
-	c.inst, err = guest.New(ctx, config)
-	if errors.As(err, new(*worker.Refusal)) { // which a load in this process would have found
-		err = &hosterr.Error{Kind: hosterr.ErrPluginRefused, Err: err}
-	}
-	return err
 }
 
 // observers returns what sees the messages of a connection: the functions of the printer
@@ -183,21 +186,25 @@ func (a *attempt) settings(m *abi.Manifest) (*abi.Settings, error) {
 	return out, nil
 }
 
-// stderr returns where a connection's servers write theirs, or nil.
-func (a *attempt) stderr() *stderrWriter {
-	if a.dialer.stderr.to == nil {
-		return nil
-	}
-	return newStderrWriter(&a.dialer.stderr, a.server.Name, a.dialer.secrets.shown.Stream())
-}
-
-// table makes what a connection may open, and says how it ends.
+// table makes what a connection may open, and says how it ends. The variables of a
+// process have in them what signs it in.
 func (a *attempt) table(ctx context.Context, stderr *stderrWriter) (*capability.Table, error) {
-	grants, err := a.signedIn(ctx)
-	if err != nil {
-		return nil, err
+	c := capability.Config{Grants: slices.Clone(a.grants)}
+	if a.account != nil && len(a.server.Auth.Variables) > 0 {
+		m, err := a.account.Material(ctx) // each time that the process is started
+		if err != nil {
+			return nil, err
+		}
+		for i, g := range c.Grants {
+			if p, ok := g.To.(process.Process); ok {
+				p.Env = slices.Clone(p.Env)
+				for _, name := range slices.Sorted(maps.Keys(m.Env)) {
+					p.Env = append(p.Env, name+"="+m.Env[name].Reveal())
+				}
+				c.Grants[i].To = p
+			}
+		}
 	}
-	c := capability.Config{Grants: grants}
 	c.Limits.Answer = max(2*int64(a.server.MessageCap), 1<<20) // room for what is no message
 	if a.dialer.config.OneShot {
 		c.Grace = capability.OneShot()
@@ -208,63 +215,10 @@ func (a *attempt) table(ctx context.Context, stderr *stderrWriter) (*capability.
 	return capability.NewTable(c), nil
 }
 
-// signedIn returns the grants, and in the variables of a process what signs it
-// in. That is asked for each time that the process is started.
-func (a *attempt) signedIn(ctx context.Context) ([]capability.Grant, error) {
-	if a.account == nil || len(a.server.Auth.Variables) == 0 {
-		return a.grants, nil
-	}
-	m, err := a.account.Material(ctx)
-	if err != nil {
-		return nil, err
-	}
-	grants := slices.Clone(a.grants)
-	for i, g := range grants {
-		if p, ok := g.To.(process.Process); ok {
-			p.Env = slices.Clone(p.Env)
-			for _, name := range slices.Sorted(maps.Keys(m.Env)) {
-				p.Env = append(p.Env, name+"="+m.Env[name].Reveal())
-			}
-			grants[i].To = p
-		}
-	}
-	return grants, nil
-}
-
-// peer returns what the peer of c is made of; last is the number of the last message
-// of the session so far.
-func (a *attempt) peer(c *connection, handler rpc.Handler, last uint64) rpc.Config {
-	trace, dropped := a.observers(c)
-	return rpc.Config{
-		Link:    link{c},
-		Name:    a.server.Name,
-		Handler: handler,
-		After:   last,
-		Timeout: a.dialer.timeout(a.server),
-		Trace:   trace,
-		Dropped: dropped,
-		Broken:  c.breakOff,
-		Status:  c.inst.Status,
-	}
-}
-
 // log passes on what a plugin says, from warnings up. It is called from within
 // the plugin.
 func (a *attempt) log(level abi.Level, text string) {
 	if level >= abi.LevelWarn {
 		a.dialer.config.Warn(a.server.Name, "plugin "+a.via+": "+text)
-	}
-}
-
-// unknownTransport names what there is in place of what there is not.
-func unknownTransport(name string, known []string) error {
-	have := "no plugins are loaded"
-	if len(known) > 0 {
-		have = "there is " + strings.Join(known, ", ")
-	}
-	return &hosterr.Error{
-		Kind: hosterr.ErrUnknownTransport,
-		Err:  fmt.Errorf("no transport is called %q (%s)", name, have),
-		Hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(name), name),
 	}
 }

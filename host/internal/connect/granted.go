@@ -19,34 +19,25 @@ func (d *Dialer) granted(via string, gs []capability.Grant) error {
 		return nil
 	}
 	for _, g := range gs {
-		switch kind := g.To.Kind(); {
-		case slices.Contains(i.Kinds, kind.String()):
-		case slices.Contains(i.Asked, kind.String()):
-			return &hosterr.Error{
-				Kind: hosterr.ErrDenied,
-				Err:  fmt.Errorf("the entry has %s, and the plugin %s is not granted %s", entryKey(kind), via, kind),
-				Hint: fmt.Sprintf("to grant it: wharf plugin grant %s %s", via, kind),
-			}
-		default:
-			return &hosterr.Error{
-				Kind: hosterr.ErrDenied,
-				Err:  fmt.Errorf("the entry has %s, and the plugin %s does not ask for %s", entryKey(kind), via, kind),
-				Hint: fmt.Sprintf("write %s in the entry in place of %s", entryKeys(i.Asked), entryKey(kind)),
-			}
+		kind := g.To.Kind()
+		if slices.Contains(i.Kinds, kind.String()) {
+			continue
 		}
+		lacks, hint := "is not granted", fmt.Sprintf("to grant it: wharf plugin grant %s %s", via, kind)
+		if !slices.Contains(i.Asked, kind.String()) {
+			var keys []string
+			for _, asked := range []abi.OpenKind{abi.OpenProcess, abi.OpenStream, abi.OpenHTTP} {
+				if slices.Contains(i.Asked, asked.String()) {
+					keys = append(keys, entryKey(asked))
+				}
+			}
+			lacks = "does not ask for"
+			hint = fmt.Sprintf("write %s in the entry in place of %s", cmp.Or(strings.Join(keys, " or "), "nothing"), entryKey(kind))
+		}
+		err := fmt.Errorf("the entry has %s, and the plugin %s %s %s", entryKey(kind), via, lacks, kind)
+		return &hosterr.Error{Kind: hosterr.ErrDenied, Err: err, Hint: hint}
 	}
 	return nil
-}
-
-// entryKeys are the keys of a server entry that give a transport what it asks for.
-func entryKeys(asked []string) string {
-	var keys []string
-	for _, kind := range []abi.OpenKind{abi.OpenProcess, abi.OpenStream, abi.OpenHTTP} {
-		if slices.Contains(asked, kind.String()) {
-			keys = append(keys, entryKey(kind))
-		}
-	}
-	return cmp.Or(strings.Join(keys, " or "), "nothing")
 }
 
 // entryKey is what in a server entry gives a kind of access.

@@ -47,29 +47,16 @@ func (d *Dialer) grants(s config.Server, via string, a *Account) ([]capability.G
 	return gs, nil
 }
 
-// sealed puts what signs in before the streams of an address, where the entry
-// says so. It is asked for each time that one is opened.
-func sealed(s config.Server, to stream.Address, a *Account) capability.Target {
-	if a == nil || !s.Auth.Blob {
-		return to
-	}
-	return stream.Sealed{Address: to, Blob: func(ctx context.Context) ([]byte, error) {
-		m, err := a.Material(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return []byte(m.Blob.Reveal()), nil
-	}}
-}
-
 // origin returns where the url of an entry leads.
 func origin(s config.Server) (*httpclient.Origin, error) {
 	o, err := httpclient.ParseOrigin(s.URL)
 	if err != nil {
 		return nil, hosterr.Configf("%w", err)
 	}
-	o.Headers, o.Proxy = headers(s.Headers), s.Proxy
-	o.TLS = secure(s)
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		o.Headers = append(o.Headers, abi.Pair{Key: name, Value: s.Headers[name]})
+	}
+	o.Proxy, o.TLS = s.Proxy, secure(s)
 	if err := o.Check(); err != nil {
 		return nil, hosterr.Configf("%w", err)
 	}
@@ -79,15 +66,6 @@ func origin(s config.Server) (*httpclient.Origin, error) {
 // secure returns how a server over TLS is known, and what it is shown.
 func secure(s config.Server) dial.TLS {
 	return dial.TLS{CAFile: s.TLS.CA, CertFile: s.TLS.Cert, KeyFile: s.TLS.Key, Name: s.TLS.Name}
-}
-
-// headers returns the configured headers, sorted by name.
-func headers(fields map[string]string) []abi.Pair {
-	pairs := make([]abi.Pair, 0, len(fields))
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		pairs = append(pairs, abi.Pair{Key: name, Value: fields[name]})
-	}
-	return pairs
 }
 
 // environ returns variables as NAME=value, sorted.
@@ -112,7 +90,17 @@ func (d *Dialer) stream(s config.Server, a *Account) (capability.Target, error) 
 		return nil, hosterr.Configf("address: %w", err)
 	}
 	to.TLS = secure(s)
-	return sealed(s, to, a), nil
+	if a == nil || !s.Auth.Blob {
+		return to, nil
+	}
+	// What signs in goes before all else, and is asked for each time that a stream is opened.
+	return stream.Sealed{Address: to, Blob: func(ctx context.Context) ([]byte, error) {
+		m, err := a.Material(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return []byte(m.Blob.Reveal()), nil
+	}}, nil
 }
 
 // within returns the stream of that name, which the program has to have. There is no

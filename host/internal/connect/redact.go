@@ -32,8 +32,26 @@ func newRedaction(c *Config) redaction {
 // entry adds the secrets of an entry. Variables that are not called secrets are left out
 // of recordings only: they are paths and words, which people need in errors.
 func (r redaction) entry(s config.Server) {
-	r.shown.Hide(credentials(s)...)
-	r.shown.HideNamed(namedSecrets(s)...)
+	shown, named := append(inArguments(s.Args), inURL(s.URL)...), []string(nil)
+	for name, value := range s.Headers {
+		if !negotiates(name) {
+			shown = append(shown, value)
+		}
+	}
+	for _, set := range []map[string]string{s.Settings, s.Env, s.Auth.Env} {
+		for name, value := range set {
+			if secret.Key(name) {
+				named = append(named, value)
+			}
+		}
+	}
+	for name, value := range s.Auth.Settings {
+		if text, ok := value.(string); ok && secret.Key(name) {
+			named = append(named, text)
+		}
+	}
+	r.shown.Hide(shown...)
+	r.shown.HideNamed(named...)
 	r.recorded.Hide(slices.Collect(maps.Values(s.Env))...)
 	r.recorded.Hide(slices.Collect(maps.Values(s.Auth.Env))...)
 }
@@ -41,35 +59,6 @@ func (r redaction) entry(s config.Server) {
 // Redact returns a text without the secrets of the entries that were connected to so far,
 // in whatever encoding they are there.
 func (d *Dialer) Redact(text string) string { return string(d.secrets.shown.Redact([]byte(text))) }
-
-// credentials returns the values of an entry in the places for credentials: headers, the
-// url and arguments.
-func credentials(s config.Server) (out []string) {
-	for name, value := range s.Headers {
-		if !negotiates(name) {
-			out = append(out, value)
-		}
-	}
-	out = append(out, inArguments(s.Args)...)
-	return append(out, inURL(s.URL)...)
-}
-
-// namedSecrets returns the values of settings and variables that are called secrets.
-func namedSecrets(s config.Server) (out []string) {
-	for _, set := range []map[string]string{s.Settings, s.Env, s.Auth.Env} {
-		for name, value := range set {
-			if secret.Key(name) {
-				out = append(out, value)
-			}
-		}
-	}
-	for name, value := range s.Auth.Settings {
-		if text, ok := value.(string); ok && secret.Key(name) {
-			out = append(out, text)
-		}
-	}
-	return out
-}
 
 // negotiates reports whether every client sends the header. The values of such headers
 // are names of types, which occur in messages too.

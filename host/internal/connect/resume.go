@@ -37,14 +37,11 @@ import (
 // nothing: what it was given may be what it stumbled over.
 type savedState struct {
 	mu     sync.Mutex
-	text   []byte // as of now; empty for nothing
+	text   []byte // what the guest was given, until it saves its own; empty for nothing
 	own    bool   // text was saved by this guest, and not given to it
 	handed bool   // text is for the next guest, in any case
 	closed bool   // nothing is written any more
 }
-
-// newSavedState returns the savedState of a guest that is given a state, or nil.
-func newSavedState(given []byte) *savedState { return &savedState{text: given} }
 
 // write is where a guest saves to. It does not keep state.
 func (s *savedState) write(state []byte) {
@@ -130,7 +127,7 @@ func (a *attempt) resume(ctx context.Context, handler rpc.Handler, after *sessio
 	if !ok || old.saved.read() == nil || !old.key.fits(a.resumeKey()) {
 		return nil, nil
 	}
-	return a.launch(ctx, handler, old)
+	return a.dial(ctx, handler, old)
 }
 
 // Leave ends the connection as Shutdown does, but without a word to the server, whose

@@ -30,7 +30,7 @@ func TestSavedState(t *testing.T) {
 		{"old", "discard hand end", ""},
 	} {
 		given := []byte(c.given)
-		b := newSavedState(given)
+		b := &savedState{text: given}
 		for event := range strings.FieldsSeq(c.events) {
 			switch name, text, _ := strings.Cut(event, ":"); name {
 			case "write":

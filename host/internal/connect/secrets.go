@@ -64,8 +64,8 @@ func (as *Accounts) lookUp(ctx context.Context, r config.Reference) (string, err
 	return text, err
 }
 
-// readSecret reads a secret from a file. Keys are several lines; the end of the
-// last one is not part of it.
+// readSecret reads a secret from a file. It may have several lines, as keys do; the end
+// of the last one is not part of it.
 func readSecret(path string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
