@@ -235,14 +235,12 @@ func (d *Driver) arm(at time.Time) {
 		d.timer = nil
 	}
 	if !at.IsZero() {
-		d.timer = time.AfterFunc(time.Until(at), d.tick)
+		d.timer = time.AfterFunc(time.Until(at), func() {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.run(d.machine.Tick(time.Now()))
+		})
 	}
-}
-
-func (d *Driver) tick() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.run(d.machine.Tick(time.Now()))
 }
 
 // settle ends the round.

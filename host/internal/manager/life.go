@@ -20,26 +20,10 @@ type life struct {
 	over bool
 }
 
-func newLife(p *ticket, after Conn) *life {
-	l := &life{ticket: p, after: after}
-	l.drains, l.abort = context.WithCancel(context.Background())
-	l.wanted, l.stop = context.WithCancel(l.drains)
-	return l
-}
-
 // end says that there is neither a dial nor a connection any more that l is about.
 func (l *life) end() {
 	l.over = true
 	l.abort() // and with that, both contexts
-}
-
-// drop has a life end in a way, or in a more abrupt one than before.
-func (l *life) drop(how Ending) {
-	l.how = how
-	l.stop()
-	if how == Abort {
-		l.abort()
-	}
 }
 
 // begin starts the life of a connection.
@@ -48,12 +32,15 @@ func (d *Driver) begin(inherit bool) {
 		d.last = nil
 	}
 	d.err = nil
-	d.life = newLife(&ticket{urgent: d.round != nil, retry: d.machine.Status().Attempt > 1}, d.last)
-	d.manager.dials.join(d.life.ticket)
-	go d.live(d.life)
+	l := &life{ticket: &ticket{urgent: d.round != nil, retry: d.machine.Status().Attempt > 1}, after: d.last}
+	l.drains, l.abort = context.WithCancel(context.Background())
+	l.wanted, l.stop = context.WithCancel(l.drains)
+	d.life = l
+	d.manager.dials.join(l.ticket)
+	go d.live(l)
 }
 
-// drop has the dial or the connection end, or the one that is kept for the next dial.
+// drop ends the dial or the connection, or the one that is kept for the next dial.
 func (d *Driver) drop(how Ending) {
 	if c := d.current.Swap(nil); c != nil {
 		(*c).Retire()
@@ -63,7 +50,11 @@ func (d *Driver) drop(how Ending) {
 		go func() { d.gone(l, nil, d.discard()) }()
 		return
 	}
-	l.drop(how)
+	l.how = how // perhaps a more abrupt one than before
+	l.stop()
+	if how == Abort {
+		l.abort()
+	}
 }
 
 // live is the life of a connection, from the dial until nothing is left of it.

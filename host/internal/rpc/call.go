@@ -137,10 +137,11 @@ func (p *Peer) await(ctx context.Context, c *call) {
 	}
 }
 
-// over takes the end of c, for a caller that carries nothing any more.
+// over takes the end of c, for a caller that runs no I/O any more.
 func (c *call) over() {
 	for e := <-c.done; e != nil; e = <-c.done {
-		stopInline(e)
+		e.Stop()
+		e.Run()
 	}
 }
 

@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
@@ -48,7 +49,7 @@ func (e *envelope) collect(w *strictjson.Walk) error {
 	for w.Next() {
 		key := w.Key
 		if bytes.IndexByte(key, '\\') >= 0 {
-			key = strictjson.Unquote(quoted(w.Key))
+			key = strictjson.Unquote(slices.Concat([]byte{'"'}, w.Key, []byte{'"'}))
 		}
 		if slot := e.slot(key); slot != nil {
 			if *slot != nil {
@@ -75,11 +76,6 @@ func (e *envelope) collect(w *strictjson.Walk) error {
 		known++
 	}
 	return nil
-}
-
-// quoted returns an escaped key with the quotes that a walk left out.
-func quoted(key []byte) []byte {
-	return append(append([]byte{'"'}, key...), '"')
 }
 
 func (e *envelope) slot(key []byte) *[]byte {

@@ -82,7 +82,11 @@ func (p *Peer) response(exchange uint32, msg []byte, e *envelope, owned bool) ab
 		p.dropped(errUnmatched, msg)
 		return abi.VerdictLate
 	case wrongID:
-		c.err, c.sent = idError(c, e.id), Answered
+		why := ErrWrongID
+		if id, ok := looseID(e.id); ok && id == c.id {
+			why = ErrChangedID
+		}
+		c.err, c.sent = fmt.Errorf("%w: got %.40s for %d", why, e.id, c.id), Answered
 		p.dropped(c.err, msg)
 		c.settle()
 		return abi.VerdictWrongID
@@ -98,14 +102,6 @@ func (p *Peer) response(exchange uint32, msg []byte, e *envelope, owned bool) ab
 
 // errUnmatched is why a response is dropped; the counters tell how that came.
 var errUnmatched = errors.New("no call waits for this response")
-
-func idError(c *call, raw []byte) error {
-	why := ErrWrongID
-	if id, ok := looseID(raw); ok && id == c.id {
-		why = ErrChangedID
-	}
-	return fmt.Errorf("%w: got %.40s for %d", why, raw, c.id)
-}
 
 // keep returns a result that may outlive its message. Of a message that is the
 // peer's to keep, it stays where it is, unless it would pin far more than itself.
@@ -135,7 +131,10 @@ func (p *Peer) fault(exchange uint32, raw []byte) error {
 // counts, but the calls that it would have answered end.
 func (p *Peer) array(exchange uint32, msg []byte) abi.Verdict {
 	if !p.flight.terms.Load().AllowBatch {
-		return p.refuseArray(exchange, msg)
+		p.tally.arrays.Add(1)
+		why := fmt.Errorf("%w: %w", ErrMalformed, ErrBatch)
+		p.spoilAll(exchange, msg, why)
+		return p.malformed(exchange, msg, why)
 	}
 	const none = abi.VerdictTooBig // worse than the verdict of any element
 	best := none
@@ -161,13 +160,6 @@ func better(a, b abi.Verdict) abi.Verdict {
 		return abi.VerdictAnswer
 	}
 	return max(a, b)
-}
-
-func (p *Peer) refuseArray(exchange uint32, msg []byte) abi.Verdict {
-	p.tally.arrays.Add(1)
-	why := fmt.Errorf("%w: %w", ErrMalformed, ErrBatch)
-	p.spoilAll(exchange, msg, why)
-	return p.malformed(exchange, msg, why)
 }
 
 // spoilAll is spoil for every element of an array.

@@ -10,20 +10,14 @@ import (
 // reports whether there is one, which then runs it, even if its call ends meanwhile.
 // OfferInline does not wait. Only the link may call it, as it calls Deliver.
 func (p *Peer) OfferInline(exchange uint32, e hostio.InlineIO) bool {
-	return p.flight.offerInline(exchange, e)
-}
-
-// offerInline gives I/O to the caller of an exchange, which runs one at a time. The
-// channel has room for it and for the end of the call.
-func (f *inflight) offerInline(exchange uint32, e hostio.InlineIO) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := f.pending[exchange]
-	if c == nil || c.inline != nil {
+	p.flight.mu.Lock()
+	defer p.flight.mu.Unlock()
+	c := p.flight.pending[exchange]
+	if c == nil || c.inline != nil { // a caller runs one at a time
 		return false
 	}
 	c.inline = e
-	c.done <- e
+	c.done <- e // there is room for it and for the end of the call
 	return true
 }
 
@@ -39,7 +33,11 @@ func (p *Peer) runInline(ctx context.Context, c *call, e hostio.InlineIO) {
 			<-c.gaveUp
 		}
 	}
-	c.flight.inlineDone(c)
+	c.flight.mu.Lock()
+	defer c.flight.mu.Unlock()
+	if !c.ended { // what ended the call may be about to stop it
+		c.inline = nil
+	}
 }
 
 // giveUp ends c because the context of its caller is done.
@@ -49,20 +47,4 @@ func (c *call) giveUp() {
 		c.settle()
 	}
 	c.gaveUp <- struct{}{}
-}
-
-// inlineDone takes the I/O off c. After the end of the call it stays: what ended the
-// call may be about to stop it.
-func (f *inflight) inlineDone(c *call) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !c.ended {
-		c.inline = nil
-	}
-}
-
-// stopInline gives up I/O that no caller will run.
-func stopInline(e hostio.InlineIO) {
-	e.Stop()
-	e.Run()
 }
