@@ -162,7 +162,7 @@ func TestTerminalCutsWhatIsLong(t *testing.T) {
 	shown := s.await(mayIt)
 	for _, want := range []string{
 		"\n  (57 KiB more; `wharf trust show talks` prints all)\n",
-		"\n! node is given no file of the project that could be compared: what it runs\n  can change without you being asked again\n",
+		"\n! the code that this runs is not pinned (x", "…): it can\n  change without you being asked again\n",
 		"\nIf you say yes, talks may run the command, with all that you may do yourself:\n│ " + bin,
 		"more; it stands above)\n",
 	} {

@@ -2,11 +2,18 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/trust"
 )
 
 // TestTrustScripts runs the scripts about servers that came with a project.
@@ -22,6 +29,38 @@ func TestTrustScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": code, "trusthash": trustHash},
 	})
+}
+
+// A project cannot push the variables that load code out of a question: not with packages
+// that are warned of, and not with other variables.
+func TestTheWorstIsAskedFirst(t *testing.T) {
+	env := map[string]string{"NODE_OPTIONS": "--require ./x.js", "LD_PRELOAD": "./x.so"}
+	args := []string{"exec", "-y"}
+	for i := range 14 {
+		args = append(args, fmt.Sprint("--package=p", i))
+	}
+	for i := range 600 {
+		env[fmt.Sprint("LD_", i)] = ""
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"s": map[string]any{"command": "./npm", "args": append(args, "x"), "env": env}}})
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "npm"), nil, 0o755), os.WriteFile(filepath.Join(dir, ".mcp.json"), entry, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	p, err := trust.Open(filepath.Join(t.TempDir(), "trust"), nil).Look(t.Context(), config.Discover(dir).Servers[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &app{Terminal: &term.Terminal{}}
+	text := a.approvalFacts(p, factBytes)
+	for _, want := range []string{"! NODE_OPTIONS changes what programs load or reach", "! LD_PRELOAD changes", "\n│ environment  LD_PRELOAD NODE_OPTIONS LD_0 ", " more warnings; `wharf trust show s` prints all\n", "more; `wharf trust show s` prints all)\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
 }
 
 // trustHash sets $HASH to that of a server of the project.

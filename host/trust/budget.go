@@ -39,7 +39,7 @@ type budget struct {
 	time  time.Duration
 	until time.Time
 	known map[string]string // digests by the paths of files
-	tried int               // names, for the command line under way
+	tried int               // names, for the command line under way; to be set to 0 for each
 	tries int               // names, for all
 }
 
@@ -72,9 +72,6 @@ func (b *budget) spend(n int64) error {
 func (b *budget) tooLarge() error {
 	return fmt.Errorf("%w; at most %d MiB are", errBudget, b.limit>>20)
 }
-
-// begin starts with another command line.
-func (b *budget) begin() { b.tried = 0 }
 
 // try counts a file name that is looked up.
 func (b *budget) try() error {

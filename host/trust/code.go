@@ -5,86 +5,113 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// How interpreters find code: the endings that they try behind a word that is no
-// file, and the files that a folder is run by.
+// How programs find code: the endings that they try behind a word that is no file, and
+// the files that a folder is run by.
 var (
-	endings = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".jsx", ".json", ".node", ".wasm", ".py", ".rb", ".pl", ".php", ".lua"}
+	endings = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".jsx", ".json", ".node", ".wasm", ".py", ".rb", ".pl", ".php", ".lua", ".class"}
 	indexes = []string{"index.js", "index.mjs", "index.cjs", "index.ts", "index.mts", "index.tsx", "index.jsx", "index.json", "index.node", "__main__.py", "__init__.py", "main.lua", "init.lua"}
 )
 
-// files pins the code of a program beyond what its words name as they are written:
-// what an interpreter finds by a word, what a line of shell names, what a program of
-// a registry takes from the project, and what each of them reads by itself.
-func (s *scan) files(r run) {
-	i, interprets := interpreterOf(r.name)
-	if interprets {
+// run pins the code of a program, as far as it is understood. Of an interpreter, each
+// word that names code is pinned: an argument to the code too many is better than the
+// code too few.
+func (s *scan) run(r run) {
+	s.above(strings.Fields(r.reads))
+	if r.odd != "" {
+		s.unpin(r.odd)
+	}
+	switch r.is {
+	case interpreter, shell:
 		s.interpreted(r)
-		s.words("", i.reads)
-	}
-	if slices.Contains(shells, r.name) && slices.ContainsFunc(r.args, isLine) {
-		for _, arg := range r.args {
-			s.words("", strings.FieldsFunc(arg, isBetweenWords))
+	case fetcher:
+		if r.modules {
+			s.modules(r)
 		}
-	}
-	if f, _, packages, ok := r.fetches(); ok {
-		s.words("", f.reads)
-		if f.local {
-			s.local(r.name, packages)
+	case unknown:
+		own := strings.ContainsAny(r.command, `/\`) && s.word(r.command) == aFile // the project's, and pinned
+		for _, word := range s.named(r.args) {
+			if !own {
+				s.unpin(word)
+			}
 		}
+	case builder, carrier:
+		s.named(r.args)
 	}
 }
 
-// isBetweenWords reports whether a letter ends a word in a line of shell.
-func isBetweenWords(r rune) bool { return strings.ContainsRune(" \t\r\n;&|()<>{}'\"`$=", r) }
-
-// interpreted pins what an interpreter makes of its words: it is not known which
-// of them is the code, and which an argument to it.
+// interpreted pins what an interpreter makes of its words.
 func (s *scan) interpreted(r run) {
-	for n, word := range r.args {
-		switch {
-		case n > 0 && r.args[n-1] == "-m":
-			s.module(r.name, word)
-		case strings.HasPrefix(word, "-m") && len(word) > 2 && word[2] != '-':
-			s.module(r.name, word[2:])
-		case n > 0 && slices.Contains([]string{"-cp", "-classpath", "--class-path", "-p", "--module-path"}, r.args[n-1]) && r.name == "java":
-			s.classes(r, filepath.SplitList(word))
-		}
+	for _, word := range r.args {
 		if word = valueOf(word); !strings.HasPrefix(word, "-") {
-			s.code(r.name, word, true)
+			s.code(word, true)
 		}
 	}
-	if r.name == "java" {
-		s.classes(r, []string{"."})
+	for _, word := range r.files {
+		if !s.code(word, true) {
+			s.unpin(word)
+		}
+	}
+	switch {
+	case r.module != "":
+		s.module(r.module)
+	case r.text && r.is == shell:
+		s.named(r.args)
+	case r.text:
+	case len(r.rest) == 0:
+		s.unpin("")
+	case !s.main(r) || r.verbs && !strings.ContainsAny(r.rest[0], "./"):
+		s.unpin(r.rest[0])
 	}
 }
 
-// code pins what an interpreter runs for a word: the file, the one with an ending
-// to it, or that of a folder.
-func (s *scan) code(by, word string, isPackage bool) {
-	what := s.word(by, word)
+// main pins the code that an interpreter is given, and reports whether it was found. Java
+// finds it in folders and archives.
+func (s *scan) main(r run) (found bool) {
+	found = s.code(r.rest[0], true)
+	if paths := r.paths; strings.Contains(r.program.args, "="+aPath) {
+		if len(paths) == 0 {
+			paths = []string{"."}
+		}
+		for _, dir := range paths {
+			what := s.word(dir)
+			if what == nothing {
+				s.unpin(dir)
+			}
+			found = s.code(filepath.Join(dir, strings.ReplaceAll(r.rest[0], ".", "/")), false) || found || what == aFile
+		}
+	}
+	return found
+}
+
+// code pins what an interpreter runs for a word: the file, the one with an ending to it,
+// or that of a folder. It reports whether there is one.
+func (s *scan) code(word string, isPackage bool) (found bool) {
+	what := s.word(word)
 	if what == aFile || s.err != nil || word == "" {
-		return
+		return what == aFile
 	}
 	for _, ending := range endings {
-		s.word(by, strings.TrimRight(word, `/\`)+ending)
+		found = s.word(strings.TrimRight(word, `/\`)+ending) == aFile || found
 	}
 	if what != aFolder {
-		return
+		return found
 	}
 	for _, name := range indexes {
-		s.word(by, filepath.Join(word, name))
+		found = s.word(filepath.Join(word, name)) == aFile || found
 	}
-	if manifest := filepath.Join(word, "package.json"); isPackage && s.word(by, manifest) == aFile {
+	if manifest := filepath.Join(word, "package.json"); isPackage && s.word(manifest) == aFile {
 		for _, main := range s.mains(manifest) {
-			s.code(by, filepath.Join(word, filepath.FromSlash(main)), false)
+			found = s.code(filepath.Join(word, filepath.FromSlash(main)), false) || found
 		}
 	}
+	return found
 }
 
 // mains returns the files that a package.json says a folder is run by.
@@ -113,39 +140,78 @@ func (s *scan) mains(manifest string) (files []string) {
 }
 
 // module pins what python -m runs from the folder it runs in.
-func (s *scan) module(by, name string) {
-	parts := strings.Split(name, ".")
-	at := path.Join(parts...)
-	s.word(by, at+".py")
-	s.word(by, path.Join(at, "__main__.py"))
-	for n := range parts {
-		s.word(by, path.Join(path.Join(parts[:n+1]...), "__init__.py"))
+func (s *scan) module(name string) {
+	at := ""
+	for part := range strings.SplitSeq(name, ".") {
+		at = path.Join(at, part)
+		s.word(path.Join(at, "__init__.py"))
 	}
+	s.word(at + ".py")
+	s.word(path.Join(at, "__main__.py"))
 }
 
-// classes pins the archives of a class path, and the class that is named to be run.
-func (s *scan) classes(r run, paths []string) {
-	s.words(r.name, paths)
-	for _, word := range r.args {
-		if strings.HasPrefix(word, "-") {
-			continue
-		}
-		for _, dir := range paths {
-			s.word(r.name, filepath.Join(dir, strings.ReplaceAll(word, ".", "/")+".class"))
+// named pins what lies in the folder by a name that is in the words, or that a program
+// may make of one: server.py of server:app. It returns the names that lead anywhere.
+func (s *scan) named(words []string) (names []string) {
+	for _, word := range words {
+		parts := append([]string{word}, strings.FieldsFunc(word, isBetweenWords)...)
+		for _, part := range slices.Compact(parts) {
+			if strings.HasPrefix(part, "-") {
+				part = part[min(2, len(part)):] // a letter with its value
+			}
+			what := s.word(part)
+			if what == nothing && part != "" {
+				for _, ending := range endings {
+					what = max(what, s.word(part+ending), s.word(strings.ReplaceAll(part, ".", "/")+ending))
+				}
+			}
+			if what != nothing {
+				names = append(names, part)
+			}
 		}
 	}
+	return names
 }
 
-// local pins what a program of a registry finds of a package in the project.
-func (s *scan) local(by string, packages []string) {
-	for _, p := range packages {
+// isBetweenWords reports whether a letter ends a name in a line of shell, or in a
+// language of a program's own.
+func isBetweenWords(r rune) bool { return strings.ContainsRune(" \t\r\n;&|()<>{}'\"`$=:,@", r) }
+
+// modules pins what is run in place of a package of a registry.
+func (s *scan) modules(r run) {
+	for _, p := range r.packages {
 		name := p
 		if at := strings.LastIndexByte(p, '@'); at > 0 {
 			name = p[:at]
 		}
-		for _, root := range []string{".", s.project} {
-			s.word(by, filepath.Join(root, "node_modules", ".bin", path.Base(name)))
-			s.word(by, filepath.Join(root, "node_modules", filepath.FromSlash(name), "package.json"))
+		before := len(s.found)
+		s.above([]string{filepath.Join("node_modules", ".bin", path.Base(name)), filepath.Join("node_modules", filepath.FromSlash(name), "package.json")})
+		if len(s.found) > before {
+			s.local = append(s.local, r.name)
+		}
+	}
+}
+
+// above pins files of a folder or those above it, up to that of the project. Above that
+// are files that cannot be pinned, those of the user's home folder aside.
+func (s *scan) above(names []string) {
+	if len(names) == 0 || s.err != nil {
+		return
+	}
+	home, _ := os.UserHomeDir()
+	dir, err := s.budget.real(s.project, s.dir)
+	for s.err = err; dir != home && s.err == nil; dir = filepath.Dir(dir) {
+		for _, name := range names {
+			at := filepath.Join(dir, name)
+			s.word(at)
+			if below(s.project, at) == "" {
+				if _, err := os.Lstat(at); err == nil {
+					s.unpin(at)
+				}
+			}
+		}
+		if filepath.Dir(dir) == dir {
+			break
 		}
 	}
 }

@@ -54,9 +54,9 @@ func TestPinsOfCode(t *testing.T) {
 		{"node nothing", "", true},
 		{"node", "", true},
 		{"node /opt/server.js", "", true},
-		{"node --require=./server nothing", "server.js", false},
-		{"python -m mod.sub", "mod/sub/__main__.py mod/__init__.py", false},
-		{"python -mmod.sub", "mod/sub/__main__.py mod/__init__.py", false},
+		{"node --require=./server nothing", "server.js", true},
+		{"python -m mod.sub", "mod/sub/__main__.py mod/__init__.py", true}, // a cache of it may run
+		{"python -mmod.sub", "mod/sub/__main__.py mod/__init__.py", true},
 		{"python -m http.server", "", true},
 		{"env A=b node server", "server.js", false},
 		{"env -S node\u00a0server", "server.js", false},
@@ -65,25 +65,27 @@ func TestPinsOfCode(t *testing.T) {
 		{"npx -y tsx server", ".npmrc server.js", false},
 		{"npx @a/server@1.2.3", ".npmrc node_modules/.bin/server node_modules/@a/server/package.json", false},
 		{"bun nothing", "bunfig.toml", true},
-		{"bun server", "server.js bunfig.toml", false},
+		{"bun server", "server.js bunfig.toml", true}, // a script of that name may run
+		{"bun ./server", "server.js bunfig.toml", false},
 		{"bash -c ./run.sh;node\tserver.js|cat", "run.sh server.js", false},
 		{"java -cp .:lib/x.jar Main", "lib/x.jar Main.class", false},
-		{"bash a;run.sh", "", false},
+		{"bash a;run.sh", "", true},
 		{"node -p lib/x.jar:run.sh", "", false},
 		{"npx @x", ".npmrc node_modules/.bin/@x", false},
 		{"uv", "", false},
-		{"mcp-files server", "", false},
+		{"mcp-files server", "server.js", true},
+		{"mcp-files --verbose notes", "", false},
 	} {
 		words := strings.Split(tc.command, " ")
 		for i := range words {
 			words[i] = strings.ReplaceAll(words[i], "\u00a0", " ") // of one argument
 		}
-		pins, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/"+words[0], words[1:])
+		pins, err := questionBudget(t.Context()).code(dir, dir, "/usr/bin/"+words[0], words[1:], nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var names []string
-		for _, p := range pins {
+		for _, p := range pins.found {
 			names = append(names, p.path)
 		}
 		want := strings.Fields(tc.want)
@@ -92,16 +94,20 @@ func TestPinsOfCode(t *testing.T) {
 		if !slices.Equal(names, want) {
 			t.Errorf("%s: pins %q, want %q", tc.command, names, want)
 		}
-		warned := slices.ContainsFunc(commandWarnings(words[0], words[1:], pins), func(w string) bool { return strings.Contains(w, "no file of the project") })
+		warned := slices.ContainsFunc(saidOf(words[0], words[1:], pins), isUnpinned)
 		if warned != tc.warned {
 			t.Errorf("%s: warned is %v", tc.command, warned)
 		}
 	}
 }
 
+func isUnpinned(warning string) bool {
+	return strings.Contains(warning, "the code that this runs is not pinned")
+}
+
 func TestManifestThatCannotBeRead(t *testing.T) {
 	dir := written(t, map[string]string{"package.json": `{"main": "a.js",}`, "a.js": ""})
-	if _, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/node", []string{"."}); err == nil || !strings.Contains(err.Error(), "package.json: which file it names") {
+	if _, err := questionBudget(t.Context()).code(dir, dir, "/usr/bin/node", []string{"."}, nil); err == nil || !strings.Contains(err.Error(), "package.json: which file it names") {
 		t.Error(err)
 	}
 }
@@ -117,17 +123,17 @@ func TestBudget(t *testing.T) {
 	}
 	b := listBudget(t.Context())
 	for range 200 {
-		if _, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"huge.js"}); err == nil || !strings.Contains(err.Error(), "at most 64 MiB are") {
+		if _, err := b.code(dir, dir, "/usr/bin/node", []string{"huge.js"}, nil); err == nil || !strings.Contains(err.Error(), "at most 64 MiB are") {
 			t.Fatal(err)
 		}
-		if pins, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"big.js"}); err != nil || len(pins) != 1 {
+		if pins, err := b.code(dir, dir, "/usr/bin/node", []string{"big.js"}, nil); err != nil || len(pins.found) != 1 {
 			t.Fatalf("%v, %v", pins, err)
 		}
 	}
 	if read := int64(listBytes) - b.bytes; read != listBytes-10 {
 		t.Errorf("%d bytes were read", read)
 	}
-	if pins, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"small.js"}); err != nil || len(pins) != 1 {
+	if pins, err := b.code(dir, dir, "/usr/bin/node", []string{"small.js"}, nil); err != nil || len(pins.found) != 1 {
 		t.Errorf("%v, %v", pins, err)
 	}
 }
@@ -136,7 +142,7 @@ func TestBudget(t *testing.T) {
 func TestBudgetToItsEnd(t *testing.T) {
 	b := questionBudget(t.Context())
 	for line := range maxAllNames / maxNames {
-		b.begin()
+		b.tried = 0
 		for range maxNames {
 			if err := b.try(); err != nil {
 				t.Fatalf("command line %d: %v", line, err)
@@ -148,17 +154,17 @@ func TestBudgetToItsEnd(t *testing.T) {
 			b.tries--
 		}
 	}
-	b.begin()
+	b.tried = 0
 	if b.try() == nil {
 		t.Error("one name more is tried for all command lines")
 	}
 	dir := repo(t, "a.js", "b.js")
 	b = listBudget(t.Context())
 	b.bytes = int64(len("in a.js"))
-	if pins, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"a.js"}); err != nil || len(pins) != 1 {
+	if pins, err := b.code(dir, dir, "/usr/bin/node", []string{"a.js"}, nil); err != nil || len(pins.found) != 1 {
 		t.Errorf("%v, %v", pins, err)
 	}
-	if _, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"b.js"}); !errors.Is(err, errBudget) {
+	if _, err := b.code(dir, dir, "/usr/bin/node", []string{"b.js"}, nil); !errors.Is(err, errBudget) {
 		t.Error(err)
 	}
 }
@@ -168,11 +174,11 @@ func TestBudgetOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for says, b := range map[string]*budget{"takes at most 2s": listBudget(t.Context()), "takes at most 15s": questionBudget(t.Context())} {
 			b.until = time.Now().Add(b.time) // for the first of the two has slept since
-			if _, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"a.js"}); err != nil {
+			if _, err := b.code(dir, dir, "/usr/bin/node", []string{"a.js"}, nil); err != nil {
 				t.Error(err)
 			}
 			time.Sleep(b.time + 1) // of the bubble's clock
-			if _, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{"a.js"}); err == nil || !strings.Contains(err.Error(), says) {
+			if _, err := b.code(dir, dir, "/usr/bin/node", []string{"a.js"}, nil); err == nil || !strings.Contains(err.Error(), says) {
 				t.Error(err)
 			}
 		}
@@ -189,17 +195,20 @@ func TestBudgetOfNames(t *testing.T) {
 	b := questionBudget(t.Context())
 	refused := 0
 	for range 20 {
-		if _, err := b.fileHashes(dir, dir, "/usr/bin/node", many); err != nil {
+		if _, err := b.code(dir, dir, "/usr/bin/node", many, nil); err != nil {
 			refused++
 		}
 	}
 	if b.tries > maxAllNames+20 || refused == 0 {
 		t.Errorf("%d names were tried, %d command lines refused", b.tries, refused)
 	}
-	if _, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/node", make([]string, maxNames)); err != nil {
+	if _, err := questionBudget(t.Context()).code(dir, dir, "/usr/bin/node", make([]string, maxNames), nil); err != nil {
 		t.Error(err) // words that are nothing name nothing
 	}
-	if _, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/node", slices.Repeat([]string{"x"}, maxNames)); err == nil || !strings.Contains(err.Error(), "names are tried") {
+	for len(many) < maxNames {
+		many = append(many, fmt.Sprint("w", len(many)))
+	}
+	if _, err := questionBudget(t.Context()).code(dir, dir, "/usr/bin/node", many, nil); err == nil || !strings.Contains(err.Error(), "names are tried") {
 		t.Error(err)
 	}
 }
@@ -215,15 +224,15 @@ func FuzzPins(f *testing.F) {
 		dir := written(t, map[string]string{"package.json": manifest, "x/package.json": manifest})
 		words := strings.Split(line, "\n")
 		b := questionBudget(t.Context())
-		pins, _ := b.fileHashes(dir, dir, words[0], words[1:])
-		for _, p := range pins {
+		pins, _ := b.code(dir, dir, words[0], words[1:], nil)
+		for _, p := range pins.found {
 			if !filepath.IsLocal(p.path) {
 				t.Errorf("pinned %q", p.path)
 			}
 		}
-		if len(pins) > maxFiles+1 || b.tries > maxNames+1 {
-			t.Errorf("%d pins of %d names", len(pins), b.tries)
+		if len(pins.found) > maxFiles+1 || b.tries > maxNames+1 {
+			t.Errorf("%d pins of %d names", len(pins.found), b.tries)
 		}
-		commandWarnings(words[0], words[1:], pins)
+		saidOf(words[0], words[1:], pins)
 	})
 }

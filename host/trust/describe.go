@@ -79,7 +79,7 @@ func (a *Approval) process(s config.Server, b *budget) (err error) {
 		return err
 	}
 	a.add("command", a.Command)
-	b.begin()
+	b.tried = 0
 	real, err := b.real(s.Project.Folder, a.Command)
 	if err != nil {
 		return err
@@ -91,12 +91,15 @@ func (a *Approval) process(s config.Server, b *budget) (err error) {
 	a.add("folder", s.Dir)
 	a.list("environment", slices.Sorted(maps.Keys(s.Env))...)
 	a.hidden("environment", s.Env)
-	pins, err := b.fileHashes(s.Project.Folder, s.Dir, a.Command, argsOf(s, os.LookupEnv))
+	f, err := b.code(s.Project.Folder, s.Dir, a.Command, argsOf(s, os.LookupEnv), s.Env)
 	if err != nil {
 		return err
 	}
-	a.Warnings = append(commandWarnings(a.Command, argsOf(s, unset), pins), environmentWarnings(s.Env)...)
-	a.pin(pins)
+	var w warnings
+	w.command(a.Command, argsOf(s, unset), f)
+	w.environment(s.Env, f)
+	a.Warnings = slices.Concat(w.worst, w.others)
+	a.pin(f.found)
 	return nil
 }
 

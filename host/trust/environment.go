@@ -1,7 +1,7 @@
 package trust
 
 import (
-	"fmt"
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -9,6 +9,11 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
+
+// worstLoaders are the variables by which a program loads code of another's choice. A
+// project can set any number of those below that no program reads.
+var worstLoaders = regexp.MustCompile(`^(LD_(PRELOAD|AUDIT|LIBRARY_PATH)|DYLD_(INSERT_LIBRARIES|LIBRARY_PATH|FRAMEWORK_PATH)|PATH|ENV|BASH_ENV|NODE_(OPTIONS|PATH|COMPILE_CACHE)|` +
+	`BUN_OPTIONS|PYTHON(PATH|HOME|STARTUP)|PERL5(OPT|LIB)|RUBY(OPT|LIB)|PHPRC|LUA_INIT|_?JAVA_(TOOL_)?OPTIONS|JDK_JAVA_OPTIONS|DOTNET_STARTUP_HOOKS|GIT_SSH_COMMAND|HOME)$`)
 
 // loaders are the variables that change which code programs load, or whom they
 // talk to and believe, by the program or library that reads them. Where one looks
@@ -25,7 +30,7 @@ var loaders = regexp.MustCompile(`^(` + strings.Join([]string{
 	`(HTTPS?|ALL|FTP|NO)_PROXY|SSL_CERT_.*|SSLKEYLOGFILE|OPENSSL_.*|CURL_.*|WGETRC|REQUESTS_CA_BUNDLE`,
 	`AWS_(CA_BUNDLE|CONFIG_FILE|SHARED_CREDENTIALS_FILE|ENDPOINT_URL.*)|KUBECONFIG|(DOCKER|CONTAINER)_.*|GIT_.*`,
 	// JavaScript
-	`NODE_(OPTIONS|PATH|EXTRA_CA_CERTS|TLS_REJECT_UNAUTHORIZED|REPL_EXTERNAL_MODULE|USE_.*)|TSX_.*|TS_NODE_.*|ELECTRON_.*`,
+	`NODE_(OPTIONS|PATH|COMPILE_CACHE|EXTRA_CA_CERTS|TLS_REJECT_UNAUTHORIZED|REPL_EXTERNAL_MODULE|USE_.*)|TSX_.*|TS_NODE_.*|ELECTRON_.*`,
 	`BUN_.*|DENO_.*|NPM_CONFIG_.*|PNPM_.*|YARN_.*|COREPACK_.*`,
 	// Python
 	`PYTHON(PATH|HOME|STARTUP|INSPECT|USERBASE|WARNINGS|BREAKPOINT|PLATLIBDIR|PYCACHEPREFIX|EXECUTABLE)|UV_.*|PIP_.*|PIPX_.*|POETRY_.*|CONDA_.*|VIRTUAL_ENV`,
@@ -34,16 +39,43 @@ var loaders = regexp.MustCompile(`^(` + strings.Join([]string{
 	// others
 	`PERL(5(OPT|LIB|DB|SHELL)|LIB)|RUBY(OPT|LIB|SHELL|PATH)|GEM_(HOME|PATH)|BUNDLE_.*|PHPRC|PHP_INI_SCAN_DIR|LUA_(INIT|PATH|CPATH).*|R_(PROFILE|ENVIRON|LIBS).*`,
 	`GO(FLAGS|ENV|PROXY|NOPROXY|SUMDB|NOSUMDB|NOSUMCHECK|INSECURE|PRIVATE|TOOLCHAIN|PATH|ROOT|WORK|AUTH|VCS)|CGO_.*`,
+	`ERL_.*|ELIXIR_.*|MIX_.*|JULIA_.*|GUILE_.*|AWK(PATH|LIBPATH)|TCL.*PATH|GROOVY_.*|SCALA_.*|PLTCOLLECTS|GJS_.*`,
+	`(PYENV|RBENV|NODENV|PLENV|JENV|ASDF|MISE|VOLTA|NVM|SDKMAN|RTX|FNM|GOENV)_.*`,
 	`(GNU)?MAKEFLAGS|MAKEFILES|RUSTC.*|RUST(DOC)?FLAGS|RUSTUP_.*|CARGO_.*|CC|CXX|LD`,
 }, "|") + `)$`)
 
-// environmentWarnings returns what a person should know of the variables that an entry
-// sets, with the beginnings of the values.
-func environmentWarnings(env map[string]string) (w []string) {
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if loaders.MatchString(strings.ToUpper(name)) {
-			w = append(w, fmt.Sprintf("%s changes what programs load or reach; here it is %s", cleantext.Word(short(name)), cleantext.Word(short(env[name]))))
+// isLoader reports whether a variable is one of loaders, and whether it is of the worst.
+func isLoader(name string) (yes, worst bool) {
+	name = strings.ToUpper(name)
+	return loaders.MatchString(name), worstLoaders.MatchString(name)
+}
+
+// byLoading sorts the names of variables: the worst loaders first, then the others.
+func byLoading(names []string) []string {
+	rank := func(name string) int {
+		switch yes, worst := isLoader(name); {
+		case worst:
+			return 0
+		case yes:
+			return 1
+		}
+		return 2
+	}
+	return slices.SortedStableFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+}
+
+// environment warns of the variables that an entry sets, with the beginnings of the
+// values.
+func (w *warnings) environment(env map[string]string, f findings) {
+	for _, name := range byLoading(slices.Sorted(maps.Keys(env))) {
+		if yes, worst := isLoader(name); worst {
+			w.worse(loads, cleantext.Word(short(name)), cleantext.Word(short(env[name])))
+		} else if yes {
+			w.add(loads, cleantext.Word(short(name)), cleantext.Word(short(env[name])))
+		} else if slices.Contains(f.variables, name) {
+			w.add("%s names something of the project that is not pinned; here it is %s", cleantext.Word(short(name)), cleantext.Word(short(env[name])))
 		}
 	}
-	return w
 }
+
+const loads = "%s changes what programs load or reach; here it is %s"

@@ -18,47 +18,61 @@ import (
 type fileHash struct {
 	path string // from the folder of the project, with slashes
 	hash string // "sha256:…", or where a link leads that goes out of the project
-	by   string // the interpreter, or program of a registry, whose code it may be; "" for none
 }
 
-// fileHashes returns the hashes of the files below a project's folder that a command
-// names, as the command itself or in its arguments: what is approved is the script's
-// content, not its name. They include the file that an interpreter finds by a word that
-// is no file name, and what it reads by itself, see [scan.files]. args are those that the
-// command will get; relative paths in them count from dir.
+// findings are what a look at the code behind a command line has found.
+type findings struct {
+	found     []fileHash
+	unpinned  []string // arguments for which other code can run than that; "" is that there are none
+	local     []string // programs that take a package from the project
+	variables []string // variables whose values name something of the project
+}
+
+// code returns the files below a project's folder that a command names, as the command
+// itself or in its arguments: what is approved is the script's content, not its name. They
+// include the file that an interpreter finds by a word that is no file name, and what it
+// reads by itself. args are those that the command will get; relative paths in them, and
+// in env, count from dir.
 //
 // A file that cannot be read, or is too large to be read each time, is an error: it
 // could not be compared later.
-func (b *budget) fileHashes(project, dir, command string, args []string) ([]fileHash, error) {
+func (b *budget) code(project, dir, command string, args []string, env map[string]string) (findings, error) {
 	root, err := os.OpenRoot(project)
 	if err != nil {
-		return nil, err
+		return findings{}, err
 	}
 	defer root.Close()
-	b.begin()
-	s := &scan{budget: b, project: project, dir: dir, root: root}
-	s.words("", append([]string{command}, args...))
-	for _, r := range runs(command, args) {
-		s.files(r)
+	b.tried = 0
+	s := &scan{budget: b, project: project, dir: dir, root: root, known: make(map[string]kind)}
+	for _, word := range append([]string{command}, args...) {
+		s.word(valueOf(word))
 	}
-	return s.found, s.err
+	all := runs(command, args)
+	for _, r := range all {
+		s.run(r)
+	}
+	if last := all[len(all)-1]; len(all) > maxWrapped && last.inner() != nil {
+		s.unpin(last.name)
+	}
+	for name, value := range env {
+		if slices.ContainsFunc(strings.FieldsFunc(value, isBetweenWords), s.isPath) {
+			s.variables = append(s.variables, name)
+		}
+	}
+	return s.findings, s.err
 }
 
-// scan reads the files that one command names. It stops at the first error.
+// scan looks at the code that one command names. It stops at the first error.
 type scan struct {
+	findings
 	budget       *budget
 	project, dir string
 	root         *os.Root
-	found        []fileHash
+	known        map[string]kind // paths that were looked at
 	err          error
 }
 
-// words pins what words name as they are written.
-func (s *scan) words(by string, words []string) {
-	for _, word := range words {
-		s.word(by, valueOf(word))
-	}
-}
+func (s *scan) unpin(word string) { s.unpinned = append(s.unpinned, word) }
 
 // valueOf returns what is assigned in a word that is a flag, and any other as it
 // is.
@@ -81,14 +95,14 @@ const (
 // word pins what a word names below the project, if that is a file. Behind a link, ".."
 // is one folder for the system, and another for a program that shortens paths first:
 // both are pinned.
-func (s *scan) word(by, word string) kind {
+func (s *scan) word(word string) kind {
 	if word == "" || strings.Contains(word, "\x00") {
 		return nothing
 	}
 	path := s.from(word)
-	what := s.path(by, path)
+	what := s.path(path)
 	if strings.Contains(word, "..") {
-		what = max(what, s.path(by, filepath.Clean(path)))
+		what = max(what, s.path(filepath.Clean(path)))
 	}
 	return what
 }
@@ -102,48 +116,46 @@ func (s *scan) from(word string) string {
 }
 
 // path is word for an absolute path.
-func (s *scan) path(by, path string) kind {
-	p := s.find(path)
-	if p.path == "" {
-		return nothing
+func (s *scan) path(path string) kind {
+	what, known := s.known[path]
+	if known {
+		return what
 	}
-	what := aFile
-	if p.hash == "" {
+	p := s.find(path)
+	switch {
+	case p.hash != "":
+		what = aFile
+	case p.path != "":
 		p.hash, what = s.contents(p.path)
 	}
-	if p.hash != "" && s.err == nil {
-		s.add(by, p)
+	s.known[path] = what
+	if p.hash != "" && s.err == nil && !slices.Contains(s.found, p) {
+		s.found = append(s.found, p)
+	}
+	if len(s.found) > maxFiles {
+		s.err = fmt.Errorf("the command names more than %d files of the project", maxFiles)
 	}
 	return what
 }
 
 // find returns where a path leads below the project, or out of it by a link.
-func (s *scan) find(path string) (p fileHash) {
+func (s *scan) find(path string) fileHash {
 	if s.err != nil {
-		return p
+		return fileHash{}
 	}
 	var real string
 	if real, s.err = s.budget.real(s.project, path); s.err != nil || real == "" {
-		return p
+		return fileHash{}
 	}
-	if p.path = below(s.project, real); p.path == "" {
-		p.path, p.hash = below(s.project, path), real
+	if inside := below(s.project, real); inside != "" {
+		return fileHash{path: inside}
 	}
-	return p
-}
-
-// add keeps a pin once, and whose code it is.
-func (s *scan) add(by string, p fileHash) {
-	at := slices.IndexFunc(s.found, func(q fileHash) bool { return q.path == p.path })
-	if at < 0 {
-		at, s.found = len(s.found), append(s.found, p)
+	if link := below(s.project, path); link != "" {
+		if _, err := os.Lstat(real); err == nil {
+			return fileHash{link, real}
+		}
 	}
-	if s.found[at].by == "" {
-		s.found[at].by = by
-	}
-	if len(s.found) > maxFiles {
-		s.err = fmt.Errorf("the command names more than %d files of the project", maxFiles)
-	}
+	return fileHash{}
 }
 
 // below returns a path from the folder of a project, or "" for one that is not
@@ -154,6 +166,16 @@ func below(project, path string) string {
 		return ""
 	}
 	return filepath.ToSlash(name)
+}
+
+// isPath reports whether a word that looks like a path leads to something of the project.
+func (s *scan) isPath(word string) bool {
+	if !strings.ContainsAny(word, `./\`) || strings.Contains(word, "\x00") {
+		return false
+	}
+	p := s.find(s.from(word))
+	_, err := s.root.Lstat(filepath.FromSlash(p.path))
+	return p.hash != "" || p.path != "" && err == nil
 }
 
 // contents returns the digest of a file, or "" where it is not a regular file.

@@ -30,12 +30,12 @@ func repo(t *testing.T, files ...string) string {
 
 func pinsOf(t *testing.T, dir, cwd, command string, args ...string) string {
 	t.Helper()
-	pins, err := questionBudget(t.Context()).fileHashes(dir, cwd, command, args)
+	pins, err := questionBudget(t.Context()).code(dir, cwd, command, args, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, p := range pins {
+	for _, p := range pins.found {
 		if p.hash != digestOf("in "+p.path) {
 			p.path += " -> " + p.hash
 		}
@@ -84,9 +84,9 @@ func TestPinsFollowLinks(t *testing.T) {
 		if err := os.Symlink(target, link); err != nil {
 			t.Fatal(err)
 		}
-		pins, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/node", []string{"link.js"})
+		pins, err := questionBudget(t.Context()).code(dir, dir, "/usr/bin/node", []string{"link.js"}, nil)
 		got := ""
-		for _, p := range pins {
+		for _, p := range pins.found {
 			got = p.path
 			if p.hash != digestOf("in "+p.path) {
 				got += " -> " + p.hash
@@ -107,7 +107,7 @@ func TestWhatCannotBePinned(t *testing.T) {
 	if err := os.Truncate(huge, maxBytes+1); err != nil {
 		t.Skip(err)
 	}
-	if _, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/node", []string{"huge"}); err == nil || !strings.Contains(err.Error(), "too large") {
+	if _, err := questionBudget(t.Context()).code(dir, dir, "/usr/bin/node", []string{"huge"}, nil); err == nil || !strings.Contains(err.Error(), "too large") {
 		t.Error(err)
 	}
 	var many []string
@@ -115,10 +115,10 @@ func TestWhatCannotBePinned(t *testing.T) {
 		many = append(many, fmt.Sprint("f", i))
 	}
 	dir = repo(t, many...)
-	if pins, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/node", many[1:]); err != nil || len(pins) != maxFiles {
-		t.Errorf("%d pins, %v", len(pins), err)
+	if pins, err := questionBudget(t.Context()).code(dir, dir, "/usr/bin/node", many[1:], nil); err != nil || len(pins.found) != maxFiles {
+		t.Errorf("%d pins, %v", len(pins.found), err)
 	}
-	if _, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/node", many); err == nil || !strings.Contains(err.Error(), "more than") {
+	if _, err := questionBudget(t.Context()).code(dir, dir, "/usr/bin/node", many, nil); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Error(err)
 	}
 	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
@@ -127,7 +127,7 @@ func TestWhatCannotBePinned(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "f0"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := questionBudget(t.Context()).fileHashes(dir, dir, "/usr/bin/node", []string{"f0"}); err == nil {
+	if _, err := questionBudget(t.Context()).code(dir, dir, "/usr/bin/node", []string{"f0"}, nil); err == nil {
 		t.Error("no error")
 	}
 }

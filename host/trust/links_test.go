@@ -43,11 +43,11 @@ func TestChainsOfLinksAreCharged(t *testing.T) {
 	dir := linked(t, map[string]string{"server.js": "", "d/x": ""}, chain(254))
 	for _, name := range []string{"l0", "l220", "l252"} {
 		b, start := questionBudget(t.Context()), time.Now()
-		pins, err := b.fileHashes(dir, dir, "/usr/bin/node", []string{name})
+		pins, err := b.code(dir, dir, "/usr/bin/node", []string{name}, nil)
 		if took := time.Since(start); took > time.Second || b.tries > maxNames+1 {
 			t.Errorf("%s: %v, %d steps", name, took, b.tries)
 		}
-		if followed := name == "l252"; followed != (len(pins) == 1) || followed != (err == nil) || err != nil && !errors.Is(err, errBudget) {
+		if followed := name == "l252"; followed != (len(pins.found) == 1) || followed != (err == nil) || err != nil && !errors.Is(err, errBudget) {
 			t.Errorf("%s: pins %v, error %v", name, pins, err)
 		}
 	}
@@ -77,7 +77,7 @@ func TestLooksAreCalledOff(t *testing.T) {
 	interrupted := errors.New("interrupted")
 	cancel(interrupted)
 	for _, b := range []*budget{questionBudget(ctx), listBudget(ctx)} {
-		if _, err := b.fileHashes(dir, dir, "/usr/bin/node", slices.Repeat([]string{"l0", "server.js"}, 10)); !errors.Is(err, interrupted) || b.tries > 1 {
+		if _, err := b.code(dir, dir, "/usr/bin/node", slices.Repeat([]string{"l0", "server.js"}, 10), nil); !errors.Is(err, interrupted) || b.tries > 1 {
 			t.Errorf("%d names, %v", b.tries, err)
 		}
 	}

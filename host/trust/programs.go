@@ -1,222 +1,275 @@
 package trust
 
 import (
+	"cmp"
 	"path"
+	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 )
 
-// run is a program that a command line starts, and the words that it gets.
+// role is what a program does with its arguments.
+type role int
+
+const (
+	unknown     role = iota
+	wrapper          // runs the program that its first operand names
+	interpreter      // runs the code that its first operand names
+	shell            // is one too, whose code is more than a file
+	fetcher          // downloads the package that its first operand names, and runs it
+	container        // runs an image
+	builder          // runs what files of the folder say
+	carrier          // may run any of its arguments
+)
+
+// program is what is known of programs that run others, or code. Whatever argument is not
+// in args is not understood.
+type program struct {
+	is    role
+	names string // with their first words, where these say what is run
+	args  string // patterns of flags, with the meaning of their values
+	reads string // files that it finds by itself in the folder it runs in, or above it
+
+	assigns bool // operands with "=" set variables
+	skips   int  // operands before the one that counts
+	verbs   bool // an operand that looks like no file may be a word of its own
+	modules bool // packages that the project has go first
+}
+
+// The meanings of values. A flag without one has no value, and no say in what runs.
+const (
+	aValue   = "value"   // has no say in what runs
+	aDoubt   = "doubt"   // has a say that is not followed
+	aCode    = "file"    // the name of code that runs as well
+	aMain    = "main"    // the name of the code; what follows is the code's own
+	aModule  = "module"  // what python -m takes
+	aPath    = "path"    // where code is looked for
+	aText    = "inline"  // code
+	aLine    = "line"    // a command line, which what follows goes on with
+	aPackage = "package" // of a registry
+)
+
+const (
+	nodeArgs = "--no-warnings --no-deprecation --enable-source-maps --trace-warnings --trace-deprecation --trace-uncaught --throw-deprecation --max-old-space-size" +
+		" --stack-trace-limit --expose-gc --experimental-strip-types --experimental-transform-types -r=file --require=file --import=file --loader=file --experimental-loader=file" +
+		" -e=inline --eval=inline -p=inline --print=inline"
+	npmArgs = "-y --yes -q --quiet --silent --no-install --prefer-offline --prefer-online -p=package --package=package -c=inline --call=inline --registry=value" +
+		" --cache=doubt -w=doubt --workspace=doubt --prefix=doubt --userconfig=doubt --node-options=doubt"
+	uvArgs = "-q --quiet -v --verbose --isolated --offline --no-cache -n --refresh --no-progress --from=package --with=package --python=value -p=value --index-url=value --index=value --default-index=value"
+)
+
+var programs = []program{
+	{is: wrapper, names: "env", args: "-i -0 -v -u=value --unset=value --ignore-environment -C=doubt --chdir=doubt -S=line --split-string=line", assigns: true},
+	{is: wrapper, names: "sudo, doas", args: "-E -H -n -S -b -u=value -g=value -p=value -D=doubt -R=doubt --user=value --group=value --preserve-env --non-interactive", assigns: true},
+	{is: wrapper, names: "nice, ionice", args: "-[0-9]* -t -n=value -c=value --adjustment=value --class=value --classdata=value"},
+	{is: wrapper, names: "timeout", args: "-v -f -p --foreground --preserve-status --verbose -s=value -k=value --signal=value --kill-after=value", skips: 1},
+	{is: wrapper, names: "stdbuf", args: "-i=value -o=value -e=value --input=value --output=value --error=value"},
+	{is: wrapper, names: "flock", args: "-s -x -e -n -o -F -v -w=value -E=value --shared --exclusive --nonblock --close --timeout=value --wait=value", skips: 1},
+	{is: wrapper, names: "script", args: "-q -e -a -f -c=inline --command=inline --quiet --return --append --flush", skips: 1},
+	{is: wrapper, names: "xargs", args: "-0 -r -t -n=value -L=value -P=value -I=value -d=value"},
+	{is: wrapper, names: "setsid, unbuffer, nohup, exec, chronic, busybox, command", args: "-f -w -p"},
+	{is: wrapper, names: "time, tini, dumb-init, catatonit", args: "-p -v -g -s -c"},
+	{is: wrapper, names: "cross-env", assigns: true},
+
+	{is: interpreter, names: "node, nodejs, iojs, electron", args: nodeArgs},
+	{is: interpreter, names: "tsx, tsx watch, ts-node, ts-node-esm", args: nodeArgs + " -T --transpile-only", reads: "tsconfig.json package.json"},
+	{is: interpreter, names: "deno, deno run", args: "-A -q --quiet --allow-* --deny-* --no-* --cached-only --unstable*", reads: "deno.json deno.jsonc package.json", verbs: true},
+	{is: interpreter, names: "bun, bun run", args: "--silent --no-install --smol -r=file --preload=file --require=file --import=file -e=inline --eval=inline -p=inline --print=inline", reads: "bunfig.toml package.json tsconfig.json", verbs: true},
+	{is: interpreter, names: "python, py, pypy, pythonw, ipython", args: "-b -B -d -E -i -I -O -P -q -s -S -u -v -x -W=value -X=doubt -c=inline -m=module"},
+	{is: interpreter, names: "ruby, jruby", args: "-w -v -W[0-2] -U -r=file -e=inline"},
+	{is: interpreter, names: "perl", args: "-w -W -t -T -n -p -a -l -e=inline -E=inline"},
+	{is: interpreter, names: "php", args: "-q -n -f=main -r=inline -R=inline -B=inline -E=inline"},
+	{is: interpreter, names: "lua, luajit", args: "-v -W -E -l=file -e=inline"},
+	{is: interpreter, names: "java, javaw", args: "-Xm[sx]* -Xss* -ea -esa -server -jar=main -cp=path -classpath=path --class-path=path -p=path --module-path=path"},
+	{is: interpreter, names: "rscript", args: "--vanilla --no-save --no-restore --slave --no-echo -e=inline", reads: ".Rprofile .Renviron"},
+	{is: interpreter, names: "julia", args: "-q -O[0-3] -L=file -e=inline -E=inline --eval=inline --print=inline"},
+	{is: interpreter, names: "elixir", args: "-r=file -e=inline --eval=inline"},
+	{is: interpreter, names: "guile", args: "-s=main -l=file -c=inline -e=inline"},
+	{is: interpreter, names: "osascript", args: "-l=value -e=inline"},
+	{is: interpreter, names: "gjs, qjs, racket, groovy, scala, tclsh, bb, clojure", args: "-c=inline -e=inline"},
+
+	{is: shell, names: "sh, bash, dash, zsh, ksh, mksh, ash, fish, csh, tcsh, nu", args: "-e -u -x -v -f -l -i --login --posix --norc --noprofile -c=inline"},
+	{is: shell, names: "cmd", args: "/s /q /d /c=inline /k=inline"},
+	{is: shell, names: "powershell, pwsh", args: "-noprofile -nop -nologo -noninteractive -executionpolicy=value -ex*=value -ep=value -f=main -file=main -c=inline -co*=inline -e=inline -ec=inline -en*=inline"},
+
+	{is: fetcher, names: "npx, npm exec, npm x", args: npmArgs, reads: ".npmrc", modules: true},
+	{is: fetcher, names: "bunx, bun x", args: npmArgs + " --bun", reads: ".npmrc bunfig.toml", modules: true},
+	{is: fetcher, names: "pnpm dlx, pnpx", args: npmArgs, reads: ".npmrc pnpm-workspace.yaml .pnpmfile.cjs"},
+	{is: fetcher, names: "yarn dlx", args: npmArgs, reads: ".npmrc .yarnrc .yarnrc.yml"},
+	{is: fetcher, names: "uvx, uv tool run", args: uvArgs, reads: "uv.toml"},
+	{is: fetcher, names: "pipx run", args: "--spec=package --python=value --no-cache -q --quiet"},
+
+	{is: container, names: "docker, podman, nerdctl"},
+
+	{is: carrier, names: "deno eval, ssh, git, socat, websocat, nc, ncat, rsync, tar, find, parallel, watch, awk, gawk, mawk, sed, vim, emacs, expect, strace, gdb, cross-env-shell"},
+
+	// They look for work, for settings that are code, or for an environment.
+	{is: builder, names: "npm, pnpm, yarn, corepack, nx, turbo, vite, vite-node, webpack, jest, vitest, nodemon, pm2, pm2-runtime, ts-node-dev, dotenv, dotenvx"},
+	{is: builder, names: "uv, poetry, pipenv, pipx, pdm, hatch, rye, poe, conda, mamba, pixi, tox, nox, invoke, pytest, celery, flask, fastapi, fastmcp, mcp, streamlit, django-admin"},
+	{is: builder, names: "uvicorn, gunicorn, hypercorn, daphne, granian, honcho, foreman, direnv, mise, asdf, volta, fnm, op, doppler, devbox, docker-compose, docker compose"},
+	{is: builder, names: "make, gmake, just, task, cargo, go, gradle, mvn, dotnet, rake, bundle, rails, composer, ant, sbt, bazel, mix, nix, swift, zig, cmake, ninja, meson"},
+}
+
+// byName are the programs by their names and first words.
+var byName = func() map[string]program {
+	all := make(map[string]program)
+	for _, p := range programs {
+		for name := range strings.SplitSeq(p.names, ", ") {
+			all[name] = p
+		}
+	}
+	return all
+}()
+
+// run is a program that a command line starts, and what it makes of its words.
 type run struct {
-	name string // without its folder, its version and the ending that Windows gives it
-	args []string
+	program
+	name    string   // without its folder and the ending that Windows gives it, and with the words that count as one
+	command string   // as it is written
+	args    []string // all of them
+
+	odd      string   // the first argument that is not understood
+	text     bool     // code stands in the arguments
+	module   string   // that is run by its name
+	files    []string // code that is loaded first
+	paths    []string // where code is looked for
+	packages []string
+	rest     []string // from the first operand on
 }
 
 // maxWrapped is how many programs are looked through that run another.
 const maxWrapped = 4
 
-// runs returns the programs that a command line starts: the command itself, and
-// those that it is told to run.
+// runs returns the programs that a command line starts: the command itself, and those
+// that it is told to run. The last one runs another if there are too many.
 func runs(command string, args []string) []run {
-	r := run{program(command), args}
-	all := []run{r}
+	all := []run{read(command, args)}
 	for len(all) <= maxWrapped {
-		inner := r.inner()
+		inner := all[len(all)-1].inner()
 		if len(inner) == 0 {
 			break
 		}
-		r = run{program(inner[0]), inner[1:]}
-		all = append(all, r)
+		all = append(all, read(inner[0], inner[1:]))
 	}
 	return all
 }
 
-// inner returns the command line in the arguments of a program that runs another.
-func (r run) inner() []string {
-	fetcher, fetches := fetchers[r.name]
-	switch {
-	case slices.Contains(wrappers, r.name):
-		if hasFlag(r.args, "-S", "--split-string") { // env: one argument is a command line
-			return behind(strings.Fields(strings.Join(r.args, " ")))
-		}
-		return behind(r.args)
-	case len(r.args) > 0 && slices.Contains(launchers[r.name], r.args[0]):
-		return behind(r.args[1:])
-	case fetches && len(fetcher.verb) == 0: // npx: a package is often an interpreter
-		return behind(r.args)
-	}
-	return nil
-}
-
-// wrappers run the program that their arguments name.
-var wrappers = []string{"env", "sudo", "doas", "nohup", "nice", "ionice", "time", "timeout", "exec", "xargs", "setsid", "stdbuf", "busybox",
-	"cross-env", "cross-env-shell", "dotenv", "dotenvx", "nodemon", "pm2-runtime", "tini", "dumb-init", "flock", "chronic", "unbuffer", "script"}
-
-// launchers run the program behind one of these words.
-var launchers = map[string][]string{
-	"uv": {"run"}, "poetry": {"run"}, "pipenv": {"run"}, "pdm": {"run"}, "hatch": {"run"}, "rye": {"run"}, "conda": {"run"}, "mamba": {"run"},
-	"pixi": {"run"}, "mise": {"exec", "x"}, "asdf": {"exec"}, "volta": {"run"}, "fnm": {"exec"}, "direnv": {"exec"}, "bundle": {"exec"},
-	"pnpm": {"exec"}, "yarn": {"exec", "node"}, "npm": {"exec", "x"}, "corepack": {"exec"}, "op": {"run"}, "doppler": {"run"}, "devbox": {"run"},
-}
-
-var (
-	shells     = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "fish", "ash", "csh", "tcsh", "nu", "cmd", "powershell", "pwsh"}
-	containers = []string{"docker", "podman", "nerdctl"}
-	builders   = []string{"make", "gmake", "just", "task", "cargo", "go", "gradle", "mvn", "dotnet", "rake", "ant", "sbt", "bazel", "mix", "nix", "swift", "zig", "poe", "nx", "turbo"}
-)
-
-// interpreter is a program that runs code which is in a file, or in its arguments.
-type interpreter struct {
-	inline  []string // flags and words that have code behind them
-	project []string // those with which it looks for work in files of the project
-	reads   []string // files of the folder it runs in that it reads by itself, and that can have it load code
-}
-
-// interpreters by their names; see [interpreterOf] for how else they are called.
-var interpreters = map[string]interpreter{
-	"node":      {inline: []string{"-e", "-p", "--eval", "--print"}, project: []string{"--run", "--test", "--experimental-default-config-file"}},
-	"deno":      {inline: []string{"eval"}, project: []string{"task", "test", "bench"}, reads: []string{"deno.json", "deno.jsonc", "package.json"}},
-	"bun":       {inline: []string{"-e", "-p", "--eval", "--print"}, project: []string{"test"}, reads: []string{"bunfig.toml", "package.json", "tsconfig.json"}},
-	"tsx":       {inline: []string{"-e", "-p", "--eval", "--print"}, reads: []string{"tsconfig.json"}},
-	"ts-node":   {inline: []string{"-e", "-p", "--eval", "--print"}, reads: []string{"tsconfig.json"}},
-	"python":    {inline: []string{"-c"}},
-	"ruby":      {inline: []string{"-e"}},
-	"perl":      {inline: []string{"-e", "-E"}},
-	"php":       {inline: []string{"-r", "-R", "-B", "-E"}},
-	"lua":       {inline: []string{"-e"}},
-	"java":      {},
-	"rscript":   {inline: []string{"-e"}, reads: []string{".Rprofile", ".Renviron"}},
-	"julia":     {inline: []string{"-e", "-E", "--eval", "--print"}},
-	"elixir":    {inline: []string{"-e", "--eval"}},
-	"osascript": {inline: []string{"-e"}},
-	"tclsh":     {}, "groovy": {inline: []string{"-e"}}, "scala": {inline: []string{"-e"}}, "guile": {inline: []string{"-c", "-e"}},
-	"awk": {}, "gjs": {inline: []string{"-c"}}, "qjs": {inline: []string{"-e"}}, "racket": {inline: []string{"-e"}},
-}
-
-// sameInterpreter are other names of interpreters.
-var sameInterpreter = map[string]string{"nodejs": "node", "py": "python", "pypy": "python", "pythonw": "python", "ipython": "python",
-	"jruby": "ruby", "luajit": "lua", "gawk": "awk", "mawk": "awk", "javaw": "java", "iojs": "node"}
-
-// versioned is a name with the version of a program at its end.
+// versioned is a name with the version of a program at its end: python3.12.
 var versioned = regexp.MustCompile(`^([a-z]+)-?[0-9][0-9.]*[a-z]?$`)
 
-// interpreterOf returns the interpreter of a name: also nodejs, and python3.12.
-func interpreterOf(name string) (i interpreter, known bool) {
-	if v := versioned.FindStringSubmatch(name); v != nil {
-		name = v[1]
-	}
-	if other, ok := sameInterpreter[name]; ok {
-		name = other
-	}
-	i, known = interpreters[name]
-	return i, known
-}
-
-// program returns the name that a command goes by.
-func program(command string) string {
+// read returns a program with its arguments as it reads them.
+func read(command string, args []string) run {
 	name := strings.ToLower(path.Base(strings.ReplaceAll(command, `\`, "/")))
 	for _, end := range []string{".exe", ".cmd", ".bat", ".ps1"} {
 		name = strings.TrimSuffix(name, end)
 	}
 	name, _, _ = strings.Cut(name, "@") // of a package: its version
-	return name
-}
-
-// hasFlag reports whether one of the flags is given, also with its value behind
-// it in one word.
-func hasFlag(args []string, flags ...string) bool {
-	return slices.ContainsFunc(args, func(arg string) bool {
-		name, _, _ := strings.Cut(arg, "=")
-		return slices.ContainsFunc(flags, func(flag string) bool {
-			return name == flag || len(flag) == len("-x") && strings.HasPrefix(arg, flag)
-		})
-	})
-}
-
-// behind returns the command in the arguments of a program that runs another.
-func behind(args []string) []string {
-	for i, arg := range args {
-		if !strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=") && !isNumber(arg) {
-			return args[i:]
+	r := run{name: name, command: command, args: args}
+	known := name
+	if v := versioned.FindStringSubmatch(name); v != nil {
+		known = v[1]
+	}
+	for words := min(len(args), 2); words >= 0; words-- {
+		verbs := append([]string{""}, args[:words]...)
+		if p, found := byName[known+strings.Join(verbs, " ")]; found {
+			r.program, r.name = p, name+strings.Join(verbs, " ")
+			r.parse(args[words:])
+			break
 		}
+	}
+	return r
+}
+
+// parse reads arguments up to the first operand that counts.
+func (r *run) parse(args []string) {
+	skips := r.skips
+	for len(args) > 0 && r.rest == nil {
+		arg, all := args[0], args
+		args = args[1:]
+		means, value, attached, known := r.flag(arg)
+		if means != "" && !attached && len(args) > 0 {
+			value, args = args[0], args[1:]
+		}
+		switch {
+		case arg == "--":
+			r.rest = args[min(skips, len(args)):]
+		case !known && (arg == "-" || !strings.HasPrefix(arg, "-")):
+			if r.assigns && strings.Contains(arg, "=") {
+				continue
+			}
+			if skips--; skips < 0 {
+				r.rest = all
+			}
+		case !known, means == aDoubt, means == aLine && strings.ContainsAny(value, `"'\$#`):
+			r.odd = cmp.Or(r.odd, arg)
+		}
+		switch means {
+		case aText:
+			r.text = true
+		case aCode:
+			r.files = append(r.files, value)
+		case aPath:
+			r.paths = append(r.paths, filepath.SplitList(value)...)
+		case aPackage:
+			r.packages = append(r.packages, value)
+		case aModule:
+			r.odd = cmp.Or(r.odd, value) // a cache beside it may be what runs
+			r.module, r.rest = value, []string{}
+		case aMain:
+			r.rest = []string{value}
+		case aLine:
+			r.rest = append(strings.Fields(value), args...)
+		}
+	}
+	if r.is == fetcher && r.packages == nil && len(r.rest) > 0 {
+		r.packages = r.rest[:1]
+	}
+}
+
+// flag returns what an argument means to a program, with the value that is in it.
+func (r *run) flag(arg string) (means, value string, attached, known bool) {
+	if r.is == shell {
+		arg = strings.ToLower(arg)
+	}
+	name, value, attached := strings.Cut(arg, "=")
+	if means, known = r.meaning(name); known || len(arg) < 2 || arg[0] != '-' || arg[1] == '-' {
+		return means, value, attached, known
+	}
+	for letters := arg; len(letters) > 1; letters = "-" + letters[2:] { // several in one: -um
+		if means, known = r.meaning(letters[:2]); means != "" || !known {
+			return means, letters[2:], len(letters) > 2, known
+		}
+	}
+	return "", "", false, true
+}
+
+func (r *run) meaning(flag string) (means string, known bool) {
+	for arg := range strings.FieldsSeq(r.program.args) {
+		pattern, means, _ := strings.Cut(arg, "=")
+		if known, _ := path.Match(pattern, flag); known {
+			return means, true
+		}
+	}
+	return "", false
+}
+
+// inner returns the command line in the arguments of a program that runs another. Where
+// they are not understood, it is what begins with a program that runs code.
+func (r *run) inner() []string {
+	switch {
+	case r.is == interpreter, r.is == shell, r.is == container:
+		return nil
+	case (r.is == wrapper || r.is == fetcher) && r.odd == "":
+		return r.rest
+	}
+	for i, arg := range r.args {
+		switch read(arg, r.args[i+1:]).is {
+		case interpreter, shell, fetcher:
+			return r.args[i:]
+		}
+	}
+	if r.is == wrapper || r.is == fetcher {
+		return r.rest
 	}
 	return nil
-}
-
-var number = regexp.MustCompile(`^[0-9.]+[smhd]?$`)
-
-func isNumber(arg string) bool { return number.MatchString(arg) }
-
-// isLine reports whether an argument of a shell has a line of commands behind it.
-func isLine(arg string) bool {
-	arg = strings.ToLower(arg)
-	short := strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.Contains(arg, "c") // -c, and -lc
-	return short || arg == "/c" || arg == "/k" || strings.HasPrefix(arg, "-e") && strings.HasPrefix("-encodedcommand", arg)
-}
-
-// fetcher is a program that runs packages of a registry.
-type fetcher struct {
-	verb  []string // the words behind which the package stands, if there has to be one
-	flags []string // those that name a package
-	reads []string // files of the folder it runs in that say where packages come from
-	local bool     // it runs what is in node_modules first
-}
-
-var fetchers = map[string]fetcher{
-	"npx":  {nil, []string{"-p", "--package"}, npmReads, true},
-	"npm":  {[]string{"exec", "x"}, []string{"-p", "--package"}, npmReads, true},
-	"pnpm": {[]string{"dlx"}, []string{"--package"}, append(npmReads, "pnpm-workspace.yaml", ".pnpmfile.cjs"), false},
-	"pnpx": {nil, []string{"--package"}, append(npmReads, "pnpm-workspace.yaml", ".pnpmfile.cjs"), false},
-	"yarn": {[]string{"dlx"}, []string{"-p", "--package"}, append(npmReads, ".yarnrc", ".yarnrc.yml"), false},
-	"bunx": {nil, []string{"-p", "--package"}, append(npmReads, "bunfig.toml"), true},
-	"bun":  {[]string{"x"}, nil, append(npmReads, "bunfig.toml"), true},
-	"uvx":  {nil, []string{"--from", "--with"}, []string{"uv.toml"}, false},
-	"uv":   {[]string{"tool"}, []string{"--from", "--with"}, []string{"uv.toml"}, false},
-	"pipx": {[]string{"run"}, []string{"--spec"}, nil, false},
-}
-
-var npmReads = []string{".npmrc"}
-
-// fetches returns what a program of a registry is told to run. full are its own
-// words, so far as they matter.
-func (r run) fetches() (f fetcher, full string, packages []string, ok bool) {
-	f, known := fetchers[r.name]
-	full, args := r.name, r.args
-	if !known || len(f.verb) > 0 && (len(args) == 0 || !slices.Contains(f.verb, args[0])) {
-		return f, full, nil, false
-	}
-	if len(f.verb) > 0 {
-		full, args = full+" "+args[0], args[1:]
-	}
-	if full == "uv tool" && len(args) > 0 {
-		full, args = full+" "+args[0], args[1:]
-	}
-	return f, full, packagesOf(args, f.flags), true
-}
-
-// valued are other flags of fetchers whose value is the next word.
-var valued = []string{"--python", "--index-url", "--index", "--registry", "--cache", "-w", "--workspace", "-c", "--call"}
-
-// packagesOf returns what is named by flags, or else the first argument. What
-// follows that is the package's own.
-func packagesOf(args, flags []string) (named []string) {
-	for i := 0; i < len(args); i++ {
-		name, value, assigned := strings.Cut(args[i], "=")
-		switch {
-		case !strings.HasPrefix(name, "-"):
-			if len(named) == 0 {
-				named = args[i : i+1]
-			}
-			return named
-		case slices.Contains(flags, name) && assigned:
-			named = append(named, value)
-		case slices.Contains(flags, name) && i+1 < len(args):
-			i++
-			named = append(named, args[i])
-		case slices.Contains(valued, args[i]):
-			i++
-		}
-	}
-	return named
 }

@@ -9,9 +9,16 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// Shown returns the facts that say something to a person.
+// Shown returns the facts that say something to a person. Of the variables, those that
+// have programs load code go first: what is shown of a list may be cut.
 func (e Entry) Shown() []Fact {
-	return slices.DeleteFunc(slices.Clone(e.Facts), func(f Fact) bool { return f.Hidden })
+	facts := slices.DeleteFunc(slices.Clone(e.Facts), func(f Fact) bool { return f.Hidden })
+	for i, f := range facts {
+		if f.Name == "environment" {
+			facts[i].Values = byLoading(f.Values)
+		}
+	}
+	return facts
 }
 
 // lines returns [Entry.Shown] and the hash as text, a line each. Nothing is cut, and

@@ -13,6 +13,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // Each paragraph of the golden file is a command and what is said about it.
 func TestWarnings(t *testing.T) {
 	var b strings.Builder
+	empty := repo(t)
 	for _, line := range []string{
 		"/usr/bin/mcp-files --root /notes",
 		"/usr/bin/npx -y @scope/server",
@@ -72,17 +73,24 @@ func TestWarnings(t *testing.T) {
 	} {
 		words := strings.Fields(line)
 		b.WriteString(line + "\n")
-		for _, w := range commandWarnings(words[0], words[1:], nil) {
+		f, err := questionBudget(t.Context()).code(empty, empty, words[0], words[1:], nil)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, w := range saidOf(words[0], words[1:], f) {
 			b.WriteString("\t" + w + "\n")
 		}
 	}
-	for _, w := range environmentWarnings(map[string]string{
+	var env warnings
+	env.environment(map[string]string{
 		"TOKEN": "x", "LD_PRELOAD": "./evil.so", "NODE_OPTIONS": "--require ./x.js", "PATH": "", "PATHS": "x", "DYLD_INSERT_LIBRARIES": "x", "GIT_SSH_COMMAND": "x", "HTTPS_PROXY": "http://x",
 		"JDK_JAVA_OPTIONS": "-javaagent:x.jar", "JAVA_TOOL_OPTIONS": "x", "GOFLAGS": "-toolexec=./x", "GOOGLE_API_KEY": "x", "MAKEFLAGS": "x", "RUSTC_WRAPPER": "./x",
 		"BUN_OPTIONS": "--preload ./x.ts", "DENO_DIR": ".", "HOME": ".", "XDG_CONFIG_HOME": ".", "npm_config_registry": "http://x", "OPENSSL_CONF": "x.cnf",
 		"NODE_TLS_REJECT_UNAUTHORIZED": "0", "NODE_ENV": "production", "PYTHONBREAKPOINT": "x.y", "PYTHONUNBUFFERED": "1", "DOTNET_STARTUP_HOOKS": "x.dll",
 		"SSLKEYLOGFILE": strings.Repeat("x", 5000), "AWS_CONFIG_FILE": "\x1b[2J", "AWS_REGION": "x",
-	}) {
+		"NODE_COMPILE_CACHE": "c", "ERL_FLAGS": "-run x", "JULIA_LOAD_PATH": ".", "GUILE_LOAD_PATH": ".", "AWKPATH": ".", "PYENV_VERSION": "x",
+	}, findings{})
+	for _, w := range slices.Concat(env.worst, env.others) {
 		b.WriteString(w + "\n")
 	}
 	const golden = "testdata/warnings.golden"
@@ -104,7 +112,8 @@ func TestFlags(t *testing.T) {
 		{"-e", true}, {"-ecode", true}, {"-e=code", true}, {"--eval", true}, {"--eval=code", true}, {"task", true},
 		{"--evaluate", false}, {"--e", false}, {"-x", false}, {"tasks", false}, {"e", false}, {"", false},
 	} {
-		if hasFlag([]string{test.arg}, "-e", "--eval", "task") != test.want {
+		r := run{program: program{args: "-e=inline --eval=inline task=inline"}}
+		if means, _, _, _ := r.flag(test.arg); (means == aText) != test.want {
 			t.Errorf("%q: %v", test.arg, !test.want)
 		}
 	}
@@ -115,7 +124,8 @@ func TestLinesOfShell(t *testing.T) {
 		"-c": true, "-lc": true, "-C": true, "/c": true, "/K": true, "-e": true, "-Enc": true, "-encodedCommand": true,
 		"--rcfile": false, "-l": false, "-ex": false, "c": false, "run.sc": false, "/x": false, "-": false, "": false,
 	} {
-		if isLine(arg) != want {
+		isLine := func(shell string) bool { return read(shell, []string{arg}).text }
+		if slices.ContainsFunc([]string{"bash", "cmd", "powershell"}, isLine) != want {
 			t.Errorf("%q: %v", arg, !want)
 		}
 	}
@@ -131,7 +141,7 @@ func TestWrappedPrograms(t *testing.T) {
 
 func TestPackageOfTheProject(t *testing.T) {
 	for by, want := range map[string]bool{"npx": true, "node": false, "": false} {
-		said := commandWarnings("npx", []string{"server"}, []fileHash{{path: "x", by: by}})
+		said := saidOf("npx", []string{"server"}, findings{local: []string{by}})
 		if slices.Contains(said, "npx takes it from node_modules of the project, and not from the registry") != want {
 			t.Errorf("%q: %q", by, said)
 		}
@@ -148,13 +158,20 @@ func TestWordsInWarningsAreShort(t *testing.T) {
 	}
 }
 
+// saidOf returns the warnings about a command.
+func saidOf(command string, args []string, f findings) []string {
+	var w warnings
+	w.command(command, args, f)
+	return slices.Concat(w.worst, w.others)
+}
+
 // However a line of arguments is made up, nothing of it is out of bounds.
 func FuzzWarnings(f *testing.F) {
 	f.Add("npx", "-p\n\n-p")
 	f.Add("env", "env\nenv\nsudo\nnpx\n-c")
 	f.Add("uv", "tool")
 	f.Fuzz(func(t *testing.T, command, args string) {
-		for _, w := range commandWarnings(command, strings.Split(args, "\n"), nil) {
+		for _, w := range saidOf(command, strings.Split(args, "\n"), findings{}) {
 			if w == "" {
 				t.Error("an empty warning")
 			}
