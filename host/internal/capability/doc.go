@@ -21,5 +21,5 @@
 //   - Closing is bounded: a process goes with everything that it started.
 //
 // A new kind of open is a Target and an [Opener] in a package of its own, whose handles
-// embed a [Slot], and an entry in kinds and entryKeys.
+// embed a [Slot], and an entry in kinds.
 package capability

@@ -3,48 +3,10 @@ package capability
 import (
 	"context"
 	"io"
-	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
-
-// Handle is what an open returns and a table keeps until it is over: a stream of
-// bytes both ways, or an HTTP exchange. Every Handle embeds a [Slot].
-type Handle interface {
-	hostio.Stream
-
-	// Start is called once, when the handle has its place in the table.
-	Start()
-
-	// End mutes the handle and asks it to quit. Unlike Close, any goroutine may call
-	// it, and more than once.
-	End()
-
-	// AsSlot returns the slot that the handle embeds.
-	AsSlot() *Slot
-}
-
-// Opening is what an [Opener] makes a [Handle] of: the place where its Slot begins.
-type Opening struct {
-	table *Table
-	grant Grant
-	sink  hostio.Sink
-}
-
-// Slot is the place of a handle in its table. A handle embeds one, begins it with
-// Init and ends it with Remove.
-type Slot struct {
-	Events  Emitter                 // what the sink of the handle hears
-	Context context.Context         // ends when the handle has to end, or has ended
-	Cancel  context.CancelCauseFunc // ends Context
-
-	table *Table
-	grant Grant
-	after *Slot         // has to be gone before this one starts; nil for none
-	gone  chan struct{} // closed when nothing is left of a process; nil for other kinds
-	held  atomic.Int64  // bytes of a request body that the table counts for this handle
-}
 
 // Init begins the slot.
 func (s *Slot) Init(o Opening) {
@@ -79,7 +41,22 @@ func (s *Slot) AwaitTurn() (wanted bool) {
 }
 
 // Remove takes the handle out of its table. Nothing is left of it.
-func (s *Slot) Remove() { s.table.remove(s) }
+func (s *Slot) Remove() {
+	t := s.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.handles, s)
+	switch s.grant.To.Kind() {
+	case abi.OpenHTTP:
+		t.served--
+	case abi.OpenProcess:
+		close(s.gone)
+		if t.processes[s.grant.Name] == s {
+			delete(t.processes, s.grant.Name)
+		}
+	}
+	t.finish()
+}
 
 // Limits returns the limits of the table, with defaults filled in.
 func (s *Slot) Limits() *Limits { return &s.table.limits }

@@ -5,15 +5,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/textproto"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
@@ -24,48 +20,14 @@ const (
 	MaxAnswer = 256 << 10 // bytes of the body of an answer, after decompression
 	MaxPosted = 1 << 20   // bytes of the body of a request
 
-	fetchTime = 10 * time.Second // from the first look-up to the last byte, redirects included
-	fetchIdle = 15 * time.Second // until an unused connection is closed
 )
 
 // fetchTimeout is what ends an exchange that takes too long.
 type fetchTimeout struct{}
 
 func (fetchTimeout) Error() string { return fmt.Sprintf("no whole answer within %v", fetchTime) }
+
 func (fetchTimeout) Unwrap() error { return context.DeadlineExceeded }
-
-// Fetcher makes the exchanges of one auth provider for one server entry: it
-// fetches metadata, redeems codes, registers and revokes. It may be used by
-// several goroutines, and holds a few connections until Close.
-//
-// A provider is not trusted, and what it was told by a server even less. So it
-// reaches what its [Policy] says, each address is looked at when it is about to
-// be connected to, nothing goes elsewhere by a redirect, and whatever a server
-// can make long or slow has a bound. No cookie is kept, and none is passed on.
-type Fetcher struct {
-	policy   Policy
-	resolver *net.Resolver // for tests; nil is the system's
-
-	private atomic.Bool // the server was met on a private network
-
-	mu     sync.Mutex
-	routes map[routeKey]*route
-	closed bool
-}
-
-// NewFetcher returns a fetcher for a reach, which must not be changed after it.
-// An error is one of the configuration.
-func NewFetcher(reach Policy) (*Fetcher, error) {
-	if err := reach.check(); err != nil {
-		return nil, err
-	}
-	if reach.Server != nil {
-		if err := reach.Server.Check(); err != nil {
-			return nil, err
-		}
-	}
-	return &Fetcher{policy: reach, routes: map[routeKey]*route{}}, nil
-}
 
 // FetchRequest is one request of a provider.
 type FetchRequest struct {
@@ -108,18 +70,6 @@ func (f *Fetcher) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, er
 		err = httpclient.Explain(err)
 	}
 	return nil, fmt.Errorf("%s %s: %w", r.Method, cleantext.Line(httpclient.BareURL(u.String()), 200), err)
-}
-
-// Close ends the exchanges under way and closes the connections. It may be
-// called again.
-func (f *Fetcher) Close() {
-	f.mu.Lock()
-	roads := f.routes
-	f.routes, f.closed = nil, true
-	f.mu.Unlock()
-	for _, r := range roads {
-		r.close()
-	}
 }
 
 // outgoing is a request that was looked at, on its way to one URL.

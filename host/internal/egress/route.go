@@ -15,25 +15,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 )
 
-// routeKey says how an origin is reached.
-type routeKey struct {
-	relation relation
-	proxied  bool
-}
-
-// route has the connections to the origins of one routeKey. Routes differ in the guard
-// of their addresses and in the TLS name and certificate that they show, so a
-// connection of one is never used for another.
-type route struct {
-	transport *http.Transport
-	dialer    *dial.Dialer
-}
-
-func (r *route) close() {
-	r.transport.CloseIdleConnections()
-	r.dialer.Close()
-}
-
 // route returns the route to u, or why there is none.
 func (f *Fetcher) route(ctx context.Context, u *url.URL) (*route, error) {
 	to, err := f.policy.relate(u)

@@ -1,18 +1,8 @@
 package guest
 
-import (
-	"fmt"
-
-	"github.com/wharf-mcp/wharf/abi"
-)
-
 // headSize is how much of a message over the cap is kept, to find whose call
 // it would have answered.
 const headSize = 4 << 10
-
-// maxPartials is how many exchanges may have a message under way at once. A
-// guest that reads each of them from a handle does not come near it.
-const maxPartials = 1024
 
 // partial collects a message that arrives in parts.
 type partial struct {
@@ -32,10 +22,6 @@ type partials struct {
 	total   int    // bytes of memory held, see Instance.space
 	spare   []byte // a buffer for the next message that is cut by the end of a chunk
 }
-
-// spareSize is how large a message may be to be collected in the spare buffer
-// and copied by the receiver. The buffer of a larger one is given away.
-const spareSize = 128 << 10
 
 // open returns the assembly of an exchange, made if need be; nil means that
 // there are too many.
@@ -127,61 +113,4 @@ func (a *partials) keep(data []byte) {
 	if cap(data) > cap(a.spare) {
 		a.spare = data[:0]
 	}
-}
-
-// deliver takes bytes of an inbound message from the guest.
-func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict {
-	in := &i.inbound
-	if flags&abi.Abort != 0 {
-		in.forget(exchange)
-		return abi.VerdictPending
-	}
-	if flags&abi.End != 0 && !in.started(exchange) && len(p) <= i.limits.MessageCap {
-		return i.handOver(exchange, p, false)
-	}
-	m := in.open(exchange)
-	if m == nil {
-		i.caller.Trap(fmt.Errorf("parts of messages for more than %d exchanges at once", maxPartials))
-	}
-	in.add(m, p, i.expected(exchange), i.limits.MessageCap, i.space())
-	if m.dropped/maxOverrun > i.limits.MessageCap {
-		i.fail(&EndedError{Cause: errEndless})
-	}
-	if flags&abi.End == 0 {
-		return abi.VerdictPending
-	}
-	whole := *m
-	in.forget(exchange)
-	if whole.dropped > 0 {
-		i.receiver.TooBig(exchange, whole.data)
-		return abi.VerdictTooBig
-	}
-	if cap(whole.data) > spareSize {
-		return i.handOver(exchange, whole.data, true)
-	}
-	defer in.keep(whole.data)
-	return i.handOver(exchange, whole.data, false)
-}
-
-// expected is how long the message of an exchange will be, if the bytes are those
-// of an HTTP body that said so. A server may lie, and a guest deliver something
-// else: it is a hint.
-func (i *Instance) expected(exchange uint32) int {
-	if i.current.kind != abi.EventHead && i.current.kind != abi.EventData {
-		return 0
-	}
-	h := i.lookup(i.current.handle)
-	if h == nil || h.exchange != exchange || h.kind != abi.OpenHTTP {
-		return 0
-	}
-	return int(min(max(h.length, 0), int64(i.limits.MessageCap)))
-}
-
-// handOver passes a whole message on.
-func (i *Instance) handOver(exchange uint32, msg []byte, owned bool) abi.Verdict {
-	v := i.receiver.Deliver(exchange, msg, owned)
-	if v == abi.VerdictAnswer {
-		i.answered++
-	}
-	return v
 }

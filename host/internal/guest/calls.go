@@ -1,7 +1,6 @@
 package guest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"time"
@@ -73,9 +72,7 @@ func answer(c abi.Call) func(*wasm.Instance, []uint64) {
 		if hasResult {
 			stack[0] = uint64(uint32(result))
 		}
-		if i.tracer != nil || i.observer != nil {
-			i.observeCall(c, a[:n], result)
-		}
+		i.observeCall(c, a[:n], result)
 	}
 }
 
@@ -129,43 +126,6 @@ func (i *Instance) callScan(a args) int32 { // off, needles
 		return -1
 	}
 	return Payload(i.current.payload).Scan(i.caller, a[0], a[1])
-}
-
-// scanStep is how far one needle is looked for before the others are: what is
-// paid for is the way to the first of them that is there.
-const scanStep = 4 << 10
-
-// scan returns where the first of the packed needles is in p, or -1, and how
-// many bytes of p it has looked at.
-func scan(p []byte, needles uint32) (at, looked int) {
-	c := [4]byte{byte(needles), byte(needles >> 8), byte(needles >> 16), byte(needles >> 24)}
-	if c[1] == c[0] && c[2] == c[0] && c[3] == c[0] {
-		if at = bytes.IndexByte(p, c[0]); at < 0 {
-			return -1, len(p)
-		}
-		return at, at
-	}
-	for ; looked < len(p); looked += scanStep {
-		step := p[looked:min(looked+scanStep, len(p))]
-		if at = scanShort(step, c); at >= 0 {
-			return looked + at, looked + len(step)
-		}
-	}
-	return -1, len(p)
-}
-
-// scanShort returns where the first of the needles is in p, or -1.
-func scanShort(p []byte, needles [4]byte) int {
-	at := -1
-	for n, c := range needles {
-		if n > 0 && c == needles[n-1] {
-			continue
-		}
-		if k := bytes.IndexByte(p, c); k >= 0 {
-			p, at = p[:k], k
-		}
-	}
-	return at
 }
 
 func (i *Instance) callDeliver(a args) int32 { // exchange, off, len, flags
@@ -302,17 +262,6 @@ func (i *Instance) reportFailed(exchange uint32, status abi.Status, text string)
 	return int32(abi.OK)
 }
 
-// Status returns the status of the HTTP response to an exchange, or 0. Only the
-// receiver may call it, while it is called itself.
-func (i *Instance) Status(exchange uint32) int {
-	for n := range i.handles {
-		if h := &i.handles[n]; h.stream != nil && h.exchange == exchange && h.status != 0 {
-			return h.status
-		}
-	}
-	return 0
-}
-
 func (i *Instance) callSave(a args) int32 { // ptr, len
 	i.needOpen()
 	p := i.memory(a[0], a[1])
@@ -331,4 +280,78 @@ func (i *Instance) callLog(a args) int32 { // level, ptr, len
 		i.log(abi.Level(a[0]), cleantext.Line(string(p), maxWords))
 	}
 	return 0
+}
+
+// connectError says whose fault it is that there is no connection: the other
+// side's, if something came from there, and otherwise the plugin's. Of a process
+// that is gone the plugin may know more than that: what its exit code means, and
+// its last words.
+func (i *Instance) connectError(err error, status abi.Status, text string) error {
+	switch {
+	case i.current.kind == abi.EventExit && text != "":
+		return &EndedError{Cause: &StatusError{Status: status, Text: text, Err: err}}
+	case i.current.cause != nil:
+		return &EndedError{Cause: err}
+	}
+	op := "connect"
+	if i.Up() {
+		op = ""
+	}
+	return i.pluginError(op, err)
+}
+
+// open opens something for the guest.
+func (i *Instance) open(kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) int32 {
+	for n := range i.handles {
+		if i.handles[n].stream == nil {
+			return i.openSlot(n, kind, exchange, r)
+		}
+	}
+	if len(i.handles) == abi.MaxHandles {
+		return int32(abi.LimitReached)
+	}
+	i.handles = append(i.handles, handle{})
+	return i.openSlot(len(i.handles)-1, kind, exchange, r)
+}
+
+func (i *Instance) openSlot(n int, kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) int32 {
+	h := &i.handles[n]
+	number := abi.MakeHandle(uint8(n+1), h.generation)
+	stream, status, err := i.host.Open(kind, r, &sink{inst: i, handle: number})
+	if status < 0 {
+		i.refused(kind, r, status, err)
+		return int32(status)
+	}
+	*h = handle{
+		stream: stream, kind: kind, exchange: exchange, generation: h.generation,
+		essential: r.Flags&abi.Essential != 0,
+	}
+	i.countOpen(1)
+	return int32(number)
+}
+
+// refused keeps the reason of a refusal for the user. A connection without
+// what is essential to it cannot go on.
+func (i *Instance) refused(kind abi.OpenKind, r *abi.OpenRequest, status abi.Status, err error) {
+	if err == nil {
+		err = fmt.Errorf("open %s %q: %v", kind, r.Grant, status)
+	}
+	if r.Flags&abi.Essential != 0 {
+		i.fail(i.pluginError("open", err))
+	}
+	i.current.cause = err // what the guest is about to report
+}
+
+// DecodePrice is the fuel for each byte of a block that becomes fields of its own.
+const DecodePrice = decodePrice
+
+// forwardSealed queues a part of the sealed payload to the one handle that it is
+// for. It is queued where it lies: a copy in the stash would stay there.
+func (i *Instance) forwardSealed(number uint32, h *handle, p []byte, end bool) abi.Status {
+	if number != i.current.handle {
+		return abi.Denied
+	}
+	i.current.forwarded = i.current.forwarded || len(p) > 0
+	i.write(h, p, end)
+	return abi.OK
 }

@@ -2,7 +2,6 @@ package guest
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/cleantext"
-	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
 // ErrClosed says that the connection was closed on our side.
@@ -48,16 +46,6 @@ func (e *PluginError) Error() string {
 
 func (e *PluginError) Unwrap() error { return e.Err }
 
-func (i *Instance) pluginError(op string, err error) *PluginError {
-	return &PluginError{Plugin: i.plugin, Op: op, Err: err, Stderr: i.stderr.lines()}
-}
-
-func (i *Instance) crashed(op string, err error) error {
-	e := i.pluginError(op, err)
-	e.crashed = true
-	return e
-}
-
 // Crashed reports whether err, of a connection that has ended, is that its guest was
 // stopped in the middle of its work: it trapped, used up its budget, or lost the
 // process that it ran in. A guest that said itself that it could not go on has had
@@ -65,33 +53,6 @@ func (i *Instance) crashed(op string, err error) error {
 func Crashed(err error) bool {
 	var fault *PluginError
 	return errors.As(err, &fault) && fault.crashed
-}
-
-// startError tells a plugin that cannot start from a caller who did not wait
-// and a host that was closed.
-func (i *Instance) startError(ctx context.Context, err error) error {
-	if ctx.Err() != nil || errors.Is(err, wasm.ErrClosed) || errors.Is(err, context.Canceled) {
-		return fmt.Errorf("start plugin %s: %w", i.plugin, err)
-	}
-	return i.pluginError("start", err)
-}
-
-// connectError says whose fault it is that there is no connection: the other
-// side's, if something came from there, and otherwise the plugin's. Of a process
-// that is gone the plugin may know more than that: what its exit code means, and
-// its last words.
-func (i *Instance) connectError(err error, status abi.Status, text string) error {
-	switch {
-	case i.current.kind == abi.EventExit && text != "":
-		return &EndedError{Cause: &StatusError{Status: status, Text: text, Err: err}}
-	case i.current.cause != nil:
-		return &EndedError{Cause: err}
-	}
-	op := "connect"
-	if i.Up() {
-		op = ""
-	}
-	return i.pluginError(op, err)
 }
 
 // StatusError is a failure that a guest reported.
@@ -121,6 +82,7 @@ func (e *StatusError) Final() bool {
 type EndedError struct{ Cause error }
 
 func (e *EndedError) Error() string { return e.Cause.Error() }
+
 func (e *EndedError) Unwrap() error { return e.Cause }
 
 // UnsentError says that a message was still in the mailbox when the guest was
@@ -129,6 +91,7 @@ func (e *EndedError) Unwrap() error { return e.Cause }
 type UnsentError struct{ Cause error }
 
 func (e *UnsentError) Error() string { return e.Cause.Error() }
+
 func (e *UnsentError) Unwrap() error { return e.Cause }
 
 // ExitError says that a server process ended.

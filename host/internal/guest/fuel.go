@@ -86,3 +86,10 @@ func (b *fuelBucket) spend(n int64, now func() time.Time) bool {
 	b.level = min(b.level+int64(gained), b.rate)
 	return b.level >= 0
 }
+
+// Budget is the fuel for an event with that many bytes of payload.
+func Budget(payload int) int64 { return wasm.EventBudget + earnedBy(payload) }
+
+// pieceSize is how much of a chunk a guest gets at a time: it bounds how long
+// one event may take, since the budget of an event grows with its payload.
+const pieceSize = 16 << 10

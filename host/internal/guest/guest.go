@@ -29,131 +29,15 @@ package guest
 
 import (
 	"context"
-	"io"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
-
-// Receiver hears what the guest has to say to the layer above. The instance
-// calls it from its owner's goroutine; no method may block or call back into
-// the instance on that goroutine. Close is the last call and the only one
-// that may come before Open.
-type Receiver interface {
-	// Deliver takes one inbound message. msg is valid during the call only,
-	// unless owned says that the receiver may keep it.
-	Deliver(exchange uint32, msg []byte, owned bool) abi.Verdict
-
-	// TooBig says that a message over the cap was dropped; head is how it
-	// began, valid during the call.
-	TooBig(exchange uint32, head []byte)
-
-	// Done says that nothing more comes for the exchange.
-	Done(exchange uint32)
-
-	// Failed says that the exchange ended in a failure.
-	Failed(exchange uint32, err error)
-
-	// Expired says that the server has forgotten the session that the
-	// exchange belonged to. Whether a newer one exists, the receiver knows.
-	Expired(exchange uint32)
-
-	// OfferInline offers I/O of the exchange to the caller that waits for its answer,
-	// and reports whether there is one, who then runs it.
-	OfferInline(exchange uint32, x hostio.InlineIO) (taken bool)
-
-	// Close says that the connection ended, and why.
-	Close(err error)
-}
-
-// Message is one outgoing message. The instance owns it from Send until it
-// calls Free, which it does exactly once, and a stream that borrows from it once
-// for each Hold.
-type Message interface {
-	Exchange() uint32
-
-	// Payload returns the facts block and, from start on, the message itself.
-	Payload() (payload []byte, start int)
-
-	// Urgent messages (replies) are not held back behind others.
-	Urgent() bool
-
-	// Prompted messages were asked for by what the guest delivered: replies, the next
-	// page of a list. They earn fuel only as far as bytes from outside have paid.
-	Prompted() bool
-
-	Hold()
-	Free()
-}
-
-// Limits are the bounds of one connection. Zero fields take the defaults.
-type Limits struct {
-	MessageCap  int           // bytes of one inbound message; 16 MiB
-	Mailbox     int           // bytes of outgoing messages that may wait; 32 MiB
-	HighWater   int           // unsent bytes of a handle that hold messages back; 256 KiB
-	Quota       int           // bytes of messages under way, see Instance.space; 9/8 of MessageCap
-	MemoryPages uint32        // 64 KiB each; 256
-	CloseGrace  time.Duration // between CLOSE and the end; 2 s
-	FuelRate    int64         // units per second beside what events earn, see fuel.go; 40 million
-}
-
-func (l Limits) withDefaults() Limits {
-	orInt := func(v *int, d int) {
-		if *v <= 0 {
-			*v = d
-		}
-	}
-	orInt(&l.MessageCap, 16<<20)
-	orInt(&l.Mailbox, 32<<20)
-	orInt(&l.HighWater, 256<<10)
-	orInt(&l.Quota, l.MessageCap+l.MessageCap/8)
-	if l.MemoryPages == 0 {
-		l.MemoryPages = 256
-	}
-	if l.CloseGrace <= 0 {
-		l.CloseGrace = 2 * time.Second
-	}
-	if l.FuelRate <= 0 {
-		l.FuelRate = 4 * wasm.EventBudget
-	}
-	return l
-}
-
-// Held is the most that an instance holds for its guest, in bytes: the memory of the
-// guest, and the messages under way. A queue that grows has up to a quarter of it
-// free. What was delivered is the receiver's, and what a caller sent is the caller's:
-// neither is counted.
-func (l Limits) Held() int {
-	l = l.withDefaults()
-	const (
-		parts   = maxPartials * 256 // beside the bytes of each
-		handles = abi.MaxHandles * 512
-		timers  = abi.MaxTimers * 512
-	)
-	return int(l.MemoryPages)<<16 + l.Quota + l.Quota/4 + spareSize + keepStash + parts + handles + timers + abi.MaxSavedState
-}
-
-// Config says which guest to run and for whom.
-type Config struct {
-	Plugin   string // the plugin's name, for errors
-	Module   *wasm.Module
-	Remote   Program // runs elsewhere, in place of Module; nil = here
-	Limits   Limits
-	Trace    Tracer                  // nil = off
-	Observer Observer                // nil = none
-	Log      func(abi.Level, string) // what the guest logs; nil = dropped
-	Save     func(state []byte)      // what the guest saves, valid during the call; nil = dropped
-
-	// SingleThreaded says that one goroutine does everything with the instance: each call
-	// returns when the guest has done all it can, and it is never put to rest. With
-	// Now and Random, which are as in [wasm.InstanceConfig], what a guest does is
-	// then the same each time.
-	SingleThreaded bool
-	Now            func() time.Time
-	Random         io.Reader
-}
 
 // New instantiates the guest and asks it to describe itself. It returns
 // early when ctx is done. The caller owns the instance and calls Close.
@@ -249,3 +133,73 @@ func (i *Instance) Leave() {
 
 // Done is closed when the guest is gone.
 func (i *Instance) Done() <-chan struct{} { return i.done }
+
+// startError tells a plugin that cannot start from a caller who did not wait
+// and a host that was closed.
+func (i *Instance) startError(ctx context.Context, err error) error {
+	if ctx.Err() != nil || errors.Is(err, wasm.ErrClosed) || errors.Is(err, context.Canceled) {
+		return fmt.Errorf("start plugin %s: %w", i.plugin, err)
+	}
+	return i.pluginError("start", err)
+}
+
+// machine starts what the guest runs on.
+func (c *Config) machine(ctx context.Context, i *Instance) error {
+	if c.Remote != nil {
+		m, err := c.Remote.Start(ctx, c.callbacks(i))
+		i.machine, i.caller = m, m
+		return err
+	}
+	mod, err := c.Module.Instantiate(ctx, wasm.InstanceConfig{
+		Env:         guestEnv,
+		Stderr:      &i.stderr,
+		MemoryPages: c.Limits.MemoryPages,
+		Owner:       i,
+		Now:         c.Now,
+		Random:      c.Random,
+	})
+	if err != nil {
+		return err
+	}
+	i.machine, i.caller = &local{mod, mod.Export(abi.ExportEvent)}, mod
+	return nil
+}
+
+func (c *Config) callbacks(i *Instance) Callbacks {
+	b := Callbacks{
+		MemoryPages: c.Limits.MemoryPages, Stderr: &i.stderr, Now: c.Now, Random: c.Random,
+		Answer: i.answer, Lost: i.lostRemote,
+	}
+	if i.tracer != nil || i.observer != nil {
+		b.Observed = i.observeCall
+	}
+	return b
+}
+
+// answer is the host side of the call of a guest that runs elsewhere.
+func (i *Instance) answer(m Machine, c abi.Call, passed []uint32) int32 {
+	i.caller = m // which is needed before New has it
+	var a args
+	copy(a[:], passed)
+	result := calls[c](i, a)
+	i.observeCall(c, passed, result)
+	return result
+}
+
+// lostRemote ends the guest because its process is gone. A guest that has no connection
+// yet finds out at its next event, which has a caller to tell.
+func (i *Instance) lostRemote(err error) {
+	i.mu.Lock()
+	i.lostCause = i.crashed("run", err)
+	begun := i.begun
+	i.mu.Unlock()
+	if begun {
+		i.stop()
+	}
+}
+
+// fire is what a timer does when it runs out.
+func (i *Instance) fire(id uint32) { i.post(item{kind: abi.EventTimer, handle: id}) }
+
+// Environ is the environment of every guest.
+func Environ() []string { return slices.Clone(guestEnv) }

@@ -1,9 +1,8 @@
 package guest
 
 import (
-	"context"
-	"runtime"
 	"sync"
+	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
@@ -60,25 +59,6 @@ type Instance struct {
 	failure     error // why the guest must end; set once
 }
 
-// eventStop is no event of the ABI: it makes the owner bury the guest.
-const eventStop abi.Kind = 0
-
-// item is an event on its way to the guest.
-type item struct {
-	kind    abi.Kind
-	handle  uint32
-	arg     uint32
-	payload []byte
-	msg     Message       // of a MESSAGE
-	seen    chan struct{} // gets a token when the guest is done with the payload
-	cause   error         // of an ERROR or EXIT, for the user; of the end, where it is not for Close
-	length  int64         // of a HEAD: of the body
-	buffer  *[]byte       // where the payload of a HEAD is, unless a Head waits for it
-
-	essential bool // it may end the connection, whatever the guest makes of it
-	forwarded bool // the guest has forwarded of its sealed payload
-}
-
 func newInstance(c Config) *Instance {
 	i := &Instance{
 		plugin: c.Plugin, limits: c.Limits, tracer: c.Trace, observer: c.Observer, log: c.Log, save: c.Save,
@@ -86,121 +66,6 @@ func newInstance(c Config) *Instance {
 	}
 	i.fuel = newFuelBucket(c.Limits.FuelRate)
 	return i
-}
-
-// post puts an event in the urgent lane and runs the guest if it is free.
-func (i *Instance) post(it item) error {
-	i.mu.Lock()
-	if i.finished {
-		i.mu.Unlock()
-		it.drop()
-		return &UnsentError{Cause: i.failure} // which stays as it is
-	}
-	i.urgent.push(it)
-	i.runUnlock()
-	return nil
-}
-
-// SendClose tells the guest, once, that its connection is not wanted any more. It
-// is the first half of Close, for who sees to the second half himself.
-func (i *Instance) SendClose() {
-	i.mu.Lock()
-	again := i.closing
-	i.closing = true
-	i.mu.Unlock()
-	if !again {
-		i.post(item{kind: abi.EventClose})
-	}
-}
-
-// stop makes the owner bury the guest, before anything that waits: a guest that
-// is slow with each event may have many of them.
-func (i *Instance) stop() {
-	i.mu.Lock()
-	if i.finished {
-		i.mu.Unlock()
-		return
-	}
-	i.stopped = true
-	i.runUnlock()
-}
-
-// runOrPost runs an urgent event at once if the guest is free, and leaves it to the
-// owner if not.
-func (i *Instance) runOrPost(it item) {
-	i.mu.Lock()
-	if i.freeLocked() {
-		i.runNow(&it)
-		return
-	}
-	i.mu.Unlock()
-	i.post(it)
-}
-
-// runAndWait runs an event whose payload is the caller's, and returns when the guest
-// is done with it or gone. seen is where an owner tells that, if there is one; it is
-// made when it is needed.
-func (i *Instance) runAndWait(it item, seen *chan struct{}) {
-	i.mu.Lock()
-	if i.freeLocked() {
-		i.runNow(&it)
-		return
-	}
-	i.mu.Unlock()
-	if *seen == nil {
-		*seen = make(chan struct{}, 1)
-	}
-	it.seen = *seen
-	i.post(it)
-	<-it.seen
-}
-
-// send puts a message in the normal lane, waiting for room if it must.
-func (i *Instance) send(ctx context.Context, it item) error {
-	i.mu.Lock()
-	if i.freeLocked() && i.normal.empty() && i.passableLocked() {
-		i.runNow(&it)
-		return nil
-	}
-	for !i.finished && i.waiting > 0 && i.waiting+len(it.payload) > i.limits.Mailbox {
-		room := i.roomLocked()
-		i.mu.Unlock()
-		select {
-		case <-room:
-		case <-ctx.Done():
-			it.drop()
-			return context.Cause(ctx)
-		}
-		i.mu.Lock()
-	}
-	if i.finished {
-		i.mu.Unlock()
-		it.drop()
-		return &UnsentError{Cause: i.failure} // which stays as it is
-	}
-	i.normal.push(it)
-	i.waiting += len(it.payload)
-	i.runUnlock()
-	return nil
-}
-
-func (i *Instance) roomLocked() chan struct{} {
-	if i.room == nil {
-		i.room = make(chan struct{})
-	}
-	return i.room
-}
-
-// withdraw takes a waiting message out of the normal lane.
-func (i *Instance) withdraw(exchange uint32) Message {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	it, ok := i.normal.remove(exchange)
-	if !ok {
-		return nil
-	}
-	i.tookLocked(len(it.payload))
-	return it.msg
 }
 
 // tookLocked accounts for n bytes that left the normal lane.
@@ -212,187 +77,83 @@ func (i *Instance) tookLocked(n int) {
 	}
 }
 
-// nextLocked takes the event that is to run as the owner's n-th. A message may
-// go first now and then, because a server that always has something to say
-// would hold messages up for ever.
-func (i *Instance) nextLocked(n int) (item, bool) {
-	if i.stopped {
-		return item{kind: eventStop, cause: i.lostCause}, true
-	}
-	if n%flushEvery == 0 {
-		if it, ok := i.messageLocked(); ok {
-			return it, true
-		}
-	}
-	if it, ok := i.urgent.pop(); ok {
-		return it, true
-	}
-	return i.messageLocked()
+func (i *Instance) pluginError(op string, err error) *PluginError {
+	return &PluginError{Plugin: i.plugin, Op: op, Err: err, Stderr: i.stderr.lines()}
 }
 
-// messageLocked takes the next message, if the guest may have it.
-func (i *Instance) messageLocked() (item, bool) {
-	if !i.passableLocked() {
-		return item{}, false
-	}
-	it, ok := i.normal.pop()
-	if ok {
-		i.tookLocked(len(it.payload))
-	}
-	return it, ok
+func (i *Instance) crashed(op string, err error) error {
+	e := i.pluginError(op, err)
+	e.crashed = true
+	return e
 }
 
-// passableLocked reports whether the guest may have a message now.
-func (i *Instance) passableLocked() bool {
-	return i.up && i.backpressured == 0 && i.opened <= abi.MaxHandles-spareHandles
+// handle is one open handle of a guest. The guest knows it by a number, which names no
+// other handle after this one was closed: see [abi.MakeHandle].
+type handle struct {
+	stream        hostio.Stream
+	kind          abi.OpenKind
+	generation    uint32
+	exchange      uint32
+	queued        int   // bytes written that the system has not taken, as of the last flush and after
+	callerBytes   int   // of them, those that callers answer for
+	status        int   // of the HTTP response, once there is one
+	length        int64 // what its body is said to be long
+	essential     bool  // its end is the end of the connection
+	backpressured bool  // more is queued than the high-water mark
+	unsent        bool  // written to since the last flush
 }
 
-// freeLocked reports whether an event may be run at once: no goroutine runs the
-// guest, and nothing waits that has to come first.
-func (i *Instance) freeLocked() bool { return !i.owned && !i.finished && i.urgent.empty() }
-
-// An owner lets others have a turn after this many events: its caller waits
-// for an answer of its own. Writes are flushed at least this often.
-const (
-	ownerTurn  = 64
-	flushEvery = 64
-)
-
-// runUnlock makes this goroutine the owner unless there is one, and runs what
-// is in the mailbox. It is called with mu held and returns without it.
-func (i *Instance) runUnlock() {
-	if i.owned {
-		i.mu.Unlock()
-		return
+// lookup returns the open handle of that number, or nil.
+func (i *Instance) lookup(number uint32) *handle {
+	index, generation := abi.SplitHandle(number)
+	if index == 0 || int(index) > len(i.handles) {
+		return nil
 	}
-	i.owned = true
-	i.runOwned()
+	h := &i.handles[index-1]
+	if h.stream == nil || h.generation != generation {
+		return nil
+	}
+	return h
 }
 
-// runNow makes this goroutine the owner and runs it, past the mailbox, and then
-// the mailbox. It is called with mu held and returns without it.
-func (i *Instance) runNow(it *item) {
-	i.owned = true
-	i.mu.Unlock()
-	i.run(it)
-	if i.failure != nil {
-		i.finish()
-		return
+// idleState is what an instance knows of its pauses. A guest that had nothing to do for
+// a while gives back the buffers of its connection and the memory that it shares with
+// other guests of its plugin: most of what a hundred idle servers would cost.
+type idleState struct {
+	events uint64      // how many have run; the owner's
+	seen   uint64      // events when the timer was last armed
+	rested uint64      // events when the guest was last put to rest
+	armed  bool        // the timer runs
+	timer  *time.Timer // made when first needed
+}
+
+func (r *idleState) stopLocked() {
+	if r.timer != nil {
+		r.timer.Stop()
 	}
+}
+
+// Up reports whether the guest has said that messages may pass.
+func (i *Instance) Up() bool {
 	i.mu.Lock()
-	i.runOwned()
+	defer i.mu.Unlock()
+	return i.up
 }
 
-// runOwned runs the mailbox until it is empty. The owner calls it with mu held.
-func (i *Instance) runOwned() {
-	for n := 1; ; n++ {
-		it, ok := i.nextLocked(n)
-		if !ok && !i.needsFlush() {
-			i.owned = false
-			i.watchIdleLocked()
-			i.mu.Unlock()
-			return
-		}
-		i.mu.Unlock()
-		switch {
-		case ok:
-			i.run(&it)
-		case i.yieldOnce():
-		default:
-			i.flush()
-		}
-		if n%flushEvery == 0 {
-			i.flush()
-		}
-		if i.failure != nil {
-			i.finish()
-			return
-		}
-		if n >= ownerTurn && !i.singleThreaded {
-			go i.resume()
-			return
-		}
-		i.mu.Lock()
+// fail marks the guest as lost. The first reason stays.
+func (i *Instance) fail(err error) {
+	if i.failure == nil {
+		i.failure = err
 	}
 }
 
-// yieldOnce gives other callers a chance to leave their messages before the flush:
-// those whose answers came together send together, and one system call is
-// enough for all. It reports whether it did; that happens once for each batch
-// of answers, and never for a caller that is alone.
-func (i *Instance) yieldOnce() bool {
-	if i.answered <= 0 {
-		return false
-	}
-	i.answered = 0
-	runtime.Gosched()
-	return true
-}
-
-// resume goes on as the owner on a goroutine of its own; it ends when the
-// mailbox is empty or the guest is gone.
-func (i *Instance) resume() {
-	i.mu.Lock()
-	i.runOwned()
-}
-
-// queue is a first-in, first-out list that reuses its memory.
-type queue struct {
-	items []item
-	head  int
-}
-
-func (q *queue) empty() bool { return q.head == len(q.items) }
-
-func (q *queue) push(it item) {
-	if len(q.items) == cap(q.items) && 2*q.head > len(q.items) {
-		n := copy(q.items, q.items[q.head:])
-		clear(q.items[n:])
-		q.items, q.head = q.items[:n], 0
-	}
-	q.items = append(q.items, it)
-}
-
-func (q *queue) pop() (item, bool) {
-	if q.head == len(q.items) {
-		return item{}, false
-	}
-	it := q.items[q.head]
-	q.items[q.head] = item{}
-	if q.head++; q.head == len(q.items) {
-		q.items, q.head = q.items[:0], 0
-	}
-	return it, true
-}
-
-// remove takes out the MESSAGE of an exchange.
-func (q *queue) remove(exchange uint32) (item, bool) {
-	for n := q.head; n < len(q.items); n++ {
-		if q.items[n].arg == exchange {
-			it := q.items[n]
-			copy(q.items[n:], q.items[n+1:])
-			q.items[len(q.items)-1] = item{}
-			q.items = q.items[:len(q.items)-1]
-			return it, true
+// Status returns the status of the HTTP response to an exchange, or 0. Only the
+// receiver may call it, while it is called itself.
+func (i *Instance) Status(exchange uint32) int {
+	for n := range i.handles {
+		if h := &i.handles[n]; h.stream != nil && h.exchange == exchange && h.status != 0 {
+			return h.status
 		}
 	}
-	return item{}, false
-}
-
-// drop lets go of an event that will not run.
-func (it *item) drop() {
-	if it.msg != nil {
-		it.msg.Free()
-	}
-	it.release()
-}
-
-// release gives the payload of an event back.
-func (it *item) release() {
-	if it.seen != nil {
-		it.seen <- struct{}{}
-	}
-	if it.buffer != nil {
-		freeHead(it.buffer)
-	}
+	return 0
 }

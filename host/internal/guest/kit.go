@@ -18,10 +18,3 @@ func (i *Instance) Used() int64 { return i.machine.Used() }
 
 // Pages is the size of the guest's memory, in pages of 64 KiB.
 func (i *Instance) Pages() uint32 { return i.machine.Pages() }
-
-// Up reports whether the guest has said that messages may pass.
-func (i *Instance) Up() bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.up
-}

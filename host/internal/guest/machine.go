@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -89,61 +90,6 @@ func (l *local) Run(budget int64, e Event) (int32, error) {
 	return int32(result), err
 }
 
-// machine starts what the guest runs on.
-func (c *Config) machine(ctx context.Context, i *Instance) error {
-	if c.Remote != nil {
-		m, err := c.Remote.Start(ctx, c.callbacks(i))
-		i.machine, i.caller = m, m
-		return err
-	}
-	mod, err := c.Module.Instantiate(ctx, wasm.InstanceConfig{
-		Env:         guestEnv,
-		Stderr:      &i.stderr,
-		MemoryPages: c.Limits.MemoryPages,
-		Owner:       i,
-		Now:         c.Now,
-		Random:      c.Random,
-	})
-	if err != nil {
-		return err
-	}
-	i.machine, i.caller = &local{mod, mod.Export(abi.ExportEvent)}, mod
-	return nil
-}
-
-func (c *Config) callbacks(i *Instance) Callbacks {
-	b := Callbacks{
-		MemoryPages: c.Limits.MemoryPages, Stderr: &i.stderr, Now: c.Now, Random: c.Random,
-		Answer: i.answer, Lost: i.lostRemote,
-	}
-	if i.tracer != nil || i.observer != nil {
-		b.Observed = i.observeCall
-	}
-	return b
-}
-
-// answer is the host side of the call of a guest that runs elsewhere.
-func (i *Instance) answer(m Machine, c abi.Call, passed []uint32) int32 {
-	i.caller = m // which is needed before New has it
-	var a args
-	copy(a[:], passed)
-	result := calls[c](i, a)
-	i.observeCall(c, passed, result)
-	return result
-}
-
-// lostRemote ends the guest because its process is gone. A guest that has no connection
-// yet finds out at its next event, which has a caller to tell.
-func (i *Instance) lostRemote(err error) {
-	i.mu.Lock()
-	i.lostCause = i.crashed("run", err)
-	begun := i.begun
-	i.mu.Unlock()
-	if begun {
-		i.stop()
-	}
-}
-
 // Bytes are those that a guest names in its memory, paid for; a range outside it
 // ends the guest.
 func Bytes(m Caller, ptr, n uint32) []byte {
@@ -177,4 +123,41 @@ func (p Payload) Scan(m Caller, from, needles uint32) int32 {
 		return -1
 	}
 	return int32(from) + int32(at)
+}
+
+// scanStep is how far one needle is looked for before the others are: what is
+// paid for is the way to the first of them that is there.
+const scanStep = 4 << 10
+
+// scan returns where the first of the packed needles is in p, or -1, and how
+// many bytes of p it has looked at.
+func scan(p []byte, needles uint32) (at, looked int) {
+	c := [4]byte{byte(needles), byte(needles >> 8), byte(needles >> 16), byte(needles >> 24)}
+	if c[1] == c[0] && c[2] == c[0] && c[3] == c[0] {
+		if at = bytes.IndexByte(p, c[0]); at < 0 {
+			return -1, len(p)
+		}
+		return at, at
+	}
+	for ; looked < len(p); looked += scanStep {
+		step := p[looked:min(looked+scanStep, len(p))]
+		if at = scanShort(step, c); at >= 0 {
+			return looked + at, looked + len(step)
+		}
+	}
+	return -1, len(p)
+}
+
+// scanShort returns where the first of the needles is in p, or -1.
+func scanShort(p []byte, needles [4]byte) int {
+	at := -1
+	for n, c := range needles {
+		if n > 0 && c == needles[n-1] {
+			continue
+		}
+		if k := bytes.IndexByte(p, c); k >= 0 {
+			p, at = p[:k], k
+		}
+	}
+	return at
 }

@@ -124,13 +124,6 @@ func (i *Instance) flush() {
 // needsFlush reports whether flush has something to do.
 func (i *Instance) needsFlush() bool { return i.unsent || len(i.batch) > 0 }
 
-// fail marks the guest as lost. The first reason stays.
-func (i *Instance) fail(err error) {
-	if i.failure == nil {
-		i.failure = err
-	}
-}
-
 // finish ends the guest for good. The owner calls it once, without mu, and
 // remains the owner forever, so the guest never runs again.
 func (i *Instance) finish() {
@@ -179,5 +172,14 @@ func (i *Instance) describe() error {
 	return i.pluginError("describe", err)
 }
 
-// fire is what a timer does when it runs out.
-func (i *Instance) fire(id uint32) { i.post(item{kind: abi.EventTimer, handle: id}) }
+// dropSealed lets go of the sealed payload when its event is over, and tells the user
+// of a guest that has had no use for it.
+func (i *Instance) dropSealed() {
+	if !i.current.forwarded && i.failure == nil && i.log != nil {
+		i.log(abi.LevelWarn, sealedUnused)
+	}
+	i.current = item{}
+}
+
+// sealedUnused is written after the name of the plugin.
+const sealedUnused = "it opened a stream and did not forward what signs in to the server: the blob of the auth provider was dropped"

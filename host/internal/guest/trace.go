@@ -1,24 +1,26 @@
 package guest
 
-import "github.com/wharf-mcp/wharf/abi"
+import (
+	"slices"
 
-// Tracer gets the lines of the call trace, in the form of package abi, and
-// beside a line the bytes it speaks of, where there are any. Both are valid
-// during the call only. The owner calls it.
-type Tracer func(line, payload []byte)
+	"github.com/wharf-mcp/wharf/abi"
+)
 
-func (i *Instance) traceEvent(it *item) {
-	if i.tracer == nil {
-		return
-	}
-	payload := it.payload
+// observeEvent shows an event to the trace and the observer.
+func (i *Instance) observeEvent(it *item) {
+	payload, size := it.payload, uint32(len(it.payload))
 	if it.sealed() {
 		payload = nil
 	}
-	i.tracer(abi.AppendEvent(nil, it.kind, it.handle, it.arg, uint32(len(it.payload))), payload)
+	if i.tracer != nil {
+		i.tracer(abi.AppendEvent(nil, it.kind, it.handle, it.arg, size), payload)
+	}
+	if i.observer != nil {
+		i.observer.Event(it.kind, it.handle, it.arg, size, payload)
+	}
 }
 
-func (i *Instance) traceReturn(result int32, err error) {
+func (i *Instance) observeReturn(result int32, err error) {
 	switch {
 	case i.tracer == nil:
 	case err != nil:
@@ -26,30 +28,48 @@ func (i *Instance) traceReturn(result int32, err error) {
 	default:
 		i.tracer(abi.AppendReturn(nil, result), nil)
 	}
+	if i.observer != nil {
+		i.observer.Return(result, err)
+	}
 }
 
-// traceCall writes the line of a host call after it was answered. Bytes that
-// a guest passed are still where they were.
-func (i *Instance) traceCall(c abi.Call, a []uint32, result int32) {
-	bytesOf := func(ptr, n uint32) []byte {
-		b, _ := i.caller.Memory(ptr, n)
-		return b
+// observeCall shows a host call after it was answered. Bytes that a guest passed
+// are still where they were.
+func (i *Instance) observeCall(c abi.Call, a []uint32, result int32) {
+	if i.tracer == nil && i.observer == nil {
+		return
 	}
-	var payload []byte
-	switch c {
-	case abi.CallOpen:
-		if r, err := abi.DecodeOpenRequest(bytesOf(a[2], a[3])); err == nil {
-			i.tracer(abi.AppendOpen(nil, abi.OpenKind(a[0]), a[1], &r, result), nil)
-			return
+	var carried []byte
+	if at := PointerArg(c); at >= 0 && c != abi.CallTake {
+		carried, _ = i.caller.Memory(a[at], a[at+1])
+	}
+	if i.tracer != nil {
+		line, payload := abi.AppendCall(nil, c, a, result), carried
+		if c == abi.CallOpen {
+			payload = nil
+			if r, err := abi.DecodeOpenRequest(carried); err == nil {
+				line = abi.AppendOpen(nil, abi.OpenKind(a[0]), a[1], &r, result)
+			}
 		}
-	case abi.CallWrite, abi.CallDeliverMem:
-		payload = bytesOf(a[1], a[2])
-	case abi.CallReport:
-		payload = bytesOf(a[3], a[4])
-	case abi.CallSave:
-		payload = bytesOf(a[0], a[1])
-	case abi.CallLog:
-		payload = bytesOf(a[1], a[2])
+		i.tracer(line, payload)
 	}
-	i.tracer(abi.AppendCall(nil, c, a, result), payload)
+	if i.observer != nil {
+		i.observer.Call(c, slices.Clone(a), carried, result) // a itself stays on the stack of every call
+	}
+}
+
+// PointerArg returns which argument of a host call is an address in the guest's
+// memory, or -1; the next one is how many bytes lie there.
+func PointerArg(c abi.Call) int {
+	switch c {
+	case abi.CallSave:
+		return 0
+	case abi.CallTake, abi.CallDeliverMem, abi.CallWrite, abi.CallLog:
+		return 1
+	case abi.CallOpen:
+		return 2
+	case abi.CallReport:
+		return 3
+	}
+	return -1
 }

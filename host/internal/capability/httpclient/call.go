@@ -2,16 +2,12 @@ package httpclient
 
 import (
 	"bytes"
-	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"sync"
 
-	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
@@ -38,62 +34,6 @@ type call struct {
 	read  bool         // first is taken
 
 	reading uploadGate // of a large body
-}
-
-// MaxRedirects is how many redirects one exchange may follow.
-const MaxRedirects = 3
-
-// perform sends the request until an answer is for the guest. The caller closes
-// the body of the response.
-func (c *call) perform(ctx context.Context) (*http.Response, error) {
-	if err := c.client.prepare(); err != nil {
-		return nil, err
-	}
-	for at, hops, resent := c.url, 0, false; ; {
-		resp, err := c.send(ctx, at)
-		switch {
-		case IsUnsent(err) && !resent:
-			resent, err = true, nil
-		case err != nil:
-		case isChallenge(resp):
-			err = c.challenge(ctx, resp)
-		case IsRedirect(resp):
-			c.noteNonce(resp)
-			if at, err = c.follow(at, resp); err == nil && hops == MaxRedirects {
-				err = capability.StatusErrorf(abi.ProtocolFailed, "the server redirects more than %d times", MaxRedirects)
-			}
-			hops++
-		default:
-			c.noteNonce(resp)
-			return resp, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-}
-
-// send performs one hop. What the guest must not say is added here, where the
-// address is known to be the origin's: nothing above this line holds a secret.
-func (c *call) send(ctx context.Context, at *url.URL) (*http.Response, error) {
-	req := (&http.Request{
-		Method: c.method, URL: at, Host: c.client.host,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: c.header, Body: http.NoBody,
-	}).WithContext(ctx)
-	for name, values := range c.client.headers {
-		req.Header[name] = values
-	}
-	if err := c.sign(ctx, req); err != nil {
-		return nil, err
-	}
-	c.load(req)
-	c.await(forHead)
-	resp, err := c.client.transport.RoundTrip(req)
-	if !IsUnsent(err) {
-		c.slot.Requested(err == nil)
-	}
-	return resp, err
 }
 
 // inMemory is the longest body that is given to net/http as bytes: it goes out
@@ -170,31 +110,6 @@ func (g *uploadGate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shut = true
-}
-
-// follow returns where a redirect leads, if this grant leads there too. The
-// method stays: a POST that became a GET would look as if it had been done.
-func (c *call) follow(from *url.URL, resp *http.Response) (*url.URL, error) {
-	defer Discard(resp)
-	to := resp.Header.Get("Location")
-	keeps := resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect
-	if c.method != http.MethodGet && !keeps {
-		return nil, capability.StatusErrorf(abi.Denied, "HTTP %d redirects a %s and would turn it into a GET; is %s the right url?",
-			resp.StatusCode, c.method, cleantext.Line(BareURL(to), 200))
-	}
-	u, status, err := c.client.origin.resolve(from, to)
-	if err != nil {
-		return nil, capability.StatusErrorf(status, "HTTP %d redirects elsewhere: %v; if you trust it, make it the url of the server", resp.StatusCode, err)
-	}
-	return u, nil
-}
-
-// tell makes of an error what the sink hears.
-func (c *call) tell(ctx context.Context, err error) (abi.Status, error) {
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	return capability.StatusOf(err, abi.ProtocolFailed), fmt.Errorf("%s %s: %w", c.method, c.client.origin.display(c.url), Explain(err))
 }
 
 // responseHead is how a response begins: its head, and what the first read gave of a

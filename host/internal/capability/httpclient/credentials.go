@@ -3,8 +3,6 @@ package httpclient
 import (
 	"context"
 	"crypto/sha256"
-	"net/url"
-	"slices"
 
 	"github.com/wharf-mcp/wharf/abi"
 )
@@ -98,14 +96,4 @@ type signature struct {
 	signed bool       // by our credentials; false outside of what they sign
 	sent   []abi.Pair // what they gave
 	rounds int        // challenges so far
-}
-
-// signs reports whether credentials see a request.
-func (o *Origin) signs(method string, u *url.URL) bool {
-	prefix := o.SignedPath
-	if prefix == "" {
-		prefix = o.base.EscapedPath()
-	}
-	return o.Credentials != nil && isUnder(u.EscapedPath(), prefix) &&
-		(o.SignedMethods == nil || slices.Contains(o.SignedMethods, method))
 }

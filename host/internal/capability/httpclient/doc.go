@@ -11,6 +11,6 @@
 //
 // The files, from types to operations: url and headers (what may be said), proxy,
 // credentials and origin (the grant), phasetimer, client (the connections), call,
-// signing and response (one request until its answer), exchange and upgrade (handles),
+// signing, response and perform (one request until its answer), exchange and upgrade (handles),
 // open (which of them a request gets).
 package httpclient

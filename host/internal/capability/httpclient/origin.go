@@ -3,6 +3,7 @@ package httpclient
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -171,4 +172,21 @@ func (o *Origin) covers(u *url.URL) bool {
 		return false
 	}
 	return o.AnyPath || isUnder(u.EscapedPath(), o.base.EscapedPath())
+}
+
+func (o *Origin) proxy() (ProxyFunc, error) {
+	if o.socket != "" {
+		return nil, nil
+	}
+	return ParseProxy(o.Proxy)
+}
+
+// signs reports whether credentials see a request.
+func (o *Origin) signs(method string, u *url.URL) bool {
+	prefix := o.SignedPath
+	if prefix == "" {
+		prefix = o.base.EscapedPath()
+	}
+	return o.Credentials != nil && isUnder(u.EscapedPath(), prefix) &&
+		(o.SignedMethods == nil || slices.Contains(o.SignedMethods, method))
 }

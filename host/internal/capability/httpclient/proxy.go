@@ -9,13 +9,6 @@ import (
 // ProxyFunc picks the proxy of a request; nil, and a nil URL, mean none.
 type ProxyFunc = func(*http.Request) (*url.URL, error)
 
-func (o *Origin) proxy() (ProxyFunc, error) {
-	if o.socket != "" {
-		return nil, nil
-	}
-	return ParseProxy(o.Proxy)
-}
-
 // ParseProxy reads the proxy of a server entry: see [Origin.Proxy].
 func ParseProxy(setting string) (ProxyFunc, error) {
 	switch setting {

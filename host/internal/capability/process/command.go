@@ -124,6 +124,7 @@ func (p Process) locatePath() (string, error) {
 type missingError struct{ text string }
 
 func (e *missingError) Error() string { return e.text }
+
 func (e *missingError) Unwrap() error { return fs.ErrNotExist }
 
 // vendors names what the launchers that servers are usually started with come

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
@@ -69,12 +68,6 @@ func (k *Piped) Kill() {
 	if !k.reaped {
 		k.child.group.kill()
 	}
-}
-
-// Usage is what a process takes of its system.
-type Usage struct {
-	CPU        time.Duration // of all processors, in its life
-	PageTables int64         // bytes that the kernel needs to say where its memory is
 }
 
 // Usage returns what the process takes, if the system tells that of a process that is not

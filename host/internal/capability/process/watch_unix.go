@@ -12,6 +12,9 @@ import (
 type watch struct{}
 
 func (watch) prepare(*syscall.SysProcAttr) {}
-func (watch) adopt()                       {}
-func (watch) await(cmd *exec.Cmd)          { cmd.Wait() }
-func (watch) close()                       {}
+
+func (watch) adopt() {}
+
+func (watch) await(cmd *exec.Cmd) { cmd.Wait() }
+
+func (watch) close() {}

@@ -32,7 +32,7 @@ type Handle struct {
 func New(o capability.Opening, serve func(*Handle)) *Handle {
 	h := &Handle{serve: serve, failed: make(chan struct{})}
 	h.Slot.Init(o)
-	h.writer.init(h)
+	h.writer.init(h, h.Limits())
 	return h
 }
 
@@ -89,6 +89,8 @@ func (h *Handle) Attach(p Output, unread string) {
 	h.unread = unread
 	h.writer.attach(p)
 }
+
+func (h *Handle) drained() { h.Events.Drained() }
 
 // stalled is called by the write side when the peer takes nothing for too long.
 func (h *Handle) stalled() {

@@ -46,7 +46,7 @@ func readChunk(from io.Reader) (buf *capability.Chunk, n int, err error) {
 // next reads what has come, at least one byte.
 func (in *Reader) next() (buf *capability.Chunk, n int, err error) {
 	if !in.cut.Load() {
-		buf, n, err = in.await()
+		buf, n, err = in.poll.await(in.from, in.raw)
 		in.growIfFull(n == capability.ChunkSize)
 		if err == nil || errors.Is(err, io.EOF) || !in.cut.Load() {
 			return buf, n, err

@@ -12,9 +12,9 @@ import (
 // they begin to wait.
 type poll struct{}
 
-func (in *Reader) await() (buf *capability.Chunk, n int, err error) {
+func (*poll) await(from FDConn, _ rawConn) (buf *capability.Chunk, n int, err error) {
 	buf = capability.GetChunk()
-	n, err = in.from.Read(buf[:])
+	n, err = from.Read(buf[:])
 	return buf, n, err
 }
 

@@ -20,36 +20,36 @@ type poll struct {
 }
 
 // await waits until something has come, and reads it. buf is never nil.
-func (in *Reader) await() (buf *capability.Chunk, n int, err error) {
-	if in.once == nil {
-		in.once = in.attempt
+func (p *poll) await(from FDConn, raw rawConn) (buf *capability.Chunk, n int, err error) {
+	if p.once == nil {
+		p.once = p.attempt
 	}
-	if in.raw.Read(in.once) != nil {
+	if raw.Read(p.once) != nil {
 		// Closed, or past a deadline: Read returns the error that the callers know.
 		buf = capability.GetChunk()
-		n, err = in.from.Read(buf[:])
+		n, err = from.Read(buf[:])
 		return buf, n, err
 	}
-	buf, in.buf = in.buf, nil
-	return buf, in.n, in.err
+	buf, p.buf = p.buf, nil
+	return buf, p.n, p.err
 }
 
 // attempt reads if there is something to read, and reports whether there was.
-func (in *Reader) attempt(fd uintptr) bool {
-	in.buf = capability.GetChunk()
+func (p *poll) attempt(fd uintptr) bool {
+	p.buf = capability.GetChunk()
 	for {
-		in.n, in.err = unix.Read(int(fd), in.buf[:])
+		p.n, p.err = unix.Read(int(fd), p.buf[:])
 		switch {
-		case in.err == unix.EINTR:
+		case p.err == unix.EINTR:
 			continue
-		case in.err == unix.EAGAIN:
-			capability.PutChunk(in.buf)
-			in.buf = nil
+		case p.err == unix.EAGAIN:
+			capability.PutChunk(p.buf)
+			p.buf = nil
 			return false
-		case in.err != nil:
-			in.n = 0
-		case in.n == 0:
-			in.err = io.EOF
+		case p.err != nil:
+			p.n = 0
+		case p.n == 0:
+			p.err = io.EOF
 		}
 		return true
 	}

@@ -44,11 +44,11 @@ func TestNobodyHoldsAChunkWhileNothingComes(t *testing.T) {
 		t.Errorf("read %d bytes, %v", in.n, in.err)
 	}
 	unix.Close(write)
-	if _, n, err := in.await(); n != 0 || !errors.Is(err, io.EOF) {
+	if _, n, err := in.poll.await(in.from, in.raw); n != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %d bytes, %v", n, err)
 	}
 	in.from.Close()
-	if buf, n, err := in.await(); buf == nil || n != 0 || !errors.Is(err, os.ErrClosed) {
+	if buf, n, err := in.poll.await(in.from, in.raw); buf == nil || n != 0 || !errors.Is(err, os.ErrClosed) {
 		t.Errorf("closed: %d bytes, %v", n, err)
 	}
 }

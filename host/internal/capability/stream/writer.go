@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
 const (
@@ -21,9 +23,9 @@ const (
 // allocated. What the system does not take goes into a backlog, and a goroutine
 // drains it for as long as there is one. While it runs, flush only appends.
 type writer struct {
-	handle *Handle
-	stall  time.Duration
-	low    int
+	tell  writerEvents
+	stall time.Duration
+	low   int
 
 	// The owner's.
 	segs     [][]byte        // what flush offers next, in order
@@ -47,10 +49,16 @@ type writer struct {
 	writer   sync.WaitGroup
 }
 
-// init makes the writer of h, whose table and sink are set already.
-func (o *writer) init(h *Handle) {
-	o.handle = h
-	o.stall, o.low = h.Limits().Stall, h.Limits().LowWater
+// writerEvents hears what happens to a write side.
+type writerEvents interface {
+	drained()        // the queue fell to the low-water mark
+	stalled()        // the peer takes nothing for too long
+	broke(err error) // the peer takes no more bytes; called with the writer locked
+}
+
+// init makes a writer.
+func (o *writer) init(tell writerEvents, limits *capability.Limits) {
+	o.tell, o.stall, o.low = tell, limits.Stall, limits.LowWater
 	o.shut = make(chan struct{})
 }
 
@@ -195,7 +203,7 @@ func (o *writer) close() {
 
 // drain sends the backlog. It owns the output until there is none left.
 func (o *writer) drain() {
-	watch := time.AfterFunc(o.stall, o.handle.stalled)
+	watch := time.AfterFunc(o.stall, o.tell.stalled)
 	defer watch.Stop()
 	for batch := o.take(); len(batch) > 0; batch = o.take() {
 		for len(batch) > 0 {
@@ -241,7 +249,7 @@ func (o *writer) sent(n int) {
 	o.aboveLow = o.aboveLow && !drained
 	o.mu.Unlock()
 	if drained {
-		o.handle.Events.Drained()
+		o.tell.drained()
 	}
 }
 
@@ -250,7 +258,7 @@ func (o *writer) sent(n int) {
 func (o *writer) breakOff(err error) {
 	if !o.over {
 		o.stop()
-		o.handle.broke(err)
+		o.tell.broke(err)
 	}
 }
 

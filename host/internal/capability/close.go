@@ -1,0 +1,104 @@
+package capability
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// finish closes empty once nothing is left of a closed table.
+func (t *Table) finish() {
+	if t.closed && len(t.handles) == 0 && !isClosed(t.empty) {
+		t.stderr.Close()
+		close(t.empty)
+	}
+}
+
+// Close ends everything that is open and returns when no goroutine, descriptor
+// or child of the table is left. Each process gets its grace; when ctx ends
+// first, what still runs is killed at once. A second Close waits like the
+// first. Close does not take longer than the graces together, with the default
+// nine seconds; if something is left even then (a Data that does not return, a
+// process that the system cannot kill), the error says what.
+func (t *Table) Close(ctx context.Context) error {
+	t.endAll()
+	orderly, cancel := context.WithTimeout(ctx, t.grace.Stdin+t.grace.Term)
+	defer cancel()
+	done := t.ended()
+	select {
+	case <-done:
+		return nil
+	case <-orderly.Done():
+	}
+	t.forceEnd()
+	select {
+	case <-done:
+		return nil
+	case <-time.After(t.grace.Kill):
+		return t.leftover()
+	}
+}
+
+// endAll asks everything to end, and lets nothing in any more.
+func (t *Table) endAll() {
+	t.mu.Lock()
+	t.closed = true
+	all := slices.Collect(maps.Values(t.handles))
+	t.finish()
+	t.mu.Unlock()
+	for _, h := range all {
+		h.End()
+	}
+}
+
+// ended returns a channel that is closed when nothing is left.
+func (t *Table) ended() <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		<-t.empty
+		t.teed.Wait()
+		t.workers.close()
+		for _, o := range t.openers {
+			o.Close()
+		}
+		close(done)
+	}()
+	return done
+}
+
+// forceEnd ends all graces: what still runs is killed now.
+func (t *Table) forceEnd() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.forced {
+		t.forced = true
+		close(t.force)
+	}
+}
+
+// leftover is the error that names what did not end.
+func (t *Table) leftover() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var names []string
+	for s := range t.handles {
+		names = append(names, fmt.Sprintf("%s %q", s.grant.To.Kind(), s.grant.Name))
+	}
+	if names == nil {
+		return fmt.Errorf("close: the writer for stderr does not return")
+	}
+	slices.Sort(names)
+	return fmt.Errorf("close: still not over: %s", strings.Join(names, ", "))
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,47 @@
+package capability
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// Denial is the error of an open that no grant allows. With it a caller can
+// print the line that would allow it.
+type Denial struct {
+	Kind abi.OpenKind // what was asked for
+	Name string       // the name of the grant that was asked for
+	Have []Grant      // what is granted
+}
+
+func (d *Denial) Error() string {
+	return fmt.Sprintf("open %s %q: not granted (%s); a server entry grants it with %s",
+		d.Kind, d.Name, d.granted(), d.Line())
+}
+
+// Line is what a server entry has to say for a grant of this kind to exist,
+// for instance `address = "unix:/path/to/socket"`.
+func (d *Denial) Line() string { return fmt.Sprintf("%s = %q", d.Key(), kinds[d.Kind].example) }
+
+// Key is the key of a server entry that makes grants of this kind.
+func (d *Denial) Key() string { return kinds[d.Kind].key }
+
+func (d *Denial) granted() string {
+	if len(d.Have) == 0 {
+		return "nothing is"
+	}
+	names := make([]string, len(d.Have))
+	for i, g := range d.Have {
+		names[i] = fmt.Sprintf("%s %q", g.To.Kind(), g.Name)
+	}
+	return "only " + strings.Join(names, ", ")
+}
+
+// kinds are the kinds of open that this host has: the key of a server entry that grants
+// one, and an example of its value.
+var kinds = map[abi.OpenKind]struct{ key, example string }{
+	abi.OpenProcess: {"command", "program"},
+	abi.OpenStream:  {"address", "unix:/path/to/socket"},
+	abi.OpenHTTP:    {"url", "https://example.com/mcp"},
+}

@@ -1,0 +1,128 @@
+package capability
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
+)
+
+// NewTable returns a table without handles. It has to be closed.
+func NewTable(c Config) *Table {
+	limits := c.Limits.withDefaults()
+	t := &Table{
+		grants:  slices.Clone(c.Grants),
+		grace:   c.Grace.withDefaults(),
+		limits:  limits,
+		stderr:  NewTail(),
+		force:   make(chan struct{}),
+		empty:   make(chan struct{}),
+		opens:   rateLimiter{burst: limits.Burst, refill: limits.Refill},
+		handles: map[*Slot]Handle{},
+
+		processes: map[string]*Slot{},
+		workers:   newWorkerPool(),
+	}
+	t.unanswered.Store(1)
+	for _, g := range t.grants {
+		t.openers = append(t.openers, g.To.Opener(&t.limits))
+	}
+	if c.Stderr != nil {
+		t.teed.Go(func() { t.stderr.follow(c.Stderr) })
+	}
+	return t
+}
+
+// Open opens what the grant of that kind and of the request's name leads to. It does not block:
+// forks, dials and lookups happen elsewhere, and their outcome reaches sink as
+// Opened or Error. An open that is refused at once returns no Stream but a
+// status for the guest and an error for the user, a *[Denial] where no grant
+// allows it; sink hears nothing then.
+//
+// Of the flags [abi.Essential] is the caller's business and is ignored here.
+func (t *Table) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
+	if _, ok := kinds[kind]; !ok {
+		return nil, abi.Unavailable, fmt.Errorf("open %s %q: this host cannot open that", kind, r.Grant)
+	}
+	n := slices.IndexFunc(t.grants, func(g Grant) bool { return g.Name == r.Grant && g.To.Kind() == kind })
+	if n < 0 {
+		return nil, abi.Denied, &Denial{Kind: kind, Name: r.Grant, Have: t.grants}
+	}
+	h, status, err := t.openers[n].Open(Opening{t, t.grants[n], sink}, r)
+	if err == nil {
+		status, err = t.admit(h)
+	}
+	if err != nil {
+		return nil, status, fmt.Errorf("open %s %q: %w", kind, r.Grant, err)
+	}
+	h.Start()
+	return h, abi.OK, nil
+}
+
+// admit gives a handle its place, if the limits allow it.
+func (t *Table) admit(h Handle) (abi.Status, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return abi.Closed, fmt.Errorf("the connection is closed")
+	}
+	s := h.AsSlot()
+	last := t.processes[s.grant.Name]
+	isProcess := s.grant.To.Kind() == abi.OpenProcess
+	if isProcess && last != nil && last.Context.Err() == nil {
+		return abi.LimitReached, fmt.Errorf("its process is still running, and a grant has one at a time")
+	}
+	if err := t.room(s.grant.To.Kind()); err != nil {
+		return abi.LimitReached, err
+	}
+	t.handles[s] = h
+	if isProcess {
+		s.after, t.processes[s.grant.Name] = last, s
+	}
+	return abi.OK, nil
+}
+
+// room counts one more of a kind, unless that is one too many. Exchanges are not rated
+// while the server answers: they are what a connection over HTTP does all day. Without
+// an answer each costs a dial and a handshake, and may be made up for that.
+func (t *Table) room(kind abi.OpenKind) error {
+	if kind == abi.OpenHTTP {
+		if t.served >= t.limits.Exchanges {
+			return fmt.Errorf("%d exchanges are under way, and there may be no more", t.served)
+		}
+		if n := t.unanswered.Load(); n > int64(t.limits.Burst) && !t.opens.allow(time.Now()) {
+			return fmt.Errorf("the last %d requests had no answer: one each %s is allowed until the server answers", n, t.limits.Refill)
+		}
+		t.served++
+		return nil
+	}
+	if open := len(t.handles) - t.served; open >= t.limits.Handles {
+		return fmt.Errorf("%d handles are open, and there may be no more", open)
+	}
+	if !t.opens.allow(time.Now()) {
+		return fmt.Errorf("too many opens: one each %s is allowed after the first %d",
+			t.limits.Refill, t.limits.Burst)
+	}
+	return nil
+}
+
+// Usage is what a table spends at a moment, of what [Limits] bound.
+type Usage struct {
+	Handles     int   // that are open or still closing, HTTP exchanges among them
+	Exchanges   int   // the HTTP exchanges among them
+	Bodies      int64 // bytes of request bodies
+	IdleWorkers int   // goroutines that wait for an exchange
+}
+
+// Usage returns what the table spends now.
+func (t *Table) Usage() Usage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return Usage{len(t.handles), t.served, t.held.Load(), len(t.workers.idle)}
+}
+
+// Stderr returns the last 64 KiB of what child processes wrote to their stderr.
+// It is complete when a sink hears Exit.
+func (t *Table) Stderr() []byte { return t.stderr.Bytes() }

@@ -1,0 +1,307 @@
+package guest
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// post puts an event in the urgent lane and runs the guest if it is free.
+func (i *Instance) post(it item) error {
+	i.mu.Lock()
+	if i.finished {
+		i.mu.Unlock()
+		it.drop()
+		return &UnsentError{Cause: i.failure} // which stays as it is
+	}
+	i.urgent.push(it)
+	i.runUnlock()
+	return nil
+}
+
+// SendClose tells the guest, once, that its connection is not wanted any more. It
+// is the first half of Close, for who sees to the second half himself.
+func (i *Instance) SendClose() {
+	i.mu.Lock()
+	again := i.closing
+	i.closing = true
+	i.mu.Unlock()
+	if !again {
+		i.post(item{kind: abi.EventClose})
+	}
+}
+
+// stop makes the owner bury the guest, before anything that waits: a guest that
+// is slow with each event may have many of them.
+func (i *Instance) stop() {
+	i.mu.Lock()
+	if i.finished {
+		i.mu.Unlock()
+		return
+	}
+	i.stopped = true
+	i.runUnlock()
+}
+
+// runOrPost runs an urgent event at once if the guest is free, and leaves it to the
+// owner if not.
+func (i *Instance) runOrPost(it item) {
+	i.mu.Lock()
+	if i.freeLocked() {
+		i.runNow(&it)
+		return
+	}
+	i.mu.Unlock()
+	i.post(it)
+}
+
+// runAndWait runs an event whose payload is the caller's, and returns when the guest
+// is done with it or gone. seen is where an owner tells that, if there is one; it is
+// made when it is needed.
+func (i *Instance) runAndWait(it item, seen *chan struct{}) {
+	i.mu.Lock()
+	if i.freeLocked() {
+		i.runNow(&it)
+		return
+	}
+	i.mu.Unlock()
+	if *seen == nil {
+		*seen = make(chan struct{}, 1)
+	}
+	it.seen = *seen
+	i.post(it)
+	<-it.seen
+}
+
+// send puts a message in the normal lane, waiting for room if it must.
+func (i *Instance) send(ctx context.Context, it item) error {
+	i.mu.Lock()
+	if i.freeLocked() && i.normal.empty() && i.passableLocked() {
+		i.runNow(&it)
+		return nil
+	}
+	for !i.finished && i.waiting > 0 && i.waiting+len(it.payload) > i.limits.Mailbox {
+		room := i.roomLocked()
+		i.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			it.drop()
+			return context.Cause(ctx)
+		}
+		i.mu.Lock()
+	}
+	if i.finished {
+		i.mu.Unlock()
+		it.drop()
+		return &UnsentError{Cause: i.failure} // which stays as it is
+	}
+	i.normal.push(it)
+	i.waiting += len(it.payload)
+	i.runUnlock()
+	return nil
+}
+
+func (i *Instance) roomLocked() chan struct{} {
+	if i.room == nil {
+		i.room = make(chan struct{})
+	}
+	return i.room
+}
+
+// withdraw takes a waiting message out of the normal lane.
+func (i *Instance) withdraw(exchange uint32) Message {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	it, ok := i.normal.remove(exchange)
+	if !ok {
+		return nil
+	}
+	i.tookLocked(len(it.payload))
+	return it.msg
+}
+
+// nextLocked takes the event that is to run as the owner's n-th. A message may
+// go first now and then, because a server that always has something to say
+// would hold messages up for ever.
+func (i *Instance) nextLocked(n int) (item, bool) {
+	if i.stopped {
+		return item{kind: eventStop, cause: i.lostCause}, true
+	}
+	if n%flushEvery == 0 {
+		if it, ok := i.messageLocked(); ok {
+			return it, true
+		}
+	}
+	if it, ok := i.urgent.pop(); ok {
+		return it, true
+	}
+	return i.messageLocked()
+}
+
+// messageLocked takes the next message, if the guest may have it.
+func (i *Instance) messageLocked() (item, bool) {
+	if !i.passableLocked() {
+		return item{}, false
+	}
+	it, ok := i.normal.pop()
+	if ok {
+		i.tookLocked(len(it.payload))
+	}
+	return it, ok
+}
+
+// passableLocked reports whether the guest may have a message now.
+func (i *Instance) passableLocked() bool {
+	return i.up && i.backpressured == 0 && i.opened <= abi.MaxHandles-spareHandles
+}
+
+// freeLocked reports whether an event may be run at once: no goroutine runs the
+// guest, and nothing waits that has to come first.
+func (i *Instance) freeLocked() bool { return !i.owned && !i.finished && i.urgent.empty() }
+
+// An owner lets others have a turn after this many events: its caller waits
+// for an answer of its own. Writes are flushed at least this often.
+const (
+	ownerTurn  = 64
+	flushEvery = 64
+)
+
+// spareHandles are kept free of messages: a guest may need a handle for itself,
+// to listen, to resume, to say goodbye.
+const spareHandles = 8
+
+// runUnlock makes this goroutine the owner unless there is one, and runs what
+// is in the mailbox. It is called with mu held and returns without it.
+func (i *Instance) runUnlock() {
+	if i.owned {
+		i.mu.Unlock()
+		return
+	}
+	i.owned = true
+	i.runOwned()
+}
+
+// runNow makes this goroutine the owner and runs it, past the mailbox, and then
+// the mailbox. It is called with mu held and returns without it.
+func (i *Instance) runNow(it *item) {
+	i.owned = true
+	i.mu.Unlock()
+	i.run(it)
+	if i.failure != nil {
+		i.finish()
+		return
+	}
+	i.mu.Lock()
+	i.runOwned()
+}
+
+// runOwned runs the mailbox until it is empty. The owner calls it with mu held.
+func (i *Instance) runOwned() {
+	for n := 1; ; n++ {
+		it, ok := i.nextLocked(n)
+		if !ok && !i.needsFlush() {
+			i.owned = false
+			i.watchIdleLocked()
+			i.mu.Unlock()
+			return
+		}
+		i.mu.Unlock()
+		switch {
+		case ok:
+			i.run(&it)
+		case i.yieldOnce():
+		default:
+			i.flush()
+		}
+		if n%flushEvery == 0 {
+			i.flush()
+		}
+		if i.failure != nil {
+			i.finish()
+			return
+		}
+		if n >= ownerTurn && !i.singleThreaded {
+			go i.resume()
+			return
+		}
+		i.mu.Lock()
+	}
+}
+
+// yieldOnce gives other callers a chance to leave their messages before the flush:
+// those whose answers came together send together, and one system call is
+// enough for all. It reports whether it did; that happens once for each batch
+// of answers, and never for a caller that is alone.
+func (i *Instance) yieldOnce() bool {
+	if i.answered <= 0 {
+		return false
+	}
+	i.answered = 0
+	runtime.Gosched()
+	return true
+}
+
+// resume goes on as the owner on a goroutine of its own; it ends when the
+// mailbox is empty or the guest is gone.
+func (i *Instance) resume() {
+	i.mu.Lock()
+	i.runOwned()
+}
+
+// idleAfter is how long a guest has had nothing to do when it is put to rest: longer
+// than a caller takes from one call to the next, and than a server from one
+// notification to the next.
+const idleAfter = time.Second
+
+// watchIdleLocked arms the timer that finds out whether the guest is idle. The
+// owner calls it when it lets go; on the way of a message it is one comparison.
+func (i *Instance) watchIdleLocked() {
+	r := &i.idle
+	if r.armed || i.singleThreaded || r.events == r.rested {
+		return
+	}
+	r.armed, r.seen = true, r.events
+	if r.timer == nil {
+		r.timer = time.AfterFunc(idleAfter, i.checkIdle)
+		return
+	}
+	r.timer.Reset(idleAfter)
+}
+
+// checkIdle runs when the timer does. If an event ran meanwhile it arms the timer again;
+// if not, it becomes the owner and puts the guest to rest. What comes meanwhile waits in
+// the mailbox, for less than a millisecond.
+func (i *Instance) checkIdle() {
+	i.mu.Lock()
+	r := &i.idle
+	r.armed = false
+	if i.owned || i.finished { // the owner arms the timer when it lets go
+		i.mu.Unlock()
+		return
+	}
+	if r.events != r.seen {
+		i.watchIdleLocked()
+		i.mu.Unlock()
+		return
+	}
+	r.rested = r.events
+	i.owned = true
+	i.mu.Unlock()
+	i.releaseBuffers()
+	if i.failure != nil {
+		i.finish()
+		return
+	}
+	i.resume()
+}
+
+// releaseBuffers gives back what the next event makes anew. The owner calls it.
+func (i *Instance) releaseBuffers() {
+	i.inbound.spare, i.stashed, i.batch = nil, nil, nil
+	if err := i.machine.Rest(); err != nil {
+		i.fail(i.pluginError("rest", err))
+	}
+}

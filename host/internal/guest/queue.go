@@ -1,0 +1,109 @@
+package guest
+
+import (
+	"sync"
+
+	"github.com/wharf-mcp/wharf/abi"
+)
+
+// eventStop is no event of the ABI: it makes the owner bury the guest.
+const eventStop abi.Kind = 0
+
+// eventDrained is not an event of the ABI. It tells the owner that a handle can take
+// more again.
+const eventDrained abi.Kind = 1 << 30
+
+// item is an event on its way to the guest.
+type item struct {
+	kind    abi.Kind
+	handle  uint32
+	arg     uint32
+	payload []byte
+	msg     Message       // of a MESSAGE
+	seen    chan struct{} // gets a token when the guest is done with the payload
+	cause   error         // of an ERROR or EXIT, for the user; of the end, where it is not for Close
+	length  int64         // of a HEAD: of the body
+	buffer  *[]byte       // where the payload of a HEAD is, unless a Head waits for it
+
+	essential bool // it may end the connection, whatever the guest makes of it
+	forwarded bool // the guest has forwarded of its sealed payload
+}
+
+// drop lets go of an event that will not run.
+func (it *item) drop() {
+	if it.msg != nil {
+		it.msg.Free()
+	}
+	it.release()
+}
+
+// release gives the payload of an event back.
+func (it *item) release() {
+	if it.seen != nil {
+		it.seen <- struct{}{}
+	}
+	if it.buffer != nil {
+		freeHead(it.buffer)
+	}
+}
+
+// sealed reports whether the payload is not for the guest to see.
+//
+// A sealed payload is what signs in to the server of a stream; its OPENED brings it. The
+// guest says where in the stream it goes, with forward, and every other host call that
+// reaches a payload keeps it from the guest. Nothing writes it anywhere else: not to the
+// trace, not into an error, not into the memory that the next event may use.
+func (it *item) sealed() bool { return it.kind == abi.EventOpened && it.arg&abi.Sealed != 0 }
+
+// queue is a first-in, first-out list that reuses its memory.
+type queue struct {
+	items []item
+	head  int
+}
+
+func (q *queue) empty() bool { return q.head == len(q.items) }
+
+func (q *queue) push(it item) {
+	if len(q.items) == cap(q.items) && 2*q.head > len(q.items) {
+		n := copy(q.items, q.items[q.head:])
+		clear(q.items[n:])
+		q.items, q.head = q.items[:n], 0
+	}
+	q.items = append(q.items, it)
+}
+
+func (q *queue) pop() (item, bool) {
+	if q.head == len(q.items) {
+		return item{}, false
+	}
+	it := q.items[q.head]
+	q.items[q.head] = item{}
+	if q.head++; q.head == len(q.items) {
+		q.items, q.head = q.items[:0], 0
+	}
+	return it, true
+}
+
+// remove takes out the MESSAGE of an exchange.
+func (q *queue) remove(exchange uint32) (item, bool) {
+	for n := q.head; n < len(q.items); n++ {
+		if q.items[n].arg == exchange {
+			it := q.items[n]
+			copy(q.items[n:], q.items[n+1:])
+			q.items[len(q.items)-1] = item{}
+			q.items = q.items[:len(q.items)-1]
+			return it, true
+		}
+	}
+	return item{}, false
+}
+
+// heads are buffers for a head and the body that comes with it.
+var heads = sync.Pool{New: func() any { return new([]byte) }}
+
+func freeHead(b *[]byte) {
+	if cap(*b) > keepStash {
+		*b = nil
+	}
+	heads.Put(b)
+}
