@@ -22,7 +22,7 @@ func (a *app) hear(e host.Event) {
 	a.hearLog(e)
 }
 
-// hearLog prints what a server logs. It drops errors of stdout: the next change that is
+// hearLog prints what a server logs, without the secrets that the host knows. It drops errors of stdout: the next change that is
 // printed reports them.
 func (a *app) hearLog(e host.Event) {
 	if e.Method != mcp.NotificationMessage || !a.logged.Load() {
@@ -31,6 +31,13 @@ func (a *app) hearLog(e host.Event) {
 	var m mcp.LogMessage
 	if json.Unmarshal(e.Params, &m) != nil {
 		return
+	}
+	if a.redact != nil {
+		data := a.redact(string(m.Data))
+		if !json.Valid([]byte(data)) { // a secret went over the end of a value
+			data = plain.Quote(data)
+		}
+		m.Level, m.Logger, m.Data = mcp.Level(a.redact(string(m.Level))), a.redact(m.Logger), json.RawMessage(data)
 	}
 	if !a.forPeople() {
 		a.PrintJSON(struct {
@@ -41,5 +48,5 @@ func (a *app) hearLog(e host.Event) {
 	}
 	text := string(m.Data)
 	json.Unmarshal(m.Data, &text) // a string is shown without quotes, anything else as it is
-	a.Print(a.Fold(time.Now().Format(time.TimeOnly) + " " + plain.Line(string(m.Level)+" "+m.Logger+" "+text) + "\n"))
+	a.Print(a.Labelled(time.Now().Format(time.TimeOnly), plain.Line(string(m.Level)+" "+m.Logger+" "+text), "; the JSON form has all of it"))
 }

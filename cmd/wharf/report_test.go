@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // An error of the command itself says how it ends the program, with or without a hint.
@@ -106,6 +108,32 @@ func TestForeignTextInReports(t *testing.T) {
 			}
 			if stderr.Len() > 12<<10 || len(rows) > 100 || len(text) > 2<<10 && !strings.Contains(stderr.String(), " more; the JSON form has all of it)\n") {
 				t.Errorf("%.50q takes %d rows, %d bytes", text, len(rows), stderr.Len())
+			}
+		}
+	}
+}
+
+// TestLogsAreRedacted: what `wharf watch --log` prints has no secret in it, for people or
+// programs, and is as long as a person reads.
+func TestLogsAreRedacted(t *testing.T) {
+	for data, want := range map[string]string{
+		`"key canary"`: "key [secret]", `{"a":["canary"]}`: `{"a":["[secret]"]}`, `["canary`: "", `{"a":"can","ary":1}`: `{\"a\":\"[secret]\":1}`,
+		`"` + strings.Repeat("reel ", 10_000) + `"`: "reel reel",
+	} {
+		for _, terminal := range []bool{true, false} {
+			var stdout strings.Builder
+			redact := func(text string) string {
+				return strings.NewReplacer("canary", "[secret]", `can","ary`, "[secret]").Replace(text)
+			}
+			a := &app{Terminal: &term.Terminal{Out: &stdout, OutTTY: terminal}, redact: redact}
+			a.logged.Store(true)
+			a.hear(host.Event{Method: mcp.NotificationMessage, Params: json.RawMessage(`{"level":"info","logger":"the canary","data":` + data + `}`)})
+			text, want := stdout.String(), want
+			if terminal {
+				want = strings.ReplaceAll(want, `\"`, `"`)
+			}
+			if strings.Contains(text, "canary") || want != "" && (!strings.Contains(text, want) || !strings.Contains(text, "the [secret]")) || terminal && len(text) > 3<<10 {
+				t.Errorf("%.60s, on a terminal %v: %.200q, %d bytes", data, terminal, text, len(text))
 			}
 		}
 	}

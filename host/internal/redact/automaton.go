@@ -4,8 +4,9 @@ package redact
 // each byte. After link it does not change.
 type automaton struct {
 	nodes   []node
-	root    [256]int32 // the children of node 0
-	longest int        // bytes of the longest pattern
+	root    [256]int32       // the children of node 0
+	second  [256]*[256]int32 // where step leads from each of these, by its byte: most steps end there
+	longest int              // bytes of the longest pattern
 }
 
 // node is a state of the automaton: a prefix that one or more patterns share. Its children are a linked list, except those of the root.
@@ -67,6 +68,13 @@ func (a *automaton) link() {
 			queue = append(queue, n)
 		}
 	}
+	for _, at := range queue {
+		next := a.root
+		for n := a.nodes[at].child; n != 0; n = a.nodes[n].sibling {
+			next[a.nodes[n].c] = n
+		}
+		a.second[a.nodes[at].c] = &next
+	}
 	for i := 0; i < len(queue); i++ {
 		at := queue[i]
 		fail := a.nodes[at].fail
@@ -83,6 +91,9 @@ func (a *automaton) link() {
 // step returns the node after another byte: the longest prefix that the text ends with.
 func (a *automaton) step(at int32, c byte) int32 {
 	for at != 0 {
+		if n := &a.nodes[at]; n.depth == 1 {
+			return a.second[n.c][c]
+		}
 		if next := a.child(at, c); next != 0 {
 			return next
 		}

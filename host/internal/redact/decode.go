@@ -1,6 +1,11 @@
 package redact
 
-import "unicode/utf8"
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
 
 // unit is a byte of decoded text, and the range of the input that it was made from.
 type unit struct {
@@ -13,15 +18,17 @@ type unit struct {
 // to one byte, so that a secret has one form however it was written:
 //
 //	%2f, %252F, \/, \\\/, \u002f     /
+//	\x2f, &#47;, &#x2F;             /
+//	&amp; &lt; &gt; &quot; &apos;   the character
 //	\n, +, %20, a line end, -        a space
 //	a character outside the BMP      as two surrogates, of three bytes each
 //	_                                /
 //	any other \                      nothing
 //
-// The second and fourth line map the two alphabets of base64 to one. The form is only for
+// The fourth and sixth line map the two alphabets of base64 to one. The form is only for
 // comparing. The decoder keeps nothing of the text except an escape that has begun.
 type decoder struct {
-	layers [lastLayer + 1]layer
+	layers [outerEntities + 1]layer
 	held   int    // in all layers
 	wide   []unit // of a character with four bytes
 	emit   func(unit)
@@ -29,13 +36,17 @@ type decoder struct {
 
 // The layers of a decoder alternate between percent forms and JSON escapes, four times: a
 // JSON text in a query in a JSON text needs two, and a secret with escapes of its own one
-// more. The last layer removes all remaining backslashes, so that their number makes no
-// difference.
-const lastLayer = 8
+// more. The last of them removes all remaining backslashes, so that their number makes no
+// difference. Entities of HTML are undone before all of these and behind them.
+const (
+	innerEntities = 0
+	lastEscapes   = 9
+	outerEntities = 10
+)
 
 // layer undoes one encoding. held is an escape that has begun.
 type layer struct {
-	held [6]unit
+	held [len("&#x10ffff")]unit
 	n    int
 }
 
@@ -50,7 +61,7 @@ var joined = func() (to [256]byte) {
 	for c := range to {
 		to[c] = same(byte(c))
 	}
-	to['\\'], to['%'] = 0, 0
+	to['\\'], to['%'], to['&'] = 0, 0, 0
 	clear(to[wideByte:])
 	return to
 }()
@@ -71,17 +82,78 @@ func same(c byte) byte {
 
 // pass gives a unit to a layer, or to finish behind the last layer.
 func (d *decoder) pass(depth int, u unit) {
-	for ; depth <= lastLayer; depth++ {
-		if l := &d.layers[depth]; l.n > 0 || u.c == '\\' || u.c == '%' {
-			if depth%2 == 0 && depth < lastLayer {
+	for ; depth <= outerEntities; depth++ {
+		if l := &d.layers[depth]; l.n > 0 || u.c == '\\' || u.c == '%' || u.c == '&' {
+			switch {
+			case depth == innerEntities, depth == outerEntities:
+				d.entity(l, depth, u)
+			case depth%2 == 1 && depth < lastEscapes:
 				d.percent(l, depth, u)
-			} else {
+			default:
 				d.escape(l, depth, u)
 			}
 			return
 		}
 	}
 	d.finish(u)
+}
+
+// entities are those of XML, which every encoder of HTML writes (XML 1.0, section 4.6).
+var entities = map[string]rune{"&amp": '&', "&lt": '<', "&gt": '>', "&quot": '"', "&apos": '\''}
+
+// entity undoes a character reference of HTML (HTML, section 13.5): a name, or a number in
+// decimal or hexadecimal digits.
+func (d *decoder) entity(l *layer, depth int, u unit) {
+	var text [len(l.held) + 1]byte
+	for i, held := range l.held[:l.n] {
+		text[i] = held.c
+	}
+	text[l.n] = u.c
+	written := string(text[:l.n])
+	switch {
+	case l.n == 0 && u.c != '&':
+		d.pass(depth+1, u)
+	case u.c == ';' && l.n > 0:
+		code, known := entities[written]
+		if !known {
+			digits, isHex := strings.CutPrefix(strings.ToLower(strings.TrimPrefix(written, "&#")), "x")
+			base := 10
+			if isHex {
+				base = 16
+			}
+			n, err := strconv.ParseUint(digits, base, 21)
+			code, known = rune(n), err == nil
+		}
+		if !known {
+			d.release(l, depth, 0)
+			d.pass(depth+1, u)
+			return
+		}
+		from := l.held[0].from
+		d.drop(l)
+		for _, c := range appendRune(nil, code) {
+			d.pass(depth+1, unit{c, from, u.to, 0})
+		}
+	case l.n < len(l.held) && entityBegins(string(text[:l.n+1])):
+		d.hold(l, u)
+	default:
+		d.release(l, depth, 0)
+		d.pass(depth, u)
+	}
+}
+
+// entityBegins reports whether a text may go on as an entity.
+func entityBegins(text string) bool {
+	if digits, found := strings.CutPrefix(text, "&#"); found {
+		digits, hexadecimal := strings.CutPrefix(strings.ToLower(digits), "x")
+		return !strings.ContainsFunc(digits, func(r rune) bool { return r > 'f' || !isHex(byte(r)) || !hexadecimal && r > '9' })
+	}
+	for name := range entities {
+		if strings.HasPrefix(name, text) {
+			return true
+		}
+	}
+	return text == "&"
 }
 
 // percent undoes a form of three characters (RFC 3986, section 2.1).
@@ -101,7 +173,8 @@ func (d *decoder) percent(l *layer, depth int, u unit) {
 	}
 }
 
-// escape undoes an escape of a JSON string (RFC 8259, section 7). A byte that the layer
+// escape undoes an escape of a JSON string (RFC 8259, section 7), and \x41 of other
+// languages. A byte that the layer
 // before made from a percent form is left to the next layer: a \ that was encoded must not
 // be paired with one that was not.
 func (d *decoder) escape(l *layer, depth int, u unit) {
@@ -111,13 +184,13 @@ func (d *decoder) escape(l *layer, depth int, u unit) {
 		d.pass(depth+1, u)
 	case l.n == 0 && u.c != '\\':
 		d.pass(depth+1, u)
-	case l.n == 0, l.n == 1 && u.c == 'u', l.n > 1 && l.n < 5 && isHex(u.c):
+	case l.n == 0, l.n == 1 && (u.c == 'u' || u.c == 'x'), l.n > 1 && l.n < 5 && isHex(u.c) && (l.n == 2 || l.held[1].c == 'u'):
 		d.hold(l, u)
 	case l.n == 1:
 		d.short(l, depth, u)
 	case isHex(u.c):
 		d.long(l, depth, u)
-	case depth == lastLayer:
+	case depth == lastEscapes:
 		l.held[1].from = l.held[0].from
 		d.release(l, depth, 1)
 		d.pass(depth, u)
@@ -134,12 +207,12 @@ func (d *decoder) short(l *layer, depth int, u unit) {
 	case 'n', 'r', 't', 'b', 'f':
 		u.c = ' '
 	case '\\':
-		if depth == lastLayer {
+		if depth == lastEscapes {
 			return // one is as good as many
 		}
 	case '"', '/':
 	default:
-		if depth < lastLayer {
+		if depth < lastEscapes {
 			d.release(l, depth, 0)
 			d.pass(depth, u)
 			return
@@ -149,16 +222,21 @@ func (d *decoder) short(l *layer, depth int, u unit) {
 	d.pass(depth+1, unit{u.c, from, u.to, 0})
 }
 
-// long undoes an escape of six characters, of which u is the last.
+// long undoes an escape of four or six characters, of which u is the last.
 func (d *decoder) long(l *layer, depth int, u unit) {
 	var code rune
-	for _, digit := range []byte{l.held[2].c, l.held[3].c, l.held[4].c, u.c} {
-		code = code<<4 | rune(hexDigit(digit))
+	for _, digit := range l.held[2:l.n] {
+		code = code<<4 | rune(hexDigit(digit.c))
 	}
-	from := l.held[0].from
+	code = code<<4 | rune(hexDigit(u.c))
+	from, isByte := l.held[0].from, l.held[1].c == 'x'
 	d.drop(l)
 	var text [3]byte
-	for _, c := range appendUnit(text[:0], code) {
+	out := append(text[:0], byte(code))
+	if !isByte {
+		out = appendUnit(text[:0], code)
+	}
+	for _, c := range out {
 		d.pass(depth+1, unit{c, from, u.to, 0})
 	}
 }
@@ -214,10 +292,18 @@ func (d *decoder) widen(u unit) {
 	}
 	from := d.wide[0].from
 	d.wide = d.wide[:0]
-	r -= 0x10000
-	for _, c := range appendUnit(appendUnit(nil, 0xd800|r>>10), 0xdc00|r&0x3ff) {
+	for _, c := range appendRune(nil, r) {
 		d.emit(unit{c, from, u.to, 0})
 	}
+}
+
+// appendRune appends a character, as two surrogates where it lies outside the BMP.
+func appendRune(dst []byte, r rune) []byte {
+	if r > 0xffff {
+		r -= 0x10000
+		return appendUnit(appendUnit(dst, 0xd800|r>>10), 0xdc00|r&0x3ff)
+	}
+	return appendUnit(dst, r)
 }
 
 func (d *decoder) flush() {
@@ -247,13 +333,16 @@ func hexDigit(c byte) int {
 	return int(c|0x20-'a') + 10
 }
 
-// decoded returns the form in which a secret is looked for. An incomplete escape at its
-// end is left out, since what follows would become a part of it.
-func decoded(text []byte) []byte {
-	out := make([]byte, 0, len(text))
-	d := decoder{emit: func(u unit) { out = append(out, u.c) }}
+// decoded returns the form in which a secret is looked for, and that form without an
+// escape that is incomplete at its end: what follows in a text may become a part of it.
+func decoded(text []byte) (whole, complete []byte) {
+	d := decoder{emit: func(u unit) { whole = append(whole, u.c) }}
 	for i, c := range text {
 		d.write(unit{c, i, i + 1, 0})
 	}
-	return out
+	complete = slices.Clone(whole)
+	for depth := range d.layers {
+		d.release(&d.layers[depth], depth, 0)
+	}
+	return whole, complete
 }

@@ -17,62 +17,130 @@ const (
 	leastBase64 = 5       // of one that is looked for in base64, where shorter ones have six characters
 	leastForm   = 4       // of a decoded form; shorter ones are looked for only as they are written
 	mostEncoded = 8 << 10 // of one that is looked for in base64 and hexadecimal digits
+	mostTwice   = 256     // of one that is looked for in an encoding of an encoding
 )
 
 // spellings returns the exact texts that are looked for: the secret as it is, without the
 // scheme of a header, and escaped as a whole.
 func spellings(least int, text string) []string {
 	text = strings.TrimSpace(text)
-	var quoted bytes.Buffer
-	e := json.NewEncoder(&quoted)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string always encodes
-	out := []string{text, url.QueryEscape(text), url.PathEscape(text), string(quoted.Bytes()[1 : quoted.Len()-2])}
+	plain := []string{text}
 	if _, bare, found := strings.Cut(text, " "); found && !strings.Contains(bare, " ") {
-		out = append(out, bare)
+		plain = append(plain, bare)
+	}
+	var out []string
+	for _, text := range plain {
+		var quoted bytes.Buffer
+		e := json.NewEncoder(&quoted)
+		e.SetEscapeHTML(false)
+		_ = e.Encode(text) // a string always encodes
+		json := string(quoted.Bytes()[1 : quoted.Len()-2])
+		query, path := url.QueryEscape(text), url.PathEscape(text)
+		out = append(out, text, json, strings.ReplaceAll(json, "/", `\/`), query, path, lowerPercent(query), lowerPercent(path))
 	}
 	out = slices.DeleteFunc(out, func(form string) bool { return len(form) < least })
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
+// lowerPercent writes percent forms in small letters.
+func lowerPercent(text string) string {
+	out := []byte(text)
+	for i, c := range out {
+		if c == '%' {
+			copy(out[i:], strings.ToLower(text[i:i+3]))
+		}
+	}
+	return string(out)
+}
+
 // patterns is what a text is searched for: spelled in the text as it is, plain in its
-// decoded form.
-type patterns struct{ spelled, plain automaton }
+// decoded form, and packed in that form without what an encoder puts between digits.
+//
+// For each spelling of a secret (one for letters and digits, at most 14) there are, with the
+// bytes of the patterns for each of its own:
+//
+//	as it is                      1 in spelled and plain       1
+//	hexadecimal digits            1 in packed, 2 in spelled    2
+//	base64                        3 in packed, 6 in spelled    4
+//	base64 of base64              18 in packed                 32
+//	base64 of hexadecimal digits  6 in packed                  16
+//	hexadecimal of base64         6 in packed                  16
+//
+// base64 stands in three ways in its groups of three bytes, and in two alphabets.
+type patterns struct{ spelled, plain, packed automaton }
 
 // add adds a secret; encoded says whether also in base64 and hexadecimal digits.
 func (p *patterns) add(text string, encoded bool) {
-	p.addForm([]byte(text))
+	p.spelled.add([]byte(text), 0)
+	whole, complete := decoded([]byte(text))
+	addDecoded(&p.plain, whole)
+	addDecoded(&p.plain, complete)
 	if !encoded || len(text) > mostEncoded {
 		return
 	}
-	digits := hex.EncodeToString([]byte(text))
-	p.addForm([]byte(digits))
-	p.addForm([]byte(strings.ToUpper(digits)))
-	if len(text) >= leastBase64 {
-		for offset := range 3 {
-			standard := inBase64(text, offset)
-			p.addForm(standard)
-			p.spelled.add([]byte(strings.NewReplacer("+", "-", "/", "_").Replace(string(standard))), 0)
+	for _, form := range encodings(text) {
+		p.spelled.add([]byte(form), 0)
+		p.addPacked(form)
+		if len(text) > mostTwice {
+			continue
+		}
+		for _, again := range encodings(form) {
+			p.addPacked(again)
 		}
 	}
 }
 
-// addForm adds a text as it is spelled and in its decoded form. It also adds the decoded
-// form without a beginning that forms an escape with a % or \ right before it; such a
-// pattern counts only behind an escape.
-func (p *patterns) addForm(text []byte) {
-	p.spelled.add(text, 0)
-	form := decoded(text)
+// encodings returns a text in hexadecimal digits and in base64.
+func encodings(text string) []string {
+	digits := hex.EncodeToString([]byte(text))
+	out := []string{digits, strings.ToUpper(digits)}
+	if len(text) >= leastBase64 {
+		for offset := range 3 {
+			standard := string(inBase64(text, offset))
+			out = append(out, standard, strings.NewReplacer("+", "-", "/", "_").Replace(standard))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// addPacked adds an encoded text without what is left out of packed texts.
+func (p *patterns) addPacked(text string) {
+	var form []byte
+	for _, c := range []byte(text) {
+		if c = packed[same(c)]; c != 0 {
+			form = append(form, c)
+		}
+	}
+	addDecoded(&p.packed, form)
+}
+
+// packed maps a decoded byte to the one that stands for it in a packed text: digits and
+// letters of any case are alike, and what encoders put between them is 0, for nothing.
+var packed = func() (to [256]byte) {
+	for c := range to {
+		to[c] = byte(c)
+	}
+	for c := byte('A'); c <= 'Z'; c++ {
+		to[c] = c | 0x20
+	}
+	to[' '], to[':'] = 0, 0
+	return to
+}()
+
+// addDecoded adds a decoded form. It also adds the form without a beginning that forms an
+// escape with a % or \ right before it; such a pattern counts only behind an escape.
+func addDecoded(to *automaton, form []byte) {
 	if len(form) < leastForm {
 		return
 	}
-	p.plain.add(form, 0)
+	to.add(form, 0)
 	if bytes.IndexByte([]byte("nrtbf"), form[0]) >= 0 {
-		p.plain.add(form[1:], 1)
+		to.add(form[1:], 1)
 	}
 	for lost := 1; lost <= 4 && len(form)-lost >= leastForm-1 && isHex(form[lost-1]); lost++ {
-		p.plain.add(form[lost:], lost)
+		to.add(form[lost:], lost)
 	}
 }
 

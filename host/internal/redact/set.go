@@ -24,12 +24,16 @@ import (
 //   - with percent forms in small or capital letters, for what must be written so (a
 //     backslash must) or for more, and + for a space;
 //   - both in each other, up to three deep;
-//   - in base64, of either alphabet and with or without padding, as part of something
-//     longer too;
-//   - as hexadecimal digits, in small or capital letters.
+//   - with entities of HTML, &amp; &#65; and &#x41;, and with \x41;
+//   - in base64, of either alphabet and with or without padding, with line breaks, as part
+//     of something longer too;
+//   - as hexadecimal digits, in small or capital letters, also with colons, spaces and
+//     hyphens between them;
+//   - both in each other or twice, and of a text that was escaped as a whole.
 //
 // Base64 and hexadecimal digits are looked for only for texts that [Set.Hide] or
-// [Set.HideNamed] added, of at most 8 KiB; base64 from 5 bytes on. Texts that are too
+// [Set.HideNamed] added, of at most 8 KiB; base64 from 5 bytes on; an encoding of an
+// encoding for at most 256 bytes. Texts that are too
 // short are ignored, see [LeastText] and [LeastNamed]. One limit remains: an escaped
 // secret may be missed right behind a stray % or \ that forms another escape with it.
 //
@@ -108,6 +112,7 @@ func (s *Set) patterns() *patterns {
 		}
 		p.spelled.link()
 		p.plain.link()
+		p.packed.link()
 		s.ready = p
 	}
 	return s.ready

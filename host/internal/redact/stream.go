@@ -10,9 +10,8 @@ type Stream struct {
 	decoder  decoder
 	at       int // bytes of the text so far
 
-	spelled, plain int32 // the nodes of the automata
-	places         []int // where the last decoded bytes begin in the text; a ring with a power of two as its size
-	count          int   // of decoded bytes so far
+	spelled       int32 // the node of the automaton
+	plain, packed search
 
 	piece int // where the current piece begins in the text
 	spans [][2]int
@@ -26,6 +25,18 @@ const (
 	// carried is how many bytes of the text are searched again when a secret is added.
 	carried = 8 << 10
 )
+
+// search looks for the patterns of an automaton in decoded bytes.
+type search struct {
+	automaton *automaton
+	node      int32
+	places    []int // where the last bytes begin in the text; a ring with a power of two as its size
+	count     int   // of bytes so far
+}
+
+func newSearch(a *automaton) search {
+	return search{automaton: a, places: make([]int, 1<<bits.Len(uint(a.longest)))}
+}
 
 // Stream returns a stream at the beginning of a text.
 func (s *Set) Stream() *Stream { return &Stream{set: s} }
@@ -60,7 +71,7 @@ func (s *Stream) restart(p *patterns) {
 		return
 	}
 	s.decoder.emit = s.decoded
-	s.places = make([]int, 1<<bits.Len(uint(p.plain.longest)))
+	s.plain, s.packed = newSearch(&p.plain), newSearch(&p.packed)
 	s.read(s.tail)
 }
 
@@ -98,31 +109,38 @@ func (s *Stream) spelledEnd() {
 	}
 }
 
-// decoded takes the next decoded byte, and adds the span of the secret that ends there.
+// decoded takes the next decoded byte, and adds the spans of the secrets that end there.
 func (s *Stream) decoded(u unit) {
-	a := &s.patterns.plain
-	s.places[s.count&(len(s.places)-1)] = u.from
-	s.count++
-	if s.plain == 0 {
-		s.plain = a.root[u.c]
+	s.search(&s.plain, u)
+	if u.c = packed[u.c]; u.c != 0 {
+		s.search(&s.packed, u)
+	}
+}
+
+func (s *Stream) search(in *search, u unit) {
+	in.places[in.count&(len(in.places)-1)] = u.from
+	in.count++
+	a := in.automaton
+	if in.node == 0 {
+		in.node = a.root[u.c]
 		return // no pattern has one byte
 	}
-	s.plain = a.step(s.plain, u.c)
-	for at := s.plain; at != 0; at = a.nodes[at].shorter {
+	in.node = a.step(in.node, u.c)
+	for at := in.node; at != 0; at = a.nodes[at].shorter {
 		n := &a.nodes[at]
 		if !n.ends {
 			continue
 		}
-		from := s.place(int(n.depth))
-		if n.lost > 0 && s.count > int(n.depth) {
+		from := in.place(int(n.depth))
+		if n.lost > 0 && in.count > int(n.depth) {
 			// The missing bytes must be a part of the escape right before, or of the one
 			// before that if it made a \.
-			before := s.place(int(n.depth) + 1)
-			if from-before < 2 && s.place(int(n.depth)-1)-from < 2 {
+			before := in.place(int(n.depth) + 1)
+			if from-before < 2 && in.place(int(n.depth)-1)-from < 2 {
 				continue
 			}
 			from = before
-		} else if n.lost > 0 && s.place(int(n.depth)-1)-from < 2 {
+		} else if n.lost > 0 && in.place(int(n.depth)-1)-from < 2 {
 			continue
 		}
 		s.found(from, u.to)
@@ -130,8 +148,8 @@ func (s *Stream) decoded(u unit) {
 	}
 }
 
-// place returns where a decoded byte begins in the text; 1 is the last one.
-func (s *Stream) place(back int) int { return s.places[(s.count-back)&(len(s.places)-1)] }
+// place returns where a byte begins in the text; 1 is the last one.
+func (s *search) place(back int) int { return s.places[(s.count-back)&(len(s.places)-1)] }
 
 func (s *Stream) found(from, to int) {
 	if to > s.piece {
@@ -142,8 +160,11 @@ func (s *Stream) found(from, to int) {
 // begun returns how many bytes at the end of the text may be the beginning of a secret.
 func (s *Stream) begun() int {
 	begun := int(s.patterns.spelled.nodes[s.spelled].depth)
-	if depth := int(s.patterns.plain.nodes[s.plain].depth); depth > 0 {
-		begun = max(begun, s.at-s.place(depth))
+	for _, in := range []*search{&s.plain, &s.packed} {
+		depth := int(in.automaton.nodes[in.node].depth)
+		if depth > 0 && (in == &s.plain || depth >= leastPart) { // few digits are no secret, however far apart
+			begun = max(begun, s.at-in.place(depth))
+		}
 	}
 	return begun
 }

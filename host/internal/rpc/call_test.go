@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -455,4 +456,19 @@ func TestDrain(t *testing.T) {
 				s.t.Errorf("after a background call: %v", err)
 			}
 		})
+}
+
+// TestErrorTextsAreBounded: each layer above copies the text of an error, so a message of
+// many megabytes is not in it whole.
+func TestErrorTextsAreBounded(t *testing.T) {
+	for message, want := range map[string]string{
+		"no":                                    "MCP error 7: no",
+		strings.Repeat("x", mostShown):          "MCP error 7: " + strings.Repeat("x", mostShown),
+		strings.Repeat("x", mostShown-1) + "éy": "MCP error 7: " + strings.Repeat("x", mostShown-1) + "… (3 bytes more)",
+		strings.Repeat("\x80", 2*mostShown):     "MCP error 7: " + strings.Repeat("\x80", mostShown-4) + "… (4100 bytes more)",
+	} {
+		if got := (&Error{Code: 7, Message: message}).Error(); got != want {
+			t.Errorf("%d bytes: got %d, ending in %.40q", len(message), len(got), got[max(0, len(got)-40):])
+		}
+	}
 }

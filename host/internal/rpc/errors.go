@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 // Why a call ended without a result. All of them arrive wrapped in a
@@ -100,7 +101,20 @@ type Error struct {
 	HTTP    int             // the status of the response that it came in; 0 where it came otherwise
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("MCP error %d: %s", e.Code, e.Message) }
+// mostShown is how much of a message an error text has, in bytes. Each layer above copies
+// that text.
+const mostShown = 4 << 10
+
+func (e *Error) Error() string {
+	shown, more := e.Message, ""
+	if end := mostShown; len(shown) > end {
+		for !utf8.RuneStart(shown[end]) && end > mostShown-utf8.UTFMax {
+			end--
+		}
+		shown, more = shown[:end], fmt.Sprintf("… (%d bytes more)", len(shown)-end)
+	}
+	return fmt.Sprintf("MCP error %d: %s%s", e.Code, shown, more)
+}
 
 // Codes of JSON-RPC 2.0, section 5.1, that a peer answers with on its own.
 const (

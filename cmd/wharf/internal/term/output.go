@@ -99,7 +99,7 @@ func (t *Terminal) PrintTable(rows plain.Table) error {
 // begins at the left edge, where our own words do, but behind a bar. Long text is cut, with
 // a count of what is missing; rest follows that count.
 func (t *Terminal) Tell(style, label, text, rest string) {
-	fmt.Fprint(t.Err, t.StyleErr(style, label), strings.TrimPrefix(t.Quote(label+" "+text, OfMessage, rest), Bar+label))
+	fmt.Fprint(t.Err, t.StyleErr(style, label), strings.TrimPrefix(t.Labelled(label, text, rest), label))
 }
 
 // Warn tells the person on stderr of something after which the command goes on.

@@ -52,6 +52,11 @@ func (t *Terminal) Quote(text string, most Excerpt, rest string) string {
 	return Barred(squeezed(rows), most.Rows, missing, rest)
 }
 
+// Labelled is [Terminal.Quote] with a label of our own in place of the first bar.
+func (t *Terminal) Labelled(label, text, rest string) string {
+	return strings.TrimPrefix(t.Quote(label+" "+text, OfMessage, rest), Bar)
+}
+
 // Barred joins rows of foreign text, at most limit of them; 0 is all. missing is how
 // many bytes were left out before.
 func Barred(rows []string, limit, missing int, rest string) string {
