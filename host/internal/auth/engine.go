@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"runtime"
 	"sync"
 	"time"
+	"weak"
 
 	extism "github.com/extism/go-sdk"
 
@@ -25,7 +28,7 @@ type bounds struct {
 }
 
 // generous lets a provider in Go work through as large a state as there may be,
-// which takes it a second. Whoever does nothing but loop is stopped after five.
+// which takes it a second. One that only loops is stopped after five.
 var generous = bounds{fuel: Fuel, time: 10 * time.Second}
 
 const memoryPages = 512 // of 64 KiB, for a provider, and as many for the kernel
@@ -39,7 +42,7 @@ type EngineConfig struct {
 	Unkept   func(error) // is told, once, why nothing is kept there; nil is not
 
 	// Print is told what providers print and log, for their authors. They may
-	// print secrets, so nil, which drops it, is right for everybody else. It is
+	// print secrets, so nil, which drops it, is right except for authors. It is
 	// called from many goroutines.
 	Print func(provider, text string)
 
@@ -63,12 +66,14 @@ type Engine struct {
 	cancel  context.CancelFunc
 	work    sync.WaitGroup // loads under way
 
-	mu     sync.Mutex
-	loads  map[string]*load // by name and hash
-	closed bool
+	mu      sync.Mutex
+	loads   map[string]*load                // under way, by name, hash and source
+	plugins map[string]weak.Pointer[Plugin] // loaded, by the same
+	modules map[*module]bool                // of the plugins, until they are closed
+	closed  bool
 }
 
-// load is a provider that is there, or will be.
+// load is the loading of a provider, for all that wait for it.
 type load struct {
 	done   chan struct{}
 	plugin *Plugin
@@ -85,7 +90,7 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 }
 
 func openEngine(c EngineConfig, b bounds) (*Engine, error) {
-	e := &Engine{config: c, bounds: b, loads: map[string]*load{}}
+	e := &Engine{config: c, bounds: b, loads: map[string]*load{}, plugins: map[string]weak.Pointer[Plugin]{}, modules: map[*module]bool{}}
 	var err error
 	if e.runtime, err = e.open(wasm.Source{Dir: c.CacheDir}); err != nil {
 		return nil, err
@@ -126,18 +131,22 @@ func (e *Engine) Close() error {
 
 // end gives back all that was loaded, when nothing is loaded any more.
 func (e *Engine) end() error {
+	e.mu.Lock()
+	modules := e.modules
+	e.modules = nil
+	e.mu.Unlock()
 	var errs []error
-	for _, l := range e.loads {
-		errs = append(errs, l.plugin.close())
+	for m := range modules {
+		errs = append(errs, m.close())
 	}
-	e.loads = nil
 	return errors.Join(append(errs, e.runtime.Close())...)
 }
 
 // Load validates a module, compiles it on first use, and asks it to describe itself.
 // Concurrent calls share one compilation, which goes on when ctx ends, because it cannot
 // be stopped; the caller then returns. Every error names the provider; a module that is
-// not accepted is a *wasm.Refusal. binary must not be changed afterwards.
+// not accepted is a *wasm.Refusal. binary must not be changed afterwards. The engine keeps
+// a plugin for as long as the caller refers to it or to one of its providers.
 func (e *Engine) Load(ctx context.Context, name string, binary []byte) (*Plugin, error) {
 	return e.LoadFrom(ctx, name, binary, wasm.Source{})
 }
@@ -167,19 +176,46 @@ func (e *Engine) begin(name string, binary []byte, s wasm.Source) (*load, error)
 		return l, nil
 	}
 	l := &load{done: make(chan struct{})}
+	if l.plugin = e.plugins[key].Value(); l.plugin != nil {
+		close(l.done)
+		return l, nil
+	}
 	e.loads[key] = l
 	e.work.Go(func() {
 		defer close(l.done)
-		if l.plugin, l.err = e.load(name, binary, s); l.err != nil {
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			delete(e.loads, key) // the cause may be the machine's: the next may try again
+		m, err := e.load(name, binary, s)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.loads, key) // after an error the next may try again: the cause may be the machine's
+		if l.err = err; err == nil {
+			l.plugin = e.keep(key, m)
 		}
 	})
 	return l, nil
 }
 
-func (e *Engine) load(name string, binary []byte, s wasm.Source) (*Plugin, error) {
+// keep makes the plugin of a module, which closes the module when nothing refers to the
+// plugin any more. The caller holds e.mu.
+func (e *Engine) keep(key string, m *module) *Plugin {
+	p := &Plugin{m}
+	maps.DeleteFunc(e.plugins, func(_ string, p weak.Pointer[Plugin]) bool { return p.Value() == nil })
+	e.plugins[key], e.modules[m] = weak.Make(p), true
+	runtime.AddCleanup(p, e.release, m)
+	return p
+}
+
+// release closes a module, unless the engine has closed it.
+func (e *Engine) release(m *module) {
+	e.mu.Lock()
+	open := e.modules[m]
+	delete(e.modules, m)
+	e.mu.Unlock()
+	if open {
+		_ = m.close() // the garbage collector calls this: no caller would get the error
+	}
+}
+
+func (e *Engine) load(name string, binary []byte, s wasm.Source) (*module, error) {
 	runtime := e.runtime
 	if s != (wasm.Source{}) {
 		own, err := e.open(s)
@@ -208,7 +244,7 @@ func (e *Engine) load(name string, binary []byte, s wasm.Source) (*Plugin, error
 }
 
 // make looks at a module and compiles it.
-func (e *Engine) make(runtime *wasm.Extism, name string, binary []byte) (*Plugin, error) {
+func (e *Engine) make(runtime *wasm.Extism, name string, binary []byte) (*module, error) {
 	metered, hash, err := runtime.Prepare(name, binary)
 	if err != nil {
 		return nil, fmt.Errorf("auth provider %w", err)
@@ -224,7 +260,7 @@ func (e *Engine) make(runtime *wasm.Extism, name string, binary []byte) (*Plugin
 // everything that we set.
 const loud = "EXTISM_ENABLE_WASI_OUTPUT"
 
-func (e *Engine) compile(runtime *wasm.Extism, name string, metered []byte, hash string) (*Plugin, error) {
+func (e *Engine) compile(runtime *wasm.Extism, name string, metered []byte, hash string) (*module, error) {
 	if _, set := os.LookupEnv(loud); set {
 		return nil, errors.New(loud + " is set in the environment: it shows what providers print, and they hold secrets; unset it")
 	}
@@ -244,5 +280,5 @@ func (e *Engine) compile(runtime *wasm.Extism, name string, metered []byte, hash
 	if err != nil {
 		return nil, err
 	}
-	return newPlugin(name, e, runtime, compiled), nil
+	return &module{name: name, engine: e, runtime: runtime, compiled: compiled, seats: make(chan struct{}, maxSeats)}, nil
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/abi/step"
 )
@@ -62,6 +64,43 @@ func TestAClosedEngine(t *testing.T) {
 	for _, err := range []error{loaded, stepped} {
 		if !errors.Is(err, errClosed) || !strings.Contains(err.Error(), "corp") {
 			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// A plugin is given back when nothing refers to it or to a provider of it any more: a host
+// may see any number of versions of a plugin.
+func TestAPluginThatNothingUsesIsGivenBack(t *testing.T) {
+	e := newEngine(t, generous)
+	load := func(version int) *Plugin {
+		m := modest
+		m.manifest = honest() + strings.Repeat(" ", version) // which makes it another module
+		p, err := e.Load(t.Context(), "corp", m.module())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	used := load(1).ForAccount()
+	for version := range 4 {
+		if _, err := load(2+version).ForAccount().Step(t.Context(), start("")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := func() int {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return len(e.modules)
+	}
+	for deadline := time.Now().Add(10 * time.Second); open() > 1 && time.Now().Before(deadline); {
+		runtime.GC()
+	}
+	if n := open(); n != 1 {
+		t.Errorf("%d modules are open, want 1", n)
+	}
+	for range 2 * maxIdle {
+		if _, err := used.Step(t.Context(), start("")); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -130,11 +169,11 @@ func TestInstancesAreNotKeptForEver(t *testing.T) {
 func TestLargeCalls(t *testing.T) {
 	call := start("")
 	call.Event.Start.Settings = []byte(`"` + strings.Repeat("x", step.MaxCall) + `"`)
-	_, err := (&Plugin{name: "corp"}).ForAccount().Step(t.Context(), call)
+	_, err := (&Plugin{&module{name: "corp"}}).ForAccount().Step(t.Context(), call)
 	wantError(t, err, Broken, "there may be 1048576")
 }
 
-// TestPrinting goes to the authors of providers, and to nobody else.
+// TestPrinting is for the authors of providers alone.
 func TestPrinting(t *testing.T) {
 	t.Setenv(loud, "1")
 	e := newEngine(t, generous)

@@ -21,16 +21,16 @@ const (
 // instance is a module that runs. One goroutine uses it at a time.
 type instance struct {
 	plugin *extism.Plugin
-	owner  *forAccount // whose steps it takes; nil if it has only described itself
+	owner  *owner // whose steps it takes; nil if it has only described itself
 	calls  int
 	bytes  int
 }
 
 // instance starts an instance. The real clock and randomness are settings of
 // each one of them.
-func (p *Plugin) instance(ctx context.Context) (*instance, error) {
-	out := printer{p.name, p.engine.config.Print}
-	plugin, err := p.compiled.Instance(ctx, extism.PluginInstanceConfig{ModuleConfig: p.runtime.ModuleConfig(out)})
+func (m *module) instance(ctx context.Context) (*instance, error) {
+	out := printer{m.name, m.engine.config.Print}
+	plugin, err := m.compiled.Instance(ctx, extism.PluginInstanceConfig{ModuleConfig: m.runtime.ModuleConfig(out)})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -28,12 +29,16 @@ const (
 )
 
 // Plugin is a provider in a module. It takes no steps by itself: each account gets
-// a Provider of its own from [Plugin.ForAccount], and instances of its own by that.
-type Plugin struct {
+// a Provider of its own from [Plugin.ForAccount], and instances of its own by that. When
+// nothing refers to the Plugin and its Providers any more, the module is closed.
+type Plugin struct{ *module }
+
+// module is what a Plugin has of its engine. Nothing in it refers to the Plugin, which
+// could not be collected otherwise.
+type module struct {
 	name     string
 	engine   *Engine
-	runtime  *wasm.Extism
-	own      bool // the runtime is for this plugin alone
+	runtime  *wasm.Extism // the engine's, or one for this module alone
 	compiled *extism.CompiledPlugin
 	manifest step.Manifest
 	seats    chan struct{}
@@ -45,11 +50,13 @@ type Plugin struct {
 
 // forAccount is a Plugin at work for one account. What a step leaves in the memory
 // of an instance is found by steps of the same forAccount alone.
-type forAccount struct{ *Plugin }
-
-func newPlugin(name string, e *Engine, runtime *wasm.Extism, compiled *extism.CompiledPlugin) *Plugin {
-	return &Plugin{name: name, engine: e, runtime: runtime, own: runtime != e.runtime, compiled: compiled, seats: make(chan struct{}, maxSeats)}
+type forAccount struct {
+	*Plugin
+	owner *owner
 }
+
+// owner tells the instances of one account from those of all others.
+type owner struct{ _ byte }
 
 // Name is the name that the plugin was loaded under.
 func (p *Plugin) Name() string { return p.name }
@@ -59,11 +66,12 @@ func (p *Plugin) Manifest() *step.Manifest { return &p.manifest }
 
 // ForAccount returns the provider for one account. An instance that has taken a
 // step for it takes none for any other.
-func (p *Plugin) ForAccount() Provider { return &forAccount{p} }
+func (p *Plugin) ForAccount() Provider { return &forAccount{p, new(owner)} }
 
 // Step takes one step. An instance that has failed is not used again, and the
 // next step gets another.
 func (p *forAccount) Step(ctx context.Context, call *step.Call) (*step.Reply, error) {
+	defer runtime.KeepAlive(p.Plugin) // its module stays open during the step
 	in, err := json.Marshal(call)
 	if err == nil && len(in) > step.MaxCall {
 		err = violationf("its state and what came of its last action have %d bytes, there may be %d", len(in), step.MaxCall)
@@ -71,7 +79,7 @@ func (p *forAccount) Step(ctx context.Context, call *step.Call) (*step.Reply, er
 	if err != nil {
 		return nil, blame(p.name, "step", err)
 	}
-	out, err := p.call(ctx, p, step.ExportStep, in)
+	out, err := p.call(ctx, p.owner, step.ExportStep, in)
 	if err != nil {
 		return nil, blame(p.name, "step", err)
 	}
@@ -83,27 +91,27 @@ func (p *forAccount) Step(ctx context.Context, call *step.Call) (*step.Reply, er
 }
 
 // describe asks for the manifest.
-func (p *Plugin) describe(ctx context.Context) error {
-	out, err := p.call(ctx, nil, step.ExportDescribe, nil)
+func (m *module) describe(ctx context.Context) error {
+	out, err := m.call(ctx, nil, step.ExportDescribe, nil)
 	if err == nil {
-		err = readManifest(out, &p.manifest)
+		err = readManifest(out, &m.manifest)
 	}
 	if err != nil {
-		return blame(p.name, "describe", err)
+		return blame(m.name, "describe", err)
 	}
 	return nil
 }
 
 // call calls an export in an instance that is at work for nothing else. The owner
 // is nil for a call that tells the instance nothing of any account.
-func (p *Plugin) call(ctx context.Context, owner *forAccount, export string, in []byte) ([]byte, error) {
+func (m *module) call(ctx context.Context, owner *owner, export string, in []byte) ([]byte, error) {
 	select {
-	case p.seats <- struct{}{}:
-		defer func() { <-p.seats }()
+	case m.seats <- struct{}{}:
+		defer func() { <-m.seats }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	i, err := p.take(ctx, owner)
+	i, err := m.take(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -112,18 +120,18 @@ func (p *Plugin) call(ctx context.Context, owner *forAccount, export string, in 
 		i.close()
 		return nil, err
 	}
-	p.give(i)
+	m.give(i)
 	return out, nil
 }
 
 // take returns an idle instance of that owner, or makes one.
-func (p *Plugin) take(ctx context.Context, owner *forAccount) (*instance, error) {
-	i, err := p.reuse(owner)
+func (m *module) take(ctx context.Context, owner *owner) (*instance, error) {
+	i, err := m.reuse(owner)
 	if err != nil {
 		return nil, err
 	}
 	if i == nil {
-		if i, err = p.instance(ctx); err != nil {
+		if i, err = m.instance(ctx); err != nil {
 			return nil, fmt.Errorf("start: %w", err)
 		}
 	}
@@ -133,14 +141,14 @@ func (p *Plugin) take(ctx context.Context, owner *forAccount) (*instance, error)
 
 // reuse returns the idle instance that the owner has used last, or else one that
 // has no owner yet, or nil.
-func (p *Plugin) reuse(owner *forAccount) (*instance, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
+func (m *module) reuse(owner *owner) (*instance, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
 		return nil, errClosed
 	}
 	best := -1
-	for n, i := range p.idle {
+	for n, i := range m.idle {
 		if i.owner == owner || i.owner == nil && best < 0 {
 			best = n
 		}
@@ -148,24 +156,24 @@ func (p *Plugin) reuse(owner *forAccount) (*instance, error) {
 	if best < 0 {
 		return nil, nil
 	}
-	i := p.idle[best]
-	p.idle = slices.Delete(p.idle, best, best+1)
+	i := m.idle[best]
+	m.idle = slices.Delete(m.idle, best, best+1)
 	return i, nil
 }
 
 // give keeps an instance for the next step of its owner. Where there are too many,
 // the one that has waited longest goes.
-func (p *Plugin) give(i *instance) {
-	p.mu.Lock()
+func (m *module) give(i *instance) {
+	m.mu.Lock()
 	spare := i
-	if !p.closed && !i.old() {
-		p.idle, spare = append(p.idle, i), nil
+	if !m.closed && !i.old() {
+		m.idle, spare = append(m.idle, i), nil
 	}
-	if len(p.idle) > maxIdle {
-		spare = p.idle[0]
-		p.idle = slices.Delete(p.idle, 0, 1)
+	if len(m.idle) > maxIdle {
+		spare = m.idle[0]
+		m.idle = slices.Delete(m.idle, 0, 1)
 	}
-	p.mu.Unlock()
+	m.mu.Unlock()
 	if spare != nil {
 		spare.close()
 	}
@@ -173,24 +181,24 @@ func (p *Plugin) give(i *instance) {
 
 // close waits until no instance is at work, and gives everything back. Steps that
 // come later find that it is closed.
-func (p *Plugin) close() error {
-	p.mu.Lock()
-	p.closed = true
-	idle := p.idle
-	p.idle = nil
-	p.mu.Unlock()
+func (m *module) close() error {
+	m.mu.Lock()
+	m.closed = true
+	idle := m.idle
+	m.idle = nil
+	m.mu.Unlock()
 	for range maxSeats {
-		p.seats <- struct{}{}
+		m.seats <- struct{}{}
 	}
 	for _, i := range idle {
 		i.close()
 	}
-	err := p.compiled.Close(context.Background())
-	if p.own {
-		err = errors.Join(err, p.runtime.Close())
+	err := m.compiled.Close(context.Background())
+	if m.runtime != m.engine.runtime {
+		err = errors.Join(err, m.runtime.Close())
 	}
 	for range maxSeats {
-		<-p.seats
+		<-m.seats
 	}
 	return err
 }

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"weak"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/abi/step"
@@ -32,7 +34,7 @@ type Accounts struct {
 	mu       sync.Mutex
 	closed   bool
 	accounts map[string]*Account
-	former   []*Account // whose provider was replaced
+	former   map[weak.Pointer[auth.Account]]*egress.Fetcher // whose provider was replaced, while something uses them
 }
 
 // providerOAuth is what signs in to a url whose entry says nothing about it.
@@ -215,11 +217,17 @@ func signedPath(o *httpclient.Origin, via string) string {
 func (as *Accounts) close() {
 	as.mu.Lock()
 	as.closed = true
-	accounts := append(slices.Collect(maps.Values(as.accounts)), as.former...)
+	accounts, former := slices.Collect(maps.Values(as.accounts)), maps.Clone(as.former)
 	as.mu.Unlock()
 	for _, a := range accounts {
 		a.Close()
 		a.fetch.Close()
+	}
+	for p, fetch := range former {
+		if a := p.Value(); a != nil {
+			a.Close()
+		}
+		fetch.Close()
 	}
 }
 
@@ -232,14 +240,26 @@ func unknownProvider(name string) error {
 }
 
 // Dismiss takes accounts out of use whose provider is among changed. What they have begun
-// goes on. What they have saved is there for the accounts that follow them.
+// goes on. What they have saved is there for the accounts that follow them. When the last
+// connection and sign-in with such an account is over, it is given back.
 func (as *Accounts) Dismiss(changed map[string]bool) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	for key, a := range as.accounts {
 		if changed[as.Provider(a.server)] {
-			as.former = append(as.former, a)
+			former := weak.Make(a.Account)
+			as.former[former] = a.fetch
+			runtime.AddCleanup(a.Account, as.forget, former)
 			delete(as.accounts, key)
 		}
 	}
+}
+
+// forget closes what a former account has left, which nothing uses any more.
+func (as *Accounts) forget(former weak.Pointer[auth.Account]) {
+	as.mu.Lock()
+	fetch := as.former[former]
+	delete(as.former, former)
+	as.mu.Unlock()
+	fetch.Close()
 }

@@ -12,8 +12,11 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"weak"
 
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/auth"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/modules"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/replay"
@@ -61,8 +64,10 @@ type Dialer struct {
 func New(c Config) *Dialer {
 	secrets := newRedaction(&c)
 	return &Dialer{
-		Accounts: &Accounts{config: c, secrets: secrets, accounts: make(map[string]*Account)},
-		config:   c, secrets: secrets, stderr: stderrLog{to: c.Stderr}, found: make(map[string]string),
+		Accounts: &Accounts{
+			config: c, secrets: secrets, accounts: make(map[string]*Account), former: make(map[weak.Pointer[auth.Account]]*egress.Fetcher),
+		},
+		config: c, secrets: secrets, stderr: stderrLog{to: c.Stderr}, found: make(map[string]string),
 	}
 }
 

@@ -1,0 +1,55 @@
+package connect
+
+import (
+	"runtime"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/auth"
+	"github.com/wharf-mcp/wharf/host/internal/modules"
+)
+
+// An account whose provider was replaced is given back when nothing uses it any more, and
+// is closed with the others as long as something does.
+func TestAFormerAccountIsGivenBack(t *testing.T) {
+	m, err := modules.New(t.Context(), modules.Config{Builtin: map[string][]byte{"corp": {}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	accounts := New(Config{Modules: m}).Accounts
+	replaced := func() *Account {
+		a, err := accounts.Of(config.Server{Name: "s", Auth: config.Auth{Provider: "corp"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		accounts.Dismiss(map[string]bool{"corp": true})
+		return a
+	}
+	used, unused := replaced(), make([]weak.Pointer[auth.Account], 3)
+	for i := range unused {
+		unused[i] = weak.Make(replaced().Account)
+	}
+	kept := func() int {
+		accounts.mu.Lock()
+		defer accounts.mu.Unlock()
+		return len(accounts.former)
+	}
+	for deadline := time.Now().Add(10 * time.Second); kept() > 1 && time.Now().Before(deadline); {
+		runtime.GC()
+	}
+	for i, a := range unused {
+		if a.Value() != nil {
+			t.Errorf("account %d, which nothing uses, is kept", i)
+		}
+	}
+	if n := kept(); n != 1 {
+		t.Errorf("%d former accounts are kept, want 1", n)
+	}
+	accounts.close()
+	if _, err := used.Material(t.Context()); err == nil || err.Error() != "sign in to s: closed" {
+		t.Errorf("one that is used is not closed: %v", err)
+	}
+}
