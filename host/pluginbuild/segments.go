@@ -170,7 +170,7 @@ func u32(b []byte) (n uint32, rest []byte, err error) {
 
 func appendU32(dst []byte, n int) []byte { return binary.AppendUvarint(dst, uint64(n)) }
 
-// s32 reads a signed LEB128 number; size is 0 where there is none.
+// s32 reads a signed LEB128 number; size is 0 where no number is.
 func s32(b []byte) (n int32, size int) {
 	var wide int64
 	for i, c := range b[:min(len(b), 5)] {

@@ -3,20 +3,7 @@
 // It is for processes that run untrusted code.
 package confine
 
-import (
-	"errors"
-	"runtime"
-	"runtime/debug"
-)
-
-// Limits are what a process may take. Where the operating system has no such
-// limits, the parent of the process has to end it.
-type Limits struct {
-	CPU    uint64 // seconds, of all processors; 0 is no limit
-	Memory uint64 // bytes more than it has now, on Linux; in all, on Windows; no limit elsewhere; 0 is no limit
-	File   uint64 // bytes of each file that it writes; not on Windows
-	Open   uint64 // descriptors; 0 is no limit; not on Windows
-}
+import "runtime/debug"
 
 // Resources limits what the process may use. Afterwards it leaves no core file, has
 // nothing open that it inherited except its three streams, and what it starts, if it
@@ -27,10 +14,6 @@ func Resources(l Limits) error {
 	}
 	return resources(l)
 }
-
-// ErrNoFilter says that this package has no filter for this operating system or
-// processor. The process runs as it is.
-var ErrNoFilter = errors.New("there is no system call filter for " + runtime.GOOS + " on " + runtime.GOARCH)
 
 // Lacks says, for people, what Resources and Syscalls do not take from a
 // process of an operating system and a processor, as the rest of a sentence: "it can …".

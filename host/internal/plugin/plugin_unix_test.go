@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A pipe is refused at once, not when somebody writes to it.
+// A pipe is refused at once, not when something is written to it.
 func TestReadRefusesWhatIsNoFile(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// nowhere is a folder that nobody can make, not even root.
+// nowhere is a folder that cannot be made, not even by root.
 func nowhere(t *testing.T) string {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -55,7 +55,7 @@ func TestDispatcher(t *testing.T) {
 	}
 }
 
-// A table that somebody could write to, or look at, stays one.
+// A table that the module or the host could write to, or look at, stays a table.
 func TestTablesThatStay(t *testing.T) {
 	with := func(change func(m *build)) build {
 		m := dispatching()

@@ -115,7 +115,7 @@ var costly = map[string]func(n, m int) build{
 
 // TestEffortBoundsWhatCompilingTakes compiles each costly shape at two sizes, and
 // holds what is allocated against the estimate. (That is to 100 bytes a unit; the 150
-// leave room for slices that grow. The time is for make hostile: nobody is tested
+// leave room for slices that grow. The time is for make hostile: no machine is tested
 // against a clock.)
 func TestEffortBoundsWhatCompilingTakes(t *testing.T) {
 	for name, shape := range costly {

@@ -61,7 +61,7 @@ func (l *sharedPages) closeFile() {
 // share maps the file over the pages of memory that are equal to it. Memory is the
 // whole memory of an instance, in a mapping of its own, and is not used meanwhile.
 // fresh says that the instance has had no event yet: its memory will still change
-// much, so that a new file is made of it only if there is none.
+// much, so that a new file is made of it only if no file is there.
 //
 // After an error the contents of memory may be lost, and the instance is dead.
 func (l *sharedPages) share(memory []byte, fresh bool) error {

@@ -51,7 +51,7 @@ func CodeCacheIn(cache string) *CodeCache {
 const poll = 10 * time.Millisecond
 
 // open returns the folder of a plugin, which stays until leave is called. It is ""
-// where nothing can be kept, which costs time and nothing else.
+// where nothing can be kept: the plugin is then compiled each time.
 func (c *CodeCache) open(ctx context.Context, hash string) (dir string, leave func()) {
 	if c == nil || !hashPattern.MatchString(hash) || c.folder.Claim() != nil {
 		return "", func() {}
@@ -73,15 +73,15 @@ var hashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // lockFile is what the lock of an entry is called; entries share a few of them.
 func lockFile(hash string) string { return hash[:2] + ".flock" }
 
-// cacheEntry is one as it was found.
+// cacheEntry is an entry as it was found.
 type cacheEntry struct {
 	hash string
 	used time.Time
 	size int64
 }
 
-// tidy throws away what is too old, or too much. What cannot be removed is tried
-// again next time; it does no harm.
+// tidy removes entries that are too old, and the oldest while all take too much room. It
+// ignores errors: an entry that cannot be removed is tried again next time.
 func (c *CodeCache) tidy() {
 	if c == nil {
 		return
@@ -93,7 +93,7 @@ func (c *CodeCache) tidy() {
 	}
 	for _, d := range entries {
 		if size <= c.size && time.Since(d.used) < c.age {
-			return // as are all that come after it
+			return // all that follow were used later
 		}
 		if c.discard(d) {
 			size -= d.size
@@ -103,7 +103,7 @@ func (c *CodeCache) tidy() {
 
 // entries returns all entries, the one that was not used for longest first.
 func (c *CodeCache) entries() (all []cacheEntry) {
-	found, _ := os.ReadDir(c.folder.Dir) // or there are none
+	found, _ := os.ReadDir(c.folder.Dir) // a folder that cannot be read has no entries
 	for _, f := range found {
 		if info, err := f.Info(); err == nil && info.IsDir() && hashPattern.MatchString(f.Name()) {
 			all = append(all, cacheEntry{f.Name(), info.ModTime(), folderSize(c.folder.Path(f.Name()))})
@@ -127,7 +127,7 @@ func folderSize(dir string) (size int64) {
 	return size
 }
 
-// discard removes a entry, unless it is in use or was used meanwhile.
+// discard removes an entry, unless it is in use or was used meanwhile.
 func (c *CodeCache) discard(d cacheEntry) bool {
 	lock := c.folder.Flock(lockFile(d.hash))
 	if free, err := lock.TryLock(); err != nil || !free {

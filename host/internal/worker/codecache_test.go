@@ -68,7 +68,7 @@ func TestTidy(t *testing.T) {
 	for name, tt := range map[string]struct {
 		sizes map[string]int // by hash, the one used last is the first in the alphabet
 		old   []string       // of them, that were not used for longer than is kept
-		used  string         // one that somebody has open
+		used  string         // one that is in use
 		want  []string
 	}{
 		"nothing":               {},
@@ -146,7 +146,7 @@ func TestDiscardWhatWasUsed(t *testing.T) {
 	}
 }
 
-// A cache that cannot be used keeps nothing, and is in nobody's way.
+// A cache that cannot be used keeps nothing, and is no error.
 func TestNoChest(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

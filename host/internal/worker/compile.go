@@ -17,19 +17,13 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
-	"github.com/wharf-mcp/wharf/host/internal/confine"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// What compiling one module may take. In a process of its own that is bounded from
-// outside; a processor limit is met by a process that is no longer waited for.
-// Without such a process nothing can end it, so the module has to be smaller: a unit
-// of effort is 100 ns and 100 bytes at most, and four functions are compiled at a
+// lowLimits are for a module that is compiled in this process, where nothing can end it.
+// A unit of effort is 100 ns and 100 bytes at most, and four functions are compiled at a
 // time, so these are some 5 s of one processor, and less than 512 MB.
-var (
-	onlyCompiling = confine.Limits{CPU: 60, Memory: 1 << 30, File: 64 << 20}
-	lowLimits     = wasm.Limits{Effort: 42_000_000, BodyEffort: 900_000}
-)
+var lowLimits = wasm.Limits{Effort: 42_000_000, BodyEffort: 900_000}
 
 // CompileTime is how long compiling a module may take where a Compiler says nothing.
 const CompileTime = time.Minute
@@ -324,12 +318,7 @@ func converse(p processPipe, j *job) (tag, []byte, error) {
 // about to end by itself, and is waited for.
 func end(p processPipe, err error) (fate string) {
 	if err != nil && !errors.As(err, new(*violation)) {
-		limit := time.NewTimer(exitGrace)
-		defer limit.Stop()
-		select {
-		case <-p.Ended():
-		case <-limit.C:
-		}
+		awaitExit(p.Ended())
 	}
 	fate = p.Reap()
 	p.Close()

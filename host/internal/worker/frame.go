@@ -23,8 +23,8 @@ import (
 //	COMPILE   kind u32, fuel i64, sizes u32 and u32, name, name of a folder, module
 //
 //	CALL      op u32, arguments 5 × u32, fuel left i64, named u32, what they name
-//	LOOKED    op u32, arguments 5 × u32, result i32
-//	SAID      bytes
+//	OBSERVED  op u32, arguments 5 × u32, result i32
+//	STDERR    bytes
 //	ASK       how much u32; 0 is for the time
 //	RETURN    result i32, used i64, pages u32
 //	TRAP      kind u32, code u32, used i64, pages u32, text
@@ -33,8 +33,8 @@ import (
 //	FAILED    text
 type tag byte
 
-// The first half comes from the host, the second from the worker. COMPILE and what
-// answers it are another conversation, see job.
+// The first four come from the host, the next seven from the worker. COMPILE and its
+// answers are another conversation, see job.
 const (
 	tagBegin tag = 1 + iota
 	tagEvent
@@ -54,7 +54,7 @@ const (
 	tagFailed
 )
 
-// Bounds of what a worker may say at once, beside what a call carries, which is at
+// Bounds of one frame of a worker. The bytes that a call carries come on top; they are at
 // most the guest's memory.
 const (
 	headSize    = 5
@@ -70,7 +70,7 @@ var bounds = map[tag]uint32{
 	tagReturn: 4 + 8 + 4, tagTrap: 4 + 4 + 8 + 4 + maxSentText, tagRefused: maxSentText,
 }
 
-// A violation is what no worker of ours does.
+// A violation of the protocol is something that no honest worker does.
 type violation struct{ what string }
 
 func (v *violation) Error() string { return v.what }
@@ -96,7 +96,7 @@ type frames struct {
 // keepBody is how much of a body's memory is kept for the next one.
 const keepBody = 256 << 10
 
-// next returns a frame; io.EOF means that the other side is gone. What is longer
+// next returns a frame; io.EOF means that the other side is gone. A frame that is longer
 // than it may be is not read.
 func (f *frames) next() (tag, []byte, error) {
 	var head [headSize]byte
@@ -121,7 +121,7 @@ func (f *frames) next() (tag, []byte, error) {
 	return t, f.body, nil
 }
 
-// beginFrame begins a frame in b, whose body is appended next; shut ends it.
+// beginFrame begins a frame in b, whose body is appended next; endFrame ends it.
 func beginFrame(b []byte, t tag) []byte { return append(b[:0], 0, 0, 0, 0, byte(t)) }
 
 // endFrame writes the length of the frame in b, of whose body more bytes follow that
@@ -133,7 +133,7 @@ func endFrame(b []byte, more int) []byte {
 
 var le = binary.LittleEndian
 
-// fields reads the body of a frame. What is not there reads as 0, and is wrong.
+// fields reads the body of a frame. A field that is missing reads as 0, and end reports it.
 type fields struct {
 	rest  []byte
 	short bool
@@ -152,8 +152,7 @@ func (f *fields) take(n int) []byte {
 func (f *fields) u32() uint32 { return le.Uint32(f.take(4)) }
 func (f *fields) i64() int64  { return int64(le.Uint64(f.take(8))) }
 
-// end says what is wrong with a body that should be over, or with one that goes
-// on where more may come.
+// end returns the error of a body that is too short or, unless more may follow, too long.
 func (f *fields) end(more bool) error {
 	if f.short || !more && len(f.rest) > 0 {
 		return violates("it sent a frame whose body is not as long as it should be")
@@ -161,11 +160,11 @@ func (f *fields) end(more bool) error {
 	return nil
 }
 
-// begin is what a worker is made of.
+// begin is the frame that starts a worker.
 type begin struct {
 	pages         uint32
 	remoteSources bool // time and randomness come from the host
-	observed      bool // it wants to know of what is looked at
+	observed      bool // the host wants to hear of the calls that the worker answers itself
 	cache         string
 	module        []byte
 }

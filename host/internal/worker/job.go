@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime/debug"
 
@@ -50,30 +49,19 @@ func (j *job) decode(body []byte) error {
 	return f.end(true)
 }
 
+// onlyCompiling is what a process may take that compiles one module. Its processor time
+// ends it even if the host does not wait for it any more.
+var onlyCompiling = confine.Limits{CPU: 60, Memory: 1 << 30, File: 64 << 20}
+
 // answers are the bodies that the host takes of a worker that compiles, by tag.
 var answers = map[tag]uint32{tagCompiled: 64 << 10, tagRefused: 16 << 10, tagFailed: maxSentText}
-
-// compile does a job, and answers it. The error is of the pipe.
-func (w *worker) compile(j *job) error {
-	body, failed, err := j.run(w.restrict)
-	t := tagCompiled
-	switch {
-	case err != nil:
-		t, body = tagRefused, []byte(err.Error())
-	case failed != nil:
-		t, body = tagFailed, []byte(failed.Error())
-	}
-	body = body[:min(len(body), int(answers[t]))]
-	w.frame = append(beginFrame(w.frame, t), body...)
-	return errors.Join(w.send(endFrame(w.frame, 0), nil), w.out.Flush())
-}
 
 // compileGarbage lets the heap of a process that compiles and ends grow further before
 // it is swept, in percent; the limit of memory goes before it.
 const compileGarbage = 400
 
-// run compiles the module. What comes back is the manifest of a provider, or why
-// nothing was kept, or what is wrong with the module.
+// run compiles the module. It returns the manifest of a provider; failed says why nothing
+// was kept, and err what is wrong with the module.
 func (j *job) run(restrict func() error) (manifest []byte, failed, err error) {
 	if err := confine.Resources(onlyCompiling); err != nil {
 		return nil, err, nil

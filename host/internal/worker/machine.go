@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -14,6 +15,16 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
+
+// processPipe is a process as its machine sees it.
+type processPipe interface {
+	io.ReadWriter
+	Kill()
+	measured
+	Ended() <-chan struct{}
+	Reap() string
+	Close()
+}
 
 // machine is a guest in a worker, as its host drives it.
 type machine struct {
@@ -46,6 +57,39 @@ type machine struct {
 }
 
 var _ guest.Machine = (*machine)(nil)
+
+// newMachine returns the machine of a process that has just been started.
+func newMachine(b guest.Callbacks, p processPipe, eventTimeout time.Duration) *machine {
+	m := &machine{callbacks: b, pipe: p, eventTimeout: eventTimeout, exited: make(chan struct{}), releaseCache: func() {}}
+	m.in = frames{in: bufio.NewReaderSize(p, 32<<10), most: m.bound}
+	m.deadline = time.AfterFunc(time.Hour, m.expire)
+	m.deadline.Stop()
+	m.usage.start(p, m.kill)
+	go m.reap()
+	return m
+}
+
+// reap reaps the process when it is over, and reports an end that the host did not want.
+func (m *machine) reap() {
+	<-m.pipe.Ended()
+	m.exitReason = m.pipe.Reap()
+	if why := m.killed.Load(); why != nil {
+		m.exitReason = *why
+	}
+	close(m.exited)
+	if !m.closing.Load() {
+		m.callbacks.Lost(errors.New("its worker process " + m.exitReason))
+	}
+}
+
+// start has the worker begin. The caller closes the machine after an error.
+func (m *machine) start(b *begin) error {
+	m.budget, m.spent, m.starting = wasm.InitBudget, 0, true
+	m.out = b.append(m.out)
+	_, err := m.exchange(b.module, startTime)
+	m.starting, m.out = false, nil
+	return err
+}
 
 // Run implements [guest.Machine].
 func (m *machine) Run(budget int64, e guest.Event) (int32, error) {
@@ -85,8 +129,15 @@ func (m *machine) Close() error {
 	return nil
 }
 
-// exchange sends what out begins with and more ends, and answers the worker until
-// it is done with it.
+// startTime is how much longer than an event the start may take, in which the plugin is
+// compiled.
+const startTime = time.Minute
+
+// fuelsPerNano is how many units of its budget an event uses in a nanosecond at least.
+const fuelsPerNano = 1.0 / 50
+
+// exchange sends the frame in out, whose body more ends, and answers the worker until the
+// event is over.
 func (m *machine) exchange(more []byte, extra time.Duration) (int32, error) {
 	m.deadline.Reset(m.eventTimeout + extra + time.Duration(float64(m.budget)/fuelsPerNano))
 	m.usage.begin()
@@ -158,7 +209,7 @@ func (m *machine) bound(t tag) (size uint32, known bool) {
 	return size, known
 }
 
-// onEnd takes the end of an event, as far as it can be true.
+// onEnd takes the end of an event, unless the worker says what cannot be true.
 func (m *machine) onEnd(end *eventEnd, t tag, body []byte) error {
 	if err := end.decode(t, body); err != nil {
 		return err
@@ -219,7 +270,7 @@ func (m *machine) answer(op abi.Call) (result int32, err error) {
 	return m.callbacks.Answer(m, op, m.asked.args[:op.Params()]), nil
 }
 
-// Memory implements [guest.Caller]: of the guest's memory only that is here which
+// Memory implements [guest.Caller]. The host has only the bytes of the guest's memory that
 // the call names.
 func (m *machine) Memory(ptr, size uint32) ([]byte, bool) {
 	at := guest.PointerArg(m.asked.op)
@@ -247,7 +298,7 @@ func (m *machine) stop(t *wasm.Trap) {
 	panic(stop{})
 }
 
-// onObserved takes note of a call that the worker has answered.
+// onObserved reports a call that the worker has answered.
 func (m *machine) onObserved(body []byte) error {
 	var l observed
 	if err := l.decode(body); err != nil {
@@ -256,7 +307,7 @@ func (m *machine) onObserved(body []byte) error {
 	if m.callbacks.Observed == nil {
 		return violates("it reports a call that it was not asked to report")
 	}
-	m.asked.op, m.asked.named = l.op, false // there is nothing to see of its memory
+	m.asked.op, m.asked.named = l.op, false // the host has no bytes of its memory
 	m.callbacks.Observed(l.op, l.args[:l.op.Params()], l.result)
 	return m.spend(guest.Price(l.op))
 }
@@ -293,12 +344,12 @@ func (m *machine) answerSource(body []byte) error {
 	return m.send(nil)
 }
 
-// expire ends a worker that does not come to an end.
+// expire ends a worker whose event is not over in time.
 func (m *machine) expire() {
 	m.kill(fmt.Sprintf("did not come to an end within %v, and was killed", m.eventTimeout))
 }
 
-// kill ends the process, and says why to those who lose it.
+// kill ends the process. The callback Lost gets the reason.
 func (m *machine) kill(why string) {
 	m.killed.CompareAndSwap(nil, &why)
 	m.pipe.Kill()
@@ -307,15 +358,15 @@ func (m *machine) kill(why string) {
 // exitGrace is how long a worker that says nothing more may take to be over.
 const exitGrace = time.Second
 
-// explainEnd sees to it that the guest runs no more, and says why: because of what it
-// did, of what its worker did, or of what became of that.
+// explainEnd closes the machine, and returns why: because of what the guest did, of what
+// its worker did, or of how the process ended.
 func (m *machine) explainEnd(err error) error {
 	switch {
 	case errors.As(err, new(*wasm.Trap)), errors.As(err, new(*Refusal)):
 	case errors.As(err, new(*violation)):
 		err = fmt.Errorf("its worker process broke the rules, and was killed: %w", err)
 	default:
-		m.await()
+		awaitExit(m.exited)
 		m.Close()
 		err = errors.New("its worker process " + m.exitReason)
 	}
@@ -326,12 +377,12 @@ func (m *machine) explainEnd(err error) error {
 	return err
 }
 
-// await gives a worker that is about to be over the time to be so by itself.
-func (m *machine) await() {
+// awaitExit gives a process that is about to be over the time to be so by itself.
+func awaitExit(exited <-chan struct{}) {
 	limit := time.NewTimer(exitGrace)
 	defer limit.Stop()
 	select {
-	case <-m.exited:
+	case <-exited:
 	case <-limit.C:
 	}
 }

@@ -16,16 +16,16 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// What a worker may take until it runs the plugin, and what from then on. It keeps
-// the descriptors that it has, and a few for what the runtime opens.
+// compiling are the limits of a worker until it runs the plugin, and running those from
+// then on. It may have the descriptors that it has, and a few for what the runtime opens.
 var (
 	compiling = confine.Limits{Memory: 1 << 30, File: 64 << 20, Open: 48}
 	running   = confine.Limits{}
 )
 
-// Serve is the worker: it takes from its process what it does not need, for good,
-// and compiles the plugin that the host sends it, or runs it until in ends. The
-// process is to end when Serve returns.
+// Serve is the worker. It takes from its process what it does not need, for good. It
+// compiles the plugin that the host sends it, or runs it until in ends. The process must
+// end when Serve returns.
 func Serve(in io.Reader, out io.Writer) error {
 	if err := confine.Resources(compiling); err != nil {
 		return err
@@ -101,6 +101,21 @@ func (w *worker) run() error {
 		more, err = w.serve()
 	}
 	return err
+}
+
+// compile does a job, and answers it. The error is of the pipe.
+func (w *worker) compile(j *job) error {
+	body, failed, err := j.run(w.restrict)
+	t := tagCompiled
+	switch {
+	case err != nil:
+		t, body = tagRefused, []byte(err.Error())
+	case failed != nil:
+		t, body = tagFailed, []byte(failed.Error())
+	}
+	body = body[:min(len(body), int(answers[t]))]
+	w.frame = append(beginFrame(w.frame, t), body...)
+	return errors.Join(w.send(endFrame(w.frame, 0), nil), w.out.Flush())
 }
 
 // begin starts the guest, and reports whether there is one now.
@@ -201,14 +216,14 @@ func (w *worker) await(want tag) ([]byte, error) {
 	return body, err
 }
 
-// hostLost ends the guest because there is no host any more. It does not return.
+// hostLost ends the guest because the pipe to the host is broken. It does not return.
 func (w *worker) hostLost(in *wasm.Instance, err error) {
 	w.err = err
 	in.Trap(err)
 }
 
-// surface is that of a host, with its prices, and the answers of the one at the
-// other end.
+// surface is the ABI of a host, with its prices; the host at the other end of the pipe
+// answers the calls.
 func (w *worker) surface() wasm.ABI {
 	s := guest.Surface()
 	for n, op := range abi.Calls() {
@@ -256,8 +271,8 @@ func (w *worker) answerLocally(in *wasm.Instance, op abi.Call, args [5]uint32) (
 	return result
 }
 
-// forwardCall has the host answer a call. What the guest could not pay for is not even
-// sent, and where it points past its memory the host decides.
+// forwardCall has the host answer a call. Bytes that the guest cannot pay for are not
+// sent. If it points past its memory, the host decides.
 func (w *worker) forwardCall(in *wasm.Instance, op abi.Call, args [5]uint32) int32 {
 	c := call{op: op, args: args, left: in.Left()}
 	if at := guest.PointerArg(op); at >= 0 {
@@ -271,7 +286,7 @@ func (w *worker) forwardCall(in *wasm.Instance, op abi.Call, args [5]uint32) int
 		w.hostLost(in, err)
 	}
 	if !op.HasResult() && c.named {
-		in.Charge(int64(len(c.carried))) // as guest.Bytes does over there
+		in.Charge(int64(len(c.carried))) // as guest.Bytes does in the host
 		return 0
 	}
 	body, err := w.await(tagAnswer)
@@ -295,7 +310,7 @@ func (w *worker) source(n uint32) ([]byte, error) {
 	return w.await(tagSource)
 }
 
-// now is the host's clock. Without a host there is no time.
+// now is the host's clock. It is zero if the pipe is broken.
 func (w *worker) now() time.Time {
 	body, err := w.source(0)
 	f := fields{rest: body}
@@ -317,8 +332,8 @@ func (c remoteRand) Read(p []byte) (int, error) {
 	return copy(p, body), err
 }
 
-// remoteStderr is the guest's standard error. A write that fails is found out by the next
-// frame that matters.
+// remoteStderr is the guest's standard error. If the pipe is broken, the next frame that
+// is flushed reports it too.
 type remoteStderr struct{ *worker }
 
 func (v remoteStderr) Write(p []byte) (int, error) {

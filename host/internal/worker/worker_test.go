@@ -118,7 +118,7 @@ func TestKilledBeforeItIsUsed(t *testing.T) {
 	}
 }
 
-// The end of a process is told to whoever did not ask for it, and to nobody else.
+// The callback Lost hears of the end of a process, unless the machine was closed.
 func TestLost(t *testing.T) {
 	lost := make(chan error, 1)
 	berth := guest.Callbacks{MemoryPages: 256, Stderr: io.Discard, Lost: func(err error) { lost <- err }}
@@ -164,7 +164,7 @@ func TestNoSuchProgram(t *testing.T) {
 	}
 }
 
-// What is no plugin is refused in the words of whoever looked at it.
+// A file that is no plugin is refused in the words of the worker.
 func TestRefusal(t *testing.T) {
 	_, err := start(program(t, []byte("no module"), honest))
 	if !errors.As(err, new(*Refusal)) || !strings.Contains(err.Error(), "plugin pigeon: start: ") {
@@ -197,7 +197,7 @@ func TestSources(t *testing.T) {
 	inst.Close(context.Background())
 	for _, want := range []string{"time", "randomness"} {
 		if !strings.Contains(strings.Join(asked, " "), want) {
-			t.Errorf("nobody asked for %s: %v", want, asked)
+			t.Errorf("the guest did not ask for %s: %v", want, asked)
 		}
 	}
 }
