@@ -88,11 +88,12 @@ var arrows = map[string][]string{
 	"cmd/wharf/internal/term":     {"host/cleantext", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/plain", xterm, xsys + below},
 	"cmd/wharf/internal/form":     {"host/cleantext", "host/mcp", "cmd/wharf/internal/plain"},
 	"cmd/wharf/internal/elicit":   {"host", "host/cleantext", "host/mcp", "cmd/wharf/internal/form", "cmd/wharf/internal/plain", "cmd/wharf/internal/term", "host/signin"},
-	"examples" + below:            {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK, "host/status"},
+	"examples" + below:            {"abi", "sdk" + below, "host", "host/config", "host/mcp", "host/plugintest", "plugins", goSDK, "host/status", "internal/testenv"},
 
 	"host/internal/strictjson": {},
 	"host/internal/ctxmutex":   {},
 	"internal/nearest":         {},
+	"internal/testenv":         {flock},
 	"host/internal/hosterr":    {},
 	"host/internal/rpc":        {"abi", "host/mcp", "host/internal/strictjson", "host/internal/hostio"},
 	"host/internal/session":    {"host/internal/ctxmutex", "abi", "host/mcp", "host/internal/rpc", "host/internal/strictjson", "host/internal/schema", "host/status"},
@@ -131,7 +132,7 @@ var walls = map[string][]string{
 	// of the conformance suite plays the browser of the person who signs in.
 	"net":              {"host/internal/capability" + below, "host/internal/egress", "examples" + below},
 	"net/http" + below: {"host/internal/capability/httpclient", "host/internal/egress", "cmd/wharf-conformance", "examples" + below},
-	"os/exec":          {"host/internal/capability/process", "examples" + below},
+	"os/exec":          {"host/internal/capability/process", "examples" + below, "internal/testenv"},
 
 	extism + below:  {"host/internal/auth"},
 	keyring:         {"host/vault"},
@@ -140,7 +141,7 @@ var walls = map[string][]string{
 	schemas + below: {"host/internal/schema"},
 
 	"embed":           {"plugins", "host/plugintest", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"},
-	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest", "host/plugintest/restarttest", "examples/internal/exampletest", "host/internal/capability/captest"},
+	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest", "host/plugintest/restarttest", "examples/internal/exampletest", "host/internal/capability/captest", "internal/testenv"},
 	"plugin":          {},
 	"unsafe":          {"abi", "sdk", "host/internal/confine", "host/internal/wasm", "host/internal/capability/process", "host/internal/strictjson", "host/internal/rpc", "host/internal/session"},
 }

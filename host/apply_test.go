@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/status"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -65,7 +66,7 @@ func TestApply(t *testing.T) {
 // A plugin that gets another file is taken from there by the servers that it
 // carries.
 func TestApplyPlugins(t *testing.T) {
-	file := buildPlugin(t, socketPackage)
+	file := testenv.Plugin(t, socketPackage)
 	entry := host.Server{Name: "loft", Transport: "pigeon", Address: listen(t, "tcp")}
 	h := newHost(t, host.Config{Reconnect: brisk})
 	if err := h.Apply([]host.Server{entry}, nil); err != nil {
@@ -79,7 +80,7 @@ func TestApplyPlugins(t *testing.T) {
 		t.Error(err)
 	}
 	say(t, s)
-	pinned := map[string]config.Plugin{"pigeon": {Name: "pigeon", File: file, SHA256: hashOf(t, buildPlugin(t, hostilePackage))}}
+	pinned := map[string]config.Plugin{"pigeon": {Name: "pigeon", File: file, SHA256: hashOf(t, testenv.Plugin(t, hostilePackage))}}
 	if err := h.Apply([]host.Server{entry}, pinned); err != nil {
 		t.Error(err)
 	}
@@ -105,7 +106,7 @@ func edited(module []byte) []byte { return append(module[:len(module):len(module
 func TestApplyReplacedPlugin(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pigeon.wasm")
 	put := func(data []byte) { replaceFile(t, file, data) }
-	good, err := os.ReadFile(buildPlugin(t, socketPackage))
+	good, err := os.ReadFile(testenv.Plugin(t, socketPackage))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +184,7 @@ func TestApplyReplacedProvider(t *testing.T) {
 			t.Errorf("%d: warned: %s", what, got)
 		}
 	}
-	stranger, err := os.ReadFile(buildPlugin(t, providerPackage))
+	stranger, err := os.ReadFile(testenv.Plugin(t, providerPackage))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +204,7 @@ func TestApplyReplacedProvider(t *testing.T) {
 
 // A plugin that could not be loaded at first is taken when its file is good.
 func TestApplyRepairedPlugin(t *testing.T) {
-	good, err := os.ReadFile(buildPlugin(t, socketPackage))
+	good, err := os.ReadFile(testenv.Plugin(t, socketPackage))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -92,9 +93,7 @@ func jobConfig() host.Config {
 		Roots: func(context.Context, string) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///a"}}, nil },
 		Event: func(host.Event) {},
 	}
-	if dir, err := host.DefaultCacheDir(); err == nil {
-		c.CacheDir = dir + "-test"
-	}
+	c.CacheDir = testenv.CodeDir()
 	return c
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/status"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // brisk is a policy that has all that the usual one has, and little patience.
@@ -115,7 +116,7 @@ func TestAdd(t *testing.T) {
 func TestReconnect(t *testing.T) {
 	address, cut := pier(t)
 	gate := newGate()
-	files := pluginFile("pigeon", buildPlugin(t, socketPackage))
+	files := pluginFile("pigeon", testenv.Plugin(t, socketPackage))
 	files["fragile"] = config.Plugin{Name: "fragile", File: filepath.Join(t.TempDir(), "fragile.wasm")}
 	replaceFile(t, files["fragile"].File, trapping())
 	trapped := func(s *host.Session) error {
@@ -386,7 +387,7 @@ func TestReplacedPlugin(t *testing.T) {
 		}
 	}})
 	entry := host.Server{Name: "loft", Transport: "pigeon", Address: address, Protocol: "2026-07-28"}
-	put(read(buildPlugin(t, socketPackage)))
+	put(read(testenv.Plugin(t, socketPackage)))
 	s := connect(t, h, entry)
 	put([]byte("no plugin at all"))
 	for range 2 {
@@ -395,7 +396,7 @@ func TestReplacedPlugin(t *testing.T) {
 	if got := <-warned; !strings.Contains(got, "pigeon: its file was replaced, and the new one is not used") {
 		t.Errorf("warned: %s", got)
 	}
-	put(read(buildPlugin(t, hostilePackage)))
+	put(read(testenv.Plugin(t, hostilePackage)))
 	entry.Settings = map[string]string{"mode": "words"}
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-warned; cancel() }() // which only the new one does

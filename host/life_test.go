@@ -9,6 +9,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/trace"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // A caller who leaves before a plugin is there has met no fault of the plugin.
@@ -29,7 +30,7 @@ func TestConnectIsLeft(t *testing.T) {
 }
 
 func TestClosedHost(t *testing.T) {
-	file := buildPlugin(t, socketPackage)
+	file := testenv.Plugin(t, socketPackage)
 	h := newHost(t, host.Config{})
 	connect(t, h, server("modern")).Close()
 	if err := h.Close(); err != nil {
@@ -83,7 +84,7 @@ func TestCloseFromAWarning(t *testing.T) {
 	var h *host.Host
 	closed := make(chan error, 1)
 	h = newHost(t, host.Config{
-		Files: pluginFile("hostile", buildPlugin(t, hostilePackage)),
+		Files: pluginFile("hostile", testenv.Plugin(t, hostilePackage)),
 		Event: func(e host.Event) {
 			if strings.Contains(e.Warning, "[31m") {
 				closed <- h.Close()

@@ -5,10 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -16,32 +14,8 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
-
-// buildPlugin builds a guest's package, once for all tests, and returns its file.
-func buildPlugin(t *testing.T, pkg string) string {
-	t.Helper()
-	once, _ := built.LoadOrStore(pkg, sync.OnceValues(func() (string, error) {
-		dir, err := os.MkdirTemp("", "plugin")
-		if err != nil {
-			return "", err
-		}
-		out := filepath.Join(dir, "plugin.wasm")
-		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, pkg)
-		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-		if said, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%w: %s", err, said)
-		}
-		return out, nil
-	}))
-	file, err := once.(func() (string, error))()
-	if err != nil {
-		t.Fatalf("build %s: %v", pkg, err)
-	}
-	return file
-}
-
-var built sync.Map
 
 const (
 	socketPackage  = "../examples/transport-socket"
@@ -92,7 +66,7 @@ func listen(t *testing.T, network string) (address string) {
 
 // A transport that nobody compiled in reaches a server over a socket.
 func TestTransportFromAFile(t *testing.T) {
-	file := buildPlugin(t, socketPackage)
+	file := testenv.Plugin(t, socketPackage)
 	h := newHost(t, host.Config{Files: map[string]config.Plugin{
 		"pigeon": {Name: "pigeon", File: file, SHA256: hashOf(t, file)},
 	}})
@@ -109,7 +83,7 @@ func TestTransportFromAFile(t *testing.T) {
 }
 
 func TestAlteredFileIsRefused(t *testing.T) {
-	file := buildPlugin(t, socketPackage)
+	file := testenv.Plugin(t, socketPackage)
 	h := newHost(t, host.Config{Files: map[string]config.Plugin{
 		"pigeon": {Name: "pigeon", File: file, SHA256: strings.Repeat("0", 64)},
 	}})
@@ -122,7 +96,7 @@ func TestAlteredFileIsRefused(t *testing.T) {
 // Without the grant the plugin cannot open anything, and the hint is what to
 // write to change that.
 func TestMissingGrantIsDenied(t *testing.T) {
-	file := buildPlugin(t, socketPackage)
+	file := testenv.Plugin(t, socketPackage)
 	h := newHost(t, host.Config{Files: map[string]config.Plugin{"pigeon": {Name: "pigeon", File: file}}})
 	_, err := h.Connect(t.Context(), host.Server{Name: "loft", Transport: "pigeon", Command: "true"})
 	if !errors.Is(err, host.ErrDenied) {
@@ -155,7 +129,7 @@ func TestUnusableFiles(t *testing.T) {
 }
 
 func TestInspect(t *testing.T) {
-	file := buildPlugin(t, socketPackage)
+	file := testenv.Plugin(t, socketPackage)
 	h := newHost(t, host.Config{})
 	info, err := h.Inspect(t.Context(), file, nil)
 	if err != nil {
@@ -169,7 +143,7 @@ func TestInspect(t *testing.T) {
 // A hostile plugin loses its own connection, its name is in the error, and a
 // session beside it goes on.
 func TestHostilePluginHarmsNobody(t *testing.T) {
-	file := buildPlugin(t, hostilePackage)
+	file := testenv.Plugin(t, hostilePackage)
 	h := newHost(t, host.Config{Files: map[string]config.Plugin{"hostile": {Name: "hostile", File: file}}})
 	good := connect(t, h, server("modern"))
 	address := listen(t, "tcp")

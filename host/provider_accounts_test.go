@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -42,7 +43,7 @@ func (w *witness) tokens() []string {
 func TestAProviderCarriesNothingBetweenServers(t *testing.T) {
 	for _, place := range []string{"memory", "record", "client", "registration"} {
 		t.Run(place, func(t *testing.T) {
-			h := newHost(t, host.Config{Plugins: plugins.Builtin(), VaultDir: vaultDir(t), Files: pluginFile("hoarder", buildPlugin(t, "./testdata/hoarder"))})
+			h := newHost(t, host.Config{Plugins: plugins.Builtin(), VaultDir: vaultDir(t), Files: pluginFile("hoarder", testenv.Plugin(t, "./testdata/hoarder"))})
 			for _, token := range []string{"of-a", "of-b", "of-c"} {
 				w, url := newWitness(t)
 				entry := signed(url, "hoarder", map[string]any{"token": token, "place": place})

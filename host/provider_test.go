@@ -10,6 +10,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -20,7 +21,7 @@ const providerPackage = "./internal/auth/testdata/guest"
 // provider, and the host goes on with other servers, and with this one.
 func TestHostileProviders(t *testing.T) {
 	g, address := newGuarded(t, "good")
-	h := newHost(t, host.Config{Plugins: plugins.Builtin(), VaultDir: vaultDir(t), Files: pluginFile("corp", buildPlugin(t, providerPackage))})
+	h := newHost(t, host.Config{Plugins: plugins.Builtin(), VaultDir: vaultDir(t), Files: pluginFile("corp", testenv.Plugin(t, providerPackage))})
 	const late = "|its time was over"
 	for do, want := range map[string]string{
 		"panic": "gave up", "loop": "budget" + late, "grow": "gave up" + late, "recurse": "gave up" + late, "exit": "exited with code 3",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/replay"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -42,7 +43,7 @@ func taken(t *testing.T, talk func(h *host.Host)) string {
 func replayed(t *testing.T, recording string, plugin []byte) *replay.Report {
 	t.Helper()
 	var first *replay.Report
-	for _, o := range []replay.Options{{CacheDir: cacheDir(t)}, {Interpreted: true}} {
+	for _, o := range []replay.Options{{CacheDir: testenv.CodeDir()}, {Interpreted: true}} {
 		o.Logs, o.Reads = true, true
 		d, err := replay.Run(t.Context(), strings.NewReader(recording), plugin, o)
 		if err != nil {

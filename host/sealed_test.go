@@ -13,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/trace"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 const sealerPackage = "./testdata/sealer"
@@ -79,7 +80,7 @@ func sealing(t *testing.T) (h *host.Host, shown *lockedBuffer, warned <-chan str
 	warnings := make(chan string, 16)
 	files := map[string]config.Plugin{}
 	for name, pkg := range map[string]string{"pigeon": socketPackage, "hostile": hostilePackage, "sealer": sealerPackage} {
-		files[name] = config.Plugin{Name: name, File: buildPlugin(t, pkg)}
+		files[name] = config.Plugin{Name: name, File: testenv.Plugin(t, pkg)}
 	}
 	h = newHost(t, host.Config{Files: files, Print: tr, Event: func(e host.Event) {
 		if e.Warning != "" {

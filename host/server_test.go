@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -74,7 +75,7 @@ func newHost(t testing.TB, c host.Config) *host.Host {
 		c.StartTimeout = -1
 	}
 	if c.CacheDir == "" {
-		c.CacheDir = cacheDir(t)
+		c.CacheDir = testenv.CodeDir()
 	}
 	c.OneShot = true
 	h, err := host.New(t.Context(), c)
@@ -87,16 +88,6 @@ func newHost(t testing.TB, c host.Config) *host.Host {
 		}
 	})
 	return h
-}
-
-// cacheDir is a folder for compiled plugins that outlives the test run, like
-// that of a user.
-func cacheDir(t testing.TB) string {
-	dir, err := host.DefaultCacheDir()
-	if err != nil {
-		t.Skip(err)
-	}
-	return dir + "-test"
 }
 
 func connect(t testing.TB, h *host.Host, s host.Server) *host.Session {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/signin"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // registry is a server that takes what is signed with its key, and notes what it was
@@ -46,7 +47,7 @@ func (s *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // A signer with nothing to sign with is not asked: the request goes as it is, the server
 // refuses it, the person is asked once, and from then on each request is signed.
 func TestASignerThatAsksAPerson(t *testing.T) {
-	notary := pluginFile("notary", buildPlugin(t, "./plugintest/testdata/notary"))
+	notary := pluginFile("notary", testenv.Plugin(t, "./plugintest/testdata/notary"))
 	s := &registry{}
 	url, dir, asked := serve(t, s), vaultDir(t), 0
 	h := newHost(t, host.Config{VaultDir: dir, Files: notary, Person: &signin.Person{Prompt: func(context.Context, signin.Question) (string, error) {
@@ -71,7 +72,7 @@ func TestASignerThatAsksAPerson(t *testing.T) {
 // Where there is nobody to ask, or what was typed is no good, that is the error.
 func TestASignerWithoutAPerson(t *testing.T) {
 	url := serve(t, &registry{})
-	h := newHost(t, host.Config{VaultDir: vaultDir(t), Files: pluginFile("notary", buildPlugin(t, "./plugintest/testdata/notary"))})
+	h := newHost(t, host.Config{VaultDir: vaultDir(t), Files: pluginFile("notary", testenv.Plugin(t, "./plugintest/testdata/notary"))})
 	if _, err := h.Connect(t.Context(), signed(url, "notary", nil)); !errors.Is(err, host.ErrAuthRequired) {
 		t.Errorf("error %v, hint %q", err, host.Hint(err))
 	}

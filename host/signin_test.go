@@ -16,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/vault"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -192,7 +193,7 @@ func TestNobodyToAsk(t *testing.T) {
 // hint names what to change.
 func TestRefusedCredentials(t *testing.T) {
 	_, url := newGuarded(t, "right")
-	h := newHost(t, host.Config{Plugins: plugins.Builtin(), Files: pluginFile("corp", buildPlugin(t, providerPackage))})
+	h := newHost(t, host.Config{Plugins: plugins.Builtin(), Files: pluginFile("corp", testenv.Plugin(t, providerPackage))})
 	headers := host.Server{Name: "guarded", URL: url, Headers: map[string]string{"Authorization": "Bearer wrong"}}
 	for want, entry := range map[string]host.Server{
 		"look at auth in the entry of guarded, or sign in anew with: wharf login guarded": signed(url, "corp", map[string]any{"do": "same"}),

@@ -22,6 +22,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/signin"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // soaking is what make soak asks for.
@@ -95,13 +96,13 @@ type soak struct {
 func TestSoak(t *testing.T) {
 	s := &soak{soakSize: shortSoak, all: corpus()}
 	s.marker, s.how = "WHARF_TEST_VOYAGE="+t.TempDir(), make([]outcome, 100_000)
-	cache := cacheDir(t)
+	cache := testenv.CodeDir()
 	if *soaking > 0 {
 		s.soakSize, cache = longSoak, filepath.Join(t.TempDir(), "cache")
 		s.how = make([]outcome, 20_000*int(1+*soaking/time.Second))
 		clear(s.how) // so that all of it is resident from the beginning
 	}
-	websocket := buildPlugin(t, websocketPackage)
+	websocket := testenv.Plugin(t, websocketPackage)
 	s.temp = t.TempDir()
 	t.Setenv("TMPDIR", s.temp)
 	others, files := goleak.IgnoreCurrent(), openFiles(t)

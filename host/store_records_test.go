@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/pluginstore"
 	"github.com/wharf-mcp/wharf/host/vault"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -23,7 +24,7 @@ func TestRecordsOfAnInstallation(t *testing.T) {
 	_, address := newGuarded(t, "good")
 	s, file := newStore(t, "worker")
 	dir := filepath.Join(filepath.Dir(file), "vault")
-	copyFile(t, file, buildPlugin(t, providerPackage))
+	copyFile(t, file, testenv.Plugin(t, providerPackage))
 	do := func(files map[string]config.Plugin, what string) string {
 		t.Helper()
 		h := newHost(t, host.Config{Plugins: plugins.Builtin(), VaultDir: dir, Files: files})

@@ -18,6 +18,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/vault"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // full is the storm that make storm makes.
@@ -60,7 +61,7 @@ func newHostProcesses(t testing.TB, processes int) *hostProcesses {
 
 func (f *hostProcesses) enlist(t testing.TB) *hostProcess {
 	f.named++
-	return newHostProcess(t, hostSetup{Name: "hostProcess-" + strconv.Itoa(f.named), URL: f.url, Cache: cacheDir(t), Vault: f.dir})
+	return newHostProcess(t, hostSetup{Name: "hostProcess-" + strconv.Itoa(f.named), URL: f.url, Cache: testenv.CodeDir(), Vault: f.dir})
 }
 
 func (f *hostProcesses) login(t testing.TB) {

@@ -10,6 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/trace"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 func init() { servers["member"] = serveMember }
@@ -32,7 +33,7 @@ func TestVariablesOfAProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := newHost(t, host.Config{
-		Files: map[string]config.Plugin{"sealer": {Name: "sealer", File: buildPlugin(t, sealerPackage)}},
+		Files: map[string]config.Plugin{"sealer": {Name: "sealer", File: testenv.Plugin(t, sealerPackage)}},
 		Print: tr,
 	})
 	entry := server("member")

@@ -13,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 	"github.com/wharf-mcp/wharf/host/vault"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -67,7 +68,7 @@ func newAccount(b *testing.B, f *hostProcesses, watch *stopwatch) *auth.Account 
 	if err != nil {
 		b.Fatal(err)
 	}
-	engine, err := auth.NewEngine(auth.EngineConfig{CacheDir: cacheDir(b)})
+	engine, err := auth.NewEngine(auth.EngineConfig{CacheDir: testenv.CodeDir()})
 	if err != nil {
 		b.Fatal(err)
 	}

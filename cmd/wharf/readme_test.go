@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // root is the repository, seen from this folder.
@@ -52,6 +54,11 @@ func TestReadme(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			if !canRun(command) {
 				t.Skip("needs more than the tree, or is this test")
+			}
+			if strings.Contains(command, "wharf plugin ") {
+				testenv.NeedsLong(t) // TestNewPluginsInGo has the same without building Wharf anew
+			} else if !testenv.Long() {
+				t.Setenv("GOFLAGS", "-trimpath") // what is built does not depend on the folder, and go has it already
 			}
 			runInTree(t, tree, command)
 		})

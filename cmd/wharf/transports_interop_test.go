@@ -17,6 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -32,7 +33,7 @@ func TestInteropTransports(t *testing.T) {
 	examples := filepath.Join("..", "..", "examples")
 	runScripts(t, filepath.Join("testdata", "transports"), []string{
 		"GATEWAY=ws://" + at,
-		"WEBSOCKET_WASM=" + buildTransport(t, "websocket"),
+		"WEBSOCKET_WASM=" + testenv.Plugin(t, "../../examples/transport-"+"websocket"),
 		"SOCKET_C_WASM=" + absolute(t, filepath.Join(examples, "transport-socket-c", "socket.wasm")),
 		"SOCKET_AS_WASM=" + absolute(t, filepath.Join(examples, "transport-socket-as", "socket.wasm")),
 		"TLS_SOCKET=" + address,
@@ -53,7 +54,7 @@ func TestInteropSeaTrial(t *testing.T) {
 	restarttest.Run(t, restarttest.Trial{
 		Config: host.Config{
 			Plugins: plugins.Builtin(),
-			Files:   map[string]config.Plugin{"websocket": {Name: "websocket", File: buildTransport(t, "websocket")}},
+			Files:   map[string]config.Plugin{"websocket": {Name: "websocket", File: testenv.Plugin(t, "../../examples/transport-"+"websocket")}},
 		},
 		Entry: host.Server{Name: "board", Transport: "websocket", URL: "ws://localhost:" + port + "/message"},
 		Start: func(t *testing.T) { _, kill = startGateway(t, gateway, everything, port) },
@@ -82,18 +83,6 @@ func absolute(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// buildTransport builds an example, as its README says.
-func buildTransport(t *testing.T, name string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), name+".wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", file, "../../examples/transport-"+name)
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", name, err, said)
-	}
-	return file
 }
 
 // startGateway puts server-everything behind WebSocket, at a port or at a free one,

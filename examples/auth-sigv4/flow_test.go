@@ -5,9 +5,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -15,6 +12,7 @@ import (
 	extism "github.com/extism/go-sdk"
 
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/sdk/auth"
 )
 
@@ -78,7 +76,7 @@ func TestModule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the module, which takes a while")
 	}
-	plugin := load(t, build(t))
+	plugin := load(t, testenv.Module(t, "."))
 	_, out, err := plugin.Call(step.ExportDescribe, nil)
 	var described step.Manifest
 	if err != nil || json.Unmarshal(out, &described) != nil {
@@ -103,21 +101,6 @@ func TestModule(t *testing.T) {
 		}
 		return reply
 	})
-}
-
-func build(t *testing.T) []byte {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "sigv4.wasm")
-	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", file, ".")
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	module, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return module
 }
 
 func load(t *testing.T, module []byte) *extism.Plugin {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/examples/internal/exampletest"
 	"github.com/wharf-mcp/wharf/host/plugintest"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // The module passes the conformance kit, as any plugin can be asked to: its profile
@@ -19,5 +20,5 @@ func TestKit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plugintest.TestWith(t, exampletest.Module(t, "."), plugintest.Options{Profile: profile})
+	exampletest.Kit(t, testenv.Plugin(t, "."), plugintest.Options{Profile: profile})
 }

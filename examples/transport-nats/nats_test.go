@@ -27,6 +27,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // prefix is where the fleet listens.
@@ -154,7 +155,7 @@ const login = "nats-login"
 
 func files(t *testing.T) map[string]string {
 	t.Helper()
-	return map[string]string{"nats": exampletest.Module(t, "."), login: exampletest.Module(t, "../auth-nats")}
+	return map[string]string{"nats": testenv.Plugin(t, "."), login: testenv.Plugin(t, "../auth-nats")}
 }
 
 func newHost(t *testing.T) *host.Host {

@@ -5,10 +5,11 @@ package main
 import (
 	"testing"
 
+	"github.com/wharf-mcp/wharf/examples/internal/exampletest"
 	"github.com/wharf-mcp/wharf/host/plugintest"
 )
 
 // The modules pass the conformance kit, as any plugin can be asked to.
 func TestKit(t *testing.T) {
-	each(t, func(t *testing.T, files map[string]string) { plugintest.Test(t, files["socket"]) })
+	each(t, func(t *testing.T, files map[string]string) { exampletest.Kit(t, files["socket"], plugintest.Options{}) })
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // The test binary is also a server in a process of its own: it is one when this
@@ -64,7 +65,7 @@ func serveAll(l net.Listener) {
 
 // The same transport in three languages: what one of them passes, all must.
 var modules = map[string]func(t *testing.T) string{
-	"go": func(t *testing.T) string { return exampletest.Module(t, ".") },
+	"go": func(t *testing.T) string { return testenv.Plugin(t, ".") },
 	"c":  func(*testing.T) string { return "../transport-socket-c/socket.wasm" },
 	"as": func(*testing.T) string { return "../transport-socket-as/socket.wasm" },
 }
@@ -77,7 +78,7 @@ func each(t *testing.T, test func(t *testing.T, files map[string]string)) {
 	}
 	for language, module := range modules {
 		t.Run(language, func(t *testing.T) {
-			test(t, map[string]string{"socket": module(t), "sealer": exampletest.Module(t, "../../host/testdata/sealer")})
+			test(t, map[string]string{"socket": module(t), "sealer": testenv.Plugin(t, "../../host/testdata/sealer")})
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/examples/internal/exampletest"
 	"github.com/wharf-mcp/wharf/host/plugintest"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // The module passes the conformance kit, as any plugin can be asked to.
@@ -14,5 +15,5 @@ func TestKit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the module, which takes a while")
 	}
-	plugintest.Test(t, exampletest.Module(t, "."))
+	exampletest.Kit(t, testenv.Plugin(t, "."), plugintest.Options{})
 }

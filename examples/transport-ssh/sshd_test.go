@@ -23,6 +23,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
 	"github.com/wharf-mcp/wharf/host/status"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // The tests below are held against a real sshd, which starts this test binary as
@@ -171,7 +172,7 @@ func newHost(t *testing.T) *host.Host {
 
 func files(t *testing.T) map[string]string {
 	t.Helper()
-	return map[string]string{"ssh": exampletest.Module(t, ".")}
+	return map[string]string{"ssh": testenv.Plugin(t, ".")}
 }
 
 // kill kills one of the processes of which the id stands in a file.

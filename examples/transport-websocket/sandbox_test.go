@@ -15,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 func files(t *testing.T) map[string]string {
@@ -22,7 +23,7 @@ func files(t *testing.T) map[string]string {
 	if testing.Short() {
 		t.Skip("builds the module, which takes a while")
 	}
-	return map[string]string{"websocket": exampletest.Module(t, ".")}
+	return map[string]string{"websocket": testenv.Plugin(t, ".")}
 }
 
 func newHost(t *testing.T) *host.Host {

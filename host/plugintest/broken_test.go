@@ -2,57 +2,23 @@ package plugintest
 
 import (
 	"crypto/rand"
-	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host/internal/worker"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
-
-// built is the guest with a mistake for each check.
-var built = sync.OnceValues(func() ([]byte, error) { return compile("./testdata/broken") })
-
-func compile(pkg string) ([]byte, error) {
-	dir, err := os.MkdirTemp("", "plugintest")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "guest.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, pkg)
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, said)
-	}
-	return os.ReadFile(out)
-}
-
-func compiled(t *testing.T, pkg string) []byte {
-	t.Helper()
-	module, err := compile(pkg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return module
-}
 
 // compiler is shared by the tests: compiling a guest costs more than a test.
 var compiler = sync.OnceValue(func() *worker.Compiler {
-	return &worker.Compiler{Cache: worker.CodeCacheIn(filepath.Join(os.TempDir(), fmt.Sprintf("wharf-kit-test-%d", os.Getuid())))}
+	return &worker.Compiler{Cache: worker.CodeCacheIn(testenv.CodeDir())}
 })
 
 // try tests the broken guest, with the framing given: it must not be learned.
 func try(t *testing.T, fault string, o Options) *Report {
 	t.Helper()
-	module, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
 	if o.Settings == nil {
 		o.Settings = map[string]string{}
 	}
@@ -60,7 +26,7 @@ func try(t *testing.T, fault string, o Options) *Report {
 	if o.Profile == nil && !strings.HasPrefix(fault, "web") {
 		o.Profile = &Profile{Framing: "ndjson"}
 	}
-	r, err := run(t.Context(), compiler(), module, o)
+	r, err := run(t.Context(), compiler(), testenv.Module(t, "./testdata/broken"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,10 +204,7 @@ func TestOverCapSharedCanFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	module, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	module := testenv.Module(t, "./testdata/broken")
 	k := &kit{
 		ctx: t.Context(), compiler: compiler(), binary: module, report: newReport(module),
 		options: Options{Name: "broken", Settings: map[string]string{"fault": "small-buffer-in"}, Only: []string{"module"}},

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -17,7 +19,7 @@ func TestShipped(t *testing.T) {
 			if raceEnabled && name == "sse" {
 				t.Skip("it is done without the race detector")
 			}
-			if raceEnabled {
+			if raceEnabled || name == "sse" && !testenv.Long() { // this one is in Go, and large
 				o.Only = []string{"response", "same-twice", "same-together", "joined-split", "backpressure", "interleaved"}
 			}
 			r := report(t, read(t, "../../plugins/"+name+"/"+name+".wasm"), o)
@@ -30,10 +32,8 @@ func TestShipped(t *testing.T) {
 }
 
 func TestExample(t *testing.T) {
-	if raceEnabled {
-		t.Skip("it is done without the race detector")
-	}
-	wantOK(t, report(t, compiled(t, "../../examples/transport-socket"), Options{Name: "socket"}))
+	testenv.NeedsLong(t) // the test of the example puts it to a part of the kit
+	wantOK(t, report(t, testenv.Module(t, "../../examples/transport-socket"), Options{Name: "socket"}))
 }
 
 func read(t testing.TB, file string) []byte {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // A host refuses a server entry with a setting that the plugin does not have: the
@@ -21,7 +23,7 @@ func TestUnknownSettings(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	provider := compiled(t, "./testdata/clerk")
+	provider := testenv.Module(t, "./testdata/clerk")
 	_, err := Run(t.Context(), provider, Options{Settings: map[string]string{"wings": "2"}})
 	if !errors.As(err, new(*OptionError)) || !strings.Contains(err.Error(), `has no setting "wings"`) {
 		t.Error(err)

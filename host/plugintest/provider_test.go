@@ -9,12 +9,13 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // desks are the engines of these tests: to compile a provider costs more than a test.
 var desks = sync.OnceValues(func() (all [2]*auth.Engine, err error) {
 	for i, fuel := range []int64{auth.Fuel, auth.Fuel / fuelShare} {
-		if all[i], err = auth.NewEngine(auth.EngineConfig{Fuel: fuel}); err != nil {
+		if all[i], err = auth.NewEngine(auth.EngineConfig{Fuel: fuel, CacheDir: testenv.CodeDir()}); err != nil {
 			return all, err
 		}
 	}
@@ -40,15 +41,9 @@ func wantMistake(t *testing.T, r *Report, id, says string) {
 	}
 }
 
-var clerk = sync.OnceValues(func() ([]byte, error) { return compile("./testdata/clerk") })
-
 // employ tests the clerk with a mistake.
 func employ(t *testing.T, fault string, only ...string) *Report {
 	t.Helper()
-	module, err := clerk()
-	if err != nil {
-		t.Fatal(err)
-	}
 	profile, err := ReadProfile("testdata/clerk.json")
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +52,7 @@ func employ(t *testing.T, fault string, only ...string) *Report {
 	if fault != "" {
 		o.Settings = map[string]string{"fault": fault}
 	}
-	return examine(t, module, o)
+	return examine(t, testenv.Module(t, "./testdata/clerk"), o)
 }
 
 func TestTheClerkWithoutAFaultPasses(t *testing.T) {
@@ -116,7 +111,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 // A provider that is always done has learned of nothing; one whose manifest is
 // wrong is not asked.
 func TestDeafProvider(t *testing.T) {
-	module := compiled(t, "./testdata/deaf")
+	module := testenv.Module(t, "./testdata/deaf")
 	r := examine(t, module, Options{Only: deaf})
 	wantMistake(t, r, "unknown-event", "expected it to fail")
 	wantMistake(t, r, "no-settings", "expected it to fail with config")
@@ -134,15 +129,21 @@ func TestProviders(t *testing.T) {
 		t.Skip("it is done without the race detector")
 	}
 	const shipped, example = "../../plugins/", "../../examples/auth-"
-	for _, tt := range []struct{ name, file, profile string }{
-		{"bearer", shipped + "bearer/bearer.wasm", ""},
-		{"helper", shipped + "helper/helper.wasm", ""},
-		{"oauth", shipped + "oauth/oauth.wasm", "testdata/oauth.json"},
-		{"corp-sso", example + "corp-sso/corp-sso.wasm", "testdata/corp-sso.json"},
-		{"sigv4", example + "sigv4", ""},
-		{"nats-login", example + "nats", "testdata/nats-login.json"},
+	for _, tt := range []struct {
+		name, file, profile string
+		long                bool
+	}{
+		{"bearer", shipped + "bearer/bearer.wasm", "", false},
+		{"helper", shipped + "helper/helper.wasm", "", true},
+		{"oauth", shipped + "oauth/oauth.wasm", "testdata/oauth.json", false},
+		{"corp-sso", example + "corp-sso/corp-sso.wasm", "testdata/corp-sso.json", false},
+		{"sigv4", example + "sigv4", "", true},
+		{"nats-login", example + "nats", "testdata/nats-login.json", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.long {
+				testenv.NeedsLong(t)
+			}
 			o := Options{Name: tt.name}
 			if tt.profile != "" {
 				var err error
@@ -154,7 +155,7 @@ func TestProviders(t *testing.T) {
 				wantOK(t, examine(t, read(t, tt.file), o))
 				return
 			}
-			wantOK(t, examine(t, compiled(t, tt.file), o))
+			wantOK(t, examine(t, testenv.Module(t, tt.file), o))
 		})
 	}
 }

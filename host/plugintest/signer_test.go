@@ -3,6 +3,8 @@ package plugintest
 import (
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // A signer that asks a person passes: it is called for requests when it has something
@@ -11,7 +13,7 @@ func TestASignerThatAsksAPerson(t *testing.T) {
 	if raceEnabled {
 		t.Skip("it is done without the race detector")
 	}
-	module := compiled(t, "./testdata/notary")
+	module := testenv.Module(t, "./testdata/notary")
 	r := examine(t, module, Options{})
 	wantOK(t, r)
 	for _, id := range []string{"sign-in", "request"} {

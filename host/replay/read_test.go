@@ -8,6 +8,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 const header = `{"kind":"start","format":"wharf-record/1"}` + "\n"
@@ -71,13 +72,13 @@ func TestBadRecordings(t *testing.T) {
 		opened + `{"kind":"end"}`:                                                                        "it has no connections of plugin variant, but no connections at all",
 		opened + `{"kind":"event","connection":1,"event":"DESCRIBE"}`:                                    "it has no connections of plugin variant, but those of ",
 	} {
-		_, err := Run(t.Context(), strings.NewReader(text), variant(t, "plain"), Options{CacheDir: cache()})
+		_, err := Run(t.Context(), strings.NewReader(text), variant(t, "plain"), Options{CacheDir: testenv.CodeDir()})
 		if wrong := (*FileError)(nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n%v; want %s", text, err, want)
 		}
 	}
 	long := header + `{"kind":"` + strings.Repeat("x", maxLine) + "\"}\n"
-	if _, err := Run(t.Context(), strings.NewReader(long), variant(t, "plain"), Options{CacheDir: cache()}); !errors.Is(err, errLong) {
+	if _, err := Run(t.Context(), strings.NewReader(long), variant(t, "plain"), Options{CacheDir: testenv.CodeDir()}); !errors.Is(err, errLong) {
 		t.Errorf("a line without end: %v", err)
 	}
 }

@@ -3,10 +3,6 @@ package replay
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -18,54 +14,20 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		os.RemoveAll(cache())
-		os.Exit(code)
-	}))
-}
-
-// cache keeps compiled plugins for all tests.
-var cache = sync.OnceValue(func() string {
-	dir, err := os.MkdirTemp("", "record")
-	if err != nil {
-		panic(err)
-	}
-	return dir
-})
-
-// builds has the builds of the variant, each made once.
-var builds sync.Map
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // variant returns the plugin of testdata/variant, in one of its builds.
 func variant(t testing.TB, build string) []byte {
 	t.Helper()
-	once, _ := builds.LoadOrStore(build, sync.OnceValues(func() ([]byte, error) {
-		dir, err := os.MkdirTemp("", "variant")
-		if err != nil {
-			return nil, err
-		}
-		defer os.RemoveAll(dir)
-		out := filepath.Join(dir, "variant.wasm")
-		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w -X main.build="+build, "-o", out, "./testdata/variant")
-		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-		if said, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("%w: %s", err, said)
-		}
-		return os.ReadFile(out)
-	}))
-	binary, err := once.(func() ([]byte, error))()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return binary
+	return testenv.Module(t, "./testdata/variant", "-X main.build="+build)
 }
 
 // engine runs all guests that are recorded.
 var engine = sync.OnceValues(func() (*wasm.Engine, error) {
-	return wasm.NewEngine(context.Background(), wasm.Config{CacheDir: cache(), ABI: guest.Surface()})
+	return wasm.NewEngine(context.Background(), wasm.Config{CacheDir: testenv.CodeDir(), ABI: guest.Surface()})
 })
 
 // memoryFile is a file in memory.
@@ -183,7 +145,7 @@ func record(t testing.TB, build string, s script, secrets ...string) string {
 func replayWith(t testing.TB, recording, build string, o Options) *Report {
 	t.Helper()
 	if !o.Interpreted {
-		o.CacheDir = cache()
+		o.CacheDir = testenv.CodeDir()
 	}
 	report, err := Run(t.Context(), strings.NewReader(recording), variant(t, build), o)
 	if err != nil {
@@ -198,6 +160,9 @@ func TestTheSameBuildDoesTheSame(t *testing.T) {
 	for _, build := range []string{"plain", "logs", "xor", "crlf", "spin"} {
 		recording := record(t, build, small)
 		for _, interpreted := range []bool{false, true} {
+			if interpreted && build != "plain" && !testenv.Long() {
+				continue
+			}
 			o := all
 			o.Interpreted = interpreted
 			r := replayWith(t, recording, build, o)

@@ -19,6 +19,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/plugintest"
 	"github.com/wharf-mcp/wharf/host/plugintest/restarttest"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
 	"github.com/wharf-mcp/wharf/sdk/template"
 )
@@ -32,16 +33,21 @@ func TestHandshake(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds plugins, which takes a while")
 	}
-	cache := t.TempDir()
+	cache := testenv.CodeDir()
 	for _, lang := range template.Languages() {
 		t.Run(lang, func(t *testing.T) {
 			if raced && lang != template.C {
 				t.Skip("what could race is the same in C")
 			}
+			o := plugintest.Options{}
+			if !testenv.Long() && lang != template.C {
+				o.Only = []string{"request", "joined-split", "server-crashes"}
+			}
 			p := template.Plugin{Name: "pigeon", Kind: template.Transport, Lang: lang, Module: template.Module{Version: "v0.0.0", Dir: root(t)}}
 			blocks := handshake(t, p)
 			file := buildChanged(t, p, func(source string) string { return greeting(t, lang, source, blocks) })
-			plugintest.TestWith(t, file, plugintest.Options{Profile: profile(t, blocks[2])})
+			o.Profile = profile(t, blocks[2])
+			plugintest.TestWith(t, file, o)
 			for answer, want := range map[string]error{
 				"\x06": nil,
 				"\x15": host.ErrAuthRequired,

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // A Command is the program wharf with one configuration file.
@@ -20,7 +22,7 @@ type Command struct {
 // that lie in files, by name.
 func NewCommand(t testing.TB, configuration string, files map[string]string) *Command {
 	t.Helper()
-	c := &Command{dir: t.TempDir(), program: build(t, "github.com/wharf-mcp/wharf/cmd/wharf", "wharf", nil)}
+	c := &Command{dir: t.TempDir(), program: testenv.Program(t, "github.com/wharf-mcp/wharf/cmd/wharf")}
 	for name, file := range files {
 		configuration += "\n[plugins." + name + "]\nfile = '" + file + "'\n"
 	}

@@ -7,61 +7,23 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/plugintest"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
 )
-
-// built has the file of each package that has been built. Each is built once.
-var built sync.Map
-
-// Module builds a plugin in Go, and returns its file.
-func Module(t testing.TB, pkg string) string {
-	t.Helper()
-	return build(t, pkg, "plugin.wasm", []string{"GOOS=wasip1", "GOARCH=wasm", "GOFLAGS="},
-		"-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=")
-}
-
-func build(t testing.TB, pkg, name string, environ []string, flags ...string) string {
-	t.Helper()
-	once, _ := built.LoadOrStore(pkg, sync.OnceValues(func() (string, error) {
-		dir, err := os.MkdirTemp("", "exampletest")
-		if err != nil {
-			return "", err
-		}
-		file := filepath.Join(dir, name)
-		cmd := exec.Command("go", append(append([]string{"build"}, flags...), "-o", file, pkg)...)
-		cmd.Env = append(os.Environ(), environ...)
-		if said, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("build %s: %w: %s", pkg, err, said)
-		}
-		return file, nil
-	}))
-	file, err := once.(func() (string, error))()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
 
 // Config returns the configuration of a host with the plugins in these files, by name.
 // Compiled code is kept for the next run.
 func Config(t testing.TB, files map[string]string) host.Config {
 	t.Helper()
-	cache, err := host.DefaultCacheDir()
-	if err != nil {
-		t.Skip(err)
-	}
 	c := host.Config{
 		Plugins: plugins.Builtin(), Files: map[string]config.Plugin{},
-		CacheDir: cache + "-test", VaultDir: t.TempDir(), OneShot: true, Timeout: time.Minute,
+		CacheDir: testenv.CodeDir(), VaultDir: t.TempDir(), OneShot: true, Timeout: time.Minute,
 	}
 	for name, file := range files {
 		c.Files[name] = config.Plugin{Name: name, File: file}
@@ -84,6 +46,16 @@ func Host(t testing.TB, c host.Config) *host.Host {
 		}
 	})
 	return h
+}
+
+// Kit puts the module in a file to the conformance kit: to all of it in long trials, and
+// else to one check of each thing that the kit is about.
+func Kit(t *testing.T, file string, o plugintest.Options) {
+	t.Helper()
+	if !testenv.Long() {
+		o.Only = []string{"request", "notification-in", "joined-split", "cancel-sent", "server-crashes", "flood", "host-calls", "same-twice"}
+	}
+	plugintest.TestWith(t, file, o)
 }
 
 // Address returns an address on this machine at which nothing listens. Its port is

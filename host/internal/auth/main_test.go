@@ -1,49 +1,25 @@
 package auth
 
 import (
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/wharf-mcp/wharf/host/pluginbuild"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// guest is the provider in testdata, built once.
-var guest = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "guest")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "guest.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, "./testdata/guest")
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, said)
-	}
-	binary, err := os.ReadFile(out)
-	if err != nil {
-		return nil, err
-	}
-	joined, _, _, err := pluginbuild.Join(binary) // as plugins are built
-	return joined, err
-})
-
+// guestBinary is the provider in testdata.
 func guestBinary(t testing.TB) []byte {
 	t.Helper()
-	binary, err := guest()
+	joined, _, _, err := pluginbuild.Join(testenv.Module(t, "./testdata/guest")) // as plugins are built
 	if err != nil {
 		t.Fatal(err)
 	}
-	return binary
+	return joined
 }
 
 // brief is enough for what a test lets providers do, whose others loop for ever.

@@ -2,9 +2,7 @@ package guest
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -16,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
@@ -25,36 +24,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// binaries are guests that the tests build, each once.
-var binaries sync.Map
-
-// build returns the module of a guest's package, relative to this one.
-func build(t testing.TB, pkg string) []byte {
-	t.Helper()
-	once, _ := binaries.LoadOrStore(pkg, sync.OnceValues(func() ([]byte, error) {
-		dir, err := os.MkdirTemp("", "guest")
-		if err != nil {
-			return nil, err
-		}
-		defer os.RemoveAll(dir)
-		out := filepath.Join(dir, "guest.wasm")
-		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, pkg)
-		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-		if said, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("%w: %s", err, said)
-		}
-		return os.ReadFile(out)
-	}))
-	binary, err := once.(func() ([]byte, error))()
-	if err != nil {
-		t.Fatalf("build %s: %v", pkg, err)
-	}
-	return binary
-}
-
 // engine is shared by the tests: compiling a guest costs more than a test.
 var engine = sync.OnceValues(func() (*wasm.Engine, error) {
-	return wasm.NewEngine(context.Background(), wasm.Config{ABI: Surface()})
+	return wasm.NewEngine(context.Background(), wasm.Config{ABI: Surface(), CacheDir: testenv.CodeDir()})
 })
 
 var modules sync.Map
@@ -69,7 +41,7 @@ func module(t testing.TB, pkg string) *wasm.Module {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := e.Load(t.Context(), filepath.Base(pkg), build(t, pkg))
+	m, err := e.Load(t.Context(), filepath.Base(pkg), testenv.Module(t, pkg))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +293,7 @@ func open(t testing.TB, pkg string, c Config, values ...abi.Pair) *rig {
 	t.Helper()
 	c.Plugin = filepath.Base(pkg)
 	if c.Remote == elsewhere {
-		c.Remote = apart(build(t, pkg))
+		c.Remote = apart(testenv.Module(t, pkg))
 	} else {
 		c.Module = module(t, pkg)
 	}

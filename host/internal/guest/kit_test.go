@@ -6,6 +6,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // What a guest does alone it has done when the call returns, however many events
@@ -80,7 +81,7 @@ func TestOtherEngines(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer e.Close()
-		m, err := e.Load(t.Context(), "stdio", build(t, stdioPackage))
+		m, err := e.Load(t.Context(), "stdio", testenv.Module(t, stdioPackage))
 		if err != nil {
 			t.Fatal(err)
 		}

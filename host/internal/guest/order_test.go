@@ -10,6 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // journal holds the events that reached a guest, by the name of their kind. The
@@ -269,7 +270,7 @@ func TestNewIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := e.Load(t.Context(), "stdio", build(t, stdioPackage))
+	m, err := e.Load(t.Context(), "stdio", testenv.Module(t, stdioPackage))
 	if err != nil {
 		t.Fatal(err)
 	}

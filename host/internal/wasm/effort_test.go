@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,8 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 func repeat(n int, parts ...any) []byte { return bytes.Repeat(seq(parts...), n) }
@@ -234,26 +235,10 @@ func honest(t *testing.T) map[string][]byte {
 			t.Fatalf("found no %s, %v", main, err)
 		}
 		for _, source := range sources {
-			all[source] = goPlugin(t, filepath.Dir(source))
+			all[source] = testenv.Module(t, "./"+filepath.Dir(source))
 		}
 	}
 	return all
-}
-
-func goPlugin(t *testing.T, dir string) []byte {
-	t.Helper()
-	out := filepath.Join(t.TempDir(), "plugin.wasm")
-	c := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w -buildid=", "-o", out, ".")
-	c.Dir = dir
-	c.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
-	if said, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v: %s", dir, err, said)
-	}
-	binary, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return binary
 }
 
 // TestHonestGuestsAreFarFromTheLimits reads them with half of each limit, and with

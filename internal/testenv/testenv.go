@@ -1,0 +1,101 @@
+// Package testenv has what tests of many packages share: the switch for long trials, and
+// programs that tests build, which are kept for the next run.
+package testenv
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gofrs/flock"
+)
+
+// Long reports whether WHARF_LONG is set, which CI sets once: then tests try all of what
+// they otherwise try a part of.
+func Long() bool { return os.Getenv("WHARF_LONG") != "" }
+
+// NeedsLong skips a test that is long as a whole.
+func NeedsLong(t testing.TB) {
+	t.Helper()
+	if !Long() {
+		t.Skip("takes long: WHARF_LONG=1 has it run")
+	}
+}
+
+// CodeDir returns the folder that keeps compiled plugins from one run to the next.
+func CodeDir() string { return folder("code") }
+
+// Plugin builds a Go package, named as for go build, for the sandbox, and returns its
+// file. It is linked only when its source has changed since the last run. More flags of
+// the linker may be given.
+func Plugin(t testing.TB, pkg string, linker ...string) string {
+	t.Helper()
+	return build(t, pkg, "plugin.wasm", []string{"GOOS=wasip1", "GOARCH=wasm"}, "-buildmode=c-shared", strings.Join(append([]string{"-ldflags=-s -w"}, linker...), " "))
+}
+
+// Module returns the module that [Plugin] builds.
+func Module(t testing.TB, pkg string, linker ...string) []byte {
+	t.Helper()
+	module, err := os.ReadFile(Plugin(t, pkg, linker...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return module
+}
+
+// Program builds a Go program for this machine as Plugin builds one for the sandbox, and
+// returns its file.
+func Program(t testing.TB, pkg string) string {
+	t.Helper()
+	return build(t, pkg, filepath.Base(pkg)+".exe", nil, "-ldflags=-s -w")
+}
+
+// built has what this process has built, by the arguments of go.
+var built sync.Map
+
+func build(t testing.TB, pkg, name string, environ []string, flags ...string) string {
+	t.Helper()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags = append(flags, "-trimpath", "-buildvcs=false")
+	key := sha256.Sum256(fmt.Append(nil, here, pkg, name, flags))
+	once, _ := built.LoadOrStore(key, sync.OnceValues(func() (string, error) {
+		file := filepath.Join(folder(hex.EncodeToString(key[:8])), name)
+		lock := flock.New(file + ".lock") // go build writes over a file that others read
+		if err := lock.Lock(); err != nil {
+			return "", err
+		}
+		defer lock.Close()
+		cmd := exec.Command("go", append(append([]string{"build", "-o", file}, flags...), pkg)...)
+		cmd.Env = append(append(os.Environ(), "GOFLAGS="), environ...)
+		if said, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%w: %s", err, said)
+		}
+		return file, nil
+	}))
+	file, err := once.(func() (string, error))()
+	if err != nil {
+		t.Fatalf("build %s: %v", pkg, err)
+	}
+	return file
+}
+
+// folder returns a private folder that stays, for a purpose. Where the user has no cache
+// it is one for temporary files, and where it cannot be made, what uses it says so.
+func folder(purpose string) string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	dir := filepath.Join(cache, "wharf-test", purpose)
+	os.MkdirAll(dir, 0o700)
+	return dir
+}
