@@ -159,7 +159,9 @@ cross: ## compile for every platform, tests included
 vuln: ## known vulnerabilities; needs a database that check does without
 	$(GOVULNCHECK) $(PACKAGES)
 
+# With the long trials, as CI has them.
 .PHONY: check
+check: export WHARF_LONG = 1
 check: lint tidy-check wasm-check cross test-guest test ## all that must hold before a commit
 
 .PHONY: clean

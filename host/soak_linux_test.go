@@ -68,8 +68,8 @@ var (
 	longSoak  = soakSize{8, 2, 2, 2000, map[loss]int{loseServer: 8, loseSocket: 8}, 16, 5}
 )
 
-// shortRounds is how long a short soak is.
-const shortRounds = 4
+// shortRounds is how long a soak is at least.
+const shortRounds = 2
 
 // soak is a lossTrial in rounds. Callers and disturbances work during a round; what is
 // kept and open is counted between rounds.
@@ -108,8 +108,11 @@ func TestSoak(t *testing.T) {
 	others, files := goleak.IgnoreCurrent(), openFiles(t)
 	t.Run("rounds", func(t *testing.T) {
 		s.setUp(t, websocket, cache)
-		began := time.Now()
-		for n := 1; !t.Failed() && (n <= shortRounds || time.Since(began) < *soaking); n++ {
+		least, began := shortRounds, time.Now()
+		if testenv.Long() {
+			least *= 2
+		}
+		for n := 1; !t.Failed() && (n <= least || time.Since(began) < *soaking); n++ {
 			s.round(t, n)
 		}
 		took := time.Since(began)

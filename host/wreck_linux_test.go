@@ -27,6 +27,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -38,9 +39,12 @@ var wrecks = flag.Bool("wreck", false, "kill as many servers, guests and sockets
 // sent was never run, what was answered was run once, and nothing was run twice. In
 // the end nothing is left of all that.
 func TestWreck(t *testing.T) {
-	calls, crew, losses := 3_000, 4, map[loss]int{loseServer: 24, loseGuest: 6, loseSocket: 6}
-	if *wrecks {
+	calls, crew, losses := 1_000, 4, map[loss]int{loseServer: 8, loseGuest: 3, loseSocket: 3}
+	switch {
+	case *wrecks:
 		calls, crew, losses = 100_000, 8, map[loss]int{loseServer: 1000, loseGuest: 200, loseSocket: 100}
+	case testenv.Long():
+		calls, losses = 3_000, map[loss]int{loseServer: 24, loseGuest: 6, loseSocket: 6}
 	}
 	built := fragile(t)
 	others, files := goleak.IgnoreCurrent(), openFiles(t)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 var update = flag.Bool("update", false, "write what scripts compare with cmp anew")
@@ -40,18 +42,12 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// suite runs the tests with a cache of their own, so that each plugin is
+// suite runs the tests with a cache that is not the user's, so that each plugin is
 // compiled once, and fails when goroutines are left behind.
 type suite struct{ tests *testing.M }
 
 func (s suite) Run() int {
-	cache, err := os.MkdirTemp("", "wharf-test-cache")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(cache)
-	os.Setenv("XDG_CACHE_HOME", cache)
+	os.Setenv("XDG_CACHE_HOME", testenv.CodeDir())
 	if raced {
 		if err := compile(); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 func init() {
@@ -65,8 +67,8 @@ func (c counter) said(each func(n int)) {
 func TestProcessesCount(t *testing.T) {
 	const processes = 16
 	rounds := 100
-	if testing.Short() {
-		rounds = 5
+	if !testenv.Long() {
+		rounds = 20
 	}
 	dir := filepath.Join(t.TempDir(), "v")
 	seen := make([]bool, processes*rounds+1)
@@ -99,8 +101,8 @@ func TestProcessesCount(t *testing.T) {
 func TestKilledProcessesCount(t *testing.T) {
 	const processes = 4
 	kills := 60
-	if testing.Short() {
-		kills = 10
+	if !testenv.Long() {
+		kills = 20
 	}
 	dir := filepath.Join(t.TempDir(), "v")
 	seed := rand.Uint64()
