@@ -122,6 +122,12 @@ func TestScenes(t *testing.T) {
 			"+5m tick -> dial, disarm, connecting(fails-often)",
 			"down -> in 5m0s, failed(fails-often), refuse",
 		},
+		"two calls are refused until someone signs in": {
+			"want -> dial, connecting(wanted)",
+			"connected -> connected(ready)",
+			"auth -> auth-required(sign-in)",
+			"auth -> ",
+		},
 		"one that was well makes its callers wait": {
 			"want -> dial, connecting(wanted)",
 			"connected -> connected(ready)",
@@ -375,6 +381,7 @@ func TestRefusals(t *testing.T) {
 		"want, bad":                          "connection refused",
 		"want, 401, want":                    "401",
 		"disable, want":                      "the server is disabled",
+		"want, down, disable, want":          "the server is disabled",
 		"close, want":                        "the server is closed",
 		"want, connected, lost, close, want": "the server is closed",
 		"want, down, +500ms tick, down, +1s tick, down, +2s tick, down, +4s tick, down, +2600ms want":       "the server failed 5 times in 1m0s; it is tried again in 57s; the last failure: connection refused",
@@ -387,6 +394,9 @@ func TestRefusals(t *testing.T) {
 		}
 		if s.refusal == nil || s.refusal.Error() != want {
 			t.Errorf("%s: %v; want %s", lines, s.refusal, want)
+		}
+		if off := want == "the server is disabled" || want == "the server is closed"; off && (errors.Is(s.refusal, errDown) || errors.Is(s.refusal, errGone)) {
+			t.Errorf("%s: refused for what was before: %#v", lines, s.refusal)
 		}
 	}
 }

@@ -122,15 +122,15 @@ func TestGate(t *testing.T) {
 		for i := range passes {
 			g.join(&passes[i])
 		}
-		retry, fresh, urgent := &ticket{retry: true}, &ticket{}, &ticket{urgent: true}
-		for i, p := range []*ticket{retry, fresh, urgent} {
+		retry, fresh, second, urgent := &ticket{retry: true}, &ticket{}, &ticket{}, &ticket{urgent: true}
+		for i, p := range []*ticket{retry, fresh, second, urgent} {
 			g.join(p)
 			defer g.leave(p)
 			if g.inside != parallel || len(g.queue) != i+1 {
 				t.Errorf("%d inside, %d wait", g.inside, len(g.queue))
 			}
 		}
-		for i, want := range []*ticket{urgent, fresh, retry} {
+		for i, want := range []*ticket{urgent, fresh, second, retry} {
 			if want.burst != nil {
 				t.Errorf("number %d was let in too early", i)
 			}

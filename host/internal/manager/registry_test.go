@@ -120,6 +120,12 @@ func TestIDsCountUp(t *testing.T) {
 		if got := b.add("files", Status{}); got != want {
 			t.Errorf("server %d has the id %d", want, got)
 		}
+		if s, ok := b.snapshot(want); !ok || s.Name != "files" || s.ID != want {
+			t.Errorf("server %d is %+v, %v", want, s, ok)
+		}
+		if s, ok := b.snapshot(want + 1); ok {
+			t.Errorf("a server that was not added is %+v", s)
+		}
 	}
 }
 
