@@ -46,7 +46,7 @@ func (a *partials) open(exchange uint32) *partial {
 // started reports whether a message of the exchange is under way.
 func (a *partials) started(exchange uint32) bool {
 	if exchange == 0 {
-		return a.shared.dropped > 0 || len(a.shared.data) > 0
+		return len(a.shared.data) > 0 // of what is dropped there is a head
 	}
 	return a.private[exchange] != nil
 }

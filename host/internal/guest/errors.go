@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -121,10 +122,7 @@ func (t *stderrTail) Write(p []byte) (int, error) {
 	defer t.mu.Unlock()
 	n := len(p)
 	p = p[max(0, n-tailSize):]
-	if over := len(t.data) + len(p) - tailSize; over > 0 {
-		t.data = append(t.data[:0], t.data[over:]...)
-	}
-	t.data = append(t.data, p...)
+	t.data = append(slices.Delete(t.data, 0, max(0, len(t.data)+len(p)-tailSize)), p...)
 	return n, nil
 }
 

@@ -102,7 +102,7 @@ func (i *Instance) stash(p []byte) []byte {
 }
 
 func (i *Instance) flushHandle(h *handle) {
-	if h.stream == nil || !h.unsent {
+	if !h.unsent { // or not open
 		return
 	}
 	h.unsent = false
@@ -148,7 +148,7 @@ func (i *Instance) closeExchange(exchange uint32) {
 		return
 	}
 	for n := range i.handles {
-		if h := &i.handles[n]; h.stream != nil && h.exchange == exchange {
+		if h := &i.handles[n]; h.exchange == exchange { // else it is not open, or of another
 			i.release(h)
 		}
 	}

@@ -151,7 +151,7 @@ func (i *Instance) fail(err error) {
 // receiver may call it, while it is called itself.
 func (i *Instance) Status(exchange uint32) int {
 	for n := range i.handles {
-		if h := &i.handles[n]; h.stream != nil && h.exchange == exchange && h.status != 0 {
+		if h := &i.handles[n]; h.exchange == exchange && h.status != 0 { // else it is not open
 			return h.status
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -139,13 +140,13 @@ func scan(p []byte, needles uint32) (at, looked int) {
 		}
 		return at, at
 	}
-	for ; looked < len(p); looked += scanStep {
-		step := p[looked:min(looked+scanStep, len(p))]
+	for step := range slices.Chunk(p, scanStep) {
+		looked += len(step)
 		if at = scanShort(step, c); at >= 0 {
-			return looked + at, looked + len(step)
+			return looked - len(step) + at, looked
 		}
 	}
-	return -1, len(p)
+	return -1, looked
 }
 
 // scanShort returns where the first of the needles is in p, or -1.
