@@ -1,8 +1,8 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -65,51 +65,42 @@ func (e *entry) auth() Auth {
 		e.checkProvider(v)
 		return Auth{Provider: v}
 	case map[string]any:
-		return e.authTable(v)
+		var a Auth
+		e.within("auth", v, func(inner *entry) { a = inner.authTable() })
+		return a
 	default:
 		e.fail("auth", `expected a name or a table, not %s; write auth = "oauth"`, sort(v))
 		return Auth{}
 	}
 }
 
-func (e *entry) authTable(values map[string]any) Auth {
-	inner := &entry{doc: e.doc, path: append(slices.Clone(e.path), "auth"), subject: e.subject, values: values}
-	a := Auth{
-		Provider:  inner.text("provider"),
-		Command:   inner.list("command"),
-		Env:       inner.texts("env"),
-		Variables: inner.list("variables"),
-		Blob:      inner.flag("blob"),
+func (e *entry) authTable() (a Auth) {
+	a = Auth{
+		Provider:  cmp.Or(e.text("provider"), oauth),
+		Command:   e.list("command"),
+		Env:       e.texts("env"),
+		Variables: e.list("variables"),
+		Blob:      e.flag("blob"),
 	}
-	if a.Provider == "" {
-		a.Provider = oauth
-	}
-	inner.checkProvider(a.Provider)
-	inner.settings(&a)
-	for _, w := range inner.wrong {
-		w.Field = strings.TrimSuffix("auth."+w.Field, ".")
-		e.wrong = append(e.wrong, w)
+	e.checkProvider(a.Provider)
+	for _, key := range slices.Sorted(maps.Keys(e.values)) { // what the provider makes of them is known only when it is loaded
+		if !slices.Contains(authOwn, key) {
+			a.set(key, e.setting(key))
+		}
 	}
 	return a
+}
+
+func (a *Auth) set(key string, value any) {
+	if a.Settings == nil {
+		a.Settings = make(map[string]any)
+	}
+	a.Settings[key] = value
 }
 
 func (e *entry) checkProvider(name string) {
 	if !names.MatchString(name) {
 		e.fail("provider", `%q is no name of a provider; write "oauth", "bearer", "helper", "none" or the name of a plugin`, name)
-	}
-}
-
-// settings reads what is left in an auth table. What the provider makes of it is
-// known only when it is loaded.
-func (e *entry) settings(a *Auth) {
-	for _, key := range slices.Sorted(maps.Keys(e.values)) {
-		if slices.Contains(authOwn, key) {
-			continue
-		}
-		if a.Settings == nil {
-			a.Settings = make(map[string]any)
-		}
-		a.Settings[key] = e.setting(key)
 	}
 }
 
@@ -137,20 +128,8 @@ func (e *entry) setting(key string) any {
 
 // reference tells a table that leads to a secret from one of texts.
 func reference(fields map[string]string) (r Reference, ok bool) {
-	if len(fields) != 1 {
-		return r, false
-	}
-	for key, value := range fields {
-		switch key {
-		case "env":
-			r.Env = value
-		case "file":
-			r.File = value
-		case "secret":
-			r.Secret = value
-		}
-	}
-	return r, r != Reference{}
+	r = Reference{fields["env"], fields["file"], fields["secret"]}
+	return r, len(fields) == 1 && r != Reference{}
 }
 
 // checkAuth refuses what contradicts itself or would silently do nothing.
@@ -217,7 +196,9 @@ func (e *entry) foreignAuth() Auth {
 	for _, key := range []string{"oauth", "auth"} {
 		switch v := e.values[key].(type) {
 		case map[string]any:
-			return e.foreignOAuth(key, v)
+			var a Auth
+			e.within(key, v, func(inner *entry) { a = inner.foreignOAuth() })
+			return a
 		case string:
 			return Auth{Provider: v}
 		case bool:
@@ -238,25 +219,17 @@ var foreignSettings = map[string]string{
 	"authServerMetadataUrl": "metadata_url", "redirectUri": "redirect_uri",
 }
 
-func (e *entry) foreignOAuth(key string, values map[string]any) Auth {
-	inner := &entry{doc: e.doc, path: append(slices.Clone(e.path), key), subject: e.subject, values: values}
+func (e *entry) foreignOAuth() Auth {
 	a := Auth{Provider: oauth}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
+	for _, name := range slices.Sorted(maps.Keys(e.values)) {
 		ours, known := foreignSettings[name]
 		if !known {
 			continue
 		}
-		if a.Settings == nil {
-			a.Settings = make(map[string]any)
-		}
-		a.Settings[ours] = inner.setting(name)
+		a.set(ours, e.setting(name))
 		if text, ok := a.Settings[ours].(string); ok && ours == "scopes" {
 			a.Settings[ours] = strings.Fields(text)
 		}
-	}
-	for _, w := range inner.wrong {
-		w.Field = fmt.Sprintf("%s.%s", key, w.Field)
-		e.wrong = append(e.wrong, w)
 	}
 	return a
 }

@@ -39,16 +39,6 @@ type File struct {
 	Warnings []string // for people; a line each, with file and line number
 }
 
-// Server returns the server of that name.
-func (f *File) Server(name string) (s Server, found bool) {
-	for _, s := range f.Servers {
-		if s.Name == name {
-			return s, true
-		}
-	}
-	return Server{}, false
-}
-
 // Server is one entry. Which fields go together has been checked for entries
 // that come from a file; Command and URL are never both set.
 type Server struct {
@@ -218,18 +208,13 @@ func (e *Error) Error() string {
 	if e.Subject != "" {
 		text = e.Subject + ": " + text
 	}
-	if at := place(e.File, e.Line); at != "" {
-		text = at + ": " + text
+	switch {
+	case e.Line > 0:
+		text = fmt.Sprintf("%s:%d: %s", e.File, e.Line, text)
+	case e.File != "":
+		text = e.File + ": " + text
 	}
 	return text
-}
-
-// place is "file:line", or as much of it as there is.
-func place(file string, line int) string {
-	if line == 0 {
-		return file
-	}
-	return fmt.Sprintf("%s:%d", file, line)
 }
 
 // maxErrors is how many mistakes are told at once.

@@ -69,13 +69,6 @@ func Discover(dir string) *Discovery {
 	for _, folder := range projectFolders(dir, home) {
 		d.readFolder(folder)
 	}
-	d.sumUp()
-	return d
-}
-
-// sumUp ends the warnings: none is more than a line, and all are as many as a
-// person reads.
-func (d *Discovery) sumUp() {
 	if more := len(d.Warnings) - maxProjectWarning; more > 0 {
 		d.Warnings = d.Warnings[:maxProjectWarning]
 		d.warn("and there are %d more warnings about project files", more)
@@ -84,8 +77,9 @@ func (d *Discovery) sumUp() {
 		d.warn("project files here and above it have more than %d KiB; %d of them are left out", maxProjectBytes>>10, d.skipped)
 	}
 	for i, w := range d.Warnings {
-		d.Warnings[i] = cleantext.Mask(w)
+		d.Warnings[i] = cleantext.Mask(w) // a line each
 	}
+	return d
 }
 
 // realFolder returns a folder as the approvals of its entries know it.
@@ -109,7 +103,7 @@ func realFolder(dir string) (string, error) {
 func projectFolders(dir, home string) []string {
 	var folders []string
 	for at := dir; len(folders) < maxProjectDepth; at = filepath.Dir(at) {
-		if at != dir && (at == home || isEverybodys(at)) {
+		if info, err := os.Stat(at); at != dir && (at == home || err != nil || info.Mode().Perm()&0o002 != 0) {
 			break
 		}
 		folders = append(folders, at)
@@ -121,11 +115,6 @@ func projectFolders(dir, home string) []string {
 		}
 	}
 	return []string{dir}
-}
-
-func isEverybodys(dir string) bool {
-	info, err := os.Stat(dir)
-	return err != nil || info.Mode().Perm()&0o002 != 0
 }
 
 // readFolder reads the project files of one folder. It opens them through an [os.Root],
@@ -206,22 +195,19 @@ func (d *Discovery) take(p Project, f *File) {
 			d.warn("%s: there are more than %d servers; the rest is left out", p.Path(), maxProjectServers)
 			return
 		}
-		d.add(p, s)
+		if first, twice := sameName(d.Servers, s.Name); twice {
+			d.warn("%s: server %s: %s has a server %s, which goes first", p.Path(), s.Name, first.Project.Path(), first.Name)
+			continue
+		}
+		s.bind(p)
+		wrong := s.refuse()
+		for _, w := range wrong {
+			d.warn("%v; this server is left out", w)
+		}
+		if len(wrong) == 0 {
+			d.Servers = append(d.Servers, s)
+		}
 	}
-}
-
-// add adds a server that may be approved of.
-func (d *Discovery) add(p Project, s Server) {
-	if first, twice := sameName(d.Servers, s.Name); twice {
-		d.warn("%s: server %s: %s has a server %s, which goes first", p.Path(), s.Name, first.Project.Path(), first.Name)
-		return
-	}
-	s.bind(p)
-	if wrong := s.refuse(); len(wrong) > 0 {
-		d.Warnings = append(d.Warnings, leaveOut(wrong)...)
-		return
-	}
-	d.Servers = append(d.Servers, s)
 }
 
 func (d *Discovery) warn(format string, a ...any) {
@@ -245,8 +231,8 @@ func (d *Discovery) Beneath(own []Server) (servers []Server, warnings []string) 
 
 func sameName(servers []Server, name string) (s Server, found bool) {
 	i := slices.IndexFunc(servers, func(s Server) bool { return strings.EqualFold(s.Name, name) })
-	if i < 0 {
-		return Server{}, false
+	if i >= 0 {
+		s = servers[i]
 	}
-	return servers[i], true
+	return s, i >= 0
 }

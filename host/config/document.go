@@ -16,14 +16,8 @@ type document struct {
 	keys *branch                  // every key, in the order of the file
 	line func(keys ...string) int // of a key; 0 where it is not known
 
-	json  bool   // and not TOML, which has no key twice
-	twice []spot // of keys that were there before: the last one counts
-}
-
-// spot is a key in a file.
-type spot struct {
-	path []string
-	line int
+	json  bool    // and not TOML, which has no key twice
+	twice []Error // of keys that were there before
 }
 
 // branch is the keys below a key. A file may have as many as it has room for, so

@@ -32,12 +32,23 @@ func newEntry(doc *document, subject string, path ...string) *entry {
 	return e
 }
 
+// within is the entry of a table in it, whose mistakes are those of a field of e.
+func (e *entry) within(key string, values map[string]any, read func(inner *entry)) {
+	inner := &entry{doc: e.doc, path: append(slices.Clone(e.path), key), subject: e.subject, values: values}
+	read(inner)
+	for _, w := range inner.wrong {
+		w.Field = strings.TrimSuffix(key+"."+w.Field, ".")
+		e.wrong = append(e.wrong, w)
+	}
+}
+
 // fail notes a mistake in a field, which may be inside of a key: env.TOKEN.
 func (e *entry) fail(field, format string, a ...any) {
-	e.wrong = append(e.wrong, &Error{
-		File: e.doc.path, Line: e.lineOf(field), Subject: e.subject, Field: field,
-		Problem: fmt.Sprintf(format, a...),
-	})
+	e.wrong = append(e.wrong, e.mistake(field, format, a...))
+}
+
+func (e *entry) mistake(field, format string, a ...any) *Error {
+	return &Error{File: e.doc.path, Line: e.lineOf(field), Subject: e.subject, Field: field, Problem: fmt.Sprintf(format, a...)}
 }
 
 // lineOf returns the line of a field, or the nearest that is known.
@@ -52,17 +63,20 @@ func (e *entry) lineOf(field string) int {
 	return 0
 }
 
+// valueOf reads a value of one kind, which is absent where its zero comes back. expected
+// says what else it must be, with %s for what it is.
+func valueOf[T any](e *entry, key, expected string) T {
+	v, found := e.values[key]
+	value, ok := v.(T)
+	if found && !ok {
+		e.fail(key, expected, sort(v))
+	}
+	return value
+}
+
 // text reads a text.
 func (e *entry) text(key string) string {
-	v, found := e.values[key]
-	if !found {
-		return ""
-	}
-	s, ok := v.(string)
-	if !ok {
-		e.fail(key, "expected a text, not %s; write it in quotes", sort(v))
-	}
-	return s
+	return valueOf[string](e, key, "expected a text, not %s; write it in quotes")
 }
 
 // oneOf reads a text that is one of a few words.
@@ -77,27 +91,18 @@ func (e *entry) oneOf(key string, words ...string) string {
 
 // flag reads true or false.
 func (e *entry) flag(key string) bool {
-	v, found := e.values[key]
-	b, ok := v.(bool)
-	if found && !ok {
-		e.fail(key, "expected true or false, not %s", sort(v))
-	}
-	return b
+	return valueOf[bool](e, key, "expected true or false, not %s")
 }
 
 // list reads a list of texts.
 func (e *entry) list(key string) []string {
-	v, found := e.values[key]
-	if !found {
-		return nil
-	}
-	items, ok := v.([]any)
-	if !ok {
-		e.fail(key, `expected a list, not %s; write ["…", "…"]`, sort(v))
+	items := valueOf[[]any](e, key, `expected a list, not %s; write ["…", "…"]`)
+	if items == nil {
 		return nil
 	}
 	texts := make([]string, len(items))
 	for i, item := range items {
+		var ok bool
 		if texts[i], ok = item.(string); !ok {
 			e.fail(fmt.Sprintf("%s[%d]", key, i), "expected a text, not %s; write it in quotes", sort(item))
 		}
@@ -108,17 +113,13 @@ func (e *entry) list(key string) []string {
 // texts reads a table of texts. Numbers, true and false are as good, since
 // there is only one way to write them as a text.
 func (e *entry) texts(key string) map[string]string {
-	v, found := e.values[key]
-	if !found {
-		return nil
-	}
-	table, ok := v.(map[string]any)
-	if !ok {
-		e.fail(key, `expected a table of texts, not %s; write { NAME = "…" }`, sort(v))
+	table := valueOf[map[string]any](e, key, `expected a table of texts, not %s; write { NAME = "…" }`)
+	if table == nil {
 		return nil
 	}
 	texts := make(map[string]string, len(table))
 	for _, name := range slices.Sorted(maps.Keys(table)) {
+		var ok bool
 		if texts[name], ok = asText(table[name]); !ok {
 			e.fail(key+"."+name, `expected a text, not %s; write it in quotes, and a variable in it as "${NAME}"`, sort(table[name]))
 		}

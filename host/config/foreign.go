@@ -1,11 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -45,8 +46,8 @@ func parseForeign(path string, data []byte) (*File, error) {
 		return nil, err
 	}
 	f := &File{Path: path}
-	for _, p := range doc.twice {
-		w := Error{File: path, Line: p.line, Field: strings.Join(p.path, "."), Problem: "stands twice; the last one counts"}
+	for _, w := range doc.twice {
+		w.File = path
 		f.Warnings = append(f.Warnings, w.Error())
 	}
 	found, taken := false, make(map[string]bool)
@@ -83,8 +84,7 @@ func (f *File) addForeign(e *entry, name string) (added bool) {
 	f.Servers = append(f.Servers, s)
 	for _, key := range e.doc.under(e.path...) {
 		if !slices.Contains(foreignUsed, key) {
-			w := Error{File: e.doc.path, Line: e.lineOf(key), Subject: e.subject, Field: key, Problem: "is not used by wharf"}
-			f.Warnings = append(f.Warnings, w.Error())
+			f.Warnings = append(f.Warnings, e.mistake(key, "is not used by wharf").Error())
 		}
 	}
 	return true
@@ -98,9 +98,7 @@ func (e *entry) misspelt() (warnings []string) {
 		if _, given := e.values[better]; given || better == "" || slices.Contains(foreignUsed, key) {
 			continue
 		}
-		w := Error{File: e.doc.path, Line: e.lineOf(key), Subject: e.subject, Field: key,
-			Problem: "is not used by wharf; did you mean " + better + "?"}
-		warnings = append(warnings, w.Error())
+		warnings = append(warnings, e.mistake(key, "is not used by wharf; did you mean %s?", better).Error())
 	}
 	return warnings
 }
@@ -108,15 +106,17 @@ func (e *entry) misspelt() (warnings []string) {
 // foreign reads an entry of another client. Empty texts and null are the same
 // as absent to most of them.
 func (e *entry) foreign(name string) Server {
-	for key, v := range e.values {
-		if v == nil {
-			delete(e.values, key)
+	maps.DeleteFunc(e.values, func(_ string, v any) bool { return v == nil })
+	env, _ := e.values["env"].(map[string]any)
+	for name, v := range env {
+		if v == nil { // to some clients, the variable of that name, as the host has it
+			env[name] = "${" + name + "}"
 		}
 	}
-	e.takeFromProcess()
+	transport := e.text(e.first(foreignKeys.transport))
 	s := Server{
 		Name:         name,
-		Transport:    e.foreignTransport(),
+		Transport:    cmp.Or(foreignTransports[transport], transport),
 		Command:      e.text("command"),
 		Args:         e.list("args"),
 		Env:          e.texts("env"),
@@ -151,31 +151,8 @@ func (e *entry) foreign(name string) Server {
 
 // first returns the first of the keys that the entry has.
 func (e *entry) first(keys []string) string {
-	for _, key := range keys {
-		if _, found := e.values[key]; found {
-			return key
-		}
-	}
-	return keys[0]
-}
-
-// takeFromProcess gives a null in env the meaning that it has in some clients:
-// the variable of that name, as the host has it.
-func (e *entry) takeFromProcess() {
-	env, _ := e.values["env"].(map[string]any)
-	for name, v := range env {
-		if v == nil {
-			env[name] = "${" + name + "}"
-		}
-	}
-}
-
-func (e *entry) foreignTransport() string {
-	name := e.text(e.first(foreignKeys.transport))
-	if ours, ok := foreignTransports[name]; ok {
-		return ours
-	}
-	return name
+	given := slices.IndexFunc(keys, func(key string) bool { return e.values[key] != nil })
+	return keys[max(given, 0)]
 }
 
 // foreignProtocol reads which era is spoken; every version before the modern

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 )
 
 const (
@@ -22,13 +23,14 @@ func readJSON(path string, data []byte) (*document, error) {
 	w := &jsonReader{data: data, dec: json.NewDecoder(bytes.NewReader(data)), keys: &branch{}, lines: 1}
 	w.dec.UseNumber()
 	root, err := w.value(nil)
-	if err == nil {
-		err = w.end()
-	}
 	if errors.Is(err, io.EOF) {
 		err = errors.New("it ends too early")
+	} else if err == nil {
+		if _, err = w.dec.Token(); err == nil {
+			err = errors.New("something follows its end")
+		}
 	}
-	if err != nil {
+	if err != nil && err != io.EOF {
 		return nil, &Error{File: path, Line: w.line(), Problem: "is not JSON: " + err.Error()}
 	}
 	table, ok := root.(map[string]any)
@@ -44,7 +46,7 @@ type jsonReader struct {
 	dec  *json.Decoder
 	keys *branch
 
-	twice []spot
+	twice []Error
 
 	offset int // up to which lines are counted
 	lines  int
@@ -75,7 +77,7 @@ func (w *jsonReader) object(path []string) (map[string]any, error) {
 		inner := append(path[:len(path):len(path)], key)
 		if len(inner) <= keyDepth {
 			if _, again := table[key]; again && len(w.twice) < maxTwice {
-				w.twice = append(w.twice, spot{inner, w.line()})
+				w.twice = append(w.twice, Error{Line: w.line(), Field: strings.Join(inner, "."), Problem: "stands twice; the last one counts"})
 			}
 			w.keys.grow(inner, w.line())
 		}
@@ -99,18 +101,6 @@ func (w *jsonReader) array(path []string) ([]any, error) {
 	}
 	_, err := w.dec.Token()
 	return list, err
-}
-
-// end makes sure that nothing follows the value.
-func (w *jsonReader) end() error {
-	_, err := w.dec.Token()
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil
-	case err == nil:
-		return errors.New("something follows its end")
-	}
-	return err
 }
 
 // line returns the line of what was read last.

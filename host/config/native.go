@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"regexp"
@@ -37,8 +38,10 @@ func parseNative(path string, data []byte) (*File, error) {
 	}
 	f := &File{Path: path}
 	root := newEntry(doc, "")
-	root.onlyKeys(rootKeys)
-	root.onlyTables()
+	root.onlyKeys(rootKeys, "")
+	for _, key := range rootKeys {
+		valueOf[map[string]any](root, key, "expected tables, not %s; write ["+key+".NAME]")
+	}
 	wrong := root.wrong
 	for _, name := range doc.under("servers") {
 		e := newEntry(doc, "server "+name, "servers", name)
@@ -60,29 +63,20 @@ func parseNative(path string, data []byte) (*File, error) {
 	return f, nil
 }
 
-// onlyTables makes sure that the known keys of the root hold tables of tables.
-func (e *entry) onlyTables() {
-	for _, key := range rootKeys {
-		if v, found := e.values[key]; found {
-			if _, ok := v.(map[string]any); !ok {
-				e.fail(key, "expected tables; write [%s.NAME]", key)
-			}
-		}
-	}
-}
-
-// onlyKeys refuses every key but the known ones.
-func (e *entry) onlyKeys(known []string) {
+// onlyKeys refuses every key but the known ones. A hint says where else a key may belong.
+func (e *entry) onlyKeys(known []string, hint string) {
 	for _, key := range slices.Sorted(maps.Keys(e.values)) {
-		if slices.Contains(known, key) {
-			continue
-		}
-		if key == "enabled" && slices.Contains(known, "disabled") { // which says the opposite
+		better := suggestion(key, known)
+		switch {
+		case slices.Contains(known, key):
+		case key == "enabled" && slices.Contains(known, "disabled") && hint == "": // which says the opposite
 			e.fail(key, "there is no such key; write disabled = true for a server that is not to be used, and nothing for one that is")
-		} else if better := suggestion(key, known); better != "" {
+		case better != "" && hint != "":
+			e.fail(key, "there is no such key; did you mean %s? %s", better, strings.ToUpper(hint[:1])+hint[1:])
+		case better != "":
 			e.fail(key, "there is no such key; did you mean %s?", better)
-		} else {
-			e.fail(key, "there is no such key; there are %s", strings.Join(known, ", "))
+		default:
+			e.fail(key, "there is no such key; %s", cmp.Or(hint, "there are "+strings.Join(known, ", ")))
 		}
 	}
 }
@@ -120,7 +114,11 @@ func (e *entry) tls() TLS {
 
 // server reads a server entry and checks it.
 func (e *entry) server(name string) Server {
-	e.onlyServerKeys()
+	hint := ""
+	if transport, _ := e.values["transport"].(string); transport != "" && !isShipped(transport) {
+		hint = fmt.Sprintf("what %s itself reads goes into [servers.%s.settings]", transport, name)
+	}
+	e.onlyKeys(serverKeys, hint)
 	s := Server{
 		Name:         name,
 		Transport:    e.transport(),
@@ -152,34 +150,12 @@ func (e *entry) server(name string) Server {
 	return s
 }
 
-// onlyServerKeys is onlyKeys with another hint for entries whose transport is a
-// plugin: its settings have a table of their own.
-func (e *entry) onlyServerKeys() {
-	transport, _ := e.values["transport"].(string)
-	known := serverKeys
-	if transport == "" || isShipped(transport) {
-		e.onlyKeys(known)
-		return
-	}
-	for _, key := range slices.Sorted(maps.Keys(e.values)) {
-		if slices.Contains(known, key) {
-			continue
-		}
-		if better := suggestion(key, known); better != "" {
-			e.fail(key, "there is no such key; did you mean %s? What %s itself reads goes into [servers.%s.settings]",
-				better, transport, e.path[1])
-		} else {
-			e.fail(key, "there is no such key; what %s itself reads goes into [servers.%s.settings]", transport, e.path[1])
-		}
-	}
-}
-
 // A hash is 64 hex digits.
 var hash = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // plugin reads a plugin entry and checks it.
 func (e *entry) plugin(name string) Plugin {
-	e.onlyKeys(pluginKeys)
+	e.onlyKeys(pluginKeys, "")
 	p := Plugin{
 		Name: name, File: e.text("file"), SHA256: strings.ToLower(e.text("sha256")),
 		Origins: e.list("origins"), Discover: e.flag("discover"),

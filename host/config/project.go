@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -81,15 +80,10 @@ func (s *Server) refuse() []*Error {
 			wrong = append(wrong, s.mistake(c.field, "%s", c.problem))
 		}
 	}
-	return append(wrong, s.refuseAuth()...)
-}
-
-func (s *Server) refuseAuth() []*Error {
 	known, ok := projectAuth[s.Auth.Provider]
 	if !ok {
-		return []*Error{s.mistake("auth.provider", "%q: %s", s.Auth.Provider, grantsNothing)}
+		return append(wrong, s.mistake("auth.provider", "%q: %s", s.Auth.Provider, grantsNothing))
 	}
-	var wrong []*Error
 	for _, key := range slices.Sorted(maps.Keys(s.Auth.Settings)) {
 		r, _ := s.Auth.Settings[key].(Reference)
 		if !slices.Contains(known, key) || r.File != "" || r.Secret != "" {
@@ -118,9 +112,12 @@ func authority(url string) string {
 // bind makes an entry of a project independent of where one stands: what editors
 // mean by the folder is put in its place, and relative paths count from it.
 func (s *Server) bind(p Project) {
-	words := []string{"$$", "$$"} // an escape is no beginning of a word
-	for name, value := range editorWords(p.Folder) {
-		words = append(words, "${"+name+"}", value)
+	words := []string{
+		"$$", "$$", // an escape is no beginning of a word
+		"${workspaceFolder}", p.Folder, "${workspaceFolderBasename}", filepath.Base(p.Folder), "${pathSeparator}", string(filepath.Separator),
+	}
+	if home, err := os.UserHomeDir(); err == nil && !strings.Contains(home, "$") {
+		words = append(words, "${userHome}", home)
 	}
 	r := strings.NewReplacer(words...)
 	x := &expansion{server: s, replace: func(value string) (string, []error) { return r.Replace(value), nil }}
@@ -135,27 +132,4 @@ func (s *Server) bind(p Project) {
 	if filepath.Base(s.Command) != s.Command && !filepath.IsAbs(s.Command) {
 		s.Command = filepath.Join(s.Dir, s.Command)
 	}
-}
-
-// editorWords are what editors replace in their files, which is no variable of
-// the environment.
-func editorWords(folder string) map[string]string {
-	words := map[string]string{
-		"workspaceFolder":         folder,
-		"workspaceFolderBasename": filepath.Base(folder),
-		"pathSeparator":           string(filepath.Separator),
-	}
-	if home, err := os.UserHomeDir(); err == nil && !strings.Contains(home, "$") {
-		words["userHome"] = home
-	}
-	return words
-}
-
-// leaveOut says that an entry is not used, and why.
-func leaveOut(wrong []*Error) []string {
-	lines := make([]string, len(wrong))
-	for i, w := range wrong {
-		lines[i] = fmt.Sprintf("%v; this server is left out", w)
-	}
-	return lines
 }

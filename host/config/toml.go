@@ -15,21 +15,17 @@ func readTOML(path string, data []byte) (*document, error) {
 	}
 	d := &document{path: path, keys: &branch{}, line: linesOfTOML(text)}
 	meta, err := toml.Decode(text, &d.root)
-	if err != nil {
-		return nil, syntaxOfTOML(path, err)
+	var syntax toml.ParseError
+	switch {
+	case errors.As(err, &syntax):
+		return nil, &Error{File: path, Line: syntax.Position.Line, Problem: "is not TOML: " + syntax.Message}
+	case err != nil:
+		return nil, &Error{File: path, Problem: "is not TOML: " + err.Error()}
 	}
 	for _, key := range meta.Keys() {
 		d.keys.grow(key, 0)
 	}
 	return d, nil
-}
-
-func syntaxOfTOML(path string, err error) error {
-	var syntax toml.ParseError
-	if errors.As(err, &syntax) {
-		return &Error{File: path, Line: syntax.Position.Line, Problem: "is not TOML: " + syntax.Message}
-	}
-	return &Error{File: path, Problem: "is not TOML: " + err.Error()}
 }
 
 // How many lines of keys are found. Each costs a pass over the file, and nobody
