@@ -79,21 +79,30 @@ func (s *Session) converse(ctx context.Context, q *request, result any) error {
 }
 
 // proceed goes on from a result of q to the one that ends it: the server may
-// have asked for more, or have given out a task.
+// have asked for more, see multiround.go, or have given out a task.
 func (s *Session) proceed(ctx context.Context, q *request, d dialect, text []byte) ([]byte, error) {
 	for {
 		if q.task {
 			return s.awaitLegacy(ctx, member(text, "task"))
 		}
-		t := readType(text)
-		if t == mcp.ResultTask && d.era == mcp.Modern && q.method == mcp.MethodCallTool {
+		switch t := readType(text); {
+		case t == mcp.ResultTask && d.era == mcp.Modern && q.method == mcp.MethodCallTool:
 			return s.await(ctx, text)
+		case t != mcp.ResultInputRequired || d.era == mcp.Legacy || !named(q.method):
+			return text, d.admit(t)
+		case q.rounds == maxRounds:
+			return nil, fmt.Errorf("%w: after %d rounds it is not content", ErrInputRequired, maxRounds)
 		}
-		again, err := s.nextRound(ctx, q, d, t, text)
-		if err != nil || !again {
-			return text, err
+		q.rounds++
+		q.prompted = true
+		wanted, err := readWanted(text)
+		if err == nil {
+			q.extra, err = s.give(ctx, wanted)
 		}
-		if text, d, err = s.do(ctx, q); err != nil {
+		if err == nil {
+			text, d, err = s.do(ctx, q)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -230,7 +239,11 @@ func (s *Session) try(ctx context.Context, l *link, q *request) ([]byte, dialect
 			text, err = s.send(ctx, l, d, q)
 		}
 	case mcp.CodeMissingClientCapability:
-		err = lacking(err)
+		var fault *rpc.Error
+		errors.As(err, &fault)
+		if names := namesOf(member(fault.Data, "requiredCapabilities")); names != nil {
+			err = fmt.Errorf("the server needs a client that offers %s: %w", strings.Join(names, ", "), err)
+		}
 	}
 	return text, d, err
 }
@@ -293,17 +306,6 @@ func (s *Session) adopt(l *link, d dialect, err error) {
 		s.info.CompareAndSwap(&l.info, &changed.info)
 		l.Peer.Agree(terms(l.Dialed, l.epoch, d.revision))
 	}
-}
-
-// lacking says in words which capability a server misses.
-func lacking(err error) error {
-	var fault *rpc.Error
-	errors.As(err, &fault)
-	names := namesOf(member(fault.Data, "requiredCapabilities"))
-	if names == nil {
-		return err
-	}
-	return fmt.Errorf("the server needs a client that offers %s: %w", strings.Join(names, ", "), err)
 }
 
 // missed reports whether err, of a message given to l, says that the connection

@@ -40,7 +40,7 @@ func (l *link) lacks(a *capability) error {
 	if a == nil || l.info.Capabilities == nil || l.dialect.revision < a.since || l.declares(a.path...) {
 		return nil
 	}
-	return &unsupportedError{a.name, l.declared()}
+	return &unsupportedError{a.name, namesOf(l.info.Capabilities)}
 }
 
 // declares reports whether the capabilities have something at a path, other than
@@ -53,9 +53,6 @@ func (l *link) declares(path ...string) bool {
 	kind := strictjson.Read(value).Kind()
 	return kind != 0 && kind != 'n' && kind != 'f'
 }
-
-// declared lists what the server does declare.
-func (l *link) declared() []string { return namesOf(l.info.Capabilities) }
 
 // namesOf lists the members of an object for an error: the first of them, and how
 // many there are beside.

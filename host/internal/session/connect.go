@@ -94,14 +94,10 @@ func (s *Session) Connect(ctx context.Context, w *Way, after *Conn) (*Conn, erro
 	if err := w.Check(); err != nil {
 		return nil, err
 	}
-	g, err := newHandshakeParams(&s.cfg, w.Protocol)
-	if err != nil {
-		return nil, err
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	l, err := s.begin(ctx, &attempt{w, &g}, after)
+	l, err := s.begin(ctx, w, after)
 	switch {
 	case err == nil:
 		s.info.Store(&l.info)
@@ -112,23 +108,26 @@ func (s *Session) Connect(ctx context.Context, w *Way, after *Conn) (*Conn, erro
 	return nil, err
 }
 
-// attempt is one try at a connection.
-type attempt struct {
-	*Way
-	handshakeParams *handshakeParams
-}
-
 // begin opens the session, and finds out the era unless it is known. A server
 // that leaves when it is asked for its era is asked no second time: it gets a
 // fresh connection and the handshake at once.
-func (s *Session) begin(ctx context.Context, a *attempt, after *Conn) (*link, error) {
-	era := s.expected(a.Protocol)
-	l, err := s.open(ctx, a, after, era)
+func (s *Session) begin(ctx context.Context, w *Way, after *Conn) (*link, error) {
+	s.mu.Lock()
+	era := s.verdict // of before
+	s.mu.Unlock()
+	switch w.Protocol {
+	case "", Auto:
+	case LegacyOnly:
+		era = mcp.Legacy
+	default:
+		era = mcp.EraOf(w.Protocol)
+	}
+	l, err := s.open(ctx, w, after, era)
 	if left := (*peerGoneError)(nil); errors.As(err, &left) && era == "" {
 		if after != nil {
 			after.close()
 		}
-		l, err = s.open(ctx, a, nil, mcp.Legacy)
+		l, err = s.open(ctx, w, nil, mcp.Legacy)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,45 +150,32 @@ func (s *Session) Forget() {
 	s.verdict = ""
 }
 
-// expected returns the era that is configured or was found before, or "".
-func (s *Session) expected(protocol string) mcp.Era {
-	switch protocol {
-	case "", Auto:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.verdict
-	case LegacyOnly:
-		return mcp.Legacy
-	}
-	return mcp.EraOf(protocol)
-}
-
 // open opens the session on the connection after, where the server has forgotten its
 // session, or else on a new one, which goes on with what that one left if it can. On an
 // error a new connection is closed again, and the old one stays for the next attempt.
-func (s *Session) open(ctx context.Context, a *attempt, after *Conn, era mcp.Era) (*link, error) {
+func (s *Session) open(ctx context.Context, w *Way, after *Conn, era mcp.Era) (*link, error) {
 	if after != nil {
-		if after.Forgotten() && after.agreed.Load().info.Transport == a.Transport {
+		if after.Forgotten() && after.agreed.Load().info.Transport == w.Transport {
 			// The server has sent its client away with 404 and wants it to begin anew,
 			// without the id of the old session
 			// (2025-11-25/basic/transports#session-management).
-			ctx, cancel := a.start(ctx)
+			ctx, cancel := w.start(ctx)
 			defer cancel()
-			return s.openOn(ctx, a, newConn(after.Dialed, after.inbox, after.epoch+1), era)
+			return s.openOn(ctx, w, newConn(after.Dialed, after.inbox, after.epoch+1), era)
 		}
 		after.close() // another transport has no use for it
 	}
 	in := s.newInbox()
-	if l := s.resume(ctx, a, in, after, era); l != nil {
+	if l := s.resume(ctx, w, in, after, era); l != nil {
 		return l, nil
 	}
-	ctx, cancel := a.start(ctx)
+	ctx, cancel := w.start(ctx)
 	defer cancel()
-	d, err := a.Dial(ctx, in)
+	d, err := w.Dial(ctx, in)
 	if err != nil {
 		return nil, cause(ctx, err)
 	}
-	l, err := s.openOn(ctx, a, newConn(d, in, 1), era)
+	l, err := s.openOn(ctx, w, newConn(d, in, 1), era)
 	if err != nil {
 		d.close()
 		return nil, err
@@ -198,16 +184,16 @@ func (s *Session) open(ctx context.Context, a *attempt, after *Conn, era mcp.Era
 }
 
 // openOn makes the handshake on c.
-func (s *Session) openOn(ctx context.Context, a *attempt, c *Conn, era mcp.Era) (*link, error) {
-	h := handshake{handshakeParams: a.handshakeParams, conn: c.Dialed, epoch: c.epoch, warn: s.cfg.Warn}
+func (s *Session) openOn(ctx context.Context, w *Way, c *Conn, era mcp.Era) (*link, error) {
+	h := handshake{session: s, way: w, conn: c.Dialed, epoch: c.epoch}
 	l, err := h.open(ctx, era)
 	if err != nil {
 		return nil, cause(ctx, err)
 	}
-	l.Conn, l.info.Transport, l.timeout = c, a.Transport, a.Timeout
+	l.Conn, l.info.Transport, l.timeout = c, w.Transport, w.Timeout
 	l.tasks = l.dialect.era == mcp.Legacy && l.declares("tasks", "requests", "tools", "call")
 	c.agreed.Store(l)
-	s.restore(ctx, l, a)
+	s.restore(ctx, l)
 	return l, nil
 }
 

@@ -30,11 +30,11 @@ import (
 // request is cancelled: neither initialize, which the protocol forbids, nor
 // the one to discover, which such a server never began.
 type handshake struct {
-	handshakeParams *handshakeParams
-	conn            *Dialed
-	epoch           uint32 // of the messages after it
-	warn            func(string)
-	asked           bool // the server has had the probe, or may have
+	session *Session
+	way     *Way
+	conn    *Dialed
+	epoch   uint32 // of the messages after it
+	asked   bool   // the server has had the probe, or may have
 }
 
 // reply is how a request of the handshake ended.

@@ -73,32 +73,23 @@ func common(supported []string) string {
 	return ""
 }
 
-// handshakeParams is what a client says of itself, encoded once for each connection.
+// handshakeParams is what a client says of itself, encoded once.
 type handshakeParams struct {
-	initialize []byte            // params of initialize
-	meta       map[string][]byte // by modern revision: "_meta":{…}
+	client []byte            // members of the params of initialize
+	meta   map[string][]byte // by modern revision: "_meta":{…}
 }
 
-func newHandshakeParams(c *Config, protocol string) (handshakeParams, error) {
-	offer := mcp.LatestLegacy
-	if mcp.EraOf(protocol) == mcp.Legacy {
-		offer = protocol
-	}
-	var g handshakeParams
-	var err error
+func newHandshakeParams(c *Config) (handshakeParams, error) {
+	g := handshakeParams{meta: make(map[string][]byte)}
 	offered := capabilities(c)
 	if c.Roots != nil {
 		offered["roots"] = map[string]bool{"listChanged": true} // see roots.go
 	}
-	g.initialize, err = json.Marshal(map[string]any{
-		"protocolVersion": offer,
-		"capabilities":    offered,
-		"clientInfo":      c.Client,
-	})
+	client, err := json.Marshal(map[string]any{"capabilities": offered, "clientInfo": c.Client})
 	if err != nil {
 		return g, fmt.Errorf("client name: %w", err)
 	}
-	g.meta = make(map[string][]byte)
+	g.client = client[1 : len(client)-1]
 	// What _meta offers is what a result may ask for (2026-07-28/basic/patterns/mrtr).
 	offered = capabilities(c)
 	offered["extensions"] = map[string]any{mcp.ExtensionTasks: struct{}{}} // see task.go

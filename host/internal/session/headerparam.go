@@ -66,7 +66,8 @@ type headerParam struct {
 }
 
 // value returns the argument as text. What is absent, null or neither a string
-// nor a number nor a boolean is not shown.
+// nor a number nor a boolean is not shown. A number that is an integer is spelled as one:
+// 42.0 and 4.2e1 are 42.
 func (m headerParam) value(arguments []byte) (text string, ok bool) {
 	raw := arguments
 	for _, name := range m.path {
@@ -81,19 +82,13 @@ func (m headerParam) value(arguments []byte) (text string, ok bool) {
 	case 0, 'n', '{', '[':
 		return "", false
 	}
-	return decimal(raw), true
-}
-
-// decimal spells a number as an integer if it is one: 42.0 and 4.2e1 are 42.
-func decimal(raw []byte) string {
-	text := string(raw)
 	if n, ok := strictjson.Int(raw); ok {
-		return strconv.FormatInt(n, 10)
+		return strconv.FormatInt(n, 10), true
 	}
-	if x, err := strconv.ParseFloat(text, 64); err == nil && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
-		return strconv.FormatInt(int64(x), 10)
+	if x, err := strconv.ParseFloat(string(raw), 64); err == nil && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+		return strconv.FormatInt(int64(x), 10), true
 	}
-	return text
+	return string(raw), true
 }
 
 // The frame of a value that a header cannot hold as it is.

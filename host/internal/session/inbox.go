@@ -38,23 +38,18 @@ func (b *inbox) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appender, er
 	}
 	defer b.session.trackers.hold()()
 	answer, err := b.session.cfg.respond(ctx, in.Method, in.Params)
-	if err != nil {
-		return nil, told(err)
+	var fault *rpc.Error
+	switch {
+	case err == nil:
+		return answer, nil
+	case errors.Is(err, errNoHandler):
+		return nil, &rpc.Error{Code: mcp.CodeMethodNotFound, Message: "method not found"}
+	case errors.As(err, &fault):
+		return nil, fault
 	}
-	return answer, nil
-}
-
-// told makes what a callback failed with an error for the server. The words of
-// an error may be about this machine, so the server learns them only where the
-// callback chose to tell, with an error of the protocol.
-func told(err error) error {
-	if errors.Is(err, errNoHandler) {
-		return &rpc.Error{Code: mcp.CodeMethodNotFound, Message: "method not found"}
-	}
-	if fault := (*rpc.Error)(nil); errors.As(err, &fault) {
-		return fault
-	}
-	return &rpc.Error{Code: mcp.CodeInternalError, Message: "the client could not answer"}
+	// The words of an error may be about this machine: the server learns them only where
+	// the callback chose to tell, with an error of the protocol.
+	return nil, &rpc.Error{Code: mcp.CodeInternalError, Message: "the client could not answer"}
 }
 
 // aliases are names under which some servers send what has another name. Older

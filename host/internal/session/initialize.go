@@ -14,10 +14,14 @@ import (
 
 // initialize sends the first request of the legacy era.
 func (h *handshake) initialize(ctx context.Context) <-chan reply {
+	offer := mcp.LatestLegacy
+	if mcp.EraOf(h.way.Protocol) == mcp.Legacy {
+		offer = h.way.Protocol
+	}
 	return h.ask(ctx, rpc.Call{
 		Method:  mcp.MethodInitialize,
 		Timeout: -1,
-		Params:  written(h.handshakeParams.initialize),
+		Params:  written(fmt.Appendf(nil, `{%s,"protocolVersion":%q}`, h.session.handshakeParams.client, offer)),
 	})
 }
 
@@ -27,7 +31,7 @@ func (h *handshake) discover(ctx context.Context, version string) <-chan reply {
 		Method:  mcp.MethodDiscover,
 		Version: version,
 		Timeout: -1,
-		Params:  (&request{}).params(h.handshakeParams.modern(version, false)),
+		Params:  (&request{}).params(h.session.handshakeParams.modern(version, false)),
 	}
 	if h.conn.http() {
 		call.Headers = standardHeaders(call.Method, "")
@@ -63,13 +67,23 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
 	switch {
 	case r.ProtocolVersion == "":
 		r.ProtocolVersion = mcp.Version20241105
-		h.warn("the server named no protocolVersion; taking it for " + r.ProtocolVersion)
+		h.session.cfg.Warn("the server named no protocolVersion; taking it for " + r.ProtocolVersion)
 	case mcp.EraOf(r.ProtocolVersion) != mcp.Legacy:
 		return nil, fmt.Errorf("initialize: %w: the server wants protocol %q, for which there is no handshake; known are %s",
 			ErrInvalidResult, clip(r.ProtocolVersion), spoken)
 	}
-	h.agree(r.ProtocolVersion)
-	if err := h.initialized(ctx); err != nil {
+	h.conn.Peer.Agree(terms(h.conn, h.epoch, r.ProtocolVersion))
+	send := h.conn.Peer.Notify
+	if h.conn.http() {
+		// Every message is a request of its own there: one that came in before the server
+		// has taken this notification would meet a server that still expects it.
+		send = h.conn.Peer.Announce
+	}
+	err = send(ctx, mcp.NotificationInitialized, nil)
+	switch {
+	case h.conn.http() && statusOf(err) != 0: // whatever the reason, the next request shows whether it matters
+		h.session.cfg.Warn(fmt.Sprintf("the server refused %s: %v", mcp.NotificationInitialized, err))
+	case err != nil:
 		return nil, h.left(ctx, err)
 	}
 	return &link{dialect: dialect{era: mcp.Legacy, revision: r.ProtocolVersion}, info: status.Info{
@@ -78,33 +92,13 @@ func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
 	}}, nil
 }
 
-// initialized ends the handshake. Over HTTP it waits for the server to take the
-// notification, since every message is a request of its own there: one that came
-// in before it would meet a server that still expects it.
-// A server that refuses it, for whatever reason, has its say with the next one.
-func (h *handshake) initialized(ctx context.Context) error {
-	if !h.conn.http() {
-		return h.conn.Peer.Notify(ctx, mcp.NotificationInitialized, nil)
-	}
-	err := h.conn.Peer.Announce(ctx, mcp.NotificationInitialized, nil)
-	if statusOf(err) != 0 {
-		h.warn(fmt.Sprintf("the server refused %s: %v", mcp.NotificationInitialized, err))
-		return nil
-	}
-	return err
-}
-
-// agree tells the peer what the handshake has settled. Arrays of messages were
-// part of the protocol up to 2025-03-26, and servers of the time before were
+// terms are what the peer must know of what the handshake has settled. Arrays of messages
+// were part of the protocol up to 2025-03-26, and servers of the time before were
 // written with JSON-RPC's in mind (2025-03-26/basic/index#batching). To a modern
 // server a client must write nothing but requests and notifications, refusals
 // included (2026-07-28/basic/transports/stdio). To a legacy server the end of an
 // HTTP stream means nothing, so a caller that leaves has to be told of in a
 // message (2025-11-25/basic/transports#sending-messages-to-the-server).
-func (h *handshake) agree(version string) {
-	h.conn.Peer.Agree(terms(h.conn, h.epoch, version))
-}
-
 func terms(c *Dialed, epoch uint32, version string) rpc.Terms {
 	modern := mcp.EraOf(version) == mcp.Modern
 	return rpc.Terms{
@@ -161,8 +155,8 @@ func (h *handshake) discovered(got reply) *link {
 	if err != nil || version == "" {
 		return nil
 	}
-	h.agree(version)
-	return &link{dialect: h.handshakeParams.modern(version, h.conn.http()), info: status.Info{
+	h.conn.Peer.Agree(terms(h.conn, h.epoch, version))
+	return &link{dialect: h.session.handshakeParams.modern(version, h.conn.http()), info: status.Info{
 		Server: r.Meta.ServerInfo, Protocol: version, Era: mcp.Modern,
 		Instructions: r.Instructions, Capabilities: r.Capabilities,
 	}}
@@ -184,10 +178,7 @@ func discoverError(got reply) error {
 // does no harm: what is missing stays empty.
 func readInitialize(result []byte) (i mcp.InitializeResult, err error) {
 	r := strictjson.Read(result)
-	for key := range r.Object() {
-		if r.Null() {
-			continue
-		}
+	for key := range r.Members() {
 		switch string(key) {
 		case "protocolVersion":
 			i.ProtocolVersion = r.String()

@@ -38,13 +38,13 @@ func setLevel(level mcp.Level) *request {
 
 // restore tells a legacy server what the one before it knew. A refusal is
 // warned of, and does no harm.
-func (s *Session) restore(ctx context.Context, l *link, a *attempt) {
+func (s *Session) restore(ctx context.Context, l *link) {
 	level := s.level.Load()
 	if level == nil || l.dialect.era == mcp.Modern || l.lacks(hasLogging) != nil {
 		return
 	}
 	q := setLevel(*level)
-	_, err := l.Peer.Call(ctx, rpc.Call{Method: q.method, Timeout: a.Timeout, Params: q.params(l.dialect)})
+	_, err := l.Peer.Call(ctx, rpc.Call{Method: q.method, Timeout: l.timeout, Params: q.params(l.dialect)})
 	if err != nil {
 		s.cfg.Warn(fmt.Sprintf("the server no longer logs as it was told: %v", err))
 	}

@@ -43,7 +43,13 @@ func listAll[T any](ctx context.Context, s *Session, listCache *listCache[T], k 
 // fetch asks for a list, page after page.
 func fetch[T any](ctx context.Context, s *Session, l *list[T]) error {
 	for more := true; more; {
-		page := func(dst, meta []byte) ([]byte, error) { return appendPage(dst, l.cursor, meta), nil }
+		page := func(dst, meta []byte) ([]byte, error) {
+			dst = append(dst, '{')
+			if l.cursor != nil {
+				dst = strictjson.AppendString(append(dst, `"cursor":`...), *l.cursor)
+			}
+			return closeObject(dst, meta), nil
+		}
 		q := request{method: l.kind.method, needs: l.kind.needs, page: page, prompted: l.cursor != nil}
 		text, d, err := s.do(ctx, &q)
 		if err == nil {
@@ -183,10 +189,7 @@ type page struct {
 // readPage reads a page in place: it aliases text. Its elements count against a.
 func readPage(text []byte, elements string, a *strictjson.Allowance) (p page, err error) {
 	r := strictjson.Read(text).Within(a)
-	for key := range r.Object() {
-		if r.Null() {
-			continue
-		}
+	for key := range r.Members() {
 		switch string(key) {
 		case elements:
 			for range r.Array() {

@@ -25,25 +25,6 @@ const (
 	memberState     = "requestState"
 )
 
-// nextRound looks at a result of q, which is of type t, and reports whether q has
-// to be sent again. Then q has what the server wants in it.
-func (s *Session) nextRound(ctx context.Context, q *request, d dialect, t mcp.ResultType, result []byte) (bool, error) {
-	switch {
-	case t != mcp.ResultInputRequired || d.era == mcp.Legacy || !named(q.method):
-		return false, d.admit(t)
-	case q.rounds == maxRounds:
-		return false, fmt.Errorf("%w: after %d rounds it is not content", ErrInputRequired, maxRounds)
-	}
-	q.rounds++
-	q.prompted = true
-	wanted, err := readWanted(result)
-	if err != nil {
-		return false, err
-	}
-	q.extra, err = s.give(ctx, wanted)
-	return err == nil, err
-}
-
 // give gathers what the server wants and returns it as members of the params.
 // The callbacks are asked one after the other: a person has one pair of eyes.
 func (s *Session) give(ctx context.Context, w wanted) ([]byte, error) {

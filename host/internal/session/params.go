@@ -51,16 +51,6 @@ func appendCall(dst []byte, name string, args any, meta []byte) ([]byte, error) 
 	return closeObject(dst, meta), nil
 }
 
-// appendPage appends the params of a list request; a nil cursor asks for the
-// first page.
-func appendPage(dst []byte, cursor *string, meta []byte) []byte {
-	dst = append(dst, '{')
-	if cursor != nil {
-		dst = strictjson.AppendString(append(dst, `"cursor":`...), *cursor)
-	}
-	return closeObject(dst, meta)
-}
-
 // appendParams appends the params of any method.
 func appendParams(dst []byte, params any, meta []byte) ([]byte, error) {
 	start := len(dst)

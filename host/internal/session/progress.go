@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -226,10 +227,7 @@ func (t *tracker) begin(rest time.Duration, late func()) (stop func()) {
 // with release; how long a call may take in all is counted on.
 func (t *trackers) hold() (release func()) {
 	t.mu.Lock()
-	held := make([]*tracker, 0, len(t.active))
-	for _, k := range t.active {
-		held = append(held, k)
-	}
+	held := slices.Collect(maps.Values(t.active))
 	t.mu.Unlock()
 	for _, k := range held {
 		k.hold(1)

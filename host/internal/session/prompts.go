@@ -27,10 +27,7 @@ var promptKind = kind[mcp.Prompt]{
 func readPrompt(text []byte, a *strictjson.Allowance) (p mcp.Prompt, err error) {
 	r := strictjson.Read(text).Within(a)
 	p.Raw = text
-	for key := range r.Object() {
-		if r.Null() {
-			continue
-		}
+	for key := range r.Members() {
 		switch string(key) {
 		case "name":
 			p.Name = r.String()
@@ -40,7 +37,20 @@ func readPrompt(text []byte, a *strictjson.Allowance) (p mcp.Prompt, err error) 
 			p.Description = r.String()
 		case "arguments":
 			for range r.Array() {
-				p.Arguments = append(p.Arguments, readPromptArgument(r))
+				var a mcp.PromptArgument
+				for key := range r.Members() {
+					switch string(key) {
+					case "name":
+						a.Name = r.String()
+					case "title":
+						a.Title = r.String()
+					case "description":
+						a.Description = r.String()
+					case "required":
+						a.Required = r.Bool()
+					}
+				}
+				p.Arguments = append(p.Arguments, a)
 			}
 		case "_meta":
 			p.Meta = r.Raw()
@@ -50,25 +60,6 @@ func readPrompt(text []byte, a *strictjson.Allowance) (p mcp.Prompt, err error) 
 		return p, errors.New("it has no name")
 	}
 	return p, r.Err()
-}
-
-func readPromptArgument(r *strictjson.Reader) (a mcp.PromptArgument) {
-	for key := range r.Object() {
-		if r.Null() {
-			continue
-		}
-		switch string(key) {
-		case "name":
-			a.Name = r.String()
-		case "title":
-			a.Title = r.String()
-		case "description":
-			a.Description = r.String()
-		case "required":
-			a.Required = r.Bool()
-		}
-	}
-	return a
 }
 
 // GetPrompt returns the messages of a prompt, with its blanks filled in.

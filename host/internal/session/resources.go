@@ -47,10 +47,7 @@ var templateKind = kind[mcp.ResourceTemplate]{
 func readResource(text []byte) (out mcp.Resource, err error) {
 	r := strictjson.Read(text)
 	out.Raw = text
-	for key := range r.Object() {
-		if r.Null() {
-			continue
-		}
+	for key := range r.Members() {
 		switch string(key) {
 		case "uri", "uriTemplate":
 			out.URI = r.String()
@@ -63,8 +60,7 @@ func readResource(text []byte) (out mcp.Resource, err error) {
 		case "mimeType":
 			out.MIMEType = r.String()
 		case "size":
-			size := int64(number(r))
-			out.Size = &size
+			out.Size = new(int64(number(r)))
 		case "annotations":
 			out.Annotations = r.Raw()
 		case "_meta":
@@ -92,13 +88,13 @@ func (s *Session) ReadResource(ctx context.Context, uri string) (*mcp.ReadResour
 }
 
 func (s *Session) read(ctx context.Context, uri string) ([]byte, error) {
-	if text, ok := s.reads.fresh(uri); ok {
+	text, as, ok := s.reads.fresh(uri)
+	if ok {
 		return text, nil
 	}
 	ctx, over := s.track(ctx)
 	defer over()
 	q := request{method: mcp.MethodReadResource, name: uri, given: map[string]any{"uri": uri}, needs: hasResources}
-	as := s.reads.count()
 	text, d, err := s.do(ctx, &q)
 	if err != nil {
 		return nil, err
@@ -131,11 +127,13 @@ type freshText struct {
 // maxReads bounds the bytes of the results that are kept. Beyond it all go.
 const maxReads = 16 << 20
 
-func (r *reads) fresh(uri string) ([]byte, bool) {
+// fresh returns a result that may be used again, and how many changes there were so far,
+// which keep wants to know.
+func (r *reads) fresh(uri string) (text []byte, as uint64, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f, ok := r.results[uri]
-	return f.text, ok && time.Now().Before(f.until)
+	return f.text, r.changes, ok && time.Now().Before(f.until)
 }
 
 // change forgets everything. A server may tell of a part of what was read, so
@@ -147,12 +145,7 @@ func (r *reads) change() {
 	r.results, r.bytes = nil, 0
 }
 
-func (r *reads) count() uint64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.changes
-}
-
+// keep keeps a result that was asked for after so many changes, unless there was another.
 func (r *reads) keep(uri string, text []byte, until time.Time, as uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

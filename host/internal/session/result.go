@@ -20,10 +20,7 @@ func readCall(text []byte) (*mcp.CallToolResult, error) {
 	r := callReader{strictjson.Read(text), len(text) / 2}
 	out := &mcp.CallToolResult{Content: []mcp.Content{}}
 	var bad error
-	for key := range r.Object() {
-		if r.Null() {
-			continue
-		}
+	for key := range r.Members() {
 		switch string(key) {
 		case "content":
 			out.Content, bad = r.content()

@@ -25,33 +25,33 @@ const pingTimeout = 10 * time.Second
 // again, with the id of the last event. Where the server has forgotten the session,
 // another is begun on the same connection. Whatever else goes wrong, nothing of old is
 // tried again.
-func (s *Session) resume(ctx context.Context, a *attempt, in *inbox, old *Conn, era mcp.Era) *link {
-	if a.Resume == nil || old == nil || !old.outlives() {
+func (s *Session) resume(ctx context.Context, w *Way, in *inbox, old *Conn, era mcp.Era) *link {
+	if w.Resume == nil || old == nil || !old.outlives() {
 		return nil
 	}
 	l := *old.agreed.Load()
-	if l.info.Transport != a.Transport {
+	if l.info.Transport != w.Transport {
 		return nil
 	}
-	ctx, cancel := a.start(ctx)
+	ctx, cancel := w.start(ctx)
 	defer cancel()
-	d, err := a.Resume(ctx, in, old.Dialed)
+	d, err := w.Resume(ctx, in, old.Dialed)
 	if d == nil || err != nil {
 		return nil // the fresh one finds out why
 	}
-	l.Conn, l.timeout = newConn(d, in, old.epoch), a.Timeout
+	l.Conn, l.timeout = newConn(d, in, old.epoch), w.Timeout
 	l.agreed.Store(&l)
 	d.Peer.Agree(terms(d, l.epoch, l.dialect.revision))
 	call := rpc.Call{Method: mcp.MethodPing, Timeout: pingTimeout}
-	if a.Timeout > 0 {
-		call.Timeout = min(a.Timeout, pingTimeout)
+	if w.Timeout > 0 {
+		call.Timeout = min(w.Timeout, pingTimeout)
 	}
 	_, err = d.Peer.Call(ctx, call)
 	if err == nil || answered(err) && statusOf(err) < 300 {
 		return &l // any answer to the request itself is a sign of life
 	}
 	if l.Forgotten() {
-		if fresh, err := s.openOn(ctx, a, newConn(d, in, l.epoch+1), era); err == nil {
+		if fresh, err := s.openOn(ctx, w, newConn(d, in, l.epoch+1), era); err == nil {
 			return fresh
 		}
 	} else if ctx.Err() == nil {

@@ -97,7 +97,7 @@ func New(cfg Config) (*Session, error) {
 	if cfg.Notify == nil {
 		cfg.Notify = func(string, json.RawMessage) {}
 	}
-	handshakeParams, err := newHandshakeParams(&cfg, Auto)
+	handshakeParams, err := newHandshakeParams(&cfg)
 	if err != nil {
 		return nil, err
 	}

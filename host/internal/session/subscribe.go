@@ -53,29 +53,26 @@ func (s *Session) Subscribe(ctx context.Context, f mcp.Filter) (*Subscription, e
 	}
 	u.filter.URIs = slices.Compact(slices.Sorted(slices.Values(f.URIs)))
 	u.ctx, u.cancel = context.WithCancelCause(s.ctx)
-	err := s.subscribe(ctx, u)
+	var err error
+	switch {
+	case u.filter.Empty():
+		err = errors.New("there is nothing to subscribe to")
+	case !s.subscribers.add(u):
+		err = ErrClosed
+	default:
+		ready := make(chan error, 2) // the word that it is open, and that of its end
+		go u.run(ready)
+		select {
+		case err = <-ready:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	}
 	if err != nil {
 		u.cancel(errUnsubscribed)
 		return nil, fmt.Errorf("subscribe on %s: %w", s.cfg.Name, err)
 	}
 	return u, nil
-}
-
-func (s *Session) subscribe(ctx context.Context, u *Subscription) error {
-	if u.filter.Empty() {
-		return errors.New("there is nothing to subscribe to")
-	}
-	if !s.subscribers.add(u) {
-		return ErrClosed
-	}
-	ready := make(chan error, 2) // the word that it is open, and that of its end
-	go u.run(ready)
-	select {
-	case err := <-ready:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // Honoured returns what the server has agreed to tell of: the filter, or a part.
@@ -166,12 +163,11 @@ func (u *Subscription) hear(in *inbox, id string, c mcp.Change, loose bool) bool
 	if u.binding.inbox != in || u.binding.opening != nil || u.binding.id != "" && u.binding.id != id {
 		return false
 	}
-	loose = loose || u.binding.id != ""
-	if !covers(&u.honoured, c, loose) {
-		return false
+	covered := covers(&u.honoured, c, loose || u.binding.id != "")
+	if covered {
+		u.put(c)
 	}
-	u.put(c)
-	return true
+	return covered
 }
 
 // covers reports whether a change is one that a filter asks for.

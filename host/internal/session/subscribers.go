@@ -56,14 +56,13 @@ func (a *subscribers) hear(in *inbox, params []byte, c mcp.Change) {
 		id = subscriptionID(params)
 	}
 	heard := false
-	for _, u := range members {
-		heard = u.hear(in, id, c, false) || heard
-	}
-	if heard || c.Kind != mcp.ResourceUpdated {
-		return
-	}
-	for _, u := range members {
-		u.hear(in, id, c, true)
+	for _, loose := range []bool{false, true} {
+		if heard || loose && c.Kind != mcp.ResourceUpdated {
+			return
+		}
+		for _, u := range members {
+			heard = u.hear(in, id, c, loose) || heard
+		}
 	}
 }
 
@@ -115,7 +114,7 @@ func (a *subscribers) control(in *inbox, method string, params []byte) {
 func (u *Subscription) holdLegacy(l *link, opened func()) error {
 	honoured := l.honours(&u.filter)
 	if honoured.Empty() {
-		return &unsupportedError{"any of the changes asked for", l.declared()}
+		return &unsupportedError{"any of the changes asked for", namesOf(l.info.Capabilities)}
 	}
 	s := u.session
 	again := u.agree(honoured)

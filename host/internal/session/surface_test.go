@@ -168,12 +168,12 @@ func TestReadsAreBounded(t *testing.T) {
 		}
 	}
 	r.keep("large", make([]byte, maxReads+1), until, 0)
-	if _, ok := r.fresh("large"); ok {
+	if _, _, ok := r.fresh("large"); ok {
 		t.Error("one over the bound was kept")
 	}
 	r.change()
 	r.keep("late", nil, until, 0)
-	if _, ok := r.fresh("late"); ok {
+	if _, _, ok := r.fresh("late"); ok {
 		t.Error("one that changed on its way was kept")
 	}
 }

@@ -113,10 +113,7 @@ func (s *Session) callTool(ctx context.Context, q *request) (*mcp.CallToolResult
 func readTool(text []byte) (tool mcp.Tool, err error) {
 	r := strictjson.Read(text)
 	tool.Raw = text
-	for key := range r.Object() {
-		if r.Null() {
-			continue
-		}
+	for key := range r.Members() {
 		switch string(key) {
 		case "name":
 			tool.Name = r.String()
@@ -129,7 +126,8 @@ func readTool(text []byte) (tool mcp.Tool, err error) {
 		case "outputSchema":
 			tool.OutputSchema = r.Raw()
 		case "annotations":
-			tool.Annotations = readAnnotations(r)
+			tool.Annotations = new(mcp.ToolAnnotations)
+			readAnnotations(r, tool.Annotations)
 		case "execution":
 			tool.Execution = new(mcp.ToolExecution)
 			for key := range r.Object() {
@@ -147,29 +145,19 @@ func readTool(text []byte) (tool mcp.Tool, err error) {
 	return tool, r.Err()
 }
 
-func readAnnotations(r *strictjson.Reader) *mcp.ToolAnnotations {
-	var a mcp.ToolAnnotations
-	for key := range r.Object() {
-		if r.Null() {
-			continue
-		}
+func readAnnotations(r *strictjson.Reader, a *mcp.ToolAnnotations) {
+	for key := range r.Members() {
 		switch string(key) {
 		case "title":
 			a.Title = r.String()
 		case "readOnlyHint":
-			a.ReadOnlyHint = readBool(r)
+			a.ReadOnlyHint = new(r.Bool())
 		case "destructiveHint":
-			a.DestructiveHint = readBool(r)
+			a.DestructiveHint = new(r.Bool())
 		case "idempotentHint":
-			a.IdempotentHint = readBool(r)
+			a.IdempotentHint = new(r.Bool())
 		case "openWorldHint":
-			a.OpenWorldHint = readBool(r)
+			a.OpenWorldHint = new(r.Bool())
 		}
 	}
-	return &a
-}
-
-func readBool(r *strictjson.Reader) *bool {
-	b := r.Bool()
-	return &b
 }

@@ -171,6 +171,13 @@ func (r *Reader) Object() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) { r.members(yield) }
 }
 
+// Members is Object without the members that are null.
+func (r *Reader) Members() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		r.members(func(name []byte) bool { return r.Null() || yield(name) })
+	}
+}
+
 // members is apart from Object so that Object can be inlined, which keeps its
 // closures, and with them the caller's loop body, off the heap.
 func (r *Reader) members(yield func([]byte) bool) {
