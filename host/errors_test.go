@@ -13,9 +13,11 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // Every error of the rooms below is sorted once, and stays what it was.
@@ -75,5 +77,16 @@ func TestExplain(t *testing.T) {
 	}
 	if explain("s", nil) != nil || Hint(nil) != "" {
 		t.Error("no error was explained")
+	}
+}
+
+// TestErrorCodes: what a server answers has no kind. Callers tell it apart by its code.
+func TestErrorCodes(t *testing.T) {
+	for _, code := range []int{mcp.CodeParseError, mcp.CodeInvalidRequest, mcp.CodeMethodNotFound, mcp.CodeInvalidParams, mcp.CodeInternalError} {
+		err := explain("s", fmt.Errorf("call: %w", &rpc.Error{Code: code, Message: "no"}))
+		var no *RPCError
+		if !errors.As(err, &no) || no.Code != code || errors.As(err, new(*hosterr.Error)) {
+			t.Errorf("%d is %#v", code, err)
+		}
 	}
 }

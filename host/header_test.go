@@ -2,24 +2,39 @@ package host_test
 
 import (
 	"errors"
+	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 )
 
-// An Authorization header that the user has written is the login. When the server
-// does not take it, nothing else is tried: nobody is asked, and no authorization
-// server is called.
+// An Authorization header that the user has written is the login, and goes with each
+// message. When the server does not take it, nothing else is tried: the person is not
+// asked, and no authorization server is called.
 func TestWrittenAuthorization(t *testing.T) {
 	o := newFakeAS(t)
 	w := newProtectedServer(t, o)
+	w.refuse = func(token string, _ *http.Request) (int, string) {
+		if token == "good" {
+			return 0, ""
+		}
+		return http.StatusUnauthorized, w.challenge("")
+	}
 	h, v := signingIn(t)
 	for _, name := range []string{"Authorization", "authorization"} {
 		entry := w.entry("protectedServer")
 		entry.Auth, entry.Headers = config.Auth{}, map[string]string{name: "Bearer wrong"}
 		if _, err := h.Connect(t.Context(), entry); !errors.Is(err, host.ErrAuthRequired) {
 			t.Errorf("connecting ended with %v", err)
+		}
+		refused := len(w.tokens())
+		entry.Headers = map[string]string{name: "Bearer good"}
+		say(t, connect(t, h, entry))
+		taken := w.tokens()[refused:]
+		if len(taken) < 2 || slices.ContainsFunc(taken, func(given string) bool { return given != "Bearer good" }) {
+			t.Errorf("the messages came with %q", taken)
 		}
 	}
 	if pages := v.saw("protectedServer"); len(pages) != 0 || len(o.log) != 0 {

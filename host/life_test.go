@@ -3,11 +3,16 @@ package host_test
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/trace"
 	"github.com/wharf-mcp/wharf/internal/testenv"
 )
@@ -116,5 +121,37 @@ func TestLastWordsOnStderr(t *testing.T) {
 	}
 	if !strings.Contains(said.String(), "[short] goodbye\n") {
 		t.Errorf("its stderr: %q", said.String())
+	}
+}
+
+// TestWhatIsKept looks at the folders of a host that was closed: it has kept compiled
+// plugins and the login, with which the next host signs in, and nothing else.
+func TestWhatIsKept(t *testing.T) {
+	w := newProtectedServer(t, newFakeAS(t))
+	dir, v := t.TempDir(), &visitor{}
+	for range 2 {
+		h := newHost(t, host.Config{
+			CacheDir: filepath.Join(dir, "cache"), VaultDir: filepath.Join(dir, "vault"), TrustDir: filepath.Join(dir, "trust"),
+			Person: &signin.Person{OpenURL: v.open},
+		})
+		say(t, connect(t, h, w.entry("protectedServer")))
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if pages := v.saw("protectedServer"); len(pages) != 1 {
+		t.Errorf("the person was shown %q", pages)
+	}
+	kept := make(map[string]bool) // the folders with files
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			path, err = filepath.Rel(dir, path)
+			folder, _, _ := strings.Cut(filepath.ToSlash(path), "/")
+			kept[folder] = true
+		}
+		return err
+	})
+	if got := slices.Sorted(maps.Keys(kept)); err != nil || !slices.Equal(got, []string{"cache", "vault"}) {
+		t.Errorf("kept are %q, %v", got, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 var errBroken = errors.New("pipe is broken")
@@ -470,5 +471,15 @@ func TestErrorTextsAreBounded(t *testing.T) {
 		if got := (&Error{Code: 7, Message: message}).Error(); got != want {
 			t.Errorf("%d bytes: got %d, ending in %.40q", len(message), len(got), got[max(0, len(got)-40):])
 		}
+	}
+}
+
+// TestErrorCodes: an error of the server reaches the caller with its code, and so do
+// those that JSON-RPC has itself.
+func TestErrorCodes(t *testing.T) {
+	for _, code := range []int{mcp.CodeParseError, mcp.CodeInvalidRequest, mcp.CodeMethodNotFound, mcp.CodeInvalidParams, mcp.CodeInternalError} {
+		play(t, Config{},
+			asks("a"), delivers(0, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"error":{"code":%d,"message":"no"}}`, code), abi.VerdictAnswer),
+			refused("a", Error{Code: code, Message: "no"}))
 	}
 }
