@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -155,7 +156,7 @@ func (a *app) offerSummary(o *pluginstore.Offer) string {
 	p := o.Plugin
 	able := "asks for no access"
 	var rows []term.Fact
-	for _, access := range p.Asked {
+	for _, access := range slices.Concat(p.Asked, p.Wants) {
 		able = "would be able"
 		rows = append(rows, term.Fact{Name: plain.Name(access, plain.NameColumns), Text: meaning(access)})
 	}
@@ -197,7 +198,7 @@ func offerFacts(o *pluginstore.Offer) []term.Fact {
 	if o.Comment != "" {
 		add("signed as", o.Comment, o.Comment)
 	}
-	for _, access := range p.Asked {
+	for _, access := range slices.Concat(p.Asked, p.Wants) {
 		facts = append(facts, term.Fact{Name: "asks for", Text: access + ": " + meaning(access)})
 	}
 	if m := o.Info.Manifest; m != nil {
@@ -224,6 +225,18 @@ func meaning(access string) string {
 		return "to send requests to the url of a server entry that uses it"
 	case pluginstore.Discover:
 		return "to call every public https origin that it learns of"
+	case pluginstore.WantsBrowser:
+		return "to open pages to sign in at"
+	case pluginstore.WantsPrompt:
+		return "to ask you for secrets"
+	case pluginstore.WantsRun:
+		return "to have the command of the server's auth entry run"
+	case pluginstore.WantsKeys:
+		return "to keep keys, and sign with them"
+	case pluginstore.WantsRequests:
+		return "to see each request that it signs"
+	case pluginstore.WantsMaterial:
+		return "to hand credentials to the server as variables or a blob"
 	}
 	return "to call this origin"
 }

@@ -14,6 +14,29 @@ import (
 // learns of. Its other accesses are origins, by their names.
 const Discover = "discover"
 
+// What an auth provider wants that no access bounds, and that cannot be taken from it.
+const (
+	WantsBrowser  = "browser"  // to open pages to sign in at
+	WantsPrompt   = "prompt"   // to ask the person for secrets
+	WantsRun      = "run"      // to have the command of the server's auth entry run
+	WantsKeys     = "keys"     // to keep keys, and sign with them
+	WantsRequests = "requests" // to see each request that it signs
+	WantsMaterial = "material" // to hand credentials to the server as variables or a blob
+)
+
+// wants are all of these, in order.
+var wants = []string{WantsBrowser, WantsKeys, WantsMaterial, WantsPrompt, WantsRequests, WantsRun}
+
+// checkWants says what is wrong with the wants of an entry.
+func (e *Installed) checkWants() error {
+	for i, want := range e.Wants {
+		if e.Kind != Provider || !slices.Contains(wants, want) || i > 0 && e.Wants[i-1] >= want {
+			return fmt.Errorf("%q is nothing that it wants", want)
+		}
+	}
+	return nil
+}
+
 // transportAccesses are what a server entry may give a transport: the kinds of things that
 // it may open. What exactly it opens is for the entry to say.
 var transportAccesses = []string{"process", "stream", "http"}

@@ -52,9 +52,10 @@ type Installed struct {
 	// that were installed by versions without it.
 	Records string `json:"records,omitempty"`
 
-	Asked   []string  `json:"asked"`   // the accesses that it wants
-	Granted []string  `json:"granted"` // those that the user gave it
-	Time    time.Time `json:"time"`    // of the last change
+	Asked   []string  `json:"asked"`           // the accesses that it wants
+	Granted []string  `json:"granted"`         // those that the user gave it
+	Wants   []string  `json:"wants,omitempty"` // [WantsRun] and the like; nil also where it was not kept yet
+	Time    time.Time `json:"time"`            // of the last change
 }
 
 // Grants reports whether an entry has an access.
@@ -62,7 +63,7 @@ func (e *Installed) Grants(access string) bool { return slices.Contains(e.Grante
 
 // Clone returns a copy that shares nothing.
 func (e Installed) Clone() Installed {
-	e.Asked, e.Granted = slices.Clone(e.Asked), slices.Clone(e.Granted)
+	e.Asked, e.Granted, e.Wants = slices.Clone(e.Asked), slices.Clone(e.Granted), slices.Clone(e.Wants)
 	return e
 }
 
@@ -106,7 +107,7 @@ func (e *Installed) check() error {
 			return fmt.Errorf("a text of %d bytes; at most %d, in UTF-8", len(text), maxText)
 		}
 	}
-	return errors.Join(e.checkAccesses(e.Asked), e.checkAccesses(e.Granted))
+	return errors.Join(e.checkAccesses(e.Asked), e.checkAccesses(e.Granted), e.checkWants())
 }
 
 // devices are no names of files on Windows, whatever follows their dot.

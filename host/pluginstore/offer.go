@@ -57,12 +57,14 @@ type Offer struct {
 	binary []byte
 }
 
-// More returns what the plugin asks for and did not ask for before.
+// More returns what the plugin asks for and did not ask for before: accesses, and what a
+// provider wants that no access bounds.
 func (o *Offer) More() []string {
+	more := slices.Concat(o.Plugin.Asked, o.Plugin.Wants)
 	if o.Was == nil {
-		return o.Plugin.Asked
+		return more
 	}
-	return slices.DeleteFunc(slices.Clone(o.Plugin.Asked), func(a string) bool { return slices.Contains(o.Was.Asked, a) })
+	return slices.DeleteFunc(more, func(a string) bool { return slices.Contains(o.Was.Asked, a) || slices.Contains(o.Was.Wants, a) })
 }
 
 // Same reports whether what is installed is this very file.
@@ -134,7 +136,8 @@ func (s *Store) Update(ctx context.Context, name string, r Request) (*Offer, err
 	}
 	o.Unexpected = unexpectedChanges(was, o.Plugin)
 	o.Plugin.Name, o.Plugin.Records = name, was.Records
-	o.Plugin.Granted = sorted(was.Granted, o.More())
+	accesses := slices.DeleteFunc(o.More(), func(a string) bool { return slices.Contains(o.Plugin.Wants, a) })
+	o.Plugin.Granted = sorted(was.Granted, accesses)
 	return o, s.compare(o)
 }
 
@@ -252,7 +255,14 @@ func (o *Offer) describe() {
 		if m.Wants.Discover {
 			p.Asked = sorted(p.Asked, []string{Discover})
 		}
-		o.warnWants(m.Wants)
+		for want, wanted := range map[string]bool{
+			WantsBrowser: m.Wants.Browser, WantsPrompt: m.Wants.Prompt, WantsRun: m.Wants.Run,
+			WantsKeys: m.Wants.Keys, WantsRequests: m.Wants.Requests, WantsMaterial: m.Wants.Material,
+		} {
+			if wanted {
+				p.Wants = sorted(p.Wants, []string{want})
+			}
+		}
 	} else if m := o.Info.Manifest; m != nil {
 		p.Kind, p.Plugin, p.Version, p.Summary = Transport, m.Name, m.Version, m.Summary
 		for _, g := range m.Grants {
@@ -264,23 +274,6 @@ func (o *Offer) describe() {
 	p.Plugin, p.Version, p.Summary = cleantext.Line(p.Plugin, maxTold), cleantext.Line(p.Version, maxTold), cleantext.Line(p.Summary, maxTold)
 	p.Name = p.Plugin
 	p.Granted = slices.Clone(p.Asked)
-}
-
-// warnWants tells what a provider can do that no access bounds.
-func (o *Offer) warnWants(w step.Wants) {
-	for text, wanted := range map[string]bool{
-		"it opens pages to sign in at":                              w.Browser,
-		"it asks you for secrets":                                   w.Prompt,
-		"it has the command of the server's auth entry run":         w.Run,
-		"it keeps keys, and signs with them":                        w.Keys,
-		"it sees each request that it signs":                        w.Requests,
-		"it hands credentials to the server as variables or a blob": w.Material,
-	} {
-		if wanted {
-			o.Warnings = append(o.Warnings, text)
-		}
-	}
-	slices.Sort(o.Warnings)
 }
 
 // compare checks what cannot be kept, and warns where others know the publisher by

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
 )
@@ -273,6 +274,48 @@ func TestSweep(t *testing.T) {
 	for name, want := range map[string]bool{orphan: false, half: false, foreign: true} {
 		if _, err := os.Stat(s.files.Path(name)); (err == nil) != want {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestNewWantsAreAskedAbout: a provider that wants in an update what no access bounds is asked
+// about, whoever signed it, until it is installed so.
+func TestNewWantsAreAskedAbout(t *testing.T) {
+	described := func(was *Installed, wants step.Wants) *Offer {
+		o := &Offer{Was: was, Info: &Info{Provider: &step.Manifest{Name: "sealer", Version: "1.0.1", Wants: wants}}}
+		o.describe()
+		o.Plugin.Key = "k"
+		return o
+	}
+	for name, wants := range map[string]step.Wants{
+		"browser": {Browser: true}, "prompt": {Prompt: true}, "run": {Run: true}, "keys": {Keys: true}, "requests": {Requests: true}, "material": {Material: true},
+	} {
+		wants.Origins = []string{"https://tape.example"}
+		o := described(&Installed{Key: "k", Kind: Provider, Asked: wants.Origins}, wants)
+		if more := o.More(); !slices.Equal(more, []string{name}) || o.Vouched() {
+			t.Errorf("%s: more is %v, vouched is %v", name, more, o.Vouched())
+		}
+		if now := described(&o.Plugin, wants); len(now.More()) > 0 || !now.Vouched() {
+			t.Errorf("%s: asked about again: %v", name, now.More())
+		}
+	}
+}
+
+// TestWantsAreKept: the lockfile has what the installed version wants.
+func TestWantsAreKept(t *testing.T) {
+	s := fresh(t)
+	e, binary := sample("sealer")
+	e.Kind, e.Asked, e.Granted, e.Wants = Provider, []string{Discover}, []string{}, []string{WantsPrompt, WantsRun}
+	if err := s.add(t.Context(), e, binary); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := s.Find("sealer"); err != nil || !slices.Equal(kept.Wants, e.Wants) {
+		t.Errorf("%+v, %v", kept, err)
+	}
+	for _, wrong := range [][]string{{"anything"}, {WantsRun, WantsPrompt}, {WantsRun, WantsRun}} {
+		e.Wants = wrong
+		if _, err := format([]Installed{e}); err == nil {
+			t.Errorf("%v is kept", wrong)
 		}
 	}
 }
