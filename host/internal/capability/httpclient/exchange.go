@@ -16,7 +16,6 @@ type exchange struct {
 	call
 	state     atomic.Int32
 	ending    bool // the owner's: the body is complete
-	aboveLow  bool // more than the low-water mark was unsent after a flush
 	tooLarge  bool // the owner's, until the exchange runs: more than is held
 	requested bool // the runner's: the request was sent; err says how it failed
 	err       error
@@ -95,7 +94,6 @@ func (x *exchange) Flush() {
 	} else {
 		x.left = x.onUpload
 	}
-	x.aboveLow = int(x.unsent.Load()) > x.Limits().LowWater
 	if x.state.CompareAndSwap(waiting, running) && !x.offerInline() {
 		x.Slot.Run(x)
 	}
@@ -231,7 +229,7 @@ func (x *exchange) onUpload(left int) {
 		return // sent again
 	}
 	x.unsent.Store(int64(left))
-	if low := int64(x.Limits().LowWater); x.aboveLow && was > low && int64(left) <= low {
+	if low := int64(x.Limits().LowWater); was > low && int64(left) <= low {
 		x.Events.Drained()
 	}
 }

@@ -97,9 +97,7 @@ func visibleHeaders(header http.Header) []abi.Pair {
 			pairs = appendVisible(pairs, strings.ToLower(name), values)
 		}
 	}
-	if own := pairs[first:]; len(own) > 1 {
-		slices.SortStableFunc(own, func(a, b abi.Pair) int { return strings.Compare(a.Key, b.Key) })
-	}
+	slices.SortStableFunc(pairs[first:], func(a, b abi.Pair) int { return strings.Compare(a.Key, b.Key) })
 	return pairs
 }
 
