@@ -28,6 +28,11 @@ var lowLimits = wasm.Limits{Effort: 42_000_000, BodyEffort: 900_000}
 // CompileTime is how long compiling a module may take where a Compiler says nothing.
 const CompileTime = time.Minute
 
+// compileGarbage lets the heap of a process that compiles and ends grow further before it
+// is swept. The limit of memory goes before it. It is a variable of the environment because
+// the packages of a program make garbage before its main function begins.
+const compileGarbage = "GOGC=400"
+
 const (
 	compilers      = 2   // processes that compile at a time
 	maxRefusalLine = 300 // bytes of a line of a refusal
@@ -232,7 +237,6 @@ func (c *Compiler) ask(ctx context.Context, j *job) ([]byte, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	c.tidied.Do(c.Cache.tidy)
 	body, err := c.start(ctx, j)
 	if err != nil {
 		removePartial(j.cache)
@@ -242,11 +246,12 @@ func (c *Compiler) ask(ctx context.Context, j *job) ([]byte, error) {
 
 // start is ask, when there is room for another process.
 func (c *Compiler) start(ctx context.Context, j *job) ([]byte, error) {
-	program := process.Process{Command: c.Command[0], Args: slices.Clone(c.Command[1:])}
+	program := process.Process{Command: c.Command[0], Args: slices.Clone(c.Command[1:]), Env: []string{compileGarbage}}
 	piped, err := program.StartPiped()
 	if err != nil {
 		return nil, &StartError{err}
 	}
+	c.tidied.Do(c.Cache.tidy) // the process takes longer to start
 	limit := c.Timeout
 	if limit <= 0 {
 		limit = CompileTime

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/confine"
@@ -56,17 +55,12 @@ var onlyCompiling = confine.Limits{CPU: 60, Memory: 1 << 30, File: 64 << 20}
 // answers are the bodies that the host takes of a worker that compiles, by tag.
 var answers = map[tag]uint32{tagCompiled: 64 << 10, tagRefused: 16 << 10, tagFailed: maxSentText}
 
-// compileGarbage lets the heap of a process that compiles and ends grow further before
-// it is swept, in percent; the limit of memory goes before it.
-const compileGarbage = 400
-
 // run compiles the module. It returns the manifest of a provider; failed says why nothing
 // was kept, and err what is wrong with the module.
 func (j *job) run(restrict func() error) (manifest []byte, failed, err error) {
 	if err := confine.Resources(onlyCompiling); err != nil {
 		return nil, err, nil
 	}
-	debug.SetGCPercent(compileGarbage)
 	unkept := func(err error) { failed = err }
 	if j.kind == provider {
 		manifest, err = j.describe(unkept, restrict)
