@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// What the metered form of a module may have more of than the module.
+// How much larger than a module its metered form may be.
 const (
 	keptGrowth = 16      // times its bytes, and
 	keptSpare  = 1 << 20 // bytes
 )
 
-// matches says why a metered form from the cache cannot have been made from m. A
-// metered form that passes is within limits derived from those of m, because wazero
+// matches returns an error if a metered form from the cache cannot have been made from m.
+// A metered form that passes is within limits derived from those of m, because wazero
 // allocates what a module announces. It has the imports and exports of m, the globals
 // that the host reads, and no start section, which would run without a budget.
 // matches cannot tell whether the code pays for its work: a user who can write to the

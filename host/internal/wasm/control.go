@@ -66,7 +66,7 @@ func (s *scan) closeFrame() {
 	s.top().region = s.open(region{around: parent, optional: true})
 }
 
-// rejoin goes on behind the end of f, on all the paths that lead there.
+// rejoin goes on behind the end of f, where all paths out of f meet.
 func (s *scan) rejoin(f *frame) {
 	set := min(s.locals, s.shape.sets-f.sets)
 	if f.op == opIf {
@@ -168,9 +168,9 @@ func (s *scan) call(sig signature) {
 	s.shape.call(len(sig.params), len(sig.results), s.top().height)
 }
 
-// merge hands the weight of regions that are not worth a check to the region
-// around them, innermost and last first, so that what is handed on may itself
-// become worth one.
+// merge adds the weight of each region that is too light for a charge of its own to the
+// region around it. It begins with the last and innermost, so that a region may become
+// heavy enough by what it gets.
 func (s *scan) merge() {
 	for i := len(s.regions) - 1; i > 0; i-- {
 		r := &s.regions[i]
@@ -186,5 +186,5 @@ func (s *scan) merge() {
 	}
 }
 
-// alive is how many values a block that begins here may have to keep.
+// alive returns how many values a block that begins here has to keep at most.
 func (s *scan) alive() int { return s.locals + s.shape.height }

@@ -59,14 +59,14 @@ const (
 	forgotPerUnit  = 64 // addresses that a call forgets
 )
 
-// block counts a basic block that begins here, while so many values are alive.
+// block counts a basic block that begins here, where alive values have to be kept.
 func (e *effort) block(alive int) {
 	e.nodes++
 	e.units += nodeEffort + aliveEffort*alive + e.here.addresses/listedPerUnit
 }
 
-// leads counts a path from here to where the branches of a frame lead, along which so
-// many operands are passed.
+// leads counts a path from here to where the branches of a frame meet, along which operands
+// values are passed.
 func (e *effort) leads(to *meeting, operands int) {
 	to.join(e.here)
 	e.units += carryEffort*operands + e.here.addresses/listedPerUnit
@@ -80,7 +80,7 @@ func (m *meeting) join(p path) {
 	m.walks += p.length + 1
 }
 
-// meet goes on where the paths of a frame meet, in which so many locals were set.
+// meet goes on where the paths of a frame meet; set locals were set in the frame.
 func (e *effort) meet(m *meeting, set int) {
 	e.merge(m, set)
 	e.here = path{addresses: m.addresses}
@@ -100,7 +100,7 @@ func (e *effort) call(values, mutable int) {
 	e.units += callEffort + valueEffort*values + reloadEffort*mutable + e.here.addresses/forgotPerUnit
 }
 
-// sum is the estimate for a function with so many locals, when it has been read.
+// sum is the estimate for a function that has been read, with its number of locals.
 func (e *effort) sum(locals int) int {
 	return e.units + e.nodes*(e.nodes+e.labels)/walksPerUnit + e.walks*min(locals, e.reads)/stepsPerUnit
 }

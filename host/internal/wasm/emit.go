@@ -41,7 +41,7 @@ func (e *emit) body(out []byte, b *body, s *scan, typ uint32, sig signature) []b
 	return append(appendU32(out, uint32(len(code))), code...)
 }
 
-// wrap appends the code of b in the blocks that its charges leave by.
+// wrap appends the code of b inside the blocks that its charges branch out of.
 func (e *emit) wrap(code []byte, b *body, s *scan, typ uint32, sig signature) []byte {
 	cost := s.shape.bytes()
 	if s.deepens() {
@@ -103,14 +103,15 @@ func (e *emit) edited(out, code []byte, s *scan) []byte {
 	return append(out, code[done:]...)
 }
 
-// charge takes a fixed weight of fuel.
+// charge appends code that takes a fixed weight of fuel.
 func (e *emit) charge(out []byte, weight int64, trap int) []byte {
 	out = appendU32(append(out, opGlobalGet), e.fuel)
 	out = appendS64(append(out, opI64Const), weight)
 	return e.spend(out, trap)
 }
 
-// price takes fuel by the length on top of the stack, and leaves it there.
+// price appends code that takes fuel by the length on top of the stack, and leaves the
+// length there.
 func (e *emit) price(out []byte, scratch uint32, shift, trap int) []byte {
 	out = appendU32(append(out, opLocalSet), scratch)
 	out = appendU32(append(out, opGlobalGet), e.fuel)
@@ -123,8 +124,8 @@ func (e *emit) price(out []byte, scratch uint32, shift, trap int) []byte {
 	return appendU32(append(out, opLocalGet), scratch)
 }
 
-// spend subtracts what is on the stack from the fuel below it, and traps when
-// that leaves less than nothing.
+// spend appends code that subtracts the top of the stack from the fuel below it, and traps
+// if that is negative.
 func (e *emit) spend(out []byte, trap int) []byte {
 	out = appendU32(append(out, opI64Sub, opGlobalSet), e.fuel)
 	out = appendU32(append(out, opGlobalGet), e.fuel)
@@ -135,7 +136,8 @@ func (e *emit) spend(out []byte, trap int) []byte {
 	return appendU32(append(out, opBrIf), uint32(trap))
 }
 
-// descend takes stack for one call, ascend gives it back.
+// descend appends code that takes native stack for one call from its budget; ascend appends
+// code that gives it back.
 func (e *emit) descend(out []byte, cost int64) []byte {
 	out = appendU32(append(out, opGlobalGet), e.depth)
 	out = appendS64(append(out, opI32Const), cost)

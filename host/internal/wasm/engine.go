@@ -21,12 +21,12 @@ var errNoCacheDir = errors.New("no folder is named")
 // the function that is being compiled.
 const CloseGrace = 500 * time.Millisecond
 
-// Config is what an Engine is made of.
+// Config configures an Engine.
 type Config struct {
 	// CacheDir keeps metered modules and native code; "" keeps nothing. It is
 	// made if missing. A folder that others may write to, or that belongs to another
 	// user, is refused: what is read from it runs as native code of the host. A
-	// folder that cannot be written to keeps nothing.
+	// folder that cannot be written to keeps nothing; see CacheUnavailable.
 	CacheDir string
 
 	// CacheUnavailable, unless nil, is called at most once, with the reason why
@@ -49,9 +49,8 @@ type Config struct {
 	Unmetered   bool
 }
 
-// Engine loads, compiles and runs modules. One serves a whole host; all its
-// methods are safe for concurrent use. It holds no goroutine except while it
-// compiles.
+// Engine loads, compiles and runs modules. All its methods are safe for concurrent use.
+// It has no goroutine except while it compiles.
 type Engine struct {
 	abi         ABI
 	limits      Limits
@@ -131,8 +130,8 @@ func Settle(work *sync.WaitGroup) bool {
 	}
 }
 
-// release takes n instances or compilations off the count, and closes what they ran
-// on when the engine is closed and they were the last.
+// release takes n instances or compilations off the count. It closes the runtime if the
+// engine is closed and they were the last.
 func (e *Engine) release(n int) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -162,8 +161,8 @@ func (e *Engine) retain() (wazero.Runtime, error) {
 	return r, err
 }
 
-// machine returns the runtime, made on first use: that costs a millisecond
-// that a command without plugins should not pay. The caller holds e.mu.
+// machine returns the runtime, which is made on first use: it takes a millisecond, which
+// a command without plugins does not need. The caller holds e.mu.
 func (e *Engine) machine() (wazero.Runtime, error) {
 	if e.runtime != nil {
 		return e.runtime, nil
@@ -202,9 +201,10 @@ func (e *Engine) machine() (wazero.Runtime, error) {
 // path cannot be a folder: nothing is made.
 var initWazeroVersion = sync.OnceFunc(func() { _, _ = wazero.NewCompilationCacheWithDir("\x00") })
 
-// compile turns metered code into native code. Only the engine's Close stops it, and
-// only between two functions. If the code cannot be written to the cache, wazero
-// returns an error but keeps the code in memory, so that the second attempt is cheap.
+// compile turns metered code into native code, or only looks it up in the cache if the
+// engine is Precompiled. Only the engine's Close stops it, and only between two functions.
+// If the code cannot be written to the cache, wazero returns an error but keeps the code
+// in memory, so that the second attempt is cheap.
 func (e *Engine) compile(binary []byte) (wazero.CompiledModule, error) {
 	e.mu.Lock()
 	r, err := e.machine()
@@ -213,7 +213,11 @@ func (e *Engine) compile(binary []byte) (wazero.CompiledModule, error) {
 		return nil, err
 	}
 	if e.precompiled {
-		return e.lookUp(r, binary)
+		m, err := r.CompileModule(cacheOnly(), binary)
+		if err != nil {
+			return nil, notCompiled(err)
+		}
+		return m, nil
 	}
 	m, err := r.CompileModule(withWorkers(e.ctx), binary)
 	if err != nil && isFileError(err) {
@@ -221,13 +225,4 @@ func (e *Engine) compile(binary []byte) (wazero.CompiledModule, error) {
 		m, err = r.CompileModule(withWorkers(e.ctx), binary)
 	}
 	return m, err
-}
-
-// lookUp takes native code from the cache.
-func (e *Engine) lookUp(r wazero.Runtime, binary []byte) (wazero.CompiledModule, error) {
-	m, err := r.CompileModule(cacheOnly(), binary)
-	if err != nil {
-		return nil, notCompiled(err)
-	}
-	return m, nil
 }

@@ -66,7 +66,7 @@ func (m *image) importEntry(c *cursor) {
 	case externTable:
 		m.tables = append(m.tables, m.tableType(c))
 	case externMemory:
-		m.memories = append(m.memories, memoryType(c))
+		m.memories = append(m.memories, readBounds(c))
 	case externGlobal:
 		m.global(c)
 	default:
@@ -105,9 +105,8 @@ func (m *image) tableType(c *cursor) bounds {
 	return b
 }
 
-func memoryType(c *cursor) bounds { return readBounds(c) }
-
-// readBounds refuses shared memories and 64-bit ones with the flag they need.
+// readBounds reads the limits of a table or a memory. It refuses the flags that mark a
+// memory as shared or as one of 64 bits.
 func readBounds(c *cursor) bounds {
 	var b bounds
 	switch flag := c.u8(); flag {
@@ -135,8 +134,8 @@ func (m *image) global(c *cursor) {
 	m.globals = append(m.globals, g)
 }
 
-// constant steps over a constant expression, one instruction and its end, and
-// returns its value when it is an i32 known now.
+// constant reads a constant expression, which is one instruction and its end. It returns
+// the value of an i32.const.
 func (m *image) constant(c *cursor) (value uint32, known bool) {
 	switch op := c.u8(); op {
 	case opI32Const:
@@ -271,8 +270,8 @@ func (m *image) refer(c *cursor) uint32 {
 	return f
 }
 
-// body splits one function body. The count of locals is checked here, before
-// room is made for them: four bytes can announce a billion.
+// body splits one function body into its locals and its code. It checks the count of
+// locals before anything is allocated for them: four bytes can announce a billion.
 func (m *image) body(c *cursor) {
 	n := len(m.bodies) + m.inherited[externFunction]
 	size := c.u32()

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Finding is one thing a module is, has or lacks that keeps it from being run.
-// Names inside it come from the module and are quoted.
+// Finding is one reason why a module is refused: what it has, or what it lacks. Names in
+// it come from the module and are quoted.
 type Finding struct{ Item, Want, Found string }
 
 func (f Finding) String() string {
@@ -22,8 +22,8 @@ func (f Finding) String() string {
 	}
 }
 
-// Refusal is the error of Load for a module that could be read and will not be
-// run. It lists every offender, so that one round of repairs is enough.
+// Refusal is the error of Load for a module that could be read and will not be run. It
+// lists every reason, so that its author can repair all at once.
 type Refusal struct {
 	Name     string
 	Findings []Finding
@@ -58,6 +58,7 @@ func (f *findings) add(item, want, found string) {
 	f.list = append(f.list, Finding{item, want, found})
 }
 
+// refusal returns the findings as a *Refusal, or nil if there are no findings.
 func (f *findings) refusal(name string) error {
 	if len(f.list) == 0 {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// image is a module as read from its sections: views into the binary, nothing
-// copied, nothing compiled. Function bodies are split but not yet read.
+// image is a module as it is read from its sections. It has views into the binary, and
+// copies nothing. Function bodies are split into locals and code, and not yet read.
 //
 // Malformed input ends the reading with an error, because nothing after it can be
 // trusted. So does the first count or size over its limit, with an *excess: the effort
@@ -29,7 +29,7 @@ type image struct {
 	elements       int
 	elementEntries int      // entries of all element segments
 	entries        []uint32 // functions of table 0 by entry, plus 1, as the element segments say
-	tableUnknown   bool     // or more than that: entries is not all there is to know
+	tableUnknown   bool     // entries is not complete, or the table can be changed
 	datas          int      // data segments
 	counted        uint32   // data segments announced to the code
 	bodies         []body
@@ -45,8 +45,8 @@ type image struct {
 	effort int      // what compiling the bodies read so far takes
 	code   codeUses // what bodies read so far use
 
-	// loopCost is what a loop pays in addition for each iteration, if its runtime asks in
-	// every loop whether the time is over.
+	// loopCost is the extra price of each iteration of a loop, in fuel, under a runtime
+	// that asks in every loop whether the time is over.
 	loopCost int64
 }
 
@@ -273,7 +273,7 @@ func (m *image) entry(id byte, c *cursor) {
 	case sectionTable:
 		m.tables = append(m.tables, m.tableType(c))
 	case sectionMemory:
-		m.memories = append(m.memories, memoryType(c))
+		m.memories = append(m.memories, readBounds(c))
 	case sectionGlobal:
 		m.global(c)
 		m.constant(c)

@@ -14,7 +14,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// InstanceConfig is what one instance is given.
+// InstanceConfig configures one instance.
 type InstanceConfig struct {
 	Env         []string  // "NAME=value", all the environment it sees
 	Stderr      io.Writer // gets what it writes to descriptors 1 and 2; nil drops it
@@ -36,7 +36,7 @@ type Instance struct {
 	memory api.Memory
 	space  *reserved    // where memory lies; nil where it is on the heap
 	shared *sharedPages // with the other instances of the program
-	first  bool         // there was none when it began
+	first  bool         // no other instance was there when it began
 	ctx    callContext
 	funcs  map[string]*Func
 
@@ -78,9 +78,9 @@ func (m *Module) Instantiate(ctx context.Context, c InstanceConfig) (*Instance, 
 	return in, nil
 }
 
-// initialize runs _initialize, if there is one, and forgets it: its stack is as
-// large as that of an event, and not needed again. An instance that is not the
-// only one of its module has most of its memory in common with the others then.
+// initialize runs _initialize, if the module exports it, and forgets it: its stack is as
+// large as that of an event, and not needed again. Then most of the memory is the same as
+// in other instances of the module, with which the instance shares it.
 func (i *Instance) initialize() error {
 	if f := i.Export(initialize); f != nil {
 		if _, err := f.Call(InitBudget); err != nil {
@@ -115,7 +115,12 @@ func (m *Module) start(ctx context.Context, c InstanceConfig) (*Instance, error)
 	}
 	in.first = in.shared.join() == 0
 	in.memory, in.space = in.module.Memory(), memory.made
-	in.fuel, in.budget, in.depth = in.counters()
+	if m.engine.unmetered { // such a module pays for host calls alone
+		fuel := new(unmetered)
+		in.fuel, in.budget, in.depth = fuel, fuel, new(unmetered)
+		return in, nil
+	}
+	in.fuel, in.budget, in.depth = in.global(fuelGlobal), in.global(budgetGlobal), in.global(depthGlobal)
 	return in, nil
 }
 
@@ -125,17 +130,7 @@ type counter interface {
 	Set(uint64)
 }
 
-// counters returns the globals of the meter. A module that is not metered has none,
-// and pays for host calls alone, from a counter that is not a global.
-func (i *Instance) counters() (fuel, budget, depth counter) {
-	if i.engine.unmetered {
-		tank := new(unmetered)
-		return tank, tank, new(unmetered)
-	}
-	return i.global(fuelGlobal), i.global(budgetGlobal), i.global(depthGlobal)
-}
-
-// unmetered is a counter of a module that was not metered.
+// unmetered is a counter of a module that was not metered, and has no such globals.
 type unmetered uint64
 
 func (l *unmetered) Get() uint64  { return uint64(*l) }

@@ -1,10 +1,12 @@
 package wasm
 
-// Limits bound what Load accepts, before anything is compiled: compilation
-// cannot be cancelled, and some shapes make it quadratic. The first that is
-// exceeded ends the reading. A zero field takes its default. The largest plugins
-// that come with Wharf, in Go, use half of any at most (of Nesting, 700); those in C less
-// than a hundredth.
+import "reflect"
+
+// Limits bound what Load accepts, before anything is compiled: the compilation of a
+// function cannot be cancelled, and some shapes make it quadratic. The first limit that
+// is exceeded ends the reading. A zero field takes its default. The largest plugins that
+// come with Wharf, in Go, use at most half of each limit (of Nesting, 700); those in C
+// use less than a hundredth.
 type Limits struct {
 	Size        int    // bytes of the file
 	Customs     int    // custom sections
@@ -55,33 +57,11 @@ var defaultLimits = Limits{
 
 // withDefaults returns l with its zero fields set to their defaults.
 func (l Limits) withDefaults() Limits {
-	d := defaultLimits
-	setDefault(&l.Size, d.Size)
-	setDefault(&l.Customs, d.Customs)
-	setDefault(&l.Functions, d.Functions)
-	setDefault(&l.Body, d.Body)
-	setDefault(&l.Locals, d.Locals)
-	setDefault(&l.AllLocals, d.AllLocals)
-	setDefault(&l.Nesting, d.Nesting)
-	setDefault(&l.Blocks, d.Blocks)
-	setDefault(&l.Branches, d.Branches)
-	setDefault(&l.Targets, d.Targets)
-	setDefault(&l.BodyEffort, d.BodyEffort)
-	setDefault(&l.Effort, d.Effort)
-	setDefault(&l.Table, d.Table)
-	setDefault(&l.Tables, d.Tables)
-	setDefault(&l.Entries, d.Entries)
-	setDefault(&l.MemoryPages, d.MemoryPages)
-	setDefault(&l.Segments, d.Segments)
-	setDefault(&l.Globals, d.Globals)
-	setDefault(&l.Names, d.Names)
-	setDefault(&l.Types, d.Types)
-	setDefault(&l.Arity, d.Arity)
-	return l
-}
-
-func setDefault[T int | uint32](field *T, value T) {
-	if *field == 0 {
-		*field = value
+	fields, defaults := reflect.ValueOf(&l).Elem(), reflect.ValueOf(defaultLimits)
+	for i := range fields.NumField() {
+		if fields.Field(i).IsZero() {
+			fields.Field(i).Set(defaults.Field(i))
+		}
 	}
+	return l
 }

@@ -1,6 +1,9 @@
 package wasm
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // meterVersion names the metered form; it is part of the key of the cache. Any
 // change to what the meter or the validation accepts or writes must change it.
@@ -18,7 +21,7 @@ const (
 	depthGlobal  = reservedPrefix + "depth"
 )
 
-// codeUses is what the bodies of a module use, as far as other sections depend on it.
+// codeUses notes what the bodies of a module use that other sections depend on.
 type codeUses struct {
 	references bool     // to functions
 	tables     bool     // reads or writes one
@@ -77,13 +80,13 @@ func (m *image) scanAll() {
 // refuseReservedNames refuses exports under names that the meter uses.
 func (m *image) refuseReservedNames() {
 	for _, e := range m.exports {
-		if len(e.name) >= len(reservedPrefix) && e.name[:len(reservedPrefix)] == reservedPrefix {
+		if strings.HasPrefix(e.name, reservedPrefix) {
 			m.findings.add("export "+quote(e.name), "no name that begins with "+reservedPrefix, "")
 		}
 	}
 }
 
-// rewriting holds what the sections of one metered module agree on.
+// rewriting makes one metered module. It has the indices that several sections share.
 type rewriting struct {
 	m        *image
 	emit     emit
@@ -99,7 +102,10 @@ type rewriting struct {
 func (m *image) meter(budget int64) []byte {
 	w := &rewriting{m: m, budget: budget, shims: map[uint32]uint32{}}
 	g := uint32(len(m.globals))
-	w.emit = emit{fuel: g, budget: g + 1, depth: g + 2, references: w.references(g + 3), blockTypes: map[uint32]uint32{}}
+	w.emit = emit{fuel: g, budget: g + 1, depth: g + 2, references: make(map[uint32]uint32, len(m.referred)), blockTypes: map[uint32]uint32{}}
+	for n, f := range m.referred {
+		w.emit.references[f] = g + meterGlobals + uint32(n)
+	}
 	w.plan()
 	w.dispatchers()
 	out := make([]byte, 0, m.size()*5/4)
@@ -129,7 +135,10 @@ func (m *image) size() (n int) {
 // plan assigns the indices of types and shims.
 func (w *rewriting) plan() {
 	for _, typ := range w.m.code.several {
-		w.resultType(typ, w.m.types[typ])
+		results := w.m.types[typ].results
+		w.emit.blockTypes[typ] = uint32(len(w.m.types) + len(w.types))
+		t := appendU32([]byte{typeFunction, 0}, uint32(len(results)))
+		w.types = append(w.types, append(t, results...))
 	}
 	for _, e := range w.m.exports {
 		if _, done := w.shims[e.index]; e.kind == externFunction && !done {
@@ -137,12 +146,6 @@ func (w *rewriting) plan() {
 			w.order = append(w.order, e.index)
 		}
 	}
-}
-
-func (w *rewriting) resultType(typ uint32, sig signature) {
-	w.emit.blockTypes[typ] = uint32(len(w.m.types) + len(w.types))
-	t := append([]byte{typeFunction, 0}, appendU32(nil, uint32(len(sig.results)))...)
-	w.types = append(w.types, append(t, sig.results...))
 }
 
 func (w *rewriting) section(out []byte, id byte, content []byte) []byte {
@@ -229,30 +232,19 @@ func (w *rewriting) tableSection(original []byte) []byte {
 // long as the instance lives: these are made once, at its start, and ref.func becomes a
 // global.get.
 func (w *rewriting) ownGlobals() [][]byte {
-	tank := appendS64([]byte{typeI64, 1, opI64Const}, w.budget)
-	tank = append(tank, opEnd)
-	stack := appendS64([]byte{typeI32, 1, opI32Const}, StackBudget)
-	all := [][]byte{tank, tank, append(stack, opEnd)}
+	fuel := append(appendS64([]byte{typeI64, 1, opI64Const}, w.budget), opEnd)
+	depth := append(appendS64([]byte{typeI32, 1, opI32Const}, StackBudget), opEnd)
+	all := [][]byte{fuel, fuel, depth} // fuel, budget and depth
 	for _, f := range w.m.referred {
 		all = append(all, append(appendU32([]byte{typeFunc, 0, opRefFunc}, f), opEnd))
 	}
 	return all
 }
 
-// references returns the global of each function in m.referred; the first of them
-// is the given one.
-func (w *rewriting) references(first uint32) map[uint32]uint32 {
-	globals := make(map[uint32]uint32, len(w.m.referred))
-	for n, f := range w.m.referred {
-		globals[f] = first + uint32(n)
-	}
-	return globals
-}
-
 // exportSection replaces each exported function by a shim and adds the globals of the
 // meter.
 func (w *rewriting) exportSection() []byte {
-	out := appendU32(nil, uint32(len(w.m.exports)+3))
+	out := appendU32(nil, uint32(len(w.m.exports)+meterGlobals))
 	for _, e := range w.m.exports {
 		if e.kind == externFunction {
 			e.index = w.shims[e.index]

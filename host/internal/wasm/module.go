@@ -56,8 +56,8 @@ func (e *Engine) Load(ctx context.Context, name string, binary []byte) (*Module,
 	return &Module{name, p}, nil
 }
 
-// program makes the shared part of a module. Two goroutines may both do the
-// work for one binary; the first to finish is kept.
+// program makes the shared part of a module. Two goroutines may both do that for one
+// binary; the result of the first to finish is kept.
 func (e *Engine) program(name, hash string, binary []byte) (*program, error) {
 	p := preparation{cache: e.cache, limits: e.limits, budget: EventBudget, precompiled: e.precompiled, unmetered: e.unmetered}
 	m, metered, err := p.prepare(name, hash, binary, func(m *image) { m.validate(e.abi) })
@@ -74,7 +74,7 @@ func (e *Engine) program(name, hash string, binary []byte) (*program, error) {
 	return made, nil
 }
 
-// preparation is what an Engine or an Extism makes metered modules with.
+// preparation says how an Engine or an Extism makes metered modules.
 type preparation struct {
 	cache       *cacheDir
 	limits      Limits
@@ -183,15 +183,14 @@ func (p *program) begin() error {
 		defer e.release(1)
 		defer close(p.done)
 		if p.compiled, p.err = e.compile(p.metered); p.err != nil {
-			e.forget(p)
+			e.forget(p) // the next Load tries again: the cause may be the machine's
 		}
 		p.metered = nil
 	}()
 	return nil
 }
 
-// forget lets the next Load of a module that could not be compiled try again:
-// the cause may have been the machine's and not the module's.
+// forget takes a module off those that are loaded.
 func (e *Engine) forget(p *program) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

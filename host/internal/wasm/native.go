@@ -27,29 +27,28 @@ func (e *SpoiledError) Error() string        { return fmt.Sprintf("%v: %v", ErrN
 func (e *SpoiledError) Unwrap() error        { return e.Err }
 func (e *SpoiledError) Is(target error) bool { return target == ErrNotCompiled }
 
-// Source is where the native code of a module comes from that is not part of the
-// program. The zero value keeps nothing.
+// Source is where the native code of a foreign module comes from. The zero value keeps
+// nothing.
 type Source struct {
 	Dir         string // a cache folder for this module alone
 	Precompiled bool   // as in Config
 	Limits      Limits // zero fields take their defaults
 }
 
-// Bounds of a cache folder that another process has filled. All files together are
-// what a module within the default limits comes to several times over: the metered
-// form, and native code for some versions of this program.
+// Bounds of a cache folder that another process has filled. They are several times what a
+// module within the default limits needs: the metered form, and native code for some
+// versions of this program.
 const (
 	maxCacheFiles = 256       // files and folders
 	maxCacheBytes = 256 << 20 // of all files
 	maxCacheFile  = 64 << 20  // of one file
 )
 
-// checkCache says, as a SpoiledError, why a folder that another process has filled is
-// not to be read.
-// What passes can be read in bounded time and memory, and no size or count in it
-// makes the reader allocate more than the folder holds. Whether native code does
-// what the module says cannot be checked: who fills the folder is trusted with that
-// module, and with no other.
+// checkCache returns a SpoiledError for a folder, filled by another process, that must not
+// be read. A folder that passes can be read in bounded time and memory, and no size or
+// count in it makes the reader allocate more than the folder holds. checkCache cannot tell
+// whether native code does what the module says: the process that fills the folder is
+// trusted with that module, and with no other.
 func checkCache(s *cacheDir) error {
 	entries, size := 0, int64(0)
 	err := filepath.WalkDir(filepath.Dir(s.native), func(path string, d fs.DirEntry, err error) error {
@@ -137,8 +136,7 @@ func checkNative(path string, size int64) error {
 	return nil
 }
 
-// notCompiled makes the error of taking native code from the cache one that is
-// ErrNotCompiled.
+// notCompiled returns an ErrNotCompiled for the error of taking native code from the cache.
 func notCompiled(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return ErrNotCompiled

@@ -5,9 +5,9 @@ import (
 	"iter"
 )
 
-// scan reads one function body once and plans how to meter it: where charges
-// go and how large they are, which returns to redirect, which bulk operations
-// to price. The body is not changed here (emit.go does that).
+// scan reads one function body once and plans how to meter it: where the charges are and
+// how large, which returns become branches, which bulk operations have a price. It does
+// not change the body; emit.go does that.
 //
 // A region is code that runs at most once after its charge. The base region of
 // a function is charged at its entry, that of a loop at its header, since
@@ -224,7 +224,7 @@ func (s *scan) operands(code byte, o *opcode, at int) {
 		m.index(c, "table", len(m.tables))
 		if c.err == nil {
 			s.call(m.types[t])
-			s.shape.relay(len(m.types[t].params) + len(m.types[t].results))
+			s.shape.relayed = max(s.shape.relayed, len(m.types[t].params)+len(m.types[t].results)+1) // a dispatcher does not pay for its own stack
 			s.edits = append(s.edits, edit{at: int32(at), kind: editIndirect, arg: t, size: uint8(c.at - at)})
 		}
 	case immLocal:

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// sharedPages keeps once the memory pages that are equal in several instances of a
-// program. What a language runtime sets up before its first event is nearly the same
-// in each: of the 324 pages that a Go guest writes, eight differ, those that depend on
+// sharedPages keeps the memory pages that are equal in several instances of a program
+// only once. A language runtime writes nearly the same in each instance before its first
+// event: of the 324 pages that a Go guest writes, eight differ, because they depend on
 // randomness and the clock.
 //
 // The common pages lie in an anonymous, sealed file, each at its offset in memory. The
@@ -24,7 +24,7 @@ type sharedPages struct {
 	mu     sync.Mutex
 	users  int          // instances that are not closed
 	seed   maphash.Seed // of the digests; random, so that a guest cannot make two pages collide
-	last   []uint64     // digests of the instance that was shared last
+	last   []uint64     // digests of the instance that was shared last, by page; 0 for a page of zeros
 	file   *os.File     // nil while no two instances had pages in common
 	inFile []bool       // the pages that are in file; the others are zeros there, and must not be read
 }
@@ -113,7 +113,12 @@ func (l *sharedPages) learn(memory []byte, alike []bool) []bool {
 		l.seed = maphash.MakeSeed()
 	}
 	before := l.last
-	l.last = l.digest(memory)
+	l.last = make([]uint64, len(memory)/sharePage)
+	for i := range l.last {
+		if p := page(memory, i); !bytes.Equal(p, zeros) {
+			l.last[i] = maphash.Bytes(l.seed, p) | 1
+		}
+	}
 	agreed := make([]bool, len(l.last))
 	for i := range agreed {
 		agreed[i] = i < len(before) && l.last[i] == before[i]
@@ -135,17 +140,6 @@ func (l *sharedPages) learn(memory []byte, alike []bool) []bool {
 	return agreed
 }
 
-// digest returns a number for each page, which is 0 where all of it is.
-func (l *sharedPages) digest(memory []byte) []uint64 {
-	digests := make([]uint64, len(memory)/sharePage)
-	for i := range digests {
-		if p := page(memory, i); !empty(p) {
-			digests[i] = maphash.Bytes(l.seed, p) | 1
-		}
-	}
-	return digests
-}
-
 // sharePage is the size of the pieces in which memory is compared, which is that
 // of the pages the system gives it in. A page of Wasm is a multiple of it.
 var sharePage = min(os.Getpagesize(), pageSize)
@@ -153,8 +147,6 @@ var sharePage = min(os.Getpagesize(), pageSize)
 func page(b []byte, i int) []byte { return b[i*sharePage : (i+1)*sharePage] }
 
 var zeros = make([]byte, sharePage)
-
-func empty(p []byte) bool { return bytes.Equal(p, zeros) }
 
 func count(set []bool) (n int) {
 	for _, yes := range set {

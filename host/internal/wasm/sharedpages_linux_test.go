@@ -97,7 +97,7 @@ func TestOnlyWhatTwoHaveIsWritten(t *testing.T) {
 	if file[0] != 1 || page(file, 4)[0] != 5 {
 		t.Error("what all have is not there")
 	}
-	if !empty(page(file, 5)) {
+	if !bytes.Equal(page(file, 5), zeros) {
 		t.Errorf("the file holds %q", file[5*sharePage])
 	}
 }

@@ -63,6 +63,3 @@ func (t *stack) bytes() int64 {
 	}
 	return all
 }
-
-// relay counts the frame of a dispatcher, which does not pay for its own stack.
-func (t *stack) relay(values int) { t.relayed = max(t.relayed, values+1) }

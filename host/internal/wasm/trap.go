@@ -55,8 +55,8 @@ func (t *Trap) Unwrap() error { return t.Err }
 // left in the instance. wazero turns it into the error of the call.
 type stop struct{}
 
-// wasmErrors maps wazero's wording, which is its only public account of a trap.
-// A wording that changes makes its trap a TrapOther, and a test fail.
+// wasmErrors maps the texts of wazero's errors to kinds: wazero tells the kind of a trap by
+// its text alone. If wazero changes a text, its trap becomes a TrapOther, and a test fails.
 var wasmErrors = []struct {
 	text string
 	kind TrapKind

@@ -30,7 +30,7 @@ type Info struct {
 	Tables    int      //
 	Segments  int      // of data
 	MinPages  uint32   // memory pages of 64 KiB it starts with
-	MaxPages  uint32   // pages it will grow to by its own account; 0 for no limit
+	MaxPages  uint32   // pages it says that it grows to at most; 0 for no limit
 	Imports   []string // "wharf1.take (i32, i32) -> (i32)"
 	Exports   []string //
 }
@@ -101,7 +101,10 @@ func (m *image) validateExports(s ABI) {
 		found[e.name] = e
 	}
 	m.validateMarker(s, found)
-	m.validateMemory(found)
+	if e, ok := found[memoryExport]; !ok || e.kind != externMemory {
+		m.findings.add("export "+quote(memoryExport), "the memory of the module", "no such export")
+	}
+	m.validateMemorySize()
 	m.validateExport(Export{Name: initialize, Optional: true}, found)
 	for _, e := range s.Exports {
 		m.validateExport(e, found)
@@ -129,13 +132,6 @@ func (m *image) validateMarker(s ABI, found map[string]exported) {
 }
 
 func printable(s string) string { q := quote(s); return q[1 : len(q)-1] }
-
-func (m *image) validateMemory(found map[string]exported) {
-	if e, ok := found[memoryExport]; !ok || e.kind != externMemory {
-		m.findings.add("export "+quote(memoryExport), "the memory of the module", "no such export")
-	}
-	m.validateMemorySize()
-}
 
 func (m *image) validateMemorySize() {
 	for _, b := range m.memories {

@@ -43,8 +43,8 @@ const (
 	maxVectors = 1024
 )
 
-// fdWrite hands all it is given to the instance's Stderr. What becomes of it
-// there is not the module's business: a log that fails must not break a guest.
+// fdWrite writes all that it is given to the instance's Stderr. It ignores the error of
+// that: a log that fails must not break a guest.
 func fdWrite(in *Instance, args []uint64) errno {
 	if fd := uint32(args[0]); fd != stdout && fd != stderr {
 		return eBadf

@@ -17,10 +17,9 @@ const (
 	napPrice   = 1_000_000
 )
 
-// pollOneoff answers every subscription at once. Time passes only a little: a
-// guest that waits holds up the host, and timers are events of the host. A
-// millisecond's nap, dearly paid for, keeps a runtime that waits for the clock
-// from spinning, and ends it when its budget does.
+// pollOneoff answers every subscription at once, because a guest that waits holds up the
+// host, and timers are events of the host. It sleeps for a millisecond at most, for a high
+// price: so a runtime that waits for the clock does not spin, and ends with its budget.
 func pollOneoff(in *Instance, args []uint64) errno {
 	count := uint32(args[2])
 	if count == 0 || count > maxSubscriptions {
@@ -47,7 +46,7 @@ func pollOneoff(in *Instance, args []uint64) errno {
 	return put32(in, args[3], count)
 }
 
-// answer writes the event for one subscription and says how long to nap for it.
+// answer writes the event for one subscription and returns how long to sleep for it.
 func answer(s, e []byte) time.Duration {
 	kind := s[8]
 	var saved [8]byte
