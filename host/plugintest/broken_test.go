@@ -212,7 +212,7 @@ func TestOverCapSharedCanFail(t *testing.T) {
 	if !k.load() {
 		t.Fatal(k.report.Checks)
 	}
-	k.wires = []wire{&pipe{kind: "stream", framing: ndjson{}}}
+	k.wires = []wire{pipeWire("stream", ndjson{}, nil)}
 	if _, err := k.play(s); err == nil || !strings.Contains(err.Error(), "expected the verdict TOO_BIG") {
 		t.Error(err)
 	}

@@ -3,6 +3,7 @@ package plugintest
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
@@ -11,9 +12,12 @@ import (
 // detect finds out which wire the guest speaks: by what it opens, and by how a
 // message looks that it sends.
 func (k *kit) detect() {
-	quiet := &sampleWire{profile: k.options.Profile}
 	c := k.setup
-	c.wire = quiet
+	var sampler *sampleServer
+	c.wire.serve = func(g *harness) server {
+		sampler = &sampleServer{pipeServer: newPipeServer(g, nil, k.options.Profile), known: map[string][]byte{}}
+		return sampler
+	}
 	g, err := newHarness(k.ctx, &c)
 	if err == nil {
 		err = g.open()
@@ -25,17 +29,19 @@ func (k *kit) detect() {
 	case len(g.streams) == 0 && !g.inst.Up():
 		k.unknown = "the guest opens nothing" + endReason(g)
 	default:
-		k.wires, k.unknown = k.wiresOf(g, quiet.made)
+		k.wires, k.unknown = k.wiresOf(g, sampler)
 	}
 	if len(k.wires) > 0 {
-		k.report.Plugin.Class, k.report.Plugin.Wire = k.wires[0].class(), k.wires[0].name()
-	} else if k.report.Plugin.Class == "" {
+		k.report.Plugin.Class, k.report.Plugin.Wire = k.wires[0].class, k.wires[0].name
+	} else {
 		k.report.Plugin.Class = classes[k.setup.manifest.Grants[0].Kind]
 	}
-	if !k.usesHarness(g) {
+	if k.sampler == nil {
 		g.stop()
 	}
 }
+
+var classes = map[abi.OpenKind]string{abi.OpenProcess: "process", abi.OpenStream: "stream", abi.OpenHTTP: "http"}
 
 // endReason says why the connection ended, if it did.
 func endReason(g *harness) string {
@@ -45,38 +51,35 @@ func endReason(g *harness) string {
 	return ""
 }
 
-// usesHarness reports whether the sampler needs g.
-func (k *kit) usesHarness(g *harness) bool { return len(k.samplers) > 0 && k.samplers[0].stage == g }
-
 // needsProfile is the reason where the kit cannot know more.
 const needsProfile = "the kit does not know how messages look on its wire: describe it in a profile (%s)"
 
 // wiresOf returns the wires of a guest that has opened its connection, or why there is none.
-func (k *kit) wiresOf(g *harness, taken *sampleServer) ([]wire, string) {
-	first := g.streams
-	if len(first) == 0 || first[0].kind == abi.OpenHTTP && !first[0].is(abi.Upgrade) {
-		if len(first) > 0 && !g.inst.Up() && first[0].request.Method == "GET" {
-			return []wire{&web{legacy: true}}, ""
-		}
-		if g.inst.Up() && (len(first) > 0 || k.asks(abi.OpenHTTP)) {
-			return []wire{&web{}, &web{events: true}}, ""
+func (k *kit) wiresOf(g *harness, sampler *sampleServer) ([]wire, string) {
+	opened := g.streams
+	if len(opened) == 0 || opened[0].kind == abi.OpenHTTP && !opened[0].is(abi.Upgrade) {
+		asksHTTP := slices.ContainsFunc(k.setup.manifest.Grants, func(g abi.Grant) bool { return g.Kind == abi.OpenHTTP })
+		switch {
+		case g.inst.Up() && (len(opened) > 0 || asksHTTP):
+			return streamableHTTP, ""
+		case !g.inst.Up() && len(opened) > 0 && opened[0].request.Method == "GET":
+			return legacySSE, ""
 		}
 		return nil, fmt.Sprintf(needsProfile, "it is not up after what it opened; only MCP's own use of HTTP is known")
 	}
-	p := &pipe{kind: classes[first[0].kind], profile: k.options.Profile}
-	if p.kind == "http" {
-		p.kind = "stream"
+	class := classes[opened[0].kind]
+	if class == "http" {
+		class = "stream" // it was upgraded
 	}
-	if f := k.given(); f != nil {
-		p.framing = f
-		return []wire{p}, ""
+	f, why := k.given(), ""
+	if f == nil {
+		f, why = k.framed(g, sampler)
 	}
-	f, why := k.framed(g, taken)
-	if p.framing = f; f == nil {
+	if f == nil {
 		k.noteViolation(g)
 		return nil, why
 	}
-	return []wire{p}, ""
+	return []wire{pipeWire(class, f, k.options.Profile)}, ""
 }
 
 // violation is something that a guest must not do in any protocol: it trapped, used up its
@@ -114,15 +117,6 @@ func (k *kit) noteViolation(g *harness) bool {
 	return true
 }
 
-func (k *kit) asks(kind abi.OpenKind) bool {
-	for _, g := range k.setup.manifest.Grants {
-		if g.Kind == kind {
-			return true
-		}
-	}
-	return false
-}
-
 // given returns the framing that a profile names, or nil.
 func (k *kit) given() framing {
 	p := k.options.Profile
@@ -130,51 +124,50 @@ func (k *kit) given() framing {
 	case p == nil:
 		return nil
 	case p.Framing == "pattern":
-		return &pattern{profile: p}
+		return pattern{p}
 	}
 	return framingNamed(p.Framing)
 }
 
 // framed looks at a message that the guest sends.
-func (k *kit) framed(g *harness, taken *sampleServer) (framing, string) {
+func (k *kit) framed(g *harness, sampler *sampleServer) (framing, string) {
 	if !g.inst.Up() {
-		return nil, k.waits(g, taken)
+		return nil, k.waits(g, sampler)
 	}
 	probe := request(1, 100)
-	frame, err := taken.takes(1, probe)
+	written, err := sampler.takes(1, probe)
 	if err != nil {
 		return nil, err.Error()
 	}
-	for _, name := range []string{"ndjson", "content-length", "websocket"} {
-		f := framingNamed(name)
-		if m, n, err := f.hear(g, frame); err == nil && n == len(frame) && string(m) == probe {
+	for _, f := range framings {
+		if heard, err := f.hear(g, written); err == nil && heard.size == len(written) && string(heard.message) == probe {
 			return f, ""
 		}
 	}
-	if again, err := taken.takes(2, probe); err != nil || !bytes.Equal(again, frame) {
+	if again, err := sampler.takes(2, probe); err != nil || !bytes.Equal(again, written) {
 		return nil, fmt.Sprintf(needsProfile, "the guest does not write the same message in the same way twice")
 	}
-	t := &sampler{stage: g, server: taken, known: map[string][]byte{probe: frame}}
-	f := &learned{sampler: t}
+	sampler.known[probe] = written
+	f := learned{sampler}
 	if err := k.checkLearned(f); err != nil {
 		return nil, fmt.Sprintf(needsProfile, "the guest does not understand what it says itself: "+err.Error())
 	}
-	k.samplers = append(k.samplers, t)
+	k.sampler = sampler
 	return f, ""
 }
 
 // waits says what a guest that is not up is waiting for.
-func (k *kit) waits(g *harness, taken *sampleServer) string {
+func (k *kit) waits(g *harness, sampler *sampleServer) string {
 	reason := "the guest has not said report(UP), and waits for something"
 	p := k.options.Profile.orEmpty()
 	switch {
 	case p.Greeting != "" || len(p.Replies) > 0:
-		if len(taken.written) > 0 {
-			return reason + endReason(g) + taken.unanswered(taken.last, taken.written)
+		if len(sampler.written) > 0 {
+			return reason + endReason(g) + sampler.unanswered(sampler.last, sampler.written)
 		}
 		return reason + endReason(g) + "; all that the server was sent has an answer (profile: greeting, replies)"
-	case len(taken.written) > 0:
-		reason += "; the server was sent " + short(taken.written)
+	case len(sampler.written) > 0:
+		reason += "; the server was sent " + short(sampler.written)
 	}
 	return fmt.Sprintf(needsProfile, reason+endReason(g))
 }
@@ -186,7 +179,7 @@ func (k *kit) checkLearned(f framing) error {
 		{4, "says", "1 " + reply(1, 100)}, {5, "gets", reply(1, 100)},
 	}}
 	c := k.setup
-	c.wire = &pipe{kind: "stream", framing: f, profile: k.options.Profile}
+	c.wire = pipeWire("stream", f, k.options.Profile)
 	g, err := newHarness(k.ctx, &c)
 	defer g.stop()
 	if err == nil {

@@ -12,31 +12,35 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// framing is how messages stand in a byte stream.
+// framing is how messages stand in a byte stream. It has no state.
 type framing interface {
 	name() string
-	fresh() framing
 
-	// hear takes one message off the beginning of p: n is its length with all that
-	// frames it, and 0 means that it is not whole. A frame that is no message is nil.
-	hear(g *harness, p []byte) (message []byte, n int, err error)
+	// hear takes one frame off the beginning of p.
+	hear(g *harness, p []byte) (frame, error)
 
-	// heard says whose message came last, and returns what is known of its frame.
-	heard(exchange uint32) map[string]string
-
-	// say frames a message of the server.
-	say(exchange uint32, message []byte, vars map[string]string) ([]byte, error)
+	// say frames a message of the server. values are settings and what the rules of a
+	// profile have found. answers is what was found in the frame of the message that it
+	// answers, or nil if it answers none.
+	say(message []byte, values, answers map[string]string) ([]byte, error)
 }
+
+// frame is a message with everything that frames it.
+type frame struct {
+	message []byte            // nil if the frame is not a message
+	size    int               // of the frame in bytes; 0 if it is not whole yet
+	found   map[string]string // by the groups of a profile
+}
+
+// framings are those that the kit knows by itself, in the order in which it tries them.
+var framings = []framing{ndjson{}, contentLength{}, webSocket{}}
 
 // framingNamed returns a framing that the kit knows, or nil.
 func framingNamed(name string) framing {
-	switch name {
-	case "ndjson":
-		return ndjson{}
-	case "content-length":
-		return contentLength{}
-	case "websocket":
-		return &webSocket{}
+	for _, f := range framings {
+		if f.name() == name {
+			return f
+		}
 	}
 	return nil
 }
@@ -44,114 +48,111 @@ func framingNamed(name string) framing {
 // ndjson is a message a line.
 type ndjson struct{}
 
-func (ndjson) name() string                   { return "ndjson" }
-func (ndjson) fresh() framing                 { return ndjson{} }
-func (ndjson) heard(uint32) map[string]string { return nil }
+func (ndjson) name() string { return "ndjson" }
 
-func (ndjson) hear(_ *harness, p []byte) ([]byte, int, error) {
+func (ndjson) hear(_ *harness, p []byte) (frame, error) {
 	i := bytes.IndexByte(p, '\n')
 	if i < 0 {
-		return nil, 0, nil
+		return frame{}, nil
 	}
-	return bytes.TrimSuffix(p[:i], []byte("\r")), i + 1, nil
+	return frame{message: bytes.TrimSuffix(p[:i], []byte("\r")), size: i + 1}, nil
 }
 
-func (ndjson) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
+func (ndjson) say(m []byte, _, _ map[string]string) ([]byte, error) {
 	return append(bytes.Clone(m), '\n'), nil
 }
 
 // contentLength is a header with the length before each message.
 type contentLength struct{}
 
-func (contentLength) name() string                   { return "content-length" }
-func (contentLength) fresh() framing                 { return contentLength{} }
-func (contentLength) heard(uint32) map[string]string { return nil }
+func (contentLength) name() string { return "content-length" }
 
-func (contentLength) hear(_ *harness, p []byte) ([]byte, int, error) {
-	head, _, found := bytes.Cut(p, []byte("\r\n\r\n"))
+func (contentLength) hear(_ *harness, p []byte) (frame, error) {
+	head, body, found := bytes.Cut(p, []byte("\r\n\r\n"))
 	if !found {
-		return nil, 0, nil
+		return frame{}, nil
 	}
 	size := -1
 	for field := range strings.SplitSeq(string(head), "\r\n") {
 		if name, value, _ := strings.Cut(field, ":"); strings.EqualFold(name, "content-length") {
 			n, err := strconv.Atoi(strings.TrimSpace(value))
 			if err != nil || n < 0 {
-				return nil, 0, fmt.Errorf("the guest wrote a Content-Length of %q", value)
+				return frame{}, fmt.Errorf("the guest wrote a Content-Length of %q", value)
 			}
 			size = n
 		}
 	}
-	if size < 0 {
-		return nil, 0, fmt.Errorf("the guest wrote a header without Content-Length: %s", short(head))
+	switch {
+	case size < 0:
+		return frame{}, fmt.Errorf("the guest wrote a header without Content-Length: %s", short(head))
+	case len(body) < size:
+		return frame{}, nil
 	}
-	from := len(head) + 4
-	if len(p) < from+size {
-		return nil, 0, nil
-	}
-	return p[from : from+size], from + size, nil
+	return frame{message: body[:size], size: len(p) - len(body) + size}, nil
 }
 
-func (contentLength) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
-	return append([]byte("Content-Length: "+strconv.Itoa(len(m))+"\r\n\r\n"), m...), nil
+func (contentLength) say(m []byte, _, _ map[string]string) ([]byte, error) {
+	return fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(m), m), nil
 }
 
 // learned is a framing that the kit takes from the guest: another instance sends the
 // message that the server is to say, and the server says the same bytes. So it serves
 // framings that are the same both ways and have no state.
-type learned struct{ sampler *sampler }
+type learned struct{ sampler *sampleServer }
 
-func (l *learned) name() string                   { return "learned from the guest" }
-func (l *learned) fresh() framing                 { return l }
-func (l *learned) heard(uint32) map[string]string { return nil }
+func (l learned) name() string { return "learned from the guest" }
 
-func (l *learned) hear(g *harness, p []byte) ([]byte, int, error) {
+func (l learned) hear(g *harness, p []byte) (frame, error) {
 	for exchange := uint32(1); exchange <= g.exchange; exchange++ {
 		if !g.unheard[exchange] {
 			continue
 		}
-		frame, err := l.sampler.frame(g.sent[exchange])
+		written, err := l.sampler.frame(g.sent[exchange])
 		switch {
 		case err != nil:
-			return nil, 0, err
-		case bytes.HasPrefix(p, frame):
-			return []byte(g.sent[exchange]), len(frame), nil
-		case bytes.HasPrefix(frame, p):
-			return nil, 0, nil
+			return frame{}, err
+		case bytes.HasPrefix(p, written):
+			return frame{message: []byte(g.sent[exchange]), size: len(written)}, nil
+		case bytes.HasPrefix(written, p):
+			return frame{}, nil
 		}
 	}
-	return nil, 0, fmt.Errorf("the guest wrote what it does not write for any message: %s", short(p))
+	return frame{}, fmt.Errorf("the guest wrote what it does not write for any message: %s", short(p))
 }
 
-func (l *learned) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
+func (l learned) say(m []byte, _, _ map[string]string) ([]byte, error) {
 	return l.sampler.frame(string(m))
 }
 
 // webSocket is WebSocket (RFC 6455), of which a client masks what it sends.
-type webSocket struct{ parts []byte }
+type webSocket struct{}
 
-func (s *webSocket) name() string                   { return "websocket" }
-func (s *webSocket) fresh() framing                 { return &webSocket{} }
-func (s *webSocket) heard(uint32) map[string]string { return nil }
+func (webSocket) name() string { return "websocket" }
 
-func (s *webSocket) hear(_ *harness, p []byte) ([]byte, int, error) {
-	h, err := readWebSocketHead(p)
-	if err != nil || h.from == 0 || len(p)-h.from < h.size {
-		return nil, 0, err
+// hear takes a ping, a pong or a close, or all the fragments of a message, with the control
+// frames between them.
+func (webSocket) hear(_ *harness, p []byte) (frame, error) {
+	message := []byte{}
+	for at := 0; ; {
+		h, err := readWebSocketHead(p[at:])
+		if err != nil || h.from == 0 || len(p)-at-h.from < h.size {
+			return frame{}, err
+		}
+		payload := p[at+h.from : at+h.from+h.size]
+		at += h.from + h.size
+		switch isControl := h.opcode >= 8; {
+		case isControl && at == h.from+h.size:
+			return frame{size: at}, nil
+		case isControl:
+			continue
+		}
+		for i, c := range payload {
+			message = append(message, c^h.mask[i%4])
+		}
+		if h.fin {
+			return frame{message: message, size: at}, nil
+		}
 	}
-	payload, end := bytes.Clone(p[h.from:h.from+h.size]), h.from+h.size
-	for i := range payload {
-		payload[i] ^= h.mask[i%4]
-	}
-	if h.opcode >= 8 { // ping, pong or close
-		return nil, end, nil
-	}
-	if s.parts = append(s.parts, payload...); !h.fin {
-		return nil, end, nil
-	}
-	whole := s.parts
-	s.parts = nil
-	return whole, end, nil
 }
 
 type webSocketHead struct {
@@ -188,7 +189,7 @@ func readWebSocketHead(p []byte) (h webSocketHead, err error) {
 	return h, nil
 }
 
-func (s *webSocket) say(_ uint32, m []byte, _ map[string]string) ([]byte, error) {
+func (webSocket) say(m []byte, _, _ map[string]string) ([]byte, error) {
 	head := []byte{0x81}
 	switch n := len(m); {
 	case n < 126:
@@ -201,35 +202,30 @@ func (s *webSocket) say(_ uint32, m []byte, _ map[string]string) ([]byte, error)
 	return append(head, m...), nil
 }
 
-// sampler is an instance of the guest that shows how a message looks when it is sent. It
-// is safe for concurrent use.
-type sampler struct {
-	mu     sync.Mutex
-	stage  *harness
-	server *sampleServer
-	known  map[string][]byte
-}
-
-// sampleServer is a server that records what is written, and sends no messages. It
-// answers what the profile has an answer for.
+// sampleServer is the server of an instance of the guest that shows how a message looks
+// when it is sent. It records what is written, and sends no messages. It answers what the
+// profile has an answer for.
 type sampleServer struct {
 	*pipeServer
 	written []byte
 	last    *stream
+
+	mu    sync.Mutex // of frame, which any goroutine may call
+	known map[string][]byte
 }
 
-func (p *sampleServer) opened(s *stream) error {
+func (v *sampleServer) opened(s *stream) error {
 	if s.kind == abi.OpenHTTP && !s.is(abi.Upgrade) {
 		return nil
 	}
-	return p.pipeServer.opened(s)
+	return v.pipeServer.opened(s)
 }
 
-func (p *sampleServer) wrote(s *stream) error {
-	for len(s.heard) > 0 && p.answered(s) {
+func (v *sampleServer) wrote(s *stream) error {
+	for len(s.heard) > 0 && v.answered(s) {
 	}
 	if len(s.heard) > 0 {
-		p.written, p.last = append(p.written, s.heard...), s
+		v.written, v.last = append(v.written, s.heard...), s
 	}
 	s.heard = nil
 	return nil
@@ -237,49 +233,33 @@ func (p *sampleServer) wrote(s *stream) error {
 
 // takes returns what the guest wrote to send a message, and tells it that the server has
 // the message.
-func (p *sampleServer) takes(exchange uint32, message string) ([]byte, error) {
-	p.written = nil
-	if err := p.stage.send(exchange, message); err != nil {
+func (v *sampleServer) takes(exchange uint32, message string) ([]byte, error) {
+	v.written = nil
+	if err := v.stage.send(exchange, message); err != nil {
 		return nil, err
 	}
-	frame := bytes.Clone(p.written)
-	if len(frame) == 0 {
+	written := bytes.Clone(v.written)
+	if len(written) == 0 {
 		return nil, errors.New("the guest wrote nothing when it was to send a message")
 	}
-	p.taken(p.last, nil)
-	return frame, p.stage.pump()
-}
-
-// sampleWire is the wire of a sampleServer.
-type sampleWire struct {
-	profile *Profile
-	made    *sampleServer
-}
-
-func (s *sampleWire) name() string  { return "unknown" }
-func (s *sampleWire) class() string { return "stream" }
-
-func (s *sampleWire) serve(g *harness) server {
-	s.made = &sampleServer{pipeServer: newPipeServer(g, nil, s.profile)}
-	return s.made
+	v.taken(v.last, nil)
+	return written, v.stage.pump()
 }
 
 // frame returns what the guest writes when it sends a message. It has the guest send each
 // message once.
-func (t *sampler) frame(message string) ([]byte, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if frame, ok := t.known[message]; ok {
-		return frame, nil
+func (v *sampleServer) frame(message string) ([]byte, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if written, ok := v.known[message]; ok {
+		return written, nil
 	}
-	frame, err := t.server.takes(t.stage.exchange+1, message)
+	written, err := v.takes(v.stage.exchange+1, message)
 	if err != nil {
 		return nil, fmt.Errorf("to learn how a message is framed: %w", err)
 	}
-	if len(t.known) < 1<<10 {
-		t.known[message] = frame
+	if len(v.known) < 1<<10 {
+		v.known[message] = written
 	}
-	return frame, nil
+	return written, nil
 }
-
-var classes = map[abi.OpenKind]string{abi.OpenProcess: "process", abi.OpenStream: "stream", abi.OpenHTTP: "http"}

@@ -73,10 +73,10 @@ type kit struct {
 	binary    []byte
 	compiler  *worker.Compiler
 	setup     setup
-	wires     []wire     // all the variants of the one that it speaks; none if unknown
-	unknown   string     // why there are none
-	violation *violation // what the guest did wrong before there was a scenario
-	samplers  []*sampler
+	wires     []wire                // all the variants of the one that it speaks; none if unknown
+	unknown   string                // why there are none
+	violation *violation            // what the guest did wrong before there was a scenario
+	sampler   *sampleServer         // of a learned framing
 	stops     int                   // how often the guest used up its budget
 	others    map[bool]*wasm.Module // on the interpreter, and without a meter
 	engines   []*wasm.Engine        // of the module and of others
@@ -246,13 +246,13 @@ func Known(id string) bool {
 
 // notApplicable returns why a scenario says nothing about this transport, or "".
 func (k *kit) notApplicable(s *Scenario) string {
-	if len(s.For) > 0 && len(k.wires) > 0 && !slices.Contains(s.For, k.wires[0].class()) {
+	if len(s.For) > 0 && len(k.wires) > 0 && !slices.Contains(s.For, k.wires[0].class) {
 		return "it is for transports of the class " + strings.Join(s.For, " or ")
 	}
 	if slices.Contains(s.Needs, "unsolicited") && !k.setup.manifest.Unsolicited {
 		return "the manifest says that no messages come which belong to no exchange"
 	}
-	if slices.Contains(s.Needs, "frames") && len(k.samplers) > 0 {
+	if slices.Contains(s.Needs, "frames") && k.sampler != nil {
 		return "how messages look is learned from the guest, which frames nothing else; say it in a profile (framing: pattern)"
 	}
 	return ""
@@ -311,7 +311,7 @@ func (k *kit) play(s *Scenario) (*recording, error) {
 // named adds to an error which scenario it is about, and how that was played.
 func (k *kit) named(s *Scenario, w wire, how string, err error) error {
 	if len(k.wires) > 1 {
-		how = " (" + w.name() + ")" + how
+		how = " (" + w.name + ")" + how
 	}
 	return fmt.Errorf("scenario %s%s, %w", s.ID, how, err)
 }
@@ -397,7 +397,7 @@ func (k *kit) close() {
 	for _, e := range k.engines {
 		_ = e.Close() // nothing runs on it any more
 	}
-	for _, t := range k.samplers {
-		t.stage.stop()
+	if k.sampler != nil {
+		k.sampler.stage.stop()
 	}
 }

@@ -163,14 +163,14 @@ func TestMatchIsOfBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := (&pattern{profile: p}).fresh()
+	f := pattern{p}
 	size := 0xc3a9
 	message := strings.Repeat("x", size)
-	if got, n, err := f.hear(nil, []byte("\x00\x00\xc3\xa9\xe9"+message)); string(got) != message || n != size+5 || err != nil {
-		t.Errorf("%d bytes, %d, %v", len(got), n, err)
+	if got, err := f.hear(nil, []byte("\x00\x00\xc3\xa9\xe9"+message)); string(got.message) != message || got.size != size+5 || err != nil {
+		t.Errorf("%d bytes, %d, %v", len(got.message), got.size, err)
 	}
-	if got, n, err := f.hear(nil, []byte("\x00\x00\x00\n\xe9xxxxxxxxxx")); string(got) != "xxxxxxxxxx" || n != 15 || err != nil {
-		t.Errorf("a line feed in a length: %q, %d, %v", got, n, err)
+	if got, err := f.hear(nil, []byte("\x00\x00\x00\n\xe9xxxxxxxxxx")); string(got.message) != "xxxxxxxxxx" || got.size != 15 || err != nil {
+		t.Errorf("a line feed in a length: %q, %d, %v", got.message, got.size, err)
 	}
 }
 
@@ -190,12 +190,12 @@ func FuzzPattern(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		framings = append(framings, &pattern{profile: p})
+		framings = append(framings, pattern{p})
 	}
 	f.Fuzz(func(t *testing.T, p []byte) {
 		for _, f := range framings {
-			if m, n, err := f.fresh().hear(nil, p); n < 0 || n > len(p) || len(m) > n || n > 0 && err != nil {
-				t.Fatalf("%d of %d bytes, %v", n, len(p), err)
+			if got, err := f.hear(nil, p); got.size < 0 || got.size > len(p) || len(got.message) > got.size || got.size > 0 && err != nil {
+				t.Fatalf("%d of %d bytes, %v", got.size, len(p), err)
 			}
 		}
 	})

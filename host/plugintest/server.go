@@ -31,29 +31,20 @@ type server interface {
 }
 
 // wire is how messages look between a guest and a server.
-type wire interface {
-	name() string
-	class() string
-	serve(g *harness) server
+type wire struct {
+	name  string
+	class string
+	serve func(g *harness) server
 }
 
-// pipe is a wire of one byte stream that everything shares: a process, a socket,
-// an HTTP exchange that was upgraded.
-type pipe struct {
-	kind    string
-	framing framing
-	profile *Profile
-}
-
-func (p *pipe) name() string  { return p.framing.name() }
-func (p *pipe) class() string { return p.kind }
-
-func (p *pipe) serve(g *harness) server {
-	return newPipeServer(g, p.framing.fresh(), p.profile)
+// pipeWire is a wire of one byte stream that everything shares: a process, a socket, an
+// HTTP exchange that was upgraded.
+func pipeWire(class string, f framing, p *Profile) wire {
+	return wire{f.name(), class, func(g *harness) server { return newPipeServer(g, f, p) }}
 }
 
 func newPipeServer(g *harness, f framing, p *Profile) *pipeServer {
-	v := &pipeServer{stage: g, framing: f, profile: p.orEmpty(), found: map[string]string{}}
+	v := &pipeServer{stage: g, framing: f, profile: p.orEmpty(), found: map[string]string{}, frames: map[uint32]map[string]string{}}
 	for _, setting := range g.setup.settings {
 		v.found[setting.Key] = setting.Value
 	}
@@ -64,9 +55,10 @@ type pipeServer struct {
 	stage   *harness
 	framing framing
 	profile *Profile
-	streams []*stream         // in the order in which they were opened
-	found   map[string]string // settings, and what replies of the profile have found
-	rest    []byte            // the second half of a message
+	streams []*stream                    // in the order in which they were opened
+	found   map[string]string            // settings, and what replies of the profile have found
+	frames  map[uint32]map[string]string // what was found in the frames of messages, by exchange
+	rest    []byte                       // the second half of a message
 	gone    bool
 }
 
@@ -122,22 +114,23 @@ func (v *pipeServer) wrote(s *stream) error {
 		if v.stage.awaits(s.heard) {
 			return nil
 		}
-		message, n, err := v.framing.hear(v.stage, s.heard)
+		f, err := v.framing.hear(v.stage, s.heard)
 		if err != nil {
 			return err
 		}
-		if n == 0 {
+		if f.size == 0 {
 			break
 		}
-		s.heard = s.heard[n:]
-		if message == nil {
+		s.heard = s.heard[f.size:]
+		if f.message == nil {
 			continue
 		}
-		exchange, err := v.stage.hears(message)
+		exchange, err := v.stage.hears(f.message)
 		if err != nil {
 			return err
 		}
-		v.taken(s, v.framing.heard(exchange))
+		v.frames[exchange] = f.found
+		v.taken(s, f.found)
 	}
 	if s.ended && len(s.heard) > 0 {
 		return fmt.Errorf("the guest closed its side in the middle of a message: %s", short(s.heard))
@@ -185,7 +178,7 @@ func (v *pipeServer) say(exchange uint32, message string, half bool) error {
 	}
 	p := v.rest
 	if v.rest = nil; p == nil {
-		if p, err = v.framing.say(exchange, []byte(message), v.found); err != nil {
+		if p, err = v.framing.say([]byte(message), v.found, v.frames[exchange]); err != nil {
 			return err
 		}
 		if half {

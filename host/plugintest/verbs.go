@@ -232,7 +232,7 @@ func hears(g *harness, text string) error {
 			return err
 		}
 		at := slices.Index(g.heard, uint32(n))
-		switch _, ordered := g.setup.wire.(*pipe); {
+		switch _, ordered := g.server.(*pipeServer); {
 		case at < 0:
 			return fmt.Errorf("expected the server to have message %d; %s", n, g.found())
 		case at > 0 && ordered:

@@ -8,34 +8,19 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// web is a wire of HTTP exchanges: a POST for each message. Answers come with
-// their own response (Streamable HTTP), as JSON or as events, or all by the one
-// stream that was opened first (HTTP+SSE).
-type web struct {
-	legacy bool // HTTP+SSE
-	events bool // answers are event streams
+// webWire is a wire of HTTP exchanges: a POST for each message. Answers come with their
+// own response (Streamable HTTP), as JSON or as events, or all on the one stream that was
+// opened first (HTTP+SSE, which is legacy).
+func webWire(name, class string, legacy, events bool) wire {
+	return wire{name, class, func(g *harness) server {
+		return &webServer{stage: g, legacy: legacy, events: events, calls: map[uint32]*stream{}, rest: map[uint32]rest{}, status: 200}
+	}}
 }
 
-func (w *web) name() string {
-	switch {
-	case w.legacy:
-		return "http+sse"
-	case w.events:
-		return "streamable http, events"
-	}
-	return "streamable http, json"
-}
-
-func (w *web) class() string {
-	if w.legacy {
-		return "sse"
-	}
-	return "http"
-}
-
-func (w *web) serve(g *harness) server {
-	return &webServer{stage: g, web: *w, calls: map[uint32]*stream{}, rest: map[uint32]rest{}, status: 200}
-}
+var (
+	streamableHTTP = []wire{webWire("streamable http, json", "http", false, false), webWire("streamable http, events", "http", false, true)}
+	legacySSE      = []wire{webWire("http+sse", "sse", true, false)}
+)
 
 // rest is the second half of something.
 type rest struct {
@@ -45,7 +30,8 @@ type rest struct {
 
 type webServer struct {
 	stage  *harness
-	web    web
+	legacy bool               // HTTP+SSE
+	events bool               // answers are event streams
 	main   *stream            // what belongs to no exchange
 	calls  map[uint32]*stream // requests that were heard
 	status int                // of the next answer as JSON
@@ -94,14 +80,14 @@ func (v *webServer) posted(s *stream) error {
 	if err != nil {
 		return err
 	}
-	if v.web.legacy && s.request.Target != endpoint {
+	if v.legacy && s.request.Target != endpoint {
 		return fmt.Errorf("the guest posted to %q; the server said %q", s.request.Target, endpoint)
 	}
 	e, err := readEnvelope(string(s.heard))
 	if err != nil {
 		return err
 	}
-	if v.web.legacy || e.kind() != abi.Request {
+	if v.legacy || e.kind() != abi.Request {
 		s.over = true
 		s.sink.Head(202, nil, 0, nil, true)
 		return nil
@@ -116,7 +102,7 @@ const endpoint = "/messages?session=kit"
 func (v *webServer) listened(s *stream) {
 	v.main = s
 	s.sink.Head(200, events, -1, nil, false)
-	if v.web.legacy {
+	if v.legacy {
 		v.stage.say(s, []byte("event: endpoint\ndata: "+endpoint+"\n\n"))
 	}
 }
@@ -126,7 +112,7 @@ func event(message string) []byte { return []byte("event: message\ndata: " + mes
 
 func (v *webServer) say(exchange uint32, message string, half bool) error {
 	s := v.calls[exchange]
-	if s == nil || v.web.legacy {
+	if s == nil || v.legacy {
 		s = v.main
 	}
 	if s == nil {
@@ -141,7 +127,7 @@ func (v *webServer) say(exchange uint32, message string, half bool) error {
 	answers := s != v.main && (err != nil || e.kind() == abi.Reply)
 	p := []byte(message)
 	switch {
-	case s == v.main || s.begun || !answers || v.web.events && v.status == 200:
+	case s == v.main || s.begun || !answers || v.events && v.status == 200:
 		p = event(message)
 		v.head(s, events, -1)
 	case v.whole(p) && !half:

@@ -2,6 +2,7 @@ package plugintest
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,17 +57,17 @@ func TestFramings(t *testing.T) {
 	for _, name := range []string{"ndjson", "content-length"} {
 		f := framingNamed(name)
 		for _, m := range []string{"{}", request(1, 100), request(1, 70_000)} {
-			p, err := f.say(1, []byte(m), nil)
+			p, err := f.say([]byte(m), nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for cut := 0; cut < len(p); cut += 1 + len(p)/50 {
-				if _, n, err := f.hear(nil, p[:cut]); n != 0 || err != nil {
-					t.Errorf("%s: %d of %d bytes are a message of %d (%v)", name, cut, len(p), n, err)
+				if got, err := f.hear(nil, p[:cut]); got.size != 0 || err != nil {
+					t.Errorf("%s: %d of %d bytes are a message of %d (%v)", name, cut, len(p), got.size, err)
 				}
 			}
-			if got, n, err := f.hear(nil, append(bytes.Clone(p), "more"...)); string(got) != m || n != len(p) || err != nil {
-				t.Errorf("%s: got %s, %d, %v", name, short(got), n, err)
+			if got, err := f.hear(nil, append(bytes.Clone(p), "more"...)); string(got.message) != m || got.size != len(p) || err != nil {
+				t.Errorf("%s: got %s, %d, %v", name, short(got.message), got.size, err)
 			}
 		}
 	}
@@ -76,22 +77,41 @@ func TestWebSocket(t *testing.T) {
 	f := framingNamed("websocket")
 	for _, size := range []int{2, 125, 126, 65535, 65536} {
 		m := bytes.Repeat([]byte("x"), size)
-		p, err := f.say(1, m, nil)
+		p, err := f.say(m, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := f.hear(nil, p); err != errUnmasked {
+		if _, err := f.hear(nil, p); err != errUnmasked {
 			t.Errorf("%d bytes without a mask: %v", size, err)
 		}
 		masked := mask(p, size)
 		for _, cut := range []int{0, 1, 3, len(masked) - 1} {
-			if _, n, err := f.hear(nil, masked[:cut]); n != 0 || err != nil {
-				t.Errorf("%d of %d bytes: %d, %v", cut, len(masked), n, err)
+			if got, err := f.hear(nil, masked[:cut]); got.size != 0 || err != nil {
+				t.Errorf("%d of %d bytes: %d, %v", cut, len(masked), got.size, err)
 			}
 		}
-		if got, n, err := f.hear(nil, masked); !bytes.Equal(got, m) || n != len(masked) || err != nil {
-			t.Errorf("%d bytes: got %s, %d, %v", size, short(got), n, err)
+		if got, err := f.hear(nil, masked); !bytes.Equal(got.message, m) || got.size != len(masked) || err != nil {
+			t.Errorf("%d bytes: got %s, %d, %v", size, short(got.message), got.size, err)
 		}
+	}
+}
+
+// The fragments of a message are one frame, with a ping between them; a ping alone is a
+// frame without a message.
+func TestWebSocketFragments(t *testing.T) {
+	ping := []byte("\x89\x80\x01\x02\x03\x04")
+	first, last := mask([]byte("\x01\x02ah"), 2), mask([]byte("\x80\x02oy"), 2)
+	whole := slices.Concat(first, ping, last)
+	for cut := range whole {
+		if got, err := (webSocket{}).hear(nil, whole[:cut]); got.size != 0 || err != nil {
+			t.Errorf("%d of %d bytes: %d, %v", cut, len(whole), got.size, err)
+		}
+	}
+	if got, err := (webSocket{}).hear(nil, slices.Concat(whole, first)); string(got.message) != "ahoy" || got.size != len(whole) || err != nil {
+		t.Errorf("got %s, %d, %v", short(got.message), got.size, err)
+	}
+	if got, err := (webSocket{}).hear(nil, slices.Concat(ping, whole)); got.message != nil || got.size != len(ping) || err != nil {
+		t.Errorf("got %s, %d, %v", short(got.message), got.size, err)
 	}
 }
 
@@ -113,8 +133,8 @@ func FuzzHear(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, p []byte) {
 		for _, name := range []string{"ndjson", "content-length", "websocket"} {
-			if _, n, err := framingNamed(name).hear(nil, p); n < 0 || n > len(p) || n > 0 && err != nil {
-				t.Fatalf("%s: %d of %d bytes, %v", name, n, len(p), err)
+			if got, err := framingNamed(name).hear(nil, p); got.size < 0 || got.size > len(p) || got.size > 0 && err != nil {
+				t.Fatalf("%s: %d of %d bytes, %v", name, got.size, len(p), err)
 			}
 		}
 	})
