@@ -37,7 +37,7 @@ type authHost struct {
 	state int           // bytes of the largest
 	slow  time.Duration // of the slowest step
 
-	trace   []string
+	lines   []string // of the trace
 	replies []string // as they came
 }
 
@@ -155,7 +155,15 @@ func shown(c *step.Credentials) string {
 }
 
 func (o *authHost) note(format string, args ...any) {
-	o.trace = append(o.trace, fmt.Sprintf(format, args...))
+	o.lines = append(o.lines, fmt.Sprintf(format, args...))
+}
+
+// trace is the trace of the run. A run that never began has none.
+func (o *authHost) trace() string {
+	if o == nil {
+		return ""
+	}
+	return strings.Join(o.lines, "\n")
 }
 
 // signedIn reports whether the newest flow has ended with what signs in: for a signer,

@@ -26,7 +26,7 @@ func try(t *testing.T, fault string, o Options) *Report {
 	if o.Profile == nil && !strings.HasPrefix(fault, "web") {
 		o.Profile = &Profile{Framing: "ndjson"}
 	}
-	r, err := run(t.Context(), compiler(), testenv.Module(t, "./testdata/broken"), o)
+	r, err := runTransport(newChecker(t.Context(), compiler(), testenv.Module(t, "./testdata/broken"), o))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,14 +205,11 @@ func TestOverCapSharedCanFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	module := testenv.Module(t, "./testdata/broken")
-	k := &kit{
-		ctx: t.Context(), compiler: compiler(), binary: module, report: newReport(module),
-		options: Options{Name: "broken", Settings: map[string]string{"fault": "small-buffer-in"}, Only: []string{"module"}},
-	}
+	k := &kit{checker: newChecker(t.Context(), compiler(), module, Options{Settings: map[string]string{"fault": "small-buffer-in"}, Only: []string{"module"}})}
 	if !k.load() {
 		t.Fatal(k.report.Checks)
 	}
-	k.wires = []wire{pipeWire("stream", ndjson{}, nil)}
+	k.wires = []wire{pipeWire("stream", ndjson{}, k.options.Profile)}
 	if _, err := k.play(s); err == nil || !strings.Contains(err.Error(), "expected the verdict TOO_BIG") {
 		t.Error(err)
 	}

@@ -1,8 +1,10 @@
 package plugintest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
@@ -13,15 +15,17 @@ import (
 // interpreter is slow, and have most of the kinds of events.
 var compared = []string{"response", "out-of-order", "cancel-sent", "joined", "strange-events", "server-crashes", "close-pending"}
 
-// comparisons are the ways to run a guest that must make no difference.
+// comparisons are the ways to run a guest that must make no difference: on which engine,
+// and how many instances at once.
 var comparisons = []struct {
-	check Check
-	run   func(k *kit, s *Scenario) (*recording, error)
+	check  Check
+	engine wasm.Config
+	runs   int
 }{
-	{Check{ID: "same-twice", Title: "The same events twice give the same trace"}, (*kit).again},
-	{Check{ID: "same-together", Title: "Two instances at once give the trace that one gives"}, (*kit).together},
-	{Check{ID: "same-interpreted", Title: "The interpreter gives the trace that native code gives"}, (*kit).interpreted},
-	{Check{ID: "same-unmetered", Title: "A module without a meter gives the trace that it gives with one"}, (*kit).unmetered},
+	{Check{ID: "same-twice", Title: "The same events twice give the same trace"}, wasm.Config{}, 1},
+	{Check{ID: "same-together", Title: "Two instances at once give the trace that one gives"}, wasm.Config{}, 2},
+	{Check{ID: "same-interpreted", Title: "The interpreter gives the trace that native code gives"}, wasm.Config{Interpreted: true}, 1},
+	{Check{ID: "same-unmetered", Title: "A module without a meter gives the trace that it gives with one"}, wasm.Config{Unmetered: true}, 1},
 }
 
 // compare runs what passed again, in other ways. Only what has passed within its
@@ -38,47 +42,57 @@ func (k *kit) compare() {
 			k.report.add(&c, Skipped, "none of the scenarios that are compared has passed, or the guest has used up its budget")
 			continue
 		}
-		var err error
 		var record *recording
-		for _, s := range list {
-			if record, err = k.differs(s, cmp.run); err != nil {
-				err = fmt.Errorf("scenario %s, %w", s.ID, err)
-				break
+		module, err := k.setup.module, error(nil)
+		if cmp.engine.Interpreted || cmp.engine.Unmetered {
+			module, err = k.module(cmp.engine)
+		}
+		for i := 0; err == nil && i < len(list); i++ {
+			if record, err = k.differs(list[i], module, cmp.runs); err != nil {
+				err = fmt.Errorf("scenario %s, %w", list[i].ID, err)
 			}
 		}
 		k.judge(&c, err, record)
 	}
 }
 
-// passed lists what is compared. Where only some checks are wanted, it is made here.
+// passed lists what is compared. A scenario that was not wanted is among it.
 func (k *kit) passed() (list []*Scenario) {
 	if len(k.wires) == 0 {
 		return nil
 	}
 	for _, s := range Scenarios() {
-		for _, id := range compared {
-			if c := k.report.Check(id); s.ID == id && k.notApplicable(s) == "" && (c == nil || c.Result == Passed) {
-				list = append(list, s)
-			}
+		c := k.report.Check(s.ID)
+		if slices.Contains(compared, s.ID) && k.notApplicable(s) == "" && (c == nil || c.Result == Passed) {
+			list = append(list, s)
 		}
 	}
 	return list
 }
 
-// differs runs a scenario and then again in another way.
-func (k *kit) differs(s *Scenario, other func(*kit, *Scenario) (*recording, error)) (*recording, error) {
+// differs runs a scenario, and then again with another module, so many times at once. It
+// returns a run that went wrong or has another trace, if there is one.
+func (k *kit) differs(s *Scenario, module *wasm.Module, runs int) (*recording, error) {
 	c := k.setup
 	c.wire = k.wires[0]
 	_, first, err := k.once(&c, s, cutter{})
 	if err != nil {
 		return first, err
 	}
-	second, err := other(k, s)
-	if err != nil {
-		return second, err
+	c.module = module
+	records, errs := make([]*recording, runs), make([]error, runs)
+	var wait sync.WaitGroup
+	for i := range runs {
+		wait.Go(func() { _, records[i], errs[i] = k.once(&c, s, cutter{}) })
 	}
-	if first.digest() != second.digest() {
-		return second, difference(first, second)
+	wait.Wait()
+	for i, r := range records {
+		if errs[i] == nil && !bytes.Equal(first.sum.Sum(nil), r.sum.Sum(nil)) {
+			errs[i] = difference(first, r)
+		}
+		if errs[i] != nil {
+			return r, errs[i]
+		}
 	}
 	return nil, nil
 }
@@ -92,50 +106,4 @@ func difference(a, b *recording) error {
 		}
 	}
 	return errors.New("the traces have different lengths, or part in bytes that are too long to show")
-}
-
-func (k *kit) again(s *Scenario) (*recording, error) {
-	c := k.setup
-	c.wire = k.wires[0]
-	_, r, err := k.once(&c, s, cutter{})
-	return r, err
-}
-
-// together runs two at once and returns the one that came off worse.
-func (k *kit) together(s *Scenario) (*recording, error) {
-	var records [2]*recording
-	var errs [2]error
-	var wait sync.WaitGroup
-	for i := range records {
-		wait.Go(func() { records[i], errs[i] = k.again(s) })
-	}
-	wait.Wait()
-	if errs[0] == nil && errs[1] == nil && records[0].digest() != records[1].digest() {
-		return records[1], difference(records[0], records[1])
-	}
-	return records[0], errors.Join(errs[:]...)
-}
-
-func (k *kit) interpreted(s *Scenario) (*recording, error) {
-	return k.elsewhere(s, wasm.Config{Interpreted: true})
-}
-
-func (k *kit) unmetered(s *Scenario) (*recording, error) {
-	return k.elsewhere(s, wasm.Config{Unmetered: true})
-}
-
-// elsewhere runs a scenario on another engine, which is kept for the next one.
-func (k *kit) elsewhere(s *Scenario, c wasm.Config) (*recording, error) {
-	m := k.others[c.Interpreted]
-	if m == nil {
-		var err error
-		if m, err = k.module(c); err != nil {
-			return nil, err
-		}
-		k.others[c.Interpreted] = m
-	}
-	cast := k.setup
-	cast.wire, cast.module = k.wires[0], m
-	_, r, err := k.once(&cast, s, cutter{})
-	return r, err
 }

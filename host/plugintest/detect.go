@@ -101,13 +101,15 @@ func (b *violation) Unwrap() error { return b.err }
 // setting may be missing.
 func (k *kit) noteViolation(g *harness) bool {
 	err := g.inbox.fault
-	switch n, barren := g.inbox.firstUnanswered(); {
-	case err != nil:
-	case guest.Crashed(g.inbox.closed):
+	if err == nil && guest.Crashed(g.inbox.closed) {
 		err = fmt.Errorf("the guest was stopped: %w", g.inbox.closed)
-	case barren:
-		err = fmt.Errorf("report(DONE) for request %d came before its answer, and ends it without one", n)
-	default:
+	}
+	for n := uint32(1); err == nil && n <= g.highest; n++ {
+		if g.of(n).unanswered {
+			err = fmt.Errorf("report(DONE) for request %d came before its answer, and ends it without one", n)
+		}
+	}
+	if err == nil {
 		return false
 	}
 	if k.violation == nil {
@@ -119,14 +121,10 @@ func (k *kit) noteViolation(g *harness) bool {
 
 // given returns the framing that a profile names, or nil.
 func (k *kit) given() framing {
-	p := k.options.Profile
-	switch {
-	case p == nil:
-		return nil
-	case p.Framing == "pattern":
+	if p := k.options.Profile; p.Framing == "pattern" {
 		return pattern{p}
 	}
-	return framingNamed(p.Framing)
+	return framingNamed(k.options.Profile.Framing)
 }
 
 // framed looks at a message that the guest sends.
@@ -159,7 +157,7 @@ func (k *kit) framed(g *harness, sampler *sampleServer) (framing, string) {
 // waits says what a guest that is not up is waiting for.
 func (k *kit) waits(g *harness, sampler *sampleServer) string {
 	reason := "the guest has not said report(UP), and waits for something"
-	p := k.options.Profile.orEmpty()
+	p := k.options.Profile
 	switch {
 	case p.Greeting != "" || len(p.Replies) > 0:
 		if len(sampler.written) > 0 {

@@ -103,16 +103,17 @@ type learned struct{ sampler *sampleServer }
 func (l learned) name() string { return "learned from the guest" }
 
 func (l learned) hear(g *harness, p []byte) (frame, error) {
-	for exchange := uint32(1); exchange <= g.exchange; exchange++ {
-		if !g.unheard[exchange] {
+	for n := uint32(1); n <= g.highest; n++ {
+		x := g.of(n)
+		if !x.unheard {
 			continue
 		}
-		written, err := l.sampler.frame(g.sent[exchange])
+		written, err := l.sampler.frame(x.sent)
 		switch {
 		case err != nil:
 			return frame{}, err
 		case bytes.HasPrefix(p, written):
-			return frame{message: []byte(g.sent[exchange]), size: len(written)}, nil
+			return frame{message: []byte(x.sent), size: len(written)}, nil
 		case bytes.HasPrefix(written, p):
 			return frame{}, nil
 		}
@@ -254,7 +255,7 @@ func (v *sampleServer) frame(message string) ([]byte, error) {
 	if written, ok := v.known[message]; ok {
 		return written, nil
 	}
-	written, err := v.takes(v.stage.exchange+1, message)
+	written, err := v.takes(v.stage.highest+1, message)
 	if err != nil {
 		return nil, fmt.Errorf("to learn how a message is framed: %w", err)
 	}

@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,6 @@ import (
 // happened.
 type harness struct {
 	ctx       context.Context
-	scenario  string // the id of the scenario
 	inst      *guest.Instance
 	record    *recording
 	server    server
@@ -35,15 +35,32 @@ type harness struct {
 	holding   bool
 	version   string // of the protocol, as facts have it
 	epoch     uint32
-	exchange  uint32            // the highest so far
-	sent      map[uint32]string // messages, by exchange
-	unheard   map[uint32]bool   // those that the server has not seen
-	expected  [][]byte          // what steps to come expect to see
-	heard     []uint32          // what the server has seen, in order, and no step has asked for
+	exchanges map[uint32]*exchange
+	highest   uint32   // of the exchanges so far
+	expected  [][]byte // what steps to come expect to see
+	heard     []uint32 // what the server has seen, in order, and no step has asked for
 	inbox     inbox
 	said      map[string]int // messages of the server that may still be delivered, by their text
 	mayEnd    bool           // the guest may give the connection up
-	cancelled map[uint32]bool
+}
+
+// exchange is a message of the host and what belongs to it.
+type exchange struct {
+	sent       string // the message
+	unheard    bool   // the server has not seen it
+	waiting    bool   // it is a request without an answer
+	cancelled  bool
+	done       bool
+	unanswered bool // it was done while it waited
+	failed     error
+}
+
+// of returns an exchange, or an empty one if no message has that exchange.
+func (g *harness) of(n uint32) *exchange {
+	if x := g.exchanges[n]; x != nil {
+		return x
+	}
+	return &exchange{}
 }
 
 // setup is what all runs of a scenario have in common.
@@ -64,12 +81,16 @@ const maxSteps = 200_000
 func newHarness(ctx context.Context, c *setup) (*harness, error) {
 	g := &harness{
 		ctx: ctx, setup: c, record: newRecording(), clock: epoch, grants: c.manifest.Grants,
-		sent: map[uint32]string{}, unheard: map[uint32]bool{}, cancelled: map[uint32]bool{}, said: map[string]int{},
+		exchanges: map[uint32]*exchange{}, said: map[string]int{},
 	}
-	g.inbox = inbox{stage: g, waiting: map[uint32]bool{}, done: map[uint32]bool{}, unanswered: map[uint32]bool{}, failed: map[uint32]error{}}
+	g.inbox.stage = g
+	var random io.Reader = randomness()
+	if c.random != nil {
+		random = c.random()
+	}
 	inst, err := guest.New(ctx, guest.Config{
 		Plugin: c.module.Name(), Module: c.module, Limits: c.limits, Trace: g.record.line,
-		SingleThreaded: true, Now: g.now, Random: c.source(),
+		SingleThreaded: true, Now: g.now, Random: random,
 	})
 	if err != nil {
 		return g, err
@@ -78,13 +99,8 @@ func newHarness(ctx context.Context, c *setup) (*harness, error) {
 	return g, nil
 }
 
-// source is the randomness of one instance.
-func (c *setup) source() io.Reader {
-	if c.random != nil {
-		return c.random()
-	}
-	return randomness()
-}
+// memory is how much memory the guest has, in bytes.
+func (g *harness) memory() int64 { return int64(g.inst.Pages()) * pageSize }
 
 // now is the clock of the guest. It advances a little with each reading, because a runtime
 // may wait for it to.
@@ -107,16 +123,9 @@ func (g *harness) stop() {
 func (g *harness) open() error {
 	g.server = g.setup.wire.serve(g)
 	g.inst.Open(&abi.Settings{
-		Server: "kit", Values: g.setup.settings, Grants: g.grants, MessageCap: uint32(g.messageCap()),
+		Server: "kit", Values: g.setup.settings, Grants: g.grants, MessageCap: uint32(cmp.Or(g.setup.limits.MessageCap, usualCap)),
 	}, nil, g, &g.inbox)
 	return g.pump()
-}
-
-func (g *harness) messageCap() int {
-	if g.setup.limits.MessageCap > 0 {
-		return g.setup.limits.MessageCap
-	}
-	return 16 << 20
 }
 
 func (g *harness) later(act func() error) { g.queue = append(g.queue, act) }
@@ -178,19 +187,18 @@ func (g *harness) pass(d time.Duration) error {
 }
 
 // send hands a message to the guest.
-func (g *harness) send(exchange uint32, text string) error {
+func (g *harness) send(n uint32, text string) error {
 	e, err := readEnvelope(text)
 	if err != nil {
 		return err
 	}
 	f := abi.Facts{Kind: e.kind(), ID: string(e.ID), Method: e.Method, Name: e.name(), Version: g.version, Epoch: g.epoch}
-	g.exchange = max(g.exchange, exchange)
-	g.sent[exchange], g.unheard[exchange] = text, true
-	g.inbox.waiting[exchange] = f.Kind == abi.Request
+	g.highest = max(g.highest, n)
+	g.exchanges[n] = &exchange{sent: text, unheard: true, waiting: f.Kind == abi.Request}
 	payload := abi.AppendFacts(nil, &f)
-	m := &outMessage{exchange: exchange, start: len(payload), payload: append(payload, text...), urgent: f.Kind == abi.Reply}
+	m := &outMessage{exchange: n, start: len(payload), payload: append(payload, text...), urgent: f.Kind == abi.Reply}
 	if err := g.inst.Send(g.ctx, m); err != nil {
-		g.inbox.failed[exchange] = err
+		g.of(n).failed = err
 	}
 	return g.pump()
 }
@@ -212,11 +220,11 @@ func (l *outMessage) Free()                  {}
 
 // hears notes that the server has a message, and returns its exchange.
 func (g *harness) hears(message []byte) (uint32, error) {
-	for exchange := uint32(1); exchange <= g.exchange; exchange++ {
-		if g.unheard[exchange] && g.sent[exchange] == string(message) {
-			delete(g.unheard, exchange)
-			g.heard = append(g.heard, exchange)
-			return exchange, nil
+	for n := uint32(1); n <= g.highest; n++ {
+		if x := g.of(n); x.unheard && x.sent == string(message) {
+			x.unheard = false
+			g.heard = append(g.heard, n)
+			return n, nil
 		}
 	}
 	return 0, fmt.Errorf("the server got what was not sent: %s", short(message))

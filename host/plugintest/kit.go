@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -41,20 +42,18 @@ type Options struct {
 // was tried or ctx is done; a module that misbehaves is a report that says so. An
 // error is one of the kit itself, of ctx, or an [OptionError].
 func Run(ctx context.Context, module []byte, o Options) (*Report, error) {
-	if wasm.HasExport(module, step.ExportStep) && !wasm.HasExport(module, abi.ExportEvent) {
-		return runProvider(ctx, module, o)
-	}
 	compiler := &worker.Compiler{Command: o.Worker}
 	defer compiler.Close()
-	return run(ctx, compiler, module, o)
+	c := newChecker(ctx, compiler, module, o)
+	if wasm.HasExport(module, step.ExportStep) && !wasm.HasExport(module, abi.ExportEvent) {
+		return runProvider(c)
+	}
+	return runTransport(c)
 }
 
-// run is Run with a compiler that may have compiled the module before.
-func run(ctx context.Context, compiler *worker.Compiler, module []byte, o Options) (*Report, error) {
-	if o.Name == "" {
-		o.Name = "plugin"
-	}
-	k := &kit{ctx: ctx, options: o, compiler: compiler, binary: module, report: newReport(module), others: map[bool]*wasm.Module{}}
+// runTransport is Run for a transport.
+func runTransport(c checker) (*Report, error) {
+	k := &kit{checker: c}
 	defer k.close()
 	if k.load() {
 		k.detect()
@@ -63,46 +62,51 @@ func run(ctx context.Context, compiler *worker.Compiler, module []byte, o Option
 		k.compare()
 	}
 	k.report.conclude()
-	return k.report, cmp.Or(k.optionErr, ctx.Err())
+	return k.report, cmp.Or(k.optionErr, k.ctx.Err())
 }
 
-// kit is one run of all checks.
+// kit is one run of all checks of a transport.
 type kit struct {
-	ctx       context.Context
-	options   Options
-	binary    []byte
-	compiler  *worker.Compiler
+	checker
 	setup     setup
-	wires     []wire                // all the variants of the one that it speaks; none if unknown
-	unknown   string                // why there are none
-	violation *violation            // what the guest did wrong before there was a scenario
-	sampler   *sampleServer         // of a learned framing
-	stops     int                   // how often the guest used up its budget
-	others    map[bool]*wasm.Module // on the interpreter, and without a meter
-	engines   []*wasm.Engine        // of the module and of others
-	optionErr error                 // options that do not fit the plugin
-	report    *Report
+	wires     []wire        // all the variants of the one that it speaks; empty if unknown
+	unknown   string        // why the wire is unknown
+	violation *violation    // what the guest did wrong before there was a scenario
+	sampler   *sampleServer // of a learned framing
+	engines   []*wasm.Engine
 }
 
-// isName reports whether a manifest may call a plugin so: [a-z0-9][a-z0-9-]*.
-func isName(s string) bool {
-	bad := func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') }
-	return s != "" && s[0] != '-' && strings.IndexFunc(s, bad) < 0
-}
-
-// load loads the module, and asks the guest to describe itself.
+// load loads the module, and has the guest describe itself.
 func (k *kit) load() bool {
 	door := Check{ID: "module", Title: "The module is one that a host loads", Level: Required, Points: []string{"R1"}}
 	began := time.Now()
 	m, err := k.module(wasm.Config{})
 	if k.judge(&door, err, nil); err != nil {
-		k.skipAll("the module cannot be loaded")
+		k.skip(k.allScenarios(), "the module cannot be loaded")
 		return false
 	}
 	k.report.figure("compile", "to look at the module and to make native code of it, without a cache", time.Since(began).Microseconds(), "µs")
 	k.report.figure("size", "the module", int64(len(k.binary)), "bytes")
 	k.setup = setup{module: m, random: k.options.random}
-	return k.describe()
+
+	c := Check{ID: "describe", Title: "The guest starts, and describes itself", Level: Required, Points: []string{"R1"}}
+	began = time.Now()
+	g, err := newHarness(k.ctx, &k.setup)
+	took := time.Since(began)
+	defer g.stop()
+	if err == nil {
+		k.setup.manifest = g.inst.Manifest()
+		err = checkManifest(&k.setup.manifest)
+		k.report.figure("start", "to make an instance and have it described", took.Microseconds(), "µs")
+		k.report.figure("memory", "of an instance that has described itself", g.memory(), "bytes")
+	}
+	if k.judge(&c, err, g.record); err != nil {
+		k.skip(k.allScenarios(), "the guest cannot be started")
+		return false
+	}
+	k.report.Plugin.Name, k.report.Plugin.Version = k.setup.manifest.Name, k.setup.manifest.Version
+	k.optionErr = k.settings()
+	return k.optionErr == nil
 }
 
 // module returns the module, compiled, on an engine like c that ends with the kit.
@@ -121,37 +125,17 @@ func (k *kit) module(c wasm.Config) (m *wasm.Module, err error) {
 	return m, err
 }
 
-// describe has the guest describe itself, and checks its manifest.
-func (k *kit) describe() bool {
-	c := Check{ID: "describe", Title: "The guest starts, and describes itself", Level: Required, Points: []string{"R1"}}
-	began := time.Now()
-	g, err := newHarness(k.ctx, &k.setup)
-	took := time.Since(began)
-	defer g.stop()
-	if err == nil {
-		k.setup.manifest = g.inst.Manifest()
-		err = checkManifest(&k.setup.manifest)
-		k.report.figure("start", "to make an instance and have it described", took.Microseconds(), "µs")
-		k.report.figure("memory", "of an instance that has described itself", int64(g.inst.Pages())*pageSize, "bytes")
-	}
-	k.judge(&c, err, g.record)
-	if err != nil {
-		k.skipAll("the guest cannot be started")
-		return false
-	}
-	k.report.Plugin.Name, k.report.Plugin.Version = k.setup.manifest.Name, k.setup.manifest.Version
-	k.optionErr = k.settings()
-	return k.optionErr == nil
-}
-
 const pageSize = 64 << 10
 
 // mainGrant is the only grant that a server entry can give.
 const mainGrant = "main"
 
+// pluginName is how a manifest may call a plugin.
+var pluginName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+
 func checkManifest(m *abi.Manifest) error {
 	switch {
-	case !isName(m.Name):
+	case !pluginName.MatchString(m.Name):
 		return fmt.Errorf("the manifest's name is %q, expected [a-z0-9][a-z0-9-]*", m.Name)
 	case len(m.Grants) == 0:
 		return errors.New("the manifest names no grants: a transport has to open something")
@@ -167,7 +151,7 @@ func checkManifest(m *abi.Manifest) error {
 // settings are those of the profile and of the options.
 func (k *kit) settings() error {
 	values := map[string]string{}
-	maps.Copy(values, k.options.Profile.orEmpty().Settings)
+	maps.Copy(values, k.options.Profile.Settings)
 	maps.Copy(values, k.options.Settings)
 	var known []string
 	for _, s := range k.setup.manifest.Settings {
@@ -186,10 +170,8 @@ const basic = "request"
 // allScenarios are the scenarios of the kit, and those of the options.
 func (k *kit) allScenarios() []*Scenario {
 	all := Scenarios()
-	slices.SortStableFunc(all, func(a, b *Scenario) int {
-		return cmp.Compare(slices.Index([]string{b.ID}, basic), slices.Index([]string{a.ID}, basic))
-	})
-	return slices.Concat(all, k.options.Scenarios)
+	first := slices.IndexFunc(all, func(s *Scenario) bool { return s.ID == basic })
+	return slices.Concat(all[first:first+1], all[:first], all[first+1:], k.options.Scenarios)
 }
 
 // scenarios runs those that are for this transport.
@@ -220,10 +202,6 @@ func (k *kit) scenarios() {
 		c.Got = note
 		k.judge(&c, err, record)
 	}
-}
-
-func (k *kit) wanted(id string) bool {
-	return len(k.options.Only) == 0 || slices.Contains(k.options.Only, id)
 }
 
 // Known reports whether the kit has a check of that id.
@@ -280,57 +258,46 @@ const mostCuts = 400
 
 // play runs a scenario on each variant of the wire, cut in all ways that it asks
 // for, until a run fails.
-func (k *kit) play(s *Scenario) (*recording, error) {
-	var last *recording
+func (k *kit) play(s *Scenario) (last *recording, err error) {
 	for _, w := range k.wires {
 		c := k.setup
 		c.wire, c.limits.MessageCap = w, s.Cap
 		if s.ratio != nil {
 			c.limits.HighWater = s.ratio(usualHighWater)
 		}
-		total, record, err := k.once(&c, s, cutter{})
-		last = record
-		if err != nil || s.Cuts == "" {
-			if err != nil {
-				return record, k.named(s, w, "", err)
+		total, how := 0, ""
+		total, last, err = k.once(&c, s, cutter{})
+		if err == nil && s.Cuts != "" {
+			how = ", cut after every byte"
+			_, last, err = k.once(&c, s, cutter{all: true})
+			for at := 1; err == nil && at < min(total, mostCuts); at++ {
+				how = fmt.Sprintf(", cut after byte %d", at)
+				_, last, err = k.once(&c, s, cutter{at: at})
 			}
-			continue
 		}
-		if _, record, err = k.once(&c, s, cutter{all: true}); err != nil {
-			return record, k.named(s, w, ", cut after every byte", err)
-		}
-		for at := 1; at < min(total, mostCuts); at++ {
-			if _, record, err = k.once(&c, s, cutter{at: at}); err != nil {
-				return record, k.named(s, w, fmt.Sprintf(", cut after byte %d", at), err)
+		if err != nil {
+			if len(k.wires) > 1 {
+				how = " (" + w.name + ")" + how
 			}
+			return last, fmt.Errorf("scenario %s%s, %w", s.ID, how, err)
 		}
 	}
 	return last, nil
 }
 
-// named adds to an error which scenario it is about, and how that was played.
-func (k *kit) named(s *Scenario, w wire, how string, err error) error {
-	if len(k.wires) > 1 {
-		how = " (" + w.name + ")" + how
-	}
-	return fmt.Errorf("scenario %s%s, %w", s.ID, how, err)
-}
-
 // once is one run. It returns how many bytes the server said.
-func (k *kit) once(c *setup, s *Scenario, cut cutter) (int, *recording, error) {
+func (k *kit) once(c *setup, s *Scenario, cut cutter) (said int, record *recording, err error) {
 	g, err := newHarness(k.ctx, c)
 	defer g.stop()
-	if err != nil {
-		return 0, g.record, err
+	if err == nil {
+		g.cut = cut
+		err = g.perform(s)
 	}
-	g.cut = cut
-	err = g.perform(s)
 	return g.cut.said, g.record, err
 }
 
 // perform goes through the steps of a scenario.
 func (g *harness) perform(s *Scenario) error {
-	g.scenario = s.ID
 	g.expects(s.Steps)
 	for _, step := range s.Steps {
 		err := verbs[step.Verb](g, step.Text)
@@ -357,42 +324,7 @@ func beginning(s Step) string {
 	return text
 }
 
-// judge adds a check to the report: it failed if err is not nil. What c.Got says already
-// is a note on how the scenario was played.
-func (k *kit) judge(c *Check, err error, r *recording) {
-	if !k.wanted(c.ID) && err == nil {
-		return
-	}
-	if err == nil {
-		k.report.add(c, Passed, c.Got)
-		return
-	}
-	if r != nil {
-		c.Trace = r.text()
-	}
-	var trap *wasm.Trap
-	if errors.As(err, &trap) && trap.Kind == wasm.TrapFuel || strings.Contains(err.Error(), "more computing time") {
-		k.stops++
-	}
-	result := Failed
-	if k.ctx.Err() != nil {
-		result = Skipped
-	}
-	if c.Got != "" {
-		err = fmt.Errorf("%w (%s)", err, c.Got)
-	}
-	k.report.add(c, result, err.Error())
-}
-
-// skipAll reports every scenario as skipped.
-func (k *kit) skipAll(why string) {
-	for _, s := range k.allScenarios() {
-		c := s.check()
-		k.report.add(&c, Skipped, why)
-	}
-}
-
-// close ends the samplers and engines.
+// close ends the sampler and the engines.
 func (k *kit) close() {
 	for _, e := range k.engines {
 		_ = e.Close() // nothing runs on it any more

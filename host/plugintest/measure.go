@@ -190,12 +190,12 @@ func (k *kit) memoryBySize(g *harness) error {
 	if _, err := k.warm(g); err != nil {
 		return err
 	}
-	before := int64(g.inst.Pages()) * pageSize
+	before := g.memory()
 	size := k.room(1 << 20)
 	if err := g.call(4, size, size); err != nil {
 		return err
 	}
-	grown := int64(g.inst.Pages())*pageSize - before
+	grown := g.memory() - before
 	k.report.figure("memory-large", "added by a message of "+inWords(size)+" each way", grown, "bytes")
 	if grown > mostMemory {
 		return fmt.Errorf("a message of %s each way added %d bytes of memory: deliver and forward leave its bytes with the host", inWords(size), grown)
@@ -208,18 +208,18 @@ func (k *kit) memoryBySize(g *harness) error {
 func (k *kit) memoryByUse(g *harness) error {
 	size := k.room(1 << 10)
 	rounds := uint32(1000 * (1 << 10) / size)
-	first := int64(g.inst.Pages()) * pageSize
+	first := g.memory()
 	before := first
 	for n := uint32(1); n <= 3*rounds; n++ {
 		if err := g.call(n, size, size); err != nil {
 			return err
 		}
-		delete(g.sent, n)
+		delete(g.exchanges, n)
 		if n == 2*rounds {
-			before = int64(g.inst.Pages()) * pageSize
+			before = g.memory()
 		}
 	}
-	after := int64(g.inst.Pages()) * pageSize
+	after := g.memory()
 	k.report.figure("memory-used", fmt.Sprintf("of an instance after %d calls", 3*rounds), after, "bytes")
 	// What has grown until there was no more does not grow any more.
 	if after-first > mostInUse {

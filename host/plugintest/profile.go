@@ -215,11 +215,3 @@ func (p *Profile) answer(heard []byte, values map[string]string) (n int, answer 
 	}
 	return 0, nil, false
 }
-
-// orEmpty is the profile, or an empty one instead of nil.
-func (p *Profile) orEmpty() *Profile {
-	if p == nil {
-		return &Profile{}
-	}
-	return p
-}

@@ -29,8 +29,9 @@ func examine(t *testing.T, module []byte, o Options) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &providerKit{ctx: t.Context(), options: o, binary: module, compiler: new(worker.Compiler), engine: engines[0], halfFuel: engines[1]}
-	return k.run()
+	k := &providerKit{checker: newChecker(t.Context(), new(worker.Compiler), module, o), engine: engines[0], halfFuel: engines[1]}
+	k.run()
+	return k.report
 }
 
 // wantMistake wants a check to have failed for a reason.

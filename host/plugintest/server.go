@@ -44,7 +44,7 @@ func pipeWire(class string, f framing, p *Profile) wire {
 }
 
 func newPipeServer(g *harness, f framing, p *Profile) *pipeServer {
-	v := &pipeServer{stage: g, framing: f, profile: p.orEmpty(), found: map[string]string{}, frames: map[uint32]map[string]string{}}
+	v := &pipeServer{stage: g, framing: f, profile: p, found: map[string]string{}, frames: map[uint32]map[string]string{}}
 	for _, setting := range g.setup.settings {
 		v.found[setting.Key] = setting.Value
 	}

@@ -12,9 +12,6 @@ import (
 // nothing is known to hinder it.
 func (p *Profile) carries() (most int, why string) {
 	most = math.MaxInt
-	if p == nil {
-		return most, ""
-	}
 	if p.Largest > 0 {
 		most, why = p.Largest, "the profile says that the wire carries no more (largest)"
 	}

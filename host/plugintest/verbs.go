@@ -3,6 +3,7 @@ package plugintest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ var errEnough = errors.New("enough")
 var verbs = map[string]func(*harness, string) error{
 	// The host.
 	"open": openUp, "begin": func(g *harness, _ string) error { return g.open() },
-	"greet": greet, "send": onExchange((*harness).send), "cancel": cancel, "withdraw": withdraw,
+	"greet": greet, "send": onExchange((*harness).send), "cancel": onExchange(cancel), "withdraw": onExchange(withdraw),
 	"strange": strange, "wait": wait, "shut": shut,
 
 	// The server.
@@ -34,8 +35,8 @@ var verbs = map[string]func(*harness, string) error{
 	"stuck": func(g *harness, _ string) error { g.stuck = true; return nil }, "drains": drains,
 
 	// What is expected.
-	"hears": hears, "sees": sees, "gets": gets, "rejects": rejects, "fails": fails, "surfaces": surfaces,
-	"lost": lost, "down": down, "answered": answered, "unsent": unsent, "large": large,
+	"hears": hears, "sees": sees, "gets": gets, "rejects": rejects, "fails": onExchange(fails), "surfaces": onExchange(surfaces),
+	"lost": lost, "down": down, "answered": onExchange(answered), "unsent": onExchange(unsent), "large": large,
 	"may-end": func(g *harness, _ string) error { g.mayEnd = true; return nil },
 	"enough": func(g *harness, _ string) error {
 		if g.inbox.closed != nil {
@@ -82,7 +83,7 @@ func greet(g *harness, _ string) error {
 		func() error {
 			return g.says(hello, `{"jsonrpc":"2.0","id":901,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"kit","version":"1"}}}`, false)
 		},
-		func() error { return answered(g, "901") },
+		func() error { return answered(g, hello, "") },
 		func() error {
 			g.version, g.epoch, g.inbox.got = "2025-11-25", 1, nil
 			return g.send(done, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
@@ -96,27 +97,24 @@ func greet(g *harness, _ string) error {
 	return nil
 }
 
-func cancel(g *harness, text string) error {
-	return onExchange(func(g *harness, n uint32, _ string) error {
-		g.inbox.waiting[n], g.cancelled[n] = false, true
-		g.inst.Cancel(n)
-		return g.pump()
-	})(g, text)
+func cancel(g *harness, n uint32, _ string) error {
+	g.of(n).waiting, g.of(n).cancelled = false, true
+	g.inst.Cancel(n)
+	return g.pump()
 }
 
 // withdraw is cancel of a message that must not have been sent yet.
-func withdraw(g *harness, text string) error {
-	return onExchange(func(g *harness, n uint32, _ string) error {
-		g.inbox.waiting[n], g.cancelled[n] = false, true
-		if !g.inst.Cancel(n) {
-			return fmt.Errorf("expected message %d to wait still, but the guest has had it", n)
-		}
-		delete(g.unheard, n)
-		return g.pump()
-	})(g, text)
+func withdraw(g *harness, n uint32, _ string) error {
+	x := g.of(n)
+	x.waiting, x.cancelled = false, true
+	if !g.inst.Cancel(n) {
+		return fmt.Errorf("expected message %d to wait still, but the guest has had it", n)
+	}
+	x.unheard = false
+	return g.pump()
 }
 
-// strangers are kinds of events that later versions may have.
+// unknownKinds are kinds of events that later versions may have.
 var unknownKinds = []abi.Kind{abi.EventClose + 1, 77, 1 << 16, 1 << 29}
 
 func strange(g *harness, _ string) error {
@@ -160,7 +158,7 @@ func shut(g *harness, _ string) error {
 	case g.inbox.closed == nil:
 		return errors.New("expected report(ENDED) within two seconds of CLOSE; nothing came, and a host would have waited all the time")
 	case len(g.inbox.got) > before:
-		return fmt.Errorf("expected nothing to be received after CLOSE, got %s", short([]byte(g.inbox.got[before].text)))
+		return fmt.Errorf("expected nothing to be received after CLOSE, got %s", short([]byte(g.inbox.got[before])))
 	}
 	return nil
 }
@@ -254,13 +252,13 @@ func (g *harness) found() string {
 			list = append(list, short(s.heard))
 		}
 	}
-	for n, was := range g.inbox.unanswered {
-		if was {
+	for n, x := range g.exchanges {
+		if x.unanswered {
 			list = append(list, fmt.Sprintf("report(DONE) for request %d, which ends it without an answer", n))
 		}
-	}
-	for n, err := range g.inbox.failed {
-		list = append(list, fmt.Sprintf("message %d failed: %v", n, err))
+		if x.failed != nil {
+			list = append(list, fmt.Sprintf("message %d failed: %v", n, x.failed))
+		}
 	}
 	if len(list) == 0 {
 		return "there is nothing"
@@ -273,7 +271,7 @@ func (g *harness) found() string {
 func gets(g *harness, text string) error {
 	if text == "nothing" {
 		if len(g.inbox.got) > 0 {
-			return fmt.Errorf("expected the host to get nothing, got %s", short([]byte(g.inbox.got[0].text)))
+			return fmt.Errorf("expected the host to get nothing, got %s", short([]byte(g.inbox.got[0])))
 		}
 		return nil
 	}
@@ -286,25 +284,24 @@ func gets(g *harness, text string) error {
 	}
 	got := g.inbox.got[0]
 	g.inbox.got = g.inbox.got[1:]
-	if trimmed(got.text) != text {
-		return fmt.Errorf("expected the host to get %s, got %s", short([]byte(text)), short([]byte(got.text)))
+	if trimmed(got) != text {
+		return fmt.Errorf("expected the host to get %s, got %s", short([]byte(text)), short([]byte(got)))
 	}
 	return nil
 }
 
 // rejects expects that something was delivered for which the verdict was this.
 func rejects(g *harness, text string) error {
-	for _, v := range g.inbox.refused {
-		if v.String() == text {
-			return nil
-		}
+	if !slices.ContainsFunc(g.inbox.refused, func(v abi.Verdict) bool { return v.String() == text }) {
+		return fmt.Errorf("expected a delivery with the verdict %s, got %v", text, g.inbox.refused)
 	}
-	return fmt.Errorf("expected a delivery with the verdict %s, got %v", text, g.inbox.refused)
+	return nil
 }
 
 // large expects that a message over the cap was let go.
 func large(g *harness, _ string) error {
-	if g.inbox.large == 0 && len(g.inbox.failed) == 0 {
+	failed := slices.ContainsFunc(slices.Collect(maps.Values(g.exchanges)), func(x *exchange) bool { return x.failed != nil })
+	if g.inbox.large == 0 && !failed {
 		return errors.New("expected the verdict TOO_BIG, or a call that fails for it; " + g.found())
 	}
 	g.inbox.large = 0
@@ -312,37 +309,31 @@ func large(g *harness, _ string) error {
 }
 
 // answered expects that a request has its answer.
-func answered(g *harness, text string) error {
-	return onExchange(func(g *harness, n uint32, _ string) error {
-		if err := g.inbox.failed[n]; err != nil {
-			return fmt.Errorf("expected an answer to request %d, but it failed: %w", n, err)
-		}
-		if g.inbox.waiting[n] || g.inbox.unanswered[n] {
-			return fmt.Errorf("expected an answer to request %d; %s", n, g.found())
-		}
-		return nil
-	})(g, text)
+func answered(g *harness, n uint32, _ string) error {
+	switch x := g.of(n); {
+	case x.failed != nil:
+		return fmt.Errorf("expected an answer to request %d, but it failed: %w", n, x.failed)
+	case x.waiting || x.unanswered:
+		return fmt.Errorf("expected an answer to request %d; %s", n, g.found())
+	}
+	return nil
 }
 
 // fails expects that the guest has failed a message, and kept the connection.
-func fails(g *harness, text string) error {
-	return onExchange(func(g *harness, n uint32, _ string) error {
-		if g.inbox.failed[n] == nil {
-			return fmt.Errorf("expected report(FAILED) for message %d; %s", n, g.found())
-		}
-		return nil
-	})(g, text)
+func fails(g *harness, n uint32, _ string) error {
+	if g.of(n).failed == nil {
+		return fmt.Errorf("expected report(FAILED) for message %d; %s", n, g.found())
+	}
+	return nil
 }
 
 // surfaces expects that the caller of a request learns that there will be no
 // answer: it failed, or the connection is lost.
-func surfaces(g *harness, text string) error {
-	return onExchange(func(g *harness, n uint32, _ string) error {
-		if g.inbox.closed == nil && g.inbox.failed[n] == nil && !g.inbox.done[n] {
-			return fmt.Errorf("expected request %d to fail or the connection to end; its caller would wait until the timeout", n)
-		}
-		return nil
-	})(g, text)
+func surfaces(g *harness, n uint32, _ string) error {
+	if x := g.of(n); g.inbox.closed == nil && x.failed == nil && !x.done {
+		return fmt.Errorf("expected request %d to fail or the connection to end; its caller would wait until the timeout", n)
+	}
+	return nil
 }
 
 // lost expects that the connection has ended, because the other side has.
@@ -366,34 +357,30 @@ func down(g *harness, _ string) error {
 }
 
 // unsent expects that a message has not reached the guest.
-func unsent(g *harness, text string) error {
-	return onExchange(func(g *harness, n uint32, _ string) error {
-		if result, ok := g.record.results[n]; ok {
-			return fmt.Errorf("expected message %d to wait; the guest has had it and returned %s", n, result)
-		}
-		return nil
-	})(g, text)
+func unsent(g *harness, n uint32, _ string) error {
+	if result, ok := g.record.results[n]; ok {
+		return fmt.Errorf("expected message %d to wait; the guest has had it and returned %s", n, result)
+	}
+	return nil
 }
 
 // finish checks what holds at the end of every run.
 func (g *harness) finish() error {
 	if len(g.inbox.got) > 0 && !g.mayEnd {
-		return fmt.Errorf("the guest delivered what was not expected: %s", short([]byte(g.inbox.got[0].text)))
+		return fmt.Errorf("the guest delivered what was not expected: %s", short([]byte(g.inbox.got[0])))
 	}
-	for n := uint32(1); n <= g.exchange; n++ {
+	for n := uint32(1); n <= g.highest; n++ {
 		result, ran := g.record.results[n]
+		x := g.of(n)
+		e, err := readEnvelope(x.sent)
+		isRequest := err == nil && e.kind() == abi.Request
 		switch {
-		case !ran || g.inbox.done[n] || g.inbox.failed[n] != nil || g.cancelled[n] || g.mayEnd:
+		case !ran || x.done || x.failed != nil || x.cancelled || g.mayEnd:
 		case result != "0" && result != "1":
 			return fmt.Errorf("MESSAGE returned %s for exchange %d; it returns 1, 0, or a status below zero", result, n)
-		case result == "0" && !g.unheard[n] && !g.isRequest(n):
+		case result == "0" && !x.unheard && !isRequest:
 			return fmt.Errorf("MESSAGE returned LATER for exchange %d, and neither DONE nor FAILED followed", n)
 		}
 	}
 	return nil
-}
-
-func (g *harness) isRequest(n uint32) bool {
-	e, err := readEnvelope(g.sent[n])
-	return err == nil && e.kind() == abi.Request
 }

@@ -1,0 +1,74 @@
+package plugintest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/internal/worker"
+)
+
+// checker adds the results of checks to a report. The kits for transports and for auth
+// providers have one each.
+type checker struct {
+	ctx       context.Context
+	options   Options // with a name and a profile
+	binary    []byte
+	compiler  *worker.Compiler
+	report    *Report
+	stops     int   // how often the guest used up its budget
+	optionErr error // options that do not fit the plugin
+}
+
+// newChecker returns a checker for a module, with a compiler that may have compiled the
+// module before.
+func newChecker(ctx context.Context, compiler *worker.Compiler, module []byte, o Options) checker {
+	o.Name = cmp.Or(o.Name, "plugin")
+	if o.Profile == nil {
+		o.Profile = &Profile{}
+	}
+	return checker{ctx: ctx, options: o, binary: module, compiler: compiler, report: newReport(module)}
+}
+
+func (k *checker) wanted(id string) bool {
+	return len(k.options.Only) == 0 || slices.Contains(k.options.Only, id)
+}
+
+// judge adds a check to the report: it failed if err is not nil. What c.Got says already
+// is a note on how the scenario was played. run is the run that the error is about, if
+// there was one.
+func (k *checker) judge(c *Check, err error, run interface{ trace() string }) {
+	if err == nil {
+		if k.wanted(c.ID) {
+			k.report.add(c, Passed, c.Got)
+		}
+		return
+	}
+	if run != nil {
+		c.Trace = run.trace()
+	}
+	var trap *wasm.Trap
+	if errors.As(err, &trap) && trap.Kind == wasm.TrapFuel || strings.Contains(err.Error(), "more computing time") {
+		k.stops++
+	}
+	result := Failed
+	if errors.Is(err, errNoSignIn) && k.options.Profile.SignIn == nil || k.ctx.Err() != nil {
+		result = Skipped
+	}
+	if c.Got != "" {
+		err = fmt.Errorf("%w (%s)", err, c.Got)
+	}
+	k.report.add(c, result, err.Error())
+}
+
+// skip reports scenarios as skipped.
+func (k *checker) skip(list []*Scenario, why string) {
+	for _, s := range list {
+		c := s.check()
+		k.report.add(&c, Skipped, why)
+	}
+}
