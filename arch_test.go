@@ -74,7 +74,7 @@ var arrows = map[string][]string{
 	"host/signin":                 {"abi/step", "host/internal/egress"},
 	"host/status":                 {"host/mcp"},
 	"host/trust":                  {"host/cleantext", "host/config", "host/internal/capability/process", "host/internal/hosterr", "host/internal/securedir"},
-	"host/plugintest":             {"abi" + below, "host/internal/auth", "host/internal/guest", "host/internal/wasm", "host/internal/worker", "sdk/sdktest", "host/internal/hostio", "host/cleantext"},
+	"host/plugintest":             {"abi" + below, "host/internal/auth", "host/internal/capability" + below, "host/internal/guest", "host/internal/wasm", "host/internal/worker", "sdk/sdktest", "host/internal/hostio", "host/cleantext"},
 	"host/plugintest/restarttest": {"host", "host/mcp", goSDK, "host/status"},
 	"host/pluginbuild":            {"host/internal/capability/process"},
 	"cmd/mkplugin":                {"host/pluginbuild"},

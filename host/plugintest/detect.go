@@ -2,6 +2,7 @@ package plugintest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -43,10 +44,10 @@ func (k *kit) detect() {
 
 var classes = map[abi.OpenKind]string{abi.OpenProcess: "process", abi.OpenStream: "stream", abi.OpenHTTP: "http"}
 
-// endReason says why the connection ended, if it did.
+// endReason says why the connection ended, if it did, or what the guest may not open.
 func endReason(g *harness) string {
-	if g.inbox.closed != nil {
-		return ": " + g.inbox.closed.Error()
+	if why := cmp.Or(g.inbox.closed, g.refusal); why != nil {
+		return ": " + why.Error()
 	}
 	return ""
 }
@@ -161,7 +162,7 @@ func (k *kit) waits(g *harness, sampler *sampleServer) string {
 	switch {
 	case p.Greeting != "" || len(p.Replies) > 0:
 		if len(sampler.written) > 0 {
-			return reason + endReason(g) + sampler.unanswered(sampler.last, sampler.written)
+			return reason + endReason(g) + sampler.unanswered(sampler.written)
 		}
 		return reason + endReason(g) + "; all that the server was sent has an answer (profile: greeting, replies)"
 	case len(sampler.written) > 0:

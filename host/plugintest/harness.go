@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
@@ -24,6 +25,8 @@ type harness struct {
 	server    server
 	setup     *setup
 	grants    []abi.Grant
+	table     *capability.Table
+	refusal   error // why the table has refused an open, the last time
 	clock     time.Time
 	timers    timers
 	streams   []*stream
@@ -84,6 +87,7 @@ func newHarness(ctx context.Context, c *setup) (*harness, error) {
 		exchanges: map[uint32]*exchange{}, said: map[string]int{},
 	}
 	g.inbox.stage = g
+	g.table = g.newTable()
 	var random io.Reader = randomness()
 	if c.random != nil {
 		random = c.random()
@@ -111,12 +115,12 @@ func (g *harness) now() time.Time {
 
 // stop ends the guest at once.
 func (g *harness) stop() {
-	if g.inst == nil {
-		return
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = g.inst.Close(ctx) // it returns no errors
+	if g.inst != nil {
+		_ = g.inst.Close(ctx) // it returns no errors
+	}
+	_ = g.table.Close(ctx) // no handle of it has anything to wait for
 }
 
 // open begins the connection and lets both sides do what they do at first.
@@ -252,11 +256,11 @@ func (g *harness) flush(s *stream, last bool) {
 	p := s.held
 	s.held = nil
 	for _, piece := range g.cut.pieces(p) {
-		g.later(func() error { s.sink.Data(piece, false); return nil })
+		g.later(func() error { s.Events.Data(piece, false); return nil })
 	}
 	if last {
 		s.over = true
-		g.later(func() error { s.sink.End(); return nil })
+		g.later(func() error { s.Events.End(); return nil })
 	}
 }
 

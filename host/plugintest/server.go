@@ -1,8 +1,6 @@
 package plugintest
 
 import (
-	"crypto/sha1"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
@@ -70,27 +68,20 @@ func (v *pipeServer) opened(s *stream) error {
 		return nil
 	}
 	v.streams = append(v.streams, s)
-	switch {
-	case s.kind == abi.OpenHTTP:
-		s.sink.Head(101, upgradeHeaders(s.request.Headers), -1, nil, false)
-	case v.profile.Sealed != "":
-		s.sink.Sealed(toBytes(v.profile.Sealed))
-	default:
-		s.sink.Opened()
+	if s.kind == abi.OpenHTTP {
+		s.head(101, upgradeHeaders(s.request.Headers), -1, nil, false)
+	} else {
+		s.Events.Sealed(toBytes(v.profile.Sealed)) // if it is empty, the guest hears OPENED alone
 	}
 	v.tell(s, expand(v.profile.Greeting, v.found))
 	return nil
 }
 
-// upgradeHeaders are those of the 101 that answers a request: what a WebSocket client
-// checks (RFC 6455, 4.2.2).
+// upgradeHeaders are those of the 101 that answers a request, as far as a guest sees them. A
+// host makes the key of a WebSocket itself, and checks the answer to it.
 func upgradeHeaders(request []abi.Pair) (list []abi.Pair) {
 	for _, h := range request {
-		switch strings.ToLower(h.Key) {
-		case "sec-websocket-key":
-			sum := sha1.Sum([]byte(h.Value + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
-			list = append(list, abi.Pair{Key: "sec-websocket-accept", Value: base64.StdEncoding.EncodeToString(sum[:])})
-		case "sec-websocket-protocol":
+		if strings.EqualFold(h.Key, "sec-websocket-protocol") {
 			first, _, _ := strings.Cut(h.Value, ",")
 			list = append(list, abi.Pair{Key: "sec-websocket-protocol", Value: strings.TrimSpace(first)})
 		}
@@ -207,7 +198,7 @@ func (v *pipeServer) leave() error {
 	for _, s := range v.streams {
 		v.stage.flush(s, true)
 		if s.kind == abi.OpenProcess {
-			v.stage.later(func() error { s.sink.Exit(0, ""); return nil })
+			v.stage.later(func() error { s.finish(func() { s.Events.Exit(0, "") }); return nil })
 		}
 	}
 	return v.stage.pump()
@@ -221,10 +212,10 @@ func (v *pipeServer) crash(status abi.Status) error {
 	for _, s := range v.streams {
 		v.stage.later(func() error {
 			if s.kind == abi.OpenProcess {
-				s.sink.End()
-				s.sink.Exit(-1, "killed")
+				s.Events.End()
+				s.finish(func() { s.Events.Exit(-1, "killed") })
 			} else {
-				s.sink.Error(status, errBroken)
+				s.fail(status)
 			}
 			return nil
 		})

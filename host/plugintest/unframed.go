@@ -68,21 +68,22 @@ func sees(g *harness, text string) error {
 	return fmt.Errorf("expected the server to be sent %s; %s", short(p), g.found())
 }
 
-// unanswered says what the guest has written that got no answer.
-func (g *harness) unanswered() string {
+// obstacle says what a guest that is not up may wait for: something that it wrote and that
+// got no answer, or something that it may not open.
+func (g *harness) obstacle() string {
 	v, ok := g.server.(*pipeServer)
-	if !ok {
-		return ""
-	}
 	for _, s := range g.streams {
-		if len(s.heard) > 0 {
-			return v.unanswered(s, s.heard)
+		if ok && len(s.heard) > 0 {
+			return v.unanswered(s.heard)
 		}
+	}
+	if g.refusal != nil {
+		return "; " + g.refusal.Error()
 	}
 	return ""
 }
 
 // unanswered says what nothing in a profile is about.
-func (v *pipeServer) unanswered(s *stream, p []byte) string {
+func (v *pipeServer) unanswered(p []byte) string {
 	return "; the server was sent " + short(p) + ", which no rule of the profile answers"
 }

@@ -66,7 +66,7 @@ func openUp(g *harness, _ string) error {
 	case g.inbox.closed != nil:
 		return fmt.Errorf("expected the connection to come up, but it ended: %w", g.inbox.closed)
 	case !g.inst.Up():
-		return fmt.Errorf("expected report(UP) once what the guest opened is there; nothing came%s", g.unanswered())
+		return fmt.Errorf("expected report(UP) once what the guest opened is there; nothing came%s", g.obstacle())
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func drains(g *harness, _ string) error {
 			continue
 		}
 		s.Flush()
-		g.later(func() error { s.sink.Drained(); return nil })
+		g.later(func() error { s.Events.Drained(); return nil })
 	}
 	return g.pump()
 }
@@ -259,6 +259,9 @@ func (g *harness) found() string {
 		if x.failed != nil {
 			list = append(list, fmt.Sprintf("message %d failed: %v", n, x.failed))
 		}
+	}
+	if g.refusal != nil {
+		list = append(list, "a refusal: "+g.refusal.Error())
 	}
 	if len(list) == 0 {
 		return "there is nothing"

@@ -61,7 +61,7 @@ func (v *webServer) wrote(s *stream) error {
 	}
 	s.begun = true
 	if v.gone {
-		s.sink.Error(abi.Unreachable, errBroken)
+		s.fail(abi.Unreachable)
 		return nil
 	}
 	switch s.request.Method {
@@ -70,7 +70,7 @@ func (v *webServer) wrote(s *stream) error {
 	case "GET":
 		v.listened(s)
 	default:
-		s.sink.Head(200, nil, 0, nil, true)
+		s.head(200, nil, 0, nil, true)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (v *webServer) posted(s *stream) error {
 	}
 	if v.legacy || e.kind() != abi.Request {
 		s.over = true
-		s.sink.Head(202, nil, 0, nil, true)
+		s.head(202, nil, 0, nil, true)
 		return nil
 	}
 	v.calls[exchange], s.begun = s, false
@@ -101,7 +101,7 @@ const endpoint = "/messages?session=kit"
 
 func (v *webServer) listened(s *stream) {
 	v.main = s
-	s.sink.Head(200, events, -1, nil, false)
+	s.head(200, events, -1, nil, false)
 	if v.legacy {
 		v.stage.say(s, []byte("event: endpoint\ndata: "+endpoint+"\n\n"))
 	}
@@ -132,7 +132,7 @@ func (v *webServer) say(exchange uint32, message string, half bool) error {
 		v.head(s, events, -1)
 	case v.whole(p) && !half:
 		s.begun, s.over = true, true
-		s.sink.Head(v.code(), v.headers(asJSON), int64(len(p)), p, true)
+		s.head(v.code(), v.headers(asJSON), int64(len(p)), p, true)
 		return v.stage.pump()
 	default:
 		v.head(s, asJSON, int64(len(p)))
@@ -154,7 +154,7 @@ func (v *webServer) whole(p []byte) bool {
 func (v *webServer) head(s *stream, media []abi.Pair, length int64) {
 	if !s.begun {
 		s.begun = true
-		s.sink.Head(v.code(), v.headers(media), length, nil, false)
+		s.head(v.code(), v.headers(media), length, nil, false)
 	}
 }
 
@@ -211,7 +211,7 @@ func (v *webServer) leave() error {
 	for _, s := range v.open() {
 		if s.over = true; !s.begun {
 			s.begun = true
-			s.sink.Head(v.status, events, 0, nil, true)
+			s.head(v.status, events, 0, nil, true)
 			continue
 		}
 		v.stage.flush(s, true)
@@ -224,7 +224,7 @@ func (v *webServer) crash(status abi.Status) error {
 	v.gone = true
 	for _, s := range v.open() {
 		s.over, s.begun = true, true
-		v.stage.later(func() error { s.sink.Error(status, errBroken); return nil })
+		v.stage.later(func() error { s.fail(status); return nil })
 	}
 	return v.stage.pump()
 }

@@ -1,22 +1,84 @@
 package plugintest
 
 import (
-	"fmt"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
+	socket "github.com/wharf-mcp/wharf/host/internal/capability/stream"
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
+
+// A target is what a grant of the kit leads to. What a guest may ask for is what it may ask
+// of the target in a host; nothing is dialled or started, and the handle is a stream.
+type target struct {
+	capability.Target
+	stage *harness
+}
+
+// targets are those of a server entry in a host. Where they are matters only where a
+// guest names another place.
+func targets() map[abi.OpenKind]capability.Target {
+	origin, err := httpclient.ParseOrigin("https://server.example")
+	if err != nil {
+		panic(err) // it is a constant
+	}
+	return map[abi.OpenKind]capability.Target{
+		abi.OpenProcess: process.Process{Command: "server"},
+		abi.OpenStream:  socket.Address{Network: "unix", Addr: "/run/server.sock"},
+		abi.OpenHTTP:    origin,
+	}
+}
+
+// newTable returns the table of a host, with what the manifest asks for granted. Its limits
+// are those of a host, on the clock of the kit.
+func (g *harness) newTable() *capability.Table {
+	c := capability.Config{Now: func() time.Time { return g.clock }}
+	all := targets()
+	for _, grant := range g.grants {
+		if to := all[grant.Kind]; to != nil {
+			c.Grants = append(c.Grants, capability.Grant{Name: grant.Name, To: target{to, g}})
+		}
+	}
+	return capability.NewTable(c)
+}
+
+// Opener implements [capability.Target].
+func (t target) Opener(l *capability.Limits) capability.Opener {
+	return opener{t.Target.Opener(l), t}
+}
+
+type opener struct {
+	capability.Opener
+	target target
+}
+
+// Open makes a stream of the kit for a request that the opener of a host takes.
+func (o opener) Open(at capability.Opening, r *abi.OpenRequest) (capability.Handle, abi.Status, error) {
+	if _, status, err := o.Opener.Open(at, r); err != nil {
+		return nil, status, err
+	}
+	if refuse := o.target.stage.refuse; refuse != abi.OK {
+		return nil, refuse, errors.New("the scenario refuses it")
+	}
+	s := &stream{stage: o.target.stage, kind: o.target.Kind(), request: *r}
+	s.request.Headers = slices.Clone(r.Headers)
+	s.Init(at)
+	return s, abi.OK, nil
+}
 
 // stream is something that the guest has opened. What it writes is kept until
 // the server comes to it.
 type stream struct {
+	capability.Slot
 	stage   *harness
 	kind    abi.OpenKind
 	request abi.OpenRequest
-	sink    hostio.Sink
 
 	queued []byte // not flushed, or not taken
 	fin    bool   // the writing side was closed, behind queued
@@ -24,8 +86,42 @@ type stream struct {
 	ended  bool   // the server has seen the end of what the guest writes
 	over   bool   // the server has said its last
 	closed bool   // the guest, or the host for it, has closed the handle
-	begun  bool   // a head was sent
+	begun  bool   // a head was sent, or is about to be
+	headed bool   // a head was sent
 	held   []byte // what the server says when it is released
+}
+
+// Start implements [capability.Handle]. Nothing happens before the guest has returned.
+func (s *stream) Start() {
+	s.stage.streams = append(s.stage.streams, s)
+	s.stage.later(func() error { return s.stage.server.opened(s) })
+}
+
+// End implements [capability.Handle].
+func (s *stream) End() { s.finish(s.Slot.End) }
+
+// finish says the last that there is of a stream, which then counts no more.
+func (s *stream) finish(last func()) {
+	if !s.Ended() {
+		s.Cancel(nil)
+		last()
+		s.Remove()
+	}
+}
+
+// head says the head of an answer.
+func (s *stream) head(status int, headers []abi.Pair, length int64, body []byte, last bool) {
+	s.headed = true
+	s.Requested(true)
+	s.Events.Head(status, headers, length, body, last)
+}
+
+// fail breaks the stream off.
+func (s *stream) fail(status abi.Status) {
+	if s.kind == abi.OpenHTTP && !s.headed {
+		s.Requested(false)
+	}
+	s.finish(func() { s.Events.Error(status, errBroken) })
 }
 
 func (s *stream) Write(p []byte, end bool) {
@@ -44,29 +140,24 @@ func (s *stream) Flush() {
 
 func (s *stream) Queued() int { return len(s.queued) }
 
-func (s *stream) Close() { s.closed = true }
+func (s *stream) Close() {
+	s.closed = true
+	s.End()
+}
 
 // is reports whether the guest asked for a flag.
 func (s *stream) is(flag uint32) bool { return s.request.Flags&flag != 0 }
 
-// Open is the world's side of open. Nothing happens before the guest has
-// returned.
+// Open opens through the table. What it refuses is kept for the report.
 func (g *harness) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
-	if !slices.Contains(g.grants, abi.Grant{Kind: kind, Name: r.Grant}) {
-		return nil, abi.Denied, fmt.Errorf("the server entry grants no %s called %q", kind, r.Grant)
+	s, status, err := g.table.Open(kind, r, sink)
+	if err != nil && g.refuse == abi.OK {
+		g.refusal = err
 	}
-	if g.refuse != abi.OK {
-		return nil, g.refuse, nil
-	}
-	request := *r
-	request.Headers = slices.Clone(r.Headers)
-	s := &stream{stage: g, kind: kind, request: request, sink: sink}
-	g.streams = append(g.streams, s)
-	g.later(func() error { return g.server.opened(s) })
-	return s, abi.OK, nil
+	return s, status, err
 }
 
-// Timers is the world's side of timer.
+// Timers implements [hostio.Host].
 func (g *harness) Timers(fire func(uint32)) hostio.Timers {
 	g.timers = timers{stage: g, fire: fire, armed: map[uint32]time.Time{}, due: map[uint32]bool{}}
 	return &g.timers
@@ -86,7 +177,7 @@ func (t *timers) Set(id uint32, after time.Duration) abi.Status {
 	if after <= 0 {
 		return abi.OK
 	}
-	if len(t.armed) >= abi.MaxTimers {
+	if len(t.armed)+len(t.due) >= abi.MaxTimers {
 		return abi.LimitReached
 	}
 	t.armed[id] = t.stage.clock.Add(max(after, abi.MinTimer*time.Millisecond))

@@ -16,6 +16,7 @@ func NewTable(c Config) *Table {
 		grants:  slices.Clone(c.Grants),
 		grace:   c.Grace.withDefaults(),
 		limits:  limits,
+		now:     c.Now,
 		stderr:  NewTail(),
 		force:   make(chan struct{}),
 		empty:   make(chan struct{}),
@@ -26,6 +27,9 @@ func NewTable(c Config) *Table {
 		workers:   newWorkerPool(),
 	}
 	t.unanswered.Store(1)
+	if t.now == nil {
+		t.now = time.Now
+	}
 	for _, g := range t.grants {
 		t.openers = append(t.openers, g.To.Opener(&t.limits))
 	}
@@ -92,7 +96,7 @@ func (t *Table) room(kind abi.OpenKind) error {
 		if t.served >= t.limits.Exchanges {
 			return fmt.Errorf("%d exchanges are under way, and there may be no more", t.served)
 		}
-		if n := t.unanswered.Load(); n > int64(t.limits.Burst) && !t.opens.allow(time.Now()) {
+		if n := t.unanswered.Load(); n > int64(t.limits.Burst) && !t.opens.allow(t.now()) {
 			return fmt.Errorf("the last %d requests had no answer: one each %s is allowed until the server answers", n, t.limits.Refill)
 		}
 		t.served++
@@ -101,7 +105,7 @@ func (t *Table) room(kind abi.OpenKind) error {
 	if open := len(t.handles) - t.served; open >= t.limits.Handles {
 		return fmt.Errorf("%d handles are open, and there may be no more", open)
 	}
-	if !t.opens.allow(time.Now()) {
+	if !t.opens.allow(t.now()) {
 		return fmt.Errorf("too many opens: one each %s is allowed after the first %d",
 			t.limits.Refill, t.limits.Burst)
 	}

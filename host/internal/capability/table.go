@@ -5,6 +5,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
@@ -15,6 +16,9 @@ type Config struct {
 	Grants []Grant
 	Grace  Grace
 	Limits Limits
+
+	// Now is the clock that opens are rated by; nil means the system's.
+	Now func() time.Time
 
 	// Stderr gets what child processes write to their stderr. It may be slow:
 	// it then misses some, and is told how much. It must not block for ever,
@@ -30,6 +34,7 @@ type Table struct {
 	openers []Opener // one for each grant
 	grace   Grace
 	limits  Limits
+	now     func() time.Time
 	stderr  *Tail
 	teed    sync.WaitGroup // the goroutine that follows stderr, if any
 

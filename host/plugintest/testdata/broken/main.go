@@ -71,7 +71,11 @@ func (b *broken) Open(c *sdk.Conn, s *abi.Settings) (err error) {
 	if b.is("not-essential") || b.is("up-anyway") || b.queue() {
 		flags = 0
 	}
-	if b.stream, err = c.Open(abi.OpenStream, 0, &abi.OpenRequest{Grant: "main", Flags: flags}); b.is("up-anyway") {
+	r := abi.OpenRequest{Grant: "main", Flags: flags}
+	if b.is("names-a-target") {
+		r.Target = "tcp:other.example:80"
+	}
+	if b.stream, err = c.Open(abi.OpenStream, 0, &r); b.is("up-anyway") {
 		c.Up()
 		return nil
 	}

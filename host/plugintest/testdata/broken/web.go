@@ -6,7 +6,14 @@ import (
 )
 
 func (b *broken) post(m sdk.Message, request bool) (sdk.Outcome, error) {
-	h, err := m.Conn().Open(abi.OpenHTTP, m.Exchange, &abi.OpenRequest{Grant: "main", Method: "POST"})
+	r := abi.OpenRequest{Grant: "main", Method: "POST"}
+	switch b.fault {
+	case "web-authorizes":
+		r.Headers = []abi.Pair{{Key: "authorization", Value: "Bearer x"}}
+	case "web-elsewhere":
+		r.Target = "https://other.example/"
+	}
+	h, err := m.Conn().Open(abi.OpenHTTP, m.Exchange, &r)
 	if err != nil {
 		if b.is("web-refusal-lost") {
 			return sdk.Later, nil
