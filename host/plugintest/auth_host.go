@@ -58,10 +58,15 @@ const firstMoment = 1_800_000_000_000
 // start runs one flow to its end. An error is a broken contract.
 func (o *authHost) start(s *step.Start) error {
 	o.flow = result{kinds: map[string]int{}}
-	s.Server = step.Server{Name: "kit", URL: o.profile.Server, Resource: o.profile.Server}
+	s.Server = *o.server()
 	s.Settings, s.Client = o.profile.Settings, step.Client{Name: "kit", Version: "1"}
 	o.note("--> start %s%s", s.Reason, map[bool]string{true: ", interactive"}[s.Interactive])
 	return o.run(step.Call{Event: step.Event{Kind: step.EventStart, Start: s}})
+}
+
+// server is the server of the entry.
+func (o *authHost) server() *step.Server {
+	return &step.Server{Name: "kit", URL: o.profile.Server, Resource: o.profile.Server}
 }
 
 // maxFlowTime is how long a host lets a flow take that asks a person.

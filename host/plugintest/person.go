@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,10 +11,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/auth"
 )
 
-// checks holds an action against what a host would refuse.
+// checks holds an action against what a host refuses, and against what a person may read.
 func (o *authHost) checks(a *step.Action) error {
-	if !auth.Wanted(a.Kind, &o.manifest.Wants) {
-		return errors.New("the manifest does not want it, so a host refuses it")
+	if err := auth.CheckAction(a, &o.manifest.Wants, o.server()); err != nil {
+		return fmt.Errorf("a host refuses it: %w", err)
 	}
 	for _, text := range texts(a) {
 		for _, secret := range o.secrets {
@@ -26,21 +24,16 @@ func (o *authHost) checks(a *step.Action) error {
 		}
 	}
 	switch a.Kind {
-	case step.ActionHTTP:
-		return o.checkURL(a.HTTP.URL)
 	case step.ActionListen:
 		o.flow.listening = true
 	case step.ActionOpenBrowser:
-		page, err := url.Parse(a.OpenBrowser.URL)
-		if err != nil || !o.flow.listening || page.Query().Has("state") {
-			return errors.New("expected listen before it, and a page without a state, which the host adds")
-		}
-	case step.ActionStore:
-		if len(a.Store.Value) > step.MaxRecord {
-			return fmt.Errorf("a record has %d bytes, there may be %d", len(a.Store.Value), step.MaxRecord)
+		if !o.flow.listening {
+			return errors.New("expected listen before it")
 		}
 	case step.ActionCredentials:
-		return checkCredentials(a.Credentials)
+		if c := a.Credentials; (c.Token == "") == (len(c.Headers) == 0) {
+			return errors.New("expected either a token or headers")
+		}
 	}
 	return nil
 }
@@ -56,33 +49,6 @@ func texts(a *step.Action) []string {
 		return []string{a.Prompt.Label, a.Prompt.Hint}
 	case a.OpenBrowser != nil:
 		return []string{a.OpenBrowser.URL}
-	}
-	return nil
-}
-
-// checkURL wants an exchange to go where the manifest says that it goes.
-func (o *authHost) checkURL(text string) error {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return errors.New("expected a URL with https")
-	}
-	origin := u.Scheme + "://" + u.Host
-	same := func(wanted string) bool { return strings.EqualFold(strings.TrimSuffix(wanted, "/"), origin) }
-	if !o.manifest.Wants.Discover && !slices.ContainsFunc(o.manifest.Wants.Origins, same) {
-		return fmt.Errorf("%s is no origin that the manifest wants", origin)
-	}
-	return nil
-}
-
-// checkCredentials wants what a request can carry.
-func checkCredentials(c *step.Credentials) error {
-	for name := range c.Headers {
-		if step.Reserved(name) != "" {
-			return fmt.Errorf("the header %s is not for credentials to set", name)
-		}
-	}
-	if c.Token == "" && len(c.Headers) == 0 || c.Token != "" && len(c.Headers) > 0 {
-		return errors.New("expected either a token or headers")
 	}
 	return nil
 }

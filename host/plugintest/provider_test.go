@@ -66,11 +66,11 @@ func TestTheClerkWithoutAFaultPasses(t *testing.T) {
 // misdeeds are what makes each check of a provider fail, and a part of what it says.
 // Those of a module that has no such mistakes are below.
 var misdeeds = map[string]struct{ fault, says string }{
-	"sign-in":        {"elsewhere", "is no origin that the manifest wants"},
+	"sign-in":        {"elsewhere", "https://elsewhere.example, which its manifest does not want"},
 	"initial":        {"asks-early", "a flow that is not interactive"},
 	"expired":        {"stale", "have expired"},
 	"challenged":     {"same-again", "the very credentials again"},
-	"upscope":        {"wants-more", "the manifest does not want it"},
+	"upscope":        {"wants-more", "it asks for run, which its manifest does not want"},
 	"logout":         {"logout-gives", "expected no credentials"},
 	"nobody":         {"hopes", "expected config or login"},
 	"declines":       {"nags", "asked 5 times"},

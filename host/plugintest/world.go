@@ -68,7 +68,9 @@ func (o opener) Open(at capability.Opening, r *abi.OpenRequest) (capability.Hand
 	}
 	s := &stream{stage: o.target.stage, kind: o.target.Kind(), request: *r}
 	s.request.Headers = slices.Clone(r.Headers)
-	s.Init(at)
+	if s.Init(at); s.kind == abi.OpenHTTP {
+		s.Events.AllowDrained() // an exchange takes its body before there is a head
+	}
 	return s, abi.OK, nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/wharf-mcp/wharf/abi/step"
-	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/signin"
 )
@@ -19,15 +18,7 @@ const maxParams = 16 << 10
 
 // listen opens the callback, in place of one that is open.
 func (f *flow) listen(ctx context.Context, a *step.Action) (*step.Event, error) {
-	l := *a.Listen
-	switch {
-	case l.Host != "" && l.Host != "127.0.0.1" && l.Host != "localhost":
-		return nil, violationf("it wants its callback on %q, and not on 127.0.0.1 or localhost", cleantext.Line(l.Host, 64))
-	case l.Port < 0 || l.Port > 65535:
-		return nil, violationf("it wants its callback on the port %d", l.Port)
-	case l.Path != "" && (l.Path[0] != '/' || len(l.Path) > 200):
-		return nil, violationf("it wants its callback at %q, which is no path", cleantext.Line(l.Path, 64))
-	case f.config.Listen == nil:
+	if f.config.Listen == nil {
 		return nil, unavailable("there is no browser that could come back")
 	}
 	if err := f.needsPerson(); err != nil {
@@ -37,7 +28,7 @@ func (f *flow) listen(ctx context.Context, a *step.Action) (*step.Event, error) 
 		_ = f.callback.Close()
 		f.callback = nil
 	}
-	callback, err := f.config.Listen(ctx, l)
+	callback, err := f.config.Listen(ctx, *a.Listen)
 	var problem *step.Problem
 	switch {
 	case err != nil && ctx.Err() != nil:

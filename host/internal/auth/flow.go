@@ -140,19 +140,20 @@ func (f *flow) take(ctx context.Context, actions []step.Action) (*step.Event, er
 	return nil, violationf("its reply neither awaits anything nor ends the flow")
 }
 
-// act takes one action, if the manifest wants it. What could not be done comes
-// back as the event with a problem; any other error ends the flow.
+// act takes one action, if [CheckAction] has nothing against it. What could not be done
+// comes back as the event with a problem; any other error ends the flow.
 func (f *flow) act(ctx context.Context, a *step.Action) (*step.Event, error) {
-	if !Wanted(a.Kind, &f.wants) {
-		return nil, violationf("it asks for %s, which its manifest does not want", a.Kind)
-	}
 	if begins := a.Kind == step.ActionHTTP || !endures(a.Kind); begins && f.time.Err() != nil {
 		return nil, context.Cause(f.time)
 	}
 	if !endures(a.Kind) {
 		ctx = f.time
 	}
-	event, err := performers[a.Kind](f, ctx, a)
+	var event *step.Event
+	err := CheckAction(a, &f.wants, &f.config.Server)
+	if err == nil {
+		event, err = performers[a.Kind](f, ctx, a)
+	}
 	f.asked = f.asked || brings(a.Kind)
 	f.found = f.found || event != nil && event.Record != nil
 	var problem *step.Problem
@@ -206,25 +207,6 @@ func brings(kind string) bool {
 		return true
 	}
 	return false
-}
-
-// Wanted reports whether a manifest wants an action at all.
-func Wanted(kind string, w *step.Wants) bool {
-	switch kind {
-	case step.ActionHTTP:
-		return w.Discover || len(w.Origins) > 0
-	case step.ActionListen, step.ActionOpenBrowser:
-		return w.Browser
-	case step.ActionPrompt, step.ActionShow:
-		return w.Prompt
-	case step.ActionRun:
-		return w.Run
-	case step.ActionKey, step.ActionSign:
-		return w.Keys
-	case step.ActionMaterial:
-		return w.Material
-	}
-	return true
 }
 
 // ungranted is the error of what the server entry does not allow; line is what

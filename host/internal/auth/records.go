@@ -25,24 +25,33 @@ const maxKeyPart = 2 << 10 // bytes of an issuer, a resource or a client
 func (f *flow) record(k step.RecordKey) (vault.Key, error) {
 	key := vault.Key{Provider: f.config.Name, Issuer: k.Issuer, Resource: k.Resource, Client: k.Client, Name: k.Name}
 	server := &f.config.Server
+	if err := checkRecordKey(k, server); err != nil {
+		return key, err
+	}
 	switch {
-	case !recordShape.MatchString(k.Name):
-		return key, violationf("it names a record %q", cleantext.Line(k.Name, 64))
-	case max(len(k.Issuer), len(k.Resource), len(k.Client)) > maxKeyPart:
-		return key, violationf("it names a record with more than %d bytes in one part", maxKeyPart)
 	case f.shares(k):
 	case k.Resource == "":
 		key.Resource = boundTo(server)
-	case sameOrigin(k.Resource, server.URL):
-	case k.Resource == server.Resource: // behind a socket: all of those have the origin http://localhost
+	case !sameOrigin(k.Resource, server.URL): // behind a socket: all of those have the origin http://localhost
 		key.Resource = boundTo(server) + " " + k.Resource
-	default:
-		return key, violationf("it asks for a record of the resource %q, and the server is not there", cleantext.Line(k.Resource, 200))
 	}
 	if f.config.Vault == nil {
 		return key, unavailable("there is no vault")
 	}
 	return key, nil
+}
+
+// checkRecordKey returns what is wrong with the key of a record, whatever is granted.
+func checkRecordKey(k step.RecordKey, s *step.Server) error {
+	switch {
+	case !recordShape.MatchString(k.Name):
+		return violationf("it names a record %q", cleantext.Line(k.Name, 64))
+	case max(len(k.Issuer), len(k.Resource), len(k.Client)) > maxKeyPart:
+		return violationf("it names a record with more than %d bytes in one part", maxKeyPart)
+	case k.Resource != "" && k.Resource != s.Resource && !sameOrigin(k.Resource, s.URL):
+		return violationf("it asks for a record of the resource %q, and the server is not there", cleantext.Line(k.Resource, 200))
+	}
+	return nil
 }
 
 // shares reports whether a record is one for all servers of the provider.
@@ -135,9 +144,6 @@ func (f *flow) store(ctx context.Context, a *step.Action) (*step.Event, error) {
 	key, err := f.record(a.Store.Key)
 	if err != nil {
 		return nil, err
-	}
-	if n := len(a.Store.Value); n > step.MaxRecord || n == 0 {
-		return nil, violationf("it stores a record of %d bytes, there may be 1 to %d", n, step.MaxRecord)
 	}
 	if f.shares(a.Store.Key) {
 		if err := checkShared(a.Store.Value); err != nil {

@@ -20,7 +20,7 @@ import (
 // it. The first is looked at here; the second, and where the name of the host
 // leads to, by the Fetcher.
 func (f *flow) fetch(ctx context.Context, a *step.Action) (*step.Event, error) {
-	origin, err := f.wantedOrigin(a.HTTP.URL)
+	origin, err := wantedOrigin(a.HTTP.URL, &f.wants)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (f *flow) fetch(ctx context.Context, a *step.Action) (*step.Event, error) {
 }
 
 // wantedOrigin returns the origin of a URL, if the manifest wants it.
-func (f *flow) wantedOrigin(s string) (string, error) {
+func wantedOrigin(s string, w *step.Wants) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil {
 		return "", &step.Problem{Code: step.ProblemRefused, Text: "this is no URL"}
@@ -47,18 +47,20 @@ func (f *flow) wantedOrigin(s string) (string, error) {
 		return "", &step.Problem{Code: step.ProblemRefused, Text: err.Error()}
 	}
 	isOrigin := func(s string) bool { o, err := parseOrigin(s); return err == nil && o == origin }
-	if !f.wants.Discover && !slices.ContainsFunc(f.wants.Origins, isOrigin) {
+	if !w.Discover && !slices.ContainsFunc(w.Origins, isOrigin) {
 		return "", violationf("it asks for an exchange with %s, which its manifest does not want", cleantext.Line(origin, 200))
 	}
 	return origin, nil
 }
 
+func fetchRequest(r *step.HTTP) *egress.FetchRequest {
+	return &egress.FetchRequest{Method: r.Method, URL: r.URL, Header: r.Headers, Body: []byte(r.Body), Redirects: r.Redirects}
+}
+
 // exchange sends a request, and once more if all that it lacks is the nonce that
 // came with the answer (RFC 9449, section 8).
 func (f *flow) exchange(ctx context.Context, r *step.HTTP, origin string) (*egress.FetchResponse, error) {
-	request := egress.FetchRequest{
-		Method: r.Method, URL: r.URL, Header: r.Headers, Body: []byte(r.Body), Redirects: r.Redirects,
-	}
+	request := fetchRequest(r)
 	key := f.keys[r.DPoP]
 	if r.DPoP != "" && key == nil {
 		return nil, violationf("it has no key %q", cleantext.Line(r.DPoP, 64))
@@ -71,7 +73,7 @@ func (f *flow) exchange(ctx context.Context, r *step.HTTP, origin string) (*egre
 			}
 			request.Header = withProof(r.Headers, proof)
 		}
-		answer, err := f.config.Fetch.Fetch(ctx, request)
+		answer, err := f.config.Fetch.Fetch(ctx, *request)
 		if err != nil {
 			return nil, err
 		}

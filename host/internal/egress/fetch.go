@@ -56,7 +56,7 @@ type FetchResponse struct {
 func (f *Fetcher) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, error) {
 	u, header, err := r.read()
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", cleantext.Line(r.Method, 16), cleantext.Line(httpclient.BareURL(r.URL), 200), err)
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fetchTimeout{})
 	defer cancel()
@@ -80,8 +80,19 @@ type outgoing struct {
 	body   []byte
 }
 
+// Check finds what is wrong with a request wherever it may go.
+func (r *FetchRequest) Check() error {
+	_, _, err := r.read()
+	return err
+}
+
 // read looks at all of a request that can be looked at without its grant.
-func (r *FetchRequest) read() (*url.URL, http.Header, error) {
+func (r *FetchRequest) read() (u *url.URL, header http.Header, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s %s: %w", cleantext.Line(r.Method, 16), cleantext.Line(httpclient.BareURL(r.URL), 200), err)
+		}
+	}()
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodPost:
 		return nil, nil, ruleErrorf("only GET and POST can be asked")
@@ -94,11 +105,10 @@ func (r *FetchRequest) read() (*url.URL, http.Header, error) {
 	case r.Redirects > 0 && r.Method != http.MethodGet:
 		return nil, nil, ruleErrorf("only a GET may follow redirects")
 	}
-	header, err := fetchHeader(r.Header)
-	if err != nil {
+	if header, err = fetchHeader(r.Header); err != nil {
 		return nil, nil, err
 	}
-	u, err := parseURL(r.URL)
+	u, err = parseURL(r.URL)
 	return u, header, err
 }
 
