@@ -1,0 +1,65 @@
+//go:build unix
+
+package dial
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestSocketPaths(t *testing.T) {
+	long := "/" + strings.Repeat("x", maxSocketPath-1)
+	for path, want := range map[string]string{
+		"/run/x": "", "@abstract": "", long: "", "": "missing", "@": "absolute", "x": "absolute", "/a\x00b": "NUL", long + "x": "may have 103",
+	} {
+		if err := CheckSocketPath(path); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: %v", path, err)
+		}
+	}
+}
+
+// A proxy that is not reached is named where its address is known.
+func TestProxyIsNamed(t *testing.T) {
+	refused := errors.New("connection refused")
+	at := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 3128}
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{&net.OpError{Op: "proxyconnect", Err: &net.OpError{Op: "dial", Addr: at, Err: refused}}, "the proxy 127.0.0.1:3128: "},
+		{&net.OpError{Op: "proxyconnect", Err: &net.OpError{Op: "dial", Err: refused}}, "the proxy: "},
+		{&net.OpError{Op: "proxyconnect", Err: refused}, "the proxy: "},
+		{&net.OpError{Op: "dial", Addr: at, Err: refused}, "connection refused"},
+	} {
+		if got := Explain(test.err).Error(); !strings.HasPrefix(got, test.want) {
+			t.Errorf("%v: %s", test.err, got)
+		}
+	}
+}
+
+func TestFilesOfTLS(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.pem")
+	if err := os.WriteFile(file, []byte("nothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		tls  TLS
+		want string
+	}{
+		{TLS{}, ""}, {TLS{Name: "x.example"}, ""},
+		{TLS{CAFile: file + "x"}, "read the CA file"}, {TLS{CAFile: file}, "no certificate"},
+		{TLS{CertFile: file}, "client certificate"}, {TLS{KeyFile: file}, "client certificate"}, {TLS{CertFile: file, KeyFile: file}, "client certificate"},
+	} {
+		config, err := test.tls.Config()
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: %v", test.tls, err)
+		}
+		if err == nil && (config.RootCAs != nil || config.Certificates != nil || config.ServerName != test.tls.Name) {
+			t.Errorf("%+v: it reads what is not named", test.tls)
+		}
+	}
+}
