@@ -49,7 +49,9 @@ func TestChangedCodeAsksAgain(t *testing.T) {
 	}
 }
 
-func isUncompared(warning string) bool { return strings.Contains(warning, "the code that this runs is not pinned") }
+func isUncompared(warning string) bool {
+	return strings.Contains(warning, "the code that this runs is not pinned")
+}
 
 // What a server may ask for is shown, as what it is.
 func TestScopesAreShown(t *testing.T) {

@@ -8,14 +8,13 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host/internal/auth"
-	"github.com/wharf-mcp/wharf/host/internal/worker"
 	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // desks are the engines of these tests: to compile a provider costs more than a test.
 var desks = sync.OnceValues(func() (all [2]*auth.Engine, err error) {
 	for i, fuel := range []int64{auth.Fuel, auth.Fuel / fuelShare} {
-		if all[i], err = auth.NewEngine(auth.EngineConfig{Fuel: fuel, CacheDir: testenv.CodeDir()}); err != nil {
+		if all[i], err = auth.NewEngine(auth.EngineConfig{Fuel: fuel}); err != nil {
 			return all, err
 		}
 	}
@@ -29,7 +28,7 @@ func examine(t *testing.T, module []byte, o Options) *Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &providerKit{checker: newChecker(t.Context(), new(worker.Compiler), module, o), engine: engines[0], halfFuel: engines[1]}
+	k := &providerKit{checker: newChecker(t.Context(), compiler(), module, o), engine: engines[0], halfFuel: engines[1]}
 	k.run()
 	return k.report
 }
