@@ -94,6 +94,7 @@ var arrows = map[string][]string{
 	"host/internal/ctxmutex":   {},
 	"internal/nearest":         {},
 	"internal/testenv":         {flock},
+	"internal/oauthtest":       {},
 	"host/internal/hosterr":    {},
 	"host/internal/rpc":        {"abi", "host/mcp", "host/internal/strictjson", "host/internal/hostio"},
 	"host/internal/session":    {"host/internal/ctxmutex", "abi", "host/mcp", "host/internal/rpc", "host/internal/strictjson", "host/internal/schema", "host/status"},
@@ -131,7 +132,7 @@ var walls = map[string][]string{
 	// server, and the examples have peers of their own to talk to. The client
 	// of the conformance suite plays the browser of the person who signs in.
 	"net":              {"host/internal/capability" + below, "host/internal/egress", "examples" + below},
-	"net/http" + below: {"host/internal/capability/httpclient", "host/internal/egress", "cmd/wharf-conformance", "examples" + below},
+	"net/http" + below: {"host/internal/capability/httpclient", "host/internal/egress", "cmd/wharf-conformance", "examples" + below, "internal/oauthtest"},
 	"os/exec":          {"host/internal/capability/process", "examples" + below, "internal/testenv"},
 
 	extism + below:  {"host/internal/auth"},

@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/status"
+	"github.com/wharf-mcp/wharf/internal/oauthtest"
 	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
 )
@@ -149,7 +150,7 @@ func TestApplyReplacedProvider(t *testing.T) {
 			warned <- e.Warning
 		}
 	}})
-	o := newFakeAS(t)
+	o := oauthtest.New(t.Cleanup)
 	entries := []host.Server{newProtectedServer(t, o).entry("protectedServer")}
 	other := newProtectedServer(t, o).entry("other")
 	since := make(map[string]time.Time)

@@ -18,6 +18,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/trace"
 	"github.com/wharf-mcp/wharf/host/vault"
+	"github.com/wharf-mcp/wharf/internal/oauthtest"
 )
 
 // recordingHost is a host whose every word is kept: traces, warnings, errors, hints,
@@ -86,12 +87,12 @@ func (c *recordingHost) keeps(t *testing.T, secrets []string) {
 // way, at servers that repeat what they are told: no token, code, verifier or
 // client secret is anywhere but in the vault, and not in clear there.
 func TestNothingShowsASecret(t *testing.T) {
-	o := newFakeAS(t)
+	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	w.tools = map[string]answer{
 		"refuse": func(rw http.ResponseWriter, r *http.Request, _ string) {
 			given := r.Header.Get("Authorization")
-			rw.Header().Set("WWW-Authenticate", w.challenge(`, error_description="`+given+`"`))
+			rw.Header().Set("WWW-Authenticate", w.Challenge(`, error_description="`+given+`"`))
 			http.Error(rw, "not with "+given, http.StatusUnauthorized)
 		},
 		"forbid": func(rw http.ResponseWriter, r *http.Request, _ string) {
@@ -103,7 +104,7 @@ func TestNothingShowsASecret(t *testing.T) {
 	}
 	c := newConfidant(t)
 	entry := w.entry("protectedServer")
-	entry.Auth = config.Auth{Provider: "oauth", Settings: map[string]any{"client_id": "mine", "client_secret": canary + "own"}}
+	entry.Auth = config.Auth{Provider: "oauth", Settings: map[string]any{"client_id": "mine", "client_secret": oauthtest.Canary + "own"}}
 	for _, e := range []host.Server{w.entry("protectedServer"), entry} {
 		s := connect(t, c.Host, e)
 		say(t, s)
@@ -114,51 +115,51 @@ func TestNothingShowsASecret(t *testing.T) {
 			}
 			c.hear(err)
 		}
-		o.expire()
-		o.answer("/token", func(rw http.ResponseWriter, r *http.Request) {
-			last := o.asked("/token")
+		o.Expire()
+		o.Answer("/token", func(rw http.ResponseWriter, r *http.Request) {
+			last := o.Requests("/token")
 			e := last[len(last)-1]
-			reply(rw, 400, map[string]any{"error": "invalid_grant", "error_description": e.body + e.auth + e.form.Get("refresh_token")})
+			oauthtest.Reply(rw, 400, map[string]any{"error": "invalid_grant", "error_description": e.Body + e.Authorization + e.Form.Get("refresh_token")})
 		})
 		_, err := s.CallTool(t.Context(), "echo", nil) // asks the person, whose code is refused in the same words
 		c.hear(err)
 		if !errors.Is(err, host.ErrAuthRequired) {
 			t.Errorf("error %v", err)
 		}
-		o.answer("/token", nil)
+		o.Answer("/token", nil)
 		say(t, s)
 		c.hear(s.Close())
 	}
 	if err := c.Logout(t.Context(), entry); err != nil {
 		t.Error(err)
 	}
-	if len(o.asked("/revoke")) == 0 || len(o.secrets) < 20 {
-		t.Errorf("%d revocations, %d secrets", len(o.asked("/revoke")), len(o.secrets))
+	if len(o.Requests("/revoke")) == 0 || len(o.Secrets()) < 20 {
+		t.Errorf("%d revocations, %d secrets", len(o.Requests("/revoke")), len(o.Secrets()))
 	}
-	c.keeps(t, append(o.secrets, canary))
+	c.keeps(t, append(o.Secrets(), oauthtest.Canary))
 }
 
 // What the user has written down for a server is kept alike, and so is what their
 // own program prints.
 func TestNothingShowsAWrittenSecret(t *testing.T) {
-	_, address := newGuarded(t, canary+"good")
+	_, address := newGuarded(t, oauthtest.Canary+"good")
 	c := newConfidant(t)
-	if err := c.vault().StoreSecret(t.Context(), "mine", canary+"good"); err != nil {
+	if err := c.vault().StoreSecret(t.Context(), "mine", oauthtest.Canary+"good"); err != nil {
 		t.Fatal(err)
 	}
 	s := connect(t, c.Host, signed(address, "bearer", map[string]any{"token": config.Reference{Secret: "mine"}}))
 	say(t, s)
 	helper := func(script string) host.Server {
 		e := signed(address, "helper", nil)
-		e.Auth.Command = []string{"/bin/sh", "-c", script, "sh", canary + "helped"}
+		e.Auth.Command = []string{"/bin/sh", "-c", script, "sh", oauthtest.Canary + "helped"}
 		return e
 	}
 	for _, entry := range []host.Server{
-		signed(address, "bearer", map[string]any{"token": canary + "wrong"}),
-		signed(address, "bearer", map[string]any{"token": []string{canary + "list"}}),
-		signed(address, "bearer", map[string]any{"token": canary + "with a space\r\nand: more"}),
-		signed(address, "bearer", map[string]any{"tokn": canary + "elsewhere"}),
-		signed(address, "oauth", map[string]any{"private_key": canary + "key", "client_id": "me", "grant": "client_credentials"}),
+		signed(address, "bearer", map[string]any{"token": oauthtest.Canary + "wrong"}),
+		signed(address, "bearer", map[string]any{"token": []string{oauthtest.Canary + "list"}}),
+		signed(address, "bearer", map[string]any{"token": oauthtest.Canary + "with a space\r\nand: more"}),
+		signed(address, "bearer", map[string]any{"tokn": oauthtest.Canary + "elsewhere"}),
+		signed(address, "oauth", map[string]any{"private_key": oauthtest.Canary + "key", "client_id": "me", "grant": "client_credentials"}),
 		helper(`printf '{"Authorization": "Bearer %s"}' "$1"`),
 		helper(`printf '{"Authorization": "Bearer %s", ' "$1"`),
 		helper(`printf '{"Host": "%s"}' "$1"`),
@@ -170,5 +171,5 @@ func TestNothingShowsAWrittenSecret(t *testing.T) {
 		}
 		c.hear(err)
 	}
-	c.keeps(t, []string{canary})
+	c.keeps(t, []string{oauthtest.Canary})
 }

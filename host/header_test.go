@@ -8,19 +8,20 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/internal/oauthtest"
 )
 
 // An Authorization header that the user has written is the login, and goes with each
 // message. When the server does not take it, nothing else is tried: the person is not
 // asked, and no authorization server is called.
 func TestWrittenAuthorization(t *testing.T) {
-	o := newFakeAS(t)
+	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
-	w.refuse = func(token string, _ *http.Request) (int, string) {
+	w.Refuse = func(token string, _ *http.Request) (int, string) {
 		if token == "good" {
 			return 0, ""
 		}
-		return http.StatusUnauthorized, w.challenge("")
+		return http.StatusUnauthorized, w.Challenge("")
 	}
 	h, v := signingIn(t)
 	for _, name := range []string{"Authorization", "authorization"} {
@@ -29,15 +30,15 @@ func TestWrittenAuthorization(t *testing.T) {
 		if _, err := h.Connect(t.Context(), entry); !errors.Is(err, host.ErrAuthRequired) {
 			t.Errorf("connecting ended with %v", err)
 		}
-		refused := len(w.tokens())
+		refused := len(w.Tokens())
 		entry.Headers = map[string]string{name: "Bearer good"}
 		say(t, connect(t, h, entry))
-		taken := w.tokens()[refused:]
+		taken := w.Tokens()[refused:]
 		if len(taken) < 2 || slices.ContainsFunc(taken, func(given string) bool { return given != "Bearer good" }) {
 			t.Errorf("the messages came with %q", taken)
 		}
 	}
-	if pages := v.saw("protectedServer"); len(pages) != 0 || len(o.log) != 0 {
-		t.Errorf("the person saw %q, the fakeAS was asked %v", pages, o.log)
+	if pages := v.saw("protectedServer"); len(pages) != 0 || len(o.Requests("")) != 0 {
+		t.Errorf("the person saw %q, the fakeAS was asked %v", pages, o.Requests(""))
 	}
 }

@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/signin"
+	"github.com/wharf-mcp/wharf/internal/oauthtest"
 )
 
 // issuer is an authorization server, and the gate of the one MCP server that it
@@ -25,6 +25,9 @@ import (
 //
 // Its clients are all the same one, and tell it by their secret and by the header
 // X-Name which of the processes they are.
+//
+// It is no [oauthtest.Server]: it holds a login to the rotation of its tokens, tells where a
+// refresh is, and keeps no record of requests, which would grow for hours in a soak.
 type issuer struct {
 	site
 	url string
@@ -108,9 +111,9 @@ func (i *issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/mcp":
 		i.guard(w, r)
 	case "/.well-known/oauth-protected-resource/mcp":
-		writeJSON(w, 200, map[string]any{"resource": i.url + "/mcp", "authorization_servers": []string{i.url}})
+		oauthtest.Reply(w, 200, map[string]any{"resource": i.url + "/mcp", "authorization_servers": []string{i.url}})
 	case "/.well-known/oauth-authorization-server":
-		writeJSON(w, 200, map[string]any{
+		oauthtest.Reply(w, 200, map[string]any{
 			"issuer": i.url, "authorization_endpoint": i.url + "/authorize", "token_endpoint": i.url + "/token",
 			"code_challenge_methods_supported": []string{"S256"},
 		})
@@ -121,12 +124,6 @@ func (i *issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.NotFound(w, r)
 	}
-}
-
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", mediaJSON)
-	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(v)
 }
 
 // guard lets requests with a token to the server.
@@ -186,7 +183,7 @@ func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	if !i.redeem(r.PostFormValue("refresh_token"), by) {
 		i.mu.Unlock()
-		writeJSON(w, 400, map[string]any{"error": "invalid_grant"})
+		oauthtest.Reply(w, 400, map[string]any{"error": "invalid_grant"})
 		return
 	}
 	i.mu.Unlock()
@@ -215,21 +212,13 @@ func (i *issuer) redeem(token, by string) bool {
 
 // grant answers with the tokens of now. The caller holds i.mu.
 func (i *issuer) grant(w http.ResponseWriter) {
-	writeJSON(w, 200, map[string]any{
+	oauthtest.Reply(w, 200, map[string]any{
 		"access_token": i.access(), "refresh_token": i.refresh(), "token_type": "Bearer", "expires_in": 36_000,
 	})
 }
 
 // visit plays the browser of a person who agrees.
 func visit(ctx context.Context, p signin.Page) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL, nil)
-	if err != nil {
-		return err
-	}
-	defer http.DefaultClient.CloseIdleConnections()
-	resp, err := http.DefaultClient.Do(r)
-	if err == nil {
-		err = resp.Body.Close()
-	}
+	_, err := surf(ctx, p.URL)
 	return err
 }

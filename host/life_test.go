@@ -14,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/trace"
+	"github.com/wharf-mcp/wharf/internal/oauthtest"
 	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
@@ -127,7 +128,7 @@ func TestLastWordsOnStderr(t *testing.T) {
 // TestWhatIsKept looks at the folders of a host that was closed: it has kept compiled
 // plugins and the login, with which the next host signs in, and nothing else.
 func TestWhatIsKept(t *testing.T) {
-	w := newProtectedServer(t, newFakeAS(t))
+	w := newProtectedServer(t, oauthtest.New(t.Cleanup))
 	dir, v := t.TempDir(), &visitor{}
 	for range 2 {
 		h := newHost(t, host.Config{

@@ -15,12 +15,13 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/signin"
+	"github.com/wharf-mcp/wharf/internal/oauthtest"
 )
 
 // A thousand visits with anything but the state of the sign-in change nothing:
 // the person comes, and is signed in. The callback then takes no more.
 func TestForgedCallbacks(t *testing.T) {
-	o := newFakeAS(t)
+	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	h, v := signingIn(t)
 	v.before = func(p signin.Page) {
@@ -37,7 +38,7 @@ func TestForgedCallbacks(t *testing.T) {
 	entry := comesBackTo(w.entry("protectedServer"), port)
 	port.Close()
 	say(t, connect(t, h, entry))
-	if tokens := o.asked("/token"); len(tokens) != 1 || !strings.HasPrefix(tokens[0].form.Get("code"), canary) {
+	if tokens := o.Requests("/token"); len(tokens) != 1 || !strings.HasPrefix(tokens[0].Form.Get("code"), oauthtest.Canary) {
 		t.Errorf("the token endpoint was asked %v", tokens)
 	}
 	page, _ := url.Parse(v.saw("protectedServer")[0])
@@ -58,7 +59,7 @@ func comesBackTo(entry host.Server, l net.Listener) host.Server {
 func TestSquattedPort(t *testing.T) {
 	l := ownPort(t)
 	defer l.Close()
-	o := newFakeAS(t)
+	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	h, v := signingIn(t)
 	entry := comesBackTo(w.entry("protectedServer"), l)
@@ -76,26 +77,26 @@ func TestSquattedPort(t *testing.T) {
 // Another url is another server, whatever it is called, and an authorization
 // server that took the place of another learns nothing of what that one gave.
 func TestTokensStayWhereTheyBelong(t *testing.T) {
-	first, second := newFakeAS(t), newFakeAS(t)
+	first, second := oauthtest.New(t.Cleanup), oauthtest.New(t.Cleanup)
 	w, other := newProtectedServer(t, first), newProtectedServer(t, second)
 	h, v := signingIn(t)
 	say(t, connect(t, h, w.entry("protectedServer")))
 
 	say(t, connect(t, h, other.entry("protectedServer"))) // the entry was edited
-	w.move(second)                                        // the server was sold
+	w.Move(second)                                        // the server was sold
 	say(t, connect(t, h, w.entry("protectedServer")))
 	if n := len(v.saw("protectedServer")); n != 3 {
 		t.Errorf("the person was shown %d pages", n)
 	}
-	for _, secret := range first.secrets {
-		if strings.Contains(fmt.Sprint(other.tokens(), second.log), secret) && !slices.Contains(second.secrets, secret) {
+	for _, secret := range first.Secrets() {
+		if strings.Contains(fmt.Sprint(other.Tokens(), second.Requests("")), secret) && !slices.Contains(second.Secrets(), secret) {
 			t.Errorf("%s went to others", secret)
 		}
 	}
-	if n := len(second.asked("/register")); n != 1 {
+	if n := len(second.Requests("/register")); n != 1 {
 		t.Errorf("registered %d times with the second", n)
 	}
-	w.move(first) // and is back
+	w.Move(first) // and is back
 	say(t, connect(t, h, w.entry("protectedServer")))
 	if n := len(v.saw("protectedServer")); n != 4 {
 		t.Errorf("what was dropped is there again: %d pages", n)
@@ -105,29 +106,29 @@ func TestTokensStayWhereTheyBelong(t *testing.T) {
 // A client that was registered by hand is not shown to another authorization
 // server than the one that it was registered with.
 func TestOwnClientIsNotMoved(t *testing.T) {
-	first, second := newFakeAS(t), newFakeAS(t)
+	first, second := oauthtest.New(t.Cleanup), oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, first)
 	h, v := signingIn(t)
 	entry := w.entry("protectedServer")
-	entry.Auth = config.Auth{Provider: "oauth", Settings: map[string]any{"client_id": "mine", "client_secret": canary + "mine"}}
+	entry.Auth = config.Auth{Provider: "oauth", Settings: map[string]any{"client_id": "mine", "client_secret": oauthtest.Canary + "mine"}}
 	s := connect(t, h, entry)
 	say(t, s)
-	w.move(second)
+	w.Move(second)
 	_, err := s.CallTool(t.Context(), "echo", nil)
-	if err == nil || !strings.Contains(err.Error(), "now sends people to "+second.url) || !strings.Contains(host.Hint(err), "wharf logout protectedServer") {
+	if err == nil || !strings.Contains(err.Error(), "now sends people to "+second.URL) || !strings.Contains(host.Hint(err), "wharf logout protectedServer") {
 		t.Errorf("error %v, hint %q", err, host.Hint(err))
 	}
-	if len(v.saw("protectedServer")) != 1 || strings.Contains(fmt.Sprint(second.log), "mine") {
-		t.Errorf("the second was asked %v", second.log)
+	if len(v.saw("protectedServer")) != 1 || strings.Contains(fmt.Sprint(second.Requests("")), "mine") {
+		t.Errorf("the second was asked %v", second.Requests(""))
 	}
 }
 
 // A server that refuses everything is asked twice by each call, and the person
 // once in all.
 func TestAlwaysUnauthorized(t *testing.T) {
-	o := newFakeAS(t)
+	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
-	w.refuse = func(string, *http.Request) (int, string) { return 401, w.challenge("") }
+	w.Refuse = func(string, *http.Request) (int, string) { return 401, w.Challenge("") }
 	h, v := signingIn(t)
 	entry := w.entry("protectedServer")
 	entry.Protocol = "2026-07-28"
@@ -141,15 +142,15 @@ func TestAlwaysUnauthorized(t *testing.T) {
 	}
 	// Without a token, with the one of the sign-in, and with a refreshed one; then
 	// with what there is, and with a refreshed one.
-	if n := len(w.tokens()); n > 3+2+2 {
-		t.Errorf("%d requests for three calls: %q", n, w.tokens())
+	if n := len(w.Tokens()); n > 3+2+2 {
+		t.Errorf("%d requests for three calls: %q", n, w.Tokens())
 	}
 }
 
 // What the person has said no to is not asked again by itself, however many calls
 // want it.
 func TestDeclinedIsNotAskedAgain(t *testing.T) {
-	o := newFakeAS(t)
+	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	asked := 0
 	h := newHost(t, host.Config{VaultDir: vaultDir(t), Person: &signin.Person{OpenURL: func(context.Context, signin.Page) error {
@@ -168,7 +169,7 @@ func TestDeclinedIsNotAskedAgain(t *testing.T) {
 
 // A session that is closed takes the question with it that one of its calls asks.
 func TestCloseTakesTheQuestionBack(t *testing.T) {
-	o := newFakeAS(t)
+	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	asked := make(chan struct{})
 	h := newHost(t, host.Config{VaultDir: vaultDir(t), Person: &signin.Person{OpenURL: func(context.Context, signin.Page) error {
@@ -189,7 +190,7 @@ func TestCloseTakesTheQuestionBack(t *testing.T) {
 
 // Each tool wants another scope, and none is ever enough.
 func TestStepUpsEnd(t *testing.T) {
-	o := newFakeAS(t)
+	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	var mu sync.Mutex
 	n, grow := 0, true
@@ -199,7 +200,7 @@ func TestStepUpsEnd(t *testing.T) {
 		if n++; !grow {
 			n = n%2 + 1
 		}
-		rw.Header().Set("WWW-Authenticate", w.challenge(fmt.Sprintf(`, error="insufficient_scope", scope="s%d"`, n)))
+		rw.Header().Set("WWW-Authenticate", w.Challenge(fmt.Sprintf(`, error="insufficient_scope", scope="s%d"`, n)))
 		http.Error(rw, "more", http.StatusForbidden)
 	}}
 	h, v := signingIn(t)
@@ -229,7 +230,7 @@ func TestFailedRefresh(t *testing.T) {
 		"429":     func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "later", http.StatusTooManyRequests) },
 		"no JSON": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "a portal of the hotel", 200) },
 		"502 JSON": func(w http.ResponseWriter, _ *http.Request) {
-			reply(w, 502, map[string]string{"error": "invalid_grant"})
+			oauthtest.Reply(w, 502, map[string]string{"error": "invalid_grant"})
 		},
 		"a portal":  func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/portal", http.StatusFound) },
 		"hangs up":  func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
@@ -237,16 +238,16 @@ func TestFailedRefresh(t *testing.T) {
 	}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
-			o := newFakeAS(t)
+			o := oauthtest.New(t.Cleanup)
 			w := newProtectedServer(t, o)
 			h, v := signingIn(t)
 			s := connect(t, h, w.entry("protectedServer"))
-			o.expire()
-			o.answer("/token", fault)
+			o.Expire()
+			o.Answer("/token", fault)
 			if _, err := s.CallTool(host.WithoutSignIn(t.Context()), "echo", nil); err == nil {
 				t.Error("a call went through")
 			}
-			o.answer("/token", nil)
+			o.Answer("/token", nil)
 			say(t, s)
 			if n := len(v.saw("protectedServer")); n != 1 {
 				t.Errorf("the person was asked %d times", n)
@@ -257,21 +258,19 @@ func TestFailedRefresh(t *testing.T) {
 
 // A login that the authorization server has ended is asked for again, once.
 func TestRevokedLogin(t *testing.T) {
-	o := newFakeAS(t)
+	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	h, v := signingIn(t)
 	s := connect(t, h, w.entry("protectedServer"))
-	o.mu.Lock()
-	clear(o.valid)
-	o.mu.Unlock()
+	o.Revoke()
 	_, err := s.CallTool(host.WithoutSignIn(t.Context()), "echo", nil)
-	if !errors.Is(err, host.ErrAuthRequired) || strings.Contains(err.Error(), canary) {
+	if !errors.Is(err, host.ErrAuthRequired) || strings.Contains(err.Error(), oauthtest.Canary) {
 		t.Errorf("error %v", err)
 	}
 	say(t, s)
 	refreshes := 0
-	for _, e := range o.asked("/token") {
-		if e.form.Get("grant_type") == "refresh_token" {
+	for _, e := range o.Requests("/token") {
+		if e.Form.Get("grant_type") == "refresh_token" {
 			refreshes++
 		}
 	}
@@ -282,20 +281,20 @@ func TestRevokedLogin(t *testing.T) {
 
 // A client that is gone is registered anew, once.
 func TestLostRegistration(t *testing.T) {
-	o := newFakeAS(t)
+	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	h, v := signingIn(t)
 	lost := func(rw http.ResponseWriter, _ *http.Request) {
-		reply(rw, 401, map[string]string{"error": "invalid_client"})
+		oauthtest.Reply(rw, 401, map[string]string{"error": "invalid_client"})
 	}
-	o.answer("/token", lost)
+	o.Answer("/token", lost)
 	if _, err := h.Connect(t.Context(), w.entry("protectedServer")); !errors.Is(err, host.ErrAuthRequired) {
 		t.Errorf("error %v", err)
 	}
-	if n, pages := len(o.asked("/register")), v.saw("protectedServer"); n != 2 || len(pages) != 2 {
+	if n, pages := len(o.Requests("/register")), v.saw("protectedServer"); n != 2 || len(pages) != 2 {
 		t.Errorf("registered %d times, and the person was shown %q", n, pages)
 	}
-	o.answer("/token", nil)
+	o.Answer("/token", nil)
 	say(t, connect(t, h, w.entry("protectedServer")))
 }
 
@@ -316,15 +315,15 @@ func TestWhichClient(t *testing.T) {
 		"nothing to say": {nil, true, "client-", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := newFakeAS(t)
+			o := oauthtest.New(t.Cleanup)
 			w := newProtectedServer(t, o)
 			says("client_id_metadata_document_supported", tt.reads)(o, w, "")
 			entry := w.entry(name)
 			entry.Auth = config.Auth{Provider: "oauth", Settings: tt.settings}
 			say(t, connect(t, h, entry))
 			page, _ := url.Parse(v.saw(name)[0])
-			if got := page.Query().Get("client_id"); !strings.HasPrefix(got, tt.want) || len(o.asked("/register")) != tt.register {
-				t.Errorf("signed in as %q, registered %d times", got, len(o.asked("/register")))
+			if got := page.Query().Get("client_id"); !strings.HasPrefix(got, tt.want) || len(o.Requests("/register")) != tt.register {
+				t.Errorf("signed in as %q, registered %d times", got, len(o.Requests("/register")))
 			}
 		})
 	}
@@ -335,8 +334,8 @@ func TestWhichClient(t *testing.T) {
 func TestClocks(t *testing.T) {
 	for name, life := range map[string]int{"an hour behind": 7200, "an hour ahead": 0, "for ever": 1 << 60, "a moment": 1} {
 		t.Run(name, func(t *testing.T) {
-			o := newFakeAS(t)
-			o.life = life
+			o := oauthtest.New(t.Cleanup)
+			o.Life = life
 			w := newProtectedServer(t, o)
 			h, v := signingIn(t)
 			s, err := h.Connect(t.Context(), w.entry("protectedServer"))
@@ -345,7 +344,7 @@ func TestClocks(t *testing.T) {
 			}
 			for range 3 {
 				say(t, s)
-				o.expire()
+				o.Expire()
 			}
 			if n := len(v.saw("protectedServer")); n != 1 {
 				t.Errorf("the person was asked %d times", n)
@@ -357,15 +356,15 @@ func TestClocks(t *testing.T) {
 // Without a person there is no page, no client and no callback, and the error
 // says what to do.
 func TestNobodyIsThere(t *testing.T) {
-	o := newFakeAS(t)
+	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	browser := newHost(t, host.Config{VaultDir: vaultDir(t)})
 	_, err := browser.Connect(t.Context(), w.entry("protectedServer"))
 	if !errors.Is(err, host.ErrAuthRequired) || !strings.Contains(host.Hint(err), "wharf login protectedServer") {
 		t.Errorf("error %v, hint %q", err, host.Hint(err))
 	}
-	if n := len(o.asked("/authorize")) + len(o.asked("/register")); n != 0 {
-		t.Errorf("%d requests: %v", n, o.log)
+	if n := len(o.Requests("/authorize")) + len(o.Requests("/register")); n != 0 {
+		t.Errorf("%d requests: %v", n, o.Requests(""))
 	}
 	h, v := signingIn(t)
 	if _, err = h.Connect(host.WithoutSignIn(t.Context()), w.entry("protectedServer")); !errors.Is(err, host.ErrAuthRequired) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/signin"
+	"github.com/wharf-mcp/wharf/internal/oauthtest"
 )
 
 // signingIn is a host with a vault and somebody at a browser.
@@ -21,26 +22,26 @@ func signingIn(t *testing.T) (*host.Host, *visitor) {
 // The whole of it: one page, a token for this server and by this client, and the
 // resource in each request (RFC 8707, section 2).
 func TestOAuth(t *testing.T) {
-	o := newFakeAS(t)
+	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	h, v := signingIn(t)
 	s := connect(t, h, w.entry("protectedServer"))
 	say(t, s)
-	o.expire()
+	o.Expire()
 	say(t, s)
 	if pages := v.saw("protectedServer"); len(pages) != 1 {
 		t.Errorf("the person was shown %q", pages)
 	}
-	tokens := o.asked("/token")
-	if len(tokens) != 2 || len(tokens[0].form.Get("code_verifier")) < 43 || tokens[1].form.Get("grant_type") != "refresh_token" {
+	tokens := o.Requests("/token")
+	if len(tokens) != 2 || len(tokens[0].Form.Get("code_verifier")) < 43 || tokens[1].Form.Get("grant_type") != "refresh_token" {
 		t.Fatalf("the token endpoint was asked %v", tokens)
 	}
-	for _, e := range append(o.asked("/authorize"), tokens...) {
-		if got := e.form["resource"]; len(got) != 1 || got[0] != w.url {
-			t.Errorf("%s has the resource %q", e.path, got)
+	for _, e := range append(o.Requests("/authorize"), tokens...) {
+		if got := e.Form["resource"]; len(got) != 1 || got[0] != w.URL {
+			t.Errorf("%s has the resource %q", e.Path, got)
 		}
 	}
-	if form := o.asked("/register"); len(form) != 1 || !strings.Contains(form[0].body, `"application_type":"native"`) {
+	if form := o.Requests("/register"); len(form) != 1 || !strings.Contains(form[0].Body, `"application_type":"native"`) {
 		t.Errorf("registered with %v", form)
 	}
 }
@@ -48,23 +49,25 @@ func TestOAuth(t *testing.T) {
 // lie is what an authorization server, or an MCP server, does to get at what is
 // not for it, or to have somebody called that it cannot reach.
 type lie struct {
-	tell  func(o *fakeAS, w *protectedServer, other string)
+	tell  func(o *oauthtest.Server, w *protectedServer, other string)
 	want  string // in the error
 	pages int    // that the person sees
 }
 
-func says(key string, value any) func(*fakeAS, *protectedServer, string) {
-	return func(o *fakeAS, _ *protectedServer, _ string) { o.metadata = func(m map[string]any) { m[key] = value } }
+func says(key string, value any) func(*oauthtest.Server, *protectedServer, string) {
+	return func(o *oauthtest.Server, _ *protectedServer, _ string) {
+		o.Metadata = func(m map[string]any) { m[key] = value }
+	}
 }
 
 // answers sets iss of the answer, which the metadata announces or not. %s is the
 // issuer.
-func answers(iss string, announced bool, more ...string) func(*fakeAS, *protectedServer, string) {
-	return func(o *fakeAS, _ *protectedServer, _ string) {
+func answers(iss string, announced bool, more ...string) func(*oauthtest.Server, *protectedServer, string) {
+	return func(o *oauthtest.Server, _ *protectedServer, _ string) {
 		says("authorization_response_iss_parameter_supported", announced)(o, nil, "")
-		o.redirect = func(q url.Values) {
+		o.Redirect = func(q url.Values) {
 			if iss != "" {
-				q.Set("iss", strings.ReplaceAll(iss, "%s", o.url))
+				q.Set("iss", strings.ReplaceAll(iss, "%s", o.URL))
 			}
 			for i := 0; i+1 < len(more); i += 2 {
 				q.Set(more[i], more[i+1])
@@ -74,9 +77,9 @@ func answers(iss string, announced bool, more ...string) func(*fakeAS, *protecte
 }
 
 // names has the MCP server name an authorization server.
-func names(issuer string) func(*fakeAS, *protectedServer, string) {
-	return func(_ *fakeAS, w *protectedServer, _ string) {
-		w.metadata = func(m map[string]any) { m["authorization_servers"] = []string{issuer} }
+func names(issuer string) func(*oauthtest.Server, *protectedServer, string) {
+	return func(_ *oauthtest.Server, w *protectedServer, _ string) {
+		w.Metadata = func(m map[string]any) { m["authorization_servers"] = []string{issuer} }
 	}
 }
 
@@ -96,16 +99,16 @@ var lies = map[string]lie{
 	// Metadata of somebody else.
 	"another issuer":      {says("issuer", "https://honest.example"), `its issuer is "https://honest.example"`, 0},
 	"no issuer":           {says("issuer", nil), `its issuer is ""`, 0},
-	"an issuer and slash": {func(o *fakeAS, w *protectedServer, _ string) { says("issuer", o.url+"/")(o, w, "") }, "its issuer is", 0},
-	"another resource": {func(_ *fakeAS, w *protectedServer, _ string) {
-		w.metadata = func(m map[string]any) { m["resource"] = "https://bank.example/mcp" }
+	"an issuer and slash": {func(o *oauthtest.Server, w *protectedServer, _ string) { says("issuer", o.URL+"/")(o, w, "") }, "its issuer is", 0},
+	"another resource": {func(_ *oauthtest.Server, w *protectedServer, _ string) {
+		w.Metadata = func(m map[string]any) { m["resource"] = "https://bank.example/mcp" }
 	}, `it is about "https://bank.example/mcp"`, 0},
-	"a longer resource": {func(_ *fakeAS, w *protectedServer, _ string) {
-		w.metadata = func(m map[string]any) { m["resource"] = w.url + "/deeper" }
+	"a longer resource": {func(_ *oauthtest.Server, w *protectedServer, _ string) {
+		w.Metadata = func(m map[string]any) { m["resource"] = w.URL + "/deeper" }
 	}, "it is about", 0},
-	"metadata elsewhere": {func(_ *fakeAS, w *protectedServer, other string) {
-		w.metadata = func(m map[string]any) { m["resource"] = "https://bank.example" }
-		w.refuse = func(string, *http.Request) (int, string) {
+	"metadata elsewhere": {func(_ *oauthtest.Server, w *protectedServer, other string) {
+		w.Metadata = func(m map[string]any) { m["resource"] = "https://bank.example" }
+		w.Refuse = func(string, *http.Request) (int, string) {
 			return 401, `Bearer resource_metadata="` + other + `/.well-known/oauth-protected-resource"`
 		}
 	}, "it is about", 0},
@@ -140,27 +143,27 @@ var lies = map[string]lie{
 	"register moves": {moves("/register", 307), "status 307", 0},
 
 	// Answers without an end.
-	"endless metadata": {func(o *fakeAS, _ *protectedServer, _ string) {
-		o.answer("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
+	"endless metadata": {func(o *oauthtest.Server, _ *protectedServer, _ string) {
+		o.Answer("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", mediaJSON)
 			pour(w, " ")
 		})
 	}, "longer than", 0},
-	"deep metadata": {func(o *fakeAS, _ *protectedServer, _ string) {
-		o.answer("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
+	"deep metadata": {func(o *oauthtest.Server, _ *protectedServer, _ string) {
+		o.Answer("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", mediaJSON)
 			fmt.Fprint(w, strings.Repeat(`{"a":`, 1000)+"1"+strings.Repeat("}", 1000))
 		})
 	}, "nested deeper", 0},
-	"endless token": {func(o *fakeAS, _ *protectedServer, _ string) {
-		o.answer("/token", func(w http.ResponseWriter, _ *http.Request) { pour(w, " ") })
+	"endless token": {func(o *oauthtest.Server, _ *protectedServer, _ string) {
+		o.Answer("/token", func(w http.ResponseWriter, _ *http.Request) { pour(w, " ") })
 	}, "longer than", 1},
 }
 
 // moves redirects a path to where nobody may be sent.
-func moves(path string, status int) func(*fakeAS, *protectedServer, string) {
-	return func(o *fakeAS, _ *protectedServer, other string) {
-		o.answer(path, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other+path, status) })
+func moves(path string, status int) func(*oauthtest.Server, *protectedServer, string) {
+	return func(o *oauthtest.Server, _ *protectedServer, other string) {
+		o.Answer(path, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other+path, status) })
 	}
 }
 
@@ -171,7 +174,7 @@ func TestLies(t *testing.T) {
 	other := spied(t)
 	for name, l := range lies {
 		t.Run(name, func(t *testing.T) {
-			o := newFakeAS(t)
+			o := oauthtest.New(t.Cleanup)
 			w := newProtectedServer(t, o)
 			l.tell(o, w, other)
 			_, err := h.Connect(t.Context(), w.entry(name))
@@ -185,14 +188,14 @@ func TestLies(t *testing.T) {
 			if err == nil {
 				return
 			}
-			if text := err.Error() + host.Hint(err); strings.Contains(text, canary) || strings.Contains(text, "555-1234") {
+			if text := err.Error() + host.Hint(err); strings.Contains(text, oauthtest.Canary) || strings.Contains(text, "555-1234") {
 				t.Errorf("the error shows too much: %s", text)
 			}
 			if !strings.Contains(err.Error(), "oauth") && !errors.Is(err, host.ErrAuthRequired) {
 				t.Errorf("error %v", err)
 			}
 			mixedUp := strings.Contains(l.want, "it comes from") || strings.Contains(l.want, "from another authorization server")
-			if mixedUp && len(o.asked("/token")) != 0 {
+			if mixedUp && len(o.Requests("/token")) != 0 {
 				t.Error("the code was shown to the token endpoint")
 			}
 		})

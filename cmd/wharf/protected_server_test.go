@@ -1,14 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/wharf-mcp/wharf/internal/oauthtest"
 )
 
 // The secrets of the servers that guarded starts.
@@ -24,51 +24,31 @@ func guarded(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: guarded FILE…")
 	}
-	server := httptest.NewServer(protectedServers())
-	ts.Defer(server.Close)
+	address := strings.TrimSuffix(protectedServer(ts.Defer).URL, "/mcp")
 	for _, name := range args {
-		text := strings.ReplaceAll(ts.ReadFile(name), "ADDRESS", server.URL)
+		text := strings.ReplaceAll(ts.ReadFile(name), "ADDRESS", address)
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
 	}
 }
 
-func protectedServers() http.Handler {
+func protectedServer(cleanup func(func())) *oauthtest.Resource {
 	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "echo"}, echo)
-	open := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 	mux := http.NewServeMux()
-	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
-		if given := r.Header.Get("Authorization"); given != "Bearer "+protectedToken {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "not with "+given, http.StatusUnauthorized)
+	mux.Handle("/mcp", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
+	mux.HandleFunc("/sso", func(w http.ResponseWriter, r *http.Request) {
+		if r.FormValue("client_secret") != protectedSecret {
+			oauthtest.Reply(w, 401, map[string]any{"error": "invalid_client"})
 			return
 		}
-		open.ServeHTTP(w, r)
+		oauthtest.Reply(w, 200, map[string]any{"access_token": protectedToken, "token_type": "Bearer", "expires_in": 3600})
 	})
-	answer := func(path string, f func(r *http.Request) (int, map[string]any)) {
-		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-			status, answer := f(r)
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(status)
-			json.NewEncoder(w).Encode(answer)
-		})
+	p := oauthtest.NewResource(cleanup, oauthtest.New(cleanup), mux)
+	p.Refuse = func(token string, r *http.Request) (status int, why string) {
+		if r.URL.Path == "/sso" || token == protectedToken {
+			return 0, ""
+		}
+		return http.StatusUnauthorized, "Bearer"
 	}
-	answer("/sso", func(r *http.Request) (int, map[string]any) {
-		if r.FormValue("client_secret") != protectedSecret {
-			return 401, map[string]any{"error": "invalid_client"}
-		}
-		return 200, map[string]any{"access_token": protectedToken, "token_type": "Bearer", "expires_in": 3600}
-	})
-	answer("/.well-known/oauth-protected-resource/mcp", func(r *http.Request) (int, map[string]any) {
-		at := "http://" + r.Host
-		return 200, map[string]any{"resource": at + "/mcp", "authorization_servers": []string{at}}
-	})
-	answer("/.well-known/oauth-authorization-server", func(r *http.Request) (int, map[string]any) {
-		at := "http://" + r.Host
-		return 200, map[string]any{
-			"issuer": at, "authorization_endpoint": at + "/authorize", "token_endpoint": at + "/token",
-			"registration_endpoint": at + "/register", "code_challenge_methods_supported": []string{"S256"},
-		}
-	})
-	return mux
+	return p
 }
