@@ -141,7 +141,7 @@ var walls = map[string][]string{
 	minisig:         {"host/pluginstore"},
 	schemas + below: {"host/internal/schema"},
 
-	"embed":           {"plugins", "host/plugintest", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"},
+	"embed":           {"host/trust" /* its table of programs */, "plugins", "host/plugintest", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"},
 	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest", "host/plugintest/restarttest", "examples/internal/exampletest", "host/internal/capability/captest", "internal/testenv"},
 	"plugin":          {},
 	"unsafe":          {"abi", "sdk", "host/internal/confine", "host/internal/wasm", "host/internal/capability/process", "host/internal/strictjson", "host/internal/rpc", "host/internal/session"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,9 +84,9 @@ func (b *budget) try() error {
 	return b.spend(0)
 }
 
-// real returns where the links of an absolute path lead, which the system follows without
-// a bound of its own on what lies between. It tries every name on the way, but not those
-// of from, a folder without links. What is not there is no link. A path with more links
+// real returns where the links of an absolute path lead. The system follows them without
+// a bound on what lies between, so each name on the way is tried, but for those of from, a
+// folder without links. What is not there is no link. A path with more links
 // than a system follows leads to "".
 func (b *budget) real(from, path string) (string, error) {
 	at, rest := rootOf(path)
@@ -102,6 +103,9 @@ func (b *budget) real(from, path string) (string, error) {
 		}
 		next := filepath.Join(at, name) // ".." is that of where a link has led
 		target, err := os.Readlink(next)
+		if errors.Is(err, fs.ErrNotExist) && !strings.Contains(rest, "..") {
+			return filepath.Join(next, rest), nil
+		}
 		if err != nil {
 			at = next
 			continue

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,15 +32,11 @@ func (s *scan) run(r run) {
 	case interpreter, shell:
 		s.interpreted(r)
 	case fetcher:
-		if r.modules {
-			s.modules(r)
-		}
+		s.modules(r)
 	case unknown:
-		own := strings.ContainsAny(r.command, `/\`) && s.word(r.command) == aFile // the project's, and pinned
-		for _, word := range s.named(r.args) {
-			if !own {
-				s.unpin(word)
-			}
+		names := s.named(r.args)
+		if !strings.ContainsAny(r.command, `/\`) || s.word(r.command) != aFile { // else it is the project's, and pinned
+			s.unpin(names...)
 		}
 	case builder, carrier:
 		s.named(r.args)
@@ -117,7 +114,7 @@ func (s *scan) code(word string, isPackage bool) (found bool) {
 // mains returns the files that a package.json says a folder is run by.
 func (s *scan) mains(manifest string) (files []string) {
 	p := s.find(s.from(manifest))
-	f, _, _ := s.open(p.path)
+	f, _, _, _ := s.open(p.path)
 	if f == nil {
 		return nil // it was pinned: if it is gone now, so is the approval
 	}
@@ -159,10 +156,11 @@ func (s *scan) named(words []string) (names []string) {
 			if strings.HasPrefix(part, "-") {
 				part = part[min(2, len(part)):] // a letter with its value
 			}
-			what := s.word(part)
+			what, module := s.word(part), strings.ReplaceAll(part, ".", "/")
 			if what == nothing && part != "" {
+				what = s.word(module)
 				for _, ending := range endings {
-					what = max(what, s.word(part+ending), s.word(strings.ReplaceAll(part, ".", "/")+ending))
+					what = max(what, s.word(part+ending), s.word(module+ending))
 				}
 			}
 			if what != nothing {
@@ -179,11 +177,11 @@ func isBetweenWords(r rune) bool { return strings.ContainsRune(" \t\r\n;&|()<>{}
 
 // modules pins what is run in place of a package of a registry.
 func (s *scan) modules(r run) {
+	if !r.modules {
+		return
+	}
 	for _, p := range r.packages {
-		name := p
-		if at := strings.LastIndexByte(p, '@'); at > 0 {
-			name = p[:at]
-		}
+		name := p[:cmp.Or(max(strings.LastIndexByte(p, '@'), 0), len(p))] // without its version
 		before := len(s.found)
 		s.above([]string{filepath.Join("node_modules", ".bin", path.Base(name)), filepath.Join("node_modules", filepath.FromSlash(name), "package.json")})
 		if len(s.found) > before {

@@ -39,7 +39,13 @@ func (a *Approval) describe(s config.Server, plugins map[string]config.Plugin, b
 	a.signIn(s.Auth)
 	a.list("settings", slices.Sorted(maps.Keys(s.Settings))...)
 	a.hidden("setting", s.Settings)
-	a.list("options", optionsOf(s)...)
+	var options []string // but not how long a request may take: the user's own --timeout stands in the same place, and it grants nothing
+	for _, o := range [][2]string{{"protocol", s.Protocol}, {"framing", s.Framing}} {
+		if o[1] != "" {
+			options = append(options, o[0]+"="+o[1])
+		}
+	}
+	a.list("options", options...)
 	return nil
 }
 
@@ -96,10 +102,21 @@ func (a *Approval) process(s config.Server, b *budget) (err error) {
 		return err
 	}
 	var w warnings
+	unset := func(string) (string, bool) { return "", false } // but for their defaults
 	w.command(a.Command, argsOf(s, unset), f)
 	w.environment(s.Env, f)
 	a.Warnings = slices.Concat(w.worst, w.others)
-	a.pin(f.found)
+	var names []string
+	contents := make(map[string]string)
+	for _, file := range f.found {
+		names = append(names, file.path)
+		contents[file.path] = file.hash
+	}
+	a.list("files", names...)
+	a.hidden("contents of", contents)
+	if len(names) > 0 {
+		a.warn("of the project's own files, those named here are compared each time; what they load is not")
+	}
 	return nil
 }
 
@@ -118,43 +135,21 @@ func argsOf(s config.Server, lookup func(string) (string, bool)) []string {
 	return args
 }
 
-// unset is an environment without variables: defaults are used.
-func unset(string) (string, bool) { return "", false }
-
-// pin adds what is in the project's own files that the command names.
-func (a *Approval) pin(pins []fileHash) {
-	if len(pins) == 0 {
-		return
-	}
-	var names []string
-	contents := make(map[string]string)
-	for _, p := range pins {
-		names = append(names, p.path)
-		contents[p.path] = p.hash
-	}
-	a.list("files", names...)
-	a.hidden("contents of", contents)
-	a.warn("of the project's own files, those named here are compared each time; what they load is not")
-}
-
 // signIn describes how the server would be signed in to: what it may ask for, and
 // as which client, is not secret.
 func (a *Approval) signIn(auth config.Auth) {
 	secret := make(map[string]string)
 	for _, key := range slices.Sorted(maps.Keys(auth.Settings)) {
-		switch value := auth.Settings[key].(type) {
-		case string:
-			if key == "client_id" {
-				a.add("sign-in client_id", value)
-				continue
-			}
-		case []string:
-			if key == "scopes" {
-				a.list("sign-in scopes", value...)
-				continue
-			}
+		id, isText := auth.Settings[key].(string)
+		scopes, isList := auth.Settings[key].([]string)
+		switch {
+		case isText && key == "client_id":
+			a.add("sign-in client_id", id)
+		case isList && key == "scopes":
+			a.list("sign-in scopes", scopes...)
+		default:
+			secret[key] = fmt.Sprintf("%q", auth.Settings[key]) // maps are printed sorted
 		}
-		secret[key] = fmt.Sprintf("%q", auth.Settings[key]) // maps are printed sorted
 	}
 	a.hidden("sign-in", secret)
 }
@@ -168,18 +163,12 @@ func (a *Approval) remote(s config.Server) {
 	if scheme, _, _ := strings.Cut(s.URL, ":"); scheme == "http" || scheme == "ws" {
 		a.warn("%s is not encrypted: who is on the way reads and changes what is sent", scheme)
 	}
-	if names := s.Variables(); len(names) > 0 {
-		a.warn("the values of %s are sent there", someOf(names))
-	}
-}
-
-// someOf names the first of many.
-func someOf(names []string) string {
 	const few = 10
-	if more := len(names) - few; more > 0 {
-		return fmt.Sprintf("%s and %d more variables", strings.Join(names[:few], ", "), more)
+	if names := s.Variables(); len(names) > few {
+		a.warn("the values of %s and %d more variables are sent there", strings.Join(names[:few], ", "), len(names)-few)
+	} else if len(names) > 0 {
+		a.warn("the values of %s are sent there", strings.Join(names, ", "))
 	}
-	return strings.Join(names, ", ")
 }
 
 // grantOf says in a line what an approval allows.
@@ -195,18 +184,4 @@ func grantOf(s config.Server) string {
 		return "reach the address"
 	}
 	return "use the plugin"
-}
-
-// optionsOf are the remaining choices of an entry, as they would be written. How
-// long a request may take is not one of them: the user's own --timeout stands in the
-// same place, and it grants nothing.
-func optionsOf(s config.Server) (options []string) {
-	for _, o := range []struct{ name, value string }{
-		{"protocol", s.Protocol}, {"framing", s.Framing},
-	} {
-		if o.value != "" {
-			options = append(options, o.name+"="+o.value)
-		}
-	}
-	return options
 }

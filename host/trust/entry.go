@@ -131,10 +131,8 @@ func differences(was, is Entry) []Difference {
 
 // fact returns the fact of that name, or nil.
 func (e Entry) fact(name string) *Fact {
-	for _, f := range e.Facts {
-		if f.Name == name {
-			return &f
-		}
+	if i := slices.IndexFunc(e.Facts, func(f Fact) bool { return f.Name == name }); i >= 0 {
+		return &e.Facts[i]
 	}
 	return nil
 }

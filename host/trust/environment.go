@@ -44,38 +44,42 @@ var loaders = regexp.MustCompile(`^(` + strings.Join([]string{
 	`(GNU)?MAKEFLAGS|MAKEFILES|RUSTC.*|RUST(DOC)?FLAGS|RUSTUP_.*|CARGO_.*|CC|CXX|LD`,
 }, "|") + `)$`)
 
-// isLoader reports whether a variable is one of loaders, and whether it is of the worst.
-func isLoader(name string) (yes, worst bool) {
-	name = strings.ToUpper(name)
-	return loaders.MatchString(name), worstLoaders.MatchString(name)
+// Loaders, by how bad they are.
+const (
+	worstLoader = iota
+	aLoader
+	noLoader
+)
+
+func loading(name string) int {
+	switch name = strings.ToUpper(name); {
+	case worstLoaders.MatchString(name):
+		return worstLoader
+	case loaders.MatchString(name):
+		return aLoader
+	}
+	return noLoader
 }
 
-// byLoading sorts the names of variables: the worst loaders first, then the others.
+// byLoading sorts the names of variables, the worst first.
 func byLoading(names []string) []string {
-	rank := func(name string) int {
-		switch yes, worst := isLoader(name); {
-		case worst:
-			return 0
-		case yes:
-			return 1
-		}
-		return 2
-	}
-	return slices.SortedStableFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	return slices.SortedStableFunc(slices.Values(names), func(a, b string) int { return cmp.Compare(loading(a), loading(b)) })
 }
 
 // environment warns of the variables that an entry sets, with the beginnings of the
 // values.
 func (w *warnings) environment(env map[string]string, f findings) {
 	for _, name := range byLoading(slices.Sorted(maps.Keys(env))) {
-		if yes, worst := isLoader(name); worst {
-			w.worse(loads, cleantext.Word(short(name)), cleantext.Word(short(env[name])))
-		} else if yes {
-			w.add(loads, cleantext.Word(short(name)), cleantext.Word(short(env[name])))
-		} else if slices.Contains(f.variables, name) {
-			w.add("%s names something of the project that is not pinned; here it is %s", cleantext.Word(short(name)), cleantext.Word(short(env[name])))
+		does, tell := "changes what programs load or reach", w.add
+		switch how := loading(name); {
+		case how == worstLoader:
+			tell = w.worse
+		case how == aLoader:
+		case slices.Contains(f.variables, name):
+			does = "names something of the project that is not pinned"
+		default:
+			continue
 		}
+		tell("%s %s; here it is %s", cleantext.Word(short(name)), does, cleantext.Word(short(env[name])))
 	}
 }
-
-const loads = "%s changes what programs load or reach; here it is %s"

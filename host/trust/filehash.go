@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"path/filepath"
@@ -72,7 +71,7 @@ type scan struct {
 	err          error
 }
 
-func (s *scan) unpin(word string) { s.unpinned = append(s.unpinned, word) }
+func (s *scan) unpin(words ...string) { s.unpinned = append(s.unpinned, words...) }
 
 // valueOf returns what is assigned in a word that is a flag, and any other as it
 // is.
@@ -96,7 +95,7 @@ const (
 // is one folder for the system, and another for a program that shortens paths first:
 // both are pinned.
 func (s *scan) word(word string) kind {
-	if word == "" || strings.Contains(word, "\x00") {
+	if word == "" || strings.Contains(word, "\x00") || s.err != nil {
 		return nothing
 	}
 	path := s.from(word)
@@ -109,10 +108,10 @@ func (s *scan) word(word string) kind {
 
 // from returns a word as a path from the folder that the command runs in.
 func (s *scan) from(word string) string {
-	if path := filepath.FromSlash(word); filepath.IsAbs(path) {
-		return path
+	if word = filepath.FromSlash(word); filepath.IsAbs(word) {
+		return word
 	}
-	return s.dir + string(filepath.Separator) + filepath.FromSlash(word)
+	return s.dir + string(filepath.Separator) + word // and not cleaned: ".." counts where it stands
 }
 
 // path is word for an absolute path.
@@ -178,65 +177,54 @@ func (s *scan) isPath(word string) bool {
 	return p.hash != "" || p.path != "" && err == nil
 }
 
-// contents returns the digest of a file, or "" where it is not a regular file.
+// readStep is how many bytes are read between two looks at the budget.
+const readStep = 1 << 20
+
+// contents returns the digest of a regular file, whose size it takes from the budget
+// before it reads, or "" for anything else.
 func (s *scan) contents(name string) (is string, what kind) {
 	path := filepath.Join(s.project, name)
 	if is, known := s.budget.known[path]; known {
 		return is, aFile
 	}
-	h := sha256.New()
-	what, s.err = s.read(name, h)
-	if what == aFile && s.err == nil {
-		is = prefix + hex.EncodeToString(h.Sum(nil))
-		s.budget.known[path] = is
+	f, size, what, err := s.open(name)
+	if f != nil {
+		defer f.Close()
+		if size > s.budget.bytes {
+			err = s.budget.tooLarge()
+		}
+		h := sha256.New()
+		for err == nil {
+			var n int64
+			n, err = io.CopyN(h, f, readStep)
+			if wrong := s.budget.spend(n); wrong != nil {
+				err = wrong
+			}
+		}
+		if err == io.EOF {
+			is, err = prefix+hex.EncodeToString(h.Sum(nil)), nil
+			s.budget.known[path] = is
+		}
 	}
-	if s.err != nil {
-		s.err = fmt.Errorf("%s: %w", path, s.err)
+	if err != nil {
+		s.err = fmt.Errorf("%s: %w", path, err)
 	}
 	return is, what
 }
 
-// readStep is how many bytes are read between two looks at the budget.
-const readStep = 1 << 20
-
-// read writes a regular file to h, and takes its size from the budget before it
-// does. It returns what a name is that is not a regular file.
-func (s *scan) read(name string, h hash.Hash) (kind, error) {
-	f, what, err := s.open(name)
-	if f == nil {
-		return what, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err == nil && info.Size() > s.budget.bytes {
-		err = s.budget.tooLarge()
-	}
-	for err == nil {
-		var n int64
-		n, err = io.CopyN(h, f, readStep)
-		if wrong := s.budget.spend(n); wrong != nil {
-			err = wrong
-		}
-	}
-	if err == io.EOF {
-		err = nil
-	}
-	return aFile, err
-}
-
 // open opens a regular file of the project. f is nil for anything else.
-func (s *scan) open(name string) (f *os.File, what kind, err error) {
+func (s *scan) open(name string) (f *os.File, size int64, what kind, err error) {
 	f, err = s.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not wait for its writer
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.ENXIO):
-		return nil, nothing, nil // there is no such file
+		return nil, 0, nothing, nil // there is no such file
 	case err != nil:
-		return nil, nothing, errors.Unwrap(err)
+		return nil, 0, nothing, errors.Unwrap(err)
 	}
 	info, err := f.Stat()
 	if err == nil && info.Mode().IsRegular() {
-		return f, aFile, nil
+		return f, info.Size(), aFile, nil
 	}
 	f.Close()
-	return nil, aFolder, err // or a pipe, below which no name leads anywhere
+	return nil, 0, aFolder, err // or a pipe, below which no name leads anywhere
 }

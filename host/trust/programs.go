@@ -2,43 +2,28 @@ package trust
 
 import (
 	"cmp"
+	_ "embed"
 	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
 )
 
-// role is what a program does with its arguments.
-type role int
-
+// What a program does with its arguments.
 const (
-	unknown     role = iota
-	wrapper          // runs the program that its first operand names
-	interpreter      // runs the code that its first operand names
-	shell            // is one too, whose code is more than a file
-	fetcher          // downloads the package that its first operand names, and runs it
-	container        // runs an image
-	builder          // runs what files of the folder say
-	carrier          // may run any of its arguments
+	wrapper     = "wrapper"     // runs the program that its first operand names
+	interpreter = "interpreter" // runs the code that its first operand names
+	shell       = "shell"       // is one too, whose code is more than a file
+	fetcher     = "fetcher"     // downloads the package that its first operand names, and runs it
+	container   = "container"   // runs an image
+	builder     = "builder"     // runs what files of the folder say
+	carrier     = "carrier"     // may run any of its arguments
+	unknown     = ""
 )
 
-// program is what is known of programs that run others, or code. Whatever argument is not
-// in args is not understood.
-type program struct {
-	is    role
-	names string // with their first words, where these say what is run
-	args  string // patterns of flags, with the meaning of their values
-	reads string // files that it finds by itself in the folder it runs in, or above it
-
-	assigns bool // operands with "=" set variables
-	skips   int  // operands before the one that counts
-	verbs   bool // an operand that looks like no file may be a word of its own
-	modules bool // packages that the project has go first
-}
-
-// The meanings of values. A flag without one has no value, and no say in what runs.
+// The meanings of the values of flags, beside "value". A flag without one has no value;
+// neither has a say in what runs.
 const (
-	aValue   = "value"   // has no say in what runs
 	aDoubt   = "doubt"   // has a say that is not followed
 	aCode    = "file"    // the name of code that runs as well
 	aMain    = "main"    // the name of the code; what follows is the code's own
@@ -49,72 +34,44 @@ const (
 	aPackage = "package" // of a registry
 )
 
-const (
-	nodeArgs = "--no-warnings --no-deprecation --enable-source-maps --trace-warnings --trace-deprecation --trace-uncaught --throw-deprecation --max-old-space-size" +
-		" --stack-trace-limit --expose-gc --experimental-strip-types --experimental-transform-types -r=file --require=file --import=file --loader=file --experimental-loader=file" +
-		" -e=inline --eval=inline -p=inline --print=inline"
-	npmArgs = "-y --yes -q --quiet --silent --no-install --prefer-offline --prefer-online -p=package --package=package -c=inline --call=inline --registry=value" +
-		" --cache=doubt -w=doubt --workspace=doubt --prefix=doubt --userconfig=doubt --node-options=doubt"
-	uvArgs = "-q --quiet -v --verbose --isolated --offline --no-cache -n --refresh --no-progress --from=package --with=package --python=value -p=value --index-url=value --index=value --default-index=value"
-)
-
-var programs = []program{
-	{is: wrapper, names: "env", args: "-i -0 -v -u=value --unset=value --ignore-environment -C=doubt --chdir=doubt -S=line --split-string=line", assigns: true},
-	{is: wrapper, names: "sudo, doas", args: "-E -H -n -S -b -u=value -g=value -p=value -D=doubt -R=doubt --user=value --group=value --preserve-env --non-interactive", assigns: true},
-	{is: wrapper, names: "nice, ionice", args: "-[0-9]* -t -n=value -c=value --adjustment=value --class=value --classdata=value"},
-	{is: wrapper, names: "timeout", args: "-v -f -p --foreground --preserve-status --verbose -s=value -k=value --signal=value --kill-after=value", skips: 1},
-	{is: wrapper, names: "stdbuf", args: "-i=value -o=value -e=value --input=value --output=value --error=value"},
-	{is: wrapper, names: "flock", args: "-s -x -e -n -o -F -v -w=value -E=value --shared --exclusive --nonblock --close --timeout=value --wait=value", skips: 1},
-	{is: wrapper, names: "script", args: "-q -e -a -f -c=inline --command=inline --quiet --return --append --flush", skips: 1},
-	{is: wrapper, names: "xargs", args: "-0 -r -t -n=value -L=value -P=value -I=value -d=value"},
-	{is: wrapper, names: "setsid, unbuffer, nohup, exec, chronic, busybox, command", args: "-f -w -p"},
-	{is: wrapper, names: "time, tini, dumb-init, catatonit", args: "-p -v -g -s -c"},
-	{is: wrapper, names: "cross-env", assigns: true},
-
-	{is: interpreter, names: "node, nodejs, iojs, electron", args: nodeArgs},
-	{is: interpreter, names: "tsx, tsx watch, ts-node, ts-node-esm", args: nodeArgs + " -T --transpile-only", reads: "tsconfig.json package.json"},
-	{is: interpreter, names: "deno, deno run", args: "-A -q --quiet --allow-* --deny-* --no-* --cached-only --unstable*", reads: "deno.json deno.jsonc package.json", verbs: true},
-	{is: interpreter, names: "bun, bun run", args: "--silent --no-install --smol -r=file --preload=file --require=file --import=file -e=inline --eval=inline -p=inline --print=inline", reads: "bunfig.toml package.json tsconfig.json", verbs: true},
-	{is: interpreter, names: "python, py, pypy, pythonw, ipython", args: "-b -B -d -E -i -I -O -P -q -s -S -u -v -x -W=value -X=doubt -c=inline -m=module"},
-	{is: interpreter, names: "ruby, jruby", args: "-w -v -W[0-2] -U -r=file -e=inline"},
-	{is: interpreter, names: "perl", args: "-w -W -t -T -n -p -a -l -e=inline -E=inline"},
-	{is: interpreter, names: "php", args: "-q -n -f=main -r=inline -R=inline -B=inline -E=inline"},
-	{is: interpreter, names: "lua, luajit", args: "-v -W -E -l=file -e=inline"},
-	{is: interpreter, names: "java, javaw", args: "-Xm[sx]* -Xss* -ea -esa -server -jar=main -cp=path -classpath=path --class-path=path -p=path --module-path=path"},
-	{is: interpreter, names: "rscript", args: "--vanilla --no-save --no-restore --slave --no-echo -e=inline", reads: ".Rprofile .Renviron"},
-	{is: interpreter, names: "julia", args: "-q -O[0-3] -L=file -e=inline -E=inline --eval=inline --print=inline"},
-	{is: interpreter, names: "elixir", args: "-r=file -e=inline --eval=inline"},
-	{is: interpreter, names: "guile", args: "-s=main -l=file -c=inline -e=inline"},
-	{is: interpreter, names: "osascript", args: "-l=value -e=inline"},
-	{is: interpreter, names: "gjs, qjs, racket, groovy, scala, tclsh, bb, clojure", args: "-c=inline -e=inline"},
-
-	{is: shell, names: "sh, bash, dash, zsh, ksh, mksh, ash, fish, csh, tcsh, nu", args: "-e -u -x -v -f -l -i --login --posix --norc --noprofile -c=inline"},
-	{is: shell, names: "cmd", args: "/s /q /d /c=inline /k=inline"},
-	{is: shell, names: "powershell, pwsh", args: "-noprofile -nop -nologo -noninteractive -executionpolicy=value -ex*=value -ep=value -f=main -file=main -c=inline -co*=inline -e=inline -ec=inline -en*=inline"},
-
-	{is: fetcher, names: "npx, npm exec, npm x", args: npmArgs, reads: ".npmrc", modules: true},
-	{is: fetcher, names: "bunx, bun x", args: npmArgs + " --bun", reads: ".npmrc bunfig.toml", modules: true},
-	{is: fetcher, names: "pnpm dlx, pnpx", args: npmArgs, reads: ".npmrc pnpm-workspace.yaml .pnpmfile.cjs"},
-	{is: fetcher, names: "yarn dlx", args: npmArgs, reads: ".npmrc .yarnrc .yarnrc.yml"},
-	{is: fetcher, names: "uvx, uv tool run", args: uvArgs, reads: "uv.toml"},
-	{is: fetcher, names: "pipx run", args: "--spec=package --python=value --no-cache -q --quiet"},
-
-	{is: container, names: "docker, podman, nerdctl"},
-
-	{is: carrier, names: "deno eval, ssh, git, socat, websocat, nc, ncat, rsync, tar, find, parallel, watch, awk, gawk, mawk, sed, vim, emacs, expect, strace, gdb, cross-env-shell"},
-
-	// They look for work, for settings that are code, or for an environment.
-	{is: builder, names: "npm, pnpm, yarn, corepack, nx, turbo, vite, vite-node, webpack, jest, vitest, nodemon, pm2, pm2-runtime, ts-node-dev, dotenv, dotenvx"},
-	{is: builder, names: "uv, poetry, pipenv, pipx, pdm, hatch, rye, poe, conda, mamba, pixi, tox, nox, invoke, pytest, celery, flask, fastapi, fastmcp, mcp, streamlit, django-admin"},
-	{is: builder, names: "uvicorn, gunicorn, hypercorn, daphne, granian, honcho, foreman, direnv, mise, asdf, volta, fnm, op, doppler, devbox, docker-compose, docker compose"},
-	{is: builder, names: "make, gmake, just, task, cargo, go, gradle, mvn, dotnet, rake, bundle, rails, composer, ant, sbt, bazel, mix, nix, swift, zig, cmake, ninja, meson"},
+// program is a line of the table. Whatever argument is not in args is not understood.
+type program struct {
+	is, args, reads                string
+	assigns, skips, verbs, modules bool
 }
 
-// byName are the programs by their names and first words.
-var byName = func() map[string]program {
+//go:embed programs.txt
+var table string
+
+// programs are those of the table by their names.
+var programs = func() map[string]program {
 	all := make(map[string]program)
-	for _, p := range programs {
-		for name := range strings.SplitSeq(p.names, ", ") {
+	for line := range strings.Lines(table) {
+		fields := strings.Split(strings.TrimSpace(line), "; ")
+		is, names, found := strings.Cut(fields[0], ": ")
+		if !found || is[0] == '#' {
+			continue
+		}
+		p := program{is: is}
+		for _, field := range fields[1:] {
+			switch key, value, _ := strings.Cut(field, ": "); key {
+			case "args":
+				p.args += " " + value
+			case "as":
+				p.args += all[value].args
+			case "reads":
+				p.reads = value
+			case "assigns":
+				p.assigns = true
+			case "skips":
+				p.skips = true
+			case "verbs":
+				p.verbs = true
+			case "modules":
+				p.modules = true
+			}
+		}
+		for name := range strings.SplitSeq(names, ", ") {
 			all[name] = p
 		}
 	}
@@ -137,8 +94,10 @@ type run struct {
 	rest     []string // from the first operand on
 }
 
-// maxWrapped is how many programs are looked through that run another.
-const maxWrapped = 4
+const (
+	maxWrapped = 4 // programs that are looked through because they run another
+	maxLetters = 8 // flags in one argument
+)
 
 // runs returns the programs that a command line starts: the command itself, and those
 // that it is told to run. The last one runs another if there are too many.
@@ -171,7 +130,7 @@ func read(command string, args []string) run {
 	}
 	for words := min(len(args), 2); words >= 0; words-- {
 		verbs := append([]string{""}, args[:words]...)
-		if p, found := byName[known+strings.Join(verbs, " ")]; found {
+		if p, found := programs[known+strings.Join(verbs, " ")]; found {
 			r.program, r.name = p, name+strings.Join(verbs, " ")
 			r.parse(args[words:])
 			break
@@ -182,7 +141,10 @@ func read(command string, args []string) run {
 
 // parse reads arguments up to the first operand that counts.
 func (r *run) parse(args []string) {
-	skips := r.skips
+	skips := 0
+	if r.skips {
+		skips = 1
+	}
 	for len(args) > 0 && r.rest == nil {
 		arg, all := args[0], args
 		args = args[1:]
@@ -194,10 +156,11 @@ func (r *run) parse(args []string) {
 		case arg == "--":
 			r.rest = args[min(skips, len(args)):]
 		case !known && (arg == "-" || !strings.HasPrefix(arg, "-")):
-			if r.assigns && strings.Contains(arg, "=") {
-				continue
-			}
-			if skips--; skips < 0 {
+			if name, _, assigned := strings.Cut(arg, "="); r.assigns && assigned {
+				if loading(name) != noLoader {
+					r.odd = cmp.Or(r.odd, arg)
+				}
+			} else if skips--; skips < 0 {
 				r.rest = all
 			}
 		case !known, means == aDoubt, means == aLine && strings.ContainsAny(value, `"'\$#`):
@@ -235,12 +198,12 @@ func (r *run) flag(arg string) (means, value string, attached, known bool) {
 	if means, known = r.meaning(name); known || len(arg) < 2 || arg[0] != '-' || arg[1] == '-' {
 		return means, value, attached, known
 	}
-	for letters := arg; len(letters) > 1; letters = "-" + letters[2:] { // several in one: -um
-		if means, known = r.meaning(letters[:2]); means != "" || !known {
-			return means, letters[2:], len(letters) > 2, known
+	for i := 1; i < len(arg) && i <= maxLetters; i++ { // several in one: -um
+		if means, known = r.meaning("-" + arg[i:i+1]); means != "" || !known {
+			return means, arg[i+1:], i+1 < len(arg), known
 		}
 	}
-	return "", "", false, true
+	return "", "", false, len(arg) <= 1+maxLetters
 }
 
 func (r *run) meaning(flag string) (means string, known bool) {

@@ -17,9 +17,7 @@ import (
 const (
 	recordsFile = "trust.json"
 	lockFile    = "trust.lock"
-)
 
-const (
 	version    = 1
 	maxFile    = 4 << 20
 	maxRecords = 1024
@@ -67,14 +65,10 @@ func (s *Store) Path() string { return s.folder.Path(recordsFile) }
 
 // about returns the decision about a key, or nil.
 func about(records []Record, k key) *Record {
-	if i := find(records, k); i >= 0 {
+	if i := slices.IndexFunc(records, func(r Record) bool { return r.key() == k }); i >= 0 {
 		return &records[i]
 	}
 	return nil
-}
-
-func find(records []Record, k key) int {
-	return slices.IndexFunc(records, func(r Record) bool { return r.key() == k })
 }
 
 // Records returns all decisions, sorted by project, file and server. It takes no lock,
@@ -113,8 +107,8 @@ func (s *Store) decide(ctx context.Context, e Entry, v State) error {
 		return fmt.Errorf("trust: %w", err)
 	}
 	_, err := s.change(ctx, func(records []Record) []Record {
-		if i := find(records, e.key()); i >= 0 {
-			records[i] = r
+		if old := about(records, e.key()); old != nil {
+			*old = r
 			return records
 		}
 		return append(records, r)
@@ -184,32 +178,24 @@ func compare(a, b key) int {
 // written.
 func parse(text []byte) ([]Record, error) {
 	var f fileV1
-	err := securedir.Parse(text, &f)
-	if err == nil {
-		err = f.check()
-	}
-	if err != nil {
+	if err := securedir.Parse(text, &f); err != nil {
 		return nil, err
 	}
-	return f.Records, nil
-}
-
-func (f *fileV1) check() error {
 	switch {
 	case f.Version != version:
-		return fmt.Errorf("it is of version %d; expected %d", f.Version, version)
+		return nil, fmt.Errorf("it is of version %d; expected %d", f.Version, version)
 	case len(f.Records) > maxRecords:
-		return fmt.Errorf("there are %d records; at most %d are kept", len(f.Records), maxRecords)
+		return nil, fmt.Errorf("there are %d records; at most %d are kept", len(f.Records), maxRecords)
 	}
 	for i, r := range f.Records {
 		if err := r.check(); err != nil {
-			return fmt.Errorf("record %d: %w", i+1, err)
+			return nil, fmt.Errorf("record %d: %w", i+1, err)
 		}
 		if i > 0 && compare(f.Records[i-1].key(), r.key()) >= 0 {
-			return fmt.Errorf("record %d is out of order, or there twice", i+1)
+			return nil, fmt.Errorf("record %d is out of order, or there twice", i+1)
 		}
 	}
-	return nil
+	return f.Records, nil
 }
 
 func (r Record) check() error {

@@ -39,7 +39,7 @@ func asked(t *testing.T, dir string, entry map[string]any) Approval {
 // A person is told of each command line whose code can change without them.
 func TestWhatIsNotPinnedIsTold(t *testing.T) {
 	dir := written(t, map[string]string{
-		"server.py": "", "server.js": "", "x.py": "", "x.rb": "", "x.pl": "", "x.lua": "", "x.php": "", "x.json": "", "x.sh": "", "Foo.pm": "", "pkg/__main__.py": "", "sub/server.js": "", "app/main.py": "",
+		"server.py": "", "server.js": "", "x.py": "", "x.rb": "", "x.pl": "", "x.lua": "", "x.php": "", "x.json": "", "x.sh": "", "Foo.pm": "", "pkg/__main__.py": "", "sub/server.js": "", "app/main.py": "", "app/lib/__init__.py": "",
 	})
 	told := func(w string) bool {
 		for _, says := range []string{"is not pinned", "can change without you", "read them all", "read it to its end"} {
@@ -59,12 +59,13 @@ func TestWhatIsNotPinnedIsTold(t *testing.T) {
 		"flock x.json -c ./x.sh": true, "nice -n 5 node nothing": true, "stdbuf -oL node nothing": true, "env env env env env env node server.js": true,
 		"node --env-file=.env server.js": true, "node --import tsx server.js": true, "node -r ./nothing server.js": true, "node --inspect server.js": true,
 		"java -Dx=y -jar x.jar": true, "java @args x.jar": true, "deno task server.js": true, "bun server": true, "bash --rcfile x.sh -i": true, "never-heard-of node nothing": true,
-		"docker-compose up": true, "npx --prefix sub server@1.2.3": true,
+		"docker-compose up": true, "never-heard-of app.lib:x": true,
+		"env NODE_OPTIONS=-r./x.js node server.js": true, "cross-env A=b LD_PRELOAD=./x.so node server.js": true, "npx -p ./sub@1.2.3 x": true, "npx file:sub@1.2.3": true, "uvx --from sub/x==1.2.3 x": true, "npx --prefix sub server@1.2.3": true,
 
 		"node server.js": false, "node ./server": false, "node --no-warnings server.js ./x.json": false, "python3 -u x.py": false, "python3 -uB x.py --foo": false,
 		"ruby -r./x x.rb": false, "perl -w x.pl": false, "lua -l x x.lua": false, "env -u X A=b node server.js": false, "timeout -s KILL 5 node server.js": false,
 		"sudo -u me node server.js": false, "nice -n 5 node server.js": false, "stdbuf -oL node server.js": false, "flock x.json node server.js": false,
-		"never-heard-of --root /opt": false, "never-heard-of notes": false, "npx -y server@1.2.3 /opt": false, "uvx server==1.2.3": false,
+		"never-heard-of --root /opt": false, "never-heard-of notes": false, "npx -y server@1.2.3 /opt": false, "uvx server==1.2.3": false, "uvx --from mcp[cli]==1.2.3 x": false, "npx @a/b@1.2.3-rc.1": false, "npx github:a/b#0123456789012345678901234567890123456789": false,
 	} {
 		words := strings.Split(line, " ")
 		for i := range words {
@@ -73,6 +74,29 @@ func TestWhatIsNotPinnedIsTold(t *testing.T) {
 		a := asked(t, dir, map[string]any{"command": words[0], "args": words[1:]})
 		if slices.ContainsFunc(a.Warnings, told) != want {
 			t.Errorf("%s: %q", line, a.Warnings)
+		}
+	}
+}
+
+// The table says nothing that its reader does not know.
+func TestTableOfPrograms(t *testing.T) {
+	roles := []string{wrapper, interpreter, shell, fetcher, container, builder, carrier}
+	meanings := []string{"", "value", aDoubt, aCode, aMain, aModule, aPath, aText, aLine, aPackage}
+	for name, p := range programs {
+		if name == "" || strings.ContainsAny(name, ":;#") || !slices.Contains(roles, p.is) {
+			t.Errorf("%q: %+v", name, p)
+		}
+		for _, arg := range strings.Fields(p.args) {
+			if pattern, means, _ := strings.Cut(arg, "="); !slices.Contains(meanings, means) || strings.Trim(pattern, "-/") == "" {
+				t.Errorf("%s: %q", name, arg)
+			}
+		}
+	}
+	for line := range strings.Lines(table) {
+		for _, field := range strings.Split(strings.TrimSpace(line), "; ")[1:] {
+			if key, _, _ := strings.Cut(field, ":"); line[0] != '#' && !slices.Contains([]string{"args", "as", "reads", "assigns", "skips", "verbs", "modules"}, key) {
+				t.Errorf("%q", field)
+			}
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (w *warnings) run(r run) {
 		w.add("%s downloads a package and runs it", r.name)
 	}
 	for _, p := range r.packages {
-		if !isPinned(p) {
+		if !pinned.MatchString(p) {
 			w.add("%s has no exact version: what it runs can change without you being asked again", cleantext.Word(short(p)))
 		}
 	}
@@ -93,11 +93,10 @@ func (w *warnings) container(name, args string) {
 	}
 }
 
-var pinned = regexp.MustCompile(`.@v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$|.==[0-9][0-9A-Za-z.+-]*$|[#@][0-9a-f]{40}$`)
-
-// isPinned reports whether a package is named with one version: name@1.2.3 or
-// name==1.2.3, or the commit of a repository.
-func isPinned(name string) bool { return pinned.MatchString(name) }
+// pinned are packages that are named with one version: name@1.2.3 or name==1.2.3, or the
+// commit of a repository. A folder is none of them, whatever it is called.
+var pinned = regexp.MustCompile(`^(@[\w.-]+/)?\w[\w.-]*(\[[\w,.-]+\])?(@v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?|==[0-9][0-9A-Za-z.+-]*)$|` +
+	`^(git\+https|git\+ssh|github|gitlab|bitbucket):[^.].*[#@][0-9a-f]{40}$`)
 
 // maxWord is how much of a word of a project stands within a warning, in letters.
 const maxWord = 100
