@@ -64,15 +64,9 @@ func (d *Dialer) attempt(ctx context.Context, s config.Server, via string) (*att
 	if err != nil {
 		return nil, err
 	}
-	t, err := d.config.Modules.Transport(ctx, via)
-	if err == nil {
-		err = t.Compile(ctx, via)
-	}
+	t, err := d.transport(ctx, via, account)
 	if err != nil {
 		return nil, err
-	}
-	if account != nil {
-		account.Prepare(ctx)
 	}
 	d.secrets.entry(s)
 	return &attempt{dialer: d, server: s, via: via, transport: t, grants: gs, account: account}, nil

@@ -24,7 +24,7 @@ type connection struct {
 	saved     *savedState
 	key       resumeKey // of what is in it
 	table     *capability.Table
-	stderr    *stderrWriter // what the table writes to; nil where nobody reads
+	stderr    *stderrWriter // what the table writes to; may be nil
 	peer      *rpc.Peer
 	trace     *trace.Connection  // records its messages; nil for none
 	recording *replay.Connection // records its guest; nil for none
@@ -36,7 +36,7 @@ type connection struct {
 	flush sync.Once // of stderr
 }
 
-// Done is closed when the connection has ended, whoever ended it.
+// Done is closed when the connection has ended, from either side.
 func (c *connection) Done() <-chan struct{} { return c.ended }
 
 // Err says why the connection ended; it is nil until then.

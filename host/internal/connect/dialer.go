@@ -85,6 +85,13 @@ func (d *Dialer) Prepare(ctx context.Context, s config.Server, a *Account) error
 	if !slices.Contains(d.config.Modules.Transports(), via) {
 		return nil
 	}
+	_, err := d.transport(ctx, via, a)
+	return err
+}
+
+// transport loads and compiles a transport, and then the plugins of an account, which may
+// be nil.
+func (d *Dialer) transport(ctx context.Context, via string, a *Account) (*modules.Transport, error) {
 	t, err := d.config.Modules.Transport(ctx, via)
 	if err == nil {
 		err = t.Compile(ctx, via)
@@ -92,5 +99,5 @@ func (d *Dialer) Prepare(ctx context.Context, s config.Server, a *Account) error
 	if err == nil && a != nil {
 		a.Prepare(ctx)
 	}
-	return err
+	return t, err
 }

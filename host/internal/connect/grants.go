@@ -83,7 +83,22 @@ const inside = "memory:"
 // stream returns what the address of an entry leads to.
 func (d *Dialer) stream(s config.Server, a *Account) (capability.Target, error) {
 	if name, ok := strings.CutPrefix(s.Address, inside); ok {
-		return d.within(s, name)
+		open := d.config.Streams[name]
+		if open == nil {
+			have := "it has none"
+			if names := slices.Sorted(maps.Keys(d.config.Streams)); len(names) > 0 {
+				have = "it has " + strings.Join(names, ", ")
+			}
+			return nil, &hosterr.Error{
+				Kind: hosterr.ErrConfig,
+				Err:  fmt.Errorf("address %q: this program has no such stream (%s)", s.Address, have),
+				Hint: "a memory address is for programs that embed a server and name it in host.Config.Streams",
+			}
+		}
+		if s.Auth.Blob { // the program made the stream, and knows what reads it
+			return nil, hosterr.Configf("auth.blob: there is no sign-in on %s, which is within this program; leave it out", s.Address)
+		}
+		return stream.Memory{Name: name, Dial: open}, nil
 	}
 	to, err := stream.ParseAddress(s.Address)
 	if err != nil {
@@ -101,25 +116,4 @@ func (d *Dialer) stream(s config.Server, a *Account) (capability.Target, error) 
 		}
 		return []byte(m.Blob.Reveal()), nil
 	}}, nil
-}
-
-// within returns the stream of that name, which the program has to have. There is no
-// sign-in on it: the program made it, and knows what reads it.
-func (d *Dialer) within(s config.Server, name string) (capability.Target, error) {
-	open, ok := d.config.Streams[name]
-	if !ok {
-		have := "it has none"
-		if names := slices.Sorted(maps.Keys(d.config.Streams)); len(names) > 0 {
-			have = "it has " + strings.Join(names, ", ")
-		}
-		return nil, &hosterr.Error{
-			Kind: hosterr.ErrConfig,
-			Err:  fmt.Errorf("address %q: this program has no such stream (%s)", s.Address, have),
-			Hint: "a memory address is for programs that embed a server and name it in host.Config.Streams",
-		}
-	}
-	if s.Auth.Blob {
-		return nil, hosterr.Configf("auth.blob: there is no sign-in on %s, which is within this program; leave it out", s.Address)
-	}
-	return stream.Memory{Name: name, Dial: open}, nil
 }

@@ -20,21 +20,20 @@ import (
 //	the guest trapped, or ran out of fuel,      gets what this one saved itself, and no
 //	or its process was killed                   second initialize is sent
 //	its plugin is another now (Host.Apply),     gets what this one saved, or else what it
-//	and nothing else is                         was given itself; nobody sends a DELETE
-//	the server forgot the session               there is none: the same guest shakes hands
-//	the plugin gave up, or said FAILED          nothing: the word is that it is over
+//	and nothing else is                         was given itself; no DELETE is sent
+//	the server forgot the session               no other guest: the same one shakes hands
+//	the plugin gave up, or said FAILED          nothing: it said that the session is over
 //	the server hung up, or broke the protocol   nothing
 //	closed, disabled, removed, reloaded         nothing: the guest heard CLOSE, and DELETE
 //	                                            was sent
 //
-// In all other sessions nothing is given to anybody. A modern server keeps none, and
-// where a connection is one stream, to a process or a socket, the session ends with
-// it: a guest with a memory could not spare its server the handshake.
+// In all other sessions no state is given on. A modern server keeps no session, and where
+// a connection is one stream, to a process or a socket, the session ends with it: a guest
+// that knew the old state could not spare its server the handshake.
 //
-// What is given is given to the same plugin, for the same entry and sign-in: see
-// [resumeKey]. It is given once. A guest that trips over it is followed by one that gets
-// nothing, and a guest that has saved nothing of its own before an accident leaves
-// nothing: what it was given may be what it stumbled over.
+// A state is given to the same plugin, for the same entry and sign-in, see [resumeKey],
+// and only once. If a guest crashes before it has saved a state of its own, the next one
+// gets nothing: the state that it was given may be the cause.
 type savedState struct {
 	mu     sync.Mutex
 	text   []byte // what the guest was given, until it saves its own; empty for nothing
@@ -93,10 +92,10 @@ func (s *savedState) read() []byte {
 	return s.text
 }
 
-// resumeKey is what a state must have in common with who it is given to: the server entry
-// to the letter, which says where it leads and with which headers; the plugin, by the
-// name that the entry knows it by; and the account, with how often somebody signed in
-// to it or out of it. What a plugin calls itself is compared as well, once it runs.
+// resumeKey is what the connections that leave and get a state must have in common: the
+// server entry to the letter, which says where it leads and with which headers; the
+// plugin, by the name that the entry knows it by; and the account, with the number of its
+// sign-ins and sign-outs. What a plugin calls itself is compared as well, once it runs.
 type resumeKey struct {
 	entry   [sha256.Size]byte
 	via     string

@@ -73,10 +73,10 @@ func TestResumeKey(t *testing.T) {
 	before := attempts[2].resumeKey()
 	one.Turns.Add(1)
 	if before.fits(attempts[2].resumeKey()) {
-		t.Error("it fits although somebody signed in")
+		t.Error("it fits although the account signed in again")
 	}
 	strange := &attempt{server: config.Server{Auth: config.Auth{Settings: map[string]any{"a": math.NaN()}}}}
 	if strange.resumeKey().fits(strange.resumeKey()) {
-		t.Error("it fits although nobody can tell")
+		t.Error("it fits although the entry cannot be encoded")
 	}
 }
