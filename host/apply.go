@@ -11,18 +11,19 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 )
 
-// Apply makes servers and plugin files those of a configuration, as it is now: a
-// server that is new is added, without connecting it; one that is no longer there
-// is closed; one whose entry changed, or whose plugin, is reloaded, see
-// [Session.Reload]. Where it is the transport alone that changed, the new one goes on
-// with the session that the server keeps, if it can. All others are left alone, and so
-// are their calls in flight, as is every session that was made by [Host.Add] or
-// [Host.Connect]. A plugin has also changed where another file lies in its place that
-// can be loaded; one that cannot is warned of, and what runs goes on. What a person has
-// signed in to by a provider that changed is loaded from where it is saved.
+// Apply makes servers and plugin files those of a configuration as it is now. A new
+// server is added, without connecting it. One that is no longer there is closed. One
+// whose entry or plugin changed is reloaded, see [Session.Reload]; where only the
+// transport changed, the new one continues the session that the server keeps, if it can.
+// All others keep their connections and their calls in flight, and so does every session
+// that was made by [Host.Add] or [Host.Connect].
 //
-// A configuration that names a server twice changes nothing. Apply returns when
-// what was dropped is gone. It may be called from callbacks.
+// A plugin has also changed where another file that can be loaded has taken its place. A
+// file that cannot be loaded is warned of, and the old plugin goes on. Logins of a
+// provider that changed are loaded again from the vault.
+//
+// A configuration that names a server twice changes nothing. Apply returns when the
+// connections that it ended are gone. It may be called from callbacks.
 func (h *Host) Apply(servers []Server, files map[string]config.Plugin) error {
 	h.applying.Lock()
 	defer h.applying.Unlock()
@@ -74,7 +75,7 @@ func (h *Host) drop(wanted map[string]Server) error {
 }
 
 // update adds a server, or reloads it if its entry, its provider or its transport changed.
-// Where the transport changed alone, the new one goes on with the session.
+// Where only the transport changed, the new one continues the session.
 func (h *Host) update(entry Server, plugins map[string]bool) error {
 	s := h.Session(entry.Name)
 	if s == nil {

@@ -132,8 +132,8 @@ func (h *Host) account(ctx context.Context, s Server) (*connect.Account, error) 
 	return h.dialer.Accounts.Of(s)
 }
 
-// approvedAccount is account for a person who is there: they are asked before
-// anything of a project is used.
+// approvedAccount is account where a person is present: they are asked before anything of
+// a project is used.
 func (h *Host) approvedAccount(ctx context.Context, s Server) (*connect.Account, error) {
 	if err := h.Approve(ctx, s); err != nil {
 		return nil, err
@@ -141,9 +141,9 @@ func (h *Host) approvedAccount(ctx context.Context, s Server) (*connect.Account,
 	return h.account(ctx, s)
 }
 
-// approves asks the person about what a call has failed for, if it is that they
-// have not approved of the server. Their time is not the call's: nothing was
-// started by then, and it may be made again.
+// approves asks the person about the server if a call has failed because they have not
+// approved it, and reports whether the call may be made again. Their time does not count
+// against the call: nothing was started by then.
 func (s *Session) approves(ctx context.Context, err error) (again bool) {
 	var refused *trust.UnapprovedError
 	if !errors.As(err, &refused) || ctx.Value(quiet{}) != nil {
@@ -158,7 +158,7 @@ func (s *Session) approves(ctx context.Context, err error) (again bool) {
 	if s.host.approve(ctx, *s.entry.Load()) != nil {
 		return false
 	}
-	if s.driver.Status().State == status.Failed { // or another call has got there first
+	if s.driver.Status().State == status.Failed { // unless another call was faster
 		s.driver.Change(manager.Change{Keep: true})
 	}
 	return true

@@ -30,7 +30,7 @@ var (
 	// ErrConfig: a server entry lacks something or contradicts itself.
 	ErrConfig = hosterr.ErrConfig
 
-	// ErrDenied: a grant that was not given, a hash that does not fit.
+	// ErrDenied: a grant was not given, or a hash does not match.
 	ErrDenied = hosterr.ErrDenied
 
 	// ErrAuthRequired: the server wants a sign-in that needs a person.
@@ -52,7 +52,7 @@ var (
 	// ErrTimeout: the server did not answer in time.
 	ErrTimeout = hosterr.ErrTimeout
 
-	// ErrProtocol: the server answered with what is no answer.
+	// ErrProtocol: what the server answered is no valid answer.
 	ErrProtocol = errors.New("protocol broken")
 
 	// ErrNotSent: the request certainly did not reach the server.
@@ -65,7 +65,7 @@ var (
 //
 //	Code    int
 //	Message string
-//	Data    json.RawMessage // nil where there is none
+//	Data    json.RawMessage // may be nil
 //	HTTP    int // the status of the response that it came in; 0 where it came otherwise
 type RPCError = rpc.Error
 
@@ -83,9 +83,9 @@ type PluginError = guest.PluginError
 // is nothing helpful to say.
 func Hint(err error) string { return hosterr.Hint(err) }
 
-// explain sorts an error of the rooms below for the user of this package.
+// explain gives an error of the packages below its kind and hint.
 func explain(server string, err error) error {
-	if err == nil { // before what escapes: this is the way of every good call
+	if err == nil { // before what escapes to the heap: every good call comes by here
 		return nil
 	}
 	var sorted *hosterr.Error
@@ -107,8 +107,8 @@ func explain(server string, err error) error {
 	return err
 }
 
-// refused finds why no connection is made for now. Where that is for what went
-// wrong before, it is for that to be explained.
+// refused finds why no connection is made for now. Where an earlier error is the reason,
+// that error has the kind.
 func refused(server string, err error) (hint string, kind error) {
 	var r *manager.Refusal
 	if !errors.As(err, &r) {
@@ -151,15 +151,15 @@ func denied(server string, err error) (hint string, kind error) {
 	return "", nil
 }
 
-// basic reports whether a server that was not signed in to knows but one way, which
-// no sign-in of a person leads to (RFC 7617).
+// basic reports whether a server that was sent no credentials accepts only Basic, a name
+// and a password (RFC 7617), which no sign-in of a person gives.
 func basic(r *httpclient.Refusal) bool {
 	if r.Err == nil && (r.Signed || r.Configured) {
-		return false // it was given a name and a password, perhaps, and did not take them
+		return false // it refused what it was sent, perhaps a name and a password
 	}
 	var failed *auth.Error
 	if errors.As(r.Err, &failed) && failed.Class != step.FailLogin {
-		return false // those credentials have more to say
+		return false // the provider's error says more
 	}
 	for _, c := range r.Challenges {
 		if scheme, _, _ := strings.Cut(c, " "); !strings.EqualFold(scheme, "Basic") {
@@ -169,8 +169,8 @@ func basic(r *httpclient.Refusal) bool {
 	return len(r.Challenges) > 0
 }
 
-// unmet sorts the refusals that no credentials had a word for. A 403 that asks for
-// none is a no.
+// unmet sorts the refusals to which no provider had an answer. A 403 that asks for no
+// credentials is a denial.
 func unmet(server string, r *httpclient.Refusal) (hint string, kind error) {
 	switch {
 	case r.HTTP == 401 && r.Err == nil && r.Signed:
@@ -185,7 +185,7 @@ func unmet(server string, r *httpclient.Refusal) (hint string, kind error) {
 	return "nothing signs in to this server: write auth or headers in its entry, if you have credentials for it", ErrAuthRequired
 }
 
-// unsigned sorts the reasons for which there are no credentials.
+// unsigned sorts the reasons why a provider has no credentials.
 func unsigned(server string, e *auth.Error) (hint string, kind error) {
 	switch e.Class {
 	case step.FailRetry:
@@ -214,7 +214,7 @@ func broken(_ string, err error) (hint string, kind error) {
 	return "", nil
 }
 
-// lost finds what became of the server or of the patience for it.
+// lost finds how a connection ended, or which limit was reached.
 func lost(server string, err error) (hint string, kind error) {
 	var ended *guest.EndedError
 	var call *rpc.CallError

@@ -78,27 +78,25 @@ type Config struct {
 	// Client is how the program names itself to servers.
 	Client mcp.Implementation
 
-	// Timeout bounds each request; 0 is 30 s, below zero there is none.
+	// Timeout bounds each request; 0 is 30 s, below zero is no limit.
 	Timeout time.Duration
 
-	// StartTimeout bounds the start of a server, from when it is its turn until
-	// it is ready for calls; 0 is 60 s, or none where Timeout is none, and below
-	// zero there is none. The entry of a server may say otherwise, as for Timeout.
+	// StartTimeout bounds the start of a server, from its turn to be dialled until it is
+	// ready for calls. 0 is 60 s, or no limit where Timeout has none; below zero is no
+	// limit. The entry of a server may set its own, as for Timeout.
 	StartTimeout time.Duration
 
 	// Reconnect is when a server that failed is tried again.
 	Reconnect Policy
 
-	// Resend has the call of a tool that says of itself that it only reads, or
-	// that it does nothing more when it is called again, sent once more where the
-	// connection was lost before the answer. The words are the server's, which is
-	// why they count only where the user wants them to: here for all servers, or
-	// in the entry of one. What reads by its nature, such as a list, is always sent
-	// once more.
+	// Resend sends the call of a tool once more where the connection was lost before the
+	// answer, if the tool is marked as read-only or idempotent. Since the server sets these
+	// marks, the user decides whether they count: here for all servers, or in the entry of
+	// one. Requests that only read, such as lists, are always sent once more.
 	Resend bool
 
-	// MaxTimeout bounds a request that tells its progress, each word of which
-	// begins its timeout anew; 0 is an hour, below zero there is none.
+	// MaxTimeout bounds a request with progress, whose timeout begins anew with each
+	// notification of it; 0 is an hour, below zero is no limit.
 	MaxTimeout time.Duration
 
 	// Print prints what passes between servers, plugins and the host; nil prints nothing.
@@ -262,8 +260,8 @@ func (h *Host) Close() error {
 	return errors.Join(errs...)
 }
 
-// begin counts something that waits for a connection, or for a person. Close ends
-// it and waits for it; it has to say when it is over.
+// begin counts an operation that waits for a connection or for a person. Close ends its
+// context and waits until it calls over.
 func (h *Host) begin(ctx context.Context) (bounded context.Context, over func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -276,7 +274,7 @@ func (h *Host) begin(ctx context.Context) (bounded context.Context, over func(),
 	return ctx, func() { stop(); cancel(nil); h.pending.Done() }, nil
 }
 
-// warn tells of something odd. It may be called from anywhere, and returns at once.
+// warn queues a warning. It may be called from anywhere, and returns at once.
 func (h *Host) warn(server, text string) {
 	h.warnings.add(Event{Server: server, Warning: text})
 }

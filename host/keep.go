@@ -82,12 +82,12 @@ func classify(err error) status.Reason {
 	return status.Unreachable
 }
 
-// Start has the server connected and kept so. It waits for nothing.
+// Start connects the server and keeps it connected. It waits for nothing.
 func (s *Session) Start() { s.driver.Start() }
 
-// Ready waits until the server is ready for calls, and has it connected if need
-// be. If there will be no connection soon, the error says why, at once. ctx bounds
-// the wait only: the server goes on connecting.
+// Ready connects the server if need be, and waits until it is ready for calls. If there
+// will be no connection soon, it returns at once with the reason. ctx bounds the wait
+// only: the server goes on connecting.
 func (s *Session) Ready(ctx context.Context) error {
 	ctx, over, err := s.host.begin(ctx)
 	if err != nil {
@@ -103,11 +103,10 @@ func (s *Session) Ready(ctx context.Context) error {
 	})
 }
 
-// Reload gives the session another entry, of the same name. What there is of a
-// connection goes away: calls in flight have ten seconds yet, new ones wait for the
-// next connection. What failed before is forgiven. The server is connected anew if
-// it was wanted before. It is disabled or enabled as the entry says; being disabled
-// ends calls at once.
+// Reload gives the session another entry of the same name. Its connection is replaced:
+// calls in flight have ten seconds to end, and new ones wait for the next connection.
+// Earlier failures are forgiven. The server is connected anew if it was wanted before. It
+// is disabled or enabled as the entry says; being disabled ends calls at once.
 func (s *Session) Reload(entry Server) error {
 	if entry.Name != s.Name() {
 		return hosterr.Configf("reload %s: the entry is that of %s", s.Name(), entry.Name)
@@ -116,9 +115,8 @@ func (s *Session) Reload(entry Server) error {
 	return nil
 }
 
-// become gives the session another entry, and whatever connection it has makes room for
-// the next one. What was known of the server is forgotten last, when nothing that is
-// under way can tell of it any more.
+// become gives the session another entry and replaces its connection. What was known of
+// the server is forgotten last, when no dial that is under way can report it any more.
 func (s *Session) become(entry Server, c manager.Change) {
 	s.entry.Store(&entry)
 	s.refused.Store(nil)

@@ -9,12 +9,12 @@ import (
 	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
 
-// Prepare loads and compiles the plugins that an entry needs first, where that was not done:
-// for a program that gives a server little time to connect, and wants to spend none
-// of it on that. The error is of the transport, which the connect would have too;
-// all else that goes wrong, the connect says.
+// Prepare loads and compiles the plugins that an entry needs first, unless that was done
+// before. It is for programs that give a server little time to connect, and want to spend
+// none of it on compiling. The error is that of the transport, which Connect would return
+// too; Connect reports everything else.
 func (h *Host) Prepare(ctx context.Context, s Server) error {
-	a, _ := h.account(ctx, s) // the connect says what is wrong with it
+	a, _ := h.account(ctx, s) // Connect says what is wrong with it
 	if err := h.dialer.Prepare(ctx, s, a); err != nil {
 		return fmt.Errorf("connect %s: %w", s.Name, explain(s.Name, err))
 	}

@@ -34,8 +34,8 @@ var reads = map[string]bool{
 	mcp.MethodGetTask:       true,
 }
 
-// repeat makes a request, and if it is harmless once more where the connection
-// was lost before the answer. The way of a good call allocates nothing.
+// repeat makes a request. If the connection is lost before the answer, a harmless one is
+// made once more. A call that succeeds allocates nothing here.
 func (s *Session) repeat(ctx context.Context, method string, harmless bool, request func() error) error {
 	err := request()
 	if err == nil {
@@ -45,9 +45,9 @@ func (s *Session) repeat(ctx context.Context, method string, harmless bool, requ
 	return s.mend(ctx, method, harmless, request, err)
 }
 
-// mend does what can be done about a request that failed with err. What the first
-// try has come to stays true: a request that may have reached the server is not
-// made one that was not sent.
+// mend handles a request that failed with err: it has the person sign in, or makes the
+// request once more. The first error is kept: a request that may have reached the server
+// does not become one that was not sent.
 func (s *Session) mend(ctx context.Context, method string, harmless bool, request func() error, err error) error {
 	return s.signingIn(ctx, method, func() error {
 		failed := err
@@ -65,8 +65,8 @@ func (s *Session) mend(ctx context.Context, method string, harmless bool, reques
 	})
 }
 
-// lostInFlight reports whether err is that the connection was lost between a
-// request and its answer, and not that somebody lost patience.
+// lostInFlight reports whether err says that the connection was lost between a request
+// and its answer, and not that the time was over or the caller left.
 func lostInFlight(ctx context.Context, err error) bool {
 	var status *rpc.StatusError
 	if errors.As(err, &status) && status.HTTP != 0 || errors.Is(err, rpc.ErrTimeout) {
@@ -85,7 +85,7 @@ func (s *Session) mayRepeat(tool string) bool {
 	return known != nil && (*known)[tool]
 }
 
-// resends reports whether the user takes the word of the server.
+// resends reports whether the user lets the marks of the server's tools count.
 func (s *Session) resends() bool { return s.host.config.Resend || s.entry.Load().Resend }
 
 // learn takes a list of the server's tools.

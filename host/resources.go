@@ -7,8 +7,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// ErrUnsupported: the server does not declare what was asked for. Nothing was
-// sent then. [Session.Call] asks whatever the server declares.
+// ErrUnsupported: the server does not declare the capability that a request needs, which
+// was not sent. [Session.Call] sends any request.
 var ErrUnsupported = session.ErrUnsupported
 
 // ListResources returns all resources that the server lists, each with the whole

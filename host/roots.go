@@ -13,7 +13,7 @@ func (s *Session) RootsChanged(ctx context.Context) error {
 	return explain(s.Name(), s.inner.RootsChanged(ctx))
 }
 
-// RootsChanged tells all servers, and the slow ones hold up nobody.
+// RootsChanged tells all servers at the same time.
 func (h *Host) RootsChanged(ctx context.Context) error {
 	all := h.all()
 	errs := make([]error, len(all))

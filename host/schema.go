@@ -8,9 +8,9 @@ import (
 // ArgumentError says that the arguments of a call do not fit the input schema of
 // the tool: nothing was sent. It is an [ErrNotSent].
 //
-// A call of a tool is checked where the session has a list of tools that still
-// holds, see [Session.ListTools]: it asks for none on its own. Checks never fetch
-// anything, and are bounded; what they cannot tell they let pass, with a warning.
+// A call of a tool is checked where the session has a current list of tools, see
+// [Session.ListTools]; it does not ask for one on its own. Checks never fetch anything,
+// and are bounded. What they cannot decide passes, with a warning.
 //
 // Its fields:
 //
@@ -19,9 +19,8 @@ import (
 //	More   int // that there are beside them
 type ArgumentError = session.ArgumentError
 
-// ResultError says that a tool returned something else than its output schema
-// promises. The tool has done its work, and Result is what it said. It is an
-// [ErrProtocol].
+// ResultError says that the result of a tool does not fit its output schema. The tool has
+// done its work, and Result is what it returned. It is an [ErrProtocol].
 //
 // Its fields:
 //

@@ -17,8 +17,8 @@ import (
 
 // Session is a logical connection to one server, made by [Host.Connect] or
 // [Host.Add]. The process, socket and plugin under it may end and be replaced: it
-// is connected when somebody first needs it, and from then on kept so, see
-// [Policy]. Close releases it.
+// connects when it is first needed, and is kept connected from then on, see [Policy].
+// Close releases it.
 type Session struct {
 	host   *Host
 	entry  atomic.Pointer[Server]
@@ -34,9 +34,9 @@ type Session struct {
 // protocol it speaks, and opens a session. ctx bounds only that; the session goes
 // on after it. On an error nothing is left behind.
 //
-// An entry with a url and no transport is tried over Streamable HTTP, and then,
-// where there is none, over the HTTP+SSE of before. What was found is remembered
-// for the next session with that url.
+// An entry with a url and no transport is tried over Streamable HTTP, and if the server
+// has none, over its predecessor HTTP+SSE. The one that worked is remembered for the next
+// session with that url.
 func (h *Host) Connect(ctx context.Context, s Server) (*Session, error) {
 	out, err := h.add(s)
 	if err != nil {
@@ -50,8 +50,8 @@ func (h *Host) Connect(ctx context.Context, s Server) (*Session, error) {
 }
 
 // Add returns a session with a server that is not connected yet: that is done by
-// [Session.Start], or by the first call. An entry that cannot work is found out
-// then. Several sessions may have the same entry, and the same name.
+// [Session.Start], or by the first call, which also find an entry that cannot work.
+// Several sessions may have the same entry, and the same name.
 func (h *Host) Add(s Server) (*Session, error) {
 	out, err := h.add(s)
 	if err != nil {
@@ -139,8 +139,8 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 	return tools, err
 }
 
-// do makes a request, and has the person sign in first if the server turns out to
-// want that.
+// do makes a request. If the server wants a sign-in, the person signs in, and the
+// request is made again.
 func (s *Session) do(ctx context.Context, method string, request func() error) error {
 	return s.repeat(ctx, method, reads[method], request)
 }

@@ -46,7 +46,7 @@ func (h *Host) Logout(ctx context.Context, s Server) error {
 	defer over()
 	a, err := h.approvedAccount(ctx, s)
 	if err == nil && a != nil {
-		a.Turns.Add(1) // before: what follows is nobody's, or another's
+		a.Turns.Add(1) // before: no connection made from now on may resume one of this account
 		err = a.Logout(ctx)
 	}
 	if err != nil {
@@ -58,7 +58,7 @@ func (h *Host) Logout(ctx context.Context, s Server) error {
 // login asks the person, and remembers that they said no. If they did sign in, the
 // sessions that wait for that go on.
 func (h *Host) login(ctx context.Context, a *connect.Account) error {
-	a.Turns.Add(1) // before: who comes may be another
+	a.Turns.Add(1) // before: another person may sign in
 	err := a.Login(ctx)
 	var failed *auth.Error
 	if errors.As(err, &failed) && failed.Class == step.FailLogin || errors.Is(err, signin.ErrDeclined) {
@@ -79,10 +79,10 @@ func (h *Host) login(ctx context.Context, a *connect.Account) error {
 // when what is called wants more than what was asked for.
 const maxSignIns = 3
 
-// signingIn does what needs a sign-in, and has the person sign in if it turns out
-// that they have to, and may be asked. Their time is not the call's: the request
-// has been refused by then, and is sent anew. A server that does not take what
-// they have just got is not worth asking them again.
+// signingIn calls do. If that fails because a sign-in is needed, and the person may be
+// asked, they sign in and do is called again. Their time does not count against the call,
+// whose request was refused by then. A server that refuses what they have just signed in
+// with is no reason to ask them again.
 func (s *Session) signingIn(ctx context.Context, method string, do func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := do()
@@ -108,8 +108,8 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 	}
 }
 
-// unwelcome adds to the word of a transport, that a server does not take what signs
-// in, where other credentials come from.
+// unwelcome adds a hint to the error of a transport plugin which says that the server
+// refused the credentials.
 func (s *Session) unwelcome(ctx context.Context, err error) error {
 	if !errors.Is(err, ErrAuthRequired) || !errors.As(err, new(*guest.StatusError)) || Hint(err) != "" {
 		return err
@@ -156,15 +156,15 @@ func (s *Session) note(method string, err error) {
 
 func (s *Session) refuse(method string) { s.refused.Store(&method) }
 
-// wantsMore tells a refusal of somebody who is known (403) from one of somebody
-// who is not (401).
+// wantsMore reports whether the server knows the account and refuses the request all the
+// same (403), as opposed to one without valid credentials (401).
 func wantsMore(err error) bool {
 	var refusal *httpclient.Refusal
 	return errors.As(err, &refusal) && refusal.HTTP == 403
 }
 
-// mayAsk reports whether err is one that a person can mend by signing in, and there
-// is one. On the word of a transport plugin alone nobody is bothered.
+// mayAsk reports whether a person can mend err by signing in, and may be asked. What a
+// transport plugin claims is no reason to ask them.
 func (h *Host) mayAsk(ctx context.Context, err error) bool {
 	if h.config.Person == nil || !errors.Is(err, ErrAuthRequired) || ctx.Err() != nil || ctx.Value(quiet{}) != nil {
 		return false

@@ -16,8 +16,8 @@ type Subscription struct {
 
 // Subscribe asks to hear of the changes that the filter names, in either era. It
 // returns when the server has agreed, perhaps to less, see [Subscription.Honoured].
-// A server that does not say so in the time for a request, or in 30 s where there is
-// none, is given up.
+// It fails where the server does not agree within the timeout of a request, or within
+// 30 s where requests have none.
 func (s *Session) Subscribe(ctx context.Context, f mcp.Filter) (*Subscription, error) {
 	return answer(ctx, s, mcp.MethodSubscribe, func(ctx context.Context) (*Subscription, error) {
 		inner, err := s.inner.Subscribe(ctx, f)
@@ -31,10 +31,10 @@ func (s *Session) Subscribe(ctx context.Context, f mcp.Filter) (*Subscription, e
 // Honoured returns what the server has agreed to tell of: the filter, or a part.
 func (s *Subscription) Honoured() mcp.Filter { return s.inner.Honoured() }
 
-// Next waits for a change. One that is told of again before it was taken is not
-// told twice, and only so many wait: for whoever never asks there is in the end
-// one [mcp.Missed]. After the end of the subscription the error says why; it is an
-// [ErrClosed] where nothing is wrong.
+// Next waits for a change. A change that comes again before it was taken is returned
+// once. A bounded number of changes waits: beyond that, one [mcp.Missed] takes their
+// place. After the end of the subscription the error says why; it is an [ErrClosed] where
+// nothing is wrong.
 func (s *Subscription) Next(ctx context.Context) (mcp.Change, error) {
 	c, err := s.inner.Next(ctx)
 	return c, explain(s.server, err)

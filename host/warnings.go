@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// warningQueue delivers the warnings of plugins. A plugin is stopped inside the call that
-// warns, and the callback may want to use or close the session of that plugin. So a
-// goroutine of its own delivers them, which runs while there are any.
+// warningQueue delivers the warnings of plugins. A plugin waits inside the call that
+// warns, while the callback may use or close the session of that plugin. So a goroutine
+// of its own delivers them, which runs while there are any.
 type warningQueue struct {
 	deliver func(Event)
 

@@ -24,9 +24,9 @@ const (
 	MaxPages     = 1000
 	MaxListBytes = 8 << 20
 
-	// MaxMirrors is how many arguments of a tool headers may show. Each is looked for
+	// MaxHeaderParams is how many arguments of a tool headers may show. Each is looked for
 	// in the arguments of each call.
-	MaxMirrors = 64
+	MaxHeaderParams = 64
 
 	// MaxAsked is how many things a result may ask a client for at once, or how many
 	// web pages an error may; MaxKey is how many bytes the name of one has, and

@@ -7,8 +7,8 @@ import (
 
 // Several types of this package have a Raw: the whole object as the server wrote
 // it, members included that the type has no field for. It is what is marshalled
-// where it is set, so that nothing is lost between a server and whoever reads
-// the JSON of a host. Whoever changes a field clears Raw.
+// where it is set, so that nothing is lost between a server and a reader of the JSON of
+// a host. Code that changes a field has to clear Raw.
 
 // readWhole decodes an object into fields, and returns the whole of it.
 func readWhole(object []byte, fields any) (json.RawMessage, error) {

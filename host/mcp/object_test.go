@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestWholeObjects reads objects with members that nobody here knows and expects
+// TestWholeObjects reads objects with members that no type has and expects
 // them back, byte for byte; and a change, where Raw is cleared.
 func TestWholeObjects(t *testing.T) {
 	tests := []struct {

@@ -30,7 +30,7 @@ type Error struct {
 func (e *Error) Error() string   { return e.Err.Error() }
 func (e *Error) Unwrap() []error { return []error{e.Kind, e.Err} }
 
-// Hint returns the hint of the outermost [Error] in err; "" where there is none.
+// Hint returns the hint of the outermost [Error] in err, or "".
 func Hint(err error) string {
 	var e *Error
 	if errors.As(err, &e) {

@@ -208,7 +208,7 @@ func TestChangeMidway(t *testing.T) {
 }
 
 // TestChangeTooLate replaces a dial that minds no context and makes a connection,
-// which nobody may get any more.
+// which no caller may get any more.
 func TestChangeTooLate(t *testing.T) {
 	withManager(t, func(t *testing.T, f *Manager) {
 		old, next := newFakeServer(t), newFakeServer(t)
@@ -432,7 +432,7 @@ func TestCloseMidway(t *testing.T) {
 }
 
 // TestCloseAsItConnects has a dial that minds no context come back with a
-// connection when nobody wants it any more.
+// connection when it is not wanted any more.
 func TestCloseAsItConnects(t *testing.T) {
 	withManager(t, func(t *testing.T, f *Manager) {
 		k := newFakeServer(t)

@@ -65,7 +65,7 @@ func NewMachine(now time.Time, p Policy, random func() float64) *Machine {
 func (m *Machine) Status() Status { return m.status }
 
 // Want says that a caller needs a connection, or that the server shall be
-// started. If there is none and will be none soon, the answer is Refuse.
+// started. If no connection is there or will be there soon, the answer is Refuse.
 func (m *Machine) Want(now time.Time) []Effect {
 	switch {
 	case m.over || m.status.State == status.Closing || m.status.State == status.Disabled:

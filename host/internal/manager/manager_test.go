@@ -89,7 +89,7 @@ func TestRequestedFirst(t *testing.T) {
 }
 
 // TestRetryOfACaller has a call wait for the next step of a backoff, and when its
-// time has come, many servers that nobody waits for stand at the limiter.
+// time has come, many servers that no call waits for are at the limiter.
 func TestRetryOfACaller(t *testing.T) {
 	withManager(t, func(t *testing.T, f *Manager) {
 		k := newFakeServer(t)
@@ -278,7 +278,7 @@ func TestStorm(t *testing.T) {
 			f.random = rand.Float64
 			var acquired atomic.Int32
 			var wg sync.WaitGroup
-			f.Registry().Subscribe() // and nobody reads it
+			f.Registry().Subscribe() // which is never read
 			for i := range uint64(10) {
 				k := newFakeServer(t)
 				k.answer = unreliable(seed, i)

@@ -190,7 +190,7 @@ func TestClosedBoard(t *testing.T) {
 }
 
 // TestManyReaders shares a subscription among goroutines: none of them sleeps
-// while there is news that nobody has taken.
+// while there is news that was not taken.
 func TestManyReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newStatusRegistry()
@@ -209,7 +209,7 @@ func TestManyReaders(t *testing.T) {
 			s.queue = append(s.queue, id)
 			s.news[id] = Notice{Snapshot: Snapshot{ID: id}}
 		}
-		s.wake() // once, as when nobody could run in between
+		s.wake() // once, as when no reader could run in between
 		b.mu.Unlock()
 		synctest.Wait()
 		if len(got) != cap(got) {

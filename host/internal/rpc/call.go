@@ -145,7 +145,7 @@ func (c *call) over() {
 	}
 }
 
-// outcome turns what became of c into what Call returns.
+// outcome returns what Call returns for c, which has ended.
 func (p *Peer) outcome(c *call) ([]byte, error) {
 	if c.err == nil {
 		return c.result, nil
@@ -160,8 +160,8 @@ func (p *Peer) outcome(c *call) ([]byte, error) {
 	return nil, p.failed(c.method, c.sent, c.err)
 }
 
-// abandon tells the transport, and where that is the way of it the server, that
-// no caller waits for the answer any more.
+// abandon tells the transport that no caller waits for the answer any more, and the server
+// too, unless it learns that from the transport.
 func (p *Peer) abandon(c *call) {
 	if p.config.Link.Cancel(c.exchange()) {
 		c.sent = NotSent

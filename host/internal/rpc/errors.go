@@ -97,7 +97,7 @@ func (e *StatusError) Unwrap() error { return e.Err }
 type Error struct {
 	Code    int
 	Message string
-	Data    json.RawMessage // nil where there is none
+	Data    json.RawMessage // may be nil
 	HTTP    int             // the status of the response that it came in; 0 where it came otherwise
 }
 

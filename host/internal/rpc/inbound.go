@@ -10,7 +10,7 @@ import (
 )
 
 // maxStreak is how many malformed messages in a row prove that the other side
-// speaks something else. Fewer are a banner, or a debug print that went astray.
+// does not speak the protocol. Fewer may be a banner, or a debug print on stdout.
 const maxStreak = 100
 
 // Deliver takes one complete inbound message; exchange 0 is the shared channel.
@@ -58,7 +58,7 @@ func (p *Peer) message(exchange uint32, msg []byte, owned bool) abi.Verdict {
 func (p *Peer) malformed(exchange uint32, msg []byte, why error) abi.Verdict {
 	p.tally.malformed.Add(1)
 	p.dropped(why, msg)
-	p.spoil(exchange, msg, why)
+	p.failMatching(exchange, msg, why)
 	if exchange != 0 {
 		return abi.VerdictMalformed
 	}
@@ -68,7 +68,9 @@ func (p *Peer) malformed(exchange uint32, msg []byte, why error) abi.Verdict {
 	return abi.VerdictMalformed
 }
 
-func (p *Peer) spoil(exchange uint32, msg []byte, why error) {
+// failMatching ends the call whose answer a broken message would have been, if its id can be
+// read.
+func (p *Peer) failMatching(exchange uint32, msg []byte, why error) {
 	if id, answer := scanBroken(msg); answer && id != 0 {
 		p.flight.endID(exchange, id, why)
 	}
@@ -133,7 +135,7 @@ func (p *Peer) array(exchange uint32, msg []byte) abi.Verdict {
 	if !p.flight.terms.Load().AllowBatch {
 		p.tally.arrays.Add(1)
 		why := fmt.Errorf("%w: %w", ErrMalformed, ErrBatch)
-		p.spoilAll(exchange, msg, why)
+		p.failAllMatching(exchange, msg, why)
 		return p.malformed(exchange, msg, why)
 	}
 	const none = abi.VerdictTooBig // worse than the verdict of any element
@@ -144,7 +146,7 @@ func (p *Peer) array(exchange uint32, msg []byte) abi.Verdict {
 	}
 	if err := w.Err(); err != nil {
 		why := fmt.Errorf("%w: array: %w", ErrMalformed, err)
-		p.spoilAll(exchange, msg, why)
+		p.failAllMatching(exchange, msg, why)
 		return better(best, p.malformed(exchange, msg, why))
 	}
 	if best == none {
@@ -162,11 +164,11 @@ func better(a, b abi.Verdict) abi.Verdict {
 	return max(a, b)
 }
 
-// spoilAll is spoil for every element of an array.
-func (p *Peer) spoilAll(exchange uint32, msg []byte, why error) {
+// failAllMatching is failMatching for every element of an array.
+func (p *Peer) failAllMatching(exchange uint32, msg []byte, why error) {
 	r := strictjson.Read(msg[strictjson.Start(msg):]).Unbounded()
 	for range r.Array() {
-		p.spoil(exchange, r.Raw(), why)
+		p.failMatching(exchange, r.Raw(), why)
 	}
 }
 

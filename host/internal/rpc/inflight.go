@@ -48,8 +48,8 @@ func newCall() any {
 func (c *call) exchange() uint32 { return uint32(c.id) }
 
 // inflight is the table of pending calls. All that happens to a call happens
-// here, under mu: it is opened, it is taken by exactly one of those who can end
-// it, and time runs out for it.
+// here, under mu: it is opened, it is taken by exactly one of the goroutines that can end
+// it, and it times out.
 type inflight struct {
 	mu           sync.Mutex
 	pending      map[uint32]*call      // by exchange, which is the low half of the id
@@ -130,8 +130,8 @@ func (f *inflight) quiet() bool {
 	return len(f.pending) == 0
 }
 
-// drain lets no call be opened once none but inBackground is pending. It returns a channel
-// that is closed then, or nil where that is so now.
+// drain refuses new calls once every pending call has ended except those in background.
+// The channel is closed at that point; it is nil if that is already the case.
 func (f *inflight) drain() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -165,8 +165,8 @@ func (c *call) settle() {
 	c.done <- nil
 }
 
-// leave takes c out for its own caller. It returns false when somebody else
-// has taken it: then done gets its nil.
+// leave takes c out for its own caller. It returns false where another goroutine has
+// taken it: that one puts the nil into done.
 func (f *inflight) leave(c *call, err error, sent Sent) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -320,8 +320,7 @@ func (f *inflight) resolve(exchange uint32, e *envelope) (*call, match) {
 	return c, matched
 }
 
-// looseLocked looks whether an id that is none of ours was one before the
-// server spelled it in its own way.
+// looseLocked finds the call whose id the server spelled in another way than it was sent.
 func (f *inflight) looseLocked(raw []byte) (*call, match) {
 	id, ok := looseID(raw)
 	if c := f.pending[uint32(id)]; ok && c != nil && c.id == id {

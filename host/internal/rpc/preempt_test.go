@@ -28,7 +28,7 @@ func TestHeedOvertakes(t *testing.T) {
 			t.Errorf("saw %q, want %q", seen, want)
 		}
 		p.Close(nil)
-		tell("late", "") // after the end nobody misses anything
+		tell("late", "") // after the end: not told
 		close(release)
 		synctest.Wait()
 		if !slices.Equal(*heard, want) {

@@ -292,7 +292,7 @@ func unique(faults []Fault) []Fault {
 	return slices.Compact(faults)
 }
 
-// find returns the value at a place, nil where there is none.
+// find returns the value at a place, or nil.
 func find(value any, path []string) any {
 	for _, token := range path {
 		switch v := value.(type) {

@@ -75,9 +75,9 @@ var sizes = []struct {
 	{"1MB-escaped", strings.Repeat("hello\n ", 1<<20/8)},
 }
 
-// BenchmarkMirroredCall calls a tool of a modern server behind HTTP, with two
+// BenchmarkCallWithHeaderParams calls a tool of a modern server behind HTTP, with two
 // arguments that headers show.
-func BenchmarkMirroredCall(b *testing.B) {
+func BenchmarkCallWithHeaderParams(b *testing.B) {
 	e := &echo{result: textResult(sizes[0].text), done: make(chan struct{})}
 	s, err := Open(context.Background(), setup{
 		Config: Config{Name: "far", Client: mcp.Implementation{Name: "wharf", Version: "1"}},

@@ -148,10 +148,10 @@ func TestHeadersOfAToolAreBounded(t *testing.T) {
 		list := some(n, `"p%d":{"type":"string","x-mcp-header":"H%d"}`)
 		return []byte(`{"properties":{` + list[1:len(list)-1] + `}}`)
 	}
-	if m, err := readMirrors(shown(mcp.MaxMirrors)); len(m) != mcp.MaxMirrors || err != nil {
+	if m, err := readHeaderParams(shown(mcp.MaxHeaderParams)); len(m) != mcp.MaxHeaderParams || err != nil {
 		t.Errorf("at the bound: %d, %v", len(m), err)
 	}
-	if _, err := readMirrors(shown(mcp.MaxMirrors + 1)); err == nil || !strings.Contains(err.Error(), "more than 64 parameters") {
+	if _, err := readHeaderParams(shown(mcp.MaxHeaderParams + 1)); err == nil || !strings.Contains(err.Error(), "more than 64 parameters") {
 		t.Errorf("one over: %v", err)
 	}
 }
@@ -235,31 +235,31 @@ func TestCompiledSchemasAreBounded(t *testing.T) {
 	}
 	properties := some(1500, `"p%d":{"minLength":1,"pattern":"(?=x)"}`)
 	text := []byte(`{"properties":{` + properties[1:len(properties)-1] + `}}`)
-	clauses := make([]*toolSchema, 40)
+	schemas := make([]*toolSchema, 40)
 	k := &s.toolCache.compiled
-	for n := range clauses {
+	for n := range schemas {
 		c := newToolSchema(text)
-		clauses[n] = &c
-		if !compiles(clauses[n]) {
-			t.Fatal(clauses[n].read.Load().flaw)
+		schemas[n] = &c
+		if !compiles(schemas[n]) {
+			t.Fatal(schemas[n].read.Load().flaw)
 		}
 		total := 0
 		for _, bytes := range k.sizes {
 			total += bytes
 		}
-		if k.bytes != total || len(k.sizes) != len(k.clauses) || k.bytes > maxCompiled {
-			t.Fatalf("%d schemas with %d bytes, %d counted", len(k.clauses), total, k.bytes)
+		if k.bytes != total || len(k.sizes) != len(k.schemas) || k.bytes > maxCompiled {
+			t.Fatalf("%d schemas with %d bytes, %d counted", len(k.schemas), total, k.bytes)
 		}
 	}
-	kept := len(k.clauses)
-	if first, last := clauses[0].read.Load().made, clauses[39].read.Load().made; first != nil || last == nil || kept < 2 || kept > 30 {
+	kept := len(k.schemas)
+	if first, last := schemas[0].read.Load().made, schemas[39].read.Load().made; first != nil || last == nil || kept < 2 || kept > 30 {
 		t.Errorf("%d are kept, the first among them: %v, the last: %v", kept, first != nil, last != nil)
 	}
-	if !compiles(clauses[0]) || k.clauses[len(k.clauses)-1] != clauses[0] || len(k.clauses) != kept {
+	if !compiles(schemas[0]) || k.schemas[len(k.schemas)-1] != schemas[0] || len(k.schemas) != kept {
 		t.Error("the first is not compiled again")
 	}
-	if warned != len(clauses) {
-		t.Errorf("%d warnings, want one for each of %d", warned, len(clauses))
+	if warned != len(schemas) {
+		t.Errorf("%d warnings, want one for each of %d", warned, len(schemas))
 	}
 }
 
@@ -272,13 +272,13 @@ func TestCompiledSchemasToTheByte(t *testing.T) {
 	}
 	var k compiled
 	k.add(made(), maxCompiled-1)
-	if k.add(made(), 1); len(k.clauses) != 2 || k.bytes != maxCompiled {
-		t.Errorf("at the bound: %d with %d bytes", len(k.clauses), k.bytes)
+	if k.add(made(), 1); len(k.schemas) != 2 || k.bytes != maxCompiled {
+		t.Errorf("at the bound: %d with %d bytes", len(k.schemas), k.bytes)
 	}
-	if k.add(made(), 1); len(k.clauses) != 2 || k.bytes != 2 {
-		t.Errorf("one over: %d with %d bytes", len(k.clauses), k.bytes)
+	if k.add(made(), 1); len(k.schemas) != 2 || k.bytes != 2 {
+		t.Errorf("one over: %d with %d bytes", len(k.schemas), k.bytes)
 	}
-	if k.add(made(), maxCompiled+1); len(k.clauses) != 1 || k.bytes != maxCompiled+1 {
-		t.Errorf("a large one: %d with %d bytes", len(k.clauses), k.bytes)
+	if k.add(made(), maxCompiled+1); len(k.schemas) != 1 || k.bytes != maxCompiled+1 {
+		t.Errorf("a large one: %d with %d bytes", len(k.schemas), k.bytes)
 	}
 }

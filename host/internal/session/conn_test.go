@@ -54,7 +54,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestDrainOfASilentServer has a server that never answers the probe: nobody waits for
+// TestDrainOfASilentServer has a server that never answers the probe: no caller waits for
 // that any more.
 func TestDrainOfASilentServer(t *testing.T) {
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
@@ -178,7 +178,7 @@ func TestConnectAfterClose(t *testing.T) {
 	})
 }
 
-func TestReachAllocatesNothing(t *testing.T) {
+func TestAcquireAllocatesNothing(t *testing.T) {
 	s, _ := newEcho(t, echoResult)
 	if n := testing.AllocsPerRun(100, func() { s.acquire(t.Context()) }); n > 0 {
 		t.Errorf("%v allocations", n)

@@ -18,9 +18,8 @@ type Way struct {
 	Dial func(ctx context.Context, h rpc.Handler) (*Dialed, error)
 
 	// Resume is Dial for a connection whose transport goes on where that of an ended
-	// one stopped: the server is to notice nothing. Without an error there may be none,
-	// where nothing was left or where it is not for this way. Nil is a way on which
-	// nothing ever goes on.
+	// one stopped, so that the server notices nothing. It returns nil and no error where
+	// nothing was left to go on with, or where that is for another way. It may be nil.
 	Resume func(ctx context.Context, h rpc.Handler, after *Dialed) (*Dialed, error)
 
 	Transport    string        // tells ways apart, and is shown in [status.Info]
@@ -47,7 +46,7 @@ type Connections interface {
 	// of a caller that left early is the cause of its context.
 	Acquire(ctx context.Context) (*Conn, error)
 
-	// Current returns the connection, or nil where there is none. It waits for nothing.
+	// Current returns the connection, or nil. It waits for nothing.
 	Current() *Conn
 
 	// Close closes the connection and has no other made. It returns when nothing is
@@ -108,12 +107,12 @@ func (s *Session) Connect(ctx context.Context, w *Way, after *Conn) (*Conn, erro
 	return nil, err
 }
 
-// begin opens the session, and finds out the era unless it is known. A server
-// that leaves when it is asked for its era is asked no second time: it gets a
-// fresh connection and the handshake at once.
+// begin opens the session, and finds out the era unless it is known. A server that closes
+// the connection when it is asked for its era is not asked again: it gets a fresh
+// connection and the legacy handshake at once.
 func (s *Session) begin(ctx context.Context, w *Way, after *Conn) (*link, error) {
 	s.mu.Lock()
-	era := s.verdict // of before
+	era := s.verdict // of an earlier connection
 	s.mu.Unlock()
 	switch w.Protocol {
 	case "", Auto:
@@ -131,7 +130,7 @@ func (s *Session) begin(ctx context.Context, w *Way, after *Conn) (*link, error)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ctx.Err() == nil { // or Forget may have come since, and what was found is of before
+	if ctx.Err() == nil { // or Forget may have come since, and the verdict is about the old server
 		s.verdict = ""
 		if err == nil {
 			s.verdict = l.info.Era
@@ -140,9 +139,9 @@ func (s *Session) begin(ctx context.Context, w *Way, after *Conn) (*link, error)
 	return l, err
 }
 
-// Forget has the session know nothing of the server any more: it may become
-// another. What is fresh by the word of a server stays so over a reconnection. A
-// Connect whose context has ended by then tells nothing of what it found.
+// Forget drops all that the session knows of the server, which may be another from now
+// on. Over a mere reconnection, lists that the server declared fresh stay so. A Connect
+// whose context has ended by then leaves no verdict.
 func (s *Session) Forget() {
 	s.forget(&mcp.Filter{Tools: true, Prompts: true, Resources: true})
 	s.mu.Lock()

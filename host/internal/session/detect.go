@@ -83,12 +83,15 @@ func (h *handshake) detect(ctx context.Context) (*link, error) {
 	}
 }
 
-// heard returns the modern link that got allows, or nil. Where the transport says
-// that there is no server, nothing is known of its era: a server that comes a
-// moment later would be taken for a legacy one. Nor is it where a stream ends under a
-// probe that had not left yet: another request on it would only seem to be sent.
-// And where it ends under one that had, that may be the answer of a legacy server,
-// and nothing is asked on it any more: what is not sent tells nothing.
+// heard returns the modern link that got allows, or nil for a legacy server. It returns an
+// error where the reply shows no era:
+//
+//   - no server was reached: one that starts a moment later must not be taken for a
+//     legacy one;
+//   - the stream ended before the probe was sent: another request on it would not be
+//     sent either;
+//   - the stream ended after it: that may be how a legacy server answers, but nothing
+//     more can be asked on it.
 func (h *handshake) heard(ctx context.Context, got reply) (*link, error) {
 	if refused(got.err) {
 		return nil, got.err
@@ -196,10 +199,10 @@ func (h *handshake) receive(ctx context.Context, replies <-chan reply) (reply, e
 	}
 }
 
-// left returns why the connection ended; err, if there is one, is what a
-// request on it ended with. The transport knows best, once it is at its end.
-// Over HTTP a request may fail alone. A server that no request has reached, or
-// whose transport knows better, has not left because of one: that is no [peerGoneError].
+// left returns why the connection ended; err, which may be nil, is the error of a request
+// on it. Once the transport has ended, its reason comes first. Over HTTP a request may
+// fail while the connection lasts. The error is a [peerGoneError] if the server may have
+// left because of a request: one has reached it, and the transport has no final reason.
 func (h *handshake) left(ctx context.Context, err error) error {
 	unasked := errors.Is(err, rpc.ErrNotSent) && !h.asked
 	if errors.Is(err, rpc.ErrClosed) {
@@ -225,16 +228,15 @@ func (h *handshake) left(ctx context.Context, err error) error {
 	return &peerGoneError{err}
 }
 
-// final reports whether a transport says that nothing is mended by another
-// connection.
+// final reports whether a transport says that another connection would fail as well.
 func final(err error) bool {
 	var said interface{ Final() bool }
 	return errors.As(err, &said) && said.Final()
 }
 
-// leftWith is left for a connection that ended under a request, which is nil where
-// that is over. A server may have answered it and then left, and which of the two is
-// seen first must not decide: one that has shown its era is of that era.
+// leftWith is left for a connection that ended during the probe, which is nil if it was
+// answered. The server may have answered it before it left. Which of the two is seen first
+// must not decide: the answer shows the era.
 func (h *handshake) leftWith(ctx context.Context, probe <-chan reply) (*link, error) {
 	if probe == nil {
 		return nil, h.left(ctx, nil)

@@ -218,7 +218,7 @@ func TestConnectFails(t *testing.T) {
 			"connect files: server exited with code 3: no such module", []string{probed, "initialize"}},
 		{"says nothing at all", "", []server{{on: map[string]act{probed: silent, "initialize": silent}}},
 			"connect files: the server was not ready 1m0s after it was started: timed out", []string{probed + " initialize"}},
-		{"nobody listens yet", "", []server{oldServer().with(probed, func(p *process, _ message) {
+		{"no server listens yet", "", []server{oldServer().with(probed, func(p *process, _ message) {
 			p.peer.Failed(1, &rpc.StatusError{Refused: true, Err: errors.New("no server listens")})
 		})}, "no server listens", []string{probed}},
 		{"unknown version", "", []server{oldServer().with("initialize", answer(initializeResult("2099-01-01")))},

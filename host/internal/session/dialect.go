@@ -16,8 +16,8 @@ var (
 	// method promises.
 	ErrInvalidResult = errors.New("invalid result")
 
-	// ErrInputRequired says that the server wants more from the person or the
-	// model than there is to be had.
+	// ErrInputRequired says that the server asks the person or the model for more than
+	// they give.
 	ErrInputRequired = errors.New("the server asks for more input")
 )
 

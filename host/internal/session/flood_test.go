@@ -57,7 +57,7 @@ func TestLastWordsOfProgress(t *testing.T) {
 }
 
 // TestProgressWhileOthersAreStuck has a call go on past its timeout because its
-// server works on, although a callback of somebody else does not return.
+// server works on, although the callback of another call does not return.
 func TestProgressWhileOthersAreStuck(t *testing.T) {
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		d := launcher(oldServer().with("tools/call", working(20*time.Second, `"progress":1`, `"progress":2`)))
@@ -161,7 +161,7 @@ func TestLeavingHearsNoMore(t *testing.T) {
 }
 
 // TestDroppedNotifications has a server tell more than there is room for while
-// somebody listens slowly. What the session itself must know is not lost by that.
+// a callback is slow. What the session itself must know is not lost by that.
 func TestDroppedNotifications(t *testing.T) {
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		d := launcher(hub(mcp.Modern).with("tools/list", answer(`{"ttlMs":60000,"tools":[]}`)))
@@ -348,9 +348,9 @@ func TestLongWords(t *testing.T) {
 	}
 }
 
-// TestClosedEars has a callback that is slower than its server. What waits for it
-// when the session is closed is nobody's any more.
-func TestClosedEars(t *testing.T) {
+// TestNotificationsAfterClose has a callback that is slower than its server. What waits for it
+// when the session is closed is dropped.
+func TestNotificationsAfterClose(t *testing.T) {
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		d := launcher(oldServer())
 		began, release := make(chan struct{}), make(chan struct{})
@@ -377,10 +377,10 @@ func TestClosedEars(t *testing.T) {
 	})
 }
 
-// TestEarsOfManyConnections has a callback that does not return while connections
+// TestNotificationsOfManyConnections has a callback that does not return while connections
 // come and go: it is never called twice at a time, and of what waits the newest two
 // connections are heard.
-func TestEarsOfManyConnections(t *testing.T) {
+func TestNotificationsOfManyConnections(t *testing.T) {
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		const lives = 5
 		d := launcher(oldServer())

@@ -118,10 +118,10 @@ func plain(text string) bool {
 	return !encoded && strings.Trim(text, " ") == text
 }
 
-// readMirrors finds the parameters of a tool that its schema wants shown. An
+// readHeaderParams finds the parameters of a tool that its schema wants shown. An
 // error means that the definition must not be used
 // (2026-07-28/server/tools#x-mcp-header).
-func readMirrors(schema []byte) ([]headerParam, error) {
+func readHeaderParams(schema []byte) ([]headerParam, error) {
 	a := annotations{taken: make(map[string]bool)}
 	a.schema(strictjson.Read(schema).Unbounded(), true)
 	return a.found, a.err
@@ -194,8 +194,8 @@ func (a *annotations) add(raw, kind []byte, reached bool) error {
 	default:
 		return fmt.Errorf("x-mcp-header %q is at a parameter that is no string, integer or boolean", clip(name))
 	}
-	if len(a.found) == mcp.MaxMirrors {
-		return fmt.Errorf("x-mcp-header is at more than %d parameters, which is the most", mcp.MaxMirrors)
+	if len(a.found) == mcp.MaxHeaderParams {
+		return fmt.Errorf("x-mcp-header is at more than %d parameters, which is the most", mcp.MaxHeaderParams)
 	}
 	a.taken[header] = true
 	a.found = append(a.found, headerParam{header, slices.Clone(a.path)})

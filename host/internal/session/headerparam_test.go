@@ -58,7 +58,7 @@ func FuzzHeaderValue(f *testing.F) {
 	})
 }
 
-func TestMirrorValues(t *testing.T) {
+func TestHeaderParamValues(t *testing.T) {
 	const args = `{"s":"x y","empty":"","t":true,"f":false,"null":null,"i":42,"neg":-7,"zero":-0,"dot":42.0,"exp":4.2e1,` +
 		`"frac":3.5,"big":9007199254740993,"huge":1e300,"list":[1],"deep":{"er":{"x":"\u00e4"},"n":1}}`
 	for path, want := range map[string]string{
@@ -81,7 +81,7 @@ func TestMirrorValues(t *testing.T) {
 	}
 }
 
-func TestReadMirrors(t *testing.T) {
+func TestReadHeaderParams(t *testing.T) {
 	props := func(p string) string { return `{"type":"object","properties":{` + p + `}}` }
 	tests := []struct{ schema, want string }{
 		{``, ``}, {`true`, ``}, {`[]`, ``}, {`{}`, ``}, {props(`"a":{"type":"string"},"b":true`), ``},
@@ -121,7 +121,7 @@ func TestReadMirrors(t *testing.T) {
 		tests = append(tests, struct{ schema, want string }{fmt.Sprintf(outer, leaf), `error: x-mcp-header "A" is not at a parameter`})
 	}
 	for _, test := range tests {
-		found, err := readMirrors([]byte(test.schema))
+		found, err := readHeaderParams([]byte(test.schema))
 		var got []string
 		for _, m := range found {
 			got = append(got, strings.Join(m.path, ".")+"="+m.header)

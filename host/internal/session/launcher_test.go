@@ -117,7 +117,7 @@ func (p *process) Shutdown(context.Context) error {
 	return nil
 }
 
-// exit ends the process. The peer may hear of it before anybody else does.
+// exit ends the process. The peer may hear of it first.
 func (p *process) exit(err error) {
 	p.mu.Lock()
 	if p.err != nil {

@@ -67,7 +67,7 @@ func (u *Subscription) holdModern(l *link, opened func()) error {
 	return err
 }
 
-// patience returns how long a server may take to say that it has understood.
+// patience returns how long a server may take to acknowledge a request.
 func (l *link) patience() time.Duration {
 	if l.timeout > 0 {
 		return l.timeout

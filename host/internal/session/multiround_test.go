@@ -158,7 +158,7 @@ func TestRoundsFail(t *testing.T) {
 		{"a request is no object", `"inputRequests":{"a":5}`, nil, ErrInvalidResult, "want an object", 1},
 		{"a request twice", `"inputRequests":{"a":{"method":"roots/list"},"\u0061":{"method":"roots/list"}}`, nil, ErrInvalidResult, "one twice", 1},
 		{"too many requests", `"inputRequests":{` + strings.Join(many, ",") + `}`, nil, ErrInvalidResult, "more than 64", 1},
-		{"nobody answers", `"inputRequests":{` + askName + `}`, func(c *setup) { c.Elicit = nil }, ErrInputRequired,
+		{"no callback answers", `"inputRequests":{` + askName + `}`, func(c *setup) { c.Elicit = nil }, ErrInputRequired,
 			"elicitation/create, and this client does not answer that", 1},
 		{"an unknown method", `"inputRequests":{"a":{"method":"tools/call"}}`, nil, ErrInputRequired, "tools/call, and this client does not answer that", 1},
 		{"ping", `"inputRequests":{"a":{"method":"ping"}}`, nil, ErrInputRequired, "ping, and this client does not answer that", 1},

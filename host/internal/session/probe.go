@@ -21,7 +21,7 @@ var ErrOtherTransport = errors.New("there is no Streamable HTTP endpoint")
 //     JSON-RPC of its own choice; initialize follows;
 //   - a status that any server may give to any request (a sign-in, a limit, a
 //     fault) and a failing network tell nothing. They are errors, and not a
-//     reason to speak to a modern server in the way of the past.
+//     reason to speak to a modern server as to a legacy one.
 //
 // Of the errors that the modern era has brought only the refusal of a version
 // counts as its own, because it says what to do next. Servers of the legacy era

@@ -14,16 +14,15 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// WithProgress returns a context whose calls ask the server how far they are and
-// hear it with f (2026-07-28/basic/patterns/progress). Each word of progress
-// begins the request's timeout anew, up to [Config.MaxTimeout] in all.
+// WithProgress returns a context whose calls ask the server for notifications of their
+// progress, and pass them to f (2026-07-28/basic/patterns/progress). Each one begins the
+// timeout of the request anew, up to [Config.MaxTimeout] in all.
 //
-// f is called for one word after the other, on a goroutine of its own, and
-// holds up nothing but itself: neither other calls nor other notifications. For
-// an f that is slower than the server the newest word takes the place of the
-// one before. f may use the session. A call returns only when f has heard what
-// came before the answer, so f must not wait for the call itself; a call that is
-// cancelled has f hear nothing more.
+// f is called for one notification after the other, on a goroutine of its own, and delays
+// neither other calls nor other notifications. If f is slower than the server, the newest
+// notification takes the place of the one before. f may use the session. A call returns
+// only when f has returned for what came before the answer, so f must not wait for the
+// call. After a call was cancelled, f is not called again.
 func WithProgress(ctx context.Context, f func(mcp.Progress)) context.Context {
 	return context.WithValue(ctx, progressKey{}, f)
 }
@@ -64,8 +63,8 @@ func (s *Session) track(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// hear takes a word of progress to the call that it is about. Where no call wants to
-// know, it is not read.
+// hear passes a notification of progress to the call that it is about. Where no call asks
+// for progress, it is not read.
 func (t *trackers) hear(params []byte) {
 	t.mu.Lock()
 	wanted := len(t.active) > 0
@@ -122,16 +121,16 @@ type tracker struct {
 	over    bool
 }
 
-// Bounds of the words of progress that wait to be told. An answer waits behind
-// them, and never behind more.
+// Bounds of the notifications that wait for f. The answer of a call waits behind them, and
+// never behind more.
 const (
 	maxWords   = 32
 	maxMessage = 4 << 10 // bytes: what a person may want to read at most
 )
 
-// hear takes a word of progress and gives the request more time. Progress that
-// does not go on does not count: a server must not hold a call for ever by saying the
-// same.
+// hear queues a notification of progress and gives the request more time. One that does
+// not report more than the last one is ignored: a server must not hold a call for ever by
+// repeating itself.
 func (t *tracker) hear(p mcp.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -220,11 +219,10 @@ func (t *tracker) begin(rest time.Duration, late func()) (stop func()) {
 	}
 }
 
-// hold stops the clocks of the calls under way that are tracked, for as long as
-// the server waits for a callback: a person who fills in a form takes minutes, and
-// that is no sign that the server does not answer. In the legacy era nothing says
-// which call a question belongs to, so it is all of them. The clocks begin anew
-// with release; how long a call may take in all is counted on.
+// hold stops the clocks of the tracked calls under way while the server waits for a
+// callback: a person who fills in a form takes minutes, in which the server cannot answer.
+// In the legacy era a question does not say which call it belongs to, so all of them are
+// held. The clocks begin anew with release; the limit of a call as a whole runs on.
 func (t *trackers) hold() (release func()) {
 	t.mu.Lock()
 	held := slices.Collect(maps.Values(t.active))

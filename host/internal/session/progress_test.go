@@ -106,7 +106,7 @@ func TestProgressTimeouts(t *testing.T) {
 	}
 }
 
-// TestProgressFlood has progress of nobody, of calls that are over, and a
+// TestProgressFlood has progress of unknown calls, of calls that are over, and a
 // callback that does not return before its call is cancelled.
 func TestProgressFlood(t *testing.T) {
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {

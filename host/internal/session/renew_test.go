@@ -81,7 +81,7 @@ func TestForgottenWithManyInFlight(t *testing.T) {
 }
 
 // TestForgottenAgain sends a call no more than twice, and begins no handshake
-// that nobody asks for.
+// that no caller needs.
 func TestForgottenAgain(t *testing.T) {
 	on := oldHTTPScript()
 	on["tools/call"] = gone

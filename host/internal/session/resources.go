@@ -109,8 +109,8 @@ func readTTL(result []byte) float64 {
 	return number(strictjson.Read(member(result, "ttlMs")))
 }
 
-// reads are the results of reading that are still fresh. What came of answers
-// that the person gave is not among them, because they are not in its key
+// reads are the results of reading that are still fresh. Those that depend on answers of
+// the person are not among them, because the answers are not in the key
 // (2026-07-28/server/utilities/caching#cache-key).
 type reads struct {
 	mu      sync.Mutex
@@ -136,8 +136,8 @@ func (r *reads) fresh(uri string) (text []byte, as uint64, ok bool) {
 	return f.text, r.changes, ok && time.Now().Before(f.until)
 }
 
-// change forgets everything. A server may tell of a part of what was read, so
-// there is no saying which results a change is about.
+// change forgets everything. A server may report a change of a part of what was read, so
+// it is not known which results a change is about.
 func (r *reads) change() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -108,7 +108,7 @@ func FuzzServerWords(f *testing.F) {
 		readInitialize(text)
 		readDiscover(text)
 		readElicitation(text)
-		readMirrors(text)
+		readHeaderParams(text)
 		readWanted(text)
 		readType(text)
 		readProgress(text)

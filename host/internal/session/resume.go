@@ -14,17 +14,16 @@ import (
 // not is still good for a handshake.
 const pingTimeout = 10 * time.Second
 
-// resume takes up the session of old, which may be nil, on a new connection, or
-// returns nil: then a fresh one is to be made. The handshake is not made again, which
-// the server would take for another session, and all that it settled is as it was:
-// revision, capabilities, epoch, and the ids that are used up, of which none may come
-// twice in a session (2025-11-25/basic#requests). Calls that were in flight have ended.
+// resume takes up the session of old, which may be nil, on a new connection. It returns
+// nil where a fresh connection is needed. The handshake is not made again, since the
+// server would begin another session. All that it settled stays: revision, capabilities,
+// epoch, and the ids that were used, none of which may come twice in a session
+// (2025-11-25/basic#requests). Calls that were in flight have ended.
 //
-// One request goes ahead of all calls: by its answer the server shows that it still
-// knows the session, and a transport that it has heard from, so that it may listen
-// again, with the id of the last event. Where the server has forgotten the session,
-// another is begun on the same connection. Whatever else goes wrong, nothing of old is
-// tried again.
+// A ping goes ahead of all calls. Its answer shows that the server still knows the
+// session, and tells the transport that it may listen again, with the id of the last
+// event. Where the server has forgotten the session, another is begun on the same
+// connection. After any other error, nothing of old is tried again.
 func (s *Session) resume(ctx context.Context, w *Way, in *inbox, old *Conn, era mcp.Era) *link {
 	if w.Resume == nil || old == nil || !old.outlives() {
 		return nil

@@ -78,7 +78,7 @@ func TestResumeIsRefused(t *testing.T) {
 					}
 				}
 				want := oldOpening + c.want + c.want[strings.LastIndex(c.want, " "):]
-				// That nobody waits for a ping any more may be said, if there is time for it.
+				// The cancellation of the ping may be sent, if there is time for it.
 				if got := strings.Replace(s.received(), " notifications/cancelled/1", "", 1); got != want || s.resumed != 1 {
 					t.Errorf("%d attempts, saw %s", s.resumed, got)
 				}

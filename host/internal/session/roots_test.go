@@ -34,7 +34,7 @@ func TestRootsChanged(t *testing.T) {
 			}
 			p.exit(errors.New("gone"))
 			if err := s.RootsChanged(t.Context()); err != nil || d.started() != 1 {
-				t.Errorf("%s: %v after %d starts: nobody needs a server to be told that", test.era, err, d.started())
+				t.Errorf("%s: %v after %d starts: a server was started to be told of roots", test.era, err, d.started())
 			}
 		})
 	}

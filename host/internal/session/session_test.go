@@ -63,7 +63,7 @@ func TestMissedConnection(t *testing.T) {
 			d := launcher(oldServer())
 			s := d.open()
 			first := d.process(0)
-			first.peer.Close(errors.New("server exited")) // and nobody has said so yet
+			first.peer.Close(errors.New("server exited")) // before the transport reports it
 			time.AfterFunc(time.Second, func() { first.exit(errors.New("server exited")) })
 			if err := send(t, s); err != nil {
 				t.Error(err)

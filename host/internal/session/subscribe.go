@@ -45,8 +45,9 @@ var errUnsubscribed = fmt.Errorf("the subscription is closed: %w", ErrClosed)
 // the server has agreed. It may agree to less, see [Subscription.Honoured].
 //
 // In the modern era that is a stream of its own
-// (2026-07-28/basic/patterns/subscriptions). In the legacy era lists are announced
-// to everybody, and only resources are subscribed to (2025-11-25/server/resources).
+// (2026-07-28/basic/patterns/subscriptions). In the legacy era changes of
+// lists are announced to all clients, and only resources are subscribed to
+// (2025-11-25/server/resources).
 func (s *Session) Subscribe(ctx context.Context, f mcp.Filter) (*Subscription, error) {
 	u := &Subscription{
 		session: s, filter: f, wake: make(chan struct{}, 1), over: make(chan struct{}),
@@ -88,8 +89,8 @@ func (u *Subscription) Close() error {
 	return nil
 }
 
-// Next waits for a change. Changes come in the order of their first word; one
-// that is told of again before it was taken is not told twice. After the end of
+// Next waits for a change. Changes come in the order in which they were first announced;
+// one that is announced again before it was taken comes once. After the end of
 // the subscription the error says why; it is an [ErrClosed] where nothing is wrong.
 func (u *Subscription) Next(ctx context.Context) (mcp.Change, error) {
 	for {
@@ -193,8 +194,8 @@ var pauses = []time.Duration{
 // steady is how long a subscription has to last before its pauses begin anew.
 const steady = 60 * time.Second
 
-// run is the life of a subscription. What the first try comes to goes to ready,
-// which has room for two, since a caller that left early reads neither.
+// run is the life of a subscription. The outcome of the first try goes to ready, which
+// has room for two values, since a caller that left early reads neither.
 func (u *Subscription) run(ready chan<- error) {
 	var l *link
 	var err error
@@ -259,9 +260,9 @@ func (u *Subscription) agree(honoured mcp.Filter) (again bool) {
 	return again
 }
 
-// miss tells that something may have happened since the server was last heard. It
-// is said when the server tells of everything again, and not before: a caller that asks
-// anew because of it must hear of what happens after the answer.
+// miss reports that changes may have been missed since the last connection. It is called
+// when the server announces changes again, and not before: a caller that then asks anew
+// hears of all that changes after the answer.
 func (u *Subscription) miss() {
 	u.mu.Lock()
 	defer u.mu.Unlock()

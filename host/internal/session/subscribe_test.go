@@ -111,7 +111,7 @@ func TestSubscribersApart(t *testing.T) {
 			p := d.process(0)
 			tell(p, 0, "notifications/resources/updated", "x")
 			tell(p, 1, "notifications/resources/updated", "y")
-			tell(p, 9, "notifications/resources/updated", "both") // modern: on a stream that is nobody's
+			tell(p, 9, "notifications/resources/updated", "both") // modern: on a stream of no subscription
 			legacy := map[mcp.Era][]string{mcp.Legacy: {"resource both"}}[era]
 			if got := next(a); !reflect.DeepEqual(got, append([]string{"resource x"}, legacy...)) {
 				t.Errorf("%s: a heard %q", era, got)
@@ -234,9 +234,9 @@ func TestMissedAfterTheAnswer(t *testing.T) {
 	})
 }
 
-// TestEndedStreamIsDeaf holds that a stream which has ended without an acknowledgement
+// TestEndedStreamIsNotHeard holds that a stream which has ended without an acknowledgement
 // does not take that of the next one.
-func TestEndedStreamIsDeaf(t *testing.T) {
+func TestEndedStreamIsNotHeard(t *testing.T) {
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		s := launcher(hub(mcp.Modern).with("subscriptions/listen", answer(`{}`))).open()
 		u := &Subscription{session: s, filter: wanted3, wake: make(chan struct{}, 1)}
@@ -307,8 +307,8 @@ func TestResubscribeRefused(t *testing.T) {
 	}
 }
 
-// TestDeafSubscriber never reads, while a server tells of ever new resources.
-func TestDeafSubscriber(t *testing.T) {
+// TestSlowSubscriber never reads, while a server tells of ever new resources.
+func TestSlowSubscriber(t *testing.T) {
 	for _, era := range eras {
 		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 			d := launcher(hub(era))
@@ -328,7 +328,7 @@ func TestDeafSubscriber(t *testing.T) {
 	}
 }
 
-// TestSubscriptionOfAClosedSession holds that Close leaves nobody waiting, from
+// TestSubscriptionOfAClosedSession holds that Close ends every Next, from
 // the callback for notifications too.
 func TestSubscriptionOfAClosedSession(t *testing.T) {
 	for _, era := range eras {
@@ -357,7 +357,7 @@ func TestSubscriptionOfAClosedSession(t *testing.T) {
 }
 
 // TestCloseEndsSubscriptions holds that nothing of them is left when Close returns,
-// and that nobody comes in meanwhile.
+// and that no subscription is admitted meanwhile.
 func TestCloseEndsSubscriptions(t *testing.T) {
 	for _, era := range eras {
 		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {

@@ -178,8 +178,8 @@ func TestReadsAreBounded(t *testing.T) {
 	}
 }
 
-// TestReadAfterRounds holds that what came of the person's answers is not used
-// for anybody else's question.
+// TestReadAfterRounds holds that a result which depends on the person's answers
+// is not reused for another request.
 func TestReadAfterRounds(t *testing.T) {
 	n := 0
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {

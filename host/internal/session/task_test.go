@@ -48,7 +48,7 @@ func TestModernTask(t *testing.T) {
 		{"no result", []act{state("completed", ``)}, "completed, and no result", 5 * time.Second},
 		{"another", []act{answer(`{"taskId":"8","status":"working"}`)}, "asked for task", 5 * time.Second},
 		{"no task", []act{answer(`{}`)}, "without taskId", 5 * time.Second},
-		{"asks for what nobody has", []act{state("input_required", `,"inputRequests":{"a":{"method":"x"}}`)}, "this client does not answer", 5 * time.Second},
+		{"asks for an unknown method", []act{state("input_required", `,"inputRequests":{"a":{"method":"x"}}`)}, "this client does not answer", 5 * time.Second},
 	}
 	for _, test := range tests {
 		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
@@ -176,8 +176,8 @@ func TestAnnoyingTask(t *testing.T) {
 	})
 }
 
-// TestTasksOfBefore looks for tasks that another session has begun.
-func TestTasksOfBefore(t *testing.T) {
+// TestEarlierTasks looks for tasks that another session has begun.
+func TestEarlierTasks(t *testing.T) {
 	tasks := answer(`{"tasks":[{"taskId":"7","status":"working","x":1},{"taskId":"8"}]}`)
 	for _, era := range eras {
 		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {

@@ -85,7 +85,7 @@ func TestFreshPages(t *testing.T) {
 	})
 }
 
-// TestFreshListIsTheCallers holds that nobody changes what is kept.
+// TestFreshListIsTheCallers holds that a caller cannot change what is kept.
 func TestFreshListIsTheCallers(t *testing.T) {
 	on := newHTTPScript()
 	on["tools/list"] = ok(`{"ttlMs":60000,"tools":[` + regional + `]}`)
@@ -149,7 +149,7 @@ func TestFreshOverReconnection(t *testing.T) {
 	}
 }
 
-// TestCallListsOnce has many callers of tools that nobody has listed.
+// TestCallListsOnce has many callers of tools that were not listed.
 func TestCallListsOnce(t *testing.T) {
 	on := newHTTPScript()
 	on["tools/list"] = later(time.Second, ok(`{"tools":[`+regional+`]}`))
@@ -233,8 +233,8 @@ func TestMismatchesListOnce(t *testing.T) {
 	})
 }
 
-// TestCallWithoutAList has the list fail: a server that has none is called all
-// the same, and where nobody knows, the call was not sent.
+// TestCallWithoutAList has the list fail: where the server has no list, the tool is called
+// all the same, and where that is not known, the call was not sent.
 func TestCallWithoutAList(t *testing.T) {
 	on := newHTTPScript()
 	on["tools/list"] = no(404, -32601)

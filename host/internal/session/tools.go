@@ -65,7 +65,7 @@ func (l *toolList) note(tool *mcp.Tool, d dialect) bool {
 		def.schemas = &toolSchemas{input: newToolSchema(tool.InputSchema), output: newToolSchema(tool.OutputSchema)}
 	}
 	if d.paramHeaders {
-		def.paramHeaders, def.flaw = readMirrors(tool.InputSchema)
+		def.paramHeaders, def.flaw = readHeaderParams(tool.InputSchema)
 	}
 	if def.flaw != nil {
 		l.warn("tool %q is left out: its definition is invalid: %v", clip(tool.Name), def.flaw)

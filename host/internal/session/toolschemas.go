@@ -31,8 +31,8 @@ func (e *ArgumentError) Error() string {
 func (e *ArgumentError) Is(target error) bool { return target == rpc.ErrParams }
 
 // ResultError says that the structured content of a result does not fit the output
-// schema of the tool, or that there is none. The tool has done its work, and the
-// result is here for who can do with less than what was promised.
+// schema of the tool, or is missing. The tool has done its work, and the result is here
+// for callers that can use it all the same.
 type ResultError struct {
 	Tool   string
 	Result *mcp.CallToolResult
@@ -65,7 +65,7 @@ type toolSchema struct {
 	read atomic.Pointer[reading]
 }
 
-// reading is what came of compiling a toolSchema.
+// reading is the outcome of compiling a toolSchema.
 type reading struct {
 	once sync.Once
 	made *schema.Schema // nil where there is nothing to check
@@ -74,18 +74,18 @@ type reading struct {
 	told atomic.Bool
 }
 
-// compiled are the clauses that are compiled, the oldest first. Compiled they take
+// compiled are the schemas that are compiled, the oldest first. Compiled they take
 // some twenty times their text, so there are only so many at a time; the others are
 // compiled anew when they are needed.
 type compiled struct {
 	mu      sync.Mutex
-	clauses []*toolSchema
+	schemas []*toolSchema
 	sizes   []int // bytes, of each
 	bytes   int   // of all
 }
 
 // maxCompiled bounds the bytes of the compiled schemas of a session. The last one is
-// always kept. A hundred tools as they are have 2 MB.
+// always kept. A hundred ordinary tools have 2 MB.
 const maxCompiled = 12 << 20
 
 // add counts a toolSchema that has just been compiled, and has the oldest forgotten where
@@ -93,12 +93,12 @@ const maxCompiled = 12 << 20
 func (k *compiled) add(c *toolSchema, bytes int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.clauses, k.sizes = append(k.clauses, c), append(k.sizes, bytes)
+	k.schemas, k.sizes = append(k.schemas, c), append(k.sizes, bytes)
 	k.bytes += bytes
-	for k.bytes > maxCompiled && len(k.clauses) > 1 {
-		k.clauses[0].forget()
+	for k.bytes > maxCompiled && len(k.schemas) > 1 {
+		k.schemas[0].forget()
 		k.bytes -= k.sizes[0]
-		k.clauses, k.sizes = slices.Delete(k.clauses, 0, 1), slices.Delete(k.sizes, 0, 1)
+		k.schemas, k.sizes = slices.Delete(k.schemas, 0, 1), slices.Delete(k.sizes, 0, 1)
 	}
 }
 

@@ -26,8 +26,8 @@ func listing(s server, tool, result string) server {
 
 func structured(content string) string { return `{"content":[],"structuredContent":` + content + `}` }
 
-// TestContract calls a tool by CallTool and by Call, with the list known.
-func TestContract(t *testing.T) {
+// TestSchemaCheck calls a tool by CallTool and by Call, with the list known.
+func TestSchemaCheck(t *testing.T) {
 	tests := []struct {
 		name, tool, args, result string
 		want                     string // part of the error; "" is none
@@ -54,7 +54,7 @@ func TestContract(t *testing.T) {
 				s := d.open()
 				s.ListTools(t.Context())
 				err := callBy(t, s, how, json.RawMessage(test.args))
-				checkContract(t, test.name+", "+how, err, test.want, test.sent)
+				checkSchema(t, test.name+", "+how, err, test.want, test.sent)
 				if sent := len(d.process(0).find("tools/call")) == 1; sent != test.sent {
 					t.Errorf("%s, %s: sent: %v", test.name, how, sent)
 				}
@@ -79,7 +79,7 @@ func callBy(t *testing.T, s *Session, how string, args json.RawMessage) error {
 	return err
 }
 
-func checkContract(t *testing.T, name string, err error, want string, sent bool) {
+func checkSchema(t *testing.T, name string, err error, want string, sent bool) {
 	t.Helper()
 	if want == "" {
 		if err != nil {
@@ -104,9 +104,9 @@ func checkContract(t *testing.T, name string, err error, want string, sent bool)
 	}
 }
 
-// TestContractOfTwoServers has a process end between the pages of its list: nothing of
+// TestSchemasOfTwoServers has a process end between the pages of its list: nothing of
 // the first page binds the process that gave the second.
-func TestContractOfTwoServers(t *testing.T) {
+func TestSchemasOfTwoServers(t *testing.T) {
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		first := oldServer().with("tools/list", func(p *process, m message) {
 			if member(m.Params, "cursor") == nil {
@@ -129,9 +129,9 @@ func TestContractOfTwoServers(t *testing.T) {
 	})
 }
 
-// TestContractIsKnown has calls that are checked only while it is known that the
+// TestSchemasAreKnown has calls that are checked only while it is known that the
 // list holds.
-func TestContractIsKnown(t *testing.T) {
+func TestSchemasAreKnown(t *testing.T) {
 	bad := map[string]any{}
 	refused := func(t *testing.T, s *Session) bool {
 		_, err := s.CallTool(t.Context(), "echo", bad)
@@ -177,8 +177,8 @@ func TestNoValidate(t *testing.T) {
 	})
 }
 
-// TestContractOfOldRevision has a server whose revision has no structured results.
-func TestContractOfOldRevision(t *testing.T) {
+// TestSchemasOfAnOldRevision has a server whose revision has no structured results.
+func TestSchemasOfAnOldRevision(t *testing.T) {
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		old := listing(oldServer(), strict, `{"content":[]}`).with("initialize", answer(initializeResult(mcp.Version20250326)))
 		s := launcher(old).open()
@@ -189,9 +189,9 @@ func TestContractOfOldRevision(t *testing.T) {
 	})
 }
 
-// TestContractWarnsOnce has schemas that cannot be used, in lists that say the
+// TestSchemaWarnsOnce has schemas that cannot be used, in lists that say the
 // same.
-func TestContractWarnsOnce(t *testing.T) {
+func TestSchemaWarnsOnce(t *testing.T) {
 	for tool, want := range map[string]int{strict: 0, lax: 0, flawed: 2, pattern: 1} {
 		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 			var s *Session
@@ -217,9 +217,9 @@ func TestContractWarnsOnce(t *testing.T) {
 	}
 }
 
-// TestContractFreshInModernEra has a call over HTTP that asks for the list itself,
+// TestSchemasOfAFreshList has a call over HTTP that asks for the list itself,
 // for the sake of headers, and is then checked.
-func TestContractFreshInModernEra(t *testing.T) {
+func TestSchemasOfAFreshList(t *testing.T) {
 	on := newHTTPScript()
 	on["tools/list"] = ok(`{"tools":[` + strict + `]}`)
 	visit(t, on, func(t *testing.T, s *fakeHTTP) {
@@ -230,9 +230,9 @@ func TestContractFreshInModernEra(t *testing.T) {
 	})
 }
 
-// TestContractsAreSmall: most tools are listed and never called, and a hundred
+// TestToolSchemasAreSmall: most tools are listed and never called, and a hundred
 // servers have thousands of them.
-func TestContractsAreSmall(t *testing.T) {
+func TestToolSchemasAreSmall(t *testing.T) {
 	if size := unsafe.Sizeof(toolSchemas{}); size > 48 {
 		t.Errorf("a toolSchemas has %d bytes beside its texts", size)
 	}
@@ -243,8 +243,8 @@ func TestContractsAreSmall(t *testing.T) {
 	}
 }
 
-// TestTrivialContractIsFree counts what a check adds to a call.
-func TestTrivialContractIsFree(t *testing.T) {
+// TestTrivialSchemaIsFree counts what a check adds to a call.
+func TestTrivialSchemaIsFree(t *testing.T) {
 	free := &toolSchemas{input: newToolSchema([]byte(`{"type":"object","properties":{}}`))}
 	s := &Session{cfg: Config{Warn: func(string) {}}}
 	l := &link{Conn: &Conn{}}

@@ -64,8 +64,8 @@ func TestStuckSubscribe(t *testing.T) {
 	})
 }
 
-// TestStuckUnsubscribe leaves a server that does not answer to that: nobody waits,
-// but who wants the same resource, and that not for ever.
+// TestStuckUnsubscribe leaves a server that does not answer the unsubscribe: only a caller
+// that wants the same resource waits, and not for ever.
 func TestStuckUnsubscribe(t *testing.T) {
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		d := launcher(hub(mcp.Legacy).with("resources/unsubscribe", silent))
@@ -91,9 +91,9 @@ func TestStuckUnsubscribe(t *testing.T) {
 	})
 }
 
-// TestTurnsOfATopic has some come and go while the server takes its time: the last
+// TestTurnsOfAResource has some come and go while the server takes its time: the last
 // word about a resource is what those want who are left.
-func TestTurnsOfATopic(t *testing.T) {
+func TestTurnsOfAResource(t *testing.T) {
 	slowly := after(time.Second, answer(`{}`))
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 		d := launcher(hub(mcp.Legacy).with("resources/subscribe", slowly).with("resources/unsubscribe", slowly))

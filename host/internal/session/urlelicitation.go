@@ -95,7 +95,7 @@ func (v *urlElicitation) begin(refusal error) (asked []*webPage, err error) {
 var errPause = errors.New("the pause is over")
 
 // await returns when the person has agreed to go to all pages, and has either been
-// there, by the word of the server, or the pause is over.
+// there, as the server says, or the pause is over.
 func (v *urlElicitation) await(ctx context.Context, asked []*webPage, pause time.Duration) error {
 	for _, p := range asked {
 		if err := v.wait(ctx, p.answered); err != nil {
@@ -166,7 +166,7 @@ func (s *Session) show(e mcp.Elicitation) *webPage {
 	return p
 }
 
-// finish takes the word of the server that a page is done with.
+// finish notes that the server says a page is done with.
 func (p *webPages) finish(params []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// sends returns what refuses a request until somebody has been to pages.
+// sends returns an act that refuses a request until the person has been to pages.
 func sends(pages ...string) act {
 	return refuse(mcp.CodeURLElicitationRequired, "go there first", `{"elicitations":[`+strings.Join(pages, ",")+`]}`)
 }
@@ -157,8 +157,8 @@ func TestPagesAreShownOnce(t *testing.T) {
 	})
 }
 
-// TestPagesNobodyVisits ends requests with the refusal, and why.
-func TestPagesNobodyVisits(t *testing.T) {
+// TestPagesWithoutVisit ends requests with the refusal, and why.
+func TestPagesWithoutVisit(t *testing.T) {
 	many := make([]string, mcp.MaxAsked+1)
 	for i := range many {
 		many[i] = pageOf(fmt.Sprint(i))
@@ -195,7 +195,7 @@ func TestPagesNobodyVisits(t *testing.T) {
 			d := launcher(s.with("tools/call", sends(pageOf("1"))))
 			s := d.open()
 			if _, err := call(t, s); codeOf(err) != mcp.CodeURLElicitationRequired || errors.Is(err, ErrInputRequired) {
-				t.Errorf("nobody to show it to: %v", err)
+				t.Errorf("without a callback: %v", err)
 			}
 		})
 	}
@@ -226,7 +226,7 @@ func TestPagesWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestLeavingAPage takes the question back when nobody waits for its answer.
+// TestLeavingAPage takes the question back when no request waits for its answer.
 func TestLeavingAPage(t *testing.T) {
 	tests := []struct {
 		name  string

@@ -20,8 +20,8 @@ func Valid(text []byte, maxDepth int) error {
 	return nil
 }
 
-// Start returns the offset of the first byte of text that is not white space,
-// len(text) where there is none.
+// Start returns the offset of the first byte of text that is not white space, or
+// len(text).
 func Start(text []byte) int {
 	s := scanner{src: text}
 	return s.blank(0)

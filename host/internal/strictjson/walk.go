@@ -48,8 +48,8 @@ func (w *Walk) enter() {
 
 func (w *Walk) closing() byte { return w.kind + 2 } // '{'+2 is '}', '['+2 is ']'
 
-// Kind returns the first byte of the text that is not white space, 0 where
-// there is none: '{' for an object, '[' for an array, anything else for a
+// Kind returns the first byte of the text that is not white space, 0 for a
+// blank text: '{' for an object, '[' for an array, anything else for a
 // scalar or for what is not JSON.
 func (w *Walk) Kind() byte { return w.kind }
 
