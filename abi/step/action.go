@@ -78,8 +78,8 @@ type Action struct {
 
 // RecordKey names a record within what is the provider's own: no provider can
 // name another's. A resource must lie on the origin of the server that the flow
-// is for. A record without a resource belongs to that origin too; where the server
-// has no URL, it belongs to the server entry of that name. So one server's flow
+// is for. With or without one, a record belongs to the URL of that server; where it
+// has no URL, to the server entry of that name. So one server's flow
 // cannot reach what another server's flow has stored. What [RegistrationKey] names
 // is the one exception.
 type RecordKey struct {

@@ -25,10 +25,10 @@
 // One provider may sign in to several servers, and each of them has the provider to
 // itself. An instance that has taken a step for one server entry takes none for
 // another, so what a provider keeps in its memory never meets another server. A
-// record belongs to the origin of a server, or to the server entry where there is no
+// record belongs to the URL of a server, or to the server entry where there is no
 // URL, whether its key names a resource or not ([RecordKey]). A provider can so
-// share a login among the entries of one origin, and cannot share one between two
-// origins: the person signs in once for each. What servers can share is one type of
+// share a login among the entries of one URL, and cannot share one between two
+// URLs: the person signs in once for each. What servers can share is one type of
 // record, a [Registration] at an issuer, and only where the host grants that; Wharf
 // grants it to the providers that it brings along.
 //

@@ -27,7 +27,7 @@
 //
 // A provider serves one account. Two servers that name the same provider share its
 // compiled code and the bounds of a Plugin, and nothing else: an instance runs the steps
-// of one account, and a record is bound to the origin, socket or entry of the server. What
+// of one account, and a record is bound to the URL, socket or entry of the server. What
 // may be shared has a type of its own (step.Registration) and a grant of its own
 // ([Grant].Registrations). So a hostile provider, or one that a server has tricked, has
 // nothing of another server to give away.

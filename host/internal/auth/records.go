@@ -32,7 +32,7 @@ func (f *flow) record(k step.RecordKey) (vault.Key, error) {
 	case f.shares(k):
 	case k.Resource == "":
 		key.Resource = boundTo(server)
-	case !sameOrigin(k.Resource, server.URL): // behind a socket: all of those have the origin http://localhost
+	case k.Resource != server.Resource || !sameOrigin(k.Resource, server.URL): // of another path, or behind a socket, whose origin is any socket's
 		key.Resource = boundTo(server) + " " + k.Resource
 	}
 	if f.config.Vault == nil {
@@ -72,13 +72,14 @@ func checkShared(value []byte) error {
 	return nil
 }
 
-// boundTo is the resource of vault keys whose record names none: the origin of the
-// server, its socket, or, where it has no URL, its entry. No resource that a provider
-// may name looks like one.
+// boundTo is the resource of vault keys whose record names none: the address of the
+// server without its query, its socket, or, where it has no URL, its entry. Servers of one
+// origin may be those of different owners. No resource that a provider may name looks like
+// one.
 func boundTo(s *step.Server) string {
 	if u, err := url.Parse(s.URL); err == nil {
 		if origin, err := originOf(u); err == nil {
-			return "origin " + origin
+			return "server " + origin + strings.TrimSuffix(u.EscapedPath(), "/")
 		}
 	}
 	if socket, _, _ := strings.Cut(s.URL, "#"); socket != "" {
@@ -127,16 +128,26 @@ func (f *flow) load(ctx context.Context, a *step.Action) (*step.Event, error) {
 }
 
 // warnOfUnbound says so where a record is missed that an earlier version has kept for
-// all servers of a provider. Whose it is cannot be told, so no server gets it.
+// all servers of a provider, or of an origin. Whose it is cannot be told, so no server gets
+// it.
 func (f *flow) warnOfUnbound(ctx context.Context, k step.RecordKey, key vault.Key) {
-	unbound := key
-	unbound.Resource = ""
-	if f.config.Warn == nil || k.Resource != "" || unbound == key {
-		return
+	before := []string{k.Resource}
+	if u, err := url.Parse(f.config.Server.URL); err == nil && k.Resource == "" {
+		if origin, err := originOf(u); err == nil {
+			before = append(before, "origin "+origin)
+		}
 	}
-	if _, found, err := f.config.Vault.Load(ctx, unbound); err == nil && found {
-		f.config.Warn(fmt.Sprintf("auth provider %s: the record %q was saved for all servers together; each server has its own now, and that one is not used. If %s asks for it, sign in again",
-			f.config.Name, k.Name, f.config.Server.Name))
+	for _, resource := range before {
+		unbound := key
+		unbound.Resource = resource
+		if f.config.Warn == nil || unbound == key {
+			continue
+		}
+		if _, found, err := f.config.Vault.Load(ctx, unbound); err == nil && found {
+			f.config.Warn(fmt.Sprintf("auth provider %s: the record %q was saved for several servers together; each server has its own now, and that one is not used. If %s asks for it, sign in again",
+				f.config.Name, k.Name, f.config.Server.Name))
+			return
+		}
 	}
 }
 

@@ -54,21 +54,48 @@ func TestRecordsAreOfOneServer(t *testing.T) {
 	}
 }
 
-// TestServersOfOneOrigin are one to a record, whatever their paths and names are.
+// TestServersOfOneOrigin have records of their own where their paths differ: they may be
+// those of two owners. The name of the entry and how the address is written do not matter.
 func TestServersOfOneOrigin(t *testing.T) {
-	var keys []vault.Key
-	for _, server := range []step.Server{
-		{Name: "a", URL: "https://mcp.example/a"}, {Name: "b", URL: "https://MCP.example:443/b?c=d"},
-	} {
-		f := &flow{config: &Config{Name: "corp", Vault: newMemory(), Server: server}}
-		key, err := f.record(step.RecordKey{Name: "session"})
-		if err != nil {
-			t.Fatal(err)
+	for _, k := range []step.RecordKey{{Name: "session"}, {Name: "session", Resource: "https://mcp.example"}, {Name: "session", Resource: "https://mcp.example/b"}} {
+		var keys []vault.Key
+		for _, server := range []step.Server{
+			{Name: "a", URL: "https://mcp.example/a", Resource: "https://mcp.example/a"},
+			{Name: "b", URL: "https://MCP.example:443/b?c=d", Resource: "https://mcp.example/b"},
+			{Name: "c", URL: "https://mcp.example/b/", Resource: "https://mcp.example/b"},
+		} {
+			f := &flow{config: &Config{Name: "corp", Vault: newMemory(), Server: server}}
+			key, err := f.record(k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys = append(keys, key)
 		}
-		keys = append(keys, key)
+		if keys[0] == keys[1] || keys[1] != keys[2] {
+			t.Errorf("%+v: %v", k, keys)
+		}
 	}
-	if keys[0] != keys[1] {
-		t.Errorf("%v and %v", keys[0], keys[1])
+}
+
+// TestRecordsOfAnOrigin are those that an earlier version has kept for all servers of an
+// origin. No server gets one, and the person is told.
+func TestRecordsOfAnOrigin(t *testing.T) {
+	for _, old := range []vault.Key{{Provider: "corp", Resource: "origin https://a.example", Name: "key"}, {Provider: "corp", Resource: "https://a.example/other", Name: "key"}} {
+		key := step.RecordKey{Name: "key"}
+		if !strings.HasPrefix(old.Resource, "origin ") {
+			key.Resource = old.Resource
+		}
+		found, warned := false, 0
+		c := setup(signIn(func(f *auth.Flow) (err error) {
+			var value string
+			found, err = f.Load(key, &value)
+			return err
+		}))
+		c.Server, c.Warn = places[0], func(string) { warned++ }
+		c.Vault.Store(t.Context(), old, secret.New(`"canary"`))
+		if _, err := runFlow(t, c, step.Start{}); err != nil || found || warned != 1 {
+			t.Errorf("%v: found %v, warned %d times, %v", old, found, warned, err)
+		}
 	}
 }
 
