@@ -50,8 +50,8 @@ var prices = [...]int64{
 // Price is what a host call costs beside the bytes it moves.
 func Price(c abi.Call) int64 { return prices[c] }
 
-// decodePrice is for each byte of a block that becomes fields of its own.
-const decodePrice = 8
+// DecodePrice is the fuel for each byte of a block that becomes fields of its own.
+const DecodePrice = 8
 
 // args are the arguments of a host call, as the guest passed them.
 type args [5]uint32
@@ -148,16 +148,19 @@ func (i *Instance) callForward(a args) int32 { // handle, off, len, flags
 		return int32(abi.Closed)
 	}
 	end := a[3]&abi.End != 0
-	if i.current.sealed() {
-		return int32(i.forwardSealed(a[0], h, p, end))
-	}
-	if i.current.msg == nil {
+	switch {
+	case i.current.sealed() && a[0] != i.current.handle:
+		return int32(abi.Denied) // it is for the one handle that it came with
+	case i.current.sealed():
+		i.current.forwarded = i.current.forwarded || len(p) > 0
+		i.write(h, p, end) // where it lies: a copy in the stash would stay there
+	case i.current.msg == nil:
 		i.write(h, i.stash(p), end)
-		return int32(abi.OK)
-	}
-	i.chargeCaller(h, len(p))
-	if len(p) < borrowSize || !i.borrow(h, p, end) {
-		i.write(h, p, end)
+	default:
+		i.chargeCaller(h, len(p))
+		if len(p) < borrowSize || !i.borrow(h, p, end) {
+			i.write(h, p, end)
+		}
 	}
 	return int32(abi.OK)
 }
@@ -175,7 +178,7 @@ func (i *Instance) callWrite(a args) int32 { // handle, ptr, len, flags
 func (i *Instance) callOpen(a args) int32 { // kind, exchange, ptr, len
 	i.needOpen()
 	block := i.memory(a[2], a[3])
-	i.caller.Charge(decodePrice * int64(len(block)))
+	i.caller.Charge(DecodePrice * int64(len(block)))
 	if err := i.request.Decode(block); err != nil {
 		i.caller.Trap(err)
 	}
@@ -217,7 +220,10 @@ func (i *Instance) callReport(a args) int32 { // what, exchange, code, ptr, len
 	case abi.ReportExpired:
 		i.receiver.Expired(a[1])
 	case abi.ReportEnded:
-		i.reportEnded()
+		if !i.closeHeard {
+			i.fail(i.pluginError("report", errEnded))
+		}
+		i.fail(ErrClosed) // unless it has failed
 	default:
 		return int32(abi.Unavailable)
 	}
@@ -228,22 +234,13 @@ func (i *Instance) reportManifest(block []byte) int32 {
 	if i.current.kind != abi.EventDescribe {
 		return int32(abi.Unavailable)
 	}
-	i.caller.Charge(decodePrice * int64(len(block)))
+	i.caller.Charge(DecodePrice * int64(len(block)))
 	m, err := abi.DecodeManifest(block)
 	if err != nil {
 		i.caller.Trap(err)
 	}
 	i.manifest = m
 	return int32(abi.OK)
-}
-
-// reportEnded ends the connection in peace, if CLOSE asked for that.
-func (i *Instance) reportEnded() {
-	if i.closeHeard {
-		i.fail(ErrClosed)
-	} else {
-		i.fail(i.pluginError("report", errEnded))
-	}
 }
 
 // reportFailed ends an exchange; the failure of exchange 0 is the failure of
@@ -340,18 +337,4 @@ func (i *Instance) refused(kind abi.OpenKind, r *abi.OpenRequest, status abi.Sta
 		i.fail(i.pluginError("open", err))
 	}
 	i.current.cause = err // what the guest is about to report
-}
-
-// DecodePrice is the fuel for each byte of a block that becomes fields of its own.
-const DecodePrice = decodePrice
-
-// forwardSealed queues a part of the sealed payload to the one handle that it is
-// for. It is queued where it lies: a copy in the stash would stay there.
-func (i *Instance) forwardSealed(number uint32, h *handle, p []byte, end bool) abi.Status {
-	if number != i.current.handle {
-		return abi.Denied
-	}
-	i.current.forwarded = i.current.forwarded || len(p) > 0
-	i.write(h, p, end)
-	return abi.OK
 }

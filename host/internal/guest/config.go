@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"cmp"
 	"io"
 	"time"
 
@@ -72,25 +73,16 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	orInt := func(v *int, d int) {
-		if *v <= 0 {
-			*v = d
-		}
+	messageCap := cmp.Or(l.MessageCap, 16<<20)
+	return Limits{
+		MessageCap:  messageCap,
+		Mailbox:     cmp.Or(l.Mailbox, 32<<20),
+		HighWater:   cmp.Or(l.HighWater, 256<<10),
+		Quota:       cmp.Or(l.Quota, messageCap+messageCap/8),
+		MemoryPages: cmp.Or(l.MemoryPages, 256),
+		CloseGrace:  cmp.Or(l.CloseGrace, 2*time.Second),
+		FuelRate:    cmp.Or(l.FuelRate, 4*wasm.EventBudget),
 	}
-	orInt(&l.MessageCap, 16<<20)
-	orInt(&l.Mailbox, 32<<20)
-	orInt(&l.HighWater, 256<<10)
-	orInt(&l.Quota, l.MessageCap+l.MessageCap/8)
-	if l.MemoryPages == 0 {
-		l.MemoryPages = 256
-	}
-	if l.CloseGrace <= 0 {
-		l.CloseGrace = 2 * time.Second
-	}
-	if l.FuelRate <= 0 {
-		l.FuelRate = 4 * wasm.EventBudget
-	}
-	return l
 }
 
 // Held is the most that an instance holds for its guest, in bytes: the memory of the

@@ -49,8 +49,6 @@ type fuelBucket struct {
 	prepaid int64
 }
 
-func newFuelBucket(rate int64) fuelBucket { return fuelBucket{rate: rate, level: rate} }
-
 // credit is what an event earns for its connection: used, which is what its payload
 // adds as far as the guest has used it, and eventFuel. What the guest can bring about
 // by itself earns nothing: timers, handles that open, end and fail.

@@ -43,7 +43,11 @@ import (
 // early when ctx is done. The caller owns the instance and calls Close.
 func New(ctx context.Context, c Config) (*Instance, error) {
 	c.Limits = c.Limits.withDefaults()
-	i := newInstance(c)
+	i := &Instance{
+		plugin: c.Plugin, limits: c.Limits, tracer: c.Trace, observer: c.Observer, log: c.Log, save: c.Save,
+		singleThreaded: c.SingleThreaded, done: make(chan struct{}),
+		fuel: fuelBucket{rate: c.Limits.FuelRate, level: c.Limits.FuelRate},
+	}
 	if err := c.machine(ctx, i); err != nil {
 		return nil, i.startError(ctx, err)
 	}
@@ -75,38 +79,13 @@ func (i *Instance) Open(s *abi.Settings, saved []byte, h hostio.Host, r Receiver
 	}
 }
 
-// Send hands m to the guest and takes it over. It waits only while the
-// mailbox is full, until ctx is done. An error means that the message was
-// certainly not sent.
-func (i *Instance) Send(ctx context.Context, m Message) error {
-	payload, start := m.Payload()
-	it := item{kind: abi.EventMessage, handle: uint32(start), arg: m.Exchange(), payload: payload, msg: m}
-	if m.Urgent() {
-		return i.post(it)
-	}
-	return i.send(ctx, it)
-}
-
-// Cancel tells the guest that the caller of the exchange no longer waits. It
-// reports whether its message was still in the mailbox: then it is gone, the
-// server will never see it, and nothing needs to be said.
-func (i *Instance) Cancel(exchange uint32) (unsent bool) {
-	if m := i.withdraw(exchange); m != nil {
-		m.Free()
-		return true
-	}
-	i.post(item{kind: abi.EventCancel, arg: exchange})
-	return false
-}
-
 // Close ends the connection: the guest hears CLOSE and has a grace to finish,
 // then its handles are closed and it is gone. Close returns when that is so,
 // or when ctx is done, which cuts the grace short. It may be called more than
 // once, from any goroutine but the owner's.
 func (i *Instance) Close(ctx context.Context) error {
 	if i.host == nil {
-		i.stop()
-		<-i.done
+		i.Leave()
 		return nil
 	}
 	i.SendClose()
@@ -118,8 +97,7 @@ func (i *Instance) Close(ctx context.Context) error {
 	case <-grace.C:
 	case <-ctx.Done():
 	}
-	i.stop()
-	<-i.done
+	i.Leave()
 	return nil
 }
 

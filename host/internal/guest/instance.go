@@ -59,15 +59,6 @@ type Instance struct {
 	failure     error // why the guest must end; set once
 }
 
-func newInstance(c Config) *Instance {
-	i := &Instance{
-		plugin: c.Plugin, limits: c.Limits, tracer: c.Trace, observer: c.Observer, log: c.Log, save: c.Save,
-		singleThreaded: c.SingleThreaded, done: make(chan struct{}),
-	}
-	i.fuel = newFuelBucket(c.Limits.FuelRate)
-	return i
-}
-
 // tookLocked accounts for n bytes that left the normal lane.
 func (i *Instance) tookLocked(n int) {
 	i.waiting -= n
@@ -125,12 +116,6 @@ type idleState struct {
 	rested uint64      // events when the guest was last put to rest
 	armed  bool        // the timer runs
 	timer  *time.Timer // made when first needed
-}
-
-func (r *idleState) stopLocked() {
-	if r.timer != nil {
-		r.timer.Stop()
-	}
 }
 
 // Up reports whether the guest has said that messages may pass.

@@ -75,15 +75,25 @@ func (i *Instance) runAndWait(it item, seen *chan struct{}) {
 	<-it.seen
 }
 
-// send puts a message in the normal lane, waiting for room if it must.
-func (i *Instance) send(ctx context.Context, it item) error {
+// Send hands m to the guest and takes it over. It waits only while the
+// mailbox is full, until ctx is done. An error means that the message was
+// certainly not sent.
+func (i *Instance) Send(ctx context.Context, m Message) error {
+	payload, start := m.Payload()
+	it := item{kind: abi.EventMessage, handle: uint32(start), arg: m.Exchange(), payload: payload, msg: m}
+	if m.Urgent() {
+		return i.post(it)
+	}
 	i.mu.Lock()
 	if i.freeLocked() && i.normal.empty() && i.passableLocked() {
 		i.runNow(&it)
 		return nil
 	}
 	for !i.finished && i.waiting > 0 && i.waiting+len(it.payload) > i.limits.Mailbox {
-		room := i.roomLocked()
+		if i.room == nil {
+			i.room = make(chan struct{})
+		}
+		room := i.room
 		i.mu.Unlock()
 		select {
 		case <-room:
@@ -104,23 +114,22 @@ func (i *Instance) send(ctx context.Context, it item) error {
 	return nil
 }
 
-func (i *Instance) roomLocked() chan struct{} {
-	if i.room == nil {
-		i.room = make(chan struct{})
-	}
-	return i.room
-}
-
-// withdraw takes a waiting message out of the normal lane.
-func (i *Instance) withdraw(exchange uint32) Message {
+// Cancel tells the guest that the caller of the exchange no longer waits. It
+// reports whether its message was still in the mailbox: then it is gone, the
+// server will never see it, and nothing needs to be said.
+func (i *Instance) Cancel(exchange uint32) (unsent bool) {
 	i.mu.Lock()
-	defer i.mu.Unlock()
-	it, ok := i.normal.remove(exchange)
-	if !ok {
-		return nil
+	it, unsent := i.normal.remove(exchange)
+	if unsent {
+		i.tookLocked(len(it.payload))
 	}
-	i.tookLocked(len(it.payload))
-	return it.msg
+	i.mu.Unlock()
+	if unsent {
+		it.msg.Free()
+	} else {
+		i.post(item{kind: abi.EventCancel, arg: exchange})
+	}
+	return unsent
 }
 
 // nextLocked takes the event that is to run as the owner's n-th. A message may
@@ -212,7 +221,12 @@ func (i *Instance) runOwned() {
 		switch {
 		case ok:
 			i.run(&it)
-		case i.yieldOnce():
+		case i.answered > 0:
+			// The callers whose answers came together get a chance to leave their next
+			// messages before the flush: one system call is enough for all. That happens
+			// once for each batch of answers, and never for a caller that is alone.
+			i.answered = 0
+			runtime.Gosched()
 		default:
 			i.flush()
 		}
@@ -229,19 +243,6 @@ func (i *Instance) runOwned() {
 		}
 		i.mu.Lock()
 	}
-}
-
-// yieldOnce gives other callers a chance to leave their messages before the flush:
-// those whose answers came together send together, and one system call is
-// enough for all. It reports whether it did; that happens once for each batch
-// of answers, and never for a caller that is alone.
-func (i *Instance) yieldOnce() bool {
-	if i.answered <= 0 {
-		return false
-	}
-	i.answered = 0
-	runtime.Gosched()
-	return true
 }
 
 // resume goes on as the owner on a goroutine of its own; it ends when the

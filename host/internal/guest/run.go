@@ -132,7 +132,9 @@ func (i *Instance) finish() {
 	left := append(i.urgent.items[i.urgent.head:], i.normal.items[i.normal.head:]...)
 	i.urgent, i.normal = queue{}, queue{}
 	i.tookLocked(i.waiting)
-	i.idle.stopLocked()
+	if i.idle.timer != nil {
+		i.idle.timer.Stop()
+	}
 	i.mu.Unlock()
 
 	i.flush()

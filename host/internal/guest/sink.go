@@ -45,18 +45,13 @@ func (s *sink) Head(status int, headers []abi.Pair, length int64, body []byte, l
 
 // Data returns when the guest is done with p, or is gone.
 func (s *sink) Data(p []byte, last bool) {
-	for ; len(p) > pieceSize; p = p[pieceSize:] {
-		s.data(p[:pieceSize], false)
+	for first := true; first || len(p) > 0; first = false {
+		it := item{kind: abi.EventData, handle: s.handle, payload: p[:min(len(p), pieceSize)]}
+		if p = p[len(it.payload):]; last && len(p) == 0 {
+			it.arg = abi.Last
+		}
+		s.inst.runAndWait(it, &s.seen)
 	}
-	s.data(p, last)
-}
-
-func (s *sink) data(p []byte, last bool) {
-	it := item{kind: abi.EventData, handle: s.handle, payload: p}
-	if last {
-		it.arg = abi.Last
-	}
-	s.inst.runAndWait(it, &s.seen)
 }
 
 func (s *sink) End() { s.inst.post(item{kind: abi.EventEnd, handle: s.handle}) }
