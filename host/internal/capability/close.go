@@ -11,7 +11,8 @@ import (
 
 // finish closes empty once nothing is left of a closed table.
 func (t *Table) finish() {
-	if t.closed && len(t.handles) == 0 && !isClosed(t.empty) {
+	if t.closed && len(t.handles) == 0 && !t.over {
+		t.over = true
 		t.stderr.Close()
 		close(t.empty)
 	}
@@ -92,13 +93,4 @@ func (t *Table) leftover() error {
 	}
 	slices.Sort(names)
 	return fmt.Errorf("close: still not over: %s", strings.Join(names, ", "))
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }

@@ -43,7 +43,8 @@ type Table struct {
 
 	mu      sync.Mutex
 	closed  bool
-	forced  bool
+	over    bool // empty is closed
+	forced  bool // force is closed
 	opens   rateLimiter
 	handles map[*Slot]Handle
 	served  int // handles that are HTTP exchanges

@@ -1,6 +1,9 @@
 package secret
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // named are parts of names of secrets, in lower case and without separators.
 var named = []string{
@@ -22,12 +25,8 @@ func Key(name string) bool {
 	if name == "progresstoken" {
 		return false
 	}
-	for _, end := range harmless {
-		if strings.HasSuffix(name, end) {
-			return false
-		}
-	}
-	return hasAny(name, named) || isAny(name, short)
+	ends := func(end string) bool { return strings.HasSuffix(name, end) }
+	return !slices.ContainsFunc(harmless, ends) && (hasAny(name, named) || slices.Contains(short, name))
 }
 
 // Flag reports whether a flag of a command line has the name of a secret. It guesses
@@ -51,19 +50,5 @@ func letters(name string) string {
 }
 
 func hasAny(name string, parts []string) bool {
-	for _, part := range parts {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
-}
-
-func isAny(name string, names []string) bool {
-	for _, other := range names {
-		if name == other {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
 }

@@ -1,6 +1,7 @@
 package captest
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -109,14 +110,8 @@ func (r *Recorder) UntilLast() {
 // Anything reports whether anything was heard. It is for until.
 func (r *Recorder) Anything() bool { return len(r.words) > 0 }
 
-func (r *Recorder) Heard(word string) bool {
-	for _, w := range r.words {
-		if w == word {
-			return true
-		}
-	}
-	return false
-}
+// Heard reports whether the sink has heard word. It is for Until.
+func (r *Recorder) Heard(word string) bool { return slices.Contains(r.words, word) }
 
 // Order is what was heard, in words.
 func (r *Recorder) Order() string {

@@ -1,6 +1,7 @@
 package httpclient
 
 import (
+	"io"
 	"net/http"
 	"sync/atomic"
 
@@ -143,7 +144,7 @@ func (x *exchange) release() {
 // Run is described at [hostio.InlineIO].
 func (x *exchange) Run() {
 	x.begin()
-	if x.abandoned.Load() || x.err == nil && !x.complete() {
+	if x.abandoned.Load() || x.err == nil && x.readErr != io.EOF {
 		x.Slot.Run(x)
 		return
 	}
@@ -169,7 +170,11 @@ func (x *exchange) Complete() {
 		x.Events.Error(x.tell(x.Context, x.err))
 	}
 	x.Slot.Cancel(nil)
-	x.stopTimer()
+	if len(x.body) > inMemory {
+		x.stop() // net/http may still read the body, and set the clock again
+	} else {
+		x.recycle()
+	}
 	x.freeBody()
 	x.release()
 }
@@ -183,16 +188,6 @@ func (x *exchange) freeBody() {
 	}
 }
 
-// stopTimer stops the phase timer for good. net/http may still be about to read a large
-// body, which sets the clock again, so that clock is not reused.
-func (x *exchange) stopTimer() {
-	if len(x.body) > inMemory {
-		x.stop()
-	} else {
-		x.recycle()
-	}
-}
-
 // begin sends the request, unless that was done, and reads the beginning of the
 // answer.
 func (x *exchange) begin() {
@@ -201,25 +196,24 @@ func (x *exchange) begin() {
 	}
 	x.requested = true
 	x.Events.AllowDrained()
-	resp, err := x.roundTrip()
-	if x.err = err; err == nil {
-		x.readHead(resp)
-	}
-}
-
-func (x *exchange) roundTrip() (*http.Response, error) {
 	switch {
 	case x.tooLarge:
-		return nil, capability.StatusErrorf(abi.TooLarge, "the requests under way hold more than %d bytes", x.Limits().Bodies)
+		x.err = capability.StatusErrorf(abi.TooLarge, "the requests under way hold more than %d bytes", x.Limits().Bodies)
+		return
 	case len(x.body) > 0 && x.method == http.MethodGet:
-		return nil, capability.StatusErrorf(abi.Malformed, "a GET has no body")
+		x.err = capability.StatusErrorf(abi.Malformed, "a GET has no body")
+		return
 	}
 	resp, err := x.perform(x.Context)
-	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
+	switch {
+	case err != nil:
+		x.err = err
+	case resp.StatusCode == http.StatusSwitchingProtocols:
 		resp.Body.Close()
-		return nil, capability.StatusErrorf(abi.ProtocolFailed, "the server upgraded a request that did not ask for it")
+		x.err = capability.StatusErrorf(abi.ProtocolFailed, "the server upgraded a request that did not ask for it")
+	default:
+		x.readHead(resp)
 	}
-	return resp, err
 }
 
 // onUpload is told by net/http how much of a large body is left.

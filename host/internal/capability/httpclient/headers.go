@@ -44,7 +44,10 @@ func requestHeaders(pairs []abi.Pair, upgrade bool, more int) (http.Header, abi.
 		if !guestMaySend(name, upgrade) {
 			return nil, abi.Denied, fmt.Errorf("the header %s is not for plugins to send", cleantext.Line(name, 64))
 		}
-		key := canonicalKey(name)
+		key, known := canonical[name]
+		if !known {
+			key = textproto.CanonicalMIMEHeaderKey(name)
+		}
 		if _, twice := header[key]; twice {
 			return nil, abi.Malformed, fmt.Errorf("the header %s stands twice", cleantext.Line(name, 64))
 		}
@@ -55,13 +58,6 @@ func requestHeaders(pairs []abi.Pair, upgrade bool, more int) (http.Header, abi.
 		header[key] = values[i : i+1 : i+1]
 	}
 	return header, abi.OK, nil
-}
-
-func canonicalKey(lower string) string {
-	if key, ok := canonical[lower]; ok {
-		return key
-	}
-	return textproto.CanonicalMIMEHeaderKey(lower)
 }
 
 // guestMaySend reports whether a guest may send the header of that name.

@@ -13,11 +13,19 @@ import (
 // Open implements [capability.Opener].
 func (c *client) Open(g capability.Opening, r *abi.OpenRequest) (capability.Handle, abi.Status, error) {
 	q := request{client: c, method: r.Method, upgrade: r.Flags&abi.Upgrade != 0}
-	if r.Flags&^(abi.Essential|abi.Upgrade) != 0 {
-		return nil, abi.Malformed, fmt.Errorf("flags %#x do not apply to it", r.Flags)
+	methods := c.origin.Methods
+	if methods == nil {
+		methods = defaultMethods
 	}
-	if status, err := c.origin.checkMethod(&q); err != nil {
-		return nil, status, err
+	switch {
+	case r.Flags&^(abi.Essential|abi.Upgrade) != 0:
+		return nil, abi.Malformed, fmt.Errorf("flags %#x do not apply to it", r.Flags)
+	case q.method == "":
+		return nil, abi.Malformed, fmt.Errorf("the method is missing")
+	case !slices.Contains(methods, q.method):
+		return nil, abi.Denied, fmt.Errorf("%q is not granted, only %s", q.method, strings.Join(methods, ", "))
+	case q.upgrade && q.method != "GET":
+		return nil, abi.Malformed, fmt.Errorf("only a GET can be upgraded")
 	}
 	var status abi.Status
 	var err error
@@ -39,19 +47,3 @@ func (c *client) Open(g capability.Opening, r *abi.OpenRequest) (capability.Hand
 
 // Opener implements [capability.Target].
 func (o *Origin) Opener(limits *capability.Limits) capability.Opener { return newClient(o, limits) }
-
-func (o *Origin) checkMethod(c *request) (abi.Status, error) {
-	methods := o.Methods
-	if methods == nil {
-		methods = defaultMethods
-	}
-	switch {
-	case c.method == "":
-		return abi.Malformed, fmt.Errorf("the method is missing")
-	case !slices.Contains(methods, c.method):
-		return abi.Denied, fmt.Errorf("%q is not granted, only %s", c.method, strings.Join(methods, ", "))
-	case c.upgrade && c.method != "GET":
-		return abi.Malformed, fmt.Errorf("only a GET can be upgraded")
-	}
-	return abi.OK, nil
-}

@@ -19,9 +19,6 @@ func (c *call) readHead(resp *http.Response) {
 	}
 }
 
-// complete reports whether the first read gave the whole body.
-func (o *responseHead) complete() bool { return o.readErr == io.EOF }
-
 // close closes the response.
 func (o *responseHead) close() {
 	if o.resp != nil {

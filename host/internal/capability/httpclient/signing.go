@@ -1,6 +1,7 @@
 package httpclient
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -24,7 +25,11 @@ func (c *call) sign(ctx context.Context, r *http.Request) error {
 		return nil
 	}
 	c.stop()
-	given, err := c.client.origin.Credentials.Apply(ctx, c.describe(r))
+	given, err := c.client.origin.Credentials.Apply(ctx, &Request{
+		Method: c.method, URL: r.URL.String(), Host: cmp.Or(r.Host, r.URL.Host),
+		Headers:  func() []abi.Pair { return signableHeaders(r.Header) },
+		BodyHash: func() [sha256.Size]byte { return sha256.Sum256(c.body) },
+	})
 	if err == nil {
 		err = c.client.checkSigned(given)
 	}
@@ -42,19 +47,6 @@ func (c *call) sign(ctx context.Context, r *http.Request) error {
 		r.Header.Add(p.Key, p.Value)
 	}
 	return nil
-}
-
-// describe is a request as credentials see it.
-func (c *call) describe(r *http.Request) *Request {
-	host := r.Host
-	if host == "" {
-		host = r.URL.Host
-	}
-	return &Request{
-		Method: c.method, URL: r.URL.String(), Host: host,
-		Headers:  func() []abi.Pair { return signableHeaders(r.Header) },
-		BodyHash: func() [sha256.Size]byte { return sha256.Sum256(c.body) },
-	}
 }
 
 // signableHeaders returns the headers that reach the server as they are.

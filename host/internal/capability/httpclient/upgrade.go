@@ -46,7 +46,7 @@ func (o request) serve(h *stream.Handle) {
 // a WebSocket server has to know.
 func (c *call) handshake() (key string) {
 	c.header["Connection"] = []string{"Upgrade"}
-	if !c.isWebSocket() {
+	if !strings.EqualFold(c.header.Get("Upgrade"), "websocket") {
 		return ""
 	}
 	nonce := make([]byte, 16)
@@ -55,8 +55,6 @@ func (c *call) handshake() (key string) {
 	c.header["Sec-Websocket-Key"] = []string{key}
 	return key
 }
-
-func (c *call) isWebSocket() bool { return strings.EqualFold(c.header.Get("Upgrade"), "websocket") }
 
 // checkUpgrade refuses a 101 to something else than was asked for (RFC 6455,
 // section 4.1). A guest can ask for no extension, and does not hear of one that a

@@ -1,10 +1,12 @@
 package process
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/capability/stream"
@@ -89,6 +91,24 @@ func (c *child) follow(hear func(), stderr io.Writer) {
 		defer close(c.exited)
 		c.group.await(c.cmd)
 	}()
+}
+
+// awaitPipes gives the output of a process that is over a little time to be read: other
+// processes may hold its pipes open for ever. It does not wait for more than goes into
+// a buffer that is full.
+func (c *child) awaitPipes(ctx context.Context, limit time.Duration, full <-chan struct{}) {
+	late := time.After(limit)
+	for _, done := range []chan struct{}{c.outDone, c.errDone} {
+		select {
+		case <-done:
+		case <-full:
+			return
+		case <-late:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // killAndReap kills what is left of the group and reaps the process.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -42,7 +43,7 @@ func (p Process) command() (*exec.Cmd, error) {
 
 // checkText refuses what the system would cut off at a NUL.
 func (p Process) checkText() error {
-	for _, s := range append(append([]string{p.Command, p.Dir}, p.Args...), p.Env...) {
+	for _, s := range slices.Concat([]string{p.Command, p.Dir}, p.Args, p.Env) {
 		if strings.ContainsRune(s, 0) {
 			return fmt.Errorf("command %q: %q holds a NUL byte", p.Command, s)
 		}

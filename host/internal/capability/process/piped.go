@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-
-	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // Piped is a process that only talks with this one: Write goes to its stdin, and Read
@@ -112,16 +110,11 @@ func ending(state *os.ProcessState) string {
 // lastWords are the first lines of what the process wrote to its stderr: where a
 // runtime dies, its first lines say why.
 func (k *Piped) lastWords() string {
-	var lines []string
-	for line := range strings.Lines(k.stderr.kept.String()) {
-		if line = cleantext.Line(strings.TrimSpace(line), stderrLine); line != "" && len(lines) < 2 {
-			lines = append(lines, line)
-		}
-	}
+	lines := cleanLines(k.stderr.kept.Bytes())
 	if len(lines) == 0 {
 		return ""
 	}
-	return " (it said: " + strings.Join(lines, "; ") + ")"
+	return " (it said: " + strings.Join(lines[:min(2, len(lines))], "; ") + ")"
 }
 
 var _ io.ReadWriter = (*Piped)(nil)

@@ -68,17 +68,18 @@ func (p Process) run(ctx context.Context, limit time.Duration, grace capability.
 }
 
 func (p Process) result(state *os.ProcessState, stdout *cappedBuffer, stderr *capability.Tail, err error) (*Output, error) {
-	said := lastLines(stderr.Bytes())
+	lines := cleanLines(stderr.Bytes())
+	lines = lines[max(0, len(lines)-stderrLines):]
 	if stdout.isFull() {
 		err = fmt.Errorf("it said more than %d bytes", MaxOutput)
 	}
 	switch {
-	case err != nil && said != "":
-		return nil, fmt.Errorf("run %s: %w; its last words: %s", p.Command, err, strings.ReplaceAll(said, "\n", "; "))
+	case err != nil && len(lines) > 0:
+		return nil, fmt.Errorf("run %s: %w; its last words: %s", p.Command, err, strings.Join(lines, "; "))
 	case err != nil:
 		return nil, fmt.Errorf("run %s: %w", p.Command, err)
 	}
-	return &Output{Code: state.ExitCode(), Stdout: stdout.kept.Bytes(), Stderr: said}, nil
+	return &Output{Code: state.ExitCode(), Stdout: stdout.kept.Bytes(), Stderr: strings.Join(lines, "\n")}, nil
 }
 
 // wait returns when the process is over and its output is read, or when it has to end.
@@ -86,43 +87,18 @@ func (p Process) result(state *os.ProcessState, stdout *cappedBuffer, stderr *ca
 func (c *child) wait(ctx context.Context, grace capability.Grace, stdout *cappedBuffer) error {
 	select {
 	case <-c.exited:
-		c.awaitPipes(ctx, grace.Exit, stdout)
+		c.awaitPipes(ctx, grace.Exit, stdout.full)
 	case <-stdout.full:
 	case <-ctx.Done():
 		if c.group.terminate() {
-			await(c.exited, grace.Term)
+			select {
+			case <-c.exited:
+			case <-time.After(grace.Term):
+			}
 		}
 		return context.Cause(ctx)
 	}
 	return nil
-}
-
-// awaitPipes gives the output of a process that is over a little time to be read: other
-// processes may hold its pipes open for ever.
-func (c *child) awaitPipes(ctx context.Context, limit time.Duration, stdout *cappedBuffer) {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	for _, done := range []chan struct{}{c.outDone, c.errDone} {
-		select {
-		case <-done:
-		case <-stdout.full:
-			return
-		case <-timer.C:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// await waits until what is closed, and no longer than limit.
-func await(what <-chan struct{}, limit time.Duration) {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-what:
-	case <-timer.C:
-	}
 }
 
 // cappedBuffer takes what a command says until it is full.
@@ -150,13 +126,13 @@ func (b *cappedBuffer) isFull() bool {
 	}
 }
 
-// lastLines makes of what a command said on stderr what a person may see.
-func lastLines(said []byte) string {
-	var lines []string
-	for line := range strings.Lines(string(said)) {
-		if line = cleantext.Line(strings.TrimSpace(line), stderrLine); line != "" {
-			lines = append(lines, line)
+// cleanLines returns the lines of what a command said that are not empty, as a person may
+// see them.
+func cleanLines(said []byte) (lines []string) {
+	for line := range bytes.Lines(said) {
+		if clean := cleantext.Line(string(bytes.TrimSpace(line)), stderrLine); clean != "" {
+			lines = append(lines, clean)
 		}
 	}
-	return strings.Join(lines[max(0, len(lines)-stderrLines):], "\n")
+	return lines
 }

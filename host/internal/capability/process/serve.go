@@ -2,7 +2,6 @@ package process
 
 import (
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -21,51 +20,26 @@ func (p Process) Opener(*capability.Limits) capability.Opener { return stream.Op
 // its group is killed before it is reaped: the pid of a process that is not reaped cannot belong
 // to another process, so the kill cannot hit one.
 func (p Process) serve(h *stream.Handle) {
-	c, err := p.start(h)
+	c, err := p.fork()
 	if err != nil {
 		h.Fail(capability.StatusOf(err, abi.Unreachable), fmt.Errorf("start process: %w", err))
 		return
 	}
+	h.Attach(c.stdin, "its stdin")
 	h.Events.Opened()
-	c.listen(h)
+	c.follow(func() { h.Listen(c.stdout, "stdout") }, h.Stderr())
 	select {
 	case <-c.exited:
-		c.awaitOutput(h)
+		c.awaitPipes(h.Context, h.Grace().Exit, nil)
 	case <-h.Context.Done():
 		c.askToEnd(h)
 	case <-h.Failed():
 	}
-	state := c.endAndDrain(h)
+	state := c.killAndReap()
+	h.StopWriting()
+	c.drain()
 	if !h.HasFailed() || leftByItself(state) {
 		h.Exit(state.ExitCode(), state.String())
-	}
-}
-
-// start forks, and attaches stdin. On an error nothing is left.
-func (p Process) start(h *stream.Handle) (*child, error) {
-	c, err := p.fork()
-	if err == nil {
-		h.Attach(c.stdin, "its stdin")
-	}
-	return c, err
-}
-
-func (c *child) listen(h *stream.Handle) {
-	c.follow(func() { h.Listen(c.stdout, "stdout") }, h.Stderr())
-}
-
-// awaitOutput gives the output of a process that has ended time to be read, and its
-// descendants time to end by themselves.
-func (c *child) awaitOutput(h *stream.Handle) {
-	grace := time.After(h.Grace().Exit)
-	for _, done := range []chan struct{}{c.outDone, c.errDone} {
-		select {
-		case <-done:
-		case <-grace:
-			return
-		case <-h.Context.Done():
-			return
-		}
 	}
 }
 
@@ -92,13 +66,4 @@ func (c *child) ends(h *stream.Handle, within time.Duration) bool {
 	case <-time.After(within):
 		return false
 	}
-}
-
-// endAndDrain kills what is left of the group, reaps the process and returns when
-// no goroutine works for it any more.
-func (c *child) endAndDrain(h *stream.Handle) *os.ProcessState {
-	state := c.killAndReap()
-	h.StopWriting()
-	c.drain()
-	return state
 }
