@@ -97,21 +97,17 @@ func (a *Account) Material(ctx context.Context) (*Material, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.material == nil {
-		return nil, a.immaterial()
+	if h.material != nil {
+		return h.material, nil
 	}
-	return h.material, nil
-}
-
-// immaterial is why there is nothing for a server whose entry says that there is:
-// a server that is not spoken to by HTTP has no way to ask for it.
-func (a *Account) immaterial() error {
+	// The entry of the server says that there is something, and a server that is not
+	// spoken to by HTTP has no way to ask for it.
 	e := &Error{Provider: a.config.Name, Class: step.FailLogin, Message: "nobody has signed in"}
 	if p := a.loaded(); p != nil && !p.Manifest().Wants.Material {
 		e.Class, e.Message = step.FailConfig, "it signs in over HTTP alone"
 		e.Hint = "name another provider in the auth of " + a.config.Server.Name
 	}
-	return e
+	return nil, e
 }
 
 // obtain returns what requests use, after running or waiting for the flow that it takes.

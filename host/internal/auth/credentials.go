@@ -9,6 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
@@ -36,7 +37,7 @@ func readCredentials(c *step.Credentials, keys map[string]*key) (*credentials, e
 		out.headers = append(out.headers, header{name, secret.New(c.Headers[name])})
 	}
 	if c.Token != "" {
-		if !isToken(c.Scheme) {
+		if !httpclient.IsToken(c.Scheme) {
 			return nil, violationf("the scheme of its credentials is none")
 		}
 		out.headers = append(out.headers, header{"Authorization", secret.New(c.Scheme + " " + c.Token)})
@@ -75,11 +76,11 @@ func checkHeaders(headers []header) error {
 		name, value := strings.ToLower(h.name), h.value.Reveal()
 		size += len(name) + len(value)
 		switch {
-		case !isToken(h.name):
+		case !httpclient.IsToken(h.name):
 			return violationf("its credentials set the header %q, which is no name", cleantext.Line(h.name, 64))
 		case step.Reserved(name) != "":
 			return violationf("its credentials set the header %s, which is not theirs to set", cleantext.Line(h.name, 64))
-		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+		case !httpclient.IsHeaderValue(value):
 			return violationf("its credentials set the header %s to a value with a line end or another control character", cleantext.Line(h.name, 64))
 		case seen[name]:
 			return violationf("its credentials set the header %s twice", cleantext.Line(h.name, 64))
@@ -90,13 +91,6 @@ func checkHeaders(headers []header) error {
 		return violationf("its credentials set %d headers of %d bytes, there may be %d of %d", len(headers), size, maxHeaders, maxHeaderBytes)
 	}
 	return nil
-}
-
-// isToken tells what RFC 9110, section 5.6.2, makes names of.
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !('a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
-	})
 }
 
 // pairs are the headers as an exchange takes them, without a proof.

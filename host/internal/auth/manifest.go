@@ -22,41 +22,33 @@ var (
 	versionShape = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$`)
 )
 
-// ReadManifest reads what a provider says of itself, and checks it.
+// ReadManifest reads what a provider says of itself, and checks it. It ends in lists that
+// people read, so every text is held to a shape or cleaned.
 func ReadManifest(b []byte) (*step.Manifest, error) {
-	var m step.Manifest
-	if err := readManifest(b, &m); err != nil {
-		return nil, err
-	}
-	return &m, nil
-}
-
-// readManifest reads what a provider says of itself. It ends in lists that people
-// read, so every text is held to a shape or cleaned.
-func readManifest(b []byte, m *step.Manifest) error {
 	if len(b) > maxManifest {
-		return violationf("its manifest has %d bytes, there may be %d", len(b), maxManifest)
+		return nil, violationf("its manifest has %d bytes, there may be %d", len(b), maxManifest)
 	}
+	m := new(step.Manifest)
 	if err := strict(b, m); err != nil {
-		return violationf("its manifest is not of the contract: %v", err)
+		return nil, violationf("its manifest is not of the contract: %v", err)
 	}
 	switch {
 	case m.ABI != step.Version:
-		return violationf("it is built for %q, this host speaks %s", cleantext.Line(m.ABI, 64), step.Version)
+		return nil, violationf("it is built for %q, this host speaks %s", cleantext.Line(m.ABI, 64), step.Version)
 	case !nameShape.MatchString(m.Name):
-		return violationf("it calls itself %q: a name has small letters, digits and hyphens", cleantext.Line(m.Name, 64))
+		return nil, violationf("it calls itself %q: a name has small letters, digits and hyphens", cleantext.Line(m.Name, 64))
 	case !versionShape.MatchString(m.Version):
-		return violationf("its version is %q", cleantext.Line(m.Version, 64))
+		return nil, violationf("its version is %q", cleantext.Line(m.Version, 64))
 	case len(m.Settings) > maxSettings || len(m.Wants.Origins) > maxOrigins:
-		return violationf("it has %d settings and %d origins, there may be %d and %d", len(m.Settings), len(m.Wants.Origins), maxSettings, maxOrigins)
+		return nil, violationf("it has %d settings and %d origins, there may be %d and %d", len(m.Settings), len(m.Wants.Origins), maxSettings, maxOrigins)
 	}
 	m.About = cleantext.Line(m.About, 200)
 	for _, origin := range m.Wants.Origins {
 		if _, err := parseOrigin(origin); err != nil {
-			return violationf("it wants to call %q: %v", cleantext.Line(origin, 100), err)
+			return nil, violationf("it wants to call %q: %v", cleantext.Line(origin, 100), err)
 		}
 	}
-	return checkSettings(m.Settings)
+	return m, checkSettings(m.Settings)
 }
 
 func checkSettings(settings []step.Setting) error {

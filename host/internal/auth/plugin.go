@@ -40,7 +40,7 @@ type module struct {
 	engine   *Engine
 	runtime  *wasm.Extism // the engine's, or one for this module alone
 	compiled *extism.CompiledPlugin
-	manifest step.Manifest
+	manifest *step.Manifest
 	seats    chan struct{}
 
 	mu     sync.Mutex
@@ -62,7 +62,7 @@ type owner struct{ _ byte }
 func (p *Plugin) Name() string { return p.name }
 
 // Manifest is what the provider says of itself, checked. It is not to be changed.
-func (p *Plugin) Manifest() *step.Manifest { return &p.manifest }
+func (p *Plugin) Manifest() *step.Manifest { return p.manifest }
 
 // ForAccount returns the provider for one account. An instance that has taken a
 // step for it takes none for any other.
@@ -94,7 +94,7 @@ func (p *forAccount) Step(ctx context.Context, call *step.Call) (*step.Reply, er
 func (m *module) describe(ctx context.Context) error {
 	out, err := m.call(ctx, nil, step.ExportDescribe, nil)
 	if err == nil {
-		err = readManifest(out, &m.manifest)
+		m.manifest, err = ReadManifest(out)
 	}
 	if err != nil {
 		return blame(m.name, "describe", err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/cleantext"
@@ -21,13 +22,12 @@ func readReply(b []byte) (*step.Reply, error) {
 	if err := strict(b, &r); err != nil {
 		return nil, violationf("its reply is not of the contract: %v", err)
 	}
-	if len(r.State) > step.MaxState {
+	switch {
+	case len(r.State) > step.MaxState:
 		return nil, violationf("its state has %d bytes, there may be %d", len(r.State), step.MaxState)
-	}
-	if len(r.Actions) == 0 {
+	case len(r.Actions) == 0:
 		return nil, violationf("it replied with no action: neither one that awaits something nor an end")
-	}
-	if len(r.Actions) > step.MaxActions {
+	case len(r.Actions) > step.MaxActions:
 		return nil, violationf("it replied with %d actions, there may be %d", len(r.Actions), step.MaxActions)
 	}
 	for i := range r.Actions {
@@ -70,7 +70,8 @@ func strict(b []byte, v any) error {
 	var wrong *json.UnmarshalTypeError
 	switch err := d.Decode(v); {
 	case errors.As(err, &wrong):
-		return fmt.Errorf("%s is a %s, and not a %s", cleantext.Line(wrong.Field, 64), kindOf(wrong.Value), wrong.Type)
+		kind, _, _ := strings.Cut(wrong.Value, " ") // behind it may stand a number in full
+		return fmt.Errorf("%s is a %s, and not a %s", cleantext.Line(wrong.Field, 64), kind, wrong.Type)
 	case err != nil:
 		return errors.New(cleantext.Line(err.Error(), 200))
 	}
@@ -80,20 +81,11 @@ func strict(b []byte, v any) error {
 	return nil
 }
 
-// kindOf is the kind in an UnmarshalTypeError, which may name a number in full.
-func kindOf(value string) string {
-	kind, _, _ := bytes.Cut([]byte(value), []byte(" "))
-	return string(kind)
-}
-
-// ends are the actions that end a flow.
-var ends = []string{step.ActionDone, step.ActionFail}
-
 // says are those that neither end a flow nor await anything.
 var says = []string{step.ActionShow, step.ActionCredentials, step.ActionMaterial}
 
 func checkAction(a *step.Action, last bool) error {
-	awaits, ends := step.Awaits(a.Kind) != "", slices.Contains(ends, a.Kind)
+	awaits, ends := step.Awaits(a.Kind) != "", a.Kind == step.ActionDone || a.Kind == step.ActionFail
 	switch {
 	case !awaits && !ends && !slices.Contains(says, a.Kind):
 		return violationf("it asks for %q, which is no action of the contract", cleantext.Line(a.Kind, 64))

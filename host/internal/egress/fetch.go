@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
@@ -19,13 +20,12 @@ import (
 const (
 	MaxAnswer = 256 << 10 // bytes of the body of an answer, after decompression
 	MaxPosted = 1 << 20   // bytes of the body of a request
-
 )
 
 // fetchTimeout is what ends an exchange that takes too long.
-type fetchTimeout struct{}
+type fetchTimeout struct{ limit time.Duration }
 
-func (fetchTimeout) Error() string { return fmt.Sprintf("no whole answer within %v", fetchTime) }
+func (t fetchTimeout) Error() string { return fmt.Sprintf("no whole answer within %v", t.limit) }
 
 func (fetchTimeout) Unwrap() error { return context.DeadlineExceeded }
 
@@ -54,22 +54,32 @@ type FetchResponse struct {
 // it, and of the network otherwise; context.DeadlineExceeded is among the last.
 // They name the URL without its query, and hold nothing of headers and bodies.
 func (f *Fetcher) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, error) {
+	return f.exchange(ctx, &r, fetchTime, sameOriginOnly, readAnswer)
+}
+
+// exchange makes one exchange within a time. redirect looks at where it is led to; read
+// reads the answer and closes it.
+func (f *Fetcher) exchange(ctx context.Context, r *FetchRequest, limit time.Duration, redirect func(*outgoing, *url.URL) error, read func(*outgoing, *http.Response) (*FetchResponse, error)) (*FetchResponse, error) {
 	u, header, err := r.read()
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fetchTimeout{})
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fetchTimeout{limit})
 	defer cancel()
-	answer, err := f.followSameOrigin(ctx, &outgoing{r.Method, u, header, r.Body}, r.Redirects)
-	switch {
-	case err == nil:
-		return answer, nil
-	case ctx.Err() != nil:
+	e := &outgoing{r.Method, u, header, r.Body}
+	resp, err := f.follow(ctx, e, r.Redirects, redirect)
+	if err == nil {
+		var answer *FetchResponse
+		if answer, err = read(e, resp); err == nil {
+			return answer, nil
+		}
+	}
+	if ctx.Err() != nil {
 		err = context.Cause(ctx)
-	default:
+	} else {
 		err = httpclient.Explain(err)
 	}
-	return nil, fmt.Errorf("%s %s: %w", r.Method, cleantext.Line(httpclient.BareURL(u.String()), 200), err)
+	return nil, fmt.Errorf("%s %s: %w", r.Method, cleantext.Line(httpclient.BareURL(e.url.String()), 200), err)
 }
 
 // outgoing is a request that was looked at, on its way to one URL.
@@ -144,23 +154,25 @@ func isReserved(key string) bool {
 	return strings.HasPrefix(key, "Proxy-") || slices.Contains(httpclient.FramingHeaders, key)
 }
 
-// followSameOrigin sends a request, and again to where redirects lead.
-func (f *Fetcher) followSameOrigin(ctx context.Context, e *outgoing, redirects int) (*FetchResponse, error) {
+// follow sends a request, and again to where redirects lead.
+func (f *Fetcher) follow(ctx context.Context, e *outgoing, redirects int, redirect func(*outgoing, *url.URL) error) (*http.Response, error) {
 	for hops := 0; ; hops++ {
 		resp, err := f.send(ctx, e)
-		if err != nil {
-			return nil, err
-		}
-		if redirects == 0 || !httpclient.IsRedirect(resp) {
-			return readAnswer(e.url, resp)
+		if err != nil || redirects == 0 || !httpclient.IsRedirect(resp) {
+			return resp, err
 		}
 		httpclient.Discard(resp)
 		if hops == redirects {
 			return nil, ruleErrorf("HTTP %d redirects more than %d times", resp.StatusCode, redirects)
 		}
-		if err = e.redirectSameOrigin(resp); err != nil {
+		to, err := e.location(resp)
+		if err == nil {
+			err = redirect(e, to)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("HTTP %d redirects: %w", resp.StatusCode, err)
 		}
+		e.url = to
 	}
 }
 
@@ -174,16 +186,11 @@ func (e *outgoing) location(resp *http.Response) (*url.URL, error) {
 	return parseURL(to.String())
 }
 
-// redirectSameOrigin turns a request to where an answer leads, if that is the same origin.
-func (e *outgoing) redirectSameOrigin(resp *http.Response) error {
-	to, err := e.location(resp)
-	if err != nil {
-		return err
-	}
+// sameOriginOnly lets redirects lead to the same origin alone.
+func sameOriginOnly(e *outgoing, to *url.URL) error {
 	if !sameOrigin(to, e.url) {
 		return ruleErrorf("to %s, another origin", cleantext.Line(originOf(to), 200))
 	}
-	e.url = to
 	return nil
 }
 
@@ -218,7 +225,7 @@ func (e *outgoing) request(ctx context.Context) *http.Request {
 }
 
 // readAnswer reads a response to its end and closes it.
-func readAnswer(from *url.URL, resp *http.Response) (*FetchResponse, error) {
+func readAnswer(e *outgoing, resp *http.Response) (*FetchResponse, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxAnswer+1))
 	switch {
@@ -227,7 +234,7 @@ func readAnswer(from *url.URL, resp *http.Response) (*FetchResponse, error) {
 	case len(body) > MaxAnswer:
 		return nil, ruleErrorf("HTTP %d: the answer is longer than %d bytes", resp.StatusCode, MaxAnswer)
 	}
-	answer := &FetchResponse{Status: resp.StatusCode, URL: from.String(), Header: map[string]string{}, Body: body}
+	answer := &FetchResponse{Status: resp.StatusCode, URL: e.url.String(), Header: map[string]string{}, Body: body}
 	for name, values := range resp.Header {
 		if name != "Set-Cookie" && name != "Set-Cookie2" {
 			answer.Header[strings.ToLower(name)] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
