@@ -166,7 +166,7 @@ func TestFuelOfAPayload(t *testing.T) {
 // A bucket is full at first, fills by its rate, and may be emptied to its last unit.
 func TestFuelBucket(t *testing.T) {
 	now := time.Now()
-	b := newFuelBucket(100)
+	b := fuelBucket{rate: 100, level: 100}
 	if !b.spend(100, nil) { // the clock is not looked at
 		t.Error("a full bucket")
 	}
@@ -218,7 +218,7 @@ func TestRoomOfAMailbox(t *testing.T) {
 	} {
 		i := &Instance{owned: true, limits: Limits{Mailbox: 10}.withDefaults()}
 		for n, size := range test.sizes {
-			err := i.send(left, item{kind: abi.EventMessage, payload: make([]byte, size)})
+			err := i.Send(left, &testMessage{payload: make([]byte, size)})
 			if full := errors.Is(err, context.Canceled); full != (n == test.full) || !full && err != nil {
 				t.Errorf("%v, number %d: %v", test.sizes, n, err)
 			}
@@ -290,15 +290,16 @@ func TestObserverSeesWhatIsSaved(t *testing.T) {
 
 // A sealed payload has been used when some of it was forwarded, to its own handle.
 func TestUseOfASealedPayload(t *testing.T) {
-	i := &Instance{limits: Limits{}.withDefaults(), current: item{kind: abi.EventOpened, arg: abi.Sealed, handle: 5, payload: []byte("blob")}}
-	h := &handle{stream: &quiet{}}
+	own, other := abi.MakeHandle(1, 0), abi.MakeHandle(2, 0)
+	i := &Instance{limits: Limits{}.withDefaults(), caller: &counting{}, current: item{kind: abi.EventOpened, arg: abi.Sealed, handle: own, payload: []byte("blob")}}
+	i.handles = []handle{{stream: &quiet{}}, {stream: &quiet{}}}
 	for _, test := range []struct {
 		handle uint32
-		size   int
+		size   uint32
 		want   abi.Status
 		used   bool
-	}{{4, 4, abi.Denied, false}, {5, 0, abi.OK, false}, {5, 1, abi.OK, true}, {5, 0, abi.OK, true}} {
-		if got := i.forwardSealed(test.handle, h, i.current.payload[:test.size], false); got != test.want || i.current.forwarded != test.used {
+	}{{other, 4, abi.Denied, false}, {own, 0, abi.OK, false}, {own, 1, abi.OK, true}, {own, 0, abi.OK, true}} {
+		if got := abi.Status(i.callForward(args{test.handle, 0, test.size})); got != test.want || i.current.forwarded != test.used {
 			t.Errorf("%d bytes to %d: %v, used %v", test.size, test.handle, got, i.current.forwarded)
 		}
 	}

@@ -221,12 +221,7 @@ func (i *Instance) runOwned() {
 		switch {
 		case ok:
 			i.run(&it)
-		case i.answered > 0:
-			// The callers whose answers came together get a chance to leave their next
-			// messages before the flush: one system call is enough for all. That happens
-			// once for each batch of answers, and never for a caller that is alone.
-			i.answered = 0
-			runtime.Gosched()
+		case i.yieldOnce():
 		default:
 			i.flush()
 		}
@@ -243,6 +238,19 @@ func (i *Instance) runOwned() {
 		}
 		i.mu.Lock()
 	}
+}
+
+// yieldOnce gives other callers a chance to leave their messages before the flush:
+// those whose answers came together send together, and one system call is
+// enough for all. It reports whether it did; that happens once for each batch
+// of answers, and never for a caller that is alone.
+func (i *Instance) yieldOnce() bool {
+	if i.answered <= 0 {
+		return false
+	}
+	i.answered = 0
+	runtime.Gosched()
+	return true
 }
 
 // resume goes on as the owner on a goroutine of its own; it ends when the

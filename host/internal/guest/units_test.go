@@ -212,7 +212,7 @@ func TestManifestIsCharged(t *testing.T) {
 	m := &counting{}
 	i := &Instance{caller: m, current: item{kind: abi.EventDescribe}}
 	block := bytes.Repeat([]byte{0xff}, 100)
-	if trapped(m, func() { i.reportManifest(block) }) == nil || m.charged != 100*decodePrice {
+	if trapped(m, func() { i.reportManifest(block) }) == nil || m.charged != 100*DecodePrice {
 		t.Errorf("%d were charged for %d bytes", m.charged, len(block))
 	}
 }
