@@ -74,17 +74,8 @@ func (c *client) build() error {
 	if err != nil {
 		return err
 	}
-	if pick := proxy; pick != nil {
-		proxy = func(r *http.Request) (*url.URL, error) {
-			u, err := pick(r)
-			if u != nil && err == nil {
-				c.dialer.Trust(HostPort(u)) // it is the user's, and mostly private
-			}
-			return u, err
-		}
-	}
 	c.transport = &http.Transport{
-		Proxy:                  proxy,
+		Proxy:                  c.trustProxies(proxy),
 		DialContext:            c.dialer.Dial,
 		TLSClientConfig:        config,
 		TLSHandshakeTimeout:    c.limits.Dial,
@@ -99,6 +90,21 @@ func (c *client) build() error {
 		WriteBufferSize:        wireBuffer,
 	}
 	return nil
+}
+
+// trustProxies makes the addresses of proxies known to the dialer: they are the
+// user's, and mostly private.
+func (c *client) trustProxies(proxy ProxyFunc) ProxyFunc {
+	if proxy == nil {
+		return nil
+	}
+	return func(r *http.Request) (*url.URL, error) {
+		u, err := proxy(r)
+		if u != nil && err == nil {
+			c.dialer.Trust(HostPort(u))
+		}
+		return u, err
+	}
 }
 
 // Close implements [capability.Opener]. It closes the connections, used or not.
