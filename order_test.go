@@ -18,6 +18,7 @@ import (
 // depends on it: types are below, and what works on them is above.
 var ordered = []string{
 	"cmd/wharf", "host/internal/guest", "host/internal/capability", "host/internal/egress", "host/internal/worker", "host/internal/confine",
+	"host/pluginbuild",
 }
 
 func TestFilesAreOrdered(t *testing.T) {

@@ -1,11 +1,11 @@
 // Command mkplugin prepares Wasm modules that the Go toolchain has built for
 // use as plugins. It writes each file anew, in place:
 //
-//	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o loft.wasm ./loft
-//	go run github.com/wharf-mcp/wharf/cmd/mkplugin loft.wasm
+//	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o pigeon.wasm ./pigeon
+//	go run github.com/wharf-mcp/wharf/cmd/mkplugin pigeon.wasm
 //
-// A module does the same as before, and starts in half the time: see
-// pluginbuild.Join. `wharf plugin build` does both steps at once.
+// The module behaves as before, and starts in half the time: see pluginbuild.Join.
+// `wharf plugin build` does both steps at once.
 package main
 
 import (

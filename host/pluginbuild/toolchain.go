@@ -4,10 +4,24 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"github.com/wharf-mcp/wharf/host/internal/capability/process"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 )
+
+// Toolchain is the toolchain that plugins are built with. Another toolchain gives other
+// bytes for the same source.
+const Toolchain = "go1.26.8"
+
+// goTimeout bounds one go command, which may compile the standard library or fetch a
+// toolchain on a slow machine.
+const goTimeout = 15 * time.Minute
 
 // CompileError is source that does not compile.
 type CompileError struct {
@@ -24,6 +38,28 @@ type ToolchainError struct {
 
 func (e *ToolchainError) Error() string {
 	return fmt.Sprintf("the toolchain %s is not available: %s", e.Want, e.Reason)
+}
+
+// gocmd is the go command, for a folder and as one toolchain.
+type gocmd struct{ dir, toolchain string }
+
+// flags make a module the same on every machine: no paths, no dates, no ids. environ
+// clears GOFLAGS, which could add to them.
+var flags = []string{"build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid="}
+
+// environ is the user's environment, with fixed values for what a build must not depend
+// on.
+func (g gocmd) environ() []string {
+	return append(os.Environ(), "GOTOOLCHAIN="+g.toolchain,
+		"GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "GOWASM=", "GOEXPERIMENT=")
+}
+
+func (g gocmd) run(ctx context.Context, args ...string) (*process.Output, error) {
+	p := process.Process{Command: "go", Args: args, Env: g.environ(), Dir: g.dir}
+	if _, err := p.Locate(); err != nil {
+		return nil, &ToolchainError{Want: g.toolchain, Reason: err.Error()}
+	}
+	return p.RunWithin(ctx, goTimeout)
 }
 
 // version returns the version of the toolchain. The go command fetches a pinned one if
@@ -44,6 +80,42 @@ func (g gocmd) version(ctx context.Context) (string, error) {
 		return version, nil
 	}
 	return "", &ToolchainError{g.toolchain, "the go command is " + words[2] + ", and cannot fetch another"}
+}
+
+// build runs the compiler and returns the module.
+func (g gocmd) build(ctx context.Context) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "wharf-build-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "plugin.wasm")
+	args := append(flags[:len(flags):len(flags)], "-json", "-o", file)
+	if g.lacksSums() {
+		args = append(args, "-mod=mod")
+	}
+	out, err := g.run(ctx, append(args, ".")...)
+	if err != nil {
+		return nil, err
+	}
+	if out.Code != 0 {
+		return nil, &CompileError{Output: compilerOutput(out)}
+	}
+	return os.ReadFile(file)
+}
+
+// lacksSums reports whether the module of the folder has no go.sum: a new one,
+// whose first build may write it.
+func (g gocmd) lacksSums() bool {
+	for dir := g.dir; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			_, err = os.Stat(filepath.Join(dir, "go.sum"))
+			return errors.Is(err, fs.ErrNotExist)
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
 }
 
 // compilerOutput returns the output of `go build -json`: that of the compiler, which is

@@ -1,7 +1,7 @@
-// Package modules has the plugins of a host: it looks at them, compiles and keeps them,
-// and asks them what they are. Transports run on an engine of [wasm]; auth providers run
-// under Extism. What is not part of the program is compiled in a process of its own, where
-// there are such processes.
+// Package modules has the plugins of a host: it inspects, compiles and keeps them, and asks
+// them for their manifests. Transports run on an engine of [wasm]; auth providers run
+// under Extism. A plugin that is not part of the program is compiled in a process of its
+// own, if the configuration names a command for such processes.
 package modules
 
 import (
@@ -20,6 +20,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
 // Config says which plugins there are, and how they are compiled.
@@ -65,7 +66,9 @@ func New(ctx context.Context, c Config) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.foreign = newForeign(c, m.unkept)
+	m.foreign = &foreign{compiler: worker.Compiler{
+		Command: c.Worker, Cache: worker.CodeCacheIn(c.CacheDir), CacheUnavailable: m.unkept, Timeout: c.Timeout,
+	}}
 	return m, nil
 }
 
@@ -117,9 +120,9 @@ func (m *Cache) Transports() []string {
 }
 
 // Replace has plugins loaded from other files, and returns the names of those that
-// changed: by what files says of them, or because another file lies in their place that
-// can be loaded. One that could not be loaded before, and can be now, has changed. ctx
-// bounds the loading.
+// changed: their entries in files changed, or their file on disk was replaced by another
+// that can be loaded. A plugin that could not be loaded before, and can be now, has
+// changed. ctx bounds the loading.
 func (m *Cache) Replace(ctx context.Context, files map[string]config.Plugin) (changed map[string]bool, err error) {
 	m.mu.Lock()
 	if m.closed {

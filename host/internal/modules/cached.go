@@ -32,9 +32,9 @@ func (c *cachedModule[P]) current() *P {
 	return c.plugin
 }
 
-// get returns the plugin as its file is now, which load reads. Where the file was
-// replaced by one that cannot be loaded, that is told to warn once, and get goes on
-// returning the plugin of before.
+// get returns the plugin as its file is now, which load reads. If the file was replaced by
+// one that cannot be loaded, get calls warn once, and goes on returning the plugin that it
+// had.
 func (c *cachedModule[P]) get(ctx context.Context, name, path string, load func(context.Context, string) (*P, error), warn func(string)) (*P, error) {
 	if err := c.loading.Lock(ctx); err != nil {
 		return nil, fmt.Errorf("load plugin %s: %w", name, err)

@@ -10,30 +10,21 @@ import (
 	"weak"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
-// foreign is the native code of the plugins of a host that are not part of the
+// foreign has the native code of the plugins of a host that are not part of the
 // program. Each module has an engine and a cache folder for itself. An engine belongs
-// to the modules and instances that came of it: when the last of them is gone, the
-// garbage collector gives its native code back, so that a host may see any number of
-// versions of a plugin.
+// to its modules and instances: when the last of them is gone, the garbage collector
+// gives its native code back, so that a host may see any number of versions of a plugin.
 type foreign struct {
 	compiler worker.Compiler
 
 	mu      sync.Mutex
 	closed  bool
-	engines map[string]weak.Pointer[wasm.Engine] // by hash of the module
-}
-
-// newForeign returns what a configuration leaves to processes of their own.
-func newForeign(c Config, unkept func(error)) *foreign {
-	f := &foreign{engines: make(map[string]weak.Pointer[wasm.Engine])}
-	f.compiler = worker.Compiler{Command: c.Worker, Cache: worker.CodeCacheIn(c.CacheDir), CacheUnavailable: unkept, Timeout: c.Timeout}
-	return f
+	engines map[string]weak.Pointer[wasm.Engine] // by hash of the module; nil until the first
 }
 
 // module returns a transport, compiled. ctx bounds that.
@@ -56,6 +47,9 @@ func (f *foreign) module(ctx context.Context, name string, binary []byte) (*wasm
 		return m, errors.Join(err, e.Close())
 	}
 	maps.DeleteFunc(f.engines, func(_ string, e weak.Pointer[wasm.Engine]) bool { return e.Value() == nil })
+	if f.engines == nil {
+		f.engines = make(map[string]weak.Pointer[wasm.Engine])
+	}
 	f.engines[hash] = weak.Make(e)
 	return m, nil
 }
@@ -82,8 +76,8 @@ func reload(ctx context.Context, e *wasm.Engine, err error, name string, binary 
 	return m, err
 }
 
-// describe returns the manifest of a transport, which it is asked in a process of
-// its own. There has to be one.
+// describe asks a transport, in a process of its own, for its manifest. The configuration
+// has to name the command of such processes.
 func (f *foreign) describe(ctx context.Context, name string, binary []byte) (*abi.Manifest, error) {
 	limit := cmp.Or(max(f.compiler.Timeout, 0), worker.CompileTime)
 	bounded, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it was not compiled within %v, and its worker process was killed", limit))
@@ -101,14 +95,6 @@ func (f *foreign) describe(ctx context.Context, name string, binary []byte) (*ab
 func (f *foreign) program(binary []byte) *worker.Program {
 	return &worker.Program{Binary: binary, Hash: wasm.Hash(binary), Command: f.compiler.Command, Cache: f.compiler.Cache}
 }
-
-// provider returns an auth provider, loaded by e. ctx bounds that.
-func (f *foreign) provider(ctx context.Context, e *auth.Engine, name string, binary []byte) (*auth.Plugin, error) {
-	return f.compiler.Provider(ctx, e, 0, name, binary)
-}
-
-// apart reports whether there are processes to compile in.
-func (f *foreign) apart() bool { return len(f.compiler.Command) > 0 }
 
 // close gives the native code back, when the last instance is closed. Nothing is
 // loaded any more.

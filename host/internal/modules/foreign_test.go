@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
 // A host that has seen many versions of a plugin holds the native code of those that
@@ -18,7 +19,9 @@ func TestOldVersionsAreGivenBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newForeign(Config{CacheDir: t.TempDir()}, func(err error) { t.Error(err) })
+	f := &foreign{compiler: worker.Compiler{
+		Cache: worker.CodeCacheIn(t.TempDir()), CacheUnavailable: func(err error) { t.Error(err) },
+	}}
 	defer f.close()
 	version := func(n int) *wasm.Module {
 		t.Helper()

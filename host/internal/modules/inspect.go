@@ -40,7 +40,7 @@ func (m *Cache) Inspect(ctx context.Context, path string, module []byte) (*plugi
 // process of its own first, where there are such processes.
 func (m *Cache) examine(ctx context.Context, name, path string, binary []byte, foreign bool) (*pluginstore.Info, error) {
 	info := &pluginstore.Info{Path: path, SHA256: plugin.Hash(binary), Size: int64(len(binary))}
-	apart := foreign && m.foreign.apart()
+	apart := foreign && len(m.config.Worker) > 0
 	var described error
 	if apart {
 		described = m.ask(ctx, info, name, binary)

@@ -56,7 +56,7 @@ func (m *Cache) openProvider(ctx context.Context, name string, binary []byte, fo
 		return nil, err
 	}
 	if foreign {
-		return m.foreign.provider(ctx, providers, name, binary)
+		return m.foreign.compiler.Provider(ctx, providers, 0, name, binary)
 	}
 	return providers.Load(ctx, name, binary)
 }

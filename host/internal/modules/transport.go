@@ -42,8 +42,8 @@ func (t *Transport) Compile(ctx context.Context, name string) error {
 	return &guest.PluginError{Plugin: name, Op: "start", Err: err}
 }
 
-// Transport returns the transport of that name, as its file is now. What runs goes on
-// with the one that it was started witm. Nothing is compiled yet in this process.
+// Transport returns the transport of that name, as its file is now. A connection goes on
+// with the one that it was started with. Nothing is compiled yet in this process.
 func (m *Cache) Transport(ctx context.Context, name string) (*Transport, error) {
 	m.mu.Lock()
 	c, file := m.transports[name], m.files[name].File
@@ -140,8 +140,8 @@ func (m *Cache) binary(name string) ([]byte, error) {
 	return nil, &hosterr.Error{Kind: kind, Err: err, Hint: hint}
 }
 
-// isolate has a plugin run in processes of its own. Nothing looks at it here: what
-// is wrong with it, its first process says.
+// isolate has a plugin run in processes of its own. This process does not inspect it: the
+// first process that runs it reports what is wrong with it.
 func (m *Cache) isolate(name string, binary []byte) (*Transport, error) {
 	if len(m.config.Worker) == 0 {
 		return nil, &hosterr.Error{
@@ -155,8 +155,8 @@ func (m *Cache) isolate(name string, binary []byte) (*Transport, error) {
 	return &Transport{Hash: w.Hash, Apart: w}, nil
 }
 
-// tellLack warns, once for each plugin, that a process of its own takes less from it
-// on this system than the user may think. lack is empty where that is not so.
+// tellLack warns, once for each plugin, what a plugin can still do in a process of its own
+// on this system. lack is empty where such a process is sealed.
 func (m *Cache) tellLack(name, lack string) {
 	if lack == "" {
 		return
