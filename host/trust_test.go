@@ -86,7 +86,7 @@ func (r *repo) mark() string {
 	return string(text)
 }
 
-// host returns a host whose person decides as told; nil is nobody.
+// host returns a host whose person decides as told; with nil it cannot ask.
 func (r *repo) host(decide func(trust.Approval) trust.Decision) *host.Host {
 	c := host.Config{TrustDir: r.trust}
 	if decide != nil {
@@ -239,7 +239,7 @@ func TestScriptThatChangesUnderTheQuestion(t *testing.T) {
 	}), r.server(), "contents of server.sh")
 }
 
-// A session that lasts does not come back with what nobody has seen.
+// A session that lasts does not come back with a script that the person has not seen.
 func TestChangedScriptIsNotReconnected(t *testing.T) {
 	r := newRepo(t)
 	r.approve()
@@ -375,7 +375,7 @@ func TestCallsWaitForTheAnswer(t *testing.T) {
 
 // A call that waits for the answer to the question of another leaves when it has
 // waited long enough, and all leave when their session is closed.
-func TestNobodyHasToWaitForTheAnswer(t *testing.T) {
+func TestWaitingForTheAnswerEnds(t *testing.T) {
 	r := newRepo(t)
 	asked := make(chan struct{})
 	h := newHost(t, host.Config{TrustDir: r.trust, Approve: func(ctx context.Context, _ trust.Approval) (trust.Decision, error) {
@@ -399,7 +399,7 @@ func TestNobodyHasToWaitForTheAnswer(t *testing.T) {
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		if err := f(ctx); err == nil {
-			t.Errorf("%s: nobody has approved, and it went on", what)
+			t.Errorf("%s: it is not approved, and it went on", what)
 		}
 		cancel()
 	}
@@ -428,7 +428,7 @@ func TestDamagedDecisions(t *testing.T) {
 	}
 }
 
-func TestQuietCallsAskNobody(t *testing.T) {
+func TestQuietCallsAskNoQuestion(t *testing.T) {
 	r := newRepo(t)
 	h := r.host(func(trust.Approval) trust.Decision { t.Error("asked"); return trust.Always })
 	if _, err := h.Connect(host.WithoutSignIn(t.Context()), r.server()); !errors.Is(err, host.ErrDenied) {
@@ -465,13 +465,13 @@ func TestOwnServersNeedNoApproval(t *testing.T) {
 	}
 }
 
-// A list of servers must not have the project read for those that nobody wants.
+// A list of servers does not read the project for those without a decision.
 func TestStateOfTheUndecided(t *testing.T) {
 	r := newRepo(t)
 	r.entry(`{"command": "./server.sh", "args": ["huge"]}`)
 	decisions := trust.Open(r.trust, nil)
 	if state := stateIn(decisions, r.server()); state != trust.New {
-		t.Errorf("nobody decided, and it is %s", state)
+		t.Errorf("it is not decided about, and is %s", state)
 	}
 	r.approve()
 	if state := stateIn(decisions, r.server()); state != trust.Approved {

@@ -1,9 +1,7 @@
 package config
 
 import (
-	"fmt"
 	"maps"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,17 +43,6 @@ func (e *entry) check(s *Server) {
 	e.checkCompanions(s)
 	e.checkKeys(s)
 	e.checkAuth(s)
-}
-
-// checkOrigins looks at what a plugin is granted to call.
-func (e *entry) checkOrigins(origins []string) {
-	for i, o := range origins {
-		u, err := url.Parse(o)
-		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
-			u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
-			e.fail(fmt.Sprintf("origins[%d]", i), `%q is no origin; write "https://host" or "https://host:port"`, o)
-		}
-	}
 }
 
 // checkKeys looks at what becomes the name of a variable or header.

@@ -154,7 +154,7 @@ const maxFile = 64 << 20
 
 // UserPath returns where the user's own file is, whether it exists or not. It
 // is the one file that is used without being named or approved of: one that lies
-// in a working folder came with somebody's project, see [Discover].
+// in a working folder came with a project, see [Discover].
 func UserPath() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {

@@ -31,8 +31,8 @@ const (
 	maxProjectWarning = 60        // of all files
 )
 
-// Discovery is what the files of a project say. Nobody has approved of it yet: it
-// is to be shown, and asked about.
+// Discovery is what the files of a project say. It is not approved yet: a
+// person has to see it and to be asked.
 type Discovery struct {
 	Files    []string // that were found, the nearest first
 	Servers  []Server // each name once, whatever its case
@@ -99,7 +99,7 @@ func realFolder(dir string) (string, error) {
 
 // projectFolders returns the working folder, and those above it if a repository
 // begins in one of them. It ends below the home folder, whose files are not a
-// project's, and below a folder that everybody may write to.
+// project's, and below a folder that every user may write to.
 func projectFolders(dir, home string) []string {
 	var folders []string
 	for at := dir; len(folders) < maxProjectDepth; at = filepath.Dir(at) {
@@ -216,8 +216,8 @@ func (d *Discovery) warn(format string, a ...any) {
 
 // Beneath returns the servers of the project that can be used beside the user's
 // own: an entry of theirs goes before one of that name, which is not used, with a
-// warning. Names that differ only in their case count as the same: nobody should
-// have to look twice at which of two is meant.
+// warning. Names that differ only in their case count as the same: a
+// person should see at once which of two is meant.
 func (d *Discovery) Beneath(own []Server) (servers []Server, warnings []string) {
 	for _, s := range d.Servers {
 		if first, taken := sameName(own, s.Name); taken {

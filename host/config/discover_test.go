@@ -18,7 +18,7 @@ func project(t testing.TB, files map[string]string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("HOME", filepath.Join(dir, "nobody"))
+	t.Setenv("HOME", filepath.Join(dir, "home"))
 	for name, text := range files {
 		write(t, filepath.Join(dir, name), text)
 	}
@@ -53,7 +53,7 @@ func TestDiscoverFindsTheUsualFiles(t *testing.T) {
 		".vscode/mcp.json": `{"servers": {"editor": {"command": "x"}}, "inputs": []}`,
 		".cursor/mcp.json": fmt.Sprintf(oneServer, "cursor"),
 		".github/mcp.json": fmt.Sprintf(oneServer, "hub"),
-		"mcp.json":         fmt.Sprintf(oneServer, "nobody-said-so"),
+		"mcp.json":         fmt.Sprintf(oneServer, "not-named"),
 	})
 	d := Discover(dir)
 	if got := listed(d.Servers); got != "native shared editor cursor hub" || len(d.Files) != 5 || len(d.Warnings) > 0 {
@@ -279,7 +279,7 @@ func TestProjectPathsCountFromTheFolder(t *testing.T) {
 		"up":    {"command": "../x", "cwd": "/elsewhere"},
 		"words": {"command": "${userHome}/x", "cwd": "${workspaceFolder}/a", "env": {"A": "${workspaceFolderBasename}"}}
 	}}`})
-	home := filepath.Join(dir, "nobody")
+	home := filepath.Join(dir, "home")
 	for i, want := range []struct{ command, dir string }{
 		{"npx", dir},
 		{dir + "/bin/x", dir},

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A pipe that nobody writes to must not be waited for.
+// Reading does not wait for the writer of a pipe.
 func TestDiscoverWaitsForNoPipe(t *testing.T) {
 	dir := project(t, nil)
 	if err := syscall.Mkfifo(filepath.Join(dir, "wharf.toml"), 0o644); err != nil {

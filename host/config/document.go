@@ -25,7 +25,7 @@ type document struct {
 type branch struct {
 	names []string // in the order of the file
 	below map[string]*branch
-	line  int // of the key itself; 0 where nobody said
+	line  int // of the key itself; 0 where it is not known
 }
 
 // grow adds a key and those above it.

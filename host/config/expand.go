@@ -162,8 +162,7 @@ func checkURL(s string) error {
 	return nil
 }
 
-// isWebSocket reports whether a url is one of a server that is to be asked to
-// upgrade from HTTP.
+// isWebSocket reports whether a url asks for an upgrade from HTTP.
 func isWebSocket(s string) bool { return strings.HasPrefix(s, "ws:") || strings.HasPrefix(s, "wss:") }
 
 // expand replaces the variables of one value; errs are all that is wrong.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -162,7 +163,13 @@ func (e *entry) plugin(name string) Plugin {
 		Isolation: e.oneOf("isolation", IsolationNone, IsolationProcess),
 	}
 	e.checkName(name)
-	e.checkOrigins(p.Origins)
+	for i, o := range p.Origins {
+		u, err := url.Parse(o)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
+			u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
+			e.fail(fmt.Sprintf("origins[%d]", i), `%q is no origin; write "https://host" or "https://host:port"`, o)
+		}
+	}
 	if p.File == "" && !p.isStricter() && len(e.wrong) == 0 {
 		e.fail("file", `is missing; write file = "path/to/%s.wasm"`, name)
 	}

@@ -56,7 +56,7 @@ func (s *shape) step() (ok bool) {
 		}
 		return true
 	case '[', '{':
-		s.head = s.head || s.depth == 0 && strings.TrimLeft(s.text[s.start:s.i], " \t\r") == "" && s.newLine()
+		s.head = s.head || s.depth == 0 && strings.TrimLeft(s.text[s.start:s.i], " \t\r") == "" && (s.start == 0 || s.text[s.start-1] == '\n')
 		s.depth++
 		ok = s.depth <= maxNesting
 	case ']', '}':
@@ -76,9 +76,6 @@ func (s *shape) step() (ok bool) {
 	}
 	return ok
 }
-
-// newLine reports whether start is the start of a line.
-func (s *shape) newLine() bool { return s.start == 0 || s.text[s.start-1] == '\n' }
 
 // keyEnds reports whether a key that ends here is short enough.
 func (s *shape) keyEnds() bool { return s.i-s.start <= maxKey }

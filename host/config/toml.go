@@ -28,8 +28,8 @@ func readTOML(path string, data []byte) (*document, error) {
 	return d, nil
 }
 
-// How many lines of keys are found. Each costs a pass over the file, and nobody
-// reads as many errors.
+// How many lines of keys are found. Each costs a pass over the file, and a person
+// reads fewer errors.
 const (
 	maxLines  = 200
 	maxPassed = 4 << 20 // bytes of all passes

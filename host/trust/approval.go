@@ -48,7 +48,7 @@ type Approval struct {
 	Decided  time.Time    // zero where there is no decision
 }
 
-// Looked is an approval, or why there is none.
+// Looked is an approval, or the reason why a server could not be looked at.
 type Looked struct {
 	Approval Approval // with its project, file, server and state in any case
 	Err      error

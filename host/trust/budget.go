@@ -27,7 +27,7 @@ const (
 	listTime  = 2 * time.Second
 )
 
-// errBudget ends a scan that would cost too much.
+// errBudget ends a look that would cost too much.
 var errBudget = errors.New("the project's files are too large, or too many, to be looked at each time")
 
 // budget bounds what reading the files of projects may cost. It is for one goroutine,
@@ -55,8 +55,8 @@ func newBudget(ctx context.Context, bytes int64, takes time.Duration) *budget {
 	return &budget{ctx: ctx, bytes: bytes, limit: bytes, time: takes, until: time.Now().Add(takes), known: make(map[string]string)}
 }
 
-// spend takes n bytes. It returns an error once there are no bytes or no time left, and
-// that of the context once nobody waits for the answer.
+// spend takes n bytes. It returns an error once no bytes or no time are left, and the
+// cause of the context once that has ended.
 func (b *budget) spend(n int64) error {
 	if b.ctx.Err() != nil {
 		return context.Cause(b.ctx)

@@ -39,7 +39,7 @@ func (a *Approval) describe(s config.Server, plugins map[string]config.Plugin, b
 	a.signIn(s.Auth)
 	a.list("settings", slices.Sorted(maps.Keys(s.Settings))...)
 	a.hidden("setting", s.Settings)
-	var options []string // but not how long a request may take: the user's own --timeout stands in the same place, and it grants nothing
+	var options []string // without timeouts: they grant nothing, and the user's own --timeout stands in their place
 	for _, o := range [][2]string{{"protocol", s.Protocol}, {"framing", s.Framing}} {
 		if o[1] != "" {
 			options = append(options, o[0]+"="+o[1])

@@ -20,8 +20,8 @@ func sample() Entry {
 	}
 }
 
-// The hash is part of what the ledger keeps: with another one all that users have
-// approved of would be asked anew.
+// The hash is part of what the store keeps: with another one, users would be asked
+// again about all that they have approved of.
 func TestHashStays(t *testing.T) {
 	const want = "sha256:daabd0212af4f8f2258924d49284aa79e2134ac776fb1ba8b42bfc42ccbaff8b"
 	if got := sample().hash(); got != want {
@@ -95,7 +95,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-func TestEntriesThatNobodyCouldJudge(t *testing.T) {
+func TestEntriesThatCannotBeJudged(t *testing.T) {
 	for name, change := range map[string]func(*Entry){
 		"no project": func(e *Entry) { e.Project = "" },
 		"no server":  func(e *Entry) { e.Server = "" },

@@ -21,10 +21,10 @@ type fileHash struct {
 
 // findings are what a look at the code behind a command line has found.
 type findings struct {
-	found     []fileHash
-	unpinned  []string // arguments for which other code can run than that; "" is that there are none
-	local     []string // programs that take a package from the project
-	variables []string // variables whose values name something of the project
+	found     []fileHash // pinned
+	unpinned  []string   // arguments by which other code can run; "" is the lack of an argument
+	local     []string   // programs that take a package from the project
+	variables []string   // variables whose values name something of the project
 }
 
 // code returns the files below a project's folder that a command names, as the command

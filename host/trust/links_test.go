@@ -70,7 +70,7 @@ func TestParentsOfLinks(t *testing.T) {
 	}
 }
 
-// A look ends when nobody waits for it any more, in whatever it is.
+// A look ends with the context of its caller.
 func TestLooksAreCalledOff(t *testing.T) {
 	dir := linked(t, map[string]string{"server.js": "", "d/x": ""}, chain(2))
 	ctx, cancel := context.WithCancelCause(t.Context())

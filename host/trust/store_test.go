@@ -249,7 +249,7 @@ func TestProcessesDecide(t *testing.T) {
 	}
 }
 
-// A lock that nobody lets go of must not be waited for beyond what is wanted.
+// Waiting for a lock ends with the context of the caller.
 func TestDecideCanBeCalledOff(t *testing.T) {
 	s := open(t)
 	s.mustDecide(t, sample(), Approved)
