@@ -112,7 +112,14 @@ func (a *subscribers) control(in *inbox, method string, params []byte) {
 // session that the server keeps for it, is another. It listens first: a change
 // may be told of before the answer.
 func (u *Subscription) holdLegacy(l *link, opened func()) error {
-	honoured := l.honours(&u.filter)
+	honoured := mcp.Filter{ // what the server declares
+		Tools:     u.filter.Tools && l.declares("tools", "listChanged"),
+		Prompts:   u.filter.Prompts && l.declares("prompts", "listChanged"),
+		Resources: u.filter.Resources && l.declares("resources", "listChanged"),
+	}
+	if l.declares(hasUpdates.path...) {
+		honoured.URIs = u.filter.URIs
+	}
 	if honoured.Empty() {
 		return &unsupportedError{"any of the changes asked for", namesOf(l.info.Capabilities)}
 	}
@@ -167,17 +174,4 @@ func (u *Subscription) leave(l *link) {
 func (s *Session) ask(ctx context.Context, l *link, method, uri string) error {
 	_, _, err := s.try(ctx, l, &request{method: method, given: map[string]any{"uri": uri}, limit: l.patience()})
 	return err
-}
-
-// honours returns the part of a filter that a legacy server declares to keep.
-func (l *link) honours(f *mcp.Filter) mcp.Filter {
-	out := mcp.Filter{
-		Tools:     f.Tools && l.declares("tools", "listChanged"),
-		Prompts:   f.Prompts && l.declares("prompts", "listChanged"),
-		Resources: f.Resources && l.declares("resources", "listChanged"),
-	}
-	if l.declares(hasUpdates.path...) {
-		out.URIs = f.URIs
-	}
-	return out
 }

@@ -50,18 +50,6 @@ func (c *toolCache) keep(list *toolList, as uint64) {
 	c.listings++
 }
 
-// toolSchemas returns what a tool promises to who calls it over l; nil is nothing, or
-// nothing that is known to hold. Another connection may lead to another version of
-// the server.
-func (c *toolCache) toolSchemas(tool string, l *link) *toolSchemas {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.as != c.changes || c.from.Value() != l.Conn {
-		return nil
-	}
-	return c.defs[tool].schemas
-}
-
 // find returns the definition of a tool, the number of the list that it is from, and
 // whether that holds. What headers show holds until the next list. All else, and that a
 // tool is not in the list, holds until the server says that the list changed.

@@ -163,7 +163,13 @@ func (c *toolSchema) check(s *Session, what, tool string, compare func(*schema.S
 // It asks for no list: a tool that is not in the newest one, or whose list is not
 // from this connection, may be another by now, and is called unchecked.
 func (s *Session) checkArguments(q *request, l *link) error {
-	c := s.toolCache.toolSchemas(q.name, l)
+	known := &s.toolCache
+	known.mu.Lock()
+	var c *toolSchemas
+	if known.as == known.changes && known.from.Value() == l.Conn {
+		c = known.defs[q.name].schemas
+	}
+	known.mu.Unlock()
 	if c == nil || c == q.toolSchemas {
 		return nil
 	}

@@ -53,7 +53,16 @@ func (s *Session) elicitURLs(ctx context.Context, l *link, q *request, refusal e
 		defer cancel()
 	}
 	v := urlElicitation{session: s, held: make(map[string]*webPage)}
-	defer v.end()
+	defer func() { // others may still wait for the pages
+		s.pages.mu.Lock()
+		defer s.pages.mu.Unlock()
+		for id, p := range v.held {
+			if p.visits--; p.visits == 0 {
+				delete(s.pages.open, id)
+				p.cancel()
+			}
+		}
+	}()
 	for pause := usualPoll; ; pause = min(2*pause, longestPoll) {
 		asked, err := v.begin(refusal)
 		if err == nil {
@@ -125,19 +134,6 @@ func (v *urlElicitation) wait(ctx context.Context, done <-chan struct{}) error {
 		return context.Cause(ctx)
 	case <-v.session.ctx.Done():
 		return ErrClosed
-	}
-}
-
-// end leaves the pages to those who still wait for them.
-func (v *urlElicitation) end() {
-	all := &v.session.pages
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	for id, p := range v.held {
-		if p.visits--; p.visits == 0 {
-			delete(all.open, id)
-			p.cancel()
-		}
 	}
 }
 
