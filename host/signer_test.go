@@ -47,14 +47,14 @@ func (s *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // A signer with nothing to sign with is not asked: the request goes as it is, the server
 // refuses it, the person is asked once, and from then on each request is signed.
 func TestASignerThatAsksAPerson(t *testing.T) {
-	notary := pluginFile("notary", testenv.Plugin(t, "./plugintest/testdata/notary"))
+	signer := pluginFile("signer", testenv.Plugin(t, "./plugintest/testdata/signer"))
 	s := &registry{}
 	url, dir, asked := serve(t, s), vaultDir(t), 0
-	h := newHost(t, host.Config{VaultDir: dir, Files: notary, Person: &signin.Person{Prompt: func(context.Context, signin.Question) (string, error) {
+	h := newHost(t, host.Config{VaultDir: dir, Files: signer, Person: &signin.Person{Prompt: func(context.Context, signin.Question) (string, error) {
 		asked++
 		return "typed", nil
 	}}})
-	session := connect(t, h, signed(url, "notary", nil))
+	session := connect(t, h, signed(url, "signer", nil))
 	say(t, session)
 	say(t, session)
 	if n := len(s.seen); asked != 1 || n < 3 || s.seen[0] != "nothing" || slices.Contains(s.seen, "") || slices.Contains(s.seen[1:], "nothing") {
@@ -63,7 +63,7 @@ func TestASignerThatAsksAPerson(t *testing.T) {
 
 	// The next program has the key in the vault.
 	s.seen = nil
-	say(t, connect(t, newHost(t, host.Config{VaultDir: dir, Files: notary}), signed(url, "notary", nil)))
+	say(t, connect(t, newHost(t, host.Config{VaultDir: dir, Files: signer}), signed(url, "signer", nil)))
 	if slices.Contains(s.seen, "nothing") || slices.Contains(s.seen, "") {
 		t.Errorf("with a saved key the server was shown %q", s.seen)
 	}
@@ -72,8 +72,8 @@ func TestASignerThatAsksAPerson(t *testing.T) {
 // Where there is nobody to ask, or what was typed is no good, that is the error.
 func TestASignerWithoutAPerson(t *testing.T) {
 	url := serve(t, &registry{})
-	h := newHost(t, host.Config{VaultDir: vaultDir(t), Files: pluginFile("notary", testenv.Plugin(t, "./plugintest/testdata/notary"))})
-	if _, err := h.Connect(t.Context(), signed(url, "notary", nil)); !errors.Is(err, host.ErrAuthRequired) {
+	h := newHost(t, host.Config{VaultDir: vaultDir(t), Files: pluginFile("signer", testenv.Plugin(t, "./plugintest/testdata/signer"))})
+	if _, err := h.Connect(t.Context(), signed(url, "signer", nil)); !errors.Is(err, host.ErrAuthRequired) {
 		t.Errorf("error %v, hint %q", err, host.Hint(err))
 	}
 }

@@ -40,9 +40,9 @@ func TestTheGuestWithoutAFaultPasses(t *testing.T) {
 	wantOK(t, try(t, "", Options{}))
 }
 
-// mistakes are what makes each check fail, and a part of what it says then. The
+// faults are what makes each check fail, and a part of what it says then. The
 // checks of a module before it runs, and of comparisons, are below.
-var mistakes = map[string]struct{ fault, says string }{
+var faults = map[string]struct{ fault, says string }{
 	"at-cap":           {"small-buffer-in", "expected the host to get"},
 	"backpressure":     {"overwrites", "expected the server to have message 2"},
 	"cancel-many":      {"leak-cancel", "the guest was stopped"},
@@ -114,11 +114,11 @@ func TestEveryCheckCanFail(t *testing.T) {
 		delete(ids, id)
 	}
 	for id := range ids {
-		if mistakes[id].fault == "" {
+		if faults[id].fault == "" {
 			t.Errorf("no guest makes %s fail", id)
 		}
 	}
-	for id, m := range mistakes {
+	for id, m := range faults {
 		t.Run(id, func(t *testing.T) {
 			r := try(t, m.fault, Options{Only: []string{id}})
 			wantFailure(t, r, id, m.says)
@@ -145,7 +145,7 @@ func wantFailure(t *testing.T, r *Report, id, says string) {
 	}
 }
 
-// What is random is another thing in every instance: then no two runs are alike.
+// With real randomness no two runs are alike.
 func TestComparisonsCanFail(t *testing.T) {
 	for _, c := range comparisons {
 		t.Run(c.check.ID, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestComparisonsCanFail(t *testing.T) {
 	}
 }
 
-func TestModulesThatAreNone(t *testing.T) {
+func TestFilesThatAreNoModules(t *testing.T) {
 	for name, module := range map[string][]byte{
 		"empty": nil, "text": []byte("hello"), "header": []byte("\x00asm\x01\x00\x00\x00"),
 	} {
@@ -171,7 +171,7 @@ func TestDescribeCanFail(t *testing.T) {
 	wantFailure(t, r, "describe", `the manifest's name is "Broken Guest"`)
 }
 
-// Whatever a guest does, the kit comes to an end and says what it was.
+// The kit ends whatever a guest does, and its report says what the guest did.
 func TestHostile(t *testing.T) {
 	for fault, says := range map[string]string{
 		"spin": "used up its budget", "web-spin": "used up its budget", "recurse": "the guest was stopped",

@@ -55,7 +55,7 @@ func endReason(g *harness) string {
 // needsProfile is the reason where the kit cannot know more.
 const needsProfile = "the kit does not know how messages look on its wire: describe it in a profile (%s)"
 
-// wiresOf returns the wires of a guest that has opened its connection, or why there is none.
+// wiresOf returns the wires of a guest that has opened its connection, or why they are unknown.
 func (k *kit) wiresOf(g *harness, sampler *sampleServer) ([]wire, string) {
 	opened := g.streams
 	if len(opened) == 0 || opened[0].kind == abi.OpenHTTP && !opened[0].is(abi.Upgrade) {

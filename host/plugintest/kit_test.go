@@ -54,7 +54,7 @@ func report(t testing.TB, module []byte, o Options) *Report {
 	return r
 }
 
-// wantOK wants all checks to pass, those that bind nobody as well.
+// wantOK wants all checks to pass, also those that are not binding.
 func wantOK(t *testing.T, r *Report) {
 	t.Helper()
 	if !r.OK {

@@ -23,7 +23,7 @@ func TestUnknownSettings(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	provider := testenv.Module(t, "./testdata/clerk")
+	provider := testenv.Module(t, "./testdata/brokenauth")
 	_, err := Run(t.Context(), provider, Options{Settings: map[string]string{"wings": "2"}})
 	if !errors.As(err, new(*OptionError)) || !strings.Contains(err.Error(), `has no setting "wings"`) {
 		t.Error(err)
@@ -62,14 +62,14 @@ func TestReadScenario(t *testing.T) {
 func TestShortfall(t *testing.T) {
 	r := newReport(nil)
 	for _, id := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i"} {
-		r.add(&Check{ID: id, Level: Required}, Skipped, "nobody knows\nwhy")
+		r.add(&Check{ID: id, Level: Required}, Skipped, "it is not known\nwhy")
 	}
 	r.add(&Check{ID: "j", Level: Advice}, Failed, "dear")
 	r.conclude()
-	if got, want := r.Shortfall(), "cannot be said to pass, as these could not be tried: a, b, c, d, e, f, g, h, … (9 of 10): nobody knows"; r.OK || got != want {
+	if got, want := r.Shortfall(), "cannot be said to pass, as these could not be tried: a, b, c, d, e, f, g, h, … (9 of 10): it is not known"; r.OK || got != want {
 		t.Errorf("got %q", got)
 	}
-	if text := r.Text(0); strings.Count(text, "nobody knows\n") != 2 || strings.Count(text, "  skip  9: nobody knows\n        why\n        a, b, c, d, e, f, g, h, i\n") != 1 {
+	if text := r.Text(0); strings.Count(text, "it is not known\n") != 2 || strings.Count(text, "  skip  9: it is not known\n        why\n        a, b, c, d, e, f, g, h, i\n") != 1 {
 		t.Errorf("%s", text)
 	}
 	r = newReport(nil)

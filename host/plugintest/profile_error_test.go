@@ -65,7 +65,7 @@ func TestReadProfile(t *testing.T) {
 
 // Whatever a profile is, it is read or refused in words that name a line.
 func FuzzProfile(f *testing.F) {
-	for _, file := range []string{"numbered", "queue", "clerk"} {
+	for _, file := range []string{"numbered", "queue", "brokenauth"} {
 		text, err := os.ReadFile("testdata/" + file + ".json")
 		if err != nil {
 			f.Fatal(err)

@@ -40,7 +40,7 @@ func TestLearnedBehindAHandshake(t *testing.T) {
 }
 
 // What a step expects to see is no message on any wire: also where lines are, and where
-// the framing is learned. Only there: elsewhere it is what nobody sent.
+// the framing is learned. Only there: elsewhere it is a message that was not sent.
 func TestSees(t *testing.T) {
 	scenario := func(steps string) *Scenario {
 		s, err := ParseScenario("ping", "title: A ping is answered\nopen\n"+steps+"shut\n")

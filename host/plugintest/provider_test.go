@@ -11,8 +11,8 @@ import (
 	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
-// desks are the engines of these tests: to compile a provider costs more than a test.
-var desks = sync.OnceValues(func() (all [2]*auth.Engine, err error) {
+// engines are shared by these tests, as to compile a provider costs more than a test.
+var engines = sync.OnceValues(func() (all [2]*auth.Engine, err error) {
 	for i, fuel := range []int64{auth.Fuel, auth.Fuel / fuelShare} {
 		if all[i], err = auth.NewEngine(auth.EngineConfig{Fuel: fuel}); err != nil {
 			return all, err
@@ -21,30 +21,30 @@ var desks = sync.OnceValues(func() (all [2]*auth.Engine, err error) {
 	return all, nil
 })
 
-// examine is Run on them.
-func examine(t *testing.T, module []byte, o Options) *Report {
+// tryProvider is Run on the shared engines.
+func tryProvider(t *testing.T, module []byte, o Options) *Report {
 	t.Helper()
-	engines, err := desks()
+	shared, err := engines()
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &providerKit{checker: newChecker(t.Context(), compiler(), module, o), engine: engines[0], halfFuel: engines[1]}
+	k := &providerKit{checker: newChecker(t.Context(), compiler(), module, o), engine: shared[0], halfFuel: shared[1]}
 	k.run()
 	return k.report
 }
 
-// wantMistake wants a check to have failed for a reason.
-func wantMistake(t *testing.T, r *Report, id, says string) {
+// wantProviderFailure wants a check to have failed for a reason.
+func wantProviderFailure(t *testing.T, r *Report, id, says string) {
 	t.Helper()
 	if c := r.Check(id); r.OK && c.Level.binding() || c.Result != Failed || !strings.Contains(c.Got, says) {
 		t.Errorf("%+v, want %q", c, says)
 	}
 }
 
-// employ tests the clerk with a mistake.
-func employ(t *testing.T, fault string, only ...string) *Report {
+// tryBroken tests the broken provider with a fault.
+func tryBroken(t *testing.T, fault string, only ...string) *Report {
 	t.Helper()
-	profile, err := ReadProfile("testdata/clerk.json")
+	profile, err := ReadProfile("testdata/brokenauth.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,19 +52,19 @@ func employ(t *testing.T, fault string, only ...string) *Report {
 	if fault != "" {
 		o.Settings = map[string]string{"fault": fault}
 	}
-	return examine(t, testenv.Module(t, "./testdata/clerk"), o)
+	return tryProvider(t, testenv.Module(t, "./testdata/brokenauth"), o)
 }
 
-func TestTheClerkWithoutAFaultPasses(t *testing.T) {
+func TestTheProviderWithoutAFaultPasses(t *testing.T) {
 	if raceEnabled {
 		t.Skip("it is done without the race detector")
 	}
-	wantOK(t, employ(t, ""))
+	wantOK(t, tryBroken(t, ""))
 }
 
-// misdeeds are what makes each check of a provider fail, and a part of what it says.
+// providerFaults are what makes each check of a provider fail, and a part of what it says.
 // Those of a module that has no such mistakes are below.
-var misdeeds = map[string]struct{ fault, says string }{
+var providerFaults = map[string]struct{ fault, says string }{
 	"sign-in":        {"elsewhere", "https://elsewhere.example, which its manifest does not want"},
 	"initial":        {"asks-early", "a flow that is not interactive"},
 	"expired":        {"stale", "have expired"},
@@ -84,42 +84,42 @@ var misdeeds = map[string]struct{ fault, says string }{
 	"fuel":           {"spins", "used up its budget"},
 }
 
-// deaf makes the others fail.
-var deaf = []string{"unknown-event", "request", "no-settings"}
+// failedByIdle are the checks that the idle provider fails.
+var failedByIdle = []string{"unknown-event", "request", "no-settings"}
 
 func TestEveryCheckOfProvidersCanFail(t *testing.T) {
 	if raceEnabled {
 		t.Skip("it is done without the race detector")
 	}
 	for _, s := range ProviderScenarios() {
-		if _, ok := misdeeds[s.ID]; !ok && !slices.Contains(deaf, s.ID) {
+		if _, ok := providerFaults[s.ID]; !ok && !slices.Contains(failedByIdle, s.ID) {
 			t.Errorf("nothing makes %s fail", s.ID)
 		}
 	}
-	for id, m := range misdeeds {
+	for id, m := range providerFaults {
 		t.Run(id, func(t *testing.T) {
-			wantMistake(t, employ(t, m.fault, id), id, m.says)
+			wantProviderFailure(t, tryBroken(t, m.fault, id), id, m.says)
 		})
 	}
 }
 
-// A secret in what a person reads fails whatever check comes across it.
+// A secret in what a person reads fails the check in which it is shown.
 func TestSecretsAreNotShown(t *testing.T) {
-	wantMistake(t, employ(t, "tells", "sign-in"), "sign-in", "a secret of the settings")
+	wantProviderFailure(t, tryBroken(t, "tells", "sign-in"), "sign-in", "a secret of the settings")
 }
 
-// A provider that is always done has learned of nothing; one whose manifest is
-// wrong is not asked.
-func TestDeafProvider(t *testing.T) {
-	module := testenv.Module(t, "./testdata/deaf")
-	r := examine(t, module, Options{Only: deaf})
-	wantMistake(t, r, "unknown-event", "expected it to fail")
-	wantMistake(t, r, "no-settings", "expected it to fail with config")
-	wantMistake(t, r, "request", "expected credentials for the request")
-	shouts := bytes.ReplaceAll(module, []byte(`"deaf"`), []byte(`"DEAF"`))
-	wantMistake(t, examine(t, shouts, Options{}), "describe", "small letters")
-	longs := bytes.ReplaceAll(module, []byte("output_set"), []byte("output_sit"))
-	wantMistake(t, examine(t, longs, Options{}), "module", "output_sit")
+// A provider that answers every event with done fails; one whose manifest is wrong is not
+// run.
+func TestIdleProvider(t *testing.T) {
+	module := testenv.Module(t, "./testdata/idle")
+	r := tryProvider(t, module, Options{Only: failedByIdle})
+	wantProviderFailure(t, r, "unknown-event", "expected it to fail")
+	wantProviderFailure(t, r, "no-settings", "expected it to fail with config")
+	wantProviderFailure(t, r, "request", "expected credentials for the request")
+	capitals := bytes.ReplaceAll(module, []byte(`"idle"`), []byte(`"IDLE"`))
+	wantProviderFailure(t, tryProvider(t, capitals, Options{}), "describe", "small letters")
+	unknownImport := bytes.ReplaceAll(module, []byte("output_set"), []byte("output_sit"))
+	wantProviderFailure(t, tryProvider(t, unknownImport, Options{}), "module", "output_sit")
 }
 
 // The providers that there are pass: those that need no more than settings without
@@ -152,10 +152,10 @@ func TestProviders(t *testing.T) {
 				}
 			}
 			if strings.HasSuffix(tt.file, ".wasm") {
-				wantOK(t, examine(t, read(t, tt.file), o))
+				wantOK(t, tryProvider(t, read(t, tt.file), o))
 				return
 			}
-			wantOK(t, examine(t, testenv.Module(t, tt.file), o))
+			wantOK(t, tryProvider(t, testenv.Module(t, tt.file), o))
 		})
 	}
 }
@@ -164,12 +164,12 @@ func TestProviders(t *testing.T) {
 // failed.
 func TestUntoldSignIn(t *testing.T) {
 	module := read(t, "../../examples/auth-corp-sso/corp-sso.wasm")
-	r := examine(t, module, Options{Only: []string{"sign-in"}})
+	r := tryProvider(t, module, Options{Only: []string{"sign-in"}})
 	if c := r.Check("sign-in"); r.OK || c.Result != Skipped || !strings.Contains(c.Got, "describe what is around it in a profile") {
 		t.Errorf("%+v", c)
 	}
-	r = examine(t, module, Options{Only: []string{"sign-in"}, Profile: &Profile{SignIn: &SignIn{}}})
-	wantMistake(t, r, "sign-in", "describe what is around it")
+	r = tryProvider(t, module, Options{Only: []string{"sign-in"}, Profile: &Profile{SignIn: &SignIn{}}})
+	wantProviderFailure(t, r, "sign-in", "describe what is around it")
 	if text := r.Text(5); !strings.Contains(text, "class auth") || strings.Contains(text, "pluggable transports") {
 		t.Error(text)
 	}

@@ -158,17 +158,17 @@ func TestReadmeChallenge(t *testing.T) {
 	}
 	wantOK(t, play("challenge", "", ""))
 	for _, c := range []struct{ fault, was, is, says string }{
-		{"challenge-deaf", "", "", `the server got what was not sent: "PROOF `},
+		{"challenge-no-nonce", "", "", `the server got what was not sent: "PROOF `},
 		{"challenge", `"s3cret"`, `"secret"`, `the server got what was not sent: "PROOF `},
-		{"challenge", `"WELCOME\n"`, `"WELL\n"`, "the loft does not know the secret"},
-		{"challenge", "LOFT 00", "LOFT 01", `the server got what was not sent: "PROOF `},
+		{"challenge", `"WELCOME\n"`, `"WELL\n"`, "the server does not know the secret"},
+		{"challenge", "NONCE 00", "NONCE 01", `the server got what was not sent: "PROOF `},
 	} {
 		r := play(c.fault, c.was, c.is)
 		if got := r.Check("request"); r.OK || got.Result != Failed || !strings.Contains(got.Got, c.says) {
 			t.Errorf("%s: %s: %s, want %q", c.is, got.Result, got.Got, c.says)
 		}
 	}
-	r := play("challenge-deaf", `"framing": "ndjson"`, `"framing": "learned"`)
+	r := play("challenge-no-nonce", `"framing": "ndjson"`, `"framing": "learned"`)
 	if got := r.Check("request"); r.OK || got.Result != Skipped || !strings.Contains(got.Got, "which no rule of the profile answers") {
 		t.Errorf("learned: %+v", got)
 	}

@@ -13,8 +13,8 @@ func TestASignerThatAsksAPerson(t *testing.T) {
 	if raceEnabled {
 		t.Skip("it is done without the race detector")
 	}
-	module := testenv.Module(t, "./testdata/notary")
-	r := examine(t, module, Options{})
+	module := testenv.Module(t, "./testdata/signer")
+	r := tryProvider(t, module, Options{})
 	wantOK(t, r)
 	for _, id := range []string{"sign-in", "request"} {
 		if c := r.Check(id); c.Result != Passed {
@@ -22,9 +22,9 @@ func TestASignerThatAsksAPerson(t *testing.T) {
 		}
 	}
 
-	// One that never has anything to sign with has signed nobody in.
+	// A signer that never has a key has not signed in.
 	for _, profile := range []*Profile{nil, {SignIn: &SignIn{}}} {
-		r := examine(t, module, Options{Profile: profile, Settings: map[string]string{"fault": "keeps-nothing"}, Only: []string{"sign-in", "request"}})
+		r := tryProvider(t, module, Options{Profile: profile, Settings: map[string]string{"fault": "keeps-nothing"}, Only: []string{"sign-in", "request"}})
 		for _, id := range []string{"sign-in", "request"} {
 			if c := r.Check(id); c.Result == Passed || !strings.Contains(c.Got, "the kit does not know how one signs in") {
 				t.Errorf("%+v", c)

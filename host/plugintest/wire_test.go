@@ -9,7 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// A framing that nobody told the kit is learned from the guest.
+// A framing that no profile describes is learned from the guest.
 func TestLearnedFraming(t *testing.T) {
 	r := try(t, "length32", Options{Profile: &Profile{}, Only: []string{
 		"request", "response", "revisions", "out-of-order", "joined", "server-request", "notification-in", "split-answer", "backpressure",

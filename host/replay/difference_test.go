@@ -44,7 +44,7 @@ func TestSame(t *testing.T) {
 // words for people.
 func TestSameBlocks(t *testing.T) {
 	request := abi.AppendOpenRequest(nil, &abi.OpenRequest{Grant: "main", Method: "GET"})
-	longer := append(append([]byte{}, request...), 0xff, 0, 1, 0, 0, 0, 'x') // a field that nobody knows
+	longer := append(append([]byte{}, request...), 0xff, 0, 1, 0, 0, 0, 'x') // an unknown field
 	longer[0] += 7
 	a := newCall(abi.CallOpen, []uint32{3, 0, 8, uint32(len(request))}, request, 1)
 	b := newCall(abi.CallOpen, []uint32{3, 0, 9, uint32(len(longer))}, longer, 1)

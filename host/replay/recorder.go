@@ -14,7 +14,7 @@ import (
 // Recorder writes what passes between transport plugins and their hosts to a file: every
 // event, every host call with its result, the clock and the randomness. Secrets are
 // overwritten. For messages alone there is package trace. A nil Recorder records nothing.
-// It may be used from any goroutine. Whoever created it closes it, after the hosts.
+// It may be used from any goroutine. The program that created it closes it, after the hosts.
 type Recorder struct {
 	secrets redact.Set
 	queue   queue

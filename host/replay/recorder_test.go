@@ -56,7 +56,7 @@ func TestLargeEvent(t *testing.T) {
 	recording.Return(0, nil)
 	recording.Event(abi.EventData, 0, 0, stepCap, make([]byte, stepCap))
 	recording.Return(0, nil)
-	recording.Event(abi.EventClose, 0, 0, 0, nil) // and nobody listens any more
+	recording.Event(abi.EventClose, 0, 0, 0, nil) // nothing is recorded any more
 	recording.Call(abi.CallClose, []uint32{1}, nil, 0)
 	recording.Return(0, nil)
 	recording.Ended(nil)
@@ -65,7 +65,7 @@ func TestLargeEvent(t *testing.T) {
 	}
 }
 
-// A writer that stands still holds nobody up.
+// A writer that stands still does not hold up a connection.
 func TestFullQueue(t *testing.T) {
 	q := &queue{}
 	recording := &Connection{queue: q, number: 1}

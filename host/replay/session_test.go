@@ -174,7 +174,7 @@ func TestTheSameBuildDoesTheSame(t *testing.T) {
 }
 
 // Another build differs in what it does, and that is said; what it logs and how it
-// reads is its own affair, unless somebody wants to know.
+// reads is compared only if the options say so.
 func TestOtherBuilds(t *testing.T) {
 	recording := record(t, "plain", small)
 	for _, tt := range []struct {

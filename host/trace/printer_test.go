@@ -29,7 +29,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Nobody pays for a layer that is off: there is nothing to call.
+// A layer that is off costs nothing: there is no function to call.
 func TestOffIsNil(t *testing.T) {
 	var off *Printer
 	if off.ABI("s") != nil || off.RPC("s") != nil || off.Dropped("s") != nil || off.on(layerRPC) {
@@ -38,7 +38,7 @@ func TestOffIsNil(t *testing.T) {
 	rpc, _ := NewPrinter("rpc", io.Discard)
 	abi, _ := NewPrinter("abi", io.Discard)
 	if rpc.ABI("s") != nil || abi.RPC("s") != nil || abi.Dropped("s") != nil {
-		t.Error("a layer is on that nobody asked for")
+		t.Error("a layer is on that was not asked for")
 	}
 }
 
@@ -104,7 +104,7 @@ func TestRudeMessages(t *testing.T) {
 	}
 }
 
-// Whoever has the id of a session can speak in its name.
+// The id of a session is as good as a password.
 func TestSessionsAreKeptOut(t *testing.T) {
 	var out strings.Builder
 	tr, _ := NewPrinter("abi", &out)

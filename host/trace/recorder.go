@@ -11,8 +11,8 @@ import (
 
 // Recorder writes every message between hosts and their servers to a file, one
 // [Record] a line, without the secrets that it knows of. Several hosts may share one.
-// A nil Recorder records nothing. It may be used from any goroutine. Whoever created
-// it closes it, after the hosts.
+// A nil Recorder records nothing. It may be used from any goroutine. The program
+// that created it closes it, after the hosts.
 //
 // Recording never blocks a message: it copies the first 64 KiB, and one goroutine does
 // the rest. Where a disk falls behind by 16 MiB, messages are left out, and the file

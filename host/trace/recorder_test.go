@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// paper is a file of a test. It is closed once, and nothing is written after that.
-type paper struct {
+// memoryFile is a file of a test. It is closed once, and nothing is written after that.
+type memoryFile struct {
 	mu     sync.Mutex
 	text   bytes.Buffer
 	closed bool
@@ -23,7 +23,7 @@ type paper struct {
 	held   chan struct{} // a write waits for it, if there is one
 }
 
-func (p *paper) Write(b []byte) (int, error) {
+func (p *memoryFile) Write(b []byte) (int, error) {
 	if p.held != nil {
 		<-p.held
 	}
@@ -38,7 +38,7 @@ func (p *paper) Write(b []byte) (int, error) {
 	return p.text.Write(b)
 }
 
-func (p *paper) Close() error {
+func (p *memoryFile) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -48,14 +48,14 @@ func (p *paper) Close() error {
 	return nil
 }
 
-func (p *paper) String() string {
+func (p *memoryFile) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.text.String()
 }
 
 // records reads back what was written; every line of it must be sound.
-func (p *paper) records(t *testing.T) (list []Record) {
+func (p *memoryFile) records(t *testing.T) (list []Record) {
 	t.Helper()
 	for l, err := range Read(strings.NewReader(p.String())) {
 		if err != nil {
@@ -68,9 +68,9 @@ func (p *paper) records(t *testing.T) (list []Record) {
 }
 
 // record runs talk with a recorder and returns what came of it.
-func record(t *testing.T, talk func(r *Recorder)) *paper {
+func record(t *testing.T, talk func(r *Recorder)) *memoryFile {
 	t.Helper()
-	p := new(paper)
+	p := new(memoryFile)
 	r := NewRecorder(p)
 	talk(r)
 	if err := r.Close(); err != nil {
@@ -203,7 +203,7 @@ func TestLastID(t *testing.T) {
 	}
 }
 
-// Requests that nobody answers are forgotten in the end.
+// Requests without an answer are forgotten in the end.
 func TestRequestsWithoutAnswers(t *testing.T) {
 	var a pendingRequests
 	for i := range 3 * maxPending {
@@ -224,10 +224,10 @@ func TestRequestsWithoutAnswers(t *testing.T) {
 	}
 }
 
-// A disk that stands still holds nobody up. What there is no room for is counted,
+// A disk that stands still does not hold up a message. What there is no room for is counted,
 // and the file says where it is missing.
 func TestADiskThatStandsStill(t *testing.T) {
-	p := &paper{held: make(chan struct{})}
+	p := &memoryFile{held: make(chan struct{})}
 	r := NewRecorder(p)
 	w := r.Connect("s", "stdio")
 	msg := []byte(`{"jsonrpc":"2.0","method":"m","params":"` + strings.Repeat("x", 32<<10) + `"}`)
@@ -266,7 +266,7 @@ func TestADiskThatStandsStill(t *testing.T) {
 // A disk that is full ends the trace, and nothing else.
 func TestADiskThatIsFull(t *testing.T) {
 	full := errors.New("no space left")
-	p := &paper{fault: full}
+	p := &memoryFile{fault: full}
 	r := NewRecorder(p)
 	w := r.Connect("s", "stdio")
 	for range 100 {
@@ -288,7 +288,7 @@ func TestADiskThatIsFull(t *testing.T) {
 // is there as soon as the writer has nothing else to do.
 func TestFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := new(paper)
+		p := new(memoryFile)
 		r := NewRecorder(p)
 		w := r.Connect("s", "stdio")
 		w.Message(true, "", []byte(`{"jsonrpc":"2.0","method":"one"}`))
@@ -308,7 +308,7 @@ func TestFlush(t *testing.T) {
 
 // A flush does not wait for a disk that stands still longer than its context.
 func TestFlushGivesUp(t *testing.T) {
-	p := &paper{held: make(chan struct{})}
+	p := &memoryFile{held: make(chan struct{})}
 	r := NewRecorder(p)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -319,7 +319,7 @@ func TestFlushGivesUp(t *testing.T) {
 
 // What is recorded while the file is closed is gone, and breaks nothing.
 func TestRecordingWhileItCloses(t *testing.T) {
-	p := new(paper)
+	p := new(memoryFile)
 	r := NewRecorder(p)
 	var wg sync.WaitGroup
 	for i := range 4 {
@@ -347,7 +347,7 @@ func BenchmarkWriter(b *testing.B) {
 	r := NewRecorder(struct {
 		io.Writer
 		io.Closer
-	}{io.Discard, new(paper)})
+	}{io.Discard, new(memoryFile)})
 	defer r.Close()
 	r.Secrets().Hide("a secret of the configuration", "another one of it")
 	w := r.Connect("s", "stdio")
@@ -366,7 +366,7 @@ func BenchmarkMessage(b *testing.B) {
 	r := NewRecorder(struct {
 		io.Writer
 		io.Closer
-	}{io.Discard, new(paper)})
+	}{io.Discard, new(memoryFile)})
 	defer r.Close()
 	w := r.Connect("s", "stdio")
 	msg := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"}}}`)

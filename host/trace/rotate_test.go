@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// rolled records n messages with a recorder whose files are small, and returns the
+// rotated records n messages with a recorder whose files are small, and returns the
 // path and what Close said.
-func rolled(t *testing.T, n int, meanwhile func(i int, path string)) (path string, err error) {
+func rotated(t *testing.T, n int, meanwhile func(i int, path string)) (path string, err error) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "t.ndjson")
 	r, err := create(path, 2<<10)
@@ -37,7 +37,7 @@ func written(t *testing.T, path string) (list []Record) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := new(paper)
+	p := new(memoryFile)
 	p.text.Write(text)
 	if list = p.records(t); list[0].Kind != Start || list[len(list)-1].Kind != End {
 		t.Errorf("%s goes from %s to %s", path, list[0].Kind, list[len(list)-1].Kind)
@@ -57,7 +57,7 @@ func methods(list []Record) (all []string) {
 // A file that is full is put aside, and each of the two says where the other is.
 // What goes on in the second knows what was asked in the first.
 func TestFullFile(t *testing.T) {
-	path, err := rolled(t, 4, nil)
+	path, err := rotated(t, 4, nil)
 	if err != nil {
 		t.Error(err)
 	}
@@ -76,7 +76,7 @@ func TestFullFile(t *testing.T) {
 // However long it goes on, there are two files, for the user alone, and the newest
 // is in them.
 func TestTwoFiles(t *testing.T) {
-	path, err := rolled(t, 40, nil)
+	path, err := rotated(t, 40, nil)
 	if err == nil || !strings.Contains(err.Error(), "its beginning is gone") {
 		t.Errorf("got %v", err)
 	}
@@ -106,7 +106,7 @@ func TestFullFileThatStays(t *testing.T) {
 	for name, c := range map[string]struct {
 		meanwhile   func(t *testing.T, path string)
 		want        string
-		stays, ends string // the files that nobody touches, and that says why
+		stays, ends string // the files that are not touched, and the one that says why
 	}{
 		"no trace": {func(t *testing.T, path string) { put(t, path+".1") }, "t.ndjson.1 is not a trace", ".1", ""},
 		"another file": {func(t *testing.T, path string) {
@@ -117,7 +117,7 @@ func TestFullFileThatStays(t *testing.T) {
 		}, "t.ndjson is another file by now", "", ".moved"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path, err := rolled(t, 8, func(i int, path string) {
+			path, err := rotated(t, 8, func(i int, path string) {
 				if i == 0 {
 					c.meanwhile(t, path)
 				}
@@ -138,7 +138,7 @@ func TestFullFileThatStays(t *testing.T) {
 
 // A writer of the caller's has no end.
 func TestNoRotation(t *testing.T) {
-	s := newWriter(new(paper))
+	s := newWriter(new(memoryFile))
 	for range 3 {
 		s.room = 0
 		s.write(&Record{Kind: Gap, Time: s.began})

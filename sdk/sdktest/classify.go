@@ -9,9 +9,8 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// Classify returns the verdict that a host gives to a message for which
-// somebody waits: it looks at the envelope alone, and less strictly than a
-// host does.
+// Classify returns the verdict that a host gives to a message for which a caller
+// waits: it looks at the envelope alone, and less strictly than a host does.
 func Classify(message []byte) abi.Verdict {
 	if len(bytes.TrimSpace(message)) == 0 {
 		return abi.VerdictBlank

@@ -31,7 +31,7 @@ func TestGoldenTraces(t *testing.T) {
 				a.step(&trace.Steps[i])
 			}
 			if trace.Steps[len(trace.Steps)-1].End == "--> = 0" && len(a.waiting) > 0 {
-				t.Errorf("exchanges that nobody ended: %v", a.waiting)
+				t.Errorf("exchanges that have not ended: %v", a.waiting)
 			}
 		})
 	}

@@ -18,8 +18,8 @@ type numbers []int
 func (n *numbers) Empty() bool { return len(*n) == 0 }
 func (n *numbers) Reset()      { *n = (*n)[:0] }
 
-// clerk keeps what it is given, and what of it was flushed.
-type clerk struct {
+// fakeOutput keeps the batches that it is given, and counts what was flushed.
+type fakeOutput struct {
 	held    chan struct{} // each batch waits for one of these; nil for none
 	written []int
 	flushed int
@@ -27,45 +27,45 @@ type clerk struct {
 
 var errEnd = errors.New("the disk is full")
 
-func (c *clerk) Begin() {}
-func (c *clerk) Write(n *numbers) {
+func (c *fakeOutput) Begin() {}
+func (c *fakeOutput) Write(n *numbers) {
 	if c.held != nil {
 		<-c.held
 	}
 	c.written = append(c.written, *n...)
 }
-func (c *clerk) Flush()     { c.flushed = len(c.written) }
-func (c *clerk) End() error { c.Flush(); return errEnd }
+func (c *fakeOutput) Flush()     { c.flushed = len(c.written) }
+func (c *fakeOutput) End() error { c.Flush(); return errEnd }
 
-type pile struct{ Writer[numbers, *numbers] }
+type queue struct{ Writer[numbers, *numbers] }
 
-func (p *pile) leave(n int) {
-	if b := p.Acquire(); b != nil {
+func (q *queue) add(n int) {
+	if b := q.Acquire(); b != nil {
 		*b = append(*b, n)
-		p.Release()
+		q.Release()
 	}
 }
 
 func TestEverythingIsWrittenOnce(t *testing.T) {
-	var p pile
-	var c clerk
-	p.Start(&c)
+	var q queue
+	var c fakeOutput
+	q.Start(&c)
 	var all sync.WaitGroup
 	const workers, each = 8, 500
 	for w := range workers {
 		all.Go(func() {
 			for n := range each {
-				p.leave(w*each + n)
+				q.add(w*each + n)
 			}
 		})
 	}
 	all.Wait()
-	if err := p.Close(); err != errEnd {
+	if err := q.Close(); err != errEnd {
 		t.Errorf("closed with %v", err)
 	}
-	p.leave(-1) // nobody's any more
-	p.Flush(t.Context())
-	if err := p.Close(); err != errEnd {
+	q.add(-1) // is discarded
+	q.Flush(t.Context())
+	if err := q.Close(); err != errEnd {
 		t.Errorf("closed again with %v", err)
 	}
 	slices.Sort(c.written)
@@ -74,21 +74,21 @@ func TestEverythingIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// Flush waits for what was left before it, and no longer than its context. Whoever
-// leaves something waits for nothing.
+// Flush waits for what was added before it, and no longer than its context. Adding does
+// not wait.
 func TestFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var p pile
-		c := clerk{held: make(chan struct{})}
-		p.Start(&c)
-		p.leave(1)
+		var q queue
+		c := fakeOutput{held: make(chan struct{})}
+		q.Start(&c)
+		q.add(1)
 		synctest.Wait() // the writer is stuck with it
-		p.leave(2)
+		q.add(2)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		p.Flush(ctx)
+		q.Flush(ctx)
 		seen := make(chan int)
-		go func() { p.Flush(t.Context()); seen <- c.flushed }()
+		go func() { q.Flush(t.Context()); seen <- c.flushed }()
 		synctest.Wait()
 		select {
 		case <-seen:
@@ -99,6 +99,6 @@ func TestFlush(t *testing.T) {
 		if n := <-seen; n != 2 {
 			t.Errorf("%d were in the file", n)
 		}
-		p.Close()
+		q.Close()
 	})
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // "challenge" is lines behind a sign-in: the server sends a nonce, and the guest proves
-// that it knows the secret. "challenge-deaf" leaves the nonce out.
+// that it knows the secret. "challenge-no-nonce" leaves the nonce out.
 
-func (b *broken) challenged() bool { return b.is("challenge") || b.is("challenge-deaf") }
+func (b *broken) challenged() bool { return b.is("challenge") || b.is("challenge-no-nonce") }
 
 // signIn takes what comes before the connection is up.
 func (b *broken) signIn(e sdk.Event) error {
@@ -36,9 +36,9 @@ func (b *broken) signIn(e sdk.Event) error {
 
 // takes answers a line of the sign-in.
 func (b *broken) takes(line []byte) error {
-	if word, ok := bytes.CutPrefix(line, []byte("LOFT ")); ok {
+	if word, ok := bytes.CutPrefix(line, []byte("NONCE ")); ok {
 		nonce, err := hex.AppendDecode(nil, word)
-		if err != nil || b.is("challenge-deaf") {
+		if err != nil || b.is("challenge-no-nonce") {
 			nonce = nil
 		}
 		mac := hmac.New(sha256.New, []byte(b.secret))
@@ -47,7 +47,7 @@ func (b *broken) takes(line []byte) error {
 		return nil
 	}
 	if string(line) != "WELCOME" {
-		return sdk.Fail(abi.Unauthorized, "the loft does not know the secret")
+		return sdk.Fail(abi.Unauthorized, "the server does not know the secret")
 	}
 	b.welcome = true
 	return nil

@@ -1,5 +1,5 @@
-// Clerk is an auth provider that signs in as it should, but for the one mistake that
-// its setting names.
+// Command brokenauth is an auth provider that signs in as it should, except for the one
+// mistake that its setting names.
 package main
 
 import (
@@ -15,20 +15,20 @@ import (
 
 func init() {
 	auth.Register(auth.Manifest{
-		Name: "clerk", Version: "1.0.0", About: "for tests",
+		Name: "broken-auth", Version: "1.0.0", About: "for tests",
 		Settings: []auth.Setting{
 			{Key: "fault", About: "the mistake"},
 			{Key: "secret", About: "the secret", Required: true, Secret: true},
 		},
 		Wants: auth.Wants{Origins: []string{"https://sso.example"}, Prompt: true},
-	}, clerk{})
+	}, provider{})
 }
 
 func main() {}
 
-type clerk struct{}
+type provider struct{}
 
-// flow is one that is under way.
+// flow is one flow.
 type flow struct {
 	*auth.Flow
 	fault, secret string
@@ -43,10 +43,10 @@ type token struct {
 
 var record = auth.RecordKey{Name: "token"}
 
-// calls outlive a flow, which is a mistake where they are heeded.
+// calls counts the flows of this instance. A provider that reads it remembers what it must not.
 var calls int
 
-func (clerk) SignIn(f *auth.Flow) error {
+func (provider) SignIn(f *auth.Flow) error {
 	calls++
 	var s struct{ Fault, Secret string }
 	if err := f.Settings(&s); err != nil {
@@ -64,7 +64,7 @@ func (c *flow) is(fault string) bool { return c.fault == fault }
 func (c *flow) signIn() (err error) {
 	start := c.Start()
 	if c.found, err = c.Load(record, &c.saved); err != nil {
-		return c.troubled(err)
+		return c.failure(err)
 	}
 	switch start.Reason {
 	case "initial":
@@ -89,7 +89,7 @@ func (c *flow) signIn() (err error) {
 	return c.renew()
 }
 
-// renew gives what is saved, if it is good, and otherwise gets another.
+// renew gives the saved token if it is valid, and otherwise gets another.
 func (c *flow) renew() error {
 	start := c.Start()
 	now := c.Now().UnixMilli()
@@ -110,8 +110,8 @@ func (c *flow) renew() error {
 		return c.ask()
 	case !c.found && c.is("hopes"):
 		return &auth.Failure{Class: "retry", Message: "later, perhaps"}
-	case !c.found && !c.is("asks-nobody-there"):
-		return auth.NeedsLogin("somebody has to sign in", "")
+	case !c.found && !c.is("asks-without-a-person"):
+		return auth.NeedsLogin("a person has to sign in", "")
 	case !c.found:
 		return c.ask()
 	}
@@ -125,10 +125,10 @@ func (c *flow) ask() error {
 			return c.fetch(code)
 		}
 		if !c.is("nags") {
-			return c.troubled(err)
+			return c.failure(err)
 		}
 	}
-	return auth.NeedsLogin("somebody said no", "")
+	return auth.NeedsLogin("the person declined", "")
 }
 
 // fetch gets a token.
@@ -146,7 +146,7 @@ func (c *flow) fetch(code string) error {
 	}
 	answer, err := c.HTTP(auth.HTTP{Method: "POST", URL: url, Body: code})
 	if err != nil {
-		return c.troubled(err)
+		return c.failure(err)
 	}
 	if c.is("explodes") && len(answer.Body) > 100_000 {
 		panic("too long")
@@ -168,7 +168,7 @@ func (c *flow) fetch(code string) error {
 	}
 	got := token{said.Token, c.Now().UnixMilli() + said.Seconds*1000}
 	if err := c.Store(record, got); err != nil {
-		return c.troubled(err)
+		return c.failure(err)
 	}
 	c.give(got)
 	return nil
@@ -178,8 +178,8 @@ func (c *flow) give(t token) {
 	c.Credentials(auth.Credentials{Scheme: "Bearer", Token: t.Text, ExpiresAt: t.Expires})
 }
 
-// troubled is what becomes of something that could not be done.
-func (c *flow) troubled(err error) error {
+// failure is the error of a flow in which something could not be done.
+func (c *flow) failure(err error) error {
 	var p *auth.Problem
 	if !errors.As(err, &p) {
 		return err
@@ -193,7 +193,7 @@ func (c *flow) troubled(err error) error {
 		}
 	}
 	if slices.Contains([]string{"cancelled", "timeout"}, p.Code) {
-		return auth.NeedsLogin("somebody said no", "")
+		return auth.NeedsLogin("the person declined", "")
 	}
 	return &auth.Failure{Class: "retry", Message: p.Text}
 }

@@ -1,9 +1,9 @@
-// Deaf is an auth provider in Extism's own terms, which says that it is done,
-// whatever it is asked.
+// Command idle is an auth provider that calls Extism itself. It answers every event with
+// done.
 package main
 
 const (
-	manifest = `{"abi":"wharf-auth-0","name":"deaf","version":"1","settings":[{"key":"word","about":"it is not heard","required":true}],"wants":{"requests":true}}`
+	manifest = `{"abi":"wharf-auth-0","name":"idle","version":"1","settings":[{"key":"word","about":"it is not read","required":true}],"wants":{"requests":true}}`
 	done     = `{"state":"all","actions":[{"kind":"done"}]}`
 )
 

@@ -1,4 +1,4 @@
-// Notary is an auth provider that asks a person for a key when the server wants one,
+// Command signer is an auth provider that asks a person for a key when the server wants one,
 // keeps the key in the vault, and signs each request with it.
 package main
 
@@ -13,17 +13,17 @@ import (
 
 func init() {
 	auth.Register(auth.Manifest{
-		Name: "notary", Version: "1.0.0", About: "for tests",
+		Name: "signer", Version: "1.0.0", About: "for tests",
 		Settings: []auth.Setting{{Key: "fault", About: "the mistake"}},
 		Wants:    auth.Wants{Prompt: true, Requests: true},
-	}, notary{})
+	}, signer{})
 }
 
 func main() {}
 
-type notary struct{}
+type signer struct{}
 
-func (notary) SignIn(f *auth.Flow) error {
+func (signer) SignIn(f *auth.Flow) error {
 	var settings struct{ Fault string }
 	if err := f.Settings(&settings); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (notary) SignIn(f *auth.Flow) error {
 	return f.Keep(key)
 }
 
-func (notary) Sign(r *auth.Request, _ int64, kept json.RawMessage) (map[string]string, error) {
+func (signer) Sign(r *auth.Request, _ int64, kept json.RawMessage) (map[string]string, error) {
 	var key string
 	if err := json.Unmarshal(kept, &key); err != nil {
 		return nil, err
