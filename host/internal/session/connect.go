@@ -211,7 +211,7 @@ func (w *Way) start(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // cause replaces an error that only says that ctx ended by why it did.
 func cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if errors.Is(err, ctx.Err()) { // which no error is where it is nil
 		return context.Cause(ctx)
 	}
 	return err

@@ -40,7 +40,7 @@ func (d dialect) admit(t mcp.ResultType) error {
 }
 
 // final reports whether a result of that type is one that nothing follows.
-func (d dialect) final(t mcp.ResultType) bool { return d.era == mcp.Legacy || d.admit(t) == nil }
+func (d dialect) final(t mcp.ResultType) bool { return d.admit(t) == nil }
 
 // modern returns the dialect of a modern revision.
 func (g *handshakeParams) modern(version string, paramHeaders bool) dialect {

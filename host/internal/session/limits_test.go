@@ -143,6 +143,12 @@ func TestChangesThatWait(t *testing.T) {
 	if _, ok := u.take(); !ok || len(u.wake) != 0 {
 		t.Error("the last change left a token")
 	}
+	u.put(changed("a"))
+	u.put(changed("b"))
+	<-u.wake
+	if c, ok := u.take(); !ok || c.URI != "a" || len(u.wake) != 1 {
+		t.Error("the first of two changes left no token")
+	}
 }
 
 func TestWhatAFilterCovers(t *testing.T) {
@@ -260,6 +266,24 @@ func TestTermsOfARevision(t *testing.T) {
 		got := terms(c, 3, test.version)
 		if got.AllowBatch != test.batch || got.StreamCancel != test.cancel || got.NoReplies != test.one || got.Epoch != 3 || got.Version != test.version {
 			t.Errorf("%s: %+v", test.version, got)
+		}
+	}
+}
+
+// An error that only says that a context ended is replaced by why, and no other is.
+func TestCauseOfAnEnd(t *testing.T) {
+	why, other := errors.New("why"), errors.New("other")
+	ended, end := context.WithCancelCause(t.Context())
+	end(why)
+	for _, test := range []struct {
+		ctx       context.Context
+		err, want error
+	}{
+		{ended, context.Canceled, why}, {ended, other, other}, {ended, nil, nil},
+		{t.Context(), context.Canceled, context.Canceled}, {t.Context(), other, other}, {t.Context(), nil, nil},
+	} {
+		if got := cause(test.ctx, test.err); got != test.want {
+			t.Errorf("%v of %v: %v", test.err, test.ctx.Err(), got)
 		}
 	}
 }

@@ -150,6 +150,15 @@ func TestLeftTask(t *testing.T) {
 			})
 		}
 		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			d := launcher(script.with("tasks/get", answer(`{"status":7}`)).with("tasks/cancel", answer(`{}`)))
+			if _, err := call(t, d.open()); !errors.Is(err, ErrInvalidResult) {
+				t.Errorf("%s: %v", era, err)
+			}
+			if got := d.process(0).find("tasks/cancel"); len(got) != 0 {
+				t.Errorf("%s: a task is cancelled whose caller waits: %s", era, got)
+			}
+		})
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 			s := launcher(script.with("tasks/get", state("working", ""))).open()
 			time.AfterFunc(time.Minute, func() { s.Close() })
 			if _, err := call(t, s); !errors.Is(err, ErrClosed) {
