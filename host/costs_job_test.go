@@ -121,7 +121,7 @@ func TestCostJob(t *testing.T) {
 func (j *costJob) compile(t *testing.T) map[string]float64 {
 	binary := readModule(t, j.File)
 	before := busyMicros()
-	e, err := wasm.NewEngine(t.Context(), wasm.Config{CacheDir: j.Cache, ABI: guest.Surface()})
+	e, err := wasm.NewEngine(t.Context(), wasm.Config{CacheDir: j.Cache, ABI: guest.ABI()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func TestAHoarderStaysWithinItsSum(t *testing.T) {
 		abi.EventCancel: code(get(2), num(1), 0x71, opIf, voidBlock, ask(abi.CallDeliverMem, 7, 0, piece, 0), opElse, queue, opEnd),
 	}}
 
-	e, err := wasm.NewEngine(t.Context(), wasm.Config{ABI: guest.Surface()})
+	e, err := wasm.NewEngine(t.Context(), wasm.Config{ABI: guest.ABI()})
 	if err != nil {
 		t.Fatal(err)
 	}

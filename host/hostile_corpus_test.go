@@ -196,7 +196,7 @@ func meanwhile(t *testing.T, honest *host.Session, over <-chan error) (answered 
 // past it no more than the one thing that was too much.
 func TestHostileCorpusKeepsToItsFuel(t *testing.T) {
 	const heaviest = 16 << 20 // units: the longest thing that is paid for at once, memory.fill of all there is
-	surface := guest.Surface()
+	surface := guest.ABI()
 	for i := range surface.Imports {
 		surface.Imports[i].Func = func(_ *wasm.Instance, stack []uint64) {
 			if len(stack) > 0 {

@@ -112,7 +112,7 @@ func (k *kit) load() bool {
 // module returns the module, compiled, on an engine like c that ends with the kit.
 func (k *kit) module(c wasm.Config) (m *wasm.Module, err error) {
 	var e *wasm.Engine
-	if c.ABI = guest.Surface(); c.Interpreted {
+	if c.ABI = guest.ABI(); c.Interpreted {
 		if e, err = wasm.NewEngine(k.ctx, c); err == nil {
 			m, err = e.Load(k.ctx, k.options.Name, k.binary)
 		}

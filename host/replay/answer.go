@@ -13,7 +13,7 @@ import (
 
 // surface returns the host calls with the prices of a host and the results of a recording.
 func surface() wasm.ABI {
-	s := guest.Surface()
+	s := guest.ABI()
 	for i, op := range abi.Calls() {
 		s.Imports[i].Func = func(in *wasm.Instance, stack []uint64) {
 			in.Owner().(*player).answer(in, op, stack)

@@ -27,7 +27,7 @@ func variant(t testing.TB, build string) []byte {
 
 // engine runs all guests that are recorded.
 var engine = sync.OnceValues(func() (*wasm.Engine, error) {
-	return wasm.NewEngine(context.Background(), wasm.Config{CacheDir: testenv.CodeDir(), ABI: guest.Surface()})
+	return wasm.NewEngine(context.Background(), wasm.Config{CacheDir: testenv.CodeDir(), ABI: guest.ABI()})
 })
 
 // memoryFile is a file in memory.

@@ -102,7 +102,7 @@ func (a *Account) Material(ctx context.Context) (*Material, error) {
 	}
 	// The entry of the server says that there is something, and a server that is not
 	// spoken to by HTTP has no way to ask for it.
-	e := &Error{Provider: a.config.Name, Class: step.FailLogin, Message: "nobody has signed in"}
+	e := &Error{Provider: a.config.Name, Class: step.FailLogin, Message: "no person has signed in"}
 	if p := a.loaded(); p != nil && !p.Manifest().Wants.Material {
 		e.Class, e.Message = step.FailConfig, "it signs in over HTTP alone"
 		e.Hint = "name another provider in the auth of " + a.config.Server.Name

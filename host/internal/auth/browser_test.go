@@ -150,14 +150,14 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestNobodyAnswers ends with the person, and leaves the provider time to say so.
-func TestNobodyAnswers(t *testing.T) {
+// TestThePersonDoesNotAnswer ends with the person, and leaves the provider time to say so.
+func TestThePersonDoesNotAnswer(t *testing.T) {
 	for name, tt := range map[string]struct {
 		open func(ctx context.Context, p signin.Page) error
-		ends func(cancel func()) // the waiting of whoever has asked
+		ends func(cancel func()) // the waiting of who has asked
 		text string
 	}{
-		"late":     {func(context.Context, signin.Page) error { return nil }, func(func()) { time.Sleep(personTime) }, "nobody answered in time"},
+		"late":     {func(context.Context, signin.Page) error { return nil }, func(func()) { time.Sleep(personTime) }, "the person did not answer in time"},
 		"leaves":   {func(context.Context, signin.Page) error { return nil }, func(cancel func()) { synctest.Wait(); cancel() }, "was cancelled"},
 		"declines": {func(context.Context, signin.Page) error { return signin.ErrDeclined }, func(func()) {}, "declined"},
 		"cannot":   {func(context.Context, signin.Page) error { return errors.New("no display") }, func(func()) {}, "no display"},
@@ -175,7 +175,7 @@ func TestNobodyAnswers(t *testing.T) {
 			f := runOf(a)
 			tt.ends(cancel)
 			err := <-failed
-			if ctx.Err() != nil { // whoever leaves hears of no end
+			if ctx.Err() != nil { // who leaves hears of no end
 				<-f.done
 				err = f.err
 			}

@@ -23,8 +23,8 @@ const (
 	maxField  = 8 << 10 // bytes of one
 )
 
-// Challenge decides what becomes of a refused request. Nobody is asked: what
-// needs a person is an *Error of the class login. It goes out again with the nonce
+// Challenge decides what becomes of a refused request. No person is asked: what
+// needs one is an *Error of the class login. It goes out again with the nonce
 // that it lacked, with what another flow has got since it was sent, or with what
 // a flow of its own gets; and of the last there is one for each reason.
 func (a *Account) Challenge(ctx context.Context, c *httpclient.Challenge) (retry bool, err error) {

@@ -254,7 +254,7 @@ func TestASignInIsOnlyAskedForByLogin(t *testing.T) {
 }
 
 // TestLoginsAreOne has two people sign in to one server. When one leaves, the
-// other goes on; when both have, nobody is asked any more.
+// other goes on; when both have, no person is asked any more.
 func TestLoginsAreOne(t *testing.T) {
 	for _, both := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -336,7 +336,7 @@ func TestLogout(t *testing.T) {
 	wantText(t, strings.Join(p.starts(), " "), "initial logout initial")
 }
 
-func TestLoginWithNobodyThere(t *testing.T) {
+func TestLoginWithoutAPerson(t *testing.T) {
 	wantError(t, account(t, setup(counting(0))).Login(t.Context()), step.FailLogin, "there is no person to ask")
 }
 

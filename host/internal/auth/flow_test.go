@@ -119,7 +119,7 @@ func TestWhatIsNotTheirs(t *testing.T) {
 		"token with a line end":      {gives(step.Credentials{Scheme: "Bearer", Token: "canary\n"}), "line end"},
 		"scheme without a token":     {gives(step.Credentials{Scheme: "Bearer"}), "without a token"},
 		"proof without a key":        {gives(step.Credentials{Scheme: "DPoP", Token: "t", DPoP: "k"}), `no key "k"`},
-		"a class that is none":       {step.Action{Kind: step.ActionFail, Fail: &step.Fail{Class: "fatal"}}, "fatal"},
+		"an unknown class":           {step.Action{Kind: step.ActionFail, Fail: &step.Fail{Class: "fatal"}}, "fatal"},
 		"a page that shows no place": {step.Action{Kind: step.ActionShow, Show: &step.Show{URL: "file:///x", Code: "c"}}, "not a web address"},
 	}
 	for name, tt := range tests {
@@ -182,7 +182,7 @@ func TestMaterial(t *testing.T) {
 	}
 }
 
-// TestNoMaterial tells a provider that has nobody's login from one that never will.
+// TestNoMaterial tells a provider that has no login from one that never will.
 func TestNoMaterial(t *testing.T) {
 	for material, class := range map[bool]string{true: step.FailLogin, false: step.FailConfig} {
 		p := replies([]step.Action{done})
@@ -383,7 +383,7 @@ func TestLocksEndWithTheFlow(t *testing.T) {
 	}
 }
 
-// TestForget keeps what somebody else has stored in the meantime.
+// TestForget keeps what another process has stored in the meantime.
 func TestForget(t *testing.T) {
 	for _, fresher := range []bool{false, true} {
 		m := newMemory()

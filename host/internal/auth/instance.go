@@ -38,7 +38,7 @@ func (m *module) instance(ctx context.Context) (*instance, error) {
 	return &instance{plugin: plugin}, nil
 }
 
-// printer passes on what a module prints, if anybody wants it.
+// printer passes on what a module prints, if that is wanted.
 type printer struct {
 	name  string
 	print func(provider, text string)

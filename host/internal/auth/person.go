@@ -63,7 +63,7 @@ var errNoCallback = unavailable("this program cannot do that")
 // needsPerson is the problem of a flow that may not ask a person.
 func (f *flow) needsPerson() error {
 	if !f.start.Interactive || f.config.Person == nil {
-		return unavailable("there is nobody to ask")
+		return unavailable("there is no person to ask")
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (f *flow) personProblem(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(context.Cause(f.person), context.DeadlineExceeded):
-		return &step.Problem{Code: step.ProblemTimeout, Text: "nobody answered in time"}
+		return &step.Problem{Code: step.ProblemTimeout, Text: "the person did not answer in time"}
 	case f.person.Err() != nil:
 		return &step.Problem{Code: step.ProblemCancelled, Text: "the sign-in was cancelled"}
 	case errors.As(err, &problem):

@@ -52,7 +52,7 @@ func device(f *auth.Flow) error {
 	return nil
 }
 
-// TestShow shows a code once, and waits as long as there is somebody.
+// TestShow shows a code once, and waits as long as the person is there.
 func TestShow(t *testing.T) {
 	for _, leaves := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -241,7 +241,7 @@ func TestMaterialBeforeAnythingIsLoaded(t *testing.T) {
 	c := setup(counting(0))
 	c.Lazy, c.Server, c.Grant.Variables = true, step.Server{Name: "loft", Variables: []string{"TOKEN"}}, []string{"TOKEN"}
 	_, err := account(t, c).Material(t.Context())
-	wantError(t, err, step.FailLogin, "nobody has signed in")
+	wantError(t, err, step.FailLogin, "no person has signed in")
 }
 
 // BenchmarkAccountsInTurn is a step where each account has an idle instance, and where

@@ -33,7 +33,7 @@ func callback(t *testing.T, host string) *Callback {
 	return c
 }
 
-// awaited has somebody wait at a callback, for a visit with the state good. Whoever
+// awaited has a goroutine wait at a callback, for a visit with the state good. Who
 // comes when it returns is waited for.
 func awaited(t *testing.T, c *Callback) (params chan url.Values) {
 	t.Helper()
@@ -62,7 +62,7 @@ func isAwaited(c *Callback) bool {
 }
 
 // visits sends a request over a connection of its own and returns the answer,
-// head and body, or "" if there is none.
+// head and body, or "" if it has no answer.
 func visits(t *testing.T, addr, request string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -237,7 +237,7 @@ func TestAFloodOfCallbacks(t *testing.T) {
 	}
 }
 
-// Those who come and say nothing hold nobody up.
+// Those who come and say nothing hold nothing up.
 func TestSilentVisitors(t *testing.T) {
 	c := callback(t, "")
 	params := awaited(t, c)
@@ -257,7 +257,7 @@ func TestSilentVisitors(t *testing.T) {
 	}
 	wantStatus(t, visits(t, addr, getLine(c, "/callback?code=a&state=good")), 200)
 	if <-params == nil {
-		t.Error("nobody came")
+		t.Error("no visit came")
 	}
 	if _, err := first.Read(make([]byte, 1)); err == nil {
 		t.Error("the first of the silent ones was told something")
@@ -316,8 +316,8 @@ func TestVisitorsHaveLittleTime(t *testing.T) {
 }
 
 // bothDoors listens where a callback would, on a port that can be given back and had
-// again: the system itself gives it to nobody, as it does those from 32768 on to
-// whoever asks for any.
+// again: the system itself gives it to no program, as it does those from 32768 on to
+// programs that ask for any.
 func bothDoors(t *testing.T) (listeners []net.Listener) {
 	t.Helper()
 	err := errors.New("not tried")
@@ -394,7 +394,7 @@ func TestCallbackEnds(t *testing.T) {
 	params := awaited(t, c) // waits again
 	wantStatus(t, visits(t, addr, getLine(c, "/callback?state=good")), 200)
 	if <-params == nil {
-		t.Error("the second wait saw nobody")
+		t.Error("the second wait saw no visit")
 	}
 	cancel(why)
 	<-c.closed

@@ -92,7 +92,7 @@ type connects struct {
 	to []string
 }
 
-var errSpied = errors.New("the spy lets nobody out")
+var errSpied = errors.New("no connection leaves the test")
 
 // spy has a fetcher connect to nothing and write down what it would have.
 func spy(t *testing.T, f *Fetcher) *connects {

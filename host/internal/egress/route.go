@@ -15,7 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 )
 
-// route returns the route to u, or why there is none.
+// route returns the route to u, or why it must not be called.
 func (f *Fetcher) route(ctx context.Context, u *url.URL) (*route, error) {
 	to, err := f.policy.relate(u)
 	if err != nil {

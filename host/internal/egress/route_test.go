@@ -25,7 +25,7 @@ import (
 func secure(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		peer := "nobody"
+		peer := "no certificate"
 		if len(r.TLS.PeerCertificates) > 0 {
 			peer = r.TLS.PeerCertificates[0].Subject.CommonName
 		}
@@ -44,13 +44,13 @@ func TestWhoIsShownWhat(t *testing.T) {
 	o := entry(t, server.URL+"/mcp")
 	f := newFetcher(t, Policy{Discover: true, Origins: []string{friend.URL}, Server: o})
 	if _, err := get(t, f, foreigner.URL); err == nil || !strings.Contains(err.Error(), "name its authority's file in the entry of the server") {
-		t.Errorf("a certificate that nobody knows: %v", err)
+		t.Errorf("a certificate of an unknown authority: %v", err)
 	}
 	o.TLS.CAFile = captest.WritePEM(t, "ca.pem", "CERTIFICATE", server.Certificate().Raw)
-	o.TLS.CertFile, o.TLS.KeyFile = captest.Certificate(t, "harbour")
+	o.TLS.CertFile, o.TLS.KeyFile = captest.Certificate(t, "client")
 	o.TLS.Name = "example.com"
 	f = newFetcher(t, Policy{Discover: true, Origins: []string{friend.URL}, Server: o})
-	for url, want := range map[string]string{server.URL: "harbour", friend.URL: "harbour", foreigner.URL: "nobody"} {
+	for url, want := range map[string]string{server.URL: "client", friend.URL: "client", foreigner.URL: "no certificate"} {
 		if got, err := get(t, f, url); err != nil || string(got.Body) != "HTTP/2.0 from "+want {
 			t.Errorf("want %s: %v, %v", want, got, err)
 		}
@@ -75,7 +75,7 @@ func TestMeet(t *testing.T) {
 	}
 	r.dialer.Resolver = leads("127.0.0.1")
 	if at := f.verifiedAddr(t.Context()); at.IsValid() {
-		t.Errorf("met at %s by a certificate that nobody knows", at)
+		t.Errorf("met at %s by a certificate of an unknown authority", at)
 	}
 	o.TLS.CAFile = captest.WritePEM(t, "ca.pem", "CERTIFICATE", s.Certificate().Raw)
 	if at := f.verifiedAddr(t.Context()); at != netip.MustParseAddr("127.0.0.1") {
@@ -83,7 +83,7 @@ func TestMeet(t *testing.T) {
 	}
 	o.TLS.Name = "example.org"
 	if at := f.verifiedAddr(t.Context()); at.IsValid() {
-		t.Errorf("met at %s by a certificate for somebody else", at)
+		t.Errorf("met at %s by a certificate for another name", at)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestNamesThatCannotBeLookedUpBehindAProxy(t *testing.T) {
 	}
 }
 
-// Whoever gives a socks5h proxy wants no name to be asked about from here.
+// Who gives a socks5h proxy wants no name to be asked about from here.
 func TestNoNameIsAskedForASocksProxy(t *testing.T) {
 	o := entry(t, "https://mcp.example/mcp")
 	o.Proxy = "socks5h://127.0.0.1:1"
@@ -233,7 +233,7 @@ func TestInnerNamesOfAServerInside(t *testing.T) {
 	}
 }
 
-// Behind a unix socket lies the server, and nobody else.
+// Behind a unix socket lies the server, and nothing else.
 func TestFetchFromAServerBehindASocket(t *testing.T) {
 	l := captest.NewLeash(t)
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Host+r.URL.Path) })}

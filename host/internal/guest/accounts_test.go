@@ -175,7 +175,7 @@ func TestFuelBucket(t *testing.T) {
 		spends int64
 		want   bool
 	}{
-		{0, 100, true}, // a second has passed before anybody looked
+		{0, 100, true}, // a second has passed before the first look
 		{0, 1, false},
 		{10 * time.Millisecond, 0, true},
 		{10 * time.Millisecond, 1, true},

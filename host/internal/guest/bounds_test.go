@@ -60,7 +60,7 @@ func TestPartsEndWithTheirExchange(t *testing.T) {
 		r.deliver(7, []byte(`{"half":`), abi.More)
 		end()
 		if r.inbound.started(7) || r.inbound.total != 0 {
-			t.Errorf("%s: %d bytes of a message that nobody waits for are held", name, r.inbound.total)
+			t.Errorf("%s: %d bytes of a message that no caller waits for are held", name, r.inbound.total)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func TestMessagesUnderWayAreBoundedTogether(t *testing.T) {
 		s := r.host.stream(0)
 		s.sink.Opened()
 		s.setStuck(true)
-		r.send(t, 1, strings.Repeat("x", 8*limit)) // which nobody takes
+		r.send(t, 1, strings.Repeat("x", 8*limit)) // which the server does not take
 		r.deliver(7, make([]byte, c.collected), abi.More)
 		s.sink.Data(make([]byte, c.written), false)
 		if r.isDone() != c.ends {

@@ -10,8 +10,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// Surface is what a transport plugin may import and must export.
-func Surface() wasm.ABI {
+// ABI is what a transport plugin may import and must export.
+func ABI() wasm.ABI {
 	s := wasm.ABI{
 		Module: abi.Module,
 		Exports: []wasm.Export{

@@ -23,7 +23,7 @@ const proberPackage = "./testdata/prober"
 // token signs in. Each attempt has another one.
 const token = "c4nary-0f-the-header"
 
-// signer has a new token for whoever is refused, once for each request.
+// signer has a new token for each request that is refused, once for each request.
 type signer struct{ n atomic.Int64 }
 
 func (s *signer) Apply(context.Context, *httpclient.Request) ([]abi.Pair, error) {
@@ -130,7 +130,7 @@ func search(t *testing.T, pkg string, grant capability.Target, forbid string) *s
 // look is the trace. It runs where the guest does.
 func (s *searched) look(line, payload []byte) {
 	if s.Instance == nil {
-		return // it describes itself, and nobody has signed in
+		return // it describes itself, and there are no credentials yet
 	}
 	places := [][]byte{line, payload}
 	if bytes.HasPrefix(line, []byte("--> =")) {

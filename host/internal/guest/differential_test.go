@@ -35,7 +35,7 @@ func TestMachinesAgree(t *testing.T) {
 	}
 	for name, c := range machines {
 		t.Run(name, func(t *testing.T) {
-			c.ABI = Surface()
+			c.ABI = ABI()
 			e, err := wasm.NewEngine(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)

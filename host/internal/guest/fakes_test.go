@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 
 // engine is shared by the tests: compiling a guest costs more than a test.
 var engine = sync.OnceValues(func() (*wasm.Engine, error) {
-	return wasm.NewEngine(context.Background(), wasm.Config{ABI: Surface(), CacheDir: testenv.CodeDir()})
+	return wasm.NewEngine(context.Background(), wasm.Config{ABI: ABI(), CacheDir: testenv.CodeDir()})
 })
 
 var modules sync.Map
@@ -302,7 +302,7 @@ func open(t testing.TB, pkg string, c Config, values ...abi.Pair) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{Instance: inst, host: &fakeHost{}, inbox: newInbox(), freed: make(chan uint32, 1<<16)}
-	r.idle.armed = !c.SingleThreaded // nobody becomes the owner behind the back of a test, see tires
+	r.idle.armed = !c.SingleThreaded // no timer becomes the owner during a test, see tires
 	inst.Open(&abi.Settings{Server: "test", Values: values, Grants: inst.Manifest().Grants}, nil, r.host, r.inbox)
 	t.Cleanup(func() { r.Close(context.Background()) })
 	return r

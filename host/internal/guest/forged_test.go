@@ -72,7 +72,7 @@ var forgeries = map[abi.Call][]forgery{
 	},
 	abi.CallForward: {
 		{about: "to no handle", bad: 0, args: args{0, 0, 4, 0}, want: int32(abi.Closed)},
-		{about: "to a handle that nobody opened", bad: 0, args: args{none, 0, 4, 0}, want: int32(abi.Closed)},
+		{about: "to a handle that was never opened", bad: 0, args: args{none, 0, 4, 0}, want: int32(abi.Closed)},
 		{about: "to a handle of another generation", bad: 0, args: args{main | 1<<8, 0, 4, 0}, want: int32(abi.Closed)},
 		{about: "to a handle that is closed", bad: 0, first: []order{closing}, args: args{main, 0, 4, 0}, want: int32(abi.Closed)},
 		{about: "to a handle whose place is taken", bad: 0, first: []order{closing, opening}, args: args{main, 0, 4, 0}, want: int32(abi.Closed)},
@@ -83,7 +83,7 @@ var forgeries = map[abi.Call][]forgery{
 	},
 	abi.CallWrite: {
 		{about: "to no handle", bad: 0, args: args{0, 0, 4, 0}, want: int32(abi.Closed)},
-		{about: "to a handle that nobody opened", bad: 0, args: args{none, 0, 4, 0}, want: int32(abi.Closed)},
+		{about: "to a handle that was never opened", bad: 0, args: args{none, 0, 4, 0}, want: int32(abi.Closed)},
 		{about: "to a handle whose place is taken", bad: 0, first: []order{closing, opening}, args: args{main, 0, 4, 0}, want: int32(abi.Closed)},
 		{about: "with flags that there are not", bad: 3, args: args{main, 0, 4, 1 << 31}, want: int32(abi.OK)},
 	},
@@ -97,7 +97,7 @@ var forgeries = map[abi.Call][]forgery{
 	},
 	abi.CallClose: {
 		{about: "no handle", bad: 0, args: args{0}, want: int32(abi.Closed)},
-		{about: "a handle that nobody opened", bad: 0, args: args{none}, want: int32(abi.Closed)},
+		{about: "a handle that was never opened", bad: 0, args: args{none}, want: int32(abi.Closed)},
 		{about: "a handle past the last place", bad: 0, args: args{255}, want: int32(abi.Closed)},
 		{about: "a handle twice", bad: 0, first: []order{closing}, args: args{main}, want: int32(abi.Closed)},
 		{about: "the handle before", bad: 0, first: []order{closing, opening}, args: args{main}, want: int32(abi.Closed)},
@@ -114,7 +114,7 @@ var forgeries = map[abi.Call][]forgery{
 		{about: "an exchange failed that there is not", bad: 1, args: args{uint32(abi.ReportFailed), none, 0, 0, 0}, want: int32(abi.OK)},
 		{about: "a session expired that there is not", bad: 1, args: args{uint32(abi.ReportExpired), none, 0, 0, 0}, want: int32(abi.OK)},
 		{about: "a failure for no reason that there is", bad: 2, args: args{uint32(abi.ReportFailed), 7, 1 << 31, 0, 0}, want: int32(abi.OK)},
-		{about: "a text that is none", bad: 4, args: args{uint32(abi.ReportFailed), 7, none, 0, puppetSize}, want: int32(abi.OK)},
+		{about: "a text outside of its memory", bad: 4, args: args{uint32(abi.ReportFailed), 7, none, 0, puppetSize}, want: int32(abi.OK)},
 	},
 	abi.CallSave: {
 		{about: "more than is kept", bad: 1, args: args{0, abi.MaxSavedState + 1}, want: int32(abi.TooLarge)},

@@ -33,7 +33,7 @@ var hostileModes = map[string]wasm.TrapKind{
 	"block":     wasm.TrapHost,
 }
 
-// A guest that misbehaves is stopped, says why, and takes nobody with it. Where it
+// A guest that misbehaves is stopped, says why, and no other connection ends with it. Where it
 // runs makes no difference.
 func TestHostileGuests(t *testing.T) {
 	good := open(t, stdioPackage, Config{})

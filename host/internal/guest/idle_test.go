@@ -83,7 +83,7 @@ func (r *rig) goesIdle() {
 	r.watchIdleLocked()
 }
 
-// spare is the size of the buffer that r keeps. Nobody runs the guest.
+// spare is the size of the buffer that r keeps. No goroutine runs the guest.
 func (r *rig) spare() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +130,7 @@ func TestQuietGuestsRest(t *testing.T) {
 	})
 }
 
-// A guest that is run at the moment when somebody looks is left alone, and looked
+// A guest that is run at the moment of the check is left alone, and looked
 // at again.
 func TestABusyGuestDoesNotRest(t *testing.T) {
 	module(t, stdioPackage).Compile(t.Context())
@@ -144,7 +144,7 @@ func TestABusyGuestDoesNotRest(t *testing.T) {
 		}
 		goOn()
 		if r.Close(t.Context()); r.idle.timer.Stop() {
-			t.Error("somebody will still look at a guest that is gone")
+			t.Error("a timer still runs for a guest that is gone")
 		}
 		r.checkIdle()
 	})
@@ -160,6 +160,6 @@ func TestAGuestThatCannotRest(t *testing.T) {
 	r.checkIdle()
 	<-r.inbox.closed
 	if r.inbox.cause == nil {
-		t.Error("nobody hears why")
+		t.Error("the receiver does not hear why")
 	}
 }

@@ -29,7 +29,7 @@ func (r *inlineInbox) OfferInline(exchange uint32, _ hostio.InlineIO) bool {
 func openHTTP(t *testing.T, c Config) *rig { return open(t, httpPackage, c) }
 
 // Errands go to who waits for the exchange that the handle was opened for, and
-// to nobody when the handle is closed.
+// to no caller when the handle is closed.
 func TestErrandsOfAHandle(t *testing.T) {
 	r := openHTTP(t, Config{})
 	to := &inlineInbox{inbox: r.inbox}

@@ -10,7 +10,7 @@ import (
 )
 
 // What a guest does alone it has done when the call returns, however many events
-// that takes, and nobody else ever runs it.
+// that takes, and no other goroutine ever runs it.
 func TestAlone(t *testing.T) {
 	r := open(t, stdioPackage, Config{SingleThreaded: true})
 	const messages = 5 * ownerTurn
@@ -25,7 +25,7 @@ func TestAlone(t *testing.T) {
 		t.Errorf("%d bytes were written, up: %v", got, r.Up())
 	}
 	if r.idle.timer != nil {
-		t.Error("somebody looks whether it may rest")
+		t.Error("a timer looks whether it may rest")
 	}
 	if r.Used() <= 0 || r.Pages() == 0 {
 		t.Errorf("used %d units and %d pages", r.Used(), r.Pages())
@@ -75,7 +75,7 @@ func (r reader) Read(p []byte) (int, error) {
 // On the interpreter and without a meter, a guest does what it does otherwise.
 func TestOtherEngines(t *testing.T) {
 	for _, c := range []wasm.Config{{Interpreted: true}, {Unmetered: true}} {
-		c.ABI = Surface()
+		c.ABI = ABI()
 		e, err := wasm.NewEngine(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)

@@ -110,7 +110,7 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// Whoever comes too late with a message learns why the guest is gone, even before
+// A caller that comes too late with a message learns why the guest is gone, even before
 // the receiver does.
 func TestSendToABuriedGuest(t *testing.T) {
 	r := open(t, stdioPackage, Config{})
@@ -129,7 +129,7 @@ func TestSendToABuriedGuest(t *testing.T) {
 	}
 }
 
-// A plugin that ends a connection which nobody closed is to blame for it.
+// A plugin that ends a connection which the host did not close is to blame for it.
 func TestEndedWithoutClose(t *testing.T) {
 	r := open(t, hostilePackage, Config{}, abi.Pair{Key: "mode", Value: "ended"})
 	s := r.host.stream(0)
@@ -191,7 +191,7 @@ func TestLateEventsAreDropped(t *testing.T) {
 	old.Drained()
 	old.Error(abi.Reset, errors.New("gone"))
 	old.Exit(1, "exit status 1")
-	r.fire(1) // a timer that nobody set
+	r.fire(1) // a timer that was never set
 	if events := j.drain(); len(events) != 0 {
 		t.Errorf("the guest heard %v", events)
 	}
@@ -266,7 +266,7 @@ func TestDescribeFails(t *testing.T) {
 
 // A caller who leaves while a plugin is being compiled has not met a fault of it.
 func TestNewIsLeft(t *testing.T) {
-	e, err := wasm.NewEngine(t.Context(), wasm.Config{ABI: Surface()})
+	e, err := wasm.NewEngine(t.Context(), wasm.Config{ABI: ABI()})
 	if err != nil {
 		t.Fatal(err)
 	}

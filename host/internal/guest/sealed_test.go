@@ -13,7 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// canary is what nobody may see but the server.
+// canary is what only the server may see.
 const canary = "c4nary-" + "0f-the-blob"
 
 // hasty does not wait for a guest that does not answer CLOSE.
@@ -133,7 +133,7 @@ func TestSealedPayloadApart(t *testing.T) {
 // The search for the canary finds what a guest was let see.
 func TestMemoryIsSearched(t *testing.T) {
 	w := openSealed(t, "pry")
-	const seen = "a mode that nobody has"
+	const seen = "a mode that does not exist"
 	set := abi.AppendSettings(nil, &abi.Settings{Values: []abi.Pair{{Key: "mode", Value: seen}}})
 	w.post(item{kind: abi.EventOpen, payload: set})
 	if !w.remembers(t, seen) {
@@ -218,7 +218,7 @@ func TestEachStreamHasItsOwnSeal(t *testing.T) {
 	}
 }
 
-// What nobody signs in to is opened as ever, for a guest that knows of seals too.
+// A stream without credentials is opened as ever, for a guest that knows of seals too.
 func TestNothingIsSealed(t *testing.T) {
 	r := open(t, hostilePackage, Config{Limits: hasty}, abi.Pair{Key: "mode", Value: "pry"})
 	r.host.stream(0).sink.Opened()

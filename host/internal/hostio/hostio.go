@@ -131,7 +131,7 @@ type Sink interface {
 // waking another one twice: to begin, and to be told of the end.
 type InlineSink interface {
 	// OfferInline offers an exchange whose request is complete. It is called within
-	// Flush and does not wait. If it reports true, somebody calls Run.
+	// Flush and does not wait. If it reports true, a caller calls Run.
 	OfferInline(x InlineIO) (taken bool)
 }
 

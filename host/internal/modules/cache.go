@@ -62,7 +62,7 @@ func New(ctx context.Context, c Config) (*Cache, error) {
 		providers:  make(map[string]*cachedModule[auth.Plugin]),
 	}
 	var err error
-	m.engine, err = wasm.NewEngine(ctx, wasm.Config{CacheDir: c.CacheDir, CacheUnavailable: m.unkept, ABI: guest.Surface()})
+	m.engine, err = wasm.NewEngine(ctx, wasm.Config{CacheDir: c.CacheDir, CacheUnavailable: m.unkept, ABI: guest.ABI()})
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (f *foreign) module(ctx context.Context, name string, binary []byte) (*wasm
 	if e, err := f.engine(hash); e != nil || err != nil {
 		return reload(ctx, e, err, name, binary)
 	}
-	e, m, err := f.compiler.Module(ctx, name, binary, wasm.Config{ABI: guest.Surface()})
+	e, m, err := f.compiler.Module(ctx, name, binary, wasm.Config{ABI: guest.ABI()})
 	if err != nil {
 		return nil, err
 	}

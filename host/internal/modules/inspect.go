@@ -49,7 +49,7 @@ func (m *Cache) examine(ctx context.Context, name, path string, binary []byte, f
 		}
 	}
 	provider := isProvider(binary)
-	found, findings, err := wasm.Inspect(binary, guest.Surface())
+	found, findings, err := wasm.Inspect(binary, guest.ABI())
 	if err != nil {
 		info.Findings = []string{err.Error()}
 		return info, nil

@@ -12,7 +12,7 @@ const (
 	lockFlags = os.O_CREATE | os.O_RDWR
 )
 
-// Windows replaces no file that somebody reads, and opens none that is being
+// Windows replaces no file that is being read, and opens none that is being
 // replaced; virus scanners read everything. Neither takes long.
 const (
 	attempts = 100

@@ -170,7 +170,7 @@ func compiler(t *testing.T, kind string) (*Compiler, string) {
 // small compiles a small transport.
 func (c *Compiler) small(t *testing.T, ctx context.Context) error {
 	t.Helper()
-	e, m, err := c.Module(ctx, "pigeon", read(t, smallFile), wasm.Config{ABI: guest.Surface()})
+	e, m, err := c.Module(ctx, "pigeon", read(t, smallFile), wasm.Config{ABI: guest.ABI()})
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (j *job) run(restrict func() error) (manifest []byte, failed, err error) {
 		return manifest, failed, err
 	}
 	ctx := context.Background()
-	c := wasm.Config{CacheDir: j.cache, CacheUnavailable: unkept, ABI: guest.Surface(), Unmetered: j.kind == unmetered}
+	c := wasm.Config{CacheDir: j.cache, CacheUnavailable: unkept, ABI: guest.ABI(), Unmetered: j.kind == unmetered}
 	e, err := wasm.NewEngine(ctx, c)
 	if err != nil {
 		return nil, err, nil

@@ -225,7 +225,7 @@ func (w *worker) hostLost(in *wasm.Instance, err error) {
 // surface is the ABI of a host, with its prices; the host at the other end of the pipe
 // answers the calls.
 func (w *worker) surface() wasm.ABI {
-	s := guest.Surface()
+	s := guest.ABI()
 	for n, op := range abi.Calls() {
 		s.Imports[n].Func = w.answer(op)
 	}

@@ -28,7 +28,7 @@ func serveTLS(t *testing.T, config *tls.Config) (*Origin, capability.Grant) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		peer := "nobody"
+		peer := "no certificate"
 		if len(r.TLS.PeerCertificates) > 0 {
 			peer = r.TLS.PeerCertificates[0].Subject.CommonName
 		}
@@ -47,7 +47,7 @@ func TestHTTPSWithItsOwnAuthority(t *testing.T) {
 	o, grant := serveTLS(t, nil)
 	table := captest.NewTable(t, captest.Patient(grant))
 	for range 2 {
-		if r := post(t, table, "hello"); string(r.Bytes) != "HTTP/2.0 from nobody: hello" {
+		if r := post(t, table, "hello"); string(r.Bytes) != "HTTP/2.0 from no certificate: hello" {
 			t.Errorf("the server saw %q, %v", r.Bytes, r.Err)
 		}
 	}
@@ -62,8 +62,8 @@ func TestClientCertificate(t *testing.T) {
 	if r := post(t, captest.NewTable(t, captest.Patient(grant)), ""); r.Err == nil {
 		t.Error("the server does not ask for a certificate")
 	}
-	o.TLS.CertFile, o.TLS.KeyFile = captest.Certificate(t, "harbour")
-	if r := post(t, captest.NewTable(t, captest.Patient(grant)), "hello"); string(r.Bytes) != "HTTP/2.0 from harbour: hello" {
+	o.TLS.CertFile, o.TLS.KeyFile = captest.Certificate(t, "client")
+	if r := post(t, captest.NewTable(t, captest.Patient(grant)), "hello"); string(r.Bytes) != "HTTP/2.0 from client: hello" {
 		t.Errorf("the server saw %q, %v", r.Bytes, r.Err)
 	}
 	o.TLS.KeyFile = ""

@@ -458,7 +458,7 @@ func TestCloseEndsASignIn(t *testing.T) {
 	}
 }
 
-// A refusal that never ends is one of its server, and nobody is asked to sign in.
+// A refusal that never ends is one of its server, and no person is asked to sign in.
 func TestAChallengeThatDripsIsGivenUp(t *testing.T) {
 	o, grant := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(401)

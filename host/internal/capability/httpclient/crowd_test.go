@@ -68,10 +68,10 @@ func crowd(t *testing.T, table *capability.Table, calls int64) {
 	callers.Wait()
 }
 
-// A crowd of 64 has its connections and keeps them. net/http dials for whoever
+// A crowd of 64 has its connections and keeps them. net/http dials for each caller that
 // finds none free, so there may be a few more than callers: 64 to 81 were seen. Nor does
 // it keep one whose writer has not noted within 50 ms of the answer that the request is
-// out, as happens where the machine is busy. Of those that nobody keeps more than 350 are
+// out, as happens where the machine is busy. Of those that are not kept more than 350 are
 // closed.
 func TestACrowdKeepsItsConnections(t *testing.T) {
 	const few = 150

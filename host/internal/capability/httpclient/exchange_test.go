@@ -319,7 +319,7 @@ func TestStatusesAreTheGuestsToJudge(t *testing.T) {
 	}
 }
 
-// endless writes blocks until nobody reads them.
+// endless writes blocks until they are not read any more.
 func endless(w io.Writer) {
 	for block := bytes.Repeat([]byte(" "), 64<<10); ; {
 		if _, err := w.Write(block); err != nil {
@@ -462,7 +462,7 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 		if method == "POST" {
 			s.Close() // a caller that left
 		} else {
-			captest.CloseTable(t, table) // a DELETE that hangs holds nobody up
+			captest.CloseTable(t, table) // a DELETE that hangs holds nothing up
 		}
 		<-left
 		captest.CloseTable(t, table)
@@ -573,7 +573,7 @@ func TestExchangesAreBoundedAndNotRated(t *testing.T) {
 }
 
 func TestErrorsOfTheNetwork(t *testing.T) {
-	const refused = "127.0.0.1:1" // which the system gives to nobody
+	const refused = "127.0.0.1:1" // which the system gives to no program
 	tests := []struct {
 		url    string
 		status abi.Status

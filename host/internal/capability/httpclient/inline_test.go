@@ -67,7 +67,7 @@ func TestAnErrandHasTheAnswerWithIt(t *testing.T) {
 		t.Fatal("the errand was not offered")
 	}
 	if order := p.Order(); order != "" {
-		t.Errorf("the sink heard %q before anybody carried the exchange", order)
+		t.Errorf("the sink heard %q before the exchange ran", order)
 	}
 	p.errand.Run()
 	if order := p.Order(); order != "head" || !p.Last || string(p.Bytes) != "hello" || p.Length != 5 {
@@ -123,7 +123,7 @@ func TestALongAnswerMovesOff(t *testing.T) {
 	}
 }
 
-// Whoever leaves does not wait for the server, nor for the sink.
+// A caller that leaves does not wait for the server, nor for the sink.
 func TestStopEndsRun(t *testing.T) {
 	for _, early := range []bool{false, true} {
 		arrived := make(chan struct{}, 1)
@@ -168,7 +168,7 @@ func TestCloseEndsAnErrand(t *testing.T) {
 	}
 }
 
-// Nobody is held up by files that are read first, by credentials or by a body
+// No caller is held up by files that are read first, by credentials or by a body
 // that goes out bit by bit.
 func TestWhatIsNoErrand(t *testing.T) {
 	o, grant := serve(t, func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })
@@ -244,7 +244,7 @@ type loan struct {
 	freed chan struct{}
 }
 
-// Free spoils the body: nobody may look at it any more.
+// Free spoils the body: it may not be read any more.
 func (l *loan) Free() {
 	clear(l.body)
 	close(l.freed) // panics when it is closed twice
@@ -295,7 +295,7 @@ func TestALargeBodyIsBorrowed(t *testing.T) {
 }
 
 // net/http may still be sending when the answer is there. What it reads then is
-// not what somebody else writes in the same place.
+// not what is written in the same place later.
 func TestABorrowedBodyIsTakenBack(t *testing.T) {
 	l := newLoan(inMemory + 1)
 	x := newExchange(captest.Opening(t, captest.NewRecorder()), request{})

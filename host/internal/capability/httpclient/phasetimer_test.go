@@ -52,7 +52,7 @@ func TestAClockIsHandedOn(t *testing.T) {
 	w.recycle()
 }
 
-// Nobody is given up while it is we who are waited for, even if the clock ran
+// No server is given up while the host is what is waited for, even if the clock ran
 // out a moment before.
 func TestARestIsOurs(t *testing.T) {
 	w, ctx := patienceOf(time.Hour)

@@ -16,11 +16,11 @@ import (
 func TestARefusalIsToldToTheUserAlone(t *testing.T) {
 	o, grant := serve(t, guarded(401))
 	want := `HTTP 401: sign [31m in first; WWW-Authenticate: Bearer error="invalid_token", resource_metadata="https://h/x"; Mcp-Auth-Server: https://auth.example/`
-	nobody := errors.New("nobody is at the terminal")
+	unattended := errors.New("no person is at the terminal")
 	for name, creds := range map[string]*token{
 		"nil":       nil,
 		"no":        {ask: func(context.Context, *Challenge) (bool, error) { return false, nil }},
-		"error":     {ask: func(context.Context, *Challenge) (bool, error) { return true, nobody }},
+		"error":     {ask: func(context.Context, *Challenge) (bool, error) { return true, unattended }},
 		"no better": {ask: func(context.Context, *Challenge) (bool, error) { return true, nil }},
 	} {
 		o.Credentials = nil
@@ -33,7 +33,7 @@ func TestARefusalIsToldToTheUserAlone(t *testing.T) {
 			t.Fatalf("%s: %v, %v", name, r.Status, r.Err)
 		}
 		captest.WantOrder(t, r, "error")
-		if errors.Is(r.Err, nobody) != (name == "error") {
+		if errors.Is(r.Err, unattended) != (name == "error") {
 			t.Errorf("%s: %v", name, r.Err)
 		}
 		want := map[string]int32{"no": 1, "error": 1, "no better": maxRounds}[name]

@@ -123,7 +123,7 @@ func postAt(t *testing.T, table *capability.Table, body string, do func(reused b
 
 func always(string, net.Conn) (answer, keep bool) { return true, true }
 
-// A server may close a connection while nobody uses it, at any moment. What had
+// A server may close a connection while it is not used, at any moment. What had
 // not left then goes out on the next one; here the moment is the last one that
 // is sure: after the request has got the connection, before it is written.
 func TestWhatHasNotLeftIsSentAgain(t *testing.T) {

@@ -203,7 +203,7 @@ func TestGrandchildrenFinishWhatTheySay(t *testing.T) {
 }
 
 // A pipe that is broken because the process is over does not hide how that came,
-// even if it took long until somebody noticed, or others still speak for it.
+// even if it took long until it was noticed, or others still speak for it.
 func TestAnExitTellsMoreThanABrokenPipe(t *testing.T) {
 	leash := captest.NewLeash(t)
 	table := captest.NewTable(t, captest.Patient(helper("parentOut", leash.Env())))
@@ -234,7 +234,7 @@ func TestGrandchildrenDieWithClose(t *testing.T) {
 	captest.Dies(t, second)
 }
 
-// Nobody can kill a process that left the group, but it does not hold up the
+// A process that left the group is not killed, but it does not hold up the
 // exit of the one that did not, neither by its silence nor by its noise.
 func TestAnEscapedProcessDoesNotHoldUpExit(t *testing.T) {
 	for _, mode := range []string{"escape", "escapeY"} {
@@ -338,7 +338,7 @@ func TestAServerThatClosesItsStdinAndStays(t *testing.T) {
 	r := captest.NewRecorder()
 	s := captest.Open(t, table, abi.OpenProcess, r)
 	r.UntilData(len("ready"))
-	s.Write([]byte("anybody there?"), false)
+	s.Write([]byte("are you there?"), false)
 	s.Flush()
 	r.UntilLast()
 	captest.WantOrder(t, r, "opened data end error")
@@ -362,7 +362,7 @@ func TestEndOfStdoutIsNotTheEndOfTheProcess(t *testing.T) {
 	captest.WantOrder(t, r, "opened end exit")
 }
 
-func TestAFloodOfStderrStopsNobody(t *testing.T) {
+func TestAFloodOfStderrStopsNothing(t *testing.T) {
 	c := captest.Patient(helper("flood"))
 	c.Stderr = new(textWriter)
 	table := captest.NewTable(t, c)

@@ -166,7 +166,7 @@ func TestRunTellsACommandToEnd(t *testing.T) {
 }
 
 // Nothing of its group is left, also when it has ended well by itself; and what
-// has left the group holds nobody up.
+// has left the group holds nothing up.
 func TestRunLeavesNothing(t *testing.T) {
 	leash := captest.NewLeash(t)
 	over := make(chan bool)

@@ -123,7 +123,7 @@ func TestMemoryThatFails(t *testing.T) {
 	}
 }
 
-// A program that takes its time is not waited for when nobody wants the stream.
+// A program that takes its time is not waited for when the stream is not wanted.
 func TestMemoryThatIsSlow(t *testing.T) {
 	asked := make(chan struct{})
 	r := captest.NewRecorder()

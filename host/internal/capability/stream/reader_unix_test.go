@@ -32,7 +32,7 @@ func pipe(t *testing.T) (in *Reader, read, write int) {
 }
 
 // A hundred servers that say nothing would otherwise hold a chunk each.
-func TestNobodyHoldsAChunkWhileNothingComes(t *testing.T) {
+func TestNoChunkIsHeldWhileNothingComes(t *testing.T) {
 	in, read, write := pipe(t)
 	if in.attempt(uintptr(read)) || in.buf != nil {
 		t.Errorf("waits with a chunk of %d bytes", len(in.buf))

@@ -63,16 +63,16 @@ func TestNothingToSeal(t *testing.T) {
 	r.UntilWord("opened")
 }
 
-// Without what signs in, nobody is called.
+// Without what signs in, no server is dialled.
 func TestSealThatFails(t *testing.T) {
 	l, grant := listen(t, "unix")
-	missing := errors.New("nobody has signed in")
+	missing := errors.New("no person has signed in")
 	table := captest.NewTable(t, captest.Patient(seal(grant, func(context.Context) ([]byte, error) { return nil, missing })))
 	r := captest.NewRecorder()
 	captest.Open(t, table, abi.OpenStream, r)
 	r.UntilLast()
 	captest.WantOrder(t, r, "error")
-	want := "sign in to " + grant.To.(Address).String() + ": nobody has signed in"
+	want := "sign in to " + grant.To.(Address).String() + ": no person has signed in"
 	if r.Status != abi.Denied || !errors.Is(r.Err, missing) || r.Err.Error() != want {
 		t.Errorf("error %v, %v", r.Status, r.Err)
 	}
@@ -87,7 +87,7 @@ func TestSealThatFails(t *testing.T) {
 	}
 }
 
-// A handle that is closed meanwhile waits for nobody.
+// A handle that is closed meanwhile waits for nothing.
 func TestCloseWhileSealing(t *testing.T) {
 	_, grant := listen(t, "unix")
 	asked := make(chan struct{})

@@ -156,7 +156,7 @@ func TestCloseSendsWhatWasWritten(t *testing.T) {
 }
 
 func TestDialErrors(t *testing.T) {
-	refused := Address{Network: "tcp", Addr: "127.0.0.1:1"} // which the system gives to nobody
+	refused := Address{Network: "tcp", Addr: "127.0.0.1:1"} // which the system gives to no program
 	dead, _ := net.Listen("unix", t.TempDir()+"/dead")
 	dead.(*net.UnixListener).SetUnlinkOnClose(false)
 	dead.Close()

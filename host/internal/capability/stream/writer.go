@@ -29,7 +29,7 @@ type writer struct {
 
 	// The owner's.
 	segs     [][]byte        // what flush offers next, in order
-	small    []byte          // the copied pieces that segs point into; nil while there are none
+	small    []byte          // the copied pieces that segs point into; nil while it is empty
 	smallBuf *[smallCap]byte // what small is made of, of the pool
 	joined   bool            // the last segment is the end of small
 	ending   bool            // write was told end
@@ -201,7 +201,7 @@ func (o *writer) close() {
 	o.writer.Wait()
 }
 
-// drain sends the backlog. It owns the output until there is none left.
+// drain sends the backlog. It owns the output until the backlog is empty.
 func (o *writer) drain() {
 	watch := time.AfterFunc(o.stall, o.tell.stalled)
 	defer watch.Stop()

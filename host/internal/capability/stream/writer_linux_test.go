@@ -166,7 +166,7 @@ func TestDrainedDoesNotWaitBehindData(t *testing.T) {
 	captest.WantOrder(t, rec, "data drained")
 }
 
-// What the dead can have left in a pipe is no more than a pipe holds. Whoever
+// What the dead can have left in a pipe is no more than a pipe holds. Who
 // still writes to it then is not waited for.
 func TestAnInletThatIsCutComesToAnEnd(t *testing.T) {
 	r, w, err := os.Pipe()
@@ -197,7 +197,7 @@ func TestAnInletThatIsCutComesToAnEnd(t *testing.T) {
 }
 
 // lateCut is a pipe whose deadline comes when its reader has just taken it back:
-// whoever cuts a reader says so first, and may stand still before he sets it.
+// the one that cuts a reader says so first, and may stand still before the deadline is set.
 type lateCut struct {
 	*os.File
 	late bool
