@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 )
 
@@ -24,6 +25,14 @@ type app struct {
 	logged    atomic.Bool    // what servers log is printed
 
 	redact func(text string) string // takes secrets out of errors; nil without a host
+}
+
+// printList prints a list: a table for people, else JSON.
+func (a *app) printList(list any, rows plain.Table) error {
+	if a.forPeople() {
+		return a.PrintTable(rows)
+	}
+	return a.PrintJSON(list)
 }
 
 // forPeople reports whether stdout is read by a person: it is a terminal, and --json

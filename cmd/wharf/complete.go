@@ -40,7 +40,10 @@ func (a *app) complete(ctx context.Context, c *client, words []string) error {
 	if err != nil {
 		return err
 	}
-	params := mcp.CompleteParams{Ref: refOf(words[0]), Argument: mcp.Argument{Name: wanted.Key, Value: wanted.Text}}
+	params := mcp.CompleteParams{Ref: mcp.PromptRef(words[0]), Argument: mcp.Argument{Name: wanted.Key, Value: wanted.Text}}
+	if strings.Contains(words[0], "://") || strings.Contains(words[0], "{") {
+		params.Ref = mcp.ResourceRef(words[0])
+	}
 	if len(settled) > 0 {
 		params.Context = &mcp.CompleteContext{Arguments: settled}
 	}
@@ -58,12 +61,4 @@ func (a *app) complete(ctx context.Context, c *client, words []string) error {
 		out.WriteString(plain.Line(value) + "\n")
 	}
 	return a.Print(out.String())
-}
-
-// refOf returns what a word of the command line names: a resource template or a prompt.
-func refOf(word string) mcp.Ref {
-	if strings.Contains(word, "://") || strings.Contains(word, "{") {
-		return mcp.ResourceRef(word)
-	}
-	return mcp.PromptRef(word)
 }

@@ -11,11 +11,9 @@ import (
 func refuseUnknownShells(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
-		if cmd.Name() != "completion" {
-			continue
+		if cmd.Name() == "completion" {
+			cmd.Args, cmd.RunE = cobra.ArbitraryArgs, runGroup
 		}
-		cmd.Args = cobra.ArbitraryArgs
-		cmd.RunE = runGroup
 	}
 }
 
@@ -26,15 +24,9 @@ func (a *app) completeServers(_ *cobra.Command, args []string, _ string) ([]stri
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return a.serverNames(), cobra.ShellCompDirectiveNoFileComp
-}
-
-func (a *app) serverNames() []string {
 	s, err := a.load()
 	if err != nil {
-		return nil
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	names := s.names()
-	slices.Sort(names)
-	return names
+	return slices.Sorted(slices.Values(s.names())), cobra.ShellCompDirectiveNoFileComp
 }

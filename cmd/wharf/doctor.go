@@ -50,15 +50,10 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 		}
 		rows = append(rows, []string{f.What, plain.Line(value)})
 	}
-	if a.forPeople() {
-		err = a.PrintTable(rows)
-	} else {
-		err = a.PrintJSON(findings)
+	if err := a.printList(findings, rows); err != nil || len(problems) == 0 {
+		return err
 	}
-	if err == nil && len(problems) > 0 {
-		err = problems
-	}
-	return err
+	return problems
 }
 
 // problemError names what has a problem.

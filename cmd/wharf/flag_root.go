@@ -31,17 +31,13 @@ func (f *folders) Set(dir string) error {
 	case !info.IsDir():
 		return fmt.Errorf("expected a folder, %s is not one", dir)
 	}
-	*f = append(*f, mcp.Root{URI: fileURI(whole), Name: filepath.Base(whole)})
-	return nil
-}
-
-// fileURI is the URI of an absolute path (RFC 8089).
-func fileURI(path string) string {
-	path = filepath.ToSlash(path)
+	path := filepath.ToSlash(whole)
 	if !strings.HasPrefix(path, "/") { // C:/…
 		path = "/" + path
 	}
-	return (&url.URL{Scheme: "file", Path: path}).String()
+	uri := url.URL{Scheme: "file", Path: path} // RFC 8089
+	*f = append(*f, mcp.Root{URI: uri.String(), Name: filepath.Base(whole)})
+	return nil
 }
 
 // letRoots lets a host tell servers the folders, if any were given.

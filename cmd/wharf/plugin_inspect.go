@@ -130,9 +130,9 @@ func describe(info *pluginstore.Info) description {
 	d := description{
 		File: info.Path, SHA256: info.SHA256, Size: info.Size,
 		Memory:   memory{pageSize * int64(info.MemoryMin), pageSize * int64(info.MemoryMax)},
-		Imports:  orEmpty(info.Imports),
-		Exports:  orEmpty(info.Exports),
-		Findings: orEmpty(info.Findings),
+		Imports:  append([]string{}, info.Imports...),
+		Exports:  append([]string{}, info.Exports...),
+		Findings: append([]string{}, info.Findings...),
 		Warnings: info.Warnings,
 	}
 	if info.Manifest != nil {

@@ -26,8 +26,5 @@ func (a *app) runPluginList(_ context.Context, store *pluginstore.Store, _ []str
 		list = append(list, installedJSON(store, p))
 		rows = append(rows, []string{p.Name, string(p.Kind), plain.Line(p.Version), accesses(p.Granted), signer(p.Key), plain.Line(p.Source)})
 	}
-	if !a.forPeople() {
-		return a.PrintJSON(list)
-	}
-	return a.PrintTable(rows)
+	return a.printList(list, rows)
 }

@@ -56,16 +56,8 @@ type installed struct {
 func installedJSON(store *pluginstore.Store, p pluginstore.Installed) installed {
 	return installed{
 		p.Name, p.Plugin, string(p.Kind), p.Version, p.Summary, p.Source, p.SHA256, p.Size, p.Key,
-		orEmpty(p.Asked), orEmpty(p.Granted), p.Time, store.Path(p),
+		append([]string{}, p.Asked...), append([]string{}, p.Granted...), p.Time, store.Path(p),
 	}
-}
-
-// orEmpty makes a list [] in JSON and not null.
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
 }
 
 // accesses lists what a plugin was granted, or asks for.

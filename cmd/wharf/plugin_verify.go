@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -35,18 +36,11 @@ func (a *app) runPluginVerify(_ context.Context, store *pluginstore.Store, names
 		v, state := verification{p.Name, true, ""}, "ok"
 		if err := store.Verify(p); err != nil {
 			v.OK, v.Problem, state = false, err.Error(), "wrong"
-			if wrong == nil {
-				wrong = err
-			}
+			wrong = cmp.Or(wrong, err)
 		}
 		list, rows = append(list, v), append(rows, []string{v.Name, state, plain.Line(v.Problem)})
 	}
-	if !a.forPeople() {
-		err = a.PrintJSON(list)
-	} else {
-		err = a.PrintTable(rows)
-	}
-	if err != nil {
+	if err := a.printList(list, rows); err != nil {
 		return err
 	}
 	return wrong

@@ -27,14 +27,11 @@ func (a *app) listPrompts(ctx context.Context, c *client, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if !a.forPeople() {
-		return a.PrintJSON(append([]mcp.Prompt{}, prompts...)) // [] and not null
-	}
 	rows := plain.Table{{"PROMPT", "ARGUMENTS", "DESCRIPTION"}}
 	for _, p := range prompts {
 		rows = append(rows, []string{plain.Cell(p.Name), plain.Cell(promptSignature(p.Arguments)), plain.Cell(about(p.Description, p.Title))})
 	}
-	return a.PrintTable(rows)
+	return a.printList(append([]mcp.Prompt{}, prompts...), rows) // [] and not null
 }
 
 // promptSignature is how the arguments of a prompt are written on the command line.

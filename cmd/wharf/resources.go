@@ -35,9 +35,6 @@ func (a *app) listResources(ctx context.Context, c *client, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if !a.forPeople() {
-		return a.PrintJSON(have)
-	}
 	rows := plain.Table{{"URI", "NAME", "TYPE", "DESCRIPTION"}}
 	for _, r := range have.Resources {
 		rows = append(rows, []string{plain.Cell(r.URI), plain.Cell(r.Name), plain.Cell(r.MIMEType), plain.Cell(about(r.Description, r.Title))})
@@ -45,7 +42,7 @@ func (a *app) listResources(ctx context.Context, c *client, _ []string) error {
 	for _, r := range have.Templates {
 		rows = append(rows, []string{plain.Cell(r.URITemplate), plain.Cell(r.Name), plain.Cell(r.MIMEType), plain.Cell(about(r.Description, r.Title))})
 	}
-	return a.PrintTable(rows)
+	return a.printList(have, rows)
 }
 
 // resourceLists asks for both lists. A server may have no method for templates.

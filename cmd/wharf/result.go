@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
@@ -53,7 +52,7 @@ func (e *resultError) Is(target error) bool { return target == host.ErrProtocol 
 func mismatch(raw json.RawMessage, err error) string {
 	var members struct{ Content, IsError, ResultType json.RawMessage }
 	if json.Unmarshal(raw, &members) != nil {
-		return "expected an object, got " + args.KindOf(string(raw[:1]))
+		return "expected an object, got " + mcp.KindOf(raw)
 	}
 	for _, m := range []struct {
 		name, want string
@@ -62,7 +61,7 @@ func mismatch(raw json.RawMessage, err error) string {
 		if m.value == nil {
 			continue
 		}
-		if kind := args.KindOf(string(m.value[:1])); kind != "null" && !strings.HasSuffix(m.want, kind) {
+		if kind := mcp.KindOf(m.value); kind != "null" && !strings.HasSuffix(m.want, kind) {
 			return fmt.Sprintf("%s: expected %s, got %s", m.name, m.want, kind)
 		}
 	}

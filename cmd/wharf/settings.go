@@ -59,20 +59,15 @@ func (s *settings) project() []host.Server {
 	servers, warnings := found.Beneath(s.servers)
 	s.projects = servers
 	for _, name := range found.Isolated {
-		s.isolate(name)
+		if s.plugins == nil {
+			s.plugins = make(map[string]config.Plugin)
+		}
+		p := s.plugins[name]
+		p.Name, p.Isolation = name, config.IsolationProcess
+		s.plugins[name] = p
 	}
 	s.warnings = append(append(s.warnings, found.Warnings...), warnings...)
 	return s.projects
-}
-
-// isolate makes a plugin run in a process of its own.
-func (s *settings) isolate(name string) {
-	p := s.plugins[name]
-	p.Name, p.Isolation = name, config.IsolationProcess
-	if s.plugins == nil {
-		s.plugins = make(map[string]config.Plugin)
-	}
-	s.plugins[name] = p
 }
 
 // find looks among the user's own servers first, and reads no project for one of
@@ -85,12 +80,11 @@ func (s *settings) find(name string) (host.Server, bool) {
 }
 
 func among(servers []host.Server, name string) (host.Server, bool) {
-	for _, server := range servers {
-		if server.Name == name {
-			return server, true
-		}
+	i := slices.IndexFunc(servers, func(s host.Server) bool { return s.Name == name })
+	if i < 0 {
+		return host.Server{}, false
 	}
-	return host.Server{}, false
+	return servers[i], true
 }
 
 func (s *settings) has(name string) bool {

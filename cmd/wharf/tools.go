@@ -32,17 +32,11 @@ func (a *app) listTools(ctx context.Context, c *client, _ []string) error {
 }
 
 func (a *app) printTools(tools []mcp.Tool) error {
-	if !a.forPeople() {
-		if tools == nil {
-			tools = []mcp.Tool{} // [] and not null
-		}
-		return a.PrintJSON(tools)
-	}
 	rows := plain.Table{{"TOOL", "ARGUMENTS", "DESCRIPTION"}}
 	for _, tool := range tools {
 		rows = append(rows, []string{plain.Cell(tool.Name), plain.Cell(signature(tool)), plain.Cell(about(tool.Description, tool.Title))})
 	}
-	return a.PrintTable(rows)
+	return a.printList(append([]mcp.Tool{}, tools...), rows) // [] and not null
 }
 
 // signature is how the arguments of a tool are written on the command line,

@@ -23,21 +23,16 @@ func newVersion(a *app) *cobra.Command {
 		Short: "Print the versions of the program, its ABI and the protocol",
 		Args:  exactly(),
 		RunE: func(*cobra.Command, []string) error {
-			return a.printVersion()
+			if !a.forPeople() {
+				return a.PrintJSON(map[string]any{
+					"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
+					"abi": abi.Module, "protocols": protocols,
+				})
+			}
+			return a.Print(fmt.Sprintf("wharf     %s\ngo        %s %s/%s\nabi       %s\nprotocol  %s\n",
+				version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, abi.Module, strings.Join(protocols, ", ")))
 		},
 	}
-}
-
-func (a *app) printVersion() error {
-	if !a.forPeople() {
-		return a.PrintJSON(map[string]any{
-			"version": version(), "go": runtime.Version(),
-			"platform": runtime.GOOS + "/" + runtime.GOARCH,
-			"abi":      abi.Module, "protocols": protocols,
-		})
-	}
-	return a.Print(fmt.Sprintf("wharf     %s\ngo        %s %s/%s\nabi       %s\nprotocol  %s\n",
-		version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, abi.Module, strings.Join(protocols, ", ")))
 }
 
 // version is that of the module the program was built from: a release for

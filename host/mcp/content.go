@@ -99,7 +99,7 @@ func (c Content) MarshalJSON() ([]byte, error) {
 func (c *Content) UnmarshalJSON(block []byte) error {
 	r := strictjson.Read(block)
 	if r.Kind() != '{' || !json.Valid(block) {
-		return fmt.Errorf("content block: expected an object, got %s", kindOf(block))
+		return fmt.Errorf("content block: expected an object, got %s", KindOf(block))
 	}
 	var m members
 	strange := false
@@ -129,7 +129,7 @@ func (c *Content) read(block []byte, m *members, strange bool) error {
 			continue
 		}
 		if err := json.Unmarshal(member, fields[at]); err != nil {
-			return fmt.Errorf("content block: member %q: unexpected %s", memberNames[at], kindOf(member))
+			return fmt.Errorf("content block: member %q: unexpected %s", memberNames[at], KindOf(member))
 		}
 	}
 	if strange || !known(c.Type) || !c.Resource.fits(m[slices.Index(memberNames[:], "resource")]) {
@@ -198,8 +198,9 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// kindOf names the kind of a JSON value by its first byte, for errors.
-func kindOf(value []byte) string {
+// KindOf names the kind of a JSON value by its first byte, as JSON Schema does: "number"
+// is any that is no other kind, and "nothing" a text without one.
+func KindOf(value []byte) string {
 	value = bytes.TrimLeft(value, " \t\r\n")
 	if len(value) == 0 {
 		return "nothing"

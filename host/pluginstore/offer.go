@@ -161,8 +161,9 @@ func (s *Store) fetch(ctx context.Context, r Request, was *Installed) (*Offer, e
 		return nil, err
 	}
 	hash := plugin.Hash(fetched.Binary)
-	if r.SHA256 != "" && !sameHash(hash, r.SHA256) {
-		return nil, unexpected(source.Text, hash, r.SHA256)
+	if r.SHA256 != "" && !strings.EqualFold(hash, strings.TrimPrefix(strings.ToLower(r.SHA256), "sha256:")) {
+		err := &plugin.HashError{Name: "new", Path: source.Text, Want: r.SHA256, Got: hash}
+		return nil, &hosterr.Error{Kind: hosterr.ErrDenied, Err: err, Hint: "it is another file than the one that you expect: ask where you have the hash from"}
 	}
 	o := &Offer{Was: was, binary: fetched.Binary}
 	o.Plugin = Installed{Source: source.Text, SHA256: hash, Size: int64(len(fetched.Binary))}
@@ -317,15 +318,4 @@ func (s *Store) checkName(name string) error {
 		return &hosterr.Error{Kind: hosterr.ErrConfig, Err: err, Hint: "give it another name with --name"}
 	}
 	return nil
-}
-
-// sameHash reports whether a person who writes down a hash means this one.
-func sameHash(hash, named string) bool {
-	return strings.EqualFold(hash, strings.TrimPrefix(strings.ToLower(named), "sha256:"))
-}
-
-// unexpected is the error of a file that is not the one that was named.
-func unexpected(source, got, want string) error {
-	err := &plugin.HashError{Name: "new", Path: source, Want: want, Got: got}
-	return &hosterr.Error{Kind: hosterr.ErrDenied, Err: err, Hint: "it is another file than the one that you expect: ask where you have the hash from"}
 }

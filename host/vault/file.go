@@ -87,22 +87,16 @@ func parse(text []byte) (*fileV1, error) {
 	if _, end := d.Token(); err == nil && end != io.EOF {
 		err = errors.New("something follows the end")
 	}
-	if err != nil {
-		return nil, explainVersion(text, err)
+	if err == nil {
+		return b, nil
 	}
-	return b, nil
-}
-
-// explainVersion says of a file that cannot be read that it is of a later
-// version, where that is the reason.
-func explainVersion(text []byte, err error) error {
 	var head struct {
 		Version int `json:"version"`
 	}
 	if json.Unmarshal(text, &head) == nil && head.Version > version {
-		return fmt.Errorf("it is of version %d, and this program knows %d: use the newer program that wrote it", head.Version, version)
+		err = fmt.Errorf("it is of version %d, and this program knows %d: use the newer program that wrote it", head.Version, version)
 	}
-	return err
+	return nil, err
 }
 
 func (b *fileV1) validate() error {

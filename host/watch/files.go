@@ -200,18 +200,14 @@ func (f *Files) Next(ctx context.Context) ([]string, error) {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		if paths := f.take(); len(paths) > 0 {
+		f.mu.Lock()
+		paths := slices.Sorted(maps.Keys(f.changed))
+		clear(f.changed)
+		f.mu.Unlock()
+		if len(paths) > 0 {
 			return paths, nil
 		}
 	}
-}
-
-func (f *Files) take() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	paths := slices.Sorted(maps.Keys(f.changed))
-	clear(f.changed)
-	return paths
 }
 
 // Close stops following. A waiting Next returns [ErrClosed]. Close may be called again.

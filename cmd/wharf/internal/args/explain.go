@@ -8,6 +8,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // Explain turns an error about the arguments of a call into one about what the person
@@ -21,22 +22,16 @@ func (args Arguments) Explain(sent Object, err error) error {
 	hint := "--no-validate sends the arguments as they are"
 	for _, f := range refused.Faults {
 		texts = append(texts, args.subject(f, sent)+complaint(f, refused.Tool))
-		if f.Near != "" {
-			hint = nearHint(f)
+		if path := f.Path(); f.Near != "" && f.Kind == host.FaultMissing { // a name was mistyped
+			hint = fmt.Sprintf("is %q meant to be %q?", f.Near, plain.Clip(path[len(path)-1], 40))
+		} else if f.Near != "" {
+			hint = fmt.Sprintf("did you mean %q?", f.Near)
 		}
 	}
 	if refused.More > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", refused.More))
 	}
 	return exit.Usage(errors.New(strings.Join(texts, "; ")), "%s", hint)
-}
-
-// nearHint asks whether a name was mistyped.
-func nearHint(f host.Fault) string {
-	if path := f.Path(); f.Kind == host.FaultMissing {
-		return fmt.Sprintf("is %q meant to be %q?", f.Near, plain.Clip(path[len(path)-1], 40))
-	}
-	return fmt.Sprintf("did you mean %q?", f.Near)
 }
 
 // subject says which argument a fault is about, as the person typed it.
@@ -56,7 +51,7 @@ func (args Arguments) subject(f host.Fault, sent Object) string {
 // label is the word without what may be a secret: text may be one unless the schema
 // says that it is a number, true, false or null.
 func (v Value) label(sent []byte) string {
-	kind := KindOf(string(sent))
+	kind := mcp.KindOf(sent)
 	if kind == "number" || kind == "boolean" || kind == "null" {
 		return plain.Clip(v.word, 40)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 // Object is a JSON object of arguments, each value as it was written.
@@ -19,7 +21,7 @@ func parseObject(text string) (Object, error) {
 	}
 	decoder := json.NewDecoder(strings.NewReader(text))
 	if open, _ := decoder.Token(); open != json.Delim('{') {
-		return nil, fmt.Errorf("expected an object, got %s", KindOf(text))
+		return nil, fmt.Errorf("expected an object, got %s", mcp.KindOf([]byte(text)))
 	}
 	members := Object{}
 	for decoder.More() {
@@ -57,21 +59,4 @@ func validJSON(text string) error {
 		return fmt.Errorf("not JSON: %w at byte %d", err, syntax.Offset)
 	}
 	return fmt.Errorf("not JSON: %w", err)
-}
-
-// KindOf names the type of a valid JSON value, as JSON Schema does.
-func KindOf(value string) string {
-	switch strings.TrimSpace(value)[0] {
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case 't', 'f':
-		return "boolean"
-	case 'n':
-		return "null"
-	}
-	return "number"
 }

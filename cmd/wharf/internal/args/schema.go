@@ -127,12 +127,8 @@ func (s *Schema) typesOf(schema json.RawMessage) (Types, bool) {
 	if found := typeNames(node.Type); found != nil {
 		return found, true
 	}
-	return s.union(slices.Concat(node.AnyOf, node.OneOf))
-}
-
-func (s *Schema) union(branches []json.RawMessage) (Types, bool) {
 	var all Types
-	for _, branch := range branches {
+	for _, branch := range slices.Concat(node.AnyOf, node.OneOf) {
 		found, ok := s.typesOf(branch)
 		if !ok {
 			return nil, false
@@ -174,7 +170,7 @@ func coerce(text string, wanted Types) (json.RawMessage, bool) {
 	if validJSON(text) != nil {
 		return nil, false
 	}
-	kind := KindOf(text)
+	kind := mcp.KindOf([]byte(text))
 	if slices.Contains(wanted, kind) || kind == "number" && slices.Contains(wanted, "integer") && whole(text) {
 		return json.RawMessage(text), true
 	}
