@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -72,17 +73,12 @@ func (s *SignIn) withDefaults(settings []step.Setting) *SignIn {
 	if len(out.Settings) == 0 {
 		out.Settings = inventedSettings(settings)
 	}
-	if out.Server == "" {
-		out.Server = serverURL
-	}
+	out.Server, out.Typed = cmp.Or(out.Server, serverURL), cmp.Or(out.Typed, "kit-typed")
 	if out.Challenge == nil {
 		out.Challenge = []string{`Bearer realm="kit"`}
 	}
 	if out.Redirect == nil {
 		out.Redirect = map[string]string{"code": "kit-code"}
-	}
-	if out.Typed == "" {
-		out.Typed = "kit-typed"
 	}
 	if out.Run == nil {
 		out.Run = &step.RunResult{Stdout: `{"Authorization":"Bearer kit-${count}"}`}

@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -13,8 +14,8 @@ import (
 func (r *Report) Text(lines int) string {
 	var out strings.Builder
 	p := r.Plugin
-	fmt.Fprintf(&out, "%s %s, %d bytes, sha256 %s\n", orDash(p.Name), p.Version, p.Size, p.SHA256)
-	fmt.Fprintf(&out, "class %s, wire %s, kit %d\n\n", orDash(p.Class), orDash(p.Wire), r.Kit)
+	fmt.Fprintf(&out, "%s %s, %d bytes, sha256 %s\n", cmp.Or(p.Name, "-"), p.Version, p.Size, p.SHA256)
+	fmt.Fprintf(&out, "class %s, wire %s, kit %d\n\n", cmp.Or(p.Class, "-"), cmp.Or(p.Wire, "-"), r.Kit)
 	told := map[string]string{}
 	for _, level := range levels {
 		r.section(&out, level, lines, told)
@@ -188,11 +189,4 @@ func (r *Report) binding(result Result) (ids []string) {
 		}
 	}
 	return ids
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
