@@ -1,7 +1,6 @@
 package host_test
 
 import (
-	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -14,24 +13,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/internal/mcptest"
 )
-
-// sdkServer is a server of the official SDK, with the tool echo.
-func sdkServer() *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "sdk", Version: "1"}, nil)
-	type input struct {
-		Message string `json:"message"`
-	}
-	mcp.AddTool(s, &mcp.Tool{Name: "echo"}, func(_ context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Message}}}, nil, nil
-	})
-	return s
-}
 
 // streamable serves the SDK's server over Streamable HTTP. Sessions that nobody
 // ended go with the test.
 func streamable(t *testing.T, o *mcp.StreamableHTTPOptions) http.Handler {
-	s := sdkServer()
+	s := mcptest.NewServer()
 	t.Cleanup(func() {
 		for session := range s.Sessions() {
 			session.Close()
@@ -49,7 +37,7 @@ func serve(t *testing.T, h http.Handler) string {
 
 // One url is enough: the era and the transport are found out.
 func TestURLs(t *testing.T) {
-	legacySSE := mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return sdkServer() }, nil)
+	legacySSE := mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return mcptest.NewServer() }, nil)
 	for name, c := range map[string]struct {
 		handler  http.Handler
 		protocol string

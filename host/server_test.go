@@ -3,7 +3,6 @@ package host_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/internal/mcptest"
 	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
 )
@@ -28,7 +27,7 @@ import (
 const serverVariable = "WHARF_TEST_SERVER"
 
 var servers = map[string]func(){
-	"sdk":     serveSDK,
+	"sdk":     func() { mcptest.Run() },
 	"legacy":  func() { serveRaw(false) },
 	"modern":  func() { serveRaw(true) },
 	"exits":   func() { fmt.Fprintln(os.Stderr, "no database at this address"); os.Exit(3) },
@@ -97,18 +96,6 @@ func connect(t testing.TB, h *host.Host, s host.Server) *host.Session {
 		t.Fatal(err)
 	}
 	return session
-}
-
-// serveSDK is a server built with the official SDK.
-func serveSDK() {
-	s := mcp.NewServer(&mcp.Implementation{Name: "sdk", Version: "1"}, nil)
-	type input struct {
-		Message string `json:"message"`
-	}
-	mcp.AddTool(s, &mcp.Tool{Name: "echo"}, func(_ context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Message}}}, nil, nil
-	})
-	s.Run(context.Background(), &mcp.StdioTransport{})
 }
 
 // request is as much of a message as the raw server needs.

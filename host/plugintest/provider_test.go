@@ -98,6 +98,9 @@ func TestEveryCheckOfProvidersCanFail(t *testing.T) {
 	}
 	for id, m := range providerFaults {
 		t.Run(id, func(t *testing.T) {
+			if id == "fuel" {
+				testenv.NeedsLong(t) // it uses up a budget of seconds
+			}
 			wantProviderFailure(t, tryBroken(t, m.fault, id), id, m.says)
 		})
 	}
