@@ -37,7 +37,7 @@ func TestInteropSignIn(t *testing.T) {
 		name string
 		play func(*signIn, *testing.T)
 	}{
-		{"nobody is there", (*signIn).nobodyThere},
+		{"no person is there", (*signIn).noPerson},
 		{"the person says no", (*signIn).saysNo},
 		{"the person signs in", (*signIn).signsIn},
 		{"the login is listed", (*signIn).isListed},
@@ -63,7 +63,7 @@ func (s *signIn) words(do string) []string {
 		"publish, asking":   {"call", s.MCP, "publish", "--browser"},
 		"login":             {"login", s.MCP, "--browser"},
 		"login, no browser": {"login", s.MCP, "--no-browser"},
-		"login, nobody":     {"login", s.MCP, "--json"},
+		"login, no person":     {"login", s.MCP, "--json"},
 		"logout":            {"logout", s.MCP},
 		"status":            {"auth", "status", "--json"},
 	}[do]
@@ -71,10 +71,10 @@ func (s *signIn) words(do string) []string {
 
 // Without a person nothing is asked and nothing opened: the command says where
 // they would sign in, and how.
-func (s *signIn) nobodyThere(t *testing.T) {
+func (s *signIn) noPerson(t *testing.T) {
 	s.isRefused(t, "tools")
 	s.isRefused(t, "whoami")
-	if got := s.wharf(t, "login, nobody"); got.code != exit.CodeSignIn {
+	if got := s.wharf(t, "login, no person"); got.code != exit.CodeSignIn {
 		t.Errorf("exit %d, stderr: %s", got.code, got.stderr)
 	}
 	s.did(t) // not even a registration

@@ -216,12 +216,12 @@ func (o *Offer) vouch(r Request, fetched *download) error {
 		return unsigned("it has no signature",
 			"where the signature does not lie beside it, name it with --signature")
 	case signature == "":
-		o.Warnings = append(o.Warnings, "nobody signed it: what vouches for it is where it came from")
+		o.Warnings = append(o.Warnings, "it has no signature: what vouches for it is where it came from")
 		return nil
 	}
 	given := cmp.Or(r.Key, known, fetched.Key)
 	if given == "" {
-		return unsigned("it is signed, and nobody has named the key",
+		return unsigned("it is signed, and no key is named",
 			"have the publisher's key from where you trust it, and name it with --key")
 	}
 	key, err := parseKey(given)

@@ -88,7 +88,7 @@ func (s *Store) Lockfile() string { return s.dir.Path(lockName) }
 // Path returns the file of a plugin.
 func (s *Store) Path(p Installed) string { return s.files.Path(p.SHA256 + suffix) }
 
-// Find returns the plugin of a name. It is an ErrConfig that there is none.
+// Find returns the plugin of a name. A name without a plugin is an ErrConfig.
 func (s *Store) Find(name string) (Installed, error) {
 	all, err := s.List()
 	if err != nil {

@@ -259,7 +259,7 @@ func TestProcessesAddAtOnce(t *testing.T) {
 	}
 }
 
-// Files that nobody names, such as those of a process that was killed, go with
+// Files that no entry names, such as those of a process that was killed, go with
 // the next change; what is not ours stays.
 func TestSweep(t *testing.T) {
 	s := fresh(t)
@@ -279,7 +279,7 @@ func TestSweep(t *testing.T) {
 }
 
 // TestNewWantsAreAskedAbout: a provider that wants in an update what no access bounds is asked
-// about, whoever signed it, until it is installed so.
+// about, whatever key signed it, until it is installed so.
 func TestNewWantsAreAskedAbout(t *testing.T) {
 	described := func(was *Installed, wants step.Wants) *Offer {
 		o := &Offer{Was: was, Info: &Info{Provider: &step.Manifest{Name: "sealer", Version: "1.0.1", Wants: wants}}}

@@ -44,7 +44,7 @@ func (v *Vault) StoreSecret(ctx context.Context, name, value string) error {
 	return err
 }
 
-// ForgetSecret removes a secret of the user. It is no error that there is none.
+// ForgetSecret removes a secret of the user. That it does not exist is no error.
 func (v *Vault) ForgetSecret(ctx context.Context, name string) error {
 	return v.Forget(ctx, secretKey(name), 0)
 }

@@ -61,7 +61,7 @@ func (b *fileV1) about(what string) []byte {
 }
 
 // aboutRecord returns the additional data of a record: all that is not sealed and
-// that somebody relies on.
+// that a reader relies on.
 func (b *fileV1) aboutRecord(key Key, generation uint64) []byte {
 	data := key.append(b.about(sealsRecord))
 	return binary.AppendUvarint(data, generation)

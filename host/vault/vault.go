@@ -150,7 +150,7 @@ func (v *Vault) Store(ctx context.Context, key Key, value secret.Secret) (genera
 	return generation, nil
 }
 
-// writable returns the file with its cipher, or a new one where there is none.
+// writable returns the file with its cipher, or a new one where no file is.
 func (v *Vault) writable(ctx context.Context, b *fileV1) (*fileV1, cipher.AEAD, error) {
 	if b == nil {
 		return v.create(ctx)
@@ -220,7 +220,7 @@ func (v *Vault) lockWrites(ctx context.Context) (unlock func(), err error) {
 	return v.locks.take(ctx, writeLock, writeLock)
 }
 
-// read returns the file, or nil if there is none.
+// read returns the file, or nil without one.
 func (v *Vault) read() (*fileV1, error) {
 	text, err := v.folder.Read(recordsFile, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {

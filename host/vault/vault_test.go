@@ -340,7 +340,7 @@ func TestDefaultDir(t *testing.T) {
 	}
 }
 
-// writeFile puts a file in place as somebody else would.
+// writeFile puts a file in place as another program would.
 func writeFile(t testing.TB, v *Vault, b *fileV1) {
 	t.Helper()
 	text, err := b.text()
