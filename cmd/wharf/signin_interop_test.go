@@ -63,7 +63,7 @@ func (s *signIn) words(do string) []string {
 		"publish, asking":   {"call", s.MCP, "publish", "--browser"},
 		"login":             {"login", s.MCP, "--browser"},
 		"login, no browser": {"login", s.MCP, "--no-browser"},
-		"login, no person":     {"login", s.MCP, "--json"},
+		"login, no person":  {"login", s.MCP, "--json"},
 		"logout":            {"logout", s.MCP},
 		"status":            {"auth", "status", "--json"},
 	}[do]
