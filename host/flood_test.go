@@ -10,7 +10,7 @@ import (
 
 // A program that does not listen holds up no answer, and does not have to hold
 // what it does not hear; in the end it learns that it missed some.
-func TestFloodThatNobodyHears(t *testing.T) {
+func TestFloodWithoutAListener(t *testing.T) {
 	release, missed := make(chan struct{}), make(chan string, 1)
 	h := newHost(t, host.Config{Timeout: time.Hour, Event: func(e host.Event) {
 		<-release

@@ -57,9 +57,9 @@ func guesses() []attack {
 	}
 	stale := tells(opening, get(4), invoke(uint32(abi.CallClose)), opDrop, opening, get(4), num(1<<8), 0x6b, num(manifestAt), num(1), num(0), invoke(uint32(abi.CallWrite)))
 	const held = "handles are looked up, with their generation"
-	nobody := num(-1)
+	closed := num(-1)
 	return []attack{
-		{name: "`close` of 1,024 guessed handles", limit: held, ends: gaveUp(abi.Closed), ship: guess(abi.CallClose, code(nobody, set(4)))},
+		{name: "`close` of 1,024 guessed handles", limit: held, ends: gaveUp(abi.Closed), ship: guess(abi.CallClose, code(closed, set(4)))},
 		{name: "`write` to 1,024 guessed handles", limit: held, ends: gaveUp(abi.Closed), ship: guess(abi.CallWrite, opening, manifestAt, 1, 0)},
 		{name: "`forward` to 1,024 guessed handles", limit: held, ends: gaveUp(abi.Closed), ship: guess(abi.CallForward, opening, 0, 1, 0)},
 		{name: "`write` to a handle that was closed, after its place was taken again", limit: held, ends: gaveUp(abi.Closed), ship: stale},

@@ -46,7 +46,7 @@ var beyond = map[abi.OpenKind][]trespass{
 		{name: "another port", request: getting("http://127.0.0.1:10/a/mcp"), want: abi.Denied},
 		{name: "another scheme", request: getting("https://127.0.0.1:9/a/mcp"), want: abi.Denied},
 		{name: "a file", request: getting("file:///etc/passwd"), want: abi.Denied},
-		{name: "somebody's name before the host", request: getting("http://me@127.0.0.1:9/a/mcp"), want: abi.Denied},
+		{name: "a user name before the host", request: getting("http://me@127.0.0.1:9/a/mcp"), want: abi.Denied},
 		{name: "a host without a scheme", request: getting("//evil.example/a/mcp"), want: abi.Denied},
 		{name: "another path", request: getting("/b"), want: abi.Denied},
 		{name: "a path that begins alike", request: getting("/a/mcpx"), want: abi.Denied},

@@ -201,7 +201,7 @@ func TestBadGreetings(t *testing.T) {
 	}
 }
 
-// Calls that nobody answers leave their places to others, and more calls than
+// Calls without an answer leave their places to others, and more calls than
 // there are places for wait for one.
 func TestManyCallsAtOnce(t *testing.T) {
 	urls := eras(t, map[string]answer{"mute": silent})
@@ -213,7 +213,7 @@ func TestManyCallsAtOnce(t *testing.T) {
 		for range 100 {
 			wg.Go(func() {
 				if _, err := s.CallTool(ctx, "mute", nil); !errors.Is(err, host.ErrTimeout) {
-					t.Errorf("%s: a call that nobody answers ended with %v", era, err)
+					t.Errorf("%s: a call without an answer ended with %v", era, err)
 				}
 			})
 		}

@@ -35,7 +35,7 @@ const hostSetupVariable = "WHARF_TEST_SETUP"
 // What a hostProcess says of a call. Any other line is an error.
 const (
 	fair      = "fair"
-	lockedOut = "locked out: " // somebody has to sign in
+	lockedOut = "locked out: " // a person has to sign in
 	gone      = ""             // it was killed
 )
 

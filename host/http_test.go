@@ -16,7 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/internal/mcptest"
 )
 
-// streamable serves the SDK's server over Streamable HTTP. Sessions that nobody
+// streamable serves the SDK's server over Streamable HTTP. Sessions that no client
 // ended go with the test.
 func streamable(t *testing.T, o *mcp.StreamableHTTPOptions) http.Handler {
 	s := mcptest.NewServer()
@@ -169,9 +169,9 @@ func TestHTTPErrors(t *testing.T) {
 			}
 		}
 	}
-	l := ownPort(t) // where nobody comes after us
+	l := ownPort(t) // where no other server comes after us
 	l.Close()
 	if _, err := h.Connect(t.Context(), host.Server{Name: "gone", URL: "http://" + l.Addr().String()}); !errors.Is(err, host.ErrUnreachable) {
-		t.Errorf("nobody listens: %v", err)
+		t.Errorf("without a listener: %v", err)
 	}
 }

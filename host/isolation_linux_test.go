@@ -46,7 +46,7 @@ func (h *heard) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// workerMark is in the command line of a worker, and in nobody else's.
+// workerMark is in the command line of a worker, and in that of no other process.
 const workerMark = "test-worker"
 
 // workerCommand is the command that makes a worker of this binary.
@@ -181,7 +181,7 @@ func lineOf(text []byte, begins string) string {
 }
 
 // A program that starts no workers says so, and what to do.
-func TestNobodyStartsWorkers(t *testing.T) {
+func TestMissingWorker(t *testing.T) {
 	h := newHost(t, host.Config{Files: apart("stdio")})
 	_, err := h.Connect(t.Context(), server("modern"))
 	if !errors.Is(err, host.ErrConfig) || !strings.Contains(host.Hint(err), "[plugins.stdio]") {

@@ -38,7 +38,7 @@ type issuer struct {
 	epoch   int  // of the access tokens that are good
 	revoked bool // all tokens of the family
 	log     ledger
-	reached func(m moment, by string) // is called without the lock; nil for nobody
+	reached func(m moment, by string) // is called without the lock, or nil
 }
 
 // ledger is what has happened since it was last looked at.
@@ -60,7 +60,7 @@ type moment int
 const (
 	refused   moment = iota // a request to the server, for its token has expired
 	asked                   // the issuer, for the next token
-	committed               // nobody has heard of it yet
+	committed               // the client has not heard of it yet
 	answered
 	moments // how many there are
 )

@@ -73,7 +73,7 @@ func add(t *testing.T, h *host.Host, entry host.Server) *host.Session {
 	return s
 }
 
-// What is added is not started before somebody wants it, and a watch from before
+// What is added is not started before a caller wants it, and a watch from before
 // tells of each step.
 func TestAdd(t *testing.T) {
 	h := newHost(t, host.Config{})
@@ -325,8 +325,8 @@ func TestCloseAtAnyTime(t *testing.T) {
 	}
 }
 
-// One server that never answers, and one that always fails, hold nobody up. That
-// nobody reads the news does neither.
+// One server that never answers, and one that always fails, delay no other. That
+// no watcher reads the changes does neither.
 func TestStartTogether(t *testing.T) {
 	h := newHost(t, host.Config{Reconnect: brisk})
 	for range 100 {
@@ -408,7 +408,7 @@ func TestReplacedPlugin(t *testing.T) {
 	say(t, s)
 }
 
-// A server that refuses a call until somebody signs in keeps its connection, and
+// A server that refuses a call until a person signs in keeps its connection, and
 // says so until such a call is let through.
 func TestSignInIsAState(t *testing.T) {
 	var open atomic.Bool
@@ -439,7 +439,7 @@ func TestSignInIsAState(t *testing.T) {
 	}
 }
 
-// Whoever hears of something may use the session on the spot, or end everything.
+// A listener may use the session on the spot, or end everything.
 func TestCallbacksCallBack(t *testing.T) {
 	for name, act := range map[string]func(*host.Host, *host.Session) error{
 		"call":    func(_ *host.Host, s *host.Session) error { _, err := s.ListTools(context.Background()); return err },

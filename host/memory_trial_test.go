@@ -27,7 +27,7 @@ func (a *inProcess) dial(context.Context) (io.ReadWriteCloser, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.here {
-		return nil, errors.New("nobody is there")
+		return nil, errors.New("no person is there")
 	}
 	ours, theirs := net.Pipe()
 	a.conns = append(a.conns, theirs)

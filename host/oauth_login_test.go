@@ -34,7 +34,7 @@ func TestForgedCallbacks(t *testing.T) {
 			}
 		}
 	}
-	port := ownPort(t) // nobody else has it when the callback has given it back
+	port := ownPort(t) // no other process has it when the callback has given it back
 	entry := comesBackTo(w.entry("protectedServer"), port)
 	port.Close()
 	say(t, connect(t, h, entry))
@@ -54,8 +54,8 @@ func comesBackTo(entry host.Server, l net.Listener) host.Server {
 	return entry
 }
 
-// A callback whose port somebody has is an error before any page opens. One that
-// is free to choose goes around whoever has it.
+// A callback whose port is taken is an error before any page opens. One that
+// is free to choose takes another.
 func TestSquattedPort(t *testing.T) {
 	l := ownPort(t)
 	defer l.Close()
@@ -355,7 +355,7 @@ func TestClocks(t *testing.T) {
 
 // Without a person there is no page, no client and no callback, and the error
 // says what to do.
-func TestNobodyIsThere(t *testing.T) {
+func TestNoPersonIsThere(t *testing.T) {
 	o := oauthtest.New(t.Cleanup)
 	w := newProtectedServer(t, o)
 	browser := newHost(t, host.Config{VaultDir: vaultDir(t)})

@@ -13,7 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/internal/oauthtest"
 )
 
-// signingIn is a host with a vault and somebody at a browser.
+// signingIn is a host with a vault and a person at a browser.
 func signingIn(t *testing.T) (*host.Host, *visitor) {
 	v := &visitor{}
 	return newHost(t, host.Config{VaultDir: vaultDir(t), Person: &signin.Person{OpenURL: v.open}}), v
@@ -47,7 +47,7 @@ func TestOAuth(t *testing.T) {
 }
 
 // lie is what an authorization server, or an MCP server, does to get at what is
-// not for it, or to have somebody called that it cannot reach.
+// not for it, or to have a server called that it cannot reach.
 type lie struct {
 	tell  func(o *oauthtest.Server, w *protectedServer, other string)
 	want  string // in the error
@@ -96,7 +96,7 @@ var lies = map[string]lie{
 	"iss escaped":                {answers("%s/%2e", true), "from another authorization server", 1},
 	"another's error":            {answers("https://honest.example", true, "error", "access_denied", "error_description", "call 555-1234"), "from another authorization server", 1},
 
-	// Metadata of somebody else.
+	// Metadata of another issuer.
 	"another issuer":      {says("issuer", "https://honest.example"), `its issuer is "https://honest.example"`, 0},
 	"no issuer":           {says("issuer", nil), `its issuer is ""`, 0},
 	"an issuer and slash": {func(o *oauthtest.Server, w *protectedServer, _ string) { says("issuer", o.URL+"/")(o, w, "") }, "its issuer is", 0},
@@ -160,7 +160,7 @@ var lies = map[string]lie{
 	}, "longer than", 1},
 }
 
-// moves redirects a path to where nobody may be sent.
+// moves redirects a path to where no request may go.
 func moves(path string, status int) func(*oauthtest.Server, *protectedServer, string) {
 	return func(o *oauthtest.Server, _ *protectedServer, other string) {
 		o.Answer(path, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other+path, status) })

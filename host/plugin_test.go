@@ -64,7 +64,7 @@ func listen(t *testing.T, network string) (address string) {
 	return network + ":" + l.Addr().String()
 }
 
-// A transport that nobody compiled in reaches a server over a socket.
+// A transport that is not compiled in reaches a server over a socket.
 func TestTransportFromAFile(t *testing.T) {
 	file := testenv.Plugin(t, socketPackage)
 	h := newHost(t, host.Config{Files: map[string]config.Plugin{
@@ -142,7 +142,7 @@ func TestInspect(t *testing.T) {
 
 // A hostile plugin loses its own connection, its name is in the error, and a
 // session beside it goes on.
-func TestHostilePluginHarmsNobody(t *testing.T) {
+func TestHostilePluginHarmsNoOther(t *testing.T) {
 	file := testenv.Plugin(t, hostilePackage)
 	h := newHost(t, host.Config{Files: map[string]config.Plugin{"hostile": {Name: "hostile", File: file}}})
 	good := connect(t, h, server("modern"))

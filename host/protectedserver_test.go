@@ -71,7 +71,7 @@ func surf(ctx context.Context, address string) (status int, err error) {
 	return resp.StatusCode, resp.Body.Close()
 }
 
-// spied is a server that nobody may call.
+// spied is a server that must not be called.
 func spied(t *testing.T) (url string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -17,7 +17,7 @@ import (
 const providerPackage = "./internal/auth/testdata/guest"
 
 // A provider that traps, loops, leaves or asks for what is not
-// granted signs nobody in: the server is sent nothing, the error names the
+// granted makes no sign-in: the server is sent nothing, the error names the
 // provider, and the host goes on with other servers, and with this one.
 func TestHostileProviders(t *testing.T) {
 	g, address := newGuarded(t, "good")

@@ -28,7 +28,7 @@ type arrival struct {
 // resumableServer is a legacy server with sessions, whose streams can be gone on with. It
 // keeps one session, and all that it had to tell there.
 type resumableServer struct {
-	listening chan string   // gets the id of the last event when somebody begins to listen
+	listening chan string   // gets the id of the last event when a client begins to listen
 	parted    chan struct{} // gets a token when they are gone
 	called    chan struct{} // gets a token when the tool mute is called, or the tool gate
 	let       chan struct{} // has the tool gate answer
@@ -106,7 +106,7 @@ func (h *resumableServer) forget() {
 	h.open = false
 }
 
-// tell has something to say to whoever listens, now or later.
+// tell has something to say to the listeners, now or later.
 func (h *resumableServer) tell(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

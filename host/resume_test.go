@@ -119,7 +119,7 @@ func (v *passage) hears(text string) {
 	}
 }
 
-// wreck has the guest trap, and waits until nobody listens any more. The call that it
+// wreck has the guest trap, and waits until the listening has ended. The call that it
 // takes is one that its caller has left.
 func (v *passage) wreck() {
 	v.Helper()
@@ -175,7 +175,7 @@ func trapping(resume ...byte) []byte {
 	return rigged(plugins.Builtin()["http"], on)
 }
 
-// newer is a plugin in another version: with a section that nobody reads.
+// newer is a plugin in another version: with a section that is not read.
 func newer(plugin []byte) []byte { return append(bytes.Clone(plugin), 0, 2, 1, 'x') }
 
 // A guest that traps between two calls is replaced by one that goes on with its
@@ -231,7 +231,7 @@ func TestResumeOfAForgottenSession(t *testing.T) {
 
 // A plugin that is replaced, by a reload, leaves its session to the new one, as often
 // as that happens, and whether or not anything was saved in between; and a call in
-// flight is answered before. Whoever records that sees no connection lost.
+// flight is answered before. A recording of that has no lost connection.
 func TestResumeByANewPlugin(t *testing.T) {
 	kept := &traceText{}
 	recorder := trace.NewRecorder(kept)

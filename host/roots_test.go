@@ -76,7 +76,7 @@ func TestRootsChanged(t *testing.T) {
 		if err := tell(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if uri == "file:///d" { // nobody is there to tell
+		if uri == "file:///d" { // no server is there to tell
 			continue
 		}
 		if got, want := <-logged, `["`+uri+`"]`; got != want {

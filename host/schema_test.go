@@ -10,7 +10,7 @@ import (
 )
 
 // TestErrorsOfChecks has the errors of both checks as a session gives them: what
-// was not sent is nobody's failure to be reached, and what was answered is the
+// was not sent is no failure to reach the server, and what was answered is the
 // server's.
 func TestErrorsOfChecks(t *testing.T) {
 	bad := &session.ArgumentError{Tool: "echo", Faults: []Fault{{Kind: FaultMissing, Pointer: "/message"}}}

@@ -99,7 +99,7 @@ func loft(address, transport string, settings map[string]any) host.Server {
 }
 
 // What a provider gives reaches the server of a stream before the first message,
-// on each connection, and nobody else.
+// on each connection, and no other program.
 func TestSealedStream(t *testing.T) {
 	address, began := doorman(t)
 	h, shown, _ := sealing(t)

@@ -177,7 +177,7 @@ var tools = map[string]string{
 	"twice":        `{"jsonrpc":"2.0","id":%ID%,"result":` + good("first") + "}\n" + `{"jsonrpc":"2.0","id":%ID%,"result":` + good("second") + `}`,
 	"asks":         `{"jsonrpc":"2.0","id":"s1","method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":"s2","method":"no/such"}` + "\n" + `{"jsonrpc":"2.0","id":%ID%,"result":` + good("asked") + `}`,
 	"long":         "", // 100 MB in one line
-	"strangers":    "", // 100,000 answers that nobody waits for
+	"strangers":    "", // 100,000 answers without a request
 	"notes":        "", // 200,000 notifications
 	"stderr":       "", // 20 MB on stderr
 	"dies":         "", // in the middle of the call

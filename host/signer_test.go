@@ -69,7 +69,7 @@ func TestASignerThatAsksAPerson(t *testing.T) {
 	}
 }
 
-// Where there is nobody to ask, or what was typed is no good, that is the error.
+// Without a person to ask, or with an answer that does not fit, that is the error.
 func TestASignerWithoutAPerson(t *testing.T) {
 	url := serve(t, &registry{})
 	h := newHost(t, host.Config{VaultDir: vaultDir(t), Files: pluginFile("signer", testenv.Plugin(t, "./plugintest/testdata/signer"))})

@@ -177,7 +177,7 @@ func TestStrangersProvider(t *testing.T) {
 }
 
 // A server that nothing signs in to, and a person that cannot be asked.
-func TestNobodyToAsk(t *testing.T) {
+func TestNoPersonToAsk(t *testing.T) {
 	_, url := newGuarded(t, "x")
 	h := newHost(t, host.Config{Plugins: plugins.Builtin()})
 	entry := host.Server{Name: "guarded", URL: url, Auth: config.Auth{Provider: config.AuthNone}}

@@ -430,7 +430,7 @@ func newAddress(t *testing.T) *address {
 }
 
 // ownPort listens on a port that can be given back and had again: the system itself
-// gives it to nobody, as it does those from 32768 on to whoever asks for any.
+// gives it to no process, as it does those from 32768 on to one that asks for any.
 func ownPort(t *testing.T) net.Listener {
 	t.Helper()
 	for range 100 {

@@ -251,7 +251,7 @@ func TestUpdate(t *testing.T) {
 	other, byOther := publisher(t)
 	sign(file)
 	if _, err := s.Offer(t.Context(), pluginstore.Request{Source: file, Name: "pigeon", Key: other}); !errors.Is(err, host.ErrDenied) {
-		t.Errorf("signed by somebody else: %v", err)
+		t.Errorf("signed by another key: %v", err)
 	}
 	putFile(t, filepath.Join(filepath.Dir(file), "minisign.pub"), []byte("untrusted comment: x\n"+key+"\n"))
 	o := offer(t, s, pluginstore.Request{Source: file, Name: "pigeon"})
@@ -302,7 +302,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// Without a signature nobody vouches for an update.
+// Without a signature no key vouches for an update.
 func TestUnsignedUpdateIsAskedAbout(t *testing.T) {
 	s, file := newStore(t, "worker")
 	install(t, s, offer(t, s, pluginstore.Request{Source: file, Name: "pigeon"}))
@@ -312,7 +312,7 @@ func TestUnsignedUpdateIsAskedAbout(t *testing.T) {
 	}
 }
 
-// An update that asks for more is asked about, whoever signed it, and what the
+// An update that asks for more is asked about, with any signature, and what the
 // user took from it before stays taken.
 func TestMoreIsAskedAbout(t *testing.T) {
 	was := pluginstore.Installed{Key: "k", Asked: []string{"stream"}}

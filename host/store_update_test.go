@@ -10,8 +10,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
 
-// What is not a later version of the same plugin is told, and nobody vouches for it,
-// whoever signed it. What else was not kept is asked about as well.
+// What is not a later version of the same plugin is told, and no key vouches for it,
+// with any signature. What else was not kept is asked about as well.
 func TestWhatIsNoUpdateIsAskedAbout(t *testing.T) {
 	for name, tc := range map[string]struct {
 		old, now string

@@ -189,7 +189,7 @@ func (f *hostProcesses) strike(t *testing.T, b killing, random *rand.Rand) wreck
 		w.victim, w.fell = victim, time.Now()
 	})
 	said := f.call()
-	once.Do(func() { first <- f.crew[0] }) // nobody came that far
+	once.Do(func() { first <- f.crew[0] }) // no process came that far
 	killed.Wait()
 	w.victim.bury()
 	at := slices.Index(f.crew, w.victim)
@@ -205,7 +205,7 @@ func (f *hostProcesses) strike(t *testing.T, b killing, random *rand.Rand) wreck
 
 // judge reports whether the login is gone, and what is wrong with that. It may be
 // gone only if the refresh of the process that was killed had reached the issuer,
-// and what came of it had not reached the disk: by what the issuer has given out,
+// and the result had not reached the disk: by what the issuer has given out,
 // and seen in use, and by how many records were stored. What a process sent before it
 // was killed may be read at any time after that, and some kills later too: then it
 // shows a token of before.

@@ -130,7 +130,7 @@ func overAll(t *testing.T, test func(t *testing.T, session *host.Session, logged
 
 // surfaceSite serves a surface over HTTP until the test ends. listened is closed when a
 // client hears what belongs to no request. A client waits for that a moment only, and
-// what the server tells before nobody hears.
+// what the server tells before it is heard.
 func surfaceSite(t *testing.T, o *mcp.StreamableHTTPOptions) (url string, listened <-chan struct{}) {
 	stop, heard := make(chan struct{}), make(chan struct{})
 	s := newSurface(stop)

@@ -84,7 +84,7 @@ func TestRecordOfALostConnection(t *testing.T) {
 	}
 	for _, l := range lines {
 		if l.Kind == trace.Response && !l.Timed {
-			t.Errorf("nobody knows how long %s took", l.Method)
+			t.Errorf("the trace does not say how long %s took", l.Method)
 		}
 		if l.Kind == trace.Lost && !strings.Contains(l.Why, "exit") {
 			t.Errorf("lost, because %q", l.Why)

@@ -18,7 +18,7 @@ import (
 // costs.
 func TestAHostWithoutAPlaceForItsCache(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
-	if err := os.WriteFile(home, nil, 0o600); err != nil { // nobody can make a folder in it, not even root
+	if err := os.WriteFile(home, nil, 0o600); err != nil { // no user can make a folder in it, not even root
 		t.Fatal(err)
 	}
 	warned := make(chan string, 8)

@@ -61,7 +61,7 @@ func TestWreck(t *testing.T) {
 	}
 }
 
-// leftBehind is goleak.Find for goroutines that nobody waits for, such as those of an
+// leftBehind is goleak.Find for goroutines that are not waited for, such as those of an
 // idle HTTP connection that was closed: each look gives them half a second.
 func leftBehind(others goleak.Option) (err error) {
 	for range 20 {

@@ -141,7 +141,7 @@ func (v *visitor) callTools(t *testing.T) {
 		names = append(names, tool.Name)
 		args, known := everythingTools[tool.Name]
 		if !known {
-			t.Errorf("nobody calls %s", tool.Name)
+			t.Errorf("no test calls %s", tool.Name)
 		}
 		if args == nil {
 			continue

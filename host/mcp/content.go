@@ -25,7 +25,7 @@ const (
 // Nothing of a block is lost: where it is of a type that this package does not
 // know, or has members beyond the fields, Raw holds the whole block as the
 // server wrote it, and it is Raw that is written when the block is marshalled.
-// Whoever changes the fields of such a block clears Raw.
+// A caller that changes the fields of such a block clears Raw.
 type Content struct {
 	Type string
 	Text string

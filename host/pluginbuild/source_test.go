@@ -21,8 +21,8 @@ var modulesInC = []string{
 	"examples/transport-socket-c/socket.wasm",
 }
 
-// A module is what its source gives. Whoever has another compiler, or none, takes the
-// word of somebody who has it.
+// A module is what its source gives. A machine with another compiler, or none, takes the
+// word of one that has it.
 func TestSourceInC(t *testing.T) {
 	version, err := exec.Command("clang", "--version").Output()
 	if err != nil {

@@ -25,7 +25,7 @@ func newKey(t testing.TB) (key string, sign func(binary []byte) string) {
 		if _, err := io.Copy(io.Discard, r); err != nil {
 			t.Fatal(err)
 		}
-		return string(r.SignWithComments(private, "pigeon@1.0", "nobody vouches for this"))
+		return string(r.SignWithComments(private, "pigeon@1.0", "unsigned comment text"))
 	}
 }
 

@@ -90,7 +90,7 @@ func TestDownload(t *testing.T) {
 }
 
 func TestDownloadRefuses(t *testing.T) {
-	elsewhere := site(t, func(http.ResponseWriter, *http.Request) { t.Error("somebody was led elsewhere on this machine") })
+	elsewhere := site(t, func(http.ResponseWriter, *http.Request) { t.Error("a download was led elsewhere on this machine") })
 	url := site(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/truncated":
@@ -240,8 +240,8 @@ func TestPullRefuses(t *testing.T) {
 	}
 }
 
-// A registry that wants more than a token for nobody, or sends for one to where
-// nobody may be sent, is not read.
+// A registry that wants more than an anonymous token, or sends for one to where
+// no request may go, is not read.
 func TestPullStaysAnonymous(t *testing.T) {
 	for challenge, says := range map[string]string{
 		`Basic realm="https://a.example"`:          "without signing in",

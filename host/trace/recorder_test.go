@@ -67,7 +67,7 @@ func (p *memoryFile) records(t *testing.T) (list []Record) {
 	return list
 }
 
-// record runs talk with a recorder and returns what came of it.
+// record runs talk with a recorder and returns what was recorded.
 func record(t *testing.T, talk func(r *Recorder)) *memoryFile {
 	t.Helper()
 	p := new(memoryFile)

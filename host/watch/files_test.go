@@ -164,7 +164,7 @@ func TestQuiet(t *testing.T) {
 				}
 				select {
 				case s.events <- fsnotify.Event{Name: path}:
-				case <-stop: // nobody hears the kernel once the files are closed
+				case <-stop: // the kernel is not heard once the files are closed
 					return
 				}
 			}

@@ -74,7 +74,7 @@ func (p *forAccount) Step(ctx context.Context, call *step.Call) (*step.Reply, er
 	defer runtime.KeepAlive(p.Plugin) // its module stays open during the step
 	in, err := json.Marshal(call)
 	if err == nil && len(in) > step.MaxCall {
-		err = violationf("its state and what came of its last action have %d bytes, there may be %d", len(in), step.MaxCall)
+		err = violationf("its state and the result of its last action have %d bytes, there may be %d", len(in), step.MaxCall)
 	}
 	if err != nil {
 		return nil, blame(p.name, "step", err)

@@ -304,8 +304,8 @@ func signalByPipe(pid int) {
 	_, _ = syscall.Read(0, make([]byte, 1))
 }
 
-// TestASealedProcessSignalsNobody has sealed processes try to end another one.
-func TestASealedProcessSignalsNobody(t *testing.T) {
+// TestASealedProcessSignalsNoOther has sealed processes try to end another one.
+func TestASealedProcessSignalsNoOther(t *testing.T) {
 	for _, how := range []string{"tgkill", "signal by a pipe"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()

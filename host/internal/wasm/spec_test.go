@@ -121,7 +121,7 @@ func (w *world) load(binary []byte, as string, names ...string) error {
 	return nil
 }
 
-// do performs an action and says in words what came of it.
+// do performs an action and says its result in words.
 func (w *world) do(a specAction) string {
 	m := w.modules[a.Module]
 	if m == nil {

@@ -236,7 +236,7 @@ func TestCompilingEndsWithItsCaller(t *testing.T) {
 }
 
 // A folder that cannot be used is replaced by one that ends with the compiler, and
-// whoever wants to know is told why.
+// a caller that asks is told why.
 func TestCompilingWithoutAPlace(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	compiler, dir := compiler(t, honest)

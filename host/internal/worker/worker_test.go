@@ -143,7 +143,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// Whoever does not wait gets no worker.
+// A caller that does not wait gets no worker.
 func TestStartIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := program(t, nil, "silent at the start")

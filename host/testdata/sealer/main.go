@@ -1,6 +1,6 @@
 // Command sealer is an auth provider for tests: what signs in to a byte stream is
 // its setting "blob", what signs in a process is "env", and without either
-// somebody has to sign in first.
+// a person has to sign in first.
 package main
 
 import (

@@ -92,7 +92,7 @@ static void listen_later(void) {
 }
 
 // hears reports whether the response is a stream. Any refusal but that of a server in
-// trouble means that there is none; one may be for the id of an event which the server
+// trouble means that it has no stream; one may be for the id of an event which the server
 // does not remember.
 static bool hears(uint32_t status, bool is_events) {
 	if (status == 200 && is_events) return true;

@@ -73,7 +73,7 @@ static uint32_t skip(reader *r, window p) {
 }
 
 // line_len returns how many bytes stand before the first line end, all of them where
-// there is none.
+// it is missing.
 static uint32_t line_len(text b) {
 	uint32_t n = 0;
 	while (n < b.len && b.bytes[n] != '\n' && b.bytes[n] != '\r') n++;
@@ -175,7 +175,7 @@ static uint32_t skip_ends(reader *r, text w, uint32_t i) {
 }
 
 // at_data looks whether b goes on with the value of a data line, and takes from it what
-// stands before that value; or, where there is none, as much as it has collected to
+// stands before that value; or, where b ends before, as much as it has collected to
 // find that out, which is only needed of a line that was cut.
 static bool at_data(reader *r, text *b) {
 	uint8_t *line = r->memo->line;

@@ -62,7 +62,7 @@ static bool same(text t, const char *other) {
 
 static uint32_t u32(const uint8_t *b) { return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24; }
 
-// framing_of finds the setting of that name; there is none where nothing was set. It
+// framing_of finds the setting of that name; it is missing where nothing was set. It
 // returns false where the settings are no block.
 static bool framing_of(uint32_t len, text *value) {
 	enum { VALUE = 2, HEAD = 6 };

@@ -51,7 +51,7 @@ func TestProgress(t *testing.T) {
 		{"no words", mcp.Progress{Done: 7}, "⠋ 7 asking …"},
 		{"beyond the end", mcp.Progress{Done: 9, Total: 3}, "⠋ ━━━━━━━━━━━━━━━━━━━━ 100% 9/3 asking …"},
 		{"before the beginning", mcp.Progress{Done: -9, Total: 3}, "⠋ ──────────────────── 0% -9/3 asking …"},
-		{"an end that is none", mcp.Progress{Done: 9, Total: -3}, "⠋ 9 asking …"},
+		{"a negative end", mcp.Progress{Done: 9, Total: -3}, "⠋ 9 asking …"},
 		{"almost", mcp.Progress{Done: 999, Total: 1000}, "⠋ ━━━━━━━━━━━━━━━━━━━─ 99% 999/1000 asking …"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
