@@ -17,7 +17,7 @@ import (
 const inbox = "_INBOX.686172626f7572206d617374."
 
 func fresh() sdk.Transport {
-	return &transport{fill: func(b *[12]byte) { copy(b[:], "twelve bytes") }}
+	return &transport{fill: func(b *[12]byte) { copy(b[:], "harbour mast") }}
 }
 
 var settings = abi.Settings{Server: "fleet", Values: []abi.Pair{{Key: settingPrefix, Value: "mcp.fleet"}}}

@@ -47,7 +47,7 @@ func TestCheckSignature(t *testing.T) {
 		"half":             {key, lines[0] + lines[1], "the plugin", "not one of minisign"},
 		"nothing":          {key, "", "the plugin", "not one of minisign"},
 		"a letter":         {key, "Dear Sir or Madam", "the plugin", "not one of minisign"},
-		"too long":         {key, strings.Replace(good, "nobody", strings.Repeat("x", maxText), 1), "the plugin", "not one of minisign"},
+		"too long":         {key, strings.Replace(good, "unsigned comment text", strings.Repeat("x", maxText), 1), "the plugin", "not one of minisign"},
 		"of another, here": {key, strings.Join([]string{lines[0], strings.SplitAfter(byOther(binary), "\n")[1], lines[2], lines[3]}, ""), "the plugin", "and not by"},
 	} {
 		_, err := checkSignature(tc.key, tc.signature, []byte(tc.binary))
