@@ -115,14 +115,14 @@ func (s *Session) Reload(entry Server) error {
 	return nil
 }
 
-// become gives the session another entry and replaces its connection. What was known of
-// the server is forgotten last, when no dial that is under way can report it any more.
+// become gives the session another entry and replaces its connection. The session forgets
+// what it knew of the server after the driver has been told: by then a dial that was under
+// way is cancelled and cannot bring it back.
 func (s *Session) become(entry Server, c manager.Change) {
 	s.entry.Store(&entry)
 	s.refused.Store(nil)
 	s.driver.Change(c)
 	s.inner.Forget()
-	s.harmless.Store(nil)
 }
 
 // Disable drops the connection and makes no other: calls fail with [ErrDisabled],

@@ -34,34 +34,37 @@ var reads = map[string]bool{
 	mcp.MethodGetTask:       true,
 }
 
-// repeat makes a request. If the connection is lost before the answer, a harmless one is
-// made once more. A call that succeeds allocates nothing here.
+// repeat makes a request. If the connection is lost before the answer, a read is made once
+// more, and so is the call of a harmless tool unless the entry has changed meanwhile. A
+// call that succeeds allocates nothing here.
 func (s *Session) repeat(ctx context.Context, method string, harmless bool, request func() error) error {
+	of := s.entry.Load()
 	err := request()
 	if err == nil {
 		s.note(method, nil)
 		return nil
 	}
-	return s.mend(ctx, method, harmless, request, err)
+	again := func() bool { return reads[method] || harmless && s.entry.Load() == of }
+	return s.mend(ctx, method, again, request, err)
 }
 
 // mend handles a request that failed with err: it has the person sign in, or makes the
-// request once more. The first error is kept: a request that may have reached the server
-// does not become one that was not sent.
-func (s *Session) mend(ctx context.Context, method string, harmless bool, request func() error, err error) error {
+// request once more if again says so. The first error is kept: a request that may have
+// reached the server does not become one that was not sent.
+func (s *Session) mend(ctx context.Context, method string, again func() bool, request func() error, err error) error {
 	return s.signingIn(ctx, method, func() error {
 		failed := err
 		if err = nil; failed == nil {
 			failed = request()
 		}
-		if failed == nil || !harmless || !lostInFlight(ctx, failed) {
+		if failed == nil || !lostInFlight(ctx, failed) || !again() {
 			return explain(s.Name(), failed)
 		}
-		again := request()
-		if errors.Is(again, ErrNotSent) {
-			again = fmt.Errorf("%w; and when it was sent again: %v", failed, again)
+		second := request()
+		if errors.Is(second, ErrNotSent) {
+			second = fmt.Errorf("%w; and when it was sent again: %v", failed, second)
 		}
-		return explain(s.Name(), again)
+		return explain(s.Name(), second)
 	})
 }
 
@@ -75,32 +78,43 @@ func lostInFlight(ctx context.Context, err error) bool {
 	return MaybeSent(err) && ctx.Err() == nil && !errors.Is(err, session.ErrClosed)
 }
 
-// mayRepeat reports whether a tool may be called again, by what the newest list
-// said of it and what the user decided.
+// harmlessTools are the tools that may be called again, by a list that was asked for while
+// the session had the entry of.
+type harmlessTools struct {
+	of    *Server
+	names map[string]bool
+}
+
+// mayRepeat reports whether a tool may be called again, by what the newest list of this
+// entry's server said of it and what the user decided.
 func (s *Session) mayRepeat(tool string) bool {
 	if !s.resends() {
 		return false
 	}
 	known := s.harmless.Load()
-	return known != nil && (*known)[tool]
+	return known != nil && known.of == s.entry.Load() && known.names[tool]
 }
 
 // resends reports whether the user lets the marks of the server's tools count.
 func (s *Session) resends() bool { return s.host.config.Resend || s.entry.Load().Resend }
 
-// learn takes a list of the server's tools.
-func (s *Session) learn(tools []mcp.Tool) {
+// learn takes a list of tools that was asked for while the session had the entry of. A list
+// of a server that was replaced meanwhile says nothing of the next one.
+func (s *Session) learn(of *Server, tools []mcp.Tool) {
+	if s.entry.Load() != of {
+		return
+	}
 	s.driver.Report(func(f *manager.Facts) { f.Tools, f.Stale = len(tools), false })
 	if !s.resends() {
 		return
 	}
-	harmless := make(map[string]bool)
+	names := make(map[string]bool)
 	for _, tool := range tools {
 		if a := tool.Annotations; a != nil && (isSet(a.ReadOnlyHint) || isSet(a.IdempotentHint)) {
-			harmless[tool.Name] = true
+			names[tool.Name] = true
 		}
 	}
-	s.harmless.Store(&harmless)
+	s.harmless.Store(&harmlessTools{of, names})
 }
 
 func isSet(hint *bool) bool { return hint != nil && *hint }

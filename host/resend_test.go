@@ -81,3 +81,67 @@ func TestResendStaysTrue(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What the tools of a server say of themselves does not count for the server that takes
+// its place, also when a list or a call is in flight while it is replaced.
+func TestAnnotationsOfAReplacedServer(t *testing.T) {
+	const list = `{"tools":[{"name":"act","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}],"resultType":"complete"}`
+	var sent atomic.Int32
+	lose := func(http.ResponseWriter, *http.Request, string) {
+		sent.Add(1)
+		panic(http.ErrAbortHandler)
+	}
+	next := host.Server{Name: "remote", URL: serve(t, &site{tools: map[string]answer{"act": lose}}), Resend: true}
+	listed, let := make(chan bool), make(chan bool)
+	first := &site{
+		list: func(w http.ResponseWriter, _ *http.Request, id string) {
+			listed <- true
+			<-let
+			result(w, id, list)
+		},
+	}
+	s := connect(t, newHost(t, host.Config{Reconnect: brisk}), host.Server{Name: "remote", URL: serve(t, first), Resend: true})
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.ListTools(t.Context())
+		done <- err
+	}()
+	<-listed
+	if err := s.Reload(next); err != nil {
+		t.Fatal(err)
+	}
+	let <- true
+	if err := <-done; err != nil {
+		t.Fatalf("the list that was in flight: %v", err)
+	}
+	if _, err := s.CallTool(t.Context(), "act", nil); !host.MaybeSent(err) || sent.Load() != 1 {
+		t.Errorf("a list of the server before: sent %d times, %v", sent.Load(), err)
+	}
+}
+
+// A call that is lost because its server was replaced is not made at the next one.
+func TestNoResendToAnotherServer(t *testing.T) {
+	const list = `{"tools":[{"name":"act","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}],"resultType":"complete"}`
+	var s *host.Session
+	var sent atomic.Int32
+	next := host.Server{Name: "remote", Resend: true, URL: serve(t, &site{tools: map[string]answer{"act": func(w http.ResponseWriter, _ *http.Request, id string) {
+		sent.Add(1)
+		result(w, id, good("done"))
+	}}})}
+	first := &site{
+		list: func(w http.ResponseWriter, _ *http.Request, id string) { result(w, id, list) },
+		tools: map[string]answer{"act": func(http.ResponseWriter, *http.Request, string) {
+			if err := s.Reload(next); err != nil {
+				t.Error(err)
+			}
+			panic(http.ErrAbortHandler)
+		}},
+	}
+	s = connect(t, newHost(t, host.Config{Reconnect: brisk}), host.Server{Name: "remote", URL: serve(t, first), Resend: true})
+	if _, err := s.ListTools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CallTool(t.Context(), "act", nil); !host.MaybeSent(err) || sent.Load() != 0 {
+		t.Errorf("sent to the next server %d times, %v", sent.Load(), err)
+	}
+}

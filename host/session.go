@@ -25,9 +25,9 @@ type Session struct {
 	inner  *session.Session
 	driver *manager.Driver
 
-	harmless atomic.Pointer[map[string]bool] // tools that may be called again, see learn
-	starting connect.Starting                // the connection while it is made
-	refused  atomic.Pointer[string]          // the method that needs a sign-in; nil for none
+	harmless atomic.Pointer[harmlessTools] // see learn
+	starting connect.Starting              // the connection while it is made
+	refused  atomic.Pointer[string]        // the method that needs a sign-in; nil for none
 }
 
 // Connect adds a server, starts or reaches it, finds out which era of the
@@ -132,9 +132,10 @@ func (s *Session) Info() status.Info { return s.inner.Info() }
 
 // ListTools returns all tools of the server, with their schemas as written.
 func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
+	entry := s.entry.Load()
 	tools, err := answer(ctx, s, mcp.MethodListTools, s.inner.ListTools)
 	if err == nil {
-		s.learn(tools)
+		s.learn(entry, tools)
 	}
 	return tools, err
 }
@@ -142,7 +143,7 @@ func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 // do makes a request. If the server wants a sign-in, the person signs in, and the
 // request is made again.
 func (s *Session) do(ctx context.Context, method string, request func() error) error {
-	return s.repeat(ctx, method, reads[method], request)
+	return s.repeat(ctx, method, false, request)
 }
 
 // answer makes a request that has a result.
