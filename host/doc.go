@@ -6,11 +6,11 @@
 //	s, err := h.Connect(ctx, host.Server{Name: "files", Command: "mcp-files"})
 //	result, err := s.CallTool(ctx, "read", map[string]any{"path": "notes.md"})
 //
-// One call goes down through these rooms, and its answer comes up again:
+// One call goes down through these packages, and its answer comes up again:
 //
 //	caller    session.CallTool(ctx, …)                                result ◄──┐
 //	  ▼                                                                         │
-//	session   dialect (legacy | modern), _meta, paging                          │
+//	session   the dialect of the server's era, _meta, paging                   │
 //	  ▼                                                                         │
 //	rpc       encode once · assign id · remember     classify once · resolve id
 //	  ▼                                                                         ▲
@@ -25,6 +25,41 @@
 // Down is calls, up is events. A plugin steers and the host carries: bytes of a
 // message stay in host buffers unless the plugin looks at them, JSON is parsed
 // once, in the host, and a plugin opens only what the server entry grants.
+//
+// # Sessions
+//
+// A session is a logical connection. Under it the host's manager keeps a real one:
+// it dials when the server is first wanted, and again when the connection is
+// lost for any reason, as its Policy says; it does not retry what only a person
+// can mend, such as a sign-in, see package signin. Each dial reads the entry,
+// its grants, its sign-in and its plugin anew.
+//
+// # Calls
+//
+// The methods of a [Session] are the requests of the protocol: CallTool, ListTools,
+// ReadResource and so on, and Call for any other. Each waits for its answer, for as
+// long as its context and the Timeout of the server allow. [WithProgress] has a call
+// report its progress.
+//
+// # Status
+//
+// Host.Add adds a server without starting it, Host.Servers and Host.Watch report the
+// states of all servers, see package status, and Host.Apply turns them into those of
+// another configuration, one by one.
+//
+// # Errors
+//
+// Every call ends exactly once. Its error says what happened in the order in
+// which things are nested ("call echo on files: …"), and can be asked with
+// errors.Is for the sentinels of this package and with errors.As for
+// [*RPCError] (the server said no) and [*PluginError] (the plugin was refused
+// or stopped). [ErrNotSent] and [MaybeSent] tell whether the server has the request
+// of a call that was lost. [Hint] says what to do next.
+//
+// # Concurrency
+//
+// Everything may be used from any goroutine. A context bounds the call it is
+// given to, not the session that results.
 //
 // # Plugins from files
 //
@@ -42,28 +77,4 @@
 //
 // and Config.Worker names it: []string{os.Args[0], "plugin-worker"}. Without a
 // Worker, modules are compiled in this process, and large ones are refused.
-//
-// # Sessions
-//
-// A session is a logical connection. Under it the host's manager keeps a real one:
-// it dials when the server is first wanted, and again when the connection is lost for
-// any reason, as its [Policy] says; it does not retry what only a person can mend, such
-// as a sign-in, see package signin. Each dial reads the entry, its grants, its sign-in
-// and its plugin anew. [Host.Add] adds a server without starting it, [Host.Servers] and
-// [Host.Watch] report the states of all servers, see package status, and [Host.Apply]
-// turns them into those of another configuration, one by one.
-//
-// # Errors
-//
-// Every call ends exactly once. Its error says what happened in the order in
-// which things are nested ("call echo on files: …"), and can be asked with
-// errors.Is for the sentinels of this package and with errors.As for
-// [*RPCError] (the server said no) and [*PluginError] (the plugin was refused
-// or stopped). [ErrNotSent] and [MaybeSent] tell whether the server has the request
-// of a call that was lost. [Hint] says what to do next.
-//
-// # Concurrency
-//
-// Everything may be used from any goroutine. A context bounds the call it is
-// given to, not the session that results.
 package host

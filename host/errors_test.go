@@ -20,7 +20,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Every error of the rooms below is sorted once, and stays what it was.
+// Every error of the packages below is sorted once, and stays what it was.
 func TestExplain(t *testing.T) {
 	denial := &capability.Denial{Kind: abi.OpenStream, Name: "main"}
 	trap := &wasm.Trap{Kind: wasm.TrapFuel}

@@ -95,8 +95,8 @@ func watched(t *testing.T) (begun, gone <-chan struct{}, variable string) {
 	return started, ended, signalVariable + "=" + pipe
 }
 
-// dovecote is an entry whose transport is a plugin from a file, and the file.
-func dovecote(t *testing.T) (entry host.Server, files map[string]config.Plugin) {
+// pluginFileEntry is an entry whose transport is a plugin from a file, and the file.
+func pluginFileEntry(t *testing.T) (entry host.Server, files map[string]config.Plugin) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pigeon.wasm")
 	copyFile(t, file, cSocket)
@@ -107,7 +107,7 @@ func dovecote(t *testing.T) (entry host.Server, files map[string]config.Plugin) 
 // A plugin from a file is compiled in a worker, into a folder for it alone. What is
 // there needs no worker the next time, and one that breaks is made anew.
 func TestForeignPluginIsCompiledInAWorker(t *testing.T) {
-	entry, files := dovecote(t)
+	entry, files := pluginFileEntry(t)
 	cache := filepath.Join(t.TempDir(), "cache")
 	connected := func(worker []string) error {
 		h := newHost(t, host.Config{Files: files, CacheDir: cache, Worker: worker})
@@ -148,7 +148,7 @@ func TestCompilingIsCalledOff(t *testing.T) {
 		"the host ends":     func(h *host.Host, _ func()) { h.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			entry, files := dovecote(t)
+			entry, files := pluginFileEntry(t)
 			begun, gone, variable := watched(t)
 			h := newHost(t, host.Config{Files: files, CacheDir: t.TempDir(), Worker: workerThat(t, "worker-forever", variable)})
 			ctx, leave := context.WithCancel(t.Context())
@@ -181,7 +181,7 @@ func TestWorkersThatFail(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
-			entry, files := dovecote(t)
+			entry, files := pluginFileEntry(t)
 			h := newHost(t, host.Config{Files: files, CacheDir: t.TempDir(), Worker: workerThat(t, how), CompileTimeout: time.Second})
 			_, err := h.Connect(t.Context(), entry)
 			if !errors.Is(err, want.kind) || !strings.Contains(err.Error(), "plugin pigeon: compile: ") || !strings.Contains(err.Error(), want.says) || host.Hint(err) == "" {
@@ -199,7 +199,7 @@ func TestWorkersThatFail(t *testing.T) {
 // Without a folder for it, what is compiled is in one that ends with the host.
 func TestForeignPluginWithoutACache(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	entry, files := dovecote(t)
+	entry, files := pluginFileEntry(t)
 	h, err := host.New(t.Context(), host.Config{Files: files, Worker: workerThat(t, "worker")})
 	if err != nil {
 		t.Fatal(err)

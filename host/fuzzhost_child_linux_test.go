@@ -321,14 +321,14 @@ func (w *watchedHost) openFiles() (to []string) {
 	return to
 }
 
-// hostCorral has one watched host at a time, for the inputs of one fuzz target.
-type hostCorral struct {
+// watchedHosts has one watched host at a time, for the inputs of one fuzz target.
+type watchedHosts struct {
 	mu  sync.Mutex
 	now *watchedHost
 }
 
-func newHostCorral(f *testing.F) *hostCorral {
-	c := &hostCorral{}
+func newWatchedHosts(f *testing.F) *watchedHosts {
+	c := &watchedHosts{}
 	f.Cleanup(func() {
 		if c.now != nil {
 			c.now.kill()
@@ -338,7 +338,7 @@ func newHostCorral(f *testing.F) *hostCorral {
 }
 
 // do does one job in the host that there is; one that failed is replaced.
-func (c *hostCorral) do(t *testing.T, job *hostJob, most func(took time.Duration) allowance) hostReport {
+func (c *watchedHosts) do(t *testing.T, job *hostJob, most func(took time.Duration) allowance) hostReport {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()

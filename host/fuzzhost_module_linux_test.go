@@ -29,14 +29,14 @@ func moduleAllowance(job *hostJob) func(took time.Duration) allowance {
 // nothing left of it in the end.
 func FuzzHostModule(f *testing.F) {
 	addSeeds(f, 24)
-	corral := newHostCorral(f)
+	hosts := newWatchedHosts(f)
 	at := newScriptedSocket(f)
 	f.Fuzz(func(t *testing.T, module, server, steps []byte) {
 		c := &choices{data: module[:min(len(module), 4<<10)]}
 		job := &hostJob{Apart: c.next(64) == 63, Module: randomModule(c), Address: at.address, Protocol: "2026-07-28", Steps: steps[:min(len(steps), 6)]}
 		script := &script{choices: choices{data: server[:min(len(server), 4<<10)]}}
 		at.play(script)
-		report := corral.do(t, job, moduleAllowance(job))
+		report := hosts.do(t, job, moduleAllowance(job))
 		script.cancel()
 		notice(report)
 	})

@@ -27,7 +27,7 @@ func serverAllowance(s *script) func(took time.Duration) allowance {
 // may, and has nothing left of it in the end.
 func FuzzHostServer(f *testing.F) {
 	addSeeds(f, 24)
-	corral := newHostCorral(f)
+	hosts := newWatchedHosts(f)
 	at := newScriptedSocket(f)
 	f.Fuzz(func(t *testing.T, kind, server, steps []byte) {
 		c := &choices{data: kind}
@@ -39,7 +39,7 @@ func FuzzHostServer(f *testing.F) {
 		}
 		s := &script{choices: choices{data: server[:min(len(server), 8<<10)]}}
 		at.play(s)
-		report := corral.do(t, job, serverAllowance(s))
+		report := hosts.do(t, job, serverAllowance(s))
 		s.cancel()
 		notice(report)
 	})

@@ -18,7 +18,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// TestWhatIsHeldForAConnection adds up what each room holds at most for a guest: its
+// TestWhatIsHeldForAConnection adds up what each package holds at most for a guest: its
 // memory, twice the message cap and 8 MiB, and over HTTP so much for each exchange.
 // HOSTILE.md has the sum.
 func TestWhatIsHeldForAConnection(t *testing.T) {
@@ -65,7 +65,7 @@ func TestAHoarderStaysWithinItsSum(t *testing.T) {
 	for id := range int32(abi.MaxTimers) {
 		setTimers = append(setTimers, ask(abi.CallTimer, id, 60_000)...)
 	}
-	opens := code(num(freeAt), hail(abi.CallOpen, int32(abi.OpenStream), 0, requestAt, int32(len(mainRequest()))), 0x36, 2, 0,
+	opens := code(num(freeAt), hostCall(abi.CallOpen, int32(abi.OpenStream), 0, requestAt, int32(len(mainRequest()))), 0x36, 2, 0,
 		many(15, ask(abi.CallOpen, int32(abi.OpenStream), 0, requestAt, int32(len(mainRequest())))))
 	ship := hostileGuest{pages: 256, on: map[abi.Kind][]byte{
 		abi.EventOpen:   code(ask(abi.CallReport, int32(abi.ReportUp), 0, 0, 0, 0), opens, setTimers, ask(abi.CallSave, 0, abi.MaxSavedState)),

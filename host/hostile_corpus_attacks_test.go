@@ -12,7 +12,7 @@ type attack struct {
 	name  string // one line of HOSTILE.md
 	limit string // what stops it
 	ends  ending
-	ship  hostileGuest
+	guest hostileGuest
 	url   string // of the server entry, where that is not one of a stream
 	era   string // the protocol, where it is not the modern one
 	whole []byte // the module, where it is not a hostileGuest's
@@ -22,7 +22,7 @@ func (a *attack) module() []byte {
 	if a.whole != nil {
 		return a.whole
 	}
-	return a.ship.bytes()
+	return a.guest.bytes()
 }
 
 // corpus is every attack, in the order of HOSTILE.md.
@@ -48,7 +48,7 @@ func atOpen(parts ...any) hostileGuest { return hostileGuest{on: on(abi.EventOpe
 
 // spending is an attack that ends with its fuel.
 func spending(name string, ship hostileGuest) attack {
-	return attack{name: name, limit: eventBudget, ends: trapped(wasm.TrapFuel), ship: ship}
+	return attack{name: name, limit: eventBudget, ends: trapped(wasm.TrapFuel), guest: ship}
 }
 
 func loops() []attack {
@@ -61,10 +61,10 @@ func loops() []attack {
 		spending("a loop in a function that it calls", calling(code(forever(), get(0)))),
 		spending("a loop in answer to DESCRIBE", hostileGuest{on: on(abi.EventDescribe, forever())}),
 		spending("a loop whose body is a large `br_table`", atOpen(forever(get(4), 0x0e, appendU32(nil, 5000), make([]byte, 5001)))),
-		{name: "a loop in `_initialize`", limit: initBudget, ends: trapped(wasm.TrapFuel), ship: hostileGuest{begin: forever()}},
+		{name: "a loop in `_initialize`", limit: initBudget, ends: trapped(wasm.TrapFuel), guest: hostileGuest{begin: forever()}},
 		{
 			name: "a timer that rings for as much work as an event may do", limit: rateBudget, ends: broke("keeps using more computing time"),
-			ship: hostileGuest{on: map[abi.Kind][]byte{
+			guest: hostileGuest{on: map[abi.Kind][]byte{
 				abi.EventOpen:  code(ask(abi.CallReport, int32(abi.ReportUp), 0, 0, 0, 0), ask(abi.CallTimer, 1, 10)),
 				abi.EventTimer: code(ask(abi.CallTimer, 1, 10), num(1<<20), set(4), opLoop, voidBlock, get(4), num(-1), opAdd, 0x22, 4, opBrIf, 0, opEnd),
 			}},
@@ -98,7 +98,7 @@ func recursions() []attack {
 	var p hostileGuest
 	first, second := p.hand(0), p.hand(1)
 	deep := func(name string, ship hostileGuest) attack {
-		return attack{name: name, limit: stackBudget, ends: trapped(wasm.TrapDepth), ship: ship}
+		return attack{name: name, limit: stackBudget, ends: trapped(wasm.TrapDepth), guest: ship}
 	}
 	indirect := calling(code(get(0), num(0), opIndirect, typeOne, 0))
 	indirect.tables, indirect.entries = [][]byte{table(1, 1)}, []uint32{first}
@@ -154,12 +154,12 @@ func tableBombs() []attack {
 	growing := atOpen(forever(opNull, funcref, num(100), opMisc, 0x0f, 0, opDrop))
 	growing.tables = [][]byte{table(1, 0)}
 	return []attack{
-		{name: "a table that begins with 100 million entries", limit: entries, ends: turnedAway("table: wanted at most 65536 entries, found 100000000"), ship: hostileGuest{tables: [][]byte{table(100_000_000, 0)}}},
-		{name: "9 tables", limit: count, ends: turnedAway("tables: wanted at most 8, found 9"), ship: hostileGuest{tables: slices.Repeat([][]byte{table(1, 1)}, 9)}},
-		{name: "`table.grow` past 65,536 entries", limit: entries, ends: gaveUp(abi.Denied), ship: grown(1 << 16)},
-		{name: "`table.grow` by 100 million", limit: "what is moved is paid for first", ends: trapped(wasm.TrapFuel), ship: grown(100_000_000)},
+		{name: "a table that begins with 100 million entries", limit: entries, ends: turnedAway("table: wanted at most 65536 entries, found 100000000"), guest: hostileGuest{tables: [][]byte{table(100_000_000, 0)}}},
+		{name: "9 tables", limit: count, ends: turnedAway("tables: wanted at most 8, found 9"), guest: hostileGuest{tables: slices.Repeat([][]byte{table(1, 1)}, 9)}},
+		{name: "`table.grow` past 65,536 entries", limit: entries, ends: gaveUp(abi.Denied), guest: grown(1 << 16)},
+		{name: "`table.grow` by 100 million", limit: "what is moved is paid for first", ends: trapped(wasm.TrapFuel), guest: grown(100_000_000)},
 		spending("`table.grow`, over and over", growing),
-		{name: "a call through an empty entry of a table", limit: "the instruction itself", ends: trapped(wasm.TrapTable), ship: func() hostileGuest {
+		{name: "a call through an empty entry of a table", limit: "the instruction itself", ends: trapped(wasm.TrapTable), guest: func() hostileGuest {
 			p := atOpen(num(1), num(0), opIndirect, typeOne, 0, opDrop)
 			p.tables = [][]byte{table(1, 1)}
 			return p
@@ -172,12 +172,12 @@ func memoryBombs() []attack {
 	segment := hostileGuest{raw: map[byte][]byte{sectionData: list(code(0, num(1<<30), opEnd, named("x")))}}
 	greedy := tells(opLoop, voidBlock, num(1), 0x40, 0, num(-1), 0x47, opBrIf, 0, opEnd, num(-1))
 	return []attack{
-		{name: "a memory that begins with 257 pages", limit: pages, ends: turnedAway("memory: wanted at most 256 pages of 64 KiB, found 257"), ship: hostileGuest{pages: 257}},
-		{name: "a memory that begins with 65,537 pages", limit: pages, ends: turnedAway("memory: wanted at most 256 pages of 64 KiB, found 65537"), ship: hostileGuest{pages: 65537}},
-		{name: "`memory.grow` by 4 GiB", limit: pages, ends: gaveUp(abi.Denied), ship: tells(num(65535), 0x40, 0)},
-		{name: "`memory.grow` page by page, until it is refused", limit: pages, ends: gaveUp(abi.Denied), ship: greedy},
-		{name: "a data segment outside of memory", limit: "the memory that the module has", ends: broke("start"), ship: segment},
-		{name: "a load past the end of memory", limit: "the instruction itself", ends: trapped(wasm.TrapMemory), ship: atOpen(num(-4), 0x28, 2, 0, opDrop)},
-		{name: "a store past the end of memory", limit: "the instruction itself", ends: trapped(wasm.TrapMemory), ship: atOpen(num(-4), num(1), 0x36, 2, 0)},
+		{name: "a memory that begins with 257 pages", limit: pages, ends: turnedAway("memory: wanted at most 256 pages of 64 KiB, found 257"), guest: hostileGuest{pages: 257}},
+		{name: "a memory that begins with 65,537 pages", limit: pages, ends: turnedAway("memory: wanted at most 256 pages of 64 KiB, found 65537"), guest: hostileGuest{pages: 65537}},
+		{name: "`memory.grow` by 4 GiB", limit: pages, ends: gaveUp(abi.Denied), guest: tells(num(65535), 0x40, 0)},
+		{name: "`memory.grow` page by page, until it is refused", limit: pages, ends: gaveUp(abi.Denied), guest: greedy},
+		{name: "a data segment outside of memory", limit: "the memory that the module has", ends: broke("start"), guest: segment},
+		{name: "a load past the end of memory", limit: "the instruction itself", ends: trapped(wasm.TrapMemory), guest: atOpen(num(-4), 0x28, 2, 0, opDrop)},
+		{name: "a store past the end of memory", limit: "the instruction itself", ends: trapped(wasm.TrapMemory), guest: atOpen(num(-4), num(1), 0x36, 2, 0)},
 	}
 }

@@ -23,7 +23,7 @@ func sizes() []attack {
 	huge := (&hostileGuest{}).bytes()
 	huge = append(huge, section(0, append(named("x"), make([]byte, 8<<20)...))...)
 	item := func(words, limit string, name string, p hostileGuest) attack {
-		return attack{name: name, limit: limit, ends: turnedAway(words), ship: p}
+		return attack{name: name, limit: limit, ends: turnedAway(words), guest: p}
 	}
 	endless := hostileGuest{tables: [][]byte{table(1<<32-1, 0)}, entries: []uint32{0}}
 	zeros := func(n int) []byte { return code(1, 1, 0, appendU32(nil, uint32(n)), make([]byte, n)) }
@@ -56,7 +56,7 @@ func estimates() (all []attack) {
 		p := hostileGuest{crew: []wasmFunc{{typ: firstType}, {typ: typeOne, locals: locals, code: code(parts...)}},
 			types: [][2]string{{i32(100), i32(100)}, {"", i32(100)}}}
 		p.crew[0].code = ofLocals(100, get)
-		all = append(all, attack{name: name, limit: "an estimate of what compiling takes", ends: turnedAway("effort of compiling function"), ship: p})
+		all = append(all, attack{name: name, limit: "an estimate of what compiling takes", ends: turnedAway("effort of compiling function"), guest: p})
 	}
 	leave := code(get(0), opBrIf, 0)
 	gather := func(n uint32) []byte { return ofLocals(n, func(l uint32) []byte { return code(get(l), opDrop) }) }
@@ -96,20 +96,20 @@ func beginnings() []attack {
 	with := func(parts ...any) hostileGuest { return hostileGuest{begin: code(parts...)} }
 	start := hostileGuest{raw: map[byte][]byte{sectionStart: appendU32(nil, p.hand(0))}, crew: []wasmFunc{{typ: typeNothing, code: forever()}}}
 	return []attack{
-		{name: "a start section", limit: "no code runs while a module is loaded", ends: turnedAway("start section"), ship: start},
-		{name: "recursion in `_initialize`", limit: stackBudget, ends: trapped(wasm.TrapDepth), ship: p},
-		{name: "host calls in `_initialize`", limit: "the state of the connection", ends: trapped(wasm.TrapHost), ship: with(ask(abi.CallTimer, 1, 10))},
-		{name: "a log flood in `_initialize`", limit: initBudget, ends: trapped(wasm.TrapFuel), ship: with(forever(ask(abi.CallLog, 3, manifestAt, 32)))},
+		{name: "a start section", limit: "no code runs while a module is loaded", ends: turnedAway("start section"), guest: start},
+		{name: "recursion in `_initialize`", limit: stackBudget, ends: trapped(wasm.TrapDepth), guest: p},
+		{name: "host calls in `_initialize`", limit: "the state of the connection", ends: trapped(wasm.TrapHost), guest: with(ask(abi.CallTimer, 1, 10))},
+		{name: "a log flood in `_initialize`", limit: initBudget, ends: trapped(wasm.TrapFuel), guest: with(forever(ask(abi.CallLog, 3, manifestAt, 32)))},
 	}
 }
 
 // features are what modules may be made of elsewhere.
 func features() (all []attack) {
 	add := func(words, name string, p hostileGuest) {
-		all = append(all, attack{name: name, limit: "the features of core V2, and no others", ends: turnedAway(words), ship: p})
+		all = append(all, attack{name: name, limit: "the features of core V2, and no others", ends: turnedAway(words), guest: p})
 	}
 	unread := func(words, name string, id byte, content []byte) {
-		all = append(all, attack{name: name, limit: "the features of core V2, and no others", ends: unreadable(words), ship: hostileGuest{raw: map[byte][]byte{id: content}}})
+		all = append(all, attack{name: name, limit: "the features of core V2, and no others", ends: unreadable(words), guest: hostileGuest{raw: map[byte][]byte{id: content}}})
 	}
 	unread("limits of kind 0x3", "a shared memory (threads)", sectionMemory, []byte{1, 3, 2, 4})
 	add("instruction 0xfe10", "an atomic load (threads)", atOpen(num(0), 0xfe, 0x10, 2, 0, opDrop))
@@ -131,7 +131,7 @@ func features() (all []attack) {
 // unknowns want from the host what it does not have, or lack what it wants.
 func unknowns() (all []attack) {
 	add := func(words, name string, p hostileGuest) {
-		all = append(all, attack{name: name, limit: "a list of imports and exports, with their types", ends: turnedAway(words), ship: p})
+		all = append(all, attack{name: name, limit: "a list of imports and exports, with their types", ends: turnedAway(words), guest: p})
 	}
 	importing := func(name, module, field string, words string) {
 		add(words, name, hostileGuest{imports: []string{foreign(module, field, externFunction, typeOne)}})
@@ -176,9 +176,9 @@ func malformed() (all []attack) {
 	add("left over", "bytes after the last entry of a section", follow(section(sectionType, []byte{0, 0})))
 	endless := hostileGuest{raw: map[byte][]byte{sectionCode: list([]byte{2, 0, 1}, []byte{2, 0, opEnd}, []byte{2, 0, opEnd})}}
 	return append(all,
-		attack{name: "a body that does not end", limit: "the reader of modules", ends: turnedAway("too early"), ship: endless},
-		attack{name: "a branch to a block that there is not", limit: "the reader of modules", ends: turnedAway("label 9 is used"), ship: atOpen(opBr, 9)},
-		attack{name: "a function that returns nothing where it should", limit: "the validation of wazero", ends: turnedAway("compile: invalid function"), ship: hostileGuest{crew: []wasmFunc{{typ: typeOne}}}},
-		attack{name: "a load from an address of 64 bits", limit: "the validation of wazero", ends: turnedAway("compile: invalid function"), ship: atOpen(0x42, 0, 0x28, 2, 0, opDrop)},
+		attack{name: "a body that does not end", limit: "the reader of modules", ends: turnedAway("too early"), guest: endless},
+		attack{name: "a branch to a block that there is not", limit: "the reader of modules", ends: turnedAway("label 9 is used"), guest: atOpen(opBr, 9)},
+		attack{name: "a function that returns nothing where it should", limit: "the validation of wazero", ends: turnedAway("compile: invalid function"), guest: hostileGuest{crew: []wasmFunc{{typ: typeOne}}}},
+		attack{name: "a load from an address of 64 bits", limit: "the validation of wazero", ends: turnedAway("compile: invalid function"), guest: atOpen(0x42, 0, 0x28, 2, 0, opDrop)},
 	)
 }

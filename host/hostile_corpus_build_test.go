@@ -228,7 +228,7 @@ func body(locals uint32, instructions []byte) []byte {
 // event is the code of the event function. Its parameters are the locals 0 to 3, and
 // 4 to 7 are free.
 func (p *hostileGuest) event() (out []byte) {
-	say := code(hail(abi.CallReport, int32(abi.ReportManifest), 0, 0, manifestAt, int32(len(papers()))), opDrop)
+	say := code(hostCall(abi.CallReport, int32(abi.ReportManifest), 0, 0, manifestAt, int32(len(papers()))), opDrop)
 	on := map[abi.Kind][]byte{abi.EventDescribe: say}
 	for kind, instructions := range p.on {
 		on[kind] = instructions
@@ -277,8 +277,8 @@ func many(n int, parts ...any) []byte { return []byte(strings.Repeat(string(code
 // forever is a loop without an end.
 func forever(parts ...any) []byte { return code(opLoop, voidBlock, code(parts...), opBr, 0, opEnd) }
 
-// hail makes a host call with these arguments and leaves its result.
-func hail(c abi.Call, args ...int32) []byte {
+// hostCall makes a host call with these arguments and leaves its result.
+func hostCall(c abi.Call, args ...int32) []byte {
 	var out []byte
 	for _, a := range args {
 		out = append(out, num(a)...)
@@ -286,12 +286,12 @@ func hail(c abi.Call, args ...int32) []byte {
 	return append(out, invoke(uint32(c))...)
 }
 
-// ask is hail without the result.
+// ask is hostCall without the result.
 func ask(c abi.Call, args ...int32) []byte {
 	if c.HasResult() {
-		return code(hail(c, args...), opDrop)
+		return code(hostCall(c, args...), opDrop)
 	}
-	return hail(c, args...)
+	return hostCall(c, args...)
 }
 
 func num(v int32) []byte        { return appendS32([]byte{0x41}, v) }

@@ -10,12 +10,12 @@ import (
 
 // opening is what a guest does that wants the stream of its entry: the handle is in
 // local 4.
-var opening = code(hail(abi.CallOpen, int32(abi.OpenStream), 0, requestAt, int32(len(mainRequest()))), set(4))
+var opening = code(hostCall(abi.CallOpen, int32(abi.OpenStream), 0, requestAt, int32(len(mainRequest()))), set(4))
 
 // forgeries are pointers, lengths and windows that are not there.
 func forgeries() (all []attack) {
 	trap := func(name string, parts ...any) {
-		all = append(all, attack{name: name, limit: "every pointer, window and block is checked", ends: trapped(wasm.TrapHost), ship: atOpen(parts...)})
+		all = append(all, attack{name: name, limit: "every pointer, window and block is checked", ends: trapped(wasm.TrapHost), guest: atOpen(parts...)})
 	}
 	for _, c := range abi.Calls() {
 		if at := guest.PointerArg(c); at >= 0 {
@@ -35,8 +35,8 @@ func forgeries() (all []attack) {
 	early := hostileGuest{on: on(abi.EventDescribe, ask(abi.CallOpen, int32(abi.OpenStream), 0, requestAt, int32(len(mainRequest()))))}
 	forged := hostileGuest{on: on(abi.EventDescribe, ask(abi.CallReport, int32(abi.ReportManifest), 0, 0, manifestAt, int32(len(papers())-1)))}
 	return append(all,
-		attack{name: "`open` before OPEN", limit: "the state of the connection", ends: trapped(wasm.TrapHost), ship: early},
-		attack{name: "a manifest that does not decode", limit: "every pointer, window and block is checked", ends: trapped(wasm.TrapHost), ship: forged},
+		attack{name: "`open` before OPEN", limit: "the state of the connection", ends: trapped(wasm.TrapHost), guest: early},
+		attack{name: "a manifest that does not decode", limit: "every pointer, window and block is checked", ends: trapped(wasm.TrapHost), guest: forged},
 	)
 }
 
@@ -59,10 +59,10 @@ func guesses() []attack {
 	const held = "handles are looked up, with their generation"
 	closed := num(-1)
 	return []attack{
-		{name: "`close` of 1,024 guessed handles", limit: held, ends: gaveUp(abi.Closed), ship: guess(abi.CallClose, code(closed, set(4)))},
-		{name: "`write` to 1,024 guessed handles", limit: held, ends: gaveUp(abi.Closed), ship: guess(abi.CallWrite, opening, manifestAt, 1, 0)},
-		{name: "`forward` to 1,024 guessed handles", limit: held, ends: gaveUp(abi.Closed), ship: guess(abi.CallForward, opening, 0, 1, 0)},
-		{name: "`write` to a handle that was closed, after its place was taken again", limit: held, ends: gaveUp(abi.Closed), ship: stale},
+		{name: "`close` of 1,024 guessed handles", limit: held, ends: gaveUp(abi.Closed), guest: guess(abi.CallClose, code(closed, set(4)))},
+		{name: "`write` to 1,024 guessed handles", limit: held, ends: gaveUp(abi.Closed), guest: guess(abi.CallWrite, opening, manifestAt, 1, 0)},
+		{name: "`forward` to 1,024 guessed handles", limit: held, ends: gaveUp(abi.Closed), guest: guess(abi.CallForward, opening, 0, 1, 0)},
+		{name: "`write` to a handle that was closed, after its place was taken again", limit: held, ends: gaveUp(abi.Closed), guest: stale},
 	}
 }
 
@@ -97,9 +97,9 @@ func tides() (all []attack) {
 		spending("a message without an end", message),
 		spending("writing without an end", written),
 		spending("64 KiB on its stderr, over and over", stderr),
-		attack{name: "a message of each of 1,025 exchanges", limit: "1,024 messages under way", ends: trapped(wasm.TrapHost), ship: exchanges},
-		attack{name: "33 timers", limit: "32 timers", ends: gaveUp(abi.LimitReached), ship: timers},
-		attack{name: "17 streams at once", limit: "16 opens at once, then one in 250 ms", ends: gaveUp(abi.LimitReached), ship: opens},
+		attack{name: "a message of each of 1,025 exchanges", limit: "1,024 messages under way", ends: trapped(wasm.TrapHost), guest: exchanges},
+		attack{name: "33 timers", limit: "32 timers", ends: gaveUp(abi.LimitReached), guest: timers},
+		attack{name: "17 streams at once", limit: "16 opens at once, then one in 250 ms", ends: gaveUp(abi.LimitReached), guest: opens},
 	)
 }
 
@@ -113,15 +113,15 @@ func breakouts() []attack {
 	exit := hostileGuest{imports: []string{foreign("wasi_snapshot_preview1", "proc_exit", externFunction, int(firstType))}, types: [][2]string{{i32(1), ""}}}
 	exit.on = on(abi.EventOpen, num(3), invoke(hostCalls))
 	return []attack{
-		{name: "setting its own fuel", limit: own, ends: turnedAway("global 0 is used, 0 are declared"), ship: atOpen(0x42, 0, 0x24, 0)},
-		{name: "calling the function that refills its fuel", limit: own, ends: turnedAway("is used"), ship: atOpen(invoke(hostCalls + 3))},
-		{name: "an export with a name of the meter", limit: own, ends: turnedAway("no name that begins with __wharf_"), ship: named("__wharf_fuel")},
-		{name: "`unreachable`", limit: "the instruction itself", ends: trapped(wasm.TrapUnreachable), ship: atOpen(0x00)},
-		{name: "a division by zero", limit: "the instruction itself", ends: trapped(wasm.TrapDivide), ship: atOpen(num(1), num(0), 0x6d, opDrop)},
-		{name: "`proc_exit`", limit: "it ends the instance alone", ends: trapped(wasm.TrapExit), ship: exit},
-		{name: "a result below zero", limit: "it ends the instance alone", ends: gaveUp(abi.Internal), ship: tells(num(int32(abi.Internal)))},
-		{name: "no answer to DESCRIBE", limit: "a manifest is asked for", ends: broke("did not answer DESCRIBE"), ship: hostileGuest{on: on(abi.EventDescribe, 0x01)}},
-		{name: "ENDED before CLOSE", limit: "the state of the connection", ends: broke("said ENDED before CLOSE"), ship: ended},
-		{name: "FAILED of the whole connection", limit: "it ends the instance alone", ends: broke("connect"), ship: atOpen(ask(abi.CallReport, int32(abi.ReportFailed), 0, int32(abi.Internal), manifestAt, 4))},
+		{name: "setting its own fuel", limit: own, ends: turnedAway("global 0 is used, 0 are declared"), guest: atOpen(0x42, 0, 0x24, 0)},
+		{name: "calling the function that refills its fuel", limit: own, ends: turnedAway("is used"), guest: atOpen(invoke(hostCalls + 3))},
+		{name: "an export with a name of the meter", limit: own, ends: turnedAway("no name that begins with __wharf_"), guest: named("__wharf_fuel")},
+		{name: "`unreachable`", limit: "the instruction itself", ends: trapped(wasm.TrapUnreachable), guest: atOpen(0x00)},
+		{name: "a division by zero", limit: "the instruction itself", ends: trapped(wasm.TrapDivide), guest: atOpen(num(1), num(0), 0x6d, opDrop)},
+		{name: "`proc_exit`", limit: "it ends the instance alone", ends: trapped(wasm.TrapExit), guest: exit},
+		{name: "a result below zero", limit: "it ends the instance alone", ends: gaveUp(abi.Internal), guest: tells(num(int32(abi.Internal)))},
+		{name: "no answer to DESCRIBE", limit: "a manifest is asked for", ends: broke("did not answer DESCRIBE"), guest: hostileGuest{on: on(abi.EventDescribe, 0x01)}},
+		{name: "ENDED before CLOSE", limit: "the state of the connection", ends: broke("said ENDED before CLOSE"), guest: ended},
+		{name: "FAILED of the whole connection", limit: "it ends the instance alone", ends: broke("connect"), guest: atOpen(ask(abi.CallReport, int32(abi.ReportFailed), 0, int32(abi.Internal), manifestAt, 4))},
 	}
 }

@@ -20,7 +20,7 @@ const (
 	chartHead  = "| Attack | What stops it | How it ends | Time | Heap | What holds it |\n|-|-|-|-:|-:|-|\n"
 )
 
-// besides are the tests of what stops an attack, in the room that it is built in.
+// besides are the tests of what stops an attack, in the package that it is built in.
 var besides = map[string]string{
 	eventBudget: "host/internal/wasm/hostile_test.go: TestHogsStop",
 	stackBudget: "host/internal/wasm/hostile_test.go: TestRecursionStops",

@@ -25,7 +25,7 @@ func feeding() []attack {
 	ping := []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	pinging := code(work, many(2, ask(abi.CallDeliverMem, 0, freeAt, int32(len(ping)), int32(abi.End))))
 	request := abi.AppendOpenRequest(nil, &abi.OpenRequest{Grant: "main", Method: "GET"})
-	asking := code(work, many(2, hail(abi.CallOpen, int32(abi.OpenHTTP), 0, freeAt, int32(len(request))), num(freeAt), num(1), num(int32(abi.End)), invoke(uint32(abi.CallWrite)), opDrop))
+	asking := code(work, many(2, hostCall(abi.CallOpen, int32(abi.OpenHTTP), 0, freeAt, int32(len(request))), num(freeAt), num(1), num(int32(abi.End)), invoke(uint32(abi.CallWrite)), opDrop))
 
 	var p hostileGuest
 	referring := atOpen(forever(many(100, 0xd2, int(p.hand(0)), opDrop)))
@@ -34,10 +34,10 @@ func feeding() []attack {
 
 	return []attack{
 		spending("`ref.func`, over and over", referring),
-		{name: "a ping that it makes up, again at each reply", limit: rateBudget, ends: busy, era: "2025-11-25", ship: reading(ping, map[abi.Kind][]byte{
+		{name: "a ping that it makes up, again at each reply", limit: rateBudget, ends: busy, era: "2025-11-25", guest: reading(ping, map[abi.Kind][]byte{
 			abi.EventOpen: code(up, pinging), abi.EventMessage: pinging,
 		})},
-		{name: "a GET with a body, again at each refusal", limit: rateBudget, ends: busy, url: "http://127.0.0.1:9/mcp", ship: reading(request, map[abi.Kind][]byte{
+		{name: "a GET with a body, again at each refusal", limit: rateBudget, ends: busy, url: "http://127.0.0.1:9/mcp", guest: reading(request, map[abi.Kind][]byte{
 			abi.EventOpen: code(up, asking), abi.EventError: code(get(1), invoke(uint32(abi.CallClose)), opDrop, asking),
 		})},
 	}

@@ -112,7 +112,7 @@ func opener(kind abi.OpenKind, r abi.OpenRequest) []byte {
 		r.Grant = "main"
 	}
 	block := abi.AppendOpenRequest(nil, &r)
-	p := tells(hail(abi.CallOpen, int32(kind), 0, freeAt, int32(len(block))), 0x22, 4, num(0), 0x48, opIf, voidBlock, get(4), opReturn, opEnd, 0x00, get(4))
+	p := tells(hostCall(abi.CallOpen, int32(kind), 0, freeAt, int32(len(block))), 0x22, 4, num(0), 0x48, opIf, voidBlock, get(4), opReturn, opEnd, 0x00, get(4))
 	p.raw = map[byte][]byte{sectionData: list(append(data(), code(0, num(freeAt), opEnd, named(string(block))))...)}
 	p.pages = 32
 	return p.bytes()
@@ -149,7 +149,7 @@ func TestTrespasses(t *testing.T) {
 	for n, one := range tries {
 		t.Run(one.name, func(t *testing.T) {
 			entry := one.entry
-			entry.Name, entry.Transport, entry.Protocol = "bad", shipName(n), "2026-07-28"
+			entry.Name, entry.Transport, entry.Protocol = "bad", hostileName(n), "2026-07-28"
 			if err := strike(t.Context(), h, entry); !all[n].ends.known(err) {
 				t.Errorf("ended with %v, want %v", err, one.want)
 			}

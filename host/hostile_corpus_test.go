@@ -121,7 +121,7 @@ type cost struct {
 	heap uint64 // bytes by which the heap grew at most
 }
 
-func shipName(n int) string { return fmt.Sprintf("ship-%d", n) }
+func hostileName(n int) string { return fmt.Sprintf("ship-%d", n) }
 
 // newFleetHost returns a host that has the corpus for its plugins, and a cache that
 // no other test sees. They have all the time to be compiled in: none of them ends by
@@ -147,18 +147,18 @@ func corpusFiles(t *testing.T, all []attack) map[string]config.Plugin {
 	t.Helper()
 	dir, files := t.TempDir(), map[string]config.Plugin{}
 	for n, a := range all {
-		file := filepath.Join(dir, shipName(n)+".wasm")
+		file := filepath.Join(dir, hostileName(n)+".wasm")
 		if err := os.WriteFile(file, a.module(), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		files[shipName(n)] = config.Plugin{Name: shipName(n), File: file}
+		files[hostileName(n)] = config.Plugin{Name: hostileName(n), File: file}
 	}
 	return files
 }
 
 // hostileEntry is an entry that is carried by the n-th attack of the corpus.
 func hostileEntry(n int, a attack, address string) host.Server {
-	entry := host.Server{Name: "bad", Transport: shipName(n), Address: address, Protocol: cmp.Or(a.era, "2026-07-28")}
+	entry := host.Server{Name: "bad", Transport: hostileName(n), Address: address, Protocol: cmp.Or(a.era, "2026-07-28")}
 	if a.url != "" {
 		entry.Address, entry.URL = "", a.url
 	}
@@ -221,7 +221,7 @@ func TestHostileCorpusKeepsToItsFuel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for kind := range a.ship.on {
+		for kind := range a.guest.on {
 			_, err = in.Export(abi.ExportEvent).Call(wasm.EventBudget, uint32(kind), 0, 0, 0)
 		}
 		var trap *wasm.Trap

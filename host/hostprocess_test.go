@@ -39,10 +39,10 @@ const (
 	gone      = ""             // it was killed
 )
 
-func init() { servers["hostProcess"] = sail }
+func init() { servers["hostProcess"] = serveAsHost }
 
-// sail is the process. It connects, and calls for each line that it reads.
-func sail() {
+// serveAsHost is the process. It connects, and calls for each line that it reads.
+func serveAsHost() {
 	var b hostSetup
 	if err := json.Unmarshal([]byte(os.Getenv(hostSetupVariable)), &b); err != nil {
 		panic(err)

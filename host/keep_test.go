@@ -114,7 +114,7 @@ func TestAdd(t *testing.T) {
 // Whatever a connection is lost to, it is made again without anybody asking. The
 // tools of before are known to be of before until they are listed again.
 func TestReconnect(t *testing.T) {
-	address, cut := pier(t)
+	address, cut := cuttableServer(t)
 	gate := newGate()
 	files := pluginFile("pigeon", testenv.Plugin(t, socketPackage))
 	files["fragile"] = config.Plugin{Name: "fragile", File: filepath.Join(t.TempDir(), "fragile.wasm")}
@@ -162,8 +162,8 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// pier is a socket with a server behind it, and what cuts the connections to it.
-func pier(t *testing.T) (address string, cut func(*host.Session) error) {
+// cuttableServer is a socket with a server behind it, and what cuts the connections to it.
+func cuttableServer(t *testing.T) (address string, cut func(*host.Session) error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func init() {
 
 // ship's log: one open file for the whole process, and whole lines at a time, so
 // that a kill cuts none.
-var shipsLog = sync.OnceValue(func() *os.File {
+var serverLog = sync.OnceValue(func() *os.File {
 	f, err := os.OpenFile(os.Getenv(logVariable), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		panic(err)
@@ -36,7 +36,7 @@ var shipsLog = sync.OnceValue(func() *os.File {
 
 // enter writes a call down, and returns what is answered to it.
 func enter(message string) string {
-	if _, err := shipsLog().WriteString(message + "\n"); err != nil {
+	if _, err := serverLog().WriteString(message + "\n"); err != nil {
 		panic(err)
 	}
 	return message + " " + strconv.Itoa(os.Getpid())

@@ -60,9 +60,9 @@ func ExampleConfig_streams() {
 	// Output: Ahoy, Ada
 }
 
-// aboard is a host with a server in the same process, and the server's ends of its
+// newMemoryHost is a host with a server in the same process, and the server's ends of its
 // connections.
-func aboard(t testing.TB) (h *host.Host, ends <-chan net.Conn) {
+func newMemoryHost(t testing.TB) (h *host.Host, ends <-chan net.Conn) {
 	t.Helper()
 	peers := make(chan net.Conn, 8)
 	h = newHost(t, host.Config{Files: pluginFile("socket", socketFile), Streams: map[string]host.Stream{
@@ -83,7 +83,7 @@ func within(name string) host.Server {
 
 // A server that hangs up is connected anew by the next call.
 func TestServerWithinTheProgram(t *testing.T) {
-	h, ends := aboard(t)
+	h, ends := newMemoryHost(t)
 	s := connect(t, h, within("loft"))
 	w := h.Watch()
 	defer w.Close()
@@ -100,7 +100,7 @@ func TestServerWithinTheProgram(t *testing.T) {
 }
 
 func TestStreamsThatLeadNowhere(t *testing.T) {
-	h, _ := aboard(t)
+	h, _ := newMemoryHost(t)
 	sealed := within("loft")
 	sealed.Auth = config.Auth{Provider: "bearer", Blob: true, Settings: map[string]any{"token": "t"}}
 	for _, tt := range []struct {
@@ -123,7 +123,7 @@ func TestStreamsThatLeadNowhere(t *testing.T) {
 // BenchmarkMemory is a tool call and its answer within the process, for comparison
 // with [BenchmarkCall].
 func BenchmarkMemory(b *testing.B) {
-	h, _ := aboard(b)
+	h, _ := newMemoryHost(b)
 	s := connect(b, h, within("loft"))
 	args := map[string]any{"message": strings.Repeat("x", 100)}
 	b.ReportAllocs()

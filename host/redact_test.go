@@ -13,15 +13,15 @@ import (
 	"github.com/wharf-mcp/wharf/host/trace"
 )
 
-const blabbed = "t0ken/of+the \"server\""
+const leakedSecret = "t0ken/of+the \"server\""
 
-// blab is what a server says of its secret, a line for each encoding, half of one in
+// leakedLines is what a server says of its secret, a line for each encoding, half of one in
 // each write.
-func blab() (lines []string) {
+func leakedLines() (lines []string) {
 	for _, text := range []string{
-		blabbed, `t0ken\/of+the \"server\"`, `t0ken\u002fof\u002Bthe \u0022server\u0022`,
-		url.PathEscape(blabbed), strings.ToLower(url.QueryEscape(blabbed)), hex.EncodeToString([]byte(blabbed)),
-		base64.StdEncoding.EncodeToString([]byte("user:" + blabbed)), base64.RawURLEncoding.EncodeToString([]byte("x" + blabbed)),
+		leakedSecret, `t0ken\/of+the \"server\"`, `t0ken\u002fof\u002Bthe \u0022server\u0022`,
+		url.PathEscape(leakedSecret), strings.ToLower(url.QueryEscape(leakedSecret)), hex.EncodeToString([]byte(leakedSecret)),
+		base64.StdEncoding.EncodeToString([]byte("user:" + leakedSecret)), base64.RawURLEncoding.EncodeToString([]byte("x" + leakedSecret)),
 	} {
 		lines = append(lines, "refused: "+text+".")
 	}
@@ -33,7 +33,7 @@ func TestBlabber(t *testing.T) {
 	if os.Getenv("BLABBER_TOKEN") == "" {
 		t.Skip("it is run by another test")
 	}
-	for _, line := range blab() {
+	for _, line := range leakedLines() {
 		half := len(line) / 2
 		os.Stderr.WriteString(line[:half])
 		os.Stderr.WriteString(line[half:] + "\n")
@@ -44,7 +44,7 @@ func TestBlabber(t *testing.T) {
 // What a server prints of the secrets of its entry reaches neither the person nor an
 // error, in whatever encoding it is there; the rest of it does.
 func TestServersDoNotTellSecrets(t *testing.T) {
-	lines := blab()
+	lines := leakedLines()
 	var stderr, printed bytes.Buffer
 	layers, err := trace.NewPrinter("rpc,abi,io", &printed)
 	if err != nil {
@@ -53,7 +53,7 @@ func TestServersDoNotTellSecrets(t *testing.T) {
 	h := newHost(t, host.Config{Stderr: &stderr, Print: layers})
 	_, err = h.Connect(t.Context(), host.Server{
 		Name: "blabber", Command: os.Args[0], Args: []string{"-test.run=^TestBlabber$"},
-		Env: map[string]string{"BLABBER_TOKEN": blabbed},
+		Env: map[string]string{"BLABBER_TOKEN": leakedSecret},
 	})
 	h.Close()
 	if err == nil {
@@ -100,9 +100,9 @@ func TestWarningsTellNoSecrets(t *testing.T) {
 	heard := make(chan host.Event, 16)
 	h := newHost(t, host.Config{Event: func(e host.Event) { heard <- e }})
 	_, _ = h.Connect(t.Context(), host.Server{
-		Name: "x", URL: "http://127.0.0.1:1/", Headers: map[string]string{"X-Api-Key": blabbed},
+		Name: "x", URL: "http://127.0.0.1:1/", Headers: map[string]string{"X-Api-Key": leakedSecret},
 	})
-	h.WarnForTest("x", "an odd tool: "+blabbed)
+	h.WarnForTest("x", "an odd tool: "+leakedSecret)
 	for e := range heard {
 		if strings.HasPrefix(e.Warning, "an odd tool") {
 			if e.Warning != "an odd tool: [secret]" {
@@ -117,9 +117,9 @@ func TestWarningsTellNoSecrets(t *testing.T) {
 func TestRedact(t *testing.T) {
 	h := newHost(t, host.Config{})
 	_, _ = h.Connect(t.Context(), host.Server{
-		Name: "x", URL: "http://127.0.0.1:1/", Headers: map[string]string{"X-Api-Key": blabbed},
+		Name: "x", URL: "http://127.0.0.1:1/", Headers: map[string]string{"X-Api-Key": leakedSecret},
 	})
-	for _, line := range blab() {
+	for _, line := range leakedLines() {
 		if got := h.Redact(line); !strings.HasPrefix(got, "refused: ") || !strings.Contains(got, "[secret]") || len(got) > 40 {
 			t.Errorf("%s becomes %s", line, got)
 		}

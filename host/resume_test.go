@@ -18,9 +18,9 @@ import (
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
-// passage is a session with a resumableServer, whose plugin lies in a file and traps when a
+// resumeTrial is a session with a resumableServer, whose plugin lies in a file and traps when a
 // call is cancelled.
-type passage struct {
+type resumeTrial struct {
 	*testing.T
 	resumableServer *resumableServer
 	host            *host.Host
@@ -52,13 +52,13 @@ func (l *traceText) count(what string) int {
 }
 
 // resumes counts the guests that were given what another had saved.
-func (v *passage) resumes() int { return v.trace.count("event(RESUME") }
+func (v *resumeTrial) resumes() int { return v.trace.count("event(RESUME") }
 
-// embark connects by a plugin that lies in a file. The session is one in which the
+// connectResumable connects by a plugin that lies in a file. The session is one in which the
 // server has told something, so that there is an event to go on from.
-func embark(t *testing.T, plugin []byte, change ...func(*host.Config, *host.Server)) *passage {
+func connectResumable(t *testing.T, plugin []byte, change ...func(*host.Config, *host.Server)) *resumeTrial {
 	t.Helper()
-	v := &passage{
+	v := &resumeTrial{
 		T: t, resumableServer: newResumableServer(), heard: make(chan string, 16), trace: &traceText{},
 		file: filepath.Join(t.TempDir(), "http.wasm"),
 	}
@@ -90,7 +90,7 @@ func embark(t *testing.T, plugin []byte, change ...func(*host.Config, *host.Serv
 }
 
 // put makes a plugin the one in the file.
-func (v *passage) put(plugin []byte) {
+func (v *resumeTrial) put(plugin []byte) {
 	v.Helper()
 	if err := errors.Join(os.WriteFile(v.file+".new", plugin, 0o600), os.Rename(v.file+".new", v.file)); err != nil {
 		v.Fatal(err)
@@ -98,7 +98,7 @@ func (v *passage) put(plugin []byte) {
 }
 
 // listens waits for a listener, who wants to go on after that event.
-func (v *passage) listens(last string) {
+func (v *resumeTrial) listens(last string) {
 	v.Helper()
 	if got := <-v.resumableServer.listening; got != last {
 		v.Errorf("it listens after event %q, want %q", got, last)
@@ -106,13 +106,13 @@ func (v *passage) listens(last string) {
 }
 
 // tells has the server tell something, and waits until it is heard.
-func (v *passage) tells(text string) {
+func (v *resumeTrial) tells(text string) {
 	v.Helper()
 	v.resumableServer.tell(text)
 	v.hears(text)
 }
 
-func (v *passage) hears(text string) {
+func (v *resumeTrial) hears(text string) {
 	v.Helper()
 	if got := <-v.heard; got != text {
 		v.Errorf("heard %q, want %q", got, text)
@@ -121,7 +121,7 @@ func (v *passage) hears(text string) {
 
 // wreck has the guest trap, and waits until the listening has ended. The call that it
 // takes is one that its caller has left.
-func (v *passage) wreck() {
+func (v *resumeTrial) wreck() {
 	v.Helper()
 	ctx, cancel := context.WithCancel(v.Context())
 	over := make(chan error)
@@ -138,7 +138,7 @@ func (v *passage) wreck() {
 }
 
 // handshakes wants so many, and so many guests that were told to end what they began.
-func (v *passage) handshakes(greetings, farewells int) {
+func (v *resumeTrial) handshakes(greetings, farewells int) {
 	v.Helper()
 	if n := v.resumableServer.count("initialize"); n != greetings {
 		v.Errorf("%d handshakes, want %d", n, greetings)
@@ -150,7 +150,7 @@ func (v *passage) handshakes(greetings, farewells int) {
 
 // oneSession wants all messages but the first to be of one session, and each id to
 // come once.
-func (v *passage) oneSession() {
+func (v *resumeTrial) oneSession() {
 	v.Helper()
 	all, _ := v.resumableServer.since(0)
 	ids := make(map[string]bool)
@@ -182,7 +182,7 @@ func newer(plugin []byte) []byte { return append(bytes.Clone(plugin), 0, 2, 1, '
 // session: there is no second handshake, and what the server told meanwhile is heard,
 // also by a host that makes no call. What it was told before it knows.
 func TestResume(t *testing.T) {
-	v := embark(t, trapping(), func(c *host.Config, _ *host.Server) { c.Reconnect = brisk })
+	v := connectResumable(t, trapping(), func(c *host.Config, _ *host.Server) { c.Reconnect = brisk })
 	if err := v.session.SetLevel(t.Context(), mcp.LevelWarning); err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestResume(t *testing.T) {
 // handshake, and the call that comes then its answer, once.
 func TestResumeOfAForgottenSession(t *testing.T) {
 	for _, unknown := range []int{404, 400} {
-		v := embark(t, trapping())
+		v := connectResumable(t, trapping())
 		v.wreck()
 		v.resumableServer.unknown = unknown
 		v.resumableServer.forget()
@@ -235,7 +235,7 @@ func TestResumeOfAForgottenSession(t *testing.T) {
 func TestResumeByANewPlugin(t *testing.T) {
 	kept := &traceText{}
 	recorder := trace.NewRecorder(kept)
-	v := embark(t, plugins.Builtin()["http"], func(c *host.Config, _ *host.Server) { c.Trace = recorder })
+	v := connectResumable(t, plugins.Builtin()["http"], func(c *host.Config, _ *host.Server) { c.Trace = recorder })
 	next := newer(plugins.Builtin()["http"])
 	for range 2 {
 		v.put(next)
@@ -274,7 +274,7 @@ func TestResumeByANewPlugin(t *testing.T) {
 // Where what signs in is another as well, the session is not left to anybody: the server
 // is told that it is over.
 func TestNewProviderEndsTheSession(t *testing.T) {
-	v := embark(t, plugins.Builtin()["http"])
+	v := connectResumable(t, plugins.Builtin()["http"])
 	v.put(newer(plugins.Builtin()["http"]))
 	files := pluginFile("http", v.file)
 	files["oauth"] = config.Plugin{Name: "oauth", Discover: true}
@@ -289,25 +289,25 @@ func TestNewProviderEndsTheSession(t *testing.T) {
 // What was saved is not given to anybody where something about it is another, or
 // where its user wished for an end. Then the first word to the server is a handshake.
 func TestNotResumed(t *testing.T) {
-	reload := func(change func(*host.Server)) func(*passage) {
-		return func(v *passage) {
+	reload := func(change func(*host.Server)) func(*resumeTrial) {
+		return func(v *resumeTrial) {
 			change(&v.entry)
 			if err := v.session.Reload(v.entry); err != nil {
 				v.Error(err)
 			}
 		}
 	}
-	for name, turn := range map[string]func(*passage){
+	for name, turn := range map[string]func(*resumeTrial){
 		"the same entry by hand": reload(func(*host.Server) {}),
 		"other headers":          reload(func(s *host.Server) { s.Headers = map[string]string{"X-Key": "1"} }),
 		"another timeout":        reload(func(s *host.Server) { s.Timeout = 1 << 40 }),
 		"another account":        reload(func(s *host.Server) { s.Auth = config.Auth{Provider: config.AuthNone} }),
-		"signed out":             func(v *passage) { v.host.Logout(v.Context(), v.entry) },
-		"signed in":              func(v *passage) { v.host.Login(v.Context(), v.entry) },
-		"disabled":               func(v *passage) { v.session.Disable(); v.session.Enable() },
+		"signed out":             func(v *resumeTrial) { v.host.Logout(v.Context(), v.entry) },
+		"signed in":              func(v *resumeTrial) { v.host.Login(v.Context(), v.entry) },
+		"disabled":               func(v *resumeTrial) { v.session.Disable(); v.session.Enable() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := embark(t, trapping())
+			v := connectResumable(t, trapping())
 			v.wreck()
 			_, before := v.resumableServer.since(0)
 			turn(v)
@@ -327,7 +327,7 @@ func TestNotResumed(t *testing.T) {
 
 // A plugin that says it cannot go on leaves nothing, although it has saved.
 func TestGivingUpIsNotResumed(t *testing.T) {
-	v := embark(t, rigged(plugins.Builtin()["http"], map[abi.Kind][]byte{abi.EventCancel: refuses}))
+	v := connectResumable(t, rigged(plugins.Builtin()["http"], map[abi.Kind][]byte{abi.EventCancel: refuses}))
 	v.wreck()
 	say(t, v.session)
 	v.handshakes(2, 0)
@@ -345,7 +345,7 @@ func TestResumeThatFails(t *testing.T) {
 		farewells int
 	}{"traps": {traps, 0}, "refuses": {refuses, 0}, "ignores": {ignores, 1}} {
 		t.Run(name, func(t *testing.T) {
-			v := embark(t, trapping(c.resume...))
+			v := connectResumable(t, trapping(c.resume...))
 			v.wreck()
 			say(t, v.session)
 			say(t, v.session)
@@ -361,7 +361,7 @@ func TestResumeThatFails(t *testing.T) {
 // A guest that saved nothing before an accident leaves nothing: it may have tripped
 // over what it was given.
 func TestResumeOnce(t *testing.T) {
-	v := embark(t, trapping())
+	v := connectResumable(t, trapping())
 	for range 2 {
 		v.wreck()
 		say(t, v.session)
@@ -375,7 +375,7 @@ func TestResumeOnce(t *testing.T) {
 
 // What one plugin has saved is given to no other, whatever name the entry knows it by.
 func TestResumeByAnotherPlugin(t *testing.T) {
-	v := embark(t, trapping())
+	v := connectResumable(t, trapping())
 	v.put(plugins.Builtin()["sse"])
 	v.wreck()
 	_, before := v.resumableServer.since(0)
@@ -400,7 +400,7 @@ func TestResumeFromGarbage(t *testing.T) {
 	if bytes.Equal(garbler, trapping()) {
 		t.Fatal("the plugin saves its session in other words")
 	}
-	v := embark(t, garbler)
+	v := connectResumable(t, garbler)
 	v.put(newer(plugins.Builtin()["http"]))
 	v.wreck()
 	say(t, v.session)

@@ -21,8 +21,8 @@ const sealerPackage = "./testdata/sealer"
 // pass is what signs in to a guarded server, a line of its own.
 const pass = "p4ss-canary\n"
 
-// doorman serves those whose first line is pass, and tells what each began with.
-func doorman(t *testing.T) (address string, began <-chan string) {
+// passwordServer serves those whose first line is pass, and tells what each began with.
+func passwordServer(t *testing.T) (address string, began <-chan string) {
 	t.Helper()
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "loft.sock"))
 	if err != nil {
@@ -101,7 +101,7 @@ func loft(address, transport string, settings map[string]any) host.Server {
 // What a provider gives reaches the server of a stream before the first message,
 // on each connection, and no other program.
 func TestSealedStream(t *testing.T) {
-	address, began := doorman(t)
+	address, began := passwordServer(t)
 	h, shown, _ := sealing(t)
 	for range 2 {
 		s := connect(t, h, loft(address, "pigeon", map[string]any{"blob": pass}))
@@ -125,7 +125,7 @@ func TestSealedStream(t *testing.T) {
 
 // Without a word of the entry, nothing of the provider goes into a stream.
 func TestUnsealedStream(t *testing.T) {
-	address, began := doorman(t)
+	address, began := passwordServer(t)
 	h, _, _ := sealing(t)
 	entry := loft(address, "pigeon", map[string]any{"blob": pass})
 	entry.Auth.Blob = false
@@ -144,7 +144,7 @@ func TestUnsealedStream(t *testing.T) {
 
 // Without a login the server is not called, and the error says what is missing.
 func TestStreamThatNeedsALogin(t *testing.T) {
-	address, began := doorman(t)
+	address, began := passwordServer(t)
 	h, _, _ := sealing(t)
 	_, err := h.Connect(t.Context(), loft(address, "pigeon", nil))
 	if !errors.Is(err, host.ErrAuthRequired) || !strings.Contains(host.Hint(err), "wharf login loft") {
@@ -157,7 +157,7 @@ func TestStreamThatNeedsALogin(t *testing.T) {
 
 // The user hears of a transport that does not know what to do with it.
 func TestTransportThatDropsTheSeal(t *testing.T) {
-	address, began := doorman(t)
+	address, began := passwordServer(t)
 	h, shown, warned := sealing(t)
 	entry := loft(address, "hostile", map[string]any{"blob": pass})
 	entry.Settings = map[string]string{"mode": "ignorant"}

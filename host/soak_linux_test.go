@@ -147,13 +147,13 @@ func (s *soak) setUp(t *testing.T, websocket, cache string) {
 	streams := map[string]host.Stream{}
 	for _, b := range soakServers {
 		for n := range min(b.count, s.each) {
-			ship, entry := s.lossTrial.prepare(t, b.kind, b.network)
+			server, entry := s.lossTrial.prepare(t, b.kind, b.network)
 			entry.Name = fmt.Sprintf("%s-%d", b.name, n)
-			b.edit(&entry, ship.serverProxy)
+			b.edit(&entry, server.serverProxy)
 			streams[entry.Name] = func(ctx context.Context) (io.ReadWriteCloser, error) {
-				return new(net.Dialer).DialContext(ctx, "tcp", ship.serverProxy.listener.Addr().String())
+				return new(net.Dialer).DialContext(ctx, "tcp", server.serverProxy.listener.Addr().String())
 			}
-			s.ships, s.entries = append(s.ships, ship), append(s.entries, entry)
+			s.servers, s.entries = append(s.servers, server), append(s.entries, entry)
 		}
 	}
 	for n := range s.guarded {
@@ -179,8 +179,8 @@ func (s *soak) setUp(t *testing.T, websocket, cache string) {
 		Reconnect: host.Policy{Backoff: soon, Slow: soon[0], SlowMax: soon[0], Failures: -1},
 	})
 	s.apply(t, 0, s.entries)
-	for n, ship := range s.ships {
-		ship.Session = s.host.Session(s.entries[n].Name)
+	for n, server := range s.servers {
+		server.Session = s.host.Session(s.entries[n].Name)
 	}
 }
 
@@ -196,8 +196,8 @@ func (s *soak) round(t *testing.T, n int) {
 	}
 	all.Wait()
 	s.tally.losses += s.total
-	for _, ship := range s.ships {
-		for !t.Failed() && s.call(t, ship) != done {
+	for _, server := range s.servers {
+		for !t.Failed() && s.call(t, server) != done {
 		}
 	}
 	s.samples = append(s.samples, s.measure(t))

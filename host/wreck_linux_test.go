@@ -39,17 +39,17 @@ var wrecks = flag.Bool("wreck", false, "kill as many servers, guests and sockets
 // sent was never run, what was answered was run once, and nothing was run twice. In
 // the end nothing is left of all that.
 func TestWreck(t *testing.T) {
-	calls, crew, losses := 1_000, 4, map[loss]int{loseServer: 8, loseGuest: 3, loseSocket: 3}
+	calls, each, losses := 1_000, 4, map[loss]int{loseServer: 8, loseGuest: 3, loseSocket: 3}
 	switch {
 	case *wrecks:
-		calls, crew, losses = 100_000, 8, map[loss]int{loseServer: 1000, loseGuest: 200, loseSocket: 100}
+		calls, each, losses = 100_000, 8, map[loss]int{loseServer: 1000, loseGuest: 200, loseSocket: 100}
 	case testenv.Long():
 		calls, losses = 3_000, map[loss]int{loseServer: 24, loseGuest: 6, loseSocket: 6}
 	}
 	built := fragile(t)
 	others, files := goleak.IgnoreCurrent(), openFiles(t)
 	v := &lossTrial{marker: "WHARF_TEST_VOYAGE=" + t.TempDir(), lossSchedule: newLossSchedule(calls, losses), how: make([]outcome, 4*calls)}
-	v.sail(t, built, crew)
+	v.run(t, built, each)
 	if err := leftBehind(others); err != nil {
 		t.Error(err)
 	}
@@ -158,48 +158,48 @@ func (o outcome) String() string {
 	return [...]string{"never made", "answered", "not sent", "unknown"}[o]
 }
 
-// lossTrial is ships under way with their crews.
+// lossTrial is servers that are lost while callers use them.
 type lossTrial struct {
 	*lossSchedule
-	marker string // in the environment of every process
-	ships  []*ship
-	next   atomic.Int64 // number of a call
-	how    []outcome    // calls ended, by their numbers
-	early  atomic.Int64 // memory when a fifth of all was lost, in bytes
+	marker  string // in the environment of every process
+	servers []*lostServer
+	next    atomic.Int64 // number of a call
+	how     []outcome    // calls ended, by their numbers
+	early   atomic.Int64 // memory when a fifth of all was lost, in bytes
 }
 
-// ship is one server as its callers see it.
-type ship struct {
+// lostServer is one server as its callers see it.
+type lostServer struct {
 	*host.Session
 	log         string       // what its processes wrote down
 	serverProxy *serverProxy // nil over stdio
 	process     atomic.Int64 // that answered last; 0 since it was killed
 }
 
-// sail is the whole lossTrial.
-func (v *lossTrial) sail(t *testing.T, built map[string][]byte, crew int) {
+// run is the whole lossTrial.
+func (v *lossTrial) run(t *testing.T, built map[string][]byte, each int) {
 	soon := []time.Duration{time.Millisecond}
 	h := newHost(t, host.Config{
 		Plugins:   built,
 		Reconnect: host.Policy{Backoff: soon, Slow: soon[0], SlowMax: soon[0], Failures: -1},
 	})
-	for kind, atSea := range logServers {
-		v.ships = append(v.ships, v.launch(t, h, kind, atSea))
+	for kind, overTCP := range logServers {
+		v.servers = append(v.servers, v.connect(t, h, kind, overTCP))
 	}
 	began := time.Now()
-	var crews sync.WaitGroup
-	v.start(t, &crews, crew)
-	crews.Wait()
+	var callers sync.WaitGroup
+	v.start(t, &callers, each)
+	callers.Wait()
 	took := time.Since(began)
 	v.checkMemory(t)
 	t.Logf("%v calls in %v, and %d losses", v.end(t, h), took.Round(time.Millisecond), v.total)
 }
 
-// start sets so many callers to work on each ship.
-func (v *lossTrial) start(t *testing.T, crews *sync.WaitGroup, crew int) {
-	for _, s := range v.ships {
-		for range crew {
-			crews.Go(func() { v.work(t, s) })
+// start sets so many callers to work on each server.
+func (v *lossTrial) start(t *testing.T, callers *sync.WaitGroup, each int) {
+	for _, s := range v.servers {
+		for range each {
+			callers.Go(func() { v.work(t, s) })
 		}
 	}
 }
@@ -209,7 +209,7 @@ func (v *lossTrial) end(t *testing.T, h *host.Host) map[string]int {
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
-	for _, s := range v.ships {
+	for _, s := range v.servers {
 		if s.serverProxy != nil {
 			s.serverProxy.close()
 		}
@@ -217,14 +217,14 @@ func (v *lossTrial) end(t *testing.T, h *host.Host) map[string]int {
 	return v.checkLogs(t)
 }
 
-// logServers are the servers of a lossTrial, and whether they are reached over HTTP.
+// logServers are the servers of a lossTrial, and whether they are reached over TCP.
 var logServers = map[string]bool{"log server": false, "old log server": false, "log server over TCP": true, "old log server over TCP": true}
 
-// launch connects to a server of that kind.
-func (v *lossTrial) launch(t *testing.T, h *host.Host, kind string, atSea bool) *ship {
+// connect connects to a server of that kind.
+func (v *lossTrial) connect(t *testing.T, h *host.Host, kind string, overTCP bool) *lostServer {
 	t.Helper()
 	network := ""
-	if atSea {
+	if overTCP {
 		network = "tcp"
 	}
 	s, entry := v.prepare(t, kind, network)
@@ -234,9 +234,9 @@ func (v *lossTrial) launch(t *testing.T, h *host.Host, kind string, atSea bool) 
 
 // prepare returns a server of that kind, which is reached over a network or else over
 // stdio, and its entry.
-func (v *lossTrial) prepare(t *testing.T, kind, network string) (*ship, host.Server) {
+func (v *lossTrial) prepare(t *testing.T, kind, network string) (*lostServer, host.Server) {
 	t.Helper()
-	s := &ship{log: filepath.Join(t.TempDir(), "log")}
+	s := &lostServer{log: filepath.Join(t.TempDir(), "log")}
 	entry := server(kind)
 	if network != "" {
 		s.serverProxy = newServerProxy(t, network, kind, s.log, v.marker)
@@ -254,9 +254,9 @@ func (v *lossTrial) mark(entry host.Server) {
 	entry.Env[name] = value
 }
 
-// work is what one of a crew does: it calls, and now and then it is the one who
+// work is what one of a each does: it calls, and now and then it is the one who
 // has to lose something.
-func (v *lossTrial) work(t *testing.T, s *ship) {
+func (v *lossTrial) work(t *testing.T, s *lostServer) {
 	for !v.fulfilled() && !t.Failed() {
 		v.call(t, s)
 		what, early, ok := v.turn()
@@ -270,7 +270,7 @@ func (v *lossTrial) work(t *testing.T, s *ship) {
 }
 
 // call makes the next call, and returns how it ended.
-func (v *lossTrial) call(t *testing.T, s *ship) outcome {
+func (v *lossTrial) call(t *testing.T, s *lostServer) outcome {
 	n := v.next.Add(1)
 	if int(n) >= len(v.how) {
 		_, err := s.ListTools(t.Context())
@@ -282,7 +282,7 @@ func (v *lossTrial) call(t *testing.T, s *ship) outcome {
 }
 
 // enter has the server write a number down.
-func (s *ship) enter(t *testing.T, n int64) outcome {
+func (s *lostServer) enter(t *testing.T, n int64) outcome {
 	number := strconv.FormatInt(n, 10)
 	r, err := s.CallTool(t.Context(), "enter", map[string]any{"message": number})
 	switch {
@@ -304,7 +304,7 @@ func (s *ship) enter(t *testing.T, n int64) outcome {
 }
 
 // lose reports whether there was something of the kind to be lost.
-func (s *ship) lose(t *testing.T, what loss, marker string) bool {
+func (s *lostServer) lose(t *testing.T, what loss, marker string) bool {
 	switch what {
 	case loseServer:
 		id := int(s.process.Swap(0))
@@ -321,7 +321,7 @@ func (s *ship) lose(t *testing.T, what loss, marker string) bool {
 // returns how many calls ended how.
 func (v *lossTrial) checkLogs(t *testing.T) map[string]int {
 	ran := make([]int, v.next.Load()+1)
-	for _, s := range v.ships {
+	for _, s := range v.servers {
 		text, err := os.ReadFile(s.log)
 		if err != nil {
 			t.Error(err)

@@ -156,8 +156,8 @@ func TestDownloadEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// harbour is a registry with one artifact.
-type harbour struct {
+// fakeRegistry is a registry with one artifact.
+type fakeRegistry struct {
 	t        *testing.T
 	url      string // without its scheme
 	manifest string
@@ -165,14 +165,14 @@ type harbour struct {
 	asked    []string // "/token" with its query
 }
 
-func newHarbour(t *testing.T) *harbour {
-	h := &harbour{t: t, layer: []byte("plugin")}
+func newFakeRegistry(t *testing.T) *fakeRegistry {
+	h := &fakeRegistry{t: t, layer: []byte("plugin")}
 	h.manifest = fmt.Sprintf(`{"schemaVersion":2,"layers":[{"digest":%q,"size":6}]}`, digest(h.layer))
 	h.url = strings.TrimPrefix(site(t, h.serve), "https://")
 	return h
 }
 
-func (h *harbour) serve(w http.ResponseWriter, r *http.Request) {
+func (h *fakeRegistry) serve(w http.ResponseWriter, r *http.Request) {
 	entered := r.Header.Get("Authorization") == "Bearer pass"
 	switch path := r.URL.Path; {
 	case path == "/token":
@@ -197,7 +197,7 @@ func (h *harbour) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestPull(t *testing.T) {
-	h := newHarbour(t)
+	h := newFakeRegistry(t)
 	for _, reference := range []string{"", ":1.0", "@" + digest([]byte(h.manifest)), ":1.0@" + digest([]byte(h.manifest))} {
 		p, err := read(t, "oci://"+h.url+"/owner/pigeon"+reference)
 		if err != nil || !bytes.Equal(p.Binary, h.layer) {
@@ -226,7 +226,7 @@ func TestPullRefuses(t *testing.T) {
 		"a long one":     {"", strings.Repeat(" ", 1<<20), "", "longer than"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHarbour(t)
+			h := newFakeRegistry(t)
 			if tc.manifest != "" {
 				h.manifest = tc.manifest
 			}

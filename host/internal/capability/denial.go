@@ -20,8 +20,8 @@ func (d *Denial) Error() string {
 		d.Kind, d.Name, d.granted(), d.Line())
 }
 
-// Line is what a server entry has to say for a grant of this kind to exist,
-// for instance `address = "unix:/path/to/socket"`.
+// Line returns the line of a server entry that makes a grant of this kind, with an
+// example value: `address = "unix:/path/to/socket"`.
 func (d *Denial) Line() string { return fmt.Sprintf("%s = %q", d.Key(), kinds[d.Kind].example) }
 
 // Key is the key of a server entry that makes grants of this kind.

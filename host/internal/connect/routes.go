@@ -51,7 +51,7 @@ func (d *Dialer) connect(ctx context.Context, s *session.Session, entry config.S
 	if err != nil {
 		return nil, err
 	}
-	w := &session.Way{
+	w := &session.ConnectOptions{
 		Resume: a.resume, Transport: via, Protocol: entry.Protocol,
 		Timeout: cmp.Or(d.timeout(entry), -1), StartTimeout: cmp.Or(entry.StartTimeout, d.config.StartTimeout),
 	}

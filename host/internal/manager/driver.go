@@ -26,7 +26,7 @@ type Driver struct {
 	mu      sync.Mutex
 	machine *Machine
 	dial    DialFunc
-	life    *life         // of the dial or the connection that there is, or of the last one
+	life    *dialedConn   // of the dial or the connection that there is, or of the last one
 	last    Conn          // the connection before, for the next dial; nil for none
 	open    bool          // last was not closed
 	timer   *time.Timer   // nil before the first wait

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// life is a dial and the connection that comes of it.
-type life struct {
+// dialedConn is a dial and the connection that it makes.
+type dialedConn struct {
 	ticket *ticket
 	after  Conn            // what the dial may go on with
 	wanted context.Context // ends with the first Drop
@@ -21,7 +21,7 @@ type life struct {
 }
 
 // end says that there is neither a dial nor a connection any more that l is about.
-func (l *life) end() {
+func (l *dialedConn) end() {
 	l.over = true
 	l.abort() // and with that, both contexts
 }
@@ -32,7 +32,7 @@ func (d *Driver) begin(inherit bool) {
 		d.last = nil
 	}
 	d.err = nil
-	l := &life{ticket: &ticket{urgent: d.round != nil, retry: d.machine.Status().Attempt > 1}, after: d.last}
+	l := &dialedConn{ticket: &ticket{urgent: d.round != nil, retry: d.machine.Status().Attempt > 1}, after: d.last}
 	l.drains, l.abort = context.WithCancel(context.Background())
 	l.wanted, l.stop = context.WithCancel(l.drains)
 	d.life = l
@@ -61,7 +61,7 @@ func (d *Driver) drop(how Ending) {
 // Drop ends it; everything else follows from that. A dial takes several times the
 // stack that waiting does, and Go keeps what a stack has grown to, so another
 // goroutine does the waiting.
-func (d *Driver) live(l *life) {
+func (d *Driver) live(l *dialedConn) {
 	c, err := d.dialInTurn(l)
 	switch {
 	case err == nil:
@@ -72,7 +72,7 @@ func (d *Driver) live(l *life) {
 }
 
 // dialInTurn dials when it is this server's turn.
-func (d *Driver) dialInTurn(l *life) (Conn, error) {
+func (d *Driver) dialInTurn(l *dialedConn) (Conn, error) {
 	defer d.manager.dials.leave(l.ticket)
 	if err := l.ticket.wait(l.wanted); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (d *Driver) dialInTurn(l *life) (Conn, error) {
 
 // failed tells the machine of a dial that made no connection. It reports false where
 // the dial was given up, which is known under the mutex only.
-func (d *Driver) failed(l *life, err error) bool {
+func (d *Driver) failed(l *dialedConn, err error) bool {
 	why := d.classify(err)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -95,7 +95,7 @@ func (d *Driver) failed(l *life, err error) bool {
 }
 
 // keep is live from when there is a connection.
-func (d *Driver) keep(l *life, c Conn) {
+func (d *Driver) keep(l *dialedConn, c Conn) {
 	if d.connected(l, c) {
 		select {
 		case <-c.Done():
@@ -107,7 +107,7 @@ func (d *Driver) keep(l *life, c Conn) {
 }
 
 // connected reports whether c is still wanted.
-func (d *Driver) connected(l *life, c Conn) bool {
+func (d *Driver) connected(l *dialedConn, c Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if l.wanted.Err() != nil {
@@ -130,7 +130,7 @@ func (d *Driver) lost(c Conn) {
 }
 
 // leave ends c in the way that the newest Drop has asked for.
-func (d *Driver) leave(l *life, c Conn) {
+func (d *Driver) leave(l *dialedConn, c Conn) {
 	if how := d.ending(l); how == HandOver || how == Drain {
 		ctx, cancel := context.WithTimeout(l.drains, DrainTime)
 		c.Drain(ctx)
@@ -143,14 +143,14 @@ func (d *Driver) leave(l *life, c Conn) {
 	d.gone(l, c, errors.Join(err, d.discard()))
 }
 
-func (d *Driver) ending(l *life) Ending {
+func (d *Driver) ending(l *dialedConn) Ending {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return l.how
 }
 
 // kept leaves c open for the next dial, if it is wanted for that.
-func (d *Driver) kept(l *life, c Conn) bool {
+func (d *Driver) kept(l *dialedConn, c Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if l.how != Keep {
@@ -175,7 +175,7 @@ func (d *Driver) discard() error {
 }
 
 // gone tells the machine that nothing is left of c, or of a dial where c is nil.
-func (d *Driver) gone(l *life, c Conn, err error) {
+func (d *Driver) gone(l *dialedConn, c Conn, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	l.end()

@@ -7,16 +7,16 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// line is what there is of a connection. It is apart from the state because a
+// connState is what there is of a connection. It is apart from the state because a
 // server may be disabled, say, while its connection is still going away.
-type line uint8
+type connState uint8
 
 const (
-	idle     line = iota
-	kept          // the connection before is open, for the handshake of the next dial
-	dialing       // Dial was asked for
-	up            // Connected
-	dropping      // Drop was asked for, and Gone has not come yet
+	idle     connState = iota
+	kept               // the connection before is open, for the handshake of the next dial
+	dialing            // Dial was asked for
+	up                 // Connected
+	dropping           // Drop was asked for, and Gone has not come yet
 )
 
 // inheritance is what the next dial may inherit.
@@ -38,7 +38,7 @@ type Machine struct {
 	random func() float64
 
 	status  Status
-	line    line
+	conn    connState
 	how     Ending      // of the Drop that was asked for last
 	left    inheritance // by the connection before
 	wanted  bool        // by a caller, at some time
@@ -46,7 +46,7 @@ type Machine struct {
 	eager   bool        // a caller need not wait for Next
 	signed  bool        // a sign-in came while the dial was under way
 	backoff backoff
-	since   time.Time // when the line came up
+	since   time.Time // when the connection came up
 	over    bool      // End has been said, or is about to be
 
 	armed   time.Time // the last DialAt
@@ -70,7 +70,7 @@ func (m *Machine) Want(now time.Time) []Effect {
 	switch {
 	case m.over || m.status.State == status.Closing || m.status.State == status.Disabled:
 		m.refuse(now)
-	case m.line == up || m.line == dialing:
+	case m.conn == up || m.conn == dialing:
 		m.wanted = true
 	case m.status.State == status.Disconnected:
 		m.wanted = true
@@ -91,8 +91,8 @@ func (m *Machine) Want(now time.Time) []Effect {
 
 // Connected says that the dial has made a connection.
 func (m *Machine) Connected(now time.Time) []Effect {
-	if m.line == dialing {
-		m.line, m.since, m.known, m.signed, m.left = up, now, true, false, nothing
+	if m.conn == dialing {
+		m.conn, m.since, m.known, m.signed, m.left = up, now, true, false, nothing
 		m.set(now, status.Connected, status.Ready)
 	}
 	return m.effects()
@@ -101,12 +101,12 @@ func (m *Machine) Connected(now time.Time) []Effect {
 // ConnectFailed says that the dial has ended without a connection, and left
 // nothing behind. A reason that a dial cannot fail for is taken for Unreachable.
 func (m *Machine) ConnectFailed(now time.Time, reason status.Reason, err error) []Effect {
-	if m.line != dialing {
+	if m.conn != dialing {
 		return m.effects()
 	}
-	m.line, m.status.Err = idle, err
+	m.conn, m.status.Err = idle, err
 	if m.left == connection {
-		m.line = kept
+		m.conn = kept
 	}
 	late := m.signed // the server had not seen the sign-in yet
 	m.signed = false
@@ -128,7 +128,7 @@ func (m *Machine) ConnectFailed(now time.Time, reason status.Reason, err error) 
 
 // Lost says that the connection has ended by itself, or is of no use any more.
 func (m *Machine) Lost(now time.Time, err error) []Effect {
-	if m.line != up {
+	if m.conn != up {
 		return m.effects()
 	}
 	if now.Sub(m.since) >= m.policy.Calm {
@@ -150,7 +150,7 @@ func (m *Machine) Lost(now time.Time, err error) []Effect {
 // Forgotten says that the server no longer knows the session of the connection.
 // Servers let sessions expire, so that is no failure: another is made at once.
 func (m *Machine) Forgotten(now time.Time, err error) []Effect {
-	if m.line == up {
+	if m.conn == up {
 		m.drop(Keep)
 		m.left = connection
 		m.status.Err = err
@@ -162,7 +162,7 @@ func (m *Machine) Forgotten(now time.Time, err error) []Effect {
 // AuthRequired says that the server refuses requests on its connection until a
 // person signs in. The connection stays: some requests may need no sign-in.
 func (m *Machine) AuthRequired(now time.Time, err error) []Effect {
-	if m.line == up && m.status.State == status.Connected {
+	if m.conn == up && m.status.State == status.Connected {
 		m.status.Err = err
 		m.set(now, status.AuthRequired, status.SignIn)
 	}
@@ -173,10 +173,10 @@ func (m *Machine) AuthRequired(now time.Time, err error) []Effect {
 // let through for which that was required.
 func (m *Machine) SignedIn(now time.Time) []Effect {
 	switch {
-	case m.line == dialing:
+	case m.conn == dialing:
 		m.signed = true
 	case m.status.State != status.AuthRequired:
-	case m.line == up:
+	case m.conn == up:
 		m.set(now, status.Connected, status.Ready)
 	default:
 		m.dial(now, status.Wanted)
@@ -227,9 +227,9 @@ func (m *Machine) Change(now time.Time, c Change) []Effect {
 	switch {
 	case off:
 		m.drop(Abort)
-	case !c.Keep || m.line == dialing || m.left == connection: // the last two are of what carried it before
+	case !c.Keep || m.conn == dialing || m.left == connection: // the last two are of what carried it before
 		m.drop(Drain)
-	case m.line == up:
+	case m.conn == up:
 		m.drop(HandOver)
 		m.left = session
 	}
@@ -256,10 +256,10 @@ func (m *Machine) Close(now time.Time) []Effect {
 
 // Gone says that what was to be dropped has ended, in the way that was asked for last.
 func (m *Machine) Gone(now time.Time) []Effect {
-	if m.line == dropping {
-		m.line = idle
+	if m.conn == dropping {
+		m.conn = idle
 		if m.how == Keep {
-			m.line = kept
+			m.conn = kept
 		}
 		m.finish(now)
 		m.due(now)
@@ -285,11 +285,11 @@ func (m *Machine) due(now time.Time) {
 // server's processes must never be two.
 func (m *Machine) dial(now time.Time, why status.Reason) {
 	m.set(now, m.trying(), why)
-	if m.line == dropping {
+	if m.conn == dropping {
 		m.status.Next = now
 		return
 	}
-	m.line = dialing
+	m.conn = dialing
 	m.status.Attempt++
 	m.do(Effect{Do: Dial, Inherit: m.left != nothing})
 	if m.left == session { // a dial that fails may be what it stumbled over
@@ -298,7 +298,7 @@ func (m *Machine) dial(now time.Time, why status.Reason) {
 }
 
 // rests reports whether nothing is under way.
-func (m *Machine) rests() bool { return m.line == idle || m.line == kept }
+func (m *Machine) rests() bool { return m.conn == idle || m.conn == kept }
 
 // trying is the state of a server that is being reached.
 func (m *Machine) trying() status.State {
@@ -346,7 +346,7 @@ func (m *Machine) forgive() {
 // inherits nothing.
 func (m *Machine) drop(how Ending) {
 	m.left = nothing
-	switch m.line {
+	switch m.conn {
 	case idle:
 		return
 	case kept, dialing:
@@ -356,13 +356,13 @@ func (m *Machine) drop(how Ending) {
 			return
 		}
 	}
-	m.line, m.how, m.signed = dropping, how, false
+	m.conn, m.how, m.signed = dropping, how, false
 	m.do(Effect{Do: Drop, How: how})
 }
 
 // finish is the end, if it is time for it.
 func (m *Machine) finish(now time.Time) {
-	if m.status.State == status.Closing && m.line == idle {
+	if m.status.State == status.Closing && m.conn == idle {
 		m.over = true
 		m.set(now, status.Disconnected, status.Closed)
 	}

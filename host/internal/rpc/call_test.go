@@ -278,7 +278,7 @@ func TestToldOfWhatWasGivenUp(t *testing.T) {
 		link := &gated{make(chan struct{})}
 		p := NewPeer(Config{Link: link})
 		defer p.Close(nil)
-		if err := p.Told(t.Context()); err != nil {
+		if err := p.Flush(t.Context()); err != nil {
 			t.Errorf("nothing to tell: %v", err)
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -287,12 +287,12 @@ func TestToldOfWhatWasGivenUp(t *testing.T) {
 		if _, err := p.Call(ctx, Call{Method: "tools/call"}); !errors.Is(err, cause) {
 			t.Errorf("call: %v", err)
 		}
-		if err := p.Told(ctx); err != cause {
+		if err := p.Flush(ctx); err != cause {
 			t.Errorf("held up, it ends with %v", err)
 		}
 		time.AfterFunc(time.Second, func() { close(link.open) })
 		began := time.Now()
-		if err := p.Told(t.Context()); err != nil || time.Since(began) != time.Second {
+		if err := p.Flush(t.Context()); err != nil || time.Since(began) != time.Second {
 			t.Errorf("told after %v, %v", time.Since(began), err)
 		}
 	})
@@ -327,7 +327,7 @@ func TestToldOfWhatWasBefore(t *testing.T) {
 		}
 		link.peer.sender.post(m)
 		began := time.Now()
-		if err := link.peer.Told(t.Context()); err != nil || time.Since(began) > 2*time.Second {
+		if err := link.peer.Flush(t.Context()); err != nil || time.Since(began) > 2*time.Second {
 			t.Errorf("told after %v, %v", time.Since(began), err)
 		}
 		link.peer.Close(nil)

@@ -21,7 +21,7 @@ type inline struct {
 	stops   atomic.Int32
 }
 
-func newErrand(run func()) *inline { return &inline{run: run, stopped: make(chan struct{})} }
+func newInline(run func()) *inline { return &inline{run: run, stopped: make(chan struct{})} }
 
 func (e *inline) Run() {
 	e.runs.Add(1)
@@ -58,7 +58,7 @@ func newCarries(c Config, run func(*carries)) *carries {
 	l := &carries{}
 	c.Link = l
 	l.peer = NewPeer(c)
-	l.inline = newErrand(nil)
+	l.inline = newInline(nil)
 	if run != nil {
 		l.inline.run = func() { run(l) }
 	}
@@ -89,7 +89,7 @@ func TestACallerCarriesItsErrand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newCarries(Config{Timeout: time.Second}, func(l *carries) {
 			time.Sleep(time.Second / 2)
-			if l.peer.OfferInline(1, newErrand(nil)) {
+			if l.peer.OfferInline(1, newInline(nil)) {
 				t.Error("a second inline was taken while the first one runs")
 			}
 			l.answer()
@@ -101,7 +101,7 @@ func TestACallerCarriesItsErrand(t *testing.T) {
 			t.Errorf("%s, %v", result, err)
 		}
 		l.inline.want(t, 1, 0)
-		if l.peer.OfferInline(1, newErrand(nil)) {
+		if l.peer.OfferInline(1, newInline(nil)) {
 			t.Error("an inline was taken after the call")
 		}
 	})
@@ -113,7 +113,7 @@ func TestErrandsFollowEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newCarries(Config{Timeout: time.Second}, func(*carries) {})
 		defer l.peer.Close(nil)
-		second := newErrand(func() { l.answer() })
+		second := newInline(func() { l.answer() })
 		go func() {
 			synctest.Wait()
 			if !l.peer.OfferInline(1, second) {

@@ -158,10 +158,10 @@ func (p *Peer) Drain(ctx context.Context) error {
 // yet.
 func (p *Peer) Quiet() bool { return p.flight.quiet() }
 
-// Told waits until the link has taken what no caller waits for and was to be sent
-// before, the cancellations of calls that were given up among it, or until ctx ends.
-// What is sent then comes after them.
-func (p *Peer) Told(ctx context.Context) error { return p.sender.flush(ctx) }
+// Flush waits until the link has taken every message queued before it that no caller waits
+// for, such as the cancellation of a call, or until ctx ends. What is sent after that
+// follows them.
+func (p *Peer) Flush(ctx context.Context) error { return p.sender.flush(ctx) }
 
 // Done is the transport's word that an exchange is over. If a call still waits
 // for its answer, there will be none.

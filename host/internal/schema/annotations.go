@@ -11,19 +11,20 @@ func StripAnnotations(text []byte) string {
 	return string(b.out)
 }
 
-// annotations are the members that are left out if they are strings, as they have to
-// be.
+// annotations are the members that are left out if they are strings, as the dialects
+// require.
 var annotations = map[string]bool{"title": true, "description": true, "$comment": true}
 
-// annotationStripper copies a schema. It strips the values of schemaKeywords and copies
-// everything else as it is: a member called description may be part of a constant, or a
-// property of that name.
+// annotationStripper copies a schema without its annotations. It looks for them in the
+// schema and in the values of schemaKeywords only: a member called description may be
+// part of a constant, or a property of that name.
 type annotationStripper struct {
 	*strictjson.Reader
 	out []byte
 }
 
-// part copies a schema, or a list of them.
+// part copies the next value to out. A schema, alone or in a list, loses its
+// annotations; any other value is copied as it is.
 func (b *annotationStripper) part() {
 	switch b.Kind() {
 	case '{':

@@ -46,7 +46,7 @@ type FileSystem interface {
 	SyncFolder(path string) error
 }
 
-// File is a file that was created.
+// File is a new file that is open for writing. The caller closes it.
 type File interface {
 	io.WriteCloser
 	Sync() error

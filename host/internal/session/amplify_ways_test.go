@@ -183,7 +183,7 @@ func (tr *trial) open(t testing.TB) {
 		protocol, probe = LegacyOnly, abi.ProbeStdio
 	}
 	tr.session, tr.err = Open(t.Context(), setup{
-		Way: Way{Protocol: protocol, Dial: func(_ context.Context, h rpc.Handler) (*Dialed, error) {
+		ConnectOptions: ConnectOptions{Protocol: protocol, Dial: func(_ context.Context, h rpc.Handler) (*Dialed, error) {
 			tr.puppet.peer = rpc.NewPeer(rpc.Config{Link: tr.puppet, Name: "files", Handler: h})
 			return &Dialed{Peer: tr.puppet.peer, Transport: tr.puppet, Probe: probe}, nil
 		}},

@@ -53,7 +53,7 @@ func newEcho(tb testing.TB, result string) (*Session, *rpc.Peer) {
 	e := &echo{result: result, done: make(chan struct{})}
 	s, err := Open(context.Background(), setup{
 		Config: Config{Name: "files", Client: mcp.Implementation{Name: "wharf", Version: "1"}},
-		Way: Way{Protocol: LegacyOnly, Dial: func(_ context.Context, h rpc.Handler) (*Dialed, error) {
+		ConnectOptions: ConnectOptions{Protocol: LegacyOnly, Dial: func(_ context.Context, h rpc.Handler) (*Dialed, error) {
 			e.peer = rpc.NewPeer(rpc.Config{Link: e, Name: "files", Handler: h})
 			return &Dialed{Peer: e.peer, Transport: e}, nil
 		}},
@@ -81,7 +81,7 @@ func BenchmarkCallWithHeaderParams(b *testing.B) {
 	e := &echo{result: textResult(sizes[0].text), done: make(chan struct{})}
 	s, err := Open(context.Background(), setup{
 		Config: Config{Name: "far", Client: mcp.Implementation{Name: "wharf", Version: "1"}},
-		Way: Way{Dial: func(_ context.Context, h rpc.Handler) (*Dialed, error) {
+		ConnectOptions: ConnectOptions{Dial: func(_ context.Context, h rpc.Handler) (*Dialed, error) {
 			e.peer = rpc.NewPeer(rpc.Config{Link: e, Name: "far", Handler: h})
 			return &Dialed{Peer: e.peer, Transport: e, Probe: abi.ProbeHTTP}, nil
 		}},

@@ -43,7 +43,7 @@ type Transport interface {
 // Leaver is a Transport whose session at the server can go on without it.
 type Leaver interface {
 	// Leave is Shutdown without a word to the server: what the connection was about is
-	// left to [Way.Resume].
+	// left to [ConnectOptions.Resume].
 	Leave(ctx context.Context) error
 }
 

@@ -148,7 +148,7 @@ func TestForgetDuringConnect(t *testing.T) {
 		}
 		defer s.Close()
 		s.level.Store(new(mcp.Level)) // so that it is told after the handshake
-		c, err := s.Connect(ctx, &ownerOf(s).way, nil)
+		c, err := s.Connect(ctx, &ownerOf(s).options, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func TestConnectAfterClose(t *testing.T) {
 		if err := s.Close(); err != nil || s.current() != nil || s.Info().Protocol != "" {
 			t.Error(err)
 		}
-		if _, err := s.Connect(t.Context(), &ownerOf(s).way, nil); !errors.Is(err, ErrClosed) || d.started() != 0 {
+		if _, err := s.Connect(t.Context(), &ownerOf(s).options, nil); !errors.Is(err, ErrClosed) || d.started() != 0 {
 			t.Errorf("%d processes, %v", d.started(), err)
 		}
 	})

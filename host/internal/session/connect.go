@@ -10,8 +10,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-// Way is how a server is reached. Another connection may take another way.
-type Way struct {
+// ConnectOptions is how a server is reached. Another connection may be reached in another way.
+type ConnectOptions struct {
 	// Dial makes a connection whose inbound requests and notifications go to h.
 	// It is never called again before the connection it made last is closed.
 	// When ctx ends, it gives up and leaves nothing behind.
@@ -19,17 +19,17 @@ type Way struct {
 
 	// Resume is Dial for a connection whose transport goes on where that of an ended
 	// one stopped, so that the server notices nothing. It returns nil and no error where
-	// nothing was left to go on with, or where that is for another way. It may be nil.
+	// nothing was left to go on with, or where that has other options. It may be nil.
 	Resume func(ctx context.Context, h rpc.Handler, after *Dialed) (*Dialed, error)
 
-	Transport    string        // tells ways apart, and is shown in [status.Info]
+	Transport    string        // tells one way of dialling from another, and is shown in [status.Info]
 	Protocol     string        // Auto, LegacyOnly or a revision; "" is Auto
 	Timeout      time.Duration // of a request; 0 is the peer's, below is none
 	StartTimeout time.Duration // from dialling until a server is ready; 0 is 60 s, below is none
 }
 
-// Check returns an error for a way that no server can be reached on.
-func (w *Way) Check() error {
+// Check returns an error for options with which no server can be reached.
+func (w *ConnectOptions) Check() error {
 	switch {
 	case w.Protocol == "", w.Protocol == Auto, w.Protocol == LegacyOnly, mcp.EraOf(w.Protocol) != "":
 		return nil
@@ -86,7 +86,7 @@ func (s *Session) current() *link {
 // as it is. Of one that has ended, the session is taken up again, if it can be.
 //
 // When ctx ends, Connect gives up.
-func (s *Session) Connect(ctx context.Context, w *Way, after *Conn) (*Conn, error) {
+func (s *Session) Connect(ctx context.Context, w *ConnectOptions, after *Conn) (*Conn, error) {
 	if s.isClosed() {
 		return nil, ErrClosed
 	}
@@ -110,7 +110,7 @@ func (s *Session) Connect(ctx context.Context, w *Way, after *Conn) (*Conn, erro
 // begin opens the session, and finds out the era unless it is known. A server that closes
 // the connection when it is asked for its era is not asked again: it gets a fresh
 // connection and the legacy handshake at once.
-func (s *Session) begin(ctx context.Context, w *Way, after *Conn) (*link, error) {
+func (s *Session) begin(ctx context.Context, w *ConnectOptions, after *Conn) (*link, error) {
 	s.mu.Lock()
 	era := s.verdict // of an earlier connection
 	s.mu.Unlock()
@@ -152,7 +152,7 @@ func (s *Session) Forget() {
 // open opens the session on the connection after, where the server has forgotten its
 // session, or else on a new one, which goes on with what that one left if it can. On an
 // error a new connection is closed again, and the old one stays for the next attempt.
-func (s *Session) open(ctx context.Context, w *Way, after *Conn, era mcp.Era) (*link, error) {
+func (s *Session) open(ctx context.Context, w *ConnectOptions, after *Conn, era mcp.Era) (*link, error) {
 	if after != nil {
 		if after.Forgotten() && after.agreed.Load().info.Transport == w.Transport {
 			// The server has sent its client away with 404 and wants it to begin anew,
@@ -183,8 +183,8 @@ func (s *Session) open(ctx context.Context, w *Way, after *Conn, era mcp.Era) (*
 }
 
 // openOn makes the handshake on c.
-func (s *Session) openOn(ctx context.Context, w *Way, c *Conn, era mcp.Era) (*link, error) {
-	h := handshake{session: s, way: w, conn: c.Dialed, epoch: c.epoch}
+func (s *Session) openOn(ctx context.Context, w *ConnectOptions, c *Conn, era mcp.Era) (*link, error) {
+	h := handshake{session: s, options: w, conn: c.Dialed, epoch: c.epoch}
 	l, err := h.open(ctx, era)
 	if err != nil {
 		return nil, cause(ctx, err)
@@ -197,7 +197,7 @@ func (s *Session) openOn(ctx context.Context, w *Way, c *Conn, era mcp.Era) (*li
 }
 
 // start bounds ctx by the time that a server may take.
-func (w *Way) start(ctx context.Context) (context.Context, context.CancelFunc) {
+func (w *ConnectOptions) start(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := w.StartTimeout
 	if limit < 0 {
 		return context.WithCancel(ctx)

@@ -31,7 +31,7 @@ import (
 // the one to discover, which such a server never began.
 type handshake struct {
 	session *Session
-	way     *Way
+	options *ConnectOptions
 	conn    *Dialed
 	epoch   uint32 // of the messages after it
 	asked   bool   // the server has had the probe, or may have

@@ -234,7 +234,7 @@ func newHTTPScript() map[string]reaction {
 }
 
 func (s *fakeHTTP) config() setup {
-	return setup{Way: Way{Dial: s.dial}, Config: Config{
+	return setup{ConnectOptions: ConnectOptions{Dial: s.dial}, Config: Config{
 		Name: "far", Client: mcp.Implementation{Name: "wharf", Version: "1"},
 		Warn: func(text string) { s.t.Logf("warning: %s", text) },
 	}}

@@ -15,8 +15,8 @@ import (
 // initialize sends the first request of the legacy era.
 func (h *handshake) initialize(ctx context.Context) <-chan reply {
 	offer := mcp.LatestLegacy
-	if mcp.EraOf(h.way.Protocol) == mcp.Legacy {
-		offer = h.way.Protocol
+	if mcp.EraOf(h.options.Protocol) == mcp.Legacy {
+		offer = h.options.Protocol
 	}
 	return h.ask(ctx, rpc.Call{
 		Method:  mcp.MethodInitialize,

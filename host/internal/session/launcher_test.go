@@ -299,7 +299,7 @@ func (d *launcher) empty() {
 }
 
 func (d *launcher) config() setup {
-	return setup{Way: Way{Dial: d.dial}, Config: Config{
+	return setup{ConnectOptions: ConnectOptions{Dial: d.dial}, Config: Config{
 		Name:   "files",
 		Client: mcp.Implementation{Name: "wharf", Version: "1"},
 		Warn:   func(text string) { d.t.Logf("warning: %s", text) },

@@ -58,7 +58,7 @@ func (s *Session) Ping(ctx context.Context) error {
 	l, err := s.acquire(ctx)
 	if err == nil {
 		soon, cancel := context.WithTimeout(ctx, l.patience())
-		l.Peer.Told(soon) // or not: then it takes nothing else either, which the request finds out
+		l.Peer.Flush(soon) // or not: then it takes nothing else either, which the request finds out
 		cancel()
 		q := request{method: mcp.MethodPing}
 		if l.dialect.era == mcp.Modern {

@@ -11,7 +11,7 @@ import (
 // that, and never by itself.
 type owner struct {
 	session *Session
-	way     Way
+	options ConnectOptions
 	turn    chan struct{} // holds a token while a connection is made or ended
 
 	conn   atomic.Pointer[Conn]
@@ -22,7 +22,7 @@ type owner struct {
 // setup is what a test makes a session of.
 type setup struct {
 	Config
-	Way
+	ConnectOptions
 }
 
 // Open returns a session that is connected. On an error nothing is left of it.
@@ -41,7 +41,7 @@ func Open(ctx context.Context, c setup) (*Session, error) {
 
 // session returns a session that is not connected yet.
 func (c setup) session() (*Session, error) {
-	o := &owner{way: c.Way, turn: make(chan struct{}, 1)}
+	o := &owner{options: c.ConnectOptions, turn: make(chan struct{}, 1)}
 	c.Connections = o
 	s, err := New(c.Config)
 	o.session = s
@@ -88,7 +88,7 @@ func (o *owner) connect(ctx context.Context) (*Conn, error) {
 		o.last = c
 	}
 	after := o.last
-	c, err := o.session.Connect(ctx, &o.way, after)
+	c, err := o.session.Connect(ctx, &o.options, after)
 	if err != nil {
 		if after != nil && !after.Forgotten() {
 			o.last = nil

@@ -185,7 +185,7 @@ func TestResumeByAnotherTransport(t *testing.T) {
 		s.drop()
 		before := session.current().Conn
 		before.Close(false)
-		c, err := session.Connect(t.Context(), &Way{Dial: s.dial, Resume: s.resume, Transport: "other"}, before)
+		c, err := session.Connect(t.Context(), &ConnectOptions{Dial: s.dial, Resume: s.resume, Transport: "other"}, before)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ const (
 	cacheAge  = 30 * 24 * time.Hour
 )
 
-// NewCodeCache returns the cache in that folder. It touches nothing.
+// NewCodeCache returns the cache in that folder. It does not touch the disk.
 func NewCodeCache(dir string) *CodeCache { return &CodeCache{securedir.In(dir), cacheSize, cacheAge} }
 
 // CodeCacheIn returns the cache of a cache folder, nil for "".

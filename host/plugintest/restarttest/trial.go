@@ -28,7 +28,7 @@ type Trial struct {
 	// be gone already, and is when a trial ends.
 	Kill func(t *testing.T)
 
-	// Rises says that the counterpart is back by itself, such as a server that is
+	// ComesBack says that the counterpart is back by itself, such as a server that is
 	// started for each connection. Start is then called once, Kill only while there
 	// is a connection, and nothing is tried without it.
 	ComesBack bool

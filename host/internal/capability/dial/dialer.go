@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Dialer makes the connections that HTTP runs over, and knows which there are:
-// net/http closes some of them in its own time, and close waits for none.
+// Dialer makes the connections that HTTP runs over, and keeps a list of them: net/http
+// closes some only later and waits for none, so Close closes those that are left.
 type Dialer struct {
 	Socket   string        // of a server behind a unix socket; the address asked for is then only a name
 	timeout  time.Duration // from the start of a dial to its outcome

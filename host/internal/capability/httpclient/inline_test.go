@@ -30,7 +30,7 @@ func (p *inlineRecorder) OfferInline(e hostio.InlineIO) bool {
 	return true
 }
 
-// openInline asks as ask does, and returns a porter, who may have an errand now.
+// openInline asks as ask does, and returns the recorder, which may have work to run inline now.
 func openInline(t *testing.T, table *capability.Table, method, body string) (*inlineRecorder, hostio.Stream) {
 	t.Helper()
 	p := &inlineRecorder{Recorder: captest.NewRecorder()}
@@ -51,7 +51,7 @@ func warmTable(t *testing.T, grant capability.Grant) *capability.Table {
 	return table
 }
 
-// noTenants waits until all have left: the sink of an exchange hears its last word
+// noHandles waits until all have left: the sink of an exchange hears its last word
 // before the table knows that it is over.
 func noHandles(table *capability.Table) {
 	for table.Usage().Handles > 0 {
