@@ -108,6 +108,13 @@ func TestPlansOfBodies(t *testing.T) {
 			[]edit{charge(6, 1, 2), charge(7, 2, 2), charge(8, 3, 1)},
 		},
 		{
+			"an arm that begins with a value", seq(get(0), get(0), opIf, 1, opElse, opBlock, blockEmpty, opEnd, opEnd),
+			effort{units: base + 8*plain1 + 2*carryEffort + 2*carryEffort + 4*(blockOf5+aliveEffort),
+				nodes: 6, reads: 2, walks: (1 + 1) + (2 + 1)},
+			[]int64{weightCall + 2 + weightJump, 0, 0, 0, 0}, stack{made: 5 + 2 + 1 + 1},
+			[]edit{charge(6, 1, 2), charge(7, 2, 2), charge(10, 3, 2), charge(11, 4, 1)},
+		},
+		{
 			"a block that takes a value", seq(get(0), get(0), opBlock, 1, opEnd, opDrop),
 			effort{units: base + 6*plain1 + 2*carryEffort + (blockOf5 + 2*aliveEffort), nodes: 1, reads: 2, here: path{length: 1}},
 			[]int64{weightCall + 2, 0}, stack{made: 5 + 2 + 1 + 1}, []edit{charge(7, 1, 1)},

@@ -316,6 +316,10 @@ func TestHasExportReadsExports(t *testing.T) {
 	if !HasExport(first, "x") || HasExport(first, "y") {
 		t.Error("only what stands before the damage is found")
 	}
+	counted := seq(build{}.bytes(), sectionExport, 9, 1, 1, byte('x'), externFunction, 0, 1, byte('y'), externFunction, 0)
+	if !HasExport(counted, "x") || HasExport(counted, "y") {
+		t.Error("found behind as many as are announced")
+	}
 	again := seq(build{}.bytes(), sectionExport, 1, 0, sectionExport, 5, 1, 1, byte('x'), externFunction, 0)
 	if HasExport(again, "x") {
 		t.Error("found in a second section, which no reader takes")

@@ -39,6 +39,9 @@ func wasiWorld(t *testing.T, c InstanceConfig, do func(in *Instance, sys func(na
 	}
 	t.Cleanup(func() { in.Close() })
 	_, _ = in.Export("run").Call(EventBudget, 0)
+	if d := in.Dead(); d != nil && d.Kind == TrapOther {
+		t.Errorf("a function of the host failed: %v", d)
+	}
 	return in
 }
 
