@@ -35,7 +35,7 @@ func TestPinsOfCode(t *testing.T) {
 		"server.js": "", "app/index.mjs": "", "app/__main__.py": "", "pack/package.json": `{"MAIN":"decoy.js","main":"lib/start"}`,
 		"pack/lib/start.cjs": "", "pack/decoy.js": "", "mod/sub/__main__.py": "", "mod/__init__.py": "", "run.sh": "", "tool.py": "",
 		"node_modules/.bin/server": "", "node_modules/@a/server/package.json": "{}", ".npmrc": "registry=http://evil.example",
-		"bunfig.toml": `preload = ["./evil.ts"]`, "Main.class": "", "lib/x.jar": "", "both/index.js": "", "both.js": "",
+		"bunfig.toml": `preload = ["./evil.ts"]`, "Main.class": "", "lib/Main.class": "", "lib/x.jar": "", "both/index.js": "", "both.js": "",
 		"server.js.py": "", "node_modules/.bin/@x": "",
 	})
 	for _, tc := range []struct {
@@ -69,6 +69,7 @@ func TestPinsOfCode(t *testing.T) {
 		{"bun ./server", "server.js bunfig.toml", false},
 		{"bash -c ./run.sh;node\tserver.js|cat", "run.sh server.js", false},
 		{"java -cp .:lib/x.jar Main", "lib/x.jar Main.class", false},
+		{"java -cp lib:pack/lib Main", "Main.class lib/Main.class", false},
 		{"bash a;run.sh", "", true},
 		{"node -p lib/x.jar:run.sh", "", false},
 		{"npx @x", ".npmrc node_modules/.bin/@x", false},
@@ -109,6 +110,20 @@ func TestManifestThatCannotBeRead(t *testing.T) {
 	dir := written(t, map[string]string{"package.json": `{"main": "a.js",}`, "a.js": ""})
 	if _, err := questionBudget(t.Context()).code(dir, dir, "/usr/bin/node", []string{"."}, nil); err == nil || !strings.Contains(err.Error(), "package.json: which file it names") {
 		t.Error(err)
+	}
+}
+
+// The first error of a look stays, also where files above the folder are looked for.
+func TestErrorStays(t *testing.T) {
+	dir := repo(t, "a.js")
+	b := listBudget(t.Context())
+	b.bytes = 1
+	if _, err := b.code(dir, dir, "/usr/bin/npx", []string{"./a.js"}, nil); !errors.Is(err, errBudget) {
+		t.Error(err)
+	}
+	s := &scan{budget: listBudget(t.Context()), project: dir, dir: filepath.Join(dir, "a")}
+	if s.above(nil); s.budget.tries != 0 {
+		t.Errorf("%d names are tried for no file", s.budget.tries)
 	}
 }
 

@@ -54,12 +54,13 @@ func TestPinsOfWhatACommandNames(t *testing.T) {
 		{dir, "/usr/bin/node", "--require=./lib/x.js server.js", "lib/x.js server.js"},
 		{dir, "/usr/bin/node", "--require lib/x.js", "lib/x.js"},
 		{dir, "/usr/bin/node", "a=b.js", "a=b.js"},
+		{dir, "/usr/bin/docker", "run a=b.js", "a=b.js"},
 		{dir + "/lib", "/usr/bin/node", "../server.js x.js", "server.js lib/x.js"},
 		{dir + "/lib", "/bin/sh", "-c run", "lib/run"},
 		{dir, dir + "/bin/tool", "", "bin/tool"},
 		{dir, "/usr/bin/node", outside + "/other.js ../../other.js missing.js lib . -y", ""},
 		{outside, "/usr/bin/node", "other.js", ""},
-		{dir, "/usr/bin/node", "server.js/x\x00 " + strings.Repeat("x", 5000), ""},
+		{dir, "/usr/bin/node", "server.js/x\x00 x\x00 " + strings.Repeat("x", 5000), ""},
 	} {
 		if got := pinsOf(t, dir, tc.cwd, tc.command, strings.Fields(tc.args)...); got != tc.want {
 			t.Errorf("%s %s in %s: %q, want %q", tc.command, tc.args, tc.cwd, got, tc.want)

@@ -53,6 +53,20 @@ func TestChainsOfLinksAreCharged(t *testing.T) {
 	}
 }
 
+// So many links behind a name are followed, and one more leads nowhere.
+func TestMostLinks(t *testing.T) {
+	links := map[string]string{"l1": "server.js"}
+	for n := 2; n <= maxLinks+1; n++ {
+		links[fmt.Sprint("l", n)] = fmt.Sprint("l", n-1)
+	}
+	dir := linked(t, map[string]string{"server.js": ""}, links)
+	for n, want := range map[int]string{1: filepath.Join(dir, "server.js"), maxLinks: filepath.Join(dir, "server.js"), maxLinks + 1: ""} {
+		if got, err := questionBudget(t.Context()).real(dir, filepath.Join(dir, fmt.Sprint("l", n))); got != want || err != nil {
+			t.Errorf("%d links lead to %q, %v", n, got, err)
+		}
+	}
+}
+
 // A link that goes round leads nowhere, and costs next to nothing.
 func TestLinksThatNoSystemFollows(t *testing.T) {
 	dir := linked(t, map[string]string{"server.js": ""}, map[string]string{"loop": "loop", "a": "b", "b": "./a"})

@@ -131,6 +131,21 @@ func TestPackagesAboveTheFolder(t *testing.T) {
 	}
 }
 
+// The files of the home folder, and those above it, count for all programs of the user.
+func TestFilesOfTheHomeFolder(t *testing.T) {
+	top := repo(t, "home/.npmrc", ".npmrc", "home/project/x")
+	dir := filepath.Join(top, "home", "project")
+	for home, want := range map[string]string{"home": "", "elsewhere": "home/.npmrc .npmrc"} {
+		for _, name := range []string{"HOME", "USERPROFILE", "home"} {
+			t.Setenv(name, filepath.Join(top, home))
+		}
+		f, err := questionBudget(t.Context()).code(dir, dir, "/usr/bin/npx", []string{"server@1.2.3"}, nil)
+		if got := strings.ReplaceAll(strings.Join(f.unpinned, " "), top+string(filepath.Separator), ""); filepath.ToSlash(got) != want || err != nil {
+			t.Errorf("%s: %q, %v", home, got, err)
+		}
+	}
+}
+
 // The variables that have programs load code are told of, by their names or by what
 // they lead to, and the worst of them first.
 func TestWarningsOfVariables(t *testing.T) {

@@ -119,6 +119,41 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+// So many letters in one flag are read; the last of them may have a value behind it, or
+// in the next argument.
+func TestLettersOfAFlag(t *testing.T) {
+	most := "-" + strings.Repeat("u", maxLetters)
+	for arg, want := range map[string]struct {
+		means, value    string
+		attached, known bool
+	}{
+		"-um":                    {aModule, "", false, true},
+		"-umx":                   {aModule, "x", true, true},
+		"-uuz":                   {"", "z", true, false},
+		most:                     {"", "", false, true},
+		most + "u":               {"", "", false, false},
+		most[:maxLetters] + "m":  {aModule, "", false, true},
+		most[:maxLetters] + "mx": {aModule, "x", true, true},
+		most + "m":               {"", "", false, false},
+	} {
+		r := run{program: program{args: "-u -m=module"}}
+		means, value, attached, known := r.flag(arg)
+		if known != want.known || means != want.means || known && (value != want.value || attached != want.attached) {
+			t.Errorf("%s means %q with %q, attached %v, known %v", arg, means, value, attached, known)
+		}
+	}
+}
+
+// Only a line of shell is doubtful for what is in it.
+func TestDoubtfulValues(t *testing.T) {
+	for line, want := range map[string]string{"env -S a$b": "-S", "env -S ab": "", "python -W a$b x.py": "", "sh -c a$b": ""} {
+		words := strings.Fields(line)
+		if got := read(words[0], words[1:]).odd; got != want {
+			t.Errorf("%s: %q is odd", line, got)
+		}
+	}
+}
+
 func TestLinesOfShell(t *testing.T) {
 	for arg, want := range map[string]bool{
 		"-c": true, "-lc": true, "-C": true, "/c": true, "/K": true, "-e": true, "-Enc": true, "-encodedCommand": true,
@@ -136,6 +171,36 @@ func TestWrappedPrograms(t *testing.T) {
 	all := runs("/usr/bin/env", strings.Fields("env nice env nice npx node"))
 	if len(all) != maxWrapped+1 || all[maxWrapped].name != "nice" {
 		t.Errorf("%+v", all)
+	}
+}
+
+// Behind an argument that is not understood a program is looked for all the same.
+func TestProgramBehindAnOddArgument(t *testing.T) {
+	for line, want := range map[string]string{
+		"env --foo docker run x": "docker", "npx --foo make": "make", "make --foo docker": "make", "env --foo x node y": "node",
+	} {
+		words := strings.Fields(line)
+		all := runs(words[0], words[1:])
+		if last := all[len(all)-1]; last.name != want {
+			t.Errorf("%s runs %s", line, last.name)
+		}
+	}
+}
+
+// A program that too many others stand before is not looked for, which is told; where
+// nothing is left to run there is nothing to tell.
+func TestTooManyWrappers(t *testing.T) {
+	dir := repo(t, "server.js")
+	for line, want := range map[string]bool{
+		strings.Repeat("env ", maxWrapped) + "node server.js":   false,
+		strings.Repeat("env ", maxWrapped+1) + "node server.js": true,
+		strings.Repeat("env ", maxWrapped) + "--":               false,
+	} {
+		words := strings.Fields(line)
+		f, err := questionBudget(t.Context()).code(dir, dir, words[0], words[1:], nil)
+		if told := slices.ContainsFunc(saidOf(words[0], words[1:], f), isUnpinned); told != want || err != nil {
+			t.Errorf("%s: told %v, %v", line, told, err)
+		}
 	}
 }
 
