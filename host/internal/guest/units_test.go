@@ -257,3 +257,41 @@ func TestAnswersAreCounted(t *testing.T) {
 		t.Error("a notification is no answer")
 	}
 }
+
+// What leaves the normal lane makes room for those who wait.
+func TestRoomInTheMailbox(t *testing.T) {
+	room := make(chan struct{})
+	i := &Instance{waiting: 10, room: room}
+	i.tookLocked(4)
+	if i.waiting != 6 || i.room != nil {
+		t.Errorf("%d bytes wait", i.waiting)
+	}
+	select {
+	case <-room:
+	default:
+		t.Error("the senders are not told")
+	}
+	if i.tookLocked(6); i.waiting != 0 {
+		t.Errorf("%d bytes wait", i.waiting)
+	}
+}
+
+// An error may be about the connection, which has no handle. Any other event is for an
+// open handle.
+func TestEventsWithoutAHandle(t *testing.T) {
+	open := uint32(abi.MakeHandle(1, 3))
+	for _, test := range []struct {
+		kind   abi.Kind
+		handle uint32
+		want   bool
+	}{
+		{abi.EventError, 0, true}, {abi.EventError, open, true}, {abi.EventError, uint32(abi.MakeHandle(1, 2)), false}, {abi.EventError, uint32(abi.MakeHandle(2, 3)), false},
+		{abi.EventData, 0, false}, {abi.EventData, open, true}, {abi.EventEnd, 0, false}, {abi.EventExit, 0, false}, {eventDrained, 0, false}, {eventDrained, open, false},
+		{abi.EventCancel, 0, true}, {abi.EventClose, 0, true},
+	} {
+		i := &Instance{handles: []handle{{stream: &quiet{}, generation: 3}}}
+		if got := i.admit(&item{kind: test.kind, handle: test.handle}); got != test.want {
+			t.Errorf("%v of handle %d is heard: %v", test.kind, test.handle, got)
+		}
+	}
+}

@@ -241,3 +241,36 @@ func TestLargestBodyInMemory(t *testing.T) {
 		noHandles(table)
 	}
 }
+
+// After the end of a body, or more than is held, nothing is borrowed any more.
+func TestNothingIsBorrowedAfterTheEnd(t *testing.T) {
+	for name, before := range map[string]func(x *exchange){
+		"after the end":           func(x *exchange) { x.Write(nil, true) },
+		"after more than is held": func(x *exchange) { x.Write(make([]byte, x.Limits().Bodies+1), false) },
+	} {
+		x := newExchange(captest.Opening(t, captest.NewRecorder()), request{})
+		before(x)
+		l, tooLarge := newLoan(inMemory+1), x.tooLarge
+		x.Borrow(l.body, true, l)
+		if len(x.body) != 0 || x.owner != nil || x.Queued() != 0 || x.tooLarge != tooLarge || !x.ending {
+			t.Errorf("%s: %d bytes, too large %v, ending %v", name, len(x.body), x.tooLarge, x.ending)
+		}
+	}
+}
+
+// A body that fits into the buffers of a connection counts as sent at once; of a larger
+// one net/http tells what is left.
+func TestFlushOfABody(t *testing.T) {
+	for size, want := range map[int]int{0: 0, inMemory: 0, inMemory + 1: inMemory + 1} {
+		x := newExchange(captest.Opening(t, captest.NewRecorder()), request{})
+		x.state.Store(dropped) // it is not run
+		x.Write(make([]byte, size), false)
+		if x.Flush(); x.Queued() != size {
+			t.Errorf("%d bytes: %d queued before the end", size, x.Queued())
+		}
+		x.Write(nil, true)
+		if x.Flush(); x.Queued() != want || (x.left != nil) != (want > 0) {
+			t.Errorf("%d bytes: %d queued, told of what is left: %v", size, x.Queued(), x.left != nil)
+		}
+	}
+}
