@@ -69,7 +69,7 @@ func (s *Session) converse(ctx context.Context, q *request, result any) error {
 			return invalid(err)
 		}
 	}
-	if q.toolSchemas == nil || q.toolSchemas.output.text == "" || strictjson.Read(text).Kind() != '{' {
+	if q.toolSchemas == nil || q.toolSchemas.output.text == "" {
 		return nil
 	}
 	if called, err := readCall(text); err == nil { // the caller, who decodes it, reads it in any way

@@ -61,6 +61,30 @@ func fading(p *process, _ message) {
 	time.Sleep(time.Second)
 }
 
+// Why a connection ended is always an error, and one of which no more is known than that
+// the server was asked before is that of a peer that is gone.
+func TestWhyAConnectionEnded(t *testing.T) {
+	broken := errors.New("broken pipe")
+	visit(t, oldHTTPScript(), func(t *testing.T, s *fakeHTTP) {
+		h := &handshake{conn: s.open().current().Dialed}
+		if err := h.left(t.Context(), broken); err != broken {
+			t.Errorf("while the connection lasts: %v", err)
+		}
+		h.conn.Transport.Shutdown(t.Context())
+		for _, err := range []error{broken, nil} {
+			if got := h.left(t.Context(), err); !errors.As(got, new(*peerGoneError)) || err != nil && !errors.Is(got, err) {
+				t.Errorf("after its end with %v: %v", err, got)
+			}
+		}
+	})
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		h := &handshake{conn: launcher(oldServer()).open().current().Dialed}
+		if err := h.left(t.Context(), broken); !errors.As(err, new(*peerGoneError)) || !errors.Is(err, broken) {
+			t.Errorf("of a process that lasts: %v", err)
+		}
+	})
+}
+
 func TestDetection(t *testing.T) {
 	unsupported := func(versions string) act {
 		return refuse(mcp.CodeUnsupportedVersion, "no", `{"requested":"2026-07-28","supported":[`+versions+`]}`)

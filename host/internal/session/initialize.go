@@ -53,7 +53,7 @@ func (h *handshake) greet(ctx context.Context) (*link, error) {
 // (2025-11-25/basic/lifecycle#initialization).
 func (h *handshake) legacy(ctx context.Context, got reply) (*link, error) {
 	switch {
-	case got.err != nil && h.conn.http() && misplaced(got.err):
+	case h.conn.http() && misplaced(got.err):
 		return nil, fmt.Errorf("%w: %w", got.err, ErrOtherTransport)
 	case got.err != nil && !answered(got.err):
 		return nil, h.left(ctx, got.err)

@@ -59,6 +59,18 @@ func TestNumbersThatAreHints(t *testing.T) {
 	}
 }
 
+// A prompt without a name is none, and an error in it comes before that.
+func TestPromptWithoutAName(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"name":"p"}`: "", `{}`: "it has no name", `{"name":""}`: "it has no name", `[]`: "want an object", `{"name":"p","arguments":{}}`: "want an array",
+	} {
+		_, err := readPrompt([]byte(text), strictjson.NewAllowance(1))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestWarningsOfAListAreFew(t *testing.T) {
 	var l list[int]
 	for n := range 12 {

@@ -89,7 +89,8 @@ func TestProbeTellsNothing(t *testing.T) {
 				cfg := s.config()
 				cfg.Protocol = protocol
 				_, err := Open(t.Context(), cfg)
-				if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, ErrOtherTransport) {
+				if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, ErrOtherTransport) ||
+					strings.HasPrefix(want, "conn") && strings.Contains(err.Error(), "does not speak") {
 					t.Errorf("%s: %v, want %s", protocol, err, want)
 				}
 				if got := s.received(); got != newOpening || s.dials != 1 {
@@ -118,6 +119,8 @@ func TestOtherTransport(t *testing.T) {
 		{"200 and an error", respondHTTP(404), no(200, -32603), "the server refused initialize: MCP error -32603", false},
 		{"method not found", no(404, -32601), no(404, -32601), "the server refused initialize: MCP error -32601", false},
 		{"modern after all", no(400, -32020), no(400, -32602), "the server refused server/discover: MCP error -32020: no, and then initialize as well", false},
+		{"modern after all, of unknown status", no(400, -32020), no(0, -32602), "the server refused server/discover: MCP error -32020: no, and then initialize as well", false},
+		{"modern after all, and a page", no(400, -32020), respondHTTP(404), "the server refused server/discover: MCP error -32020: no, and then initialize as well", false},
 		{"modern at last", respondHTTP(400), no(400, -32022), "the server refused initialize: MCP error -32022", false},
 	}
 	tests[3].other, tests[3].want = true, ""
@@ -133,6 +136,43 @@ func TestOtherTransport(t *testing.T) {
 					t.Errorf("%d dials", s.dials)
 				}
 			})
+		})
+	}
+}
+
+// Elsewhere a status says nothing about Streamable HTTP.
+func TestStatusOfAProcess(t *testing.T) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(oldServer().with("initialize", func(p *process, _ message) {
+			p.peer.Failed(1, &rpc.StatusError{HTTP: 404, Refused: true, Err: errors.New("HTTP 404")})
+		}))
+		cfg := d.config()
+		cfg.Protocol = LegacyOnly
+		if _, err := Open(t.Context(), cfg); !strings.Contains(fmt.Sprint(err), "HTTP 404") || errors.Is(err, ErrOtherTransport) {
+			t.Error(err)
+		}
+	})
+}
+
+// A server that refuses the notification after initialize is warned of, and one that
+// takes it is not.
+func TestWarningOfInitialized(t *testing.T) {
+	for name, test := range map[string]struct {
+		react reaction
+		want  int
+	}{
+		"taken":   {unanswered, 0},
+		"refused": {respondHTTP(405), 1},
+	} {
+		on := oldHTTPScript()
+		on["notifications/initialized"] = test.react
+		visit(t, on, func(t *testing.T, s *fakeHTTP) {
+			var warned []string
+			s.open(func(c *setup) { c.Warn = func(text string) { warned = append(warned, text) } })
+			synctest.Wait()
+			if len(warned) != test.want {
+				t.Errorf("%s: %q", name, warned)
+			}
 		})
 	}
 }

@@ -93,7 +93,7 @@ func TestProgressTimeouts(t *testing.T) {
 			if took := time.Since(began); took != test.after {
 				t.Errorf("%s: took %v", test.name, took)
 			}
-			if (err == nil) != (test.want == "") || err != nil && !(strings.HasSuffix(err.Error(), test.want) && errors.Is(err, rpc.ErrTimeout)) {
+			if (err == nil) != (test.want == "") || err != nil && (!strings.HasSuffix(err.Error(), test.want) || !errors.Is(err, rpc.ErrTimeout) || errors.Is(err, context.Canceled)) {
 				t.Errorf("%s: %v", test.name, err)
 			}
 			synctest.Wait()
@@ -102,6 +102,33 @@ func TestProgressTimeouts(t *testing.T) {
 			}
 			d.process(0).exit(errors.New("over"))
 			time.Sleep(10 * time.Hour) // for what the server still has to say
+		})
+	}
+}
+
+// TestEndOfACallWithProgress holds that only its own timeouts take the place of why a
+// call ended.
+func TestEndOfACallWithProgress(t *testing.T) {
+	why := errors.New("enough")
+	for name, test := range map[string]struct {
+		act  act
+		want []error
+	}{
+		"the caller leaves": {silent, []error{context.Canceled, why}},
+		"the server leaves": {exit("out of cheese"), []error{rpc.ErrClosed}},
+		"an answer":         {refuse(-32000, "no", ""), []error{&rpc.Error{Code: -32000, Message: "no"}}},
+	} {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			s := launcher(oldServer().with("tools/call", test.act)).open()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Second, func() { cancel(why) })
+			_, err := s.CallTool(WithProgress(ctx, func(mcp.Progress) {}), "echo", nil)
+			for _, want := range test.want {
+				var fault *rpc.Error
+				if !errors.Is(err, want) && !(errors.As(err, &fault) && fault.Error() == want.Error()) {
+					t.Errorf("%s: %v, want %v", name, err, want)
+				}
+			}
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
@@ -59,6 +60,7 @@ func TestResumeIsRefused(t *testing.T) {
 	}{
 		"no such method": {no(200, mcp.CodeMethodNotFound), " ping/1 tools/call/1"},
 		"forgotten":      {gone, " ping/1 initialize/1 notifications/initialized/2 tools/call/2"},
+		"moved":          {no(300, -32000), " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
 		"bad request":    {no(400, -32000), " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
 		"a page":         {respondHTTP(404), " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
 		"away":           {unreachable, " ping/1 initialize/0 notifications/initialized/1 tools/call/1"},
@@ -70,12 +72,16 @@ func TestResumeIsRefused(t *testing.T) {
 			on := oldHTTPScript()
 			on["ping"] = c.ping
 			visit(t, on, func(t *testing.T, s *fakeHTTP) {
-				session := s.open(resumes(s))
+				warnings := 0
+				session := s.open(resumes(s), func(c *setup) { c.Warn = func(string) { warnings++ } })
 				s.drop()
 				for range 2 {
 					if _, err := call(t, session); err != nil {
 						t.Error(err)
 					}
+				}
+				if begun := strings.Contains(c.want, "initialize/0"); (warnings == 1) != begun || warnings > 1 {
+					t.Errorf("%d warnings", warnings)
 				}
 				want := oldOpening + c.want + c.want[strings.LastIndex(c.want, " "):]
 				// The cancellation of the ping may be sent, if there is time for it.
@@ -97,16 +103,36 @@ func TestResumeIsRefused(t *testing.T) {
 func TestResumeIsBounded(t *testing.T) {
 	on := oldHTTPScript()
 	on["ping"] = mute
+	for timeout, want := range map[time.Duration]time.Duration{-1: pingTimeout, 0: pingTimeout, 3 * time.Second: 3 * time.Second, time.Minute: pingTimeout} {
+		visit(t, on, func(t *testing.T, s *fakeHTTP) {
+			session := s.open(resumes(s), func(c *setup) { c.Timeout, c.StartTimeout = timeout, -1 })
+			s.drop()
+			began := time.Now()
+			if _, err := call(t, session); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); took != want {
+				t.Errorf("with a timeout of %v it took %v", timeout, took)
+			}
+		})
+	}
+}
+
+// Where the caller of a new connection leaves, there is nothing to warn of.
+func TestResumeIsLeft(t *testing.T) {
+	on := oldHTTPScript()
+	on["ping"] = mute
 	visit(t, on, func(t *testing.T, s *fakeHTTP) {
-		session := s.open(resumes(s), func(c *setup) { c.Timeout, c.StartTimeout = -1, -1 })
+		session := s.open(resumes(s), func(c *setup) {
+			c.StartTimeout, c.Warn = 5*time.Second, func(text string) { t.Error(text) }
+		})
 		s.drop()
-		began := time.Now()
-		if _, err := call(t, session); err != nil {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := session.CallTool(ctx, "echo", nil); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		if took := time.Since(began); took != pingTimeout {
-			t.Errorf("it took %v", took)
-		}
+		synctest.Wait()
 	})
 }
 

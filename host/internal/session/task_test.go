@@ -185,6 +185,43 @@ func TestAnnoyingTask(t *testing.T) {
 	})
 }
 
+// How often a task is asked for is the server's wish, within bounds.
+func TestPausesBetweenPolls(t *testing.T) {
+	for milliseconds, want := range map[int64]time.Duration{
+		-5: usualPoll, 0: usualPoll, 1: shortestPoll, 100: shortestPoll, 101: 101 * time.Millisecond, 30000: longestPoll, 1 << 62: longestPoll,
+	} {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			s := launcher(newServer().with("tasks/get", state("working", ""))).open()
+			began := time.Now()
+			_, err := s.poll(t.Context(), &mcp.Task{ID: "7", PollInterval: milliseconds})
+			if took := time.Since(began); took != want || err != nil {
+				t.Errorf("%d ms: asked after %v, %v", milliseconds, took, err)
+			}
+		})
+	}
+}
+
+// A task may need so many things, and not one more.
+func TestMostAnswersOfATask(t *testing.T) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		d := launcher(newServer().with("tasks/update", answer(`{}`)))
+		s := d.open(func(c *setup) { c.Roots = func(context.Context) ([]mcp.Root, error) { return nil, nil } })
+		answered := make(map[string]bool)
+		for n := range maxRounds*mcp.MaxAsked - 1 {
+			answered[fmt.Sprint(n)] = true
+		}
+		for n, key := range []string{"last", "last", "more"} {
+			task := &mcp.Task{ID: "7", Raw: fmt.Appendf(nil, `{"inputRequests":{%q:{"method":"roots/list"}}}`, key)}
+			if err := s.inform(t.Context(), task, answered); errors.Is(err, ErrInputRequired) != (n == 2) || n < 2 && err != nil {
+				t.Errorf("%s: %v", key, err)
+			}
+		}
+		if n := len(d.process(0).find("tasks/update")); n != 1 {
+			t.Errorf("%d answers were sent", n)
+		}
+	})
+}
+
 // TestEarlierTasks looks for tasks that another session has begun.
 func TestEarlierTasks(t *testing.T) {
 	tasks := answer(`{"tasks":[{"taskId":"7","status":"working","x":1},{"taskId":"8"}]}`)
@@ -202,6 +239,9 @@ func TestEarlierTasks(t *testing.T) {
 			}
 			if result, err := s.FinishTask(t.Context(), "7"); err != nil || result.Content[0].Text != "hi" {
 				t.Errorf("%s: %+v, %v", era, result, err)
+			}
+			if asked := len(d.process(0).find("tasks/result")) == 1; asked != (era == mcp.Legacy) {
+				t.Errorf("%s: the result was asked for: %v", era, asked)
 			}
 			if err := s.CancelTask(t.Context(), "7"); err != nil {
 				t.Error(err)

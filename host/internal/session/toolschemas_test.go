@@ -129,6 +129,22 @@ func TestSchemasOfTwoServers(t *testing.T) {
 	})
 }
 
+// TestSchemasOfManyPages has a list whose pages come over one connection: each of them
+// counts.
+func TestSchemasOfManyPages(t *testing.T) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		s := launcher(oldServer().with("tools/list", inOrder(
+			answer(`{"tools":[`+strict+`],"nextCursor":"x"}`), answer(`{"tools":[{"name":"a"}],"nextCursor":"y"}`), answer(`{"tools":[{"name":"b"}]}`),
+		))).open()
+		if tools, err := s.ListTools(t.Context()); err != nil || len(tools) != 3 {
+			t.Fatalf("%d tools, %v", len(tools), err)
+		}
+		if _, err := s.CallTool(t.Context(), "echo", map[string]any{}); !errors.As(err, new(*ArgumentError)) {
+			t.Error(err)
+		}
+	})
+}
+
 // TestSchemasAreKnown has calls that are checked only while it is known that the
 // list holds.
 func TestSchemasAreKnown(t *testing.T) {

@@ -274,3 +274,50 @@ func TestLeavingAPage(t *testing.T) {
 		})
 	}
 }
+
+// A request of a closed session ends with that, whatever the refusal lists.
+func TestPagesOfAClosedSession(t *testing.T) {
+	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+		s := guided(launcher(oldServer()), &guide{})
+		l := s.current()
+		refusal := &rpc.Error{Code: mcp.CodeURLElicitationRequired, Message: "go"}
+		if _, err := s.elicitURLs(t.Context(), l, &request{}, refusal); !errors.Is(err, ErrInvalidResult) || errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+		s.Close()
+		if _, err := s.elicitURLs(t.Context(), l, &request{}, refusal); errors.Is(err, ErrInvalidResult) || !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+// A request waits until all pages are done with, for the pause or until its caller
+// leaves.
+func TestWaitForAllPages(t *testing.T) {
+	why := errors.New("enough")
+	for _, test := range []struct {
+		second, leaves, want time.Duration
+		err                  error
+	}{
+		{500 * time.Millisecond, time.Hour, 500 * time.Millisecond, nil},
+		{time.Minute, time.Hour, time.Second, nil},
+		{time.Minute, 300 * time.Millisecond, 300 * time.Millisecond, why},
+	} {
+		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
+			v := urlElicitation{session: launcher(oldServer()).open()}
+			asked := []*webPage{{}, {}}
+			for _, p := range asked {
+				p.answered, p.complete = make(chan struct{}), make(chan struct{})
+				close(p.answered)
+			}
+			close(asked[0].complete)
+			time.AfterFunc(test.second, func() { close(asked[1].complete) })
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(test.leaves, func() { cancel(why) })
+			began := time.Now()
+			if err := v.await(ctx, asked, time.Second); err != test.err || time.Since(began) != test.want {
+				t.Errorf("%v after %v, want %v after %v", err, time.Since(began), test.err, test.want)
+			}
+		})
+	}
+}
