@@ -204,6 +204,16 @@ func TestTooManyWrappers(t *testing.T) {
 	}
 }
 
+// Of what is not pinned, only what stands in the arguments is quoted.
+func TestWhatIsNotPinnedIsQuoted(t *testing.T) {
+	for unpinned, want := range map[string]string{"": "", "/home/me/.npmrc": "", "x.js": " (x.js)", ",x.js": " (x.js)", "/home/me/.npmrc,x.js": " (x.js)"} {
+		said := saidOf("node", []string{"x.js"}, findings{unpinned: strings.Split(unpinned, ",")})
+		if want := "the code that this runs is not pinned" + want + ": it can change without you being asked again"; !slices.Contains(said, want) {
+			t.Errorf("%q: %q", unpinned, said)
+		}
+	}
+}
+
 func TestPackageOfTheProject(t *testing.T) {
 	for by, want := range map[string]bool{"npx": true, "node": false, "": false} {
 		said := saidOf("npx", []string{"server"}, findings{local: []string{by}})
