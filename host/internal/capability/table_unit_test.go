@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -122,12 +123,12 @@ func TestDrainedWaitsItsTurn(t *testing.T) {
 type fake struct {
 	kind   abi.OpenKind
 	refuse error
-	closed int
+	closed atomic.Int32
 }
 
 func (f *fake) Kind() abi.OpenKind    { return f.kind }
 func (f *fake) Opener(*Limits) Opener { return f }
-func (f *fake) Close()                { f.closed++ }
+func (f *fake) Close()                { f.closed.Add(1) }
 func (f *fake) Open(o Opening, _ *abi.OpenRequest) (Handle, abi.Status, error) {
 	if f.refuse != nil {
 		return nil, abi.Malformed, f.refuse
@@ -347,7 +348,7 @@ func TestCloseOfATable(t *testing.T) {
 		if err := table.Close(t.Context()); err != nil || time.Since(begun) != 3*time.Second {
 			t.Errorf("after %s: %v", time.Since(begun), err)
 		}
-		if table.grants[0].To.(*fake).closed == 0 {
+		if table.grants[0].To.(*fake).closed.Load() == 0 {
 			t.Error("an opener was not closed")
 		}
 	})
