@@ -71,6 +71,33 @@ func TestPromptWithoutAName(t *testing.T) {
 	}
 }
 
+func TestHowATextIsShortened(t *testing.T) {
+	for text, want := range map[string]string{"": "", "abc": "abc", "abcd": "abc…", "abéd": "ab…"} {
+		if got := shorten(text, 3); got != want {
+			t.Errorf("%s becomes %s", text, got)
+		}
+	}
+}
+
+// What a server says of tasks is read of that member alone.
+func TestTaskSupportOfATool(t *testing.T) {
+	for execution, want := range map[string]string{`{"taskSupport":"required"}`: "required", `{"taskSupport":null}`: "", `{"other":"required"}`: "", `{}`: ""} {
+		tool, err := readTool([]byte(`{"name":"x","execution":` + execution + `}`))
+		if err != nil || tool.Execution.TaskSupport != want {
+			t.Errorf("%s: %+v, %v", execution, tool.Execution, err)
+		}
+	}
+}
+
+func TestWhatAServerDoesNotOffer(t *testing.T) {
+	for have, want := range map[string]string{"": "the server does not offer logging: it declares nothing", "tools,prompts": "the server does not offer logging: it declares tools, prompts"} {
+		err := &unsupportedError{want: "logging", have: strings.FieldsFunc(have, func(r rune) bool { return r == ',' })}
+		if err.Error() != want {
+			t.Error(err)
+		}
+	}
+}
+
 func TestWarningsOfAListAreFew(t *testing.T) {
 	var l list[int]
 	for n := range 12 {
@@ -127,6 +154,13 @@ func TestLargestRead(t *testing.T) {
 	var r reads
 	r.keep("u", make([]byte, maxReads-1), time.Now().Add(time.Hour), 0)
 	if r.bytes != maxReads || len(r.results) != 1 {
+		t.Errorf("%d bytes of %d results are kept", r.bytes, len(r.results))
+	}
+	r.change()
+	for _, uri := range []string{"u", "v"} {
+		r.keep(uri, make([]byte, maxReads/2-1), time.Now().Add(time.Hour), 1)
+	}
+	if r.bytes != maxReads || len(r.results) != 2 {
 		t.Errorf("%d bytes of %d results are kept", r.bytes, len(r.results))
 	}
 }

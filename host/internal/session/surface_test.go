@@ -216,17 +216,22 @@ func TestPing(t *testing.T) {
 
 func TestSetLevel(t *testing.T) {
 	bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
-		d := launcher(able(mcp.Legacy, everything).with("logging/setLevel", answer(`{}`)))
-		s := d.open()
+		warnings, script := 0, able(mcp.Legacy, everything).with("logging/setLevel", answer(`{}`))
+		d := launcher(script, script, script.with("logging/setLevel", refuse(mcp.CodeInternalError, "no", "")))
+		s := d.open(func(c *setup) { c.Warn = func(string) { warnings++ } })
 		if err := s.SetLevel(t.Context(), "loud"); err == nil || !strings.Contains(err.Error(), "emergency") {
 			t.Error(err)
 		}
 		if err := s.SetLevel(t.Context(), mcp.LevelWarning); err != nil {
 			t.Error(err)
 		}
-		d.process(0).exit(errors.New("gone"))
-		call(t, s)
 		for n := range 2 {
+			d.process(n).exit(errors.New("gone"))
+			if _, err := call(t, s); err != nil || warnings != n {
+				t.Errorf("process %d: %d warnings, %v", n+1, warnings, err)
+			}
+		}
+		for n := range 3 {
 			if got := d.process(n).find("logging/setLevel"); len(got) != 1 || string(got[0].Params) != `{"level":"warning"}` {
 				t.Errorf("process %d was told %q", n, got)
 			}
