@@ -118,6 +118,47 @@ func TestCachesOfExtism(t *testing.T) {
 	}
 }
 
+// When the cache fails, another takes its place once, and the first is kept to be closed.
+func TestACacheThatFails(t *testing.T) {
+	heard := 0
+	c := extismConfig
+	c.CacheDir, c.CacheUnavailable = filepath.Join(t.TempDir(), "cache"), func(error) { heard++ }
+	x := newExtism(t, c)
+	first := x.native
+	if x.CacheFailed(errors.New("no file error")) || x.native != first || heard != 0 {
+		t.Error("another error is taken for one of the cache")
+	}
+	full := &os.PathError{Op: "write", Path: "native", Err: errors.New("full")}
+	if !x.CacheFailed(full) || x.native == first || x.unwritable != first || heard != 1 {
+		t.Errorf("the cache was not replaced, said %d times", heard)
+	}
+	second := x.native
+	if !x.CacheFailed(full) || x.native != second || x.unwritable != first || heard != 1 {
+		t.Errorf("it was replaced again, said %d times", heard)
+	}
+	if newExtism(t, extismConfig).CacheFailed(full) {
+		t.Error("without a cache")
+	}
+}
+
+// The first instance has no other to share memory with.
+func TestTheFirstInstanceIsAlone(t *testing.T) {
+	m, err := newEngine(t, plain).Load(t.Context(), "test", one(get(0)).bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, first := range []bool{true, false, false} {
+		in, err := m.Instantiate(t.Context(), InstanceConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		if in.first != first {
+			t.Errorf("first: %v, want %v", in.first, first)
+		}
+	}
+}
+
 // CheckCache tries both folders, and leaves nothing there.
 func TestCheckCacheTriesBothFolders(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
