@@ -93,15 +93,13 @@ func (c *cursor) signed(width int) int64 {
 // extend copies the sign of the last group upwards, and refuses a last group
 // whose unused bits say anything but that sign.
 func (c *cursor) extend(v int64, last byte, shift, width int) int64 {
-	if left := width - shift; left < 7 {
-		top := int8(last<<1) >> left // sign bit and everything above it, moved down
-		if top != 0 && top != -1 {
-			c.fail("a number is longer than %d bits", width)
-			return 0
-		}
+	top := int8(last<<1) >> (width - shift) // sign bit and everything above it, moved down
+	if top != 0 && top != -1 {
+		c.fail("a number is longer than %d bits", width)
+		return 0
 	}
-	if shift += 7; shift < 64 && last&0x40 != 0 {
-		v |= -1 << shift
+	if last&0x40 != 0 {
+		v |= -1 << (shift + 7) // 0 if no bit is left
 	}
 	return v
 }

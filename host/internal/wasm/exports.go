@@ -4,9 +4,6 @@ package wasm
 // export section and nothing else: the module may be invalid.
 func HasExport(binary []byte, name string) bool {
 	const header, exports, function = 8, 7, 0
-	if len(binary) < header {
-		return false
-	}
 	c := &cursor{b: binary, at: header}
 	for c.more() {
 		id := c.u8()

@@ -305,7 +305,7 @@ func TestHasExportReadsExports(t *testing.T) {
 	}
 	file := b.bytes()
 	at := bytes.Index(file, []byte("run")) + len("run")
-	if HasExport(file[:at], "run") || HasExport(file[:7], "run") || HasExport(file[:8], "run") {
+	if HasExport(file[:at], "run") || HasExport(nil, "run") || HasExport(file[:7], "run") || HasExport(file[:8], "run") {
 		t.Error("found in a file that ends before it")
 	}
 	last := seq(build{}.bytes(), sectionExport, 5, 1, 1, byte('x'), externFunction, 0x80) // an index that ends too early

@@ -26,7 +26,7 @@ func (t *stack) move(o *opcode, floor int) {
 func (t *stack) push(n int) {
 	t.height += n
 	t.made += n
-	if n > 0 && t.height > registers {
+	if t.height > registers {
 		t.slots += n
 	}
 }
