@@ -202,6 +202,10 @@ func TestEntriesOfTheCache(t *testing.T) {
 	if b, err := readUpTo(s.path("a"), 9); err == nil || b != nil {
 		t.Errorf("a file of more: %q", b)
 	}
+	if err := os.MkdirAll(s.path("folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.put("folder", []byte("metered")) // cannot take the place of a folder
 	if left, err := filepath.Glob(filepath.Join(s.metered, "new-*")); err != nil || len(left) > 0 {
 		t.Errorf("left over: %v, %v", left, err)
 	}
