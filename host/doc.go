@@ -10,7 +10,7 @@
 //
 //	caller    session.CallTool(ctx, …)                                result ◄──┐
 //	  ▼                                                                         │
-//	session   the dialect of the server's era, _meta, paging                   │
+//	session   the dialect of the server's era, _meta, paging                    │
 //	  ▼                                                                         │
 //	rpc       encode once · assign id · remember     classify once · resolve id
 //	  ▼                                                                         ▲

@@ -66,6 +66,7 @@ func TestWhenAWorkerIsLookedAt(t *testing.T) {
 		w.start(lookedAt(func() { looks = append(looks, int(time.Since(born).Seconds())) }), func(string) {})
 		time.Sleep(2 * time.Minute)
 		w.stop()
+		synctest.Wait()
 		if want := []int{1, 3, 7, 15, 31, 61, 91}; !slices.Equal(looks, want) {
 			t.Errorf("it was looked at after %d seconds, want %d", looks, want)
 		}
