@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Expand returns the server with the variables in its values replaced: in
@@ -196,7 +197,7 @@ func expand(value string, lookup func(string) (string, bool)) (out string, errs 
 }
 
 // variable is a name in a reference. Windows has names with parentheses.
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_()]*$`)
+var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_()]*$`) })
 
 // substitute returns what stands for the inside of ${…}.
 func substitute(inner string, lookup func(string) (string, bool)) (string, error) {
@@ -205,7 +206,7 @@ func substitute(inner string, lookup func(string) (string, bool)) (string, error
 	switch {
 	case strings.HasPrefix(name, "input:"):
 		return "", fmt.Errorf("${%s} asks an editor for input; set a variable and write ${NAME}", inner)
-	case !variable.MatchString(name):
+	case !variable().MatchString(name):
 		return "", fmt.Errorf("${%s} names no variable; write ${NAME} or ${NAME:-default}", inner)
 	case strings.Contains(fallback, "$"):
 		return "", fmt.Errorf("the default of ${%s} holds a variable itself; write plain text", name)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -159,13 +160,13 @@ func (e *entry) first(keys []string) string {
 // one is legacy.
 func (e *entry) foreignProtocol() string {
 	key := e.first(foreignKeys.protocol)
-	if s := e.text(key); version.MatchString(s) && s < modern {
+	if s := e.text(key); version().MatchString(s) && s < modern {
 		return "legacy"
 	}
 	return e.oneOf(key, protocols...)
 }
 
-var version = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
+var version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`) })
 
 // milliseconds reads a timeout: a number of milliseconds, or a duration as in
 // our own files.

@@ -52,7 +52,7 @@ func fuzzParse(f *testing.F, seeds, name string) {
 		}
 		seen := make(map[string]bool)
 		for _, s := range file.Servers {
-			if !names.MatchString(s.Name) || seen[s.Name] || s.Via() == "" || s.Command != "" && s.URL != "" {
+			if !names().MatchString(s.Name) || seen[s.Name] || s.Via() == "" || s.Command != "" && s.URL != "" {
 				t.Errorf("accepted %+v", s)
 			}
 			seen[s.Name] = true

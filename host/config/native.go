@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // The keys of Wharf's own files.
@@ -152,7 +153,7 @@ func (e *entry) server(name string) Server {
 }
 
 // A hash is 64 hex digits.
-var hash = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var hash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
 
 // plugin reads a plugin entry and checks it.
 func (e *entry) plugin(name string) Plugin {
@@ -176,7 +177,7 @@ func (e *entry) plugin(name string) Plugin {
 	if p.File != "" && !filepath.IsAbs(p.File) {
 		p.File = filepath.Join(filepath.Dir(e.doc.path), p.File)
 	}
-	if p.SHA256 != "" && !hash.MatchString(p.SHA256) {
+	if p.SHA256 != "" && !hash().MatchString(p.SHA256) {
 		e.fail("sha256", "expected 64 hex digits, got %d characters; write what `wharf plugin inspect %s` prints",
 			len(p.SHA256), p.File)
 	}

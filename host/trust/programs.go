@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // What a program does with its arguments.
@@ -43,8 +44,8 @@ type program struct {
 //go:embed programs.txt
 var table string
 
-// programs are those of the table by their names.
-var programs = func() map[string]program {
+// programs returns those of the table by their names.
+var programs = sync.OnceValue(func() map[string]program {
 	all := make(map[string]program)
 	for line := range strings.Lines(table) {
 		fields := strings.Split(strings.TrimSpace(line), "; ")
@@ -76,7 +77,7 @@ var programs = func() map[string]program {
 		}
 	}
 	return all
-}()
+})
 
 // run is a program that a command line starts, and what it makes of its words.
 type run struct {
@@ -114,7 +115,7 @@ func runs(command string, args []string) []run {
 }
 
 // versioned is a name with the version of a program at its end: python3.12.
-var versioned = regexp.MustCompile(`^([a-z]+)-?[0-9][0-9.]*[a-z]?$`)
+var versioned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([a-z]+)-?[0-9][0-9.]*[a-z]?$`) })
 
 // read returns a program with its arguments as it reads them.
 func read(command string, args []string) run {
@@ -125,12 +126,12 @@ func read(command string, args []string) run {
 	name, _, _ = strings.Cut(name, "@") // of a package: its version
 	r := run{name: name, command: command, args: args}
 	known := name
-	if v := versioned.FindStringSubmatch(name); v != nil {
+	if v := versioned().FindStringSubmatch(name); v != nil {
 		known = v[1]
 	}
 	for words := min(len(args), 2); words >= 0; words-- {
 		verbs := append([]string{""}, args[:words]...)
-		if p, found := programs[known+strings.Join(verbs, " ")]; found {
+		if p, found := programs()[known+strings.Join(verbs, " ")]; found {
 			r.program, r.name = p, name+strings.Join(verbs, " ")
 			r.parse(args[words:])
 			break

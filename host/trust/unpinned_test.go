@@ -82,7 +82,7 @@ func TestWhatIsNotPinnedIsTold(t *testing.T) {
 func TestTableOfPrograms(t *testing.T) {
 	roles := []string{wrapper, interpreter, shell, fetcher, container, builder, carrier}
 	meanings := []string{"", "value", aDoubt, aCode, aMain, aModule, aPath, aText, aLine, aPackage}
-	for name, p := range programs {
+	for name, p := range programs() {
 		if name == "" || strings.ContainsAny(name, ":;#") || !slices.Contains(roles, p.is) {
 			t.Errorf("%q: %+v", name, p)
 		}

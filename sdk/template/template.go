@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	text "text/template"
 
 	"github.com/wharf-mcp/wharf/sdk/assemblyscript"
@@ -59,10 +60,10 @@ const example = "pigeon"
 
 // namePattern is what a plugin may be called, as everywhere in Wharf: no such name
 // is a path.
-var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`) })
 
 // ValidName reports whether a plugin may be called name.
-func ValidName(name string) bool { return namePattern.MatchString(name) }
+func ValidName(name string) bool { return namePattern().MatchString(name) }
 
 // Plugin is a plugin to begin.
 type Plugin struct {

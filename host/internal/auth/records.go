@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/cleantext"
@@ -15,7 +16,7 @@ import (
 
 // recordShape is that of the names that providers give to records. What the host
 // keeps for them has a slash in it, and is out of their reach.
-var recordShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var recordShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
 const maxKeyPart = 2 << 10 // bytes of an issuer, a resource or a client
 
@@ -44,7 +45,7 @@ func (f *flow) record(k step.RecordKey) (vault.Key, error) {
 // checkRecordKey returns what is wrong with the key of a record, whatever is granted.
 func checkRecordKey(k step.RecordKey, s *step.Server) error {
 	switch {
-	case !recordShape.MatchString(k.Name):
+	case !recordShape().MatchString(k.Name):
 		return violationf("it names a record %q", cleantext.Line(k.Name, 64))
 	case max(len(k.Issuer), len(k.Resource), len(k.Client)) > maxKeyPart:
 		return violationf("it names a record with more than %d bytes in one part", maxKeyPart)
