@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -143,14 +144,16 @@ func size(data string) string {
 // indented indents a value for people. A value that is nested so deep that most of the
 // output would be margins stays as it is.
 func indented(value json.RawMessage) string {
-	if margins(value) > 4*len(value)+1<<20 {
+	added := margins(value)
+	if added > 4*len(value)+1<<20 {
 		return string(value)
 	}
-	text, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
+	var text bytes.Buffer
+	text.Grow(len(value) + added)
+	if err := json.Indent(&text, value, "", "  "); err != nil {
 		return string(value)
 	}
-	return string(text)
+	return text.String()
 }
 
 // margins is how many bytes indenting adds to a value.

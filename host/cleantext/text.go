@@ -1,7 +1,6 @@
 package cleantext
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -12,26 +11,34 @@ import (
 // instead, such as \x1b or \u202e. Newlines and tabs stay, and a CR before a newline
 // goes. What is not UTF-8 becomes U+FFFD.
 func Text(text string) string {
-	return escapeUnsafe(strings.ReplaceAll(text, "\r\n", "\n"), func(r rune) string {
+	return escapeUnsafe(strings.ReplaceAll(text, "\r\n", "\n"), func(out []byte, r rune) []byte {
 		switch {
 		case r < 0x100:
-			return fmt.Sprintf(`\x%02x`, r)
+			return appendHex(append(out, `\x`...), r, 2)
 		case r < 0x10000:
-			return fmt.Sprintf(`\u%04x`, r)
+			return appendHex(append(out, `\u`...), r, 4)
 		}
-		return fmt.Sprintf(`\U%08x`, r)
+		return appendHex(append(out, `\U`...), r, 8)
 	})
 }
 
 // JSON returns a JSON text for a terminal: every rune that [IsUnsafe] is a JSON escape
 // instead, which means the same.
 func JSON(text string) string {
-	return escapeUnsafe(text, func(r rune) string {
+	return escapeUnsafe(text, func(out []byte, r rune) []byte {
 		if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
-			return fmt.Sprintf(`\u%04x\u%04x`, high, low)
+			out, r = appendHex(append(out, `\u`...), high, 4), low
 		}
-		return fmt.Sprintf(`\u%04x`, r)
+		return appendHex(append(out, `\u`...), r, 4)
 	})
+}
+
+// appendHex appends that many digits of r.
+func appendHex(out []byte, r rune, digits int) []byte {
+	for digits--; digits >= 0; digits-- {
+		out = append(out, "0123456789abcdef"[r>>(4*digits)&0xf])
+	}
+	return out
 }
 
 // IsUnsafe reports whether a terminal may act upon r, or a person cannot see it: control
@@ -50,7 +57,8 @@ func IsUnsafe(r rune) bool {
 }
 
 // escapeUnsafe replaces the runes that [IsUnsafe], and bytes that are not UTF-8.
-func escapeUnsafe(text string, escape func(r rune) string) string {
+// A text may be nothing but such runes, so an escape is appended and not returned.
+func escapeUnsafe(text string, escape func(out []byte, r rune) []byte) string {
 	escapes := 0
 	for _, r := range text {
 		if IsUnsafe(r) {
@@ -60,11 +68,12 @@ func escapeUnsafe(text string, escape func(r rune) string) string {
 	if escapes == 0 && utf8.ValidString(text) {
 		return text
 	}
+	var buf [12]byte
 	var out strings.Builder
 	out.Grow(len(text) + escapes*len(`\u0000`))
 	for _, r := range text {
 		if IsUnsafe(r) {
-			out.WriteString(escape(r))
+			out.Write(escape(buf[:0], r))
 			continue
 		}
 		out.WriteRune(r)
