@@ -121,7 +121,7 @@ ARM64 = ./abi ./host/internal/rpc ./host/internal/session ./host/internal/wasm .
 .PHONY: arm64
 arm64: ## run the tests of the message path on arm64, under qemu-user; minutes
 	GOARCH=arm64 CGO_ENABLED=0 GODEBUG=asyncpreemptoff=1 go test -vet=off -timeout 30m -exec qemu-aarch64 \
-		-skip 'TestHostileGuests/apart|TestForgedStates/.*apart|TestLeave/apart|TestHarmlessGuests/lies|TestSealedPayloadApart' $(ARM64)
+		-skip 'TestHostileGuests/apart|TestForgedStates/.*apart|TestLeave/apart|TestHarmlessGuests/lies|TestSealedPayloadApart|TestWorkersAgree' $(ARM64)
 
 # A change that no test notices is printed as LIVED. Those of a package's time are to
 # end by its tests and not by a deadline, so a mutant has 40 times as long as they take.
