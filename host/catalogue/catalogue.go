@@ -1,0 +1,154 @@
+// Package catalogue keeps on disk what servers have listed, so that their tools, prompts
+// and resources are known before they are started, and while they are away.
+//
+// A [Store] has one file for each server entry. A file is a header, which is one line of
+// JSON, and behind it the lists, byte for byte as the server wrote their elements:
+//
+//	{"version":1,"name":"files","info":{…},"lists":[{"kind":"tools","bytes":5120,"sha256":"…",…}]}
+//	[{"name":"read",…},{"name":"write",…}]
+//
+// The store is a cache. A file that cannot be used counts as missing, and the oldest are
+// removed where there are too many. What is read from it was said by a server: it is as
+// trustworthy as the server, and no more up to date than the file.
+package catalogue
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
+	"github.com/wharf-mcp/wharf/host/status"
+)
+
+// Kind is one of the lists that servers have.
+type Kind string
+
+// The lists of a server.
+const (
+	Tools     Kind = "tools"
+	Prompts   Kind = "prompts"
+	Resources Kind = "resources"
+	Templates Kind = "resourceTemplates"
+)
+
+// kinds has them in the order in which a file has them.
+var kinds = []Kind{Tools, Prompts, Resources, Templates}
+
+// Snapshot is what is known of one server.
+type Snapshot struct {
+	Name  string      // of its entry
+	Info  status.Info // what the server said of itself
+	Lists map[Kind]List
+}
+
+// List is a list as a server gave it.
+type List struct {
+	// Items is a JSON array with the elements of all pages, each as it was written. It is
+	// never changed, so that it may be shared.
+	Items json.RawMessage
+
+	Listed time.Time // when the server was asked
+	Until  time.Time // how long the server said that the list stays fresh; zero is not at all
+}
+
+// Hash returns the SHA-256 of the items in hexadecimal digits, by which two lists are
+// compared.
+func (l List) Hash() string {
+	sum := sha256.Sum256(l.Items)
+	return hex.EncodeToString(sum[:])
+}
+
+// Fresh reports whether the server said that the list can be used at that time without
+// asking again.
+func (l List) Fresh(now time.Time) bool { return now.Before(l.Until) }
+
+// Key names what is kept of one entry. It is a hash of all that decides which server
+// answers, so that an entry that was changed to another server starts without a
+// catalogue. Credentials are left out: a new token leads to the same server.
+type Key string
+
+// KeyOf returns the key of an entry whose variables have not been expanded.
+func KeyOf(s config.Server) Key {
+	text, err := json.Marshal([]any{s.Name, s.Via(), s.Command, s.Args, s.Dir, s.URL, s.Address, s.Strategy, s.Protocol, s.Settings})
+	if err != nil {
+		panic(err) // texts can be marshalled
+	}
+	sum := sha256.Sum256(text)
+	return Key(hex.EncodeToString(sum[:]))
+}
+
+// header is the first line of a file.
+type header struct {
+	Version int         `json:"version"`
+	Name    string      `json:"name"`
+	Info    status.Info `json:"info"`
+	Lists   []listEntry `json:"lists"`
+}
+
+// listEntry says where the next list ends, and what is known about it.
+type listEntry struct {
+	Kind   Kind      `json:"kind"`
+	Bytes  int       `json:"bytes"`
+	SHA256 string    `json:"sha256"`
+	Listed time.Time `json:"listed"`
+	Until  time.Time `json:"until,omitzero"`
+}
+
+const version = 1
+
+// encode returns the file of a snapshot.
+func encode(s *Snapshot) ([]byte, error) {
+	h := header{Version: version, Name: s.Name, Info: s.Info, Lists: []listEntry{}}
+	var lists []byte
+	for _, kind := range kinds {
+		if l, ok := s.Lists[kind]; ok {
+			h.Lists = append(h.Lists, listEntry{kind, len(l.Items), l.Hash(), l.Listed, l.Until})
+			lists = append(lists, l.Items...)
+		}
+	}
+	text, err := json.Marshal(h)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(text, '\n'), lists...), nil
+}
+
+// decode reads a file, strictly: what it accepts, encode has written, or could have.
+func decode(text []byte) (*Snapshot, error) {
+	line, rest, ok := bytes.Cut(text, []byte("\n"))
+	if !ok {
+		return nil, errors.New("it has no header")
+	}
+	var h header
+	if err := json.Unmarshal(line, &h); err != nil {
+		return nil, err
+	}
+	if h.Version != version {
+		return nil, fmt.Errorf("it has version %d, this program reads %d", h.Version, version)
+	}
+	s := &Snapshot{Name: h.Name, Info: h.Info, Lists: make(map[Kind]List)}
+	for _, e := range h.Lists {
+		if _, twice := s.Lists[e.Kind]; twice || !slices.Contains(kinds, e.Kind) {
+			return nil, fmt.Errorf("it has a list of %q, or has it twice", e.Kind)
+		}
+		if e.Bytes < 0 || e.Bytes > len(rest) {
+			return nil, fmt.Errorf("its list of %s has %d bytes, of which %d are there", e.Kind, e.Bytes, len(rest))
+		}
+		l := List{Items: rest[:e.Bytes:e.Bytes], Listed: e.Listed, Until: e.Until}
+		if l.Hash() != e.SHA256 {
+			return nil, fmt.Errorf("its list of %s has another hash than its header says", e.Kind)
+		}
+		if err := strictjson.Valid(l.Items, 0); err != nil || l.Items[strictjson.Start(l.Items)] != '[' {
+			return nil, fmt.Errorf("its list of %s is no JSON array", e.Kind)
+		}
+		s.Lists[e.Kind], rest = l, rest[e.Bytes:]
+	}
+	return s, nil
+}

@@ -1,0 +1,146 @@
+package catalogue
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/securedir"
+)
+
+// Bounds of a store.
+const (
+	maxFile  = 40 << 20 // bytes of a file: four lists of 8 MiB, and what a server says of itself
+	maxFiles = 200      // servers; the one whose file was not written for longest is removed first
+)
+
+// refresh is how old a file gets before it is written anew although the lists are the
+// same: a caller that shows their age may be wrong by so much.
+const refresh = time.Hour
+
+// Store keeps snapshots in a folder. Its methods may be called from any goroutine and
+// from several processes. A nil Store keeps nothing.
+type Store struct{ folder *securedir.Folder }
+
+// Open returns the store in that folder, and nil for "". It does not touch the disk.
+func Open(dir string) *Store {
+	if dir == "" {
+		return nil
+	}
+	return &Store{securedir.In(dir)}
+}
+
+const suffix = ".catalogue"
+
+// Load returns what is known of an entry. Where nothing is known, it returns an
+// [fs.ErrNotExist]. After another error the caller goes on as if nothing were known, and
+// may warn.
+func (s *Store) Load(key Key) (*Snapshot, error) {
+	if s == nil {
+		return nil, fs.ErrNotExist
+	}
+	text, err := s.folder.Read(string(key)+suffix, maxFile)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.folder.Path(string(key)+suffix), err)
+	}
+	return snapshot, nil
+}
+
+// Save keeps a snapshot in place of the one that is there. It writes nothing where that
+// one says the same and is not an hour old.
+func (s *Store) Save(key Key, snapshot *Snapshot) error {
+	if s == nil {
+		return nil
+	}
+	if old, err := s.Load(key); err == nil && old.says(snapshot) {
+		return nil
+	}
+	text, err := encode(snapshot)
+	if err != nil {
+		return err
+	}
+	return s.locked(func() error {
+		if err := s.folder.Write(string(key)+suffix, text); err != nil {
+			return err
+		}
+		return s.tidy()
+	})
+}
+
+// Remove forgets an entry. It is no error if nothing is known of it.
+func (s *Store) Remove(key Key) error {
+	if s == nil {
+		return nil
+	}
+	err := os.Remove(s.folder.Path(string(key) + suffix))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// says reports whether a snapshot that was kept says what a newer one says, and was made
+// not long before.
+func (s *Snapshot) says(newer *Snapshot) bool {
+	said, err := json.Marshal(s.Info)
+	says, err2 := json.Marshal(newer.Info)
+	if err != nil || err2 != nil || s.Name != newer.Name || !bytes.Equal(said, says) || len(s.Lists) != len(newer.Lists) {
+		return false
+	}
+	for kind, l := range newer.Lists {
+		old, ok := s.Lists[kind]
+		if !ok || !bytes.Equal(old.Items, l.Items) || l.Listed.Sub(old.Listed) > refresh {
+			return false
+		}
+	}
+	return true
+}
+
+// locked calls f while this process alone writes to the folder.
+func (s *Store) locked(f func() error) (err error) {
+	if err := s.folder.Claim(); err != nil {
+		return err
+	}
+	lock := s.folder.Flock("lock")
+	if err := lock.Lock(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	return f()
+}
+
+// tidy removes the oldest files where there are too many.
+func (s *Store) tidy() error {
+	found, err := os.ReadDir(s.folder.Dir)
+	if err != nil {
+		return err
+	}
+	found = slices.DeleteFunc(found, func(f fs.DirEntry) bool { return !strings.HasSuffix(f.Name(), suffix) })
+	if len(found) <= maxFiles {
+		return nil
+	}
+	age := func(f fs.DirEntry) time.Time {
+		info, err := f.Info()
+		if err != nil {
+			return time.Time{} // it was removed just now
+		}
+		return info.ModTime()
+	}
+	slices.SortFunc(found, func(a, b fs.DirEntry) int { return age(a).Compare(age(b)) })
+	for _, f := range found[:len(found)-maxFiles] {
+		if err := os.Remove(s.folder.Path(f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
