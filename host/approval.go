@@ -56,13 +56,14 @@ func (h *Host) look(ctx context.Context, s Server) (trust.Approval, error) {
 	return a, err
 }
 
-// admit returns an entry as it may be used. The user's own may be used as it is. That
+// admit returns an entry as it may be used, with the secrets that it takes from the vault.
+// The user's own may be used as it is. That
 // of a project may be used if the user has approved all that it is at this moment: it
 // is looked at each time, and what runs is the path that was shown, with the variables
 // that were shown. admit asks no one, and refuses with a [trust.UnapprovedError].
 func (h *Host) admit(ctx context.Context, s Server) (Server, error) {
 	if s.Project == nil {
-		return s, nil
+		return h.dialer.Resolve(ctx, s)
 	}
 	a, err := h.look(ctx, s)
 	switch {

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/trace"
+	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
@@ -53,6 +55,42 @@ func TestVariablesOfAProcess(t *testing.T) {
 		t.Errorf("connecting ended with %v", err)
 	}
 	if text := fmt.Sprint(shown, err, host.Hint(err)); strings.Contains(text, strings.TrimSpace(pass)) {
+		t.Errorf("it is shown: %s", text)
+	}
+}
+
+// A secret of the vault reaches the process where the entry says ${secret:NAME}. It is
+// looked up each time that the process is started, and no trace and no error shows it.
+func TestSecretsOfTheVault(t *testing.T) {
+	shown := &lockedBuffer{}
+	tr, err := trace.NewPrinter("rpc,abi,io", shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := vaultDir(t)
+	h := newHost(t, host.Config{VaultDir: dir, Print: tr})
+	entry := server("member")
+	entry.Env["PASS"] = "${secret:pass}"
+	entry, err = entry.Expand(os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Connect(t.Context(), entry)
+	if !errors.Is(err, host.ErrConfig) || !strings.Contains(err.Error(), `there is no secret "pass"`) || host.Hint(err) != "store it with: wharf auth secret pass" {
+		t.Errorf("without the secret: %v, hint %q", err, host.Hint(err))
+	}
+	v := vault.Open(vault.Config{Dir: dir})
+	if err := v.StoreSecret(t.Context(), "pass", "not it: seven"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = h.Connect(t.Context(), entry); err == nil {
+		t.Error("connected with a wrong secret")
+	}
+	if err := v.StoreSecret(t.Context(), "pass", strings.TrimSpace(pass)); err != nil {
+		t.Fatal(err)
+	}
+	say(t, connect(t, h, entry))
+	if text := fmt.Sprint(shown, err, h.Redact(strings.TrimSpace(pass))); strings.Contains(text, strings.TrimSpace(pass)) {
 		t.Errorf("it is shown: %s", text)
 	}
 }

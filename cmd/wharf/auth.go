@@ -125,9 +125,13 @@ func newAuthSecret(a *app) *cobra.Command {
 	forget := false
 	cmd := &cobra.Command{
 		Use:   "secret NAME",
-		Short: `Keep a secret that entries mean by { secret = "NAME" }`,
+		Short: "Keep a secret that entries mean by ${secret:NAME}",
 		Long: `Keep a secret in the vault. An entry of your configuration means it by
-{ secret = "NAME" }, so that it need not stand in the file:
+${secret:NAME}, so that it need not stand in the file:
+
+  env = { GITHUB_TOKEN = "${secret:github}" }
+
+In an auth table, { secret = "NAME" } means the same:
 
   auth = { provider = "bearer", token = { secret = "tracker" } }
 

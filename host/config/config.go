@@ -74,6 +74,8 @@ type Server struct {
 
 	claim *Server // the entry of a project that this one was released from
 
+	secrets map[string][]piece // by field: the values that Expand left for Resolve
+
 	file string // where the entry comes from, for errors
 	line int
 }

@@ -382,3 +382,25 @@ func FuzzProject(f *testing.F) {
 		}
 	})
 }
+
+// The secrets of the user's vault are for entries of their own.
+func TestProjectGetsNoSecrets(t *testing.T) {
+	for _, entry := range []string{
+		`{"command": "x", "args": ["a", "${secret:github}"]}`,
+		`{"command": "x", "env": {"A": "$$${secret:github}"}}`,
+		`{"url": "https://x", "headers": {"A": "Bearer ${secret:github}"}}`,
+		`{"url": "https://x/${secret:github}"}`,
+		`{"type": "pigeon", "address": "tcp:x:1", "settings": {"a": "${secret:github}"}}`,
+		`{"url": "https://x", "oauth": {"clientId": "${secret:github}"}}`,
+	} {
+		d := Discover(project(t, map[string]string{".mcp.json": `{"mcpServers": {"s": ` + entry + `}}`}))
+		want := `server s: it means the secret "github" of your vault; ` + grantsNothing
+		if len(d.Servers) > 0 || len(d.Warnings) == 0 || !strings.Contains(d.Warnings[0], want) {
+			t.Errorf("%s: servers %s, warnings %q", entry, listed(d.Servers), d.Warnings)
+		}
+	}
+	s := Server{Name: "s", Command: "x", Args: []string{"${A}", "${secret:github}"}, Project: &Project{Folder: t.TempDir(), File: ".mcp.json"}}
+	if out, err := s.Release([]string{"A"}, func(string) (string, bool) { return "", true }); err == nil || out.Command != "" {
+		t.Errorf("released as %+v, %v", out, err)
+	}
+}

@@ -18,11 +18,12 @@ import (
 //	${NAME}            the variable; an error where it is not set
 //	${NAME:-default}   the default where it is not set, or empty
 //	${env:NAME}        the same as ${NAME}, as editors write it
+//	${secret:NAME}     a secret of the vault, which stays until [Server.Resolve]
 //	$$                 a dollar sign
 //
 // A dollar sign before anything else stands for itself. What comes in with a
-// variable is not looked at again. All that is wrong is told at once, in an
-// error that joins one [Error] for each.
+// variable is not looked at again, neither here nor by Resolve. All that is wrong
+// is told at once, in an error that joins one [Error] for each.
 //
 // An entry of a project comes back as it is: nothing is looked up for it before
 // the user has approved of it, see [Server.Release].
@@ -34,13 +35,80 @@ func (s Server) Expand(lookup func(string) (string, bool)) (Server, error) {
 }
 
 func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
-	x := &expansion{server: &s, replace: func(value string) (string, []error) { return expand(value, lookup) }}
+	secrets := make(map[string][]piece)
+	x := &expansion{server: &s, replace: func(field, value string) (string, []error) {
+		pieces, errs := split(value, lookup)
+		if hasSecret(pieces) {
+			secrets[field] = pieces
+		}
+		return joined(pieces), errs
+	}}
 	x.all()
 	if len(x.wrong) == 0 {
 		x.check()
 	}
+	s.secrets = secrets
 	return s, join(x.wrong)
 }
+
+// Secrets returns the names of the secrets that the entry takes from the vault by
+// ${secret:NAME}, sorted. It may be called before and after Expand.
+func (s Server) Secrets() []string {
+	names := make(map[string]bool)
+	note := func(pieces []piece) {
+		for _, p := range pieces {
+			if p.secret != "" {
+				names[p.secret] = true
+			}
+		}
+	}
+	if s.secrets == nil {
+		x := &expansion{server: &s, replace: func(_, value string) (string, []error) {
+			pieces, _ := split(value, unset)
+			note(pieces)
+			return value, nil
+		}}
+		x.all()
+	}
+	for _, pieces := range s.secrets {
+		note(pieces)
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// Resolve returns the server with the values of its [Server.Secrets], by name, in the
+// places that Expand found for them. Until then an entry holds no secret of the vault,
+// and so may be shown, compared and kept. A name that is not in values is an error.
+func (s Server) Resolve(values map[string]string) (Server, error) {
+	if len(s.secrets) == 0 {
+		return s, nil
+	}
+	x := &expansion{server: &s}
+	x.replace = func(field, value string) (out string, errs []error) {
+		pieces, ok := s.secrets[field]
+		if !ok {
+			return value, nil
+		}
+		for _, p := range pieces {
+			text, known := values[p.secret]
+			if p.secret == "" {
+				text = p.text
+			} else if !known {
+				errs = append(errs, fmt.Errorf("there is no secret %q", p.secret))
+			}
+			out += text
+		}
+		return out, errs
+	}
+	x.all()
+	if len(x.wrong) == 0 {
+		x.check()
+	}
+	s.secrets = map[string][]piece{}
+	return s, join(x.wrong)
+}
+
+func unset(string) (string, bool) { return "", false }
 
 // Variables returns the names of the variables that the entry takes from the
 // environment, sorted: those that Expand looks up, and those in which a secret is
@@ -51,7 +119,10 @@ func (s Server) Variables() []string {
 		names[name] = true
 		return "", true
 	}
-	x := &expansion{server: &s, replace: func(value string) (string, []error) { return expand(value, note) }}
+	x := &expansion{server: &s, replace: func(_, value string) (string, []error) {
+		_, errs := split(value, note)
+		return "", errs
+	}}
 	x.all()
 	for _, setting := range s.Auth.Settings {
 		if r, ok := setting.(Reference); ok && r.Env != "" {
@@ -65,7 +136,7 @@ func (s Server) Variables() []string {
 // caller's own copy: its lists and tables are replaced, not changed.
 type expansion struct {
 	server  *Server
-	replace func(value string) (out string, errs []error)
+	replace func(field, value string) (out string, errs []error)
 	wrong   []*Error
 }
 
@@ -103,7 +174,7 @@ func (x *expansion) text(field, value string) string {
 	if !strings.Contains(value, "$") {
 		return value
 	}
-	out, errs := x.replace(value)
+	out, errs := x.replace(field, value)
 	for _, err := range errs {
 		x.fail(field, "%v", err)
 	}
@@ -166,31 +237,50 @@ func checkURL(s string) error {
 // isWebSocket reports whether a url asks for an upgrade from HTTP.
 func isWebSocket(s string) bool { return strings.HasPrefix(s, "ws:") || strings.HasPrefix(s, "wss:") }
 
-// expand replaces the variables of one value; errs are all that is wrong.
-func expand(value string, lookup func(string) (string, bool)) (out string, errs []error) {
+// piece is a part of an expanded value: a text, or a secret that is put in later.
+type piece struct{ text, secret string }
+
+func hasSecret(pieces []piece) bool {
+	return slices.ContainsFunc(pieces, func(p piece) bool { return p.secret != "" })
+}
+
+// joined returns a value with its secrets as they are written.
+func joined(pieces []piece) string {
 	var b strings.Builder
+	for _, p := range pieces {
+		if p.secret != "" {
+			b.WriteString("${" + secretPrefix + p.secret + "}")
+		}
+		b.WriteString(p.text)
+	}
+	return b.String()
+}
+
+// split replaces the variables of one value; errs are all that is wrong.
+func split(value string, lookup func(string) (string, bool)) (pieces []piece, errs []error) {
+	text := func(s string) { pieces = append(pieces, piece{text: s}) }
 	for {
 		before, after, found := strings.Cut(value, "$")
-		b.WriteString(before)
+		text(before)
 		switch {
 		case !found:
-			return b.String(), errs
+			return pieces, errs
 		case strings.HasPrefix(after, "$"):
-			b.WriteByte('$')
+			text("$")
 			value = after[1:]
 		case !strings.HasPrefix(after, "{"):
-			b.WriteByte('$')
+			text("$")
 			value = after
 		default:
 			inner, rest, closed := strings.Cut(after[1:], "}")
 			if !closed {
-				return b.String(), append(errs, errors.New(`"${" has no "}"; write ${NAME}, or $${ for the characters`))
+				return pieces, append(errs, errors.New(`"${" has no "}"; write ${NAME}, or $${ for the characters`))
 			}
-			text, err := substitute(inner, lookup)
+			p, err := substitute(inner, lookup)
 			if err != nil {
 				errs = append(errs, err)
 			}
-			b.WriteString(text)
+			pieces = append(pieces, p)
 			value = rest
 		}
 	}
@@ -199,24 +289,36 @@ func expand(value string, lookup func(string) (string, bool)) (out string, errs 
 // variable is a name in a reference. Windows has names with parentheses.
 var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_()]*$`) })
 
+// secretPrefix is what the inside of a reference to the vault begins with.
+const secretPrefix = "secret:"
+
+// secretName is the name of a secret in a reference.
+var secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@/-]{0,127}$`) })
+
 // substitute returns what stands for the inside of ${…}.
-func substitute(inner string, lookup func(string) (string, bool)) (string, error) {
+func substitute(inner string, lookup func(string) (string, bool)) (piece, error) {
+	if name, ok := strings.CutPrefix(inner, secretPrefix); ok {
+		if !secretName().MatchString(name) {
+			return piece{}, fmt.Errorf("${%s} names no secret; write ${secret:NAME}, with letters, digits, '_', '.', '@', '/' and '-'", inner)
+		}
+		return piece{secret: name}, nil
+	}
 	name, fallback, hasFallback := strings.Cut(inner, ":-")
 	name = strings.TrimPrefix(name, "env:")
 	switch {
 	case strings.HasPrefix(name, "input:"):
-		return "", fmt.Errorf("${%s} asks an editor for input; set a variable and write ${NAME}", inner)
+		return piece{}, fmt.Errorf("${%s} asks an editor for input; set a variable and write ${NAME}", inner)
 	case !variable().MatchString(name):
-		return "", fmt.Errorf("${%s} names no variable; write ${NAME} or ${NAME:-default}", inner)
+		return piece{}, fmt.Errorf("${%s} names no variable; write ${NAME} or ${NAME:-default}", inner)
 	case strings.Contains(fallback, "$"):
-		return "", fmt.Errorf("the default of ${%s} holds a variable itself; write plain text", name)
+		return piece{}, fmt.Errorf("the default of ${%s} holds a variable itself; write plain text", name)
 	}
 	text, set := lookup(name)
 	switch {
 	case hasFallback && text == "":
-		return fallback, nil
+		return piece{text: fallback}, nil
 	case !set:
-		return "", fmt.Errorf("the variable %s is not set; set it, or write ${%s:-default}", name, name)
+		return piece{}, fmt.Errorf("the variable %s is not set; set it, or write ${%s:-default}", name, name)
 	}
-	return text, nil
+	return piece{text: text}, nil
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -47,15 +48,20 @@ func TestExpand(t *testing.T) {
 		{"${home folder}", "", "${home folder} names no variable; write ${NAME} or ${NAME:-default}"},
 		{"${HOME-x}", "", "${HOME-x} names no variable; write ${NAME} or ${NAME:-default}"},
 		{"${input:token}", "", "${input:token} asks an editor for input; set a variable and write ${NAME}"},
+		{"Bearer ${secret:a.b/c-d}!", "Bearer ${secret:a.b/c-d}!", ""},
+		{"$${secret:a}", "${secret:a}", ""},
+		{"${secret:}", "", "${secret:} names no secret; write ${secret:NAME}, with letters, digits, '_', '.', '@', '/' and '-'"},
+		{"${secret:a:-b}", "", "${secret:a:-b} names no secret; write ${secret:NAME}, with letters, digits, '_', '.', '@', '/' and '-'"},
 		{"${UNSET:-${HOME}}", "}", "the default of ${UNSET} holds a variable itself; write plain text"},
 	} {
-		got, errs := expand(tt.value, environment)
+		pieces, errs := split(tt.value, environment)
+		got := joined(pieces)
 		var texts []string
 		for _, err := range errs {
 			texts = append(texts, err.Error())
 		}
 		if got != tt.want || strings.Join(texts, "\n") != tt.err {
-			t.Errorf("expand(%q) = %q, %q\nwant %q, %q", tt.value, got, texts, tt.want, tt.err)
+			t.Errorf("split(%q) = %q, %q\nwant %q, %q", tt.value, got, texts, tt.want, tt.err)
 		}
 	}
 }
@@ -87,6 +93,7 @@ func TestServerExpand(t *testing.T) {
 		Address:  "unix:/home/ada/x.sock",
 		Settings: map[string]string{"route": "north"},
 		Framing:  "${HOME}",
+		secrets:  map[string][]piece{},
 	}
 	if err != nil || !reflect.DeepEqual(after, want) {
 		t.Errorf("got %+v, %v\nwant %+v", after, err, want)
@@ -140,5 +147,62 @@ func TestServerExpandChecks(t *testing.T) {
 		if err == nil || err.Error() != "server a: "+tt.want {
 			t.Errorf("error %v, want %s", err, tt.want)
 		}
+	}
+}
+
+// A secret is put in where the entry says so, and nowhere else: not where a variable or
+// an escape brought in the same characters.
+func TestResolve(t *testing.T) {
+	written := Server{
+		Name:    "a",
+		Command: "x",
+		Args:    []string{"--key=${secret:key}", "$${secret:key}", "${TOKEN}-${secret:other}-$$", "${SAYS}"},
+		Env:     map[string]string{"A": "${secret:key}${secret:key}", "B": "b"},
+	}
+	names := []string{"key", "other"}
+	if got := written.Secrets(); !slices.Equal(got, names) {
+		t.Errorf("as written it means %q, want %q", got, names)
+	}
+	expanded, err := written.Expand(func(name string) (string, bool) {
+		return map[string]string{"TOKEN": "t", "SAYS": "${secret:key}"}[name], true
+	})
+	if got := expanded.Secrets(); err != nil || !slices.Equal(got, names) {
+		t.Errorf("expanded it means %q, %v, want %q", got, err, names)
+	}
+	if got := expanded.Args[0] + expanded.Env["A"]; got != "--key=${secret:key}${secret:key}${secret:key}" {
+		t.Errorf("before it is resolved, the entry holds %q", got)
+	}
+	resolved, err := expanded.Resolve(map[string]string{"key": "${secret:other}$$", "other": "o"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"--key=${secret:other}$$", "${secret:key}", "t-o-$", "${secret:key}"}
+	if !slices.Equal(resolved.Args, want) || resolved.Env["A"] != "${secret:other}$$${secret:other}$$" || resolved.Env["B"] != "b" {
+		t.Errorf("got %q and %q", resolved.Args, resolved.Env)
+	}
+	if names := resolved.Secrets(); len(names) != 0 {
+		t.Errorf("resolved, it still means %q", names)
+	}
+	if again, err := resolved.Resolve(nil); err != nil || !slices.Equal(again.Args, want) {
+		t.Errorf("resolved twice it has %q, %v", again.Args, err)
+	}
+	if _, err := expanded.Resolve(map[string]string{"key": "k"}); err == nil || err.Error() != `server a: args[2]: there is no secret "other"` {
+		t.Errorf("without one of its secrets: %v", err)
+	}
+	expanded.Args[0] = "changed"
+	if resolved.Args[0] == "changed" {
+		t.Error("the resolved entry shares its arguments")
+	}
+}
+
+// A secret is looked at as every other value is.
+func TestResolveChecks(t *testing.T) {
+	s := Server{Name: "a", URL: "https://a.example", Headers: map[string]string{"x": "${secret:x}"}}
+	s, err := s.Expand(environment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Resolve(map[string]string{"x": "a\nb"}); err == nil || !strings.Contains(err.Error(), "line break") {
+		t.Errorf("error %v", err)
 	}
 }

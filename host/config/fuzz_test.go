@@ -14,12 +14,13 @@ func FuzzExpand(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		out, errs := expand(s, func(string) (string, bool) { return "", true })
+		pieces, errs := split(s, func(string) (string, bool) { return "", true })
+		out := joined(pieces)
 		if len(errs) == 0 && len(out) > len(s) {
 			t.Errorf("expand(%q) = %q, which is longer although all variables are empty", s, out)
 		}
 		escaped := strings.ReplaceAll(s, "$", "$$")
-		if out, errs = expand(escaped, nil); out != s || errs != nil {
+		if pieces, errs = split(escaped, nil); joined(pieces) != s || errs != nil {
 			t.Errorf("expand(%q) = %q, %v, want %q", escaped, out, errs, s)
 		}
 	})

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -20,7 +21,8 @@ func (p Project) Path() string { return filepath.Join(p.Folder, filepath.FromSla
 // Release returns an entry of a project as one that may be used, once the user
 // has approved of it: its variables are replaced, of which only the named ones
 // are looked up. lookup is [os.LookupEnv] or one like it. What comes back runs
-// the same command from the same folder, whatever it is that one stands in.
+// the same command from the same folder, whatever it is that one stands in. An entry
+// that means a secret of the user is an error.
 func (s Server) Release(names []string, lookup func(string) (string, bool)) (Server, error) {
 	claim := s
 	out, err := s.expand(func(name string) (string, bool) {
@@ -30,6 +32,9 @@ func (s Server) Release(names []string, lookup func(string) (string, bool)) (Ser
 		return lookup(name)
 	})
 	out.Project, out.claim = nil, &claim
+	if names := out.Secrets(); len(names) > 0 {
+		return Server{}, errors.Join(err, s.mistake("", secretOfUser, names[0]))
+	}
 	return out, err
 }
 
@@ -44,6 +49,9 @@ func (s Server) Claim() (claim Server, released bool) {
 // grantsNothing ends what is said of an entry that wants what only a user can
 // give.
 const grantsNothing = "a project file can grant nothing; write the entry into your own configuration if you want it"
+
+// secretOfUser ends what is said of an entry that means a secret of the vault.
+const secretOfUser = "it means the secret %q of your vault; " + grantsNothing
 
 // The settings of providers that a project may choose: they say how to sign in
 // to its own server, and lead to nothing that is kept for another.
@@ -79,6 +87,9 @@ func (s *Server) refuse() []*Error {
 		if c.refused {
 			wrong = append(wrong, s.mistake(c.field, "%s", c.problem))
 		}
+	}
+	if names := s.Secrets(); len(names) > 0 {
+		wrong = append(wrong, s.mistake("", secretOfUser, names[0]))
 	}
 	known, ok := projectAuth[s.Auth.Provider]
 	if !ok {
@@ -120,7 +131,7 @@ func (s *Server) bind(p Project) {
 		words = append(words, "${userHome}", home)
 	}
 	r := strings.NewReplacer(words...)
-	x := &expansion{server: s, replace: func(value string) (string, []error) { return r.Replace(value), nil }}
+	x := &expansion{server: s, replace: func(_, value string) (string, []error) { return r.Replace(value), nil }}
 	x.all()
 	s.Project = &p
 	if s.Command == "" {

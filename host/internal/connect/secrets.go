@@ -40,6 +40,29 @@ func (as *Accounts) settings(a config.Auth) func(context.Context) (json.RawMessa
 	}
 }
 
+// Resolve returns an entry with its secrets of the vault, which are looked up each time
+// that it is connected, and kept out of what is shown and recorded.
+func (d *Dialer) Resolve(ctx context.Context, s config.Server) (config.Server, error) {
+	names := s.Secrets()
+	if len(names) == 0 {
+		return s, nil
+	}
+	values := make(map[string]string, len(names))
+	for _, name := range names {
+		text, err := d.Accounts.lookUp(ctx, config.Reference{Secret: name})
+		if err != nil {
+			return s, &hosterr.Error{Kind: hosterr.ErrConfig, Err: fmt.Errorf("${secret:%s}: %w", name, err), Hint: hosterr.Hint(err)}
+		}
+		d.secrets.shown.HideNamed(text)
+		values[name] = text
+	}
+	s, err := s.Resolve(values)
+	if err != nil {
+		return s, hosterr.Configf("%w", err)
+	}
+	return s, nil
+}
+
 // maxSecret is the largest file that is a secret, in bytes.
 const maxSecret = 64 << 10
 
