@@ -37,6 +37,7 @@ const (
 	jose     = "github.com/go-jose/go-jose/v4"
 	xterm    = "golang.org/x/term"
 	notify   = "github.com/fsnotify/fsnotify"
+	tomlAST  = "github.com/pelletier/go-toml/v2/unstable"
 	schemas  = "github.com/santhosh-tekuri/jsonschema/v6"
 	minisig  = "aead.dev/minisign"
 	below    = "/..." // as the end of a folder: and all folders below it
@@ -65,6 +66,7 @@ var arrows = map[string][]string{
 	"host":                        {"abi" + below, "host/mcp", "host/config", "host/trace", "host/replay", "host/trust", "host/catalogue", "host/pluginstore", "host/vault", internal, "host/signin", "host/status"},
 	"host/mcp":                    {"host/internal/strictjson"},
 	"host/config":                 {toml, "host/cleantext", "internal/nearest"},
+	"host/config/tomledit":        {toml, tomlAST, "host/config", "host/internal/securedir"},
 	"host/cleantext":              {},
 	"host/trace":                  {"host/mcp", "host/internal/jsonl", "host/internal/strictjson", "host/internal/redact", "host/cleantext"},
 	"host/replay":                 {"abi", "abi/step", "host/internal/guest", "host/internal/hosterr", "host/internal/jsonl", "host/internal/strictjson", "host/internal/redact", "host/internal/secret", "host/internal/wasm", "host/internal/worker"},
@@ -142,6 +144,7 @@ var walls = map[string][]string{
 	notify:          {"host/watch"},
 	minisig:         {"host/pluginstore"},
 	schemas + below: {"host/internal/schema"},
+	tomlAST:         {"host/config/tomledit"},
 
 	"embed":           {"host/trust" /* its table of programs */, "plugins", "host/plugintest", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"},
 	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest", "host/plugintest/restarttest", "examples/internal/exampletest", "host/internal/capability/captest", "internal/testenv"},
@@ -157,7 +160,7 @@ var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "
 var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/sse", "examples/transport-http", "examples/transport-stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/cleantext", "host/mcp", "host/config", "host/trust", "host/pluginstore", "host/vault", "host/status", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/cleantext", "host/mcp", "host/config", "host/config/tomledit", "host/trust", "host/pluginstore", "host/vault", "host/status", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}

@@ -1,0 +1,180 @@
+package tomledit
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+)
+
+// splice replaces a range of the text.
+func (d *document) splice(at span, text string) error {
+	return d.become(slices.Concat(d.text[:at.start], []byte(text), d.text[at.end:]))
+}
+
+// add adds a table, or sets what is in one that is there.
+func (d *document) add(t Table, value map[string]any) error {
+	if _, found := at(d.values, t.Path); found || d.inlineAbove(t.Path) != nil {
+		return d.set(t.Path, value)
+	}
+	gap := ""
+	if len(bytes.TrimSpace(d.text)) > 0 {
+		gap = d.newline
+		if !bytes.HasSuffix(d.text, []byte("\n")) {
+			gap += d.newline
+		}
+		if bytes.HasSuffix(d.text, []byte("\n\n")) || bytes.HasSuffix(d.text, []byte("\n\r\n")) {
+			gap = ""
+		}
+	}
+	return d.splice(span{len(d.text), len(d.text)}, gap+t.text(d.newline))
+}
+
+// set sets the value at a path.
+func (d *document) set(path []string, value any) error {
+	if old, found := at(d.values, path); found && equal(old, value) {
+		return nil
+	}
+	table, isTable := value.(map[string]any)
+	if s := d.key(path); s != nil {
+		if isTable && s.inline && len(s.inner) > 0 && len(table) > 0 {
+			return d.setEach(path, table)
+		}
+		return d.splice(s.value, d.wrappedIn(s, value))
+	}
+	if _, found := at(d.values, path); found {
+		if !isTable {
+			return &Error{path, "it is a table there"}
+		}
+		return d.setEach(path, table)
+	}
+	return d.insert(path, value)
+}
+
+// wrappedIn is the new text of a value: on one line inside of an inline table.
+func (d *document) wrappedIn(s *statement, value any) string {
+	if d.inlineAbove(s.path) != nil {
+		return valueText(value)
+	}
+	return wrapped(dotted(s.path[s.depth:]), value, d.newline)
+}
+
+// setEach makes the values of a table those of another.
+func (d *document) setEach(path []string, table map[string]any) error {
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		if err := d.set(append(slices.Clone(path), name), table[name]); err != nil {
+			return err
+		}
+	}
+	old, _ := at(d.values, path)
+	inside, _ := old.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(inside)) {
+		if _, kept := table[name]; !kept {
+			if err := d.remove(append(slices.Clone(path), name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// key returns the statement of exactly this key, inside of inline tables too.
+func (d *document) key(path []string) *statement { return keyIn(d.statements, path) }
+
+func keyIn(list []statement, path []string) *statement {
+	for i := range list {
+		s := &list[i]
+		switch {
+		case s.isTable || !hasPrefix(path, s.path):
+		case len(s.path) == len(path):
+			return s
+		default:
+			return keyIn(s.inner, path)
+		}
+	}
+	return nil
+}
+
+// inlineAbove returns the innermost inline table that a path leads into, or nil.
+func (d *document) inlineAbove(path []string) (found *statement) {
+	for n := 1; n < len(path); n++ {
+		if s := d.key(path[:n]); s != nil && s.inline {
+			found = s
+		}
+	}
+	return found
+}
+
+// insert adds a key that is not there: beside the keys that are nearest to it.
+func (d *document) insert(path []string, value any) error {
+	above := path[:len(path)-1]
+	if s := d.inlineAbove(path); s != nil {
+		return d.insertInline(s, path, value)
+	}
+	if s := d.lastBeside(above); s != nil {
+		return d.insertAfter(s, s.depth, path, value)
+	}
+	for i := range d.statements {
+		if s := &d.statements[i]; s.isTable && len(s.path) > len(above) && hasPrefix(s.path, above) { // [servers.x.env] without [servers.x]
+			start := d.commentsAbove(s.lines.start)
+			text := Table{Path: above, Keys: []Key{{path[len(above)], value}}}.text(d.newline)
+			if len(above) == 0 {
+				text = d.line("", path, value)
+			}
+			return d.splice(span{start, start}, text+d.newline)
+		}
+	}
+	if len(above) == 0 {
+		start := len(d.text) // there is nothing but comments
+		return d.splice(span{start, start}, d.ended(start)+d.line("", path, value))
+	}
+	if s := d.lastBeside(above[:len(above)-1]); s != nil && len(above) > 2 {
+		return d.insertAfter(s, s.depth, above, map[string]any{path[len(above)]: value})
+	}
+	return d.add(Table{Path: above, Keys: []Key{{path[len(above)], value}}}, map[string]any{path[len(above)]: value})
+}
+
+// lastBeside returns the last key that is directly in a table, or else the name of the
+// table. Where it has no name of its own, that is a key that is in it by dots.
+func (d *document) lastBeside(table []string) (found *statement) {
+	for i := range d.statements {
+		s := &d.statements[i]
+		switch {
+		case s.isTable && slices.Equal(s.path, table):
+			found = s
+		case s.isTable || len(s.path) <= len(table) || !hasPrefix(s.path, table):
+		case s.depth == len(table), s.depth < len(table) && (found == nil || found.depth < len(table)):
+			found = s
+		}
+	}
+	return found
+}
+
+// insertAfter adds a line behind a statement of the same table, whose name has depth
+// names of the path.
+func (d *document) insertAfter(s *statement, depth int, path []string, value any) error {
+	line := d.text[s.lines.start:s.lines.end]
+	indent := string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
+	return d.splice(span{s.lines.end, s.lines.end}, d.ended(s.lines.end)+d.line(indent, path[depth:], value))
+}
+
+// ended is the line break that is missing before an offset, which begins a line.
+func (d *document) ended(at int) string {
+	if at > 0 && d.text[at-1] != '\n' {
+		return d.newline
+	}
+	return ""
+}
+
+func (d *document) line(indent string, key []string, value any) string {
+	return indent + dotted(key) + " = " + wrapped(dotted(key), value, d.newline) + d.newline
+}
+
+// insertInline adds a pair to an inline table.
+func (d *document) insertInline(s *statement, path []string, value any) error {
+	pair := dotted(path[len(s.path):]) + " = " + valueText(value)
+	if n := len(s.inner); n > 0 {
+		end := s.inner[n-1].lines.end
+		return d.splice(span{end, end}, ", "+pair)
+	}
+	return d.splice(s.value, "{ "+pair+" }")
+}

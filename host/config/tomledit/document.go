@@ -1,0 +1,150 @@
+package tomledit
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/BurntSushi/toml"
+)
+
+// document is a file while it is edited. Every change of its text reads it anew.
+type document struct {
+	text       []byte
+	newline    string // of the file
+	values     map[string]any
+	statements []statement
+	arrays     [][]string // the paths of arrays of tables
+}
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+func read(text []byte) (*document, error) {
+	d := &document{newline: "\n"}
+	if end := bytes.IndexByte(text, '\n'); end > 0 && text[end-1] == '\r' {
+		d.newline = "\r\n"
+	}
+	return d, d.become(text)
+}
+
+// become makes text that of the document.
+func (d *document) become(text []byte) (err error) {
+	d.text, d.values = text, nil
+	if _, err := toml.Decode(string(text), &d.values); err != nil {
+		return err
+	}
+	d.statements, d.arrays, err = parse(text)
+	return err
+}
+
+// edit makes a change, and refuses it where the values of the result are not those that
+// the change was to make: those of the file, with value at path, or none for nil.
+func edit(file []byte, path []string, value any, change func(*document) error) ([]byte, error) {
+	body, marked := bytes.CutPrefix(file, byteOrderMark)
+	d, err := read(bytes.Clone(body))
+	if err != nil {
+		return nil, &Error{path, "the file is not TOML: " + err.Error()}
+	}
+	if len(path) == 0 || !utf8.ValidString(strings.Join(path, "")) {
+		return nil, &Error{path, "that is no name of a key"}
+	}
+	if slices.ContainsFunc(d.arrays, func(a []string) bool { return hasPrefix(path, a) || hasPrefix(a, path) }) {
+		return nil, &Error{path, "the file has an array of tables there"}
+	}
+	expected := make(map[string]any)
+	_, _ = toml.Decode(string(body), &expected) // as it was decoded above
+	put(expected, path, value)
+	var refused *Error
+	err = change(d)
+	if errors.As(err, &refused) {
+		return nil, refused
+	}
+	prune(expected, path)
+	prune(d.values, path)
+	if err != nil || !equal(expected, d.values) {
+		return nil, &Error{path, "it is written in a way that cannot be changed without touching something else"}
+	}
+	if marked {
+		return slices.Concat(byteOrderMark, d.text), nil
+	}
+	return d.text, nil
+}
+
+// at returns the value at a path.
+func at(values map[string]any, path []string) (value any, found bool) {
+	value = values
+	for _, name := range path {
+		table, ok := value.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		if value, found = table[name]; !found {
+			return nil, false
+		}
+	}
+	return value, true
+}
+
+// put sets the value at a path, or deletes it. Where something else than a table is in
+// the way, it does nothing, and the edit will not be as expected.
+func put(values map[string]any, path []string, value any) {
+	for _, name := range path[:len(path)-1] {
+		next, found := values[name]
+		if !found && value != nil {
+			next = make(map[string]any)
+			values[name] = next
+		}
+		table, ok := next.(map[string]any)
+		if !ok {
+			return
+		}
+		values = table
+	}
+	name := path[len(path)-1]
+	if value == nil {
+		delete(values, name)
+		return
+	}
+	values[name] = value
+}
+
+// prune removes the tables above a path that are empty: whether they are there depends
+// on how they were written.
+func prune(values map[string]any, path []string) {
+	for n := len(path) - 1; n > 0; n-- {
+		if v, found := at(values, path[:n]); found {
+			if table, ok := v.(map[string]any); !ok || len(table) > 0 {
+				return
+			}
+			put(values, path[:n], nil)
+		}
+	}
+}
+
+// equal compares decoded values. Not-a-number equals itself.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, b, equal)
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, equal)
+	case []map[string]any:
+		b, ok := b.([]map[string]any)
+		return ok && slices.EqualFunc(a, b, func(a, b map[string]any) bool { return equal(a, b) })
+	case float64:
+		b, ok := b.(float64)
+		return ok && (a == b || math.IsNaN(a) && math.IsNaN(b))
+	case time.Time:
+		b, ok := b.(time.Time)
+		return ok && a.Equal(b) && a.Location().String() == b.Location().String()
+	}
+	return reflect.DeepEqual(a, b)
+}

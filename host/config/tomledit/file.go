@@ -1,0 +1,125 @@
+package tomledit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/securedir"
+)
+
+// ErrChanged is returned by [File.Write] where the file is no longer what was read.
+var ErrChanged = errors.New("it was changed meanwhile; run the command again")
+
+// File is a configuration in TOML as it was read.
+type File struct {
+	Path string // as it was given
+	Text []byte // nil where there is no file
+	Read *config.File
+
+	target string // where it is, behind links
+	mode   fs.FileMode
+}
+
+// Open reads a configuration, strictly. One that is not there is empty.
+func Open(path string) (*File, error) {
+	f := &File{Path: path, target: path, mode: 0o600}
+	if ext := strings.ToLower(filepath.Ext(path)); ext == ".json" || ext == ".jsonc" {
+		return nil, fmt.Errorf("%s is JSON, as other clients have it, and is only read; name a file that ends in .toml", path)
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		f.target = target
+	}
+	info, err := os.Stat(f.target)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f.Read = &config.File{Path: path}
+		return f, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
+	f.mode = info.Mode().Perm()
+	if f.Read, err = config.Read(path); err != nil { // which bounds its size
+		return nil, err
+	}
+	if f.Text, err = os.ReadFile(f.target); err != nil {
+		return nil, err
+	}
+	f.Read, err = config.Parse(path, f.Text)
+	return f, err
+}
+
+// Write replaces the file as a whole, after its new text has been read as strictly as
+// the old one. It takes a lock that keeps other processes from writing it, and returns
+// [ErrChanged] where the file is no longer what was read. Links to it stay links, and
+// its mode stays.
+func (f *File) Write(ctx context.Context, text []byte) error {
+	read, err := config.Parse(f.Path, text)
+	if err != nil {
+		return fmt.Errorf("the result could not be read: %w", err)
+	}
+	if f.mode&0o200 == 0 {
+		return fmt.Errorf("%s is read-only", f.Path)
+	}
+	dir, name := filepath.Split(f.target)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	lock := securedir.In(dir).Flock("." + name + ".lock")
+	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
+		return fmt.Errorf("lock %s: %w", f.Path, err)
+	}
+	defer lock.Unlock()
+	current, err := os.ReadFile(f.target)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if !bytes.Equal(current, f.Text) || errors.Is(err, fs.ErrNotExist) != (f.Text == nil) {
+		return fmt.Errorf("%s: %w", f.Path, ErrChanged)
+	}
+	if err := f.replace(text); err != nil {
+		return err
+	}
+	f.Text, f.Read = text, read
+	return nil
+}
+
+// replace writes the text under another name and renames it, so that a crash leaves the
+// old file or the new one. The caller holds the lock, so what has that name is left of a
+// process that was killed.
+func (f *File) replace(text []byte) error {
+	system := securedir.OS{}
+	fresh := f.target + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	h, err := system.Create(fresh)
+	if err != nil {
+		return err
+	}
+	_, err = h.Write(text)
+	if err == nil {
+		err = h.Sync()
+	}
+	err = errors.Join(err, h.Close())
+	if err == nil {
+		err = os.Chmod(fresh, f.mode)
+	}
+	if err == nil {
+		err = system.Rename(fresh, f.target)
+	}
+	if err != nil {
+		_ = os.Remove(fresh) // it may not be there
+		return err
+	}
+	return system.SyncFolder(filepath.Dir(f.target))
+}
