@@ -8,6 +8,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
+	"github.com/wharf-mcp/wharf/host/internal/jsonl"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
@@ -15,7 +16,7 @@ import (
 // the guest, and like the guest belongs to one goroutine at a time. It never blocks. A
 // nil Connection records nothing, but cannot be a clock.
 type Connection struct {
-	queue   *queue
+	queue   *jsonl.Writer[line]
 	number  int
 	began   time.Time
 	opening *opening // until the first event
@@ -53,11 +54,11 @@ func (c *Connection) Event(kind abi.Kind, handle, arg, size uint32, payload []by
 	}
 	if o := c.opening; o != nil {
 		o.source, c.source, c.opening = c.source, source{}, nil
-		c.add(entry{opening: o}, 512+len(o.random)+8*len(o.clock))
+		c.add(line{kind: kindConnection, at: c.began, opening: o}, 512+len(o.random)+8*len(o.clock))
 	}
 	c.events++
 	c.step = &step{
-		connection: c.number, number: c.events, at: time.Since(c.began),
+		number: c.events, at: time.Since(c.began),
 		kind: kind, handle: handle, arg: arg,
 		content: content{bytes: slices.Clone(payload), size: int(size)},
 	}
@@ -82,12 +83,11 @@ func (c *Connection) Return(result int32, err error) {
 		s.trap, s.lied = err.Error(), errors.As(err, &trap) && trap.Kind == wasm.TrapHost
 	}
 	c.step, c.source = nil, source{}
-	weight := s.weight()
-	if weight > stepCap {
-		c.add(entry{cut: "an event is larger than a recording takes"}, 0)
-		return
+	if weight := s.weight(); weight <= stepCap {
+		c.add(line{kind: kindEvent, step: s}, weight)
+	} else {
+		c.add(line{kind: kindCut, why: "an event is larger than a recording takes"}, 0)
 	}
-	c.add(entry{step: s}, weight)
 }
 
 // Ended records that the guest is gone, and why; nil means that the host closed it.
@@ -95,16 +95,32 @@ func (c *Connection) Ended(err error) {
 	switch {
 	case c == nil || c.cut:
 	case err == nil:
-		c.add(entry{ended: "closed"}, 0)
+		c.add(line{kind: kindEnded, why: "closed"}, 0)
 	default:
-		c.add(entry{ended: err.Error()}, 0)
+		c.add(line{kind: kindEnded, why: err.Error()}, 0)
 	}
 }
 
-// add leaves an entry for the writer. After a cut there are no more.
-func (c *Connection) add(e entry, weight int) {
-	e.connection = c.number
-	if !c.queue.add(e, weight) || e.cut != "" {
+const (
+	queueCap = 64 << 20 // bytes that wait to be written
+	stepCap  = 32 << 20 // bytes of one event and everything that belongs to it
+)
+
+// add leaves a line of that many bytes for the writer, and never waits for the file. If
+// there is no room it leaves a cut in its place. After a cut there are no more lines.
+func (c *Connection) add(o line, weight int) {
+	if b := c.queue.Acquire(); b != nil {
+		defer c.queue.Release()
+		if b.Weight+weight > queueCap {
+			o = line{kind: kindCut, why: "events came faster than they could be written"}
+		}
+		o.connection = c.number
+		b.Entries = append(b.Entries, o)
+		b.Weight += weight
+	} else {
+		o.kind = kindCut // the recorder is closed
+	}
+	if o.kind == kindCut {
 		c.cut, c.step, c.source = true, nil, source{}
 	}
 }

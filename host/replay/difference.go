@@ -3,7 +3,6 @@ package replay
 import (
 	"bytes"
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -183,5 +182,3 @@ func apart(a, b []byte) int {
 func (s *step) line() string {
 	return string(abi.AppendEvent(nil, s.kind, s.handle, s.arg, uint32(s.size)))
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,10 +1,14 @@
 package replay
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/jsonl"
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
@@ -22,144 +26,222 @@ const (
 	kindEnd        = "end"
 )
 
-// line is one line of a recording, which each of its methods writes anew.
-type line struct{ jsonl.Object }
-
-func (o *line) begin(kind string) {
-	o.Object = o.Object[:0]
-	o.Open()
-	o.Text("kind", kind)
+// line is a line of a recording: what a connection leaves for the writer, and what Run
+// reads.
+type line struct {
+	kind       string
+	format     string // of the start
+	connection int
+	why        string    // of a cut and an end
+	at         time.Time // of the start and a connection
+	opening    *opening  // of a connection; in a line that is read never nil
+	step       *step     // of an event; in a line that is read never nil
 }
 
-func (o *line) end() []byte {
-	o.Close()
-	o.Object = append(o.Object, '\n')
-	return o.Object
-}
+var (
+	errForeign = errors.New("it is not a line of a recording")
+	errShort   = errors.New("it is damaged: something is missing")
+)
 
-// content writes bytes as text or as base64, whichever is shorter.
-func (o *line) content(c *content) {
-	switch {
-	case c.bytes == nil:
-		o.Count("size", int64(c.size))
-	case utf8.Valid(c.bytes):
-		from := len(o.Object)
-		o.Text("text", string(c.bytes))
-		if len(o.Object)-from > 2*len(c.bytes)+len(`,"text":""`) {
-			o.Object = o.Object[:from]
-			o.Base64("base64", c.bytes)
-		}
-	default:
-		o.Base64("base64", c.bytes)
+// parse reads a line. The result does not alias it.
+func parse(text []byte) (*line, error) {
+	o := &line{opening: &opening{}, step: &step{}}
+	if err := jsonl.Read(text, o.members); err != nil {
+		return nil, fmt.Errorf("%w: %w", errForeign, err)
 	}
-	o.Flag("masked", c.masked)
-	o.Flag("hidden", c.hidden)
+	return o, o.check()
 }
 
-func (o *line) source(s *source) {
-	jsonl.Numbers(&o.Object, "clock", s.clock)
-	o.Base64("random", s.random)
-}
-
-func (o *line) start(at time.Time) []byte {
-	o.begin(kindStart)
-	o.Text("format", Format)
-	o.Time("time", at)
-	return o.end()
-}
-
-func (o *line) opening(c *opening) []byte {
-	o.begin(kindConnection)
-	o.Number("connection", int64(c.connection))
-	o.Text("server", c.server)
-	o.Text("plugin", c.plugin)
-	o.Text("sha256", c.sha256)
-	o.Text("abi", c.abi)
-	o.Time("time", c.at)
-	o.source(&c.source)
-	return o.end()
-}
-
-// reason is a line that says why: a cut, the end of a connection, or the end.
-func (o *line) reason(kind string, connection int, why string) []byte {
-	o.begin(kind)
-	o.Count("connection", int64(connection))
-	o.Text("why", why)
-	return o.end()
-}
-
-func (o *line) step(s *step) []byte {
-	o.begin(kindEvent)
-	o.Number("connection", int64(s.connection))
-	o.Number("n", int64(s.number))
-	o.Number("at_us", s.at.Microseconds())
-	o.Text("event", s.kind.String())
-	o.Count("handle", int64(s.handle))
-	o.Count("arg", int64(s.arg))
-	o.content(&s.content)
-	if s.kind == abi.EventOpen {
-		o.settings(s.bytes)
+// members lists the members of a line.
+func (o *line) members(l *jsonl.Line) {
+	l.Text("kind", &o.kind)
+	l.Text("format", &o.format)
+	jsonl.Count(l, "connection", &o.connection)
+	l.Text("why", &o.why)
+	if c := o.opening; c != nil {
+		l.Text("server", &c.server)
+		l.Text("plugin", &c.plugin)
+		l.Text("sha256", &c.sha256)
+		l.Text("abi", &c.abi)
 	}
-	o.source(&s.source)
-	if len(s.calls) > 0 {
-		o.Name("calls")
-		o.Object = append(o.Object, '[')
-		for i := range s.calls {
-			if i > 0 {
-				o.Object = append(o.Object, ',')
+	l.Time("time", &o.at)
+	if o.opening != nil && l.Writing() {
+		o.opening.source.members(l)
+	}
+	if o.step != nil {
+		o.step.members(l)
+	}
+}
+
+func (s *source) members(l *jsonl.Line) {
+	jsonl.Numbers(l, "clock", &s.clock)
+	l.Base64("random", &s.random)
+}
+
+func (s *step) members(l *jsonl.Line) {
+	jsonl.Number(l, "n", &s.number)
+	l.Micros("at_us", &s.at)
+	event := s.kind.String()
+	if l.Text("event", &event); l.Reads("event") {
+		for s.kind = abi.EventDescribe; s.kind.String() != event; s.kind++ {
+			if s.kind == abi.EventClose {
+				l.Fail(fmt.Errorf("the event %.20q", event))
+				break
 			}
-			o.call(&s.calls[i])
 		}
-		o.Object = append(o.Object, ']')
 	}
-	if s.trap != "" {
-		o.Text("trap", s.trap)
-		o.Flag("lied", s.lied)
-	} else {
-		o.Number("result", int64(s.result))
+	jsonl.Count(l, "handle", &s.handle)
+	jsonl.Count(l, "arg", &s.arg)
+	s.content.members(l)
+	if s.kind == abi.EventOpen && l.Writing() {
+		describeSettings(l, s.bytes)
 	}
-	return o.end()
+	s.source.members(l)
+	jsonl.Array(l, "calls", &s.calls, func(c *call) { c.element(l) })
+	l.Text("trap", &s.trap)
+	l.Flag("lied", &s.lied)
+	if s.trap == "" || !l.Writing() {
+		jsonl.Number(l, "result", &s.result)
+	}
 }
 
-func (o *line) call(c *call) {
-	o.Open()
-	o.Text("call", c.op.String())
-	jsonl.Numbers(&o.Object, "args", c.params())
-	o.content(&c.content)
-	if c.op.HasResult() {
-		o.Number("result", int64(c.result))
+// members lists the bytes as text or as base64, whichever is shorter.
+func (c *content) members(l *jsonl.Line) {
+	switch from := len(l.Out); {
+	case l.Reads("text"):
+		var text string
+		l.Text("text", &text)
+		c.bytes = []byte(text)
+	case !l.Writing():
+		l.Base64("base64", &c.bytes)
+		jsonl.Count(l, "size", &c.size)
+	case c.bytes == nil:
+		jsonl.Count(l, "size", &c.size)
+	case !utf8.Valid(c.bytes):
+		l.Base64("base64", &c.bytes)
+	default:
+		text := string(c.bytes)
+		if l.Text("text", &text); len(l.Out)-from > 2*len(text)+len(`,"text":""`) {
+			l.Out = l.Out[:from]
+			l.Base64("base64", &c.bytes)
+		}
 	}
-	o.Close()
+	l.Flag("masked", &c.masked)
+	l.Flag("hidden", &c.hidden)
 }
 
-// settings repeats the block of an OPEN for people.
-func (o *line) settings(block []byte) {
+// describeSettings repeats the block of an OPEN for people.
+func describeSettings(l *jsonl.Line, block []byte) {
 	s, err := abi.DecodeSettings(block)
 	if err != nil {
 		return
 	}
-	if len(s.Values) > 0 {
-		o.Name("settings")
-		o.Open()
-		for _, v := range s.Values {
-			o.Name(quotedName(v.Key))
-			o.Object = strictjson.AppendString(o.Object, v.Value)
-		}
-		o.Close()
+	var settings []byte
+	for i, v := range s.Values {
+		settings = append(strictjson.AppendString(append(settings, "{,"[min(i, 1)]), v.Key), ':')
+		settings = strictjson.AppendString(settings, v.Value)
 	}
-	o.Name("grants")
-	o.Object = append(o.Object, '[')
+	if settings != nil {
+		settings = append(settings, '}')
+	}
+	l.Raw("settings", &settings)
+	grants := []byte{'['}
 	for i, g := range s.Grants {
 		if i > 0 {
-			o.Object = append(o.Object, ',')
+			grants = append(grants, ',')
 		}
-		o.Object = strictjson.AppendString(o.Object, g.Kind.String()+" "+g.Name)
+		grants = strictjson.AppendString(grants, g.Kind.String()+" "+g.Name)
 	}
-	o.Object = append(o.Object, ']')
+	grants = append(grants, ']')
+	l.Raw("grants", &grants)
 }
 
-// quotedName escapes a name that a plugin chose, and adds no quotes.
-func quotedName(name string) string {
-	quoted := strictjson.AppendString(nil, name)
-	return string(quoted[1 : len(quoted)-1])
+// element is a call in the list of an event. The request of an open is in another form
+// than the guest wrote it in.
+func (c *call) element(l *jsonl.Line) {
+	var args []uint32
+	known := l.Writing()
+	if known {
+		args = c.params()
+	}
+	l.Object(func() {
+		name := c.op.String()
+		if l.Text("call", &name); l.Reads("call") {
+			all := abi.Calls()
+			i := slices.IndexFunc(all, func(op abi.Call) bool { return op.String() == name })
+			if known = i >= 0; known {
+				c.op = all[i]
+			}
+		}
+		jsonl.Numbers(l, "args", &args)
+		c.content.members(l)
+		if c.op.HasResult() || !l.Writing() {
+			jsonl.Number(l, "result", &c.result)
+		}
+	})
+	if l.Writing() {
+		return
+	}
+	if !known || len(args) != c.op.Params() {
+		l.Fail(errors.New("an unknown host call"))
+		return
+	}
+	copy(c.args[:], args)
+	if err := c.check(); err != nil {
+		l.Fail(fmt.Errorf("%v: %w", c.op, err))
+	}
+}
+
+// check completes a call that was read, and compares its bytes with their length.
+func (c *call) check() error {
+	at := guest.PointerArg(c.op)
+	if at >= 0 {
+		c.args[at] = 0
+	}
+	if !carries(c.op) {
+		c.content = content{}
+		return nil
+	}
+	size := int(c.args[at+1])
+	switch {
+	case c.hidden:
+		c.bytes, c.size = nil, size
+		return nil
+	case c.op == abi.CallOpen:
+		c.size = len(c.bytes)
+		_, err := abi.DecodeOpenRequest(c.bytes)
+		return err
+	}
+	if c.size = len(c.bytes); c.size != size {
+		return errShort
+	}
+	return nil
+}
+
+// check tells a line of a recording from other JSON, and completes it.
+func (o *line) check() error {
+	switch s := o.step; o.kind {
+	case kindStart:
+		if o.format != Format {
+			return fmt.Errorf("its format is %.40q; expected %s", o.format, Format)
+		}
+	case kindCut, kindEnded, kindEnd:
+	case kindConnection:
+		if of := o.opening.abi; of != "" && of != abi.Module {
+			return fmt.Errorf("it is of a guest that spoke %.40q; expected %s", of, abi.Module)
+		}
+		o.opening.source = s.source
+	case kindEvent:
+		if s.bytes != nil {
+			s.size = len(s.bytes)
+		}
+		switch {
+		case s.kind == 0, s.size < 0 || s.size > maxLine, s.bytes == nil && s.size > 0 && !s.sealed(),
+			s.kind == abi.EventMessage && int(s.handle) > s.size:
+			return errShort
+		}
+	default:
+		return fmt.Errorf("%w: its kind is %.40q", errForeign, o.kind)
+	}
+	return nil
 }

@@ -18,16 +18,17 @@ import (
 // player replays one connection: the recording answers what the guest asks for, and what
 // the guest does is compared with the recording. It belongs to one goroutine.
 type player struct {
-	opening *opening
-	mod     *wasm.Instance
-	event   *wasm.Func
-	clock   clock
-	random  random
-	options Options
-	report  *Report
-	tally   *tally
-	dead    bool  // no more events can be run
-	trap    error // why, if the guest trapped
+	connection int
+	opening    *opening
+	mod        *wasm.Instance
+	event      *wasm.Func
+	clock      clock
+	random     random
+	options    Options
+	report     *Report
+	tally      *tally
+	dead       bool  // no more events can be run
+	trap       error // why, if the guest trapped
 
 	step     *step    // the current event
 	want     []call   // the calls of step that are compared
@@ -42,9 +43,10 @@ const pages = 256
 
 // newPlayer starts a guest. The caller closes it.
 func newPlayer(ctx context.Context, m *wasm.Module, o *opening) (*player, error) {
-	p := &player{opening: o, report: &Report{}, tally: &tally{}}
-	p.clock.refill(o.clock)
-	p.random.refill(o.random)
+	p := &player{
+		opening: o, report: &Report{}, tally: &tally{},
+		clock: clock{given: o.clock}, random: random{given: o.random},
+	}
 	mod, err := m.Instantiate(ctx, wasm.InstanceConfig{
 		Env: guest.Environ(), MemoryPages: pages, Owner: p, Now: p.clock.now, Random: &p.random,
 	})
@@ -97,8 +99,7 @@ func (p *player) begin(s *step) {
 		}
 	}
 	p.report.Calls += len(p.want)
-	p.clock.refill(s.clock)
-	p.random.refill(s.random)
+	p.clock.given, p.random.given = s.clock, s.random
 	p.note(s.line())
 }
 
@@ -166,7 +167,7 @@ func (p *player) count(kind, what, want, got string) {
 		return
 	}
 	p.tally.first = &Difference{
-		Server: p.opening.server, Connection: p.opening.connection, Event: p.step.number,
+		Server: p.opening.server, Connection: p.connection, Event: p.step.number,
 		Kind: kind, Want: want, Got: got, Before: append([]string{}, p.context...),
 	}
 }
@@ -177,8 +178,6 @@ type clock struct {
 	given []int64
 	last  int64
 }
-
-func (c *clock) refill(given []int64) { c.given = given }
 
 func (c *clock) now() time.Time {
 	c.last += int64(time.Microsecond)
@@ -193,8 +192,6 @@ type random struct {
 	given []byte
 	more  *rand.ChaCha8
 }
-
-func (r *random) refill(given []byte) { r.given = given }
 
 func (r *random) Read(p []byte) (int, error) {
 	n := copy(p, r.given)

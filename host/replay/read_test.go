@@ -13,6 +13,11 @@ import (
 
 const header = `{"kind":"start","format":"wharf-record/1"}` + "\n"
 
+// textOf returns the line of an event of connection 3.
+func textOf(s *step) []byte {
+	return (&writer{}).encode(&line{kind: kindEvent, connection: 3, step: s})
+}
+
 // What is written is read back as it was.
 func TestLines(t *testing.T) {
 	request := abi.AppendOpenRequest(nil, &abi.OpenRequest{Grant: "main"})
@@ -29,16 +34,15 @@ func TestLines(t *testing.T) {
 			{op: abi.CallWrite, args: [5]uint32{1, 0, 9, 0}, content: content{size: 9, hidden: true}},
 		}},
 	} {
-		s.connection, s.number = 3, 7
-		var o line
-		line := o.step(&s)
+		s.number = 7
+		line := textOf(&s)
 		en, err := parse(line[:len(line)-1])
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue
 		}
-		if !reflect.DeepEqual(en.step, s) {
-			t.Errorf("%s is read as\n%+v, not\n%+v", line, en.step, s)
+		if !reflect.DeepEqual(*en.step, s) || en.connection != 3 {
+			t.Errorf("%s is read as\n%+v, not\n%+v", line, *en.step, s)
 		}
 	}
 }
@@ -106,8 +110,7 @@ func FuzzEntry(f *testing.F) {
 		for i := range en.step.calls {
 			en.step.calls[i].lines(0)
 		}
-		var out line
-		written := out.step(&en.step)
+		written := textOf(en.step)
 		again, err := parse(written[:len(written)-1])
 		if err != nil || again.step.kind != en.step.kind || len(again.step.calls) != len(en.step.calls) || string(again.step.bytes) != string(en.step.bytes) {
 			t.Fatalf("%s is written as %s: %v", text, written, err)

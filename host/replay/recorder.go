@@ -17,7 +17,7 @@ import (
 // It may be used from any goroutine. The program that created it closes it, after the hosts.
 type Recorder struct {
 	secrets redact.Set
-	queue   queue
+	queue   jsonl.Writer[line]
 
 	mu    sync.Mutex
 	count int // connections so far
@@ -80,6 +80,6 @@ func (r *Recorder) Connect(server, plugin, sha256 string) *Connection {
 	r.mu.Unlock()
 	began := time.Now()
 	return &Connection{queue: &r.queue, number: number, began: began, opening: &opening{
-		connection: number, at: began, server: server, plugin: plugin, sha256: sha256, abi: abi.Module,
+		server: server, plugin: plugin, sha256: sha256, abi: abi.Module,
 	}}
 }

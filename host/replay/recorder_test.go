@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/abi"
+	"github.com/wharf-mcp/wharf/host/internal/jsonl"
 )
 
 // Many connections at once, each in order, and all of them whole.
@@ -67,7 +68,7 @@ func TestLargeEvent(t *testing.T) {
 
 // A writer that stands still does not hold up a connection.
 func TestFullQueue(t *testing.T) {
-	q := &queue{}
+	q := &jsonl.Writer[line]{}
 	recording := &Connection{queue: q, number: 1}
 	for n := range 100 {
 		recording.Event(abi.EventData, 0, 0, 1<<20, make([]byte, 1<<20))
@@ -75,7 +76,7 @@ func TestFullQueue(t *testing.T) {
 		if recording.cut {
 			b := q.Acquire()
 			defer q.Release()
-			if last := b.entries[len(b.entries)-1]; n < 32 || last.cut == "" || b.weight > queueCap+1<<21 {
+			if last := b.Entries[len(b.Entries)-1]; n < 32 || last.kind != kindCut || b.Weight > queueCap+1<<21 {
 				t.Errorf("cut after %d events of 1 MiB: %+v", n, last)
 			}
 			return
@@ -118,15 +119,13 @@ func TestFiles(t *testing.T) {
 
 // What a guest takes beyond the recording is the same each time, too.
 func TestSources(t *testing.T) {
-	var c clock
-	c.refill([]int64{5000, 7000})
+	c := clock{given: []int64{5000, 7000}}
 	if a, b, d := c.now().UnixNano(), c.now().UnixNano(), c.now().UnixNano(); a != 5000 || b != 7000 || d != 8000 {
 		t.Errorf("the clock says %d, %d, %d", a, b, d)
 	}
 	var first [8]byte
 	for range 2 {
-		var r random
-		r.refill([]byte{1, 2, 3})
+		r := random{given: []byte{1, 2, 3}}
 		var p [8]byte
 		if n, err := r.Read(p[:]); n != 8 || err != nil || p[0] != 1 || p[2] != 3 {
 			t.Errorf("%v, %v", p, err)

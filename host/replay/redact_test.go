@@ -66,10 +66,9 @@ func TestRedactor(t *testing.T) {
 		newCall(abi.CallLog, []uint32{1, 9, 19}, []byte("it has canary-session"), 0),
 	}
 	s.trap = "canary-session"
-	var o line
 	size := len(s.bytes)
 	c.redact(&s)
-	if text := string(o.step(&s)); strings.Contains(text, "canary") || strings.Contains(text, "ary\\\"") || len(s.bytes) != size {
+	if text := string(textOf(&s)); strings.Contains(text, "canary") || strings.Contains(text, "ary\\\"") || len(s.bytes) != size {
 		t.Errorf("got %s", text)
 	}
 	r, err := abi.DecodeOpenRequest(s.calls[0].bytes)

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
 	authabi "github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/jsonl"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
@@ -46,7 +49,7 @@ func Run(ctx context.Context, recording io.Reader, plugin []byte, o Options) (*R
 	if err := r.load(plugin); err != nil {
 		return nil, err
 	}
-	if err := r.read(newLineReader(recording)); err != nil {
+	if err := r.read(jsonl.NewLines(recording, maxLine)); err != nil {
 		return nil, err
 	}
 	return r.result()
@@ -142,9 +145,9 @@ func (r *replay) close() {
 	r.compiler.Close()
 }
 
-func (r *replay) read(in lineReader) error {
+func (r *replay) read(in *jsonl.Lines) error {
 	for {
-		line, err := in.next()
+		o, err := next(in)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -152,10 +155,10 @@ func (r *replay) read(in lineReader) error {
 			return context.Cause(r.ctx)
 		}
 		if err == nil {
-			err = r.line(line)
+			err = r.line(o)
 		}
-		if wrong := (*FileError)(nil); errors.As(err, &wrong) && wrong.Line == 0 && in.lines.Number > 1 {
-			wrong.Line = in.lines.Number
+		if wrong := (*FileError)(nil); errors.As(err, &wrong) && wrong.Line == 0 && in.Number > 1 {
+			wrong.Line = in.Number
 		}
 		if err != nil {
 			return err
@@ -163,15 +166,25 @@ func (r *replay) read(in lineReader) error {
 	}
 }
 
-func (r *replay) line(line *parsedLine) error {
-	switch n := line.connection; line.kind {
+func (r *replay) line(o *line) error {
+	switch n := o.connection; o.kind {
 	case kindConnection:
 		if _, again := r.players[n]; again || r.openings[n] != nil || len(r.openings) > maxPlayers {
 			return &FileError{Err: fmt.Errorf("connection %d begins where it cannot", n)}
 		}
-		r.openings[n] = &line.opening
+		r.openings[n] = o.opening
 	case kindEvent:
-		return r.event(&line.step)
+		p, known := r.players[n]
+		if !known { // it is the first event
+			var err error
+			if p, err = r.begin(n, o.step); err != nil {
+				return err
+			}
+			r.players[n] = p
+		}
+		if p != nil {
+			return p.run(o.step)
+		}
 	case kindCut:
 		r.report.Incomplete = true
 	case kindEnded:
@@ -185,31 +198,16 @@ func (r *replay) line(line *parsedLine) error {
 	return nil
 }
 
-// event runs an event. Before the first one of a connection it starts the guest.
-func (r *replay) event(s *step) error {
-	p, known := r.players[s.connection]
-	if !known {
-		var err error
-		if p, err = r.begin(s); err != nil {
-			return err
-		}
-		r.players[s.connection] = p
+// begin starts the guest of a connection before its first event, or returns nil if another
+// plugin was recorded.
+func (r *replay) begin(connection int, first *step) (*player, error) {
+	o := r.openings[connection]
+	if o == nil || first.kind != abi.EventDescribe {
+		return nil, &FileError{Err: fmt.Errorf("an event of connection %d, which has not begun", connection)}
 	}
-	if p == nil {
-		return nil
-	}
-	return p.run(s)
-}
-
-// begin starts the guest of a connection, or returns nil if another plugin was recorded.
-func (r *replay) begin(s *step) (*player, error) {
-	o := r.openings[s.connection]
-	if o == nil || s.kind != abi.EventDescribe {
-		return nil, &FileError{Err: fmt.Errorf("an event of connection %d, which has not begun", s.connection)}
-	}
-	delete(r.openings, s.connection)
+	delete(r.openings, connection)
 	name := ""
-	for _, c := range s.calls {
+	for _, c := range first.calls {
 		if c.describes() {
 			name, _ = manifestName(c.bytes)
 		}
@@ -219,7 +217,13 @@ func (r *replay) begin(s *step) (*player, error) {
 		r.report.Others++
 		return nil, nil
 	}
-	if r.running() >= maxPlayers {
+	running := 0
+	for _, p := range r.players {
+		if p != nil {
+			running++
+		}
+	}
+	if running >= maxPlayers {
 		return nil, &FileError{Err: fmt.Errorf("more than %d connections at once", maxPlayers)}
 	}
 	p, err := newPlayer(r.ctx, r.module, o)
@@ -228,17 +232,8 @@ func (r *replay) begin(s *step) (*player, error) {
 	}
 	r.report.Connections++
 	r.other = r.other || o.sha256 != r.report.SHA256
-	p.options, p.report, p.tally = r.options, &r.report, &r.tally
+	p.connection, p.options, p.report, p.tally = connection, r.options, &r.report, &r.tally
 	return p, nil
-}
-
-func (r *replay) running() (n int) {
-	for _, p := range r.players {
-		if p != nil {
-			n++
-		}
-	}
-	return n
 }
 
 // result completes the report.
@@ -246,7 +241,7 @@ func (r *replay) result() (*Report, error) {
 	if r.report.Connections == 0 {
 		have := "no connections at all"
 		if len(r.names) > 0 {
-			have = "those of " + strings.Join(sortedKeys(r.names), ", ")
+			have = "those of " + strings.Join(slices.Sorted(maps.Keys(r.names)), ", ")
 		}
 		return nil, &FileError{Err: fmt.Errorf("it has no connections of plugin %s, but %s", r.report.Plugin, have)}
 	}

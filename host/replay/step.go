@@ -16,19 +16,16 @@ type source struct {
 
 // opening is the beginning of a connection.
 type opening struct {
-	connection int
-	at         time.Time
-	server     string
-	plugin     string
-	sha256     string
-	abi        string
-	source     // taken while the guest was started
+	server string
+	plugin string
+	sha256 string
+	abi    string
+	source // taken while the guest was started
 }
 
 // step is one event, the host calls that the guest made in it, and its end.
 type step struct {
-	connection  int
-	number      int // from 1
+	number      int // from 1, in its connection
 	at          time.Duration
 	kind        abi.Kind
 	handle, arg uint32

@@ -13,12 +13,12 @@ import (
 // fileCap is how large a recording gets, apart from its last lines.
 const fileCap = 256 << 20
 
-// writer makes lines of entries and writes them. It belongs to one goroutine.
+// writer redacts lines and writes them. It belongs to one goroutine.
 type writer struct {
 	out       *jsonl.Output
 	secrets   *redact.Set
 	redactors map[int]*redactor // by connection
-	line      line
+	line      jsonl.Line
 	room      int64 // bytes until the file is full
 	full      bool
 	cuts      int
@@ -29,60 +29,68 @@ func newWriter(w io.WriteCloser, secrets *redact.Set, most int64) *writer {
 }
 
 func (w *writer) Begin() {
-	w.out.Write(w.line.start(time.Now()))
+	w.out.Write(w.encode(&line{kind: kindStart, format: Format, at: time.Now()}))
 	w.Flush()
 }
 
-func (w *writer) Write(b *batch) {
-	for i := range b.entries {
+func (w *writer) Write(b *jsonl.Batch[line]) {
+	for i := range b.Entries {
 		if w.full {
 			return
 		}
-		w.entry(&b.entries[i])
+		w.redact(&b.Entries[i])
+		w.add(&b.Entries[i])
 	}
+	const keep = 1 << 20
+	if cap(w.line.Out) > keep {
+		w.line.Out = nil
+	}
+}
+
+func (w *writer) encode(o *line) []byte {
+	w.line.Begin(w.line.Out[:0])
+	o.members(&w.line)
+	return w.line.End()
 }
 
 func (w *writer) Flush() { w.out.Flush() }
 
-func (w *writer) entry(e *entry) {
-	switch {
-	case e.opening != nil:
-		w.redactors[e.connection] = newRedactor(w.secrets)
-		w.add(w.line.opening(e.opening))
-	case e.step != nil:
-		w.redactors[e.connection].redact(e.step)
-		w.add(w.line.step(e.step))
-	case e.cut != "":
-		w.cuts++
-		delete(w.redactors, e.connection)
-		w.out.Write(w.line.reason(kindCut, e.connection, e.cut))
+// redact takes the secrets out of a line.
+func (w *writer) redact(o *line) {
+	switch o.kind {
+	case kindConnection:
+		w.redactors[o.connection] = newRedactor(w.secrets)
+	case kindEvent:
+		w.redactors[o.connection].redact(o.step)
 	default:
-		delete(w.redactors, e.connection)
-		why, _ := w.secrets.Mask([]byte(e.ended))
-		w.add(w.line.reason(kindEnded, e.connection, string(why)))
-	}
-	const keep = 1 << 20
-	if cap(w.line.Object) > keep {
-		w.line.Object = nil
+		delete(w.redactors, o.connection)
+		why, _ := w.secrets.Mask([]byte(o.why))
+		o.why = string(why)
 	}
 }
 
 // add writes a line if there is room for it, and otherwise a cut of all connections.
-func (w *writer) add(line []byte) {
-	if w.room -= int64(len(line)); w.room >= 0 {
-		w.out.Write(line)
-		return
+func (w *writer) add(o *line) {
+	text := w.encode(o)
+	if o.kind != kindCut {
+		w.room -= int64(len(text))
 	}
-	w.full = true
-	w.cuts++
-	w.out.Write(w.line.reason(kindCut, 0, "the file is as large as a recording gets"))
+	if w.room < 0 {
+		w.full = true
+		o = &line{kind: kindCut, why: "the file is as large as a recording gets"}
+		text = w.encode(o)
+	}
+	if o.kind == kindCut {
+		w.cuts++
+	}
+	w.out.Write(text)
 }
 
 var errCut = errors.New("more came than it takes; replaying it goes as far as it does")
 
 // End writes the last line. Its error says what the file lacks.
 func (w *writer) End() error {
-	w.out.Write(w.line.reason(kindEnd, 0, ""))
+	w.out.Write(w.encode(&line{kind: kindEnd}))
 	w.Flush()
 	w.out.Close()
 	err := w.out.Err

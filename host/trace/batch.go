@@ -23,14 +23,6 @@ type entry struct {
 // span is a part of the text of a batch.
 type span struct{ from, to int }
 
-// batch is entries in order, the bytes of their messages, and how many entries came
-// after them that there was no room for.
-type batch struct {
-	entries []entry
-	text    []byte
-	missing int
-}
-
 const (
 	messageCap = 64 << 10 // bytes of a message that a file has
 	tailCap    = 256      // bytes at the end of a longer message, which may have its id
@@ -38,50 +30,35 @@ const (
 	entryCost  = 256      // bytes that each entry counts for beside its message
 )
 
-// add adds an entry and copies msg, or its two ends. Once the batch is full, entries
-// are only counted until the writer has taken it.
-func (b *batch) add(e entry, msg []byte) {
+type batch = jsonl.Batch[entry]
+
+// add adds an entry and copies msg, or its two ends. It never waits for the file: once the
+// batch is full, entries are only counted until the writer has taken it.
+func (r *Recorder) add(e entry, msg []byte) {
+	b := r.queue.Acquire()
+	if b == nil {
+		return
+	}
+	defer r.queue.Release()
 	text := msg[:min(len(msg), messageCap)]
-	if b.missing > 0 || len(b.text)+len(text)+entryCost*len(b.entries) > queueCap {
-		b.missing++
+	if b.Missing > 0 || len(b.Text)+len(text)+entryCost*len(b.Entries) > queueCap {
+		b.Missing++
 		return
 	}
 	e.at = time.Now() // under the lock of the queue, so that lines are in the order of time
 	e.size = len(msg)
-	e.text = b.keep(text)
+	e.text = keep(b, text)
 	if rest := msg[len(text):]; len(rest) > 0 {
-		e.tail = b.keep(rest[max(0, len(rest)-tailCap):])
+		e.tail = keep(b, rest[max(0, len(rest)-tailCap):])
 	}
-	b.entries = append(b.entries, e)
+	b.Entries = append(b.Entries, e)
 }
 
-func (b *batch) keep(text []byte) span {
-	from := len(b.text)
-	b.text = append(b.text, text...)
-	return span{from, len(b.text)}
+// keep copies text to a batch.
+func keep(b *batch, text []byte) span {
+	from := len(b.Text)
+	b.Text = append(b.Text, text...)
+	return span{from, len(b.Text)}
 }
 
-func (b *batch) of(s span) []byte { return b.text[s.from:s.to] }
-
-func (b *batch) Empty() bool { return len(b.entries) == 0 && b.missing == 0 }
-
-// Reset empties the batch for another use. It frees what a burst has allocated.
-func (b *batch) Reset() {
-	clear(b.entries)
-	*b = batch{entries: b.entries[:0], text: b.text[:0]}
-	if cap(b.text) > 1<<20 {
-		b.entries, b.text = nil, nil
-	}
-}
-
-type queue struct {
-	jsonl.Writer[batch, *batch]
-}
-
-// add adds an entry, and copies msg. It never waits for the file.
-func (q *queue) add(e entry, msg []byte) {
-	if b := q.Acquire(); b != nil {
-		b.add(e, msg)
-		q.Release()
-	}
-}
+func (s span) of(b *batch) []byte { return b.Text[s.from:s.to] }

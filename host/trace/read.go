@@ -6,10 +6,8 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/jsonl"
-	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // maxLine is the longest line that is read, in bytes: far more than a [Recorder] writes.
@@ -68,74 +66,11 @@ func Read(in io.Reader) iter.Seq2[Line, error] {
 
 // parse reads a line, of any bytes. The record aliases the line. Members that it does not
 // know are ignored, so that later versions may add some.
-func parse(line []byte) (Record, error) {
-	var r Record
-	if err := strictjson.Valid(line, strictjson.DefaultDepth+1); err != nil {
-		return r, fmt.Errorf("%w: %w", errForeign, err)
-	}
-	in := strictjson.Read(line)
-	if in.Kind() != '{' {
-		return r, errForeign
-	}
-	for name := range in.Object() {
-		r.member(string(name), in)
-	}
-	if err := in.Err(); err != nil {
+func parse(line []byte) (r Record, err error) {
+	if err := jsonl.Read(line, r.members); err != nil {
 		return r, fmt.Errorf("%w: %w", errForeign, err)
 	}
 	return r, r.check()
-}
-
-func (r *Record) member(name string, in *strictjson.Reader) {
-	switch name {
-	case "kind":
-		r.Kind = Kind(in.String())
-	case "format":
-		r.Format = in.String()
-	case "time":
-		r.Time, _ = time.Parse(time.RFC3339, in.String())
-	case "at_us":
-		r.At = micros(in.Int())
-	case "took_us":
-		r.Took, r.Timed = micros(in.Int()), true
-	case "server":
-		r.Server = in.String()
-	case "connection":
-		r.Connection = int(in.Int())
-	case "transport":
-		r.Transport = in.String()
-	case "era":
-		r.Era = in.String()
-	case "protocol":
-		r.Protocol = in.String()
-	case "direction":
-		r.Direction = in.String()
-	case "method":
-		r.Method = in.String()
-	case "id":
-		r.ID = in.Raw()
-	case "failed":
-		r.Failed = in.Bool()
-	case "why":
-		r.Why = in.String()
-	case "missing":
-		r.Missing = int(in.Int())
-	case "bytes":
-		r.Size = int(in.Int())
-	case "message":
-		r.Message = in.Raw()
-	case "text":
-		r.Text = in.String()
-	}
-}
-
-// micros returns a duration of so many microseconds, and 0 where it is out of range.
-func micros(n int64) time.Duration {
-	const most = int64(1<<63-1) / int64(time.Microsecond)
-	if n < 0 || n > most {
-		return 0
-	}
-	return time.Duration(n) * time.Microsecond
 }
 
 // check tells a line of a trace from other JSON.

@@ -67,33 +67,29 @@ type Record struct {
 	Text    string // instead of Message: the beginning of a message that was cut or is not JSON
 }
 
-// appendTo appends the record as one line, with the line break.
-func (r *Record) appendTo(dst []byte) []byte {
-	o := jsonl.Object(dst)
-	o.Open()
-	o.Text("kind", string(r.Kind))
-	o.Text("format", r.Format)
-	o.Time("time", r.Time)
-	o.Number("at_us", r.At.Microseconds())
-	o.Text("server", r.Server)
-	o.Count("connection", int64(r.Connection))
-	o.Text("transport", r.Transport)
-	o.Text("era", r.Era)
-	o.Text("protocol", r.Protocol)
-	o.Text("direction", r.Direction)
-	o.Text("method", r.Method)
-	o.Raw("id", r.ID)
-	if r.Timed {
-		o.Number("took_us", r.Took.Microseconds())
+// members lists the members of a line.
+func (r *Record) members(l *jsonl.Line) {
+	l.Text("kind", (*string)(&r.Kind))
+	l.Text("format", &r.Format)
+	l.Time("time", &r.Time)
+	l.Micros("at_us", &r.At)
+	l.Text("server", &r.Server)
+	jsonl.Count(l, "connection", &r.Connection)
+	l.Text("transport", &r.Transport)
+	l.Text("era", &r.Era)
+	l.Text("protocol", &r.Protocol)
+	l.Text("direction", &r.Direction)
+	l.Text("method", &r.Method)
+	l.Raw("id", &r.ID)
+	if r.Timed = r.Timed || l.Reads("took_us"); r.Timed {
+		l.Micros("took_us", &r.Took)
 	}
-	o.Flag("failed", r.Failed)
-	o.Text("why", r.Why)
-	o.Count("missing", int64(r.Missing))
-	o.Count("bytes", int64(r.Size))
-	o.Raw("message", r.Message)
-	o.Text("text", r.Text)
-	o.Close()
-	return append(o, '\n')
+	l.Flag("failed", &r.Failed)
+	l.Text("why", &r.Why)
+	jsonl.Count(l, "missing", &r.Missing)
+	jsonl.Count(l, "bytes", &r.Size)
+	l.Raw("message", &r.Message)
+	l.Text("text", &r.Text)
 }
 
 // IsMessage reports whether the record is a message, which has a direction.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/wharf-mcp/wharf/host/internal/jsonl"
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
@@ -19,7 +20,7 @@ import (
 // says how many, and where.
 type Recorder struct {
 	secrets redact.Set
-	queue   queue
+	queue   jsonl.Writer[entry]
 
 	mu      sync.Mutex
 	numbers map[string]int // of connections so far, by server
@@ -85,7 +86,7 @@ func (r *Recorder) Connect(server, transport string) *Connection {
 	defer r.mu.Unlock()
 	r.numbers[server]++
 	c := &Connection{recorder: r, server: server, transport: transport, number: r.numbers[server]}
-	r.queue.add(entry{connection: c, kind: Opened}, nil)
+	r.add(entry{connection: c, kind: Opened}, nil)
 	return c
 }
 
@@ -106,14 +107,14 @@ type Connection struct {
 // passes, or "". msg is copied.
 func (c *Connection) Message(sent bool, version string, msg []byte) {
 	if c != nil {
-		c.recorder.queue.add(entry{connection: c, sent: sent, version: version}, msg)
+		c.recorder.add(entry{connection: c, sent: sent, version: version}, msg)
 	}
 }
 
 // Dropped records a received message that the host discarded, and why. msg is copied.
 func (c *Connection) Dropped(version string, why error, msg []byte) {
 	if c != nil {
-		c.recorder.queue.add(entry{connection: c, kind: Dropped, version: version, why: why}, msg)
+		c.recorder.add(entry{connection: c, kind: Dropped, version: version, why: why}, msg)
 	}
 }
 
@@ -130,8 +131,8 @@ func (c *Connection) Ended(why error) {
 	switch {
 	case c == nil || c.ended.Swap(true):
 	case c.closing.Load():
-		c.recorder.queue.add(entry{connection: c, kind: Closed}, nil)
+		c.recorder.add(entry{connection: c, kind: Closed}, nil)
 	default:
-		c.recorder.queue.add(entry{connection: c, kind: Lost, why: why}, nil)
+		c.recorder.add(entry{connection: c, kind: Lost, why: why}, nil)
 	}
 }

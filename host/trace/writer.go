@@ -21,7 +21,7 @@ type writer struct {
 	rotations int
 	secrets   *redact.Set
 	began     time.Time
-	line      []byte
+	line      jsonl.Line
 	missing   int // messages, in all
 }
 
@@ -41,12 +41,12 @@ func (w *writer) Begin() {
 }
 
 func (w *writer) Write(b *batch) {
-	for i := range b.entries {
-		w.entry(b, &b.entries[i])
+	for i := range b.Entries {
+		w.entry(b, &b.Entries[i])
 	}
-	if b.missing > 0 {
-		w.missing += b.missing
-		w.write(&Record{Kind: Gap, Time: time.Now(), Missing: b.missing})
+	if b.Missing > 0 {
+		w.missing += b.Missing
+		w.write(&Record{Kind: Gap, Time: time.Now(), Missing: b.Missing})
 	}
 }
 
@@ -77,9 +77,11 @@ func (w *writer) write(r *Record) {
 
 func (w *writer) append(r *Record) {
 	r.At = r.Time.Sub(w.began)
-	w.line = r.appendTo(w.line[:0])
-	w.room -= int64(len(w.line))
-	w.out.Write(w.line)
+	w.line.Begin(w.line.Out[:0])
+	r.members(&w.line)
+	line := w.line.End()
+	w.room -= int64(len(line))
+	w.out.Write(line)
 }
 
 // rotate continues in another file. Each of the two files names the other. A file that
@@ -132,7 +134,7 @@ const droppedCap = 1 << 10
 
 // message adds what a message says, without its secrets.
 func (w *writer) message(r *Record, b *batch, e *entry) {
-	text := b.of(e.text)
+	text := e.text.of(b)
 	if e.kind == Dropped {
 		text = text[:min(len(text), droppedCap)]
 	}
@@ -154,7 +156,7 @@ func (w *writer) message(r *Record, b *batch, e *entry) {
 	}
 	r.read(text, cut)
 	if r.Kind == Response && r.ID == nil && cut {
-		r.ID = lastID(b.of(e.tail))
+		r.ID = lastID(e.tail.of(b))
 	}
 	if broken != nil {
 		r.Kind = Malformed

@@ -8,37 +8,49 @@ import (
 	"sync"
 )
 
-// Batch is a pointer to what gathers until it is written.
-type Batch[B any] interface {
-	*B
-	Empty() bool // there is nothing to write
-	Reset()      // empties it for another use
+// Batch is what gathers until it is written.
+type Batch[E any] struct {
+	Entries []E
+	Text    []byte // of the entries
+	Missing int    // how many entries there was no room for, behind the others
+	Weight  int    // roughly how much memory the entries take, in bytes
 }
 
-// Encoder writes batches to a file. Its methods are called from one goroutine: Begin
-// first, then Write and Flush in turn, End last.
-type Encoder[B any] interface {
+func (b *Batch[E]) empty() bool { return len(b.Entries) == 0 && b.Missing == 0 }
+
+// reset empties the batch for another use. It frees what a burst has allocated.
+func (b *Batch[E]) reset() {
+	if cap(b.Text) > 1<<20 {
+		*b = Batch[E]{}
+	}
+	clear(b.Entries)
+	*b = Batch[E]{Entries: b.Entries[:0], Text: b.Text[:0]}
+}
+
+// Encoder writes batches to an output. Its methods are called from one goroutine: Begin
+// first, then Write as often as there is something, End last.
+type Encoder[E any] interface {
 	Begin()
-	Write(b *B)
+	Write(b *Batch[E])
 	Flush()     // passes everything written so far on to the file
 	End() error // closes the file; an error says that the file is not complete
 }
 
 // Writer gathers batches for an [Encoder]. A zero Writer gathers, and writes nothing
 // before Start. Its methods may be called from any goroutine.
-type Writer[B any, P Batch[B]] struct {
+type Writer[E any] struct {
 	done chan struct{} // closed when the goroutine has ended
 	err  error         // of the encoder; valid once done is closed
 
 	mu      sync.Mutex
 	more    sync.Cond // on mu: there is something to write, or closed is set
-	batch   B
+	batch   Batch[E]
 	flushed []chan struct{} // closed when the batch is in the file
 	closed  bool
 }
 
 // Start starts the goroutine that writes, which ends with Close.
-func (w *Writer[B, P]) Start(e Encoder[B]) {
+func (w *Writer[E]) Start(e Encoder[E]) {
 	w.done = make(chan struct{})
 	w.more.L = &w.mu
 	go w.run(e)
@@ -46,7 +58,7 @@ func (w *Writer[B, P]) Start(e Encoder[B]) {
 
 // Acquire locks the current batch and returns it for the caller to add to, until
 // Release. After Close it returns nil, and Release must not be called.
-func (w *Writer[B, P]) Acquire() *B {
+func (w *Writer[E]) Acquire() *Batch[E] {
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
@@ -56,14 +68,14 @@ func (w *Writer[B, P]) Acquire() *B {
 }
 
 // Release unlocks the batch.
-func (w *Writer[B, P]) Release() {
+func (w *Writer[E]) Release() {
 	w.more.Signal()
 	w.mu.Unlock()
 }
 
 // Flush waits until everything added before it is in the file, or until ctx is done.
 // It is for programs that exit without Close.
-func (w *Writer[B, P]) Flush(ctx context.Context) {
+func (w *Writer[E]) Flush(ctx context.Context) {
 	if w.Acquire() == nil {
 		return
 	}
@@ -78,7 +90,7 @@ func (w *Writer[B, P]) Flush(ctx context.Context) {
 
 // Close writes the rest and returns the error of [Encoder.End]. What is added later is
 // discarded.
-func (w *Writer[B, P]) Close() error {
+func (w *Writer[E]) Close() error {
 	w.mu.Lock()
 	w.closed = true
 	w.Release()
@@ -88,10 +100,10 @@ func (w *Writer[B, P]) Close() error {
 
 // run writes one batch after the other. It flushes after each, so that a program that
 // is killed loses only what came since.
-func (w *Writer[B, P]) run(e Encoder[B]) {
+func (w *Writer[E]) run(e Encoder[E]) {
 	defer close(w.done)
 	e.Begin()
-	var written B
+	var written Batch[E]
 	for {
 		flushed, ok := w.swap(&written)
 		if !ok {
@@ -108,11 +120,11 @@ func (w *Writer[B, P]) run(e Encoder[B]) {
 
 // swap waits for something to write and exchanges the current batch for the written
 // one. It reports false once the writer is closed and everything is written.
-func (w *Writer[B, P]) swap(written *B) (flushed []chan struct{}, ok bool) {
-	P(written).Reset()
+func (w *Writer[E]) swap(written *Batch[E]) (flushed []chan struct{}, ok bool) {
+	written.reset()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for P(&w.batch).Empty() && len(w.flushed) == 0 {
+	for w.batch.empty() && len(w.flushed) == 0 {
 		if w.closed {
 			return nil, false
 		}

@@ -13,11 +13,6 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-type numbers []int
-
-func (n *numbers) Empty() bool { return len(*n) == 0 }
-func (n *numbers) Reset()      { *n = (*n)[:0] }
-
 // fakeOutput keeps the batches that it is given, and counts what was flushed.
 type fakeOutput struct {
 	held    chan struct{} // each batch waits for one of these; nil for none
@@ -28,20 +23,20 @@ type fakeOutput struct {
 var errEnd = errors.New("the disk is full")
 
 func (c *fakeOutput) Begin() {}
-func (c *fakeOutput) Write(n *numbers) {
+func (c *fakeOutput) Write(b *Batch[int]) {
 	if c.held != nil {
 		<-c.held
 	}
-	c.written = append(c.written, *n...)
+	c.written = append(c.written, b.Entries...)
 }
 func (c *fakeOutput) Flush()     { c.flushed = len(c.written) }
 func (c *fakeOutput) End() error { c.Flush(); return errEnd }
 
-type queue struct{ Writer[numbers, *numbers] }
+type queue struct{ Writer[int] }
 
 func (q *queue) add(n int) {
 	if b := q.Acquire(); b != nil {
-		*b = append(*b, n)
+		b.Entries = append(b.Entries, n)
 		q.Release()
 	}
 }

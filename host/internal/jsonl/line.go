@@ -1,0 +1,221 @@
+package jsonl
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
+)
+
+// Line is one line, a JSON object, that is written or read. A format lists its members
+// once, for both: in a function that calls a method of Line for each member, with its
+// name and where its value is. To write a line, the function is called once, between
+// Begin and End. To read one, it is called for each member, and the method with the name
+// of that member stores the value:
+//
+//	func (r *Record) members(l *jsonl.Line) {
+//		l.Text("kind", &r.Kind)
+//		jsonl.Count(l, "missing", &r.Missing)
+//	}
+//
+// Unless it says otherwise, a method writes no member for a zero value. Members that no
+// method names are stepped over. The zero Line is to be written.
+type Line struct {
+	Out []byte // of a line that is written: what there is of it so far
+
+	in   *strictjson.Reader // nil for a line that is written
+	name []byte             // of the member that is read
+	err  error              // the first mistake
+}
+
+// maxListed is how many elements the arrays of a line may have. An event of a recording
+// has fewer host calls, because its fuel ends before.
+const maxListed = 200_000
+
+// Begin begins to write a line behind dst.
+func (l *Line) Begin(dst []byte) { *l = Line{Out: append(dst, '{')} }
+
+// End ends the line, and returns everything that was written.
+func (l *Line) End() []byte {
+	l.Out = append(l.Out, '}', '\n')
+	return l.Out
+}
+
+// Read reads a line of any bytes. What is read may alias text.
+func Read(text []byte, members func(*Line)) error {
+	if err := strictjson.Valid(text, strictjson.DefaultDepth+1); err != nil {
+		return err
+	}
+	l := Line{in: strictjson.Read(text).Within(strictjson.NewAllowance(maxListed))}
+	for l.name = range l.in.Object() {
+		members(&l)
+	}
+	if l.err == nil {
+		l.err = l.in.Err()
+	}
+	return l.err
+}
+
+// Fail makes an error of a line that is read, unless there is one already.
+func (l *Line) Fail(err error) {
+	if l.err == nil {
+		l.err = err
+	}
+}
+
+// Writing reports whether the line is written.
+func (l *Line) Writing() bool { return l.in == nil }
+
+// Reads reports whether this is the member of that name, to be read.
+func (l *Line) Reads(name string) bool { return l.in != nil && string(l.name) == name }
+
+// writes begins a member to be written, unless its value is left out. The caller appends
+// the value; name is written as it is.
+func (l *Line) writes(name string, value bool) bool {
+	if l.in != nil || !value {
+		return false
+	}
+	if last := l.Out[len(l.Out)-1]; last != '{' && last != '[' {
+		l.Out = append(l.Out, ',')
+	}
+	l.Out = append(append(append(l.Out, '"'), name...), `":`...)
+	return true
+}
+
+// Text is a string.
+func (l *Line) Text(name string, value *string) {
+	switch {
+	case l.writes(name, *value != ""):
+		l.Out = strictjson.AppendString(l.Out, *value)
+	case l.Reads(name):
+		*value = l.in.String()
+	}
+}
+
+// Time is a time in the form of RFC 3339, in UTC, with microseconds. What is read that is
+// no time is the zero time.
+func (l *Line) Time(name string, value *time.Time) {
+	switch {
+	case l.writes(name, !value.IsZero()):
+		l.Out = append(value.UTC().AppendFormat(append(l.Out, '"'), "2006-01-02T15:04:05.000000Z07:00"), '"')
+	case l.Reads(name):
+		*value, _ = time.Parse(time.RFC3339, l.in.String())
+	}
+}
+
+// Micros is a duration as a number of microseconds, also zero. What is read that is out of
+// range is zero.
+func (l *Line) Micros(name string, value *time.Duration) {
+	const most = int64(1<<63-1) / int64(time.Microsecond)
+	n := value.Microseconds()
+	if Number(l, name, &n); l.Reads(name) {
+		if n < 0 || n > most {
+			n = 0
+		}
+		*value = time.Duration(n) * time.Microsecond
+	}
+}
+
+// integer is a type of numbers.
+type integer interface{ int | int32 | int64 | uint32 }
+
+// Number is a number, also zero. One that is read must fit.
+func Number[N integer](l *Line, name string, value *N) {
+	if l.writes(name, true) || l.Reads(name) {
+		number(l, value)
+	}
+}
+
+func number[N integer](l *Line, value *N) {
+	if l.Writing() {
+		l.Out = strconv.AppendInt(l.Out, int64(*value), 10)
+		return
+	}
+	n := l.in.Int()
+	if *value = N(n); int64(*value) != n {
+		l.Fail(fmt.Errorf("the number %d", n))
+	}
+}
+
+// Count is a number.
+func Count[N integer](l *Line, name string, value *N) {
+	if *value != 0 || !l.Writing() {
+		Number(l, name, value)
+	}
+}
+
+// Flag is a boolean.
+func (l *Line) Flag(name string, value *bool) {
+	switch {
+	case l.writes(name, *value):
+		l.Out = append(l.Out, "true"...)
+	case l.Reads(name):
+		*value = l.in.Bool()
+	}
+}
+
+// Raw is any JSON.
+func (l *Line) Raw(name string, value *[]byte) {
+	switch {
+	case l.writes(name, len(*value) > 0):
+		l.Out = append(l.Out, *value...)
+	case l.Reads(name):
+		*value = l.in.Raw()
+	}
+}
+
+// Base64 is bytes in base64.
+func (l *Line) Base64(name string, value *[]byte) {
+	switch {
+	case l.writes(name, len(*value) > 0):
+		l.Out = append(base64.StdEncoding.AppendEncode(append(l.Out, '"'), *value), '"')
+	case l.Reads(name):
+		var err error
+		if *value, err = base64.StdEncoding.DecodeString(l.in.String()); err != nil {
+			l.Fail(err)
+		}
+	}
+}
+
+// Numbers is an array of numbers.
+func Numbers[N integer](l *Line, name string, list *[]N) {
+	Array(l, name, list, func(n *N) { number(l, n) })
+}
+
+// Object is an element of an [Array]. members lists its members, as those of the line.
+func (l *Line) Object(members func()) {
+	if l.Writing() {
+		l.Out = append(l.Out, '{')
+		members()
+		l.Out = append(l.Out, '}')
+		return
+	}
+	array := l.name
+	for l.name = range l.in.Object() {
+		members()
+	}
+	l.name = array
+}
+
+// Array is an array, of which element writes or reads each element.
+func Array[E any](l *Line, name string, list *[]E, element func(*E)) {
+	switch {
+	case l.writes(name, len(*list) > 0):
+		l.Out = append(l.Out, '[')
+		for i := range *list {
+			if i > 0 {
+				l.Out = append(l.Out, ',')
+			}
+			element(&(*list)[i])
+		}
+		l.Out = append(l.Out, ']')
+	case l.Reads(name):
+		for range l.in.Array() {
+			var e E
+			element(&e)
+			*list = append(*list, e)
+		}
+	}
+}
