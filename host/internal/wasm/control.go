@@ -8,12 +8,9 @@ func (s *scan) openFrame(code byte) {
 	outer := s.top().region
 	s.frames = append(s.frames, frame{op: code, region: outer, around: outer, params: params, results: results,
 		height: s.shape.height - params, sets: s.shape.sets})
-	if deep := len(s.frames); deep > s.m.limits.Nesting {
-		s.exceed("nesting of function %d", deep, s.m.limits.Nesting, " blocks")
-	}
-	if s.blocks++; s.blocks > s.m.limits.Blocks {
-		s.exceed("blocks of function %d", s.blocks, s.m.limits.Blocks, "")
-	}
+	s.blocks++
+	s.atMost("nesting of function %d", len(s.frames), s.m.limits.Nesting, " blocks")
+	s.atMost("blocks of function %d", s.blocks, s.m.limits.Blocks, "")
 	s.cost.units += carryEffort * (params + results)
 	switch f := s.top(); code {
 	case opLoop:
@@ -54,6 +51,7 @@ func (s *scan) elseArm() {
 	s.shape.height = f.height + f.params
 }
 
+// closeFrame goes on behind the end of a frame, where all paths out of it meet.
 func (s *scan) closeFrame() {
 	f := *s.top()
 	s.frames = s.frames[:len(s.frames)-1]
@@ -61,13 +59,6 @@ func (s *scan) closeFrame() {
 	if len(s.frames) == 0 {
 		return
 	}
-	s.rejoin(&f)
-	parent := s.top().region
-	s.top().region = s.open(region{around: parent, optional: true})
-}
-
-// rejoin goes on behind the end of f, where all paths out of f meet.
-func (s *scan) rejoin(f *frame) {
 	set := min(s.locals, s.shape.sets-f.sets)
 	if f.op == opIf {
 		f.ends.join(f.otherwise)
@@ -84,6 +75,19 @@ func (s *scan) rejoin(f *frame) {
 		s.cost.meet(&f.ends, set)
 	}
 	s.cost.block(s.alive())
+	s.top().region = s.open(region{around: s.top().region, optional: true})
+}
+
+// join ends a block: its results, and each local assigned in it, may become a
+// new value.
+func (t *stack) join(f *frame) {
+	merged := min(t.locals, t.sets-f.sets)
+	if f.op == opLoop {
+		t.slots += merged
+	}
+	t.height = f.height
+	t.push(f.results)
+	t.made += merged
 }
 
 // jump counts a branch to the frame that a label names.
@@ -115,15 +119,13 @@ func (s *scan) branch(code byte) {
 // branched counts a branch.
 func (s *scan) branched() {
 	s.cost.nodes++
-	if s.branches++; s.branches > s.m.limits.Branches {
-		s.exceed("branches of function %d", s.branches, s.m.limits.Branches, "")
-	}
+	s.branches++
+	s.atMost("branches of function %d", s.branches, s.m.limits.Branches, "")
 }
 
 func (s *scan) branchTable() {
 	n := s.c.count()
-	if n > s.m.limits.Targets {
-		s.exceed("branch table in function %d", n, s.m.limits.Targets, " labels")
+	if s.atMost("branch table in function %d", n, s.m.limits.Targets, " labels"); s.c.err != nil {
 		return
 	}
 	s.branched()
@@ -185,6 +187,3 @@ func (s *scan) merge() {
 		}
 	}
 }
-
-// alive returns how many values a block that begins here has to keep at most.
-func (s *scan) alive() int { return s.locals + s.shape.height }

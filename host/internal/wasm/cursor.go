@@ -1,7 +1,10 @@
 package wasm
 
 import (
+	"encoding/binary"
 	"fmt"
+	"iter"
+	"math"
 	"unicode/utf8"
 )
 
@@ -21,10 +24,10 @@ func (c *cursor) fail(format string, args ...any) {
 	}
 }
 
-// exceed ends the reading because there is more of item than limit; unit is what
-// follows the number of the limit in words.
-func (c *cursor) exceed(item string, found, limit uint64, unit string) {
-	if c.err == nil {
+// atMost ends the reading if there is more of item than limit; unit is what follows the
+// number of the limit in words.
+func (c *cursor) atMost(item string, found uint64, limit int, unit string) {
+	if found > uint64(limit) && c.err == nil {
 		c.err = newExcess(item, found, limit, unit)
 		c.b = c.b[:c.at]
 	}
@@ -57,22 +60,22 @@ func (c *cursor) take(n uint32) []byte {
 // bits beyond the 32nd are not: wazero reads them the same way, which is what
 // keeps both readers on the same instruction.
 func (c *cursor) u32() uint32 {
-	if c.at < len(c.b) && c.b[c.at] < 0x80 {
+	if c.at < len(c.b) && c.b[c.at] < 0x80 { // nearly all are so
 		c.at++
 		return uint32(c.b[c.at-1])
 	}
-	var v uint32
-	for shift := 0; shift < 35; shift += 7 {
-		b := c.u8()
-		if shift == 28 && b > 0x0f {
-			break
-		}
-		v |= uint32(b&0x7f) << shift
-		if b < 0x80 {
-			return v
-		}
+	v, n := binary.Uvarint(c.b[c.at:min(c.at+5, len(c.b))])
+	switch {
+	case n > 0 && v <= math.MaxUint32:
+		c.at += n
+		return uint32(v)
+	case n == 0 && len(c.b)-c.at < 5:
+		c.at = len(c.b)
+		c.fail("the binary ends too early")
+	default:
+		c.at += 5
+		c.fail("a number is longer than 32 bits")
 	}
-	c.fail("a number is longer than 32 bits")
 	return 0
 }
 
@@ -82,26 +85,20 @@ func (c *cursor) signed(width int) int64 {
 	for shift := 0; shift < width; shift += 7 {
 		b := c.u8()
 		v |= int64(b&0x7f) << shift
-		if b < 0x80 {
-			return c.extend(v, b, shift, width)
+		if b >= 0x80 {
+			continue
 		}
+		// Bits of the last group that are unused must be copies of the sign.
+		if top := int8(b<<1) >> (width - shift); top != 0 && top != -1 {
+			break
+		}
+		if b&0x40 != 0 {
+			v |= -1 << (shift + 7) // 0 if no bit is left
+		}
+		return v
 	}
 	c.fail("a number is longer than %d bits", width)
 	return 0
-}
-
-// extend copies the sign of the last group upwards, and refuses a last group
-// whose unused bits say anything but that sign.
-func (c *cursor) extend(v int64, last byte, shift, width int) int64 {
-	top := int8(last<<1) >> (width - shift) // sign bit and everything above it, moved down
-	if top != 0 && top != -1 {
-		c.fail("a number is longer than %d bits", width)
-		return 0
-	}
-	if last&0x40 != 0 {
-		v |= -1 << (shift + 7) // 0 if no bit is left
-	}
-	return v
 }
 
 // count reads the length of a vector whose elements take at least one byte
@@ -115,6 +112,17 @@ func (c *cursor) count() int {
 	return int(n)
 }
 
+// entries reads how many entries a section has, of which there may be most, and yields
+// as often how many are left, until the first error.
+func (c *cursor) entries(item string, most int) iter.Seq[int] {
+	n := c.count()
+	c.atMost(item, uint64(n), most, "")
+	return func(yield func(int) bool) {
+		for ; n > 0 && c.err == nil && yield(n); n-- {
+		}
+	}
+}
+
 func (c *cursor) name() string { return string(c.text()) }
 
 // text reads a name as a view into the binary.
@@ -126,13 +134,7 @@ func (c *cursor) text() []byte {
 	return s
 }
 
-func appendU32(b []byte, v uint32) []byte {
-	for v >= 0x80 {
-		b = append(b, byte(v)|0x80)
-		v >>= 7
-	}
-	return append(b, byte(v))
-}
+func appendU32(b []byte, v uint32) []byte { return binary.AppendUvarint(b, uint64(v)) }
 
 func appendS64(b []byte, v int64) []byte {
 	for v < -64 || v > 63 {

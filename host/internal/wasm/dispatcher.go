@@ -19,54 +19,11 @@ type dispatcher struct {
 // grows a little faster than the number of functions behind it: 40 ms for 1,400, as
 // in a Go guest, 400 ms for 8,000.
 const (
-	dispatchEntries = 10_000 // of the table
-	dispatchLabels  = 40_000 // of all dispatchers
-	dispatchBodies  = 2      // one takes at most as much as so many functions may
-	dispatchTarget  = 250    // effort of a function in it
-	dispatchShare   = 64     // of the square of the functions in it
+	dispatchLabels = 40_000 // of all dispatchers
+	dispatchBodies = 2      // one takes at most as much as so many functions may
+	dispatchTarget = 250    // effort of a function in it
+	dispatchShare  = 64     // of the square of the functions in it
 )
-
-// dispatchers plans one for each type of indirect call, if the entries of the table
-// are known and neither the module nor the host can change them.
-func (w *rewriting) dispatchers() {
-	m := w.m
-	if m.tableUnknown || len(m.tables) != 1 || m.inherited[externTable] > 0 || len(m.entries) == 0 {
-		return
-	}
-	used := m.code.indirect
-	if m.code.tables || m.code.references {
-		return
-	}
-	if len(used) == 0 || len(used)*len(m.entries) > dispatchLabels {
-		return
-	}
-	planned, effort := make([]dispatcher, len(used)), m.effort
-	for i, t := range used {
-		planned[i] = m.dispatcher(t)
-		one := planned[i].effort(m.mutable + meterGlobals)
-		if effort += one; one > dispatchBodies*m.limits.BodyEffort || effort > m.limits.Effort {
-			return
-		}
-	}
-	w.dispatch, w.emit.dispatch = planned, map[uint32]uint32{}
-	for i := range planned {
-		b := &planned[i]
-		w.emit.dispatch[b.target] = uint32(len(m.functions) + len(w.order) + i)
-		b.typ = uint32(len(m.types) + len(w.types))
-		form := appendName([]byte{typeFunction}, b.sig.params+string(rune(typeI32)))
-		w.types = append(w.types, appendName(form, b.sig.results))
-	}
-}
-
-func (m *image) dispatcher(t uint32) dispatcher {
-	b := dispatcher{target: t, sig: m.types[t], entries: make([]uint32, len(m.entries))}
-	for i, f := range m.entries {
-		if f > 0 && m.types[m.functions[f-1]] == b.sig {
-			b.entries[i] = f
-		}
-	}
-	return b
-}
 
 // effort is what compiling the dispatcher takes. Its blocks do not follow each other,
 // so that it takes less than another function with as many.

@@ -30,48 +30,38 @@ const inline = -1
 
 // body appends the metered form of b, size first.
 func (e *emit) body(out []byte, b *body, s *scan, typ uint32, sig signature) []byte {
-	code := e.locals(e.scratch[:0], b, s)
+	groups, scratch := b.groups, []byte(nil)
+	if s.bulk { // a local for lengths
+		groups, scratch = groups+1, []byte{1, typeI32}
+	}
+	code := append(append(appendU32(e.scratch[:0], uint32(groups)), b.locals...), scratch...)
 	code = e.charge(code, s.regions[0].weight, inline)
 	if s.wrapped() {
-		code = e.wrap(code, b, s, typ, sig)
+		cost := s.shape.bytes()
+		if s.deepens() {
+			code = e.takeDepth(code, opI32Sub, cost)
+			code = appendU32(append(code, opGlobalGet), e.depth)
+			code = append(code, opI32Const, 0, opI32LtS, opIf, blockEmpty, opUnreachable, opEnd)
+		}
+		code = append(code, opBlock, blockEmpty, opBlock)
+		switch len(sig.results) {
+		case 0:
+			code = append(code, blockEmpty)
+		case 1:
+			code = append(code, sig.results[0])
+		default:
+			code = appendS64(code, int64(e.blockTypes[typ]))
+		}
+		code = e.edited(code, b.code, s)
+		if s.deepens() {
+			code = e.takeDepth(code, opI32Add, cost)
+		}
+		code = append(code, opReturn, opEnd, opUnreachable, opEnd)
 	} else {
 		code = append(code, b.code...)
 	}
 	e.scratch = code
 	return append(appendU32(out, uint32(len(code))), code...)
-}
-
-// wrap appends the code of b inside the blocks that its charges branch out of.
-func (e *emit) wrap(code []byte, b *body, s *scan, typ uint32, sig signature) []byte {
-	cost := s.shape.bytes()
-	if s.deepens() {
-		code = e.descend(code, cost)
-	}
-	code = append(code, opBlock, blockEmpty, opBlock)
-	code = e.blockType(code, typ, sig)
-	code = e.edited(code, b.code, s)
-	if s.deepens() {
-		code = e.ascend(code, cost)
-	}
-	return append(code, opReturn, opEnd, opUnreachable, opEnd)
-}
-
-// wrapped reports whether the body needs the blocks around it.
-func (s *scan) wrapped() bool { return s.charges || s.bulk || s.reference || s.deepens() }
-
-// largeLeaf is the stack above which a function that calls nothing pays for
-// depth as well. A smaller one adds to a stack only once.
-const largeLeaf = 16 << 10
-
-func (s *scan) deepens() bool { return s.calls > 0 || s.shape.bytes() > largeLeaf }
-
-// locals appends the groups of b, and the scratch local of bulk operations.
-func (e *emit) locals(out []byte, b *body, s *scan) []byte {
-	if !s.bulk {
-		return append(appendU32(out, uint32(b.groups)), b.locals...)
-	}
-	out = append(appendU32(out, uint32(b.groups+1)), b.locals...)
-	return append(out, 1, typeI32)
 }
 
 // edited copies code, with the edits of s made.
@@ -136,32 +126,12 @@ func (e *emit) spend(out []byte, trap int) []byte {
 	return appendU32(append(out, opBrIf), uint32(trap))
 }
 
-// descend appends code that takes native stack for one call from its budget; ascend appends
-// code that gives it back.
-func (e *emit) descend(out []byte, cost int64) []byte {
+// takeDepth appends code that takes native stack for one call from its budget, by opI32Sub,
+// or gives it back, by opI32Add.
+func (e *emit) takeDepth(out []byte, op byte, cost int64) []byte {
 	out = appendU32(append(out, opGlobalGet), e.depth)
 	out = appendS64(append(out, opI32Const), cost)
-	out = appendU32(append(out, opI32Sub, opGlobalSet), e.depth)
-	out = appendU32(append(out, opGlobalGet), e.depth)
-	return append(out, opI32Const, 0, opI32LtS, opIf, blockEmpty, opUnreachable, opEnd)
-}
-
-func (e *emit) ascend(out []byte, cost int64) []byte {
-	out = appendU32(append(out, opGlobalGet), e.depth)
-	out = appendS64(append(out, opI32Const), cost)
-	return appendU32(append(out, opI32Add, opGlobalSet), e.depth)
-}
-
-// blockType appends the type of a block that leaves what the function returns.
-func (e *emit) blockType(out []byte, typ uint32, sig signature) []byte {
-	switch len(sig.results) {
-	case 0:
-		return append(out, blockEmpty)
-	case 1:
-		return append(out, sig.results[0])
-	default:
-		return appendS64(out, int64(e.blockTypes[typ]))
-	}
+	return appendU32(append(out, op, opGlobalSet), e.depth)
 }
 
 // shim appends the body of an export: set the fuel to the budget, reset the depth,

@@ -19,9 +19,7 @@ func (m *image) function(c *cursor) uint32  { return m.index(c, "function", len(
 
 func valueType(c *cursor) byte {
 	t := c.u8()
-	switch t {
-	case typeI32, typeI64, typeF32, typeF64, typeV128, typeFunc, typeExtern:
-	default:
+	if valueTypes[t] == "" {
 		c.fail("value type %#x is not in core V2", t)
 	}
 	return t
@@ -35,18 +33,16 @@ func referenceType(c *cursor) byte {
 	return t
 }
 
-func (m *image) typeEntry(c *cursor) {
+func (m *image) typeEntry(c *cursor) signature {
 	if form := c.u8(); form != typeFunction {
 		c.fail("type form %#x is not a function", form)
 	}
-	m.types = append(m.types, signature{m.valueTypes(c), m.valueTypes(c)})
+	return signature{m.valueTypes(c), m.valueTypes(c)}
 }
 
 func (m *image) valueTypes(c *cursor) string {
 	n := c.count()
-	if n > m.limits.Arity {
-		c.exceed("values in a function type", uint64(n), uint64(m.limits.Arity), "")
-	}
+	c.atMost("values in a function type", uint64(n), m.limits.Arity, "")
 	start := c.at
 	for i := 0; i < n && c.err == nil; i++ {
 		valueType(c)
@@ -57,7 +53,7 @@ func (m *image) valueTypes(c *cursor) string {
 	return string(c.b[start:c.at])
 }
 
-func (m *image) importEntry(c *cursor) {
+func (m *image) importEntry(c *cursor) imported {
 	i := imported{module: c.name(), name: c.name(), kind: c.u8()}
 	switch i.kind {
 	case externFunction:
@@ -71,13 +67,13 @@ func (m *image) importEntry(c *cursor) {
 		m.global(c)
 	default:
 		c.fail("import kind %#x is not in core V2", i.kind)
-		return
+		return i
 	}
-	m.imports = append(m.imports, i)
 	m.inherited[i.kind]++
+	return i
 }
 
-func (m *image) exportEntry(c *cursor) {
+func (m *image) exportEntry(c *cursor) exported {
 	e := exported{name: c.name(), kind: c.u8()}
 	switch e.kind {
 	case externFunction:
@@ -92,16 +88,15 @@ func (m *image) exportEntry(c *cursor) {
 	default:
 		c.fail("export kind %#x is not in core V2", e.kind)
 	}
-	m.exports = append(m.exports, e)
+	return e
 }
 
 func (m *image) tableType(c *cursor) bounds {
 	elem := referenceType(c)
 	b := readBounds(c)
 	b.elem = elem
-	if m.tableMin += uint64(b.min); m.tableMin > uint64(m.limits.Table) {
-		c.exceed("table", m.tableMin, uint64(m.limits.Table), " entries")
-	}
+	m.tableMin += uint64(b.min)
+	c.atMost("table", m.tableMin, int(m.limits.Table), " entries")
 	return b
 }
 
@@ -192,9 +187,8 @@ func (m *image) element(c *cursor) {
 		}
 	}
 	n := c.count()
-	if m.elementEntries += n; m.elementEntries > m.limits.Entries {
-		c.exceed("entries of element segments", uint64(m.elementEntries), uint64(m.limits.Entries), "")
-	}
+	m.elementEntries += n
+	c.atMost("entries of element segments", uint64(m.elementEntries), m.limits.Entries, "")
 	for i := 0; i < n && c.err == nil; i++ {
 		if expressions {
 			m.constant(c)
@@ -233,14 +227,6 @@ func (m *image) data(c *cursor) {
 	m.datas++
 }
 
-// mention is where a function was named other than in calls.
-type mention uint8
-
-const (
-	namedOutside mention = 1 << iota // by an export, an element segment or a global
-	namedInCode                      // by ref.func, in a body
-)
-
 // mention reads the number of a function that is named outside of the code.
 func (m *image) mention(c *cursor) uint32 {
 	f := m.function(c)
@@ -263,9 +249,7 @@ func (m *image) refer(c *cursor) uint32 {
 	case m.mentioned[f]&namedInCode == 0:
 		m.mentioned[f] |= namedInCode
 		m.referred = append(m.referred, f)
-		if n := len(m.globals) + len(m.referred); n > m.limits.Globals {
-			c.exceed("globals and functions that code refers to", uint64(n), uint64(m.limits.Globals), "")
-		}
+		c.atMost("globals and functions that code refers to", uint64(len(m.globals)+len(m.referred)), m.limits.Globals, "")
 	}
 	return f
 }
@@ -278,7 +262,7 @@ func (m *image) body(c *cursor) {
 	start := c.at
 	raw := c.take(size)
 	if len(raw) > m.limits.Body {
-		c.exceed(fmt.Sprintf("body of function %d", n), uint64(size), uint64(m.limits.Body), " bytes")
+		c.atMost(fmt.Sprintf("body of function %d", n), uint64(size), m.limits.Body, " bytes")
 		return
 	}
 	l := &cursor{b: raw}
@@ -291,17 +275,18 @@ func (m *image) body(c *cursor) {
 	}
 	if l.err != nil {
 		c.fail("locals of function %d: %v", n, l.err)
-		return
 	}
 	if declared > uint64(m.limits.Locals) {
-		c.exceed(fmt.Sprintf("locals of function %d", n), declared, uint64(m.limits.Locals), "")
-		return
+		c.atMost(fmt.Sprintf("locals of function %d", n), declared, m.limits.Locals, "")
 	}
-	if m.declared += int(declared); m.declared > m.limits.AllLocals {
-		c.exceed("locals of all functions", uint64(m.declared), uint64(m.limits.AllLocals), "")
+	if c.err != nil {
 		return
 	}
 	b.count = int(declared)
+	m.declared += b.count
+	if c.atMost("locals of all functions", uint64(m.declared), m.limits.AllLocals, ""); c.err != nil {
+		return
+	}
 	b.locals, b.code, b.at = raw[groups:l.at], raw[l.at:], start+l.at
 	m.bodies = append(m.bodies, b)
 }

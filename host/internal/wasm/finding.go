@@ -70,7 +70,7 @@ func (f *findings) refusal(name string) error {
 // It ends the reading: nothing after it has been read.
 type excess struct{ Finding }
 
-func newExcess(item string, found, limit uint64, unit string) *excess {
+func newExcess(item string, found uint64, limit int, unit string) *excess {
 	return &excess{Finding{item, fmt.Sprintf("at most %d%s", limit, unit), fmt.Sprint(found)}}
 }
 

@@ -2,7 +2,6 @@ package wasm
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -66,12 +65,28 @@ const (
 	sectionDataCount
 )
 
+// sectionsInOrder are those that stand once, in the order that they have in a module.
+var sectionsInOrder = []byte{sectionType, sectionImport, sectionFunction, sectionTable, sectionMemory,
+	sectionGlobal, sectionExport, sectionStart, sectionElement, sectionDataCount, sectionCode, sectionData}
+
+// sectionNames says what a section holds, by id.
+var sectionNames = [...]string{"custom sections", "types", "imports", "functions", "tables", "memories",
+	"globals", "exports", "start", "element segments", "function bodies", "data segments", "data count"}
+
 const (
 	externFunction = iota
 	externTable
 	externMemory
 	externGlobal
 )
+
+// size is how many bytes the sections take, and a little more.
+func (m *image) size() (n int) {
+	for _, content := range m.content {
+		n += len(content) + 8
+	}
+	return n
+}
 
 // signature holds the value types of a function as the binary spells them.
 type signature struct{ params, results string }
@@ -83,29 +98,13 @@ func (s signature) String() string {
 func typeNames(types string) string {
 	names := make([]string, len(types))
 	for i := range types {
-		names[i] = typeName(types[i])
+		names[i] = valueTypes[types[i]]
 	}
 	return strings.Join(names, ", ")
 }
 
-func typeName(t byte) string {
-	switch t {
-	case typeI32:
-		return "i32"
-	case typeI64:
-		return "i64"
-	case typeF32:
-		return "f32"
-	case typeF64:
-		return "f64"
-	case typeV128:
-		return "v128"
-	case typeFunc:
-		return "funcref"
-	default:
-		return "externref"
-	}
-}
+// valueTypes are the names of all types that a value may have.
+var valueTypes = [256]string{typeI32: "i32", typeI64: "i64", typeF32: "f32", typeF64: "f64", typeV128: "v128", typeFunc: "funcref", typeExtern: "externref"}
 
 type imported struct {
 	module, name string
@@ -142,160 +141,31 @@ type body struct {
 	at     int // offset of code in its section, for messages
 }
 
-// read splits a binary into an image.
-func read(binary []byte, limits Limits) (*image, error) {
-	m := &image{limits: limits}
-	if len(binary) > limits.Size {
-		return nil, fmt.Errorf("the file has %d bytes, at most %d are taken", len(binary), limits.Size)
-	}
-	c := &cursor{b: binary}
-	if string(c.take(8)) != "\x00asm\x01\x00\x00\x00" {
-		return nil, fmt.Errorf("not a WebAssembly module of version 1")
-	}
-	last := 0
-	for c.more() && c.err == nil {
-		id := c.u8()
-		content := c.take(c.u32())
-		if c.err == nil && id != sectionCustom {
-			if sectionOrder(id) <= last {
-				c.fail("section %d is unknown, repeated or out of order", id)
-			}
-			last = sectionOrder(id)
-		}
-		if c.err == nil {
-			if err := m.section(id, content); err != nil {
-				return nil, fmt.Errorf("section %d: %w", id, err)
-			}
-		}
-	}
-	if c.err != nil {
-		return nil, c.err
-	}
-	return m, m.agree()
+// codeUses notes what the bodies of a module use that other sections depend on.
+type codeUses struct {
+	references bool     // to functions
+	tables     bool     // reads or writes one
+	indirect   []uint32 // types of indirect calls, each once
+	several    []uint32 // types with more than one result, of bodies that get blocks around them
+	seen       []listed // by type
 }
 
-// sectionOrder is the place of a section in a module; 0 for an unknown section.
-func sectionOrder(id byte) int {
-	switch {
-	case id == sectionDataCount:
-		return 2*sectionElement + 1
-	case id <= sectionData:
-		return 2 * int(id)
-	default:
-		return 0
-	}
-}
+// listed says which of the lists a type is in.
+type listed uint8
 
-func (m *image) section(id byte, content []byte) error {
-	c := &cursor{b: content}
-	if id != sectionCustom {
-		m.content[id] = content
-	}
-	switch id {
-	case sectionCustom:
-		if m.customs++; m.customs > m.limits.Customs {
-			c.exceed(sectionNames[id], uint64(m.customs), uint64(m.limits.Customs), "")
-		}
-		c.text()
-		return c.err
-	case sectionStart:
-		m.function(c)
-		m.starts = true
-	case sectionDataCount:
-		m.counted = c.u32()
-	default:
-		n := c.count()
-		if most := m.countLimit(id); n > most {
-			c.exceed(sectionNames[id], uint64(n), uint64(most), "")
-		}
-		if c.err == nil {
-			m.makeRoom(id, n)
-		}
-		for i := 0; i < n && c.err == nil; i++ {
-			m.entry(id, c)
-		}
-	}
-	if c.err == nil && c.more() {
-		c.fail("%d bytes are left over", len(c.b)-c.at)
-	}
-	return c.err
-}
+const (
+	inIndirect listed = 1 << iota
+	inSeveral
+)
 
-// makeRoom reserves place for the n entries of a section, of which there are no more
-// than its limit.
-func (m *image) makeRoom(id byte, n int) {
-	switch id {
-	case sectionType:
-		m.types = make([]signature, 0, n)
-	case sectionImport:
-		m.imports = make([]imported, 0, n)
-	case sectionFunction:
-		m.functions = slices.Grow(m.functions, n)
-	case sectionGlobal:
-		m.globals = slices.Grow(m.globals, n)
-	case sectionExport:
-		m.exports = make([]exported, 0, n)
-	case sectionCode:
-		m.bodies = make([]body, 0, n)
-	}
-}
+// dispatchEntries is how many entries of a table are noted: one with more keeps its entries, see
+// dispatcher.
+const dispatchEntries = 10_000
 
-var sectionNames = [...]string{"custom sections", "types", "imports", "functions", "tables", "memories",
-	"globals", "exports", "start", "element segments", "function bodies", "data segments", "data count"}
+// mention is where a function was named other than in calls.
+type mention uint8
 
-func (m *image) countLimit(id byte) int {
-	switch id {
-	case sectionType:
-		return m.limits.Types
-	case sectionImport, sectionExport:
-		return m.limits.Names
-	case sectionTable:
-		return m.limits.Tables
-	case sectionMemory:
-		return 1
-	case sectionGlobal:
-		return m.limits.Globals
-	case sectionElement, sectionData:
-		return m.limits.Segments - m.elements
-	default:
-		return m.limits.Functions
-	}
-}
-
-func (m *image) entry(id byte, c *cursor) {
-	switch id {
-	case sectionType:
-		m.typeEntry(c)
-	case sectionImport:
-		m.importEntry(c)
-	case sectionFunction:
-		m.functions = append(m.functions, m.typeIndex(c))
-	case sectionTable:
-		m.tables = append(m.tables, m.tableType(c))
-	case sectionMemory:
-		m.memories = append(m.memories, readBounds(c))
-	case sectionGlobal:
-		m.global(c)
-		m.constant(c)
-	case sectionExport:
-		m.exportEntry(c)
-	case sectionElement:
-		m.element(c)
-		m.elements++
-	case sectionCode:
-		m.body(c)
-	case sectionData:
-		m.data(c)
-	}
-}
-
-// agree checks that the sections agree with each other.
-func (m *image) agree() error {
-	if want := len(m.functions) - m.inherited[externFunction]; want != len(m.bodies) {
-		return fmt.Errorf("%d functions are declared, %d have bodies", want, len(m.bodies))
-	}
-	if n := len(m.functions); n > m.limits.Functions {
-		return newExcess("functions", uint64(n), uint64(m.limits.Functions), "")
-	}
-	return nil
-}
+const (
+	namedOutside mention = 1 << iota // by an export, an element segment or a global
+	namedInCode                      // by ref.func, in a body
+)

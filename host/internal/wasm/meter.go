@@ -2,7 +2,7 @@ package wasm
 
 import (
 	"errors"
-	"strings"
+	"slices"
 )
 
 // meterVersion names the metered form; it is part of the key of the cache. Any
@@ -19,23 +19,6 @@ const (
 	fuelGlobal   = reservedPrefix + "fuel"
 	budgetGlobal = reservedPrefix + "budget"
 	depthGlobal  = reservedPrefix + "depth"
-)
-
-// codeUses notes what the bodies of a module use that other sections depend on.
-type codeUses struct {
-	references bool     // to functions
-	tables     bool     // reads or writes one
-	indirect   []uint32 // types of indirect calls, each once
-	several    []uint32 // types with more than one result, of bodies that get blocks around them
-	seen       []listed // by type
-}
-
-// listed says which of the lists a type is in.
-type listed uint8
-
-const (
-	inIndirect listed = 1 << iota
-	inSeveral
 )
 
 // add notes what one body uses.
@@ -77,15 +60,6 @@ func (m *image) scanAll() {
 	}
 }
 
-// refuseReservedNames refuses exports under names that the meter uses.
-func (m *image) refuseReservedNames() {
-	for _, e := range m.exports {
-		if strings.HasPrefix(e.name, reservedPrefix) {
-			m.findings.add("export "+quote(e.name), "no name that begins with "+reservedPrefix, "")
-		}
-	}
-}
-
 // rewriting makes one metered module. It has the indices that several sections share.
 type rewriting struct {
 	m        *image
@@ -110,7 +84,7 @@ func (m *image) meter(budget int64) []byte {
 	w.dispatchers()
 	out := make([]byte, 0, m.size()*5/4)
 	out = append(out, "\x00asm\x01\x00\x00\x00"...)
-	for _, id := range sectionsInOrder {
+	for _, id := range sectionsInOrder { // without custom sections: names and debug data, of no use to a module that only runs
 		if id == sectionCode {
 			out = w.code(out)
 		} else if c := w.rewrite(id, m.content[id]); len(c) > 0 {
@@ -118,18 +92,6 @@ func (m *image) meter(budget int64) []byte {
 		}
 	}
 	return out
-}
-
-// sectionsInOrder leaves out custom sections: names and debug data are the
-// bulk of some files and of no use to a module that only runs.
-var sectionsInOrder = []byte{sectionType, sectionImport, sectionFunction, sectionTable, sectionMemory,
-	sectionGlobal, sectionExport, sectionStart, sectionElement, sectionDataCount, sectionCode, sectionData}
-
-func (m *image) size() (n int) {
-	for _, content := range m.content {
-		n += len(content) + 8
-	}
-	return n
 }
 
 // plan assigns the indices of types and shims.
@@ -148,6 +110,39 @@ func (w *rewriting) plan() {
 	}
 }
 
+// dispatchers plans one for each type of indirect call, if the entries of the table
+// are known and neither the module nor the host can change them.
+func (w *rewriting) dispatchers() {
+	m, used := w.m, w.m.code.indirect
+	if m.tableUnknown || len(m.tables) != 1 || m.inherited[externTable] > 0 || len(m.entries) == 0 ||
+		m.code.tables || m.code.references || len(used) == 0 || len(used)*len(m.entries) > dispatchLabels {
+		return
+	}
+	planned, effort := make([]dispatcher, len(used)), m.effort
+	for i, t := range used {
+		b := dispatcher{target: t, sig: m.types[t], entries: make([]uint32, len(m.entries))}
+		for entry, f := range m.entries {
+			if f > 0 && m.types[m.functions[f-1]] == b.sig {
+				b.entries[entry] = f
+			}
+		}
+		planned[i] = b
+		one := b.effort(m.mutable + meterGlobals)
+		if effort += one; one > dispatchBodies*m.limits.BodyEffort || effort > m.limits.Effort {
+			return
+		}
+	}
+	w.dispatch, w.emit.dispatch = planned, map[uint32]uint32{}
+	for i := range planned {
+		b := &planned[i]
+		w.emit.dispatch[b.target] = uint32(len(m.functions) + len(w.order) + i)
+		b.typ = uint32(len(m.types) + len(w.types))
+		form := appendName([]byte{typeFunction}, b.sig.params+string(rune(typeI32)))
+		w.types = append(w.types, appendName(form, b.sig.results))
+	}
+}
+
+// section appends a section, unless there is nothing in it.
 func (w *rewriting) section(out []byte, id byte, content []byte) []byte {
 	if empty := len(content) == 1 && content[0] == 0; empty && id != sectionStart {
 		return out
@@ -162,7 +157,14 @@ func (w *rewriting) rewrite(id byte, original []byte) []byte {
 	case sectionType:
 		return extend(original, w.types)
 	case sectionFunction:
-		return extend(original, w.shimTypes())
+		var own [][]byte
+		for _, f := range w.order {
+			own = append(own, appendU32(nil, w.m.functions[f]))
+		}
+		for _, b := range w.dispatch {
+			own = append(own, appendU32(nil, b.typ))
+		}
+		return extend(original, own)
 	case sectionTable:
 		return w.tableSection(original)
 	case sectionGlobal:
@@ -173,35 +175,18 @@ func (w *rewriting) rewrite(id byte, original []byte) []byte {
 		if w.dispatch != nil {
 			return nil
 		}
-		return original
-	default:
-		return original
 	}
+	return original
 }
 
 // extend appends entries to the vector a section holds.
 func extend(original []byte, entries [][]byte) []byte {
-	c := cursor{b: original}
-	n := uint32(0)
+	c, n := cursor{b: original}, uint32(0)
 	if original != nil {
 		n = c.u32()
 	}
 	out := appendU32(make([]byte, 0, len(original)+16), n+uint32(len(entries)))
-	out = append(out, original[c.at:]...)
-	for _, e := range entries {
-		out = append(out, e...)
-	}
-	return out
-}
-
-func (w *rewriting) shimTypes() (entries [][]byte) {
-	for _, f := range w.order {
-		entries = append(entries, appendU32(nil, w.m.functions[f]))
-	}
-	for _, b := range w.dispatch {
-		entries = append(entries, appendU32(nil, b.typ))
-	}
-	return entries
+	return append(append(out, original[c.at:]...), slices.Concat(entries...)...)
 }
 
 // tableSection gives every table a maximum. A table may refuse to grow at any
@@ -244,16 +229,19 @@ func (w *rewriting) ownGlobals() [][]byte {
 // exportSection replaces each exported function by a shim and adds the globals of the
 // meter.
 func (w *rewriting) exportSection() []byte {
-	out := appendU32(nil, uint32(len(w.m.exports)+meterGlobals))
-	for _, e := range w.m.exports {
-		if e.kind == externFunction {
+	exports := slices.Clone(w.m.exports)
+	for i := range exports {
+		if e := &exports[i]; e.kind == externFunction {
 			e.index = w.shims[e.index]
 		}
+	}
+	exports = append(exports, exported{fuelGlobal, externGlobal, w.emit.fuel},
+		exported{budgetGlobal, externGlobal, w.emit.budget}, exported{depthGlobal, externGlobal, w.emit.depth})
+	out := appendU32(nil, uint32(len(exports)))
+	for _, e := range exports {
 		out = appendU32(append(appendName(out, e.name), e.kind), e.index)
 	}
-	out = appendU32(append(appendName(out, fuelGlobal), externGlobal), w.emit.fuel)
-	out = appendU32(append(appendName(out, budgetGlobal), externGlobal), w.emit.budget)
-	return appendU32(append(appendName(out, depthGlobal), externGlobal), w.emit.depth)
+	return out
 }
 
 // code appends the code section. Its length always takes five bytes, because it is only
@@ -277,13 +265,9 @@ func (w *rewriting) code(out []byte) []byte {
 	for _, b := range w.dispatch {
 		out = b.body(out)
 	}
-	size := len(out) - begin
-	for i := range room {
-		more := byte(0x80)
-		if i == room-1 {
-			more = 0
-		}
-		out[begin-room+i] = byte(size>>(7*i))&0x7f | more
+	for i, size := 0, len(out)-begin; i < room; i, size = i+1, size>>7 {
+		out[begin-room+i] = byte(size) | 0x80
 	}
+	out[begin-1] &= 0x7f // the last of them
 	return out
 }

@@ -116,7 +116,7 @@ func TestTheFirstErrorStays(t *testing.T) {
 	first := c.err
 	new(image).index(c, "function", 0)
 	c.fail("again")
-	c.exceed("again", 1, 0, "")
+	c.atMost("again", 1, 0, "")
 	if c.u8() != 0 || c.u32() != 0 || c.take(1) != nil || c.signed(64) != 0 || c.more() || c.count() != 0 || c.err != first || c.at != 1 {
 		t.Errorf("at byte %d: %v", c.at, c.err)
 	}

@@ -39,18 +39,6 @@ func (t *stack) call(params, results, floor int) {
 	t.push(results)
 }
 
-// join ends a block: its results, and each local assigned in it, may become a
-// new value.
-func (t *stack) join(f *frame) {
-	merged := min(t.locals, t.sets-f.sets)
-	if f.op == opLoop {
-		t.slots += merged
-	}
-	t.height = f.height
-	t.push(f.results)
-	t.made += merged
-}
-
 // bytes is the estimate.
 func (t *stack) bytes() int64 {
 	slot := int64(8)

@@ -154,6 +154,15 @@ func (m *image) validateExport(e Export, found map[string]exported) {
 	}
 }
 
+// refuseReservedNames refuses exports under names that the meter uses.
+func (m *image) refuseReservedNames() {
+	for _, e := range m.exports {
+		if strings.HasPrefix(e.name, reservedPrefix) {
+			m.findings.add("export "+quote(e.name), "no name that begins with "+reservedPrefix, "")
+		}
+	}
+}
+
 // i32s is the signature of a function of an ABI.
 func i32s(params int, result bool) signature {
 	s := signature{params: strings.Repeat(string(rune(typeI32)), params)}
