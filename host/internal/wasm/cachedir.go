@@ -25,6 +25,9 @@ type cacheDir struct {
 	suffix          string
 }
 
+// maxCacheFile is how many bytes of a file in a cache folder are read.
+const maxCacheFile = 64 << 20
+
 func openCacheDir(dir string, limits Limits, budget int64) (*cacheDir, error) {
 	depends := sha256.Sum256(fmt.Appendf(nil, "%s %+v %d %d", meterVersion, limits, budget, StackBudget))
 	s := &cacheDir{

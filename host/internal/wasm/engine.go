@@ -12,9 +12,6 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// ErrClosed is the error of using an Engine or an Instance after its Close.
-var ErrClosed = errors.New("closed")
-
 var errNoCacheDir = errors.New("no folder is named")
 
 // CloseGrace is how long Close waits for a compilation under way, which ends with
@@ -70,6 +67,20 @@ type Engine struct {
 	programs map[string]*program // by hash of the original
 	live     int                 // instances not yet closed, and compilations under way
 	closed   bool
+}
+
+// program is what all Modules of one binary share.
+type program struct {
+	engine *Engine
+	hash   string
+	info   Info
+	shared sharedPages
+
+	mu       sync.Mutex
+	metered  []byte        // until compiled
+	done     chan struct{} // made by the first caller of code, closed when native code is there
+	compiled wazero.CompiledModule
+	err      error
 }
 
 // NewEngine checks the cache directory and returns. Nothing is compiled.

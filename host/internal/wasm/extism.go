@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
@@ -117,7 +117,7 @@ func (x *Extism) validate(m *image) {
 	if m.starts {
 		m.findings.add("start section", "", "code that runs before the host asks is refused; use "+initialize)
 	}
-	m.validateImports(join(extismKernel, wasi))
+	m.validateImports(slices.Concat(extismKernel, wasi))
 	found := make(map[string]exported, len(m.exports))
 	for _, e := range m.exports {
 		found[e.name] = e
@@ -189,46 +189,33 @@ func ExtismTrap(err error) *Trap {
 		}
 		return &Trap{Kind: TrapExit, Code: exit.ExitCode()}
 	}
-	for _, e := range wasmErrors {
-		if !strings.HasPrefix(err.Error(), e.text) {
-			continue
-		}
-		if e.kind == TrapUnreachable { // Extism does not let us see which
-			return &Trap{Kind: TrapOther, Err: errors.New("gave up, or used up its budget for one call")}
-		}
-		return &Trap{Kind: e.kind}
+	switch kind := trapKind(err); kind {
+	case TrapOther:
+		return &Trap{Kind: TrapOther, Err: err}
+	case TrapUnreachable: // Extism does not let us see which
+		return &Trap{Kind: TrapOther, Err: errors.New("gave up, or used up its budget for one call")}
+	default:
+		return &Trap{Kind: kind}
 	}
-	return &Trap{Kind: TrapOther, Err: err}
 }
 
 // extismKernel is what a module may import of Extism, with its types: memory,
 // input, output and the log. HTTP, variables and the configuration are left out,
 // because the host could not apply its policy to them.
-var extismKernel = []hostFunc{
-	kernel("alloc", "I", "I"),
-	kernel("error_set", "I", ""),
-	kernel("free", "I", ""),
-	kernel("get_log_level", "", "i"),
-	kernel("input_length", "", "I"),
-	kernel("input_load_u64", "I", "I"),
-	kernel("input_load_u8", "I", "i"),
-	kernel("input_offset", "", "I"),
-	kernel("length", "I", "I"),
-	kernel("length_unsafe", "I", "I"),
-	kernel("load_u64", "I", "I"),
-	kernel("load_u8", "I", "i"),
-	kernel("log_debug", "I", ""),
-	kernel("log_error", "I", ""),
-	kernel("log_info", "I", ""),
-	kernel("log_trace", "I", ""),
-	kernel("log_warn", "I", ""),
-	kernel("output_set", "II", ""),
-	kernel("store_u64", "II", ""),
-	kernel("store_u8", "Ii", ""),
-}
+var extismKernel = slices.Concat(
+	kernel("", "i", "get_log_level"),
+	kernel("", "I", "input_length", "input_offset"),
+	kernel("I", "", "error_set", "free", "log_debug", "log_error", "log_info", "log_trace", "log_warn"),
+	kernel("I", "i", "input_load_u8", "load_u8"),
+	kernel("I", "I", "alloc", "input_load_u64", "length", "length_unsafe", "load_u64"),
+	kernel("II", "", "output_set", "store_u64"),
+	kernel("Ii", "", "store_u8"),
+)
 
-// kernel describes a function of Extism, with one letter for each value as in
-// call.
-func kernel(name, params, results string) hostFunc {
-	return hostFunc{module: "extism:host/env", name: name, signature: signature{letters(params), letters(results)}}
+// kernel describes functions of Extism, with one letter for each value as in call.
+func kernel(params, results string, names ...string) (all []hostFunc) {
+	for _, name := range names {
+		all = append(all, hostFunc{module: "extism:host/env", name: name, signature: signature{letters(params), letters(results)}})
+	}
+	return all
 }

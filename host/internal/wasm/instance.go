@@ -2,17 +2,17 @@ package wasm
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
 	"time"
 
-	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
 )
+
+// ErrClosed is the error of using an Engine or an Instance after its Close.
+var ErrClosed = errors.New("closed")
 
 // InstanceConfig configures one instance.
 type InstanceConfig struct {
@@ -30,8 +30,8 @@ const defaultMemoryPages = 256
 // Instance is a running module: one memory, one set of globals. It belongs to
 // one goroutine at a time, and host functions run on that goroutine.
 type Instance struct {
-	engine *Engine
 	config InstanceConfig
+	forget func() error // tells the engine that there is one less
 	module api.Module
 	memory api.Memory
 	space  *reserved    // where memory lies; nil where it is on the heap
@@ -58,72 +58,6 @@ const (
 	closed
 )
 
-// Instantiate compiles m if that has not been done, and starts an instance: memory is set
-// up and _initialize, if exported, is run under InitBudget. ctx bounds the
-// waiting, not the instance.
-func (m *Module) Instantiate(ctx context.Context, c InstanceConfig) (*Instance, error) {
-	if c.MemoryPages == 0 {
-		c.MemoryPages = defaultMemoryPages
-	}
-	if m.info.MinPages > c.MemoryPages {
-		return nil, fmt.Errorf("%s: starts with %d pages of memory, %d are allowed", m.name, m.info.MinPages, c.MemoryPages)
-	}
-	in, err := m.start(ctx, c)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.name, err)
-	}
-	if err := in.initialize(); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: start: %w", m.name, err), in.Close())
-	}
-	return in, nil
-}
-
-// initialize runs _initialize, if the module exports it, and forgets it: its stack is as
-// large as that of an event, and not needed again. Then most of the memory is the same as
-// in other instances of the module, with which the instance shares it.
-func (i *Instance) initialize() error {
-	if f := i.Export(initialize); f != nil {
-		if _, err := f.Call(InitBudget); err != nil {
-			return err
-		}
-		delete(i.funcs, initialize)
-	}
-	if i.first {
-		return nil
-	}
-	return i.share(true)
-}
-
-func (m *Module) start(ctx context.Context, c InstanceConfig) (*Instance, error) {
-	code, err := m.code(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("compile: %w", err)
-	}
-	r, err := m.engine.retain()
-	if err != nil {
-		return nil, err
-	}
-	in := &Instance{engine: m.engine, shared: &m.shared, config: c, funcs: map[string]*Func{}}
-	if c.Now != nil {
-		in.born = c.Now().Add(-time.Second)
-	}
-	in.ctx = callContext{context.Background(), in}
-	memory := allocator{pages: c.MemoryPages}
-	room := experimental.WithMemoryAllocator(&in.ctx, &memory)
-	if in.module, err = r.InstantiateModule(room, code, moduleConfig); err != nil {
-		return nil, errors.Join(fmt.Errorf("start: %w", err), m.engine.release(1))
-	}
-	in.first = in.shared.join() == 0
-	in.memory, in.space = in.module.Memory(), memory.made
-	if m.engine.unmetered { // such a module pays for host calls alone
-		fuel := new(unmetered)
-		in.fuel, in.budget, in.depth = fuel, fuel, new(unmetered)
-		return in, nil
-	}
-	in.fuel, in.budget, in.depth = in.global(fuelGlobal), in.global(budgetGlobal), in.global(depthGlobal)
-	return in, nil
-}
-
 // counter is one of the globals that the meter adds.
 type counter interface {
 	Get() uint64
@@ -135,15 +69,6 @@ type unmetered uint64
 
 func (l *unmetered) Get() uint64  { return uint64(*l) }
 func (l *unmetered) Set(v uint64) { *l = unmetered(v) }
-
-// moduleConfig is how wazero sets up an instance. wazero's own WASI is not offered, so
-// the source of randomness is never read: it is set because wazero would otherwise
-// make one of five kilobytes for each instance.
-var moduleConfig = wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(rand.Reader)
-
-func (i *Instance) global(name string) api.MutableGlobal {
-	return i.module.ExportedGlobal(name).(api.MutableGlobal)
-}
 
 // Owner is what the instance was configured with.
 func (i *Instance) Owner() any { return i.config.Owner }
@@ -227,7 +152,7 @@ func (i *Instance) Close() error {
 func (i *Instance) free() error {
 	err := i.module.Close(context.Background())
 	i.shared.leave()
-	return errors.Join(err, i.engine.release(1))
+	return errors.Join(err, i.forget())
 }
 
 // enter claims the instance for one call.
@@ -252,4 +177,115 @@ func (i *Instance) leave() {
 		i.state.Store(closed)
 		_ = i.free() // Close has returned already; freeing memory does not fail
 	}
+}
+
+// Func is an exported function of one instance.
+type Func struct {
+	in     *Instance
+	name   string
+	native api.Function // with a stack of 10 KiB; nil after a rest, until it is called
+	params int
+	result bool
+	stack  []uint64 // what is passed and returned
+}
+
+// Export returns the exported function of that name, or nil. It is looked up
+// once: wazero makes a stack for each function it hands out.
+func (i *Instance) Export(name string) *Func {
+	if f, ok := i.funcs[name]; ok {
+		return f
+	}
+	native := i.module.ExportedFunction(name)
+	if native == nil {
+		return nil
+	}
+	d := native.Definition()
+	params, results := len(d.ParamTypes()), len(d.ResultTypes())
+	f := &Func{
+		in: i, name: name, native: native,
+		params: params, result: results > 0, stack: make([]uint64, max(params, results)),
+	}
+	i.funcs[name] = f
+	return f
+}
+
+// Call runs the function with budget units of fuel. A call that traps ends the
+// instance; its error is a *Trap. Call allocates nothing unless it fails, or is
+// the first after a rest.
+func (f *Func) Call(budget int64, args ...uint32) (result uint32, err error) {
+	in := f.in
+	if len(args) != f.params {
+		return 0, fmt.Errorf("called with %d arguments, takes %d", len(args), f.params)
+	}
+	if err := in.enter(); err != nil {
+		return 0, err
+	}
+	if f.native == nil {
+		f.native = in.module.ExportedFunction(f.name)
+	}
+	in.budget.Set(uint64(budget))
+	for i, a := range args {
+		f.stack[i] = uint64(a)
+	}
+	err = f.native.CallWithStack(&in.ctx, f.stack)
+	in.used = budget - int64(in.fuel.Get())
+	if err != nil {
+		t := in.trapOf(err)
+		in.dead.Store(t)
+		err = t
+	} else if f.result {
+		result = uint32(f.stack[0])
+	}
+	in.leave()
+	return result, err
+}
+
+// trapOf reads the error of a call. The meter traps with unreachable as well,
+// and leaves its reason in a global below zero.
+func (i *Instance) trapOf(err error) *Trap {
+	if t := i.pending; t != nil {
+		i.pending = nil
+		return t
+	}
+	kind := trapKind(err)
+	if kind == TrapOther {
+		return &Trap{Kind: kind, Err: err}
+	}
+	return &Trap{Kind: i.metered(kind)}
+}
+
+func (i *Instance) metered(kind TrapKind) TrapKind {
+	switch {
+	case kind != TrapUnreachable:
+		return kind
+	case int64(i.fuel.Get()) < 0:
+		return TrapFuel
+	case int32(i.depth.Get()) < 0:
+		return TrapDepth
+	default:
+		return kind
+	}
+}
+
+// callContext is the context of every call into one instance. It has no
+// deadline and is never done: fuel ends calls.
+type callContext struct {
+	context.Context
+	in *Instance
+}
+
+type instanceKey struct{}
+
+func (c *callContext) Value(key any) any {
+	if _, ok := key.(instanceKey); ok {
+		return c.in
+	}
+	return nil
+}
+
+func instanceOf(ctx context.Context) *Instance {
+	if c, ok := ctx.(*callContext); ok {
+		return c.in
+	}
+	return ctx.Value(instanceKey{}).(*Instance)
 }

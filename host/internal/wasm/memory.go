@@ -1,6 +1,10 @@
 package wasm
 
-import "github.com/tetratelabs/wazero/experimental"
+import (
+	"os"
+
+	"github.com/tetratelabs/wazero/experimental"
+)
 
 const pageSize = 64 << 10
 
@@ -66,3 +70,20 @@ func (m *heapMemory) Reallocate(size uint64) []byte {
 }
 
 func (m *heapMemory) Free() { m.buf = nil }
+
+// sharePage is the size of the pieces in which memory is compared, which is that
+// of the pages the system gives it in. A page of Wasm is a multiple of it.
+var sharePage = min(os.Getpagesize(), pageSize)
+
+func page(b []byte, i int) []byte { return b[i*sharePage : (i+1)*sharePage] }
+
+var zeros = make([]byte, sharePage)
+
+func count(set []bool) (n int) {
+	for _, yes := range set {
+		if yes {
+			n++
+		}
+	}
+	return n
+}

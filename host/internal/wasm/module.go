@@ -3,12 +3,16 @@ package wasm
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"sync"
+	"time"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 )
 
 // Module is a binary that was validated and metered. It holds no native code until
@@ -16,20 +20,6 @@ import (
 type Module struct {
 	name string
 	*program
-}
-
-// program is what all Modules of one binary share.
-type program struct {
-	engine *Engine
-	hash   string
-	info   Info
-	shared sharedPages
-
-	mu       sync.Mutex
-	metered  []byte        // until compiled
-	done     chan struct{} // made by the first caller of code, closed when native code is there
-	compiled wazero.CompiledModule
-	err      error
 }
 
 // Load validates binary, meters it (or finds the metered form in the cache) and
@@ -196,3 +186,66 @@ func (e *Engine) forget(p *program) {
 	defer e.mu.Unlock()
 	delete(e.programs, p.hash)
 }
+
+// Instantiate compiles m if that has not been done, and starts an instance: memory is set
+// up and _initialize, if exported, is run under InitBudget. ctx bounds the
+// waiting, not the instance.
+func (m *Module) Instantiate(ctx context.Context, c InstanceConfig) (*Instance, error) {
+	if c.MemoryPages == 0 {
+		c.MemoryPages = defaultMemoryPages
+	}
+	if m.info.MinPages > c.MemoryPages {
+		return nil, fmt.Errorf("%s: starts with %d pages of memory, %d are allowed", m.name, m.info.MinPages, c.MemoryPages)
+	}
+	in, err := m.start(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.name, err)
+	}
+	if f := in.Export(initialize); f != nil {
+		_, err = f.Call(InitBudget)
+		delete(in.funcs, initialize) // its stack is as large as that of an event, and not needed again
+	}
+	if err == nil && !in.first { // most of the memory is now the same as in other instances of the module
+		err = in.share(true)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: start: %w", m.name, err), in.Close())
+	}
+	return in, nil
+}
+
+func (m *Module) start(ctx context.Context, c InstanceConfig) (*Instance, error) {
+	code, err := m.code(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	r, err := m.engine.retain()
+	if err != nil {
+		return nil, err
+	}
+	in := &Instance{forget: func() error { return m.engine.release(1) }, shared: &m.shared, config: c, funcs: map[string]*Func{}}
+	if c.Now != nil {
+		in.born = c.Now().Add(-time.Second)
+	}
+	in.ctx = callContext{context.Background(), in}
+	memory := allocator{pages: c.MemoryPages}
+	room := experimental.WithMemoryAllocator(&in.ctx, &memory)
+	if in.module, err = r.InstantiateModule(room, code, moduleConfig); err != nil {
+		return nil, errors.Join(fmt.Errorf("start: %w", err), in.forget())
+	}
+	in.first = in.shared.join() == 0
+	in.memory, in.space = in.module.Memory(), memory.made
+	if m.engine.unmetered { // such a module pays for host calls alone
+		fuel := new(unmetered)
+		in.fuel, in.budget, in.depth = fuel, fuel, new(unmetered)
+		return in, nil
+	}
+	global := func(name string) counter { return in.module.ExportedGlobal(name).(api.MutableGlobal) }
+	in.fuel, in.budget, in.depth = global(fuelGlobal), global(budgetGlobal), global(depthGlobal)
+	return in, nil
+}
+
+// moduleConfig is how wazero sets up an instance. wazero's own WASI is not offered, so
+// the source of randomness is never read: it is set because wazero would otherwise
+// make one of five kilobytes for each instance.
+var moduleConfig = wazero.NewModuleConfig().WithName("").WithStartFunctions().WithRandSource(rand.Reader)

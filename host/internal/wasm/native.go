@@ -41,7 +41,6 @@ type Source struct {
 const (
 	maxCacheFiles = 256       // files and folders
 	maxCacheBytes = 256 << 20 // of all files
-	maxCacheFile  = 64 << 20  // of one file
 )
 
 // checkCache returns a SpoiledError for a folder, filled by another process, that must not

@@ -139,20 +139,3 @@ func (l *sharedPages) learn(memory []byte, alike []bool) []bool {
 	l.file, l.inFile = file, held
 	return agreed
 }
-
-// sharePage is the size of the pieces in which memory is compared, which is that
-// of the pages the system gives it in. A page of Wasm is a multiple of it.
-var sharePage = min(os.Getpagesize(), pageSize)
-
-func page(b []byte, i int) []byte { return b[i*sharePage : (i+1)*sharePage] }
-
-var zeros = make([]byte, sharePage)
-
-func count(set []bool) (n int) {
-	for _, yes := range set {
-		if yes {
-			n++
-		}
-	}
-	return n
-}

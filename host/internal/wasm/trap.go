@@ -30,23 +30,19 @@ type Trap struct {
 
 func (t *Trap) Error() string {
 	switch t.Kind {
-	case TrapFuel:
-		return "used up its budget for one event"
-	case TrapDepth:
-		return "nested its calls too deeply"
-	case TrapMemory:
-		return "accessed memory it does not have"
-	case TrapTable:
-		return "called or used a table entry that is not there"
-	case TrapDivide:
-		return "divided by zero, or overflowed a division or conversion"
-	case TrapUnreachable:
-		return "gave up (executed an unreachable instruction)"
+	case TrapOther, TrapHost:
+		return t.Err.Error()
 	case TrapExit:
 		return fmt.Sprintf("exited with code %d", t.Code)
-	default:
-		return t.Err.Error()
 	}
+	return [...]string{
+		TrapFuel:        "used up its budget for one event",
+		TrapDepth:       "nested its calls too deeply",
+		TrapMemory:      "accessed memory it does not have",
+		TrapTable:       "called or used a table entry that is not there",
+		TrapDivide:      "divided by zero, or overflowed a division or conversion",
+		TrapUnreachable: "gave up (executed an unreachable instruction)",
+	}[t.Kind]
 }
 
 func (t *Trap) Unwrap() error { return t.Err }
@@ -71,31 +67,12 @@ var wasmErrors = []struct {
 	{"stack overflow", TrapDepth},
 }
 
-// trapOf reads the error of a call. The meter traps with unreachable as well,
-// and leaves its reason in a global below zero.
-func (i *Instance) trapOf(err error) *Trap {
-	if t := i.pending; t != nil {
-		i.pending = nil
-		return t
-	}
-	text := err.Error()
+// trapKind is the kind of an error of wazero, TrapOther for one that is not in wasmErrors.
+func trapKind(err error) TrapKind {
 	for _, e := range wasmErrors {
-		if strings.HasPrefix(text, e.text) {
-			return &Trap{Kind: i.metered(e.kind)}
+		if strings.HasPrefix(err.Error(), e.text) {
+			return e.kind
 		}
 	}
-	return &Trap{Kind: TrapOther, Err: err}
-}
-
-func (i *Instance) metered(kind TrapKind) TrapKind {
-	switch {
-	case kind != TrapUnreachable:
-		return kind
-	case int64(i.fuel.Get()) < 0:
-		return TrapFuel
-	case int32(i.depth.Get()) < 0:
-		return TrapDepth
-	default:
-		return kind
-	}
+	return TrapOther
 }

@@ -6,23 +6,6 @@ import (
 	"strings"
 )
 
-// ABI is what a module may import and must export.
-type ABI struct {
-	Module       string     // the module name imports must carry; WASI is offered besides
-	Imports      []HostFunc // what may be imported from Module
-	Exports      []Export   // what must be exported
-	MarkerPrefix string     // names of markers start so, for any version of the ABI
-	Marker       string     // the exported function that names the version spoken here
-}
-
-// Export is a function a module must export. All its values are i32.
-type Export struct {
-	Name      string
-	Params    int
-	HasResult bool
-	Optional  bool // may be missing, but not have another signature
-}
-
 // Info is what a module says of itself, for people to read.
 type Info struct {
 	Size      int      // bytes of the file
@@ -163,15 +146,6 @@ func (m *image) refuseReservedNames() {
 	}
 }
 
-// i32s is the signature of a function of an ABI.
-func i32s(params int, result bool) signature {
-	s := signature{params: strings.Repeat(string(rune(typeI32)), params)}
-	if result {
-		s.results = string(rune(typeI32))
-	}
-	return s
-}
-
 func (m *image) info(size int) Info {
 	i := Info{Size: size, Functions: len(m.functions), Tables: len(m.tables), Segments: m.datas}
 	for _, b := range m.memories {
@@ -195,4 +169,28 @@ func (m *image) describe(name string, kind byte, typ uint32) string {
 		return printable(name) + " " + kindNames[kind]
 	}
 	return printable(name) + " " + m.types[typ].String()
+}
+
+// HasExport reports whether a module exports a function of that name. It reads the
+// export section and nothing else: the module may be invalid.
+func HasExport(binary []byte, name string) bool {
+	const header, exports, function = 8, 7, 0
+	c := &cursor{b: binary, at: header}
+	for c.more() {
+		id := c.u8()
+		content := c.take(c.u32())
+		if id != exports {
+			continue
+		}
+		e := &cursor{b: content}
+		for n := e.count(); n > 0 && e.err == nil; n-- {
+			found, kind := e.text(), e.u8()
+			e.u32()
+			if string(found) == name && kind == function && e.err == nil {
+				return true
+			}
+		}
+		return false
+	}
+	return false
 }

@@ -2,10 +2,28 @@ package wasm
 
 import (
 	"context"
+	"strings"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 )
+
+// ABI is what a module may import and must export.
+type ABI struct {
+	Module       string     // the module name imports must carry; WASI is offered besides
+	Imports      []HostFunc // what may be imported from Module
+	Exports      []Export   // what must be exported
+	MarkerPrefix string     // names of markers start so, for any version of the ABI
+	Marker       string     // the exported function that names the version spoken here
+}
+
+// Export is a function a module must export. All its values are i32.
+type Export struct {
+	Name      string
+	Params    int
+	HasResult bool
+	Optional  bool // may be missing, but not have another signature
+}
 
 // HostFunc is a function of the host that modules may import. All its values
 // are i32.
@@ -64,25 +82,11 @@ func (f hostFunc) native() api.GoModuleFunc {
 	}
 }
 
-// callContext is the context of every call into one instance. It has no
-// deadline and is never done: fuel ends calls.
-type callContext struct {
-	context.Context
-	in *Instance
-}
-
-type instanceKey struct{}
-
-func (c *callContext) Value(key any) any {
-	if _, ok := key.(instanceKey); ok {
-		return c.in
+// i32s is the signature of a function of an ABI.
+func i32s(params int, result bool) signature {
+	s := signature{params: strings.Repeat(string(rune(typeI32)), params)}
+	if result {
+		s.results = string(rune(typeI32))
 	}
-	return nil
-}
-
-func instanceOf(ctx context.Context) *Instance {
-	if c, ok := ctx.(*callContext); ok {
-		return c.in
-	}
-	return ctx.Value(instanceKey{}).(*Instance)
+	return s
 }
