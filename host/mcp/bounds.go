@@ -1,11 +1,6 @@
 package mcp
 
-import (
-	"encoding/json"
-	"errors"
-
-	"github.com/wharf-mcp/wharf/host/internal/strictjson"
-)
+import "github.com/wharf-mcp/wharf/host/internal/strictjson"
 
 // Bounds of what is read of the messages of a server. A message has 16 MiB at most,
 // and what a host holds for one of n bytes is at most 4n + 16 MiB, whatever is in it:
@@ -51,17 +46,3 @@ const (
 	MaxOptions    = 1000
 	MaxPattern    = 256
 )
-
-// list is a slice that is read with MaxElements elements at most.
-type list[T any] []T
-
-// UnmarshalJSON counts before it makes anything.
-func (l *list[T]) UnmarshalJSON(text []byte) error {
-	r := strictjson.Read(text)
-	for range r.Array() {
-	}
-	if many := (*strictjson.TooManyError)(nil); errors.As(r.Err(), &many) {
-		return many
-	}
-	return json.Unmarshal(text, (*[]T)(l))
-}

@@ -1,7 +1,5 @@
 package mcp
 
-import "encoding/json"
-
 // Error codes of JSON-RPC 2.0, section 5.1.
 const (
 	CodeParseError     = -32700
@@ -33,11 +31,5 @@ type UnsupportedVersion struct {
 func (u *UnsupportedVersion) UnmarshalJSON(object []byte) error {
 	type fields UnsupportedVersion
 	*u = UnsupportedVersion{}
-	bounded := struct {
-		*fields
-		Supported list[string] `json:"supported"`
-	}{fields: (*fields)(u)}
-	err := json.Unmarshal(object, &bounded)
-	u.Supported = bounded.Supported
-	return err
+	return readBounded(object, "supported", (*fields)(u))
 }

@@ -55,11 +55,6 @@ func (c Completion) MarshalJSON() ([]byte, error) {
 func (c *Completion) UnmarshalJSON(object []byte) (err error) {
 	type fields Completion
 	*c = Completion{}
-	bounded := struct {
-		*fields
-		Values list[string] `json:"values"`
-	}{fields: (*fields)(c)}
-	c.Raw, err = readWhole(object, &bounded)
-	c.Values = bounded.Values
+	c.Raw, err = readWhole(object, "values", (*fields)(c))
 	return err
 }

@@ -3,6 +3,10 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // Several types of this package have a Raw: the whole object as the server wrote
@@ -10,12 +14,30 @@ import (
 // where it is set, so that nothing is lost between a server and a reader of the JSON of
 // a host. Code that changes a field has to clear Raw.
 
-// readWhole decodes an object into fields, and returns the whole of it.
-func readWhole(object []byte, fields any) (json.RawMessage, error) {
-	if err := json.Unmarshal(object, fields); err != nil {
+// readWhole is readBounded, and returns the whole of the object.
+func readWhole(object []byte, array string, fields any) (json.RawMessage, error) {
+	if err := readBounded(object, array, fields); err != nil {
 		return nil, err
 	}
 	return bytes.Clone(object), nil
+}
+
+// readBounded decodes an object into fields. The member called array, if it is not "", has
+// at most [MaxElements] elements: they are counted before anything is made of them.
+func readBounded(object []byte, array string, fields any) error {
+	r := strictjson.Read(object)
+	for name := range r.Object() {
+		if array == "" || !strings.EqualFold(string(name), array) { // which is how package json compares
+			continue
+		}
+		elements := strictjson.Read(r.Raw())
+		for range elements.Array() {
+		}
+		if many := (*strictjson.TooManyError)(nil); errors.As(elements.Err(), &many) {
+			return many
+		}
+	}
+	return json.Unmarshal(object, fields)
 }
 
 // writeWhole marshals raw where it is set, and the fields otherwise.

@@ -32,12 +32,7 @@ func (p Prompt) MarshalJSON() ([]byte, error) {
 func (p *Prompt) UnmarshalJSON(object []byte) (err error) {
 	type fields Prompt
 	*p = Prompt{}
-	bounded := struct {
-		*fields
-		Arguments list[PromptArgument] `json:"arguments"`
-	}{fields: (*fields)(p)}
-	p.Raw, err = readWhole(object, &bounded)
-	p.Arguments = bounded.Arguments
+	p.Raw, err = readWhole(object, "arguments", (*fields)(p))
 	return err
 }
 
@@ -66,11 +61,6 @@ func (r GetPromptResult) MarshalJSON() ([]byte, error) {
 func (r *GetPromptResult) UnmarshalJSON(object []byte) (err error) {
 	type fields GetPromptResult
 	*r = GetPromptResult{}
-	bounded := struct {
-		*fields
-		Messages list[PromptMessage] `json:"messages"`
-	}{fields: (*fields)(r)}
-	r.Raw, err = readWhole(object, &bounded)
-	r.Messages = bounded.Messages
+	r.Raw, err = readWhole(object, "messages", (*fields)(r))
 	return err
 }

@@ -28,7 +28,7 @@ func (r Resource) MarshalJSON() ([]byte, error) {
 func (r *Resource) UnmarshalJSON(object []byte) (err error) {
 	type fields Resource
 	*r = Resource{}
-	r.Raw, err = readWhole(object, (*fields)(r))
+	r.Raw, err = readWhole(object, "", (*fields)(r))
 	return err
 }
 
@@ -56,7 +56,7 @@ func (r ResourceTemplate) MarshalJSON() ([]byte, error) {
 func (r *ResourceTemplate) UnmarshalJSON(object []byte) (err error) {
 	type fields ResourceTemplate
 	*r = ResourceTemplate{}
-	r.Raw, err = readWhole(object, (*fields)(r))
+	r.Raw, err = readWhole(object, "", (*fields)(r))
 	return err
 }
 
@@ -79,11 +79,6 @@ func (r ReadResourceResult) MarshalJSON() ([]byte, error) {
 func (r *ReadResourceResult) UnmarshalJSON(object []byte) (err error) {
 	type fields ReadResourceResult
 	*r = ReadResourceResult{}
-	bounded := struct {
-		*fields
-		Contents list[ResourceContents] `json:"contents"`
-	}{fields: (*fields)(r)}
-	r.Raw, err = readWhole(object, &bounded)
-	r.Contents = bounded.Contents
+	r.Raw, err = readWhole(object, "contents", (*fields)(r))
 	return err
 }

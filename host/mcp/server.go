@@ -32,13 +32,7 @@ type DiscoverResult struct {
 func (d *DiscoverResult) UnmarshalJSON(object []byte) error {
 	type fields DiscoverResult
 	*d = DiscoverResult{}
-	bounded := struct {
-		*fields
-		SupportedVersions list[string] `json:"supportedVersions"`
-	}{fields: (*fields)(d)}
-	err := json.Unmarshal(object, &bounded)
-	d.SupportedVersions = bounded.SupportedVersions
-	return err
+	return readBounded(object, "supportedVersions", (*fields)(d))
 }
 
 // ResultMeta is the metadata of a modern result, as far as a client reads it.

@@ -1,7 +1,5 @@
 package mcp
 
-import "encoding/json"
-
 // Filter says which changes a client wants to hear of
 // (2026-07-28/basic/patterns/subscriptions#notification-filter).
 type Filter struct {
@@ -15,13 +13,7 @@ type Filter struct {
 func (f *Filter) UnmarshalJSON(object []byte) error {
 	type fields Filter
 	*f = Filter{}
-	bounded := struct {
-		*fields
-		URIs list[string] `json:"resourceSubscriptions"`
-	}{fields: (*fields)(f)}
-	err := json.Unmarshal(object, &bounded)
-	f.URIs = bounded.URIs
-	return err
+	return readBounded(object, "resourceSubscriptions", (*fields)(f))
 }
 
 // Empty reports whether the filter lets nothing through.

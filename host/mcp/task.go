@@ -71,7 +71,7 @@ func (t Task) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads a task of either era and keeps the whole of it in Raw.
 func (t *Task) UnmarshalJSON(object []byte) error {
 	var w wireTask
-	raw, err := readWhole(object, &w)
+	raw, err := readWhole(object, "", &w)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (t Tool) MarshalJSON() ([]byte, error) {
 func (t *Tool) UnmarshalJSON(object []byte) (err error) {
 	type fields Tool
 	*t = Tool{}
-	t.Raw, err = readWhole(object, (*fields)(t))
+	t.Raw, err = readWhole(object, "", (*fields)(t))
 	return err
 }
 
@@ -72,11 +72,5 @@ type CallToolResult struct {
 func (r *CallToolResult) UnmarshalJSON(object []byte) error {
 	type fields CallToolResult
 	*r = CallToolResult{}
-	bounded := struct {
-		*fields
-		Content list[Content] `json:"content"`
-	}{fields: (*fields)(r)}
-	err := json.Unmarshal(object, &bounded)
-	r.Content = bounded.Content
-	return err
+	return readBounded(object, "content", (*fields)(r))
 }
