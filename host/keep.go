@@ -63,7 +63,7 @@ func (s *Session) dial(ctx context.Context, after manager.Conn) (manager.Conn, e
 		return nil, explain(entry.Name, err)
 	}
 	i := s.inner.Info()
-	s.driver.Report(func(f *manager.Facts) { f.Era, f.Revision, f.Transport = string(i.Era), i.Protocol, i.Transport })
+	s.driver.Report(func(st *status.Status) { st.Era, st.Protocol, st.Transport = string(i.Era), i.Protocol, i.Transport })
 	return c, nil
 }
 

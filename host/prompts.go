@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/status"
 )
@@ -43,7 +42,7 @@ func (s *Session) Ping(ctx context.Context) error {
 	began := time.Now()
 	err := s.do(ctx, mcp.MethodPing, func() error { return s.inner.Ping(ctx) })
 	if latency := time.Since(began); err == nil && connected {
-		s.driver.Report(func(f *manager.Facts) { f.Latency = latency })
+		s.driver.Report(func(st *status.Status) { st.Latency = latency })
 	}
 	return err
 }

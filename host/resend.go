@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/status"
 )
 
 // MaybeSent reports whether err is about a request that the server may have, and
@@ -104,7 +104,7 @@ func (s *Session) learn(of *Server, tools []mcp.Tool) {
 	if s.entry.Load() != of {
 		return
 	}
-	s.driver.Report(func(f *manager.Facts) { f.Tools, f.Stale = len(tools), false })
+	s.driver.Report(func(st *status.Status) { st.Tools, st.Stale = len(tools), false })
 	if !s.resends() {
 		return
 	}

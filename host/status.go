@@ -8,23 +8,20 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-func statusOf(s manager.Snapshot) status.Status {
-	return status.Status{
-		ID: s.ID, Name: s.Name, State: s.State, Reason: s.Reason, Since: s.Since,
-		Err: explain(s.Name, s.Err), Attempt: s.Attempt, Next: s.Next,
-		Era: s.Era, Protocol: s.Revision, Transport: s.Transport,
-		Latency: s.Latency, Tools: s.Tools, Stale: s.Stale,
-	}
+// explained returns a status whose error has a kind and a hint.
+func explained(s status.Status) status.Status {
+	s.Err = explain(s.Name, s.Err)
+	return s
 }
 
 // Status returns the status of the server.
-func (s *Session) Status() status.Status { return statusOf(s.driver.Snapshot()) }
+func (s *Session) Status() status.Status { return explained(s.driver.Status()) }
 
 // Servers returns the status of every server, sorted by name.
 func (h *Host) Servers() []status.Status {
-	var all []status.Status
-	for _, s := range h.manager.Registry().Snapshots() {
-		all = append(all, statusOf(s))
+	all := h.manager.Registry().Statuses()
+	for i, s := range all {
+		all[i] = explained(s)
 	}
 	return all
 }
@@ -43,14 +40,12 @@ func (h *Host) Watch() *Watch { return &Watch{h.manager.Registry().Subscribe()} 
 // Next waits for an update. After Close of the watch, and after the last update of a host
 // that was closed, the error is [ErrClosed].
 func (w *Watch) Next(ctx context.Context) (status.Update, error) {
-	n, err := w.inner.Next(ctx)
-	switch {
-	case errors.Is(err, manager.ErrRegistryClosed):
-		return status.Update{}, ErrClosed
-	case err != nil:
-		return status.Update{}, err
+	u, err := w.inner.Next(ctx)
+	if errors.Is(err, manager.ErrRegistryClosed) {
+		err = ErrClosed
 	}
-	return status.Update{Seq: n.Seq, Gone: n.Gone, Status: statusOf(n.Snapshot)}, nil
+	u.Status = explained(u.Status)
+	return u, err
 }
 
 // Close ends the watch. A Next that waits returns.

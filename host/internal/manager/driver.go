@@ -58,20 +58,17 @@ func newDriver(f *Manager, c Config) *Driver {
 // Name returns the name of the server.
 func (d *Driver) Name() string { return d.name }
 
-// Status returns how it stands with the server.
-func (d *Driver) Status() Status {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.machine.Status()
-}
-
-// Snapshot returns what the registry shows of the server, and after it was taken off
+// Status returns what the registry shows of the server, and after it was taken off
 // only how it stands with it.
-func (d *Driver) Snapshot() Snapshot {
-	if s, ok := d.manager.registry.snapshot(d.id); ok {
+func (d *Driver) Status() status.Status {
+	if s, ok := d.manager.registry.status(d.id); ok {
 		return s
 	}
-	return Snapshot{ID: d.id, Name: d.name, Status: d.Status()}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.machine.Status()
+	s.ID, s.Name = d.id, d.name
+	return s
 }
 
 // Start has the server connected and kept, and waits for nothing.
@@ -191,9 +188,9 @@ func (d *Driver) Change(c Change) {
 	d.run(d.machine.Change(time.Now(), c))
 }
 
-// Report changes what the registry shows of the server. change runs at once, and
-// calls nothing of this package.
-func (d *Driver) Report(change func(*Facts)) { d.manager.registry.report(d.id, change) }
+// Report changes what the registry shows of the server, in the fields from Era on: the
+// others are the driver's. change runs at once, and calls nothing of this package.
+func (d *Driver) Report(change func(*status.Status)) { d.manager.registry.report(d.id, change) }
 
 // Close ends the dial or the connection, and with an error those who wait. It
 // returns when nothing is left, with the error of closing the last connection.

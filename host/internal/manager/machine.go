@@ -37,7 +37,7 @@ type Machine struct {
 	policy Policy
 	random func() float64
 
-	status  Status
+	status  status.Status // but for what others know of the server, from its id to its tools
 	conn    connState
 	how     Ending      // of the Drop that was asked for last
 	left    inheritance // by the connection before
@@ -58,11 +58,11 @@ type Machine struct {
 // NewMachine returns the machine of a server that is not wanted yet. random gives
 // numbers from 0 up to 1.
 func NewMachine(now time.Time, p Policy, random func() float64) *Machine {
-	return &Machine{policy: p.withDefaults(), random: random, status: Status{Since: now}}
+	return &Machine{policy: p.withDefaults(), random: random, status: status.Status{Since: now}}
 }
 
 // Status returns how it stands with the server.
-func (m *Machine) Status() Status { return m.status }
+func (m *Machine) Status() status.Status { return m.status }
 
 // Want says that a caller needs a connection, or that the server shall be
 // started. If no connection is there or will be there soon, the answer is Refuse.

@@ -230,14 +230,14 @@ func TestRemove(t *testing.T) {
 		k := newFakeServer(t)
 		d := f.add(t, k)
 		wantAcquire(t, d, 0, "")
-		d.Report(func(f *Facts) { f.Tools = 3 })
-		if all := f.Registry().Snapshots(); len(all) != 1 || all[0].State != status.Connected || all[0].Tools != 3 {
+		d.Report(func(f *status.Status) { f.Tools = 3 })
+		if all := f.Registry().Statuses(); len(all) != 1 || all[0].State != status.Connected || all[0].Tools != 3 {
 			t.Errorf("%+v", all)
 		}
-		if err := f.Remove(d); err != nil || k.alive != 0 || len(f.Registry().Snapshots()) != 0 {
+		if err := f.Remove(d); err != nil || k.alive != 0 || len(f.Registry().Statuses()) != 0 {
 			t.Errorf("removed with %v; %d alive", err, k.alive)
 		}
-		d.Report(func(f *Facts) { f.Tools = 4 })
+		d.Report(func(f *status.Status) { f.Tools = 4 })
 		wantAcquire(t, d, 0, "the server is closed")
 	})
 }
@@ -334,7 +334,7 @@ func use(d *Driver, k *fakeServer, random *rand.Rand, acquired *atomic.Int32) {
 		case 5:
 			d.AuthRequired(errWho)
 		case 6:
-			d.Report(func(f *Facts) { f.Tools++ })
+			d.Report(func(f *status.Status) { f.Tools++ })
 		default:
 			c, err := acquireWithin(d, time.Duration(random.Int64N(int64(30*s))))
 			var r *Refusal

@@ -6,39 +6,12 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// ErrRegistryClosed is what [Subscription.Next] returns after the last notice.
+// ErrRegistryClosed is what [Subscription.Next] returns after the last update.
 var ErrRegistryClosed = errors.New("the status registry is closed")
-
-// Facts are what is known of a server beside its status. The caller that talks to the
-// server reports them, see [Driver.Report].
-type Facts struct {
-	Era       string
-	Revision  string // of the protocol
-	Transport string
-	Latency   time.Duration // of the newest ping
-	Tools     int
-	Stale     bool // the tools are those of an earlier connection
-}
-
-// Snapshot is a server at one moment.
-type Snapshot struct {
-	ID   uint64 // tells servers apart, of the same name too
-	Name string
-	Status
-	Facts
-}
-
-// Notice is a change of the status of a server. Those of one server come in order.
-type Notice struct {
-	Seq  uint64 // grows from one change in the registry to the next
-	Gone bool   // the server has been taken off; the snapshot is its last
-	Snapshot
-}
 
 // StatusRegistry has the statuses of many servers, and tells subscribers what changes.
 // Writing to it never waits for them. All methods may be called from any goroutine.
@@ -46,35 +19,35 @@ type StatusRegistry struct {
 	mu      sync.Mutex
 	last    uint64 // the newest ID
 	seq     uint64
-	shown   map[uint64]*Notice // the newest of each server
+	shown   map[uint64]*status.Update // the newest of each server
 	readers map[*Subscription]struct{}
 	closed  bool
 }
 
 func newStatusRegistry() *StatusRegistry {
-	return &StatusRegistry{shown: make(map[uint64]*Notice), readers: make(map[*Subscription]struct{})}
+	return &StatusRegistry{shown: make(map[uint64]*status.Update), readers: make(map[*Subscription]struct{})}
 }
 
-// Snapshots returns all servers, by name.
-func (b *StatusRegistry) Snapshots() []Snapshot {
+// Statuses returns those of all servers, by name.
+func (b *StatusRegistry) Statuses() []status.Status {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all := make([]Snapshot, 0, len(b.shown))
+	all := make([]status.Status, 0, len(b.shown))
 	for _, n := range b.shown {
-		all = append(all, n.Snapshot)
+		all = append(all, n.Status)
 	}
-	slices.SortFunc(all, func(x, y Snapshot) int {
+	slices.SortFunc(all, func(x, y status.Status) int {
 		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.ID, y.ID))
 	})
 	return all
 }
 
-// snapshot returns what is shown of a server, if it is shown.
-func (b *StatusRegistry) snapshot(id uint64) (s Snapshot, ok bool) {
+// status returns what is shown of a server, if it is shown.
+func (b *StatusRegistry) status(id uint64) (s status.Status, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if n := b.shown[id]; n != nil {
-		return n.Snapshot, true
+		return n.Status, true
 	}
 	return s, false
 }
@@ -83,7 +56,7 @@ func (b *StatusRegistry) snapshot(id uint64) (s Snapshot, ok bool) {
 // registry that is closed it ends after them.
 func (b *StatusRegistry) Subscribe() *Subscription {
 	s := &Subscription{
-		registry: b, news: make(map[uint64]Notice), told: make(map[uint64]struct{}),
+		registry: b, news: make(map[uint64]status.Update), told: make(map[uint64]struct{}),
 		ready: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	b.mu.Lock()
@@ -115,21 +88,22 @@ func (b *StatusRegistry) Close() {
 }
 
 // add puts a server up.
-func (b *StatusRegistry) add(name string, s Status) (id uint64) {
+func (b *StatusRegistry) add(name string, s status.Status) (id uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last++
-	n := &Notice{Snapshot: Snapshot{ID: b.last, Name: name, Status: s}}
+	s.ID, s.Name = b.last, name
+	n := &status.Update{Status: s}
 	b.shown[n.ID] = n
 	b.publish(n)
 	return n.ID
 }
 
-// post shows a new status. What is known of the tools becomes stale when there
-// is no connection any more to hear of their changes.
-func (b *StatusRegistry) post(id uint64, s Status) {
-	b.edit(id, func(n *Notice) bool {
-		n.Status = s
+// post shows a new status, as far as it is the machine's. What is known of the tools
+// becomes stale when there is no connection any more to hear of their changes.
+func (b *StatusRegistry) post(id uint64, s status.Status) {
+	b.edit(id, func(n *status.Update) bool {
+		n.State, n.Reason, n.Since, n.Err, n.Attempt, n.Next = s.State, s.Reason, s.Since, s.Err, s.Attempt, s.Next
 		switch s.State {
 		case status.Connected, status.AuthRequired, status.Closing:
 		default:
@@ -139,18 +113,20 @@ func (b *StatusRegistry) post(id uint64, s Status) {
 	})
 }
 
-// report shows what change makes of the facts.
-func (b *StatusRegistry) report(id uint64, change func(*Facts)) {
-	b.edit(id, func(n *Notice) bool {
-		old := n.Facts
-		change(&n.Facts)
-		return n.Facts != old
+// report shows what change makes of a status.
+func (b *StatusRegistry) report(id uint64, change func(*status.Status)) {
+	b.edit(id, func(n *status.Update) bool {
+		old := n.Status
+		change(&n.Status)
+		now := n.Status
+		old.Err, now.Err = nil, nil // not all errors can be compared
+		return now != old
 	})
 }
 
 // remove takes a server off.
 func (b *StatusRegistry) remove(id uint64) {
-	b.edit(id, func(n *Notice) bool {
+	b.edit(id, func(n *status.Update) bool {
 		n.Gone = true
 		delete(b.shown, id)
 		return true
@@ -158,7 +134,7 @@ func (b *StatusRegistry) remove(id uint64) {
 }
 
 // edit changes what is shown of a server, and tells of it if change says so.
-func (b *StatusRegistry) edit(id uint64, change func(*Notice) (news bool)) {
+func (b *StatusRegistry) edit(id uint64, change func(*status.Update) (news bool)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if n := b.shown[id]; n != nil && !b.closed && change(n) {
@@ -166,7 +142,7 @@ func (b *StatusRegistry) edit(id uint64, change func(*Notice) (news bool)) {
 	}
 }
 
-func (b *StatusRegistry) publish(n *Notice) {
+func (b *StatusRegistry) publish(n *status.Update) {
 	b.seq++
 	n.Seq = b.seq
 	for s := range b.readers {
@@ -175,8 +151,8 @@ func (b *StatusRegistry) publish(n *Notice) {
 }
 
 // Subscription is one reader's view of a registry. A reader that is slow, or that
-// never reads, costs one notice for each server and delays no one: of each
-// server it then gets the newest notice alone.
+// never reads, costs one update for each server and delays no one: of each
+// server it then gets the newest update alone.
 type Subscription struct {
 	registry *StatusRegistry
 	ready    chan struct{} // holds a token while there may be news
@@ -184,13 +160,13 @@ type Subscription struct {
 
 	// Guarded by the mutex of the registry.
 	queue []uint64            // of servers with news, the longest waiting first
-	news  map[uint64]Notice   // what Next has not returned yet
+	news  map[uint64]status.Update   // what Next has not returned yet
 	told  map[uint64]struct{} // servers that Next has returned, and not yet as gone
 }
 
-// Next returns the next notice, and waits for it as long as ctx allows. After
+// Next returns the next update, and waits for it as long as ctx allows. After
 // Close, and at the end of a closed registry, it returns [ErrRegistryClosed].
-func (s *Subscription) Next(ctx context.Context) (Notice, error) {
+func (s *Subscription) Next(ctx context.Context) (status.Update, error) {
 	for {
 		if n, ok := s.take(); ok {
 			return n, nil
@@ -201,9 +177,9 @@ func (s *Subscription) Next(ctx context.Context) (Notice, error) {
 			if n, ok := s.take(); ok {
 				return n, nil
 			}
-			return Notice{}, ErrRegistryClosed
+			return status.Update{}, ErrRegistryClosed
 		case <-ctx.Done():
-			return Notice{}, context.Cause(ctx)
+			return status.Update{}, context.Cause(ctx)
 		}
 	}
 }
@@ -219,10 +195,10 @@ func (s *Subscription) Close() {
 	s.queue, s.news, s.told = nil, nil, nil
 }
 
-// put keeps a notice in place of an older one of the same server. That a server
+// put keeps an update in place of an older one of the same server. That a server
 // is gone which the reader never heard of is no news: otherwise servers that
 // come and go would pile up for one that never reads.
-func (s *Subscription) put(n *Notice) {
+func (s *Subscription) put(n *status.Update) {
 	_, waits := s.news[n.ID]
 	if _, told := s.told[n.ID]; n.Gone && !told {
 		delete(s.news, n.ID)
@@ -243,9 +219,9 @@ func (s *Subscription) wake() {
 	}
 }
 
-// take returns the notice that has waited longest. If more are waiting, it passes
+// take returns the update that has waited longest. If more are waiting, it passes
 // the token on, for another reader of the same subscription.
-func (s *Subscription) take() (n Notice, ok bool) {
+func (s *Subscription) take() (n status.Update, ok bool) {
 	s.registry.mu.Lock()
 	defer s.registry.mu.Unlock()
 	if len(s.queue) == 0 {

@@ -32,19 +32,19 @@ func read(t *testing.T, s *Subscription) string {
 func TestSlowReader(t *testing.T) {
 	b := newStatusRegistry()
 	early := b.Subscribe()
-	one := b.add("one", Status{})
-	two := b.add("two", Status{})
+	one := b.add("one", status.Status{})
+	two := b.add("two", status.Status{})
 	for _, state := range []status.State{status.Connecting, status.Connected, status.Reconnecting, status.Failed} {
-		b.post(one, Status{State: state})
+		b.post(one, status.Status{State: state})
 	}
-	b.post(two, Status{State: status.Connected})
+	b.post(two, status.Status{State: status.Connected})
 	if got := read(t, early); got != "one failed, two connected" {
 		t.Error("early:", got)
 	}
 	if got := read(t, b.Subscribe()); got != "one failed, two connected" {
 		t.Error("late:", got)
 	}
-	b.post(one, Status{State: status.Connected})
+	b.post(one, status.Status{State: status.Connected})
 	b.remove(one)
 	if got := read(t, early); got != "one connected gone" {
 		t.Error("early, at the end:", got)
@@ -59,18 +59,18 @@ func TestUnread(t *testing.T) {
 	b := newStatusRegistry()
 	s := b.Subscribe()
 	for range 10_000 {
-		id := b.add("brief", Status{})
-		b.post(id, Status{State: status.Failed})
+		id := b.add("brief", status.Status{})
+		b.post(id, status.Status{State: status.Failed})
 		b.remove(id)
 	}
 	if len(s.queue)+len(s.news)+len(s.told) != 0 || cap(s.queue) > 16 {
 		t.Errorf("it keeps %d notices in a queue of %d", len(s.news), cap(s.queue))
 	}
 	for range 10_000 {
-		b.report(b.add("lasting", Status{}), func(f *Facts) { f.Tools++ })
+		b.report(b.add("lasting", status.Status{}), func(f *status.Status) { f.Tools++ })
 	}
-	for _, n := range b.Snapshots() {
-		b.post(n.ID, Status{State: status.Failed})
+	for _, n := range b.Statuses() {
+		b.post(n.ID, status.Status{State: status.Failed})
 	}
 	if len(s.queue) != 10_000 || len(s.news) != 10_000 {
 		t.Errorf("it keeps %d notices for 10000 servers", len(s.news))
@@ -80,11 +80,11 @@ func TestUnread(t *testing.T) {
 func TestFacts(t *testing.T) {
 	b := newStatusRegistry()
 	s := b.Subscribe()
-	id := b.add("files", Status{})
-	b.post(id, Status{State: status.Connected})
-	b.report(id, func(f *Facts) { f.Tools, f.Era = 7, "modern" })
+	id := b.add("files", status.Status{})
+	b.post(id, status.Status{State: status.Connected})
+	b.report(id, func(f *status.Status) { f.Tools, f.Era = 7, "modern" })
 	read(t, s)
-	b.report(id, func(f *Facts) { f.Tools = 7 })
+	b.report(id, func(f *status.Status) { f.Tools = 7 })
 	if got := read(t, s); got != "" {
 		t.Error("told of what is not new:", got)
 	}
@@ -92,24 +92,24 @@ func TestFacts(t *testing.T) {
 		state status.State
 		stale bool
 	}{{status.AuthRequired, false}, {status.Connected, false}, {status.Reconnecting, true}, {status.Connected, true}} {
-		b.post(id, Status{State: step.state})
-		if got := b.Snapshots()[0]; got.Stale != step.stale || got.Tools != 7 || got.Era != "modern" {
-			t.Errorf("%v: %+v", step.state, got.Facts)
+		b.post(id, status.Status{State: step.state})
+		if got := b.Statuses()[0]; got.Stale != step.stale || got.Tools != 7 || got.Era != "modern" {
+			t.Errorf("%v: %+v", step.state, got)
 		}
 	}
-	b.report(id, func(f *Facts) { f.Tools, f.Stale = 8, false })
-	if got := b.Snapshots()[0]; got.Stale || got.Tools != 8 {
-		t.Errorf("reloaded: %+v", got.Facts)
+	b.report(id, func(f *status.Status) { f.Tools, f.Stale = 8, false })
+	if got := b.Statuses()[0]; got.Stale || got.Tools != 8 {
+		t.Errorf("reloaded: %+v", got)
 	}
 }
 
 // TestNothingKnownIsNotStale loses a connection before any tool was counted.
 func TestNothingKnownIsNotStale(t *testing.T) {
 	b := newStatusRegistry()
-	id := b.add("files", Status{State: status.Connected})
-	b.post(id, Status{State: status.Reconnecting})
-	if got := b.Snapshots()[0]; got.Stale {
-		t.Errorf("stale without a tool: %+v", got.Facts)
+	id := b.add("files", status.Status{State: status.Connected})
+	b.post(id, status.Status{State: status.Reconnecting})
+	if got := b.Statuses()[0]; got.Stale {
+		t.Errorf("stale without a tool: %+v", got)
 	}
 }
 
@@ -117,13 +117,13 @@ func TestNothingKnownIsNotStale(t *testing.T) {
 func TestIDsCountUp(t *testing.T) {
 	b := newStatusRegistry()
 	for want := uint64(1); want <= 3; want++ {
-		if got := b.add("files", Status{}); got != want {
+		if got := b.add("files", status.Status{}); got != want {
 			t.Errorf("server %d has the id %d", want, got)
 		}
-		if s, ok := b.snapshot(want); !ok || s.Name != "files" || s.ID != want {
+		if s, ok := b.status(want); !ok || s.Name != "files" || s.ID != want {
 			t.Errorf("server %d is %+v, %v", want, s, ok)
 		}
-		if s, ok := b.snapshot(want + 1); ok {
+		if s, ok := b.status(want + 1); ok {
 			t.Errorf("a server that was not added is %+v", s)
 		}
 	}
@@ -133,8 +133,8 @@ func TestIDsCountUp(t *testing.T) {
 func TestTokenIsPassedOn(t *testing.T) {
 	b := newStatusRegistry()
 	s := b.Subscribe()
-	b.add("one", Status{})
-	b.add("two", Status{})
+	b.add("one", status.Status{})
+	b.add("two", status.Status{})
 	<-s.ready
 	for waiting := 1; waiting >= 0; waiting-- {
 		if _, ok := s.take(); !ok || len(s.ready) != waiting {
@@ -155,7 +155,7 @@ func TestNext(t *testing.T) {
 		if _, err := s.Next(short); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		time.AfterFunc(time.Second, func() { b.add("files", Status{}) })
+		time.AfterFunc(time.Second, func() { b.add("files", status.Status{}) })
 		if n, err := s.Next(t.Context()); err != nil || n.Name != "files" || n.Seq != 1 {
 			t.Error(n, err)
 		}
@@ -164,7 +164,7 @@ func TestNext(t *testing.T) {
 			t.Error(err)
 		}
 		s.Close()
-		b.add("other", Status{})
+		b.add("other", status.Status{})
 		if _, err := s.Next(t.Context()); !errors.Is(err, ErrRegistryClosed) {
 			t.Error("closed, and yet:", err)
 		}
@@ -174,10 +174,10 @@ func TestNext(t *testing.T) {
 func TestClosedBoard(t *testing.T) {
 	b := newStatusRegistry()
 	s := b.Subscribe()
-	id := b.add("files", Status{})
+	id := b.add("files", status.Status{})
 	b.Close()
 	b.Close()
-	b.post(id, Status{State: status.Failed})
+	b.post(id, status.Status{State: status.Failed})
 	for name, s := range map[string]*Subscription{"before": s, "after": b.Subscribe()} {
 		if n, err := s.Next(t.Context()); err != nil || n.Name != "files" || n.State != status.Disconnected {
 			t.Error(name, n, err)
@@ -195,7 +195,7 @@ func TestManyReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newStatusRegistry()
 		s := b.Subscribe()
-		got := make(chan Notice, 4)
+		got := make(chan status.Update, 4)
 		for range cap(got) {
 			go func() {
 				if n, err := s.Next(t.Context()); err == nil {
@@ -207,7 +207,7 @@ func TestManyReaders(t *testing.T) {
 		b.mu.Lock()
 		for id := range uint64(cap(got)) {
 			s.queue = append(s.queue, id)
-			s.news[id] = Notice{Snapshot: Snapshot{ID: id}}
+			s.news[id] = status.Update{Status: status.Status{ID: id}}
 		}
 		s.wake() // once, as when no reader could run in between
 		b.mu.Unlock()
@@ -225,18 +225,18 @@ func FuzzBoard(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, steps int) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		b := newStatusRegistry()
-		knows := map[*Subscription]map[uint64]Notice{b.Subscribe(): {}, b.Subscribe(): {}}
+		knows := map[*Subscription]map[uint64]status.Update{b.Subscribe(): {}, b.Subscribe(): {}}
 		var ids []uint64
 		for range min(max(steps, 0), 500) {
 			switch k := random.IntN(10); {
 			case k == 0 || len(ids) == 0:
-				ids = append(ids, b.add("s", Status{}))
+				ids = append(ids, b.add("s", status.Status{}))
 			case k == 1:
 				b.remove(ids[random.IntN(len(ids))])
 			case k < 7:
-				b.post(ids[random.IntN(len(ids))], Status{State: status.State(random.IntN(8))})
+				b.post(ids[random.IntN(len(ids))], status.Status{State: status.State(random.IntN(8))})
 			case k == 7:
-				knows[b.Subscribe()] = map[uint64]Notice{}
+				knows[b.Subscribe()] = map[uint64]status.Update{}
 			default:
 				for s, known := range knows {
 					hear(t, s, known, random.IntN(4))
@@ -255,7 +255,7 @@ func FuzzBoard(f *testing.F) {
 }
 
 // hear reads up to n notices and checks their order.
-func hear(t *testing.T, s *Subscription, known map[uint64]Notice, n int) {
+func hear(t *testing.T, s *Subscription, known map[uint64]status.Update, n int) {
 	t.Helper()
 	for range n {
 		news, ok := s.take()
@@ -272,14 +272,14 @@ func hear(t *testing.T, s *Subscription, known map[uint64]Notice, n int) {
 	}
 }
 
-func sameAs(t *testing.T, b *StatusRegistry, known map[uint64]Notice) {
+func sameAs(t *testing.T, b *StatusRegistry, known map[uint64]status.Update) {
 	t.Helper()
-	shown := b.Snapshots()
+	shown := b.Statuses()
 	if len(shown) != len(known) {
 		t.Fatalf("%d servers, and a reader knows %d", len(shown), len(known))
 	}
 	for _, want := range shown {
-		if got := known[want.ID].Snapshot; got != want {
+		if got := known[want.ID].Status; got != want {
 			t.Fatalf("a reader knows %+v, and the registry shows %+v", got, want)
 		}
 	}

@@ -12,16 +12,6 @@ func permanent(r status.Reason) bool {
 	return r == status.BadConfig || r == status.Denied || r == status.PluginRefused
 }
 
-// Status is what a machine says about its server.
-type Status struct {
-	State   status.State
-	Reason  status.Reason
-	Since   time.Time // when the state began
-	Err     error     // the newest one; it stays when all is well again
-	Attempt int       // dials since the server was last well
-	Next    time.Time // of the next dial that comes by itself; zero is none
-}
-
 // Refusal is why there is no connection to be had now. It unwraps to the error
 // behind it, where there is one.
 type Refusal struct {
