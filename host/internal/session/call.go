@@ -50,13 +50,20 @@ func (e *aboutError) Error() string {
 
 func (e *aboutError) Unwrap() error { return e.err }
 
-func (s *Session) converse(ctx context.Context, q *request, result any) error {
+// complete makes a request and goes on from its results to the one that ends it.
+func (s *Session) complete(ctx context.Context, q *request) ([]byte, dialect, error) {
 	ctx, over := s.track(ctx)
 	defer over()
 	text, d, err := s.do(ctx, q)
 	if err == nil {
 		text, err = s.proceed(ctx, q, d, text)
 	}
+	return text, d, err
+}
+
+// converse is complete with the result decoded, as [Session.Call] says.
+func (s *Session) converse(ctx context.Context, q *request, result any) error {
+	text, d, err := s.complete(ctx, q)
 	if err != nil {
 		return err
 	}

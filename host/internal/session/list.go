@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,10 +20,11 @@ type kind[T any] struct {
 	method string
 	member string // of a page, that has the elements
 	thing  string // what an element is
+	key    string // what it is known by, for errors
 	needs  *capability
 
-	// read reads an element in place, and what it is known by. What it has elements
-	// of itself counts against the allowance of the list.
+	// read reads an element in place, and what it is known by: what is raw aliases text.
+	// What it has elements of itself counts against the allowance of the list.
 	read func(text []byte, a *strictjson.Allowance) (item T, name string, err error)
 }
 
@@ -100,30 +102,45 @@ func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
 		return false, fmt.Errorf("%w: want a list of at most %d bytes, its first %d pages have %d",
 			ErrInvalidResult, mcp.MaxListBytes, len(l.cursors)+1, l.bytes)
 	}
-	page, err := readPage(text, l.kind.member, l.allowance)
-	if err == nil {
-		err = d.admit(page.kind)
+	var elements [][]byte
+	var next *string // nil ends the list; an empty one is a cursor like any other
+	var kind mcp.ResultType
+	var ttl float64 // milliseconds
+	r := strictjson.Read(text).Within(l.allowance)
+	for key := range r.Members() {
+		switch string(key) {
+		case l.kind.member:
+			for range r.Array() {
+				elements = append(elements, r.Raw())
+			}
+		case "nextCursor":
+			next = new(r.String())
+		case "resultType":
+			kind = resultType(r)
+		case "ttlMs":
+			ttl = number(r)
+		}
 	}
-	if err != nil {
+	if err := cmp.Or(invalid(r.Err()), d.admit(kind)); err != nil {
 		return false, err
 	}
-	if until := freshUntil(page.ttl, d); until.Before(l.until) {
+	if until := freshUntil(ttl, d); until.Before(l.until) {
 		l.until = until
 	}
-	for _, raw := range page.elements {
+	for _, raw := range elements {
 		if err := l.keep(raw, d); err != nil {
 			return false, err
 		}
 	}
 	switch {
-	case page.next == nil:
+	case next == nil:
 		return false, nil
-	case l.cursors[*page.next]:
-		l.warn("the server repeats cursor %q; the list ends there", clip(*page.next))
+	case l.cursors[*next]:
+		l.warn("the server repeats cursor %q; the list ends there", clip(*next))
 		return false, nil
 	}
-	l.cursor = page.next
-	l.cursors[*page.next] = true
+	l.cursor = next
+	l.cursors[*next] = true
 	if len(l.cursors) >= mcp.MaxPages {
 		return false, fmt.Errorf("%w: want a list of at most %d pages, there is another", ErrInvalidResult, mcp.MaxPages)
 	}
@@ -135,6 +152,9 @@ func (l *list[T]) add(text []byte, d dialect) (more bool, err error) {
 // list.
 func (l *list[T]) keep(raw []byte, d dialect) error {
 	item, name, err := l.kind.read(raw, l.allowance)
+	if err == nil && name == "" {
+		err = errors.New("it has no " + l.kind.key)
+	}
 	switch {
 	case err != nil && errors.As(err, new(*strictjson.TooManyError)):
 		return invalid(err)
@@ -175,36 +195,6 @@ func (l *list[T]) tell(warn func(string)) {
 	for _, text := range l.warnings {
 		warn(text)
 	}
-}
-
-// page is the result of a list request, elements as written. A nil next ends the
-// list; an empty one is a cursor like any other.
-type page struct {
-	elements [][]byte
-	next     *string
-	kind     mcp.ResultType
-	ttl      float64 // milliseconds
-}
-
-// readPage reads a page in place: it aliases text. Its elements count against a.
-func readPage(text []byte, elements string, a *strictjson.Allowance) (p page, err error) {
-	r := strictjson.Read(text).Within(a)
-	for key := range r.Members() {
-		switch string(key) {
-		case elements:
-			for range r.Array() {
-				p.elements = append(p.elements, r.Raw())
-			}
-		case "nextCursor":
-			cursor := r.String()
-			p.next = &cursor
-		case "resultType":
-			p.kind = resultType(r)
-		case "ttlMs":
-			p.ttl = number(r)
-		}
-	}
-	return p, invalid(r.Err())
 }
 
 // number reads a number that is a hint. Anything else counts as 0.

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
@@ -16,15 +15,11 @@ func (s *Session) ListPrompts(ctx context.Context) ([]mcp.Prompt, error) {
 }
 
 var promptKind = kind[mcp.Prompt]{
-	method: mcp.MethodListPrompts, member: "prompts", thing: "prompt", needs: hasPrompts,
-	read: func(text []byte, a *strictjson.Allowance) (mcp.Prompt, string, error) {
-		p, err := readPrompt(text, a)
-		return p, p.Name, err
-	},
+	method: mcp.MethodListPrompts, member: "prompts", thing: "prompt", key: "name", needs: hasPrompts, read: readPrompt,
 }
 
 // readPrompt reads a prompt in place: what is raw aliases text.
-func readPrompt(text []byte, a *strictjson.Allowance) (p mcp.Prompt, err error) {
+func readPrompt(text []byte, a *strictjson.Allowance) (p mcp.Prompt, name string, err error) {
 	r := strictjson.Read(text).Within(a)
 	p.Raw = text
 	for key := range r.Members() {
@@ -56,10 +51,7 @@ func readPrompt(text []byte, a *strictjson.Allowance) (p mcp.Prompt, err error) 
 			p.Meta = r.Raw()
 		}
 	}
-	if r.Err() == nil && p.Name == "" {
-		return p, errors.New("it has no name")
-	}
-	return p, r.Err()
+	return p, p.Name, r.Err()
 }
 
 // GetPrompt returns the messages of a prompt, with its blanks filled in.

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -23,28 +22,23 @@ func (s *Session) ListResourceTemplates(ctx context.Context) ([]mcp.ResourceTemp
 }
 
 var resourceKind = kind[mcp.Resource]{
-	method: mcp.MethodListResources, member: "resources", thing: "resource", needs: hasResources,
-	read: func(text []byte, _ *strictjson.Allowance) (mcp.Resource, string, error) {
-		r, err := readResource(text)
-		return r, r.URI, err
-	},
+	method: mcp.MethodListResources, member: "resources", thing: "resource", key: "URI", needs: hasResources, read: readResource,
 }
 
 var templateKind = kind[mcp.ResourceTemplate]{
-	method: mcp.MethodListTemplates, member: "resourceTemplates", thing: "resource template", needs: hasResources,
-	read: func(text []byte, _ *strictjson.Allowance) (mcp.ResourceTemplate, string, error) {
-		r, err := readResource(text)
-		t := mcp.ResourceTemplate{
-			URITemplate: string(r.URI), Name: r.Name, Title: r.Title, Description: r.Description,
+	method: mcp.MethodListTemplates, member: "resourceTemplates", thing: "resource template", key: "URI", needs: hasResources,
+	read: func(text []byte, a *strictjson.Allowance) (mcp.ResourceTemplate, string, error) {
+		r, uri, err := readResource(text, a)
+		return mcp.ResourceTemplate{
+			URITemplate: uri, Name: r.Name, Title: r.Title, Description: r.Description,
 			MIMEType: r.MIMEType, Annotations: r.Annotations, Meta: r.Meta, Raw: r.Raw,
-		}
-		return t, t.URITemplate, err
+		}, uri, err
 	},
 }
 
 // readResource reads a resource or a template in place: what is raw aliases
 // text. The two differ in the name of what they are known by.
-func readResource(text []byte) (out mcp.Resource, err error) {
+func readResource(text []byte, _ *strictjson.Allowance) (out mcp.Resource, uri string, err error) {
 	r := strictjson.Read(text)
 	out.Raw = text
 	for key := range r.Members() {
@@ -67,16 +61,22 @@ func readResource(text []byte) (out mcp.Resource, err error) {
 			out.Meta = r.Raw()
 		}
 	}
-	if r.Err() == nil && out.URI == "" {
-		return out, errors.New("it has no URI")
-	}
-	return out, r.Err()
+	return out, out.URI, r.Err()
 }
 
 // ReadResource returns what a resource holds. What the server said is still
 // fresh is not asked for again, until it says that any resource changed.
 func (s *Session) ReadResource(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
-	text, err := s.read(ctx, uri)
+	text, as, ok := s.reads.fresh(uri)
+	var err error
+	if !ok {
+		q := request{method: mcp.MethodReadResource, name: uri, given: map[string]any{"uri": uri}, needs: hasResources}
+		var d dialect
+		if text, d, err = s.complete(ctx, &q); err == nil && q.rounds == 0 {
+			ttl := number(strictjson.Read(member(text, "ttlMs")))
+			s.reads.keep(uri, text, freshUntil(ttl, d), as)
+		}
+	}
 	result := &mcp.ReadResourceResult{}
 	if err == nil {
 		err = invalid(json.Unmarshal(text, result))
@@ -85,28 +85,6 @@ func (s *Session) ReadResource(ctx context.Context, uri string) (*mcp.ReadResour
 		return nil, fmt.Errorf("read %s on %s: %w", clip(uri), s.cfg.Name, err)
 	}
 	return result, nil
-}
-
-func (s *Session) read(ctx context.Context, uri string) ([]byte, error) {
-	text, as, ok := s.reads.fresh(uri)
-	if ok {
-		return text, nil
-	}
-	ctx, over := s.track(ctx)
-	defer over()
-	q := request{method: mcp.MethodReadResource, name: uri, given: map[string]any{"uri": uri}, needs: hasResources}
-	text, d, err := s.do(ctx, &q)
-	if err != nil {
-		return nil, err
-	}
-	if text, err = s.proceed(ctx, &q, d, text); err == nil && q.rounds == 0 {
-		s.reads.keep(uri, text, freshUntil(readTTL(text), d), as)
-	}
-	return text, err
-}
-
-func readTTL(result []byte) float64 {
-	return number(strictjson.Read(member(result, "ttlMs")))
 }
 
 // reads are the results of reading that are still fresh. Those that depend on answers of
@@ -153,11 +131,11 @@ func (r *reads) keep(uri string, text []byte, until time.Time, as uint64) {
 	if as != r.changes || size > maxReads || !until.After(time.Now()) {
 		return
 	}
-	if r.results == nil || r.bytes+size > maxReads {
-		r.results, r.bytes = make(map[string]freshText), 0
-	}
 	if old, again := r.results[uri]; again {
 		r.bytes -= len(uri) + len(old.text)
+	}
+	if r.results == nil || r.bytes+size > maxReads {
+		r.results, r.bytes = make(map[string]freshText), 0
 	}
 	r.bytes += size
 	r.results[uri] = freshText{text, until}

@@ -32,12 +32,7 @@ const goodbye = 2 * time.Second
 
 // ListTasks returns the tasks that a legacy server keeps for this client.
 func (s *Session) ListTasks(ctx context.Context) ([]mcp.Task, error) {
-	l := newList(&taskKind)
-	if err := fetch(ctx, s, &l); err != nil {
-		return nil, err
-	}
-	l.tell(s.cfg.Warn)
-	return l.items, nil
+	return listAll(ctx, s, new(listCache[mcp.Task]), &taskKind) // which no later call finds
 }
 
 var taskKind = kind[mcp.Task]{

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
@@ -35,11 +34,7 @@ func (s *Session) list(ctx context.Context) (*toolList, error) {
 }
 
 var toolKind = kind[mcp.Tool]{
-	method: mcp.MethodListTools, member: "tools", thing: "tool",
-	read: func(text []byte, _ *strictjson.Allowance) (mcp.Tool, string, error) {
-		tool, err := readTool(text)
-		return tool, tool.Name, err
-	},
+	method: mcp.MethodListTools, member: "tools", thing: "tool", key: "name", read: readTool,
 }
 
 // toolList is a list of tools that is being fetched.
@@ -110,7 +105,7 @@ func (s *Session) callTool(ctx context.Context, q *request) (*mcp.CallToolResult
 }
 
 // readTool reads a tool in place: what is raw aliases text.
-func readTool(text []byte) (tool mcp.Tool, err error) {
+func readTool(text []byte, _ *strictjson.Allowance) (tool mcp.Tool, name string, err error) {
 	r := strictjson.Read(text)
 	tool.Raw = text
 	for key := range r.Members() {
@@ -139,10 +134,7 @@ func readTool(text []byte) (tool mcp.Tool, err error) {
 			tool.Meta = r.Raw()
 		}
 	}
-	if r.Err() == nil && tool.Name == "" {
-		return tool, errors.New("it has no name")
-	}
-	return tool, r.Err()
+	return tool, tool.Name, r.Err()
 }
 
 func readAnnotations(r *strictjson.Reader, a *mcp.ToolAnnotations) {

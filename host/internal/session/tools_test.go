@@ -125,7 +125,7 @@ func TestToolFields(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := readTool([]byte(text))
+	got, _, err := readTool([]byte(text), nil)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
