@@ -62,9 +62,11 @@ func (t *Table) ended() <-chan struct{} {
 		<-t.empty
 		t.teed.Wait()
 		t.workers.close()
-		for _, o := range t.openers {
-			o.Close()
-		}
+		t.freed.Do(func() { // by the first Close; the others wait for it
+			for _, o := range t.openers {
+				o.Close()
+			}
+		})
 		close(done)
 	}()
 	return done

@@ -37,6 +37,7 @@ type Table struct {
 	now     func() time.Time
 	stderr  *Tail
 	teed    sync.WaitGroup // the goroutine that follows stderr, if any
+	freed   sync.Once      // the openers are closed
 
 	force chan struct{} // closed when no grace is left
 	empty chan struct{} // closed when the table is closed and nothing is left
@@ -87,8 +88,8 @@ type Opener interface {
 	// block. An error has a status for the guest.
 	Open(o Opening, r *abi.OpenRequest) (Handle, abi.Status, error)
 
-	// Close frees what is kept between handles. It is called when no handle is left,
-	// and may be called again.
+	// Close frees what is kept between handles. It is called once, when no handle is
+	// left.
 	Close()
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -417,4 +418,23 @@ func TestWorkersWaitForJobs(t *testing.T) {
 			t.Errorf("%d wait after the end", len(p.idle))
 		}
 	})
+}
+
+// TestOpenersAreClosedOnce closes a table from several goroutines, of which each returns
+// when its opener was closed.
+func TestOpenersAreClosedOnce(t *testing.T) {
+	f := &fake{kind: abi.OpenStream}
+	table := NewTable(Config{Grants: []Grant{{"main", f}}})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if err := table.Close(t.Context()); err != nil || f.closed.Load() != 1 {
+				t.Errorf("%v, and its opener was closed %d times", err, f.closed.Load())
+			}
+		})
+	}
+	wg.Wait()
+	if n := f.closed.Load(); n != 1 {
+		t.Errorf("its opener was closed %d times", n)
+	}
 }
