@@ -53,21 +53,17 @@ func (s *asyncSender) run() {
 	for s.take(&batch) {
 		for i, q := range batch {
 			batch[i] = queued{}
-			s.send(q)
+			if q.mark != nil {
+				close(q.mark)
+				continue
+			}
+			s.sent(q.m)
+			if s.link.Send(s.ctx, q.m) != nil {
+				s.mu.Lock()
+				s.dropped++
+				s.mu.Unlock()
+			}
 		}
-	}
-}
-
-func (s *asyncSender) send(q queued) {
-	if q.mark != nil {
-		close(q.mark)
-		return
-	}
-	s.sent(q.m)
-	if s.link.Send(s.ctx, q.m) != nil {
-		s.mu.Lock()
-		s.dropped++
-		s.mu.Unlock()
 	}
 }
 
@@ -83,28 +79,20 @@ func (s *asyncSender) take(batch *[]queued) bool {
 
 // flush waits until the link was given everything that was posted before, or ctx ends.
 func (s *asyncSender) flush(ctx context.Context) error {
-	mark := s.mark()
-	if mark == nil {
+	s.mu.Lock()
+	if !s.running { // the queue is empty
+		s.mu.Unlock()
 		return nil
 	}
+	mark := make(chan struct{})
+	s.queue = append(s.queue, queued{mark: mark})
+	s.mu.Unlock()
 	select {
 	case <-mark:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// mark returns a mark behind what is in the queue, or nil where that is empty.
-func (s *asyncSender) mark() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.running {
-		return nil
-	}
-	mark := make(chan struct{})
-	s.queue = append(s.queue, queued{mark: mark})
-	return mark
 }
 
 // close drops what was not sent and takes no more.

@@ -96,7 +96,7 @@ func BenchmarkParse(b *testing.B) {
 	msg := []byte(`{"jsonrpc":"2.0","id":123,"result":` + smallResult + `}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := parse(msg, 128); err != nil {
+		if _, err := parse(msg); err != nil {
 			b.Fatal(err)
 		}
 	}

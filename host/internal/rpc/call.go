@@ -45,12 +45,7 @@ const (
 // not left yet; Call does not wait for that.
 func (p *Peer) Call(ctx context.Context, r Call) ([]byte, error) {
 	c := p.newCall(ctx, &r)
-	result, err := p.run(ctx, c, &r)
-	p.recycle(c)
-	return result, err
-}
-
-func (p *Peer) run(ctx context.Context, c *call, r *Call) ([]byte, error) {
+	defer p.recycle(c)
 	if err := contextError(ctx); err != nil {
 		return nil, p.failed(c.method, NotSent, err)
 	}
@@ -60,7 +55,7 @@ func (p *Peer) run(ctx context.Context, c *call, r *Call) ([]byte, error) {
 	if r.Begun != nil {
 		r.Begun()
 	}
-	if err := p.send(c, r); err != nil {
+	if err := p.send(c, &r); err != nil {
 		return nil, p.unsent(c, err)
 	}
 	p.await(ctx, c)
@@ -221,12 +216,7 @@ func (p *Peer) Notify(ctx context.Context, method string, params Appender) error
 // take it back.
 func (p *Peer) Announce(ctx context.Context, method string, params Appender) error {
 	c := p.newCall(ctx, &Call{Method: method})
-	err := p.announce(ctx, c, params)
-	p.recycle(c)
-	return err
-}
-
-func (p *Peer) announce(ctx context.Context, c *call, params Appender) error {
+	defer p.recycle(c)
 	if err := p.flight.open(c); err != nil {
 		return p.failed(c.method, NotSent, err)
 	}

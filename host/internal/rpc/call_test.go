@@ -224,14 +224,24 @@ func TestRefusedAfterItsAnswer(t *testing.T) {
 		return errBroken
 	})})
 	defer p.Close(nil)
+	var made []*call
+	p.calls.New = func() any {
+		c := newCall().(*call)
+		made = append(made, c)
+		return c
+	}
 	for range 100 {
-		c := p.newCall(t.Context(), &Call{})
-		if _, err := p.run(t.Context(), c, &Call{}); !errors.Is(err, errBroken) || !errors.Is(err, ErrNotSent) {
+		if _, err := p.Call(t.Context(), Call{}); !errors.Is(err, errBroken) || !errors.Is(err, ErrNotSent) {
 			t.Fatal(err)
 		}
-		if len(c.done) != 0 {
-			t.Fatal("the call ended twice")
+		for _, c := range made {
+			if len(c.done) != 0 {
+				t.Fatal("the call ended twice")
+			}
 		}
+	}
+	if len(made) == 0 {
+		t.Error("no record of a call was made")
 	}
 }
 

@@ -33,7 +33,9 @@ type tally struct {
 
 // Counters returns the counts so far.
 func (p *Peer) Counters() Counters {
-	c := p.flight.counters()
+	p.flight.mu.Lock()
+	c := p.flight.counts
+	p.flight.mu.Unlock()
 	c.Blank = p.tally.blank.Load()
 	c.Malformed = p.tally.malformed.Load()
 	c.Arrays = p.tally.arrays.Load()
@@ -44,10 +46,4 @@ func (p *Peer) Counters() Counters {
 	c.Unsaid = p.sender.unsent()
 	p.notes.count(&c)
 	return c
-}
-
-func (f *inflight) counters() Counters {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.counts
 }

@@ -23,9 +23,9 @@ const (
 
 // parse takes a message apart in the one pass that checks it. Every error is an
 // ErrMalformed.
-func parse(msg []byte, maxDepth int) (envelope, error) {
+func parse(msg []byte) (envelope, error) {
 	var e envelope
-	w := strictjson.Open(msg, maxDepth)
+	w := strictjson.Open(msg, strictjson.DefaultDepth)
 	if w.Kind() != '{' {
 		return e, malformed("not a JSON object")
 	}
@@ -59,9 +59,13 @@ func (e *envelope) collect(w *strictjson.Walk) error {
 			continue
 		}
 		if string(key) == "jsonrpc" {
-			if err := e.setVersion(w.Value); err != nil {
-				return err
+			if e.version {
+				return malformed(`"jsonrpc" twice`)
 			}
+			if w.Value[0] != '"' || string(strictjson.Unquote(w.Value)) != "2.0" {
+				return malformed(`"jsonrpc" is %.20s, want "2.0"`, w.Value)
+			}
+			e.version = true
 			continue
 		}
 		for _, extra := range extras[:known] {
@@ -91,17 +95,6 @@ func (e *envelope) slot(key []byte) *[]byte {
 	case "error":
 		return &e.fault
 	}
-	return nil
-}
-
-func (e *envelope) setVersion(value []byte) error {
-	if e.version {
-		return malformed(`"jsonrpc" twice`)
-	}
-	if value[0] != '"' || string(strictjson.Unquote(value)) != "2.0" {
-		return malformed(`"jsonrpc" is %.20s, want "2.0"`, value)
-	}
-	e.version = true
 	return nil
 }
 

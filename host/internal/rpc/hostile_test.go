@@ -230,12 +230,13 @@ func TestArrays(t *testing.T) {
 
 func TestDepth(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
-	play(t, Config{MaxDepth: 10}, asks("a"), asks("b"),
-		answers(1, deep(9)), gets("a", deep(9)),
-		delivers(0, `{"jsonrpc":"2.0","id":2,"result":`+deep(10)+`}`, abi.VerdictMalformed), fails("b", Answered, ErrMalformed))
-	play(t, Config{MaxDepth: 10}, agrees(Terms{AllowBatch: true}), asks("a"), asks("b"),
-		delivers(0, `[{"jsonrpc":"2.0","id":1,"result":`+deep(9)+`}]`, abi.VerdictAnswer), gets("a", deep(9)),
-		delivers(0, `[{"jsonrpc":"2.0","id":2,"result":`+deep(10)+`}]`, abi.VerdictMalformed), fails("b", Answered, ErrMalformed))
+	const most = strictjson.DefaultDepth - 1 // of a result, which its message holds
+	play(t, Config{}, asks("a"), asks("b"),
+		answers(1, deep(most)), gets("a", deep(most)),
+		delivers(0, `{"jsonrpc":"2.0","id":2,"result":`+deep(most+1)+`}`, abi.VerdictMalformed), fails("b", Answered, ErrMalformed))
+	play(t, Config{}, agrees(Terms{AllowBatch: true}), asks("a"), asks("b"),
+		delivers(0, `[{"jsonrpc":"2.0","id":1,"result":`+deep(most)+`}]`, abi.VerdictAnswer), gets("a", deep(most)),
+		delivers(0, `[{"jsonrpc":"2.0","id":2,"result":`+deep(most+1)+`}]`, abi.VerdictMalformed), fails("b", Answered, ErrMalformed))
 }
 
 // TestStreak: a hundred malformed messages in a row, and not one less, mean
@@ -285,7 +286,7 @@ func TestOwnedResult(t *testing.T) {
 	whole := func(result string) []byte { return []byte(`{"jsonrpc":"2.0","id":1,"result":` + result + `}`) }
 	large, small := whole(`"`+strings.Repeat("x", 1000)+`"`), whole(`1`)
 	for _, msg := range [][]byte{large, small} {
-		e, err := parse(msg, 0)
+		e, err := parse(msg)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func (p *Peer) Deliver(exchange uint32, msg []byte, owned bool) abi.Verdict {
 }
 
 func (p *Peer) message(exchange uint32, msg []byte, owned bool) abi.Verdict {
-	e, err := parse(msg, p.depth())
+	e, err := parse(msg)
 	if err != nil {
 		return p.malformed(exchange, msg, err)
 	}
@@ -111,9 +111,7 @@ func keep(result, msg []byte, owned bool) []byte {
 	if owned && cap(msg) <= 2*len(result) {
 		return result
 	}
-	out := make([]byte, len(result))
-	copy(out, result)
-	return out
+	return append(make([]byte, 0, len(result)), result...)
 }
 
 // fault returns the error that a server answers, and with which HTTP status.
@@ -140,7 +138,7 @@ func (p *Peer) array(exchange uint32, msg []byte) abi.Verdict {
 	}
 	const none = abi.VerdictTooBig // worse than the verdict of any element
 	best := none
-	w := strictjson.Open(msg, p.depth()+1)
+	w := strictjson.Open(msg, strictjson.DefaultDepth+1)
 	for w.Next() {
 		best = better(best, p.message(exchange, w.Value, false))
 	}

@@ -124,12 +124,6 @@ func (f *inflight) takeLocked(c *call) {
 	}
 }
 
-func (f *inflight) quiet() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.pending) == 0
-}
-
 // drain refuses new calls once every pending call has ended except those in background.
 // The channel is closed at that point; it is nil if that is already the case.
 func (f *inflight) drain() <-chan struct{} {
@@ -175,13 +169,6 @@ func (f *inflight) leave(c *call, err error, sent Sent) bool {
 	}
 	f.endLocked(c, err, sent)
 	return true
-}
-
-// awaits reports whether there is a call of that exchange.
-func (f *inflight) awaits(exchange uint32) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.pending[exchange] != nil
 }
 
 // end ends the call of an exchange, if there is one, before its answer.
@@ -233,14 +220,10 @@ func (f *inflight) close(err error) bool {
 		f.timer.Stop()
 	}
 	f.mu.Unlock()
-	settleAll(ended)
-	return true
-}
-
-func settleAll(calls []*call) {
-	for _, c := range calls {
+	for _, c := range ended {
 		c.settle()
 	}
+	return true
 }
 
 // armLocked makes sure that expire runs at the deadline or before. A call that
@@ -280,7 +263,9 @@ func (f *inflight) expire() {
 		}
 	}
 	f.mu.Unlock()
-	settleAll(ended)
+	for _, c := range ended {
+		c.settle()
+	}
 }
 
 // match is how a response fits the pending calls.
@@ -307,41 +292,29 @@ func (f *inflight) resolve(exchange uint32, e *envelope) (*call, match) {
 		f.counts.WrongID++
 		return c, wrongID
 	}
-	if !exact {
-		return f.looseLocked(e.id)
+	loose := false
+	if !exact { // the server may have spelled it in another way than it was sent
+		id, loose = looseID(e.id)
 	}
 	c := f.pending[uint32(id)]
-	if c == nil || c.id != id || exchange != 0 {
-		f.missLocked(id)
-		return nil, unmatched
-	}
-	f.takeLocked(c)
-	f.counts.Answers++
-	return c, matched
-}
-
-// looseLocked finds the call whose id the server spelled in another way than it was sent.
-func (f *inflight) looseLocked(raw []byte) (*call, match) {
-	id, ok := looseID(raw)
-	if c := f.pending[uint32(id)]; ok && c != nil && c.id == id {
+	found := c != nil && c.id == id
+	switch {
+	case exact && found && exchange == 0:
+		f.takeLocked(c)
+		f.counts.Answers++
+		return c, matched
+	case loose && found:
 		f.takeLocked(c)
 		f.counts.WrongID++
 		return c, wrongID
-	}
-	f.counts.Unknown++
-	return nil, unmatched
-}
-
-// missLocked counts a response that no call waits for.
-func (f *inflight) missLocked(id uint64) {
-	switch {
-	case f.left.remove(id):
+	case exact && f.left.remove(id):
 		f.counts.Late++
-	case id <= f.lastID:
+	case exact && id <= f.lastID:
 		f.counts.Duplicate++
 	default:
 		f.counts.Unknown++
 	}
+	return nil, unmatched
 }
 
 // recent remembers the last numbers put into it.

@@ -117,35 +117,24 @@ func newReply(exchange uint32, id []byte, h *header, result Appender, fault *Err
 	m.payload = append(m.payload, id...)
 	keep := len(m.payload)
 	if fault == nil {
-		if fault = m.result(result); fault == nil {
+		m.payload = append(m.payload, `,"result":`...)
+		if m.value(result) == nil {
+			m.payload = append(m.payload, '}')
 			return m
 		}
+		fault = internalError
 	}
-	m.payload = append(m.payload[:keep], `,"error":`...)
-	m.payload = append(appendError(m.payload, fault), '}')
-	return m
-}
-
-func (m *Message) result(result Appender) *Error {
-	m.payload = append(m.payload, `,"result":`...)
-	if err := m.value(result); err != nil {
-		return internalError
-	}
-	m.payload = append(m.payload, '}')
-	return nil
-}
-
-func appendError(dst []byte, e *Error) []byte {
-	dst = append(dst, `{"code":`...)
-	dst = strconv.AppendInt(dst, int64(e.Code), 10)
-	dst = append(dst, `,"message":`...)
-	dst = strictjson.AppendString(dst, e.Message)
-	if e.Data != nil {
-		if out, err := strictjson.AppendRaw(append(dst, `,"data":`...), e.Data); err == nil {
-			dst = out
+	m.payload = append(m.payload[:keep], `,"error":{"code":`...)
+	m.payload = strconv.AppendInt(m.payload, int64(fault.Code), 10)
+	m.payload = append(m.payload, `,"message":`...)
+	m.payload = strictjson.AppendString(m.payload, fault.Message)
+	if fault.Data != nil {
+		if out, err := strictjson.AppendRaw(append(m.payload, `,"data":`...), fault.Data); err == nil {
+			m.payload = out
 		}
 	}
-	return append(dst, '}')
+	m.payload = append(m.payload, "}}"...)
+	return m
 }
 
 // facts starts the buffer with what the transport needs beside the bytes.

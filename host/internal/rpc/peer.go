@@ -7,8 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 )
 
 // DefaultTimeout is how long a request may take unless the configuration says otherwise.
@@ -29,12 +27,11 @@ type Link interface {
 
 // Config is what a peer is made of. Link is required.
 type Config struct {
-	Link     Link
-	Name     string        // the server's name, for errors
-	Handler  Handler       // what the server asks and tells; nil = none is heard
-	Timeout  time.Duration // of a call, and of how long a notification waits for room; 0 = none
-	After    uint64        // the number of the last message before: of a session that goes on, where no id may come twice
-	MaxDepth int           // nesting of inbound messages; 0 = strictjson.DefaultDepth
+	Link    Link
+	Name    string        // the server's name, for errors
+	Handler Handler       // what the server asks and tells; nil = none is heard
+	Timeout time.Duration // of a call, and of how long a notification waits for room; 0 = none
+	After   uint64        // the number of the last message before: of a session that goes on, where no id may come twice
 
 	// Trace sees every message, whole: those about to be sent, and those that
 	// arrive, before they are looked at. Dropped sees the inbound ones that came
@@ -156,7 +153,11 @@ func (p *Peer) Drain(ctx context.Context) error {
 
 // Quiet reports whether no call is pending. One that has ended may not have returned
 // yet.
-func (p *Peer) Quiet() bool { return p.flight.quiet() }
+func (p *Peer) Quiet() bool {
+	p.flight.mu.Lock()
+	defer p.flight.mu.Unlock()
+	return len(p.flight.pending) == 0
+}
 
 // Flush waits until the link has taken every message queued before it that no caller waits
 // for, such as the cancellation of a call, or until ctx ends. What is sent after that
@@ -166,7 +167,10 @@ func (p *Peer) Flush(ctx context.Context) error { return p.sender.flush(ctx) }
 // Done is the transport's word that an exchange is over. If a call still waits
 // for its answer, there will be none.
 func (p *Peer) Done(exchange uint32) {
-	if p.flight.awaits(exchange) {
+	p.flight.mu.Lock()
+	waits := p.flight.pending[exchange] != nil
+	p.flight.mu.Unlock()
+	if waits { // else no error is made: this comes after each answer
 		p.flight.end(exchange, fmt.Errorf("%w for request ID %d", ErrNoResponse, exchange), MaybeSent)
 	}
 }
@@ -210,12 +214,4 @@ func (p *Peer) traceSent(m *Message) {
 	if p.config.Trace != nil {
 		p.config.Trace(true, m.Body())
 	}
-}
-
-// depth is the nesting limit of inbound messages.
-func (p *Peer) depth() int {
-	if p.config.MaxDepth > 0 {
-		return p.config.MaxDepth
-	}
-	return strictjson.DefaultDepth
 }

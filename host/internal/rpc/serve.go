@@ -144,21 +144,18 @@ func (s *serving) finish(in *Incoming, one *served) bool {
 func (s *serving) cancelled(params []byte) {
 	r := strictjson.Read(params)
 	for key := range r.Object() {
-		if string(key) == "requestId" {
-			s.takeBack(r.Raw())
+		if string(key) != "requestId" {
+			continue
 		}
-	}
-}
-
-func (s *serving) takeBack(id []byte) {
-	s.mu.Lock()
-	one := s.active[string(id)]
-	if one != nil {
-		one.cancelled = true
-	}
-	s.mu.Unlock()
-	if one != nil {
-		one.cancel(errTakenBack)
+		s.mu.Lock()
+		one := s.active[string(r.Raw())]
+		if one != nil {
+			one.cancelled = true
+		}
+		s.mu.Unlock()
+		if one != nil {
+			one.cancel(errTakenBack)
+		}
 	}
 }
 
