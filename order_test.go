@@ -18,7 +18,7 @@ import (
 // depends on it: types are below, and what works on them is above.
 var ordered = []string{
 	"cmd/wharf", "host/internal/guest", "host/internal/capability", "host/internal/egress", "host/internal/wasm", "host/internal/worker", "host/internal/confine",
-	"host/pluginbuild",
+	"host/pluginbuild", "host/internal/auth",
 }
 
 func TestFilesAreOrdered(t *testing.T) {

@@ -9,11 +9,12 @@ import (
 	"sync"
 
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/egress"
 	"github.com/wharf-mcp/wharf/host/signin"
 )
 
-// maxParams is how many bytes of parameters a visit to a callback has.
+// maxParams is how many bytes of parameters a visit to a callback may have.
 const maxParams = 16 << 10
 
 // listen opens the callback, in place of one that is open.
@@ -42,8 +43,8 @@ func (f *flow) listen(ctx context.Context, a *step.Action) (*step.Event, error) 
 	return &step.Event{Listening: &step.Listening{RedirectURI: callback.URI()}}, nil
 }
 
-// openBrowser shows a page, and waits until its state has come back: to the
-// callback, or pasted. Whatever else comes changes nothing, however much of it.
+// openBrowser shows a page, and waits until its state has come back: to the callback, or
+// pasted. Visits without that state change nothing, however many there are.
 func (f *flow) openBrowser(ctx context.Context, a *step.Action) (*step.Event, error) {
 	v := &visit{state: noise(32), pasted: make(chan struct{})}
 	page, err := pageURL(a.OpenBrowser.URL, url.Values{"state": {v.state}})
@@ -66,7 +67,7 @@ func (f *flow) openBrowser(ctx context.Context, a *step.Action) (*step.Event, er
 	return &step.Event{Redirect: &step.Redirect{Params: v.params}}, nil
 }
 
-// meet shows the page of a visit and returns when it is over, or cannot be.
+// meet shows the page of a visit and returns when the visit has come, or cannot come.
 func (f *flow) meet(v *visit) error {
 	ctx, cancel := context.WithCancel(f.person)
 	callback := f.callback
@@ -89,12 +90,31 @@ func (f *flow) meet(v *visit) error {
 			return err
 		case <-v.pasted:
 			return nil
-		case err := <-failed: // of a program that says no after the visit, that says nothing
+		case err := <-failed: // after the visit it means nothing
 			if !v.taken() {
 				return err
 			}
 		}
 	}
+}
+
+// show tells the person where to type a code.
+func (f *flow) show(_ context.Context, a *step.Action) (*step.Event, error) {
+	c := signin.Code{Provider: f.config.Name, Server: f.config.Server.Name, Code: cleantext.Line(a.Show.Code, 64)}
+	var err error
+	if c.URL, err = pageURL(a.Show.URL, nil); err != nil {
+		return nil, err
+	}
+	if a.Show.Complete != "" {
+		if c.Complete, err = pageURL(a.Show.Complete, nil); err != nil {
+			return nil, err
+		}
+	}
+	f.page = c.URL
+	if f.needsPerson() == nil && f.config.Person.ShowCode != nil {
+		f.config.Person.ShowCode(f.person, c)
+	}
+	return nil, nil
 }
 
 // visit is what comes back from a page, once.
@@ -106,9 +126,8 @@ type visit struct {
 	params map[string]string
 }
 
-// accept takes the parameters of a visit, if it is the one that is waited for.
-// The state is looked at before anything else: without it, nothing in a visit
-// means anything.
+// accept takes the parameters of a visit, if they have the state of this one. It checks
+// the state before anything else: without it a visit proves nothing.
 func (v *visit) accept(query url.Values) bool {
 	state := query["state"]
 	if len(state) != 1 || subtle.ConstantTimeCompare([]byte(state[0]), []byte(v.state)) != 1 {
@@ -153,9 +172,9 @@ func (v *visit) paste(address string) error {
 	return nil
 }
 
-// pageURL returns the URL of a page as a person may be shown it: written anew,
-// with nothing in it that a program on the way could take for its own, and with
-// these parameters added. What is wrong with it is often the server's fault.
+// pageURL returns the URL of a page as [egress.CheckBrowserURL] writes it, with these
+// parameters added. An error is a problem, not a violation: a wrong URL is often the
+// server's fault.
 func pageURL(s string, add url.Values) (string, error) {
 	safe, err := egress.CheckBrowserURL(s)
 	if err != nil {

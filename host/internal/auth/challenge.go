@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -17,22 +16,28 @@ import (
 const (
 	maxStepUps  = 2                // of one server
 	stepUpsRest = 10 * time.Minute // until it may have as many again
-	freshTime   = time.Minute      // in which a refusal speaks of the flow that came before it
+	freshTime   = time.Minute      // a challenge within it refuses the result of the last flow
 
 	maxFields = 16      // WWW-Authenticate fields that a provider gets
 	maxField  = 8 << 10 // bytes of one
 )
 
-// Challenge decides what becomes of a refused request. No person is asked: what
-// needs one is an *Error of the class login. It goes out again with the nonce
-// that it lacked, with what another flow has got since it was sent, or with what
-// a flow of its own gets; and of the last there is one for each reason.
+// Challenge decides whether a refused request is sent again. It is, with the nonce that
+// it lacked, with what another flow has got since it was sent, or with what a flow for
+// this challenge gets. [Account.mayAsk] bounds the last. No person is asked: a flow that
+// needs one fails with an *Error of the class login.
 func (a *Account) Challenge(ctx context.Context, c *httpclient.Challenge) (retry bool, err error) {
 	a.nonces.note(a.origin, c.DPoPNonce)
 	if wantsNonce(c) {
 		return true, nil
 	}
-	challenge := readChallenge(c)
+	challenge := &step.Challenge{Status: c.Status} // as the provider sees it
+	for _, field := range c.Authenticate {
+		if len(challenge.Authenticate) < maxFields && len(field) <= maxField {
+			challenge.Authenticate = append(challenge.Authenticate, field)
+		}
+	}
+	_, challenge.Token, _ = strings.Cut(sentHeader(c.Sent, "Authorization"), " ")
 	reason := reasonOf(challenge)
 	if reason == "" {
 		return false, nil
@@ -56,37 +61,14 @@ func (a *Account) Challenge(ctx context.Context, c *httpclient.Challenge) (retry
 		switch err := f.wait(ctx); {
 		case ctx.Err() != nil, err != nil && f.forRequests():
 			return false, err
-		case own:
-			return a.canRetry(f.given, c.Sent), nil
+		case own: // it may have given what was refused already
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			return a.signs(f.given) || a.isNewer(f.given, c.Sent), nil
 		case f.given != nil && f.given != h:
 			return true, nil
 		}
 	}
-}
-
-// readChallenge is a challenge as a provider sees it.
-func readChallenge(c *httpclient.Challenge) *step.Challenge {
-	out := &step.Challenge{Status: c.Status}
-	for _, field := range c.Authenticate {
-		if len(out.Authenticate) < maxFields && len(field) <= maxField {
-			out.Authenticate = append(out.Authenticate, field)
-		}
-	}
-	_, out.Token, _ = strings.Cut(sentHeader(c.Sent, "Authorization"), " ")
-	return out
-}
-
-// reasonOf is the reason of a flow that answers a challenge: "" for a 403 that
-// more scopes do not help against (RFC 6750, section 3.1).
-func reasonOf(c *step.Challenge) string {
-	more := func(field string) bool { return strings.Contains(field, "insufficient_scope") }
-	switch {
-	case c.Status == 401:
-		return step.ReasonChallenged
-	case slices.ContainsFunc(c.Authenticate, more):
-		return step.ReasonUpscope
-	}
-	return ""
 }
 
 // mayAsk bounds how often a server that refuses everything can start a flow. Credentials
@@ -104,7 +86,7 @@ func (a *Account) mayAsk(reason string, h *current, round int) bool {
 }
 
 // isNewer reports whether the current result differs from what a request was sent with.
-// Of requests that a provider signs it cannot be told.
+// It is false for requests that a provider signs: each of them differs.
 func (a *Account) isNewer(h *current, sent []abi.Pair) bool {
 	if h == nil || h.credentials == nil || a.signs(h) {
 		return false
@@ -113,15 +95,8 @@ func (a *Account) isNewer(h *current, sent []abi.Pair) bool {
 	return !slices.Equal(h.pairs, slices.DeleteFunc(slices.Clone(sent), isProof))
 }
 
-// canRetry reports whether a flow has given something that was not refused yet.
-func (a *Account) canRetry(h *current, sent []abi.Pair) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.signs(h) || a.isNewer(h, sent)
-}
-
-// wantsNonce reports whether all that a request lacked is a nonce (RFC 9449,
-// section 9), and now there is one that it did not have.
+// wantsNonce reports whether a request lacked only a nonce (RFC 9449, section 9), and the
+// server has now given one that it did not have.
 func wantsNonce(c *httpclient.Challenge) bool {
 	proof := sentHeader(c.Sent, "DPoP")
 	says := func(field string) bool { return strings.Contains(field, noNonce) }
@@ -136,54 +111,9 @@ func wantsNonce(c *httpclient.Challenge) bool {
 }
 
 func sentHeader(sent []abi.Pair, name string) string {
-	for _, p := range sent {
-		if strings.EqualFold(p.Key, name) {
-			return p.Value
-		}
+	i := slices.IndexFunc(sent, func(p abi.Pair) bool { return strings.EqualFold(p.Key, name) })
+	if i < 0 {
+		return ""
 	}
-	return ""
-}
-
-// signs reports whether the provider signs each request by itself, and the flow has
-// left what it does that with.
-func (a *Account) signs(h *current) bool {
-	return h.from != "" && a.provider.Manifest().Wants.Requests && step.HasState(h.state)
-}
-
-// signed asks the provider to sign one request.
-func (a *Account) signed(ctx context.Context, h *current, r *httpclient.Request) ([]abi.Pair, error) {
-	sum := r.BodyHash()
-	event := step.Event{Kind: step.EventRequest, Request: &step.Request{
-		Method: r.Method, URL: r.URL, Headers: map[string]string{"host": r.Host}, BodySHA256: hex.EncodeToString(sum[:]),
-	}}
-	for _, p := range r.Headers() {
-		if before, there := event.Request.Headers[p.Key]; there {
-			p.Value = before + "," + p.Value
-		}
-		event.Request.Headers[p.Key] = p.Value
-	}
-	stamp(&event)
-	ctx, cancel := context.WithTimeout(ctx, machineTime)
-	defer cancel()
-	reply, err := a.provider.Step(ctx, &step.Call{State: h.state, Event: event})
-	if err == nil {
-		var c *credentials
-		if c, err = a.signature(reply); err == nil {
-			return c.pairs(), nil
-		}
-	}
-	return nil, blame(a.config.Name, "sign a request to "+a.config.Server.Name, err)
-}
-
-// signature reads the answer to a request event, which has one form.
-func (a *Account) signature(reply *step.Reply) (*credentials, error) {
-	switch actions := reply.Actions; {
-	case actions[0].Kind == step.ActionFail:
-		f := flow{config: &a.config}
-		return nil, f.fail(actions[0].Fail)
-	case len(actions) != 2 || actions[0].Kind != step.ActionCredentials || actions[1].Kind != step.ActionDone:
-		return nil, violationf("it answers a request with something else than credentials and done")
-	default:
-		return readCredentials(actions[0].Credentials, nil)
-	}
+	return sent[i].Value
 }

@@ -2,15 +2,18 @@ package auth
 
 import (
 	"net/url"
+	"slices"
+
+	"github.com/go-jose/go-jose/v4"
 
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// CheckAction returns what a host refuses of an action before it does anything of it: what
-// the manifest does not want, and what no provider may ask for. What depends on the state
-// of the flow or on the grants of the entry is not looked at. An error that is a
-// *step.Problem is what the provider hears of it; any other ends the flow.
+// CheckAction returns why a host refuses an action before it does any of it: the manifest
+// does not want it, or no provider may ask for it. It does not check what depends on the
+// state of the flow or on the grants of the entry. The provider gets an error that is a
+// *step.Problem; any other ends the flow.
 func CheckAction(a *step.Action, w *step.Wants, s *step.Server) error {
 	if !wanted(a.Kind, w) {
 		return violationf("it asks for %s, which its manifest does not want", a.Kind)
@@ -54,7 +57,7 @@ func CheckAction(a *step.Action, w *step.Wants, s *step.Server) error {
 		switch k := a.Key; {
 		case !recordShape().MatchString(k.Name):
 			return violationf("it names a key %q", cleantext.Line(k.Name, 64))
-		case !isAlg(k.Alg):
+		case !slices.Contains(algs, jose.SignatureAlgorithm(k.Alg)):
 			return violationf("it asks for a key for %q: ES256, RS256, PS256 or EdDSA are there", cleantext.Line(k.Alg, 64))
 		case k.Do != step.KeyImport && (k.Do != step.KeyOpen || k.PEM != ""):
 			return violationf("it asks for a key to %q, which is neither open nor import", cleantext.Line(k.Do, 64))

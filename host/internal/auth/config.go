@@ -12,26 +12,39 @@ import (
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
-// Config is one server, the provider that signs in to it, and all that the host
-// can do for the two. What is nil is not there: a provider that asks for it is
-// told so.
+// Provider is a provider as the flows of one account see it. Both methods are safe
+// for concurrent use; the errors of Step are *Error, or wrap the end of ctx.
+type Provider interface {
+	Manifest() *step.Manifest
+	Step(ctx context.Context, call *step.Call) (*step.Reply, error)
+}
+
+// Material is what signs in to a server over another transport than HTTP.
+type Material struct {
+	Env  map[string]secret.Secret // variables of its process
+	Blob secret.Secret            // of its stream; a transport passes it on unread
+}
+
+// Config is one server, the provider that signs in to it, and what the host can do for
+// the two. A field that is nil means that the host cannot do it, and a provider that asks
+// for it gets a problem.
 type Config struct {
-	// Name is what the user's configuration calls the provider. Errors name it
-	// so, and its records are kept under it: what a provider calls itself gives
-	// it no right to anything.
+	// Name is what the user's configuration calls the provider. Errors and the keys of
+	// its records have this name: what a provider calls itself gives it no right to
+	// anything.
 	Name string
 
 	// Installed says that the provider was installed: what it may call is granted by a
 	// command, and not by a line of the configuration.
 	Installed bool
 
-	// Provider loads it, for this account alone: see [Plugin.ForAccount]. It is
-	// called when a flow needs the provider, again after an error, and never twice
+	// Provider loads the provider, for this account alone: see [Plugin.ForAccount]. It
+	// is called when a flow needs the provider, again after an error, and never twice
 	// at a time.
 	Provider func(context.Context) (Provider, error)
 
-	// Lazy providers have nothing to say before the first challenge unless they
-	// have stored something for this server. They are not even loaded for it.
+	// Lazy providers have no credentials before the first challenge, unless they have
+	// stored something for this server. Without that they are not loaded before it.
 	Lazy bool
 
 	Server   step.Server
@@ -40,7 +53,7 @@ type Config struct {
 	Grant    Grant
 
 	// Settings returns what the server entry says to the provider: an object,
-	// which may hold secrets. It is asked anew for each flow. nil is none.
+	// which may hold secrets. It is called for each flow. nil means {}.
 	Settings func(context.Context) (json.RawMessage, error)
 
 	Vault  Vault
@@ -51,10 +64,10 @@ type Config struct {
 	Warn   func(text string)                                    // gets a line for people; may be nil
 }
 
-// Grant is what a provider is let do with what it has. Which origins it may call is
-// the affair of the [Fetcher].
+// Grant says what a provider may do with what it has. The [Fetcher] knows which origins
+// it may call.
 type Grant struct {
-	Variables []string // of the process of a server, that it may set
+	Variables []string // that it may set for the process of a server
 	Blob      bool     // it may give a blob to the transport of a server
 
 	// Registrations lets its servers share the clients that it has registered at an
@@ -63,21 +76,17 @@ type Grant struct {
 	Registrations bool
 }
 
-// Records keeps what providers store; *vault.Vault says what each method does.
-type Records interface {
+// Vault keeps what providers store, for several processes; *vault.Vault says what each
+// method does.
+type Vault interface {
 	Load(ctx context.Context, key vault.Key) (vault.Record, bool, error)
 	Store(ctx context.Context, key vault.Key, value secret.Secret) (generation uint64, err error)
 	Forget(ctx context.Context, key vault.Key, generation uint64) error
-}
-
-// Vault is Records that processes share.
-type Vault interface {
-	Records
 	Lock(ctx context.Context, key vault.Key) (unlock func(), err error)
 	Has(provider, resource string) bool
 }
 
-// Fetcher makes exchanges within what the user granted; *egress.Fetcher is
+// Fetcher makes exchanges with the origins that the user granted; *egress.Fetcher is
 // one, made for this provider and this server.
 type Fetcher interface {
 	Fetch(ctx context.Context, r egress.FetchRequest) (*egress.FetchResponse, error)

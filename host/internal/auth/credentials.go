@@ -16,7 +16,7 @@ import (
 // credentials are what requests carry.
 type credentials struct {
 	headers []header      // sorted by name; Authorization is the last
-	token   secret.Secret // the bare one
+	token   secret.Secret // without its scheme
 	key     *key          // a proof goes with each request; nil if none does
 	expires time.Time     // zero if it is not known
 }
@@ -26,8 +26,7 @@ type header struct {
 	value secret.Secret
 }
 
-// readCredentials holds credentials to what a provider may say. No error quotes a
-// value.
+// readCredentials checks the credentials that a provider gives. No error quotes a value.
 func readCredentials(c *step.Credentials, keys map[string]*key) (*credentials, error) {
 	if (c.Token == "") != (c.Scheme == "") || c.Token == "" && c.DPoP != "" {
 		return nil, violationf("its credentials have a scheme without a token, or the other way round")
@@ -51,17 +50,12 @@ func readCredentials(c *step.Credentials, keys map[string]*key) (*credentials, e
 		}
 	}
 	if c.ExpiresAt != 0 {
-		out.expires = instant(time.Now(), c.ExpiresAt)
+		// The time is read from the clock on the wall, and kept by the monotonic one.
+		const year = 366 * 24 * time.Hour // far enough, and no duration overflows
+		now := time.Now()
+		out.expires = now.Add(max(-year, min(10*year, time.UnixMilli(c.ExpiresAt).Sub(now.Round(0)))))
 	}
 	return out, nil
-}
-
-// instant converts a Unix time in milliseconds to the monotonic clock that now was read
-// from.
-func instant(now time.Time, millis int64) time.Time {
-	const year = 366 * 24 * time.Hour // far enough, and no duration overflows
-	in := max(-year, min(10*year, time.UnixMilli(millis).Sub(now.Round(0))))
-	return now.Add(in)
 }
 
 const (
@@ -69,6 +63,7 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
+// checkHeaders checks the headers of credentials.
 func checkHeaders(headers []header) error {
 	size := 0
 	seen := map[string]bool{}

@@ -9,26 +9,26 @@
 //	                     ▲ Step
 //	Account ── flow ─────┘           the loop of steps of one sign-in
 //	   │        └─ actions           vault, web, browser, person, command, keys
-//	   └─ Apply, Challenge, Nonce    what the exchanges of one server see of it
+//	   └─ Apply, Challenge, Nonce    what the exchanges with one server call
 //
 // A provider performs no I/O; package step is the contract. The host asks it what to do,
 // does that, and asks again. An instance keeps nothing between two steps, so it can be
 // discarded after any of them, and is discarded after an error.
 //
-// # Who may do what
+// # What a provider may do
 //
 // A provider sees its settings, what it has stored itself, and the results of the actions
-// that it asks for. It never sees a message of the protocol. It may ask for what both its
-// manifest wants and its user granted ([Grant]). A provider that asks for more, or that
-// violates the contract, ends its flow with an [*Error] that names it; other flows and
+// that it asks for. It never sees a message of the protocol. It may ask for an action that
+// both its manifest wants and its user granted ([Grant]). A provider that asks for more, or
+// that violates the contract, ends its flow with an [*Error] that names it; other flows and
 // other providers go on.
 //
 // # One account
 //
 // A provider serves one account. Two servers that name the same provider share its
 // compiled code and the bounds of a Plugin, and nothing else: an instance runs the steps
-// of one account, and a record is bound to the URL, socket or entry of the server. What
-// may be shared has a type of its own (step.Registration) and a grant of its own
+// of one account, and a record is bound to the URL, socket or entry of the server. Only
+// records of one type (step.Registration) can be shared, under a grant of their own
 // ([Grant].Registrations). So a hostile provider, or one that a server has tricked, has
 // nothing of another server to give away.
 //
@@ -41,7 +41,13 @@
 //
 // # Secrets
 //
-// What is in a state, a record, a credential or a key is a secret: it is in no error, no
-// log, and no file but the vault. Texts of a provider or server that reach a person are
-// cleaned.
+// States, records, credentials and keys are secrets: they are in no error, no log, and no
+// file but the vault. Texts of a provider or server that reach a person are cleaned.
+//
+// # Files
+//
+// From types to operations: errors, config, reply, settings and manifest (what a provider
+// says), keys, proof and credentials, plugin and engine (modules), flow (one sign-in),
+// records, keystore, web, person, browser and result (its actions), check and loop (its
+// steps), account, run, apply and challenge.
 package auth

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,52 +18,37 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
-// bounds are those of one call of a provider.
-type bounds struct {
-	// fuel counts what the provider computes. A unit is about a nanosecond.
-	fuel int64
+// Bounds of one call of a provider. A provider in Go works through as large a state as
+// there may be within a second; one that only loops is stopped after about five.
+const (
+	Fuel = 4_000_000_000 // what it may compute, in units of about a nanosecond
 
-	// time is for Extism's kernel, which is not metered. A provider can keep it
-	// busy, and can write all over its memory, so that it never comes to an end.
-	time time.Duration
-}
+	// callTime bounds a call in Extism's kernel, which is not metered. A provider can
+	// keep the kernel busy, and can write all over its memory, so that it never ends.
+	callTime = 10 * time.Second
 
-// generous lets a provider in Go work through as large a state as there may be,
-// which takes it a second. One that only loops is stopped after five.
-var generous = bounds{fuel: Fuel, time: 10 * time.Second}
-
-const memoryPages = 512 // of 64 KiB, for a provider, and as many for the kernel
-
-// errClosed is the error of using an Engine after its Close.
-var errClosed = errors.New("closed")
+	memoryPages = 512 // of 64 KiB, for a provider, and as many for the kernel
+)
 
 // EngineConfig is what an Engine is made of.
 type EngineConfig struct {
 	CacheDir string      // of metered modules and native code; "" keeps nothing
-	Unkept   func(error) // is told, once, why nothing is kept there; nil is not
+	Unkept   func(error) // is told once why nothing is kept there; may be nil
 
-	// Print is told what providers print and log, for their authors. They may
-	// print secrets, so nil, which drops it, is right except for authors. It is
-	// called from many goroutines.
-	Print func(provider, text string)
-
-	// Fuel is what a provider may compute in one call; 0 is what it may for a server.
+	// Fuel is what a provider may compute in one call; 0 means the constant Fuel.
 	Fuel int64
 
 	// Compiled is called each time that a provider is compiled, before it runs for
-	// the first time; nil is not. Its error is that of the load.
+	// the first time. Its error is that of the load. It may be nil.
 	Compiled func() error
 }
-
-// Fuel is what a provider may compute in one call, in units of about a nanosecond.
-const Fuel = 4_000_000_000
 
 // Engine loads providers. It is safe for concurrent use.
 type Engine struct {
 	config  EngineConfig
-	bounds  bounds
+	time    time.Duration // of a call
 	runtime *wasm.Extism
-	ctx     context.Context // ends with Close, and with it the loads
+	ctx     context.Context // ends with Close, and ends the loads
 	cancel  context.CancelFunc
 	work    sync.WaitGroup // loads under way
 
@@ -73,24 +59,17 @@ type Engine struct {
 	closed  bool
 }
 
-// load is the loading of a provider, for all that wait for it.
+// load is the loading of a provider, which several callers may wait for.
 type load struct {
 	done   chan struct{}
 	plugin *Plugin
 	err    error
 }
 
-// NewEngine checks the cache directory. Nothing is compiled.
+// NewEngine checks the cache directory. It compiles nothing.
 func NewEngine(c EngineConfig) (*Engine, error) {
-	b := generous
-	if c.Fuel > 0 {
-		b.fuel = c.Fuel
-	}
-	return openEngine(c, b)
-}
-
-func openEngine(c EngineConfig, b bounds) (*Engine, error) {
-	e := &Engine{config: c, bounds: b, loads: map[string]*load{}, plugins: map[string]weak.Pointer[Plugin]{}, modules: map[*module]bool{}}
+	c.Fuel = cmp.Or(c.Fuel, Fuel)
+	e := &Engine{config: c, time: callTime, loads: map[string]*load{}, plugins: map[string]weak.Pointer[Plugin]{}, modules: map[*module]bool{}}
 	var err error
 	if e.runtime, err = e.open(wasm.Source{Dir: c.CacheDir}); err != nil {
 		return nil, err
@@ -99,21 +78,21 @@ func openEngine(c EngineConfig, b bounds) (*Engine, error) {
 	return e, nil
 }
 
-// open makes what runs the modules of a source.
+// open returns the runtime for the modules of a source.
 func (e *Engine) open(s wasm.Source) (*wasm.Extism, error) {
 	return wasm.NewExtism(wasm.ExtismConfig{
 		CacheDir:         s.Dir,
 		CacheUnavailable: e.config.Unkept,
 		Precompiled:      s.Precompiled,
 		Limits:           s.Limits,
-		Budget:           e.bounds.fuel,
+		Budget:           e.config.Fuel,
 		Exports:          []string{step.ExportDescribe, step.ExportStep},
 	})
 }
 
-// Close ends all providers. Steps under way are waited for, which are bounded, and
-// loads for [wasm.CloseGrace]: what is compiled for longer is given back when that
-// is over. Nothing new can be loaded or stepped.
+// Close ends all providers. It waits for the steps under way, which are bounded, and for
+// [wasm.CloseGrace] for the loads: a compilation that takes longer is freed when it ends.
+// Later loads and steps fail.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.closed = true
@@ -129,7 +108,7 @@ func (e *Engine) Close() error {
 	return e.end()
 }
 
-// end gives back all that was loaded, when nothing is loaded any more.
+// end frees all that was loaded. No load may be under way.
 func (e *Engine) end() error {
 	e.mu.Lock()
 	modules := e.modules
@@ -143,10 +122,11 @@ func (e *Engine) end() error {
 }
 
 // Load validates a module, compiles it on first use, and asks it to describe itself.
-// Concurrent calls share one compilation, which goes on when ctx ends, because it cannot
-// be stopped; the caller then returns. Every error names the provider; a module that is
-// not accepted is a *wasm.Refusal. binary must not be changed afterwards. The engine keeps
-// a plugin for as long as the caller refers to it or to one of its providers.
+// Concurrent calls share one compilation. When ctx ends the caller returns, and the
+// compilation, which cannot be stopped, goes on. Every error names the provider; a module
+// that is not accepted is a *wasm.Refusal. The caller must not change binary afterwards.
+// The engine keeps a plugin for as long as the caller refers to it or to one of its
+// providers.
 func (e *Engine) Load(ctx context.Context, name string, binary []byte) (*Plugin, error) {
 	return e.LoadFrom(ctx, name, binary, wasm.Source{})
 }
@@ -165,6 +145,7 @@ func (e *Engine) LoadFrom(ctx context.Context, name string, binary []byte, s was
 	}
 }
 
+// begin returns the load of a module: one under way, one that is over, or a new one.
 func (e *Engine) begin(name string, binary []byte, s wasm.Source) (*load, error) {
 	key := fmt.Sprintf("%s %s %v", name, wasm.Hash(binary), s)
 	e.mu.Lock()
@@ -186,48 +167,44 @@ func (e *Engine) begin(name string, binary []byte, s wasm.Source) (*load, error)
 		m, err := e.load(name, binary, s)
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		delete(e.loads, key) // after an error the next may try again: the cause may be the machine's
-		if l.err = err; err == nil {
-			l.plugin = e.keep(key, m)
+		delete(e.loads, key) // after an error the next load tries again: the cause may be the machine
+		if l.err = err; err != nil {
+			return
 		}
+		l.plugin = &Plugin{m}
+		maps.DeleteFunc(e.plugins, func(_ string, p weak.Pointer[Plugin]) bool { return p.Value() == nil })
+		e.plugins[key], e.modules[m] = weak.Make(l.plugin), true
+		runtime.AddCleanup(l.plugin, e.release, m)
 	})
 	return l, nil
 }
 
-// keep makes the plugin of a module, which closes the module when nothing refers to the
-// plugin any more. The caller holds e.mu.
-func (e *Engine) keep(key string, m *module) *Plugin {
-	p := &Plugin{m}
-	maps.DeleteFunc(e.plugins, func(_ string, p weak.Pointer[Plugin]) bool { return p.Value() == nil })
-	e.plugins[key], e.modules[m] = weak.Make(p), true
-	runtime.AddCleanup(p, e.release, m)
-	return p
-}
-
-// release closes a module, unless the engine has closed it.
+// release closes the module of a plugin that nothing refers to, unless the engine has
+// closed it. The garbage collector calls it.
 func (e *Engine) release(m *module) {
 	e.mu.Lock()
 	open := e.modules[m]
 	delete(e.modules, m)
 	e.mu.Unlock()
 	if open {
-		_ = m.close() // the garbage collector calls this: no caller would get the error
+		_ = m.close()
 	}
 }
 
+// load compiles a module and asks it to describe itself.
 func (e *Engine) load(name string, binary []byte, s wasm.Source) (*module, error) {
-	runtime := e.runtime
-	if s != (wasm.Source{}) {
+	m := &module{name: name, runtime: e.runtime, owned: s != (wasm.Source{}), seats: make(chan struct{}, maxSeats)}
+	if m.owned {
 		own, err := e.open(s)
 		if err != nil {
 			return nil, fmt.Errorf("auth provider %s: %w", name, err)
 		}
-		runtime = own
+		m.runtime = own
 	}
-	p, err := e.make(runtime, name, binary)
+	err := e.compile(m, binary)
 	if err != nil {
-		if runtime != e.runtime {
-			err = errors.Join(err, runtime.Close())
+		if m.owned {
+			err = errors.Join(err, m.runtime.Close())
 		}
 		return nil, err
 	}
@@ -235,50 +212,40 @@ func (e *Engine) load(name string, binary []byte, s wasm.Source) (*module, error
 		err = e.config.Compiled()
 	}
 	if err == nil {
-		err = p.describe(e.ctx)
+		err = m.describe(e.ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(err, p.close())
+		return nil, errors.Join(err, m.close())
 	}
-	return p, nil
+	return m, nil
 }
 
-// make looks at a module and compiles it.
-func (e *Engine) make(runtime *wasm.Extism, name string, binary []byte) (*module, error) {
-	metered, hash, err := runtime.Prepare(name, binary)
-	if err != nil {
-		return nil, fmt.Errorf("auth provider %w", err)
-	}
-	p, err := e.compile(runtime, name, metered, hash)
-	if err != nil {
-		return nil, fmt.Errorf("auth provider %s: compile: %w", name, runtime.NotCompiled(err))
-	}
-	return p, nil
-}
-
-// loud makes Extism write what its modules print to our own output, past
-// everything that we set.
+// loud makes Extism write what its modules print to our own output, whatever we set.
 const loud = "EXTISM_ENABLE_WASI_OUTPUT"
 
-func (e *Engine) compile(runtime *wasm.Extism, name string, metered []byte, hash string) (*module, error) {
+// compile meters and compiles a module.
+func (e *Engine) compile(m *module, binary []byte) error {
 	if _, set := os.LookupEnv(loud); set {
-		return nil, errors.New(loud + " is set in the environment: it shows what providers print, and they hold secrets; unset it")
+		return fmt.Errorf("auth provider %s: compile: %s is set in the environment: it shows what providers print, and they hold secrets; unset it", m.name, loud)
+	}
+	metered, hash, err := m.runtime.Prepare(m.name, binary)
+	if err != nil {
+		return fmt.Errorf("auth provider %w", err)
 	}
 	manifest := extism.Manifest{
 		Wasm:    []extism.Wasm{extism.WasmData{Data: metered, Hash: hash, Name: "main"}},
 		Memory:  &extism.ManifestMemory{MaxPages: memoryPages, MaxHttpResponseBytes: 0, MaxVarBytes: 0},
-		Timeout: uint64(e.bounds.time.Milliseconds()),
+		Timeout: uint64(e.time.Milliseconds()),
 	}
 	compile := func() (*extism.CompiledPlugin, error) {
-		c := extism.PluginConfig{RuntimeConfig: runtime.RuntimeConfig(), EnableWasi: true}
-		return extism.NewCompiledPlugin(runtime.CompileContext(e.ctx), manifest, c, nil)
+		c := extism.PluginConfig{RuntimeConfig: m.runtime.RuntimeConfig(), EnableWasi: true}
+		return extism.NewCompiledPlugin(m.runtime.CompileContext(e.ctx), manifest, c, nil)
 	}
-	compiled, err := compile()
-	if err != nil && runtime.CacheFailed(err) {
-		compiled, err = compile()
+	if m.compiled, err = compile(); err != nil && m.runtime.CacheFailed(err) {
+		m.compiled, err = compile()
 	}
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("auth provider %s: compile: %w", m.name, m.runtime.NotCompiled(err))
 	}
-	return &module{name: name, engine: e, runtime: runtime, compiled: compiled, seats: make(chan struct{}, maxSeats)}, nil
+	return nil
 }

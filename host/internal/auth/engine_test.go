@@ -18,7 +18,7 @@ var modest = speaker{reply: `{"actions":[{"kind":"done"}]}`, exit: -1}
 
 // TestLoadsAreOne loads one provider from many places, of which some leave.
 func TestLoadsAreOne(t *testing.T) {
-	e := newEngine(t, generous)
+	e := newEngine(t, Fuel)
 	m := modest
 	m.manifest = honest()
 	binary := m.module()
@@ -71,7 +71,7 @@ func TestAClosedEngine(t *testing.T) {
 // A plugin is given back when nothing refers to it or to a provider of it any more: a host
 // may see any number of versions of a plugin.
 func TestAPluginThatNothingUsesIsGivenBack(t *testing.T) {
-	e := newEngine(t, generous)
+	e := newEngine(t, Fuel)
 	load := func(version int) *Plugin {
 		m := modest
 		m.manifest = honest() + strings.Repeat(" ", version) // which makes it another module
@@ -108,7 +108,7 @@ func TestAPluginThatNothingUsesIsGivenBack(t *testing.T) {
 // TestStepsAtATime are more than there are instances. A step that cannot wait for
 // one leaves.
 func TestStepsAtATime(t *testing.T) {
-	e := newEngine(t, generous)
+	e := newEngine(t, Fuel)
 	m := modest
 	m.manifest = honest()
 	p, err := e.Load(t.Context(), "corp", m.module())
@@ -145,7 +145,7 @@ func TestStepsAtATime(t *testing.T) {
 
 // TestInstancesAreNotKeptForEver gives a provider that frees nothing new memory.
 func TestInstancesAreNotKeptForEver(t *testing.T) {
-	e := newEngine(t, generous)
+	e := newEngine(t, Fuel)
 	m := modest
 	m.manifest = honest()
 	p, err := e.Load(t.Context(), "corp", m.module())
@@ -176,7 +176,7 @@ func TestLargeCalls(t *testing.T) {
 // TestPrinting is for the authors of providers alone.
 func TestPrinting(t *testing.T) {
 	t.Setenv(loud, "1")
-	e := newEngine(t, generous)
+	e := newEngine(t, Fuel)
 	m := modest
 	m.manifest = honest()
 	if _, err := e.Load(t.Context(), "corp", m.module()); err == nil || !strings.Contains(err.Error(), "unset it") {

@@ -31,12 +31,36 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// SettingsError says that a server entry does not fit the provider that it names.
+// errors.As finds it in an [Error]. No value is in it.
+type SettingsError struct{ Err error }
+
+func (e *SettingsError) Error() string { return e.Err.Error() }
+func (e *SettingsError) Unwrap() error { return e.Err }
+
+// errClosed is the error of using an Engine or an Account after its Close.
+var errClosed = errors.New("closed")
+
 // violation is a violation of the contract, before the provider is named.
 type violation string
 
 func (v violation) Error() string { return string(v) }
 
 func violationf(format string, args ...any) error { return violation(fmt.Sprintf(format, args...)) }
+
+// refused is a violation that the user can end by a grant; the hint says how.
+type refused struct{ text, hint string }
+
+func (r *refused) Error() string { return r.text }
+
+// ungranted is the error of what the server entry does not allow; line is what
+// allows it.
+func ungranted(what, line string) error {
+	return &refused{what + " is not granted", "to grant it, write in auth of the server: " + line}
+}
+
+// unavailable is the problem of an action that this host, or this flow, cannot do.
+func unavailable(text string) error { return &step.Problem{Code: step.ProblemUnavailable, Text: text} }
 
 // blame returns the error of a flow that a provider caused. An *Error is returned as it is.
 func blame(provider, doing string, err error) error {

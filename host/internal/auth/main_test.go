@@ -2,7 +2,6 @@ package auth
 
 import (
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -22,14 +21,19 @@ func guestBinary(t testing.TB) []byte {
 	return joined
 }
 
-// brief is enough for what a test lets providers do, whose others loop for ever.
-var brief = bounds{fuel: 200_000_000, time: 20 * time.Second}
+// brief is fuel for what a test lets providers do, so that those that loop end soon.
+const brief = 200_000_000
 
-func newEngine(t testing.TB, b bounds) *Engine {
+// newEngine returns an engine that gives a call so much fuel. A call takes twice the usual
+// time, so that on a busy machine the fuel is over first.
+func newEngine(t testing.TB, fuel int64) *Engine {
 	t.Helper()
-	e, err := openEngine(EngineConfig{}, b)
+	e, err := NewEngine(EngineConfig{Fuel: fuel})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if fuel == brief {
+		e.time = 2 * callTime
 	}
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {

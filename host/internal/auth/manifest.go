@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"net/url"
 	"regexp"
 	"strings"
@@ -23,8 +24,8 @@ var (
 	versionShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$`) })
 )
 
-// ReadManifest reads what a provider says of itself, and checks it. It ends in lists that
-// people read, so every text is held to a shape or cleaned.
+// ReadManifest reads what a provider says of itself, and checks it. People read it in
+// lists, so every text has to have a shape or is cleaned.
 func ReadManifest(b []byte) (*step.Manifest, error) {
 	if len(b) > maxManifest {
 		return nil, violationf("its manifest has %d bytes, there may be %d", len(b), maxManifest)
@@ -49,53 +50,46 @@ func ReadManifest(b []byte) (*step.Manifest, error) {
 			return nil, violationf("it wants to call %q: %v", cleantext.Line(origin, 100), err)
 		}
 	}
-	return m, checkSettings(m.Settings)
-}
-
-func checkSettings(settings []step.Setting) error {
 	seen := map[string]bool{}
-	for i := range settings {
-		s := &settings[i]
-		switch s.Kind {
-		case "":
-			s.Kind = step.SettingText
-		case step.SettingText, step.SettingList, step.SettingTable, step.SettingFlag:
-		default:
-			return violationf("its setting %q is a %q, which is no kind of setting", cleantext.Line(s.Key, 64), cleantext.Line(s.Kind, 64))
+	for i := range m.Settings {
+		s := &m.Settings[i]
+		s.Kind = cmp.Or(s.Kind, step.SettingText)
+		if settingKinds[s.Kind].like == nil {
+			return nil, violationf("its setting %q is a %q, which is no kind of setting", cleantext.Line(s.Key, 64), cleantext.Line(s.Kind, 64))
 		}
 		if !settingShape().MatchString(s.Key) || seen[s.Key] {
-			return violationf("its setting %q has no name of its own", cleantext.Line(s.Key, 64))
+			return nil, violationf("its setting %q has no name of its own", cleantext.Line(s.Key, 64))
 		}
 		s.About = cleantext.Line(s.About, 200)
 		seen[s.Key] = true
 	}
-	return nil
+	return m, nil
 }
 
-// parseOrigin reads a scheme, a host and a port, and nothing else. The result is
-// as origins are compared: in lower case, without the port that the scheme has
-// by itself.
+// parseOrigin reads a URL that has only a scheme, a host and a port. The result is as
+// origins are compared: see [originOf].
 func parseOrigin(s string) (string, error) {
-	u, err := url.Parse(s)
-	switch {
-	case err != nil:
-		return "", violationf("it is no URL")
-	case strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
-		return "", violationf("an origin ends with its host and port")
+	origin, u, err := originOf(s)
+	if err == nil && (strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.ForceQuery) {
+		err = violationf("an origin ends with its host and port")
 	}
-	return originOf(u)
+	return origin, err
 }
 
-// originOf returns the origin of a URL.
-func originOf(u *url.URL) (string, error) {
+// originOf returns a URL and its origin: in lower case, without the usual port of the
+// scheme.
+func originOf(s string) (origin string, u *url.URL, err error) {
+	if u, err = url.Parse(s); err != nil {
+		return "", nil, violationf("it is no URL")
+	}
 	host := strings.ToLower(u.Hostname())
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http":
-		return "", violationf("the scheme is neither https nor http")
+		return "", nil, violationf("the scheme is neither https nor http")
 	case host == "" || u.Opaque != "":
-		return "", violationf("there is no host")
+		return "", nil, violationf("there is no host")
 	case u.User != nil:
-		return "", violationf("there is a user name or password in it")
+		return "", nil, violationf("there is a user name or password in it")
 	}
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
@@ -103,5 +97,12 @@ func originOf(u *url.URL) (string, error) {
 	if p := u.Port(); p != "" && p != map[string]string{"https": "443", "http": "80"}[u.Scheme] {
 		host += ":" + p
 	}
-	return u.Scheme + "://" + host, nil
+	return u.Scheme + "://" + host, u, nil
+}
+
+// sameOrigin reports whether two URLs have one origin.
+func sameOrigin(a, b string) bool {
+	oa, _, errA := originOf(a)
+	ob, _, errB := originOf(b)
+	return errA == nil && errB == nil && oa == ob
 }

@@ -37,25 +37,6 @@ func (f *flow) prompt(ctx context.Context, a *step.Action) (*step.Event, error) 
 	return &step.Event{Input: &step.Input{Text: typed}}, nil
 }
 
-// show tells the person where to type a code.
-func (f *flow) show(_ context.Context, a *step.Action) (*step.Event, error) {
-	c := signin.Code{Provider: f.config.Name, Server: f.config.Server.Name, Code: cleantext.Line(a.Show.Code, 64)}
-	var err error
-	if c.URL, err = pageURL(a.Show.URL, nil); err != nil {
-		return nil, err
-	}
-	if a.Show.Complete != "" {
-		if c.Complete, err = pageURL(a.Show.Complete, nil); err != nil {
-			return nil, err
-		}
-	}
-	f.page = c.URL
-	if f.needsPerson() == nil && f.config.Person.ShowCode != nil {
-		f.config.Person.ShowCode(f.person, c)
-	}
-	return nil, nil
-}
-
 // errNoCallback is the problem of a flow that needs a function which its
 // [signin.Person] lacks.
 var errNoCallback = unavailable("this program cannot do that")
@@ -85,7 +66,7 @@ func (f *flow) personProblem(ctx context.Context, err error) error {
 	return unavailable(err.Error())
 }
 
-// wait sleeps. Where a person is at work meanwhile, it ends with them.
+// wait sleeps. It ends early when the flow stops waiting for the person.
 func (f *flow) wait(ctx context.Context, a *step.Action) (*step.Event, error) {
 	d := time.Duration(a.Wait.Milliseconds) * time.Millisecond
 	timer := time.NewTimer(d)
@@ -112,7 +93,7 @@ func (f *flow) command(ctx context.Context, _ *step.Action) (*step.Event, error)
 		return nil, context.Cause(ctx)
 	case errors.As(err, &problem):
 		return nil, problem
-	case errors.Is(err, fs.ErrNotExist): // there is no such program: it is the entry that is wrong
+	case errors.Is(err, fs.ErrNotExist): // there is no such program, so the entry is wrong
 		return nil, &SettingsError{err}
 	case err != nil:
 		return nil, unavailable(err.Error())

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"sync"
@@ -12,15 +13,9 @@ import (
 	extism "github.com/extism/go-sdk"
 
 	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
-
-// Provider is a provider as the flows of one account see it. Both methods are safe
-// for concurrent use; the errors of Step are *Error, or wrap the end of ctx.
-type Provider interface {
-	Manifest() *step.Manifest
-	Step(ctx context.Context, call *step.Call) (*step.Reply, error)
-}
 
 // Bounds of one Plugin, over all of its accounts.
 const (
@@ -29,16 +24,16 @@ const (
 )
 
 // Plugin is a provider in a module. It takes no steps by itself: each account gets
-// a Provider of its own from [Plugin.ForAccount], and instances of its own by that. When
+// a Provider of its own from [Plugin.ForAccount], with instances of its own. When
 // nothing refers to the Plugin and its Providers any more, the module is closed.
 type Plugin struct{ *module }
 
-// module is what a Plugin has of its engine. Nothing in it refers to the Plugin, which
-// could not be collected otherwise.
+// module is what a Plugin has of its engine. Nothing in it may refer to the Plugin, or
+// the Plugin would never be collected.
 type module struct {
 	name     string
-	engine   *Engine
-	runtime  *wasm.Extism // the engine's, or one for this module alone
+	runtime  *wasm.Extism
+	owned    bool // the runtime is for this module alone, and closed with it
 	compiled *extism.CompiledPlugin
 	manifest *step.Manifest
 	seats    chan struct{}
@@ -48,8 +43,8 @@ type module struct {
 	closed bool
 }
 
-// forAccount is a Plugin at work for one account. What a step leaves in the memory
-// of an instance is found by steps of the same forAccount alone.
+// forAccount is a Plugin as the Provider of one account. Only steps of the same forAccount
+// find what a step has left in the memory of an instance.
 type forAccount struct {
 	*Plugin
 	owner *owner
@@ -61,7 +56,7 @@ type owner struct{ _ byte }
 // Name is the name that the plugin was loaded under.
 func (p *Plugin) Name() string { return p.name }
 
-// Manifest is what the provider says of itself, checked. It is not to be changed.
+// Manifest is what the provider says of itself, checked. The caller must not change it.
 func (p *Plugin) Manifest() *step.Manifest { return p.manifest }
 
 // ForAccount returns the provider for one account. An instance that has taken a
@@ -79,11 +74,11 @@ func (p *forAccount) Step(ctx context.Context, call *step.Call) (*step.Reply, er
 	if err != nil {
 		return nil, blame(p.name, "step", err)
 	}
+	var reply *step.Reply
 	out, err := p.call(ctx, p.owner, step.ExportStep, in)
-	if err != nil {
-		return nil, blame(p.name, "step", err)
+	if err == nil {
+		reply, err = readReply(out)
 	}
-	reply, err := readReply(out)
 	if err != nil {
 		return nil, blame(p.name, "step", err)
 	}
@@ -102,8 +97,8 @@ func (m *module) describe(ctx context.Context) error {
 	return nil
 }
 
-// call calls an export in an instance that is at work for nothing else. The owner
-// is nil for a call that tells the instance nothing of any account.
+// call calls an export in an instance that does nothing else. The owner is nil for a call
+// that gives the instance nothing of an account.
 func (m *module) call(ctx context.Context, owner *owner, export string, in []byte) ([]byte, error) {
 	select {
 	case m.seats <- struct{}{}:
@@ -124,49 +119,43 @@ func (m *module) call(ctx context.Context, owner *owner, export string, in []byt
 	return out, nil
 }
 
-// take returns an idle instance of that owner, or makes one.
+// take returns the idle instance that the owner has used last, or else an idle one
+// without an owner, or else a new one.
 func (m *module) take(ctx context.Context, owner *owner) (*instance, error) {
-	i, err := m.reuse(owner)
-	if err != nil {
-		return nil, err
-	}
-	if i == nil {
-		if i, err = m.instance(ctx); err != nil {
-			return nil, fmt.Errorf("start: %w", err)
-		}
-	}
-	i.owner = owner
-	return i, nil
-}
-
-// reuse returns the idle instance that the owner has used last, or else one that
-// has no owner yet, or nil.
-func (m *module) reuse(owner *owner) (*instance, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return nil, errClosed
-	}
-	best := -1
+	closed, best := m.closed, -1
 	for n, i := range m.idle {
 		if i.owner == owner || i.owner == nil && best < 0 {
 			best = n
 		}
 	}
-	if best < 0 {
-		return nil, nil
+	var i *instance
+	if best >= 0 {
+		i = m.idle[best]
+		m.idle = slices.Delete(m.idle, best, best+1)
 	}
-	i := m.idle[best]
-	m.idle = slices.Delete(m.idle, best, best+1)
+	m.mu.Unlock()
+	if closed {
+		return nil, errClosed
+	}
+	if i == nil {
+		plugin, err := m.compiled.Instance(ctx, extism.PluginInstanceConfig{ModuleConfig: m.runtime.ModuleConfig(io.Discard)})
+		if err != nil {
+			return nil, fmt.Errorf("start: %w", err)
+		}
+		plugin.SetLogger(func(extism.LogLevel, string) {}) // what providers log may be secret
+		i = &instance{plugin: plugin}
+	}
+	i.owner = owner
 	return i, nil
 }
 
-// give keeps an instance for the next step of its owner. Where there are too many,
-// the one that has waited longest goes.
+// give keeps an instance for the next step of its owner. If there are too many, it closes
+// the one that has waited longest.
 func (m *module) give(i *instance) {
 	m.mu.Lock()
 	spare := i
-	if !m.closed && !i.old() {
+	if !m.closed && i.calls < maxCalls && i.bytes < maxBytes {
 		m.idle, spare = append(m.idle, i), nil
 	}
 	if len(m.idle) > maxIdle {
@@ -179,8 +168,8 @@ func (m *module) give(i *instance) {
 	}
 }
 
-// close waits until no instance is at work, and gives everything back. Steps that
-// come later find that it is closed.
+// close waits until no instance is at work, and frees everything. Later steps fail with
+// errClosed.
 func (m *module) close() error {
 	m.mu.Lock()
 	m.closed = true
@@ -194,7 +183,7 @@ func (m *module) close() error {
 		i.close()
 	}
 	err := m.compiled.Close(context.Background())
-	if m.runtime != m.engine.runtime {
+	if m.owned {
 		err = errors.Join(err, m.runtime.Close())
 	}
 	for range maxSeats {
@@ -202,3 +191,49 @@ func (m *module) close() error {
 	}
 	return err
 }
+
+// An instance is used for so many calls and bytes. Some languages free no memory, and some
+// providers keep what they have seen.
+const (
+	maxCalls = 256
+	maxBytes = 4 << 20
+)
+
+// instance is a module that runs. One goroutine uses it at a time.
+type instance struct {
+	plugin *extism.Plugin
+	owner  *owner // whose steps it takes; nil if it has only described itself
+	calls  int
+	bytes  int
+}
+
+// call calls an export. After an error the instance cannot be used again.
+func (i *instance) call(ctx context.Context, export string, in []byte) ([]byte, error) {
+	code, out, err := i.plugin.CallWithContext(ctx, export, in)
+	i.calls++
+	i.bytes += len(in) + len(out)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		trap := wasm.ExtismTrap(err)
+		if errors.Is(trap, context.DeadlineExceeded) {
+			return nil, violation("it was still at work when its time was over")
+		}
+		return nil, violation("it " + cleantext.Line(trap.Error(), 1<<10))
+	case code != 0:
+		return nil, violationf("%s returned %d, and not 0", export, code)
+	case len(out) > step.MaxReply:
+		return nil, violationf("it replied with %d bytes, there may be %d", len(out), step.MaxReply)
+	}
+	// Extism's kernel keeps input and output until the next call, so call an export that
+	// cannot be there. That also finds out whether the module has left by proc_exit(0),
+	// which Extism takes for success.
+	if _, _, err := i.plugin.CallWithContext(context.Background(), "", nil); err == nil || err.Error() != "unknown function: " {
+		return nil, violationf("it left in the middle of a call")
+	}
+	return out, nil
+}
+
+// close gives the memory back.
+func (i *instance) close() { _ = i.plugin.CloseWithContext(context.Background()) }

@@ -49,7 +49,7 @@ func TestHostileGuests(t *testing.T) {
 // BenchmarkStep is a step of a provider in Go, with no state and with one that is
 // as large as half of what may be.
 func BenchmarkStep(b *testing.B) {
-	e := newEngine(b, generous)
+	e := newEngine(b, Fuel)
 	p, err := e.Load(b.Context(), "corp", guestBinary(b))
 	if err != nil {
 		b.Fatal(err)
@@ -82,7 +82,7 @@ func BenchmarkStep(b *testing.B) {
 
 // BenchmarkInstance is what a fresh instance costs.
 func BenchmarkInstance(b *testing.B) {
-	e := newEngine(b, generous)
+	e := newEngine(b, Fuel)
 	p, err := e.Load(b.Context(), "corp", guestBinary(b))
 	if err != nil {
 		b.Fatal(err)
@@ -93,7 +93,7 @@ func BenchmarkInstance(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		i, err := p.instance(b.Context())
+		i, err := p.take(b.Context(), new(owner))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -23,8 +23,8 @@ type claims struct {
 	Nonce string `json:"nonce,omitempty"`
 }
 
-// proof returns a proof for one request that its sender has the key. token is the one that goes with the request; it and the nonce may be
-// "".
+// proof returns a proof that the sender of one request has the key. token is the one that
+// goes with the request; it and the nonce may be "".
 func (k *key) proof(method, target, token, nonce string) (string, error) {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -55,6 +55,9 @@ const (
 	maxNonce  = 1 << 10 // bytes
 )
 
+// noNonce is the error of a proof without the nonce that a server wants.
+const noNonce = "use_dpop_nonce"
+
 // nonces are the last ones that servers gave, by origin. The zero value is ready;
 // it is safe for concurrent use.
 type nonces struct {
@@ -68,10 +71,11 @@ func (n *nonces) of(origin string) string {
 	return n.last[origin]
 }
 
-// note keeps the nonce of an answer, and reports whether it is a new one. What is
-// none (section 8.1) is not kept: it would be in what we sign.
+// note keeps the nonce of an answer, and reports whether it is a new one. It keeps nothing
+// that is not a nonce (section 8.1), because the host signs what it keeps.
 func (n *nonces) note(origin, nonce string) (renewed bool) {
-	if nonce == "" || len(nonce) > maxNonce || strings.ContainsFunc(nonce, isNoNonce) {
+	isOdd := func(r rune) bool { return r <= ' ' || r == '"' || r == '\\' || r > '~' }
+	if nonce == "" || len(nonce) > maxNonce || strings.ContainsFunc(nonce, isOdd) {
 		return false
 	}
 	n.mu.Lock()
@@ -80,10 +84,8 @@ func (n *nonces) note(origin, nonce string) (renewed bool) {
 		return false
 	}
 	if n.last == nil || len(n.last) >= maxNonces {
-		n.last = map[string]string{} // those that are in use come again
+		n.last = map[string]string{} // servers send those that are in use again
 	}
 	n.last[origin] = nonce
 	return true
 }
-
-func isNoNonce(r rune) bool { return r <= ' ' || r == '"' || r == '\\' || r > '~' }

@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"regexp"
 	"strings"
 	"sync"
@@ -14,15 +13,15 @@ import (
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
-// recordShape is that of the names that providers give to records. What the host
-// keeps for them has a slash in it, and is out of their reach.
+// recordShape is the shape of names that providers give to records and keys. The names of
+// what the host keeps for providers have a slash, so no provider can name them.
 var recordShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
 const maxKeyPart = 2 << 10 // bytes of an issuer, a resource or a client
 
-// record returns the key of a record that the flow may touch: one of its own provider
-// and of no other server. A record that names no resource is bound to the server all
-// the same, but for the one type that the provider may be granted to share.
+// record returns the vault key of a record that the flow may use: one of its own provider
+// and of no other server. A record that names no resource is bound to the server too,
+// except for the one type that a grant lets servers share.
 func (f *flow) record(k step.RecordKey) (vault.Key, error) {
 	key := vault.Key{Provider: f.config.Name, Issuer: k.Issuer, Resource: k.Resource, Client: k.Client, Name: k.Name}
 	server := &f.config.Server
@@ -42,7 +41,7 @@ func (f *flow) record(k step.RecordKey) (vault.Key, error) {
 	return key, nil
 }
 
-// checkRecordKey returns what is wrong with the key of a record, whatever is granted.
+// checkRecordKey returns what is wrong with the key of a record. No grant changes that.
 func checkRecordKey(k step.RecordKey, s *step.Server) error {
 	switch {
 	case !recordShape().MatchString(k.Name):
@@ -60,8 +59,8 @@ func (f *flow) shares(k step.RecordKey) bool {
 	return f.config.Grant.Registrations && k == step.RegistrationKey(k.Issuer) && sameOrigin(k.Issuer, k.Issuer)
 }
 
-// checkShared holds the value of a record that servers share to its type, so that
-// nothing else of one server's gets to another by it.
+// checkShared checks that the value of a record that servers share has its type, so that
+// it carries nothing else from one server to another.
 func checkShared(value []byte) error {
 	var r step.Registration
 	if err := strict(value, &r); err != nil {
@@ -74,14 +73,12 @@ func checkShared(value []byte) error {
 }
 
 // boundTo is the resource of vault keys whose record names none: the address of the
-// server without its query, its socket, or, where it has no URL, its entry. Servers of one
-// origin may be those of different owners. No resource that a provider may name looks like
-// one.
+// server without its query, its socket, or, where it has no URL, its entry. The path is
+// part of it, because servers of one origin may have different owners. A provider cannot
+// name a resource that looks like this.
 func boundTo(s *step.Server) string {
-	if u, err := url.Parse(s.URL); err == nil {
-		if origin, err := originOf(u); err == nil {
-			return "server " + origin + strings.TrimSuffix(u.EscapedPath(), "/")
-		}
+	if origin, u, err := originOf(s.URL); err == nil {
+		return "server " + origin + strings.TrimSuffix(u.EscapedPath(), "/")
 	}
 	if socket, _, _ := strings.Cut(s.URL, "#"); socket != "" {
 		return "socket " + socket
@@ -89,17 +86,7 @@ func boundTo(s *step.Server) string {
 	return "entry " + s.Name
 }
 
-func sameOrigin(a, b string) bool {
-	ua, errA := url.Parse(a)
-	ub, errB := url.Parse(b)
-	if errA != nil || errB != nil {
-		return false
-	}
-	oa, errA := originOf(ua)
-	ob, errB := originOf(ub)
-	return errA == nil && errB == nil && oa == ob
-}
-
+// load loads a record, and takes its lock if the provider asks for that.
 func (f *flow) load(ctx context.Context, a *step.Action) (*step.Event, error) {
 	key, err := f.record(a.Load.Key)
 	if err != nil {
@@ -123,20 +110,18 @@ func (f *flow) load(ctx context.Context, a *step.Action) (*step.Event, error) {
 		f.warnOfUnbound(ctx, a.Load.Key, key)
 		return &step.Event{}, nil
 	case f.shares(a.Load.Key) && checkShared(value) != nil:
-		return &step.Event{}, nil // as good as none, and the next store replaces it
+		return &step.Event{}, nil // it counts as missing, and the next store replaces it
 	}
 	return &step.Event{Record: &step.Record{Value: value}}, nil
 }
 
-// warnOfUnbound says so where a record is missed that an earlier version has kept for
-// all servers of a provider, or of an origin. Whose it is cannot be told, so no server gets
-// it.
+// warnOfUnbound warns if an earlier version has kept the record that is missing for all
+// servers of a provider, or of an origin. That record does not say which server it belongs
+// to, so no server gets it.
 func (f *flow) warnOfUnbound(ctx context.Context, k step.RecordKey, key vault.Key) {
 	before := []string{k.Resource}
-	if u, err := url.Parse(f.config.Server.URL); err == nil && k.Resource == "" {
-		if origin, err := originOf(u); err == nil {
-			before = append(before, "origin "+origin)
-		}
+	if origin, _, err := originOf(f.config.Server.URL); err == nil && k.Resource == "" {
+		before = append(before, "origin "+origin)
 	}
 	for _, resource := range before {
 		unbound := key
@@ -152,6 +137,7 @@ func (f *flow) warnOfUnbound(ctx context.Context, k step.RecordKey, key vault.Ke
 	}
 }
 
+// store stores a record, and gives its lock back.
 func (f *flow) store(ctx context.Context, a *step.Action) (*step.Event, error) {
 	key, err := f.record(a.Store.Key)
 	if err != nil {
@@ -171,7 +157,8 @@ func (f *flow) store(ctx context.Context, a *step.Action) (*step.Event, error) {
 	return &step.Event{}, nil
 }
 
-// forget removes the record that was loaded, and keeps one that was stored since.
+// forget removes the record that was loaded, keeps one that was stored since, and gives
+// the lock back.
 func (f *flow) forget(ctx context.Context, a *step.Action) (*step.Event, error) {
 	key, err := f.record(a.Forget.Key)
 	if err != nil {
@@ -193,8 +180,8 @@ func (f *flow) unlock(key vault.Key) {
 	}
 }
 
-// vaultProblem is what a provider hears of an error of the vault. The end of the
-// flow is none.
+// vaultProblem returns the problem that a provider gets when the vault fails. If the flow
+// has ended, it is that error instead.
 func vaultProblem(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -191,7 +191,7 @@ func TestRecordsOfBefore(t *testing.T) {
 // TestIdleInstancesAreOfOneAccount and there are no more of them than that, however many
 // accounts there are.
 func TestIdleInstancesAreOfOneAccount(t *testing.T) {
-	e := newEngine(t, generous)
+	e := newEngine(t, Fuel)
 	m := modest
 	m.manifest = honest()
 	p, err := e.Load(t.Context(), "corp", m.module())
@@ -249,7 +249,7 @@ func TestMaterialBeforeAnythingIsLoaded(t *testing.T) {
 func BenchmarkAccountsInTurn(b *testing.B) {
 	for _, n := range []int{1, maxIdle, 2 * maxIdle} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			p, err := newEngine(b, generous).Load(b.Context(), "corp", guestBinary(b))
+			p, err := newEngine(b, Fuel).Load(b.Context(), "corp", guestBinary(b))
 			if err != nil {
 				b.Fatal(err)
 			}

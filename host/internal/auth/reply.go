@@ -13,10 +13,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
-// readReply reads what a provider replied and holds it to the contract: every
-// kind known, each with what belongs to it and nothing else, at most one that
-// awaits an event, and that one last, or an end. What an action asks for is not
-// looked at here.
+// readReply reads a provider's reply and checks it against the contract: every kind of
+// action is known, each action has the fields of its kind and no others, and only the last
+// one awaits an event or ends the flow. It does not check what an action asks for.
 func readReply(b []byte) (*step.Reply, error) {
 	var r step.Reply
 	if err := strict(b, &r); err != nil {
@@ -39,11 +38,11 @@ func readReply(b []byte) (*step.Reply, error) {
 }
 
 // maxParts is how many elements and members a provider's JSON may have, beside the
-// first of each list and object: an action takes three bytes to write, {}, and 128 to
-// keep. It is far more than the contract has room for; the rest is for a state.
+// first of each list and object: an action takes three bytes to write, {}, and 128 in
+// memory. The contract needs far fewer; the rest is for a state.
 const maxParts = 50_000
 
-// parts counts them, by the commas that are in no string.
+// parts counts the elements and members, by the commas outside of strings.
 func parts(b []byte) (commas int) {
 	quoted := false
 	for i := 0; i < len(b); i++ {
@@ -59,8 +58,8 @@ func parts(b []byte) (commas int) {
 	return commas
 }
 
-// strict decodes JSON without names that are not in v, and with nothing behind
-// it. The error quotes no value: it may be a secret.
+// strict decodes JSON. It refuses names that v does not have, and anything behind the
+// value. The error quotes no value: it may be a secret.
 func strict(b []byte, v any) error {
 	if n := parts(b); n > maxParts {
 		return fmt.Errorf("it has %d parts, there may be %d", n, maxParts)
@@ -70,7 +69,7 @@ func strict(b []byte, v any) error {
 	var wrong *json.UnmarshalTypeError
 	switch err := d.Decode(v); {
 	case errors.As(err, &wrong):
-		kind, _, _ := strings.Cut(wrong.Value, " ") // behind it may stand a number in full
+		kind, _, _ := strings.Cut(wrong.Value, " ") // the rest may be a whole number
 		return fmt.Errorf("%s is a %s, and not a %s", cleantext.Line(wrong.Field, 64), kind, wrong.Type)
 	case err != nil:
 		return errors.New(cleantext.Line(err.Error(), 200))
@@ -81,9 +80,10 @@ func strict(b []byte, v any) error {
 	return nil
 }
 
-// says are those that neither end a flow nor await anything.
+// says are the actions that neither end a flow nor await anything.
 var says = []string{step.ActionShow, step.ActionCredentials, step.ActionMaterial}
 
+// checkAction checks one action of a reply.
 func checkAction(a *step.Action, last bool) error {
 	awaits, ends := step.Awaits(a.Kind) != "", a.Kind == step.ActionDone || a.Kind == step.ActionFail
 	switch {
@@ -105,7 +105,7 @@ func checkAction(a *step.Action, last bool) error {
 	return nil
 }
 
-// payloads tells for each kind that has fields of its own whether they are there.
+// payloads reports, for each kind that has fields of its own, whether a has them.
 func payloads(a *step.Action) map[string]bool {
 	return map[string]bool{
 		step.ActionLoad:        a.Load != nil,

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -11,24 +10,16 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/secret"
 )
 
-// Material is what signs in to a server over another transport than HTTP.
-type Material struct {
-	Env  map[string]secret.Secret // variables of its process
-	Blob secret.Secret            // of its stream; a transport passes it on unread
+// fail ends the flow, because the provider gives up.
+func (f *flow) fail(_ context.Context, a *step.Action) (*step.Event, error) {
+	return nil, failure(f.config, a.Fail, f.page)
 }
 
-// result is what a flow ends with.
-type result struct {
-	credentials *credentials // nil if requests need none
-	material    *Material
-	state       json.RawMessage // for request events
-	saved       bool            // it came from the vault, and the person was not asked
-}
-
-// fail returns the error of a provider that gives up.
-func (f *flow) fail(a *step.Fail) error {
-	e := &Error{Provider: f.config.Name, Class: a.Class, Message: cleantext.Line(a.Message, 1<<10), Hint: cleantext.Line(a.Hint, 1<<10), URL: f.page}
-	if at, err := pageURL(a.URL, nil); e.URL == "" && err == nil {
+// failure returns the error of a provider that gives up. page is what the person was to
+// see last, or "".
+func failure(c *Config, a *step.Fail, page string) error {
+	e := &Error{Provider: c.Name, Class: a.Class, Message: cleantext.Line(a.Message, 1<<10), Hint: cleantext.Line(a.Hint, 1<<10), URL: page}
+	if at, err := pageURL(a.URL, nil); page == "" && err == nil {
 		e.URL = at
 	}
 	switch a.Class {
@@ -38,6 +29,7 @@ func (f *flow) fail(a *step.Fail) error {
 	return violationf("it fails with the unknown class %q", cleantext.Line(a.Class, 64))
 }
 
+// setCredentials takes what requests carry.
 func (f *flow) setCredentials(_ context.Context, a *step.Action) (*step.Event, error) {
 	c, err := readCredentials(a.Credentials, f.keys)
 	f.result.credentials = c

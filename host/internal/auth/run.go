@@ -3,47 +3,20 @@ package auth
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi/step"
 )
-
-// run is the flow that an account runs at the moment. Everyone who needs its result waits
-// for it, and may stop waiting: it ends by itself.
-type run struct {
-	reason  string
-	person  context.Context // nil if the flow asks no person
-	quit    func()          // stops waiting for the person
-	waiting int             // how many logins wait for it; under the mutex of the account
-	done    chan struct{}
-
-	// Once done:
-	given *current
-	err   error
-}
-
-// wait waits for the end of the flow, and returns its error.
-func (f *run) wait(ctx context.Context) error {
-	select {
-	case <-f.done:
-		return f.err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// forRequests reports whether requests asked for the flow. Its error then is the error of
-// all of them. A flow that asks the person may fail because the person declined, which is
-// not the error of a request.
-func (f *run) forRequests() bool { return f.person == nil && f.reason != step.ReasonLogout }
 
 // begin begins a flow. The caller holds a.mu, and no other flow is running.
 func (a *Account) begin(reason string, c *step.Challenge, interactive bool) *run {
 	f := &run{reason: reason, quit: func() {}, done: make(chan struct{})}
 	if interactive {
 		late := fmt.Errorf("the person did not answer within %v: %w", personTime, context.DeadlineExceeded)
-		ctx, cancel := context.WithTimeoutCause(context.Background(), personTime, late)
-		f.person, f.quit = ctx, cancel
+		f.person, f.quit = context.WithTimeoutCause(context.Background(), personTime, late)
 	}
 	a.run = f
 	start := &step.Start{
@@ -69,11 +42,21 @@ func (a *Account) runFlow(f *run, start *step.Start) (*result, error) {
 	if err != nil {
 		return nil, &Error{Provider: a.config.Name, Class: step.FailConfig, Message: "load", Err: err}
 	}
-	if start.Settings, err = a.settings(ctx, p); err != nil {
+	if start.Settings, err = a.config.settings(ctx, p.Manifest().Settings); err != nil {
 		return nil, &Error{Provider: a.config.Name, Class: step.FailConfig, Message: "settings", Err: err}
 	}
 	return (&flow{config: &a.config, provider: p, start: start, nonces: &a.nonces, person: f.person}).run(ctx)
 }
+
+// Credentials are renewed about a minute before they expire, at a random moment, so that
+// the programs of a user do not all renew them at once. Short-lived ones are renewed at
+// half their life.
+const (
+	renewAhead  = 60 * time.Second
+	renewSpread = 30 * time.Second
+	renewLeast  = time.Second      // after the last time
+	renewAgain  = 10 * time.Second // after one that failed
+)
 
 // finish keeps the result of a flow.
 func (a *Account) finish(f *run, o *result, err error) {
@@ -93,8 +76,16 @@ func (a *Account) finish(f *run, o *result, err error) {
 		a.current, a.unanswered, a.stepUps = nil, nil, 0
 		return
 	}
-	f.given = newCurrent(o, f.reason)
-	a.current = f.given
+	h := &current{result: *o, from: f.reason, born: time.Now()}
+	if c := o.credentials; c != nil {
+		h.pairs = c.pairs()
+		if !c.expires.IsZero() {
+			life := c.expires.Sub(h.born)
+			ahead := min(renewAhead-renewSpread+rand.N(2*renewSpread), life/2)
+			h.renew = h.born.Add(max(life-ahead, renewLeast))
+		}
+	}
+	f.given, a.current = h, h
 	switch f.reason {
 	case step.ReasonUpscope:
 		a.stepUps++
@@ -118,15 +109,18 @@ func (a *Account) Login(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if f.person == nil {
-			if _ = f.wait(ctx); ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			continue // that flow was for a request, and did not ask the person
-		}
 		err = f.wait(ctx)
-		a.leave(f)
-		return err
+		switch {
+		case f.person != nil:
+			a.mu.Lock()
+			if f.waiting--; f.waiting == 0 {
+				f.quit()
+			}
+			a.mu.Unlock()
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		} // else that flow was for a request, and did not ask the person
 	}
 }
 
@@ -157,12 +151,11 @@ func (a *Account) join(reason string) (*run, error) {
 	switch {
 	case f != nil:
 	case login:
-		var c *step.Challenge
-		if c = a.unanswered; c != nil {
-			reason = reasonOf(c)
+		if a.unanswered != nil {
+			reason = reasonOf(a.unanswered)
 		}
 		a.stepUps = 0
-		f = a.begin(reason, c, true)
+		f = a.begin(reason, a.unanswered, true)
 	case a.config.Lazy && !a.hasRecord():
 		a.current, a.unanswered = nil, nil
 		return nil, nil
@@ -175,11 +168,15 @@ func (a *Account) join(reason string) (*run, error) {
 	return f, nil
 }
 
-// leave ends the waiting of one login.
-func (a *Account) leave(f *run) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if f.waiting--; f.waiting == 0 {
-		f.quit()
+// reasonOf is the reason of a flow that answers a challenge: "" for a 403 that
+// more scopes do not help against (RFC 6750, section 3.1).
+func reasonOf(c *step.Challenge) string {
+	more := func(field string) bool { return strings.Contains(field, "insufficient_scope") }
+	switch {
+	case c.Status == 401:
+		return step.ReasonChallenged
+	case slices.ContainsFunc(c.Authenticate, more):
+		return step.ReasonUpscope
 	}
+	return ""
 }

@@ -1,10 +1,12 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -13,12 +15,12 @@ import (
 )
 
 // settings returns what the server entry says to a provider, if the provider
-// knows all of it. What it does not read would silently do nothing.
-func (a *Account) settings(ctx context.Context, p Provider) (json.RawMessage, error) {
+// knows all of it. A key that it does not know would silently do nothing.
+func (c *Config) settings(ctx context.Context, known []step.Setting) (json.RawMessage, error) {
 	given := json.RawMessage("{}")
-	if a.config.Settings != nil {
+	if c.Settings != nil {
 		var err error
-		if given, err = a.config.Settings(ctx); err != nil {
+		if given, err = c.Settings(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -26,22 +28,25 @@ func (a *Account) settings(ctx context.Context, p Provider) (json.RawMessage, er
 	if err := json.Unmarshal(given, &values); err != nil {
 		return nil, err
 	}
-	if err := checkValues(p.Manifest().Settings, values); err != nil {
+	if err := checkValues(known, values); err != nil {
 		return nil, &SettingsError{err}
 	}
 	return given, nil
 }
 
-// SettingsError says that a server entry does not fit the provider that it names.
-// errors.As finds it in an [Error]. No value is in it.
-type SettingsError struct{ Err error }
+// settingKinds has a value of the JSON type of each kind of setting, and a name for people.
+var settingKinds = map[string]struct {
+	like any
+	name string
+}{
+	step.SettingText:  {"", "a text"},
+	step.SettingFlag:  {false, "true or false"},
+	step.SettingList:  {[]any{}, `a list of texts, ["…", "…"]`},
+	step.SettingTable: {map[string]any{}, `a table of texts, { name = "…" }`},
+}
 
-func (e *SettingsError) Error() string { return e.Err.Error() }
-func (e *SettingsError) Unwrap() error { return e.Err }
-
-// checkValues holds the values against what a manifest says of them. No value
-// is in its errors. A key that there is not comes first: it may be the one that is
-// missing, misspelt.
+// checkValues compares the values with what a manifest says of them. No value is in its
+// errors. An unknown key comes before a missing one: it may be that one, misspelt.
 func checkValues(known []step.Setting, values map[string]any) error {
 	keys := make([]string, len(known))
 	for i, s := range known {
@@ -54,39 +59,13 @@ func checkValues(known []step.Setting, values map[string]any) error {
 	}
 	for _, s := range known {
 		v, given := values[s.Key]
+		kind := settingKinds[cmp.Or(s.Kind, step.SettingText)]
 		switch {
 		case !given && s.Required:
 			return fmt.Errorf("auth.%s is missing: %s", s.Key, cleantext.Line(s.About, 200))
-		case given && !hasKind(s.Kind, v):
-			return fmt.Errorf("auth.%s: expected %s", s.Key, kindName(s.Kind))
+		case given && reflect.TypeOf(v) != reflect.TypeOf(kind.like):
+			return fmt.Errorf("auth.%s: expected %s", s.Key, kind.name)
 		}
 	}
 	return nil
-}
-
-// hasKind reports whether a value of JSON is of a kind of settings.
-func hasKind(kind string, v any) bool {
-	switch v.(type) {
-	case string:
-		return kind == "" || kind == step.SettingText
-	case bool:
-		return kind == step.SettingFlag
-	case []any:
-		return kind == step.SettingList
-	case map[string]any:
-		return kind == step.SettingTable
-	}
-	return false
-}
-
-func kindName(kind string) string {
-	switch kind {
-	case step.SettingFlag:
-		return "true or false"
-	case step.SettingList:
-		return `a list of texts, ["…", "…"]`
-	case step.SettingTable:
-		return `a table of texts, { name = "…" }`
-	}
-	return "a text"
 }

@@ -141,7 +141,7 @@ var lies = map[string]string{
 
 // TestLies has providers say what is not of the contract, through all of Extism.
 func TestLies(t *testing.T) {
-	e := newEngine(t, generous)
+	e := newEngine(t, Fuel)
 	for reply, want := range lies {
 		p, err := e.Load(t.Context(), "corp", speaker{manifest: honest(), reply: reply, exit: -1}.module())
 		if err != nil {
@@ -156,7 +156,7 @@ func TestLies(t *testing.T) {
 }
 
 func TestManifests(t *testing.T) {
-	e := newEngine(t, generous)
+	e := newEngine(t, Fuel)
 	with := func(change func(m *step.Manifest)) string {
 		m := everything
 		change(&m)
@@ -246,14 +246,14 @@ func TestWhatStepsDo(t *testing.T) {
 // TestTheKernelIsKeptBusy by a provider that itself does next to nothing. It has the time
 // of all others to describe itself, and less after that.
 func TestTheKernelIsKeptBusy(t *testing.T) {
-	e := newEngine(t, generous)
+	e := newEngine(t, Fuel)
 	raw := []byte{0x03, 0x40, 0x42, 1, 0x10, fnAlloc, 0x1a, 0x0c, 0, 0x0b, 0x41, 0, 0x0b}
 	p, err := e.Load(t.Context(), "corp", speaker{manifest: honest(), exit: -1, raw: raw}.module())
 	if err != nil {
 		t.Fatal(err)
 	}
 	only := p.idle[0].plugin
-	if only.Timeout != generous.time {
+	if only.Timeout != callTime {
 		t.Errorf("it has %v for a call", only.Timeout)
 	}
 	only.Timeout = time.Second
@@ -263,7 +263,7 @@ func TestTheKernelIsKeptBusy(t *testing.T) {
 
 // TestImports are those that Extism has and providers do not get.
 func TestImports(t *testing.T) {
-	e := newEngine(t, generous)
+	e := newEngine(t, Fuel)
 	for _, name := range []string{"http_request", "http_status_code", "http_headers", "var_get", "var_set", "config_get", "reset", "nothing"} {
 		_, err := e.Load(t.Context(), "corp", speaker{manifest: honest(), exit: -1, imports: []string{name}}.module())
 		var refusal *wasm.Refusal

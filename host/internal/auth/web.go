@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -16,33 +14,9 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/egress"
 )
 
-// fetch makes one exchange, to where the manifest wants to go and the user lets
-// it. The first is looked at here; the second, and where the name of the host
-// leads to, by the Fetcher.
-func (f *flow) fetch(ctx context.Context, a *step.Action) (*step.Event, error) {
-	origin, err := wantedOrigin(a.HTTP.URL, &f.wants)
-	if err != nil {
-		return nil, err
-	}
-	if f.config.Fetch == nil {
-		return nil, unavailable("there is no network for it")
-	}
-	answer, err := f.exchange(ctx, a.HTTP, origin)
-	if err != nil {
-		return nil, f.fetchProblem(ctx, err)
-	}
-	return &step.Event{Response: &step.Response{
-		Status: answer.Status, URL: answer.URL, Headers: answer.Header, Body: string(answer.Body),
-	}}, nil
-}
-
 // wantedOrigin returns the origin of a URL, if the manifest wants it.
 func wantedOrigin(s string, w *step.Wants) (string, error) {
-	u, err := url.Parse(s)
-	if err != nil {
-		return "", &step.Problem{Code: step.ProblemRefused, Text: "this is no URL"}
-	}
-	origin, err := originOf(u)
+	origin, _, err := originOf(s)
 	if err != nil {
 		return "", &step.Problem{Code: step.ProblemRefused, Text: err.Error()}
 	}
@@ -57,46 +31,47 @@ func fetchRequest(r *step.HTTP) *egress.FetchRequest {
 	return &egress.FetchRequest{Method: r.Method, URL: r.URL, Header: r.Headers, Body: []byte(r.Body), Redirects: r.Redirects}
 }
 
-// exchange sends a request, and once more if all that it lacks is the nonce that
-// came with the answer (RFC 9449, section 8).
-func (f *flow) exchange(ctx context.Context, r *step.HTTP, origin string) (*egress.FetchResponse, error) {
-	request := fetchRequest(r)
-	key := f.keys[r.DPoP]
-	if r.DPoP != "" && key == nil {
-		return nil, violationf("it has no key %q", cleantext.Line(r.DPoP, 64))
+// fetch makes one exchange with an origin that the manifest wants and the user granted.
+// The [Fetcher] checks the grant, and the addresses that the name of the host leads to.
+// The request is sent once more if it lacked only the nonce that came with the answer (RFC
+// 9449, section 8).
+func (f *flow) fetch(ctx context.Context, a *step.Action) (*step.Event, error) {
+	origin, err := wantedOrigin(a.HTTP.URL, &f.wants)
+	if err != nil {
+		return nil, err
+	}
+	if f.config.Fetch == nil {
+		return nil, unavailable("there is no network for it")
+	}
+	request, key := fetchRequest(a.HTTP), f.keys[a.HTTP.DPoP]
+	if a.HTTP.DPoP != "" && key == nil {
+		return nil, violationf("it has no key %q", cleantext.Line(a.HTTP.DPoP, 64))
 	}
 	for first := true; ; first = false {
 		if key != nil {
-			proof, err := key.proof(r.Method, r.URL, "", f.nonces.of(origin))
+			proof, err := key.proof(request.Method, request.URL, "", f.nonces.of(origin))
 			if err != nil {
-				return nil, err
+				return nil, f.fetchProblem(ctx, err)
 			}
-			request.Header = withProof(r.Headers, proof)
+			request.Header = map[string]string{"DPoP": proof}
+			for name, value := range a.HTTP.Headers {
+				if !strings.EqualFold(name, "DPoP") { // a proof that the provider made up
+					request.Header[name] = value
+				}
+			}
 		}
 		answer, err := f.config.Fetch.Fetch(ctx, *request)
 		if err != nil {
-			return nil, err
+			return nil, f.fetchProblem(ctx, err)
 		}
 		renewed := f.nonces.note(origin, answer.Header["dpop-nonce"])
 		if !first || key == nil || !renewed || !lacksNonce(answer) {
-			return answer, nil
+			return &step.Event{Response: &step.Response{
+				Status: answer.Status, URL: answer.URL, Headers: answer.Header, Body: string(answer.Body),
+			}}, nil
 		}
 	}
 }
-
-// withProof adds a proof to headers, in place of any that the provider made up.
-func withProof(headers map[string]string, proof string) map[string]string {
-	out := maps.Clone(headers)
-	maps.DeleteFunc(out, func(name, _ string) bool { return strings.EqualFold(name, "DPoP") })
-	if out == nil {
-		out = map[string]string{}
-	}
-	out["DPoP"] = proof
-	return out
-}
-
-// noNonce is the error of a proof without the nonce that a server wants.
-const noNonce = "use_dpop_nonce"
 
 // lacksNonce reads the answer of a token endpoint (section 8), or of any other
 // that is protected (section 9).
@@ -106,29 +81,24 @@ func lacksNonce(answer *egress.FetchResponse) bool {
 		answer.Status == 401 && strings.Contains(answer.Header["www-authenticate"], noNonce)
 }
 
-// grants says how the user lets the provider call an origin.
-func (f *flow) grants(o *egress.OriginError) string {
-	if f.config.Installed {
-		return fmt.Sprintf("to grant it: wharf plugin grant %s %s", f.config.Name, cleantext.Line(o.Origin, 200))
-	}
-	return fmt.Sprintf("to grant it, write in your configuration:\n[plugins.%s]\n%s", f.config.Name, o.Line())
-}
-
-// fetchProblem is what a provider hears of an exchange that failed. To ask for
-// what is not granted ends the flow.
+// fetchProblem is what a provider hears of an exchange that failed. A request to an origin
+// that is not granted ends the flow.
 func (f *flow) fetchProblem(ctx context.Context, err error) error {
 	var origin *egress.OriginError
-	var rule *egress.RuleError
-	var address *dial.AddressError
 	var broken violation
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &origin):
-		return &refused{"an exchange with " + cleantext.Line(origin.Origin, 200) + " is not granted", f.grants(origin)}
+		name := cleantext.Line(origin.Origin, 200)
+		hint := fmt.Sprintf("to grant it, write in your configuration:\n[plugins.%s]\n%s", f.config.Name, origin.Line())
+		if f.config.Installed {
+			hint = fmt.Sprintf("to grant it: wharf plugin grant %s %s", f.config.Name, name)
+		}
+		return &refused{"an exchange with " + name + " is not granted", hint}
 	case errors.As(err, &broken):
 		return err
-	case errors.As(err, &rule), errors.As(err, &address):
+	case errors.As(err, new(*egress.RuleError)), errors.As(err, new(*dial.AddressError)):
 		return &step.Problem{Code: step.ProblemRefused, Text: err.Error()}
 	}
 	return &step.Problem{Code: step.ProblemNetwork, Text: err.Error()}
