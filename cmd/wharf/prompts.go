@@ -29,7 +29,7 @@ func (a *app) listPrompts(ctx context.Context, c *client, _ []string) error {
 	}
 	rows := plain.Table{{"PROMPT", "ARGUMENTS", "DESCRIPTION"}}
 	for _, p := range prompts {
-		rows = append(rows, []string{plain.Cell(p.Name), plain.Cell(promptSignature(p.Arguments)), plain.Cell(about(p.Description, p.Title))})
+		rows = append(rows, []string{plain.Cell(p.Name), plain.Cell(promptSignature(p.Arguments)), about(p.Description, p.Title)})
 	}
 	return a.printList(append([]mcp.Prompt{}, prompts...), rows) // [] and not null
 }

@@ -37,10 +37,10 @@ func (a *app) listResources(ctx context.Context, c *client, _ []string) error {
 	}
 	rows := plain.Table{{"URI", "NAME", "TYPE", "DESCRIPTION"}}
 	for _, r := range have.Resources {
-		rows = append(rows, []string{plain.Cell(r.URI), plain.Cell(r.Name), plain.Cell(r.MIMEType), plain.Cell(about(r.Description, r.Title))})
+		rows = append(rows, []string{plain.Cell(r.URI), plain.Cell(r.Name), plain.Cell(r.MIMEType), about(r.Description, r.Title)})
 	}
 	for _, r := range have.Templates {
-		rows = append(rows, []string{plain.Cell(r.URITemplate), plain.Cell(r.Name), plain.Cell(r.MIMEType), plain.Cell(about(r.Description, r.Title))})
+		rows = append(rows, []string{plain.Cell(r.URITemplate), plain.Cell(r.Name), plain.Cell(r.MIMEType), about(r.Description, r.Title)})
 	}
 	return a.printList(have, rows)
 }

@@ -179,12 +179,15 @@ func margins(value []byte) (bytes int) {
 	return bytes
 }
 
-// about is the short description for people: the description up to the first blank
-// line, or else the title.
+// about is the short description for people: the beginning of the description up to the
+// first blank line, or else the title.
 func about(description, title string) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(description), "\n\n")
 	if text == "" {
-		return title
+		text = title
 	}
-	return text
+	return plain.Clip(plain.Cell(text), aboutLetters)
 }
+
+// aboutLetters is what is shown of a description in a list: three lines of a terminal.
+const aboutLetters = 220

@@ -34,7 +34,7 @@ func (a *app) listTools(ctx context.Context, c *client, _ []string) error {
 func (a *app) printTools(tools []mcp.Tool) error {
 	rows := plain.Table{{"TOOL", "ARGUMENTS", "DESCRIPTION"}}
 	for _, tool := range tools {
-		rows = append(rows, []string{plain.Cell(tool.Name), plain.Cell(signature(tool)), plain.Cell(about(tool.Description, tool.Title))})
+		rows = append(rows, []string{plain.Cell(tool.Name), plain.Cell(signature(tool)), about(tool.Description, tool.Title)})
 	}
 	return a.printList(append([]mcp.Tool{}, tools...), rows) // [] and not null
 }

@@ -1,45 +1,78 @@
 package plain
 
 import (
+	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
-// Table is rows of cells for people, the first row being the headings. The last
-// column takes what is left of the line, and is cut to it.
+// Table is rows of cells for people, the first row being the headings. Each row names
+// something in its first cell and describes it in its last one.
 type Table [][]string
 
 const (
-	columnLimit = 40 // the widest that a column other than the last may become
-	lastColumn  = 20 // what the last has at least, however narrow the terminal
+	describing = 24 // the columns that the last cell needs to stand beside the others
+	tableInset = 4  // of what stands below the first cell
 )
 
-// Format lays a table out for a number of columns; 0 is for as many as it takes.
+// Format lays a table out for a number of columns; 0 is for as many as it takes. It cuts
+// nothing. Cells stand in columns where they fit, with the last ones in lines of their own
+// where too little room is left beside the others. Where the others alone are too wide, a
+// row is its first cell, and below it the rest. Only a word that is longer than a line is
+// left to the terminal to break, so that it can be copied.
 func (t Table) Format(columns int) string {
-	widths := make([]int, len(t[0]))
+	last := len(t[0]) - 1
+	widths := make([]int, last)
+	longest := 0
 	for _, row := range t {
-		for i, cell := range row {
-			widths[i] = max(widths[i], min(utf8.RuneCountInString(cell), columnLimit))
+		for i, cell := range row[:last] {
+			widths[i] = max(widths[i], Width(cell))
 		}
+		longest = max(longest, Width(row[last]))
+	}
+	beside := 0 // the columns before the last one
+	for _, width := range widths {
+		beside += width + 2
 	}
 	var out strings.Builder
 	for _, row := range t {
-		out.WriteString(formatRow(row, widths, columns) + "\n")
+		switch {
+		case columns <= 0 || columns-beside >= min(longest, describing):
+			out.WriteString(hang(inColumns(row[:last], widths), row[last], beside, columns))
+		case beside-2 <= columns:
+			out.WriteString(strings.TrimRight(inColumns(row[:last], widths), " ") + "\n")
+			out.WriteString(inset(row[last], columns))
+		default:
+			out.WriteString(row[0] + "\n" + inset(strings.Join(slices.DeleteFunc(slices.Clone(row[1:last]), isEmpty), " · "), columns))
+			out.WriteString(inset(row[last], columns))
+		}
 	}
 	return out.String()
 }
 
-func formatRow(row []string, widths []int, width int) string {
+func isEmpty(cell string) bool { return cell == "" }
+
+// inColumns returns cells behind each other, each as wide as its column.
+func inColumns(cells []string, widths []int) string {
 	var out strings.Builder
-	left := width
-	for i, cell := range row[:len(row)-1] {
-		cell = Clip(cell, widths[i])
-		out.WriteString(cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
-		left -= widths[i] + 2
+	for i, cell := range cells {
+		out.WriteString(cell + strings.Repeat(" ", widths[i]-Width(cell)+2))
 	}
-	last := row[len(row)-1]
-	if width > 0 {
-		last = Clip(last, max(left, lastColumn))
+	return out.String()
+}
+
+// hang returns the lines of a row whose last cell begins at a column and stays right of it.
+func hang(before, cell string, at, columns int) string {
+	if columns <= 0 || at+Width(cell) <= columns {
+		return strings.TrimRight(before+cell, " ") + "\n"
 	}
-	return strings.TrimRight(out.String()+last, " ")
+	return before + strings.Join(WrapWords(cell, columns-at), "\n"+strings.Repeat(" ", at)) + "\n"
+}
+
+// inset returns the lines of a cell that stands below the first one.
+func inset(cell string, columns int) string {
+	if cell == "" {
+		return ""
+	}
+	margin := strings.Repeat(" ", min(tableInset, columns/4))
+	return margin + strings.Join(WrapWords(cell, columns-len(margin)), "\n"+margin) + "\n"
 }

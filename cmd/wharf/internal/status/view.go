@@ -97,7 +97,7 @@ func (v *View) loop(ctx context.Context) error {
 	}
 	for v.Watch != nil || slices.ContainsFunc(v.rows, func(r *row) bool { return !r.final }) {
 		if c, ok := v.live(); ok {
-			c.Show(strings.TrimRight(v.table().Format(v.Terminal.Width), "\n"))
+			c.Show(strings.TrimRight(v.table().Format(v.Terminal.Width-1), "\n"))
 		}
 		select {
 		case u := <-v.updates:

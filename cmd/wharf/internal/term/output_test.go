@@ -43,9 +43,9 @@ func TestTable(t *testing.T) {
 		{"écho", "message=string", "Says a message back to its sender"},
 		{"x", strings.Repeat("a", 60), ""},
 	}
-	want := "TOOL  ARGUMENTS                                 DESCRIPTION\n" +
-		"écho  message=string                            Says a message back…\n" +
-		"x     " + strings.Repeat("a", 39) + "…\n"
+	want := "TOOL\n    ARGUMENTS\n    DESCRIPTION\n" +
+		"écho\n    message=string\n    Says a message back to its sender\n" +
+		"x\n    " + strings.Repeat("a", 60) + "\n"
 	var out strings.Builder
 	a := &Terminal{Out: &out, OutTTY: true, Width: 50}
 	if err := a.PrintTable(rows); err != nil {
