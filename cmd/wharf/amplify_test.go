@@ -107,7 +107,7 @@ func TestHostileTables(t *testing.T) {
 			for i := range tools {
 				n += len(tools[i].Description) + len(tools[i].InputSchema)
 			}
-			costs(t, n, func() { a.printTools(tools) })
+			costs(t, n, func() { a.printList(tools, toolTable("", tools)) })
 		})
 	}
 }

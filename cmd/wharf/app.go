@@ -13,6 +13,7 @@ import (
 type app struct {
 	*term.Terminal
 	flags flags
+	argv  []string // the command line
 
 	interrupt *exit.Interrupts // nil in tests
 
@@ -23,6 +24,7 @@ type app struct {
 	recorders recorders      // of --trace and --record
 	watcher   *configWatcher // for changes of the configuration; nil where nothing is kept
 	logged    atomic.Bool    // what servers log is printed
+	late      error          // of what was asked for by --help, which returns none
 
 	redact func(text string) string // takes secrets out of errors; nil without a host
 }

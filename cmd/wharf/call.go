@@ -30,7 +30,10 @@ Arguments:
   key=@FILE    the contents of a file, as text
   {…}          a whole JSON object, as --args
   -            a whole JSON object from stdin, as --args -
-A key=value wins over the same key of a whole object.
+A key=value wins over the same key of a whole object. SERVER.TOOL is the same as
+SERVER TOOL, and TOOL(key: JSON, …) gives the arguments in one word.
+
+` + "`wharf call SERVER TOOL --help` shows all that the server says of a tool." + `
 
 The arguments are compared with the tool's input schema before they are sent, and
 the result with its output schema; --no-validate leaves both to the server.
@@ -45,6 +48,7 @@ func newCall(a *app) *cobra.Command {
 		Long:  callLong,
 		Example: `  wharf call demo echo message=hello
   wharf call demo add --args '{"a": 1}' b=2
+  wharf call 'demo.add(a: 1, b: 2)'
   wharf call echo message=hello -- npx -y @modelcontextprotocol/server-everything`,
 		Args:              cobra.ArbitraryArgs,
 		RunE:              a.runCall,
@@ -65,7 +69,13 @@ func (a *app) runCall(cmd *cobra.Command, argv []string) error {
 	if len(words) == 0 {
 		return exit.Usage(errors.New("TOOL is missing"), "`wharf tools SERVER` lists the tools of a server")
 	}
-	tool := words[0]
+	tool, object, err := args.ReadCall(words[0])
+	if err != nil {
+		return err
+	}
+	if object != "" {
+		words = slices.Insert(words, 1, object)
+	}
 	if !utf8.ValidString(tool) {
 		return exit.Usage(fmt.Errorf("tool %q: not UTF-8 text", tool), "")
 	}
@@ -117,7 +127,7 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 
 // answered reports whether an error is the server's own answer.
 func answered(err error) bool {
-	return errors.As(err, new(*host.RPCError)) || errors.As(err, new(*toolError))
+	return errors.As(err, new(*host.RPCError)) || errors.As(err, new(*toolError)) || errors.As(err, new(*unlistedError))
 }
 
 // explain adds a hint to the error of a call if the server lists no such tool. It runs
@@ -177,3 +187,13 @@ func (e *toolError) Error() string {
 
 // ExitKind implements [exit.Kinder].
 func (e *toolError) ExitKind() exit.Kind { return exit.Kind{Code: exit.CodeServer, Name: "tool_error"} }
+
+// unlistedError says that a tool that is to be shown is not in the list of its server.
+type unlistedError struct {
+	server, tool string
+}
+
+func (e *unlistedError) Error() string { return fmt.Sprintf("%s lists no tool %q", e.server, e.tool) }
+
+// ExitKind implements [exit.Kinder].
+func (e *unlistedError) ExitKind() exit.Kind { return exit.Kind{Code: exit.CodeUsage, Name: "usage"} }

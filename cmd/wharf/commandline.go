@@ -70,3 +70,13 @@ func atLeast(names ...string) cobra.PositionalArgs {
 		return nil
 	}
 }
+
+// atMost checks that a command gets no more than so many arguments.
+func atMost(most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > most {
+			return exit.Usage(fmt.Errorf("unexpected argument %q", args[most]), "usage: %s", cmd.UseLine())
+		}
+		return nil
+	}
+}

@@ -29,7 +29,7 @@ func (a *app) load() (*settings, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.servers = append(s.servers, demo)
+		s.servers, s.demo = append(s.servers, demo), true
 	}
 	a.settings = s
 	return s, nil

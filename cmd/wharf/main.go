@@ -15,6 +15,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"runtime/debug"
@@ -39,13 +40,13 @@ func main() {
 // code. Every error has been reported on std.Err by then.
 func run(args []string, std *term.Terminal) int {
 	defer std.Mode.Leave()
-	a := &app{Terminal: std}
+	a := &app{Terminal: std, argv: args}
 	ctx, interruption := exit.OnInterrupt(context.Background(), func() { std.Mode.Leave(); a.recorders.flush() })
 	defer interruption.Stop()
 	std.Life, std.Interrupt, a.interrupt = ctx, interruption.Raise, interruption
 	root := newRoot(a)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := cmp.Or(root.ExecuteContext(ctx), a.late)
 	std.AwaitDialog(cancelGrace)
 	a.closeRecorders()
 	return a.report(ctx, err)

@@ -2,10 +2,12 @@ package main
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
 
 const rootLong = `Wharf talks to MCP servers through sandboxed transports.
@@ -45,6 +47,9 @@ func newRoot(a *app) *cobra.Command {
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if argument := argumentOf(a.argv, err); argument != "" && (cmd == root && !strings.HasPrefix(a.argv[0], "-") || cmd.Name() == "call" || cmd.Name() == "prompt") {
+			return exit.Usage(err, "for an argument write %s; see `%s --help`", argument, cmd.CommandPath())
+		}
 		return exit.Usage(err, "see `%s --help`", cmd.CommandPath())
 	})
 	a.flags.register(root)
@@ -52,6 +57,12 @@ func newRoot(a *app) *cobra.Command {
 		newComplete(a), newWatch(a), newPing(a), newRequest(a), newServers(a), newLogin(a), newLogout(a), newAuth(a),
 		newTrust(a), newPlugin(a), newTrace(a), newDoctor(a), newVersion(a), newDemoServer(a))
 	refuseUnknownShells(root)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, words []string) {
+		if !a.helpOfTool(cmd) {
+			help(cmd, words)
+		}
+	})
 	return root
 }
 
@@ -68,8 +79,26 @@ func (a *app) runShorthand(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if !s.has(args[0]) {
+	if args = a.dotted(args); !s.has(args[0]) {
 		return unknownCommand(cmd, args[0], s.names())
 	}
 	return a.runCall(cmd, args)
+}
+
+// argumentOf returns what a flag that does not exist is called as an argument of a tool:
+// other programs take --key value, Wharf takes key=value.
+func argumentOf(argv []string, err error) string {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !unknown {
+		return ""
+	}
+	for i, word := range argv {
+		if value, found := strings.CutPrefix(word, "--"+name+"="); found {
+			return plain.ShellWord(name + "=" + value)
+		}
+		if word == "--"+name && i+1 < len(argv) && !strings.HasPrefix(argv[i+1], "-") {
+			return plain.ShellWord(name + "=" + argv[i+1])
+		}
+	}
+	return plain.ShellWord(name + "=…")
 }

@@ -18,6 +18,7 @@ type settings struct {
 	path     string                   // the file they come from; "" = it does not exist
 	chosen   bool                     // the file was named: no other is read
 	servers  []host.Server            // the user's own
+	demo     bool                     // the last of them is the demo, which stands in no file
 	plugins  map[string]config.Plugin // of the file, and those that are installed
 	lock     string                   // the lockfile of installed plugins; "" = it does not exist
 	warnings []string
@@ -98,6 +99,22 @@ func (s *settings) names() []string {
 		names = append(names, server.Name)
 	}
 	return names
+}
+
+// shown are the servers that commands about all servers are about: the user's own and
+// those of the project. The demo is one of them only where there is no other: its process
+// is of use to a person who has no server yet.
+func (s *settings) shown() []host.Server {
+	own, project := s.servers, s.project()
+	if s.demo && len(own)+len(project) > 1 {
+		own = own[:len(own)-1]
+	}
+	return slices.Concat(own, project)
+}
+
+// wanted are those of them that are enabled.
+func (s *settings) wanted() []host.Server {
+	return slices.DeleteFunc(s.shown(), func(server host.Server) bool { return server.Disabled })
 }
 
 // place says which file the servers come from, or would come from.

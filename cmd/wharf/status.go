@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
@@ -17,15 +16,9 @@ func (a *app) runStatus(ctx context.Context, follow bool) error {
 	if err != nil {
 		return err
 	}
-	h, err := a.newHost(ctx, nil, func(c *host.Config) {
-		if a.CanAsk() {
-			c.Approve = nil
-		}
-		if limit := a.flags.timeout; limit.given {
-			c.StartTimeout = limit.limit
-		}
-		if !follow {
-			c.Reconnect.Backoff = []time.Duration{} // the first failure is final
+	h, err := a.newHost(ctx, nil, a.unattended, func(c *host.Config) {
+		if follow {
+			c.Reconnect.Backoff = nil
 		}
 	})
 	if err != nil {
@@ -34,7 +27,7 @@ func (a *app) runStatus(ctx context.Context, follow bool) error {
 	defer h.Close()
 	shown := func(s *settings) status.Config {
 		defer a.warnOf(s)
-		return status.Config{Servers: slices.Concat(s.servers, s.project()), Plugins: s.plugins}
+		return status.Config{Servers: s.shown(), Plugins: s.plugins}
 	}
 	v := status.View{Terminal: a.Terminal, Host: h, People: a.forPeople()}
 	c := shown(s)
@@ -49,4 +42,15 @@ func (a *app) runStatus(ctx context.Context, follow bool) error {
 		}
 	}
 	return v.Run(ctx, c)
+}
+
+// unattended has a host ask no question, and take the first failure of a server as final.
+func (a *app) unattended(c *host.Config) {
+	if a.CanAsk() {
+		c.Approve = nil
+	}
+	if limit := a.flags.timeout; limit.given {
+		c.StartTimeout = limit.limit
+	}
+	c.Reconnect.Backoff = []time.Duration{}
 }

@@ -31,8 +31,26 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 		a.server, a.address = server.Name, address
 		return server, args[1:], nil
 	}
+	args = a.dotted(args)
 	server, err := a.named(args[0])
 	return server, args[1:], err
+}
+
+// dotted splits a first word SERVER.TOOL, where SERVER is configured and the whole word is
+// not. Names of servers and tools may have dots: the longest name of a server counts.
+func (a *app) dotted(words []string) []string {
+	s, err := a.load()
+	word := words[0]
+	if err != nil || !strings.Contains(word, ".") || s.has(word) {
+		return words // the error is told when the server is looked up
+	}
+	name, _, _ := strings.Cut(word, "(")
+	for at := strings.LastIndexByte(name, '.'); at > 0; at = strings.LastIndexByte(name[:at], '.') {
+		if s.has(word[:at]) {
+			return append([]string{word[:at], word[at+1:]}, words[1:]...)
+		}
+	}
+	return words
 }
 
 // atAddress reports whether a word is the address of a server, and returns it with its

@@ -2,41 +2,175 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
+	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
 func newTools(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:               "tools SERVER | -- COMMAND…",
-		Short:             "List the tools of a server",
-		Long:              "List the tools of a server: a table on a terminal, else the JSON array of tools.",
-		Example:           "  wharf tools demo\n  wharf tools -- npx -y @modelcontextprotocol/server-everything",
-		Args:              cobra.ArbitraryArgs,
-		RunE:              a.withServer(exactly(), a.listTools),
+	var search string
+	cmd := &cobra.Command{
+		Use:   "tools [SERVER [TOOL]] | [TOOL] -- COMMAND…",
+		Short: "List the tools of a server, or of all; show one",
+		Long: `List the tools of a server, or show all that it says of one tool: a description,
+the arguments with their types, values and defaults, and a command line that calls
+it. Without a server, all enabled servers are started, and the tools of each listed
+as SERVER.TOOL, which ` + "`wharf call`" + ` takes. The exit code is 4 if a server is missing.
+
+With --search only tools are listed whose name or description has all of the words.
+Piped, or with --json, a list is a JSON array of tools as the server wrote them, one
+tool is that object, and the list of all servers an array of objects with "server"
+and "tools".`,
+		Example: "  wharf tools demo\n  wharf tools demo add\n  wharf tools --search file\n" +
+			"  wharf tools -- npx -y @modelcontextprotocol/server-everything",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			if len(words) == 0 && cmd.ArgsLenAtDash() < 0 {
+				return a.allTools(cmd.Context(), search)
+			}
+			return a.withServer(atMost(1), func(ctx context.Context, c *client, words []string) error {
+				if len(words) > 0 {
+					return c.showTool(ctx, words[0])
+				}
+				return c.listTools(ctx, search)
+			})(cmd, words)
+		},
 		ValidArgsFunction: a.completeServers,
 	}
+	cmd.Flags().StringVar(&search, "search", "", "list only tools whose name or description has all of these `WORDS`")
+	return cmd
 }
 
-func (a *app) listTools(ctx context.Context, c *client, _ []string) error {
+func (c *client) listTools(ctx context.Context, search string) error {
 	tools, err := c.tools(ctx)
 	if err != nil {
 		return err
 	}
-	return a.printTools(tools)
+	tools = matching(tools, search)
+	return c.app.printList(append([]mcp.Tool{}, tools...), toolTable("", tools)) // [] and not null
 }
 
-func (a *app) printTools(tools []mcp.Tool) error {
+// toolTable has a row for each tool. Names begin with the given text.
+func toolTable(before string, tools []mcp.Tool) plain.Table {
 	rows := plain.Table{{"TOOL", "ARGUMENTS", "DESCRIPTION"}}
 	for _, tool := range tools {
-		rows = append(rows, []string{plain.Cell(tool.Name), plain.Cell(signature(tool)), about(tool.Description, tool.Title)})
+		rows = append(rows, []string{plain.Cell(before + tool.Name), plain.Cell(signature(tool)), about(tool.Description, tool.Title)})
 	}
-	return a.printList(append([]mcp.Tool{}, tools...), rows) // [] and not null
+	return rows
+}
+
+// matching returns the tools whose name, title or description has all words of a search.
+func matching(tools []mcp.Tool, search string) (found []mcp.Tool) {
+	words := strings.Fields(strings.ToLower(search))
+	for _, tool := range tools {
+		text := strings.ToLower(tool.Name + "\n" + tool.Title + "\n" + tool.Description)
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) }) {
+			found = append(found, tool)
+		}
+	}
+	return found
+}
+
+// showTool prints all that the server says of one tool.
+func (c *client) showTool(ctx context.Context, name string) error {
+	tools, err := c.tools(ctx)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == name })
+	if at < 0 {
+		return c.explain(ctx, name, tools, &unlistedError{server: c.session.Name(), tool: name})
+	}
+	if !c.app.forPeople() {
+		return c.app.PrintJSON(tools[at])
+	}
+	return c.app.Print(c.app.toolPage(tools[at]))
+}
+
+// serverTools are the tools of one of all servers.
+type serverTools struct {
+	Server string     `json:"server"`
+	Tools  []mcp.Tool `json:"tools"`
+
+	err error // why there are none
+}
+
+// allTools starts all enabled servers at once and lists their tools. Like
+// `servers --status` it asks no question.
+func (a *app) allTools(ctx context.Context, search string) error {
+	s, err := a.load()
+	if err != nil {
+		return err
+	}
+	h, err := a.newHost(ctx, nil, a.unattended)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	servers := s.wanted()
+	a.warnOf(s)
+	lists := make([]serverTools, len(servers))
+	done := a.Busy(fmt.Sprintf("asking %d servers for their tools", len(servers)))
+	var wg sync.WaitGroup
+	for i, server := range servers {
+		wg.Go(func() {
+			tools, err := toolsOf(ctx, h, a.flags.withTimeout(server))
+			lists[i] = serverTools{server.Name, append([]mcp.Tool{}, matching(tools, search)...), err} // [] and not null
+		})
+	}
+	wg.Wait()
+	done()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	rows := toolTable("", nil)
+	for _, l := range lists {
+		rows = append(rows, toolTable(l.Server+".", l.Tools)[1:]...)
+	}
+	found := slices.DeleteFunc(slices.Clone(lists), func(l serverTools) bool { return l.err != nil })
+	if err := a.printList(found, rows); err != nil {
+		return err
+	}
+	for _, l := range lists {
+		if l.err != nil {
+			a.Warn("%s: %v", plain.Line(l.Server), l.err)
+		}
+	}
+	if absent := len(lists) - len(found); absent > 0 {
+		return exit.WithHint(&status.AbsentError{Absent: absent, Of: len(lists)}, "`wharf doctor SERVER` tells why")
+	}
+	return nil
+}
+
+// toolsOf connects a server that is not expanded yet, and lists its tools. A server that
+// has no tools to list has none.
+func toolsOf(ctx context.Context, h *host.Host, server host.Server) ([]mcp.Tool, error) {
+	server, err := server.Expand(os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	session, err := h.Connect(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	tools, err := session.ListTools(ctx)
+	if errors.Is(err, host.ErrUnsupported) {
+		return nil, nil
+	}
+	return tools, err
 }
 
 // signature is how the arguments of a tool are written on the command line,
@@ -56,4 +190,24 @@ func signature(tool mcp.Tool) string {
 		words = append(words, word)
 	}
 	return strings.Join(words, " ")
+}
+
+// helpOfTool prints the help of `wharf SERVER TOOL --help`, and of call with those words:
+// the page of that tool. It is false for all other help.
+func (a *app) helpOfTool(cmd *cobra.Command) bool {
+	words, dash := cmd.Flags().Args(), cmd.ArgsLenAtDash()
+	if cmd.HasParent() && cmd.Name() != "call" || len(words) == 0 || dash == 0 {
+		return false
+	}
+	if _, address := atAddress(words[0]); dash < 0 && !address {
+		words = a.dotted(words)
+		s, err := a.load()
+		if err != nil || len(words) < 2 || !s.has(words[0]) {
+			return false
+		}
+	}
+	a.late = a.withServer(atLeast("TOOL"), func(ctx context.Context, c *client, words []string) error {
+		return c.showTool(ctx, words[0])
+	})(cmd, words)
+	return true
 }

@@ -187,6 +187,16 @@ func TestTerminalGetsTables(t *testing.T) {
 	}
 }
 
+// TestTerminalGetsToolPages looks at all that is shown of a tool.
+func TestTerminalGetsToolPages(t *testing.T) {
+	shown := withoutSpinner(onTerminal(t, []string{"NO_COLOR=1"}, "wharf", "demo", "add", "--help"))
+	want := "add\n\n  Add two numbers.\n\nARGUMENTS\n  a number, required\n  b number, required\n\n" +
+		"RESULT\n  sum number, required\n\nEXAMPLE\n  wharf call demo add a=1 b=1\n"
+	if shown != want {
+		t.Errorf("shown: %s", shown)
+	}
+}
+
 func TestTerminalGetsText(t *testing.T) {
 	shown := onTerminal(t, []string{"NO_COLOR=1"}, "wharf", "call", "demo", "echo", "message=hello")
 	if withoutSpinner(shown) != "hello\n" {

@@ -71,6 +71,22 @@ func Word(text string) string {
 	return text
 }
 
+// ShellWord quotes a word for a POSIX shell, so that a line which is printed as an example
+// can be copied, whatever a server has put into it. Letters that do not show are written
+// as escapes.
+func ShellWord(text string) string {
+	text = cleantext.Visible(text)
+	if text != "" && !strings.ContainsFunc(text, needsQuotes) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// needsQuotes reports whether a letter may mean something to a shell.
+func needsQuotes(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r > 0x7f || strings.ContainsRune("-_./:=,+@%", r))
+}
+
 // withoutSecrets hides the user and the password of a URL and all values of its
 // query, because the name of a value seldom tells whether it is a key. The URL may
 // hold variables, so it is split as text.

@@ -1,8 +1,11 @@
 package plain
 
 import (
+	"math"
 	"slices"
 	"strings"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // Table is rows of cells for people, the first row being the headings. Each row names
@@ -76,3 +79,25 @@ func inset(cell string, columns int) string {
 	margin := strings.Repeat(" ", min(tableInset, columns/4))
 	return margin + strings.Join(WrapWords(cell, columns-len(margin)), "\n"+margin) + "\n"
 }
+
+// Paragraph is foreign text of several lines, made harmless, indented, and wrapped to a
+// number of columns; 0 wraps nothing. Empty lines stay, and so does what lines of the text
+// are indented by.
+func Paragraph(text string, indent, columns int) string {
+	if columns <= 0 {
+		columns = math.MaxInt32
+	}
+	var out strings.Builder
+	for line := range strings.Lines(cleantext.Text(text)) {
+		line = strings.TrimRight(line, " \r\n")
+		words := strings.TrimLeft(line, " ")
+		margin := strings.Repeat(" ", min(indent+len(line)-len(words), columns/2, deepestInset))
+		if words == "" {
+			margin = ""
+		}
+		out.WriteString(margin + strings.Join(WrapWords(words, columns-len(margin)), "\n"+margin) + "\n")
+	}
+	return out.String()
+}
+
+const deepestInset = 40 // however deep a server indents its text

@@ -125,12 +125,12 @@ func check(ctx context.Context, s *host.Session) error {
 	return err
 }
 
-// absentError says that some enabled servers are not connected.
-type absentError struct{ absent, of int }
+// AbsentError says that some enabled servers are not connected.
+type AbsentError struct{ Absent, Of int }
 
-func (e *absentError) Error() string {
-	return fmt.Sprintf("%d of %d enabled servers are not connected", e.absent, e.of)
+func (e *AbsentError) Error() string {
+	return fmt.Sprintf("%d of %d enabled servers are not connected", e.Absent, e.Of)
 }
 
 // Is gives it the exit code for servers that cannot be reached.
-func (e *absentError) Is(target error) bool { return target == host.ErrUnreachable }
+func (e *AbsentError) Is(target error) bool { return target == host.ErrUnreachable }

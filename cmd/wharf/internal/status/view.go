@@ -279,7 +279,7 @@ func (v *View) absent() error {
 		}
 	}
 	if absent > 0 {
-		return &absentError{absent, of}
+		return &AbsentError{absent, of}
 	}
 	return nil
 }

@@ -1,0 +1,106 @@
+package args
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestReadCall reads calls that are one word.
+func TestReadCall(t *testing.T) {
+	for word, want := range map[string]struct{ tool, object, err string }{
+		"echo":                      {tool: "echo"},
+		"echo()":                    {"echo", "{}", ""},
+		`echo(message: "a, b: c)")`: {"echo", `{"message":"a, b: c)"}`, ""},
+		`add(a: 1, "b" : [2,{}])`:   {"add", `{"a":1,"b":[2,{}]}`, ""},
+		"echo(":                     {tool: "echo("},
+		"(a: 1)":                    {tool: "(a: 1)"},
+		"add(a: 1 b: 2)":            {err: `expected a comma, got "b: 2"`},
+		"add(a: 1,)":                {err: "nothing follows the last comma"},
+		"add(1)":                    {err: "expected key: value"},
+		"add(: 1)":                  {err: "expected key: value"},
+		"add(a: x)":                 {err: `a: expected a JSON value, got "x"`},
+		"add(a:)":                   {err: "a: expected a JSON value"},
+	} {
+		tool, object, err := ReadCall(word)
+		if err != nil || want.err != "" {
+			if err == nil || want.err == "" || !strings.Contains(err.Error(), want.err) {
+				t.Errorf("%s: %v, want %q", word, err, want.err)
+			}
+			continue
+		}
+		if tool != want.tool || object != want.object {
+			t.Errorf("%s: %q with %s, want %q with %s", word, tool, object, want.tool, want.object)
+		}
+	}
+}
+
+// FuzzReadCall: an object that comes out is one object of JSON.
+func FuzzReadCall(f *testing.F) {
+	for _, word := range []string{"echo", `add(a: 1, "b": [2])`, `x(a:"\u0000")`, "x(a:1,,)", "x(\"\": 1)"} {
+		f.Add(word)
+	}
+	f.Fuzz(func(t *testing.T, word string) {
+		_, object, err := ReadCall(word)
+		if err == nil && object != "" && (!json.Valid([]byte(object)) || object[0] != '{') {
+			t.Errorf("%q became %s", word, object)
+		}
+	})
+}
+
+// TestProperties reads what an argument may be, and writes an example for the shell.
+func TestProperties(t *testing.T) {
+	schema := ReadSchema(json.RawMessage(`{"required":["who","size"],"properties":{
+		"who":{"type":"string","description":"a name","minLength":2},
+		"size":{"$ref":"#/$defs/size"},
+		"tags":{"type":"array","items":{"enum":["a","b"],"type":"string"},"maxItems":3},
+		"when":{"anyOf":[{"type":"null"},{"type":"string","format":"date"}],"default":null},
+		"own":{"type":"string","default":"it's; rm"},
+		"at":{"type":"string","default":"@x"},
+		"deep":{"type":"object"}, "yes":{"type":"boolean"}, "any":{}, "n":{"type":"integer","minimum":1}},
+		"$defs":{"size":{"type":"string","enum":["S","M L"],"description":"of it"}}}`))
+	want := map[string]struct{ kind, limits, enum, example string }{
+		"who":  {"string", "at least 2 letters", "", "who=…"},
+		"size": {"string", "", `"S" "M L"`, "size=S"},
+		"tags": {"array of string", "at most 3 items", `"a" "b"`, `'tags=["…"]'`},
+		"when": {"null|string", "", "", "when:=null"},
+		"own":  {"string", "", "", `'own=it'\''s; rm'`},
+		"at":   {"string", "", "", `'at:="@x"'`},
+		"deep": {"object", "", "", "'deep={}'"},
+		"yes":  {"boolean", "", "", "yes=true"},
+		"any":  {"any value", "", "", "any=…"},
+		"n":    {"integer", "at least 1", "", "n=1"},
+	}
+	for i, p := range schema.Properties() {
+		var enum []string
+		for _, value := range p.Enum {
+			enum = append(enum, string(value))
+		}
+		w, ok := want[p.Name]
+		if got := (struct{ kind, limits, enum, example string }{p.Kind(), strings.Join(p.Limits, ", "), strings.Join(enum, " "), p.Example()}); !ok || got != w {
+			t.Errorf("%s: got %+v, want %+v", p.Name, got, w)
+		}
+		if required := i < 2; p.Required != required {
+			t.Errorf("%s: required is %t", p.Name, p.Required)
+		}
+		delete(want, p.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("missing: %v", want)
+	}
+	if p := schema.Properties()[1]; p.Description != "of it" {
+		t.Errorf("the description of a reference is %q", p.Description)
+	}
+}
+
+// TestPropertiesEnd: a schema that refers to itself costs no more than the budget.
+func TestPropertiesEnd(t *testing.T) {
+	for _, text := range []string{
+		`{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"$ref":"#/$defs/a"}}}`,
+		`{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}],"items":{"$ref":"#/$defs/a"}}}}`,
+	} {
+		if got := ReadSchema(json.RawMessage(text)).Properties(); len(got) != 1 {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package args
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+)
+
+// Property is what a schema says about one argument, for people. Texts are the server's
+// words, not cleaned.
+type Property struct {
+	Name        string
+	Required    bool
+	Types       Types  // none where the schema does not say
+	Items       Types  // of an array
+	Description string // may have several lines
+	Default     json.RawMessage
+	Enum        []json.RawMessage // what the value may be; none where it may be anything
+	Limits      []string          // "at least 1", "a date"
+}
+
+// Properties returns all arguments, in the order of [Schema.Names].
+func (s *Schema) Properties() (all []Property) {
+	for _, name := range s.Names() {
+		p := s.property(s.properties[name])
+		p.Name, p.Required, p.Types = name, s.requires[name], s.Types(name)
+		all = append(all, p)
+	}
+	return all
+}
+
+// property reads what one schema says beside its types. A branch of a union that names
+// values adds them.
+func (s *Schema) property(schema json.RawMessage) (p Property) {
+	if s.budget -= schemaPrice + len(schema); s.budget < 0 {
+		return p
+	}
+	var node struct {
+		Description string            `json:"description"`
+		Default     json.RawMessage   `json:"default"`
+		Enum        []json.RawMessage `json:"enum"`
+		Const       json.RawMessage   `json:"const"`
+		Items       json.RawMessage   `json:"items"`
+		Ref         string            `json:"$ref"`
+		AnyOf       []json.RawMessage `json:"anyOf"`
+		OneOf       []json.RawMessage `json:"oneOf"`
+		limits
+	}
+	lenient(schema, &node)
+	if node.Ref != "" {
+		p = s.property(s.resolve(node.Ref))
+	}
+	for _, branch := range slices.Concat(node.AnyOf, node.OneOf) {
+		of := s.property(branch)
+		p.Enum = append(p.Enum, of.Enum...)
+		p.Items = append(p.Items, of.Items...)
+	}
+	p.Description = cmp.Or(node.Description, p.Description)
+	if node.Default != nil {
+		p.Default = node.Default
+	}
+	p.Enum = append(p.Enum, node.Enum...)
+	if node.Const != nil {
+		p.Enum = append(p.Enum, node.Const)
+	}
+	if node.Items != nil {
+		p.Items, _ = s.typesOf(node.Items)
+		p.Enum = append(p.Enum, s.property(node.Items).Enum...)
+	}
+	p.Limits = append(p.Limits, node.limits.words()...)
+	return p
+}
+
+// limits are the keywords of JSON Schema that bound a value.
+type limits struct {
+	Minimum          json.Number `json:"minimum"`
+	Maximum          json.Number `json:"maximum"`
+	ExclusiveMinimum json.Number `json:"exclusiveMinimum"`
+	ExclusiveMaximum json.Number `json:"exclusiveMaximum"`
+	MultipleOf       json.Number `json:"multipleOf"`
+	MinLength        json.Number `json:"minLength"`
+	MaxLength        json.Number `json:"maxLength"`
+	MinItems         json.Number `json:"minItems"`
+	MaxItems         json.Number `json:"maxItems"`
+	Pattern          string      `json:"pattern"`
+	Format           string      `json:"format"`
+}
+
+func (l limits) words() (words []string) {
+	for _, limit := range []struct{ format, value string }{
+		{"at least %s", string(l.Minimum)}, {"at most %s", string(l.Maximum)},
+		{"more than %s", string(l.ExclusiveMinimum)}, {"less than %s", string(l.ExclusiveMaximum)},
+		{"a multiple of %s", string(l.MultipleOf)},
+		{"at least %s letters", string(l.MinLength)}, {"at most %s letters", string(l.MaxLength)},
+		{"at least %s items", string(l.MinItems)}, {"at most %s items", string(l.MaxItems)},
+		{"format %s", l.Format}, {"pattern %s", l.Pattern},
+	} {
+		if limit.value != "" {
+			words = append(words, fmt.Sprintf(limit.format, limit.value))
+		}
+	}
+	return words
+}
+
+// Kind names the types of the value as a signature does: "string", "integer|null",
+// "array of string".
+func (p Property) Kind() string {
+	kind := strings.Join(p.Types, "|")
+	if len(p.Items) > 0 && slices.Contains(p.Types, "array") {
+		kind += " of " + strings.Join(slices.Compact(slices.Sorted(slices.Values(p.Items))), "|")
+	}
+	return cmp.Or(kind, "any value")
+}
+
+// Example is a word for the command line that gives the argument a value of its type. A
+// value that only the person knows is "…".
+func (p Property) Example() string {
+	value := p.Default
+	if len(p.Enum) > 0 && !slices.Contains(p.Types, "array") {
+		value = p.Enum[0]
+	}
+	var text string
+	switch {
+	case len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &text) == nil && !strings.HasPrefix(text, "@"):
+		return plain.ShellWord(p.Name + "=" + text)
+	case value != nil:
+		return plain.ShellWord(p.Name + ":=" + string(value))
+	case slices.Contains(p.Types, "string") || len(p.Types) == 0:
+		return plain.ShellWord(p.Name + "=…")
+	case slices.Contains(p.Types, "integer") || slices.Contains(p.Types, "number"):
+		return plain.ShellWord(p.Name + "=1")
+	case slices.Contains(p.Types, "boolean"):
+		return plain.ShellWord(p.Name + "=true")
+	case slices.Contains(p.Types, "array"):
+		if slices.Contains(p.Items, "string") {
+			return plain.ShellWord(p.Name + `=["…"]`)
+		}
+		return plain.ShellWord(p.Name + "=[]")
+	}
+	return plain.ShellWord(p.Name + "={}")
+}

@@ -1,0 +1,64 @@
+package plain
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestTables lays one table out for terminals of several widths. Every word of it is there
+// each time, and only one that is longer than a line goes over the edge.
+func TestTables(t *testing.T) {
+	uri := "demo://resource/static/document/architecture.md"
+	table := Table{
+		{"URI", "NAME", "DESCRIPTION"},
+		{uri, "architecture", "How the parts of the server fit together, and why"},
+		{"demo://x", "", ""},
+	}
+	for columns, want := range map[int]string{
+		0: `URI                                              NAME          DESCRIPTION
+demo://resource/static/document/architecture.md  architecture  How the parts of the server fit together, and why
+demo://x
+`,
+		100: `URI                                              NAME          DESCRIPTION
+demo://resource/static/document/architecture.md  architecture  How the parts of the server fit
+                                                               together, and why
+demo://x
+`,
+		80: `URI                                              NAME
+    DESCRIPTION
+demo://resource/static/document/architecture.md  architecture
+    How the parts of the server fit together, and why
+demo://x
+`,
+		60: `URI
+    NAME
+    DESCRIPTION
+demo://resource/static/document/architecture.md
+    architecture
+    How the parts of the server fit together, and why
+demo://x
+`,
+		20: `URI
+    NAME
+    DESCRIPTION
+` + uri + `
+    architecture
+    How the parts of
+    the server fit
+    together, and
+    why
+demo://x
+`,
+	} {
+		if got := table.Format(columns); got != want {
+			t.Errorf("%d columns: got\n%swant\n%s", columns, got, want)
+		}
+	}
+	wide := Table{{"日本語", "a"}, {"x", "b"}}
+	if got := wide.Format(80); got != "日本語  a\nx       b\n" {
+		t.Errorf("wide letters: got\n%s", got)
+	}
+	if got := (Table{{"A", "B", "C", "D"}, {strings.Repeat("a", 50), "", strings.Repeat("c", 40), "d"}}).Format(60); !strings.HasSuffix(got, strings.Repeat("a", 50)+"\n    "+strings.Repeat("c", 40)+"\n    d\n") {
+		t.Errorf("an empty cell leaves a mark: got\n%s", got)
+	}
+}

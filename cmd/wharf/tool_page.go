@@ -1,0 +1,116 @@
+package main
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// toolPage is all that a server says of a tool, for people: what it does, its arguments
+// and its result, and a command line that calls it.
+func (a *app) toolPage(tool mcp.Tool) string {
+	var out strings.Builder
+	title := tool.Title
+	if title == "" && tool.Annotations != nil {
+		title = tool.Annotations.Title
+	}
+	out.WriteString(a.StyleOut(term.Bold, plain.Line(tool.Name)))
+	if title != "" && title != tool.Name {
+		out.WriteString("  " + plain.Line(title))
+	}
+	out.WriteString("\n")
+	if tool.Description != "" {
+		out.WriteString("\n" + a.paragraph(strings.TrimSpace(tool.Description), 2))
+	}
+	schema := args.ReadSchema(tool.InputSchema)
+	arguments := schema.Properties()
+	a.writeProperties(&out, "ARGUMENTS", arguments)
+	a.writeProperties(&out, "RESULT", args.ReadSchema(tool.OutputSchema).Properties())
+	if claims := claims(tool); len(claims) > 0 {
+		out.WriteString("\n" + a.StyleOut(term.Bold, "THE SERVER SAYS") + "\n" + a.paragraph(strings.Join(claims, "; "), 2))
+	}
+	words := []string{"wharf call"}
+	if a.known() {
+		words = append(words, plain.ShellWord(cmp.Or(a.address, a.server)))
+	}
+	words = append(words, plain.ShellWord(tool.Name))
+	for _, p := range arguments {
+		if p.Required {
+			words = append(words, p.Example())
+		}
+	}
+	if !a.known() {
+		words = append(words, "-- COMMAND…")
+	}
+	out.WriteString("\n" + a.StyleOut(term.Bold, "EXAMPLE") + "\n  " + strings.Join(words, " ") + "\n")
+	return out.String()
+}
+
+// known reports whether the server of the command has a name or an address that another
+// command line can use.
+func (a *app) known() bool { return a.address != "" || a.settings != nil && a.settings.has(a.server) }
+
+// writeProperties writes the members of an object under a heading, if there are any.
+func (a *app) writeProperties(out *strings.Builder, heading string, properties []args.Property) {
+	if len(properties) == 0 {
+		return
+	}
+	out.WriteString("\n" + a.StyleOut(term.Bold, heading) + "\n")
+	for _, p := range properties {
+		facts := []string{p.Kind()}
+		if p.Required {
+			facts = append(facts, "required")
+		}
+		facts = append(facts, p.Limits...)
+		if p.Default != nil {
+			facts = append(facts, "default "+plain.Cell(string(p.Default)))
+		}
+		out.WriteString(a.paragraph(p.Name+"  "+strings.Join(facts, ", "), 2))
+		if len(p.Enum) > 0 {
+			values := make([]string, len(p.Enum))
+			for i, value := range p.Enum {
+				values[i] = plain.Cell(string(value))
+			}
+			out.WriteString(a.paragraph("one of "+strings.Join(values, ", "), 6))
+		}
+		if p.Description != "" {
+			out.WriteString(a.paragraph(p.Description, 6))
+		}
+	}
+}
+
+// claims are the hints of a server about its tool, in words.
+func claims(tool mcp.Tool) (words []string) {
+	if h := tool.Annotations; h != nil {
+		for _, claim := range []struct {
+			hint    *bool
+			yes, no string
+		}{
+			{h.ReadOnlyHint, "it only reads", "it changes things"},
+			{h.DestructiveHint, "its changes may destroy", "its changes destroy nothing"},
+			{h.IdempotentHint, "twice is the same as once", "twice is not the same as once"},
+			{h.OpenWorldHint, "it reaches things outside of the server", "it reaches nothing outside of the server"},
+		} {
+			switch {
+			case claim.hint == nil:
+			case *claim.hint:
+				words = append(words, claim.yes)
+			default:
+				words = append(words, claim.no)
+			}
+		}
+	}
+	if e := tool.Execution; e != nil && e.TaskSupport == mcp.TaskRequired {
+		words = append(words, "it runs as a task")
+	}
+	return words
+}
+
+// paragraph is [plain.Paragraph] for stdout.
+func (a *app) paragraph(text string, indent int) string {
+	return plain.Paragraph(text, indent, a.Width)
+}
