@@ -28,7 +28,7 @@ type annotationStripper struct {
 func (b *annotationStripper) part() {
 	switch b.Kind() {
 	case '{':
-		b.object()
+		b.object(true)
 	case '[':
 		b.out = append(b.out, '[')
 		for range b.Array() {
@@ -41,31 +41,23 @@ func (b *annotationStripper) part() {
 	}
 }
 
-func (b *annotationStripper) object() {
+// object copies an object: a schema, or schemas that have names, which say nothing of them.
+func (b *annotationStripper) object(isSchema bool) {
 	b.out = append(b.out, '{')
 	for name := range b.Object() {
-		if b.Kind() == '"' && annotations[string(name)] {
+		if isSchema && b.Kind() == '"' && annotations[string(name)] {
 			continue // the loop steps over it
 		}
-		b.name(name)
+		b.next('{')
+		b.out = append(strictjson.AppendString(b.out, string(name)), ':')
 		switch tokens := schemaKeywords[string(name)]; {
-		case tokens == 0:
+		case isSchema && tokens == 0:
 			b.out = append(b.out, b.Raw()...)
-		case tokens == 2 && b.Kind() == '{':
-			b.named()
+		case isSchema && tokens == 2 && b.Kind() == '{':
+			b.object(false)
 		default:
 			b.part()
 		}
-	}
-	b.out = append(b.out, '}')
-}
-
-// named copies schemas that have names, which say nothing of them.
-func (b *annotationStripper) named() {
-	b.out = append(b.out, '{')
-	for name := range b.Object() {
-		b.name(name)
-		b.part()
 	}
 	b.out = append(b.out, '}')
 }
@@ -75,9 +67,4 @@ func (b *annotationStripper) next(bracket byte) {
 	if b.out[len(b.out)-1] != bracket {
 		b.out = append(b.out, ',')
 	}
-}
-
-func (b *annotationStripper) name(name []byte) {
-	b.next('{')
-	b.out = append(strictjson.AppendString(b.out, string(name)), ':')
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -130,19 +131,12 @@ func (d *decoder) array(depth int) []any {
 
 // number takes a number that can be reckoned with.
 func (d *decoder) number(text string) any {
-	if len(text) > maxDigits || !smallExponent(text) {
+	exponent, err := 0, error(nil)
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		exponent, err = strconv.Atoi(text[i+1:])
+	}
+	if err != nil || len(text) > maxDigits || exponent < -maxExponent || exponent > maxExponent {
 		d.err = errors.New("there is a number in it that is too long to be compared")
 	}
 	return json.Number(text)
-}
-
-// smallExponent reports whether the exponent of a number is.
-func smallExponent(number string) bool {
-	for i := range len(number) {
-		if number[i] == 'e' || number[i] == 'E' {
-			n, err := strconv.Atoi(number[i+1:])
-			return err == nil && -maxExponent <= n && n <= maxExponent
-		}
-	}
-	return true
 }

@@ -17,11 +17,14 @@ import (
 // explain makes the library's errors into faults. Its errors are a tree, as deep
 // as the schema, whose leaves repeat the value; the faults are a short list.
 func explain(root *jsonschema.Schema, value any, e *jsonschema.ValidationError) *Mismatch {
-	x := explainer{value: value}
-	faults := unique(x.faults(e))
+	faults := explainer{value}.faults(e)
 	if len(faults) == 0 {
 		return mismatch(Fault{Want: "a value that fits the schema"})
 	}
+	slices.SortFunc(faults, func(a, b Fault) int {
+		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Want, b.Want))
+	})
+	faults = slices.Compact(faults)
 	m := &Mismatch{More: max(0, len(faults)-maxFaults)}
 	m.Faults = suggest(root, value, slices.Clone(faults[:len(faults)-m.More]))
 	return m
@@ -31,7 +34,7 @@ func explain(root *jsonschema.Schema, value any, e *jsonschema.ValidationError) 
 type explainer struct{ value any }
 
 // faults returns what a tree of errors says.
-func (x explainer) faults(e *jsonschema.ValidationError) []Fault {
+func (x explainer) faults(e *jsonschema.ValidationError) (faults []Fault) {
 	switch k := e.ErrorKind.(type) {
 	case *kind.AnyOf:
 		return x.choose(e)
@@ -40,13 +43,13 @@ func (x explainer) faults(e *jsonschema.ValidationError) []Fault {
 			return x.choose(e)
 		}
 	case *kind.Required:
-		return x.missing(e, k.Missing)
+		return properties(e, Missing, k.Missing)
 	case *kind.Dependency:
-		return x.missing(e, k.Missing)
+		return properties(e, Missing, k.Missing)
 	case *kind.DependentRequired:
-		return x.missing(e, k.Missing)
+		return properties(e, Missing, k.Missing)
 	case *kind.AdditionalProperties:
-		return x.unknown(e, k)
+		return properties(e, Unknown, k.Properties)
 	case *kind.PropertyNames:
 		at := append(slices.Clip(e.InstanceLocation), k.Property)
 		return []Fault{{Kind: Unknown, Pointer: pointer(at)}}
@@ -54,32 +57,26 @@ func (x explainer) faults(e *jsonschema.ValidationError) []Fault {
 		return x.forbidden(e)
 	case *kind.Contains, *kind.MinContains: // their causes are about items that need not fit
 	default:
+		for _, cause := range e.Causes {
+			faults = append(faults, x.faults(cause)...)
+		}
 		if len(e.Causes) > 0 {
-			return x.all(e.Causes)
+			return faults
 		}
 	}
-	return []Fault{x.wrong(e)}
-}
-
-func (x explainer) all(causes []*jsonschema.ValidationError) (faults []Fault) {
-	for _, cause := range causes {
-		faults = append(faults, x.faults(cause)...)
+	want, telling := wanted(e.ErrorKind)
+	f := Fault{Pointer: pointer(e.InstanceLocation), Want: want}
+	if telling {
+		f.Got = describe(find(x.value, e.InstanceLocation))
 	}
-	return faults
+	return []Fault{f}
 }
 
-func (x explainer) missing(e *jsonschema.ValidationError, names []string) (faults []Fault) {
+// properties returns a fault for each of several properties of a value.
+func properties(e *jsonschema.ValidationError, k Kind, names []string) (faults []Fault) {
 	for _, name := range names {
 		at := append(slices.Clip(e.InstanceLocation), name)
-		faults = append(faults, Fault{Kind: Missing, Pointer: pointer(at), by: e.SchemaURL})
-	}
-	return faults
-}
-
-func (x explainer) unknown(e *jsonschema.ValidationError, k *kind.AdditionalProperties) (faults []Fault) {
-	for _, name := range k.Properties {
-		at := append(slices.Clip(e.InstanceLocation), name)
-		faults = append(faults, Fault{Kind: Unknown, Pointer: pointer(at), by: e.SchemaURL})
+		faults = append(faults, Fault{Kind: k, Pointer: pointer(at), by: e.SchemaURL})
 	}
 	return faults
 }
@@ -95,16 +92,6 @@ func (x explainer) forbidden(e *jsonschema.ValidationError) []Fault {
 		return []Fault{{Kind: Unknown, Pointer: pointer(at)}}
 	}
 	return []Fault{{Pointer: pointer(at), Want: "fewer items"}}
-}
-
-func (x explainer) wrong(e *jsonschema.ValidationError) Fault {
-	value := find(x.value, e.InstanceLocation)
-	want, telling := wanted(e.ErrorKind)
-	f := Fault{Pointer: pointer(e.InstanceLocation), Want: want}
-	if telling {
-		f.Got = describe(value)
-	}
-	return f
 }
 
 // choose explains that none of several alternatives fits. If the value belongs to
@@ -168,13 +155,6 @@ func wanted(k jsonschema.ErrorKind) (want string, telling bool) {
 		return "a value that fits one alternative alone", false
 	case *kind.Not:
 		return "a value that the schema does not rule out", false
-	}
-	return bound(k)
-}
-
-// bound says what the keywords ask for that limit something.
-func bound(k jsonschema.ErrorKind) (want string, telling bool) {
-	switch k := k.(type) {
 	case *kind.Minimum:
 		return "at least " + number(k.Want), false
 	case *kind.Maximum:
@@ -206,15 +186,9 @@ func bound(k jsonschema.ErrorKind) (want string, telling bool) {
 // types lists types as a sentence does.
 func types(names []string) string {
 	texts := make([]string, len(names))
+	articles := map[string]string{"null": "", "integer": "an ", "array": "an ", "object": "an ", "number": "a ", "string": "a ", "boolean": "a "}
 	for i, name := range names {
-		switch name {
-		case "null":
-			texts[i] = name
-		case "integer", "array", "object":
-			texts[i] = "an " + name
-		default:
-			texts[i] = "a " + name
-		}
+		texts[i] = articles[name] + name
 	}
 	return list(texts)
 }
@@ -282,14 +256,6 @@ func count(n int, one, many string) string {
 		return "1 " + one
 	}
 	return strconv.Itoa(n) + " " + many
-}
-
-// unique sorts faults by place, and drops what is said twice.
-func unique(faults []Fault) []Fault {
-	slices.SortFunc(faults, func(a, b Fault) int {
-		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Want, b.Want))
-	})
-	return slices.Compact(faults)
 }
 
 // find returns the value at a place, or nil.

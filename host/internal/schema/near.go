@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -22,7 +21,19 @@ func suggest(root *jsonschema.Schema, value any, faults []Fault) []Fault {
 		tokens := f.Path()
 		parent, name := tokens[:len(tokens)-1], tokens[len(tokens)-1]
 		given, _ := find(value, parent).(map[string]any)
-		f.Near = nearestTo(name, candidates(f, given, known(root, f.by)))
+		properties := known(root, f.by)
+		var names []string // of which this one may be a slip
+		for property := range properties {
+			if _, taken := given[property]; f.Kind == Unknown && !taken {
+				names = append(names, property)
+			}
+		}
+		for other := range given {
+			if f.Kind == Missing && !properties[other] {
+				names = append(names, other)
+			}
+		}
+		f.Near = nearestTo(name, names)
 		if f.Kind == Unknown && f.Near != "" {
 			meant[pointer(append(parent, f.Near))] = true
 		}
@@ -45,25 +56,6 @@ func known(root *jsonschema.Schema, location string) map[string]bool {
 		}
 		for _, name := range part.Required {
 			names[name] = true
-		}
-	}
-	return names
-}
-
-// candidates returns the names that the name of a fault could be a slip of.
-func candidates(f *Fault, given map[string]any, known map[string]bool) []string {
-	var names []string
-	if f.Kind == Unknown {
-		for name := range known {
-			if _, taken := given[name]; !taken {
-				names = append(names, name)
-			}
-		}
-		return names
-	}
-	for _, name := range slices.Collect(maps.Keys(given)) {
-		if !known[name] {
-			names = append(names, name)
 		}
 	}
 	return names

@@ -155,27 +155,27 @@ func (s *Schema) Check(value []byte) error { return s.decoded(value, s.validate)
 func (s *Schema) CheckArguments(value []byte) error {
 	return s.decoded(value, func(value any) error {
 		err := s.validate(value)
-		if given, ok := value.(map[string]any); ok && err != nil && s.dropNulls(given) {
+		given, _ := value.(map[string]any)
+		before := len(given)
+		if err != nil {
+			maps.DeleteFunc(given, func(name string, value any) bool {
+				return value == nil && !slices.Contains(s.root.Required, name)
+			})
+		}
+		if len(given) < before {
 			return s.validate(value)
 		}
 		return err
 	})
 }
 
-// dropNulls deletes the members of given that are null and not required, and reports
-// whether there were any.
-func (s *Schema) dropNulls(given map[string]any) bool {
-	before := len(given)
-	maps.DeleteFunc(given, func(name string, value any) bool {
-		return value == nil && !slices.Contains(s.root.Required, name)
-	})
-	return len(given) < before
-}
-
 // decoded decodes a value and calls check with it, under the lock.
 func (s *Schema) decoded(value []byte, check func(any) error) error {
 	if s.anyValue {
-		return s.checkKind(value)
+		if s.anyObject && strictjson.Read(value).Kind() != '{' {
+			return mismatch(Fault{Want: "an object"})
+		}
+		return nil
 	}
 	if len(value) > maxValueBytes {
 		return fmt.Errorf("%w: the value has %d bytes; %d are the most", ErrTooMuch, len(value), maxValueBytes)
@@ -187,13 +187,6 @@ func (s *Schema) decoded(value []byte, check func(any) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return check(decoded)
-}
-
-func (s *Schema) checkKind(value []byte) error {
-	if s.anyObject && strictjson.Read(value).Kind() != '{' {
-		return mismatch(Fault{Want: "an object"})
-	}
-	return nil
 }
 
 // validate first validates against {"not": root}: the library then stops at the first
@@ -228,19 +221,14 @@ func refusal(err error) error {
 	case errors.As(err, &draft):
 		return errors.New("its $schema is not an address")
 	case errors.As(err, &invalid):
-		return fmt.Errorf("it is not a valid schema%s", where(invalid.Err))
+		var found *jsonschema.ValidationError
+		if !errors.As(invalid.Err, &found) {
+			return errors.New("it is not a valid schema")
+		}
+		for len(found.Causes) > 0 {
+			found = found.Causes[0]
+		}
+		return fmt.Errorf("it is not a valid schema, at %s", quote(pointer(found.InstanceLocation)))
 	}
 	return fmt.Errorf("it is not a valid schema: %s", clip(err.Error(), 200))
-}
-
-// where says where in a schema the first thing wrong with it is.
-func where(err error) string {
-	var found *jsonschema.ValidationError
-	if !errors.As(err, &found) {
-		return ""
-	}
-	for len(found.Causes) > 0 {
-		found = found.Causes[0]
-	}
-	return ", at " + quote(pointer(found.InstanceLocation))
 }

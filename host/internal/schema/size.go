@@ -42,7 +42,11 @@ func (s *sizeCheck) visit(value any, path int) {
 	switch v := value.(type) {
 	case map[string]any:
 		s.count(path)
-		s.refer(v)
+		if ref, ok := v["$ref"].(string); ok {
+			s.refs[ref] = true
+		}
+		dialect, _ := v["$schema"].(string)
+		s.old = s.old || strings.Contains(dialect, "/draft-0")
 		for name, member := range v {
 			s.visit(member, path+len(name)+1)
 		}
@@ -58,14 +62,6 @@ func (s *sizeCheck) visit(value any, path int) {
 func (s *sizeCheck) count(path int) {
 	s.parts--
 	s.paths -= path
-}
-
-func (s *sizeCheck) refer(object map[string]any) {
-	if ref, ok := object["$ref"].(string); ok {
-		s.refs[ref] = true
-	}
-	dialect, _ := object["$schema"].(string)
-	s.old = s.old || strings.Contains(dialect, "/draft-0")
 }
 
 // leadsToSchema reports whether a reference leads to the whole document, to an anchor, or
