@@ -46,24 +46,23 @@ func malformed(format string, args ...any) error {
 func (e *envelope) collect(w *strictjson.Walk) error {
 	var extras [maxExtras][]byte
 	known := 0
-	for w.Next() {
-		key := w.Key
+	for key, value := range w.Parts() {
 		if bytes.IndexByte(key, '\\') >= 0 {
-			key = strictjson.Unquote(slices.Concat([]byte{'"'}, w.Key, []byte{'"'}))
+			key = strictjson.Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'}))
 		}
 		if slot := e.slot(key); slot != nil {
 			if *slot != nil {
 				return malformed("%.40q twice", key)
 			}
-			*slot = w.Value
+			*slot = value
 			continue
 		}
 		if string(key) == "jsonrpc" {
 			if e.version {
 				return malformed(`"jsonrpc" twice`)
 			}
-			if w.Value[0] != '"' || string(strictjson.Unquote(w.Value)) != "2.0" {
-				return malformed(`"jsonrpc" is %.20s, want "2.0"`, w.Value)
+			if value[0] != '"' || string(strictjson.Unquote(value)) != "2.0" {
+				return malformed(`"jsonrpc" is %.20s, want "2.0"`, value)
 			}
 			e.version = true
 			continue

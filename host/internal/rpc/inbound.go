@@ -139,8 +139,8 @@ func (p *Peer) array(exchange uint32, msg []byte) abi.Verdict {
 	const none = abi.VerdictTooBig // worse than the verdict of any element
 	best := none
 	w := strictjson.Open(msg, strictjson.DefaultDepth+1)
-	for w.Next() {
-		best = better(best, p.message(exchange, w.Value, false))
+	for _, element := range w.Parts() {
+		best = better(best, p.message(exchange, element, false))
 	}
 	if err := w.Err(); err != nil {
 		why := fmt.Errorf("%w: array: %w", ErrMalformed, err)

@@ -37,7 +37,7 @@ func BenchmarkWalk(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				w := Open(s.text, 0)
-				for w.Next() {
+				for range w.Parts() {
 				}
 				if w.Err() != nil {
 					b.Fatal(w.Err())

@@ -343,20 +343,11 @@ func skip(b []byte, i int) int {
 		case ',', ':', ' ', '\t', '\r', '\n':
 			i++
 		default:
-			i = skipScalar(b, i+1)
+			for i++; i < len(b) && b[i] > ' ' && b[i] != ',' && b[i] != ':' && b[i] != ']' && b[i] != '}'; i++ {
+			}
 		}
 		if depth <= 0 {
 			break
-		}
-	}
-	return i
-}
-
-func skipScalar(b []byte, i int) int {
-	for ; i < len(b) && b[i] > ' '; i++ {
-		switch b[i] {
-		case ',', ':', ']', '}':
-			return i
 		}
 	}
 	return i

@@ -103,9 +103,9 @@ func (s *scanner) value(i, depth int) int {
 	case '"':
 		return s.text(i + 1)
 	case '{':
-		return s.object(i+1, depth+1)
+		return s.list(i+1, depth+1, '}')
 	case '[':
-		return s.array(i+1, depth+1)
+		return s.list(i+1, depth+1, ']')
 	case 't':
 		return s.word(i, "true")
 	case 'f':
@@ -116,21 +116,27 @@ func (s *scanner) value(i, depth int) int {
 	return s.number(i)
 }
 
-func (s *scanner) object(i, depth int) int {
+// list reads the rest of an object or array behind its opening bracket.
+func (s *scanner) list(i, depth int, closing byte) int {
 	if depth > s.limit {
 		return s.fail(i-1, Depth)
 	}
-	if i = s.blank(i); i < len(s.src) && s.src[i] == '}' {
+	if i = s.blank(i); i < len(s.src) && s.src[i] == closing {
 		return i + 1
 	}
 	for {
-		if i = s.key(i); i < 0 {
-			return i
+		if closing == '}' {
+			if i = s.name(i); i < 0 {
+				return i
+			}
+			if i = s.colon(i); i < 0 {
+				return i
+			}
 		}
 		if i = s.value(i, depth); i < 0 {
 			return i
 		}
-		next, more := s.more(i, '}')
+		next, more := s.more(i, closing)
 		if !more {
 			return next
 		}
@@ -138,15 +144,12 @@ func (s *scanner) object(i, depth int) int {
 	}
 }
 
-// key reads a member's name and the colon; the value begins where it ends.
-func (s *scanner) key(i int) int {
+// name reads the name of a member.
+func (s *scanner) name(i int) int {
 	if i >= len(s.src) || s.src[i] != '"' {
 		return s.unexpected(i)
 	}
-	if i = s.text(i + 1); i < 0 {
-		return i
-	}
-	return s.colon(i)
+	return s.text(i + 1)
 }
 
 func (s *scanner) colon(i int) int {
@@ -154,25 +157,6 @@ func (s *scanner) colon(i int) int {
 		return s.unexpected(i)
 	}
 	return s.blank(i + 1)
-}
-
-func (s *scanner) array(i, depth int) int {
-	if depth > s.limit {
-		return s.fail(i-1, Depth)
-	}
-	if i = s.blank(i); i < len(s.src) && s.src[i] == ']' {
-		return i + 1
-	}
-	for {
-		if i = s.value(i, depth); i < 0 {
-			return i
-		}
-		next, more := s.more(i, ']')
-		if !more {
-			return next
-		}
-		i = next
-	}
 }
 
 // more reads what follows an element: a comma, then next is where the next one
@@ -191,10 +175,7 @@ func (s *scanner) more(i int, closing byte) (next int, more bool) {
 }
 
 func (s *scanner) word(i int, want string) int {
-	if end := i + len(want); end <= len(s.src) && string(s.src[i:end]) == want {
-		return end
-	}
-	for n := 0; n < len(want); n++ {
+	for n := range len(want) {
 		if i+n >= len(s.src) || s.src[i+n] != want[n] {
 			return s.unexpected(i + n)
 		}

@@ -18,11 +18,7 @@ func unquote(raw []byte) (text []byte, aliased bool) {
 	if len(raw) < 2 {
 		return nil, true
 	}
-	return unescape(raw[1 : len(raw)-1])
-}
-
-// unescape resolves the escapes of a string written without its quotes.
-func unescape(raw []byte) (text []byte, aliased bool) {
+	raw = raw[1 : len(raw)-1]
 	n := bytes.IndexByte(raw, '\\')
 	if n < 0 {
 		return raw, true

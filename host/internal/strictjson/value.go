@@ -34,6 +34,12 @@ func appendValue(dst []byte, v any, depth int) ([]byte, error) {
 		return AppendStrict(dst, v)
 	case bool:
 		return strconv.AppendBool(dst, v), nil
+	case int:
+		return strconv.AppendInt(dst, int64(v), 10), nil
+	case int64:
+		return strconv.AppendInt(dst, v, 10), nil
+	case float64:
+		return appendFloat(dst, v)
 	case map[string]any:
 		return appendMap(dst, v, depth+1)
 	case []any:
@@ -42,24 +48,6 @@ func appendValue(dst []byte, v any, depth int) ([]byte, error) {
 		return AppendRaw(dst, v)
 	case []byte:
 		return AppendRaw(dst, v)
-	}
-	return appendScalar(dst, v)
-}
-
-func appendScalar(dst []byte, v any) ([]byte, error) {
-	switch v := v.(type) {
-	case int:
-		return strconv.AppendInt(dst, int64(v), 10), nil
-	case int64:
-		return strconv.AppendInt(dst, v, 10), nil
-	case int32:
-		return strconv.AppendInt(dst, int64(v), 10), nil
-	case uint64:
-		return strconv.AppendUint(dst, v, 10), nil
-	case uint32:
-		return strconv.AppendUint(dst, uint64(v), 10), nil
-	case float64:
-		return appendFloat(dst, v)
 	}
 	out, err := json.Marshal(v)
 	return append(dst, out...), err

@@ -1,128 +1,91 @@
 package strictjson
 
+import "iter"
+
 // Walk checks a text and hands out the parts of its outermost array or object
 // on the way, in the same pass:
 //
 //	w := strictjson.Open(text, depth)
-//	for w.Next() {
-//		// w.Key and w.Value alias text.
+//	for key, value := range w.Parts() {
+//		// They alias text.
 //	}
 //	if err := w.Err(); err != nil {
 //		// The parts seen so far belong to text that is refused.
 //	}
-//
-// A scalar is handed out as one part without a key; Kind tells it apart.
 type Walk struct {
-	Key   []byte // a member's name as written, without its quotes; nil in arrays
-	Value []byte // the part as written
-
-	scan scanner
-	pos  int  // where the next part begins, or what follows the last one
-	more bool // another part is due at pos
-	over bool
-	kind byte
-	err  error
+	scan  scanner
+	start int // of the value
+	err   error
 }
 
 // Open begins a walk over text, nested no deeper than maxDepth
 // ([DefaultDepth] if that is not positive).
 func Open(text []byte, maxDepth int) Walk {
-	w := Walk{scan: newScanner(text, maxDepth), more: true}
-	w.pos = w.scan.blank(0)
-	if w.pos < len(text) {
-		w.kind = text[w.pos]
-	}
-	if w.kind == '{' || w.kind == '[' {
-		w.enter()
-	}
+	w := Walk{scan: newScanner(text, maxDepth)}
+	w.start = w.scan.blank(0)
 	return w
 }
-
-// enter steps over the opening bracket, and over the closing one of an empty text.
-func (w *Walk) enter() {
-	w.pos = w.scan.blank(w.pos + 1)
-	if w.pos < len(w.scan.src) && w.scan.src[w.pos] == w.closing() {
-		w.pos, w.more = w.pos+1, false
-	}
-}
-
-func (w *Walk) closing() byte { return w.kind + 2 } // '{'+2 is '}', '['+2 is ']'
 
 // Kind returns the first byte of the text that is not white space, 0 for a
 // blank text: '{' for an object, '[' for an array, anything else for a
 // scalar or for what is not JSON.
-func (w *Walk) Kind() byte { return w.kind }
+func (w *Walk) Kind() byte {
+	if w.start < len(w.scan.src) {
+		return w.scan.src[w.start]
+	}
+	return 0
+}
 
 // Err returns nil once the whole text was walked and accepted, and otherwise
 // the [*Error] that ended the walk.
 func (w *Walk) Err() error { return w.err }
 
-// Next moves on to the next part. It returns false at the end and at the first
-// fault; only then does Err say which of the two it was.
-func (w *Walk) Next() bool {
-	w.Key, w.Value = nil, nil
-	if w.over || !w.more {
-		return w.finish()
-	}
-	if w.kind == '{' && !w.name() {
-		return w.finish()
-	}
-	end := w.scan.value(w.pos, w.depth())
-	if end < 0 {
-		w.pos = end
-		return w.finish()
-	}
-	w.Value = w.scan.src[w.pos:end:end]
-	w.separate(end)
-	return true
+// Parts iterates, once, over the members of an object or the elements of an array: the
+// name of the member as written, without its quotes, or nil in an array; and the value as
+// written. It ends at the first fault. A part before the fault is whole.
+func (w *Walk) Parts() iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) { w.parts(yield) }
 }
 
-// depth is what the parts are nested in.
-func (w *Walk) depth() int {
-	if w.kind == '{' || w.kind == '[' {
-		return 1
+// parts is apart from Parts so that Parts can be inlined, see [Reader.members].
+func (w *Walk) parts(yield func(key, value []byte) bool) {
+	s, kind := &w.scan, w.Kind()
+	closing := kind + 2 // '{'+2 is '}', '['+2 is ']'
+	i, more := w.start, false
+	if kind != '{' && kind != '[' {
+		i = s.value(i, 0)
+	} else if i = s.blank(i + 1); i < len(s.src) && s.src[i] == closing {
+		i++
+	} else {
+		more = true
 	}
-	return 0
-}
-
-// name reads a member's key and stops where its value begins.
-func (w *Walk) name() bool {
-	start := w.pos
-	if start >= len(w.scan.src) || w.scan.src[start] != '"' {
-		w.pos = w.scan.unexpected(start)
-		return false
+	for more {
+		var key []byte
+		if kind == '{' {
+			end := s.name(i)
+			if end < 0 {
+				i = end
+				break
+			}
+			key = s.src[i+1 : end-1 : end-1]
+			if i = s.colon(end); i < 0 {
+				break
+			}
+		}
+		end := s.value(i, 1)
+		if end < 0 {
+			i = end
+			break
+		}
+		if !yield(key, s.src[i:end:end]) {
+			return
+		}
+		i, more = s.more(end, closing)
 	}
-	end := w.scan.text(start + 1)
-	if end < 0 {
-		w.pos = end
-		return false
+	if i >= 0 {
+		i = s.end(i)
 	}
-	w.Key = w.scan.src[start+1 : end-1 : end-1]
-	w.pos = w.scan.colon(end)
-	return w.pos >= 0
-}
-
-// separate reads what stands between two parts, or behind the last one. A
-// fault there is the next step's: this part is whole.
-func (w *Walk) separate(end int) {
-	if w.depth() == 0 {
-		w.pos, w.more = end, false
-		return
+	if i < 0 {
+		w.err = s.err()
 	}
-	w.pos, w.more = w.scan.more(end, w.closing())
-}
-
-// finish ends the walk at pos: after the whole value, or below zero at a fault.
-func (w *Walk) finish() bool {
-	if w.over {
-		return false
-	}
-	if w.pos >= 0 {
-		w.pos = w.scan.end(w.pos)
-	}
-	if w.pos < 0 {
-		w.err = w.scan.err()
-	}
-	w.over, w.Key = true, nil
-	return false
 }
