@@ -36,7 +36,10 @@ type harness struct {
 	stuck     bool       // the server takes nothing
 	cut       cutter
 	holding   bool
-	version   string // of the protocol, as facts have it
+	gone      bool              // the server has left or crashed
+	status    int               // of the next answer over HTTP
+	halves    map[uint32]speech // the rest of messages that have begun, by exchange
+	version   string            // of the protocol, as facts have it
 	epoch     uint32
 	exchanges map[uint32]*exchange
 	highest   uint32   // of the exchanges so far
@@ -84,7 +87,7 @@ const maxSteps = 200_000
 func newHarness(ctx context.Context, c *setup) (*harness, error) {
 	g := &harness{
 		ctx: ctx, setup: c, record: newRecording(), clock: epoch, grants: c.manifest.Grants,
-		exchanges: map[uint32]*exchange{}, said: map[string]int{},
+		exchanges: map[uint32]*exchange{}, said: map[string]int{}, halves: map[uint32]speech{}, status: 200,
 	}
 	g.inbox.stage = g
 	g.table = g.newTable()
@@ -235,33 +238,88 @@ func (g *harness) hears(message []byte) (uint32, error) {
 }
 
 // says has the server say a message, or its first half.
-func (g *harness) says(exchange uint32, message string, half bool) error {
+func (g *harness) says(exchange uint32, message string, halved bool) error {
 	g.said[trimmed(message)]++
-	return g.server.say(exchange, message, half)
+	p, err := g.server.message(exchange, message, halved)
+	if err != nil {
+		return err
+	}
+	if n := len(p.bytes) / 2; halved {
+		g.halves[exchange] = speech{p.on, p.bytes[n:], p.last}
+		p.bytes, p.last = p.bytes[:n], false
+	}
+	g.write(p)
+	return g.pump()
 }
 
 // trimmed is a message without the white space around it.
 func trimmed(message string) string { return strings.Trim(message, " \t\r\n") }
 
-// say sends the bytes of a stream to the guest, or keeps them until the release.
-func (g *harness) say(s *stream, p []byte) {
-	if s.held = append(s.held, p...); !g.holding {
-		g.flush(s, false)
+// write sends what the server says to the guest, or keeps it until the release.
+func (g *harness) write(p speech) {
+	if p.on == nil {
+		return // it came with its head
+	}
+	p.on.held, p.on.over = append(p.on.held, p.bytes...), p.on.over || p.last
+	if !g.holding {
+		g.flush(p.on)
 	}
 }
 
-// flush sends what a stream holds to the guest, cut as this run wants it, and the end of
-// the stream if last.
-func (g *harness) flush(s *stream, last bool) {
-	p := s.held
+// flush sends what a stream holds to the guest, cut as this run wants it, and its end if
+// it is over.
+func (g *harness) flush(s *stream) {
+	pieces := g.cut.pieces(s.held)
 	s.held = nil
-	for _, piece := range g.cut.pieces(p) {
+	for _, piece := range pieces {
 		g.later(func() error { s.Events.Data(piece, false); return nil })
 	}
-	if last {
-		s.over = true
+	if s.over {
 		g.later(func() error { s.Events.End(); return nil })
 	}
+}
+
+// ending marks all that the server has not finished as over, as the server goes, and
+// returns it. Of HTTP only requests that the guest has finished are among it.
+func (g *harness) ending() (list []*stream) {
+	g.gone = true
+	for _, s := range g.streams {
+		if !s.over && !s.closed && (s.ended || s.kind != abi.OpenHTTP || s.is(abi.Upgrade)) {
+			s.over = true
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// leave ends everything in order, as a server does that ends.
+func (g *harness) leave() error {
+	for _, s := range g.ending() {
+		if s.kind == abi.OpenHTTP && !s.headed {
+			s.head(g.status, []abi.Pair{contentType(eventStream)}, 0, nil, true)
+			continue
+		}
+		if g.flush(s); s.kind == abi.OpenProcess {
+			g.later(func() error { s.exit(0, ""); return nil })
+		}
+	}
+	return g.pump()
+}
+
+// crash breaks everything off.
+func (g *harness) crash(status abi.Status) error {
+	for _, s := range g.ending() {
+		g.later(func() error {
+			if s.kind == abi.OpenProcess {
+				s.Events.End()
+				s.exit(-1, "killed")
+			} else {
+				s.fail(status)
+			}
+			return nil
+		})
+	}
+	return g.pump()
 }
 
 // short is the beginning of a message, quoted.

@@ -9,23 +9,25 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// server is the other side of a harness: it reads what the guest writes, and writes what
-// the guest should understand.
+// server is the other side of a harness, by what it makes of what the guest opens and
+// writes, and by how it says a message. How a connection ends is the same for all of them.
 type server interface {
 	opened(s *stream) error
 	wrote(s *stream) error
 
-	// say says a message that belongs to an exchange, or to none. half says that
-	// only its first half comes, and the next call brings the rest.
-	say(exchange uint32, message string, half bool) error
+	// message returns what says a message that belongs to an exchange, or to none. What
+	// cannot come in one piece, as it is halved, must not be said with the head.
+	message(exchange uint32, text string, halved bool) (speech, error)
 
-	// raw says bytes that are not framed at all.
-	raw(p []byte) error
+	// raw returns the stream for bytes that are not framed at all.
+	raw() (*stream, error)
+}
 
-	// leave ends everything in order, and crash by a failure.
-	leave() error
-	crash(status abi.Status) error
-	release()
+// speech is bytes that a server says on a stream. If last, the stream ends behind them.
+type speech struct {
+	on    *stream
+	bytes []byte
+	last  bool
 }
 
 // wire is how messages look between a guest and a server.
@@ -56,8 +58,6 @@ type pipeServer struct {
 	streams []*stream                    // in the order in which they were opened
 	found   map[string]string            // settings, and what replies of the profile have found
 	frames  map[uint32]map[string]string // what was found in the frames of messages, by exchange
-	rest    []byte                       // the second half of a message
-	gone    bool
 }
 
 func (v *pipeServer) opened(s *stream) error {
@@ -91,8 +91,8 @@ func upgradeHeaders(request []abi.Pair) (list []abi.Pair) {
 
 // tell says something that is no message, if it is anything.
 func (v *pipeServer) tell(s *stream, p []byte) {
-	if len(p) > 0 && !v.gone {
-		v.stage.say(s, p)
+	if len(p) > 0 && !v.stage.gone {
+		v.stage.write(speech{s, p, false})
 	}
 }
 
@@ -146,10 +146,13 @@ func (v *pipeServer) taken(s *stream, found map[string]string) {
 	v.tell(s, expand(v.profile.Taken, values))
 }
 
-var errNoStream = errors.New("the guest has opened nothing that the server could speak through")
+var (
+	errNoStream = errors.New("the guest has opened nothing that the server could speak through")
+	errBroken   = errors.New("the connection broke")
+)
 
-// main is the stream that messages are said on.
-func (v *pipeServer) main() (*stream, error) {
+// raw returns the stream that messages are said on, too.
+func (v *pipeServer) raw() (*stream, error) {
 	n, opened := v.profile.SaidOn, len(v.streams)
 	switch {
 	case opened == 0:
@@ -162,71 +165,11 @@ func (v *pipeServer) main() (*stream, error) {
 	return v.streams[n-1], nil
 }
 
-func (v *pipeServer) say(exchange uint32, message string, half bool) error {
-	main, err := v.main()
+func (v *pipeServer) message(exchange uint32, text string, _ bool) (speech, error) {
+	s, err := v.raw()
 	if err != nil {
-		return err
+		return speech{}, err
 	}
-	p := v.rest
-	if v.rest = nil; p == nil {
-		if p, err = v.framing.say([]byte(message), v.found, v.frames[exchange]); err != nil {
-			return err
-		}
-		if half {
-			p, v.rest = p[:len(p)/2], p[len(p)/2:]
-		}
-	}
-	v.stage.say(main, p)
-	return v.stage.pump()
+	p, err := v.framing.say([]byte(text), v.found, v.frames[exchange])
+	return speech{s, p, false}, err
 }
-
-func (v *pipeServer) raw(p []byte) error {
-	main, err := v.main()
-	if err != nil {
-		return err
-	}
-	v.stage.say(main, p)
-	return v.stage.pump()
-}
-
-// leave ends every stream, as a server does that ends.
-func (v *pipeServer) leave() error {
-	if _, err := v.main(); err != nil {
-		return err
-	}
-	v.gone = true
-	for _, s := range v.streams {
-		v.stage.flush(s, true)
-		if s.kind == abi.OpenProcess {
-			v.stage.later(func() error { s.finish(func() { s.Events.Exit(0, "") }); return nil })
-		}
-	}
-	return v.stage.pump()
-}
-
-func (v *pipeServer) crash(status abi.Status) error {
-	if _, err := v.main(); err != nil {
-		return err
-	}
-	v.gone = true
-	for _, s := range v.streams {
-		v.stage.later(func() error {
-			if s.kind == abi.OpenProcess {
-				s.Events.End()
-				s.finish(func() { s.Events.Exit(-1, "killed") })
-			} else {
-				s.fail(status)
-			}
-			return nil
-		})
-	}
-	return v.stage.pump()
-}
-
-func (v *pipeServer) release() {
-	for _, s := range v.streams {
-		v.stage.flush(s, false)
-	}
-}
-
-var errBroken = errors.New("the connection broke")

@@ -17,7 +17,12 @@ func sayBytes(g *harness, text string) error {
 	if err != nil {
 		return err
 	}
-	return g.server.raw(p)
+	s, err := g.server.raw()
+	if err != nil {
+		return err
+	}
+	g.write(speech{s, p, false})
+	return g.pump()
 }
 
 // unquote returns the bytes of a step: a quoted Go string, or the text as it is.

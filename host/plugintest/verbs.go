@@ -27,9 +27,9 @@ var verbs = map[string]func(*harness, string) error{
 	// The server.
 	"says":   onExchange(func(g *harness, n uint32, m string) error { return g.says(n, m, false) }),
 	"begins": onExchange(func(g *harness, n uint32, m string) error { return g.says(n, m, true) }),
-	"ends":   onExchange(func(g *harness, n uint32, _ string) error { return g.server.say(n, "{}", false) }),
+	"ends":   onExchange(func(g *harness, n uint32, _ string) error { g.write(g.halves[n]); return g.pump() }),
 	"raw":    func(g *harness, text string) error { g.mayEnd = true; return sayBytes(g, text) }, "bytes": sayBytes,
-	"leaves":  func(g *harness, _ string) error { g.mayEnd = true; return g.server.leave() },
+	"leaves":  func(g *harness, _ string) error { g.mayEnd = true; return g.leave() },
 	"crashes": crashes, "refuses": refuses, "status": status,
 	"hold": func(g *harness, _ string) error { g.holding = true; return nil }, "release": release,
 	"stuck": func(g *harness, _ string) error { g.stuck = true; return nil }, "drains": drains,
@@ -169,7 +169,7 @@ func crashes(g *harness, text string) error {
 		return err
 	}
 	g.mayEnd = true
-	return g.server.crash(status)
+	return g.crash(status)
 }
 
 func refuses(g *harness, text string) (err error) {
@@ -188,17 +188,18 @@ func statusNamed(text string) (abi.Status, error) {
 }
 
 // status is the HTTP status of the next answer.
-func status(g *harness, text string) error {
-	n, err := strconv.Atoi(text)
-	if web, ok := g.server.(*webServer); ok {
-		web.status = n
-	}
+func status(g *harness, text string) (err error) {
+	g.status, err = strconv.Atoi(text)
 	return err
 }
 
 func release(g *harness, _ string) error {
 	g.holding = false
-	g.server.release()
+	for _, s := range g.streams {
+		if len(s.held) > 0 {
+			g.flush(s)
+		}
+	}
 	return g.pump()
 }
 
@@ -248,7 +249,7 @@ func (g *harness) found() string {
 	}
 	var list []string
 	for _, s := range g.streams {
-		if len(s.heard) > 0 && !s.begun {
+		if len(s.heard) > 0 && !s.taken {
 			list = append(list, short(s.heard))
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // opened first (HTTP+SSE, which is legacy).
 func webWire(name, class string, legacy, events bool) wire {
 	return wire{name, class, func(g *harness) server {
-		return &webServer{stage: g, legacy: legacy, events: events, calls: map[uint32]*stream{}, rest: map[uint32]rest{}, status: 200}
+		return &webServer{stage: g, legacy: legacy, events: events, calls: map[uint32]*stream{}}
 	}}
 }
 
@@ -22,26 +22,17 @@ var (
 	legacySSE      = []wire{webWire("http+sse", "sse", true, false)}
 )
 
-// rest is the second half of something.
-type rest struct {
-	bytes []byte
-	ends  bool // it is of an answer
-}
-
 type webServer struct {
 	stage  *harness
 	legacy bool               // HTTP+SSE
 	events bool               // answers are event streams
 	main   *stream            // what belongs to no exchange
 	calls  map[uint32]*stream // requests that were heard
-	status int                // of the next answer as JSON
-	rest   map[uint32]rest
-	gone   bool
 }
 
-var (
-	events = []abi.Pair{{Key: "content-type", Value: "text/event-stream"}}
-	asJSON = []abi.Pair{{Key: "content-type", Value: "application/json"}}
+const (
+	eventStream = "text/event-stream"
+	asJSON      = "application/json"
 )
 
 func (v *webServer) opened(s *stream) error {
@@ -56,24 +47,31 @@ func (v *webServer) opened(s *stream) error {
 
 // wrote takes a request when it is whole.
 func (v *webServer) wrote(s *stream) error {
-	if !s.ended || s.begun || s.closed {
+	if !s.ended || s.taken || s.closed {
 		return nil
 	}
-	s.begun = true
-	if v.gone {
+	s.taken = true
+	switch {
+	case v.stage.gone:
 		s.fail(abi.Unreachable)
-		return nil
-	}
-	switch s.request.Method {
-	case "POST":
+	case s.request.Method == "POST":
 		return v.posted(s)
-	case "GET":
-		v.listened(s)
+	case s.request.Method == "GET":
+		v.main = s
+		s.head(200, []abi.Pair{contentType(eventStream)}, -1, nil, false)
+		if v.legacy {
+			v.stage.write(speech{s, []byte("event: endpoint\ndata: " + endpoint + "\n\n"), false})
+		}
 	default:
 		s.head(200, nil, 0, nil, true)
 	}
 	return nil
 }
+
+func contentType(media string) abi.Pair { return abi.Pair{Key: "content-type", Value: media} }
+
+// endpoint is where messages go to on HTTP+SSE.
+const endpoint = "/messages?session=kit"
 
 func (v *webServer) posted(s *stream) error {
 	exchange, err := v.stage.hears(s.heard)
@@ -84,105 +82,56 @@ func (v *webServer) posted(s *stream) error {
 		return fmt.Errorf("the guest posted to %q; the server said %q", s.request.Target, endpoint)
 	}
 	e, err := readEnvelope(string(s.heard))
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if v.legacy || e.kind() != abi.Request {
-		s.over = true
+	case v.legacy || e.kind() != abi.Request:
 		s.head(202, nil, 0, nil, true)
-		return nil
+	default:
+		v.calls[exchange] = s
 	}
-	v.calls[exchange], s.begun = s, false
 	return nil
 }
 
-// endpoint is where messages go to on HTTP+SSE.
-const endpoint = "/messages?session=kit"
-
-func (v *webServer) listened(s *stream) {
-	v.main = s
-	s.head(200, events, -1, nil, false)
-	if v.legacy {
-		v.stage.say(s, []byte("event: endpoint\ndata: "+endpoint+"\n\n"))
-	}
-}
-
-// event is a message as an event of a stream.
-func event(message string) []byte { return []byte("event: message\ndata: " + message + "\n\n") }
-
-func (v *webServer) say(exchange uint32, message string, half bool) error {
+func (v *webServer) message(exchange uint32, text string, halved bool) (speech, error) {
 	s := v.calls[exchange]
 	if s == nil || v.legacy {
 		s = v.main
 	}
 	if s == nil {
-		return errors.New("the guest has opened no stream that this message could come by")
+		return speech{}, errors.New("the guest has opened no stream that this message could come by")
 	}
-	if r, ok := v.rest[exchange]; ok {
-		delete(v.rest, exchange)
-		v.flush(s, r.bytes, r.ends)
-		return v.stage.pump()
-	}
-	e, err := readEnvelope(message)
+	e, err := readEnvelope(text)
 	answers := s != v.main && (err != nil || e.kind() == abi.Reply)
-	p := []byte(message)
+	p := []byte(text)
 	switch {
-	case s == v.main || s.begun || !answers || v.events && v.status == 200:
-		p = event(message)
-		v.head(s, events, -1)
-	case v.whole(p) && !half:
-		s.begun, s.over = true, true
-		s.head(v.code(), v.headers(asJSON), int64(len(p)), p, true)
-		return v.stage.pump()
-	default:
-		v.head(s, asJSON, int64(len(p)))
+	case !answers || s.headed || v.events && v.stage.status == 200:
+		p = []byte("event: message\ndata: " + text + "\n\n")
+		v.head(s, eventStream, -1, nil)
+	case halved || v.stage.cut.cuts() || v.stage.holding || len(p) > abi.ChunkSize:
+		v.head(s, asJSON, int64(len(p)), nil)
+	default: // the body comes with its head
+		v.head(s, asJSON, int64(len(p)), p)
+		return speech{}, nil
 	}
-	if half {
-		v.rest[exchange] = rest{p[len(p)/2:], answers}
-		p = p[:len(p)/2]
+	return speech{s, p, answers}, nil
+}
+
+// head begins a response, unless it has begun. All of a body ends it. A response of the
+// legacy era names the session.
+func (v *webServer) head(s *stream, media string, length int64, body []byte) {
+	if s.headed {
+		return
 	}
-	v.flush(s, p, answers && !half)
-	return v.stage.pump()
-}
-
-// whole reports whether a body comes with its head.
-func (v *webServer) whole(p []byte) bool {
-	return !v.stage.cut.all && v.stage.cut.at == 0 && !v.stage.holding && len(p) <= abi.ChunkSize
-}
-
-// head begins a response, unless it has begun.
-func (v *webServer) head(s *stream, media []abi.Pair, length int64) {
-	if !s.begun {
-		s.begun = true
-		s.head(v.code(), v.headers(media), length, nil, false)
-	}
-}
-
-// code is the status of the answer that is due.
-func (v *webServer) code() int {
-	code := v.status
-	v.status = 200
-	return code
-}
-
-// headers are those of an answer; one of the legacy era names the session.
-func (v *webServer) headers(list []abi.Pair) []abi.Pair {
+	headers := []abi.Pair{contentType(media)}
 	if v.stage.version == "" && v.stage.epoch == 0 {
-		return append(list[:1:1], abi.Pair{Key: "mcp-session-id", Value: "kit-" + strconv.Itoa(len(v.calls))})
+		headers = append(headers, abi.Pair{Key: "mcp-session-id", Value: "kit-" + strconv.Itoa(len(v.calls))})
 	}
-	return list
+	s.head(v.stage.status, headers, length, body, body != nil)
+	v.stage.status = 200
 }
 
-// flush sends p, and the end of the response if last.
-func (v *webServer) flush(s *stream, p []byte, last bool) {
-	s.held = append(s.held, p...)
-	s.over = s.over || last
-	if !v.stage.holding {
-		v.stage.flush(s, last)
-	}
-}
-
-func (v *webServer) raw(p []byte) error {
+func (v *webServer) raw() (*stream, error) {
 	s := v.main
 	for _, c := range v.calls {
 		if !c.over && !c.closed {
@@ -190,49 +139,8 @@ func (v *webServer) raw(p []byte) error {
 		}
 	}
 	if s == nil {
-		return errNoStream
+		return nil, errNoStream
 	}
-	v.head(s, events, -1)
-	v.flush(s, p, false)
-	return v.stage.pump()
-}
-
-// open lists the responses that are not over, in the order of their requests.
-func (v *webServer) open() (list []*stream) {
-	for _, s := range v.stage.streams {
-		if s.ended && !s.over && !s.closed {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
-func (v *webServer) leave() error {
-	for _, s := range v.open() {
-		if s.over = true; !s.begun {
-			s.begun = true
-			s.head(v.status, events, 0, nil, true)
-			continue
-		}
-		v.stage.flush(s, true)
-	}
-	v.gone = true
-	return v.stage.pump()
-}
-
-func (v *webServer) crash(status abi.Status) error {
-	v.gone = true
-	for _, s := range v.open() {
-		s.over, s.begun = true, true
-		v.stage.later(func() error { s.fail(status); return nil })
-	}
-	return v.stage.pump()
-}
-
-func (v *webServer) release() {
-	for _, s := range v.stage.streams {
-		if len(s.held) > 0 {
-			v.stage.flush(s, s.over)
-		}
-	}
+	v.head(s, eventStream, -1, nil)
+	return s, nil
 }

@@ -88,7 +88,7 @@ type stream struct {
 	ended  bool   // the server has seen the end of what the guest writes
 	over   bool   // the server has said its last
 	closed bool   // the guest, or the host for it, has closed the handle
-	begun  bool   // a head was sent, or is about to be
+	taken  bool   // the server has understood heard, a whole request
 	headed bool   // a head was sent
 	held   []byte // what the server says when it is released
 }
@@ -113,9 +113,14 @@ func (s *stream) finish(last func()) {
 
 // head says the head of an answer.
 func (s *stream) head(status int, headers []abi.Pair, length int64, body []byte, last bool) {
-	s.headed = true
+	s.headed, s.over = true, s.over || last
 	s.Requested(true)
 	s.Events.Head(status, headers, length, body, last)
+}
+
+// exit says that the process behind a stream has ended.
+func (s *stream) exit(code int, signal string) {
+	s.finish(func() { s.Events.Exit(code, signal) })
 }
 
 // fail breaks the stream off.
@@ -212,6 +217,9 @@ type cutter struct {
 	all  bool
 	said int // bytes so far
 }
+
+// cuts reports whether anything is cut where a host would not cut it.
+func (c *cutter) cuts() bool { return c.all || c.at > 0 }
 
 func (c *cutter) pieces(p []byte) (list [][]byte) {
 	from := c.said
