@@ -39,6 +39,7 @@ type authHost struct {
 
 	lines   []string // of the trace
 	replies []string // as they came
+	given   []string // credentials, as a request would carry them
 }
 
 // result is what one flow has come to.
@@ -136,6 +137,7 @@ func (o *authHost) take(actions []step.Action) (*step.Event, error) {
 		switch a.Kind {
 		case step.ActionCredentials:
 			o.flow.credentials = a.Credentials
+			o.given = append(o.given, shown(a.Credentials))
 		case step.ActionMaterial:
 			o.flow.material = a.Material
 		case step.ActionFail:

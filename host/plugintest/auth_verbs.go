@@ -24,9 +24,30 @@ var authVerbs = map[string]func(o *authHost, text string) error{
 	"person":  func(o *authHost, text string) error { o.declines = text == "declines"; return nil },
 
 	// What is expected.
-	"ends": ended, "fails": failed, "signed-in": isSignedIn, "unsigned": isUnsigned, "fresh": isFresh,
-	"other-token": isOther, "asks-nobody": asksNobody, "asks-once": asksOnce, "kept": kept, "retries": retries,
-	"believes-nothing": believesNothing,
+	"ends": ended, "fails": failed, "signed-in": isSignedIn, "fresh": isFresh, "asks-once": asksOnce, "retries": retries,
+	"unsigned": unless("expected no credentials",
+		func(o *authHost) bool { return o.flow.credentials != nil || o.flow.material != nil }),
+	"other-token": unless("it gave the very credentials again that the server has just refused; a host would send them for ever",
+		func(o *authHost) bool {
+			n := len(o.given)
+			return o.flow.credentials != nil && n > 1 && o.given[n-1] == o.given[n-2]
+		}),
+	"asks-nobody": unless("it asked a person in a flow that is not interactive",
+		func(o *authHost) bool { return o.flow.asked > 0 }),
+	"kept": unless("it forgot a login because of a temporary error",
+		func(o *authHost) bool { return o.flow.kinds[step.ActionForget] > 0 }),
+	"believes-nothing": unless("it made credentials of an answer that holds none",
+		func(o *authHost) bool { return o.flow.kinds[step.ActionHTTP] > 0 && o.signedIn() }),
+}
+
+// unless is a verb that expects that something is not so.
+func unless(text string, so func(*authHost) bool) func(*authHost, string) error {
+	return func(o *authHost, _ string) error {
+		if so(o) {
+			return errors.New(text)
+		}
+		return nil
+	}
 }
 
 // errNoSignIn means that the kit needs a profile to know how the sign-in goes.
@@ -134,48 +155,10 @@ func isSignedIn(o *authHost, _ string) error {
 	return errNoSignIn
 }
 
-func isUnsigned(o *authHost, _ string) error {
-	if o.flow.credentials != nil || o.flow.material != nil {
-		return errors.New("expected no credentials")
-	}
-	return nil
-}
-
 // isFresh expects credentials that have not expired.
 func isFresh(o *authHost, _ string) error {
 	if c := o.flow.credentials; c != nil && c.ExpiresAt != 0 && c.ExpiresAt <= o.now {
 		return fmt.Errorf("it gave credentials that have expired %d ms ago", o.now-c.ExpiresAt)
-	}
-	return nil
-}
-
-// isOther expects other credentials than those of the flow before, which the server has
-// refused.
-func isOther(o *authHost, _ string) error {
-	given := o.given()
-	if n := len(given); o.flow.credentials != nil && n > 1 && given[n-1] == given[n-2] {
-		return errors.New("it gave the very credentials again that the server has just refused; a host would send them for ever")
-	}
-	return nil
-}
-
-// given lists the credentials of all replies so far, as a request would carry them.
-func (o *authHost) given() (list []string) {
-	for _, text := range o.replies {
-		var reply step.Reply
-		_ = json.Unmarshal([]byte(text), &reply) // it was one before
-		for _, a := range reply.Actions {
-			if a.Credentials != nil {
-				list = append(list, shown(a.Credentials))
-			}
-		}
-	}
-	return list
-}
-
-func asksNobody(o *authHost, _ string) error {
-	if o.flow.asked > 0 {
-		return errors.New("it asked a person in a flow that is not interactive")
 	}
 	return nil
 }
@@ -187,26 +170,10 @@ func asksOnce(o *authHost, _ string) error {
 	return nil
 }
 
-// kept expects that no record of the vault was forgotten.
-func kept(o *authHost, _ string) error {
-	if o.flow.kinds[step.ActionForget] > 0 {
-		return errors.New("it forgot a login because of a temporary error")
-	}
-	return nil
-}
-
 // retries expects that a flow which needed the network fails with the class retry.
 func retries(o *authHost, _ string) error {
 	if f := o.flow.fail; o.flow.kinds[step.ActionHTTP] > 0 && f != nil && f.Class != step.FailRetry {
 		return fmt.Errorf("it fails with the class %s, expected retry, as nothing is lost: %s", f.Class, f.Message)
-	}
-	return nil
-}
-
-// believesNothing expects no credentials from answers that hold none.
-func believesNothing(o *authHost, _ string) error {
-	if o.flow.kinds[step.ActionHTTP] > 0 && o.signedIn() {
-		return errors.New("it made credentials of an answer that holds none")
 	}
 	return nil
 }

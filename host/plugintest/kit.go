@@ -177,49 +177,42 @@ func (k *kit) allScenarios() []*Scenario {
 // scenarios runs those that are for this transport.
 func (k *kit) scenarios() {
 	for _, s := range k.allScenarios() {
-		if !k.wanted(s.ID) {
-			continue
+		c, fit, note := s.check(), s, ""
+		cannot, notFor := k.cannotPlay(), k.notApplicable(s)
+		if cannot == "" {
+			fit, note = k.sized(s)
 		}
-		c := s.check()
-		if k.violation != nil && s.ID == basic {
+		switch {
+		case !k.wanted(s.ID):
+		case k.violation != nil && s.ID == basic:
 			k.judge(&c, k.violation, k.violation.record)
-			continue
-		}
-		if why := k.notApplicable(s); why != "" {
-			k.report.add(&c, NotApplicable, why)
-			continue
-		}
-		if why := k.cannotPlay(); why != "" {
-			k.report.add(&c, Skipped, why)
-			continue
-		}
-		fit, note := k.sized(s)
-		if fit == nil {
+		case notFor != "":
+			k.report.add(&c, NotApplicable, notFor)
+		case cannot != "":
+			k.report.add(&c, Skipped, cannot)
+		case fit == nil:
 			k.report.add(&c, Skipped, note)
-			continue
+		default:
+			record, err := k.play(fit)
+			c.Got = note
+			k.judge(&c, err, record)
 		}
-		record, err := k.play(fit)
-		c.Got = note
-		k.judge(&c, err, record)
 	}
 }
 
 // Known reports whether the kit has a check of that id.
 func Known(id string) bool {
-	ids := []string{"module", "describe"}
+	checks := append([]Check{{ID: "module"}, {ID: "describe"}}, providerComparisons...)
 	for _, s := range slices.Concat(Scenarios(), ProviderScenarios()) {
-		ids = append(ids, s.ID)
+		checks = append(checks, s.check())
 	}
-	for _, c := range providerComparisons {
-		ids = append(ids, c.ID)
-	}
-	for _, g := range measurements {
-		ids = append(ids, g.check.ID)
+	for _, m := range measurements {
+		checks = append(checks, m.check)
 	}
 	for _, c := range comparisons {
-		ids = append(ids, c.check.ID)
+		checks = append(checks, c.check)
 	}
-	return slices.Contains(ids, id)
+	return slices.ContainsFunc(checks, func(c Check) bool { return c.ID == id })
 }
 
 // notApplicable returns why a scenario says nothing about this transport, or "".
@@ -299,29 +292,13 @@ func (k *kit) once(c *setup, s *Scenario, cut cutter) (said int, record *recordi
 // perform goes through the steps of a scenario.
 func (g *harness) perform(s *Scenario) error {
 	g.expects(s.Steps)
-	for _, step := range s.Steps {
-		err := verbs[step.Verb](g, step.Text)
-		if errors.Is(err, errEnough) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("line %d, %s: %w", step.Line, beginning(step), err)
-		}
+	if err := perform(g, verbs, s.Steps); err != nil && !errors.Is(err, errEnough) {
+		return err
 	}
 	if err := g.finish(); err != nil {
 		return fmt.Errorf("at its end: %w", err)
 	}
 	return nil
-}
-
-// beginning is how a step looks in an error.
-func beginning(s Step) string {
-	const most = 60
-	text := strings.TrimSpace(s.Verb + " " + s.Text)
-	if len(text) > most {
-		return text[:most] + "…"
-	}
-	return text
 }
 
 // close ends the sampler and the engines.

@@ -38,48 +38,50 @@ var measurements = []struct {
 
 // measure finds out what the guest uses, each time with an instance of its own.
 func (k *kit) measure() {
-	for _, gauge := range measurements {
-		c := gauge.check
-		if !k.wanted(c.ID) {
-			continue
+	most, limit := k.options.Profile.carries()
+	for _, m := range measurements {
+		c, cannot := m.check, k.cannotPlay()
+		if cannot == "" && most < leastMeasured {
+			cannot = fmt.Sprintf("messages of more than %d bytes are needed, and %s", most, limit)
 		}
-		why := k.cannotPlay()
-		if most, limit := k.options.Profile.carries(); why == "" && most < leastMeasured {
-			why = fmt.Sprintf("messages of more than %d bytes are needed, and %s", most, limit)
+		switch {
+		case !k.wanted(c.ID):
+		case cannot != "":
+			k.report.add(&c, Skipped, cannot)
+		default:
+			setup := k.setup
+			setup.wire = k.wires[0]
+			g, err := newHarness(k.ctx, &setup)
+			if err == nil {
+				err = openUp(g, "")
+			}
+			for n := uint32(1); err == nil && n <= m.calls; n++ {
+				err = g.echo(n, k.room(200), k.room(200))
+			}
+			if err == nil {
+				err = m.run(k, g, len(g.record.costs))
+			}
+			g.stop()
+			k.judge(&c, err, g.record)
 		}
-		if why != "" {
-			k.report.add(&c, Skipped, why)
-			continue
-		}
-		cast := k.setup
-		cast.wire = k.wires[0]
-		g, err := newHarness(k.ctx, &cast)
-		if err == nil {
-			err = openUp(g, "")
-		}
-		for n := uint32(1); err == nil && n <= gauge.calls; n++ {
-			err = g.call(n, k.room(200), k.room(200))
-		}
-		if err == nil {
-			err = gauge.run(k, g, len(g.record.costs))
-		}
-		g.stop()
-		k.judge(&c, err, g.record)
 	}
 }
 
+// echo is a request and its answer, of these sizes.
+func (g *harness) echo(n uint32, out, in int) error { return g.call(n, request(n, out), reply(n, in)) }
+
 // call is one request and its answer.
-func (g *harness) call(n uint32, out, in int) error {
-	if err := g.send(n, request(n, out)); err != nil {
+func (g *harness) call(n uint32, request, reply string) error {
+	if err := g.send(n, request); err != nil {
 		return err
 	}
 	if err := hears(g, fmt.Sprint(n)); err != nil {
 		return err
 	}
-	if err := g.says(n, reply(n, in), false); err != nil {
+	if err := g.says(n, reply, false); err != nil {
 		return err
 	}
-	return gets(g, reply(n, in))
+	return gets(g, reply)
 }
 
 // spent sums up what the events of a kind took since a mark. Those that bring
@@ -96,12 +98,12 @@ func (r *recording) spent(from int, out bool) (sum cost) {
 
 func (k *kit) fuel(g *harness, mark int) error {
 	small := k.room(1 << 10)
-	if err := g.call(4, small, small); err != nil {
+	if err := g.echo(4, small, small); err != nil {
 		return err
 	}
 	k.report.figure("fuel-out", "for a request of "+inWords(small), g.record.spent(mark, true).fuel, "units")
 	k.report.figure("fuel-in", "for an answer of "+inWords(small), g.record.spent(mark, false).fuel, "units")
-	if err := g.call(5, small, k.room(1<<20)); err != nil {
+	if err := g.echo(5, small, k.room(1<<20)); err != nil {
 		return err
 	}
 	var worst cost
@@ -122,11 +124,11 @@ func (k *kit) fuel(g *harness, mark int) error {
 func (k *kit) fuelBySize(g *harness, mark int) error {
 	large := k.room(260 << 10)
 	small := min(max(large/65, 128), large/2) // 4 KiB, if there is room
-	if err := g.call(4, small, small); err != nil {
+	if err := g.echo(4, small, small); err != nil {
 		return err
 	}
 	middle := len(g.record.costs)
-	if err := g.call(5, large, large); err != nil {
+	if err := g.echo(5, large, large); err != nil {
 		return err
 	}
 	per := func(out bool) float64 {
@@ -156,7 +158,7 @@ func longestOut(perByte float64) int {
 }
 
 func (k *kit) hostCalls(g *harness, mark int) error {
-	if err := g.call(4, 200, 200); err != nil {
+	if err := g.echo(4, 200, 200); err != nil {
 		return err
 	}
 	out, in := g.record.spent(mark, true).calls, g.record.spent(mark, false).calls
@@ -171,7 +173,7 @@ func (k *kit) hostCalls(g *harness, mark int) error {
 func (k *kit) memoryBySize(g *harness, _ int) error {
 	before := g.memory()
 	size := k.room(1 << 20)
-	if err := g.call(4, size, size); err != nil {
+	if err := g.echo(4, size, size); err != nil {
 		return err
 	}
 	grown := g.memory() - before
@@ -190,7 +192,7 @@ func (k *kit) memoryByUse(g *harness, _ int) error {
 	first := g.memory()
 	before := first
 	for n := uint32(1); n <= 3*rounds; n++ {
-		if err := g.call(n, size, size); err != nil {
+		if err := g.echo(n, size, size); err != nil {
 			return err
 		}
 		delete(g.exchanges, n)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"strings"
 )
 
 // pattern is a framing that a profile describes.
@@ -22,9 +23,13 @@ func (p pattern) hear(_ *harness, heard []byte) (frame, error) {
 	}
 	found := map[string]string{}
 	capture(found, p.profile.sent, heard, m)
-	n, err := p.length(found)
-	if err != nil {
-		return frame{}, err
+	n, err := p.profile.lengthForm().read([]byte(found["length"]))
+	counted := found["counted"]
+	switch n -= len(counted); {
+	case err != nil:
+		return frame{}, fmt.Errorf("the guest wrote %w (profile: sent, length)", err)
+	case n < 0:
+		return frame{}, fmt.Errorf("the guest wrote a length of %d, expected that it counts the %d bytes of %q (profile: sent, counted)", n+len(counted), len(counted), counted)
 	}
 	tail := toBytes(p.profile.SentEnd)
 	end := m[1] + n + len(tail)
@@ -37,18 +42,6 @@ func (p pattern) hear(_ *harness, heard []byte) (frame, error) {
 	return frame{heard[m[1] : m[1]+n], end, found}, nil
 }
 
-// length is that of the message which follows a match.
-func (p pattern) length(vars map[string]string) (int, error) {
-	n, err := lengthForm(p.profile.Length).read([]byte(vars["length"]))
-	if err != nil {
-		return 0, fmt.Errorf("the guest wrote %w (profile: sent, length)", err)
-	}
-	if more := len(vars["counted"]); n < more {
-		return 0, fmt.Errorf("the guest wrote a length of %d, expected that it counts the %d bytes of %q (profile: sent, counted)", n, more, vars["counted"])
-	}
-	return n - len(vars["counted"]), nil
-}
-
 func (p pattern) say(message []byte, values, answers map[string]string) ([]byte, error) {
 	values = maps.Clone(values)
 	maps.Copy(values, answers)
@@ -57,8 +50,15 @@ func (p pattern) say(message []byte, values, answers map[string]string) ([]byte,
 		text = cmp.Or(p.profile.Noted, text)
 	}
 	values["message"] = string(message)
-	if err := lengthForm(p.profile.Length).setLengths(text, len(message), values); err != nil {
-		return nil, fmt.Errorf("to say a message: %w", err)
+	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
+		if m[1] != "length" && !strings.HasPrefix(m[1], "length+") {
+			continue
+		}
+		length, err := p.profile.lengthForm().write(len(message) + added(m[1], values))
+		if err != nil {
+			return nil, fmt.Errorf("to say a message: %w", err)
+		}
+		values[m[1]] = string(length)
 	}
 	return expand(text, values), nil
 }

@@ -92,22 +92,26 @@ func (p *Profile) compile() error {
 	if err != nil {
 		return err
 	}
-	if err := checkNames("greeting", p.Greeting, settings); err != nil {
-		return err
+	texts := []namedText{{"greeting", p.Greeting, settings}}
+	for i, r := range p.Replies {
+		texts = append(texts, namedText{fmt.Sprintf("replies[%d].to", i), r.To, names}, namedText{fmt.Sprintf("replies[%d].say", i), r.Say, names})
 	}
-	if p.Largest < 0 {
+	switch {
+	case p.Largest < 0:
 		return wrong("largest", "%d, expected a number of bytes", p.Largest)
-	}
-	if p.SaidOn < 0 {
+	case p.SaidOn < 0:
 		return wrong("saidOn", "%d, expected the number of a stream, the first is 1", p.SaidOn)
+	case p.Framing == "pattern":
+		if err := p.compilePattern(); err != nil {
+			return err
+		}
+		names = slices.Concat(groups(p.sent), names)
+		said := append([]string{"message", "length"}, names...)
+		texts = append(texts, namedText{"said", p.Said, said}, namedText{"noted", p.Noted, said})
+	case p.Framing != "" && p.Framing != "learned" && framingNamed(p.Framing) == nil:
+		return wrong("framing", "%q, expected ndjson, content-length, websocket, learned or pattern", p.Framing)
 	}
-	switch p.Framing {
-	case "", "ndjson", "content-length", "websocket", "learned":
-		return checkNames("taken", p.Taken, names)
-	case "pattern":
-		return p.compilePattern(names)
-	}
-	return wrong("framing", "%q, expected ndjson, content-length, websocket, learned or pattern", p.Framing)
+	return checkNames(append(texts, namedText{"taken", p.Taken, names})...)
 }
 
 // compileReplies returns all names that the server can use: those of settings, and
@@ -116,7 +120,7 @@ func (p *Profile) compileReplies(settings []string) ([]string, error) {
 	names := slices.Clone(settings)
 	for i := range p.Replies {
 		r, field := &p.Replies[i], fmt.Sprintf("replies[%d].to", i)
-		to, err := r.compile(map[string]string{})
+		to, err := r.compile(nil)
 		if err != nil {
 			return nil, wrong(field, "%w", err)
 		}
@@ -128,14 +132,6 @@ func (p *Profile) compileReplies(settings []string) ([]string, error) {
 				return nil, wrong(field, "the group %s has the name of a setting; expected another name", name)
 			}
 			names = append(names, name)
-		}
-	}
-	for i, r := range p.Replies {
-		if err := checkNames(fmt.Sprintf("replies[%d].to", i), r.To, names); err != nil {
-			return nil, err
-		}
-		if err := checkNames(fmt.Sprintf("replies[%d].say", i), r.Say, names); err != nil {
-			return nil, err
 		}
 	}
 	return names, nil
@@ -164,17 +160,18 @@ func (r *Rule) expression(values map[string]string) *regexp.Regexp {
 	return to
 }
 
-// compilePattern is compile for the fields of the framing called pattern.
-func (p *Profile) compilePattern(known []string) (err error) {
-	form := lengthForm(p.Length)
-	if !form.known() {
-		return wrong("length", "%q, expected one of %s", p.Length, strings.Join(lengthForms(), ", "))
-	}
-	if strings.Contains(p.Sent, "${") {
+// compilePattern is compile for the fields that the framing called pattern adds, but for
+// the names in them.
+func (p *Profile) compilePattern() (err error) {
+	form := p.lengthForm()
+	switch {
+	case form == nil:
+		return wrong("length", "%q, expected one of %s", p.Length, strings.Join(slices.Sorted(maps.Keys(lengthForms)), ", "))
+	case strings.Contains(p.Sent, "${"):
 		return wrong("sent", "expected no ${…}: it is allowed in replies, and in what the server says")
 	}
 	flags := ""
-	if form.binary() {
+	if form.base == 0 {
 		flags = "s" // a byte of a length can be a line feed
 	}
 	if p.sent, err = regexp.Compile(`(?` + flags + `:\A(?:` + p.Sent + `))`); err != nil {
@@ -186,15 +183,7 @@ func (p *Profile) compilePattern(known []string) (err error) {
 	case !strings.Contains(p.Said, "${message}"):
 		return wrong("said", "expected ${message} in it")
 	}
-	taken := slices.Concat(groups(p.sent), known)
-	if err := checkNames("taken", p.Taken, taken); err != nil {
-		return err
-	}
-	names := append([]string{"message", "length"}, taken...)
-	if err := checkNames("said", p.Said, names); err != nil {
-		return err
-	}
-	return checkNames("noted", p.Noted, names)
+	return nil
 }
 
 // answer returns what the first rule that matches says, and how many bytes of heard it

@@ -2,6 +2,7 @@ package plugintest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func withLine(text []byte, lines map[string]int, err error) error {
 			return fmt.Errorf("line %d, %w", line, err)
 		}
 	case errors.As(err, &kind):
-		return fmt.Errorf("line %d, %s: expected %s, got %s", lineAt(text, kind.Offset), kind.Field, typeName(kind.Type), kind.Value)
+		return fmt.Errorf("line %d, %s: expected %s, got %s", lineAt(text, kind.Offset), kind.Field, cmp.Or(typeNames[kind.Type.Kind()], "an object"), kind.Value)
 	case errors.As(err, &syntax):
 		return fmt.Errorf("line %d: %w", lineAt(text, syntax.Offset), err)
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -45,18 +46,8 @@ func withLine(text []byte, lines map[string]int, err error) error {
 	return err
 }
 
-// typeName is a type in the words of README.md.
-func typeName(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.String:
-		return "a text"
-	case reflect.Int:
-		return "a whole number"
-	case reflect.Slice:
-		return "a list"
-	}
-	return "an object"
-}
+// typeNames are types in the words of README.md. All others are objects.
+var typeNames = map[reflect.Kind]string{reflect.String: "a text", reflect.Int: "a whole number", reflect.Slice: "a list"}
 
 // fieldReader walks the JSON text of a profile beside the type that it is decoded into.
 type fieldReader struct {
@@ -93,9 +84,9 @@ func (r *fieldReader) value(t reflect.Type, path string) error {
 			}
 			inner = strings.TrimPrefix(fmt.Sprint(path, ".", name), ".")
 			r.line[inner] = lineAt(r.text, r.tokens.InputOffset())
-			var known bool
-			if element, known = memberType(t, fmt.Sprint(name)); !known {
-				return wrong(inner, "unknown field; expected one of %s", strings.Join(memberNames(t), ", "))
+			var names []string
+			if element, names = member(t, fmt.Sprint(name)); names != nil {
+				return wrong(inner, "unknown field; expected one of %s", strings.Join(names, ", "))
 			}
 		case t != nil && t.Kind() == reflect.Slice:
 			element = t.Elem()
@@ -108,37 +99,26 @@ func (r *fieldReader) value(t reflect.Type, path string) error {
 	return err
 }
 
-// memberType returns the type of a member of an object; false if there is no such
-// member.
-func memberType(t reflect.Type, name string) (reflect.Type, bool) {
+// member returns the type of a member of an object, nil if any JSON is taken; or the names
+// that there are, if this is none of them.
+func member(t reflect.Type, name string) (of reflect.Type, expected []string) {
 	switch {
-	case t == nil || t.Kind() == reflect.Slice: // json.RawMessage
-		return nil, true
-	case t.Kind() == reflect.Map:
-		return t.Elem(), true
-	case t.Kind() != reflect.Struct:
-		return nil, true
+	case t != nil && t.Kind() == reflect.Map:
+		return t.Elem(), nil
+	case t == nil || t.Kind() != reflect.Struct: // json.RawMessage
+		return nil, nil
 	}
 	for i := range t.NumField() {
-		if f := t.Field(i); f.IsExported() && strings.EqualFold(jsonName(f), name) {
-			return f.Type, true
+		f := t.Field(i)
+		switch called, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
+		case !f.IsExported():
+		case strings.EqualFold(called, name):
+			return f.Type, nil
+		default:
+			expected = append(expected, called)
 		}
 	}
-	return nil, false
-}
-
-func memberNames(t reflect.Type) (names []string) {
-	for i := range t.NumField() {
-		if f := t.Field(i); f.IsExported() {
-			names = append(names, jsonName(f))
-		}
-	}
-	return names
-}
-
-func jsonName(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	return name
+	return nil, expected
 }
 
 // lineAt is the line that an offset lies in.

@@ -128,31 +128,35 @@ func TestQueue(t *testing.T) {
 
 func TestLengthForms(t *testing.T) {
 	for _, c := range []struct {
-		form lengthForm
+		form string
 		n    int
 		is   string
 	}{
-		{"", 300, "300"}, {"decimal", 300, "300"}, {"hex", 300, "12c"}, {"u8", 200, "\xc8"},
+		{"decimal", 300, "300"}, {"hex", 300, "12c"}, {"u8", 200, "\xc8"},
 		{"u16be", 300, "\x01\x2c"}, {"u16le", 300, "\x2c\x01"},
 		{"u32be", 0x1020304, "\x01\x02\x03\x04"}, {"u32le", 0x1020304, "\x04\x03\x02\x01"},
 		{"varint", 127, "\x7f"}, {"varint", 300, "\xac\x02"}, {"varint", 1 << 28, "\x80\x80\x80\x80\x01"},
 		{"u64be", 300, "\x00\x00\x00\x00\x00\x00\x01\x2c"}, {"u64le", 300, "\x2c\x01\x00\x00\x00\x00\x00\x00"},
 	} {
-		if got, err := c.form.write(c.n); err != nil || string(got) != c.is {
+		if got, err := lengthForms[c.form].write(c.n); err != nil || string(got) != c.is {
 			t.Errorf("%s: %d is said %q, %v", c.form, c.n, got, err)
 		}
-		if n, err := c.form.read([]byte(c.is)); err != nil || n != c.n {
+		if n, err := lengthForms[c.form].read([]byte(c.is)); err != nil || n != c.n {
 			t.Errorf("%s: %q is %d, %v", c.form, c.is, n, err)
 		}
 	}
-	for form, p := range map[lengthForm]string{
-		"": "-1", "hex": "0x1", "u8": "", "u16be": "abc", "u32le": "abc", "u64be": "\xff\xff\xff\xff\xff\xff\xff\xff", "decimal": "99999999999999999999", "varint": "\x80",
+	for name, p := range map[string]string{
+		"decimal": "-1", "hex": "0x1", "u8": "", "u16be": "abc", "u32le": "abc", "u64be": "\xff\xff\xff\xff\xff\xff\xff\xff", "varint": "\x80", " decimal": "99999999999999999999",
 	} {
-		if n, err := form.read([]byte(p)); err == nil || !strings.Contains(err.Error(), form.wanted()) {
-			t.Errorf("%s: %q is %d, %v", form, p, n, err)
+		form := lengthForms[strings.TrimSpace(name)]
+		if n, err := form.read([]byte(p)); err == nil || !strings.Contains(err.Error(), form.wanted) {
+			t.Errorf("%s: %q is %d, %v", name, p, n, err)
 		}
 	}
-	if p, err := lengthForm("u16be").write(65536); err == nil || !strings.Contains(err.Error(), "65536 does not fit into u16be") {
+	if (&Profile{}).lengthForm() != lengthForms["decimal"] {
+		t.Error("a profile without a form does not mean decimal")
+	}
+	if p, err := lengthForms["u16be"].write(65536); err == nil || !strings.Contains(err.Error(), "65536 does not fit into u16be") {
 		t.Errorf("%q, %v", p, err)
 	}
 }

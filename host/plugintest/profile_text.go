@@ -85,31 +85,42 @@ func expand(text string, values map[string]string) []byte {
 	}
 }
 
-// checkNames checks that each ${…} in a field of the profile is one of names. If length
-// is one of them, ${length+5+name} is allowed too.
-func checkNames(field, text string, names []string) error {
-	found := placeholder.FindAllStringSubmatch(text, -1)
-	if strings.Count(text, "${") > len(found) {
-		return wrong(field, "expected a } after each ${, and no other brace between them")
-	}
-	for _, m := range found {
-		sum, isSum := strings.CutPrefix(m[1], "length+")
-		if !isSum || !slices.Contains(names, "length") {
-			sum = m[1]
+// A namedText is a field of the profile whose text may have ${…} with these names.
+type namedText struct {
+	field, text string
+	names       []string
+}
+
+// checkNames checks that each ${…} is one of the names of its text. If length is one of
+// them, ${length+5+name} is allowed too.
+func checkNames(texts ...namedText) error {
+	for _, t := range texts {
+		found := placeholder.FindAllStringSubmatch(t.text, -1)
+		if strings.Count(t.text, "${") > len(found) {
+			return wrong(t.field, "expected a } after each ${, and no other brace between them")
 		}
-		for term := range strings.SplitSeq(sum, "+") {
-			_, err := strconv.ParseUint(term, 10, 16)
-			if isNumber := isSum && err == nil; !isNumber && (!slices.Contains(names, term) || !isSum && term != m[1]) {
-				return wrong(field, "there is no ${%s}; expected %s", m[1], oneOf(names))
+		for _, m := range found {
+			if !t.allows(m[1]) {
+				among := "none, as nothing is known here"
+				if len(t.names) > 0 {
+					among = "one of " + strings.Join(t.names, ", ")
+				}
+				return wrong(t.field, "there is no ${%s}; expected %s", m[1], among)
 			}
 		}
 	}
 	return nil
 }
 
-func oneOf(names []string) string {
-	if len(names) == 0 {
-		return "none, as nothing is known here"
+func (t *namedText) allows(name string) bool {
+	terms, isSum := strings.CutPrefix(name, "length+")
+	if !isSum || !slices.Contains(t.names, "length") {
+		return slices.Contains(t.names, name)
 	}
-	return "one of " + strings.Join(names, ", ")
+	for term := range strings.SplitSeq(terms, "+") {
+		if _, err := strconv.ParseUint(term, 10, 16); err != nil && !slices.Contains(t.names, term) {
+			return false
+		}
+	}
+	return true
 }

@@ -125,10 +125,8 @@ func (k *providerKit) play(s *Scenario, instances ...auth.Provider) (*authHost, 
 		now: firstMoment, records: map[step.RecordKey]json.RawMessage{}, counts: map[*Answer]int{}, flow: result{kinds: map[string]int{}},
 	}
 	defer func() { k.slow, k.state, k.steps = max(k.slow, o.slow), max(k.state, o.state), max(k.steps, o.steps) }()
-	for _, p := range s.Steps {
-		if err := authVerbs[p.Verb](o, p.Text); err != nil {
-			return o, fmt.Errorf("scenario %s, line %d, %s: %w", s.ID, p.Line, beginning(p), err)
-		}
+	if err := perform(o, authVerbs, s.Steps); err != nil {
+		return o, fmt.Errorf("scenario %s, %w", s.ID, err)
 	}
 	return o, nil
 }

@@ -27,7 +27,7 @@ func TestReadme(t *testing.T) {
 			t.Errorf("it does not name the check %s", id)
 		}
 	}
-	for _, form := range lengthForms() {
+	for form := range lengthForms {
 		if !strings.Contains(text, "`"+form+"`") {
 			t.Errorf("it does not name the form %s of lengths", form)
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
+	"strconv"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -84,11 +85,8 @@ func (r *recording) end(text string) {
 		r.costs = append(r.costs, r.now)
 	}
 	if result, ok := strings.CutPrefix(text, "--> = "); ok && r.now.kind == abi.EventMessage.String() {
-		var exchange uint32
-		for _, c := range r.now.arg {
-			exchange = exchange*10 + uint32(c-'0')
-		}
-		r.results[exchange] = result
+		exchange, _ := strconv.ParseUint(r.now.arg, 10, 32) // it is one
+		r.results[uint32(exchange)] = result
 	}
 }
 

@@ -2,8 +2,8 @@ package plugintest
 
 import (
 	"embed"
+	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-//go:embed scenarios/*.txt
+//go:embed scenarios/*.txt signin/*.txt
 var files embed.FS
 
 // A Scenario is a sequence of steps of a host, a guest and a server, read from a file.
@@ -40,33 +40,31 @@ type Step struct {
 }
 
 // Scenarios returns those of the kit for transports, by their ids.
-func Scenarios() []*Scenario { return scenariosIn(files, "scenarios", ParseScenario) }
+func Scenarios() []*Scenario { return scenariosIn("scenarios", verbs) }
 
 // ProviderScenarios returns those for auth providers.
-func ProviderScenarios() []*Scenario {
-	return scenariosIn(flows, "signin", func(id, text string) (*Scenario, error) {
-		return parseScenario(id, text, func(verb string) bool { return authVerbs[verb] != nil })
-	})
-}
+func ProviderScenarios() []*Scenario { return scenariosIn("signin", authVerbs) }
 
 func providerScenario(id string) *Scenario {
 	list := ProviderScenarios()
 	return list[slices.IndexFunc(list, func(s *Scenario) bool { return s.ID == id })]
 }
 
-func scenariosIn(files embed.FS, dir string, parse func(id, text string) (*Scenario, error)) (list []*Scenario) {
-	names, err := fs.Glob(files, dir+"/*.txt")
+// scenariosIn returns those of a folder of the kit, which have these verbs. A test reads
+// them all, so there are no errors.
+func scenariosIn[V any](folder string, verbs map[string]V) (list []*Scenario) {
+	entries, err := files.ReadDir(folder)
 	if err != nil {
-		panic(err) // the pattern is ours
+		panic(err)
 	}
-	for _, name := range names {
-		text, err := files.ReadFile(name)
+	for _, entry := range entries {
+		text, err := files.ReadFile(folder + "/" + entry.Name())
 		if err != nil {
 			panic(err)
 		}
-		s, err := parse(strings.TrimSuffix(strings.TrimPrefix(name, dir+"/"), ".txt"), string(text))
+		s, err := parseScenario(strings.TrimSuffix(entry.Name(), ".txt"), string(text), verbs)
 		if err != nil {
-			panic(err) // a test reads them all
+			panic(err)
 		}
 		list = append(list, s)
 	}
@@ -89,10 +87,10 @@ func ReadScenario(file string) (*Scenario, error) {
 // ParseScenario reads a scenario for transports. Every verb and every header is
 // known, or the error says which is not.
 func ParseScenario(id, text string) (*Scenario, error) {
-	return parseScenario(id, text, func(verb string) bool { return verbs[verb] != nil })
+	return parseScenario(id, text, verbs)
 }
 
-func parseScenario(id, text string, known func(verb string) bool) (*Scenario, error) {
+func parseScenario[V any](id, text string, verbs map[string]V) (*Scenario, error) {
 	s := &Scenario{ID: id, Level: Required}
 	number, heading := 0, true
 	for line := range strings.Lines(text) {
@@ -107,7 +105,7 @@ func parseScenario(id, text string, known func(verb string) bool) (*Scenario, er
 			}
 		default:
 			heading = false
-			if !known(word) && word != "repeat" && word != "again" {
+			if _, known := verbs[word]; !known && word != "repeat" && word != "again" {
 				return nil, fmt.Errorf("scenario %s:%d: unknown verb %q", id, number, word)
 			}
 			s.Steps = append(s.Steps, Step{number, word, rest})
@@ -150,6 +148,26 @@ func (s *Scenario) header(name, value string) error {
 		}
 	default:
 		return fmt.Errorf("unknown header %q", name)
+	}
+	return nil
+}
+
+// perform goes through steps on what the verbs are about, until a step fails. It ends
+// with errEnough where a step says so.
+func perform[H any](on H, verbs map[string]func(H, string) error, steps []Step) error {
+	for _, s := range steps {
+		err := verbs[s.Verb](on, s.Text)
+		if err != nil && !errors.Is(err, errEnough) {
+			const most = 60
+			text := strings.TrimSpace(s.Verb + " " + s.Text)
+			if len(text) > most {
+				text = text[:most] + "…"
+			}
+			err = fmt.Errorf("line %d, %s: %w", s.Line, text, err)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

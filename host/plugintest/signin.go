@@ -2,16 +2,12 @@ package plugintest
 
 import (
 	"cmp"
-	"embed"
 	"encoding/json"
 	"fmt"
 	"regexp"
 
 	"github.com/wharf-mcp/wharf/abi/step"
 )
-
-//go:embed signin/*.txt
-var flows embed.FS
 
 // SignIn is what the world around an auth provider says: what stands in the server
 // entry, what the origins answer that it calls, and what a person does. README.md
@@ -48,19 +44,18 @@ func (s *SignIn) compile() (err error) {
 	if len(s.Settings) > 0 && json.Unmarshal(s.Settings, &object) != nil {
 		return wrong("signIn.settings", "expected an object")
 	}
+	var texts []namedText
 	for i := range s.Answers {
 		a := &s.Answers[i]
 		if a.to, err = regexp.Compile(`(?s)\A(?:` + a.To + `)\z`); err != nil {
 			return wrong(fmt.Sprintf("signIn.answers[%d].to", i), "%w", err)
 		}
-		if err := checkNames(fmt.Sprintf("signIn.answers[%d].body", i), a.Body, append(groups(a.to), "count")); err != nil {
-			return err
-		}
+		texts = append(texts, namedText{fmt.Sprintf("signIn.answers[%d].body", i), a.Body, append(groups(a.to), "count")})
 	}
 	if s.Run != nil {
-		return checkNames("signIn.run.stdout", s.Run.Stdout, []string{"count"})
+		texts = append(texts, namedText{"signIn.run.stdout", s.Run.Stdout, []string{"count"}})
 	}
-	return nil
+	return checkNames(texts...)
 }
 
 // withDefaults returns the profile with what it leaves out made up, for a provider with

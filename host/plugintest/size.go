@@ -4,46 +4,28 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // carries returns how long a message may be, in bytes, and why; math.MaxInt where
-// nothing is known to hinder it.
+// nothing is known to hinder it. In a frame whose length has one or two bytes it is what
+// these can say, by what the server says; what a group adds to it is not known here.
 func (p *Profile) carries() (most int, why string) {
 	most = math.MaxInt
 	if p.Largest > 0 {
 		most, why = p.Largest, "the profile says that the wire carries no more (largest)"
 	}
-	if p.Framing != "pattern" {
+	form := p.lengthForm()
+	if p.Framing != "pattern" || form.size == 0 || form.size > 2 {
 		return most, why
 	}
-	if n, ok := p.room(); ok && n < most {
-		most, why = n, fmt.Sprintf("a length of %s says no more", p.Length)
+	more := 0
+	for _, m := range placeholder.FindAllStringSubmatch(p.Said+p.Noted, -1) {
+		more = max(more, added(m[1], nil))
+	}
+	if room := 1<<(8*form.size) - 1 - more; room < most {
+		most, why = room, fmt.Sprintf("a length of %s says no more", p.Length)
 	}
 	return most, why
-}
-
-// room is how many bytes of a message fit into a frame because of its length, by what
-// the server says; false where that is no limit, or a high one. What a group adds to a
-// length is not known here.
-func (p *Profile) room() (int, bool) {
-	size := fixedSizes[lengthForm(p.Length)]
-	if size == 0 || size > 2 {
-		return 0, false
-	}
-	added := 0
-	for _, text := range []string{p.Said, p.Noted} {
-		for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
-			sum := 0
-			for term := range strings.SplitSeq(m[1], "+") {
-				n, _ := strconv.Atoi(term) // 0 for a name
-				sum += n
-			}
-			added = max(added, sum)
-		}
-	}
-	return 1<<(8*size) - 1 - added, true
 }
 
 // usualHighWater is how much a host lets wait in a handle before it holds messages back.

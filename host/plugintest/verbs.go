@@ -75,24 +75,18 @@ func openUp(g *harness, _ string) error {
 // after.
 func greet(g *harness, _ string) error {
 	const hello, done = 901, 902
-	for _, step := range []func() error{
-		func() error {
-			return g.send(hello, `{"jsonrpc":"2.0","id":901,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"kit","version":"1"}}}`)
-		},
-		func() error { return hears(g, "901") },
-		func() error {
-			return g.says(hello, `{"jsonrpc":"2.0","id":901,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"kit","version":"1"}}}`, false)
-		},
-		func() error { return answered(g, hello, "") },
-		func() error {
-			g.version, g.epoch, g.inbox.got = "2025-11-25", 1, nil
-			return g.send(done, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-		},
-		func() error { return hears(g, "902") },
-	} {
-		if err := step(); err != nil {
-			return fmt.Errorf("the handshake of 2025-11-25: %w", err)
-		}
+	err := g.call(hello,
+		`{"jsonrpc":"2.0","id":901,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"kit","version":"1"}}}`,
+		`{"jsonrpc":"2.0","id":901,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"kit","version":"1"}}}`)
+	if err == nil {
+		g.version, g.epoch = "2025-11-25", 1
+		err = g.send(done, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	}
+	if err == nil {
+		err = hears(g, "902")
+	}
+	if err != nil {
+		return fmt.Errorf("the handshake of 2025-11-25: %w", err)
 	}
 	return nil
 }

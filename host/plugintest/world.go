@@ -224,22 +224,14 @@ func (c *cutter) cuts() bool { return c.all || c.at > 0 }
 func (c *cutter) pieces(p []byte) (list [][]byte) {
 	from := c.said
 	c.said += len(p)
+	size := abi.ChunkSize
 	switch {
 	case c.all:
-		for i := range p {
-			list = append(list, p[i:i+1])
-		}
-		return list
+		size = 1
 	case c.at > from && c.at < c.said:
 		list, p = append(list, p[:c.at-from]), p[c.at-from:]
 	}
-	for ; len(p) > abi.ChunkSize; p = p[abi.ChunkSize:] {
-		list = append(list, p[:abi.ChunkSize])
-	}
-	if len(p) > 0 {
-		list = append(list, p)
-	}
-	return list
+	return slices.AppendSeq(list, slices.Chunk(p, size))
 }
 
 // epoch is what the clocks of guests begin with.
