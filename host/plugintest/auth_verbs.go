@@ -40,16 +40,6 @@ var authVerbs = map[string]func(o *authHost, text string) error{
 		func(o *authHost) bool { return o.flow.kinds[step.ActionHTTP] > 0 && o.signedIn() }),
 }
 
-// unless is a verb that expects that something is not so.
-func unless(text string, so func(*authHost) bool) func(*authHost, string) error {
-	return func(o *authHost, _ string) error {
-		if so(o) {
-			return errors.New(text)
-		}
-		return nil
-	}
-}
-
 // errNoSignIn means that the kit needs a profile to know how the sign-in goes.
 var errNoSignIn = errors.New("the kit does not know how one signs in with it: describe what is around it in a profile (signIn)")
 

@@ -91,12 +91,6 @@ type violation struct {
 	record *recording
 }
 
-func (b *violation) Error() string {
-	return b.err.Error() + "\nIt did so while the kit found out how messages look on its wire, so nothing else was tried."
-}
-
-func (b *violation) Unwrap() error { return b.err }
-
 // noteViolation keeps what the guest of a harness did wrong, and reports whether it did
 // anything wrong. Failing the connection with a message of its own is not a violation: a
 // setting may be missing.
@@ -114,7 +108,7 @@ func (k *kit) noteViolation(g *harness) bool {
 		return false
 	}
 	if k.violation == nil {
-		k.violation = &violation{err, g.record}
+		k.violation = &violation{fmt.Errorf("%w\nIt did so while the kit found out how messages look on its wire, so nothing else was tried.", err), g.record}
 		k.unknown = basic + " failed before it could be tried"
 	}
 	return true

@@ -185,7 +185,7 @@ func (k *kit) scenarios() {
 		switch {
 		case !k.wanted(s.ID):
 		case k.violation != nil && s.ID == basic:
-			k.judge(&c, k.violation, k.violation.record)
+			k.judge(&c, k.violation.err, k.violation.record)
 		case notFor != "":
 			k.report.add(&c, NotApplicable, notFor)
 		case cannot != "":

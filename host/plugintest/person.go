@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,7 +73,10 @@ func (o *authHost) perform(a *step.Action) *step.Event {
 	case step.ActionWait:
 		o.now += a.Wait.Milliseconds
 	case step.ActionRun:
-		return o.command()
+		o.runs++
+		run := *o.profile.Run
+		run.Stdout = string(expand(run.Stdout, map[string]string{"count": strconv.Itoa(o.runs)}))
+		return &step.Event{Run: &run}
 	case step.ActionKey:
 		return &step.Event{Key: &step.PublicKey{JWK: json.RawMessage(`{"kty":"EC","crv":"P-256"}`), Thumbprint: "kit"}}
 	case step.ActionSign:
@@ -80,7 +84,14 @@ func (o *authHost) perform(a *step.Action) *step.Event {
 	case step.ActionListen:
 		return &step.Event{Listening: &step.Listening{RedirectURI: "http://127.0.0.1:49152/callback"}}
 	case step.ActionOpenBrowser, step.ActionPrompt:
-		return o.person(a)
+		o.flow.asked++
+		switch {
+		case o.declines:
+			return problem(step.ProblemCancelled)
+		case a.Kind == step.ActionPrompt:
+			return &step.Event{Input: &step.Input{Text: o.profile.Typed}}
+		}
+		return &step.Event{Redirect: &step.Redirect{Params: o.profile.Redirect}}
 	}
 	return &step.Event{}
 }
@@ -89,68 +100,40 @@ func problem(code string) *step.Event {
 	return &step.Event{Problem: &step.Problem{Code: code, Text: "the kit says so"}}
 }
 
-// person does what the profile says a person does, or declines.
-func (o *authHost) person(a *step.Action) *step.Event {
-	o.flow.asked++
-	switch {
-	case o.declines:
-		return problem(step.ProblemCancelled)
-	case a.Kind == step.ActionPrompt:
-		return &step.Event{Input: &step.Input{Text: o.profile.Typed}}
-	}
-	return &step.Event{Redirect: &step.Redirect{Params: o.profile.Redirect}}
-}
-
-// command runs the command of the server entry.
-func (o *authHost) command() *step.Event {
-	o.runs++
-	run := *o.profile.Run
-	run.Stdout = string(expand(run.Stdout, map[string]string{"count": strconv.Itoa(o.runs)}))
-	return &step.Event{Run: &run}
-}
-
 // exchange answers an HTTP request, as the network and the profile say.
 func (o *authHost) exchange(r *step.HTTP) *step.Event {
-	answer := &step.Response{Status: 404, URL: r.URL, Headers: map[string]string{"content-type": "text/html"}, Body: "<p>not found"}
+	const html, asJSON = "text/html", "application/json"
+	answer := func(status int, media, body string) *step.Event {
+		return &step.Event{Response: &step.Response{Status: status, URL: r.URL, Headers: map[string]string{"content-type": media}, Body: body}}
+	}
 	switch o.network {
 	case "down":
 		return problem(step.ProblemNetwork)
 	case "errors":
-		answer.Status, answer.Body = 503, "<p>later, perhaps"
+		return answer(503, html, "<p>later, perhaps")
 	case "garbage":
-		answer.Status, answer.Headers, answer.Body = 200, map[string]string{"content-type": "application/json"}, nonsense[int(o.entropy)%len(nonsense)]
+		return answer(200, asJSON, nonsense[int(o.entropy)%len(nonsense)])
 	case "large":
-		answer.Status, answer.Headers = 200, map[string]string{"content-type": "application/json"}
-		answer.Body = `{"note":"` + strings.Repeat("a", step.MaxResponse-100) + `"}`
-	default:
-		o.answer(r, answer)
+		return answer(200, asJSON, `{"note":"`+strings.Repeat("a", step.MaxResponse-100)+`"}`)
 	}
-	return &step.Event{Response: answer}
-}
-
-// nonsense are bodies that no client expects.
-var nonsense = []string{"", "{", "null", "[1,2]", `{"access_token":7,"expires_in":"soon"}`, "\x00\xff\xfe", `"a text"`}
-
-// answer lets the profile answer, if it has an answer.
-func (o *authHost) answer(r *step.HTTP, answer *step.Response) {
+	asked := []byte(r.Method + " " + r.URL + "\n" + r.Body)
 	for i := range o.profile.Answers {
 		a := &o.profile.Answers[i]
-		asked := []byte(r.Method + " " + r.URL + "\n" + r.Body)
 		m := a.to.FindSubmatchIndex(asked)
 		if m == nil {
 			continue
 		}
 		o.counts[a]++
-		vars := map[string]string{"count": strconv.Itoa(o.counts[a])}
-		capture(vars, a.to, asked, m)
-		answer.Headers = map[string]string{"content-type": "application/json"}
+		values := map[string]string{"count": strconv.Itoa(o.counts[a])}
+		capture(values, a.to, asked, m)
+		event := answer(cmp.Or(a.Status, 200), asJSON, string(expand(a.Body, values)))
 		for name, value := range a.Headers {
-			answer.Headers[strings.ToLower(name)] = value
+			event.Response.Headers[strings.ToLower(name)] = value
 		}
-		if answer.Status = a.Status; answer.Status == 0 {
-			answer.Status = 200
-		}
-		answer.Body = string(expand(a.Body, vars))
-		return
+		return event
 	}
+	return answer(404, html, "<p>not found")
 }
+
+// nonsense are bodies that no client expects.
+var nonsense = []string{"", "{", "null", "[1,2]", `{"access_token":7,"expires_in":"soon"}`, "\x00\xff\xfe", `"a text"`}

@@ -152,6 +152,16 @@ func (s *Scenario) header(name, value string) error {
 	return nil
 }
 
+// unless is a verb that expects that something is not so, and says text if it is.
+func unless[H any](text string, so func(H) bool) func(H, string) error {
+	return func(on H, _ string) error {
+		if so(on) {
+			return errors.New(text)
+		}
+		return nil
+	}
+}
+
 // perform goes through steps on what the verbs are about, until a step fails. It ends
 // with errEnough where a step says so.
 func perform[H any](on H, verbs map[string]func(H, string) error, steps []Step) error {

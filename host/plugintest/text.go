@@ -24,7 +24,14 @@ func (r *Report) Text(lines int) string {
 		out.WriteString("points of the proposal for pluggable transports\n")
 	}
 	for _, p := range r.Points {
-		p.text(&out)
+		fmt.Fprintf(&out, "  %-5s %-3s %s", p.Result, p.ID, p.Text)
+		if len(p.Checks) > 0 {
+			fmt.Fprintf(&out, " (%s)", strings.Join(p.Checks, ", "))
+		}
+		if p.Host != "" {
+			fmt.Fprintf(&out, "; the host's: %s", p.Host)
+		}
+		out.WriteString("\n")
 	}
 	out.WriteString("\nmeasured\n")
 	for _, f := range r.Figures {
@@ -34,108 +41,99 @@ func (r *Report) Text(lines int) string {
 	return cleantext.Text(out.String())
 }
 
+// indent is what stands before what is said of a check.
+const indent = "        "
+
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n"+indent) }
+
 // section lists the checks of a level, each failed one followed by its trace.
 // Those that were skipped for one reason stand together. Why a check was not made is
 // told once: told has the first check of each reason.
 func (r *Report) section(out *strings.Builder, level Level, lines int, told map[string]string) {
 	fmt.Fprintf(out, "%s\n", level)
-	listed := map[string]bool{}
 	for _, c := range r.Checks {
 		if c.Level != level {
 			continue
 		}
+		first := told[c.Got]
 		if c.Result == Skipped {
-			if !listed[c.Got] {
-				listed[c.Got] = true
-				r.skipped(out, level, c.Got, told)
+			ids := r.ids(func(other Check) bool { return other.Level == level && other.Result == Skipped && other.Got == c.Got })
+			switch {
+			case ids[0] != c.ID:
+				continue // it stands with that one
+			case first != "":
+				fmt.Fprintf(out, "  %-5s %d, as %s:\n", Skipped, len(ids), first)
+			default:
+				fmt.Fprintf(out, "  %-5s %d: %s\n", Skipped, len(ids), indented(c.Got))
+				told[c.Got] = c.ID
 			}
+			writeIDs(out, ids)
 			continue
 		}
 		fmt.Fprintf(out, "  %-5s %-16s %s", c.Result, c.ID, c.Title)
-		if first := told[c.Got]; first != "" && c.Result != Failed {
+		switch {
+		case c.Got == "":
+			out.WriteString("\n")
+		case c.Result == Failed:
+			fmt.Fprintf(out, "\n%s%s\n", indent, indented(c.Got))
+			c.writeTrace(out, lines)
+		case first != "":
 			fmt.Fprintf(out, " (as %s)\n", first)
-			continue
+		default:
+			fmt.Fprintf(out, "\n%s%s\n", indent, indented(c.Got))
+			told[c.Got] = c.ID
 		}
-		out.WriteString("\n")
-		if c.Got == "" {
-			continue
-		}
-		fmt.Fprintf(out, "        %s\n", strings.ReplaceAll(c.Got, "\n", "\n        "))
-		if c.Result == Failed {
-			c.how(out, lines)
-			continue
-		}
-		told[c.Got] = c.ID
 	}
 	out.WriteString("\n")
 }
 
-// skipped lists the checks of a level that were not made for one reason, and the reason.
-func (r *Report) skipped(out *strings.Builder, level Level, why string, told map[string]string) {
-	var ids []string
+// ids lists the checks that are like this.
+func (r *Report) ids(like func(Check) bool) (ids []string) {
 	for _, c := range r.Checks {
-		if c.Level == level && c.Result == Skipped && c.Got == why {
+		if like(c) {
 			ids = append(ids, c.ID)
 		}
 	}
-	switch first := told[why]; {
-	case first != "":
-		fmt.Fprintf(out, "  %-5s %d, as %s:\n", Skipped, len(ids), first)
-	default:
-		fmt.Fprintf(out, "  %-5s %d: %s\n", Skipped, len(ids), strings.ReplaceAll(why, "\n", "\n        "))
-		told[why] = ids[0]
-	}
-	const width = 72
-	line := ""
-	for _, id := range ids {
-		if line != "" && len(line)+len(id)+2 > width {
-			fmt.Fprintf(out, "        %s,\n", line)
-			line = ""
-		}
-		if line != "" {
-			line += ", "
-		}
-		line += id
-	}
-	fmt.Fprintf(out, "        %s\n", line)
+	return ids
 }
 
-// how shows the end of the trace, and says how to see all of it.
-func (c *Check) how(out *strings.Builder, lines int) {
+// binding lists the checks of this result that count.
+func (r *Report) binding(result Result) []string {
+	return r.ids(func(c Check) bool { return c.Level.binding() && c.Result == result })
+}
+
+// writeIDs writes a list of ids, on as many lines as it takes.
+func writeIDs(out *strings.Builder, ids []string) {
+	const width = 72
+	line := ids[0]
+	for _, id := range ids[1:] {
+		if len(line)+len(id)+2 > width {
+			fmt.Fprintf(out, "%s%s,\n", indent, line)
+			line = id
+			continue
+		}
+		line += ", " + id
+	}
+	fmt.Fprintf(out, "%s%s\n", indent, line)
+}
+
+// writeTrace writes the end of the trace, and how to see all of it.
+func (c *Check) writeTrace(out *strings.Builder, lines int) {
 	if c.Trace == "" {
 		return
 	}
 	list := strings.Split(strings.TrimRight(c.Trace, "\n"), "\n")
 	if n := len(list) - lines; lines > 0 && n > 0 {
-		fmt.Fprintf(out, "        … %d lines before: wharf plugin test FILE --only %s --full\n", n, c.ID)
+		fmt.Fprintf(out, "%s… %d lines before: wharf plugin test FILE --only %s --full\n", indent, n, c.ID)
 		list = list[n:]
 	}
 	for _, line := range list {
-		if lines > 0 {
-			line = clip(line)
+		const most = 160 // that can be read
+		if r := []rune(line); lines > 0 && len(r) > most {
+			line = string(r[:most]) + "…"
 		}
-		fmt.Fprintf(out, "        %s\n", line)
+		fmt.Fprintf(out, "%s%s\n", indent, line)
 	}
-}
-
-// clip keeps a line to a length that can be read.
-func clip(line string) string {
-	const most = 160
-	if r := []rune(line); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return line
-}
-
-func (p *Point) text(out *strings.Builder) {
-	fmt.Fprintf(out, "  %-5s %-3s %s", p.Result, p.ID, p.Text)
-	if len(p.Checks) > 0 {
-		fmt.Fprintf(out, " (%s)", strings.Join(p.Checks, ", "))
-	}
-	if p.Host != "" {
-		fmt.Fprintf(out, "; the host's: %s", p.Host)
-	}
-	out.WriteString("\n")
 }
 
 // verdict is the last line.
@@ -154,39 +152,21 @@ func (r *Report) verdict() string {
 	return text + "passes"
 }
 
-// mostNamed is how many checks a line names.
-const mostNamed = 8
-
 // Shortfall says in a line for people why the plugin does not pass, or cannot be
 // said to, with the ids of the checks. It is empty where the plugin passes.
 func (r *Report) Shortfall() string {
-	failed, untried := r.binding(Failed), r.binding(Skipped)
-	list, text := failed, "does not pass: "
-	switch {
-	case len(failed) > 0:
-	case len(untried) > 0:
-		list, text = untried, "cannot be said to pass, as these could not be tried: "
-	default:
-		return ""
-	}
-	all := len(list)
-	if all > mostNamed {
-		list = append(list[:mostNamed:mostNamed], "…")
-	}
-	text += fmt.Sprintf("%s (%d of %d)", strings.Join(list, ", "), all, len(r.Checks))
-	if len(failed) == 0 {
-		why, _, _ := strings.Cut(r.Check(untried[0]).Got, "\n")
-		text += ": " + why
-	}
-	return cleantext.Text(text)
-}
-
-// binding lists the checks of this result that count.
-func (r *Report) binding(result Result) (ids []string) {
-	for _, c := range r.Checks {
-		if c.Level.binding() && c.Result == result {
-			ids = append(ids, c.ID)
+	const most = 8 // that are named
+	ids, text, reason := r.binding(Failed), "does not pass: ", ""
+	if len(ids) == 0 {
+		ids, text = r.binding(Skipped), "cannot be said to pass, as these could not be tried: "
+		if len(ids) == 0 {
+			return ""
 		}
+		reason, _, _ = strings.Cut(": "+r.Check(ids[0]).Got, "\n")
 	}
-	return ids
+	all := len(ids)
+	if all > most {
+		ids = append(ids[:most:most], "…")
+	}
+	return cleantext.Text(fmt.Sprintf("%s%s (%d of %d)%s", text, strings.Join(ids, ", "), all, len(r.Checks), reason))
 }

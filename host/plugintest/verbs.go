@@ -36,7 +36,9 @@ var verbs = map[string]func(*harness, string) error{
 
 	// What is expected.
 	"hears": hears, "sees": sees, "gets": gets, "rejects": rejects, "fails": onExchange(fails), "surfaces": onExchange(surfaces),
-	"lost": lost, "down": down, "answered": onExchange(answered), "unsent": onExchange(unsent), "large": large,
+	"lost": lost, "answered": onExchange(answered), "unsent": onExchange(unsent), "large": large,
+	"down": unless("expected no connection, but the guest says that it is up",
+		func(g *harness) bool { return g.inst.Up() && g.inbox.closed == nil }),
 	"may-end": func(g *harness, _ string) error { g.mayEnd = true; return nil },
 	"enough": func(g *harness, _ string) error {
 		if g.inbox.closed != nil {
@@ -342,14 +344,6 @@ func lost(g *harness, _ string) error {
 		return errors.New("expected the connection to end with its stream; it was to be opened as ESSENTIAL, or the end reported as FAILED with exchange 0")
 	case !errors.As(g.inbox.closed, &ended) && !g.mayEnd:
 		return fmt.Errorf("expected the connection to end because the server did, got: %w", g.inbox.closed)
-	}
-	return nil
-}
-
-// down expects that there is no connection: it never came up, or it has ended.
-func down(g *harness, _ string) error {
-	if g.inst.Up() && g.inbox.closed == nil {
-		return errors.New("expected no connection, but the guest says that it is up")
 	}
 	return nil
 }
