@@ -3,10 +3,12 @@ package guest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
 )
 
@@ -24,31 +26,34 @@ func ABI() wasm.ABI {
 	for _, c := range abi.Calls() {
 		s.Imports = append(s.Imports, wasm.HostFunc{
 			Name: c.String(), Params: c.Params(), HasResult: c.HasResult(),
-			Price: prices[c], Func: answer(c),
+			Price: calls[c].price, Func: answer(c),
 		})
 	}
 	return s
 }
 
-// prices are in fuel: what a call costs the host beside the bytes it moves,
-// which are charged as they are moved.
-var prices = [...]int64{
-	abi.CallTake:       100,
-	abi.CallScan:       100,
-	abi.CallDeliver:    200,
-	abi.CallDeliverMem: 200,
-	abi.CallForward:    100,
-	abi.CallWrite:      100,
-	abi.CallOpen:       20_000,
-	abi.CallClose:      5_000,
-	abi.CallTimer:      1_000,
-	abi.CallReport:     1_000,
-	abi.CallSave:       2_000,
-	abi.CallLog:        10_000,
+// calls are the host calls: how each is answered, and its price in fuel, which is what it
+// costs the host beside the bytes it moves, which are charged as they are moved.
+var calls = [...]struct {
+	price int64
+	run   func(*Instance, args) int32
+}{
+	abi.CallTake:       {100, (*Instance).callTake},
+	abi.CallScan:       {100, (*Instance).callScan},
+	abi.CallDeliver:    {200, (*Instance).callDeliver},
+	abi.CallDeliverMem: {200, (*Instance).callDeliverMem},
+	abi.CallForward:    {100, (*Instance).callForward},
+	abi.CallWrite:      {100, (*Instance).callWrite},
+	abi.CallOpen:       {20_000, (*Instance).callOpen},
+	abi.CallClose:      {5_000, (*Instance).callClose},
+	abi.CallTimer:      {1_000, (*Instance).callTimer},
+	abi.CallReport:     {1_000, (*Instance).callReport},
+	abi.CallSave:       {2_000, (*Instance).callSave},
+	abi.CallLog:        {10_000, (*Instance).callLog},
 }
 
 // Price is what a host call costs beside the bytes it moves.
-func Price(c abi.Call) int64 { return prices[c] }
+func Price(c abi.Call) int64 { return calls[c].price }
 
 // DecodePrice is the fuel for each byte of a block that becomes fields of its own.
 const DecodePrice = 8
@@ -58,7 +63,7 @@ type args [5]uint32
 
 // answer returns the host side of a call.
 func answer(c abi.Call) func(*wasm.Instance, []uint64) {
-	n, hasResult, call := c.Params(), c.HasResult(), calls[c]
+	n, hasResult, call := c.Params(), c.HasResult(), calls[c].run
 	return func(in *wasm.Instance, stack []uint64) {
 		i := in.Owner().(*Instance)
 		if i.caller == nil { // it is called in _initialize, before New has it
@@ -74,21 +79,6 @@ func answer(c abi.Call) func(*wasm.Instance, []uint64) {
 		}
 		i.observeCall(c, a[:n], result)
 	}
-}
-
-var calls = [...]func(*Instance, args) int32{
-	abi.CallTake:       (*Instance).callTake,
-	abi.CallScan:       (*Instance).callScan,
-	abi.CallDeliver:    (*Instance).callDeliver,
-	abi.CallDeliverMem: (*Instance).callDeliverMem,
-	abi.CallForward:    (*Instance).callForward,
-	abi.CallWrite:      (*Instance).callWrite,
-	abi.CallOpen:       (*Instance).callOpen,
-	abi.CallClose:      (*Instance).callClose,
-	abi.CallTimer:      (*Instance).callTimer,
-	abi.CallReport:     (*Instance).callReport,
-	abi.CallSave:       (*Instance).callSave,
-	abi.CallLog:        (*Instance).callLog,
 }
 
 // window returns n bytes of the current payload from off on; a range outside
@@ -158,7 +148,11 @@ func (i *Instance) callForward(a args) int32 { // handle, off, len, flags
 		i.write(h, i.stash(p), end)
 	default:
 		i.chargeCaller(h, len(p))
-		if len(p) < borrowSize || !i.borrow(h, p, end) {
+		if to, ok := h.stream.(hostio.Borrower); ok && len(p) >= borrowSize {
+			i.current.msg.Hold()
+			to.Borrow(p, end, i.current.msg)
+			i.wrote(h, len(p))
+		} else {
 			i.write(h, p, end)
 		}
 	}
@@ -297,44 +291,31 @@ func (i *Instance) connectError(err error, status abi.Status, text string) error
 	return i.pluginError(op, err)
 }
 
-// open opens something for the guest.
+// open opens something for the guest. A refusal is kept for the user: it is the cause of
+// what the guest is about to report. A connection without what is essential to it cannot
+// go on.
 func (i *Instance) open(kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) int32 {
-	for n := range i.handles {
-		if i.handles[n].stream == nil {
-			return i.openSlot(n, kind, exchange, r)
-		}
-	}
-	if len(i.handles) == abi.MaxHandles {
+	n := slices.IndexFunc(i.handles, func(h handle) bool { return h.stream == nil })
+	if n < 0 && len(i.handles) == abi.MaxHandles {
 		return int32(abi.LimitReached)
 	}
-	i.handles = append(i.handles, handle{})
-	return i.openSlot(len(i.handles)-1, kind, exchange, r)
-}
-
-func (i *Instance) openSlot(n int, kind abi.OpenKind, exchange uint32, r *abi.OpenRequest) int32 {
-	h := &i.handles[n]
+	if n < 0 {
+		n, i.handles = len(i.handles), append(i.handles, handle{})
+	}
+	h, essential := &i.handles[n], r.Flags&abi.Essential != 0
 	number := abi.MakeHandle(uint8(n+1), h.generation)
 	stream, status, err := i.host.Open(kind, r, &sink{inst: i, handle: number})
 	if status < 0 {
-		i.refused(kind, r, status, err)
+		if err == nil {
+			err = fmt.Errorf("open %s %q: %v", kind, r.Grant, status)
+		}
+		if essential {
+			i.fail(i.pluginError("open", err))
+		}
+		i.current.cause = err
 		return int32(status)
 	}
-	*h = handle{
-		stream: stream, kind: kind, exchange: exchange, generation: h.generation,
-		essential: r.Flags&abi.Essential != 0,
-	}
+	*h = handle{stream: stream, kind: kind, exchange: exchange, generation: h.generation, essential: essential}
 	i.countOpen(1)
 	return int32(number)
-}
-
-// refused keeps the reason of a refusal for the user. A connection without
-// what is essential to it cannot go on.
-func (i *Instance) refused(kind abi.OpenKind, r *abi.OpenRequest, status abi.Status, err error) {
-	if err == nil {
-		err = fmt.Errorf("open %s %q: %v", kind, r.Grant, status)
-	}
-	if r.Flags&abi.Essential != 0 {
-		i.fail(i.pluginError("open", err))
-	}
-	i.current.cause = err // what the guest is about to report
 }

@@ -28,7 +28,7 @@ func TestBudgetsAreAsWritten(t *testing.T) {
 		"a connection " + thousands(limits.FuelRate) + " units a second",
 		"earn units for the connection: " + thousands(eventFuel) + " each",
 		"Each byte of DATA and HEAD pays " + thousands(outsideFuel) + " units in",
-		"a host call has a price of 100 to " + thousands(prices[abi.CallOpen]) + " (open)",
+		"a host call has a price of 100 to " + thousands(Price(abi.CallOpen)) + " (open)",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("abi/doc.go does not say %q", want)

@@ -48,8 +48,12 @@ func New(ctx context.Context, c Config) (*Instance, error) {
 		singleThreaded: c.SingleThreaded, done: make(chan struct{}),
 		fuel: fuelBucket{rate: c.Limits.FuelRate, level: c.Limits.FuelRate},
 	}
-	if err := c.machine(ctx, i); err != nil {
-		return nil, i.startError(ctx, err)
+	switch err := c.machine(ctx, i); {
+	case err == nil:
+	case ctx.Err() != nil, errors.Is(err, wasm.ErrClosed), errors.Is(err, context.Canceled):
+		return nil, fmt.Errorf("start plugin %s: %w", i.plugin, err) // no fault of the plugin
+	default:
+		return nil, i.pluginError("start", err)
 	}
 	if err := i.describe(); err != nil {
 		i.machine.Close()
@@ -112,29 +116,22 @@ func (i *Instance) Leave() {
 // Done is closed when the guest is gone.
 func (i *Instance) Done() <-chan struct{} { return i.done }
 
-// startError tells a plugin that cannot start from a caller who did not wait
-// and a host that was closed.
-func (i *Instance) startError(ctx context.Context, err error) error {
-	if ctx.Err() != nil || errors.Is(err, wasm.ErrClosed) || errors.Is(err, context.Canceled) {
-		return fmt.Errorf("start plugin %s: %w", i.plugin, err)
-	}
-	return i.pluginError("start", err)
-}
-
 // machine starts what the guest runs on.
 func (c *Config) machine(ctx context.Context, i *Instance) error {
 	if c.Remote != nil {
-		m, err := c.Remote.Start(ctx, c.callbacks(i))
+		b := Callbacks{
+			MemoryPages: c.Limits.MemoryPages, Stderr: &i.stderr, Now: c.Now, Random: c.Random,
+			Answer: i.answer, Lost: i.lostRemote,
+		}
+		if i.tracer != nil || i.observer != nil {
+			b.Observed = i.observeCall
+		}
+		m, err := c.Remote.Start(ctx, b)
 		i.machine, i.caller = m, m
 		return err
 	}
 	mod, err := c.Module.Instantiate(ctx, wasm.InstanceConfig{
-		Env:         guestEnv,
-		Stderr:      &i.stderr,
-		MemoryPages: c.Limits.MemoryPages,
-		Owner:       i,
-		Now:         c.Now,
-		Random:      c.Random,
+		Env: guestEnv, Stderr: &i.stderr, MemoryPages: c.Limits.MemoryPages, Owner: i, Now: c.Now, Random: c.Random,
 	})
 	if err != nil {
 		return err
@@ -143,23 +140,12 @@ func (c *Config) machine(ctx context.Context, i *Instance) error {
 	return nil
 }
 
-func (c *Config) callbacks(i *Instance) Callbacks {
-	b := Callbacks{
-		MemoryPages: c.Limits.MemoryPages, Stderr: &i.stderr, Now: c.Now, Random: c.Random,
-		Answer: i.answer, Lost: i.lostRemote,
-	}
-	if i.tracer != nil || i.observer != nil {
-		b.Observed = i.observeCall
-	}
-	return b
-}
-
 // answer is the host side of the call of a guest that runs elsewhere.
 func (i *Instance) answer(m Machine, c abi.Call, passed []uint32) int32 {
 	i.caller = m // which is needed before New has it
 	var a args
 	copy(a[:], passed)
-	result := calls[c](i, a)
+	result := calls[c].run(i, a)
 	i.observeCall(c, passed, result)
 	return result
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
 // countOpen keeps the number of open handles, which holds messages back when it
@@ -36,18 +35,6 @@ func (i *Instance) write(h *handle, p []byte, end bool) {
 
 // borrowSize is the length from which a copy costs more than to keep count.
 const borrowSize = 64 << 10
-
-// borrow is write for bytes of the message that runs, without a copy if the
-// stream knows how to do without.
-func (i *Instance) borrow(h *handle, p []byte, end bool) bool {
-	to, ok := h.stream.(hostio.Borrower)
-	if ok {
-		i.current.msg.Hold()
-		to.Borrow(p, end, i.current.msg)
-		i.wrote(h, len(p))
-	}
-	return ok
-}
 
 // chargeCaller counts n bytes of the current message, which are about to be queued to h,
 // for the caller that sent it: each byte of a message once. What a guest queues more

@@ -46,27 +46,20 @@ func (i *Instance) stop() {
 }
 
 // runOrPost runs an urgent event at once if the guest is free, and leaves it to the
-// owner if not.
-func (i *Instance) runOrPost(it item) {
+// owner if not. With seen, the payload of the event is the caller's, and runOrPost returns
+// when the guest is done with it or gone. seen is where an owner tells that, if there is
+// one; it is made when it is needed.
+func (i *Instance) runOrPost(it item, seen *chan struct{}) {
 	i.mu.Lock()
 	if i.freeLocked() {
 		i.runNow(&it)
 		return
 	}
 	i.mu.Unlock()
-	i.post(it)
-}
-
-// runAndWait runs an event whose payload is the caller's, and returns when the guest
-// is done with it or gone. seen is where an owner tells that, if there is one; it is
-// made when it is needed.
-func (i *Instance) runAndWait(it item, seen *chan struct{}) {
-	i.mu.Lock()
-	if i.freeLocked() {
-		i.runNow(&it)
+	if seen == nil {
+		i.post(it)
 		return
 	}
-	i.mu.Unlock()
 	if *seen == nil {
 		*seen = make(chan struct{}, 1)
 	}
@@ -135,19 +128,20 @@ func (i *Instance) Cancel(exchange uint32) (unsent bool) {
 // nextLocked takes the event that is to run as the owner's n-th. A message may
 // go first now and then, because a server that always has something to say
 // would hold messages up for ever.
-func (i *Instance) nextLocked(n int) (item, bool) {
+func (i *Instance) nextLocked(n int) (it item, ok bool) {
 	if i.stopped {
 		return item{kind: eventStop, cause: i.lostCause}, true
 	}
 	if n%flushEvery == 0 {
-		if it, ok := i.messageLocked(); ok {
-			return it, true
-		}
+		it, ok = i.messageLocked()
 	}
-	if it, ok := i.urgent.pop(); ok {
-		return it, true
+	if !ok {
+		it, ok = i.urgent.pop()
 	}
-	return i.messageLocked()
+	if !ok {
+		it, ok = i.messageLocked()
+	}
+	return it, ok
 }
 
 // messageLocked takes the next message, if the guest may have it.
@@ -211,7 +205,7 @@ func (i *Instance) runNow(it *item) {
 func (i *Instance) runOwned() {
 	for n := 1; ; n++ {
 		it, ok := i.nextLocked(n)
-		if !ok && !i.needsFlush() {
+		if !ok && !i.unsent && len(i.batch) == 0 {
 			i.owned = false
 			i.watchIdleLocked()
 			i.mu.Unlock()

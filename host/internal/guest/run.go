@@ -67,13 +67,13 @@ func (i *Instance) enter(it *item) (int32, error) {
 	if it.kind == abi.EventData {
 		i.answered = 0
 	}
-	i.observeEvent(it)
-	earned := earnedBy(len(it.payload))
-	seen := it.payload
+	e := Event{it.kind, it.handle, it.arg, uint32(len(it.payload)), it.payload}
 	if it.sealed() {
-		seen = nil
+		e.Payload = nil
 	}
-	result, err := i.machine.Run(wasm.EventBudget+earned, Event{it.kind, it.handle, it.arg, uint32(len(it.payload)), seen})
+	i.observeEvent(e)
+	earned := earnedBy(len(it.payload))
+	result, err := i.machine.Run(wasm.EventBudget+earned, e)
 	i.observeReturn(result, err)
 	used := i.machine.Used()
 	if err == nil && !i.fuel.spend(used-i.fuel.credit(it, min(earned, used)), time.Now) {
@@ -93,7 +93,10 @@ func (i *Instance) finishEvent(it *item) {
 	}
 	switch {
 	case it.sealed():
-		i.dropSealed()
+		if !i.current.forwarded && i.failure == nil && i.log != nil {
+			i.log(abi.LevelWarn, sealedUnused)
+		}
+		i.current = item{} // which has the payload too
 	case it.essential:
 		if it.cause == nil {
 			it.cause = errServerClosed
@@ -120,9 +123,6 @@ func (i *Instance) flush() {
 	}
 	i.batch, i.stashed = i.batch[:0], i.stashed[:0]
 }
-
-// needsFlush reports whether flush has something to do.
-func (i *Instance) needsFlush() bool { return i.unsent || len(i.batch) > 0 }
 
 // finish ends the guest for good. The owner calls it once, without mu, and
 // remains the owner forever, so the guest never runs again.
@@ -172,15 +172,6 @@ func (i *Instance) describe() error {
 		return i.failure
 	}
 	return i.pluginError("describe", err)
-}
-
-// dropSealed lets go of the sealed payload when its event is over, and tells the user
-// of a guest that has had no use for it.
-func (i *Instance) dropSealed() {
-	if !i.current.forwarded && i.failure == nil && i.log != nil {
-		i.log(abi.LevelWarn, sealedUnused)
-	}
-	i.current = item{}
 }
 
 // sealedUnused is written after the name of the plugin.

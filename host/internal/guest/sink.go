@@ -36,10 +36,10 @@ func (s *sink) Head(status int, headers []abi.Pair, length int64, body []byte, l
 	if last {
 		it.arg |= abi.HeadLast
 		it.buffer = b
-		s.inst.runOrPost(it)
+		s.inst.runOrPost(it, nil)
 		return
 	}
-	s.inst.runAndWait(it, &s.seen)
+	s.inst.runOrPost(it, &s.seen)
 	freeHead(b)
 }
 
@@ -50,7 +50,7 @@ func (s *sink) Data(p []byte, last bool) {
 		if p = p[len(it.payload):]; last && len(p) == 0 {
 			it.arg = abi.Last
 		}
-		s.inst.runAndWait(it, &s.seen)
+		s.inst.runOrPost(it, &s.seen)
 	}
 }
 

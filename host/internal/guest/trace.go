@@ -7,16 +7,12 @@ import (
 )
 
 // observeEvent shows an event to the trace and the observer.
-func (i *Instance) observeEvent(it *item) {
-	payload, size := it.payload, uint32(len(it.payload))
-	if it.sealed() {
-		payload = nil
-	}
+func (i *Instance) observeEvent(e Event) {
 	if i.tracer != nil {
-		i.tracer(abi.AppendEvent(nil, it.kind, it.handle, it.arg, size), payload)
+		i.tracer(abi.AppendEvent(nil, e.Kind, e.Handle, e.Arg, e.Size), e.Payload)
 	}
 	if i.observer != nil {
-		i.observer.Event(it.kind, it.handle, it.arg, size, payload)
+		i.observer.Event(e.Kind, e.Handle, e.Arg, e.Size, e.Payload)
 	}
 }
 
