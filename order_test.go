@@ -17,7 +17,8 @@ import (
 // ordered are the folders, with those below them, in which no file depends on one that
 // depends on it: types are below, and what works on them is above.
 var ordered = []string{
-	"cmd/wharf", "host/internal/guest", "host/internal/capability", "host/internal/egress", "host/internal/wasm", "host/internal/worker", "host/internal/confine",
+	"cmd/wharf", "host/internal/guest", "host/internal/capability", "host/internal/egress", "host/internal/wasm",
+	"host/internal/modules", "host/internal/worker", "host/internal/confine",
 	"host/pluginbuild", "host/internal/auth",
 }
 

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi/step"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/auth"
+	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
@@ -35,6 +35,33 @@ type Config struct {
 	// Warn tells of something odd, for people. It may be called from any goroutine, and
 	// returns at once.
 	Warn func(text string)
+}
+
+// Transport is a transport plugin that can be started: in this process, or, where the
+// user wants that, in one of its own for each connection.
+type Transport struct {
+	Hash   string        // of its file
+	Module *wasm.Module  // nil where it runs in processes of its own
+	Apart  guest.Program // nil where it runs in this process
+}
+
+// Compile makes the native code of a plugin that runs in this process, where loading
+// it has not. It is done before a server's time to start begins, which is for the
+// server.
+func (t *Transport) Compile(ctx context.Context, name string) error {
+	if t.Module == nil {
+		return nil
+	}
+	err := t.Module.Compile(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("compile plugin %s: %w", name, context.Cause(ctx))
+	case errors.Is(err, wasm.ErrClosed):
+		return fmt.Errorf("compile plugin %s: %w", name, hosterr.ErrClosed)
+	}
+	return &guest.PluginError{Plugin: name, Op: "start", Err: err}
 }
 
 // Cache has the plugins of a host. All methods are safe for concurrent use.
@@ -119,43 +146,21 @@ func (m *Cache) Transports() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Replace has plugins loaded from other files, and returns the names of those that
-// changed: their entries in files changed, or their file on disk was replaced by another
-// that can be loaded. A plugin that could not be loaded before, and can be now, has
-// changed. ctx bounds the loading.
-func (m *Cache) Replace(ctx context.Context, files map[string]config.Plugin) (changed map[string]bool, err error) {
-	m.mu.Lock()
-	if m.closed {
-		m.mu.Unlock()
-		return nil, hosterr.ErrClosed
-	}
-	changed = make(map[string]bool)
-	for _, set := range []map[string]config.Plugin{m.files, files} {
-		for name := range set {
-			if !reflect.DeepEqual(m.files[name], files[name]) {
-				changed[name] = true
-				delete(m.transports, name)
-				delete(m.providers, name)
-			}
-		}
-	}
-	m.files = files
-	transports, providers := maps.Clone(m.transports), maps.Clone(m.providers)
-	m.mu.Unlock()
-	compare(ctx, transports, m.Transport, changed)
-	compare(ctx, providers, m.Provider, changed)
-	return changed, nil
-}
-
-// compare adds the names of the plugins that newest returns another of.
-func compare[P any](ctx context.Context, known map[string]*cachedModule[P], newest func(context.Context, string) (*P, error), changed map[string]bool) {
-	for name, c := range known {
-		before := c.current()
-		if now, err := newest(ctx, name); err == nil && now != before {
-			changed[name] = true
-		}
-	}
-}
-
 // isProvider tells an auth provider from a transport.
 func isProvider(binary []byte) bool { return wasm.HasExport(binary, step.ExportStep) }
+
+// newest returns the plugin of that name, as its file is now. known are those of its sort,
+// and load reads and prepares one of them.
+func newest[P any](ctx context.Context, m *Cache, known map[string]*cachedModule[P], name string, load func(context.Context, string) (*P, error)) (*P, error) {
+	m.mu.Lock()
+	c, file, closed := known[name], m.files[name].File, m.closed
+	if c == nil {
+		c = &cachedModule[P]{loading: ctxmutex.New()}
+		known[name] = c
+	}
+	m.mu.Unlock()
+	if closed {
+		return nil, hosterr.ErrClosed
+	}
+	return c.get(ctx, name, file, load, m.config.Warn)
+}

@@ -21,10 +21,6 @@ type cachedModule[P any] struct {
 	plugin *P
 }
 
-func newCachedModule[P any]() *cachedModule[P] {
-	return &cachedModule[P]{loading: ctxmutex.New()}
-}
-
 // current returns the plugin that was loaded last, or nil.
 func (c *cachedModule[P]) current() *P {
 	c.mu.Lock()

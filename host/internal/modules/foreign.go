@@ -30,8 +30,14 @@ type foreign struct {
 // module returns a transport, compiled. ctx bounds that.
 func (f *foreign) module(ctx context.Context, name string, binary []byte) (*wasm.Module, error) {
 	hash := wasm.Hash(binary)
-	if e, err := f.engine(hash); e != nil || err != nil {
-		return reload(ctx, e, err, name, binary)
+	f.mu.Lock()
+	first, closed := f.engines[hash].Value(), f.closed
+	f.mu.Unlock()
+	if closed {
+		return nil, wasm.ErrClosed
+	}
+	if first != nil {
+		return first.LoadCompiled(ctx, name, binary) // it was compiled before
 	}
 	e, m, err := f.compiler.Module(ctx, name, binary, wasm.Config{ABI: guest.ABI()})
 	if err != nil {
@@ -43,7 +49,7 @@ func (f *foreign) module(ctx context.Context, name string, binary []byte) (*wasm
 		return nil, errors.Join(wasm.ErrClosed, e.Close())
 	}
 	if first := f.engines[hash].Value(); first != nil { // another load was faster
-		m, err = reload(ctx, first, nil, name, binary)
+		m, err = first.LoadCompiled(ctx, name, binary)
 		return m, errors.Join(err, e.Close())
 	}
 	maps.DeleteFunc(f.engines, func(_ string, e weak.Pointer[wasm.Engine]) bool { return e.Value() == nil })
@@ -54,41 +60,24 @@ func (f *foreign) module(ctx context.Context, name string, binary []byte) (*wasm
 	return m, nil
 }
 
-// engine returns the engine of a module that is loaded, or nil.
-func (f *foreign) engine(hash string) (*wasm.Engine, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		return nil, wasm.ErrClosed
-	}
-	return f.engines[hash].Value(), nil
-}
-
-// reload returns a module that its engine has compiled before.
-func reload(ctx context.Context, e *wasm.Engine, err error, name string, binary []byte) (*wasm.Module, error) {
-	if err != nil {
-		return nil, err
-	}
-	m, err := e.Load(ctx, name, binary)
-	if err == nil {
-		err = m.Compile(ctx)
-	}
-	return m, err
-}
-
 // describe asks a transport, in a process of its own, for its manifest. The configuration
 // has to name the command of such processes.
 func (f *foreign) describe(ctx context.Context, name string, binary []byte) (*abi.Manifest, error) {
 	limit := cmp.Or(max(f.compiler.Timeout, 0), worker.CompileTime)
 	bounded, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it was not compiled within %v, and its worker process was killed", limit))
 	defer cancel()
-	inst, err := guest.New(bounded, guest.Config{Plugin: name, Remote: f.program(binary)})
+	return manifest(bounded, guest.Config{Plugin: name, Remote: f.program(binary)})
+}
+
+// manifest runs a guest for the one event that asks what it is.
+func manifest(ctx context.Context, c guest.Config) (*abi.Manifest, error) {
+	inst, err := guest.New(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	defer inst.Close(ctx)
-	manifest := inst.Manifest()
-	return &manifest, nil
+	said := inst.Manifest()
+	return &said, nil
 }
 
 // program returns a transport that runs in processes of its own.

@@ -5,13 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
-	"github.com/wharf-mcp/wharf/abi/step"
+	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/plugin"
@@ -31,8 +29,10 @@ func (m *Cache) Inspect(ctx context.Context, path string, module []byte) (*plugi
 			return nil, err
 		}
 	}
-	own := func(builtin []byte) bool { return bytes.Equal(builtin, module) }
-	foreign := !slices.ContainsFunc(slices.Collect(maps.Values(m.config.Builtin)), own)
+	foreign := true
+	for _, builtin := range m.config.Builtin {
+		foreign = foreign && !bytes.Equal(builtin, module)
+	}
 	return m.examine(ctx, file.Name, path, module, foreign)
 }
 
@@ -40,15 +40,18 @@ func (m *Cache) Inspect(ctx context.Context, path string, module []byte) (*plugi
 // process of its own first, where there are such processes.
 func (m *Cache) examine(ctx context.Context, name, path string, binary []byte, foreign bool) (*pluginstore.Info, error) {
 	info := &pluginstore.Info{Path: path, SHA256: plugin.Hash(binary), Size: int64(len(binary))}
-	apart := foreign && len(m.config.Worker) > 0
+	apart, provider := foreign && len(m.config.Worker) > 0, isProvider(binary)
 	var described error
 	if apart {
-		described = m.ask(ctx, info, name, binary)
+		if provider {
+			info.Provider, described = m.foreign.compiler.Manifest(ctx, name, binary)
+		} else {
+			info.Manifest, described = m.foreign.describe(ctx, name, binary)
+		}
 		if ended := (*worker.Refusal)(nil); errors.As(described, &ended) && ended.Ended || ctx.Err() != nil {
 			return m.concluded(ctx, info, name, described)
 		}
 	}
-	provider := isProvider(binary)
 	found, findings, err := wasm.Inspect(binary, guest.ABI())
 	if err != nil {
 		info.Findings = []string{err.Error()}
@@ -68,21 +71,21 @@ func (m *Cache) examine(ctx context.Context, name, path string, binary []byte, f
 	case apart:
 		err = described
 	case provider:
-		info.Provider, err = m.tryProvider(ctx, name, binary, foreign)
+		var p *auth.Plugin
+		if p, err = m.openProvider(ctx, name, binary, foreign); err == nil {
+			info.Provider = p.Manifest()
+		}
 	default:
-		info.Manifest, err = m.describe(ctx, name, binary, foreign)
+		load := m.engine.Load
+		if foreign {
+			load = m.foreign.module
+		}
+		var module *wasm.Module
+		if module, err = load(ctx, name, binary); err == nil {
+			info.Manifest, err = manifest(ctx, guest.Config{Plugin: name, Module: module})
+		}
 	}
 	return m.concluded(ctx, info, name, err)
-}
-
-// ask has a module say what it is in a process of its own.
-func (m *Cache) ask(ctx context.Context, info *pluginstore.Info, name string, binary []byte) (err error) {
-	if isProvider(binary) {
-		info.Provider, err = m.foreign.compiler.Manifest(ctx, name, binary)
-	} else {
-		info.Manifest, err = m.foreign.describe(ctx, name, binary)
-	}
-	return err
 }
 
 // concluded adds to what was found why the module did not say what it is.
@@ -114,34 +117,6 @@ func strangeGrants(manifest *abi.Manifest) (warnings []string) {
 		}
 	}
 	return warnings
-}
-
-// describe runs a plugin for the one event that asks what it is.
-func (m *Cache) describe(ctx context.Context, name string, binary []byte, foreign bool) (*abi.Manifest, error) {
-	load := m.engine.Load
-	if foreign {
-		load = m.foreign.module
-	}
-	module, err := load(ctx, name, binary)
-	if err != nil {
-		return nil, err
-	}
-	inst, err := guest.New(ctx, guest.Config{Plugin: name, Module: module})
-	if err != nil {
-		return nil, err
-	}
-	defer inst.Close(ctx)
-	manifest := inst.Manifest()
-	return &manifest, nil
-}
-
-// tryProvider has an auth provider describe itself.
-func (m *Cache) tryProvider(ctx context.Context, name string, binary []byte, foreign bool) (*step.Manifest, error) {
-	p, err := m.openProvider(ctx, name, binary, foreign)
-	if err != nil {
-		return nil, err
-	}
-	return p.Manifest(), nil
 }
 
 // nameOf makes the name of a plugin from that of its file.

@@ -13,18 +13,7 @@ import (
 
 // Provider returns the auth provider of that name, as its file is now.
 func (m *Cache) Provider(ctx context.Context, name string) (*auth.Plugin, error) {
-	m.mu.Lock()
-	c, file := m.providers[name], m.files[name].File
-	if c == nil {
-		c = newCachedModule[auth.Plugin]()
-		m.providers[name] = c
-	}
-	closed := m.closed
-	m.mu.Unlock()
-	if closed {
-		return nil, hosterr.ErrClosed
-	}
-	return c.get(ctx, name, file, m.loadProvider, m.config.Warn)
+	return newest(ctx, m, m.providers, name, m.loadProvider)
 }
 
 func (m *Cache) loadProvider(ctx context.Context, name string) (*auth.Plugin, error) {
@@ -49,30 +38,23 @@ func (m *Cache) loadProvider(ctx context.Context, name string) (*auth.Plugin, er
 	return p, err
 }
 
-// openProvider loads a provider: one that is part of the program, or a foreign one.
+// openProvider loads a provider: one that is part of the program, or a foreign one. What
+// runs providers is made when the first one is needed, which is never for most hosts.
 func (m *Cache) openProvider(ctx context.Context, name string, binary []byte, foreign bool) (*auth.Plugin, error) {
-	providers, err := m.authEngine()
-	if err != nil {
-		return nil, err
+	m.mu.Lock()
+	var err error
+	if m.closed && m.auth == nil {
+		err = hosterr.ErrClosed
+	} else if m.auth == nil {
+		m.auth, err = auth.NewEngine(auth.EngineConfig{CacheDir: m.config.CacheDir, Unkept: m.unkept})
 	}
-	if foreign {
+	providers := m.auth
+	m.mu.Unlock()
+	switch {
+	case err != nil:
+		return nil, err
+	case foreign:
 		return m.foreign.compiler.Provider(ctx, providers, 0, name, binary)
 	}
 	return providers.Load(ctx, name, binary)
-}
-
-// authEngine returns what runs providers. It is made when the first one is needed,
-// which is never for most hosts.
-func (m *Cache) authEngine() (*auth.Engine, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch {
-	case m.auth != nil:
-		return m.auth, nil
-	case m.closed:
-		return nil, hosterr.ErrClosed
-	}
-	var err error
-	m.auth, err = auth.NewEngine(auth.EngineConfig{CacheDir: m.config.CacheDir, Unkept: m.unkept})
-	return m.auth, err
 }

@@ -15,48 +15,10 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
-// Transport is a transport plugin that can be started: in this process, or, where the
-// user wants that, in one of its own for each connection.
-type Transport struct {
-	Hash   string        // of its file
-	Module *wasm.Module  // nil where it runs in processes of its own
-	Apart  guest.Program // nil where it runs in this process
-}
-
-// Compile makes the native code of a plugin that runs in this process, where loading
-// it has not. It is done before a server's time to start begins, which is for the
-// server.
-func (t *Transport) Compile(ctx context.Context, name string) error {
-	if t.Module == nil {
-		return nil
-	}
-	err := t.Module.Compile(ctx)
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return fmt.Errorf("compile plugin %s: %w", name, context.Cause(ctx))
-	case errors.Is(err, wasm.ErrClosed):
-		return fmt.Errorf("compile plugin %s: %w", name, hosterr.ErrClosed)
-	}
-	return &guest.PluginError{Plugin: name, Op: "start", Err: err}
-}
-
 // Transport returns the transport of that name, as its file is now. A connection goes on
 // with the one that it was started with. Nothing is compiled yet in this process.
 func (m *Cache) Transport(ctx context.Context, name string) (*Transport, error) {
-	m.mu.Lock()
-	c, file := m.transports[name], m.files[name].File
-	if c == nil {
-		c = newCachedModule[Transport]()
-		m.transports[name] = c
-	}
-	closed := m.closed
-	m.mu.Unlock()
-	if closed {
-		return nil, hosterr.ErrClosed
-	}
-	return c.get(ctx, name, file, m.loadTransport, m.config.Warn)
+	return newest(ctx, m, m.transports, name, m.loadTransport)
 }
 
 func (m *Cache) loadTransport(ctx context.Context, name string) (*Transport, error) {
@@ -72,8 +34,17 @@ func (m *Cache) loadTransport(ctx context.Context, name string) (*Transport, err
 		}
 	}
 	file := m.Files()[name]
-	if file.Isolation == config.IsolationProcess {
-		return m.isolate(name, binary)
+	if file.Isolation == config.IsolationProcess { // the first process that runs it reports what is wrong with it
+		if len(m.config.Worker) == 0 {
+			return nil, &hosterr.Error{
+				Kind: hosterr.ErrConfig,
+				Err:  fmt.Errorf("plugin %s is to run in a process of its own, and this program starts none", name),
+				Hint: "leave isolation out of [plugins." + hosterr.TOMLKey(name) + "], if you trust the plugin; a program that embeds the host sets Worker in its configuration",
+			}
+		}
+		m.tellLack(name, worker.Lacks())
+		w := m.foreign.program(binary)
+		return &Transport{Hash: w.Hash, Apart: w}, nil
 	}
 	load := m.engine.Load
 	if file.File != "" {
@@ -138,21 +109,6 @@ func (m *Cache) binary(name string) ([]byte, error) {
 		return binary, err
 	}
 	return nil, &hosterr.Error{Kind: kind, Err: err, Hint: hint}
-}
-
-// isolate has a plugin run in processes of its own. This process does not inspect it: the
-// first process that runs it reports what is wrong with it.
-func (m *Cache) isolate(name string, binary []byte) (*Transport, error) {
-	if len(m.config.Worker) == 0 {
-		return nil, &hosterr.Error{
-			Kind: hosterr.ErrConfig,
-			Err:  fmt.Errorf("plugin %s is to run in a process of its own, and this program starts none", name),
-			Hint: "leave isolation out of [plugins." + hosterr.TOMLKey(name) + "], if you trust the plugin; a program that embeds the host sets Worker in its configuration",
-		}
-	}
-	m.tellLack(name, worker.Lacks())
-	w := m.foreign.program(binary)
-	return &Transport{Hash: w.Hash, Apart: w}, nil
 }
 
 // tellLack warns, once for each plugin, what a plugin can still do in a process of its own

@@ -140,6 +140,15 @@ func (m *Module) Compile(ctx context.Context) error {
 	return nil
 }
 
+// LoadCompiled is Load, and then Compile.
+func (e *Engine) LoadCompiled(ctx context.Context, name string, binary []byte) (*Module, error) {
+	m, err := e.Load(ctx, name, binary)
+	if err == nil {
+		err = m.Compile(ctx)
+	}
+	return m, err
+}
+
 func (p *program) code(ctx context.Context) (wazero.CompiledModule, error) {
 	p.mu.Lock()
 	if p.done == nil {

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,26 +78,15 @@ func (c *Compiler) Module(ctx context.Context, name string, binary []byte, confi
 	}
 	err := c.open(ctx, j, func(s wasm.Source) (err error) {
 		config.CacheDir, config.Precompiled, config.Limits = s.Dir, s.Precompiled, s.Limits
-		engine, module, err = load(ctx, name, binary, config)
+		if engine, err = wasm.NewEngine(ctx, config); err != nil {
+			return err
+		}
+		if module, err = engine.LoadCompiled(ctx, name, binary); err != nil {
+			engine, module, err = nil, nil, errors.Join(err, engine.Close())
+		}
 		return err
 	})
 	return engine, module, err
-}
-
-// load loads and compiles a module on an engine of its own.
-func load(ctx context.Context, name string, binary []byte, config wasm.Config) (*wasm.Engine, *wasm.Module, error) {
-	engine, err := wasm.NewEngine(ctx, config)
-	if err != nil {
-		return nil, nil, err
-	}
-	module, err := engine.Load(ctx, name, binary)
-	if err == nil {
-		err = module.Compile(ctx)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, engine.Close())
-	}
-	return engine, module, nil
 }
 
 // Provider returns an auth provider, loaded by e, whose Fuel is fuel.
@@ -166,7 +156,15 @@ func (c *Compiler) open(ctx context.Context, j job, f func(wasm.Source) error) e
 // withFolder calls do with a folder for what is compiled: one of the cache, or, where
 // the cache cannot be written to, one of this Compiler alone.
 func (c *Compiler) withFolder(ctx context.Context, j *job, do func() error) error {
-	err := c.withFolderOf(ctx, c.Cache, j, do)
+	with := func(cache *CodeCache) error {
+		dir, leave := cache.open(ctx, wasm.Hash(j.module))
+		defer leave()
+		if j.cache = dir; dir == "" {
+			return &cacheError{errors.New("its folder cannot be used")}
+		}
+		return do()
+	}
+	err := with(c.Cache)
 	unusable := (*cacheError)(nil)
 	if !errors.As(err, &unusable) {
 		return err
@@ -174,34 +172,18 @@ func (c *Compiler) withFolder(ctx context.Context, j *job, do func() error) erro
 	if c.Cache != nil && c.CacheUnavailable != nil {
 		c.CacheUnavailable(fmt.Errorf("plugin cache: %w", unusable.err))
 	}
-	spare, err := c.temporaryCache()
-	if err != nil {
-		return err
-	}
-	return c.withFolderOf(ctx, spare, j, do)
-}
-
-func (c *Compiler) withFolderOf(ctx context.Context, cache *CodeCache, j *job, do func() error) error {
-	dir, leave := cache.open(ctx, wasm.Hash(j.module))
-	defer leave()
-	if j.cache = dir; dir == "" {
-		return &cacheError{errors.New("its folder cannot be used")}
-	}
-	return do()
-}
-
-// temporaryCache returns the cache of this Compiler alone.
-func (c *Compiler) temporaryCache() (*CodeCache, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.temporary == nil {
 		dir, err := os.MkdirTemp("", "wharf-plugins-") // mode 0700
 		if err != nil {
-			return nil, fmt.Errorf("make a folder for compiled plugins: %w", err)
+			c.mu.Unlock()
+			return fmt.Errorf("make a folder for compiled plugins: %w", err)
 		}
 		c.temporary = NewCodeCache(dir)
 	}
-	return c.temporary, nil
+	spare := c.temporary
+	c.mu.Unlock()
+	return with(spare)
 }
 
 // cacheError is why native code cannot be kept in a cache.
@@ -217,16 +199,6 @@ func clearFolder(dir string) {
 	}
 }
 
-// removePartial removes files of a folder that were being written when their process ended.
-func removePartial(dir string) {
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && (strings.HasPrefix(d.Name(), "new-") || filepath.Ext(path) == ".tmp") {
-			_ = os.Remove(path)
-		}
-		return nil
-	})
-}
-
 // ask has a process do a job, and returns the body of COMPILED. When it returns,
 // nothing is left of the process.
 func (c *Compiler) ask(ctx context.Context, j *job) ([]byte, error) {
@@ -238,8 +210,13 @@ func (c *Compiler) ask(ctx context.Context, j *job) ([]byte, error) {
 		return nil, context.Cause(ctx)
 	}
 	body, err := c.start(ctx, j)
-	if err != nil {
-		removePartial(j.cache)
+	if err != nil { // what was being written when the process ended is of no use
+		_ = filepath.WalkDir(j.cache, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && (strings.HasPrefix(d.Name(), "new-") || filepath.Ext(path) == ".tmp") {
+				_ = os.Remove(path)
+			}
+			return nil
+		})
 	}
 	return body, err
 }
@@ -252,10 +229,7 @@ func (c *Compiler) start(ctx context.Context, j *job) ([]byte, error) {
 		return nil, &StartError{err}
 	}
 	c.tidied.Do(c.Cache.tidy) // the process takes longer to start
-	limit := c.Timeout
-	if limit <= 0 {
-		limit = CompileTime
-	}
+	limit := cmp.Or(max(c.Timeout, 0), CompileTime)
 	late := endedRefusal("it was not compiled within %v, and its worker process was killed", limit)
 	late.Late = true
 	bounded, cancel := context.WithTimeoutCause(ctx, limit, late)
@@ -263,7 +237,11 @@ func (c *Compiler) start(ctx context.Context, j *job) ([]byte, error) {
 	stop := context.AfterFunc(bounded, piped.Kill)
 	t, body, err := converse(piped, j)
 	stop()
-	fate := end(piped, err)
+	if err != nil && !errors.As(err, new(*violation)) {
+		awaitExit(piped.Ended()) // one that says nothing is about to end by itself
+	}
+	fate := piped.Reap()
+	piped.Close()
 	switch {
 	case bounded.Err() != nil && err != nil:
 		return nil, context.Cause(bounded)
@@ -305,27 +283,14 @@ func cleanLines(text string) string {
 
 // converse sends a job and reads its answer, whose body is the caller's.
 func converse(p processPipe, j *job) (tag, []byte, error) {
-	_, err := p.Write(j.append(nil))
-	if err == nil {
-		_, err = p.Write(j.module)
-	}
-	if err != nil {
-		return 0, nil, err
+	for _, part := range [][]byte{j.append(nil), j.module} {
+		if _, err := p.Write(part); err != nil {
+			return 0, nil, err
+		}
 	}
 	in := frames{in: bufio.NewReader(p), most: func(t tag) (size uint32, known bool) {
 		size, known = answers[t]
 		return size, known
 	}}
 	return in.next()
-}
-
-// end ends a process that was asked, and says how it ended. One that said nothing is
-// about to end by itself, and is waited for.
-func end(p processPipe, err error) (fate string) {
-	if err != nil && !errors.As(err, new(*violation)) {
-		awaitExit(p.Ended())
-	}
-	fate = p.Reap()
-	p.Close()
-	return fate
 }

@@ -103,12 +103,10 @@ func (f *frames) next() (tag, []byte, error) {
 	if _, err := io.ReadFull(f.in, head[:]); err != nil {
 		return 0, nil, err
 	}
-	size, t := binary.LittleEndian.Uint32(head[:]), tag(head[4])
-	most, known := f.most(t)
-	switch {
-	case !known:
+	size, t := le.Uint32(head[:]), tag(head[4])
+	if most, known := f.most(t); !known {
 		return 0, nil, violates("it sent a frame of an unknown kind, %d", t)
-	case size > most:
+	} else if size > most {
 		return 0, nil, violates("it sent a frame of kind %d with %d bytes, where %d are the most", t, size, most)
 	}
 	if int(size) > cap(f.body) || cap(f.body) > keepBody && size <= keepBody {
@@ -127,11 +125,27 @@ func beginFrame(b []byte, t tag) []byte { return append(b[:0], 0, 0, 0, 0, byte(
 // endFrame writes the length of the frame in b, of whose body more bytes follow that
 // are not in b.
 func endFrame(b []byte, more int) []byte {
-	binary.LittleEndian.PutUint32(b, uint32(len(b)-headSize+more))
+	le.PutUint32(b, uint32(len(b)-headSize+more))
 	return b
 }
 
 var le = binary.LittleEndian
+
+// appendU32 appends numbers of 32 bits.
+func appendU32(b []byte, numbers ...uint32) []byte {
+	for _, n := range numbers {
+		b = le.AppendUint32(b, n)
+	}
+	return b
+}
+
+// bit is how a bool crosses.
+func bit(set bool) uint32 {
+	if set {
+		return 1
+	}
+	return 0
+}
 
 // fields reads the body of a frame. A field that is missing reads as 0, and end reports it.
 type fields struct {
@@ -152,6 +166,18 @@ func (f *fields) take(n int) []byte {
 func (f *fields) u32() uint32 { return le.Uint32(f.take(4)) }
 func (f *fields) i64() int64  { return int64(le.Uint64(f.take(8))) }
 
+// text reads n bytes, or as many as there are.
+func (f *fields) text(n uint32) string { return string(f.take(int(min(n, uint32(len(f.rest)))))) }
+
+// call reads which host call it is, and its arguments.
+func (f *fields) call() (op abi.Call, args [5]uint32) {
+	op = abi.Call(f.u32())
+	for n := range args {
+		args[n] = f.u32()
+	}
+	return op, args
+}
+
 // end returns the error of a body that is too short or, unless more may follow, too long.
 func (f *fields) end(more bool) error {
 	if f.short || !more && len(f.rest) > 0 {
@@ -170,16 +196,8 @@ type begin struct {
 }
 
 func (m *begin) append(b []byte) []byte {
-	flags := uint32(0)
-	if m.remoteSources {
-		flags |= 1
-	}
-	if m.observed {
-		flags |= 2
-	}
-	b = le.AppendUint32(le.AppendUint32(beginFrame(b, tagBegin), m.pages), flags)
-	b = append(le.AppendUint32(b, uint32(len(m.cache))), m.cache...)
-	return endFrame(b, len(m.module))
+	b = appendU32(beginFrame(b, tagBegin), m.pages, bit(m.remoteSources)|bit(m.observed)<<1, uint32(len(m.cache)))
+	return endFrame(append(b, m.cache...), len(m.module))
 }
 
 func (m *begin) decode(body []byte) error {
@@ -187,7 +205,7 @@ func (m *begin) decode(body []byte) error {
 	m.pages = f.u32()
 	flags := f.u32()
 	m.remoteSources, m.observed = flags&1 != 0, flags&2 != 0
-	m.cache = string(f.take(int(min(f.u32(), uint32(len(f.rest))))))
+	m.cache = f.text(f.u32())
 	m.module = f.rest
 	return f.end(true)
 }
@@ -200,10 +218,7 @@ type event struct {
 
 func (m *event) append(b []byte) []byte {
 	b = le.AppendUint64(beginFrame(b, tagEvent), uint64(m.budget))
-	for _, v := range [...]uint32{uint32(m.Kind), m.Handle, m.Arg, m.Size} {
-		b = le.AppendUint32(b, v)
-	}
-	return endFrame(b, len(m.Payload))
+	return endFrame(appendU32(b, uint32(m.Kind), m.Handle, m.Arg, m.Size), len(m.Payload))
 }
 
 func (m *event) decode(body []byte) error {
@@ -245,33 +260,21 @@ type call struct {
 }
 
 func (m *call) append(b []byte) []byte {
-	b = le.AppendUint32(beginFrame(b, tagCall), uint32(m.op))
-	for _, a := range m.args {
-		b = le.AppendUint32(b, a)
-	}
-	b = le.AppendUint64(b, uint64(m.left))
-	named := uint32(0)
-	if m.named {
-		named = 1
-	}
-	return endFrame(le.AppendUint32(b, named), len(m.carried))
+	b = appendU32(appendU32(beginFrame(b, tagCall), uint32(m.op)), m.args[:]...)
+	return endFrame(appendU32(le.AppendUint64(b, uint64(m.left)), bit(m.named)), len(m.carried))
 }
 
 // decode takes only calls that are answered by the host, and that carry what they
 // point to, all of it and nothing else.
 func (m *call) decode(body []byte) error {
 	f := fields{rest: body}
-	m.op = abi.Call(f.u32())
-	for n := range m.args {
-		m.args[n] = f.u32()
-	}
-	m.left = f.i64()
-	m.named = f.u32() == 1
+	m.op, m.args = f.call()
+	m.left, m.named = f.i64(), f.u32() == 1
 	m.carried = f.rest
 	if err := f.end(true); err != nil {
 		return err
 	}
-	if !known(m.op) || isLocal(m.op) {
+	if int(m.op) >= len(abi.Calls()) || isLocal(m.op) {
 		return violates("it passed on a host call that it must not, %d", m.op)
 	}
 	want := uint32(0)
@@ -284,8 +287,6 @@ func (m *call) decode(body []byte) error {
 	return nil
 }
 
-func known(op abi.Call) bool { return uint64(op) < uint64(len(abi.Calls())) }
-
 // isLocal tells the calls that look into the payload, which the worker has.
 func isLocal(op abi.Call) bool { return op == abi.CallTake || op == abi.CallScan }
 
@@ -297,19 +298,13 @@ type observed struct {
 }
 
 func (m *observed) append(b []byte) []byte {
-	b = le.AppendUint32(beginFrame(b, tagObserved), uint32(m.op))
-	for _, a := range m.args {
-		b = le.AppendUint32(b, a)
-	}
-	return endFrame(le.AppendUint32(b, uint32(m.result)), 0)
+	b = appendU32(appendU32(beginFrame(b, tagObserved), uint32(m.op)), m.args[:]...)
+	return endFrame(appendU32(b, uint32(m.result)), 0)
 }
 
 func (m *observed) decode(body []byte) error {
 	f := fields{rest: body}
-	m.op = abi.Call(f.u32())
-	for n := range m.args {
-		m.args[n] = f.u32()
-	}
+	m.op, m.args = f.call()
 	m.result = int32(f.u32())
 	if !isLocal(m.op) {
 		return violates("it answered a host call that it must not, %d", m.op)
@@ -329,7 +324,7 @@ func (m *eventEnd) append(b []byte) []byte {
 	if m.trap == nil {
 		b = le.AppendUint32(beginFrame(b, tagReturn), uint32(m.result))
 	} else {
-		b = le.AppendUint32(le.AppendUint32(beginFrame(b, tagTrap), uint32(m.trap.Kind)), m.trap.Code)
+		b = appendU32(beginFrame(b, tagTrap), uint32(m.trap.Kind), m.trap.Code)
 	}
 	b = le.AppendUint32(le.AppendUint64(b, uint64(m.used)), m.pages)
 	if m.trap != nil && m.trap.Err != nil {

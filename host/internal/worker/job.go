@@ -32,8 +32,8 @@ type job struct {
 }
 
 func (j *job) append(b []byte) []byte {
-	b = le.AppendUint64(le.AppendUint32(beginFrame(b, tagCompile), uint32(j.kind)), uint64(j.fuel))
-	b = le.AppendUint32(le.AppendUint32(b, uint32(len(j.name))), uint32(len(j.cache)))
+	b = le.AppendUint64(appendU32(beginFrame(b, tagCompile), uint32(j.kind)), uint64(j.fuel))
+	b = appendU32(b, uint32(len(j.name)), uint32(len(j.cache)))
 	b = append(append(b, j.name...), j.cache...)
 	return endFrame(b, len(j.module))
 }
@@ -42,8 +42,7 @@ func (j *job) decode(body []byte) error {
 	f := fields{rest: body}
 	j.kind, j.fuel = kind(f.u32()), f.i64()
 	name, cache := f.u32(), f.u32()
-	j.name = string(f.take(int(min(name, uint32(len(f.rest))))))
-	j.cache = string(f.take(int(min(cache, uint32(len(f.rest))))))
+	j.name, j.cache = f.text(name), f.text(cache)
 	j.module = f.rest
 	return f.end(true)
 }
@@ -72,10 +71,7 @@ func (j *job) run(restrict func() error) (manifest []byte, failed, err error) {
 	if err != nil {
 		return nil, err, nil
 	}
-	m, err := e.Load(ctx, j.name, j.module)
-	if err == nil {
-		err = m.Compile(ctx)
-	}
+	_, err = e.LoadCompiled(ctx, j.name, j.module)
 	return nil, failed, err
 }
 

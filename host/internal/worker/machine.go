@@ -62,7 +62,9 @@ var _ guest.Machine = (*machine)(nil)
 func newMachine(b guest.Callbacks, p processPipe, eventTimeout time.Duration) *machine {
 	m := &machine{callbacks: b, pipe: p, eventTimeout: eventTimeout, exited: make(chan struct{}), releaseCache: func() {}}
 	m.in = frames{in: bufio.NewReaderSize(p, 32<<10), most: m.bound}
-	m.deadline = time.AfterFunc(time.Hour, m.expire)
+	m.deadline = time.AfterFunc(time.Hour, func() {
+		m.kill(fmt.Sprintf("did not come to an end within %v, and was killed", eventTimeout))
+	})
 	m.deadline.Stop()
 	m.usage.start(p, m.kill)
 	go m.reap()
@@ -342,11 +344,6 @@ func (m *machine) answerSource(body []byte) error {
 	}
 	m.out = endFrame(m.out, 0)
 	return m.send(nil)
-}
-
-// expire ends a worker whose event is not over in time.
-func (m *machine) expire() {
-	m.kill(fmt.Sprintf("did not come to an end within %v, and was killed", m.eventTimeout))
 }
 
 // kill ends the process. The callback Lost gets the reason.

@@ -156,10 +156,7 @@ func (w *worker) load(b *begin) (*wasm.Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := e.Load(ctx, "plugin", b.module)
-	if err == nil {
-		err = m.Compile(ctx)
-	}
+	m, err := e.LoadCompiled(ctx, "plugin", b.module)
 	b.module = nil
 	return m, errors.Join(err, w.restrict())
 }

@@ -1,0 +1,48 @@
+package modules
+
+import (
+	"context"
+	"maps"
+	"reflect"
+
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+)
+
+// Replace has plugins loaded from other files, and returns the names of those that
+// changed: their entries in files changed, or their file on disk was replaced by another
+// that can be loaded. A plugin that could not be loaded before, and can be now, has
+// changed. ctx bounds the loading.
+func (m *Cache) Replace(ctx context.Context, files map[string]config.Plugin) (changed map[string]bool, err error) {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return nil, hosterr.ErrClosed
+	}
+	changed = make(map[string]bool)
+	for _, set := range []map[string]config.Plugin{m.files, files} {
+		for name := range set {
+			if !reflect.DeepEqual(m.files[name], files[name]) {
+				changed[name] = true
+				delete(m.transports, name)
+				delete(m.providers, name)
+			}
+		}
+	}
+	m.files = files
+	transports, providers := maps.Clone(m.transports), maps.Clone(m.providers)
+	m.mu.Unlock()
+	compare(ctx, transports, m.Transport, changed)
+	compare(ctx, providers, m.Provider, changed)
+	return changed, nil
+}
+
+// compare adds the names of the plugins that newest returns another of.
+func compare[P any](ctx context.Context, known map[string]*cachedModule[P], newest func(context.Context, string) (*P, error), changed map[string]bool) {
+	for name, c := range known {
+		before := c.current()
+		if now, err := newest(ctx, name); err == nil && now != before {
+			changed[name] = true
+		}
+	}
+}
