@@ -56,15 +56,17 @@ func (x *exchange) Write(p []byte, end bool) {
 }
 
 // Borrow implements [hostio.Borrower]. It makes p the whole body without a copy, and
-// frees its owner when net/http can no longer read it. An exchange that is never run
-// leaves that to the garbage collector.
+// frees its owner when net/http can no longer read it, or at once if p is not wanted. An
+// exchange that is closed before it runs leaves that to the garbage collector.
 func (x *exchange) Borrow(p []byte, end bool, of interface{ Free() }) {
-	if !end || len(x.body) > 0 || len(p) <= inMemory {
+	switch {
+	case !end || len(x.body) > 0 || len(p) <= inMemory:
 		x.Write(p, end)
 		of.Free()
 		return
-	}
-	if !x.ending && !x.tooLarge && x.countBody(len(p)) {
+	case x.ending || x.tooLarge || !x.countBody(len(p)):
+		of.Free()
+	default:
 		x.body, x.owner = p, of
 		x.unsent.Store(int64(len(p)))
 	}

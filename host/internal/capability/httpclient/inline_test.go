@@ -314,7 +314,7 @@ func TestABorrowedBodyIsTakenBack(t *testing.T) {
 	}
 }
 
-// A body that is never sent is left to the collector.
+// A body that is never sent is not held.
 func TestABorrowedBodyOfNoUse(t *testing.T) {
 	_, grant := serve(t, func(w http.ResponseWriter, r *http.Request) { t.Error("a request was sent") })
 	c := captest.Patient(grant)

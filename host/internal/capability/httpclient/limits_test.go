@@ -244,11 +244,13 @@ func TestLargestBodyInMemory(t *testing.T) {
 	}
 }
 
-// After the end of a body, or more than is held, nothing is borrowed any more.
+// After the end of a body, or more than is held, nothing is borrowed any more, and the
+// owner has its bytes back at once.
 func TestNothingIsBorrowedAfterTheEnd(t *testing.T) {
 	for name, before := range map[string]func(x *exchange){
 		"after the end":           func(x *exchange) { x.Write(nil, true) },
 		"after more than is held": func(x *exchange) { x.Write(make([]byte, x.Limits().Bodies+1), false) },
+		"after the close":         func(x *exchange) { x.Close() },
 	} {
 		x := newExchange(captest.Opening(t, captest.NewRecorder()), request{})
 		before(x)
@@ -256,6 +258,11 @@ func TestNothingIsBorrowedAfterTheEnd(t *testing.T) {
 		x.Borrow(l.body, true, l)
 		if len(x.body) != 0 || x.owner != nil || x.Queued() != 0 || x.tooLarge != tooLarge || !x.ending {
 			t.Errorf("%s: %d bytes, too large %v, ending %v", name, len(x.body), x.tooLarge, x.ending)
+		}
+		select {
+		case <-l.freed:
+		default:
+			t.Errorf("%s: the loan was not given back", name)
 		}
 	}
 }
