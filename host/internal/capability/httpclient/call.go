@@ -40,15 +40,6 @@ type call struct {
 // in one piece with the head. A longer one is watched on its way.
 const inMemory = capability.ChunkSize
 
-func (c *call) load(req *http.Request) {
-	if len(c.body) == 0 {
-		return
-	}
-	req.ContentLength = int64(len(c.body))
-	req.GetBody = c.reader
-	req.Body, _ = c.reader()
-}
-
 // reader returns the body from its start. net/http knows what it gets for a small
 // one, and writes it together with the head. A reader that it has had before may
 // still be in its hands.
@@ -71,10 +62,14 @@ type upload struct {
 }
 
 func (u *upload) Read(p []byte) (int, error) {
-	n, open := u.call.reading.copy(p, u.rest)
-	if !open {
+	gate := &u.call.reading
+	gate.mu.Lock()
+	if gate.shut {
+		gate.mu.Unlock()
 		return 0, net.ErrClosed
 	}
+	n := copy(p, u.rest)
+	gate.mu.Unlock()
 	u.rest = u.rest[n:]
 	u.call.onSent(len(u.rest) == 0)
 	if u.call.left != nil {
@@ -94,15 +89,6 @@ func (u *upload) Close() error { return nil }
 type uploadGate struct {
 	mu   sync.Mutex
 	shut bool
-}
-
-func (g *uploadGate) copy(to, from []byte) (n int, open bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.shut {
-		return 0, false
-	}
-	return copy(to, from), true
 }
 
 // close returns when nothing is read any more.

@@ -9,8 +9,8 @@
 // everything that it can make large has a bound; only an event stream may go on for
 // ever, as long as it is not silent.
 //
-// The files, from types to operations: url and headers (what may be said), proxy,
-// credentials and origin (the grant), phasetimer, client (the connections), call,
-// signing, response and perform (one request until its answer), exchange and upgrade (handles),
-// open (which of them a request gets).
+// The files, from types to operations: url and headers (what may be said), credentials
+// and origin (the grant), errors, phasetimer, client (the connections), call, signing,
+// response and perform (one request until its answer), exchange and upgrade (handles), open
+// (which of them a request gets).
 package httpclient

@@ -103,22 +103,20 @@ func (x *exchange) Flush() {
 }
 
 // offerInline offers the exchange to the caller that waits for its answer, unless that
-// caller would be held up: by files to read, by credentials to wait for, or by a body
-// that goes out in parts.
+// caller would have to wait for something else first: for files to be read, for a body
+// that goes out in parts, or for credentials. Credentials may have to wait later (for a
+// challenge, or when a token runs out); that ends with the exchange, see [Credentials].
 func (x *exchange) offerInline() bool {
 	to, ok := x.Sink().(hostio.InlineSink)
-	return ok && x.client.prepared.Load() && len(x.body) <= inMemory && x.signsWithoutWaiting() && to.OfferInline(x)
-}
-
-// signsWithoutWaiting reports whether credentials have nothing to wait for. That may
-// change on the way (a challenge, a token that runs out); what they wait with
-// then ends with the exchange, see [Credentials].
-func (x *exchange) signsWithoutWaiting() bool {
-	if !x.client.origin.signs(x.method, x.url) {
-		return true
+	if !ok || !x.client.prepared.Load() || len(x.body) > inMemory {
+		return false
 	}
-	c, ok := x.client.origin.Credentials.(interface{ Prompt() bool })
-	return ok && c.Prompt()
+	if x.client.origin.signs(x.method, x.url) {
+		if c, ok := x.client.origin.Credentials.(interface{ Prompt() bool }); !ok || !c.Prompt() {
+			return false
+		}
+	}
+	return to.OfferInline(x)
 }
 
 // Queued is described at [hostio.Stream].

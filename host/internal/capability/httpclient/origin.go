@@ -2,6 +2,7 @@ package httpclient
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -81,12 +82,7 @@ func checkBase(u *url.URL) error {
 func (*Origin) Kind() abi.OpenKind { return abi.OpenHTTP }
 
 // String is the URL for people.
-func (o *Origin) String() string {
-	if o.socket != "" {
-		return "unix://" + o.socket + "#" + o.base.EscapedPath()
-	}
-	return BareURL(o.base.String())
-}
+func (o *Origin) String() string { return o.display(o.base) }
 
 // URL is the url, which the caller does not change; for a server behind a unix socket
 // its host is localhost.
@@ -151,27 +147,16 @@ func (o *Origin) resolve(from *url.URL, target string) (*url.URL, abi.Status, er
 	if err := CheckPath(u); err != nil {
 		return nil, abi.Malformed, fmt.Errorf("its target: %w", err)
 	}
-	if !o.covers(u) {
-		return nil, abi.Denied, fmt.Errorf("%s is not granted, only %s", cleantext.Line(BareURL(u.String()), 200), o.scope())
+	// Hosts are compared as they are written: two names of one machine are two origins.
+	ours := u.Scheme == o.base.Scheme && u.User == nil && u.Opaque == "" && HostPort(u) == HostPort(o.base)
+	if !ours || !o.AnyPath && !isUnder(u.EscapedPath(), o.base.EscapedPath()) {
+		granted := o.String() + " and what is under it"
+		if o.AnyPath {
+			granted = "what " + o.base.Scheme + "://" + o.base.Host + " has"
+		}
+		return nil, abi.Denied, fmt.Errorf("%s is not granted, only %s", cleantext.Line(BareURL(u.String()), 200), granted)
 	}
 	return u, abi.OK, nil
-}
-
-// scope names what is granted, for people.
-func (o *Origin) scope() string {
-	if o.AnyPath {
-		return "what " + o.base.Scheme + "://" + o.base.Host + " has"
-	}
-	return o.display(o.base) + " and what is under it"
-}
-
-// covers reports whether u is within the grant. Hosts are compared as they are
-// written: two names of one machine are two origins.
-func (o *Origin) covers(u *url.URL) bool {
-	if u.Scheme != o.base.Scheme || u.User != nil || u.Opaque != "" || HostPort(u) != HostPort(o.base) {
-		return false
-	}
-	return o.AnyPath || isUnder(u.EscapedPath(), o.base.EscapedPath())
 }
 
 func (o *Origin) proxy() (ProxyFunc, error) {
@@ -179,6 +164,27 @@ func (o *Origin) proxy() (ProxyFunc, error) {
 		return nil, nil
 	}
 	return ParseProxy(o.Proxy)
+}
+
+// ProxyFunc picks the proxy of a request; nil, and a nil URL, mean none.
+type ProxyFunc = func(*http.Request) (*url.URL, error)
+
+// ParseProxy reads the proxy of a server entry: see [Origin.Proxy].
+func ParseProxy(setting string) (ProxyFunc, error) {
+	switch setting {
+	case "direct":
+		return nil, nil
+	case "":
+		return http.ProxyFromEnvironment, nil
+	}
+	u, err := url.Parse(setting)
+	if err != nil {
+		return nil, fmt.Errorf("proxy %q: %w", BareURL(setting), URLCause(err))
+	}
+	if usualPorts[u.Scheme] == "" || u.Hostname() == "" {
+		return nil, fmt.Errorf(`proxy %q: want http://host:port, https://host:port, socks5://host:port or "direct"`, BareURL(setting))
+	}
+	return http.ProxyURL(u), nil
 }
 
 // signs reports whether credentials see a request.

@@ -23,7 +23,7 @@ func (c *call) perform(ctx context.Context) (*http.Response, error) {
 		case IsUnsent(err) && !resent:
 			resent, err = true, nil
 		case err != nil:
-		case isChallenge(resp):
+		case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
 			err = c.challenge(ctx, resp)
 		case IsRedirect(resp):
 			c.noteNonce(resp)
@@ -55,7 +55,11 @@ func (c *call) send(ctx context.Context, at *url.URL) (*http.Response, error) {
 	if err := c.sign(ctx, req); err != nil {
 		return nil, err
 	}
-	c.load(req)
+	if len(c.body) > 0 {
+		req.ContentLength = int64(len(c.body))
+		req.GetBody = c.reader
+		req.Body, _ = c.reader()
+	}
 	c.await(forHead)
 	resp, err := c.client.transport.RoundTrip(req)
 	if !IsUnsent(err) {

@@ -77,7 +77,7 @@ func (c *client) checkSigned(given []abi.Pair) error {
 			return fmt.Errorf("the credentials set a header to a value with a line end or another control character")
 		case key == "Host" || slices.Contains(FramingHeaders, key):
 			return fmt.Errorf("the credentials set the header %s, which is not theirs to set", key)
-		case isProtocolHeader(strings.ToLower(key)):
+		case canonical[strings.ToLower(key)] != "" || strings.HasPrefix(key, "Mcp-Param-") || strings.HasPrefix(key, "Sec-Websocket-"):
 			return fmt.Errorf("the credentials set a header of the protocol (%s)", protocolHeaders)
 		case c.configured[key]:
 			return fmt.Errorf("the credentials set the header %s, and so do the headers of the server's entry: remove one of the two", key)
@@ -89,18 +89,9 @@ func (c *client) checkSigned(given []abi.Pair) error {
 	return nil
 }
 
-// protocolHeaders names the headers of isProtocolHeader, for people.
+// protocolHeaders names, for people, the headers that say what a message is or to which
+// session it belongs. A provider may set neither.
 const protocolHeaders = "Accept, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Param-…, Mcp-Protocol-Version, Mcp-Session-Id, Sec-WebSocket-…"
-
-// isProtocolHeader reports whether a header says what a message is or to which session
-// it belongs. A provider has no part in either.
-func isProtocolHeader(name string) bool {
-	return canonical[name] != "" || strings.HasPrefix(name, "mcp-param-") || strings.HasPrefix(name, "sec-websocket-")
-}
-
-func isChallenge(resp *http.Response) bool {
-	return resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
-}
 
 // challenge holds a 401 or 403 until the credentials have decided. Without an
 // error the request has to be sent again.

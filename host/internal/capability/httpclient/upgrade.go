@@ -15,7 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability/stream"
 )
 
-// serve carries an order that asked for an upgrade. It has no body and is sent
+// serve carries a request that asked for an upgrade. It has no body and is sent
 // at once. After a 101 the handle is a byte stream; any other answer is relayed
 // as such.
 func (o request) serve(h *stream.Handle) {
@@ -35,7 +35,14 @@ func (o request) serve(h *stream.Handle) {
 		c.close()
 	} else if err = c.checkUpgrade(resp, key); err == nil {
 		c.stop()
-		o.tunnel(h, resp)
+		conn, ok := resp.Body.(io.ReadWriteCloser)
+		if !ok {
+			h.Fail(abi.Internal, fmt.Errorf("HTTP 101 without a connection"))
+			return
+		}
+		h.Attach(stream.NewBlockingOutput(conn, conn.Close, conn.Close), "the connection")
+		h.Events.Head(resp.StatusCode, visibleHeaders(resp.Header), -1, nil, false)
+		h.Carry(conn, o.client.origin.display(o.url))
 	}
 	if err != nil {
 		h.Fail(c.tell(h.Context, err))
@@ -72,16 +79,4 @@ func (c *call) checkUpgrade(resp *http.Response, key string) error {
 		return capability.StatusErrorf(abi.ProtocolFailed, "HTTP 101, but what answered is no WebSocket server")
 	}
 	return nil
-}
-
-// tunnel makes the handle the byte stream that its exchange became.
-func (o request) tunnel(h *stream.Handle, resp *http.Response) {
-	conn, ok := resp.Body.(io.ReadWriteCloser)
-	if !ok {
-		h.Fail(abi.Internal, fmt.Errorf("HTTP 101 without a connection"))
-		return
-	}
-	h.Attach(stream.NewBlockingOutput(conn, conn.Close, conn.Close), "the connection")
-	h.Events.Head(resp.StatusCode, visibleHeaders(resp.Header), -1, nil, false)
-	h.Carry(conn, o.client.origin.display(o.url))
 }
