@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// finish closes empty once nothing is left of a closed table.
+// finish closes empty once nothing is left of a closed table. The caller holds t.mu.
 func (t *Table) finish() {
 	if t.closed && len(t.handles) == 0 && !t.over {
 		t.over = true
@@ -25,38 +25,14 @@ func (t *Table) finish() {
 // nine seconds; if something is left even then (a Data that does not return, a
 // process that the system cannot kill), the error says what.
 func (t *Table) Close(ctx context.Context) error {
-	t.endAll()
-	orderly, cancel := context.WithTimeout(ctx, t.grace.Stdin+t.grace.Term)
-	defer cancel()
-	done := t.ended()
-	select {
-	case <-done:
-		return nil
-	case <-orderly.Done():
-	}
-	t.forceEnd()
-	select {
-	case <-done:
-		return nil
-	case <-time.After(t.grace.Kill):
-		return t.leftover()
-	}
-}
-
-// endAll asks everything to end, and lets nothing in any more.
-func (t *Table) endAll() {
 	t.mu.Lock()
-	t.closed = true
+	t.closed = true // nothing is opened any more
 	all := slices.Collect(maps.Values(t.handles))
 	t.finish()
 	t.mu.Unlock()
 	for _, h := range all {
 		h.End()
 	}
-}
-
-// ended returns a channel that is closed when nothing is left.
-func (t *Table) ended() <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		<-t.empty
@@ -69,16 +45,24 @@ func (t *Table) ended() <-chan struct{} {
 		})
 		close(done)
 	}()
-	return done
-}
-
-// forceEnd ends all graces: what still runs is killed now.
-func (t *Table) forceEnd() {
+	orderly, cancel := context.WithTimeout(ctx, t.grace.Stdin+t.grace.Term)
+	defer cancel()
+	select {
+	case <-done:
+		return nil
+	case <-orderly.Done():
+	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	if !t.forced {
 		t.forced = true
-		close(t.force)
+		close(t.force) // what still runs is killed now
+	}
+	t.mu.Unlock()
+	select {
+	case <-done:
+		return nil
+	case <-time.After(t.grace.Kill):
+		return t.leftover()
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// Denial is the error of an open that no grant allows. With it a caller can
-// print the line that would allow it.
+// Denial is the error of an open that no grant allows. A caller can print the line that
+// would allow it.
 type Denial struct {
 	Kind abi.OpenKind // what was asked for
 	Name string       // the name of the grant that was asked for
@@ -16,8 +16,15 @@ type Denial struct {
 }
 
 func (d *Denial) Error() string {
-	return fmt.Sprintf("open %s %q: not granted (%s); a server entry grants it with %s",
-		d.Kind, d.Name, d.granted(), d.Line())
+	granted := "nothing is"
+	if len(d.Have) > 0 {
+		names := make([]string, len(d.Have))
+		for i, g := range d.Have {
+			names[i] = fmt.Sprintf("%s %q", g.To.Kind(), g.Name)
+		}
+		granted = "only " + strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("open %s %q: not granted (%s); a server entry grants it with %s", d.Kind, d.Name, granted, d.Line())
 }
 
 // Line returns the line of a server entry that makes a grant of this kind, with an
@@ -26,17 +33,6 @@ func (d *Denial) Line() string { return fmt.Sprintf("%s = %q", d.Key(), kinds[d.
 
 // Key is the key of a server entry that makes grants of this kind.
 func (d *Denial) Key() string { return kinds[d.Kind].key }
-
-func (d *Denial) granted() string {
-	if len(d.Have) == 0 {
-		return "nothing is"
-	}
-	names := make([]string, len(d.Have))
-	for i, g := range d.Have {
-		names[i] = fmt.Sprintf("%s %q", g.To.Kind(), g.Name)
-	}
-	return "only " + strings.Join(names, ", ")
-}
 
 // kinds are the kinds of open that this host has: the key of a server entry that grants
 // one, and an example of its value.

@@ -26,7 +26,7 @@ func NewTail() *Tail {
 	return t
 }
 
-// Write implements io.Writer and cannot go wrong.
+// Write implements io.Writer and never fails.
 func (t *Tail) Write(p []byte) (int, error) {
 	n := len(p)
 	t.mu.Lock()
@@ -54,7 +54,7 @@ func (t *Tail) Bytes() []byte {
 }
 
 // since returns a copy of what was written from position pos on, and how much
-// of it is no longer kept.
+// of it is no longer kept. The caller holds t.mu.
 func (t *Tail) since(pos int64) (kept []byte, lost int64) {
 	lost = max(0, t.total-tailSize-pos)
 	for from := pos + lost; from < t.total; {
@@ -70,8 +70,13 @@ func (t *Tail) since(pos int64) (kept []byte, lost int64) {
 // than the child, it is told how much it missed.
 func (t *Tail) follow(w io.Writer) {
 	for pos := int64(0); ; {
-		kept, lost, ok := t.await(pos)
-		if !ok {
+		t.mu.Lock()
+		for t.total == pos && !t.closed {
+			t.more.Wait()
+		}
+		kept, lost := t.since(pos)
+		t.mu.Unlock()
+		if len(kept) == 0 {
 			return
 		}
 		pos += lost + int64(len(kept))
@@ -80,18 +85,6 @@ func (t *Tail) follow(w io.Writer) {
 		}
 		w.Write(kept)
 	}
-}
-
-// await returns what was written since pos, as soon as there is something; ok
-// is false when there is nothing and nothing will come.
-func (t *Tail) await(pos int64) (kept []byte, lost int64, ok bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for t.total == pos && !t.closed {
-		t.more.Wait()
-	}
-	kept, lost = t.since(pos)
-	return kept, lost, t.total > pos
 }
 
 // Close ends follow.

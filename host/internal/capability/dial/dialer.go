@@ -11,7 +11,7 @@ import (
 // Dialer makes the connections that HTTP runs over, and keeps a list of them: net/http
 // closes some only later and waits for none, so Close closes those that are left.
 type Dialer struct {
-	Socket   string        // of a server behind a unix socket; the address asked for is then only a name
+	Socket   string        // of a server behind a unix socket; Dial connects there, whatever its addr
 	timeout  time.Duration // from the start of a dial to its outcome
 	Guard    Guard         // of the addresses that are not trusted
 	Resolver *net.Resolver // nil for the system's
@@ -21,17 +21,18 @@ type Dialer struct {
 	mu      sync.Mutex
 	trusted map[string]bool // the addresses that may be anywhere
 	conns   map[*trackedConn]struct{}
-	dials   sync.WaitGroup // grows under mu, while life lasts
+	dials   sync.WaitGroup // grows under mu, until closed
 	closed  bool
 }
 
-// A guard returns what is asked about each address that addr, a host:port, leads
-// to, before anything is sent there; nil lets all of them pass.
+// A guard returns the check of each address that addr, a host:port, leads to. It is made
+// before the address is connected to; nil allows all addresses.
 type Guard func(addr string) Control
 
-// Control is what net.Dialer calls so.
+// Control is the type of net.Dialer.Control.
 type Control = func(network, address string, conn syscall.RawConn) error
 
+// New returns a dialer whose guard is [PublicOnly]. A dial takes at most timeout.
 func New(timeout time.Duration) *Dialer {
 	d := &Dialer{timeout: timeout, Guard: func(string) Control { return PublicOnly }, trusted: map[string]bool{}, conns: map[*trackedConn]struct{}{}}
 	d.ctx, d.stop = context.WithCancel(context.Background())
@@ -47,56 +48,46 @@ func (d *Dialer) Trust(addr string) {
 	d.trusted[addr] = true
 }
 
-// Dial connects to addr, a host:port. Whether the policy allows it is asked for
-// each address that is about to be connected to, after the name was looked up:
-// a name that leads elsewhere the second time gains nothing by it.
+// Dial connects to addr, a host:port. The guard is asked about each address before it is
+// connected to, after the name was looked up: a name that leads elsewhere the second time
+// gains nothing.
 func (d *Dialer) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	home, err := d.start(addr)
-	if err != nil {
-		return nil, err
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return nil, net.ErrClosed
 	}
+	d.dials.Add(1)
+	guarded := d.Socket == "" && !d.trusted[addr]
+	d.mu.Unlock()
 	defer d.dials.Done()
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
 	defer context.AfterFunc(d.ctx, cancel)()
 	nd := net.Dialer{KeepAliveConfig: keepAliveConfig, Resolver: d.Resolver}
-	switch {
-	case d.Socket != "":
-		network, addr = "unix", d.Socket
-	case !home:
+	if guarded {
 		nd.Control = d.Guard(addr)
+	}
+	if d.Socket != "" {
+		network, addr = "unix", d.Socket
 	}
 	conn, err := nd.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
-	return d.track(conn)
-}
-
-// keepAliveConfig finds a peer that vanished within a minute.
-var keepAliveConfig = net.KeepAliveConfig{Enable: true, Idle: KeepAlive, Interval: KeepAlive, Count: 3}
-
-func (d *Dialer) start(addr string) (home bool, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return false, net.ErrClosed
-	}
-	d.dials.Add(1)
-	return d.trusted[addr] || d.Socket != "", nil
-}
-
-func (d *Dialer) track(conn net.Conn) (net.Conn, error) {
-	w := &trackedConn{Conn: conn, dialer: d}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
 		conn.Close()
 		return nil, net.ErrClosed
 	}
+	w := &trackedConn{Conn: conn, dialer: d}
 	d.conns[w] = struct{}{}
 	return w, nil
 }
+
+// keepAliveConfig finds a peer that vanished within a minute.
+var keepAliveConfig = net.KeepAliveConfig{Enable: true, Idle: KeepAlive, Interval: KeepAlive, Count: 3}
 
 // Close closes every connection and lets no more be made. When it returns, no
 // descriptor is left.

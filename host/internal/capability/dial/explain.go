@@ -14,23 +14,18 @@ import (
 // KeepAlive is how often an idle connection is probed, to find a peer that vanished.
 const KeepAlive = 15 * time.Second
 
-// explainProxy says which proxy was not reached, and where it is named.
-func explainProxy(e *net.OpError) error {
-	at := ""
-	var dial *net.OpError
-	if errors.As(e.Err, &dial) && dial.Addr != nil {
-		at = " " + dial.Addr.String()
-	}
-	return fmt.Errorf("the proxy%s: %w; it is that of the entry, or else of HTTPS_PROXY or HTTP_PROXY", at, capability.Cause(e.Err))
-}
-
 // Explain adds to an error of dial what to look at.
 func Explain(err error) error {
 	why := capability.Cause(err)
 	var op *net.OpError
 	switch {
 	case errors.As(err, &op) && op.Op == "proxyconnect": // so net/http calls it, for all urls
-		return explainProxy(op)
+		at := ""
+		var dial *net.OpError
+		if errors.As(op.Err, &dial) && dial.Addr != nil {
+			at = " " + dial.Addr.String()
+		}
+		return fmt.Errorf("the proxy%s: %w; it is that of the entry, or else of HTTPS_PROXY or HTTP_PROXY", at, capability.Cause(op.Err))
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("%w; is the server running?", why)
 	case errors.Is(err, fs.ErrNotExist):

@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,21 +25,40 @@ type child struct {
 	exited  chan struct{} // the process is over; its group may not be
 }
 
-// fork starts the process, with its pipes. On an error nothing is left.
-func (p Process) fork() (*child, error) {
+// fork starts the process, with its pipes. On an error nothing is left. The child's ends
+// of the pipes block, which is what programs expect; ours do not.
+func (p Process) fork() (c *child, err error) {
 	cmd, err := p.command()
 	if err != nil {
 		return nil, err
 	}
-	c := &child{
+	c = &child{
 		cmd:     cmd,
 		outDone: make(chan struct{}),
 		errDone: make(chan struct{}),
 		exited:  make(chan struct{}),
 	}
-	var pipes pipes
-	defer func() { pipes.closeUnused(err) }()
-	if err = c.connect(&pipes); err != nil {
+	var ours, theirs [3]*os.File // of stdin, stdout and stderr
+	defer func() {
+		for i := range ours {
+			theirs[i].Close()
+			if err != nil {
+				ours[i].Close()
+			}
+		}
+	}()
+	for i := range ours {
+		if theirs[i], ours[i], err = os.Pipe(); err != nil {
+			return nil, fmt.Errorf("make pipes: %w", err)
+		}
+	}
+	theirs[1], ours[1], theirs[2], ours[2] = ours[1], theirs[1], ours[2], theirs[2] // which the child writes to
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
+	var errs [3]error
+	c.stdin, errs[0] = stream.NewFDOutput(ours[0], ours[0].Close, ours[0].Close)
+	c.stdout, errs[1] = stream.NewReader(ours[1])
+	c.stderr, errs[2] = stream.NewReader(ours[2])
+	if err = errors.Join(errs[:]...); err != nil {
 		return nil, fmt.Errorf("make pipes: %w", err)
 	}
 	c.group.prepare(cmd)
@@ -51,30 +71,6 @@ func (p Process) fork() (*child, error) {
 		return nil, err
 	}
 	return c, nil
-}
-
-// connect makes the three pipes. The ends of the child are blocking, which is
-// what programs expect; ours are not, and that is a property of each end.
-func (c *child) connect(pipes *pipes) error {
-	inR, inW := pipes.pair()
-	outR, outW := pipes.pair()
-	errR, errW := pipes.pair()
-	if pipes.err != nil {
-		return pipes.err
-	}
-	pipes.theirs = []*os.File{inR, outW, errW}
-	pipes.ours = []*os.File{inW, outR, errR}
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = inR, outW, errW
-	var errs [3]error
-	c.stdin, errs[0] = stream.NewFDOutput(inW, inW.Close, inW.Close)
-	c.stdout, errs[1] = stream.NewReader(outR)
-	c.stderr, errs[2] = stream.NewReader(errR)
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // follow starts what follows a process: its output, its stderr and its end.
@@ -127,37 +123,4 @@ func (c *child) drain() {
 	<-c.errDone
 	c.stdout.Close()
 	c.stderr.Close()
-}
-
-// pipes keeps the ends of pipes in order while a process is being started.
-type pipes struct {
-	ours, theirs []*os.File
-	err          error
-}
-
-// pair makes a pipe. After a failure it makes none, so that one look at err is
-// enough for several.
-func (p *pipes) pair() (r, w *os.File) {
-	if p.err != nil {
-		return nil, nil
-	}
-	r, w, p.err = os.Pipe()
-	if p.err == nil {
-		p.theirs = append(p.theirs, r, w)
-	}
-	return r, w
-}
-
-// closeUnused closes the ends that only the child needs, and all of them if there is
-// no child.
-func (p *pipes) closeUnused(err error) {
-	for _, f := range p.theirs {
-		f.Close()
-	}
-	if err == nil {
-		return
-	}
-	for _, f := range p.ours {
-		f.Close()
-	}
 }

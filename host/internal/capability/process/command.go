@@ -14,6 +14,16 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
+// Process is the grant of one child process: its stdin is the write side, its
+// stdout is the data. It is started as it stands here, never through a shell.
+type Process struct {
+	Command string   // a name to look up in PATH, or a path
+	Args    []string // without the command itself
+	Env     []string // NAME=value, on top of the few variables every child gets
+	Dir     string   // the working directory; empty for this process's own
+	Bare    bool     // without the variables that every child gets
+}
+
 // command makes the command that the process is started with, and finds what
 // stands in its way before a fork does: those errors would be terse.
 func (p Process) command() (*exec.Cmd, error) {
@@ -95,7 +105,11 @@ func (p Process) locate(env []string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", &missingError{fmt.Sprintf("command %q not found in PATH; %s", p.Command, remedy(p.Command))}
+	remedy := "install it, or give its full path"
+	if vendor := vendors[p.Command]; vendor != "" {
+		remedy = "is " + vendor + " installed?"
+	}
+	return "", &missingError{fmt.Sprintf("command %q not found in PATH; %s", p.Command, remedy)}
 }
 
 // locatePath is locate for a command that is a path.
@@ -137,14 +151,6 @@ var vendors = map[string]string{
 	"docker": "Docker", "podman": "Podman", "go": "Go", "java": "Java", "dotnet": ".NET",
 }
 
-// remedy is what the user can do about a command that is not there.
-func remedy(command string) string {
-	if vendor := vendors[command]; vendor != "" {
-		return "is " + vendor + " installed?"
-	}
-	return "install it, or give its full path"
-}
-
 // explainRun adds to an error of exec what it is usually about. The file itself
 // is there and executable, that was looked at before.
 func explainRun(err error) error {
@@ -163,13 +169,9 @@ const batchSpecial = "\"%!^&|<>()\r\n"
 // checkBatch keeps arguments from becoming commands: Windows runs batch files
 // through cmd.exe, whatever started them, and no quoting is safe from it.
 func checkBatch(path string, args []string) error {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".bat", ".cmd":
-	default:
-		return nil
-	}
+	ext := strings.ToLower(filepath.Ext(path))
 	for _, arg := range args {
-		if strings.ContainsAny(arg, batchSpecial) {
+		if (ext == ".bat" || ext == ".cmd") && strings.ContainsAny(arg, batchSpecial) {
 			return fmt.Errorf("%s is a batch file, and cmd.exe would read %q as more than an argument; start the program behind it instead", path, arg)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -47,6 +46,7 @@ func (p Process) RunWithin(ctx context.Context, limit time.Duration) (*Output, e
 	return p.run(ctx, limit, capability.OneShot())
 }
 
+// run runs the process within a limit. Its end gets the graces.
 func (p Process) run(ctx context.Context, limit time.Duration, grace capability.Grace) (*Output, error) {
 	late := fmt.Errorf("it was not over within %v: %w", limit, context.DeadlineExceeded)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
@@ -64,10 +64,6 @@ func (p Process) run(ctx context.Context, limit time.Duration, grace capability.
 	err = c.wait(ctx, grace, stdout)
 	state := c.killAndReap()
 	c.drain()
-	return p.result(state, stdout, stderr, err)
-}
-
-func (p Process) result(state *os.ProcessState, stdout *cappedBuffer, stderr *capability.Tail, err error) (*Output, error) {
 	lines := cleanLines(stderr.Bytes())
 	lines = lines[max(0, len(lines)-stderrLines):]
 	if stdout.isFull() {
@@ -107,7 +103,7 @@ type cappedBuffer struct {
 	full chan struct{} // closed when something did not go in
 }
 
-// Write implements io.Writer and cannot go wrong: what does not go in is lost.
+// Write implements io.Writer and never fails: what does not go in is lost.
 func (b *cappedBuffer) Write(p []byte) (int, error) {
 	room := MaxOutput - b.kept.Len()
 	b.kept.Write(p[:min(len(p), room)])

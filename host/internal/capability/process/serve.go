@@ -31,8 +31,11 @@ func (p Process) serve(h *stream.Handle) {
 	select {
 	case <-c.exited:
 		c.awaitPipes(h.Context, h.Grace().Exit, nil)
-	case <-h.Context.Done():
-		c.askToEnd(h)
+	case <-h.Context.Done(): // it is asked by the end of its stdin, then by TERM
+		h.FinishWriting()
+		if !c.ends(h, h.Grace().Stdin) && c.group.terminate() {
+			c.ends(h, h.Grace().Term)
+		}
 	case <-h.Failed():
 	}
 	state := c.killAndReap()
@@ -40,18 +43,6 @@ func (p Process) serve(h *stream.Handle) {
 	c.drain()
 	if !h.HasFailed() || leftByItself(state) {
 		h.Exit(state.ExitCode(), state.String())
-	}
-}
-
-// askToEnd asks a process to end: first by the end of its stdin, then by TERM.
-// The kill that follows is bury's.
-func (c *child) askToEnd(h *stream.Handle) {
-	h.FinishWriting()
-	if c.ends(h, h.Grace().Stdin) {
-		return
-	}
-	if c.group.terminate() {
-		c.ends(h, h.Grace().Term)
 	}
 }
 

@@ -12,9 +12,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
 
-// Handle is an open thing that bytes go to and come from. It is carried by one
-// goroutine, which runs serve; every other goroutine of the handle ends before
-// serve returns.
+// Handle is an open stream of bytes both ways. One goroutine carries it, which runs serve;
+// every other goroutine of the handle ends before serve returns.
 type Handle struct {
 	capability.Slot
 	writer writer
@@ -136,11 +135,20 @@ func (h *Handle) finish() {
 	}
 }
 
-// Listen passes on what comes from in. One chunk is in flight; where in is a reader,
-// none is held while nothing comes.
+// Listen passes on what comes from in. One chunk is in flight; if in is a [Reader], none is
+// held while nothing comes.
 func (h *Handle) Listen(in io.Reader, name string) {
+	reader, waits := in.(*Reader)
 	for {
-		buf, n, err := readChunk(in)
+		var buf *capability.Chunk
+		var n int
+		var err error
+		if waits {
+			buf, n, err = reader.next()
+		} else {
+			buf = capability.GetChunk()
+			n, err = in.Read(buf[:])
+		}
 		if n > 0 {
 			h.Events.Data(buf[:n], false)
 		}

@@ -32,17 +32,6 @@ func NewReader(from FDConn) (*Reader, error) {
 	return &Reader{from: from, raw: raw, left: PipeMax}, err
 }
 
-// readChunk reads what has come into a chunk of the pool, which the caller gives
-// back.
-func readChunk(from io.Reader) (buf *capability.Chunk, n int, err error) {
-	if in, ok := from.(*Reader); ok {
-		return in.next()
-	}
-	buf = capability.GetChunk()
-	n, err = from.Read(buf[:])
-	return buf, n, err
-}
-
 // next reads what has come, at least one byte.
 func (in *Reader) next() (buf *capability.Chunk, n int, err error) {
 	if !in.cut.Load() {

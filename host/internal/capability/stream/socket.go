@@ -16,9 +16,9 @@ import (
 func (Address) Kind() abi.OpenKind { return abi.OpenStream }
 
 // Opener implements [capability.Target].
-func (a Address) Opener(*capability.Limits) capability.Opener { return Opener(a.serve) }
-
-func (a Address) serve(h *Handle) { a.connect(h, nil) }
+func (a Address) Opener(*capability.Limits) capability.Opener {
+	return Opener(func(h *Handle) { a.connect(h, nil) })
+}
 
 // connect carries the handle over a new connection. blob is what signs in to it,
 // if there is something.
@@ -44,11 +44,23 @@ func (a Address) connect(h *Handle, blob []byte) {
 	h.Carry(in, a.String())
 }
 
-// secure carries the handle over TLS. A server that hangs up without the close of
-// that protocol has ended its side all the same, as many do; one that is cut off in
-// the middle of a record has not.
+// secure carries the handle over TLS. The handshake ends with the handle, or when the time
+// for it is over. A server that hangs up without the close of TLS has ended its side all
+// the same, as many do; one that is cut off in the middle of a record has not.
 func (a Address) secure(h *Handle, raw net.Conn, blob []byte) {
-	conn, err := a.handshake(h, raw)
+	var conn *tls.Conn
+	config, err := a.TLS.Config()
+	if err != nil {
+		err = capability.StatusErrorf(abi.Internal, "%s", err.Error())
+	} else {
+		if config.ServerName == "" {
+			config.ServerName, _, _ = net.SplitHostPort(a.Addr)
+		}
+		ctx, cancel := context.WithTimeout(h.Context, h.Limits().Dial)
+		conn = tls.Client(raw, config)
+		err = conn.HandshakeContext(ctx)
+		cancel()
+	}
 	if err != nil {
 		h.Fail(capability.StatusOf(err, abi.ProtocolFailed), fmt.Errorf("dial %s: %w", a, dial.ExplainTLS(err)))
 		return
@@ -56,22 +68,6 @@ func (a Address) secure(h *Handle, raw net.Conn, blob []byte) {
 	h.Attach(NewBlockingOutput(conn, conn.CloseWrite, raw.Close), "the connection")
 	h.Events.Sealed(blob)
 	h.Carry(conn, a.String())
-}
-
-// handshake makes the handshake of TLS, until the handle is closed or the time for it
-// is up.
-func (a Address) handshake(h *Handle, raw net.Conn) (*tls.Conn, error) {
-	config, err := a.TLS.Config()
-	if err != nil {
-		return nil, capability.StatusErrorf(abi.Internal, "%s", err.Error())
-	}
-	if config.ServerName == "" {
-		config.ServerName, _, _ = net.SplitHostPort(a.Addr)
-	}
-	ctx, cancel := context.WithTimeout(h.Context, h.Limits().Dial)
-	defer cancel()
-	conn := tls.Client(raw, config)
-	return conn, conn.HandshakeContext(ctx)
 }
 
 // halfConn is a connection that can be closed by halves.
@@ -94,4 +90,28 @@ func (a Address) dial(h *Handle) (halfConn, error) {
 		return nil, err
 	}
 	return conn.(halfConn), nil
+}
+
+// Sealed is an [Address] with credentials. Each stream gets them from Blob. The guest
+// decides where in the stream they are sent, and cannot read them.
+type Sealed struct {
+	Address
+
+	// Blob returns what signs in. It is called for each stream, before it is
+	// dialled, and may wait until ctx ends, with the handle at the latest. No
+	// bytes mean that the stream needs none; an error ends the handle. The callee does
+	// not change the bytes afterwards.
+	Blob func(ctx context.Context) ([]byte, error)
+}
+
+// Opener implements [capability.Target].
+func (s Sealed) Opener(*capability.Limits) capability.Opener { return Opener(s.serve) }
+
+func (s Sealed) serve(h *Handle) {
+	blob, err := s.Blob(h.Context)
+	if err != nil {
+		h.Fail(abi.Denied, fmt.Errorf("sign in to %s: %w", s.Address, err))
+		return
+	}
+	s.connect(h, blob)
 }

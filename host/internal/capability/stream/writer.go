@@ -83,14 +83,9 @@ func (o *writer) write(p []byte, end bool) {
 		o.segs, o.joined = append(o.segs, p), false
 		return
 	}
-	o.copy(p)
-}
-
-// copy adds p to the copied pieces, and to the last segment where that is one.
-func (o *writer) copy(p []byte) {
 	from := len(o.small)
 	o.small = append(o.small, p...)
-	if o.joined {
+	if o.joined { // the last segment grows
 		last := &o.segs[len(o.segs)-1]
 		*last = (*last)[:len(*last)+len(p)]
 		return
