@@ -1,6 +1,7 @@
 package pluginstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,14 +41,7 @@ func parseArtifact(text string) (*artifact, error) {
 	if m == nil {
 		return nil, fmt.Errorf("%s is no artifact; expected oci://host/name:tag or oci://host/name@sha256:…", quote("oci://"+text))
 	}
-	a := &artifact{m[1], m[2], m[3]}
-	if m[4] != "" {
-		a.reference = m[4]
-	}
-	if a.reference == "" {
-		a.reference = "latest"
-	}
-	return a, nil
+	return &artifact{m[1], m[2], cmp.Or(m[4], m[3], "latest")}, nil
 }
 
 // descriptor names content by its digest.
@@ -181,8 +175,6 @@ func (r *registry) admit(ctx context.Context, challenge string) error {
 	if err == nil {
 		err = json.Unmarshal(answer.Body, &pass)
 	}
-	if r.token = pass.Token; r.token == "" {
-		r.token = pass.Access
-	}
+	r.token = cmp.Or(pass.Token, pass.Access)
 	return err
 }

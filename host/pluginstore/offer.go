@@ -104,8 +104,12 @@ func (s *Store) Offer(ctx context.Context, r Request) (*Offer, error) {
 
 // free says why a new plugin cannot have a name.
 func (s *Store) free(name string) error {
-	if err := s.checkName(name); err != nil {
-		return err
+	err := checkName(name)
+	if err == nil && slices.Contains(s.config.Reserved, name) {
+		err = fmt.Errorf("%s is the name of a plugin that is part of this program", name)
+	}
+	if err != nil {
+		return &hosterr.Error{Kind: hosterr.ErrConfig, Err: err, Hint: "give it another name with --name"}
 	}
 	installed, err := s.List()
 	if err == nil && index(installed, name) >= 0 {
@@ -300,22 +304,7 @@ func (s *Store) compare(o *Offer) error {
 
 // hostOf is the host of a source, or "".
 func hostOf(source string) string {
-	_, rest, found := strings.Cut(source, "://")
-	if !found {
-		return ""
-	}
+	_, rest, _ := strings.Cut(source, "://")
 	host, _, _ := strings.Cut(rest, "/")
 	return host
-}
-
-// checkName says what is wrong with a name for a new plugin.
-func (s *Store) checkName(name string) error {
-	err := checkName(name)
-	if err == nil && slices.Contains(s.config.Reserved, name) {
-		err = fmt.Errorf("%s is the name of a plugin that is part of this program", name)
-	}
-	if err != nil {
-		return &hosterr.Error{Kind: hosterr.ErrConfig, Err: err, Hint: "give it another name with --name"}
-	}
-	return nil
 }

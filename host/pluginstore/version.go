@@ -45,25 +45,20 @@ func comparePreReleases(a, b string) int {
 		var x, y string
 		x, a, _ = strings.Cut(a, ".")
 		y, b, _ = strings.Cut(b, ".")
-		if order := compareIdentifiers(x, y); order != 0 {
+		order := strings.Compare(x, y)
+		switch xNumber, yNumber := isNumber(x), isNumber(y); {
+		case xNumber && yNumber:
+			order = compareNumbers(x, y)
+		case xNumber:
+			return -1 // numbers come before words
+		case yNumber:
+			return 1
+		}
+		if order != 0 {
 			return order
 		}
 	}
 	return cmp.Compare(len(a), len(b)) // the longer one is the later one
-}
-
-// compareIdentifiers compares one part of a pre-release: numbers come before words.
-func compareIdentifiers(a, b string) int {
-	x, y := isNumber(a), isNumber(b)
-	switch {
-	case x && y:
-		return compareNumbers(a, b)
-	case x:
-		return -1
-	case y:
-		return 1
-	}
-	return strings.Compare(a, b)
 }
 
 func isNumber(text string) bool { return strings.Trim(text, "0123456789") == "" }

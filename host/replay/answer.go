@@ -32,7 +32,7 @@ func (p *player) answer(in *wasm.Instance, op abi.Call, stack []uint64) {
 	}
 	var carried []byte
 	if at := guest.PointerArg(op); at >= 0 && op != abi.CallTake {
-		carried = p.memory(a[at], a[at+1])
+		carried = guest.Bytes(p.mod, a[at], a[at+1])
 	}
 	p.check(op, a, carried)
 	got := call{op: op, args: a, content: content{bytes: carried, size: len(carried)}}
@@ -41,9 +41,15 @@ func (p *player) answer(in *wasm.Instance, op abi.Call, stack []uint64) {
 	}
 	switch {
 	case op == abi.CallTake:
-		got.result = p.take(a)
+		got.result = int32(abi.Denied)
+		if p.step == nil || !p.step.sealed() {
+			got.result = guest.Payload(p.payload()).Take(p.mod, a[0], a[1], a[2])
+		}
 	case op == abi.CallScan:
-		got.result = p.scan(a)
+		got.result = -1
+		if p.step == nil || !p.step.sealed() {
+			got.result = guest.Payload(p.payload()).Scan(p.mod, a[0], a[1])
+		}
 	}
 	p.match(&got)
 	if op.HasResult() {
@@ -78,22 +84,6 @@ func (p *player) payload() []byte {
 		return nil
 	}
 	return p.step.bytes
-}
-
-func (p *player) memory(ptr, n uint32) []byte { return guest.Bytes(p.mod, ptr, n) }
-
-func (p *player) take(a [5]uint32) int32 {
-	if p.step != nil && p.step.sealed() {
-		return int32(abi.Denied)
-	}
-	return guest.Payload(p.payload()).Take(p.mod, a[0], a[1], a[2])
-}
-
-func (p *player) scan(a [5]uint32) int32 {
-	if p.step != nil && p.step.sealed() {
-		return -1
-	}
-	return guest.Payload(p.payload()).Scan(p.mod, a[0], a[1])
 }
 
 // errStopped stops a guest where the recorded one was stopped.

@@ -139,7 +139,13 @@ var inAddress = regexp.MustCompile(`[?&]([A-Za-z0-9_.-]{1,64})=([^&#\s"\\]+)`)
 // before anything of the step is redacted.
 func (r *redactor) learn(s *step) {
 	if s.kind == abi.EventOpen {
-		r.learnSettings(s.bytes)
+		if settings, err := abi.DecodeSettings(s.bytes); err == nil {
+			for _, v := range settings.Values {
+				if private(v.Key) {
+					r.secrets.HideNamed(v.Value)
+				}
+			}
+		}
 		return
 	}
 	for _, found := range inAddress.FindAllSubmatch(s.bytes, -1) {
@@ -157,18 +163,6 @@ func (r *redactor) learn(s *step) {
 	for _, h := range head.Headers {
 		if private(h.Key) {
 			r.secrets.HideRecent(h.Value)
-		}
-	}
-}
-
-func (r *redactor) learnSettings(p []byte) {
-	s, err := abi.DecodeSettings(p)
-	if err != nil {
-		return
-	}
-	for _, v := range s.Values {
-		if private(v.Key) {
-			r.secrets.HideNamed(v.Value)
 		}
 	}
 }

@@ -37,7 +37,9 @@ func create(path string, most int64) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newRecorder(newRotatingWriter(file)), nil
+	w := newWriter(file)
+	w.file, w.room = file, most
+	return newRecorder(w), nil
 }
 
 // NewRecorder returns a recorder that writes to w, without a limit, and closes w.

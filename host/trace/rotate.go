@@ -37,8 +37,7 @@ func newRotatingFile(path string, most int64) (*rotatingFile, error) {
 }
 
 func (f *rotatingFile) Write(p []byte) (int, error) { return f.file.Write(p) }
-
-func (f *rotatingFile) Close() error { return f.file.Close() }
+func (f *rotatingFile) Close() error                { return f.file.Close() }
 
 // name and previous are the names of the current file and of the one before.
 func (f *rotatingFile) name() string     { return filepath.Base(f.path) }

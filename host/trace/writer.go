@@ -29,12 +29,6 @@ func newWriter(w io.WriteCloser) *writer {
 	return &writer{out: jsonl.NewOutput(w), began: time.Now()}
 }
 
-func newRotatingWriter(f *rotatingFile) *writer {
-	w := newWriter(f)
-	w.file, w.room = f, f.most
-	return w
-}
-
 func (w *writer) Begin() {
 	w.write(&Record{Kind: Start, Format: Format, Time: w.began})
 	w.Flush()

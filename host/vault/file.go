@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"time"
-	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/host/internal/securedir"
 )
 
 // version of the format. A file of another one is left alone.
@@ -47,7 +47,8 @@ type record struct {
 type records []record
 
 func (rs *records) UnmarshalJSON(text []byte) error {
-	d := strict(text)
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
 	if t, _ := d.Token(); t != json.Delim('[') {
 		return errors.New("records are not a list")
 	}
@@ -66,26 +67,13 @@ func (rs *records) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-func strict(text []byte) *json.Decoder {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	return d
-}
-
 // parse reads a file and believes nothing: what it returns could have been
 // written by this program, but for the seals, which only the key can tell.
 func parse(text []byte) (*fileV1, error) {
-	if !utf8.Valid(text) {
-		return nil, errors.New("it is not UTF-8")
-	}
 	b := new(fileV1)
-	d := strict(text)
-	err := d.Decode(b)
+	err := securedir.Parse(text, b)
 	if err == nil {
 		err = b.validate()
-	}
-	if _, end := d.Token(); err == nil && end != io.EOF {
-		err = errors.New("something follows the end")
 	}
 	if err == nil {
 		return b, nil
@@ -163,13 +151,4 @@ func (b *fileV1) next() (uint64, error) {
 	}
 	b.Last++
 	return b.Last, nil
-}
-
-// put replaces the record of a key, or adds it.
-func (b *fileV1) put(r record) {
-	if i := b.find(r.Key); i >= 0 {
-		b.Records[i] = r
-		return
-	}
-	b.Records = append(b.Records, r)
 }

@@ -1,11 +1,11 @@
 package vault
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -78,10 +78,5 @@ func (k Key) bucket() int {
 
 func compareKeys(a, b Key) int {
 	x, y := a.parts(), b.parts()
-	for i := range x {
-		if c := cmp.Compare(x[i], y[i]); c != 0 {
-			return c
-		}
-	}
-	return 0
+	return slices.Compare(x[:], y[:])
 }

@@ -82,13 +82,6 @@ func (r *keyringClient) keep(ctx context.Context, user string, text secret.Secre
 	return err
 }
 
-// works asks for something that is not there, and reports whether that was
-// understood.
-func (r *keyringClient) works(ctx context.Context) bool {
-	_, err := r.get(ctx, "probe")
-	return err == nil || errors.Is(err, ErrNotFound)
-}
-
 // ask runs a call on its own, and leaves it behind when it takes too long. Who
 // calls finds out by context.Cause whether it was the caller that gave up.
 func (r *keyringClient) ask(ctx context.Context, call func() (string, error)) (secret.Secret, error) {

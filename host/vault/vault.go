@@ -90,28 +90,20 @@ func Open(cfg Config) *Vault {
 // newest at some time during the call.
 func (v *Vault) Load(ctx context.Context, key Key) (Record, bool, error) {
 	r, err := v.load(ctx, key)
-	if errors.Is(err, errNone) {
-		return Record{}, false, nil
-	}
 	if err != nil {
 		return Record{}, false, fmt.Errorf("vault: load %s: %w", key, err)
 	}
-	return r, true, nil
+	return r, r.Generation != 0, nil
 }
 
-// errNone says that there is no record; it does not leave the package.
-var errNone = errors.New("no record")
-
+// load returns the zero Record if there is none.
 func (v *Vault) load(ctx context.Context, key Key) (Record, error) {
 	if err := key.check(); err != nil {
 		return Record{}, err
 	}
 	b, err := v.read()
-	if err != nil {
+	if err != nil || b == nil || b.find(key) < 0 {
 		return Record{}, err
-	}
-	if b == nil || b.find(key) < 0 {
-		return Record{}, errNone
 	}
 	aead, err := v.cipherOf(ctx, b)
 	if err != nil {
@@ -133,7 +125,13 @@ func (v *Vault) Store(ctx context.Context, key Key, value secret.Secret) (genera
 		if len(value.Reveal()) > maxValue {
 			return nil, fmt.Errorf("the value has %d bytes; %d are the most", len(value.Reveal()), maxValue)
 		}
-		b, aead, err := v.writable(ctx, b)
+		var aead cipher.AEAD
+		var err error
+		if b == nil {
+			b, aead, err = v.create(ctx)
+		} else {
+			aead, err = v.cipherOf(ctx, b)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -141,22 +139,18 @@ func (v *Vault) Store(ctx context.Context, key Key, value secret.Secret) (genera
 			return nil, err
 		}
 		sealed := seal(aead, value.Reveal(), b.aboutRecord(key, generation))
-		b.put(record{Key: key, Generation: generation, Stored: time.Now().UTC().Truncate(time.Second), Sealed: sealed})
+		r := record{Key: key, Generation: generation, Stored: time.Now().UTC().Truncate(time.Second), Sealed: sealed}
+		if i := b.find(key); i >= 0 {
+			b.Records[i] = r
+		} else {
+			b.Records = append(b.Records, r)
+		}
 		return b, nil
 	})
 	if err != nil {
 		return 0, fmt.Errorf("vault: store %s: %w", key, err)
 	}
 	return generation, nil
-}
-
-// writable returns the file with its cipher, or a new one where no file is.
-func (v *Vault) writable(ctx context.Context, b *fileV1) (*fileV1, cipher.AEAD, error) {
-	if b == nil {
-		return v.create(ctx)
-	}
-	aead, err := v.cipherOf(ctx, b)
-	return b, aead, err
 }
 
 // Forget removes the record of a key if it still has that generation; 0 stands
@@ -293,10 +287,11 @@ func (v *Vault) Status() Status {
 	case b != nil:
 		s.KeySource = b.KeySource
 		_, err = v.cipherOf(context.Background(), b)
-	case v.ring.works(context.Background()):
-		s.KeySource = KeyInKeyring
 	default:
-		s.KeySource = KeyInFile
+		s.KeySource = KeyInKeyring
+		if _, none := v.ring.get(context.Background(), "probe"); none != nil && !errors.Is(none, ErrNotFound) {
+			s.KeySource = KeyInFile // the keyring did not even understand
+		}
 	}
 	if err != nil {
 		s.Problem = err.Error()

@@ -63,17 +63,16 @@ func (a *automaton) link() {
 		a.nodes = make([]node, 1)
 	}
 	var queue []int32
-	for _, n := range a.root {
-		if n != 0 {
-			queue = append(queue, n)
+	for c, at := range a.root {
+		if at == 0 {
+			continue
 		}
-	}
-	for _, at := range queue {
+		queue = append(queue, at)
 		next := a.root
 		for n := a.nodes[at].child; n != 0; n = a.nodes[n].sibling {
 			next[a.nodes[n].c] = n
 		}
-		a.second[a.nodes[at].c] = &next
+		a.second[c] = &next
 	}
 	for i := 0; i < len(queue); i++ {
 		at := queue[i]

@@ -113,12 +113,8 @@ func (l *jsonLexer) token(i int) (raw []byte, whole bool) {
 	return l.src[i:], false
 }
 
-func (l *jsonLexer) blank(i int) int {
-	for i < len(l.src) && (l.src[i] == ' ' || l.src[i] == '\n' || l.src[i] == '\t' || l.src[i] == '\r') {
-		i++
-	}
-	return i
-}
+// blank returns the offset of the first byte from i on that is not white space.
+func (l *jsonLexer) blank(i int) int { return i + strictjson.Start(l.src[i:]) }
 
 // skip returns where the value that begins at i ends.
 func (l *jsonLexer) skip(i int) int {
