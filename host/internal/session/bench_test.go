@@ -43,6 +43,7 @@ func (e *echo) Cancel(uint32) bool             { return false }
 func (e *echo) Done() <-chan struct{}          { return e.done }
 func (e *echo) Err() error                     { return nil }
 func (e *echo) Shutdown(context.Context) error { return nil }
+func (e *echo) Leave(context.Context) error    { return nil }
 
 func textResult(text string) string {
 	return `{"content":[{"type":"text","text":` + strconv.Quote(text) + `}]}`

@@ -236,8 +236,9 @@ func (s *Session) try(ctx context.Context, l *link, q *request) ([]byte, dialect
 	}
 	switch codeOf(err) {
 	case mcp.CodeUnsupportedVersion:
-		if other, ok := s.handshakeParams.other(d, err); ok {
-			d = other
+		supported, _ := refusedVersion(err)
+		if version := common(supported); version != "" {
+			d = s.handshakeParams.modern(version, d.paramHeaders)
 			text, err = s.send(ctx, l, d, q)
 			s.adopt(l, d, err)
 		}
@@ -370,7 +371,7 @@ func (s *Session) explain(l *link, err error) error {
 		return fmt.Errorf("%w: %w", ErrClosed, err)
 	}
 	if l.ended() {
-		if why := l.Transport.Err(); why != nil && !errors.Is(err, why) {
+		if why := l.Err(); why != nil && !errors.Is(err, why) {
 			return fmt.Errorf("%w: %w", err, why)
 		}
 	}

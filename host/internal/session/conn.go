@@ -13,8 +13,8 @@ import (
 
 // Dialed is what a dial makes: a transport, and the peer that speaks over it.
 type Dialed struct {
+	Transport
 	Peer         *rpc.Peer
-	Transport    Transport
 	StreamCancel bool      // the transport itself shows the server that a caller left
 	Probe        abi.Probe // how the era of the server is found out
 }
@@ -38,10 +38,7 @@ type Transport interface {
 	// ended: that releases what the transport still holds. It does not wait for
 	// handlers of the peer.
 	Shutdown(ctx context.Context) error
-}
 
-// Leaver is a Transport whose session at the server can go on without it.
-type Leaver interface {
 	// Leave is Shutdown without a word to the server: what the connection was about is
 	// left to [ConnectOptions.Resume].
 	Leave(ctx context.Context) error
@@ -66,12 +63,6 @@ func newConn(d *Dialed, in *inbox, epoch uint32) *Conn {
 	return c
 }
 
-// Done is closed when the connection has ended, from either side.
-func (c *Conn) Done() <-chan struct{} { return c.Transport.Done() }
-
-// Err says why the connection ended; it is nil until then.
-func (c *Conn) Err() error { return c.Transport.Err() }
-
 // Forgotten reports whether the server has forgotten the session, and nothing else is
 // wrong with the connection: another handshake makes it good for calls again.
 func (c *Conn) Forgotten() bool { return c.lapsed() && !c.ended() }
@@ -90,13 +81,12 @@ func (c *Conn) Drain(ctx context.Context) { c.Peer.Drain(ctx) }
 // session that the server keeps, if it keeps one, is left to the next connection.
 func (c *Conn) Close(leave bool) error {
 	c.retire()
-	t, ok := c.Transport.(Leaver)
-	if !leave || !ok || !c.outlives() {
+	if !leave || !c.outlives() {
 		return c.close()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	return t.Leave(ctx)
+	return c.Leave(ctx)
 }
 
 // outlives reports whether what the handshake made at the server can go on without
@@ -124,7 +114,7 @@ func (l *link) alive() bool {
 // ended reports whether the connection is over; only then does its Err say why.
 func (d *Dialed) ended() bool {
 	select {
-	case <-d.Transport.Done():
+	case <-d.Done():
 		return true
 	default:
 		return false
@@ -134,5 +124,5 @@ func (d *Dialed) ended() bool {
 func (d *Dialed) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	return d.Transport.Shutdown(ctx)
+	return d.Shutdown(ctx)
 }

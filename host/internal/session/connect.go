@@ -96,21 +96,6 @@ func (s *Session) Connect(ctx context.Context, w *ConnectOptions, after *Conn) (
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	l, err := s.begin(ctx, w, after)
-	switch {
-	case err == nil:
-		s.info.Store(&l.info)
-		return l.Conn, nil
-	case s.isClosed():
-		return nil, ErrClosed
-	}
-	return nil, err
-}
-
-// begin opens the session, and finds out the era unless it is known. A server that closes
-// the connection when it is asked for its era is not asked again: it gets a fresh
-// connection and the legacy handshake at once.
-func (s *Session) begin(ctx context.Context, w *ConnectOptions, after *Conn) (*link, error) {
 	s.mu.Lock()
 	era := s.verdict // of an earlier connection
 	s.mu.Unlock()
@@ -123,20 +108,29 @@ func (s *Session) begin(ctx context.Context, w *ConnectOptions, after *Conn) (*l
 	}
 	l, err := s.open(ctx, w, after, era)
 	if left := (*peerGoneError)(nil); errors.As(err, &left) && era == "" {
+		// It left when it was asked for its era, and is not asked again: it gets a fresh
+		// connection and the legacy handshake at once.
 		if after != nil {
 			after.close()
 		}
 		l, err = s.open(ctx, w, nil, mcp.Legacy)
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if ctx.Err() == nil { // or Forget may have come since, and the verdict is about the old server
 		s.verdict = ""
 		if err == nil {
 			s.verdict = l.info.Era
 		}
 	}
-	return l, err
+	s.mu.Unlock()
+	switch {
+	case err == nil:
+		s.info.Store(&l.info)
+		return l.Conn, nil
+	case s.isClosed():
+		return nil, ErrClosed
+	}
+	return nil, err
 }
 
 // Forget drops all that the session knows of the server, which may be another from now

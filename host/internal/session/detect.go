@@ -76,7 +76,7 @@ func (h *handshake) detect(ctx context.Context) (*link, error) {
 		return h.greet(ctx)
 	case <-silence.C:
 		return h.race(ctx, probe, h.initialize(ctx))
-	case <-h.conn.Transport.Done():
+	case <-h.conn.Done():
 		return h.leftWith(ctx, probe)
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
@@ -101,7 +101,7 @@ func (h *handshake) heard(ctx context.Context, got reply) (*link, error) {
 	}
 	if errors.Is(got.err, rpc.ErrNotSent) && !errors.Is(got.err, rpc.ErrTimeout) && !h.conn.http() {
 		select {
-		case <-h.conn.Transport.Done(): // why is known then
+		case <-h.conn.Done(): // why is known then
 			return nil, h.left(ctx, got.err)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -146,7 +146,7 @@ func (h *handshake) race(ctx context.Context, probe, hello <-chan reply) (*link,
 			}
 		case <-patience:
 			return h.legacy(ctx, held)
-		case <-h.conn.Transport.Done():
+		case <-h.conn.Done():
 			return h.leftWith(ctx, probe)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -192,7 +192,7 @@ func (h *handshake) receive(ctx context.Context, replies <-chan reply) (reply, e
 	select {
 	case got := <-replies:
 		return got, nil
-	case <-h.conn.Transport.Done():
+	case <-h.conn.Done():
 		return reply{}, h.left(ctx, nil)
 	case <-ctx.Done():
 		return reply{}, context.Cause(ctx)
@@ -207,7 +207,7 @@ func (h *handshake) left(ctx context.Context, err error) error {
 	unasked := errors.Is(err, rpc.ErrNotSent) && !h.asked
 	if errors.Is(err, rpc.ErrClosed) {
 		select {
-		case <-h.conn.Transport.Done():
+		case <-h.conn.Done():
 		case <-ctx.Done():
 		}
 	}
@@ -215,7 +215,7 @@ func (h *handshake) left(ctx context.Context, err error) error {
 		return err
 	}
 	if h.conn.ended() {
-		if why := h.conn.Transport.Err(); why != nil {
+		if why := h.conn.Err(); why != nil {
 			err = why
 		}
 	}

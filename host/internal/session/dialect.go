@@ -39,20 +39,9 @@ func (d dialect) admit(t mcp.ResultType) error {
 	return fmt.Errorf("%w: unknown resultType %q", ErrInvalidResult, clip(string(t)))
 }
 
-// final reports whether a result of that type is one that nothing follows.
-func (d dialect) final(t mcp.ResultType) bool { return d.admit(t) == nil }
-
 // modern returns the dialect of a modern revision.
 func (g *handshakeParams) modern(version string, paramHeaders bool) dialect {
 	return dialect{era: mcp.Modern, revision: version, meta: g.meta[version], paramHeaders: paramHeaders}
-}
-
-// other returns the dialect in which a request that was refused with err may be
-// sent once more.
-func (g *handshakeParams) other(d dialect, err error) (dialect, bool) {
-	offered, _ := refusedVersion(err)
-	version := common(offered.Supported)
-	return g.modern(version, d.paramHeaders), version != ""
 }
 
 // modernVersions are the modern revisions that a session speaks, best first.

@@ -127,11 +127,11 @@ func (h *handshake) requireModern(ctx context.Context) (*link, error) {
 // that speaks a modern revision of ours. Otherwise there is no link, and an
 // error only from a server that contradicts itself.
 func (h *handshake) modern(ctx context.Context, got reply) (*link, error) {
-	offered, refused := refusedVersion(got.err)
+	supported, refused := refusedVersion(got.err)
 	if !refused {
 		return h.discovered(got), nil
 	}
-	version := common(offered.Supported)
+	version := common(supported)
 	if version == "" {
 		return nil, nil
 	}
@@ -241,24 +241,17 @@ func readImplementation(text []byte) (i mcp.Implementation) {
 
 // refusedVersion reports whether err refuses the revision of a request, and
 // which ones the server has (2026-07-28/basic/versioning).
-func refusedVersion(err error) (data mcp.UnsupportedVersion, refused bool) {
+func refusedVersion(err error) (supported []string, refused bool) {
 	var fault *rpc.Error
 	if !errors.As(err, &fault) || fault.Code != mcp.CodeUnsupportedVersion {
-		return data, false
+		return nil, false
 	}
-	r := strictjson.Read(fault.Data)
-	for key := range r.Object() {
-		switch string(key) {
-		case "supported":
-			for range r.Array() {
-				data.Supported = append(data.Supported, r.String())
-			}
-		case "requested":
-			data.Requested = r.String()
-		}
+	r := strictjson.Read(member(fault.Data, "supported"))
+	for range r.Array() {
+		supported = append(supported, r.String())
 	}
 	if errors.As(r.Err(), new(*strictjson.TooManyError)) {
-		data.Supported = nil // the error of the server is what there is to say
+		supported = nil // the error of the server is what there is to say
 	}
-	return data, true
+	return supported, true
 }

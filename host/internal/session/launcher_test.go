@@ -117,6 +117,8 @@ func (p *process) Shutdown(context.Context) error {
 	return nil
 }
 
+func (p *process) Leave(ctx context.Context) error { return p.Shutdown(ctx) }
+
 // exit ends the process. The peer may hear of it first.
 func (p *process) exit(err error) {
 	p.mu.Lock()

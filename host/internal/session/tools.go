@@ -77,31 +77,25 @@ func (l *toolList) note(tool *mcp.Tool, d dialect) bool {
 // [ArgumentError] says that nothing was sent, a [ResultError] has the result.
 func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
 	q := request{method: mcp.MethodCallTool, name: name, given: args, tool: true}
-	result, err := s.callTool(ctx, &q)
+	ctx, over := s.track(ctx)
+	defer over()
+	text, d, err := s.do(ctx, &q)
+	var result *mcp.CallToolResult
+	if err == nil {
+		result, err = readCall(text)
+	}
+	if err == nil && (q.task || d.admit(result.ResultType) != nil) { // it is not the last result
+		if text, err = s.proceed(ctx, &q, d, text); err == nil {
+			result, err = readCall(text)
+		}
+	}
+	if err == nil {
+		err = s.checkResult(&q, d, result)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("call %s on %s: %w", name, s.cfg.Name, err)
 	}
 	return result, nil
-}
-
-func (s *Session) callTool(ctx context.Context, q *request) (*mcp.CallToolResult, error) {
-	ctx, over := s.track(ctx)
-	defer over()
-	text, d, err := s.do(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	result, err := readCall(text)
-	if err == nil && (q.task || !d.final(result.ResultType)) {
-		if text, err = s.proceed(ctx, q, d, text); err != nil {
-			return nil, err
-		}
-		result, err = readCall(text)
-	}
-	if err == nil {
-		err = s.checkResult(q, d, result)
-	}
-	return result, err
 }
 
 // readTool reads a tool in place: what is raw aliases text.
