@@ -1,10 +1,11 @@
 package host
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
+	"slices"
 
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
@@ -65,13 +66,7 @@ func (h *Host) drop(wanted map[string]Server) error {
 		}
 	}
 	h.mu.Unlock()
-	var wg sync.WaitGroup
-	errs := make([]error, len(unwanted))
-	for i, s := range unwanted {
-		wg.Go(func() { errs[i] = s.Close() })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return onAll(unwanted, (*Session).Close)
 }
 
 // update adds a server, or reloads it if its entry, its provider or its transport changed.
@@ -88,32 +83,14 @@ func (h *Host) update(entry Server, plugins map[string]bool) error {
 		h.servers[entry.Name] = s
 		return nil
 	}
-	switch same := sameEntry(*s.entry.Load(), entry); {
-	case same && !h.uses(entry, plugins):
-		return nil
-	case same && !plugins[h.dialer.Accounts.Provider(entry)]:
+	old, errOld := json.Marshal(s.entry.Load()) // what it says, and not where it is written
+	now, errNow := json.Marshal(entry)
+	same := errOld == nil && errNow == nil && bytes.Equal(old, now)
+	if !same || plugins[h.dialer.Accounts.Provider(entry)] {
+		return s.Reload(entry)
+	}
+	if slices.ContainsFunc(h.dialer.Routes(entry), func(via string) bool { return plugins[via] }) {
 		s.become(entry, manager.Change{Keep: true})
-		return nil
 	}
-	return s.Reload(entry)
-}
-
-// uses reports whether one of the plugins is for that entry.
-func (h *Host) uses(entry Server, plugins map[string]bool) bool {
-	if plugins[h.dialer.Accounts.Provider(entry)] {
-		return true
-	}
-	for _, via := range h.dialer.Routes(entry) {
-		if plugins[via] {
-			return true
-		}
-	}
-	return false
-}
-
-// sameEntry compares what entries say, and not where they are written.
-func sameEntry(a, b Server) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && string(x) == string(y)
+	return nil
 }

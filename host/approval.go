@@ -133,15 +133,6 @@ func (h *Host) account(ctx context.Context, s Server) (*connect.Account, error) 
 	return h.dialer.Accounts.Of(s)
 }
 
-// approvedAccount is account where a person is present: they are asked before anything of
-// a project is used.
-func (h *Host) approvedAccount(ctx context.Context, s Server) (*connect.Account, error) {
-	if err := h.Approve(ctx, s); err != nil {
-		return nil, err
-	}
-	return h.account(ctx, s)
-}
-
 // approves asks the person about the server if a call has failed because they have not
 // approved it, and reports whether the call may be made again. Their time does not count
 // against the call: nothing was started by then.

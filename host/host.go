@@ -148,6 +148,14 @@ type Config struct {
 	Event func(e Event)
 }
 
+// Stream makes a byte stream to a server that is part of the program, like one end
+// of a [net.Pipe]. It is called each time that the server is connected, also after
+// it was lost, perhaps by several goroutines, and returns when ctx ends; the stream
+// may outlive ctx. The host reads and writes at the same time and closes the
+// stream, which ends both. Where it has a CloseWrite, as those of net do, a
+// transport can end its own side alone.
+type Stream = func(ctx context.Context) (io.ReadWriteCloser, error)
+
 // Event is something that a server or a plugin said without being asked.
 type Event struct {
 	Server  string
@@ -247,16 +255,19 @@ func (h *Host) Close() error {
 	h.mu.Unlock()
 	h.shut(ErrClosed)
 
+	err := onAll(sessions, (*Session).Close)
+	h.pending.Wait()
+	return errors.Join(err, h.manager.Close(), h.dialer.Close(), h.modules.Close())
+}
+
+// onAll calls f for all sessions at the same time, and returns all errors.
+func onAll(sessions []*Session, f func(*Session) error) error {
 	var wg sync.WaitGroup
-	errs := make([]error, len(sessions)+3)
+	errs := make([]error, len(sessions))
 	for i, s := range sessions {
-		wg.Go(func() { errs[i] = s.Close() })
+		wg.Go(func() { errs[i] = f(s) })
 	}
 	wg.Wait()
-	h.pending.Wait()
-	for i, f := range []func() error{h.manager.Close, h.dialer.Close, h.modules.Close} {
-		errs[len(sessions)+i] = f()
-	}
 	return errors.Join(errs...)
 }
 

@@ -2,8 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
-	"sync"
 )
 
 // RootsChanged tells the server that what [Config.Roots] returns for it is not
@@ -15,12 +13,5 @@ func (s *Session) RootsChanged(ctx context.Context) error {
 
 // RootsChanged tells all servers at the same time.
 func (h *Host) RootsChanged(ctx context.Context) error {
-	all := h.all()
-	errs := make([]error, len(all))
-	var wg sync.WaitGroup
-	for i, s := range all {
-		wg.Go(func() { errs[i] = s.RootsChanged(ctx) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return onAll(h.all(), func(s *Session) error { return s.RootsChanged(ctx) })
 }

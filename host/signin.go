@@ -17,40 +17,43 @@ import (
 // Login has the person sign in to a server, through the callbacks of the
 // configuration. It ends when they have, when they will not, or when ctx does.
 func (h *Host) Login(ctx context.Context, s Server) error {
-	ctx, over, err := h.begin(ctx)
-	if err != nil {
-		return fmt.Errorf("sign in to %s: %w", s.Name, err)
-	}
-	defer over()
-	a, err := h.approvedAccount(ctx, s)
-	switch {
-	case err != nil:
-	case a == nil:
-		err = hosterr.Configf(`nothing signs in to it; write auth = "oauth" in its entry`)
-	default:
+	return h.onAccount(ctx, "sign in to", s, func(ctx context.Context, a *connect.Account) error {
+		if a == nil {
+			return hosterr.Configf(`nothing signs in to it; write auth = "oauth" in its entry`)
+		}
 		a.Declined.Store(false)
-		err = h.login(ctx, a)
-	}
-	if err != nil {
-		return explain(s.Name, fmt.Errorf("sign in to %s: %w", s.Name, err))
-	}
-	return nil
+		return h.login(ctx, a)
+	})
 }
 
 // Logout has the provider of a server revoke and forget what it has for it.
 func (h *Host) Logout(ctx context.Context, s Server) error {
+	return h.onAccount(ctx, "sign out of", s, func(ctx context.Context, a *connect.Account) error {
+		if a == nil {
+			return nil
+		}
+		a.Turns.Add(1) // before: no connection made from now on may resume one of this account
+		return a.Logout(ctx)
+	})
+}
+
+// onAccount calls do with what signs in to a server, nil where nothing does. The person is
+// present: they are asked before anything of a project is used. what is for errors.
+func (h *Host) onAccount(ctx context.Context, what string, s Server, do func(context.Context, *connect.Account) error) error {
 	ctx, over, err := h.begin(ctx)
 	if err != nil {
-		return fmt.Errorf("sign out of %s: %w", s.Name, err)
+		return fmt.Errorf("%s %s: %w", what, s.Name, err)
 	}
 	defer over()
-	a, err := h.approvedAccount(ctx, s)
-	if err == nil && a != nil {
-		a.Turns.Add(1) // before: no connection made from now on may resume one of this account
-		err = a.Logout(ctx)
+	var a *connect.Account
+	if err = h.Approve(ctx, s); err == nil {
+		a, err = h.account(ctx, s)
+	}
+	if err == nil {
+		err = do(ctx, a)
 	}
 	if err != nil {
-		return explain(s.Name, fmt.Errorf("sign out of %s: %w", s.Name, err))
+		return explain(s.Name, fmt.Errorf("%s %s: %w", what, s.Name, err))
 	}
 	return nil
 }

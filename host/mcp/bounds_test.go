@@ -22,7 +22,6 @@ import (
 var lists = map[string]any{
 	"CallToolResult": new(CallToolResult), "Completion": new(Completion), "DiscoverResult": new(DiscoverResult), "Filter": new(Filter),
 	"GetPromptResult": new(GetPromptResult), "ListRootsResult": nil, "Prompt": new(Prompt), "ReadResourceResult": new(ReadResourceResult),
-	"UnsupportedVersion": new(UnsupportedVersion),
 }
 
 // TestListsAreBounded reads each list of each type with as many elements as are read,

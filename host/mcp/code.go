@@ -16,20 +16,6 @@ const (
 	CodeResourceNotFound        = -32002 // legacy; a modern server says CodeInvalidParams
 	CodeHeaderMismatch          = -32020 // modern, HTTP
 	CodeMissingClientCapability = -32021 // modern
-	CodeUnsupportedVersion      = -32022 // modern; data is an UnsupportedVersion
+	CodeUnsupportedVersion      = -32022 // modern; data has supported, a list of revisions (2026-07-28/basic/versioning)
 	CodeURLElicitationRequired  = -32042 // 2025-11-25 only
 )
-
-// UnsupportedVersion is the data of an error with [CodeUnsupportedVersion]
-// (2026-07-28/basic/versioning).
-type UnsupportedVersion struct {
-	Supported []string `json:"supported"`
-	Requested string   `json:"requested"`
-}
-
-// UnmarshalJSON reads the data of an error.
-func (u *UnsupportedVersion) UnmarshalJSON(object []byte) error {
-	type fields UnsupportedVersion
-	*u = UnsupportedVersion{}
-	return readBounded(object, "supported", (*fields)(u))
-}

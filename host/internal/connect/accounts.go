@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -127,7 +126,11 @@ func (as *Accounts) newAccount(name string, s config.Server) (*Account, error) {
 	fromFile := file.File != ""
 	switch {
 	case !fromFile && !as.config.Modules.Builtin(name):
-		return nil, unknownProvider(name)
+		return nil, &hosterr.Error{
+			Kind: hosterr.ErrConfig,
+			Err:  fmt.Errorf("no auth provider is called %q", name),
+			Hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(name), name),
+		}
 	case file.Isolation == config.IsolationProcess:
 		return nil, hosterr.Configf("plugin %s is an auth provider, which reaches nothing by itself; isolation is for transports", name)
 	}
@@ -135,6 +138,7 @@ func (as *Accounts) newAccount(name string, s config.Server) (*Account, error) {
 	// its servers share registrations. What is loaded from a file calls what its
 	// entry grants, and shares nothing.
 	reach := egress.Policy{Origins: file.Origins, Discover: file.Discover || !fromFile}
+	var warned sync.Once
 	c := auth.Config{
 		Name: name,
 		Lazy: s.Auth.IsZero(),
@@ -145,13 +149,19 @@ func (as *Accounts) newAccount(name string, s config.Server) (*Account, error) {
 			}
 			return p.ForAccount(), nil // a Provider goes on with the plugin that it has had first
 		},
-		Warn:     warnOnce(func(text string) { as.config.Warn(s.Name, text) }),
+		Warn:     func(text string) { warned.Do(func() { as.config.Warn(s.Name, text) }) },
 		Server:   step.Server{Name: s.Name, Variables: s.Auth.Variables, Blob: s.Auth.Blob},
 		Settings: as.settings(s.Auth),
 		Client:   step.Client{Name: as.config.Client.Name, Version: as.config.Client.Version},
 		Grant:    auth.Grant{Variables: s.Auth.Variables, Blob: s.Auth.Blob, Registrations: !fromFile},
 		Person:   as.config.Person,
-		Listen:   listen,
+		Listen: func(ctx context.Context, l step.Listen) (auth.Callback, error) {
+			c, err := egress.ListenCallback(ctx, l.Host, l.Port, l.Path)
+			if err != nil {
+				return nil, err
+			}
+			return c, nil
+		},
 	}
 	owner := name
 	if i := file.Installed; i != nil {
@@ -169,7 +179,14 @@ func (as *Accounts) newAccount(name string, s config.Server) (*Account, error) {
 		c.Server.URL, c.Server.Resource = httpclient.HTTPURL(s.URL), o.Resource()
 	}
 	if len(s.Auth.Command) > 0 {
-		c.Run = func(ctx context.Context) (*step.RunResult, error) { return runCommand(ctx, s.Auth) }
+		p := process.Process{Command: s.Auth.Command[0], Args: s.Auth.Command[1:], Env: environ(s.Auth.Env)}
+		c.Run = func(ctx context.Context) (*step.RunResult, error) {
+			out, err := p.Run(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &step.RunResult{Code: out.Code, Stdout: string(out.Stdout), Stderr: out.Stderr}, nil
+		}
 	}
 	fetch, err := egress.NewFetcher(reach)
 	if err != nil {
@@ -177,39 +194,6 @@ func (as *Accounts) newAccount(name string, s config.Server) (*Account, error) {
 	}
 	c.Fetch = fetch
 	return &Account{Account: auth.NewAccount(c), server: s, recorded: as.secrets.recorded, fetch: fetch}, nil
-}
-
-// warnOnce passes on the first warning.
-func warnOnce(warn func(string)) func(string) {
-	var once sync.Once
-	return func(text string) { once.Do(func() { warn(text) }) }
-}
-
-// runCommand runs the command of an auth table.
-func runCommand(ctx context.Context, a config.Auth) (*step.RunResult, error) {
-	p := process.Process{Command: a.Command[0], Args: a.Command[1:], Env: environ(a.Env)}
-	out, err := p.Run(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &step.RunResult{Code: out.Code, Stdout: string(out.Stdout), Stderr: out.Stderr}, nil
-}
-
-func listen(ctx context.Context, l step.Listen) (auth.Callback, error) {
-	c, err := egress.ListenCallback(ctx, l.Host, l.Port, l.Path)
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// signedPath returns where on its origin a server is signed in to: its own path,
-// and for HTTP+SSE, whose server names the path to send to, the folder of it.
-func signedPath(o *httpclient.Origin, via string) string {
-	if via != transportSSE {
-		return ""
-	}
-	return strings.TrimSuffix(path.Dir(o.Path()), "/") + "/"
 }
 
 // close ends what waits for a person, and lets what was begun be stored. No
@@ -228,14 +212,6 @@ func (as *Accounts) close() {
 			a.Close()
 		}
 		fetch.Close()
-	}
-}
-
-func unknownProvider(name string) error {
-	return &hosterr.Error{
-		Kind: hosterr.ErrConfig,
-		Err:  fmt.Errorf("no auth provider is called %q", name),
-		Hint: fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(name), name),
 	}
 }
 

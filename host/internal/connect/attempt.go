@@ -122,7 +122,7 @@ func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection
 		Link: link{c}, Name: name, Handler: handler, After: last, Timeout: d.timeout(a.server),
 		Trace: message, Dropped: dropped, Broken: c.breakOff, Status: c.inst.Status,
 	})
-	c.inst.Open(set, given, c.table, receiver{c})
+	c.inst.Open(set, given, c.table, receiver{c.peer, c})
 	return &session.Dialed{
 		Peer: c.peer, Transport: c,
 		StreamCancel: manifest.Cancel == abi.CancelByStream, Probe: manifest.Probe,

@@ -11,7 +11,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
-	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/replay"
 	"github.com/wharf-mcp/wharf/host/trace"
@@ -108,40 +107,34 @@ func (c *connection) unsent(err error) error {
 	return fmt.Errorf("%w: %w: %w", rpc.ErrNotSent, rpc.ErrClosed, c.cause)
 }
 
-// receiver is a connection as its guest sees it.
-type receiver struct{ *connection }
-
-func (r receiver) Deliver(exchange uint32, msg []byte, owned bool) abi.Verdict {
-	return r.peer.Deliver(exchange, msg, owned)
+// receiver is a connection as its guest sees it: its peer, but for how a call and the
+// connection fail.
+type receiver struct {
+	*rpc.Peer
+	connection *connection
 }
-func (r receiver) TooBig(exchange uint32, head []byte) { r.peer.TooBig(exchange, head) }
-func (r receiver) Done(exchange uint32)                { r.peer.Done(exchange) }
 
 // Failed ends a call. One that never left is told so, after it is known that
 // the connection has ended, so that it may go out on the next one.
 func (r receiver) Failed(exchange uint32, err error) {
 	var status *guest.StatusError
 	var refusal *httpclient.Refusal
-	err = r.unsent(err)
+	err = r.connection.unsent(err)
 	switch {
 	case errors.As(err, &refusal):
 		err = &rpc.StatusError{HTTP: refusal.HTTP, Err: err}
 	case errors.As(err, &status):
 		err = &rpc.StatusError{HTTP: status.HTTP, Refused: status.Status == abi.Refused, Err: err}
 	}
-	r.peer.Failed(exchange, err)
+	r.Peer.Failed(exchange, err)
 }
 
-func (r receiver) Expired(exchange uint32) { r.peer.Expired(exchange) }
-
-func (r receiver) OfferInline(exchange uint32, x hostio.InlineIO) bool {
-	return r.peer.OfferInline(exchange, x)
-}
-
+// Close says that the guest is gone.
 func (r receiver) Close(err error) {
-	r.recording.Ended(err)
-	r.over(err)
-	r.peer.Close(r.cause)
+	c := r.connection
+	c.recording.Ended(err)
+	c.over(err)
+	r.Peer.Close(c.cause)
 }
 
 // link is a guest as its peer sees it.

@@ -28,8 +28,8 @@ import (
 // Config is what connections have in common. Modules and Warn are required.
 type Config struct {
 	Modules *modules.Cache
-	Vault   *vault.Vault      // keeps what sign-ins give; nil keeps nothing
-	Streams map[string]Stream // to servers within the program, by name
+	Vault   *vault.Vault                                                 // keeps what sign-ins give; nil keeps nothing
+	Streams map[string]func(context.Context) (io.ReadWriteCloser, error) // to servers within the program, by name
 
 	Client       mcp.Implementation
 	Timeout      time.Duration // of a request; below 0 is none

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -40,7 +41,10 @@ func (d *Dialer) grants(s config.Server, via string, a *Account) ([]capability.G
 		}
 		o.AnyPath = via == transportSSE
 		if a != nil {
-			o.Credentials, o.SignedPath = a, signedPath(o, via)
+			o.Credentials = a        // on the path of the url
+			if via == transportSSE { // its server names the path to send to, in the folder of its own
+				o.SignedPath = strings.TrimSuffix(path.Dir(o.Path()), "/") + "/"
+			}
 		}
 		gs = append(gs, capability.Grant{Name: modules.MainGrant, To: o})
 	}

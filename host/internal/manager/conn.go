@@ -49,8 +49,7 @@ type Config struct {
 	Name string
 	Dial DialFunc
 
-	// Classify says what a dial failed for; nil takes everything for
-	// [Unreachable], which is tried again.
+	// Classify says what a dial failed for.
 	Classify func(error) status.Reason
 
 	Disabled bool // until Enable

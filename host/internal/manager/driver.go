@@ -44,9 +44,6 @@ type round struct {
 
 func newDriver(f *Manager, c Config) *Driver {
 	d := &Driver{manager: f, name: c.Name, dial: c.Dial, classify: c.Classify, ended: make(chan struct{})}
-	if d.classify == nil {
-		d.classify = func(error) status.Reason { return status.Unreachable }
-	}
 	d.machine = NewMachine(time.Now(), c.Policy, f.random)
 	if c.Disabled {
 		d.machine.Disable(time.Now())
@@ -54,9 +51,6 @@ func newDriver(f *Manager, c Config) *Driver {
 	d.id = f.registry.add(c.Name, d.machine.Status())
 	return d
 }
-
-// Name returns the name of the server.
-func (d *Driver) Name() string { return d.name }
 
 // Status returns what the registry shows of the server, and after it was taken off
 // only how it stands with it.
@@ -72,10 +66,13 @@ func (d *Driver) Status() status.Status {
 }
 
 // Start has the server connected and kept, and waits for nothing.
-func (d *Driver) Start() {
+func (d *Driver) Start() { d.tell(d.machine.Want) }
+
+// tell tells the machine of an event, and does what it asks for.
+func (d *Driver) tell(event func(now time.Time) []Effect) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.run(d.machine.Want(time.Now()))
+	d.run(event(time.Now()))
 }
 
 // Acquire returns the connection, and waits for it where one is being made or
@@ -153,39 +150,23 @@ func over(c Conn) bool {
 // AuthRequired says that the server refuses requests until a person signs in. If
 // there is a connection, it stays, and Acquire returns it.
 func (d *Driver) AuthRequired(err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.run(d.machine.AuthRequired(time.Now(), err))
+	d.tell(func(now time.Time) []Effect { return d.machine.AuthRequired(now, err) })
 }
 
 // SignedIn says that a person has signed in.
-func (d *Driver) SignedIn() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.run(d.machine.SignedIn(time.Now()))
-}
+func (d *Driver) SignedIn() { d.tell(d.machine.SignedIn) }
 
 // Disable drops the connection and refuses to make another, until Enable.
-func (d *Driver) Disable() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.run(d.machine.Disable(time.Now()))
-}
+func (d *Driver) Disable() { d.tell(d.machine.Disable) }
 
 // Enable undoes Disable.
-func (d *Driver) Enable() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.run(d.machine.Enable(time.Now()))
-}
+func (d *Driver) Enable() { d.tell(d.machine.Enable) }
 
 // Change says that the server is another from now on: the next dial makes a
 // connection anew, and what failed before is forgiven. Those who wait in Acquire wait
 // for the new connection. It waits for nothing.
 func (d *Driver) Change(c Change) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.run(d.machine.Change(time.Now(), c))
+	d.tell(func(now time.Time) []Effect { return d.machine.Change(now, c) })
 }
 
 // Report changes what the registry shows of the server, in the fields from Era on: the
@@ -197,9 +178,7 @@ func (d *Driver) Report(change func(*status.Status)) { d.manager.registry.report
 // It may be called more than once. Called from within Dial or a method of Conn, it
 // waits for ever.
 func (d *Driver) Close() error {
-	d.mu.Lock()
-	d.run(d.machine.Close(time.Now()))
-	d.mu.Unlock()
+	d.tell(d.machine.Close)
 	<-d.ended
 	return d.err
 }
@@ -232,11 +211,7 @@ func (d *Driver) arm(at time.Time) {
 		d.timer = nil
 	}
 	if !at.IsZero() {
-		d.timer = time.AfterFunc(time.Until(at), func() {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			d.run(d.machine.Tick(time.Now()))
-		})
+		d.timer = time.AfterFunc(time.Until(at), func() { d.tell(d.machine.Tick) })
 	}
 }
 

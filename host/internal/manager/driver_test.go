@@ -226,7 +226,7 @@ func TestChangeTooLate(t *testing.T) {
 func TestDisabled(t *testing.T) {
 	withManager(t, func(t *testing.T, f *Manager) {
 		k := newFakeServer(t)
-		d, err := f.Add(Config{Name: "files", Dial: k.dial, Disabled: true})
+		d, err := f.Add(Config{Name: "files", Classify: classify, Dial: k.dial, Disabled: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -500,7 +500,7 @@ func TestAcquireAllocatesNothing(t *testing.T) {
 func BenchmarkAcquire(b *testing.B) {
 	f := New()
 	defer f.Close()
-	d, err := f.Add(Config{Name: "files", Dial: func(context.Context, Conn) (Conn, error) {
+	d, err := f.Add(Config{Name: "files", Classify: classify, Dial: func(context.Context, Conn) (Conn, error) {
 		k := &fakeServer{}
 		k.alive = 1
 		return &conn{fakeServer: k, done: make(chan struct{})}, nil

@@ -30,10 +30,6 @@ const (
 	End
 )
 
-var actions = [...]string{"dial", "dial-at", "drop", "refuse", "announce", "end"}
-
-func (a Action) String() string { return actions[a] }
-
 // Effect is something that the owner of a machine has to do.
 type Effect struct {
 	Do      Action
@@ -61,10 +57,6 @@ const (
 	// Abort: calls in flight end with it.
 	Abort
 )
-
-var endings = [...]string{"keep", "hand over", "drain", "abort"}
-
-func (e Ending) String() string { return endings[e] }
 
 // DrainTime is how long calls may go on over a connection that makes room for another:
 // the callers of the other wait for that.

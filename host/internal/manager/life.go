@@ -63,10 +63,19 @@ func (d *Driver) drop(how Ending) {
 // goroutine does the waiting.
 func (d *Driver) live(l *dialedConn) {
 	c, err := d.dialInTurn(l)
-	switch {
-	case err == nil:
+	if err == nil {
 		go d.keep(l, c)
-	case !d.failed(l, err):
+		return
+	}
+	why := d.classify(err)
+	d.mu.Lock()
+	wanted := l.wanted.Err() == nil // or the dial was given up, which is known under the mutex only
+	if wanted {
+		l.end()
+		d.run(d.machine.ConnectFailed(time.Now(), why, err))
+	}
+	d.mu.Unlock()
+	if !wanted {
 		d.gone(l, nil, d.discard())
 	}
 }
@@ -78,20 +87,6 @@ func (d *Driver) dialInTurn(l *dialedConn) (Conn, error) {
 		return nil, err
 	}
 	return d.dial(l.wanted, l.after)
-}
-
-// failed tells the machine of a dial that made no connection. It reports false where
-// the dial was given up, which is known under the mutex only.
-func (d *Driver) failed(l *dialedConn, err error) bool {
-	why := d.classify(err)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if l.wanted.Err() != nil {
-		return false
-	}
-	l.end()
-	d.run(d.machine.ConnectFailed(time.Now(), why, err))
-	return true
 }
 
 // keep is live from when there is a connection.
@@ -131,35 +126,26 @@ func (d *Driver) lost(c Conn) {
 
 // leave ends c in the way that the newest Drop has asked for.
 func (d *Driver) leave(l *dialedConn, c Conn) {
-	if how := d.ending(l); how == HandOver || how == Drain {
+	d.mu.Lock()
+	drains := l.how == HandOver || l.how == Drain
+	d.mu.Unlock()
+	if drains {
 		ctx, cancel := context.WithTimeout(l.drains, DrainTime)
 		c.Drain(ctx)
 		cancel()
 	}
-	if d.kept(l, c) {
-		return
-	}
-	err := c.Close(d.ending(l) == HandOver)
-	d.gone(l, c, errors.Join(err, d.discard()))
-}
-
-func (d *Driver) ending(l *dialedConn) Ending {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	return l.how
-}
-
-// kept leaves c open for the next dial, if it is wanted for that.
-func (d *Driver) kept(l *dialedConn, c Conn) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if l.how != Keep {
-		return false
+	how := l.how
+	if how == Keep { // it stays open for the next dial
+		l.end()
+		d.last, d.open = c, true
+		d.run(d.machine.Gone(time.Now()))
 	}
-	l.end()
-	d.last, d.open = c, true
-	d.run(d.machine.Gone(time.Now()))
-	return true
+	d.mu.Unlock()
+	if how != Keep {
+		err := c.Close(how == HandOver)
+		d.gone(l, c, errors.Join(err, d.discard()))
+	}
 }
 
 // discard closes the connection that was kept for the next dial, if there is one.

@@ -489,3 +489,11 @@ func TestNames(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+var actions = [...]string{"dial", "dial-at", "drop", "refuse", "announce", "end"}
+
+func (a Action) String() string { return actions[a] }
+
+var endings = [...]string{"keep", "hand over", "drain", "abort"}
+
+func (e Ending) String() string { return endings[e] }

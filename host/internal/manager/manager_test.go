@@ -50,7 +50,7 @@ func TestRequestedFirst(t *testing.T) {
 			var order []string
 			var atOnce, most int
 			add := func(name string) *Driver {
-				d, err := f.Add(Config{Name: name, Dial: func(ctx context.Context, _ Conn) (Conn, error) {
+				d, err := f.Add(Config{Name: name, Classify: classify, Dial: func(ctx context.Context, _ Conn) (Conn, error) {
 					mu.Lock()
 					order = append(order, name)
 					atOnce++
@@ -197,7 +197,7 @@ func TestFleetClose(t *testing.T) {
 			if name == "well" {
 				k.close = errors.New("it had to be killed")
 			}
-			d, err := f.Add(Config{Name: name, Dial: k.dial})
+			d, err := f.Add(Config{Name: name, Classify: classify, Dial: k.dial})
 			if err != nil {
 				t.Fatal(err)
 			}

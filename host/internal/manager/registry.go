@@ -159,9 +159,9 @@ type Subscription struct {
 	ended    chan struct{} // closed with the subscription or the registry
 
 	// Guarded by the mutex of the registry.
-	queue []uint64            // of servers with news, the longest waiting first
-	news  map[uint64]status.Update   // what Next has not returned yet
-	told  map[uint64]struct{} // servers that Next has returned, and not yet as gone
+	queue []uint64                 // of servers with news, the longest waiting first
+	news  map[uint64]status.Update // what Next has not returned yet
+	told  map[uint64]struct{}      // servers that Next has returned, and not yet as gone
 }
 
 // Next returns the next update, and waits for it as long as ctx allows. After
