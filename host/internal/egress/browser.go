@@ -2,7 +2,6 @@ package egress
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -49,11 +48,21 @@ func (o browser) open(ctx context.Context, target string) error {
 	if err != nil {
 		return fmt.Errorf("open the browser: %w", err)
 	}
-	argv, err := o.argv(target)
-	if err != nil {
-		return fmt.Errorf("open the browser: %w", err)
+	programs, none := o.system, "this system has nothing to do it with; set BROWSER to a program that can, or open the page by its address"
+	if list := process.LookupEnv(o.env, "BROWSER"); list != "" {
+		programs, none = nil, fmt.Sprintf("BROWSER is %q, and nothing of it is a program that is there", cleantext.Line(list, 200))
+		for _, entry := range filepath.SplitList(list) {
+			programs = append(programs, []string{entry}, strings.Fields(entry)) // a path may hold spaces
+		}
 	}
-	if ctx.Err() != nil {
+	var argv []string
+	for i := 0; i < len(programs) && argv == nil; i++ {
+		argv = process.CommandLine(programs[i], target, o.env)
+	}
+	switch {
+	case argv == nil:
+		return fmt.Errorf("open the browser: %s", none)
+	case ctx.Err() != nil:
 		return fmt.Errorf("open the browser: %w", context.Cause(ctx))
 	}
 	if err := process.Launch(ctx, argv, o.env, o.limit); err != nil {
@@ -62,86 +71,38 @@ func (o browser) open(ctx context.Context, target string) error {
 	return nil
 }
 
-// argv returns what to run: the path of a program, and its arguments. The URL is
-// the whole of one of them.
-func (o browser) argv(target string) ([]string, error) {
-	if list := process.LookupEnv(o.env, "BROWSER"); list != "" {
-		for _, entry := range filepath.SplitList(list) {
-			for _, words := range [][]string{{entry}, strings.Fields(entry)} { // a path may hold spaces
-				if argv := process.CommandLine(words, target, o.env); argv != nil {
-					return argv, nil
-				}
-			}
-		}
-		return nil, fmt.Errorf("BROWSER is %q, and nothing of it is a program that is there", cleantext.Line(list, 200))
-	}
-	for _, words := range o.system {
-		if argv := process.CommandLine(words, target, o.env); argv != nil {
-			return argv, nil
-		}
-	}
-	return nil, errors.New("this system has nothing to do it with; set BROWSER to a program that can, or open the page by its address")
-}
-
 // CheckBrowserURL returns the URL of a page that may be shown to a person, in the
 // form in which it may be passed on. It is https, or http on this machine;
 // nothing that a shell, a terminal or a program in between could take for its own
 // is in it, and it reads the same however often it is read.
 func CheckBrowserURL(target string) (string, error) {
-	if len(target) > httpclient.MaxURL {
-		return "", ruleErrorf("the URL of the page is %d bytes long, it may have %d", len(target), httpclient.MaxURL)
-	}
 	if at := strings.IndexFunc(target, isUnsafe); at >= 0 {
 		return "", ruleErrorf("the URL of the page holds %q, which has to be encoded there", []rune(target[at:])[0])
 	}
-	u, err := url.Parse(target)
+	u, err := webURL("the URL of the page", target)
 	if err != nil {
-		return "", ruleErrorf("the URL of the page: %v", httpclient.URLCause(err))
-	}
-	if err := checkPage(u); err != nil {
 		return "", err
 	}
-	u.Host = strings.ToLower(u.Host)
 	safe := u.String()
+	// A program on the way may decode what is written as %XX: control characters have no
+	// place in a URL, and a percent sign that starts none is a variable to cmd.exe.
+	for _, rest, more := strings.Cut(safe, "%"); more; _, rest, more = strings.Cut(rest, "%") {
+		c, err := strconv.ParseUint(rest[:min(2, len(rest))], 16, 8)
+		switch {
+		case err != nil || len(rest) < 2:
+			return "", ruleErrorf("the URL of the page holds a %% that encodes nothing")
+		case c < ' ' || c == 0x7f:
+			return "", ruleErrorf("the URL of the page holds a control character, %%%02X", c)
+		}
+	}
 	if again, err := url.Parse(safe); err != nil || again.String() != safe || strings.ContainsFunc(safe, isUnsafe) || len(safe) > httpclient.MaxURL {
 		return "", ruleErrorf("the URL of the page does not read the same twice")
 	}
 	return safe, nil
 }
 
-func checkPage(u *url.URL) error {
-	host := u.Hostname()
-	switch {
-	case u.Scheme != "https" && u.Scheme != "http" || u.Opaque != "" || host == "":
-		return ruleErrorf("the page is not a web address: want https://host/path")
-	case u.User != nil:
-		return ruleErrorf("the URL of the page holds a user or password")
-	case !isHost(host) || !isPort(u.Port()):
-		return ruleErrorf("the host of the page is neither a name in ASCII nor an address as they are usually written")
-	case u.Scheme == "http" && !isLoopback(host):
-		return ruleErrorf("the page is http; only https leaves this machine")
-	}
-	return checkEncoded(u.String())
-}
-
 // isUnsafe reports whether r has no place in a URL as it is written (RFC 3986,
 // appendix A), or has another meaning to a shell inside of quotes or out of them.
 func isUnsafe(r rune) bool {
 	return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"'`$<>\\^{|}", r)
-}
-
-// checkEncoded looks at what is written as %XX. A program on the way may decode
-// it: control characters have no place in a URL, and a percent sign that starts none is
-// a variable to cmd.exe.
-func checkEncoded(s string) error {
-	for _, rest, more := strings.Cut(s, "%"); more; _, rest, more = strings.Cut(rest, "%") {
-		c, err := strconv.ParseUint(rest[:min(2, len(rest))], 16, 8)
-		switch {
-		case err != nil || len(rest) < 2:
-			return ruleErrorf("the URL of the page holds a %% that encodes nothing")
-		case c < ' ' || c == 0x7f:
-			return ruleErrorf("the URL of the page holds a control character, %%%02X", c)
-		}
-	}
-	return nil
 }

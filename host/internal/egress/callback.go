@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -22,10 +23,9 @@ import (
 // browser opens, so that no other program can take it, on both addresses that
 // localhost may mean.
 //
-// Any page of the web and any program on the machine can send it requests. So
-// what a visit says proves nothing but by its state, which the caller of Wait
-// looks at; and however many visits there are that mean nothing, they change
-// nothing.
+// Any page of the web and any program on the machine can send it requests. So only the
+// state of a visit proves anything, and the caller of Wait checks it. Visits without that
+// state change nothing, however many there are.
 type Callback struct {
 	uri       string
 	host      string // as the header Host has it
@@ -193,13 +193,13 @@ const maxQuery = 8 << 10
 
 // respond says which page a visit gets. after is called when it has got it; it may
 // be nil.
-func (c *Callback) respond(v *callbackRequest) (p page, after func()) {
+func (c *Callback) respond(r *http.Request) (p page, after func()) {
 	switch {
-	case !c.isOurHost(v.host):
-		return pageBad, nil
-	case v.path != c.path:
+	case !strings.EqualFold(r.Host, c.host) && !strings.EqualFold(r.Host+":80", c.host):
+		return pageBad, nil // a page of the web has its own name lead here
+	case r.URL.EscapedPath() != c.path:
 		return pageNone, nil
-	case v.method != "GET":
+	case r.Method != "GET":
 		return pageMethod, nil
 	}
 	c.mu.Lock()
@@ -207,18 +207,12 @@ func (c *Callback) respond(v *callbackRequest) (p page, after func()) {
 	if c.accepted {
 		return pageTooLate, nil
 	}
-	params, ok := readParams(v.query)
+	params, ok := readParams(r.URL.RawQuery)
 	if !ok || c.accept == nil || !c.accept(params) {
 		return pageBad, nil
 	}
 	c.accepted = true
 	return pageDone, func() { close(c.done) }
-}
-
-// isOurHost reports whether the header Host names us. A page of the web that has
-// its own name lead here would have its own name there.
-func (c *Callback) isOurHost(host string) bool {
-	return strings.EqualFold(host, c.host) || strings.EqualFold(host+":80", c.host)
 }
 
 // readParams reads a query, if it is one in which each parameter is there once

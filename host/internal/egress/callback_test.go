@@ -290,7 +290,7 @@ func (h *hall) Addr() net.Addr { return &net.TCPAddr{} }
 func TestVisitorsHaveLittleTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d callbackServer
-		d.init(func(*callbackRequest) (page, func()) { return pageBad, nil })
+		d.init(func(*http.Request) (page, func()) { return pageBad, nil })
 		h := &hall{conns: make(chan net.Conn), closed: make(chan struct{})}
 		d.serve([]net.Listener{h})
 		defer d.close()

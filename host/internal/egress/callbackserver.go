@@ -5,6 +5,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -17,9 +18,6 @@ const (
 	callbackTime     = 5 * time.Second // for a request, and again for its page
 	maxCallbackHead  = 32 << 10        // bytes: browsers send the cookies of every program on this machine
 )
-
-// callbackRequest is what a page depends on.
-type callbackRequest struct{ method, host, path, query string }
 
 // page is what a client is shown: fixed text, with nothing of the request.
 type page struct {
@@ -40,16 +38,16 @@ var (
 // callbackServer serves the clients of a callback.
 type callbackServer struct {
 	http    http.Server
-	respond func(*callbackRequest) (page, func())
+	respond func(*http.Request) (page, func())
 	once    sync.Once // of serve
 	loops   sync.WaitGroup
 
 	mu      sync.Mutex
-	clients []*clientConn // the oldest first
+	clients []net.Conn // the oldest first
 }
 
-func (s *callbackServer) init(answer func(*callbackRequest) (page, func())) {
-	s.respond = answer
+func (s *callbackServer) init(respond func(*http.Request) (page, func())) {
+	s.respond = respond
 	s.http = http.Server{
 		Handler:                      s,
 		DisableGeneralOptionsHandler: true,
@@ -57,6 +55,7 @@ func (s *callbackServer) init(answer func(*callbackRequest) (page, func())) {
 		WriteTimeout:                 callbackTime,
 		MaxHeaderBytes:               maxCallbackHead,
 		ErrorLog:                     log.New(io.Discard, "", 0),
+		ConnState:                    s.count,
 	}
 	s.http.SetKeepAlivesEnabled(false)
 }
@@ -66,7 +65,7 @@ func (s *callbackServer) init(answer func(*callbackRequest) (page, func())) {
 func (s *callbackServer) serve(listeners []net.Listener) {
 	s.once.Do(func() {
 		for _, listener := range listeners {
-			s.loops.Go(func() { s.http.Serve(&countingListener{listener, s}) })
+			s.loops.Go(func() { s.http.Serve(listener) })
 		}
 	})
 }
@@ -80,7 +79,7 @@ func (s *callbackServer) close() {
 
 // ServeHTTP implements http.Handler.
 func (s *callbackServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p, after := s.respond(&callbackRequest{r.Method, r.Host, r.URL.EscapedPath(), r.URL.RawQuery})
+	p, after := s.respond(r)
 	p.write(w)
 	if after != nil {
 		http.NewResponseController(w).Flush() // the client has it, even if the server closes now
@@ -107,54 +106,21 @@ func (p page) write(w http.ResponseWriter) {
 	io.WriteString(w, body)
 }
 
-// countingListener hands the connections that it accepts to its server, which bounds
-// their number.
-type countingListener struct {
-	net.Listener
-	server *callbackServer
-}
-
-// Accept implements net.Listener.
-func (t *countingListener) Accept() (net.Conn, error) {
-	conn, err := t.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return t.server.admit(conn), nil
-}
-
-// clientConn is a connection that its server knows of, to close it.
-type clientConn struct {
-	net.Conn
-	server *callbackServer
-}
-
-// admit takes a connection in, and closes the oldest if there are too many: clients
-// that connect and send nothing cannot keep others out.
-func (s *callbackServer) admit(conn net.Conn) net.Conn {
+// count bounds the connections: with one too many it closes the oldest, so that clients that
+// connect and send nothing cannot keep others out.
+func (s *callbackServer) count(conn net.Conn, state http.ConnState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.clients) == maxCallbackConns {
-		s.clients[0].Conn.Close()
-		s.clients = s.clients[1:]
-	}
-	v := &clientConn{conn, s}
-	s.clients = append(s.clients, v)
-	return v
-}
-
-func (v *clientConn) Close() error {
-	v.server.forget(v)
-	return v.Conn.Close()
-}
-
-func (s *callbackServer) forget(v *clientConn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, w := range s.clients {
-		if w == v {
-			s.clients = append(s.clients[:i], s.clients[i+1:]...)
-			return
+	switch state {
+	case http.StateNew: // called before the next connection is accepted
+		if len(s.clients) == maxCallbackConns {
+			s.clients[0].Close()
+			s.clients = slices.Delete(s.clients, 0, 1)
+		}
+		s.clients = append(s.clients, conn)
+	case http.StateClosed:
+		if i := slices.Index(s.clients, conn); i >= 0 {
+			s.clients = slices.Delete(s.clients, i, i+1)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package egress
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
 	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 )
 
@@ -165,7 +167,13 @@ func (f *Fetcher) follow(ctx context.Context, e *outgoing, redirects int, redire
 		if hops == redirects {
 			return nil, ruleErrorf("HTTP %d redirects more than %d times", resp.StatusCode, redirects)
 		}
-		to, err := e.location(resp)
+		to, err := e.url.Parse(resp.Header.Get("Location"))
+		if err != nil {
+			err = ruleErrorf("to no URL: %v", httpclient.URLCause(err))
+		} else {
+			to.Fragment, to.RawFragment = "", ""
+			to, err = parseURL(to.String())
+		}
 		if err == nil {
 			err = redirect(e, to)
 		}
@@ -176,16 +184,6 @@ func (f *Fetcher) follow(ctx context.Context, e *outgoing, redirects int, redire
 	}
 }
 
-// location returns where an answer leads.
-func (e *outgoing) location(resp *http.Response) (*url.URL, error) {
-	to, err := e.url.Parse(resp.Header.Get("Location"))
-	if err != nil {
-		return nil, ruleErrorf("to no URL: %v", httpclient.URLCause(err))
-	}
-	to.Fragment, to.RawFragment = "", ""
-	return parseURL(to.String())
-}
-
 // sameOriginOnly lets redirects lead to the same origin alone.
 func sameOriginOnly(e *outgoing, to *url.URL) error {
 	if !sameOrigin(to, e.url) {
@@ -194,9 +192,9 @@ func sameOriginOnly(e *outgoing, to *url.URL) error {
 	return nil
 }
 
-// send makes one hop. It is made again when its connection had been closed
-// before a byte was written, and when the address that was refused turns out to
-// be next to the server; nothing was sent in either case.
+// send makes one hop. It makes it again when its connection had been closed before a byte
+// was written, and when the address that was refused turns out to be on the private
+// network of the server; nothing was sent in either case.
 func (f *Fetcher) send(ctx context.Context, e *outgoing) (*http.Response, error) {
 	for again := true; ; again = false {
 		r, err := f.route(ctx, e.url)
@@ -204,8 +202,12 @@ func (f *Fetcher) send(ctx context.Context, e *outgoing) (*http.Response, error)
 			return nil, err
 		}
 		resp, err := r.transport.RoundTrip(e.request(ctx))
-		if err == nil || !again || !httpclient.IsUnsent(err) && !f.mayRetry(ctx, err) {
+		if err == nil || !again {
 			return resp, err
+		}
+		var refused *dial.AddressError
+		if !httpclient.IsUnsent(err) && !(errors.As(err, &refused) && isPrivate(refused.Addr) && f.serverIsPrivate(ctx)) {
+			return nil, err
 		}
 	}
 }

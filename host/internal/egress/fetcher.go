@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"sync"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/capability/dial"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 )
 
 const (
@@ -34,28 +36,34 @@ type Fetcher struct {
 	closed bool
 }
 
-// NewFetcher returns a fetcher for a reach, which must not be changed after it.
+// NewFetcher returns a fetcher for a policy, which the caller must not change afterwards.
 // An error is one of the configuration.
-func NewFetcher(reach Policy) (*Fetcher, error) {
-	if err := reach.check(); err != nil {
-		return nil, err
+func NewFetcher(p Policy) (*Fetcher, error) {
+	for _, s := range p.Origins {
+		u, err := parseURL(s)
+		if err == nil && (u.Path != "" || u.RawQuery != "") {
+			err = ruleErrorf(`want "https://host" or "https://host:port", without a path`)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("origin %q: %w", httpclient.BareURL(s), err)
+		}
 	}
-	if reach.Server != nil {
-		if err := reach.Server.Check(); err != nil {
+	if p.Server != nil {
+		if err := p.Server.Check(); err != nil {
 			return nil, err
 		}
 	}
-	return &Fetcher{policy: reach, routes: map[routeKey]*route{}}, nil
+	return &Fetcher{policy: p, routes: map[routeKey]*route{}}, nil
 }
 
 // Close ends the exchanges under way and closes the connections. It may be
 // called again.
 func (f *Fetcher) Close() {
 	f.mu.Lock()
-	roads := f.routes
+	routes := f.routes
 	f.routes, f.closed = nil, true
 	f.mu.Unlock()
-	for _, r := range roads {
+	for _, r := range routes {
 		r.close()
 	}
 }

@@ -68,25 +68,11 @@ const (
 	ownServer                  // the server's
 )
 
-// check finds what is wrong with a reach.
-func (r *Policy) check() error {
-	for _, s := range r.Origins {
-		u, err := parseURL(s)
-		if err == nil && (u.Path != "" || u.RawQuery != "") {
-			err = ruleErrorf(`want "https://host" or "https://host:port", without a path`)
-		}
-		if err != nil {
-			return fmt.Errorf("origin %q: %w", httpclient.BareURL(s), err)
-		}
-	}
-	return nil
-}
-
 // relate says what the origin of u is to the configuration, or that it is not
 // granted.
 func (r *Policy) relate(u *url.URL) (relation, error) {
 	switch {
-	case r.isOwn(u) && (r.Discover || r.names(u)):
+	case r.Server != nil && sameOrigin(u, r.Server.URL()) && (r.Discover || r.names(u)):
 		return ownServer, nil
 	case r.names(u):
 		return named, nil
@@ -96,20 +82,12 @@ func (r *Policy) relate(u *url.URL) (relation, error) {
 	return discovered, &OriginError{originOf(u)}
 }
 
-func (r *Policy) isOwn(u *url.URL) bool { return r.Server != nil && sameOrigin(u, r.Server.URL()) }
-
+// names reports whether the origin of u is granted by its name.
 func (r *Policy) names(u *url.URL) bool {
-	for _, s := range r.Origins {
-		if o, err := parseURL(s); err == nil && sameOrigin(u, o) {
-			return true
-		}
-	}
-	return false
-}
-
-// isLocal reports whether the server runs on this machine.
-func (r *Policy) isLocal() bool {
-	return r.Server != nil && (r.Server.Socket() != "" || isLoopback(r.Server.URL().Hostname()))
+	return slices.ContainsFunc(r.Origins, func(s string) bool {
+		o, err := parseURL(s)
+		return err == nil && sameOrigin(u, o)
+	})
 }
 
 // sameOrigin compares hosts as they are written: two names of one machine are
@@ -121,57 +99,59 @@ func sameOrigin(a, b *url.URL) bool {
 // originOf is the origin of u, for people and for the configuration.
 func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
-// parseURL reads the URL of a request. It takes only what every program on
-// the way reads alike: a proxy that takes a name for an address would go where
-// nothing was checked.
+// parseURL reads the URL of a request.
 func parseURL(s string) (*url.URL, error) {
+	u, err := webURL("its URL", s)
+	if err == nil && strings.Contains(s, "#") {
+		err = ruleErrorf("its URL has a fragment")
+	}
+	return u, err
+}
+
+// webURL reads a URL that errors call what. It takes only what every program on the way
+// reads alike: a proxy that takes a name for an address would go where nothing was
+// checked. Only https leaves this machine.
+func webURL(what, s string) (*url.URL, error) {
 	if len(s) > httpclient.MaxURL {
-		return nil, ruleErrorf("its URL is %d bytes long, it may have %d", len(s), httpclient.MaxURL)
+		return nil, ruleErrorf("%s is %d bytes long, it may have %d", what, len(s), httpclient.MaxURL)
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		return nil, ruleErrorf("its URL: %v", httpclient.URLCause(err))
+		return nil, ruleErrorf("%s: %v", what, httpclient.URLCause(err))
 	}
 	host := u.Hostname()
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http" || u.Opaque != "" || host == "":
-		return nil, ruleErrorf("its URL is not a web address: want https://host/path")
+		return nil, ruleErrorf("%s is not a web address: want https://host/path", what)
 	case u.User != nil:
-		return nil, ruleErrorf("its URL holds a user or password")
-	case strings.Contains(s, "#"):
-		return nil, ruleErrorf("its URL has a fragment")
+		return nil, ruleErrorf("%s holds a user or password", what)
 	case !isHost(host) || !isPort(u.Port()):
-		return nil, ruleErrorf("the host of its URL is neither a name in ASCII nor an address as they are usually written")
+		return nil, ruleErrorf("the host of %s is neither a name in ASCII nor an address as they are usually written", what)
 	case u.Scheme == "http" && !isLoopback(host):
-		return nil, ruleErrorf("its URL is http; only https leaves this machine")
+		return nil, ruleErrorf("%s is http; only https leaves this machine", what)
 	}
 	u.Host = strings.ToLower(u.Host)
 	return u, nil
 }
 
-// isHost reports whether s is an address in its usual form, or a name that
-// no program takes for an address: some programs read 127.1 and 0x7f000001 as
-// one (WHATWG URL, section 3.5).
+// isHost reports whether s is an address in its usual form, or a name of labels that
+// consist of letters, digits, hyphens and underscores. It refuses a name that some
+// programs take for an address: 127.1 and 0x7f000001 (WHATWG URL, section 3.5).
 func isHost(s string) bool {
 	if a, err := netip.ParseAddr(s); err == nil {
 		return a.Zone() == ""
 	}
-	last := s[strings.LastIndexByte(s, '.')+1:]
-	return len(s) <= 253 && isLabels(s) && !('0' <= last[0] && last[0] <= '9')
-}
-
-// isLabels reports whether s consists of labels of letters, digits, hyphens and
-// underscores, none of them empty.
-func isLabels(s string) bool {
+	isOdd := func(r rune) bool {
+		return !('a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '_')
+	}
+	last := ""
 	for label := range strings.SplitSeq(s, ".") {
-		odd := strings.ContainsFunc(label, func(r rune) bool {
-			return !('a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '_')
-		})
-		if label == "" || odd || label[0] == '-' {
+		if label == "" || label[0] == '-' || strings.ContainsFunc(label, isOdd) {
 			return false
 		}
+		last = label
 	}
-	return true
+	return len(s) <= 253 && !('0' <= last[0] && last[0] <= '9')
 }
 
 func isPort(s string) bool {

@@ -39,7 +39,7 @@ func (f *Fetcher) route(ctx context.Context, u *url.URL) (*route, error) {
 // checkHost checks the host of a discovered origin before its name is looked up.
 func (f *Fetcher) checkHost(ctx context.Context, host string) error {
 	if isLoopback(host) {
-		if !f.policy.isLocal() {
+		if s := f.policy.Server; s == nil || s.Socket() == "" && !isLoopback(s.URL().Hostname()) {
 			return ruleErrorf("%s is this machine, and only servers that run here may lead to it", host)
 		}
 		return nil
@@ -199,13 +199,6 @@ func (f *Fetcher) tlsConfig(to relation) (*tls.Config, error) {
 		t.CertFile, t.KeyFile = "", ""
 	}
 	return t.Config()
-}
-
-// mayRetry reports whether an address that was refused may be called after all,
-// since the server itself is on a private network.
-func (f *Fetcher) mayRetry(ctx context.Context, err error) bool {
-	var refused *dial.AddressError
-	return errors.As(err, &refused) && isPrivate(refused.Addr) && f.serverIsPrivate(ctx)
 }
 
 // serverIsPrivate reports whether the server is on a private network, and remembers it
