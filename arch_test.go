@@ -67,6 +67,7 @@ var arrows = map[string][]string{
 	"host/mcp":                    {"host/internal/strictjson"},
 	"host/config":                 {toml, "host/cleantext", "internal/nearest"},
 	"host/config/tomledit":        {toml, tomlAST, "host/config", "host/internal/securedir"},
+	"host/registry":               {"host/cleantext", "host/config", "host/internal/egress", "host/internal/hosterr"},
 	"host/cleantext":              {},
 	"host/trace":                  {"host/mcp", "host/internal/jsonl", "host/internal/strictjson", "host/internal/redact", "host/cleantext"},
 	"host/replay":                 {"abi", "abi/step", "host/internal/guest", "host/internal/hosterr", "host/internal/jsonl", "host/internal/strictjson", "host/internal/redact", "host/internal/secret", "host/internal/wasm", "host/internal/worker"},
@@ -99,6 +100,7 @@ var arrows = map[string][]string{
 	"internal/testenv":         {flock},
 	"internal/oauthtest":       {},
 	"internal/mcptest":         {goSDK},
+	"internal/registrytest":    {},
 	"host/internal/hosterr":    {},
 	"host/internal/rpc":        {"abi", "host/internal/strictjson", "host/internal/hostio"},
 	"host/internal/session":    {"host/internal/ctxmutex", "abi", "host/mcp", "host/internal/rpc", "host/internal/strictjson", "host/internal/schema", "host/status"},
@@ -136,7 +138,7 @@ var walls = map[string][]string{
 	// server, and the examples have peers of their own to talk to. The client
 	// of the conformance suite plays the browser of the person who signs in.
 	"net":              {"host/internal/capability" + below, "host/internal/egress", "examples" + below},
-	"net/http" + below: {"host/internal/capability/httpclient", "host/internal/egress", "cmd/wharf-conformance", "examples" + below, "internal/oauthtest"},
+	"net/http" + below: {"host/internal/capability/httpclient", "host/internal/egress", "cmd/wharf-conformance", "examples" + below, "internal/oauthtest", "internal/registrytest"},
 	"os/exec":          {"host/internal/capability/process", "examples" + below, "internal/testenv"},
 
 	extism + below:  {"host/internal/auth"},
@@ -160,7 +162,7 @@ var small = []string{"fmt", "os", "log", "reflect", "encoding/json", "regexp", "
 var guests = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "plugins/sse", "examples/transport-http", "examples/transport-stdio"}
 
 // public packages document all that they export.
-var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/cleantext", "host/mcp", "host/config", "host/config/tomledit", "host/trust", "host/pluginstore", "host/vault", "host/status", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
+var public = []string{"abi", "sdk", "sdk/framing", "sdk/sse", "sdk/sdktest", "sdk/auth", "sdk/auth/authtest", "abi/step", "plugins", "host", "host/cleantext", "host/mcp", "host/config", "host/config/tomledit", "host/registry", "host/trust", "host/pluginstore", "host/vault", "host/status", "host/trace", "host/replay", "host/watch", "host/plugintest", "host/plugintest/restarttest", "host/pluginbuild", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"}
 
 // nameless are names that say nothing about what is in a package or file.
 var nameless = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "base", "shared", "lib"}

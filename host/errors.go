@@ -53,7 +53,7 @@ var (
 	ErrTimeout = hosterr.ErrTimeout
 
 	// ErrProtocol: what the server answered is no valid answer.
-	ErrProtocol = errors.New("protocol broken")
+	ErrProtocol = hosterr.ErrProtocol
 
 	// ErrNotSent: the request certainly did not reach the server.
 	ErrNotSent = rpc.ErrNotSent

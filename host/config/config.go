@@ -68,6 +68,10 @@ type Server struct {
 	Settings     map[string]string // what else the plugin reads
 	Disabled     bool              // listed, and not connected
 
+	// Registry is where an entry was made from, for its updates; its zero is an entry that
+	// was written by hand.
+	Registry Registry
+
 	// Project is where an entry comes from that the user did not write; nil is
 	// their own. Such an entry is data until the user has approved of it.
 	Project *Project
@@ -86,6 +90,14 @@ type TLS struct {
 	CA        string // trusted beside what the system trusts
 	Cert, Key string // the client's own
 	Name      string // the server's, where it is not the host of the url
+}
+
+// Registry is the version of a server in a registry that an entry was made from.
+type Registry struct {
+	Address string // of the registry; "" is the official one
+	Name    string // "io.github.user/weather"
+	Version string
+	SHA256  string // of what the registry said of this version
 }
 
 // Via returns the name of the transport: the one that is given, or else stdio

@@ -55,9 +55,10 @@ func dump(f *File, err error) string {
 	return b.String()
 }
 
-// nothing are TLS and Auth of an entry that says nothing of them.
+// nothing are TLS, Registry and Auth of an entry that says nothing of them.
 var nothing = []string{
 	`{"CA":"","Cert":"","Key":"","Name":""}`,
+	`{"Address":"","Name":"","SHA256":"","Version":""}`,
 	`{"Blob":false,"Command":null,"Env":null,"Provider":"","Settings":null,"Variables":null}`,
 }
 

@@ -19,8 +19,9 @@ var (
 	tlsKeys    = []string{"ca", "cert", "key", "name"}
 	serverKeys = []string{
 		"transport", "command", "args", "env", "dir", "url", "headers", "address",
-		"proxy", "tls", "auth", "type", "strategy", "timeout", "start_timeout", "resend", "message_cap", "framing", "protocol", "settings", "disabled",
+		"proxy", "tls", "auth", "type", "strategy", "timeout", "start_timeout", "resend", "message_cap", "framing", "protocol", "settings", "disabled", "registry",
 	}
+	registryKeys = []string{"address", "name", "version", "sha256"}
 )
 
 // meant are keys of other clients and what they are called here; no count of
@@ -114,6 +115,24 @@ func (e *entry) tls() TLS {
 	return t
 }
 
+// registry reads where an entry was made from.
+func (e *entry) registry() Registry {
+	fields := e.texts("registry")
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(registryKeys, key) {
+			e.fail("registry."+key, "there is no such key; there are %s", strings.Join(registryKeys, ", "))
+		}
+	}
+	r := Registry{Address: fields["address"], Name: fields["name"], Version: fields["version"], SHA256: strings.ToLower(fields["sha256"])}
+	if fields != nil && (r.Name == "" || r.Version == "") {
+		e.fail("registry", "name and version go together; add both, or leave it out")
+	}
+	if r.SHA256 != "" && !hash().MatchString(r.SHA256) {
+		e.fail("registry.sha256", "expected 64 hex digits; leave it out, or write what `wharf add` wrote")
+	}
+	return r
+}
+
 // server reads a server entry and checks it.
 func (e *entry) server(name string) Server {
 	hint := ""
@@ -143,6 +162,7 @@ func (e *entry) server(name string) Server {
 		Protocol:     e.oneOf("protocol", protocols...),
 		Settings:     e.texts("settings"),
 		Disabled:     e.flag("disabled"),
+		Registry:     e.registry(),
 		file:         e.doc.path,
 		line:         e.lineOf(""),
 	}

@@ -2,8 +2,11 @@ package tomledit
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/host/config"
 )
 
 // A change of a file, as text in txtar would be too quiet about spaces and line ends.
@@ -142,5 +145,24 @@ func TestRefusals(t *testing.T) {
 func TestText(t *testing.T) {
 	if got, err := Text(short); got != shortText || err != nil {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// What is written of an entry is read back as that entry.
+func TestServer(t *testing.T) {
+	s := config.Server{
+		Name: "a", Command: "npx", Args: []string{"-y", "x"}, Dir: "/d", Env: map[string]string{"A": "${secret:a}"},
+		Registry: config.Registry{Address: "https://r.example", Name: "a/b", Version: "1", SHA256: strings.Repeat("a", 64)},
+	}
+	text, err := Text(Server(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := config.Parse("wharf.toml", []byte(text))
+	if err != nil || len(f.Servers) != 1 {
+		t.Fatalf("%s\n%v", text, err)
+	}
+	if got, err := Text(Server(f.Servers[0])); got != text || err != nil || !reflect.DeepEqual(f.Servers[0].Registry, s.Registry) {
+		t.Errorf("%s, %v", got, err)
 	}
 }

@@ -53,6 +53,13 @@ func (f *Fetcher) checkHost(ctx context.Context, host string) error {
 	return nil
 }
 
+// CheckPublicHost refuses a host that is this machine, or that can only be in a private
+// network, by what it is called. Where a name leads is not looked up.
+func CheckPublicHost(host string) error {
+	f := &Fetcher{}
+	return f.checkHost(context.Background(), host)
+}
+
 // checkAddr checks an address of a discovered origin.
 func (f *Fetcher) checkAddr(ctx context.Context, a netip.Addr) error {
 	is := dial.Special(a)

@@ -18,6 +18,7 @@ var (
 	ErrUnreachable      = errors.New("unreachable")
 	ErrTimeout          = errors.New("timed out")
 	ErrUnknownTransport = errors.New("unknown transport")
+	ErrProtocol         = errors.New("protocol broken")
 )
 
 // Error gives an error a kind, and perhaps a hint. Its text is that of Err.

@@ -1,0 +1,78 @@
+package registry
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/config"
+)
+
+// maxCautions is how many cautions there are of one entry: more would not be read.
+const maxCautions = 12
+
+// Cautions returns what a person should look at before they approve of an entry of this
+// option. The words of the registry in them are harmless to show.
+func (o *Option) Cautions(s config.Server) []string {
+	cautions := slices.Clone(o.notes)
+	for i, arg := range s.Args {
+		name, _, _ := strings.Cut(arg, "=")
+		if meaning := runners[o.Kind].rights[name]; meaning != "" && i < o.packageAt(s.Args) {
+			cautions = append(cautions, fmt.Sprintf("%s %s", name, meaning))
+		}
+		if found := shellCharacters(arg); found != "" {
+			cautions = append(cautions, fmt.Sprintf("argument %d has characters that a shell would act upon: %s; wharf runs no shell, and the program may", i+1, found))
+		}
+		cautions = appendUnseen(cautions, fmt.Sprintf("argument %d", i+1), arg)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		cautions = appendUnseen(cautions, "the variable "+name, s.Env[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		cautions = appendUnseen(cautions, "the header "+name, s.Headers[name])
+	}
+	if strings.Contains(s.URL, "xn--") || strings.ContainsFunc(s.URL, func(r rune) bool { return r > 0x7f }) {
+		cautions = append(cautions, "the url has letters that can look like others")
+	}
+	if more := len(cautions) - maxCautions; more > 0 {
+		cautions = append(cautions[:maxCautions:maxCautions], fmt.Sprintf("and %d more of this kind", more))
+	}
+	for i := range cautions {
+		cautions[i] = cleantext.Visible(cautions[i])
+	}
+	return cautions
+}
+
+// packageAt is where the package stands among the arguments: those before it are for the
+// program that runs it.
+func (o *Option) packageAt(args []string) int {
+	for i, arg := range args {
+		if arg == escaped(o.Runs) {
+			return i
+		}
+	}
+	return len(args)
+}
+
+func appendUnseen(cautions []string, where, text string) []string {
+	if cleantext.Visible(text) == text {
+		return cautions
+	}
+	return append(cautions, where+" has characters that cannot be seen, or that change how text is read")
+}
+
+// shellCharacters lists the characters of an argument that mean something to a shell.
+func shellCharacters(arg string) string {
+	var found []string
+	for _, c := range ";|&`<>\n" {
+		if strings.ContainsRune(arg, c) {
+			found = append(found, strings.Trim(fmt.Sprintf("%q", string(c)), `"`))
+		}
+	}
+	if strings.Contains(arg, "$(") || strings.Contains(arg, "$$(") {
+		found = append(found, "$(")
+	}
+	return strings.Join(found, " ")
+}

@@ -1,0 +1,202 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+)
+
+// Bounds of what is read of a registry.
+const (
+	pageSize   = 100 // servers that are asked for at once, the most that the official one returns
+	maxPages   = 100
+	maxAnswer  = 8 << 20 // bytes
+	maxCursor  = 4 << 10 // bytes
+	answerTime = 30 * time.Second
+	searchTime = 2 * time.Minute // for all pages
+)
+
+// Client asks one registry. It may be used by several goroutines until it is closed.
+type Client struct {
+	base    string // "https://host/path", without a slash at its end
+	fetcher *egress.Fetcher
+}
+
+// New returns a client of the registry at an address: https, or http on this machine.
+func New(address string) (*Client, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, configError("", "%q is no address of a registry; write https://host", cleantext.Line(address, 200))
+	}
+	fetcher, err := egress.NewFetcher(egress.Policy{Origins: []string{u.Scheme + "://" + u.Host}})
+	if err != nil {
+		return nil, configError("", "registry: %w", err)
+	}
+	base := strings.TrimRight(u.Scheme+"://"+u.Host+u.EscapedPath(), "/")
+	return &Client{strings.TrimSuffix(base, "/v0.1"), fetcher}, nil
+}
+
+// Address is where the registry is.
+func (c *Client) Address() string { return c.base }
+
+// Close closes the connections.
+func (c *Client) Close() { c.fetcher.Close() }
+
+// Version returns one version of a server; "latest" is the newest. The hash of a
+// version is over all that the registry says of it but its _meta and $schema, so it
+// changes when anything does that decides what runs.
+func (c *Client) Version(ctx context.Context, name, version string) (*Listing, error) {
+	if !IsName(name) {
+		return nil, configError("names are like io.github.user/weather; `wharf search WORD` lists them", "%q is no name of a server in a registry", cleantext.Line(name, 200))
+	}
+	var a answer
+	err := c.get(ctx, "/servers/"+url.PathEscape(name)+"/versions/"+url.PathEscape(version), url.Values{"include_deleted": {"true"}}, &a)
+	if errors.Is(err, errNotThere) {
+		hint := "`wharf search WORD` lists what there is"
+		if version != "latest" {
+			hint = "without a version the newest is taken; " + hint
+		}
+		return nil, configError(hint, "the registry has no %s", label(name, version))
+	}
+	if err != nil {
+		return nil, err
+	}
+	l, err := a.listing()
+	switch {
+	case err != nil:
+		return nil, protocolError("what the registry says of %s cannot be read: %w", label(name, version), err)
+	case l.Server.Name != name || version != "latest" && l.Server.Version != version:
+		return nil, protocolError("the registry was asked for %s and answered with %s", label(name, version), label(l.Server.Name, l.Server.Version))
+	}
+	return l, nil
+}
+
+func label(name, version string) string {
+	if version == "latest" {
+		return cleantext.Line(name, 200)
+	}
+	return cleantext.Line(name+" "+version, 300)
+}
+
+// Found is what a search found.
+type Found struct {
+	Servers []Listing
+	More    bool // there are more than were asked for
+	Skipped int  // that could not be read
+}
+
+// Search returns the newest versions of at most limit servers that have the first of the
+// words in their names, and the others there or in their titles and descriptions. The
+// registry searches names only, so a word of a description finds nothing by itself.
+func (c *Client) Search(ctx context.Context, words []string, limit int) (*Found, error) {
+	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	found := &Found{}
+	cursors := make(map[string]bool)
+	query := url.Values{"version": {"latest"}, "limit": {strconv.Itoa(pageSize)}}
+	if len(words) > 0 {
+		query.Set("search", words[0])
+	}
+	for {
+		var page struct {
+			Servers  []answer `json:"servers"`
+			Metadata struct {
+				NextCursor string `json:"nextCursor"`
+			} `json:"metadata"`
+		}
+		err := c.get(ctx, "/servers", query, &page)
+		if errors.Is(err, errNotThere) {
+			err = protocolError("there is no registry at %s (HTTP 404)", c.base)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Servers {
+			l, err := page.Servers[i].listing()
+			switch {
+			case err != nil:
+				found.Skipped++
+			case !l.Server.has(words):
+			case len(found.Servers) == limit:
+				found.More = true
+				return found, nil
+			default:
+				found.Servers = append(found.Servers, *l)
+			}
+		}
+		next := page.Metadata.NextCursor
+		switch {
+		case next == "":
+			return found, nil
+		case cursors[next] || len(next) > maxCursor:
+			return nil, protocolError("the registry's list does not end: it gives the same page, or one without a readable name, again")
+		case len(cursors)+1 == maxPages:
+			found.More = true
+			return found, nil
+		}
+		cursors[next] = true
+		query.Set("cursor", next)
+	}
+}
+
+// has reports whether a server has all words in what it says of itself.
+func (s *Server) has(words []string) bool {
+	text := strings.ToLower(s.Name + "\n" + s.Title + "\n" + s.Description)
+	for _, w := range words {
+		if !strings.Contains(text, strings.ToLower(w)) {
+			return false
+		}
+	}
+	return true
+}
+
+var errNotThere = errors.New("it is not there")
+
+// get reads one answer of the API.
+func (c *Client) get(ctx context.Context, path string, query url.Values, into any) error {
+	within, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	r := egress.FetchRequest{URL: c.base + "/v0.1" + path + "?" + query.Encode(), Header: map[string]string{"Accept": "application/json"}}
+	got, err := c.fetcher.Download(within, r, maxAnswer)
+	if err != nil {
+		return c.failed(ctx, err)
+	}
+	switch got.Status {
+	case 200:
+	case 404:
+		return errNotThere
+	case 400, 422:
+		return configError("the official registry wants a word of three letters or more", "the registry refuses this search (HTTP %d)", got.Status)
+	case 401, 403:
+		return denied("wharf signs in to no registry", "the registry at %s wants a sign-in (HTTP %d)", c.base, got.Status)
+	default:
+		return c.failed(ctx, fmt.Errorf("HTTP %d", got.Status))
+	}
+	if err := json.Unmarshal(got.Body, into); err != nil {
+		return protocolError("the answer of %s is not what a registry answers: %w", c.base, err)
+	}
+	return nil
+}
+
+// failed says that there was no answer.
+func (c *Client) failed(ctx context.Context, err error) error {
+	kind := hosterr.ErrUnreachable
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, context.DeadlineExceeded):
+		kind = hosterr.ErrTimeout
+	case errors.As(err, new(*egress.RuleError)):
+		kind = hosterr.ErrProtocol
+	}
+	return &hosterr.Error{Kind: kind, Err: fmt.Errorf("the registry at %s: %w", c.base, err)}
+}

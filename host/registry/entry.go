@@ -1,0 +1,159 @@
+package registry
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/egress"
+)
+
+// MissingError says that an input has no answer and no default.
+type MissingError struct{ Input Input }
+
+func (e *MissingError) Error() string { return fmt.Sprintf("%s is missing", e.Input.Of) }
+
+// Entry returns the entry of an option, with what was answered and nothing expanded. An
+// input that is required and has neither an answer nor a default is a [*MissingError].
+// The entry is not checked as the configuration checks it.
+func (o *Option) Entry(answers Answers) (config.Server, error) {
+	var s config.Server
+	f := filler{o, answers}
+	for _, in := range o.inputs {
+		if in.IsRequired && len(f.of(in.ID)) == 0 {
+			return s, &MissingError{in}
+		}
+	}
+	s.Env = f.table(o.env)
+	if o.program != "" {
+		s.Command = o.program
+		s.Args = f.words(o.words, s.Env)
+		return s, nil
+	}
+	s.URL, _ = f.fill(o.url)
+	s.Headers = f.table(o.headers)
+	if o.Kind == "sse" {
+		s.Strategy = "sse-first"
+	}
+	return s, o.checkFilled(s.URL)
+}
+
+// checkFilled looks at a url whose host was filled in. A user may have a server of their
+// own in their network; the registry has none there.
+func (o *Option) checkFilled(text string) error {
+	if own, _ := (filler{o, nil}).fill(o.url); own == text {
+		if err := checkURL(text); err != nil {
+			return denied("", "%w", err)
+		}
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err == nil && u.Scheme == "http" && egress.CheckPublicHost(u.Hostname()) == nil {
+		return denied("", "the url %s is not https, so what you send to it could be read on the way", cleantext.Line(text, 200))
+	}
+	return nil
+}
+
+// filler puts answers into templates.
+type filler struct {
+	*Option
+	answers Answers
+}
+
+// of returns the answers to an input, or its default.
+func (f filler) of(id string) []string {
+	if a := f.answers[id]; len(a) > 0 {
+		return a
+	}
+	i := slices.IndexFunc(f.inputs, func(in Input) bool { return in.ID == id })
+	if i >= 0 && f.inputs[i].Default != "" {
+		return []string{escaped(f.inputs[i].Default)}
+	}
+	return nil
+}
+
+// fill returns a template with its answers. whole reports whether it has all of them.
+func (f filler) fill(t template) (text string, whole bool) {
+	whole = true
+	for _, p := range t {
+		if p.input == "" {
+			text += escaped(p.text)
+			continue
+		}
+		a := f.of(p.input)
+		if len(a) == 0 {
+			whole = false
+			continue
+		}
+		text += a[0]
+	}
+	return text, whole
+}
+
+// table fills variables or headers. One that lacks an answer is left out, unless the
+// registry requires it.
+func (f filler) table(words []word) map[string]string {
+	table := make(map[string]string)
+	for _, w := range words {
+		if text, whole := f.fill(w.texts[0]); whole || w.required {
+			table[w.name] = text
+		}
+	}
+	if len(table) == 0 {
+		return nil
+	}
+	return table
+}
+
+// words fills the arguments.
+func (f filler) words(words []word, env map[string]string) (args []string) {
+	for _, w := range words {
+		_, set := env[w.ifSet]
+		switch {
+		case w.ifSet != "" && !set:
+		case w.flag != "" && !slices.Equal(f.of(w.flag), []string{"true"}):
+		case w.repeated != "":
+			for _, a := range f.of(w.repeated) {
+				one := filler{f.Option, Answers{w.repeated: {a}}}
+				args = append(args, one.word(w)...)
+			}
+		default:
+			args = append(args, f.word(w)...)
+		}
+	}
+	return args
+}
+
+func (f filler) word(w word) (texts []string) {
+	for _, t := range w.texts {
+		text, whole := f.fill(t)
+		if !whole && !w.required {
+			return nil
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// Check says what is wrong with an answer that a person gives, or "". A reference to a
+// variable is not looked at.
+func (in *Input) Check(answer string) string {
+	_, err := strconv.ParseFloat(answer, 64)
+	switch {
+	case len(answer) > maxValue || strings.ContainsAny(answer, "\x00\r\n"):
+		return "it is too long, or has more than one line"
+	case strings.Contains(answer, "${"):
+		return ""
+	case len(in.Choices) > 0 && !slices.Contains(in.Choices, answer):
+		return "it is none of the choices"
+	case in.Format == "number" && err != nil:
+		return "it is no number"
+	case (in.Format == "boolean" || in.Flag) && answer != "true" && answer != "false":
+		return "it is neither true nor false"
+	}
+	return ""
+}

@@ -1,0 +1,261 @@
+package registry
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/config"
+)
+
+// Merge brings an entry from one version of its server to another, given answers to the
+// inputs that are new. What the user changed in the entry stays, and kept says what that
+// is. Where nothing is known of the old version, old is nil, and all but the version of
+// the package stays.
+//
+// A [*MissingError] asks for an input that the old version did not have.
+func Merge(old, fresh *Option, now config.Server, answers Answers) (s config.Server, kept []string, err error) {
+	if old == nil {
+		old = &Option{}
+	}
+	m := old.match(now)
+	carried := maps.Clone(m.answers)
+	maps.Copy(carried, answers)
+	want, err := fresh.Entry(carried)
+	if err != nil {
+		return now, nil, err
+	}
+	keep := func(what string, args ...any) { kept = append(kept, fmt.Sprintf(what, args...)) }
+	s = now
+	switch {
+	case m.command:
+		s.Command = want.Command
+	case now.Command != want.Command:
+		keep("command is your own")
+	}
+	switch {
+	case m.args:
+		s.Args = want.Args
+	default:
+		s.Args = fresh.withVersion(now.Args)
+		if !slices.Equal(s.Args, want.Args) {
+			keep("args are your own; only the version in them follows the registry")
+		}
+	}
+	switch {
+	case m.url:
+		s.URL, s.Strategy = want.URL, want.Strategy
+	case now.URL != want.URL:
+		keep("url is your own")
+	}
+	s.Env = mergeTable(old.env, m.env, now.Env, want.Env, func(name string) { keep("env.%s is your own", name) })
+	s.Headers = mergeTable(old.headers, m.headers, now.Headers, want.Headers, func(name string) { keep("headers.%s is your own", name) })
+	return s, kept, nil
+}
+
+// mergeTable merges variables or headers. matched are those of now that are as the old
+// version made them.
+func mergeTable(old []word, matched map[string]bool, now, want map[string]string, keep func(name string)) map[string]string {
+	merged := maps.Clone(now)
+	if merged == nil {
+		merged = make(map[string]string)
+	}
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		value, wanted := want[name]
+		switch {
+		case matched[name] && wanted:
+			merged[name] = value
+		case matched[name]:
+			delete(merged, name)
+		case now[name] != value:
+			keep(name)
+		}
+	}
+	for name, value := range want {
+		_, there := now[name]
+		removed := slices.ContainsFunc(old, func(w word) bool { return w.name == name })
+		if !there && !removed {
+			merged[name] = value
+		}
+	}
+	if len(merged) == 0 {
+		return nil
+	}
+	return merged
+}
+
+// withVersion returns arguments with this version of the package in the place of another.
+func (o *Option) withVersion(args []string) []string {
+	out := slices.Clone(args)
+	name, version := splitVersion(o.Runs)
+	for i, arg := range out {
+		if other, its := splitVersion(arg); other == name && its != "" && version != "" {
+			out[i] = o.Runs
+		}
+	}
+	return out
+}
+
+// splitVersion splits id@version and image:tag. The first character of an id may be an @.
+func splitVersion(spec string) (name, version string) {
+	if i := strings.LastIndexAny(spec, "@:"); i > 0 && i > strings.LastIndexByte(spec, '/') {
+		return spec[:i], spec[i+1:]
+	}
+	return spec, ""
+}
+
+// matched is what of an entry is as an option makes it, and the answers that are in it.
+type matched struct {
+	answers            Answers
+	command, args, url bool
+	env, headers       map[string]bool
+}
+
+func (o *Option) match(s config.Server) matched {
+	m := matched{answers: make(Answers), env: make(map[string]bool), headers: make(map[string]bool)}
+	m.command = o.program != "" && s.Command == o.program
+	for _, in := range []struct {
+		words []word
+		table map[string]string
+		found map[string]bool
+	}{{o.env, s.Env, m.env}, {o.headers, s.Headers, m.headers}} {
+		for _, w := range in.words {
+			if value, there := in.table[w.name]; there {
+				in.found[w.name] = m.read([]template{w.texts[0]}, []string{value})
+			}
+		}
+	}
+	m.url = o.url != nil && m.read([]template{o.url}, []string{s.URL})
+	m.args = o.program != "" && m.readArgs(o.words, s.Args)
+	for _, in := range o.inputs {
+		if in.Default != "" && slices.Equal(m.answers[in.ID], []string{escaped(in.Default)}) {
+			delete(m.answers, in.ID) // so that it follows the default
+		}
+	}
+	made, err := o.Entry(m.answers) // without an argument that the user has taken out
+	m.args = m.args && err == nil && slices.Equal(made.Args, s.Args)
+	return m
+}
+
+// ended ends each text in what is matched; no text of an entry has it.
+const ended = "\x00"
+
+// read matches texts, and takes the answers that are in them. An answer that was taken
+// from another place has to be the same.
+func (m matched) read(templates []template, texts []string) bool {
+	var p pattern
+	p.add(templates)
+	return m.take(p, texts)
+}
+
+func (m matched) readArgs(words []word, args []string) bool {
+	var p pattern
+	for _, w := range words {
+		switch {
+		case w.repeated != "":
+			p.text += "((?:"
+			p.inputs = append(p.inputs, w.repeated)
+			p.repeats = append(p.repeats, len(w.texts))
+			for _, t := range w.texts {
+				p.plain(t)
+			}
+			p.text += ")*?)" // as few as leave the words behind it to their own places
+		case w.flag != "":
+			p.text += "("
+			p.inputs = append(p.inputs, w.flag)
+			p.repeats = append(p.repeats, isFlag)
+			p.add(w.texts)
+			p.text += ")?"
+		default:
+			p.text += "(?:"
+			p.add(w.texts)
+			p.text += ")"
+			if !w.required || w.ifSet != "" {
+				p.text += "?"
+			}
+		}
+	}
+	return m.take(p, args)
+}
+
+// pattern is a regular expression with the input of each of its groups.
+type pattern struct {
+	text    string
+	inputs  []string
+	repeats []int // of a group: how many texts there are for each answer; 0 is no repeated one
+}
+
+// isFlag marks a group whose text only says that a flag is there.
+const isFlag = -1
+
+func (p *pattern) add(templates []template) {
+	for _, t := range templates {
+		for _, part := range t {
+			if part.input == "" {
+				p.text += regexp.QuoteMeta(escaped(part.text))
+				continue
+			}
+			p.text += `([^\x00]*?)`
+			p.inputs = append(p.inputs, part.input)
+			p.repeats = append(p.repeats, 0)
+		}
+		p.text += ended
+	}
+}
+
+// plain adds a template whose answers are found later.
+func (p *pattern) plain(t template) {
+	for _, part := range t {
+		if part.input == "" {
+			p.text += regexp.QuoteMeta(escaped(part.text))
+		} else {
+			p.text += `[^\x00]*?`
+		}
+	}
+	p.text += ended
+}
+
+// maxMatched is how long an entry may be that is compared with a description.
+const maxMatched = 64 << 10
+
+func (m matched) take(p pattern, texts []string) bool {
+	joined := ""
+	if len(texts) > 0 {
+		joined = strings.Join(texts, ended) + ended
+	}
+	compiled, err := regexp.Compile("^(?s:" + p.text + ")$")
+	if err != nil || len(joined) > maxMatched {
+		return false
+	}
+	found := compiled.FindStringSubmatchIndex(joined)
+	if found == nil {
+		return false
+	}
+	answers := make(Answers)
+	for i, input := range p.inputs {
+		start, end := found[2*i+2], found[2*i+3]
+		if start < 0 || start == end {
+			continue
+		}
+		answer := []string{joined[start:end]}
+		switch n := p.repeats[i]; {
+		case n == isFlag:
+			answer = []string{"true"}
+		case n > 0:
+			answer = nil
+			for j, text := range strings.Split(strings.TrimSuffix(joined[start:end], ended), ended) {
+				if j%n == n-1 {
+					answer = append(answer, text)
+				}
+			}
+		}
+		if other := m.answers[input]; other != nil && !slices.Equal(other, answer) {
+			return false
+		}
+		answers[input] = answer
+	}
+	maps.Copy(m.answers, answers)
+	return true
+}

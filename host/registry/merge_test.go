@@ -1,0 +1,81 @@
+package registry
+
+import (
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host/config"
+)
+
+const (
+	firstVersion = `{"registryType": "npm", "identifier": "b", "version": "1.0.0", ` + stdio + `"packageArguments": [{"type": "positional", "valueHint": "dir", "isRequired": true, "isRepeated": true}, {"type": "named", "name": "--old"}, {"type": "named", "name": "--level", "default": "info"}, {"type": "named", "name": "--ro", "format": "boolean"}], "environmentVariables": [{"name": "KEY", "isRequired": true}, {"name": "MODE", "value": "one"}, {"name": "GONE", "value": "x"}]}`
+	laterVersion = `{"registryType": "npm", "identifier": "b", "version": "2.0.0", ` + stdio + `"packageArguments": [{"type": "named", "name": "--new"}, {"type": "positional", "valueHint": "dir", "isRequired": true, "isRepeated": true}, {"type": "named", "name": "--level", "default": "warn"}, {"type": "named", "name": "--ro", "format": "boolean"}], "environmentVariables": [{"name": "KEY", "isRequired": true}, {"name": "MODE", "value": "two"}, {"name": "TOKEN", "isRequired": true}, {"name": "FRESH", "default": "y"}]}`
+)
+
+// An entry follows the registry where it is as the registry made it, and is the user's
+// where they changed it.
+func TestMerge(t *testing.T) {
+	old, fresh := described(t, "packages", firstVersion), described(t, "packages", laterVersion)
+	added, err := old.Entry(Answers{"dir": {"/a", "/b"}, "KEY": {"k"}, "ro": {"true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"-y", "b@1.0.0", "/a", "/b", "--old", "--level", "info", "--ro"}; !slices.Equal(added.Args, want) {
+		t.Fatalf("%q", added.Args)
+	}
+	var missing *MissingError
+	if _, _, err := Merge(old, fresh, added, nil); !errors.As(err, &missing) || missing.Input.ID != "TOKEN" {
+		t.Fatalf("%v", err)
+	}
+	token := Answers{"TOKEN": {"t"}}
+	for name, tc := range map[string]struct {
+		edit func(s *config.Server)
+		want config.Server
+		kept []string
+	}{
+		"nothing changed": {func(*config.Server) {}, config.Server{
+			Command: "npx", Args: []string{"-y", "b@2.0.0", "--new", "/a", "/b", "--level", "warn", "--ro"},
+			Env: map[string]string{"KEY": "k", "MODE": "two", "TOKEN": "t", "FRESH": "y"},
+		}, nil},
+		"values changed": {func(s *config.Server) {
+			s.Args = []string{"-y", "b@1.0.0", "/c", "--old", "--level", "debug"}
+			s.Env = map[string]string{"KEY": "${OTHER}", "MODE": "one", "OWN": "1"}
+			s.Dir, s.Command = "/d", "/opt/npx"
+		}, config.Server{
+			Command: "/opt/npx", Dir: "/d", Args: []string{"-y", "b@2.0.0", "--new", "/c", "--level", "debug"},
+			Env: map[string]string{"KEY": "${OTHER}", "MODE": "two", "TOKEN": "t", "FRESH": "y", "OWN": "1"},
+		}, []string{"command is your own", "env.OWN is your own"}},
+		"arguments changed": {func(s *config.Server) { s.Args = []string{"-y", "b@1.0.0", "/a", "--mine"} }, config.Server{
+			Command: "npx", Args: []string{"-y", "b@2.0.0", "/a", "--mine"},
+			Env: map[string]string{"KEY": "k", "MODE": "two", "TOKEN": "t", "FRESH": "y"},
+		}, []string{"args are your own; only the version in them follows the registry"}},
+		"an argument with a default taken out": {func(s *config.Server) { s.Args = []string{"-y", "b@1.0.0", "/a", "--old"} }, config.Server{
+			Command: "npx", Args: []string{"-y", "b@2.0.0", "/a", "--old"},
+			Env: map[string]string{"KEY": "k", "MODE": "two", "TOKEN": "t", "FRESH": "y"},
+		}, []string{"args are your own; only the version in them follows the registry"}},
+		"variables changed and taken out": {func(s *config.Server) { s.Env = map[string]string{"KEY": "k", "GONE": "mine"} }, config.Server{
+			Command: "npx", Args: []string{"-y", "b@2.0.0", "--new", "/a", "/b", "--level", "warn", "--ro"},
+			Env: map[string]string{"KEY": "k", "GONE": "mine", "TOKEN": "t", "FRESH": "y"},
+		}, []string{"env.GONE is your own"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := added
+			now.Env = maps.Clone(added.Env)
+			tc.edit(&now)
+			got, kept, err := Merge(old, fresh, now, token)
+			if err != nil || !reflect.DeepEqual(got, tc.want) || !slices.Equal(kept, tc.kept) {
+				t.Errorf("got  %+v, %q, %v\nwant %+v, %q", got, kept, err, tc.want, tc.kept)
+			}
+		})
+	}
+	t.Run("an unknown old version", func(t *testing.T) {
+		got, _, err := Merge(nil, fresh, added, Answers{"TOKEN": {"t"}, "KEY": {"other"}, "dir": {"/"}})
+		want := []string{"-y", "b@2.0.0", "/a", "/b", "--old", "--level", "info", "--ro"}
+		if err != nil || !slices.Equal(got.Args, want) || got.Env["KEY"] != "k" {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package registry
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/host/internal/egress"
+)
+
+// Option is one way to run a server.
+type Option struct {
+	Kind     string // "npm", "pypi", "nuget", "oci", "cargo", "mcpb", "http", "sse"
+	Runs     string // the package with its version, or the url
+	Unusable string // why it cannot be used; "" is usable
+
+	inputs inputs
+	notes  []string
+
+	program string // of a package
+	words   []word
+	env     []word
+
+	url     template // of a remote
+	headers []word
+}
+
+// Inputs are what a person has to give, or may give.
+func (o *Option) Inputs() []Input { return slices.Clone(o.inputs) }
+
+// Options returns the ways to run the server: packages before remotes, or the other way
+// round, and otherwise in the order of the registry.
+func (s *Server) Options(remotesFirst bool) []*Option {
+	var packages, remotes []*Option
+	for i := range s.Packages {
+		packages = append(packages, s.Packages[i].option())
+	}
+	for i := range s.Remotes {
+		remotes = append(remotes, s.Remotes[i].option())
+	}
+	if remotesFirst {
+		return slices.Concat(remotes, packages)
+	}
+	return slices.Concat(packages, remotes)
+}
+
+// option reads a remote into a way to reach it.
+func (r *Remote) option() *Option {
+	o := &Option{Kind: "http", Runs: r.URL}
+	o.url = o.inputs.template(r.URL, "the url", r.Variables)
+	for _, h := range r.Headers {
+		o.headers = append(o.headers, o.inputs.variable(h, "header"))
+	}
+	switch r.Type {
+	case "streamable-http":
+	case "sse":
+		o.Kind = "sse"
+	default:
+		o.Unusable = fmt.Sprintf("its type %.40q is not known here", r.Type)
+	}
+	scheme, _, _ := strings.Cut(o.url[0].text, "://")
+	if o.url[0].text != "" && scheme != "https" && o.Unusable == "" {
+		o.Unusable = "its url is not https, so what you send to it could be read on the way"
+	}
+	if o.Unusable == "" && len(o.url) == 1 {
+		if err := checkURL(r.URL); err != nil {
+			o.Unusable = err.Error()
+		}
+	}
+	return o
+}
+
+// checkURL refuses the url of a remote that leads into the network that it is read in.
+func checkURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Hostname() == "" || u.User != nil || len(text) > maxValue:
+		return fmt.Errorf("its url is no address of a server")
+	case u.Scheme != "https":
+		return fmt.Errorf("its url is not https, so what you send to it could be read on the way")
+	}
+	if err := egress.CheckPublicHost(u.Hostname()); err != nil {
+		return fmt.Errorf("its url leads into your own network: %w", err)
+	}
+	return nil
+}

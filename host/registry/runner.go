@@ -1,0 +1,224 @@
+package registry
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// runner says how packages of one type are run.
+type runner struct {
+	programs   []string // the first one, unless the registry hints at another
+	hosts      []string // of registryBaseUrl: where the program takes packages from by itself
+	identifier string   // a pattern, of what cannot be an option or a place on the network
+	rights     map[string]string
+}
+
+const (
+	elsewhere = "takes packages from a place of its own choice"
+	other     = "makes it run another package"
+	container = "gives the container more of this machine"
+)
+
+// runners are the types of packages that can be run: npx -y ID@VERSION, uvx
+// ID@VERSION, dnx ID@VERSION --yes -- ARGUMENTS, docker run -i --rm IMAGE, and a program
+// of cargo in PATH.
+var runners = map[string]runner{
+	"npm": {
+		[]string{"npx", "bunx"}, []string{"registry.npmjs.org"}, `^(@[A-Za-z0-9~][A-Za-z0-9._~-]*/)?[A-Za-z0-9~][A-Za-z0-9._~-]*$`,
+		map[string]string{"--registry": elsewhere, "-p": other, "--package": other, "-c": other, "--call": other, "--node-options": "gives options to node"},
+	},
+	"pypi": {
+		[]string{"uvx"}, []string{"pypi.org", "files.pythonhosted.org"}, `^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9._,-]+\])?$`,
+		map[string]string{"--from": other, "--with": "adds another package", "--index": elsewhere, "--index-url": elsewhere, "-i": elsewhere, "--default-index": elsewhere, "--extra-index-url": elsewhere, "--find-links": elsewhere, "-f": elsewhere},
+	},
+	"nuget": {
+		[]string{"dnx"}, []string{"api.nuget.org", "www.nuget.org", "nuget.org"}, `^[A-Za-z0-9_][A-Za-z0-9._-]*$`,
+		map[string]string{"--source": elsewhere, "--add-source": elsewhere, "--configfile": elsewhere},
+	},
+	"oci": {
+		[]string{"docker", "podman"}, nil, `^[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]+)?(/[A-Za-z0-9][A-Za-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$`,
+		map[string]string{
+			"--privileged": container, "-v": container, "--volume": container, "--mount": container, "--device": container, "--cap-add": container,
+			"--network": container, "--net": container, "--pid": container, "--ipc": container, "--userns": container, "--uts": container,
+			"--security-opt": container, "--volumes-from": container, "--env-file": "reads a file into its environment", "--entrypoint": "makes another program of the image run",
+		},
+	},
+	"cargo": {nil, []string{"crates.io"}, `^[A-Za-z0-9][A-Za-z0-9_-]*$`, nil},
+}
+
+var patterns = sync.OnceValue(func() map[string]*regexp.Regexp {
+	compiled := make(map[string]*regexp.Regexp, len(runners))
+	for kind, r := range runners {
+		compiled[kind] = regexp.MustCompile(r.identifier)
+	}
+	return compiled
+})
+
+// option reads a package into a way to run it.
+func (p *Package) option() *Option {
+	kind := strings.ToLower(p.RegistryType)
+	o := &Option{Kind: kind, Runs: p.Identifier}
+	r, known := runners[kind]
+	switch {
+	case kind == "mcpb":
+		o.Unusable = "it is a bundle for desktop programs (mcpb), which wharf does not unpack"
+	case !known:
+		o.Unusable = fmt.Sprintf("its type %.40q is not known here", p.RegistryType)
+	case p.Transport.Type != "stdio" && p.Transport.Type != "":
+		o.Unusable = fmt.Sprintf("it is a program that listens for %.40q, and wharf starts none of those: start it, and add its url", p.Transport.Type)
+	default:
+		if err := p.compile(o, r); err != nil {
+			o.Unusable = err.Error()
+		}
+	}
+	return o
+}
+
+// compile makes the command of a package: the program, its own arguments, the package,
+// and the arguments of the package.
+func (p *Package) compile(o *Option, r runner) error {
+	spec, err := p.spec(o.Kind, r)
+	if err != nil {
+		return err
+	}
+	o.Runs = spec
+	if o.program, err = p.program(o, r); err != nil {
+		return err
+	}
+	for _, v := range p.Environment {
+		o.env = append(o.env, o.inputs.variable(v, "variable"))
+	}
+	own, err := o.arguments(p.RuntimeArguments, true)
+	if err != nil {
+		return err
+	}
+	own = slices.DeleteFunc(own, func(w word) bool {
+		return w.text() == p.Identifier || w.text() == spec || slices.Contains(given, w.text())
+	})
+	rest, err := o.arguments(p.PackageArguments, false)
+	if err != nil {
+		return err
+	}
+	named := o.fixed(spec)
+	switch {
+	case o.Kind == "cargo": // the program is the package
+		named = nil
+	case o.Kind == "nuget" && len(rest) > 0:
+		named = o.fixed(spec, "--yes", "--")
+	case o.Kind == "nuget":
+		named = o.fixed(spec, "--yes")
+	}
+	o.words = slices.Concat(o.before(), own, named, rest)
+	return checkPlaces(o.program, own)
+}
+
+// spec is what names the package to its program: with its version, which is exact.
+func (p *Package) spec(kind string, r runner) (string, error) {
+	id := p.Identifier
+	if kind == "oci" {
+		id = p.image()
+	}
+	base, err := url.Parse(p.RegistryBaseURL)
+	switch {
+	case len(id) > 500 || !patterns()[kind].MatchString(id):
+		return "", fmt.Errorf("%.80q is no name of a package of type %s", p.Identifier, kind)
+	case err != nil || p.RegistryBaseURL != "" && r.hosts != nil && !slices.Contains(r.hosts, strings.ToLower(base.Host)):
+		return "", fmt.Errorf("it is published at %.80q, and a package of the same name at %s would run instead", p.RegistryBaseURL, r.hosts[0])
+	case kind == "oci" && !strings.ContainsAny(id[strings.LastIndexByte(id, '/')+1:], ":@"):
+		return "", errors.New("its image has no tag and no digest, so it is another one tomorrow")
+	case kind == "oci":
+		return id, nil
+	case !isVersion(p.Version):
+		return "", fmt.Errorf("%.40q is no exact version, so it is another package tomorrow", p.Version)
+	case kind == "cargo":
+		return id, nil
+	}
+	return id + "@" + p.Version, nil
+}
+
+// image is the name of an image. Descriptions for schemas before 2025-12-11 have the host
+// and the tag of it beside it.
+func (p *Package) image() string {
+	id := p.Identifier
+	base, err := url.Parse(p.RegistryBaseURL)
+	if err == nil && base.Host != "" && base.Host != "docker.io" && !strings.HasPrefix(id, base.Host+"/") {
+		id = base.Host + "/" + id
+	}
+	if p.Version != "" && isVersion(p.Version) && !strings.ContainsAny(id[strings.LastIndexByte(id, '/')+1:], ":@") {
+		id += ":" + p.Version
+	}
+	return id
+}
+
+// program is what runs the package. A hint at a program that is not known for the type
+// is not followed: the arguments that go with it could be anything.
+func (p *Package) program(o *Option, r runner) (string, error) {
+	switch {
+	case o.Kind == "cargo":
+		o.notes = append(o.notes, fmt.Sprintf("its program has to be in your PATH: cargo install %s --version %s", p.Identifier, p.Version))
+		return p.Identifier, nil
+	case p.RuntimeHint == "" || slices.Contains(r.programs, p.RuntimeHint):
+		return cmp.Or(p.RuntimeHint, r.programs[0]), nil
+	case len(p.RuntimeArguments) > 0:
+		return "", fmt.Errorf("it is run by %.40q with arguments of its own, and wharf knows only %s for packages of type %s", p.RuntimeHint, strings.Join(r.programs, " and "), o.Kind)
+	}
+	o.notes = append(o.notes, fmt.Sprintf("the registry would run it by %.40q; it is run by %s", p.RuntimeHint, r.programs[0]))
+	return r.programs[0], nil
+}
+
+// arguments reads arguments: the program's own ones are joined with their values.
+func (o *Option) arguments(list []Argument, own bool) (words []word, err error) {
+	for i, a := range list {
+		w, err := o.inputs.argument(a, i+1, own)
+		if err != nil {
+			return nil, err
+		}
+		words = append(words, w)
+	}
+	return words, nil
+}
+
+func (o *Option) fixed(texts ...string) (words []word) {
+	for _, text := range texts {
+		words = append(words, literal(text))
+	}
+	return words
+}
+
+// before is what stands before the program's own arguments.
+func (o *Option) before() (words []word) {
+	switch {
+	case o.program == "npx":
+		return o.fixed("-y")
+	case o.Kind != "oci":
+		return nil
+	}
+	words = o.fixed("run", "-i", "--rm")
+	for _, v := range o.env {
+		words = append(words, word{texts: []template{{{text: "-e"}}, {{text: v.name}}}, ifSet: v.name})
+	}
+	return words
+}
+
+// given are words that before has already, or that a server on stdio cannot have.
+var given = []string{"-y", "--yes", "run", "-i", "--interactive", "--rm", "-it", "-t", "--tty"}
+
+// checkPlaces refuses a word that the program would take for the package.
+func checkPlaces(program string, own []word) error {
+	flagged := false
+	for _, w := range own {
+		first := w.texts[0][0].text
+		isFlag := strings.HasPrefix(first, "-")
+		if !isFlag && !flagged {
+			return fmt.Errorf("its argument %.80q stands where %s expects the package", first, program)
+		}
+		flagged = isFlag && !strings.Contains(first, "=")
+	}
+	return nil
+}

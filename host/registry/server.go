@@ -1,0 +1,187 @@
+package registry
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"regexp"
+	"sync"
+)
+
+// Server is what a registry says of one version of a server: a server.json.
+type Server struct {
+	Name        string    `json:"name"` // "io.github.user/weather"
+	Title       string    `json:"title,omitempty"`
+	Description string    `json:"description"`
+	Version     string    `json:"version"`
+	WebsiteURL  string    `json:"websiteUrl,omitempty"`
+	Repository  *Source   `json:"repository,omitempty"`
+	Packages    []Package `json:"packages,omitempty"`
+	Remotes     []Remote  `json:"remotes,omitempty"`
+}
+
+// Source is where the source code of a server is.
+type Source struct {
+	URL string `json:"url"`
+}
+
+// Package is a server that runs on this machine.
+type Package struct {
+	RegistryType     string     `json:"registryType"`
+	RegistryBaseURL  string     `json:"registryBaseUrl,omitempty"`
+	Identifier       string     `json:"identifier"`
+	Version          string     `json:"version,omitempty"`
+	RuntimeHint      string     `json:"runtimeHint,omitempty"`
+	Transport        Transport  `json:"transport"`
+	RuntimeArguments []Argument `json:"runtimeArguments,omitempty"`
+	PackageArguments []Argument `json:"packageArguments,omitempty"`
+	Environment      []Variable `json:"environmentVariables,omitempty"`
+}
+
+// Transport is what a package speaks.
+type Transport struct {
+	Type string `json:"type"`
+}
+
+// Remote is a server that runs elsewhere.
+type Remote struct {
+	Type      string           `json:"type"`
+	URL       string           `json:"url"`
+	Headers   []Variable       `json:"headers,omitempty"`
+	Variables map[string]Value `json:"variables,omitempty"`
+}
+
+// Value is a text that the registry has, or that a person gives.
+type Value struct {
+	Value       string   `json:"value,omitempty"`
+	Description string   `json:"description,omitempty"`
+	IsRequired  bool     `json:"isRequired,omitempty"`
+	IsSecret    bool     `json:"isSecret,omitempty"`
+	Format      string   `json:"format,omitempty"` // "string", "number", "boolean", "filepath"
+	Default     string   `json:"default,omitempty"`
+	Placeholder string   `json:"placeholder,omitempty"`
+	Choices     []string `json:"choices,omitempty"`
+}
+
+// Variable is an environment variable or a header.
+type Variable struct {
+	Value
+	Name      string           `json:"name"`
+	Variables map[string]Value `json:"variables,omitempty"` // in the braces of its value
+}
+
+// Argument is a word of a command line, or a flag with its value.
+type Argument struct {
+	Variable
+	Type       string `json:"type"` // "positional", "named"
+	ValueHint  string `json:"valueHint,omitempty"`
+	IsRepeated bool   `json:"isRepeated,omitempty"`
+}
+
+// Listing is one version of a server in a registry.
+type Listing struct {
+	Server        Server
+	SHA256        string // of what the registry says of this version; see [Client.Version]
+	Status        Status
+	StatusMessage string
+	IsLatest      bool
+}
+
+// Status is what became of a version.
+type Status string
+
+// The states of a version. A registry other than the official one may have none.
+const (
+	Active     Status = "active"
+	Deprecated Status = "deprecated"
+	Deleted    Status = "deleted"
+)
+
+// Bounds of one description. The largest that are published have a few dozen arguments.
+const (
+	maxParts = 200      // of a list in it
+	maxValue = 4 << 10  // bytes of a text in it
+	maxEntry = 64 << 10 // bytes of all of it
+)
+
+// answer is a version of a server as the API has it.
+type answer struct {
+	Server json.RawMessage `json:"server"`
+	Meta   struct {
+		Official struct {
+			Status        Status `json:"status"`
+			StatusMessage string `json:"statusMessage"`
+			IsLatest      bool   `json:"isLatest"`
+		} `json:"io.modelcontextprotocol.registry/official"`
+	} `json:"_meta"`
+}
+
+// names is what a server is called (the pattern of the schema).
+var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`) })
+
+// IsName reports whether text can be the name of a server in a registry.
+func IsName(text string) bool { return len(text) <= 200 && names().MatchString(text) }
+
+// versions leaves out what a version may not be: a range, or a word that a program that
+// fetches packages would take for something else.
+var versions = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,254}$`) })
+
+func isVersion(text string) bool { return versions().MatchString(text) && text != "latest" }
+
+// listing reads one version of a server.
+func (a *answer) listing() (*Listing, error) {
+	official := a.Meta.Official
+	l := &Listing{Status: official.Status, StatusMessage: official.StatusMessage, IsLatest: official.IsLatest}
+	if len(a.Server) > maxEntry {
+		return nil, errTooMuch
+	}
+	if err := json.Unmarshal(a.Server, &l.Server); err != nil {
+		return nil, err
+	}
+	if err := l.Server.check(); err != nil {
+		return nil, err
+	}
+	var err error
+	l.SHA256, err = fingerprint(a.Server)
+	return l, err
+}
+
+// check bounds a description, and refuses a name or version that is none: they become
+// part of urls and of the configuration.
+func (s *Server) check() error {
+	if !IsName(s.Name) || s.Version == "" || len(s.Version) > 255 {
+		return protocolError("it has the name %.80q and the version %.80q, which are none", s.Name, s.Version)
+	}
+	tooMany := len(s.Packages) > maxParts || len(s.Remotes) > maxParts
+	for _, p := range s.Packages {
+		tooMany = tooMany || len(p.RuntimeArguments) > maxParts || len(p.PackageArguments) > maxParts || len(p.Environment) > maxParts
+	}
+	for _, r := range s.Remotes {
+		tooMany = tooMany || len(r.Headers) > maxParts || len(r.Variables) > maxParts
+	}
+	if tooMany {
+		return errTooMuch
+	}
+	return nil
+}
+
+// fingerprint hashes what the registry says of a version, in whatever order and with
+// whatever spaces it says it. What its tools note for themselves is left out: the schema
+// that the description was written for, and _meta.
+func fingerprint(text []byte) (string, error) {
+	var members map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&members); err != nil {
+		return "", err
+	}
+	delete(members, "$schema")
+	delete(members, "_meta")
+	sorted, err := json.Marshal(members)
+	if err != nil {
+		return "", err
+	}
+	hash := sha256.Sum256(sorted)
+	return hex.EncodeToString(hash[:]), nil
+}

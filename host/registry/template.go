@@ -1,0 +1,157 @@
+package registry
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Input is what a person has to give, or may give, before a server runs.
+type Input struct {
+	ID       string // what its answer is kept by
+	Of       string // what it is for: "the argument target_dir", "the variable API_KEY", "the header X-Key", "the url"
+	Repeated bool   // may have several answers
+	Flag     bool   // an argument without a value of its own: the answer "true" gives it
+	Value
+}
+
+// Answers are the answers to inputs by their IDs, as texts of the configuration: ${NAME}
+// is a variable and ${secret:NAME} a secret of the vault. An input without one has its
+// default, if there is any.
+type Answers map[string][]string
+
+// part is a part of a value: a text of the registry, or the answer to an input.
+type part struct{ text, input string }
+
+// template is a value with its inputs.
+type template []part
+
+// word is an argument, a variable or a header: texts that are there together or not at
+// all.
+type word struct {
+	name     string     // of a variable or a header
+	texts    []template // one of a variable; one or two of an argument
+	required bool
+	repeated string // the input whose answers it is repeated for
+	flag     string // the input that says whether it is there
+	ifSet    string // the variable that it passes on, see oci
+}
+
+// inputs collects the inputs of an option.
+type inputs []Input
+
+// add adds an input, or finds the same one. Two that share an ID and are not the same
+// are told apart by what they are for.
+func (list *inputs) add(in Input) string {
+	for {
+		i := slices.IndexFunc(*list, func(other Input) bool { return other.ID == in.ID })
+		if i < 0 {
+			*list = append(*list, in)
+			return in.ID
+		}
+		if reflect.DeepEqual((*list)[i].Value, in.Value) {
+			return in.ID
+		}
+		in.ID = in.Of[strings.LastIndexByte(in.Of, ' ')+1:] + "." + in.ID
+	}
+}
+
+var braces = regexp.MustCompile(`\{[^{}]*\}`)
+
+// template splits a value at the braces of its variables. Other braces are text.
+func (list *inputs) template(value, of string, variables map[string]Value) (t template) {
+	at := 0
+	for _, b := range braces.FindAllStringIndex(value, -1) {
+		name := value[b[0]+1 : b[1]-1]
+		v, known := variables[name]
+		if !known {
+			continue
+		}
+		t = append(t, part{text: value[at:b[0]]})
+		if v.Value != "" {
+			t = append(t, part{text: v.Value})
+		} else {
+			t = append(t, part{input: list.add(Input{ID: name, Of: of, Value: v})})
+		}
+		at = b[1]
+	}
+	return append(t, part{text: value[at:]})
+}
+
+// variable reads a variable or a header. kind is what it is.
+func (list *inputs) variable(v Variable, kind string) word {
+	of := "the " + kind + " " + v.Name
+	w := word{name: v.Name, required: v.IsRequired}
+	if v.Value.Value != "" {
+		w.texts = []template{list.template(v.Value.Value, of, v.Variables)}
+	} else {
+		w.texts = []template{{{input: list.add(Input{ID: v.Name, Of: of, Value: v.Value})}}}
+	}
+	return w
+}
+
+// argument reads an argument. A named one and its value are two words, or one with an
+// equals sign, which is what makes sure that a program does not take the value for
+// something else.
+func (list *inputs) argument(a Argument, number int, joined bool) (w word, err error) {
+	id := strings.TrimLeft(a.Name, "-")
+	if a.Type == "positional" {
+		if id = a.ValueHint; id == "" {
+			id = fmt.Sprintf("argument%d", number)
+		}
+	}
+	w.required = a.IsRequired
+	of := "the argument " + id
+	var value template
+	switch {
+	case a.Type != "positional" && a.Type != "named" || a.Type == "named" && a.Name == "":
+		return w, fmt.Errorf("it has an argument of the unknown type %.40q", a.Type)
+	case a.Value.Value != "":
+		value = list.template(a.Value.Value, of, a.Variables)
+	case a.Type == "named" && a.Format == "boolean":
+		w.flag = list.add(Input{ID: id, Of: of, Flag: true, Value: a.Variable.Value})
+	case a.Type == "named" && !a.IsRequired && a.Default == "" && a.Placeholder == "" && a.ValueHint == "" && a.Format == "" && len(a.Choices) == 0:
+		// a flag
+	default:
+		in := list.add(Input{ID: id, Of: of, Repeated: a.IsRepeated, Value: a.Variable.Value})
+		value = template{{input: in}}
+		if a.IsRepeated {
+			w.repeated = in
+		}
+	}
+	name := template{{text: a.Name}}
+	switch {
+	case a.Type == "positional":
+		w.texts = []template{value}
+	case value == nil:
+		w.texts = []template{name}
+	case joined || strings.HasSuffix(a.Name, "="):
+		w.texts = []template{slices.Concat(template{{text: strings.TrimSuffix(a.Name, "=") + "="}}, value)}
+	default:
+		w.texts = []template{name, value}
+	}
+	return w, nil
+}
+
+// literal is an argument without inputs.
+func literal(text string) word { return word{texts: []template{{{text: text}}}} }
+
+// text returns the text of a word that is one argument without inputs, or "".
+func (w word) text() (text string) {
+	if len(w.texts) != 1 {
+		return ""
+	}
+	for _, p := range w.texts[0] {
+		if p.input != "" {
+			return ""
+		}
+		text += p.text
+	}
+	return text
+}
+
+// escaped is a text of the registry as the configuration has it: a dollar sign in it
+// begins no reference.
+func escaped(text string) string { return strings.ReplaceAll(text, "$", "$$") }

@@ -1,0 +1,62 @@
+package registrytest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// lie answers as no registry should. The kinds:
+//
+//	endless    each page has a server, and names another page
+//	circle     each page names itself
+//	huge       a page that does not end
+//	cursor     a page whose cursor is longer than an url
+//	html       a page for people
+//	other      another server than the one that was asked for
+//	nameless   servers whose names and versions are none
+//	broken     HTTP 500
+//	closed     HTTP 401
+//	redirect   leads to another origin
+//	deep       JSON that nests as deep as it goes
+func lie(w http.ResponseWriter, r *http.Request, dir string) {
+	all, err := Load(dir)
+	if err != nil || len(all) == 0 {
+		fail(w, http.StatusInternalServerError, "there is nothing to lie about")
+		return
+	}
+	one, _ := json.Marshal(all[0])
+	cursor := r.URL.Query().Get("cursor")
+	switch r.PathValue("kind") {
+	case "endless":
+		fmt.Fprintf(w, `{"servers": [%s], "metadata": {"nextCursor": "%sx"}}`, one, cursor)
+	case "circle":
+		fmt.Fprint(w, `{"servers": [], "metadata": {"nextCursor": "again"}}`)
+	case "huge":
+		fmt.Fprint(w, `{"servers": [`)
+		for i := 0; i < 1<<20 && r.Context().Err() == nil; i++ {
+			if _, err := fmt.Fprintf(w, "%s,", one); err != nil {
+				return
+			}
+		}
+	case "cursor":
+		fmt.Fprintf(w, `{"servers": [], "metadata": {"nextCursor": "%s"}}`, strings.Repeat("x", 1<<16))
+	case "html":
+		fmt.Fprint(w, "<!doctype html><title>Welcome</title>")
+	case "other":
+		write(w, all[0])
+	case "nameless":
+		fmt.Fprint(w, `{"servers": [{"server": {"name": "../../x", "version": "1"}}, {"server": {"name": "a/b"}}, {"server": []}, {}], "metadata": {}}`)
+	case "broken":
+		fail(w, http.StatusInternalServerError, "Failed to get server list")
+	case "closed":
+		fail(w, http.StatusUnauthorized, "Unauthorized")
+	case "redirect":
+		http.Redirect(w, r, "https://evil.example/", http.StatusFound)
+	case "deep":
+		fmt.Fprint(w, strings.Repeat("[", 1<<20))
+	default:
+		http.NotFound(w, r)
+	}
+}
