@@ -14,11 +14,7 @@ import (
 // message looks that it sends.
 func (k *kit) detect() {
 	c := k.setup
-	var sampler *sampleServer
-	c.wire.serve = func(g *harness) server {
-		sampler = &sampleServer{pipeServer: newPipeServer(g, nil, k.options.Profile), known: map[string][]byte{}}
-		return sampler
-	}
+	c.wire.serve = func(g *harness) server { return newPipeServer(g, nil, k.options.Profile) }
 	g, err := newHarness(k.ctx, &c)
 	if err == nil {
 		err = g.open()
@@ -30,14 +26,14 @@ func (k *kit) detect() {
 	case len(g.streams) == 0 && !g.inst.Up():
 		k.unknown = "the guest opens nothing" + endReason(g)
 	default:
-		k.wires, k.unknown = k.wiresOf(g, sampler)
+		k.wires, k.unknown = k.wiresOf(g)
 	}
 	if len(k.wires) > 0 {
 		k.report.Plugin.Class, k.report.Plugin.Wire = k.wires[0].class, k.wires[0].name
 	} else {
 		k.report.Plugin.Class = classes[k.setup.manifest.Grants[0].Kind]
 	}
-	if k.sampler == nil {
+	if k.learned == nil {
 		g.stop()
 	}
 }
@@ -56,7 +52,7 @@ func endReason(g *harness) string {
 const needsProfile = "the kit does not know how messages look on its wire: describe it in a profile (%s)"
 
 // wiresOf returns the wires of a guest that has opened its connection, or why they are unknown.
-func (k *kit) wiresOf(g *harness, sampler *sampleServer) ([]wire, string) {
+func (k *kit) wiresOf(g *harness) ([]wire, string) {
 	opened := g.streams
 	if len(opened) == 0 || opened[0].kind == abi.OpenHTTP && !opened[0].is(abi.Upgrade) {
 		asksHTTP := slices.ContainsFunc(k.setup.manifest.Grants, func(g abi.Grant) bool { return g.Kind == abi.OpenHTTP })
@@ -74,7 +70,7 @@ func (k *kit) wiresOf(g *harness, sampler *sampleServer) ([]wire, string) {
 	}
 	f, why := k.given(), ""
 	if f == nil {
-		f, why = k.framed(g, sampler)
+		f, why = k.framed(g)
 	}
 	if f == nil {
 		k.noteViolation(g)
@@ -123,12 +119,13 @@ func (k *kit) given() framing {
 }
 
 // framed looks at a message that the guest sends.
-func (k *kit) framed(g *harness, sampler *sampleServer) (framing, string) {
+func (k *kit) framed(g *harness) (framing, string) {
+	learned := &learned{stage: g, server: g.server.(*pipeServer), known: map[string][]byte{}}
 	if !g.inst.Up() {
-		return nil, k.waits(g, sampler)
+		return nil, k.waits(g, learned.server)
 	}
 	probe := request(1, 100)
-	written, err := sampler.takes(1, probe)
+	written, err := learned.takes(1, probe)
 	if err != nil {
 		return nil, err.Error()
 	}
@@ -137,30 +134,29 @@ func (k *kit) framed(g *harness, sampler *sampleServer) (framing, string) {
 			return f, ""
 		}
 	}
-	if again, err := sampler.takes(2, probe); err != nil || !bytes.Equal(again, written) {
+	if again, err := learned.takes(2, probe); err != nil || !bytes.Equal(again, written) {
 		return nil, fmt.Sprintf(needsProfile, "the guest does not write the same message in the same way twice")
 	}
-	sampler.known[probe] = written
-	f := learned{sampler}
-	if err := k.checkLearned(f); err != nil {
+	learned.known[probe] = written
+	if err := k.checkLearned(learned); err != nil {
 		return nil, fmt.Sprintf(needsProfile, "the guest does not understand what it says itself: "+err.Error())
 	}
-	k.sampler = sampler
-	return f, ""
+	k.learned = learned
+	return learned, ""
 }
 
 // waits says what a guest that is not up is waiting for.
-func (k *kit) waits(g *harness, sampler *sampleServer) string {
+func (k *kit) waits(g *harness, server *pipeServer) string {
 	reason := "the guest has not said report(UP), and waits for something"
 	p := k.options.Profile
 	switch {
 	case p.Greeting != "" || len(p.Replies) > 0:
-		if len(sampler.written) > 0 {
-			return reason + endReason(g) + sampler.unanswered(sampler.written)
+		if len(server.written) > 0 {
+			return reason + endReason(g) + server.unanswered(server.written)
 		}
 		return reason + endReason(g) + "; all that the server was sent has an answer (profile: greeting, replies)"
-	case len(sampler.written) > 0:
-		reason += "; the server was sent " + short(sampler.written)
+	case len(server.written) > 0:
+		reason += "; the server was sent " + short(server.written)
 	}
 	return fmt.Sprintf(needsProfile, reason+endReason(g))
 }

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
-
-	"github.com/wharf-mcp/wharf/abi"
 )
 
 // framing is how messages stand in a byte stream. It has no state.
@@ -95,36 +92,6 @@ func (contentLength) say(m []byte, _, _ map[string]string) ([]byte, error) {
 	return fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(m), m), nil
 }
 
-// learned is a framing that the kit takes from the guest: another instance sends the
-// message that the server is to say, and the server says the same bytes. So it serves
-// framings that are the same both ways and have no state.
-type learned struct{ sampler *sampleServer }
-
-func (l learned) name() string { return "learned from the guest" }
-
-func (l learned) hear(g *harness, p []byte) (frame, error) {
-	for n := uint32(1); n <= g.highest; n++ {
-		x := g.of(n)
-		if !x.unheard {
-			continue
-		}
-		written, err := l.sampler.frame(x.sent)
-		switch {
-		case err != nil:
-			return frame{}, err
-		case bytes.HasPrefix(p, written):
-			return frame{message: []byte(x.sent), size: len(written)}, nil
-		case bytes.HasPrefix(written, p):
-			return frame{}, nil
-		}
-	}
-	return frame{}, fmt.Errorf("the guest wrote what it does not write for any message: %s", short(p))
-}
-
-func (l learned) say(m []byte, _, _ map[string]string) ([]byte, error) {
-	return l.sampler.frame(string(m))
-}
-
 // webSocket is WebSocket (RFC 6455), of which a client masks what it sends.
 type webSocket struct{}
 
@@ -201,66 +168,4 @@ func (webSocket) say(m []byte, _, _ map[string]string) ([]byte, error) {
 		head = binary.BigEndian.AppendUint64(append(head, 127), uint64(n))
 	}
 	return append(head, m...), nil
-}
-
-// sampleServer is the server of an instance of the guest that shows how a message looks
-// when it is sent. It records what is written, and sends no messages. It answers what the
-// profile has an answer for.
-type sampleServer struct {
-	*pipeServer
-	written []byte
-	last    *stream
-
-	mu    sync.Mutex // of frame, which any goroutine may call
-	known map[string][]byte
-}
-
-func (v *sampleServer) opened(s *stream) error {
-	if s.kind == abi.OpenHTTP && !s.is(abi.Upgrade) {
-		return nil
-	}
-	return v.pipeServer.opened(s)
-}
-
-func (v *sampleServer) wrote(s *stream) error {
-	for len(s.heard) > 0 && v.answered(s) {
-	}
-	if len(s.heard) > 0 {
-		v.written, v.last = append(v.written, s.heard...), s
-	}
-	s.heard = nil
-	return nil
-}
-
-// takes returns what the guest wrote to send a message, and tells it that the server has
-// the message.
-func (v *sampleServer) takes(exchange uint32, message string) ([]byte, error) {
-	v.written = nil
-	if err := v.stage.send(exchange, message); err != nil {
-		return nil, err
-	}
-	written := bytes.Clone(v.written)
-	if len(written) == 0 {
-		return nil, errors.New("the guest wrote nothing when it was to send a message")
-	}
-	v.taken(v.last, nil)
-	return written, v.stage.pump()
-}
-
-// frame returns what the guest writes when it sends a message. It has the guest send each
-// message once.
-func (v *sampleServer) frame(message string) ([]byte, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if written, ok := v.known[message]; ok {
-		return written, nil
-	}
-	written, err := v.takes(v.stage.highest+1, message)
-	if err != nil {
-		return nil, fmt.Errorf("to learn how a message is framed: %w", err)
-	}
-	if len(v.known) < 1<<10 {
-		v.known[message] = written
-	}
-	return written, nil
 }

@@ -69,10 +69,10 @@ func runTransport(c checker) (*Report, error) {
 type kit struct {
 	checker
 	setup     setup
-	wires     []wire        // all the variants of the one that it speaks; empty if unknown
-	unknown   string        // why the wire is unknown
-	violation *violation    // what the guest did wrong before there was a scenario
-	sampler   *sampleServer // of a learned framing
+	wires     []wire     // all the variants of the one that it speaks; empty if unknown
+	unknown   string     // why the wire is unknown
+	violation *violation // what the guest did wrong before there was a scenario
+	learned   *learned   // the framing, if it is that
 	engines   []*wasm.Engine
 }
 
@@ -223,7 +223,7 @@ func (k *kit) notApplicable(s *Scenario) string {
 	if slices.Contains(s.Needs, "unsolicited") && !k.setup.manifest.Unsolicited {
 		return "the manifest says that no messages come which belong to no exchange"
 	}
-	if slices.Contains(s.Needs, "frames") && k.sampler != nil {
+	if slices.Contains(s.Needs, "frames") && k.learned != nil {
 		return "how messages look is learned from the guest, which frames nothing else; say it in a profile (framing: pattern)"
 	}
 	return ""
@@ -301,12 +301,12 @@ func (g *harness) perform(s *Scenario) error {
 	return nil
 }
 
-// close ends the sampler and the engines.
+// close ends the instance that is learned from and the engines.
 func (k *kit) close() {
 	for _, e := range k.engines {
 		_ = e.Close() // nothing runs on it any more
 	}
-	if k.sampler != nil {
-		k.sampler.stage.stop()
+	if k.learned != nil {
+		k.learned.stage.stop()
 	}
 }

@@ -51,20 +51,25 @@ func newPipeServer(g *harness, f framing, p *Profile) *pipeServer {
 	return v
 }
 
+// pipeServer speaks on byte streams. Without a framing it takes nothing for a message, and
+// keeps what is written.
 type pipeServer struct {
 	stage   *harness
-	framing framing
+	framing framing // or nil
 	profile *Profile
 	streams []*stream                    // in the order in which they were opened
 	found   map[string]string            // settings, and what replies of the profile have found
 	frames  map[uint32]map[string]string // what was found in the frames of messages, by exchange
+	written []byte                       // without a framing, and the stream where that came last
+	last    *stream
 }
 
 func (v *pipeServer) opened(s *stream) error {
-	if s.kind == abi.OpenHTTP && !s.is(abi.Upgrade) {
+	plainHTTP := s.kind == abi.OpenHTTP && !s.is(abi.Upgrade)
+	switch {
+	case plainHTTP && v.framing != nil:
 		return errors.New("the guest opened an HTTP exchange beside its byte stream")
-	}
-	if s.closed {
+	case plainHTTP || s.closed:
 		return nil
 	}
 	v.streams = append(v.streams, s)
@@ -99,8 +104,14 @@ func (v *pipeServer) tell(s *stream, p []byte) {
 // wrote answers what the profile has an answer for, and takes messages off.
 func (v *pipeServer) wrote(s *stream) error {
 	for len(s.heard) > 0 {
-		if v.answered(s) {
+		if n, answer, ok := v.profile.answer(s.heard, v.found); ok {
+			s.heard = s.heard[n:]
+			v.tell(s, answer)
 			continue
+		}
+		if v.framing == nil {
+			v.written, v.last, s.heard = append(v.written, s.heard...), s, nil
+			return nil
 		}
 		if v.stage.awaits(s.heard) {
 			return nil
@@ -127,16 +138,6 @@ func (v *pipeServer) wrote(s *stream) error {
 		return fmt.Errorf("the guest closed its side in the middle of a message: %s", short(s.heard))
 	}
 	return nil
-}
-
-// answered answers what has come first, if the profile has a rule for it.
-func (v *pipeServer) answered(s *stream) bool {
-	n, answer, ok := v.profile.answer(s.heard, v.found)
-	if ok {
-		s.heard = s.heard[n:]
-		v.tell(s, answer)
-	}
-	return ok
 }
 
 // taken says that the server has a message, of which found is known.
