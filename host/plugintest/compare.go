@@ -40,26 +40,19 @@ func (k *kit) compare() {
 		case len(list) == 0 || k.stops > 0:
 			k.report.add(&c, Skipped, "none of the scenarios that are compared has passed, or the guest has used up its budget")
 		default:
-			record, err := k.allDiffer(list, way.engine, way.runs)
+			var record *recording
+			module, err := k.setup.module, error(nil)
+			if way.engine.Interpreted || way.engine.Unmetered {
+				module, err = k.module(way.engine)
+			}
+			for i := 0; err == nil && i < len(list); i++ {
+				if record, err = k.differs(list[i], module, way.runs); err != nil {
+					err = fmt.Errorf("scenario %s, %w", list[i].ID, err)
+				}
+			}
 			k.judge(&c, err, record)
 		}
 	}
-}
-
-// allDiffer is differs for each scenario until one fails, on an engine like this.
-func (k *kit) allDiffer(list []*Scenario, engine wasm.Config, runs int) (record *recording, err error) {
-	module := k.setup.module
-	if engine.Interpreted || engine.Unmetered {
-		if module, err = k.module(engine); err != nil {
-			return nil, err
-		}
-	}
-	for _, s := range list {
-		if record, err = k.differs(s, module, runs); err != nil {
-			return record, fmt.Errorf("scenario %s, %w", s.ID, err)
-		}
-	}
-	return nil, nil
 }
 
 // passed lists what is compared. A scenario that was not wanted is among it.

@@ -38,7 +38,7 @@ type harness struct {
 	holding   bool
 	gone      bool              // the server has left or crashed
 	status    int               // of the next answer over HTTP
-	halves    map[uint32]speech // the rest of messages that have begun, by exchange
+	halves    map[uint32]output // the rest of messages that have begun, by exchange
 	version   string            // of the protocol, as facts have it
 	epoch     uint32
 	exchanges map[uint32]*exchange
@@ -87,7 +87,7 @@ const maxSteps = 200_000
 func newHarness(ctx context.Context, c *setup) (*harness, error) {
 	g := &harness{
 		ctx: ctx, setup: c, record: newRecording(), clock: epoch, grants: c.manifest.Grants,
-		exchanges: map[uint32]*exchange{}, said: map[string]int{}, halves: map[uint32]speech{}, status: 200,
+		exchanges: map[uint32]*exchange{}, said: map[string]int{}, halves: map[uint32]output{}, status: 200,
 	}
 	g.inbox.stage = g
 	g.table = g.newTable()
@@ -245,7 +245,7 @@ func (g *harness) says(exchange uint32, message string, halved bool) error {
 		return err
 	}
 	if n := len(p.bytes) / 2; halved {
-		g.halves[exchange] = speech{p.on, p.bytes[n:], p.last}
+		g.halves[exchange] = output{p.on, p.bytes[n:], p.last}
 		p.bytes, p.last = p.bytes[:n], false
 	}
 	g.write(p)
@@ -256,7 +256,7 @@ func (g *harness) says(exchange uint32, message string, halved bool) error {
 func trimmed(message string) string { return strings.Trim(message, " \t\r\n") }
 
 // write sends what the server says to the guest, or keeps it until the release.
-func (g *harness) write(p speech) {
+func (g *harness) write(p output) {
 	if p.on == nil {
 		return // it came with its head
 	}
@@ -279,9 +279,9 @@ func (g *harness) flush(s *stream) {
 	}
 }
 
-// ending marks all that the server has not finished as over, as the server goes, and
+// takeUnfinished marks all that the server has not finished as over, as the server goes, and
 // returns it. Of HTTP only requests that the guest has finished are among it.
-func (g *harness) ending() (list []*stream) {
+func (g *harness) takeUnfinished() (list []*stream) {
 	g.gone = true
 	for _, s := range g.streams {
 		if !s.over && !s.closed && (s.ended || s.kind != abi.OpenHTTP || s.is(abi.Upgrade)) {
@@ -294,7 +294,7 @@ func (g *harness) ending() (list []*stream) {
 
 // leave ends everything in order, as a server does that ends.
 func (g *harness) leave() error {
-	for _, s := range g.ending() {
+	for _, s := range g.takeUnfinished() {
 		if s.kind == abi.OpenHTTP && !s.headed {
 			s.head(g.status, []abi.Pair{contentType(eventStream)}, 0, nil, true)
 			continue
@@ -308,7 +308,7 @@ func (g *harness) leave() error {
 
 // crash breaks everything off.
 func (g *harness) crash(status abi.Status) error {
-	for _, s := range g.ending() {
+	for _, s := range g.takeUnfinished() {
 		g.later(func() error {
 			if s.kind == abi.OpenProcess {
 				s.Events.End()

@@ -3,8 +3,12 @@ package plugintest
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -61,4 +65,97 @@ func (p pattern) say(message []byte, values, answers map[string]string) ([]byte,
 		values[m[1]] = string(length)
 	}
 	return expand(text, values), nil
+}
+
+// A lengthForm is how a length is written on a wire: in digits of a base, in so many
+// bytes, or as a varint. That is in groups of seven bits, the least significant first; the
+// top bit of each byte says that another byte follows (MQTT, Protocol Buffers).
+type lengthForm struct {
+	name   string
+	wanted string // what an error expects
+	base   int    // of digits; 0 = bytes
+	size   int    // in bytes; 0 = digits, or a varint
+	little bool   // the least significant byte comes first
+}
+
+// lengthForms are all of them, by their names in a profile.
+var lengthForms = func() map[string]*lengthForm {
+	list := []*lengthForm{
+		{name: "decimal", base: 10, wanted: "decimal digits"},
+		{name: "hex", base: 16, wanted: "hexadecimal digits"},
+		{name: "varint", wanted: fmt.Sprintf("groups of seven bits, the last of them below 0x80, and a value of at most %d", int64(maxLength))},
+		{name: "u8", size: 1}, {name: "u16be", size: 2}, {name: "u16le", size: 2, little: true},
+		{name: "u32be", size: 4}, {name: "u32le", size: 4, little: true},
+		{name: "u64be", size: 8}, {name: "u64le", size: 8, little: true},
+	}
+	all := map[string]*lengthForm{}
+	for _, f := range list {
+		f.wanted = cmp.Or(f.wanted, fmt.Sprintf("%d bytes, and at most %d in them", f.size, int64(maxLength)))
+		all[f.name] = f
+	}
+	return all
+}()
+
+// maxLength bounds what a length may say, so that sums of lengths do not overflow.
+const maxLength = 1 << 40
+
+// lengthForm is how the profile says that lengths are written; nil if it says what is no form.
+func (p *Profile) lengthForm() *lengthForm { return lengthForms[cmp.Or(p.Length, "decimal")] }
+
+// read returns the length that p says, all of p.
+func (f *lengthForm) read(p []byte) (int, error) {
+	n, err := uint64(0), error(nil)
+	switch {
+	case f.base > 0:
+		n, err = strconv.ParseUint(string(p), f.base, 64)
+	case f.size == 0:
+		var used int
+		if n, used = binary.Uvarint(p); used <= 0 || used != len(p) {
+			err = strconv.ErrSyntax
+		}
+	case f.size != len(p):
+		err = strconv.ErrSyntax
+	default:
+		n = binary.BigEndian.Uint64(append(make([]byte, 8-f.size), f.ordered(p)...))
+	}
+	if err != nil || n > maxLength {
+		return 0, fmt.Errorf("a length of %q, expected %s", p, f.wanted)
+	}
+	return int(n), nil
+}
+
+var errTooLong = errors.New("say the longest message that the wire carries (profile: largest)")
+
+// write returns the length n as it is written on the wire.
+func (f *lengthForm) write(n int) ([]byte, error) {
+	switch {
+	case f.base > 0:
+		return strconv.AppendInt(nil, int64(n), f.base), nil
+	case f.size == 0:
+		return binary.AppendUvarint(nil, uint64(n)), nil
+	case f.size < 8 && n>>(8*f.size) > 0:
+		return nil, fmt.Errorf("a length of %d does not fit into %s (profile: length): %w", n, f.name, errTooLong)
+	}
+	return f.ordered(binary.BigEndian.AppendUint64(nil, uint64(n))[8-f.size:]), nil
+}
+
+// ordered is p, of which the most significant byte comes first, in the order of the form, and
+// the other way round.
+func (f *lengthForm) ordered(p []byte) []byte {
+	if p = slices.Clone(p); f.little {
+		slices.Reverse(p)
+	}
+	return p
+}
+
+// added is what the terms of ${length+5+name} add to a length.
+func added(sum string, values map[string]string) (n int) {
+	for _, term := range strings.Split(sum, "+")[1:] {
+		more, err := strconv.Atoi(term)
+		if err != nil {
+			more = len(values[term])
+		}
+		n += more
+	}
+	return n
 }

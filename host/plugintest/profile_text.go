@@ -74,15 +74,13 @@ var placeholder = regexp.MustCompile(`\$\{([^{}]*)\}`)
 // without a value yet is replaced by nothing.
 func expand(text string, values map[string]string) []byte {
 	var out []byte
-	for from := 0; ; {
-		m := placeholder.FindStringSubmatchIndex(text[from:])
-		if m == nil {
-			return append(out, toBytes(text[from:])...)
-		}
-		out = append(out, toBytes(text[from:from+m[0]])...)
-		out = append(out, values[text[from+m[2]:from+m[3]]]...)
-		from += m[1]
+	from := 0
+	for _, m := range placeholder.FindAllStringSubmatchIndex(text, -1) {
+		out = append(out, toBytes(text[from:m[0]])...)
+		out = append(out, values[text[m[2]:m[3]]]...)
+		from = m[1]
 	}
+	return append(out, toBytes(text[from:])...)
 }
 
 // A namedText is a field of the profile whose text may have ${…} with these names.

@@ -121,8 +121,8 @@ func TestPointsAreCovered(t *testing.T) {
 		}
 	}
 	for _, p := range points {
-		if !covered[p.id] {
-			t.Errorf("no check is about %s", p.id)
+		if !covered[p.ID] {
+			t.Errorf("no check is about %s", p.ID)
 		}
 	}
 }

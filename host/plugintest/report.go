@@ -1,7 +1,6 @@
 package plugintest
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
@@ -97,12 +96,11 @@ func (r *Report) figure(id, of string, value int64, unit string) {
 
 // Check returns the check of that id, or nil.
 func (r *Report) Check(id string) *Check {
-	for i := range r.Checks {
-		if r.Checks[i].ID == id {
-			return &r.Checks[i]
-		}
+	i := slices.IndexFunc(r.Checks, func(c Check) bool { return c.ID == id })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &r.Checks[i]
 }
 
 // worse orders results, the most severe first.
@@ -116,23 +114,13 @@ func (r *Report) conclude() {
 		return
 	}
 	for _, p := range points {
-		r.Points = append(r.Points, r.point(p))
-	}
-}
-
-func (r *Report) point(p point) Point {
-	out := Point{ID: p.id, Text: p.text, Host: p.host, Result: NotApplicable, Checks: []string{}}
-	var results []Result
-	for _, c := range r.Checks {
-		if slices.Contains(c.Points, p.id) {
-			out.Checks = append(out.Checks, c.ID)
-			results = append(results, c.Result)
+		p.Result, p.Checks = NotApplicable, []string{}
+		for _, c := range r.Checks {
+			if slices.Contains(c.Points, p.ID) {
+				p.Checks = append(p.Checks, c.ID)
+				p.Result = worse[min(slices.Index(worse, c.Result), slices.Index(worse, p.Result))]
+			}
 		}
+		r.Points = append(r.Points, p)
 	}
-	if len(results) > 0 {
-		out.Result = slices.MinFunc(results, func(a, b Result) int {
-			return cmp.Compare(slices.Index(worse, a), slices.Index(worse, b))
-		})
-	}
-	return out
 }

@@ -17,14 +17,14 @@ type server interface {
 
 	// message returns what says a message that belongs to an exchange, or to none. What
 	// cannot come in one piece, as it is halved, must not be said with the head.
-	message(exchange uint32, text string, halved bool) (speech, error)
+	message(exchange uint32, text string, halved bool) (output, error)
 
 	// raw returns the stream for bytes that are not framed at all.
 	raw() (*stream, error)
 }
 
-// speech is bytes that a server says on a stream. If last, the stream ends behind them.
-type speech struct {
+// output is bytes that a server says on a stream. If last, the stream ends behind them.
+type output struct {
 	on    *stream
 	bytes []byte
 	last  bool
@@ -97,7 +97,7 @@ func upgradeHeaders(request []abi.Pair) (list []abi.Pair) {
 // tell says something that is no message, if it is anything.
 func (v *pipeServer) tell(s *stream, p []byte) {
 	if len(p) > 0 && !v.stage.gone {
-		v.stage.write(speech{s, p, false})
+		v.stage.write(output{s, p, false})
 	}
 }
 
@@ -166,11 +166,11 @@ func (v *pipeServer) raw() (*stream, error) {
 	return v.streams[n-1], nil
 }
 
-func (v *pipeServer) message(exchange uint32, text string, _ bool) (speech, error) {
+func (v *pipeServer) message(exchange uint32, text string, _ bool) (output, error) {
 	s, err := v.raw()
 	if err != nil {
-		return speech{}, err
+		return output{}, err
 	}
 	p, err := v.framing.say([]byte(text), v.found, v.frames[exchange])
-	return speech{s, p, false}, err
+	return output{s, p, false}, err
 }

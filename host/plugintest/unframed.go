@@ -21,7 +21,7 @@ func sayBytes(g *harness, text string) error {
 	if err != nil {
 		return err
 	}
-	g.write(speech{s, p, false})
+	g.write(output{s, p, false})
 	return g.pump()
 }
 

@@ -60,7 +60,7 @@ func (v *webServer) wrote(s *stream) error {
 		v.main = s
 		s.head(200, []abi.Pair{contentType(eventStream)}, -1, nil, false)
 		if v.legacy {
-			v.stage.write(speech{s, []byte("event: endpoint\ndata: " + endpoint + "\n\n"), false})
+			v.stage.write(output{s, []byte("event: endpoint\ndata: " + endpoint + "\n\n"), false})
 		}
 	default:
 		s.head(200, nil, 0, nil, true)
@@ -93,13 +93,13 @@ func (v *webServer) posted(s *stream) error {
 	return nil
 }
 
-func (v *webServer) message(exchange uint32, text string, halved bool) (speech, error) {
+func (v *webServer) message(exchange uint32, text string, halved bool) (output, error) {
 	s := v.calls[exchange]
 	if s == nil || v.legacy {
 		s = v.main
 	}
 	if s == nil {
-		return speech{}, errors.New("the guest has opened no stream that this message could come by")
+		return output{}, errors.New("the guest has opened no stream that this message could come by")
 	}
 	e, err := readEnvelope(text)
 	answers := s != v.main && (err != nil || e.kind() == abi.Reply)
@@ -112,9 +112,9 @@ func (v *webServer) message(exchange uint32, text string, halved bool) (speech, 
 		v.head(s, asJSON, int64(len(p)), nil)
 	default: // the body comes with its head
 		v.head(s, asJSON, int64(len(p)), p)
-		return speech{}, nil
+		return output{}, nil
 	}
-	return speech{s, p, answers}, nil
+	return output{s, p, answers}, nil
 }
 
 // head begins a response, unless it has begun. All of a body ends it. A response of the
