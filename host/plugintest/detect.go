@@ -120,7 +120,7 @@ func (k *kit) given() framing {
 
 // framed looks at a message that the guest sends.
 func (k *kit) framed(g *harness) (framing, string) {
-	learned := &learned{stage: g, server: g.server.(*pipeServer), known: map[string][]byte{}}
+	learned := &learned{harness: g, server: g.server.(*pipeServer), known: map[string][]byte{}}
 	if !g.inst.Up() {
 		return nil, k.waits(g, learned.server)
 	}

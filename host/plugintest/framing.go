@@ -97,64 +97,49 @@ type webSocket struct{}
 
 func (webSocket) name() string { return "websocket" }
 
+var errUnmasked = errors.New("the guest sent a WebSocket frame that is not masked")
+
 // hear takes a ping, a pong or a close, or all the fragments of a message, with the control
 // frames between them.
 func (webSocket) hear(_ *harness, p []byte) (frame, error) {
 	message := []byte{}
 	for at := 0; ; {
-		h, err := readWebSocketHead(p[at:])
-		if err != nil || h.from == 0 || len(p)-at-h.from < h.size {
-			return frame{}, err
+		head := p[at:]
+		if len(head) < 2 {
+			return frame{}, nil
 		}
-		payload := p[at+h.from : at+h.from+h.size]
-		at += h.from + h.size
-		switch isControl := h.opcode >= 8; {
-		case isControl && at == h.from+h.size:
+		if head[1]&0x80 == 0 {
+			return frame{}, errUnmasked
+		}
+		from, size := 2, int(head[1]&0x7f)
+		switch {
+		case size == 126 && len(head) >= 4:
+			from, size = 4, int(binary.BigEndian.Uint16(head[2:]))
+		case size == 127 && len(head) >= 10:
+			from, size = 10, int(binary.BigEndian.Uint64(head[2:])&(1<<40-1))
+		case size >= 126:
+			return frame{}, nil
+		}
+		const maskSize = 4
+		if len(head) < from+maskSize+size {
+			return frame{}, nil
+		}
+		mask, payload := head[from:from+maskSize], head[from+maskSize:from+maskSize+size]
+		isControl, isFirst := head[0]&8 != 0, at == 0
+		at += from + maskSize + size
+		switch {
+		case isControl && isFirst:
 			return frame{size: at}, nil
 		case isControl:
 			continue
 		}
 		for i, c := range payload {
-			message = append(message, c^h.mask[i%4])
+			message = append(message, c^mask[i%maskSize])
 		}
-		if h.fin {
+		if isLast := head[0]&0x80 != 0; isLast {
 			return frame{message: message, size: at}, nil
 		}
 	}
-}
-
-type webSocketHead struct {
-	opcode     byte
-	fin        bool
-	mask       [4]byte
-	from, size int
-}
-
-var errUnmasked = errors.New("the guest sent a WebSocket frame that is not masked")
-
-func readWebSocketHead(p []byte) (h webSocketHead, err error) {
-	if len(p) < 2 {
-		return h, nil
-	}
-	h.opcode, h.fin, h.size = p[0]&15, p[0]&0x80 != 0, int(p[1]&0x7f)
-	if p[1]&0x80 == 0 {
-		return h, errUnmasked
-	}
-	from := 2
-	switch {
-	case h.size == 126 && len(p) >= 4:
-		h.size, from = int(binary.BigEndian.Uint16(p[2:])), 4
-	case h.size == 127 && len(p) >= 10:
-		h.size, from = int(binary.BigEndian.Uint64(p[2:])&(1<<40-1)), 10
-	case h.size >= 126:
-		return h, nil
-	}
-	if len(p) < from+4 {
-		return h, nil
-	}
-	copy(h.mask[:], p[from:])
-	h.from = from + 4
-	return h, nil
 }
 
 func (webSocket) say(m []byte, _, _ map[string]string) ([]byte, error) {

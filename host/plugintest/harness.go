@@ -89,7 +89,7 @@ func newHarness(ctx context.Context, c *setup) (*harness, error) {
 		ctx: ctx, setup: c, record: newRecording(), clock: epoch, grants: c.manifest.Grants,
 		exchanges: map[uint32]*exchange{}, said: map[string]int{}, halves: map[uint32]output{}, status: 200,
 	}
-	g.inbox.stage = g
+	g.inbox.harness = g
 	g.table = g.newTable()
 	var random io.Reader = randomness()
 	if c.random != nil {
@@ -279,8 +279,8 @@ func (g *harness) flush(s *stream) {
 	}
 }
 
-// takeUnfinished marks all that the server has not finished as over, as the server goes, and
-// returns it. Of HTTP only requests that the guest has finished are among it.
+// takeUnfinished returns the streams that the server has not ended, and marks them as over,
+// since the server goes. Of HTTP these are the requests that it has received as a whole.
 func (g *harness) takeUnfinished() (list []*stream) {
 	g.gone = true
 	for _, s := range g.streams {

@@ -14,7 +14,7 @@ import (
 
 // inbox is the layer above the guest: it keeps what is delivered, and gives the verdicts.
 type inbox struct {
-	stage   *harness
+	harness *harness
 	got     []string // messages that were delivered
 	refused []abi.Verdict
 	large   int
@@ -31,11 +31,11 @@ func (b *inbox) blame(format string, args ...any) {
 
 func (b *inbox) Deliver(exchange uint32, msg []byte, _ bool) abi.Verdict {
 	v, text := b.judge(exchange, msg), string(msg)
-	if left, known := b.stage.said[trimmed(text)]; known { // a message in other bytes than the server's is not
+	if left, known := b.harness.said[trimmed(text)]; known { // a message in other bytes than the server's is not
 		if left == 0 {
 			b.blame("a message was delivered twice, and the server said it once: %s", short(msg))
 		} else {
-			b.stage.said[trimmed(text)]--
+			b.harness.said[trimmed(text)]--
 		}
 	}
 	switch {
@@ -51,7 +51,7 @@ func (b *inbox) Deliver(exchange uint32, msg []byte, _ bool) abi.Verdict {
 // judge gives the verdict that a host gives.
 func (b *inbox) judge(exchange uint32, msg []byte) abi.Verdict {
 	v := sdktest.Classify(msg)
-	if exchange != 0 && b.stage.of(exchange).sent == "" {
+	if exchange != 0 && b.harness.of(exchange).sent == "" {
 		b.blame("a message was delivered to exchange %d, which no message has", exchange)
 	}
 	if v != abi.VerdictAnswer {
@@ -71,10 +71,10 @@ func (b *inbox) judge(exchange uint32, msg []byte) abi.Verdict {
 	switch {
 	case exchange != 0 && id != exchange:
 		return abi.VerdictWrongID
-	case !b.stage.of(id).waiting:
+	case !b.harness.of(id).waiting:
 		return abi.VerdictLate
 	}
-	b.stage.of(id).waiting = false
+	b.harness.of(id).waiting = false
 	return abi.VerdictAnswer
 }
 
@@ -83,7 +83,7 @@ func (b *inbox) TooBig(uint32, []byte) { b.large++ }
 // Done ends an exchange. A request that still waits then has no answer.
 func (b *inbox) Done(exchange uint32) {
 	b.ends(exchange, "DONE")
-	x := b.stage.of(exchange)
+	x := b.harness.of(exchange)
 	x.done, x.unanswered, x.waiting = true, x.waiting, false
 }
 
@@ -92,18 +92,18 @@ func (b *inbox) Failed(exchange uint32, err error) {
 	if !errors.As(err, &unsent) {
 		b.ends(exchange, "FAILED")
 	}
-	x := b.stage.of(exchange)
+	x := b.harness.of(exchange)
 	x.failed, x.waiting = err, false
 }
 
 // ends checks that an exchange ends once.
 func (b *inbox) ends(exchange uint32, how string) {
-	switch x := b.stage.of(exchange); {
+	switch x := b.harness.of(exchange); {
 	case x.sent == "":
 		b.blame("report(%s) for exchange %d, which no message has", how, exchange)
 	case x.done || x.failed != nil:
 		b.blame("report(%s) for exchange %d, which has ended before", how, exchange)
-	case b.stage.record.results[exchange] == "1":
+	case b.harness.record.results[exchange] == "1":
 		b.blame("report(%s) for exchange %d, of which MESSAGE returned HANDED OVER", how, exchange)
 	}
 }

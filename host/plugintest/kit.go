@@ -307,6 +307,6 @@ func (k *kit) close() {
 		_ = e.Close() // nothing runs on it any more
 	}
 	if k.learned != nil {
-		k.learned.stage.stop()
+		k.learned.harness.stop()
 	}
 }

@@ -11,8 +11,8 @@ import (
 // message that the server is to say, and the server says the same bytes. So it serves
 // framings that are the same both ways and have no state.
 type learned struct {
-	stage  *harness // of the instance that shows what it writes
-	server *pipeServer
+	harness *harness // of the instance that shows what it writes
+	server  *pipeServer
 
 	mu    sync.Mutex // of frame, which any goroutine may call
 	known map[string][]byte
@@ -49,7 +49,7 @@ func (l *learned) frame(message string) ([]byte, error) {
 	if written, ok := l.known[message]; ok {
 		return written, nil
 	}
-	written, err := l.takes(l.stage.highest+1, message)
+	written, err := l.takes(l.harness.highest+1, message)
 	if err != nil {
 		return nil, fmt.Errorf("to learn how a message is framed: %w", err)
 	}
@@ -63,7 +63,7 @@ func (l *learned) frame(message string) ([]byte, error) {
 // the message.
 func (l *learned) takes(exchange uint32, message string) ([]byte, error) {
 	l.server.written = nil
-	if err := l.stage.send(exchange, message); err != nil {
+	if err := l.harness.send(exchange, message); err != nil {
 		return nil, err
 	}
 	written := bytes.Clone(l.server.written)
@@ -71,5 +71,5 @@ func (l *learned) takes(exchange uint32, message string) ([]byte, error) {
 		return nil, errors.New("the guest wrote nothing when it was to send a message")
 	}
 	l.server.taken(l.server.last, nil)
-	return written, l.stage.pump()
+	return written, l.harness.pump()
 }

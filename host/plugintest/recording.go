@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,9 +48,7 @@ func newRecording() *recording {
 func (r *recording) line(line, payload []byte) {
 	r.note(line, payload)
 	if len(r.entries) >= 2*keptEntries {
-		n := copy(r.entries, r.entries[keptEntries:])
-		clear(r.entries[n:])
-		r.entries = r.entries[:n]
+		r.entries = slices.Delete(r.entries, 0, keptEntries)
 		r.dropped += keptEntries
 	}
 	if len(payload) > keptBytes {

@@ -9,21 +9,22 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// server is the other side of a harness, by what it makes of what the guest opens and
-// writes, and by how it says a message. How a connection ends is the same for all of them.
+// server is the other side of a harness: it reads what the guest writes, and makes bytes of
+// the messages for the guest. Halves, pauses and ends are the harness's.
 type server interface {
 	opened(s *stream) error
 	wrote(s *stream) error
 
-	// message returns what says a message that belongs to an exchange, or to none. What
-	// cannot come in one piece, as it is halved, must not be said with the head.
+	// message returns the bytes of a message that belongs to an exchange, or to none (0).
+	// If it is halved, its second half comes later, and so none of it comes with a head.
 	message(exchange uint32, text string, halved bool) (output, error)
 
-	// raw returns the stream for bytes that are not framed at all.
+	// raw returns the stream for bytes that are no message.
 	raw() (*stream, error)
 }
 
-// output is bytes that a server says on a stream. If last, the stream ends behind them.
+// output is bytes of a server on a stream, nil if there are none. If last, the stream ends
+// behind them.
 type output struct {
 	on    *stream
 	bytes []byte
@@ -44,7 +45,7 @@ func pipeWire(class string, f framing, p *Profile) wire {
 }
 
 func newPipeServer(g *harness, f framing, p *Profile) *pipeServer {
-	v := &pipeServer{stage: g, framing: f, profile: p, found: map[string]string{}, frames: map[uint32]map[string]string{}}
+	v := &pipeServer{harness: g, framing: f, profile: p, found: map[string]string{}, frames: map[uint32]map[string]string{}}
 	for _, setting := range g.setup.settings {
 		v.found[setting.Key] = setting.Value
 	}
@@ -54,7 +55,7 @@ func newPipeServer(g *harness, f framing, p *Profile) *pipeServer {
 // pipeServer speaks on byte streams. Without a framing it takes nothing for a message, and
 // keeps what is written.
 type pipeServer struct {
-	stage   *harness
+	harness *harness
 	framing framing // or nil
 	profile *Profile
 	streams []*stream                    // in the order in which they were opened
@@ -96,8 +97,8 @@ func upgradeHeaders(request []abi.Pair) (list []abi.Pair) {
 
 // tell says something that is no message, if it is anything.
 func (v *pipeServer) tell(s *stream, p []byte) {
-	if len(p) > 0 && !v.stage.gone {
-		v.stage.write(output{s, p, false})
+	if len(p) > 0 && !v.harness.gone {
+		v.harness.write(output{s, p, false})
 	}
 }
 
@@ -113,10 +114,10 @@ func (v *pipeServer) wrote(s *stream) error {
 			v.written, v.last, s.heard = append(v.written, s.heard...), s, nil
 			return nil
 		}
-		if v.stage.awaits(s.heard) {
+		if v.harness.awaits(s.heard) {
 			return nil
 		}
-		f, err := v.framing.hear(v.stage, s.heard)
+		f, err := v.framing.hear(v.harness, s.heard)
 		if err != nil {
 			return err
 		}
@@ -127,7 +128,7 @@ func (v *pipeServer) wrote(s *stream) error {
 		if f.message == nil {
 			continue
 		}
-		exchange, err := v.stage.hears(f.message)
+		exchange, err := v.harness.hears(f.message)
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 // opened first (HTTP+SSE, which is legacy).
 func webWire(name, class string, legacy, events bool) wire {
 	return wire{name, class, func(g *harness) server {
-		return &webServer{stage: g, legacy: legacy, events: events, calls: map[uint32]*stream{}}
+		return &webServer{harness: g, legacy: legacy, events: events, calls: map[uint32]*stream{}}
 	}}
 }
 
@@ -23,11 +23,11 @@ var (
 )
 
 type webServer struct {
-	stage  *harness
-	legacy bool               // HTTP+SSE
-	events bool               // answers are event streams
-	main   *stream            // what belongs to no exchange
-	calls  map[uint32]*stream // requests that were heard
+	harness *harness
+	legacy  bool               // HTTP+SSE
+	events  bool               // answers are event streams
+	main    *stream            // what belongs to no exchange
+	calls   map[uint32]*stream // requests that were heard
 }
 
 const (
@@ -52,7 +52,7 @@ func (v *webServer) wrote(s *stream) error {
 	}
 	s.taken = true
 	switch {
-	case v.stage.gone:
+	case v.harness.gone:
 		s.fail(abi.Unreachable)
 	case s.request.Method == "POST":
 		return v.posted(s)
@@ -60,7 +60,7 @@ func (v *webServer) wrote(s *stream) error {
 		v.main = s
 		s.head(200, []abi.Pair{contentType(eventStream)}, -1, nil, false)
 		if v.legacy {
-			v.stage.write(output{s, []byte("event: endpoint\ndata: " + endpoint + "\n\n"), false})
+			v.harness.write(output{s, []byte("event: endpoint\ndata: " + endpoint + "\n\n"), false})
 		}
 	default:
 		s.head(200, nil, 0, nil, true)
@@ -74,7 +74,7 @@ func contentType(media string) abi.Pair { return abi.Pair{Key: "content-type", V
 const endpoint = "/messages?session=kit"
 
 func (v *webServer) posted(s *stream) error {
-	exchange, err := v.stage.hears(s.heard)
+	exchange, err := v.harness.hears(s.heard)
 	if err != nil {
 		return err
 	}
@@ -105,10 +105,10 @@ func (v *webServer) message(exchange uint32, text string, halved bool) (output, 
 	answers := s != v.main && (err != nil || e.kind() == abi.Reply)
 	p := []byte(text)
 	switch {
-	case !answers || s.headed || v.events && v.stage.status == 200:
+	case !answers || s.headed || v.events && v.harness.status == 200:
 		p = []byte("event: message\ndata: " + text + "\n\n")
 		v.head(s, eventStream, -1, nil)
-	case halved || v.stage.cut.cuts() || v.stage.holding || len(p) > abi.ChunkSize:
+	case halved || v.harness.cut.cuts() || v.harness.holding || len(p) > abi.ChunkSize:
 		v.head(s, asJSON, int64(len(p)), nil)
 	default: // the body comes with its head
 		v.head(s, asJSON, int64(len(p)), p)
@@ -124,11 +124,11 @@ func (v *webServer) head(s *stream, media string, length int64, body []byte) {
 		return
 	}
 	headers := []abi.Pair{contentType(media)}
-	if v.stage.version == "" && v.stage.epoch == 0 {
+	if v.harness.version == "" && v.harness.epoch == 0 {
 		headers = append(headers, abi.Pair{Key: "mcp-session-id", Value: "kit-" + strconv.Itoa(len(v.calls))})
 	}
-	s.head(v.stage.status, headers, length, body, body != nil)
-	v.stage.status = 200
+	s.head(v.harness.status, headers, length, body, body != nil)
+	v.harness.status = 200
 }
 
 func (v *webServer) raw() (*stream, error) {

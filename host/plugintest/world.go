@@ -18,7 +18,7 @@ import (
 // of the target in a host; nothing is dialled or started, and the handle is a stream.
 type target struct {
 	capability.Target
-	stage *harness
+	harness *harness
 }
 
 // targets are those of a server entry in a host. Where they are matters only where a
@@ -63,10 +63,10 @@ func (o opener) Open(at capability.Opening, r *abi.OpenRequest) (capability.Hand
 	if _, status, err := o.Opener.Open(at, r); err != nil {
 		return nil, status, err
 	}
-	if refuse := o.target.stage.refuse; refuse != abi.OK {
+	if refuse := o.target.harness.refuse; refuse != abi.OK {
 		return nil, refuse, errors.New("the scenario refuses it")
 	}
-	s := &stream{stage: o.target.stage, kind: o.target.Kind(), request: *r}
+	s := &stream{harness: o.target.harness, kind: o.target.Kind(), request: *r}
 	s.request.Headers = slices.Clone(r.Headers)
 	if s.Init(at); s.kind == abi.OpenHTTP {
 		s.Events.AllowDrained() // an exchange takes its body before there is a head
@@ -78,7 +78,7 @@ func (o opener) Open(at capability.Opening, r *abi.OpenRequest) (capability.Hand
 // the server comes to it.
 type stream struct {
 	capability.Slot
-	stage   *harness
+	harness *harness
 	kind    abi.OpenKind
 	request abi.OpenRequest
 
@@ -95,8 +95,8 @@ type stream struct {
 
 // Start implements [capability.Handle]. Nothing happens before the guest has returned.
 func (s *stream) Start() {
-	s.stage.streams = append(s.stage.streams, s)
-	s.stage.later(func() error { return s.stage.server.opened(s) })
+	s.harness.streams = append(s.harness.streams, s)
+	s.harness.later(func() error { return s.harness.server.opened(s) })
 }
 
 // End implements [capability.Handle].
@@ -137,12 +137,12 @@ func (s *stream) Write(p []byte, end bool) {
 }
 
 func (s *stream) Flush() {
-	if s.stage.stuck {
+	if s.harness.stuck {
 		return
 	}
 	s.heard = append(s.heard, s.queued...)
 	s.queued, s.ended = nil, s.ended || s.fin
-	s.stage.later(func() error { return s.stage.server.wrote(s) })
+	s.harness.later(func() error { return s.harness.server.wrote(s) })
 }
 
 func (s *stream) Queued() int { return len(s.queued) }
@@ -166,16 +166,16 @@ func (g *harness) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) 
 
 // Timers implements [hostio.Host].
 func (g *harness) Timers(fire func(uint32)) hostio.Timers {
-	g.timers = timers{stage: g, fire: fire, armed: map[uint32]time.Time{}, due: map[uint32]bool{}}
+	g.timers = timers{harness: g, fire: fire, armed: map[uint32]time.Time{}, due: map[uint32]bool{}}
 	return &g.timers
 }
 
 // timers run by the virtual clock.
 type timers struct {
-	stage *harness
-	fire  func(uint32)
-	armed map[uint32]time.Time
-	due   map[uint32]bool
+	harness *harness
+	fire    func(uint32)
+	armed   map[uint32]time.Time
+	due     map[uint32]bool
 }
 
 func (t *timers) Set(id uint32, after time.Duration) abi.Status {
@@ -187,7 +187,7 @@ func (t *timers) Set(id uint32, after time.Duration) abi.Status {
 	if len(t.armed)+len(t.due) >= abi.MaxTimers {
 		return abi.LimitReached
 	}
-	t.armed[id] = t.stage.clock.Add(max(after, abi.MinTimer*time.Millisecond))
+	t.armed[id] = t.harness.clock.Add(max(after, abi.MinTimer*time.Millisecond))
 	return abi.OK
 }
 
