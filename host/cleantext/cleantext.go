@@ -57,7 +57,11 @@ func escaped(text string, shown func(rune) bool) string {
 			fmt.Fprintf(&b, `\x%02x`, text[i])
 		case r == ' ':
 			width = len(text[i:]) - len(strings.TrimLeft(text[i:], " "))
-			b.WriteString(spaces(width))
+			if width > maxSpaces {
+				fmt.Fprintf(&b, `\x20{%d}`, width)
+			} else {
+				b.WriteString(text[i : i+width])
+			}
 			shown(r) // a space ends the marks on a letter
 		case shown(r):
 			b.WriteRune(r)
@@ -66,14 +70,6 @@ func escaped(text string, shown func(rune) bool) string {
 		}
 	}
 	return b.String()
-}
-
-// spaces returns n spaces, or an escape with their number.
-func spaces(n int) string {
-	if n > maxSpaces {
-		return fmt.Sprintf(`\x20{%d}`, n)
-	}
-	return strings.Repeat(" ", n)
 }
 
 // isSeen reports whether a rune leaves something of its own on the screen.

@@ -54,23 +54,13 @@ type Report struct {
 	Differences []Summary   `json:"differences"` // all, the most frequent first
 }
 
-// tally counts differences during a replay.
-type tally struct {
-	first  *Difference
-	counts map[Summary]int
-}
-
-func (t *tally) add(kind, what string) {
-	if t.counts == nil {
-		t.counts = make(map[Summary]int)
-	}
-	t.counts[Summary{Kind: kind, What: what}]++
-}
+// tally counts differences during a replay. The Count of its keys is 0.
+type tally map[Summary]int
 
 // summaries returns what was counted.
-func (t *tally) summaries() []Summary {
+func (t tally) summaries() []Summary {
 	list := []Summary{}
-	for s, n := range t.counts {
+	for s, n := range t {
 		s.Count = n
 		list = append(list, s)
 	}

@@ -26,7 +26,7 @@ type player struct {
 	random     random
 	options    Options
 	report     *Report
-	tally      *tally
+	tally      tally
 	dead       bool  // no more events can be run
 	trap       error // why, if the guest trapped
 
@@ -44,7 +44,7 @@ const pages = 256
 // newPlayer starts a guest. The caller closes it.
 func newPlayer(ctx context.Context, m *wasm.Module, o *opening) (*player, error) {
 	p := &player{
-		opening: o, report: &Report{}, tally: &tally{},
+		opening: o, report: &Report{}, tally: make(tally),
 		clock: clock{given: o.clock}, random: random{given: o.random},
 	}
 	mod, err := m.Instantiate(ctx, wasm.InstanceConfig{
@@ -162,13 +162,12 @@ func (p *player) differs(kind string, want, got *call) {
 
 // count counts a difference, and keeps the first with its context.
 func (p *player) count(kind, what, want, got string) {
-	p.tally.add(kind, what)
-	if p.tally.first != nil {
-		return
-	}
-	p.tally.first = &Difference{
-		Server: p.opening.server, Connection: p.connection, Event: p.step.number,
-		Kind: kind, Want: want, Got: got, Before: append([]string{}, p.context...),
+	p.tally[Summary{Kind: kind, What: what}]++
+	if p.report.First == nil {
+		p.report.First = &Difference{
+			Server: p.opening.server, Connection: p.connection, Event: p.step.number,
+			Kind: kind, Want: want, Got: got, Before: append([]string{}, p.context...),
+		}
 	}
 }
 

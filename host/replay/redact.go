@@ -3,7 +3,6 @@ package replay
 import (
 	"bytes"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -191,48 +190,42 @@ func maskPairs(pairs []abi.Pair) {
 	}
 }
 
-func maskSettings(p []byte) []byte {
-	s, err := abi.DecodeSettings(p)
+// masked returns a block in which mask has overwritten something, or nil where the block
+// does not decode.
+func masked[B any](p []byte, decode func([]byte) (B, error), encode func([]byte, *B) []byte, mask func(*B)) []byte {
+	b, err := decode(p)
 	if err != nil {
 		return nil
 	}
-	s.Values = slices.Clone(s.Values)
-	for i, v := range s.Values {
-		if private(v.Key) && len(v.Value) >= redact.LeastNamed {
-			s.Values[i].Value = starred(v.Value)
+	mask(&b)
+	return encode(nil, &b)
+}
+
+func maskSettings(p []byte) []byte {
+	return masked(p, abi.DecodeSettings, abi.AppendSettings, func(s *abi.Settings) {
+		for i, v := range s.Values {
+			if private(v.Key) && len(v.Value) >= redact.LeastNamed {
+				s.Values[i].Value = starred(v.Value)
+			}
 		}
-	}
-	return abi.AppendSettings(nil, &s)
+	})
 }
 
 func maskFacts(p []byte) []byte {
-	f, err := abi.DecodeFacts(p)
-	if err != nil {
-		return nil
-	}
-	maskPairs(f.Headers)
-	return abi.AppendFacts(nil, &f)
+	return masked(p, abi.DecodeFacts, abi.AppendFacts, func(f *abi.Facts) { maskPairs(f.Headers) })
 }
 
 func maskHead(p []byte) []byte {
-	h, err := abi.DecodeHead(p)
-	if err != nil {
-		return nil
-	}
-	maskPairs(h.Headers)
-	return abi.AppendHead(nil, &h)
+	return masked(p, abi.DecodeHead, abi.AppendHead, func(h *abi.Head) { maskPairs(h.Headers) })
 }
 
 func maskOpen(p []byte) []byte {
-	r, err := abi.DecodeOpenRequest(p)
-	if err != nil {
-		return nil
-	}
-	maskPairs(r.Headers)
-	if path, query, found := strings.Cut(r.Target, "?"); found {
-		r.Target = path + "?" + maskQuery(query)
-	}
-	return abi.AppendOpenRequest(nil, &r)
+	return masked(p, abi.DecodeOpenRequest, abi.AppendOpenRequest, func(r *abi.OpenRequest) {
+		maskPairs(r.Headers)
+		if path, query, found := strings.Cut(r.Target, "?"); found {
+			r.Target = path + "?" + maskQuery(query)
+		}
+	})
 }
 
 // openRequest returns a request in the encoding of this program.

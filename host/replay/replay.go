@@ -44,7 +44,7 @@ func Run(ctx context.Context, recording io.Reader, plugin []byte, o Options) (*R
 			Hint: "a recording is run with the file of a transport",
 		}
 	}
-	r := &replay{ctx: ctx, options: o, openings: make(map[int]*opening), players: make(map[int]*player), names: make(map[string]bool)}
+	r := &replay{ctx: ctx, options: o, openings: make(map[int]*opening), players: make(map[int]*player), names: make(map[string]bool), tally: make(tally)}
 	defer r.close()
 	if err := r.load(plugin); err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func (r *replay) begin(connection int, first *step) (*player, error) {
 	}
 	r.report.Connections++
 	r.other = r.other || o.sha256 != r.report.SHA256
-	p.connection, p.options, p.report, p.tally = connection, r.options, &r.report, &r.tally
+	p.connection, p.options, p.report, p.tally = connection, r.options, &r.report, r.tally
 	return p, nil
 }
 
@@ -246,7 +246,7 @@ func (r *replay) result() (*Report, error) {
 		return nil, &FileError{Err: fmt.Errorf("it has no connections of plugin %s, but %s", r.report.Plugin, have)}
 	}
 	out := r.report
-	out.First, out.Differences = r.tally.first, r.tally.summaries()
+	out.Differences = r.tally.summaries()
 	out.Same = len(out.Differences) == 0
 	out.SameFile = !r.other
 	out.Incomplete = out.Incomplete || !r.ended

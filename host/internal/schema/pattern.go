@@ -30,10 +30,10 @@ func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
 		return known, nil
 	}
 	var re jsonschema.Regexp = unsupported(text)
-	if size, err := estimatedSize(text); err == nil && p.size+size <= maxPatterns {
+	if tree, err := syntax.Parse(text, syntax.Perl); err == nil && p.size+patternSize(tree) <= maxPatterns {
 		if compiled, err := regexp.Compile(text); err == nil {
-			p.size += size
-			re = &pattern{Regexp: compiled, size: size, meter: p.meter}
+			re = &pattern{Regexp: compiled, size: patternSize(tree), meter: p.meter}
+			p.size += patternSize(tree)
 		}
 	}
 	p.known[text] = re
@@ -59,16 +59,8 @@ type unsupported string
 func (u unsupported) String() string        { return string(u) }
 func (unsupported) MatchString(string) bool { return true }
 
-// estimatedSize returns how many instructions a pattern takes, about. It is asked before
+// patternSize returns how many instructions a pattern takes, about. It is asked before
 // the pattern is compiled, since ((a{100}){100}) is short.
-func estimatedSize(text string) (int, error) {
-	tree, err := syntax.Parse(text, syntax.Perl)
-	if err != nil {
-		return 0, err
-	}
-	return patternSize(tree), nil
-}
-
 func patternSize(tree *syntax.Regexp) int {
 	size := 1 + len(tree.Rune)
 	if tree.Op == syntax.OpCharClass {

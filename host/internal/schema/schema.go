@@ -104,24 +104,16 @@ func trivial(doc any) *Schema {
 	}
 	s := &Schema{anyValue: true}
 	for name, value := range members {
-		switch v := value.(type) {
-		case string:
-			s.anyObject = s.anyObject || name == "type"
-			if name == "type" && v != "object" || name != "type" && name != "$schema" && !annotations[name] {
-				return nil
-			}
-		case map[string]any:
-			if name != "properties" || len(v) > 0 {
-				return nil
-			}
-		case []any:
-			if name != "required" || len(v) > 0 {
-				return nil
-			}
-		case bool:
-			if name != "additionalProperties" || !v {
-				return nil
-			}
+		text, isText := value.(string)
+		object, isObject := value.(map[string]any)
+		list, isList := value.([]any)
+		switch {
+		case name == "type" && text == "object":
+			s.anyObject = true
+		case isText && (name == "$schema" || annotations[name]):
+		case isObject && name == "properties" && len(object) == 0:
+		case isList && name == "required" && len(list) == 0:
+		case name == "additionalProperties" && value == true:
 		default:
 			return nil
 		}

@@ -105,17 +105,7 @@ func (r *Reader) grant() bool {
 	return false
 }
 
-// MismatchError says that a value was of another kind than its reader wanted.
-type MismatchError struct {
-	Want   string // such as "a string"
-	Offset int
-}
-
-func (e *MismatchError) Error() string {
-	return "want " + e.Want + " at offset " + strconv.Itoa(e.Offset)
-}
-
-// Err returns the first mismatch, or nil.
+// Err returns the first mismatch, an [*Error], or a [*TooManyError], or nil.
 func (r *Reader) Err() error { return r.err }
 
 // Kind returns the first byte of the next value: one of { [ " t f n - or a
@@ -149,7 +139,7 @@ func (r *Reader) want(c byte, what string) bool {
 
 func (r *Reader) refuse(what string) {
 	if r.err == nil {
-		r.err = &MismatchError{Want: what, Offset: r.pos}
+		r.err = &Error{Reason: Reason("want " + what), Offset: r.pos}
 	}
 	r.Skip()
 }
