@@ -1,6 +1,7 @@
 package pluginbuild
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -37,51 +38,32 @@ type Module struct {
 // [*CompileError], a toolchain that is not available a [*ToolchainError]; nothing is
 // written then. A module that has no go.sum yet gets one.
 func Build(ctx context.Context, o Options) (*Module, error) {
-	o, err := o.complete()
+	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if source, _ := filepath.Glob(filepath.Join(o.Dir, "*.go")); len(source) == 0 {
-		return nil, fmt.Errorf("build %s: %w", o.Dir, ErrNoGo)
+	if info, err := os.Stat(dir); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, &fs.PathError{Op: "build", Path: dir, Err: errors.New("it is a file; expected the folder of a plugin")}
 	}
-	g := gocmd{dir: o.Dir, toolchain: o.Toolchain}
+	if source, _ := filepath.Glob(filepath.Join(dir, "*.go")); len(source) == 0 {
+		return nil, fmt.Errorf("build %s: %w", dir, ErrNoGo)
+	}
+	g := gocmd{dir: dir, toolchain: cmp.Or(o.Toolchain, Toolchain)}
 	version, err := g.version(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("build %s: %w", o.Dir, err)
+		return nil, fmt.Errorf("build %s: %w", dir, err)
 	}
 	built, err := g.build(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("build %s: %w", o.Dir, err)
+		return nil, fmt.Errorf("build %s: %w", dir, err)
 	}
-	m := &Module{File: o.File, Go: version}
+	m := &Module{File: cmp.Or(o.File, filepath.Join(o.Dir, filepath.Base(dir)+".wasm")), Go: version}
 	if built, m.Joined, m.Segments, err = Join(built); err != nil {
 		return m, fmt.Errorf("the module that the go command built: %w", err)
 	}
 	sum := sha256.Sum256(built)
 	m.SHA256, m.Size = hex.EncodeToString(sum[:]), int64(len(built))
 	return m, os.WriteFile(m.File, built, 0o666)
-}
-
-// complete fills in what was left out. The folder is there afterwards, and its
-// path is absolute.
-func (o Options) complete() (Options, error) {
-	dir, err := filepath.Abs(o.Dir)
-	if err != nil {
-		return o, err
-	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return o, err
-	}
-	if !info.IsDir() {
-		return o, &fs.PathError{Op: "build", Path: dir, Err: errors.New("it is a file; expected the folder of a plugin")}
-	}
-	if o.File == "" {
-		o.File = filepath.Join(o.Dir, filepath.Base(dir)+".wasm")
-	}
-	if o.Toolchain == "" {
-		o.Toolchain = Toolchain
-	}
-	o.Dir = dir
-	return o, nil
 }

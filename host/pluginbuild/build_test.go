@@ -5,12 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 )
 
 // folder returns a folder with files in it.

@@ -14,6 +14,9 @@ const (
 	sectionMemory    = 5
 	sectionData      = 11
 	sectionDataCount = 12
+
+	opI32Const = 0x41
+	opEnd      = 0x0b
 )
 
 // maxGap is the longest run of zeros that is written out to join two segments.
@@ -91,31 +94,23 @@ func joinSection(body []byte) (out []byte, before, after int, err error) {
 func joinSegments(segments []segment) (joined []segment, ok bool) {
 	slices.SortStableFunc(segments, func(a, b segment) int { return cmp.Compare(a.offset, b.offset) })
 	own := false // the bytes of the last one are a copy, and no view into the module
-	for i, s := range segments {
-		if i == 0 {
-			joined = append(joined, s)
+	for _, s := range segments {
+		if len(joined) == 0 || uint64(s.offset) > joined[len(joined)-1].end()+maxGap {
+			joined, own = append(joined, s), false
 			continue
 		}
 		last := &joined[len(joined)-1]
-		switch end := last.end(); {
-		case uint64(s.offset) < end:
+		end := last.end()
+		if uint64(s.offset) < end {
 			return nil, false
-		case uint64(s.offset) <= end+maxGap:
-			if !own {
-				last.data, own = slices.Clone(last.data), true
-			}
-			last.data = append(append(last.data, make([]byte, uint64(s.offset)-end)...), s.data...)
-		default:
-			joined, own = append(joined, s), false
 		}
+		if !own {
+			last.data, own = slices.Clone(last.data), true
+		}
+		last.data = append(append(last.data, make([]byte, uint64(s.offset)-end)...), s.data...)
 	}
 	return joined, true
 }
-
-const (
-	opI32Const = 0x41
-	opEnd      = 0x0b
-)
 
 // parse reads the segments of a data section. Only those that Go writes are
 // understood: active ones at a constant offset.
@@ -184,12 +179,8 @@ func s32(b []byte) (n int32, size int) {
 }
 
 func appendS32(dst []byte, n int32) []byte {
-	for {
-		c := byte(n & 0x7f)
-		n >>= 7
-		if n == 0 && c&0x40 == 0 || n == -1 && c&0x40 != 0 {
-			return append(dst, c)
-		}
-		dst = append(dst, c|0x80)
+	for ; n < -64 || n > 63; n >>= 7 {
+		dst = append(dst, byte(n)|0x80)
 	}
+	return append(dst, byte(n)&0x7f)
 }

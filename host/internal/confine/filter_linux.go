@@ -38,27 +38,19 @@ func filter(calls []call, refusal syscall.Errno) []unix.SockFilter {
 	}
 	for _, c := range calls {
 		var body []unix.SockFilter
-		for _, a := range c.args {
-			body = append(body, a.check(deny)...)
+		for _, a := range c.args { // goes on if each argument is as it has to be
+			at := atArgs + a.index*argSize
+			body = append(body,
+				unix.SockFilter{Code: load, K: at + 4}, unix.SockFilter{Code: equal, K: 0, Jt: 1}, deny,
+				unix.SockFilter{Code: load, K: at}, unix.SockFilter{Code: and, K: a.mask})
+			for n, value := range a.values {
+				body = append(body, unix.SockFilter{Code: equal, K: value, Jt: uint8(len(a.values) - n)})
+			}
+			body = append(body, deny)
 		}
 		body = append(body, unix.SockFilter{Code: give, K: unix.SECCOMP_RET_ALLOW})
 		code = append(code, unix.SockFilter{Code: equal, K: c.number, Jf: uint8(len(body))})
 		code = append(code, body...)
-	}
-	return append(code, deny)
-}
-
-// check is the part of a filter that goes on if the argument is as it has to be.
-func (a argument) check(deny unix.SockFilter) []unix.SockFilter {
-	at := atArgs + a.index*argSize
-	code := []unix.SockFilter{
-		{Code: load, K: at + 4},
-		{Code: equal, K: 0, Jt: 1}, deny,
-		{Code: load, K: at},
-		{Code: and, K: a.mask},
-	}
-	for n, value := range a.values {
-		code = append(code, unix.SockFilter{Code: equal, K: value, Jt: uint8(len(a.values) - n)})
 	}
 	return append(code, deny)
 }

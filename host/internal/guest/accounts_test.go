@@ -36,7 +36,7 @@ func accounts(i *Instance) (sums [4]int) {
 // its caller, until the system has taken it.
 func TestAccountsOfHandles(t *testing.T) {
 	m, first, second := &counting{}, &slow{}, &slow{}
-	i := &Instance{caller: m, limits: Limits{Quota: 100, HighWater: 20}.withDefaults()}
+	i := &Instance{caller: m, config: Config{Limits: Limits{Quota: 100, HighWater: 20}.withDefaults()}}
 	i.handles = []handle{{stream: first}, {stream: second, generation: abi.MaxGeneration}}
 	want := func(when string, queued, callers, space int) {
 		t.Helper()
@@ -106,7 +106,7 @@ func TestRoomOfAStash(t *testing.T) {
 
 // A message without end is let go so many times over, and then it is given up.
 func TestEndlessMessage(t *testing.T) {
-	i := &Instance{limits: Limits{MessageCap: 1}.withDefaults()}
+	i := &Instance{config: Config{Limits: Limits{MessageCap: 1}.withDefaults()}}
 	for range 2*maxOverrun - 1 {
 		i.deliver(0, []byte("xx")[:1], abi.More)
 	}
@@ -135,7 +135,7 @@ func TestFaultOfAnEnd(t *testing.T) {
 		{abi.EventError, gone, "it broke", true, "server exited with code 3"},
 		{abi.EventData, nil, "it broke", false, "server exited with code 3"},
 	} {
-		i := &Instance{plugin: "stdio", current: item{kind: test.kind, cause: test.cause}}
+		i := &Instance{config: Config{Plugin: "stdio"}, current: item{kind: test.kind, cause: test.cause}}
 		err := i.connectError(gone, abi.Unavailable, test.text)
 		var ended *EndedError
 		if errors.As(err, &ended) != test.server || !strings.HasSuffix(err.Error(), test.want) {
@@ -216,7 +216,7 @@ func TestRoomOfAMailbox(t *testing.T) {
 		{[]int{20, 1}, 1},
 		{[]int{6, 5}, 1},
 	} {
-		i := &Instance{owned: true, limits: Limits{Mailbox: 10}.withDefaults()}
+		i := &Instance{owned: true, config: Config{Limits: Limits{Mailbox: 10}.withDefaults()}}
 		for n, size := range test.sizes {
 			err := i.Send(left, &testMessage{payload: make([]byte, size)})
 			if full := errors.Is(err, context.Canceled); full != (n == test.full) || !full && err != nil {
@@ -275,7 +275,7 @@ func (c *carrier) Call(_ abi.Call, _ []uint32, carried []byte, _ int32) { c.carr
 
 func TestObserverSeesWhatIsSaved(t *testing.T) {
 	c := &carrier{}
-	i := &Instance{caller: c, observer: c}
+	i := &Instance{caller: c, config: Config{Observer: c}}
 	for call, args := range map[abi.Call][]uint32{abi.CallSave: {1, 2}, abi.CallWrite: {9, 1, 2}, abi.CallOpen: {9, 9, 1, 2}, abi.CallReport: {9, 9, 9, 1, 2}} {
 		if i.observeCall(call, args, 0); string(c.carried) != "12" {
 			t.Errorf("%v: %q is carried", call, c.carried)
@@ -291,7 +291,7 @@ func TestObserverSeesWhatIsSaved(t *testing.T) {
 // A sealed payload has been used when some of it was forwarded, to its own handle.
 func TestUseOfASealedPayload(t *testing.T) {
 	own, other := abi.MakeHandle(1, 0), abi.MakeHandle(2, 0)
-	i := &Instance{limits: Limits{}.withDefaults(), caller: &counting{}, current: item{kind: abi.EventOpened, arg: abi.Sealed, handle: own, payload: []byte("blob")}}
+	i := &Instance{config: Config{Limits: Limits{}.withDefaults()}, caller: &counting{}, current: item{kind: abi.EventOpened, arg: abi.Sealed, handle: own, payload: []byte("blob")}}
 	i.handles = []handle{{stream: &quiet{}}, {stream: &quiet{}}}
 	for _, test := range []struct {
 		handle uint32

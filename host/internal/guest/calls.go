@@ -259,16 +259,16 @@ func (i *Instance) callSave(a args) int32 { // ptr, len
 	if len(p) > abi.MaxSavedState {
 		return int32(abi.TooLarge)
 	}
-	if i.save != nil {
-		i.save(p)
+	if i.config.Save != nil {
+		i.config.Save(p)
 	}
 	return int32(abi.OK)
 }
 
 func (i *Instance) callLog(a args) int32 { // level, ptr, len
 	p := i.memory(a[1], a[2])
-	if i.log != nil {
-		i.log(abi.Level(a[0]), cleantext.Line(string(p), maxWords))
+	if i.config.Log != nil {
+		i.config.Log(abi.Level(a[0]), cleantext.Line(string(p), maxWords))
 	}
 	return 0
 }

@@ -34,7 +34,7 @@ func TestMostSavedState(t *testing.T) {
 		if got := abi.Status(i.callSave(args{1, size})); got != want {
 			t.Errorf("%d bytes without a place: %v", size, got)
 		}
-		i.save = func(p []byte) { saved = append([]byte("saved "), p...) }
+		i.config.Save = func(p []byte) { saved = append([]byte("saved "), p...) }
 		if got := abi.Status(i.callSave(args{1, size})); got != want || (saved != nil) != (want == abi.OK) || saved != nil && len(saved) != len("saved ")+int(size) {
 			t.Errorf("%d bytes: %v, %d saved", size, got, len(saved))
 		}
@@ -45,7 +45,7 @@ func TestMostSavedState(t *testing.T) {
 func TestEndOfAWrite(t *testing.T) {
 	for flags, want := range map[uint32]bool{0: false, abi.End: true} {
 		s := &ender{}
-		i := &Instance{caller: &roomy{memory: []byte("-text-")}, limits: Limits{}.withDefaults(), handles: []handle{{stream: s}}}
+		i := &Instance{caller: &roomy{memory: []byte("-text-")}, config: Config{Limits: Limits{}.withDefaults()}, handles: []handle{{stream: s}}}
 		h := uint32(abi.MakeHandle(1, 0))
 		if got := abi.Status(i.callWrite(args{h, 1, 4, flags})); got != abi.OK || s.text != "text" || s.ended != want {
 			t.Errorf("flags %d: %v, %q is the end: %v", flags, got, s.text, s.ended)

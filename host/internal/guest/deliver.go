@@ -13,15 +13,15 @@ func (i *Instance) deliver(exchange uint32, p []byte, flags uint32) abi.Verdict 
 		in.forget(exchange)
 		return abi.VerdictPending
 	}
-	if flags&abi.End != 0 && !in.started(exchange) && len(p) <= i.limits.MessageCap {
+	if flags&abi.End != 0 && !in.started(exchange) && len(p) <= i.config.Limits.MessageCap {
 		return i.handOver(exchange, p, false)
 	}
 	m := in.open(exchange)
 	if m == nil {
 		i.caller.Trap(fmt.Errorf("parts of messages for more than %d exchanges at once", maxPartials))
 	}
-	in.add(m, p, i.expected(exchange), i.limits.MessageCap, i.space())
-	if m.dropped/maxOverrun > i.limits.MessageCap {
+	in.add(m, p, i.expected(exchange), i.config.Limits.MessageCap, i.space())
+	if m.dropped/maxOverrun > i.config.Limits.MessageCap {
 		i.fail(&EndedError{Cause: errEndless})
 	}
 	if flags&abi.End == 0 {
@@ -51,7 +51,7 @@ func (i *Instance) expected(exchange uint32) int {
 	if h == nil || h.exchange != exchange || h.kind != abi.OpenHTTP {
 		return 0
 	}
-	return int(min(max(h.length, 0), int64(i.limits.MessageCap)))
+	return int(min(max(h.length, 0), int64(i.config.Limits.MessageCap)))
 }
 
 // handOver passes a whole message on.

@@ -44,14 +44,13 @@ import (
 func New(ctx context.Context, c Config) (*Instance, error) {
 	c.Limits = c.Limits.withDefaults()
 	i := &Instance{
-		plugin: c.Plugin, limits: c.Limits, tracer: c.Trace, observer: c.Observer, log: c.Log, save: c.Save,
-		singleThreaded: c.SingleThreaded, done: make(chan struct{}),
+		config: c, done: make(chan struct{}),
 		fuel: fuelBucket{rate: c.Limits.FuelRate, level: c.Limits.FuelRate},
 	}
 	switch err := c.machine(ctx, i); {
 	case err == nil:
 	case ctx.Err() != nil, errors.Is(err, wasm.ErrClosed), errors.Is(err, context.Canceled):
-		return nil, fmt.Errorf("start plugin %s: %w", i.plugin, err) // no fault of the plugin
+		return nil, fmt.Errorf("start plugin %s: %w", i.config.Plugin, err) // no fault of the plugin
 	default:
 		return nil, i.pluginError("start", err)
 	}
@@ -93,7 +92,7 @@ func (i *Instance) Close(ctx context.Context) error {
 		return nil
 	}
 	i.SendClose()
-	grace := time.NewTimer(i.limits.CloseGrace)
+	grace := time.NewTimer(i.config.Limits.CloseGrace)
 	defer grace.Stop()
 	select {
 	case <-i.done:
@@ -123,7 +122,7 @@ func (c *Config) machine(ctx context.Context, i *Instance) error {
 			MemoryPages: c.Limits.MemoryPages, Stderr: &i.stderr, Now: c.Now, Random: c.Random,
 			Answer: i.answer, Lost: i.lostRemote,
 		}
-		if i.tracer != nil || i.observer != nil {
+		if i.config.Trace != nil || i.config.Observer != nil {
 			b.Observed = i.observeCall
 		}
 		m, err := c.Remote.Start(ctx, b)

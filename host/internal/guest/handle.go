@@ -53,14 +53,16 @@ func (i *Instance) wrote(h *handle, n int) {
 	i.queued += n
 	if i.space() < 0 {
 		i.caller.Trap(fmt.Errorf("messages under way hold more than %d bytes: %d are queued that the other side does not take, and %d are parts of messages that have not ended",
-			i.limits.Quota, i.queued-i.callerBytes, i.inbound.total))
+			i.config.Limits.Quota, i.queued-i.callerBytes, i.inbound.total))
 	}
 }
 
 // space is how many more bytes the messages under way may hold, in both directions:
 // what the guest collects, and what it has queued that is no message of a caller. It
 // is below zero when they hold too many.
-func (i *Instance) space() int { return i.limits.Quota - i.inbound.total - (i.queued - i.callerBytes) }
+func (i *Instance) space() int {
+	return i.config.Limits.Quota - i.inbound.total - (i.queued - i.callerBytes)
+}
 
 // recountQueued asks how much of what was written to h is still here. What a caller
 // answers for is taken to leave last.
@@ -94,7 +96,7 @@ func (i *Instance) flushHandle(h *handle) {
 	}
 	h.unsent = false
 	h.stream.Flush()
-	if i.recountQueued(h); h.queued > i.limits.HighWater {
+	if i.recountQueued(h); h.queued > i.config.Limits.HighWater {
 		i.setBackpressured(h, true)
 	}
 }

@@ -10,21 +10,15 @@ import (
 
 // Instance is one guest with one connection.
 type Instance struct {
-	plugin         string
-	limits         Limits
-	tracer         Tracer
-	observer       Observer
-	log            func(abi.Level, string)
-	save           func([]byte)
-	singleThreaded bool
-	machine        Machine
-	caller         Caller // the same in the middle of a host call
-	manifest       abi.Manifest
-	host           hostio.Host
-	receiver       Receiver
-	timers         hostio.Timers
-	done           chan struct{} // closed by the owner that buried the guest
-	stderr         stderrTail
+	config   Config
+	machine  Machine
+	caller   Caller // the same in the middle of a host call
+	manifest abi.Manifest
+	host     hostio.Host
+	receiver Receiver
+	timers   hostio.Timers
+	done     chan struct{} // closed by the owner that buried the guest
+	stderr   stderrTail
 
 	mu            sync.Mutex // guards what follows, never held while anything else is called
 	owned         bool       // a goroutine runs the guest
@@ -69,7 +63,7 @@ func (i *Instance) tookLocked(n int) {
 }
 
 func (i *Instance) pluginError(op string, err error) *PluginError {
-	return &PluginError{Plugin: i.plugin, Op: op, Err: err, Stderr: i.stderr.lines()}
+	return &PluginError{Plugin: i.config.Plugin, Op: op, Err: err, Stderr: i.stderr.lines()}
 }
 
 func (i *Instance) crashed(op string, err error) error {

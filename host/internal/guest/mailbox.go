@@ -82,7 +82,7 @@ func (i *Instance) Send(ctx context.Context, m Message) error {
 		i.runNow(&it)
 		return nil
 	}
-	for !i.finished && i.waiting > 0 && i.waiting+len(it.payload) > i.limits.Mailbox {
+	for !i.finished && i.waiting > 0 && i.waiting+len(it.payload) > i.config.Limits.Mailbox {
 		if i.room == nil {
 			i.room = make(chan struct{})
 		}
@@ -226,7 +226,7 @@ func (i *Instance) runOwned() {
 			i.finish()
 			return
 		}
-		if n >= ownerTurn && !i.singleThreaded {
+		if n >= ownerTurn && !i.config.SingleThreaded {
 			go i.resume()
 			return
 		}
@@ -263,7 +263,7 @@ const idleAfter = time.Second
 // owner calls it when it lets go; on the way of a message it is one comparison.
 func (i *Instance) watchIdleLocked() {
 	r := &i.idle
-	if r.armed || i.singleThreaded || r.events == r.rested {
+	if r.armed || i.config.SingleThreaded || r.events == r.rested {
 		return
 	}
 	r.armed, r.seen = true, r.events

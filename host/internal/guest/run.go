@@ -93,8 +93,8 @@ func (i *Instance) finishEvent(it *item) {
 	}
 	switch {
 	case it.sealed():
-		if !i.current.forwarded && i.failure == nil && i.log != nil {
-			i.log(abi.LevelWarn, sealedUnused)
+		if !i.current.forwarded && i.failure == nil && i.config.Log != nil {
+			i.config.Log(abi.LevelWarn, sealedUnused)
 		}
 		i.current = item{} // which has the payload too
 	case it.essential:

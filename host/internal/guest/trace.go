@@ -8,38 +8,38 @@ import (
 
 // observeEvent shows an event to the trace and the observer.
 func (i *Instance) observeEvent(e Event) {
-	if i.tracer != nil {
-		i.tracer(abi.AppendEvent(nil, e.Kind, e.Handle, e.Arg, e.Size), e.Payload)
+	if i.config.Trace != nil {
+		i.config.Trace(abi.AppendEvent(nil, e.Kind, e.Handle, e.Arg, e.Size), e.Payload)
 	}
-	if i.observer != nil {
-		i.observer.Event(e.Kind, e.Handle, e.Arg, e.Size, e.Payload)
+	if i.config.Observer != nil {
+		i.config.Observer.Event(e.Kind, e.Handle, e.Arg, e.Size, e.Payload)
 	}
 }
 
 func (i *Instance) observeReturn(result int32, err error) {
 	switch {
-	case i.tracer == nil:
+	case i.config.Trace == nil:
 	case err != nil:
-		i.tracer(abi.AppendTrap(nil, err.Error()), nil)
+		i.config.Trace(abi.AppendTrap(nil, err.Error()), nil)
 	default:
-		i.tracer(abi.AppendReturn(nil, result), nil)
+		i.config.Trace(abi.AppendReturn(nil, result), nil)
 	}
-	if i.observer != nil {
-		i.observer.Return(result, err)
+	if i.config.Observer != nil {
+		i.config.Observer.Return(result, err)
 	}
 }
 
 // observeCall shows a host call after it was answered. Bytes that a guest passed
 // are still where they were.
 func (i *Instance) observeCall(c abi.Call, a []uint32, result int32) {
-	if i.tracer == nil && i.observer == nil {
+	if i.config.Trace == nil && i.config.Observer == nil {
 		return
 	}
 	var carried []byte
 	if at := PointerArg(c); at >= 0 && c != abi.CallTake {
 		carried, _ = i.caller.Memory(a[at], a[at+1])
 	}
-	if i.tracer != nil {
+	if i.config.Trace != nil {
 		line, payload := abi.AppendCall(nil, c, a, result), carried
 		if c == abi.CallOpen {
 			payload = nil
@@ -47,10 +47,10 @@ func (i *Instance) observeCall(c abi.Call, a []uint32, result int32) {
 				line = abi.AppendOpen(nil, abi.OpenKind(a[0]), a[1], &r, result)
 			}
 		}
-		i.tracer(line, payload)
+		i.config.Trace(line, payload)
 	}
-	if i.observer != nil {
-		i.observer.Call(c, slices.Clone(a), carried, result) // a itself stays on the stack of every call
+	if i.config.Observer != nil {
+		i.config.Observer.Call(c, slices.Clone(a), carried, result) // a itself stays on the stack of every call
 	}
 }
 

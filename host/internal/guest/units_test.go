@@ -27,7 +27,7 @@ func TestWhereMessagesArePassedOn(t *testing.T) {
 	const limit = 1 << 20
 	for _, exchange := range []uint32{0, 7} {
 		r := &passer{}
-		i := &Instance{receiver: r, limits: Limits{MessageCap: limit}.withDefaults()}
+		i := &Instance{receiver: r, config: Config{Limits: Limits{MessageCap: limit}.withDefaults()}}
 		whole := make([]byte, limit)
 		if v := i.deliver(exchange, whole, abi.End); v != abi.VerdictNote || &r.msg[0] != &whole[0] || r.owned {
 			t.Errorf("exchange %d: a whole message: %v, owned %v", exchange, v, r.owned)

@@ -56,30 +56,23 @@ func (s ABI) hostFuncs() []hostFunc {
 	return funcs
 }
 
-// offer makes funcs, all of one module name, importable in r.
+// offer makes funcs, all of one module name, importable in r, without reflection. The
+// instance travels in the context of the call, which wazero hands through as it is.
 func offer(ctx context.Context, r wazero.Runtime, funcs []hostFunc) error {
 	if len(funcs) == 0 {
 		return nil
 	}
 	b := r.NewHostModuleBuilder(funcs[0].module)
 	for _, f := range funcs {
-		b.NewFunctionBuilder().
-			WithGoModuleFunction(f.native(), []api.ValueType(f.signature.params), []api.ValueType(f.signature.results)).
-			Export(f.name)
+		run, price := f.run, f.price
+		b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(ctx context.Context, _ api.Module, stack []uint64) {
+			in := instanceOf(ctx)
+			in.Charge(price)
+			run(in, stack)
+		}), []api.ValueType(f.signature.params), []api.ValueType(f.signature.results)).Export(f.name)
 	}
 	_, err := b.Instantiate(ctx)
 	return err
-}
-
-// native wraps f for wazero without reflection. The instance travels in the
-// context of the call, which wazero hands through as it is.
-func (f hostFunc) native() api.GoModuleFunc {
-	run, price := f.run, f.price
-	return func(ctx context.Context, _ api.Module, stack []uint64) {
-		in := instanceOf(ctx)
-		in.Charge(price)
-		run(in, stack)
-	}
 }
 
 // i32s is the signature of a function of an ABI.

@@ -44,11 +44,6 @@ func (m *image) matches(metered []byte) error {
 	}):
 		return errors.New("it has other memories or tables")
 	}
-	return m.matchesExports(kept)
-}
-
-// matchesExports compares the exports of a metered form with those of m.
-func (m *image) matchesExports(kept *image) error {
 	n := len(m.exports)
 	if len(kept.exports) != n+meterGlobals {
 		return fmt.Errorf("it has %d exports", len(kept.exports))
@@ -61,13 +56,11 @@ func (m *image) matchesExports(kept *image) error {
 			return fmt.Errorf("its export %d is another", i)
 		}
 	}
-	for i, want := range []struct {
-		name string
-		typ  byte
-	}{{fuelGlobal, typeI64}, {budgetGlobal, typeI64}, {depthGlobal, typeI32}} {
+	types := [meterGlobals]byte{typeI64, typeI64, typeI32}
+	for i, name := range []string{fuelGlobal, budgetGlobal, depthGlobal} {
 		k := kept.exports[n+i]
-		if k.name != want.name || k.kind != externGlobal || kept.globals[k.index] != (globalType{want.typ, true}) {
-			return fmt.Errorf("%s is not what the host reads", want.name)
+		if k.name != name || k.kind != externGlobal || kept.globals[k.index] != (globalType{types[i], true}) {
+			return fmt.Errorf("%s is not what the host reads", name)
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package wasm
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +10,6 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 )
-
-var errNoCacheDir = errors.New("no folder is named")
 
 // CloseGrace is how long Close waits for a compilation under way, which ends with
 // the function that is being compiled.
@@ -49,13 +46,11 @@ type Config struct {
 // Engine loads, compiles and runs modules. All its methods are safe for concurrent use.
 // It has no goroutine except while it compiles.
 type Engine struct {
+	preparer
 	abi         ABI
-	limits      Limits
-	cache       *cacheDir // nil keeps nothing
-	cacheErr    error     // why CacheDir is not used, if it is not
+	interpreted bool
+	cacheErr    error // why CacheDir is not used, if it is not
 	unavailable cacheNotice
-
-	interpreted, unmetered, precompiled bool
 
 	ctx    context.Context // ends with Close; compilation stops between two functions
 	cancel context.CancelFunc
@@ -73,8 +68,9 @@ type Engine struct {
 type program struct {
 	engine *Engine
 	hash   string
-	info   Info
 	shared sharedPages
+
+	minPages uint32 // of memory, that an instance starts with
 
 	mu       sync.Mutex
 	metered  []byte        // until compiled
@@ -87,25 +83,15 @@ type program struct {
 // The engine outlives ctx.
 func NewEngine(ctx context.Context, c Config) (*Engine, error) {
 	e := &Engine{
-		abi: c.ABI, limits: c.Limits.withDefaults(), programs: map[string]*program{},
-		unavailable: cacheNotice{call: c.CacheUnavailable}, interpreted: c.Interpreted, unmetered: c.Unmetered, precompiled: c.Precompiled,
+		preparer: preparer{limits: c.Limits, budget: EventBudget, precompiled: c.Precompiled, unmetered: c.Unmetered},
+		abi:      c.ABI, interpreted: c.Interpreted, unavailable: cacheNotice{call: c.CacheUnavailable}, programs: map[string]*program{},
 	}
-	switch {
-	case c.CacheDir == "":
-	case c.Interpreted:
+	if c.Interpreted && c.CacheDir != "" {
 		return nil, errors.New("plugin cache: an interpreter keeps nothing; leave CacheDir empty")
-	default:
-		var err error
-		switch e.cache, err = openCacheDir(c.CacheDir, e.limits, EventBudget); {
-		case err == nil:
-		case isFileError(err):
-			e.cacheErr = err
-		default:
-			return nil, fmt.Errorf("plugin cache: %w", err)
-		}
 	}
-	if e.precompiled && e.cache == nil {
-		return nil, &SpoiledError{cmp.Or(e.cacheErr, errNoCacheDir)}
+	var err error
+	if e.cacheErr, err = e.open(c.CacheDir); err != nil {
+		return nil, err
 	}
 	e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return e, nil

@@ -224,7 +224,6 @@ func (m *image) data(c *cursor) {
 		c.fail("data segment of kind %d is not in core V2", kind)
 	}
 	c.take(c.u32())
-	m.datas++
 }
 
 // mention reads the number of a function that is named outside of the code.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -28,9 +27,8 @@ type ExtismConfig struct {
 // does its own, and makes the settings for the wazero runtime that Extism brings
 // along. It is safe for concurrent use, and outlives what was made with its settings.
 type Extism struct {
-	config      ExtismConfig
-	limits      Limits
-	cache       *cacheDir
+	preparer
+	exports     []string
 	unavailable cacheNotice
 
 	mu         sync.Mutex
@@ -42,31 +40,27 @@ type Extism struct {
 func NewExtism(c ExtismConfig) (*Extism, error) {
 	initWazeroVersion()
 	x := &Extism{
-		config: c, limits: c.Limits.withDefaults(), unavailable: cacheNotice{call: c.CacheUnavailable},
-		native: wazero.NewCompilationCache(),
+		preparer: preparer{limits: c.Limits, budget: c.Budget, loopCost: contextCheck, precompiled: c.Precompiled},
+		exports:  c.Exports, unavailable: cacheNotice{call: c.CacheUnavailable}, native: wazero.NewCompilationCache(),
 	}
-	if c.CacheDir == "" {
-		if c.Precompiled {
-			return nil, &SpoiledError{errNoCacheDir}
+	unusable, err := x.open(c.CacheDir)
+	if err != nil {
+		return nil, err
+	}
+	if x.cache != nil {
+		var native wazero.CompilationCache
+		switch native, unusable = wazero.NewCompilationCacheWithDir(x.cache.native); {
+		case unusable == nil:
+			x.native = native
+		case c.Precompiled:
+			return nil, &SpoiledError{unusable}
+		default:
+			x.cache = nil
 		}
-		return x, nil
 	}
-	cache, err := openCacheDir(c.CacheDir, x.limits, c.Budget)
-	if err != nil && !isFileError(err) {
-		return nil, fmt.Errorf("plugin cache: %w", err)
+	if unusable != nil {
+		x.unavailable.report(unusable)
 	}
-	var native wazero.CompilationCache
-	if err == nil {
-		native, err = wazero.NewCompilationCacheWithDir(cache.native)
-	}
-	switch {
-	case err != nil && c.Precompiled:
-		return nil, &SpoiledError{err}
-	case err != nil:
-		x.unavailable.report(err)
-		return x, nil
-	}
-	x.cache, x.native = cache, native
 	return x, nil
 }
 
@@ -104,8 +98,7 @@ func (x *Extism) CacheFailed(err error) bool {
 // in lower case hexadecimal. A module that is refused is a *Refusal, which lists
 // every reason.
 func (x *Extism) Prepare(name string, binary []byte) (metered []byte, hash string, err error) {
-	p := preparation{cache: x.cache, limits: x.limits, budget: x.config.Budget, loopCost: contextCheck, precompiled: x.config.Precompiled}
-	_, metered, err = p.prepare(name, Hash(binary), binary, x.validate)
+	_, metered, err = x.prepare(name, Hash(binary), binary, x.validate)
 	if err != nil {
 		return nil, "", err
 	}
@@ -123,7 +116,7 @@ func (x *Extism) validate(m *image) {
 		found[e.name] = e
 	}
 	m.validateExport(Export{Name: initialize, Optional: true}, found)
-	for _, name := range x.config.Exports {
+	for _, name := range x.exports {
 		e, ok := found[name]
 		if ok && e.kind == externFunction && m.types[m.functions[e.index]] == (signature{}) {
 			continue
@@ -138,7 +131,7 @@ func (x *Extism) validate(m *image) {
 // ends: that is noticed between two functions. Under a Precompiled one nothing is
 // compiled.
 func (x *Extism) CompileContext(ctx context.Context) context.Context {
-	if x.config.Precompiled {
+	if x.precompiled {
 		return cacheOnly()
 	}
 	return withWorkers(ctx)
@@ -147,7 +140,7 @@ func (x *Extism) CompileContext(ctx context.Context) context.Context {
 // NotCompiled makes an error of compiling under [Extism.RuntimeConfig] an
 // [ErrNotCompiled], if x is Precompiled. It returns other errors, and nil, as they are.
 func (x *Extism) NotCompiled(err error) error {
-	if err == nil || !x.config.Precompiled {
+	if err == nil || !x.precompiled {
 		return err
 	}
 	return notCompiled(err)

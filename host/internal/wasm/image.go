@@ -29,7 +29,6 @@ type image struct {
 	elementEntries int      // entries of all element segments
 	entries        []uint32 // functions of table 0 by entry, plus 1, as the element segments say
 	tableUnknown   bool     // entries is not complete, or the table can be changed
-	datas          int      // data segments
 	counted        uint32   // data segments announced to the code
 	bodies         []body
 	declared       int    // locals of all bodies

@@ -1,11 +1,8 @@
 package wasm
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -37,88 +34,20 @@ func (e *Engine) Load(ctx context.Context, name string, binary []byte) (*Module,
 	if closed {
 		return nil, fmt.Errorf("plugin engine: %w", ErrClosed)
 	}
-	if p == nil {
-		var err error
-		if p, err = e.program(name, hash, binary); err != nil {
-			return nil, err
-		}
+	if p != nil {
+		return &Module{name, p}, nil
 	}
-	return &Module{name, p}, nil
-}
-
-// program makes the shared part of a module. Two goroutines may both do that for one
-// binary; the result of the first to finish is kept.
-func (e *Engine) program(name, hash string, binary []byte) (*program, error) {
-	p := preparation{cache: e.cache, limits: e.limits, budget: EventBudget, precompiled: e.precompiled, unmetered: e.unmetered}
-	m, metered, err := p.prepare(name, hash, binary, func(m *image) { m.validate(e.abi) })
+	m, metered, err := e.prepare(name, hash, binary, func(m *image) { m.validate(e.abi) })
 	if err != nil {
 		return nil, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if first := e.programs[hash]; first != nil {
-		return first, nil
+	if p = e.programs[hash]; p == nil { // else another goroutine was faster
+		p = &program{engine: e, hash: hash, minPages: m.info().MinPages, metered: metered}
+		e.programs[hash] = p
 	}
-	made := &program{engine: e, hash: hash, info: m.info(len(binary)), metered: metered}
-	e.programs[hash] = made
-	return made, nil
-}
-
-// preparation says how an Engine or an Extism makes metered modules.
-type preparation struct {
-	cache       *cacheDir
-	limits      Limits
-	budget      int64 // fuel of a call, if the host sets none
-	loopCost    int64 // see image
-	precompiled bool  // as in Config
-	unmetered   bool  // as in Config
-}
-
-// prepare reads and validates a binary and returns its metered form, from the cache
-// if that has one. validate adds what it finds to the image's findings.
-func (p preparation) prepare(name, hash string, binary []byte, validate func(*image)) (*image, []byte, error) {
-	if p.precompiled {
-		if err := checkCache(p.cache); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	metered, cached := p.cache.get(hash)
-	if p.precompiled && !cached && !p.unmetered {
-		return nil, nil, fmt.Errorf("%s: %w", name, ErrNotCompiled)
-	}
-	m, err := read(binary, p.limits)
-	if err != nil {
-		return nil, nil, unreadable(name, err)
-	}
-	m.loopCost = p.loopCost
-	if cached {
-		err := m.matches(metered)
-		if err != nil && p.precompiled {
-			return nil, nil, fmt.Errorf("%s: %w", name, &SpoiledError{err})
-		}
-		cached = err == nil // one that does not match is made again
-	}
-	if !cached {
-		m.scanAll()
-	}
-	validate(m)
-	if err := m.findings.refusal(name); err != nil {
-		return nil, nil, err
-	}
-	switch {
-	case p.unmetered:
-		metered = bytes.Clone(binary)
-	case !cached:
-		metered = m.meter(p.budget)
-		p.cache.put(hash, metered)
-	}
-	return m, metered, nil
-}
-
-// Hash is the SHA-256 of a module, in lower case hexadecimal.
-func Hash(binary []byte) string {
-	sum := sha256.Sum256(binary)
-	return hex.EncodeToString(sum[:])
+	return &Module{name, p}, nil
 }
 
 // Name is the name the module was loaded under.
@@ -126,9 +55,6 @@ func (m *Module) Name() string { return m.name }
 
 // Hash is the SHA-256 of the original binary, in hexadecimal.
 func (p *program) Hash() string { return p.hash }
-
-// Info says what the module is.
-func (p *program) Info() Info { return p.info }
 
 // Compile makes native code, or finds it in the cache. That is done once for all
 // callers, by a goroutine of its own: it goes on when ctx ends the waiting.
@@ -149,13 +75,30 @@ func (e *Engine) LoadCompiled(ctx context.Context, name string, binary []byte) (
 	return m, err
 }
 
+// code returns the native code. The first caller has it made.
 func (p *program) code(ctx context.Context) (wazero.CompiledModule, error) {
+	e := p.engine
 	p.mu.Lock()
 	if p.done == nil {
-		if err := p.begin(); err != nil {
+		e.mu.Lock()
+		if e.closed {
+			e.mu.Unlock()
 			p.mu.Unlock()
-			return nil, err
+			return nil, ErrClosed
 		}
+		e.work.Add(1)
+		e.live++
+		e.mu.Unlock()
+		p.done = make(chan struct{})
+		go func() {
+			defer e.work.Done()
+			defer e.release(1)
+			defer close(p.done)
+			if p.compiled, p.err = e.compile(p.metered); p.err != nil {
+				e.forget(p) // the next Load tries again: the cause may be the machine's
+			}
+			p.metered = nil
+		}()
 	}
 	p.mu.Unlock()
 	select {
@@ -164,29 +107,6 @@ func (p *program) code(ctx context.Context) (wazero.CompiledModule, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// begin starts the compilation. The caller holds p.mu.
-func (p *program) begin() error {
-	e := p.engine
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return ErrClosed
-	}
-	e.work.Add(1)
-	e.live++
-	p.done = make(chan struct{})
-	go func() {
-		defer e.work.Done()
-		defer e.release(1)
-		defer close(p.done)
-		if p.compiled, p.err = e.compile(p.metered); p.err != nil {
-			e.forget(p) // the next Load tries again: the cause may be the machine's
-		}
-		p.metered = nil
-	}()
-	return nil
 }
 
 // forget takes a module off those that are loaded.
@@ -203,8 +123,8 @@ func (m *Module) Instantiate(ctx context.Context, c InstanceConfig) (*Instance, 
 	if c.MemoryPages == 0 {
 		c.MemoryPages = defaultMemoryPages
 	}
-	if m.info.MinPages > c.MemoryPages {
-		return nil, fmt.Errorf("%s: starts with %d pages of memory, %d are allowed", m.name, m.info.MinPages, c.MemoryPages)
+	if m.minPages > c.MemoryPages {
+		return nil, fmt.Errorf("%s: starts with %d pages of memory, %d are allowed", m.name, m.minPages, c.MemoryPages)
 	}
 	in, err := m.start(ctx, c)
 	if err != nil {

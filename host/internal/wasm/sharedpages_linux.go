@@ -22,29 +22,20 @@ func writePages(memory []byte, chosen []bool) (*os.File, error) {
 		return nil, err
 	}
 	file := os.NewFile(uintptr(fd), "memory of guests")
-	if err := write(file, memory, chosen); err != nil {
+	err = file.Truncate(int64(len(memory)))
+	for i, yes := range chosen {
+		if yes && err == nil {
+			_, err = file.WriteAt(page(memory, i), int64(i*sharePage))
+		}
+	}
+	if err == nil {
+		_, err = unix.FcntlInt(file.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
+	}
+	if err != nil {
 		file.Close()
 		return nil, err
 	}
 	return file, nil
-}
-
-const sealed = unix.F_SEAL_WRITE | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
-
-func write(file *os.File, memory []byte, chosen []bool) error {
-	if err := file.Truncate(int64(len(memory))); err != nil {
-		return err
-	}
-	for i, yes := range chosen {
-		if !yes {
-			continue
-		}
-		if _, err := file.WriteAt(page(memory, i), int64(i*sharePage)); err != nil {
-			return err
-		}
-	}
-	_, err := unix.FcntlInt(file.Fd(), unix.F_ADD_SEALS, sealed)
-	return err
 }
 
 // mapFile maps the beginning of a file for reading.

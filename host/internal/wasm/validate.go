@@ -8,10 +8,7 @@ import (
 
 // Info is what a module says of itself, for people to read.
 type Info struct {
-	Size      int      // bytes of the file
 	Functions int      // imported ones included
-	Tables    int      //
-	Segments  int      // of data
 	MinPages  uint32   // memory pages of 64 KiB it starts with
 	MaxPages  uint32   // pages it says that it grows to at most; 0 for no limit
 	Imports   []string // "wharf1.take (i32, i32) -> (i32)"
@@ -32,14 +29,14 @@ func Inspect(binary []byte, s ABI) (Info, []Finding, error) {
 	m, err := read(binary, defaultLimits)
 	var over *excess
 	if errors.As(err, &over) {
-		return Info{Size: len(binary)}, []Finding{over.Finding}, nil
+		return Info{}, []Finding{over.Finding}, nil
 	}
 	if err != nil {
 		return Info{}, nil, err
 	}
 	m.scanAll()
 	m.validate(s)
-	return m.info(len(binary)), m.findings.list, nil
+	return m.info(), m.findings.list, nil
 }
 
 // validate compares the sections of m with the ABI. scanAll reads the bodies.
@@ -83,7 +80,13 @@ func (m *image) validateExports(s ABI) {
 		}
 		found[e.name] = e
 	}
-	m.validateMarker(s, found)
+	switch _, ok := found[s.Marker]; {
+	case s.Marker == "":
+	case ok:
+		m.validateExport(Export{Name: s.Marker}, found)
+	default:
+		m.findings.add(m.otherMarker(s))
+	}
 	if e, ok := found[memoryExport]; !ok || e.kind != externMemory {
 		m.findings.add("export "+quote(memoryExport), "the memory of the module", "no such export")
 	}
@@ -94,24 +97,16 @@ func (m *image) validateExports(s ABI) {
 	}
 }
 
-// validateMarker tells a plugin for another version of the ABI from a module that is
+// otherMarker tells a plugin for another version of the ABI from a module that is
 // not a plugin.
-func (m *image) validateMarker(s ABI, found map[string]exported) {
-	if s.Marker == "" {
-		return
-	}
-	if _, ok := found[s.Marker]; ok {
-		m.validateExport(Export{Name: s.Marker}, found)
-		return
-	}
+func (m *image) otherMarker(s ABI) (item, want, found string) {
 	speaks := strings.TrimPrefix(s.Marker, s.MarkerPrefix)
 	for _, e := range m.exports {
 		if version, ok := strings.CutPrefix(e.name, s.MarkerPrefix); ok {
-			m.findings.add("export "+quote(e.name), "", fmt.Sprintf("built for ABI %s, this host speaks %s", printable(version), speaks))
-			return
+			return "export " + quote(e.name), "", fmt.Sprintf("built for ABI %s, this host speaks %s", printable(version), speaks)
 		}
 	}
-	m.findings.add("export "+quote(s.Marker), "", "missing: not a Wharf plugin")
+	return "export " + quote(s.Marker), "", "missing: not a Wharf plugin"
 }
 
 func printable(s string) string { q := quote(s); return q[1 : len(q)-1] }
@@ -146,8 +141,8 @@ func (m *image) refuseReservedNames() {
 	}
 }
 
-func (m *image) info(size int) Info {
-	i := Info{Size: size, Functions: len(m.functions), Tables: len(m.tables), Segments: m.datas}
+func (m *image) info() Info {
+	i := Info{Functions: len(m.functions)}
 	for _, b := range m.memories {
 		i.MinPages, i.MaxPages = b.min, b.max
 	}

@@ -220,7 +220,7 @@ func TestInspectedExports(t *testing.T) {
 	if got := strings.Join(info.Exports, ", "); len(found) > 0 || err != nil || got != want {
 		t.Errorf("says %s, %v, %v", got, found, err)
 	}
-	if info.MinPages != 2 || info.MaxPages != 9 || info.Functions != 2 || info.Tables != 1 {
+	if info.MinPages != 2 || info.MaxPages != 9 || info.Functions != 2 {
 		t.Errorf("says %+v", info)
 	}
 	for _, e := range []exported{{"memory", externGlobal, 0}, {"memory", externFunction, 0}, {"space", externMemory, 0}} {
@@ -240,7 +240,7 @@ func TestErrorsOfExtism(t *testing.T) {
 	broken := errors.New("broken")
 	for _, precompiled := range []bool{true, false} {
 		x := &Extism{}
-		x.config.Precompiled = precompiled
+		x.precompiled = precompiled
 		if err := x.NotCompiled(nil); err != nil {
 			t.Errorf("nothing is %v", err)
 		}

@@ -54,40 +54,33 @@ var onlyCompiling = confine.Limits{CPU: 60, Memory: 1 << 30, File: 64 << 20}
 // answers are the bodies that the host takes of a worker that compiles, by tag.
 var answers = map[tag]uint32{tagCompiled: 64 << 10, tagRefused: 16 << 10, tagFailed: maxSentText}
 
-// run compiles the module. It returns the manifest of a provider; failed says why nothing
+// run compiles the module, and then asks a provider what it is, which it returns; failed says why nothing
 // was kept, and err what is wrong with the module.
 func (j *job) run(restrict func() error) (manifest []byte, failed, err error) {
 	if err := confine.Resources(onlyCompiling); err != nil {
 		return nil, err, nil
 	}
-	unkept := func(err error) { failed = err }
-	if j.kind == provider {
-		manifest, err = j.describe(unkept, restrict)
-		return manifest, failed, err
+	ctx, unkept := context.Background(), func(err error) { failed = err }
+	if j.kind != provider {
+		c := wasm.Config{CacheDir: j.cache, CacheUnavailable: unkept, ABI: guest.ABI(), Unmetered: j.kind == unmetered}
+		e, err := wasm.NewEngine(ctx, c)
+		if err != nil {
+			return nil, err, nil
+		}
+		_, err = e.LoadCompiled(ctx, j.name, j.module)
+		return nil, failed, err
 	}
-	ctx := context.Background()
-	c := wasm.Config{CacheDir: j.cache, CacheUnavailable: unkept, ABI: guest.ABI(), Unmetered: j.kind == unmetered}
-	e, err := wasm.NewEngine(ctx, c)
-	if err != nil {
-		return nil, err, nil
-	}
-	_, err = e.LoadCompiled(ctx, j.name, j.module)
-	return nil, failed, err
-}
-
-// describe compiles a provider, and then asks it what it is.
-func (j *job) describe(unkept func(error), restrict func() error) ([]byte, error) {
 	e, err := auth.NewEngine(auth.EngineConfig{CacheDir: j.cache, Unkept: unkept, Fuel: j.fuel, Compiled: restrict})
 	if err != nil {
-		return nil, err
+		return nil, failed, err
 	}
-	p, err := e.Load(context.Background(), j.name, j.module)
+	p, err := e.Load(ctx, j.name, j.module)
 	if err != nil {
-		return nil, err
+		return nil, failed, err
 	}
-	manifest, err := json.Marshal(p.Manifest())
+	manifest, err = json.Marshal(p.Manifest())
 	if err == nil && len(manifest) > int(answers[tagCompiled]) {
 		err = fmt.Errorf("its manifest has more than %d bytes", answers[tagCompiled])
 	}
-	return manifest, err
+	return manifest, failed, err
 }
