@@ -8,7 +8,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// work is an errand that does nothing.
+// work is I/O that does nothing.
 type work struct{}
 
 func (work) Run()  {}
@@ -41,7 +41,7 @@ func TestErrandsOfAHandle(t *testing.T) {
 	}
 	r.release(&r.handles[0])
 	if s.OfferInline(work{}) {
-		t.Error("the errand of a closed handle was taken")
+		t.Error("the I/O of a closed handle was taken")
 	}
 }
 

@@ -17,7 +17,7 @@ type Instance struct {
 	host     hostio.Host
 	receiver Receiver
 	timers   hostio.Timers
-	done     chan struct{} // closed by the owner that buried the guest
+	done     chan struct{} // closed by the owner that ended the guest
 	stderr   stderrTail
 
 	mu            sync.Mutex // guards what follows, never held while anything else is called

@@ -59,8 +59,8 @@ type Program interface {
 	Start(ctx context.Context, b Callbacks) (Machine, error)
 }
 
-// Callbacks is what the machine of a guest outside of this process needs of this side. Its functions are
-// called by the goroutine that starts it or runs it, except Lost.
+// Callbacks is what the machine of a guest outside of this process needs of this side. Its
+// functions are called by the goroutine that starts it or runs it, except Lost.
 type Callbacks struct {
 	MemoryPages uint32
 	Stderr      io.Writer        // gets what it writes to its standard error
@@ -70,7 +70,7 @@ type Callbacks struct {
 	// Answer answers a host call of m, and charges and traps through m.
 	Answer func(m Machine, c abi.Call, args []uint32) (result int32)
 
-	// Looked hears of a take or a scan, which are answered where the guest is; nil
+	// Observed hears of a take or a scan, which are answered where the guest is; nil
 	// = not wanted.
 	Observed func(c abi.Call, args []uint32, result int32)
 
@@ -141,24 +141,19 @@ func scan(p []byte, needles uint32) (at, looked int) {
 		return at, at
 	}
 	for step := range slices.Chunk(p, scanStep) {
-		looked += len(step)
-		if at = scanShort(step, c); at >= 0 {
-			return looked - len(step) + at, looked
+		begin := looked
+		looked, at = looked+len(step), -1
+		for n, needle := range c {
+			if n > 0 && needle == c[n-1] {
+				continue
+			}
+			if k := bytes.IndexByte(step, needle); k >= 0 {
+				at, step = k, step[:k] // only what is before it can be the first
+			}
+		}
+		if at >= 0 {
+			return begin + at, looked
 		}
 	}
 	return -1, looked
-}
-
-// scanShort returns where the first of the needles is in p, or -1.
-func scanShort(p []byte, needles [4]byte) int {
-	at := -1
-	for n, c := range needles {
-		if n > 0 && c == needles[n-1] {
-			continue
-		}
-		if k := bytes.IndexByte(p, c); k >= 0 {
-			p, at = p[:k], k
-		}
-	}
-	return at
 }

@@ -33,7 +33,7 @@ func (i *Instance) SendClose() {
 	}
 }
 
-// stop makes the owner bury the guest, before anything that waits: a guest that
+// stop has the owner end the guest, before anything that waits: a guest that
 // is slow with each event may have many of them.
 func (i *Instance) stop() {
 	i.mu.Lock()

@@ -6,7 +6,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 )
 
-// eventStop is no event of the ABI: it makes the owner bury the guest.
+// eventStop is no event of the ABI: it has the owner end the guest.
 const eventStop abi.Kind = 0
 
 // eventDrained is not an event of the ABI. It tells the owner that a handle can take

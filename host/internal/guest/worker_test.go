@@ -22,7 +22,7 @@ func init() {
 		},
 		func(binary []byte) guest.Program {
 			return &worker.Program{
-				Binary: binary, Command: []string{self, argument}, Cache: chest, Hash: wasm.Hash(binary),
+				Binary: binary, Command: []string{self, argument}, Cache: codeCache, Hash: wasm.Hash(binary),
 			}
 		})
 	var err error
@@ -31,5 +31,5 @@ func init() {
 	}
 }
 
-// chest is shared by the tests, and outlives them.
-var chest = worker.NewCodeCache(filepath.Join(os.TempDir(), fmt.Sprintf("wharf-guest-chest-%d", os.Getuid())))
+// codeCache is shared by the tests, and outlives them.
+var codeCache = worker.NewCodeCache(filepath.Join(os.TempDir(), fmt.Sprintf("wharf-guest-cache-%d", os.Getuid())))

@@ -40,7 +40,7 @@ func (m *Cache) Replace(ctx context.Context, files map[string]config.Plugin) (ch
 // compare adds the names of the plugins that newest returns another of.
 func compare[P any](ctx context.Context, known map[string]*cachedModule[P], newest func(context.Context, string) (*P, error), changed map[string]bool) {
 	for name, c := range known {
-		before := c.current()
+		before := c.plugin.Load()
 		if now, err := newest(ctx, name); err == nil && now != before {
 			changed[name] = true
 		}

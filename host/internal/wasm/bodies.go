@@ -66,11 +66,7 @@ func (s *scan) step() {
 	o := &plainOps[code]
 	switch code {
 	case opMiscPrefix:
-		n := s.c.u32()
-		o = &miscOps[byte(n)]
-		if n > 0xff {
-			o = &refusedOp
-		}
+		o = &miscOps[min(s.c.u32(), 0xff)] // of which the last is refused
 	case opVectorPrefix:
 		o = s.vector()
 	}

@@ -144,16 +144,15 @@ func CheckCache(dir string) error {
 	return nil
 }
 
-// cacheNotice reports, once, that the cache cannot be written to, for example on a
-// full disk. Modules run all the same, and are compiled again next time.
-type cacheNotice struct {
-	call func(error) // may be nil
-	once sync.Once
-}
-
-func (n *cacheNotice) report(err error) {
-	if n.call != nil {
-		n.once.Do(func() { n.call(fmt.Errorf("plugin cache: %w", err)) })
+// onceUnavailable returns what reports, once and unless call is nil, that the cache cannot
+// be written to, for example on a full disk. Modules run all the same, and are compiled
+// again next time.
+func onceUnavailable(call func(error)) func(error) {
+	var once sync.Once
+	return func(err error) {
+		if call != nil {
+			once.Do(func() { call(fmt.Errorf("plugin cache: %w", err)) })
+		}
 	}
 }
 

@@ -50,7 +50,7 @@ type Engine struct {
 	abi         ABI
 	interpreted bool
 	cacheErr    error // why CacheDir is not used, if it is not
-	unavailable cacheNotice
+	unavailable func(error)
 
 	ctx    context.Context // ends with Close; compilation stops between two functions
 	cancel context.CancelFunc
@@ -84,7 +84,7 @@ type program struct {
 func NewEngine(ctx context.Context, c Config) (*Engine, error) {
 	e := &Engine{
 		preparer: preparer{limits: c.Limits, budget: EventBudget, precompiled: c.Precompiled, unmetered: c.Unmetered},
-		abi:      c.ABI, interpreted: c.Interpreted, unavailable: cacheNotice{call: c.CacheUnavailable}, programs: map[string]*program{},
+		abi:      c.ABI, interpreted: c.Interpreted, unavailable: onceUnavailable(c.CacheUnavailable), programs: map[string]*program{},
 	}
 	if c.Interpreted && c.CacheDir != "" {
 		return nil, errors.New("plugin cache: an interpreter keeps nothing; leave CacheDir empty")
@@ -182,7 +182,7 @@ func (e *Engine) machine() (wazero.Runtime, error) {
 		}
 	}
 	if e.cacheErr != nil {
-		e.unavailable.report(e.cacheErr)
+		e.unavailable(e.cacheErr)
 	}
 	r := wazero.NewRuntimeWithConfig(e.ctx, config)
 	err := errors.Join(offer(e.ctx, r, wasi), offer(e.ctx, r, e.abi.hostFuncs()))
@@ -209,17 +209,10 @@ func (e *Engine) compile(binary []byte) (wazero.CompiledModule, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.precompiled {
-		m, err := r.CompileModule(cacheOnly(), binary)
-		if err != nil {
-			return nil, notCompiled(err)
-		}
-		return m, nil
+	m, err := r.CompileModule(e.CompileContext(e.ctx), binary)
+	if err != nil && !e.precompiled && isFileError(err) {
+		e.unavailable(err)
+		m, err = r.CompileModule(e.CompileContext(e.ctx), binary)
 	}
-	m, err := r.CompileModule(withWorkers(e.ctx), binary)
-	if err != nil && isFileError(err) {
-		e.unavailable.report(err)
-		m, err = r.CompileModule(withWorkers(e.ctx), binary)
-	}
-	return m, err
+	return m, e.NotCompiled(err)
 }

@@ -258,7 +258,6 @@ func (m *image) refer(c *cursor) uint32 {
 func (m *image) body(c *cursor) {
 	n := len(m.bodies) + m.inherited[externFunction]
 	size := c.u32()
-	start := c.at
 	raw := c.take(size)
 	if len(raw) > m.limits.Body {
 		c.atMost(fmt.Sprintf("body of function %d", n), uint64(size), m.limits.Body, " bytes")
@@ -286,6 +285,6 @@ func (m *image) body(c *cursor) {
 	if c.atMost("locals of all functions", uint64(m.declared), m.limits.AllLocals, ""); c.err != nil {
 		return
 	}
-	b.locals, b.code, b.at = raw[groups:l.at], raw[l.at:], start+l.at
+	b.locals, b.code = raw[groups:l.at], raw[l.at:]
 	m.bodies = append(m.bodies, b)
 }

@@ -29,7 +29,7 @@ type ExtismConfig struct {
 type Extism struct {
 	preparer
 	exports     []string
-	unavailable cacheNotice
+	unavailable func(error)
 
 	mu         sync.Mutex
 	native     wazero.CompilationCache
@@ -41,7 +41,7 @@ func NewExtism(c ExtismConfig) (*Extism, error) {
 	initWazeroVersion()
 	x := &Extism{
 		preparer: preparer{limits: c.Limits, budget: c.Budget, loopCost: contextCheck, precompiled: c.Precompiled},
-		exports:  c.Exports, unavailable: cacheNotice{call: c.CacheUnavailable}, native: wazero.NewCompilationCache(),
+		exports:  c.Exports, unavailable: onceUnavailable(c.CacheUnavailable), native: wazero.NewCompilationCache(),
 	}
 	unusable, err := x.open(c.CacheDir)
 	if err != nil {
@@ -59,7 +59,7 @@ func NewExtism(c ExtismConfig) (*Extism, error) {
 		}
 	}
 	if unusable != nil {
-		x.unavailable.report(unusable)
+		x.unavailable(unusable)
 	}
 	return x, nil
 }
@@ -85,7 +85,7 @@ func (x *Extism) CacheFailed(err error) bool {
 	if x.cache == nil || !isFileError(err) {
 		return false
 	}
-	x.unavailable.report(err)
+	x.unavailable(err)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.unwritable == nil {
@@ -125,25 +125,6 @@ func (x *Extism) validate(m *image) {
 	}
 	m.validateMemorySize()
 	m.refuseReservedNames()
-}
-
-// CompileContext returns a context to compile in, on several processors, until ctx
-// ends: that is noticed between two functions. Under a Precompiled one nothing is
-// compiled.
-func (x *Extism) CompileContext(ctx context.Context) context.Context {
-	if x.precompiled {
-		return cacheOnly()
-	}
-	return withWorkers(ctx)
-}
-
-// NotCompiled makes an error of compiling under [Extism.RuntimeConfig] an
-// [ErrNotCompiled], if x is Precompiled. It returns other errors, and nil, as they are.
-func (x *Extism) NotCompiled(err error) error {
-	if err == nil || !x.precompiled {
-		return err
-	}
-	return notCompiled(err)
 }
 
 // RuntimeConfig is the configuration for Extism's runtime.

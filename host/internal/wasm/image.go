@@ -137,7 +137,6 @@ type body struct {
 	count  int // locals, without parameters
 	wide   bool
 	code   []byte
-	at     int // offset of code in its section, for messages
 }
 
 // codeUses notes what the bodies of a module use that other sections depend on.

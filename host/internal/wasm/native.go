@@ -3,7 +3,6 @@ package wasm
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,9 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
-
-	"github.com/tetratelabs/wazero/experimental"
 )
 
 // ErrNotCompiled is the error of an Engine or Extism that is Precompiled, for a
@@ -135,29 +131,6 @@ func checkNative(path string, size int64) error {
 	return nil
 }
 
-// notCompiled returns an ErrNotCompiled for the error of taking native code from the cache.
-func notCompiled(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return ErrNotCompiled
-	}
-	return &SpoiledError{err}
-}
-
-// cacheOnly is a context in which wazero takes native code from its cache and makes
-// none: it asks whether the context has ended before it compiles a function, and not
-// before it looks into the cache.
-func cacheOnly() context.Context {
-	ctx, cancel := context.WithCancel(withWorkers(context.Background()))
-	cancel()
-	return ctx
-}
-
 // mostWorkers is how many functions are compiled at a time at most. Each takes what
 // Limits.BodyEffort allows: some 150 MB by default.
 const mostWorkers = 4
-
-// withWorkers has wazero compile on all processors, up to mostWorkers. With a single
-// worker it would not ask whether the context has ended.
-func withWorkers(ctx context.Context) context.Context {
-	return experimental.WithCompilationWorkers(ctx, min(max(2, runtime.GOMAXPROCS(0)), mostWorkers))
-}

@@ -2,10 +2,14 @@ package wasm
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"runtime"
+
+	"github.com/tetratelabs/wazero/experimental"
 )
 
 // preparer makes metered modules, for an Engine or an Extism.
@@ -82,4 +86,32 @@ func (p *preparer) prepare(name, hash string, binary []byte, validate func(*imag
 func Hash(binary []byte) string {
 	sum := sha256.Sum256(binary)
 	return hex.EncodeToString(sum[:])
+}
+
+// CompileContext returns a context to compile in, on several processors, until ctx
+// ends: that is noticed between two functions. Under a Precompiled one nothing is
+// compiled: wazero takes native code from its cache, and asks whether the context has
+// ended before it compiles a function, and not before it looks into the cache.
+func (p *preparer) CompileContext(ctx context.Context) context.Context {
+	// With a single worker wazero would not ask whether the context has ended.
+	workers := min(max(2, runtime.GOMAXPROCS(0)), mostWorkers)
+	if !p.precompiled {
+		return experimental.WithCompilationWorkers(ctx, workers)
+	}
+	ended, cancel := context.WithCancel(experimental.WithCompilationWorkers(context.Background(), workers))
+	cancel()
+	return ended
+}
+
+// NotCompiled makes an error of compiling an [ErrNotCompiled], if nothing is to be
+// compiled. It returns other errors, and nil, as they are.
+func (p *preparer) NotCompiled(err error) error {
+	switch {
+	case err == nil || !p.precompiled:
+		return err
+	case errors.Is(err, context.Canceled):
+		return ErrNotCompiled
+	default:
+		return &SpoiledError{err}
+	}
 }

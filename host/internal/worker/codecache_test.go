@@ -153,15 +153,15 @@ func TestNoChest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]*CodeCache{"nil": nil, "no folder": NewCodeCache(file), "nowhere": NewCodeCache(filepath.Join(file, "apart"))} {
-		drawer, leave := c.open(t.Context(), hashOf("a"))
+		dir, leave := c.open(t.Context(), hashOf("a"))
 		leave()
-		if c.tidy(); drawer != "" {
-			t.Errorf("%s: %q", name, drawer)
+		if c.tidy(); dir != "" {
+			t.Errorf("%s: %q", name, dir)
 		}
 	}
 	for _, hash := range []string{"", "..", hashOf("a") + "/..", hashOf("A")} {
-		if drawer, _ := filled(t).open(t.Context(), hash); drawer != "" {
-			t.Errorf("the drawer of %q is %q", hash, drawer)
+		if dir, _ := filled(t).open(t.Context(), hash); dir != "" {
+			t.Errorf("the dir of %q is %q", hash, dir)
 		}
 	}
 }

@@ -155,7 +155,7 @@ func compiler(t *testing.T, kind string) (*Compiler, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(t.TempDir(), "chest") // that of a test may be read by others
+	dir := filepath.Join(t.TempDir(), "cache") // that of a test may be read by others
 	if kind != honest {
 		kind = cheating + kind
 	}

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
@@ -234,8 +233,11 @@ func (m *machine) spend(units int64) error {
 	return nil
 }
 
+// stop is what a trap panics with, to get out of what answers a host call.
+type stop struct{}
+
 // onCall answers a host call.
-func (m *machine) onCall(body []byte) error {
+func (m *machine) onCall(body []byte) (err error) {
 	if err := m.asked.decode(body); err != nil {
 		return err
 	}
@@ -247,19 +249,6 @@ func (m *machine) onCall(body []byte) error {
 		return err
 	}
 	m.left, m.charge = m.asked.left, 0
-	result, err := m.answer(op)
-	if err != nil || !op.HasResult() {
-		return err
-	}
-	told := answer{result: result, charge: m.charge}
-	m.out = told.append(m.out)
-	return m.send(nil)
-}
-
-// stop is what a trap panics with, to get out of what answers a host call.
-type stop struct{}
-
-func (m *machine) answer(op abi.Call) (result int32, err error) {
 	defer func() {
 		switch r := recover(); r.(type) {
 		case nil:
@@ -269,7 +258,13 @@ func (m *machine) answer(op abi.Call) (result int32, err error) {
 			panic(r)
 		}
 	}()
-	return m.callbacks.Answer(m, op, m.asked.args[:op.Params()]), nil
+	result := m.callbacks.Answer(m, op, m.asked.args[:op.Params()])
+	if !op.HasResult() {
+		return nil
+	}
+	told := answer{result: result, charge: m.charge}
+	m.out = told.append(m.out)
+	return m.send(nil)
 }
 
 // Memory implements [guest.Caller]. The host has only the bytes of the guest's memory that

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -113,9 +114,7 @@ func (w *worker) compile(j *job) error {
 	case failed != nil:
 		t, body = tagFailed, []byte(failed.Error())
 	}
-	body = body[:min(len(body), int(answers[t]))]
-	w.frame = append(beginFrame(w.frame, t), body...)
-	return errors.Join(w.send(endFrame(w.frame, 0), nil), w.out.Flush())
+	return w.finish(append(beginFrame(w.frame, t), body[:min(len(body), int(answers[t]))]...))
 }
 
 // begin starts the guest, and reports whether there is one now.
@@ -139,8 +138,7 @@ func (w *worker) begin(b *begin) (started bool, err error) {
 	case errors.As(err, &trap):
 		return false, w.end(&eventEnd{trap: trap})
 	}
-	w.frame = append(beginFrame(w.frame, tagRefused), clip(err.Error())...)
-	return false, errors.Join(w.send(endFrame(w.frame, 0), nil), w.out.Flush())
+	return false, w.finish(append(beginFrame(w.frame, tagRefused), clip(err.Error())...))
 }
 
 // load compiles the plugin, and then gives up what only that needs. A cache that
@@ -187,18 +185,20 @@ func (w *worker) serve() (more bool, err error) {
 	return end.trap == nil, w.end(end)
 }
 
-func (w *worker) end(end *eventEnd) error {
-	w.frame = end.append(w.frame)
-	return errors.Join(w.send(w.frame, nil), w.out.Flush())
+func (w *worker) end(end *eventEnd) error { return w.finish(end.append(w.frame)) }
+
+// finish sends a frame that is whole, and what is left.
+func (w *worker) finish(frame []byte) error {
+	w.send(endFrame(frame, 0), nil)
+	return w.out.Flush()
 }
 
-// send leaves a frame to be sent, with what it ends with.
-func (w *worker) send(frame, more []byte) error {
-	_, err := w.out.Write(frame)
-	if err == nil {
-		_, err = w.out.Write(more)
-	}
-	return err
+// send leaves a frame to be sent, with what it ends with. If the pipe is broken, the next
+// flush says so.
+func (w *worker) send(frame, more []byte) {
+	w.frame = frame
+	w.out.Write(frame)
+	w.out.Write(more)
 }
 
 // await sends what is left, and returns the host's answer.
@@ -211,12 +211,6 @@ func (w *worker) await(want tag) ([]byte, error) {
 		err = fmt.Errorf("a frame of kind %d, and not %d", t, want)
 	}
 	return body, err
-}
-
-// hostLost ends the guest because the pipe to the host is broken. It does not return.
-func (w *worker) hostLost(in *wasm.Instance, err error) {
-	w.err = err
-	in.Trap(err)
 }
 
 // surface is the ABI of a host, with its prices; the host at the other end of the pipe
@@ -260,10 +254,7 @@ func (w *worker) answerLocally(in *wasm.Instance, op abi.Call, args [5]uint32) (
 	}
 	if w.observed {
 		note := observed{op, args, result}
-		w.frame = note.append(w.frame)
-		if err := w.send(w.frame, nil); err != nil {
-			w.hostLost(in, err)
-		}
+		w.send(note.append(w.frame), nil)
 	}
 	return result
 }
@@ -278,10 +269,7 @@ func (w *worker) forwardCall(in *wasm.Instance, op abi.Call, args [5]uint32) int
 	if int64(len(c.carried)) > c.left {
 		in.Charge(int64(len(c.carried)))
 	}
-	w.frame = c.append(w.frame)
-	if err := w.send(w.frame, c.carried); err != nil {
-		w.hostLost(in, err)
-	}
+	w.send(c.append(w.frame), c.carried)
 	if !op.HasResult() && c.named {
 		in.Charge(int64(len(c.carried))) // as guest.Bytes does in the host
 		return 0
@@ -291,8 +279,9 @@ func (w *worker) forwardCall(in *wasm.Instance, op abi.Call, args [5]uint32) int
 	if err == nil {
 		err = a.decode(body)
 	}
-	if err != nil {
-		w.hostLost(in, err)
+	if err != nil { // the pipe is broken
+		w.err = err
+		in.Trap(err)
 	}
 	in.Charge(a.charge)
 	return a.result
@@ -300,10 +289,7 @@ func (w *worker) forwardCall(in *wasm.Instance, op abi.Call, args [5]uint32) int
 
 // source asks the host for the time, or for some randomness.
 func (w *worker) source(n uint32) ([]byte, error) {
-	w.frame = le.AppendUint32(beginFrame(w.frame, tagAsk), n)
-	if err := w.send(endFrame(w.frame, 0), nil); err != nil {
-		return nil, err
-	}
+	w.send(endFrame(le.AppendUint32(beginFrame(w.frame, tagAsk), n), 0), nil)
 	return w.await(tagSource)
 }
 
@@ -329,18 +315,12 @@ func (c remoteRand) Read(p []byte) (int, error) {
 	return copy(p, body), err
 }
 
-// remoteStderr is the guest's standard error. If the pipe is broken, the next frame that
-// is flushed reports it too.
+// remoteStderr is the guest's standard error.
 type remoteStderr struct{ *worker }
 
 func (v remoteStderr) Write(p []byte) (int, error) {
-	for said := p; len(said) > 0; {
-		piece := said[:min(len(said), maxStderr)]
-		v.frame = beginFrame(v.frame, tagStderr)
-		if err := v.send(endFrame(v.frame, len(piece)), piece); err != nil {
-			return 0, err
-		}
-		said = said[len(piece):]
+	for piece := range slices.Chunk(p, maxStderr) {
+		v.send(endFrame(beginFrame(v.frame, tagStderr), len(piece)), piece)
 	}
 	return len(p), nil
 }

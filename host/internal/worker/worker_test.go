@@ -49,11 +49,11 @@ func program(t testing.TB, binary []byte, kind string) *Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Program{Binary: binary, Command: []string{self, "worker", kind}, Cache: chest, Hash: wasm.Hash(binary)}
+	return &Program{Binary: binary, Command: []string{self, "worker", kind}, Cache: codeCache, Hash: wasm.Hash(binary)}
 }
 
 // cache is shared by the tests, and outlives them.
-var chest = NewCodeCache(filepath.Join(os.TempDir(), fmt.Sprintf("wharf-worker-chest-%d", os.Getuid())))
+var codeCache = NewCodeCache(filepath.Join(os.TempDir(), fmt.Sprintf("wharf-worker-cache-%d", os.Getuid())))
 
 func read(t testing.TB, file string) []byte {
 	t.Helper()
