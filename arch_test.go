@@ -27,6 +27,7 @@ const modulePath = "github.com/wharf-mcp/wharf"
 const (
 	wazero   = "github.com/tetratelabs/wazero"
 	toml     = "github.com/BurntSushi/toml"
+	yaml     = "github.com/goccy/go-yaml" + below
 	cobra    = "github.com/spf13/cobra"
 	goSDK    = "github.com/modelcontextprotocol/go-sdk/mcp"
 	xsys     = "golang.org/x/sys"
@@ -65,7 +66,7 @@ var arrows = map[string][]string{
 	"plugins" + below:             {"abi" + below, "sdk" + below},
 	"host":                        {"abi" + below, "host/mcp", "host/config", "host/trace", "host/replay", "host/trust", "host/catalogue", "host/pluginstore", "host/vault", internal, "host/signin", "host/status"},
 	"host/mcp":                    {"host/internal/strictjson"},
-	"host/config":                 {toml, "host/cleantext", "internal/nearest"},
+	"host/config":                 {toml, "github.com/goccy/go-yaml", yaml, "host/cleantext", "internal/nearest"},
 	"host/config/tomledit":        {toml, tomlAST, "host/config", "host/internal/securedir"},
 	"host/registry":               {"host/cleantext", "host/config", "host/internal/egress", "host/internal/hosterr"},
 	"host/cleantext":              {},
@@ -104,7 +105,7 @@ var arrows = map[string][]string{
 	"host/internal/hosterr":    {},
 	"host/internal/rpc":        {"abi", "host/internal/strictjson", "host/internal/hostio"},
 	"host/internal/session":    {"host/internal/ctxmutex", "abi", "host/mcp", "host/internal/rpc", "host/internal/strictjson", "host/internal/schema", "host/status"},
-	"host/internal/schema":     {"host/cleantext", "host/mcp", "host/internal/strictjson", schemas + below, "internal/nearest"},
+	"host/internal/schema":     {"host/mcp", "host/internal/strictjson", schemas + below, "internal/nearest"},
 	"host/internal/manager":    {"host/status"},
 	"host/internal/hostio":     {"abi"},
 	"host/internal/wasm":       {wazero + below, xsys + below},
@@ -147,6 +148,7 @@ var walls = map[string][]string{
 	minisig:         {"host/pluginstore"},
 	schemas + below: {"host/internal/schema"},
 	tomlAST:         {"host/config/tomledit"},
+	yaml:            {"host/config"},
 
 	"embed":           {"host/trust" /* its table of programs */, "plugins", "host/plugintest", "sdk/c", "sdk/rust", "sdk/assemblyscript", "sdk/template"},
 	"testing" + below: {"sdk/sdktest", "sdk/auth/authtest", "host/plugintest", "host/plugintest/restarttest", "examples/internal/exampletest", "host/internal/capability/captest", "internal/testenv"},

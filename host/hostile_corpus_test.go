@@ -16,7 +16,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
-	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
 )
 
@@ -92,9 +91,6 @@ func TestHostileCorpus(t *testing.T) {
 	address := listen(t, "unix")
 	measured := make([]cost, len(all))
 	for n, a := range all {
-		if n%3 != 0 && !testenv.Long() && !*chart {
-			continue
-		}
 		t.Run(a.name, func(t *testing.T) {
 			over := make(chan error, 1)
 			entry := hostileEntry(n, a, address)

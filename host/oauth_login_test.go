@@ -16,7 +16,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/internal/oauthtest"
-	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // A thousand visits with anything but the state of the sign-in change nothing:
@@ -237,7 +236,7 @@ func TestFailedRefresh(t *testing.T) {
 		"hangs up":  func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"half JSON": func(w http.ResponseWriter, _ *http.Request) { page(200, mediaJSON, `{"access_token":`)(w, nil, "") },
 	}
-	for name, fault := range testenv.Part(faults, 3) {
+	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
 			o := oauthtest.New(t.Cleanup)
 			w := newProtectedServer(t, o)

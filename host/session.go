@@ -130,6 +130,78 @@ func (s *Session) Name() string { return s.entry.Load().Name }
 // Info returns what is known of the server: nothing before it was first connected.
 func (s *Session) Info() status.Info { return s.inner.Info() }
 
+// ListTools returns the tools of the server that its entry permits, which are all where it
+// names none, with their schemas as written.
+func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
+	entry := s.entry.Load()
+	tools, err := answer(ctx, s, mcp.MethodListTools, s.inner.ListTools)
+	if err == nil {
+		s.learn(entry, tools)
+	}
+	return permitted(entry, tools), err
+}
+
+// do makes a request. If the server wants a sign-in, the person signs in, and the
+// request is made again.
+func (s *Session) do(ctx context.Context, method string, request func() error) error {
+	return s.repeat(ctx, method, false, request)
+}
+
+// answer makes a request that has a result.
+func answer[T any](ctx context.Context, s *Session, method string, request func(context.Context) (T, error)) (result T, err error) {
+	err = s.do(ctx, method, func() (err error) {
+		result, err = request(ctx)
+		return err
+	})
+	return result, err
+}
+
+// CallTool runs a tool. args is anything that marshals to a JSON object: a map,
+// a struct, a [json.RawMessage], or nil for none. An error means that there is
+// no result; that the tool failed is in the result, as IsError. With a list of
+// tools that holds, both are checked; see [ArgumentError] and [ResultError]. A tool that
+// the entry does not permit is [ErrDenied], and nothing is sent.
+func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
+	if err := permits(s.entry.Load(), name); err != nil {
+		return nil, err
+	}
+	var result *mcp.CallToolResult
+	err := s.repeat(ctx, mcp.MethodCallTool, s.mayRepeat(name), func() (err error) {
+		result, err = s.inner.CallTool(ctx, name, args)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// Call sends a request of any method and decodes its result with
+// [json.Unmarshal]; a *[json.RawMessage] keeps it as it came, nil drops it.
+// params is anything that marshals to an object, or nil. What the protocol
+// wants in _meta is added. Tools that the entry does not permit are neither listed nor
+// called by it.
+func (s *Session) Call(ctx context.Context, method string, params, result any) error {
+	entry := s.entry.Load()
+	params, err := permitsRequest(entry, method, params)
+	if err != nil {
+		return err
+	}
+	if method != mcp.MethodListTools || !filters(entry) {
+		return s.do(ctx, method, func() error { return s.inner.Call(ctx, method, params, result) })
+	}
+	var text json.RawMessage
+	if err := s.do(ctx, method, func() error { return s.inner.Call(ctx, method, params, &text) }); err != nil {
+		return err
+	}
+	return decodePermitted(entry, text, result)
+}
+
+// Notify sends a notification. It returns when the transport has it.
+func (s *Session) Notify(ctx context.Context, method string, params any) error {
+	return explain(s.Name(), s.inner.Notify(ctx, method, params))
+}
+
 // Close ends the session: calls in flight end with [ErrClosed], the process or
 // socket goes away, and none is opened any more. It returns when nothing is
 // left, and may be called more than once and from callbacks.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 )
 
 // load reads the configuration at the first call: the file of --config, or else the
@@ -46,6 +47,13 @@ func (a *app) readSettings() (*settings, error) {
 func (a *app) warnOf(s *settings) {
 	for _, warning := range s.warnings {
 		a.Warn("%s", plain.Clip(plain.Line(warning), warningLetters))
+	}
+}
+
+// noteOf tells what of the configuration means nothing here, and does no harm.
+func (a *app) noteOf(s *settings) {
+	for _, note := range s.notes {
+		a.Tell(term.Dim, "note:", plain.Clip(plain.Line(note), warningLetters), "")
 	}
 }
 

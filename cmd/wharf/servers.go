@@ -67,6 +67,7 @@ func (a *app) runServers(ctx context.Context) error {
 		return err
 	}
 	a.warnOf(s)
+	a.noteOf(s)
 	for i, server := range s.servers {
 		e := entry{Name: server.Name, Transport: server.Via(), Target: plain.Target(server), Enabled: !server.Disabled}
 		entries = slices.Insert(entries, i, e)

@@ -22,6 +22,7 @@ type settings struct {
 	plugins  map[string]config.Plugin // of the file, and those that are installed
 	lock     string                   // the lockfile of installed plugins; "" = it does not exist
 	warnings []string
+	notes    []string // what does no harm; for commands that look at the configuration itself
 
 	outranked []string // installed plugins that are not used: wharf has a plugin of that name
 
@@ -45,7 +46,7 @@ func settingsOf(path string) (*settings, error) {
 	case err != nil:
 		return nil, exit.Usage(fmt.Errorf("configuration: %w", err), "")
 	}
-	return &settings{path: path, chosen: chosen, servers: file.Servers, plugins: file.Plugins, warnings: file.Warnings}, nil
+	return &settings{path: path, chosen: chosen, servers: file.Servers, plugins: file.Plugins, warnings: file.Warnings, notes: file.Notes}, nil
 }
 
 // project returns the servers of the project around the working folder, without those
@@ -68,6 +69,7 @@ func (s *settings) project() []host.Server {
 		s.plugins[name] = p
 	}
 	s.warnings = append(append(s.warnings, found.Warnings...), warnings...)
+	s.notes = append(s.notes, found.Notes...)
 	return s.projects
 }
 

@@ -187,12 +187,27 @@ func (x *expansion) auth(a Auth) Auth {
 // foreignAuth reads how other clients write it: the oauth table of many, the
 // auth of Cursor, the headersHelper of Claude Code, the variable of Codex.
 func (e *entry) foreignAuth() Auth {
-	if variable := e.text("bearer_token_env_var"); variable != "" {
+	if variable := e.text(e.first(foreignKeys.bearer)); variable != "" {
 		return Auth{Provider: "bearer", Settings: map[string]any{"token": Reference{Env: variable}}}
 	}
 	if helper := e.text("headersHelper"); helper != "" {
 		return Auth{Provider: "helper", Command: []string{"/bin/sh", "-c", helper}}
 	}
+	a := e.foreignProvider()
+	for _, key := range slices.Sorted(maps.Keys(foreignOAuthKeys)) {
+		if _, given := e.values[key]; given && (a.IsZero() || a.Provider == oauth) {
+			a.Provider = oauth
+			a.setForeign(foreignOAuthKeys[key], e.setting(key))
+		}
+	}
+	if _, given := e.values["scopes"]; given && a.Provider == oauth { // of Codex
+		a.setForeign("scopes", e.setting("scopes"))
+	}
+	return a
+}
+
+// foreignProvider reads the table or the word that says how to sign in.
+func (e *entry) foreignProvider() Auth {
 	for _, key := range []string{"oauth", "auth"} {
 		switch v := e.values[key].(type) {
 		case map[string]any:
@@ -208,6 +223,30 @@ func (e *entry) foreignAuth() Auth {
 		}
 	}
 	return Auth{}
+}
+
+// oneCredential keeps one of the credentials of an entry that has an Authorization among
+// its headers and another way to sign in: to Claude Code what a helper prints counts more
+// than the header, and the header more than OAuth.
+func (e *entry) oneCredential(s *Server) {
+	for name := range s.Headers {
+		switch {
+		case !strings.EqualFold(name, "Authorization"):
+		case s.Auth.Provider == "helper":
+			e.note("headers."+name, "is not used, because headersHelper gives another")
+			delete(s.Headers, name)
+		case s.Auth.Provider == oauth:
+			e.note("headers."+name, "is used, and so no sign-in by OAuth")
+			s.Auth = Auth{}
+		}
+	}
+}
+
+// foreignOAuthKeys are keys of an entry itself that are settings of OAuth.
+var foreignOAuthKeys = map[string]string{
+	"oauthClientId": "client_id", "oauth_client_id": "client_id", "oauthClientSecret": "client_secret", "oauth_client_secret": "client_secret",
+	"oauthScope": "scopes", "oauth_scope": "scopes", "oauthScopes": "scopes", "oauth_scopes": "scopes",
+	"oauthRedirectUrl": "redirect_uri", "oauth_redirect_url": "redirect_uri",
 }
 
 // foreignSettings are the keys of other clients and what the provider oauth
@@ -226,10 +265,15 @@ func (e *entry) foreignOAuth() Auth {
 		if !known {
 			continue
 		}
-		a.set(ours, e.setting(name))
-		if text, ok := a.Settings[ours].(string); ok && ours == "scopes" {
-			a.Settings[ours] = strings.Fields(text)
-		}
+		a.setForeign(ours, e.setting(name))
 	}
 	return a
+}
+
+// setForeign sets a setting; scopes may be words of one text.
+func (a *Auth) setForeign(key string, value any) {
+	if text, ok := value.(string); ok && key == "scopes" {
+		value = strings.Fields(text)
+	}
+	a.set(key, value)
 }

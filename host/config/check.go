@@ -83,8 +83,11 @@ func (e *entry) checkTarget(s *Server) {
 
 // written is how a key and its text are written in the file.
 func (e *entry) written(key, text string) string {
-	if e.doc.json {
+	switch e.doc.format {
+	case formatJSON:
 		return `"` + key + `": "` + text + `"`
+	case formatYAML:
+		return key + ": " + text
 	}
 	return key + ` = "` + text + `"`
 }
@@ -98,6 +101,7 @@ func (e *entry) checkCompanions(s *Server) {
 	}{
 		{"args", "command", len(s.Args) > 0, s.Command == ""},
 		{"env", "command", len(s.Env) > 0, s.Command == ""},
+		{"env_file", "command", s.EnvFile != "", s.Command == ""},
 		{"dir", "command", s.Dir != "", s.Command == ""},
 		{"headers", "url", len(s.Headers) > 0, s.URL == ""},
 		{"proxy", "url", s.Proxy != "", s.URL == ""},

@@ -28,6 +28,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -37,6 +38,8 @@ type File struct {
 	Servers  []Server // in the order of the file, each name once
 	Plugins  map[string]Plugin
 	Warnings []string // for people; a line each, with file and line number
+	Notes    []string // the same, of what does no harm: keys that mean nothing here
+	Client   string   // whose file it is: "Claude Code"; "" for Wharf's own
 }
 
 // Server is one entry. Which fields go together has been checked for entries
@@ -48,6 +51,7 @@ type Server struct {
 	Command string            // looked up in PATH
 	Args    []string          //
 	Env     map[string]string // beside the few variables that every process gets
+	EnvFile string            // a file of more of them, NAME=value in each line; those of Env count more
 	Dir     string            // "" is the folder of the host
 
 	URL      string // https://…, http://…, wss://…, ws://… or unix:///path/to/socket#/path
@@ -72,9 +76,17 @@ type Server struct {
 	// was written by hand.
 	Registry Registry
 
+	// Tools that may be listed and called; nil is all, and an empty list none. Those of
+	// DisabledTools may not, whatever the other list says. Names are compared as they are.
+	EnabledTools  []string
+	DisabledTools []string
+
 	// Project is where an entry comes from that the user did not write; nil is
 	// their own. Such an entry is data until the user has approved of it.
 	Project *Project
+
+	// Inputs are the questions of its file that its values hold the answers to.
+	Inputs []Input
 
 	claim *Server // the entry of a project that this one was released from
 
@@ -177,13 +189,26 @@ func UserPath() (string, error) {
 	return filepath.Join(dir, "wharf", "wharf.toml"), nil
 }
 
-// Read reads one file, by [Parse].
+// Read reads one file, by [Parse]. What clients mean by the folder of their workspace is,
+// for a file in a project, the folder of that, and else the working folder.
 func Read(path string) (*File, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return parse(path, data, workspaceOf(path))
+}
+
+// readFile returns what is in a file, which may be a pipe.
+func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, &Error{File: path, Problem: "is a folder; name a file in it"}
+	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {
 	case err != nil:
@@ -191,18 +216,58 @@ func Read(path string) (*File, error) {
 	case len(data) > maxFile:
 		return nil, &Error{File: path, Problem: fmt.Sprintf("is larger than %d MiB; is it a configuration?", maxFile>>20)}
 	}
-	return Parse(path, data)
+	return data, nil
+}
+
+// workspaceOf returns the folder that the values of a file may mean.
+func workspaceOf(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	home, _ := os.UserHomeDir()
+	if c := clientOf(abs); c != nil {
+		for _, end := range c.ends {
+			folder, ok := strings.CutSuffix(filepath.ToSlash(abs), "/"+end)
+			if ok && strings.HasPrefix(end, ".") && filepath.FromSlash(folder) != home {
+				return filepath.FromSlash(folder)
+			}
+		}
+	}
+	folder, _ := os.Getwd()
+	return folder
 }
 
 // Parse reads what stands in a file. The path serves for errors, for the format
-// (.toml, .json and .jsonc are clear, otherwise the first character decides) and
-// for the files of plugins, which count from its folder. Every mistake is found
-// at once: the error joins one [Error] for each.
-func Parse(path string, data []byte) (*File, error) {
-	if isJSON(path, data) {
-		return parseForeign(path, data)
+// (.toml, .json, .jsonc and .yaml are clear, otherwise the first line decides), to tell
+// whose file it is, and for the files of plugins, which count from its folder. Every
+// mistake is found at once: the error joins one [Error] for each.
+func Parse(path string, data []byte) (*File, error) { return parse(path, data, "") }
+
+// parse is Parse; folder stands for the one of the workspace, or is "".
+func parse(path string, data []byte, folder string) (*File, error) {
+	text, err := decode(path, data)
+	if err != nil {
+		return nil, err
 	}
-	return parseNative(path, data)
+	doc, err := readDocument(path, text)
+	if err != nil {
+		return nil, err
+	}
+	if doc.format == formatTOML && !isForeignTOML(doc) {
+		return parseNative(doc)
+	}
+	return parseForeign(doc, folder)
+}
+
+func readDocument(path string, text []byte) (*document, error) {
+	switch formatOf(path, text) {
+	case formatJSON:
+		return readJSON(path, text)
+	case formatYAML:
+		return readYAML(path, string(text))
+	}
+	return readTOML(path, string(text))
 }
 
 // Error is one mistake in a configuration.

@@ -19,8 +19,10 @@ var update = flag.Bool("update", false, "write the golden files")
 // Each file of testdata stands beside a .golden with all that it gives:
 // servers, plugins and warnings for a good one, errors for a bad one.
 func TestGolden(t *testing.T) {
-	files, err := filepath.Glob("testdata/*/*")
-	if err != nil {
+	files, err := filepath.Glob("testdata/good/*")
+	bad, _ := filepath.Glob("testdata/bad/*")
+	files = append(files, bad...)
+	if err != nil || len(bad) == 0 {
 		t.Fatal(err)
 	}
 	for _, path := range files {
@@ -32,7 +34,9 @@ func TestGolden(t *testing.T) {
 			if bad := filepath.Base(filepath.Dir(path)) == "bad"; bad != (err != nil) {
 				t.Fatalf("error: %v", err)
 			}
-			compareGolden(t, path+".golden", filepath.ToSlash(dump(file, err)))
+			here, _ := os.Getwd()
+			text := strings.ReplaceAll(dump(file, err), here, "FOLDER")
+			compareGolden(t, path+".golden", filepath.ToSlash(text))
 		})
 	}
 }
@@ -51,6 +55,9 @@ func dump(f *File, err error) string {
 	}
 	for _, w := range f.Warnings {
 		fmt.Fprintln(&b, "warning:", w)
+	}
+	for _, n := range f.Notes {
+		fmt.Fprintln(&b, "note:", n)
 	}
 	return b.String()
 }
@@ -128,19 +135,25 @@ func TestManyMistakesAreCut(t *testing.T) {
 func TestFormats(t *testing.T) {
 	for _, tt := range []struct {
 		path, text string
-		json       bool
+		want       format
 	}{
-		{"a.toml", `{"mcpServers": {}}`, false},
-		{"a.json", `servers = {}`, true},
-		{".mcp.json", ``, true},
-		{"a.JSONC", ``, true},
-		{"servers", ` {"mcpServers": {}}`, true},
-		{"servers", "\xef\xbb\xbf// comment\n{}", true},
-		{"servers", "# comment\n[servers.a]", false},
-		{"servers", ``, false},
+		{"a.toml", `{"mcpServers": {}}`, formatTOML},
+		{"a.json", `servers = {}`, formatJSON},
+		{".mcp.json", ``, formatJSON},
+		{"a.JSONC", ``, formatJSON},
+		{"a.yaml", ``, formatYAML},
+		{"a.YML", `{}`, formatYAML},
+		{"servers", ` {"mcpServers": {}}`, formatJSON},
+		{"servers", "// comment\n{}", formatJSON},
+		{"servers", "# comment\n[servers.a]", formatTOML},
+		{"servers", "# comment\nurl = \"https://x\"", formatTOML},
+		{"servers", "# comment\nurl: a=b", formatYAML},
+		{"servers", "---\na", formatYAML},
+		{"servers", "- name: a", formatYAML},
+		{"servers", ``, formatTOML},
 	} {
-		if got := isJSON(tt.path, []byte(tt.text)); got != tt.json {
-			t.Errorf("isJSON(%q, %q) = %v", tt.path, tt.text, got)
+		if got := formatOf(tt.path, []byte(tt.text)); got != tt.want {
+			t.Errorf("formatOf(%q, %q) = %v", tt.path, tt.text, got)
 		}
 	}
 }

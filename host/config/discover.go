@@ -38,6 +38,7 @@ type Discovery struct {
 	Servers  []Server // each name once, whatever its case
 	Isolated []string // plugins that are to run in processes of their own: this makes them stricter, and so needs no approval
 	Warnings []string // for people; a line each
+	Notes    []string // the same, of what does no harm
 
 	left    int // bytes of files that may still be read
 	skipped int // files that would have been too many bytes
@@ -73,11 +74,14 @@ func Discover(dir string) *Discovery {
 		d.Warnings = d.Warnings[:maxProjectWarning]
 		d.warn("and there are %d more warnings about project files", more)
 	}
+	d.Notes = d.Notes[:min(len(d.Notes), maxProjectWarning)]
 	if d.skipped > 0 {
 		d.warn("project files here and above it have more than %d KiB; %d of them are left out", maxProjectBytes>>10, d.skipped)
 	}
-	for i, w := range d.Warnings {
-		d.Warnings[i] = cleantext.Mask(w) // a line each
+	for _, list := range [][]string{d.Warnings, d.Notes} {
+		for i, w := range list {
+			list[i] = cleantext.Mask(w) // a line each
+		}
 	}
 	return d
 }
@@ -179,6 +183,7 @@ func (d *Discovery) readWithin(root *os.Root, name string) ([]byte, error) {
 
 // take adds what a file says, as far as a project may say it.
 func (d *Discovery) take(p Project, f *File) {
+	d.Notes = append(d.Notes, f.Notes[:min(len(f.Notes), maxProjectWarned)]...)
 	d.Warnings = append(d.Warnings, f.Warnings[:min(len(f.Warnings), maxProjectWarned)]...)
 	if more := len(f.Warnings) - maxProjectWarned; more > 0 {
 		d.warn("%s: and %d more", p.Path(), more)
@@ -200,6 +205,10 @@ func (d *Discovery) take(p Project, f *File) {
 			continue
 		}
 		s.bind(p)
+		if s.EnvFile != "" {
+			d.warn("%s: server %s: env_file: is not read for a server of a project, since its content may change after you approved of it; import the server, or set the variables", p.Path(), s.Name)
+			s.EnvFile = ""
+		}
 		wrong := s.refuse()
 		for _, w := range wrong {
 			d.warn("%v; this server is left out", w)

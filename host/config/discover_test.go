@@ -189,10 +189,11 @@ func TestDiscoverWarnsOnOneLine(t *testing.T) {
 	d := Discover(project(t, map[string]string{
 		".mcp.json": `{"mcpServers": {"a\nerror: fine": {"command": "x"}, "b\u001b[2J": {"command": "x"}, "c\u202e\u3164": {"command": "x"}, "d": {"command": "x", "k\u200b\n": 1}}}`,
 	}))
-	if listed(d.Servers) != "d" || len(d.Warnings) != 4 {
-		t.Errorf("servers %s, warnings %q", listed(d.Servers), d.Warnings)
+	said := slices.Concat(d.Warnings, d.Notes)
+	if listed(d.Servers) != "d" || len(said) != 4 {
+		t.Errorf("servers %s, warnings %q", listed(d.Servers), said)
 	}
-	for _, w := range d.Warnings {
+	for _, w := range said {
 		if strings.ContainsAny(w, "\n\x1b\u202e\u200b\u3164") {
 			t.Errorf("%q", w)
 		}

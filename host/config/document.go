@@ -16,9 +16,18 @@ type document struct {
 	keys *branch                  // every key, in the order of the file
 	line func(keys ...string) int // of a key; 0 where it is not known
 
-	json  bool    // and not TOML, which has no key twice
-	twice []Error // of keys that were there before
+	format format
+	twice  []Error // keys that were there before; TOML has none
 }
+
+// format is how a file is written.
+type format int
+
+const (
+	formatTOML format = iota
+	formatJSON
+	formatYAML
+)
 
 // branch is the keys below a key. A file may have as many as it has room for, so
 // nothing here looks at all of them to find one.
@@ -96,17 +105,41 @@ func (d *document) lineOf(keys []string) int {
 	}
 }
 
-var byteOrderMark = []byte("\xef\xbb\xbf")
+// lineAt returns the line of a key; 0 where it is not known.
+func (b *branch) lineAt(keys ...string) int {
+	if at := b.at(keys); at != nil {
+		return at.line
+	}
+	return 0
+}
 
-// isJSON tells the format of a file that is not named after it by its first
-// character: no TOML begins with a brace, and a comment of JSON with a slash.
-func isJSON(path string, data []byte) bool {
+// formatOf tells the format of a file by its name, or else by its first line that says
+// something: an object of JSON begins with a brace, and a comment in it with a slash; a
+// table of TOML begins with a bracket, and a line of it has "=" where one of YAML has ":".
+func formatOf(path string, text []byte) format {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".toml":
-		return false
-	case ".json", ".jsonc":
-		return true
+		return formatTOML
+	case ".json", ".jsonc", ".json5":
+		return formatJSON
+	case ".yaml", ".yml":
+		return formatYAML
 	}
-	data = bytes.TrimLeft(bytes.TrimPrefix(data, byteOrderMark), " \t\r\n")
-	return len(data) > 0 && (data[0] == '{' || data[0] == '/')
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSpace(line)
+		switch {
+		case len(line) == 0 || line[0] == '#':
+			continue
+		case line[0] == '{' || line[0] == '/':
+			return formatJSON
+		case line[0] == '[':
+			return formatTOML
+		}
+		colon, equals := bytes.IndexByte(line, ':'), bytes.IndexByte(line, '=')
+		if bytes.HasPrefix(line, []byte("---")) || bytes.HasPrefix(line, []byte("- ")) || colon >= 0 && (equals < 0 || colon < equals) {
+			return formatYAML
+		}
+		return formatTOML
+	}
+	return formatTOML
 }

@@ -18,6 +18,8 @@ type entry struct {
 	subject string   // "server files"
 	values  map[string]any
 	wrong   []*Error
+	noted   []*Error // what does no harm
+	raw     []string // fields whose variables are written as Wharf does
 }
 
 // newEntry returns the entry at a path. What stands there may turn out not to
@@ -36,6 +38,7 @@ func newEntry(doc *document, subject string, path ...string) *entry {
 func (e *entry) within(key string, values map[string]any, read func(inner *entry)) {
 	inner := &entry{doc: e.doc, path: append(slices.Clone(e.path), key), subject: e.subject, values: values}
 	read(inner)
+	e.noted = append(e.noted, inner.noted...)
 	for _, w := range inner.wrong {
 		w.Field = strings.TrimSuffix(key+"."+w.Field, ".")
 		e.wrong = append(e.wrong, w)
@@ -45,6 +48,11 @@ func (e *entry) within(key string, values map[string]any, read func(inner *entry
 // fail notes a mistake in a field, which may be inside of a key: env.TOKEN.
 func (e *entry) fail(field, format string, a ...any) {
 	e.wrong = append(e.wrong, e.mistake(field, format, a...))
+}
+
+// note tells of something that does no harm.
+func (e *entry) note(field, format string, a ...any) {
+	e.noted = append(e.noted, e.mistake(field, format, a...))
 }
 
 func (e *entry) mistake(field, format string, a ...any) *Error {

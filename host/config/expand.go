@@ -1,10 +1,13 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +22,8 @@ import (
 //	${NAME:-default}   the default where it is not set, or empty
 //	${env:NAME}        the same as ${NAME}, as editors write it
 //	${secret:NAME}     a secret of the vault, which stays until [Server.Resolve]
+//	${file:PATH}       what is in a file, as a secret
+//	${input:ID}        the answer to a question of the file, see [Input], as a secret
 //	$$                 a dollar sign
 //
 // A dollar sign before anything else stands for itself. What comes in with a
@@ -37,8 +42,8 @@ func (s Server) Expand(lookup func(string) (string, bool)) (Server, error) {
 func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
 	secrets := make(map[string][]piece)
 	x := &expansion{server: &s, replace: func(field, value string) (string, []error) {
-		pieces, errs := split(value, lookup)
-		if hasSecret(pieces) {
+		pieces, errs := split(value, vars{lookup, s.Inputs})
+		if slices.ContainsFunc(pieces, piece.isSecret) {
 			secrets[field] = pieces
 		}
 		return joined(pieces), errs
@@ -51,35 +56,42 @@ func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
 	return s, join(x.wrong)
 }
 
-// Secrets returns the names of the secrets that the entry takes from the vault by
-// ${secret:NAME}, sorted. It may be called before and after Expand.
-func (s Server) Secrets() []string {
-	names := make(map[string]bool)
+// Secrets returns where the secrets are found that the entry takes by ${secret:NAME},
+// ${file:PATH} and ${input:ID}, sorted. It may be called before and after Expand.
+func (s Server) Secrets() []Reference {
+	found := make(map[Reference]bool)
 	note := func(pieces []piece) {
 		for _, p := range pieces {
-			if p.secret != "" {
-				names[p.secret] = true
+			if p.isSecret() {
+				found[p.secret] = true
 			}
 		}
 	}
 	if s.secrets == nil {
-		x := &expansion{server: &s, replace: func(_, value string) (string, []error) {
-			pieces, _ := split(value, unset)
-			note(pieces)
-			return value, nil
-		}}
-		x.all()
+		s.pieces(note)
 	}
 	for _, pieces := range s.secrets {
 		note(pieces)
 	}
-	return slices.Sorted(maps.Keys(names))
+	return slices.SortedFunc(maps.Keys(found), func(a, b Reference) int {
+		return cmp.Or(cmp.Compare(a.Secret, b.Secret), cmp.Compare(a.File, b.File))
+	})
 }
 
-// Resolve returns the server with the values of its [Server.Secrets], by name, in the
-// places that Expand found for them. Until then an entry holds no secret of the vault,
-// and so may be shown, compared and kept. A name that is not in values is an error.
-func (s Server) Resolve(values map[string]string) (Server, error) {
+// pieces calls see with the parts of each value.
+func (s Server) pieces(see func([]piece)) {
+	x := &expansion{server: &s, replace: func(_, value string) (string, []error) {
+		pieces, _ := split(value, vars{unset, s.Inputs})
+		see(pieces)
+		return value, nil
+	}}
+	x.all()
+}
+
+// Resolve returns the server with the values of its [Server.Secrets] in the places that
+// Expand found for them. Until then an entry holds none of them, and so may be shown,
+// compared and kept. One that is not in values is an error.
+func (s Server) Resolve(values map[Reference]string) (Server, error) {
 	if len(s.secrets) == 0 {
 		return s, nil
 	}
@@ -91,12 +103,10 @@ func (s Server) Resolve(values map[string]string) (Server, error) {
 		}
 		for _, p := range pieces {
 			text, known := values[p.secret]
-			if p.secret == "" {
-				text = p.text
-			} else if !known {
-				errs = append(errs, fmt.Errorf("there is no secret %q", p.secret))
+			if p.isSecret() && !known {
+				errs = append(errs, fmt.Errorf("there is no %s", p.written))
 			}
-			out += text
+			out += p.text + text
 		}
 		return out, errs
 	}
@@ -120,7 +130,7 @@ func (s Server) Variables() []string {
 		return "", true
 	}
 	x := &expansion{server: &s, replace: func(_, value string) (string, []error) {
-		_, errs := split(value, note)
+		_, errs := split(value, vars{note, s.Inputs})
 		return "", errs
 	}}
 	x.all()
@@ -137,6 +147,7 @@ func (s Server) Variables() []string {
 type expansion struct {
 	server  *Server
 	replace func(field, value string) (out string, errs []error)
+	every   bool // replace is also for values without a dollar sign
 	wrong   []*Error
 }
 
@@ -146,6 +157,7 @@ func (x *expansion) all() {
 	s.Command = x.text("command", s.Command)
 	s.Args = x.list("args", s.Args)
 	s.Env = x.table("env", s.Env)
+	s.EnvFile = x.text("env_file", s.EnvFile)
 	s.Dir = x.text("dir", s.Dir)
 	s.URL = x.text("url", s.URL)
 	s.Headers = x.table("headers", s.Headers)
@@ -171,7 +183,7 @@ func (s *Server) mistake(field, format string, a ...any) *Error {
 }
 
 func (x *expansion) text(field, value string) string {
-	if !strings.Contains(value, "$") {
+	if !x.every && !strings.Contains(value, "$") {
 		return value
 	}
 	out, errs := x.replace(field, value)
@@ -238,26 +250,35 @@ func checkURL(s string) error {
 func isWebSocket(s string) bool { return strings.HasPrefix(s, "ws:") || strings.HasPrefix(s, "wss:") }
 
 // piece is a part of an expanded value: a text, or a secret that is put in later.
-type piece struct{ text, secret string }
-
-func hasSecret(pieces []piece) bool {
-	return slices.ContainsFunc(pieces, func(p piece) bool { return p.secret != "" })
+type piece struct {
+	text    string
+	secret  Reference
+	written string // how the secret is meant in the file
+	asks    string // the id of the question that it is the answer to; "" for none
 }
+
+func (p piece) isSecret() bool { return p.secret != Reference{} }
 
 // joined returns a value with its secrets as they are written.
 func joined(pieces []piece) string {
 	var b strings.Builder
 	for _, p := range pieces {
-		if p.secret != "" {
-			b.WriteString("${" + secretPrefix + p.secret + "}")
-		}
 		b.WriteString(p.text)
+		if p.isSecret() {
+			b.WriteString(p.written)
+		}
 	}
 	return b.String()
 }
 
+// vars is what stands for the names in a value.
+type vars struct {
+	lookup func(string) (string, bool)
+	inputs []Input
+}
+
 // split replaces the variables of one value; errs are all that is wrong.
-func split(value string, lookup func(string) (string, bool)) (pieces []piece, errs []error) {
+func split(value string, v vars) (pieces []piece, errs []error) {
 	text := func(s string) { pieces = append(pieces, piece{text: s}) }
 	for {
 		before, after, found := strings.Cut(value, "$")
@@ -276,7 +297,8 @@ func split(value string, lookup func(string) (string, bool)) (pieces []piece, er
 			if !closed {
 				return pieces, append(errs, errors.New(`"${" has no "}"; write ${NAME}, or $${ for the characters`))
 			}
-			p, err := substitute(inner, lookup)
+			p, err := v.substitute(inner)
+			p.written = "${" + inner + "}"
 			if err != nil {
 				errs = append(errs, err)
 			}
@@ -289,31 +311,36 @@ func split(value string, lookup func(string) (string, bool)) (pieces []piece, er
 // variable is a name in a reference. Windows has names with parentheses.
 var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_()]*$`) })
 
-// secretPrefix is what the inside of a reference to the vault begins with.
-const secretPrefix = "secret:"
-
 // secretName is the name of a secret in a reference.
 var secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@/-]{0,127}$`) })
 
 // substitute returns what stands for the inside of ${…}.
-func substitute(inner string, lookup func(string) (string, bool)) (piece, error) {
-	if name, ok := strings.CutPrefix(inner, secretPrefix); ok {
+func (v vars) substitute(inner string) (piece, error) {
+	if name, ok := strings.CutPrefix(inner, "secret:"); ok {
 		if !secretName().MatchString(name) {
 			return piece{}, fmt.Errorf("${%s} names no secret; write ${secret:NAME}, with letters, digits, '_', '.', '@', '/' and '-'", inner)
 		}
-		return piece{secret: name}, nil
+		return piece{secret: Reference{Secret: name}}, nil
+	}
+	if path, ok := strings.CutPrefix(inner, "file:"); ok {
+		return fileSecret(path)
+	}
+	if id, ok := strings.CutPrefix(inner, "input:"); ok {
+		at := slices.IndexFunc(v.inputs, func(in Input) bool { return in.ID == id })
+		if at < 0 {
+			return piece{asks: id}, fmt.Errorf("${%s} asks an editor for input; set a variable and write ${NAME}", inner)
+		}
+		return piece{secret: Reference{Secret: v.inputs[at].Secret}, asks: id}, nil
 	}
 	name, fallback, hasFallback := strings.Cut(inner, ":-")
 	name = strings.TrimPrefix(name, "env:")
 	switch {
-	case strings.HasPrefix(name, "input:"):
-		return piece{}, fmt.Errorf("${%s} asks an editor for input; set a variable and write ${NAME}", inner)
 	case !variable().MatchString(name):
 		return piece{}, fmt.Errorf("${%s} names no variable; write ${NAME} or ${NAME:-default}", inner)
 	case strings.Contains(fallback, "$"):
 		return piece{}, fmt.Errorf("the default of ${%s} holds a variable itself; write plain text", name)
 	}
-	text, set := lookup(name)
+	text, set := v.lookup(name)
 	switch {
 	case hasFallback && text == "":
 		return piece{text: fallback}, nil
@@ -321,4 +348,19 @@ func substitute(inner string, lookup func(string) (string, bool)) (piece, error)
 		return piece{}, fmt.Errorf("the variable %s is not set; set it, or write ${%s:-default}", name, name)
 	}
 	return piece{text: text}, nil
+}
+
+// fileSecret returns what is in a file, which counts from the home folder if it begins with "~".
+func fileSecret(path string) (piece, error) {
+	if path == "" {
+		return piece{}, errors.New("${file:} names no file; write ${file:PATH}")
+	}
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return piece{}, err
+		}
+		path = filepath.Join(home, rest)
+	}
+	return piece{secret: Reference{File: path}}, nil
 }

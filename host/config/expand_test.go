@@ -54,7 +54,7 @@ func TestExpand(t *testing.T) {
 		{"${secret:a:-b}", "", "${secret:a:-b} names no secret; write ${secret:NAME}, with letters, digits, '_', '.', '@', '/' and '-'"},
 		{"${UNSET:-${HOME}}", "}", "the default of ${UNSET} holds a variable itself; write plain text"},
 	} {
-		pieces, errs := split(tt.value, environment)
+		pieces, errs := split(tt.value, vars{lookup: environment})
 		got := joined(pieces)
 		var texts []string
 		for _, err := range errs {
@@ -159,20 +159,20 @@ func TestResolve(t *testing.T) {
 		Args:    []string{"--key=${secret:key}", "$${secret:key}", "${TOKEN}-${secret:other}-$$", "${SAYS}"},
 		Env:     map[string]string{"A": "${secret:key}${secret:key}", "B": "b"},
 	}
-	names := []string{"key", "other"}
+	names := []Reference{{Secret: "key"}, {Secret: "other"}}
 	if got := written.Secrets(); !slices.Equal(got, names) {
-		t.Errorf("as written it means %q, want %q", got, names)
+		t.Errorf("as written it means %v, want %v", got, names)
 	}
 	expanded, err := written.Expand(func(name string) (string, bool) {
 		return map[string]string{"TOKEN": "t", "SAYS": "${secret:key}"}[name], true
 	})
 	if got := expanded.Secrets(); err != nil || !slices.Equal(got, names) {
-		t.Errorf("expanded it means %q, %v, want %q", got, err, names)
+		t.Errorf("expanded it means %v, %v, want %v", got, err, names)
 	}
 	if got := expanded.Args[0] + expanded.Env["A"]; got != "--key=${secret:key}${secret:key}${secret:key}" {
 		t.Errorf("before it is resolved, the entry holds %q", got)
 	}
-	resolved, err := expanded.Resolve(map[string]string{"key": "${secret:other}$$", "other": "o"})
+	resolved, err := expanded.Resolve(map[Reference]string{{Secret: "key"}: "${secret:other}$$", {Secret: "other"}: "o"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,12 +181,12 @@ func TestResolve(t *testing.T) {
 		t.Errorf("got %q and %q", resolved.Args, resolved.Env)
 	}
 	if names := resolved.Secrets(); len(names) != 0 {
-		t.Errorf("resolved, it still means %q", names)
+		t.Errorf("resolved, it still means %v", names)
 	}
 	if again, err := resolved.Resolve(nil); err != nil || !slices.Equal(again.Args, want) {
 		t.Errorf("resolved twice it has %q, %v", again.Args, err)
 	}
-	if _, err := expanded.Resolve(map[string]string{"key": "k"}); err == nil || err.Error() != `server a: args[2]: there is no secret "other"` {
+	if _, err := expanded.Resolve(map[Reference]string{{Secret: "key"}: "k"}); err == nil || err.Error() != `server a: args[2]: there is no ${secret:other}` {
 		t.Errorf("without one of its secrets: %v", err)
 	}
 	expanded.Args[0] = "changed"
@@ -202,7 +202,7 @@ func TestResolveChecks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Resolve(map[string]string{"x": "a\nb"}); err == nil || !strings.Contains(err.Error(), "line break") {
+	if _, err := s.Resolve(map[Reference]string{{Secret: "x"}: "a\nb"}); err == nil || !strings.Contains(err.Error(), "line break") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -2,186 +2,297 @@ package config
 
 import (
 	"cmp"
-	"encoding/json"
-	"maps"
-	"math"
-	"regexp"
+	"fmt"
+	"path/filepath"
 	"slices"
-	"sync"
-	"time"
+	"strconv"
+	"strings"
+	"unicode"
 )
 
-// foreignRoots are the keys under which other clients keep their servers.
-var foreignRoots = []string{"mcpServers", "servers"}
-
-// foreignKeys are the keys that mean the same here, under their own name and
-// under those of other clients. The first one that an entry has counts.
-var foreignKeys = struct{ transport, dir, url, cap, start, protocol, settings []string }{
-	transport: []string{"type", "transport"},
-	dir:       []string{"cwd", "dir"},
-	url:       []string{"url", "serverUrl", "httpUrl"},
-	cap:       []string{"message_cap", "messageCap"},
-	start:     []string{"start_timeout", "startTimeout"},
-	protocol:  []string{"protocol", "protocolVersion"},
-	settings:  []string{"settings", "config"},
+// section is a table of servers in a file of a client.
+type section struct {
+	client *client
+	path   []string
+	folder string // of the project that it is for; "" is any
 }
 
-// foreignUsed are all keys that are read of a foreign entry.
-var foreignUsed = slices.Concat(
-	foreignKeys.transport, foreignKeys.dir, foreignKeys.url, foreignKeys.cap,
-	foreignKeys.start, foreignKeys.protocol, foreignKeys.settings,
-	[]string{"command", "args", "env", "headers", "address", "framing", "strategy", "timeout", "resend", "disabled", "enabled",
-		"oauth", "auth", "headersHelper", "bearer_token_env_var"})
-
-// foreignTransports are other names of the transports.
-var foreignTransports = map[string]string{
-	"local": "stdio", "streamable-http": "http", "streamableHttp": "http", "streamable_http": "http",
-	"remote": "http",
-}
-
-// parseForeign reads a file of another client. What such a client alone
-// understands is no mistake: it is left out with a warning.
-func parseForeign(path string, data []byte) (*File, error) {
-	doc, err := readJSON(path, data)
-	if err != nil {
-		return nil, err
-	}
-	f := &File{Path: path}
+// parseForeign reads a file of another client. What such a client alone understands is no
+// mistake: it is left out with a warning, or a note where that does no harm.
+func parseForeign(doc *document, folder string) (*File, error) {
+	f := &File{Path: doc.path}
 	for _, w := range doc.twice {
-		w.File = path
+		w.File = doc.path
 		f.Warnings = append(f.Warnings, w.Error())
 	}
-	found, taken := false, make(map[string]bool)
-	for _, root := range foreignRoots {
-		if _, ok := doc.table(root); !ok {
+	sections := sectionsOf(doc)
+	if len(sections) == 0 {
+		return nil, noServers(doc)
+	}
+	f.Client = sections[0].client.name
+	inputs := f.inputs(doc)
+	here := nearestProject(sections, folder)
+	for _, s := range sections {
+		if s.folder != "" && s.folder != here {
+			f.note("%s: the servers of the project %s are used there, and imported with `wharf import`", doc.path, s.folder)
 			continue
 		}
-		found = true
-		for _, name := range doc.under(root) {
-			e := newEntry(doc, "server "+name, root, name)
-			if taken[name] {
-				e.fail("", "stands twice in this file")
-			}
-			taken[name] = f.addForeign(e, name) || taken[name]
-		}
-	}
-	if !found {
-		return nil, &Error{File: path, Problem: `has no "mcpServers" (or "servers"); expected {"mcpServers": {"NAME": {"command": "…"}}}`}
+		f.addSection(doc, s, inputs, folder)
 	}
 	return f, nil
 }
 
+// addSection adds the servers of a table, or of a list.
+func (f *File) addSection(doc *document, sec section, inputs []Input, folder string) {
+	if list, ok := doc.at(sec.path).([]any); ok {
+		for i, item := range list {
+			values, _ := item.(map[string]any)
+			name, _ := values["name"].(string)
+			at := append(slices.Clone(sec.path), strconv.Itoa(i))
+			e := &entry{doc: doc, path: at, subject: "server " + cmp.Or(name, strconv.Itoa(i+1)), values: values}
+			f.addForeign(e, sec, cmp.Or(name, "server-"+strconv.Itoa(i+1)), inputs, folder)
+		}
+		return
+	}
+	for _, name := range doc.under(sec.path...) {
+		e := newEntry(doc, "server "+name, append(slices.Clone(sec.path), name)...)
+		f.addForeign(e, sec, name, inputs, folder)
+	}
+}
+
 // addForeign adds a server if it can be used.
-func (f *File) addForeign(e *entry, name string) (added bool) {
-	s := e.foreign(name)
+func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, folder string) {
+	if sec.client.id == "goose" && e.ofGoose() {
+		f.note("%v", e.mistake("", "is part of Goose itself, and no server"))
+		return
+	}
+	s := e.foreign(sec.client, f.rename(e, name))
+	if at := slices.IndexFunc(f.Servers, func(o Server) bool { return o.Name == s.Name }); at >= 0 {
+		e.fail("", "stands twice in this file")
+	} else if first, twice := sameName(f.Servers, s.Name); twice && len(e.wrong) == 0 {
+		e.note("", "differs from the server %s in the case of its letters only", first.Name)
+	}
 	for _, w := range e.wrong {
 		w.Problem += "; this server is left out"
 		f.Warnings = append(f.Warnings, w.Error())
 	}
 	if len(e.wrong) > 0 {
 		f.Warnings = append(f.Warnings, e.misspelt()...)
+		return
+	}
+	if sec.folder != "" && s.Command != "" {
+		s.Dir = cmp.Or(s.Dir, literal(sec.folder))
+	}
+	s.place(folder)
+	s.takeInputs(inputs)
+	f.Servers = append(f.Servers, s)
+	for _, n := range append(e.noted, e.unused()...) {
+		f.Notes = append(f.Notes, n.Error())
+	}
+}
+
+func (f *File) note(format string, a ...any) { f.Notes = append(f.Notes, fmt.Sprintf(format, a...)) }
+
+// rename returns what a server is called here: a name that needs no quotes in a shell. A
+// name that a person could not read is a mistake.
+func (f *File) rename(e *entry, name string) string {
+	if names().MatchString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return name
+	}
+	short := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '.':
+			return r
+		}
+		return '-'
+	}, name)
+	for strings.Contains(short, "--") {
+		short = strings.ReplaceAll(short, "--", "-")
+	}
+	short = strings.Trim(short[:min(len(short), 64)], "-_.")
+	if short == "" {
+		return name // which is a mistake
+	}
+	e.note("", "is called %s here", short)
+	return short
+}
+
+// at returns the value at a path, or nil.
+func (d *document) at(path []string) any {
+	var v any = d.root
+	for _, key := range path {
+		table, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = table[key]
+	}
+	return v
+}
+
+// isForeignTOML tells a file of another client from Wharf's own, which has other keys.
+func isForeignTOML(doc *document) bool {
+	if doc.root["servers"] != nil || doc.root["plugins"] != nil || filepath.Base(doc.path) == "wharf.toml" {
 		return false
 	}
-	f.Servers = append(f.Servers, s)
-	for _, key := range e.doc.under(e.path...) {
-		if !slices.Contains(foreignUsed, key) {
-			f.Warnings = append(f.Warnings, e.mistake(key, "is not used by wharf").Error())
-		}
-	}
-	return true
+	return len(sectionsOf(doc)) > 0
 }
 
-// misspelt tells of the keys of an entry that was left out which may have been meant
-// for those that it lacks.
-func (e *entry) misspelt() (warnings []string) {
-	for _, key := range e.doc.under(e.path...) {
-		better := suggestion(key, foreignUsed)
-		if _, given := e.values[better]; given || better == "" || slices.Contains(foreignUsed, key) {
+// sectionsOf finds the tables of servers in a file: those that its path tells of first,
+// then the others, and last those of the projects that Claude Code keeps in one file.
+func sectionsOf(doc *document) (sections []section) {
+	owner := clientOf(doc.path)
+	var taken []string
+	add := func(c *client, root []string) {
+		key := strings.Join(root, ".")
+		if slices.Contains(taken, key) || !doc.hasServers(c, root) {
+			return
+		}
+		taken = append(taken, key)
+		sections = append(sections, section{client: c, path: root})
+	}
+	if owner != nil {
+		for _, root := range owner.rootPaths() {
+			add(owner, root)
+		}
+	}
+	for i := range clients {
+		for _, root := range clients[i].rootPaths() {
+			add(ownerOf(doc, &clients[i], root, owner), root)
+		}
+	}
+	for _, folder := range doc.under("projects") {
+		path := []string{"projects", folder, "mcpServers"}
+		if t, ok := doc.table(path...); ok && len(t) > 0 && doc.format == formatJSON {
+			sections = append(sections, section{client: byID("claude-code"), path: path, folder: folder})
+		}
+	}
+	return sections
+}
+
+// ownerOf returns whose a table is that clients share the key of, by what its entries
+// look like where the path does not say.
+func ownerOf(doc *document, c *client, root []string, owner *client) *client {
+	switch {
+	case slices.Equal(root, rootMCPServers) && doc.format == formatYAML:
+		return byID("continue")
+	case slices.Equal(root, rootMCPServers) && owner == nil:
+		return &unknownClient
+	case slices.Equal(root, rootMCPServers):
+		return owner
+	case slices.Equal(root, rootNested) && !doc.anyEntry(root, isOpencode):
+		return byID("vscode")
+	case slices.Equal(root, rootFlat) && !doc.anyEntry(root, isOpencode):
+		return byID("crush")
+	case slices.Equal(root, rootNested), slices.Equal(root, rootFlat):
+		return byID("opencode")
+	}
+	return c
+}
+
+// hasServers reports whether there is a table of servers at a path, or a list of them.
+func (d *document) hasServers(c *client, root []string) bool {
+	switch v := d.at(root).(type) {
+	case map[string]any:
+		switch {
+		case slices.Equal(root, rootFlat):
+			return d.anyEntry(root, isServer)
+		case c.id == "goose":
+			return d.format == formatYAML || clientOf(d.path) == c
+		}
+		return true
+	case []any:
+		return d.anyEntry(root, isServer) && (len(v) > 0)
+	}
+	return false
+}
+
+// anyEntry reports whether an entry of a table or list is of some kind.
+func (d *document) anyEntry(root []string, is func(map[string]any) bool) bool {
+	match := func(v any) bool {
+		t, ok := v.(map[string]any)
+		return ok && is(t)
+	}
+	switch v := d.at(root).(type) {
+	case map[string]any:
+		for _, entry := range v {
+			if match(entry) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, match)
+	}
+	return false
+}
+
+func isServer(t map[string]any) bool {
+	return t["command"] != nil || t["url"] != nil || t["type"] != nil
+}
+
+func isOpencode(t map[string]any) bool {
+	_, list := t["command"].([]any)
+	return list || t["environment"] != nil || t["type"] == "local" || t["type"] == "remote"
+}
+
+// noServers is the error of a file in which no servers are found.
+func noServers(doc *document) error {
+	var found []string
+	if doc.keys != nil {
+		found = doc.keys.names
+	}
+	const few = 5
+	text := "nothing"
+	if len(found) > few {
+		text = strings.Join(found[:few], ", ") + ", …"
+	} else if len(found) > 0 {
+		text = strings.Join(found, ", ")
+	}
+	e := &Error{File: doc.path}
+	if c := clientOf(doc.path); c != nil {
+		e.Problem = fmt.Sprintf("is a file of %s, and has no servers: expected them under %s; it has %s", c.name, strings.Join(c.rootPaths()[0], "."), text)
+		return e
+	}
+	e.Problem = fmt.Sprintf("has no servers: it has %s; servers are found under %s, and in files of Wharf under [servers.NAME]", text, rootsText())
+	return e
+}
+
+// nearestProject returns the innermost folder of the sections that holds a folder, or "".
+func nearestProject(sections []section, folder string) (nearest string) {
+	for _, s := range sections {
+		if s.folder == "" || folder == "" {
 			continue
 		}
-		warnings = append(warnings, e.mistake(key, "is not used by wharf; did you mean %s?", better).Error())
-	}
-	return warnings
-}
-
-// foreign reads an entry of another client. Empty texts and null are the same
-// as absent to most of them.
-func (e *entry) foreign(name string) Server {
-	maps.DeleteFunc(e.values, func(_ string, v any) bool { return v == nil })
-	env, _ := e.values["env"].(map[string]any)
-	for name, v := range env {
-		if v == nil { // to some clients, the variable of that name, as the host has it
-			env[name] = "${" + name + "}"
+		rel, err := filepath.Rel(s.folder, folder)
+		if err == nil && filepath.IsLocal(rel) && len(s.folder) > len(nearest) {
+			nearest = s.folder
 		}
 	}
-	transport := e.text(e.first(foreignKeys.transport))
-	s := Server{
-		Name:         name,
-		Transport:    cmp.Or(foreignTransports[transport], transport),
-		Command:      e.text("command"),
-		Args:         e.list("args"),
-		Env:          e.texts("env"),
-		Dir:          e.text(e.first(foreignKeys.dir)),
-		URL:          e.text(e.first(foreignKeys.url)),
-		Headers:      e.texts("headers"),
-		Strategy:     e.oneOf("strategy", strategies...),
-		Auth:         e.foreignAuth(),
-		Address:      e.text("address"),
-		Timeout:      e.milliseconds("timeout"),
-		StartTimeout: e.milliseconds(e.first(foreignKeys.start)),
-		Resend:       e.flag("resend"),
-		MessageCap:   e.size(e.first(foreignKeys.cap)),
-		Framing:      e.oneOf("framing", framings...),
-		Protocol:     e.foreignProtocol(),
-		Settings:     e.texts(e.first(foreignKeys.settings)),
-		Disabled:     e.flag("disabled"),
-		file:         e.doc.path,
-		line:         e.lineOf(""),
-	}
-	if _, given := e.values["enabled"]; given && !e.flag("enabled") {
-		s.Disabled = true
-	}
-	if len(e.wrong) == 0 {
-		e.checkName(name)
-		e.checkTarget(&s)
-		e.checkKeys(&s)
-		e.checkAuth(&s)
-	}
-	return s
+	return nearest
 }
 
-// first returns the first of the keys that the entry has.
-func (e *entry) first(keys []string) string {
-	given := slices.IndexFunc(keys, func(key string) bool { return e.values[key] != nil })
-	return keys[max(given, 0)]
+// place puts what clients mean by the folder of their workspace in its place, and has
+// relative paths count from it; without one, all stays as it is written.
+func (s *Server) place(folder string) {
+	if folder == "" || strings.Contains(folder, "$") {
+		return
+	}
+	s.replaceWords(folder)
+	if s.Dir != "" {
+		s.Dir = within(folder, s.Dir)
+	}
+	if s.Command != "" && filepath.Base(s.Command) != s.Command {
+		s.Command = within(cmp.Or(s.Dir, folder), s.Command)
+	}
+	if s.EnvFile != "" {
+		s.EnvFile = within(folder, s.EnvFile)
+	}
 }
 
-// foreignProtocol reads which era is spoken; every version before the modern
-// one is legacy.
-func (e *entry) foreignProtocol() string {
-	key := e.first(foreignKeys.protocol)
-	if s := e.text(key); version().MatchString(s) && s < modern {
-		return "legacy"
+// within returns a path that counts from a folder, unless it begins with a variable.
+func within(folder, path string) string {
+	if filepath.IsAbs(path) || strings.HasPrefix(path, "$") || strings.HasPrefix(path, "~") {
+		return path
 	}
-	return e.oneOf(key, protocols...)
-}
-
-var version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`) })
-
-// milliseconds reads a timeout: a number of milliseconds, or a duration as in
-// our own files.
-func (e *entry) milliseconds(key string) time.Duration {
-	n, ok := e.values[key].(json.Number)
-	if !ok {
-		return e.duration(key)
-	}
-	ms, err := n.Float64()
-	if err != nil || ms < 0 || ms > math.MaxInt32 {
-		e.fail(key, "expected milliseconds, not %s", n)
-		return 0
-	}
-	if ms == 0 {
-		return -1
-	}
-	return time.Duration(ms * float64(time.Millisecond))
+	return filepath.Join(folder, path)
 }

@@ -10,7 +10,7 @@ import (
 
 const (
 	maxDepth = 200 // how deep the values of a JSON file may nest
-	keyDepth = 4   // how deep keys are remembered: mcpServers, a server, env, a variable
+	keyDepth = 6   // how deep keys are remembered: projects, a folder, mcpServers, a server, env, a variable
 	maxTwice = 16  // of the keys that stand twice, how many are told of
 )
 
@@ -19,7 +19,7 @@ var errDepth = errors.New("it nests too deeply")
 // readJSON parses a file in JSON, with the comments and the commas before a
 // closing bracket that editors allow in it.
 func readJSON(path string, data []byte) (*document, error) {
-	data = strict(bytes.TrimPrefix(data, byteOrderMark))
+	data = strict(data)
 	w := &jsonReader{data: data, dec: json.NewDecoder(bytes.NewReader(data)), keys: &branch{}, lines: 1}
 	w.dec.UseNumber()
 	root, err := w.value(nil)
@@ -37,7 +37,7 @@ func readJSON(path string, data []byte) (*document, error) {
 	if !ok {
 		return nil, &Error{File: path, Line: 1, Problem: `expected an object: {"mcpServers": {…}}`}
 	}
-	return &document{path: path, root: table, keys: w.keys, line: w.lineOf, json: true, twice: w.twice}, nil
+	return &document{path: path, root: table, keys: w.keys, line: w.keys.lineAt, format: formatJSON, twice: w.twice}, nil
 }
 
 // jsonReader reads values token by token, to know where each key stands.
@@ -110,13 +110,6 @@ func (w *jsonReader) line() int {
 		w.offset = to
 	}
 	return w.lines
-}
-
-func (w *jsonReader) lineOf(keys ...string) int {
-	if b := w.keys.at(keys); b != nil {
-		return b.line
-	}
-	return 0
 }
 
 // strict blanks out comments and commas before a closing bracket, and leaves

@@ -18,8 +18,8 @@ var (
 	pluginKeys = []string{"file", "sha256", "origins", "discover", "isolation"}
 	tlsKeys    = []string{"ca", "cert", "key", "name"}
 	serverKeys = []string{
-		"transport", "command", "args", "env", "dir", "url", "headers", "address",
-		"proxy", "tls", "auth", "type", "strategy", "timeout", "start_timeout", "resend", "message_cap", "framing", "protocol", "settings", "disabled", "registry",
+		"transport", "command", "args", "env", "env_file", "dir", "url", "headers", "address",
+		"proxy", "tls", "auth", "type", "strategy", "timeout", "start_timeout", "resend", "message_cap", "framing", "protocol", "settings", "disabled", "enabled_tools", "disabled_tools", "registry",
 	}
 	registryKeys = []string{"address", "name", "version", "sha256"}
 )
@@ -34,12 +34,8 @@ var meant = map[string]string{
 }
 
 // parseNative reads a file of our own.
-func parseNative(path string, data []byte) (*File, error) {
-	doc, err := readTOML(path, data)
-	if err != nil {
-		return nil, err
-	}
-	f := &File{Path: path}
+func parseNative(doc *document) (*File, error) {
+	f := &File{Path: doc.path}
 	root := newEntry(doc, "")
 	root.onlyKeys(rootKeys, "")
 	for _, key := range rootKeys {
@@ -146,6 +142,7 @@ func (e *entry) server(name string) Server {
 		Command:      e.text("command"),
 		Args:         e.list("args"),
 		Env:          e.texts("env"),
+		EnvFile:      e.text("env_file"),
 		Dir:          e.text("dir"),
 		URL:          e.text("url"),
 		Headers:      e.texts("headers"),
@@ -162,9 +159,10 @@ func (e *entry) server(name string) Server {
 		Protocol:     e.oneOf("protocol", protocols...),
 		Settings:     e.texts("settings"),
 		Disabled:     e.flag("disabled"),
-		Registry:     e.registry(),
-		file:         e.doc.path,
-		line:         e.lineOf(""),
+		EnabledTools: e.list("enabled_tools"), DisabledTools: e.list("disabled_tools"),
+		Registry: e.registry(),
+		file:     e.doc.path,
+		line:     e.lineOf(""),
 	}
 	if len(e.wrong) == 0 {
 		e.check(&s)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -32,8 +33,8 @@ func (s Server) Release(names []string, lookup func(string) (string, bool)) (Ser
 		return lookup(name)
 	})
 	out.Project, out.claim = nil, &claim
-	if names := out.Secrets(); len(names) > 0 {
-		return Server{}, errors.Join(err, s.mistake("", secretOfUser, names[0]))
+	if what := s.secretOfUser(); what != "" {
+		return Server{}, errors.Join(err, s.mistake("", "%s", what))
 	}
 	return out, err
 }
@@ -50,8 +51,23 @@ func (s Server) Claim() (claim Server, released bool) {
 // give.
 const grantsNothing = "a project file can grant nothing; write the entry into your own configuration if you want it"
 
-// secretOfUser ends what is said of an entry that means a secret of the vault.
-const secretOfUser = "it means the secret %q of your vault; " + grantsNothing
+// secretOfUser says what is wrong with an entry that means a secret of the vault, or what
+// is in a file; "" is nothing. What the person answers to its own questions is not theirs
+// before.
+func (s Server) secretOfUser() (what string) {
+	s.pieces(func(pieces []piece) {
+		for _, p := range pieces {
+			switch {
+			case p.asks != "":
+			case p.secret.Secret != "":
+				what = fmt.Sprintf("it means the secret %q of your vault; %s", p.secret.Secret, grantsNothing)
+			case p.secret.File != "":
+				what = fmt.Sprintf("it means what is in the file %q; %s", p.secret.File, grantsNothing)
+			}
+		}
+	})
+	return what
+}
 
 // The settings of providers that a project may choose: they say how to sign in
 // to its own server, and lead to nothing that is kept for another.
@@ -88,8 +104,8 @@ func (s *Server) refuse() []*Error {
 			wrong = append(wrong, s.mistake(c.field, "%s", c.problem))
 		}
 	}
-	if names := s.Secrets(); len(names) > 0 {
-		wrong = append(wrong, s.mistake("", secretOfUser, names[0]))
+	if what := s.secretOfUser(); what != "" {
+		wrong = append(wrong, s.mistake("", "%s", what))
 	}
 	known, ok := projectAuth[s.Auth.Provider]
 	if !ok {
@@ -123,16 +139,7 @@ func authority(url string) string {
 // bind makes an entry of a project independent of where one stands: what editors
 // mean by the folder is put in its place, and relative paths count from it.
 func (s *Server) bind(p Project) {
-	words := []string{
-		"$$", "$$", // an escape is no beginning of a word
-		"${workspaceFolder}", p.Folder, "${workspaceFolderBasename}", filepath.Base(p.Folder), "${pathSeparator}", string(filepath.Separator),
-	}
-	if home, err := os.UserHomeDir(); err == nil && !strings.Contains(home, "$") {
-		words = append(words, "${userHome}", home)
-	}
-	r := strings.NewReplacer(words...)
-	x := &expansion{server: s, replace: func(_, value string) (string, []error) { return r.Replace(value), nil }}
-	x.all()
+	s.replaceWords(p.Folder)
 	s.Project = &p
 	if s.Command == "" {
 		return
@@ -143,4 +150,21 @@ func (s *Server) bind(p Project) {
 	if filepath.Base(s.Command) != s.Command && !filepath.IsAbs(s.Command) {
 		s.Command = filepath.Join(s.Dir, s.Command)
 	}
+}
+
+// replaceWords puts a folder in the place of the words by which editors mean it, and the
+// home folder in that of theirs.
+func (s *Server) replaceWords(folder string) {
+	separator := string(filepath.Separator)
+	words := []string{
+		"$$", "$$", // an escape is no beginning of a word
+		"${workspaceFolder}", folder, "${workspaceFolderBasename}", filepath.Base(folder), "${cwd}", folder,
+		"${pathSeparator}", separator, "${/}", separator,
+	}
+	if home, err := os.UserHomeDir(); err == nil && !strings.Contains(home, "$") {
+		words = append(words, "${userHome}", home)
+	}
+	r := strings.NewReplacer(words...)
+	x := &expansion{server: s, replace: func(_, value string) (string, []error) { return r.Replace(value), nil }}
+	x.all()
 }

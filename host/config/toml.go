@@ -2,14 +2,12 @@ package config
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/BurntSushi/toml"
 )
 
 // readTOML parses a file in TOML.
-func readTOML(path string, data []byte) (*document, error) {
-	text := strings.TrimPrefix(string(data), string(byteOrderMark))
+func readTOML(path, text string) (*document, error) {
 	if err := checkShape(text); err != nil {
 		return nil, &Error{File: path, Problem: err.Error()}
 	}

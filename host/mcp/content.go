@@ -101,7 +101,7 @@ func (c *Content) UnmarshalJSON(block []byte) error {
 	if r.Kind() != '{' || !json.Valid(block) {
 		return fmt.Errorf("content block: expected an object, got %s", KindOf(block))
 	}
-	var m [len(memberNames)][]byte // the values, the last of each name; nil is none
+	var m members
 	strange := false
 	for name := range r.Object() {
 		if at := slices.Index(memberNames[:], string(name)); at >= 0 {
@@ -110,6 +110,12 @@ func (c *Content) UnmarshalJSON(block []byte) error {
 			strange = true
 		}
 	}
+	return c.read(block, &m, strange)
+}
+
+// read sets the fields from the members of block; strange says that it has others
+// beside them.
+func (c *Content) read(block []byte, m *members, strange bool) error {
 	*c = Content{}
 	fields := [len(memberNames)]any{
 		&c.Type, &c.Text, &c.Data, &c.MIMEType, &c.URI, &c.Name, &c.Title, &c.Description, &c.Size,
@@ -137,6 +143,9 @@ var memberNames = [...]string{
 	"type", "text", "data", "mimeType", "uri", "name", "title", "description", "size", "resource", "annotations", "_meta",
 }
 
+// members are the values of those members, the last of each name; nil is none.
+type members [len(memberNames)][]byte
+
 func known(contentType string) bool {
 	switch contentType {
 	case ContentText, ContentImage, ContentAudio, ContentResourceLink, ContentResource:
@@ -158,19 +167,22 @@ func (r *ResourceContents) fits(member []byte) bool {
 // MarshalJSON writes the blob where there is one, and the text otherwise: a
 // resource has exactly one of them, and either may be empty.
 func (r ResourceContents) MarshalJSON() ([]byte, error) {
-	w := struct {
+	type head struct {
 		URI      string          `json:"uri"`
 		MIMEType string          `json:"mimeType,omitempty"`
 		Meta     json.RawMessage `json:"_meta,omitempty"`
-		Text     *string         `json:"text,omitempty"`
-		Blob     *string         `json:"blob,omitempty"`
-	}{URI: r.URI, MIMEType: r.MIMEType, Meta: r.Meta}
-	if r.Blob != "" {
-		w.Blob = &r.Blob
-	} else {
-		w.Text = &r.Text
 	}
-	return marshal(w)
+	h := head{r.URI, r.MIMEType, r.Meta}
+	if r.Blob != "" {
+		return marshal(struct {
+			head
+			Blob string `json:"blob"`
+		}{h, r.Blob})
+	}
+	return marshal(struct {
+		head
+		Text string `json:"text"`
+	}{h, r.Text})
 }
 
 // marshal is json.Marshal without its rewriting of <, > and &, which would

@@ -35,8 +35,7 @@ type Options struct {
 	// Scenarios are played beside those of the kit, for what is of one protocol alone.
 	Scenarios []*Scenario
 
-	random   func() io.Reader // of an instance; nil = always the same
-	cutEvery int              // bytes from one place where a scenario is cut to the next; 0 = 1
+	random func() io.Reader // of an instance; nil = always the same
 }
 
 // Run tests a module, a transport or an auth provider. It returns when everything
@@ -45,12 +44,8 @@ type Options struct {
 func Run(ctx context.Context, module []byte, o Options) (*Report, error) {
 	compiler := &worker.Compiler{Command: o.Worker}
 	defer compiler.Close()
-	return run(newChecker(ctx, compiler, module, o))
-}
-
-// run is Run with a compiler of the caller's.
-func run(c checker) (*Report, error) {
-	if wasm.HasExport(c.binary, step.ExportStep) && !wasm.HasExport(c.binary, abi.ExportEvent) {
+	c := newChecker(ctx, compiler, module, o)
+	if wasm.HasExport(module, step.ExportStep) && !wasm.HasExport(module, abi.ExportEvent) {
 		return runProvider(c)
 	}
 	return runTransport(c)
@@ -83,10 +78,10 @@ type kit struct {
 
 // load loads the module, and has the guest describe itself.
 func (k *kit) load() bool {
-	loads := Check{ID: "module", Title: "The module is one that a host loads", Level: Required, Points: []string{"R1"}}
+	door := Check{ID: "module", Title: "The module is one that a host loads", Level: Required, Points: []string{"R1"}}
 	began := time.Now()
 	m, err := k.module(wasm.Config{})
-	if k.judge(&loads, err, nil); err != nil {
+	if k.judge(&door, err, nil); err != nil {
 		k.skip(k.allScenarios(), "the module cannot be loaded")
 		return false
 	}
@@ -268,7 +263,7 @@ func (k *kit) play(s *Scenario) (last *recording, err error) {
 		if err == nil && s.Cuts != "" {
 			how = ", cut after every byte"
 			_, last, err = k.once(&c, s, cutter{all: true})
-			for at := 1; err == nil && at < min(total, mostCuts); at += max(1, k.options.cutEvery) {
+			for at := 1; err == nil && at < min(total, mostCuts); at++ {
 				how = fmt.Sprintf(", cut after byte %d", at)
 				_, last, err = k.once(&c, s, cutter{at: at})
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -40,26 +41,58 @@ func (as *Accounts) settings(a config.Auth) func(context.Context) (json.RawMessa
 	}
 }
 
-// Resolve returns an entry with its secrets of the vault, which are looked up each time
-// that it is connected, and kept out of what is shown and recorded.
+// Resolve returns an entry with its secrets and with the variables of its file, which are
+// looked up each time that it is connected, and kept out of what is shown and recorded.
 func (d *Dialer) Resolve(ctx context.Context, s config.Server) (config.Server, error) {
-	names := s.Secrets()
-	if len(names) == 0 {
-		return s, nil
-	}
-	values := make(map[string]string, len(names))
-	for _, name := range names {
-		text, err := d.Accounts.lookUp(ctx, config.Reference{Secret: name})
+	values := make(map[config.Reference]string)
+	for _, r := range s.Secrets() {
+		text, err := d.Accounts.lookUp(ctx, r)
 		if err != nil {
-			return s, &hosterr.Error{Kind: hosterr.ErrConfig, Err: fmt.Errorf("${secret:%s}: %w", name, err), Hint: hosterr.Hint(err)}
+			return s, &hosterr.Error{Kind: hosterr.ErrConfig, Err: fmt.Errorf("%s: %w", secretText(s, r), err), Hint: hosterr.Hint(err)}
 		}
 		d.secrets.shown.HideNamed(text)
-		values[name] = text
+		values[r] = text
 	}
 	s, err := s.Resolve(values)
+	if err == nil && s.EnvFile != "" {
+		s, err = withEnvFile(s)
+	}
 	if err != nil {
 		return s, hosterr.Configf("%w", err)
 	}
+	return s, nil
+}
+
+// secretText says which secret of an entry is meant.
+func secretText(s config.Server, r config.Reference) string {
+	for _, in := range s.Inputs {
+		if in.Secret == r.Secret {
+			return "${input:" + in.ID + "}, which is asked for on a terminal and then kept"
+		}
+	}
+	if r.File != "" {
+		return "${file:" + r.File + "}"
+	}
+	return "${secret:" + r.Secret + "}"
+}
+
+// withEnvFile returns an entry with the variables of its file among its own, which count
+// more. The path counts from the folder of the entry.
+func withEnvFile(s config.Server) (config.Server, error) {
+	path := s.EnvFile
+	if !filepath.IsAbs(path) && s.Dir != "" {
+		path = filepath.Join(s.Dir, path)
+	}
+	text, err := readSecret(path)
+	if err != nil {
+		return s, fmt.Errorf("env_file: %w", err)
+	}
+	env, err := config.ParseEnv(path, text)
+	if err != nil {
+		return s, fmt.Errorf("env_file: %w", err)
+	}
+	maps.Copy(env, s.Env)
+	s.Env, s.EnvFile = env, ""
 	return s, nil
 }
 

@@ -10,8 +10,9 @@ import (
 // they queue their message here. A goroutine sends what is queued. It ends when the queue
 // is empty, or when the link, whose context ends with the connection, refuses the rest.
 type asyncSender struct {
-	transmit func(context.Context, *Message) error
-	ctx      context.Context // ends with the connection
+	link Link
+	ctx  context.Context // ends with the connection
+	sent func(*Message)  // sees every message first
 
 	mu      sync.Mutex
 	queue   []queued
@@ -56,7 +57,8 @@ func (s *asyncSender) run() {
 				close(q.mark)
 				continue
 			}
-			if s.transmit(s.ctx, q.m) != nil {
+			s.sent(q.m)
+			if s.link.Send(s.ctx, q.m) != nil {
 				s.mu.Lock()
 				s.dropped++
 				s.mu.Unlock()

@@ -47,10 +47,10 @@ func (p *Peer) Call(ctx context.Context, r Call) ([]byte, error) {
 	c := p.newCall(ctx, &r)
 	defer p.recycle(c)
 	if err := contextError(ctx); err != nil {
-		return nil, &CallError{c.method, NotSent, err}
+		return nil, p.failed(c.method, NotSent, err)
 	}
 	if err := p.flight.open(c); err != nil {
-		return nil, &CallError{c.method, NotSent, err}
+		return nil, p.failed(c.method, NotSent, err)
 	}
 	if r.Begun != nil {
 		r.Begun()
@@ -82,29 +82,21 @@ func (p *Peer) recycle(c *call) {
 }
 
 func (p *Peer) send(c *call, r *Call) error {
-	f := c.terms.facts(r.Method)
-	f.Name, f.Headers = r.Name, r.Headers
+	h := c.terms.header()
+	h.name, h.headers = r.Name, r.Headers
 	switch {
 	case r.Version != "":
-		f.Version = r.Version
+		h.version = r.Version
 	case r.Method == methodInitialize:
-		f.Version = "" // it opens a session anew, whatever was settled for an old one
+		h.version = "" // it opens a session anew, whatever was settled for an old one
 	}
-	m, err := newRequest(c.id, &f, r.Params)
+	m, err := newRequest(c.id, r.Method, &h, r.Params)
 	if err != nil {
 		return err
 	}
-	m.prompted = r.Prompted
-	return p.transmit((*sendContext)(c), m)
-}
-
-// transmit gives a message to the link, as far as ctx allows.
-func (p *Peer) transmit(ctx context.Context, m *Message) error {
-	m.Deadline, _ = ctx.Deadline()
-	if p.config.Trace != nil {
-		p.config.Trace(true, m.Body())
-	}
-	return p.config.Link.Send(ctx, m)
+	m.Deadline, m.prompted = earliest(c.parent, c.deadline), r.Prompted
+	p.traceSent(m)
+	return p.config.Link.Send((*sendContext)(c), m)
 }
 
 // unsent ends a call whose message the link refused. If the call had ended
@@ -116,7 +108,7 @@ func (p *Peer) unsent(c *call, err error) error {
 	if c.over(); c.err != nil {
 		err = c.err
 	}
-	return &CallError{c.method, NotSent, err}
+	return p.failed(c.method, NotSent, err)
 }
 
 // await returns when c has ended. It is the one place where a caller waits, and
@@ -160,7 +152,7 @@ func (p *Peer) outcome(c *call) ([]byte, error) {
 	if c.left {
 		p.abandon(c)
 	}
-	return nil, &CallError{c.method, c.sent, c.err}
+	return nil, p.failed(c.method, c.sent, c.err)
 }
 
 // abandon tells the transport that no caller waits for the answer any more, and the server
@@ -184,6 +176,10 @@ func (p *Peer) abandon(c *call) {
 	}
 }
 
+func (p *Peer) failed(method string, sent Sent, err error) error {
+	return &CallError{Server: p.config.Name, Method: method, Sent: sent, Err: err}
+}
+
 // contextError returns nil while ctx is not done, and then why it is: the
 // cause, where there is one, beside the plain Canceled or DeadlineExceeded.
 func contextError(ctx context.Context) error {
@@ -199,15 +195,17 @@ func contextError(ctx context.Context) error {
 func (p *Peer) Notify(ctx context.Context, method string, params Appender) error {
 	m, err := p.notification(method, params)
 	if err != nil {
-		return &CallError{method, NotSent, err}
+		return p.failed(method, NotSent, err)
 	}
 	if p.config.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, p.config.Timeout, ErrTimeout)
 		defer cancel()
 	}
-	if err := p.transmit(ctx, m); err != nil {
-		return &CallError{method, NotSent, err}
+	m.Deadline = earliest(ctx, time.Time{})
+	p.traceSent(m)
+	if err := p.config.Link.Send(ctx, m); err != nil {
+		return p.failed(method, NotSent, err)
 	}
 	return nil
 }
@@ -220,12 +218,14 @@ func (p *Peer) Announce(ctx context.Context, method string, params Appender) err
 	c := p.newCall(ctx, &Call{Method: method})
 	defer p.recycle(c)
 	if err := p.flight.open(c); err != nil {
-		return &CallError{c.method, NotSent, err}
+		return p.failed(c.method, NotSent, err)
 	}
-	f := c.terms.facts(c.method)
-	m, err := newNotification(c.exchange(), &f, params)
+	h := c.terms.header()
+	m, err := newNotification(c.exchange(), c.method, &h, params)
 	if err == nil {
-		err = p.transmit((*sendContext)(c), m)
+		m.Deadline = earliest(c.parent, c.deadline)
+		p.traceSent(m)
+		err = p.config.Link.Send((*sendContext)(c), m)
 	}
 	if err != nil {
 		return p.unsent(c, err)
@@ -234,7 +234,7 @@ func (p *Peer) Announce(ctx context.Context, method string, params Appender) err
 	if c.err == nil || errors.Is(c.err, ErrNoResponse) {
 		return nil
 	}
-	return &CallError{c.method, c.sent, c.err}
+	return p.failed(c.method, c.sent, c.err)
 }
 
 func (p *Peer) notification(method string, params Appender) (*Message, error) {
@@ -242,6 +242,6 @@ func (p *Peer) notification(method string, params Appender) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := terms.facts(method)
-	return newNotification(exchange, &f, params)
+	h := terms.header()
+	return newNotification(exchange, method, &h, params)
 }

@@ -45,9 +45,9 @@ func (p *Peer) message(exchange uint32, msg []byte, owned bool) abi.Verdict {
 	case e.method == nil:
 		return p.response(exchange, msg, &e, owned)
 	case e.id == nil:
-		return p.tell(&e)
+		return p.tell(exchange, &e)
 	default:
-		p.request(msg, &e)
+		p.request(exchange, msg, &e)
 		return abi.VerdictRequest
 	}
 }
@@ -173,7 +173,7 @@ func (p *Peer) failAllMatching(exchange uint32, msg []byte, why error) {
 // request takes what a server asks: to the handler, if there is one and if it
 // is not busy, or back with a refusal. Where no replies may be sent, not even
 // that one is.
-func (p *Peer) request(msg []byte, e *envelope) {
+func (p *Peer) request(exchange uint32, msg []byte, e *envelope) {
 	p.tally.requests.Add(1)
 	if p.flight.terms.Load().NoReplies {
 		p.tally.refused.Add(1)
@@ -181,9 +181,10 @@ func (p *Peer) request(msg []byte, e *envelope) {
 		return
 	}
 	in := &Incoming{
-		Method: string(strictjson.Unquote(e.method)),
-		Params: bytes.Clone(e.params),
-		id:     bytes.Clone(e.id),
+		Exchange: exchange,
+		Method:   string(strictjson.Unquote(e.method)),
+		Params:   bytes.Clone(e.params),
+		id:       bytes.Clone(e.id),
 	}
 	if refusal := p.admit(in); refusal != nil {
 		p.tally.refused.Add(1)
@@ -197,7 +198,7 @@ func (p *Peer) request(msg []byte, e *envelope) {
 var errNotAsked = errors.New("in this protocol revision a server must not send requests")
 
 // tell takes what a server tells.
-func (p *Peer) tell(e *envelope) abi.Verdict {
+func (p *Peer) tell(exchange uint32, e *envelope) abi.Verdict {
 	method := known(strictjson.Unquote(e.method))
 	if method == methodCancelled {
 		p.serving.cancelled(e.params)
@@ -205,6 +206,6 @@ func (p *Peer) tell(e *envelope) abi.Verdict {
 	if p.config.Handler != nil {
 		p.config.Handler.Preempt(method, e.params)
 	}
-	p.notes.add(method, e.params)
+	p.notes.add(exchange, method, e.params)
 	return abi.VerdictNote
 }

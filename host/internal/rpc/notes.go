@@ -50,6 +50,7 @@ type batch struct {
 type note struct {
 	method     string
 	start, end int
+	exchange   uint32
 	gone       bool // shed
 }
 
@@ -75,12 +76,12 @@ func (b *batch) params(n *note) []byte {
 }
 
 // add queues one notification; params is copied.
-func (q *notes) add(method string, params []byte) {
+func (q *notes) add(exchange uint32, method string, params []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.heard++
 	b := &q.filling
-	n := note{method: method, end: len(params)}
+	n := note{method: method, end: len(params), exchange: exchange}
 	if q.closed || !q.makeRoom(n.size()) {
 		q.lost++
 		b.gap = b.gap || !q.closed
@@ -115,7 +116,7 @@ func (q *notes) run() {
 	for q.take(&b) {
 		for i := range b.entries {
 			n := &b.entries[i]
-			in = Incoming{Method: n.method, Params: b.params(n)}
+			in = Incoming{Exchange: n.exchange, Method: n.method, Params: b.params(n)}
 			q.hear(&in)
 		}
 		if b.gap {
@@ -146,6 +147,12 @@ func (q *notes) close() {
 	q.closed = true
 }
 
+func (q *notes) count(c *Counters) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	c.Notifications, c.LogsDropped, c.Coalesced, c.NotesDropped = q.heard, q.logs, q.coalesced, q.lost
+}
+
 // shed drops from a full batch what is missed least: first whatever a later
 // notification says again, then the oldest log messages, until a quarter is
 // free. What remains stays in order.
@@ -170,7 +177,12 @@ func (q *notes) shed() {
 			excess -= n.size()
 		}
 	}
-	all, text := b.entries, b.buffer // the gaps are closed in place
+	b.compact()
+}
+
+// compact closes the gaps that shedding leaves, in place.
+func (b *batch) compact() {
+	all, text := b.entries, b.buffer
 	b.entries, b.buffer, b.size = all[:0], text[:0], 0
 	for _, n := range all {
 		if !n.gone {

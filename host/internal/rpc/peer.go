@@ -28,6 +28,7 @@ type Link interface {
 // Config is what a peer is made of. Link is required.
 type Config struct {
 	Link    Link
+	Name    string        // the server's name, for errors
 	Handler Handler       // what the server asks and tells; nil = none is heard
 	Timeout time.Duration // of a call, and of how long a notification waits for room; 0 = none
 	After   uint64        // the number of the last message before: of a session that goes on, where no id may come twice
@@ -83,7 +84,7 @@ func NewPeer(c Config) *Peer {
 	p.flight.terms.Store(&Terms{})
 	p.flight.pending, p.flight.lastID = make(map[uint32]*call), c.After
 	p.calls.New = newCall
-	p.sender.transmit = p.transmit
+	p.sender.link, p.sender.sent = c.Link, p.traceSent
 	p.notes.hear = func(*Incoming) {}
 	if c.Handler != nil {
 		p.notes.hear = c.Handler.Notify
@@ -206,5 +207,11 @@ func (p *Peer) TooBig(exchange uint32, head []byte) {
 func (p *Peer) dropped(why error, msg []byte) {
 	if p.config.Dropped != nil {
 		p.config.Dropped(why, msg)
+	}
+}
+
+func (p *Peer) traceSent(m *Message) {
+	if p.config.Trace != nil {
+		p.config.Trace(true, m.Body())
 	}
 }

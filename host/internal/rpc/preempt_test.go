@@ -55,7 +55,7 @@ func TestGapIsTold(t *testing.T) {
 			inner(in)
 			return
 		}
-		if gaps++; in.Params != nil {
+		if gaps++; in.Params != nil || in.Exchange != 0 {
 			t.Errorf("the gap is %+v", in)
 		}
 		close(told)

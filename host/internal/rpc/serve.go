@@ -34,8 +34,9 @@ type Handler interface {
 
 // Incoming is a request or a notification of the server.
 type Incoming struct {
-	Method string
-	Params []byte // raw JSON, an object or an array; nil = none
+	Exchange uint32 // over which it came; 0 = the shared channel
+	Method   string
+	Params   []byte // raw JSON, an object or an array; nil = none
 
 	id []byte // raw token of a request
 }
@@ -114,13 +115,7 @@ func (p *Peer) serve(ctx context.Context, in *Incoming, one *served) {
 		fault = internalError
 	}
 	m := p.reply(in, result, fault)
-	s := &p.serving
-	s.mu.Lock()
-	delete(s.active, string(in.id))
-	s.bytes -= in.size()
-	wanted := !one.cancelled
-	s.mu.Unlock()
-	one.cancel(nil)
+	wanted := p.serving.finish(in, one)
 	if m == nil {
 		return
 	}
@@ -128,9 +123,21 @@ func (p *Peer) serve(ctx context.Context, in *Incoming, one *served) {
 		m.Free()
 		return
 	}
-	if p.transmit(p.serving.ctx, m) != nil {
+	p.traceSent(m)
+	if p.config.Link.Send(p.serving.ctx, m) != nil {
 		p.tally.failures.Add(1)
 	}
+}
+
+// finish takes a request out of the set and reports whether its reply is wanted.
+func (s *serving) finish(in *Incoming, one *served) bool {
+	s.mu.Lock()
+	delete(s.active, string(in.id))
+	s.bytes -= in.size()
+	wanted := !one.cancelled
+	s.mu.Unlock()
+	one.cancel(nil)
+	return wanted
 }
 
 // cancelled ends the context of the request that a server takes back.
@@ -158,6 +165,6 @@ func (p *Peer) reply(in *Incoming, result Appender, fault *Error) *Message {
 	if err != nil {
 		return nil
 	}
-	f := terms.facts("")
-	return newReply(exchange, in.id, &f, result, fault)
+	h := terms.header()
+	return newReply(exchange, in.id, &h, result, fault)
 }

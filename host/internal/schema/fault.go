@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/wharf-mcp/wharf/host/cleantext"
+	"unicode/utf8"
 )
 
 // Kind is what is wrong with a place in a value.
@@ -133,5 +132,8 @@ func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	return cleantext.Cut(text, most) + "…"
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "…"
 }

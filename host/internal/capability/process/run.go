@@ -21,7 +21,7 @@ const (
 	stderrLine  = 300              // bytes of each of them
 )
 
-// Output is what a command printed, and its exit code.
+// Output is what a command left.
 type Output struct {
 	Code   int    // the exit code; -1 if a signal ended it
 	Stdout []byte // all of it; the caller's
@@ -29,18 +29,19 @@ type Output struct {
 }
 
 // Run runs the process to its end, as a server entry's helper command: the same
-// environment as that of a server, nothing on stdin, thirty seconds. All processes that it
-// left in its group are gone when Run returns.
+// environment as that of a server, nothing on stdin, thirty seconds. Whatever it
+// started and left in its group is gone when Run returns.
 //
-// A command that fails has an Output like any other; its code says so. The error is that
-// the command could not be started, that it wrote more than [MaxOutput], or that it was not
-// over in time or when ctx ended: then it is told to end, and killed soon after. No error
-// quotes its stdout, which may be a secret; errors quote its last lines on stderr.
+// A command that fails has an Output like any other; its code says so. The error
+// is of one that could not be started, that said more than [MaxOutput], or that
+// was not over in time or when ctx ended: it is told to end then, and killed soon
+// after. What it said on stdout is in no error, for it may be a secret; its last
+// lines on stderr are.
 func (p Process) Run(ctx context.Context) (*Output, error) {
-	return p.RunWithin(ctx, runTime)
+	return p.run(ctx, runTime, capability.OneShot())
 }
 
-// RunWithin is [Process.Run] for a command that may take longer: a compiler.
+// RunWithin is [Process.Run] for what the user runs and may take longer: a compiler.
 func (p Process) RunWithin(ctx context.Context, limit time.Duration) (*Output, error) {
 	return p.run(ctx, limit, capability.OneShot())
 }
@@ -60,19 +61,7 @@ func (p Process) run(ctx context.Context, limit time.Duration, grace capability.
 	c.stdin.Close()
 	stdout, stderr := &cappedBuffer{full: make(chan struct{})}, capability.NewTail()
 	c.follow(func() { io.CopyBuffer(stdout, c.stdout, make([]byte, 8<<10)) }, stderr)
-	select {
-	case <-c.exited:
-		c.awaitPipes(ctx, grace.Exit, stdout.full)
-	case <-stdout.full:
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-		if c.group.terminate() {
-			select {
-			case <-c.exited:
-			case <-time.After(grace.Term):
-			}
-		}
-	}
+	err = c.wait(ctx, grace, stdout)
 	state := c.killAndReap()
 	c.drain()
 	lines := cleanLines(stderr.Bytes())
@@ -89,7 +78,26 @@ func (p Process) run(ctx context.Context, limit time.Duration, grace capability.
 	return &Output{Code: state.ExitCode(), Stdout: stdout.kept.Bytes(), Stderr: strings.Join(lines, "\n")}, nil
 }
 
-// cappedBuffer keeps what a command prints until it is full.
+// wait returns when the process is over and its output is read, or when it has to end.
+// The error is that its time is up.
+func (c *child) wait(ctx context.Context, grace capability.Grace, stdout *cappedBuffer) error {
+	select {
+	case <-c.exited:
+		c.awaitPipes(ctx, grace.Exit, stdout.full)
+	case <-stdout.full:
+	case <-ctx.Done():
+		if c.group.terminate() {
+			select {
+			case <-c.exited:
+			case <-time.After(grace.Term):
+			}
+		}
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// cappedBuffer takes what a command says until it is full.
 type cappedBuffer struct {
 	kept bytes.Buffer
 	full chan struct{} // closed when something did not go in
@@ -114,8 +122,8 @@ func (b *cappedBuffer) isFull() bool {
 	}
 }
 
-// cleanLines returns the lines of what a command printed, without empty ones, cleaned for
-// a person.
+// cleanLines returns the lines of what a command said that are not empty, as a person may
+// see them.
 func cleanLines(said []byte) (lines []string) {
 	for line := range bytes.Lines(said) {
 		if clean := cleantext.Line(string(bytes.TrimSpace(line)), stderrLine); clean != "" {

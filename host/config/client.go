@@ -1,0 +1,243 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// client is a program whose files are read as they are: where they are, under which key
+// they keep their servers, and what their values mean where that is not common to all.
+// What its keys are called is in [foreignKeys]; clients agree on most of those.
+type client struct {
+	id, name string // for a command line, and for people
+
+	// files are the user's own: "~" is the home folder, "{config}" the one for
+	// configuration that the system has. A name before a colon limits it to one system.
+	files []string
+
+	// ends are how paths of its files end, those in projects included.
+	ends []string
+
+	// roots are the keys of the table of servers, a path each; nil is mcpServers.
+	roots [][]string
+
+	unit   time.Duration // of a number in timeout; 0 is not known: seconds below 1000, else milliseconds
+	syntax syntax        // how its values hold variables
+	sse    bool          // its url is of the transport HTTP+SSE, unless it has a type
+}
+
+// The keys under which servers are kept.
+var (
+	rootMCPServers = []string{"mcpServers"}
+	rootServers    = []string{"servers"}
+	rootNested     = []string{"mcp", "servers"}
+	rootFlat       = []string{"mcp"}
+)
+
+// clients is the table of all that are known. For a file that is not recognised by its
+// path, the first one counts that has its root. The sources of each are in
+// testdata/clients/README.md.
+var clients = []client{
+	{
+		id: "claude-desktop", name: "Claude Desktop",
+		files: []string{"{config}/Claude/claude_desktop_config.json"},
+		ends:  []string{"claude_desktop_config.json"},
+	},
+	{
+		id: "claude-code", name: "Claude Code",
+		files: []string{"~/.claude.json"},
+		ends:  []string{".claude.json", ".mcp.json", ".claude/mcp.json", "managed-mcp.json"},
+	},
+	{
+		id: "cursor", name: "Cursor",
+		files: []string{"~/.cursor/mcp.json"},
+		ends:  []string{".cursor/mcp.json"},
+	},
+	{
+		id: "vscode", name: "VS Code",
+		files: []string{
+			"{config}/Code/User/mcp.json", "{config}/Code - Insiders/User/mcp.json", "{config}/VSCodium/User/mcp.json",
+			"{config}/Code/User/settings.json", "{config}/Code - Insiders/User/settings.json", "{config}/VSCodium/User/settings.json",
+		},
+		ends:  []string{".vscode/mcp.json", "User/mcp.json", ".vscode/settings.json", "User/settings.json"},
+		roots: [][]string{rootServers, rootMCPServers, rootNested, {"mcp.servers"}},
+	},
+	{
+		id: "windsurf", name: "Windsurf",
+		files: []string{"~/.codeium/windsurf/mcp_config.json"},
+		ends:  []string{"windsurf/mcp_config.json"},
+	},
+	{
+		id: "cline", name: "Cline",
+		files: []string{
+			"{config}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+			"~/.cline/data/settings/cline_mcp_settings.json",
+		},
+		ends: []string{"cline_mcp_settings.json"},
+		unit: time.Second,
+	},
+	{
+		id: "roo", name: "Roo Code",
+		files: []string{
+			"{config}/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+			"{config}/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/cline_mcp_settings.json",
+		},
+		ends: []string{"mcp_settings.json", ".roo/mcp.json"},
+		unit: time.Second,
+	},
+	{
+		id: "gemini", name: "Gemini CLI",
+		files:  []string{"~/.gemini/settings.json"},
+		ends:   []string{".gemini/settings.json"},
+		unit:   time.Millisecond,
+		syntax: shellSyntax, sse: true,
+	},
+	{
+		id: "copilot", name: "GitHub Copilot CLI",
+		files: []string{"~/.copilot/mcp-config.json"},
+		ends:  []string{"mcp-config.json", ".github/mcp.json"},
+		unit:  time.Millisecond,
+	},
+	{
+		id: "zed", name: "Zed",
+		files:  []string{"linux:~/.config/zed/settings.json", "darwin:~/.config/zed/settings.json", "windows:{config}/Zed/settings.json"},
+		ends:   []string{"zed/settings.json", "Zed/settings.json", ".zed/settings.json"},
+		roots:  [][]string{{"context_servers"}},
+		unit:   time.Second,
+		syntax: noSyntax,
+	},
+	{
+		id: "codex", name: "Codex",
+		files:  []string{"~/.codex/config.toml"},
+		ends:   []string{".codex/config.toml"},
+		roots:  [][]string{{"mcp_servers"}},
+		unit:   time.Second,
+		syntax: noSyntax,
+	},
+	{
+		id: "opencode", name: "opencode",
+		files:  []string{"~/.config/opencode/opencode.json", "~/.config/opencode/opencode.jsonc"},
+		ends:   []string{"opencode.json", "opencode.jsonc"},
+		roots:  [][]string{rootNested, rootFlat},
+		unit:   time.Millisecond,
+		syntax: braceSyntax,
+	},
+	{
+		id: "crush", name: "Crush",
+		files:  []string{"linux:~/.config/crush/crush.json", "darwin:~/.config/crush/crush.json", "windows:~/AppData/Local/crush/crush.json"},
+		ends:   []string{"crush.json", ".crush.json"},
+		roots:  [][]string{rootFlat},
+		unit:   time.Second,
+		syntax: crushSyntax,
+	},
+	{
+		id: "amp", name: "Amp",
+		files: []string{"~/.config/amp/settings.json", "~/.config/amp/settings.jsonc"},
+		ends:  []string{"amp/settings.json", "amp/settings.jsonc", ".amp/settings.json"},
+		roots: [][]string{{"amp.mcpServers"}},
+	},
+	{
+		id: "jetbrains", name: "JetBrains",
+		files: []string{"~/.junie/mcp/mcp.json"},
+		ends:  []string{".junie/mcp/mcp.json", ".air/mcp.json"},
+	},
+	{
+		id: "goose", name: "Goose",
+		files:  []string{"linux:~/.config/goose/config.yaml", "darwin:~/.config/goose/config.yaml", "windows:{config}/Block/goose/config/config.yaml"},
+		ends:   []string{"goose/config.yaml", "goose/config/config.yaml"},
+		roots:  [][]string{{"extensions"}},
+		unit:   time.Second,
+		syntax: gooseSyntax,
+	},
+	{
+		id: "continue", name: "Continue",
+		files:  []string{"~/.continue/config.yaml"},
+		ends:   []string{".continue/config.yaml"},
+		syntax: continueSyntax,
+	},
+	{
+		id: "mcporter", name: "mcporter",
+		files:  []string{"~/.mcporter/mcporter.json", "~/.mcporter/mcporter.jsonc"},
+		ends:   []string{"mcporter.json", "mcporter.jsonc"},
+		syntax: mcporterSyntax,
+	},
+	{
+		id: "kiro", name: "Kiro",
+		files: []string{"~/.kiro/settings/mcp.json"},
+		ends:  []string{".kiro/settings/mcp.json"},
+	},
+	{
+		id: "lmstudio", name: "LM Studio",
+		files: []string{"~/.lmstudio/mcp.json"},
+		ends:  []string{".lmstudio/mcp.json"},
+	},
+	{
+		id: "amazonq", name: "Amazon Q",
+		files: []string{"~/.aws/amazonq/mcp.json"},
+		ends:  []string{".amazonq/mcp.json", "amazonq/mcp.json"},
+		unit:  time.Millisecond,
+	},
+	{
+		id: "mcphub", name: "mcphub.nvim",
+		files: []string{"~/.config/mcphub/servers.json"},
+		ends:  []string{"mcphub/servers.json", ".mcphub/servers.json"},
+		roots: [][]string{rootMCPServers, rootServers},
+	},
+}
+
+// unknownClient reads what is in no path of the table.
+var unknownClient = client{name: "another client"}
+
+func (c *client) rootPaths() [][]string {
+	if c.roots == nil {
+		return [][]string{rootMCPServers}
+	}
+	return c.roots
+}
+
+// clientOf returns the client that keeps its servers in a file of that path, the one
+// with the longest end, or nil.
+func clientOf(path string) (found *client) {
+	path = "/" + filepath.ToSlash(path)
+	longest := 0
+	for i := range clients {
+		for _, end := range clients[i].ends {
+			if len(end) > longest && strings.HasSuffix(path, "/"+end) {
+				found, longest = &clients[i], len(end)
+			}
+		}
+	}
+	return found
+}
+
+// byID returns a client of the table.
+func byID(id string) *client {
+	return &clients[slices.IndexFunc(clients, func(c client) bool { return c.id == id })]
+}
+
+// rootsText lists the keys under which servers are looked for, and whose they are.
+func rootsText() string {
+	var parts []string
+	names := make(map[string][]string)
+	for i := range clients {
+		for _, root := range clients[i].rootPaths() {
+			key := strings.Join(root, ".")
+			if names[key] == nil {
+				parts = append(parts, key)
+			}
+			if !slices.Contains(names[key], clients[i].name) {
+				names[key] = append(names[key], clients[i].name)
+			}
+		}
+	}
+	for i, key := range parts {
+		of := names[key]
+		if len(of) > 2 {
+			of = append(slices.Clone(of[:2]), "…")
+		}
+		parts[i] = key + " (" + strings.Join(of, ", ") + ")"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,69 @@
+package config
+
+import (
+	"strings"
+)
+
+// ParseEnv reads a file of variables, as editors take them from .env files: NAME=value in
+// each line, perhaps after "export", with comments, and values in quotes. Values in double
+// quotes may hold \n, \", \\ and \$; in a value nothing is replaced. The path is for errors.
+func ParseEnv(path, text string) (map[string]string, error) {
+	env := make(map[string]string)
+	line := 0
+	for l := range strings.Lines(text) {
+		line++
+		l = strings.TrimSpace(strings.TrimPrefix(l, "\ufeff"))
+		if l == "" || strings.HasPrefix(l, "#") {
+			continue
+		}
+		name, value, assigned := strings.Cut(strings.TrimPrefix(l, "export "), "=")
+		name = strings.TrimSpace(name)
+		if !assigned || !variable().MatchString(name) {
+			return nil, &Error{File: path, Line: line, Problem: "expected NAME=value"}
+		}
+		value, ok := envValue(strings.TrimSpace(value))
+		if !ok {
+			return nil, &Error{File: path, Line: line, Problem: "a quote is not closed; values of several lines are not read"}
+		}
+		env[name] = value
+	}
+	return env, nil
+}
+
+// envValue returns a value without its quotes, or its comment.
+func envValue(text string) (value string, ok bool) {
+	if text == "" {
+		return "", true
+	}
+	quote := text[0]
+	if quote != '"' && quote != '\'' && quote != '`' {
+		if at := strings.Index(text, " #"); at >= 0 {
+			text = strings.TrimSpace(text[:at])
+		}
+		return text, true
+	}
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == quote:
+			return b.String(), true
+		case c == '\\' && quote == '"' && i+1 < len(text):
+			i++
+			switch text[i] {
+			case 'n':
+				b.WriteByte('\n')
+			case 'r':
+				b.WriteByte('\r')
+			case 't':
+				b.WriteByte('\t')
+			case '"', '\\', '$':
+				b.WriteByte(text[i])
+			default:
+				b.WriteString(`\` + text[i:i+1])
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", false
+}

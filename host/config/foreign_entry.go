@@ -1,0 +1,401 @@
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// foreignKeys are the keys that mean the same here, under their own name and
+// under those of other clients. The first one that an entry has counts.
+var foreignKeys = struct {
+	transport, command, dir, url, env, headers, cap, start, timeout, protocol, settings []string
+	enabledTools, disabledTools, envFile, bearer, variables, headerVariables            []string
+}{
+	transport:       []string{"type", "transport"},
+	command:         []string{"command", "cmd"},
+	dir:             []string{"cwd", "dir"},
+	url:             []string{"httpUrl", "url", "serverUrl", "baseUrl", "uri", "http_url", "server_url", "base_url"},
+	env:             []string{"env", "environment", "envs"},
+	headers:         []string{"headers", "http_headers", "httpHeaders"},
+	cap:             []string{"message_cap", "messageCap"},
+	start:           []string{"start_timeout", "startTimeout", "startup_timeout_sec", "startup_timeout_ms", "connectionTimeout"},
+	timeout:         []string{"timeout", "tool_timeout_sec"},
+	protocol:        []string{"protocol", "protocolVersion", "protocol_version"},
+	settings:        []string{"settings", "config"},
+	enabledTools:    []string{"enabled_tools", "enabledTools", "includeTools", "allowedTools", "allowed_tools", "available_tools", "tools"},
+	disabledTools:   []string{"disabled_tools", "disabledTools", "excludeTools", "blockedTools", "blocked_tools"},
+	envFile:         []string{"env_file", "envFile"},
+	bearer:          []string{"bearer_token_env_var", "bearerTokenEnvVar", "bearerTokenEnv", "bearer_token_env"},
+	variables:       []string{"env_vars", "env_keys"},
+	headerVariables: []string{"env_http_headers", "envHttpHeaders"},
+}
+
+// foreignUsed are all keys that are read of a foreign entry.
+var foreignUsed = slices.Concat(
+	foreignKeys.transport, foreignKeys.command, foreignKeys.dir, foreignKeys.url, foreignKeys.env, foreignKeys.headers,
+	foreignKeys.cap, foreignKeys.start, foreignKeys.timeout, foreignKeys.protocol, foreignKeys.settings,
+	foreignKeys.enabledTools, foreignKeys.disabledTools, foreignKeys.envFile, foreignKeys.bearer, foreignKeys.variables, foreignKeys.headerVariables,
+	slices.Collect(maps.Keys(foreignOAuthKeys)),
+	[]string{"args", "address", "framing", "strategy", "resend", "disabled", "enabled", "oauth", "auth", "headersHelper", "scopes"})
+
+// foreignLabels are keys that say something about a server to people, or to a program
+// that draws it. They change nothing, and are passed over.
+var foreignLabels = []string{"name", "description", "display_name", "displayName", "icon", "iconPath", "gallery", "source", "version", "bundled", "title", "tags"}
+
+// foreignAllowing are keys by which a client uses tools without asking. What another
+// client was allowed is not allowed here by that.
+var foreignAllowing = []string{"autoApprove", "alwaysAllow", "autoapprove", "trust", "default_tools_approval_mode", "toolApproval"}
+
+// notTaken is said of them.
+const notTaken = "is not taken: what another client may use without asking is for you to decide"
+
+// foreignTransports are other names of the transports.
+var foreignTransports = map[string]string{
+	"local": "stdio", "streamable-http": "http", "streamableHttp": "http", "streamable_http": "http", "streamablehttp": "http", "http-stream": "http",
+	"remote": "http", "ws": "websocket",
+}
+
+// misspelt tells of the keys of an entry that was left out which may have been meant
+// for those that it lacks.
+func (e *entry) misspelt() (warnings []string) {
+	for _, key := range e.keys() {
+		better := suggestion(key, foreignUsed)
+		if _, given := e.values[better]; given || better == "" || slices.Contains(foreignUsed, key) {
+			continue
+		}
+		warnings = append(warnings, e.mistake(key, "is not used by wharf; did you mean %s?", better).Error())
+	}
+	return warnings
+}
+
+// unused notes the keys of an entry that are not read.
+func (e *entry) unused() (notes []*Error) {
+	for _, key := range e.keys() {
+		switch {
+		case slices.Contains(foreignUsed, key), slices.Contains(foreignLabels, key):
+		case slices.Contains(foreignAllowing, key):
+			notes = append(notes, e.mistake(key, "%s", notTaken))
+		default:
+			notes = append(notes, e.mistake(key, "is not used by wharf"))
+		}
+	}
+	return notes
+}
+
+// keys returns the keys of an entry, in the order of the file where that is known.
+func (e *entry) keys() []string {
+	if list := e.doc.under(e.path...); list != nil {
+		return list
+	}
+	return slices.Sorted(maps.Keys(e.values))
+}
+
+// foreign reads an entry of another client. Empty texts and null are the same
+// as absent to most of them.
+func (e *entry) foreign(c *client, name string) Server {
+	e.normalize(c)
+	transport := e.text(e.first(foreignKeys.transport))
+	s := Server{
+		Name:         name,
+		Transport:    cmp.Or(foreignTransports[transport], transport),
+		Dir:          e.text(e.first(foreignKeys.dir)),
+		URL:          e.text(e.first(foreignKeys.url)),
+		Env:          e.foreignEnv(),
+		EnvFile:      e.text(e.first(foreignKeys.envFile)),
+		Headers:      e.foreignHeaders(),
+		Strategy:     e.oneOf("strategy", strategies...),
+		Auth:         e.foreignAuth(),
+		Address:      e.text("address"),
+		Resend:       e.flag("resend"),
+		MessageCap:   e.size(e.first(foreignKeys.cap)),
+		Framing:      e.oneOf("framing", framings...),
+		Protocol:     e.foreignProtocol(),
+		Settings:     e.texts(e.first(foreignKeys.settings)),
+		Disabled:     e.flag("disabled"),
+		EnabledTools: e.tools(c, foreignKeys.enabledTools), DisabledTools: e.tools(c, foreignKeys.disabledTools),
+		file: e.doc.path,
+		line: e.lineOf(""),
+	}
+	s.Command, s.Args = e.foreignCommand(c)
+	s.Timeout, s.StartTimeout = e.foreignTimeouts(c.unit)
+	if _, given := e.values["enabled"]; given && !e.flag("enabled") {
+		s.Disabled = true
+	}
+	if c.sse && s.Transport == "" && s.URL != "" {
+		s.Transport = "sse"
+		if e.values["httpUrl"] != nil {
+			s.Transport = "http"
+		}
+	}
+	e.oneCredential(&s)
+	s.translate(e, c.syntax)
+	if len(e.wrong) == 0 {
+		e.checkName(name)
+		e.checkTarget(&s)
+		e.checkKeys(&s)
+		e.checkAuth(&s)
+	}
+	return s
+}
+
+// normalize makes one shape of those in which clients have written the same over time.
+func (e *entry) normalize(c *client) {
+	e.values = maps.Clone(e.values)
+	if inner, ok := e.values["config"].(map[string]any); ok && c.id == "goose" {
+		delete(e.values, "config")
+		for key, v := range inner {
+			e.values[key] = v
+		}
+	}
+	if inner, ok := e.values["command"].(map[string]any); ok && c.id == "zed" { // as Zed wrote it until 2025
+		delete(e.values, "command")
+		for from, to := range map[string]string{"path": "command", "args": "args", "env": "env"} {
+			if inner[from] != nil {
+				e.values[to] = inner[from]
+			}
+		}
+	}
+	if options, ok := e.values["requestOptions"].(map[string]any); ok && c.id == "continue" {
+		delete(e.values, "requestOptions")
+		e.values["headers"] = options["headers"]
+	}
+	if c.id == "zed" && e.values["command"] == nil && e.values["url"] == nil && e.values["settings"] != nil {
+		e.fail("", "is started by an extension of Zed; write its command into your own configuration")
+	}
+	if v, given := e.values["bundled"]; given && v == nil {
+		delete(e.values, "bundled")
+	}
+	maps.DeleteFunc(e.values, func(_ string, v any) bool { return v == nil })
+}
+
+// ofGoose reports whether an entry is no server but part of Goose.
+func (e *entry) ofGoose() bool {
+	kind, _ := e.values["type"].(string)
+	if inner, ok := e.values["config"].(map[string]any); ok && kind == "" {
+		kind, _ = inner["type"].(string)
+	}
+	return slices.Contains([]string{"builtin", "platform", "frontend", "inline_python"}, kind)
+}
+
+// foreignCommand reads a command, which may be a list with its arguments.
+func (e *entry) foreignCommand(c *client) (command string, args []string) {
+	key := e.first(foreignKeys.command)
+	if _, list := e.values[key].([]any); list {
+		if argv := e.list(key); len(argv) > 0 {
+			return argv[0], append(argv[1:], e.list("args")...)
+		}
+		return "", nil
+	}
+	command, args = e.text(key), e.list("args")
+	if c.id == "mcporter" && len(args) == 0 { // which splits a command line
+		if argv := words(command); len(argv) > 1 {
+			return argv[0], argv[1:]
+		}
+	}
+	return command, args
+}
+
+// words splits a command line at its spaces that are in no quotes.
+func words(line string) (list []string) {
+	var word strings.Builder
+	var quote rune
+	begun := false
+	for _, r := range line {
+		switch {
+		case r == quote && quote != 0:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\''):
+			quote, begun = r, true
+		case quote == 0 && (r == ' ' || r == '\t'):
+			if begun {
+				list = append(list, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			word.WriteRune(r)
+			begun = true
+		}
+	}
+	if begun {
+		list = append(list, word.String())
+	}
+	return list
+}
+
+// foreignEnv reads the variables of a process. null, and a name in a list, is to some
+// clients the variable of that name as the host has it.
+func (e *entry) foreignEnv() map[string]string {
+	key := e.first(foreignKeys.env)
+	if table, ok := e.values[key].(map[string]any); ok {
+		table = maps.Clone(table)
+		for name, v := range table {
+			if v == nil {
+				table[name] = "${" + name + "}"
+			}
+		}
+		e.values[key] = table
+	}
+	env := e.texts(key)
+	names := e.first(foreignKeys.variables)
+	list, _ := e.values[names].([]any)
+	for _, item := range list {
+		if table, ok := item.(map[string]any); ok { // as Codex has it for variables of another machine
+			item = table["name"]
+		}
+		name, ok := item.(string)
+		if !ok || name == "" {
+			e.fail(names, "expected names of variables, not %s", sort(item))
+			continue
+		}
+		if env == nil {
+			env = make(map[string]string)
+		}
+		if _, given := env[name]; !given {
+			env[name] = "${" + name + "}"
+			e.raw = append(e.raw, "env."+name)
+		}
+		if names == "env_keys" {
+			e.note(names, "Goose keeps %s in its own keyring; set the variable, or keep the secret in wharf's vault", name)
+		}
+	}
+	return env
+}
+
+// foreignHeaders reads headers, and those whose values are in variables.
+func (e *entry) foreignHeaders() map[string]string {
+	headers := e.texts(e.first(foreignKeys.headers))
+	for name, variable := range e.texts(e.first(foreignKeys.headerVariables)) {
+		if headers == nil {
+			headers = make(map[string]string)
+		}
+		headers[name] = "${" + variable + "}"
+		e.raw = append(e.raw, "headers."+name)
+	}
+	return headers
+}
+
+// tools reads a list of tools. "*" in it is all of them, as is an empty list to Goose.
+func (e *entry) tools(c *client, keys []string) []string {
+	if _, table := e.values["tools"].(map[string]any); table { // of Codex: how each of them is approved
+		e.note("tools", "%s", notTaken)
+		delete(e.values, "tools")
+	}
+	key := e.first(keys)
+	list := e.list(key)
+	if slices.Contains(list, "*") || c.id == "goose" && len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// first returns the first of the keys that the entry has.
+func (e *entry) first(keys []string) string {
+	given := slices.IndexFunc(keys, func(key string) bool { return e.values[key] != nil })
+	return keys[max(given, 0)]
+}
+
+// foreignProtocol reads which era is spoken; every version before the modern
+// one is legacy.
+func (e *entry) foreignProtocol() string {
+	key := e.first(foreignKeys.protocol)
+	if s := e.text(key); version().MatchString(s) && s < modern {
+		return "legacy"
+	}
+	return e.oneOf(key, protocols...)
+}
+
+var version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`) })
+
+// foreignTimeouts reads the timeouts of a request and of the start.
+func (e *entry) foreignTimeouts(unit time.Duration) (request, start time.Duration) {
+	if table, ok := e.values["timeout"].(map[string]any); ok { // of opencode
+		e.within("timeout", table, func(inner *entry) {
+			request, start = inner.number("request", unit), inner.number("startup", unit)
+		})
+	} else {
+		key := e.first(foreignKeys.timeout)
+		request = e.number(key, unitOf(key, unit))
+	}
+	if key := e.first(foreignKeys.start); e.values[key] != nil {
+		start = e.number(key, unitOf(key, time.Millisecond))
+	}
+	return request, start
+}
+
+// unitOf returns the unit that the name of a key tells, or else the given one.
+func unitOf(key string, unit time.Duration) time.Duration {
+	switch {
+	case strings.HasSuffix(key, "_sec"):
+		return time.Second
+	case strings.HasSuffix(key, "_ms"):
+		return time.Millisecond
+	}
+	return unit
+}
+
+// unitNames are the units of timeouts, for people.
+var unitNames = map[time.Duration]string{0: "milliseconds", time.Millisecond: "milliseconds", time.Second: "seconds"}
+
+// number reads a timeout: a number of units, or a duration as in our own files. Where the
+// unit is not known, a number below 1000 is taken for seconds: no client would wait for
+// less than one, and several count in seconds.
+func (e *entry) number(key string, unit time.Duration) time.Duration {
+	var text string
+	switch n := e.values[key].(type) {
+	case json.Number:
+		text = n.String()
+	case int64, float64:
+		text, _ = asText(n)
+	default:
+		return e.duration(key)
+	}
+	n, err := json.Number(text).Float64()
+	if err != nil || n < 0 || n > math.MaxInt32 {
+		e.fail(key, "expected %s, not %s", unitNames[unit], text)
+		return 0
+	}
+	if n == 0 {
+		return -1
+	}
+	if unit == 0 {
+		unit = time.Millisecond
+		if n < 1000 {
+			unit = time.Second
+			e.note(key, "%s is taken for seconds; milliseconds are written from 1000 on", text)
+		}
+	}
+	return time.Duration(n * float64(unit))
+}
+
+// translate writes the variables in the values of an entry as Expand reads them, and "~"
+// as the folder that it means.
+func (s *Server) translate(e *entry, y syntax) {
+	x := &expansion{server: s, replace: func(field, value string) (string, []error) {
+		if y == nil || slices.Contains(e.raw, field) {
+			return value, nil
+		}
+		out, err := y(field, value)
+		if err != nil {
+			return value, []error{err}
+		}
+		return out, nil
+	}}
+	x.every = true
+	x.all()
+	for _, w := range x.wrong {
+		e.fail(w.Field, "%s", w.Problem)
+	}
+	for _, value := range []*string{&s.Command, &s.Dir, &s.EnvFile} {
+		if rest, ok := strings.CutPrefix(*value, "~/"); ok {
+			*value = "${userHome}/" + rest
+		}
+	}
+}

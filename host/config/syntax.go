@@ -1,0 +1,87 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// syntax turns the variables in the value of a field, as a client writes them, into those
+// of [Server.Expand]. An error says what cannot be turned, and what to do.
+type syntax func(field, value string) (string, error)
+
+// literal writes a text so that Expand returns it.
+var literal = strings.NewReplacer("$$", "$$$$", "${", "$${").Replace
+
+// noSyntax is of clients that replace nothing in a value.
+func noSyntax(_, value string) (string, error) { return literal(value), nil }
+
+var (
+	shellVariable    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)`) })
+	echoed           = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\$\(echo ([^()]*)\)$`) })
+	braced           = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{(env|file):([^{}]*)\}`) })
+	prefixed         = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$env:([A-Za-z_][A-Za-z0-9_]*)`) })
+	continueVariable = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\$\{\{\s*(?:secrets|inputs)\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
+	})
+)
+
+// shellSyntax knows $NAME beside ${NAME}.
+func shellSyntax(_, value string) (string, error) {
+	return shellVariable().ReplaceAllString(value, "$${$1}"), nil
+}
+
+// gooseSyntax is a shell's in headers, and nothing elsewhere.
+func gooseSyntax(field, value string) (string, error) {
+	if strings.HasPrefix(field, "headers.") {
+		return shellSyntax(field, value)
+	}
+	return noSyntax(field, value)
+}
+
+// crushSyntax is a shell's. Of the commands that a shell would run, the one that the
+// documentation of Crush shows is understood, which only prints.
+func crushSyntax(field, value string) (string, error) {
+	if m := echoed().FindStringSubmatch(value); m != nil {
+		value = strings.Trim(m[1], `"'`)
+	}
+	if strings.Contains(value, "$(") {
+		return "", errors.New("holds a command, $(…), which Crush would run when it reads the file; wharf does not: set a variable, and write $NAME")
+	}
+	return shellSyntax(field, value)
+}
+
+// braceSyntax knows {env:NAME} and {file:path}.
+func braceSyntax(_, value string) (string, error) {
+	return replaceAll(braced(), value, func(m []string) string { return "${" + m[1] + ":" + m[2] + "}" }), nil
+}
+
+// mcporterSyntax knows $env:NAME beside ${NAME}.
+func mcporterSyntax(_, value string) (string, error) {
+	return prefixed().ReplaceAllString(value, "$${$1}"), nil
+}
+
+// continueSyntax knows ${{ secrets.NAME }}, which Continue takes from the environment or
+// from a file of its own.
+func continueSyntax(_, value string) (string, error) {
+	out := replaceAll(continueVariable(), value, func(m []string) string { return "${" + m[1] + "}" })
+	if strings.Contains(out, "${{") {
+		return "", fmt.Errorf("%q is not understood; write ${{ secrets.NAME }}", value)
+	}
+	return out, nil
+}
+
+// replaceAll replaces what matches, and writes all else as a text.
+func replaceAll(pattern *regexp.Regexp, value string, replace func(match []string) string) string {
+	var b strings.Builder
+	end := 0
+	for _, at := range pattern.FindAllStringSubmatchIndex(value, -1) {
+		b.WriteString(literal(value[end:at[0]]))
+		b.WriteString(replace(pattern.FindStringSubmatch(value[at[0]:at[1]])))
+		end = at[1]
+	}
+	b.WriteString(literal(value[end:]))
+	return b.String()
+}

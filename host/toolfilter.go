@@ -1,0 +1,96 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/hosterr"
+	"github.com/wharf-mcp/wharf/host/internal/strictjson"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// permits returns why a tool of a server may not be called, or nil: its entry names the
+// tools that may, or some that may not.
+func permits(entry *config.Server, tool string) error {
+	switch {
+	case slices.Contains(entry.DisabledTools, tool):
+		return &hosterr.Error{
+			Kind: ErrDenied, Err: fmt.Errorf("call %s on %s: the tool is among the disabled_tools of its entry", tool, entry.Name),
+			Hint: fmt.Sprintf("take %q out of disabled_tools in the entry of %s", tool, entry.Name),
+		}
+	case entry.EnabledTools != nil && !slices.Contains(entry.EnabledTools, tool):
+		return &hosterr.Error{
+			Kind: ErrDenied, Err: fmt.Errorf("call %s on %s: the tool is not among the enabled_tools of its entry", tool, entry.Name),
+			Hint: fmt.Sprintf("add %q to enabled_tools in the entry of %s", tool, entry.Name),
+		}
+	}
+	return nil
+}
+
+// filters reports whether some tools of a server may not be called.
+func filters(entry *config.Server) bool {
+	return entry.EnabledTools != nil || len(entry.DisabledTools) > 0
+}
+
+// permitted returns the tools that may be called.
+func permitted(entry *config.Server, tools []mcp.Tool) []mcp.Tool {
+	if !filters(entry) {
+		return tools
+	}
+	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return permits(entry, t.Name) != nil })
+}
+
+// permitsRequest looks at the params of a request, and returns them as they were looked
+// at. What a server could read in two ways is refused.
+func permitsRequest(entry *config.Server, method string, params any) (any, error) {
+	if method != mcp.MethodCallTool || !filters(entry) {
+		return params, nil
+	}
+	text, err := json.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	var name string
+	r := strictjson.Read(text)
+	for key := range r.Members() {
+		if string(key) == "name" {
+			name = r.String()
+		}
+	}
+	if err := r.Err(); err != nil {
+		return nil, fmt.Errorf("params: %w", err)
+	}
+	return json.RawMessage(text), permits(entry, name)
+}
+
+// decodePermitted decodes the result of tools/list as [Session.Call] does, without the
+// tools that may not be called.
+func decodePermitted(entry *config.Server, text json.RawMessage, result any) error {
+	var whole map[string]json.RawMessage
+	var tools []json.RawMessage
+	err := json.Unmarshal(text, &whole)
+	if err == nil && whole["tools"] != nil {
+		err = json.Unmarshal(whole["tools"], &tools)
+	}
+	if err != nil {
+		return fmt.Errorf("%s on %s: %w", mcp.MethodListTools, entry.Name, err)
+	}
+	tools = slices.DeleteFunc(tools, func(tool json.RawMessage) bool {
+		var t mcp.Tool
+		return json.Unmarshal(tool, &t) != nil || permits(entry, t.Name) != nil
+	})
+	if whole["tools"] != nil {
+		if whole["tools"], err = json.Marshal(tools); err != nil {
+			return err
+		}
+	}
+	if result == nil {
+		return nil
+	}
+	if text, err = json.Marshal(whole); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, result)
+}
