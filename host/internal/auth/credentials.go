@@ -26,6 +26,12 @@ type header struct {
 	value secret.Secret
 }
 
+// Bounds of the headers of credentials.
+const (
+	maxHeaders     = 64
+	maxHeaderBytes = 64 << 10
+)
+
 // readCredentials checks the credentials that a provider gives. No error quotes a value.
 func readCredentials(c *step.Credentials, keys map[string]*key) (*credentials, error) {
 	if (c.Token == "") != (c.Scheme == "") || c.Token == "" && c.DPoP != "" {
@@ -41,8 +47,24 @@ func readCredentials(c *step.Credentials, keys map[string]*key) (*credentials, e
 		}
 		out.headers = append(out.headers, header{"Authorization", secret.New(c.Scheme + " " + c.Token)})
 	}
-	if err := checkHeaders(out.headers); err != nil {
-		return nil, err
+	size, seen := 0, map[string]bool{}
+	for _, h := range out.headers {
+		name, shown := strings.ToLower(h.name), cleantext.Line(h.name, 64)
+		size += len(name) + len(h.value.Reveal())
+		switch {
+		case !httpclient.IsToken(h.name):
+			return nil, violationf("its credentials set the header %q, which is no name", shown)
+		case step.Reserved(name) != "":
+			return nil, violationf("its credentials set the header %s, which is not theirs to set", shown)
+		case !httpclient.IsHeaderValue(h.value.Reveal()):
+			return nil, violationf("its credentials set the header %s to a value with a line end or another control character", shown)
+		case seen[name]:
+			return nil, violationf("its credentials set the header %s twice", shown)
+		}
+		seen[name] = true
+	}
+	if len(out.headers) > maxHeaders || size > maxHeaderBytes {
+		return nil, violationf("its credentials set %d headers of %d bytes, there may be %d of %d", len(out.headers), size, maxHeaders, maxHeaderBytes)
 	}
 	if c.DPoP != "" {
 		if out.key = keys[c.DPoP]; out.key == nil {
@@ -56,36 +78,6 @@ func readCredentials(c *step.Credentials, keys map[string]*key) (*credentials, e
 		out.expires = now.Add(max(-year, min(10*year, time.UnixMilli(c.ExpiresAt).Sub(now.Round(0)))))
 	}
 	return out, nil
-}
-
-const (
-	maxHeaders     = 64
-	maxHeaderBytes = 64 << 10
-)
-
-// checkHeaders checks the headers of credentials.
-func checkHeaders(headers []header) error {
-	size := 0
-	seen := map[string]bool{}
-	for _, h := range headers {
-		name, value := strings.ToLower(h.name), h.value.Reveal()
-		size += len(name) + len(value)
-		switch {
-		case !httpclient.IsToken(h.name):
-			return violationf("its credentials set the header %q, which is no name", cleantext.Line(h.name, 64))
-		case step.Reserved(name) != "":
-			return violationf("its credentials set the header %s, which is not theirs to set", cleantext.Line(h.name, 64))
-		case !httpclient.IsHeaderValue(value):
-			return violationf("its credentials set the header %s to a value with a line end or another control character", cleantext.Line(h.name, 64))
-		case seen[name]:
-			return violationf("its credentials set the header %s twice", cleantext.Line(h.name, 64))
-		}
-		seen[name] = true
-	}
-	if len(headers) > maxHeaders || size > maxHeaderBytes {
-		return violationf("its credentials set %d headers of %d bytes, there may be %d of %d", len(headers), size, maxHeaders, maxHeaderBytes)
-	}
-	return nil
 }
 
 // pairs are the headers as an exchange takes them, without a proof.

@@ -212,7 +212,13 @@ func (e *Engine) load(name string, binary []byte, s wasm.Source) (*module, error
 		err = e.config.Compiled()
 	}
 	if err == nil {
-		err = m.describe(e.ctx)
+		var out []byte
+		if out, err = m.call(e.ctx, nil, step.ExportDescribe, nil); err == nil {
+			m.manifest, err = ReadManifest(out)
+		}
+		if err != nil {
+			err = blame(name, "describe", err)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, m.close())

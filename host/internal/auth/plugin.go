@@ -85,18 +85,6 @@ func (p *forAccount) Step(ctx context.Context, call *step.Call) (*step.Reply, er
 	return reply, nil
 }
 
-// describe asks for the manifest.
-func (m *module) describe(ctx context.Context) error {
-	out, err := m.call(ctx, nil, step.ExportDescribe, nil)
-	if err == nil {
-		m.manifest, err = ReadManifest(out)
-	}
-	if err != nil {
-		return blame(m.name, "describe", err)
-	}
-	return nil
-}
-
 // call calls an export in an instance that does nothing else. The owner is nil for a call
 // that gives the instance nothing of an account.
 func (m *module) call(ctx context.Context, owner *owner, export string, in []byte) ([]byte, error) {

@@ -19,9 +19,9 @@ const downloadTime = 2 * time.Minute
 // one is a [*RuleError]; so is one that is shorter than it was said to be. The
 // errors are those of Fetch otherwise. An answer other than 200 has no body here.
 //
-// In contrast to Fetch it follows redirects to other origins that the [Policy] lets
-// it call: the places that releases are published at send everybody on to where
-// the files lie. The request's header stays behind then, with what may be in it.
+// In contrast to Fetch it follows redirects to other origins that the [Policy] allows:
+// sites that publish releases redirect to where the files are. The request's header, which
+// may hold secrets, is not sent there.
 func (f *Fetcher) Download(ctx context.Context, r FetchRequest, limit int64) (*FetchResponse, error) {
 	r.Method, r.Body = http.MethodGet, nil
 	return f.exchange(ctx, &r, downloadTime, dropHeader, func(e *outgoing, resp *http.Response) (*FetchResponse, error) {
@@ -46,19 +46,18 @@ func readFile(e *outgoing, resp *http.Response, limit int64) (*FetchResponse, er
 		return &FetchResponse{Status: resp.StatusCode, URL: e.url.String()}, nil
 	}
 	defer resp.Body.Close()
-	if resp.ContentLength > limit {
-		return nil, tooLong(limit)
+	var body []byte
+	var err error
+	if resp.ContentLength <= limit {
+		body, err = io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, ruleErrorf("the file breaks off after %d bytes", len(body))
 	case err != nil:
 		return nil, err
-	case int64(len(body)) > limit:
-		return nil, tooLong(limit)
+	case resp.ContentLength > limit || int64(len(body)) > limit:
+		return nil, ruleErrorf("the file is longer than %d bytes", limit)
 	}
 	return &FetchResponse{Status: resp.StatusCode, URL: e.url.String(), Body: body}, nil
 }
-
-func tooLong(limit int64) error { return ruleErrorf("the file is longer than %d bytes", limit) }

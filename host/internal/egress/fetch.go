@@ -136,7 +136,7 @@ func fetchHeader(given map[string]string) (http.Header, error) {
 			return nil, ruleErrorf("it has more than %d headers, or they are longer than %d bytes", httpclient.MaxHeaders, httpclient.MaxHeaderBytes)
 		case !httpclient.IsToken(name) || !httpclient.IsHeaderValue(value):
 			return nil, ruleErrorf("the header %q is not a valid header", cleantext.Line(name, 64))
-		case isReserved(key):
+		case slices.Contains(reserved, key), slices.Contains(httpclient.FramingHeaders, key), strings.HasPrefix(key, "Proxy-"):
 			return nil, ruleErrorf("the header %s is not for providers to send", cleantext.Line(key, 64))
 		case header[key] != nil:
 			return nil, ruleErrorf("the header %s stands twice", cleantext.Line(key, 64))
@@ -146,15 +146,9 @@ func fetchHeader(given map[string]string) (http.Header, error) {
 	return header, nil
 }
 
-// isReserved reports whether a header says where a request goes, how it is
-// framed, who sends it or what was kept from another exchange.
-func isReserved(key string) bool {
-	switch key {
-	case "Host", "User-Agent", "Cookie", "Cookie2", "Http2-Settings":
-		return true
-	}
-	return strings.HasPrefix(key, "Proxy-") || slices.Contains(httpclient.FramingHeaders, key)
-}
+// reserved are headers that say who sends a request, or what was kept from another one.
+// Framing headers, and those for a proxy, are reserved too.
+var reserved = []string{"Host", "User-Agent", "Cookie", "Cookie2", "Http2-Settings"}
 
 // follow sends a request, and again to where redirects lead.
 func (f *Fetcher) follow(ctx context.Context, e *outgoing, redirects int, redirect func(*outgoing, *url.URL) error) (*http.Response, error) {

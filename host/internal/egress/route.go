@@ -69,17 +69,16 @@ func (f *Fetcher) checkAddr(ctx context.Context, a netip.Addr) error {
 	return &dial.AddressError{Addr: a, Is: is}
 }
 
-// lookTime is how long the names of this machine are asked about a host that a
-// proxy will look up for itself.
+// lookTime bounds the look-up of a name that a proxy will look up for itself.
 const lookTime = 2 * time.Second
 
-// checkName looks up a discovered host's name that a proxy is about to be given. It is
-// refused if one of its addresses is. What cannot be known from here passes: a name
-// that only the proxy knows, and one that leads elsewhere when the proxy asks. A
-// look-up that fails is refused: it says nothing about the name, its server can
-// make it fail at will, and a user whose machine cannot look names up can grant the
-// origin by its name, or write the proxy as socks5h. A proxy of socks5h looks names up itself, because the user
-// wants no look-up here, so none is made.
+// checkName looks up the name of a discovered host before a proxy gets it, and refuses the
+// name if one of its addresses is refused. It allows what this machine cannot know: a name
+// that only the proxy knows, and one that leads elsewhere when the proxy asks. It refuses a
+// name whose look-up fails: that says nothing about the name, the server of the name can
+// make it fail at will, and a user whose machine cannot look names up can grant the origin
+// by its name, or write the proxy as socks5h. With socks5h the user wants no look-up here,
+// so checkName makes none.
 func (f *Fetcher) checkName(ctx context.Context, u, proxy *url.URL) error {
 	host := u.Hostname()
 	if _, err := netip.ParseAddr(host); err == nil || proxy.Scheme == "socks5h" {
@@ -147,13 +146,28 @@ func (f *Fetcher) routeFor(c routeKey) (*route, error) {
 	return r, err
 }
 
+// newRoute makes the route of a key.
 func (f *Fetcher) newRoute(c routeKey) (*route, error) {
 	config, err := f.tlsConfig(c.relation)
 	if err != nil {
 		return nil, err
 	}
 	d := dial.New(fetchTime)
-	d.Resolver, d.Guard = f.resolver, f.guard(c)
+	d.Resolver = f.resolver
+	d.Guard = func(addr string) dial.Control {
+		host, _, _ := net.SplitHostPort(addr)
+		switch {
+		case c.proxied:
+			return nil // the address is that of a proxy, which is the user's
+		case isLoopback(host):
+			return loopbackOnly
+		case c.relation != discovered:
+			return nil
+		case f.private.Load():
+			return publicOrPrivate
+		}
+		return dial.PublicOnly
+	}
 	if c.relation == ownServer {
 		d.Socket = f.policy.Server.Socket()
 	}
@@ -171,24 +185,6 @@ func (f *Fetcher) newRoute(c routeKey) (*route, error) {
 		t.Proxy = func(r *http.Request) (*url.URL, error) { return f.proxy(c.relation, r.URL) }
 	}
 	return &route{t, d}, nil
-}
-
-// guard is what the dialer of a route asks about addresses.
-func (f *Fetcher) guard(c routeKey) dial.Guard {
-	return func(addr string) dial.Control {
-		host, _, _ := net.SplitHostPort(addr)
-		switch {
-		case c.proxied:
-			return nil // the address is that of a proxy, which is the user's
-		case isLoopback(host):
-			return loopbackOnly
-		case c.relation != discovered:
-			return nil
-		case f.private.Load():
-			return publicOrPrivate
-		}
-		return dial.PublicOnly
-	}
 }
 
 // tlsConfig is what of the TLS of the server entry is for origins of a relation:

@@ -26,11 +26,18 @@ func (g *group) prepare(cmd *exec.Cmd) {
 }
 
 func (g *group) adopt(cmd *exec.Cmd) error {
-	job, err := newJob()
+	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return fmt.Errorf("make a job object: %w", err)
 	}
-	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(cmd.Process.Pid))
+	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	var process windows.Handle
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
+	if err == nil {
+		process, err = windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(cmd.Process.Pid))
+	}
 	if err == nil {
 		err = windows.AssignProcessToJobObject(job, process)
 		windows.CloseHandle(process)
@@ -41,21 +48,6 @@ func (g *group) adopt(cmd *exec.Cmd) error {
 	}
 	g.job = job
 	return nil
-}
-
-func newJob() (windows.Handle, error) {
-	job, err := windows.CreateJobObject(nil, nil)
-	if err != nil {
-		return 0, err
-	}
-	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
-	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
-	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
-		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
-	if err != nil {
-		windows.CloseHandle(job)
-	}
-	return job, err
 }
 
 // await returns when the process is over.
