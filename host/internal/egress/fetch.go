@@ -59,7 +59,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r FetchRequest) (*FetchResponse, er
 	return f.exchange(ctx, &r, fetchTime, sameOriginOnly, readAnswer)
 }
 
-// exchange makes one exchange within a time. redirect looks at where it is led to; read
+// exchange makes one exchange within a time. redirect checks where a redirect leads; read
 // reads the answer and closes it.
 func (f *Fetcher) exchange(ctx context.Context, r *FetchRequest, limit time.Duration, redirect func(*outgoing, *url.URL) error, read func(*outgoing, *http.Response) (*FetchResponse, error)) (*FetchResponse, error) {
 	u, header, err := r.read()
@@ -84,7 +84,7 @@ func (f *Fetcher) exchange(ctx context.Context, r *FetchRequest, limit time.Dura
 	return nil, fmt.Errorf("%s %s: %w", r.Method, cleantext.Line(httpclient.BareURL(e.url.String()), 200), err)
 }
 
-// outgoing is a request that was looked at, on its way to one URL.
+// outgoing is a request that was checked, on its way to one URL.
 type outgoing struct {
 	method string
 	url    *url.URL
@@ -98,7 +98,7 @@ func (r *FetchRequest) Check() error {
 	return err
 }
 
-// read looks at all of a request that can be looked at without its grant.
+// read checks all of a request that does not depend on its grant.
 func (r *FetchRequest) read() (u *url.URL, header http.Header, err error) {
 	defer func() {
 		if err != nil {

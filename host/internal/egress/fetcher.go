@@ -21,10 +21,10 @@ const (
 // fetches metadata, redeems codes, registers and revokes. It may be used by
 // several goroutines, and holds a few connections until Close.
 //
-// A provider is not trusted, and what it was told by a server even less. So it
-// reaches what its [Policy] says, each address is looked at when it is about to
-// be connected to, nothing goes elsewhere by a redirect, and whatever a server
-// can make long or slow has a bound. No cookie is kept, and none is passed on.
+// A provider is not trusted, and what a server told it even less. So it reaches only what
+// its [Policy] allows, each address is checked before it is connected to, no redirect of
+// Fetch leads to another origin, and everything that a server can make long or slow has a
+// bound. No cookie is kept or passed on.
 type Fetcher struct {
 	policy   Policy
 	resolver *net.Resolver // for tests; nil is the system's

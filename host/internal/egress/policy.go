@@ -34,12 +34,12 @@ type Policy struct {
 	Discover bool     // the server's own origin, and the public https origins that it leads to
 
 	// Server is the url of the entry, with its proxy and TLS; nil for a server
-	// that is a process. Its headers are not for those that are called here.
+	// that is a process. No request of a provider has its headers.
 	Server *httpclient.Origin
 }
 
 // OriginError is the error of a request to an origin that the provider is not
-// granted. It asked for what it may not: there is no going on from here.
+// granted. It ends the flow of the provider.
 type OriginError struct {
 	Origin string // "https://host", with the port if it is an unusual one
 }
@@ -63,7 +63,7 @@ func ruleErrorf(rule string, args ...any) error { return &RuleError{fmt.Sprintf(
 type relation int
 
 const (
-	discovered relation = iota // discovered
+	discovered relation = iota // neither of these; the server leads to it
 	named                      // granted by its name
 	ownServer                  // the server's
 )
@@ -170,19 +170,18 @@ func isLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && !a.Is4In6() && a.IsLoopback()
 }
 
-// carrierPrivate is not private by its registry, and is what private networks
-// that span the world use.
+// carrierPrivate is not private by its registry, but private networks that span the
+// world use it.
 var carrierPrivate = netip.MustParsePrefix("100.64.0.0/10")
 
-// isPrivate reports whether a is an address of a private network. Those that
-// only reach the next machine (link-local, where clouds keep their secrets) are
-// none.
+// isPrivate reports whether a is an address of a private network. A link-local address, at
+// which clouds keep their secrets, is not.
 func isPrivate(a netip.Addr) bool {
 	return !a.Is4In6() && a.Zone() == "" && (a.IsPrivate() || carrierPrivate.Contains(a))
 }
 
-// loopbackOnly is a control for names of this machine: what they lead to is
-// decided elsewhere, and may be wrong.
+// loopbackOnly is a control for names of this machine: something else resolves them, and
+// may be wrong.
 func loopbackOnly(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err == nil && !at.Addr().IsLoopback() {
@@ -191,7 +190,7 @@ func loopbackOnly(_, address string, _ syscall.RawConn) error {
 	return err
 }
 
-// publicOrPrivate is a control for what a server on a private network leads to.
+// publicOrPrivate is a control for the origins that a server on a private network leads to.
 func publicOrPrivate(network, address string, conn syscall.RawConn) error {
 	if at, err := netip.ParseAddrPort(address); err == nil && isPrivate(at.Addr()) {
 		return nil
