@@ -24,6 +24,7 @@ type app struct {
 	recorders recorders      // of --trace and --record
 	watcher   *configWatcher // for changes of the configuration; nil where nothing is kept
 	logged    atomic.Bool    // what servers log is printed
+	logs      bool           // the command follows a server: what that writes to stderr is shown
 	late      error          // of what was asked for by --help, which returns none
 
 	redact func(text string) string // takes secrets out of errors; nil without a host
@@ -31,12 +32,23 @@ type app struct {
 
 // printList prints a list: a table for people, else JSON.
 func (a *app) printList(list any, rows plain.Table) error {
+	if a.flags.output == formatMarkdown {
+		return a.Print(rows.Markdown())
+	}
 	if a.forPeople() {
 		return a.PrintTable(rows)
 	}
 	return a.PrintJSON(list)
 }
 
-// forPeople reports whether stdout is read by a person: it is a terminal, and --json
-// is not given.
-func (a *app) forPeople() bool { return a.OutTTY && !a.flags.json }
+// forPeople reports whether what is printed is text for a person and not JSON: stdout is a
+// terminal, unless --output says otherwise.
+func (a *app) forPeople() bool {
+	switch a.flags.output {
+	case formatText, formatMarkdown:
+		return true
+	case formatJSON, formatRaw:
+		return false
+	}
+	return a.OutTTY && !a.flags.json
+}

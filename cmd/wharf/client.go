@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
@@ -34,6 +33,9 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	}
 	server = a.flags.withTimeout(server)
 	log := a.NewHeldLog()
+	if a.Quiet {
+		log.Hush()
+	}
 	options := []func(*host.Config){a.flags.roots.letRoots}
 	if a.CanAsk() || a.flags.mayAsk() {
 		options = append(options, a.letSignIn)
@@ -46,7 +48,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 		return nil, err
 	}
 	defer a.Busy("connecting to " + server.Name)()
-	defer time.AfterFunc(term.BusyAfter, log.Release).Stop()
+	defer time.AfterFunc(logAfter, log.Release).Stop()
 	err = h.Approve(ctx, server) // before the server's time begins: a person may take theirs
 	var session *host.Session
 	if err == nil {
@@ -56,9 +58,17 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 		h.Close()
 		return nil, err
 	}
-	log.Release()
+	if a.flags.stderr || a.logs {
+		log.Release()
+	} else {
+		log.Hush() // of no interest while all is well, and an error quotes the end of it
+	}
 	return &client{app: a, host: h, session: session, entry: server}, nil
 }
+
+// logAfter is how long a server starts before what it writes to stderr is shown: it may say
+// what it waits for.
+const logAfter = 5 * time.Second
 
 // withTimeout gives an entry the timeout of the flag, which overrides its own. The
 // timeout of the environment does not.

@@ -24,7 +24,7 @@ import (
 // asked is a call that has a server ask the person at a terminal something.
 func asked(t *testing.T, method, params string) *screen {
 	t.Helper()
-	s := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "call", method, "--args", params, "--", "server-asks", "--api-key", "hunter2")
+	s := newScreen(t, []string{"NO_COLOR=1"}, "wharf", "call", method, "--args", params, "--stderr", "--", "server-asks", "--api-key", "hunter2")
 	s.start()
 	return s
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,7 +24,13 @@ type flags struct {
 	record  string
 	timeout timeout
 	json    bool
+	output  format
+	save    string
+	quiet   bool
+	stderr  bool
 	args    string
+
+	variables, headers []string // of a server that is given on the spot
 
 	trustHash          string
 	browser, noBrowser bool
@@ -39,10 +47,18 @@ func (f *flags) register(root *cobra.Command) {
 	global.Var(fileName{&f.record}, "record", "write what plugins do to `FILE`, without the secrets; `wharf plugin replay` runs it again")
 	global.StringVar(&f.trustHash, "trust-hash", "", "use a server that came with a project if its `HASH` is this, without asking (see `wharf trust`)")
 	global.BoolVar(&f.json, "json", false, "print JSON, on a terminal too, and errors as a JSON line at the end of stderr")
+	global.VarP(&f.output, "output", "o", "print `FORMAT`: "+strings.Join(formats, ", ")+" (default: text on a terminal, else json)")
+	global.Var(fileName{&f.save}, "save", "write images, audio and other bytes of a result to files in the folder `DIR`")
+	global.BoolVarP(&f.quiet, "quiet", "q", false, "print no warnings, no progress, and nothing of what servers write to their stderr")
+	global.BoolVar(&f.stderr, "stderr", false, "print what servers write to their stderr, also where all is well")
+	global.StringArrayVarP(&f.variables, "env", "e", nil, "a `VARIABLE` for a server behind --: NAME=VALUE, or NAME to pass on your own; may be given more than once")
+	global.StringArrayVarP(&f.headers, "header", "H", nil, "a `HEADER` for a server that is given by its url: 'Name: value'; may be given more than once")
 	global.BoolVar(&f.browser, "browser", false, "open the sign-in page in a browser even without a terminal")
 	global.BoolVar(&f.noBrowser, "no-browser", false, "print the address of the sign-in page and open nothing (default: $NO_BROWSER)")
 	global.Var(&f.roots, "root", "a folder that servers are told of; may be given more than once (default: none)")
 	root.MarkPersistentFlagDirname("root")
+	root.MarkPersistentFlagDirname("save")
+	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	f.registerArgs(root)
 	f.registerChecks(root)
 }
@@ -81,6 +97,30 @@ func (n fileName) Set(text string) error {
 		return errors.New("expected the name of a file")
 	}
 	*n.text = text
+	return nil
+}
+
+// format is the value of --output.
+type format string
+
+// The formats of what is printed.
+const (
+	formatText     format = "text"     // as on a terminal
+	formatMarkdown format = "markdown" // lists are tables, saved images are shown
+	formatJSON     format = "json"     // indented on a terminal, else one line
+	formatRaw      format = "raw"      // one line of JSON, on a terminal too
+)
+
+var formats = []string{string(formatText), string(formatMarkdown), string(formatJSON), string(formatRaw)}
+
+func (f *format) Type() string   { return "FORMAT" }
+func (f *format) String() string { return "" }
+
+func (f *format) Set(text string) error {
+	if !slices.Contains(formats, text) {
+		return fmt.Errorf("expected one of %s", strings.Join(formats, ", "))
+	}
+	*f = format(text)
 	return nil
 }
 

@@ -96,7 +96,10 @@ var apart = map[string]string{
 	"wharf trust 1":                                                                                           "no text: what a hash begins with",
 	"ask the publisher whether the key is another now, where an impostor could not answer; then remove the plugin and add it with --key": "as the next",
 	"`wharf tools -- COMMAND…` lists the tools of the server":                                                                            "tools.txtar",
-	"try `wharf tools -- COMMAND…`": "usage.txtar",
+	"try `wharf tools -- COMMAND…`":             "usage.txtar",
+	"; --save DIR writes it to a file":          "output.txtar",
+	"for an argument write %s; see `%s --help`": "tools.txtar",
+	"wharf call": "no hint: a command line that is shown as an example",
 	"expected 64 hex digits, got %d characters; write what `wharf plugin inspect %s` prints": "plugin.txtar",
 }
 

@@ -39,6 +39,8 @@ func TestMain(m *testing.M) {
 		"server-hangs":     serverHangs,
 		"server-steers":    serverSteers,
 		"server-wrong-ids": serverWrongIDs,
+		"server-pictures":  serverPictures,
+		"server-variables": serverVariables,
 	})
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -42,13 +43,16 @@ func (a *app) getPrompt(ctx context.Context, c *client, words []string) error {
 	if err != nil {
 		return err
 	}
-	if !a.forPeople() {
-		return a.PrintRaw(result.Raw)
-	}
+	r := a.newRenderer()
 	var out strings.Builder
 	for i := range result.Messages {
 		message := &result.Messages[i]
-		out.WriteString(a.StyleOut(term.Bold, plain.Line(message.Role)+":") + " " + cleantext.Text(endLine(blockText(&message.Content))))
+		out.WriteString(a.StyleOut(term.Bold, plain.Line(message.Role)+":") + " " + cleantext.Text(endLine(r.block(&message.Content))))
 	}
-	return a.Print(out.String())
+	if a.forPeople() {
+		err = a.Print(out.String())
+	} else {
+		err = a.PrintRaw(result.Raw)
+	}
+	return cmp.Or(err, r.err)
 }

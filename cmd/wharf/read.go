@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -14,7 +15,8 @@ func newRead(a *app) *cobra.Command {
 		Use:   "read SERVER URI | URI -- COMMAND…",
 		Short: "Read a resource of a server",
 		Long: `Read a resource of a server and print what it holds: its text on a terminal, else
-the result as JSON, as the server gave it. Bytes are shown by their kind and size.`,
+the result as JSON, as the server gave it. Bytes are shown by their kind and size;
+--save DIR writes them to files.`,
 		Example:           "  wharf read demo demo://about",
 		Args:              cobra.ArbitraryArgs,
 		RunE:              a.withServer(exactly("URI"), a.readResource),
@@ -29,12 +31,15 @@ func (a *app) readResource(ctx context.Context, c *client, words []string) error
 	if err != nil {
 		return err
 	}
-	if !a.forPeople() {
-		return a.PrintRaw(result.Raw)
-	}
+	r := a.newRenderer()
 	var out strings.Builder
 	for i := range result.Contents {
-		out.WriteString(endLine(resourceText(&result.Contents[i])))
+		out.WriteString(endLine(r.resource(&result.Contents[i])))
 	}
-	return a.PrintPlain(out.String())
+	if a.forPeople() {
+		err = a.PrintPlain(out.String())
+	} else {
+		err = a.PrintRaw(result.Raw)
+	}
+	return cmp.Or(err, r.err)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 )
 
 func newRequest(a *app) *cobra.Command {
@@ -46,5 +47,5 @@ func (a *app) request(ctx context.Context, c *client, words []string) error {
 	if !a.forPeople() {
 		return a.PrintRaw(result)
 	}
-	return a.PrintPlain(endLine(indented(result)))
+	return a.PrintPlain(endLine(term.Indented(result)))
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -18,14 +18,17 @@ import (
 func (a *app) printResult(raw json.RawMessage) (failed bool, err error) {
 	var result mcp.CallToolResult
 	wrong := json.Unmarshal(raw, &result)
+	r := a.newRenderer()
 	var text string
+	if wrong == nil {
+		text = r.result(&result)
+	}
 	switch {
 	case !a.forPeople():
 		err = a.PrintRaw(raw)
 	case wrong != nil:
-		err = a.PrintPlain(endLine(indented(raw)))
+		err = a.PrintPlain(endLine(term.Indented(raw)))
 	default:
-		text = resultText(&result)
 		err = a.PrintPlain(text)
 	}
 	switch {
@@ -35,7 +38,7 @@ func (a *app) printResult(raw json.RawMessage) (failed bool, err error) {
 	case text == "" && a.forPeople():
 		fmt.Fprintln(a.Err, a.StyleErr(term.Bold, "note:"), "the result is empty")
 	}
-	return result.IsError, err
+	return result.IsError, cmp.Or(err, r.err)
 }
 
 // resultError says that the answer to a call is not a tool result.
@@ -69,116 +72,6 @@ func mismatch(raw json.RawMessage, err error) string {
 	return err.Error()
 }
 
-// resultText is a result for people: its blocks one below the other. The structured
-// content repeats the text, so it is shown only if there is no text.
-func resultText(result *mcp.CallToolResult) string {
-	var out strings.Builder
-	text := false
-	for i := range result.Content {
-		block := &result.Content[i]
-		text = text || block.Type == mcp.ContentText
-		out.WriteString(endLine(blockText(block)))
-	}
-	if !text && len(result.StructuredContent) > 0 {
-		out.WriteString(endLine(indented(result.StructuredContent)))
-	}
-	return out.String()
-}
-
-func endLine(text string) string {
-	if text == "" || strings.HasSuffix(text, "\n") {
-		return text
-	}
-	return text + "\n"
-}
-
-// blockText is one block: text as it is, binary data by its type and size.
-func blockText(block *mcp.Content) string {
-	switch block.Type {
-	case mcp.ContentText:
-		return block.Text
-	case mcp.ContentImage, mcp.ContentAudio:
-		return note(block.MIMEType, size(block.Data))
-	case mcp.ContentResourceLink:
-		return note(block.URI, block.MIMEType, block.Name)
-	case mcp.ContentResource:
-		return resourceText(block.Resource)
-	}
-	if block.Raw != nil {
-		return indented(block.Raw)
-	}
-	return note(block.Type)
-}
-
-func resourceText(resource *mcp.ResourceContents) string {
-	switch {
-	case resource == nil:
-		return note("empty resource")
-	case resource.Blob != "":
-		return note(resource.URI, resource.MIMEType, size(resource.Blob))
-	}
-	return resource.Text
-}
-
-// note returns the facts that are not empty, as "[a, b]". It stands for a block that is
-// not printed.
-func note(facts ...string) string {
-	var known []string
-	for _, fact := range facts {
-		if fact != "" {
-			known = append(known, plain.Line(fact))
-		}
-	}
-	return "[" + strings.Join(known, ", ") + "]"
-}
-
-// size is the size of data in base64, when decoded.
-func size(data string) string {
-	bytes := len(strings.TrimRight(data, "=")) * 3 / 4
-	if bytes == 1 {
-		return "1 byte"
-	}
-	return fmt.Sprintf("%d bytes", bytes)
-}
-
-// indented indents a value for people. A value that is nested so deep that most of the
-// output would be margins stays as it is.
-func indented(value json.RawMessage) string {
-	added := margins(value)
-	if added > 4*len(value)+1<<20 {
-		return string(value)
-	}
-	var text bytes.Buffer
-	text.Grow(len(value) + added)
-	if err := json.Indent(&text, value, "", "  "); err != nil {
-		return string(value)
-	}
-	return text.String()
-}
-
-// margins is how many bytes indenting adds to a value.
-func margins(value []byte) (bytes int) {
-	depth, quoted := 0, false
-	for i := 0; i < len(value); i++ {
-		switch c := value[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-			bytes += 2*depth + 1
-		case c == '}' || c == ']':
-			depth--
-			bytes += 2*depth + 1
-		case c == ',':
-			bytes += 2*depth + 1
-		}
-	}
-	return bytes
-}
-
 // about is the short description for people: the beginning of the description up to the
 // first blank line, or else the title.
 func about(description, title string) string {
@@ -186,7 +79,10 @@ func about(description, title string) string {
 	if text == "" {
 		text = title
 	}
-	return plain.Clip(plain.Cell(text), aboutLetters)
+	if len(text) > 2*aboutLetters { // more is not looked at: there may be 10,000 of them
+		text = text[:plain.WholeRunes(text, 2*aboutLetters)] + "…"
+	}
+	return plain.Clip(plain.Line(text), aboutLetters)
 }
 
 // aboutLetters is what is shown of a description in a list: three lines of a terminal.

@@ -16,17 +16,17 @@ func TestResultForPeople(t *testing.T) {
 		{"text", `{"content":[{"type":"text","text":"hello"}]}`, "hello\n"},
 		{"text with newline", `{"content":[{"type":"text","text":"hello\n"}]}`, "hello\n"},
 		{"two blocks", `{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, "a\nb\n"},
-		{"image", `{"content":[{"type":"image","data":"aGVsbG8=","mimeType":"image/png"}]}`, "[image/png, 5 bytes]\n"},
-		{"audio", `{"content":[{"type":"audio","data":"aA==","mimeType":"audio/wav"}]}`, "[audio/wav, 1 byte]\n"},
+		{"image", `{"content":[{"type":"image","data":"aGVsbG8=","mimeType":"image/png"}]}`, "[image/png, 5 bytes; --save DIR writes it to a file]\n"},
+		{"audio", `{"content":[{"type":"audio","data":"aA==","mimeType":"audio/wav"}]}`, "[audio/wav, 1 byte; --save DIR writes it to a file]\n"},
 		{"link", `{"content":[{"type":"resource_link","uri":"file:///a","name":"a"}]}`, "[file:///a, a]\n"},
 		{"resource text", `{"content":[{"type":"resource","resource":{"uri":"file:///a","text":"inside"}}]}`, "inside\n"},
-		{"resource bytes", `{"content":[{"type":"resource","resource":{"uri":"file:///a","mimeType":"a/b","blob":"aGVsbG8="}}]}`, "[file:///a, a/b, 5 bytes]\n"},
+		{"resource bytes", `{"content":[{"type":"resource","resource":{"uri":"file:///a","mimeType":"a/b","blob":"aGVsbG8="}}]}`, "[file:///a, a/b, 5 bytes; --save DIR writes it to a file]\n"},
 		{"unknown block", `{"content":[{"type":"scent","notes":["oak"]}]}`, "{\n  \"type\": \"scent\",\n  \"notes\": [\n    \"oak\"\n  ]\n}\n"},
 		{"structured only", `{"content":[],"structuredContent":{"sum":3}}`, "{\n  \"sum\": 3\n}\n"},
 		{"structured beside text", `{"content":[{"type":"text","text":"3"}],"structuredContent":{"sum":3}}`, "3\n"},
 		{"nothing", `{"content":[]}`, ""},
 		{"steering", `{"content":[{"type":"text","text":"\u001b[2J\u202e"}]}`, "\\x1b[2J\\u202e\n"},
-		{"steering in a note", `{"content":[{"type":"image","data":"","mimeType":"a\n\u001b]0;x"}]}`, "[a \\x1b]0;x, 0 bytes]\n"},
+		{"steering in a note", `{"content":[{"type":"image","data":"","mimeType":"a\n\u001b]0;x"}]}`, "[a \\x1b]0;x, 0 bytes; --save DIR writes it to a file]\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

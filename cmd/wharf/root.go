@@ -40,8 +40,13 @@ func newRoot(a *app) *cobra.Command {
 		Args:              cobra.ArbitraryArgs,
 		RunE:              a.runShorthand,
 		ValidArgsFunction: a.completeServers,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
+		PersistentPreRun: func(*cobra.Command, []string) {
+			f := &a.flags
+			f.json = f.json || f.output == formatJSON || f.output == formatRaw
+			a.Quiet, a.OneLine = f.quiet, f.output == formatRaw
+		},
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
 	root.SetIn(a.In)
 	root.SetOut(a.Out)

@@ -92,7 +92,7 @@ func (p *process) wantExit(code int) {
 func TestFirstSignalCancelsTheCall(t *testing.T) {
 	hearHangups(t)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		p := start(t, (*exec.Cmd).StderrPipe, "wharf", "call", "hang", "--", "server-hangs")
+		p := start(t, (*exec.Cmd).StderrPipe, "wharf", "call", "hang", "--stderr", "--", "server-hangs")
 		called := p.await("called in process ")
 		p.signal(s)
 		p.await("cancelled") // the server was told

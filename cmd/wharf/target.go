@@ -21,6 +21,9 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		server, err := adHoc(args[dash:])
 		a.server = server.Name
+		if err == nil {
+			err = a.flags.equip(&server)
+		}
 		return server, args[:dash], err
 	}
 	if len(args) == 0 {
@@ -29,7 +32,11 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	if address, ok := atAddress(args[0]); ok {
 		server := remote(address)
 		a.server, a.address = server.Name, address
-		return server, args[1:], nil
+		return server, args[1:], a.flags.equip(&server)
+	}
+	if len(a.flags.variables)+len(a.flags.headers) > 0 {
+		return host.Server{}, nil, exit.Usage(errors.New("-e and -H are for servers that are given on the spot"),
+			"write env or headers in the entry of the server")
 	}
 	args = a.dotted(args)
 	server, err := a.named(args[0])
@@ -51,6 +58,40 @@ func (a *app) dotted(words []string) []string {
 		}
 	}
 	return words
+}
+
+// equip gives a server the variables and headers of the flags.
+func (f *flags) equip(server *host.Server) error {
+	if server.Command == "" && len(f.variables) > 0 {
+		return exit.Usage(errors.New("-e is for a command behind --: a server at a url has no variables"), "-H gives it headers")
+	}
+	if server.Command != "" && len(f.headers) > 0 {
+		return exit.Usage(errors.New("-H is for a server at a url: a command has no headers"), "-e gives it variables")
+	}
+	for _, word := range f.variables {
+		name, value, given := strings.Cut(word, "=")
+		if !given {
+			value, given = os.LookupEnv(name)
+		}
+		if name == "" || !given {
+			return exit.Usage(fmt.Errorf("-e %q: your shell has no variable of that name", word), "write -e NAME=VALUE")
+		}
+		if server.Env == nil {
+			server.Env = make(map[string]string)
+		}
+		server.Env[name] = value
+	}
+	for _, word := range f.headers {
+		name, value, given := strings.Cut(word, ":")
+		if !given || strings.TrimSpace(name) == "" {
+			return exit.Usage(errors.New("-H: expected 'Name: value'"), "write -H 'Authorization: Bearer …', in quotes")
+		}
+		if server.Headers == nil {
+			server.Headers = make(map[string]string)
+		}
+		server.Headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	return nil
 }
 
 // atAddress reports whether a word is the address of a server, and returns it with its

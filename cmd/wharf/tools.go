@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
-	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
 	"github.com/wharf-mcp/wharf/host"
@@ -149,7 +148,7 @@ func (a *app) allTools(ctx context.Context, search string) error {
 		}
 	}
 	if absent := len(lists) - len(found); absent > 0 {
-		return exit.WithHint(&status.AbsentError{Absent: absent, Of: len(lists)}, "`wharf doctor SERVER` tells why")
+		return &status.AbsentError{Absent: absent, Of: len(lists)}
 	}
 	return nil
 }

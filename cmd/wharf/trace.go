@@ -126,6 +126,7 @@ func (s *traceShow) read(ctx context.Context, file io.Reader, path string) error
 
 func (s *traceShow) show(d *diagram, l *trace.Line) error {
 	if s.app.flags.json {
+		s.app.OneLine = true // a line each, as in the file
 		return s.app.PrintRaw(bytes.Clone(l.Raw))
 	}
 	return s.app.Print(d.draw(l))

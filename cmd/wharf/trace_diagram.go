@@ -47,7 +47,7 @@ func (d *diagram) draw(l *trace.Line) string {
 	out := d.revision(l) + d.row(l)
 	message := l.Text
 	if l.Message != nil {
-		message = indented(l.Message)
+		message = term.Indented(l.Message)
 	}
 	if d.full && message != "" {
 		const margin = "             "

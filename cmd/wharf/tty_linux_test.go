@@ -182,7 +182,7 @@ func TestTerminalGetsTables(t *testing.T) {
 	if !strings.Contains(shown, "TOOL  ARGUMENTS") || !strings.Contains(shown, "\necho  message=string     Say a message back.\n") {
 		t.Errorf("shown: %s", shown)
 	}
-	if shown = onTerminal(t, nil, "wharf", "tools", "demo", "--json"); !strings.Contains(shown, `"name":"add"`) {
+	if shown = onTerminal(t, nil, "wharf", "tools", "demo", "--json"); !strings.Contains(shown, `"name": "add"`) {
 		t.Errorf("with --json: %s", shown)
 	}
 }
@@ -208,10 +208,10 @@ func TestTerminalGetsText(t *testing.T) {
 // control.
 func TestTerminalIsNotSteered(t *testing.T) {
 	for _, args := range [][]string{
-		{"tools", "--", "server-steers"},
-		{"call", "steer", "--", "server-steers"},
-		{"call", "steer", "--json", "--", "server-steers"},
-		{"call", "no\x1b[2Jtool", "--", "server-steers"},
+		{"tools", "--stderr", "--", "server-steers"},
+		{"call", "steer", "--stderr", "--", "server-steers"},
+		{"call", "steer", "--json", "--stderr", "--", "server-steers"},
+		{"call", "no\x1b[2Jtool", "--stderr", "--", "server-steers"},
 	} {
 		shown := withoutSpinner(onTerminal(t, []string{"NO_COLOR=1"}, "wharf", args...))
 		if strings.IndexFunc(shown, cleantext.IsUnsafe) >= 0 {

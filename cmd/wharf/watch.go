@@ -37,9 +37,13 @@ servers log without being asked for anything.`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeServers,
 	}
-	cmd.RunE = a.withServer(cobra.ArbitraryArgs, func(ctx context.Context, c *client, uris []string) error {
+	follow := a.withServer(cobra.ArbitraryArgs, func(ctx context.Context, c *client, uris []string) error {
 		return a.watch(ctx, c, w, uris)
 	})
+	cmd.RunE = func(cmd *cobra.Command, words []string) error {
+		a.logs, a.OneLine = true, true
+		return follow(cmd, words)
+	}
 	cmd.Flags().IntVar(&w.count, "count", 0, "end after `N` changes; 0 = only when interrupted")
 	cmd.Flags().StringVar(&w.level, "log", "", "follow the log from `LEVEL` up: "+levels())
 	cmd.RegisterFlagCompletionFunc("log", cobra.FixedCompletions(strings.Split(levels(), ", "), cobra.ShellCompDirectiveNoFileComp))

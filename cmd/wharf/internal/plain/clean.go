@@ -12,7 +12,16 @@ import (
 
 // Line is [cleantext.Text] for text that must stay on one line.
 func Line(text string) string {
-	return strings.Join(strings.Fields(cleantext.Text(text)), " ")
+	text = cleantext.Text(text)
+	var line strings.Builder
+	line.Grow(len(text))
+	for word := range strings.FieldsSeq(text) {
+		if line.Len() > 0 {
+			line.WriteByte(' ')
+		}
+		line.WriteString(word)
+	}
+	return line.String()
 }
 
 // Cell is [Line] for the cell of a table. It looks at no more of the text than fits

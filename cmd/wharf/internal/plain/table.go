@@ -40,44 +40,88 @@ func (t Table) Format(columns int) string {
 	for _, row := range t {
 		switch {
 		case columns <= 0 || columns-beside >= min(longest, describing):
-			out.WriteString(hang(inColumns(row[:last], widths), row[last], beside, columns))
+			writeColumns(&out, row[:last], widths, row[last] != "")
+			hang(&out, row[last], beside, columns)
 		case beside-2 <= columns:
-			out.WriteString(strings.TrimRight(inColumns(row[:last], widths), " ") + "\n")
-			out.WriteString(inset(row[last], columns))
+			writeColumns(&out, row[:last], widths, false)
+			out.WriteByte('\n')
+			inset(&out, row[last], columns)
 		default:
-			out.WriteString(row[0] + "\n" + inset(strings.Join(slices.DeleteFunc(slices.Clone(row[1:last]), isEmpty), " · "), columns))
-			out.WriteString(inset(row[last], columns))
+			out.WriteString(row[0] + "\n")
+			inset(&out, strings.Join(slices.DeleteFunc(slices.Clone(row[1:last]), isEmpty), " · "), columns)
+			inset(&out, row[last], columns)
 		}
 	}
 	return out.String()
 }
 
-func isEmpty(cell string) bool { return cell == "" }
-
-// inColumns returns cells behind each other, each as wide as its column.
-func inColumns(cells []string, widths []int) string {
+// Markdown lays a table out as GitHub and most others read it.
+func (t Table) Markdown() string {
 	var out strings.Builder
-	for i, cell := range cells {
-		out.WriteString(cell + strings.Repeat(" ", widths[i]-Width(cell)+2))
+	for i, row := range t {
+		for _, cell := range row {
+			out.WriteString("| " + markdownCell.Replace(cell) + " ")
+		}
+		out.WriteString("|\n")
+		if i == 0 {
+			out.WriteString(strings.Repeat("|---", len(row)) + "|\n")
+		}
 	}
 	return out.String()
 }
 
-// hang returns the lines of a row whose last cell begins at a column and stays right of it.
-func hang(before, cell string, at, columns int) string {
-	if columns <= 0 || at+Width(cell) <= columns {
-		return strings.TrimRight(before+cell, " ") + "\n"
+// markdownCell keeps a cell one, and its text text: no link, image or element.
+var markdownCell = strings.NewReplacer("|", `\|`, "<", "&lt;", "[", `\[`, "`", "\\`")
+
+func isEmpty(cell string) bool { return cell == "" }
+
+// writeColumns writes cells behind each other, each as wide as its column. Blanks at the
+// end are left out where nothing follows.
+func writeColumns(out *strings.Builder, cells []string, widths []int, more bool) {
+	blanks := 0
+	for i, cell := range cells {
+		if cell != "" {
+			writeBlanks(out, blanks)
+			out.WriteString(cell)
+			blanks = 0
+		}
+		blanks += widths[i] - Width(cell) + 2
 	}
-	return before + strings.Join(WrapWords(cell, columns-at), "\n"+strings.Repeat(" ", at)) + "\n"
+	if more {
+		writeBlanks(out, blanks)
+	}
 }
 
-// inset returns the lines of a cell that stands below the first one.
-func inset(cell string, columns int) string {
-	if cell == "" {
-		return ""
+func writeBlanks(out *strings.Builder, n int) {
+	for range n {
+		out.WriteByte(' ')
 	}
-	margin := strings.Repeat(" ", min(tableInset, columns/4))
-	return margin + strings.Join(WrapWords(cell, columns-len(margin)), "\n"+margin) + "\n"
+}
+
+// hang ends a row with its last cell, which begins at a column and stays right of it.
+func hang(out *strings.Builder, cell string, at, columns int) {
+	if columns <= 0 || at+Width(cell) <= columns {
+		out.WriteString(cell)
+	} else {
+		for i, row := range WrapWords(cell, columns-at) {
+			if i > 0 {
+				out.WriteByte('\n')
+				writeBlanks(out, at)
+			}
+			out.WriteString(row)
+		}
+	}
+	out.WriteByte('\n')
+}
+
+// inset writes a cell that stands below the first one.
+func inset(out *strings.Builder, cell string, columns int) {
+	margin := min(tableInset, columns/4)
+	for _, row := range WrapWords(cell, columns-margin) {
+		writeBlanks(out, margin)
+		out.WriteString(row)
+		out.WriteByte('\n')
+	}
 }
 
 // Paragraph is foreign text of several lines, made harmless, indented, and wrapped to a

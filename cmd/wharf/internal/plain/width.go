@@ -59,12 +59,15 @@ func Wrap(line string, columns, indent int) []string {
 
 // WrapWords breaks a line into rows of at most so many columns, and breaks no word.
 func WrapWords(line string, columns int) (rows []string) {
-	for word := range strings.FieldsSeq(line) {
-		if last := len(rows) - 1; last >= 0 && Width(rows[last])+1+Width(word) <= columns {
-			rows[last] += " " + word
-		} else {
-			rows = append(rows, word)
+	words := strings.Fields(line)
+	for len(words) > 0 {
+		n, width := 1, Width(words[0])
+		for n < len(words) && width+1+Width(words[n]) <= columns {
+			width += 1 + Width(words[n])
+			n++
 		}
+		rows = append(rows, strings.Join(words[:n], " "))
+		words = words[n:]
 	}
 	return rows
 }

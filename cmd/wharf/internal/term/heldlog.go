@@ -1,6 +1,7 @@
 package term
 
 import (
+	"bytes"
 	"io"
 	"sync"
 )
@@ -16,9 +17,10 @@ type HeldLog struct {
 	mu   sync.Mutex
 	held []byte
 	live bool
+	hush bool // nothing is passed on any more
 }
 
-// heldLines is how many bytes are held before they are passed on anyway.
+// heldLines is how many bytes are held: the newest.
 const heldLines = 64 << 10
 
 // NewHeldLog returns a log that holds its lines until Release.
@@ -33,11 +35,18 @@ func (t *Terminal) NewHeldLog() *HeldLog {
 func (l *HeldLog) Write(text []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.held = append(l.held, text...)
-	if !l.live && len(l.held) < heldLines {
+	if l.hush {
 		return len(text), nil
 	}
-	return len(text), l.flush()
+	l.held = append(l.held, text...)
+	if l.live {
+		return len(text), l.flush()
+	}
+	if over := len(l.held) - heldLines; over > 0 {
+		whole := bytes.IndexByte(l.held[over:], '\n') + 1
+		l.held = append(l.held[:0], l.held[over+whole:]...)
+	}
+	return len(text), nil
 }
 
 // Release passes on what is held, and everything from now on.
@@ -46,6 +55,13 @@ func (l *HeldLog) Release() {
 	defer l.mu.Unlock()
 	l.live = true
 	l.flush() // an error cannot be reported: stderr is where it would go
+}
+
+// Hush drops what is held, and everything from now on.
+func (l *HeldLog) Hush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hush, l.held = true, nil
 }
 
 // flush writes what is held. The caller holds mu.

@@ -29,8 +29,16 @@ func TestServerLogHoldsNoFlood(t *testing.T) {
 	if _, err := log.Write(flood); err != nil {
 		t.Fatal(err)
 	}
-	if stderr.Len() != len(flood) {
-		t.Errorf("%d bytes passed on, want %d", stderr.Len(), len(flood))
+	if _, err := log.Write([]byte("[s] the end\n")); err != nil {
+		t.Fatal(err)
+	}
+	log.Release()
+	if got := stderr.String(); len(got) > heldLines || len(got) < heldLines-32 || !strings.HasPrefix(got, "[s] all") || !strings.HasSuffix(got, "\n[s] the end\n") {
+		t.Errorf("%d bytes passed on: %.20q … %q", len(got), got, got[max(0, len(got)-20):])
+	}
+	log.Hush()
+	if _, err := log.Write(flood); err != nil || strings.Count(stderr.String(), "the end") != 1 || stderr.Len() > heldLines {
+		t.Errorf("passed on after Hush: %d bytes, %v", stderr.Len(), err)
 	}
 }
 

@@ -40,7 +40,7 @@ func (t *Terminal) Print(text string) error {
 	return nil
 }
 
-// PrintJSON writes v to stdout as one line of JSON.
+// PrintJSON writes v to stdout as JSON, as [Terminal.PrintRaw] does.
 func (t *Terminal) PrintJSON(v any) error {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
@@ -51,10 +51,13 @@ func (t *Terminal) PrintJSON(v any) error {
 	return t.PrintRaw(line.Bytes())
 }
 
-// PrintRaw writes JSON to stdout as one line, its values as they are. On a terminal
-// the characters that could steer it are written as JSON escapes, which mean the
-// same.
+// PrintRaw writes JSON to stdout, its values as they are: as one line, or indented on a
+// terminal, unless OneLine is set. On a terminal the characters that could steer it are
+// written as JSON escapes, which mean the same.
 func (t *Terminal) PrintRaw(value json.RawMessage) error {
+	if t.OutTTY && !t.OneLine {
+		return t.printParts(Indented(value)+"\n", cleantext.JSON)
+	}
 	var line bytes.Buffer
 	if err := json.Compact(&line, value); err != nil {
 		return fmt.Errorf("the server's answer: %w", err)
@@ -102,8 +105,12 @@ func (t *Terminal) Tell(style, label, text, rest string) {
 	fmt.Fprint(t.Err, t.StyleErr(style, label), strings.TrimPrefix(t.Labelled(label, text, rest), label))
 }
 
-// Warn tells the person on stderr of something after which the command goes on.
+// Warn tells the person on stderr of something after which the command goes on, unless
+// they want it quiet.
 func (t *Terminal) Warn(format string, args ...any) {
+	if t.Quiet {
+		return
+	}
 	t.Tell(Bold, "warning:", fmt.Sprintf(format, args...), "")
 }
 
@@ -118,4 +125,42 @@ func (t *Terminal) Hint(text string) {
 	}
 	fenced := strings.TrimPrefix(Barred(rows, OfMessage.Rows, len(text)-len(shown), ""), Bar+"hint:")
 	fmt.Fprint(t.Err, t.StyleErr(Bold, "hint:"), strings.ReplaceAll(fenced, "\n"+strings.TrimSpace(Bar), "\n "))
+}
+
+// Indented indents a value for people. A value that is nested so deep that most of the
+// output would be margins stays as it is.
+func Indented(value json.RawMessage) string {
+	added := margins(value)
+	if added > 4*len(value)+1<<20 {
+		return string(value)
+	}
+	var text bytes.Buffer
+	text.Grow(len(value) + added)
+	if err := json.Indent(&text, value, "", "  "); err != nil {
+		return string(value)
+	}
+	return text.String()
+}
+
+// margins is how many bytes indenting adds to a value.
+func margins(value []byte) (bytes int) {
+	depth, quoted := 0, false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+			bytes += 2*depth + 1
+		case c == '}' || c == ']':
+			depth--
+			bytes += 2*depth + 1
+		case c == ',':
+			bytes += 2*depth + 1
+		}
+	}
+	return bytes
 }

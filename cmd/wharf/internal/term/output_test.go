@@ -13,16 +13,18 @@ func TestPrintRaw(t *testing.T) {
 	tests := []struct {
 		name string
 		tty  bool
+		line bool
 		want string
 	}{
-		{"for programs as it is", false, "{\"a\":\"\u202e\u009b<é>\"}\n"},
-		{"on a terminal harmless", true, `{"a":"\u202e\u009b<é>"}` + "\n"},
+		{"for programs as it is", false, false, "{\"a\":\"\u202e\u009b<é>\"}\n"},
+		{"on a terminal indented and harmless", true, false, "{\n  \"a\": \"\\u202e\\u009b<é>\"\n}\n"},
+		{"on a terminal one line", true, true, `{"a":"\u202e\u009b<é>"}` + "\n"},
 	}
 	const value = "{\n  \"a\": \"\u202e\u009b<é>\"\n}"
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder
-			a := &Terminal{Out: &out, OutTTY: tt.tty}
+			a := &Terminal{Out: &out, OutTTY: tt.tty, OneLine: tt.line}
 			if err := a.PrintRaw(json.RawMessage(value)); err != nil {
 				t.Fatal(err)
 			}

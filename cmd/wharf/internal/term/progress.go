@@ -46,7 +46,7 @@ func (t *Terminal) Busy(what string) (done func()) {
 func (t *Terminal) Progress(what string) (p *Progress, done func()) {
 	p = &Progress{what: what, began: time.Now()}
 	c, ok := t.Err.(*Console)
-	if !ok {
+	if !ok || t.Quiet {
 		return p, func() {}
 	}
 	stop, stopped := make(chan struct{}), make(chan struct{})

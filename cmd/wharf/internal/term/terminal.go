@@ -29,6 +29,9 @@ type Terminal struct {
 	Width  int   // columns of stdout; 0 = unknown
 	Colour bool  // NO_COLOR is not set
 
+	OneLine bool // JSON is one line, on a terminal too
+	Quiet   bool // errors, questions and results only
+
 	Life      context.Context // ends with an interrupt; nil = never
 	Interrupt func()          // what Ctrl-C does while a line is edited; may be nil only if nothing is asked
 

@@ -1,0 +1,93 @@
+package save
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestNames: whatever a server calls what it sends, a name of a file in the folder comes
+// of it.
+func TestNames(t *testing.T) {
+	for _, c := range []struct{ name, kind, want string }{
+		{"image", "image/png", "image.png"},
+		{"demo://a/b/picture.jpeg?x=1", "", "picture.jpeg"},
+		{"demo://a/b/picture", "image/png; q=1", "picture.png"},
+		{"../../etc/passwd", "", "passwd.bin"},
+		{`..\..\boot.ini`, "", "boot.ini"},
+		{"..", "", "file.bin"},
+		{"/", "", "file.bin"},
+		{"", "", "file.bin"},
+		{".bashrc", "text/plain", "file.txt"},
+		{"a b\x00c\u202e.png", "", "a-b-c.png"},
+		{"CON", "image/png", "file-CON.png"},
+		{"lpt1.x", "", "file-lpt1.x"},
+		{strings.Repeat("x", 300), "", strings.Repeat("x", longestName) + ".bin"},
+		{"a." + strings.Repeat("e", 30), "", "a.bin"},
+		{"-rf", "", "rf.bin"},
+	} {
+		if base, extension := fileName(c.name, c.kind); base+extension != c.want {
+			t.Errorf("%q, %q: %q, want %q", c.name, c.kind, base+extension, c.want)
+		}
+	}
+}
+
+// TestSave replaces nothing, and leaves nothing of what cannot be decoded.
+func TestSave(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	f := &Folder{dir}
+	data := base64.StdEncoding.EncodeToString([]byte("hello"))
+	for _, want := range []string{"a.png", "a-2.png", "a-3.png"} {
+		path, err := f.Save("a", "image/png", data)
+		if err != nil || path != filepath.Join(dir, want) {
+			t.Fatalf("%s, %v, want %s", path, err, want)
+		}
+		if text, err := os.ReadFile(path); err != nil || string(text) != "hello" {
+			t.Errorf("%q, %v", text, err)
+		}
+	}
+	if _, err := f.Save("b", "", data[:6]+"!"); err == nil || !strings.Contains(err.Error(), "b.bin") {
+		t.Errorf("no base64: %v", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	if want := []string{"a-2.png", "a-3.png", "a.png"}; !slices.Equal(names, want) {
+		t.Errorf("there are %q, want %q", names, want)
+	}
+}
+
+// TestSaveFollowsNoLink: a link in the folder is a name that is taken.
+func TestSaveFollowsNoLink(t *testing.T) {
+	dir := t.TempDir()
+	outside := filepath.Join(t.TempDir(), "outside")
+	if err := os.Symlink(outside, filepath.Join(dir, "a.bin")); err != nil {
+		t.Skip(err)
+	}
+	path, err := (&Folder{dir}).Save("a", "", "aGk=")
+	if err != nil || filepath.Base(path) != "a-2.bin" {
+		t.Errorf("%s, %v", path, err)
+	}
+	if _, err := os.Stat(outside); err == nil {
+		t.Error("the link was followed")
+	}
+}
+
+// TestSaveIntoAFile says which folder it is about.
+func TestSaveIntoAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "taken")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&Folder{path}).Save("a", "", "aGk="); err == nil || !strings.Contains(err.Error(), path) {
+		t.Error(err)
+	}
+}

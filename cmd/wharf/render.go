@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/save"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host/mcp"
+)
+
+// renderer makes text for people of results, and saves the bytes in them where --save says
+// so. One renderer is for one result.
+type renderer struct {
+	app    *app
+	folder *save.Folder // nil saves nothing
+	err    error        // the first of saving
+}
+
+func (a *app) newRenderer() *renderer {
+	r := &renderer{app: a}
+	if a.flags.save != "" {
+		r.folder = &save.Folder{Dir: a.flags.save}
+	}
+	return r
+}
+
+// result is the text of a tool's result: its blocks one below the other. The structured
+// content repeats the text, so it is shown only if there is no text.
+func (r *renderer) result(result *mcp.CallToolResult) string {
+	var out strings.Builder
+	text := false
+	for i := range result.Content {
+		block := &result.Content[i]
+		text = text || block.Type == mcp.ContentText
+		out.WriteString(endLine(r.block(block)))
+	}
+	if !text && len(result.StructuredContent) > 0 {
+		out.WriteString(endLine(term.Indented(result.StructuredContent)))
+	}
+	return out.String()
+}
+
+// block is one block: text as it is, binary data by its type and size.
+func (r *renderer) block(block *mcp.Content) string {
+	switch block.Type {
+	case mcp.ContentText:
+		return block.Text
+	case mcp.ContentImage, mcp.ContentAudio:
+		return r.bytes("", block.Type, block.MIMEType, block.Data)
+	case mcp.ContentResourceLink:
+		return note(block.URI, block.MIMEType, block.Name)
+	case mcp.ContentResource:
+		return r.resource(block.Resource)
+	}
+	if block.Raw != nil {
+		return term.Indented(block.Raw)
+	}
+	return note(block.Type)
+}
+
+func (r *renderer) resource(resource *mcp.ResourceContents) string {
+	switch {
+	case resource == nil:
+		return note("empty resource")
+	case resource.Blob != "":
+		return r.bytes(resource.URI, resource.URI, resource.MIMEType, resource.Blob)
+	}
+	return resource.Text
+}
+
+// bytes stands for data in base64: what it is and where it was saved. A program reads the
+// latter on stderr.
+func (r *renderer) bytes(uri, name, kind, data string) string {
+	if r.folder == nil {
+		about := size(data)
+		if r.app.OutTTY {
+			about += "; --save DIR writes it to a file"
+		}
+		return note(uri, kind, about)
+	}
+	path, err := r.folder.Save(name, kind, data)
+	if err != nil {
+		if r.err == nil {
+			r.err = err
+		}
+		return note(uri, kind, size(data), "not saved")
+	}
+	switch {
+	case r.app.flags.output == formatMarkdown && strings.HasPrefix(kind, "image/"):
+		return fmt.Sprintf("![%s](<%s>)", plain.Line(kind), path)
+	case r.app.flags.output == formatMarkdown:
+		return fmt.Sprintf("[%s](<%s>)", plain.Line(kind), path)
+	case !r.app.forPeople():
+		fmt.Fprintf(r.app.Err, "saved %s (%s, %s)\n", path, plain.Line(kind), size(data))
+	}
+	return note(uri, kind, size(data), "saved as "+path)
+}
+
+func endLine(text string) string {
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
+}
+
+// note returns the facts that are not empty, as "[a, b]". It stands for a block that is
+// not printed.
+func note(facts ...string) string {
+	var known []string
+	for _, fact := range facts {
+		if fact != "" {
+			known = append(known, plain.Line(fact))
+		}
+	}
+	return "[" + strings.Join(known, ", ") + "]"
+}
+
+// size is the size of data in base64, when decoded.
+func size(data string) string {
+	bytes := len(strings.TrimRight(data, "=")) * 3 / 4
+	if bytes == 1 {
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}
