@@ -10,9 +10,8 @@ import (
 // they queue their message here. A goroutine sends what is queued. It ends when the queue
 // is empty, or when the link, whose context ends with the connection, refuses the rest.
 type asyncSender struct {
-	link Link
-	ctx  context.Context // ends with the connection
-	sent func(*Message)  // sees every message first
+	transmit func(context.Context, *Message) error
+	ctx      context.Context // ends with the connection
 
 	mu      sync.Mutex
 	queue   []queued
@@ -57,8 +56,7 @@ func (s *asyncSender) run() {
 				close(q.mark)
 				continue
 			}
-			s.sent(q.m)
-			if s.link.Send(s.ctx, q.m) != nil {
+			if s.transmit(s.ctx, q.m) != nil {
 				s.mu.Lock()
 				s.dropped++
 				s.mu.Unlock()

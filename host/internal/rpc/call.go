@@ -82,21 +82,29 @@ func (p *Peer) recycle(c *call) {
 }
 
 func (p *Peer) send(c *call, r *Call) error {
-	h := c.terms.header()
-	h.name, h.headers = r.Name, r.Headers
+	f := c.terms.facts(r.Method)
+	f.Name, f.Headers = r.Name, r.Headers
 	switch {
 	case r.Version != "":
-		h.version = r.Version
+		f.Version = r.Version
 	case r.Method == methodInitialize:
-		h.version = "" // it opens a session anew, whatever was settled for an old one
+		f.Version = "" // it opens a session anew, whatever was settled for an old one
 	}
-	m, err := newRequest(c.id, r.Method, &h, r.Params)
+	m, err := newRequest(c.id, &f, r.Params)
 	if err != nil {
 		return err
 	}
-	m.Deadline, m.prompted = earliest(c.parent, c.deadline), r.Prompted
-	p.traceSent(m)
-	return p.config.Link.Send((*sendContext)(c), m)
+	m.prompted = r.Prompted
+	return p.transmit((*sendContext)(c), m)
+}
+
+// transmit gives a message to the link, as far as ctx allows.
+func (p *Peer) transmit(ctx context.Context, m *Message) error {
+	m.Deadline, _ = ctx.Deadline()
+	if p.config.Trace != nil {
+		p.config.Trace(true, m.Body())
+	}
+	return p.config.Link.Send(ctx, m)
 }
 
 // unsent ends a call whose message the link refused. If the call had ended
@@ -202,9 +210,7 @@ func (p *Peer) Notify(ctx context.Context, method string, params Appender) error
 		ctx, cancel = context.WithTimeoutCause(ctx, p.config.Timeout, ErrTimeout)
 		defer cancel()
 	}
-	m.Deadline = earliest(ctx, time.Time{})
-	p.traceSent(m)
-	if err := p.config.Link.Send(ctx, m); err != nil {
+	if err := p.transmit(ctx, m); err != nil {
 		return p.failed(method, NotSent, err)
 	}
 	return nil
@@ -220,12 +226,10 @@ func (p *Peer) Announce(ctx context.Context, method string, params Appender) err
 	if err := p.flight.open(c); err != nil {
 		return p.failed(c.method, NotSent, err)
 	}
-	h := c.terms.header()
-	m, err := newNotification(c.exchange(), c.method, &h, params)
+	f := c.terms.facts(c.method)
+	m, err := newNotification(c.exchange(), &f, params)
 	if err == nil {
-		m.Deadline = earliest(c.parent, c.deadline)
-		p.traceSent(m)
-		err = p.config.Link.Send((*sendContext)(c), m)
+		err = p.transmit((*sendContext)(c), m)
 	}
 	if err != nil {
 		return p.unsent(c, err)
@@ -242,6 +246,6 @@ func (p *Peer) notification(method string, params Appender) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := terms.header()
-	return newNotification(exchange, method, &h, params)
+	f := terms.facts(method)
+	return newNotification(exchange, &f, params)
 }

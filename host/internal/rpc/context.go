@@ -15,7 +15,10 @@ import (
 type sendContext call
 
 func (s *sendContext) Deadline() (time.Time, bool) {
-	deadline := earliest(s.parent, s.deadline)
+	deadline, ok := s.parent.Deadline()
+	if !ok || !s.deadline.IsZero() && s.deadline.Before(deadline) {
+		deadline = s.deadline
+	}
 	return deadline, !deadline.IsZero()
 }
 
@@ -46,11 +49,3 @@ func (s *sendContext) context() context.Context {
 
 // errEnded is for links; callers learn why their call has ended.
 var errEnded = errors.New("the call has ended")
-
-// earliest returns the sooner of ctx's deadline and another; zero is never.
-func earliest(ctx context.Context, deadline time.Time) time.Time {
-	if d, ok := ctx.Deadline(); ok && (deadline.IsZero() || d.Before(deadline)) {
-		return d
-	}
-	return deadline
-}

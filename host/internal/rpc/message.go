@@ -76,22 +76,17 @@ func (m *Message) Free() {
 	messages.Put(m)
 }
 
-// header is what a message carries beside its params.
-type header struct {
-	name    string
-	version string
-	epoch   uint32
-	headers []abi.Pair
+// facts returns what a transport is told of every message under these terms.
+func (t *Terms) facts(method string) abi.Facts {
+	return abi.Facts{Method: method, Version: t.Version, Epoch: t.Epoch}
 }
 
-func (t *Terms) header() header { return header{version: t.Version, epoch: t.Epoch} }
-
 // newRequest encodes a request. On an error nothing is left to free.
-func newRequest(id uint64, method string, h *header, params Appender) (*Message, error) {
+func newRequest(id uint64, f *abi.Facts, params Appender) (*Message, error) {
 	m := messages.Get().(*Message)
-	m.Kind, m.Method, m.exchange = abi.Request, method, uint32(id)
 	token := strconv.AppendUint(m.idBuffer[:0], id, 10)
-	m.facts(view(token), h)
+	f.Kind, f.ID = abi.Request, view(token)
+	m.begin(uint32(id), f)
 	m.payload = append(m.payload, `{"jsonrpc":"2.0","id":`...)
 	m.payload = append(m.payload, token...)
 	m.payload = append(m.payload, `,"method":`...)
@@ -99,20 +94,21 @@ func newRequest(id uint64, method string, h *header, params Appender) (*Message,
 }
 
 // newNotification encodes a notification. On an error nothing is left to free.
-func newNotification(exchange uint32, method string, h *header, params Appender) (*Message, error) {
+func newNotification(exchange uint32, f *abi.Facts, params Appender) (*Message, error) {
 	m := messages.Get().(*Message)
-	m.Kind, m.Method, m.exchange = abi.Notification, method, exchange
-	m.facts("", h)
+	f.Kind = abi.Notification
+	m.begin(exchange, f)
 	m.payload = append(m.payload, `{"jsonrpc":"2.0","method":`...)
 	return m.finish(params)
 }
 
 // newReply encodes the answer to a server's request. A result that cannot be
 // encoded becomes an error of ours.
-func newReply(exchange uint32, id []byte, h *header, result Appender, fault *Error) *Message {
+func newReply(exchange uint32, id []byte, f *abi.Facts, result Appender, fault *Error) *Message {
 	m := messages.Get().(*Message)
-	m.Kind, m.exchange, m.urgent, m.prompted = abi.Reply, exchange, true, true
-	m.facts(view(id), h)
+	m.urgent, m.prompted = true, true
+	f.Kind, f.ID = abi.Reply, view(id)
+	m.begin(exchange, f)
 	m.payload = append(m.payload, `{"jsonrpc":"2.0","id":`...)
 	m.payload = append(m.payload, id...)
 	keep := len(m.payload)
@@ -137,12 +133,10 @@ func newReply(exchange uint32, id []byte, h *header, result Appender, fault *Err
 	return m
 }
 
-// facts starts the buffer with what the transport needs beside the bytes.
-func (m *Message) facts(id string, h *header) {
-	m.payload = abi.AppendFacts(m.payload[:0], &abi.Facts{
-		Kind: m.Kind, ID: id, Method: m.Method, Name: h.name,
-		Version: h.version, Epoch: h.epoch, Headers: h.headers,
-	})
+// begin starts the buffer with what the transport needs beside the bytes.
+func (m *Message) begin(exchange uint32, f *abi.Facts) {
+	m.Kind, m.Method, m.exchange = f.Kind, f.Method, exchange
+	m.payload = abi.AppendFacts(m.payload[:0], f)
 	m.start = len(m.payload)
 }
 

@@ -84,7 +84,7 @@ func NewPeer(c Config) *Peer {
 	p.flight.terms.Store(&Terms{})
 	p.flight.pending, p.flight.lastID = make(map[uint32]*call), c.After
 	p.calls.New = newCall
-	p.sender.link, p.sender.sent = c.Link, p.traceSent
+	p.sender.transmit = p.transmit
 	p.notes.hear = func(*Incoming) {}
 	if c.Handler != nil {
 		p.notes.hear = c.Handler.Notify
@@ -207,11 +207,5 @@ func (p *Peer) TooBig(exchange uint32, head []byte) {
 func (p *Peer) dropped(why error, msg []byte) {
 	if p.config.Dropped != nil {
 		p.config.Dropped(why, msg)
-	}
-}
-
-func (p *Peer) traceSent(m *Message) {
-	if p.config.Trace != nil {
-		p.config.Trace(true, m.Body())
 	}
 }

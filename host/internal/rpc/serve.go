@@ -123,8 +123,7 @@ func (p *Peer) serve(ctx context.Context, in *Incoming, one *served) {
 		m.Free()
 		return
 	}
-	p.traceSent(m)
-	if p.config.Link.Send(p.serving.ctx, m) != nil {
+	if p.transmit(p.serving.ctx, m) != nil {
 		p.tally.failures.Add(1)
 	}
 }
@@ -165,6 +164,6 @@ func (p *Peer) reply(in *Incoming, result Appender, fault *Error) *Message {
 	if err != nil {
 		return nil
 	}
-	h := terms.header()
-	return newReply(exchange, in.id, &h, result, fault)
+	f := terms.facts("")
+	return newReply(exchange, in.id, &f, result, fault)
 }
