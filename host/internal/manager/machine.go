@@ -327,6 +327,11 @@ func (m *Machine) retry(now time.Time, why status.Reason) {
 	}
 }
 
+// permanent reports whether trying again is of no use before the entry changes.
+func permanent(r status.Reason) bool {
+	return r == status.BadConfig || r == status.Denied || r == status.PluginRefused
+}
+
 // begin starts with a clean sheet, if the server is wanted.
 func (m *Machine) begin(now time.Time, why status.Reason) {
 	m.forgive()

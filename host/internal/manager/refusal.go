@@ -7,11 +7,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
-// permanent reports whether trying again is of no use before the entry changes.
-func permanent(r status.Reason) bool {
-	return r == status.BadConfig || r == status.Denied || r == status.PluginRefused
-}
-
 // Refusal is why there is no connection to be had now. It unwraps to the error
 // behind it, where there is one.
 type Refusal struct {

@@ -1,0 +1,178 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/wharf-mcp/wharf/host/internal/session"
+	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/host/status"
+)
+
+// ErrUnsupported: the server does not declare the capability that a request needs, which
+// was not sent. [Session.Call] sends any request.
+var ErrUnsupported = session.ErrUnsupported
+
+// answer makes a request that has a result.
+func answer[T any](ctx context.Context, s *Session, method string, request func(context.Context) (T, error)) (result T, err error) {
+	err = s.repeat(ctx, method, false, func() (err error) {
+		result, err = request(ctx)
+		return err
+	})
+	return result, err
+}
+
+// ListTools returns the tools of the server that its entry permits, which are all where it
+// names none, with their schemas as written.
+func (s *Session) ListTools(ctx context.Context) ([]mcp.Tool, error) {
+	entry := s.entry.Load()
+	tools, err := answer(ctx, s, mcp.MethodListTools, s.inner.ListTools)
+	if err == nil {
+		s.learn(entry, tools)
+	}
+	return permitted(entry, tools), err
+}
+
+// CallTool runs a tool. args is anything that marshals to a JSON object: a map,
+// a struct, a [json.RawMessage], or nil for none. An error means that there is
+// no result; that the tool failed is in the result, as IsError. With a list of
+// tools that holds, both are checked; see [ArgumentError] and [ResultError]. A tool that
+// the entry does not permit is [ErrDenied], and nothing is sent.
+func (s *Session) CallTool(ctx context.Context, name string, args any) (*mcp.CallToolResult, error) {
+	if err := permits(s.entry.Load(), name); err != nil {
+		return nil, err
+	}
+	var result *mcp.CallToolResult
+	err := s.repeat(ctx, mcp.MethodCallTool, s.mayRepeat(name), func() (err error) {
+		result, err = s.inner.CallTool(ctx, name, args)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// Call sends a request of any method and decodes its result with
+// [json.Unmarshal]; a *[json.RawMessage] keeps it as it came, nil drops it.
+// params is anything that marshals to an object, or nil. What the protocol
+// wants in _meta is added. Tools that the entry does not permit are neither listed nor
+// called by it.
+func (s *Session) Call(ctx context.Context, method string, params, result any) error {
+	entry := s.entry.Load()
+	params, err := permitsRequest(entry, method, params)
+	if err != nil {
+		return err
+	}
+	if method != mcp.MethodListTools || !filters(entry) {
+		return s.repeat(ctx, method, false, func() error { return s.inner.Call(ctx, method, params, result) })
+	}
+	var text json.RawMessage
+	if err := s.repeat(ctx, method, false, func() error { return s.inner.Call(ctx, method, params, &text) }); err != nil {
+		return err
+	}
+	return decodePermitted(entry, text, result)
+}
+
+// Notify sends a notification. It returns when the transport has it.
+func (s *Session) Notify(ctx context.Context, method string, params any) error {
+	return explain(s.Name(), s.inner.Notify(ctx, method, params))
+}
+
+// ListResources returns all resources that the server lists, each with the whole
+// of what the server wrote about it. A list that the server said is still fresh,
+// and has not changed, is not asked for again.
+func (s *Session) ListResources(ctx context.Context) ([]mcp.Resource, error) {
+	return answer(ctx, s, mcp.MethodListResources, s.inner.ListResources)
+}
+
+// ListResourceTemplates returns the templates of the server's other resources.
+func (s *Session) ListResourceTemplates(ctx context.Context) ([]mcp.ResourceTemplate, error) {
+	return answer(ctx, s, mcp.MethodListTemplates, s.inner.ListResourceTemplates)
+}
+
+// ReadResource returns what a resource holds. What the server said is still
+// fresh is not asked for again, unless it says that something changed.
+func (s *Session) ReadResource(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+	return answer(ctx, s, mcp.MethodReadResource, func(ctx context.Context) (*mcp.ReadResourceResult, error) {
+		return s.inner.ReadResource(ctx, uri)
+	})
+}
+
+// ListPrompts returns all prompts of the server; see [Session.ListResources].
+func (s *Session) ListPrompts(ctx context.Context) ([]mcp.Prompt, error) {
+	return answer(ctx, s, mcp.MethodListPrompts, s.inner.ListPrompts)
+}
+
+// GetPrompt returns the messages of a prompt, with its blanks filled in.
+func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]string) (*mcp.GetPromptResult, error) {
+	return answer(ctx, s, mcp.MethodGetPrompt, func(ctx context.Context) (*mcp.GetPromptResult, error) {
+		return s.inner.GetPrompt(ctx, name, args)
+	})
+}
+
+// Complete asks the server how an argument of a prompt, or a variable of a
+// resource template, may go on.
+func (s *Session) Complete(ctx context.Context, p mcp.CompleteParams) (*mcp.Completion, error) {
+	return answer(ctx, s, mcp.MethodComplete, func(ctx context.Context) (*mcp.Completion, error) {
+		return s.inner.Complete(ctx, p)
+	})
+}
+
+// SetLevel has the server log from that level up; [Config.Event] hears it. A
+// legacy server is told now, and again when a connection replaces another. A
+// modern one is told with every request from now on, and logs about those only.
+func (s *Session) SetLevel(ctx context.Context, level mcp.Level) error {
+	return s.repeat(ctx, mcp.MethodSetLevel, false, func() error { return s.inner.SetLevel(ctx, level) })
+}
+
+// Ping asks for a sign of life: with ping in the legacy era, and in the modern
+// one, which has none, with server/discover.
+func (s *Session) Ping(ctx context.Context) error {
+	connected := s.driver.Status().State == status.Connected // or it would be the latency of a start
+	began := time.Now()
+	err := s.repeat(ctx, mcp.MethodPing, false, func() error { return s.inner.Ping(ctx) })
+	if latency := time.Since(began); err == nil && connected {
+		s.driver.Report(func(st *status.Status) { st.Latency = latency })
+	}
+	return err
+}
+
+// RootsChanged tells the server that what [Config.Roots] returns for it is not
+// what it was. Servers of the modern era ask for that whenever they need it, so
+// for them there is nothing to do, nor for those without a connection.
+func (s *Session) RootsChanged(ctx context.Context) error {
+	return explain(s.Name(), s.inner.RootsChanged(ctx))
+}
+
+// RootsChanged tells all servers at the same time.
+func (h *Host) RootsChanged(ctx context.Context) error {
+	return onAll(h.all(), func(s *Session) error { return s.RootsChanged(ctx) })
+}
+
+// A call of a tool that the server runs as a task needs nothing special:
+// [Session.CallTool] returns when the task is finished. What follows is for tasks
+// that outlive the session which began them.
+
+// ListTasks returns the tasks that a server of the revision 2025-11-25 keeps for
+// this client. Modern servers have no list of them.
+func (s *Session) ListTasks(ctx context.Context) ([]mcp.Task, error) {
+	return answer(ctx, s, mcp.MethodListTasks, s.inner.ListTasks)
+}
+
+// Task returns how far a task is.
+func (s *Session) Task(ctx context.Context, id string) (*mcp.Task, error) {
+	return answer(ctx, s, mcp.MethodGetTask, func(ctx context.Context) (*mcp.Task, error) { return s.inner.Task(ctx, id) })
+}
+
+// FinishTask sees a task through and returns the result of the call that it was.
+// When ctx ends, the task is cancelled.
+func (s *Session) FinishTask(ctx context.Context, id string) (*mcp.CallToolResult, error) {
+	return answer(ctx, s, mcp.MethodTaskResult, func(ctx context.Context) (*mcp.CallToolResult, error) { return s.inner.FinishTask(ctx, id) })
+}
+
+// CancelTask asks the server to end a task. A modern server may go on with it.
+func (s *Session) CancelTask(ctx context.Context, id string) error {
+	return s.repeat(ctx, mcp.MethodCancelTask, false, func() error { return s.inner.CancelTask(ctx, id) })
+}
