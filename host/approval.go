@@ -141,7 +141,7 @@ func (s *Session) approves(ctx context.Context, err error) (again bool) {
 	if !errors.As(err, &refused) || ctx.Value(quiet{}) != nil {
 		return false
 	}
-	ctx, over := s.lasting(ctx)
+	ctx, over := within(ctx, s.inner.Lifetime())
 	defer over()
 	if s.host.approvals.asking.Lock(ctx) != nil {
 		return false

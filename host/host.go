@@ -280,9 +280,15 @@ func (h *Host) begin(ctx context.Context) (bounded context.Context, over func(),
 		return nil, nil, ErrClosed
 	}
 	h.pending.Add(1)
+	ctx, over = within(ctx, h.open)
+	return ctx, func() { over(); h.pending.Done() }, nil
+}
+
+// within returns a context that ends with ctx, and with [ErrClosed] when life does.
+func within(ctx, life context.Context) (bounded context.Context, over func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(h.open, func() { cancel(ErrClosed) })
-	return ctx, func() { stop(); cancel(nil); h.pending.Done() }, nil
+	stop := context.AfterFunc(life, func() { cancel(ErrClosed) })
+	return ctx, func() { stop(); cancel(nil) }
 }
 
 // warn queues a warning. It may be called from anywhere, and returns at once.

@@ -126,20 +126,13 @@ func (s *Session) unwelcome(ctx context.Context, err error) error {
 
 // login has the person sign in, unless the session ends meanwhile.
 func (s *Session) login(ctx context.Context, a *connect.Account) error {
-	ctx, over := s.lasting(ctx)
+	ctx, over := within(ctx, s.inner.Lifetime())
 	defer over()
 	err := s.host.login(ctx, a)
 	if err != nil && errors.Is(context.Cause(ctx), ErrClosed) {
 		return ErrClosed
 	}
 	return err
-}
-
-// lasting returns a context that ends with ctx, and when the session is closed.
-func (s *Session) lasting(ctx context.Context) (bounded context.Context, over func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(s.inner.Lifetime(), func() { cancel(ErrClosed) })
-	return ctx, func() { stop(); cancel(nil) }
 }
 
 // note keeps track of whether the server wants a sign-in, by how a request ended. A

@@ -101,7 +101,7 @@ func (c *Content) UnmarshalJSON(block []byte) error {
 	if r.Kind() != '{' || !json.Valid(block) {
 		return fmt.Errorf("content block: expected an object, got %s", KindOf(block))
 	}
-	var m members
+	var m [len(memberNames)][]byte // the values, the last of each name; nil is none
 	strange := false
 	for name := range r.Object() {
 		if at := slices.Index(memberNames[:], string(name)); at >= 0 {
@@ -110,12 +110,6 @@ func (c *Content) UnmarshalJSON(block []byte) error {
 			strange = true
 		}
 	}
-	return c.read(block, &m, strange)
-}
-
-// read sets the fields from the members of block; strange says that it has others
-// beside them.
-func (c *Content) read(block []byte, m *members, strange bool) error {
 	*c = Content{}
 	fields := [len(memberNames)]any{
 		&c.Type, &c.Text, &c.Data, &c.MIMEType, &c.URI, &c.Name, &c.Title, &c.Description, &c.Size,
@@ -143,9 +137,6 @@ var memberNames = [...]string{
 	"type", "text", "data", "mimeType", "uri", "name", "title", "description", "size", "resource", "annotations", "_meta",
 }
 
-// members are the values of those members, the last of each name; nil is none.
-type members [len(memberNames)][]byte
-
 func known(contentType string) bool {
 	switch contentType {
 	case ContentText, ContentImage, ContentAudio, ContentResourceLink, ContentResource:
@@ -167,22 +158,19 @@ func (r *ResourceContents) fits(member []byte) bool {
 // MarshalJSON writes the blob where there is one, and the text otherwise: a
 // resource has exactly one of them, and either may be empty.
 func (r ResourceContents) MarshalJSON() ([]byte, error) {
-	type head struct {
+	w := struct {
 		URI      string          `json:"uri"`
 		MIMEType string          `json:"mimeType,omitempty"`
 		Meta     json.RawMessage `json:"_meta,omitempty"`
-	}
-	h := head{r.URI, r.MIMEType, r.Meta}
+		Text     *string         `json:"text,omitempty"`
+		Blob     *string         `json:"blob,omitempty"`
+	}{URI: r.URI, MIMEType: r.MIMEType, Meta: r.Meta}
 	if r.Blob != "" {
-		return marshal(struct {
-			head
-			Blob string `json:"blob"`
-		}{h, r.Blob})
+		w.Blob = &r.Blob
+	} else {
+		w.Text = &r.Text
 	}
-	return marshal(struct {
-		head
-		Text string `json:"text"`
-	}{h, r.Text})
+	return marshal(w)
 }
 
 // marshal is json.Marshal without its rewriting of <, > and &, which would

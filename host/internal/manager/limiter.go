@@ -56,10 +56,9 @@ func (l *dialLimiter) join(t *ticket) {
 func (t *ticket) wait(ctx context.Context) error {
 	select {
 	case <-t.begin:
-		return context.Cause(ctx)
 	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
+	return context.Cause(ctx)
 }
 
 // prioritise says that a call now waits for t, which may have begun already.

@@ -44,6 +44,9 @@ func (p *Peer) Counters() Counters {
 	c.Requests = p.tally.requests.Load()
 	c.Refused = p.tally.refused.Load()
 	c.Unsaid = p.sender.unsent()
-	p.notes.count(&c)
+	q := &p.notes
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	c.Notifications, c.LogsDropped, c.Coalesced, c.NotesDropped = q.heard, q.logs, q.coalesced, q.lost
 	return c
 }

@@ -29,8 +29,39 @@ func parse(msg []byte) (envelope, error) {
 	if w.Kind() != '{' {
 		return e, malformed("not a JSON object")
 	}
-	if err := e.collect(&w); err != nil {
-		return e, err
+	var extras [maxExtras][]byte
+	known := 0
+	for key, value := range w.Parts() {
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = strictjson.Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'}))
+		}
+		if slot := e.slot(key); slot != nil {
+			if *slot != nil {
+				return e, malformed("%.40q twice", key)
+			}
+			*slot = value
+			continue
+		}
+		if string(key) == "jsonrpc" {
+			if e.version {
+				return e, malformed(`"jsonrpc" twice`)
+			}
+			if value[0] != '"' || string(strictjson.Unquote(value)) != "2.0" {
+				return e, malformed(`"jsonrpc" is %.20s, want "2.0"`, value)
+			}
+			e.version = true
+			continue
+		}
+		for _, extra := range extras[:known] {
+			if bytes.Equal(extra, key) {
+				return e, malformed("%.40q twice", key)
+			}
+		}
+		if known == maxExtras {
+			return e, malformed("more than %d members that JSON-RPC does not have", maxExtras)
+		}
+		extras[known] = key
+		known++
 	}
 	if err := w.Err(); err != nil {
 		return e, fmt.Errorf("%w: %w", ErrMalformed, err)
@@ -40,45 +71,6 @@ func parse(msg []byte) (envelope, error) {
 
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrMalformed}, args...)...)
-}
-
-// collect walks the members.
-func (e *envelope) collect(w *strictjson.Walk) error {
-	var extras [maxExtras][]byte
-	known := 0
-	for key, value := range w.Parts() {
-		if bytes.IndexByte(key, '\\') >= 0 {
-			key = strictjson.Unquote(slices.Concat([]byte{'"'}, key, []byte{'"'}))
-		}
-		if slot := e.slot(key); slot != nil {
-			if *slot != nil {
-				return malformed("%.40q twice", key)
-			}
-			*slot = value
-			continue
-		}
-		if string(key) == "jsonrpc" {
-			if e.version {
-				return malformed(`"jsonrpc" twice`)
-			}
-			if value[0] != '"' || string(strictjson.Unquote(value)) != "2.0" {
-				return malformed(`"jsonrpc" is %.20s, want "2.0"`, value)
-			}
-			e.version = true
-			continue
-		}
-		for _, extra := range extras[:known] {
-			if bytes.Equal(extra, key) {
-				return malformed("%.40q twice", key)
-			}
-		}
-		if known == maxExtras {
-			return malformed("more than %d members that JSON-RPC does not have", maxExtras)
-		}
-		extras[known] = key
-		known++
-	}
-	return nil
 }
 
 func (e *envelope) slot(key []byte) *[]byte {

@@ -147,12 +147,6 @@ func (q *notes) close() {
 	q.closed = true
 }
 
-func (q *notes) count(c *Counters) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	c.Notifications, c.LogsDropped, c.Coalesced, c.NotesDropped = q.heard, q.logs, q.coalesced, q.lost
-}
-
 // shed drops from a full batch what is missed least: first whatever a later
 // notification says again, then the oldest log messages, until a quarter is
 // free. What remains stays in order.
@@ -177,12 +171,7 @@ func (q *notes) shed() {
 			excess -= n.size()
 		}
 	}
-	b.compact()
-}
-
-// compact closes the gaps that shedding leaves, in place.
-func (b *batch) compact() {
-	all, text := b.entries, b.buffer
+	all, text := b.entries, b.buffer // the gaps are closed in place
 	b.entries, b.buffer, b.size = all[:0], text[:0], 0
 	for _, n := range all {
 		if !n.gone {

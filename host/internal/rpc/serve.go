@@ -115,7 +115,13 @@ func (p *Peer) serve(ctx context.Context, in *Incoming, one *served) {
 		fault = internalError
 	}
 	m := p.reply(in, result, fault)
-	wanted := p.serving.finish(in, one)
+	s := &p.serving
+	s.mu.Lock()
+	delete(s.active, string(in.id))
+	s.bytes -= in.size()
+	wanted := !one.cancelled
+	s.mu.Unlock()
+	one.cancel(nil)
 	if m == nil {
 		return
 	}
@@ -126,17 +132,6 @@ func (p *Peer) serve(ctx context.Context, in *Incoming, one *served) {
 	if p.transmit(p.serving.ctx, m) != nil {
 		p.tally.failures.Add(1)
 	}
-}
-
-// finish takes a request out of the set and reports whether its reply is wanted.
-func (s *serving) finish(in *Incoming, one *served) bool {
-	s.mu.Lock()
-	delete(s.active, string(in.id))
-	s.bytes -= in.size()
-	wanted := !one.cancelled
-	s.mu.Unlock()
-	one.cancel(nil)
-	return wanted
 }
 
 // cancelled ends the context of the request that a server takes back.

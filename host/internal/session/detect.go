@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
@@ -55,12 +57,20 @@ func (h *handshake) open(ctx context.Context, era mcp.Era) (*link, error) {
 	switch {
 	case era == mcp.Legacy:
 		return h.greet(ctx)
-	case era == mcp.Modern:
-		return h.requireModern(ctx)
-	case h.conn.http():
+	case era == "" && h.conn.http():
 		return h.probe(ctx)
+	case era == "":
+		return h.detect(ctx)
 	}
-	return h.detect(ctx)
+	got, err := h.wait(ctx, h.discover(ctx, modernVersions[0]))
+	if err != nil {
+		return nil, err
+	}
+	l, err := h.modern(ctx, got)
+	if l == nil && err == nil {
+		return nil, fmt.Errorf("the server does not speak %s: %w", strings.Join(modernVersions, ", "), discoverError(got))
+	}
+	return l, err
 }
 
 // detect is the rule above.

@@ -110,19 +110,6 @@ func terms(c *Dialed, epoch uint32, version string) rpc.Terms {
 	}
 }
 
-// requireModern opens a modern session, and none of the legacy era.
-func (h *handshake) requireModern(ctx context.Context) (*link, error) {
-	got, err := h.wait(ctx, h.discover(ctx, modernVersions[0]))
-	if err != nil {
-		return nil, err
-	}
-	l, err := h.modern(ctx, got)
-	if l == nil && err == nil {
-		return nil, fmt.Errorf("the server does not speak %s: %w", strings.Join(modernVersions, ", "), discoverError(got))
-	}
-	return l, err
-}
-
 // modern opens the session if got, an answer to discover, comes from a server
 // that speaks a modern revision of ours. Otherwise there is no link, and an
 // error only from a server that contradicts itself.
