@@ -119,7 +119,7 @@ func (a *attempt) dial(ctx context.Context, handler rpc.Handler, old *connection
 	c.trace = d.config.Trace.Connect(name, a.via)
 	message, dropped := a.observers(c)
 	c.peer = rpc.NewPeer(rpc.Config{
-		Link: link{c}, Name: name, Handler: handler, After: last, Timeout: d.timeout(a.server),
+		Link: link{c}, Handler: handler, After: last, Timeout: d.timeout(a.server),
 		Trace: message, Dropped: dropped, Broken: c.breakOff, Status: c.inst.Status,
 	})
 	c.inst.Open(set, given, c.table, receiver{c.peer, c})

@@ -47,10 +47,10 @@ func (p *Peer) Call(ctx context.Context, r Call) ([]byte, error) {
 	c := p.newCall(ctx, &r)
 	defer p.recycle(c)
 	if err := contextError(ctx); err != nil {
-		return nil, p.failed(c.method, NotSent, err)
+		return nil, &CallError{c.method, NotSent, err}
 	}
 	if err := p.flight.open(c); err != nil {
-		return nil, p.failed(c.method, NotSent, err)
+		return nil, &CallError{c.method, NotSent, err}
 	}
 	if r.Begun != nil {
 		r.Begun()
@@ -116,7 +116,7 @@ func (p *Peer) unsent(c *call, err error) error {
 	if c.over(); c.err != nil {
 		err = c.err
 	}
-	return p.failed(c.method, NotSent, err)
+	return &CallError{c.method, NotSent, err}
 }
 
 // await returns when c has ended. It is the one place where a caller waits, and
@@ -160,7 +160,7 @@ func (p *Peer) outcome(c *call) ([]byte, error) {
 	if c.left {
 		p.abandon(c)
 	}
-	return nil, p.failed(c.method, c.sent, c.err)
+	return nil, &CallError{c.method, c.sent, c.err}
 }
 
 // abandon tells the transport that no caller waits for the answer any more, and the server
@@ -184,10 +184,6 @@ func (p *Peer) abandon(c *call) {
 	}
 }
 
-func (p *Peer) failed(method string, sent Sent, err error) error {
-	return &CallError{Server: p.config.Name, Method: method, Sent: sent, Err: err}
-}
-
 // contextError returns nil while ctx is not done, and then why it is: the
 // cause, where there is one, beside the plain Canceled or DeadlineExceeded.
 func contextError(ctx context.Context) error {
@@ -203,7 +199,7 @@ func contextError(ctx context.Context) error {
 func (p *Peer) Notify(ctx context.Context, method string, params Appender) error {
 	m, err := p.notification(method, params)
 	if err != nil {
-		return p.failed(method, NotSent, err)
+		return &CallError{method, NotSent, err}
 	}
 	if p.config.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -211,7 +207,7 @@ func (p *Peer) Notify(ctx context.Context, method string, params Appender) error
 		defer cancel()
 	}
 	if err := p.transmit(ctx, m); err != nil {
-		return p.failed(method, NotSent, err)
+		return &CallError{method, NotSent, err}
 	}
 	return nil
 }
@@ -224,7 +220,7 @@ func (p *Peer) Announce(ctx context.Context, method string, params Appender) err
 	c := p.newCall(ctx, &Call{Method: method})
 	defer p.recycle(c)
 	if err := p.flight.open(c); err != nil {
-		return p.failed(c.method, NotSent, err)
+		return &CallError{c.method, NotSent, err}
 	}
 	f := c.terms.facts(c.method)
 	m, err := newNotification(c.exchange(), &f, params)
@@ -238,7 +234,7 @@ func (p *Peer) Announce(ctx context.Context, method string, params Appender) err
 	if c.err == nil || errors.Is(c.err, ErrNoResponse) {
 		return nil
 	}
-	return p.failed(c.method, c.sent, c.err)
+	return &CallError{c.method, c.sent, c.err}
 }
 
 func (p *Peer) notification(method string, params Appender) (*Message, error) {

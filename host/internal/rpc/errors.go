@@ -56,7 +56,6 @@ const (
 
 // CallError says how a call ended that has no answer.
 type CallError struct {
-	Server string
 	Method string
 	Sent   Sent
 	Err    error

@@ -45,9 +45,9 @@ func (p *Peer) message(exchange uint32, msg []byte, owned bool) abi.Verdict {
 	case e.method == nil:
 		return p.response(exchange, msg, &e, owned)
 	case e.id == nil:
-		return p.tell(exchange, &e)
+		return p.tell(&e)
 	default:
-		p.request(exchange, msg, &e)
+		p.request(msg, &e)
 		return abi.VerdictRequest
 	}
 }
@@ -173,7 +173,7 @@ func (p *Peer) failAllMatching(exchange uint32, msg []byte, why error) {
 // request takes what a server asks: to the handler, if there is one and if it
 // is not busy, or back with a refusal. Where no replies may be sent, not even
 // that one is.
-func (p *Peer) request(exchange uint32, msg []byte, e *envelope) {
+func (p *Peer) request(msg []byte, e *envelope) {
 	p.tally.requests.Add(1)
 	if p.flight.terms.Load().NoReplies {
 		p.tally.refused.Add(1)
@@ -181,10 +181,9 @@ func (p *Peer) request(exchange uint32, msg []byte, e *envelope) {
 		return
 	}
 	in := &Incoming{
-		Exchange: exchange,
-		Method:   string(strictjson.Unquote(e.method)),
-		Params:   bytes.Clone(e.params),
-		id:       bytes.Clone(e.id),
+		Method: string(strictjson.Unquote(e.method)),
+		Params: bytes.Clone(e.params),
+		id:     bytes.Clone(e.id),
 	}
 	if refusal := p.admit(in); refusal != nil {
 		p.tally.refused.Add(1)
@@ -198,7 +197,7 @@ func (p *Peer) request(exchange uint32, msg []byte, e *envelope) {
 var errNotAsked = errors.New("in this protocol revision a server must not send requests")
 
 // tell takes what a server tells.
-func (p *Peer) tell(exchange uint32, e *envelope) abi.Verdict {
+func (p *Peer) tell(e *envelope) abi.Verdict {
 	method := known(strictjson.Unquote(e.method))
 	if method == methodCancelled {
 		p.serving.cancelled(e.params)
@@ -206,6 +205,6 @@ func (p *Peer) tell(exchange uint32, e *envelope) abi.Verdict {
 	if p.config.Handler != nil {
 		p.config.Handler.Preempt(method, e.params)
 	}
-	p.notes.add(exchange, method, e.params)
+	p.notes.add(method, e.params)
 	return abi.VerdictNote
 }

@@ -50,7 +50,6 @@ type batch struct {
 type note struct {
 	method     string
 	start, end int
-	exchange   uint32
 	gone       bool // shed
 }
 
@@ -76,12 +75,12 @@ func (b *batch) params(n *note) []byte {
 }
 
 // add queues one notification; params is copied.
-func (q *notes) add(exchange uint32, method string, params []byte) {
+func (q *notes) add(method string, params []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.heard++
 	b := &q.filling
-	n := note{method: method, end: len(params), exchange: exchange}
+	n := note{method: method, end: len(params)}
 	if q.closed || !q.makeRoom(n.size()) {
 		q.lost++
 		b.gap = b.gap || !q.closed
@@ -116,7 +115,7 @@ func (q *notes) run() {
 	for q.take(&b) {
 		for i := range b.entries {
 			n := &b.entries[i]
-			in = Incoming{Exchange: n.exchange, Method: n.method, Params: b.params(n)}
+			in = Incoming{Method: n.method, Params: b.params(n)}
 			q.hear(&in)
 		}
 		if b.gap {

@@ -28,7 +28,6 @@ type Link interface {
 // Config is what a peer is made of. Link is required.
 type Config struct {
 	Link    Link
-	Name    string        // the server's name, for errors
 	Handler Handler       // what the server asks and tells; nil = none is heard
 	Timeout time.Duration // of a call, and of how long a notification waits for room; 0 = none
 	After   uint64        // the number of the last message before: of a session that goes on, where no id may come twice

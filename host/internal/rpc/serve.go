@@ -34,9 +34,8 @@ type Handler interface {
 
 // Incoming is a request or a notification of the server.
 type Incoming struct {
-	Exchange uint32 // over which it came; 0 = the shared channel
-	Method   string
-	Params   []byte // raw JSON, an object or an array; nil = none
+	Method string
+	Params []byte // raw JSON, an object or an array; nil = none
 
 	id []byte // raw token of a request
 }

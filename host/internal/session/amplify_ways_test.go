@@ -185,7 +185,7 @@ func (tr *trial) open(t testing.TB) {
 	}
 	tr.session, tr.err = Open(t.Context(), setup{
 		ConnectOptions: ConnectOptions{Protocol: protocol, Dial: func(_ context.Context, h rpc.Handler) (*Dialed, error) {
-			tr.puppet.peer = rpc.NewPeer(rpc.Config{Link: tr.puppet, Name: "files", Handler: h})
+			tr.puppet.peer = rpc.NewPeer(rpc.Config{Link: tr.puppet, Handler: h})
 			return &Dialed{Peer: tr.puppet.peer, Transport: tr.puppet, Probe: probe}, nil
 		}},
 		Config: Config{

@@ -55,7 +55,7 @@ func newEcho(tb testing.TB, result string) (*Session, *rpc.Peer) {
 	s, err := Open(context.Background(), setup{
 		Config: Config{Name: "files", Client: mcp.Implementation{Name: "wharf", Version: "1"}},
 		ConnectOptions: ConnectOptions{Protocol: LegacyOnly, Dial: func(_ context.Context, h rpc.Handler) (*Dialed, error) {
-			e.peer = rpc.NewPeer(rpc.Config{Link: e, Name: "files", Handler: h})
+			e.peer = rpc.NewPeer(rpc.Config{Link: e, Handler: h})
 			return &Dialed{Peer: e.peer, Transport: e}, nil
 		}},
 	})
@@ -83,7 +83,7 @@ func BenchmarkCallWithHeaderParams(b *testing.B) {
 	s, err := Open(context.Background(), setup{
 		Config: Config{Name: "far", Client: mcp.Implementation{Name: "wharf", Version: "1"}},
 		ConnectOptions: ConnectOptions{Dial: func(_ context.Context, h rpc.Handler) (*Dialed, error) {
-			e.peer = rpc.NewPeer(rpc.Config{Link: e, Name: "far", Handler: h})
+			e.peer = rpc.NewPeer(rpc.Config{Link: e, Handler: h})
 			return &Dialed{Peer: e.peer, Transport: e, Probe: abi.ProbeHTTP}, nil
 		}},
 	})

@@ -279,7 +279,7 @@ func (s *Session) send(ctx context.Context, l *link, d dialect, q *request) ([]b
 		err = s.checkArguments(q, l)
 	}
 	if err != nil {
-		return nil, &rpc.CallError{Server: s.cfg.Name, Method: q.method, Sent: rpc.NotSent, Err: err}
+		return nil, &rpc.CallError{Method: q.method, Sent: rpc.NotSent, Err: err}
 	}
 	if t != nil {
 		return t.run(ctx, l.Peer, call, s.cfg.MaxTimeout)
@@ -350,7 +350,7 @@ func (s *Session) unsent(method string, err error) error {
 	if !errors.Is(err, ErrClosed) {
 		err = fmt.Errorf("connect: %w", err)
 	}
-	return &rpc.CallError{Server: s.cfg.Name, Method: method, Sent: rpc.NotSent, Err: err}
+	return &rpc.CallError{Method: method, Sent: rpc.NotSent, Err: err}
 }
 
 // answered reports whether err is about what the server answered, and not about

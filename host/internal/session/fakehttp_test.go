@@ -72,7 +72,7 @@ type wire struct {
 
 func (s *fakeHTTP) dial(_ context.Context, h rpc.Handler) (*Dialed, error) {
 	w := &wire{fakeHTTP: s, done: make(chan struct{})}
-	w.peer = rpc.NewPeer(rpc.Config{Link: w, Name: "far", Handler: h, Status: s.statusOf, After: s.after})
+	w.peer = rpc.NewPeer(rpc.Config{Link: w, Handler: h, Status: s.statusOf, After: s.after})
 	s.dials++
 	c := &Dialed{Peer: w.peer, Transport: w, StreamCancel: true, Probe: abi.ProbeHTTP}
 	s.conns = append(s.conns, c)

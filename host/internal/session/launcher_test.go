@@ -253,7 +253,7 @@ func (d *launcher) dial(ctx context.Context, h rpc.Handler) (*Dialed, error) {
 		in:       make(chan message, 4096),
 		done:     make(chan struct{}),
 	}
-	p.peer = rpc.NewPeer(rpc.Config{Link: p, Name: "files", Handler: h})
+	p.peer = rpc.NewPeer(rpc.Config{Link: p, Handler: h})
 	d.processes = append(d.processes, p)
 	d.mu.Unlock()
 	d.count(1)

@@ -211,5 +211,5 @@ func (s *Session) checkResult(q *request, d dialect, result *mcp.CallToolResult)
 	if result.StructuredContent == nil {
 		e.Faults, e.More = []Fault{{Want: "some, as the tool's outputSchema says", Got: "none"}}, 0
 	}
-	return &rpc.CallError{Server: s.cfg.Name, Method: q.method, Sent: rpc.Answered, Err: e}
+	return &rpc.CallError{Method: q.method, Sent: rpc.Answered, Err: e}
 }
