@@ -100,7 +100,6 @@ func (p *Peer) send(c *call, r *Call) error {
 
 // transmit gives a message to the link, as far as ctx allows.
 func (p *Peer) transmit(ctx context.Context, m *Message) error {
-	m.Deadline, _ = ctx.Deadline()
 	if p.config.Trace != nil {
 		p.config.Trace(true, m.Body())
 	}

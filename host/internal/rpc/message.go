@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -22,9 +21,8 @@ type Appender func(dst []byte) ([]byte, error)
 // owns it from Send until it calls Free, which it does exactly once, whether
 // the message was sent, refused or dropped.
 type Message struct {
-	Kind     abi.MessageKind
-	Method   string    // empty for replies
-	Deadline time.Time // when no caller waits for it any more; zero = never
+	Kind   abi.MessageKind
+	Method string // empty for replies
 
 	exchange uint32
 	urgent   bool

@@ -248,9 +248,9 @@ func TestMessageFacts(t *testing.T) {
 	}
 	p.Close(nil)
 	want := []string{
-		`request 1 tools/call add 2025-11-25 3 [{mcp-param-x 1}] exchange 1 deadline true urgent false`,
-		`notification  notifications/initialized  2025-11-25 3 [] exchange 2 deadline true urgent false`,
-		`request 3 server/discover  2026-07-28 3 [] exchange 3 deadline false urgent false`,
+		`request 1 tools/call add 2025-11-25 3 [{mcp-param-x 1}] exchange 1 urgent false`,
+		`notification  notifications/initialized  2025-11-25 3 [] exchange 2 urgent false`,
+		`request 3 server/discover  2026-07-28 3 [] exchange 3 urgent false`,
 	}
 	if !slices.Equal(l.facts, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(l.facts, "\n"), strings.Join(want, "\n"))
@@ -267,7 +267,7 @@ func (l *recorder) Send(_ context.Context, m *Message) error {
 		return err
 	}
 	l.facts = append(l.facts, fmt.Sprint(f.Kind, " ", f.ID, " ", f.Method, " ", f.Name, " ", f.Version, " ", f.Epoch, " ", f.Headers,
-		" exchange ", m.Exchange(), " deadline ", !m.Deadline.IsZero(), " urgent ", m.Urgent()))
+		" exchange ", m.Exchange(), " urgent ", m.Urgent()))
 	m.Free()
 	return errBroken
 }
