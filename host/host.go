@@ -280,8 +280,8 @@ func (h *Host) begin(ctx context.Context) (bounded context.Context, over func(),
 		return nil, nil, ErrClosed
 	}
 	h.pending.Add(1)
-	ctx, over = within(ctx, h.open)
-	return ctx, func() { over(); h.pending.Done() }, nil
+	ctx, end := within(ctx, h.open)
+	return ctx, func() { end(); h.pending.Done() }, nil
 }
 
 // within returns a context that ends with ctx, and with [ErrClosed] when life does.
