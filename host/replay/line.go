@@ -81,8 +81,8 @@ func (s *source) members(l *jsonl.Line) {
 func (s *step) members(l *jsonl.Line) {
 	jsonl.Number(l, "n", &s.number)
 	l.Micros("at_us", &s.at)
-	event := s.kind.String()
-	if l.Text("event", &event); l.Reads("event") {
+	event, isRead := s.kind.String(), l.Reads("event")
+	if l.Text("event", &event); isRead {
 		for s.kind = abi.EventDescribe; s.kind.String() != event; s.kind++ {
 			if s.kind == abi.EventClose {
 				l.Fail(fmt.Errorf("the event %.20q", event))
@@ -165,8 +165,8 @@ func (c *call) element(l *jsonl.Line) {
 		args = c.params()
 	}
 	l.Object(func() {
-		name := c.op.String()
-		if l.Text("call", &name); l.Reads("call") {
+		name, isRead := c.op.String(), l.Reads("call")
+		if l.Text("call", &name); isRead {
 			all := abi.Calls()
 			i := slices.IndexFunc(all, func(op abi.Call) bool { return op.String() == name })
 			if known = i >= 0; known {

@@ -12,8 +12,9 @@ import (
 // Line is one line, a JSON object, that is written or read. A format lists its members
 // once, for both: in a function that calls a method of Line for each member, with its
 // name and where its value is. To write a line, the function is called once, between
-// Begin and End. To read one, it is called for each member, and the method with the name
-// of that member stores the value:
+// Begin and End. To read one, it is called again and again: a method that has the name of
+// the next member stores the value, and moves on. So one call reads a line whose members
+// are in the order of the list, and any other order needs more:
 //
 //	func (r *Record) members(l *jsonl.Line) {
 //		l.Text("kind", &r.Kind)
@@ -26,7 +27,9 @@ type Line struct {
 	Out []byte // of a line that is written: what there is of it so far
 
 	in   *strictjson.Reader // nil for a line that is written
-	name []byte             // of the member that is read
+	name []byte             // of the member to be read next
+	more bool               // there is one
+	read int                // how many were read
 	err  error              // the first mistake
 }
 
@@ -49,13 +52,33 @@ func Read(text []byte, members func(*Line)) error {
 		return err
 	}
 	l := Line{in: strictjson.Read(text).Within(strictjson.NewAllowance(maxListed))}
-	for l.name = range l.in.Object() {
-		members(&l)
-	}
+	l.object(func() { members(&l) })
 	if l.err == nil {
 		l.err = l.in.Err()
 	}
 	return l.err
+}
+
+// object reads an object.
+func (l *Line) object(members func()) {
+	if l.in.Kind() != '{' {
+		for range l.in.Object() { // makes it an error
+		}
+		return
+	}
+	for l.next(); l.more; {
+		before := l.read
+		if members(); l.more && l.read == before {
+			l.in.Skip() // no method has its name
+			l.next()
+		}
+	}
+}
+
+// next moves on to the next member.
+func (l *Line) next() {
+	l.name, l.more = l.in.Member()
+	l.read++
 }
 
 // Fail makes an error of a line that is read, unless there is one already.
@@ -69,13 +92,13 @@ func (l *Line) Fail(err error) {
 func (l *Line) Writing() bool { return l.in == nil }
 
 // Reads reports whether this is the member of that name, to be read.
-func (l *Line) Reads(name string) bool { return l.in != nil && string(l.name) == name }
+func (l *Line) Reads(name string) bool { return l.in != nil && l.more && string(l.name) == name }
 
-// writes begins a member to be written, unless its value is left out. The caller appends
-// the value; name is written as it is.
-func (l *Line) writes(name string, value bool) bool {
+// has begins a member and reports whether there is a value: to be read, or to be appended
+// by the caller. name is written as it is.
+func (l *Line) has(name string, value bool) bool {
 	if l.in != nil || !value {
-		return false
+		return l.Reads(name)
 	}
 	if last := l.Out[len(l.Out)-1]; last != '{' && last != '[' {
 		l.Out = append(l.Out, ',')
@@ -87,10 +110,12 @@ func (l *Line) writes(name string, value bool) bool {
 // Text is a string.
 func (l *Line) Text(name string, value *string) {
 	switch {
-	case l.writes(name, *value != ""):
+	case !l.has(name, *value != ""):
+	case l.Writing():
 		l.Out = strictjson.AppendString(l.Out, *value)
-	case l.Reads(name):
+	default:
 		*value = l.in.String()
+		l.next()
 	}
 }
 
@@ -98,10 +123,12 @@ func (l *Line) Text(name string, value *string) {
 // no time is the zero time.
 func (l *Line) Time(name string, value *time.Time) {
 	switch {
-	case l.writes(name, !value.IsZero()):
+	case !l.has(name, !value.IsZero()):
+	case l.Writing():
 		l.Out = append(value.UTC().AppendFormat(append(l.Out, '"'), "2006-01-02T15:04:05.000000Z07:00"), '"')
-	case l.Reads(name):
+	default:
 		*value, _ = time.Parse(time.RFC3339, l.in.String())
+		l.next()
 	}
 }
 
@@ -109,13 +136,17 @@ func (l *Line) Time(name string, value *time.Time) {
 // range is zero.
 func (l *Line) Micros(name string, value *time.Duration) {
 	const most = int64(1<<63-1) / int64(time.Microsecond)
-	n := value.Microseconds()
-	if Number(l, name, &n); l.Reads(name) {
-		if n < 0 || n > most {
-			n = 0
-		}
-		*value = time.Duration(n) * time.Microsecond
+	if !l.Writing() && !l.Reads(name) {
+		return
 	}
+	n := value.Microseconds()
+	if Number(l, name, &n); l.Writing() {
+		return
+	}
+	if n < 0 || n > most {
+		n = 0
+	}
+	*value = time.Duration(n) * time.Microsecond
 }
 
 // integer is a type of numbers.
@@ -123,8 +154,11 @@ type integer interface{ int | int32 | int64 | uint32 }
 
 // Number is a number, also zero. One that is read must fit.
 func Number[N integer](l *Line, name string, value *N) {
-	if l.writes(name, true) || l.Reads(name) {
+	if l.has(name, true) {
 		number(l, value)
+		if !l.Writing() {
+			l.next()
+		}
 	}
 }
 
@@ -141,41 +175,50 @@ func number[N integer](l *Line, value *N) {
 
 // Count is a number.
 func Count[N integer](l *Line, name string, value *N) {
-	if *value != 0 || !l.Writing() {
-		Number(l, name, value)
+	if l.has(name, *value != 0) {
+		number(l, value)
+		if !l.Writing() {
+			l.next()
+		}
 	}
 }
 
 // Flag is a boolean.
 func (l *Line) Flag(name string, value *bool) {
 	switch {
-	case l.writes(name, *value):
+	case !l.has(name, *value):
+	case l.Writing():
 		l.Out = append(l.Out, "true"...)
-	case l.Reads(name):
+	default:
 		*value = l.in.Bool()
+		l.next()
 	}
 }
 
 // Raw is any JSON.
 func (l *Line) Raw(name string, value *[]byte) {
 	switch {
-	case l.writes(name, len(*value) > 0):
+	case !l.has(name, len(*value) > 0):
+	case l.Writing():
 		l.Out = append(l.Out, *value...)
-	case l.Reads(name):
+	default:
 		*value = l.in.Raw()
+		l.next()
 	}
 }
 
 // Base64 is bytes in base64.
 func (l *Line) Base64(name string, value *[]byte) {
 	switch {
-	case l.writes(name, len(*value) > 0):
+	case !l.has(name, len(*value) > 0):
+	case l.Writing():
 		l.Out = append(base64.StdEncoding.AppendEncode(append(l.Out, '"'), *value), '"')
-	case l.Reads(name):
+	default:
 		var err error
 		if *value, err = base64.StdEncoding.DecodeString(l.in.String()); err != nil {
 			l.Fail(err)
 		}
+		l.next()
 	}
 }
 
@@ -192,17 +235,14 @@ func (l *Line) Object(members func()) {
 		l.Out = append(l.Out, '}')
 		return
 	}
-	array := l.name
-	for l.name = range l.in.Object() {
-		members()
-	}
-	l.name = array
+	l.object(members)
 }
 
 // Array is an array, of which element writes or reads each element.
 func Array[E any](l *Line, name string, list *[]E, element func(*E)) {
 	switch {
-	case l.writes(name, len(*list) > 0):
+	case !l.has(name, len(*list) > 0):
+	case l.Writing():
 		l.Out = append(l.Out, '[')
 		for i := range *list {
 			if i > 0 {
@@ -211,11 +251,12 @@ func Array[E any](l *Line, name string, list *[]E, element func(*E)) {
 			element(&(*list)[i])
 		}
 		l.Out = append(l.Out, ']')
-	case l.Reads(name):
+	default:
 		for range l.in.Array() {
 			var e E
 			element(&e)
 			*list = append(*list, e)
 		}
+		l.next()
 	}
 }

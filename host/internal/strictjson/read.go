@@ -174,9 +174,11 @@ func (r *Reader) members(yield func([]byte) bool) {
 	if !r.want('{', "an object") {
 		return
 	}
-	for r.part('}') {
-		key := r.Text()
-		r.over()
+	for {
+		key, more := r.Member()
+		if !more {
+			return
+		}
 		at := r.pos
 		if !yield(key) {
 			return
@@ -185,6 +187,18 @@ func (r *Reader) members(yield func([]byte) bool) {
 			r.Skip()
 		}
 	}
+}
+
+// Member returns the name of the next member of an object, whose value is the next to be
+// read or skipped, and false behind the last. It is for a reader at the opening brace, or
+// behind a value of the object.
+func (r *Reader) Member() (name []byte, more bool) {
+	if !r.part('}') {
+		return nil, false
+	}
+	name = r.Text()
+	r.over()
+	return name, true
 }
 
 // Array iterates over the indexes of the next value's elements; each element
