@@ -149,17 +149,3 @@ func SizeName(n int) string {
 	}
 	return "100B"
 }
-
-type QuietSink struct{}
-
-func (QuietSink) Opened() {}
-
-func (QuietSink) Sealed([]byte) {}
-
-func (QuietSink) End() {}
-
-func (QuietSink) Exit(int, string) {}
-
-func (QuietSink) Error(abi.Status, error) {}
-
-func (QuietSink) Drained() {}

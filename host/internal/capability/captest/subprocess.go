@@ -89,14 +89,6 @@ func (l Leash) Caught() (conns []net.Conn) {
 	}
 }
 
-// Dies returns when the helper behind conn is dead.
-func Dies(t *testing.T, conn net.Conn) {
-	t.Helper()
-	if _, err := conn.Read(make([]byte, 1)); err == nil {
-		t.Fatal("a helper spoke on its leash")
-	}
-}
-
 // RunHelper runs the helper that the environment names, and ends the process; without
 // one it returns. A TestMain calls it first.
 func RunHelper() {

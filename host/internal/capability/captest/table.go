@@ -11,15 +11,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// Quick has graces that let no end take long.
-func Quick(grants ...capability.Grant) capability.Config {
-	return capability.Config{
-		Grants: grants,
-		Grace:  capability.Grace{Stdin: 20 * time.Millisecond, Term: 20 * time.Millisecond, Exit: 20 * time.Millisecond, Kill: 20 * time.Millisecond},
-		Limits: capability.Limits{Stall: time.Hour},
-	}
-}
-
 // Patient has graces that a test does not live to see the end of.
 func Patient(grants ...capability.Grant) capability.Config {
 	return capability.Config{

@@ -24,8 +24,8 @@ type Process struct {
 	Bare    bool     // without the variables that every child gets
 }
 
-// command makes the command that the process is started with, and finds what
-// stands in its way before a fork does: those errors would be terse.
+// command makes the command that the process is started with. It looks for what would
+// make the start fail, because the errors of a fork are terse.
 func (p Process) command() (*exec.Cmd, error) {
 	if p.Command == "" {
 		return nil, fmt.Errorf("the command is empty")
@@ -33,8 +33,16 @@ func (p Process) command() (*exec.Cmd, error) {
 	if err := p.checkText(); err != nil {
 		return nil, err
 	}
-	if err := checkDir(p.Dir); err != nil {
-		return nil, err
+	if p.Dir != "" { // the system would report a missing one as if the program were missing
+		info, err := os.Stat(p.Dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("working directory %q: %w", p.Dir, fs.ErrNotExist)
+		case err != nil:
+			return nil, fmt.Errorf("working directory %q: %w", p.Dir, capability.Cause(err))
+		case !info.IsDir():
+			return nil, fmt.Errorf("working directory %q: it is a file", p.Dir)
+		}
 	}
 	env := childEnv(p.Env)
 	path, err := p.locate(env)
@@ -61,24 +69,6 @@ func (p Process) checkText() error {
 	return nil
 }
 
-// checkDir looks at the working directory: the system would report a missing one
-// as if the program were missing.
-func checkDir(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("working directory %q: %w", dir, fs.ErrNotExist)
-	case err != nil:
-		return fmt.Errorf("working directory %q: %w", dir, capability.Cause(err))
-	case !info.IsDir():
-		return fmt.Errorf("working directory %q: it is a file", dir)
-	}
-	return nil
-}
-
 // Locate returns the path of the program that would run now, absolute and with
 // links as they are. It starts nothing, and looks in this process's own PATH,
 // whatever the process is declared to have.
@@ -90,12 +80,29 @@ func (p Process) Locate() (string, error) {
 }
 
 // locate returns the path of the program. A name is looked up in the PATH that
-// the child will have. A path is taken from the working directory of the child.
+// the child will have. A path is relative to the working directory of the child.
 // Empty and relative entries of PATH are passed over: what runs must not depend
-// on the folder that one happens to stand in.
+// on the current folder.
 func (p Process) locate(env []string) (string, error) {
-	if filepath.Base(p.Command) != p.Command {
-		return p.locatePath()
+	if filepath.Base(p.Command) != p.Command { // a path
+		path := p.Command
+		if !filepath.IsAbs(path) && p.Dir != "" {
+			path = filepath.Join(p.Dir, path)
+		}
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return "", fmt.Errorf("command %q: %w", p.Command, err)
+		}
+		found, err := exec.LookPath(path)
+		switch {
+		case err == nil:
+			return found, nil
+		case errors.Is(err, fs.ErrPermission):
+			return "", fmt.Errorf("command %q: %s is not an executable file; does it need chmod +x?", p.Command, path)
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound):
+			return "", &missingError{fmt.Sprintf("command %q: there is no %s", p.Command, path)}
+		}
+		return "", fmt.Errorf("command %q: %w", p.Command, err)
 	}
 	for _, dir := range filepath.SplitList(LookupEnv(env, "PATH")) {
 		if !filepath.IsAbs(dir) {
@@ -112,28 +119,6 @@ func (p Process) locate(env []string) (string, error) {
 	return "", &missingError{fmt.Sprintf("command %q not found in PATH; %s", p.Command, remedy)}
 }
 
-// locatePath is locate for a command that is a path.
-func (p Process) locatePath() (string, error) {
-	path := p.Command
-	if !filepath.IsAbs(path) && p.Dir != "" {
-		path = filepath.Join(p.Dir, path)
-	}
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", fmt.Errorf("command %q: %w", p.Command, err)
-	}
-	found, err := exec.LookPath(path)
-	switch {
-	case err == nil:
-		return found, nil
-	case errors.Is(err, fs.ErrPermission):
-		return "", fmt.Errorf("command %q: %s is not an executable file; does it need chmod +x?", p.Command, path)
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound):
-		return "", &missingError{fmt.Sprintf("command %q: there is no %s", p.Command, path)}
-	}
-	return "", fmt.Errorf("command %q: %w", p.Command, err)
-}
-
 // missingError is a program that is not there. It is an fs.ErrNotExist without
 // saying so twice.
 type missingError struct{ text string }
@@ -142,8 +127,7 @@ func (e *missingError) Error() string { return e.text }
 
 func (e *missingError) Unwrap() error { return fs.ErrNotExist }
 
-// vendors names what the launchers that servers are usually started with come
-// from.
+// vendors are the products that the usual launchers of servers belong to.
 var vendors = map[string]string{
 	"npx": "Node.js", "npm": "Node.js", "node": "Node.js",
 	"uvx": "uv", "uv": "uv", "python": "Python", "python3": "Python", "pipx": "pipx",
@@ -151,8 +135,8 @@ var vendors = map[string]string{
 	"docker": "Docker", "podman": "Podman", "go": "Go", "java": "Java", "dotnet": ".NET",
 }
 
-// explainRun adds to an error of exec what it is usually about. The file itself
-// is there and executable, that was looked at before.
+// explainRun adds to an error of exec what it is usually about. [Process.locate] has
+// checked that the file itself is there and executable.
 func explainRun(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

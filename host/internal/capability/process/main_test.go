@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 	"github.com/wharf-mcp/wharf/host/internal/capability/captest"
@@ -103,4 +105,21 @@ func helper(mode string, env ...string) capability.Grant {
 		Command: os.Args[0],
 		Env:     append([]string{captest.HelperEnv + "=" + mode, "GORACE=atexit_sleep_ms=0"}, env...),
 	}}
+}
+
+// dies returns when the helper behind conn is dead.
+func dies(t *testing.T, conn net.Conn) {
+	t.Helper()
+	if _, err := conn.Read(make([]byte, 1)); err == nil {
+		t.Fatal("a helper spoke on its leash")
+	}
+}
+
+// quick has graces that let no end take long.
+func quick(grants ...capability.Grant) capability.Config {
+	return capability.Config{
+		Grants: grants,
+		Grace:  capability.Grace{Stdin: 20 * time.Millisecond, Term: 20 * time.Millisecond, Exit: 20 * time.Millisecond, Kill: 20 * time.Millisecond},
+		Limits: capability.Limits{Stall: time.Hour},
+	}
 }

@@ -143,7 +143,7 @@ func openFiles(t *testing.T) int {
 
 // echoSink tells a benchmark when as many bytes came back as it wrote.
 type echoSink struct {
-	captest.QuietSink
+	quietSink
 	want, got int
 	back      chan struct{}
 }
@@ -156,3 +156,18 @@ func (s *echoSink) Data(p []byte, _ bool) {
 		s.back <- struct{}{}
 	}
 }
+
+// quietSink hears everything and does nothing.
+type quietSink struct{}
+
+func (quietSink) Opened() {}
+
+func (quietSink) Sealed([]byte) {}
+
+func (quietSink) End() {}
+
+func (quietSink) Exit(int, string) {}
+
+func (quietSink) Error(abi.Status, error) {}
+
+func (quietSink) Drained() {}

@@ -96,7 +96,7 @@ func TestCloseEndsAProcessByItsStdin(t *testing.T) {
 	r.UntilWord("opened")
 	s.Close()
 	s.Close()
-	captest.Dies(t, conn)
+	dies(t, conn)
 	captest.CloseTable(t, table)
 	captest.WantOrder(t, r, "opened")
 }
@@ -133,13 +133,13 @@ func TestCloseTerminatesAProcessThatIgnoresItsStdin(t *testing.T) {
 
 func TestCloseKillsAProcessThatIgnoresEverything(t *testing.T) {
 	leash := captest.NewLeash(t)
-	table := captest.NewTable(t, captest.Quick(helper("stubborn", leash.Env())))
+	table := captest.NewTable(t, quick(helper("stubborn", leash.Env())))
 	r := captest.NewRecorder()
 	captest.Open(t, table, abi.OpenProcess, r)
 	conn := leash.Catch()
 	r.UntilData(len("ready"))
 	captest.CloseTable(t, table)
-	captest.Dies(t, conn)
+	dies(t, conn)
 }
 
 func TestAnEndedContextCutsTheGracesShort(t *testing.T) {
@@ -155,12 +155,12 @@ func TestAnEndedContextCutsTheGracesShort(t *testing.T) {
 	if err := table.Close(ctx); err != nil {
 		t.Error(err)
 	}
-	captest.Dies(t, conn)
+	dies(t, conn)
 }
 
 func TestGrandchildrenDieAfterACleanExit(t *testing.T) {
 	leash := captest.NewLeash(t)
-	table := captest.NewTable(t, captest.Quick(helper("parent", leash.Env())))
+	table := captest.NewTable(t, quick(helper("parent", leash.Env())))
 	r := captest.NewRecorder()
 	s := captest.Open(t, table, abi.OpenProcess, r)
 	first, second := leash.Catch(), leash.Catch()
@@ -170,8 +170,8 @@ func TestGrandchildrenDieAfterACleanExit(t *testing.T) {
 	if !r.Heard("end") || r.ExitDetail != "exit status 0" {
 		t.Errorf("the sink heard %q, exit is %q", r.Order(), r.ExitDetail)
 	}
-	captest.Dies(t, first)
-	captest.Dies(t, second)
+	dies(t, first)
+	dies(t, second)
 }
 
 // A leader that is over does not cut off those who still speak for it.
@@ -185,7 +185,7 @@ func TestGrandchildrenFinishWhatTheySay(t *testing.T) {
 			leader, grandchild := leash.Catch(), leash.Catch()
 			s.Write([]byte("\n"), false)
 			s.Flush()
-			captest.Dies(t, leader)
+			dies(t, leader)
 			for _, b := range []byte(strings.Repeat(".", 500) + "!") {
 				if _, err := grandchild.Write([]byte{b}); err != nil {
 					t.Fatal(err)
@@ -212,7 +212,7 @@ func TestAnExitTellsMoreThanABrokenPipe(t *testing.T) {
 	leader, grandchild := leash.Catch(), leash.Catch()
 	s.Write([]byte("\n"), false)
 	s.Flush()
-	captest.Dies(t, leader)
+	dies(t, leader)
 	s.(*stream.Handle).Fail(abi.Reset, errors.New("broken pipe"))
 	grandchild.Write([]byte("!"))
 	r.UntilLast()
@@ -230,8 +230,8 @@ func TestGrandchildrenDieWithClose(t *testing.T) {
 	captest.Open(t, table, abi.OpenProcess, captest.NewRecorder())
 	first, second := leash.Catch(), leash.Catch()
 	captest.CloseTable(t, table)
-	captest.Dies(t, first)
-	captest.Dies(t, second)
+	dies(t, first)
+	dies(t, second)
 }
 
 // A process that left the group is not killed, but it does not hold up the
@@ -240,7 +240,7 @@ func TestAnEscapedProcessDoesNotHoldUpExit(t *testing.T) {
 	for _, mode := range []string{"escape", "escapeY"} {
 		t.Run(mode, func(t *testing.T) {
 			leash := captest.NewLeash(t)
-			table := captest.NewTable(t, captest.Quick(helper(mode, leash.Env())))
+			table := captest.NewTable(t, quick(helper(mode, leash.Env())))
 			r := captest.NewRecorder()
 			s := captest.Open(t, table, abi.OpenProcess, r)
 			leash.Catch()
@@ -257,7 +257,7 @@ func TestAnEscapedProcessDoesNotHoldUpExit(t *testing.T) {
 
 func TestNothingIsLostWhenTheReceiverIsSlowerThanTheGrace(t *testing.T) {
 	leash := captest.NewLeash(t)
-	c := captest.Quick(helper("burst", leash.Env()))
+	c := quick(helper("burst", leash.Env()))
 	c.Grace.Exit = time.Nanosecond
 	table := captest.NewTable(t, c)
 	r := captest.NewRecorder()
@@ -267,7 +267,7 @@ func TestNothingIsLostWhenTheReceiverIsSlowerThanTheGrace(t *testing.T) {
 	r.Until(func() bool { return r.InCall && r.Heard("opened") })
 	s.Write([]byte("\n"), false)
 	s.Flush()
-	captest.Dies(t, conn)
+	dies(t, conn)
 	<-s.(*stream.Handle).WritingEnded() // the process is buried, and its stdout cut
 	close(r.Release)
 	r.UntilLast()
@@ -292,7 +292,7 @@ func TestAServerThatStopsReadingIsGivenUp(t *testing.T) {
 	if r.Status != abi.Stalled || r.Err.Error() != "server has not read its stdin for 50ms" {
 		t.Errorf("error %v, %v", r.Status, r.Err)
 	}
-	captest.Dies(t, conn)
+	dies(t, conn)
 }
 
 func TestReadingGoesOnWhileWritingIsStuck(t *testing.T) {
@@ -375,7 +375,7 @@ func TestAFloodOfStderrStopsNothing(t *testing.T) {
 }
 
 func TestCloseOfAServerThatNeverStopsTalking(t *testing.T) {
-	table := captest.NewTable(t, captest.Quick(helper("endless")))
+	table := captest.NewTable(t, quick(helper("endless")))
 	r := captest.NewRecorder()
 	s := captest.Open(t, table, abi.OpenProcess, r)
 	r.UntilData(1 << 20)

@@ -38,7 +38,7 @@ type Output struct {
 // after. What it said on stdout is in no error, for it may be a secret; its last
 // lines on stderr are.
 func (p Process) Run(ctx context.Context) (*Output, error) {
-	return p.run(ctx, runTime, capability.OneShot())
+	return p.RunWithin(ctx, runTime)
 }
 
 // RunWithin is [Process.Run] for what the user runs and may take longer: a compiler.
@@ -61,7 +61,19 @@ func (p Process) run(ctx context.Context, limit time.Duration, grace capability.
 	c.stdin.Close()
 	stdout, stderr := &cappedBuffer{full: make(chan struct{})}, capability.NewTail()
 	c.follow(func() { io.CopyBuffer(stdout, c.stdout, make([]byte, 8<<10)) }, stderr)
-	err = c.wait(ctx, grace, stdout)
+	select {
+	case <-c.exited:
+		c.awaitPipes(ctx, grace.Exit, stdout.full)
+	case <-stdout.full:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+		if c.group.terminate() {
+			select {
+			case <-c.exited:
+			case <-time.After(grace.Term):
+			}
+		}
+	}
 	state := c.killAndReap()
 	c.drain()
 	lines := cleanLines(stderr.Bytes())
@@ -76,25 +88,6 @@ func (p Process) run(ctx context.Context, limit time.Duration, grace capability.
 		return nil, fmt.Errorf("run %s: %w", p.Command, err)
 	}
 	return &Output{Code: state.ExitCode(), Stdout: stdout.kept.Bytes(), Stderr: strings.Join(lines, "\n")}, nil
-}
-
-// wait returns when the process is over and its output is read, or when it has to end.
-// The error is that its time is up.
-func (c *child) wait(ctx context.Context, grace capability.Grace, stdout *cappedBuffer) error {
-	select {
-	case <-c.exited:
-		c.awaitPipes(ctx, grace.Exit, stdout.full)
-	case <-stdout.full:
-	case <-ctx.Done():
-		if c.group.terminate() {
-			select {
-			case <-c.exited:
-			case <-time.After(grace.Term):
-			}
-		}
-		return context.Cause(ctx)
-	}
-	return nil
 }
 
 // cappedBuffer takes what a command says until it is full.

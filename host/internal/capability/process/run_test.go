@@ -109,7 +109,7 @@ func TestRunOfACommandThatSaysTooMuch(t *testing.T) {
 			t.Errorf("%s: %v", mode, err)
 		}
 		if mode == "endless" {
-			captest.Dies(t, leash.Catch())
+			dies(t, leash.Catch())
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestRunOfACommandThatSaysTooMuch(t *testing.T) {
 func TestRunOfACommandThatStays(t *testing.T) {
 	for _, mode := range []string{"polite", "stubborn", "deaf"} {
 		leash := captest.NewLeash(t)
-		got, err := command(mode, leash.Env()).run(t.Context(), 300*time.Millisecond, captest.Quick().Grace)
+		got, err := command(mode, leash.Env()).run(t.Context(), 300*time.Millisecond, quick().Grace)
 		if got != nil || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "not over within 300ms") {
 			t.Errorf("%s: %v", mode, err)
 		}
@@ -125,7 +125,7 @@ func TestRunOfACommandThatStays(t *testing.T) {
 			t.Errorf("%s: the error holds what it said: %v", mode, err)
 		}
 		for _, conn := range leash.Caught() { // none, where 300 ms are not enough to start
-			captest.Dies(t, conn)
+			dies(t, conn)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	over := make(chan error)
 	go func() {
-		_, err := command("deaf", leash.Env()).run(ctx, time.Hour, captest.Quick().Grace)
+		_, err := command("deaf", leash.Env()).run(ctx, time.Hour, quick().Grace)
 		over <- err
 	}()
 	conn := leash.Catch()
@@ -144,7 +144,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	if err := <-over; !errors.Is(err, why) {
 		t.Error(err)
 	}
-	captest.Dies(t, conn)
+	dies(t, conn)
 	if _, err := command("deaf", leash.Env()).Run(ctx); !errors.Is(err, why) {
 		t.Errorf("too late: %v", err)
 	}
@@ -171,7 +171,7 @@ func TestRunLeavesNothing(t *testing.T) {
 	leash := captest.NewLeash(t)
 	over := make(chan bool)
 	go func() {
-		got, err := command("called", leash.Env()).run(t.Context(), time.Hour, captest.Quick().Grace)
+		got, err := command("called", leash.Env()).run(t.Context(), time.Hour, quick().Grace)
 		if err != nil || got.Code != 0 {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -182,8 +182,8 @@ func TestRunLeavesNothing(t *testing.T) {
 		t.Error(err)
 	}
 	<-over
-	captest.Dies(t, child)
-	if got, err := command("escape", leash.Env()).run(t.Context(), time.Hour, captest.Quick().Grace); err != nil || got.Code != 0 {
+	dies(t, child)
+	if got, err := command("escape", leash.Env()).run(t.Context(), time.Hour, quick().Grace); err != nil || got.Code != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -83,7 +83,7 @@ func TestAGrantHasOneProcessAtATime(t *testing.T) {
 
 func TestTheNextProcessWaitsForTheLastToEnd(t *testing.T) {
 	leash := captest.NewLeash(t)
-	c := captest.Quick(helper("stubborn", leash.Env()))
+	c := quick(helper("stubborn", leash.Env()))
 	table := captest.NewTable(t, c)
 	first := captest.NewRecorder()
 	s := captest.Open(t, table, abi.OpenProcess, first)
@@ -167,7 +167,7 @@ func TestNothingOpensAfterClose(t *testing.T) {
 }
 
 func TestCloseReportsWhatDoesNotEnd(t *testing.T) {
-	table := capability.NewTable(captest.Quick(helper("echo")))
+	table := capability.NewTable(quick(helper("echo")))
 	r := captest.NewRecorder()
 	r.HoldAt = "opened"
 	captest.Open(t, table, abi.OpenProcess, r)
@@ -182,7 +182,7 @@ func TestCloseReportsWhatDoesNotEnd(t *testing.T) {
 
 // What was killed is waited for, however late we get to know of its end.
 func TestCloseWaitsForWhatItKilled(t *testing.T) {
-	c := captest.Quick(helper("stubborn"))
+	c := quick(helper("stubborn"))
 	c.Grace.Exit, c.Grace.Kill = time.Nanosecond, time.Hour
 	table := capability.NewTable(c)
 	r := captest.NewRecorder()

@@ -29,26 +29,22 @@ func (w *watch) adopt() {
 	w.file = os.NewFile(uintptr(w.fd), "pidfd")
 }
 
+// await returns when the process is over. The os package holds a copy of the pidfd,
+// nonblocking with this one: its own Wait must not be called before the process is over.
 func (w *watch) await(cmd *exec.Cmd) {
-	if w.file != nil && w.poll() {
-		return
+	over := false
+	if w.file != nil {
+		if raw, err := w.file.SyscallConn(); err == nil {
+			outer := raw.Read(func(fd uintptr) bool {
+				over, err = waitid(unix.P_PIDFD, int(fd), unix.WNOHANG)
+				return over || err != nil
+			})
+			over = over && outer == nil && err == nil
+		}
 	}
-	waitid(unix.P_PID, cmd.Process.Pid, 0)
-}
-
-// poll waits for the pidfd, and reports whether the process is over. The os
-// package holds a copy of the pidfd, nonblocking with this one: its own Wait
-// must not be called before the process is over.
-func (w *watch) poll() (over bool) {
-	raw, err := w.file.SyscallConn()
-	if err != nil {
-		return false
+	if !over {
+		waitid(unix.P_PID, cmd.Process.Pid, 0)
 	}
-	err = raw.Read(func(fd uintptr) bool {
-		over, err = waitid(unix.P_PIDFD, int(fd), unix.WNOHANG)
-		return over || err != nil
-	})
-	return over && err == nil
 }
 
 // waitid reports whether the process is over, and leaves it unreaped. Without

@@ -32,7 +32,12 @@ func (m Memory) String() string { return "memory:" + m.Name }
 func (m Memory) Opener(*capability.Limits) capability.Opener { return Opener(m.serve) }
 
 func (m Memory) serve(h *Handle) {
-	stream, err := m.dial(h)
+	ctx, cancel := context.WithTimeout(h.Context, h.Limits().Dial)
+	stream, err := m.Dial(ctx)
+	cancel()
+	if err == nil && stream == nil {
+		err = errors.New("the program returned no stream")
+	}
 	if err != nil {
 		h.Fail(capability.StatusOf(err, abi.Unreachable), fmt.Errorf("open %s: %w", m, err))
 		return
@@ -45,14 +50,4 @@ func (m Memory) serve(h *Handle) {
 	h.Attach(NewBlockingOutput(stream, shut, stream.Close), "the stream")
 	h.Events.Opened()
 	h.Carry(stream, m.String())
-}
-
-func (m Memory) dial(h *Handle) (io.ReadWriteCloser, error) {
-	ctx, cancel := context.WithTimeout(h.Context, h.Limits().Dial)
-	defer cancel()
-	stream, err := m.Dial(ctx)
-	if err == nil && stream == nil {
-		err = errors.New("the program returned no stream")
-	}
-	return stream, err
 }

@@ -27,11 +27,17 @@ type FDOutput struct {
 	grown bool
 }
 
+// NewFDOutput returns the output to c. shut ends its write side; stop does so whatever is
+// under way.
 func NewFDOutput(c FDConn, shut, stop func() error) (*FDOutput, error) {
 	raw, err := c.SyscallConn()
 	p := &FDOutput{raw: raw, onShut: shut, onStop: stop}
 	p.once = func(fd uintptr) bool {
-		p.n, p.err = send(int(fd), p.segs)
+		if len(p.segs) == 1 {
+			p.n, p.err = again(unix.Write(int(fd), p.segs[0]))
+		} else {
+			p.n, p.err = again(unix.Writev(int(fd), p.segs))
+		}
 		return true
 	}
 	p.until = func(fd uintptr) bool {
@@ -70,14 +76,7 @@ func (p *FDOutput) Grow() bool {
 	return growPipe(p.raw)
 }
 
-func send(fd int, segs [][]byte) (int, error) {
-	if len(segs) == 1 {
-		return again(unix.Write(fd, segs[0]))
-	}
-	return again(unix.Writev(fd, segs))
-}
-
-// again turns what only asks for another attempt into nothing done.
+// again returns 0 without an error for a call that has to be tried again.
 func again(n int, err error) (int, error) {
 	switch err {
 	case nil:
