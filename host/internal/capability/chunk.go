@@ -5,8 +5,8 @@ import "sync"
 // ChunkSize is how much a handle reads at a time, and what a fresh pipe holds.
 const ChunkSize = 64 << 10
 
-// Chunk is a buffer that bytes of a handle are read into. A handle has one in
-// flight, and none while nothing comes where the system can tell.
+// Chunk is a buffer that bytes of a handle are read into. A handle has one in flight. On
+// systems that tell when something comes, it has none until then.
 type Chunk [ChunkSize]byte
 
 var chunks = sync.Pool{New: func() any { return new(Chunk) }}

@@ -11,9 +11,9 @@ import (
 // Emitter tells a sink what happens, one call at a time, until it is muted. Its
 // methods are those of [hostio.Sink]; Exit and Error mute it.
 //
-// Everything except Drained comes from goroutines of the handle that follow each
-// other, so the lock is there for Drained alone: the writer must not wait behind a
-// Data that blocks, and leaves Drained to the goroutine that has the lock.
+// All calls except Drained come from the goroutines of the handle, one after the other, so
+// only Drained needs the lock. The writer, which calls Drained, must not wait for a Data
+// that blocks: it leaves Drained to the goroutine that has the lock.
 type Emitter struct {
 	sink    hostio.Sink
 	mu      sync.Mutex
@@ -22,7 +22,7 @@ type Emitter struct {
 	drained atomic.Bool // Drained is due
 }
 
-// begin takes the lock, unless there is nothing more to say.
+// begin takes the lock, and reports whether it has: not once the emitter is muted.
 func (e *Emitter) begin() bool {
 	e.mu.Lock()
 	if e.muted.Load() {
@@ -32,7 +32,7 @@ func (e *Emitter) begin() bool {
 	return true
 }
 
-// done gives the lock back, and says what came up meanwhile.
+// done gives the lock back, and says Drained if that became due meanwhile.
 func (e *Emitter) done() {
 	e.mu.Unlock()
 	e.flushDrained()

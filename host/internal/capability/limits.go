@@ -15,9 +15,9 @@ type Grace struct {
 	Kill  time.Duration // from a kill until what was killed is no longer waited for; default 5 s
 }
 
-// OneShot is the grace of a command that prints its result and leaves. It hurries
-// servers alone: what is over or was killed is ours to notice, on a machine that may
-// have no time for us, and a program that left before would leave it behind.
+// OneShot is the grace of a command that prints its result and exits. Only the waits for
+// a server to end by itself are short. The others depend on how busy this machine is, and a
+// program that exits before they are over would leave processes behind.
 func OneShot() Grace {
 	return Grace{Stdin: 100 * time.Millisecond, Term: 400 * time.Millisecond}.withDefaults()
 }
@@ -81,9 +81,9 @@ func Held() (handles, exchange int) {
 	return l.Handles*(ChunkSize+4<<10) + 2*tailSize, ChunkSize + inlineBody + connection
 }
 
-// rateLimiter lets a burst of opens through and after it one per refill, so that
-// a guest that opens in a loop costs its user a few processes and not a
-// thousand. Its table guards it.
+// rateLimiter allows a burst of opens and after it one per refill, so that a guest
+// that opens in a loop costs its user a few processes and not a thousand. The mutex of
+// its table guards it.
 type rateLimiter struct {
 	burst  int
 	refill time.Duration

@@ -39,13 +39,12 @@ func NewTable(c Config) *Table {
 	return t
 }
 
-// Open opens what the grant of that kind and of the request's name leads to. It does not block:
-// forks, dials and lookups happen elsewhere, and their outcome reaches sink as
-// Opened or Error. An open that is refused at once returns no Stream but a
-// status for the guest and an error for the user, a *[Denial] where no grant
-// allows it; sink hears nothing then.
+// Open opens the target of the grant that has this kind and the request's name. It does not
+// block: other goroutines fork, dial and look up, and sink hears the outcome as Opened or
+// Error. An open that is refused at once returns no Stream but a status for the guest and
+// an error for the user, a *[Denial] if no grant allows it; sink then hears nothing.
 //
-// Of the flags [abi.Essential] is the caller's business and is ignored here.
+// Open ignores the flag [abi.Essential], which is for the caller.
 func (t *Table) Open(kind abi.OpenKind, r *abi.OpenRequest, sink hostio.Sink) (hostio.Stream, abi.Status, error) {
 	if _, ok := kinds[kind]; !ok {
 		return nil, abi.Unavailable, fmt.Errorf("open %s %q: this host cannot open that", kind, r.Grant)
@@ -88,9 +87,9 @@ func (t *Table) admit(h Handle) (abi.Status, error) {
 	return abi.OK, nil
 }
 
-// room counts one more of a kind, unless that is one too many. Exchanges are not rated
-// while the server answers: they are what a connection over HTTP does all day. Without
-// an answer each costs a dial and a handshake, and may be made up for that.
+// room counts one more handle of a kind, if the limits allow it. Exchanges are not rated
+// while the server answers: a connection over HTTP makes them all day. Without an answer
+// each costs a dial and a handshake, and a hostile guest may open them for that.
 func (t *Table) room(kind abi.OpenKind) error {
 	if kind == abi.OpenHTTP {
 		if t.served >= t.limits.Exchanges {

@@ -8,7 +8,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 )
 
-// Init begins the slot.
+// Init makes s the slot of the handle that o is for.
 func (s *Slot) Init(o Opening) {
 	s.Events.sink, s.table, s.grant = o.sink, o.table, o.grant
 	s.Context, s.Cancel = context.WithCancelCause(context.Background())
@@ -40,7 +40,7 @@ func (s *Slot) AwaitTurn() (wanted bool) {
 	return !s.Ended()
 }
 
-// Remove takes the handle out of its table. Nothing is left of it.
+// Remove takes the handle out of its table. It is the last thing that a handle does.
 func (s *Slot) Remove() {
 	t := s.table
 	t.mu.Lock()
@@ -70,11 +70,12 @@ func (s *Slot) Forced() <-chan struct{} { return s.table.force }
 // Stderr takes what a child process writes to its stderr. It never blocks.
 func (s *Slot) Stderr() io.Writer { return s.table.stderr }
 
-// Sink returns the sink, for what it may be beside a [hostio.Sink].
+// Sink returns the sink, which may have more methods than a [hostio.Sink].
 func (s *Slot) Sink() hostio.Sink { return s.Events.sink }
 
-// Requested says whether a request of the handle had an answer, whatever that was. One
-// that ended before its answer says nothing about a server that answers others.
+// Requested tells the table whether a request of the handle had an answer, of whatever
+// status. A request that the guest ended before its answer counts only while others have
+// no answer either.
 func (s *Slot) Requested(answered bool) {
 	if unanswered := &s.table.unanswered; answered {
 		unanswered.Store(0)
@@ -83,7 +84,7 @@ func (s *Slot) Requested(answered bool) {
 	}
 }
 
-// Run has a goroutine of the table run j, and does not wait for it.
+// Run starts j on a goroutine of the table, and does not wait for it.
 func (s *Slot) Run(j Job) { s.table.workers.run(j) }
 
 // HoldBody counts n more bytes of a request body, and reports whether the bodies of

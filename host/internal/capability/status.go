@@ -16,15 +16,13 @@ import (
 )
 
 // StatusOf is what a guest may know of err. All errors of processes, streams and
-// exchanges pass here, so that the same break has the same status everywhere;
-// otherwise is for an error that says nothing about the network, and depends on
-// what was being done.
+// exchanges pass here, so that the same break has the same status everywhere. The caller
+// says in otherwise what an error means that says nothing about the network.
 //
-// The order of the questions matters. [abi.Unreachable] tells a guest that nothing
-// was sent, so it needs an error of a dial or of a start.
-// What ends a connection that stood is [abi.Reset], whatever the system calls it.
-// No error has [abi.Refused]: it is how a guest says that a
-// message may be sent again.
+// The order of the cases matters. [abi.Unreachable] tells a guest that nothing was sent, so
+// only an error of a dial or of a start has it. An error that ends an established
+// connection is [abi.Reset], whatever the system calls it. No error has [abi.Refused]: a
+// guest uses it to say that a message may be sent again.
 func StatusOf(err error, otherwise abi.Status) abi.Status {
 	var stated interface{ Status() abi.Status }
 	var dns *net.DNSError
@@ -58,12 +56,12 @@ func Operation(err error) string {
 }
 
 // beforeConnection are the operations before there is a connection: of net, and of
-// net/http on the way through a proxy. Any other is about one that stood.
+// net/http on the way through a proxy. Any other concerns an established one.
 var beforeConnection = []string{"dial", "proxyconnect", "socks connect"}
 
-// isBreak reports whether err is the end of a connection. net/http closes its own
-// side when it learns that the server closed the other, so that end is among them,
-// and one that has no name but its text.
+// isBreak reports whether err is the end of a connection. net/http closes its own side
+// when it learns that the server closed the other, and one error of net/http has only its
+// text.
 func isBreak(err error) bool {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, os.ErrClosed, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
@@ -73,6 +71,7 @@ func isBreak(err error) bool {
 	return strings.Contains(err.Error(), "server closed idle connection")
 }
 
+// IsTimeout reports whether err is a timeout of the network.
 func IsTimeout(err error) bool {
 	var t net.Error
 	return errors.As(err, &t) && t.Timeout()

@@ -20,15 +20,14 @@ type Config struct {
 	// Now is the clock that opens are rated by; nil means the system's.
 	Now func() time.Time
 
-	// Stderr gets what child processes write to their stderr. It may be slow:
-	// it then misses some, and is told how much. It must not block for ever,
-	// for then Close reports it.
+	// Stderr gets what child processes write to their stderr. If it is slow, it
+	// misses some, and is told how much. If it blocks for ever, Close reports that.
 	Stderr io.Writer
 }
 
-// Table holds what one connection has open. It opens under the grants of the
-// connection alone, keeps to its limits and closes everything at the end. Its
-// methods may be called from any goroutine.
+// Table holds what one connection has open. It opens only what the grants of the
+// connection allow, keeps its limits and closes everything at the end. Its methods may be
+// called from any goroutine.
 type Table struct {
 	grants  []Grant
 	openers []Opener // one for each grant
@@ -54,9 +53,8 @@ type Table struct {
 	// server has not answered yet.
 	unanswered atomic.Int64
 
-	// processes has the last process of each grant. A live one stands in the
-	// way of another; one that was closed has to be gone before the next one
-	// starts.
+	// processes has the last process of each grant. A grant has one live process at
+	// a time; one that was closed has to be gone before the next one starts.
 	processes map[string]*Slot
 
 	workers *workerPool  // runs the HTTP exchanges
@@ -70,8 +68,8 @@ type Grant struct {
 	To   Target
 }
 
-// Target is what a grant leads to. The kinds that there are stand in the packages
-// below this one: stream, process and httpclient.
+// Target is what a grant leads to. The packages below this one have the kinds of target:
+// stream, process and httpclient.
 type Target interface {
 	// Kind is the kind of open that the target answers.
 	Kind() abi.OpenKind
@@ -109,7 +107,7 @@ type Handle interface {
 	AsSlot() *Slot
 }
 
-// Opening is what an [Opener] makes a [Handle] of: the place where its Slot begins.
+// Opening is what an [Opener] gets to make a [Handle]: [Slot.Init] takes it.
 type Opening struct {
 	table *Table
 	grant Grant

@@ -16,9 +16,9 @@ const (
 // Timers are the timers of one guest. A timer is known by a number that the
 // guest chose, and can be set again at any time.
 //
-// A timer that fired waits to be claimed. Between the two it may be set again
-// or cancelled, and then the claim fails: the owner of the guest claims a timer
-// when it comes to the event, so a stale one never reaches the guest.
+// A timer that fired waits to be claimed. Before that it may be set again or cancelled, and
+// then the claim fails. The owner of the guest claims a timer when it handles the event,
+// so a stale timer never reaches the guest.
 type Timers struct {
 	fire func(id uint32)
 
@@ -32,7 +32,7 @@ type timer struct {
 	fired bool
 }
 
-// Timers implements [hostio.Host]. The timers are not the table's to stop.
+// Timers implements [hostio.Host]. The caller stops the timers; Close does not.
 func (t *Table) Timers(fire func(id uint32)) hostio.Timers { return NewTimers(fire) }
 
 // NewTimers returns an empty set. fire is called from a goroutine of its own,
@@ -86,8 +86,8 @@ func (t *Timers) Stop() {
 	}
 }
 
-// ring marks the timer as fired, unless it was set again or cancelled while its
-// clock was on the way here.
+// ring marks the timer as fired, unless it was set again or cancelled after its clock ran
+// out.
 func (t *Timers) ring(id uint32, entry *timer) {
 	t.mu.Lock()
 	current := t.set[id] == entry

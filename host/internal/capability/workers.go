@@ -9,8 +9,8 @@ const maxIdleWorkers = 16
 type Job interface{ Complete() }
 
 // workerPool runs jobs. A goroutine that is done with one waits for the next: its
-// stack has grown to what net/http needs, and growing another one costs as much as
-// all else that an exchange costs here.
+// stack has grown to what net/http needs, and growing another stack costs as much as
+// all the rest of an exchange.
 type workerPool struct {
 	next    chan Job
 	idle    chan struct{} // holds one token for each goroutine that waits
@@ -23,7 +23,7 @@ func newWorkerPool() *workerPool {
 	return &workerPool{next: make(chan Job), idle: make(chan struct{}, maxIdleWorkers), closed: make(chan struct{})}
 }
 
-// run has a goroutine run j, and does not wait for it.
+// run starts j on a goroutine, and does not wait for it.
 func (p *workerPool) run(j Job) {
 	select {
 	case p.next <- j:
@@ -40,8 +40,8 @@ func (p *workerPool) work(j Job) {
 	}
 }
 
-// await returns the next job; ok is false when none will come, or enough goroutines
-// wait for it.
+// await returns the next job; ok is false when none will come, or when enough other
+// goroutines wait.
 func (p *workerPool) await() (j Job, ok bool) {
 	select {
 	case p.idle <- struct{}{}:

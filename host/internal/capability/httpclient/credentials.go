@@ -13,10 +13,9 @@ import (
 // them, and nothing that they say goes with one: not to another path of the
 // origin, and not to where a redirect leads out of it.
 //
-// A guest is on neither side of this. Its request is whole before Apply sees it,
-// what Apply says stands in place of what the guest said, and a refusal is held
-// here with all that it holds. The guest hears of the answer that counts, or that
-// it was denied.
+// A guest sees nothing of this. Its request is complete before Apply sees it, what
+// Apply returns replaces what the guest sent, and a refusal stays here with all that
+// the server said. The guest gets the last answer, or learns that it was denied.
 //
 // One exchange makes these calls one after the other, its server's clock stopped:
 //
@@ -26,8 +25,8 @@ import (
 //	  Nonce, if the answer holds one, and the answer is passed on
 //
 // Many exchanges make them at a time, so two refusals of one token come as two
-// Challenges. [Challenge.Sent] tells whether a token is newer than the one that
-// was refused, and another attempt all that it takes.
+// Challenges. [Challenge.Sent] tells whether there is a newer token than the one that was
+// refused, so that another attempt is enough.
 type Credentials interface {
 	// Apply returns the headers that sign r in; none leaves it as it is. It is
 	// called anew each time that r is sent, so a proof that is good for one use

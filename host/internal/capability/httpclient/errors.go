@@ -31,6 +31,7 @@ func IsUnsent(err error) bool {
 	return err != nil && err.Error() == "http: server closed idle connection"
 }
 
+// IsRedirect reports whether a response leads to another URL.
 func IsRedirect(resp *http.Response) bool {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,

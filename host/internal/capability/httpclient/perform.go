@@ -85,7 +85,7 @@ func (c *call) follow(from *url.URL, resp *http.Response) (*url.URL, error) {
 	return u, nil
 }
 
-// tell makes of an error what the sink hears.
+// tell returns the status and the error that the sink hears for err.
 func (c *call) tell(ctx context.Context, err error) (abi.Status, error) {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)

@@ -48,7 +48,7 @@ var clocks = sync.Pool{New: func() any {
 	return c
 }}
 
-// await starts to wait for p, and for nothing else any more.
+// await starts to wait for p, in place of what was waited for before.
 func (t *phaseTimer) await(p phase) {
 	t.phase.Store(int32(p))
 	if t.clock == nil {
@@ -58,8 +58,7 @@ func (t *phaseTimer) await(p phase) {
 	t.mark(t.clock.timer.Reset(t.limit(p)), true)
 }
 
-// mark keeps what a change of the clock tells: whether it still ran, and whether
-// it runs now.
+// mark notes a change of the clock: whether it still ran before, and whether it runs now.
 func (t *phaseTimer) mark(ran, runs bool) {
 	t.fired = t.fired || t.runs && !ran
 	t.runs = runs

@@ -28,8 +28,8 @@ func (o *responseHead) close() {
 	}
 }
 
-// relay says what a response holds: the head with what of the body is already
-// there, and the rest in chunks, of which one is in flight.
+// relay passes a response on: the head with the part of the body that was read with it,
+// and the rest in chunks, of which one is in flight.
 func (c *call) relay(v *capability.Emitter) error {
 	resp, n, err := c.resp, c.n, c.readErr
 	if isEventStream(resp.Header) {

@@ -17,8 +17,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
-// sign adds to a request what the credentials say. The guest's header is left
-// alone: the next attempt must not find what signed the last one in.
+// sign adds the headers of the credentials to a request. It does not change the guest's
+// header: the next attempt must not have the credentials of this one.
 func (c *call) sign(ctx context.Context, r *http.Request) error {
 	c.sent, c.signed = nil, c.client.origin.signs(c.method, r.URL)
 	if !c.signed {
@@ -62,9 +62,8 @@ func signableHeaders(header http.Header) []abi.Pair {
 	return pairs
 }
 
-// checkSigned holds credentials to what they may say. The values are secrets, and
-// so is a name that stands where a value should, so no error quotes more than the
-// name of a header that is known.
+// checkSigned checks the headers that credentials give. Values are secrets, and a name
+// may be a value in the wrong place, so an error quotes only names of known headers.
 func (c *client) checkSigned(given []abi.Pair) error {
 	size := 0
 	for _, p := range given {
@@ -118,16 +117,16 @@ func (c *call) challenge(ctx context.Context, resp *http.Response) error {
 	return c.refusal(resp, body, err)
 }
 
-// noteNonce tells the credentials what is new in an answer that is no challenge.
+// noteNonce tells the credentials the nonce of an answer that is no challenge.
 func (c *call) noteNonce(resp *http.Response) {
 	if nonce := resp.Header["Dpop-Nonce"]; c.signed && len(nonce) > 0 {
 		c.client.origin.Credentials.Nonce(nonce[0])
 	}
 }
 
-// refusal makes the error of a challenge that nothing met. err may be nil. It takes out of
-// the texts of the server what signed us in: some servers repeat what they do not like,
-// and the error ends in a log.
+// refusal makes the error of a challenge that no credentials answered. err may be nil. It
+// takes the credentials out of the texts of the server: some servers repeat what they
+// refuse, and the error is written to a log.
 func (c *call) refusal(resp *http.Response, body []byte, err error) *Refusal {
 	const most = 4 // challenges
 	var secrets redact.Set

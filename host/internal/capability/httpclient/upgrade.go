@@ -49,8 +49,8 @@ func (o request) serve(h *stream.Handle) {
 	}
 }
 
-// handshake adds the headers that the host answers for, and returns the key that
-// a WebSocket server has to know.
+// handshake adds the headers that only the host sets, and returns the key that a WebSocket
+// server has to answer, or "".
 func (c *call) handshake() (key string) {
 	c.header["Connection"] = []string{"Upgrade"}
 	if !strings.EqualFold(c.header.Get("Upgrade"), "websocket") {

@@ -89,9 +89,9 @@ func (c *child) follow(hear func(), stderr io.Writer) {
 	}()
 }
 
-// awaitPipes gives the output of a process that is over a little time to be read: other
-// processes may hold its pipes open for ever. It does not wait for more than goes into
-// a buffer that is full.
+// awaitPipes waits until the output of a process that is over is read, but only for a
+// time: other processes may hold its pipes open for ever. It does not wait once full is
+// closed, because nothing more is kept then.
 func (c *child) awaitPipes(ctx context.Context, limit time.Duration, full <-chan struct{}) {
 	late := time.After(limit)
 	for _, done := range []chan struct{}{c.outDone, c.errDone} {
@@ -114,8 +114,8 @@ func (c *child) killAndReap() *os.ProcessState {
 	return c.group.reap(c.cmd)
 }
 
-// drain reads what is left in the pipes, and returns when no goroutine works for the
-// process any more.
+// drain reads what is left in the pipes, closes them, and returns when no goroutine of the
+// process is left.
 func (c *child) drain() {
 	c.stdout.Cut()
 	c.stderr.Cut()

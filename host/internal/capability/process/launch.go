@@ -35,9 +35,9 @@ func CommandLine(words []string, arg string, env []string) (argv []string) {
 	return argv
 }
 
-// Launch starts a program of the person's, away from our terminal, which outlives
-// us. It returns how the program ended, if that is within limit and before ctx ends,
-// and nil otherwise.
+// Launch starts a program for the person, detached from our terminal. It may outlive this
+// process. Launch returns how the program ended, if that is within limit and before ctx
+// ends, and nil otherwise.
 func Launch(ctx context.Context, argv, env []string, limit time.Duration) error {
 	cmd := &exec.Cmd{Path: argv[0], Args: argv, Env: env}
 	detach(cmd)

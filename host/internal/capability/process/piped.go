@@ -13,8 +13,8 @@ import (
 // comes from its stdout. It inherits no variables, and the beginning of its stderr is
 // kept for when it ends.
 //
-// One goroutine at a time reads, writes and closes; all else is for any. The
-// caller of StartPiped has it reaped, and then closed.
+// One goroutine at a time reads, writes and closes; any may call the other methods. The
+// caller of StartPiped calls Reap, and then Close.
 type Piped struct {
 	child    *child
 	stderr   *cappedBuffer
@@ -79,9 +79,9 @@ func (k *Piped) Usage() (u Usage, known bool) {
 	return usageOf(k.child.cmd.Process.Pid)
 }
 
-// Reap kills what is left of the process, waits for its end and says how that came,
-// for people: "was killed by signal 9". What it said before can still be read. It
-// is called once, by any goroutine.
+// Reap kills what is left of the process, waits for its end and says, for people, how it
+// ended: "was killed by signal 9". What it wrote before can still be read. Reap is called
+// once, by any goroutine.
 func (k *Piped) Reap() string {
 	k.Kill()
 	<-k.child.exited

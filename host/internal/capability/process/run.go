@@ -21,7 +21,7 @@ const (
 	stderrLine  = 300              // bytes of each of them
 )
 
-// Output is what a command left.
+// Output is what a command printed, and its exit code.
 type Output struct {
 	Code   int    // the exit code; -1 if a signal ended it
 	Stdout []byte // all of it; the caller's
@@ -29,19 +29,18 @@ type Output struct {
 }
 
 // Run runs the process to its end, as a server entry's helper command: the same
-// environment as that of a server, nothing on stdin, thirty seconds. Whatever it
-// started and left in its group is gone when Run returns.
+// environment as that of a server, nothing on stdin, thirty seconds. All processes that it
+// left in its group are gone when Run returns.
 //
-// A command that fails has an Output like any other; its code says so. The error
-// is of one that could not be started, that said more than [MaxOutput], or that
-// was not over in time or when ctx ended: it is told to end then, and killed soon
-// after. What it said on stdout is in no error, for it may be a secret; its last
-// lines on stderr are.
+// A command that fails has an Output like any other; its code says so. The error is that
+// the command could not be started, that it wrote more than [MaxOutput], or that it was not
+// over in time or when ctx ended: then it is told to end, and killed soon after. No error
+// quotes its stdout, which may be a secret; errors quote its last lines on stderr.
 func (p Process) Run(ctx context.Context) (*Output, error) {
 	return p.RunWithin(ctx, runTime)
 }
 
-// RunWithin is [Process.Run] for what the user runs and may take longer: a compiler.
+// RunWithin is [Process.Run] for a command that may take longer: a compiler.
 func (p Process) RunWithin(ctx context.Context, limit time.Duration) (*Output, error) {
 	return p.run(ctx, limit, capability.OneShot())
 }
@@ -90,7 +89,7 @@ func (p Process) run(ctx context.Context, limit time.Duration, grace capability.
 	return &Output{Code: state.ExitCode(), Stdout: stdout.kept.Bytes(), Stderr: strings.Join(lines, "\n")}, nil
 }
 
-// cappedBuffer takes what a command says until it is full.
+// cappedBuffer keeps what a command prints until it is full.
 type cappedBuffer struct {
 	kept bytes.Buffer
 	full chan struct{} // closed when something did not go in
@@ -115,8 +114,8 @@ func (b *cappedBuffer) isFull() bool {
 	}
 }
 
-// cleanLines returns the lines of what a command said that are not empty, as a person may
-// see them.
+// cleanLines returns the lines of what a command printed, without empty ones, cleaned for
+// a person.
 func cleanLines(said []byte) (lines []string) {
 	for line := range bytes.Lines(said) {
 		if clean := cleantext.Line(string(bytes.TrimSpace(line)), stderrLine); clean != "" {

@@ -15,10 +15,10 @@ func (Process) Kind() abi.OpenKind { return abi.OpenProcess }
 // Opener implements [capability.Target].
 func (p Process) Opener(*capability.Limits) capability.Opener { return stream.Opener(p.serve) }
 
-// serve carries the process from its start to its end. That it ended by itself tells
-// more than a failure that followed from that, such as a broken pipe. However it ends,
-// its group is killed before it is reaped: the pid of a process that is not reaped cannot belong
-// to another process, so the kill cannot hit one.
+// serve carries the process from its start to its end. If the process ended by itself, its
+// exit says more than a failure that followed from it, such as a broken pipe. However it
+// ends, its group is killed before it is reaped: until then its pid cannot belong to
+// another process, so the kill cannot hit one.
 func (p Process) serve(h *stream.Handle) {
 	c, err := p.fork()
 	if err != nil {

@@ -59,7 +59,7 @@ func (h *Handle) Exit(code int, detail string) {
 	h.Events.Exit(code, detail)
 }
 
-// Write, Flush, Queued and Close make the handle a [hostio.Stream].
+// Write is described at [hostio.Stream].
 func (h *Handle) Write(p []byte, end bool) { h.writer.write(p, end) }
 
 // Flush is described at [hostio.Stream].
@@ -159,7 +159,7 @@ func (h *Handle) Listen(in io.Reader, name string) {
 			h.Events.End()
 			return
 		case errors.Is(err, net.ErrClosed):
-			return // we closed it, and why is said elsewhere
+			return // we closed it; the one that closed it says why
 		default:
 			h.Fail(capability.StatusOf(err, abi.Reset), fmt.Errorf("read %s: %w", name, capability.Cause(err)))
 			return

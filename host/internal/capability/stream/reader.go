@@ -47,7 +47,7 @@ func (in *Reader) next() (buf *capability.Chunk, n int, err error) {
 	return buf, n, err
 }
 
-// Read is next, for those who have a buffer of their own.
+// Read is next with a buffer of the caller's.
 func (in *Reader) Read(p []byte) (int, error) {
 	if !in.cut.Load() {
 		n, err := in.from.Read(p)
@@ -59,8 +59,8 @@ func (in *Reader) Read(p []byte) (int, error) {
 	return in.readRest(p)
 }
 
-// CopyTo reads to the end. What w does not take is lost, and read all the same:
-// the writer must not be held up.
+// CopyTo reads to the end. It goes on when w fails: the process that writes must not be
+// held up.
 func (in *Reader) CopyTo(w io.Writer) {
 	for {
 		buf, n, err := in.next()
@@ -75,9 +75,9 @@ func (in *Reader) CopyTo(w io.Writer) {
 // Close closes the pipe or socket.
 func (in *Reader) Close() error { return in.from.Close() }
 
-// Cut says that those who should write are dead. What they left in the pipe is
-// still read, but nothing is waited for: a process that left the group may hold
-// the pipe open for ever, and write to it for ever.
+// Cut tells the reader that the writers are dead. It still reads what they left in the
+// pipe, but does not wait for more: a process that left the group may hold the pipe open
+// for ever, and write to it for ever.
 func (in *Reader) Cut() {
 	in.cut.Store(true)
 	if in.from.SetReadDeadline(time.Unix(1, 0)) != nil {
@@ -85,9 +85,9 @@ func (in *Reader) Cut() {
 	}
 }
 
-// readRest reads what is there without waiting, up to what a pipe can hold. The
-// deadline that wakes the reader comes after cut is set, so
-// it may fall between the two lines here; it is taken back then once more.
+// readRest reads what is there without waiting, up to what a pipe can hold. Cut sets the
+// deadline after the flag, so the deadline may come between the two lines here. It is
+// then taken back once more.
 func (in *Reader) readRest(p []byte) (n int, err error) {
 	for again := true; again; again = errors.Is(err, os.ErrDeadlineExceeded) {
 		in.from.SetReadDeadline(time.Time{})

@@ -27,7 +27,7 @@ type writer struct {
 	stall time.Duration
 	low   int
 
-	// The owner's.
+	// Of the owner alone:
 	segs     [][]byte        // what flush offers next, in order
 	small    []byte          // the copied pieces that segs point into; nil while it is empty
 	smallBuf *[smallCap]byte // what small is made of, of the pool
@@ -36,7 +36,7 @@ type writer struct {
 
 	unsent atomic.Int64 // what Queued says
 
-	// Everybody's, under mu.
+	// Of all goroutines, under mu:
 	mu       sync.Mutex
 	out      Output // nil until there is something to send to
 	ended    bool   // nothing follows the backlog
@@ -64,8 +64,7 @@ func (o *writer) init(tell writerEvents, limits *capability.Limits) {
 
 func (o *writer) queued() int { return int(o.unsent.Load()) }
 
-// write is [hostio.Stream.Write]. It touches nothing that the writer touches, so it
-// takes no lock.
+// write is [hostio.Stream.Write]. It takes no lock, because drain uses nothing that it uses.
 func (o *writer) write(p []byte, end bool) {
 	if o.ending {
 		return
@@ -156,7 +155,7 @@ func (o *writer) keep(segs [][]byte) {
 	o.proceed()
 }
 
-// proceed starts the writer or shuts the write side, where either is due.
+// proceed starts drain or shuts the write side, if either is due.
 func (o *writer) proceed() {
 	switch {
 	case o.out == nil || o.draining || o.over:
@@ -169,7 +168,7 @@ func (o *writer) proceed() {
 	}
 }
 
-// attach gives the writer its output; what was written before is sent now.
+// attach gives the writer its output. It sends what was written before.
 func (o *writer) attach(p Output) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -177,7 +176,7 @@ func (o *writer) attach(p Output) {
 	o.proceed()
 }
 
-// finish shuts the write side once the backlog is sent. shut is closed then.
+// finish shuts the write side once the backlog is sent, and closes shut.
 func (o *writer) finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -216,8 +215,8 @@ func (o *writer) drain() {
 	}
 }
 
-// take hands the backlog to the writer and gives its last batch back for the
-// next one. With nothing left the writer ends.
+// take returns the backlog, and makes the last batch the buffer of the next one. It
+// returns nothing when drain has to end.
 func (o *writer) take() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -233,8 +232,8 @@ func (o *writer) take() []byte {
 	return nil
 }
 
-// sent counts what the writer got rid of, and tells the sink when that brought
-// the queue down to the low-water mark.
+// sent counts n bytes that were sent, and tells the sink when that brought the queue down
+// to the low-water mark.
 func (o *writer) sent(n int) {
 	o.mu.Lock()
 	if !o.over {
@@ -248,8 +247,8 @@ func (o *writer) sent(n int) {
 	}
 }
 
-// breakOff ends the writer because the peer takes nothing more. The sink is not
-// told that the queue drained: what a caller still holds back was not sent.
+// breakOff ends the writer because the peer takes nothing more. It does not tell the sink
+// that the queue drained, so that callers that wait for that send nothing more.
 func (o *writer) breakOff(err error) {
 	if !o.over {
 		o.stop()
