@@ -1,20 +1,52 @@
 package plugintest
 
 import (
+	"context"
 	"crypto/rand"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/host/internal/auth"
+	"github.com/wharf-mcp/wharf/host/internal/wasm"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
-// compiler is shared by the tests: compiling a guest costs more than a test.
-var compiler = sync.OnceValue(func() *worker.Compiler {
-	return &worker.Compiler{Cache: worker.CodeCacheIn(testenv.CodeDir())}
-})
+// shared is the compiler of the tests: loading a guest costs more than a test.
+var shared = sharedCompiler{Compiler: worker.Compiler{Cache: worker.CodeCacheIn(testenv.CodeDir())}}
+
+// sharedCompiler keeps what it has loaded, for all tests.
+type sharedCompiler struct {
+	worker.Compiler
+	modules, providers sync.Map // by what they were loaded from
+}
+
+func (c *sharedCompiler) Module(ctx context.Context, name string, binary []byte, config wasm.Config) (*wasm.Engine, *wasm.Module, error) {
+	key := fmt.Sprint(name, wasm.Hash(binary), config.Unmetered)
+	if m, ok := c.modules.Load(key); ok {
+		return nil, m.(*wasm.Module), nil
+	}
+	_, m, err := c.Compiler.Module(ctx, name, binary, config)
+	if err == nil {
+		c.modules.Store(key, m)
+	}
+	return nil, m, err
+}
+
+func (c *sharedCompiler) Provider(ctx context.Context, e *auth.Engine, fuel int64, name string, binary []byte) (*auth.Plugin, error) {
+	key := fmt.Sprintf("%p %d %s %s", e, fuel, name, wasm.Hash(binary))
+	if p, ok := c.providers.Load(key); ok {
+		return p.(*auth.Plugin), nil
+	}
+	p, err := c.Compiler.Provider(ctx, e, fuel, name, binary)
+	if err == nil {
+		c.providers.Store(key, p)
+	}
+	return p, err
+}
 
 // try tests the broken guest, with the framing given: it must not be learned.
 func try(t *testing.T, fault string, o Options) *Report {
@@ -26,7 +58,10 @@ func try(t *testing.T, fault string, o Options) *Report {
 	if o.Profile == nil && !strings.HasPrefix(fault, "web") {
 		o.Profile = &Profile{Framing: "ndjson"}
 	}
-	r, err := runTransport(newChecker(t.Context(), compiler(), testenv.Module(t, "./testdata/broken"), o))
+	if !testenv.Long() {
+		o.cutEvery = 11
+	}
+	r, err := runTransport(newChecker(t.Context(), &shared, testenv.Module(t, "./testdata/broken"), o))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +243,7 @@ func TestOverCapSharedCanFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	module := testenv.Module(t, "./testdata/broken")
-	k := &kit{checker: newChecker(t.Context(), compiler(), module, Options{Settings: map[string]string{"fault": "small-buffer-in"}, Only: []string{"module"}})}
+	k := &kit{checker: newChecker(t.Context(), &shared, module, Options{Settings: map[string]string{"fault": "small-buffer-in"}, Only: []string{"module"}})}
 	if !k.load() {
 		t.Fatal(k.report.Checks)
 	}

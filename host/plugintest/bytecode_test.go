@@ -77,7 +77,7 @@ func TestCallersMayLeave(t *testing.T) {
 }
 
 func TestAuthProvidersAreNoTransports(t *testing.T) {
-	if r, err := Run(t.Context(), read(t, "../../plugins/bearer/bearer.wasm"), Options{}); r == nil || r.Plugin.Class != classAuth {
+	if r, err := run(newChecker(t.Context(), &shared, read(t, "../../plugins/bearer/bearer.wasm"), Options{})); r == nil || r.Plugin.Class != classAuth {
 		t.Error(err)
 	}
 }

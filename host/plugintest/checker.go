@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/host/internal/auth"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
-	"github.com/wharf-mcp/wharf/host/internal/worker"
 )
 
 // checker adds the results of checks to a report. The kits for transports and for auth
@@ -19,15 +19,22 @@ type checker struct {
 	ctx       context.Context
 	options   Options // with a name and a profile
 	binary    []byte
-	compiler  *worker.Compiler
+	compiler  compiler
 	report    *Report
 	stops     int   // how often the guest used up its budget
 	optionErr error // options that do not fit the plugin
 }
 
+// compiler loads modules, compiled, as [worker.Compiler] does. A transport without an engine
+// is one that the caller shares with others, and that outlives the kit.
+type compiler interface {
+	Module(ctx context.Context, name string, binary []byte, c wasm.Config) (*wasm.Engine, *wasm.Module, error)
+	Provider(ctx context.Context, e *auth.Engine, fuel int64, name string, binary []byte) (*auth.Plugin, error)
+}
+
 // newChecker returns a checker for a module, with a compiler that may have compiled the
 // module before.
-func newChecker(ctx context.Context, compiler *worker.Compiler, module []byte, o Options) checker {
+func newChecker(ctx context.Context, compiler compiler, module []byte, o Options) checker {
 	o.Name = cmp.Or(o.Name, "plugin")
 	if o.Profile == nil {
 		o.Profile = &Profile{}

@@ -35,7 +35,8 @@ type Options struct {
 	// Scenarios are played beside those of the kit, for what is of one protocol alone.
 	Scenarios []*Scenario
 
-	random func() io.Reader // of an instance; nil = always the same
+	random   func() io.Reader // of an instance; nil = always the same
+	cutEvery int              // bytes from one place where a scenario is cut to the next; 0 = 1
 }
 
 // Run tests a module, a transport or an auth provider. It returns when everything
@@ -44,8 +45,12 @@ type Options struct {
 func Run(ctx context.Context, module []byte, o Options) (*Report, error) {
 	compiler := &worker.Compiler{Command: o.Worker}
 	defer compiler.Close()
-	c := newChecker(ctx, compiler, module, o)
-	if wasm.HasExport(module, step.ExportStep) && !wasm.HasExport(module, abi.ExportEvent) {
+	return run(newChecker(ctx, compiler, module, o))
+}
+
+// run is Run with a compiler of the caller's.
+func run(c checker) (*Report, error) {
+	if wasm.HasExport(c.binary, step.ExportStep) && !wasm.HasExport(c.binary, abi.ExportEvent) {
 		return runProvider(c)
 	}
 	return runTransport(c)
@@ -263,7 +268,7 @@ func (k *kit) play(s *Scenario) (last *recording, err error) {
 		if err == nil && s.Cuts != "" {
 			how = ", cut after every byte"
 			_, last, err = k.once(&c, s, cutter{all: true})
-			for at := 1; err == nil && at < min(total, mostCuts); at++ {
+			for at := 1; err == nil && at < min(total, mostCuts); at += max(1, k.options.cutEvery) {
 				how = fmt.Sprintf(", cut after byte %d", at)
 				_, last, err = k.once(&c, s, cutter{at: at})
 			}

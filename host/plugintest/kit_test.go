@@ -47,7 +47,10 @@ func read(t testing.TB, file string) []byte {
 
 func report(t testing.TB, module []byte, o Options) *Report {
 	t.Helper()
-	r, err := runTransport(newChecker(t.Context(), compiler(), module, o))
+	if !testenv.Long() {
+		o.cutEvery = 11
+	}
+	r, err := runTransport(newChecker(t.Context(), &shared, module, o))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,11 +24,11 @@ func TestUnknownSettings(t *testing.T) {
 		}
 	}
 	provider := testenv.Module(t, "./testdata/brokenauth")
-	_, err := Run(t.Context(), provider, Options{Settings: map[string]string{"wings": "2"}})
+	_, err := run(newChecker(t.Context(), &shared, provider, Options{Settings: map[string]string{"wings": "2"}}))
 	if !errors.As(err, new(*OptionError)) || !strings.Contains(err.Error(), `has no setting "wings"`) {
 		t.Error(err)
 	}
-	_, err = Run(t.Context(), provider, Options{Scenarios: []*Scenario{{ID: "x"}}})
+	_, err = run(newChecker(t.Context(), &shared, provider, Options{Scenarios: []*Scenario{{ID: "x"}}}))
 	if !errors.As(err, new(*OptionError)) || !strings.Contains(err.Error(), "are for transports") {
 		t.Error(err)
 	}

@@ -24,11 +24,11 @@ var engines = sync.OnceValues(func() (all [2]*auth.Engine, err error) {
 // tryProvider is Run on the shared engines.
 func tryProvider(t *testing.T, module []byte, o Options) *Report {
 	t.Helper()
-	shared, err := engines()
+	pair, err := engines()
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &providerKit{checker: newChecker(t.Context(), compiler(), module, o), engine: shared[0], halfFuel: shared[1]}
+	k := &providerKit{checker: newChecker(t.Context(), &shared, module, o), engine: pair[0], halfFuel: pair[1]}
 	k.run()
 	return k.report
 }
