@@ -20,11 +20,13 @@ import (
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/trace"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // A bad answer over HTTP spoils its own call: no other notices, on the same
 // session or on another.
 func TestBadAnswersOverHTTP(t *testing.T) {
+	t.Parallel()
 	gate := newGate()
 	tools := map[string]answer{"gate": gate.answer}
 	want := make(map[string]string)
@@ -54,10 +56,15 @@ func TestBadAnswersOverHTTP(t *testing.T) {
 // A flood ends with the deadline of its call, or with the connection; sessions go
 // on.
 func TestFloodsOfEvents(t *testing.T) {
+	t.Parallel()
 	gate := newGate()
 	tools := map[string]answer{"gate": gate.answer}
 	for name, flood := range floods {
 		tools[name] = endless(200, mediaEvents, "", flood.piece)
+	}
+	lasts := short
+	if !testenv.Long() {
+		lasts /= 3
 	}
 	h := newHost(t, host.Config{Timeout: time.Hour})
 	url := serve(t, &site{tools: tools})
@@ -69,7 +76,7 @@ func TestFloodsOfEvents(t *testing.T) {
 			harmless = other
 		}
 		gate.during(t, harmless, func() {
-			ctx, cancel := context.WithTimeout(t.Context(), short)
+			ctx, cancel := context.WithTimeout(t.Context(), lasts)
 			defer cancel()
 			_, err := s.CallTool(ctx, name, nil)
 			spent := flood.heavy && errors.Is(err, host.ErrUnreachable)
@@ -179,6 +186,7 @@ func TestNothingIsCalledTwice(t *testing.T) {
 // A server that answers the first request in whatever way is found out, or given
 // up by the deadline; nothing is left of it.
 func TestBadGreetings(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{})
 	for name, m := range misdeeds {
 		for _, legacy := range []bool{false, true} {
@@ -382,6 +390,7 @@ func TestSessionsThatDoNotLast(t *testing.T) {
 
 // Whatever becomes of the listener of a legacy session, calls do not notice.
 func TestListenersThatDie(t *testing.T) {
+	t.Parallel()
 	for name, die := range map[string]http.HandlerFunc{
 		"ends": func(w http.ResponseWriter, r *http.Request) { page(200, mediaEvents, "retry: 1\n\n")(w, r, "") },
 		"garbage": func(w http.ResponseWriter, r *http.Request) {
@@ -460,6 +469,7 @@ func TestStreamThatClosesAfterEachEvent(t *testing.T) {
 
 // A server that does not let the client go is left.
 func TestHangingDelete(t *testing.T) {
+	t.Parallel()
 	asked, left := make(chan struct{}), make(chan struct{})
 	site := &site{legacy: true, delete: func(_ http.ResponseWriter, r *http.Request) {
 		close(asked)

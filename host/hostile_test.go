@@ -30,6 +30,7 @@ func say(t *testing.T, s *host.Session) {
 // A bad answer spoils its own call, at once where the call can be told, and
 // nothing else: neither the next call nor another server notices.
 func TestBadAnswers(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{Timeout: time.Hour})
 	other := connect(t, h, server("modern"))
 	for _, c := range []struct {

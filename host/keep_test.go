@@ -349,6 +349,7 @@ func TestStartTogether(t *testing.T) {
 
 // A server has its own time to start, apart from that of a request.
 func TestStartTimeout(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, host.Config{StartTimeout: short, Timeout: time.Hour, Reconnect: brisk})
 	own := server("silent")
 	own.StartTimeout = 2 * short
@@ -363,6 +364,7 @@ func TestStartTimeout(t *testing.T) {
 // A plugin whose file is replaced goes on under the connections that it has. New
 // ones have the new one, unless it is no good.
 func TestReplacedPlugin(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pigeon.wasm")
 	put := func(data []byte) {
 		if err := os.WriteFile(file+".new", data, 0o600); err != nil {

@@ -87,6 +87,7 @@ func TestCloseWhileConnecting(t *testing.T) {
 
 // Who hears a plugin's warning may close everything on the spot.
 func TestCloseFromAWarning(t *testing.T) {
+	t.Parallel()
 	var h *host.Host
 	closed := make(chan error, 1)
 	h = newHost(t, host.Config{

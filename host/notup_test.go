@@ -14,6 +14,7 @@ import (
 // Where the patience with a server ends before its plugin lets messages pass, the
 // error says so: the server was sent nothing.
 func TestPluginThatIsNotUp(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

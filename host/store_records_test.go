@@ -22,8 +22,9 @@ import (
 // configuration has kept under that name.
 func TestRecordsOfAnInstallation(t *testing.T) {
 	_, address := newGuarded(t, "good")
-	s, file := newStore(t, "worker")
-	dir := filepath.Join(filepath.Dir(file), "vault")
+	temp := t.TempDir()
+	s, file := storeIn(temp, host.Config{Worker: workerThat(t, "worker"), CacheDir: testenv.CodeDir()}), filepath.Join(temp, "download.wasm")
+	dir := filepath.Join(temp, "vault")
 	copyFile(t, file, testenv.Plugin(t, providerPackage))
 	do := func(files map[string]config.Plugin, what string) string {
 		t.Helper()

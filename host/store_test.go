@@ -4,6 +4,7 @@ package host_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -31,7 +32,7 @@ func newStore(t *testing.T, how string, vars ...string) (s *pluginstore.Store, f
 
 // storeIn returns the store in a folder, which inspects modules in hosts of this kind.
 func storeIn(dir string, c host.Config) *pluginstore.Store {
-	c.CacheDir = filepath.Join(dir, "cache")
+	c.CacheDir = cmp.Or(c.CacheDir, filepath.Join(dir, "cache"))
 	return pluginstore.Open(pluginstore.Config{
 		Dir: filepath.Join(dir, "config"), Files: filepath.Join(dir, "data"), VaultDir: filepath.Join(dir, "vault"),
 		Reserved: []string{"stdio"}, Inspector: shortHost{c},

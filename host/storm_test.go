@@ -99,12 +99,12 @@ func (f *hostProcesses) call() []string {
 // TestStorm has the tokens of many processes expire at once, again and again, and
 // then kills one of them each time.
 func TestStorm(t *testing.T) {
-	processes, expiries, kills := 4, 4, 2
+	processes, expiries, kills := 3, 2, 1
 	switch {
 	case *full:
 		processes, expiries, kills = 16, 100, 300
 	case testenv.Long():
-		expiries, kills = 10, 4
+		processes, expiries, kills = 4, 10, 4
 	}
 	f := newHostProcesses(t, processes)
 	if t.Run("expiries", func(t *testing.T) { f.testExpiries(t, expiries) }) {

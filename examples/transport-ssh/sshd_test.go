@@ -201,6 +201,9 @@ func TestRestart(t *testing.T) {
 		trial.Kill = func(t *testing.T) { p.sshd.Kill(); p.kill(t, "ids", child) }
 		restarttest.Run(t, trial)
 	})
+	if !testenv.Long() {
+		return
+	}
 	p.start(t)
 	trial.Start, trial.ComesBack = func(*testing.T) {}, true
 	t.Run("server", func(t *testing.T) {

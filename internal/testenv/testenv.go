@@ -6,9 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"iter"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +28,18 @@ func NeedsLong(t testing.TB) {
 	t.Helper()
 	if !Long() {
 		t.Skip("takes long: WHARF_LONG=1 has it run")
+	}
+}
+
+// Part returns the cases in the order of their names: all of them where trials are long, and
+// otherwise the first of every n.
+func Part[V any](cases map[string]V, n int) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for i, name := range slices.Sorted(maps.Keys(cases)) {
+			if (Long() || i%n == 0) && !yield(name, cases[name]) {
+				return
+			}
+		}
 	}
 }
 

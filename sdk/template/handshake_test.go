@@ -54,7 +54,12 @@ func TestHandshake(t *testing.T) {
 				"HTTP": host.ErrUnreachable,
 				"":     host.ErrUnreachable,
 			} {
-				meets(t, cache, file, answer, want)
+				if testenv.Long() || lang == template.C || answer == "\x06" {
+					meets(t, cache, file, answer, want)
+				}
+			}
+			if !testenv.Long() && lang != template.C {
+				return
 			}
 			hasty := buildChanged(t, p, func(source string) string {
 				return patience.ReplaceAllString(greeting(t, lang, source, blocks), "10")

@@ -28,7 +28,7 @@ const brief = 200_000_000
 // time, so that on a busy machine the fuel is over first.
 func newEngine(t testing.TB, fuel int64) *Engine {
 	t.Helper()
-	e, err := NewEngine(EngineConfig{Fuel: fuel})
+	e, err := NewEngine(EngineConfig{CacheDir: testenv.CodeDir(), Fuel: fuel})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -297,6 +297,9 @@ func open(t testing.TB, pkg string, c Config, values ...abi.Pair) *rig {
 	} else {
 		c.Module = module(t, pkg)
 	}
+	if pkg == hostilePackage && c.Limits.CloseGrace == 0 {
+		c.Limits.CloseGrace = 20 * time.Millisecond // it never says ENDED
+	}
 	inst, err := New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

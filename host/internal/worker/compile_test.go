@@ -78,8 +78,8 @@ var cheats = map[string]hostileCompiler{
 	"another tag":     {func(_ *job, out io.Writer) { out.Write(bare(tagReturn)) }, broke},
 	"too much":        {func(_ *job, out io.Writer) { out.Write(claims(tagRefused, 1<<30)) }, broke},
 	"endless":         {func(_ *job, out io.Writer) { flood(out) }, broke},
-	"endless stderr":  {func(*job, io.Writer) { flood(os.Stderr) }, "it was not compiled within 2s"},
-	"hangs":           {func(*job, io.Writer) { io.Copy(io.Discard, os.Stdin) }, "it was not compiled within 2s"},
+	"endless stderr":  {func(*job, io.Writer) { flood(os.Stderr) }, "it was not compiled within 300ms"},
+	"hangs":           {func(*job, io.Writer) { io.Copy(io.Discard, os.Stdin) }, "it was not compiled within 300ms"},
 	"spins":           {func(*job, io.Writer) { confine.Resources(confine.Limits{CPU: 1, File: 1 << 20}); spin() }, "was killed by signal 9; " + limitsSay},
 	"eats":            {func(*job, io.Writer) { confine.Resources(confine.Limits{Memory: 64 << 20}); eatMemory() }, limitsSay},
 	"draws":           {func(_ *job, out io.Writer) { out.Write(bare(tagRefused, []byte("no\x1b[2J\nAllow? y")...)) }, "[2J\n  Allow? y"},
@@ -161,7 +161,7 @@ func compiler(t *testing.T, kind string) (*Compiler, string) {
 	}
 	c := &Compiler{Command: []string{self, "worker", kind}, Cache: NewCodeCache(dir)}
 	if kind == cheating+"hangs" || kind == cheating+"endless stderr" {
-		c.Timeout = 2 * time.Second
+		c.Timeout = 300 * time.Millisecond
 	}
 	t.Cleanup(func() { c.Close() })
 	return c, dir
