@@ -122,7 +122,7 @@ func (k *kit) given() framing {
 func (k *kit) framed(g *harness) (framing, string) {
 	learned := &learned{harness: g, server: g.server.(*pipeServer), known: map[string][]byte{}}
 	if !g.inst.Up() {
-		return nil, k.waits(g, learned.server)
+		return nil, k.waits(g, learned.server.written)
 	}
 	probe := request(1, 100)
 	written, err := learned.takes(1, probe)
@@ -145,20 +145,19 @@ func (k *kit) framed(g *harness) (framing, string) {
 	return learned, ""
 }
 
-// waits says what a guest that is not up is waiting for.
-func (k *kit) waits(g *harness, server *pipeServer) string {
-	reason := "the guest has not said report(UP), and waits for something"
-	p := k.options.Profile
-	switch {
-	case p.Greeting != "" || len(p.Replies) > 0:
-		if len(server.written) > 0 {
-			return reason + endReason(g) + server.unanswered(server.written)
+// waits says what a guest that is not up is waiting for, which has written this.
+func (k *kit) waits(g *harness, written []byte) string {
+	reason, sent := "the guest has not said report(UP), and waits for something", ""
+	if p := k.options.Profile; p.Greeting == "" && len(p.Replies) == 0 {
+		if len(written) > 0 {
+			sent = "; the server was sent " + short(written)
 		}
-		return reason + endReason(g) + "; all that the server was sent has an answer (profile: greeting, replies)"
-	case len(server.written) > 0:
-		reason += "; the server was sent " + short(server.written)
+		return fmt.Sprintf(needsProfile, reason+sent+endReason(g))
 	}
-	return fmt.Sprintf(needsProfile, reason+endReason(g))
+	if sent = "; all that the server was sent has an answer (profile: greeting, replies)"; len(written) > 0 {
+		sent = unanswered(written)
+	}
+	return reason + endReason(g) + sent
 }
 
 // checkLearned plays the smallest of all scenarios with a learned framing.

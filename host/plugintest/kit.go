@@ -83,10 +83,10 @@ type kit struct {
 
 // load loads the module, and has the guest describe itself.
 func (k *kit) load() bool {
-	door := Check{ID: "module", Title: "The module is one that a host loads", Level: Required, Points: []string{"R1"}}
+	loads := Check{ID: "module", Title: "The module is one that a host loads", Level: Required, Points: []string{"R1"}}
 	began := time.Now()
 	m, err := k.module(wasm.Config{})
-	if k.judge(&door, err, nil); err != nil {
+	if k.judge(&loads, err, nil); err != nil {
 		k.skip(k.allScenarios(), "the module cannot be loaded")
 		return false
 	}

@@ -67,17 +67,17 @@ func (k *providerKit) run() {
 
 // load loads the module, and has the provider describe itself.
 func (k *providerKit) load() bool {
-	door := Check{ID: "module", Title: "The module is one that a host loads", Level: Required}
+	loads := Check{ID: "module", Title: "The module is one that a host loads", Level: Required}
 	describe := Check{ID: "describe", Title: "The provider starts, and describes itself", Level: Required}
 	began := time.Now()
 	p, err := k.compiler.Provider(k.ctx, k.engine, 0, k.options.Name, k.binary)
 	took := time.Since(began)
 	if errors.As(err, new(*wasm.Refusal)) || errors.As(err, new(*worker.Refusal)) {
-		k.judge(&door, err, nil)
+		k.judge(&loads, err, nil)
 		k.skip(ProviderScenarios(), "the module cannot be loaded")
 		return false
 	}
-	k.judge(&door, nil, nil)
+	k.judge(&loads, nil, nil)
 	if k.judge(&describe, err, nil); err != nil {
 		k.skip(ProviderScenarios(), "the provider cannot be started")
 		return false

@@ -76,10 +76,10 @@ func sees(g *harness, text string) error {
 // obstacle says what a guest that is not up may wait for: something that it wrote and that
 // got no answer, or something that it may not open.
 func (g *harness) obstacle() string {
-	v, ok := g.server.(*pipeServer)
+	_, ofBytes := g.server.(*pipeServer)
 	for _, s := range g.streams {
-		if ok && len(s.heard) > 0 {
-			return v.unanswered(s.heard)
+		if ofBytes && len(s.heard) > 0 {
+			return unanswered(s.heard)
 		}
 	}
 	if g.refusal != nil {
@@ -89,6 +89,6 @@ func (g *harness) obstacle() string {
 }
 
 // unanswered says what nothing in a profile is about.
-func (v *pipeServer) unanswered(p []byte) string {
+func unanswered(p []byte) string {
 	return "; the server was sent " + short(p) + ", which no rule of the profile answers"
 }

@@ -39,9 +39,6 @@ func (v *webServer) opened(s *stream) error {
 	if s.kind != abi.OpenHTTP || s.is(abi.Upgrade) {
 		return fmt.Errorf("the guest opened a %s, expected plain HTTP", s.kind)
 	}
-	if s.request.Method == "" {
-		return errors.New("the guest opened an HTTP exchange without a method")
-	}
 	return nil
 }
 
