@@ -106,7 +106,7 @@ var arrows = map[string][]string{
 	"host/internal/hosterr":    {},
 	"host/internal/rpc":        {"abi", "host/internal/strictjson", "host/internal/hostio"},
 	"host/internal/session":    {"host/internal/ctxmutex", "abi", "host/mcp", "host/internal/rpc", "host/internal/strictjson", "host/internal/schema", "host/status"},
-	"host/internal/schema":     {"host/mcp", "host/internal/strictjson", schemas + below, "internal/nearest"},
+	"host/internal/schema":     {"host/cleantext", "host/mcp", "host/internal/strictjson", schemas + below, "internal/nearest"},
 	"host/internal/manager":    {"host/status"},
 	"host/internal/hostio":     {"abi"},
 	"host/internal/wasm":       {wazero + below, xsys + below},

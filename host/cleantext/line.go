@@ -15,11 +15,19 @@ func Line(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	cut := limit - len(more)
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
+	return Cut(text, limit-len(more)) + more
+}
+
+// Cut returns the beginning of text: at most limit bytes, and no part of a rune.
+func Cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
 	}
-	return text[:cut] + more
+	end := max(limit, 0)
+	for end > 0 && end > limit-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
 }
 
 // isUnfit reports whether a line goes without r: white space, what leaves nothing of its

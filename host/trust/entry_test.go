@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // sample is an entry with something in every place.
@@ -180,7 +182,7 @@ func TestWhereFactsAreCut(t *testing.T) {
 			t.Errorf("%q cut to %d is %s, and %d left; want %s, and %d", test.values, test.limit, text, left, test.want, test.left)
 		}
 	}
-	if got := cut("\x80\x80", 1); got != "" {
+	if got := cleantext.Cut("\x80\x80", 1); got != "" {
 		t.Errorf("what is no text is cut to %q", got)
 	}
 }

@@ -52,7 +52,7 @@ func (f Fact) Text(limit int) (text string, left int) {
 	for _, value := range f.Values {
 		part := value
 		if limit > 0 {
-			part = cut(value, min(limit, room))
+			part = cleantext.Cut(value, min(limit, room))
 			room -= len(part) + 1
 		}
 		left += len(value) - len(part)
@@ -68,18 +68,6 @@ func (f Fact) Text(limit int) (text string, left int) {
 		return cleantext.Words(values), left
 	}
 	return cleantext.Visible(strings.Join(values, " ")), left
-}
-
-// cut returns the beginning of text, at most limit bytes of it.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	at := max(limit, 0)
-	for at > 0 && !utf8.RuneStart(text[at]) {
-		at--
-	}
-	return text[:at]
 }
 
 // String says what has changed, in a line that is safe to show.

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/wharf-mcp/wharf/host/cleantext"
 )
 
 // Kind is what is wrong with a place in a value.
@@ -132,8 +133,5 @@ func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "…"
+	return cleantext.Cut(text, most) + "…"
 }
