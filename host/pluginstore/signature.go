@@ -47,21 +47,15 @@ type comment struct {
 // readComment reads a trusted comment. The first of several words with one key counts.
 // What is missing or malformed stays empty.
 func readComment(text string) comment {
-	var c comment
-	for _, word := range strings.Fields(text) {
-		key, value, _ := strings.Cut(word, ":")
-		switch {
-		case key == "plugin" && c.Plugin == "":
-			c.Plugin = value
-		case key == "version" && c.Version == "":
-			c.Version = value
-		case key == "file" && c.File == "":
-			c.File = value
-		case key == "timestamp" && c.Signed == 0:
-			if n, err := strconv.ParseInt(value, 10, 64); err == nil && n > 0 {
-				c.Signed = n
-			}
+	words := make(map[string]string)
+	for word := range strings.FieldsSeq(text) {
+		if key, value, _ := strings.Cut(word, ":"); words[key] == "" {
+			words[key] = value
 		}
+	}
+	c := comment{Plugin: words["plugin"], Version: words["version"], File: words["file"]}
+	if n, err := strconv.ParseInt(words["timestamp"], 10, 64); err == nil && n > 0 {
+		c.Signed = n
 	}
 	return c
 }
