@@ -120,6 +120,7 @@ func runScripts(t *testing.T, dir string, vars []string) {
 			"keyof":     keyOf,
 			"oneline":   oneLine,
 			"plainsite": plainSite,
+			"registry":  serveRegistry,
 			"restate":   restate,
 			"sign":      signFile,
 			"site":      site,

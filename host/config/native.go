@@ -124,7 +124,7 @@ func (e *entry) registry() Registry {
 		e.fail("registry", "name and version go together; add both, or leave it out")
 	}
 	if r.SHA256 != "" && !hash().MatchString(r.SHA256) {
-		e.fail("registry.sha256", "expected 64 hex digits; leave it out, or write what `wharf add` wrote")
+		e.fail("registry.sha256", "expected 64 hex digits; leave it out, and the next update writes it")
 	}
 	return r
 }

@@ -259,3 +259,21 @@ func (m matched) take(p pattern, texts []string) bool {
 	maps.Copy(m.answers, answers)
 	return true
 }
+
+// Find returns the option that an entry was made from: the one that would make it, or
+// else runs the same package, or else the same program; nil is none.
+func Find(options []*Option, s config.Server) *Option {
+	for _, fits := range []func(o *Option) bool{
+		func(o *Option) bool { m := o.match(s); return m.args || m.url },
+		func(o *Option) bool {
+			name, _ := splitVersion(o.Runs)
+			return o.program != "" && slices.ContainsFunc(s.Args, func(arg string) bool { its, _ := splitVersion(arg); return its == name })
+		},
+		func(o *Option) bool { return o.program != "" && o.program == s.Command || o.url != nil && s.URL != "" },
+	} {
+		if i := slices.IndexFunc(options, func(o *Option) bool { return o.Unusable == "" && fits(o) }); i >= 0 {
+			return options[i]
+		}
+	}
+	return nil
+}

@@ -91,9 +91,6 @@ func (p *Package) compile(o *Option, r runner) error {
 	if o.program, err = p.program(o, r); err != nil {
 		return err
 	}
-	for _, v := range p.Environment {
-		o.env = append(o.env, o.inputs.variable(v, "variable"))
-	}
 	own, err := o.arguments(p.RuntimeArguments, true)
 	if err != nil {
 		return err
@@ -104,6 +101,9 @@ func (p *Package) compile(o *Option, r runner) error {
 	rest, err := o.arguments(p.PackageArguments, false)
 	if err != nil {
 		return err
+	}
+	for _, v := range p.Environment {
+		o.env = append(o.env, o.inputs.variable(v, "variable"))
 	}
 	named := o.fixed(spec)
 	switch {
@@ -161,7 +161,7 @@ func (p *Package) image() string {
 func (p *Package) program(o *Option, r runner) (string, error) {
 	switch {
 	case o.Kind == "cargo":
-		o.notes = append(o.notes, fmt.Sprintf("its program has to be in your PATH: cargo install %s --version %s", p.Identifier, p.Version))
+		o.notes = append(o.notes, fmt.Sprintf("its program has to be in your PATH, from cargo install %s@%s", p.Identifier, p.Version))
 		return p.Identifier, nil
 	case p.RuntimeHint == "" || slices.Contains(r.programs, p.RuntimeHint):
 		return cmp.Or(p.RuntimeHint, r.programs[0]), nil

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/config/tomledit"
+)
+
+// All of an entry is shown before a person agrees to it: what is not shown was not
+// agreed to. The configuration bounds it.
+var wholeEntry = term.Excerpt{}
+
+// entryRows are the lines of an entry as they are in the file.
+func (a *app) entryRows(server host.Server) (string, error) {
+	text, err := tomledit.Text(tomledit.Server(server))
+	if err != nil {
+		return "", err
+	}
+	return a.Quote(text, wholeEntry, ""), nil
+}
+
+// effects says what an entry does when it is used: the command with each of its
+// arguments on a row of its own, or where requests go.
+func (a *app) effects(server host.Server) string {
+	if server.URL != "" {
+		site, warning := plain.Site(server.URL)
+		text := a.Own("It sends requests to %s.", site)
+		if strings.Contains(server.URL, "$") {
+			text = a.Own("It sends requests to the url above, with the variables filled in.")
+		} else if warning != "" {
+			text += a.Own("! %s", warning)
+		}
+		return text
+	}
+	rows := []term.Fact{{Name: "command", Text: cleantext.Word(server.Command)}}
+	for i, arg := range server.Args {
+		rows = append(rows, term.Fact{Name: fmt.Sprintf("%7d", i+1), Text: cleantext.Word(arg)})
+	}
+	return a.Own("It runs this on your machine, as you, with these arguments:") + a.Facts(rows, wholeEntry, 0, "")
+}
+
+// plainSecrets warns of values that are named like secrets and are in the file as they
+// are.
+func (a *app) plainSecrets(server host.Server) (warnings string) {
+	for _, kind := range []string{"env", "headers"} {
+		values := map[string]map[string]string{"env": server.Env, "headers": server.Headers}[kind]
+		for _, name := range sortedNames(values) {
+			if host.SecretFlag(name) && !strings.Contains(values[name], "${") {
+				warnings += a.Own("! %s.%s looks like a secret and is in the file as it is; `wharf auth secret NAME` keeps it in the vault, and \"${secret:NAME}\" means it", kind, plain.Name(name, plain.NameColumns))
+			}
+		}
+	}
+	return warnings
+}
+
+func sortedNames(table map[string]string) []string { return slices.Sorted(maps.Keys(table)) }

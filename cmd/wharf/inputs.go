@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/registry"
+)
+
+// inputs are the answers to what a server of a registry needs, for the entry of a name.
+type inputs struct {
+	entry   string
+	answers registry.Answers
+	secrets map[string]string // for the vault, by the names that the answers mean them by
+	unset   []string          // variables that the entry takes from the environment
+}
+
+func newInputs(entry string) *inputs {
+	return &inputs{entry, make(registry.Answers), make(map[string]string), nil}
+}
+
+// give adds an answer that the user gives. A secret goes to the vault, unless the answer
+// is a reference already.
+func (n *inputs) give(in registry.Input, text string) error {
+	if wrong := in.Check(text); wrong != "" {
+		return fmt.Errorf("%s: %s", in.Of, wrong)
+	}
+	switch {
+	case in.IsSecret && !strings.Contains(text, "${"):
+		name := n.entry + "/" + notInNames.ReplaceAllString(in.ID, "_")
+		n.secrets[name] = text
+		text = "${secret:" + name + "}"
+	case in.Format == "filepath":
+		text = absolutePath(text)
+	}
+	n.answers[in.ID] = append(n.answers[in.ID], text)
+	return nil
+}
+
+var (
+	notInNames     = regexp.MustCompile(`[^A-Za-z0-9_.@-]`)
+	notInVariables = regexp.MustCompile(`[^A-Za-z0-9_]`)
+)
+
+// absolutePath is a path that means the same in whatever folder the server starts.
+func absolutePath(path string) string {
+	home, err := os.UserHomeDir()
+	switch {
+	case strings.HasPrefix(path, "$"):
+		return path
+	case (path == "~" || strings.HasPrefix(path, "~/")) && err == nil:
+		return filepath.Join(home, path[1:])
+	}
+	if whole, err := filepath.Abs(path); err == nil {
+		return whole
+	}
+	return path
+}
+
+// later has an input taken from the environment whenever the server starts.
+func (n *inputs) later(in registry.Input) {
+	name := strings.ToUpper(notInVariables.ReplaceAllString(in.ID, "_"))
+	if name[0] >= '0' && name[0] <= '9' {
+		name = "_" + name
+	}
+	n.unset = append(n.unset, name)
+	n.answers[in.ID] = []string{"${" + name + "}"}
+}
+
+// completeInputs asks for what is required and has no answer yet. Where it cannot ask, the
+// answers come from the environment whenever the server starts.
+func (a *app) completeInputs(ctx context.Context, n *inputs, wanted []registry.Input, mayAsk bool) error {
+	var missing []registry.Input
+	for _, in := range wanted {
+		if in.IsRequired && len(n.answers[in.ID]) == 0 && (mayAsk || in.Default == "") {
+			missing = append(missing, in)
+		}
+	}
+	if !mayAsk {
+		for _, in := range missing {
+			n.later(in)
+		}
+		return nil
+	}
+	ctx, leave, err := a.Dialog(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	for i, in := range missing {
+		if err := a.askInput(ctx, n, in, i+1, len(missing)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askInput asks for one input, and again until the answer fits.
+func (a *app) askInput(ctx context.Context, n *inputs, in registry.Input, number, of int) error {
+	above := "\n" + a.Own("%d/%d: %s is needed.", number, of, cleantext.Visible(in.Of))
+	for _, text := range []string{in.Description, in.Placeholder, strings.Join(in.Choices, ", ")} {
+		if text != "" {
+			above += a.Quote(text, term.OfMessage, "")
+		}
+	}
+	empty := "on an empty line it is taken from the environment when the server starts"
+	switch {
+	case in.Default != "":
+		empty = "on an empty line it is " + cleantext.Word(in.Default)
+	case in.IsSecret:
+		empty = "it is kept in the vault; " + empty
+	case in.Repeated:
+		empty = "you are asked for more until you leave the line empty"
+	}
+	fmt.Fprint(a.Err, above, a.StyleErr(term.Dim, a.Own("Enter takes the line; %s.", empty)))
+	for {
+		text, err := a.Ask(ctx, term.Question{Prompt: "> ", Secret: in.IsSecret})
+		switch {
+		case errors.Is(err, term.ErrDeclined), errors.Is(err, term.ErrCancelled):
+			return fmt.Errorf("nothing was added: %w", host.ErrDenied)
+		case err != nil:
+			return err
+		}
+		text = strings.TrimSpace(text)
+		switch {
+		case text == "" && (len(n.answers[in.ID]) > 0 || in.Default != ""):
+			return nil
+		case text == "":
+			n.later(in)
+			return nil
+		}
+		if err := n.give(in, text); err != nil {
+			fmt.Fprint(a.Err, a.Own("%s.", cleantext.Visible(err.Error())))
+		} else if !in.Repeated {
+			return nil
+		}
+	}
+}
+
+// keep stores the secrets in the vault, and returns what takes them out again.
+func (a *app) keep(ctx context.Context, n *inputs) (undo func(), err error) {
+	if len(n.secrets) == 0 {
+		return func() {}, nil
+	}
+	v, err := a.vault()
+	if err != nil {
+		return nil, err
+	}
+	undo = func() {
+		for name := range n.secrets {
+			if err := v.ForgetSecret(context.WithoutCancel(ctx), name); err != nil {
+				a.Warn("the secret %s stays in the vault: %v", name, err)
+			}
+		}
+	}
+	for name, value := range n.secrets {
+		if err := v.StoreSecret(ctx, name, value); err != nil {
+			undo()
+			return nil, err
+		}
+	}
+	return undo, nil
+}
+
+// unknownInput is the error for an answer to what no input is called.
+func unknownInput(name string, wanted []registry.Input) error {
+	var known []string
+	for _, in := range wanted {
+		known = append(known, in.ID)
+	}
+	return exit.Usage(fmt.Errorf("%s is nothing that this server takes", cleantext.Word(name)), "it takes %s", cleantext.Words(known))
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/config/tomledit"
+)
+
+// ownFile opens the configuration that commands change: the file of --config, or else
+// the user's own, which need not exist.
+func (a *app) ownFile() (*tomledit.File, error) {
+	path := a.flags.config
+	if path == "" {
+		own, err := config.UserPath()
+		if err != nil {
+			return nil, exit.Usage(err, "name a file with --config")
+		}
+		path = own
+	}
+	f, err := tomledit.Open(path)
+	if err != nil {
+		return nil, exit.Usage(fmt.Errorf("configuration: %w", err), "")
+	}
+	return f, nil
+}
+
+// writeOwn replaces the configuration.
+func writeOwn(ctx context.Context, f *tomledit.File, text []byte) error {
+	err := f.Write(ctx, text)
+	if err == nil || ctx.Err() != nil || errors.As(err, new(*fs.PathError)) {
+		return err
+	}
+	return exit.Usage(fmt.Errorf("configuration: %w", err), "")
+}
+
+// agreeTo asks the person to agree to what stands above. Without a terminal, --yes
+// agrees; on one it does too, and what was shown stays on the screen.
+func (a *app) agreeTo(ctx context.Context, above, prompt string, yes bool) error {
+	fmt.Fprint(a.Err, above)
+	no := fmt.Errorf("you have not agreed to it: %w", host.ErrDenied)
+	switch {
+	case yes:
+		return nil
+	case !a.CanAsk():
+		return exit.WithHint(no, "there is no terminal to ask at; to agree to what is shown, add --yes")
+	}
+	ctx, leave, err := a.Dialog(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	text, err := a.Ask(ctx, term.Question{Prompt: prompt, Consent: true})
+	switch {
+	case errors.Is(err, term.ErrDeclined), errors.Is(err, term.ErrCancelled):
+		return no
+	case err != nil:
+		return err
+	}
+	if answer := strings.ToLower(strings.TrimSpace(text)); answer != "y" && answer != "yes" {
+		return no
+	}
+	return nil
+}

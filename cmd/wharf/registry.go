@@ -1,0 +1,23 @@
+package main
+
+import (
+	"cmp"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/host/registry"
+)
+
+// registryEnv is the address of the registry that is asked.
+const registryEnv = "WHARF_REGISTRY"
+
+// registerRegistry defines the flag of the commands that ask a registry.
+func registerRegistry(cmd *cobra.Command, address *string) {
+	cmd.Flags().StringVar(address, "registry", "", "ask the registry at this `URL` (default: $"+registryEnv+", or "+registry.Official+")")
+}
+
+// registryAt returns a client of the registry that is meant. The caller closes it.
+func registryAt(address string) (*registry.Client, error) {
+	return registry.New(cmp.Or(address, os.Getenv(registryEnv), registry.Official))
+}

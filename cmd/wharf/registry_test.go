@@ -1,0 +1,75 @@
+package main
+
+import (
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/wharf-mcp/wharf/internal/registrytest"
+)
+
+// published are descriptions of servers that a registry of the tests has.
+const published = "../../internal/registrytest/testdata/servers"
+
+// serveRegistry serves a copy of the descriptions in a folder: registry FOLDER. Its
+// address is in $WHARF_REGISTRY, and that of one that lies in $LIES, before its kind.
+func serveRegistry(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: registry FOLDER")
+	}
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o700))
+	ts.Check(copyDescriptions(dir))
+	s := httptest.NewServer(registrytest.Handler(dir))
+	ts.Defer(s.Close)
+	ts.Setenv("WHARF_REGISTRY", s.URL)
+	ts.Setenv("LIES", s.URL+"/lie")
+}
+
+func copyDescriptions(dir string) error {
+	files, err := filepath.Glob(filepath.Join(published, "*.json"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, filepath.Base(file)), text, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestLineChanges(t *testing.T) {
+	got := lineChanges([]string{"a", "b", "c", "d"}, []string{"a", "c", "x", "d", "e"})
+	if want := []string{"  a", "- b", "  c", "+ x", "  d", "+ e"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// Names of entries are made of what is added.
+func TestEntryNames(t *testing.T) {
+	var r addRequest
+	for want, argv := range map[string][]string{
+		"server-filesystem": {"npx", "-y", "@modelcontextprotocol/server-filesystem@1.0.0", "/x"},
+		"weather":           {"uvx", "weather"},
+		"server":            {"/opt/my/server", "x"},
+		"a-b":               {"/opt/a b"},
+	} {
+		if got := r.named(commandName(argv)); got != want {
+			t.Errorf("%q: %s, want %s", argv, got, want)
+		}
+	}
+	for host, want := range map[string]string{"mcp.context7.com": "context7", "example.com": "example", "localhost": "localhost", "mcp": "mcp"} {
+		if got := siteName(host); got != want {
+			t.Errorf("%s: %s, want %s", host, got, want)
+		}
+	}
+}

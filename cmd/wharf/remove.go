@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/config/tomledit"
+)
+
+func newRemove(a *app) *cobra.Command {
+	yes := false
+	cmd := &cobra.Command{
+		Use: "remove SERVER", Short: "Take a server out of your configuration", Aliases: []string{"rm"},
+		Long: `Take a server out of your configuration, with the secrets that ` + "`wharf add`" + ` has kept
+for it and no other entry means. Everything else in the file stays as it is.`,
+		Args:              exactly("SERVER"),
+		ValidArgsFunction: a.completeServers,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runRemove(cmd.Context(), args[0], yes) },
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}
+
+func (a *app) runRemove(ctx context.Context, name string, yes bool) error {
+	f, s, err := a.ownServer(name)
+	if err != nil {
+		return err
+	}
+	text, err := tomledit.Remove(f.Text, "servers", name)
+	if err != nil {
+		return exit.Usage(err, "")
+	}
+	above := a.StyleErr(term.Bold, a.Own("This would be removed from %s:", cleantext.Visible(f.Path)))
+	above += a.Quote(strings.Join(removedLines(string(f.Text), string(text)), "\n"), wholeEntry, "")
+	if err := a.agreeTo(ctx, above, "Remove it? yes, [n]o: ", yes); err != nil {
+		return fmt.Errorf("remove %s: %w", name, err)
+	}
+	if err := writeOwn(ctx, f, text); err != nil {
+		return err
+	}
+	if err := a.forgetSecrets(ctx, f, s); err != nil {
+		return err
+	}
+	fmt.Fprint(a.Err, a.Own("%s is removed.", plain.Name(name, plain.NameColumns)))
+	if a.forPeople() {
+		return nil
+	}
+	return a.PrintJSON(changed{Name: name, File: f.Path, State: "removed"})
+}
+
+// ownServer returns an entry of the user's own file.
+func (a *app) ownServer(name string) (*tomledit.File, host.Server, error) {
+	a.server = name
+	f, err := a.ownFile()
+	if err != nil {
+		return nil, host.Server{}, err
+	}
+	if s, found := among(f.Read.Servers, name); found {
+		return f, s, nil
+	}
+	s, err := a.load()
+	if err != nil {
+		return nil, host.Server{}, err
+	}
+	switch other, found := s.find(name); {
+	case !found:
+		err = s.unknownServer(name)
+	case other.Project != nil:
+		err = exit.Usage(fmt.Errorf("the server %q is not of your own configuration", name), "it is in %s, which wharf only reads", other.Project.Path())
+	default:
+		err = exit.Usage(fmt.Errorf("the server %q is not in %s", name, f.Path), "it is always there")
+	}
+	return nil, host.Server{}, err
+}
+
+// removedLines are the lines of a text that are not in what is left of it, which is the
+// same text without them.
+func removedLines(before, after string) (lines []string) {
+	left := slices.Collect(strings.Lines(after))
+	for line := range strings.Lines(before) {
+		if len(left) > 0 && left[0] == line {
+			left = left[1:]
+			continue
+		}
+		lines = append(lines, strings.TrimRight(line, "\r\n"))
+	}
+	return lines
+}
+
+// forgetSecrets removes from the vault what add has kept for an entry, unless another
+// one means it.
+func (a *app) forgetSecrets(ctx context.Context, f *tomledit.File, s host.Server) error {
+	var names []string
+	for _, ref := range s.Secrets() {
+		meant := slices.ContainsFunc(f.Read.Servers, func(other host.Server) bool { return slices.Contains(other.Secrets(), ref) })
+		if strings.HasPrefix(ref.Secret, s.Name+"/") && !meant {
+			names = append(names, ref.Secret)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	v, err := a.vault()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := v.ForgetSecret(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,313 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
+	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/config/tomledit"
+	"github.com/wharf-mcp/wharf/host/registry"
+)
+
+func newUpdate(a *app) *cobra.Command {
+	yes := false
+	cmd := &cobra.Command{
+		Use: "update [SERVER]", Short: "Bring servers of a registry to their newest versions, after showing what changes",
+		Long: `Bring a server of your configuration that came from a registry to its newest
+version, or all of them. What would change is shown, and written if you say yes.
+What you have changed in an entry yourself stays.
+
+A version of a server never changes. If the registry says something else of the
+version that you have than it said when you added it, you are told.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeServers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return a.runUpdate(cmd.Context(), args[0], yes)
+			}
+			return a.runUpdateAll(cmd.Context(), yes)
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}
+
+func (a *app) runUpdate(ctx context.Context, name string, yes bool) error {
+	f, s, err := a.ownServer(name)
+	if err != nil {
+		return err
+	}
+	if s.Registry.Name == "" {
+		return exit.Usage(fmt.Errorf("the server %q did not come from a registry", name), "an entry that did says so in its registry table")
+	}
+	done, err := a.update(ctx, f, s, yes)
+	if err != nil || a.forPeople() {
+		return err
+	}
+	return a.PrintJSON([]changed{done})
+}
+
+// runUpdateAll updates one server after the other. One that cannot be, or must not, does
+// not keep the others from it.
+func (a *app) runUpdateAll(ctx context.Context, yes bool) error {
+	f, err := a.ownFile()
+	if err != nil {
+		return err
+	}
+	list, refused := []changed{}, error(nil)
+	for _, s := range f.Read.Servers {
+		if s.Registry.Name == "" || ctx.Err() != nil {
+			continue
+		}
+		done, err := a.update(ctx, f, s, yes)
+		if err != nil {
+			refused = errors.Join(refused, err)
+			continue
+		}
+		list = append(list, done)
+	}
+	if len(list) == 0 && refused == nil {
+		fmt.Fprint(a.Err, a.Own("No server of %s came from a registry.", cleantext.Visible(f.Path)))
+	}
+	if a.forPeople() {
+		return refused
+	}
+	return errors.Join(a.PrintJSON(list), refused)
+}
+
+// versions are what the registry says now: of the version that an entry has, and of the
+// newest.
+type versions struct {
+	had     *registry.Listing // nil: the registry no longer has it
+	latest  *registry.Listing
+	changed bool // what it says of the first is not what it said
+}
+
+func (a *app) versionsOf(ctx context.Context, r config.Registry) (*versions, error) {
+	c, err := registry.New(addressOf(r))
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	latest, err := a.lookUp(ctx, c, r.Name, "latest")
+	if err != nil {
+		return nil, err
+	}
+	v := &versions{latest: latest}
+	if v.had = latest; latest.Server.Version != r.Version {
+		v.had, err = a.lookUp(ctx, c, r.Name, r.Version)
+	}
+	if errors.Is(err, host.ErrConfig) { // it is not there
+		v.had, err = nil, nil
+	}
+	v.changed = v.had != nil && r.SHA256 != "" && v.had.SHA256 != r.SHA256
+	return v, err
+}
+
+// addressOf is the registry that an entry came from, whatever the environment says now.
+func addressOf(r config.Registry) string {
+	if r.Address == "" {
+		return registry.Official
+	}
+	return r.Address
+}
+
+// update shows how an entry differs from the newest version of its server, and changes
+// it if the user agrees.
+func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, yes bool) (done changed, err error) {
+	a.server = s.Name
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("update %s: %w", s.Name, err)
+		}
+	}()
+	done = changed{Name: s.Name, File: f.Path, State: "current", From: s.Registry.Version, To: s.Registry.Version}
+	v, err := a.versionsOf(ctx, s.Registry)
+	if err != nil {
+		return done, err
+	}
+	latest := v.latest
+	switch {
+	case latest.Status == registry.Deleted:
+		return done, fmt.Errorf("%s was deleted from the registry: %w", s.Registry.Name, host.ErrDenied)
+	case latest.Server.Version == s.Registry.Version && !v.changed:
+		for _, c := range statusCaution(latest) {
+			a.Warn("%s: %s", s.Name, c)
+		}
+		fmt.Fprint(a.Err, a.Own("%s is the newest version, %s.", plain.Name(s.Name, plain.NameColumns), plain.Name(latest.Server.Version, plain.NameColumns)))
+		return done, nil
+	}
+	n := newInputs(s.Name)
+	next, kept, cautions, err := a.merged(ctx, v, s, n, a.CanAsk() && !yes)
+	if err != nil {
+		return done, err
+	}
+	above, err := a.differences(s, next)
+	if err != nil {
+		return done, err
+	}
+	for _, k := range kept {
+		above += a.Own("  %s, and stays", cleantext.Visible(k))
+	}
+	for _, c := range slices.Concat(v.cautions(s.Registry), statusCaution(latest), cautions) {
+		above += a.Own("! %s", c)
+	}
+	for _, name := range n.unset {
+		above += a.Own("! it needs the variable %s in the environment, whenever it starts", name)
+	}
+	// What is no newer version was not to be expected, so --yes alone does not agree to it.
+	if err := a.agreeTo(ctx, above, "Update it? yes, [n]o: ", yes && !v.changed); err != nil {
+		return done, err
+	}
+	undo, err := a.keep(ctx, n)
+	if err != nil {
+		return done, err
+	}
+	text, err := rewritten(f.Text, s, next)
+	if err == nil {
+		err = writeOwn(ctx, f, text)
+	} else {
+		err = exit.Usage(err, "")
+	}
+	if err != nil {
+		undo()
+		return done, err
+	}
+	done.State, done.To, done.Needs = "updated", next.Registry.Version, n.unset
+	fmt.Fprint(a.Err, a.Own("%s is %s now.", plain.Name(s.Name, plain.NameColumns), plain.Name(done.To, plain.NameColumns)))
+	return done, nil
+}
+
+// merged is the entry for the newest version, with what the user changed, and what is
+// still needed asked for.
+func (a *app) merged(ctx context.Context, v *versions, s host.Server, n *inputs, mayAsk bool) (next host.Server, kept, cautions []string, err error) {
+	var old *registry.Option
+	if v.had != nil && !v.changed {
+		old = registry.Find(v.had.Server.Options(false), s)
+	}
+	options := v.latest.Server.Options(false)
+	fresh := registry.Find(options, s)
+	if old != nil {
+		same := slices.DeleteFunc(slices.Clone(options), func(o *registry.Option) bool { return o.Kind != old.Kind })
+		if found := registry.Find(same, s); found != nil {
+			fresh = found
+		}
+	}
+	if fresh == nil {
+		_, err := choose(&v.latest.Server, "")
+		if err == nil {
+			err = fmt.Errorf("%s %s is not run as this entry runs it: %w", s.Registry.Name, plain.Line(v.latest.Server.Version), host.ErrUnsupported)
+		}
+		return s, nil, nil, exit.WithHint(err, fmt.Sprintf("to add it anew: `wharf remove %s && wharf add %s`", s.Name, s.Registry.Name))
+	}
+	for {
+		next, kept, err = registry.Merge(old, fresh, s, n.answers)
+		var missing *registry.MissingError
+		if !errors.As(err, &missing) {
+			break
+		}
+		if err := a.completeInputs(ctx, n, []registry.Input{missing.Input}, mayAsk); err != nil {
+			return s, nil, nil, err
+		}
+	}
+	next.Registry.Version, next.Registry.SHA256 = v.latest.Server.Version, v.latest.SHA256
+	return next, kept, fresh.Cautions(next), err
+}
+
+// cautions says what is unusual about the version that an entry has.
+func (v *versions) cautions(r config.Registry) []string {
+	switch {
+	case v.changed:
+		return []string{fmt.Sprintf("what the registry says of version %s is not what it said when you added it: a version that changes under its name may be an attack", plain.Name(r.Version, plain.NameColumns))}
+	case v.had == nil:
+		return []string{fmt.Sprintf("the registry no longer has version %s, so what you changed cannot be told from what it said", plain.Name(r.Version, plain.NameColumns))}
+	}
+	return nil
+}
+
+// differences shows what changes in an entry, line by line.
+func (a *app) differences(before, after host.Server) (string, error) {
+	old, err := tomledit.Text(tomledit.Server(before))
+	if err != nil {
+		return "", err
+	}
+	fresh, err := tomledit.Text(tomledit.Server(after))
+	if err != nil {
+		return "", err
+	}
+	heading := a.Own("%s would become version %s:", plain.Name(before.Name, plain.NameColumns), plain.Name(after.Registry.Version, plain.NameColumns))
+	return a.StyleErr(term.Bold, heading) + a.Quote(strings.Join(lineChanges(lines(old), lines(fresh)), "\n"), wholeEntry, ""), nil
+}
+
+func lines(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }
+
+// lineChanges marks the lines that only the first list has with a minus, and those that
+// only the second has with a plus, in their order.
+func lineChanges(before, after []string) (out []string) {
+	common := make([][]int, len(before)+1) // the most lines that two ends have in common
+	for i := range common {
+		common[i] = make([]int, len(after)+1)
+	}
+	for i := len(before) - 1; i >= 0; i-- {
+		for j := len(after) - 1; j >= 0; j-- {
+			if before[i] == after[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			} else {
+				common[i][j] = max(common[i+1][j], common[i][j+1])
+			}
+		}
+	}
+	i, j := 0, 0
+	for i < len(before) || j < len(after) {
+		switch {
+		case i < len(before) && j < len(after) && before[i] == after[j]:
+			out = append(out, "  "+before[i])
+			i, j = i+1, j+1
+		case j == len(after) || i < len(before) && common[i+1][j] >= common[i][j+1]:
+			out = append(out, "- "+before[i])
+			i++
+		default:
+			out = append(out, "+ "+after[j])
+			j++
+		}
+	}
+	return out
+}
+
+// rewritten changes the keys of an entry that differ, and no others.
+func rewritten(text []byte, before, after host.Server) ([]byte, error) {
+	keys := func(s host.Server) map[string]any {
+		values := make(map[string]any)
+		for _, key := range tomledit.Server(s).Keys {
+			values[key.Name] = key.Value
+		}
+		return values
+	}
+	old, fresh := keys(before), keys(after)
+	var err error
+	for _, name := range slices.Sorted(maps.Keys(fresh)) {
+		if text, err = tomledit.SetKey(text, []string{"servers", before.Name, name}, fresh[name]); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		if _, there := fresh[name]; there {
+			continue
+		}
+		if text, err = tomledit.Remove(text, "servers", before.Name, name); err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
