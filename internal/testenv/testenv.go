@@ -31,6 +31,16 @@ func NeedsLong(t testing.TB) {
 	}
 }
 
+// NeedsWorkers skips a test of a process that the test starts of its own program, where
+// WHARF_NO_WORKERS says that none can be started: an emulator of another machine may start
+// no program of that machine.
+func NeedsWorkers(t testing.TB) {
+	t.Helper()
+	if os.Getenv("WHARF_NO_WORKERS") != "" {
+		t.Skip("starts its own program, which WHARF_NO_WORKERS says cannot be done here")
+	}
+}
+
 // Part returns the cases in the order of their names: all of them where trials are long, and
 // otherwise the first of every n.
 func Part[V any](cases map[string]V, n int) iter.Seq2[string, V] {

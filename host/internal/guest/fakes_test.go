@@ -293,6 +293,7 @@ func open(t testing.TB, pkg string, c Config, values ...abi.Pair) *rig {
 	t.Helper()
 	c.Plugin = filepath.Base(pkg)
 	if c.Remote == elsewhere {
+		testenv.NeedsWorkers(t)
 		c.Remote = apart(testenv.Module(t, pkg))
 	} else {
 		c.Module = module(t, pkg)

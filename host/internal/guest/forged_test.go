@@ -9,6 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 )
 
 // forgery is a host call that no truthful guest makes, and what it is told: a
@@ -246,6 +247,9 @@ func load(t testing.TB, name string, binary []byte) *wasm.Module {
 // runScript starts a puppet and has it follow its orders.
 func runScript(t *testing.T, c Config, orders ...order) (*rig, *callResults) {
 	t.Helper()
+	if c.Remote != nil {
+		testenv.NeedsWorkers(t)
+	}
 	h := &callResults{}
 	c.Observer, c.Limits = h, hasty
 	r := openScripted(t, c)

@@ -9,6 +9,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/internal/hostio"
 	"github.com/wharf-mcp/wharf/host/internal/wasm"
+	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/sdk/sdktest"
 )
 
@@ -108,6 +109,9 @@ func playModule(t *testing.T, m *wasm.Module, script *sdktest.Trace, between fun
 
 func playConfig(t *testing.T, c Config, script *sdktest.Trace, between func(*Instance)) {
 	t.Helper()
+	if c.Remote != nil {
+		testenv.NeedsWorkers(t)
+	}
 	s := &stage{}
 	box := newInbox()
 	box.verdict = func(msg []byte) abi.Verdict {
