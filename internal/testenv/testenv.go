@@ -5,6 +5,7 @@ package testenv
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -123,4 +124,21 @@ func folder(purpose string) string {
 	dir := filepath.Join(cache, "wharf-test", purpose)
 	os.MkdirAll(dir, 0o700)
 	return dir
+}
+
+// Source returns the folder with the source of a published Go module, which go downloads
+// where it has not been before. The test is skipped where it cannot.
+func Source(t testing.TB, module, version string) (dir string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", module+"@"+version)
+	cmd.Dir = t.TempDir() // outside of this module, which does not need it
+	out, err := cmd.Output()
+	var got struct{ Dir string }
+	if err == nil {
+		err = json.Unmarshal(out, &got)
+	}
+	if err != nil {
+		t.Skipf("%s %s cannot be downloaded: %v", module, version, err)
+	}
+	return got.Dir
 }
